@@ -1,0 +1,111 @@
+package sse
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"slices"
+	"testing"
+	"testing/iotest"
+)
+
+// casesFile holds conformance cases collected from the suites of other parsers.
+// It is no part of the project.
+const casesFile = "../../../shared/sse-cases.json"
+
+type conformanceEvent struct {
+	Event, Data, ID string
+	DataRaw         []byte `json:"data_raw"`
+	ByChunk         *int   `json:"by_chunk"`
+}
+
+// TestConformance runs every case that is about framing, whole, as its source
+// splits it, byte by byte, and at every offset.
+func TestConformance(t *testing.T) {
+	text, err := os.ReadFile(casesFile)
+	if err != nil {
+		t.Skipf("the collected conformance cases are not here (%v); TestDecoder covers the algorithm without them", err)
+	}
+	var records []struct {
+		Name, Class string
+		Chunks      [][]byte
+		Expect      []conformanceEvent
+		Flush       []conformanceEvent `json:"expect_eof_flush"`
+	}
+	if err := json.Unmarshal(text, &records); err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for _, r := range records {
+		if r.Class != "spec" && r.Class != "limits" && r.Class != "utf8" {
+			continue
+		}
+		ran++
+		t.Run(r.Name, func(t *testing.T) {
+			var stream []byte
+			for _, c := range r.Chunks {
+				stream = append(stream, c...)
+			}
+			// An event that the end of the body cut is handed over, marked.
+			wanted := events(r.Expect)
+			if r.Flush != nil {
+				wanted = events(r.Flush)
+				for i := len(r.Expect); i < len(wanted); i++ {
+					wanted[i].Unterminated = true
+				}
+			}
+			check := func(how string, src io.Reader) {
+				t.Helper()
+				got, err := decode(new(Decoder), src)
+				if !slices.Equal(got, wanted) || err != io.EOF {
+					t.Errorf("%s: %.200q gives %+v, %v; want %+v", how, stream, got, err, wanted)
+				}
+			}
+			check("whole", split(stream))
+			check("byte by byte", iotest.OneByteReader(split(stream)))
+			if len(stream) < 6000 {
+				for i := range stream {
+					check("split", split(stream, i))
+				}
+			}
+
+			source := chunks(slices.Clone(r.Chunks))
+			check("as its source splits it", &source)
+			prompt(t, r.Chunks, r.Expect)
+		})
+	}
+	if ran == 0 {
+		t.Errorf("%s holds no case of a framing class", casesFile)
+	}
+}
+
+// prompt checks that each event is out before the chunk after the one that
+// completes it is read.
+func prompt(t *testing.T, in [][]byte, expect []conformanceEvent) {
+	source := chunks(slices.Clone(in))
+	d := NewDecoder(&source)
+	for _, e := range expect {
+		if _, err := d.Next(); err != nil {
+			t.Fatal(err)
+		}
+		left := source
+		for len(left) > 0 && len(left[0]) == 0 {
+			left = left[1:]
+		}
+		if read := len(in) - len(left); e.ByChunk != nil && read > *e.ByChunk+1 && len(in) > 1 {
+			t.Errorf("event %q needed %d chunks; want %d", e.Data, read, *e.ByChunk+1)
+		}
+	}
+}
+
+func events(in []conformanceEvent) []want {
+	var out []want
+	for _, e := range in {
+		w := want{Type: e.Event, Data: e.Data, ID: e.ID}
+		if e.DataRaw != nil {
+			w.Data = string(e.DataRaw)
+		}
+		out = append(out, w)
+	}
+	return out
+}

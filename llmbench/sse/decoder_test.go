@@ -1,0 +1,237 @@
+package sse
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+)
+
+// want is an event as a test writes it down.
+type want struct {
+	Type, Data, ID string
+	Unterminated   bool
+}
+
+// chunks is a reader that returns each of its elements in a Read of its own.
+type chunks [][]byte
+
+func (c *chunks) Read(p []byte) (int, error) {
+	for len(*c) > 0 && len((*c)[0]) == 0 {
+		*c = (*c)[1:]
+	}
+	if len(*c) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, (*c)[0])
+	(*c)[0] = (*c)[0][n:]
+	return n, nil
+}
+
+// split cuts stream at the given offsets.
+func split(stream []byte, at ...int) *chunks {
+	var c chunks
+	last := 0
+	for _, i := range at {
+		c = append(c, stream[last:i])
+		last = i
+	}
+	c = append(c, stream[last:])
+	return &c
+}
+
+// decode reads every event of r and the error that ended it.
+func decode(d *Decoder, r io.Reader) ([]want, error) {
+	d.Reset(r)
+	var got []want
+	for {
+		e, err := d.Next()
+		if err != nil {
+			return got, err
+		}
+		got = append(got, want{string(e.Type), string(e.Data), string(e.ID), e.Unterminated})
+	}
+}
+
+var cases = []struct {
+	name, stream string
+	want         []want
+	retry        time.Duration
+}{
+	{name: "empty body"},
+	{name: "only a byte order mark", stream: "\ufeff"},
+	{name: "only line ends", stream: "\r\n\r\r\n\n"},
+	{name: "one event", stream: "data: a\n\n", want: []want{{"message", "a", "", false}}},
+	{name: "one leading space is dropped, no more", stream: "data:  a \n\n", want: []want{{"message", " a ", "", false}}},
+	{name: "a tab is kept", stream: "data:\ta\n\n", want: []want{{"message", "\ta", "", false}}},
+	{name: "no space", stream: "data:a\n\ndata:[DONE]\n\n", want: []want{{"message", "a", "", false}, {"message", "[DONE]", "", false}}},
+	{name: "colons in the value", stream: "data: a: b:c\n\n", want: []want{{"message", "a: b:c", "", false}}},
+	{name: "several data lines", stream: "data: a\ndata: b\n: c\ndata\ndata: d\n\n", want: []want{{"message", "a\nb\n\nd", "", false}}},
+	{name: "empty data is an event", stream: "data\n\ndata:\n\ndata: \n\n", want: []want{{"message", "", "", false}, {"message", "", "", false}, {"message", "", "", false}}},
+	{name: "no data is no event", stream: "event: x\nid: 1\nretry: 5\n\ndata: a\n\n", want: []want{{"message", "a", "1", false}}, retry: 5 * time.Millisecond},
+	{name: "comments", stream: ": ping\n\n:\n\n::\ndata: a\n:ping\n\n", want: []want{{"message", "a", "", false}}},
+	{name: "CRLF", stream: "data: a\r\n\r\ndata: b\r\ndata: c\r\n\r\n", want: []want{{"message", "a", "", false}, {"message", "b\nc", "", false}}},
+	{name: "CR", stream: "data: a\r\rdata: b\rdata: c\r\r", want: []want{{"message", "a", "", false}, {"message", "b\nc", "", false}}},
+	{name: "mixed line ends", stream: "data: a\r\n\ndata: b\n\r\ndata: c\r\r\ndata: d\n\r", want: []want{{"message", "a", "", false}, {"message", "b", "", false}, {"message", "c", "", false}, {"message", "d", "", false}}},
+	{name: "other separators are data", stream: "data: a\v\f\u0085\u2028\u2029b\n\n", want: []want{{"message", "a\v\f\u0085\u2028\u2029b", "", false}}},
+	{name: "byte order mark", stream: "\ufeffdata: a\n\n", want: []want{{"message", "a", "", false}}},
+	{name: "only the first byte order mark", stream: "\ufeff\ufeffdata: a\n\ndata: b\n\n\ufeffdata: c\n\n", want: []want{{"message", "b", "", false}}},
+	{name: "half a byte order mark", stream: "\xef\xbbdata: a\n\ndata: b\n\n", want: []want{{"message", "b", "", false}}},
+	{name: "names are literal", stream: "Data: a\n data: b\ndata : c\ndat: d\ndata\x00: e\nwhatever\ndata: f\n\n", want: []want{{"message", "f", "", false}}},
+	{name: "event types", stream: "event: a\nevent: b\ndata: 1\n\ndata: 2\n\nevent: c\nevent:\ndata: 3\n\nevent: d\n\ndata: 4\n\n", want: []want{{"b", "1", "", false}, {"message", "2", "", false}, {"message", "3", "", false}, {"message", "4", "", false}}},
+	{name: "ids persist until reset", stream: "id: 1\ndata: a\n\ndata: b\n\nid: 2\x003\ndata: c\n\nid\ndata: d\n\nid: 4\n\ndata: e\n\n", want: []want{{"message", "a", "1", false}, {"message", "b", "1", false}, {"message", "c", "1", false}, {"message", "d", "", false}, {"message", "e", "4", false}}},
+	{name: "retry takes digits only", stream: "retry: 0250\nretry: +1\nretry: 1.5\nretry:  7\nretry: \nretry: ٣\n\n", retry: 250 * time.Millisecond},
+	{name: "retry does not overflow", stream: "retry: 99999999999999999999999999\n\n", retry: (1<<63 - 1) / 16 / time.Millisecond * time.Millisecond},
+	{name: "invalid UTF-8 is left alone", stream: "data: \xff\xc0\xaf\n\n", want: []want{{"message", "\xff\xc0\xaf", "", false}}},
+	{name: "a NUL is data", stream: "data: \x00\n\n", want: []want{{"message", "\x00", "", false}}},
+	{name: "no blank line at the end", stream: "data: a\n\ndata: b\n", want: []want{{"message", "a", "", false}, {"message", "b", "", true}}},
+	{name: "no line end at the end", stream: "id: 7\nevent: x\ndata: b", want: []want{{"x", "b", "7", true}}},
+	{name: "a CR at the end completes the line, not the event", stream: "data: a\r", want: []want{{"message", "a", "", true}}},
+	{name: "an unfinished comment at the end", stream: "data: a\n\n: b", want: []want{{"message", "a", "", false}}},
+	{name: "an unfinished name at the end", stream: "data: a\n\ndat", want: []want{{"message", "a", "", false}}},
+}
+
+func TestDecoder(t *testing.T) {
+	d := new(Decoder)
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			check := func(how string, r io.Reader) {
+				t.Helper()
+				got, err := decode(d, r)
+				if !slices.Equal(got, c.want) || err != io.EOF {
+					t.Errorf("%s: %q gives %+v, %v; want %+v, EOF", how, c.stream, got, err, c.want)
+				}
+				if retry, ok := d.Retry(); retry != c.retry || ok != (c.retry != 0) {
+					t.Errorf("%s: Retry() = %v, %v; want %v", how, retry, ok, c.retry)
+				}
+			}
+			s := []byte(c.stream)
+			check("whole", bytes.NewReader(s))
+			check("data with EOF", iotest.DataErrReader(bytes.NewReader(s)))
+			check("byte by byte", iotest.OneByteReader(bytes.NewReader(s)))
+			for i := range len(s) + 1 {
+				check(fmt.Sprintf("split at %d", i), split(s, i))
+				for j := i; j <= len(s); j++ {
+					check(fmt.Sprintf("split at %d and %d", i, j), split(s, i, j))
+				}
+			}
+		})
+	}
+}
+
+// TestDecoderPrompt checks that an event is out before the decoder asks for the
+// bytes after it, whatever ends its lines.
+func TestDecoderPrompt(t *testing.T) {
+	for _, end := range []string{"\n", "\r\n", "\r"} {
+		first := "data: a" + end + end
+		if end == "\r\n" {
+			first = strings.TrimSuffix(first, "\n") // CR alone completes the line
+		}
+		d := NewDecoder(io.MultiReader(strings.NewReader(first), iotest.ErrReader(errors.New("asked for more"))))
+		if e, err := d.Next(); err != nil || string(e.Data) != "a" {
+			t.Errorf("line end %q: Next() = %q, %v; want a", end, e.Data, err)
+		}
+	}
+}
+
+func TestDecoderReadError(t *testing.T) {
+	broken := errors.New("connection reset")
+	d := NewDecoder(io.MultiReader(strings.NewReader("data: a\n\ndata: b\ndata: c\n"), iotest.ErrReader(broken)))
+	if e, err := d.Next(); err != nil || string(e.Data) != "a" {
+		t.Fatalf("Next() = %q, %v; want a", e.Data, err)
+	}
+	for range 2 {
+		if e, err := d.Next(); err != broken || e.Data != nil {
+			t.Errorf("Next() = %q, %v; want no event and %v", e.Data, err, broken)
+		}
+	}
+	if _, err := NewDecoder(stuck{}).Next(); err != io.ErrNoProgress {
+		t.Errorf("Next() on a reader without progress = %v; want %v", err, io.ErrNoProgress)
+	}
+}
+
+// stuck is a reader that never gets anywhere.
+type stuck struct{}
+
+func (stuck) Read([]byte) (int, error) { return 0, nil }
+
+func TestDecoderLimit(t *testing.T) {
+	line := func(n int) string { return "data: " + strings.Repeat("x", n-len("data: ")) + "\n" }
+	for _, c := range []struct {
+		name, stream string
+		limit        int
+		events       int
+		ok           bool
+	}{
+		{"a line at the limit", line(100) + "\n", 100, 1, true},
+		{"a line over the limit", line(101) + "\n", 100, 0, false},
+		{"a comment over the limit", ":" + strings.Repeat("x", 100) + "\n", 100, 0, false},
+		{"data at the limit", strings.Repeat(line(26), 4) + "data: " + strings.Repeat("x", 16) + "\n\n", 100, 1, true},
+		{"data over the limit", strings.Repeat(line(26), 4) + "data: " + strings.Repeat("x", 17) + "\n\n", 100, 0, false},
+		{"many small events", strings.Repeat(line(60)+"\n", 100), 100, 100, true},
+		{"many comments before an event", strings.Repeat(": ping\n", 1000) + "data: a\n\n", 100, 1, true},
+		{"an unfinished line over the limit", "data: a\n\ndata: " + strings.Repeat("x", 100), 100, 1, false},
+		{"no event after the error", line(101) + "\n" + line(50) + "\n", 100, 0, false},
+		{"a huge line by default", line(5<<20) + "\n" + line(20) + "\n", 0, 2, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for how, r := range map[string]io.Reader{
+				"whole":        strings.NewReader(c.stream),
+				"half reads":   iotest.HalfReader(strings.NewReader(c.stream)),
+				"byte by byte": iotest.OneByteReader(strings.NewReader(c.stream)),
+			} {
+				d := &Decoder{MaxEventSize: c.limit}
+				got, err := decode(d, r)
+				if len(got) != c.events || (err == io.EOF) != c.ok {
+					t.Errorf("%s: %d events, %v; want %d, ok %v", how, len(got), err, c.events, c.ok)
+				}
+				if !c.ok && !errors.Is(err, ErrTooLarge) {
+					t.Errorf("%s: error %v is not ErrTooLarge", how, err)
+				}
+				if _, again := d.Next(); again != err {
+					t.Errorf("%s: Next() after %v = %v; want the same", how, err, again)
+				}
+				if c.limit > 0 && cap(d.buf)+cap(d.data) > 2*(c.limit+minBuffer) {
+					t.Errorf("%s: buffers of %d bytes for a limit of %d", how, cap(d.buf)+cap(d.data), c.limit)
+				}
+			}
+		})
+	}
+}
+
+// FuzzDecoder checks that the way a body is split into reads changes nothing,
+// and that memory stays within the limit.
+func FuzzDecoder(f *testing.F) {
+	for i, c := range cases {
+		f.Add([]byte(c.stream), uint64(i))
+	}
+	f.Fuzz(func(t *testing.T, stream []byte, seed uint64) {
+		d := &Decoder{MaxEventSize: 1 << 10}
+		whole, err := decode(d, bytes.NewReader(stream))
+		for name, r := range map[string]io.Reader{
+			"byte by byte": iotest.OneByteReader(bytes.NewReader(stream)),
+			"split at two": split(stream, cuts(len(stream), seed)...),
+		} {
+			got, gotErr := decode(d, r)
+			if !slices.Equal(got, whole) || fmt.Sprint(gotErr) != fmt.Sprint(err) {
+				t.Errorf("%s: %q gives %+v, %v; whole gives %+v, %v", name, stream, got, gotErr, whole, err)
+			}
+		}
+		for _, e := range whole {
+			if len(e.Data) > d.MaxEventSize {
+				t.Errorf("event of %d bytes; limit %d", len(e.Data), d.MaxEventSize)
+			}
+		}
+	})
+}
+
+// cuts picks two offsets in [0,n], in order.
+func cuts(n int, seed uint64) []int {
+	i, j := int(seed%uint64(n+1)), int(seed>>32%uint64(n+1))
+	return []int{min(i, j), max(i, j)}
+}
