@@ -1,0 +1,136 @@
+package dialect
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
+)
+
+// perRead is a body that returns one event a Read, as a server that flushes
+// each token sends it.
+type perRead struct {
+	events [][]byte
+	next   int
+}
+
+func (p *perRead) Read(b []byte) (int, error) {
+	if p.next == len(p.events) {
+		return 0, io.EOF
+	}
+	n := copy(b, p.events[p.next])
+	p.next++
+	return n, nil
+}
+
+// BenchmarkChunk compares what a streamed chunk costs from bytes to delta with
+// the least that any line reader does over the same bytes (of=readslice) and
+// with encoding/json into a struct. All times are per chunk; what counts is
+// their ratio in one run.
+func BenchmarkChunk(b *testing.B) {
+	const chunks = 1000
+	src := &perRead{}
+	for i := range chunks { // the size and shape that vLLM sends
+		src.events = append(src.events, fmt.Appendf(nil, `data: {"id":"chatcmpl-9f3c2b7a6d5e4f3c2b7a6d5e4f3c2b7a","object":"chat.completion.chunk","created":1795255695,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" w%03d"},"logprobs":null,"finish_reason":null,"token_ids":null}]}`+"\n\n", i))
+	}
+	d := sse.NewDecoder(src)
+	frames := func(b *testing.B, event func(sse.Event) (text int)) {
+		b.ReportAllocs()
+		for b.Loop() {
+			src.next = 0
+			d.Reset(src)
+			n, text := 0, 0
+			for {
+				e, err := d.Next()
+				if err != nil {
+					break
+				}
+				n++
+				text += event(e)
+			}
+			if n != chunks || text != 5*chunks {
+				b.Fatalf("%d chunks with %d bytes of text; want %d with %d", n, text, chunks, 5*chunks)
+			}
+		}
+		perChunk(b, chunks)
+	}
+
+	b.Run("of=readslice", func(b *testing.B) {
+		b.ReportAllocs()
+		r := bufio.NewReader(src)
+		for b.Loop() {
+			src.next = 0
+			r.Reset(src)
+			for {
+				if _, err := r.ReadSlice('\n'); err != nil {
+					break
+				}
+			}
+		}
+		perChunk(b, chunks)
+	})
+	b.Run("of=framing", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			src.next = 0
+			d.Reset(src)
+			for {
+				if _, err := d.Next(); err != nil {
+					break
+				}
+			}
+		}
+		perChunk(b, chunks)
+	})
+	b.Run("of=framing_and_dialect", func(b *testing.B) {
+		p := OpenAIChat{}.NewParser()
+		var delta Delta
+		frames(b, func(e sse.Event) int {
+			if err := p.Event(e, &delta); err != nil {
+				b.Fatal(err)
+			}
+			return len(delta.Text)
+		})
+	})
+	b.Run("of=framing_and_encoding-json", func(b *testing.B) {
+		type message struct { // all that the dialect takes from a message
+			Content          *string `json:"content"`
+			Reasoning        *string `json:"reasoning"`
+			ReasoningContent *string `json:"reasoning_content"`
+			ToolCalls        []struct {
+				Function struct {
+					Arguments string `json:"arguments"`
+				} `json:"function"`
+			} `json:"tool_calls"`
+		}
+		type chunk struct {
+			Choices []struct {
+				Delta        message `json:"delta"`
+				Message      message `json:"message"`
+				Text         *string `json:"text"`
+				FinishReason *string `json:"finish_reason"`
+			} `json:"choices"`
+			Usage *struct {
+				PromptTokens     float64 `json:"prompt_tokens"`
+				CompletionTokens float64 `json:"completion_tokens"`
+			} `json:"usage"`
+			Error json.RawMessage `json:"error"`
+		}
+		frames(b, func(e sse.Event) int {
+			var c chunk
+			if err := json.Unmarshal(e.Data, &c); err != nil {
+				b.Fatal(err)
+			}
+			return len(*c.Choices[0].Delta.Content)
+		})
+	})
+}
+
+// perChunk reports the time of one chunk.
+func perChunk(b *testing.B, chunks int) {
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*chunks), "ns/chunk")
+}

@@ -1,0 +1,159 @@
+package dialect
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A walker goes through JSON text once, member by member, and keeps the first
+// error: after it, everything reads as nothing. It allocates nothing once its
+// buffers have grown. Servers repeat names and cut characters in two, so both
+// are allowed; anything else that is not JSON is an error.
+type walker struct {
+	dec  *jsontext.Decoder
+	src  bytes.Buffer
+	name []byte // room for names with escapes in them
+	err  error
+}
+
+var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+
+func newWalker() *walker {
+	w := new(walker)
+	w.dec = jsontext.NewDecoder(&w.src, lenient...)
+	return w
+}
+
+// objects calls member for each member of each object in text, which is one
+// JSON document or several in a row; a null among them is passed over. It
+// returns the first error.
+func (w *walker) objects(text []byte, member func(name []byte)) error {
+	w.src = *bytes.NewBuffer(text)
+	w.dec.Reset(&w.src, lenient...)
+	w.err = nil
+	for w.object(member) {
+	}
+	if w.err == io.EOF { // between documents: the end of the text
+		return nil
+	}
+	return w.err
+}
+
+// object calls member with the name of each member of the object that comes
+// next; member must consume the value, and name holds until it does. A null is
+// an object without members.
+func (w *walker) object(member func(name []byte)) bool {
+	if !w.begin('{') {
+		return w.err == nil
+	}
+	for w.err == nil && w.dec.PeekKind() != '}' {
+		name := w.raw()
+		if w.err != nil {
+			return false
+		}
+		if bytes.IndexByte(name, '\\') < 0 {
+			member(name[1 : len(name)-1])
+			continue
+		}
+		w.name = unquote(w.name[:0], name)
+		member(w.name)
+	}
+	return w.end()
+}
+
+// array calls element before each element of the array that comes next;
+// element must consume it. A null is an empty array.
+func (w *walker) array(element func()) {
+	if !w.begin('[') {
+		return
+	}
+	for w.err == nil && w.dec.PeekKind() != ']' {
+		element()
+	}
+	w.end()
+}
+
+// begin consumes the opening token and reports true, or a null and reports
+// false; anything else is an error.
+func (w *walker) begin(open jsontext.Kind) bool {
+	if w.err != nil {
+		return false
+	}
+	tok, err := w.dec.ReadToken()
+	switch {
+	case err != nil:
+		w.fail(err)
+	case tok.Kind() == open:
+		return true
+	case tok.Kind() != 'n':
+		w.err = fmt.Errorf("%s where %s should be", tok.Kind(), open)
+	}
+	return false
+}
+
+// end consumes the closing token.
+func (w *walker) end() bool {
+	if w.err != nil {
+		return false
+	}
+	if _, err := w.dec.ReadToken(); err != nil {
+		w.fail(err)
+		return false
+	}
+	return true
+}
+
+// raw consumes the value that comes next and returns it as it stands, nil after
+// an error. It holds until the next call.
+func (w *walker) raw() []byte {
+	if w.err != nil {
+		return nil
+	}
+	v, err := w.dec.ReadValue()
+	if err != nil {
+		w.fail(err)
+	}
+	return v
+}
+
+// text appends the string that comes next to dst. Any other value is no text.
+func (w *walker) text(dst []byte) []byte {
+	if v := w.raw(); len(v) > 2 && v[0] == '"' {
+		return unquote(dst, v)
+	}
+	return dst
+}
+
+// count returns the number that comes next as a count: 0 for anything but a
+// number in [0, 2^31).
+func (w *walker) count() int {
+	// Some servers write 12 as 1.2e1, so a float is read.
+	f, err := strconv.ParseFloat(string(w.raw()), 64)
+	if err != nil || f < 0 || f >= 1<<31 {
+		return 0
+	}
+	return int(f)
+}
+
+// fail keeps err as the walk's error. An end of the text within a document is
+// not the end between two.
+func (w *walker) fail(err error) {
+	if err == io.EOF && w.dec.StackDepth() > 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	w.err = err
+}
+
+// unquote appends what a JSON string says to dst. The string is known to be
+// one; invalid UTF-8 in it becomes U+FFFD.
+func unquote(dst, quoted []byte) []byte {
+	if body := quoted[1 : len(quoted)-1]; bytes.IndexByte(body, '\\') < 0 {
+		return append(dst, body...)
+	}
+	dst, _ = jsontext.AppendUnquote(dst, quoted)
+	return dst
+}

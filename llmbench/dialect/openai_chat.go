@@ -1,0 +1,26 @@
+package dialect
+
+// OpenAIChat is the chat completions API (/v1/chat/completions,
+// https://platform.openai.com/docs/api-reference/chat) as inference servers
+// offer it. The server puts the messages through its chat template, so the
+// prompt it counts is longer than the text sent.
+type OpenAIChat struct{}
+
+// Name returns "openai-chat".
+func (OpenAIChat) Name() string { return "openai-chat" }
+
+// Path returns "/v1/chat/completions".
+func (OpenAIChat) Path(Query) string { return "/v1/chat/completions" }
+
+// Body returns the JSON to post for q.
+func (d OpenAIChat) Body(q Query) ([]byte, error) {
+	b := newOpenAIBody(q)
+	b.Messages = q.Messages
+	if len(b.Messages) == 0 {
+		b.Messages = []Message{{Role: "user", Content: q.Prompt}}
+	}
+	return b.marshal(d.Name())
+}
+
+// NewParser returns a parser of answers.
+func (d OpenAIChat) NewParser() Parser { return newOpenAIParser(d.Name()) }

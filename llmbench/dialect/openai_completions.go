@@ -1,0 +1,27 @@
+package dialect
+
+import "fmt"
+
+// OpenAICompletions is the completions API (/v1/completions,
+// https://platform.openai.com/docs/api-reference/completions): the bare prompt
+// is continued, without a chat template.
+type OpenAICompletions struct{}
+
+// Name returns "openai-completions".
+func (OpenAICompletions) Name() string { return "openai-completions" }
+
+// Path returns "/v1/completions".
+func (OpenAICompletions) Path(Query) string { return "/v1/completions" }
+
+// Body returns the JSON to post for q, which must not be a conversation.
+func (d OpenAICompletions) Body(q Query) ([]byte, error) {
+	if len(q.Messages) > 0 {
+		return nil, fmt.Errorf("%s: a conversation of %d messages; only a prompt can be sent", d.Name(), len(q.Messages))
+	}
+	b := newOpenAIBody(q)
+	b.Prompt = q.Prompt
+	return b.marshal(d.Name())
+}
+
+// NewParser returns a parser of answers.
+func (d OpenAICompletions) NewParser() Parser { return newOpenAIParser(d.Name()) }
