@@ -1,0 +1,113 @@
+package mockserver
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// BenchmarkEvent renders one token's event.
+func BenchmarkEvent(b *testing.B) {
+	out := newRenderer(request{chat: true, stream: true}, Shape{}, 1, 1, []byte(`"mock"`))
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		out.buf = out.buf[:0]
+		out.tokens(i, i+1)
+		i++
+	}
+	b.SetBytes(int64(len(out.buf)))
+}
+
+// BenchmarkToken sends one token of a stream over loopback, unpaced, to a client
+// that throws it away.
+func BenchmarkToken(b *testing.B) {
+	s := mustNew(b, Config{})
+	url, stop, err := Listen("127.0.0.1:0", s)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer stop(0)
+	const tokens = 100_000
+	b.ReportAllocs()
+	// One op is a whole stream, so that its set-up does not show.
+	for b.Loop() {
+		resp, err := http.Post(url+textPath, "application/json", strings.NewReader(fmt.Sprintf(`{"prompt":"a","max_tokens":%d,"stream":true}`, tokens)))
+		if err != nil {
+			b.Fatal(err)
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		s.Reset()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/tokens, "ns/token")
+}
+
+// BenchmarkLateness holds many streams of 50 tokens a second at once, with their
+// clients in this process, and tells how long after its deadline a token is
+// written.
+func BenchmarkLateness(b *testing.B) {
+	for _, streams := range []int{1, 100, 1000} {
+		b.Run(fmt.Sprintf("streams=%d", streams), func(b *testing.B) {
+			cfg := Config{TTFT: 200 * time.Millisecond, PerToken: 20 * time.Millisecond}
+			s := mustNew(b, cfg)
+			url, stop, err := Listen("127.0.0.1:0", s)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer stop(0)
+			client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: streams}}
+			for b.Loop() {
+				var wg sync.WaitGroup
+				for i := range streams {
+					wg.Go(func() {
+						time.Sleep(time.Duration(i) * 20 * time.Millisecond / time.Duration(streams))
+						resp, err := client.Post(url+textPath, "application/json", strings.NewReader(`{"prompt":"a","max_tokens":100,"stream":true}`))
+						if err != nil {
+							b.Error(err)
+							return
+						}
+						io.Copy(io.Discard, resp.Body)
+						resp.Body.Close()
+					})
+				}
+				wg.Wait()
+			}
+			var late []time.Duration
+			for _, e := range s.Log() {
+				for k, at := range e.Tokens {
+					late = append(late, at-e.Admitted-cfg.TTFT-time.Duration(k)*cfg.PerToken)
+				}
+			}
+			slices.Sort(late)
+			b.ReportMetric(float64(late[len(late)/2]), "p50-late-ns")
+			b.ReportMetric(float64(late[len(late)*99/100]), "p99-late-ns")
+			b.ReportMetric(float64(late[len(late)-1]), "max-late-ns")
+		})
+	}
+}
+
+func TestEventDoesNotAllocate(t *testing.T) {
+	s := mustNew(t, Config{})
+	x := exchange{clock: s.clock, rec: &record{}, w: &sink{header: http.Header{}, body: make([]byte, 0, 8192)}}
+	x.rc = http.NewResponseController(x.w)
+	x.out = newRenderer(request{chat: true, stream: true, output: 1000}, Shape{Ping: true}, 1, 1, []byte(`"mock"`))
+	x.rec.Tokens = make([]time.Duration, 0, 1000)
+	x.turn = s.plan.join(job{output: 1000})
+	k := 0
+	if got := testing.AllocsPerRun(900, func() {
+		if x.turn.token(t.Context(), k) != nil {
+			t.Fatal("the token's wait was cut short")
+		}
+		x.out.tokens(k, k+1)
+		x.send(1, false)
+		k++
+	}); got != 0 {
+		t.Errorf("%v allocations a token, want 0", got)
+	}
+}

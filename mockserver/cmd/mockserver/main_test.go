@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+)
+
+func TestRunServesUntilCanceled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stderr, w := io.Pipe()
+	status := make(chan int)
+	go func() {
+		status <- run(ctx, []string{"-addr=127.0.0.1:0", "-ttft=0", "-per-token=0", "-per-prompt-token=0"}, io.Discard, w)
+	}()
+	line := make([]byte, 200)
+	n, err := stderr.Read(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`^mockserver: serving (http://127\.0\.0\.1:\d+)\n$`).FindSubmatch(line[:n])
+	if m == nil {
+		t.Fatalf("stderr = %q, want one line with the URL", line[:n])
+	}
+	resp, err := http.Post(string(m[1])+"/v1/completions", "application/json",
+		strings.NewReader(`{"prompt":"a b","max_tokens":2}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if err != nil || !strings.Contains(string(body), `"text":" the quick"`) {
+		t.Errorf("POST /v1/completions = %s, %v, want the text \" the quick\"", body, err)
+	}
+	cancel()
+	if got := <-status; got != 0 {
+		t.Errorf("run() after the signal = %d, want 0", got)
+	}
+	if _, err := http.Get(string(m[1]) + "/health"); err == nil {
+		t.Error("the server still answers after run has returned")
+	}
+}
+
+func TestRunBadUsage(t *testing.T) {
+	bad := filepath.Join(t.TempDir(), "bad.json")
+	if err := os.WriteFile(bad, []byte(`{"slots":-1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		args   []string
+		status int
+		stderr string
+	}{
+		{[]string{"-bogus"}, 2, "flag provided but not defined: -bogus"},
+		{[]string{"-ttft=fast"}, 2, `invalid value "fast" for flag -ttft`},
+		{[]string{"extra"}, 2, `argument "extra": want flags only`},
+		{[]string{"-profile=h100"}, 2, `profile "h100": not known, want default`},
+		{[]string{"-profile=" + bad}, 2, "slots: -1, want 0 (no limit) or more"},
+		{[]string{"-jitter=2"}, 2, "jitter: 2, want 0 to 1"},
+		{[]string{"-addr=nowhere"}, 1, "nowhere"},
+	} {
+		var stdout, stderr bytes.Buffer
+		if got := run(t.Context(), tt.args, &stdout, &stderr); got != tt.status {
+			t.Errorf("run(%q) = %d, want %d", tt.args, got, tt.status)
+		}
+		if !strings.Contains(stderr.String(), tt.stderr) {
+			t.Errorf("run(%q) stderr = %q, want it to say %q", tt.args, &stderr, tt.stderr)
+		}
+		if stdout.Len() > 0 {
+			t.Errorf("run(%q) stdout = %q, want nothing", tt.args, &stdout)
+		}
+	}
+}
+
+func TestHelpAndDocNameEveryFlag(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	if got := run(t.Context(), []string{"--help"}, &stdout, &stderr); got != 0 || stderr.Len() > 0 {
+		t.Errorf("run(--help) = %d with stderr %q, want 0 and nothing", got, &stderr)
+	}
+	source, err := os.ReadFile("main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, _, _ := strings.Cut(string(source), "\npackage main")
+	flags := regexp.MustCompile(`(?m)^  (-[a-z-]+)`).FindAllStringSubmatch(stdout.String(), -1)
+	if len(flags) != 9 {
+		t.Errorf("run(--help) lists %d flags, want 9:\n%s", len(flags), &stdout)
+	}
+	for _, f := range flags {
+		if !strings.Contains(doc, "//\t"+f[1]+" ") {
+			t.Errorf("the doc comment does not list %s", f[1])
+		}
+	}
+}
+
+func TestFlagsOverrideProfile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "p.json")
+	if err := os.WriteFile(file, []byte(`{"ttft":"1s","per_token":"9ms","slots":3}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o, err := parse([]string{"-profile", file, "-ttft=0", "-slots=7", "-speed=2", "-jitter=.5", "-seed=4",
+		"-per-prompt-token=1us"}, io.Discard, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := mockserver.Config{PerPromptToken: time.Microsecond, PerToken: 9 * time.Millisecond, Slots: 7,
+		Speed: 2, Jitter: .5, Seed: 4}
+	if got := o.config; got.TTFT != 0 || got.PerPromptToken != want.PerPromptToken || got.PerToken != want.PerToken ||
+		got.Slots != want.Slots || got.Speed != want.Speed || got.Jitter != want.Jitter || got.Seed != want.Seed {
+		t.Errorf("parse() config = %+v, want %+v", got, want)
+	}
+}

@@ -1,0 +1,121 @@
+package mockserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"time"
+)
+
+// A Config says how fast a [Server] is, what its streams look like and which
+// requests it spoils. The zero Config answers at once and without limit.
+//
+// In JSON the names are in snake case, durations are strings as
+// time.ParseDuration takes them ("20ms"), unknown names are an error, and a name
+// left out leaves the field as it was.
+type Config struct {
+	// Model is the model's name in every answer; empty means "mock". Requests
+	// may ask for any model.
+	Model string
+
+	// TTFT is the time from admission to the first token, for an empty prompt.
+	TTFT time.Duration
+	// PerPromptToken is added to TTFT for every token of the prompt.
+	PerPromptToken time.Duration
+	// PerToken is the time from one token to the next.
+	PerToken time.Duration
+	// Slots is how many sequences are served at once; the others queue in the
+	// order in which they arrived. 0 means no limit.
+	Slots int
+	// OutputTokens is where the output ends by itself, with finish reason
+	// "stop", unless max_tokens ends it first or ignore_eos is set. 0 means
+	// that it always runs to max_tokens.
+	OutputTokens int
+
+	// Jitter, 0 to 1, multiplies each interval (admission to first token, token
+	// to token) by a factor drawn uniformly from [1-Jitter, 1+Jitter].
+	Jitter float64
+	// Seed chooses the factors, together with the request's ordinal: the same
+	// seed and ordinal always give the same intervals.
+	Seed uint64
+	// Speed divides every time above; 0 means 1, real time.
+	Speed float64
+
+	// Shape is what a stream looks like on the wire.
+	Shape Shape
+	// Faults are the requests to spoil, and how. Where several hit one request
+	// the first in the list does.
+	Faults []Fault
+}
+
+// Default returns the configuration of a small, quick server: 20 ms and 10 us a
+// prompt token to the first token, 1.5 ms to each further one, 32 slots.
+func Default() Config {
+	return Config{
+		TTFT:           20 * time.Millisecond,
+		PerPromptToken: 10 * time.Microsecond,
+		PerToken:       1500 * time.Microsecond,
+		Slots:          32,
+	}
+}
+
+// Load returns the configuration with that name: "" and "default" are
+// [Default], a name ending in ".json" is a file that holds a [Config] (what it
+// leaves out is zero, not the default). The result is valid; the error names the
+// file, the field and what is allowed.
+func Load(nameOrPath string) (Config, error) {
+	switch {
+	case nameOrPath == "" || nameOrPath == "default":
+		return Default(), nil
+	case !strings.HasSuffix(nameOrPath, ".json"):
+		return Config{}, fmt.Errorf("profile %q: not known, want default or the path of a .json file", nameOrPath)
+	}
+	data, err := os.ReadFile(nameOrPath)
+	if err != nil {
+		return Config{}, fmt.Errorf("profile: %w", err)
+	}
+	var c Config
+	if err := json.Unmarshal(data, &c); err != nil {
+		return Config{}, fmt.Errorf("profile %s: %w", nameOrPath, err)
+	}
+	if err := c.Validate(); err != nil {
+		return Config{}, fmt.Errorf("profile %s: %w", nameOrPath, err)
+	}
+	return c, nil
+}
+
+// Validate returns an error that names the first field which cannot be used, its
+// value and what is allowed, or nil.
+func (c Config) Validate() error {
+	for _, f := range []struct {
+		name  string
+		value time.Duration
+	}{{"ttft", c.TTFT}, {"per_prompt_token", c.PerPromptToken}, {"per_token", c.PerToken}} {
+		if f.value < 0 {
+			return fmt.Errorf("%s: %v, want 0s or more", f.name, f.value)
+		}
+	}
+	if c.Slots < 0 {
+		return fmt.Errorf("slots: %d, want 0 (no limit) or more", c.Slots)
+	}
+	if c.OutputTokens < 0 {
+		return fmt.Errorf("output_tokens: %d, want 0 (run to max_tokens) or more", c.OutputTokens)
+	}
+	if !(c.Jitter >= 0 && c.Jitter <= 1) { // not NaN either
+		return fmt.Errorf("jitter: %v, want 0 to 1", c.Jitter)
+	}
+	if !(c.Speed >= 0) || math.IsInf(c.Speed, 0) {
+		return fmt.Errorf("speed: %v, want a factor above 0, or 0 for 1", c.Speed)
+	}
+	if err := c.Shape.validate(); err != nil {
+		return fmt.Errorf("shape.%w", err)
+	}
+	for i, f := range c.Faults {
+		if err := f.validate(); err != nil {
+			return fmt.Errorf("faults[%d].%w", i, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package mockserver
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	write := func(text string) string {
+		file := filepath.Join(dir, "p.json")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	for _, name := range []string{"", "default"} {
+		if got, err := Load(name); err != nil || !reflect.DeepEqual(got, Default()) {
+			t.Errorf("Load(%q) = %+v, %v, want Default()", name, got, err)
+		}
+	}
+	full := `{"model":"m","ttft":"1s","per_prompt_token":"10us","per_token":"2ms","slots":3,"output_tokens":4,"jitter":0.5,
+		"seed":18446744073709551615,"speed":2,
+		"shape":{"tokens_per_chunk":2,"crlf":true,"ping":true,"no_space":true,"role_first":true,"usage":"last"},
+		"faults":[{"kind":"reset","every":10,"at":3},{"kind":"http-500","every":7}]}`
+	want := Config{
+		Model: "m", TTFT: time.Second, PerPromptToken: 10 * time.Microsecond, PerToken: 2 * time.Millisecond, Slots: 3,
+		OutputTokens: 4, Jitter: 0.5, Seed: math.MaxUint64, Speed: 2,
+		Shape:  Shape{TokensPerChunk: 2, CRLF: true, Ping: true, NoSpace: true, RoleFirst: true, Usage: UsageLast},
+		Faults: []Fault{{FaultReset, 10, 3}, {FaultHTTP500, 7, 0}},
+	}
+	if got, err := Load(write(full)); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("Load(file) = %+v, %v, want %+v", got, err, want)
+	}
+	if got, err := Load(write(`{}`)); err != nil || !reflect.DeepEqual(got, Config{}) {
+		t.Errorf("Load({}) = %+v, %v, want the zero Config", got, err)
+	}
+	for _, tt := range []struct{ text, want string }{
+		{`{`, "unexpected end of JSON input"},
+		{`{} {}`, "after top-level value"},
+		{`{"ttfs":"1s"}`, `unknown field "ttfs"`},
+		{`{"shape":{"lf":true}}`, `unknown field "lf"`},
+		{`{"faults":[{"how":"reset"}]}`, `unknown field "how"`},
+		{`{"ttft":"soon"}`, `duration "soon": want a string with a unit`},
+		{`{"ttft":20}`, `duration 20: want a string with a unit`},
+		{`{"ttft":"-1s"}`, "ttft: -1s, want 0s or more"},
+	} {
+		file := write(tt.text)
+		if _, err := Load(file); err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), file) {
+			t.Errorf("Load(%s): %v, want the file's name and %q", tt.text, err, tt.want)
+		}
+	}
+	for name, want := range map[string]string{
+		"h100":         `profile "h100": not known, want default or the path of a .json file`,
+		"missing.json": "missing.json: no such file",
+	} {
+		if _, err := Load(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Load(%q): %v, want %q", name, err, want)
+		}
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for _, tt := range []struct {
+		cfg  Config
+		want string
+	}{
+		{Config{}, ""},
+		{Default(), ""},
+		{Config{TTFT: -1}, "ttft: -1ns, want 0s or more"},
+		{Config{PerPromptToken: -1}, "per_prompt_token: -1ns, want 0s or more"},
+		{Config{PerToken: -1}, "per_token: -1ns, want 0s or more"},
+		{Config{Slots: -1}, "slots: -1, want 0 (no limit) or more"},
+		{Config{OutputTokens: -1}, "output_tokens: -1, want 0 (run to max_tokens) or more"},
+		{Config{Jitter: 1.1}, "jitter: 1.1, want 0 to 1"},
+		{Config{Jitter: math.NaN()}, "jitter: NaN, want 0 to 1"},
+		{Config{Speed: -1}, "speed: -1, want a factor above 0, or 0 for 1"},
+		{Config{Speed: math.NaN()}, "speed: NaN, want a factor above 0, or 0 for 1"},
+		{Config{Speed: math.Inf(1)}, "speed: +Inf, want a factor above 0, or 0 for 1"},
+		{Config{Shape: Shape{TokensPerChunk: -1}}, "shape.tokens_per_chunk: -1, want 0 (one) or more"},
+		{Config{Shape: Shape{Usage: "always"}}, `shape.usage: "always", want asked, last or never`},
+		{Config{Faults: []Fault{{FaultReset, 1, 0}, {"flood", 1, 0}}}, `faults[1].kind: "flood", want ` + faultKinds},
+		{Config{Faults: []Fault{{FaultReset, 0, 0}}}, "faults[0].every: 0, want 1 or more"},
+		{Config{Faults: []Fault{{FaultReset, 1, -1}}}, "faults[0].at: -1, want 0 or more"},
+	} {
+		got := ""
+		if err := tt.cfg.Validate(); err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%+v.Validate() = %q, want %q", tt.cfg, got, tt.want)
+		}
+		if _, err := New(tt.cfg); (err == nil) != (tt.want == "") {
+			t.Errorf("New(%+v): %v, want the error of Validate", tt.cfg, err)
+		}
+	}
+}
+
+// Reading over a configuration changes what is named, and nothing that the
+// caller shares with it.
+func TestUnmarshalOver(t *testing.T) {
+	base := Default()
+	base.Faults = []Fault{{FaultReset, 1, 0}}
+	c := base
+	if err := json.Unmarshal([]byte(`{"slots":5,"faults":[{"kind":"stall","every":2}]}`), &c); err != nil {
+		t.Fatal(err)
+	}
+	want := Default()
+	want.Slots, want.Faults = 5, []Fault{{FaultStall, 2, 0}}
+	if !reflect.DeepEqual(c, want) || base.Faults[0].Kind != FaultReset {
+		t.Errorf("got %+v and left %+v, want %+v and the old faults", c, base.Faults, want)
+	}
+}
+
+func FuzzConfig(f *testing.F) {
+	for _, s := range []string{
+		`{}`, `null`, `{"ttft":"20ms","per_token":"1h2m3.5s","slots":32}`, `{"ttft":null,"faults":[],"shape":{}}`,
+		`{"faults":[{"kind":"reset","every":10,"at":3}],"shape":{"usage":"never","tokens_per_chunk":3}}`,
+		`{"speed":1e308,"jitter":1,"seed":18446744073709551615,"ttft":"2540400h"}`, `{"speed":5e-324}`, `{"x":1}`, `[`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var c Config
+		if json.Unmarshal(data, &c) != nil {
+			return
+		}
+		text, err := json.Marshal(c)
+		if err != nil {
+			t.Fatalf("Marshal(%+v): %v", c, err)
+		}
+		var again Config
+		if err := json.Unmarshal(text, &again); err != nil || !reflect.DeepEqual(again, c) {
+			t.Fatalf("%s = %+v, %v, want %+v", text, again, err, c)
+		}
+		if c.Validate() != nil {
+			return
+		}
+		s := mustNew(t, c)
+		for _, d := range s.plan.pace.due(1, 100, 5) {
+			if d < 0 || d > horizon {
+				t.Fatalf("%s: a token is due after %v, want 0 to %v", text, d, horizon)
+			}
+		}
+	})
+}

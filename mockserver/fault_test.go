@@ -1,0 +1,122 @@
+package mockserver
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// What a plain net/http client sees on a real socket.
+func TestFaultsOnLoopback(t *testing.T) {
+	const (
+		stream = `{"messages":[{"content":"hi"}],"max_tokens":5,"stream":true,"stream_options":{"include_usage":true}}`
+		whole  = `{"messages":[{"content":"hi"}],"max_tokens":5}`
+		done   = "data: [DONE]\n\n"
+	)
+	for _, tt := range []struct {
+		name    string
+		fault   Fault
+		body    string
+		status  int
+		errIs   error  // of the request or of reading the body
+		tokens  int    // events with text
+		has     string // in the body
+		hasNot  string
+		entry   Entry // only what is compared below
+		oneConn bool  // the connection can be used again
+	}{
+		{"http-500", Fault{FaultHTTP500, 1, 3}, stream, 500, nil, 0, `"type":"InternalServerError"`, done, Entry{Status: 500, Admitted: -1}, true},
+		{"http-500 whole", Fault{FaultHTTP500, 1, 3}, whole, 500, nil, 0, `"type":"InternalServerError"`, "content", Entry{Status: 500, Admitted: -1}, true},
+		{"reset", Fault{FaultReset, 1, 3}, stream, 200, syscall.ECONNRESET, 3, "", "finish_reason\":\"", Entry{Status: 200, OutputTokens: 3}, false},
+		{"reset at 0", Fault{FaultReset, 1, 0}, stream, 0, syscall.ECONNRESET, 0, "", "", Entry{}, false},
+		{"reset whole", Fault{FaultReset, 1, 3}, whole, 0, syscall.ECONNRESET, 0, "", "", Entry{}, false},
+		{"truncate", Fault{FaultTruncate, 1, 3}, stream, 200, nil, 3, "", "usage", Entry{Status: 200, OutputTokens: 3}, true},
+		{"truncate at 0", Fault{FaultTruncate, 1, 0}, stream, 200, nil, 0, "", "data", Entry{Status: 200}, true},
+		{"error-event", Fault{FaultErrorEvent, 1, 3}, stream, 200, nil, 3, `data: {"error":{`, "usage", Entry{Status: 200, OutputTokens: 3}, true},
+		{"empty", Fault{FaultEmpty, 1, 3}, stream, 200, nil, 0, "", "data", Entry{Status: 200}, true},
+		{"no-done", Fault{FaultNoDone, 1, 3}, stream, 200, nil, 5, `"finish_reason":"length"`, done, Entry{Status: 200, OutputTokens: 5}, true},
+		{"malformed", Fault{FaultMalformed, 1, 3}, stream, 200, nil, 5, done, "", Entry{Status: 200, OutputTokens: 5}, true},
+		{"none", Fault{FaultReset, 2, 3}, stream, 200, nil, 5, done, "", Entry{Status: 200, OutputTokens: 5}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := onLoopback(t, Config{Faults: []Fault{tt.fault}})
+			dials := 0
+			r.client.Transport.(*http.Transport).Dial = func(network, addr string) (net.Conn, error) {
+				dials++
+				return net.Dial(network, addr)
+			}
+			status, text, err := r.read(chatPath, tt.body)
+			if status != tt.status || !errors.Is(err, tt.errIs) {
+				t.Errorf("status %d, error %v, want %d, %v", status, err, tt.status, tt.errIs)
+			}
+			if got := strings.Count(text, `"content":" `); got != tt.tokens {
+				t.Errorf("%d events with text, want %d:\n%s", got, tt.tokens, text)
+			}
+			if !strings.Contains(text, tt.has) || tt.hasNot != "" && strings.Contains(text, tt.hasNot) {
+				t.Errorf("body %q, want it with %q and without %q", text, tt.has, tt.hasNot)
+			}
+			e := r.only() // complete as soon as the client has read the end
+			fault := tt.fault.Kind
+			if tt.name == "none" {
+				fault = ""
+			}
+			if e.Status != tt.entry.Status || e.OutputTokens != tt.entry.OutputTokens || e.Fault != fault || e.Aborted ||
+				(e.Admitted == -1) != (tt.entry.Admitted == -1) {
+				t.Errorf("Log()[0] = %+v, want %+v with fault %q", e, tt.entry, fault)
+			}
+			if tt.oneConn {
+				if r.read(chatPath, tt.body); dials != 1 {
+					t.Errorf("%d connections for two requests, want 1", dials)
+				}
+			}
+		})
+	}
+}
+
+func TestStopEndsStalledStreams(t *testing.T) {
+	r := onLoopback(t, Config{Slots: 1, Faults: []Fault{{FaultStall, 1, 2}}})
+	stalled, err := r.post(t.Context(), chatPath, `{"messages":[{"content":"hi"}],"stream":true}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stalled.Body.Close()
+	queued := make(chan error)
+	go func() {
+		_, _, err := r.read(chatPath, `{"messages":[{"content":"hi"}]}`)
+		queued <- err
+	}()
+	for lines, tokens := bufio.NewScanner(stalled.Body), 0; tokens < 2 && lines.Scan(); {
+		tokens += strings.Count(lines.Text(), `"content":" `)
+	}
+	r.stop(0)
+	if text, err := io.ReadAll(stalled.Body); err == nil || strings.Contains(string(text), "data") {
+		t.Errorf("after its two tokens the stalled stream gave %q, %v, want an error", text, err)
+	}
+	if err := <-queued; err == nil {
+		t.Error("the request behind it has no error")
+	}
+	r.stop(time.Hour)           // the second call does nothing
+	for _, e := range r.Log() { // the one behind may not have got that far
+		if !e.Aborted {
+			t.Errorf("Log() has %+v, want it aborted", e)
+		}
+	}
+}
+
+func TestFaultsHitEveryNth(t *testing.T) {
+	faults := []Fault{{FaultHTTP500, 3, 0}, {FaultEmpty, 2, 0}, {FaultNoDone, 5, 0}}
+	var got []string
+	for n := range uint64(12) {
+		got = append(got, string(faultFor(faults, n+1, true).Kind))
+	}
+	const want = " empty http-500 empty no-done http-500  empty http-500 empty  http-500"
+	if s := strings.Join(got, " "); s != want {
+		t.Errorf("faults of requests 1 to 12 = %q, want %q", s, want)
+	}
+}

@@ -1,0 +1,172 @@
+package mockserver
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	chatPath = "/v1/chat/completions"
+	textPath = "/v1/completions"
+)
+
+// A memListener is a listener whose connections are net.Pipes, so that client and
+// server can run on the fake clock of a synctest bubble.
+type memListener struct {
+	conns  chan net.Conn
+	closed chan struct{}
+}
+
+func newMemListener() *memListener {
+	return &memListener{make(chan net.Conn), make(chan struct{})}
+}
+
+func (l *memListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *memListener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	client, server := net.Pipe()
+	select {
+	case l.conns <- server:
+		return client, nil
+	case <-l.closed:
+		return nil, errors.New("listener closed")
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (l *memListener) Close() error   { close(l.closed); return nil }
+func (l *memListener) Addr() net.Addr { return &net.UnixAddr{Name: "mem"} }
+
+// A rig is a running server and a client for it.
+type rig struct {
+	*Server
+	t      *testing.T
+	client *http.Client
+	url    string
+	stop   func(grace time.Duration)
+}
+
+// inMemory starts a server without a network, for use in a bubble.
+func inMemory(t *testing.T, cfg Config) *rig {
+	t.Helper()
+	s := mustNew(t, cfg)
+	ln := newMemListener()
+	tr := &http.Transport{DialContext: ln.Dial, MaxIdleConnsPerHost: 100, DisableCompression: true}
+	r := &rig{s, t, &http.Client{Transport: tr}, "http://mock", serve(ln, s)}
+	t.Cleanup(func() { tr.CloseIdleConnections(); r.stop(0) })
+	return r
+}
+
+// onLoopback starts a server on a real socket.
+func onLoopback(t *testing.T, cfg Config) *rig {
+	t.Helper()
+	s := mustNew(t, cfg)
+	url, stop, err := Listen("127.0.0.1:0", s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := &http.Transport{DisableCompression: true}
+	t.Cleanup(func() { tr.CloseIdleConnections(); stop(0) })
+	return &rig{s, t, &http.Client{Transport: tr}, url, stop}
+}
+
+func mustNew(t testing.TB, cfg Config) *Server {
+	t.Helper()
+	s, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// post sends a body and returns the answer, whose body is still to be read.
+func (r *rig) post(ctx context.Context, path, body string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, "POST", r.url+path, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	return r.client.Do(req)
+}
+
+// read posts and reads the answer to its end.
+func (r *rig) read(path, body string) (status int, text string, err error) {
+	resp, err := r.post(r.t.Context(), path, body)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(b), err
+}
+
+// must is read for an answer that must be 200 and whole.
+func (r *rig) must(path, body string) string {
+	r.t.Helper()
+	status, text, err := r.read(path, body)
+	if status != 200 || err != nil {
+		r.t.Fatalf("POST %s %s = %d %q, %v, want 200", path, body, status, text, err)
+	}
+	return text
+}
+
+// only returns the log's one entry.
+func (r *rig) only() Entry {
+	r.t.Helper()
+	log := r.Log()
+	if len(log) != 1 {
+		r.t.Fatalf("Log() has %d entries, want 1: %+v", len(log), log)
+	}
+	return log[0]
+}
+
+// An arrival is a line with data and when the client had it, on the log's clock.
+type arrival struct {
+	at   time.Duration
+	data string
+}
+
+// arrivals posts and reads a stream line by line.
+func (r *rig) arrivals(path, body string) []arrival {
+	r.t.Helper()
+	resp, err := r.post(r.t.Context(), path, body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var got []arrival
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() {
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+			got = append(got, arrival{time.Since(r.Epoch()), data})
+		}
+	}
+	if lines.Err() != nil {
+		r.t.Fatal(lines.Err())
+	}
+	return got
+}
+
+// ms returns instants given in milliseconds.
+func ms(v ...float64) []time.Duration {
+	d := make([]time.Duration, len(v))
+	for i := range v {
+		d[i] = time.Duration(v[i] * float64(time.Millisecond))
+	}
+	return d
+}

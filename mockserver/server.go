@@ -1,0 +1,150 @@
+package mockserver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// mostBody is the largest request body that is read, in bytes.
+const mostBody = 64 << 20
+
+// A Server is an http.Handler that answers as an LLM inference server with the
+// speed of its [Config]. Its methods may be called at the same time. It starts
+// no goroutines, so there is nothing to stop but the http.Server it runs in; a
+// stream ends when that closes.
+type Server struct {
+	cfg   Config
+	model []byte // the model's name in JSON
+	clock clock
+	plan  *scheduler
+	log   sendLog
+}
+
+// New makes a server. It returns an error if the configuration is not valid; see
+// [Config.Validate].
+func New(cfg Config) (*Server, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("mockserver: %w", err)
+	}
+	if cfg.Model == "" {
+		cfg.Model = "mock"
+	}
+	if cfg.Speed == 0 {
+		cfg.Speed = 1
+	}
+	cfg.Faults = append([]Fault(nil), cfg.Faults...)
+	model, err := json.Marshal(cfg.Model)
+	if err != nil {
+		return nil, fmt.Errorf("mockserver: model: %w", err)
+	}
+	clk := clock{epoch: time.Now()}
+	p := pace{cfg.TTFT, cfg.PerPromptToken, cfg.PerToken, cfg.Jitter, cfg.Seed, cfg.Speed}
+	return &Server{cfg: cfg, model: model, clock: clk, plan: newScheduler(clk, p, cfg.Slots)}, nil
+}
+
+// Epoch returns the instant that the log's instants count from, with its
+// monotonic reading: for a client in the same process, t.Sub(s.Epoch()) is t on
+// the log's clock.
+func (s *Server) Epoch() time.Time { return s.clock.epoch }
+
+// ServeHTTP answers one request; the package comment lists the endpoints.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	accepted := s.clock.now()
+	allow := ""
+	switch path, m := r.URL.Path, r.Method; path {
+	case "/v1/chat/completions", "/v1/completions":
+		if m == http.MethodPost {
+			s.complete(w, r, accepted)
+			return
+		}
+		allow = "POST"
+	case "/v1/models":
+		if m == http.MethodGet {
+			s.models(w)
+			return
+		}
+		allow = "GET"
+	case "/health":
+		if m == http.MethodGet || m == http.MethodHead {
+			return
+		}
+		allow = "GET, HEAD"
+	case "/mock/log":
+		switch m {
+		case http.MethodGet:
+			s.writeLog(w)
+			return
+		case http.MethodDelete:
+			s.Reset()
+			return
+		}
+		allow = "GET, DELETE"
+	default:
+		(&apiError{http.StatusNotFound, "NotFoundError", "", fmt.Sprintf("path %s: not found", path)}).write(w)
+		return
+	}
+	w.Header().Set("Allow", allow)
+	(&apiError{http.StatusMethodNotAllowed, "MethodNotAllowedError", "",
+		fmt.Sprintf("method %s: want %s", r.Method, allow)}).write(w)
+}
+
+// complete answers a request for a completion.
+func (s *Server) complete(w http.ResponseWriter, r *http.Request, accepted time.Duration) {
+	rec := s.log.open(Entry{
+		ID: r.Header.Get("X-Request-Id"), Path: r.URL.Path, Accepted: accepted, Admitted: -1,
+	})
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
+	arrived := s.clock.now()
+	var req request
+	var fail *apiError
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		fail = &apiError{http.StatusRequestEntityTooLarge, "RequestTooLargeError", "",
+			fmt.Sprintf("body: more than %d bytes", mostBody)}
+	} else if err != nil {
+		fail = badRequest("", "body: %v", err)
+	} else {
+		req, fail = decodeRequest(r.URL.Path == "/v1/chat/completions", body, s.cfg.OutputTokens)
+	}
+	var fault Fault
+	if fail == nil {
+		fault = faultFor(s.cfg.Faults, rec.Ordinal, req.stream)
+		rec.Stream, rec.PromptTokens, rec.Fault = req.stream, req.prompt, fault.Kind
+		if fault.Kind == FaultHTTP500 {
+			fail = errInjected
+		}
+	}
+	if fail != nil {
+		rec.Status = fail.status
+		rec.finish(s.clock.now())
+		fail.write(w)
+		return
+	}
+	deadlines := max(req.output, 1)
+	if fault.cuts() {
+		deadlines = fault.strike(req.output) + 1
+	}
+	x := exchange{
+		clock: s.clock, req: req, fault: fault, rec: rec, ctx: r.Context(), w: w, rc: http.NewResponseController(w),
+		turn: s.plan.join(job{rec.Ordinal, arrived, req.prompt, deadlines, fault.Kind == FaultStall}),
+		out:  newRenderer(req, s.cfg.Shape, rec.Ordinal, s.clock.epoch.Add(accepted).Unix(), s.model),
+	}
+	x.answer()
+}
+
+func (s *Server) models(w http.ResponseWriter) {
+	writeJSON(w, http.StatusOK, fmt.Appendf(nil,
+		`{"object":"list","data":[{"id":%s,"object":"model","created":%d,"owned_by":"mockserver"}]}`,
+		s.model, s.clock.epoch.Unix()))
+}
+
+func (s *Server) writeLog(w http.ResponseWriter) {
+	body, err := json.Marshal(s.Log())
+	if err != nil {
+		panic(err) // numbers and strings: cannot happen
+	}
+	writeJSON(w, http.StatusOK, body)
+}
