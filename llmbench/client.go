@@ -1,0 +1,160 @@
+package llmbench
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A client holds the connections to one target. Its transport keeps every
+// connection for reuse whatever the concurrency, asks for no compression, and
+// follows no redirects. HTTP/1.1 is spoken, so that a stream has a connection
+// of its own.
+type client struct {
+	target    Target
+	base      string // the target's URL without a trailing slash
+	transport http.RoundTripper
+	close     func()
+	dialer    *dialer
+	runID     string       // prefix of the request IDs
+	ordinal   atomic.Int64 // of the last request sent
+	ended     atomic.Int64 // how many requests have ended, for progress
+}
+
+func newClient(t Target) (*client, error) {
+	base, err := t.base()
+	if err != nil {
+		return nil, err
+	}
+	d := &dialer{dial: t.Dial, addr: directAddr(base)}
+	if d.dial == nil {
+		d.dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
+	}
+	tr := &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           d.DialContext,
+		DisableCompression:    true,
+		MaxIdleConns:          0, // no limit
+		MaxIdleConnsPerHost:   1 << 20,
+		IdleConnTimeout:       5 * time.Minute,
+		TLSHandshakeTimeout:   30 * time.Second,
+		ReadBufferSize:        16 << 10,
+		ResponseHeaderTimeout: 0, // a queued request may get its head late
+	}
+	return &client{
+		target:    t,
+		base:      base,
+		transport: tr,
+		close:     func() { tr.CloseIdleConnections(); d.drop() },
+		dialer:    d,
+		runID:     fmt.Sprintf("llmbench-%08x", rand.Uint32()),
+	}, nil
+}
+
+// A dialer opens connections and knows how many are open, so that those a pass
+// will need can be opened before it.
+type dialer struct {
+	dial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	addr string // host:port of the target; "" when a proxy is asked instead
+
+	mu    sync.Mutex
+	ready []net.Conn // opened and not yet asked for
+	open  int        // all that are not closed
+}
+
+// directAddr returns the host:port of a base URL, or "" when requests to it go
+// through a proxy.
+func directAddr(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u}); proxy != nil || err != nil {
+		return ""
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// DialContext hands out a connection that was opened before, or opens one.
+func (d *dialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	d.mu.Lock()
+	if n := len(d.ready); n > 0 && addr == d.addr {
+		c := d.ready[n-1]
+		d.ready = d.ready[:n-1]
+		d.mu.Unlock()
+		return c, nil
+	}
+	d.mu.Unlock()
+	return d.connect(ctx, network, addr)
+}
+
+func (d *dialer) connect(ctx context.Context, network, addr string) (net.Conn, error) {
+	c, err := d.dial(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	d.open++
+	d.mu.Unlock()
+	return &countedConn{Conn: c, dialer: d}, nil
+}
+
+// prepare opens connections until n are open. What cannot be opened now will be
+// tried again by the request that needs it.
+func (d *dialer) prepare(ctx context.Context, n int) {
+	d.mu.Lock()
+	missing := n - d.open
+	d.mu.Unlock()
+	if d.addr == "" {
+		return
+	}
+	var wg sync.WaitGroup
+	for range missing {
+		wg.Go(func() {
+			if c, err := d.connect(ctx, "tcp", d.addr); err == nil {
+				d.mu.Lock()
+				d.ready = append(d.ready, c)
+				d.mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// drop closes the connections that nobody asked for.
+func (d *dialer) drop() {
+	d.mu.Lock()
+	ready := d.ready
+	d.ready = nil
+	d.mu.Unlock()
+	for _, c := range ready {
+		c.Close()
+	}
+}
+
+// countedConn tells its dialer when it is closed.
+type countedConn struct {
+	net.Conn
+	dialer *dialer
+	once   sync.Once
+}
+
+func (c *countedConn) Close() error {
+	c.once.Do(func() {
+		c.dialer.mu.Lock()
+		c.dialer.open--
+		c.dialer.mu.Unlock()
+	})
+	return c.Conn.Close()
+}

@@ -1,0 +1,273 @@
+package llmbench
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+)
+
+// A Config is what the LLMBENCH_* environment variables say. Each field's
+// comment names its variable.
+type Config struct {
+	Backends  []string        // LLMBENCH_BACKEND: servers to measure; "mock"
+	URL       string          // LLMBENCH_URL: measure this server instead
+	Name      string          // LLMBENCH_NAME: what to call it; "url"
+	Dialect   dialect.Dialect // LLMBENCH_DIALECT; openai-chat
+	Model     string          // LLMBENCH_MODEL
+	APIKey    Secret          // LLMBENCH_API_KEY: bearer token
+	Mock      string          // LLMBENCH_MOCK: the mock's profile, a name or a JSON file
+	MockSpeed float64         // LLMBENCH_MOCK_SPEED: how many times faster than real time it runs; 1
+	Tokenizer string          // LLMBENCH_TOKENIZER: a tokenizer.json file
+	Out       string          // LLMBENCH_OUT: folder for per-request records
+	AllUnits  bool            // LLMBENCH_UNITS: core or all
+	Require   []string        // LLMBENCH_REQUIRE: what tests must find rather than skip without, e.g. llamacpp
+	Mirror    string          // LLMBENCH_DEBIAN_MIRROR: where tests find packages to build a real server of
+	Serve     ServeConfig
+}
+
+// A ServeConfig is the part of a [Config] that BenchmarkServe is made of.
+type ServeConfig struct {
+	Concurrency []int         // LLMBENCH_CONCURRENCY: closed loop, one sub-benchmark each; 1,8
+	Rate        []float64     // LLMBENCH_RATE: open loop instead, requests per second, one sub-benchmark each
+	Burstiness  float64       // LLMBENCH_BURSTINESS: gamma shape of the arrivals; 1 is Poisson
+	Requests    int           // LLMBENCH_REQUESTS: requests in a pass; 0 means 8 x concurrency, at least 16
+	Input       int           // LLMBENCH_INPUT: prompt length in tokens; 512
+	Output      int           // LLMBENCH_OUTPUT: output length in tokens; 128
+	Dataset     string        // LLMBENCH_DATASET: random, or KIND:PATH
+	Stream      bool          // LLMBENCH_STREAM; true
+	Warmup      int           // LLMBENCH_WARMUP: requests sent first; -1 means 2 x concurrency
+	Timeout     time.Duration // LLMBENCH_TIMEOUT: per request; 10m
+	IdleTimeout time.Duration // LLMBENCH_IDLE_TIMEOUT: between two events of a stream; 60s
+	MaxFail     float64       // LLMBENCH_MAX_FAIL: tolerated share of failed requests; 0
+	SLO         SLO           // LLMBENCH_SLO
+	Seed        uint64        // LLMBENCH_SEED: of prompts, lengths and arrivals; 1
+}
+
+// A Secret is a text that prints as nothing of itself, however it is printed.
+// Reveal returns it.
+type Secret struct{ text string }
+
+// Reveal returns the secret itself.
+func (s Secret) Reveal() string { return s.text }
+
+// String returns a placeholder.
+func (s Secret) String() string {
+	if s.text == "" {
+		return ""
+	}
+	return "[secret]"
+}
+
+// GoString returns a placeholder.
+func (s Secret) GoString() string { return s.String() }
+
+// ReadConfig reads the process's environment, once. Its error names each
+// variable that cannot be used, its value, and what is allowed; an unknown
+// variable that begins with LLMBENCH_ is one of them.
+var ReadConfig = sync.OnceValues(func() (Config, error) { return ParseConfig(os.Environ()) })
+
+// datasets are the kinds of LLMBENCH_DATASET that come from a file.
+var datasets = []string{"sharegpt"}
+
+// ParseConfig reads a [Config] from an environment in the form of [os.Environ].
+func ParseConfig(environ []string) (Config, error) {
+	c := Config{
+		Backends:  []string{"mock"},
+		Name:      "url",
+		Dialect:   dialect.OpenAIChat{},
+		MockSpeed: 1,
+		Serve: ServeConfig{
+			Concurrency: []int{1, 8},
+			Burstiness:  1,
+			Input:       512,
+			Output:      128,
+			Dataset:     "random",
+			Stream:      true,
+			Warmup:      -1,
+			Timeout:     DefaultTimeout,
+			IdleTimeout: DefaultIdleTimeout,
+			Seed:        1,
+		},
+	}
+	s := &c.Serve
+	// Each variable's reader, and what it allows.
+	variables := map[string]struct {
+		read    func(v string) error
+		allowed string
+	}{
+		"BACKEND":       {list(&c.Backends, text), "a comma list of servers"},
+		"URL":           {baseURL(&c.URL), "a base URL like http://127.0.0.1:8000, without /v1"},
+		"NAME":          {single(&c.Name, text), "a name"},
+		"DIALECT":       {single(&c.Dialect, dialect.ByName), "one of " + strings.Join(dialect.Names(), ", ")},
+		"MODEL":         {single(&c.Model, text), "a model's name"},
+		"API_KEY":       {func(v string) error { c.APIKey = Secret{v}; return nil }, "a bearer token"},
+		"MOCK":          {single(&c.Mock, text), "a profile's name or a JSON file"},
+		"MOCK_SPEED":    {single(&c.MockSpeed, positive), "a number above 0"},
+		"TOKENIZER":     {single(&c.Tokenizer, text), "a tokenizer.json file"},
+		"OUT":           {single(&c.Out, text), "a folder"},
+		"UNITS":         {single(&c.AllUnits, unitSet), "core or all"},
+		"REQUIRE":       {list(&c.Require, text), "a comma list of what tests must find"},
+		"DEBIAN_MIRROR": {single(&c.Mirror, text), "the URL of a package mirror"},
+		"CONCURRENCY":   {list(&s.Concurrency, atLeast(1)), "a comma list of whole numbers, at least 1"},
+		"RATE":          {list(&s.Rate, positive), "a comma list of requests per second, above 0"},
+		"BURSTINESS":    {single(&s.Burstiness, positive), "a number above 0"},
+		"REQUESTS":      {single(&s.Requests, atLeast(1)), "a whole number, at least 1"},
+		"INPUT":         {single(&s.Input, atLeast(1)), "a whole number of tokens, at least 1"},
+		"OUTPUT":        {single(&s.Output, atLeast(1)), "a whole number of tokens, at least 1"},
+		"DATASET":       {single(&s.Dataset, dataset), "random or " + strings.Join(datasets, ":PATH, ") + ":PATH"},
+		"STREAM":        {single(&s.Stream, strconv.ParseBool), "true or false"},
+		"WARMUP":        {single(&s.Warmup, atLeast(0)), "a whole number, at least 0"},
+		"TIMEOUT":       {single(&s.Timeout, duration), "a duration like 10m, above 0"},
+		"IDLE_TIMEOUT":  {single(&s.IdleTimeout, duration), "a duration like 60s, above 0"},
+		"MAX_FAIL":      {single(&s.MaxFail, share), "a number from 0 to 1"},
+		"SLO":           {single(&s.SLO, ParseSLO), "limits like ttft=500ms,tpot=50ms,e2e=10s"},
+		"SEED":          {single(&s.Seed, func(v string) (uint64, error) { return strconv.ParseUint(v, 10, 64) }), "a whole number, at least 0"},
+	}
+	var errs []error
+	set := map[string]bool{}
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		short, ours := strings.CutPrefix(name, "LLMBENCH_")
+		if !ours {
+			continue
+		}
+		v, known := variables[short]
+		if !known {
+			errs = append(errs, fmt.Errorf("%s: no such variable", name))
+			continue
+		}
+		if value == "" { // as if it were not set
+			continue
+		}
+		set[short] = true
+		if err := v.read(value); err != nil {
+			if short == "API_KEY" || short == "URL" { // may hold a secret
+				value = "[not shown]"
+			}
+			errs = append(errs, fmt.Errorf("%s=%s: want %s", name, value, v.allowed))
+		}
+	}
+	for _, pair := range [][2]string{{"URL", "BACKEND"}, {"RATE", "CONCURRENCY"}} {
+		if set[pair[0]] && set[pair[1]] {
+			errs = append(errs, fmt.Errorf("LLMBENCH_%s and LLMBENCH_%s: want at most one of them", pair[0], pair[1]))
+		}
+	}
+	if !s.Stream && (s.SLO.TTFT > 0 || s.SLO.TPOT > 0) {
+		errs = append(errs, fmt.Errorf("LLMBENCH_SLO=%v: with LLMBENCH_STREAM=false only e2e can be judged", s.SLO))
+	}
+	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return c, errors.Join(errs...)
+}
+
+// single makes a reader that sets dst to what parse returns.
+func single[T any](dst *T, parse func(string) (T, error)) func(string) error {
+	return func(v string) error {
+		x, err := parse(v)
+		if err == nil {
+			*dst = x
+		}
+		return err
+	}
+}
+
+// list makes a reader of a comma list whose elements parse reads; none may come
+// twice.
+func list[T comparable](dst *[]T, parse func(string) (T, error)) func(string) error {
+	return func(v string) error {
+		var all []T
+		for part := range strings.SplitSeq(v, ",") {
+			x, err := parse(strings.TrimSpace(part))
+			if err != nil {
+				return err
+			}
+			if slices.Contains(all, x) {
+				return errors.New("twice")
+			}
+			all = append(all, x)
+		}
+		*dst = all
+		return nil
+	}
+}
+
+func text(v string) (string, error) {
+	if strings.TrimSpace(v) == "" {
+		return "", errors.New("empty")
+	}
+	return v, nil
+}
+
+func baseURL(dst *string) func(string) error {
+	return func(v string) error {
+		u, err := url.Parse(v)
+		if err != nil {
+			return err
+		}
+		if strings.HasSuffix(strings.TrimSuffix(u.Path, "/"), "/v1") {
+			return errors.New("ends in /v1")
+		}
+		if _, err := (Target{URL: v}).base(); err != nil {
+			return err
+		}
+		*dst = v
+		return nil
+	}
+}
+
+func atLeast(least int) func(string) (int, error) {
+	return func(v string) (int, error) {
+		n, err := strconv.Atoi(v)
+		if err == nil && n < least {
+			err = errors.New("too small")
+		}
+		return n, err
+	}
+}
+
+func positive(v string) (float64, error) {
+	f, err := strconv.ParseFloat(v, 64)
+	if err == nil && (!(f > 0) || math.IsInf(f, 0)) {
+		err = errors.New("not above 0")
+	}
+	return f, err
+}
+
+func share(v string) (float64, error) {
+	f, err := strconv.ParseFloat(v, 64)
+	if err == nil && !(f >= 0 && f <= 1) {
+		err = errors.New("not in [0,1]")
+	}
+	return f, err
+}
+
+func duration(v string) (time.Duration, error) {
+	d, err := time.ParseDuration(v)
+	if err == nil && d <= 0 {
+		err = errors.New("not above 0")
+	}
+	return d, err
+}
+
+func unitSet(v string) (all bool, err error) {
+	if v != "core" && v != "all" {
+		return false, errors.New("unknown")
+	}
+	return v == "all", nil
+}
+
+func dataset(v string) (string, error) {
+	kind, path, _ := strings.Cut(v, ":")
+	if v == "random" || slices.Contains(datasets, kind) && path != "" {
+		return v, nil
+	}
+	return "", errors.New("unknown")
+}

@@ -1,0 +1,103 @@
+package llmbench
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+func TestParseConfig(t *testing.T) {
+	c, err := ParseConfig([]string{"PATH=/bin", "LLMBENCH_MODEL="})
+	assert.NilError(t, err)
+	assert.DeepEqual(t, c.Backends, []string{"mock"})
+	assert.DeepEqual(t, c.Serve, ServeConfig{
+		Concurrency: []int{1, 8}, Burstiness: 1, Input: 512, Output: 128, Dataset: "random", Stream: true,
+		Warmup: -1, Timeout: 10 * time.Minute, IdleTimeout: time.Minute, Seed: 1,
+	})
+
+	c, err = ParseConfig([]string{
+		"LLMBENCH_URL=http://127.0.0.1:8000", "LLMBENCH_NAME=mine", "LLMBENCH_DIALECT=openai-completions", "LLMBENCH_MODEL=a/b",
+		"LLMBENCH_API_KEY=sk-123", "LLMBENCH_OUT=out", "LLMBENCH_UNITS=all", "LLMBENCH_RATE=0.5, 32", "LLMBENCH_BURSTINESS=0.7",
+		"LLMBENCH_REQUESTS=100", "LLMBENCH_INPUT=10", "LLMBENCH_OUTPUT=20", "LLMBENCH_DATASET=sharegpt:a:b.json", "LLMBENCH_STREAM=true",
+		"LLMBENCH_WARMUP=0", "LLMBENCH_TIMEOUT=1m", "LLMBENCH_IDLE_TIMEOUT=5s", "LLMBENCH_MAX_FAIL=0.25", "LLMBENCH_SLO=ttft=1s", "LLMBENCH_SEED=9",
+	})
+	assert.NilError(t, err)
+	assert.Equal(t, c.URL, "http://127.0.0.1:8000")
+	assert.Equal(t, c.Name, "mine")
+	assert.Equal(t, c.Dialect.Name(), "openai-completions")
+	assert.Equal(t, c.AllUnits, true)
+	assert.DeepEqual(t, c.Serve, ServeConfig{
+		Concurrency: []int{1, 8}, Rate: []float64{0.5, 32}, Burstiness: 0.7, Requests: 100, Input: 10, Output: 20,
+		Dataset: "sharegpt:a:b.json", Stream: true, Timeout: time.Minute, IdleTimeout: 5 * time.Second, MaxFail: 0.25,
+		SLO: SLO{TTFT: time.Second}, Seed: 9,
+	})
+	for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
+		if text := fmt.Sprintf(format, c); strings.Contains(text, "sk-123") {
+			t.Errorf("Sprintf(%q) of a config shows the key: %s", format, text)
+		}
+	}
+	assert.Equal(t, c.APIKey.Reveal(), "sk-123")
+}
+
+func TestParseConfigErrors(t *testing.T) {
+	for _, c := range []struct{ env, want string }{
+		{"LLMBENCH_CONCURENCY=8", "LLMBENCH_CONCURENCY: no such variable"},
+		{"LLMBENCH_CONCURRENCY=0", "LLMBENCH_CONCURRENCY=0: want a comma list of whole numbers, at least 1"},
+		{"LLMBENCH_CONCURRENCY=1,x", "LLMBENCH_CONCURRENCY=1,x: want"},
+		{"LLMBENCH_CONCURRENCY=8,8", "LLMBENCH_CONCURRENCY=8,8: want"},
+		{"LLMBENCH_RATE=-1", "LLMBENCH_RATE=-1: want"},
+		{"LLMBENCH_RATE=NaN", "LLMBENCH_RATE=NaN: want"},
+		{"LLMBENCH_BURSTINESS=0", "LLMBENCH_BURSTINESS=0: want a number above 0"},
+		{"LLMBENCH_REQUESTS=0", "LLMBENCH_REQUESTS=0: want"},
+		{"LLMBENCH_INPUT=1.5", "LLMBENCH_INPUT=1.5: want"},
+		{"LLMBENCH_OUTPUT=-2", "LLMBENCH_OUTPUT=-2: want"},
+		{"LLMBENCH_DATASET=nothing:x", "LLMBENCH_DATASET=nothing:x: want random or sharegpt:PATH"},
+		{"LLMBENCH_DATASET=sharegpt:", "LLMBENCH_DATASET=sharegpt:: want"},
+		{"LLMBENCH_STREAM=maybe", "LLMBENCH_STREAM=maybe: want true or false"},
+		{"LLMBENCH_WARMUP=-1", "LLMBENCH_WARMUP=-1: want"},
+		{"LLMBENCH_TIMEOUT=10", "LLMBENCH_TIMEOUT=10: want a duration like 10m"},
+		{"LLMBENCH_IDLE_TIMEOUT=0s", "LLMBENCH_IDLE_TIMEOUT=0s: want"},
+		{"LLMBENCH_MAX_FAIL=1.1", "LLMBENCH_MAX_FAIL=1.1: want a number from 0 to 1"},
+		{"LLMBENCH_SLO=fast", "LLMBENCH_SLO=fast: want limits like"},
+		{"LLMBENCH_SEED=-1", "LLMBENCH_SEED=-1: want"},
+		{"LLMBENCH_UNITS=some", "LLMBENCH_UNITS=some: want core or all"},
+		{"LLMBENCH_DIALECT=grpc", "LLMBENCH_DIALECT=grpc: want one of openai-chat"},
+		{"LLMBENCH_MOCK_SPEED=0", "LLMBENCH_MOCK_SPEED=0: want"},
+		{"LLMBENCH_URL=http://127.0.0.1:8000/v1", "without /v1"},
+		{"LLMBENCH_URL=host:8000", "LLMBENCH_URL=[not shown]: want a base URL"},
+		{"LLMBENCH_URL=http://x\nLLMBENCH_BACKEND=mock", "LLMBENCH_URL and LLMBENCH_BACKEND: want at most one"},
+		{"LLMBENCH_RATE=1\nLLMBENCH_CONCURRENCY=1", "LLMBENCH_RATE and LLMBENCH_CONCURRENCY: want at most one"},
+		{"LLMBENCH_STREAM=false\nLLMBENCH_SLO=ttft=1s", "only e2e can be judged"},
+	} {
+		_, err := ParseConfig(strings.Split(c.env, "\n"))
+		assert.ErrorContains(t, err, c.want)
+	}
+	// Every variable that is wrong is named, not just the first.
+	_, err := ParseConfig([]string{"LLMBENCH_INPUT=x", "LLMBENCH_OUTPUT=y"})
+	assert.ErrorContains(t, err, "LLMBENCH_INPUT=x")
+	assert.ErrorContains(t, err, "LLMBENCH_OUTPUT=y")
+}
+
+func FuzzParseConfig(f *testing.F) {
+	f.Add("CONCURRENCY", "1,8")
+	f.Add("SLO", "ttft=500ms,tpot=50ms,e2e=10s")
+	f.Add("URL", "http://127.0.0.1:8000")
+	f.Add("RATE", "1e308")
+	f.Fuzz(func(t *testing.T, name, value string) {
+		c, err := ParseConfig([]string{"LLMBENCH_" + name + "=" + value})
+		if err != nil {
+			return
+		}
+		for _, n := range append(c.Serve.Concurrency, c.Serve.Input, c.Serve.Output) {
+			if n < 1 {
+				t.Errorf("LLMBENCH_%s=%q gives %+v", name, value, c.Serve)
+			}
+		}
+		if c.Serve.Timeout <= 0 || c.Serve.IdleTimeout <= 0 || !(c.MockSpeed > 0) || !(c.Serve.MaxFail >= 0 && c.Serve.MaxFail <= 1) {
+			t.Errorf("LLMBENCH_%s=%q gives %+v", name, value, c)
+		}
+	})
+}

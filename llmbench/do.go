@@ -1,0 +1,27 @@
+package llmbench
+
+import (
+	"context"
+	"time"
+)
+
+// Do sends one streamed request to t, on a connection of its own, and returns
+// its sample when it has ended. It ends at the latest with ctx or after
+// [DefaultTimeout]. It is for what comes before a measurement: to see whether a
+// server truly answers, and how it counts tokens.
+func Do(ctx context.Context, t Target, r Request) Sample {
+	l, err := Load{Requests: []Request{r}, Concurrency: 1}.check()
+	if err != nil {
+		return Sample{Outcome: Malformed, Err: err}
+	}
+	posts, err := l.bodies(t, l.Requests)
+	if err != nil {
+		return Sample{Outcome: Malformed, Err: err}
+	}
+	c, err := newClient(t)
+	if err != nil {
+		return Sample{Outcome: Malformed, Err: err}
+	}
+	defer c.close()
+	return newWorker(c, &l, clock(time.Now())).do(ctx, posts[0], 0, false)
+}

@@ -1,0 +1,410 @@
+package llmbench
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+)
+
+// bubble runs a pass against a mock server on a fake clock.
+func bubble(t *testing.T, cfg mockserver.Config, l Load, check func(samples []Sample, srv *mockserver.Server)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		srv, err := mockserver.New(cfg)
+		assert.NilError(t, err)
+		target, stop := inMemory(t, srv)
+		defer stop()
+		check(onePass(t, target, l), srv)
+	})
+}
+
+// TestClosedLoopIsExact holds every figure of a closed loop against arithmetic:
+// 64 requests at concurrency 8 on a server with 4 slots.
+func TestClosedLoopIsExact(t *testing.T) {
+	const (
+		ttft, perToken = 200 * ms, 10 * ms
+		tokens         = 20
+		service        = ttft + (tokens-1)*perToken // 390 ms
+	)
+	cfg := mockserver.Config{TTFT: ttft, PerToken: perToken, Slots: 4}
+	for _, stream := range []bool{true, false} {
+		t.Run(fmt.Sprintf("stream=%t", stream), func(t *testing.T) {
+			bubble(t, cfg, Load{Requests: words(64, tokens), Concurrency: 8, NoStream: !stream}, func(samples []Sample, _ *mockserver.Server) {
+				total := elapsed(samples)
+				assert.Equal(t, total, 64/4*service)
+				s := Summarize(samples, total, SLO{})
+				assert.Equal(t, s.Outcomes[OK], 64)
+				assert.Equal(t, s.Metrics["output-tok/s"], 64*tokens/total.Seconds())
+				assert.Equal(t, s.Metrics["in-tok/req"], 4.0)
+				assert.Equal(t, s.Metrics["out-tok/req"], float64(tokens))
+				assert.Equal(t, s.Metrics["req/s"], 64/total.Seconds())
+				if !stream {
+					_, has := s.Metrics["p50-ttft-ns"]
+					assert.Assert(t, !has, "an answer that was not streamed has a TTFT")
+					assert.Equal(t, s.Metrics["p50-e2e-ns"], float64(2*service)) // wait for a slot, then be served
+					return
+				}
+				// The first four find a slot; every later one waits for the
+				// service of the request before it.
+				ttfts := map[time.Duration]int{}
+				for i := range samples {
+					d, _ := samples[i].TTFT()
+					ttfts[d]++
+				}
+				assert.DeepEqual(t, ttfts, map[time.Duration]int{ttft: 4, ttft + service: 60})
+				assert.Equal(t, s.Metrics["p50-ttft-ns"], float64(ttft+service))
+				assert.Equal(t, s.Metrics["mean-tpot-ns"], float64(perToken))
+				assert.Equal(t, s.Metrics["p99-itl-ns"], float64(perToken))
+			})
+		})
+	}
+}
+
+// TestOpenLoopIsExact checks that an open loop keeps its schedule whatever the
+// server does, and that latencies count from the instant a request was due.
+func TestOpenLoopIsExact(t *testing.T) {
+	// One slot, 100 ms of service, a request every 50 ms: the i-th waits i*50 ms.
+	cfg := mockserver.Config{TTFT: 100 * ms, Slots: 1}
+	bubble(t, cfg, Load{Requests: words(10, 1), Arrivals: Constant{Rate: 20}}, func(samples []Sample, srv *mockserver.Server) {
+		for i, s := range samples {
+			assert.Equal(t, s.Outcome, OK)
+			assert.Equal(t, s.Due, time.Duration(i)*50*ms)
+			assert.Equal(t, s.Start, s.Due, "request %d was sent late", i)
+			got, _ := s.TTFT()
+			assert.Equal(t, got, 100*ms+time.Duration(i)*50*ms, "TTFT of request %d", i)
+		}
+		assert.Equal(t, elapsed(samples), 1000*ms)
+		for _, e := range srv.Log() {
+			assert.Equal(t, e.OutputTokens, 1)
+		}
+	})
+}
+
+// TestLatencyCountsFromDue checks the figures of a request that the generator
+// itself sent late.
+func TestLatencyCountsFromDue(t *testing.T) {
+	s := Sample{Due: 10 * ms, Start: 15 * ms, Scheduled: true, Streamed: true, Deltas: 2,
+		First: 115 * ms, Last: 135 * ms, Gaps: []time.Duration{20 * ms}, End: 136 * ms, OutputTokens: 2, TokenSource: FromUsage, Outcome: OK}
+	got := Summarize([]Sample{s}, time.Second, SLO{}).Metrics
+	for unit, want := range map[string]float64{
+		"mean-ttft-ns": 105e6, "mean-service-ttft-ns": 100e6,
+		"mean-e2e-ns": 125e6, "mean-service-e2e-ns": 120e6,
+		"mean-tpot-ns": 20e6, "mean-itl-ns": 20e6,
+	} {
+		assert.Equal(t, got[unit], want, unit)
+	}
+}
+
+// TestQuirks runs the streams that break other tools.
+func TestQuirks(t *testing.T) {
+	base := mockserver.Config{TTFT: 500 * ms, PerToken: 10 * ms}
+	with := func(shape mockserver.Shape) mockserver.Config {
+		c := base
+		c.Shape = shape
+		return c
+	}
+	const tokens = 12
+	for _, c := range []struct {
+		name   string
+		cfg    mockserver.Config
+		deltas int
+		gap    time.Duration
+		source TokenSource
+	}{
+		{"role-only chunk, then silence until the text", with(mockserver.Shape{RoleFirst: true}), tokens, 10 * ms, FromUsage},
+		{"four tokens in a chunk", with(mockserver.Shape{TokensPerChunk: 4}), tokens / 4, 40 * ms, FromUsage},
+		{"usage on the last chunk with content", with(mockserver.Shape{Usage: mockserver.UsageLast}), tokens, 10 * ms, FromUsage},
+		{"no usage", with(mockserver.Shape{Usage: mockserver.UsageNever}), tokens, 10 * ms, FromDeltas},
+		{"CRLF", with(mockserver.Shape{CRLF: true}), tokens, 10 * ms, FromUsage},
+		{"ping comments", with(mockserver.Shape{Ping: true}), tokens, 10 * ms, FromUsage},
+		{"data without a space", with(mockserver.Shape{NoSpace: true}), tokens, 10 * ms, FromUsage},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, c.cfg, Load{Requests: words(3, tokens), Concurrency: 1}, func(samples []Sample, srv *mockserver.Server) {
+				for i, s := range samples {
+					assert.NilError(t, s.Err)
+					first := time.Duration(tokens/c.deltas-1) * 10 * ms // a chunk is sent with its last token
+					ttft, _ := s.TTFT()
+					assert.Equal(t, ttft, 500*ms+first)
+					assert.Equal(t, s.Deltas, c.deltas)
+					for _, g := range s.Gaps {
+						assert.Equal(t, g, c.gap)
+					}
+					assert.Equal(t, s.OutputTokens, tokens)
+					assert.Equal(t, s.TokenSource, c.source)
+					e := srv.Log()[i]
+					assert.Equal(t, e.ID, s.ID)
+					assert.Equal(t, e.OutputTokens, tokens)
+				}
+			})
+		})
+	}
+}
+
+// TestFailures checks that each way to fail has its outcome, that the run ends,
+// and that no figure but the share of failures knows of the failed requests.
+func TestFailures(t *testing.T) {
+	cfg := func(kind mockserver.FaultKind) mockserver.Config {
+		return mockserver.Config{TTFT: ms, PerToken: ms / 10, Faults: []mockserver.Fault{{Kind: kind, Every: 5, At: 3}}}
+	}
+	for _, c := range []struct {
+		fault    mockserver.FaultKind
+		noStream bool
+		want     Outcome
+		text     string
+	}{
+		{mockserver.FaultHTTP500, false, HTTP, "status 500"},
+		{mockserver.FaultReset, false, Truncated, ""},
+		{mockserver.FaultTruncate, false, Truncated, "neither a finish reason nor [DONE]"},
+		{mockserver.FaultErrorEvent, false, ServerError, ""},
+		{mockserver.FaultEmpty, false, Empty, "no event"},
+		{mockserver.FaultStall, false, Stalled, "nothing for 300ms"},
+		{mockserver.FaultMalformed, false, Malformed, "not the JSON"},
+		{mockserver.FaultNoDone, false, OK, ""},
+		{mockserver.FaultHTTP500, true, HTTP, "status 500"},
+		{mockserver.FaultErrorEvent, true, ServerError, ""},
+		{mockserver.FaultEmpty, true, Empty, "no body"},
+		{mockserver.FaultMalformed, true, Malformed, ""},
+		{mockserver.FaultStall, true, Timeout, "no end after 1s"},
+	} {
+		t.Run(fmt.Sprintf("%s/stream=%t", c.fault, !c.noStream), func(t *testing.T) {
+			_, target := loopback(t, cfg(c.fault))
+			samples := onePass(t, target, Load{
+				Requests: words(20, 8), Concurrency: 4, NoStream: c.noStream,
+				IdleTimeout: 300 * ms, Timeout: time.Second,
+			})
+			s := Summarize(samples, elapsed(samples), SLO{})
+			if c.want == OK {
+				assert.Equal(t, s.Outcomes[OK], 20)
+				return
+			}
+			assert.Equal(t, s.Outcomes[OK], 16, "outcomes: %v", s.Outcomes)
+			assert.Equal(t, s.Outcomes[c.want], 4, "outcomes: %v", s.Outcomes)
+			assert.Equal(t, s.Metrics["fail-%"], 20.0)
+			assert.Equal(t, s.Metrics["out-tok/req"], 8.0)
+			var good []Sample
+			for _, r := range samples {
+				if r.Outcome == OK {
+					good = append(good, r)
+				} else {
+					assert.ErrorContains(t, r.Err, c.text)
+				}
+			}
+			alone := Summarize(good, elapsed(samples), SLO{})
+			alone.Metrics["fail-%"] = 20
+			assert.DeepEqual(t, s.Metrics, alone.Metrics)
+		})
+	}
+}
+
+// TestTimeouts checks the deadlines of requests and passes, on a fake clock.
+func TestTimeouts(t *testing.T) {
+	slow := mockserver.Config{TTFT: time.Hour}
+	for _, c := range []struct {
+		name  string
+		cfg   mockserver.Config
+		load  Load
+		want  map[Outcome]int
+		after time.Duration
+		text  string
+	}{
+		{"request", slow, Load{Timeout: 10 * time.Second, Concurrency: 2}, map[Outcome]int{Timeout: 4}, 20 * time.Second, "no end after 10s"},
+		{"default request", slow, Load{Concurrency: 4}, map[Outcome]int{Timeout: 4}, 10 * time.Minute, "no end after 10m0s"},
+		{"pass", slow, Load{PassTimeout: 7 * time.Second, Concurrency: 2}, map[Outcome]int{Canceled: 4}, 7 * time.Second, "the pass's deadline passed: 7s"},
+		{"pass, open loop", slow, Load{PassTimeout: 7 * time.Second, Arrivals: Constant{Rate: 0.2}}, map[Outcome]int{Canceled: 4}, 7 * time.Second, "the pass's deadline passed: 7s"},
+		{"idle", mockserver.Config{TTFT: ms, Faults: []mockserver.Fault{{Kind: mockserver.FaultStall, Every: 1, At: 2}}},
+			Load{Concurrency: 4}, map[Outcome]int{Stalled: 4}, time.Minute + ms, "nothing for 1m0s"},
+		{"the idle timeout leaves a long prefill alone", mockserver.Config{TTFT: 5 * time.Minute}, Load{Concurrency: 4}, map[Outcome]int{OK: 4}, 5 * time.Minute, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.load.Requests = words(4, 8)
+			bubble(t, c.cfg, c.load, func(samples []Sample, _ *mockserver.Server) {
+				s := Summarize(samples, elapsed(samples), SLO{})
+				assert.DeepEqual(t, s.Outcomes, c.want)
+				assert.Equal(t, elapsed(samples), c.after)
+				for _, r := range samples {
+					if c.text != "" {
+						assert.ErrorContains(t, r.Err, c.text)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestStalledDespiteHeartbeats checks that comments do not keep a stream alive
+// that has fallen silent.
+func TestStalledDespiteHeartbeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		target, stop := inMemory(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n")
+			for {
+				fmt.Fprint(w, ": ping\n\n")
+				w.(http.Flusher).Flush()
+				select {
+				case <-time.After(5 * time.Second):
+				case <-r.Context().Done():
+					return
+				}
+			}
+		}))
+		defer stop()
+		s := onePass(t, target, Load{Requests: words(1, 8), Concurrency: 1})[0]
+		assert.Equal(t, s.Outcome, Stalled)
+		assert.Equal(t, s.End, time.Minute)
+	})
+}
+
+// TestInterrupted checks that a pass that is given up ends at once, and says of
+// every request what became of it.
+func TestInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, err := mockserver.New(mockserver.Config{TTFT: time.Second})
+		assert.NilError(t, err)
+		target, stop := inMemory(t, srv)
+		defer stop()
+		why := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(1500*ms, func() { cancel(why) })
+		samples, err := tryPass(ctx, target, Load{Requests: words(10, 1), Concurrency: 2})
+		assert.NilError(t, err)
+		s := Summarize(samples, elapsed(samples), SLO{})
+		assert.DeepEqual(t, s.Outcomes, map[Outcome]int{OK: 2, Canceled: 8})
+		assert.Equal(t, elapsed(samples), 1500*ms)
+		for _, r := range samples[2:] {
+			assert.ErrorIs(t, r.Err, why)
+		}
+	})
+}
+
+// TestConnectionsAreReused checks that one connection a worker is enough, on a
+// server that keeps them, and that they were open before the pass.
+func TestConnectionsAreReused(t *testing.T) {
+	for _, concurrency := range []int{1, 32} {
+		_, target := loopback(t, mockserver.Config{TTFT: ms})
+		c, err := newClient(target)
+		assert.NilError(t, err)
+		defer c.close()
+		l, err := Load{Requests: words(20*concurrency, 4), Concurrency: concurrency}.check()
+		assert.NilError(t, err)
+		posts, err := l.bodies(target, l.Requests)
+		assert.NilError(t, err)
+		samples, err := c.pass(t.Context(), &l, posts)
+		assert.NilError(t, err)
+		for i := range samples {
+			assert.NilError(t, samples[i].Err)
+			assert.Equal(t, samples[i].Connect, time.Duration(0), "request %d opened a connection", i)
+		}
+		assert.Equal(t, c.dialer.open, concurrency)
+	}
+}
+
+// TestClosedConnectionIsNoFailure checks that a request which met a connection
+// that the server closed behind its keep-alive promise is sent again, and that
+// the connection opened for it is in the record.
+func TestClosedConnectionIsNoFailure(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(t, err)
+	var served sync.WaitGroup
+	served.Go(func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			served.Go(func() { answerOnce(conn) })
+		}
+	})
+	defer served.Wait()
+	defer ln.Close()
+	samples := onePass(t, Target{URL: "http://" + ln.Addr().String()}, Load{Requests: words(5, 1), Concurrency: 1})
+	for i, s := range samples {
+		assert.NilError(t, s.Err)
+		assert.Equal(t, s.OutputTokens, 1)
+		assert.Equal(t, s.Connect > 0, i > 0, "request %d: opening a connection took %v", i, s.Connect)
+		assert.Equal(t, s.Resent, min(i, 1), "request %d", i)
+	}
+}
+
+// answerOnce answers the first request on conn, and closes it when a second one
+// has come.
+func answerOnce(conn net.Conn) {
+	defer conn.Close()
+	r := bufio.NewReader(conn)
+	for i := range 2 {
+		req, err := http.ReadRequest(r)
+		if err != nil {
+			return
+		}
+		io.Copy(io.Discard, req.Body)
+		if i == 0 {
+			const body = "data: {\"choices\":[{\"text\":\"a\",\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
+			fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		}
+	}
+}
+
+func TestConnectFails(t *testing.T) {
+	_, target := loopback(t, mockserver.Config{})
+	target.Dial = nil
+	target.URL = "http://127.0.0.1:1" // nobody listens on it
+	s := onePass(t, target, Load{Requests: words(1, 4), Concurrency: 1})[0]
+	assert.Equal(t, s.Outcome, Connect)
+	assert.ErrorContains(t, s.Err, "refused")
+}
+
+func TestLoadCheck(t *testing.T) {
+	one := words(1, 1)
+	for _, c := range []struct {
+		load Load
+		want string
+	}{
+		{Load{}, "no requests"},
+		{Load{Requests: one, Fresh: func(int) ([]Request, error) { return one, nil }, Concurrency: 1}, "both Requests and Fresh"},
+		{Load{Requests: one}, "neither Concurrency nor Arrivals"},
+		{Load{Requests: one, Concurrency: 1, Arrivals: Constant{1}}, "both Concurrency and Arrivals"},
+		{Load{Requests: one, Concurrency: -3}, "concurrency -3"},
+		{Load{Requests: one, Concurrency: 1, Timeout: -1}, "timeout -1ns"},
+		{Load{Requests: one, Concurrency: 1, MaxFail: 1.5}, "max fail 1.5"},
+		{Load{Requests: one, Concurrency: 1, MaxFail: math.NaN()}, "max fail NaN"},
+		{Load{Requests: one, Concurrency: 1, NoStream: true, SLO: SLO{TTFT: 1}}, "no TTFT"},
+		{Load{Requests: []Request{{Prompt: "x"}}, Concurrency: 1}, "max tokens 0"},
+		{Load{Requests: one, Arrivals: Constant{0}}, "rate 0"},
+		{Load{Requests: one, Arrivals: Gamma{Rate: 1}}, "shape 0"},
+	} {
+		_, err := tryPass(t.Context(), Target{URL: "http://127.0.0.1:1"}, c.load)
+		assert.ErrorContains(t, err, c.want)
+	}
+	for url, want := range map[string]string{
+		"":                         "base like",
+		"127.0.0.1:8000":           "base like",
+		"ftp://x":                  "base like",
+		"http://x/?a=b":            "base like",
+		"http://user:secret@x?a=b": "user:xxxxx@x",
+	} {
+		_, err := newClient(Target{URL: url})
+		assert.ErrorContains(t, err, want)
+		assert.Assert(t, !strings.Contains(err.Error(), "secret"))
+	}
+	_, err := newClient(Target{URL: "http://x", Config: map[string]string{"GPU": "x"}})
+	assert.ErrorContains(t, err, `config key "GPU"`)
+	_, err = tryPass(t.Context(), Target{URL: "http://127.0.0.1:1", Dialect: dialect.OpenAICompletions{}},
+		Load{Requests: []Request{{Messages: []Message{{Role: "user", Content: "x"}}, MaxTokens: 1}}, Concurrency: 1})
+	assert.ErrorContains(t, err, "conversation of 1 messages")
+}

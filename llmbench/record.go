@@ -1,0 +1,157 @@
+package llmbench
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// A recorder writes what each request experienced to a JSON Lines file: a line
+// about the benchmark, then one a request. A nil recorder writes nothing.
+type recorder struct {
+	file *os.File
+	buf  *bufio.Writer
+	enc  *json.Encoder
+}
+
+// recordHead is a file's first line.
+type recordHead struct {
+	Benchmark   string            `json:"benchmark"`
+	Config      map[string]string `json:"config,omitempty"`
+	Dialect     string            `json:"dialect"`
+	Model       string            `json:"model,omitempty"`
+	Stream      bool              `json:"stream"`
+	Concurrency int               `json:"concurrency,omitempty"`
+	Arrivals    string            `json:"arrivals,omitempty"`
+	Warmup      int               `json:"warmup"`
+	Timeout     time.Duration     `json:"timeout_ns"`
+	IdleTimeout time.Duration     `json:"idle_timeout_ns"`
+	SLO         string            `json:"slo,omitempty"`
+	Start       time.Time         `json:"start"`
+	Host        recordHost        `json:"host"`
+}
+
+type recordHost struct {
+	OS         string `json:"os"`
+	Arch       string `json:"arch"`
+	CPUs       int    `json:"cpus"`
+	GOMAXPROCS int    `json:"gomaxprocs"`
+	Go         string `json:"go"`
+}
+
+// record is the line of a request. Instants that never came are null.
+type record struct {
+	ID           string          `json:"id"`
+	Pass         int             `json:"pass"`
+	Due          time.Duration   `json:"due_ns"`
+	Start        time.Duration   `json:"start_ns"`
+	Connect      time.Duration   `json:"connect_ns"`
+	Resent       int             `json:"resent,omitempty"`
+	Wrote        *time.Duration  `json:"wrote_ns"`
+	FirstByte    *time.Duration  `json:"first_byte_ns"`
+	First        *time.Duration  `json:"first_ns"`
+	Last         *time.Duration  `json:"last_ns"`
+	End          time.Duration   `json:"end_ns"`
+	Gaps         []time.Duration `json:"gaps_ns"`
+	PromptTokens int             `json:"prompt_tokens"`
+	OutputTokens int             `json:"output_tokens"`
+	TokenSource  TokenSource     `json:"token_source,omitempty"`
+	Finish       string          `json:"finish,omitempty"`
+	Outcome      Outcome         `json:"outcome"`
+	Error        string          `json:"error,omitempty"`
+	Status       int             `json:"status"`
+}
+
+// newRecorder makes a new file in dir, which it makes if it is missing, named
+// for the benchmark and the first number that is free: nothing is overwritten.
+// Without a dir it returns nil.
+func newRecorder(dir, benchmark string, t Target, l Load) (*recorder, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, fmt.Errorf("LLMBENCH_OUT: %w", err)
+	}
+	name := strings.ReplaceAll(benchmark, "/", ",")
+	var file *os.File
+	for n := 1; file == nil; n++ {
+		var err error
+		file, err = os.OpenFile(filepath.Join(dir, fmt.Sprintf("%s.%d.jsonl", name, n)), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+		if err != nil && !errors.Is(err, os.ErrExist) {
+			return nil, fmt.Errorf("LLMBENCH_OUT: %w", err)
+		}
+	}
+	buf := bufio.NewWriter(file)
+	r := &recorder{file: file, buf: buf, enc: json.NewEncoder(buf)}
+	head := recordHead{
+		Benchmark: benchmark, Config: t.Config, Dialect: t.dialect().Name(), Model: t.Model,
+		Stream: !l.NoStream, Concurrency: l.Concurrency, Warmup: len(l.Warmup),
+		Timeout: l.Timeout, IdleTimeout: l.IdleTimeout, SLO: l.SLO.String(), Start: time.Now(),
+		Host: recordHost{runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.GOMAXPROCS(0), runtime.Version()},
+	}
+	if l.Arrivals != nil {
+		head.Arrivals = fmt.Sprintf("%T%+v", l.Arrivals, l.Arrivals)
+	}
+	if err := r.enc.Encode(head); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return r, buf.Flush()
+}
+
+// write adds the samples of a pass, and sees that they are on their way to disk.
+func (r *recorder) write(samples []Sample) error {
+	if r == nil {
+		return nil
+	}
+	for i := range samples {
+		if err := r.enc.Encode(newRecord(&samples[i])); err != nil {
+			return err
+		}
+	}
+	return r.buf.Flush()
+}
+
+func newRecord(s *Sample) record {
+	r := record{
+		ID: s.ID, Pass: s.Pass, Due: s.Due, Start: s.Start, Connect: s.Connect, Resent: s.Resent,
+		Wrote: instant(s.Wrote, s.Wrote > 0), FirstByte: instant(s.FirstByte, s.FirstByte > 0),
+		First: instant(s.First, s.Deltas > 0), Last: instant(s.Last, s.Deltas > 0), End: s.End,
+		Gaps: s.Gaps, PromptTokens: s.PromptTokens, OutputTokens: s.OutputTokens, TokenSource: s.TokenSource,
+		Finish: s.Finish, Outcome: s.Outcome, Status: s.Status,
+	}
+	if r.Gaps == nil {
+		r.Gaps = []time.Duration{}
+	}
+	if s.Err != nil {
+		r.Error = s.Err.Error()
+	}
+	return r
+}
+
+func instant(d time.Duration, came bool) *time.Duration {
+	if !came {
+		return nil
+	}
+	return &d
+}
+
+// where tells a failure's reader where to look.
+func (r *recorder) where() string {
+	if r == nil {
+		return ""
+	}
+	return "\n  records: " + r.file.Name()
+}
+
+func (r *recorder) close() error {
+	if r == nil {
+		return nil
+	}
+	return errors.Join(r.buf.Flush(), r.file.Close())
+}

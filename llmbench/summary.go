@@ -1,0 +1,127 @@
+package llmbench
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// A Summary is what the samples of one or more passes say together.
+type Summary struct {
+	Requests int             // all of them
+	Outcomes map[Outcome]int // how many requests ended how
+	Sources  map[TokenSource]int
+	Resent   int // requests that were sent more than once
+	Elapsed  time.Duration
+	// Metrics holds a value for each unit of [Units] that can be told from
+	// the samples; none is NaN or infinite. Times are in nanoseconds.
+	Metrics map[string]float64
+}
+
+// Failed is the number of requests that did not end well.
+func (s Summary) Failed() int { return s.Requests - s.Outcomes[OK] }
+
+// Summarize computes every unit over samples that took elapsed in all: the sum,
+// over passes, of the time from the first t0 to the end of the last response.
+// It is a pure function of its arguments. A figure that the samples cannot tell
+// is left out: a percentile of too few, the TTFT of answers that were not
+// streamed, anything per second of no time at all.
+func Summarize(samples []Sample, elapsed time.Duration, slo SLO) Summary {
+	s := Summary{
+		Requests: len(samples),
+		Outcomes: map[Outcome]int{},
+		Sources:  map[TokenSource]int{},
+		Elapsed:  elapsed,
+		Metrics:  map[string]float64{},
+	}
+	var ok []*Sample
+	var prompt, output, good, users, perUser float64
+	var lags []time.Duration
+	for i := range samples {
+		r := &samples[i]
+		s.Outcomes[r.Outcome]++
+		if r.Resent > 0 {
+			s.Resent++
+		}
+		if r.Scheduled {
+			lags = append(lags, r.Start-r.Due)
+		}
+		if r.Outcome != OK {
+			continue
+		}
+		ok = append(ok, r)
+		s.Sources[r.TokenSource]++
+		prompt += float64(r.PromptTokens)
+		output += float64(r.OutputTokens)
+		if slo.Met(r) {
+			good++
+		}
+		if d, has := r.E2E(); has && d > 0 {
+			perUser += float64(r.OutputTokens) / d.Seconds()
+			users++
+		}
+	}
+	set := func(unit string, v float64, known bool) {
+		if known && !math.IsNaN(v) && !math.IsInf(v, 0) {
+			s.Metrics[unit] = v
+		}
+	}
+	n, seconds := float64(len(ok)), elapsed.Seconds()
+	timed := n > 0 && seconds > 0
+	set("output-tok/s", output/seconds, timed && output > 0)
+	set("prompt-tok/s", prompt/seconds, timed && prompt > 0)
+	set("total-tok/s", (prompt+output)/seconds, timed && prompt > 0 && output > 0)
+	set("req/s", n/seconds, timed)
+	set("good-req/s", good/seconds, timed && slo != SLO{})
+	set("user-tok/s", perUser/users, users > 0 && output > 0)
+	set("in-tok/req", prompt/n, n > 0 && prompt > 0)
+	set("out-tok/req", output/n, n > 0 && output > 0)
+	set("fail-%", 100*float64(s.Failed())/float64(s.Requests), s.Requests > 0)
+	for _, l := range latencies {
+		var all []time.Duration
+		for _, r := range ok {
+			all = l.of(all, r)
+		}
+		slices.Sort(all)
+		for _, st := range statistics {
+			v, known := statistic(all, st.percent)
+			set(unitName(st.name, l.name), v, known)
+		}
+	}
+	slices.Sort(lags)
+	lag, known := statistic(lags, 99)
+	set("p99-lag-ns", lag, known)
+	return s
+}
+
+// statistic returns a percentile of sorted, or for 0 its mean, in nanoseconds;
+// false when there are too few samples for it. A figure below the clock's
+// resolution is 1 ns, since benchstat puts zeros of a time in a table of their
+// own.
+func statistic(sorted []time.Duration, percent int) (float64, bool) {
+	n := len(sorted)
+	if n == 0 || percent > 0 && n*(100-percent) < 100 {
+		return 0, false
+	}
+	if percent > 0 {
+		return max(1, quantile(sorted, float64(percent)/100)), true
+	}
+	var sum float64
+	for _, d := range sorted {
+		sum += float64(d)
+	}
+	return max(1, sum/float64(n)), true
+}
+
+// quantile returns the q-quantile of sorted, which is not empty, by linear
+// interpolation: type 7 of Hyndman and Fan, "Sample Quantiles in Statistical
+// Packages" (The American Statistician 50, 1996), the default of R and numpy.
+func quantile(sorted []time.Duration, q float64) float64 {
+	h := q * float64(len(sorted)-1)
+	i := int(h)
+	if i+1 >= len(sorted) {
+		return float64(sorted[len(sorted)-1])
+	}
+	lo, hi := float64(sorted[i]), float64(sorted[i+1])
+	return lo + (h-float64(i))*(hi-lo)
+}

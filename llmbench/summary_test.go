@@ -1,0 +1,151 @@
+package llmbench
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"gotest.tools/v3/assert"
+)
+
+// answer is a successful streamed request of the given instants in ms.
+func answer(start, first, last float64, tokens int) Sample {
+	at := func(x float64) time.Duration { return time.Duration(x * float64(ms)) }
+	s := Sample{Due: at(start), Start: at(start), First: at(first), Last: at(last), End: at(last) + ms, Streamed: true,
+		Deltas: tokens, OutputTokens: tokens, PromptTokens: 10, TokenSource: FromUsage, Outcome: OK, Status: 200}
+	for i := 1; i < tokens; i++ {
+		s.Gaps = append(s.Gaps, (s.Last-s.First)/time.Duration(tokens-1))
+	}
+	return s
+}
+
+func TestSummarize(t *testing.T) {
+	failed := Sample{Due: 0, First: time.Hour, Last: 2 * time.Hour, End: 3 * time.Hour, Streamed: true, Deltas: 1000,
+		Gaps: []time.Duration{time.Hour}, OutputTokens: 1e6, PromptTokens: 1e6, Outcome: Truncated}
+	noText := Sample{Streamed: true, OutputTokens: 2, PromptTokens: 10, TokenSource: FromUsage, Outcome: OK, End: 50 * ms}
+	whole := Sample{Due: 10 * ms, Start: 10 * ms, End: 110 * ms, OutputTokens: 5, PromptTokens: 10, TokenSource: FromUsage, Outcome: OK}
+	for _, c := range []struct {
+		name    string
+		samples []Sample
+		elapsed time.Duration
+		slo     SLO
+		want    map[string]float64
+	}{
+		{"nothing", nil, 0, SLO{}, map[string]float64{}},
+		{"only failures", []Sample{failed, failed}, time.Second, SLO{TTFT: 1}, map[string]float64{"fail-%": 100}},
+		{"one request", []Sample{answer(100, 300, 500, 5)}, 2 * time.Second, SLO{}, map[string]float64{
+			"output-tok/s": 2.5, "prompt-tok/s": 5, "total-tok/s": 7.5, "req/s": 0.5, "user-tok/s": 12.5,
+			"mean-ttft-ns": 200e6, "mean-tpot-ns": 50e6, "mean-itl-ns": 50e6, "mean-e2e-ns": 400e6,
+			"p50-itl-ns": 50e6, "in-tok/req": 10, "out-tok/req": 5, "fail-%": 0,
+		}},
+		{"a failure changes nothing but its share", []Sample{answer(100, 300, 500, 5), failed}, 2 * time.Second, SLO{}, map[string]float64{
+			"output-tok/s": 2.5, "prompt-tok/s": 5, "total-tok/s": 7.5, "req/s": 0.5, "user-tok/s": 12.5,
+			"mean-ttft-ns": 200e6, "mean-tpot-ns": 50e6, "mean-itl-ns": 50e6, "mean-e2e-ns": 400e6,
+			"p50-itl-ns": 50e6, "in-tok/req": 10, "out-tok/req": 5, "fail-%": 50,
+		}},
+		{"no text is no TTFT, and not zero", []Sample{noText}, time.Second, SLO{}, map[string]float64{
+			"output-tok/s": 2, "prompt-tok/s": 10, "total-tok/s": 12, "req/s": 1, "in-tok/req": 10, "out-tok/req": 2, "fail-%": 0,
+		}},
+		{"not streamed is end to end alone", []Sample{whole, whole}, time.Second, SLO{}, map[string]float64{
+			"output-tok/s": 10, "prompt-tok/s": 20, "total-tok/s": 30, "req/s": 2, "user-tok/s": 50,
+			"mean-e2e-ns": 100e6, "p50-e2e-ns": 100e6, "in-tok/req": 10, "out-tok/req": 5, "fail-%": 0,
+		}},
+		{"one token has no time per token", []Sample{answer(0, 100, 100, 1)}, time.Second, SLO{TPOT: 1}, map[string]float64{
+			"output-tok/s": 1, "prompt-tok/s": 10, "total-tok/s": 11, "req/s": 1, "good-req/s": 1, "user-tok/s": 10,
+			"mean-ttft-ns": 100e6, "mean-e2e-ns": 100e6, "in-tok/req": 10, "out-tok/req": 1, "fail-%": 0,
+		}},
+		{"good requests", []Sample{answer(0, 100, 500, 5), answer(0, 101, 500, 5), answer(0, 100, 504, 5), answer(0, 50, 600, 2), failed},
+			time.Second, SLO{TTFT: 100 * ms, TPOT: 100 * ms}, map[string]float64{"good-req/s": 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := Summarize(c.samples, c.elapsed, c.slo).Metrics
+			if len(c.want) == 1 && c.want["good-req/s"] > 0 { // the others are not at stake
+				got = map[string]float64{"good-req/s": got["good-req/s"]}
+			}
+			if diff := cmp.Diff(c.want, got, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+				t.Errorf("Summarize() mismatch (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestPercentiles checks that a percentile is left out when there are too few
+// samples to tell it, and how it is interpolated.
+func TestPercentiles(t *testing.T) {
+	for _, c := range []struct {
+		n    int
+		want map[string]float64 // of TTFTs 1 ms, 2 ms, … n ms
+	}{
+		{1, map[string]float64{"mean": 1e6}},
+		{2, map[string]float64{"mean": 1.5e6, "p50": 1.5e6}},
+		{9, map[string]float64{"mean": 5e6, "p50": 5e6}},
+		{10, map[string]float64{"mean": 5.5e6, "p50": 5.5e6, "p90": 9.1e6}},
+		{99, map[string]float64{"mean": 50e6, "p50": 50e6, "p90": 89.2e6}},
+		{100, map[string]float64{"mean": 50.5e6, "p50": 50.5e6, "p90": 90.1e6, "p99": 99.01e6}},
+	} {
+		var samples []Sample
+		for i := range c.n {
+			samples = append(samples, answer(0, float64(i+1), float64(i+2), 2))
+		}
+		all := Summarize(samples, time.Second, SLO{}).Metrics
+		got := map[string]float64{}
+		for _, s := range statistics {
+			if v, has := all[unitName(s.name, "ttft")]; has {
+				got[s.name] = v
+			}
+		}
+		if diff := cmp.Diff(c.want, got, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+			t.Errorf("TTFT of %d samples mismatch (-want +got):\n%s", c.n, diff)
+		}
+	}
+}
+
+// TestMetricsCanBeReported checks that nothing is NaN, infinite, zero in
+// nanoseconds, or no unit, whatever the samples.
+func TestMetricsCanBeReported(t *testing.T) {
+	known := map[string]bool{}
+	for _, u := range Units {
+		assert.Assert(t, !known[u.Name], "unit %s twice", u.Name)
+		known[u.Name] = true
+	}
+	instant := answer(0, 0, 0, 3) // all at once, below the clock's resolution
+	instant.Scheduled = true
+	many := make([]Sample, 200)
+	for i := range many {
+		many[i] = instant
+	}
+	for _, samples := range [][]Sample{nil, {instant}, many, {{Outcome: OK}}, {{}}} {
+		for _, elapsed := range []time.Duration{0, 1, time.Hour} {
+			for unit, v := range Summarize(samples, elapsed, SLO{E2E: 1}).Metrics {
+				if math.IsNaN(v) || math.IsInf(v, 0) || !known[unit] {
+					t.Errorf("%s = %v for %d samples in %v", unit, v, len(samples), elapsed)
+				}
+				if len(unit) > 3 && unit[len(unit)-3:] == "-ns" && v <= 0 {
+					t.Errorf("%s = %v: benchstat keeps zeros of a time apart", unit, v)
+				}
+			}
+		}
+	}
+}
+
+func TestParseSLO(t *testing.T) {
+	for text, want := range map[string]SLO{
+		"ttft=500ms":                   {TTFT: 500 * ms},
+		"ttft=500ms,tpot=50ms,e2e=10s": {500 * ms, 50 * ms, 10 * time.Second},
+		" e2e=1s , ttft=1ms":           {TTFT: ms, E2E: time.Second},
+	} {
+		got, err := ParseSLO(text)
+		assert.NilError(t, err)
+		assert.Equal(t, got, want)
+		again, err := ParseSLO(got.String())
+		assert.NilError(t, err)
+		assert.Equal(t, again, got)
+	}
+	for _, text := range []string{"", "ttft", "ttft=", "ttft=0s", "ttft=-1s", "ttft=5", "itl=5ms", "ttft=1s,ttft=2s", "ttft=1s,"} {
+		if got, err := ParseSLO(text); err == nil {
+			t.Errorf("ParseSLO(%q) = %v; want an error", text, got)
+		}
+	}
+}

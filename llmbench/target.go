@@ -1,0 +1,76 @@
+package llmbench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+)
+
+// A Target is a server under test. It is a value, safe for concurrent use.
+type Target struct {
+	// URL is the server's base URL, without the dialect's path (/v1/…).
+	URL string
+	// Model is the model's name, sent with each request; "" sends none.
+	Model string
+	// Dialect is what the server speaks; nil means [dialect.OpenAIChat].
+	Dialect dialect.Dialect
+	// Header is sent with each request. What its Authorization field holds
+	// is kept out of errors and records.
+	Header http.Header
+	// Config is what makes results of this server comparable to others:
+	// backend, its version, model, hardware. [Run] prints it as lines of the
+	// Go benchmark format; keys start with a lower-case letter and hold no
+	// space and no upper case.
+	Config map[string]string
+	// Dial opens a connection; nil means TCP.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// dialect returns the target's dialect, or the default.
+func (t Target) dialect() dialect.Dialect {
+	if t.Dialect == nil {
+		return dialect.OpenAIChat{}
+	}
+	return t.Dialect
+}
+
+// base checks the target and returns its URL without a trailing slash.
+func (t Target) base() (string, error) {
+	u, err := url.Parse(t.URL)
+	if err != nil {
+		return "", errors.New("target: URL cannot be parsed; want a base like http://127.0.0.1:8000")
+	}
+	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("target: URL %q; want a base like http://127.0.0.1:8000", u.Redacted())
+	}
+	for key := range t.Config {
+		if !validConfigKey(key) {
+			return "", fmt.Errorf("target: config key %q; must start with a lower-case letter and hold no space, colon or upper case", key)
+		}
+	}
+	return strings.TrimSuffix(t.URL, "/"), nil
+}
+
+// validConfigKey reports whether key may stand in a configuration line
+// (https://go.googlesource.com/proposal/+/master/design/14313-benchmark-format.md).
+func validConfigKey(key string) bool {
+	return key != "" && key[0] >= 'a' && key[0] <= 'z' && strings.ToLower(key) == key && !strings.ContainsAny(key, ": \t\r\n")
+}
+
+// NameValue turns s into what a benchmark name may hold as a value: lower case
+// letters, digits, '.', '_' and '-'; everything else becomes '_'.
+func NameValue(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':
+			return r
+		}
+		return '_'
+	}, strings.ToLower(s))
+}

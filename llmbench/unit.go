@@ -1,0 +1,99 @@
+package llmbench
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A Unit is a metric that [Run] reports, under its name in benchmark files.
+type Unit struct {
+	Name   string
+	Better string // "higher", "lower", or "" when neither is
+	Core   bool   // reported by default; the others with LLMBENCH_UNITS=all
+	Means  string // what it is
+}
+
+// Line returns the unit's metadata line of the Go benchmark format
+// (https://pkg.go.dev/golang.org/x/perf/cmd/benchstat#hdr-Unit_metadata), or
+// "" when there is none to give.
+func (u Unit) Line() string {
+	if u.Better == "" {
+		return ""
+	}
+	return fmt.Sprintf("Unit %s better=%s", u.Name, u.Better)
+}
+
+// latency is a family of units: one duration of each request, or several.
+type latency struct {
+	name  string
+	means string
+	core  []string // which of its statistics are core
+	// of appends the durations of s to all. It is called for successful
+	// requests only.
+	of func(all []time.Duration, s *Sample) []time.Duration
+}
+
+// one makes a latency's function of one that yields at most one duration.
+func one(of func(s *Sample) (time.Duration, bool)) func([]time.Duration, *Sample) []time.Duration {
+	return func(all []time.Duration, s *Sample) []time.Duration {
+		if d, ok := of(s); ok {
+			all = append(all, d)
+		}
+		return all
+	}
+}
+
+// service makes t0 of a latency the send: what the server took, whoever was
+// late. Only requests of an open loop have one of their own.
+func service(of func(s *Sample) (time.Duration, bool)) func(s *Sample) (time.Duration, bool) {
+	return func(s *Sample) (time.Duration, bool) {
+		d, ok := of(s)
+		return d - (s.Start - s.Due), ok && s.Scheduled
+	}
+}
+
+var latencies = []latency{
+	{"ttft", "t0 to the first delta with generated text", []string{"p50", "p99"}, one((*Sample).TTFT)},
+	{"tpot", "(last delta - first delta) / (output tokens - 1)", []string{"mean"}, one((*Sample).TPOT)},
+	{"itl", "gaps between successive deltas, pooled over requests", []string{"p99"},
+		func(all []time.Duration, s *Sample) []time.Duration { return append(all, s.Gaps...) }},
+	{"e2e", "t0 to the last delta; not streamed: to the end of the body", []string{"p50"}, one((*Sample).E2E)},
+	{"service-ttft", "the send to the first delta with generated text (open loop)", nil, one(service((*Sample).TTFT))},
+	{"service-e2e", "the send to the last delta (open loop)", nil, one(service((*Sample).E2E))},
+}
+
+// statistics of a latency, in the order they are reported. A percentile is
+// taken only of enough samples: n >= 1/(1-NN/100).
+var statistics = []struct {
+	name    string
+	percent int // 0: the mean
+}{{"mean", 0}, {"p50", 50}, {"p90", 90}, {"p99", 99}}
+
+// Units lists every metric that [Run] may report, in the order of reports.
+// README.md and benchdata/units.txt say the same.
+var Units = units()
+
+func units() []Unit {
+	all := []Unit{
+		{"output-tok/s", "higher", true, "output tokens of successful requests / elapsed"},
+		{"total-tok/s", "higher", false, "prompt and output tokens of successful requests / elapsed"},
+		{"prompt-tok/s", "higher", false, "prompt tokens of successful requests / elapsed"},
+		{"req/s", "higher", true, "successful requests / elapsed"},
+		{"good-req/s", "higher", true, "successful requests within the SLO / elapsed"},
+		{"user-tok/s", "higher", false, "mean over requests of output tokens / e2e"},
+	}
+	for _, l := range latencies {
+		for _, s := range statistics {
+			all = append(all, Unit{unitName(s.name, l.name), "lower", slices.Contains(l.core, s.name), s.name + " of: " + l.means})
+		}
+	}
+	return append(all,
+		Unit{"p99-lag-ns", "lower", true, "send - due: how late the generator itself was (open loop)"},
+		Unit{"in-tok/req", "", true, "mean prompt tokens of successful requests"},
+		Unit{"out-tok/req", "", true, "mean output tokens of successful requests"},
+		Unit{"fail-%", "lower", true, "failed requests / all requests"},
+	)
+}
+
+func unitName(statistic, latency string) string { return statistic + "-" + latency + "-ns" }
