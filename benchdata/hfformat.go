@@ -1,0 +1,273 @@
+package benchdata
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+	"unicode/utf8"
+
+	"github.com/dlclark/regexp2/v2"
+)
+
+// hfFile is what is read of a tokenizer.json, as the Rust library tokenizers
+// writes it: https://huggingface.co/docs/tokenizers. The post-processor, the
+// decoder, truncation and padding do not change how many tokens a text is.
+type hfFile struct {
+	AddedTokens  []addedToken `json:"added_tokens"`
+	Normalizer   *hfStep      `json:"normalizer"`
+	PreTokenizer *hfStep      `json:"pre_tokenizer"`
+	Model        *struct {
+		Type             string           `json:"type"` // older files leave it out
+		Vocab            map[string]int32 `json:"vocab"`
+		Merges           []hfMerge        `json:"merges"`
+		Dropout          float64          `json:"dropout"`
+		UnknownToken     *string          `json:"unk_token"`
+		FuseUnknown      bool             `json:"fuse_unk"`
+		ByteFallback     bool             `json:"byte_fallback"`
+		IgnoreMerges     bool             `json:"ignore_merges"`
+		ContinuingPrefix string           `json:"continuing_subword_prefix"`
+		EndOfWordSuffix  string           `json:"end_of_word_suffix"`
+	} `json:"model"`
+}
+
+// hfStep is a normalizer or a pre-tokenizer; which fields it has depends on
+// its type.
+type hfStep struct {
+	Type          string   `json:"type"`
+	Normalizers   []hfStep `json:"normalizers"`   // Sequence
+	PreTokenizers []hfStep `json:"pretokenizers"` // Sequence
+	Pattern       struct { // Split, Replace
+		Regex  *string `json:"Regex"`
+		String *string `json:"String"`
+	} `json:"pattern"`
+	Behavior         delimited `json:"behavior"`          // Split
+	Invert           bool      `json:"invert"`            // Split
+	AddPrefixSpace   *bool     `json:"add_prefix_space"`  // ByteLevel, older Metaspace
+	UseRegex         *bool     `json:"use_regex"`         // ByteLevel
+	IndividualDigits bool      `json:"individual_digits"` // Digits
+	Replacement      string    `json:"replacement"`       // Metaspace
+	PrependScheme    string    `json:"prepend_scheme"`    // Metaspace
+	Split            *bool     `json:"split"`             // Metaspace
+	Prepend          string    `json:"prepend"`           // Prepend
+	Content          string    `json:"content"`           // Replace
+}
+
+// hfMerge is one merge: "a b" in files before version 0.20 of the library,
+// ["a", "b"] since.
+type hfMerge [2]string
+
+func (m *hfMerge) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '[' {
+		var pair []string
+		if err := json.Unmarshal(data, &pair); err != nil {
+			return err
+		}
+		if len(pair) != 2 {
+			return fmt.Errorf("merge %s has %d strings, must have 2", data, len(pair))
+		}
+		*m = hfMerge(pair)
+		return nil
+	}
+	var line string
+	if err := json.Unmarshal(data, &line); err != nil {
+		return err
+	}
+	for i := range line {
+		if line[i] == ' ' {
+			*m = hfMerge{line[:i], line[i+1:]}
+			return nil
+		}
+	}
+	return fmt.Errorf("merge %s has no space, must be two strings with a space between", data)
+}
+
+// readTokenizer makes a tokenizer of a tokenizer.json; timeout limits each
+// search of a split pattern.
+func readTokenizer(r io.Reader, timeout time.Duration) (*HuggingFace, error) {
+	dec := json.NewDecoder(r)
+	var f hfFile
+	if err := dec.Decode(&f); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, errors.New("there is data after the first JSON value")
+	}
+	t := &HuggingFace{added: newAddedTokens(f.AddedTokens)}
+	if err := f.model(&t.model); err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	var err error
+	if t.normalizers, err = f.Normalizer.normalizers(nil); err != nil {
+		return nil, fmt.Errorf("normalizer: %w", err)
+	}
+	if t.splitters, err = f.PreTokenizer.splitters(nil, timeout); err != nil {
+		return nil, fmt.Errorf("pre_tokenizer: %w", err)
+	}
+	return t, nil
+}
+
+// model fills m with the model of the file.
+func (f *hfFile) model(m *bpe) error {
+	j := f.Model
+	switch {
+	case j == nil:
+		return errors.New("is missing")
+	case j.Type != "BPE" && (j.Type != "" || len(j.Merges) == 0):
+		return fmt.Errorf("type is %q, must be BPE", j.Type)
+	case len(j.Vocab) == 0:
+		return errors.New("vocab is empty")
+	case j.Dropout != 0:
+		return fmt.Errorf("dropout is %g, must be 0: it makes the count random", j.Dropout)
+	case j.ContinuingPrefix != "":
+		return fmt.Errorf("continuing_subword_prefix is %q, must be empty", j.ContinuingPrefix)
+	case j.EndOfWordSuffix != "":
+		return fmt.Errorf("end_of_word_suffix is %q, must be empty", j.EndOfWordSuffix)
+	case len(j.Merges) > math.MaxInt32:
+		return fmt.Errorf("%d merges, must be at most %d", len(j.Merges), math.MaxInt32)
+	}
+	for token, id := range j.Vocab {
+		if id < 0 {
+			return fmt.Errorf("token %q has id %d, must be 0 or more", token, id)
+		}
+	}
+
+	pairs := make([][2]string, len(j.Merges))
+	for i, p := range j.Merges {
+		pairs[i] = p
+	}
+	merges, err := newMerges(j.Vocab, pairs)
+	if err != nil {
+		return err
+	}
+	*m = bpe{
+		vocab:        j.Vocab,
+		merges:       merges,
+		unknown:      -1,
+		fuseUnknown:  j.FuseUnknown,
+		byteFallback: j.ByteFallback,
+		ignoreMerges: j.IgnoreMerges,
+	}
+	if j.UnknownToken != nil {
+		id, ok := j.Vocab[*j.UnknownToken]
+		if !ok {
+			return fmt.Errorf("unk_token is %q, must be in the vocabulary", *j.UnknownToken)
+		}
+		m.unknown = id
+	}
+	for b := range m.bytes {
+		m.bytes[b] = -1
+		if id, ok := j.Vocab[fmt.Sprintf("<0x%02X>", b)]; ok {
+			m.bytes[b] = id
+		}
+	}
+	return nil
+}
+
+// normalizers appends the normalizers that s stands for; none for nil.
+func (s *hfStep) normalizers(list []normalizer) ([]normalizer, error) {
+	if s == nil {
+		return list, nil
+	}
+	switch s.Type {
+	case "Sequence":
+		for i := range s.Normalizers {
+			var err error
+			if list, err = s.Normalizers[i].normalizers(list); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	case "NFC":
+		return list, nil // see HuggingFace
+	case "Prepend":
+		return append(list, prepend(s.Prepend)), nil
+	case "Replace":
+		if s.Pattern.String == nil || *s.Pattern.String == "" {
+			return nil, errors.New("Replace has no String pattern, which is the only kind supported")
+		}
+		return append(list, replace(*s.Pattern.String, s.Content)), nil
+	}
+	return nil, fmt.Errorf("type is %q, must be NFC, Prepend, Replace or Sequence", s.Type)
+}
+
+// splitters appends the splitters that s stands for; none for nil.
+func (s *hfStep) splitters(list []splitter, timeout time.Duration) ([]splitter, error) {
+	if s == nil {
+		return list, nil
+	}
+	switch s.Type {
+	case "Sequence":
+		for i := range s.PreTokenizers {
+			var err error
+			if list, err = s.PreTokenizers[i].splitters(list, timeout); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	case "ByteLevel":
+		b := byteLevel{prefixSpace: orTrue(s.AddPrefixSpace)}
+		if orTrue(s.UseRegex) {
+			words, err := newPatternSplit(byteLevelPattern, isolated, false, timeout)
+			if err != nil {
+				return nil, err
+			}
+			b.words = words
+		}
+		return append(list, b), nil
+	case "Split":
+		pattern, err := s.pattern()
+		if err != nil {
+			return nil, err
+		}
+		split, err := newPatternSplit(pattern, s.Behavior, s.Invert, timeout)
+		if err != nil {
+			return nil, err
+		}
+		return append(list, split), nil
+	case "Digits":
+		return append(list, digits{s.IndividualDigits}), nil
+	case "Metaspace":
+		m, err := s.metaspace()
+		return append(list, m), err
+	}
+	return nil, fmt.Errorf("type is %q, must be ByteLevel, Digits, Metaspace, Split or Sequence", s.Type)
+}
+
+// pattern returns the pattern of a Split as a regular expression.
+func (s *hfStep) pattern() (string, error) {
+	switch s.Behavior {
+	case isolated, removed, mergedWithPrevious, mergedWithNext, contiguous:
+	default:
+		return "", fmt.Errorf("Split has behavior %q, must be Isolated, Removed, MergedWithPrevious, MergedWithNext or Contiguous", s.Behavior)
+	}
+	switch {
+	case s.Pattern.Regex != nil:
+		return *s.Pattern.Regex, nil
+	case s.Pattern.String != nil:
+		return regexp2.Escape(*s.Pattern.String), nil
+	}
+	return "", errors.New("Split has no pattern, must have a Regex or a String")
+}
+
+func (s *hfStep) metaspace() (metaspace, error) {
+	space, size := utf8.DecodeRuneInString(s.Replacement)
+	if size == 0 || size < len(s.Replacement) {
+		return metaspace{}, fmt.Errorf("Metaspace has replacement %q, must be one character", s.Replacement)
+	}
+	scheme := s.PrependScheme
+	switch {
+	case scheme == "" && orTrue(s.AddPrefixSpace):
+		scheme = "always"
+	case scheme == "":
+		scheme = "never"
+	case scheme != "always" && scheme != "first" && scheme != "never":
+		return metaspace{}, fmt.Errorf("Metaspace has prepend_scheme %q, must be always, first or never", scheme)
+	}
+	return metaspace{space, scheme, orTrue(s.Split)}, nil
+}
+
+// orTrue returns what b points to, or true for nil, the default of the format.
+func orTrue(b *bool) bool { return b == nil || *b }

@@ -1,0 +1,90 @@
+package benchdata
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+// TestSplit has the behaviours as the Rust library describes them
+// (SplitDelimiterBehavior in tokenizers/src/tokenizer/normalizer.rs), and the
+// splits of ByteLevel that GPT-2 is known for.
+func TestSplit(t *testing.T) {
+	split := func(behaviour, invert string) string {
+		return `{"type": "Split", "pattern": {"String": "-"}, "behavior": "` + behaviour + `", "invert": ` + invert + `}`
+	}
+	tests := []struct {
+		step, text string
+		want       []string
+	}{
+		{split("Removed", "false"), "a-b--c", []string{"a", "b", "c"}},
+		{split("Isolated", "false"), "a-b--c", []string{"a", "-", "b", "-", "-", "c"}},
+		{split("MergedWithPrevious", "false"), "a-b--c", []string{"a-", "b-", "-", "c"}},
+		{split("MergedWithNext", "false"), "a-b--c", []string{"a", "-b", "-", "-c"}},
+		{split("Contiguous", "false"), "a-b--c", []string{"a", "-", "b", "--", "c"}},
+		{split("Removed", "true"), "a-b--c", []string{"-", "-", "-"}},
+		{split("Isolated", "false"), "--", []string{"-", "-"}},
+		{`{"type": "Split", "pattern": {"String": "."}, "behavior": "Isolated"}`, "a.b", []string{"a", ".", "b"}},
+		{`{"type": "Digits", "individual_digits": true}`, "a12b3", []string{"a", "1", "2", "b", "3"}},
+		{`{"type": "Digits", "individual_digits": false}`, "a12b3", []string{"a", "12", "b", "3"}},
+		{`{"type": "ByteLevel", "add_prefix_space": false}`, "Well there       dear, isn't it\n?",
+			[]string{"Well", "Ġthere", "ĠĠĠĠĠĠ", "Ġdear", ",", "Ġisn", "'t", "Ġit", "Ċ", "?"}},
+		{`{"type": "ByteLevel", "use_regex": false}`, "a é", []string{"ĠaĠÃ©"}},
+		{`{"type": "Sequence", "pretokenizers": [{"type": "Digits"}, {"type": "ByteLevel", "add_prefix_space": true}]}`,
+			"a1", []string{"Ġa", "Ġ1"}},
+	}
+	for _, tt := range tests {
+		tok, err := ReadHuggingFace(strings.NewReader(`{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "pre_tokenizer": ` + tt.step + `}`))
+		if err != nil {
+			t.Fatalf("%s: %v", tt.step, err)
+		}
+		pieces, err := tok.pieces(tt.text, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for i, p := range pieces {
+			got = append(got, p.text)
+			if p.first != (i == 0) && tt.step != split("Removed", "true") {
+				t.Errorf("%s: pieces(%q)[%d].first = %v", tt.step, tt.text, i, p.first)
+			}
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: pieces(%q) = %q, want %q", tt.step, tt.text, got, tt.want)
+		}
+	}
+}
+
+func FuzzSplit(f *testing.F) {
+	f.Add(byteLevelPattern, uint8(0), false, trainingText)
+	f.Add(qwen2Pattern, uint8(1), true, "a  b\n\n c")
+	f.Add(`(a|a)*$`, uint8(2), false, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab")
+	f.Add(`x*`, uint8(3), false, "axxb")
+	f.Add(`(?=b)|é`, uint8(4), true, "abé")
+	behaviours := []delimited{isolated, mergedWithPrevious, mergedWithNext, contiguous}
+	f.Fuzz(func(t *testing.T, pattern string, behaviour uint8, invert bool, text string) {
+		if !utf8.ValidString(text) || len(text) > 1<<12 || len(pattern) > 1<<8 {
+			return
+		}
+		p, err := newPatternSplit(pattern, behaviours[int(behaviour)%len(behaviours)], invert, 20*time.Millisecond)
+		if err != nil {
+			return
+		}
+		spans, err := p.split(nil, span{text, true})
+		if err != nil {
+			return
+		}
+		var joined string
+		for _, s := range spans {
+			if s.text == "" || s.first != (joined == "") {
+				t.Errorf("pattern %q splits %q into %+v", pattern, text, spans)
+			}
+			joined += s.text
+		}
+		if joined != text {
+			t.Errorf("pattern %q splits %q into %+v, want nothing lost", pattern, text, spans)
+		}
+	})
+}
