@@ -1,0 +1,53 @@
+package llamatest
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"syscall"
+)
+
+// serverPath is the server inside the root filesystem.
+const serverPath = "/usr/bin/llama-server"
+
+// startChroot starts the server with root as its root directory.
+func startChroot(root string, args []string, log *tail) (*process, error) {
+	attr, err := chrootAttr(root)
+	if err != nil {
+		return nil, err
+	}
+	life, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(life, serverPath, args...)
+	cmd.Dir = "/"
+	cmd.Env = []string{"HOME=/tmp", "PATH=/usr/bin"} // none of LLAMA_ARG_*
+	cmd.SysProcAttr = attr
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = stopDelay // and then SIGKILL
+
+	p := &process{done: make(chan struct{})}
+	p.stop = func() { cancel(); <-p.done }
+	started := make(chan error)
+	go func() {
+		// The server dies with the thread that started it (PR_SET_PDEATHSIG in
+		// prctl(2)): this one must not end before it.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		p.err = cmd.Wait()
+		if p.err == nil {
+			p.err = fmt.Errorf("%v", cmd.ProcessState)
+		}
+		close(p.done)
+	}()
+	if err := <-started; err != nil {
+		cancel()
+		return nil, fmt.Errorf("chroot %s: %w", root, err)
+	}
+	return p, nil
+}

@@ -1,0 +1,54 @@
+// Llamaserver runs a real llama.cpp llama-server with a tiny generated model
+// in the foreground, to point a client at:
+//
+//	go run ./backends/internal/llamatest/cmd/llamaserver -parallel 4 -addr 127.0.0.1:8080
+//
+// It prints the base URL when the server is ready, and ends with Ctrl-C. What
+// follows -- goes to llama-server. Package llamatest says where the server
+// comes from and what it needs.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "llamaserver:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	var o llamatest.Options
+	flag.StringVar(&o.Addr, "addr", "127.0.0.1:8080", "`host:port` to listen on")
+	flag.IntVar(&o.Parallel, "parallel", 4, "slots: requests served at once")
+	flag.IntVar(&o.Context, "context", 4096, "tokens per slot")
+	flag.BoolVar(&o.Model.EndsTurns, "ends-turns", false, "let the model end its turns, after about 150 tokens, instead of at the token limit")
+	flag.BoolVar(&o.Container, "container", false, "run a Docker container even where a chroot would do")
+	verbose := flag.Bool("v", false, "print the server's log on stderr")
+	flag.Parse()
+	o.Args = flag.Args()
+	if *verbose {
+		o.Log = os.Stderr
+	}
+	s, err := llamatest.Run(ctx, o)
+	if err != nil {
+		return err
+	}
+	fmt.Println(s.URL)
+	select {
+	case <-ctx.Done():
+	case <-s.Done():
+	}
+	return s.Close()
+}

@@ -1,0 +1,24 @@
+package llamatest_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest/tinygguf"
+)
+
+// One slot, and a model that ends its turns after some 150 tokens. Tests call
+// Start instead, which also skips where there is no server.
+func ExampleRun() {
+	s, err := llamatest.Run(context.Background(), llamatest.Options{
+		Parallel: 1,
+		Model:    tinygguf.Options{EndsTurns: true},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	fmt.Println(s.URL)
+}

@@ -1,0 +1,309 @@
+package llamatest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest/tinygguf"
+)
+
+func TestStart(t *testing.T) {
+	serves(t, Start(t, Options{Parallel: 2, Context: 1024}))
+}
+
+func TestStartContainer(t *testing.T) {
+	serves(t, Start(t, Options{Parallel: 2, Context: 1024, Container: true}))
+}
+
+// serves checks what every test of a client needs of the server.
+func serves(t *testing.T, url string) {
+	t.Helper()
+	if status, body := get(t, url+"/health"); status != http.StatusOK {
+		t.Errorf("GET /health = %d %s, want 200", status, body)
+	}
+	var models struct {
+		Data []struct{ ID string }
+	}
+	_, body := get(t, url+"/v1/models")
+	if err := json.Unmarshal(body, &models); err != nil || len(models.Data) != 1 || models.Data[0].ID == "" {
+		t.Errorf("GET /v1/models = %s, want one model with an id (%v)", body, err)
+	}
+	if tokens, done := chat(t, url); tokens != 24 || !done {
+		t.Errorf("streamed chat of 24 tokens: completion_tokens = %d, [DONE] = %t; want 24, true", tokens, done)
+	}
+}
+
+func get(t *testing.T, url string) (status int, body []byte) {
+	t.Helper()
+	return do(t, http.MethodGet, url, nil)
+}
+
+func do(t *testing.T, method, url string, in io.Reader) (status int, body []byte) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, url, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if body, err = io.ReadAll(res.Body); err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, body
+}
+
+// chat streams one answer of 24 tokens and returns what usage says of it, and
+// whether [DONE] ended the stream.
+func chat(t *testing.T, url string) (tokens int, done bool) {
+	t.Helper()
+	status, body := do(t, http.MethodPost, url+"/v1/chat/completions", strings.NewReader(`{
+		"messages": [{"role": "user", "content": "Say something."}],
+		"stream": true, "stream_options": {"include_usage": true},
+		"max_tokens": 24, "ignore_eos": true}`))
+	if status != http.StatusOK {
+		t.Fatalf("POST /v1/chat/completions = %d %s, want 200", status, body)
+	}
+	for line := range strings.Lines(string(body)) {
+		data, ok := strings.CutPrefix(strings.TrimSpace(line), "data: ")
+		if !ok {
+			continue
+		}
+		if data == "[DONE]" {
+			done = true
+			continue
+		}
+		var event struct {
+			Usage *struct {
+				CompletionTokens int `json:"completion_tokens"`
+			}
+		}
+		if err := json.Unmarshal([]byte(data), &event); err != nil {
+			t.Fatalf("event %s: %v", data, err)
+		}
+		if event.Usage != nil {
+			tokens = event.Usage.CompletionTokens
+		}
+	}
+	return tokens, done
+}
+
+// run is Run for tests: it skips where Start would.
+func run(t *testing.T, o Options) *Server {
+	t.Helper()
+	s, err := Run(t.Context(), o)
+	end(t, err)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// A server with a stream open ignores SIGTERM; Close has to end it anyway.
+func TestCloseWithOpenStream(t *testing.T) {
+	for _, o := range []Options{{}, {Container: true}} {
+		t.Run(fmt.Sprintf("container=%t", o.Container), func(t *testing.T) {
+			s := run(t, o)
+			res, err := http.Post(s.URL+"/completion", "application/json", strings.NewReader(`{"prompt": "a", "stream": true, "n_predict": -1, "ignore_eos": true}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			if _, err := bufio.NewReader(res.Body).ReadString('\n'); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Errorf("Close() = %v, want nil", err)
+			}
+			if err := dial(s.URL); err == nil {
+				t.Errorf("%s accepts connections after Close", s.URL)
+			}
+			if err := s.Close(); err != nil {
+				t.Errorf("second Close() = %v, want nil", err)
+			}
+		})
+	}
+}
+
+func dial(base string) error {
+	u, err := url.Parse(base)
+	if err != nil {
+		return err
+	}
+	c, err := net.DialTimeout("tcp", u.Host, time.Second)
+	if err == nil {
+		c.Close()
+	}
+	return err
+}
+
+// A server that cannot start is reported with its last words, and at once.
+func TestRunReportsLog(t *testing.T) {
+	for _, o := range []Options{{}, {Container: true}} {
+		t.Run(fmt.Sprintf("container=%t", o.Container), func(t *testing.T) {
+			run(t, o) // or skip
+			o.Args = []string{"--no-such-argument"}
+			s, err := Run(t.Context(), o)
+			if err == nil {
+				s.Close()
+			}
+			if err == nil || !strings.Contains(err.Error(), "ended") || !strings.Contains(err.Error(), "invalid argument: --no-such-argument") {
+				t.Errorf("Run with a wrong argument = %v, want an error that says so in the server's words", err)
+			}
+		})
+	}
+}
+
+// The server dies with a process that is killed and can clean up nothing. This
+// test starts itself again as that process.
+func TestServerDiesWithKilledProcess(t *testing.T) {
+	const variable = "LLAMATEST_HELPER"
+	if mode := os.Getenv(variable); mode != "" {
+		s, err := Run(t.Context(), Options{Container: mode == "container"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println("URL", s.URL)
+		select { // until it is killed, and not for ever if nobody does
+		case <-s.Done():
+		case <-time.After(time.Minute):
+			s.Close()
+		}
+		return
+	}
+	for _, mode := range []string{"chroot", "container"} {
+		t.Run(mode, func(t *testing.T) {
+			run(t, Options{Container: mode == "container"}).Close() // or skip
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestServerDiesWithKilledProcess$")
+			cmd.Env = append(os.Environ(), variable+"="+mode)
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			var base string
+			for lines := bufio.NewScanner(out); lines.Scan(); {
+				if u, ok := strings.CutPrefix(lines.Text(), "URL "); ok {
+					base = u
+					break
+				}
+			}
+			if err := dial(base); err != nil {
+				t.Errorf("dial %q before the kill: %v", base, err)
+			}
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+			tick := time.NewTicker(20 * time.Millisecond)
+			defer tick.Stop()
+			for dial(base) == nil {
+				select {
+				case <-ctx.Done():
+					t.Fatalf("%s still accepts connections", base)
+				case <-tick.C:
+				}
+			}
+		})
+	}
+}
+
+func TestNoWait(t *testing.T) {
+	s := run(t, Options{NoWait: true})
+	if err := s.waitReady(t.Context()); err != nil {
+		t.Errorf("the server does not become ready: %v\n%s", err, s.Log())
+	}
+}
+
+func TestModelEndsTurns(t *testing.T) {
+	url := Start(t, Options{Model: tinygguf.Options{EndsTurns: true, EOSBias: 4}})
+	_, body := do(t, http.MethodPost, url+"/v1/chat/completions", strings.NewReader(
+		`{"messages": [{"role": "user", "content": "Say something."}], "max_tokens": 2000, "seed": 1}`))
+	if !strings.Contains(string(body), `"finish_reason":"stop"`) {
+		t.Errorf("finish reason of a model that ends its turns: %s, want stop", body)
+	}
+}
+
+func TestImage(t *testing.T) {
+	name, model := Image(t), Model(t, tinygguf.Options{})
+	id, err := docker(t.Context(), "create", name, "-m", "/models/"+filepath.Base(model))
+	if err != nil {
+		t.Fatal(err)
+	}
+	remove, err := removeAtEnd(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer remove()
+	if _, err := docker(t.Context(), "cp", model, id+":/models/"); err != nil {
+		t.Errorf("the image %s has no folder /models: %v", name, err)
+	}
+}
+
+// recorder is a testing.TB that notes how it was ended.
+type recorder struct {
+	testing.TB
+	ended string
+}
+
+func (r *recorder) Helper()        {}
+func (r *recorder) Skip(a ...any)  { r.ended = "skip: " + fmt.Sprint(a...) }
+func (r *recorder) Fatal(a ...any) { r.ended = "fatal: " + fmt.Sprint(a...) }
+
+func TestEnd(t *testing.T) {
+	unavailable := fmt.Errorf("%w: no mirror", ErrUnavailable)
+	for _, test := range []struct {
+		require string
+		err     error
+		want    string
+	}{
+		{"", nil, ""},
+		{"", unavailable, "skip: llama-server is not available here: no mirror"},
+		{"docker", unavailable, "skip: llama-server is not available here: no mirror"},
+		{"llamacpp", unavailable, "fatal: llama-server is not available here: no mirror"},
+		{"docker, llamacpp", unavailable, "fatal: llama-server is not available here: no mirror"},
+		{"", errors.New("wrong checksum"), "fatal: wrong checksum"},
+	} {
+		t.Setenv("LLMBENCH_REQUIRE", test.require)
+		r := &recorder{TB: t}
+		end(r, test.err)
+		if r.ended != test.want {
+			t.Errorf("LLMBENCH_REQUIRE=%q: end(tb, %v) did %q, want %q", test.require, test.err, r.ended, test.want)
+		}
+	}
+}
+
+func TestTail(t *testing.T) {
+	var all strings.Builder
+	l := &tail{next: &all}
+	for i := range 100 {
+		fmt.Fprintf(l, "line %d\nhalf", i)
+	}
+	lines := strings.Split(l.String(), "\n")
+	if len(lines) != tailLines+1 || lines[0] != "halfline 60" || lines[tailLines] != "half" {
+		t.Errorf("tail of 100 lines = %q, want the last %d and the half one", lines, tailLines)
+	}
+	if got := strings.Count(all.String(), "\n"); got != 100 {
+		t.Errorf("%d lines passed on, want 100", got)
+	}
+}

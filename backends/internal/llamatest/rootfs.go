@@ -1,0 +1,116 @@
+package llamatest
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+)
+
+var (
+	//go:embed rootfs.sh
+	rootfsScript []byte
+	//go:embed packages.sha256
+	rootfsPins []byte
+)
+
+// buildTimeout bounds the whole build, waiting for another process's build
+// included.
+const buildTimeout = 5 * time.Minute
+
+// exitUnavailable is the script's exit status for "not on this machine".
+const exitUnavailable = 3
+
+// rootfs returns the root filesystem that holds llama-server, building it when
+// the user's cache has none for this script and these pins. One process
+// builds at a time and the result appears whole, so processes can share it.
+// The outcome, good or bad, is that of the first call.
+var rootfs = sync.OnceValues(func() (root string, err error) {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		return "", fmt.Errorf("%w: its packages are for linux/amd64, this is %s/%s", ErrUnavailable, runtime.GOOS, runtime.GOARCH)
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("%w: no cache directory: %w", ErrUnavailable, err)
+	}
+	dir := filepath.Join(cache, "llmbench", "llamatest")
+	root = filepath.Join(dir, rootfsKey())
+	if isDir(root) {
+		return root, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
+	defer cancel()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	unlock, err := lock(ctx, root+".lock")
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if isDir(root) { // built while this process waited
+		return root, nil
+	}
+	part := root + ".part" // what a killed build left behind, or nothing
+	if err := os.RemoveAll(part); err != nil {
+		return "", err
+	}
+	if err := buildRootfs(ctx, part); err != nil {
+		return "", errors.Join(err, os.RemoveAll(part))
+	}
+	return root, os.Rename(part, root)
+})
+
+// rootfsKey names the tree that the script and the pins make.
+func rootfsKey() string {
+	h := sha256.New()
+	h.Write(rootfsScript)
+	h.Write(rootfsPins)
+	return fmt.Sprintf("%x", h.Sum(nil)[:8])
+}
+
+// buildRootfs runs the script, which makes root.
+func buildRootfs(ctx context.Context, root string) error {
+	dir, err := os.MkdirTemp("", "llamatest-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	script := filepath.Join(dir, "rootfs.sh")
+	if err := errors.Join(
+		os.WriteFile(script, rootfsScript, 0o644),
+		os.WriteFile(filepath.Join(dir, "packages.sha256"), rootfsPins, 0o644),
+	); err != nil {
+		return err
+	}
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	cmd := exec.CommandContext(ctx, bash, script, root)
+	killGroup(cmd) // with the download that the script may be waiting for
+	out, err := cmd.CombinedOutput()
+	switch message := strings.TrimSpace(string(out)); {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("%w: its packages were not fetched and unpacked in %v: %s", ErrUnavailable, buildTimeout, message)
+	case cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == exitUnavailable:
+		return fmt.Errorf("%w: %s", ErrUnavailable, message)
+	default:
+		return fmt.Errorf("llamatest: %w: %s", err, message)
+	}
+}
+
+func isDir(path string) bool {
+	i, err := os.Stat(path)
+	return err == nil && i.IsDir()
+}

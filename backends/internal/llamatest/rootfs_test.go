@@ -1,0 +1,105 @@
+package llamatest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Without a "sha256  path" a package would be unpacked unchecked or not at all.
+func TestPins(t *testing.T) {
+	pin := regexp.MustCompile(`^[0-9a-f]{64}  pool/main/[a-z0-9.+-]+/[a-z0-9.+-]+/[a-z0-9.+-]+_[^_/]+_amd64\.deb$`)
+	n := 0
+	for line := range strings.Lines(string(rootfsPins)) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "#") {
+			continue
+		}
+		n++
+		if !pin.MatchString(line) {
+			t.Errorf("packages.sha256: %q is no pin (want %v)", line, pin)
+		}
+	}
+	if n == 0 || !regexp.MustCompile(`(?m)^# suite: [a-z]+$`).Match(rootfsPins) {
+		t.Errorf("packages.sha256: %d pins and perhaps no suite:\n%s", n, rootfsPins)
+	}
+}
+
+// The script's messages, against a mirror that holds one package in a version
+// that is not the pinned one.
+func TestRootfsScriptRefuses(t *testing.T) {
+	for _, tool := range []string{"bash", "curl", "xz", "dpkg-deb", "tar"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(err)
+		}
+	}
+	const pool = "/pool/main/l/llama.cpp/"
+	list := fmt.Sprintf("Package: other\nFilename: x\nSHA256: y\n\nPackage: llama.cpp-tools\nVersion: 2-1\nFilename: %sllama.cpp-tools_2-1_amd64.deb\nSHA256: %064x\n", pool[1:], 2)
+	xz := exec.Command("xz", "-c")
+	xz.Stdin = strings.NewReader(list)
+	packed, err := xz.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	for path, body := range map[string][]byte{
+		"/dists/forky/InRelease":                     nil,
+		"/dists/forky/main/binary-amd64/Packages.xz": packed,
+		pool + "llama.cpp-tools_2-1_amd64.deb":       []byte("what somebody else put there"),
+		"/dists/incomplete/InRelease":                nil,
+	} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body) })
+	}
+	mirror := httptest.NewServer(mux)
+	defer mirror.Close()
+	gone := httptest.NewServer(nil)
+	gone.Close()
+
+	for _, test := range []struct {
+		name   string
+		mirror string
+		suite  string
+		pinned string // version
+		want   []string
+		status int
+	}{
+		{"no mirror", gone.URL, "forky", "1-1", []string{"no mirror with the Debian suite forky", gone.URL, "curl: (7)", "LLMBENCH_DEBIAN_MIRROR"}, 3},
+		{"no suite", mirror.URL, "sid", "1-1", []string{"no mirror with the Debian suite sid", "status 404"}, 3},
+		{"outdated pin", mirror.URL, "forky", "1-1", []string{"llama.cpp-tools: pinned 1-1, found 2-1", "--update-pins"}, 3},
+		{"no package list", mirror.URL, "incomplete", "1-1", []string{"the package list of incomplete: status 404"}, 3},
+		{"wrong checksum", mirror.URL, "forky", "2-1", []string{"llama.cpp-tools_2-1_amd64.deb: SHA-256 is ", fmt.Sprintf("pinned %064x", 2)}, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			pins := fmt.Sprintf("# suite: %s\n%064x  %sllama.cpp-tools_%s_amd64.deb\n", test.suite, 2, pool[1:], test.pinned)
+			for name, content := range map[string][]byte{"rootfs.sh": rootfsScript, "packages.sha256": []byte(pins)} {
+				if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, "bash", filepath.Join(dir, "rootfs.sh"), filepath.Join(dir, "root"))
+			cmd.Env = append(os.Environ(), "LLMBENCH_DEBIAN_MIRROR="+test.mirror, "no_proxy=127.0.0.1")
+			var message bytes.Buffer
+			cmd.Stderr = &message
+			_ = cmd.Run()
+			if got := cmd.ProcessState.ExitCode(); got != test.status {
+				t.Errorf("exit status %d, want %d", got, test.status)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(message.String(), want) {
+					t.Errorf("message %q does not contain %q", message.String(), want)
+				}
+			}
+		})
+	}
+}

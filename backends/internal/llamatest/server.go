@@ -1,0 +1,200 @@
+package llamatest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Server is a running llama-server.
+type Server struct {
+	URL string // base URL without a slash at its end, as http://127.0.0.1:8080
+
+	process *process
+	log     *tail
+	close   sync.Once
+}
+
+// process is a started llama-server, whatever holds it.
+type process struct {
+	done chan struct{} // closed when the server has ended
+	err  error         // how it ended; set before done is closed
+	stop func()        // SIGTERM, SIGKILL after stopDelay; returns when the server is gone
+}
+
+const (
+	readyTimeout = 30 * time.Second // for the model to be loaded, from the start of the process
+	readyPoll    = 10 * time.Millisecond
+	// stopDelay is short because llama-server waits for open streams on
+	// SIGTERM, and falls silent on them.
+	stopDelay = time.Second
+)
+
+// Run starts a server and waits until it is ready; ctx bounds only that. The
+// server runs until [Server.Close], and dies with this process even when that
+// is killed. An error of a server that ended or did not become ready carries
+// the last lines of its log; [ErrUnavailable] means that there is none to run.
+func Run(ctx context.Context, o Options) (*Server, error) {
+	if o.Parallel == 0 {
+		o.Parallel = 4
+	}
+	if o.Context == 0 {
+		o.Context = 4096
+	}
+	o.Model.Context = max(o.Model.WithDefaults().Context, o.Context)
+
+	container, err := needsContainer(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	root, err := rootfs()
+	if err != nil {
+		return nil, err
+	}
+	model, err := writeModel(filepath.Join(root, "models"), o.Model)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{log: &tail{next: o.Log}}
+	if container {
+		s.process, s.URL, err = startContainer(ctx, root, model, o, s.log)
+	} else {
+		s.process, s.URL, err = startNative(root, model, o, s.log)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("llamatest: %w", err)
+	}
+	if o.NoWait {
+		return s, nil
+	}
+	if err := s.waitReady(ctx); err != nil {
+		s.process.stop()
+		return nil, fmt.Errorf("llamatest: llama-server at %s: %w; its last lines:\n%s", s.URL, err, s.log)
+	}
+	return s, nil
+}
+
+// needsContainer decides how to run the server: natively where that is
+// possible and wanted, else in a container.
+func needsContainer(ctx context.Context, o Options) (bool, error) {
+	if o.Container {
+		return true, dockerUsable(ctx)
+	}
+	native := canChroot()
+	if native == nil {
+		return false, nil
+	}
+	if err := dockerUsable(ctx); err != nil {
+		return false, fmt.Errorf("%w; and no chroot: %w", err, native)
+	}
+	return true, nil
+}
+
+// startNative starts the server in a chroot.
+func startNative(root, model string, o Options, log *tail) (*process, string, error) {
+	host, port, err := freeAddr(o.Addr)
+	if err != nil {
+		return nil, "", err
+	}
+	p, err := startChroot(root, arguments(o, model, host, port), log)
+	return p, "http://" + net.JoinHostPort(host, port), err
+}
+
+// arguments returns the arguments of llama-server.
+func arguments(o Options, model, host, port string) []string {
+	return append([]string{
+		"-m", "/models/" + filepath.Base(model),
+		"--host", host, "--port", port,
+		"-t", "1",
+		"-np", strconv.Itoa(o.Parallel), "-c", strconv.Itoa(o.Parallel * o.Context), // the slots share the context
+		"--no-ui", "--metrics",
+	}, o.Args...)
+}
+
+// freeAddr returns addr, or a port of 127.0.0.1 when it is empty, and that
+// nothing listens there. Another process may take it before the server does;
+// the server then ends and says so.
+func freeAddr(addr string) (host, port string, err error) {
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return "", "", err
+	}
+	defer l.Close()
+	return net.SplitHostPort(l.Addr().String())
+}
+
+// waitReady returns nil as soon as /health answers 200. Until the port is open
+// connections are refused, until the model is loaded the answer is 503.
+func (s *Server) waitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("not ready after %v", readyTimeout))
+	defer cancel()
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Second} // no proxy
+	tick := time.NewTicker(readyPoll)
+	defer tick.Stop()
+	for last := errors.New("no answer"); ; {
+		status, err := health(ctx, &client, s.URL)
+		if err != nil {
+			last = err
+		} else if status != http.StatusOK {
+			last = fmt.Errorf("/health: status %d", status)
+		}
+		select {
+		case <-s.process.done:
+			return fmt.Errorf("ended before it was ready: %w", s.process.err)
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", context.Cause(ctx), last)
+		default:
+		}
+		if err == nil && status == http.StatusOK {
+			return nil
+		}
+		select {
+		case <-s.process.done:
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+}
+
+func health(ctx context.Context, client *http.Client, url string) (status int, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/health", nil)
+	if err != nil {
+		return 0, err
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	res.Body.Close()
+	return res.StatusCode, nil
+}
+
+// Done returns a channel that is closed when the server has ended.
+func (s *Server) Done() <-chan struct{} { return s.process.done }
+
+// Log returns the last 40 lines that the server has written.
+func (s *Server) Log() string { return s.log.String() }
+
+// Close ends the server, by force after a second, and returns when it is gone.
+// It returns an error if the server had ended by itself. Later calls return
+// nil.
+func (s *Server) Close() (err error) {
+	s.close.Do(func() {
+		select {
+		case <-s.process.done:
+			err = fmt.Errorf("llamatest: llama-server at %s ended by itself: %w; its last lines:\n%s", s.URL, s.process.err, s.log)
+		default:
+		}
+		s.process.stop()
+	})
+	return err
+}

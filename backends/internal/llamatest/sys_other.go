@@ -1,0 +1,22 @@
+//go:build !linux
+
+package llamatest
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"syscall"
+)
+
+// The server runs on Linux only: rootfs says so before any of these is called
+// for more than an error.
+
+func errNotLinux() error { return fmt.Errorf("%w on %s", ErrUnavailable, runtime.GOOS) }
+
+func chrootAttr(string) (*syscall.SysProcAttr, error) { return nil, errNotLinux() }
+func canChroot() error                                { return errNotLinux() }
+func killGroup(*exec.Cmd)                             {}
+func detach(*exec.Cmd)                                {}
+func lock(context.Context, string) (func(), error)    { return nil, errNotLinux() }

@@ -1,0 +1,95 @@
+package tinygguf
+
+import (
+	"maps"
+	"slices"
+)
+
+// byteRunes is GPT-2's printable stand-in for each byte: printable Latin-1
+// bytes stand for themselves, the others for the runes from U+0100 on (a space
+// is 'Ġ', U+0120).
+// https://github.com/openai/gpt-2/blob/master/src/encoder.py (bytes_to_unicode)
+func byteRunes() [256]rune {
+	var m [256]rune
+	next := rune(256)
+	for b := range m {
+		if b >= '!' && b <= '~' || b >= 0xA1 && b <= 0xAC || b >= 0xAE {
+			m[b] = rune(b)
+		} else {
+			m[b] = next
+			next++
+		}
+	}
+	return m
+}
+
+// word is one word of the corpus on its way through byte-pair encoding.
+type word struct {
+	parts []string
+	count int
+}
+
+// trainBPE makes up to n tokens by merging the most frequent neighbours again
+// and again (https://arxiv.org/abs/1508.07909). It returns the merges in the
+// form of tokenizer.ggml.merges ("a b") and the tokens, both in order of their
+// making; two merges may make the same token.
+func trainBPE(counts map[string]int, n int) (merges, tokens []string) {
+	runes := byteRunes()
+	var words []word
+	for _, s := range slices.Sorted(maps.Keys(counts)) {
+		w := word{count: counts[s]}
+		for _, b := range []byte(s) {
+			w.parts = append(w.parts, string(runes[b]))
+		}
+		words = append(words, w)
+	}
+	seen := map[string]bool{}
+	for len(tokens) < n {
+		left, right, ok := mostFrequent(words)
+		if !ok {
+			break
+		}
+		merges = append(merges, left+" "+right)
+		if !seen[left+right] {
+			seen[left+right] = true
+			tokens = append(tokens, left+right)
+		}
+		for i := range words {
+			words[i].merge(left, right)
+		}
+	}
+	return merges, tokens
+}
+
+// mostFrequent returns the pair of neighbours that occurs most often; of equal
+// ones the smallest, so that the result does not depend on the order of a map.
+func mostFrequent(words []word) (left, right string, ok bool) {
+	pairs := map[[2]string]int{}
+	for _, w := range words {
+		for i := 1; i < len(w.parts); i++ {
+			pairs[[2]string{w.parts[i-1], w.parts[i]}] += w.count
+		}
+	}
+	var best [2]string
+	most := 0
+	for p, c := range pairs {
+		if c > most || c == most && slices.Compare(p[:], best[:]) < 0 {
+			best, most = p, c
+		}
+	}
+	return best[0], best[1], most > 0
+}
+
+// merge replaces every left that is followed by right by the two joined.
+func (w *word) merge(left, right string) {
+	kept := w.parts[:0]
+	for i := 0; i < len(w.parts); i++ {
+		if i+1 < len(w.parts) && w.parts[i] == left && w.parts[i+1] == right {
+			kept = append(kept, left+right)
+			i++
+		} else {
+			kept = append(kept, w.parts[i])
+		}
+	}
+	w.parts = kept
+}

@@ -1,0 +1,150 @@
+package tinygguf
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// GGUF version 3, little endian. The format is described in
+// https://github.com/ggml-org/ggml/blob/master/docs/gguf.md:
+//
+//	header    "GGUF"  u32 version  u64 number of tensors  u64 number of pairs
+//	pair      string key  u32 type  value
+//	string    u64 length  bytes
+//	array     u32 type of the elements  u64 length  elements
+//	tensor    string name  u32 number of dimensions  u64 dimensions  u32 type  u64 offset
+//	data      from the next multiple of the alignment; an offset counts from
+//	          there and is a multiple of the alignment too
+//
+// The first dimension is the contiguous one: a matrix of r rows and c columns
+// has the dimensions c, r.
+const (
+	magic     = "GGUF"
+	version   = 3
+	alignment = 32 // the default of general.alignment
+)
+
+// Types of a pair's value (gguf_metadata_value_type).
+const (
+	kindUint32  uint32 = 4
+	kindInt32   uint32 = 5
+	kindFloat32 uint32 = 6
+	kindBool    uint32 = 7
+	kindString  uint32 = 8
+	kindArray   uint32 = 9
+)
+
+// pair is one metadata entry. Its value is a uint32, float32, bool, string,
+// []string or []int32.
+type pair struct {
+	key   string
+	value any
+}
+
+// tensor is one named array of weights. The weights are made when they are
+// written, and tensors are written in order, one at a time: a model of 1 GB
+// needs the memory of its largest matrix.
+type tensor struct {
+	name    string
+	dims    []int
+	typ     Type
+	weights func() []float32
+}
+
+func (t tensor) size() int {
+	n := 1
+	for _, d := range t.dims {
+		n *= d
+	}
+	return t.typ.size(n)
+}
+
+// padding returns the zeros that follow n bytes up to the alignment.
+func padding(n int) []byte { return make([]byte, (alignment-n%alignment)%alignment) }
+
+// header collects the part of the file before the weights.
+type header struct{ bytes.Buffer }
+
+func (h *header) u32(v uint32) { h.Write(binary.LittleEndian.AppendUint32(nil, v)) }
+func (h *header) u64(v int)    { h.Write(binary.LittleEndian.AppendUint64(nil, uint64(v))) }
+
+func (h *header) str(s string) {
+	h.u64(len(s))
+	h.WriteString(s)
+}
+
+func (h *header) pair(p pair) error {
+	h.str(p.key)
+	switch v := p.value.(type) {
+	case uint32:
+		h.u32(kindUint32)
+		h.u32(v)
+	case float32:
+		h.u32(kindFloat32)
+		h.Write(F32.encode([]float32{v}))
+	case bool:
+		h.u32(kindBool)
+		b := byte(0)
+		if v {
+			b = 1
+		}
+		h.WriteByte(b)
+	case string:
+		h.u32(kindString)
+		h.str(v)
+	case []string:
+		h.u32(kindArray)
+		h.u32(kindString)
+		h.u64(len(v))
+		for _, s := range v {
+			h.str(s)
+		}
+	case []int32:
+		h.u32(kindArray)
+		h.u32(kindInt32)
+		h.u64(len(v))
+		for _, n := range v {
+			h.u32(uint32(n))
+		}
+	default:
+		return fmt.Errorf("tinygguf: %s: a value of type %T cannot be written", p.key, p.value)
+	}
+	return nil
+}
+
+// writeGGUF writes a whole file.
+func writeGGUF(w io.Writer, pairs []pair, tensors []tensor) error {
+	var h header
+	h.WriteString(magic)
+	h.u32(version)
+	h.u64(len(tensors))
+	h.u64(len(pairs))
+	for _, p := range pairs {
+		if err := h.pair(p); err != nil {
+			return err
+		}
+	}
+	offset := 0
+	for _, t := range tensors {
+		h.str(t.name)
+		h.u32(uint32(len(t.dims)))
+		for _, d := range t.dims {
+			h.u64(d)
+		}
+		h.u32(ids[t.typ].tensor)
+		h.u64(offset)
+		offset += t.size() + len(padding(t.size()))
+	}
+	h.Write(padding(h.Len()))
+	if _, err := w.Write(h.Bytes()); err != nil {
+		return fmt.Errorf("tinygguf: header: %w", err)
+	}
+	for _, t := range tensors {
+		if _, err := w.Write(append(t.typ.encode(t.weights()), padding(t.size())...)); err != nil {
+			return fmt.Errorf("tinygguf: %s: %w", t.name, err)
+		}
+	}
+	return nil
+}

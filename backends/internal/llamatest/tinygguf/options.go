@@ -1,0 +1,88 @@
+package tinygguf
+
+import "fmt"
+
+// Revision counts the changes of the bytes written for equal Options. A cache
+// of written models belongs to one revision.
+const Revision = 1
+
+// Options describes the model to write. The zero value is a model of 439,520
+// bytes that generates until it is told to stop.
+//
+// Dim 512, Layers 8, Heads 8, KVHeads 4, FF 1536, Vocab 4096 makes 59 MB and
+// about 3 ms a token on one core; Dim 1024, Layers 16, Heads 16, KVHeads 8,
+// FF 4096, Vocab 4096, Type F32 makes 1 GB, which takes seconds to load.
+type Options struct {
+	// EndsTurns lets the model end a turn by itself; without it a generation
+	// ends at its token limit or at a full context.
+	EndsTurns bool
+	// EOSBias is added to the logit of the end of a turn when EndsTurns is
+	// set: at temperature 0.8, 0 gives turns of about 150 tokens and 2 of
+	// about 17.
+	EOSBias float64
+
+	Dim     int  // embedding length, a multiple of 32 (64)
+	Layers  int  // transformer blocks (2)
+	Heads   int  // attention heads; Dim/Heads must be even (4)
+	KVHeads int  // key and value heads, a divisor of Heads (2)
+	FF      int  // feed-forward length, a multiple of 32 (128)
+	Vocab   int  // tokens, 512 to 8192 (1024)
+	Context int  // trained context length in tokens (4096)
+	Type    Type // weights of the matrices (F16)
+
+	Seed uint64 // of the weights and of the made-up words (42)
+	Name string // general.name, shown by some servers as the model's name ("tiny-random")
+}
+
+// WithDefaults returns o with every zero field that has a default replaced by
+// it. Two Options that are equal afterwards give the same bytes.
+func (o Options) WithDefaults() Options {
+	for _, f := range []struct {
+		field *int
+		value int
+	}{
+		{&o.Dim, 64}, {&o.Layers, 2}, {&o.Heads, 4}, {&o.KVHeads, 2}, {&o.FF, 128}, {&o.Vocab, 1024}, {&o.Context, 4096},
+	} {
+		if *f.field == 0 {
+			*f.field = f.value
+		}
+	}
+	if o.Type == "" {
+		o.Type = F16
+	}
+	if o.Seed == 0 {
+		o.Seed = 42
+	}
+	if o.Name == "" {
+		o.Name = "tiny-random"
+	}
+	return o
+}
+
+// check reports the first field that no model can be made of; o has its
+// defaults.
+func (o Options) check() error {
+	for _, f := range []struct {
+		name  string
+		value int
+	}{
+		{"Dim", o.Dim}, {"Layers", o.Layers}, {"Heads", o.Heads}, {"KVHeads", o.KVHeads}, {"FF", o.FF}, {"Context", o.Context},
+	} {
+		if f.value < 0 {
+			return fmt.Errorf("tinygguf: %s %d is negative", f.name, f.value)
+		}
+	}
+	switch {
+	case o.Dim%32 != 0:
+		return fmt.Errorf("tinygguf: Dim %d is not a multiple of 32", o.Dim)
+	case o.FF%32 != 0:
+		return fmt.Errorf("tinygguf: FF %d is not a multiple of 32", o.FF)
+	case o.Dim%o.Heads != 0 || o.Dim/o.Heads%2 != 0:
+		return fmt.Errorf("tinygguf: Heads %d does not divide Dim %d into even parts", o.Heads, o.Dim)
+	case o.Heads%o.KVHeads != 0:
+		return fmt.Errorf("tinygguf: KVHeads %d does not divide Heads %d", o.KVHeads, o.Heads)
+	case o.Vocab < 512 || o.Vocab > 8192:
+		return fmt.Errorf("tinygguf: Vocab %d is not in 512 to 8192", o.Vocab)
+	}
+	return o.Type.check()
+}

@@ -1,0 +1,109 @@
+package tinygguf
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+)
+
+// Kinds of tokens in tokenizer.ggml.token_type.
+// https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+const (
+	tokenNormal  int32 = 1
+	tokenControl int32 = 3
+)
+
+// Control tokens stand at the end of the vocabulary, in this order.
+const (
+	endOfText = "<|endoftext|>"
+	turnStart = "<|im_start|>"
+	turnEnd   = "<|im_end|>"
+)
+
+var controls = []string{endOfText, turnStart, turnEnd}
+
+// chatML is the prompt format of https://github.com/openai/openai-python/blob/release-v0.28.0/chatml.md
+// as a Jinja template.
+const chatML = `{%- for message in messages %}{{- '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n' }}{%- endfor %}{%- if add_generation_prompt %}{{- '<|im_start|>assistant\n' }}{%- endif %}`
+
+// never is a logit far enough below all others that the token is not sampled.
+const never = -30
+
+// vocabulary is the tokenizer, and how much the model likes to say each token.
+type vocabulary struct {
+	tokens []string
+	kinds  []int32
+	merges []string
+	bias   []float32 // added to the token's logit, whatever came before
+}
+
+// newVocabulary makes o.Vocab tokens: the 256 bytes, merges of them, controls.
+func newVocabulary(o Options, r *rand.Rand) (*vocabulary, error) {
+	words, counts := corpus(o.Vocab, r)
+	merges, made := trainBPE(counts, o.Vocab-256-len(controls))
+	v := &vocabulary{merges: merges}
+	for _, b := range byteRunes() {
+		v.tokens = append(v.tokens, string(b))
+	}
+	v.tokens = append(v.tokens, made...)
+	normal := len(v.tokens)
+	v.tokens = append(v.tokens, controls...)
+	if len(v.tokens) != o.Vocab {
+		return nil, fmt.Errorf("tinygguf: Vocab %d: the corpus gives only %d tokens", o.Vocab, len(v.tokens))
+	}
+
+	ranks := map[string]int{}
+	for i, w := range words {
+		if _, ok := ranks["Ġ"+w]; !ok {
+			ranks["Ġ"+w] = i
+		}
+	}
+	for i, t := range v.tokens {
+		kind, bias := tokenNormal, 0.0
+		rank, isWord := ranks[t]
+		switch {
+		case i >= normal:
+			kind, bias = tokenControl, never
+			if t == turnEnd && o.EndsTurns {
+				bias = o.EOSBias
+			}
+		case i < 256 && (i >= 127 || i < 32): // a control character or a part of one beyond ASCII
+			bias = never
+		case t == "." || t == ",":
+		case isWord:
+			bias = -0.4 * math.Log(float64(rank+10)/10)
+		default:
+			bias = -8
+		}
+		v.kinds = append(v.kinds, kind)
+		v.bias = append(v.bias, float32(bias))
+	}
+	return v, nil
+}
+
+// id returns the id of a control token.
+func (v *vocabulary) id(control string) uint32 {
+	for i, c := range controls {
+		if c == control {
+			return uint32(len(v.tokens) - len(controls) + i)
+		}
+	}
+	panic("tinygguf: no control token " + control)
+}
+
+// pairs returns the tokenizer's metadata.
+func (v *vocabulary) pairs() []pair {
+	return []pair{
+		{"tokenizer.ggml.model", "gpt2"},
+		{"tokenizer.ggml.pre", "gpt-2"},
+		{"tokenizer.ggml.tokens", v.tokens},
+		{"tokenizer.ggml.token_type", v.kinds},
+		{"tokenizer.ggml.merges", v.merges},
+		{"tokenizer.ggml.bos_token_id", v.id(endOfText)},
+		{"tokenizer.ggml.eos_token_id", v.id(turnEnd)},
+		{"tokenizer.ggml.padding_token_id", v.id(endOfText)},
+		{"tokenizer.ggml.add_bos_token", false},
+		{"tokenizer.ggml.add_eos_token", false},
+		{"tokenizer.chat_template", chatML},
+	}
+}
