@@ -1,0 +1,82 @@
+package scenarios
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/seed-2b9cec6d/llmbench/benchdata"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+)
+
+// BenchmarkServe is made wholly of the environment: see LLMBENCH_CONCURRENCY,
+// LLMBENCH_RATE, LLMBENCH_DATASET and their like in README.md.
+func BenchmarkServe(b *testing.B) {
+	each(b, func(b *testing.B, s server) {
+		c := s.cfg.Serve
+		name := fmt.Sprintf("workload=%s/stream=%t", workload(c), c.Stream)
+		b.Run(name, func(b *testing.B) {
+			for _, rate := range c.Rate {
+				b.Run(fmt.Sprintf("rate=%g", rate), func(b *testing.B) {
+					l := s.load(b, max(16, int(8*rate)), 2)
+					l.Arrivals = llmbench.Poisson{Rate: rate, Seed: c.Seed}
+					if c.Burstiness != 1 {
+						l.Arrivals = llmbench.Gamma{Rate: rate, Shape: c.Burstiness, Seed: c.Seed}
+					}
+					llmbench.Run(b, s.target, l)
+				})
+			}
+			if len(c.Rate) > 0 {
+				return
+			}
+			for _, concurrency := range c.Concurrency {
+				b.Run(fmt.Sprintf("concurrency=%d", concurrency), func(b *testing.B) {
+					l := s.load(b, max(16, 8*concurrency), 2*concurrency)
+					l.Concurrency = concurrency
+					llmbench.Run(b, s.target, l)
+				})
+			}
+		})
+	})
+}
+
+// workload names what is sent.
+func workload(c llmbench.ServeConfig) string {
+	if c.Dataset == "random" {
+		return fmt.Sprintf("random-%dx%d", c.Input, c.Output)
+	}
+	kind, _, _ := strings.Cut(c.Dataset, ":")
+	return kind
+}
+
+// load returns the load that the environment describes, but for when requests
+// are sent; n and warmup are how many there are unless it says so.
+func (s server) load(b *testing.B, n, warmup int) llmbench.Load {
+	c := s.cfg.Serve
+	if c.Requests > 0 {
+		n = c.Requests
+	}
+	if c.Warmup >= 0 {
+		warmup = c.Warmup
+	}
+	l := llmbench.Load{
+		NoStream:    !c.Stream,
+		Timeout:     c.Timeout,
+		IdleTimeout: c.IdleTimeout,
+		MaxFail:     c.MaxFail,
+		SLO:         c.SLO,
+	}
+	if s.cfg.Tokenizer != "" {
+		l.Tokenizer = s.tokens
+	}
+	_, path, file := strings.Cut(c.Dataset, ":")
+	if !file {
+		return s.random(b, l, n, warmup, c.Input, c.Output)
+	}
+	all, err := benchdata.ShareGPT{Path: path, Seed: c.Seed, Tokenizer: s.tokens}.Requests(n + warmup)
+	if err != nil {
+		b.Fatalf("LLMBENCH_DATASET: %v", err)
+	}
+	l.Requests, l.Warmup = all[:n], all[n:]
+	return l
+}
