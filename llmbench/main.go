@@ -49,14 +49,15 @@ func Main(m *testing.M) int {
 	if f := flag.Lookup("test.bench"); f == nil || f.Value.String() == "" {
 		return m.Run()
 	}
-	if _, err := ReadConfig(); err != nil {
+	cfg, err := ReadConfig()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the next signal has its usual effect
-	process.begin(os.Stdout, ctx)
+	process.begin(os.Stdout, ctx, cfg.AllUnits)
 	code := m.Run()
 	if code == 0 && process.hasFailed() {
 		code = 1
@@ -64,13 +65,14 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// begin lets p write to out, and prints the metadata of all units.
-func (p *shared) begin(out io.Writer, interrupt context.Context) {
+// begin lets p write to out, and prints the metadata of the units that will be
+// reported.
+func (p *shared) begin(out io.Writer, interrupt context.Context, all bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.out, p.interrupt = out, interrupt
 	for _, u := range Units {
-		if line := u.Line(); line != "" {
+		if line := u.Line(); line != "" && (u.Core || all) {
 			fmt.Fprintln(out, line)
 		}
 	}

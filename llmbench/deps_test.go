@@ -1,0 +1,52 @@
+package llmbench
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// TestDependencies keeps the rooms of the project apart: who may import whom.
+func TestDependencies(t *testing.T) {
+	const module = "github.com/seed-2b9cec6d/llmbench/"
+	// What a package must not reach, directly or through others, and why.
+	forbidden := []struct{ from, to, why string }{
+		{"mockserver", module + "llmbench", "a shared bug would hide: the wire is the contract"},
+		{"mockserver", module + "backends", "the mock knows nobody"},
+		{"llmbench/sse", module + "llmbench/dialect", "framing knows no server"},
+		{"llmbench/dialect", module + "mockserver", "the wire is the contract"},
+		{"llmbench", module + "mockserver", "whoever measures a server needs no mock"},
+		{"llmbench", module + "backends", "backends are built on it"},
+		{"llmbench", module + "benchdata", "requests are handed to it"},
+		{"llmbench", "github.com/testcontainers", "who imports llmbench alone builds no Docker client"},
+		{"benchdata", module + "backends", "data knows no server"},
+		{"benchdata", module + "mockserver", "data knows no server"},
+		{"benchdata", "github.com/testcontainers", "who imports benchdata alone builds no Docker client"},
+		{"backends", module + "scenarios", "scenarios are built on it"},
+		{"backends", module + "benchdata", "a server knows no data"},
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", `{{.ImportPath}} {{join .Deps " "}}`, module+"...").Output()
+	assert.NilError(t, err)
+	deps := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		path, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		deps[strings.TrimPrefix(path, module)] = strings.Fields(rest)
+	}
+	for _, f := range forbidden {
+		for from, all := range deps {
+			if from != f.from && !(strings.HasPrefix(from, f.from+"/") && f.from != "llmbench") {
+				continue
+			}
+			for _, to := range all {
+				if to == f.to || strings.HasPrefix(to, f.to+"/") {
+					t.Errorf("%s reaches %s: %s", from, to, f.why)
+				}
+			}
+		}
+		if deps[f.from] == nil {
+			t.Errorf("no package %s", f.from)
+		}
+	}
+}

@@ -1,0 +1,226 @@
+package llmbench
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jarcoal/httpmock"
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+)
+
+// through returns a worker whose requests go to rt instead of a server.
+func through(tb testing.TB, rt http.RoundTripper, l Load) (*worker, post) {
+	tb.Helper()
+	l.Requests, l.Concurrency = words(1, 4), 1
+	l, err := l.check()
+	assert.NilError(tb, err)
+	target := Target{URL: "http://server", Model: "m", Header: http.Header{"Authorization": {"Bearer sk-secret"}, "X-Team": {"a"}}}
+	c, err := newClient(target)
+	assert.NilError(tb, err)
+	tb.Cleanup(c.close)
+	c.transport = rt
+	posts, err := l.bodies(target, l.Requests)
+	assert.NilError(tb, err)
+	return newWorker(c, &l, clock(time.Now())), posts[0]
+}
+
+const (
+	content = `data: {"choices":[{"delta":{"content":"hi"}}]}` + "\n\n"
+	finish  = `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}` + "\n\n"
+	usage   = `data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":3}}` + "\n\n"
+	done    = "data: [DONE]\n\n"
+)
+
+// TestAnswers runs what servers and the proxies before them answer.
+func TestAnswers(t *testing.T) {
+	const sse, json = "text/event-stream", "application/json"
+	for _, c := range []struct {
+		name     string
+		noStream bool
+		status   int
+		kind     string
+		body     string
+		want     Outcome
+		text     string // in the error
+		tokens   int
+		source   TokenSource
+	}{
+		{"a stream", false, 200, sse, content + finish + usage + done, OK, "", 3, FromUsage},
+		{"a charset", false, 200, "text/event-stream; charset=utf-8", content + finish + usage + done, OK, "", 3, FromUsage},
+		{"no content type", false, 200, "", content + finish + usage + done, OK, "", 3, FromUsage},
+		{"no usage", false, 200, sse, content + content + finish + done, OK, "", 2, FromDeltas},
+		{"usage of zeros first", false, 200, sse, `data: {"choices":[{"text":"x"}],"usage":{"prompt_tokens":0,"completion_tokens":0}}` + "\n\n" + finish + usage + done, OK, "", 3, FromUsage},
+		{"a finish reason and no [DONE]", false, 200, sse, content + finish, OK, "", 1, FromDeltas},
+		{"[DONE] and no finish reason", false, 200, sse, content + done, OK, "", 1, FromDeltas},
+		{"[DONE] without a blank line", false, 200, sse, content + finish + "data: [DONE]", OK, "", 1, FromDeltas},
+		{"tokens without any text", false, 200, sse, finish + usage + done, OK, "", 3, FromUsage},
+		{"neither tokens nor text", false, 200, sse, finish + done, Empty, "no token", 0, ""},
+		{"only [DONE]", false, 200, sse, done, Empty, "no token", 0, ""},
+		{"only comments", false, 200, sse, ": ping\n\n", Empty, "no event", 0, ""},
+		{"cut cleanly", false, 200, sse, content + content, Truncated, "neither a finish reason nor [DONE]", 0, ""},
+		{"cut within an event", false, 200, sse, content + content[:20], Truncated, "within an event", 0, ""},
+		{"not JSON", false, 200, sse, content + "data: {oops}\n\n" + finish + done, Malformed, "oops", 0, ""},
+		{"an error object, then [DONE]", false, 200, sse, content + `data: {"error":{"message":"out of memory","code":500}}` + "\n\n" + done, ServerError, "out of memory", 0, ""},
+		{"an error as a string", false, 200, sse, `data: {"error":"overloaded"}` + "\n\n", ServerError, "overloaded", 0, ""},
+		{"an error event", false, 200, sse, content + "event: error\ndata: upstream reset\n\n", ServerError, "upstream reset", 0, ""},
+		{"an event that is too large", false, 200, sse, "data: " + strings.Repeat("x", 65<<20) + "\n\n", Malformed, "event too large", 0, ""},
+		{"an empty body", false, 200, sse, "", Empty, "no event", 0, ""},
+		{"JSON for a stream", false, 200, json, `{"choices":[{"message":{"content":"hi"}}]}`, Malformed, "a stream was asked for and application/json came", 0, ""},
+		{"a JSON error for a stream", false, 200, json, `{"error":{"message":"no such model"}}`, ServerError, "no such model", 0, ""},
+		{"no body for a stream", false, 200, json, "", Empty, "no body", 0, ""},
+		{"a proxy's page", false, 200, "text/html", "<html>welcome</html>", Malformed, "text/html", 0, ""},
+		{"400", false, 400, json, `{"error":{"message":"too long"}}`, HTTP, `status 400: {"error":{"message":"too long"}}`, 0, ""},
+		{"429", false, 429, json, "", HTTP, "status 429", 0, ""},
+		{"a redirect is not followed", false, 307, "", "", HTTP, "status 307", 0, ""},
+		{"204", false, 204, "", "", Empty, "no event", 0, ""},
+		{"a key in the answer", false, 401, json, "Incorrect API key provided: sk-secret", HTTP, "provided: [redacted]", 0, ""},
+
+		{"whole", true, 200, json, `{"choices":[{"message":{"content":"hi"},"finish_reason":"length"}],"usage":{"prompt_tokens":5,"completion_tokens":3}}`, OK, "", 3, FromUsage},
+		{"whole, no usage", true, 200, json, `{"choices":[{"message":{"content":"hi"},"finish_reason":"length"}]}`, OK, "", 0, FromNothing},
+		{"whole, nothing in it", true, 200, json, `{"choices":[]}`, Empty, "no token", 0, ""},
+		{"whole, an error", true, 200, json, `{"error":{"message":"no"}}`, ServerError, "no", 0, ""},
+		{"whole, cut", true, 200, json, `{"choices":[{"mess`, Malformed, "unexpected EOF", 0, ""},
+		{"whole, no body", true, 200, json, " \n", Empty, "no body", 0, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			mock := httpmock.NewMockTransport()
+			mock.RegisterResponder("POST", "http://server/v1/chat/completions", func(r *http.Request) (*http.Response, error) {
+				assert.Equal(t, r.Header.Get("Authorization"), "Bearer sk-secret")
+				assert.Equal(t, r.Header.Get("X-Team"), "a")
+				assert.Equal(t, r.Header.Get("Content-Type"), "application/json")
+				resp := httpmock.NewStringResponse(c.status, c.body)
+				resp.Status = fmt.Sprint(c.status)
+				if c.kind != "" {
+					resp.Header.Set("Content-Type", c.kind)
+				}
+				return resp, nil
+			})
+			w, p := through(t, mock, Load{NoStream: c.noStream})
+			for range 2 { // a worker is used again, whatever came before
+				s := w.do(t.Context(), p, 0, false)
+				assert.Equal(t, s.Outcome, c.want, "%v", s.Err)
+				assert.Equal(t, s.Status, c.status)
+				assert.Equal(t, s.OutputTokens, c.tokens)
+				assert.Equal(t, s.TokenSource, c.source)
+				if c.want != OK {
+					assert.ErrorContains(t, s.Err, c.text)
+					assert.Assert(t, len(s.Err.Error()) < 5000 && !strings.Contains(s.Err.Error(), "sk-secret"))
+				}
+			}
+		})
+	}
+}
+
+// fixed is a tokenizer that finds the same number everywhere.
+type fixed int
+
+func (f fixed) Count(string) int { return int(f) }
+
+// TestTokenizer checks when the load's tokenizer is asked: only for what the
+// server does not tell.
+func TestTokenizer(t *testing.T) {
+	for body, want := range map[string]Sample{
+		content + finish + usage + done:     {OutputTokens: 3, TokenSource: FromUsage},
+		content + content + finish + done:   {OutputTokens: 42, TokenSource: FromTokenizer},
+		content + finish + "data: [DONE]\n": {OutputTokens: 42, TokenSource: FromTokenizer},
+	} {
+		w, p := through(t, answerer(body), Load{Tokenizer: fixed(42)})
+		samples := []Sample{w.do(t.Context(), p, 0, false)}
+		countText(samples, w.load.Tokenizer)
+		assert.Equal(t, samples[0].OutputTokens, want.OutputTokens)
+		assert.Equal(t, samples[0].TokenSource, want.TokenSource)
+	}
+}
+
+// answerer is a round tripper that always streams the same body.
+type answerer string
+
+func (a answerer) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(string(a)))}, nil
+}
+
+// streamer streams n chunks, each in a Read of its own.
+type streamer struct{ n int }
+
+func (s streamer) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: &chunkBody{left: s.n}}, nil
+}
+
+type chunkBody struct{ left int }
+
+var (
+	oneChunk  = []byte(`data: {"id":"chatcmpl-9f3c2b7a6d5e4f3c2b7a6d5e4f3c2b7a","object":"chat.completion.chunk","created":1795255695,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" word"},"logprobs":null,"finish_reason":null,"token_ids":null}]}` + "\n\n")
+	lastChunk = []byte(finish + usage + done)
+)
+
+func (c *chunkBody) Read(p []byte) (int, error) {
+	c.left--
+	switch {
+	case c.left >= 0:
+		return copy(p, oneChunk), nil
+	case c.left == -1:
+		return copy(p, lastChunk), nil
+	}
+	return 0, io.EOF
+}
+
+func (c *chunkBody) Close() error { return nil }
+
+// TestChunksDoNotAllocate checks that a stream's allocations do not grow with
+// its chunks.
+func TestChunksDoNotAllocate(t *testing.T) {
+	allocs := func(chunks int) float64 {
+		w, p := through(t, streamer{chunks}, Load{})
+		return testing.AllocsPerRun(20, func() {
+			if s := w.do(t.Context(), p, 0, false); s.Outcome != OK || s.Deltas != chunks {
+				t.Fatalf("%d deltas, %s: %v; want %d", s.Deltas, s.Outcome, s.Err, chunks)
+			}
+		})
+	}
+	if few, many := allocs(10), allocs(5010); many > few+1 { // the garbage collector may run
+		t.Errorf("a stream of 10 chunks makes %v allocations, one of 5010 %v", few, many)
+	}
+}
+
+// BenchmarkStream is the client's whole way of a chunk, from the bytes of a Read
+// to the Sample.
+func BenchmarkStream(b *testing.B) {
+	const chunks = 1000
+	w, p := through(b, streamer{chunks}, Load{})
+	b.ReportAllocs()
+	for b.Loop() {
+		if s := w.do(b.Context(), p, 0, false); s.Deltas != chunks {
+			b.Fatal(s.Err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*chunks), "ns/chunk")
+}
+
+// TestQueryReachesTheServer checks what is sent: the dialect's path and body,
+// and the request's ID.
+func TestQueryReachesTheServer(t *testing.T) {
+	for _, d := range []dialect.Dialect{dialect.OpenAIChat{}, dialect.OpenAICompletions{}} {
+		mock := httpmock.NewMockTransport()
+		var path, body, id string
+		mock.RegisterNoResponder(func(r *http.Request) (*http.Response, error) {
+			text, err := io.ReadAll(r.Body)
+			path, body, id = r.URL.Path, string(text), r.Header.Get("X-Request-Id")
+			return httpmock.NewStringResponse(200, content+finish+done), err
+		})
+		w, _ := through(t, mock, Load{})
+		w.client.target.Dialect = d
+		posts, err := w.load.bodies(w.client.target, []Request{{Prompt: "say <hi>", MaxTokens: 7, FixedOutput: true}})
+		assert.NilError(t, err)
+		s := w.do(t.Context(), posts[0], 0, false)
+		assert.NilError(t, s.Err)
+		assert.Equal(t, id, s.ID)
+		assert.Equal(t, "http://server"+path, "http://server"+d.Path(dialect.Query{}))
+		assert.Equal(t, body, string(posts[0].body))
+	}
+}

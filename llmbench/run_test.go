@@ -1,0 +1,263 @@
+package llmbench
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/perf/benchfmt"
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+)
+
+// helper names the benchmark below that a test runs in a process of its own,
+// this very test binary; the others skip.
+const helper = "TEST_HELPER_BENCHMARK"
+
+func helperOnly(b *testing.B) {
+	if os.Getenv(helper) != b.Name() {
+		b.Skip("is run by a test, in a process of its own")
+	}
+}
+
+func BenchmarkHelperGood(b *testing.B) {
+	helperOnly(b)
+	_, target := loopback(b, mockserver.Config{TTFT: ms, PerToken: ms / 10})
+	target.Config = map[string]string{"backend": "mock"}
+	samples := Run(b, target, Load{Requests: words(20, 8), Warmup: words(2, 4), Concurrency: 4})
+	b.ReportMetric(float64(len(samples)), "samples")
+}
+
+// BenchmarkHelperSecondFails succeeds in its first sample and fails in its
+// second.
+func BenchmarkHelperSecondFails(b *testing.B) {
+	helperOnly(b)
+	helperRuns++
+	cfg := mockserver.Config{TTFT: ms}
+	if helperRuns == 2 {
+		cfg.Faults = []mockserver.Fault{{Kind: mockserver.FaultTruncate, Every: 10, At: 2}}
+	}
+	_, target := loopback(b, cfg)
+	Run(b, target, Load{Requests: words(20, 4), Concurrency: 2})
+}
+
+var helperRuns int
+
+func BenchmarkHelperTolerates(b *testing.B) {
+	helperOnly(b)
+	_, target := loopback(b, mockserver.Config{TTFT: ms, Faults: []mockserver.Fault{{Kind: mockserver.FaultTruncate, Every: 10, At: 2}}})
+	Run(b, target, Load{Requests: words(20, 4), Concurrency: 2, MaxFail: 0.1})
+}
+
+func BenchmarkHelperSlow(b *testing.B) {
+	helperOnly(b)
+	_, target := loopback(b, mockserver.Config{TTFT: 100 * ms})
+	Run(b, target, Load{Requests: words(10000, 4), Concurrency: 4})
+}
+
+// BenchmarkHelperFresh checks what Run asks for between passes.
+func BenchmarkHelperFresh(b *testing.B) {
+	helperOnly(b)
+	_, target := loopback(b, mockserver.Config{})
+	Run(b, target, Load{Concurrency: 1, Fresh: func(pass int) ([]Request, error) {
+		if pass == 5 {
+			return nil, errors.New("no requests for pass 5")
+		}
+		return words(pass+1, 1), nil
+	}})
+}
+
+// run runs a helper benchmark and returns what it printed to each stream, its
+// exit code, and its records.
+func runHelper(t *testing.T, name string, args []string, during func(cmd *exec.Cmd, out string), env ...string) (stdout, stderr string, code int, records string) {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "made", "by", "run")
+	exe, err := os.Executable()
+	assert.NilError(t, err)
+	cmd := exec.CommandContext(t.Context(), exe, append([]string{"-test.run=^$", "-test.bench=^" + name + "$", "-test.benchtime=1x"}, args...)...)
+	var o, e bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &o, &e
+	cmd.Env = append(os.Environ(), helper+"="+name, "LLMBENCH_OUT="+out)
+	cmd.Env = append(cmd.Env, env...)
+	assert.NilError(t, cmd.Start())
+	if during != nil {
+		during(cmd, out)
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return o.String(), e.String(), cmd.ProcessState.ExitCode(), out
+}
+
+// results parses benchmark output and checks that nothing in it is malformed.
+func results(t *testing.T, text string) (all []*benchfmt.Result, units benchfmt.UnitMetadataMap) {
+	t.Helper()
+	r := benchfmt.NewReader(strings.NewReader(text), "output")
+	for r.Scan() {
+		switch rec := r.Result().(type) {
+		case *benchfmt.SyntaxError:
+			t.Errorf("%v in:\n%s", rec, text)
+		case *benchfmt.Result:
+			all = append(all, rec.Clone())
+		}
+	}
+	assert.NilError(t, r.Err())
+	return all, r.Units()
+}
+
+func TestRun(t *testing.T) {
+	stdout, stderr, code, out := runHelper(t, "BenchmarkHelperGood", []string{"-test.count=3"}, nil)
+	assert.Equal(t, code, 0, stdout)
+	assert.Equal(t, stderr, "")
+	all, units := results(t, stdout)
+	assert.Equal(t, len(all), 3, stdout)
+	for _, u := range Units {
+		told := units.GetBetter(tidy(u.Name)) != 0
+		assert.Equal(t, told, u.Better != "" && u.Core, "metadata of %s", u.Name)
+	}
+	for _, r := range all {
+		assert.Equal(t, r.GetConfig("backend"), "mock")
+		for unit, want := range map[string]float64{"in-tok/req": 4, "out-tok/req": 8, "samples": 20} {
+			got, has := r.Value(unit)
+			assert.Assert(t, has && got == want, "%s = %v; want %v", unit, got, want)
+		}
+		for _, absent := range []string{"sec/op", "fail-%", "p99-ttft-sec", "good-req/s", "mean-ttft-sec"} {
+			_, has := r.Value(absent)
+			assert.Assert(t, !has, "%s is reported", absent)
+		}
+	}
+
+	files, err := filepath.Glob(filepath.Join(out, "*.jsonl"))
+	assert.NilError(t, err)
+	assert.Equal(t, len(files), 3, "one file a sample: %v", files)
+	for i := range files {
+		head, lines := readRecords(t, filepath.Join(out, "BenchmarkHelperGood."+string(rune('1'+i))+".jsonl"))
+		assert.Equal(t, head["benchmark"], "BenchmarkHelperGood")
+		assert.DeepEqual(t, head["config"], map[string]any{"backend": "mock"})
+		assert.Equal(t, len(lines), 20)
+		for _, line := range lines {
+			assert.Equal(t, line["outcome"], "ok")
+			assert.Equal(t, line["output_tokens"], 8.0)
+			assert.Equal(t, line["token_source"], "usage")
+			assert.Equal(t, len(line["gaps_ns"].([]any)), 7)
+			last := 0.0
+			for _, instant := range []string{"start_ns", "wrote_ns", "first_byte_ns", "first_ns", "last_ns", "end_ns"} {
+				at, isNumber := line[instant].(float64)
+				assert.Assert(t, isNumber && at >= last, "%s = %v after %v in %v", instant, line[instant], last, line)
+				last = at
+			}
+		}
+	}
+}
+
+// tidy is what benchfmt makes of a unit's name.
+func tidy(unit string) string { return strings.Replace(unit, "-ns", "-sec", 1) }
+
+func readRecords(t *testing.T, file string) (head map[string]any, lines []map[string]any) {
+	t.Helper()
+	f, err := os.Open(file)
+	assert.NilError(t, err)
+	defer f.Close()
+	scan := bufio.NewScanner(f)
+	scan.Buffer(nil, 1<<20)
+	for scan.Scan() {
+		line := map[string]any{}
+		assert.NilError(t, json.Unmarshal(scan.Bytes(), &line), "%s", scan.Text())
+		if head == nil {
+			head = line
+			continue
+		}
+		lines = append(lines, line)
+	}
+	assert.NilError(t, scan.Err())
+	return head, lines
+}
+
+func TestRunPools(t *testing.T) {
+	stdout, _, code, _ := runHelper(t, "BenchmarkHelperGood", []string{"-test.benchtime=3x"}, nil, "LLMBENCH_UNITS=all")
+	assert.Equal(t, code, 0, stdout)
+	all, _ := results(t, stdout)
+	got, _ := all[0].Value("samples")
+	assert.Equal(t, got, 60.0)
+	_, has := all[0].Value("p90-ttft-sec")
+	assert.Assert(t, has, "LLMBENCH_UNITS=all reports too little:\n%s", stdout)
+}
+
+// TestFailureInLaterSample checks what the testing package forgets: a failure
+// in the second sample of three.
+func TestFailureInLaterSample(t *testing.T) {
+	stdout, _, code, out := runHelper(t, "BenchmarkHelperSecondFails", []string{"-test.count=3"}, nil)
+	assert.Equal(t, code, 1, stdout)
+	for _, want := range []string{"2 of 20 requests failed, 0% are tolerated: truncated 2", "neither a finish reason nor [DONE]", ".2.jsonl"} {
+		assert.Assert(t, strings.Contains(stdout, want), "no %q in:\n%s", want, stdout)
+	}
+	_, lines := readRecords(t, filepath.Join(out, "BenchmarkHelperSecondFails.2.jsonl"))
+	assert.Equal(t, len(lines), 20)
+	outcomes := map[any]int{}
+	for _, line := range lines {
+		outcomes[line["outcome"]]++
+	}
+	assert.DeepEqual(t, outcomes, map[any]int{"ok": 18, "truncated": 2})
+}
+
+func TestToleratedFailuresAreReported(t *testing.T) {
+	stdout, _, code, _ := runHelper(t, "BenchmarkHelperTolerates", nil, nil)
+	assert.Equal(t, code, 0, stdout)
+	all, _ := results(t, stdout)
+	got, has := all[0].Value("fail-%")
+	assert.Assert(t, has && got == 10, "fail-%% = %v, %t; want 10 in:\n%s", got, has, stdout)
+}
+
+func TestFreshRequests(t *testing.T) {
+	stdout, _, code, out := runHelper(t, "BenchmarkHelperFresh", []string{"-test.benchtime=2x", "-test.count=3"}, nil)
+	assert.Equal(t, code, 1, stdout)
+	assert.Assert(t, strings.Contains(stdout, "no requests for pass 5"), stdout)
+	for i, want := range []int{1 + 2, 3 + 4, 5} {
+		_, lines := readRecords(t, filepath.Join(out, "BenchmarkHelperFresh."+string(rune('1'+i))+".jsonl"))
+		assert.Equal(t, len(lines), want, "records of sample %d", i+1)
+	}
+}
+
+// TestInterrupt checks that Ctrl-C ends a run at once and keeps its records.
+func TestInterrupt(t *testing.T) {
+	file := ""
+	stdout, _, code, _ := runHelper(t, "BenchmarkHelperSlow", nil, func(cmd *exec.Cmd, out string) {
+		file = filepath.Join(out, "BenchmarkHelperSlow.1.jsonl")
+		deadline := time.Now().Add(30 * time.Second)
+		for {
+			if info, err := os.Stat(file); err == nil && info.Size() > 0 {
+				break
+			}
+			if time.Now().After(deadline) {
+				cmd.Process.Kill()
+				t.Fatal("no record file")
+			}
+			time.Sleep(10 * ms)
+		}
+		assert.NilError(t, cmd.Process.Signal(os.Interrupt))
+	})
+	assert.Equal(t, code, 1, stdout)
+	assert.Assert(t, strings.Contains(stdout, "interrupted"), stdout)
+	_, lines := readRecords(t, file)
+	assert.Equal(t, len(lines), 10000)
+	assert.Equal(t, lines[9999]["outcome"], "canceled")
+	assert.Equal(t, lines[9999]["first_ns"], nil)
+}
+
+func TestConfigErrorStopsBeforeAnything(t *testing.T) {
+	stdout, stderr, code, out := runHelper(t, "BenchmarkHelperGood", nil, nil, "LLMBENCH_SEED=one")
+	assert.Equal(t, code, 1)
+	assert.Equal(t, stdout, "")
+	assert.Equal(t, stderr, "LLMBENCH_SEED=one: want a whole number, at least 0\n")
+	_, err := os.Stat(out)
+	assert.Assert(t, os.IsNotExist(err))
+}
