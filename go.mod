@@ -11,6 +11,9 @@ require (
 	gotest.tools/v3 v3.5.2
 )
 
-require github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
+require (
+	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
+	golang.org/x/text v0.43.0 // indirect
+)
 
 tool golang.org/x/perf/cmd/benchstat

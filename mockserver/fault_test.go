@@ -2,6 +2,7 @@ package mockserver
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -47,7 +48,7 @@ func TestFaultsOnLoopback(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := onLoopback(t, Config{Faults: []Fault{tt.fault}})
 			dials := 0
-			r.client.Transport.(*http.Transport).Dial = func(network, addr string) (net.Conn, error) {
+			r.client.Transport.(*http.Transport).DialContext = func(_ context.Context, network, addr string) (net.Conn, error) {
 				dials++
 				return net.Dial(network, addr)
 			}

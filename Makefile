@@ -1,0 +1,9 @@
+.PHONY: test race lint fuzz bench stat error ci
+test:  ; go test ./...
+race:  ; go test -race ./llmbench/... ./mockserver/...
+lint:  ; test -z "$$(gofmt -l .)" && go vet ./... && go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+fuzz:  ; .ci/fuzz 15s
+bench: ; go test -run='^$$' -bench=. -benchtime=1x ./scenarios
+stat:  ; go test -run='^$$' -bench=. -benchtime=1x ./scenarios | go tool benchstat /dev/stdin
+error: ; go test -run='^$$' -bench=Error -benchtime=1x ./scenarios
+ci:    ; .ci/run
