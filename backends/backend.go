@@ -43,6 +43,6 @@ func FromConfig(c llmbench.Config) ([]Named, error) {
 // byName makes the backends of LLMBENCH_BACKEND.
 var byName = map[string]func(llmbench.Config) Backend{
 	"mock": func(c llmbench.Config) Backend {
-		return Mock{Profile: c.Mock, Speed: c.MockSpeed, Dialect: c.Dialect}
+		return Mock{Profile: c.Mock, Speed: c.MockSpeed, Model: c.Model, Dialect: c.Dialect}
 	},
 }

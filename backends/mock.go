@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 
@@ -19,6 +20,8 @@ type Mock struct {
 	// Speed is how many times faster than real time the server runs; 0 means
 	// as its configuration says.
 	Speed float64
+	// Model is the name asked for and answered with; "" means the profile's.
+	Model string
 	// Dialect is what is spoken with it; nil means OpenAI chat.
 	Dialect dialect.Dialect
 }
@@ -43,6 +46,7 @@ func (m Mock) Serve(tb testing.TB) (*mockserver.Server, llmbench.Target) {
 	if m.Speed != 0 && m.Speed != 1 {
 		cfg.Speed = m.Speed
 	}
+	cfg.Model = cmp.Or(m.Model, cfg.Model, "mock")
 	srv, err := mockserver.New(cfg)
 	if err != nil {
 		tb.Fatalf("backends: mock: %v", err)
@@ -54,7 +58,7 @@ func (m Mock) Serve(tb testing.TB) (*mockserver.Server, llmbench.Target) {
 	tb.Cleanup(func() { stop(0) })
 	return srv, llmbench.Target{
 		URL:     url,
-		Model:   "mock",
+		Model:   cfg.Model,
 		Dialect: m.Dialect,
 		Config:  m.describe(),
 	}

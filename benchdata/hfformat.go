@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"time"
 	"unicode/utf8"
 
 	"github.com/dlclark/regexp2/v2"
+	"golang.org/x/text/unicode/norm"
 )
 
 // hfFile is what is read of a tokenizer.json, as the Rust library tokenizers
@@ -84,9 +84,8 @@ func (m *hfMerge) UnmarshalJSON(data []byte) error {
 	return fmt.Errorf("merge %s has no space, must be two strings with a space between", data)
 }
 
-// readTokenizer makes a tokenizer of a tokenizer.json; timeout limits each
-// search of a split pattern.
-func readTokenizer(r io.Reader, timeout time.Duration) (*HuggingFace, error) {
+// readTokenizer makes a tokenizer of a tokenizer.json.
+func readTokenizer(r io.Reader) (*HuggingFace, error) {
 	dec := json.NewDecoder(r)
 	var f hfFile
 	if err := dec.Decode(&f); err != nil {
@@ -103,7 +102,7 @@ func readTokenizer(r io.Reader, timeout time.Duration) (*HuggingFace, error) {
 	if t.normalizers, err = f.Normalizer.normalizers(nil); err != nil {
 		return nil, fmt.Errorf("normalizer: %w", err)
 	}
-	if t.splitters, err = f.PreTokenizer.splitters(nil, timeout); err != nil {
+	if t.splitters, err = f.PreTokenizer.splitters(nil); err != nil {
 		return nil, fmt.Errorf("pre_tokenizer: %w", err)
 	}
 	return t, nil
@@ -181,7 +180,13 @@ func (s *hfStep) normalizers(list []normalizer) ([]normalizer, error) {
 		}
 		return list, nil
 	case "NFC":
-		return list, nil // see HuggingFace
+		return append(list, norm.NFC.String), nil
+	case "NFD":
+		return append(list, norm.NFD.String), nil
+	case "NFKC":
+		return append(list, norm.NFKC.String), nil
+	case "NFKD":
+		return append(list, norm.NFKD.String), nil
 	case "Prepend":
 		return append(list, prepend(s.Prepend)), nil
 	case "Replace":
@@ -190,11 +195,11 @@ func (s *hfStep) normalizers(list []normalizer) ([]normalizer, error) {
 		}
 		return append(list, replace(*s.Pattern.String, s.Content)), nil
 	}
-	return nil, fmt.Errorf("type is %q, must be NFC, Prepend, Replace or Sequence", s.Type)
+	return nil, fmt.Errorf("type is %q, must be NFC, NFD, NFKC, NFKD, Prepend, Replace or Sequence", s.Type)
 }
 
 // splitters appends the splitters that s stands for; none for nil.
-func (s *hfStep) splitters(list []splitter, timeout time.Duration) ([]splitter, error) {
+func (s *hfStep) splitters(list []splitter) ([]splitter, error) {
 	if s == nil {
 		return list, nil
 	}
@@ -202,7 +207,7 @@ func (s *hfStep) splitters(list []splitter, timeout time.Duration) ([]splitter, 
 	case "Sequence":
 		for i := range s.PreTokenizers {
 			var err error
-			if list, err = s.PreTokenizers[i].splitters(list, timeout); err != nil {
+			if list, err = s.PreTokenizers[i].splitters(list); err != nil {
 				return nil, err
 			}
 		}
@@ -210,11 +215,11 @@ func (s *hfStep) splitters(list []splitter, timeout time.Duration) ([]splitter, 
 	case "ByteLevel":
 		b := byteLevel{prefixSpace: orTrue(s.AddPrefixSpace)}
 		if orTrue(s.UseRegex) {
-			words, err := newPatternSplit(byteLevelPattern, isolated, false, timeout)
+			words, err := newPattern(byteLevelPattern)
 			if err != nil {
 				return nil, err
 			}
-			b.words = words
+			b.words = patternSplit{words, isolated, false}
 		}
 		return append(list, b), nil
 	case "Split":
@@ -222,11 +227,7 @@ func (s *hfStep) splitters(list []splitter, timeout time.Duration) ([]splitter, 
 		if err != nil {
 			return nil, err
 		}
-		split, err := newPatternSplit(pattern, s.Behavior, s.Invert, timeout)
-		if err != nil {
-			return nil, err
-		}
-		return append(list, split), nil
+		return append(list, patternSplit{pattern, s.Behavior, s.Invert}), nil
 	case "Digits":
 		return append(list, digits{s.IndividualDigits}), nil
 	case "Metaspace":
@@ -236,20 +237,20 @@ func (s *hfStep) splitters(list []splitter, timeout time.Duration) ([]splitter, 
 	return nil, fmt.Errorf("type is %q, must be ByteLevel, Digits, Metaspace, Split or Sequence", s.Type)
 }
 
-// pattern returns the pattern of a Split as a regular expression.
-func (s *hfStep) pattern() (string, error) {
+// pattern returns the pattern of a Split.
+func (s *hfStep) pattern() (pattern, error) {
 	switch s.Behavior {
 	case isolated, removed, mergedWithPrevious, mergedWithNext, contiguous:
 	default:
-		return "", fmt.Errorf("Split has behavior %q, must be Isolated, Removed, MergedWithPrevious, MergedWithNext or Contiguous", s.Behavior)
+		return pattern{}, fmt.Errorf("Split has behavior %q, must be Isolated, Removed, MergedWithPrevious, MergedWithNext or Contiguous", s.Behavior)
 	}
 	switch {
 	case s.Pattern.Regex != nil:
-		return *s.Pattern.Regex, nil
+		return newPattern(*s.Pattern.Regex)
 	case s.Pattern.String != nil:
-		return regexp2.Escape(*s.Pattern.String), nil
+		return newPattern(regexp2.Escape(*s.Pattern.String))
 	}
-	return "", errors.New("Split has no pattern, must have a Regex or a String")
+	return pattern{}, errors.New("Split has no pattern, must have a Regex or a String")
 }
 
 func (s *hfStep) metaspace() (metaspace, error) {

@@ -11,12 +11,16 @@ import (
 
 // A reference splits and merges as one kind of tokenizer.json says.
 type reference struct {
-	split  func(text []rune) int // length of the first piece
+	normal func(text string) string // nil for none
+	split  func(text []rune) int    // length of the first piece
 	vocab  map[string]int
 	merges [][2]string // by rank
 }
 
 func (ref reference) encode(text string) []int {
+	if ref.normal != nil {
+		text = ref.normal(text)
+	}
 	var ids []int
 	for rest := []rune(text); len(rest) > 0; {
 		n := ref.split(rest)

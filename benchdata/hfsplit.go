@@ -1,13 +1,9 @@
 package benchdata
 
 import (
-	"fmt"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/dlclark/regexp2/v2"
 )
 
 // A span is a part of the text on its way from the whole to the pieces that
@@ -20,7 +16,7 @@ type span struct {
 // A splitter is one pre-tokenizer: it cuts a span into smaller ones, and may
 // rewrite them. It leaves out empty spans.
 type splitter interface {
-	split(out []span, s span) ([]span, error)
+	split(out []span, s span) []span
 }
 
 // delimited is what a splitter does with the parts that its pattern matches,
@@ -76,30 +72,13 @@ const byteLevelPattern = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\
 
 // patternSplit is the Split pre-tokenizer.
 type patternSplit struct {
-	pattern   *regexp2.Regexp
+	pattern   pattern
 	behaviour delimited
 	invert    bool
 }
 
-func newPatternSplit(pattern string, behaviour delimited, invert bool, timeout time.Duration) (patternSplit, error) {
-	if strings.Contains(pattern, "&&") {
-		// Oniguruma, which these patterns are written for, intersects
-		// classes with it; regexp2 would take it for two characters.
-		return patternSplit{}, fmt.Errorf("pattern %q has a class intersection (&&), which is not supported", pattern)
-	}
-	re, err := regexp2.Compile(pattern)
-	if err != nil {
-		return patternSplit{}, fmt.Errorf("pattern %q: %w", pattern, err)
-	}
-	re.MatchTimeout = timeout
-	return patternSplit{re, behaviour, invert}, nil
-}
-
-func (p patternSplit) split(out []span, s span) ([]span, error) {
-	found, err := p.pattern.FindAllStringIndex(s.text, -1)
-	if err != nil {
-		return nil, fmt.Errorf("pattern %q: %w", p.pattern, err)
-	}
+func (p patternSplit) split(out []span, s span) []span {
+	found := p.pattern.find(s.text)
 	marks := make([]mark, 0, 2*len(found)+1)
 	end := 0
 	for _, f := range found {
@@ -112,19 +91,19 @@ func (p patternSplit) split(out []span, s span) ([]span, error) {
 	if end < len(s.text) {
 		marks = append(marks, mark{s.text[end:], p.invert})
 	}
-	return p.behaviour.cut(out, s, marks), nil
+	return p.behaviour.cut(out, s, marks)
 }
 
 // digits is the Digits pre-tokenizer: numbers apart from the rest, or each
 // digit apart.
 type digits struct{ individual bool }
 
-func (d digits) split(out []span, s span) ([]span, error) {
+func (d digits) split(out []span, s span) []span {
 	behaviour := contiguous
 	if d.individual {
 		behaviour = isolated
 	}
-	return behaviour.cut(out, s, markRunes(s.text, unicode.IsNumber)), nil
+	return behaviour.cut(out, s, markRunes(s.text, unicode.IsNumber))
 }
 
 // markRunes marks each character that is wanted, and what is between them.
@@ -155,7 +134,7 @@ type metaspace struct {
 	apart   bool   // every space begins a piece
 }
 
-func (m metaspace) split(out []span, s span) ([]span, error) {
+func (m metaspace) split(out []span, s span) []span {
 	s.text = strings.ReplaceAll(s.text, " ", string(m.space))
 	if m.prepend == "always" || m.prepend == "first" && s.first {
 		if !strings.HasPrefix(s.text, string(m.space)) {
@@ -163,10 +142,10 @@ func (m metaspace) split(out []span, s span) ([]span, error) {
 		}
 	}
 	if !m.apart {
-		return append(out, s), nil
+		return append(out, s)
 	}
 	isSpace := func(r rune) bool { return r == m.space }
-	return mergedWithNext.cut(out, s, markRunes(s.text, isSpace)), nil
+	return mergedWithNext.cut(out, s, markRunes(s.text, isSpace))
 }
 
 // byteLevel is the ByteLevel pre-tokenizer: every byte of the text is written
@@ -176,7 +155,7 @@ type byteLevel struct {
 	words       splitter // GPT-2's pattern; nil where another one has split
 }
 
-func (b byteLevel) split(out []span, s span) ([]span, error) {
+func (b byteLevel) split(out []span, s span) []span {
 	if b.prefixSpace && !strings.HasPrefix(s.text, " ") {
 		s.text = " " + s.text
 	}
@@ -184,15 +163,12 @@ func (b byteLevel) split(out []span, s span) ([]span, error) {
 	if b.words == nil {
 		out = append(out, s)
 	} else {
-		var err error
-		if out, err = b.words.split(out, s); err != nil {
-			return nil, err
-		}
+		out = b.words.split(out, s)
 	}
 	for i := begin; i < len(out); i++ {
 		out[i].text = visible(out[i].text)
 	}
-	return out, nil
+	return out
 }
 
 // visible writes each byte of text as a character: the printable ones of

@@ -5,11 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // The tokenizers under testdata are our own: trained here, on the text below,
 // and written in the format of published tokenizer.json files. They are made
-// anew with LLMBENCH_UPDATE_GOLDEN=1 go test.
+// anew with UPDATE_GOLDEN=1 go test.
 
 const trainingText = `A tall ship came into the harbor early this morning. It's carrying coffee, tea and
 sugar; they'll unload it before noon, won't they? The harbor master has counted 120 sacks, then 12 more,
@@ -123,6 +125,7 @@ type trained struct {
 var trainedTokenizers = func() []trained {
 	gpt2 := train(gpt2Piece, 200)
 	qwen2 := train(qwen2Piece(1), 200)
+	qwen2.normal = norm.NFC.String
 	llama3 := train(qwen2Piece(3), 200)
 	return []trained{
 		{"gpt2-style", gpt2, gpt2.file(nil,
@@ -149,7 +152,7 @@ func TestTrainedTokenizersAreCurrent(t *testing.T) {
 // golden compares got with the file, or writes it.
 func golden(t *testing.T, path string, got []byte) {
 	t.Helper()
-	if os.Getenv("LLMBENCH_UPDATE_GOLDEN") != "" {
+	if os.Getenv("UPDATE_GOLDEN") != "" {
 		if err := os.WriteFile(path, got, 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 	"unicode/utf8"
 )
 
@@ -23,20 +22,21 @@ import (
 // github.com/sugarme/tokenizer v0.3.0, panics on the patterns of Llama 3 and
 // Qwen 2, and does not merge a run of equal characters from the left.
 //
-// Two things are simpler than in the Rust library. The normalizer NFC is taken
-// for done: decomposed text, which is rare outside of macOS file names, may
-// count a little more. And added tokens are found in the text before it is
-// normalized, whatever their "normalized" says.
+// A file is refused, too, when a pattern in it could take for ever on some
+// text; no published one is known to. A tokenizer that was read therefore has
+// a count for every text, and never an estimate of one.
+//
+// One thing is simpler than in the Rust library: added tokens are found in the
+// text before it is normalized, whatever their "normalized" says. Classes of
+// characters, and the normal forms, are those of the Unicode version that Go
+// has; the forms put a U+034F into a run of more than 30 combining marks
+// (https://unicode.org/reports/tr15/#Stream_Safe_Text_Format).
 type HuggingFace struct {
 	added       *addedTokens
 	normalizers []normalizer
 	splitters   []splitter
 	model       bpe
 }
-
-// patternTimeout is how long one search of a split pattern may take. A
-// published pattern takes microseconds; one made to backtrack takes for ever.
-const patternTimeout = 5 * time.Second
 
 // LoadHuggingFace reads the tokenizer.json at path.
 func LoadHuggingFace(path string) (*HuggingFace, error) {
@@ -45,7 +45,7 @@ func LoadHuggingFace(path string) (*HuggingFace, error) {
 		return nil, fmt.Errorf("tokenizer: %w", err)
 	}
 	defer f.Close()
-	t, err := readTokenizer(bufio.NewReader(f), patternTimeout)
+	t, err := readTokenizer(bufio.NewReader(f))
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer %s: %w", path, err)
 	}
@@ -54,7 +54,7 @@ func LoadHuggingFace(path string) (*HuggingFace, error) {
 
 // ReadHuggingFace reads a tokenizer.json from r, to its end.
 func ReadHuggingFace(r io.Reader) (*HuggingFace, error) {
-	t, err := readTokenizer(r, patternTimeout)
+	t, err := readTokenizer(r)
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer: %w", err)
 	}
@@ -64,26 +64,22 @@ func ReadHuggingFace(r io.Reader) (*HuggingFace, error) {
 // Count returns the number of tokens in text, without those that a template
 // or the tokenizer's post-processor would put around it (begin-of-text). An
 // added token such as <|im_end|> inside the text is one token, as it is to
-// the servers. When Encode fails, it returns the length of text in bytes,
-// as if each were a token.
-func (t *HuggingFace) Count(text string) int {
-	ids, err := t.Encode(text)
-	if err != nil {
-		return len(text)
-	}
-	return len(ids)
-}
+// the servers.
+func (t *HuggingFace) Count(text string) int { return len(t.encode(text)) }
 
 // Encode returns the ids of the tokens that Count counts, to compare with
 // another tokenizer's. Bytes that are not UTF-8 are read as U+FFFD each, which
-// is also what they become in a JSON request. It fails only when a split
-// pattern of the file takes more than five seconds for one match.
-func (t *HuggingFace) Encode(text string) (ids []int, err error) {
-	defer func() {
-		if p := recover(); p != nil { // regexp2 runs patterns from a file
-			ids, err = nil, fmt.Errorf("tokenizer: %v", p)
-		}
-	}()
+// is also what they become in a JSON request.
+func (t *HuggingFace) Encode(text string) []int {
+	tokens := t.encode(text)
+	ids := make([]int, len(tokens))
+	for i, id := range tokens {
+		ids[i] = int(id)
+	}
+	return ids
+}
+
+func (t *HuggingFace) encode(text string) []int32 {
 	if !utf8.ValidString(text) {
 		text = string([]rune(text))
 	}
@@ -91,11 +87,7 @@ func (t *HuggingFace) Encode(text string) (ids []int, err error) {
 	var tokens []int32
 	for first := true; text != ""; first = false {
 		before, added, after, ok := t.added.next(text)
-		pieces, err := t.pieces(before, first)
-		if err != nil {
-			return nil, fmt.Errorf("tokenizer: %w", err)
-		}
-		for _, p := range pieces {
+		for _, p := range t.pieces(before, first) {
 			tokens = t.model.append(tokens, p.text, &scratch)
 		}
 		if ok {
@@ -103,31 +95,24 @@ func (t *HuggingFace) Encode(text string) (ids []int, err error) {
 		}
 		text = after
 	}
-	ids = make([]int, len(tokens))
-	for i, id := range tokens {
-		ids[i] = int(id)
-	}
-	return ids, nil
+	return tokens
 }
 
 // pieces returns the pieces of text, normalized, in which tokens are merged.
-func (t *HuggingFace) pieces(text string, first bool) ([]span, error) {
+func (t *HuggingFace) pieces(text string, first bool) []span {
 	for _, n := range t.normalizers {
 		text = n(text)
 	}
 	if text == "" {
-		return nil, nil
+		return nil
 	}
 	pieces := []span{{text, first}}
 	for _, s := range t.splitters {
 		var next []span
 		for _, p := range pieces {
-			var err error
-			if next, err = s.split(next, p); err != nil {
-				return nil, err
-			}
+			next = s.split(next, p)
 		}
 		pieces = next
 	}
-	return pieces, nil
+	return pieces
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 func load(t testing.TB, path string) *HuggingFace {
@@ -53,10 +52,7 @@ func TestHuggingFaceAgreesWithReference(t *testing.T) {
 				texts = append(texts, randomText(random, 1+random.IntN(20)))
 			}
 			for _, text := range texts {
-				got, err := tok.Encode(text)
-				if err != nil {
-					t.Fatalf("Encode(%q): %v", text, err)
-				}
+				got := tok.Encode(text)
 				if want := tr.ref.encode(text); !slices.Equal(got, want) {
 					t.Fatalf("Encode(%q) = %v, want %v", text, got, want)
 				}
@@ -106,8 +102,42 @@ func TestHuggingFaceByHand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := tok.Encode(tt.text); err != nil || !slices.Equal(got, tt.want) {
-			t.Errorf("add_prefix_space %s, ignore_merges %s: Encode(%q) = %v, %v, want %v", tt.add, tt.ignore, tt.text, got, err, tt.want)
+		if got := tok.Encode(tt.text); !slices.Equal(got, tt.want) {
+			t.Errorf("add_prefix_space %s, ignore_merges %s: Encode(%q) = %v, want %v", tt.add, tt.ignore, tt.text, got, tt.want)
+		}
+	}
+}
+
+// TestHuggingFaceNormalForms has one text that each of the four forms writes
+// in its own way: e and a mark, the sign Ångström, the ligature fi.
+func TestHuggingFaceNormalForms(t *testing.T) {
+	const text = "e\u0301\u212b\ufb01<e\u0301>"
+	for form, want := range map[string]string{
+		"NFC":  "é Å ﬁ",
+		"NFD":  "e \u0301 A \u030a ﬁ",
+		"NFKC": "é Å f i",
+		"NFKD": "e \u0301 A \u030a f i",
+	} {
+		vocab := map[string]int{"é": 0, "Å": 1, "ﬁ": 2, "e": 3, "\u0301": 4, "A": 5, "\u030a": 6, "f": 7, "i": 8}
+		file, err := json.Marshal(object{
+			"normalizer": object{"type": form},
+			"model":      object{"type": "BPE", "vocab": vocab, "merges": []string{}},
+			// An added token is found as it is written.
+			"added_tokens": []object{{"id": 9, "content": "<e\u0301>"}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tok, err := ReadHuggingFace(bytes.NewReader(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []int
+		for char := range strings.FieldsSeq(want) {
+			ids = append(ids, vocab[char])
+		}
+		if got := tok.Encode(text); !slices.Equal(got, append(ids, 9)) {
+			t.Errorf("%s: Encode(%q) = %v, want %v", form, text, got, append(ids, 9))
 		}
 	}
 }
@@ -146,8 +176,8 @@ func TestHuggingFaceSentencePiece(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := tok.Encode(tt.text); err != nil || !slices.Equal(got, tt.want) {
-			t.Errorf("%.60s: Encode(%q) = %v, %v, want %v", tt.file, tt.text, got, err, tt.want)
+		if got := tok.Encode(tt.text); !slices.Equal(got, tt.want) {
+			t.Errorf("%.60s: Encode(%q) = %v, want %v", tt.file, tt.text, got, tt.want)
 		}
 	}
 }
@@ -172,12 +202,13 @@ func TestHuggingFaceErrors(t *testing.T) {
 		{"suffix", `{"model": {"type": "BPE", "vocab": {"a": 0}, "end_of_word_suffix": "</w>"}}`, "end_of_word_suffix"},
 		{"prefix", `{"model": {"type": "BPE", "vocab": {"a": 0}, "continuing_subword_prefix": "##"}}`, "continuing_subword_prefix"},
 		{"normalizer", `{"model": ` + bpe + `, "normalizer": {"type": "Lowercase"}}`, `normalizer: type is "Lowercase"`},
-		{"inner normalizer", `{"model": ` + bpe + `, "normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "NFKC"}]}}`, `type is "NFKC"`},
+		{"inner normalizer", `{"model": ` + bpe + `, "normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Nmt"}]}}`, `type is "Nmt"`},
 		{"replace", `{"model": ` + bpe + `, "normalizer": {"type": "Replace", "pattern": {"Regex": "a"}, "content": ""}}`, "no String pattern"},
 		{"pre_tokenizer", `{"model": ` + bpe + `, "pre_tokenizer": {"type": "BertPreTokenizer"}}`, `pre_tokenizer: type is "BertPreTokenizer"`},
 		{"no pattern", `{"model": ` + bpe + `, "pre_tokenizer": {"type": "Split", "behavior": "Isolated"}}`, "has no pattern"},
 		{"behavior", `{"model": ` + bpe + `, "pre_tokenizer": {"type": "Split", "pattern": {"String": "a"}, "behavior": "Odd"}}`, `behavior "Odd"`},
 		{"bad pattern", `{"model": ` + bpe + `, "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated"}}`, `pattern "("`},
+		{"endless pattern", `{"model": ` + bpe + `, "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a*a*)*b"}, "behavior": "Isolated"}}`, `pattern "(a*a*)*b" repeats a group`},
 		{"intersection", `{"model": ` + bpe + `, "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "[\\p{L}&&[^a]]"}, "behavior": "Isolated"}}`, "intersection"},
 		{"replacement", `{"model": ` + bpe + `, "pre_tokenizer": {"type": "Metaspace", "replacement": "ab"}}`, `replacement "ab"`},
 		{"scheme", `{"model": ` + bpe + `, "pre_tokenizer": {"type": "Metaspace", "replacement": "_", "prepend_scheme": "last"}}`, `prepend_scheme "last"`},
@@ -192,22 +223,6 @@ func TestHuggingFaceErrors(t *testing.T) {
 	}
 	if _, err := LoadHuggingFace("testdata/none.json"); err == nil || !strings.Contains(err.Error(), "testdata/none.json") {
 		t.Errorf("LoadHuggingFace of no file: error = %v, want one that names it", err)
-	}
-}
-
-func TestHuggingFaceEndlessPattern(t *testing.T) {
-	const file = `{"model": {"type": "BPE", "vocab": {"a": 0}},
-		"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a*a*)*b"}, "behavior": "Isolated"}}`
-	tok, err := readTokenizer(strings.NewReader(strings.Replace(file, `"vocab"`, `"merges": [], "vocab"`, 1)), 20*time.Millisecond)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := strings.Repeat("a", 5000)
-	if _, err := tok.Encode(text); err == nil || !strings.Contains(err.Error(), "timeout") {
-		t.Errorf("Encode error = %v, want a timeout", err)
-	}
-	if n := tok.Count(text); n != 5000 {
-		t.Errorf("Count = %d, want the 5000 bytes of the text", n)
 	}
 }
 
@@ -260,18 +275,17 @@ func FuzzHuggingFace(f *testing.F) {
 	f.Add([]byte(`{"model":{"type":"BPE","vocab":{"a":0,"▁":1},"merges":["▁ a"]},"pre_tokenizer":{"type":"Metaspace","replacement":"▁"}}`), "a a")
 	f.Add([]byte(`{"model":{"type":"BPE","vocab":{"a":0},"merges":["a a"]},"pre_tokenizer":{"type":"Split","pattern":{"Regex":"(a|a)*$"},"behavior":"Removed"}}`), "aaaaaaaaaaaaaaaaaaaaaaaaaaaaab")
 	f.Fuzz(func(t *testing.T, file []byte, text string) {
-		if len(text) > 1<<12 {
+		if len(text) > 1<<7 { // a mutated pattern may take a power of it
 			return
 		}
-		tok, err := readTokenizer(bytes.NewReader(file), 50*time.Millisecond)
+		tok, err := readTokenizer(bytes.NewReader(file))
 		if err != nil {
 			if tok != nil {
 				t.Errorf("readTokenizer returned both a tokenizer and the error %v", err)
 			}
 			return
 		}
-		ids, err := tok.Encode(text)
-		if n := tok.Count(text); err == nil && n != len(ids) {
+		if n, ids := tok.Count(text), tok.Encode(text); n != len(ids) {
 			t.Errorf("Count(%q) = %d, Encode has %d", text, n, len(ids))
 		}
 	})

@@ -65,8 +65,8 @@ type dialer struct {
 	addr string // host:port of the target; "" when a proxy is asked instead
 
 	mu    sync.Mutex
-	ready []net.Conn // opened and not yet asked for
-	open  int        // all that are not closed
+	ready []*countedConn // opened and not yet asked for
+	open  int            // all that are not closed
 }
 
 // directAddr returns the host:port of a base URL, or "" when requests to it go
@@ -86,20 +86,42 @@ func directAddr(base string) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
+// keepReady is how long a connection opened ahead is good for. Servers close
+// those on which nothing comes, some after a few seconds, and a request that
+// met such a one would look like a failure of the server.
+const keepReady = time.Second
+
 // DialContext hands out a connection that was opened before, or opens one.
 func (d *dialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	d.mu.Lock()
-	if n := len(d.ready); n > 0 && addr == d.addr {
-		c := d.ready[n-1]
-		d.ready = d.ready[:n-1]
-		d.mu.Unlock()
-		return c, nil
+	if addr == d.addr {
+		for c := d.take(); c != nil; c = d.take() {
+			if time.Since(c.opened) < keepReady {
+				return c, nil
+			}
+			c.Close()
+		}
 	}
-	d.mu.Unlock()
-	return d.connect(ctx, network, addr)
+	c, err := d.connect(ctx, network, addr)
+	if err != nil {
+		return nil, err // and no typed nil
+	}
+	return c, nil
 }
 
-func (d *dialer) connect(ctx context.Context, network, addr string) (net.Conn, error) {
+// take removes a connection from those that are ready, or returns nil.
+func (d *dialer) take() *countedConn {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := len(d.ready)
+	if n == 0 {
+		return nil
+	}
+	c := d.ready[n-1]
+	d.ready = d.ready[:n-1]
+	return c
+}
+
+func (d *dialer) connect(ctx context.Context, network, addr string) (*countedConn, error) {
 	c, err := d.dial(ctx, network, addr)
 	if err != nil {
 		return nil, err
@@ -107,7 +129,7 @@ func (d *dialer) connect(ctx context.Context, network, addr string) (net.Conn, e
 	d.mu.Lock()
 	d.open++
 	d.mu.Unlock()
-	return &countedConn{Conn: c, dialer: d}, nil
+	return &countedConn{Conn: c, dialer: d, opened: time.Now()}, nil
 }
 
 // prepare opens connections until n are open. What cannot be opened now will be
@@ -134,11 +156,7 @@ func (d *dialer) prepare(ctx context.Context, n int) {
 
 // drop closes the connections that nobody asked for.
 func (d *dialer) drop() {
-	d.mu.Lock()
-	ready := d.ready
-	d.ready = nil
-	d.mu.Unlock()
-	for _, c := range ready {
+	for c := d.take(); c != nil; c = d.take() {
 		c.Close()
 	}
 }
@@ -147,6 +165,7 @@ func (d *dialer) drop() {
 type countedConn struct {
 	net.Conn
 	dialer *dialer
+	opened time.Time
 	once   sync.Once
 }
 

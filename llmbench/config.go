@@ -41,7 +41,7 @@ type ServeConfig struct {
 	Burstiness  float64       // LLMBENCH_BURSTINESS: gamma shape of the arrivals; 1 is Poisson
 	Requests    int           // LLMBENCH_REQUESTS: requests in a pass; 0 means 8 x concurrency, at least 16
 	Input       int           // LLMBENCH_INPUT: prompt length in tokens; 512
-	Output      int           // LLMBENCH_OUTPUT: output length in tokens; 128
+	Output      int           // LLMBENCH_OUTPUT: output length in tokens; 128, or 0: as the dataset has it
 	Dataset     string        // LLMBENCH_DATASET: random, or KIND:PATH
 	Stream      bool          // LLMBENCH_STREAM; true
 	Warmup      int           // LLMBENCH_WARMUP: requests sent first; -1 means 2 x concurrency
@@ -89,7 +89,6 @@ func ParseConfig(environ []string) (Config, error) {
 			Concurrency: []int{1, 8},
 			Burstiness:  1,
 			Input:       512,
-			Output:      128,
 			Dataset:     "random",
 			Stream:      true,
 			Warmup:      -1,
@@ -156,10 +155,29 @@ func ParseConfig(environ []string) (Config, error) {
 			errs = append(errs, fmt.Errorf("%s=%s: want %s", name, value, v.allowed))
 		}
 	}
-	for _, pair := range [][2]string{{"URL", "BACKEND"}, {"RATE", "CONCURRENCY"}} {
-		if set[pair[0]] && set[pair[1]] {
-			errs = append(errs, fmt.Errorf("LLMBENCH_%s and LLMBENCH_%s: want at most one of them", pair[0], pair[1]))
+	if s.Dataset == "random" && s.Output == 0 {
+		s.Output = 128
+	}
+	both := func(a, b string) {
+		if set[a] && set[b] {
+			errs = append(errs, fmt.Errorf("LLMBENCH_%s and LLMBENCH_%s: want at most one of them", a, b))
 		}
+	}
+	needs := func(a, b string) {
+		if set[a] && !set[b] {
+			errs = append(errs, fmt.Errorf("LLMBENCH_%s: means nothing without LLMBENCH_%s", a, b))
+		}
+	}
+	both("BACKEND", "URL")
+	both("MOCK", "URL")
+	both("MOCK_SPEED", "URL")
+	both("CONCURRENCY", "RATE")
+	needs("NAME", "URL")
+	needs("API_KEY", "URL")
+	needs("TOKENIZER", "URL")
+	needs("BURSTINESS", "RATE")
+	if s.Dataset != "random" {
+		both("DATASET", "INPUT")
 	}
 	if !s.Stream && (s.SLO.TTFT > 0 || s.SLO.TPOT > 0) {
 		errs = append(errs, fmt.Errorf("LLMBENCH_SLO=%v: with LLMBENCH_STREAM=false only e2e can be judged", s.SLO))

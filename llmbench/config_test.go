@@ -21,7 +21,7 @@ func TestParseConfig(t *testing.T) {
 	c, err = ParseConfig([]string{
 		"LLMBENCH_URL=http://127.0.0.1:8000", "LLMBENCH_NAME=mine", "LLMBENCH_DIALECT=openai-completions", "LLMBENCH_MODEL=a/b",
 		"LLMBENCH_API_KEY=sk-123", "LLMBENCH_OUT=out", "LLMBENCH_UNITS=all", "LLMBENCH_RATE=0.5, 32", "LLMBENCH_BURSTINESS=0.7",
-		"LLMBENCH_REQUESTS=100", "LLMBENCH_INPUT=10", "LLMBENCH_OUTPUT=20", "LLMBENCH_DATASET=sharegpt:a:b.json", "LLMBENCH_STREAM=true",
+		"LLMBENCH_REQUESTS=100", "LLMBENCH_OUTPUT=20", "LLMBENCH_DATASET=sharegpt:a:b.json", "LLMBENCH_STREAM=true",
 		"LLMBENCH_WARMUP=0", "LLMBENCH_TIMEOUT=1m", "LLMBENCH_IDLE_TIMEOUT=5s", "LLMBENCH_MAX_FAIL=0.25", "LLMBENCH_SLO=ttft=1s", "LLMBENCH_SEED=9",
 	})
 	assert.NilError(t, err)
@@ -30,10 +30,16 @@ func TestParseConfig(t *testing.T) {
 	assert.Equal(t, c.Dialect.Name(), "openai-completions")
 	assert.Equal(t, c.AllUnits, true)
 	assert.DeepEqual(t, c.Serve, ServeConfig{
-		Concurrency: []int{1, 8}, Rate: []float64{0.5, 32}, Burstiness: 0.7, Requests: 100, Input: 10, Output: 20,
+		Concurrency: []int{1, 8}, Rate: []float64{0.5, 32}, Burstiness: 0.7, Requests: 100, Input: 512, Output: 20,
 		Dataset: "sharegpt:a:b.json", Stream: true, Timeout: time.Minute, IdleTimeout: 5 * time.Second, MaxFail: 0.25,
 		SLO: SLO{TTFT: time.Second}, Seed: 9,
 	})
+	random, err := ParseConfig([]string{"LLMBENCH_INPUT=10", "LLMBENCH_OUTPUT=20"})
+	assert.NilError(t, err)
+	assert.Equal(t, [2]int{random.Serve.Input, random.Serve.Output}, [2]int{10, 20})
+	answers, err := ParseConfig([]string{"LLMBENCH_DATASET=sharegpt:x"})
+	assert.NilError(t, err)
+	assert.Equal(t, answers.Serve.Output, 0)
 	for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
 		if text := fmt.Sprintf(format, c); strings.Contains(text, "sk-123") {
 			t.Errorf("Sprintf(%q) of a config shows the key: %s", format, text)
@@ -68,8 +74,12 @@ func TestParseConfigErrors(t *testing.T) {
 		{"LLMBENCH_MOCK_SPEED=0", "LLMBENCH_MOCK_SPEED=0: want"},
 		{"LLMBENCH_URL=http://127.0.0.1:8000/v1", "without /v1"},
 		{"LLMBENCH_URL=host:8000", "LLMBENCH_URL=[not shown]: want a base URL"},
-		{"LLMBENCH_URL=http://x\nLLMBENCH_BACKEND=mock", "LLMBENCH_URL and LLMBENCH_BACKEND: want at most one"},
-		{"LLMBENCH_RATE=1\nLLMBENCH_CONCURRENCY=1", "LLMBENCH_RATE and LLMBENCH_CONCURRENCY: want at most one"},
+		{"LLMBENCH_URL=http://x\nLLMBENCH_BACKEND=mock", "LLMBENCH_BACKEND and LLMBENCH_URL: want at most one"},
+		{"LLMBENCH_RATE=1\nLLMBENCH_CONCURRENCY=1", "LLMBENCH_CONCURRENCY and LLMBENCH_RATE: want at most one"},
+		{"LLMBENCH_URL=http://x\nLLMBENCH_MOCK=default", "LLMBENCH_MOCK and LLMBENCH_URL: want at most one"},
+		{"LLMBENCH_DATASET=sharegpt:x\nLLMBENCH_INPUT=5", "LLMBENCH_DATASET and LLMBENCH_INPUT: want at most one"},
+		{"LLMBENCH_BURSTINESS=2", "LLMBENCH_BURSTINESS: means nothing without LLMBENCH_RATE"},
+		{"LLMBENCH_API_KEY=k", "LLMBENCH_API_KEY: means nothing without LLMBENCH_URL"},
 		{"LLMBENCH_STREAM=false\nLLMBENCH_SLO=ttft=1s", "only e2e can be judged"},
 	} {
 		_, err := ParseConfig(strings.Split(c.env, "\n"))
@@ -91,7 +101,7 @@ func FuzzParseConfig(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, n := range append(c.Serve.Concurrency, c.Serve.Input, c.Serve.Output) {
+		for _, n := range append(c.Serve.Concurrency, c.Serve.Input) {
 			if n < 1 {
 				t.Errorf("LLMBENCH_%s=%q gives %+v", name, value, c.Serve)
 			}

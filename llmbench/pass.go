@@ -28,6 +28,7 @@ func (c *client) pass(ctx context.Context, l *Load, posts []post) ([]Sample, err
 		defer cancel()
 	}
 	c.dialer.prepare(ctx, min(l.Concurrency, len(posts)))
+	defer c.dialer.drop()
 	samples := make([]Sample, len(posts))
 	if due != nil {
 		c.openLoop(ctx, l, posts, due, samples)

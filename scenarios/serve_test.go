@@ -73,7 +73,7 @@ func (s server) load(b *testing.B, n, warmup int) llmbench.Load {
 	if !file {
 		return s.random(b, l, n, warmup, c.Input, c.Output)
 	}
-	all, err := benchdata.ShareGPT{Path: path, Seed: c.Seed, Tokenizer: s.tokens}.Requests(n + warmup)
+	all, err := benchdata.ShareGPT{Path: path, Output: c.Output, FixedOutput: c.Output > 0, Seed: c.Seed, Tokenizer: s.tokens}.Requests(n + warmup)
 	if err != nil {
 		b.Fatalf("LLMBENCH_DATASET: %v", err)
 	}

@@ -1,0 +1,120 @@
+package benchdata
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dlclark/regexp2/v2"
+	"github.com/dlclark/regexp2/v2/syntax"
+)
+
+// A pattern is the regular expression of a Split. It cannot fail on a text:
+// what could is refused when the pattern is read.
+//
+// regexp2 searches by backtracking, so a pattern such as (a*a*)*b would take
+// for ever on a few dozen letters. What makes it so is a group that is
+// repeated and that can match the same characters in more than one way, and
+// that is what is refused. Without it a search takes a time that is a power of
+// the length of the text, with the number of repeats in the pattern as the
+// exponent at worst, and its first power with the published patterns, whose
+// alternatives each end where a character is of the wrong class.
+type pattern struct{ re *regexp2.Regexp }
+
+// newPattern reads a pattern in Oniguruma's syntax, which tokenizer.json files
+// are written in, as far as regexp2 knows it.
+func newPattern(text string) (pattern, error) {
+	if nestsClasses(text) {
+		return pattern{}, fmt.Errorf("pattern %q has a class in a class or an intersection (&&), which is not supported", text)
+	}
+	tree, err := syntax.Parse(text, syntax.ParseOptions{})
+	if err != nil {
+		return pattern{}, fmt.Errorf("pattern %q: %w", text, err)
+	}
+	if explodes(tree.Root) {
+		return pattern{}, fmt.Errorf("pattern %q repeats a group that can match in more than one way, which could take for ever", text)
+	}
+	// No limit of time or of memory: both would be errors in the middle of a text.
+	re, err := regexp2.Compile(text, regexp2.OptionMaxBacktrackingStackSize(-1))
+	if err != nil {
+		return pattern{}, fmt.Errorf("pattern %q: %w", text, err)
+	}
+	return pattern{re}, nil
+}
+
+// find returns where text matches: begin and end in bytes, from left to right.
+func (p pattern) find(text string) [][]int {
+	found, err := p.re.FindAllStringIndex(text, -1)
+	if err != nil { // a bug of regexp2: it has no other error without its limits
+		panic(fmt.Sprintf("benchdata: pattern %q: %v", p.re, err))
+	}
+	return found
+}
+
+// nestsClasses reports whether pattern has a class in which another one begins
+// or is intersected: [a[bc]], [a&&b]. To regexp2 those are plain characters.
+func nestsClasses(pattern string) bool {
+	class := 0 // where the class begins that i is in, 0 for none
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case c == '\\':
+			i++
+		case class == 0 && c == '[':
+			class = i + 1
+			if strings.HasPrefix(pattern[i+1:], "^") {
+				i++
+			}
+			if strings.HasPrefix(pattern[i+1:], "]") { // the first is a plain one
+				i++
+			}
+		case class > 0 && c == ']':
+			class = 0
+		case class > 0 && (c == '[' || strings.HasPrefix(pattern[i:], "&&")):
+			return true
+		}
+	}
+	return false
+}
+
+// explodes reports whether a group in n is repeated that can match in more
+// than one way.
+func explodes(n *syntax.RegexNode) bool {
+	for _, c := range n.Children {
+		// At the end of an atomic group the first way is the only one tried:
+		// when there is no further repeat, the group has matched.
+		last := n.T == syntax.NtAtomic && c.M <= 1
+		if isLoop(c) && c.N > 1 && !last && !oneWay(c.Children[0]) || explodes(c) {
+			return true
+		}
+	}
+	return false
+}
+
+func isLoop(n *syntax.RegexNode) bool { return n.T == syntax.NtLoop || n.T == syntax.NtLazyloop }
+
+// oneWay reports whether n can match what stands at a place in one way only,
+// so that there is nothing to try again. It says no where it does not know.
+func oneWay(n *syntax.RegexNode) bool {
+	switch n.T {
+	case syntax.NtOne, syntax.NtNotone, syntax.NtSet, syntax.NtMulti, syntax.NtRef,
+		syntax.NtBol, syntax.NtEol, syntax.NtBoundary, syntax.NtNonboundary,
+		syntax.NtBeginning, syntax.NtStart, syntax.NtEndZ, syntax.NtEnd,
+		syntax.NtNothing, syntax.NtEmpty, syntax.NtUpdateBumpalong,
+		syntax.NtPosLook, syntax.NtNegLook, syntax.NtAtomic,
+		syntax.NtOneloopatomic, syntax.NtNotoneloopatomic, syntax.NtSetloopatomic:
+		return true
+	case syntax.NtOneloop, syntax.NtNotoneloop, syntax.NtSetloop,
+		syntax.NtOnelazy, syntax.NtNotonelazy, syntax.NtSetlazy:
+		return n.M == n.N
+	case syntax.NtLoop, syntax.NtLazyloop, syntax.NtConcatenate, syntax.NtCapture, syntax.NtGroup:
+		if isLoop(n) && n.M != n.N {
+			return false
+		}
+		for _, c := range n.Children {
+			if !oneWay(c) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}

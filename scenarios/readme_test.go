@@ -1,0 +1,87 @@
+package scenarios
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+)
+
+func readme(t *testing.T) string {
+	text, err := os.ReadFile("../README.md")
+	assert.NilError(t, err)
+	return string(text)
+}
+
+// TestReadmeUnits holds README's table of units against the one in the code.
+func TestReadmeUnits(t *testing.T) {
+	text := readme(t)
+	_, table, _ := strings.Cut(text, "| unit | better | meaning |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	rows := map[string]string{} // of each unit
+	for row := range strings.Lines(table) {
+		names, rest, _ := strings.Cut(strings.TrimPrefix(row, "|"), "|")
+		better, _, _ := strings.Cut(rest, "|")
+		for _, m := range regexp.MustCompile("`([^`]+)`( ○)?").FindAllStringSubmatch(names, -1) {
+			rows[m[1]] = strings.TrimSpace(better) + m[2]
+		}
+	}
+	want := map[string]string{}
+	for _, u := range llmbench.Units {
+		better := u.Better
+		if better == "" {
+			better = "-"
+		}
+		if !u.Core {
+			better += " ○"
+		}
+		want[u.Name] = better
+	}
+	assert.DeepEqual(t, rows, want)
+}
+
+// TestReadmeVariables checks that every variable in README exists.
+func TestReadmeVariables(t *testing.T) {
+	names := regexp.MustCompile(`LLMBENCH_[A-Z_]+`).FindAllString(readme(t), -1)
+	assert.Assert(t, len(names) > 20, "%v", names)
+	for _, name := range names {
+		_, err := llmbench.ParseConfig([]string{name + "="})
+		assert.NilError(t, err)
+	}
+}
+
+// TestReadmeExample runs README's benchmark file as a package of this module
+// that is on no disk.
+func TestReadmeExample(t *testing.T) {
+	_, code, _ := strings.Cut(readme(t), "```go\n")
+	code, _, found := strings.Cut(code, "```")
+	assert.Assert(t, found, "README has no Go code")
+	dir := t.TempDir()
+	file := filepath.Join(dir, "serving_test.go")
+	assert.NilError(t, os.WriteFile(file, []byte(code), 0o666))
+	here, err := filepath.Abs("readmeexample/serving_test.go")
+	assert.NilError(t, err)
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{here: file}})
+	assert.NilError(t, err)
+	overlayFile := filepath.Join(dir, "overlay.json")
+	assert.NilError(t, os.WriteFile(overlayFile, overlay, 0o666))
+
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	binary := filepath.Join(dir, "serving.test")
+	out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay="+overlayFile, "-o", binary, "./readmeexample").CombinedOutput()
+	assert.NilError(t, err, "%s", out)
+	out, err = exec.CommandContext(ctx, binary, "-test.run=^$", "-test.bench=.", "-test.benchtime=1x").CombinedOutput()
+	assert.NilError(t, err, "%s", out)
+	assert.Assert(t, strings.Contains(string(out), "BenchmarkServing/concurrency=8"), "%s", out)
+	assert.Assert(t, strings.Contains(string(out), "64.00 out-tok/req"), "%s", out)
+}
