@@ -188,13 +188,23 @@ func (w *worker) answer(resp *http.Response, s *Sample, giveUp context.CancelCau
 	w.parser.Reset()
 	w.text = w.text[:0]
 	if !s.Streamed {
+		if d, ok := w.client.target.dialect().(headerTimer); ok {
+			s.Server = d.Timings(resp.Header)
+		}
 		return w.whole(s)
 	}
-	switch kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind {
-	case "application/json", "text/html":
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if kind == "application/json" || kind == "text/html" {
 		return w.notAStream(kind, s)
 	}
+	w.sse.Format = sse.FormatOf(kind)
 	return w.stream(s, giveUp)
+}
+
+// A headerTimer is a dialect whose servers state timings in the header of an
+// answer that is not streamed.
+type headerTimer interface {
+	Timings(http.Header) dialect.Timings
 }
 
 // whole reads an answer that was not streamed.
@@ -216,7 +226,10 @@ func (w *worker) whole(s *Sample) error {
 		return fail(ServerError, "%s", w.delta.Fault)
 	}
 	w.keepText()
-	return w.count(s, w.delta.Usage, len(w.delta.Text) > 0)
+	if w.delta.Timings != (dialect.Timings{}) {
+		s.Server = w.delta.Timings
+	}
+	return w.count(s, w.delta.Usage, 0, w.delta.Generated())
 }
 
 // notAStream reads an answer that is no stream though one was asked for.
@@ -241,6 +254,7 @@ func (w *worker) stream(s *Sample, giveUp context.CancelCauseFunc) error {
 	var (
 		idle   *time.Timer
 		usage  dialect.Usage
+		tokens int   // that the server said came with events
 		bad    error // the first fault in the stream
 		events int
 		done   bool
@@ -290,19 +304,23 @@ func (w *worker) stream(s *Sample, giveUp context.CancelCauseFunc) error {
 		if d.Finish != "" {
 			s.Finish = d.Finish
 		}
-		// Some servers state zeros before they state the truth.
-		usage.PromptTokens = max(usage.PromptTokens, d.Usage.PromptTokens)
-		usage.OutputTokens = max(usage.OutputTokens, d.Usage.OutputTokens)
-		if len(d.Text) == 0 {
-			continue
+		// Some servers state zeros, before or after they state the truth.
+		keep(&usage.PromptTokens, d.Usage.PromptTokens)
+		keep(&usage.OutputTokens, d.Usage.OutputTokens)
+		keep(&usage.CachedTokens, d.Usage.CachedTokens)
+		tokens += d.Tokens
+		if d.Timings != (dialect.Timings{}) {
+			s.Server = d.Timings
 		}
-		if s.Deltas == 0 {
-			s.First = at
-		} else {
-			w.gaps = append(w.gaps, at-s.Last)
+		for range d.Chunks { // nearly always one
+			if s.Deltas == 0 {
+				s.First = at
+			} else {
+				w.gaps = append(w.gaps, at-s.Last)
+			}
+			s.Last = at
+			s.Deltas++
 		}
-		s.Last = at
-		s.Deltas++
 		w.keepText()
 	}
 	if bad != nil {
@@ -314,22 +332,43 @@ func (w *worker) stream(s *Sample, giveUp context.CancelCauseFunc) error {
 	if err := w.parser.End(); err != nil {
 		return failure{Truncated, err}
 	}
-	return w.count(s, usage, s.Deltas > 0)
+	return w.count(s, usage, tokens, s.Deltas > 0)
+}
+
+// keep keeps a stated count.
+func keep(count *int, stated int) {
+	if stated != 0 {
+		*count = stated
+	}
 }
 
 // keepText keeps the delta's text if it will have to be counted.
 func (w *worker) keepText() {
 	if w.load.Tokenizer != nil {
+		w.text = append(w.text, w.delta.Reasoning...)
 		w.text = append(w.text, w.delta.Text...)
+		w.text = append(w.text, w.delta.ToolCall...)
 	}
 }
 
-// count settles the token counts of a whole answer.
-func (w *worker) count(s *Sample, usage dialect.Usage, hasText bool) error {
-	s.PromptTokens = usage.PromptTokens
+// count settles the token counts of a whole answer: what the server stated as
+// usage, or beside its timings, or event by event; or else what the client can
+// count.
+func (w *worker) count(s *Sample, usage dialect.Usage, tokens int, hasText bool) error {
+	s.PromptTokens, s.CachedTokens = usage.PromptTokens, usage.CachedTokens
+	if s.PromptTokens == 0 {
+		s.PromptTokens = s.Server.PromptTokens + s.Server.CachedTokens
+	}
+	if s.CachedTokens == 0 {
+		s.CachedTokens = s.Server.CachedTokens
+	}
 	switch {
 	case usage.OutputTokens > 0:
 		s.OutputTokens, s.TokenSource = usage.OutputTokens, FromUsage
+	case s.Server.OutputTokens > 0:
+		s.OutputTokens, s.TokenSource = s.Server.OutputTokens, FromUsage
+	case tokens > 0:
+		s.OutputTokens, s.TokenSource = tokens, FromEvents
 	case !hasText:
 		return fail(Empty, "the answer ended well and holds no token")
 	case w.load.Tokenizer != nil:

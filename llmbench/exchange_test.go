@@ -17,10 +17,16 @@ import (
 // through returns a worker whose requests go to rt instead of a server.
 func through(tb testing.TB, rt http.RoundTripper, l Load) (*worker, post) {
 	tb.Helper()
+	return speaking(tb, nil, rt, l)
+}
+
+// speaking is through in a dialect.
+func speaking(tb testing.TB, d dialect.Dialect, rt http.RoundTripper, l Load) (*worker, post) {
+	tb.Helper()
 	l.Requests, l.Concurrency = words(1, 4), 1
 	l, err := l.check()
 	assert.NilError(tb, err)
-	target := Target{URL: "http://server", Model: "m", Header: http.Header{"Authorization": {"Bearer sk-secret"}, "X-Team": {"a"}}}
+	target := Target{URL: "http://server", Model: "m", Dialect: d, Header: http.Header{"Authorization": {"Bearer sk-secret"}, "X-Team": {"a"}}}
 	c, err := newClient(target)
 	assert.NilError(tb, err)
 	tb.Cleanup(c.close)
@@ -58,6 +64,13 @@ func TestAnswers(t *testing.T) {
 		{"usage of zeros first", false, 200, sse, `data: {"choices":[{"text":"x"}],"usage":{"prompt_tokens":0,"completion_tokens":0}}` + "\n\n" + finish + usage + done, OK, "", 3, FromUsage},
 		{"a finish reason and no [DONE]", false, 200, sse, content + finish, OK, "", 1, FromDeltas},
 		{"[DONE] and no finish reason", false, 200, sse, content + done, OK, "", 1, FromDeltas},
+		{"[DONE] while the finish reason is open", false, 200, sse, `data: {"choices":[{"delta":{"content":"hi"},"finish_reason":null}]}` + "\n\n" + done, Truncated, "[DONE] without the finish reason that was left open", 0, ""},
+		{"the server gave up", false, 200, sse, content + `data: {"choices":[{"delta":{},"finish_reason":"abort"}]}` + "\n\n" + done, ServerError, "finish reason abort", 0, ""},
+		{"an error field", false, 200, sse, content + "error: {\"code\":500,\"message\":\"no slot\"}\n\n", ServerError, "no slot", 0, ""},
+		{"counts beside the timings", false, 200, sse, content + `data: {"choices":[{"delta":{},"finish_reason":"stop"}],"timings":{"prompt_n":4,"cache_n":1,"predicted_n":3}}` + "\n\n" + done, OK, "", 3, FromUsage},
+		{"token ids and no text", false, 200, sse, `data: {"choices":[{"text":"","token_ids":[1,2],"finish_reason":"length"}]}` + "\n\n" + done, OK, "", 2, FromEvents},
+		{"reasoning alone", false, 200, sse, `data: {"choices":[{"delta":{"reasoning":"hm"}}]}` + "\n\n" + finish + done, OK, "", 1, FromDeltas},
+		{"two documents in one event", false, 200, sse, `data: {"choices":[{"text":"a"}]}{"choices":[{"text":"b"}]}` + "\n\n" + finish + done, OK, "", 2, FromDeltas},
 		{"[DONE] without a blank line", false, 200, sse, content + finish + "data: [DONE]", OK, "", 1, FromDeltas},
 		{"tokens without any text", false, 200, sse, finish + usage + done, OK, "", 3, FromUsage},
 		{"neither tokens nor text", false, 200, sse, finish + done, Empty, "no token", 0, ""},

@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 )
 
 // A recorder writes what each request experienced to a JSON Lines file: a line
@@ -60,12 +62,27 @@ type record struct {
 	End          time.Duration   `json:"end_ns"`
 	Gaps         []time.Duration `json:"gaps_ns"`
 	PromptTokens int             `json:"prompt_tokens"`
+	CachedTokens int             `json:"cached_tokens,omitempty"`
 	OutputTokens int             `json:"output_tokens"`
 	TokenSource  TokenSource     `json:"token_source,omitempty"`
+	Server       *recordServer   `json:"server,omitempty"`
 	Finish       string          `json:"finish,omitempty"`
 	Outcome      Outcome         `json:"outcome"`
 	Error        string          `json:"error,omitempty"`
 	Status       int             `json:"status"`
+}
+
+// recordServer is what the server measured itself: durations, not instants. What
+// it did not state is left out.
+type recordServer struct {
+	Load         time.Duration `json:"load_ns,omitempty"`
+	Queue        time.Duration `json:"queue_ns,omitempty"`
+	Prompt       time.Duration `json:"prompt_ns,omitempty"`
+	Predict      time.Duration `json:"predict_ns,omitempty"`
+	Total        time.Duration `json:"total_ns,omitempty"`
+	PromptTokens int           `json:"prompt_tokens,omitempty"`
+	CachedTokens int           `json:"cached_tokens,omitempty"`
+	OutputTokens int           `json:"output_tokens,omitempty"`
 }
 
 // newRecorder makes a new file in dir, which it makes if it is missing, named
@@ -122,8 +139,12 @@ func newRecord(s *Sample) record {
 		ID: s.ID, Pass: s.Pass, Due: s.Due, Start: s.Start, Connect: s.Connect, Resent: s.Resent,
 		Wrote: instant(s.Wrote, s.Wrote > 0), FirstByte: instant(s.FirstByte, s.FirstByte > 0),
 		First: instant(s.First, s.Deltas > 0), Last: instant(s.Last, s.Deltas > 0), End: s.End,
-		Gaps: s.Gaps, PromptTokens: s.PromptTokens, OutputTokens: s.OutputTokens, TokenSource: s.TokenSource,
+		Gaps: s.Gaps, PromptTokens: s.PromptTokens, CachedTokens: s.CachedTokens, OutputTokens: s.OutputTokens, TokenSource: s.TokenSource,
 		Finish: s.Finish, Outcome: s.Outcome, Status: s.Status,
+	}
+	if s.Server != (dialect.Timings{}) {
+		server := recordServer(s.Server)
+		r.Server = &server
 	}
 	if r.Gaps == nil {
 		r.Gaps = []time.Duration{}

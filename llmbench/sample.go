@@ -1,6 +1,10 @@
 package llmbench
 
-import "time"
+import (
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+)
 
 // An Outcome is how a request ended. Every outcome but [OK] is a failure, and
 // failed requests enter no latency and no token figure.
@@ -25,7 +29,8 @@ type TokenSource string
 
 // The sources, from the best to none.
 const (
-	FromUsage     TokenSource = "usage"     // the server stated it
+	FromUsage     TokenSource = "usage"     // the server stated it, as usage or beside its timings
+	FromEvents    TokenSource = "events"    // the server stated for each event how many tokens it has
 	FromTokenizer TokenSource = "tokenizer" // the load's tokenizer counted the text
 	FromDeltas    TokenSource = "deltas"    // the deltas were counted: a server may put several tokens in one
 	FromNothing   TokenSource = "none"      // unknown: not streamed, and the server stated nothing
@@ -63,8 +68,13 @@ type Sample struct {
 	End         time.Duration   // when the end of the body was read, or the request was given up
 
 	PromptTokens int // as the server stated; 0 means it did not
+	CachedTokens int // those of the prompt that the server said it took from a cache
 	OutputTokens int
 	TokenSource  TokenSource
+
+	// Server is what the server measured itself, on its own clock, where it
+	// says so: llama.cpp and Ollama always do. No figure is computed from it.
+	Server dialect.Timings
 
 	Status  int    // of the HTTP response; 0 without one
 	Finish  string // the server's finish reason

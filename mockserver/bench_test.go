@@ -13,11 +13,11 @@ import (
 
 // BenchmarkEvent renders one token's event.
 func BenchmarkEvent(b *testing.B) {
-	out := newRenderer(request{chat: true, stream: true}, Shape{}, 1, 1, []byte(`"mock"`))
+	out := chatEncoder(Shape{}, 1)
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
-		out.buf = out.buf[:0]
+		out.written()
 		out.tokens(i, i+1)
 		i++
 	}
@@ -96,7 +96,8 @@ func TestEventDoesNotAllocate(t *testing.T) {
 	s := mustNew(t, Config{})
 	x := exchange{clock: s.clock, rec: &record{}, w: &sink{header: http.Header{}, body: make([]byte, 0, 8192)}}
 	x.rc = http.NewResponseController(x.w)
-	x.out = newRenderer(request{chat: true, stream: true, output: 1000}, Shape{Ping: true}, 1, 1, []byte(`"mock"`))
+	enc := chatEncoder(Shape{Ping: true}, 1000)
+	x.out, x.enc = enc.framer, enc
 	x.rec.Tokens = make([]time.Duration, 0, 1000)
 	x.turn = s.plan.join(job{output: 1000})
 	k := 0
@@ -104,10 +105,18 @@ func TestEventDoesNotAllocate(t *testing.T) {
 		if x.turn.token(t.Context(), k) != nil {
 			t.Fatal("the token's wait was cut short")
 		}
-		x.out.tokens(k, k+1)
+		x.enc.tokens(k, k+1)
 		x.send(1, false)
 		k++
 	}); got != 0 {
 		t.Errorf("%v allocations a token, want 0", got)
 	}
+}
+
+// chatEncoder makes the encoder of a streamed chat.
+func chatEncoder(s Shape, output int) *openai {
+	return newOpenAI(answer{
+		framer: newFramer(s, false), req: request{chat: true, stream: true, output: output}, words: s.lexicon(), ordinal: 1,
+		created: time.Unix(1, 0), model: `"mock"`,
+	})
 }

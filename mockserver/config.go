@@ -34,6 +34,9 @@ type Config struct {
 	// that it always runs to max_tokens.
 	OutputTokens int
 
+	// Flavor says whose POST /generate it is; empty means that the body decides.
+	Flavor Flavor
+
 	// Jitter, 0 to 1, multiplies each interval (admission to first token, token
 	// to token) by a factor drawn uniformly from [1-Jitter, 1+Jitter].
 	Jitter float64
@@ -108,6 +111,9 @@ func (c Config) Validate() error {
 	}
 	if !(c.Speed >= 0) || math.IsInf(c.Speed, 0) {
 		return fmt.Errorf("speed: %v, want a factor above 0, or 0 for 1", c.Speed)
+	}
+	if err := c.Flavor.validate(); err != nil {
+		return err
 	}
 	if err := c.Shape.validate(); err != nil {
 		return fmt.Errorf("shape.%w", err)

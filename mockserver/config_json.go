@@ -15,6 +15,7 @@ type configJSON struct {
 	PerToken       duration `json:"per_token"`
 	Slots          int      `json:"slots"`
 	OutputTokens   int      `json:"output_tokens,omitzero"`
+	Flavor         Flavor   `json:"flavor,omitzero"`
 	Jitter         float64  `json:"jitter,omitzero"`
 	Seed           uint64   `json:"seed,omitzero"`
 	Speed          float64  `json:"speed,omitzero"`
@@ -29,9 +30,7 @@ func (c Config) MarshalJSON() ([]byte, error) { return json.Marshal(toJSON(c)) }
 func (c *Config) UnmarshalJSON(data []byte) error {
 	j := toJSON(*c)
 	j.Faults = nil // the decoder would write into the caller's array
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&j); err != nil {
+	if err := decodeStrictly(data, &j); err != nil {
 		return err
 	}
 	faults := c.Faults
@@ -41,7 +40,7 @@ func (c *Config) UnmarshalJSON(data []byte) error {
 	*c = Config{
 		Model: j.Model, TTFT: time.Duration(j.TTFT), PerPromptToken: time.Duration(j.PerPromptToken),
 		PerToken: time.Duration(j.PerToken), Slots: j.Slots, OutputTokens: j.OutputTokens,
-		Jitter: j.Jitter, Seed: j.Seed, Speed: j.Speed, Shape: j.Shape, Faults: faults,
+		Flavor: j.Flavor, Jitter: j.Jitter, Seed: j.Seed, Speed: j.Speed, Shape: j.Shape, Faults: faults,
 	}
 	return nil
 }
@@ -50,8 +49,39 @@ func toJSON(c Config) configJSON {
 	return configJSON{
 		Model: c.Model, TTFT: duration(c.TTFT), PerPromptToken: duration(c.PerPromptToken),
 		PerToken: duration(c.PerToken), Slots: c.Slots, OutputTokens: c.OutputTokens,
-		Jitter: c.Jitter, Seed: c.Seed, Speed: c.Speed, Shape: c.Shape, Faults: c.Faults,
+		Flavor: c.Flavor, Jitter: c.Jitter, Seed: c.Seed, Speed: c.Speed, Shape: c.Shape, Faults: c.Faults,
 	}
+}
+
+// plainShape is a Shape without its methods, and shapeJSON as it stands in a file.
+type plainShape Shape
+
+type shapeJSON struct {
+	plainShape
+	SplitPause duration `json:"split_pause,omitzero"`
+}
+
+// MarshalJSON writes the shape in the form that UnmarshalJSON reads.
+func (s Shape) MarshalJSON() ([]byte, error) {
+	return json.Marshal(shapeJSON{plainShape(s), duration(s.SplitPause)})
+}
+
+// UnmarshalJSON reads a shape over s. It does not validate it.
+func (s *Shape) UnmarshalJSON(data []byte) error {
+	j := shapeJSON{plainShape(*s), duration(s.SplitPause)}
+	if err := decodeStrictly(data, &j); err != nil {
+		return err
+	}
+	*s = Shape(j.plainShape)
+	s.SplitPause = time.Duration(j.SplitPause)
+	return nil
+}
+
+// decodeStrictly is json.Unmarshal for one value, with unknown names an error.
+func decodeStrictly(data []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	return dec.Decode(v)
 }
 
 // A duration is a time.Duration that is a string in JSON.

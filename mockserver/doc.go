@@ -1,16 +1,27 @@
-// Package mockserver simulates an OpenAI-compatible LLM inference server whose
-// token rate is known and which keeps a truthful log of what it sent when. A
-// client that measures it can be checked against that log, and so can prove its
-// own error.
+// Package mockserver simulates an LLM inference server whose token rate is known
+// and which keeps a truthful log of what it sent when. A client that measures it
+// can be checked against that log, and so can prove its own error.
 //
-// A [Server] is an http.Handler:
+// A [Server] is an http.Handler. It speaks what the servers speak, each on its
+// own path, streamed or not, and all with the same pace and the same log:
 //
-//	POST   /v1/chat/completions  streamed or not
-//	POST   /v1/completions       streamed or not
-//	GET    /v1/models            the one model it serves
-//	GET    /health               200 and no body
-//	GET    /mock/log             the log as a JSON array of [Entry]
-//	DELETE /mock/log             forgets the requests that have ended
+//	POST   /v1/chat/completions                  OpenAI's, as vLLM writes it
+//	POST   /v1/completions                       the same
+//	POST   /v1/responses                         OpenAI's typed events
+//	POST   /generate_stream, /generate           TGI
+//	POST   /generate                             SGLang, LMDeploy or vLLM's demonstration: see [Flavor]
+//	POST   /completion                           llama.cpp, with its timings
+//	POST   /api/chat, /api/generate              Ollama, lines of JSON
+//	POST   /v2/models/{model}/generate_stream    Triton; /generate is not streamed
+//	GET    /v1/models                            the one model it serves
+//	GET    /api/version, /api/tags, /api/ps      what Ollama's clients ask
+//	GET    /health, /v2/health/ready             200 and no body
+//	GET    /mock/log                             the log as a JSON array of [Entry]
+//	DELETE /mock/log                             forgets the requests that have ended
+//
+// What servers and the proxies before them do differently within a dialect is a
+// [Shape], and what goes wrong with single requests is a [Fault]. Both have
+// names, which the command mockserver takes, too.
 //
 // # Time
 //
@@ -32,7 +43,23 @@
 // One token is one word with the space before it, so the tokens of a text are
 // its words: whoever counts fields (strings.Fields) counts tokens. The same
 // holds for prompts; a chat template adds none. The output is the same few words
-// over and over, whatever was asked.
+// over and over, whatever was asked. A token's id is its place among those words
+// plus 1000. Reasoning and the arguments of a tool call are made of the same
+// tokens: their text goes on where the other field's stopped.
+//
+// # What the server says of itself
+//
+// Timings in an answer, as llama.cpp, Ollama and SGLang give them, are those of
+// the schedule: prefill is the time from admission to when the first token is
+// due, decoding that from there to when the last is. A client can check them
+// against the log.
+//
+// # The end of a stream
+//
+// Streams end with whatever their dialect has: [DONE] in OpenAI's two and in
+// SGLang's and LMDeploy's, response.completed or response.incomplete in the
+// Responses API, generated_text, stop:true and done:true in TGI's, llama.cpp's
+// and Ollama's, and nothing but the end of the body in Triton's.
 //
 // # What it does not do
 //

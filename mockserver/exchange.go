@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// errInjected is what a fault of the server says.
-var errInjected = &apiError{
-	status: http.StatusInternalServerError, kind: "InternalServerError", message: "mockserver: injected fault",
-}
-
 // An exchange is one request that has been read, and its answer.
 type exchange struct {
-	clock clock
-	req   request
-	fault Fault
-	rec   *record
-	turn  *turn
-	out   *renderer
-	ctx   context.Context // ends with the client or the server
-	w     http.ResponseWriter
-	rc    *http.ResponseController
+	clock   clock
+	dialect *dialect
+	req     request
+	fault   Fault
+	rec     *record
+	turn    *turn
+	out     *framer
+	enc     encoder
+	queued  time.Duration   // from arrival to admission
+	ctx     context.Context // ends with the client or the server
+	w       http.ResponseWriter
+	rc      *http.ResponseController
+	held    int // tokens rendered and not yet written
+	events  int // in which they are
 }
 
 // answer waits for a slot and answers.
@@ -33,7 +33,17 @@ func (x *exchange) answer() {
 		return
 	}
 	x.rec.Admitted = begun
+	x.queued = begun - x.turn.job.arrived
 	x.rec.Tokens = make([]time.Duration, 0, x.req.output)
+	contentType := "application/json"
+	if x.req.stream {
+		contentType = x.dialect.stream
+	}
+	if x.fault.Kind == FaultWrongType {
+		contentType = "text/html; charset=utf-8"
+	}
+	x.w.Header().Set("Content-Type", contentType)
+	defer x.wrap()()
 	if x.req.stream {
 		x.stream()
 	} else {
@@ -43,48 +53,48 @@ func (x *exchange) answer() {
 
 // stream sends each chunk when it is due.
 func (x *exchange) stream() {
-	header := x.w.Header()
-	header.Set("Content-Type", "text/event-stream; charset=utf-8")
-	header.Set("Cache-Control", "no-cache")
-
-	struck, until := -1, x.req.output
-	if x.fault.Kind != "" {
-		struck = x.fault.strike(x.req.output)
-	}
-	if x.fault.cuts() {
+	x.w.Header().Set("Cache-Control", "no-cache")
+	cuts, endless := x.fault.cuts(), x.fault.Kind == FaultEndless
+	struck, until := x.fault.strike(x.req.output), x.req.output
+	if cuts {
 		until = struck
 	}
-	role := x.req.chat
-	if role && x.out.shape.RoleFirst && x.fault.Kind != FaultEmpty {
-		x.out.role()
-		if !x.send(0, false) {
-			return
+	opened := x.fault.Kind == FaultEmpty
+	if x.out.shape.RoleFirst && !opened {
+		if x.enc.opening(); len(x.out.buf) > 0 {
+			if !x.flush(false) {
+				return
+			}
+			opened = true
 		}
-		role = false
 	}
 	step := x.out.shape.tokensPerChunk()
 	for from, last := 0, false; !last; {
-		if x.fault.cuts() && from == until {
+		if cuts && from == until {
 			x.strike(struck)
 			return
 		}
-		to := min(until, from+step)
-		last = to == x.req.output
+		to := from + step
+		if !endless {
+			to = min(until, to)
+			last = to == x.req.output
+		}
 		if x.turn.token(x.ctx, max(to, 1)-1) != nil {
 			x.abort()
 			return
 		}
-		if role {
-			x.out.role()
-			role = false
+		if !opened {
+			x.enc.opening()
+			opened = true
 		}
-		if x.fault.Kind == FaultMalformed && from <= struck && (struck < to || last) {
-			x.out.malformed()
+		if from <= struck && (struck < to || last) && !x.interrupt() {
+			return
 		}
 		if last {
-			x.out.last(from, to, x.fault.Kind != FaultNoDone)
+			x.enc.last(from, to)
+			x.ending()
 		} else {
-			x.out.tokens(from, to)
+			x.enc.tokens(from, to)
 		}
 		if !x.send(to-from, last) {
 			return
@@ -93,48 +103,74 @@ func (x *exchange) stream() {
 	}
 }
 
-// strike does what the fault does to a stream, when token k is due.
-func (x *exchange) strike(k int) {
-	if x.fault.Kind == FaultStall {
-		<-x.ctx.Done()
+// ending adds what follows the last chunk.
+func (x *exchange) ending() {
+	shape := x.out.shape
+	if x.dialect.done && x.fault.Kind != FaultNoDone && shape.Done != DoneNever {
+		x.out.done()
+		if shape.Done == DoneTwice {
+			x.out.done()
+		}
 	}
-	if x.turn.token(x.ctx, k) != nil {
-		x.abort()
-		return
-	}
-	switch x.fault.Kind {
-	case FaultErrorEvent:
-		x.out.errorEvent()
-		x.send(0, true)
-	case FaultTruncate:
-		x.send(0, true) // at least the header, so that the body is chunked
-	case FaultEmpty:
-		x.rec.Status = http.StatusOK
-		x.rec.finish(x.clock.now())
-		x.w.WriteHeader(http.StatusOK)
-	case FaultReset:
-		x.rec.finish(x.clock.now())
-		reset(x.w)
+	if shape.AfterDone && !x.dialect.unmarked {
+		n := x.req.output
+		x.enc.tokens(n, n+1)
+		at := len(x.out.buf)
+		x.enc.tokens(n+1, n+2)
+		x.out.buf = x.out.buf[:at+(len(x.out.buf)-at)/2]
 	}
 }
 
-// send writes and flushes what has been rendered, which carries that many
-// tokens. After the last it completes the record, before the client can see it.
-// It reports whether the client is still there.
+// send takes what has been rendered, a chunk that carries that many tokens, and
+// sends it with those it holds back, if it is time. It reports whether the client
+// is still there.
 func (x *exchange) send(tokens int, last bool) bool {
+	x.held += tokens
+	x.events++
+	if !last && (x.events < x.out.shape.eventsPerWrite() || len(x.out.buf) == 0) {
+		return true
+	}
+	return x.flush(last)
+}
+
+// flush writes what has been rendered, in one part or two. After the last it
+// completes the record, before the client can see it. It reports whether the
+// client is still there.
+func (x *exchange) flush(last bool) bool {
 	x.rec.Status = http.StatusOK
+	b := x.out.buf
+	if at := x.out.split(); at > 0 && x.held > 0 {
+		if !x.push(b[:at], false) {
+			return false
+		}
+		b = b[at:]
+		if x.turn.alarm.wait(x.ctx, x.clock.now()+x.out.shape.splitPause()) != nil {
+			x.abort()
+			return false
+		}
+	}
 	now := x.clock.now()
-	for range tokens {
+	for range x.held {
 		x.rec.Tokens = append(x.rec.Tokens, now)
 	}
+	x.held, x.events = 0, 0
 	if last {
 		x.rec.finish(now)
 	}
-	_, err := x.w.Write(x.out.buf)
+	ok := x.push(b, last)
+	x.out.written()
+	return ok
+}
+
+// push is one write.
+func (x *exchange) push(b []byte, last bool) bool {
+	_, err := x.w.Write(b)
+	if closer, ok := x.w.(bodyCloser); ok && last && err == nil {
+		err = closer.closeBody()
+	}
 	if err == nil {
 		err = x.rc.Flush()
 	}
-	x.out.buf = x.out.buf[:0]
 	if err != nil {
 		x.abort()
 	}
@@ -143,16 +179,3 @@ func (x *exchange) send(tokens int, last bool) bool {
 
 // abort ends an answer whose client is gone.
 func (x *exchange) abort() { x.rec.abort(x.clock.now()) }
-
-// reset closes the connection under an answer, so that the client sees an error:
-// a TCP connection is reset, any other just closed.
-func reset(w http.ResponseWriter) {
-	conn, _, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		panic(http.ErrAbortHandler) // the server's way to do it
-	}
-	if tcp, ok := conn.(interface{ SetLinger(sec int) error }); ok {
-		tcp.SetLinger(0)
-	}
-	conn.Close()
-}

@@ -1,63 +1,166 @@
 package mockserver
 
-import "fmt"
+import (
+	"fmt"
+	"math/rand/v2"
+)
 
-// A Fault spoils every n-th request. Requests are counted from 1 in the order in
-// which the server was entered: see [Entry.Ordinal].
+// A Fault spoils every n-th request, or a share of them. Requests are counted
+// from 1 in the order in which the server was entered: see [Entry.Ordinal].
+// Which requests are hit depends on nothing else, so a run can be repeated.
 type Fault struct {
 	// Kind is what goes wrong.
 	Kind FaultKind `json:"kind"`
-	// Every is n: ordinals n, 2n, 3n and so on are hit. It must be at least 1.
-	Every int `json:"every"`
+	// Every is n: ordinals n, 2n, 3n and so on are hit. It must be at least 1,
+	// or 0 with a Share.
+	Every int `json:"every,omitzero"`
+	// Share is the probability, above 0 and up to 1, with which a request is hit;
+	// 0 leaves it to Every. The draw depends on Seed, the fault's place in the
+	// list and the ordinal alone.
+	Share float64 `json:"share,omitzero"`
+	Seed  uint64  `json:"seed,omitzero"`
 	// At is the index of the token that is struck, from 0: tokens 0 to At-1 are
 	// sent as ever, and at the instant token At is due the fault takes its
 	// place. If the output is not that long, its last token is struck.
 	At int `json:"at,omitzero"`
+	// Size is the length in bytes of the line of FaultLongLine; 0 means 64 MiB.
+	Size int64 `json:"size,omitzero"`
 }
 
 // A FaultKind is what goes wrong with a request.
 type FaultKind string
 
-// The kinds of fault. Those marked with * have no At. A request that is not
-// streamed sends no token before its end, so there At is only a matter of time;
-// what its body is then stands after the semicolon.
+// The kinds of fault; [FaultNames] says what each does.
 const (
-	FaultHTTP500    FaultKind = "http-500"    // * status 500 and an error object at once, without a slot
-	FaultReset      FaultKind = "reset"       // the connection is reset (TCP RST); the same
-	FaultTruncate   FaultKind = "truncate"    // the body ends cleanly, with no finish reason, usage or [DONE]; half the object
-	FaultErrorEvent FaultKind = "error-event" // an error object as an event, then [DONE], all with status 200; the error object
-	FaultEmpty      FaultKind = "empty"       // * status 200 and no body, when the first token is due; the same
-	FaultStall      FaultKind = "stall"       // nothing more, and the slot kept, until the client or the server closes; nothing at all
-	FaultNoDone     FaultKind = "no-done"     // * a whole stream, but no [DONE]; no fault
-	FaultMalformed  FaultKind = "malformed"   // an event that is not JSON before token At's, then on as ever; half the object
+	FaultHTTP400     FaultKind = "http-400"
+	FaultHTTP401     FaultKind = "http-401"
+	FaultHTTP404     FaultKind = "http-404"
+	FaultHTTP413     FaultKind = "http-413"
+	FaultHTTP422     FaultKind = "http-422"
+	FaultHTTP429     FaultKind = "http-429"
+	FaultHTTP500     FaultKind = "http-500"
+	FaultHTTP503     FaultKind = "http-503"
+	FaultHTML502     FaultKind = "html-502"
+	FaultHTML200     FaultKind = "html-200"
+	FaultWrongType   FaultKind = "wrong-type"
+	FaultJSON        FaultKind = "json"
+	FaultGzip        FaultKind = "gzip"
+	FaultSlowHeader  FaultKind = "slow-header"
+	FaultEmpty       FaultKind = "empty"
+	FaultErrorEvent  FaultKind = "error-event"
+	FaultNamedError  FaultKind = "named-error"
+	FaultErrorString FaultKind = "error-string"
+	FaultMalformed   FaultKind = "malformed"
+	FaultLongLine    FaultKind = "long-line"
+	FaultTruncate    FaultKind = "truncate"
+	FaultFIN         FaultKind = "fin"
+	FaultReset       FaultKind = "reset"
+	FaultStall       FaultKind = "stall"
+	FaultEndless     FaultKind = "endless"
+	FaultNoDone      FaultKind = "no-done"
 )
 
-// faultKinds lists the kinds for error messages.
-const faultKinds = "http-500, reset, truncate, error-event, empty, stall, no-done or malformed"
+// A Name is one that a Config or the command line knows, and what it does.
+type Name struct{ Name, Doc string }
 
-func (f Fault) validate() error {
-	switch f.Kind {
-	case FaultHTTP500, FaultReset, FaultTruncate, FaultErrorEvent, FaultEmpty, FaultStall, FaultNoDone, FaultMalformed:
-	default:
-		return fmt.Errorf("kind: %q, want %s", f.Kind, faultKinds)
+// A faultFact is what the code has to know of a kind of fault.
+type faultFact struct {
+	kind   FaultKind
+	at     bool // strikes a token
+	cuts   bool // nothing of the output follows the token it strikes
+	stream bool // does nothing to a request that is not streamed
+	doc    string
+}
+
+// What is said after a semicolon is what a request that is not streamed sees.
+// Such a request sends no token before its end, so there At is a matter of time
+// only.
+var faultFacts = []faultFact{
+	{FaultHTTP400, false, false, false, "status 400, at once and without a slot, as when the prompt is longer than the context"},
+	{FaultHTTP401, false, false, false, "status 401, at once"},
+	{FaultHTTP404, false, false, false, "status 404, at once, as for a model the server has not"},
+	{FaultHTTP413, false, false, false, "status 413, at once"},
+	{FaultHTTP422, false, false, false, "status 422, at once, as when the body fails validation"},
+	{FaultHTTP429, false, false, false, "status 429 with Retry-After: 1, at once"},
+	{FaultHTTP500, false, false, false, "status 500, at once"},
+	{FaultHTTP503, false, false, false, "status 503, at once, as when the queue is full"},
+	{FaultHTML502, false, false, false, "a proxy's HTML page with status 502, at once"},
+	{FaultHTML200, false, false, false, "a proxy's HTML page with status 200, at once"},
+	{FaultWrongType, false, false, false, "a whole answer that says it is text/html"},
+	{FaultJSON, false, false, true, "stream is ignored: one JSON object when the last token is due"},
+	{FaultGzip, false, false, false, "a whole answer with Content-Encoding: gzip, whatever was asked"},
+	{FaultSlowHeader, false, false, false, "the header comes a byte every 2 ms from admission on, then all that is due; closes the connection"},
+	{FaultEmpty, false, true, false, "status 200 and no body, when the first token is due"},
+	{FaultErrorEvent, true, true, false, "the dialect's error object as an event, and its end marker; the error object with status 200"},
+	{FaultNamedError, true, true, false, "the same under event: error, and no end marker; the error object with status 200"},
+	{FaultErrorString, true, true, false, `{"error":"..."} as an event, and no end marker; the same with status 200`},
+	{FaultMalformed, true, false, false, "an event that is not JSON before token At's, then on as ever; half the object"},
+	{FaultLongLine, true, false, false, "an event with a line of Size bytes before token At's, then on as ever; an object with a string of that size"},
+	{FaultTruncate, true, true, false, "the body ends cleanly, with no finish reason, usage or end marker; half the object"},
+	{FaultFIN, true, true, false, "the connection is closed (TCP FIN) without the end of the body; the same after half the object"},
+	{FaultReset, true, true, false, "the connection is reset (TCP RST)"},
+	{FaultStall, true, true, false, "nothing more, and the slot kept, until the client or the server closes"},
+	{FaultEndless, false, false, true, "tokens without end past max_tokens, and the slot kept, until the client or the server closes"},
+	{FaultNoDone, false, false, true, "a whole stream without its [DONE]; the same as the shape done-never"},
+}
+
+// FaultNames lists the kinds of fault.
+func FaultNames() []Name {
+	names := make([]Name, len(faultFacts))
+	for i, f := range faultFacts {
+		names[i] = Name{string(f.kind), f.doc}
 	}
-	if f.Every < 1 {
-		return fmt.Errorf("every: %d, want 1 or more", f.Every)
-	}
-	if f.At < 0 {
-		return fmt.Errorf("at: %d, want 0 or more", f.At)
+	return names
+}
+
+// fact returns what is known of the fault's kind, nil for none.
+func (f Fault) fact() *faultFact {
+	for i := range faultFacts {
+		if faultFacts[i].kind == f.Kind {
+			return &faultFacts[i]
+		}
 	}
 	return nil
+}
+
+func (f Fault) validate() error {
+	if f.fact() == nil {
+		return fmt.Errorf("kind: %q, want %s", f.Kind, oneOf(FaultNames()))
+	}
+	if !(f.Share >= 0 && f.Share <= 1) { // not NaN either
+		return fmt.Errorf("share: %v, want 0 to 1", f.Share)
+	}
+	switch {
+	case f.Share > 0 && f.Every != 0:
+		return fmt.Errorf("every: %d with a share of %v, want one of the two", f.Every, f.Share)
+	case f.Share == 0 && f.Every < 1:
+		return fmt.Errorf("every: %d, want 1 or more, or a share", f.Every)
+	case f.At < 0:
+		return fmt.Errorf("at: %d, want 0 or more", f.At)
+	case f.Size < 0 || f.Size > mostLine:
+		return fmt.Errorf("size: %d, want 0 (64 MiB) to %d", f.Size, mostLine)
+	}
+	return nil
+}
+
+// hits reports whether the fault, the i-th of its list, hits a request.
+func (f Fault) hits(i int, ordinal uint64) bool {
+	if f.Share > 0 {
+		// The stream is the ordinal's and the fault's own: two faults of one share
+		// and seed do not hit the same requests.
+		return rand.New(rand.NewPCG(f.Seed, ordinal<<16|uint64(i)&0xffff)).Float64() < f.Share
+	}
+	return ordinal%uint64(f.Every) == 0
 }
 
 // faultFor returns the fault that hits the request with that ordinal, or one
 // without a kind.
 func faultFor(faults []Fault, ordinal uint64, stream bool) Fault {
-	for _, f := range faults {
-		if ordinal%uint64(f.Every) != 0 {
+	for i, f := range faults {
+		if !f.hits(i, ordinal) {
 			continue
 		}
-		if f.Kind == FaultNoDone && !stream {
+		if f.fact().stream && !stream {
 			return Fault{}
 		}
 		return f
@@ -65,19 +168,25 @@ func faultFor(faults []Fault, ordinal uint64, stream bool) Fault {
 	return Fault{}
 }
 
-// strike returns the index of the token struck in an output of n tokens.
+// strike returns the index of the token struck in an output of n tokens, -1 for
+// none.
 func (f Fault) strike(n int) int {
-	if f.Kind == FaultEmpty {
+	switch fact := f.fact(); {
+	case fact == nil:
+		return -1
+	case fact.at:
+		return min(f.At, max(n-1, 0))
+	case fact.cuts:
 		return 0
 	}
-	return min(f.At, max(n-1, 0))
+	return -1
 }
 
 // cuts reports whether nothing of the output follows the struck token.
 func (f Fault) cuts() bool {
-	switch f.Kind {
-	case FaultReset, FaultTruncate, FaultErrorEvent, FaultEmpty, FaultStall:
-		return true
-	}
-	return false
+	fact := f.fact()
+	return fact != nil && fact.cuts
 }
+
+// holds reports whether the request keeps its slot until it leaves.
+func (f Fault) holds() bool { return f.Kind == FaultStall || f.Kind == FaultEndless }

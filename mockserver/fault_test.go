@@ -32,18 +32,18 @@ func TestFaultsOnLoopback(t *testing.T) {
 		entry   Entry // only what is compared below
 		oneConn bool  // the connection can be used again
 	}{
-		{"http-500", Fault{FaultHTTP500, 1, 3}, stream, 500, nil, 0, `"type":"InternalServerError"`, done, Entry{Status: 500, Admitted: -1}, true},
-		{"http-500 whole", Fault{FaultHTTP500, 1, 3}, whole, 500, nil, 0, `"type":"InternalServerError"`, "content", Entry{Status: 500, Admitted: -1}, true},
-		{"reset", Fault{FaultReset, 1, 3}, stream, 200, syscall.ECONNRESET, 3, "", "finish_reason\":\"", Entry{Status: 200, OutputTokens: 3}, false},
-		{"reset at 0", Fault{FaultReset, 1, 0}, stream, 0, syscall.ECONNRESET, 0, "", "", Entry{}, false},
-		{"reset whole", Fault{FaultReset, 1, 3}, whole, 0, syscall.ECONNRESET, 0, "", "", Entry{}, false},
-		{"truncate", Fault{FaultTruncate, 1, 3}, stream, 200, nil, 3, "", "usage", Entry{Status: 200, OutputTokens: 3}, true},
-		{"truncate at 0", Fault{FaultTruncate, 1, 0}, stream, 200, nil, 0, "", "data", Entry{Status: 200}, true},
-		{"error-event", Fault{FaultErrorEvent, 1, 3}, stream, 200, nil, 3, `data: {"error":{`, "usage", Entry{Status: 200, OutputTokens: 3}, true},
-		{"empty", Fault{FaultEmpty, 1, 3}, stream, 200, nil, 0, "", "data", Entry{Status: 200}, true},
-		{"no-done", Fault{FaultNoDone, 1, 3}, stream, 200, nil, 5, `"finish_reason":"length"`, done, Entry{Status: 200, OutputTokens: 5}, true},
-		{"malformed", Fault{FaultMalformed, 1, 3}, stream, 200, nil, 5, done, "", Entry{Status: 200, OutputTokens: 5}, true},
-		{"none", Fault{FaultReset, 2, 3}, stream, 200, nil, 5, done, "", Entry{Status: 200, OutputTokens: 5}, true},
+		{"http-500", Fault{Kind: FaultHTTP500, Every: 1, At: 3}, stream, 500, nil, 0, `"type":"InternalServerError"`, done, Entry{Status: 500, Admitted: -1}, true},
+		{"http-500 whole", Fault{Kind: FaultHTTP500, Every: 1, At: 3}, whole, 500, nil, 0, `"type":"InternalServerError"`, "content", Entry{Status: 500, Admitted: -1}, true},
+		{"reset", Fault{Kind: FaultReset, Every: 1, At: 3}, stream, 200, syscall.ECONNRESET, 3, "", "finish_reason\":\"", Entry{Status: 200, OutputTokens: 3}, false},
+		{"reset at 0", Fault{Kind: FaultReset, Every: 1, At: 0}, stream, 0, syscall.ECONNRESET, 0, "", "", Entry{}, false},
+		{"reset whole", Fault{Kind: FaultReset, Every: 1, At: 3}, whole, 0, syscall.ECONNRESET, 0, "", "", Entry{}, false},
+		{"truncate", Fault{Kind: FaultTruncate, Every: 1, At: 3}, stream, 200, nil, 3, "", "usage", Entry{Status: 200, OutputTokens: 3}, true},
+		{"truncate at 0", Fault{Kind: FaultTruncate, Every: 1, At: 0}, stream, 200, nil, 0, "", "data", Entry{Status: 200}, true},
+		{"error-event", Fault{Kind: FaultErrorEvent, Every: 1, At: 3}, stream, 200, nil, 3, `data: {"error":{`, "usage", Entry{Status: 200, OutputTokens: 3}, true},
+		{"empty", Fault{Kind: FaultEmpty, Every: 1, At: 3}, stream, 200, nil, 0, "", "data", Entry{Status: 200}, true},
+		{"no-done", Fault{Kind: FaultNoDone, Every: 1, At: 3}, stream, 200, nil, 5, `"finish_reason":"length"`, done, Entry{Status: 200, OutputTokens: 5}, true},
+		{"malformed", Fault{Kind: FaultMalformed, Every: 1, At: 3}, stream, 200, nil, 5, done, "", Entry{Status: 200, OutputTokens: 5}, true},
+		{"none", Fault{Kind: FaultReset, Every: 2, At: 3}, stream, 200, nil, 5, done, "", Entry{Status: 200, OutputTokens: 5}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := onLoopback(t, Config{Faults: []Fault{tt.fault}})
@@ -81,7 +81,7 @@ func TestFaultsOnLoopback(t *testing.T) {
 }
 
 func TestStopEndsStalledStreams(t *testing.T) {
-	r := onLoopback(t, Config{Slots: 1, Faults: []Fault{{FaultStall, 1, 2}}})
+	r := onLoopback(t, Config{Slots: 1, Faults: []Fault{{Kind: FaultStall, Every: 1, At: 2}}})
 	stalled, err := r.post(t.Context(), chatPath, `{"messages":[{"content":"hi"}],"stream":true}`)
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func TestStopEndsStalledStreams(t *testing.T) {
 }
 
 func TestFaultsHitEveryNth(t *testing.T) {
-	faults := []Fault{{FaultHTTP500, 3, 0}, {FaultEmpty, 2, 0}, {FaultNoDone, 5, 0}}
+	faults := []Fault{{Kind: FaultHTTP500, Every: 3, At: 0}, {Kind: FaultEmpty, Every: 2, At: 0}, {Kind: FaultNoDone, Every: 5, At: 0}}
 	var got []string
 	for n := range uint64(12) {
 		got = append(got, string(faultFor(faults, n+1, true).Kind))

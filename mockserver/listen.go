@@ -17,8 +17,8 @@ import (
 //
 // The caller must call stop. It refuses further connections, gives the requests
 // in flight up to grace to end, cuts off those that have not, stalled ones
-// included, and returns when every handler has returned. Only its first call
-// does anything.
+// included, and returns when every handler has returned. What comes after a slow
+// header ([FaultSlowHeader]) is not waited for. Only its first call does anything.
 func Listen(addr string, h http.Handler) (url string, stop func(grace time.Duration), err error) {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -29,8 +29,10 @@ func Listen(addr string, h http.Handler) (url string, stop func(grace time.Durat
 
 // serve is Listen on a listener.
 func serve(ln net.Listener, h http.Handler) (stop func(grace time.Duration)) {
-	var open sync.WaitGroup // connections, and handlers: a hijacked connection ends before its handler
+	var open sync.WaitGroup                                 // connections, and handlers: a hijacked connection ends before its handler
+	ctx, cancel := context.WithCancel(context.Background()) // of handlers that have taken their connection over
 	srv := &http.Server{
+		BaseContext: func(net.Listener) context.Context { return ctx },
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			open.Add(1)
 			defer open.Done()
@@ -63,6 +65,7 @@ func serve(ln net.Listener, h http.Handler) (stop func(grace time.Duration)) {
 			srv.Close()
 			<-served
 			srv.Close() // a connection accepted during the first Close is not closed by it
+			cancel()    // not before: what its handler says then must reach nobody
 			open.Wait()
 		})
 	}

@@ -26,8 +26,9 @@ type Entry struct {
 	// deadlines count from. It is -1 if it never had one.
 	Admitted time.Duration `json:"admitted_ns"`
 	// Tokens has one instant for each token that was sent, taken immediately
-	// before the Write that carried it; tokens of one Write share theirs. A Write
-	// that failed is included.
+	// before the Write that carried it; tokens of one Write share theirs. Where a
+	// Shape splits the Write, that is the second part. A Write that failed is
+	// included.
 	Tokens []time.Duration `json:"tokens_ns"`
 	// End is the instant before the last Write; of a request that ended
 	// otherwise, the instant at which it did.

@@ -41,6 +41,12 @@ func (p pace) due(ordinal uint64, prompt, n int) []time.Duration {
 	return due
 }
 
+// further is the time between tokens that nobody has asked for. It is never less
+// than a millisecond: such an output has no end.
+func (p pace) further() time.Duration {
+	return max(time.Duration(min(float64(p.perToken)/p.speed, float64(time.Hour))), time.Millisecond)
+}
+
 // A clock counts from the instant it was made, on the monotonic clock.
 type clock struct{ epoch time.Time }
 

@@ -3,7 +3,6 @@ package mockserver
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 )
 
@@ -15,20 +14,22 @@ const (
 
 // A request is what the server has to know of a request's body.
 type request struct {
-	chat   bool
-	stream bool
-	usage  bool // stream_options.include_usage
-	prompt int  // tokens
-	output int  // tokens to generate
-	finish string
-	stop   string // the stop string that cut the output, if one did
+	chat      bool
+	stream    bool
+	usage     bool   // stream_options.include_usage
+	usageEach bool   // stream_options.continuous_usage_stats
+	details   bool   // TGI's parameters.details
+	load      bool   // Ollama's empty prompt, which only loads the model
+	text      string // the prompt, if it was a text
+	prompt    int    // tokens
+	output    int    // tokens to generate
+	finish    string // "length" or "stop"
+	stop      string // the stop string that cut the output, if one did
 }
 
-// wireRequest is the body of both endpoints. What is not here is ignored.
+// wireRequest is the body of OpenAI's two endpoints. What is not here is ignored.
 type wireRequest struct {
-	Messages []struct {
-		Content json.RawMessage `json:"content"`
-	} `json:"messages"`
+	Messages            []message       `json:"messages"`
 	Prompt              json.RawMessage `json:"prompt"`
 	Stream              bool            `json:"stream"`
 	StreamOptions       *streamOptions  `json:"stream_options"`
@@ -41,20 +42,21 @@ type wireRequest struct {
 }
 
 type streamOptions struct {
-	IncludeUsage bool `json:"include_usage"`
+	IncludeUsage         bool `json:"include_usage"`
+	ContinuousUsageStats bool `json:"continuous_usage_stats"`
 }
 
-// decodeRequest reads the body of a request to one of the two endpoints and
-// decides how long the output is; natural is where it ends by itself, 0 for
-// never.
-func decodeRequest(chat bool, body []byte, natural int) (request, *apiError) {
+// A message is one of a chat, in OpenAI's and in Ollama's form.
+type message struct {
+	Content json.RawMessage `json:"content"`
+}
+
+// decodeOpenAI reads the body of a request to one of OpenAI's two endpoints and
+// decides how long the output is.
+func decodeOpenAI(chat bool, in input) (request, *apiError) {
 	var w wireRequest
-	if err := json.Unmarshal(body, &w); err != nil {
-		param := ""
-		if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			param = t.Field
-		}
-		return request{}, badRequest(param, "body: %v", err)
+	if err := json.Unmarshal(in.body, &w); err != nil {
+		return request{}, badBody(err)
 	}
 	r := request{chat: chat, stream: w.Stream}
 	if w.StreamOptions != nil {
@@ -62,18 +64,40 @@ func decodeRequest(chat bool, body []byte, natural int) (request, *apiError) {
 			return request{}, badRequest("stream_options", "stream_options: only allowed with stream true")
 		}
 		r.usage = w.StreamOptions.IncludeUsage
+		r.usageEach = r.usage && w.StreamOptions.ContinuousUsageStats
 	}
 	if w.N != nil && *w.N != 1 {
 		return request{}, badRequest("n", "n: %d, want 1", *w.N)
 	}
+	l := limits{name: "max_tokens", max: w.MaxTokens, minName: "min_tokens", min: w.MinTokens, ignoreEOS: w.IgnoreEOS, stops: w.Stop}
+	if w.MaxCompletionTokens != nil {
+		l.name, l.max = "max_completion_tokens", w.MaxCompletionTokens
+	}
 	var fail *apiError
 	if chat {
-		r.prompt, fail = countMessages(w)
+		r.prompt, fail = countMessages("messages", w.Messages)
 	} else {
-		r.prompt, fail = countPrompt(w.Prompt)
+		r.prompt, r.text, fail = countPrompt("prompt", w.Prompt)
 	}
+	return r.planned(l, in, fail)
+}
+
+// limits are what a request says of the output's length, with the names it uses.
+type limits struct {
+	name      string
+	max       *int // nil for the default
+	orNone    bool // 0 is allowed
+	minName   string
+	min       int
+	ignoreEOS bool
+	stops     json.RawMessage
+}
+
+// planned returns the request with its output planned, or what is wrong with it;
+// fail is what was already.
+func (r request) planned(l limits, in input, fail *apiError) (request, *apiError) {
 	if fail == nil {
-		fail = r.plan(w, natural)
+		fail = r.plan(l, in)
 	}
 	if fail != nil {
 		return request{}, fail
@@ -82,29 +106,29 @@ func decodeRequest(chat bool, body []byte, natural int) (request, *apiError) {
 }
 
 // plan sets the output's length and why it ends.
-func (r *request) plan(w wireRequest, natural int) *apiError {
-	limit, name := defaultMaxTokens, "max_tokens"
-	if w.MaxTokens != nil {
-		limit = *w.MaxTokens
+func (r *request) plan(l limits, in input) *apiError {
+	limit, least := defaultMaxTokens, 1
+	if l.max != nil {
+		limit = *l.max
 	}
-	if w.MaxCompletionTokens != nil {
-		limit, name = *w.MaxCompletionTokens, "max_completion_tokens"
+	if l.orNone {
+		least = 0
 	}
-	if limit < 1 || limit > mostTokens {
-		return badRequest(name, "%s: %d, want 1 to %d", name, limit, mostTokens)
+	if limit < least || limit > mostTokens {
+		return badRequest(l.name, "%s: %d, want %d to %d", l.name, limit, least, mostTokens)
 	}
-	if w.MinTokens < 0 || w.MinTokens > limit {
-		return badRequest("min_tokens", "min_tokens: %d, want 0 to %s, which is %d", w.MinTokens, name, limit)
+	if l.min < 0 || l.min > limit {
+		return badRequest(l.minName, "%s: %d, want 0 to %s, which is %d", l.minName, l.min, l.name, limit)
 	}
-	stops, fail := decodeStop(w.Stop)
+	stops, fail := decodeStop(l.stops)
 	if fail != nil {
 		return fail
 	}
 	r.output, r.finish = limit, "length"
-	if natural > 0 && !w.IgnoreEOS && max(natural, w.MinTokens) < limit {
-		r.output, r.finish = max(natural, w.MinTokens), "stop"
+	if in.natural > 0 && !l.ignoreEOS && max(in.natural, l.min) < limit {
+		r.output, r.finish = max(in.natural, l.min), "stop"
 	}
-	if left, stop := cutAtStop(stops, w.MinTokens, r.output); stop != "" {
+	if left, stop := in.words.cutAtStop(stops, l.min, r.output); stop != "" {
 		r.output, r.finish, r.stop = left, "stop", stop
 	}
 	return nil
@@ -134,12 +158,12 @@ func decodeStop(raw json.RawMessage) ([]string, *apiError) {
 
 // countMessages returns the tokens in the messages of a chat: the words of all
 // their text, and none for the template.
-func countMessages(w wireRequest) (int, *apiError) {
-	if len(w.Messages) == 0 {
-		return 0, badRequest("messages", "messages: missing or empty, want at least one")
+func countMessages(field string, messages []message) (int, *apiError) {
+	if len(messages) == 0 {
+		return 0, badRequest(field, "%s: missing or empty, want at least one", field)
 	}
 	n := 0
-	for i, m := range w.Messages {
+	for i, m := range messages {
 		if absent(m.Content) {
 			continue // an assistant's message may hold tool calls only
 		}
@@ -155,32 +179,32 @@ func countMessages(w wireRequest) (int, *apiError) {
 				n += countWords(p.Text)
 			}
 		default:
-			name := fmt.Sprintf("messages[%d].content", i)
+			name := fmt.Sprintf("%s[%d].content", field, i)
 			return 0, badRequest(name, "%s: want a string or an array of parts", name)
 		}
 	}
 	return n, nil
 }
 
-// countPrompt returns the tokens in a prompt: the words of a text, or the length
-// of an array of token ids.
-func countPrompt(raw json.RawMessage) (int, *apiError) {
+// countPrompt returns the tokens in a prompt: the words of a text, which it also
+// returns, or the length of an array of token ids.
+func countPrompt(field string, raw json.RawMessage) (int, string, *apiError) {
 	if absent(raw) {
-		return 0, badRequest("prompt", "prompt: missing, want a string or an array of token ids")
+		return 0, "", badRequest(field, "%s: missing, want a string or an array of token ids", field)
 	}
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		return countWords(text), nil
+		return countWords(text), text, nil
 	}
 	var texts []string
 	if json.Unmarshal(raw, &texts) == nil && len(texts) == 1 {
-		return countWords(texts[0]), nil
+		return countWords(texts[0]), texts[0], nil
 	}
 	var ids []uint32
 	if json.Unmarshal(raw, &ids) == nil && len(ids) > 0 {
-		return len(ids), nil
+		return len(ids), "", nil
 	}
-	return 0, badRequest("prompt", "prompt: want a string, an array of one string or an array of token ids")
+	return 0, "", badRequest(field, "%s: want a string, an array of one string or an array of token ids", field)
 }
 
 // absent reports whether a field was left out or null.

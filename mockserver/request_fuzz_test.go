@@ -40,6 +40,8 @@ func FuzzRequest(f *testing.F) {
 		{"POST", textPath, `{"prompt":"a","max_tokens":99999999999999999999}`},
 		{"GET", "/v1/models", ``}, {"GET", "/health", ``}, {"GET", "/mock/log", ``}, {"DELETE", "/mock/log", ``},
 		{"PATCH", "/v1//completions", `null`},
+		{"POST", "/generate", `{"inputs":"a b","parameters":{"max_new_tokens":3}}`}, {"POST", "/v2/models/a/versions/1/generate", `{"text_input":"a"}`},
+		{"GET", "/api/tags", ``}, {"POST", "/v2/models//generate_stream", `{}`}, {"HEAD", "/v2/health/ready", ``},
 	} {
 		f.Add(s.method, s.path, s.body)
 	}
@@ -51,7 +53,7 @@ func FuzzRequest(f *testing.F) {
 		})
 		switch w.status {
 		case 0, 200: // 0: nothing written, which net/http makes 200
-		case 400, 404, 405, 413:
+		case 400, 404, 405, 413, 422:
 			if !json.Valid(w.body) {
 				t.Errorf("%s %s %q: status %d with %q, want JSON", method, path, body, w.status, w.body)
 			}

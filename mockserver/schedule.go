@@ -86,9 +86,15 @@ func (t *turn) admitted(ctx context.Context) (time.Duration, error) {
 	}
 }
 
-// token waits until token k is due. The request must have been admitted.
+// token waits until token k is due. The request must have been admitted. Tokens
+// after the last that has a deadline follow at the rate of the others.
 func (t *turn) token(ctx context.Context, k int) error {
-	return t.alarm.wait(ctx, t.begun+t.due[k])
+	last := len(t.due) - 1
+	at := t.begun + t.due[min(k, last)]
+	if k > last {
+		at += time.Duration(k-last) * t.s.pace.further()
+	}
+	return t.alarm.wait(ctx, at)
 }
 
 // leave gives the slot, or the place in the queue, back at this instant. After

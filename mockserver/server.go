@@ -18,7 +18,8 @@ const mostBody = 64 << 20
 // stream ends when that closes.
 type Server struct {
 	cfg   Config
-	model []byte // the model's name in JSON
+	model string // its name in JSON
+	words *lexicon
 	clock clock
 	plan  *scheduler
 	log   sendLog
@@ -37,13 +38,11 @@ func New(cfg Config) (*Server, error) {
 		cfg.Speed = 1
 	}
 	cfg.Faults = append([]Fault(nil), cfg.Faults...)
-	model, err := json.Marshal(cfg.Model)
-	if err != nil {
-		return nil, fmt.Errorf("mockserver: model: %w", err)
-	}
 	clk := clock{epoch: time.Now()}
 	p := pace{cfg.TTFT, cfg.PerPromptToken, cfg.PerToken, cfg.Jitter, cfg.Seed, cfg.Speed}
-	return &Server{cfg: cfg, model: model, clock: clk, plan: newScheduler(clk, p, cfg.Slots)}, nil
+	return &Server{
+		cfg: cfg, model: quoted(cfg.Model), words: cfg.Shape.lexicon(), clock: clk, plan: newScheduler(clk, p, cfg.Slots),
+	}, nil
 }
 
 // Epoch returns the instant that the log's instants count from, with its
@@ -55,25 +54,33 @@ func (s *Server) Epoch() time.Time { return s.clock.epoch }
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	accepted := s.clock.now()
 	allow := ""
-	switch path, m := r.URL.Path, r.Method; path {
-	case "/v1/chat/completions", "/v1/completions":
+	path, m := r.URL.Path, r.Method
+	to, completion := routeFor(path, s.cfg.Flavor)
+	switch {
+	case completion:
 		if m == http.MethodPost {
-			s.complete(w, r, accepted)
+			s.complete(w, r, to, accepted)
 			return
 		}
 		allow = "POST"
-	case "/v1/models":
+	case path == "/api/version" || path == "/api/tags" || path == "/api/ps":
+		if m == http.MethodGet || m == http.MethodHead {
+			s.ollamaPaths(w, path)
+			return
+		}
+		allow = "GET, HEAD"
+	case path == "/v1/models":
 		if m == http.MethodGet {
 			s.models(w)
 			return
 		}
 		allow = "GET"
-	case "/health":
+	case path == "/health" || path == "/v2/health/ready" || path == "/v2/health/live":
 		if m == http.MethodGet || m == http.MethodHead {
 			return
 		}
 		allow = "GET, HEAD"
-	case "/mock/log":
+	case path == "/mock/log":
 		switch m {
 		case http.MethodGet:
 			s.writeLog(w)
@@ -93,12 +100,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // complete answers a request for a completion.
-func (s *Server) complete(w http.ResponseWriter, r *http.Request, accepted time.Duration) {
+func (s *Server) complete(w http.ResponseWriter, r *http.Request, to route, accepted time.Duration) {
 	rec := s.log.open(Entry{
 		ID: r.Header.Get("X-Request-Id"), Path: r.URL.Path, Accepted: accepted, Admitted: -1,
 	})
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
 	arrived := s.clock.now()
+	if to.dialect == nil {
+		to = generateRoute(flavorOf(body))
+	}
 	var req request
 	var fail *apiError
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
@@ -107,31 +117,42 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, accepted time.
 	} else if err != nil {
 		fail = badRequest("", "body: %v", err)
 	} else {
-		req, fail = decodeRequest(r.URL.Path == "/v1/chat/completions", body, s.cfg.OutputTokens)
+		req, fail = to.dialect.decode(input{body, s.cfg.OutputTokens, s.words})
+	}
+	switch to.stream {
+	case always:
+		req.stream = true
+	case notAtAll:
+		req.stream = false
 	}
 	var fault Fault
 	if fail == nil {
 		fault = faultFor(s.cfg.Faults, rec.Ordinal, req.stream)
 		rec.Stream, rec.PromptTokens, rec.Fault = req.stream, req.prompt, fault.Kind
-		if fault.Kind == FaultHTTP500 {
-			fail = errInjected
-		}
 	}
-	if fail != nil {
-		rec.Status = fail.status
-		rec.finish(s.clock.now())
-		fail.write(w)
+	if s.refuse(w, to.dialect, rec, fail, fault) {
 		return
+	}
+	if fault.Kind == FaultJSON {
+		req.stream = false
 	}
 	deadlines := max(req.output, 1)
 	if fault.cuts() {
 		deadlines = fault.strike(req.output) + 1
 	}
-	x := exchange{
-		clock: s.clock, req: req, fault: fault, rec: rec, ctx: r.Context(), w: w, rc: http.NewResponseController(w),
-		turn: s.plan.join(job{rec.Ordinal, arrived, req.prompt, deadlines, fault.Kind == FaultStall}),
-		out:  newRenderer(req, s.cfg.Shape, rec.Ordinal, s.clock.epoch.Add(accepted).Unix(), s.model),
+	model := s.model
+	if to.model != "" {
+		model = quoted(to.model)
 	}
+	x := exchange{
+		clock: s.clock, dialect: to.dialect, req: req, fault: fault, rec: rec, ctx: r.Context(), w: w,
+		turn: s.plan.join(job{rec.Ordinal, arrived, req.prompt, deadlines, fault.holds()}),
+		out:  newFramer(s.cfg.Shape, to.dialect.lines),
+	}
+	x.enc = to.dialect.encode(answer{
+		framer: x.out, req: req, words: s.words, ordinal: rec.Ordinal, created: s.clock.epoch.Add(accepted), model: model,
+		clock: s.clock, due: x.turn.due, endless: fault.Kind == FaultEndless, queued: &x.queued,
+	})
 	x.answer()
 }
 

@@ -15,26 +15,50 @@ func (x *exchange) whole() {
 		x.abort()
 		return
 	}
-	tokens := x.req.output
+	x.out.bare = true
+	x.held = x.req.output
+	half := 0
 	switch x.fault.Kind {
 	case FaultReset:
 		x.rec.finish(x.clock.now())
-		reset(x.w)
+		hangUp(x.w, true)
 		return
 	case FaultEmpty:
-		tokens = 0
-	case FaultErrorEvent:
-		tokens = 0
-		x.out.add(string(errInjected.body()))
-	case FaultTruncate, FaultMalformed:
-		x.out.whole()
+		x.held = 0
+	case FaultErrorEvent, FaultNamedError:
+		x.held = 0
+		x.out.add(x.dialect.errorBody(errInjected))
+	case FaultErrorString:
+		x.held = 0
+		x.out.add(plainError(errInjected))
+	case FaultTruncate, FaultMalformed, FaultFIN:
+		x.enc.whole()
+		half = len(x.out.buf) - len(x.out.buf)/2
 		x.out.buf = x.out.buf[:len(x.out.buf)/2]
+	case FaultLongLine:
+		// The answer follows in the same object, so that it is still one.
+		if x.out.doc = 0; !x.long(`{"pad":"`) {
+			return
+		}
+		x.enc.whole()
+		x.out.buf[0] = ','
+		x.out.buf = append([]byte(`"`), x.out.buf...)
+		x.flush(true)
+		return
 	default:
-		x.out.whole()
+		x.enc.whole()
 	}
-	header := x.w.Header()
-	header.Set("Content-Type", "application/json")
-	header.Set("Content-Length", strconv.Itoa(len(x.out.buf)))
+	if x.fault.Kind == FaultFIN {
+		x.w.Header().Set("Content-Length", strconv.Itoa(len(x.out.buf)+half))
+		if x.flush(false) {
+			x.rec.finish(x.clock.now())
+			hangUp(x.w, false)
+		}
+		return
+	}
+	if x.fault.Kind != FaultGzip {
+		x.w.Header().Set("Content-Length", strconv.Itoa(len(x.out.buf)))
+	}
 	x.w.WriteHeader(http.StatusOK)
-	x.send(tokens, true)
+	x.flush(true)
 }

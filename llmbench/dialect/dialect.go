@@ -26,10 +26,19 @@ type Query struct {
 	Prompt   string
 	Messages []Message
 	// MaxTokens limits the output, in tokens, at least 1. With FixedOutput
-	// the server is asked for exactly that many.
+	// the server is asked for exactly that many, as far as it can be asked:
+	// TGI, Ollama and MindIE's /infer know a limit only and may stop earlier.
 	MaxTokens   int
 	FixedOutput bool
 	Stream      bool
+}
+
+// conversation is what a chat sends.
+func (q Query) conversation() []Message {
+	if len(q.Messages) > 0 {
+		return q.Messages
+	}
+	return []Message{{Role: "user", Content: q.Prompt}}
 }
 
 // A Dialect is what one family of servers speaks. It is a value without state,
@@ -54,41 +63,29 @@ type Parser interface {
 	Reset()
 	// Event reads one event of a streamed answer into d, whatever d held
 	// before. After an error the stream may be read on, but the answer is
-	// malformed.
+	// malformed, or truncated where the error wraps [ErrTruncated].
 	Event(e sse.Event, d *Delta) error
-	// End says, after the clean end of the body, whether the stream was
-	// whole: its error wraps [ErrTruncated].
+	// End says, after the clean end of the body, whether the answer was
+	// whole: its error wraps [ErrTruncated]. It is not enough that the stream
+	// reached its end marker, see the package's comment.
 	End() error
 	// Body reads a whole answer that was not streamed into d.
 	Body(body []byte, d *Delta) error
 }
 
-// A Delta is what one event of a stream, or one whole answer, carried. Its
-// bytes are reused: they hold until the next event.
-type Delta struct {
-	// Text is generated text of any kind: content, reasoning and the
-	// arguments of tool calls, unquoted.
-	Text []byte
-	// Finish is the server's finish reason, empty before the end.
-	Finish string
-	// Usage is what the server stated about tokens; its zero value means
-	// that it stated nothing.
-	Usage Usage
-	// Fault is what the server said went wrong; empty when nothing did.
-	Fault string
-	// Done tells that the event was the dialect's end marker.
-	Done bool
-}
-
-// Usage is a server's own count of tokens.
-type Usage struct {
-	PromptTokens, OutputTokens int
-}
-
-func (d *Delta) reset() { *d = Delta{Text: d.Text[:0]} }
-
 // dialects lists every dialect there is.
-var dialects = []Dialect{OpenAIChat{}, OpenAICompletions{}}
+var dialects = []Dialect{
+	OpenAIChat{}, OpenAICompletions{}, OpenAIResponses{},
+	TGI{}, LlamaCPP{}, Ollama{}, OllamaGenerate{}, SGLang{}, LMDeploy{}, Triton{},
+	VLLMDemo{}, MindIEInfer{}, MindIEVLLM{},
+}
+
+// aliases are other names of dialects.
+var aliases = map[string]string{
+	"ollama-chat":       Ollama{}.Name(),
+	"sglang-generate":   SGLang{}.Name(),
+	"lmdeploy-generate": LMDeploy{}.Name(),
+}
 
 // Names returns the names of all dialects.
 func Names() []string {
@@ -99,12 +96,33 @@ func Names() []string {
 	return names
 }
 
-// ByName returns the dialect of that name.
+// ByName returns the dialect of that name. The endpoint may be named where it
+// is the only one: "ollama-chat" is "ollama", "sglang-generate" is "sglang" and
+// "lmdeploy-generate" is "lmdeploy".
 func ByName(name string) (Dialect, error) {
+	known := name
+	if alias, ok := aliases[name]; ok {
+		known = alias
+	}
 	for _, d := range dialects {
-		if d.Name() == name {
+		if d.Name() == known {
 			return d, nil
 		}
 	}
 	return nil, fmt.Errorf("dialect: %q is none of %s", name, strings.Join(Names(), ", "))
+}
+
+// promptOnly says why q cannot be sent to an endpoint that continues a text.
+func promptOnly(dialect string, q Query) error {
+	if len(q.Messages) > 0 {
+		return fmt.Errorf("%s: a conversation of %d messages; only a prompt can be sent", dialect, len(q.Messages))
+	}
+	return checkLength(dialect, q)
+}
+
+func checkLength(dialect string, q Query) error {
+	if q.MaxTokens < 1 {
+		return fmt.Errorf("%s: max tokens %d; must be at least 1", dialect, q.MaxTokens)
+	}
+	return nil
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -29,13 +31,14 @@ func newWalker() *walker {
 }
 
 // objects calls member for each member of each object in text, which is one
-// JSON document or several in a row; a null among them is passed over. It
-// returns the first error.
-func (w *walker) objects(text []byte, member func(name []byte)) error {
+// JSON document or several in a row, and end after each document; a null among
+// them is an object without members. It returns the first error.
+func (w *walker) objects(text []byte, member func(name []byte), end func()) error {
 	w.src = *bytes.NewBuffer(text)
 	w.dec.Reset(&w.src, lenient...)
 	w.err = nil
 	for w.object(member) {
+		end()
 	}
 	if w.err == io.EOF { // between documents: the end of the text
 		return nil
@@ -128,11 +131,66 @@ func (w *walker) text(dst []byte) []byte {
 	return dst
 }
 
+// anything appends what comes next to dst: what a string says, or any other
+// value but null as it stands.
+func (w *walker) anything(dst []byte) []byte {
+	v := w.raw()
+	switch {
+	case len(v) == 0 || string(v) == "null":
+		return dst
+	case v[0] == '"':
+		return unquote(dst, v)
+	}
+	return append(dst, v...)
+}
+
+// is consumes the value that comes next and reports whether it is the literal.
+func (w *walker) is(literal string) bool { return string(w.raw()) == literal }
+
+// kind returns what kind of value comes next: its first byte, or 0 for none.
+func (w *walker) kind() jsontext.Kind {
+	if w.err != nil {
+		return 0
+	}
+	return w.dec.PeekKind()
+}
+
+// length consumes the value that comes next: how many elements the array has,
+// 0 for null, 1 for any other value.
+func (w *walker) length() int {
+	n := 0
+	switch w.kind() {
+	case '[':
+		w.array(func() { n++; w.raw() })
+	case 'n':
+		w.raw()
+	default:
+		w.raw()
+		n = 1
+	}
+	return n
+}
+
+// duration returns the number that comes next, in units: 0 for anything but a
+// number of 0 to 100 years.
+func (w *walker) duration(unit time.Duration) time.Duration {
+	f, err := strconv.ParseFloat(string(w.raw()), 64)
+	f *= float64(unit)
+	if most := float64(100 * 365 * 24 * time.Hour); err != nil || !(f >= 0 && f < most) {
+		return 0
+	}
+	return time.Duration(math.Round(f))
+}
+
 // count returns the number that comes next as a count: 0 for anything but a
 // number in [0, 2^31).
 func (w *walker) count() int {
+	v := w.raw()
+	if len(v) == 1 && '0' <= v[0] && v[0] <= '9' { // as an index is, in every event
+		return int(v[0] - '0')
+	}
 	// Some servers write 12 as 1.2e1, so a float is read.
-	f, err := strconv.ParseFloat(string(w.raw()), 64)
+	f, err := strconv.ParseFloat(string(v), 64)
 	if err != nil || f < 0 || f >= 1<<31 {
 		return 0
 	}

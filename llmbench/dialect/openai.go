@@ -1,12 +1,6 @@
 package dialect
 
-import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-
-	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
-)
+import "time"
 
 // openAIBody is what both OpenAI endpoints share. min_tokens and ignore_eos are
 // the extension that vLLM, SGLang, LMDeploy and llama.cpp understand; a server
@@ -40,161 +34,118 @@ func newOpenAIBody(q Query) openAIBody {
 	return b
 }
 
-func (b openAIBody) marshal(dialect string) ([]byte, error) {
-	if b.MaxTokens < 1 {
-		return nil, fmt.Errorf("%s: max tokens %d; must be at least 1", dialect, b.MaxTokens)
-	}
-	return json.Marshal(b)
-}
-
 // openAIParser reads answers of both endpoints: they differ in where a choice
 // keeps its text.
 //
 // What the servers of this family make of the format, in streams:
 //   - the first event may name only the role, with content "" or null or none;
 //   - the finish reason comes with the last text, or in an event of its own;
-//     "" means that it has not come yet;
+//     null and "" mean that it has not come yet;
 //   - usage comes in a last event whose choices are empty, or on the finish
 //     event, or on every event (the last one that is not zero counts);
 //   - an error comes as an object or a string, after status 200, and [DONE]
 //     may follow it;
 //   - [DONE] may be missing after a finish reason.
+//
+// Only the choice of index 0 is read: no other was asked for.
 type openAIParser struct {
-	dialect string
-	w       *walker
-	d       *Delta // where the event under way goes
+	answers
+	texts  bool // a document with generated text was seen
+	counts bool // and it stated a count, as those that follow will
 
-	finished bool // a finish reason was seen
-	done     bool // [DONE] was seen
-	reasoned bool // the message under way had reasoning in it
+	// The choice under way.
+	index, ids int
+	reason     string
+	left       bool // its reason is left open
+	from       mark // where its text begins
 
 	// The walk's steps, bound once so that a walk allocates no closures.
-	onRoot, onChoice, onMessage, onCall, onFunction, onUsage func(name []byte)
-	eachChoice, eachCall                                     func()
+	onChoice, onMessage, onCall, onFunction, onUsage, onDetails func(name []byte)
+	eachChoice, eachCall                                        func()
 }
 
 func newOpenAIParser(dialect string) *openAIParser {
-	p := &openAIParser{dialect: dialect, w: newWalker()}
-	p.onRoot, p.onChoice, p.onMessage = p.root, p.choice, p.message
-	p.onCall, p.onFunction, p.onUsage = p.call, p.function, p.usage
-	p.eachChoice = func() { p.w.object(p.onChoice) }
+	p := new(openAIParser)
+	p.init(dialect, "[DONE]", p.clearIDs, p.root, p.count)
+	p.onChoice, p.onMessage, p.onCall = p.choice, p.chatMessage, p.call
+	p.onFunction, p.onUsage, p.onDetails = p.function, p.usage, p.details
+	p.eachChoice = p.oneChoice
 	p.eachCall = func() { p.w.object(p.onCall) }
 	return p
 }
 
-func (p *openAIParser) Reset() { p.finished, p.done = false, false }
-
-var (
-	doneMarker = []byte("[DONE]")
-	pingEvent  = []byte("ping")
-	errorEvent = []byte("error")
-)
-
-func (p *openAIParser) Event(e sse.Event, d *Delta) error {
-	d.reset()
-	payload := e.Data
-	if n := len(payload); n == 0 || payload[n-1] != '}' { // not just a document
-		payload = bytes.TrimSpace(payload)
-		if bytes.HasSuffix(payload, doneMarker) { // alone, or glued to the last document
-			d.Done, p.done = true, true
-			payload = bytes.TrimSpace(payload[:len(payload)-len(doneMarker)])
-		}
-	}
-	isError := bytes.Equal(e.Type, errorEvent)
-	if len(payload) == 0 && !isError || bytes.Equal(e.Type, pingEvent) {
-		return nil
-	}
-	err := p.read(payload, d)
-	if isError && d.Fault == "" { // the event's name says it, whatever its data is
-		d.Fault = excerpt(payload)
-		return nil
-	}
-	if err != nil && e.Unterminated {
-		return fmt.Errorf("%s: %w within an event: %q", p.dialect, ErrTruncated, excerpt(payload))
-	}
-	if err != nil {
-		return fmt.Errorf("%s: event is not the JSON it should be: %w: %q", p.dialect, err, excerpt(payload))
-	}
-	return nil
+func (p *openAIParser) Reset() {
+	p.answers.Reset()
+	p.texts, p.counts = false, false
 }
 
-func (p *openAIParser) End() error {
-	if !p.finished && !p.done {
-		return fmt.Errorf("%s: %w: neither a finish reason nor [DONE]", p.dialect, ErrTruncated)
-	}
-	return nil
-}
-
-func (p *openAIParser) Body(body []byte, d *Delta) error {
-	d.reset()
-	if err := p.read(body, d); err != nil {
-		return fmt.Errorf("%s: body is not the JSON it should be: %w: %q", p.dialect, err, excerpt(body))
-	}
-	return nil
-}
-
-// read walks text, which is one JSON document or, from some gateways, several.
-func (p *openAIParser) read(text []byte, d *Delta) error {
-	p.d = d
-	return p.w.objects(text, p.onRoot)
-}
+func (p *openAIParser) clearIDs() { p.ids = 0 }
 
 func (p *openAIParser) root(name []byte) {
 	switch string(name) {
 	case "choices":
+		p.d.rewind(p.start) // of a name that comes twice, the last counts
 		p.w.array(p.eachChoice)
 	case "usage":
 		p.w.object(p.onUsage)
-	case "error":
-		p.d.Fault = fault(p.w.raw())
+	case "timings": // llama.cpp
+		p.state()
 	default:
-		p.w.raw()
+		p.other(name)
+	}
+}
+
+// oneChoice takes a choice; what index it has may come last in it.
+func (p *openAIParser) oneChoice() {
+	p.from = p.d.mark()
+	p.index, p.reason, p.left = 0, "", false
+	before := p.ids
+	p.w.object(p.onChoice)
+	switch {
+	case p.index != 0:
+		p.d.rewind(p.from)
+		p.ids = before
+	case p.reason != "":
+		p.finishFor(p.reason)
+	case p.left:
+		p.open = true
 	}
 }
 
 func (p *openAIParser) choice(name []byte) {
 	switch string(name) {
+	case "index":
+		p.index = p.w.count()
 	case "delta", "message":
-		p.reasoned = false
 		p.w.object(p.onMessage)
 	case "text":
-		p.d.Text = p.w.text(p.d.Text)
+		p.d.Text = p.w.text(p.d.Text[:p.from.text])
 	case "finish_reason":
-		v := p.w.raw()
-		if len(v) > 2 && v[0] == '"' { // not null, not ""
-			p.d.Finish = finishReason(v)
-			p.finished = true
+		if v := p.w.raw(); len(v) > 2 && v[0] == '"' { // not null, not ""
+			p.reason = reason(v)
+		} else {
+			p.left = true
 		}
+	case "token_ids":
+		p.ids += p.w.length()
 	default:
 		p.w.raw()
 	}
 }
 
-// finishReason returns the quoted reason as a string, without allocating for
-// those that servers send.
-func finishReason(quoted []byte) string {
-	for _, known := range []string{`"stop"`, `"length"`, `"tool_calls"`, `"eos_token"`, `"stop_sequence"`} {
-		if string(quoted) == known {
-			return known[1 : len(known)-1]
-		}
-	}
-	return string(unquote(nil, quoted))
-}
-
-func (p *openAIParser) message(name []byte) {
+func (p *openAIParser) chatMessage(name []byte) {
 	switch string(name) {
 	case "content":
-		p.d.Text = p.w.text(p.d.Text)
+		p.d.Text = p.w.text(p.d.Text[:p.from.text])
 	case "reasoning", "reasoning_content": // vLLM 0.12 to 0.20 sends the same under both
-		if p.reasoned {
-			p.w.raw()
-			return
+		if v := p.w.raw(); len(v) > 2 && v[0] == '"' {
+			p.d.Reasoning = unquote(p.d.Reasoning[:p.from.reasoning], v)
 		}
-		before := len(p.d.Text)
-		p.d.Text = p.w.text(p.d.Text)
-		p.reasoned = len(p.d.Text) > before
 	case "tool_calls":
+		p.d.ToolCall = p.d.ToolCall[:p.from.toolCall]
 		p.w.array(p.eachCall)
+	case "function_call": // the form before tool_calls
+		p.w.object(p.onFunction)
 	default:
 		p.w.raw()
 	}
@@ -210,44 +161,60 @@ func (p *openAIParser) call(name []byte) {
 
 func (p *openAIParser) function(name []byte) {
 	if string(name) == "arguments" {
-		p.d.Text = p.w.text(p.d.Text)
+		p.d.ToolCall = p.w.anything(p.d.ToolCall)
 		return
 	}
 	p.w.raw()
 }
 
 func (p *openAIParser) usage(name []byte) {
+	u, t := &p.d.Usage, &p.d.Timings
 	switch string(name) {
 	case "prompt_tokens":
-		p.d.Usage.PromptTokens = p.w.count()
+		u.PromptTokens = p.w.count()
 	case "completion_tokens":
-		p.d.Usage.OutputTokens = p.w.count()
+		u.OutputTokens = p.w.count()
+	case "prompt_tokens_details":
+		p.w.object(p.onDetails)
+	case "queue_time": // this and the next three: hosted servers and TabbyAPI
+		t.Queue = p.w.duration(time.Second)
+	case "prompt_time":
+		t.Prompt = p.w.duration(time.Second)
+	case "completion_time":
+		t.Predict = p.w.duration(time.Second)
+	case "total_time":
+		t.Total = p.w.duration(time.Second)
 	default:
 		p.w.raw()
 	}
 }
 
-// fault returns what an error member says: nothing for null, the message of an
-// object that has one, else the value itself.
-func fault(v []byte) string {
-	if string(v) == "null" {
-		return ""
+func (p *openAIParser) details(name []byte) {
+	if string(name) == "cached_tokens" {
+		p.d.Usage.CachedTokens = p.w.count()
+		return
 	}
-	var object struct{ Message string }
-	if json.Unmarshal(v, &object) == nil && object.Message != "" {
-		return excerpt([]byte(object.Message))
-	}
-	return excerpt(v)
+	p.w.raw()
 }
 
-// excerpt returns the start of what a server said, short enough for an error.
-func excerpt(text []byte) string {
-	const most = 200
-	if len(text) > 1 && text[0] == '"' && text[len(text)-1] == '"' {
-		text = unquote(nil, text)
+// count settles how many tokens came with a document: as many as it has ids or,
+// if a count has stood on every document since the first with text, the
+// difference to the one before. A count that comes only at the end says nothing
+// about its own event.
+func (p *openAIParser) count() {
+	if p.ids > 0 {
+		p.d.Tokens += p.ids
+		p.counted += p.ids
+		return
 	}
-	if len(text) > most {
-		return string(bytes.ToValidUTF8(text[:most], nil)) + "…"
+	if p.whole || p.d.mark() == p.start {
+		return
 	}
-	return string(text)
+	so := p.d.Usage.OutputTokens
+	if !p.texts {
+		p.texts, p.counts = true, so > 0
+	}
+	if p.counts {
+		p.running(so)
+	}
 }

@@ -1,5 +1,7 @@
 package dialect
 
+import "encoding/json"
+
 // OpenAIChat is the chat completions API (/v1/chat/completions,
 // https://platform.openai.com/docs/api-reference/chat) as inference servers
 // offer it. The server puts the messages through its chat template, so the
@@ -14,12 +16,12 @@ func (OpenAIChat) Path(Query) string { return "/v1/chat/completions" }
 
 // Body returns the JSON to post for q.
 func (d OpenAIChat) Body(q Query) ([]byte, error) {
-	b := newOpenAIBody(q)
-	b.Messages = q.Messages
-	if len(b.Messages) == 0 {
-		b.Messages = []Message{{Role: "user", Content: q.Prompt}}
+	if err := checkLength(d.Name(), q); err != nil {
+		return nil, err
 	}
-	return b.marshal(d.Name())
+	b := newOpenAIBody(q)
+	b.Messages = q.conversation()
+	return json.Marshal(b)
 }
 
 // NewParser returns a parser of answers.

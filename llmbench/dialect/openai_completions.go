@@ -1,6 +1,6 @@
 package dialect
 
-import "fmt"
+import "encoding/json"
 
 // OpenAICompletions is the completions API (/v1/completions,
 // https://platform.openai.com/docs/api-reference/completions): the bare prompt
@@ -15,12 +15,12 @@ func (OpenAICompletions) Path(Query) string { return "/v1/completions" }
 
 // Body returns the JSON to post for q, which must not be a conversation.
 func (d OpenAICompletions) Body(q Query) ([]byte, error) {
-	if len(q.Messages) > 0 {
-		return nil, fmt.Errorf("%s: a conversation of %d messages; only a prompt can be sent", d.Name(), len(q.Messages))
+	if err := promptOnly(d.Name(), q); err != nil {
+		return nil, err
 	}
 	b := newOpenAIBody(q)
 	b.Prompt = q.Prompt
-	return b.marshal(d.Name())
+	return json.Marshal(b)
 }
 
 // NewParser returns a parser of answers.

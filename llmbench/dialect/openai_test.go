@@ -1,125 +1,31 @@
 package dialect
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
+	"time"
 )
-
-func TestBody(t *testing.T) {
-	chat := []Message{{"system", "be brief"}, {"user", "hi"}}
-	for _, c := range []struct {
-		d    Dialect
-		q    Query
-		want string // or the error
-	}{
-		{OpenAIChat{}, Query{Model: "m", Prompt: "hi", MaxTokens: 5, Stream: true},
-			`{"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0,"stream":true,"stream_options":{"include_usage":true}}`},
-		{OpenAIChat{}, Query{Messages: chat, MaxTokens: 5, FixedOutput: true},
-			`{"messages":[{"role":"system","content":"be brief"},{"role":"user","content":"hi"}],"max_tokens":5,"min_tokens":5,"ignore_eos":true,"temperature":0,"stream":false}`},
-		{OpenAICompletions{}, Query{Model: "m", Prompt: "hi", MaxTokens: 5, FixedOutput: true, Stream: true},
-			`{"model":"m","prompt":"hi","max_tokens":5,"min_tokens":5,"ignore_eos":true,"temperature":0,"stream":true,"stream_options":{"include_usage":true}}`},
-		{OpenAIChat{}, Query{Prompt: "hi"}, "openai-chat: max tokens 0; must be at least 1"},
-		{OpenAICompletions{}, Query{Messages: chat, MaxTokens: 5}, "openai-completions: a conversation of 2 messages; only a prompt can be sent"},
-	} {
-		body, err := c.d.Body(c.q)
-		got := string(body)
-		if err != nil {
-			got = err.Error()
-		}
-		if got != c.want {
-			t.Errorf("%s.Body(%+v) = %s; want %s", c.d.Name(), c.q, got, c.want)
-		}
-	}
-}
-
-func TestByName(t *testing.T) {
-	for _, name := range Names() {
-		if d, err := ByName(name); err != nil || d.Name() != name {
-			t.Errorf("ByName(%q) = %v, %v", name, d, err)
-		}
-	}
-	if _, err := ByName("soap"); err == nil || !strings.Contains(err.Error(), `"soap" is none of openai-chat`) {
-		t.Errorf("ByName(soap) = %v; want an error that lists the dialects", err)
-	}
-}
-
-// read is what a client makes of a whole stream.
-type read struct {
-	Text, Finish, Fault string
-	Usage               Usage
-	Deltas              int
-	Done                bool
-	Err                 string // of the events or of the end
-}
-
-func readAll(p Parser, body []byte) read {
-	var r read
-	var d Delta
-	p.Reset()
-	dec := sse.NewDecoder(bytes.NewReader(body))
-	for {
-		e, err := dec.Next()
-		if err != nil {
-			break
-		}
-		if err := p.Event(e, &d); err != nil {
-			r.Err = err.Error()
-			return r
-		}
-		r.Text += string(d.Text)
-		if len(d.Text) > 0 {
-			r.Deltas++
-		}
-		if d.Finish != "" {
-			r.Finish = d.Finish
-		}
-		if d.Usage != (Usage{}) {
-			r.Usage = d.Usage
-		}
-		if d.Fault != "" {
-			r.Fault = d.Fault
-		}
-		r.Done = r.Done || d.Done
-	}
-	if err := p.End(); err != nil {
-		r.Err = err.Error()
-	}
-	return r
-}
 
 func TestOpenAIEvents(t *testing.T) {
 	const end = `{"choices":[{"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
-	for _, c := range []struct {
-		name, stream string // what stands after the first "data: "
-		want         read
-	}{
-		{"text", `{"choices":[{"delta":{"content":"a"}}]}` + "\n\ndata: " + end, read{Text: "a", Deltas: 1, Finish: "stop", Done: true}},
-		{"completions", `{"choices":[{"text":"a"}]}` + "\n\ndata: " + end, read{Text: "a", Deltas: 1, Finish: "stop", Done: true}},
+	tests := []streamTest{ // without their first "data: "
+		{"text", `{"choices":[{"delta":{"content":"a"}}]}` + "\n\ndata: " + end, read{Text: "a", Chunks: 1, Finish: "stop", Done: true}},
+		{"completions", `{"choices":[{"text":"a"}]}` + "\n\ndata: " + end, read{Text: "a", Chunks: 1, Finish: "stop", Done: true}},
 		{"role alone, in three forms", `{"choices":[{"delta":{"role":"assistant","content":""}}]}` + "\n\ndata: " + `{"choices":[{"delta":{"role":"assistant","content":null}}]}` + "\n\ndata: " + `{"choices":[{"delta":{"role":"assistant"}}]}` + "\n\ndata: " + end, read{Finish: "stop", Done: true}},
-		{"reasoning, old name", `{"choices":[{"delta":{"reasoning_content":"a","content":null}}]}` + "\n\ndata: " + end, read{Text: "a", Deltas: 1, Finish: "stop", Done: true}},
-		{"reasoning, new name", `{"choices":[{"delta":{"reasoning":"a"}}]}` + "\n\ndata: " + end, read{Text: "a", Deltas: 1, Finish: "stop", Done: true}},
-		{"reasoning under both names is there once", `{"choices":[{"delta":{"reasoning":"a","reasoning_content":"a"}}]}` + "\n\ndata: " + end, read{Text: "a", Deltas: 1, Finish: "stop", Done: true}},
-		{"a tool call", `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"x","function":{"name":"f","arguments":"{\"a\":"}}]}}]}` + "\n\ndata: " + end, read{Text: `{"a":`, Deltas: 1, Finish: "stop", Done: true}},
-		{"escapes", `{"choices":[{"delta":{"content":"\u4e16\ud83d\ude00\n\ud83d"}}]}` + "\n\ndata: " + end, read{Text: "世😀\n\ufffd", Deltas: 1, Finish: "stop", Done: true}},
-		{"an escaped name", `{"choices":[{"delta":{"conte\u006et":"a"}}]}` + "\n\ndata: " + end, read{Text: "a", Deltas: 1, Finish: "stop", Done: true}},
+		{"reasoning, old name", `{"choices":[{"delta":{"reasoning_content":"a","content":null}}]}` + "\n\ndata: " + end, read{Reasoning: "a", Chunks: 1, Finish: "stop", Done: true}},
+		{"reasoning, new name", `{"choices":[{"delta":{"reasoning":"a"}}]}` + "\n\ndata: " + end, read{Reasoning: "a", Chunks: 1, Finish: "stop", Done: true}},
+		{"reasoning under both names is there once", `{"choices":[{"delta":{"reasoning":"a","reasoning_content":"a"}}]}` + "\n\ndata: " + end, read{Reasoning: "a", Chunks: 1, Finish: "stop", Done: true}},
+		{"a tool call", `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"x","function":{"name":"f","arguments":"{\"a\":"}}]}}]}` + "\n\ndata: " + end, read{ToolCall: `{"a":`, Chunks: 1, Finish: "stop", Done: true}},
+		{"escapes", `{"choices":[{"delta":{"content":"\u4e16\ud83d\ude00\n\ud83d"}}]}` + "\n\ndata: " + end, read{Text: "世😀\n\ufffd", Chunks: 1, Finish: "stop", Done: true}},
+		{"an escaped name", `{"choices":[{"delta":{"conte\u006et":"a"}}]}` + "\n\ndata: " + end, read{Text: "a", Chunks: 1, Finish: "stop", Done: true}},
 		{"nulls everywhere", `{"choices":null,"usage":null,"error":null}` + "\n\ndata: " + `{"choices":[{"delta":null,"finish_reason":null}]}` + "\n\ndata: null\n\ndata:\n\ndata: " + end, read{Finish: "stop", Done: true}},
-		{"an empty finish reason is none", `{"choices":[{"text":"a","finish_reason":""}]}` + "\n\n", read{Text: "a", Deltas: 1, Err: "openai-chat: stream is truncated: neither a finish reason nor [DONE]"}},
-		{"an unknown finish reason", `{"choices":[{"text":"a","finish_reason":"bored"}]}` + "\n\n", read{Text: "a", Deltas: 1, Finish: "bored"}},
-		{"usage without choices", end[:len(end)-14] + `data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":1.2e1,"prompt_tokens_details":{"cached_tokens":1}}}` + "\n\n", read{Finish: "stop", Usage: Usage{5, 12}}},
+		{"an empty finish reason is none", `{"choices":[{"text":"a","finish_reason":""}]}` + "\n\n", read{Text: "a", Chunks: 1, Err: "openai-chat: stream is truncated: neither a finish reason nor [DONE]"}},
+		{"an unknown finish reason", `{"choices":[{"text":"a","finish_reason":"bored"}]}` + "\n\n", read{Text: "a", Chunks: 1, Finish: "bored"}},
+		{"usage without choices", end[:len(end)-14] + `data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":1.2e1,"prompt_tokens_details":{"cached_tokens":1}}}` + "\n\n", read{Finish: "stop", Usage: Usage{PromptTokens: 5, OutputTokens: 12, CachedTokens: 1}}},
 		{"usage that is no count", `{"usage":{"prompt_tokens":-1,"completion_tokens":1e300}}` + "\n\ndata: " + end, read{Finish: "stop", Done: true}},
-		{"[DONE] glued to the last document", `{"choices":[{"text":"a","finish_reason":"stop"}]}` + "\ndata: [DONE]\n\n", read{Text: "a", Deltas: 1, Finish: "stop", Done: true}},
-		{"two documents in one event", `{"choices":[{"text":"a"}]}{"choices":[{"text":"b"}]}` + "\n\ndata: " + end, read{Text: "ab", Deltas: 1, Finish: "stop", Done: true}},
-		{"a document over two lines", "{\"choices\":\ndata: [{\"text\":\"a\"}]}\n\ndata: " + end, read{Text: "a", Deltas: 1, Finish: "stop", Done: true}},
+		{"[DONE] glued to the last document", `{"choices":[{"text":"a","finish_reason":"stop"}]}` + "\ndata: [DONE]\n\n", read{Text: "a", Chunks: 1, Finish: "stop", Done: true}},
+		{"two documents in one event", `{"choices":[{"text":"a"}]}{"choices":[{"text":"b"}]}` + "\n\ndata: " + end, read{Text: "ab", Chunks: 2, Finish: "stop", Done: true}},
+		{"a document over two lines", "{\"choices\":\ndata: [{\"text\":\"a\"}]}\n\ndata: " + end, read{Text: "a", Chunks: 1, Finish: "stop", Done: true}},
 		{"a ping that is not JSON", "x\nevent: ping\n\ndata: " + end, read{Finish: "stop", Done: true}},
 		{"an error, then [DONE]", `{"error":{"message":"no","type":"x"}}` + "\n\ndata: [DONE]\n\n", read{Fault: "no", Done: true}},
 		{"an error without a message", `{"error":{"code":5}}` + "\n\ndata: [DONE]\n\n", read{Fault: `{"code":5}`, Done: true}},
@@ -127,134 +33,51 @@ func TestOpenAIEvents(t *testing.T) {
 		{"not JSON", "{x}\n\n", read{Err: "openai-chat: event is not the JSON it should be: jsontext: invalid character 'x' at start of value after offset 1: \"{x}\""}},
 		{"not an object", "[1]\n\n", read{Err: "openai-chat: event is not the JSON it should be: [ where { should be: \"[1]\""}},
 		{"cut", `{"choices":[{"te`, read{Err: `openai-chat: stream is truncated within an event: "{\"choices\":[{\"te"`}},
-	} {
-		p := OpenAIChat{}.NewParser()
-		for range 2 { // a parser is used again
-			got := readAll(p, []byte("data: "+c.stream))
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("%s: %q mismatch (-want +got):\n%s", c.name, c.stream, diff)
-			}
-		}
+		{"a member that comes twice", `{"choices":[{"text":"x"}],"choices":[{"delta":{"content":"y","content":"a"}}]}` + "\n\ndata: " + end, read{Text: "a", Chunks: 1, Finish: "stop", Done: true}},
+		{"choices out of order", `{"choices":[{"delta":{"content":"b"},"finish_reason":"length","index":1},{"index":0,"delta":{"content":"a"}}]}` + "\n\ndata: " + end, read{Text: "a", Chunks: 1, Finish: "stop", Done: true}},
+		{"a refused call in the old form", `{"choices":[{"delta":{"function_call":{"name":"f","arguments":"{}"}}}]}` + "\n\ndata: " + end, read{ToolCall: "{}", Chunks: 1, Finish: "stop", Done: true}},
+		{"token ids", `{"choices":[{"text":"","token_ids":[1,2]}]}` + "\n\n" + `data: {"choices":[{"text":"a","token_ids":[3],"finish_reason":"stop"}]}` + "\n\n", read{Text: "a", Chunks: 1, Tokens: 3, Finish: "stop"}},
+		{"a running count", `{"choices":[{"delta":{"content":""}}],"usage":{"completion_tokens":0}}` + "\n\n" +
+			`data: {"choices":[{"delta":{"content":"a"}}],"usage":{"completion_tokens":2}}` + "\n\n" +
+			`data: {"choices":[{"delta":{"content":""}}],"usage":{"completion_tokens":3}}` + "\n\n" +
+			`data: {"choices":[{"delta":{"content":"b"},"finish_reason":"stop"}],"usage":{"completion_tokens":4}}` + "\n\n" +
+			`data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":4}}` + "\n\n",
+			read{Text: "ab", Chunks: 2, Tokens: 4, Finish: "stop", Usage: Usage{PromptTokens: 5, OutputTokens: 4}}},
+		{"a count at the end says nothing of its own event", `{"choices":[{"delta":{"content":"a"}}]}` + "\n\n" +
+			`data: {"usage":{"completion_tokens":4},"choices":[{"delta":{"content":"b"},"finish_reason":"stop"}]}` + "\n\n",
+			read{Text: "ab", Chunks: 2, Finish: "stop", Usage: Usage{OutputTokens: 4}}},
+		{"the last count that is not zero", `{"choices":[{"text":"a"}],"usage":{"prompt_tokens":5,"completion_tokens":4}}` + "\n\n" +
+			`data: {"usage":{"prompt_tokens":0,"completion_tokens":3}}` + "\n\ndata: " + end,
+			read{Text: "a", Chunks: 1, Tokens: 4, Finish: "stop", Done: true, Usage: Usage{PromptTokens: 5, OutputTokens: 3}}},
+		{"llama.cpp's timings", `{"choices":[{"text":"a","finish_reason":"stop"}],"timings":{"cache_n":4,"prompt_n":1,"prompt_ms":21.5,"prompt_per_second":46.5,"predicted_n":3,"predicted_ms":0.45}}` + "\n\n",
+			read{Text: "a", Chunks: 1, Finish: "stop", Timings: Timings{CachedTokens: 4, PromptTokens: 1, Prompt: 21500 * time.Microsecond, OutputTokens: 3, Predict: 450 * time.Microsecond}}},
+		{"timings in the usage", `{"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"prompt_time":0.25,"queue_time":0.5,"completion_time":1,"total_time":2e10}}` + "\n\n",
+			read{Finish: "stop", Usage: Usage{PromptTokens: 5}, Timings: Timings{Prompt: 250 * time.Millisecond, Queue: 500 * time.Millisecond, Predict: time.Second}}},
+		{"[DONE] alone", "[DONE]\n\n", read{Done: true}},
+		{"[DONE] where no one spoke of a finish reason", `{"choices":[{"text":"a"}]}` + "\n\ndata: [DONE]\n\n", read{Text: "a", Chunks: 1, Done: true}},
+		{"[DONE] while the finish reason is open", `{"choices":[{"text":"a","finish_reason":null}]}` + "\n\ndata: [DONE]\n\n", read{Text: "a", Chunks: 1, Done: true, Err: "openai-chat: stream is truncated: [DONE] without the finish reason that was left open"}},
+		{"after [DONE]", end + "data: {x}\n\n" + `data: {"choices":[{"text":"a"}]}` + "\n\n", read{Finish: "stop", Done: true}},
+		{"the server gave up", `{"choices":[{"text":"a","finish_reason":"abort"}]}` + "\n\ndata: [DONE]\n\n", read{Text: "a", Chunks: 1, Finish: "abort", Done: true, Fault: "finish reason abort"}},
+		{"a document that is an error", `{"object":"error","message":"full","code":503}` + "\n\ndata: [DONE]\n\n", read{Fault: "full", Done: true}},
+		{"an error event of JSON", `{"code":500,"message":"no","type":"x"}` + "\nevent: error\n\n", read{Fault: "no", Err: "openai-chat: stream is truncated: neither a finish reason nor [DONE]"}},
+		{"an error event without data", "\nevent: error\n\n", read{Fault: "an error event without a word", Err: "openai-chat: stream is truncated: neither a finish reason nor [DONE]"}},
+		{"an error field, as llama.cpp wrote", `{"choices":[{"text":"a"}]}` + "\n\nerror: " + `{"code":500,"message":"no"}` + "\n\n", read{Text: "a", Chunks: 1, Fault: "no", Err: "openai-chat: stream is truncated: neither a finish reason nor [DONE]"}},
+		{"garbage, and what follows", "keepalive\n\n" + `data: {"choices":[{"text":"a"}]}` + "\n\ndata: " + end, read{Text: "a", Chunks: 1, Finish: "stop", Done: true, Err: "openai-chat: event is not the JSON it should be: jsontext: invalid character 'k' at start of value: \"keepalive\""}},
+		{"carriage returns", strings.ReplaceAll(`{"choices":[{"text":"a"}]}`+"\n\n: ping\n\ndata:"+end, "\n", "\r"), read{Text: "a", Chunks: 1, Finish: "stop", Done: true}},
 	}
+	for i := range tests {
+		tests[i].body = "data: " + tests[i].body
+	}
+	testStreams(t, OpenAIChat{}, tests)
 }
 
-// samples holds streams written after the format of many servers. It is no part
-// of the project.
-const samples = "../../../shared/streams"
-
-// notYet are the samples whose verdict the parser does not share, and why.
-var notYet = map[string]string{
-	"llamacpp_error_field_old.txt":    "an error in an SSE field of its own, from before 2025, is read as a truncated stream: a failure all the same",
-	"llamacpp_python_interrupted.txt": "[DONE] without a finish reason counts as whole, as the contract says",
-}
-
-// TestSamples reads the stream of every server that speaks these dialects.
-func TestSamples(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(samples, "expected.json"))
-	if err != nil {
-		t.Skipf("the collected streams are not here (%v); TestOpenAIEvents covers what servers do without them", err)
-	}
-	var all []struct {
-		File, Dialect, Framing, Text, Reasoning, End string
-		Finish                                       string
-		Tokens                                       int
-		TextEvents                                   int `json:"text_events"`
-		Done                                         bool
-		Usage                                        *struct{ Prompt, Completion int }
-		ToolCalls                                    json.RawMessage `json:"tool_calls"`
-	}
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
-	}
-	ran := 0
-	for _, s := range all {
-		d, err := ByName(s.Dialect)
-		if err != nil || s.Framing != "sse" || notYet[s.File] != "" {
-			continue
-		}
-		ran++
-		t.Run(s.File, func(t *testing.T) {
-			body, err := os.ReadFile(filepath.Join(samples, s.File))
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := readAll(d.NewParser(), body)
-			end := "clean"
-			switch {
-			case got.Fault != "":
-				end = "error"
-			case got.Err != "":
-				end = "incomplete"
-			}
-			if end != s.End || got.Done != s.Done {
-				t.Errorf("end %s, done %t, %s; want %s, %t", end, got.Done, got.Err, s.End, s.Done)
-			}
-			if want := s.Reasoning + s.Text; got.Text != want && len(s.ToolCalls) < 5 {
-				t.Errorf("text %.80q; want %.80q", got.Text, want)
-			}
-			if s.Usage != nil && s.End == "clean" && got.Usage != (Usage{s.Usage.Prompt, s.Usage.Completion}) {
-				t.Errorf("usage %+v; want %+v", got.Usage, *s.Usage)
-			}
-			if got.Finish != s.Finish {
-				t.Errorf("finish %q; want %q", got.Finish, s.Finish)
-			}
-		})
-	}
-	if ran == 0 {
-		t.Errorf("%s has no stream of these dialects", samples)
-	}
-}
-
-func FuzzOpenAI(f *testing.F) {
-	for _, seed := range []string{
-		`{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`,
-		`{"error":{"message":"no"}}`, `[DONE]`, `{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"x"}}]}}]}`,
-		"{}\n{}\n[DONE]", `{"choices":[{"conte\u006et":"\ud800"}]}`, "null", "\xff",
-	} {
-		f.Add([]byte(seed), false)
-	}
-	f.Fuzz(func(t *testing.T, payload []byte, unterminated bool) {
-		p := OpenAIChat{}.NewParser()
-		var d Delta
-		for range 2 {
-			p.Reset()
-			err := p.Event(sse.Event{Type: []byte("message"), Data: payload, Unterminated: unterminated}, &d)
-			if len(d.Text) > 3*len(payload) { // a byte becomes U+FFFD at most
-				t.Errorf("%q gives %d bytes of text", payload, len(d.Text))
-			}
-			if (d.Finish != "" || d.Done) && p.End() != nil {
-				t.Errorf("%q: finish %q, done %t, and End() = %v", payload, d.Finish, d.Done, p.End())
-			}
-			// What encoding/json takes for an object is one here too.
-			var object map[string]json.RawMessage
-			if json.Unmarshal(payload, &object) != nil || object == nil || err == nil {
-				continue
-			}
-			var s struct {
-				Choices []struct {
-					Delta, Message *struct {
-						ToolCalls []struct{ Function *struct{} } `json:"tool_calls"`
-					}
-				}
-				Usage *struct{}
-			}
-			if json.Unmarshal(payload, &s) == nil && !errors.Is(err, ErrTruncated) && !repeated(payload) {
-				t.Errorf("Event(%q) = %v; encoding/json reads it", payload, err)
-			}
-		}
+func TestOpenAIBodies(t *testing.T) {
+	testBodies(t, OpenAIChat{}, []bodyTest{
+		{"chat", `{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"a","reasoning":"r","tool_calls":[{"function":{"arguments":"{}"}}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":2}}`,
+			read{Text: "a", Reasoning: "r", ToolCall: "{}", Chunks: 1, Finish: "stop", Usage: Usage{PromptTokens: 5, OutputTokens: 2}}},
+		{"completions", ` {"choices":[{"text":"a","finish_reason":"length"}]}` + "\n", read{Text: "a", Chunks: 1, Finish: "length"}},
+		{"error", `{"error":{"message":"no"}}`, read{Fault: "no"}},
+		{"an error of SGLang and LMDeploy", `{"object":"error","message":"no","code":400}`, read{Fault: "no"}},
+		{"cut", `{"choices":[`, read{Err: `openai-chat: body is not the JSON it should be: jsontext: unexpected EOF within "/choices" after offset 12: "{\"choices\":["`}},
 	})
-}
-
-// repeated reports whether a name comes twice in payload, in any case: there
-// encoding/json keeps the last value, and the parser reads each.
-func repeated(payload []byte) bool {
-	seen := map[string]bool{}
-	for part := range strings.SplitSeq(string(payload), `"`) {
-		name := strings.ToLower(fmt.Sprintf("%q", part))
-		if len(part) > 0 && seen[name] || strings.ContainsAny(part, `\`) {
-			return true
-		}
-		seen[name] = true
-	}
-	return false
 }

@@ -1,6 +1,7 @@
 package sse
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"os"
@@ -19,7 +20,7 @@ type conformanceEvent struct {
 	ByChunk         *int   `json:"by_chunk"`
 }
 
-// TestConformance runs every case that is about framing, whole, as its source
+// TestConformance runs every case but those about content types, whole, as its source
 // splits it, byte by byte, and at every offset.
 func TestConformance(t *testing.T) {
 	text, err := os.ReadFile(casesFile)
@@ -28,16 +29,18 @@ func TestConformance(t *testing.T) {
 	}
 	var records []struct {
 		Name, Class string
+		ContentType string `json:"content_type"`
 		Chunks      [][]byte
 		Expect      []conformanceEvent
 		Flush       []conformanceEvent `json:"expect_eof_flush"`
+		Lines       []string           `json:"ndjson"`
 	}
 	if err := json.Unmarshal(text, &records); err != nil {
 		t.Fatal(err)
 	}
 	ran := 0
 	for _, r := range records {
-		if r.Class != "spec" && r.Class != "limits" && r.Class != "utf8" {
+		if r.Class == "mime" {
 			continue
 		}
 		ran++
@@ -72,6 +75,28 @@ func TestConformance(t *testing.T) {
 			source := chunks(slices.Clone(r.Chunks))
 			check("as its source splits it", &source)
 			prompt(t, r.Chunks, r.Expect)
+			if len(stream) < 6000 {
+				promptBytes(t, stream, len(r.Expect))
+			}
+
+			if r.Lines == nil {
+				return
+			}
+			wanted = nil
+			for _, line := range r.Lines {
+				wanted = append(wanted, want{Type: "message", Data: line})
+			}
+			if !bytes.HasSuffix(stream, []byte("\n")) {
+				wanted[len(wanted)-1].Unterminated = true
+			}
+			for _, format := range []Format{FormatOf(r.ContentType), Auto} {
+				for i := range stream {
+					got, err := decode(&Decoder{Format: format}, split(stream, i))
+					if !slices.Equal(got, wanted) || err != io.EOF {
+						t.Fatalf("format %d, split at %d: %+v, %v; want %+v", format, i, got, err, wanted)
+					}
+				}
+			}
 		})
 	}
 	if ran == 0 {
@@ -94,6 +119,26 @@ func prompt(t *testing.T, in [][]byte, expect []conformanceEvent) {
 		}
 		if read := len(in) - len(left); e.ByChunk != nil && read > *e.ByChunk+1 && len(in) > 1 {
 			t.Errorf("event %q needed %d chunks; want %d", e.Data, read, *e.ByChunk+1)
+		}
+	}
+}
+
+// promptBytes reads stream byte by byte and checks that each of its n events is
+// out at the byte that makes its last line blank.
+func promptBytes(t *testing.T, stream []byte, n int) {
+	blank := func(b []byte) bool {
+		end := string(b[max(0, len(b)-2):])
+		return end == "\n\n" || end == "\r\r" || end == "\n\r"
+	}
+	left := bytes.NewReader(stream)
+	d := NewDecoder(iotest.OneByteReader(left))
+	for range n {
+		if _, err := d.Next(); err != nil {
+			t.Fatal(err)
+		}
+		read := stream[:len(stream)-left.Len()]
+		if !blank(read) || blank(read[:len(read)-1]) {
+			t.Errorf("an event came out after %q", read[max(0, len(read)-40):])
 		}
 	}
 }

@@ -3,7 +3,6 @@ package sse
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 )
@@ -15,22 +14,8 @@ const DefaultMaxEventSize = 64 << 20
 // data longer than [Decoder.MaxEventSize].
 var ErrTooLarge = errors.New("event too large")
 
-// minBuffer is the first size of a decoder's buffer in bytes.
-const minBuffer = 8 << 10
-
-// maxRead bounds one Read, so that a decoder whose buffer once grew for a huge
-// event does not go on reading in huge pieces.
-const maxRead = 64 << 10
-
-// maxEmptyReads is how many Reads in a row may return neither bytes nor an
-// error before the decoder gives up with [io.ErrNoProgress], as bufio does.
-const maxEmptyReads = 100
-
 // message is the type of an event that names none.
 var message = []byte("message")
-
-// bom is the UTF-8 byte order mark.
-const bom = "\xef\xbb\xbf"
 
 // An Event is one dispatched event. Its bytes belong to the [Decoder] and hold
 // until the next call of its Next or Reset.
@@ -55,6 +40,9 @@ type Decoder struct {
 	// event, may have; 0 means [DefaultMaxEventSize]. Whether an event passes
 	// does not depend on how reads split it.
 	MaxEventSize int
+	// Format is how the body is cut into events; plain EventStream unless set.
+	// It must not change within a body.
+	Format Format
 
 	r   io.Reader
 	err error // what ended the stream; sticky
@@ -64,10 +52,13 @@ type Decoder struct {
 	pos, end int
 	// What is known of the line ends in buf[pos:end], so that no byte is looked
 	// at twice however the reads split a line: lf is the index of the next LF,
-	// or less than pos; there is none other before lfTo, and no CR before crTo.
+	// or less than pos; there is none other before lfTo, and no CR before crTo
+	// nor, where it ends lines, NUL.
 	lf, lfTo, crTo int
 
 	start  bool // nothing was consumed yet: a byte order mark may come
+	open   bool // the format is settled
+	lines  bool // each line is an event
 	skipLF bool // the last line ended with CR: an LF that follows belongs to it
 
 	// The event being built. While it has a single data line that lies in
@@ -92,10 +83,12 @@ func NewDecoder(r io.Reader) *Decoder {
 	return d
 }
 
-// Reset makes d as new for the body r, keeping MaxEventSize and its buffers.
+// Reset makes d as new for the body r, keeping MaxEventSize, Format and its
+// buffers.
 func (d *Decoder) Reset(r io.Reader) {
 	*d = Decoder{
 		MaxEventSize: d.MaxEventSize,
+		Format:       d.Format,
 		r:            r,
 		buf:          d.buf,
 		lf:           -1,
@@ -141,6 +134,9 @@ func (d *Decoder) Next() (e Event, err error) {
 				d.err = err
 				return e, err
 			}
+			if d.lines {
+				break
+			}
 			continue
 		}
 		d.lastID = append(d.lastID[:0], d.id...)
@@ -179,6 +175,11 @@ func (d *Decoder) field(from, to int) error {
 	if to-from > d.limit() {
 		return d.tooLarge()
 	}
+	if d.lines {
+		d.hasData, d.inBuf = true, true
+		d.from, d.to = from, to
+		return nil
+	}
 	line := d.buf[from:to]
 	if len(line) > 5 && string(line[:5]) == "data:" && !d.hasData {
 		// Nearly every line of every server: leave the value where it is.
@@ -196,14 +197,11 @@ func (d *Decoder) field(from, to int) error {
 	}
 	switch string(name) {
 	case "data":
-		d.settle()
-		if d.hasData {
-			d.data = append(d.data, '\n')
-		}
-		d.hasData = true
-		d.data = append(d.data, value...)
-		if len(d.data) > d.limit() {
-			return d.tooLarge()
+		return d.addData(value)
+	case "error":
+		if d.Format == Auto {
+			d.typ = append(d.typ[:0], "error"...)
+			return d.addData(value)
 		}
 	case "event":
 		d.typ = append(d.typ[:0], value...)
@@ -213,6 +211,20 @@ func (d *Decoder) field(from, to int) error {
 		}
 	case "retry":
 		d.setRetry(value)
+	}
+	return nil
+}
+
+// addData adds a line to the data of the event.
+func (d *Decoder) addData(value []byte) error {
+	d.settle()
+	if d.hasData {
+		d.data = append(d.data, '\n')
+	}
+	d.hasData = true
+	d.data = append(d.data, value...)
+	if len(d.data) > d.limit() {
+		return d.tooLarge()
 	}
 	return nil
 }
@@ -239,111 +251,4 @@ func (d *Decoder) setRetry(value []byte) {
 	if len(value) > 0 {
 		d.retry, d.hasRetry = time.Duration(ms)*time.Millisecond, true
 	}
-}
-
-// line consumes the next line and returns where in buf it lies, without its
-// end; or false when buf holds no complete line.
-func (d *Decoder) line() (from, to int, ok bool) {
-	if d.start && !d.dropBOM() {
-		return 0, 0, false
-	}
-	if d.skipLF && d.pos < d.end {
-		d.skipLF = false
-		if d.buf[d.pos] == '\n' {
-			d.pos++
-		}
-	}
-	from = d.pos
-	if from < d.end && d.buf[from] == '\n' { // a blank line needs no search
-		d.pos++
-		return from, from, true
-	}
-	if d.lf < from { // the next LF is not known: look at what came since
-		at := max(from, d.lfTo)
-		d.lfTo = d.end
-		if i := bytes.IndexByte(d.buf[at:d.end], '\n'); i >= 0 {
-			d.lf = at + i
-			d.lfTo = d.lf + 1
-		}
-	}
-	found := d.lf >= from
-	to = d.end
-	if found {
-		to = d.lf
-	}
-	if at := max(from, d.crTo); at < to {
-		if i := bytes.IndexByte(d.buf[at:to], '\r'); i >= 0 {
-			found = true
-			to = at + i
-			d.skipLF = true
-		}
-		d.crTo = to
-	}
-	if found {
-		d.pos = to + 1
-	}
-	return from, to, found
-}
-
-// dropBOM drops a leading byte order mark. It reports false while the bytes
-// that came so far do not yet tell whether there is one.
-func (d *Decoder) dropBOM() bool {
-	head := d.buf[d.pos:min(d.end, d.pos+len(bom))]
-	if len(head) < len(bom) && string(head) == bom[:len(head)] && d.err == nil {
-		return false
-	}
-	d.start = false
-	if string(head) == bom {
-		d.pos += len(bom)
-	}
-	return true
-}
-
-// fill reads once more into buf. It sets err when that failed, or when the
-// event under way would take more memory than it may.
-func (d *Decoder) fill() {
-	d.settle()
-	if d.pos > 0 { // what is left is less than a line: move it to the front
-		copy(d.buf, d.buf[d.pos:d.end])
-		d.end -= d.pos
-		d.lfTo = max(0, d.lfTo-d.pos)
-		d.crTo = max(0, d.crTo-d.pos)
-		d.pos, d.lf = 0, -1
-	}
-	if d.end > d.limit() {
-		d.err = d.tooLarge()
-		return
-	}
-	if d.end == len(d.buf) { // full of one unfinished line
-		grown := make([]byte, min(max(minBuffer, 2*len(d.buf)), d.limit()+minBuffer))
-		copy(grown, d.buf[:d.end])
-		d.buf = grown
-	}
-	room := d.buf[d.end:min(len(d.buf), d.end+maxRead)]
-	for range maxEmptyReads {
-		n, err := d.r.Read(room)
-		if n < 0 || n > len(room) {
-			panic(fmt.Sprintf("sse: reader returned %d bytes for a buffer of %d", n, len(room)))
-		}
-		d.end += n
-		d.err = err
-		if n > 0 || err != nil {
-			return
-		}
-	}
-	d.err = io.ErrNoProgress
-}
-
-func (d *Decoder) limit() int {
-	if d.MaxEventSize > 0 {
-		return d.MaxEventSize
-	}
-	return DefaultMaxEventSize
-}
-
-// tooLarge gives up what was read: no event is made of the rest of one that was
-// too large.
-func (d *Decoder) tooLarge() error {
-	d.pos = d.end
-	return fmt.Errorf("sse: %w: more than %d bytes", ErrTooLarge, d.limit())
 }

@@ -210,21 +210,26 @@ func FuzzDecoder(f *testing.F) {
 	for i, c := range cases {
 		f.Add([]byte(c.stream), uint64(i))
 	}
+	for i, c := range formatCases {
+		f.Add([]byte(c.stream), uint64(i))
+	}
 	f.Fuzz(func(t *testing.T, stream []byte, seed uint64) {
-		d := &Decoder{MaxEventSize: 1 << 10}
-		whole, err := decode(d, bytes.NewReader(stream))
-		for name, r := range map[string]io.Reader{
-			"byte by byte": iotest.OneByteReader(bytes.NewReader(stream)),
-			"split at two": split(stream, cuts(len(stream), seed)...),
-		} {
-			got, gotErr := decode(d, r)
-			if !slices.Equal(got, whole) || fmt.Sprint(gotErr) != fmt.Sprint(err) {
-				t.Errorf("%s: %q gives %+v, %v; whole gives %+v, %v", name, stream, got, gotErr, whole, err)
+		for _, format := range []Format{EventStream, JSONLines, Auto} {
+			d := &Decoder{MaxEventSize: 1 << 10, Format: format}
+			whole, err := decode(d, bytes.NewReader(stream))
+			for name, r := range map[string]io.Reader{
+				"byte by byte": iotest.OneByteReader(bytes.NewReader(stream)),
+				"split at two": split(stream, cuts(len(stream), seed)...),
+			} {
+				got, gotErr := decode(d, r)
+				if !slices.Equal(got, whole) || fmt.Sprint(gotErr) != fmt.Sprint(err) {
+					t.Errorf("format %d, %s: %q gives %+v, %v; whole gives %+v, %v", format, name, stream, got, gotErr, whole, err)
+				}
 			}
-		}
-		for _, e := range whole {
-			if len(e.Data) > d.MaxEventSize {
-				t.Errorf("event of %d bytes; limit %d", len(e.Data), d.MaxEventSize)
+			for _, e := range whole {
+				if len(e.Data) > d.MaxEventSize {
+					t.Errorf("event of %d bytes; limit %d", len(e.Data), d.MaxEventSize)
+				}
 			}
 		}
 	})

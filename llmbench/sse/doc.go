@@ -22,5 +22,10 @@
 // Read is the moment the event became visible: a caller that needs the instant
 // of an event stamps it in the reader.
 //
+// Servers of language models do not only send event streams, nor call by that
+// name what they send. [Decoder.Format] chooses: plain text/event-stream unless
+// set, [JSONLines] for a JSON document a line, [Auto] for a client that has to
+// read whatever comes.
+//
 // Nothing is allocated per event: an event's bytes are the decoder's own.
 package sse

@@ -1,5 +1,4 @@
-// Mockserver simulates an OpenAI-compatible LLM inference server with a known
-// token rate. See package mockserver for what it serves and how it keeps time.
+// Mockserver simulates an LLM inference server with a known token rate. See package mockserver for what it serves and how it keeps time.
 //
 // Usage:
 //
@@ -20,8 +19,15 @@
 //	-slots n                sequences served at once; 0 is no limit
 //	-jitter share           vary each interval by up to this share, 0 to 1
 //	-seed n                 seed of the jitter
+//	-flavor name            whose POST /generate it is: tgi, sglang, lmdeploy or
+//	                        vllm; without it the body decides
+//	-shape name,...         what a stream looks like; may be repeated
+//	-fault kind[,every=N][,share=P][,seed=N][,at=K][,size=N]
+//	                        spoil every N-th request, or a share of them, at token
+//	                        K; may be repeated, the first that hits a request does
 //
-// A flag that is given replaces the profile's value.
+// A flag that is given replaces the profile's value. The names of shapes and the
+// kinds of faults are listed by -help.
 //
 // The exit status is 0 after a signal, 1 if the address cannot be listened on,
 // and 2 for bad usage or a bad profile.
@@ -96,15 +102,31 @@ func parse(args []string, stdout, stderr io.Writer) (options, error) {
 	fs.IntVar(&set.Slots, "slots", 0, "`n` sequences are served at once; 0 is no limit")
 	fs.Float64Var(&set.Jitter, "jitter", 0, "vary each interval by up to this `share`, 0 to 1")
 	fs.Uint64Var(&set.Seed, "seed", 0, "seed of the jitter, a whole number `n`")
+	fs.Func("flavor", "whose POST /generate it is, by `name`: tgi, sglang, lmdeploy or vllm; without it the body decides", func(v string) error {
+		set.Flavor = mockserver.Flavor(v)
+		return nil
+	})
+	fs.Func("shape", "what a stream looks like, by a `list` of the names below; may be repeated", set.Shape.Set)
+	fs.Func("fault", "spoil requests: `kind[,every=N][,share=P][,seed=N][,at=K][,size=N]`; may be repeated, the first that hits a request does", func(v string) error {
+		f, err := mockserver.ParseFault(v)
+		set.Faults = append(set.Faults, f)
+		return err
+	})
 
 	usage := func(w io.Writer) {
 		fmt.Fprintln(w, "usage: mockserver [flags]\nA flag that is given replaces the profile's value.")
 		fs.SetOutput(w)
 		fs.PrintDefaults()
 	}
+	help := func(w io.Writer) {
+		usage(w)
+		list(w, "shapes", mockserver.ShapeNames())
+		list(w, "faults", mockserver.FaultNames())
+		fmt.Fprintln(w, "\nEvery N-th request is hit, all without every=N; share=P hits that share of them instead, drawn with seed=N.\nThe token that is struck is at=K, counted from 0; size=N is that of a long-line in bytes.")
+	}
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			usage(stdout)
+			help(stdout)
 		} else {
 			usage(stderr)
 		}
@@ -134,7 +156,21 @@ func parse(args []string, stdout, stderr io.Writer) (options, error) {
 			c.Jitter = set.Jitter
 		case "seed":
 			c.Seed = set.Seed
+		case "flavor":
+			c.Flavor = set.Flavor
+		case "shape":
+			c.Shape = set.Shape
+		case "fault":
+			c.Faults = set.Faults
 		}
 	})
 	return options{*addr, c}, nil
+}
+
+// list prints names and what they mean.
+func list(w io.Writer, title string, names []mockserver.Name) {
+	fmt.Fprintf(w, "\n%s:\n", title)
+	for _, n := range names {
+		fmt.Fprintf(w, "\t%-22s%s\n", n.Name, n.Doc)
+	}
 }

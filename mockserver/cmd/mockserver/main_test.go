@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -67,6 +68,12 @@ func TestRunBadUsage(t *testing.T) {
 		{[]string{"-profile=h100"}, 2, `profile "h100": not known, want default`},
 		{[]string{"-profile=" + bad}, 2, "slots: -1, want 0 (no limit) or more"},
 		{[]string{"-jitter=2"}, 2, "jitter: 2, want 0 to 1"},
+		{[]string{"-fault=flood"}, 2, `kind: "flood", want http-400, `},
+		{[]string{"-fault=reset,every=0"}, 2, "every: 0, want 1 or more"},
+		{[]string{"-fault=reset,often"}, 2, `"often": want every, share, seed, at or size`},
+		{[]string{"-shape=lf,round"}, 2, `shape "round": not known, want lf, `},
+		{[]string{"-shape=tokens-per-chunk"}, 2, `want tokens-per-chunk=N`},
+		{[]string{"-flavor=plain"}, 2, `flavor: "plain", want tgi, sglang, lmdeploy or vllm`},
 		{[]string{"-addr=nowhere"}, 1, "nowhere"},
 	} {
 		var stdout, stderr bytes.Buffer
@@ -93,12 +100,17 @@ func TestHelpAndDocNameEveryFlag(t *testing.T) {
 	}
 	doc, _, _ := strings.Cut(string(source), "\npackage main")
 	flags := regexp.MustCompile(`(?m)^  (-[a-z-]+)`).FindAllStringSubmatch(stdout.String(), -1)
-	if len(flags) != 9 {
-		t.Errorf("run(--help) lists %d flags, want 9:\n%s", len(flags), &stdout)
+	if len(flags) != 12 {
+		t.Errorf("run(--help) lists %d flags, want 12:\n%s", len(flags), &stdout)
 	}
 	for _, f := range flags {
 		if !strings.Contains(doc, "//\t"+f[1]+" ") {
 			t.Errorf("the doc comment does not list %s", f[1])
+		}
+	}
+	for _, n := range append(mockserver.ShapeNames(), mockserver.FaultNames()...) {
+		if !strings.Contains(stdout.String(), "\n\t"+n.Name+" ") {
+			t.Errorf("run(--help) does not list %s", n.Name)
 		}
 	}
 }
@@ -109,14 +121,18 @@ func TestFlagsOverrideProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	o, err := parse([]string{"-profile", file, "-ttft=0", "-slots=7", "-speed=2", "-jitter=.5", "-seed=4",
-		"-per-prompt-token=1us"}, io.Discard, io.Discard)
+		"-per-prompt-token=1us", "-flavor=tgi", "-shape=crlf,ping", "-shape=tokens-per-chunk=3",
+		"-fault=reset,every=10,at=3", "-fault=stall,share=.5,seed=2"}, io.Discard, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := mockserver.Config{PerPromptToken: time.Microsecond, PerToken: 9 * time.Millisecond, Slots: 7,
-		Speed: 2, Jitter: .5, Seed: 4}
-	if got := o.config; got.TTFT != 0 || got.PerPromptToken != want.PerPromptToken || got.PerToken != want.PerToken ||
-		got.Slots != want.Slots || got.Speed != want.Speed || got.Jitter != want.Jitter || got.Seed != want.Seed {
-		t.Errorf("parse() config = %+v, want %+v", got, want)
+		Speed: 2, Jitter: .5, Seed: 4, Flavor: mockserver.FlavorTGI,
+		Shape: mockserver.Shape{CRLF: true, Ping: true, TokensPerChunk: 3},
+		Faults: []mockserver.Fault{
+			{Kind: mockserver.FaultReset, Every: 10, At: 3}, {Kind: mockserver.FaultStall, Share: .5, Seed: 2},
+		}}
+	if !reflect.DeepEqual(o.config, want) {
+		t.Errorf("parse() config = %+v, want %+v", o.config, want)
 	}
 }

@@ -1,0 +1,104 @@
+package dialect
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
+)
+
+// stamped keeps the instant of its last Read, as the client's reader does.
+type stamped struct {
+	r     io.Reader
+	start time.Time
+	at    time.Duration
+}
+
+func (s *stamped) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	s.at = time.Since(s.start)
+	return n, err
+}
+
+// BenchmarkDecode is the whole way of a chunk, from bytes to its instant, its
+// frame and its delta, for a server of each family, beside the least that any
+// line reader does over the same bytes. Times are per chunk; what counts is their
+// ratio in one run.
+func BenchmarkDecode(b *testing.B) {
+	const chunks = 1000
+	for _, stream := range []struct {
+		name    string
+		dialect Dialect
+		chunk   string // with room for a number of three digits
+		end     string
+	}{
+		{"vllm", OpenAIChat{},
+			`data: {"id":"chatcmpl-9f3c2b7a6d5e4f3c2b7a6d5e4f3c2b7a","object":"chat.completion.chunk","created":1795255695,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" w%03d"},"logprobs":null,"finish_reason":null,"token_ids":null}]}` + "\n\n",
+			`data: {"id":"x","choices":[{"index":0,"delta":{},"finish_reason":"length"}]}` + "\n\ndata: [DONE]\n\n"},
+		{"llamacpp", OpenAIChat{}, // with timings_per_token
+			`data: {"choices":[{"finish_reason":null,"index":0,"delta":{"content":" w%03d"}}],"created":1795255695,"id":"chatcmpl-Xq7T2mB9dKf1LwZr","model":"qwen3-8b-q4_k_m.gguf","system_fingerprint":"b10472-5f3a2c1","object":"chat.completion.chunk","timings":{"cache_n":4,"prompt_n":1,"prompt_ms":21.5,"prompt_per_token_ms":4.3,"prompt_per_second":232.55813953488374,"predicted_n":3,"predicted_ms":45.017,"predicted_per_token_ms":15.005666666666666,"predicted_per_second":66.64149099229179}}` + "\n\n",
+			`data: {"choices":[{"finish_reason":"length","index":0,"delta":{}}]}` + "\n\ndata: [DONE]\n\n"},
+		{"llamacpp-native", LlamaCPP{},
+			`data: {"index":0,"content":" w%03d","tokens":[9707],"stop":false,"id_slot":-1,"tokens_predicted":3,"tokens_evaluated":5,"timings":{"cache_n":4,"prompt_n":1,"prompt_ms":21.5,"predicted_n":3,"predicted_ms":45.017}}` + "\n\n",
+			`data: {"content":"","stop":true,"stop_type":"limit"}` + "\n\n"},
+		{"ollama", Ollama{},
+			`{"model":"qwen3:8b","created_at":"2026-11-21T10:08:15.100456789Z","message":{"role":"assistant","content":" w%03d"},"done":false}` + "\n",
+			`{"model":"qwen3:8b","message":{"role":"assistant","content":""},"done":true,"done_reason":"length","eval_count":1000,"eval_duration":45000000}` + "\n"},
+		{"tgi", TGI{},
+			`data: {"index":1,"token":{"id":9707,"text":" w%03d","logprob":-0.25,"special":false},"generated_text":null,"details":null}` + "\n\n",
+			`data: {"token":{"id":2,"text":"</s>","special":true},"generated_text":"x","details":{"finish_reason":"eos_token"}}` + "\n\n"},
+	} {
+		src := &perRead{}
+		for i := range chunks {
+			src.events = append(src.events, fmt.Appendf(nil, stream.chunk, i))
+		}
+		src.events = append(src.events, []byte(stream.end))
+		b.Run("stream="+stream.name+"/of=readslice", func(b *testing.B) {
+			b.ReportAllocs()
+			r := bufio.NewReader(src)
+			for b.Loop() {
+				src.next = 0
+				r.Reset(src)
+				for {
+					if _, err := r.ReadSlice('\n'); err != nil {
+						break
+					}
+				}
+			}
+			perChunk(b, chunks)
+		})
+		b.Run("stream="+stream.name+"/of=delta", func(b *testing.B) {
+			b.ReportAllocs()
+			in := &stamped{r: src, start: time.Now()}
+			d := sse.NewDecoder(in)
+			d.Format = sse.Auto
+			p := stream.dialect.NewParser()
+			var delta Delta
+			for b.Loop() {
+				src.next = 0
+				d.Reset(in)
+				p.Reset()
+				text := 0
+				var at time.Duration
+				for {
+					e, err := d.Next()
+					if err != nil {
+						break
+					}
+					at = in.at
+					if err := p.Event(e, &delta); err != nil {
+						b.Fatal(err)
+					}
+					text += len(delta.Text)
+				}
+				if err := p.End(); err != nil || text != 5*chunks || at == 0 {
+					b.Fatalf("%d bytes of text at %v, End() = %v; want %d", text, at, err, 5*chunks)
+				}
+			}
+			perChunk(b, chunks)
+		})
+	}
+}

@@ -1,0 +1,106 @@
+package dialect
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestBody(t *testing.T) {
+	free := Query{Model: "m", Prompt: "hi", MaxTokens: 5}
+	fixed := Query{Model: "m", Prompt: "hi", MaxTokens: 5, FixedOutput: true, Stream: true}
+	chat := []Message{{"system", "be brief"}, {"user", "hi"}}
+	for _, c := range []struct {
+		d    Dialect
+		q    Query
+		want string // or the error
+	}{
+		{OpenAIChat{}, Query{Model: "m", Prompt: "hi", MaxTokens: 5, Stream: true},
+			`{"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0,"stream":true,"stream_options":{"include_usage":true}}`},
+		{OpenAIChat{}, Query{Messages: chat, MaxTokens: 5, FixedOutput: true},
+			`{"messages":[{"role":"system","content":"be brief"},{"role":"user","content":"hi"}],"max_tokens":5,"min_tokens":5,"ignore_eos":true,"temperature":0,"stream":false}`},
+		{OpenAICompletions{}, Query{Model: "m", Prompt: "hi", MaxTokens: 5, FixedOutput: true, Stream: true},
+			`{"model":"m","prompt":"hi","max_tokens":5,"min_tokens":5,"ignore_eos":true,"temperature":0,"stream":true,"stream_options":{"include_usage":true}}`},
+		{OpenAIResponses{}, fixed, `{"model":"m","input":[{"role":"user","content":"hi"}],"max_output_tokens":5,"min_tokens":5,"ignore_eos":true,"temperature":0,"store":false,"stream":true}`},
+		{TGI{}, fixed, `{"inputs":"hi","parameters":{"max_new_tokens":5,"do_sample":false,"details":true}}`},
+		{LlamaCPP{}, fixed, `{"prompt":"hi","n_predict":5,"ignore_eos":true,"temperature":0,"stream":true}`},
+		{LlamaCPP{}, free, `{"prompt":"hi","n_predict":5,"temperature":0,"stream":false}`},
+		{Ollama{}, fixed, `{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true,"options":{"num_predict":5,"temperature":0,"seed":0}}`},
+		{OllamaGenerate{}, free, `{"model":"m","prompt":"hi","raw":true,"stream":false,"options":{"num_predict":5,"temperature":0,"seed":0}}`},
+		{SGLang{}, fixed, `{"text":"hi","sampling_params":{"max_new_tokens":5,"min_new_tokens":5,"ignore_eos":true,"temperature":0},"stream":true}`},
+		{SGLang{}, free, `{"text":"hi","sampling_params":{"max_new_tokens":5,"temperature":0},"stream":false}`},
+		{LMDeploy{}, fixed, `{"prompt":"hi","max_tokens":5,"ignore_eos":true,"temperature":0,"stream":true}`},
+		{Triton{}, fixed, `{"text_input":"hi","max_tokens":5,"min_length":5,"end_id":-1,"temperature":0,"stream":true}`},
+		{Triton{}, free, `{"text_input":"hi","max_tokens":5,"temperature":0,"stream":false}`},
+		{VLLMDemo{}, fixed, `{"prompt":"hi","max_tokens":5,"min_tokens":5,"ignore_eos":true,"temperature":0,"stream":true}`},
+		{MindIEInfer{}, fixed, `{"inputs":"hi","parameters":{"max_new_tokens":5,"do_sample":false,"details":true},"stream":true}`},
+		{MindIEVLLM{}, fixed, `{"prompt":"hi","max_tokens":5,"ignore_eos":true,"temperature":0,"stream":true}`},
+		{OpenAIChat{}, Query{Prompt: "hi"}, "openai-chat: max tokens 0; must be at least 1"},
+		{OpenAICompletions{}, Query{Messages: chat, MaxTokens: 5}, "openai-completions: a conversation of 2 messages; only a prompt can be sent"},
+	} {
+		body, err := c.d.Body(c.q)
+		got := string(body)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s.Body(%+v) = %s; want %s", c.d.Name(), c.q, got, c.want)
+		}
+	}
+}
+
+// TestBodyErrors asks every dialect for what cannot be: no output, and, where
+// only a text can be continued, a conversation.
+func TestBodyErrors(t *testing.T) {
+	chats := map[string]bool{"openai-chat": true, "openai-responses": true, "ollama": true}
+	for _, d := range dialects {
+		if body, err := d.Body(Query{Prompt: "hi"}); err == nil || !strings.Contains(err.Error(), "max tokens 0") {
+			t.Errorf("%s.Body() of no output = %s, %v; want an error", d.Name(), body, err)
+		}
+		q := Query{Messages: []Message{{"system", "be brief"}, {"user", "hi"}}, MaxTokens: 5}
+		if body, err := d.Body(q); (err == nil) != chats[d.Name()] {
+			t.Errorf("%s.Body() of a conversation = %s, %v", d.Name(), body, err)
+		}
+	}
+}
+
+func TestPath(t *testing.T) {
+	for _, c := range []struct{ name, stream, whole string }{
+		{"openai-chat", "/v1/chat/completions", "/v1/chat/completions"},
+		{"openai-completions", "/v1/completions", "/v1/completions"},
+		{"openai-responses", "/v1/responses", "/v1/responses"},
+		{"tgi", "/generate_stream", "/generate"},
+		{"llamacpp", "/completion", "/completion"},
+		{"ollama", "/api/chat", "/api/chat"},
+		{"ollama-generate", "/api/generate", "/api/generate"},
+		{"sglang", "/generate", "/generate"},
+		{"lmdeploy", "/generate", "/generate"},
+		{"triton", "/v2/models/ensemble/generate_stream", "/v2/models/ensemble/generate"},
+		{"vllm-demo", "/generate", "/generate"},
+		{"mindie-infer", "/infer", "/infer"},
+		{"mindie-vllm", "/generate", "/generate"},
+	} {
+		d, err := ByName(c.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stream, whole := d.Path(Query{Stream: true}), d.Path(Query{}); stream != c.stream || whole != c.whole {
+			t.Errorf("%s.Path() = %s, %s; want %s, %s", c.name, stream, whole, c.stream, c.whole)
+		}
+	}
+}
+
+func TestByName(t *testing.T) {
+	for _, name := range Names() {
+		if d, err := ByName(name); err != nil || d.Name() != name {
+			t.Errorf("ByName(%q) = %v, %v", name, d, err)
+		}
+	}
+	for name, known := range aliases {
+		if d, err := ByName(name); err != nil || d.Name() != known {
+			t.Errorf("ByName(%q) = %v, %v; want %s", name, d, err, known)
+		}
+	}
+	if _, err := ByName("soap"); err == nil || !strings.Contains(err.Error(), `"soap" is none of openai-chat`) {
+		t.Errorf("ByName(soap) = %v; want an error that lists the dialects", err)
+	}
+}

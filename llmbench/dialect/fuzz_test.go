@@ -1,0 +1,169 @@
+package dialect
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
+)
+
+// fuzzStream reads stream with the parsers of dialects, which are of one
+// family. It checks that none panics, that what one makes of a stream is the
+// same however it comes and whatever it read before, that no text comes from
+// nowhere, and that an answer is whole only with an end.
+func fuzzStream(f *testing.F, family []Dialect, seeds ...string) {
+	for _, seed := range seeds {
+		f.Add([]byte(seed))
+	}
+	var parsers []Parser
+	for _, d := range family {
+		parsers = append(parsers, d.NewParser())
+	}
+	f.Fuzz(func(t *testing.T, stream []byte) {
+		for i, p := range parsers {
+			name := family[i].Name()
+			whole := readAll(p, sse.Auto, bytes.NewReader(stream))
+			// A byte becomes U+FFFD at most, and MindIE may tell a text twice.
+			if n := len(whole.Text) + len(whole.Reasoning) + len(whole.ToolCall); n > 3*len(stream) {
+				t.Errorf("%s: %q gives %d bytes of text", name, stream, n)
+			}
+			if whole.Chunks == 0 && whole.Text+whole.Reasoning+whole.ToolCall != "" {
+				t.Errorf("%s: %q gives text and no chunk", name, stream)
+			}
+			for how, src := range everyWay(stream) {
+				if diff := cmp.Diff(whole, readAll(p, sse.Auto, src), cmp.AllowUnexported(read{})); diff != "" {
+					t.Errorf("%s, %s: %q mismatch (-whole +%s):\n%s", name, how, stream, how, diff)
+				}
+			}
+			fresh := readAll(family[i].NewParser(), sse.Auto, bytes.NewReader(stream))
+			if diff := cmp.Diff(whole, fresh, cmp.AllowUnexported(read{})); diff != "" {
+				t.Errorf("%s: %q mismatch (-used parser +new parser):\n%s", name, stream, diff)
+			}
+			var d Delta
+			p.Reset()
+			if err := p.Body(stream, &d); err == nil && !json.Valid(stream) && len(bytes.TrimSpace(stream)) > 0 && !severalDocuments(stream) {
+				t.Errorf("%s.Body(%q) = nil; it is no JSON", name, stream)
+			}
+		}
+	})
+}
+
+// severalDocuments reports whether text is JSON documents in a row, in
+// encoding/json's eyes, which are narrower for characters that are none.
+func severalDocuments(text []byte) bool {
+	d := json.NewDecoder(bytes.NewReader(bytes.ToValidUTF8(text, []byte("?"))))
+	for {
+		var v json.RawMessage
+		if err := d.Decode(&v); err != nil {
+			return err.Error() == "EOF"
+		}
+	}
+}
+
+func FuzzTGI(f *testing.F) {
+	fuzzStream(f, []Dialect{TGI{}, MindIEInfer{}},
+		`data: {"index":1,"token":{"id":1,"text":"a","special":false},"generated_text":null}`+"\n\n"+`data:{"token":{"id":[2],"text":null},"generated_text":"ab","details":{"finish_reason":"length","generated_tokens":2,"input_length":5}}`+"\n\n",
+		`data: {"token":{"id":2,"text":"</s>","special":true},"generated_text":"","prefill_time":4}`+"\n\n", `data: {"error":"no","error_type":"x"}`+"\n\n")
+}
+
+func FuzzLlamaCPP(f *testing.F) {
+	fuzzStream(f, []Dialect{LlamaCPP{}},
+		`data: {"content":"a","stop":false,"tokens_predicted":1}`+"\n\n"+`data: {"content":"","stop":true,"stop_type":"limit","timings":{"prompt_ms":2.5,"predicted_n":3}}`+"\n\n",
+		"error: {\"message\":\"no\"}\n\n", `data: {"stopped_eos":true,"stop":true}`+"\n\n")
+}
+
+func FuzzOllama(f *testing.F) {
+	fuzzStream(f, []Dialect{Ollama{}, OllamaGenerate{}},
+		`{"message":{"content":"a","thinking":"r","tool_calls":[{"function":{"arguments":{"x":1}}}]},"done":false}`+"\n"+`{"message":{"content":""},"done":true,"done_reason":"stop","eval_count":3,"eval_duration":45000000}`+"\n",
+		`{"response":"a","done":true}`, `{"error":"no"}`+"\r\n")
+}
+
+func FuzzGenerate(f *testing.F) {
+	fuzzStream(f, []Dialect{SGLang{}, LMDeploy{}},
+		generated("a|1", "ab|1,2", "abc|1,2,3"), generated("a|1", "b|2"), generated("a", "ab"),
+		`data: {"text":"","meta_info":{"finish_reason":{"type":"abort","message":"no"}}}`+"\n\n")
+}
+
+func FuzzTriton(f *testing.F) {
+	fuzzStream(f, []Dialect{Triton{}, VLLMDemo{}, MindIEVLLM{}},
+		`data:{"text_output":"a","details":{"finish_reason":"length","generated_tokens":2},"decode_time":1}`+"\n\n",
+		`{"text": ["p a"]}`+"\n"+`{"text": ["p ab", "x"]}`+"\x00", `data: {"error":"no"}`+"\n\n")
+}
+
+func FuzzOpenAIResponses(f *testing.F) {
+	fuzzStream(f, []Dialect{OpenAIResponses{}},
+		"event: response.output_text.delta\n"+`data: {"delta":"a","type":"response.output_text.delta"}`+"\n\n"+`data: {"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":9}}}`+"\n\n",
+		`data: {"type":"response.incomplete","response":{"incomplete_details":{"reason":"x"}}}`+"\n\n", "event: error\ndata: {\"message\":\"no\"}\n\n",
+		`{"status":"completed","output":[{"type":"reasoning","summary":[{"text":"r"}]},{"content":[{"text":"a"}],"arguments":"{}"}]}`)
+}
+
+func FuzzOpenAIStream(f *testing.F) {
+	fuzzStream(f, []Dialect{OpenAIChat{}, OpenAICompletions{}},
+		`data: {"choices":[{"index":0,"delta":{"content":"a"},"token_ids":[1]}],"usage":{"completion_tokens":1}}`+"\n\n"+`data: {"choices":[{"text":"","finish_reason":"stop"}],"timings":{"predicted_n":1}}`+"\n\ndata: [DONE]\n\n",
+		`data: {"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"x"}}]},"index":1}]}`+"\n\n", "data: {}{}[DONE]", "event: ping\rdata: x\r\r", `data: {"object":"error","message":"no"}`+"\n\n")
+}
+
+// FuzzOpenAI compares what the parser takes for an event with encoding/json.
+func FuzzOpenAI(f *testing.F) {
+	for _, seed := range []string{
+		`{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`,
+		`{"error":{"message":"no"}}`, `[DONE]`, `{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"x"}}]}}]}`,
+		"{}\n{}\n[DONE]", `{"choices":[{"conte\u006et":"\ud800"}]}`, "null", "\xff",
+	} {
+		f.Add([]byte(seed), false)
+	}
+	f.Fuzz(func(t *testing.T, payload []byte, unterminated bool) {
+		p := OpenAIChat{}.NewParser()
+		var d Delta
+		for range 2 {
+			p.Reset()
+			err := p.Event(sse.Event{Type: []byte("message"), Data: payload, Unterminated: unterminated}, &d)
+			if n := len(d.Text) + len(d.Reasoning) + len(d.ToolCall); n > 3*len(payload) { // a byte becomes U+FFFD at most
+				t.Errorf("%q gives %d bytes of text", payload, n)
+			}
+			if d.Finish != "" && p.End() != nil {
+				t.Errorf("%q: finish %q, and End() = %v", payload, d.Finish, p.End())
+			}
+			// What encoding/json takes for an object is one here too.
+			var object map[string]json.RawMessage
+			if json.Unmarshal(payload, &object) != nil || object == nil || err == nil {
+				continue
+			}
+			var s struct {
+				Choices []struct {
+					Delta, Message *struct {
+						ToolCalls    []struct{ Function *struct{} } `json:"tool_calls"`
+						FunctionCall *struct{}                      `json:"function_call"`
+					}
+				}
+				Usage *struct {
+					Details *struct{} `json:"prompt_tokens_details"`
+				}
+				Timings *struct{}
+			}
+			if json.Unmarshal(payload, &s) == nil && !errors.Is(err, ErrTruncated) && !repeated(payload) {
+				t.Errorf("Event(%q) = %v; encoding/json reads it", payload, err)
+			}
+		}
+	})
+}
+
+// repeated reports whether a name comes twice in payload, in any case: there
+// encoding/json keeps the last value, and the parser reads each.
+func repeated(payload []byte) bool {
+	seen := map[string]bool{}
+	for part := range strings.SplitSeq(string(payload), `"`) {
+		name := strings.ToLower(fmt.Sprintf("%q", part))
+		if len(part) > 0 && seen[name] || strings.ContainsAny(part, `\`) {
+			return true
+		}
+		seen[name] = true
+	}
+	return false
+}

@@ -1,0 +1,41 @@
+package dialect
+
+import (
+	"testing"
+	"time"
+)
+
+func TestOpenAIResponses(t *testing.T) {
+	const (
+		begin = "event: response.created\n" + `data: {"type":"response.created","response":{"id":"r1","status":"in_progress","error":null,"usage":null,"incomplete_details":null}}` + "\n\n"
+		end   = "event: response.completed\n" + `data: {"type":"response.completed","response":{"status":"completed","output":[{"content":[{"text":"no"}]}],"usage":{"input_tokens":9,"output_tokens":2,"input_tokens_details":{"cached_tokens":1}}},"timings":{"prompt_ms":2}}` + "\n\n"
+	)
+	done := read{Finish: "completed", Usage: Usage{PromptTokens: 9, OutputTokens: 2, CachedTokens: 1}, Timings: Timings{Prompt: 2 * time.Millisecond}, Done: true}
+	with := func(change func(*read)) read {
+		r := done
+		change(&r)
+		return r
+	}
+	testStreams(t, OpenAIResponses{}, []streamTest{
+		{"text", begin + "event: response.output_text.delta\n" + `data: {"type":"response.output_text.delta","delta":"a"}` + "\n\n" +
+			"event: response.output_text.done\n" + `data: {"type":"response.output_text.done","text":"a"}` + "\n\n" + end, with(func(r *read) { r.Text, r.Chunks = "a", 1 })},
+		{"the type last, and no event line", `data: {"delta":"a","logprobs":[],"type":"response.output_text.delta"}` + "\n\n" + end, with(func(r *read) { r.Text, r.Chunks = "a", 1 })},
+		{"the type in the event line alone", "event: response.output_text.delta\n" + `data: {"delta":"a"}` + "\n\n" + end, with(func(r *read) { r.Text, r.Chunks = "a", 1 })},
+		{"reasoning", `data: {"type":"response.reasoning_text.delta","delta":"a"}` + "\n\n" + end, with(func(r *read) { r.Reasoning, r.Chunks = "a", 1 })},
+		{"a call", `data: {"type":"response.function_call_arguments.delta","delta":"{}"}` + "\n\n" + end, with(func(r *read) { r.ToolCall, r.Chunks = "{}", 1 })},
+		{"a delta of something else", `data: {"type":"response.audio.delta","delta":"QUJD"}` + "\n\n" + end, done},
+		{"at the limit", `data: {"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}}` + "\n\n", read{Finish: "max_output_tokens", Done: true}},
+		{"failed", `data: {"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"no"}}}` + "\n\n",
+			read{Fault: "no", Done: true, Err: "openai-responses: stream is truncated: neither a finish reason nor response.completed"}},
+		{"an error event", "event: error\n" + `data: {"type":"error","code":"x","message":"no","param":null}` + "\n\n",
+			read{Fault: "no", Err: "openai-responses: stream is truncated: neither a finish reason nor response.completed"}},
+		{"cut", begin, read{Err: "openai-responses: stream is truncated: neither a finish reason nor response.completed"}},
+		{"[DONE] is no end", begin + "data: [DONE]\n\n", read{Done: true, Err: "openai-responses: stream is truncated: [DONE] without the finish reason that was left open"}},
+	})
+	testBodies(t, OpenAIResponses{}, []bodyTest{
+		{"whole", `{"object":"response","status":"completed","error":null,"output":[{"type":"reasoning","summary":[{"type":"summary_text","text":"r"}]},{"type":"message","content":[{"type":"output_text","text":"a"}]},{"type":"function_call","arguments":"{}"}],"usage":{"input_tokens":9,"output_tokens":2}}`,
+			read{Text: "a", Reasoning: "r", ToolCall: "{}", Chunks: 1, Finish: "completed", Usage: Usage{PromptTokens: 9, OutputTokens: 2}, Done: true}},
+		{"failed", `{"status":"failed","error":{"message":"no"}}`, read{Fault: "no", Done: true}},
+		{"error", `{"error":{"message":"no"}}`, read{Fault: "no"}},
+	})
+}

@@ -1,0 +1,86 @@
+package mockserver
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// fuzzDialect fuzzes the decoder of a path's requests. What it takes it answers,
+// with JSON in every event, as many tokens as it planned, and an entry that says
+// so; what it refuses it refuses in JSON.
+func fuzzDialect(f *testing.F, path string, flavor Flavor, seeds ...string) {
+	for _, d := range dialectCases {
+		if d.path == path && d.flavor == flavor {
+			f.Add([]byte(strings.Replace(d.body, "%d", "3", 1)))
+		}
+	}
+	for _, s := range append(seeds, `null`, `[]`, `{"stream":1}`, `{"stop":[""],"options":{"stop":3}}`) {
+		f.Add([]byte(s))
+	}
+	cfg := Config{OutputTokens: 20, Flavor: flavor}
+	to, ok := routeFor(path, flavor)
+	if !ok {
+		f.Fatalf("routeFor(%q) has no dialect", path)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		to := to
+		if to.dialect == nil {
+			to = generateRoute(flavorOf(body))
+		}
+		req, fail := to.dialect.decode(input{body, cfg.OutputTokens, lexicons[TextASCII]})
+		switch {
+		case fail != nil && (req.output != 0 || fail.status < 400 || !json.Valid([]byte(to.dialect.errorBody(fail)))):
+			t.Fatalf("decode(%q) = %+v and %+v, want no request and an error in JSON", body, req, fail)
+		case fail == nil && (req.output < 0 || req.output > mostTokens || req.prompt < 0 || req.finish == ""):
+			t.Fatalf("decode(%q) = %+v, want 0 to %d tokens and a finish reason", body, req, mostTokens)
+		case req.output > 200:
+			return
+		}
+		s := mustNew(t, cfg)
+		w := call(s, "POST", path, string(body))
+		e := s.Log()[0]
+		if fail != nil {
+			if w.Code != fail.status || e.Status != fail.status || e.OutputTokens != 0 {
+				t.Fatalf("POST %s %q = %d %s, log %+v, want status %d", path, body, w.Code, w.Body, e, fail.status)
+			}
+			return
+		}
+		if w.Code != 200 || e.OutputTokens != req.output || e.PromptTokens != req.prompt || e.Aborted {
+			t.Fatalf("POST %s %q = %d, log %+v, want %d tokens of output after %d", path, body, w.Code, e, req.output, req.prompt)
+		}
+		documents(t, w.Body.String(), to.dialect.lines, e.Stream)
+	})
+}
+
+func FuzzOpenAIChat(f *testing.F) {
+	fuzzDialect(f, chatPath, "", `{"messages":[{"content":[{"text":"a"}]}],"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true},"max_tokens":3}`)
+}
+func FuzzOpenAICompletions(f *testing.F) {
+	fuzzDialect(f, textPath, "", `{"prompt":[1,2],"min_tokens":2,"stop":["a"]}`)
+}
+func FuzzResponses(f *testing.F) {
+	fuzzDialect(f, "/v1/responses", "", `{"input":"a","instructions":"b c"}`)
+}
+func FuzzTGI(f *testing.F) {
+	fuzzDialect(f, "/generate_stream", "", `{"inputs":"a","parameters":{"stop":["the"],"details":true}}`)
+}
+func FuzzLlamacpp(f *testing.F) {
+	fuzzDialect(f, "/completion", "", `{"prompt":["a"],"n_predict":-1,"stop":["x"],"stream":true}`)
+}
+func FuzzOllamaChat(f *testing.F) { fuzzDialect(f, "/api/chat", "", `{"messages":[]}`) }
+func FuzzOllamaGenerate(f *testing.F) {
+	fuzzDialect(f, "/api/generate", "", `{"prompt":"","system":"a"}`, `{"prompt":"a","options":{"num_predict":-2}}`)
+}
+func FuzzGenerate(f *testing.F) {
+	fuzzDialect(f, "/generate", "", `{"text":"a","sampling_params":{"stop":"the","min_new_tokens":1}}`)
+}
+func FuzzLMDeploy(f *testing.F) {
+	fuzzDialect(f, "/generate", FlavorLMDeploy, `{"prompt":"a","min_new_tokens":9,"max_tokens":8}`)
+}
+func FuzzVLLMDemo(f *testing.F) {
+	fuzzDialect(f, "/generate", FlavorVLLM, `{"prompt":"\"\\ \u0000 \ud800"}`)
+}
+func FuzzTriton(f *testing.F) {
+	fuzzDialect(f, tritonPath+"_stream", "", `{"text_input":"a","end_id":-1,"min_length":2,"parameters":{"max_tokens":4,"stop_words":["a"]}}`)
+}

@@ -1,0 +1,47 @@
+package mockserver
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// An endless stream goes on at its rate, and its slot is free when the client
+// has gone.
+func TestEndless(t *testing.T) {
+	for _, tt := range []struct {
+		per  time.Duration
+		want int // tokens in a second
+	}{
+		{100 * time.Millisecond, 10},
+		{0, 1000 + 4}, // the five that were asked for come at once
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := inMemory(t, Config{PerToken: tt.per, Slots: 1, Faults: []Fault{{Kind: FaultEndless, Every: 2}}})
+			r.must(textPath, `{"prompt":"a","max_tokens":1}`)
+			start := time.Since(r.Epoch())
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second-time.Nanosecond)
+			defer cancel()
+			resp, err := r.post(ctx, textPath, `{"prompt":"a","max_tokens":5,"stream":true}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(resp.Body)
+			if !errors.Is(err, context.DeadlineExceeded) || strings.Contains(string(body), "length") || strings.Count(string(body), "data: ") != tt.want {
+				t.Errorf("%d events, %v, want %d", strings.Count(string(body), "data: "), err, tt.want)
+			}
+			r.must(textPath, `{"prompt":"a","max_tokens":1}`)
+			log := r.Log()
+			if e := log[1]; e.OutputTokens != tt.want || !e.Aborted || e.Fault != FaultEndless {
+				t.Errorf("Log()[1] has %d tokens, aborted %v, fault %q, want %d, true", e.OutputTokens, e.Aborted, e.Fault, tt.want)
+			}
+			if got := log[2].Admitted - start; got != time.Second-time.Nanosecond {
+				t.Errorf("the next was admitted %v after, want when the client had gone", got)
+			}
+		})
+	}
+}

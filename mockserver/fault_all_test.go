@@ -1,0 +1,126 @@
+package mockserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A countedConn tells when it is closed.
+type countedConn struct {
+	net.Conn
+	open *atomic.Int64
+	once atomic.Bool
+}
+
+func (c *countedConn) Close() error {
+	if !c.once.Swap(true) {
+		c.open.Add(-1)
+	}
+	return c.Conn.Close()
+}
+
+// Every fault in every dialect, streamed and not: the client gets to an end, the
+// log has it, and no goroutine and no connection is left.
+func TestEveryFaultEverywhere(t *testing.T) {
+	before := runtime.NumGoroutine()
+	var open atomic.Int64
+	tr := &http.Transport{DisableCompression: true, DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		open.Add(1)
+		return &countedConn{Conn: conn, open: &open}, nil
+	}}
+	client := &http.Client{Transport: tr}
+	for _, fact := range faultFacts {
+		t.Run(string(fact.kind), func(t *testing.T) {
+			var wg sync.WaitGroup
+			for _, d := range dialectCases {
+				s := mustNew(t, Config{Flavor: d.flavor, Faults: []Fault{{Kind: fact.kind, Every: 1, At: 2, Size: 100_000}}})
+				url, stop, err := Listen("127.0.0.1:0", s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				wg.Go(func() {
+					oneFault(t, client, s, url, fact, d)
+					stop(0) // every handler has returned
+				})
+			}
+			wg.Wait()
+			tr.CloseIdleConnections()
+			settled(t, "connections", func() bool { return open.Load() == 0 })
+			settled(t, "goroutines", func() bool { return runtime.NumGoroutine() <= before+1 }) // and that of the subtest
+		})
+	}
+}
+
+// oneFault sends the one request of a dialect to a server with one fault.
+func oneFault(t *testing.T, client *http.Client, s *Server, url string, fact faultFact, d dialectCase) {
+	hangs := fact.kind == FaultStall || fact.kind == FaultEndless && d.stream
+	ctx, leave := context.WithCancel(context.Background())
+	defer leave()
+	if hangs {
+		go func() { // there is no end to read to: goes away when the request has its slot
+			settled(t, "requests without a slot", func() bool {
+				s.plan.mu.Lock()
+				defer s.plan.mu.Unlock()
+				return len(s.plan.busy) > 0
+			})
+			leave()
+		}()
+	}
+	status, body, err := exchangeOver(ctx, client, url+d.path, fmt.Sprintf(d.body, 4))
+	broken := fact.kind == FaultReset || fact.kind == FaultFIN
+	if !hangs && broken != (err != nil) {
+		t.Errorf("%s: status %d, %v, %q", d.name, status, err, body)
+	}
+	if want := refusals[fact.kind]; want != nil && (status != want.status || !json.Valid([]byte(body))) {
+		t.Errorf("%s: status %d, %q, want %d and JSON", d.name, status, body, want.status)
+	}
+	settled(t, "requests", func() bool { return len(s.Log()) == 1 })
+	kind := fact.kind
+	if fact.stream && !d.stream {
+		kind = ""
+	}
+	if log := s.Log(); len(log) != 1 || log[0].Fault != kind || log[0].Aborted != hangs {
+		t.Errorf("%s: Log() = %+v, want one with fault %q, aborted %v", d.name, log, kind, hangs)
+	}
+}
+
+// exchangeOver posts and reads to the end.
+func exchangeOver(ctx context.Context, client *http.Client, url, body string) (status int, text string, err error) {
+	req, err := http.NewRequestWithContext(ctx, "POST", url, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(b), err
+}
+
+// settled waits until a condition holds, which others are about to make true.
+func settled(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(4 * time.Second); !ok(); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			b := make([]byte, 1<<16)
+			t.Errorf("%s are left:\n%s", what, b[:runtime.Stack(b, true)])
+			return
+		}
+	}
+}

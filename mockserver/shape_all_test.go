@@ -1,0 +1,66 @@
+package mockserver
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// shaped returns the shape of a list of names.
+func shaped(t testing.TB, list string) Shape {
+	t.Helper()
+	var s Shape
+	if err := s.Set(list); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestShapes compares a chat of each shape, by its name, with a file, and some in
+// other dialects.
+func TestShapes(t *testing.T) {
+	type shapeCase struct{ file, shape, path, body string }
+	const chat = `{"messages":[{"content":"a prompt"}],"max_tokens":4,"stream":true,"stream_options":{"include_usage":true}}`
+	var cases []shapeCase
+	for _, n := range ShapeNames() {
+		value := strings.NewReplacer("=N", "=3", "=DURATION", "=7ms").Replace(n.Name)
+		file, _, _ := strings.Cut(n.Name, "=")
+		cases = append(cases, shapeCase{file, value, chatPath, chat})
+	}
+	const (
+		responses = `{"input":"a prompt","max_output_tokens":4,"stream":true}`
+		ollama    = `{"messages":[{"content":"a prompt"}],"options":{"num_predict":4}}`
+		sglang    = `{"text":"a prompt","sampling_params":{"max_new_tokens":4},"stream":true}`
+		tgi       = `{"inputs":"a prompt","parameters":{"max_new_tokens":4,"details":true}}`
+	)
+	cases = append(cases,
+		shapeCase{"reasoning-then-tool", "reasoning-content,reasoning-tokens=1,tool-call", chatPath, chat},
+		shapeCase{"reasoning-only", "reasoning,reasoning-tokens=9", chatPath, chat},
+		shapeCase{"reasoning-in-one-chunk", "reasoning,tokens-per-chunk=9", chatPath, chat},
+		shapeCase{"reasoning-whole", "reasoning,tool-call", chatPath, strings.Replace(chat, `,"stream":true,"stream_options":{"include_usage":true}`, "", 1)},
+		shapeCase{"everything", "crlf,bom,ping,ping-event,event-lines,no-space,role-null,empty-choices,finish-alone,usage-each,done-twice,after-done,reasoning,dumps,twice,number-strings,unicode", chatPath, chat},
+		shapeCase{"responses-reasoning", "reasoning", "/v1/responses", responses},
+		shapeCase{"responses-reasoning-only", "reasoning,reasoning-tokens=9", "/v1/responses", responses},
+		shapeCase{"responses-tool", "tool-call,tokens-per-chunk=3", "/v1/responses", responses},
+		shapeCase{"responses-lines", "event-lines,crlf,usage-never", "/v1/responses", responses},
+		shapeCase{"ollama-thinking", "reasoning", "/api/chat", ollama},
+		shapeCase{"ollama-tool", "tool-call,reasoning,reasoning-tokens=1", "/api/chat", ollama},
+		shapeCase{"ollama-spelling", "dumps,twice,number-strings,bom,crlf,ping,event-lines", "/api/chat", ollama},
+		shapeCase{"ollama-usage-never", "usage-never,after-done", "/api/chat", ollama},
+		shapeCase{"sglang-incremental", "incremental", "/generate", sglang},
+		shapeCase{"triton-after-done", "after-done,done-twice", tritonPath + "_stream", `{"text_input":"a prompt","max_tokens":4}`},
+		shapeCase{"tgi-nospace", "no-space,usage-never,tokens-per-chunk=2", "/generate_stream", tgi},
+	)
+	for _, tt := range cases {
+		t.Run(tt.file, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := inMemory(t, Config{Model: "m", TTFT: time.Second, PerToken: time.Second, Shape: shaped(t, tt.shape)})
+				golden(t, "shape/"+tt.file+".txt", r.must(tt.path, tt.body))
+				if e := r.only(); e.OutputTokens != 4 || e.Aborted {
+					t.Errorf("Log()[0] = %+v, want 4 tokens", e)
+				}
+			})
+		})
+	}
+}
