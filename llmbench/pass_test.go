@@ -397,6 +397,7 @@ func TestLoadCheck(t *testing.T) {
 		"ftp://x":                  "base like",
 		"http://x/?a=b":            "base like",
 		"http://user:secret@x?a=b": "user:xxxxx@x",
+		"http://user:secret@x":     "want it without a user",
 	} {
 		_, err := newClient(Target{URL: url})
 		assert.ErrorContains(t, err, want)

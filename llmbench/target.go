@@ -49,6 +49,9 @@ func (t Target) base() (string, error) {
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
 		return "", fmt.Errorf("target: URL %q; want a base like http://127.0.0.1:8000", u.Redacted())
 	}
+	if u.User != nil {
+		return "", fmt.Errorf("target: URL %q; want it without a user: credentials belong into the Authorization header", u.Redacted())
+	}
 	for key := range t.Config {
 		if !validConfigKey(key) {
 			return "", fmt.Errorf("target: config key %q; must start with a lower-case letter and hold no space, colon or upper case", key)
