@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -106,7 +107,7 @@ func (p *openAIParser) Event(e sse.Event, d *Delta) error {
 	}
 	err := p.read(payload, d)
 	if isError && d.Fault == "" { // the event's name says it, whatever its data is
-		d.Fault = excerpt(payload)
+		d.Fault = cmp.Or(excerpt(payload), "an error event without data")
 		return nil
 	}
 	if err != nil && e.Unterminated {
@@ -146,7 +147,17 @@ func (p *openAIParser) root(name []byte) {
 	case "usage":
 		p.w.object(p.onUsage)
 	case "error":
-		p.d.Fault = fault(p.w.raw())
+		if f := fault(p.w.raw()); f != "" {
+			p.d.Fault = f
+		}
+	case "object": // vLLM and LMDeploy wrote errors as {"object":"error","message":…}
+		if string(p.w.raw()) == `"error"` && p.d.Fault == "" {
+			p.d.Fault = "an object of the kind error"
+		}
+	case "message":
+		if v := p.w.raw(); len(v) > 2 && v[0] == '"' && p.d.Fault != "" {
+			p.d.Fault = excerpt(v)
+		}
 	default:
 		p.w.raw()
 	}
@@ -164,6 +175,9 @@ func (p *openAIParser) choice(name []byte) {
 		if len(v) > 2 && v[0] == '"' { // not null, not ""
 			p.d.Finish = finishReason(v)
 			p.finished = true
+			if p.d.Finish == "error" || p.d.Finish == "abort" { // vLLM, SGLang, OpenRouter
+				p.d.Fault = "finish reason " + p.d.Finish
+			}
 		}
 	default:
 		p.w.raw()
@@ -240,6 +254,9 @@ func fault(v []byte) string {
 	return excerpt(v)
 }
 
+// Cut marks where an excerpt of a server's words was cut off.
+const Cut = "…"
+
 // excerpt returns the start of what a server said, short enough for an error.
 func excerpt(text []byte) string {
 	const most = 200
@@ -247,7 +264,7 @@ func excerpt(text []byte) string {
 		text = unquote(nil, text)
 	}
 	if len(text) > most {
-		return string(bytes.ToValidUTF8(text[:most], nil)) + "…"
+		return string(bytes.ToValidUTF8(text[:most], nil)) + Cut
 	}
 	return string(text)
 }

@@ -84,8 +84,8 @@ type Decoder struct {
 	hasRetry bool
 }
 
-// NewDecoder returns a decoder of the body r. It reads r with a buffer of its
-// own and never past what [Decoder.Next] needs.
+// NewDecoder returns a decoder of the body r, which it reads with a buffer of its
+// own.
 func NewDecoder(r io.Reader) *Decoder {
 	d := new(Decoder)
 	d.Reset(r)
@@ -98,7 +98,6 @@ func (d *Decoder) Reset(r io.Reader) {
 		MaxEventSize: d.MaxEventSize,
 		r:            r,
 		buf:          d.buf,
-		lf:           -1,
 		start:        true,
 		data:         d.data[:0],
 		typ:          d.typ[:0],
@@ -306,10 +305,9 @@ func (d *Decoder) fill() {
 	if d.pos > 0 { // what is left is less than a line: move it to the front
 		copy(d.buf, d.buf[d.pos:d.end])
 		d.end -= d.pos
-		d.lfTo = max(0, d.lfTo-d.pos)
-		d.crTo = max(0, d.crTo-d.pos)
-		d.pos, d.lf = 0, -1
+		d.pos = 0
 	}
+	d.lf, d.lfTo, d.crTo = -1, d.end, d.end // line found no line end in it
 	if d.end > d.limit() {
 		d.err = d.tooLarge()
 		return
