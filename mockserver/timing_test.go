@@ -69,9 +69,7 @@ func TestInstants(t *testing.T) {
 const perRequest = 20*time.Millisecond + 10*time.Microsecond + 19*2*time.Millisecond
 
 func slotted(slots int) Config {
-	c := Default()
-	c.Slots = slots
-	return c
+	return Config{TTFT: 20 * time.Millisecond, PerPromptToken: 10 * time.Microsecond, PerToken: 2 * time.Millisecond, Slots: slots}
 }
 
 const slottedBody = `{"prompt":"go","max_tokens":20,"stream":true}`
