@@ -117,6 +117,7 @@ func Run(b *testing.B, t Target, l Load) []Sample {
 // report hands the summary's metrics to b. It runs after the last b.Loop, which
 // deletes what was reported before.
 func report(b *testing.B, s Summary, l Load, all bool) {
+	b.Helper()
 	b.ReportMetric(0, "ns/op") // the time of a pass is req/s the other way round
 	for _, u := range Units {
 		v, known := s.Metrics[u.Name]
