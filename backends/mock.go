@@ -36,6 +36,7 @@ func (m Mock) Start(tb testing.TB) llmbench.Target {
 // Serve returns the server itself too, for its log.
 func (m Mock) Serve(tb testing.TB) (*mockserver.Server, llmbench.Target) {
 	tb.Helper()
+	llmbench.Watch(tb)
 	cfg, err := mockserver.Load(m.Profile)
 	if m.Config != nil {
 		cfg, err = *m.Config, nil
@@ -43,7 +44,7 @@ func (m Mock) Serve(tb testing.TB) (*mockserver.Server, llmbench.Target) {
 	if err != nil {
 		tb.Fatalf("backends: mock: %v", err)
 	}
-	if m.Speed != 0 && m.Speed != 1 {
+	if m.Speed != 0 {
 		cfg.Speed = m.Speed
 	}
 	cfg.Model = cmp.Or(m.Model, cfg.Model, "mock")
@@ -71,7 +72,7 @@ func (m Mock) describe() map[string]string {
 	if m.Config == nil && m.Profile != "" {
 		config["mock-profile"] = m.Profile
 	}
-	if m.Speed != 0 && m.Speed != 1 {
+	if m.Speed != 0 {
 		config["mock-speed"] = fmt.Sprintf("%g", m.Speed)
 	}
 	return config

@@ -2,6 +2,8 @@ package backends
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"net/http"
 	"time"
 
@@ -17,7 +19,8 @@ const pollEvery = 250 * time.Millisecond
 func ready(ctx context.Context, t llmbench.Target, logf func(string, ...any)) error {
 	began, told := time.Now(), time.Now()
 	return poll(ctx, func() (again bool, err error) {
-		s := llmbench.Do(ctx, t, llmbench.Request{Prompt: "Say hello.", MaxTokens: 4})
+		// Not streamed, which every server can: the load may not want streams.
+		s := llmbench.Do(ctx, t, llmbench.Request{Prompt: "Say hello.", MaxTokens: 4}, false)
 		if s.Outcome == llmbench.OK {
 			return false, nil
 		}
@@ -25,7 +28,9 @@ func ready(ctx context.Context, t llmbench.Target, logf func(string, ...any)) er
 			logf("not ready after %v: %s: %v", time.Since(began).Round(time.Second), s.Outcome, s.Err)
 			told = time.Now()
 		}
-		waiting := s.Outcome == llmbench.Connect || s.Outcome == llmbench.HTTP && s.Status == http.StatusServiceUnavailable
+		var untrusted *tls.CertificateVerificationError
+		waiting := s.Outcome == llmbench.Connect && !errors.As(s.Err, &untrusted) ||
+			s.Outcome == llmbench.HTTP && s.Status == http.StatusServiceUnavailable
 		return waiting, s.Err
 	})
 }
@@ -36,12 +41,13 @@ func poll(ctx context.Context, try func() (again bool, err error)) error {
 	var last error
 	for {
 		again, err := try()
+		if err != nil && last != nil && ctx.Err() != nil {
+			return last // what the server said, rather than that time was up
+		}
 		if !again {
 			return err
 		}
-		if ctx.Err() == nil || last == nil {
-			last = err
-		}
+		last = err
 		select {
 		case <-time.After(pollEvery):
 		case <-ctx.Done():

@@ -29,6 +29,7 @@ type URL struct {
 // Start returns the server as a target, once it has answered a completion.
 func (u URL) Start(tb testing.TB) llmbench.Target {
 	tb.Helper()
+	llmbench.Watch(tb)
 	name := u.Name
 	if name == "" {
 		name = "url"
@@ -41,7 +42,7 @@ func (u URL) Start(tb testing.TB) llmbench.Target {
 	if limit == 0 {
 		limit = time.Minute
 	}
-	ctx, cancel := context.WithTimeout(tb.Context(), limit)
+	ctx, cancel := context.WithTimeoutCause(llmbench.Context(tb), limit, fmt.Errorf("no answer in %v", limit))
 	defer cancel()
 	if t.Model == "" {
 		model, err := onlyModel(ctx, t)
@@ -52,6 +53,9 @@ func (u URL) Start(tb testing.TB) llmbench.Target {
 	}
 	began := time.Now()
 	if err := ready(ctx, t, tb.Logf); err != nil {
+		if cause := context.Cause(llmbench.Context(tb)); cause != nil { // interrupted
+			err = cause
+		}
 		tb.Fatalf("backends: %s: not ready after %v: %v", name, time.Since(began).Round(time.Millisecond), err)
 	}
 	t.Config = map[string]string{"backend": name, "model": t.Model}

@@ -29,7 +29,7 @@ func TestRealServer(t *testing.T) {
 			target := backends.URL{URL: url, Dialect: d}.Start(t)
 			assert.Assert(t, target.Model != "", "the server's only model was not found")
 			for _, tokens := range []int{1, 24, 200} {
-				s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: "Tell me about the sea.", MaxTokens: tokens, FixedOutput: true})
+				s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: "Tell me about the sea.", MaxTokens: tokens, FixedOutput: true}, true)
 				assert.NilError(t, s.Err)
 				assert.Equal(t, s.OutputTokens, tokens)
 				assert.Equal(t, s.TokenSource, llmbench.FromUsage)
@@ -153,7 +153,7 @@ func TestFromConfig(t *testing.T) {
 // TestMock checks that the mock answers as its configuration says.
 func TestMock(t *testing.T) {
 	srv, target := backends.Mock{Speed: 10}.Serve(t)
-	s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: "one two three", MaxTokens: 5})
+	s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: "one two three", MaxTokens: 5}, true)
 	assert.NilError(t, s.Err)
 	assert.Equal(t, s.PromptTokens, 3)
 	assert.Equal(t, s.OutputTokens, 5)

@@ -191,7 +191,7 @@ func (s *hfStep) normalizers(list []normalizer) ([]normalizer, error) {
 		return append(list, prepend(s.Prepend)), nil
 	case "Replace":
 		if s.Pattern.String == nil || *s.Pattern.String == "" {
-			return nil, errors.New("Replace has no String pattern, which is the only kind supported")
+			return nil, errors.New("part Replace has no String pattern, which is the only kind supported")
 		}
 		return append(list, replace(*s.Pattern.String, s.Content)), nil
 	}
@@ -242,7 +242,7 @@ func (s *hfStep) pattern() (pattern, error) {
 	switch s.Behavior {
 	case isolated, removed, mergedWithPrevious, mergedWithNext, contiguous:
 	default:
-		return pattern{}, fmt.Errorf("Split has behavior %q, must be Isolated, Removed, MergedWithPrevious, MergedWithNext or Contiguous", s.Behavior)
+		return pattern{}, fmt.Errorf("part Split has behavior %q, must be Isolated, Removed, MergedWithPrevious, MergedWithNext or Contiguous", s.Behavior)
 	}
 	switch {
 	case s.Pattern.Regex != nil:
@@ -250,13 +250,13 @@ func (s *hfStep) pattern() (pattern, error) {
 	case s.Pattern.String != nil:
 		return newPattern(regexp2.Escape(*s.Pattern.String))
 	}
-	return pattern{}, errors.New("Split has no pattern, must have a Regex or a String")
+	return pattern{}, errors.New("part Split has no pattern, must have a Regex or a String")
 }
 
 func (s *hfStep) metaspace() (metaspace, error) {
 	space, size := utf8.DecodeRuneInString(s.Replacement)
 	if size == 0 || size < len(s.Replacement) {
-		return metaspace{}, fmt.Errorf("Metaspace has replacement %q, must be one character", s.Replacement)
+		return metaspace{}, fmt.Errorf("part Metaspace has replacement %q, must be one character", s.Replacement)
 	}
 	scheme := s.PrependScheme
 	switch {
@@ -265,7 +265,7 @@ func (s *hfStep) metaspace() (metaspace, error) {
 	case scheme == "":
 		scheme = "never"
 	case scheme != "always" && scheme != "first" && scheme != "never":
-		return metaspace{}, fmt.Errorf("Metaspace has prepend_scheme %q, must be always, first or never", scheme)
+		return metaspace{}, fmt.Errorf("part Metaspace has prepend_scheme %q, must be always, first or never", scheme)
 	}
 	return metaspace{space, scheme, orTrue(s.Split)}, nil
 }

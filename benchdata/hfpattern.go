@@ -14,10 +14,10 @@ import (
 // regexp2 searches by backtracking, so a pattern such as (a*a*)*b would take
 // for ever on a few dozen letters. What makes it so is a group that is
 // repeated and that can match the same characters in more than one way, and
-// that is what is refused. Without it a search takes a time that is a power of
-// the length of the text, with the number of repeats in the pattern as the
-// exponent at worst, and its first power with the published patterns, whose
-// alternatives each end where a character is of the wrong class.
+// that is what is refused. Without it the time is at worst a power of the
+// length of the text, with an exponent that the pattern sets. It is the length
+// itself for GPT-2, Llama 3, Qwen 2, DeepSeek V3 and GPT-OSS, whose repeats
+// are of single characters, each up to one of the wrong class.
 type pattern struct{ re *regexp2.Regexp }
 
 // newPattern reads a pattern in Oniguruma's syntax, which tokenizer.json files
@@ -30,7 +30,7 @@ func newPattern(text string) (pattern, error) {
 	if err != nil {
 		return pattern{}, fmt.Errorf("pattern %q: %w", text, err)
 	}
-	if explodes(tree.Root) {
+	if explodes(tree.Root, true) {
 		return pattern{}, fmt.Errorf("pattern %q repeats a group that can match in more than one way, which could take for ever", text)
 	}
 	// No limit of time or of memory: both would be errors in the middle of a text.
@@ -53,22 +53,22 @@ func (p pattern) find(text string) [][]int {
 // nestsClasses reports whether pattern has a class in which another one begins
 // or is intersected: [a[bc]], [a&&b]. To regexp2 those are plain characters.
 func nestsClasses(pattern string) bool {
-	class := 0 // where the class begins that i is in, 0 for none
+	class := false // whether i is in one
 	for i := 0; i < len(pattern); i++ {
 		switch c := pattern[i]; {
 		case c == '\\':
 			i++
-		case class == 0 && c == '[':
-			class = i + 1
+		case !class && c == '[':
+			class = true
 			if strings.HasPrefix(pattern[i+1:], "^") {
 				i++
 			}
 			if strings.HasPrefix(pattern[i+1:], "]") { // the first is a plain one
 				i++
 			}
-		case class > 0 && c == ']':
-			class = 0
-		case class > 0 && (c == '[' || strings.HasPrefix(pattern[i:], "&&")):
+		case class && c == ']':
+			class = false
+		case class && (c == '[' || strings.HasPrefix(pattern[i:], "&&")):
 			return true
 		}
 	}
@@ -76,13 +76,24 @@ func nestsClasses(pattern string) bool {
 }
 
 // explodes reports whether a group in n is repeated that can match in more
-// than one way.
-func explodes(n *syntax.RegexNode) bool {
-	for _, c := range n.Children {
-		// At the end of an atomic group the first way is the only one tried:
-		// when there is no further repeat, the group has matched.
-		last := n.T == syntax.NtAtomic && c.M <= 1
-		if isLoop(c) && c.N > 1 && !last && !oneWay(c.Children[0]) || explodes(c) {
+// than one way. A group that is repeated last is harmless: as soon as it does
+// not match once more all has matched, and no other way is tried.
+func explodes(n *syntax.RegexNode, last bool) bool {
+	if isLoop(n) {
+		if n.N > 1 && !(last && n.M <= 1) && !oneWay(n.Children[0]) {
+			return true
+		}
+		last = false
+	}
+	switch n.T {
+	case syntax.NtAtomic, syntax.NtPosLook, syntax.NtNegLook:
+		last = true // once it has matched, no other way is tried
+	case syntax.NtBackRefCond, syntax.NtExprCond:
+		last = false // not looked into
+	}
+	for i, c := range n.Children {
+		end := n.T != syntax.NtConcatenate || i == len(n.Children)-1
+		if explodes(c, last && end) {
 			return true
 		}
 	}

@@ -23,8 +23,10 @@ import (
 // Qwen 2, and does not merge a run of equal characters from the left.
 //
 // A file is refused, too, when a pattern in it could take for ever on some
-// text; no published one is known to. A tokenizer that was read therefore has
-// a count for every text, and never an estimate of one.
+// text; those of the layouts above take a time in proportion to the text. A
+// tokenizer that was read therefore has a count for every text, without a
+// limit of time, and never an estimate of one. What could still go wrong is a
+// bug of regexp2, which is a panic.
 //
 // One thing is simpler than in the Rust library: added tokens are found in the
 // text before it is normalized, whatever their "normalized" says. Classes of

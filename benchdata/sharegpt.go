@@ -90,7 +90,7 @@ func (s ShareGPT) read(r io.Reader, n int) ([]llmbench.Request, error) {
 		return nil, fmt.Errorf("%d requests, must be at least 1", n)
 	}
 	if s.Output < 0 {
-		return nil, fmt.Errorf("Output is %d tokens, must be at least 1, or 0 for the answers' own", s.Output)
+		return nil, fmt.Errorf("field Output is %d tokens, must be at least 1, or 0 for the answers' own", s.Output)
 	}
 	// Shuffling is giving every conversation a random key and sorting by it.
 	// Only those with the n lowest keys so far have to be kept, or counted.

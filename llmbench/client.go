@@ -2,11 +2,14 @@ package llmbench
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,21 +30,26 @@ type client struct {
 	ended     atomic.Int64 // how many requests have ended, for progress
 }
 
-func newClient(t Target) (*client, error) {
+// newClient returns a client that opens at most conns connections at a time; 0 is
+// no limit.
+func newClient(t Target, conns int) (*client, error) {
 	base, err := t.base()
 	if err != nil {
 		return nil, err
 	}
-	d := &dialer{dial: t.Dial, addr: directAddr(base)}
+	t.Header = canonical(t.Header)
+	d := &dialer{dial: t.Dial, addr: directAddr(base), tls: strings.HasPrefix(base, "https:")}
 	if d.dial == nil {
 		d.dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
 	}
 	tr := &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           d.DialContext,
+		DialTLSContext:        d.DialContext, // for https without a proxy
 		DisableCompression:    true,
 		MaxIdleConns:          0, // no limit
 		MaxIdleConnsPerHost:   1 << 20,
+		MaxConnsPerHost:       conns, // or a worker that waits for a dial may take another's
 		IdleConnTimeout:       5 * time.Minute,
 		TLSHandshakeTimeout:   30 * time.Second,
 		ReadBufferSize:        16 << 10,
@@ -57,15 +65,29 @@ func newClient(t Target) (*client, error) {
 	}, nil
 }
 
+// canonical returns a copy of h whose names are in canonical form.
+func canonical(h http.Header) http.Header {
+	c := http.Header{}
+	for name, values := range h {
+		for _, v := range values {
+			c.Add(name, v)
+		}
+	}
+	return c
+}
+
 // A dialer opens connections and knows how many are open, so that those a pass
 // will need can be opened before it.
 type dialer struct {
 	dial func(ctx context.Context, network, addr string) (net.Conn, error)
-
 	addr string // host:port of the target; "" when a proxy is asked instead
+	// tls tells to speak TLS with addr, trusting roots (nil: the system's).
+	tls   bool
+	roots *x509.CertPool
 
 	mu    sync.Mutex
 	ready []*countedConn // opened and not yet asked for
+	since time.Time      // when the last of them was
 	open  int            // all that are not closed
 }
 
@@ -91,21 +113,25 @@ func directAddr(base string) string {
 // met such a one would look like a failure of the server.
 const keepReady = time.Second
 
-// DialContext hands out a connection that was opened before, or opens one.
+// DialContext hands out a connection that was opened before, or opens one, in
+// which case it tells the instants of the request that asked.
 func (d *dialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	if addr == d.addr {
-		for c := d.take(); c != nil; c = d.take() {
-			if time.Since(c.opened) < keepReady {
-				return c, nil
-			}
-			c.Close()
+		if time.Since(d.since) >= keepReady {
+			d.drop()
 		}
+		if c := d.take(); c != nil {
+			return c.conn, nil
+		}
+	}
+	if seen, ok := ctx.Value(instantsKey{}).(*instants); ok {
+		seen.dialing.CompareAndSwap(0, seen.stamp())
 	}
 	c, err := d.connect(ctx, network, addr)
 	if err != nil {
-		return nil, err // and no typed nil
+		return nil, err
 	}
-	return c, nil
+	return c.conn, nil
 }
 
 // take removes a connection from those that are ready, or returns nil.
@@ -122,14 +148,25 @@ func (d *dialer) take() *countedConn {
 }
 
 func (d *dialer) connect(ctx context.Context, network, addr string) (*countedConn, error) {
-	c, err := d.dial(ctx, network, addr)
+	raw, err := d.dial(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
 	d.mu.Lock()
 	d.open++
 	d.mu.Unlock()
-	return &countedConn{Conn: c, dialer: d, opened: time.Now()}, nil
+	c := &countedConn{Conn: raw, dialer: d}
+	c.conn = c
+	if d.tls && addr == d.addr {
+		host, _, _ := net.SplitHostPort(addr)
+		secure := tls.Client(c, &tls.Config{ServerName: host, RootCAs: d.roots, NextProtos: []string{"http/1.1"}})
+		if err := secure.HandshakeContext(ctx); err != nil {
+			c.Close()
+			return nil, err
+		}
+		c.conn = secure
+	}
+	return c, nil
 }
 
 // prepare opens connections until n are open. What cannot be opened now will be
@@ -152,20 +189,21 @@ func (d *dialer) prepare(ctx context.Context, n int) {
 		})
 	}
 	wg.Wait()
+	d.since = time.Now()
 }
 
 // drop closes the connections that nobody asked for.
 func (d *dialer) drop() {
 	for c := d.take(); c != nil; c = d.take() {
-		c.Close()
+		c.conn.Close()
 	}
 }
 
 // countedConn tells its dialer when it is closed.
 type countedConn struct {
 	net.Conn
+	conn   net.Conn // itself, or TLS on top of it
 	dialer *dialer
-	opened time.Time
 	once   sync.Once
 }
 

@@ -19,7 +19,7 @@ func TestPrepare(t *testing.T) {
 			dials++
 			client, _ := net.Pipe()
 			return client, nil
-		}})
+		}}, 0)
 		assert.NilError(t, err)
 		d := c.dialer
 		get := func() net.Conn {

@@ -25,7 +25,7 @@ type Config struct {
 	Model     string          // LLMBENCH_MODEL
 	APIKey    Secret          // LLMBENCH_API_KEY: bearer token
 	Mock      string          // LLMBENCH_MOCK: the mock's profile, a name or a JSON file
-	MockSpeed float64         // LLMBENCH_MOCK_SPEED: how many times faster than real time it runs; 1
+	MockSpeed float64         // LLMBENCH_MOCK_SPEED: how many times faster than real time it runs; 0: as the profile says
 	Tokenizer string          // LLMBENCH_TOKENIZER: a tokenizer.json file
 	Out       string          // LLMBENCH_OUT: folder for per-request records
 	AllUnits  bool            // LLMBENCH_UNITS: core or all
@@ -78,13 +78,15 @@ var ReadConfig = sync.OnceValues(func() (Config, error) { return ParseConfig(os.
 // datasets are the kinds of LLMBENCH_DATASET that come from a file.
 var datasets = []string{"sharegpt"}
 
+// requirements are what LLMBENCH_REQUIRE can ask for.
+var requirements = []string{"docker", "llamacpp"}
+
 // ParseConfig reads a [Config] from an environment in the form of [os.Environ].
 func ParseConfig(environ []string) (Config, error) {
 	c := Config{
-		Backends:  []string{"mock"},
-		Name:      "url",
-		Dialect:   dialect.OpenAIChat{},
-		MockSpeed: 1,
+		Backends: []string{"mock"},
+		Name:     "url",
+		Dialect:  dialect.OpenAIChat{},
 		Serve: ServeConfig{
 			Concurrency: []int{1, 8},
 			Burstiness:  1,
@@ -103,7 +105,7 @@ func ParseConfig(environ []string) (Config, error) {
 		read    func(v string) error
 		allowed string
 	}{
-		"BACKEND":       {list(&c.Backends, text), "a comma list of servers"},
+		"BACKEND":       {list(&c.Backends, text), "a comma list of different servers"},
 		"URL":           {baseURL(&c.URL), "a base URL like http://127.0.0.1:8000, without /v1"},
 		"NAME":          {single(&c.Name, text), "a name"},
 		"DIALECT":       {single(&c.Dialect, dialect.ByName), "one of " + strings.Join(dialect.Names(), ", ")},
@@ -114,10 +116,10 @@ func ParseConfig(environ []string) (Config, error) {
 		"TOKENIZER":     {single(&c.Tokenizer, text), "a tokenizer.json file"},
 		"OUT":           {single(&c.Out, text), "a folder"},
 		"UNITS":         {single(&c.AllUnits, unitSet), "core or all"},
-		"REQUIRE":       {list(&c.Require, text), "a comma list of what tests must find"},
+		"REQUIRE":       {list(&c.Require, requirement), "a comma list of " + strings.Join(requirements, ", ")},
 		"DEBIAN_MIRROR": {single(&c.Mirror, text), "the URL of a package mirror"},
-		"CONCURRENCY":   {list(&s.Concurrency, atLeast(1)), "a comma list of whole numbers, at least 1"},
-		"RATE":          {list(&s.Rate, positive), "a comma list of requests per second, above 0"},
+		"CONCURRENCY":   {list(&s.Concurrency, atLeast(1)), "a comma list of different whole numbers, at least 1"},
+		"RATE":          {list(&s.Rate, positive), "a comma list of different rates in requests per second, above 0"},
 		"BURSTINESS":    {single(&s.Burstiness, positive), "a number above 0"},
 		"REQUESTS":      {single(&s.Requests, atLeast(1)), "a whole number, at least 1"},
 		"INPUT":         {single(&s.Input, atLeast(1)), "a whole number of tokens, at least 1"},
@@ -280,6 +282,13 @@ func unitSet(v string) (all bool, err error) {
 		return false, errors.New("unknown")
 	}
 	return v == "all", nil
+}
+
+func requirement(v string) (string, error) {
+	if !slices.Contains(requirements, v) {
+		return "", errors.New("unknown")
+	}
+	return v, nil
 }
 
 func dataset(v string) (string, error) {

@@ -2,6 +2,7 @@ package llmbench
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,15 @@ func TestParseConfig(t *testing.T) {
 		Dataset: "sharegpt:a:b.json", Stream: true, Timeout: time.Minute, IdleTimeout: 5 * time.Second, MaxFail: 0.25,
 		SLO: SLO{TTFT: time.Second}, Seed: 9,
 	})
+	more, err := ParseConfig([]string{"LLMBENCH_URL=http://x", "LLMBENCH_TOKENIZER=t.json", "LLMBENCH_SEED=18446744073709551615", "LLMBENCH_REQUIRE=docker,llamacpp"})
+	assert.NilError(t, err)
+	assert.Equal(t, more.Tokenizer, "t.json")
+	assert.Equal(t, more.Serve.Seed, uint64(math.MaxUint64))
+	assert.DeepEqual(t, more.Require, []string{"docker", "llamacpp"})
+	mock, err := ParseConfig([]string{"LLMBENCH_MOCK=a.json", "LLMBENCH_MOCK_SPEED=2.5", "LLMBENCH_BACKEND=mock"})
+	assert.NilError(t, err)
+	assert.Equal(t, mock.Mock, "a.json")
+	assert.Equal(t, mock.MockSpeed, 2.5)
 	random, err := ParseConfig([]string{"LLMBENCH_INPUT=10", "LLMBENCH_OUTPUT=20"})
 	assert.NilError(t, err)
 	assert.Equal(t, [2]int{random.Serve.Input, random.Serve.Output}, [2]int{10, 20})
@@ -51,7 +61,7 @@ func TestParseConfig(t *testing.T) {
 func TestParseConfigErrors(t *testing.T) {
 	for _, c := range []struct{ env, want string }{
 		{"LLMBENCH_CONCURENCY=8", "LLMBENCH_CONCURENCY: no such variable"},
-		{"LLMBENCH_CONCURRENCY=0", "LLMBENCH_CONCURRENCY=0: want a comma list of whole numbers, at least 1"},
+		{"LLMBENCH_CONCURRENCY=0", "LLMBENCH_CONCURRENCY=0: want a comma list of different whole numbers, at least 1"},
 		{"LLMBENCH_CONCURRENCY=1,x", "LLMBENCH_CONCURRENCY=1,x: want"},
 		{"LLMBENCH_CONCURRENCY=8,8", "LLMBENCH_CONCURRENCY=8,8: want"},
 		{"LLMBENCH_RATE=-1", "LLMBENCH_RATE=-1: want"},
@@ -79,6 +89,7 @@ func TestParseConfigErrors(t *testing.T) {
 		{"LLMBENCH_URL=http://x\nLLMBENCH_MOCK=default", "LLMBENCH_MOCK and LLMBENCH_URL: want at most one"},
 		{"LLMBENCH_DATASET=sharegpt:x\nLLMBENCH_INPUT=5", "LLMBENCH_DATASET and LLMBENCH_INPUT: want at most one"},
 		{"LLMBENCH_BURSTINESS=2", "LLMBENCH_BURSTINESS: means nothing without LLMBENCH_RATE"},
+		{"LLMBENCH_REQUIRE=dokcer", "LLMBENCH_REQUIRE=dokcer: want a comma list of docker, llamacpp"},
 		{"LLMBENCH_API_KEY=k", "LLMBENCH_API_KEY: means nothing without LLMBENCH_URL"},
 		{"LLMBENCH_STREAM=false\nLLMBENCH_SLO=ttft=1s", "only e2e can be judged"},
 	} {
@@ -106,7 +117,7 @@ func FuzzParseConfig(f *testing.F) {
 				t.Errorf("LLMBENCH_%s=%q gives %+v", name, value, c.Serve)
 			}
 		}
-		if c.Serve.Timeout <= 0 || c.Serve.IdleTimeout <= 0 || !(c.MockSpeed > 0) || !(c.Serve.MaxFail >= 0 && c.Serve.MaxFail <= 1) {
+		if c.Serve.Timeout <= 0 || c.Serve.IdleTimeout <= 0 || !(c.MockSpeed >= 0) || !(c.Serve.MaxFail >= 0 && c.Serve.MaxFail <= 1) {
 			t.Errorf("LLMBENCH_%s=%q gives %+v", name, value, c)
 		}
 	})

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Do sends one streamed request to t, on a connection of its own, and returns
-// its sample when it has ended. It ends at the latest with ctx or after
+// Do sends one request to t, on a connection of its own, and returns its sample
+// when it has ended; stream tells whether the answer is to be streamed. It ends at the latest with ctx or after
 // [DefaultTimeout]. It is for what comes before a measurement: to see whether a
 // server truly answers, and how it counts tokens.
-func Do(ctx context.Context, t Target, r Request) Sample {
-	l, err := Load{Requests: []Request{r}, Concurrency: 1}.check()
+func Do(ctx context.Context, t Target, r Request, stream bool) Sample {
+	l, err := Load{Requests: []Request{r}, Concurrency: 1, NoStream: !stream}.check()
 	if err != nil {
 		return Sample{Outcome: Malformed, Err: err}
 	}
@@ -18,7 +18,7 @@ func Do(ctx context.Context, t Target, r Request) Sample {
 	if err != nil {
 		return Sample{Outcome: Malformed, Err: err}
 	}
-	c, err := newClient(t)
+	c, err := newClient(t, 0)
 	if err != nil {
 		return Sample{Outcome: Malformed, Err: err}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/http/httptrace"
@@ -29,6 +30,9 @@ const maxBody = 64 << 20
 
 // maxErrorBody bounds in bytes what is kept of an answer that reports an error.
 const maxErrorBody = 4 << 10
+
+// errorBodyTime is how long the body of an error may take: its status is known.
+const errorBodyTime = 10 * time.Second
 
 // A worker carries one request at a time from the bytes to post to its Sample.
 // It reuses its buffers, so that a chunk costs no allocation.
@@ -56,17 +60,20 @@ type clock time.Time
 
 func (c clock) now() time.Duration { return time.Since(time.Time(c)) }
 
-// A stampReader keeps the instant of its last Read, whatever that returned:
-// while events come it is when their bytes were read, at last when the end was.
+// A stampReader keeps the instants of its Reads.
 type stampReader struct {
 	r     io.Reader
 	clock clock
-	at    time.Duration
+	at    time.Duration // when bytes were last read
+	end   time.Duration // when anything was, the end too
 }
 
 func (s *stampReader) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
-	s.at = s.clock.now()
+	s.end = s.clock.now()
+	if n > 0 {
+		s.at = s.end
+	}
 	return n, err
 }
 
@@ -82,16 +89,13 @@ func (w *worker) do(ctx context.Context, p post, due time.Duration, scheduled bo
 	}
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	var seen instants
-	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, seen.trace(w.clock)),
-		http.MethodPost, w.client.base+p.path, bytes.NewReader(p.body))
+	seen := &instants{clock: w.clock}
+	req, err := http.NewRequestWithContext(seen.follow(ctx), http.MethodPost, w.client.base+p.path, bytes.NewReader(p.body))
 	if err != nil { // the path is a dialect's, so this is a fault of ours
 		s.Outcome, s.Err = Malformed, err
 		return s
 	}
-	for key, values := range w.client.target.Header {
-		req.Header[key] = values
-	}
+	maps.Copy(req.Header, w.client.target.Header)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("X-Request-Id", s.ID)
 	// A server may close a connection that it said it would keep, as the
@@ -110,76 +114,88 @@ func (w *worker) do(ctx context.Context, p post, due time.Duration, scheduled bo
 	if err == nil {
 		s.Status = resp.StatusCode
 		w.src = stampReader{r: resp.Body, clock: w.clock}
-		err = w.answer(resp, &s, giveUp)
-		s.End = w.src.at
+		err = w.answer(ctx, resp, &s, giveUp)
+		s.End = w.src.end
 		resp.Body.Close()
 	} else if seen.firstByte.Load() != 0 {
-		err = failure{Malformed, err}
+		err = w.interrupted(ctx, Malformed, err)
 	} else {
-		err = failure{Connect, err}
+		err = w.interrupted(ctx, Connect, err)
 	}
 	if err != nil {
 		s.End = w.clock.now()
 	}
 	s.Connect, s.Wrote, s.FirstByte = seen.connect(), seen.wrote(), seen.first()
 	s.Resent = max(0, int(seen.conns.Load())-1)
-	s.Outcome, s.Err = w.classify(ctx, err)
+	s.Outcome = OK
+	if err != nil {
+		var f failure
+		errors.As(err, &f)
+		s.Outcome, s.Err = f.Outcome, w.redact(f.error)
+	}
 	return s
 }
 
-// A failure is an error and the outcome it makes.
+// A failure is an error and the outcome it makes. Every error of an exchange is
+// one, made where it is known what failed.
 type failure struct {
 	Outcome
 	error
 }
-
-func (f failure) Unwrap() error { return f.error }
 
 // fail makes a failure.
 func fail(o Outcome, format string, args ...any) error {
 	return failure{o, fmt.Errorf(format, args...)}
 }
 
-// classify turns what ended a request into its outcome. A deadline explains
-// whatever error it led to.
-func (w *worker) classify(ctx context.Context, err error) (Outcome, error) {
-	if err == nil {
-		return OK, nil
-	}
+// interrupted makes a failure of an error that net/http returned. If the request
+// was given up, that explains it; else o does.
+func (w *worker) interrupted(ctx context.Context, o Outcome, err error) error {
 	switch cause := context.Cause(ctx); {
 	case cause == errTimeout:
-		return Timeout, fmt.Errorf("no end after %v", w.load.Timeout)
+		return fail(Timeout, "no end after %v", w.load.Timeout)
 	case cause == errStalled:
-		return Stalled, fmt.Errorf("nothing for %v in the middle of the stream", w.load.IdleTimeout)
+		return fail(Stalled, "nothing for %v in the middle of the stream", w.load.IdleTimeout)
 	case cause != nil:
-		return Canceled, cause
+		return failure{Canceled, cause}
 	}
-	var f failure
-	if !errors.As(err, &f) {
-		f.Outcome = Truncated
-	}
-	return f.Outcome, w.redact(err)
+	return failure{o, err}
 }
 
 // redact takes the target's credentials out of an error, as servers like to
-// repeat them.
+// repeat them: every header value that is long enough to be one, also where an
+// excerpt cut it off or JSON escaped it.
 func (w *worker) redact(err error) error {
-	text := err.Error()
-	for _, v := range w.client.target.Header.Values("Authorization") {
-		for _, secret := range []string{v, strings.TrimPrefix(v, "Bearer ")} {
-			if secret != "" {
-				text = strings.ReplaceAll(text, secret, "[redacted]")
+	const least, hidden = 8, "[redacted]"
+	before := err.Error()
+	text := before
+	for _, values := range w.client.target.Header {
+		for _, v := range values {
+			for _, secret := range []string{v, strings.TrimPrefix(v, "Bearer "), strings.ReplaceAll(strings.TrimPrefix(v, "Bearer "), "/", `\/`)} {
+				if len(secret) < least {
+					continue
+				}
+				text = strings.ReplaceAll(text, secret, hidden)
+				for n := len(secret) - 1; n >= least/2; n-- {
+					if cut := secret[:n] + dialect.Cut; strings.Contains(text, cut) {
+						text = strings.ReplaceAll(text, cut, hidden+dialect.Cut)
+					}
+				}
 			}
 		}
+	}
+	if text == before {
+		return err
 	}
 	return errors.New(text)
 }
 
 // answer reads the answer in resp to its end.
-func (w *worker) answer(resp *http.Response, s *Sample, giveUp context.CancelCauseFunc) error {
+func (w *worker) answer(ctx context.Context, resp *http.Response, s *Sample, giveUp context.CancelCauseFunc) error {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		text, _ := io.ReadAll(io.LimitReader(&w.src, maxErrorBody))
-		io.Copy(io.Discard, io.LimitReader(&w.src, 256<<10)) // so that the connection can be used again
+		defer time.AfterFunc(errorBodyTime, func() { giveUp(nil) }).Stop()
+		text, _ := io.ReadAll(io.LimitReader(&w.src, maxErrorBody)) // what there is; the status is the failure
+		io.Copy(io.Discard, io.LimitReader(&w.src, 256<<10))        // so that the connection can be used again
 		return fail(HTTP, "status %s: %s", resp.Status, bytes.TrimSpace(text))
 	}
 	if enc := resp.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
@@ -191,14 +207,14 @@ func (w *worker) answer(resp *http.Response, s *Sample, giveUp context.CancelCau
 		if d, ok := w.client.target.dialect().(headerTimer); ok {
 			s.Server = d.Timings(resp.Header)
 		}
-		return w.whole(s)
+		return w.whole(ctx, s)
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind == "application/json" || kind == "text/html" {
-		return w.notAStream(kind, s)
+		return w.notAStream(ctx, kind)
 	}
 	w.sse.Format = sse.FormatOf(kind)
-	return w.stream(s, giveUp)
+	return w.stream(ctx, s, giveUp)
 }
 
 // A headerTimer is a dialect whose servers state timings in the header of an
@@ -208,11 +224,11 @@ type headerTimer interface {
 }
 
 // whole reads an answer that was not streamed.
-func (w *worker) whole(s *Sample) error {
+func (w *worker) whole(ctx context.Context, s *Sample) error {
 	body, err := io.ReadAll(io.LimitReader(&w.src, maxBody+1))
 	switch {
 	case err != nil:
-		return err
+		return w.interrupted(ctx, Truncated, err)
 	case len(body) > maxBody:
 		return fail(Malformed, "answer of more than %d bytes", maxBody)
 	case len(bytes.TrimSpace(body)) == 0:
@@ -233,11 +249,11 @@ func (w *worker) whole(s *Sample) error {
 }
 
 // notAStream reads an answer that is no stream though one was asked for.
-func (w *worker) notAStream(kind string, s *Sample) error {
+func (w *worker) notAStream(ctx context.Context, kind string) error {
 	body, err := io.ReadAll(io.LimitReader(&w.src, maxBody))
 	switch {
 	case err != nil:
-		return err
+		return w.interrupted(ctx, Truncated, err)
 	case len(bytes.TrimSpace(body)) == 0:
 		return fail(Empty, "no body")
 	case w.parser.Body(body, &w.delta) == nil && w.delta.Fault != "":
@@ -248,7 +264,7 @@ func (w *worker) notAStream(kind string, s *Sample) error {
 
 // stream reads a streamed answer, to the end of the body even after an error or
 // its end marker, so that the connection can be used again.
-func (w *worker) stream(s *Sample, giveUp context.CancelCauseFunc) error {
+func (w *worker) stream(ctx context.Context, s *Sample, giveUp context.CancelCauseFunc) error {
 	w.sse.Reset(&w.src)
 	w.gaps = w.gaps[:0]
 	var (
@@ -272,11 +288,13 @@ func (w *worker) stream(s *Sample, giveUp context.CancelCauseFunc) error {
 		if err == io.EOF {
 			break
 		}
-		if errors.Is(err, sse.ErrTooLarge) {
+		switch {
+		case err != nil && bad != nil:
+			return bad // what came first; an engine that died tells why before it is gone
+		case errors.Is(err, sse.ErrTooLarge):
 			return failure{Malformed, err}
-		}
-		if err != nil {
-			return err
+		case err != nil:
+			return w.interrupted(ctx, Truncated, err)
 		}
 		at := w.src.at
 		if idle == nil {
@@ -285,19 +303,22 @@ func (w *worker) stream(s *Sample, giveUp context.CancelCauseFunc) error {
 			idle.Reset(w.load.IdleTimeout)
 		}
 		events++
-		if done || bad != nil {
+		if bad != nil {
 			continue
 		}
 		d := &w.delta
-		if err := w.parser.Event(e, d); errors.Is(err, dialect.ErrTruncated) {
+		err = w.parser.Event(e, d)
+		switch {
+		case d.Fault != "":
+			bad = fail(ServerError, "%s", d.Fault)
+			continue
+		case done: // an error after the end marker is one, text is none
+			continue
+		case errors.Is(err, dialect.ErrTruncated):
 			bad = failure{Truncated, err}
 			continue
-		} else if err != nil {
+		case err != nil:
 			bad = failure{Malformed, err}
-			continue
-		}
-		if d.Fault != "" {
-			bad = fail(ServerError, "%s", d.Fault)
 			continue
 		}
 		done = d.Done
@@ -389,19 +410,25 @@ type instants struct {
 	conns                                  atomic.Int64 // connections it was sent on
 }
 
-func (i *instants) trace(c clock) *httptrace.ClientTrace {
-	i.clock = c
-	return &httptrace.ClientTrace{
-		ConnectStart: func(string, string) { i.dialing.CompareAndSwap(0, i.stamp()) },
+// instantsKey is the context key of a request's *instants, for the dialer.
+type instantsKey struct{}
+
+// follow returns a context whose request is followed.
+func (i *instants) follow(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(context.WithValue(ctx, instantsKey{}, i), &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
 			i.conns.Add(1)
 			if !info.Reused {
 				i.connected.Store(i.stamp())
 			}
 		},
-		WroteRequest:         func(httptrace.WroteRequestInfo) { i.written.Store(i.stamp()) },
+		WroteRequest: func(info httptrace.WroteRequestInfo) {
+			if info.Err == nil {
+				i.written.Store(i.stamp())
+			}
+		},
 		GotFirstResponseByte: func() { i.firstByte.Store(i.stamp()) },
-	}
+	})
 }
 
 // stamp is the instant, never 0.

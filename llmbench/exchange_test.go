@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/jarcoal/httpmock"
@@ -26,8 +27,8 @@ func speaking(tb testing.TB, d dialect.Dialect, rt http.RoundTripper, l Load) (*
 	l.Requests, l.Concurrency = words(1, 4), 1
 	l, err := l.check()
 	assert.NilError(tb, err)
-	target := Target{URL: "http://server", Model: "m", Dialect: d, Header: http.Header{"Authorization": {"Bearer sk-secret"}, "X-Team": {"a"}}}
-	c, err := newClient(target)
+	target := Target{URL: "http://server", Model: "m", Dialect: d, Header: http.Header{"authorization": {"Bearer sk-secret/key"}, "X-Team": {"team-secret"}}}
+	c, err := newClient(target, 1)
 	assert.NilError(tb, err)
 	tb.Cleanup(c.close)
 	c.transport = rt
@@ -82,6 +83,9 @@ func TestAnswers(t *testing.T) {
 		{"an error object, then [DONE]", false, 200, sse, content + `data: {"error":{"message":"out of memory","code":500}}` + "\n\n" + done, ServerError, "out of memory", 0, ""},
 		{"an error as a string", false, 200, sse, `data: {"error":"overloaded"}` + "\n\n", ServerError, "overloaded", 0, ""},
 		{"an error event", false, 200, sse, content + "event: error\ndata: upstream reset\n\n", ServerError, "upstream reset", 0, ""},
+		{"an error event without data", false, 200, sse, content + "event: error\ndata:\n\n" + done, ServerError, "without data", 0, ""},
+		{"an error after [DONE]", false, 200, sse, content + finish + done + `data: {"error":"late"}` + "\n\n", ServerError, "late", 0, ""},
+		{"text after [DONE]", false, 200, sse, content + finish + done + content, OK, "", 1, FromDeltas},
 		{"an event that is too large", false, 200, sse, "data: " + strings.Repeat("x", 65<<20) + "\n\n", Malformed, "event too large", 0, ""},
 		{"an empty body", false, 200, sse, "", Empty, "no event", 0, ""},
 		{"JSON for a stream", false, 200, json, `{"choices":[{"message":{"content":"hi"}}]}`, Malformed, "a stream was asked for and application/json came", 0, ""},
@@ -92,7 +96,10 @@ func TestAnswers(t *testing.T) {
 		{"429", false, 429, json, "", HTTP, "status 429", 0, ""},
 		{"a redirect is not followed", false, 307, "", "", HTTP, "status 307", 0, ""},
 		{"204", false, 204, "", "", Empty, "no event", 0, ""},
-		{"a key in the answer", false, 401, json, "Incorrect API key provided: sk-secret", HTTP, "provided: [redacted]", 0, ""},
+		{"a key in the answer", false, 401, json, "Incorrect API key provided: sk-secret/key", HTTP, "provided: [redacted]", 0, ""},
+		{"a key in JSON", false, 401, json, `"sk-secret\/key"`, HTTP, `"[redacted]"`, 0, ""},
+		{"a key that an excerpt cuts", false, 200, sse, `data: {"error":"` + strings.Repeat("x", 191) + `sk-secret/key"}` + "\n\n", ServerError, "[redacted]…", 0, ""},
+		{"a key of a header of its own", false, 401, json, "no team-secret", HTTP, "no [redacted]", 0, ""},
 
 		{"whole", true, 200, json, `{"choices":[{"message":{"content":"hi"},"finish_reason":"length"}],"usage":{"prompt_tokens":5,"completion_tokens":3}}`, OK, "", 3, FromUsage},
 		{"whole, no usage", true, 200, json, `{"choices":[{"message":{"content":"hi"},"finish_reason":"length"}]}`, OK, "", 0, FromNothing},
@@ -104,8 +111,8 @@ func TestAnswers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			mock := httpmock.NewMockTransport()
 			mock.RegisterResponder("POST", "http://server/v1/chat/completions", func(r *http.Request) (*http.Response, error) {
-				assert.Equal(t, r.Header.Get("Authorization"), "Bearer sk-secret")
-				assert.Equal(t, r.Header.Get("X-Team"), "a")
+				assert.Equal(t, r.Header.Get("Authorization"), "Bearer sk-secret/key")
+				assert.Equal(t, r.Header.Get("X-Team"), "team-secret")
 				assert.Equal(t, r.Header.Get("Content-Type"), "application/json")
 				resp := httpmock.NewStringResponse(c.status, c.body)
 				resp.Status = fmt.Sprint(c.status)
@@ -123,33 +130,96 @@ func TestAnswers(t *testing.T) {
 				assert.Equal(t, s.TokenSource, c.source)
 				if c.want != OK {
 					assert.ErrorContains(t, s.Err, c.text)
-					assert.Assert(t, len(s.Err.Error()) < 5000 && !strings.Contains(s.Err.Error(), "sk-secret"))
+					assert.Assert(t, len(s.Err.Error()) < 5000 && !strings.Contains(s.Err.Error(), "sk-secr"), "%v", s.Err)
 				}
 			}
 		})
 	}
 }
 
-// fixed is a tokenizer that finds the same number everywhere.
-type fixed int
+// byBytes is a tokenizer whose tokens are bytes.
+type byBytes struct{}
 
-func (f fixed) Count(string) int { return int(f) }
+func (byBytes) Count(text string) int { return len(text) }
 
 // TestTokenizer checks when the load's tokenizer is asked: only for what the
 // server does not tell.
 func TestTokenizer(t *testing.T) {
 	for body, want := range map[string]Sample{
 		content + finish + usage + done:     {OutputTokens: 3, TokenSource: FromUsage},
-		content + content + finish + done:   {OutputTokens: 42, TokenSource: FromTokenizer},
-		content + finish + "data: [DONE]\n": {OutputTokens: 42, TokenSource: FromTokenizer},
+		content + content + finish + done:   {OutputTokens: 4, TokenSource: FromTokenizer},
+		content + finish + "data: [DONE]\n": {OutputTokens: 2, TokenSource: FromTokenizer},
 	} {
-		w, p := through(t, answerer(body), Load{Tokenizer: fixed(42)})
-		samples := []Sample{w.do(t.Context(), p, 0, false)}
+		w, p := through(t, answerer(body), Load{Tokenizer: byBytes{}})
+		samples := []Sample{w.do(t.Context(), p, 0, false), w.do(t.Context(), p, 0, false)}
 		countText(samples, w.load.Tokenizer)
-		assert.Equal(t, samples[0].OutputTokens, want.OutputTokens)
-		assert.Equal(t, samples[0].TokenSource, want.TokenSource)
+		for _, s := range samples {
+			assert.Equal(t, s.OutputTokens, want.OutputTokens)
+			assert.Equal(t, s.TokenSource, want.TokenSource)
+		}
 	}
 }
+
+// TestFirstFaultWins checks that what the server said went wrong is not lost when
+// the connection breaks, falls silent or runs into a deadline after it.
+func TestFirstFaultWins(t *testing.T) {
+	const fault = `data: {"error":{"message":"out of memory"}}` + "\n\n"
+	for name, after := range map[string]error{"cut": io.ErrUnexpectedEOF, "silent": nil} {
+		w, p := through(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			body := io.MultiReader(strings.NewReader(content+fault), readFunc(func([]byte) (int, error) {
+				if after == nil {
+					<-r.Context().Done()
+					return 0, r.Context().Err()
+				}
+				return 0, after
+			}))
+			return &http.Response{StatusCode: 200, Body: io.NopCloser(body)}, nil
+		}), Load{IdleTimeout: 10 * ms})
+		s := w.do(t.Context(), p, 0, false)
+		assert.Equal(t, s.Outcome, ServerError, name)
+		assert.ErrorContains(t, s.Err, "out of memory")
+	}
+}
+
+// TestInstants checks that instants are those of the reads: what parsing takes
+// is in none of them, and neither is the wait for the end of the body.
+func TestInstants(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reads := []string{content + content, content, finish + usage + strings.TrimSuffix(content, "\n\n")}
+		w, p := through(t, roundTrip(func(*http.Request) (*http.Response, error) {
+			time.Sleep(100 * ms)
+			i := 0
+			return &http.Response{StatusCode: 200, Body: io.NopCloser(readFunc(func(b []byte) (int, error) {
+				time.Sleep(10 * ms)
+				if i == len(reads) {
+					return 0, io.EOF
+				}
+				i++
+				return copy(b, reads[i-1]), nil
+			}))}, nil
+		}), Load{})
+		w.clock = clock(time.Now())
+		time.Sleep(ms)
+		s := w.do(t.Context(), p, 0, true)
+		assert.NilError(t, s.Err)
+		assert.Equal(t, s.Due, time.Duration(0))
+		assert.Equal(t, s.Start, ms, "the send of a request that is late is not when it was due")
+		assert.Equal(t, s.First, 111*ms)
+		assert.DeepEqual(t, s.Gaps, []time.Duration{0, 10 * ms, 10 * ms})
+		assert.Equal(t, s.Last, 131*ms)
+		assert.Equal(t, s.End, 141*ms)
+		assert.Equal(t, Summarize([]Sample{s}, s.End, SLO{}).Metrics["mean-ttft-ns"], 111e6)
+	})
+}
+
+// roundTrip and readFunc are functions that serve as what their name says.
+type (
+	roundTrip func(*http.Request) (*http.Response, error)
+	readFunc  func([]byte) (int, error)
+)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+func (f readFunc) Read(p []byte) (int, error)                         { return f(p) }
 
 // answerer is a round tripper that always streams the same body.
 type answerer string

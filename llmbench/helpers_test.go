@@ -99,7 +99,7 @@ func tryPass(ctx context.Context, t Target, l Load) ([]Sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := newClient(t)
+	c, err := newClient(t, l.Concurrency)
 	if err != nil {
 		return nil, err
 	}

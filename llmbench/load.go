@@ -84,12 +84,25 @@ func (l Load) check() (Load, error) {
 		return l, fmt.Errorf("load: concurrency %d; must be at least 1", l.Concurrency)
 	case l.Timeout < 0 || l.IdleTimeout < 0 || l.PassTimeout < 0:
 		return l, fmt.Errorf("load: timeout %v, idle timeout %v, pass timeout %v; none may be negative", l.Timeout, l.IdleTimeout, l.PassTimeout)
+	case len(l.Requests) > 0 && l.checkCount(len(l.Requests)) != nil:
+		return l, l.checkCount(len(l.Requests))
 	case !(l.MaxFail >= 0 && l.MaxFail <= 1):
 		return l, fmt.Errorf("load: max fail %v; must be in [0,1]", l.MaxFail)
 	case l.NoStream && (l.SLO.TTFT > 0 || l.SLO.TPOT > 0):
 		return l, fmt.Errorf("load: SLO %v; answers that are not streamed have no TTFT and no TPOT", l.SLO)
 	}
 	return l, nil
+}
+
+// checkCount says whether a pass can have n requests.
+func (l Load) checkCount(n int) error {
+	switch {
+	case n == 0:
+		return errors.New("load: no requests")
+	case n < l.Concurrency:
+		return fmt.Errorf("load: %d requests at concurrency %d; must be at least as many", n, l.Concurrency)
+	}
+	return nil
 }
 
 // bodies returns the bodies to post for requests.

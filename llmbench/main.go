@@ -22,12 +22,13 @@ var errInterrupted = errors.New("interrupted")
 // process is what the benchmarks of this process share. Only [Main] lets it
 // write, and only before a result line: what Run printed while the line of a
 // result is under way would corrupt it.
-var process = &shared{state: map[string]string{}, passes: map[string]int{}}
+var process = &shared{begun: map[string]bool{}, passes: map[string]int{}}
 
 type shared struct {
 	mu        sync.Mutex
-	out       io.Writer // nil: nobody called Main, nothing is printed
-	state     map[string]string
+	out       io.Writer         // nil: nobody called Main, nothing is printed
+	state     map[string]string // the configuration lines in force
+	begun     map[string]bool   // benchmarks that had a sample
 	passes    map[string]int
 	failed    bool
 	interrupt context.Context
@@ -40,8 +41,8 @@ type shared struct {
 // When benchmarks are asked for, it checks the configuration, and prints the
 // unit metadata that benchstat and benchgate read before any result, and the
 // configuration of each target as it is measured. It returns 1 when a benchmark
-// failed in any -count sample, which the testing package forgets after the
-// first. After an interrupt (Ctrl-C) or SIGTERM the pass under way is given up,
+// under [Run] or [Watch] failed in any -count sample, which the testing package
+// forgets after the first. After an interrupt (Ctrl-C) or SIGTERM the pass under way is given up,
 // its records are written, and the benchmarks left fail at once; a second one
 // ends the process.
 func Main(m *testing.M) int {
@@ -80,26 +81,37 @@ func (p *shared) begin(out io.Writer, interrupt context.Context, all bool) {
 
 // announce prints the configuration lines that change with config; a key that
 // config lacks is unset. The first sample of a benchmark runs before its name is
-// printed, so that the lines stand alone; later samples change nothing.
-func (p *shared) announce(config map[string]string) {
+// printed, so that the lines stand alone. In a later one they would end up within
+// the line of its result, so that a config which changes then is an error.
+func (p *shared) announce(benchmark string, config map[string]string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.out == nil {
-		return
+		return nil
 	}
+	first := !p.begun[benchmark]
+	p.begun[benchmark] = true
+	var lines []string
 	for _, key := range slices.Sorted(maps.Keys(p.state)) {
 		if _, kept := config[key]; !kept {
-			fmt.Fprintf(p.out, "%s:\n", key)
-			delete(p.state, key)
+			lines = append(lines, key+":")
 		}
 	}
+	state := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(config)) {
-		value := strings.Join(strings.Fields(config[key]), " ")
-		if p.state[key] != value {
-			fmt.Fprintf(p.out, "%s: %s\n", key, value)
-			p.state[key] = value
+		state[key] = strings.Join(strings.Fields(config[key]), " ")
+		if old, has := p.state[key]; !has || old != state[key] {
+			lines = append(lines, key+": "+state[key])
 		}
 	}
+	if !first && len(lines) > 0 {
+		return fmt.Errorf("the target's configuration differs from that of the sample before: %s", strings.Join(lines, ", "))
+	}
+	for _, line := range lines {
+		fmt.Fprintln(p.out, line)
+	}
+	p.state = state
+	return nil
 }
 
 // nextPass counts the passes of a benchmark over all its samples, from 0.
@@ -111,13 +123,17 @@ func (p *shared) nextPass(name string) int {
 	return n
 }
 
-// noteFailure keeps b's failure for Main. It belongs into a Cleanup of b.
-func noteFailure(b *testing.B) {
-	if b.Failed() {
-		process.mu.Lock()
-		process.failed = true
-		process.mu.Unlock()
-	}
+// Watch makes [Main] notice a failure of tb, which the testing package forgets
+// when tb is a benchmark's second or later -count sample. [Run] calls it; a
+// benchmark that may fail before that calls it first.
+func Watch(tb testing.TB) {
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			process.mu.Lock()
+			process.failed = true
+			process.mu.Unlock()
+		}
+	})
 }
 
 func (p *shared) hasFailed() bool {
@@ -126,18 +142,20 @@ func (p *shared) hasFailed() bool {
 	return p.failed
 }
 
-// interruptible returns a context that also ends when the process is asked to.
-func interruptible(ctx context.Context) (context.Context, func()) {
+// Context returns a context that ends with tb, and before that when the process
+// was asked to end and [Main] took note. Its cause then says so.
+func Context(tb testing.TB) context.Context {
+	ctx, cancel := context.WithCancelCause(tb.Context())
 	process.mu.Lock()
 	interrupt := process.interrupt
 	process.mu.Unlock()
-	ctx, cancel := context.WithCancelCause(ctx)
-	if interrupt == nil {
-		return ctx, func() { cancel(nil) }
+	if interrupt != nil {
+		stop := context.AfterFunc(interrupt, func() { cancel(errInterrupted) })
+		tb.Cleanup(func() { stop() })
+		if interrupt.Err() != nil {
+			cancel(errInterrupted)
+		}
 	}
-	if interrupt.Err() != nil {
-		cancel(errInterrupted)
-	}
-	stop := context.AfterFunc(interrupt, func() { cancel(errInterrupted) })
-	return ctx, func() { stop(); cancel(nil) }
+	tb.Cleanup(func() { cancel(nil) })
+	return ctx
 }

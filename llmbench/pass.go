@@ -3,6 +3,8 @@ package llmbench
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,7 +29,12 @@ func (c *client) pass(ctx context.Context, l *Load, posts []post) ([]Sample, err
 		ctx, cancel = context.WithTimeoutCause(ctx, l.PassTimeout, errors.New("the pass's deadline passed: "+l.PassTimeout.String()))
 		defer cancel()
 	}
-	c.dialer.prepare(ctx, min(l.Concurrency, len(posts)))
+	if err := checkTimes(due, len(posts)); l.Arrivals != nil && err != nil {
+		return nil, err
+	}
+	opening, cancel := context.WithTimeout(ctx, l.Timeout)
+	c.dialer.prepare(opening, min(l.Concurrency, len(posts)))
+	cancel()
 	defer c.dialer.drop()
 	samples := make([]Sample, len(posts))
 	if due != nil {
@@ -37,6 +44,17 @@ func (c *client) pass(ctx context.Context, l *Load, posts []post) ([]Sample, err
 	}
 	countText(samples, l.Tokenizer)
 	return samples, nil
+}
+
+// checkTimes says whether due can be the schedule of n requests.
+func checkTimes(due []time.Duration, n int) error {
+	switch {
+	case len(due) != n:
+		return fmt.Errorf("arrivals: %d times for %d requests", len(due), n)
+	case !slices.IsSorted(due) || due[0] < 0:
+		return errors.New("arrivals: times must be in order, from 0 on")
+	}
+	return nil
 }
 
 // closedLoop keeps l.Concurrency requests in flight.
@@ -55,7 +73,7 @@ func (c *client) closedLoop(ctx context.Context, l *Load, posts []post, samples 
 					return
 				}
 				if ctx.Err() != nil {
-					samples[i] = w.notSent(ctx, start.now(), false)
+					samples[i] = notSent(ctx, l, start.now())
 					continue
 				}
 				samples[i] = w.do(ctx, posts[i], 0, false)
@@ -84,12 +102,11 @@ func (c *client) openLoop(ctx context.Context, l *Load, posts []post, due []time
 			case <-ctx.Done():
 			}
 		}
-		w := free.get(func() *worker { return newWorker(c, l, start) })
 		if ctx.Err() != nil {
-			samples[i] = w.notSent(ctx, min(due[i], start.now()), true)
-			free.put(w)
+			samples[i] = notSent(ctx, l, min(due[i], start.now()))
 			continue
 		}
+		w := free.get(func() *worker { return newWorker(c, l, start) })
 		wg.Go(func() {
 			samples[i] = w.do(ctx, posts[i], due[i], true)
 			c.ended.Add(1)
@@ -100,11 +117,11 @@ func (c *client) openLoop(ctx context.Context, l *Load, posts []post, due []time
 }
 
 // notSent is the sample of a request that the end of the pass overtook.
-func (w *worker) notSent(ctx context.Context, at time.Duration, scheduled bool) Sample {
+func notSent(ctx context.Context, l *Load, at time.Duration) Sample {
 	return Sample{
 		Due: at, Start: at, End: at,
-		Scheduled: scheduled,
-		Streamed:  !w.load.NoStream,
+		Scheduled: l.Arrivals != nil,
+		Streamed:  !l.NoStream,
 		Outcome:   Canceled,
 		Err:       errors.Join(errNotSent, context.Cause(ctx)),
 	}

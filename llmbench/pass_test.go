@@ -3,12 +3,14 @@ package llmbench
 import (
 	"bufio"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -229,6 +231,7 @@ func TestTimeouts(t *testing.T) {
 		{"pass, open loop", slow, Load{PassTimeout: 7 * time.Second, Arrivals: Constant{Rate: 0.2}}, map[Outcome]int{Canceled: 4}, 7 * time.Second, "the pass's deadline passed: 7s"},
 		{"idle", mockserver.Config{TTFT: ms, Faults: []mockserver.Fault{{Kind: mockserver.FaultStall, Every: 1, At: 2}}},
 			Load{Concurrency: 4}, map[Outcome]int{Stalled: 4}, time.Minute + ms, "nothing for 1m0s"},
+		{"the idle timeout begins anew with each event", mockserver.Config{PerToken: 40 * time.Second}, Load{Concurrency: 4}, map[Outcome]int{OK: 4}, 280 * time.Second, ""},
 		{"the idle timeout leaves a long prefill alone", mockserver.Config{TTFT: 5 * time.Minute}, Load{Concurrency: 4}, map[Outcome]int{OK: 4}, 5 * time.Minute, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -298,7 +301,7 @@ func TestInterrupted(t *testing.T) {
 func TestConnectionsAreReused(t *testing.T) {
 	for _, concurrency := range []int{1, 32} {
 		_, target := loopback(t, mockserver.Config{TTFT: ms})
-		c, err := newClient(target)
+		c, err := newClient(target, concurrency)
 		assert.NilError(t, err)
 		defer c.close()
 		l, err := Load{Requests: words(20*concurrency, 4), Concurrency: concurrency}.check()
@@ -360,6 +363,83 @@ func answerOnce(conn net.Conn) {
 	}
 }
 
+// TestConnectTime checks that a connection opened by the request that needs it is
+// in its record, TLS handshake included, and one opened before is not.
+func TestConnectTime(t *testing.T) {
+	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, content+finish+done)
+	}))
+	defer srv.Close()
+	for _, ahead := range []int{0, 1} {
+		target := Target{URL: srv.URL, Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			select { // a name that takes its time to be looked up
+			case <-time.After(20 * ms):
+			case <-ctx.Done():
+			}
+			return new(net.Dialer).DialContext(ctx, network, addr)
+		}}
+		c, err := newClient(target, 1)
+		assert.NilError(t, err)
+		c.dialer.roots = x509.NewCertPool()
+		c.dialer.roots.AddCert(srv.Certificate())
+		l, err := Load{Requests: words(1, 1), Concurrency: 1}.check()
+		assert.NilError(t, err)
+		posts, err := l.bodies(target, l.Requests)
+		assert.NilError(t, err)
+		c.dialer.prepare(t.Context(), ahead)
+		w := newWorker(c, &l, clock(time.Now()))
+		first, second := w.do(t.Context(), posts[0], 0, false), w.do(t.Context(), posts[0], 0, false)
+		assert.NilError(t, first.Err)
+		assert.NilError(t, second.Err)
+		if ahead == 0 {
+			assert.Assert(t, first.Connect > 20*ms && first.Connect < first.Wrote, "connect %v, wrote %v", first.Connect, first.Wrote)
+		} else {
+			assert.Equal(t, first.Connect, time.Duration(0))
+		}
+		assert.Equal(t, second.Connect, time.Duration(0))
+		c.close()
+		assert.Equal(t, c.dialer.open, 0)
+	}
+}
+
+// TestNoHTTP checks what is said of a server that does not speak HTTP.
+func TestNoHTTP(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(t, err)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		conn, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		bufio.NewReader(conn).ReadString('\n')
+		fmt.Fprint(conn, "SSH-2.0-OpenSSH_9.6\r\n\r\n")
+	})
+	defer wg.Wait()
+	defer ln.Close()
+	s := onePass(t, Target{URL: "http://" + ln.Addr().String()}, Load{Requests: words(1, 1), Concurrency: 1})[0]
+	assert.Equal(t, s.Outcome, Malformed)
+	assert.ErrorContains(t, s.Err, "malformed HTTP")
+}
+
+// TestPrepareEnds checks that opening connections ahead ends with the request's
+// deadline.
+func TestPrepareEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hangs := func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		samples := onePass(t, Target{URL: "http://server", Dial: hangs}, Load{Requests: words(2, 1), Concurrency: 1, Timeout: time.Second})
+		for _, s := range samples {
+			assert.Equal(t, s.Outcome, Timeout)
+		}
+		assert.Equal(t, elapsed(samples), 2*time.Second)
+	})
+}
+
 func TestConnectFails(t *testing.T) {
 	_, target := loopback(t, mockserver.Config{})
 	target.Dial = nil
@@ -368,6 +448,11 @@ func TestConnectFails(t *testing.T) {
 	assert.Equal(t, s.Outcome, Connect)
 	assert.ErrorContains(t, s.Err, "refused")
 }
+
+// times is a schedule as it is written down.
+type times []time.Duration
+
+func (s times) Times(int) ([]time.Duration, error) { return s, nil }
 
 func TestLoadCheck(t *testing.T) {
 	one := words(1, 1)
@@ -384,7 +469,12 @@ func TestLoadCheck(t *testing.T) {
 		{Load{Requests: one, Concurrency: 1, MaxFail: 1.5}, "max fail 1.5"},
 		{Load{Requests: one, Concurrency: 1, MaxFail: math.NaN()}, "max fail NaN"},
 		{Load{Requests: one, Concurrency: 1, NoStream: true, SLO: SLO{TTFT: 1}}, "no TTFT"},
+		{Load{Requests: one, Concurrency: 1, NoStream: true, SLO: SLO{TPOT: 1}}, "no TPOT"},
 		{Load{Requests: []Request{{Prompt: "x"}}, Concurrency: 1}, "max tokens 0"},
+		{Load{Requests: one, Concurrency: 2}, "1 requests at concurrency 2"},
+		{Load{Requests: one, Arrivals: times{}}, "0 times for 1 requests"},
+		{Load{Requests: one, Arrivals: times{-1}}, "in order, from 0"},
+		{Load{Requests: words(2, 1), Arrivals: times{2, 1}}, "in order, from 0"},
 		{Load{Requests: one, Arrivals: Constant{0}}, "rate 0"},
 		{Load{Requests: one, Arrivals: Gamma{Rate: 1}}, "shape 0"},
 	} {
@@ -395,14 +485,17 @@ func TestLoadCheck(t *testing.T) {
 		"":                         "base like",
 		"127.0.0.1:8000":           "base like",
 		"ftp://x":                  "base like",
-		"http://x/?a=b":            "base like",
-		"http://user:secret@x?a=b": "user:xxxxx@x",
+		"http://user:secret@x?a=b": `"http://x" with a query`,
+		"http://user:secret@x":     `"http://x" with a user`,
+		"http://x?":                "with a query",
+		"http://x/?key=secret":     "with a query",
+		"http://x#":                "or a fragment",
 	} {
-		_, err := newClient(Target{URL: url})
+		_, err := newClient(Target{URL: url}, 0)
 		assert.ErrorContains(t, err, want)
 		assert.Assert(t, !strings.Contains(err.Error(), "secret"))
 	}
-	_, err := newClient(Target{URL: "http://x", Config: map[string]string{"GPU": "x"}})
+	_, err := newClient(Target{URL: "http://x", Config: map[string]string{"GPU": "x"}}, 0)
 	assert.ErrorContains(t, err, `config key "GPU"`)
 	_, err = tryPass(t.Context(), Target{URL: "http://127.0.0.1:1", Dialect: dialect.OpenAICompletions{}},
 		Load{Requests: []Request{{Messages: []Message{{Role: "user", Content: "x"}}, MaxTokens: 1}}, Concurrency: 1})

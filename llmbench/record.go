@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -85,6 +86,10 @@ type recordServer struct {
 	OutputTokens int           `json:"output_tokens,omitempty"`
 }
 
+// maxName is how many bytes of a benchmark's name a file name takes: file systems
+// allow 255 in all.
+const maxName = 200
+
 // newRecorder makes a new file in dir, which it makes if it is missing, named
 // for the benchmark and the first number that is free: nothing is overwritten.
 // Without a dir it returns nil.
@@ -96,6 +101,11 @@ func newRecorder(dir, benchmark string, t Target, l Load) (*recorder, error) {
 		return nil, fmt.Errorf("LLMBENCH_OUT: %w", err)
 	}
 	name := strings.ReplaceAll(benchmark, "/", ",")
+	if len(name) > maxName {
+		hash := fnv.New64a()
+		hash.Write([]byte(name))
+		name = fmt.Sprintf("%s~%016x", name[:maxName], hash.Sum64())
+	}
 	var file *os.File
 	for n := 1; file == nil; n++ {
 		var err error

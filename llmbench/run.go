@@ -15,7 +15,7 @@ import (
 //
 // One op is one pass over the load's requests: it begins with the first send
 // and ends when the last response has ended. So -benchtime=1x is one pass, 3x
-// pools three, and 10s as many whole passes as fit. Warm-up and the opening of
+// pools three, and 10s as many whole passes as fill ten seconds. Warm-up and the opening of
 // connections come before the first pass and are not measured.
 //
 // Run reports the core units of [Units], or all of them with LLMBENCH_UNITS=all,
@@ -26,7 +26,7 @@ import (
 // It must be called at most once in a benchmark function, by its goroutine.
 func Run(b *testing.B, t Target, l Load) []Sample {
 	b.Helper()
-	b.Cleanup(func() { noteFailure(b) })
+	Watch(b)
 	cfg, err := ReadConfig()
 	if err != nil {
 		b.Fatal(err)
@@ -34,17 +34,18 @@ func Run(b *testing.B, t Target, l Load) []Sample {
 	if l, err = l.check(); err != nil {
 		b.Fatal(err)
 	}
-	c, err := newClient(t)
+	c, err := newClient(t, l.Concurrency)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer c.close()
-	ctx, stop := interruptible(b.Context())
-	defer stop()
+	ctx := Context(b)
 	if ctx.Err() != nil {
 		b.Fatal(context.Cause(ctx))
 	}
-	process.announce(t.Config)
+	if err := process.announce(b.Name(), t.config()); err != nil {
+		b.Fatal(err)
+	}
 	rec, err := newRecorder(cfg.Out, b.Name(), t, l)
 	if err != nil {
 		b.Fatal(err)
@@ -61,6 +62,9 @@ func Run(b *testing.B, t Target, l Load) []Sample {
 			b.Fatalf("warm-up: %v", err)
 		}
 		samples, err := c.pass(ctx, &l, posts)
+		if err == nil {
+			err = context.Cause(ctx)
+		}
 		if err != nil {
 			b.Fatalf("warm-up: %v", err)
 		}
@@ -75,6 +79,9 @@ func Run(b *testing.B, t Target, l Load) []Sample {
 		requests := l.Requests
 		if l.Fresh != nil {
 			if requests, err = l.Fresh(process.nextPass(b.Name())); err != nil {
+				b.Fatalf("pass %d: %v", pass, err)
+			}
+			if err := l.checkCount(len(requests)); err != nil {
 				b.Fatalf("pass %d: %v", pass, err)
 			}
 		}
@@ -94,6 +101,9 @@ func Run(b *testing.B, t Target, l Load) []Sample {
 		if err := rec.write(samples); err != nil {
 			b.Errorf("records: %v", err)
 		}
+		if ctx.Err() != nil { // what was given up is no result, whatever is tolerated
+			b.Fatalf("pass %d: %v%s", pass, context.Cause(ctx), rec.where())
+		}
 		if text := tooManyFailed(samples, l.MaxFail); text != "" {
 			b.Fatalf("pass %d: %s%s", pass, text, rec.where())
 		}
@@ -107,6 +117,7 @@ func Run(b *testing.B, t Target, l Load) []Sample {
 // report hands the summary's metrics to b. It runs after the last b.Loop, which
 // deletes what was reported before.
 func report(b *testing.B, s Summary, l Load, all bool) {
+	b.Helper()
 	b.ReportMetric(0, "ns/op") // the time of a pass is req/s the other way round
 	for _, u := range Units {
 		v, known := s.Metrics[u.Name]
@@ -117,6 +128,9 @@ func report(b *testing.B, s Summary, l Load, all bool) {
 	}
 	if len(s.Sources) > 1 || s.Sources[FromUsage] == 0 && s.Outcomes[OK] > 0 {
 		b.Logf("output tokens were not all stated by the server: %s", tally(s.Sources))
+	}
+	if s.Connected > 0 {
+		b.Logf("%d of %d requests had to open a connection; the time it took is in their latency, and in the records", s.Connected, s.Requests)
 	}
 	if s.Resent > 0 {
 		b.Logf("the server closed kept connections: %d of %d requests were sent again", s.Resent, s.Requests)
@@ -142,7 +156,7 @@ func tooManyFailed(samples []Sample, tolerated float64) string {
 			shown = append(shown, fmt.Sprintf("\n  request %d %s: %s: %s", i, s.ID, s.Outcome, text))
 		}
 	}
-	if float64(failed) <= tolerated*float64(len(samples)) {
+	if float64(failed)/float64(len(samples)) <= tolerated {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d requests failed, %.4g%% are tolerated: %s%s",

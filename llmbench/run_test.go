@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,6 +63,48 @@ func BenchmarkHelperSlow(b *testing.B) {
 	helperOnly(b)
 	_, target := loopback(b, mockserver.Config{TTFT: 100 * ms})
 	Run(b, target, Load{Requests: words(10000, 4), Concurrency: 4})
+}
+
+// BenchmarkHelperSlowTolerant would tolerate every failure there is.
+func BenchmarkHelperSlowTolerant(b *testing.B) {
+	helperOnly(b)
+	_, target := loopback(b, mockserver.Config{TTFT: 100 * ms})
+	Run(b, target, Load{Requests: words(10000, 4), Concurrency: 4, MaxFail: 1})
+}
+
+// BenchmarkHelperConfigChanges has another configuration in each sample.
+func BenchmarkHelperConfigChanges(b *testing.B) {
+	helperOnly(b)
+	helperRuns++
+	_, target := loopback(b, mockserver.Config{})
+	target.Config = map[string]string{"start": fmt.Sprint(helperRuns)}
+	Run(b, target, Load{Requests: words(1, 4), Concurrency: 1})
+}
+
+// BenchmarkHelperDiesEarly fails before Run in its second sample.
+func BenchmarkHelperDiesEarly(b *testing.B) {
+	helperOnly(b)
+	Watch(b)
+	helperRuns++
+	if helperRuns == 2 {
+		b.Fatal("the server did not start")
+	}
+	_, target := loopback(b, mockserver.Config{})
+	Run(b, target, Load{Requests: words(1, 4), Concurrency: 1})
+}
+
+// BenchmarkHelperColdFails fails in its warm-up.
+func BenchmarkHelperColdFails(b *testing.B) {
+	helperOnly(b)
+	_, target := loopback(b, mockserver.Config{Faults: []mockserver.Fault{{Kind: mockserver.FaultHTTP500, Every: 2}}})
+	Run(b, target, Load{Requests: words(1, 4), Warmup: words(2, 4), Concurrency: 1})
+}
+
+// BenchmarkHelperNoRequests has nothing to send.
+func BenchmarkHelperNoRequests(b *testing.B) {
+	helperOnly(b)
+	_, target := loopback(b, mockserver.Config{})
+	Run(b, target, Load{Concurrency: 1, Fresh: func(int) ([]Request, error) { return nil, nil }})
 }
 
 // BenchmarkHelperFresh checks what Run asks for between passes.
@@ -126,6 +170,7 @@ func TestRun(t *testing.T) {
 	}
 	for _, r := range all {
 		assert.Equal(t, r.GetConfig("backend"), "mock")
+		assert.Equal(t, r.GetConfig("dialect"), "openai-chat")
 		for unit, want := range map[string]float64{"in-tok/req": 4, "out-tok/req": 8, "samples": 20} {
 			got, has := r.Value(unit)
 			assert.Assert(t, has && got == want, "%s = %v; want %v", unit, got, want)
@@ -183,13 +228,33 @@ func readRecords(t *testing.T, file string) (head map[string]any, lines []map[st
 }
 
 func TestRunPools(t *testing.T) {
-	stdout, _, code, _ := runHelper(t, "BenchmarkHelperGood", []string{"-test.benchtime=3x"}, nil, "LLMBENCH_UNITS=all")
+	stdout, _, code, out := runHelper(t, "BenchmarkHelperGood", []string{"-test.benchtime=3x"}, nil, "LLMBENCH_UNITS=all")
 	assert.Equal(t, code, 0, stdout)
 	all, _ := results(t, stdout)
 	got, _ := all[0].Value("samples")
 	assert.Equal(t, got, 60.0)
 	_, has := all[0].Value("p90-ttft-sec")
 	assert.Assert(t, has, "LLMBENCH_UNITS=all reports too little:\n%s", stdout)
+	assert.Assert(t, strings.Contains(stdout, "Unit p90-ttft-ns better=lower\n"), stdout)
+
+	// The time of all passes counts, and nothing between them.
+	_, lines := readRecords(t, filepath.Join(out, "BenchmarkHelperGood.1.jsonl"))
+	first, last := map[any]float64{}, map[any]float64{}
+	for _, line := range lines {
+		pass := line["pass"]
+		if at := line["due_ns"].(float64); first[pass] == 0 || at < first[pass] {
+			first[pass] = at
+		}
+		last[pass] = max(last[pass], line["end_ns"].(float64))
+	}
+	assert.Equal(t, len(last), 3, "%v", last)
+	total := 0.0
+	for pass := range last {
+		total += last[pass] - first[pass]
+	}
+	if rate, _ := all[0].Value("req/s"); math.Abs(rate*total/60e9-1) > 0.001 {
+		t.Errorf("%v req/s over %v ns; want 60 requests", rate, total)
+	}
 }
 
 // TestFailureInLaterSample checks what the testing package forgets: a failure
@@ -217,6 +282,42 @@ func TestToleratedFailuresAreReported(t *testing.T) {
 	assert.Assert(t, has && got == 10, "fail-%% = %v, %t; want 10 in:\n%s", got, has, stdout)
 }
 
+// TestRunFails runs what must not pass.
+func TestRunFails(t *testing.T) {
+	for name, want := range map[string]string{
+		"BenchmarkHelperConfigChanges": "configuration differs from that of the sample before: start: 2",
+		"BenchmarkHelperDiesEarly":     "the server did not start",
+		"BenchmarkHelperColdFails":     "warm-up: 1 of 2 requests failed",
+		"BenchmarkHelperNoRequests":    "pass 0: load: no requests",
+	} {
+		stdout, _, code, _ := runHelper(t, name, []string{"-test.count=2"}, nil)
+		assert.Equal(t, code, 1, stdout)
+		assert.Assert(t, strings.Contains(stdout, want), "no %q in:\n%s", want, stdout)
+	}
+}
+
+// TestAnnounce checks which configuration lines are printed, and that none can
+// break the format.
+func TestAnnounce(t *testing.T) {
+	var out strings.Builder
+	p := &shared{out: &out, begun: map[string]bool{}}
+	for _, c := range []struct {
+		benchmark string
+		config    map[string]string
+		want      string
+	}{
+		{"A", map[string]string{"b": "1", "a": "x\ny  z"}, "a: x y z\nb: 1\n"},
+		{"A", map[string]string{"b": "1", "a": "x y z"}, ""},
+		{"B", map[string]string{"b": "2", "c": ""}, "a:\nb: 2\nc: \n"},
+		{"C", nil, "b:\nc:\n"},
+	} {
+		out.Reset()
+		assert.NilError(t, p.announce(c.benchmark, c.config))
+		assert.Equal(t, out.String(), c.want)
+	}
+	assert.ErrorContains(t, p.announce("C", map[string]string{"d": "1"}), "d: 1")
+}
+
 func TestFreshRequests(t *testing.T) {
 	stdout, _, code, out := runHelper(t, "BenchmarkHelperFresh", []string{"-test.benchtime=2x", "-test.count=3"}, nil)
 	assert.Equal(t, code, 1, stdout)
@@ -227,11 +328,18 @@ func TestFreshRequests(t *testing.T) {
 	}
 }
 
-// TestInterrupt checks that Ctrl-C ends a run at once and keeps its records.
+// TestInterrupt checks that Ctrl-C ends a run at once and keeps its records, and
+// that what was given up is no result even where every failure is tolerated.
 func TestInterrupt(t *testing.T) {
+	for _, name := range []string{"BenchmarkHelperSlow", "BenchmarkHelperSlowTolerant"} {
+		t.Run(name, func(t *testing.T) { interrupt(t, name) })
+	}
+}
+
+func interrupt(t *testing.T, name string) {
 	file := ""
-	stdout, _, code, _ := runHelper(t, "BenchmarkHelperSlow", nil, func(cmd *exec.Cmd, out string) {
-		file = filepath.Join(out, "BenchmarkHelperSlow.1.jsonl")
+	stdout, _, code, _ := runHelper(t, name, []string{"-test.benchtime=10s"}, func(cmd *exec.Cmd, out string) {
+		file = filepath.Join(out, name+".1.jsonl")
 		deadline := time.Now().Add(30 * time.Second)
 		for {
 			if info, err := os.Stat(file); err == nil && info.Size() > 0 {

@@ -99,9 +99,9 @@ func (s *Sample) E2E() (time.Duration, bool) {
 
 // TPOT is the time per output token after the first:
 // (last delta - first delta) / (output tokens - 1), for streamed answers of two
-// tokens or more.
+// tokens or more. A stream whose text came in one delta does not tell it.
 func (s *Sample) TPOT() (time.Duration, bool) {
-	if s.Deltas == 0 || s.OutputTokens < 2 {
+	if s.Deltas < 2 || s.OutputTokens < 2 {
 		return 0, false
 	}
 	return (s.Last - s.First) / time.Duration(s.OutputTokens-1), true

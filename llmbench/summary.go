@@ -11,8 +11,10 @@ type Summary struct {
 	Requests int             // all of them
 	Outcomes map[Outcome]int // how many requests ended how
 	Sources  map[TokenSource]int
-	Resent   int // requests that were sent more than once
-	Elapsed  time.Duration
+	// Connected counts the requests that had to open a connection, Resent
+	// those that were sent more than once.
+	Connected, Resent int
+	Elapsed           time.Duration
 	// Metrics holds a value for each unit of [Units] that can be told from
 	// the samples; none is NaN or infinite. Times are in nanoseconds.
 	Metrics map[string]float64
@@ -25,7 +27,8 @@ func (s Summary) Failed() int { return s.Requests - s.Outcomes[OK] }
 // over passes, of the time from the first t0 to the end of the last response.
 // It is a pure function of its arguments. A figure that the samples cannot tell
 // is left out: a percentile of too few, the TTFT of answers that were not
-// streamed, anything per second of no time at all.
+// streamed, tokens when one answer's are unknown, anything per second of no time
+// at all.
 func Summarize(samples []Sample, elapsed time.Duration, slo SLO) Summary {
 	s := Summary{
 		Requests: len(samples),
@@ -36,10 +39,14 @@ func Summarize(samples []Sample, elapsed time.Duration, slo SLO) Summary {
 	}
 	var ok []*Sample
 	var prompt, output, good, users, perUser float64
+	promptKnown, outputKnown := true, true // of every successful request
 	var lags []time.Duration
 	for i := range samples {
 		r := &samples[i]
 		s.Outcomes[r.Outcome]++
+		if r.Connect > 0 {
+			s.Connected++
+		}
 		if r.Resent > 0 {
 			s.Resent++
 		}
@@ -51,6 +58,8 @@ func Summarize(samples []Sample, elapsed time.Duration, slo SLO) Summary {
 		}
 		ok = append(ok, r)
 		s.Sources[r.TokenSource]++
+		promptKnown = promptKnown && r.PromptTokens > 0
+		outputKnown = outputKnown && r.OutputTokens > 0
 		prompt += float64(r.PromptTokens)
 		output += float64(r.OutputTokens)
 		if slo.Met(r) {
@@ -68,14 +77,14 @@ func Summarize(samples []Sample, elapsed time.Duration, slo SLO) Summary {
 	}
 	n, seconds := float64(len(ok)), elapsed.Seconds()
 	timed := n > 0 && seconds > 0
-	set("output-tok/s", output/seconds, timed && output > 0)
-	set("prompt-tok/s", prompt/seconds, timed && prompt > 0)
-	set("total-tok/s", (prompt+output)/seconds, timed && prompt > 0 && output > 0)
+	set("output-tok/s", output/seconds, timed && outputKnown)
+	set("prompt-tok/s", prompt/seconds, timed && promptKnown)
+	set("total-tok/s", (prompt+output)/seconds, timed && promptKnown && outputKnown)
 	set("req/s", n/seconds, timed)
 	set("good-req/s", good/seconds, timed && slo != SLO{})
-	set("user-tok/s", perUser/users, users > 0 && output > 0)
-	set("in-tok/req", prompt/n, n > 0 && prompt > 0)
-	set("out-tok/req", output/n, n > 0 && output > 0)
+	set("user-tok/s", perUser/users, users > 0 && outputKnown)
+	set("in-tok/req", prompt/n, n > 0 && promptKnown)
+	set("out-tok/req", output/n, n > 0 && outputKnown)
 	set("fail-%", 100*float64(s.Failed())/float64(s.Requests), s.Requests > 0)
 	for _, l := range latencies {
 		var all []time.Duration
@@ -104,7 +113,7 @@ func statistic(sorted []time.Duration, percent int) (float64, bool) {
 		return 0, false
 	}
 	if percent > 0 {
-		return max(1, quantile(sorted, float64(percent)/100)), true
+		return max(1, Quantile(sorted, float64(percent)/100)), true
 	}
 	var sum float64
 	for _, d := range sorted {
@@ -113,10 +122,10 @@ func statistic(sorted []time.Duration, percent int) (float64, bool) {
 	return max(1, sum/float64(n)), true
 }
 
-// quantile returns the q-quantile of sorted, which is not empty, by linear
-// interpolation: type 7 of Hyndman and Fan, "Sample Quantiles in Statistical
+// Quantile returns the q-quantile, q in [0,1], of sorted, which is not empty, in
+// nanoseconds. It interpolates linearly: type 7 of Hyndman and Fan, "Sample Quantiles in Statistical
 // Packages" (The American Statistician 50, 1996), the default of R and numpy.
-func quantile(sorted []time.Duration, q float64) float64 {
+func Quantile(sorted []time.Duration, q float64) float64 {
 	h := q * float64(len(sorted)-1)
 	i := int(h)
 	if i+1 >= len(sorted) {

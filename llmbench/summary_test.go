@@ -2,6 +2,7 @@ package llmbench
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -69,6 +70,65 @@ func TestSummarize(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSummarizeCounts checks what is told beside the metrics, and that the order
+// of samples means nothing.
+func TestSummarizeCounts(t *testing.T) {
+	var samples []Sample
+	for i := range 100 { // the latest last, and every second of the others
+		s := answer(float64(i), float64(i)+100+float64(i*37%100), float64(i)+500, 5)
+		s.Scheduled = true
+		s.Due -= time.Duration(i) * ms / 100
+		s.Resent, s.Connect = i%2, time.Duration(i%4/3)
+		samples = append(samples, s)
+	}
+	forward := Summarize(samples, time.Second, SLO{})
+	assert.Equal(t, forward.Resent, 50)
+	assert.Equal(t, forward.Connected, 25)
+	assert.DeepEqual(t, forward.Sources, map[TokenSource]int{FromUsage: 100})
+	if got := forward.Metrics["p99-lag-ns"]; math.Abs(got-0.9801e6) > 1 {
+		t.Errorf("p99-lag-ns = %v; want 980100", got)
+	}
+	assert.Equal(t, forward.Metrics["p50-service-ttft-ns"], 149.5e6)
+	slices.Reverse(samples)
+	assert.DeepEqual(t, Summarize(samples, time.Second, SLO{}), forward, cmpopts.EquateApprox(1e-12, 0))
+
+	shifted := []Sample{answer(50, 60, 70, 2), answer(20, 30, 40, 2)}
+	assert.Equal(t, elapsed(shifted), 51*ms)
+}
+
+// TestUnknownIsLeftOut checks that a count that one answer lacks is not filled in
+// with zero.
+func TestUnknownIsLeftOut(t *testing.T) {
+	known := answer(0, 100, 200, 10)
+	noOutput := Sample{End: 100 * ms, PromptTokens: 10, TokenSource: FromNothing, Outcome: OK}
+	noPrompt := answer(0, 100, 200, 10)
+	noPrompt.PromptTokens = 0
+	for _, c := range []struct {
+		other  Sample
+		absent []string
+	}{
+		{noOutput, []string{"output-tok/s", "out-tok/req", "total-tok/s", "user-tok/s"}},
+		{noPrompt, []string{"prompt-tok/s", "in-tok/req", "total-tok/s"}},
+	} {
+		with := Summarize([]Sample{known, known}, time.Second, SLO{}).Metrics
+		without := Summarize([]Sample{known, c.other}, time.Second, SLO{}).Metrics
+		for _, unit := range c.absent {
+			_, before := with[unit]
+			_, after := without[unit]
+			assert.Assert(t, before && !after, "%s: %t with all counts known, %t without", unit, before, after)
+		}
+	}
+	buffered := answer(0, 100, 100, 10) // all the text in one delta
+	buffered.Deltas, buffered.Gaps = 1, nil
+	got := Summarize([]Sample{buffered}, time.Second, SLO{TPOT: 1}).Metrics
+	_, has := got["mean-tpot-ns"]
+	assert.Assert(t, !has, "one delta has a time per token: %v", got)
+	assert.Equal(t, got["good-req/s"], 0.0)
+	whole := Sample{End: ms, OutputTokens: 1, PromptTokens: 1, TokenSource: FromUsage, Outcome: OK}
+	limit := SLO{TPOT: 1}
+	assert.Assert(t, !limit.Met(&whole), "an answer that was not streamed keeps a limit on its time per token")
 }
 
 // TestPercentiles checks that a percentile is left out when there are too few

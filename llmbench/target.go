@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -20,8 +21,8 @@ type Target struct {
 	Model string
 	// Dialect is what the server speaks; nil means [dialect.OpenAIChat].
 	Dialect dialect.Dialect
-	// Header is sent with each request. What its Authorization field holds
-	// is kept out of errors and records.
+	// Header is sent with each request. Its values are kept out of errors and
+	// records, if they are eight bytes or longer.
 	Header http.Header
 	// Config is what makes results of this server comparable to others:
 	// backend, its version, model, hardware. [Run] prints it as lines of the
@@ -40,14 +41,27 @@ func (t Target) dialect() dialect.Dialect {
 	return t.Dialect
 }
 
+// config returns the target's Config and what else makes results comparable.
+func (t Target) config() map[string]string {
+	c := map[string]string{"dialect": t.dialect().Name()}
+	maps.Copy(c, t.Config)
+	return c
+}
+
 // base checks the target and returns its URL without a trailing slash.
 func (t Target) base() (string, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil {
 		return "", errors.New("target: URL cannot be parsed; want a base like http://127.0.0.1:8000")
 	}
-	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("target: URL %q; want a base like http://127.0.0.1:8000", u.Redacted())
+	shown := (&url.URL{Scheme: u.Scheme, Opaque: u.Opaque, Host: u.Host}).String() // the rest may be secret
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
+		return "", fmt.Errorf("target: URL %q; want a base like http://127.0.0.1:8000", shown)
+	case strings.ContainsAny(t.URL, "?#"):
+		return "", fmt.Errorf("target: URL %q with a query or a fragment; want a base like http://127.0.0.1:8000", shown)
+	case u.User != nil:
+		return "", fmt.Errorf("target: URL %q with a user; credentials belong into the Authorization header", shown)
 	}
 	for key := range t.Config {
 		if !validConfigKey(key) {

@@ -71,7 +71,7 @@ var statistics = []struct {
 }{{"mean", 0}, {"p50", 50}, {"p90", 90}, {"p99", 99}}
 
 // Units lists every metric that [Run] may report, in the order of reports.
-// README.md and benchdata/units.txt say the same.
+// README.md says the same.
 var Units = units()
 
 func units() []Unit {

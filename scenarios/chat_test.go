@@ -18,7 +18,7 @@ func BenchmarkChat(b *testing.B) {
 			b.Run(fmt.Sprintf("workload=random-512x200/stream=%t/concurrency=%d", load.stream, load.concurrency), func(b *testing.B) {
 				l := s.random(b, llmbench.Load{Concurrency: load.concurrency, NoStream: !load.stream},
 					8*load.concurrency, 2*load.concurrency, 512, 200)
-				llmbench.Run(b, s.target, l)
+				s.run(b, l)
 			})
 		}
 	})

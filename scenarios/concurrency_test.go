@@ -14,7 +14,7 @@ func BenchmarkConcurrency(b *testing.B) {
 		for _, concurrency := range []int{1, 8, 16, 64} {
 			b.Run(fmt.Sprintf("workload=random-512x128/stream=true/concurrency=%d", concurrency), func(b *testing.B) {
 				l := s.random(b, llmbench.Load{Concurrency: concurrency}, 8*concurrency, 2*concurrency, 512, 128)
-				llmbench.Run(b, s.target, l)
+				s.run(b, l)
 			})
 		}
 	})

@@ -24,9 +24,12 @@ func each(b *testing.B, measure func(b *testing.B, s server)) {
 		b.Fatal(err)
 	}
 	for _, backend := range all {
+		if err := context.Cause(llmbench.Context(b)); err != nil {
+			b.Fatal(err)
+		}
 		b.Run("backend="+llmbench.NameValue(backend.Name), func(b *testing.B) {
 			target := backend.Start(b)
-			tokens, template, err := tokenizer(b.Context(), cfg, backend, target)
+			tokens, template, err := tokenizer(llmbench.Context(b), cfg, backend, target)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -68,7 +71,7 @@ func tokenizer(ctx context.Context, cfg llmbench.Config, backend backends.Named,
 		if err != nil {
 			return nil, 0, err
 		}
-		s := llmbench.Do(ctx, t, r[0])
+		s := llmbench.Do(ctx, t, r[0], false)
 		if s.Outcome != llmbench.OK {
 			return nil, 0, fmt.Errorf("a prompt of %d words, to see how the server counts tokens: %s: %v", words, s.Outcome, s.Err)
 		}
@@ -88,6 +91,15 @@ func tokenizer(ctx context.Context, cfg llmbench.Config, backend backends.Named,
 		return nil, 0, err
 	}
 	return e, e.Template(), nil
+}
+
+// run measures the server under l, with what every scenario has in common.
+func (s server) run(b *testing.B, l llmbench.Load) {
+	b.Helper()
+	if s.cfg.Tokenizer != "" {
+		l.Tokenizer = s.tokens // for a server that states no usage
+	}
+	llmbench.Run(b, s.target, l)
 }
 
 // random sets l's requests: n prompts of in tokens with answers of out tokens,

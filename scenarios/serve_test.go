@@ -2,6 +2,9 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,6 +17,7 @@ import (
 func BenchmarkServe(b *testing.B) {
 	each(b, func(b *testing.B, s server) {
 		c := s.cfg.Serve
+		s.target.Config = s.config()
 		name := fmt.Sprintf("workload=%s/stream=%t", workload(c), c.Stream)
 		b.Run(name, func(b *testing.B) {
 			for _, rate := range c.Rate {
@@ -23,7 +27,7 @@ func BenchmarkServe(b *testing.B) {
 					if c.Burstiness != 1 {
 						l.Arrivals = llmbench.Gamma{Rate: rate, Shape: c.Burstiness, Seed: c.Seed}
 					}
-					llmbench.Run(b, s.target, l)
+					s.run(b, l)
 				})
 			}
 			if len(c.Rate) > 0 {
@@ -33,7 +37,7 @@ func BenchmarkServe(b *testing.B) {
 				b.Run(fmt.Sprintf("concurrency=%d", concurrency), func(b *testing.B) {
 					l := s.load(b, max(16, 8*concurrency), 2*concurrency)
 					l.Concurrency = concurrency
-					llmbench.Run(b, s.target, l)
+					s.run(b, l)
 				})
 			}
 		})
@@ -66,17 +70,42 @@ func (s server) load(b *testing.B, n, warmup int) llmbench.Load {
 		MaxFail:     c.MaxFail,
 		SLO:         c.SLO,
 	}
-	if s.cfg.Tokenizer != "" {
-		l.Tokenizer = s.tokens
-	}
 	_, path, file := strings.Cut(c.Dataset, ":")
 	if !file {
 		return s.random(b, l, n, warmup, c.Input, c.Output)
 	}
-	all, err := benchdata.ShareGPT{Path: path, Output: c.Output, FixedOutput: c.Output > 0, Seed: c.Seed, Tokenizer: s.tokens}.Requests(n + warmup)
-	if err != nil {
-		b.Fatalf("LLMBENCH_DATASET: %v", err)
+	// Each pass draws anew, so that its requests are not all in a cache.
+	draw := func(n int, seed uint64) ([]llmbench.Request, error) {
+		d := benchdata.ShareGPT{Path: path, Output: c.Output, FixedOutput: c.Output > 0, Seed: seed, Tokenizer: s.tokens}
+		requests, err := d.Requests(n)
+		if err != nil {
+			return nil, fmt.Errorf("LLMBENCH_DATASET: %w", err)
+		}
+		return requests, nil
 	}
-	l.Requests, l.Warmup = all[:n], all[n:]
+	l.Fresh = func(pass int) ([]llmbench.Request, error) { return draw(n, c.Seed+uint64(pass)+1) }
+	if warmup > 0 {
+		var err error
+		if l.Warmup, err = draw(warmup, c.Seed); err != nil {
+			b.Fatal(err)
+		}
+	}
 	return l
+}
+
+// config is what makes the results of BenchmarkServe comparable beside the
+// benchmark's name.
+func (s server) config() map[string]string {
+	config := maps.Clone(s.target.Config)
+	c := s.cfg.Serve
+	if _, path, file := strings.Cut(c.Dataset, ":"); file {
+		config["dataset"] = filepath.Base(path)
+		if c.Output > 0 {
+			config["dataset-output"] = strconv.Itoa(c.Output)
+		}
+	}
+	if c.Burstiness != 1 {
+		config["burstiness"] = strconv.FormatFloat(c.Burstiness, 'g', -1, 64)
+	}
+	return config
 }

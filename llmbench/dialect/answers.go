@@ -78,7 +78,7 @@ func (p *answers) Event(e sse.Event, d *Delta) error {
 			d.Fault = fault(payload)
 		}
 		if d.Fault == "" {
-			d.Fault = "an error event without a word"
+			d.Fault = "an error event without data"
 		}
 		return nil
 	}
@@ -242,6 +242,9 @@ func fault(v []byte) string {
 	return excerpt(v)
 }
 
+// Cut marks where an excerpt of a server's words was cut off.
+const Cut = "…"
+
 // excerpt returns the start of what a server said, short enough for an error.
 func excerpt(text []byte) string {
 	const most = 200
@@ -249,7 +252,7 @@ func excerpt(text []byte) string {
 		text = unquote(nil, text)
 	}
 	if len(text) > most {
-		return string(bytes.ToValidUTF8(text[:most], nil)) + "…"
+		return string(bytes.ToValidUTF8(text[:most], nil)) + Cut
 	}
 	return string(text)
 }

@@ -89,7 +89,7 @@ func (w *walker) begin(open jsontext.Kind) bool {
 	tok, err := w.dec.ReadToken()
 	switch {
 	case err != nil:
-		w.fail(err)
+		w.err = err
 	case tok.Kind() == open:
 		return true
 	case tok.Kind() != 'n':
@@ -104,7 +104,7 @@ func (w *walker) end() bool {
 		return false
 	}
 	if _, err := w.dec.ReadToken(); err != nil {
-		w.fail(err)
+		w.err = err
 		return false
 	}
 	return true
@@ -118,7 +118,7 @@ func (w *walker) raw() []byte {
 	}
 	v, err := w.dec.ReadValue()
 	if err != nil {
-		w.fail(err)
+		w.err = err
 	}
 	return v
 }
@@ -197,17 +197,8 @@ func (w *walker) count() int {
 	return int(f)
 }
 
-// fail keeps err as the walk's error. An end of the text within a document is
-// not the end between two.
-func (w *walker) fail(err error) {
-	if err == io.EOF && w.dec.StackDepth() > 0 {
-		err = io.ErrUnexpectedEOF
-	}
-	w.err = err
-}
-
-// unquote appends what a JSON string says to dst. The string is known to be
-// one; invalid UTF-8 in it becomes U+FFFD.
+// unquote appends what a JSON string says to dst. The string is known to be one,
+// but for invalid UTF-8, which is left as it is or becomes U+FFFD.
 func unquote(dst, quoted []byte) []byte {
 	if body := quoted[1 : len(quoted)-1]; bytes.IndexByte(body, '\\') < 0 {
 		return append(dst, body...)

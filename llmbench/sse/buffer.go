@@ -91,10 +91,9 @@ func (d *Decoder) fill() {
 	if d.pos > 0 { // what is left is less than a line: move it to the front
 		copy(d.buf, d.buf[d.pos:d.end])
 		d.end -= d.pos
-		d.lfTo = max(0, d.lfTo-d.pos)
-		d.crTo = max(0, d.crTo-d.pos)
-		d.pos, d.lf = 0, -1
+		d.pos = 0
 	}
+	d.lf, d.lfTo, d.crTo = -1, d.end, d.end // line found no line end in it
 	if d.end > d.limit() {
 		d.err = d.tooLarge()
 		return

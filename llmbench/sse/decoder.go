@@ -75,8 +75,8 @@ type Decoder struct {
 	hasRetry bool
 }
 
-// NewDecoder returns a decoder of the body r. It reads r with a buffer of its
-// own and never past what [Decoder.Next] needs.
+// NewDecoder returns a decoder of the body r, which it reads with a buffer of its
+// own.
 func NewDecoder(r io.Reader) *Decoder {
 	d := new(Decoder)
 	d.Reset(r)
@@ -91,7 +91,6 @@ func (d *Decoder) Reset(r io.Reader) {
 		Format:       d.Format,
 		r:            r,
 		buf:          d.buf,
-		lf:           -1,
 		start:        true,
 		data:         d.data[:0],
 		typ:          d.typ[:0],

@@ -21,6 +21,11 @@ type Options struct {
 	// about 17.
 	EOSBias float64
 
+	// Pairs adds some 1,900 tokens of two bytes that no word has together: "1
+	// 2" or "t'". A tokenizer that splits a text where it should not, or not
+	// where it should, then gives other tokens. It needs a Vocab of 2560.
+	Pairs bool
+
 	Dim     int  // embedding length, a multiple of 32 (64)
 	Layers  int  // transformer blocks (2)
 	Heads   int  // attention heads; Dim/Heads must be even (4)
@@ -29,6 +34,7 @@ type Options struct {
 	Vocab   int  // tokens, 512 to 8192 (1024)
 	Context int  // trained context length in tokens (4096)
 	Type    Type // weights of the matrices (F16)
+	Pre     Pre  // how a text is split before tokens are merged (PreGPT2)
 
 	Seed uint64 // of the weights and of the made-up words (42)
 	Name string // general.name, shown by some servers as the model's name ("tiny-random")
@@ -49,6 +55,9 @@ func (o Options) WithDefaults() Options {
 	}
 	if o.Type == "" {
 		o.Type = F16
+	}
+	if o.Pre == "" {
+		o.Pre = PreGPT2
 	}
 	if o.Seed == 0 {
 		o.Seed = 42
@@ -83,6 +92,9 @@ func (o Options) check() error {
 		return fmt.Errorf("tinygguf: KVHeads %d does not divide Heads %d", o.KVHeads, o.Heads)
 	case o.Vocab < 512 || o.Vocab > 8192:
 		return fmt.Errorf("tinygguf: Vocab %d is not in 512 to 8192", o.Vocab)
+	}
+	if err := o.Pre.check(); err != nil {
+		return err
 	}
 	return o.Type.check()
 }

@@ -35,13 +35,22 @@ type vocabulary struct {
 	kinds  []int32
 	merges []string
 	bias   []float32 // added to the token's logit, whatever came before
+	pre    Pre
 }
 
 // newVocabulary makes o.Vocab tokens: the 256 bytes, merges of them, controls.
+// The merges of o.Pairs come after those of words, which they leave as they are.
 func newVocabulary(o Options, r *rand.Rand) (*vocabulary, error) {
 	words, counts := corpus(o.Vocab, r)
-	merges, made := trainBPE(counts, o.Vocab-256-len(controls))
-	v := &vocabulary{merges: merges}
+	var pairs [][2]string
+	if o.Pairs {
+		pairs = bytePairs()
+	}
+	merges, made := trainBPE(counts, max(0, o.Vocab-256-len(controls)-len(pairs)))
+	for _, p := range pairs {
+		merges, made = append(merges, p[0]+" "+p[1]), append(made, p[0]+p[1])
+	}
+	v := &vocabulary{merges: merges, pre: o.Pre}
 	for _, b := range byteRunes() {
 		v.tokens = append(v.tokens, string(b))
 	}
@@ -49,7 +58,7 @@ func newVocabulary(o Options, r *rand.Rand) (*vocabulary, error) {
 	normal := len(v.tokens)
 	v.tokens = append(v.tokens, controls...)
 	if len(v.tokens) != o.Vocab {
-		return nil, fmt.Errorf("tinygguf: Vocab %d: the corpus gives only %d tokens", o.Vocab, len(v.tokens))
+		return nil, fmt.Errorf("tinygguf: Vocab %d: the corpus gives %d tokens", o.Vocab, len(v.tokens))
 	}
 
 	ranks := map[string]int{}
@@ -95,7 +104,7 @@ func (v *vocabulary) id(control string) uint32 {
 func (v *vocabulary) pairs() []pair {
 	return []pair{
 		{"tokenizer.ggml.model", "gpt2"},
-		{"tokenizer.ggml.pre", "gpt-2"},
+		{"tokenizer.ggml.pre", string(v.pre)},
 		{"tokenizer.ggml.tokens", v.tokens},
 		{"tokenizer.ggml.token_type", v.kinds},
 		{"tokenizer.ggml.merges", v.merges},

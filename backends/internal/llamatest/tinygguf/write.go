@@ -10,17 +10,24 @@ import (
 // Write writes the model that o describes to w, in pieces of one tensor. It
 // fails before the first byte when o cannot be met, and on the first error of w.
 func Write(w io.Writer, o Options) error {
-	o = o.WithDefaults()
-	if err := o.check(); err != nil {
-		return err
-	}
-	r := rand.New(rand.NewPCG(o.Seed, 0x7467756666))
-	v, err := newVocabulary(o, r)
+	o, v, r, err := start(o)
 	if err != nil {
 		return err
 	}
 	m := &model{Options: o, rand: r, vocabulary: v}
 	return writeGGUF(w, append(m.pairs(), v.pairs()...), m.tensors())
+}
+
+// start returns o with its defaults, the vocabulary it describes, and the
+// generator of random numbers as it is after that.
+func start(o Options) (Options, *vocabulary, *rand.Rand, error) {
+	o = o.WithDefaults()
+	if err := o.check(); err != nil {
+		return o, nil, nil, err
+	}
+	r := rand.New(rand.NewPCG(o.Seed, 0x7467756666))
+	v, err := newVocabulary(o, r)
+	return o, v, r, err
 }
 
 // model makes the weights. They are drawn from one generator in the order of

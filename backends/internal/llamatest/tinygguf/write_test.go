@@ -32,6 +32,8 @@ func TestWriteOptions(t *testing.T) {
 		{"f16", Options{Type: F16, Vocab: 520}},
 		{"q8_0", Options{Type: Q8_0, Vocab: 520}},
 		{"ends turns", Options{EndsTurns: true, EOSBias: 2, Vocab: 520}},
+		{"qwen2", Options{Pre: PreQwen2, Vocab: 520}},
+		{"pairs", Options{Pairs: true, Vocab: 2560}},
 		{"other shape", Options{Dim: 128, Layers: 3, Heads: 8, KVHeads: 8, FF: 96, Vocab: 600, Context: 512, Seed: 7, Name: "other"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -53,6 +55,7 @@ func TestWriteOptions(t *testing.T) {
 				"llama.attention.head_count":       uint32(o.Heads),
 				"llama.attention.head_count_kv":    uint32(o.KVHeads),
 				"tokenizer.ggml.eos_token_id":      uint32(o.Vocab - 1),
+				"tokenizer.ggml.pre":               string(o.Pre),
 				"tokenizer.ggml.add_bos_token":     false,
 				"tokenizer.ggml.tokens.length":     o.Vocab,
 				"tokenizer.ggml.token_type.length": o.Vocab,
@@ -82,6 +85,8 @@ func TestWriteRefuses(t *testing.T) {
 		{Options{KVHeads: 3}, "KVHeads 3 does not divide Heads 4"},
 		{Options{Vocab: 300}, "Vocab 300 is not in 512 to 8192"},
 		{Options{Layers: -1}, "Layers -1 is negative"},
+		{Options{Pre: "tekken"}, `Pre "tekken" is not "gpt-2", "qwen2" or "llama-bpe"`},
+		{Options{Pairs: true}, "Vocab 1024: the corpus gives"},
 		{Options{Type: "q4_0"}, `Type "q4_0" is not "f32", "f16" or "q8_0"`},
 	} {
 		var b bytes.Buffer

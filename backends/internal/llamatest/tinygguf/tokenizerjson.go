@@ -1,0 +1,109 @@
+package tinygguf
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Pre is how a text is split into the pieces in which tokens are merged, by
+// llama.cpp's name for it (tokenizer.ggml.pre).
+type Pre string
+
+const (
+	PreGPT2   Pre = "gpt-2"
+	PreQwen2  Pre = "qwen2"
+	PreLlama3 Pre = "llama-bpe" // which also takes a piece that is a token as it is, whatever the merges make of it
+)
+
+func (p Pre) check() error {
+	switch p {
+	case PreGPT2, PreQwen2, PreLlama3:
+		return nil
+	}
+	return fmt.Errorf("tinygguf: Pre %q is not %q, %q or %q", p, PreGPT2, PreQwen2, PreLlama3)
+}
+
+// The patterns of Qwen 2 and of Llama 3, which differ in the digits of a piece.
+// https://huggingface.co/Qwen/Qwen2-7B/blob/main/tokenizer.json
+// https://huggingface.co/meta-llama/Meta-Llama-3-8B/blob/main/tokenizer.json
+const (
+	patternQwen2  = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+	patternLlama3 = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+)
+
+// object is an object of JSON.
+type object map[string]any
+
+// TokenizerJSON writes the tokenizer of the model that o describes to w, as
+// the tokenizer.json that models of its kind are published with: the same
+// tokens, ids and merges as [Write] puts into the model, and the normalizer and
+// pre-tokenizer of GPT-2, Qwen 2 or Llama 3, whichever o.Pre says. It fails
+// before the first byte when o cannot be met, and on the first error of w.
+func TokenizerJSON(w io.Writer, o Options) error {
+	o, v, _, err := start(o)
+	if err != nil {
+		return err
+	}
+	vocab, added := object{}, []object{}
+	for id, t := range v.tokens {
+		if v.kinds[id] == tokenNormal {
+			vocab[t] = id
+			continue
+		}
+		added = append(added, object{
+			"id": id, "content": t, "single_word": false, "lstrip": false, "rstrip": false,
+			"normalized": false, "special": true,
+		})
+	}
+	merges := make([][]string, len(v.merges))
+	for i, m := range v.merges {
+		merges[i] = strings.Split(m, " ")
+	}
+	normalizer, preTokenizer := o.Pre.steps()
+	err = json.NewEncoder(w).Encode(object{
+		"version": "1.0", "truncation": nil, "padding": nil,
+		"added_tokens":   added,
+		"normalizer":     normalizer,
+		"pre_tokenizer":  preTokenizer,
+		"post_processor": byteLevel(true),
+		"decoder":        byteLevel(true),
+		"model": object{
+			"type": "BPE", "dropout": nil, "unk_token": nil, "continuing_subword_prefix": nil,
+			"end_of_word_suffix": nil, "fuse_unk": false, "byte_fallback": false,
+			"ignore_merges": o.Pre == PreLlama3,
+			"vocab":         vocab,
+			"merges":        merges,
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("tinygguf: tokenizer.json: %w", err)
+	}
+	return nil
+}
+
+// steps returns the normalizer, nil for none, and the pre-tokenizer.
+func (p Pre) steps() (normalizer, preTokenizer any) {
+	switch p {
+	case PreQwen2:
+		return object{"type": "NFC"}, split(patternQwen2)
+	case PreLlama3:
+		return nil, split(patternLlama3)
+	}
+	return nil, byteLevel(true)
+}
+
+// byteLevel writes bytes as printable characters; with words it splits by
+// GPT-2's pattern before that.
+func byteLevel(words bool) object {
+	return object{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": words}
+}
+
+// split is a pre-tokenizer with a pattern of its own.
+func split(pattern string) object {
+	return object{"type": "Sequence", "pretokenizers": []object{
+		{"type": "Split", "pattern": object{"Regex": pattern}, "behavior": "Isolated", "invert": false},
+		byteLevel(false),
+	}}
+}

@@ -1,0 +1,370 @@
+package ssetest
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A flawed decoder does all the standard says except for its flaws.
+type flawed struct {
+	keepsBOM, lfOnly, crOnlyAsCRLF, noCR, trims, lastDataOnly, endLFKept, emptyIsNone, dataless,
+	lateOnCR, flushes, swallows, foldsCase, keepsType, forgetsID, nulID, idNeedsData, badRetry, splitUTF8,
+	panics, pendingAfterError, waitsForNext bool
+	limit int
+}
+
+func (f flawed) decode(body io.Reader, emit func(Event)) error {
+	var (
+		line, data    []byte
+		hasData       bool
+		typ, id, last string
+		retry         time.Duration
+		held          *Event
+		first         = true
+		lastCR        bool
+	)
+	send := func(e Event) {
+		if f.waitsForNext {
+			if held != nil {
+				emit(*held)
+			}
+			held = &e
+			return
+		}
+		emit(e)
+	}
+	dispatch := func() {
+		if !f.idNeedsData || hasData {
+			last = id
+		}
+		if hasData && !(f.emptyIsNone && len(data) <= 1) || f.dataless && typ != "" {
+			if !f.endLFKept {
+				data = bytes.TrimSuffix(data, []byte("\n"))
+			}
+			if f.trims {
+				data = bytes.TrimSpace(data)
+			}
+			send(Event{Type: typ, Data: string(data), ID: last, Retry: retry})
+		}
+		data, hasData = nil, false
+		if !f.keepsType {
+			typ = ""
+		}
+		if f.forgetsID {
+			id = ""
+		}
+	}
+	endLine := func() {
+		if first && !f.keepsBOM {
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+		}
+		first = false
+		if f.lfOnly || f.crOnlyAsCRLF {
+			line = bytes.TrimSuffix(line, []byte("\r"))
+		}
+		if len(line) == 0 {
+			dispatch()
+			return
+		}
+		name, value, _ := strings.Cut(string(line), ":")
+		value = strings.TrimPrefix(value, " ")
+		if f.foldsCase {
+			name = strings.ToLower(name)
+		}
+		if f.panics && name == "" && value == "" {
+			panic("no comment")
+		}
+		switch name {
+		case "data":
+			if f.lastDataOnly {
+				data = nil
+			}
+			hasData = true
+			data = append(append(data, value...), '\n')
+		case "event":
+			typ = value
+		case "id":
+			if f.nulID || !strings.Contains(value, "\x00") {
+				id = value
+			}
+		case "retry":
+			n := time.Duration(0)
+			for _, c := range value {
+				if c < '0' || c > '9' {
+					if f.badRetry {
+						break
+					}
+					n = -1
+					break
+				}
+				n = min(n*10+time.Duration(c-'0'), 1<<40)
+			}
+			if n >= 0 && (value != "" || f.badRetry) {
+				retry = n * time.Millisecond
+			}
+		}
+		line = line[:0]
+	}
+	step := func(c byte) {
+		if f.splitUTF8 && c >= 0x80 {
+			line = append(line, "\ufffd"...)
+			return
+		}
+		if f.lateOnCR && lastCR && c != '\n' {
+			endLine()
+		}
+		switch {
+		case c == '\n' && lastCR && !f.lfOnly && !f.crOnlyAsCRLF && !f.lateOnCR:
+		case c == '\n':
+			endLine()
+		case c == '\r' && f.lateOnCR, c == '\r' && f.noCR:
+		case c == '\r' && !f.lfOnly && !f.crOnlyAsCRLF:
+			endLine()
+		default:
+			line = append(line, c)
+		}
+		lastCR = c == '\r'
+	}
+	buf := make([]byte, 4096)
+	for {
+		n, err := body.Read(buf)
+		for _, c := range buf[:n] {
+			step(c)
+			if f.limit > 0 && len(line)+len(data) > f.limit {
+				return errors.New("too large")
+			}
+		}
+		if err == nil {
+			continue
+		}
+		if f.lateOnCR && lastCR {
+			endLine()
+		}
+		if f.flushes && err == io.EOF || f.pendingAfterError && err != io.EOF {
+			if len(line) > 0 {
+				endLine()
+			}
+			dispatch()
+		}
+		if held != nil {
+			emit(*held)
+		}
+		if f.swallows {
+			return nil
+		}
+		return err
+	}
+}
+
+// TestKitAccepts shows that the flaws below are what the kit rejects, and that
+// what options declare is none.
+func TestKitAccepts(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		f    flawed
+		o    Options
+	}{
+		{"no flaw", flawed{}, Options{}},
+		{"a flush, a limit and lateness, declared", flawed{flushes: true, limit: 3 << 20, waitsForNext: true}, Options{EOF: Flush, MaxEventSize: 3 << 20, NoPrompt: true}},
+		{"types, IDs and retry, not offered", flawed{keepsType: true, forgetsID: true, badRetry: true}, Options{NoType: true, NoID: true, NoRetry: true}},
+	} {
+		t.Run(c.name, func(t *testing.T) { TestDecoder(t, c.f.decode, c.o) })
+	}
+}
+
+// broken are decoders that the kit must reject, each in at least the named case.
+var broken = []struct {
+	name    string
+	decode  Decode
+	o       Options
+	rejects string // class/name
+	says    string // part of the message
+	late    bool   // it is Late, not Err
+	noFuzz  bool   // fuzzing has no means to see it
+}{
+	{name: "keeps the byte order mark", decode: flawed{keepsBOM: true}.decode, rejects: "bom/leading", says: `event 0 is {Data: "b"}; want {Data: "a"}`},
+	{name: "ends lines with LF only", decode: flawed{lfOnly: true}.decode, rejects: "lines/cr", says: `event 0 is missing: want {Data: "a\nb"}`},
+	{name: "ends lines with LF and CRLF only", decode: flawed{crOnlyAsCRLF: true}.decode, rejects: "lines/crcr-is-blank", says: "missing"},
+	{name: "drops CR", decode: flawed{noCR: true}.decode, rejects: "lines/mixed-in-event", says: "event 0"},
+	{name: "trims spaces", decode: flawed{trims: true}.decode, rejects: "fields/trailing-spaces", says: `event 0 is {Data: "a  \n\tb"}`},
+	{name: "drops all but the last data line", decode: flawed{lastDataOnly: true}.decode, rejects: "dispatch/data-lines", says: `event 0 is {Data: "c"}; want {Data: "a\nb\nc"}`},
+	{name: "keeps the last LF", decode: flawed{endLFKept: true}.decode, rejects: "dispatch/one", says: `event 0 is {Data: "a\n"}`},
+	{name: "drops events of empty data", decode: flawed{emptyIsNone: true}.decode, rejects: "dispatch/data-empty", says: "missing"},
+	{name: "makes events without data", decode: flawed{dataless: true}.decode, rejects: "event/only", says: "one too many"},
+	{name: "is late on CR", decode: flawed{lateOnCR: true}.decode, rejects: "lines/cr", says: "came only after more were read", late: true},
+	{name: "is an event late", decode: flawed{waitsForNext: true}.decode, rejects: "dispatch/several", says: "event 2, {Data: \"c\"}, is complete after 27 bytes", late: true},
+	{name: "flushes silently at the end", decode: flawed{flushes: true}.decode, rejects: "eof/no-blank-line", says: `event 1 is one too many: {Data: "b"}`},
+	{name: "flushes without the mark", decode: flawed{flushes: true}.decode, o: Options{EOF: Mark}, rejects: "eof/in-value", says: "Unterminated: true"},
+	{name: "does not flush", decode: flawed{}.decode, o: Options{EOF: Flush}, rejects: "eof/in-value", says: "missing"},
+	{name: "flushes after a failure", decode: flawed{pendingAfterError: true}.decode, rejects: "errors/before-blank-line", says: "one too many", noFuzz: true},
+	{name: "swallows read errors", decode: flawed{swallows: true}.decode, rejects: "errors/after-event", says: "the parser ended without an error", noFuzz: true},
+	{name: "folds names", decode: flawed{foldsCase: true}.decode, rejects: "fields/case", says: "event 0"},
+	{name: "keeps the type", decode: flawed{keepsType: true}.decode, rejects: "event/does-not-persist", says: `Type: "x"`},
+	{name: "forgets the ID", decode: flawed{forgetsID: true}.decode, rejects: "id/persists", says: "want"},
+	{name: "takes an ID with NUL", decode: flawed{nulID: true}.decode, rejects: "id/nul", says: `ID: "\x00"`},
+	{name: "takes no ID without data", decode: flawed{idNeedsData: true, forgetsID: true}.decode, rejects: "id/without-data", says: "event 0"},
+	{name: "takes any retry", decode: flawed{badRetry: true}.decode, rejects: "retry/empty", says: "want"},
+	{name: "decodes UTF-8 by the byte", decode: flawed{splitUTF8: true}.decode, rejects: "utf8/sequences", says: "event 0"},
+	{name: "panics", decode: flawed{panics: true}.decode, rejects: "comments/empty", says: "panic: no comment"},
+	{name: "limits events to 64 KiB", decode: flawed{limit: 64 << 10}.decode, rejects: "limits/line-64K+1", says: "too large"},
+	{name: "has no limit", decode: flawed{}.decode, o: Options{MaxEventSize: 1 << 20}, rejects: "memory/endless-line", says: "8 times MaxEventSize"},
+	{name: "limits data lines alone", decode: scanner(1 << 20), o: Options{MaxEventSize: 1 << 20}, rejects: "memory/endless-event", says: "8 times MaxEventSize", noFuzz: true},
+	{name: "has bufio.Scanner's limit", decode: scanner(bufio.MaxScanTokenSize), rejects: "limits/line-64K+1", says: "token too long"},
+	{name: "ignores bufio.Scanner's error", decode: func(body io.Reader, emit func(Event)) error {
+		scanner(bufio.MaxScanTokenSize)(body, emit)
+		return nil
+	}, rejects: "limits/line-64K+1", says: "missing"},
+	{name: "leaves a goroutine", decode: func(body io.Reader, emit func(Event)) error {
+		go func() { select {} }()
+		return flawed{}.decode(body, emit)
+	}, rejects: "dispatch/one", says: "goroutines are left behind", noFuzz: true},
+	{name: "hangs on an empty body", decode: func(body io.Reader, emit func(Event)) error {
+		all, err := io.ReadAll(body)
+		for err == nil && len(all) == 0 {
+			time.Sleep(time.Hour)
+		}
+		return flawed{}.decode(io.MultiReader(bytes.NewReader(all), failing{err}), emit)
+	}, o: Options{Timeout: 100 * time.Millisecond, NoPrompt: true}, rejects: "eof/empty-body", says: "hung: no end after 100ms"},
+	{name: "keeps its reads apart", decode: func(body io.Reader, emit func(Event)) error {
+		buf := make([]byte, 1<<20)
+		for {
+			n, err := body.Read(buf)
+			flawed{}.decode(bytes.NewReader(buf[:n]), emit)
+			if err != nil {
+				return err
+			}
+		}
+	}, rejects: "dispatch/one", says: "cut"},
+}
+
+// scanner is a decoder out of a bufio.Scanner whose lines may have limit bytes.
+func scanner(limit int) Decode {
+	return func(body io.Reader, emit func(Event)) error {
+		lines := bufio.NewScanner(body)
+		lines.Buffer(nil, limit)
+		var d []string
+		for lines.Scan() {
+			if lines.Text() == "" && d != nil {
+				emit(Event{Data: strings.Join(d, "\n")})
+				d = nil
+			} else if v, ok := strings.CutPrefix(lines.Text(), "data:"); ok {
+				d = append(d, strings.TrimPrefix(v, " "))
+			}
+		}
+		return lines.Err()
+	}
+}
+
+// failing is a reader that ends with err, or io.EOF.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) {
+	if f.err != nil {
+		return 0, f.err
+	}
+	return 0, io.EOF
+}
+
+func TestKitRejects(t *testing.T) {
+	for _, b := range broken {
+		t.Run(b.name, func(t *testing.T) {
+			class, name, _ := strings.Cut(b.rejects, "/")
+			k := kit{decode: b.decode, o: b.o, grace: nextGrace}
+			var r Result
+			if class == endlessClass {
+				i := slices.IndexFunc(endlessCases, func(c endlessCase) bool { return c.name == name })
+				r = k.endless(endlessCases[i])
+			} else {
+				all := allCases()
+				i := slices.IndexFunc(all, func(c testCase) bool { return c.class == class && c.name == name })
+				r = k.check(all[i])
+			}
+			err := r.Err
+			if b.late {
+				if err != nil {
+					t.Errorf("Err = %v; want only Late", err)
+				}
+				err = r.Late
+			}
+			if err == nil || !strings.Contains(err.Error(), b.says) {
+				t.Errorf("%s: error %v; want one that says %q", b.rejects, err, b.says)
+			}
+		})
+	}
+}
+
+// TestFuzzRejects feeds what Fuzz checks with its seeds and random inputs.
+func TestFuzzRejects(t *testing.T) {
+	inputs := seeds()
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 400 {
+		code := make([]byte, rng.IntN(60))
+		for i := range code {
+			code[i] = byte(rng.Uint32())
+		}
+		inputs = append(inputs, code)
+	}
+	find := func(d Decode, o Options) error {
+		for i, in := range inputs {
+			for _, body := range [][]byte{in, bodyOf(in, maxFuzzBody)} {
+				if err := checkBody(d, o, body, uint64(i), time.Millisecond); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	if err := find(flawed{}.decode, Options{}); err != nil {
+		t.Errorf("a decoder without flaws: %v", err)
+	}
+	for _, b := range broken {
+		if b.noFuzz {
+			continue
+		}
+		o := b.o
+		if o.MaxEventSize > 0 {
+			o.MaxEventSize = 4 << 10
+		}
+		if err := find(b.decode, o); err == nil {
+			t.Errorf("a decoder that %s was not found out", b.name)
+		}
+	}
+}
+
+// TestTestDecoderFails runs TestDecoder on a broken decoder in a process of its own.
+func TestTestDecoderFails(t *testing.T) {
+	const key = "SSETEST_BROKEN"
+	if os.Getenv(key) != "" {
+		TestDecoder(t, flawed{keepsBOM: true}.decode, Options{})
+		return
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestTestDecoderFails$")
+	cmd.Env = append(os.Environ(), key+"=1")
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		t.Fatalf("TestDecoder passed a broken decoder:\n%s", out)
+	}
+	for _, want := range []string{
+		"--- FAIL: TestTestDecoderFails/bom/leading",
+		"bom/leading: one leading byte order mark is dropped",
+		`body "\ufeffdata: a\n\ndata: b\n\n"`,
+		`whole: event 0 is {Data: "b"}; want {Data: "a"}`,
+		"not checked: memory (no MaxEventSize)",
+	} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("the output does not have %q:\n%s", want, out)
+		}
+	}
+	if strings.Contains(string(out), "FAIL: TestTestDecoderFails/lines") {
+		t.Errorf("cases of other classes fail:\n%s", out)
+	}
+}

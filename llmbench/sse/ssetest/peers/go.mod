@@ -1,0 +1,22 @@
+module github.com/seed-2b9cec6d/llmbench/llmbench/sse/ssetest/peers
+
+go 1.26.0
+
+require (
+	github.com/launchdarkly/eventsource v1.11.0
+	github.com/openai/openai-go/v3 v3.96.0
+	github.com/r3labs/sse/v2 v2.10.0
+	github.com/sashabaranov/go-openai v1.43.0
+	github.com/seed-2b9cec6d/llmbench v0.0.0
+	github.com/tmaxmax/go-sse v0.11.0
+	gopkg.in/cenkalti/backoff.v1 v1.1.0
+)
+
+require (
+	github.com/tidwall/gjson v1.20.0 // indirect
+	github.com/tidwall/match v1.1.1 // indirect
+	github.com/tidwall/pretty v1.2.1 // indirect
+	golang.org/x/net v0.60.0 // indirect
+)
+
+replace github.com/seed-2b9cec6d/llmbench => ../../../..

@@ -1,0 +1,195 @@
+package peers
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sse/ssetest"
+)
+
+var update = flag.Bool("update", false, "write README.md anew")
+
+const readme = "README.md"
+
+// late is the class under which causes speak of events that came late.
+const late = "late"
+
+// TestTable compares README.md with what the parsers do.
+func TestTable(t *testing.T) {
+	results := map[string][]ssetest.Result{}
+	for _, p := range peers {
+		results[p.name] = ssetest.Check(p.decode, p.options)
+		failed := map[string][]string{}
+		for _, r := range results[p.name] {
+			if r.Err != nil {
+				failed[r.Class] = append(failed[r.Class], r.Name)
+				t.Logf("%s: %s/%s: %.300v", p.name, r.Class, r.Name, r.Err)
+			}
+			if r.Late != nil {
+				failed[late] = append(failed[late], r.Class+"/"+r.Name)
+			}
+		}
+		for class, names := range failed {
+			if causes[p.short][class] == "" {
+				t.Errorf("%s fails %s cases, and no cause is given: %q", p.name, class, names)
+			}
+		}
+		for class := range causes[p.short] {
+			if len(failed[class]) == 0 {
+				t.Errorf("%s: a cause is given for %s, but no case fails", p.name, class)
+			}
+		}
+	}
+	got := table(t, results)
+	if *update {
+		if err := os.WriteFile(readme, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		gotLines, wantLines := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
+		for i := range min(len(gotLines), len(wantLines)) {
+			if gotLines[i] != wantLines[i] {
+				t.Errorf("%s:%d: %q; now %q", readme, i+1, wantLines[i], gotLines[i])
+			}
+		}
+		t.Errorf("%s differs from what the parsers do now; go test -run TestTable -update writes it anew", readme)
+	}
+}
+
+// table writes README.md.
+func table(t *testing.T, results map[string][]ssetest.Result) []byte {
+	var b bytes.Buffer
+	b.WriteString(`# Public Go parsers of Server-Sent Events, held to the standard
+
+<!-- Written by "go test -run TestTable -update". Do not edit. -->
+
+Each parser is run by [ssetest](..) through its public functions, with what it does not offer declared and not checked.
+A case counts as failed if one of the ways of splitting its body into reads goes wrong. The standard is that of browsers;
+a failure may be a choice of the parser's author, and matters to a client as far as its servers send such streams.
+
+Passed of all cases, by class. "late" counts cases whose events all came, right, but one only after the parser had read
+beyond it. "–" is not checked: the parser has no limit to hold it to. In brackets: the parser does not offer what the
+class is about, so only the data of its events is checked.
+
+| class |`)
+	for _, p := range peers {
+		fmt.Fprintf(&b, " %s |", p.short)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---:|", len(peers)) + "\n")
+	cell := func(name string, in func(ssetest.Result) bool) string {
+		passed, all := 0, 0
+		for _, r := range results[name] {
+			if in(r) && !(r.Class == "memory" && r.NotChecked != "") {
+				all++
+				if r.Err == nil {
+					passed++
+				}
+			}
+		}
+		if all == 0 {
+			return "–"
+		}
+		return fmt.Sprintf("%d/%d", passed, all)
+	}
+	var classes []string
+	for _, r := range results[peers[0].name] {
+		if !slices.Contains(classes, r.Class) {
+			classes = append(classes, r.Class)
+		}
+	}
+	for _, class := range classes {
+		fmt.Fprintf(&b, "| %s |", class)
+		for _, p := range peers {
+			text := cell(p.name, func(r ssetest.Result) bool { return r.Class == class })
+			if class == "event" && p.options.NoType || class == "id" && p.options.NoID || class == "retry" && p.options.NoRetry {
+				text = "(" + text + ")"
+			}
+			fmt.Fprintf(&b, " %s |", text)
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("| **all** |")
+	for _, p := range peers {
+		fmt.Fprintf(&b, " **%s** |", cell(p.name, func(ssetest.Result) bool { return true }))
+	}
+	b.WriteString("\n| late |")
+	for _, p := range peers {
+		fmt.Fprintf(&b, " %d |", len(names(results[p.name], late)))
+	}
+	b.WriteString("\n")
+	for _, p := range peers {
+		fmt.Fprintf(&b, "\n## %s\n\n%s, called through %s.\n%s\n", p.short, "`"+p.name+"` "+version(t, p.name), p.through, declared(p.options))
+		for _, class := range append(slices.Clone(classes), late) {
+			failed := names(results[p.name], class)
+			if len(failed) == 0 {
+				continue
+			}
+			examples := "`" + strings.Join(failed[:min(3, len(failed))], "`, `") + "`"
+			if len(failed) > 3 {
+				examples += ", ..."
+			}
+			fmt.Fprintf(&b, "\n- **%s** (%d): %s Cases: %s", class, len(failed), causes[p.short][class], examples)
+		}
+		b.WriteString("\n")
+	}
+	return bytes.ReplaceAll(b.Bytes(), []byte("\n\n\n"), []byte("\n\n"))
+}
+
+// names returns the cases of a class that failed.
+func names(results []ssetest.Result, class string) []string {
+	var all []string
+	for _, r := range results {
+		switch {
+		case class == late && r.Late != nil:
+			all = append(all, r.Class+"/"+r.Name)
+		case r.Class == class && r.Err != nil:
+			all = append(all, r.Name)
+		}
+	}
+	return all
+}
+
+// declared says what the options of a parser exclude or allow.
+func declared(o ssetest.Options) string {
+	var no []string
+	for _, x := range []struct {
+		set  bool
+		what string
+	}{{o.NoType, "types"}, {o.NoID, "last event IDs"}, {o.NoRetry, "reconnection times"}, {o.MaxEventSize == 0, "memory"}} {
+		if x.set {
+			no = append(no, x.what)
+		}
+	}
+	text := "Not checked: " + strings.Join(no, ", ") + "."
+	if len(no) == 0 {
+		text = "All is checked."
+	}
+	return text + map[ssetest.EOF]string{
+		ssetest.Discard: " An event cut by the end of the body is to be dropped.",
+		ssetest.Flush:   " An event cut by the end of the body is to be handed over.",
+		ssetest.Mark:    " An event cut by the end of the body is to be handed over with a mark.",
+	}[o.EOF]
+}
+
+// version returns the version of a parser's module that is in use.
+func version(t *testing.T, module string) string {
+	if module == peers[0].name {
+		return "of this repository"
+	}
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Version}}", module).Output()
+	if err != nil {
+		t.Fatalf("go list -m %s: %v", module, err)
+	}
+	return strings.TrimSpace(string(out))
+}

@@ -1,0 +1,162 @@
+package ssetest
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+	"time"
+)
+
+// TestReference checks that the cases, which are written by hand, and the
+// reference decoder, which is written from the standard, agree.
+func TestReference(t *testing.T) {
+	names := map[string]bool{}
+	for _, c := range allCases() {
+		t.Run(c.class+"/"+c.name, func(t *testing.T) {
+			if id := c.class + "/" + c.name; names[id] || c.name == "" || c.why == "" {
+				t.Errorf("the case has no name or reason of its own")
+			} else {
+				names[id] = true
+			}
+			got := reference([]byte(c.stream))
+			if d := differ(Options{}, got.events, c.want); d != "" {
+				t.Errorf("events of %s: %s", quote(c.stream), d)
+			}
+			var gotTail, wantTail []Event
+			if got.tail != nil {
+				gotTail = []Event{*got.tail}
+			}
+			if c.tail != nil {
+				wantTail = []Event{*c.tail}
+			}
+			if c.err == nil {
+				if d := differ(Options{}, gotTail, wantTail); d != "" {
+					t.Errorf("tail of %s: %s", quote(c.stream), d)
+				}
+			}
+			if len(got.ends) != len(got.events) {
+				t.Errorf("%d ends of %d events", len(got.ends), len(got.events))
+			}
+			if len(c.stream) > shortBody {
+				return
+			}
+			// An event is complete at the first byte with which it is dispatched.
+			for n := range len(c.stream) + 1 {
+				complete := 0
+				for _, end := range got.ends {
+					if end <= n {
+						complete++
+					}
+				}
+				if part := reference([]byte(c.stream[:n])); len(part.events) != complete {
+					t.Errorf("%q gives %d events; want %d by the ends %v", c.stream[:n], len(part.events), complete, got.ends)
+				}
+			}
+		})
+	}
+	if len(names) < 120 {
+		t.Errorf("%d cases; want 120 or more", len(names))
+	}
+}
+
+func TestDecodeUTF8(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"", ""},
+		{"aé日😀", "aé日😀"},
+		{"\xff", "\ufffd"},
+		{"a\xe2\x82b", "a\ufffdb"},
+		{"\xe2\x82", "\ufffd"},
+		{"\xf0\x9f\x98\xf0\x9f\x98\x80", "\ufffd😀"},
+		{"\xc0\xaf", "\ufffd\ufffd"},
+		{"\xed\xa0\x80", "\ufffd\ufffd\ufffd"},
+		{"\xf4\x90\x80\x80", "\ufffd\ufffd\ufffd\ufffd"},
+		{"\xe0\x80\x80", "\ufffd\ufffd\ufffd"},
+		{"\xe2\xe2\x82\xac", "\ufffd€"},
+		{"\ufeffa", "\ufeffa"},
+	} {
+		if got := decodeUTF8([]byte(c.in)); got != c.want {
+			t.Errorf("decodeUTF8(%q) = %q; want %q", c.in, got, c.want)
+		}
+	}
+}
+
+// collectedCases holds cases that were collected from the suites of other
+// parsers. It is no part of the project.
+const collectedCases = "../../../../shared/sse-cases.json"
+
+func TestReferenceAgreesWithCollectedCases(t *testing.T) {
+	text, err := os.ReadFile(collectedCases)
+	if err != nil {
+		t.Skipf("the collected cases are not here (%v); TestReference checks the reference decoder without them", err)
+	}
+	type event struct {
+		Event, Data, ID string
+		Retry           *int
+		ByChunk         *int `json:"by_chunk"`
+	}
+	var records []struct {
+		Name, Class string
+		Chunks      [][]byte
+		Expect      []event
+		Flush       []event `json:"expect_eof_flush"`
+		Reconnect   *int    `json:"reconnect_ms"`
+	}
+	if err := json.Unmarshal(text, &records); err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for _, r := range records {
+		if r.Class != "spec" && r.Class != "limits" && r.Class != "utf8" {
+			continue
+		}
+		ran++
+		t.Run(r.Name, func(t *testing.T) {
+			var stream []byte
+			for _, c := range r.Chunks {
+				stream = append(stream, c...)
+			}
+			got := reference(stream)
+			events := func(in []event) (out []Event) {
+				for _, e := range in {
+					out = append(out, Event{Type: e.Event, Data: e.Data, ID: e.ID})
+				}
+				return out
+			}
+			if d := differ(Options{NoRetry: true}, got.events, events(r.Expect)); d != "" {
+				t.Errorf("%s: %s", quote(string(stream)), d)
+			}
+			if r.Flush != nil {
+				all := expected(Options{EOF: Flush}, got.events, got.tail, 0, nil)
+				if d := differ(Options{NoRetry: true}, all, events(r.Flush)); d != "" {
+					t.Errorf("%s, flushed: %s", quote(string(stream)), d)
+				}
+			} else if got.tail != nil {
+				t.Errorf("%s: %s is pending; want nothing", quote(string(stream)), show(Options{}, *got.tail))
+			}
+			for i, e := range r.Expect {
+				if e.ByChunk == nil || i >= len(got.ends) {
+					continue
+				}
+				before, through := 0, 0
+				for _, c := range r.Chunks[:*e.ByChunk] {
+					before += len(c)
+				}
+				through = before + len(r.Chunks[*e.ByChunk])
+				if end := got.ends[i]; end <= before || end > through {
+					t.Errorf("event %d is complete after %d bytes; want within chunk %d, (%d, %d]", i, end, *e.ByChunk, before, through)
+				}
+			}
+			if r.Reconnect != nil && *r.Reconnect <= longestRetry {
+				// An event after the last sees what the stream asked for in all.
+				more := reference(append(stream, "\n\ndata\n\n"...))
+				last := more.events[len(more.events)-1]
+				if want := time.Duration(*r.Reconnect) * time.Millisecond; last.Retry != want {
+					t.Errorf("reconnection time %v; want %v", last.Retry, want)
+				}
+			}
+		})
+	}
+	if ran == 0 {
+		t.Errorf("%s holds no case of a framing class", collectedCases)
+	}
+}
