@@ -26,11 +26,18 @@ import (
 // bubble runs a pass against a mock server on a fake clock.
 func bubble(t *testing.T, cfg mockserver.Config, l Load, check func(samples []Sample, srv *mockserver.Server)) {
 	t.Helper()
+	bubbleIn(t, nil, cfg, l, check)
+}
+
+// bubbleIn is bubble in a dialect.
+func bubbleIn(t *testing.T, d dialect.Dialect, cfg mockserver.Config, l Load, check func(samples []Sample, srv *mockserver.Server)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		srv, err := mockserver.New(cfg)
 		assert.NilError(t, err)
 		target, stop := inMemory(t, srv)
 		defer stop()
+		target.Dialect = d
 		check(onePass(t, target, l), srv)
 	})
 }

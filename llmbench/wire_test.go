@@ -1,0 +1,112 @@
+package llmbench
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+)
+
+// flavors are the servers that share the path of a dialect.
+var flavors = map[string]string{"sglang": "sglang", "lmdeploy": "lmdeploy", "tgi": "tgi", "vllm-demo": "vllm"}
+
+// mocked are the dialects that the mock speaks.
+func mocked() []dialect.Dialect {
+	var all []dialect.Dialect
+	for _, name := range dialect.Names() {
+		if d, err := dialect.ByName(name); err == nil && !strings.HasPrefix(name, "mindie") {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// TestEveryFault runs each fault of the mock in each dialect, streamed and not:
+// every one has its outcome, and nothing hangs.
+func TestEveryFault(t *testing.T) {
+	const tokens = 8
+	// The outcome when streamed and when not, where some faults do not show.
+	want := map[string][2]Outcome{
+		"slow-header": {OK, OK}, "no-done": {OK, OK},
+		"html-200": {Malformed, Malformed}, "wrong-type": {Malformed, OK}, "json": {Malformed, OK}, "gzip": {Malformed, Malformed},
+		"empty": {Empty, Empty}, "error-event": {ServerError, ServerError}, "named-error": {ServerError, ServerError}, "error-string": {ServerError, ServerError},
+		"malformed": {Malformed, Malformed}, "long-line": {Malformed, Malformed},
+		"truncate": {Truncated, Malformed}, "fin": {Truncated, Truncated}, "reset": {Truncated, Connect}, "stall": {Stalled, Timeout}, "endless": {Timeout, OK},
+	}
+	for _, name := range mockserver.FaultNames() {
+		for _, d := range mocked() {
+			for i, stream := range []bool{true, false} {
+				outcome := want[name.Name][i]
+				if name.Name == "truncate" && stream && (d.Name() == "triton" || d.Name() == "vllm-demo") {
+					outcome = OK // these say neither why nor that they end
+				}
+				if name.Name == "long-line" && d.Name() != "openai-chat" {
+					continue // the limit is that of the framing, and 64 MiB are a lot
+				}
+				if strings.HasPrefix(name.Name, "http-") || name.Name == "html-502" {
+					outcome = HTTP
+				}
+				t.Run(fmt.Sprintf("%s/%s/stream=%t", name.Name, d.Name(), stream), func(t *testing.T) {
+					t.Parallel()
+					f, err := mockserver.ParseFault(name.Name + ",every=1,at=3")
+					assert.NilError(t, err)
+					f.Size = 65 << 20
+					_, target := loopback(t, mockserver.Config{Flavor: mockserver.Flavor(flavors[d.Name()]), Faults: []mockserver.Fault{f}})
+					target.Dialect = d
+					l := Load{Requests: words(1, tokens), Concurrency: 1, NoStream: !stream}
+					switch outcome {
+					case Stalled:
+						l.IdleTimeout = 100 * ms
+					case Timeout:
+						l.Timeout = 200 * ms
+					}
+					s := onePass(t, target, l)[0]
+					assert.Equal(t, s.Outcome, outcome, "%v", s.Err)
+				})
+			}
+		}
+	}
+}
+
+// TestEveryShape runs each shape of a stream in each dialect: the counts are the
+// server's, and the instants those of its log.
+func TestEveryShape(t *testing.T) {
+	const tokens = 12
+	for _, name := range mockserver.ShapeNames() {
+		for _, d := range mocked() {
+			for _, stream := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%s/%s/stream=%t", name.Name, d.Name(), stream), func(t *testing.T) {
+					spec := strings.NewReplacer("=N", "=3", "=DURATION", "=5ms,split-json").Replace(name.Name)
+					var shape mockserver.Shape
+					assert.NilError(t, shape.Set(spec))
+					cfg := mockserver.Config{TTFT: 100 * ms, PerToken: 10 * ms, Shape: shape, Flavor: mockserver.Flavor(flavors[d.Name()])}
+					l := Load{Requests: words(1, tokens), Concurrency: 1, NoStream: !stream}
+					bubbleIn(t, d, cfg, l, func(samples []Sample, srv *mockserver.Server) {
+						s, e := samples[0], srv.Log()[0]
+						if name.Name == "nul-raw" { // which is no JSON
+							assert.Equal(t, s.Outcome, Malformed)
+							return
+						}
+						assert.NilError(t, s.Err)
+						switch s.TokenSource {
+						case FromUsage, FromEvents:
+							assert.Equal(t, s.OutputTokens, e.OutputTokens)
+						case FromDeltas:
+							assert.Assert(t, stream && s.OutputTokens == s.Deltas && s.Deltas <= e.OutputTokens, "%d tokens in %d deltas", s.OutputTokens, s.Deltas)
+						default:
+							assert.Assert(t, !stream, "a stream's tokens are not known")
+						}
+						if stream {
+							assert.Equal(t, s.First, e.Tokens[0])
+							assert.Equal(t, s.Last, e.Tokens[tokens-1])
+						}
+					})
+				})
+			}
+		}
+	}
+}
