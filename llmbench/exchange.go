@@ -4,15 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"mime"
 	"net/http"
-	"net/http/httptrace"
 	"strconv"
-	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
@@ -134,60 +130,6 @@ func (w *worker) do(ctx context.Context, p post, due time.Duration, scheduled bo
 		s.Outcome, s.Err = f.Outcome, w.redact(f.error)
 	}
 	return s
-}
-
-// A failure is an error and the outcome it makes. Every error of an exchange is
-// one, made where it is known what failed.
-type failure struct {
-	Outcome
-	error
-}
-
-// fail makes a failure.
-func fail(o Outcome, format string, args ...any) error {
-	return failure{o, fmt.Errorf(format, args...)}
-}
-
-// interrupted makes a failure of an error that net/http returned. If the request
-// was given up, that explains it; else o does.
-func (w *worker) interrupted(ctx context.Context, o Outcome, err error) error {
-	switch cause := context.Cause(ctx); {
-	case cause == errTimeout:
-		return fail(Timeout, "no end after %v", w.load.Timeout)
-	case cause == errStalled:
-		return fail(Stalled, "nothing for %v in the middle of the stream", w.load.IdleTimeout)
-	case cause != nil:
-		return failure{Canceled, cause}
-	}
-	return failure{o, err}
-}
-
-// redact takes the target's credentials out of an error, as servers like to
-// repeat them: every header value that is long enough to be one, also where an
-// excerpt cut it off or JSON escaped it.
-func (w *worker) redact(err error) error {
-	const least, hidden = 8, "[redacted]"
-	before := err.Error()
-	text := before
-	for _, values := range w.client.target.Header {
-		for _, v := range values {
-			for _, secret := range []string{v, strings.TrimPrefix(v, "Bearer "), strings.ReplaceAll(strings.TrimPrefix(v, "Bearer "), "/", `\/`)} {
-				if len(secret) < least {
-					continue
-				}
-				text = strings.ReplaceAll(text, secret, hidden)
-				for n := len(secret) - 1; n >= least/2; n-- {
-					if cut := secret[:n] + dialect.Cut; strings.Contains(text, cut) {
-						text = strings.ReplaceAll(text, cut, hidden+dialect.Cut)
-					}
-				}
-			}
-		}
-	}
-	if text == before {
-		return err
-	}
-	return errors.New(text)
 }
 
 // answer reads the answer in resp to its end.
@@ -401,47 +343,3 @@ func (w *worker) count(s *Sample, usage dialect.Usage, tokens int, hasText bool)
 	}
 	return nil
 }
-
-// instants are what net/http tells of a request's way. Its hooks run in
-// goroutines of the transport, and twice when a request is sent again.
-type instants struct {
-	clock                                  clock
-	dialing, connected, written, firstByte atomic.Int64
-	conns                                  atomic.Int64 // connections it was sent on
-}
-
-// instantsKey is the context key of a request's *instants, for the dialer.
-type instantsKey struct{}
-
-// follow returns a context whose request is followed.
-func (i *instants) follow(ctx context.Context) context.Context {
-	return httptrace.WithClientTrace(context.WithValue(ctx, instantsKey{}, i), &httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) {
-			i.conns.Add(1)
-			if !info.Reused {
-				i.connected.Store(i.stamp())
-			}
-		},
-		WroteRequest: func(info httptrace.WroteRequestInfo) {
-			if info.Err == nil {
-				i.written.Store(i.stamp())
-			}
-		},
-		GotFirstResponseByte: func() { i.firstByte.Store(i.stamp()) },
-	})
-}
-
-// stamp is the instant, never 0.
-func (i *instants) stamp() int64 { return max(1, int64(i.clock.now())) }
-
-// connect is how long the connection that the request was sent on took to open.
-func (i *instants) connect() time.Duration {
-	from, to := i.dialing.Load(), i.connected.Load()
-	if from == 0 || to < from {
-		return 0
-	}
-	return time.Duration(to - from)
-}
-
-func (i *instants) wrote() time.Duration { return time.Duration(i.written.Load()) }
-func (i *instants) first() time.Duration { return time.Duration(i.firstByte.Load()) }
