@@ -107,17 +107,25 @@ func BenchmarkChunk(b *testing.B) {
 			} `json:"tool_calls"`
 		}
 		type chunk struct {
+			Object  string          `json:"object"`
+			Message json.RawMessage `json:"message"`
 			Choices []struct {
+				Index        int     `json:"index"`
 				Delta        message `json:"delta"`
 				Message      message `json:"message"`
 				Text         *string `json:"text"`
 				FinishReason *string `json:"finish_reason"`
+				TokenIDs     []int   `json:"token_ids"`
 			} `json:"choices"`
 			Usage *struct {
 				PromptTokens     float64 `json:"prompt_tokens"`
 				CompletionTokens float64 `json:"completion_tokens"`
+				Details          *struct {
+					CachedTokens float64 `json:"cached_tokens"`
+				} `json:"prompt_tokens_details"`
 			} `json:"usage"`
-			Error json.RawMessage `json:"error"`
+			Timings json.RawMessage `json:"timings"`
+			Error   json.RawMessage `json:"error"`
 		}
 		frames(b, func(e sse.Event) int {
 			var c chunk
