@@ -117,7 +117,7 @@ const keepReady = time.Second
 // which case it tells the instants of the request that asked.
 func (d *dialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	if addr == d.addr {
-		if time.Since(d.since) >= keepReady {
+		if d.stale() {
 			d.drop()
 		}
 		if c := d.take(); c != nil {
@@ -132,6 +132,13 @@ func (d *dialer) DialContext(ctx context.Context, network, addr string) (net.Con
 		return nil, err
 	}
 	return c.conn, nil
+}
+
+// stale reports whether the connections that are ready have waited too long.
+func (d *dialer) stale() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return time.Since(d.since) >= keepReady
 }
 
 // take removes a connection from those that are ready, or returns nil.
@@ -189,7 +196,9 @@ func (d *dialer) prepare(ctx context.Context, n int) {
 		})
 	}
 	wg.Wait()
+	d.mu.Lock()
 	d.since = time.Now()
+	d.mu.Unlock()
 }
 
 // drop closes the connections that nobody asked for.

@@ -42,9 +42,9 @@ type shared struct {
 // unit metadata that benchstat and benchgate read before any result, and the
 // configuration of each target as it is measured. It returns 1 when a benchmark
 // under [Run] or [Watch] failed in any -count sample, which the testing package
-// forgets after the first. After an interrupt (Ctrl-C) or SIGTERM the pass under way is given up,
-// its records are written, and the benchmarks left fail at once; a second one
-// ends the process.
+// forgets after the first. After an interrupt (Ctrl-C) or SIGTERM the pass under
+// way is given up, its records are written, and the benchmarks left fail at once;
+// a second one ends the process.
 func Main(m *testing.M) int {
 	flag.Parse()
 	if f := flag.Lookup("test.bench"); f == nil || f.Value.String() == "" {

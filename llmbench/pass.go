@@ -20,7 +20,10 @@ func (c *client) pass(ctx context.Context, l *Load, posts []post) ([]Sample, err
 	var due []time.Duration
 	if l.Arrivals != nil {
 		var err error
-		if due, err = l.Arrivals.Times(len(posts)); err != nil {
+		if due, err = l.Arrivals.Times(len(posts)); err == nil {
+			err = checkTimes(due, len(posts))
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -28,9 +31,6 @@ func (c *client) pass(ctx context.Context, l *Load, posts []post) ([]Sample, err
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, l.PassTimeout, errors.New("the pass's deadline passed: "+l.PassTimeout.String()))
 		defer cancel()
-	}
-	if err := checkTimes(due, len(posts)); l.Arrivals != nil && err != nil {
-		return nil, err
 	}
 	opening, cancel := context.WithTimeout(ctx, l.Timeout)
 	c.dialer.prepare(opening, min(l.Concurrency, len(posts)))

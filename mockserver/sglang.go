@@ -13,7 +13,7 @@ var (
 	sglang = &dialect{
 		stream: "text/event-stream; charset=utf-8", done: true,
 		decode: decodeSGLang,
-		encode: func(a answer) encoder { return &sglangEncoder{a} }, errorBody: topError,
+		encode: func(a answer) encoder { return &generateEncoder{a, sglangObject} }, errorBody: topError,
 		streamError: func(e *apiError) string {
 			return fmt.Sprintf(`{"error":{"message":%s,"type":"internal_error","code":%d,"retryable":false}}`, quoted(e.message), e.status)
 		},
@@ -21,7 +21,7 @@ var (
 	lmdeploy = &dialect{
 		stream: "text/event-stream; charset=utf-8", done: true,
 		decode: decodeLMDeploy,
-		encode: func(a answer) encoder { return &lmdeployEncoder{a} }, errorBody: topError,
+		encode: func(a answer) encoder { return &generateEncoder{a, lmdeployObject} }, errorBody: topError,
 		streamError: func(e *apiError) string { return `{"error":` + topError(e) + `}` },
 	}
 )
@@ -76,60 +76,64 @@ func decodeTextOrIDs(field string, text, ids json.RawMessage, stream bool, l lim
 	return r.planned(l, in, fail)
 }
 
-type sglangEncoder struct{ answer }
+// A generateEncoder is that of both servers: they differ in what object adds, an
+// event or the answer, with the tokens up to to of which those since from are new.
+type generateEncoder struct {
+	answer
+	object func(a *answer, from, to int, last bool)
+}
 
-func (e *sglangEncoder) opening() {}
+func (e *generateEncoder) opening() {}
 
-func (e *sglangEncoder) tokens(from, to int) {
+func (e *generateEncoder) tokens(from, to int) {
 	if from < to {
 		e.beginTokens("")
-		e.object(from, to, false)
+		e.object(&e.answer, from, to, false)
 		e.endTokens()
 	}
 }
 
-func (e *sglangEncoder) last(from, to int) {
+func (e *generateEncoder) last(from, to int) {
 	if from == to {
 		e.begin("")
-		e.object(from, to, true)
+		e.object(&e.answer, from, to, true)
 		e.end()
 		return
 	}
 	e.beginTokens("")
-	e.object(from, to, true)
+	e.object(&e.answer, from, to, true)
 	e.endTokens()
 }
 
-func (e *sglangEncoder) whole() {
+func (e *generateEncoder) whole() {
 	e.begin("")
-	e.object(0, e.req.output, true)
+	e.object(&e.answer, 0, e.req.output, true)
 	e.end()
 }
 
-// object adds an event, or the answer: all tokens up to to, or with the shape
-// those since from.
-func (e *sglangEncoder) object(from, to int, last bool) {
-	if !e.shape.Incremental {
+// sglangObject has all tokens up to to, or with the shape those since from.
+func sglangObject(a *answer, from, to int, last bool) {
+	if !a.shape.Incremental {
 		from = 0
 	}
-	e.add(`{"text":"`)
-	e.text(from, to)
-	e.add(`","output_ids":`)
-	e.ids(from, to)
-	e.add(`,"meta_info":{"id":"`)
-	e.buf = strconv.AppendUint(e.buf, e.ordinal, 16)
-	e.add(`","finish_reason":`)
-	e.reason(last)
-	e.add(`,"prompt_tokens":`)
-	e.addInt(e.req.prompt)
-	e.add(`,"weight_version":"default","num_retractions":0,"completion_tokens":`)
-	e.addInt(to)
-	e.add(`,"cached_tokens":0`)
+	a.add(`{"text":"`)
+	a.text(from, to)
+	a.add(`","output_ids":`)
+	a.ids(from, to)
+	a.add(`,"meta_info":{"id":"`)
+	a.buf = strconv.AppendUint(a.buf, a.ordinal, 16)
+	a.add(`","finish_reason":`)
+	a.reason(last)
+	a.add(`,"prompt_tokens":`)
+	a.addInt(a.req.prompt)
+	a.add(`,"weight_version":"default","num_retractions":0,"completion_tokens":`)
+	a.addInt(to)
+	a.add(`,"cached_tokens":0`)
 	if last {
-		e.add(`,"e2e_latency":`)
-		e.buf = appendFloat(e.buf, (*e.queued + e.prefill() + e.decode(to)).Round(time.Microsecond).Seconds())
+		a.add(`,"e2e_latency":`)
+		a.buf = appendFloat(a.buf, (*a.queued + a.prefill() + a.decode(to)).Round(time.Microsecond).Seconds())
 	}
-	e.add(`}}`)
+	a.add(`}}`)
 }
 
 // reason adds the finish reason, which is an object in both.
@@ -148,46 +152,17 @@ func (a *answer) reason(last bool) {
 	}
 }
 
-type lmdeployEncoder struct{ answer }
-
-func (e *lmdeployEncoder) opening() {}
-
-func (e *lmdeployEncoder) tokens(from, to int) {
-	if from < to {
-		e.beginTokens("")
-		e.object(from, to, false)
-		e.endTokens()
-	}
-}
-
-func (e *lmdeployEncoder) last(from, to int) {
-	if from == to {
-		e.begin("")
-		e.object(from, to, true)
-		e.end()
-		return
-	}
-	e.beginTokens("")
-	e.object(from, to, true)
-	e.endTokens()
-}
-
-func (e *lmdeployEncoder) whole() {
-	e.begin("")
-	e.object(0, e.req.output, true)
-	e.end()
-}
-
-func (e *lmdeployEncoder) object(from, to int, last bool) {
-	e.add(`{"text":"`)
-	e.text(from, to)
-	e.add(`","output_ids":`)
-	e.ids(from, to)
-	e.add(`,"meta_info":{"prompt_tokens":`)
-	e.addInt(e.req.prompt)
-	e.add(`,"completion_tokens":`)
-	e.addInt(to)
-	e.add(`,"finish_reason":`)
-	e.reason(last)
-	e.add(`,"output_token_logprobs":null,"routed_experts":null}}`)
+// lmdeployObject has the tokens since from.
+func lmdeployObject(a *answer, from, to int, last bool) {
+	a.add(`{"text":"`)
+	a.text(from, to)
+	a.add(`","output_ids":`)
+	a.ids(from, to)
+	a.add(`,"meta_info":{"prompt_tokens":`)
+	a.addInt(a.req.prompt)
+	a.add(`,"completion_tokens":`)
+	a.addInt(to)
+	a.add(`,"finish_reason":`)
+	a.reason(last)
+	a.add(`,"output_token_logprobs":null,"routed_experts":null}}`)
 }

@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"testing"
@@ -56,20 +55,7 @@ func BenchmarkDecode(b *testing.B) {
 			src.events = append(src.events, fmt.Appendf(nil, stream.chunk, i))
 		}
 		src.events = append(src.events, []byte(stream.end))
-		b.Run("stream="+stream.name+"/of=readslice", func(b *testing.B) {
-			b.ReportAllocs()
-			r := bufio.NewReader(src)
-			for b.Loop() {
-				src.next = 0
-				r.Reset(src)
-				for {
-					if _, err := r.ReadSlice('\n'); err != nil {
-						break
-					}
-				}
-			}
-			perChunk(b, chunks)
-		})
+		b.Run("stream="+stream.name+"/of=readslice", func(b *testing.B) { readSlice(b, src, chunks) })
 		b.Run("stream="+stream.name+"/of=delta", func(b *testing.B) {
 			b.ReportAllocs()
 			in := &stamped{r: src, start: time.Now()}

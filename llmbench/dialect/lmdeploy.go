@@ -13,8 +13,12 @@ func (LMDeploy) Name() string { return "lmdeploy" }
 func (LMDeploy) Path(Query) string { return "/generate" }
 
 // Body returns the JSON to post for q, which must not be a conversation.
-func (d LMDeploy) Body(q Query) ([]byte, error) {
-	if err := promptOnly(d.Name(), q); err != nil {
+func (d LMDeploy) Body(q Query) ([]byte, error) { return generateBody(d.Name(), q) }
+
+// generateBody is what the servers of /generate take whose fields are named like
+// those of a sampler in vLLM.
+func generateBody(dialect string, q Query) ([]byte, error) {
+	if err := promptOnly(dialect, q); err != nil {
 		return nil, err
 	}
 	return json.Marshal(struct {

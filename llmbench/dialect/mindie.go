@@ -38,18 +38,7 @@ func (MindIEVLLM) Name() string { return "mindie-vllm" }
 func (MindIEVLLM) Path(Query) string { return "/generate" }
 
 // Body returns the JSON to post for q, which must not be a conversation.
-func (d MindIEVLLM) Body(q Query) ([]byte, error) {
-	if err := promptOnly(d.Name(), q); err != nil {
-		return nil, err
-	}
-	return json.Marshal(struct {
-		Prompt      string  `json:"prompt"`
-		MaxTokens   int     `json:"max_tokens"`
-		IgnoreEOS   bool    `json:"ignore_eos,omitempty"`
-		Temperature float64 `json:"temperature"`
-		Stream      bool    `json:"stream"`
-	}{Prompt: q.Prompt, MaxTokens: q.MaxTokens, IgnoreEOS: q.FixedOutput, Stream: q.Stream})
-}
+func (d MindIEVLLM) Body(q Query) ([]byte, error) { return generateBody(d.Name(), q) }
 
 // NewParser returns a parser of answers.
 func (d MindIEVLLM) NewParser() Parser { return newTextsParser(d.Name(), false) }
