@@ -52,9 +52,10 @@ func (p *answers) init(dialect, marker string, clear func(), member func(name []
 func (p *answers) Reset() { p.finished, p.open, p.done, p.counted = false, false, false, 0 }
 
 var (
-	doneMarker = []byte("[DONE]")
-	pingEvent  = []byte("ping")
-	errorEvent = []byte("error")
+	doneMarker   = []byte("[DONE]")
+	messageEvent = []byte("message")
+	pingEvent    = []byte("ping")
+	errorEvent   = []byte("error")
 )
 
 func (p *answers) Event(e sse.Event, d *Delta) error {

@@ -72,16 +72,21 @@ func BenchmarkChunk(b *testing.B) {
 		}
 		perChunk(b, chunks)
 	})
-	b.Run("of=framing_and_dialect", func(b *testing.B) {
-		p := OpenAIChat{}.NewParser()
-		var delta Delta
-		frames(b, func(e sse.Event) int {
-			if err := p.Event(e, &delta); err != nil {
-				b.Fatal(err)
-			}
-			return len(delta.Text)
+	p := OpenAIChat{}.NewParser().(*openAIParser)
+	for _, of := range []struct {
+		name   string
+		parser Parser
+	}{{"framing_and_dialect", p}, {"framing_and_dialect_without_memo", forgetful{p}}} {
+		b.Run("of="+of.name, func(b *testing.B) {
+			var delta Delta
+			frames(b, func(e sse.Event) int {
+				if err := of.parser.Event(e, &delta); err != nil {
+					b.Fatal(err)
+				}
+				return len(delta.Text)
+			})
 		})
-	})
+	}
 	b.Run("of=framing_and_encoding-json", func(b *testing.B) {
 		type message struct { // all that the dialect takes from a message
 			Content          *string `json:"content"`

@@ -37,8 +37,14 @@ func BenchmarkDecode(b *testing.B) {
 		{"vllm", OpenAIChat{},
 			`data: {"id":"chatcmpl-9f3c2b7a6d5e4f3c2b7a6d5e4f3c2b7a","object":"chat.completion.chunk","created":1795255695,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" w%03d"},"logprobs":null,"finish_reason":null,"token_ids":null}]}` + "\n\n",
 			`data: {"id":"x","choices":[{"index":0,"delta":{},"finish_reason":"length"}]}` + "\n\ndata: [DONE]\n\n"},
-		{"llamacpp", OpenAIChat{}, // with timings_per_token
-			`data: {"choices":[{"finish_reason":null,"index":0,"delta":{"content":" w%03d"}}],"created":1795255695,"id":"chatcmpl-Xq7T2mB9dKf1LwZr","model":"qwen3-8b-q4_k_m.gguf","system_fingerprint":"b10472-5f3a2c1","object":"chat.completion.chunk","timings":{"cache_n":4,"prompt_n":1,"prompt_ms":21.5,"prompt_per_token_ms":4.3,"prompt_per_second":232.55813953488374,"predicted_n":3,"predicted_ms":45.017,"predicted_per_token_ms":15.005666666666666,"predicted_per_second":66.64149099229179}}` + "\n\n",
+		{"vllm-usage", OpenAIChat{}, // with continuous_usage_stats: no chunk is like the one before
+			`data: {"id":"chatcmpl-9f3c2b7a6d5e4f3c2b7a6d5e4f3c2b7a","object":"chat.completion.chunk","created":1795255695,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" w%03[1]d"},"logprobs":null,"finish_reason":null,"token_ids":null}],"usage":{"prompt_tokens":512,"total_tokens":1512,"completion_tokens":%[1]d}}` + "\n\n",
+			`data: {"id":"x","choices":[{"index":0,"delta":{},"finish_reason":"length"}]}` + "\n\ndata: [DONE]\n\n"},
+		{"llamacpp", OpenAIChat{},
+			`data: {"choices":[{"finish_reason":null,"index":0,"delta":{"content":" w%03d"}}],"created":1795255695,"id":"chatcmpl-Xq7T2mB9dKf1LwZr","model":"qwen3-8b-q4_k_m.gguf","system_fingerprint":"b10472-5f3a2c1","object":"chat.completion.chunk"}` + "\n\n",
+			`data: {"choices":[{"finish_reason":"length","index":0,"delta":{}}]}` + "\n\ndata: [DONE]\n\n"},
+		{"llamacpp-timings", OpenAIChat{}, // with timings_per_token
+			`data: {"choices":[{"finish_reason":null,"index":0,"delta":{"content":" w%03[1]d"}}],"created":1795255695,"id":"chatcmpl-Xq7T2mB9dKf1LwZr","model":"qwen3-8b-q4_k_m.gguf","system_fingerprint":"b10472-5f3a2c1","object":"chat.completion.chunk","timings":{"cache_n":4,"prompt_n":1,"prompt_ms":21.5,"prompt_per_token_ms":4.3,"prompt_per_second":232.55813953488374,"predicted_n":%[1]d,"predicted_ms":45.017,"predicted_per_token_ms":15.005666666666666,"predicted_per_second":66.64149099229179}}` + "\n\n",
 			`data: {"choices":[{"finish_reason":"length","index":0,"delta":{}}]}` + "\n\ndata: [DONE]\n\n"},
 		{"llamacpp-native", LlamaCPP{},
 			`data: {"index":0,"content":" w%03d","tokens":[9707],"stop":false,"id_slot":-1,"tokens_predicted":3,"tokens_evaluated":5,"timings":{"cache_n":4,"prompt_n":1,"prompt_ms":21.5,"predicted_n":3,"predicted_ms":45.017}}` + "\n\n",

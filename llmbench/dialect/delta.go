@@ -38,6 +38,13 @@ func (d *Delta) Generated() bool {
 	return len(d.Text) > 0 || len(d.Reasoning) > 0 || len(d.ToolCall) > 0
 }
 
+// onlyText reports whether d is one piece of the answer's text and says nothing
+// else.
+func (d *Delta) onlyText() bool {
+	return len(d.Text) > 0 && len(d.Reasoning) == 0 && len(d.ToolCall) == 0 && d.Chunks == 1 && d.Tokens == 0 &&
+		d.Finish == "" && d.Usage == Usage{} && d.Timings == Timings{} && d.Fault == "" && !d.Done
+}
+
 func (d *Delta) reset() {
 	*d = Delta{Text: d.Text[:0], Reasoning: d.Reasoning[:0], ToolCall: d.ToolCall[:0]}
 }

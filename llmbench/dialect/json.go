@@ -20,6 +20,11 @@ type walker struct {
 	src  bytes.Buffer
 	name []byte // room for names with escapes in them
 	err  error
+
+	// Of the strings in the text that text returned: how many there were, and
+	// where the last one lies, without its quotes.
+	texts    int
+	from, to int
 }
 
 var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
@@ -36,7 +41,7 @@ func newWalker() *walker {
 func (w *walker) objects(text []byte, member func(name []byte), end func()) error {
 	w.src = *bytes.NewBuffer(text)
 	w.dec.Reset(&w.src, lenient...)
-	w.err = nil
+	w.err, w.texts = nil, 0
 	for w.object(member) {
 		end()
 	}
@@ -126,6 +131,9 @@ func (w *walker) raw() []byte {
 // text appends the string that comes next to dst. Any other value is no text.
 func (w *walker) text(dst []byte) []byte {
 	if v := w.raw(); len(v) > 2 && v[0] == '"' {
+		w.texts++
+		w.to = int(w.dec.InputOffset()) - 1
+		w.from = w.to - (len(v) - 2)
 		return unquote(dst, v)
 	}
 	return dst

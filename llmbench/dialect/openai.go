@@ -1,6 +1,11 @@
 package dialect
 
-import "time"
+import (
+	"bytes"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
+)
 
 // openAIBody is what both OpenAI endpoints share. min_tokens and ignore_eos are
 // the extension that vLLM, SGLang, LMDeploy and llama.cpp understand; a server
@@ -50,6 +55,7 @@ func newOpenAIBody(q Query) openAIBody {
 // Only the choice of index 0 is read: no other was asked for.
 type openAIParser struct {
 	answers
+	memo   memo
 	texts  bool // a document with generated text was seen
 	counts bool // and it stated a count, as those that follow will
 
@@ -76,7 +82,26 @@ func newOpenAIParser(dialect string) *openAIParser {
 
 func (p *openAIParser) Reset() {
 	p.answers.Reset()
+	p.memo.forget()
 	p.texts, p.counts = false, false
+}
+
+// Event takes what the memo knows by the memo: reading the first such document
+// of the answer left the parser as reading another would.
+func (p *openAIParser) Event(e sse.Event, d *Delta) error {
+	if text, ok := p.memo.text(e.Data); ok && bytes.Equal(e.Type, messageEvent) {
+		d.reset()
+		d.Text = append(d.Text, text...)
+		d.Chunks = 1
+		return nil
+	}
+	err := p.answers.Event(e, d)
+	if p.w.texts == 1 && d.onlyText() && err == nil && bytes.Equal(e.Type, messageEvent) {
+		if n := len(e.Data); e.Data[n-1] == '}' && bytes.Equal(d.Text, e.Data[p.w.from:p.w.to]) {
+			p.memo.learn(e.Data, p.w.from, p.w.to)
+		}
+	}
+	return err
 }
 
 func (p *openAIParser) clearIDs() { p.ids = 0 }
