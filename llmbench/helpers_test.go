@@ -2,6 +2,8 @@ package llmbench
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"gotest.tools/v3/assert"
 )
 
 func TestMain(m *testing.M) { os.Exit(Main(m)) }
@@ -71,6 +74,28 @@ func (l *memListener) Accept() (net.Conn, error) {
 func (l *memListener) Close() error   { l.once.Do(func() { close(l.closed) }); return nil }
 func (l *memListener) Addr() net.Addr { return &net.UnixAddr{Name: "mem", Net: "mem"} }
 
+// rawServer calls serve with each connection that is made to it, which is then
+// closed.
+func rawServer(tb testing.TB, serve func(net.Conn)) (url string) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(tb, err)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			wg.Go(func() {
+				defer c.Close()
+				serve(c)
+			})
+		}
+	})
+	tb.Cleanup(func() { ln.Close(); wg.Wait() })
+	return "http://" + ln.Addr().String()
+}
+
 // words returns n requests of a few words for out tokens each.
 func words(n, out int) []Request {
 	all := make([]Request, n)
@@ -90,8 +115,9 @@ func onePass(tb testing.TB, t Target, l Load) []Sample {
 	return samples
 }
 
-func tryPass(ctx context.Context, t Target, l Load) ([]Sample, error) {
-	l, err := l.check()
+// tryPass is onePass with its error. It is one, too, to leave a connection open.
+func tryPass(ctx context.Context, t Target, l Load) (samples []Sample, err error) {
+	l, err = l.check()
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +129,24 @@ func tryPass(ctx context.Context, t Target, l Load) ([]Sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer c.close()
+	defer func() {
+		c.close()
+		for range 5000 { // a connection that was given up takes a moment to close
+			if c.dialer.inUse() == 0 {
+				return
+			}
+			time.Sleep(ms)
+		}
+		err = errors.Join(err, fmt.Errorf("%d connections are left open", c.dialer.inUse()))
+	}()
 	return c.pass(ctx, &l, posts)
+}
+
+// inUse is how many connections are not closed.
+func (d *dialer) inUse() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.open
 }
 
 const ms = time.Millisecond

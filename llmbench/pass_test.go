@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -329,21 +328,7 @@ func TestConnectionsAreReused(t *testing.T) {
 // that the server closed behind its keep-alive promise is sent again, and that
 // the connection opened for it is in the record.
 func TestClosedConnectionIsNoFailure(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	assert.NilError(t, err)
-	var served sync.WaitGroup
-	served.Go(func() {
-		for {
-			conn, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			served.Go(func() { answerOnce(conn) })
-		}
-	})
-	defer served.Wait()
-	defer ln.Close()
-	samples := onePass(t, Target{URL: "http://" + ln.Addr().String()}, Load{Requests: words(5, 1), Concurrency: 1})
+	samples := onePass(t, Target{URL: rawServer(t, answerOnce)}, Load{Requests: words(5, 1), Concurrency: 1})
 	for i, s := range samples {
 		assert.NilError(t, s.Err)
 		assert.Equal(t, s.OutputTokens, 1)
@@ -355,7 +340,6 @@ func TestClosedConnectionIsNoFailure(t *testing.T) {
 // answerOnce answers the first request on conn, and closes it when a second one
 // has come.
 func answerOnce(conn net.Conn) {
-	defer conn.Close()
 	r := bufio.NewReader(conn)
 	for i := range 2 {
 		req, err := http.ReadRequest(r)
@@ -412,21 +396,11 @@ func TestConnectTime(t *testing.T) {
 
 // TestNoHTTP checks what is said of a server that does not speak HTTP.
 func TestNoHTTP(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	assert.NilError(t, err)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		conn, err := ln.Accept()
-		if err != nil {
-			return
-		}
-		defer conn.Close()
+	url := rawServer(t, func(conn net.Conn) {
 		bufio.NewReader(conn).ReadString('\n')
 		fmt.Fprint(conn, "SSH-2.0-OpenSSH_9.6\r\n\r\n")
 	})
-	defer wg.Wait()
-	defer ln.Close()
-	s := onePass(t, Target{URL: "http://" + ln.Addr().String()}, Load{Requests: words(1, 1), Concurrency: 1})[0]
+	s := onePass(t, Target{URL: url}, Load{Requests: words(1, 1), Concurrency: 1})[0]
 	assert.Equal(t, s.Outcome, Malformed)
 	assert.ErrorContains(t, s.Err, "malformed HTTP")
 }

@@ -26,8 +26,10 @@ func mocked() []dialect.Dialect {
 }
 
 // TestEveryFault runs each fault of the mock in each dialect, streamed and not:
-// every one has its outcome, and nothing hangs.
+// every one has its outcome, nothing hangs, and neither a goroutine nor a
+// connection is left.
 func TestEveryFault(t *testing.T) {
+	checkLeaks(t)
 	const tokens = 8
 	// The outcome when streamed and when not, where some faults do not show.
 	want := map[string][2]Outcome{

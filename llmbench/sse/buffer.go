@@ -99,7 +99,7 @@ func (d *Decoder) fill() {
 		return
 	}
 	if d.end == len(d.buf) { // full of one unfinished line
-		grown := make([]byte, min(max(minBuffer, 2*len(d.buf)), d.limit()+minBuffer))
+		grown := make([]byte, nextSize(len(d.buf), d.limit()))
 		copy(grown, d.buf[:d.end])
 		d.buf = grown
 	}
@@ -116,6 +116,28 @@ func (d *Decoder) fill() {
 		}
 	}
 	d.err = io.ErrNoProgress
+}
+
+// reserve makes room for size bytes in data.
+func (d *Decoder) reserve(size int) {
+	room := cap(d.data)
+	if size <= room {
+		return
+	}
+	for room < size {
+		room = nextSize(room, d.limit())
+	}
+	d.data = append(make([]byte, 0, room), d.data...)
+}
+
+// nextSize is the size in bytes of the buffer after a full one of size bytes. It
+// grows in steps so large that all of them together take less than twice the
+// limit, collected or not.
+func nextSize(size, limit int) int {
+	if next := max(minBuffer, 4*size); next <= limit/2 {
+		return next
+	}
+	return limit + minBuffer
 }
 
 func (d *Decoder) limit() int {

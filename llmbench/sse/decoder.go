@@ -217,14 +217,19 @@ func (d *Decoder) field(from, to int) error {
 // addData adds a line to the data of the event.
 func (d *Decoder) addData(value []byte) error {
 	d.settle()
+	size := len(d.data) + len(value)
+	if d.hasData {
+		size++
+	}
+	if size > d.limit() {
+		return d.tooLarge()
+	}
+	d.reserve(size)
 	if d.hasData {
 		d.data = append(d.data, '\n')
 	}
 	d.hasData = true
 	d.data = append(d.data, value...)
-	if len(d.data) > d.limit() {
-		return d.tooLarge()
-	}
 	return nil
 }
 
@@ -232,7 +237,9 @@ func (d *Decoder) addData(value []byte) error {
 // next read.
 func (d *Decoder) settle() {
 	if d.inBuf {
-		d.data = append(d.data[:0], d.buf[d.from:d.to]...)
+		d.data = d.data[:0]
+		d.reserve(d.to - d.from)
+		d.data = append(d.data, d.buf[d.from:d.to]...)
 		d.inBuf = false
 	}
 }

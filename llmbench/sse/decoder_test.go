@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -203,6 +204,32 @@ func TestDecoderLimit(t *testing.T) {
 		})
 	}
 }
+
+// TestEndless: a line without end, and an event without end, take less than twice
+// the limit, all that was allocated on the way included.
+func TestEndless(t *testing.T) {
+	for _, limit := range []int{100_000, 5_000_000, DefaultMaxEventSize} {
+		for _, body := range []string{"x", "data: 0123456789\n"} {
+			d := NewDecoder(endless(strings.Repeat(body, 1000)))
+			d.MaxEventSize = limit
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := d.Next()
+			runtime.ReadMemStats(&after)
+			if !errors.Is(err, ErrTooLarge) {
+				t.Errorf("%.20q without end: %v; want ErrTooLarge", body, err)
+			}
+			if took := after.TotalAlloc - before.TotalAlloc; took >= 2*uint64(limit) {
+				t.Errorf("%.20q without end takes %d bytes; limit %d", body, took, limit)
+			}
+		}
+	}
+}
+
+// endless is a reader that repeats itself.
+type endless string
+
+func (s endless) Read(p []byte) (int, error) { return copy(p, s), nil }
 
 // FuzzDecoder checks that the way a body is split into reads changes nothing,
 // and that memory stays within the limit.
