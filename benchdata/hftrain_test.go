@@ -2,16 +2,16 @@ package benchdata
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"golang.org/x/text/unicode/norm"
+	"gotest.tools/v3/golden"
 )
 
 // The tokenizers under testdata are our own: trained here, on the text below,
 // and written in the format of published tokenizer.json files. They are made
-// anew with UPDATE_GOLDEN=1 go test.
+// anew with go test -update.
 
 const trainingText = `A tall ship came into the harbor early this morning. It's carrying coffee, tea and
 sugar; they'll unload it before noon, won't they? The harbor master has counted 120 sacks, then 12 more,
@@ -145,23 +145,6 @@ func TestTrainedTokenizersAreCurrent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, tr.path(), append(want, '\n'))
-	}
-}
-
-// golden compares got with the file, or writes it.
-func golden(t *testing.T, path string, got []byte) {
-	t.Helper()
-	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile(path, got, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != string(want) {
-		t.Errorf("%s differs from what is made now, which begins\n%.2000s", path, got)
+		golden.AssertBytes(t, append(want, '\n'), filepath.Base(tr.path()))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"gotest.tools/v3/golden"
 )
 
 // letters counts characters: no word is one token, and most lengths need the
@@ -60,7 +61,7 @@ func TestPromptsGolden(t *testing.T) {
 			fmt.Fprintf(&b, "  %d %d %v %q\n", r.PromptTokens, r.MaxTokens, r.FixedOutput, r.Prompt)
 		}
 	}
-	golden(t, "testdata/prompts.golden", []byte(b.String()))
+	golden.Assert(t, b.String(), "prompts.golden")
 }
 
 func TestPromptsAreExact(t *testing.T) {

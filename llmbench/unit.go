@@ -12,6 +12,9 @@ type Unit struct {
 	Better string // "higher", "lower", or "" when neither is
 	Core   bool   // reported by default; the others with LLMBENCH_UNITS=all
 	Means  string // what it is
+	// Gate is the share that may be lost before benchgate calls a change a
+	// regression, like "2%", and "" where it does not judge.
+	Gate string
 }
 
 // Line returns the unit's metadata line of the Go benchmark format
@@ -21,7 +24,11 @@ func (u Unit) Line() string {
 	if u.Better == "" {
 		return ""
 	}
-	return fmt.Sprintf("Unit %s better=%s", u.Name, u.Better)
+	line := fmt.Sprintf("Unit %s better=%s", u.Name, u.Better)
+	if u.Gate != "" {
+		line += " gate=" + u.Gate
+	}
+	return line
 }
 
 // latency is a family of units: one duration of each request, or several.
@@ -76,24 +83,33 @@ var Units = units()
 
 func units() []Unit {
 	all := []Unit{
-		{"output-tok/s", "higher", true, "output tokens of successful requests / elapsed"},
-		{"total-tok/s", "higher", false, "prompt and output tokens of successful requests / elapsed"},
-		{"prompt-tok/s", "higher", false, "prompt tokens of successful requests / elapsed"},
-		{"req/s", "higher", true, "successful requests / elapsed"},
-		{"good-req/s", "higher", true, "successful requests within the SLO / elapsed"},
-		{"user-tok/s", "higher", false, "mean over requests of output tokens / e2e"},
+		{Name: "output-tok/s", Better: "higher", Core: true, Means: "output tokens of successful requests / elapsed"},
+		{Name: "total-tok/s", Better: "higher", Means: "prompt and output tokens of successful requests / elapsed"},
+		{Name: "prompt-tok/s", Better: "higher", Means: "prompt tokens of successful requests / elapsed"},
+		{Name: "req/s", Better: "higher", Core: true, Means: "successful requests / elapsed"},
+		{Name: "good-req/s", Better: "higher", Core: true, Means: "successful requests within the SLO / elapsed"},
+		{Name: "user-tok/s", Better: "higher", Means: "mean over requests of output tokens / e2e"},
 	}
 	for _, l := range latencies {
 		for _, s := range statistics {
-			all = append(all, Unit{unitName(s.name, l.name), "lower", slices.Contains(l.core, s.name), s.name + " of: " + l.means})
+			all = append(all, Unit{Name: unitName(s.name, l.name), Better: "lower", Core: slices.Contains(l.core, s.name), Means: s.name + " of: " + l.means})
 		}
 	}
-	return append(all,
-		Unit{"p99-lag-ns", "lower", true, "send - due: how late the generator itself was (open loop)"},
-		Unit{"in-tok/req", "", true, "mean prompt tokens of successful requests"},
-		Unit{"out-tok/req", "", true, "mean output tokens of successful requests"},
-		Unit{"fail-%", "lower", true, "failed requests / all requests"},
+	all = append(all,
+		Unit{Name: "p99-lag-ns", Better: "lower", Core: true, Means: "send - due: how late the generator itself was (open loop)"},
+		Unit{Name: "in-tok/req", Core: true, Means: "mean prompt tokens of successful requests"},
+		Unit{Name: "out-tok/req", Core: true, Means: "mean output tokens of successful requests"},
+		Unit{Name: "fail-%", Better: "lower", Core: true, Means: "failed requests / all requests"},
 	)
+	for i := range all {
+		all[i].Gate = gates[all[i].Name]
+	}
+	return all
 }
+
+// gates are the margins of units that benchgate judges: throughput, the median
+// wait and the mean pace, and no tails, which take far more samples. Each is at
+// least twice what equal versions on the mock differ by ("benchgate aa").
+var gates = map[string]string{"output-tok/s": "2%", "p50-ttft-ns": "5%", "mean-tpot-ns": "2%"}
 
 func unitName(statistic, latency string) string { return statistic + "-" + latency + "-ns" }
