@@ -55,6 +55,9 @@ func TestDialects(t *testing.T) {
 			Sample{Deltas: 2, OutputTokens: 2, TokenSource: FromDeltas}},
 		{"vllm-demo", "text/plain", `{"text":["p"]}` + "\x00" + `{"text":["p a"]}` + "\x00",
 			Sample{Deltas: 2, OutputTokens: 2, TokenSource: FromDeltas}},
+		{"mindie-infer", stream, `data: {"prefill_time":45,"decode_time":null,"token":{"id":[1],"text":"a"}}` + "\n\n" + `data: {"prefill_time":null,"decode_time":18,"generated_text":"ab","details":{"finish_reason":"length","generated_tokens":2,"seed":null},"token":{"id":[2],"text":null}}` + "\n\n",
+			Sample{Deltas: 2, OutputTokens: 2, TokenSource: FromUsage, Finish: "length",
+				Server: dialect.Timings{Prompt: 45 * time.Millisecond, Predict: 18 * time.Millisecond}}},
 		{"mindie-vllm", stream, `{"text":["a"]}` + "\x00" + `{"text":["b"]}` + "\x00",
 			Sample{Deltas: 2, OutputTokens: 2, TokenSource: FromDeltas}},
 	} {

@@ -116,7 +116,7 @@ func TestEventDoesNotAllocate(t *testing.T) {
 // chatEncoder makes the encoder of a streamed chat.
 func chatEncoder(s Shape, output int) *openai {
 	return newOpenAI(answer{
-		framer: newFramer(s, false), req: request{chat: true, stream: true, output: output}, words: s.lexicon(), ordinal: 1,
+		framer: newFramer(s, ""), req: request{chat: true, stream: true, output: output}, words: s.lexicon(), ordinal: 1,
 		created: time.Unix(1, 0), model: `"mock"`,
 	})
 }

@@ -13,19 +13,21 @@ type Flavor string
 
 // The flavors. With none the body decides: "inputs" is TGI's, "prompt" and ids
 // without sampling_params are LMDeploy's, everything else is SGLang's. vLLM's
-// demonstration server takes the same fields as LMDeploy and must be named.
+// demonstration server and MindIE's version of it take the same fields as
+// LMDeploy and must be named.
 const (
 	FlavorTGI      Flavor = "tgi"
 	FlavorSGLang   Flavor = "sglang"
 	FlavorLMDeploy Flavor = "lmdeploy"
-	FlavorVLLM     Flavor = "vllm" // python -m vllm.entrypoints.api_server
+	FlavorVLLM     Flavor = "vllm"   // python -m vllm.entrypoints.api_server
+	FlavorMindIE   Flavor = "mindie" // its version of the former
 )
 
 // A dialect is what one family of servers says on one of its paths. It is
 // written from the format alone: nothing is shared with who reads it.
 type dialect struct {
 	stream    string // the content type of a stream
-	lines     bool   // JSON on lines of their own, not events
+	lines     string // what ends a JSON document, where those are no events
 	done      bool   // a stream ends with [DONE]
 	unmarked  bool   // nothing but the end of the body tells the end of a stream
 	decode    func(input) (request, *apiError)
@@ -130,6 +132,8 @@ func routeFor(path string, flavor Flavor) (route, bool) {
 		return route{dialect: tgi, stream: always}, true
 	case "/generate":
 		return generateRoute(flavor), true
+	case "/infer":
+		return route{dialect: mindieInfer}, true
 	case "/completion":
 		return route{dialect: llamacpp}, true
 	case "/api/chat":
@@ -165,6 +169,8 @@ func generateRoute(f Flavor) route {
 		return route{dialect: lmdeploy}
 	case FlavorVLLM:
 		return route{dialect: vllmDemo}
+	case FlavorMindIE:
+		return route{dialect: mindieVLLM}
 	}
 	return route{}
 }
@@ -189,8 +195,8 @@ func flavorOf(body []byte) Flavor {
 
 func (f Flavor) validate() error {
 	switch f {
-	case "", FlavorTGI, FlavorSGLang, FlavorLMDeploy, FlavorVLLM:
+	case "", FlavorTGI, FlavorSGLang, FlavorLMDeploy, FlavorVLLM, FlavorMindIE:
 		return nil
 	}
-	return fmt.Errorf("flavor: %q, want %s, %s, %s or %s", f, FlavorTGI, FlavorSGLang, FlavorLMDeploy, FlavorVLLM)
+	return fmt.Errorf("flavor: %q, want %s, %s, %s, %s or %s", f, FlavorTGI, FlavorSGLang, FlavorLMDeploy, FlavorVLLM, FlavorMindIE)
 }

@@ -79,7 +79,13 @@ func FuzzLMDeploy(f *testing.F) {
 	fuzzDialect(f, "/generate", FlavorLMDeploy, `{"prompt":"a","min_new_tokens":9,"max_tokens":8}`)
 }
 func FuzzVLLMDemo(f *testing.F) {
-	fuzzDialect(f, "/generate", FlavorVLLM, `{"prompt":"\"\\ \u0000 \ud800"}`)
+	fuzzDialect(f, "/generate", FlavorVLLM, `{"prompt":"\"\\ \u0000 \ud800"}`, `{"prompt":"a","stop":"the","stream":true}`)
+}
+func FuzzMindIEVLLM(f *testing.F) {
+	fuzzDialect(f, "/generate", FlavorMindIE, `{"prompt":"\"\\ \u0000 \ud800","stop":"the","stream":true}`)
+}
+func FuzzMindIEInfer(f *testing.F) {
+	fuzzDialect(f, "/infer", "", `{"inputs":"a","parameters":{"stop":["the"],"details":true},"stream":true}`)
 }
 func FuzzTriton(f *testing.F) {
 	fuzzDialect(f, tritonPath+"_stream", "", `{"text_input":"a","end_id":-1,"min_length":2,"parameters":{"max_tokens":4,"stop_words":["a"]}}`)

@@ -1,9 +1,7 @@
 package mockserver
 
 import (
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"reflect"
 	"strings"
@@ -21,7 +19,7 @@ type dialectCase struct {
 	path   string
 	body   string // with %d for the number of tokens
 	stream bool
-	lines  bool
+	lines  string // what ends a document that is no event
 	// text returns what an answer's documents say: the text, and whether they say
 	// that it has ended, which "" and false are where the dialect cannot.
 	text func(docs []map[string]any) (text string, ended bool)
@@ -29,28 +27,32 @@ type dialectCase struct {
 
 // dialectCases has each dialect, streamed and not.
 var dialectCases = []dialectCase{
-	{"chat", "", chatPath, `{"messages":[{"content":"a prompt"}],"max_tokens":%d,"stream":true,"stream_options":{"include_usage":true}}`, true, false, openaiSays},
-	{"chat-whole", "", chatPath, `{"messages":[{"content":"a prompt"}],"max_tokens":%d}`, false, false, openaiSays},
-	{"text", "", textPath, `{"prompt":"a prompt","max_tokens":%d,"stream":true}`, true, false, openaiSays},
-	{"text-whole", "", textPath, `{"prompt":"a prompt","max_tokens":%d}`, false, false, openaiSays},
-	{"responses", "", "/v1/responses", `{"model":"m","input":"a prompt","max_output_tokens":%d,"stream":true}`, true, false, responseSays},
-	{"responses-whole", "", "/v1/responses", `{"model":"m","input":[{"role":"user","content":[{"type":"input_text","text":"a prompt"}]}],"max_output_tokens":%d}`, false, false, responseSays},
-	{"tgi", "", "/generate_stream", `{"inputs":"a prompt","parameters":{"max_new_tokens":%d,"details":true}}`, true, false, tgiSays},
-	{"tgi-whole", "", "/generate", `{"inputs":"a prompt","parameters":{"max_new_tokens":%d,"details":true}}`, false, false, tgiSays},
-	{"llamacpp", "", "/completion", `{"prompt":"a prompt","n_predict":%d,"stream":true}`, true, false, llamacppSays},
-	{"llamacpp-whole", "", "/completion", `{"prompt":[1,2],"n_predict":%d}`, false, false, llamacppSays},
-	{"ollama-chat", "", "/api/chat", `{"model":"m","messages":[{"role":"user","content":"a prompt"}],"options":{"num_predict":%d}}`, true, true, ollamaSays},
-	{"ollama-chat-whole", "", "/api/chat", `{"model":"m","messages":[{"role":"user","content":"a prompt"}],"stream":false,"options":{"num_predict":%d}}`, false, false, ollamaSays},
-	{"ollama-generate", "", "/api/generate", `{"model":"m","prompt":"a prompt","options":{"num_predict":%d}}`, true, true, ollamaSays},
-	{"ollama-generate-whole", "", "/api/generate", `{"model":"m","prompt":"a prompt","stream":false,"options":{"num_predict":%d}}`, false, false, ollamaSays},
-	{"sglang", "", "/generate", `{"text":"a prompt","sampling_params":{"max_new_tokens":%d},"stream":true}`, true, false, cumulativeSays},
-	{"sglang-whole", "", "/generate", `{"input_ids":[1,2],"sampling_params":{"max_new_tokens":%d}}`, false, false, cumulativeSays},
-	{"lmdeploy", "", "/generate", `{"prompt":"a prompt","max_tokens":%d,"stream":true}`, true, false, lmdeploySays},
-	{"lmdeploy-whole", FlavorLMDeploy, "/generate", `{"input_ids":[1,2],"max_tokens":%d}`, false, false, lmdeploySays},
-	{"vllm-demo", FlavorVLLM, "/generate", `{"prompt":"a \"prompt\"","max_tokens":%d,"stream":true}`, true, true, vllmDemoSays},
-	{"vllm-demo-whole", FlavorVLLM, "/generate", `{"prompt":"a prompt","max_tokens":%d}`, false, false, vllmDemoSays},
-	{"triton", "", tritonPath + "_stream", `{"text_input":"a prompt","max_tokens":%d,"stream":true}`, true, false, tritonSays},
-	{"triton-whole", "", "/v2/models/ensemble/versions/1/generate", `{"text_input":"a prompt","max_tokens":%d}`, false, false, tritonSays},
+	{"chat", "", chatPath, `{"messages":[{"content":"a prompt"}],"max_tokens":%d,"stream":true,"stream_options":{"include_usage":true}}`, true, "", openaiSays},
+	{"chat-whole", "", chatPath, `{"messages":[{"content":"a prompt"}],"max_tokens":%d}`, false, "", openaiSays},
+	{"text", "", textPath, `{"prompt":"a prompt","max_tokens":%d,"stream":true}`, true, "", openaiSays},
+	{"text-whole", "", textPath, `{"prompt":"a prompt","max_tokens":%d}`, false, "", openaiSays},
+	{"responses", "", "/v1/responses", `{"model":"m","input":"a prompt","max_output_tokens":%d,"stream":true}`, true, "", responseSays},
+	{"responses-whole", "", "/v1/responses", `{"model":"m","input":[{"role":"user","content":[{"type":"input_text","text":"a prompt"}]}],"max_output_tokens":%d}`, false, "", responseSays},
+	{"tgi", "", "/generate_stream", `{"inputs":"a prompt","parameters":{"max_new_tokens":%d,"details":true}}`, true, "", tgiSays},
+	{"tgi-whole", "", "/generate", `{"inputs":"a prompt","parameters":{"max_new_tokens":%d,"details":true}}`, false, "", tgiSays},
+	{"llamacpp", "", "/completion", `{"prompt":"a prompt","n_predict":%d,"stream":true}`, true, "", llamacppSays},
+	{"llamacpp-whole", "", "/completion", `{"prompt":[1,2],"n_predict":%d}`, false, "", llamacppSays},
+	{"ollama-chat", "", "/api/chat", `{"model":"m","messages":[{"role":"user","content":"a prompt"}],"options":{"num_predict":%d}}`, true, "\n", ollamaSays},
+	{"ollama-chat-whole", "", "/api/chat", `{"model":"m","messages":[{"role":"user","content":"a prompt"}],"stream":false,"options":{"num_predict":%d}}`, false, "", ollamaSays},
+	{"ollama-generate", "", "/api/generate", `{"model":"m","prompt":"a prompt","options":{"num_predict":%d}}`, true, "\n", ollamaSays},
+	{"ollama-generate-whole", "", "/api/generate", `{"model":"m","prompt":"a prompt","stream":false,"options":{"num_predict":%d}}`, false, "", ollamaSays},
+	{"sglang", "", "/generate", `{"text":"a prompt","sampling_params":{"max_new_tokens":%d},"stream":true}`, true, "", cumulativeSays},
+	{"sglang-whole", "", "/generate", `{"input_ids":[1,2],"sampling_params":{"max_new_tokens":%d}}`, false, "", cumulativeSays},
+	{"lmdeploy", "", "/generate", `{"prompt":"a prompt","max_tokens":%d,"stream":true}`, true, "", lmdeploySays},
+	{"lmdeploy-whole", FlavorLMDeploy, "/generate", `{"input_ids":[1,2],"max_tokens":%d}`, false, "", lmdeploySays},
+	{"vllm-demo", FlavorVLLM, "/generate", `{"prompt":"a \"prompt\"","max_tokens":%d,"stream":true}`, true, "\n", vllmDemoSays},
+	{"vllm-demo-whole", FlavorVLLM, "/generate", `{"prompt":"a prompt","max_tokens":%d}`, false, "", vllmDemoSays},
+	{"mindie-vllm", FlavorMindIE, "/generate", `{"prompt":"a prompt","max_tokens":%d,"ignore_eos":true,"stream":true}`, true, "\x00", mindieVLLMSays},
+	{"mindie-vllm-whole", FlavorMindIE, "/generate", `{"prompt":"a prompt","max_tokens":%d}`, false, "", mindieVLLMSays},
+	{"mindie-infer", "", "/infer", `{"inputs":"a prompt","parameters":{"max_new_tokens":%d,"details":true},"stream":true}`, true, "", inferSays},
+	{"mindie-infer-whole", "", "/infer", `{"inputs":"a prompt","parameters":{"max_new_tokens":%d,"details":true}}`, false, "", inferSays},
+	{"triton", "", tritonPath + "_stream", `{"text_input":"a prompt","max_tokens":%d,"stream":true}`, true, "", tritonSays},
+	{"triton-whole", "", "/v2/models/ensemble/versions/1/generate", `{"text_input":"a prompt","max_tokens":%d}`, false, "", tritonSays},
 }
 
 // TestDialects compares whole bodies with files, and what they say with what was
@@ -67,7 +69,7 @@ func TestDialects(t *testing.T) {
 				if text != " the quick brown fox" {
 					t.Errorf("the text is %q, want four words", text)
 				}
-				if could := tt.name != "vllm-demo" && !strings.HasPrefix(tt.name, "triton"); could && !ended && tt.stream {
+				if could := tt.name != "vllm-demo" && tt.name != "mindie-vllm" && tt.name != "triton"; could && !ended && tt.stream {
 					t.Errorf("%s does not say that it has ended", body)
 				}
 				e, want := r.only(), ms(1000, 1100, 1200, 1300)
@@ -80,143 +82,6 @@ func TestDialects(t *testing.T) {
 			})
 		})
 	}
-}
-
-// documents returns the JSON documents of a body.
-func documents(t *testing.T, body string, lines, stream bool) []map[string]any {
-	t.Helper()
-	sep, prefix := "\n\n", "data: "
-	if lines {
-		sep, prefix = "\n", ""
-	}
-	parts := []string{body}
-	if stream {
-		parts = strings.Split(strings.TrimSuffix(body, sep), sep)
-	}
-	var docs []map[string]any
-	for _, p := range parts {
-		if stream && !lines {
-			if strings.HasPrefix(p, "event: ") {
-				_, p, _ = strings.Cut(p, "\n")
-			}
-			if !strings.HasPrefix(p, prefix) {
-				t.Fatalf("event %q, want it to begin with %q", p, prefix)
-			}
-			if p = strings.TrimPrefix(p, prefix); p == "[DONE]" {
-				continue
-			}
-		}
-		var d map[string]any
-		if err := json.Unmarshal([]byte(p), &d); err != nil {
-			t.Fatalf("document %q: %v", p, err)
-		}
-		docs = append(docs, d)
-	}
-	return docs
-}
-
-// at walks into a document; nil where there is nothing.
-func at(v any, path ...any) any {
-	for _, p := range path {
-		switch p := p.(type) {
-		case string:
-			m, _ := v.(map[string]any)
-			v = m[p]
-		case int:
-			a, _ := v.([]any)
-			if p >= len(a) {
-				return nil
-			}
-			v = a[p]
-		}
-	}
-	return v
-}
-
-func str(v any) string { s, _ := v.(string); return s }
-
-func openaiSays(docs []map[string]any) (text string, ended bool) {
-	for _, d := range docs {
-		c := at(d, "choices", 0)
-		text += str(at(c, "text")) + str(at(c, "delta", "content")) + str(at(c, "message", "content"))
-		ended = ended || str(at(c, "finish_reason")) == "length"
-	}
-	return text, ended
-}
-
-func responseSays(docs []map[string]any) (text string, ended bool) {
-	for _, d := range docs {
-		switch {
-		case d["object"] == "response":
-			return str(at(d, "output", 0, "content", 0, "text")), d["status"] == "incomplete"
-		case d["type"] == "response.output_text.delta":
-			text += str(d["delta"])
-		case d["type"] == "response.incomplete":
-			ended = at(d, "response", "usage", "output_tokens") == 4.0 && str(at(d, "response", "output", 0, "content", 0, "text")) == text
-		}
-	}
-	return text, ended
-}
-
-func tgiSays(docs []map[string]any) (text string, ended bool) {
-	if len(docs) == 1 {
-		return str(docs[0]["generated_text"]), at(docs[0], "details", "generated_tokens") == 4.0
-	}
-	for _, d := range docs {
-		text += str(at(d, "token", "text"))
-		ended = str(d["generated_text"]) == text && at(d, "details", "finish_reason") == "length"
-	}
-	return text, ended
-}
-
-func llamacppSays(docs []map[string]any) (text string, ended bool) {
-	for _, d := range docs {
-		text += str(d["content"])
-		ended = d["stop"] == true && d["stop_type"] == "limit" && at(d, "timings", "predicted_n") == 4.0 &&
-			at(d, "timings", "prompt_ms") == 1000.0 && at(d, "timings", "predicted_ms") == 300.0
-	}
-	return text, ended
-}
-
-func ollamaSays(docs []map[string]any) (text string, ended bool) {
-	for _, d := range docs {
-		text += str(d["response"]) + str(at(d, "message", "content"))
-		ended = d["done"] == true && d["done_reason"] == "length" && d["eval_count"] == 4.0 && d["eval_duration"] == 3e8 &&
-			d["prompt_eval_count"] == 2.0 && d["prompt_eval_duration"] == 1e9 && d["total_duration"] == 1.3e9
-	}
-	return text, ended
-}
-
-func cumulativeSays(docs []map[string]any) (text string, ended bool) {
-	for _, d := range docs {
-		ids, _ := d["output_ids"].([]any)
-		if !strings.HasPrefix(str(d["text"]), text) || at(d, "meta_info", "completion_tokens") != float64(len(ids)) {
-			return "not cumulative", false
-		}
-		text = str(d["text"])
-		ended = at(d, "meta_info", "finish_reason", "type") == "length"
-	}
-	return text, ended
-}
-
-func lmdeploySays(docs []map[string]any) (text string, ended bool) {
-	for _, d := range docs {
-		text += str(d["text"])
-		ended = at(d, "meta_info", "finish_reason", "type") == "length"
-	}
-	return text, ended
-}
-
-func vllmDemoSays(docs []map[string]any) (text string, ended bool) {
-	text = str(at(docs[len(docs)-1], "text", 0))
-	return strings.TrimPrefix(strings.ReplaceAll(text, `"`, ""), "a prompt"), false
-}
-
-func tritonSays(docs []map[string]any) (text string, ended bool) {
-	for _, d := range docs {
-		text += str(d["text_output"])
-	}
-	return text, false
 }
 
 // What each dialect says of why the output ended.
@@ -243,6 +108,10 @@ func TestDialectFinish(t *testing.T) {
 		{"LMDeploy, all", "/generate", `{"prompt":"a","ignore_eos":true}`, `"finish_reason":{"type":"length","length":128}`},
 		{"Triton, min", tritonPath, `{"text_input":"a","min_length":4}`, `"text_output":" the quick brown fox"}`},
 		{"Triton, parameters", tritonPath, `{"text_input":"a","parameters":{"max_tokens":1}}`, `"text_output":" the"}`},
+		{"MindIE, end of text", "/infer", `{"inputs":"a","parameters":{"details":true}}`, `"details":{"finish_reason":"eos_token","generated_tokens":3,"generated_token_ids":[1000,1001,1002],"seed":null}}`},
+		{"MindIE, no details", "/infer", `{"inputs":"a"}`, `{"generated_text":" the quick brown"}`},
+		{"MindIE, stream, no details", "/infer", `{"inputs":"a","stream":true}`, `"generated_text":" the quick brown","details":null,"token":{"id":[1002],"text":null}}`},
+		{"MindIE, nothing", "/infer", `{"inputs":"a","parameters":{"stop":"the"},"stream":true}`, `data: {"prefill_time":0,"decode_time":null,"generated_text":"","details":null,"token":{"id":[],"text":null}}`},
 		{"responses, end of text", "/v1/responses", `{"input":"a","stream":true}`, `event: response.completed`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -268,6 +137,7 @@ func TestDialectErrors(t *testing.T) {
 		{"/generate", `{"prompt":7}`, 400, `{"object":"error","message":"prompt: want a string, an array of one string or an array of token ids","type":"BadRequestError","param":"prompt","code":400}`},
 		{"/completion", `{"prompt":"a","n_predict":1048577}`, 400, `{"error":{"code":400,"message":"n_predict: 1048577, want 0 to 1048576","type":"invalid_request_error"}}`},
 		{"/api/chat", `{"messages":[{"content":3}]}`, 400, `{"error":"messages[0].content: want a string or an array of parts"}`},
+		{"/infer", `{}`, 422, `{"error":"inputs: missing or no string, want a string","error_type":"Input Validation Error"}`},
 		{tritonPath, `{}`, 400, `{"error":"text_input: missing, want a string"}`},
 		{"/v1/responses", `{}`, 400, `{"error":{"message":"input: missing, want a string or an array of items","type":"BadRequestError","param":"input","code":400}}`},
 		{"/v1/responses", `{"input":3}`, 400, `{"error":{"message":"input: want a string or an array of items","type":"BadRequestError","param":"input","code":400}}`},
@@ -276,21 +146,6 @@ func TestDialectErrors(t *testing.T) {
 		w := call(mustNew(t, Config{}), "POST", tt.path, tt.body)
 		if w.Code != tt.status || w.Body.String() != tt.want {
 			t.Errorf("POST %s %s = %d %s, want %d %s", tt.path, tt.body, w.Code, w.Body, tt.status, tt.want)
-		}
-	}
-}
-
-func TestOllamaPaths(t *testing.T) {
-	s := mustNew(t, Config{Model: "a/b"})
-	for path, want := range map[string]any{"/api/version": "0.0.0-mock", "/api/tags": "a/b", "/api/ps": "a/b"} {
-		w := call(s, http.MethodGet, path, "")
-		var got map[string]any
-		err := json.Unmarshal(w.Body.Bytes(), &got)
-		if err != nil || at(got, "version") != want && at(got, "models", 0, "name") != want {
-			t.Errorf("GET %s = %d %s, %v, want it to name %v", path, w.Code, w.Body, err, want)
-		}
-		if w := call(s, http.MethodPost, path, ""); w.Code != http.StatusMethodNotAllowed {
-			t.Errorf("POST %s = %d, want 405", path, w.Code)
 		}
 	}
 }

@@ -9,12 +9,14 @@
 //	POST   /v1/completions                       the same
 //	POST   /v1/responses                         OpenAI's typed events
 //	POST   /generate_stream, /generate           TGI
-//	POST   /generate                             SGLang, LMDeploy or vLLM's demonstration: see [Flavor]
+//	POST   /generate                             SGLang, LMDeploy, vLLM's demonstration or MindIE: see [Flavor]
+//	POST   /infer                                MindIE's own
 //	POST   /completion                           llama.cpp, with its timings
 //	POST   /api/chat, /api/generate              Ollama, lines of JSON
 //	POST   /v2/models/{model}/generate_stream    Triton; /generate is not streamed
 //	GET    /v1/models                            the one model it serves
-//	GET    /api/version, /api/tags, /api/ps      what Ollama's clients ask
+//	GET    /, /api/version, /api/tags, /api/ps   what Ollama's clients ask
+//	POST   /api/show                             the same, of any model
 //	GET    /health, /v2/health/ready             200 and no body
 //	GET    /mock/log                             the log as a JSON array of [Entry]
 //	DELETE /mock/log                             forgets the requests that have ended
@@ -49,17 +51,18 @@
 //
 // # What the server says of itself
 //
-// Timings in an answer, as llama.cpp, Ollama and SGLang give them, are those of
-// the schedule: prefill is the time from admission to when the first token is
-// due, decoding that from there to when the last is. A client can check them
-// against the log.
+// Timings in an answer, as llama.cpp, Ollama, SGLang and MindIE give them, are
+// those of the schedule: prefill is the time from admission to when the first
+// token is due, decoding that from there to when the last is. A client can check
+// them against the log.
 //
 // # The end of a stream
 //
 // Streams end with whatever their dialect has: [DONE] in OpenAI's two and in
 // SGLang's and LMDeploy's, response.completed or response.incomplete in the
-// Responses API, generated_text, stop:true and done:true in TGI's, llama.cpp's
-// and Ollama's, and nothing but the end of the body in Triton's.
+// Responses API, generated_text, stop:true and done:true in TGI's and MindIE's,
+// llama.cpp's and Ollama's, and nothing but the end of the body in Triton's, in
+// those of vLLM's demonstration and in MindIE's version of that.
 //
 // # What it does not do
 //

@@ -3,13 +3,13 @@ package mockserver
 import "strconv"
 
 // A framer puts JSON documents into a stream: as events of text/event-stream, or
-// each on a line of its own. It keeps what has not been written yet, in one
-// buffer, so that an event allocates nothing. An answer that is not streamed is a
-// single document without a frame.
+// each on a line of its own, or each with a NUL after it. It keeps what has not
+// been written yet, in one buffer, so that an event allocates nothing. An answer
+// that is not streamed is a single document without a frame.
 type framer struct {
 	shape    Shape
 	spelling spelling
-	lines    bool // no events, one document a line
+	lines    bool // no events, but documents that end with eol
 	bare     bool // no frame at all
 	buf      []byte
 	begun    bool // something was framed before
@@ -23,12 +23,13 @@ type framer struct {
 	eol      string
 }
 
-func newFramer(s Shape, lines bool) *framer {
-	f := &framer{shape: s, spelling: s.spelling(), lines: lines, data: s.data(), eol: s.eol()}
-	if lines {
+// newFramer makes a framer of events or, with lines, of documents that end so.
+func newFramer(s Shape, lines string) *framer {
+	f := &framer{shape: s, spelling: s.spelling(), lines: lines != "", data: s.data(), eol: s.eol()}
+	if f.lines {
 		f.data = ""
-		if f.eol == "\r" {
-			f.eol = "\n" // no line of JSON ends so
+		if lines != "\n" || f.eol != "\r\n" { // CR alone ends no line of JSON
+			f.eol = lines
 		}
 	}
 	return f

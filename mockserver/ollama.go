@@ -2,8 +2,6 @@ package mockserver
 
 import (
 	"encoding/json"
-	"fmt"
-	"net/http"
 	"time"
 )
 
@@ -11,12 +9,12 @@ import (
 // the durations that the server measured, in nanoseconds, on the last.
 var (
 	ollamaChat = &dialect{
-		stream: "application/x-ndjson", lines: true,
+		stream: "application/x-ndjson", lines: "\n",
 		decode: func(in input) (request, *apiError) { return decodeOllama(true, in) },
 		encode: func(a answer) encoder { return newOllama(a) }, errorBody: plainError,
 	}
 	ollamaGenerate = &dialect{
-		stream: "application/x-ndjson", lines: true,
+		stream: "application/x-ndjson", lines: "\n",
 		decode: func(in input) (request, *apiError) { return decodeOllama(false, in) },
 		encode: func(a answer) encoder { return newOllama(a) }, errorBody: plainError,
 	}
@@ -58,23 +56,6 @@ func decodeOllama(chat bool, in input) (request, *apiError) {
 		r.output, r.finish = 0, "load"
 	}
 	return r, fail
-}
-
-// ollamaPaths answers what its clients ask beside that, and reports whether it did.
-func (s *Server) ollamaPaths(w http.ResponseWriter, path string) {
-	at := s.clock.epoch.UTC().Format(time.RFC3339Nano)
-	const digest = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
-	details := `"details":{"parent_model":"","format":"gguf","family":"mock","families":["mock"],"parameter_size":"0B","quantization_level":"Q4_0"}`
-	body := ""
-	switch path {
-	case "/api/version":
-		body = `{"version":"0.0.0-mock"}`
-	case "/api/tags":
-		body = fmt.Sprintf(`{"models":[{"name":%s,"model":%[1]s,"modified_at":"%s","size":1,"digest":"%s",%s}]}`, s.model, at, digest, details)
-	case "/api/ps":
-		body = fmt.Sprintf(`{"models":[{"name":%s,"model":%[1]s,"size":1,"digest":"%s",%s,"expires_at":"%s","size_vram":1}]}`, s.model, digest, details, at)
-	}
-	writeJSON(w, http.StatusOK, []byte(body))
 }
 
 type ollama struct {

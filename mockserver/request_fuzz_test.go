@@ -40,8 +40,8 @@ func FuzzRequest(f *testing.F) {
 		{"POST", textPath, `{"prompt":"a","max_tokens":99999999999999999999}`},
 		{"GET", "/v1/models", ``}, {"GET", "/health", ``}, {"GET", "/mock/log", ``}, {"DELETE", "/mock/log", ``},
 		{"PATCH", "/v1//completions", `null`},
-		{"POST", "/generate", `{"inputs":"a b","parameters":{"max_new_tokens":3}}`}, {"POST", "/v2/models/a/versions/1/generate", `{"text_input":"a"}`},
-		{"GET", "/api/tags", ``}, {"POST", "/v2/models//generate_stream", `{}`}, {"HEAD", "/v2/health/ready", ``},
+		{"POST", "/generate", `{"inputs":"a b","parameters":{"max_new_tokens":3}}`}, {"POST", "/infer", `{"inputs":"a b","stream":true}`}, {"POST", "/v2/models/a/versions/1/generate", `{"text_input":"a"}`},
+		{"GET", "/api/tags", ``}, {"GET", "/", ``}, {"POST", "/api/show", `{"model":"a"}`}, {"POST", "/v2/models//generate_stream", `{}`}, {"HEAD", "/v2/health/ready", ``},
 	} {
 		f.Add(s.method, s.path, s.body)
 	}

@@ -63,12 +63,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		allow = "POST"
-	case path == "/api/version" || path == "/api/tags" || path == "/api/ps":
+	case path == "/" || path == "/api/version" || path == "/api/tags" || path == "/api/ps":
 		if m == http.MethodGet || m == http.MethodHead {
-			s.ollamaPaths(w, path)
+			s.ollamaPath(w, path)
 			return
 		}
 		allow = "GET, HEAD"
+	case path == "/api/show":
+		if m == http.MethodPost {
+			s.ollamaShow(w, r)
+			return
+		}
+		allow = "POST"
 	case path == "/v1/models":
 		if m == http.MethodGet {
 			s.models(w)

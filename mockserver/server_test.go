@@ -51,7 +51,7 @@ func TestBadRequests(t *testing.T) {
 		{"POST", textPath, `{"prompt":["a","b"]}`, 400, "prompt", "want a string"},
 		{"POST", textPath, `{"prompt":[-1]}`, 400, "prompt", "want a string"},
 		{"POST", "/v1/embeddings", `{}`, 404, "", "path /v1/embeddings: not found"},
-		{"GET", "/", ``, 404, "", "path /: not found"},
+		{"GET", "/v1", ``, 404, "", "path /v1: not found"},
 		{"GET", chatPath, ``, 405, "", "method GET: want POST"},
 		{"POST", "/v1/models", ``, 405, "", "method POST: want GET"},
 		{"POST", "/health", ``, 405, "", "method POST: want GET, HEAD"},

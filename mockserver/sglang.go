@@ -13,7 +13,7 @@ var (
 	sglang = &dialect{
 		stream: "text/event-stream; charset=utf-8", done: true,
 		decode: decodeSGLang,
-		encode: func(a answer) encoder { return &generateEncoder{a, sglangObject} }, errorBody: topError,
+		encode: func(a answer) encoder { return &objectEncoder{a, sglangObject} }, errorBody: topError,
 		streamError: func(e *apiError) string {
 			return fmt.Sprintf(`{"error":{"message":%s,"type":"internal_error","code":%d,"retryable":false}}`, quoted(e.message), e.status)
 		},
@@ -21,7 +21,7 @@ var (
 	lmdeploy = &dialect{
 		stream: "text/event-stream; charset=utf-8", done: true,
 		decode: decodeLMDeploy,
-		encode: func(a answer) encoder { return &generateEncoder{a, lmdeployObject} }, errorBody: topError,
+		encode: func(a answer) encoder { return &objectEncoder{a, lmdeployObject} }, errorBody: topError,
 		streamError: func(e *apiError) string { return `{"error":` + topError(e) + `}` },
 	}
 )
@@ -74,41 +74,6 @@ func decodeTextOrIDs(field string, text, ids json.RawMessage, stream bool, l lim
 	var fail *apiError
 	r.prompt, r.text, fail = countPrompt(field, text)
 	return r.planned(l, in, fail)
-}
-
-// A generateEncoder is that of both servers: they differ in what object adds, an
-// event or the answer, with the tokens up to to of which those since from are new.
-type generateEncoder struct {
-	answer
-	object func(a *answer, from, to int, last bool)
-}
-
-func (e *generateEncoder) opening() {}
-
-func (e *generateEncoder) tokens(from, to int) {
-	if from < to {
-		e.beginTokens("")
-		e.object(&e.answer, from, to, false)
-		e.endTokens()
-	}
-}
-
-func (e *generateEncoder) last(from, to int) {
-	if from == to {
-		e.begin("")
-		e.object(&e.answer, from, to, true)
-		e.end()
-		return
-	}
-	e.beginTokens("")
-	e.object(&e.answer, from, to, true)
-	e.endTokens()
-}
-
-func (e *generateEncoder) whole() {
-	e.begin("")
-	e.object(&e.answer, 0, e.req.output, true)
-	e.end()
 }
 
 // sglangObject has all tokens up to to, or with the shape those since from.

@@ -10,7 +10,7 @@ import (
 // write as the first token, usage in a chunk of its own.
 //
 // What is said of lines, comments and event names holds for text/event-stream
-// only, not for Ollama's lines of JSON. What is said of chunks, choices and
+// only, not for Ollama's lines of JSON nor for what else is no event. What is said of chunks, choices and
 // roles holds for OpenAI's two endpoints, and of those for the one that has such
 // a thing. The rest holds for every dialect.
 type Shape struct {
@@ -58,14 +58,15 @@ type Shape struct {
 	FinishAlone bool `json:"finish_alone,omitzero"`
 	// Usage says when a stream tells its token counts; empty means UsageAsked.
 	// An answer that is not streamed always has them. UsageNever also takes the
-	// details from TGI and the counts from Ollama.
+	// details from TGI and MindIE and the counts from Ollama.
 	Usage UsageMode `json:"usage,omitzero"`
 	// Done says how often the stream says [DONE], if its dialect does; empty
 	// means once.
 	Done DoneMode `json:"done,omitzero"`
 	// AfterDone goes on after the end marker: an event with one more token, which
-	// is in no count and not in the log, and half of the next. Triton's streams and
-	// those of vLLM's demonstration have no such marker, so there it does nothing.
+	// is in no count and not in the log, and half of the next. Triton's streams,
+	// those of vLLM's demonstration and of MindIE's version of it have no such
+	// marker, so there it does nothing.
 	AfterDone bool `json:"after_done,omitzero"`
 
 	// Reasoning is the field that carries the first ReasoningTokens of a chat's

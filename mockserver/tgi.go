@@ -21,11 +21,12 @@ func decodeTGI(in input) (request, *apiError) {
 			Details      bool            `json:"details"`
 			Stop         json.RawMessage `json:"stop"`
 		} `json:"parameters"`
+		Stream bool `json:"stream"` // in MindIE; TGI's path says it
 	}
 	if err := json.Unmarshal(in.body, &w); err != nil {
-		return request{}, tgiFail(badBody(err))
+		return request{}, unprocessable(badBody(err))
 	}
-	var r request
+	r := request{stream: w.Stream}
 	l := limits{name: "max_new_tokens"}
 	if p := w.Parameters; p != nil {
 		r.details, l.max, l.stops = p.Details, p.MaxNewTokens, p.Stop
@@ -37,11 +38,11 @@ func decodeTGI(in input) (request, *apiError) {
 	}
 	r.prompt, r.text = countWords(text), text
 	r, fail = r.planned(l, in, fail)
-	return r, tgiFail(fail)
+	return r, unprocessable(fail)
 }
 
-// tgiFail gives an error the status that TGI's validation has.
-func tgiFail(e *apiError) *apiError {
+// unprocessable gives an error the status that TGI's validation has, and MindIE's.
+func unprocessable(e *apiError) *apiError {
 	if e != nil {
 		e.status = http.StatusUnprocessableEntity
 	}
@@ -56,6 +57,11 @@ func tgiError(e *apiError) string {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		kind = "overloaded"
 	}
+	return typedError(e, kind)
+}
+
+// typedError is the error of a kind, in TGI and in MindIE.
+func typedError(e *apiError, kind string) string {
 	return `{"error":` + quoted(e.message) + `,"error_type":"` + kind + `"}`
 }
 
@@ -101,7 +107,7 @@ func (e *tgiEncoder) last(from, to int) {
 	e.text(0, to)
 	e.add(`","details":`)
 	if e.req.details && e.shape.Usage != UsageNever {
-		e.add(`{"finish_reason":"`, e.finish(), `","generated_tokens":`)
+		e.add(`{"finish_reason":"`, e.tgiFinish(), `","generated_tokens":`)
 		e.addInt(to)
 		e.add(`,"seed":null,"input_length":`)
 		e.addInt(e.req.prompt)
@@ -122,7 +128,7 @@ func (e *tgiEncoder) whole() {
 	e.text(0, e.req.output)
 	e.add(`"`)
 	if e.req.details {
-		e.add(`,"details":{"finish_reason":"`, e.finish(), `","generated_tokens":`)
+		e.add(`,"details":{"finish_reason":"`, e.tgiFinish(), `","generated_tokens":`)
 		e.addInt(e.req.output)
 		e.add(`,"seed":null,"prefill":[],"tokens":[`)
 		for i := range e.req.output {
@@ -137,11 +143,12 @@ func (e *tgiEncoder) whole() {
 	e.end()
 }
 
-func (e *tgiEncoder) finish() string {
+// tgiFinish is why the output ended, in TGI and in MindIE.
+func (a *answer) tgiFinish() string {
 	switch {
-	case e.req.stop != "":
+	case a.req.stop != "":
 		return "stop_sequence"
-	case e.req.finish == "stop":
+	case a.req.finish == "stop":
 		return "eos_token"
 	}
 	return "length"

@@ -7,7 +7,7 @@ import "encoding/json"
 var triton = &dialect{
 	stream: "text/event-stream", unmarked: true,
 	decode: decodeTriton,
-	encode: func(a answer) encoder { return &tritonEncoder{a} }, errorBody: plainError,
+	encode: func(a answer) encoder { return &objectEncoder{a, tritonObject} }, errorBody: plainError,
 }
 
 func decodeTriton(in input) (request, *apiError) {
@@ -48,37 +48,8 @@ func decodeTriton(in input) (request, *apiError) {
 	}, in, fail)
 }
 
-type tritonEncoder struct{ answer }
-
-func (e *tritonEncoder) opening() {}
-
-func (e *tritonEncoder) tokens(from, to int) {
-	if from < to {
-		e.beginTokens("")
-		e.object(from, to)
-		e.endTokens()
-	}
-}
-
-// last is as ever: but without any token there is still one event.
-func (e *tritonEncoder) last(from, to int) {
-	if from == to {
-		e.begin("")
-		e.object(from, to)
-		e.end()
-		return
-	}
-	e.tokens(from, to)
-}
-
-func (e *tritonEncoder) whole() {
-	e.begin("")
-	e.object(0, e.req.output)
-	e.end()
-}
-
-func (e *tritonEncoder) object(from, to int) {
-	e.add(`{"model_name":`, e.model, `,"model_version":"1","sequence_end":false,"sequence_id":0,"sequence_index":0,"text_output":"`)
-	e.text(from, to)
-	e.add(`"}`)
+func tritonObject(a *answer, from, to int, _ bool) {
+	a.add(`{"model_name":`, a.model, `,"model_version":"1","sequence_end":false,"sequence_id":0,"sequence_index":0,"text_output":"`)
+	a.text(from, to)
+	a.add(`"}`)
 }

@@ -3,40 +3,21 @@ package mockserver
 // vllmDemo is vLLM's demonstration server: lines of JSON, each with the prompt
 // and all the text so far, and nothing that tells the end.
 var vllmDemo = &dialect{
-	stream: "text/plain; charset=utf-8", lines: true, unmarked: true,
+	stream: "text/plain; charset=utf-8", lines: "\n", unmarked: true,
 	decode: decodeLMDeploy, // the fields are the same
 	encode: func(a answer) encoder {
-		q := quoted(a.req.text)
-		return &vllmDemoEncoder{a, q[1 : len(q)-1]}
+		prompt := quotedText(a.req.text)
+		return &objectEncoder{a, func(a *answer, _, to int, _ bool) {
+			a.add(`{"text":["`, prompt)
+			a.text(0, to)
+			a.add(`"]}`)
+		}}
 	},
 	errorBody: plainError,
 }
 
-type vllmDemoEncoder struct {
-	answer
-	prompt string // in JSON
-}
-
-func (e *vllmDemoEncoder) opening() {}
-
-func (e *vllmDemoEncoder) tokens(from, to int) {
-	if from < to {
-		e.beginTokens("")
-		e.object(to)
-		e.endTokens()
-	}
-}
-
-func (e *vllmDemoEncoder) last(from, to int) { e.tokens(from, to) }
-
-func (e *vllmDemoEncoder) whole() {
-	e.begin("")
-	e.object(e.req.output)
-	e.end()
-}
-
-func (e *vllmDemoEncoder) object(to int) {
-	e.add(`{"text":["`, e.prompt)
-	e.text(0, to)
-	e.add(`"]}`)
+// quotedText returns a string in JSON without its quotes.
+func quotedText(s string) string {
+	q := quoted(s)
+	return q[1 : len(q)-1]
 }

@@ -19,8 +19,8 @@
 //	-slots n                sequences served at once; 0 is no limit
 //	-jitter share           vary each interval by up to this share, 0 to 1
 //	-seed n                 seed of the jitter
-//	-flavor name            whose POST /generate it is: tgi, sglang, lmdeploy or
-//	                        vllm; without it the body decides
+//	-flavor name            whose POST /generate it is: tgi, sglang, lmdeploy,
+//	                        vllm or mindie; without it the body decides
 //	-shape name,...         what a stream looks like; may be repeated
 //	-fault kind[,every=N][,share=P][,seed=N][,at=K][,size=N]
 //	                        spoil every N-th request, or a share of them, at token
@@ -102,7 +102,7 @@ func parse(args []string, stdout, stderr io.Writer) (options, error) {
 	fs.IntVar(&set.Slots, "slots", 0, "`n` sequences are served at once; 0 is no limit")
 	fs.Float64Var(&set.Jitter, "jitter", 0, "vary each interval by up to this `share`, 0 to 1")
 	fs.Uint64Var(&set.Seed, "seed", 0, "seed of the jitter, a whole number `n`")
-	fs.Func("flavor", "whose POST /generate it is, by `name`: tgi, sglang, lmdeploy or vllm; without it the body decides", func(v string) error {
+	fs.Func("flavor", "whose POST /generate it is, by `name`: tgi, sglang, lmdeploy, vllm or mindie; without it the body decides", func(v string) error {
 		set.Flavor = mockserver.Flavor(v)
 		return nil
 	})

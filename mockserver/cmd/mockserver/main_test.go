@@ -73,7 +73,7 @@ func TestRunBadUsage(t *testing.T) {
 		{[]string{"-fault=reset,often"}, 2, `"often": want every, share, seed, at or size`},
 		{[]string{"-shape=lf,round"}, 2, `shape "round": not known, want lf, `},
 		{[]string{"-shape=tokens-per-chunk"}, 2, `want tokens-per-chunk=N`},
-		{[]string{"-flavor=plain"}, 2, `flavor: "plain", want tgi, sglang, lmdeploy or vllm`},
+		{[]string{"-flavor=plain"}, 2, `flavor: "plain", want tgi, sglang, lmdeploy, vllm or mindie`},
 		{[]string{"-addr=nowhere"}, 1, "nowhere"},
 	} {
 		var stdout, stderr bytes.Buffer

@@ -1,0 +1,74 @@
+package clients
+
+import (
+	"net/http"
+	"runtime"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+)
+
+// A mock is a running server, and the HTTP client for those who talk to it.
+type mock struct {
+	*mockserver.Server
+	url    string
+	client *http.Client
+}
+
+// serve starts a server on a real socket. When the test has ended nothing of it,
+// nor of its clients, may be left.
+func serve(t *testing.T, cfg mockserver.Config) mock {
+	t.Helper()
+	before := runtime.NumGoroutine()
+	s, err := mockserver.New(cfg)
+	assert.NilError(t, err)
+	url, stop, err := mockserver.Listen("127.0.0.1:0", s)
+	assert.NilError(t, err)
+	tr := new(http.Transport)
+	t.Cleanup(func() {
+		tr.CloseIdleConnections()
+		stop(0)
+		settled(t, "goroutines", func() bool { return runtime.NumGoroutine() <= before })
+	})
+	return mock{s, url, &http.Client{Transport: tr}}
+}
+
+// spoiled starts a server whose requests all have one fault.
+func spoiled(t *testing.T, kind mockserver.FaultKind, at int) mock {
+	t.Helper()
+	return serve(t, mockserver.Config{Faults: []mockserver.Fault{{Kind: kind, Every: 1, At: at}}})
+}
+
+// settled waits until a condition holds, which others are about to make true.
+func settled(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(4 * time.Second); !ok(); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			b := make([]byte, 1<<16)
+			t.Fatalf("%s are left:\n%s", what, b[:runtime.Stack(b, true)])
+		}
+	}
+}
+
+// leaves checks what the log has of a request whose client left after the first
+// token, an hour before the second.
+func (m mock) leaves(t *testing.T) {
+	t.Helper()
+	settled(t, "requests", func() bool { return len(m.Log()) == 1 })
+	e := m.Log()[0]
+	assert.Assert(t, e.Aborted && e.OutputTokens == 1, "Log()[0] = %+v", e)
+}
+
+// hourly is the configuration for [mock.leaves].
+var hourly = mockserver.Config{PerToken: time.Hour}
+
+// shaped returns the shape of a list of names.
+func shaped(t *testing.T, list string) mockserver.Shape {
+	t.Helper()
+	var s mockserver.Shape
+	assert.NilError(t, s.Set(list))
+	return s
+}
