@@ -1,0 +1,184 @@
+// Benchgate decides whether new benchmark results are worse than old ones by more
+// than is allowed, with one exit status. See package gate for how it judges.
+//
+// Usage:
+//
+//	benchgate [flags] old new
+//
+// Each file is the whole output of go test -bench, or of test binaries, one after
+// another: of fresh processes, old and new in turn, eight or ten of each. The
+// flags are:
+//
+//	-alpha probability      bound the probability that equal versions are called a
+//	                        regression (0.025)
+//	-format text|md|json    print the report so; md is for $GITHUB_STEP_SUMMARY
+//	-ignore keys            let these configuration keys differ, a comma-separated
+//	                        list, besides branch, commit, commit-time, date, go and
+//	                        toolchain; /gomaxprocs is the suffix of names
+//	-units file             read Unit lines from this file too; its margins have
+//	                        their way over those of the results
+//
+// The exit status is 0 for pass, 1 for a regression, and 2 if it cannot judge:
+// files that cannot be read or were cut, a missing row, different machines or
+// models, too few samples, nothing that is gated, bad usage. It prints why.
+//
+// # Margins
+//
+// What is gated, and by how much, is written in Unit lines of the benchmark
+// format, in the results or in the file of -units:
+//
+//	Unit output-tok/s better=higher gate=2%
+//	Unit p50-ttft-ns better=lower gate=5%
+//	Unit ns/op gate=5%
+//
+// # Examples
+//
+// The new version takes 6 % longer for each token when there are eight users:
+//
+//	$ benchgate old.txt new.txt; echo $?
+//	new.txt against old.txt
+//	backend: vllm
+//	gpu: H100
+//	goos: linux
+//	goarch: amd64
+//	cpu: AMD EPYC
+//	pkg: example.com/serving
+//	all: /backend=vllm/model=yi-6b-chat
+//
+//	fail-%, lower is better, not gated
+//	                             old         new  change      p  n
+//	Chat/concurrency=1-8  0.000 ± 0%  0.000 ± 0%  +0.00%  1.000  8
+//	Chat/concurrency=8-8  0.000 ± 0%  0.000 ± 0%  +0.00%  1.000  8
+//
+//	p99-itl-sec, lower is better, not gated
+//	                               old           new  change      p  n
+//	Chat/concurrency=1-8  9.890m ± 14%  9.297m ± 22%  -6.00%  0.798  8
+//	Chat/concurrency=8-8  13.31m ± 15%  13.12m ± 23%  -1.42%  0.798  8
+//
+//	mean-tpot-sec, lower is better, may be 2% worse
+//	                              old          new  change      p  n  detectable  p worse  verdict
+//	Chat/concurrency=1-8  8.455m ± 1%  8.416m ± 1%  -0.46%  0.050  8       +3.7%    1.000  pass
+//	Chat/concurrency=8-8  9.081m ± 1%  9.591m ± 1%  +5.61%  0.000  8       +3.6%    0.000  REGRESSION
+//
+//	output-tok/s, higher is better, may be 2% worse
+//	                             old         new  change      p  n  detectable  p worse  verdict
+//	Chat/concurrency=1-8  117.8 ± 1%  118.4 ± 2%  +0.51%  0.150  8       -3.7%    1.000  pass
+//	Chat/concurrency=8-8  859.6 ± 1%  811.9 ± 2%  -5.55%  0.000  8       -3.7%    0.000  REGRESSION
+//
+//	p50-ttft-sec, lower is better, may be 5% worse
+//	                              old          new  change      p  n  detectable  p worse  verdict
+//	Chat/concurrency=1-8  31.56m ± 1%  30.93m ± 4%  -2.01%  0.442  8       +9.2%    1.000  pass
+//	Chat/concurrency=8-8  44.43m ± 3%  44.70m ± 2%  +0.63%  0.382  8       +9.1%    1.000  pass
+//
+//	p: two-sided, of no change, as in benchstat
+//	detectable: the smallest change for the worse that so many samples, so noisy, show in 80% of comparisons
+//	p worse: one-sided, of a change by the margin, adjusted for 6 gated cells; at most 0.025 is a regression
+//	  Chat/backend=vllm/model=yi-6b-chat/concurrency=8-8 mean-tpot-sec: +5.61%, may be 2% worse
+//	  Chat/backend=vllm/model=yi-6b-chat/concurrency=8-8 output-tok/s: -5.55%, may be 2% worse
+//	regression: 2 of 6 gated cells worse than allowed
+//	1
+//
+// Results of the same version, of another machine:
+//
+//	$ benchgate old.txt a100.txt; echo $?
+//	a100.txt against old.txt
+//	backend: vllm
+//	goos: linux
+//	goarch: amd64
+//	cpu: AMD EPYC
+//	pkg: example.com/serving
+//	all: /backend=vllm/model=yi-6b-chat
+//
+//	fail-%, lower is better, not gated
+//	                             old         new  change      p  n
+//	Chat/concurrency=1-8  0.000 ± 0%  0.000 ± 0%  +0.00%  1.000  8
+//	Chat/concurrency=8-8  0.000 ± 0%  0.000 ± 0%  +0.00%  1.000  8
+//
+//	p99-itl-sec, lower is better, not gated
+//	                               old           new  change      p  n
+//	Chat/concurrency=1-8  9.890m ± 14%  9.856m ± 13%  -0.34%  0.878  8
+//	Chat/concurrency=8-8  13.31m ± 15%  13.55m ± 36%  +1.86%  0.878  8
+//
+//	mean-tpot-sec, lower is better, may be 2% worse
+//	                              old          new  change      p  n  detectable  p worse  verdict
+//	Chat/concurrency=1-8  8.455m ± 1%  8.389m ± 3%  -0.78%  0.234  8           -        -  cannot judge
+//	Chat/concurrency=8-8  9.081m ± 1%  9.069m ± 2%  -0.14%  0.878  8           -        -  cannot judge
+//
+//	output-tok/s, higher is better, may be 2% worse
+//	                             old         new  change      p  n  detectable  p worse  verdict
+//	Chat/concurrency=1-8  117.8 ± 1%  118.3 ± 2%  +0.47%  0.524  8           -        -  cannot judge
+//	Chat/concurrency=8-8  859.6 ± 1%  859.9 ± 1%  +0.03%  0.859  8           -        -  cannot judge
+//
+//	p50-ttft-sec, lower is better, may be 5% worse
+//	                              old          new  change      p  n  detectable  p worse  verdict
+//	Chat/concurrency=1-8  31.56m ± 1%  30.78m ± 3%  -2.48%  0.005  8           -        -  cannot judge
+//	Chat/concurrency=8-8  44.43m ± 3%  44.50m ± 2%  +0.18%  0.959  8           -        -  cannot judge
+//
+//	p: two-sided, of no change, as in benchstat
+//	detectable: the smallest change for the worse that so many samples, so noisy, show in 80% of comparisons
+//	p worse: one-sided, of a change by the margin, adjusted for 6 gated cells; at most 0.025 is a regression
+//	  a100.txt:14: Chat/backend=vllm/model=yi-6b-chat/concurrency=1-8, Chat/backend=vllm/model=yi-6b-chat/concurrency=8-8: gpu is A100, but H100 in old.txt: want results of equal configuration
+//	cannot judge: 0 of 6 gated cells regressed, 0 passed
+//	2
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+)
+
+// The exit statuses, besides 0 for pass.
+const (
+	exitRegression  = 1
+	exitCannotJudge = 2
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run is the command; it returns the exit status.
+func run(args []string, stdout, stderr io.Writer) int {
+	j := &judging{}
+	fs := flag.NewFlagSet("benchgate", flag.ContinueOnError)
+	j.flags(fs)
+	paths, err := parse(fs, "usage: benchgate [flags] old new", args, stdout, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err == nil && len(paths) != 2:
+		err = fmt.Errorf("%d files: want old and new", len(paths))
+	}
+	if err != nil {
+		return fail(stderr, err)
+	}
+	report, err := j.compare(paths[0], paths[1])
+	if err != nil {
+		return fail(stderr, err)
+	}
+	return j.print(report, stdout, stderr)
+}
+
+// parse parses the flags and returns the other arguments. It prints help to
+// stdout, and usage after a mistake to stderr.
+func parse(fs *flag.FlagSet, usage string, args []string, stdout, stderr io.Writer) ([]string, error) {
+	fs.SetOutput(io.Discard)
+	err := fs.Parse(args)
+	if err != nil {
+		w := stderr
+		if errors.Is(err, flag.ErrHelp) {
+			w = stdout
+		}
+		fmt.Fprintln(w, usage)
+		fs.SetOutput(w)
+		fs.PrintDefaults()
+	}
+	return fs.Args(), err
+}
+
+// fail tells why nothing was judged.
+func fail(stderr io.Writer, err error) int {
+	fmt.Fprintln(stderr, "benchgate:", err)
+	return exitCannotJudge
+}

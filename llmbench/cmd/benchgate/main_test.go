@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// docExample is a command of the doc comment and what it prints, which ends in the
+// exit status.
+var docExample = regexp.MustCompile(`(?m)^//\t\$ benchgate (.*); echo \$\?\n((?://\t.*\n|//\n//\t.*\n)+)`)
+
+// TestDoc runs the examples of the doc comment.
+func TestDoc(t *testing.T) {
+	source, err := os.ReadFile("main.go")
+	assert.NilError(t, err)
+	t.Chdir("../../gate/testdata/chat")
+	examples := docExample.FindAllStringSubmatch(string(source), -1)
+	assert.Equal(t, len(examples), 2)
+	for _, e := range examples {
+		var stdout, stderr bytes.Buffer
+		status := run(strings.Fields(e[1]), &stdout, &stderr)
+		got := fmt.Sprintf("%s%d\n", &stdout, status)
+		want := strings.ReplaceAll(strings.ReplaceAll(e[2], "//\t", ""), "//\n", "\n")
+		assert.Equal(t, got, want, "benchgate %s", e[1])
+		assert.Equal(t, stderr.String(), "", "benchgate %s", e[1])
+	}
+}
+
+func TestExitStatus(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	for name, lines := range map[string]string{
+		"ops":   strings.Repeat("goos: linux\nBenchmarkA 1 100 ns/op\nPASS\n", 6),
+		"slow":  strings.Repeat("goos: linux\nBenchmarkA 1 200 ns/op\nPASS\n", 6),
+		"gpu":   "gpu: a\n" + strings.Repeat("goos: linux\nBenchmarkA 1 100 ns/op\nPASS\n", 6),
+		"cut":   strings.Repeat("goos: linux\nBenchmarkA 1 100 ns/op\nPASS\n", 6) + "goos: linux\n",
+		"empty": "",
+		"units": "Unit ns/op gate=5%\n",
+	} {
+		assert.NilError(t, os.WriteFile(path(name), []byte(lines), 0o600))
+	}
+	units := "-units=" + path("units")
+	for _, c := range []struct {
+		args   []string
+		status int
+		stdout string // what it says, among others; "" is nothing at all
+		stderr string
+	}{
+		{[]string{units, path("ops"), path("ops")}, 0, "\npass: none of 1 gated cell is shown to be worse than allowed\n", ""},
+		{[]string{units, path("ops"), path("slow")}, 1, "\nregression: 1 of 1 gated cell worse than allowed\n", ""},
+		{[]string{units, path("slow"), path("ops")}, 0, "pass, better\n", ""},
+		{[]string{units, "-format=md", path("ops"), path("slow")}, 1, "| **REGRESSION** |", ""},
+		{[]string{units, "-format=json", path("ops"), path("slow")}, 1, `"verdict": "regression"`, ""},
+		{[]string{units, path("ops"), path("cut")}, 2, "has not ended in PASS or ok", ""},
+		{[]string{units, path("ops"), path("empty")}, 2, "no results", ""},
+		{[]string{path("ops"), path("ops")}, 2, "no unit of these results has a margin", ""},
+		{[]string{units, "-alpha=0.001", path("ops"), path("slow")}, 2, "want at least 7 of each for 1 gated cell at alpha 0.001", ""},
+		{[]string{units, path("gpu"), path("ops")}, 2, "gpu is not set, but a in ", ""},
+		{[]string{units, "-ignore=cpu,gpu", path("gpu"), path("ops")}, 0, "pass", ""},
+		{[]string{units, path("ops"), path("none")}, 2, "", "none: "},
+		{[]string{"-units=" + path("none"), path("ops"), path("ops")}, 2, "", "none: "},
+		{[]string{path("ops")}, 2, "", "benchgate: 1 files: want old and new"},
+		{[]string{}, 2, "", "benchgate: 0 files: want old and new"},
+		{[]string{"-alpha=0", path("ops"), path("ops")}, 2, "", "benchgate: alpha: 0, want more than 0 and at most 0.5"},
+		{[]string{"-alpha=1", path("ops"), path("ops")}, 2, "", "benchgate: alpha: 1, want more than 0 and at most 0.5"},
+		{[]string{"-ignore=", path("ops"), path("ops")}, 2, "", `benchgate: ignore: "", want a configuration key`},
+		{[]string{"-format=csv", path("ops"), path("ops")}, 2, "", `invalid value "csv" for flag -format: want text, md or json`},
+		{[]string{"-bogus"}, 2, "", "flag provided but not defined: -bogus"},
+	} {
+		var stdout, stderr bytes.Buffer
+		if got := run(c.args, &stdout, &stderr); got != c.status {
+			t.Errorf("run(%q) = %d, want %d", c.args, got, c.status)
+		}
+		if !strings.Contains(stdout.String(), c.stdout) || c.stdout == "" && stdout.Len() > 0 {
+			t.Errorf("run(%q) stdout = %q, want %q", c.args, &stdout, c.stdout)
+		}
+		if !strings.Contains(stderr.String(), c.stderr) || c.stderr == "" && stderr.Len() > 0 {
+			t.Errorf("run(%q) stderr = %q, want %q", c.args, &stderr, c.stderr)
+		}
+		if strings.Contains(c.stdout, `"verdict"`) && !json.Valid(stdout.Bytes()) {
+			t.Errorf("run(%q) stdout = %q, want JSON", c.args, &stdout)
+		}
+	}
+}
+
+func TestHelpAndDocNameEveryFlag(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	if got := run([]string{"--help"}, &stdout, &stderr); got != 0 || stderr.Len() > 0 {
+		t.Errorf("run(--help) = %d with stderr %q, want 0 and nothing", got, &stderr)
+	}
+	source, err := os.ReadFile("main.go")
+	assert.NilError(t, err)
+	doc, _, _ := strings.Cut(string(source), "\npackage main")
+	flags := regexp.MustCompile(`(?m)^  (-[a-z-]+)`).FindAllStringSubmatch(stdout.String(), -1)
+	assert.Equal(t, len(flags), 4)
+	for _, f := range flags {
+		if !strings.Contains(doc, "//\t"+f[1]+" ") {
+			t.Errorf("the doc comment does not list %s", f[1])
+		}
+	}
+}

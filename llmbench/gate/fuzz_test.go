@@ -1,0 +1,115 @@
+package gate
+
+import (
+	"bytes"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// FuzzCompare judges any two files. Nothing panics, nothing depends on the order
+// of maps, every report can be printed, and no file that a plain reader finds
+// fault with gets another verdict than CannotJudge.
+func FuzzCompare(f *testing.F) {
+	good := runs(6, "BenchmarkA-2 1 100 ns/op 3 B/op")
+	worse := runs(6, "BenchmarkA-2 1 200 ns/op 0 B/op")
+	noisy := run("BenchmarkA-2 1 100 ns/op") + run("BenchmarkA-2 2 101 ns/op") + run("BenchmarkA-2 1 99 ns/op") +
+		run("BenchmarkA-2 1 100 ns/op") + run("BenchmarkA-2 1 0 ns/op") + run("BenchmarkA-2 1 98.5 ns/op")
+	for _, files := range [][2]string{
+		{good, good}, {good, worse}, {good, noisy}, {noisy, good[:len(good)-9]}, {"", ""}, {good, "Unit ns/op gate=7% better=higher\n" + good},
+		{good, runs(6, "BenchmarkA-4 1 100 ns/op")}, {good, runs(6, "BenchmarkA-2 1 NaN ns/op")}, {good, "gpu: x\n" + good + "--- FAIL: BenchmarkA\n"},
+		{"Unit x better=higher gate=1%\n" + runs(7, "BenchmarkA 1 1e-9 x 1 y"), runs(7, "BenchmarkA 1 1e300 x -1 y")},
+		{good, strings.ReplaceAll(good, "1 100", "1\t+Inf")}, {good, strings.ReplaceAll(good, "PASS\n", "")},
+	} {
+		f.Add([]byte(files[0]), []byte(files[1]))
+	}
+	f.Fuzz(func(t *testing.T, old, new []byte) {
+		var printed [2]string
+		var r *Report
+		for i := range printed {
+			var err error
+			r, err = Compare(File{"units", strings.NewReader(gateOp)}, File{"old", bytes.NewReader(old)}, File{"new", bytes.NewReader(new)}, Options{})
+			if err != nil {
+				t.Fatalf("Compare() = %v, want no error", err)
+			}
+			var b strings.Builder
+			for _, print := range []error{r.Text(&b), r.Markdown(&b), r.JSON(&b)} {
+				if print != nil {
+					t.Errorf("cannot print %+v: %v", r, print)
+				}
+			}
+			printed[i] = b.String()
+		}
+		if printed[0] != printed[1] {
+			t.Errorf("Compare() twice: two reports\n%s\n%s", printed[0], printed[1])
+		}
+		if r.Verdict == CannotJudge {
+			if len(r.Problems) == 0 {
+				t.Error("cannot judge, without a reason")
+			}
+			return
+		}
+		oldNames, oldFault := plain(string(old))
+		newNames, newFault := plain(string(new))
+		if oldFault != "" || newFault != "" {
+			t.Errorf("verdict %s, but old: %q, new: %q", r.Verdict, oldFault, newFault)
+		}
+		if !maps.Equal(oldNames, newNames) {
+			t.Errorf("verdict %s of %v and %v", r.Verdict, oldNames, newNames)
+		}
+		if !slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Margin != nil }) {
+			t.Errorf("verdict %s with nothing gated", r.Verdict)
+		}
+		for _, row := range r.Rows {
+			if row.Margin != nil && (row.PHolm == nil || row.Old.N+row.New.N < 8) { // C(7,3) = 35 < 40
+				t.Errorf("verdict %s of %+v", r.Verdict, row)
+			}
+		}
+	})
+}
+
+// plain reads a file with nothing of x/perf: which benchmarks it has, and what is
+// wrong with it.
+func plain(file string) (names map[string]bool, fault string) {
+	names = map[string]bool{}
+	if !strings.HasSuffix(file, "\n") {
+		return names, "cut"
+	}
+	open := false
+	for line := range strings.Lines(file) {
+		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+		fields := strings.Fields(line)
+		switch {
+		case line == "PASS", strings.HasPrefix(line, "ok  \t"):
+			open = false
+		case line == "FAIL", strings.HasPrefix(line, "FAIL\t"), strings.HasPrefix(strings.TrimSpace(line), "--- FAIL"):
+			return names, "failed"
+		case strings.HasPrefix(line, "goos:"):
+			if open {
+				return names, "a run did not end"
+			}
+			open = true
+		case strings.HasPrefix(line, "Benchmark") && fields[0] != line:
+			open = true
+			names[fields[0]] = true
+			if len(fields) < 4 || len(fields)%2 != 0 {
+				return names, "odd: " + line
+			}
+			if _, err := strconv.Atoi(fields[1]); err != nil {
+				return names, "iterations: " + line
+			}
+			for i := 2; i < len(fields); i += 2 {
+				if v, err := strconv.ParseFloat(fields[i], 64); err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+					return names, "value: " + line
+				}
+			}
+		}
+	}
+	if open || len(names) == 0 {
+		return names, "no end, or nothing"
+	}
+	return names, ""
+}

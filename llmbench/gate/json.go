@@ -1,0 +1,15 @@
+package gate
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// JSON writes the report as one indented JSON object, with the keys of [Report].
+// A figure that is not known is null. An error is one of w.
+func (r *Report) JSON(w io.Writer) error {
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", "\t")
+	return out.Encode(r)
+}

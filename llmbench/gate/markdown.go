@@ -1,0 +1,82 @@
+package gate
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Markdown writes the report in GitHub's Markdown, for a pull request or
+// $GITHUB_STEP_SUMMARY: the verdict first, units that are not gated folded away.
+// An error is one of w.
+func (r *Report) Markdown(w io.Writer) error {
+	var b strings.Builder
+	sign := map[Verdict]string{Pass: "✅", Regression: "❌", CannotJudge: "⚠️"}[r.Verdict]
+	fmt.Fprintf(&b, "### %s benchgate: %s\n\n%s against %s", sign, r.headline(), escape(r.New), escape(r.Old))
+	for _, s := range r.settings() {
+		fmt.Fprintf(&b, ", %s: %s", escape(s.Key), escape(s.Value))
+	}
+	b.WriteString("\n")
+	if reasons := r.reasons(); len(reasons) > 0 {
+		b.WriteString("\n")
+		for _, s := range reasons {
+			fmt.Fprintf(&b, "- %s\n", escape(s))
+		}
+	}
+	var gated, shown []*table
+	for _, t := range r.tables() {
+		if t.gated {
+			gated = append(gated, t)
+		} else {
+			shown = append(shown, t)
+		}
+	}
+	for _, t := range gated {
+		t.markdown(&b)
+	}
+	if len(shown) > 0 {
+		b.WriteString("\n<details><summary>Not gated</summary>\n")
+		for _, t := range shown {
+			t.markdown(&b)
+		}
+		b.WriteString("\n</details>\n")
+	}
+	fmt.Fprintf(&b, "\n%s\n", strings.ReplaceAll(escape(r.legend()), "\n", "  \n"))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// markdown writes a table, its numbers to the right.
+func (t *table) markdown(b *strings.Builder) {
+	fmt.Fprintf(b, "\n**%s**\n\n|", escape(t.title))
+	for _, s := range t.head {
+		fmt.Fprintf(b, " %s |", s)
+	}
+	b.WriteString("\n|")
+	for _, s := range t.head {
+		if s == "" || s == "verdict" {
+			b.WriteString(" --- |")
+		} else {
+			b.WriteString(" ---: |")
+		}
+	}
+	b.WriteString("\n")
+	for _, row := range t.rows {
+		b.WriteString("|")
+		for _, s := range row {
+			s = escape(s)
+			if s == "REGRESSION" {
+				s = "**" + s + "**"
+			}
+			fmt.Fprintf(b, " %s |", s)
+		}
+		b.WriteString("\n")
+	}
+}
+
+// escape makes s mean itself in a table of Markdown: no column, no markup, and no
+// mention of a person.
+var escape = strings.NewReplacer(
+	`\`, `\\`, `|`, `\|`, "`", "\\`", `*`, `\*`, `_`, `\_`, `[`, `\[`, `]`, `\]`, `~`, `\~`, `#`, `\#`, `$`, `\$`,
+	`<`, `&lt;`, `>`, `&gt;`, `&`, `&amp;`, `@`, `&#64;`,
+).Replace

@@ -1,0 +1,189 @@
+package gate
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+	"golang.org/x/perf/benchproc"
+	"golang.org/x/perf/benchunit"
+)
+
+// results is what one file says.
+type results struct {
+	name        string
+	data        []byte
+	rows        []*samples // in order of appearance
+	byKey       map[benchproc.Key]*samples
+	units       []*benchfmt.UnitMetadata // in order
+	resultLines map[int]bool             // numbers of the lines that are results
+	problems    []Problem
+}
+
+// samples are the results of one benchmark in one file.
+type samples struct {
+	key    benchproc.Key // by row
+	config benchproc.Key // of its first result
+	// pkg and name are the row's, full is what the first result is of.
+	pkg, name, full string
+	line            int  // of the first result
+	n               int  // results
+	mixed           bool // they are not all of one benchmark and configuration
+	units           []string
+	values          map[string][]float64 // by tidied unit
+}
+
+// usable reports whether v is finite, and not so large that its square is not.
+func usable(v float64) bool { return math.Abs(v) < 1e150 }
+
+// maxSyntaxErrors is how many lines of a file are reported one by one.
+const maxSyntaxErrors = 10
+
+// projections sort results into rows, and tell which rows can be compared.
+type projections struct {
+	row    *benchproc.Projection // package and benchmark
+	config *benchproc.Projection // the rest of what is not ignored
+	named  *benchproc.Field      // of row: the benchmark
+	pkg    *benchproc.Field      // of row, or nil: ignored
+}
+
+// newProjections returns those that ignore the keys Ignored and ignore.
+func newProjections(ignore []string) (*projections, error) {
+	p := &projections{}
+	keys := slices.Concat(Ignored, ignore)
+	row := "pkg .fullname"
+	if slices.Contains(keys, "pkg") {
+		row = ".fullname"
+	}
+	var quoted []string
+	for _, k := range keys {
+		if k == "" || k == "/" || strings.HasPrefix(k, ".") {
+			return nil, fmt.Errorf("ignore: %q, want a configuration key or a /key of benchmark names", k)
+		}
+		quoted = append(quoted, strconv.Quote(k))
+	}
+	var parser benchproc.ProjectionParser
+	var err error
+	if p.row, err = parser.Parse(row, nil); err == nil {
+		_, err = parser.Parse(strings.Join(quoted, " "), nil)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ignore: %w", err)
+	}
+	fields := p.row.Fields()
+	p.named = fields[len(fields)-1]
+	if len(fields) > 1 {
+		p.pkg = fields[0]
+	}
+	p.config = parser.Residue()
+	return p, nil
+}
+
+// read reads a file. An error is one of reading; whatever is wrong with what was
+// read becomes a problem.
+func (p *projections) read(f File) (*results, error) {
+	r := &results{name: f.Name, byKey: map[benchproc.Key]*samples{}, resultLines: map[int]bool{}}
+	if f.Data == nil {
+		return r, nil
+	}
+	var err error
+	if r.data, err = io.ReadAll(f.Data); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name, err)
+	}
+	syntax := 0
+	in := benchfmt.NewReader(bytes.NewReader(r.data), f.Name)
+	for in.Scan() {
+		switch rec := in.Result().(type) {
+		case *benchfmt.SyntaxError:
+			if syntax++; syntax <= maxSyntaxErrors {
+				r.problemf(rec.Line, "%s", rec.Msg)
+			}
+		case *benchfmt.UnitMetadata:
+			r.units = append(r.units, rec)
+		case *benchfmt.Result:
+			p.add(r, rec)
+		}
+	}
+	if syntax > maxSyntaxErrors {
+		r.problemf(0, "and %d more lines that cannot be read", syntax-maxSyntaxErrors)
+	}
+	if in.Err() != nil { // of bytes, it can only be that of a line too long
+		tooLong := func(line []byte) bool { return len(line) >= bufio.MaxScanTokenSize }
+		r.problemf(1+slices.IndexFunc(bytes.Split(r.data, []byte("\n")), tooLong), "want less than %d bytes in a line", bufio.MaxScanTokenSize)
+	}
+	return r, nil
+}
+
+// add adds one result to the samples of its row.
+func (p *projections) add(r *results, rec *benchfmt.Result) {
+	_, line := rec.Pos()
+	r.resultLines[line] = true
+	key, config := p.row.Project(rec), p.config.Project(rec)
+	s := r.byKey[key]
+	full := "Benchmark" + rec.Name.String()
+	if pkg := rec.GetConfig("pkg"); pkg != "" {
+		full = pkg + "." + full
+	}
+	if s == nil {
+		s = &samples{key: key, config: config, name: key.Get(p.named), full: full, line: line, values: map[string][]float64{}}
+		if p.pkg != nil {
+			s.pkg = key.Get(p.pkg)
+		}
+		r.byKey[key] = s
+		r.rows = append(r.rows, s)
+	}
+	s.n++
+	problemf := func(unit, format string, args ...any) {
+		r.problems = append(r.problems, Problem{r.name, line, s.pkg, s.name, unit, fmt.Sprintf(format, args...)})
+	}
+	if s.full != full && !s.mixed {
+		s.mixed = true
+		problemf("", "a result of %s among those of %s of line %d: want one benchmark in a row, so ignore fewer keys", full, s.full, s.line)
+	}
+	if s.config != config && !s.mixed {
+		s.mixed = true
+		d := p.differences(s.config, config)[0]
+		problemf("", "%s is %s, but %s at line %d: want one value for a benchmark", d.key, d.new, d.old, s.line)
+	}
+	seen := map[string]bool{}
+	for _, v := range rec.Values {
+		// benchfmt leaves the unit of a 0 or an infinity as it is.
+		_, unit := benchunit.Tidy(1, v.Unit)
+		if seen[unit] {
+			problemf(unit, "twice in one result: want one value")
+		}
+		seen[unit] = true
+		if !usable(v.Value) {
+			problemf(unit, "%v: want a finite number", v.Value)
+		}
+		if s.values[unit] == nil {
+			s.units = append(s.units, unit)
+		}
+		s.values[unit] = append(s.values[unit], v.Value)
+	}
+}
+
+// A difference is a configuration key with two values.
+type difference struct{ key, old, new string }
+
+// differences tells where two configurations differ.
+func (p *projections) differences(old, new benchproc.Key) []difference {
+	var all []difference
+	for _, f := range benchproc.NonSingularFields([]benchproc.Key{old, new}) {
+		all = append(all, difference{f.Name, orNotSet(old.Get(f)), orNotSet(new.Get(f))})
+	}
+	return all
+}
+
+func orNotSet(v string) string {
+	if v == "" {
+		return "not set"
+	}
+	return v
+}

@@ -1,0 +1,57 @@
+package gate
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// checkRuns finds out whether the file holds the whole output of every process
+// that wrote into it.
+//
+// A test binary prints a line "goos: …" before its first benchmark, then
+// results, and "PASS" when all went well; go test then adds "ok …"
+// (https://cs.opensource.google/go/go/+/master:src/testing/benchmark.go).
+// So a run begins with the first goos line or result after the end of another,
+// and ends with PASS or ok. A file may hold any number of runs. One that has not
+// ended by the next goos line or by the end of the file was cut: its process was
+// killed, or wrote elsewhere. A file whose last line has no line end was cut,
+// whatever it says. And FAIL, or "--- FAIL" at any indent, means samples that
+// are missing or not to be trusted: go test exits with 0 when only the second
+// sample of -count fails.
+func (f *results) checkRuns() {
+	begun, lines := 0, bytes.Split(f.data, []byte("\n"))
+	last := len(lines) // the number of the last line
+	if len(lines[last-1]) == 0 {
+		last--
+	} else {
+		f.problemf(last, "the last line has no line end: was the file cut?")
+	}
+	for i, b := range lines[:last] {
+		n, line := i+1, strings.TrimSuffix(string(b), "\r")
+		start := strings.HasPrefix(line, "goos:")
+		switch {
+		case line == "FAIL", strings.HasPrefix(line, "FAIL\t"), strings.HasPrefix(strings.TrimLeft(line, " \t"), "--- FAIL"):
+			f.problemf(n, "%q: want a run without failures", line)
+			begun = 0
+		case line == "PASS", strings.HasPrefix(line, "ok  \t"):
+			begun = 0
+		case start && begun > 0:
+			f.problemf(n, "another run starts here, but that of line %d has not ended in PASS or ok: want the whole output of each", begun)
+			begun = n
+		case begun == 0 && (start || f.resultLines[n]):
+			begun = n
+		}
+	}
+	if begun > 0 {
+		f.problemf(last, "the run of line %d has not ended in PASS or ok: want the whole output of go test", begun)
+	}
+	if len(f.rows) == 0 {
+		f.problemf(0, "no results")
+	}
+}
+
+// problemf adds a problem of the file as a whole.
+func (f *results) problemf(line int, format string, args ...any) {
+	f.problems = append(f.problems, Problem{File: f.name, Line: line, Message: fmt.Sprintf(format, args...)})
+}

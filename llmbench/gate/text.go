@@ -1,0 +1,78 @@
+package gate
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Text writes the report as tables for a terminal, the verdict last. An error is
+// one of w.
+func (r *Report) Text(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s against %s\n", printable(r.New), printable(r.Old))
+	for _, s := range r.settings() {
+		fmt.Fprintf(&b, "%s: %s\n", printable(s.Key), printable(s.Value))
+	}
+	for _, t := range r.tables() {
+		fmt.Fprintf(&b, "\n%s\n", t.title)
+		t.text(&b)
+	}
+	fmt.Fprintf(&b, "\n%s\n", r.legend())
+	for _, s := range r.reasons() {
+		fmt.Fprintf(&b, "  %s\n", s)
+	}
+	fmt.Fprintln(&b, r.headline())
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// settings is Config with the package and the parts of the name that all rows
+// have in common.
+func (r *Report) settings() []Setting {
+	all := slices.Clone(r.Config)
+	if pkg, _ := r.pkg(); pkg != "" {
+		all = append(all, Setting{"pkg", pkg})
+	}
+	if _, common := r.labeler(); common != "" {
+		all = append(all, Setting{"all", common})
+	}
+	return all
+}
+
+// legend explains the columns that benchstat does not have.
+func (r *Report) legend() string {
+	return fmt.Sprintf("p: two-sided, of no change, as in benchstat\n"+
+		"detectable: the smallest change for the worse that so many samples, so noisy, show in %.0f%% of comparisons\n"+
+		"p worse: one-sided, of a change by the margin, adjusted for %s; at most %v is a regression",
+		100*r.Power, plural(r.Cells, "gated cell"), r.Alpha)
+}
+
+// text writes the table with aligned columns, names and verdicts to the left,
+// numbers to the right.
+func (t *table) text(b *strings.Builder) {
+	lines := append([][]string{t.head}, t.rows...)
+	width := make([]int, len(t.head))
+	for _, line := range lines {
+		for i, s := range line {
+			width[i] = max(width[i], utf8.RuneCountInString(s))
+		}
+	}
+	for _, line := range lines {
+		var l strings.Builder
+		for i, s := range line {
+			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(s))
+			switch {
+			case i == 0:
+				l.WriteString(s + pad)
+			case t.head[i] == "verdict":
+				l.WriteString("  " + s)
+			default:
+				l.WriteString("  " + pad + s)
+			}
+		}
+		b.WriteString(strings.TrimRight(l.String(), " ") + "\n")
+	}
+}

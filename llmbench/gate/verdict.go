@@ -1,0 +1,122 @@
+package gate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"golang.org/x/perf/benchmath"
+)
+
+// report judges the rows that were matched.
+func (m *matcher) report(alpha float64) *Report {
+	r := &Report{Verdict: Pass, Alpha: alpha, Power: Power, Old: m.old.name, New: m.new.name,
+		Config: m.settings(), Rows: []Row{}, Problems: append([]Problem{}, m.problems...)}
+	var gated []gatedRow
+	for _, p := range m.pairs {
+		for _, unit := range m.unitsOf(p) {
+			rule := ruleOf(m.rules, unit)
+			if rule.gated {
+				gated = append(gated, gatedRow{p.cell(unit, rule), len(r.Rows), p.either().line})
+			}
+			r.Rows = append(r.Rows, p.row(unit, rule))
+		}
+	}
+	r.Cells = len(gated)
+	gated = slices.DeleteFunc(gated, func(g gatedRow) bool { return !r.judgeable(g) })
+	cells, reverse := make([]cell, len(gated)), make([]cell, len(gated))
+	for i, g := range gated {
+		cells[i], reverse[i] = g.cell, g.improved()
+	}
+	better := judge(reverse, r.Cells)
+	for i, j := range judge(cells, r.Cells) {
+		row := &r.Rows[gated[i].at]
+		row.PWorse, row.PHolm = known(j.p), known(j.holm)
+		row.Improved, row.Verdict = atMost(better[i].holm, alpha), Pass
+		row.Detectable = known(cells[i].detectable(r.Cells, alpha))
+		if atMost(j.holm, alpha) {
+			row.Verdict, r.Verdict = Regression, Regression
+		}
+	}
+	if len(r.Problems) > 0 {
+		r.Verdict = CannotJudge
+	}
+	return r
+}
+
+// A gatedRow is what a gated row has to be judged by.
+type gatedRow struct {
+	cell
+	at   int // index of the row
+	line int // of its first result
+}
+
+// judgeable reports whether nothing keeps a gated row from being judged. It adds
+// the problem of too few samples, of which only the report knows the limit.
+func (r *Report) judgeable(g gatedRow) bool {
+	row := r.Rows[g.at]
+	n1, n2 := len(g.old), len(g.new)
+	if n1 > 0 && n2 > 0 && !enough(n1, n2, r.Cells, r.Alpha) {
+		r.Problems = append(r.Problems, Problem{r.Old, g.line, row.Pkg, row.Name, row.Unit,
+			fmt.Sprintf("%d old and %d new samples: want at least %d of each for %s at alpha %v",
+				n1, n2, minSamples(r.Cells, r.Alpha), plural(r.Cells, "gated cell"), r.Alpha)})
+	}
+	return !slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.concerns(&row) })
+}
+
+// cell is the samples of a unit of p, and how to judge them.
+func (p pair) cell(unit string, rule rule) cell {
+	c := cell{better: rule.better, margin: rule.margin}
+	if p.old != nil {
+		c.old = p.old.values[unit]
+	}
+	if p.new != nil {
+		c.new = p.new.values[unit]
+	}
+	return c
+}
+
+// row is a unit of p before it is judged.
+func (p pair) row(unit string, rule rule) Row {
+	c := p.cell(unit, rule)
+	row := Row{Pkg: p.either().pkg, Name: p.either().name, Unit: unit, Better: rule.direction(),
+		Old: summarize(c.old), New: summarize(c.new), Verdict: NotGated}
+	if rule.gated {
+		row.Margin, row.Verdict = &rule.margin, CannotJudge
+	}
+	if row.Old.Median == nil || row.New.Median == nil {
+		return row
+	}
+	if *row.Old.Median == *row.New.Median {
+		row.Change = known(0)
+	} else {
+		row.Change = known(*row.New.Median / *row.Old.Median - 1)
+	}
+	row.P = known(benchmath.AssumeNothing.Compare(sample(c.old), sample(c.new)).P)
+	return row
+}
+
+// summarize describes values as benchstat does. Of values that are not all
+// usable it only counts them.
+func summarize(values []float64) Summary {
+	s := Summary{N: len(values)}
+	if s.N == 0 || slices.ContainsFunc(values, func(v float64) bool { return !usable(v) }) {
+		return s
+	}
+	b := benchmath.AssumeNothing.Summary(sample(values), 0.95)
+	s.Median, s.Low, s.High = known(b.Center), known(b.Lo), known(b.Hi)
+	return s
+}
+
+// sample is a copy of values, which benchmath sorts.
+func sample(values []float64) *benchmath.Sample {
+	return benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
+}
+
+// known is v, or nil when it is not a finite number.
+func known(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
