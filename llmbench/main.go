@@ -60,6 +60,7 @@ func Main(m *testing.M) int {
 	context.AfterFunc(ctx, stop) // the next signal has its usual effect
 	process.begin(os.Stdout, ctx, cfg.AllUnits)
 	code := m.Run()
+	process.end()
 	if code == 0 && process.hasFailed() {
 		code = 1
 	}
@@ -112,6 +113,16 @@ func (p *shared) announce(benchmark string, config map[string]string) error {
 	}
 	p.state = state
 	return nil
+}
+
+// end unsets the configuration, so that it does not hold for what another process
+// adds to the same file.
+func (p *shared) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, key := range slices.Sorted(maps.Keys(p.state)) {
+		fmt.Fprintln(p.out, key+":")
+	}
 }
 
 // nextPass counts the passes of a benchmark over all its samples, from 0.

@@ -316,6 +316,10 @@ func TestAnnounce(t *testing.T) {
 		assert.Equal(t, out.String(), c.want)
 	}
 	assert.ErrorContains(t, p.announce("C", map[string]string{"d": "1"}), "d: 1")
+	assert.NilError(t, p.announce("D", map[string]string{"f": "1", "e": "1"}))
+	out.Reset()
+	p.end()
+	assert.Equal(t, out.String(), "e:\nf:\n")
 }
 
 func TestFreshRequests(t *testing.T) {

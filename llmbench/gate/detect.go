@@ -20,8 +20,9 @@ const Power = 0.8
 //
 // With noise that multiplies, the new value has to be beyond the margin by
 // exp(k spread), where k is the shift of [criticalShift].
-func (c cell) detectable(family int, alpha float64) float64 {
-	k := criticalShift(len(c.old), len(c.new), alpha/float64(family))
+// Of samples that are still coming it is about those at the end of the plan.
+func (c cell) detectable(family int, p plan) float64 {
+	k := criticalShift(max(len(c.old), p.rounds), max(len(c.new), p.rounds), p.final/float64(family))
 	s := c.spread()
 	if s == 0 {
 		k = 0 // anything beyond the margin
@@ -30,6 +31,16 @@ func (c cell) detectable(family int, alpha float64) float64 {
 		return (1-c.margin)/math.Exp(k*s) - 1
 	}
 	return (1+c.margin)*math.Exp(k*s) - 1
+}
+
+// noise is what the medians of two samples as noisy as c's, of one distribution
+// and at least n each, differ by in one of 20 comparisons, as a share of one of
+// them. It takes the noise for normal: the variance of the median of n values is
+// pi/2 times that of their mean
+// (https://en.wikipedia.org/wiki/Median#Sampling_distribution). NaN: not known.
+func (c cell) noise(n int) float64 {
+	n1, n2 := float64(max(n, len(c.old))), float64(max(n, len(c.new)))
+	return stats.StdNormal.InvCDF(0.975) * c.spread() * math.Sqrt(math.Pi/2*(1/n1+1/n2))
 }
 
 // spread is the relative standard deviation of both samples together: that of

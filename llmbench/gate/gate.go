@@ -21,6 +21,14 @@ type Options struct {
 	// [Ignored]; a key that starts with a slash is one of benchmark names, such
 	// as /gomaxprocs.
 	Ignore []string
+	// Planned is how many samples a side there will be in the end, of files to
+	// which samples are still being added; 0 means that these are all. Then a
+	// verdict is one only if Report.Settled, and the report's Alpha is what the
+	// division of Alpha over the looks leaves for this one.
+	Planned int
+	// Quiet tells that a row whose margin is less than its noise cannot pass, see
+	// Row.Noise.
+	Quiet bool
 }
 
 // DefaultAlpha is the Alpha of zero Options.
@@ -44,6 +52,9 @@ func Compare(units, old, new File, o Options) (*Report, error) {
 	}
 	if !(o.Alpha > 0 && o.Alpha <= 0.5) {
 		return nil, fmt.Errorf("alpha: %v, want more than 0 and at most 0.5", o.Alpha)
+	}
+	if o.Planned < 0 {
+		return nil, fmt.Errorf("planned: %d samples, want at least 0", o.Planned)
 	}
 	p, err := newProjections(o.Ignore)
 	if err != nil {
@@ -69,5 +80,5 @@ func Compare(units, old, new File, o Options) (*Report, error) {
 	}
 	m.problems = append(m.problems, problems...)
 	m.match()
-	return m.report(o.Alpha), nil
+	return m.report(o), nil
 }

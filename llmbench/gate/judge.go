@@ -31,15 +31,19 @@ func judge(cells []cell, family int) []judgement {
 // pWorse tests whether c.new is worse than c.old shifted by the margin: times
 // 1+margin when lower is better, 1-margin when higher is. What the test rejects
 // is that the new version is worse by the margin at most.
-func (c cell) pWorse() float64 {
+func (c cell) pWorse() float64 { return pLess(c.ordered()) }
+
+// ordered returns both samples, the old one shifted by the margin: if new is
+// worse than allowed, low is the lower of them.
+func (c cell) ordered() (low, high []float64) {
 	old, new := c.old, c.new
 	if c.margin > 0 {
 		old, new = scaled(old, 1-float64(c.better)*c.margin), scaled(new, 1)
 	}
 	if c.better > 0 {
-		return pLess(new, old)
+		return new, old
 	}
-	return pLess(old, new)
+	return old, new
 }
 
 // improved is the question whether c.new is better than c.old, by however

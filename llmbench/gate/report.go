@@ -17,15 +17,20 @@ const (
 type Report struct {
 	// Verdict is CannotJudge when there is any problem, else Regression when a
 	// row is one, else Pass.
-	Verdict  Verdict   `json:"verdict"`
-	Alpha    float64   `json:"alpha"`    // as in Options
-	Power    float64   `json:"power"`    // that of Row.Detectable
-	Cells    int       `json:"cells"`    // gated rows, the comparisons that Alpha is for
-	Old      string    `json:"old"`      // name of the file
-	New      string    `json:"new"`      // name of the file
-	Config   []Setting `json:"config"`   // what holds for every row of both files
-	Rows     []Row     `json:"rows"`     // benchmarks in the order of the files, units within
-	Problems []Problem `json:"problems"` // why the files cannot be judged
+	Verdict Verdict `json:"verdict"`
+	// Settled tells that no sample that is still to come can change the verdict.
+	Settled  bool      `json:"settled"`
+	Planned  int       `json:"planned,omitempty"` // as in Options
+	Alpha    float64   `json:"alpha"`             // as in Options, or what the plan leaves of it
+	Power    float64   `json:"power"`             // that of Row.Detectable
+	Cells    int       `json:"cells"`             // gated rows, the comparisons that Alpha is for
+	Old      string    `json:"old"`               // name of the file
+	New      string    `json:"new"`               // name of the file
+	Config   []Setting `json:"config"`            // what holds for every row of both files
+	Rows     []Row     `json:"rows"`              // benchmarks in the order of the files, units within
+	Problems []Problem `json:"problems"`          // why the files cannot be judged
+
+	samples int // of each side that all gated rows have
 }
 
 // A Setting is a configuration line of a benchmark file.
@@ -57,8 +62,12 @@ type Row struct {
 	// Detectable is the smallest change for the worse that samples as many and
 	// as noisy as these show in Report.Power of comparisons.
 	Detectable *float64 `json:"detectable"`
-	Improved   bool     `json:"improved"` // new is better than old, tested like a regression with no margin
-	Verdict    Verdict  `json:"verdict"`
+	// Noise is what the medians of equal versions, as noisy as these and with as
+	// many samples, differ by in one of 20 comparisons, as a share; for units with
+	// a direction.
+	Noise    *float64 `json:"noise"`
+	Improved bool     `json:"improved"` // new is better than old, tested like a regression with no margin
+	Verdict  Verdict  `json:"verdict"`
 }
 
 // A Summary describes the samples of one side.
@@ -121,6 +130,13 @@ func (r *Report) count(v Verdict) (n int) {
 
 // headline is the verdict in a sentence.
 func (r *Report) headline() string {
+	if r.Settled && r.samples < r.Planned {
+		return fmt.Sprintf("%s (after %d of %d samples a side; the others cannot change that)", r.sentence(), r.samples, r.Planned)
+	}
+	return r.sentence()
+}
+
+func (r *Report) sentence() string {
 	switch r.Verdict {
 	case Regression:
 		return fmt.Sprintf("regression: %d of %s worse than allowed", r.count(Regression), plural(r.Cells, "gated cell"))

@@ -116,7 +116,7 @@ func TestDetectable(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(i), uint64(c.n)))
 			var printed []float64
 			for range 500 {
-				printed = append(printed, simulate(r, noise.factor, c.n, c.better, c.margin, 0).detectable(c.cells, DefaultAlpha))
+				printed = append(printed, simulate(r, noise.factor, c.n, c.better, c.margin, 0).detectable(c.cells, plan{final: DefaultAlpha}))
 			}
 			slices.Sort(printed)
 			change := printed[len(printed)/2]

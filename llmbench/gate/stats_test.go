@@ -188,7 +188,7 @@ func TestDetectableUnknown(t *testing.T) {
 		{cell{zero, flat, -1, 0.05}, math.NaN()},
 		{cell{[]float64{1, 2, 3}, []float64{1, 2, 3}, -1, 0.05}, math.NaN()}, // too few
 	} {
-		got := c.detectable(1, 0.025)
+		got := c.detectable(1, plan{final: 0.025})
 		if math.Abs(got-c.want) > 1e-12 || math.IsNaN(got) != math.IsNaN(c.want) {
 			t.Errorf("%+v.detectable() = %v, want %v", c.cell, got, c.want)
 		}

@@ -9,35 +9,54 @@ import (
 )
 
 // report judges the rows that were matched.
-func (m *matcher) report(alpha float64) *Report {
-	r := &Report{Verdict: Pass, Alpha: alpha, Power: Power, Old: m.old.name, New: m.new.name,
+func (m *matcher) report(o Options) *Report {
+	r := &Report{Verdict: Pass, Planned: o.Planned, Power: Power, Old: m.old.name, New: m.new.name,
 		Config: m.settings(), Rows: []Row{}, Problems: append([]Problem{}, m.problems...)}
 	var gated []gatedRow
 	for _, p := range m.pairs {
 		for _, unit := range m.unitsOf(p) {
 			rule := ruleOf(m.rules, unit)
 			if rule.gated {
-				gated = append(gated, gatedRow{p.cell(unit, rule), len(r.Rows), p.either().line})
+				g := gatedRow{p.cell(unit, rule), len(r.Rows), p.either().line}
+				if n := min(len(g.old), len(g.new)); len(gated) == 0 || n < r.samples {
+					r.samples = n
+				}
+				gated = append(gated, g)
 			}
-			r.Rows = append(r.Rows, p.row(unit, rule))
+			r.Rows = append(r.Rows, p.row(unit, rule, o.Planned))
 		}
 	}
 	r.Cells = len(gated)
-	gated = slices.DeleteFunc(gated, func(g gatedRow) bool { return !r.judgeable(g) })
+	plan := newPlan(o.Planned, r.Cells, o.Alpha)
+	alpha, looks := plan.alpha(r.samples)
+	r.Alpha = alpha
+	gated = slices.DeleteFunc(gated, func(g gatedRow) bool { return !r.judgeable(g, plan) })
 	cells, reverse := make([]cell, len(gated)), make([]cell, len(gated))
 	for i, g := range gated {
 		cells[i], reverse[i] = g.cell, g.improved()
 	}
 	better := judge(reverse, r.Cells)
+	decided := true // that no row can be a regression any more
 	for i, j := range judge(cells, r.Cells) {
 		row := &r.Rows[gated[i].at]
 		row.PWorse, row.PHolm = known(j.p), known(j.holm)
-		row.Improved, row.Verdict = atMost(better[i].holm, alpha), Pass
-		row.Detectable = known(cells[i].detectable(r.Cells, alpha))
-		if atMost(j.holm, alpha) {
+		row.Improved, row.Verdict = looks && atMost(better[i].holm, alpha), Pass
+		row.Detectable = known(cells[i].detectable(r.Cells, plan))
+		switch {
+		case looks && atMost(j.holm, alpha):
 			row.Verdict, r.Verdict = Regression, Regression
+		case o.Quiet && row.Noise != nil && *row.Noise > *row.Margin:
+			if plan.over(r.samples) {
+				row.Verdict = CannotJudge
+				r.problemf(gated[i], "a margin of %.2g%% is less than the noise, %.2g%%: want a quieter machine, more samples or a wider margin",
+					100**row.Margin, 100**row.Noise)
+			}
+			decided = false
+		default:
+			decided = decided && plan.decided(cells[i])
 		}
 	}
+	r.Settled = plan.over(r.samples) || r.Verdict == Regression || decided || len(r.Problems) > 0
 	if len(r.Problems) > 0 {
 		r.Verdict = CannotJudge
 	}
@@ -51,17 +70,26 @@ type gatedRow struct {
 	line int // of its first result
 }
 
+// problemf adds a problem of a row.
+func (r *Report) problemf(g gatedRow, format string, args ...any) {
+	row := r.Rows[g.at]
+	r.Problems = append(r.Problems, Problem{r.Old, g.line, row.Pkg, row.Name, row.Unit, fmt.Sprintf(format, args...)})
+}
+
 // judgeable reports whether nothing keeps a gated row from being judged. It adds
 // the problem of too few samples, of which only the report knows the limit.
-func (r *Report) judgeable(g gatedRow) bool {
-	row := r.Rows[g.at]
+func (r *Report) judgeable(g gatedRow, p plan) bool {
 	n1, n2 := len(g.old), len(g.new)
-	if n1 > 0 && n2 > 0 && !enough(n1, n2, r.Cells, r.Alpha) {
-		r.Problems = append(r.Problems, Problem{r.Old, g.line, row.Pkg, row.Name, row.Unit,
-			fmt.Sprintf("%d old and %d new samples: want at least %d of each for %s at alpha %v",
-				n1, n2, minSamples(r.Cells, r.Alpha), plural(r.Cells, "gated cell"), r.Alpha)})
+	if n1 > 0 && n2 > 0 && !enough(max(n1, p.rounds), max(n2, p.rounds), r.Cells, p.final) {
+		n := minSamples(r.Cells, p.final)
+		if p.rounds > 0 {
+			r.problemf(g, "%d samples a side are planned: want at least %d for %s at alpha %v", p.rounds, n, plural(r.Cells, "gated cell"), p.final)
+		} else {
+			r.problemf(g, "%d old and %d new samples: want at least %d of each for %s at alpha %v", n1, n2, n, plural(r.Cells, "gated cell"), p.final)
+		}
 	}
-	return !slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.concerns(&row) })
+	row := &r.Rows[g.at]
+	return !slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.concerns(row) })
 }
 
 // cell is the samples of a unit of p, and how to judge them.
@@ -77,7 +105,7 @@ func (p pair) cell(unit string, rule rule) cell {
 }
 
 // row is a unit of p before it is judged.
-func (p pair) row(unit string, rule rule) Row {
+func (p pair) row(unit string, rule rule, planned int) Row {
 	c := p.cell(unit, rule)
 	row := Row{Pkg: p.either().pkg, Name: p.either().name, Unit: unit, Better: rule.direction(),
 		Old: summarize(c.old), New: summarize(c.new), Verdict: NotGated}
@@ -91,6 +119,9 @@ func (p pair) row(unit string, rule rule) Row {
 		row.Change = known(0)
 	} else {
 		row.Change = known(*row.New.Median / *row.Old.Median - 1)
+	}
+	if c.better != 0 {
+		row.Noise = known(c.noise(planned))
 	}
 	row.P = known(benchmath.AssumeNothing.Compare(sample(c.old), sample(c.new)).P)
 	return row

@@ -4,10 +4,12 @@
 // Usage:
 //
 //	benchgate [flags] old new
+//	benchgate ab -base commit [flags] -- -bench regexp [go test flags] [packages]
+//	benchgate aa [flags] -- -bench regexp [go test flags] [packages]
 //
-// Each file is the whole output of go test -bench, or of test binaries, one after
-// another: of fresh processes, old and new in turn, eight or ten of each. The
-// flags are:
+// The first judges two files. Each is the whole output of go test -bench, or of
+// test binaries, one after another: of fresh processes, old and new in turn, eight
+// or ten of each. The flags are:
 //
 //	-alpha probability      bound the probability that equal versions are called a
 //	                        regression (0.025)
@@ -21,6 +23,41 @@
 // The exit status is 0 for pass, 1 for a regression, and 2 if it cannot judge:
 // files that cannot be read or were cut, a missing row, different machines or
 // models, too few samples, nothing that is gated, bad usage. It prints why.
+//
+// # A commit against the working tree
+//
+// benchgate ab takes the samples itself. It checks the commit out beside the
+// repository (git worktree), compiles the tests of both, and runs the binaries in
+// turn, each sample a fresh process; which goes first changes from round to round.
+// What stands after -- is what go test would be given. More flags:
+//
+//	-base commit            compare the working tree with this one
+//	-n many                 take so many samples of each side, at most (10)
+//	-out folder             keep the samples here, and go on with those that are
+//	                        there already (a temporary folder, which it names)
+//	-timeout time           give up a process after this time (1h)
+//
+// It tells of each round on stderr. A Ctrl-C ends it with status 2 and keeps the
+// samples: the same command with -out goes on. What is kept is also what benchstat
+// reads: base.txt and head.txt in that folder.
+//
+// It stops early when what is left cannot change the verdict: at a problem that
+// more samples do not mend; at pass, when no row could become a regression even if
+// all samples to come spoke for one; and at a regression that is found when seven
+// tenths of the samples are there. To look then costs a fifth of alpha, and leaves
+// four fifths for the end, so that both looks together raise no more false alarms
+// than alpha (https://en.wikipedia.org/wiki/Bonferroni_correction); where a fifth
+// is too little for so few samples, there is no such look.
+//
+// It does not let a row pass whose margin is less than the noise of its samples:
+// such a pass would say nothing.
+//
+// # The working tree against itself
+//
+// benchgate aa runs one binary as both sides, with the same flags but -base, all -n
+// rounds, and prints a file for -units: how much the medians of equal versions
+// differ here, and margins that are wider. Its status is that of judging the
+// samples by them.
 //
 // # Margins
 //
@@ -130,6 +167,10 @@ import (
 	"os"
 )
 
+const usage = "usage: benchgate [flags] old new\n" +
+	"       benchgate ab -base commit [flags] -- -bench regexp [go test flags] [packages]\n" +
+	"       benchgate aa [flags] -- -bench regexp [go test flags] [packages]"
+
 // The exit statuses, besides 0 for pass.
 const (
 	exitRegression  = 1
@@ -140,10 +181,18 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // run is the command; it returns the exit status.
 func run(args []string, stdout, stderr io.Writer) int {
+	if len(args) > 0 {
+		switch args[0] {
+		case "ab":
+			return ab(args[1:], stdout, stderr)
+		case "aa":
+			return aa(args[1:], stdout, stderr)
+		}
+	}
 	j := &judging{}
 	fs := flag.NewFlagSet("benchgate", flag.ContinueOnError)
 	j.flags(fs)
-	paths, err := parse(fs, "usage: benchgate [flags] old new", args, stdout, stderr)
+	paths, err := parse(fs, usage, args, stdout, stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0

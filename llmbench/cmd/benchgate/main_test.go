@@ -92,18 +92,23 @@ func TestExitStatus(t *testing.T) {
 }
 
 func TestHelpAndDocNameEveryFlag(t *testing.T) {
-	var stdout, stderr bytes.Buffer
-	if got := run([]string{"--help"}, &stdout, &stderr); got != 0 || stderr.Len() > 0 {
-		t.Errorf("run(--help) = %d with stderr %q, want 0 and nothing", got, &stderr)
-	}
 	source, err := os.ReadFile("main.go")
 	assert.NilError(t, err)
 	doc, _, _ := strings.Cut(string(source), "\npackage main")
-	flags := regexp.MustCompile(`(?m)^  (-[a-z-]+)`).FindAllStringSubmatch(stdout.String(), -1)
-	assert.Equal(t, len(flags), 4)
-	for _, f := range flags {
-		if !strings.Contains(doc, "//\t"+f[1]+" ") {
-			t.Errorf("the doc comment does not list %s", f[1])
+	for _, c := range []struct {
+		args  []string
+		flags int
+	}{{[]string{"--help"}, 4}, {[]string{"ab", "-h"}, 8}, {[]string{"aa", "-help"}, 7}} {
+		var stdout, stderr bytes.Buffer
+		if got := run(c.args, &stdout, &stderr); got != 0 || stderr.Len() > 0 {
+			t.Errorf("run(%q) = %d with stderr %q, want 0 and nothing", c.args, got, &stderr)
+		}
+		flags := regexp.MustCompile(`(?m)^  (-[a-z-]+)`).FindAllStringSubmatch(stdout.String(), -1)
+		assert.Equal(t, len(flags), c.flags, "%q", flags)
+		for _, f := range flags {
+			if !strings.Contains(doc, "//\t"+f[1]+" ") {
+				t.Errorf("the doc comment does not list %s", f[1])
+			}
 		}
 	}
 }

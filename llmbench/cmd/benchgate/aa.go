@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+)
+
+// aa is "benchgate aa": the working tree against itself.
+func aa(args []string, stdout, stderr io.Writer) int {
+	c := newCollecting("aa", "", stdout, stderr)
+	c.build = func(ctx context.Context, s suite) (sides [2]side, clean func(), err error) {
+		fmt.Fprintf(stderr, "building the working tree in %s\n", c.out)
+		binaries, err := s.compile(ctx, "", filepath.Join(c.out, "bin"))
+		return [2]side{{"a", binaries}, {"b", binaries}}, nil, err
+	}
+	c.show = func(r *gate.Report) int {
+		noise := r.Noise()
+		if len(noise) == 0 {
+			return c.print(r, stdout, stderr) // it says what is wrong
+		}
+		units := noiseText(noise, r.Rows[0].Old.N)
+		if _, err := io.WriteString(stdout, units); err != nil {
+			return fail(stderr, err)
+		}
+		// The samples have to pass by the margins that they propose.
+		c.units = filepath.Join(c.out, "units.txt")
+		err := os.WriteFile(c.units, []byte(units), 0o666)
+		if err == nil {
+			r, err = c.compare(r.Old, r.New)
+		}
+		if err != nil {
+			return fail(stderr, err)
+		}
+		if r.Verdict == gate.Pass {
+			return 0
+		}
+		fmt.Fprintln(stdout)
+		return c.print(r, stdout, stderr)
+	}
+	return c.run(args)
+}
+
+// noiseText is a file of units that proposes margins, with what they are made of
+// as comments.
+func noiseText(noise []gate.UnitNoise, samples int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# What the medians of equal versions differ by, of %d samples a side, in one of 20 comparisons:\n", samples)
+	b.WriteString("#   noise  rows  unit\n")
+	for _, u := range noise {
+		fmt.Fprintf(&b, "# %6.2f%% %5d  %s\n", 100*u.Noise, u.Rows, u.Unit)
+	}
+	b.WriteString("# Margins above that. Gate few units: each takes power from all others.\n")
+	for _, u := range noise {
+		fmt.Fprintf(&b, "Unit %s better=%s gate=%.3g%%\n", u.Unit, u.Better, 100*u.Margin)
+	}
+	return b.String()
+}

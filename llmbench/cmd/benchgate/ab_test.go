@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// TestMain lets the test's binary be the command, for tests that need a process.
+func TestMain(m *testing.M) {
+	if os.Getenv("BENCHGATE_TEST_MAIN") != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// The sources of a package whose benchmarks measure what they are told to.
+const (
+	fixtureMod  = "module example.com/fixture\n\ngo 1.24\n"
+	fixtureTest = `package fixture
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+func BenchmarkNAME(b *testing.B) {
+	if os.Getenv("FIXTURE") == "slow" {
+		time.Sleep(400 * time.Millisecond)
+	}
+	if os.Getenv("FIXTURE") == "broken" {
+		b.Fatal("the server did not start")
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(VALUE, "x/op")
+}
+`
+)
+
+// fixture makes a repository, with all committed and x/op at 100, the working
+// directory. It returns a function that changes what is measured, and a file of
+// units outside.
+func fixture(t *testing.T) (measure func(name, value string), units string) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("skipped: no git")
+	}
+	t.Setenv("GOFLAGS", "-mod=mod")
+	t.Setenv("GOWORK", "off")
+	dir := t.TempDir()
+	t.Chdir(dir)
+	measure = func(name, value string) {
+		source := strings.NewReplacer("NAME", name, "VALUE", value).Replace(fixtureTest)
+		assert.NilError(t, os.WriteFile("fixture_test.go", []byte(source), 0o666))
+	}
+	measure("X", "100")
+	assert.NilError(t, os.WriteFile("go.mod", []byte(fixtureMod), 0o666))
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-qm", "x"}} {
+		_, err := command(t.Context(), "", "git", args...)
+		assert.NilError(t, err)
+	}
+	units = filepath.Join(t.TempDir(), "units.txt")
+	assert.NilError(t, os.WriteFile(units, []byte("Unit x/op better=lower gate=2%\n"), 0o666))
+	return measure, units
+}
+
+// benchgate runs the command and returns its exit status and what it printed.
+func benchgate(args ...string) (status int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	status = run(args, &out, &err)
+	return status, out.String(), err.String()
+}
+
+// onlyOneTree checks that no worktree was left.
+func onlyOneTree(t *testing.T) {
+	t.Helper()
+	trees, err := command(t.Context(), "", "git", "worktree", "list")
+	assert.NilError(t, err)
+	assert.Equal(t, strings.Count(trees, "\n"), 1, trees)
+}
+
+func TestAB(t *testing.T) {
+	measure, units := fixture(t)
+	for _, c := range []struct {
+		name, benchmark, value, env string
+		status                      int
+		says                        string // on stdout
+		tells                       string // on stderr
+		rounds                      int
+	}{
+		{"equal", "X", "100", "", 0, "x/op, lower is better, may be 2% worse", "round 1 of 10: base ", 5},
+		{"worse", "X", "106", "", 1, "X-", "round 2 of 10: head ", 7},
+		{"a benchmark that is gone", "XY", "100", "", 2, ": missing in ", "", 1},
+		{"a benchmark that fails", "X", "100", "broken", 2, "", "round 1: base: example.com/fixture: exit status 1\n", 0},
+		{"no build", "X", "nosuch", "", 2, "", "undefined: nosuch", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			measure(c.benchmark, c.value)
+			t.Setenv("FIXTURE", c.env)
+			out := t.TempDir()
+			status, stdout, stderr := benchgate("ab", "-base=HEAD", "-units="+units, "-out="+out, "--", "-bench=X", "-benchtime=1x")
+			assert.Equal(t, status, c.status, "%s\n%s", stdout, stderr)
+			assert.Assert(t, strings.Contains(stdout, c.says), "%q is not in\n%s", c.says, stdout)
+			assert.Assert(t, strings.Contains(stderr, c.tells), "%q is not in\n%s", c.tells, stderr)
+			assert.Equal(t, strings.Count(stderr, " of 10: "), c.rounds, "rounds in\n%s", stderr)
+			samples, _ := filepath.Glob(filepath.Join(out, "head", "*.txt"))
+			assert.Equal(t, len(samples), c.rounds)
+			onlyOneTree(t)
+		})
+	}
+}
+
+// TestInterrupt: a Ctrl-C keeps what is whole, and the same command goes on.
+func TestInterrupt(t *testing.T) {
+	measure, units := fixture(t)
+	out := t.TempDir()
+	args := []string{"ab", "-base=HEAD", "-units=" + units, "-out=" + out, "--", "-bench=X", "-benchtime=1x"}
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	cmd := exec.CommandContext(t.Context(), self, args...)
+	cmd.Env = append(os.Environ(), "BENCHGATE_TEST_MAIN=1", "FIXTURE=slow")
+	stderr, err := cmd.StderrPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, cmd.Start())
+	var told strings.Builder
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		told.WriteString(lines.Text() + "\n")
+		if strings.HasPrefix(lines.Text(), "round 1 of 10: ") {
+			assert.NilError(t, cmd.Process.Signal(os.Interrupt))
+		}
+	}
+	cmd.Wait()
+	assert.Equal(t, cmd.ProcessState.ExitCode(), exitCannotJudge, told.String())
+	assert.Assert(t, strings.Contains(told.String(), "interrupted; the same command with -out "+out+" goes on with the samples that are there"), told.String())
+	onlyOneTree(t)
+
+	status, _, again := benchgate(args...)
+	assert.Equal(t, status, 0, again)
+	assert.Assert(t, strings.Contains(again, "round 1 of 10: base kept, head kept"), again)
+
+	measure("X", "106")
+	status, _, other := benchgate(args...)
+	assert.Equal(t, status, exitCannotJudge)
+	assert.Assert(t, strings.Contains(other, "the samples there are of another comparison: head is not what it was"), other)
+}
+
+func TestAA(t *testing.T) {
+	fixture(t)
+	out := t.TempDir()
+	status, stdout, stderr := benchgate("aa", "-n=6", "-out="+out, "--", "-bench=X", "-benchtime=1x")
+	assert.Equal(t, status, exitCannotJudge, "a unit without a direction has no noise to gate by\n%s%s", stdout, stderr)
+	units := filepath.Join(out, "direction.txt")
+	assert.NilError(t, os.WriteFile(units, []byte("Unit x/op better=lower\n"), 0o666))
+	status, stdout, stderr = benchgate("aa", "-n=6", "-units="+units, "-out="+out, "--", "-bench=X", "-benchtime=1x")
+	assert.Equal(t, status, 0, stderr)
+	assert.Equal(t, stdout, `# What the medians of equal versions differ by, of 6 samples a side, in one of 20 comparisons:
+#   noise  rows  unit
+#   0.00%     1  x/op
+# Margins above that. Gate few units: each takes power from all others.
+Unit x/op better=lower gate=0.5%
+`)
+}
+
+func TestBadUsage(t *testing.T) {
+	_, units := fixture(t)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"ab", "--", "-bench=X"}, "-base: none, want the commit to compare the working tree with"},
+		{[]string{"ab", "-base=nosuch", "--", "-bench=X"}, "-base=nosuch: want a commit of this repository"},
+		{[]string{"ab", "-base=HEAD", "-n=0", "--", "-bench=X"}, "-n: 0, want at least 1"},
+		{[]string{"ab", "-base=HEAD", "-timeout=0s", "--", "-bench=X"}, "-timeout: 0s, want more than 0"},
+		{[]string{"ab", "-base=HEAD"}, "no -bench; want what go test would be given"},
+		{[]string{"aa", "-units=" + units + ".none", "-n=1", "--", "-bench=X", "-benchtime=1x"}, "units.txt.none: no such file"},
+		{[]string{"aa", "--", "-bench=X", "./nosuch"}, "nosuch"},
+		{[]string{"ab", "-bogus"}, "flag provided but not defined: -bogus"},
+	} {
+		t.Setenv("TMPDIR", t.TempDir()) // for the folder of samples
+		status, stdout, stderr := benchgate(c.args...)
+		assert.Equal(t, status, exitCannotJudge)
+		assert.Equal(t, stdout, "")
+		assert.Assert(t, strings.Contains(stderr, c.want), "benchgate %q says %q, want %q", c.args, stderr, c.want)
+		onlyOneTree(t)
+	}
+	t.Setenv("FIXTURE", "slow")
+	status, _, stderr := benchgate("aa", "-timeout=50ms", "-out="+t.TempDir(), "--", "-bench=X", "-benchtime=1x")
+	assert.Equal(t, status, exitCannotJudge)
+	assert.Assert(t, strings.Contains(stderr, "it took longer than -timeout, 50ms"), stderr)
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// TestCanary runs the whole pipeline on this repository, as a pull request's check
+// does: scenarios against the mock, built from a commit and from a working tree in
+// which the mock's tokens take 5 % longer. It takes about half a minute.
+func TestCanary(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: -short, and this takes half a minute")
+	}
+	root := filepath.Join("..", "..", "..")
+	if _, err := command(t.Context(), root, "git", "rev-parse", "--verify", "HEAD"); err != nil {
+		t.Skipf("skipped: the sources are no git repository: %v", err)
+	}
+	t.Chdir(root)
+	head, err := checkOut(t.Context(), "HEAD", filepath.Join(t.TempDir(), "tree"))
+	assert.NilError(t, err)
+	t.Cleanup(head.remove)
+	t.Chdir(head.dir)
+	for name, value := range map[string]string{"CONCURRENCY": "2", "REQUESTS": "6", "WARMUP": "2", "INPUT": "16", "OUTPUT": "100"} {
+		t.Setenv("LLMBENCH_"+name, value)
+	}
+	serve := []string{"--", "-bench=Serve", "-benchtime=1x", "./scenarios"}
+
+	const setting, slower = "1500 * time.Microsecond", "1575 * time.Microsecond"
+	source, err := os.ReadFile("mockserver/config.go")
+	assert.NilError(t, err)
+	assert.Equal(t, bytes.Count(source, []byte(setting)), 1, "the mock's time for a token")
+
+	same := t.TempDir()
+	status, stdout, stderr := benchgate(append([]string{"ab", "-base=HEAD", "-n=8", "-out=" + same}, serve...)...)
+	assert.Equal(t, status, 0, "head against head: %s\n%s", stdout, stderr)
+
+	assert.NilError(t, os.WriteFile("mockserver/config.go", bytes.Replace(source, []byte(setting), []byte(slower), 1), 0o666))
+	slow := t.TempDir()
+	status, stdout, stderr = benchgate(append([]string{"ab", "-base=HEAD", "-n=8", "-out=" + slow}, serve...)...)
+	assert.Equal(t, status, exitRegression, "a slower mock: %s\n%s", stdout, stderr)
+	assert.Assert(t, strings.Contains(stdout, "concurrency=2"), stdout)
+	for _, row := range []string{" mean-tpot-sec: +", " output-tok/s: -"} {
+		assert.Assert(t, strings.Contains(stdout, row), "no %q in:\n%s", row, stdout)
+	}
+
+	base, err := os.ReadFile(filepath.Join(same, "base.txt"))
+	assert.NilError(t, err)
+	for name, broken := range map[string]string{
+		"a truncated file":            string(base[:len(base)-100]),
+		"a missing row":               strings.ReplaceAll(string(base), "BenchmarkServe/", "BenchmarkOther/"),
+		"a baseline from another GPU": "gpu: H100\n" + string(base),
+	} {
+		old := filepath.Join(t.TempDir(), "old.txt")
+		assert.NilError(t, os.WriteFile(old, []byte(broken), 0o666))
+		status, stdout, _ := benchgate(old, filepath.Join(same, "head.txt"))
+		assert.Equal(t, status, exitCannotJudge, "%s: %s", name, stdout)
+	}
+}

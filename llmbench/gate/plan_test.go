@@ -1,0 +1,138 @@
+package gate
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+func TestNewPlan(t *testing.T) {
+	for _, c := range []struct {
+		rounds, cells int
+		want          plan
+	}{
+		{0, 1, plan{final: 0.025}},
+		{10, 3, plan{rounds: 10, look: 7, early: 0.005, final: 0.02}},
+		{10, 17, plan{rounds: 10, look: 7, early: 0.005, final: 0.02}},
+		{10, 18, plan{rounds: 10, final: 0.025}}, // 18/C(14,7) > 0.005
+		{6, 23, plan{rounds: 6, final: 0.025}},
+		{1, 1, plan{rounds: 1, final: 0.025}},
+	} {
+		got := newPlan(c.rounds, c.cells, 0.025)
+		got.early, got.final = math.Round(1e6*got.early)/1e6, math.Round(1e6*got.final)/1e6
+		if got != c.want {
+			t.Errorf("newPlan(%d, %d) = %+v, want %+v", c.rounds, c.cells, got, c.want)
+		}
+	}
+}
+
+// inTurn judges cells round by round as a command does, and returns whether a
+// regression was found and after how many rounds.
+func inTurn(cells []cell, p plan) (found bool, rounds int) {
+	for n := 1; ; n++ {
+		so := slices.Clone(cells)
+		for i := range so {
+			so[i].old, so[i].new = so[i].old[:n], so[i].new[:n]
+		}
+		if alpha, looks := p.alpha(n); looks && slices.ContainsFunc(judge(so, len(so)), func(j judgement) bool { return atMost(j.holm, alpha) }) {
+			return true, n
+		}
+		if p.over(n) || !slices.ContainsFunc(so, func(c cell) bool { return !p.decided(c) }) {
+			return false, n
+		}
+	}
+}
+
+// TestLooks: looking before the end raises no false alarm, loses hardly any
+// power, and saves rounds.
+func TestLooks(t *testing.T) {
+	const trials, cells, rounds = 1000, 6, 10
+	p := newPlan(rounds, cells, DefaultAlpha)
+	for i, c := range []struct {
+		margin, worse float64
+		least, most   float64 // share of trials in which it is found
+		mean          float64 // rounds, at most
+	}{
+		{0, 0, 0, DefaultAlpha + 3*math.Sqrt(DefaultAlpha/trials), 9.5},
+		{0.02, 0, 0, 0.005, 7},
+		{0.02, 0.20, 1, 1, 7.1},
+		{0.005, 0.05, 0.85, 1, 10},
+	} {
+		r := rand.New(rand.NewPCG(5, uint64(i)))
+		found, sum, fixed := 0, 0, 0
+		for range trials {
+			all := []cell{simulate(r, noises[0].factor, rounds, +1, c.margin, c.worse)}
+			for range cells - 1 {
+				all = append(all, simulate(r, noises[0].factor, rounds, -1, c.margin, 0))
+			}
+			regression, n := inTurn(all, p)
+			sum += n
+			if regression {
+				found++
+			}
+			if slices.ContainsFunc(judge(all, cells), func(j judgement) bool { return atMost(j.holm, DefaultAlpha) }) {
+				fixed++
+			}
+		}
+		got, mean := float64(found)/trials, float64(sum)/trials
+		t.Logf("%+v: found in %.1f%% after %.1f rounds of %d; without looks in %.1f%%", c, 100*got, mean, rounds, 100*float64(fixed)/trials)
+		if got < c.least || got > c.most || mean > c.mean {
+			t.Errorf("%+v: found in %v of trials after %v rounds", c, got, mean)
+		}
+	}
+}
+
+// TestSettled: what Compare says of files that are still growing.
+func TestSettled(t *testing.T) {
+	slow := func(n int) string { return runs(n, "BenchmarkA 1 200 ns/op") }
+	fast := func(n int) string { return runs(n, "BenchmarkA 1 100 ns/op") }
+	mixed := func(n int) (all string) {
+		for i := range n {
+			all += run(fmt.Sprintf("BenchmarkA 1 %d ns/op", 100+40*(i%2)))
+		}
+		return all
+	}
+	for _, c := range []struct {
+		name, old, new string
+		o              Options
+		settled        bool
+		verdict        Verdict // if settled
+		says           string
+	}{
+		{"all there is", fast(6), fast(6), Options{}, true, Pass, "pass: none of 1 gated cell is shown to be worse than allowed"},
+		{"too early for a regression", fast(6), slow(6), Options{Planned: 10}, false, "", ""},
+		{"the look", fast(7), slow(7), Options{Planned: 10}, true, Regression,
+			"regression: 1 of 1 gated cell worse than allowed (after 7 of 10 samples a side; the others cannot change that)"},
+		{"no look after it", fast(8), slow(8), Options{Planned: 10}, false, "", ""},
+		{"the end", fast(10), slow(10), Options{Planned: 10}, true, Regression, "regression: 1 of 1 gated cell worse than allowed"},
+		{"too early for a pass", slow(4), fast(4), Options{Planned: 10}, false, "", ""},
+		{"a pass that nothing can change", slow(6), fast(6), Options{Planned: 10}, true, Pass,
+			"pass: none of 1 gated cell is shown to be worse than allowed (after 6 of 10 samples a side; the others cannot change that)"},
+		{"a problem that nothing can change", "gpu: a\n" + fast(1), "gpu: b\n" + fast(1), Options{Planned: 10}, true, CannotJudge, "gpu is b, but a in old"},
+		{"too few are planned", fast(1), fast(1), Options{Planned: 3}, true, CannotJudge, "3 samples a side are planned: want at least 4 for 1 gated cell at alpha 0.025"},
+		{"noise", mixed(10), mixed(10), Options{Quiet: true}, true, CannotJudge,
+			"A sec/op: a margin of 5% is less than the noise, 19%: want a quieter machine, more samples or a wider margin"},
+		{"noise that may go away", mixed(9), mixed(9), Options{Quiet: true, Planned: 10}, false, "", ""},
+		{"a regression in noise", mixed(10), runs(10, "BenchmarkA 1 300 ns/op"), Options{Quiet: true}, true, Regression, ""},
+		{"noise is allowed", mixed(10), mixed(10), Options{}, true, Pass, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := compare(t, gateOp, c.old, c.new, c.o)
+			assert.Equal(t, r.Settled, c.settled)
+			if !c.settled {
+				return
+			}
+			assert.Equal(t, r.Verdict, c.verdict)
+			var b strings.Builder
+			assert.NilError(t, r.Text(&b))
+			assert.Assert(t, strings.Contains(b.String(), c.says), "%s", &b)
+		})
+	}
+	_, err := Compare(File{}, File{}, File{}, Options{Planned: -1})
+	assert.Error(t, err, "planned: -1 samples, want at least 0")
+}
