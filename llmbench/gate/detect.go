@@ -33,16 +33,6 @@ func (c cell) detectable(family int, p plan) float64 {
 	return (1+c.margin)*math.Exp(k*s) - 1
 }
 
-// noise is what the medians of two samples as noisy as c's, of one distribution
-// and at least n each, differ by in one of 20 comparisons, as a share of one of
-// them. It takes the noise for normal: the variance of the median of n values is
-// pi/2 times that of their mean
-// (https://en.wikipedia.org/wiki/Median#Sampling_distribution). NaN: not known.
-func (c cell) noise(n int) float64 {
-	n1, n2 := float64(max(n, len(c.old))), float64(max(n, len(c.new)))
-	return stats.StdNormal.InvCDF(0.975) * c.spread() * math.Sqrt(math.Pi/2*(1/n1+1/n2))
-}
-
 // spread is the relative standard deviation of both samples together: that of
 // values over their own side's mean. It is NaN when a mean is 0 or there is
 // nothing to tell it from.

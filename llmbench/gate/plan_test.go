@@ -93,7 +93,7 @@ func TestSettled(t *testing.T) {
 	fast := func(n int) string { return runs(n, "BenchmarkA 1 100 ns/op") }
 	mixed := func(n int) (all string) {
 		for i := range n {
-			all += run(fmt.Sprintf("BenchmarkA 1 %d ns/op", 100+40*(i%2)))
+			all += run(fmt.Sprintf("BenchmarkA 1 %d ns/op", 100+20*(i%3)))
 		}
 		return all
 	}
@@ -116,7 +116,7 @@ func TestSettled(t *testing.T) {
 		{"a problem that nothing can change", "gpu: a\n" + fast(1), "gpu: b\n" + fast(1), Options{Planned: 10}, true, CannotJudge, "gpu is b, but a in old"},
 		{"too few are planned", fast(1), fast(1), Options{Planned: 3}, true, CannotJudge, "3 samples a side are planned: want at least 4 for 1 gated cell at alpha 0.025"},
 		{"noise", mixed(10), mixed(10), Options{Quiet: true}, true, CannotJudge,
-			"A sec/op: a margin of 5% is less than the noise, 19%: want a quieter machine, more samples or a wider margin"},
+			"A sec/op: a margin of 5% is less than the noise, 24%: want a quieter machine, more samples or a wider margin"},
 		{"noise that may go away", mixed(9), mixed(9), Options{Quiet: true, Planned: 10}, false, "", ""},
 		{"a regression in noise", mixed(10), runs(10, "BenchmarkA 1 300 ns/op"), Options{Quiet: true}, true, Regression, ""},
 		{"noise is allowed", mixed(10), mixed(10), Options{}, true, Pass, ""},

@@ -21,6 +21,7 @@ type Report struct {
 	// Settled tells that no sample that is still to come can change the verdict.
 	Settled  bool      `json:"settled"`
 	Planned  int       `json:"planned,omitempty"` // as in Options
+	Samples  int       `json:"samples"`           // of each side that all gated rows have
 	Alpha    float64   `json:"alpha"`             // as in Options, or what the plan leaves of it
 	Power    float64   `json:"power"`             // that of Row.Detectable
 	Cells    int       `json:"cells"`             // gated rows, the comparisons that Alpha is for
@@ -29,8 +30,6 @@ type Report struct {
 	Config   []Setting `json:"config"`            // what holds for every row of both files
 	Rows     []Row     `json:"rows"`              // benchmarks in the order of the files, units within
 	Problems []Problem `json:"problems"`          // why the files cannot be judged
-
-	samples int // of each side that all gated rows have
 }
 
 // A Setting is a configuration line of a benchmark file.
@@ -62,9 +61,9 @@ type Row struct {
 	// Detectable is the smallest change for the worse that samples as many and
 	// as noisy as these show in Report.Power of comparisons.
 	Detectable *float64 `json:"detectable"`
-	// Noise is what the medians of equal versions, as noisy as these and with as
-	// many samples, differ by in one of 20 comparisons, as a share; for units with
-	// a direction.
+	// Noise is what the medians of equal versions as noisy as these differ by in
+	// one of 20 comparisons, as a share: half the width of both confidence
+	// intervals, added as errors are; of units with a direction.
 	Noise    *float64 `json:"noise"`
 	Improved bool     `json:"improved"` // new is better than old, tested like a regression with no margin
 	Verdict  Verdict  `json:"verdict"`
@@ -130,8 +129,8 @@ func (r *Report) count(v Verdict) (n int) {
 
 // headline is the verdict in a sentence.
 func (r *Report) headline() string {
-	if r.Settled && r.samples < r.Planned {
-		return fmt.Sprintf("%s (after %d of %d samples a side; the others cannot change that)", r.sentence(), r.samples, r.Planned)
+	if r.Settled && r.Samples < r.Planned {
+		return fmt.Sprintf("%s (after %d of %d samples a side; the others cannot change that)", r.sentence(), r.Samples, r.Planned)
 	}
 	return r.sentence()
 }

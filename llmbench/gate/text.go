@@ -46,7 +46,7 @@ func (r *Report) settings() []Setting {
 func (r *Report) legend() string {
 	return fmt.Sprintf("p: two-sided, of no change, as in benchstat\n"+
 		"detectable: the smallest change for the worse that so many samples, so noisy, show in %.0f%% of comparisons\n"+
-		"p worse: one-sided, of a change by the margin, adjusted for %s; at most %v is a regression",
+		"p worse: one-sided, of a change by the margin, adjusted for %s; at most %.3g is a regression",
 		100*r.Power, plural(r.Cells, "gated cell"), r.Alpha)
 }
 

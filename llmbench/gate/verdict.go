@@ -18,17 +18,17 @@ func (m *matcher) report(o Options) *Report {
 			rule := ruleOf(m.rules, unit)
 			if rule.gated {
 				g := gatedRow{p.cell(unit, rule), len(r.Rows), p.either().line}
-				if n := min(len(g.old), len(g.new)); len(gated) == 0 || n < r.samples {
-					r.samples = n
+				if n := min(len(g.old), len(g.new)); len(gated) == 0 || n < r.Samples {
+					r.Samples = n
 				}
 				gated = append(gated, g)
 			}
-			r.Rows = append(r.Rows, p.row(unit, rule, o.Planned))
+			r.Rows = append(r.Rows, p.row(unit, rule))
 		}
 	}
 	r.Cells = len(gated)
 	plan := newPlan(o.Planned, r.Cells, o.Alpha)
-	alpha, looks := plan.alpha(r.samples)
+	alpha, looks := plan.alpha(r.Samples)
 	r.Alpha = alpha
 	gated = slices.DeleteFunc(gated, func(g gatedRow) bool { return !r.judgeable(g, plan) })
 	cells, reverse := make([]cell, len(gated)), make([]cell, len(gated))
@@ -45,18 +45,17 @@ func (m *matcher) report(o Options) *Report {
 		switch {
 		case looks && atMost(j.holm, alpha):
 			row.Verdict, r.Verdict = Regression, Regression
-		case o.Quiet && row.Noise != nil && *row.Noise > *row.Margin:
-			if plan.over(r.samples) {
+		case o.Quiet && !row.quiet():
+			if plan.over(r.Samples) {
 				row.Verdict = CannotJudge
-				r.problemf(gated[i], "a margin of %.2g%% is less than the noise, %.2g%%: want a quieter machine, more samples or a wider margin",
-					100**row.Margin, 100**row.Noise)
+				r.problemf(gated[i], "%s: want a quieter machine, more samples or a wider margin", row.noiseText())
 			}
 			decided = false
 		default:
 			decided = decided && plan.decided(cells[i])
 		}
 	}
-	r.Settled = plan.over(r.samples) || r.Verdict == Regression || decided || len(r.Problems) > 0
+	r.Settled = plan.over(r.Samples) || r.Verdict == Regression || decided || len(r.Problems) > 0
 	if len(r.Problems) > 0 {
 		r.Verdict = CannotJudge
 	}
@@ -83,9 +82,9 @@ func (r *Report) judgeable(g gatedRow, p plan) bool {
 	if n1 > 0 && n2 > 0 && !enough(max(n1, p.rounds), max(n2, p.rounds), r.Cells, p.final) {
 		n := minSamples(r.Cells, p.final)
 		if p.rounds > 0 {
-			r.problemf(g, "%d samples a side are planned: want at least %d for %s at alpha %v", p.rounds, n, plural(r.Cells, "gated cell"), p.final)
+			r.problemf(g, "%d samples a side are planned: want at least %d for %s at alpha %.3g", p.rounds, n, plural(r.Cells, "gated cell"), p.final)
 		} else {
-			r.problemf(g, "%d old and %d new samples: want at least %d of each for %s at alpha %v", n1, n2, n, plural(r.Cells, "gated cell"), p.final)
+			r.problemf(g, "%d old and %d new samples: want at least %d of each for %s at alpha %.3g", n1, n2, n, plural(r.Cells, "gated cell"), p.final)
 		}
 	}
 	row := &r.Rows[g.at]
@@ -105,7 +104,7 @@ func (p pair) cell(unit string, rule rule) cell {
 }
 
 // row is a unit of p before it is judged.
-func (p pair) row(unit string, rule rule, planned int) Row {
+func (p pair) row(unit string, rule rule) Row {
 	c := p.cell(unit, rule)
 	row := Row{Pkg: p.either().pkg, Name: p.either().name, Unit: unit, Better: rule.direction(),
 		Old: summarize(c.old), New: summarize(c.new), Verdict: NotGated}
@@ -121,10 +120,33 @@ func (p pair) row(unit string, rule rule, planned int) Row {
 		row.Change = known(*row.New.Median / *row.Old.Median - 1)
 	}
 	if c.better != 0 {
-		row.Noise = known(c.noise(planned))
+		row.Noise = known(math.Hypot(row.Old.halfWidth(), row.New.halfWidth()))
 	}
 	row.P = known(benchmath.AssumeNothing.Compare(sample(c.old), sample(c.new)).P)
 	return row
+}
+
+// halfWidth is half the width of the median's confidence interval, as a share of
+// it: NaN if that is not known.
+func (s Summary) halfWidth() float64 {
+	switch {
+	case s.Low == nil || s.High == nil:
+		return math.NaN()
+	case *s.Low == *s.High: // 0 too
+		return 0
+	}
+	return (*s.High - *s.Low) / 2 / *s.Median
+}
+
+// quiet reports whether the row's margin is at least its noise.
+func (row *Row) quiet() bool { return row.Noise != nil && *row.Noise <= *row.Margin }
+
+// noiseText says why a row is not quiet.
+func (row *Row) noiseText() string {
+	if row.Noise == nil {
+		return "the noise is not known"
+	}
+	return fmt.Sprintf("a margin of %.2g%% is less than the noise, %.2g%%", 100**row.Margin, 100**row.Noise)
 }
 
 // summarize describes values as benchstat does. Of values that are not all

@@ -94,7 +94,7 @@ func TestAB(t *testing.T) {
 		tells                       string // on stderr
 		rounds                      int
 	}{
-		{"equal", "X", "100", "", 0, "x/op, lower is better, may be 2% worse", "round 1 of 10: base ", 5},
+		{"equal", "X", "100", "", 0, "x/op, lower is better, may be 2% worse", "round 1 of 10: base ", 6},
 		{"worse", "X", "106", "", 1, "X-", "round 2 of 10: head ", 7},
 		{"a benchmark that is gone", "XY", "100", "", 2, ": missing in ", "", 1},
 		{"a benchmark that fails", "X", "100", "broken", 2, "", "round 1: base: example.com/fixture: exit status 1\n", 0},
