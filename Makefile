@@ -1,4 +1,4 @@
-.PHONY: test race lint fuzz bench stat error ci
+.PHONY: test race lint fuzz bench stat error canary ci
 test:  ; go test ./...
 race:  ; go test -race ./llmbench/... ./mockserver/...
 lint:  ; test -z "$$(gofmt -l .)" && go vet ./... && go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
@@ -6,4 +6,5 @@ fuzz:  ; .ci/fuzz 15s
 bench: ; go test -run='^$$' -bench=. -benchtime=1x ./scenarios
 stat:  ; go test -run='^$$' -bench=. -benchtime=1x ./scenarios | go tool benchstat /dev/stdin
 error: ; go test -run='^$$' -bench=Error -benchtime=1x ./scenarios
+canary: ; BENCHGATE_CANARY=1 go test -count=1 -run=Canary ./llmbench/cmd/benchgate
 ci:    ; .ci/run

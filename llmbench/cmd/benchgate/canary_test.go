@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -42,12 +44,10 @@ func TestCanary(t *testing.T) {
 	assert.Equal(t, status, 0, "head against head: %s\n%s", stdout, stderr)
 
 	assert.NilError(t, os.WriteFile("mockserver/config.go", bytes.Replace(source, []byte(setting), []byte(slower), 1), 0o666))
-	slow := t.TempDir()
-	status, stdout, stderr = benchgate(append([]string{"ab", "-base=HEAD", "-n=10", "-out=" + slow}, serve...)...)
+	status, stdout, stderr = action(t, serve[1:])
 	assert.Equal(t, status, exitRegression, "a slower mock: %s\n%s", stdout, stderr)
-	assert.Assert(t, strings.Contains(stdout, "concurrency=2"), stdout)
-	for _, row := range []string{" mean-tpot-sec: +", " output-tok/s: -"} {
-		assert.Assert(t, strings.Contains(stdout, row), "no %q in:\n%s", row, stdout)
+	for _, row := range []string{"concurrency=2", " mean-tpot-sec: +", " output-tok/s: -"} {
+		assert.Assert(t, strings.Contains(strings.ReplaceAll(stdout, `\`, ""), row), "no %q in:\n%s", row, stdout)
 	}
 
 	base, err := os.ReadFile(filepath.Join(same, "base.txt"))
@@ -62,4 +62,27 @@ func TestCanary(t *testing.T) {
 		status, stdout, _ := benchgate(old, filepath.Join(same, "head.txt"))
 		assert.Equal(t, status, exitCannotJudge, "%s: %s", name, stdout)
 	}
+}
+
+// action runs the script of the action for pull requests, and returns what it says
+// is the status, the summary, and its stderr.
+func action(t *testing.T, args []string) (status int, summary, stderr string) {
+	source, err := os.ReadFile(".github/actions/benchgate/action.yml")
+	assert.NilError(t, err)
+	_, script, _ := strings.Cut(string(source), "      run: |\n")
+	script, _, _ = strings.Cut(script, "    - uses:")
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "bash", "-e", "-o", "pipefail", "-c", script)
+	cmd.Env = append(os.Environ(), "ARGS="+strings.Join(args, "\n"), "BASE=HEAD", "N=10", "UNITS=benchdata/units.txt", "FLAGS=-timeout=1m", "VERSION=latest",
+		"RUNNER_TEMP="+dir, "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary"), "GITHUB_OUTPUT="+filepath.Join(dir, "output"))
+	var told bytes.Buffer
+	cmd.Stderr = &told
+	assert.NilError(t, cmd.Run(), &told)
+	text, err := os.ReadFile(filepath.Join(dir, "summary"))
+	assert.NilError(t, err)
+	output, err := os.ReadFile(filepath.Join(dir, "output"))
+	assert.NilError(t, err)
+	_, err = fmt.Sscanf(string(output), "status=%d\n", &status)
+	assert.NilError(t, err)
+	return status, string(text), told.String()
 }
