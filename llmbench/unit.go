@@ -108,8 +108,9 @@ func units() []Unit {
 }
 
 // gates are the margins of units that benchgate judges: throughput, the median
-// wait and the mean pace, and no tails, which take far more samples. Each is at
-// least twice what equal versions on the mock differ by ("benchgate aa").
+// wait and the mean pace, and no tails, which take far more samples. In 20
+// comparisons of equal versions on the mock, medians of six to eight samples
+// differed by 0.17, 0.76 and 0.26 % at most.
 var gates = map[string]string{"output-tok/s": "2%", "p50-ttft-ns": "5%", "mean-tpot-ns": "2%"}
 
 func unitName(statistic, latency string) string { return statistic + "-" + latency + "-ns" }
