@@ -118,6 +118,24 @@ func criticalU(n1, n2 int, level float64) int {
 	if n1 < 1 || n2 < 1 {
 		return -1
 	}
+	key := criticalKey{n1, n2, level}
+	if u, ok := criticals.Load(key); ok {
+		return u.(int)
+	}
+	u := newCriticalU(n1, n2, level)
+	criticals.Store(key, u)
+	return u
+}
+
+type criticalKey struct {
+	n1, n2 int
+	level  float64
+}
+
+// criticals has what criticalU found, by criticalKey.
+var criticals sync.Map
+
+func newCriticalU(n1, n2 int, level float64) int {
 	if n1 <= stats.MannWhitneyExactLimit && n2 <= stats.MannWhitneyExactLimit {
 		d := stats.UDist{N1: n1, N2: n2}
 		return sort.Search(n1*n2, func(u int) bool { return !atMost(d.CDF(float64(u)), level) }) - 1

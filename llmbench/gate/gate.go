@@ -72,7 +72,7 @@ func Compare(units, old, new File, o Options) (*Report, error) {
 	for _, f := range read[1:] {
 		f.checkRuns()
 	}
-	m := &matcher{old: read[1], new: read[2], projections: p}
+	m := &matcher{old: read[1], new: read[2], projections: p, planned: o.Planned}
 	var problems []Problem
 	m.rules, problems = readRules(read[0], read[1], read[2])
 	for _, f := range read {

@@ -21,7 +21,7 @@ type Report struct {
 	// Settled tells that no sample that is still to come can change the verdict.
 	Settled  bool      `json:"settled"`
 	Planned  int       `json:"planned,omitempty"` // as in Options
-	Samples  int       `json:"samples"`           // of each side that all gated rows have
+	Samples  int       `json:"samples"`           // of each side; where those of rows differ, the most
 	Alpha    float64   `json:"alpha"`             // as in Options, or what the plan leaves of it
 	Power    float64   `json:"power"`             // that of Row.Detectable
 	Cells    int       `json:"cells"`             // gated rows, the comparisons that Alpha is for
@@ -62,7 +62,7 @@ type Row struct {
 	// as noisy as these show in Report.Power of comparisons.
 	Detectable *float64 `json:"detectable"`
 	// Noise is what the medians of equal versions as noisy as these differ by in
-	// one of 20 comparisons, as a share: half the width of both confidence
+	// one of 20 comparisons at most, as a share: half the width of both confidence
 	// intervals, added as errors are; of units with a direction.
 	Noise    *float64 `json:"noise"`
 	Improved bool     `json:"improved"` // new is better than old, tested like a regression with no margin
@@ -129,8 +129,9 @@ func (r *Report) count(v Verdict) (n int) {
 
 // headline is the verdict in a sentence.
 func (r *Report) headline() string {
-	if r.Settled && r.Samples < r.Planned {
-		return fmt.Sprintf("%s (after %d of %d samples a side; the others cannot change that)", r.sentence(), r.Samples, r.Planned)
+	if r.Settled && 0 < r.Samples && r.Samples < r.Planned {
+		why := map[Verdict]string{Pass: "a regression is out of reach", Regression: "it was looked for early", CannotJudge: "more do not mend that"}[r.Verdict]
+		return fmt.Sprintf("%s (after %d of %d samples a side: %s)", r.sentence(), r.Samples, r.Planned, why)
 	}
 	return r.sentence()
 }

@@ -18,9 +18,7 @@ func (m *matcher) report(o Options) *Report {
 			rule := ruleOf(m.rules, unit)
 			if rule.gated {
 				g := gatedRow{p.cell(unit, rule), len(r.Rows), p.either().line}
-				if n := min(len(g.old), len(g.new)); len(gated) == 0 || n < r.Samples {
-					r.Samples = n
-				}
+				r.Samples = max(r.Samples, len(g.old), len(g.new))
 				gated = append(gated, g)
 			}
 			r.Rows = append(r.Rows, p.row(unit, rule))
@@ -86,6 +84,9 @@ func (r *Report) judgeable(g gatedRow, p plan) bool {
 		} else {
 			r.problemf(g, "%d old and %d new samples: want at least %d of each for %s at alpha %.3g", n1, n2, n, plural(r.Cells, "gated cell"), p.final)
 		}
+	}
+	if p.rounds > 0 && n1 > 0 && n2 > 0 && (n1 != r.Samples || n2 != r.Samples) {
+		r.problemf(g, "%d old and %d new samples: want one of every process, %d", n1, n2, r.Samples)
 	}
 	row := &r.Rows[g.at]
 	return !slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.concerns(row) })

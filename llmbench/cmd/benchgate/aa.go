@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
@@ -15,9 +14,15 @@ import (
 func aa(args []string, stdout, stderr io.Writer) int {
 	c := newCollecting("aa", "", stdout, stderr)
 	c.build = func(ctx context.Context, s suite) (sides [2]side, clean func(), err error) {
-		fmt.Fprintf(stderr, "building the working tree in %s\n", c.out)
-		binaries, err := s.compile(ctx, "", filepath.Join(c.out, "bin"))
-		return [2]side{{"a", binaries}, {"b", binaries}}, nil, err
+		fmt.Fprintf(stderr, "building the working tree in %s\n", c.folder.path)
+		bin := c.folder.join("bin")
+		clean = func() { os.RemoveAll(bin) }
+		binaries, err := s.compile(ctx, "", bin)
+		if err != nil {
+			return sides, clean, err
+		}
+		source, err := sourceState(ctx, c.folder.path)
+		return [2]side{{"a", source, binaries}, {"b", source, binaries}}, clean, err
 	}
 	c.show = func(r *gate.Report) int {
 		noise := r.Noise()
@@ -29,7 +34,7 @@ func aa(args []string, stdout, stderr io.Writer) int {
 			return fail(stderr, err)
 		}
 		// The samples have to pass by the margins that they propose.
-		c.units = filepath.Join(c.out, "units.txt")
+		c.units = c.folder.join("units.txt")
 		err := os.WriteFile(c.units, []byte(units), 0o666)
 		if err == nil {
 			r, err = c.compare(r.Old, r.New)
@@ -50,7 +55,7 @@ func aa(args []string, stdout, stderr io.Writer) int {
 // as comments.
 func noiseText(noise []gate.UnitNoise, samples int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# What the medians of equal versions differ by, of %d samples a side, in one of 20 comparisons:\n", samples)
+	fmt.Fprintf(&b, "# What the medians of equal versions differ by, of %d samples a side, in one of 20 comparisons at most:\n", samples)
 	b.WriteString("#   noise  rows  unit\n")
 	for _, u := range noise {
 		fmt.Fprintf(&b, "# %6.2f%% %5d  %s\n", 100*u.Noise, u.Rows, u.Unit)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
+	"os"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
@@ -20,17 +20,28 @@ func ab(args []string, stdout, stderr io.Writer) int {
 			return sides, nil, errors.New("-base: none, want the commit to compare the working tree with")
 		}
 		c.Planned = c.n
-		tree, err := checkOut(ctx, *base, filepath.Join(c.out, "base-src"))
+		// "./..." does not look into folders whose names begin so.
+		tree, err := checkOut(ctx, *base, c.folder.join("_base-src"))
 		if err != nil {
 			return sides, nil, err
 		}
-		fmt.Fprintf(stderr, "building %.12s and the working tree in %s\n", tree.commit, c.out)
-		sides[0].name, sides[1].name = "base", "head"
-		sides[0].binaries, err = s.compile(ctx, tree.dir, filepath.Join(c.out, "base-bin"))
-		if err == nil {
-			sides[1].binaries, err = s.compile(ctx, "", filepath.Join(c.out, "head-bin"))
+		clean = func() {
+			tree.remove()
+			os.RemoveAll(c.folder.join("base-bin"))
+			os.RemoveAll(c.folder.join("head-bin"))
 		}
-		return sides, tree.remove, err
+		fmt.Fprintf(stderr, "building %.12s and the working tree in %s\n", tree.commit, c.folder.path)
+		sides = [2]side{{name: "base", source: tree.commit}, {name: "head"}}
+		if err = s.checkSources(ctx, tree.dir, tree.root); err == nil {
+			sides[0].binaries, err = s.compile(ctx, tree.dir, c.folder.join("base-bin"))
+		}
+		if err == nil {
+			sides[1].binaries, err = s.compile(ctx, "", c.folder.join("head-bin"))
+		}
+		if err == nil {
+			sides[1].source, err = sourceState(ctx, c.folder.path)
+		}
+		return sides, clean, err
 	}
 	c.show = func(r *gate.Report) int { return c.print(r, stdout, stderr) }
 	return c.run(args)

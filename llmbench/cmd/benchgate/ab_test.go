@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 )
@@ -27,6 +28,9 @@ const (
 
 import (
 	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -34,6 +38,15 @@ import (
 func BenchmarkNAME(b *testing.B) {
 	if os.Getenv("FIXTURE") == "slow" {
 		time.Sleep(400 * time.Millisecond)
+	}
+	if os.Getenv("FIXTURE") == "deaf" {
+		signal.Ignore(os.Interrupt)
+		child := exec.Command("sleep", "100")
+		if err := child.Start(); err != nil {
+			b.Fatal(err)
+		}
+		os.WriteFile(os.Getenv("FIXTURE_READY"), []byte(strconv.Itoa(child.Process.Pid)), 0o666)
+		child.Wait()
 	}
 	if os.Getenv("FIXTURE") == "broken" {
 		b.Fatal("the server did not start")
@@ -109,6 +122,13 @@ func TestAB(t *testing.T) {
 			assert.Assert(t, strings.Contains(stdout, c.says), "%q is not in\n%s", c.says, stdout)
 			assert.Assert(t, strings.Contains(stderr, c.tells), "%q is not in\n%s", c.tells, stderr)
 			assert.Equal(t, strings.Count(stderr, " of 10: "), c.rounds, "rounds in\n%s", stderr)
+			report, err := os.ReadFile(filepath.Join(out, "report.txt"))
+			assert.NilError(t, err)
+			if c.rounds > 0 {
+				assert.Equal(t, string(report), stdout)
+			} else {
+				assert.Assert(t, strings.Contains(string(report), "cannot judge: "), "%s", report)
+			}
 			samples, _ := filepath.Glob(filepath.Join(out, "head", "*.txt"))
 			assert.Equal(t, len(samples), c.rounds)
 			onlyOneTree(t)
@@ -137,17 +157,62 @@ func TestInterrupt(t *testing.T) {
 	}
 	cmd.Wait()
 	assert.Equal(t, cmd.ProcessState.ExitCode(), exitCannotJudge, told.String())
-	assert.Assert(t, strings.Contains(told.String(), "interrupted; the same command with -out "+out+" goes on with the samples that are there"), told.String())
+	assert.Assert(t, strings.Contains(told.String(), "interrupted; the same command with -out=\""+out+"\" goes on with the samples that are there"), told.String())
 	onlyOneTree(t)
 
 	status, _, again := benchgate(args...)
 	assert.Equal(t, status, 0, again)
 	assert.Assert(t, strings.Contains(again, "round 1 of 10: base kept, head kept"), again)
 
+	// A file that no binary holds.
+	assert.NilError(t, os.WriteFile("data.txt", nil, 0o666))
+	status, _, data := benchgate(args...)
+	assert.Equal(t, status, exitCannotJudge)
+	assert.Assert(t, strings.Contains(data, "of another comparison: sources of head changed"), data)
+	assert.NilError(t, os.Remove("data.txt"))
+
+	t.Setenv("LLMBENCH_API_KEY", "hunter2")
+	status, _, key := benchgate(args...)
+	assert.Equal(t, status, exitCannotJudge)
+	assert.Assert(t, strings.Contains(key, "of another comparison: LLMBENCH_API_KEY changed"), key)
+	assert.Assert(t, !strings.Contains(key, "hunter2"), key)
+	os.Unsetenv("LLMBENCH_API_KEY")
+
 	measure("X", "106")
 	status, _, other := benchgate(args...)
 	assert.Equal(t, status, exitCannotJudge)
-	assert.Assert(t, strings.Contains(other, "the samples there are of another comparison: head is not what it was"), other)
+	assert.Assert(t, strings.Contains(other, "the samples there are of another comparison: binary of head example.com/fixture, sources of head changed"), other)
+}
+
+// TestSecondInterrupt: a benchmark that does not end when it is asked to is killed,
+// with what it started, and all is cleaned up.
+func TestSecondInterrupt(t *testing.T) {
+	_, units := fixture(t)
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	ready := filepath.Join(t.TempDir(), "ready")
+	cmd := exec.CommandContext(t.Context(), self, "ab", "-base=HEAD", "-units="+units, "-out="+t.TempDir(), "--", "-bench=X", "-benchtime=1x")
+	cmd.Env = append(os.Environ(), "BENCHGATE_TEST_MAIN=1", "FIXTURE=deaf", "FIXTURE_READY="+ready)
+	var told bytes.Buffer
+	cmd.Stderr = &told
+	assert.NilError(t, cmd.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	var pid []byte // of what the benchmark started
+	for over := false; !over; {
+		select {
+		case <-ended:
+			over = true
+		case <-time.After(200 * time.Millisecond):
+			if pid, _ = os.ReadFile(ready); len(pid) > 0 {
+				cmd.Process.Signal(os.Interrupt)
+			}
+		}
+	}
+	assert.Equal(t, cmd.ProcessState.ExitCode(), exitCannotJudge, "%s", &told)
+	onlyOneTree(t)
+	stat, err := os.ReadFile("/proc/" + string(pid) + "/stat")
+	assert.Assert(t, err != nil || strings.Contains(string(stat), ") Z "), "%s lives on: %s", pid, stat)
 }
 
 func TestAA(t *testing.T) {
@@ -159,7 +224,7 @@ func TestAA(t *testing.T) {
 	assert.NilError(t, os.WriteFile(units, []byte("Unit x/op better=lower\n"), 0o666))
 	status, stdout, stderr = benchgate("aa", "-n=6", "-units="+units, "-out="+out, "--", "-bench=X", "-benchtime=1x")
 	assert.Equal(t, status, 0, stderr)
-	assert.Equal(t, stdout, `# What the medians of equal versions differ by, of 6 samples a side, in one of 20 comparisons:
+	assert.Equal(t, stdout, `# What the medians of equal versions differ by, of 6 samples a side, in one of 20 comparisons at most:
 #   noise  rows  unit
 #   0.00%     1  x/op
 # Margins above that. Gate few units: each takes power from all others.
@@ -180,6 +245,9 @@ func TestBadUsage(t *testing.T) {
 		{[]string{"ab", "-base=HEAD"}, "no -bench; want what go test would be given"},
 		{[]string{"aa", "-units=" + units + ".none", "-n=1", "--", "-bench=X", "-benchtime=1x"}, "units.txt.none: no such file"},
 		{[]string{"aa", "--", "-bench=X", "./nosuch"}, "nosuch"},
+		{[]string{"aa", "-alpha=0", "--", "-bench=X"}, "alpha: 0, want more than 0 and at most 0.5"},
+		{[]string{"aa", "-out=.", "--", "-bench=X"}, "want an empty folder, or one of benchgate's"},
+		{[]string{"aa", "-n=1", "-units=" + units, "--", "-bench=X", "-benchtime=1x", "-cpu=2,2"}, "2 results of one benchmark in 1 processes: want one of each, does -cpu name a number twice?"},
 		{[]string{"ab", "-bogus"}, "flag provided but not defined: -bogus"},
 	} {
 		t.Setenv("TMPDIR", t.TempDir()) // for the folder of samples

@@ -73,7 +73,7 @@ func action(t *testing.T, args []string) (status int, summary, stderr string) {
 	script, _, _ = strings.Cut(script, "    - uses:")
 	dir := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), "bash", "-e", "-o", "pipefail", "-c", script)
-	cmd.Env = append(os.Environ(), "ARGS="+strings.Join(args, "\n"), "BASE=HEAD", "N=10", "UNITS=benchdata/units.txt", "FLAGS=-timeout=1m", "VERSION=latest",
+	cmd.Env = append(os.Environ(), "ARGS="+strings.Join(args, "\n"), "BASE=HEAD", "N=10", "UNITS=benchdata/units.txt", "FLAGS=-timeout=1m", "VERSION=latest", "NAME=gate",
 		"RUNNER_TEMP="+dir, "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary"), "GITHUB_OUTPUT="+filepath.Join(dir, "output"))
 	var told bytes.Buffer
 	cmd.Stderr = &told

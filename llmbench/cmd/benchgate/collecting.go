@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"path/filepath"
-	"syscall"
+	"strings"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
@@ -25,6 +23,7 @@ type collecting struct {
 	n       int
 	out     string
 	timeout time.Duration
+	folder  folder
 
 	// build makes both sides from the sources, and what cleans up after it.
 	build func(context.Context, suite) (sides [2]side, clean func(), err error)
@@ -43,82 +42,103 @@ func newCollecting(name, arguments string, stdout, stderr io.Writer) *collecting
 	return c
 }
 
-// run is the command; it returns the exit status.
+// run is the command; it returns the exit status. The report is in the folder of
+// samples too, in every format, or why there is none.
 func (c *collecting) run(args []string) int {
 	rest, err := parse(c.fs, c.usage, args, c.stdout, c.stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
 	}
-	var r *gate.Report
+	var s suite
 	if err == nil {
-		r, err = c.collect(rest)
-	}
-	if errors.Is(err, errInterrupted) {
-		err = fmt.Errorf("%w; the same command with -out %s goes on with the samples that are there", err, c.out)
+		s, err = c.check(rest)
 	}
 	if err != nil {
 		return fail(c.stderr, err)
 	}
+	if c.folder, err = openFolder(c.out); err != nil {
+		return fail(c.stderr, err)
+	}
+	defer c.folder.close()
+	r, err := c.collect(s)
+	if errors.Is(err, errInterrupted) {
+		err = fmt.Errorf("%w; the same command with -out=%q goes on with the samples that are there", err, c.folder.path)
+	}
+	if err != nil {
+		text := "cannot judge: " + err.Error()
+		writeWhole(c.folder.join("report.txt"), []byte(text+"\n"))
+		writeWhole(c.folder.join("report.md"), []byte("### ⚠️ benchgate: cannot judge\n\n    "+strings.ReplaceAll(text, "\n", "\n    ")+"\n"))
+		return fail(c.stderr, err)
+	}
+	for format, render := range renderings {
+		var b strings.Builder
+		if err = render(r, &b); err == nil {
+			err = writeWhole(c.folder.join("report."+strings.Replace(format, "text", "txt", 1)), []byte(b.String()))
+		}
+		if err != nil {
+			return fail(c.stderr, err)
+		}
+	}
 	return c.show(r)
 }
 
-// collect builds, takes samples and judges them.
-func (c *collecting) collect(args []string) (*gate.Report, error) {
-	s, err := parseSuite(args)
+// check checks all that can be before anything is built.
+func (c *collecting) check(args []string) (suite, error) {
 	switch {
-	case err != nil:
-		return nil, err
 	case c.n < 1:
-		return nil, fmt.Errorf("-n: %d, want at least 1", c.n)
+		return suite{}, fmt.Errorf("-n: %d, want at least 1", c.n)
 	case c.timeout <= 0:
-		return nil, fmt.Errorf("-timeout: %v, want more than 0", c.timeout)
+		return suite{}, fmt.Errorf("-timeout: %v, want more than 0", c.timeout)
 	}
-	if c.out == "" {
-		c.out, err = os.MkdirTemp("", "benchgate-")
-	} else if c.out, err = filepath.Abs(c.out); err == nil {
-		err = os.MkdirAll(c.out, 0o777)
+	if _, err := c.compare(os.DevNull, os.DevNull); err != nil { // by the flags alone
+		return suite{}, err
 	}
-	if err != nil {
-		return nil, err
-	}
-	ctx, stop := interruptible()
-	defer stop()
-	sides, clean, err := c.build(ctx, s)
+	return parseSuite(args)
+}
+
+// collect builds, takes samples and judges them.
+func (c *collecting) collect(s suite) (*gate.Report, error) {
+	signals := newInterrupt(c.stderr)
+	defer signals.stop()
+	sides, clean, err := c.build(signals.gentle, s)
 	if clean != nil {
 		defer clean()
 	}
 	if err != nil {
 		return nil, err
 	}
+	rs := &rounds{folder: c.folder, sides: sides, run: s.run, timeout: c.timeout, progress: c.stderr, hard: signals.hard}
+	id := rs.identity()
+	if c.Planned > 0 { // what the division of alpha rests on
+		id["-n"], id["-alpha"] = fmt.Sprint(c.Planned), fmt.Sprint(c.Alpha)
+	}
+	if err := c.folder.claim(id); err != nil {
+		return nil, err
+	}
 	var report *gate.Report
-	rs := &rounds{folder: c.out, sides: sides, run: s.run, timeout: c.timeout, progress: c.stderr}
-	err = rs.do(ctx, c.n, func(round int) (bool, error) {
+	err = rs.do(signals.gentle, c.n, func(round int) (bool, error) {
 		var paths [2]string
 		for i, s := range sides {
 			text, err := rs.text(s, round)
 			if err != nil {
 				return false, err
 			}
-			paths[i] = filepath.Join(c.out, s.name+".txt")
-			if err := os.WriteFile(paths[i], text, 0o666); err != nil {
+			paths[i] = c.folder.join(s.name + ".txt")
+			if err := writeWhole(paths[i], text); err != nil {
 				return false, err
 			}
 		}
 		var err error
-		report, err = c.compare(paths[0], paths[1])
-		return err == nil && c.Planned > 0 && report.Settled, err
+		if report, err = c.compare(paths[0], paths[1]); err != nil {
+			return false, err
+		}
+		if report.Samples > round {
+			return false, fmt.Errorf("%d results of one benchmark in %d processes: want one of each, does -cpu name a number twice?", report.Samples, round)
+		}
+		return c.Planned > 0 && report.Settled, nil
 	})
+	if err == nil && !report.Settled {
+		err = errors.New("the samples end before the verdict is settled")
+	}
 	return report, err
-}
-
-// errInterrupted is why a command ends when the user asked for it.
-var errInterrupted = errors.New("interrupted")
-
-// interruptible returns a context that a Ctrl-C or a SIGTERM ends. A second one
-// has its usual effect.
-func interruptible() (context.Context, context.CancelFunc) {
-	signals, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	ctx, cancel := context.WithCancelCause(context.Background())
-	context.AfterFunc(signals, func() { stop(); cancel(errInterrupted) })
-	return ctx, func() { stop(); cancel(nil) }
 }

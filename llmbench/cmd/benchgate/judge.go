@@ -18,12 +18,15 @@ type judging struct {
 	gate.Options
 }
 
+// renderings are the formats of reports.
+var renderings = map[string]func(*gate.Report, io.Writer) error{
+	"text": (*gate.Report).Text, "md": (*gate.Report).Markdown, "json": (*gate.Report).JSON,
+}
+
 func (j *judging) flags(fs *flag.FlagSet) {
 	j.render = (*gate.Report).Text
 	fs.Func("format", "print the report as `text`, md (Markdown) or json (default text)", func(v string) error {
-		j.render = map[string]func(*gate.Report, io.Writer) error{
-			"text": (*gate.Report).Text, "md": (*gate.Report).Markdown, "json": (*gate.Report).JSON,
-		}[v]
+		j.render = renderings[v]
 		if j.render == nil {
 			return errors.New("want text, md or json")
 		}

@@ -39,11 +39,14 @@
 //
 // It tells of each round on stderr. A Ctrl-C ends it with status 2 and keeps the
 // samples: the same command with -out goes on. What is kept is also what benchstat
-// reads: base.txt and head.txt in that folder.
+// reads: base.txt and head.txt in that folder, and report.txt, report.md and
+// report.json. A second Ctrl-C kills what is still running. (A benchgate that is
+// killed itself, with SIGKILL, ends "go tool" with status 0: where that can happen,
+// run the program that "go tool -n benchgate" names.)
 //
-// It stops early when what is left cannot change the verdict: at a problem that
-// more samples do not mend; at pass, when no row could become a regression even if
-// all samples to come spoke for one; and at a regression that is found when seven
+// It stops early: at a problem that more samples do not mend; at pass, when no row
+// could become a regression even if all samples to come spoke for one, as a test
+// without ties counts; and at a regression that is found when seven
 // tenths of the samples are there. To look then costs a fifth of alpha, and leaves
 // four fifths for the end, so that both looks together raise no more false alarms
 // than alpha (https://en.wikipedia.org/wiki/Bonferroni_correction); where a fifth

@@ -3,11 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
+	"crypto/sha256"
 	"fmt"
 	"io"
-	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 // A side is one of the two versions that are compared.
 type side struct {
 	name     string
+	source   string // tells its sources apart
 	binaries []binary
 }
 
@@ -28,83 +28,42 @@ type side struct {
 // slows both. Each whole sample is a file in the folder, so that rounds which
 // were interrupted can be gone on with.
 type rounds struct {
-	folder   string
+	folder   folder
 	sides    [2]side
 	run      []string      // flags of the binaries
 	timeout  time.Duration // of one process
 	progress io.Writer     // a line a round
+	hard     context.Context
 }
 
-// identity is what the samples in a folder were taken of.
-type identity struct {
-	Sides   map[string][]binary
-	Run     []string
-	Environ []string // LLMBENCH_ variables; of secrets only that they are there
-}
-
+// identity tells the samples apart from those of other rounds.
 func (r *rounds) identity() identity {
-	id := identity{Sides: map[string][]binary{}, Run: r.run}
+	id := identity{"flags": fmt.Sprintf("%q", r.run)}
 	for _, s := range r.sides {
-		id.Sides[s.name] = s.binaries
-	}
-	for _, v := range os.Environ() {
-		if name, _, _ := strings.Cut(v, "="); name == "LLMBENCH_API_KEY" {
-			id.Environ = append(id.Environ, name)
-		} else if strings.HasPrefix(name, "LLMBENCH_") {
-			id.Environ = append(id.Environ, v)
+		id["sources of "+s.name] = s.source
+		for _, b := range s.binaries {
+			id["binary of "+s.name+" "+b.pkg] = b.sha256
 		}
 	}
-	slices.Sort(id.Environ)
+	for _, v := range os.Environ() {
+		if name, value, _ := strings.Cut(v, "="); strings.HasPrefix(name, "LLMBENCH_") {
+			id[name] = fmt.Sprintf("%x", sha256.Sum256([]byte(value)))
+		}
+	}
 	return id
 }
 
-// differs says in what two identities differ, or "".
-func (id identity) differs(now identity) string {
-	var all []string
-	for name := range now.Sides {
-		if !slices.EqualFunc(id.Sides[name], now.Sides[name], binary.same) {
-			all = append(all, name+" is not what it was")
-		}
-	}
-	slices.Sort(all)
-	for _, list := range []struct {
-		name     string
-		was, are []string
-	}{{"flags", id.Run, now.Run}, {"variables", id.Environ, now.Environ}} {
-		if !slices.Equal(list.was, list.are) {
-			all = append(all, fmt.Sprintf("%s were %q and are %q", list.name, list.was, list.are))
-		}
-	}
-	return strings.Join(all, "; ")
-}
+func sorted(all []string) []string { slices.Sort(all); return all }
 
-// claim makes the folder one of these rounds, or says what other rounds its
-// samples are of.
-func (r *rounds) claim() error {
-	path := filepath.Join(r.folder, "benchgate.json")
-	now := r.identity()
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if text, err = json.MarshalIndent(now, "", "\t"); err != nil {
-			return err
-		}
-		return os.WriteFile(path, text, 0o666)
-	}
-	if err != nil {
-		return err
-	}
-	var before identity
-	if err := json.Unmarshal(text, &before); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if why := before.differs(now); why != "" {
-		return fmt.Errorf("-out=%s: the samples there are of another comparison: %s; use another folder or delete it", r.folder, why)
-	}
-	return nil
+// union has the names of both.
+func union(a, b identity) identity {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
 }
 
 func (r *rounds) file(s side, round int) string {
-	return filepath.Join(r.folder, s.name, fmt.Sprintf("%03d.txt", round))
+	return r.folder.join(s.name, fmt.Sprintf("%03d.txt", round))
 }
 
 // text returns the samples of a side up to a round, as one benchmark file.
@@ -123,9 +82,6 @@ func (r *rounds) text(s side, last int) ([]byte, error) {
 // do runs round after round, n of them at most, and calls after each; it ends
 // when that says so.
 func (r *rounds) do(ctx context.Context, n int, after func(round int) (enough bool, err error)) error {
-	if err := r.claim(); err != nil {
-		return err
-	}
 	var spent time.Duration
 	ran := 0
 	for round := 1; round <= n; round++ {
@@ -135,19 +91,21 @@ func (r *rounds) do(ctx context.Context, n int, after func(round int) (enough bo
 		}
 		began := time.Now()
 		var told []string
+		fresh := false
 		for _, s := range order {
-			took, err := r.sample(ctx, s, round)
-			if err != nil {
+			took, kept, err := r.sample(ctx, s, round)
+			switch {
+			case err != nil:
 				return fmt.Errorf("round %d: %s: %w", round, s.name, err)
-			}
-			if took > 0 {
-				told = append(told, fmt.Sprintf("%s %.1fs", s.name, took.Seconds()))
-			} else {
+			case kept:
 				told = append(told, s.name+" kept")
+			default:
+				fresh = true
+				told = append(told, fmt.Sprintf("%s %.1fs", s.name, took.Seconds()))
 			}
 		}
-		if passed := time.Since(began); passed > 100*time.Millisecond { // else it was there
-			spent += passed
+		if fresh {
+			spent += time.Since(began)
 			ran++
 		}
 		left := ""
@@ -164,28 +122,21 @@ func (r *rounds) do(ctx context.Context, n int, after func(round int) (enough bo
 
 // sample takes one sample of s, unless the folder has it, and returns how long
 // that took.
-func (r *rounds) sample(ctx context.Context, s side, round int) (time.Duration, error) {
+func (r *rounds) sample(ctx context.Context, s side, round int) (took time.Duration, kept bool, err error) {
 	path := r.file(s, round)
 	if _, err := os.Stat(path); err == nil {
-		return 0, nil
+		return 0, true, nil
 	}
 	began := time.Now()
 	var all []byte
 	for _, b := range s.binaries {
 		text, err := r.process(ctx, b)
 		if err != nil {
-			return 0, err
+			return 0, false, err
 		}
 		all = append(all, text...)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return 0, err
-	}
-	// By its name a sample is whole.
-	if err := os.WriteFile(path+".part", all, 0o666); err != nil {
-		return 0, err
-	}
-	return time.Since(began), os.Rename(path+".part", path)
+	return time.Since(began), false, writeWhole(path, all)
 }
 
 // process runs a binary once and returns what it prints to stdout.
@@ -194,23 +145,22 @@ func (r *rounds) process(ctx context.Context, b binary) ([]byte, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, b.path, r.run...)
 	cmd.Dir = b.dir
+	cmd.Env = os.Environ()
+	if records := os.Getenv("LLMBENCH_OUT"); records != "" { // the base's folder is removed
+		records, err := filepath.Abs(records)
+		if err != nil {
+			return nil, err
+		}
+		cmd.Env = append(cmd.Env, "LLMBENCH_OUT="+records)
+	}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	endTogether(cmd)
-	cmd.WaitDelay = 30 * time.Second // for a benchmark that cleans up
-	err := cmd.Run()
+	err := runGroup(r.hard, cmd, 30*time.Second)
 	switch {
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("%s: %w", b.Package, context.Cause(ctx))
+		return nil, fmt.Errorf("%s: %w", b.pkg, context.Cause(ctx))
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w\n%s", b.Package, err, tail(append(stdout.Bytes(), stderr.Bytes()...)))
+		return nil, fmt.Errorf("%s: %w\n%s", b.pkg, err, tail(append(stdout.Bytes(), stderr.Bytes()...)))
 	}
 	return stdout.Bytes(), nil
-}
-
-// tail returns the last lines of what a process printed.
-func tail(text []byte) []byte {
-	const most = 40
-	lines := bytes.SplitAfter(bytes.TrimSpace(text), []byte("\n"))
-	return bytes.Join(lines[max(0, len(lines)-most):], nil)
 }

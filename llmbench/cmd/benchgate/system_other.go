@@ -1,0 +1,18 @@
+//go:build !unix
+
+package main
+
+import (
+	"os"
+	"os/exec"
+)
+
+// Without process groups there is only the process itself.
+
+func ownGroup(*exec.Cmd) {}
+
+func interruptGroup(cmd *exec.Cmd) error { return cmd.Process.Kill() }
+
+func killGroup(cmd *exec.Cmd) error { return cmd.Process.Kill() }
+
+func lock(*os.File) error { return nil }
