@@ -33,7 +33,11 @@ func each(b *testing.B, measure func(b *testing.B, s server)) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			b.Run("model="+llmbench.NameValue(target.Model), func(b *testing.B) {
+			name := "model=" + llmbench.NameValue(target.Model)
+			if cfg.Quant != "" {
+				name += "/quant=" + llmbench.NameValue(cfg.Quant)
+			}
+			b.Run(name, func(b *testing.B) {
 				measure(b, server{cfg, target, tokens, template})
 			})
 		})
@@ -52,7 +56,8 @@ type server struct {
 // is given, the mock's own rule for the mock, and otherwise an estimate made
 // from the usage that the server states for prompts of known text.
 func tokenizer(ctx context.Context, cfg llmbench.Config, backend backends.Named, t llmbench.Target) (llmbench.Tokenizer, int, error) {
-	if _, mock := backend.Backend.(backends.Mock); mock {
+	switch backend.Backend.(type) {
+	case backends.Mock, backends.MockContainer:
 		return benchdata.Words{}, 0, nil
 	}
 	var exact llmbench.Tokenizer
