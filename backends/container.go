@@ -66,7 +66,7 @@ type running struct {
 // has its deadline and ctx all of them. If it fails nothing of it is left.
 func run(ctx context.Context, s spec, logf func(string, ...any)) (_ *running, err error) {
 	s.ready = s.ready.withDefaults()
-	r := &running{spec: s}
+	r := &running{spec: s, log: &serverlog.Log{}}
 	r.logf = func(format string, args ...any) { logf("%s", r.log.Clean(fmt.Sprintf(format, args...))) }
 	defer func() {
 		if err != nil {
@@ -93,6 +93,7 @@ func run(ctx context.Context, s spec, logf func(string, ...any)) (_ *running, er
 		}
 	}
 	r.target.Config = r.describe()
+	r.target.Observe = r.observe
 	return r, nil
 }
 
@@ -116,9 +117,9 @@ func (w weights) check() error {
 	return fmt.Errorf("model %q is not in the folder of models %s, which has: %s", w.path, w.dir, strings.Join(has, ", "))
 }
 
-// openLog makes the server's log, which hides what is secret in it.
+// openLog readies the server's log, which hides what is secret in it.
 func (r *running) openLog() error {
-	r.log = &serverlog.Log{Line: r.judge}
+	r.log.Line = r.judge
 	for _, from := range r.spec.pass {
 		r.log.Hide = append(r.log.Hide, os.Getenv(from))
 	}
@@ -240,10 +241,7 @@ func (r *running) remove() (err error) {
 // failed makes the error of a stage, with what to do about it if that is known
 // and the last lines of the log.
 func (r *running) failed(stage string, err error) error {
-	var lines []string
-	if r.log != nil {
-		lines = r.log.Lines()
-	}
+	lines := r.log.Lines()
 	text := fmt.Sprintf("%s: %s: %v", r.spec.backend, stage, err)
 	if a := r.advice(append(slices.Clone(lines), text)); a != "" {
 		text += "\n  what to do: " + a

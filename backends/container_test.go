@@ -39,7 +39,9 @@ func needDocker(t *testing.T) {
 func mock(t *testing.T, args ...string) MockContainer {
 	t.Helper()
 	needDocker(t)
-	image, err := mockImage(t.Context())
+	e, err := engine.Connect()
+	assert.NilError(t, err)
+	image, err := buildMock(t.Context(), e)
 	assert.NilError(t, err)
 	return MockContainer{Container{Image: image, Args: append([]string{"-ttft=0", "-per-token=0", "-per-prompt-token=0"}, args...)}}
 }
@@ -112,51 +114,49 @@ func TestMockContainer(t *testing.T) {
 	assert.Equal(t, len(containers(t, mine())), 0, "the container is left after the test")
 }
 
-// TestStartFails checks that each way of failing gives one clear error, well
+// TestBrokenServer checks that each way of failing gives one clear error, well
 // before the deadlines of the stages after it, and leaves nothing behind.
-func TestStartFails(t *testing.T) {
+func TestBrokenServer(t *testing.T) {
 	needDocker(t)
-	soon := Deadlines{Port: 2 * time.Second, Health: 2 * time.Second, Completion: 2 * time.Second}
 	with := func(m MockContainer, change func(*MockContainer)) MockContainer {
-		m.Ready = soon
 		change(&m)
 		return m
 	}
-	same := func(*MockContainer) {}
-	broken := llama(t)
-	assert.NilError(t, os.WriteFile(filepath.Join(broken.ModelsDir, "broken.gguf"), []byte("GGUF, but no more"), 0o644))
-	for _, c := range []struct {
-		name  string
-		start contained
-		want  []string
-	}{
+	fail(t, []failing{
 		{"the image is missing", MockContainer{Container{Image: "llmbench/nosuch:1"}},
 			[]string{"mock-container: image: the image llmbench/nosuch:1 is not on this machine and cannot be pulled: "}},
-		{"a wrong flag", with(mock(t, "-bogus"), same),
+		{"a wrong flag", mock(t, "-bogus"),
 			[]string{"the container ended with exit status 2", "flag provided but not defined: -bogus"}},
-		{"the port never opens", with(mock(t, "-addr=0.0.0.0:9999"), same),
-			[]string{"mock-container: port: not within 2s: ", "its last lines:\n    mockserver: serving http://"}},
-		{"health is green and a completion is refused", with(mock(t, "-fault=http-500,every=1"), same),
+		{"the port never opens", with(mock(t, "-addr=0.0.0.0:9999"), func(m *MockContainer) { m.Ready.Port = time.Second }),
+			[]string{"mock-container: port: not within 1s: ", "its last lines:\n    mockserver: serving http://"}},
+		{"health is green and a completion is refused", mock(t, "-fault=http-500,every=1"),
 			[]string{"mock-container: completion: ", "status 500"}},
-		{"health is green and a completion hangs", with(mock(t, "-fault=stall,every=1"), same),
-			[]string{"mock-container: completion: not within 2s: "}},
-		{"the model is missing", LlamaCPP{Container: Container{Image: broken.Image, Model: "nosuch.gguf", ModelsDir: broken.ModelsDir}},
-			[]string{`llamacpp: model "nosuch.gguf" is not in the folder of models ` + broken.ModelsDir + ", which has: broken.gguf, tiny-"}},
-		{"the model is broken", func() contained { l := broken; l.Model = "broken.gguf"; return l }(),
-			[]string{"llamacpp: ", "what to do: the model cannot be loaded: check that Model is a whole GGUF file", "broken.gguf"}},
-		{"an argument of another version", func() contained { l := broken; l.Args = []string{"--no-such-argument"}; return l }(),
-			[]string{"what to do: this version of the server does not know an argument: check Args", "--no-such-argument"}},
-		{"killed for lack of memory", func() contained { l := broken; l.Memory, l.Context = 24<<20, 1<<20; return l }(),
-			[]string{"llamacpp: ", "the container was killed for lack of memory (OOM)"}},
+		{"health is green and a completion hangs", with(mock(t, "-fault=stall,every=1"), func(m *MockContainer) { m.Ready.Completion = time.Second }),
+			[]string{"mock-container: completion: not within 1s: "}},
 		{"NVIDIA's GPUs are not granted", with(mock(t), func(m *MockContainer) { m.GPUs = "all" }),
 			[]string{"mock-container: running: ", "what to do: the engine cannot grant NVIDIA's GPUs: install"}},
 		{"AMD's GPUs are not granted", with(mock(t), func(m *MockContainer) { m.GPUs = "amd:0" }),
 			[]string{"mock-container: running: ", "what to do: this machine has no AMD GPU with its driver"}},
-	} {
+	})
+}
+
+// A failing is a backend that cannot start.
+type failing struct {
+	name string
+	contained
+	want []string // in its error
+}
+
+// fail starts each and checks its error, and that nothing is left of it.
+func fail(t *testing.T, all []failing) {
+	t.Helper()
+	e, err := engine.Connect()
+	assert.NilError(t, err)
+	for _, c := range all {
 		t.Run(c.name, func(t *testing.T) {
-			s, err := c.start.spec()
+			s, err := c.spec()
 			assert.NilError(t, err)
-			if e, _ := engine.Connect(); s.gpus.vendor != "" && e.HasRuntime("nvidia") || s.gpus.vendor == amd && exists("/dev/kfd") {
+			if s.gpus.vendor == nvidia && e.HasRuntime("nvidia") || s.gpus.vendor == amd && exists("/dev/kfd") {
 				t.Skip("this machine has such a GPU")
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

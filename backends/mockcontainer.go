@@ -24,35 +24,29 @@ type MockContainer struct {
 }
 
 // Start returns the server as a target, once it is ready.
-func (m MockContainer) Start(tb testing.TB) llmbench.Target {
-	tb.Helper()
-	if m.Image == "" {
-		var err error
-		if m.Image, err = mockImage(llmbench.Context(tb)); err != nil {
-			tb.Fatalf("backends: mock-container: %v", err)
-		}
-	}
-	return start(tb, m)
-}
+func (m MockContainer) Start(tb testing.TB) llmbench.Target { tb.Helper(); return start(tb, m) }
 
 func (m MockContainer) spec() (spec, error) {
 	m.Model = "mock"
+	if m.Image == "" {
+		m.Image = mockImage
+	}
 	b := m.make("mock-container", "", 8000)
 	b.accelerators(nvidia)
 	b.words("-addr", "0.0.0.0:8000")
 	return b.end()
 }
 
+// mockImage is the image that is built when there is none of this name; its tag
+// is then that of what was built.
+const mockImage = "llmbench/mockserver:built"
+
 // mockBuild bounds the building of the simulated server.
 const mockBuild = 5 * time.Minute
 
-// mockImage makes the image of the simulated server, unless the engine has it,
+// buildMock makes the image of the simulated server, unless the engine has it,
 // and returns its name, whose tag says what is in it.
-func mockImage(ctx context.Context) (name string, err error) {
-	e, err := engine.Connect()
-	if err != nil {
-		return "", err
-	}
+func buildMock(ctx context.Context, e *engine.Engine) (name string, err error) {
 	dir, err := os.MkdirTemp("", "llmbench-mock-")
 	if err != nil {
 		return "", err

@@ -125,6 +125,11 @@ func (r *running) judge(line string) {
 }
 
 func (r *running) getImage(ctx context.Context) (err error) {
+	if r.spec.image == mockImage {
+		if r.spec.image, err = buildMock(ctx, r.engine); err != nil {
+			return err
+		}
+	}
 	r.digest, err = r.engine.Pull(ctx, r.spec.image, r.logf)
 	return err
 }

@@ -72,22 +72,6 @@ type ulimit struct {
 	soft, hard int64
 }
 
-// names are a metric's names, the newest first: the first that the server has is
-// the one.
-type names []string
-
-// stats are a server's Prometheus metrics.
-type stats struct {
-	path string // "" when it has none
-	port int    // 0 is that of the server
-
-	hits, queries names // counters of prompt tokens found and looked for in the prefix cache, or
-	hitRate       names // a gauge of their ratio, from 0 to 1
-	preempts      names // a counter of requests put aside for lack of KV cache
-	kv            names // a gauge of the KV cache in use, from 0 to 1
-	queue         names // a histogram or summary of seconds that requests waited for their turn
-}
-
 // A known is a failure at start-up that a server tells in its log.
 type known struct {
 	log    string // regular expression, of one line

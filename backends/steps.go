@@ -129,7 +129,14 @@ func fetch(ctx context.Context, method, url, body string) ([]byte, error) {
 	defer res.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(res.Body, mostAnswer))
 	if err == nil && (res.StatusCode < 200 || res.StatusCode > 299) {
-		err = fmt.Errorf("%s %s: status %s: %.300s", method, req.URL.Path, res.Status, b)
+		err = fmt.Errorf("%s %s: %w: %.300s", method, req.URL.Path, statusError{res.StatusCode}, b)
 	}
 	return b, err
+}
+
+// A statusError is an HTTP status that is no success.
+type statusError struct{ code int }
+
+func (e statusError) Error() string {
+	return strings.TrimSpace(fmt.Sprintf("status %d %s", e.code, http.StatusText(e.code)))
 }

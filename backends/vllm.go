@@ -91,7 +91,7 @@ var vllmStats = stats{
 var vllmKnown = append([]known{
 	{log: `No available memory for the cache blocks`, advice: "raise GPUMemoryUtilization, lower MaxModelLen, or spread the model over more GPUs with TensorParallel"},
 	{log: `To serve at least one request with the models?'?s? max seq len`, advice: "lower MaxModelLen: the KV cache cannot hold one request of that length"},
-	{log: `Free memory on device .* on startup .* is less than desired GPU memory utilization`, advice: "another process holds memory of the GPU: end it, or lower GPUMemoryUtilization"},
+	{log: `Free memory on device .*on startup.*is less than desired GPU memory utilization`, advice: "another process holds memory of the GPU: end it, or lower GPUMemoryUtilization"},
 	{log: `Bfloat16 is only supported on GPUs with compute capability`, advice: "set DType to float16: this GPU has no bfloat16"},
 	{log: `Engine core initialization failed|WorkerProc initialization failed`, advice: "the engine did not start: its own error is in the lines above"},
 }, torchKnown...)

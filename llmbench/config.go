@@ -36,6 +36,7 @@ type Config struct {
 	AllUnits  bool            // LLMBENCH_UNITS: core or all
 	Require   []string        // LLMBENCH_REQUIRE: what tests must find rather than skip without, e.g. llamacpp
 	Mirror    string          // LLMBENCH_DEBIAN_MIRROR: where tests find packages to build a real server of
+	Cache     string          // LLMBENCH_CACHE: where they keep it; the user's cache folder
 	Serve     ServeConfig
 }
 
@@ -128,6 +129,7 @@ func ParseConfig(environ []string) (Config, error) {
 		"UNITS":         {single(&c.AllUnits, unitSet), "core or all"},
 		"REQUIRE":       {list(&c.Require, requirement), "a comma list of " + strings.Join(requirements, ", ")},
 		"DEBIAN_MIRROR": {single(&c.Mirror, text), "the URL of a package mirror"},
+		"CACHE":         {single(&c.Cache, text), "a folder"},
 		"CONCURRENCY":   {list(&s.Concurrency, atLeast(1)), "a comma list of different whole numbers, at least 1"},
 		"RATE":          {list(&s.Rate, positive), "a comma list of different rates in requests per second, above 0"},
 		"BURSTINESS":    {single(&s.Burstiness, positive), "a number above 0"},

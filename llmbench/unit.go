@@ -70,8 +70,8 @@ var statistics = []struct {
 	percent int // 0: the mean
 }{{"mean", 0}, {"p50", 50}, {"p90", 90}, {"p99", 99}}
 
-// Units lists every metric that [Run] may report, in the order of reports.
-// README.md says the same.
+// Units lists every metric that [Run] and the scenarios may report, in the order
+// of reports. README.md says the same.
 var Units = units()
 
 func units() []Unit {
@@ -93,6 +93,12 @@ func units() []Unit {
 		Unit{"in-tok/req", "", true, "mean prompt tokens of successful requests"},
 		Unit{"out-tok/req", "", true, "mean output tokens of successful requests"},
 		Unit{"fail-%", "lower", true, "failed requests / all requests"},
+		Unit{"start-to-ready-ns", "lower", true, "a cold start: from the start of the server's container until it listed its model"},
+		Unit{"start-to-first-token-ns", "lower", true, "the same until the first token of a completion"},
+		Unit{"srv-prefix-hit-%", "higher", true, "the server's: prompt tokens found in its prefix cache / looked for"},
+		Unit{"srv-preempt/op", "lower", true, "the server's: requests put aside for lack of KV cache, per pass"},
+		Unit{"srv-kv-%", "", true, "the server's: most of its KV cache that was in use"},
+		Unit{"srv-queue-ns", "lower", true, "the server's: mean time that requests waited for their turn"},
 	)
 }
 
