@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 )
@@ -190,6 +191,7 @@ func TestInvalidFields(t *testing.T) {
 		{VLLM{Container: with(func(c *Container) { c.GPUs = "one" })}, `GPUs "one": "one" is no id of a device; want none, all or ids like 0,1`},
 		{VLLM{Container: with(func(c *Container) { c.GPUs = "intel:0" })}, `GPUs "intel:0": the vendor "intel" is none of nvidia, amd, ascend`},
 		{VLLM{Container: with(func(c *Container) { c.ShmSize, c.Memory = -1, -2 })}, "ShmSize -1: want bytes, at least 0\nMemory -2: want bytes"},
+		{VLLM{Container: with(func(c *Container) { c.Ready.Port = -time.Second })}, "Ready.Port -1s: want a duration above 0"},
 		{VLLM{Container: with(func(c *Container) { c.Env = map[string]string{"A=B": ""} })}, `Env "A=B": want the name of a variable`},
 		{VLLM{Container: ok, DType: "fp16", MaxModelLen: -1}, "DType \"fp16\": want auto, float16, bfloat16, float32, or \"\" for the server's default\nMaxModelLen -1: want a whole number above 0"},
 		{VLLM{Container: ok, GPUMemoryUtilization: 90}, "GPUMemoryUtilization 90: want a share above 0 and up to 1"},

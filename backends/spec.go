@@ -192,13 +192,21 @@ func shownArgs(args []string) []string {
 		option, value, assigned := strings.Cut(a, "=")
 		switch {
 		case !strings.HasPrefix(option, "-") || !secretName(strings.ReplaceAll(option, "-", "_")):
-		case assigned && value != "":
+		case assigned && !plain(value):
 			all[i] = option + "=[secret]"
-		case !assigned && i+1 < len(all):
+		case !assigned && i+1 < len(all) && !plain(all[i+1]):
 			all[i+1] = "[secret]"
 		}
 	}
 	return all
+}
+
+// plain reports whether a value is too simple to be a secret: a number or a
+// duration, as in --seconds-per-token=0.5.
+func plain(value string) bool {
+	_, noNumber := strconv.ParseFloat(value, 64)
+	_, noDuration := time.ParseDuration(value)
+	return value == "" || noNumber == nil || noDuration == nil
 }
 
 // secretName reports whether a variable of this name holds a credential.

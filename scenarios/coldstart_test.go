@@ -12,19 +12,9 @@ import (
 // until it can be asked, and until its first token: one op is one start. Its
 // figures are means over the ops.
 func BenchmarkColdStart(b *testing.B) {
-	cfg, err := llmbench.ReadConfig()
-	if err != nil {
-		b.Fatal(err)
-	}
-	all, err := backends.FromConfig(cfg)
-	if err != nil {
-		b.Fatal(err)
-	}
+	cfg, all := asked(b)
 	for _, backend := range all {
-		name := "backend=" + llmbench.NameValue(backend.Name) + "/model=" + llmbench.NameValue(cmp.Or(cfg.Model, "mock"))
-		if cfg.Quant != "" {
-			name += "/quant=" + llmbench.NameValue(cfg.Quant)
-		}
+		name := "backend=" + llmbench.NameValue(backend.Name) + "/" + modelName(cfg, cmp.Or(cfg.Model, "mock"))
 		b.Run(name+"/stream=true/concurrency=1", func(b *testing.B) {
 			var ready, first float64
 			for b.Loop() {

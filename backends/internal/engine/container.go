@@ -62,14 +62,22 @@ type Container struct {
 type End struct {
 	ExitCode int
 	OOM      bool   // it, or a process in it, was killed for lack of memory
+	Running  bool   // it still runs, without that process
 	Err      string // what the engine says about it
 }
 
 // String says it in words.
 func (e End) String() string {
-	text := fmt.Sprintf("the container ended with exit status %d", e.ExitCode)
-	if e.OOM {
+	var text string
+	switch {
+	case e.OOM && e.Running:
+		text = "a process of the container was killed for lack of memory (OOM)"
+	case e.OOM:
 		text = "the container was killed for lack of memory (OOM)"
+	case e.Running:
+		text = "the engine cannot say how the container fares"
+	default:
+		text = fmt.Sprintf("the container ended with exit status %d", e.ExitCode)
 	}
 	if e.Err != "" {
 		text += ": " + e.Err
@@ -139,7 +147,7 @@ func (c *Container) Start(ctx context.Context) error {
 // watch waits for the container's end, or for one of its processes to be killed
 // for lack of memory: its server may never answer again then.
 func (c *Container) watch(events client.EventsResult, logged <-chan struct{}) {
-	var end End
+	end := End{Running: true}
 	over := c.engine.client.ContainerWait(c.life, c.inner.GetContainerID(), client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
 	select {
 	case <-c.life.Done():
@@ -147,7 +155,7 @@ func (c *Container) watch(events client.EventsResult, logged <-chan struct{}) {
 	case <-events.Messages:
 		end.OOM = true
 	case r := <-over.Result:
-		end.ExitCode = int(r.StatusCode)
+		end.ExitCode, end.Running = int(r.StatusCode), false
 		if r.Error != nil {
 			end.Err = r.Error.Message
 		}
@@ -157,7 +165,7 @@ func (c *Container) watch(events client.EventsResult, logged <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(c.life, removeTimeout)
 	defer cancel()
 	if s, err := c.inner.State(ctx); err == nil && !s.Running {
-		end = End{s.ExitCode, s.OOMKilled || end.OOM, s.Error}
+		end = End{ExitCode: s.ExitCode, OOM: s.OOMKilled || end.OOM, Err: s.Error}
 		select { // its last words are why it ended
 		case <-logged:
 		case <-ctx.Done():

@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/system"
 	"github.com/moby/moby/client"
 	"github.com/testcontainers/testcontainers-go"
@@ -46,7 +45,7 @@ var connect = sync.OnceValues(func() (*Engine, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 	defer cancel()
 	tclog.SetDefault(tclog.NewNoopLogger()) // it would write to standard error, between results
-	if err := withoutMissingReaper(ctx); err != nil {
+	if err := prepare(ctx); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	p, err := testcontainers.NewDockerProvider(testcontainers.WithLogger(tclog.NewNoopLogger()))
@@ -77,14 +76,11 @@ var connect = sync.OnceValues(func() (*Engine, error) {
 // processes that died.
 const reaperImage = "testcontainers/ryuk:0.14.0"
 
-// withoutMissingReaper tells testcontainers to do without its reaper if the
-// engine does not have its image, as it would try to pull it before each run. It
-// reads this once, from the environment, when it is first used.
-func withoutMissingReaper(ctx context.Context) error {
-	const variable = "TESTCONTAINERS_RYUK_DISABLED"
-	if os.Getenv(variable) != "" {
-		return nil
-	}
+// prepare says why the engine of DOCKER_HOST cannot be used, as testcontainers
+// would then take another; and it tells testcontainers to do without its reaper,
+// unless the engine is seen to have its image: it would try to pull it before
+// each run. It reads that once, from the environment, when it is first used.
+func prepare(ctx context.Context) error {
 	cli, err := client.New(client.FromEnv)
 	if err != nil {
 		return err
@@ -92,8 +88,19 @@ func withoutMissingReaper(ctx context.Context) error {
 	defer cli.Close()
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if _, err := cli.ImageInspect(ctx, reaperImage); errdefs.IsNotFound(err) {
-		return os.Setenv(variable, "true")
+	if os.Getenv("DOCKER_HOST") != "" {
+		if err := here(cli.DaemonHost()); err != nil {
+			return err
+		}
+		if _, err := cli.Ping(ctx, client.PingOptions{}); err != nil {
+			return err
+		}
+	}
+	const variable = "TESTCONTAINERS_RYUK_DISABLED"
+	if os.Getenv(variable) == "" {
+		if _, err := cli.ImageInspect(ctx, reaperImage); err != nil {
+			return os.Setenv(variable, "true")
+		}
 	}
 	return nil
 }
