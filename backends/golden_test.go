@@ -49,6 +49,7 @@ var studied = []struct {
 	{"llamacpp", "C5: Q8_0", LlamaCPP{Container: Container{Image: "ghcr.io/ggml-org/llama.cpp:server-rocm-b10472", Model: "llama-2-7b.Q8_0.gguf", Quantization: "Q8_0", ModelsDir: "/data/models", GPUs: "all"}, Parallel: 16, KVUnified: true, CacheReuse: 256}},
 	{"llamacpp", "C6: Q4_K_M", LlamaCPP{Container: Container{Image: "ghcr.io/ggml-org/llama.cpp:server-rocm-b10472", Model: "llama-2-7b.Q4_K_M.gguf", Quantization: "Q4_K_M", ModelsDir: "/data/models", GPUs: "all"}, Parallel: 16, KVUnified: true, CacheReuse: 256}},
 	{"llamacpp", "C7: Q4_0 from the Hub", LlamaCPP{Container: Container{Model: "TheBloke/Llama-2-7B-GGUF", Quantization: "Q4_0"}}},
+	{"llamacpp", "the image of its GPU", LlamaCPP{Container: Container{Model: "m.gguf", ModelsDir: "/data", GPUs: "amd:0"}}},
 	{"llamacpp", "every field", LlamaCPP{Container: Container{Image: "ghcr.io/ggml-org/llama.cpp:server-cuda-b10472", Model: "m,n.gguf", ModelsDir: "/data", GPUs: "0"}, Context: 32768, Parallel: 8, Threads: 4, GPULayers: 20, Batch: 2048, UBatch: 512, FlashAttn: "on",
 		KVUnified: true, CacheReuse: 256, CacheTypeK: "q8_0", CacheTypeV: "q8_0", SplitMode: "row", PromptCache: Off}},
 

@@ -12,8 +12,8 @@ import (
 //
 // Model is a GGUF file in ModelsDir or, without one, a repository on the Hub;
 // Quantization is then the variant to fetch (Q4_K_M) and else, with the name of
-// the file, a check that it is the one that is meant. The default image is for
-// CPUs; llama.cpp:server-cuda-bNNNNN is for NVIDIA's GPUs. The server is kept
+// the file, a check that it is the one that is meant. The default image is
+// the one for the GPUs that are asked for, or for none. The server is kept
 // from shrinking the context to what fits, and from keeping prompts in the
 // host's memory, and its slots are emptied before each pass.
 type LlamaCPP struct {
@@ -38,6 +38,9 @@ func (l LlamaCPP) Start(tb testing.TB) llmbench.Target { tb.Helper(); return sta
 func (l LlamaCPP) spec() (spec, error) {
 	m := l.make("llamacpp", "ghcr.io/ggml-org/llama.cpp:server-b10472", 8080)
 	m.accelerators(nvidia)
+	if variant := map[string]string{nvidia: "cuda", amd: "rocm"}[m.gpus.vendor]; variant != "" && l.Image == "" {
+		m.image = "ghcr.io/ggml-org/llama.cpp:server-" + variant + "-b10472"
+	}
 	m.download("llamacpp", "/cache", "HF_TOKEN")
 	m.gguf()
 	if l.ModelsDir != "" {

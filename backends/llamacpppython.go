@@ -59,5 +59,8 @@ func (l LlamaCPPPython) spec() (spec, error) {
 		{log: `Failed to create llama_context`, advice: "the context does not fit: lower Context"},
 		{log: `Model path does not exist`, advice: "no such file: check Model and ModelsDir"},
 	}, llamaKnown...)
+	if l.GPULayers == 0 { // all of them are to be on the GPU
+		m.known = append(m.known, known{log: `layer +0 assigned to device CPU`, advice: "the server runs without the GPU it was to have: build an image with it from docker/cuda_simple", gpu: true})
+	}
 	return m.end()
 }

@@ -58,6 +58,8 @@ func (t TextGen) spec() (spec, error) {
 		m.config["loader"] = t.Loader
 	}
 	m.health = "/v1/internal/health"
-	m.known = append(append([]known{}, torchKnown...), llamaKnown...)
+	m.known = append(append([]known{
+		{log: `torch\.cuda\.is_available\(\) returned False`, advice: "the server runs without the GPU it was to have: check the driver and the image", gpu: true},
+	}, torchKnown...), llamaKnown...)
 	return m.end()
 }
