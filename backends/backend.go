@@ -2,6 +2,8 @@ package backends
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,20 +31,55 @@ func FromConfig(c llmbench.Config) ([]Named, error) {
 		return []Named{{c.Name, URL{URL: c.URL, Name: c.Name, Model: c.Model, Dialect: c.Dialect, APIKey: c.APIKey}}}, nil
 	}
 	var all []Named
+	contained := 0
 	for _, name := range c.Backends {
 		make, known := byName[name]
 		if !known {
-			return nil, fmt.Errorf("LLMBENCH_BACKEND=%s: %q is not a backend; want a comma list of mock, or LLMBENCH_URL for a server that runs already",
-				strings.Join(c.Backends, ","), name)
+			return nil, fmt.Errorf("LLMBENCH_BACKEND=%s: %q is not a backend; want a comma list of %s, or LLMBENCH_URL for a server that runs already",
+				strings.Join(c.Backends, ","), name, strings.Join(Names(), ", "))
+		}
+		if name != "mock" {
+			contained++
 		}
 		all = append(all, Named{name, make(c)})
+	}
+	for variable, set := range map[string]bool{"IMAGE": c.Image != "", "ARGS": len(c.Args) > 0, "QUANT": c.Quant != ""} {
+		if set && contained != 1 {
+			return nil, fmt.Errorf("LLMBENCH_%s is for one server in a container, and LLMBENCH_BACKEND=%s names %d: measure them one at a time",
+				variable, strings.Join(c.Backends, ","), contained)
+		}
 	}
 	return all, nil
 }
 
-// byName makes the backends of LLMBENCH_BACKEND.
+// Names returns the names that LLMBENCH_BACKEND takes.
+func Names() []string { return slices.Sorted(maps.Keys(byName)) }
+
+// byName makes the backends of LLMBENCH_BACKEND. What a backend's fields say
+// beyond those of [Container] is asked for with LLMBENCH_ARGS.
 var byName = map[string]func(llmbench.Config) Backend{
 	"mock": func(c llmbench.Config) Backend {
 		return Mock{Profile: c.Mock, Speed: c.MockSpeed, Model: c.Model, Dialect: c.Dialect}
 	},
+	"mock-container":  func(c llmbench.Config) Backend { return MockContainer{Container: from(c)} },
+	"vllm":            func(c llmbench.Config) Backend { return VLLM{Container: from(c)} },
+	"tgi":             func(c llmbench.Config) Backend { return TGI{Container: from(c)} },
+	"sglang":          func(c llmbench.Config) Backend { return SGLang{Container: from(c)} },
+	"lmdeploy":        func(c llmbench.Config) Backend { return LMDeploy{Container: from(c)} },
+	"llamacpp":        func(c llmbench.Config) Backend { return LlamaCPP{Container: from(c)} },
+	"llamacpp-python": func(c llmbench.Config) Backend { return LlamaCPPPython{Container: from(c)} },
+	"ollama":          func(c llmbench.Config) Backend { return Ollama{Container: from(c)} },
+	"textgen":         func(c llmbench.Config) Backend { return TextGen{Container: from(c)} },
+	"openllm":         func(c llmbench.Config) Backend { return OpenLLM{Container: from(c)} },
+	"xinference":      func(c llmbench.Config) Backend { return Xinference{Container: from(c), Engine: "vLLM"} },
+	"tensorrtllm":     func(c llmbench.Config) Backend { return TensorRTLLM{Container: from(c)} },
+	"mindie":          func(c llmbench.Config) Backend { return MindIE{Container: from(c)} },
+}
+
+// from returns what the environment says of a server in a container.
+func from(c llmbench.Config) Container {
+	return Container{
+		Image: c.Image, Model: c.Model, Quantization: c.Quant, Args: c.Args, GPUs: GPUs(c.GPUs), ModelsDir: c.ModelsDir,
+		Dialect: c.Dialect, LogDir: c.Out,
+	}
 }

@@ -2,56 +2,269 @@ package backends
 
 import (
 	"context"
-	"crypto/tls"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"net"
 	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// pollEvery is the time between two looks at a server that is not ready.
-const pollEvery = 250 * time.Millisecond
+// A stage is a part of a server's start.
+type stage struct {
+	name  string
+	limit time.Duration
+	do    func(ctx context.Context) error
+}
 
-// ready waits until t answers a completion: an open port or a healthy status is
-// not enough, as servers have both before their model is loaded. A server that
-// refuses for a reason that waiting does not mend ends the wait at once.
-func ready(ctx context.Context, t llmbench.Target, logf func(string, ...any)) error {
-	began, told := time.Now(), time.Now()
-	return poll(ctx, func() (again bool, err error) {
-		// Not streamed, which every server can: the load may not want streams.
-		s := llmbench.Do(ctx, t, llmbench.Request{Prompt: "Say hello.", MaxTokens: 4}, false)
-		if s.Outcome == llmbench.OK {
-			return false, nil
+// stages are the parts of the start, in their order. Each tells more than the
+// one before: an open port is no healthy server, and a healthy one may have no
+// model, or not be able to run it.
+func (r *running) stages() []stage {
+	d := r.spec.ready
+	return []stage{
+		{"image", d.Image, r.getImage},
+		{"running", d.Running, r.getRunning},
+		{"port", d.Port, r.getPort},
+		{"health", d.Health, r.getHealth},
+		{"setup", d.Setup, r.getSetup},
+		{"model", d.Model, r.getModel},
+		{"completion", d.Completion, r.getCompletion},
+	}
+}
+
+// stage does one stage, within its deadline and for as long as the container
+// runs.
+func (r *running) stage(ctx context.Context, st stage) error {
+	began := time.Now()
+	errLate := fmt.Errorf("not within %v", st.limit)
+	ctx, cancel := context.WithTimeoutCause(ctx, st.limit, errLate)
+	defer cancel()
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	if r.box != nil {
+		go func() {
+			select {
+			case <-r.box.Ended():
+				fail(errors.New("the container ended"))
+			case <-ctx.Done():
+			}
+		}()
+	}
+	err := st.do(ctx)
+	if err == nil {
+		r.logf("%s: %s: done after %v", r.spec.backend, st.name, time.Since(began).Round(time.Millisecond))
+		return nil
+	}
+	r.waitEnd()
+	switch cause := context.Cause(ctx); {
+	case r.box != nil && isClosed(r.box.Ended()):
+		err = errors.New(r.box.End().String())
+	case cause == errLate:
+		err = fmt.Errorf("%w: %w", errLate, err)
+	case cause != nil:
+		err = cause
+	}
+	return r.failed(st.name, err)
+}
+
+// endGrace is how long a container that seems to have failed has to end, so that
+// its end and its last words can be told.
+const endGrace = time.Second
+
+func (r *running) waitEnd() {
+	if r.box == nil {
+		return
+	}
+	select {
+	case <-r.box.Ended():
+	case <-time.After(endGrace):
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// patterns holds the compiled expressions of known failures.
+var patterns sync.Map
+
+// matches reports whether a line of the log tells the failure.
+func (k known) matches(line string, gpus devices) bool {
+	if k.gpu && gpus.vendor == "" {
+		return false
+	}
+	p, found := patterns.Load(k.log)
+	if !found {
+		p, _ = patterns.LoadOrStore(k.log, regexp.MustCompile(k.log))
+	}
+	return p.(*regexp.Regexp).MatchString(line)
+}
+
+// judge ends the wait for the server when a line of its log says that it cannot
+// start: its process may live on.
+func (r *running) judge(line string) {
+	for _, k := range r.spec.known {
+		if k.matches(line, r.spec.gpus) {
+			r.fail(fmt.Errorf("its log says: %s", strings.TrimSpace(line)))
+			return
 		}
-		if time.Since(told) > 10*time.Second {
-			logf("not ready after %v: %s: %v", time.Since(began).Round(time.Second), s.Outcome, s.Err)
-			told = time.Now()
+	}
+}
+
+func (r *running) getImage(ctx context.Context) (err error) {
+	if r.spec.image == mockImage {
+		if r.spec.image, err = buildMock(ctx, r.engine); err != nil {
+			return err
 		}
-		var untrusted *tls.CertificateVerificationError
-		waiting := s.Outcome == llmbench.Connect && !errors.As(s.Err, &untrusted) ||
-			s.Outcome == llmbench.HTTP && s.Status == http.StatusServiceUnavailable
-		return waiting, s.Err
+	}
+	r.digest, err = r.engine.Pull(ctx, r.spec.image, r.logf)
+	return err
+}
+
+func (r *running) getRunning(ctx context.Context) error {
+	req, err := r.request()
+	if err != nil {
+		return err
+	}
+	if r.box, err = r.engine.Create(ctx, req); err != nil {
+		return err
+	}
+	r.started = time.Now()
+	if err := r.box.Start(ctx); err != nil {
+		return err
+	}
+	if r.spec.gpus.vendor == nvidia {
+		out, err := r.box.Exec(ctx, smi)
+		if err != nil {
+			return fmt.Errorf("GPUs %s were asked for, and the container has none: nvidia-smi: %w", r.spec.gpus, err)
+		}
+		r.gpus = readSMI(out)
+		return r.spec.gpus.check(r.gpus)
+	}
+	return nil
+}
+
+// getPort waits until something listens. The container's own address is taken
+// where it can be: the proxy behind the published port accepts connections for
+// a server that does not listen yet, and bunches what a stream sends.
+func (r *running) getPort(ctx context.Context) error {
+	direct, published, err := r.box.Addresses(ctx, r.spec.port)
+	if err != nil {
+		return err
+	}
+	addr := published
+	r.route = "published-port"
+	if direct != "" {
+		addr, r.route = direct, "container-address"
+	}
+	r.target = llmbench.Target{URL: "http://" + addr, Model: r.spec.model, Dialect: r.spec.dialect}
+	return r.poll(ctx, "port", func() error {
+		conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", addr)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		if direct != "" {
+			return nil
+		}
+		_ = conn.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+		var timeout net.Error
+		if _, err := conn.Read(make([]byte, 1)); !errors.As(err, &timeout) || !timeout.Timeout() {
+			return fmt.Errorf("port %d: nobody listens behind the published one: %v", r.spec.port, err)
+		}
+		return nil
 	})
 }
 
-// poll calls try until it says not to do so again, or ctx ends; the error is
-// the last one that try gave while there was time.
-func poll(ctx context.Context, try func() (again bool, err error)) error {
-	var last error
-	for {
-		again, err := try()
-		if err != nil && last != nil && ctx.Err() != nil {
-			return last // what the server said, rather than that time was up
-		}
-		if !again {
+func (r *running) getHealth(ctx context.Context) error {
+	return r.poll(ctx, "health", func() error {
+		_, err := r.ask(ctx, step{method: http.MethodGet, path: r.spec.health})
+		return err
+	})
+}
+
+func (r *running) getSetup(ctx context.Context) error { return r.take(ctx, r.spec.setup) }
+
+func (r *running) getModel(ctx context.Context) error {
+	r.getVersion(ctx)
+	if r.spec.models != "" && r.spec.listed != "" {
+		err := r.poll(ctx, "model", func() error {
+			body, err := r.ask(ctx, step{method: http.MethodGet, path: r.spec.models})
+			if err != nil {
+				return err
+			}
+			var list struct{ Data []struct{ ID string } }
+			if err := json.Unmarshal(body, &list); err != nil {
+				return fmt.Errorf("%s is no list of models: %w", r.spec.models, err)
+			}
+			var ids []string
+			for _, m := range list.Data {
+				ids = append(ids, m.ID)
+			}
+			if !slices.Contains(ids, r.spec.listed) {
+				return fmt.Errorf("model %q is not listed; the server has: %s", r.spec.listed, strings.Join(ids, ", "))
+			}
+			return nil
+		})
+		if err != nil {
 			return err
 		}
-		last = err
-		select {
-		case <-time.After(pollEvery):
-		case <-ctx.Done():
-			return last
-		}
 	}
+	r.ready = time.Since(r.started)
+	return nil
+}
+
+// onGPU is an error if a GPU was asked for and the server says that not all of
+// the model is on it.
+func (r *running) onGPU(ctx context.Context) error {
+	if r.spec.gpus.vendor == "" || r.spec.whole[0].path == "" {
+		return nil
+	}
+	all, err := r.look(ctx, r.spec.whole[0])
+	if err != nil {
+		return err
+	}
+	on, err := r.look(ctx, r.spec.whole[1])
+	if err == nil && on != all {
+		err = fmt.Errorf("only %s of %s bytes of the model are on the GPU: take a smaller model or context, or more GPUs", on, all)
+	}
+	return err
+}
+
+// getVersion asks the server for its version. One that does not tell is no
+// failure: the image's digest says as much.
+func (r *running) getVersion(ctx context.Context) {
+	if r.spec.version.path == "" {
+		return
+	}
+	v, err := r.look(ctx, r.spec.version)
+	if err != nil {
+		r.logf("%s: its version: %v", r.spec.backend, err)
+		return
+	}
+	r.spec.config["server-version"] = v
+}
+
+func (r *running) getCompletion(ctx context.Context) error {
+	// Streamed, for the instant of the first token.
+	sent, s, err := ready(ctx, r.target, true, r.logf)
+	if err == nil && s.Deltas > 0 {
+		r.first = sent.Add(s.First).Sub(r.started)
+	}
+	if err != nil {
+		return err
+	}
+	return r.onGPU(ctx)
 }

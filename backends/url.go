@@ -52,7 +52,8 @@ func (u URL) Start(tb testing.TB) llmbench.Target {
 		t.Model = model
 	}
 	began := time.Now()
-	if err := ready(ctx, t, tb.Logf); err != nil {
+	// Not streamed, which every server can: the load may not want streams.
+	if _, _, err := ready(ctx, t, false, tb.Logf); err != nil {
 		if cause := context.Cause(llmbench.Context(tb)); cause != nil { // interrupted
 			err = cause
 		}

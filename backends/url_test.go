@@ -140,14 +140,18 @@ func TestFromConfig(t *testing.T) {
 		"":                      "mock",
 		"LLMBENCH_BACKEND=mock": "mock",
 		"LLMBENCH_URL=http://x": "url",
-		"LLMBENCH_URL=http://x\nLLMBENCH_NAME=mine": "mine",
+		"LLMBENCH_URL=http://x\nLLMBENCH_NAME=mine":                                  "mine",
+		"LLMBENCH_BACKEND=vllm,tgi,mock\nLLMBENCH_MODEL=m\nLLMBENCH_GPUS=all":        "vllm,tgi,mock",
+		"LLMBENCH_BACKEND=mock,llamacpp\nLLMBENCH_ARGS=-c 4096\nLLMBENCH_QUANT=Q8_0": "mock,llamacpp",
 	} {
 		got, err := names(strings.Split(env, "\n")...)
 		assert.NilError(t, err)
 		assert.Equal(t, got, want)
 	}
 	_, err := names("LLMBENCH_BACKEND=mock,vlm")
-	assert.ErrorContains(t, err, `LLMBENCH_BACKEND=mock,vlm: "vlm" is not a backend`)
+	assert.ErrorContains(t, err, `LLMBENCH_BACKEND=mock,vlm: "vlm" is not a backend; want a comma list of llamacpp, llamacpp-python, lmdeploy, mindie, mock,`)
+	_, err = names("LLMBENCH_BACKEND=vllm,tgi", "LLMBENCH_IMAGE=a:1")
+	assert.ErrorContains(t, err, "LLMBENCH_IMAGE is for one server in a container, and LLMBENCH_BACKEND=vllm,tgi names 2")
 }
 
 // TestMock checks that the mock answers as its configuration says.

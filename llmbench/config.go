@@ -3,14 +3,14 @@ package llmbench
 import (
 	"errors"
 	"fmt"
-	"math"
-	"net/url"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/kballard/go-shellquote"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 )
@@ -24,6 +24,11 @@ type Config struct {
 	Dialect   dialect.Dialect // LLMBENCH_DIALECT; openai-chat
 	Model     string          // LLMBENCH_MODEL
 	APIKey    Secret          // LLMBENCH_API_KEY: bearer token
+	Image     string          // LLMBENCH_IMAGE: of the server's container; the backend's own
+	Args      []string        // LLMBENCH_ARGS: further arguments of that server, quoted as in a shell
+	GPUs      string          // LLMBENCH_GPUS: that it gets: ids, all or none
+	ModelsDir string          // LLMBENCH_MODELS_DIR: folder of this machine with models
+	Quant     string          // LLMBENCH_QUANT: how the weights are quantized, in the server's words
 	Mock      string          // LLMBENCH_MOCK: the mock's profile, a name or a JSON file
 	MockSpeed float64         // LLMBENCH_MOCK_SPEED: how many times faster than real time it runs; 0: as the profile says
 	Tokenizer string          // LLMBENCH_TOKENIZER: a tokenizer.json file
@@ -31,6 +36,7 @@ type Config struct {
 	AllUnits  bool            // LLMBENCH_UNITS: core or all
 	Require   []string        // LLMBENCH_REQUIRE: what tests must find rather than skip without, e.g. llamacpp
 	Mirror    string          // LLMBENCH_DEBIAN_MIRROR: where tests find packages to build a real server of
+	Cache     string          // LLMBENCH_CACHE: where they keep it; the user's cache folder
 	Serve     ServeConfig
 }
 
@@ -111,6 +117,11 @@ func ParseConfig(environ []string) (Config, error) {
 		"DIALECT":       {single(&c.Dialect, dialect.ByName), "one of " + strings.Join(dialect.Names(), ", ")},
 		"MODEL":         {single(&c.Model, text), "a model's name"},
 		"API_KEY":       {func(v string) error { c.APIKey = Secret{v}; return nil }, "a bearer token"},
+		"IMAGE":         {single(&c.Image, text), "an image's name with a tag or a digest"},
+		"ARGS":          {single(&c.Args, shellquote.Split), "arguments, quoted as in a shell"},
+		"GPUS":          {single(&c.GPUs, text), "ids like 0,1, all or none"},
+		"MODELS_DIR":    {single(&c.ModelsDir, folder), "a folder of this machine"},
+		"QUANT":         {single(&c.Quant, text), "a quantization in the server's words, like awq or Q4_K_M"},
 		"MOCK":          {single(&c.Mock, text), "a profile's name or a JSON file"},
 		"MOCK_SPEED":    {single(&c.MockSpeed, positive), "a number above 0"},
 		"TOKENIZER":     {single(&c.Tokenizer, text), "a tokenizer.json file"},
@@ -118,6 +129,7 @@ func ParseConfig(environ []string) (Config, error) {
 		"UNITS":         {single(&c.AllUnits, unitSet), "core or all"},
 		"REQUIRE":       {list(&c.Require, requirement), "a comma list of " + strings.Join(requirements, ", ")},
 		"DEBIAN_MIRROR": {single(&c.Mirror, text), "the URL of a package mirror"},
+		"CACHE":         {single(&c.Cache, text), "a folder"},
 		"CONCURRENCY":   {list(&s.Concurrency, atLeast(1)), "a comma list of different whole numbers, at least 1"},
 		"RATE":          {list(&s.Rate, positive), "a comma list of different rates in requests per second, above 0"},
 		"BURSTINESS":    {single(&s.Burstiness, positive), "a number above 0"},
@@ -151,7 +163,7 @@ func ParseConfig(environ []string) (Config, error) {
 		}
 		set[short] = true
 		if err := v.read(value); err != nil {
-			if short == "API_KEY" || short == "URL" { // may hold a secret
+			if short == "API_KEY" || short == "URL" || short == "ARGS" { // may hold a secret
 				value = "[not shown]"
 			}
 			errs = append(errs, fmt.Errorf("%s=%s: want %s", name, value, v.allowed))
@@ -173,10 +185,15 @@ func ParseConfig(environ []string) (Config, error) {
 	both("BACKEND", "URL")
 	both("MOCK", "URL")
 	both("MOCK_SPEED", "URL")
+	for _, name := range []string{"IMAGE", "ARGS", "GPUS", "MODELS_DIR", "QUANT"} {
+		needs(name, "BACKEND")
+	}
 	both("CONCURRENCY", "RATE")
 	needs("NAME", "URL")
 	needs("API_KEY", "URL")
-	needs("TOKENIZER", "URL")
+	if !set["URL"] && slices.Equal(c.Backends, []string{"mock"}) {
+		needs("TOKENIZER", "URL")
+	}
 	needs("BURSTINESS", "RATE")
 	if s.Dataset != "random" {
 		both("DATASET", "INPUT")
@@ -186,115 +203,4 @@ func ParseConfig(environ []string) (Config, error) {
 	}
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return c, errors.Join(errs...)
-}
-
-// single makes a reader that sets dst to what parse returns.
-func single[T any](dst *T, parse func(string) (T, error)) func(string) error {
-	return func(v string) error {
-		x, err := parse(v)
-		if err == nil {
-			*dst = x
-		}
-		return err
-	}
-}
-
-// list makes a reader of a comma list whose elements parse reads; none may come
-// twice.
-func list[T comparable](dst *[]T, parse func(string) (T, error)) func(string) error {
-	return func(v string) error {
-		var all []T
-		for part := range strings.SplitSeq(v, ",") {
-			x, err := parse(strings.TrimSpace(part))
-			if err != nil {
-				return err
-			}
-			if slices.Contains(all, x) {
-				return errors.New("twice")
-			}
-			all = append(all, x)
-		}
-		*dst = all
-		return nil
-	}
-}
-
-func text(v string) (string, error) {
-	if strings.TrimSpace(v) == "" {
-		return "", errors.New("empty")
-	}
-	return v, nil
-}
-
-func baseURL(dst *string) func(string) error {
-	return func(v string) error {
-		u, err := url.Parse(v)
-		if err != nil {
-			return err
-		}
-		if strings.HasSuffix(strings.TrimSuffix(u.Path, "/"), "/v1") {
-			return errors.New("ends in /v1")
-		}
-		if _, err := (Target{URL: v}).base(); err != nil {
-			return err
-		}
-		*dst = v
-		return nil
-	}
-}
-
-func atLeast(least int) func(string) (int, error) {
-	return func(v string) (int, error) {
-		n, err := strconv.Atoi(v)
-		if err == nil && n < least {
-			err = errors.New("too small")
-		}
-		return n, err
-	}
-}
-
-func positive(v string) (float64, error) {
-	f, err := strconv.ParseFloat(v, 64)
-	if err == nil && (!(f > 0) || math.IsInf(f, 0)) {
-		err = errors.New("not above 0")
-	}
-	return f, err
-}
-
-func share(v string) (float64, error) {
-	f, err := strconv.ParseFloat(v, 64)
-	if err == nil && !(f >= 0 && f <= 1) {
-		err = errors.New("not in [0,1]")
-	}
-	return f, err
-}
-
-func duration(v string) (time.Duration, error) {
-	d, err := time.ParseDuration(v)
-	if err == nil && d <= 0 {
-		err = errors.New("not above 0")
-	}
-	return d, err
-}
-
-func unitSet(v string) (all bool, err error) {
-	if v != "core" && v != "all" {
-		return false, errors.New("unknown")
-	}
-	return v == "all", nil
-}
-
-func requirement(v string) (string, error) {
-	if !slices.Contains(requirements, v) {
-		return "", errors.New("unknown")
-	}
-	return v, nil
-}
-
-func dataset(v string) (string, error) {
-	kind, path, _ := strings.Cut(v, ":")
-	if v == "random" || slices.Contains(datasets, kind) && path != "" {
-		return v, nil
-	}
-	return "", errors.New("unknown")
 }

@@ -40,6 +40,12 @@ func TestParseConfig(t *testing.T) {
 	assert.Equal(t, more.Tokenizer, "t.json")
 	assert.Equal(t, more.Serve.Seed, uint64(math.MaxUint64))
 	assert.DeepEqual(t, more.Require, []string{"docker", "llamacpp"})
+	dir := t.TempDir()
+	box, err := ParseConfig([]string{"LLMBENCH_BACKEND=vllm", "LLMBENCH_IMAGE=a/b:1", `LLMBENCH_ARGS=--seed 0 --x '{"a": 1}'`, "LLMBENCH_GPUS=0,1",
+		"LLMBENCH_MODELS_DIR=" + dir, "LLMBENCH_QUANT=awq", "LLMBENCH_TOKENIZER=t.json"})
+	assert.NilError(t, err)
+	assert.DeepEqual(t, box.Args, []string{"--seed", "0", "--x", `{"a": 1}`})
+	assert.DeepEqual(t, []string{box.Image, box.GPUs, box.ModelsDir, box.Quant}, []string{"a/b:1", "0,1", dir, "awq"})
 	mock, err := ParseConfig([]string{"LLMBENCH_MOCK=a.json", "LLMBENCH_MOCK_SPEED=2.5", "LLMBENCH_BACKEND=mock"})
 	assert.NilError(t, err)
 	assert.Equal(t, mock.Mock, "a.json")
@@ -91,6 +97,10 @@ func TestParseConfigErrors(t *testing.T) {
 		{"LLMBENCH_BURSTINESS=2", "LLMBENCH_BURSTINESS: means nothing without LLMBENCH_RATE"},
 		{"LLMBENCH_REQUIRE=dokcer", "LLMBENCH_REQUIRE=dokcer: want a comma list of docker, llamacpp"},
 		{"LLMBENCH_API_KEY=k", "LLMBENCH_API_KEY: means nothing without LLMBENCH_URL"},
+		{"LLMBENCH_TOKENIZER=t.json", "LLMBENCH_TOKENIZER: means nothing without LLMBENCH_URL"},
+		{"LLMBENCH_GPUS=all", "LLMBENCH_GPUS: means nothing without LLMBENCH_BACKEND"},
+		{"LLMBENCH_BACKEND=vllm\nLLMBENCH_ARGS=--a 'b", "LLMBENCH_ARGS=[not shown]: want arguments, quoted as in a shell"},
+		{"LLMBENCH_BACKEND=vllm\nLLMBENCH_MODELS_DIR=/nosuch", "LLMBENCH_MODELS_DIR=/nosuch: want a folder of this machine"},
 		{"LLMBENCH_STREAM=false\nLLMBENCH_SLO=ttft=1s", "only e2e can be judged"},
 	} {
 		_, err := ParseConfig(strings.Split(c.env, "\n"))

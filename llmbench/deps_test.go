@@ -8,6 +8,26 @@ import (
 	"gotest.tools/v3/assert"
 )
 
+// TestDockerClient keeps testcontainers-go, and the Docker client under it, in
+// the package backends and below.
+func TestDockerClient(t *testing.T) {
+	const module = "github.com/seed-2b9cec6d/llmbench/"
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-test", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"...").Output()
+	assert.NilError(t, err)
+	importers := 0
+	for line := range strings.Lines(string(out)) {
+		path, imports, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if !strings.Contains(imports, "github.com/testcontainers/") && !strings.Contains(imports, "github.com/moby/") {
+			continue
+		}
+		importers++
+		if p := strings.TrimPrefix(path, module); p != "backends" && !strings.HasPrefix(p, "backends/") && !strings.HasPrefix(p, "backends.") && !strings.HasPrefix(p, "backends_") && !strings.HasPrefix(p, "backends ") {
+			t.Errorf("%s imports a Docker client; only backends may", path)
+		}
+	}
+	assert.Assert(t, importers > 0)
+}
+
 // TestDependencies keeps the rooms of the project apart: who may import whom.
 func TestDependencies(t *testing.T) {
 	const module = "github.com/seed-2b9cec6d/llmbench/"
@@ -26,6 +46,9 @@ func TestDependencies(t *testing.T) {
 		{"llmbench/cmd/benchgate", module + "backends", "the gate knows no server"},
 		{"benchdata", module + "backends", "data knows no server"},
 		{"benchdata", module + "mockserver", "data knows no server"},
+		{"llmbench", "github.com/moby", "who imports llmbench alone builds no Docker client"},
+		{"llmbench", "github.com/prometheus", "what a server says of itself is its backend's to read"},
+		{"mockserver", "github.com/testcontainers", "the mock is a program like any other"},
 		{"benchdata", "github.com/testcontainers", "who imports benchdata alone builds no Docker client"},
 		{"backends", module + "scenarios", "scenarios are built on it"},
 		{"backends", module + "benchdata", "a server knows no data"},

@@ -80,6 +80,11 @@ func (p *shared) begin(out io.Writer, interrupt context.Context, all bool) {
 	}
 }
 
+// Announce prints the configuration lines of t before the results of b, as [Run]
+// does. It is for benchmarks that measure something else of a server. It is an
+// error if they differ from those of a sample before.
+func Announce(b *testing.B, t Target) error { return process.announce(b.Name(), t.config()) }
+
 // announce prints the configuration lines that change with config; a key that
 // config lacks is unset. The first sample of a benchmark runs before its name is
 // printed, so that the lines stand alone. In a later one they would end up within

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -43,7 +44,7 @@ func Run(b *testing.B, t Target, l Load) []Sample {
 	if ctx.Err() != nil {
 		b.Fatal(context.Cause(ctx))
 	}
-	if err := process.announce(b.Name(), t.config()); err != nil {
+	if err := Announce(b, t); err != nil {
 		b.Fatal(err)
 	}
 	rec, err := newRecorder(cfg.Out, b.Name(), t, l)
@@ -73,8 +74,13 @@ func Run(b *testing.B, t Target, l Load) []Sample {
 		}
 	}
 
+	var observer Observer
+	if t.Observe != nil {
+		observer = t.Observe()
+	}
 	var all []Sample
 	var total time.Duration
+	var figures map[string]float64 // of the server itself
 	for pass := 0; b.Loop(); pass++ {
 		requests := l.Requests
 		if l.Fresh != nil {
@@ -89,9 +95,21 @@ func Run(b *testing.B, t Target, l Load) []Sample {
 		if err != nil {
 			b.Fatal(err)
 		}
+		if observer != nil {
+			if err := observer.Before(ctx); err != nil {
+				b.Fatalf("pass %d: before it: %v", pass, err)
+			}
+		}
 		done := c.progress(b, pass, len(posts))
 		samples, err := c.pass(ctx, &l, posts)
 		done()
+		if observer != nil {
+			var observeErr error
+			if figures, observeErr = observer.After(ctx); observeErr != nil {
+				b.Logf("pass %d: what the server says of itself: %v", pass, observeErr)
+				figures = nil
+			}
+		}
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -110,7 +128,13 @@ func Run(b *testing.B, t Target, l Load) []Sample {
 		total += elapsed(samples)
 		all = append(all, samples...)
 	}
-	report(b, Summarize(all, total, l.SLO), l, cfg.AllUnits)
+	s := Summarize(all, total, l.SLO)
+	for unit, v := range figures {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			s.Metrics[unit] = v
+		}
+	}
+	report(b, s, l, cfg.AllUnits)
 	return all
 }
 

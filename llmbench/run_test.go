@@ -3,6 +3,7 @@ package llmbench
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -105,6 +106,47 @@ func BenchmarkHelperNoRequests(b *testing.B) {
 	helperOnly(b)
 	_, target := loopback(b, mockserver.Config{})
 	Run(b, target, Load{Concurrency: 1, Fresh: func(int) ([]Request, error) { return nil, nil }})
+}
+
+// BenchmarkHelperObserved has a server that says something of itself.
+func BenchmarkHelperObserved(b *testing.B) {
+	helperOnly(b)
+	_, target := loopback(b, mockserver.Config{})
+	target.Observe = func() Observer { return &observer{b: b} }
+	Run(b, target, Load{Requests: words(4, 4), Warmup: words(2, 4), Concurrency: 1})
+}
+
+// BenchmarkHelperUnready has a server that cannot be readied for a pass.
+func BenchmarkHelperUnready(b *testing.B) {
+	helperOnly(b)
+	_, target := loopback(b, mockserver.Config{})
+	target.Observe = func() Observer { return &observer{b: b, err: errors.New("the cache is stuck")} }
+	Run(b, target, Load{Requests: words(4, 4), Concurrency: 1})
+}
+
+// observer checks that its calls come in turns.
+type observer struct {
+	b      *testing.B
+	err    error
+	within bool
+	passes int
+}
+
+func (o *observer) Before(context.Context) error {
+	if o.within {
+		o.b.Error("Before is called twice in a row")
+	}
+	o.within = true
+	return o.err
+}
+
+func (o *observer) After(context.Context) (map[string]float64, error) {
+	if !o.within {
+		o.b.Error("After is called without Before")
+	}
+	o.within = false
+	o.passes++
+	return map[string]float64{"srv-preempt/op": float64(o.passes), "srv-kv-%": math.NaN(), "no-unit": 1}, nil
 }
 
 // BenchmarkHelperFresh checks what Run asks for between passes.
@@ -255,6 +297,23 @@ func TestRunPools(t *testing.T) {
 	if rate, _ := all[0].Value("req/s"); math.Abs(rate*total/60e9-1) > 0.001 {
 		t.Errorf("%v req/s over %v ns; want 60 requests", rate, total)
 	}
+}
+
+// TestObserver checks what Run does with what a server says of itself.
+func TestObserver(t *testing.T) {
+	out, _, code, _ := runHelper(t, "BenchmarkHelperObserved", []string{"-test.benchtime=3x"}, nil)
+	assert.Equal(t, code, 0, out)
+	all, _ := results(t, out)
+	assert.Equal(t, len(all), 1, out)
+	v, _ := all[0].Value("srv-preempt/op")
+	assert.Equal(t, v, 3.0, "the figures of the last pass are those of all")
+	for _, unit := range []string{"srv-kv-%", "no-unit"} {
+		_, has := all[0].Value(unit)
+		assert.Assert(t, !has, "%s is reported:\n%s", unit, out)
+	}
+	out, _, code, _ = runHelper(t, "BenchmarkHelperUnready", nil, nil)
+	assert.Equal(t, code, 1)
+	assert.Assert(t, strings.Contains(out, "pass 0: before it: the cache is stuck"), out)
 }
 
 // TestFailureInLaterSample checks what the testing package forgets: a failure

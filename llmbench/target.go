@@ -29,8 +29,26 @@ type Target struct {
 	// Go benchmark format; keys start with a lower-case letter and hold no
 	// space and no upper case.
 	Config map[string]string
+	// Observe, if not nil, gives what looks at the server beside the requests.
+	// [Run] calls it once.
+	Observe func() Observer
 	// Dial opens a connection; nil means TCP.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// An Observer readies a server for a pass, and asks it afterwards what it saw.
+// It is for one goroutine, that of the benchmark; nothing it does is part of the
+// time measured, but what it does while a pass is under way is beside the
+// requests.
+type Observer interface {
+	// Before is called before each measured pass. An error ends the benchmark:
+	// the pass would not be what it is to be.
+	Before(ctx context.Context) error
+	// After is called when the last response of the pass has ended, and
+	// returns what the server says of all passes so far, by the names of
+	// [Units]; values that are not finite are left out. An error is logged, and
+	// takes these figures alone from the result.
+	After(ctx context.Context) (map[string]float64, error)
 }
 
 // dialect returns the target's dialect, or the default.

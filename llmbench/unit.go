@@ -77,8 +77,8 @@ var statistics = []struct {
 	percent int // 0: the mean
 }{{"mean", 0}, {"p50", 50}, {"p90", 90}, {"p99", 99}}
 
-// Units lists every metric that [Run] may report, in the order of reports.
-// README.md says the same.
+// Units lists every metric that [Run] and the scenarios may report, in the order
+// of reports. README.md says the same.
 var Units = units()
 
 func units() []Unit {
@@ -100,6 +100,12 @@ func units() []Unit {
 		Unit{Name: "in-tok/req", Core: true, Means: "mean prompt tokens of successful requests"},
 		Unit{Name: "out-tok/req", Core: true, Means: "mean output tokens of successful requests"},
 		Unit{Name: "fail-%", Better: "lower", Core: true, Means: "failed requests / all requests"},
+		Unit{Name: "start-to-ready-ns", Better: "lower", Core: true, Means: "a cold start: from the start of the server's container until it listed its model"},
+		Unit{Name: "start-to-first-token-ns", Better: "lower", Core: true, Means: "the same until the first token of a completion"},
+		Unit{Name: "srv-prefix-hit-%", Better: "higher", Core: true, Means: "the server's: prompt tokens found in its prefix cache / looked for"},
+		Unit{Name: "srv-preempt/op", Better: "lower", Core: true, Means: "the server's: requests put aside for lack of KV cache, per pass"},
+		Unit{Name: "srv-kv-%", Core: true, Means: "the server's: most of its KV cache that was in use"},
+		Unit{Name: "srv-queue-ns", Better: "lower", Core: true, Means: "the server's: mean time that requests waited for their turn"},
 	)
 	for i := range all {
 		all[i].Gate = gates[all[i].Name]

@@ -13,6 +13,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
@@ -56,6 +57,15 @@ func TestReadmeVariables(t *testing.T) {
 	for _, name := range names {
 		_, err := llmbench.ParseConfig([]string{name + "="})
 		assert.NilError(t, err)
+	}
+}
+
+// TestReadmeBackends checks that README names every backend.
+func TestReadmeBackends(t *testing.T) {
+	_, row, _ := strings.Cut(readme(t), "| `LLMBENCH_BACKEND` |")
+	row, _, _ = strings.Cut(row, "\n")
+	for _, name := range backends.Names() {
+		assert.Assert(t, strings.Contains(row, "`"+name+"`"), "README does not name %s", name)
 	}
 }
 

@@ -15,14 +15,7 @@ import (
 // each starts every backend that the environment asks for and calls measure
 // with it, in a sub-benchmark of its own.
 func each(b *testing.B, measure func(b *testing.B, s server)) {
-	cfg, err := llmbench.ReadConfig()
-	if err != nil {
-		b.Fatal(err)
-	}
-	all, err := backends.FromConfig(cfg)
-	if err != nil {
-		b.Fatal(err)
-	}
+	cfg, all := asked(b)
 	for _, backend := range all {
 		if err := context.Cause(llmbench.Context(b)); err != nil {
 			b.Fatal(err)
@@ -33,11 +26,34 @@ func each(b *testing.B, measure func(b *testing.B, s server)) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			b.Run("model="+llmbench.NameValue(target.Model), func(b *testing.B) {
+			b.Run(modelName(cfg, target.Model), func(b *testing.B) {
 				measure(b, server{cfg, target, tokens, template})
 			})
 		})
 	}
+}
+
+// asked returns what the environment says, and the backends it asks for.
+func asked(b *testing.B) (llmbench.Config, []backends.Named) {
+	b.Helper()
+	cfg, err := llmbench.ReadConfig()
+	if err != nil {
+		b.Fatal(err)
+	}
+	all, err := backends.FromConfig(cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return cfg, all
+}
+
+// modelName is the part of a benchmark's name that says which model it measures.
+func modelName(cfg llmbench.Config, model string) string {
+	name := "model=" + llmbench.NameValue(model)
+	if cfg.Quant != "" {
+		name += "/quant=" + llmbench.NameValue(cfg.Quant)
+	}
+	return name
 }
 
 // A server is a target and what is known of its tokens.
@@ -52,7 +68,8 @@ type server struct {
 // is given, the mock's own rule for the mock, and otherwise an estimate made
 // from the usage that the server states for prompts of known text.
 func tokenizer(ctx context.Context, cfg llmbench.Config, backend backends.Named, t llmbench.Target) (llmbench.Tokenizer, int, error) {
-	if _, mock := backend.Backend.(backends.Mock); mock {
+	switch backend.Backend.(type) {
+	case backends.Mock, backends.MockContainer:
 		return benchdata.Words{}, 0, nil
 	}
 	var exact llmbench.Tokenizer

@@ -4,8 +4,8 @@
 // The server comes from eleven Debian packages (20 MB to fetch, 50 MB on disk)
 // pinned by version and SHA-256 in packages.sha256, from the mirror that apt
 // uses on the machine or the one that LLMBENCH_DEBIAN_MIRROR names. They are
-// unpacked once, into a root filesystem in the user's cache directory, and run
-// there: in a chroot for root, in a chroot of an own user namespace for others
+// unpacked once, into a root filesystem in the user's cache directory or the
+// folder that LLMBENCH_CACHE names, and run there: in a chroot for root, in a chroot of an own user namespace for others
 // where the kernel lets them, else as a Docker container. The model is that of
 // package tinygguf.
 //

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
 )
 
 // dockerTimeout bounds one command of the Docker client, the import of the
@@ -51,7 +53,7 @@ func dockerUsable(ctx context.Context) error {
 // startContainer starts the server in a container. Its URL is that of the
 // container's own address, unless a port of the host was asked for: the proxy
 // behind a published port bunches small writes, which hides when tokens came.
-func startContainer(ctx context.Context, root, model string, o Options, log *tail) (p *process, url string, err error) {
+func startContainer(ctx context.Context, root, model string, o Options, log *serverlog.Log) (p *process, url string, err error) {
 	image, err := ensureImage(ctx, root)
 	if err != nil {
 		return nil, "", err
@@ -105,7 +107,7 @@ func startContainer(ctx context.Context, root, model string, o Options, log *tai
 
 // follow copies the container's output to log and notices its end; remove
 // stops the container.
-func follow(id string, log *tail, remove func()) (*process, error) {
+func follow(id string, log *serverlog.Log, remove func()) (*process, error) {
 	life, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(life, "docker", "logs", "--follow", id)
 	cmd.Stdout, cmd.Stderr = log, log

@@ -292,18 +292,3 @@ func TestEnd(t *testing.T) {
 		}
 	}
 }
-
-func TestTail(t *testing.T) {
-	var all strings.Builder
-	l := &tail{next: &all}
-	for i := range 100 {
-		fmt.Fprintf(l, "line %d\nhalf", i)
-	}
-	lines := strings.Split(l.String(), "\n")
-	if len(lines) != tailLines+1 || lines[0] != "halfline 60" || lines[tailLines] != "half" {
-		t.Errorf("tail of 100 lines = %q, want the last %d and the half one", lines, tailLines)
-	}
-	if got := strings.Count(all.String(), "\n"); got != 100 {
-		t.Errorf("%d lines passed on, want 100", got)
-	}
-}

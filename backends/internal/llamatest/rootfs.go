@@ -37,11 +37,15 @@ var rootfs = sync.OnceValues(func() (root string, err error) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		return "", fmt.Errorf("%w: its packages are for linux/amd64, this is %s/%s", ErrUnavailable, runtime.GOOS, runtime.GOARCH)
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("%w: no cache directory: %w", ErrUnavailable, err)
+	dir := os.Getenv("LLMBENCH_CACHE")
+	if dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return "", fmt.Errorf("%w: no cache directory: %w", ErrUnavailable, err)
+		}
+		dir = filepath.Join(cache, "llmbench")
 	}
-	dir := filepath.Join(cache, "llmbench", "llamatest")
+	dir = filepath.Join(dir, "llamatest")
 	root = filepath.Join(dir, rootfsKey())
 	if isDir(root) {
 		return root, nil

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
 )
 
 // Server is a running llama-server.
@@ -17,7 +19,7 @@ type Server struct {
 	URL string // base URL without a slash at its end, as http://127.0.0.1:8080
 
 	process *process
-	log     *tail
+	log     *serverlog.Log
 	close   sync.Once
 }
 
@@ -61,7 +63,7 @@ func Run(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{log: &tail{next: o.Log}}
+	s := &Server{log: &serverlog.Log{Next: o.Log}}
 	if container {
 		s.process, s.URL, err = startContainer(ctx, root, model, o, s.log)
 	} else {
@@ -97,7 +99,7 @@ func needsContainer(ctx context.Context, o Options) (bool, error) {
 }
 
 // startNative starts the server in a chroot.
-func startNative(root, model string, o Options, log *tail) (*process, string, error) {
+func startNative(root, model string, o Options, log *serverlog.Log) (*process, string, error) {
 	host, port, err := freeAddr(o.Addr)
 	if err != nil {
 		return nil, "", err

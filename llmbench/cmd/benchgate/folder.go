@@ -8,13 +8,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/gofrs/flock"
 )
 
 // A folder is where the samples of one comparison are kept. It is one command's at
 // a time.
 type folder struct {
 	path string
-	lock *os.File
+	lock *flock.Flock
 }
 
 // lockName is a file that every folder of samples has.
@@ -39,14 +41,12 @@ func openFolder(path string) (folder, error) {
 	if _, err := os.Stat(filepath.Join(path, lockName)); err != nil && len(entries) > 0 {
 		return folder{}, fmt.Errorf("-out=%s: it holds %s; want an empty folder, or one of benchgate's", path, entries[0].Name())
 	}
-	f, err := os.OpenFile(filepath.Join(path, lockName), os.O_CREATE|os.O_RDWR, 0o600)
-	if err == nil {
-		if err = lock(f); err != nil {
-			f.Close()
-			err = fmt.Errorf("-out=%s: %w", path, err)
-		}
+	lock := flock.New(filepath.Join(path, lockName))
+	alone, err := lock.TryLock()
+	if err == nil && !alone {
+		err = fmt.Errorf("-out=%s: another benchgate uses it", path)
 	}
-	return folder{path, f}, err
+	return folder{path, lock}, err
 }
 
 func (f folder) close() { f.lock.Close() }

@@ -2,10 +2,7 @@
 
 package main
 
-import (
-	"os"
-	"os/exec"
-)
+import "os/exec"
 
 // Without process groups there is only the process itself.
 
@@ -14,5 +11,3 @@ func ownGroup(*exec.Cmd) {}
 func interruptGroup(cmd *exec.Cmd) error { return cmd.Process.Kill() }
 
 func killGroup(cmd *exec.Cmd) error { return cmd.Process.Kill() }
-
-func lock(*os.File) error { return nil }

@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/pkg/authconfig"
+	"github.com/moby/moby/client"
+	"github.com/testcontainers/testcontainers-go"
+)
+
+// Pull sees to it that the engine has the image and returns its digest: that of
+// the registry, or of the image's configuration if it came from none. Only an
+// image that is missing is pulled, with the credentials of Docker's
+// configuration; logf is told how far that has come, every ten seconds.
+func (e *Engine) Pull(ctx context.Context, image string, logf func(string, ...any)) (digest string, err error) {
+	digest, err = e.digest(ctx, image)
+	if err == nil || !errdefs.IsNotFound(err) {
+		return digest, err
+	}
+	logf("pulling the image %s", image)
+	var options client.ImagePullOptions
+	if _, auth, err := testcontainers.DockerImageAuth(ctx, image); err == nil {
+		if options.RegistryAuth, err = authconfig.Encode(auth); err != nil {
+			return "", fmt.Errorf("image %s: the registry's credentials: %w", image, err)
+		}
+	}
+	pull, err := e.client.ImagePull(ctx, image, options)
+	if err != nil {
+		return "", fmt.Errorf("the image %s is not on this machine and cannot be pulled: %w", image, err)
+	}
+	defer pull.Close()
+	began, told := time.Now(), time.Now()
+	done := map[string]int64{} // bytes of each layer
+	for m, err := range pull.JSONMessages(ctx) {
+		if err == nil && m.Error != nil {
+			err = m.Error
+		}
+		if err != nil {
+			return "", fmt.Errorf("the image %s is not on this machine and cannot be pulled: %w", image, err)
+		}
+		if m.Progress != nil && strings.HasPrefix(m.Status, "Downloading") {
+			done[m.ID] = m.Progress.Current
+		}
+		if time.Since(told) >= 10*time.Second {
+			told = time.Now()
+			var sum int64
+			for _, n := range done {
+				sum += n
+			}
+			logf("pulling the image %s: %d MB after %v", image, sum>>20, time.Since(began).Round(time.Second))
+		}
+	}
+	return e.digest(ctx, image)
+}
+
+// digest returns what Pull does of an image that the engine has.
+func (e *Engine) digest(ctx context.Context, image string) (string, error) {
+	i, err := e.client.ImageInspect(ctx, image)
+	if err != nil {
+		return "", err
+	}
+	for _, d := range i.RepoDigests {
+		if _, sum, found := strings.Cut(d, "@"); found {
+			return sum, nil
+		}
+	}
+	return i.ID, nil
+}
+
+// Has reports whether the engine has the image.
+func (e *Engine) Has(ctx context.Context, image string) bool {
+	_, err := e.digest(ctx, image)
+	return err == nil
+}
+
+// Import makes an image of one program, with nothing else in it, that runs it.
+func (e *Engine) Import(ctx context.Context, image, program string, content []byte) error {
+	var root bytes.Buffer
+	w := tar.NewWriter(&root)
+	err := errors.Join(
+		w.WriteHeader(&tar.Header{Name: program, Mode: 0o755, Size: int64(len(content)), Format: tar.FormatPAX}),
+		func() error { _, err := w.Write(content); return err }(),
+		w.Close(),
+	)
+	if err != nil {
+		return fmt.Errorf("image %s: %w", image, err)
+	}
+	name, tag, _ := strings.Cut(image, ":")
+	res, err := e.client.ImageImport(ctx, client.ImageImportSource{Source: &root, SourceName: "-"}, name, client.ImageImportOptions{
+		Tag:     tag,
+		Changes: []string{fmt.Sprintf("ENTRYPOINT [%q]", "/"+program), "LABEL llmbench.image=" + program},
+	})
+	if err != nil {
+		return fmt.Errorf("image %s: %w", image, err)
+	}
+	defer res.Close()
+	if said, err := io.ReadAll(res); err != nil || bytes.Contains(said, []byte(`"error"`)) {
+		return fmt.Errorf("image %s: %w: %s", image, err, said)
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package serverlog
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+func TestLog(t *testing.T) {
+	var all strings.Builder
+	var last string
+	l := &Log{Next: &all, Line: func(line string) { last = line }}
+	for i := range 100 {
+		fmt.Fprintf(l, "line %d\r\nhalf", i)
+	}
+	lines := strings.Split(l.String(), "\n")
+	assert.Equal(t, len(lines), Kept)
+	assert.Equal(t, lines[0], "halfline 61")
+	assert.Equal(t, lines[Kept-1], "half")
+	assert.Equal(t, last, "halfline 99")
+	assert.Equal(t, strings.Count(all.String(), "\n"), 100)
+	l.Flush()
+	assert.Equal(t, last, "half")
+	assert.Assert(t, strings.HasSuffix(all.String(), "half\n"))
+}
+
+// A secret is hidden wherever a write cut it, and in what is passed on.
+func TestLogHides(t *testing.T) {
+	const secret = "hf_PlantedSecretToken"
+	for cut := range len(secret) {
+		var all strings.Builder
+		l := &Log{Next: &all, Hide: []string{"", secret}}
+		fmt.Fprintf(l, "token=%s", secret[:cut])
+		fmt.Fprintf(l, "%s; again %s\nand %s", secret[cut:], secret, secret)
+		for _, text := range []string{all.String(), l.String()} {
+			assert.Assert(t, !strings.Contains(text, secret), "%q", text)
+		}
+		assert.Assert(t, strings.Contains(l.String(), "token=[secret]; again [secret]\nand [secret]"), "%q", l)
+	}
+}
+
+// A server that never ends its line takes no memory without bound.
+func TestLogLongLine(t *testing.T) {
+	l := &Log{}
+	for range 100 {
+		_, _ = l.Write(make([]byte, 10<<10))
+	}
+	for _, line := range l.Lines() {
+		assert.Assert(t, len(line) < 2*longest, "a line of %d bytes", len(line))
+	}
+}

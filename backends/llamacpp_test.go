@@ -1,0 +1,191 @@
+package backends
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/perf/benchfmt"
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+)
+
+// TestLlamaCPPContainer asks a real llama.cpp in a container: what it counts must
+// be what the client counts.
+func TestLlamaCPPContainer(t *testing.T) {
+	l := llama(t)
+	t.Run("runs", func(t *testing.T) {
+		target := l.Start(t)
+		assert.Equal(t, target.Model, l.Model)
+		assert.Assert(t, target.Config["server-version"] != "", "%v", target.Config)
+		before := predicted(t, target)
+		asked := 0
+		observer := target.Observe()
+		for range 2 {
+			assert.NilError(t, observer.Before(t.Context())) // empties the slots
+			for _, tokens := range []int{1, 24, 200} {
+				s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: "Tell me about the sea.", MaxTokens: tokens, FixedOutput: true}, true)
+				assert.NilError(t, s.Err)
+				assert.Equal(t, s.OutputTokens, tokens)
+				assert.Equal(t, s.Server.OutputTokens, tokens, "its own timings")
+				assert.Equal(t, s.Server.PromptTokens+s.Server.CachedTokens, s.PromptTokens, "its own timings")
+				asked += tokens
+				assert.Equal(t, s.CachedTokens > 0, tokens > 1, "only the first prompt of a pass is new to the cache: %d tokens of it were in that", s.CachedTokens)
+			}
+			_, err := observer.After(t.Context())
+			assert.NilError(t, err)
+		}
+		assert.Equal(t, predicted(t, target)-before, float64(asked), "its own metrics")
+	})
+	assert.Equal(t, len(containers(t, mine())), 0)
+}
+
+// predicted is how many tokens the server says that it has made.
+func predicted(t *testing.T, target llmbench.Target) float64 {
+	t.Helper()
+	body, err := fetch(t.Context(), http.MethodGet, target.URL+"/metrics", "")
+	assert.NilError(t, err)
+	all, err := metrics(body)
+	assert.NilError(t, err)
+	n, _ := all.sum(names{"llamacpp:tokens_predicted_total"})
+	assert.Assert(t, n != nil, "%s", body)
+	return *n
+}
+
+// TestBrokenLlamaCPP checks the errors of a real server that cannot start.
+func TestBrokenLlamaCPP(t *testing.T) {
+	l := llama(t)
+	assert.NilError(t, os.WriteFile(filepath.Join(l.ModelsDir, "broken.gguf"), []byte("GGUF, but no more"), 0o644))
+	with := func(change func(*LlamaCPP)) LlamaCPP {
+		l := l
+		change(&l)
+		return l
+	}
+	fail(t, []failing{
+		{"the model is missing", with(func(l *LlamaCPP) { l.Model = "nosuch.gguf" }),
+			[]string{`llamacpp: model "nosuch.gguf" is not in the folder of models ` + l.ModelsDir + ", which has: broken.gguf, tiny-"}},
+		{"the model is broken", with(func(l *LlamaCPP) { l.Model = "broken.gguf" }),
+			[]string{"llamacpp: ", "what to do: the model cannot be loaded: check that Model is a whole GGUF file", "its last lines:\n    ", "broken.gguf"}},
+		{"an argument of another version", with(func(l *LlamaCPP) { l.Args = []string{"--no-such-argument"} }),
+			[]string{"what to do: this version of the server does not know an argument: check Args", "--no-such-argument"}},
+		{"killed for lack of memory", with(func(l *LlamaCPP) { l.Memory, l.Context = 24<<20, 1<<20 }),
+			[]string{"llamacpp: ", "the container was killed for lack of memory (OOM)"}},
+	})
+}
+
+// TestColdStartInContainer runs BenchmarkColdStart as a user does.
+func TestColdStartInContainer(t *testing.T) {
+	l := llama(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench=ColdStart", "-benchtime=2x", "../scenarios")
+	cmd.Env = append(os.Environ(), "LLMBENCH_BACKEND=llamacpp", "LLMBENCH_IMAGE="+l.Image, "LLMBENCH_MODELS_DIR="+l.ModelsDir,
+		"LLMBENCH_MODEL="+l.Model, "LLMBENCH_ARGS=-t 1")
+	text, err := cmd.CombinedOutput()
+	assert.NilError(t, err, "%s", text)
+	r := benchfmt.NewReader(strings.NewReader(string(text)), "output")
+	rows := 0
+	for r.Scan() {
+		if rec, is := r.Result().(*benchfmt.Result); is {
+			rows++
+			ready, _ := rec.Value("start-to-ready-sec")
+			first, _ := rec.Value("start-to-first-token-sec")
+			assert.Assert(t, 0 < ready && ready < first && first < 60, "%s", text)
+			assert.Equal(t, rec.Iters, 2)
+			assert.Equal(t, rec.GetConfig("image"), l.Image)
+		}
+	}
+	assert.Equal(t, rows, 1, "%s", text)
+}
+
+// TestChatInContainer runs the streams of BenchmarkChat as a user does, on a real
+// llama.cpp in a container, and holds its records against what the server measured itself.
+func TestChatInContainer(t *testing.T) {
+	l := llama(t)
+	out := t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench=Chat/backend/model/workload/stream=true", "-benchtime=1x", "../scenarios")
+	cmd.Env = append(os.Environ(), "LLMBENCH_BACKEND=llamacpp", "LLMBENCH_IMAGE="+l.Image, "LLMBENCH_MODELS_DIR="+l.ModelsDir,
+		"LLMBENCH_MODEL="+l.Model, "LLMBENCH_ARGS=-t 1 -np 4 -c 16384", "LLMBENCH_OUT="+out)
+	text, err := cmd.CombinedOutput()
+	assert.NilError(t, err, "%s", text)
+	r := benchfmt.NewReader(strings.NewReader(string(text)), "output")
+	rows := 0
+	for r.Scan() {
+		switch rec := r.Result().(type) {
+		case *benchfmt.SyntaxError:
+			t.Errorf("%v in:\n%s", rec, text)
+		case *benchfmt.Result:
+			rows++
+			tokens, _ := rec.Value("out-tok/req")
+			assert.Equal(t, tokens, 200.0, "%s", rec.Name)
+			for key, want := range map[string]string{"backend": "llamacpp", "model": l.Model, "image": l.Image, "args": "-t 1 -np 4 -c 16384"} {
+				assert.Equal(t, rec.GetConfig(key), want)
+			}
+			for _, key := range []string{"server-version", "image-digest", "network"} {
+				assert.Assert(t, rec.GetConfig(key) != "", "no %s in:\n%s", key, text)
+			}
+		}
+	}
+	assert.Equal(t, rows, 2, "%s", text)
+
+	files, err := filepath.Glob(filepath.Join(out, "*.jsonl"))
+	assert.NilError(t, err)
+	assert.Equal(t, len(files), 2)
+	compared := 0
+	for _, f := range files {
+		compared += compareTimings(t, f)
+	}
+	assert.Equal(t, compared, 8+32)
+	logs, err := filepath.Glob(filepath.Join(out, "llamacpp-*.log"))
+	assert.NilError(t, err)
+	assert.Equal(t, len(logs), 1)
+}
+
+// compareTimings checks that the server's own figures fit within the client's,
+// and returns of how many requests.
+func compareTimings(t *testing.T, file string) (n int) {
+	t.Helper()
+	f, err := os.Open(file)
+	assert.NilError(t, err)
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	lines.Scan() // about the benchmark
+	for lines.Scan() {
+		var rec struct {
+			Start        time.Duration `json:"start_ns"`
+			End          time.Duration `json:"end_ns"`
+			PromptTokens int           `json:"prompt_tokens"`
+			OutputTokens int           `json:"output_tokens"`
+			TokenSource  string        `json:"token_source"`
+			Outcome      string        `json:"outcome"`
+			Server       struct {
+				Prompt       time.Duration `json:"prompt_ns"`
+				Predict      time.Duration `json:"predict_ns"`
+				PromptTokens int           `json:"prompt_tokens"`
+				CachedTokens int           `json:"cached_tokens"`
+				OutputTokens int           `json:"output_tokens"`
+			} `json:"server"`
+		}
+		assert.NilError(t, json.Unmarshal(lines.Bytes(), &rec))
+		assert.Equal(t, rec.Outcome, "ok")
+		assert.Equal(t, rec.TokenSource, "usage")
+		assert.Equal(t, rec.OutputTokens, 200)
+		assert.Equal(t, rec.Server.OutputTokens, 200)
+		assert.Equal(t, rec.Server.PromptTokens+rec.Server.CachedTokens, rec.PromptTokens)
+		own, seen := rec.Server.Prompt+rec.Server.Predict, rec.End-rec.Start
+		assert.Assert(t, own > 0 && own <= seen, "the server took %v for a request that the client waited %v for", own, seen)
+		n++
+	}
+	return n
+}

@@ -1,0 +1,76 @@
+package backends
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+)
+
+// tellEvery is the time between two reports of a wait.
+const tellEvery = 10 * time.Second
+
+// poll is poll for a stage of the server's start: every error is a reason to go
+// on. It tells how far the wait has come.
+func (r *running) poll(ctx context.Context, name string, try func() error) error {
+	began, told := time.Now(), time.Now()
+	return poll(ctx, func() (again bool, err error) {
+		err = try()
+		if err != nil && time.Since(told) > tellEvery {
+			lines := append(r.log.Lines(), "nothing")
+			r.logf("%s: %s: not yet after %v: %v; its log says: %s", r.spec.backend, name, time.Since(began).Round(time.Second), err, lines[max(0, len(lines)-2)])
+			told = time.Now()
+		}
+		return err != nil, err
+	})
+}
+
+// ready waits until t answers a completion: an open port or a healthy status is
+// not enough, as servers have both before their model is loaded. A server that
+// refuses for a reason that waiting does not mend ends the wait at once. It
+// returns the sample of the completion and when that was sent.
+func ready(ctx context.Context, t llmbench.Target, stream bool, logf func(string, ...any)) (sent time.Time, s llmbench.Sample, err error) {
+	began, told := time.Now(), time.Now()
+	err = poll(ctx, func() (again bool, err error) {
+		sent = time.Now()
+		s = llmbench.Do(ctx, t, llmbench.Request{Prompt: "Say hello.", MaxTokens: 4}, stream)
+		if s.Outcome == llmbench.OK {
+			return false, nil
+		}
+		if time.Since(told) > tellEvery {
+			logf("not ready after %v: %s: %v", time.Since(began).Round(time.Second), s.Outcome, s.Err)
+			told = time.Now()
+		}
+		var untrusted *tls.CertificateVerificationError
+		waiting := s.Outcome == llmbench.Connect && !errors.As(s.Err, &untrusted) ||
+			s.Outcome == llmbench.HTTP && s.Status == http.StatusServiceUnavailable
+		return waiting, s.Err
+	})
+	return sent, s, err
+}
+
+// poll calls try until it says not to do so again, or ctx ends; the error is
+// the last one that try gave while there was time. The time between two calls
+// is a twentieth of the time waited, so that a wait is known that well.
+func poll(ctx context.Context, try func() (again bool, err error)) error {
+	began := time.Now()
+	var last error
+	for {
+		again, err := try()
+		if err != nil && last != nil && ctx.Err() != nil {
+			return last // what the server said, rather than that time was up
+		}
+		if !again {
+			return err
+		}
+		last = err
+		select {
+		case <-time.After(min(max(time.Since(began)/20, 10*time.Millisecond), 500*time.Millisecond)):
+		case <-ctx.Done():
+			return last
+		}
+	}
+}

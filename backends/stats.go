@@ -1,0 +1,256 @@
+package backends
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+)
+
+// names are a metric's names, the newest first: the first that the server has is
+// the one.
+type names []string
+
+// stats are a server's Prometheus metrics.
+type stats struct {
+	path string // "" when it has none
+	port int    // 0 is that of the server
+
+	hits, queries names // counters of prompt tokens found and looked for in the prefix cache, or
+	hitRate       names // a gauge of their ratio, from 0 to 1
+	preempts      names // a counter of requests put aside for lack of KV cache
+	kv            names // a gauge of the KV cache in use, from 0 to 1
+	queue         names // a histogram or summary of seconds that requests waited for their turn
+}
+
+const (
+	// besidesTimeout bounds what is asked of a server before and after a pass.
+	besidesTimeout = time.Minute
+	// lookEvery is the time between two looks at a gauge during a pass. The KV
+	// cache is empty again when the pass has ended.
+	lookEvery = 2 * time.Second
+)
+
+// observe returns a new observer of the server.
+func (r *running) observe() llmbench.Observer { return &observer{server: r} }
+
+// An observer empties the server's prefix cache before each pass, and reads its
+// metrics before and after it.
+type observer struct {
+	server *running
+	passes int
+	before sample   // of the pass under way
+	sum    sample   // of the differences over all passes
+	peak   *float64 // the most of the KV cache that was in use
+	look   func()   // ends the looking during a pass
+	broken error    // why there are no figures
+}
+
+// A sample is what the metrics said at an instant, or the difference of two. What
+// the server does not have is nil.
+type sample struct {
+	hits, queries, preempts, queueSum, queueCount *float64
+	hitRate, kv                                   *float64
+}
+
+// counters are the parts of a sample of which differences are taken.
+func (s *sample) counters() []**float64 {
+	return []**float64{&s.hits, &s.queries, &s.preempts, &s.queueSum, &s.queueCount}
+}
+
+// Before empties the prefix cache, and takes note of the counters.
+func (o *observer) Before(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, besidesTimeout)
+	defer cancel()
+	if err := o.server.take(ctx, o.server.spec.reset); err != nil {
+		var status statusError
+		if !errors.As(err, &status) || status.code != http.StatusNotFound && status.code != http.StatusNotImplemented {
+			return err
+		}
+		o.server.logf("%s: this version cannot do it: %v", o.server.spec.backend, err)
+	}
+	o.before, o.broken = o.server.scrape(ctx)
+	if o.broken == nil && o.before.kv != nil {
+		o.watch()
+	}
+	return nil
+}
+
+// watch looks at the KV cache until look is called.
+func (o *observer) watch() {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(lookEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if s, err := o.server.scrape(ctx); err == nil {
+					o.most(s.kv)
+				}
+			}
+		}
+	})
+	o.look = func() { cancel(); wg.Wait() }
+}
+
+// most keeps the greatest value.
+func (o *observer) most(v *float64) {
+	if v != nil && (o.peak == nil || *v > *o.peak) {
+		o.peak = v
+	}
+}
+
+// After adds the pass to the sums and returns the figures of all passes.
+func (o *observer) After(ctx context.Context) (map[string]float64, error) {
+	if o.look != nil {
+		o.look()
+		o.look = nil
+	}
+	if o.broken != nil {
+		return nil, o.broken
+	}
+	ctx, cancel := context.WithTimeout(ctx, besidesTimeout)
+	defer cancel()
+	after, err := o.server.scrape(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o.passes++
+	before, sums := o.before.counters(), o.sum.counters()
+	for i, now := range after.counters() {
+		if *now == nil || *before[i] == nil {
+			continue
+		}
+		d := **now - **before[i]
+		if d < 0 {
+			return nil, fmt.Errorf("a counter fell from %g to %g: the server has started anew", **before[i], **now)
+		}
+		if *sums[i] != nil {
+			d += **sums[i]
+		}
+		*sums[i] = &d
+	}
+	o.sum.hitRate = after.hitRate
+	o.most(o.before.kv)
+	o.most(after.kv)
+	return o.figures(), nil
+}
+
+// figures returns the units of what is known.
+func (o *observer) figures() map[string]float64 {
+	f := map[string]float64{}
+	s := o.sum
+	switch {
+	case s.hits != nil && s.queries != nil && *s.queries > 0:
+		f["srv-prefix-hit-%"] = 100 * *s.hits / *s.queries
+	case s.hitRate != nil:
+		f["srv-prefix-hit-%"] = 100 * *s.hitRate
+	}
+	if s.preempts != nil {
+		f["srv-preempt/op"] = *s.preempts / float64(o.passes)
+	}
+	if o.peak != nil {
+		f["srv-kv-%"] = 100 * *o.peak
+	}
+	if s.queueSum != nil && s.queueCount != nil && *s.queueCount > 0 {
+		f["srv-queue-ns"] = max(1, *s.queueSum / *s.queueCount * 1e9) // benchstat puts zeros of a time in a table of their own
+	}
+	return f
+}
+
+// scrape reads the server's metrics.
+func (r *running) scrape(ctx context.Context) (s sample, err error) {
+	st := r.spec.stats
+	if st.path == "" {
+		return s, nil
+	}
+	base := r.target.URL
+	if st.port != 0 {
+		direct, published, err := r.box.Addresses(ctx, st.port)
+		if err != nil {
+			return s, err
+		}
+		if base = "http://" + published; direct != "" {
+			base = "http://" + direct
+		}
+	}
+	body, err := fetch(ctx, http.MethodGet, base+st.path, "")
+	if err != nil {
+		return s, err
+	}
+	all, err := metrics(body)
+	if err != nil {
+		return s, fmt.Errorf("%s: %w", st.path, err)
+	}
+	s.hits, _ = all.sum(st.hits)
+	s.queries, _ = all.sum(st.queries)
+	s.preempts, _ = all.sum(st.preempts)
+	s.queueSum, s.queueCount = all.sum(st.queue)
+	s.hitRate, s.kv = all.mean(st.hitRate), all.mean(st.kv)
+	return s, nil
+}
+
+// families are metrics by their names.
+type families map[string]*dto.MetricFamily
+
+// metrics parses Prometheus' text format
+// (https://prometheus.io/docs/instrumenting/exposition_formats/).
+func metrics(body []byte) (families, error) {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	// The format wants a line feed at the end, which not all servers send.
+	return parser.TextToMetricFamilies(bytes.NewReader(append(bytes.TrimRight(body, "\r\n"), '\n')))
+}
+
+// find returns the family of the first name that is there, or nil.
+func (f families) find(n names) *dto.MetricFamily {
+	for _, name := range n {
+		if family := f[name]; family != nil {
+			return family
+		}
+		// Some expositions name a counter's family without the suffix that
+		// its samples have.
+		if family := f[strings.TrimSuffix(name, "_total")]; family != nil {
+			return family
+		}
+	}
+	return nil
+}
+
+// sum adds up a metric over its labels: one engine has one set of them. Of a
+// histogram or summary it is the sum, and count how many values it is of.
+func (f families) sum(n names) (sum, count *float64) {
+	family := f.find(n)
+	if family == nil || len(family.Metric) == 0 {
+		return nil, nil
+	}
+	var v, c float64
+	for _, m := range family.Metric {
+		v += m.GetCounter().GetValue() + m.GetGauge().GetValue() + m.GetUntyped().GetValue() +
+			m.GetHistogram().GetSampleSum() + m.GetSummary().GetSampleSum()
+		c += float64(m.GetHistogram().GetSampleCount() + m.GetSummary().GetSampleCount())
+	}
+	return &v, &c
+}
+
+// mean is the mean of a gauge over its labels.
+func (f families) mean(n names) *float64 {
+	sum, _ := f.sum(n)
+	if sum != nil {
+		*sum /= float64(len(f.find(n).Metric))
+	}
+	return sum
+}
