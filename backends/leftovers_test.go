@@ -60,7 +60,9 @@ func begin(t *testing.T, image string) process {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestHelper$")
-	cmd.Env = append(without(os.Environ(), "LLMBENCH_"), helper+"="+image) // the variable is the test's own
+	// The variable is the test's own. The proxy, which is none, must not be asked
+	// for what is in a container.
+	cmd.Env = append(without(os.Environ(), "LLMBENCH_"), helper+"="+image, "HTTP_PROXY=http://127.0.0.1:1", "NO_PROXY=")
 	in, err := cmd.StdinPipe()
 	assert.NilError(t, err)
 	out, err := cmd.StdoutPipe()

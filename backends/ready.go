@@ -169,7 +169,7 @@ func (r *running) getPort(ctx context.Context) error {
 	if direct != "" {
 		addr, r.route = direct, "container-address"
 	}
-	r.target = llmbench.Target{URL: "http://" + addr, Model: r.spec.model, Dialect: r.spec.dialect}
+	r.target = llmbench.Target{URL: "http://" + addr, Model: r.spec.model, Dialect: r.spec.dialect, NoProxy: true}
 	return r.poll(ctx, "port", func() error {
 		conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", addr)
 		if err != nil {

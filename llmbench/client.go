@@ -38,12 +38,16 @@ func newClient(t Target, conns int) (*client, error) {
 		return nil, err
 	}
 	t.Header = canonical(t.Header)
-	d := &dialer{dial: t.Dial, addr: directAddr(base), tls: strings.HasPrefix(base, "https:")}
+	proxy := http.ProxyFromEnvironment
+	if t.NoProxy {
+		proxy = nil
+	}
+	d := &dialer{dial: t.Dial, addr: directAddr(base, proxy), tls: strings.HasPrefix(base, "https:")}
 	if d.dial == nil {
 		d.dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
 	}
 	tr := &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
+		Proxy:                 proxy,
 		DialContext:           d.DialContext,
 		DialTLSContext:        d.DialContext, // for https without a proxy
 		DisableCompression:    true,
@@ -92,14 +96,16 @@ type dialer struct {
 }
 
 // directAddr returns the host:port of a base URL, or "" when requests to it go
-// through a proxy.
-func directAddr(base string) string {
+// through a proxy; a nil one is none.
+func directAddr(base string, proxy func(*http.Request) (*url.URL, error)) string {
 	u, err := url.Parse(base)
 	if err != nil {
 		return ""
 	}
-	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u}); proxy != nil || err != nil {
-		return ""
+	if proxy != nil {
+		if through, err := proxy(&http.Request{URL: u}); through != nil || err != nil {
+			return ""
+		}
 	}
 	port := u.Port()
 	if port == "" {

@@ -32,6 +32,10 @@ type Target struct {
 	// Observe, if not nil, gives what looks at the server beside the requests.
 	// [Run] calls it once.
 	Observe func() Observer
+	// NoProxy keeps requests from the proxy that the environment names
+	// ([http.ProxyFromEnvironment]): for servers on this machine, such as those
+	// in containers, whose addresses no proxy knows.
+	NoProxy bool
 	// Dial opens a connection; nil means TCP.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
