@@ -79,7 +79,7 @@ var byName = map[string]func(llmbench.Config) Backend{
 // from returns what the environment says of a server in a container.
 func from(c llmbench.Config) Container {
 	return Container{
-		Image: c.Image, Model: c.Model, Quantization: c.Quant, Args: c.Args, GPUs: GPUs(c.GPUs), ModelsDir: c.ModelsDir,
+		Image: c.Image, Model: c.Model, Quantization: c.Quant, Args: c.Args, GPUs: GPUs(c.GPUs), ModelsDir: c.ModelsDir, APIKey: c.APIKey,
 		Dialect: c.Dialect, LogDir: c.Out,
 	}
 }

@@ -120,14 +120,11 @@ func (w weights) check() error {
 // openLog readies the server's log, which hides what is secret in it.
 func (r *running) openLog() error {
 	r.log.Line = r.judge
+	secrets := slices.Clone(r.spec.secrets)
 	for _, from := range r.spec.pass {
-		r.log.Hide = append(r.log.Hide, os.Getenv(from))
+		secrets = append(secrets, os.Getenv(from))
 	}
-	for name, value := range r.spec.env {
-		if secretName(name) {
-			r.log.Hide = append(r.log.Hide, value)
-		}
-	}
+	r.log.Hide = hidden(secrets)
 	if r.spec.logDir == "" {
 		return nil
 	}

@@ -165,11 +165,13 @@ func TestNoSecretIsShown(t *testing.T) {
 	// OpenLLM's command is one that the simulated server does not know, and
 	// says so; HF_TOKEN is passed to it.
 	image := mock(t).Image
-	s, err := OpenLLM{Container: Container{Image: image, Model: "m", LogDir: dir}}.spec()
+	// Its key, which only Args tell, it says too, as vLLM does of all its settings.
+	const key = "sk-PlantedKeyThatNobodyMaySee"
+	s, err := OpenLLM{Container: Container{Image: image, Model: "m", LogDir: dir, Args: []string{"--api-key", key}}}.spec()
 	assert.NilError(t, err)
-	s.cmd = []string{"-profile=" + token}
+	s.cmd = []string{"-profile=" + token + "{'api_key': '" + key + "'}"}
 	_, err = run(t.Context(), s, logf)
-	assert.ErrorContains(t, err, `profile "[secret]": not known`)
+	assert.ErrorContains(t, err, `profile "[secret]{'api_key': '[secret]'}": not known`)
 	fmt.Fprintln(&said, err)
 
 	m := MockContainer{Container{Image: image, Env: map[string]string{"MY_API_KEY": token, "NOTE": token}, LogDir: dir}}
@@ -190,5 +192,7 @@ func TestNoSecretIsShown(t *testing.T) {
 		assert.Assert(t, len(content) > 0)
 		said.Write(content)
 	}
-	assert.Assert(t, !strings.Contains(said.String(), token), "the token is shown:\n%s", &said)
+	for _, secret := range []string{token, key} {
+		assert.Assert(t, !strings.Contains(said.String(), secret), "%s is shown:\n%s", secret, &said)
+	}
 }

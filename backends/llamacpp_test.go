@@ -51,7 +51,7 @@ func TestLlamaCPPContainer(t *testing.T) {
 // predicted is how many tokens the server says that it has made.
 func predicted(t *testing.T, target llmbench.Target) float64 {
 	t.Helper()
-	body, err := fetch(t.Context(), http.MethodGet, target.URL+"/metrics", "")
+	body, err := fetch(t.Context(), http.MethodGet, target.URL+"/metrics", "", target.Header)
 	assert.NilError(t, err)
 	all, err := metrics(body)
 	assert.NilError(t, err)
@@ -128,9 +128,10 @@ func TestChatInContainer(t *testing.T) {
 			rows++
 			tokens, _ := rec.Value("out-tok/req")
 			assert.Equal(t, tokens, 200.0, "%s", rec.Name)
-			for key, want := range map[string]string{"backend": "llamacpp", "model": l.Model, "image": l.Image, "args": "-t 1 -np 4 -c 16384"} {
+			for key, want := range map[string]string{"backend": "llamacpp", "model": l.Model, "image": l.Image} {
 				assert.Equal(t, rec.GetConfig(key), want)
 			}
+			assert.Assert(t, strings.HasSuffix(rec.GetConfig("command"), " -t 1 -np 4 -c 16384"), rec.GetConfig("command"))
 			for _, key := range []string{"server-version", "image-digest", "network"} {
 				assert.Assert(t, rec.GetConfig(key) != "", "no %s in:\n%s", key, text)
 			}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/kballard/go-shellquote"
 )
 
 // A maker makes a spec. Its methods note what is wrong with a field, by the
@@ -93,22 +95,43 @@ func pinned(image string) bool {
 // end adds the Args and the Env, and returns the spec or all that is wrong.
 func (m *maker) end() (spec, error) {
 	m.cmd = append(m.cmd, m.from.Args...)
-	if len(m.from.Args) > 0 {
-		m.config["args"] = strings.Join(shownArgs(m.from.Args), " ")
-	}
+	_, secrets := shownArgs(m.cmd)
+	m.secrets = append(m.secrets, secrets...)
 	for _, name := range slices.Sorted(maps.Keys(m.from.Env)) {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
 			m.wrong("Env", "%q: want the name of a variable", name)
 			continue
 		}
 		m.env[name] = m.from.Env[name]
-		m.config["env-"+strings.ToLower(name)] = shown(name, m.from.Env[name])
 		delete(m.pass, name)
 	}
+	for name, value := range m.env {
+		if isSecret(name, value) {
+			m.secrets = append(m.secrets, value)
+		}
+	}
+	m.key = m.from.APIKey.Reveal()
+	if m.key == "" {
+		m.key = apiKey(m.from.Args, m.from.Env)
+	}
+	m.secrets = append(m.secrets, m.key)
+	m.settings()
 	if err := errors.Join(m.errs...); err != nil {
 		return spec{}, fmt.Errorf("%s: %w", m.backend, err)
 	}
 	return m.spec, nil
+}
+
+// settings says in config lines what the fields made: the command and the
+// variables, without secrets.
+func (m *maker) settings() {
+	args, _ := shownArgs(append(slices.Clone(m.entry), m.cmd...))
+	if len(args) > 0 {
+		m.config["command"] = shellquote.Join(args...)
+	}
+	for name, value := range m.env {
+		m.config["env-"+strings.ToLower(name)] = shown(name, value)
+	}
 }
 
 // wrong notes what is wrong with a field.

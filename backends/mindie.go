@@ -95,16 +95,19 @@ func (i MindIE) spec() (spec, error) {
 	set(schedule, "MaxBatchSize", "maxBatchSize", i.MaxBatchSize)
 	set(server, "MaxLinks", "maxLinkNum", i.MaxLinks)
 	deploy["ModelConfig"] = []any{model}
-	settings, err := json.MarshalIndent(object{
+	all := object{
 		"ServerConfig": server,
 		"BackendConfig": object{
 			"npuDeviceIds": [][]int{ids}, "interNodeTLSEnabled": false,
 			"ModelDeployConfig": deploy, "ScheduleConfig": schedule,
 		},
-	}, "", "  ")
+	}
+	settings, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
 		panic(err) // numbers and strings: cannot happen
 	}
+	line, _ := json.Marshal(all) // as above
+	m.config["settings"] = string(line)
 	m.files = []file{{"/llmbench/settings.json", string(settings) + "\n"}, {"/llmbench/run.sh", mindieRun}}
 	m.entry = []string{"bash", "/llmbench/run.sh"}
 	m.config["npus"] = strconv.Itoa(len(ids))

@@ -170,6 +170,9 @@ func (r *running) getPort(ctx context.Context) error {
 		addr, r.route = direct, "container-address"
 	}
 	r.target = llmbench.Target{URL: "http://" + addr, Model: r.spec.model, Dialect: r.spec.dialect, NoProxy: true}
+	if r.spec.key != "" {
+		r.target.Header = http.Header{"Authorization": {"Bearer " + r.spec.key}}
+	}
 	return r.poll(ctx, "port", func() error {
 		conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", addr)
 		if err != nil {

@@ -1,6 +1,9 @@
 package backends
 
-import "github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+import (
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+)
 
 // A Container is what all servers that run in containers have in common. Each
 // backend's struct embeds one; its comment says what is particular to it.
@@ -19,10 +22,14 @@ type Container struct {
 	// make, and after them.
 	Args []string
 	// Env are variables of the container, over those that the backend sets.
-	// The value of one whose name ends
-	// in TOKEN, KEY, SECRET, PASSWORD or CREDENTIAL, alone or after an
-	// underscore, is shown nowhere; nor is that of such an option in Args.
+	// The value of one whose name ends in TOKEN, KEY, SECRET, PASSWORD or
+	// CREDENTIAL, alone or after an underscore, is a secret, as is that of such
+	// an option in Args: it is not shown, and the server's log hides it from 8
+	// bytes on.
 	Env map[string]string
+	// APIKey is the bearer token of all requests to the server; none means the
+	// key that Args or Env tell the server to ask for, if they do.
+	APIKey llmbench.Secret
 	// GPUs are the accelerators that the server gets; none by default. The
 	// start fails if it does not get them.
 	GPUs GPUs

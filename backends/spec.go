@@ -50,6 +50,8 @@ type spec struct {
 	ready   Deadlines
 	logDir  string
 	weights weights
+	key     string   // bearer token of requests to it, or ""
+	secrets []string // not to be shown, beside what is passed through
 }
 
 // weights is where on the host a model has to be, for a message before anything
@@ -163,7 +165,8 @@ func (s spec) String() string {
 	}
 	opt(s.image)
 	if len(args) > 0 {
-		opt(shownArgs(args)...)
+		all, _ := shownArgs(args)
+		opt(all...)
 	}
 	text := strings.Join(lines, " \\\n") + "\n"
 	for _, f := range s.files {
@@ -173,48 +176,4 @@ func (s spec) String() string {
 		text += fmt.Sprintf("then %s\n", st)
 	}
 	return text
-}
-
-// shown returns the value of a variable, or a placeholder if its name says that
-// it is a secret.
-func shown(name, value string) string {
-	if secretName(name) && value != "" {
-		return "[secret]"
-	}
-	return value
-}
-
-// shownArgs returns args with a placeholder for the value of each option whose
-// name says that it is a secret.
-func shownArgs(args []string) []string {
-	all := slices.Clone(args)
-	for i, a := range all {
-		option, value, assigned := strings.Cut(a, "=")
-		switch {
-		case !strings.HasPrefix(option, "-") || !secretName(strings.ReplaceAll(option, "-", "_")):
-		case assigned && !plain(value):
-			all[i] = option + "=[secret]"
-		case !assigned && i+1 < len(all) && !plain(all[i+1]):
-			all[i+1] = "[secret]"
-		}
-	}
-	return all
-}
-
-// plain reports whether a value is too simple to be a secret: a number or a
-// duration, as in --seconds-per-token=0.5.
-func plain(value string) bool {
-	_, noNumber := strconv.ParseFloat(value, 64)
-	_, noDuration := time.ParseDuration(value)
-	return value == "" || noNumber == nil || noDuration == nil
-}
-
-// secretName reports whether a variable of this name holds a credential.
-func secretName(name string) bool {
-	words := strings.Split(strings.ToUpper(name), "_")
-	switch words[len(words)-1] {
-	case "TOKEN", "KEY", "KEYS", "SECRET", "PASSWORD", "CREDENTIAL", "CREDENTIALS":
-		return true
-	}
-	return false
 }

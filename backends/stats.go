@@ -188,7 +188,7 @@ func (r *running) scrape(ctx context.Context) (s sample, err error) {
 			base = "http://" + direct
 		}
 	}
-	body, err := fetch(ctx, http.MethodGet, base+st.path, "")
+	body, err := fetch(ctx, http.MethodGet, base+st.path, "", r.target.Header)
 	if err != nil {
 		return s, err
 	}

@@ -1,10 +1,12 @@
 package backends
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -20,6 +22,7 @@ type step struct {
 	method string   // a request of this method
 	path   string
 	body   string // JSON
+	shows  string // in messages instead of the body, if that holds a secret
 	// count, if set, is where the server says how often to do it, with %d of
 	// the path counting from 0.
 	count place
@@ -36,7 +39,7 @@ func (s step) String() string {
 	if s.exec != nil {
 		return s.does + ": docker exec " + shellquote.Join(s.exec...)
 	}
-	return strings.TrimSpace(s.does + ": " + s.method + " " + s.path + " " + s.body)
+	return strings.TrimSpace(s.does + ": " + s.method + " " + s.path + " " + cmp.Or(s.shows, s.body))
 }
 
 // take does steps one after another.
@@ -105,7 +108,7 @@ func (r *running) ask(ctx context.Context, st step) ([]byte, error) {
 		out, err := r.box.Exec(ctx, st.exec)
 		return []byte(out), err
 	}
-	return fetch(ctx, st.method, r.target.URL+st.path, st.body)
+	return fetch(ctx, st.method, r.target.URL+st.path, st.body, r.target.Header)
 }
 
 // direct is for requests beside the measured ones: without a proxy, and on
@@ -114,11 +117,12 @@ var direct = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 // fetch sends a request and returns the answer to it, an error unless its status
 // is 2xx.
-func fetch(ctx context.Context, method, url, body string) ([]byte, error) {
+func fetch(ctx context.Context, method, url, body string, header http.Header) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
+	maps.Copy(req.Header, header)
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}

@@ -2,6 +2,7 @@ package backends
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
@@ -59,6 +60,7 @@ func (t TensorRTLLM) spec() (spec, error) {
 		yml += fmt.Sprintf("enable_chunked_prefill: %t\n", t.ChunkedPrefill == On)
 	}
 	m.files = []file{{settings, yml}}
+	m.config["settings"] = strings.ReplaceAll(strings.TrimSpace(yml), "\n", "; ")
 	m.listed = "" // the folder's name, not the path it was given
 	m.version = place{"/version", "version"}
 	m.stats = stats{

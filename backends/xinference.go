@@ -78,9 +78,16 @@ func (x Xinference) spec() (spec, error) {
 	if err != nil {
 		m.wrong("Kwargs", "cannot be written as JSON: %v", err)
 	}
-	m.setup = []step{{does: "launch the model", method: "POST", path: "/v1/models", body: string(body)}}
+	for name, v := range launch {
+		if text, is := v.(string); is && isSecret(name, text) {
+			launch[name] = masked
+			m.secrets = append(m.secrets, text)
+		}
+	}
+	shows, _ := json.Marshal(launch) // as above
+	m.setup = []step{{does: "launch the model", method: "POST", path: "/v1/models", body: string(body), shows: string(shows)}}
 	m.config["engine"] = x.Engine
-	m.config["launch"] = string(body)
+	m.config["launch"] = string(shows)
 	m.health = "/status"
 	m.known = torchKnown
 	return m.end()

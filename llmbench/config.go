@@ -23,7 +23,7 @@ type Config struct {
 	Name      string          // LLMBENCH_NAME: what to call it; "url"
 	Dialect   dialect.Dialect // LLMBENCH_DIALECT; openai-chat
 	Model     string          // LLMBENCH_MODEL
-	APIKey    Secret          // LLMBENCH_API_KEY: bearer token
+	APIKey    Secret          // LLMBENCH_API_KEY: bearer token of requests to either
 	Image     string          // LLMBENCH_IMAGE: of the server's container; the backend's own
 	Args      []string        // LLMBENCH_ARGS: further arguments of that server, quoted as in a shell
 	GPUs      string          // LLMBENCH_GPUS: that it gets: ids, all or none
@@ -190,7 +190,9 @@ func ParseConfig(environ []string) (Config, error) {
 	}
 	both("CONCURRENCY", "RATE")
 	needs("NAME", "URL")
-	needs("API_KEY", "URL")
+	if set["API_KEY"] && !set["URL"] && !set["BACKEND"] {
+		errs = append(errs, errors.New("LLMBENCH_API_KEY: means nothing without LLMBENCH_URL or LLMBENCH_BACKEND"))
+	}
 	if !set["URL"] && slices.Equal(c.Backends, []string{"mock"}) {
 		needs("TOKENIZER", "URL")
 	}
