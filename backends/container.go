@@ -185,9 +185,6 @@ func (r *running) request() (engine.Request, error) {
 		h.Mounts = mounts
 		h.ShmSize = s.shm
 		h.CapAdd, h.SecurityOpt, h.GroupAdd = s.caps, s.security, s.groups
-		if s.ipcHost {
-			h.IpcMode = container.IPCModeHost
-		}
 		for _, u := range s.ulimits {
 			h.Ulimits = append(h.Ulimits, &container.Ulimit{Name: u.name, Soft: u.soft, Hard: u.hard})
 		}

@@ -3,6 +3,7 @@ package backends
 import (
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -196,6 +197,14 @@ func TestInvalidFields(t *testing.T) {
 		{VLLM{Container: ok, DType: "fp16", MaxModelLen: -1}, "DType \"fp16\": want auto, float16, bfloat16, float32, or \"\" for the server's default\nMaxModelLen -1: want a whole number above 0"},
 		{VLLM{Container: ok, GPUMemoryUtilization: 90}, "GPUMemoryUtilization 90: want a share above 0 and up to 1"},
 		{VLLM{Container: ok, PrefixCaching: "yes"}, `PrefixCaching "yes": want on, off, or ""`},
+		{VLLM{Container: with(func(c *Container) { c.GPUs = "0" }), TensorParallel: 2, PipelineParallel: 2}, `TensorParallel makes the server use 4 GPUs, and GPUs "0" are 1: want as many`},
+		{VLLM{Container: with(func(c *Container) { c.GPUs = "0,1,2,3" }), TensorParallel: 2}, `TensorParallel makes the server use 2 GPUs, and GPUs "0,1,2,3" are 4`},
+		{SGLang{Container: with(func(c *Container) { c.GPUs = "0,1" }), TensorParallel: 2, DataParallel: 2}, `TensorParallel makes the server use 4 GPUs, and`},
+		{LMDeploy{Container: with(func(c *Container) { c.GPUs = "0" }), TensorParallel: 2}, `TensorParallel makes the server use 2 GPUs, and`},
+		{TensorRTLLM{Container: with(func(c *Container) { c.GPUs = "0,1" }), PipelineParallel: 4}, `TensorParallel makes the server use 4 GPUs, and`},
+		{TensorRTLLM{Container: ok, PipelineParallel: -4}, `PipelineParallel -4: want a whole number above 0, or 0 for all GPUs`},
+		{TGI{Container: with(func(c *Container) { c.GPUs = "0" }), NumShard: 2}, `NumShard makes the server use 2 GPUs, and`},
+		{Xinference{Container: with(func(c *Container) { c.GPUs = "0,1" }), Engine: "vLLM", NGPU: 4}, `NGPU makes the server use 4 GPUs, and`},
 		{TGI{Container: with(func(c *Container) { c.Quantization = "awq" }), DType: "float16"}, `DType "float16": want none with Quantization "awq"`},
 		{SGLang{Container: ok, ChunkedPrefillSize: -2}, "ChunkedPrefillSize -2: want"},
 		{LMDeploy{Container: ok, KVQuant: 3}, "KVQuant 3: want 4 or 8"},
@@ -226,7 +235,42 @@ func TestReadSMI(t *testing.T) {
 	for gpus, wrong := range map[GPUs]bool{"all": false, "0,1": false, "0": true} {
 		d, err := gpus.devices(nvidia)
 		assert.NilError(t, err)
-		assert.Equal(t, d.check(two) != nil, wrong, "%s of two", gpus)
-		assert.ErrorContains(t, d.check(none), "were asked for, and the container has 0")
+		assert.Equal(t, d.check(two, 0) != nil, wrong, "%s of two", gpus)
+		assert.ErrorContains(t, d.check(none, 0), "were asked for, and the container has 0")
+	}
+	all, err := GPUs("all").devices(nvidia)
+	assert.NilError(t, err)
+	assert.NilError(t, all.check(two, 2))
+	assert.ErrorContains(t, all.check(two, 1), "GPUs nvidia all are 2, and the server would use 1 of them: name the ids in GPUs, or set its parallelism to their number")
+}
+
+// TestSpread checks over how many GPUs a model is spread.
+func TestSpread(t *testing.T) {
+	for _, c := range []struct {
+		contained
+		want string // "" is no option
+		used string // in the config lines
+	}{
+		{VLLM{Container: Container{Model: "m"}}, "", ""},
+		{VLLM{Container: Container{Model: "m", GPUs: "0"}}, "", "1"},
+		{VLLM{Container: Container{Model: "m", GPUs: "all"}}, "", "1"},
+		{VLLM{Container: Container{Model: "m", GPUs: "0,1"}}, "--tensor-parallel-size 2", "2"},
+		{VLLM{Container: Container{Model: "m", GPUs: "0,1"}, PipelineParallel: 2}, "--pipeline-parallel-size 2", "2"},
+		{VLLM{Container: Container{Model: "m", GPUs: "0,1", Args: []string{"-dp", "2"}}}, "", ""},
+		{VLLM{Container: Container{Model: "m", GPUs: "all"}, TensorParallel: 4}, "--tensor-parallel-size 4", "4"},
+		{SGLang{Container: Container{Model: "m", GPUs: "0,1"}}, "--tp-size 2", "2"},
+		{SGLang{Container: Container{Model: "m", GPUs: "0,1", Args: []string{"--enable-dp-attention"}}, TensorParallel: 2, DataParallel: 2}, "--tp-size 2 --dp-size 2", ""},
+		{LMDeploy{Container: Container{Model: "m", GPUs: "0,1"}}, "--tp 2", "2"},
+		{TensorRTLLM{Container: Container{Model: "m", GPUs: "0,1"}}, "--tp_size 2", "2"},
+		{TGI{Container: Container{Model: "m", GPUs: "0,1"}}, "", ""}, // it spreads by itself
+	} {
+		s, err := c.spec()
+		assert.NilError(t, err)
+		line := strings.Join(s.cmd, " ")
+		if c.want == "" {
+			assert.Assert(t, !regexp.MustCompile(`--(tp|dp|pp|tensor|pipeline|num-shard)`).MatchString(line), line)
+		}
+		assert.Assert(t, strings.Contains(line, c.want), line)
+		assert.Equal(t, s.config["gpus-used"], c.used, line)
 	}
 }

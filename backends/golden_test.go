@@ -26,9 +26,11 @@ var studied = []struct {
 	{"vllm", "D7, D8: as the model is", VLLM{Container: Container{Model: "Qwen/Qwen1.5-7B-Chat", GPUs: "all"}}},
 	{"vllm", "D11, D12: fp16 on four GPUs of 16 GB", VLLM{Container: Container{Model: "Qwen2-7B-Instruct", ModelsDir: "/data/models", GPUs: "0,1,2,3"}, DType: "float16", TensorParallel: 4, MaxModelLen: 16000}},
 	{"vllm", "every field", VLLM{
-		Container: Container{Image: "vllm/vllm-openai@sha256:" + strings.Repeat("0", 64), Model: "m", Quantization: "fp8", Args: []string{"--seed", "0", "--api-key", "planted"}, Env: map[string]string{"VLLM_LOGGING_LEVEL": "DEBUG", "HF_TOKEN": "planted"}, GPUs: "nvidia:GPU-6b1f", ShmSize: 1 << 30, Memory: 64 << 30},
+		Container: Container{Image: "vllm/vllm-openai@sha256:" + strings.Repeat("0", 64), Model: "m", Quantization: "fp8", Args: []string{"--seed", "0", "--api-key", "planted"}, Env: map[string]string{"VLLM_LOGGING_LEVEL": "DEBUG", "HF_TOKEN": "planted"}, GPUs: "nvidia:0,1,2,GPU-6b1f", ShmSize: 1 << 30, Memory: 64 << 30},
 		DType:     "bfloat16", TensorParallel: 2, PipelineParallel: 2, MaxModelLen: 8192, MaxNumSeqs: 256, MaxNumBatchedTokens: 8192, GPUMemoryUtilization: .95, KVCacheDType: "fp8",
-		PrefixCaching: Off, ChunkedPrefill: On, EnforceEager: true, AttentionBackend: "FLASH_ATTN", Speculative: `{"method":"ngram","num_speculative_tokens":3}`, LoadFormat: "dummy"}},
+		PrefixCaching: Off, ChunkedPrefill: On, EnforceEager: true, AttentionBackend: "FLASHINFER", LoadFormat: "dummy"}},
+	{"vllm", "guessing ahead", VLLM{Container: Container{Model: "Qwen/Qwen3-8B", GPUs: "0"}, Speculative: `{"method":"ngram","num_speculative_tokens":3}`}},
+	{"vllm", "on all GPUs that are named", VLLM{Container: Container{Model: "Qwen/Qwen3-32B", GPUs: "0,1"}}},
 	{"vllm", "on the CPU", VLLM{Container: Container{Image: "vllm/vllm-openai-cpu:v0.29.0-x86_64", Model: "Qwen/Qwen3-0.6B", ShmSize: 4 << 30}, CPUKVCache: 4, PrefixCaching: On}},
 
 	{"tgi", "A11: fp16", TGI{Container: Container{Model: "01-ai/Yi-6B-Chat", GPUs: "all"}, DType: "float16"}},
@@ -36,10 +38,11 @@ var studied = []struct {
 	{"tgi", "A13: GPTQ, 8 bits", TGI{Container: Container{Model: "01-ai/Yi-6B-Chat-8bits", Quantization: "gptq", GPUs: "all"}}},
 	{"tgi", "A14: AWQ, 4 bits", TGI{Container: Container{Model: "01-ai/Yi-6B-Chat-4bits", Quantization: "awq", GPUs: "all"}}},
 	{"tgi", "every field", TGI{Container: Container{Model: "m", ModelsDir: "/data", GPUs: "0,1", ShmSize: 2 << 30}, DType: "bfloat16", NumShard: 2, MaxConcurrentRequests: 512, MaxInputTokens: 4096, MaxTotalTokens: 8192, MaxBatchPrefillTokens: 8192,
-		MaxBatchTotalTokens: 65536, MaxWaitingTokens: 20, CUDAMemoryFraction: .9, KVCacheDType: "fp8_e5m2", Speculate: 2, PrefixCaching: Off}},
+		MaxBatchTotalTokens: 65536, MaxWaitingTokens: 20, CUDAMemoryFraction: .9, KVCacheDType: "fp8_e5m2", Speculate: 2}},
+	{"tgi", "without its prefix cache", TGI{Container: Container{Model: "m", GPUs: "0"}, PrefixCaching: Off}}, // an fp8 KV cache wants FlashInfer, which wants that
 
 	{"sglang", "as the model is", SGLang{Container: Container{Model: "Qwen/Qwen3-8B", GPUs: "all"}}},
-	{"sglang", "every field", SGLang{Container: Container{Model: "m", ModelsDir: "/data", Quantization: "fp8", GPUs: "0,1", ShmSize: 32 << 30}, DType: "bfloat16", TensorParallel: 2, DataParallel: 2, ContextLength: 8192, MemFractionStatic: .85,
+	{"sglang", "every field", SGLang{Container: Container{Model: "m", ModelsDir: "/data", Quantization: "fp8", GPUs: "0,1,2,3", ShmSize: 32 << 30}, DType: "bfloat16", TensorParallel: 2, DataParallel: 2, ContextLength: 8192, MemFractionStatic: .85,
 		MaxRunningRequests: 256, MaxQueuedRequests: 1000, ChunkedPrefillSize: -1, RadixCache: Off, KVCacheDType: "fp8_e5m2", AttentionBackend: "flashinfer", CUDAGraph: Off, SchedulePolicy: "fcfs"}},
 
 	{"lmdeploy", "A18: fp16", LMDeploy{Container: Container{Model: "01-ai/Yi-6B-Chat", GPUs: "all"}, DType: "float16"}},
@@ -49,9 +52,9 @@ var studied = []struct {
 	{"llamacpp", "C5: Q8_0", LlamaCPP{Container: Container{Image: "ghcr.io/ggml-org/llama.cpp:server-rocm-b10472", Model: "llama-2-7b.Q8_0.gguf", Quantization: "Q8_0", ModelsDir: "/data/models", GPUs: "all"}, Parallel: 16, KVUnified: true, CacheReuse: 256}},
 	{"llamacpp", "C6: Q4_K_M", LlamaCPP{Container: Container{Image: "ghcr.io/ggml-org/llama.cpp:server-rocm-b10472", Model: "llama-2-7b.Q4_K_M.gguf", Quantization: "Q4_K_M", ModelsDir: "/data/models", GPUs: "all"}, Parallel: 16, KVUnified: true, CacheReuse: 256}},
 	{"llamacpp", "C7: Q4_0 from the Hub", LlamaCPP{Container: Container{Model: "TheBloke/Llama-2-7B-GGUF", Quantization: "Q4_0"}}},
-	{"llamacpp", "the image of its GPU", LlamaCPP{Container: Container{Model: "m.gguf", ModelsDir: "/data", GPUs: "amd:0"}}},
+	{"llamacpp", "the image of its GPU", LlamaCPP{Container: Container{Model: "m.gguf", ModelsDir: "/data", GPUs: "amd:0"}, PromptCache: Off}},
 	{"llamacpp", "every field", LlamaCPP{Container: Container{Image: "ghcr.io/ggml-org/llama.cpp:server-cuda-b10472", Model: "m,n.gguf", ModelsDir: "/data", GPUs: "0"}, Context: 32768, Parallel: 8, Threads: 4, GPULayers: 20, Batch: 2048, UBatch: 512, FlashAttn: "on",
-		KVUnified: true, CacheReuse: 256, CacheTypeK: "q8_0", CacheTypeV: "q8_0", SplitMode: "row", PromptCache: Off}},
+		KVUnified: true, CacheReuse: 256, CacheTypeK: "q8_0", CacheTypeV: "q8_0", SplitMode: "row"}},
 
 	{"llamacpp-python", "A15: Q8_0 on a GPU", LlamaCPPPython{Container: Container{Image: "local/llama-cpp-python:0.3.35-cuda", Model: "yi-6b-chat.Q8_0.gguf", Quantization: "Q8_0", ModelsDir: "/data/models", GPUs: "0"}}},
 	{"llamacpp-python", "A16: Q4_K_M on a GPU", LlamaCPPPython{Container: Container{Image: "local/llama-cpp-python:0.3.35-cuda", Model: "yi-6b-chat.Q4_K_M.gguf", Quantization: "Q4_K_M", ModelsDir: "/data/models", GPUs: "0"}}},
@@ -76,7 +79,7 @@ var studied = []struct {
 	{"xinference", "D10: vLLM on four GPUs", Xinference{Container: Container{Model: "qwen2-instruct", Quantization: "none", GPUs: "0,1,2,3"}, Engine: "vLLM", Format: "pytorch", SizeB: "7", NGPU: 4, Limit: 1000, Kwargs: map[string]any{"max_model_len": 16000, "enable_prefix_caching": false}}},
 
 	{"tensorrtllm", "as the model is", TensorRTLLM{Container: Container{Model: "Qwen/Qwen3-8B", GPUs: "all"}}},
-	{"tensorrtllm", "every field", TensorRTLLM{Container: Container{Model: "m", ModelsDir: "/data", Quantization: "fp8", GPUs: "0,1"}, TensorParallel: 2, PipelineParallel: 2, MaxBatchSize: 256, MaxNumTokens: 8192, MaxSeqLen: 8192, FreeGPUMemory: .9,
+	{"tensorrtllm", "every field", TensorRTLLM{Container: Container{Model: "m", ModelsDir: "/data", Quantization: "fp8", GPUs: "0,1,2,3"}, TensorParallel: 2, PipelineParallel: 2, MaxBatchSize: 256, MaxNumTokens: 8192, MaxSeqLen: 8192, FreeGPUMemory: .9,
 		BlockReuse: Off, KVCacheDType: "fp8", ChunkedPrefill: On, PostprocessWorkers: 4}},
 
 	{"mindie", "D1, D2: 7B on eight NPUs", MindIE{Container: Container{Model: "Qwen1.5-7B-Chat", ModelsDir: "/data/models", GPUs: "0,1,2,3,4,5,6,7"}, MaxSeqLen: 4096, MaxInputTokens: 2048, MaxIterTimes: 2048}},

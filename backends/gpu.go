@@ -5,6 +5,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/moby/moby/api/types/container"
@@ -150,6 +151,57 @@ func (d devices) grant(h *container.HostConfig, env map[string]string, nvidiaRun
 	}
 }
 
+// A split is how a server spreads a model over devices, by a field or an option.
+type split struct {
+	field, flag string
+	n           int      // 0 is one
+	args        []string // other names of the option
+}
+
+// spread appends the options of how the model is spread over the devices, the
+// first of which is tensor parallelism. If none says, and more than one device
+// is named, it is spread over all of these; else there must be as many as the
+// server uses: others would stand idle under a result that names them. How many
+// all are is seen when the container runs. What Args say is left to them.
+func (m *maker) spread(splits ...split) {
+	asked, world := false, 1
+	for i, s := range splits {
+		for _, a := range m.from.Args {
+			if option, _, _ := strings.Cut(a, "="); option == s.flag || slices.Contains(s.args, option) {
+				asked, world = true, 0
+			}
+		}
+		if s.n < 0 {
+			m.wrong(s.field, "%d: want a whole number above 0, or 0 for all GPUs that are named", s.n)
+			splits[i].n = 0
+		}
+		asked = asked || s.n > 0
+		world *= max(1, splits[i].n)
+	}
+	if n := len(m.gpus.ids); !asked && n > 1 {
+		splits[0].n, world = n, n
+	}
+	for _, s := range splits {
+		if s.n > 0 {
+			m.words(s.flag, strconv.Itoa(s.n))
+		}
+	}
+	m.uses(splits[0].field, world)
+}
+
+// uses takes note of how many devices the server will use, 0 if that is not
+// known, and of a field that asks for another number than it gets.
+func (m *maker) uses(field string, world int) {
+	if m.gpus.vendor == "" || world == 0 {
+		return
+	}
+	m.world = world
+	m.config["gpus-used"] = strconv.Itoa(world)
+	if n := len(m.gpus.ids); n > 0 && n != world {
+		m.wrong(field, "makes the server use %d GPUs, and GPUs %q are %d: want as many", world, string(m.from.GPUs), n)
+	}
+}
+
 // refused are what engines say when they cannot grant devices.
 var refused = []known{
 	{log: `could not select device driver|unknown runtime specified nvidia|nvidia-container-cli|libnvidia-ml`, advice: "the engine cannot grant NVIDIA's GPUs: install the NVIDIA driver and the NVIDIA Container Toolkit (https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html), or set LLMBENCH_GPUS=none"},
@@ -188,11 +240,14 @@ func readSMI(out string) (s seen) {
 	return s
 }
 
-// check returns an error unless the container that out comes from has the
-// devices.
-func (d devices) check(s seen) error {
+// check returns an error unless the container that s comes from has the devices,
+// and the server uses each; world is how many it uses, 0 if that is not known.
+func (d devices) check(s seen, world int) error {
 	if want := len(d.ids); s.gpus == 0 || want > 0 && s.gpus != want {
 		return fmt.Errorf("GPUs %s were asked for, and the container has %d", d, s.gpus)
+	}
+	if world > 0 && s.gpus != world {
+		return fmt.Errorf("GPUs %s are %d, and the server would use %d of them: name the ids in GPUs, or set its parallelism to their number", d, s.gpus, world)
 	}
 	return nil
 }

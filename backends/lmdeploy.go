@@ -17,7 +17,7 @@ type LMDeploy struct {
 	Container
 	Engine             string  // turbomind or pytorch; what the model allows
 	DType              string  // auto, float16 or bfloat16
-	TensorParallel     int     // GPUs that share each layer
+	TensorParallel     int     // GPUs that share each layer; all whose ids are given
 	SessionLen         int     // tokens of a request, prompt and output together
 	MaxBatchSize       int     // requests in a batch
 	CacheMaxEntryCount float64 // share of free memory for the KV cache; 0.8
@@ -38,7 +38,7 @@ func (l LMDeploy) spec() (spec, error) {
 	m.choice("Engine", "--backend", l.Engine, "turbomind", "pytorch")
 	m.choice("Quantization", "--model-format", l.Quantization, "hf", "awq", "gptq", "compressed-tensors", "fp8", "mxfp4")
 	m.choice("DType", "--dtype", l.DType, "auto", "float16", "bfloat16")
-	m.count("TensorParallel", "--tp", l.TensorParallel)
+	m.spread(split{"TensorParallel", "--tp", l.TensorParallel, []string{"--dp", "--ep"}})
 	m.count("SessionLen", "--session-len", l.SessionLen)
 	m.count("MaxBatchSize", "--max-batch-size", l.MaxBatchSize)
 	m.share("CacheMaxEntryCount", "--cache-max-entry-count", l.CacheMaxEntryCount)

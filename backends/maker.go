@@ -176,9 +176,14 @@ func (m *maker) accelerators(vendor string) {
 	}
 }
 
-// shared asks for room for processes that share memory, unless ShmSize says how
-// much there is to be.
-func (m *maker) shared() { m.ipcHost = m.from.ShmSize == 0 }
+// shared makes room for processes that share memory, unless ShmSize says how much
+// there is to be. Projects name --ipc=host for that; but what a killed server
+// has in the host's /dev/shm stays there.
+func (m *maker) shared() {
+	if m.shm == 0 {
+		m.shm = 16 << 30 // a limit: memory is taken when it is used
+	}
+}
 
 // words appends to the command line.
 func (m *maker) words(words ...string) { m.cmd = append(m.cmd, words...) }

@@ -151,7 +151,7 @@ func (r *running) getRunning(ctx context.Context) error {
 			return fmt.Errorf("GPUs %s were asked for, and the container has none: nvidia-smi: %w", r.spec.gpus, err)
 		}
 		r.gpus = readSMI(out)
-		return r.spec.gpus.check(r.gpus)
+		return r.spec.gpus.check(r.gpus, r.spec.world)
 	}
 	return nil
 }

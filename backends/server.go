@@ -31,14 +31,16 @@ type Container struct {
 	// key that Args or Env tell the server to ask for, if they do.
 	APIKey llmbench.Secret
 	// GPUs are the accelerators that the server gets; none by default. The
-	// start fails if it does not get them.
+	// start fails if it does not get them, or if it is known to use another
+	// number: where a field has to say how many are used and none does, those
+	// whose ids are given, and one of all.
 	GPUs GPUs
 	// ModelsDir is a folder of the host that holds models, mounted read-only
 	// at /models. Without one the server fetches the model, with the token in
 	// HF_TOKEN if there is one, into a named volume that stays for later runs.
 	ModelsDir string
-	// ShmSize is the size of /dev/shm and Memory the limit of memory, in bytes;
-	// 0 is the backend's default, and no limit.
+	// ShmSize is the size of /dev/shm, the container's own, and Memory the limit
+	// of memory, in bytes; 0 is the backend's default, and no limit.
 	ShmSize, Memory int64
 	// Ready bounds the stages of the start.
 	Ready Deadlines

@@ -15,7 +15,7 @@ import (
 type SGLang struct {
 	Container
 	DType              string  // auto, half, float16, bfloat16 or float32
-	TensorParallel     int     // GPUs that share each layer
+	TensorParallel     int     // GPUs that share each layer; all whose ids are given
 	DataParallel       int     // copies of the model
 	ContextLength      int     // tokens of a request, prompt and output together
 	MemFractionStatic  float64 // share of memory for weights and KV cache
@@ -42,8 +42,10 @@ func (s SGLang) spec() (spec, error) {
 		"--host", "0.0.0.0", "--port", "30000", "--enable-metrics")
 	m.choice("Quantization", "--quantization", s.Quantization, "awq", "gptq", "fp8", "gguf", "bitsandbytes", "compressed-tensors")
 	m.choice("DType", "--dtype", s.DType, "auto", "half", "float16", "bfloat16", "float32")
-	m.count("TensorParallel", "--tp-size", s.TensorParallel)
-	m.count("DataParallel", "--dp-size", s.DataParallel)
+	m.spread(
+		split{"TensorParallel", "--tp-size", s.TensorParallel, []string{"--tp", "--tensor-parallel-size", "--pp-size", "--pp", "--pipeline-parallel-size"}},
+		split{"DataParallel", "--dp-size", s.DataParallel, []string{"--dp", "--data-parallel-size", "--enable-dp-attention"}},
+	)
 	m.count("ContextLength", "--context-length", s.ContextLength)
 	m.share("MemFractionStatic", "--mem-fraction-static", s.MemFractionStatic)
 	m.count("MaxRunningRequests", "--max-running-requests", s.MaxRunningRequests)

@@ -28,8 +28,8 @@ type spec struct {
 	port    int // that the server listens on
 
 	gpus        devices
-	shm, memory int64 // bytes; 0 leaves the engine's default
-	ipcHost     bool
+	world       int      // how many of them the server uses; 0 if that is not known
+	shm, memory int64    // bytes; 0 leaves the engine's default
 	caps        []string // Linux capabilities to add
 	security    []string // options like seccomp=unconfined
 	groups      []string // further groups of the server's user
@@ -122,9 +122,6 @@ func (s spec) String() string {
 	lines = append(lines, "docker run")
 	for _, o := range s.gpus.flags() {
 		opt(o...)
-	}
-	if s.ipcHost {
-		opt("--ipc=host")
 	}
 	if s.shm > 0 {
 		opt("--shm-size=" + strconv.FormatInt(s.shm, 10))

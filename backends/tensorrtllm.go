@@ -15,7 +15,7 @@ import (
 // not know. Its prefix cache cannot be emptied.
 type TensorRTLLM struct {
 	Container
-	TensorParallel     int     // GPUs that share each layer
+	TensorParallel     int     // GPUs that share each layer; all whose ids are given
 	PipelineParallel   int     // groups of GPUs that share the layers
 	MaxBatchSize       int     // requests in a batch
 	MaxNumTokens       int     // tokens in a step
@@ -38,8 +38,10 @@ func (t TensorRTLLM) spec() (spec, error) {
 	m.download("huggingface", "/root/.cache/huggingface", "HF_TOKEN")
 	const settings = "/llmbench/config.yml"
 	m.words("trtllm-serve", m.path, "--host", "0.0.0.0", "--port", "8000", "--config", settings)
-	m.count("TensorParallel", "--tp_size", t.TensorParallel)
-	m.count("PipelineParallel", "--pp_size", t.PipelineParallel)
+	m.spread(
+		split{"TensorParallel", "--tp_size", t.TensorParallel, []string{"--tp"}},
+		split{"PipelineParallel", "--pp_size", t.PipelineParallel, []string{"--pp"}},
+	)
 	m.count("MaxBatchSize", "--max_batch_size", t.MaxBatchSize)
 	m.count("MaxNumTokens", "--max_num_tokens", t.MaxNumTokens)
 	m.count("MaxSeqLen", "--max_seq_len", t.MaxSeqLen)

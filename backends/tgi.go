@@ -15,7 +15,7 @@ import (
 type TGI struct {
 	Container
 	DType                 string  // float16 or bfloat16; not with a Quantization
-	NumShard              int     // GPUs that share each layer
+	NumShard              int     // GPUs that share each layer; all
 	MaxConcurrentRequests int     // above it requests are refused; 128
 	MaxInputTokens        int     // tokens of a prompt
 	MaxTotalTokens        int     // tokens of a request, prompt and output together
@@ -46,6 +46,7 @@ func (t TGI) spec() (spec, error) {
 		m.wrong("DType", "%q: want none with Quantization %q, as the launcher takes one of the two", t.DType, t.Quantization)
 	}
 	m.count("NumShard", "--num-shard", t.NumShard)
+	m.uses("NumShard", max(0, t.NumShard))
 	m.count("MaxConcurrentRequests", "--max-concurrent-requests", t.MaxConcurrentRequests)
 	m.count("MaxInputTokens", "--max-input-tokens", t.MaxInputTokens)
 	m.count("MaxTotalTokens", "--max-total-tokens", t.MaxTotalTokens)

@@ -17,7 +17,7 @@ import (
 type VLLM struct {
 	Container
 	DType                string  // float16, bfloat16, float32 or auto
-	TensorParallel       int     // GPUs that share each layer
+	TensorParallel       int     // GPUs that share each layer; all whose ids are given
 	PipelineParallel     int     // groups of GPUs that share the layers
 	MaxModelLen          int     // tokens of a request, prompt and output together
 	MaxNumSeqs           int     // requests in a batch
@@ -49,8 +49,10 @@ func (v VLLM) spec() (spec, error) {
 	m.words(m.path, "--host", "0.0.0.0", "--port", "8000", "--served-model-name", m.model, "--generation-config", "vllm")
 	m.choice("Quantization", "--quantization", v.Quantization, "awq", "awq_marlin", "gptq", "gptq_marlin", "fp8", "compressed-tensors", "bitsandbytes", "gguf")
 	m.choice("DType", "--dtype", v.DType, "auto", "float16", "bfloat16", "float32")
-	m.count("TensorParallel", "--tensor-parallel-size", v.TensorParallel)
-	m.count("PipelineParallel", "--pipeline-parallel-size", v.PipelineParallel)
+	m.spread(
+		split{"TensorParallel", "--tensor-parallel-size", v.TensorParallel, []string{"-tp"}},
+		split{"PipelineParallel", "--pipeline-parallel-size", v.PipelineParallel, []string{"-pp", "--data-parallel-size", "-dp"}},
+	)
 	m.count("MaxModelLen", "--max-model-len", v.MaxModelLen)
 	m.count("MaxNumSeqs", "--max-num-seqs", v.MaxNumSeqs)
 	m.count("MaxNumBatchedTokens", "--max-num-batched-tokens", v.MaxNumBatchedTokens)

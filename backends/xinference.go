@@ -62,6 +62,7 @@ func (x Xinference) spec() (spec, error) {
 	}
 	if m.positive("NGPU", x.NGPU) {
 		launch["n_gpu"] = x.NGPU
+		m.uses("NGPU", x.NGPU)
 	}
 	if m.positive("Limit", x.Limit) {
 		launch["request_limits"] = x.Limit

@@ -38,8 +38,8 @@ type Request struct {
 }
 
 // stopTimeout is how long a container has between SIGTERM and SIGKILL: servers
-// wait for streams that are open.
-const stopTimeout = time.Second
+// have processes to end, and memory of GPUs to give back.
+const stopTimeout = 10 * time.Second
 
 // removeTimeout bounds the removal of a container.
 const removeTimeout = 30 * time.Second
@@ -224,7 +224,7 @@ func (c *Container) Exec(ctx context.Context, cmd []string) (output string, err 
 	return string(b), err
 }
 
-// Remove stops the container, by force after a second, and removes it with its
+// Remove stops the container, by force after ten seconds, and removes it with its
 // anonymous volumes. All that was begun for it has ended when it returns. Later
 // calls do nothing.
 func (c *Container) Remove() (err error) {
