@@ -36,24 +36,31 @@ type stats struct {
 const (
 	// besidesTimeout bounds what is asked of a server before and after a pass.
 	besidesTimeout = time.Minute
-	// lookEvery is the time between two looks at a gauge during a pass. The KV
-	// cache is empty again when the pass has ended.
+	// lookEvery is the time between two looks at a gauge during a pass, where
+	// there are any. The KV cache is empty again when the pass has ended.
 	lookEvery = 2 * time.Second
 )
 
-// observe returns a new observer of the server.
-func (r *running) observe() llmbench.Observer { return &observer{server: r} }
+// observe returns a new observer of the server. It asks nothing during a pass
+// unless all units are wanted: a server may make its metrics in the thread that
+// streams.
+func (r *running) observe() llmbench.Observer {
+	cfg, err := llmbench.ReadConfig()
+	return &observer{server: r, looks: err == nil && cfg.AllUnits} // Run tells what is wrong with it
+}
 
 // An observer empties the server's prefix cache before each pass, and reads its
-// metrics before and after it.
+// metrics before and after it. What it cannot read of one pass takes the figures
+// of all: they would be of some passes, beside others of every one.
 type observer struct {
 	server *running
+	looks  bool // at the KV cache, during a pass
 	passes int
 	before sample   // of the pass under way
 	sum    sample   // of the differences over all passes
 	peak   *float64 // the most of the KV cache that was in use
 	look   func()   // ends the looking during a pass
-	broken error    // why there are no figures
+	broken error    // why there are no figures, for good
 }
 
 // A sample is what the metrics said at an instant, or the difference of two. What
@@ -79,8 +86,10 @@ func (o *observer) Before(ctx context.Context) error {
 		}
 		o.server.logf("%s: this version cannot do it: %v", o.server.spec.backend, err)
 	}
-	o.before, o.broken = o.server.scrape(ctx)
-	if o.broken == nil && o.before.kv != nil {
+	if o.broken == nil {
+		o.before, o.broken = o.server.scrape(ctx)
+	}
+	if o.broken == nil && o.looks && o.before.kv != nil {
 		o.watch()
 	}
 	return nil
@@ -125,29 +134,47 @@ func (o *observer) After(ctx context.Context) (map[string]float64, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, besidesTimeout)
 	defer cancel()
-	after, err := o.server.scrape(ctx)
-	if err != nil {
-		return nil, err
-	}
 	o.passes++
+	after, err := o.server.scrape(ctx)
+	if err == nil {
+		err = o.add(after)
+	}
+	if err != nil {
+		o.broken = fmt.Errorf("pass %d: %w", o.passes, err)
+		return nil, o.broken
+	}
+	return o.figures(), nil
+}
+
+// add adds the pass that has ended with these metrics. A counter that was not
+// there before it was 0: many begin with the first thing they count.
+func (o *observer) add(after sample) error {
 	before, sums := o.before.counters(), o.sum.counters()
 	for i, now := range after.counters() {
-		if *now == nil || *before[i] == nil {
+		if *now == nil && *before[i] == nil {
 			continue
 		}
-		d := **now - **before[i]
+		d := value(*now) - value(*before[i])
 		if d < 0 {
-			return nil, fmt.Errorf("a counter fell from %g to %g: the server has started anew", **before[i], **now)
+			return fmt.Errorf("a counter fell from %g to %g: the server has started anew", value(*before[i]), value(*now))
 		}
-		if *sums[i] != nil {
-			d += **sums[i]
-		}
+		d += value(*sums[i])
 		*sums[i] = &d
 	}
 	o.sum.hitRate = after.hitRate
-	o.most(o.before.kv)
-	o.most(after.kv)
-	return o.figures(), nil
+	if o.looks {
+		o.most(o.before.kv)
+		o.most(after.kv)
+	}
+	return nil
+}
+
+// value is *v, or 0 where there is none.
+func value(v *float64) float64 {
+	if v == nil {
+		return 0
+	}
+	return *v
 }
 
 // figures returns the units of what is known.
@@ -166,8 +193,10 @@ func (o *observer) figures() map[string]float64 {
 	if o.peak != nil {
 		f["srv-kv-%"] = 100 * *o.peak
 	}
-	if s.queueSum != nil && s.queueCount != nil && *s.queueCount > 0 {
-		f["srv-queue-ns"] = max(1, *s.queueSum / *s.queueCount * 1e9) // benchstat puts zeros of a time in a table of their own
+	// A mean of 0 is left out: benchstat puts zeros of a time in a table of
+	// their own.
+	if mean := value(s.queueSum) / value(s.queueCount) * 1e9; mean > 0 {
+		f["srv-queue-ns"] = mean
 	}
 	return f
 }

@@ -66,7 +66,7 @@ vllm:request_queue_time_seconds_sum{model_name="m"} %g
 		}, "POST /flush_cache?timeout=30", map[string]float64{"srv-prefix-hit-%": 0, "srv-kv-%": 50}},
 		{"TGI, whose queue was empty", tgi, func(pass int) string {
 			return fmt.Sprintf("# TYPE tgi_request_queue_duration summary\ntgi_request_queue_duration{quantile=\"0.5\"} 0\ntgi_request_queue_duration_sum 0\ntgi_request_queue_duration_count %d", 4*pass)
-		}, "", map[string]float64{"srv-queue-ns": 1}},
+		}, "", map[string]float64{}},
 		{"LMDeploy", lmdeploy, func(int) string {
 			return "lmdeploy:prefix_cache_hit_rate 0.2\nlmdeploy:gpu_cache_usage_perc 0.5\n"
 		}, "", map[string]float64{"srv-prefix-hit-%": 20, "srv-kv-%": 50}},
@@ -85,7 +85,7 @@ vllm:request_queue_time_seconds_sum{model_name="m"} %g
 				scrapes.Add(1)
 				fmt.Fprint(w, c.metrics(pass))
 			})
-			o := r.observe()
+			o := &observer{server: r, looks: true}
 			var got map[string]float64
 			for range 2 {
 				assert.NilError(t, o.Before(t.Context()))
@@ -140,12 +140,64 @@ func TestObserverFails(t *testing.T) {
 			assert.NilError(t, err)
 		})
 	}
-	n := 10.0
-	o := &observer{server: served(t, s, func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, "vllm:num_preemptions_total %g\n", n)
-		n--
-	})}
+}
+
+// TestObserverLooks checks that nothing is asked of the server during a pass,
+// nor said of its KV cache, unless all units are wanted.
+func TestObserverLooks(t *testing.T) {
+	s, err := VLLM{Container: Container{Model: "m"}, PrefixCaching: Off}.spec()
+	assert.NilError(t, err)
+	o := served(t, s, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "# TYPE vllm:kv_cache_usage_perc gauge\nvllm:kv_cache_usage_perc 0.5\n")
+	}).observe().(*observer)
 	assert.NilError(t, o.Before(t.Context()))
-	_, err = o.After(t.Context())
-	assert.ErrorContains(t, err, "a counter fell from")
+	assert.Assert(t, o.look == nil, "it looks during a pass")
+	got, err := o.After(t.Context())
+	assert.NilError(t, err)
+	assert.DeepEqual(t, got, map[string]float64{})
+}
+
+// TestObserverPartial checks that what one pass lacks takes the figures of all,
+// and that a counter may begin in a pass.
+func TestObserverPartial(t *testing.T) {
+	s, err := VLLM{Container: Container{Model: "m"}, PrefixCaching: Off}.spec()
+	assert.NilError(t, err)
+	for _, c := range []struct {
+		name    string
+		metrics []string // before and after each pass; "" is a failure
+		want    string   // in the last error
+	}{
+		{"a scrape before the second pass fails", []string{"1", "2", "", "", "5", "6"}, "status 500"},
+		{"a scrape after the first pass fails", []string{"1", "", "3", "4", "5", "6"}, "pass 1: GET /metrics: status 500"},
+		{"the server starts anew in the first pass", []string{"10", "9", "11", "12", "13", "14"}, "pass 1: a counter fell from 10 to 9: the server has started anew"},
+		{"the counter is lost", []string{"1", "2", "2", "other", "13", "14"}, "a counter fell from 2 to 0"},
+		{"it begins in the second pass", []string{"other", "other", "other", "2", "2", "6"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			next := 0
+			o := served(t, s, func(w http.ResponseWriter, _ *http.Request) {
+				switch text := c.metrics[next]; text {
+				case "":
+					w.WriteHeader(http.StatusInternalServerError)
+				case "other":
+					fmt.Fprintln(w, "other 1")
+				default:
+					fmt.Fprintf(w, "# TYPE vllm:num_preemptions_total counter\nvllm:num_preemptions_total %s\n", text)
+				}
+			}).observe()
+			var got map[string]float64
+			for pass := range 3 {
+				next = 2 * pass
+				assert.NilError(t, o.Before(t.Context()))
+				next++
+				got, err = o.After(t.Context())
+			}
+			if c.want != "" {
+				assert.ErrorContains(t, err, c.want)
+				return
+			}
+			assert.NilError(t, err)
+			assert.DeepEqual(t, got, map[string]float64{"srv-preempt/op": 2})
+		})
+	}
 }

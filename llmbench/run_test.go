@@ -146,7 +146,7 @@ func (o *observer) After(context.Context) (map[string]float64, error) {
 	}
 	o.within = false
 	o.passes++
-	return map[string]float64{"srv-preempt/op": float64(o.passes), "srv-kv-%": math.NaN(), "no-unit": 1}, nil
+	return map[string]float64{"srv-preempt/op": float64(o.passes), "srv-prefix-hit-%": math.NaN(), "no-unit": 1}, nil
 }
 
 // BenchmarkHelperFresh checks what Run asks for between passes.
@@ -307,7 +307,7 @@ func TestObserver(t *testing.T) {
 	assert.Equal(t, len(all), 1, out)
 	v, _ := all[0].Value("srv-preempt/op")
 	assert.Equal(t, v, 3.0, "the figures of the last pass are those of all")
-	for _, unit := range []string{"srv-kv-%", "no-unit"} {
+	for _, unit := range []string{"srv-prefix-hit-%", "no-unit"} {
 		_, has := all[0].Value(unit)
 		assert.Assert(t, !has, "%s is reported:\n%s", unit, out)
 	}

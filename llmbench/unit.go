@@ -104,8 +104,8 @@ func units() []Unit {
 		Unit{Name: "start-to-first-token-ns", Better: "lower", Core: true, Means: "the same until the first token of a completion"},
 		Unit{Name: "srv-prefix-hit-%", Better: "higher", Core: true, Means: "the server's: prompt tokens found in its prefix cache / looked for"},
 		Unit{Name: "srv-preempt/op", Better: "lower", Core: true, Means: "the server's: requests put aside for lack of KV cache, per pass"},
-		Unit{Name: "srv-kv-%", Core: true, Means: "the server's: most of its KV cache that was in use"},
-		Unit{Name: "srv-queue-ns", Better: "lower", Core: true, Means: "the server's: mean time that requests waited for their turn"},
+		Unit{Name: "srv-kv-%", Means: "the server's: most of its KV cache that was in use, asked every two seconds of a pass, and only if all units are wanted"},
+		Unit{Name: "srv-queue-ns", Better: "lower", Core: true, Means: "the server's: mean time that requests waited for their turn; left out when none did"},
 	)
 	for i := range all {
 		all[i].Gate = gates[all[i].Name]
