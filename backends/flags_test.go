@@ -88,10 +88,11 @@ var documented = map[string]struct {
 		[]string{
 			"https://github.com/oobabooga/textgen/wiki",
 			"https://github.com/oobabooga/textgen/blob/main/modules/shared.py",
+			"https://github.com/oobabooga/textgen/blob/main/docker/nvidia/Dockerfile",
 		},
 		`--api --listen --api-port --nowebui --model --model-dir --loader --ctx-size --gpu-layers --parallel --extra-flags
 		--load-in-8bit --load-in-4bit --attn-implementation`,
-		"",
+		"HOME",
 	},
 	"openllm": {
 		[]string{"https://pypi.org/project/openllm/0.4.36/"},
@@ -209,11 +210,17 @@ func TestInvalidFields(t *testing.T) {
 		{SGLang{Container: ok, ChunkedPrefillSize: -2}, "ChunkedPrefillSize -2: want"},
 		{LMDeploy{Container: ok, KVQuant: 3}, "KVQuant 3: want 4 or 8"},
 		{LlamaCPP{Container: Container{Model: "llama-2-7b.Q8_0.gguf", Quantization: "Q4_K_M", ModelsDir: "/data"}}, `Quantization "Q4_K_M": the model's file is "llama-2-7b.Q8_0.gguf", whose name says Q8_0`},
+		{LlamaCPP{Container: Container{Model: "m-BF16.gguf", Quantization: "F16", ModelsDir: "/data"}}, `Quantization "F16": the model's file is "m-BF16.gguf", whose name says BF16`},
+		{LlamaCPP{Container: Container{Model: "m.Q4_0_4_4.gguf", Quantization: "Q4_0", ModelsDir: "/data"}}, `whose name says Q4_0_4_4`},
+		{Ollama{Container: Container{Model: "llama3:8b", Quantization: "Q8_0"}}, `Quantization "Q8_0": the tag of the model "llama3:8b" does not say it, and Ollama fetches what the tag is: want one that ends in it, like llama3:8b-q8_0`},
+		{Ollama{Container: Container{Model: "llama3", Quantization: "q4_K_M"}}, "like llama3:8b-instruct-q4_k_m"},
+		{Ollama{Container: Container{Model: "llama3:8b-instruct-q4_0", Quantization: "Q8_0"}}, "does not say it"},
 		{LlamaCPPPython{Container: ok}, `Image "": there is no official one that is pinned`},
 		{LlamaCPPPython{Container: with(func(c *Container) { c.Image, c.Args = "a:1", []string{"--n_ctx", "1"} })}, `Args ["--n_ctx" "1"]: want none`},
 		{Ollama{Container: ok, KVCache: "q2"}, `KVCache "q2": want f16, q8_0, q4_0`},
 		{TextGen{Container: with(func(c *Container) { c.Image = "a:1" })}, `ModelsDir "": want the folder that holds the model`},
 		{TextGen{Container: Container{Image: "a:1", Model: "m", ModelsDir: "/data"}, Parallel: 2}, `Loader "": want llama.cpp with GPULayers or Parallel`},
+		{TextGen{Container: Container{Image: "a:1", Model: "a b", ModelsDir: "/data"}}, `Model "a b": want a file or folder at the top of ModelsDir, of letters`},
 		{OpenLLM{Container: ok, Engine: "tgi"}, `Engine "tgi": want pt, vllm, ctranslate`},
 		{Xinference{Container: ok}, `Engine "": want vLLM, SGLang`},
 		{Xinference{Container: ok, Engine: "vLLM", Kwargs: map[string]any{"f": func() {}}}, "Kwargs cannot be written as JSON"},
@@ -223,6 +230,17 @@ func TestInvalidFields(t *testing.T) {
 	} {
 		_, err := c.spec()
 		assert.ErrorContains(t, err, c.want)
+	}
+}
+
+// TestQuantized checks what is read from names as people write them.
+func TestQuantized(t *testing.T) {
+	for name, want := range map[string]string{
+		"llama-2-7b-chat.F16.gguf": "F16", "m-bf16.gguf": "BF16", "m-fp16.gguf": "F16", "qwen3-8b-q4_k_m.gguf": "Q4_K_M", "Q8_0": "Q8_0",
+		"m-IQ4_XS-00001-of-00002.gguf": "IQ4_XS", "8b-instruct-q4_0": "Q4_0", "m.gguf": "", "q-model.gguf": "", "m-f16-to-Q8_0.gguf": "Q8_0", "gpt-oss-mxfp4.gguf": "MXFP4",
+		"Yi 6B.Q4_K_M.gguf": "Q4_K_M", "m_Q4_0.gguf": "Q4_0", "m-Q4_K_M_imat.gguf": "Q4_K_M",
+	} {
+		assert.Equal(t, quantized(name), want, name)
 	}
 }
 

@@ -276,19 +276,3 @@ func (m *maker) variableToggle(field string, t Toggle, name string) {
 		m.env[name] = map[Toggle]string{On: "1", Off: "0"}[t]
 	}
 }
-
-// gguf checks that the file's name does not contradict the quantization: that
-// another file was measured than was meant is a mistake that nobody sees later.
-func (m *maker) gguf() {
-	name := strings.ToUpper(path.Base(m.from.Model))
-	want := strings.ToUpper(m.from.Quantization)
-	if want == "" || m.from.ModelsDir == "" || strings.Contains(name, want) {
-		return
-	}
-	for _, q := range []string{"F32", "F16", "BF16", "Q8_0", "Q6_K", "Q5_K_M", "Q5_K_S", "Q5_1", "Q5_0", "Q4_K_M", "Q4_K_S", "Q4_1", "Q4_0", "Q3_K_L", "Q3_K_M", "Q3_K_S", "Q2_K", "IQ4_XS", "IQ4_NL"} {
-		if strings.Contains(name, q) {
-			m.wrong("Quantization", "%q: the model's file is %q, whose name says %s", m.from.Quantization, m.from.Model, q)
-			return
-		}
-	}
-}

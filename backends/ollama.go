@@ -12,8 +12,8 @@ import (
 // Ollama is Ollama (https://docs.ollama.com/api).
 //
 // Model is a name in Ollama's library or, with ModelsDir, a GGUF file in that;
-// Quantization is a check of that file's name. The model is loaded before
-// anything is measured, and kept. Prompts longer than the context are cut
+// Quantization is a check of that file's name, or of the tag in the library's:
+// llama3:8b-instruct-q8_0. The model is loaded before anything is measured, and kept. Prompts longer than the context are cut
 // silently, and the end of an answer cannot be ignored.
 type Ollama struct {
 	Container
@@ -49,6 +49,9 @@ func (o Ollama) spec() (spec, error) {
 		m.files = []file{{"/llmbench/Modelfile", "FROM " + m.path + "\n"}}
 		m.setup = []step{{does: "make the model", exec: []string{"ollama", "create", m.model, "-f", "/llmbench/Modelfile"}}}
 	} else {
+		if _, tag, _ := strings.Cut(o.Model, ":"); o.Quantization != "" && quantized(tag) != quantized(o.Quantization) {
+			m.wrong("Quantization", "%q: the tag of the model %q does not say it, and Ollama fetches what the tag is: want one that ends in it, like %s", o.Quantization, o.Model, ollamaTag(o.Model, o.Quantization))
+		}
 		m.mounts = append(m.mounts, mount{"llmbench-ollama", "/root/.ollama", false})
 		m.setup = []step{{does: "fetch the model", method: "POST", path: "/api/pull", body: fmt.Sprintf(`{"model":%q,"stream":false}`, m.model)}}
 	}
@@ -64,6 +67,16 @@ func (o Ollama) spec() (spec, error) {
 		{log: `model requires more system memory`, advice: "the model does not fit: take a smaller quantization, or raise Memory"},
 	}
 	return m.end()
+}
+
+// ollamaTag proposes a model of that quantization, as Ollama's library names them
+// (https://ollama.com/library/llama3/tags).
+func ollamaTag(model, quantization string) string {
+	name, tag, _ := strings.Cut(model, ":")
+	if tag == "" || tag == "latest" {
+		tag = "8b-instruct"
+	}
+	return name + ":" + tag + "-" + strings.ToLower(quantization)
 }
 
 // ollamaName makes a model's name of a file's.

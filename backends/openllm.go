@@ -25,7 +25,7 @@ func (o OpenLLM) spec() (spec, error) {
 	m.accelerators(nvidia)
 	m.shared()
 	m.download("openllm", "/root/bentoml", "HF_TOKEN")
-	m.listed = "" // it lists a name of its own making
+	m.listed, m.adopts = "", true // it answers 404 to any name but the one it makes of Model and lists
 	m.words("start", m.path, "--port", "3000")
 	m.choice("Engine", "--backend", o.Engine, "pt", "vllm", "ctranslate")
 	m.choice("Quantization", "--quantize", o.Quantization, "int8", "int4", "gptq", "awq", "squeezellm")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -13,13 +14,35 @@ import (
 // tellEvery is the time between two reports of a wait.
 const tellEvery = 10 * time.Second
 
-// poll is poll for a stage of the server's start: every error is a reason to go
-// on. It tells how far the wait has come.
-func (r *running) poll(ctx context.Context, name string, try func() error) error {
+const (
+	// probeTimeout is how long one probe of a server may take: one that hangs
+	// is not waited for to the end of the stage.
+	probeTimeout = 10 * time.Second
+	// refusalGrace is how long a server may refuse what it should answer: a
+	// front-end may be up before its routes are.
+	refusalGrace = 10 * time.Second
+)
+
+// poll is poll for a stage of the server's start. Every error is a reason to go
+// on, but for refusals that waiting does not mend: a key that is wanted, or a
+// path that is not there. It tells how far the wait has come.
+func (r *running) poll(ctx context.Context, name string, try func(context.Context) error) error {
 	began, told := time.Now(), time.Now()
+	var refused time.Time // since when, or zero
 	return poll(ctx, func() (again bool, err error) {
-		err = try()
-		if err != nil && time.Since(told) > tellEvery {
+		one, cancel := context.WithTimeoutCause(ctx, probeTimeout, fmt.Errorf("no answer in %v", probeTimeout))
+		defer cancel()
+		err = try(one)
+		var status statusError
+		switch {
+		case !errors.As(err, &status) || status.code != http.StatusUnauthorized && status.code != http.StatusForbidden && status.code != http.StatusNotFound:
+			refused = time.Time{}
+		case refused.IsZero():
+			refused = time.Now()
+		case time.Since(refused) >= refusalGrace:
+			return false, err
+		}
+		if err != nil && time.Since(told) >= tellEvery {
 			lines := append(r.log.Lines(), "nothing")
 			r.logf("%s: %s: not yet after %v: %v; its log says: %s", r.spec.backend, name, time.Since(began).Round(time.Second), err, lines[max(0, len(lines)-2)])
 			told = time.Now()

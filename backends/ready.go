@@ -173,7 +173,7 @@ func (r *running) getPort(ctx context.Context) error {
 	if r.spec.key != "" {
 		r.target.Header = http.Header{"Authorization": {"Bearer " + r.spec.key}}
 	}
-	return r.poll(ctx, "port", func() error {
+	return r.poll(ctx, "port", func(ctx context.Context) error {
 		conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", addr)
 		if err != nil {
 			return err
@@ -192,7 +192,7 @@ func (r *running) getPort(ctx context.Context) error {
 }
 
 func (r *running) getHealth(ctx context.Context) error {
-	return r.poll(ctx, "health", func() error {
+	return r.poll(ctx, "health", func(ctx context.Context) error {
 		_, err := r.ask(ctx, step{method: http.MethodGet, path: r.spec.health})
 		return err
 	})
@@ -202,30 +202,38 @@ func (r *running) getSetup(ctx context.Context) error { return r.take(ctx, r.spe
 
 func (r *running) getModel(ctx context.Context) error {
 	r.getVersion(ctx)
-	if r.spec.models != "" && r.spec.listed != "" {
-		err := r.poll(ctx, "model", func() error {
-			body, err := r.ask(ctx, step{method: http.MethodGet, path: r.spec.models})
-			if err != nil {
-				return err
-			}
-			var list struct{ Data []struct{ ID string } }
-			if err := json.Unmarshal(body, &list); err != nil {
-				return fmt.Errorf("%s is no list of models: %w", r.spec.models, err)
-			}
-			var ids []string
-			for _, m := range list.Data {
-				ids = append(ids, m.ID)
-			}
-			if !slices.Contains(ids, r.spec.listed) {
-				return fmt.Errorf("model %q is not listed; the server has: %s", r.spec.listed, strings.Join(ids, ", "))
-			}
-			return nil
-		})
-		if err != nil {
+	if r.spec.listed != "" || r.spec.adopts {
+		if err := r.poll(ctx, "model", r.findModel); err != nil {
 			return err
 		}
 	}
 	r.ready = time.Since(r.started)
+	return nil
+}
+
+// findModel looks for the model in the server's list, or takes the only name
+// there where that is the server's own.
+func (r *running) findModel(ctx context.Context) error {
+	body, err := r.ask(ctx, step{method: http.MethodGet, path: r.spec.models})
+	if err != nil {
+		return err
+	}
+	var list struct{ Data []struct{ ID string } }
+	if err := json.Unmarshal(body, &list); err != nil {
+		return fmt.Errorf("%s is no list of models: %w", r.spec.models, err)
+	}
+	var ids []string
+	for _, m := range list.Data {
+		ids = append(ids, m.ID)
+	}
+	switch {
+	case r.spec.adopts && len(ids) != 1:
+		return fmt.Errorf("the server lists %d models: %s", len(ids), strings.Join(ids, ", "))
+	case r.spec.adopts:
+		r.target.Model = ids[0]
+	case !slices.Contains(ids, r.spec.listed):
+		return fmt.Errorf("model %q is not listed; the server has: %s", r.spec.listed, strings.Join(ids, ", "))
+	}
 	return nil
 }
 

@@ -1,12 +1,16 @@
 package backends
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
 )
 
 // TestStages checks stages with servers that are functions: those of real ones
@@ -20,10 +24,10 @@ func TestStages(t *testing.T) {
 	}{
 		{"a model is listed", func(r *running) stage { return stage{"model", time.Second, r.getModel} },
 			map[string]string{"/v1/models": `{"data":[{"id":"a"},{"id":"m:latest"}]}`, "/api/version": `{"version":"0.32.15"}`}, ""},
-		{"another model is listed", func(r *running) stage { return stage{"model", 50 * time.Millisecond, r.getModel} },
+		{"another model is listed", func(r *running) stage { return stage{"model", time.Second, r.getModel} },
 			map[string]string{"/v1/models": `{"data":[{"id":"a"},{"id":"b"}]}`},
-			`ollama: model: not within 50ms: model "m:latest" is not listed; the server has: a, b`},
-		{"no list of models", func(r *running) stage { return stage{"model", 50 * time.Millisecond, r.getModel} },
+			`ollama: model: not within 1s: model "m:latest" is not listed; the server has: a, b`},
+		{"no list of models", func(r *running) stage { return stage{"model", time.Second, r.getModel} },
 			map[string]string{"/v1/models": "<html>"}, "/v1/models is no list of models: "},
 		{"the model cannot be fetched", func(r *running) stage { return stage{"setup", time.Second, r.getSetup} },
 			nil, "ollama: setup: fetch the model: POST /api/pull: status 404 Not Found: no such path"},
@@ -104,5 +108,69 @@ func TestKnownFailures(t *testing.T) {
 			assert.ErrorContains(t, r.failed("port", cause), "what to do: ")
 			assert.ErrorContains(t, r.failed("port", cause), c.advice)
 		}
+	}
+}
+
+// TestOwnName checks that a server is asked for the only name that it lists,
+// where that is of its own making.
+func TestOwnName(t *testing.T) {
+	s, err := OpenLLM{Container: Container{Model: "01-ai/Yi-6B-Chat"}}.spec()
+	assert.NilError(t, err)
+	list := `{"data":[{"id":"01-ai--yi-6b-chat"}]}`
+	r := served(t, s, func(w http.ResponseWriter, r *http.Request) {
+		assert.Equal(t, r.URL.Path, "/v1/models")
+		fmt.Fprint(w, list)
+	})
+	assert.NilError(t, r.findModel(t.Context()))
+	assert.Equal(t, r.target.Model, "01-ai--yi-6b-chat")
+	list = `{"data":[{"id":"a"},{"id":"b"}]}`
+	assert.ErrorContains(t, r.findModel(t.Context()), "the server lists 2 models: a, b")
+}
+
+// TestProbes checks how long a probe and a refusal are waited for, and that it is
+// told, on a clock that does not make anybody wait.
+func TestProbes(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		try  func(ctx context.Context, n int) error // n counts from 1
+		want string                                 // "" is success
+		min  time.Duration
+		max  time.Duration
+	}{
+		{"the key is not known", func(context.Context, int) error { return statusError{http.StatusUnauthorized} }, "status 401 Unauthorized", 10 * time.Second, 11 * time.Second},
+		{"the path is not there", func(context.Context, int) error { return fmt.Errorf("a: %w", statusError{http.StatusNotFound}) }, "status 404 Not Found", 10 * time.Second, 11 * time.Second},
+		{"the path comes late", func(_ context.Context, n int) error {
+			if n < 5 {
+				return statusError{http.StatusNotFound}
+			}
+			return nil
+		}, "", 0, time.Second},
+		{"the model is loading", func(context.Context, int) error { return statusError{http.StatusServiceUnavailable} }, "status 503", 30 * time.Minute, 30 * time.Minute},
+		{"a probe hangs", func(ctx context.Context, n int) error {
+			if n > 1 {
+				return nil
+			}
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}, "", 10 * time.Second, 11 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
+				defer cancel()
+				told := 0
+				r := &running{log: &serverlog.Log{}, logf: func(string, ...any) { told++ }}
+				began, n := time.Now(), 0
+				err := r.poll(ctx, "health", func(ctx context.Context) error { n++; return c.try(ctx, n) })
+				took := time.Since(began)
+				if c.want == "" {
+					assert.NilError(t, err)
+				} else {
+					assert.ErrorContains(t, err, c.want)
+				}
+				assert.Assert(t, c.min <= took && took <= c.max, "it took %v; want %v to %v", took, c.min, c.max)
+				assert.Equal(t, told > 0, took > 11*time.Second || c.want == "" && took >= tellEvery, "what was told in %v", took)
+			})
+		})
 	}
 }

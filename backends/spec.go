@@ -37,9 +37,10 @@ type spec struct {
 
 	model   string // the name to ask for, and to show
 	listed  string // the name that the server lists; "" is not to look for it
+	adopts  bool   // it lists one name of its own making, to be asked for
 	dialect dialect.Dialect
 	health  string   // path that answers 200 when the server is up
-	models  string   // path of the list of models; "" when there is none
+	models  string   // path of the list of models
 	setup   []step   // to be done once it is healthy, before its model is listed
 	version place    // where the server says its version
 	whole   [2]place // with a GPU: two fields that are the same if all of the model is on it

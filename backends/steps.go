@@ -70,6 +70,8 @@ func (r *running) take(ctx context.Context, steps []step) error {
 
 // look returns a field of a JSON document as text.
 func (r *running) look(ctx context.Context, p place) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
 	body, err := r.ask(ctx, step{method: http.MethodGet, path: p.path})
 	if err != nil {
 		return "", err

@@ -1,7 +1,7 @@
 package backends
 
 import (
-	"strings"
+	"regexp"
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
@@ -11,7 +11,11 @@ import (
 // (https://github.com/oobabooga/textgen/wiki).
 //
 // Image has to be given, since there is no official one: build it from the
-// project's docker/nvidia/Dockerfile. Model is a file or folder at the top of
+// project's docker/nvidia/Dockerfile as it is since January 2024
+// (https://github.com/oobabooga/textgen/blob/main/docker/nvidia/Dockerfile): it
+// has the project in /home/app/text-generation-webui, which is its working
+// directory, and Python in an environment there that start_linux.sh enters. An
+// older one, or one of others with another layout, does not start. Model is a file or folder at the top of
 // ModelsDir. Quantization is 8bit or 4bit with the loader Transformers, which
 // quantizes when it loads; the other loaders read what the file is. One request
 // is served at a time unless the loader is llama.cpp with Parallel.
@@ -27,14 +31,19 @@ type TextGen struct {
 // Start returns the server as a target, once it is ready.
 func (t TextGen) Start(tb testing.TB) llmbench.Target { tb.Helper(); return start(tb, t) }
 
+// textgenModel is a name that survives a shell.
+var textgenModel = regexp.MustCompile(`^[A-Za-z0-9._+-]*$`)
+
 func (t TextGen) spec() (spec, error) {
 	m := t.make("textgen", "", 5000)
 	m.accelerators(nvidia)
 	m.needsDir()
-	if strings.Contains(t.Model, "/") {
-		m.wrong("Model", "%q: want a file or folder at the top of ModelsDir", t.Model)
+	if !textgenModel.MatchString(t.Model) {
+		m.wrong("Model", "%q: want a file or folder at the top of ModelsDir, of letters, digits, '.', '_', '+' and '-', as start_linux.sh hands it to a shell", t.Model)
 	}
-	m.words("python", "server.py", "--api", "--listen", "--api-port", "5000", "--nowebui", "--model-dir", modelsAt, "--model", m.model)
+	m.entry = []string{"./start_linux.sh"}
+	m.env["HOME"] = "/home/app/text-generation-webui" // as the image's own command sets it
+	m.words("--api", "--listen", "--api-port", "5000", "--nowebui", "--model-dir", modelsAt, "--model", m.model)
 	m.choice("Loader", "--loader", t.Loader, "Transformers", "ExLlamav2", "ExLlamav3", "llama.cpp")
 	transformers, llama := t.Loader == "Transformers", t.Loader == "llama.cpp"
 	if transformers {
