@@ -43,10 +43,13 @@ func FromConfig(c llmbench.Config) ([]Named, error) {
 		}
 		all = append(all, Named{name, make(c)})
 	}
-	for variable, set := range map[string]bool{"IMAGE": c.Image != "", "ARGS": len(c.Args) > 0, "QUANT": c.Quant != ""} {
-		if set && contained != 1 {
+	for _, v := range []struct {
+		name string
+		set  bool
+	}{{"IMAGE", c.Image != ""}, {"ARGS", len(c.Args) > 0}, {"QUANT", c.Quant != ""}} {
+		if v.set && contained != 1 {
 			return nil, fmt.Errorf("LLMBENCH_%s is for one server in a container, and LLMBENCH_BACKEND=%s names %d: measure them one at a time",
-				variable, strings.Join(c.Backends, ","), contained)
+				v.name, strings.Join(c.Backends, ","), contained)
 		}
 	}
 	return all, nil

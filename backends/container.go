@@ -92,6 +92,9 @@ func run(ctx context.Context, s spec, logf func(string, ...any)) (_ *running, er
 			return nil, err
 		}
 	}
+	if err := context.Cause(ctx); err != nil { // its log said so after the last stage had looked
+		return nil, r.failed("ready", err)
+	}
 	r.target.Config = r.describe()
 	r.target.Observe = r.observe
 	return r, nil

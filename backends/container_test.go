@@ -124,8 +124,8 @@ func TestBrokenServer(t *testing.T) {
 		return m
 	}
 	fail(t, []failing{
-		{"the image is missing", MockContainer{Container{Image: "llmbench/nosuch:1"}},
-			[]string{"mock-container: image: the image llmbench/nosuch:1 is not on this machine and cannot be pulled: "}},
+		{"the image is missing", MockContainer{Container{Image: "127.0.0.1:1/nosuch:1"}},
+			[]string{"mock-container: image: the image 127.0.0.1:1/nosuch:1 is not on this machine and cannot be pulled: "}},
 		{"a wrong flag", mock(t, "-bogus"),
 			[]string{"the container ended with exit status 2", "flag provided but not defined: -bogus"}},
 		{"the port never opens", with(mock(t, "-addr=0.0.0.0:9999"), func(m *MockContainer) { m.Ready.Port = time.Second }),

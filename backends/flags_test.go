@@ -213,7 +213,7 @@ func TestInvalidFields(t *testing.T) {
 		{LlamaCPP{Container: Container{Model: "m-BF16.gguf", Quantization: "F16", ModelsDir: "/data"}}, `Quantization "F16": the model's file is "m-BF16.gguf", whose name says BF16`},
 		{LlamaCPP{Container: Container{Model: "m.Q4_0_4_4.gguf", Quantization: "Q4_0", ModelsDir: "/data"}}, `whose name says Q4_0_4_4`},
 		{Ollama{Container: Container{Model: "llama3:8b", Quantization: "Q8_0"}}, `Quantization "Q8_0": the tag of the model "llama3:8b" does not say it, and Ollama fetches what the tag is: want one that ends in it, like llama3:8b-q8_0`},
-		{Ollama{Container: Container{Model: "llama3", Quantization: "q4_K_M"}}, "like llama3:8b-instruct-q4_k_m"},
+		{Ollama{Container: Container{Model: "llama3", Quantization: "q4_K_M"}}, "like llama3:8b-instruct-q4_K_M"},
 		{Ollama{Container: Container{Model: "llama3:8b-instruct-q4_0", Quantization: "Q8_0"}}, "does not say it"},
 		{LlamaCPPPython{Container: ok}, `Image "": there is no official one that is pinned`},
 		{LlamaCPPPython{Container: with(func(c *Container) { c.Image, c.Args = "a:1", []string{"--n_ctx", "1"} })}, `Args ["--n_ctx" "1"]: want none`},

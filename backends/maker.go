@@ -75,9 +75,12 @@ func (c Container) make(backend, image string, port int) *maker {
 		m.wrong("Memory", "%d: want bytes, at least 0", c.Memory)
 	}
 	d := c.Ready
-	for name, v := range map[string]time.Duration{"Image": d.Image, "Running": d.Running, "Port": d.Port, "Health": d.Health, "Setup": d.Setup, "Model": d.Model, "Completion": d.Completion} {
-		if v < 0 {
-			m.wrong("Ready."+name, "%v: want a duration above 0, or 0 for the default", v)
+	for _, v := range []struct {
+		name  string
+		limit time.Duration
+	}{{"Image", d.Image}, {"Running", d.Running}, {"Port", d.Port}, {"Health", d.Health}, {"Setup", d.Setup}, {"Model", d.Model}, {"Completion", d.Completion}} {
+		if v.limit < 0 {
+			m.wrong("Ready."+v.name, "%v: want a duration above 0, or 0 for the default", v.limit)
 		}
 	}
 	return m

@@ -78,7 +78,7 @@ func (i MindIE) spec() (spec, error) {
 		ids[n] = n
 	}
 	type object = map[string]any
-	server := object{"ipAddress": "0.0.0.0", "allowAllZeroIpListening": true, "port": 1025, "httpsEnabled": false}
+	server := object{"ipAddress": "0.0.0.0", "managementIpAddress": "0.0.0.0", "allowAllZeroIpListening": true, "port": 1025, "httpsEnabled": false}
 	deploy := object{}
 	model := object{"modelName": m.model, "modelWeightPath": m.path, "worldSize": len(ids)}
 	schedule := object{}

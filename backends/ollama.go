@@ -70,13 +70,13 @@ func (o Ollama) spec() (spec, error) {
 }
 
 // ollamaTag proposes a model of that quantization, as Ollama's library names them
-// (https://ollama.com/library/llama3/tags).
+// (https://ollama.com/library/llama3/tags): q8_0, q4_K_M, fp16.
 func ollamaTag(model, quantization string) string {
 	name, tag, _ := strings.Cut(model, ":")
 	if tag == "" || tag == "latest" {
 		tag = "8b-instruct"
 	}
-	return name + ":" + tag + "-" + strings.ToLower(quantization)
+	return name + ":" + tag + "-" + strings.Replace(strings.ToLower(quantization[:1])+quantization[1:], "f16", "fp16", 1)
 }
 
 // ollamaName makes a model's name of a file's.

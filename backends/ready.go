@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
@@ -164,31 +165,46 @@ func (r *running) getPort(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	addr := published
-	r.route = "published-port"
-	if direct != "" {
-		addr, r.route = direct, "container-address"
-	}
-	r.target = llmbench.Target{URL: "http://" + addr, Model: r.spec.model, Dialect: r.spec.dialect, NoProxy: true}
+	r.target = llmbench.Target{Model: r.spec.model, Dialect: r.spec.dialect, NoProxy: true}
 	if r.spec.key != "" {
 		r.target.Header = http.Header{"Authorization": {"Bearer " + r.spec.key}}
 	}
 	return r.poll(ctx, "port", func(ctx context.Context) error {
-		conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", addr)
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		if direct != "" {
-			return nil
-		}
-		_ = conn.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
-		var timeout net.Error
-		if _, err := conn.Read(make([]byte, 1)); !errors.As(err, &timeout) || !timeout.Timeout() {
-			return fmt.Errorf("port %d: nobody listens behind the published one: %v", r.spec.port, err)
-		}
-		return nil
+		addr, route, err := reach(ctx, direct, published)
+		r.target.URL, r.route = "http://"+addr, route
+		return err
 	})
+}
+
+// onContainer is the route by a container's own address.
+const onContainer = "container-address"
+
+// reach returns which address of a server somebody listens on, and what kind it
+// is. The published port is taken where the container has no address of its own,
+// or one that packets do not come through to, as behind some firewalls; one that
+// refuses is there, and its server not yet.
+func reach(ctx context.Context, direct, published string) (addr, route string, err error) {
+	dialer := net.Dialer{Timeout: time.Second}
+	if direct != "" {
+		conn, err := dialer.DialContext(ctx, "tcp", direct)
+		if err == nil {
+			return direct, onContainer, conn.Close()
+		}
+		if published == "" || errors.Is(err, syscall.ECONNREFUSED) {
+			return "", "", err
+		}
+	}
+	conn, err := dialer.DialContext(ctx, "tcp", published)
+	if err != nil {
+		return "", "", err
+	}
+	defer conn.Close()
+	_ = conn.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+	var timeout net.Error
+	if _, err := conn.Read(make([]byte, 1)); !errors.As(err, &timeout) || !timeout.Timeout() {
+		return "", "", fmt.Errorf("nobody listens behind the published port %s: %v", published, err)
+	}
+	return published, "published-port", nil
 }
 
 func (r *running) getHealth(ctx context.Context) error {

@@ -3,6 +3,7 @@ package backends
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -172,5 +173,42 @@ func TestProbes(t *testing.T) {
 				assert.Equal(t, told > 0, took > 11*time.Second || c.want == "" && took >= tellEvery, "what was told in %v", took)
 			})
 		})
+	}
+}
+
+// TestReach checks which of a server's two addresses is taken.
+func TestReach(t *testing.T) {
+	listen := func(serve func(net.Conn)) string {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		assert.NilError(t, err)
+		t.Cleanup(func() { l.Close() })
+		go func() {
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				serve(conn)
+			}
+		}()
+		return l.Addr().String()
+	}
+	up, proxy := listen(func(net.Conn) {}), listen(func(c net.Conn) { c.Close() })
+	const refuses, nowhere = "127.0.0.1:1", "224.0.0.1:1" // TCP has no multicast
+	for _, c := range []struct{ direct, published, addr, route, err string }{
+		{up, proxy, up, "container-address", ""},
+		{"", up, up, "published-port", ""},
+		{nowhere, up, up, "published-port", ""},
+		{refuses, up, "", "", "refused"},
+		{"", proxy, "", "", "nobody listens behind the published port"},
+		{nowhere, "", "", "", "224.0.0.1:1"},
+	} {
+		addr, route, err := reach(t.Context(), c.direct, c.published)
+		if c.err != "" {
+			assert.ErrorContains(t, err, c.err)
+			continue
+		}
+		assert.NilError(t, err)
+		assert.Equal(t, addr+" "+route, c.addr+" "+c.route)
 	}
 }

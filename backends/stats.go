@@ -213,7 +213,7 @@ func (r *running) scrape(ctx context.Context) (s sample, err error) {
 		if err != nil {
 			return s, err
 		}
-		if base = "http://" + published; direct != "" {
+		if base = "http://" + published; r.route == onContainer {
 			base = "http://" + direct
 		}
 	}
