@@ -3,6 +3,7 @@ package backends
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -113,6 +114,22 @@ func TestMockContainer(t *testing.T) {
 		assert.Equal(t, published, 1)
 	})
 	assert.Equal(t, len(containers(t, mine())), 0, "the container is left after the test")
+}
+
+// TestEndsInPeace checks that a server has time to end what it does: here a
+// stream of two seconds.
+func TestEndsInPeace(t *testing.T) {
+	s, err := mock(t, "-per-token=100ms").spec()
+	assert.NilError(t, err)
+	r, err := run(t.Context(), s, t.Logf)
+	assert.NilError(t, err)
+	res, err := direct.Post(r.target.URL+"/v1/completions", "application/json", strings.NewReader(`{"model":"mock","prompt":"a","max_tokens":20,"stream":true}`))
+	assert.NilError(t, err)
+	defer res.Body.Close()
+	assert.NilError(t, r.stop())
+	body, err := io.ReadAll(res.Body)
+	assert.NilError(t, err)
+	assert.Assert(t, strings.Contains(string(body), "[DONE]"), "%s", body)
 }
 
 // TestBrokenServer checks that each way of failing gives one clear error, well

@@ -216,7 +216,7 @@ func TestInvalidFields(t *testing.T) {
 		{Ollama{Container: Container{Model: "llama3", Quantization: "q4_K_M"}}, "like llama3:8b-instruct-q4_K_M"},
 		{Ollama{Container: Container{Model: "llama3:8b-instruct-q4_0", Quantization: "Q8_0"}}, "does not say it"},
 		{LlamaCPPPython{Container: ok}, `Image "": there is no official one that is pinned`},
-		{LlamaCPPPython{Container: with(func(c *Container) { c.Image, c.Args = "a:1", []string{"--n_ctx", "1"} })}, `Args ["--n_ctx" "1"]: want none`},
+		{LlamaCPPPython{Container: with(func(c *Container) { c.Image, c.Args = "a:1", []string{"--n_ctx", "1", "--api_key", "k"} })}, `Args ["--n_ctx" "1" "--api_key" "[secret]"]: want none: the image`},
 		{Ollama{Container: ok, KVCache: "q2"}, `KVCache "q2": want f16, q8_0, q4_0`},
 		{TextGen{Container: with(func(c *Container) { c.Image = "a:1" })}, `ModelsDir "": want the folder that holds the model`},
 		{TextGen{Container: Container{Image: "a:1", Model: "m", ModelsDir: "/data"}, Parallel: 2}, `Loader "": want llama.cpp with GPULayers or Parallel`},

@@ -50,9 +50,7 @@ func (l LlamaCPPPython) spec() (spec, error) {
 	if l.FlashAttn {
 		m.env["FLASH_ATTN"] = "true"
 	}
-	if len(l.Args) > 0 {
-		m.wrong("Args", "%q: want none: the image's command takes its settings from Env", l.Args)
-	}
+	m.noArgs("the image's command takes its settings from Env")
 	m.health = "/v1/models" // it has no other
 	m.known = append([]known{
 		{log: `Failed to load model from file`, advice: "the model cannot be loaded: check that Model is a whole GGUF file"},

@@ -188,6 +188,13 @@ func (m *maker) shared() {
 	}
 }
 
+// noArgs is for a server that takes no arguments, with the reason.
+func (m *maker) noArgs(reason string) {
+	if args, _ := shownArgs(m.from.Args); len(args) > 0 {
+		m.wrong("Args", "%q: want none: %s", args, reason)
+	}
+}
+
 // words appends to the command line.
 func (m *maker) words(words ...string) { m.cmd = append(m.cmd, words...) }
 

@@ -41,9 +41,7 @@ func (o Ollama) spec() (spec, error) {
 	if m.oneOf("KVCache", o.KVCache, "f16", "q8_0", "q4_0") {
 		m.env["OLLAMA_KV_CACHE_TYPE"] = o.KVCache
 	}
-	if len(o.Args) > 0 {
-		m.wrong("Args", "%q: want none: `ollama serve` takes its settings from Env", o.Args)
-	}
+	m.noArgs("`ollama serve` takes its settings from Env")
 	if o.ModelsDir != "" {
 		m.model = ollamaName(o.Model)
 		m.files = []file{{"/llmbench/Modelfile", "FROM " + m.path + "\n"}}
