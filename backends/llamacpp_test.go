@@ -22,6 +22,7 @@ import (
 // be what the client counts.
 func TestLlamaCPPContainer(t *testing.T) {
 	l := llama(t)
+	l.Args = []string{"--api-key", "sk-ThatRequestsHaveToCarry"}
 	t.Run("runs", func(t *testing.T) {
 		target := l.Start(t)
 		assert.Equal(t, target.Model, l.Model)

@@ -7,6 +7,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
 func TestShownArgs(t *testing.T) {
@@ -64,6 +65,18 @@ func TestAPIKey(t *testing.T) {
 			assert.Assert(t, key == "backend" || !strings.Contains(" "+v+" ", " k "), "%s: %s", key, v)
 		}
 	}
+}
+
+// TestAPIKeyFromConfig checks that LLMBENCH_API_KEY is for a container too, and is
+// the one that is sent if Args have several.
+func TestAPIKeyFromConfig(t *testing.T) {
+	cfg, err := llmbench.ParseConfig([]string{"LLMBENCH_BACKEND=vllm", "LLMBENCH_MODEL=m", "LLMBENCH_API_KEY=k2", "LLMBENCH_ARGS=--api-key k k2"})
+	assert.NilError(t, err)
+	all, err := FromConfig(cfg)
+	assert.NilError(t, err)
+	s, err := all[0].Backend.(contained).spec()
+	assert.NilError(t, err)
+	assert.Equal(t, s.key, "k2")
 }
 
 // TestKwargsHideSecrets checks what is shown of the one body that may hold any.

@@ -190,11 +190,9 @@ func ParseConfig(environ []string) (Config, error) {
 	}
 	both("CONCURRENCY", "RATE")
 	needs("NAME", "URL")
-	if set["API_KEY"] && !set["URL"] && !set["BACKEND"] {
-		errs = append(errs, errors.New("LLMBENCH_API_KEY: means nothing without LLMBENCH_URL or LLMBENCH_BACKEND"))
-	}
 	if !set["URL"] && slices.Equal(c.Backends, []string{"mock"}) {
 		needs("TOKENIZER", "URL")
+		needs("API_KEY", "URL")
 	}
 	needs("BURSTINESS", "RATE")
 	if s.Dataset != "random" {

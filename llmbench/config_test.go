@@ -96,7 +96,7 @@ func TestParseConfigErrors(t *testing.T) {
 		{"LLMBENCH_DATASET=sharegpt:x\nLLMBENCH_INPUT=5", "LLMBENCH_DATASET and LLMBENCH_INPUT: want at most one"},
 		{"LLMBENCH_BURSTINESS=2", "LLMBENCH_BURSTINESS: means nothing without LLMBENCH_RATE"},
 		{"LLMBENCH_REQUIRE=dokcer", "LLMBENCH_REQUIRE=dokcer: want a comma list of docker, llamacpp"},
-		{"LLMBENCH_API_KEY=k", "LLMBENCH_API_KEY: means nothing without LLMBENCH_URL or LLMBENCH_BACKEND"},
+		{"LLMBENCH_API_KEY=k", "LLMBENCH_API_KEY: means nothing without LLMBENCH_URL"},
 		{"LLMBENCH_TOKENIZER=t.json", "LLMBENCH_TOKENIZER: means nothing without LLMBENCH_URL"},
 		{"LLMBENCH_GPUS=all", "LLMBENCH_GPUS: means nothing without LLMBENCH_BACKEND"},
 		{"LLMBENCH_BACKEND=vllm\nLLMBENCH_ARGS=--a 'b", "LLMBENCH_ARGS=[not shown]: want arguments, quoted as in a shell"},
