@@ -3,6 +3,7 @@ package backends
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -130,6 +131,20 @@ func TestEndsInPeace(t *testing.T) {
 	body, err := io.ReadAll(res.Body)
 	assert.NilError(t, err)
 	assert.Assert(t, strings.Contains(string(body), "[DONE]"), "%s", body)
+}
+
+// TestFailsAfterTheLastStage ends the start between its last stage and its success.
+func TestFailsAfterTheLastStage(t *testing.T) {
+	s, err := mock(t).spec()
+	assert.NilError(t, err)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	_, err = run(ctx, s, func(format string, args ...any) {
+		if strings.Contains(fmt.Sprintf(format, args...), "completion: done") {
+			cancel(errors.New("its log says: no"))
+		}
+	})
+	assert.ErrorContains(t, err, "mock-container: ready: its log says: no")
+	assert.Equal(t, len(containers(t, mine())), 0)
 }
 
 // TestBrokenServer checks that each way of failing gives one clear error, well
