@@ -27,7 +27,7 @@ type block struct {
 }
 
 func newCache(p *Profile) cache {
-	c := cache{size: p.blockTokens(), total: p.KVBlocks, watermark: int(p.Watermark * float64(p.KVBlocks))}
+	c := cache{size: p.Block(), total: p.KVBlocks, watermark: int(p.Watermark * float64(p.KVBlocks))}
 	if c.total == 0 {
 		c.total = math.MaxInt
 	}

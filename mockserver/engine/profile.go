@@ -79,8 +79,8 @@ const (
 	mostDraft  = 64
 )
 
-// blockTokens returns BlockTokens or its default.
-func (p *Profile) blockTokens() int {
+// Block returns BlockTokens, or its default where that is 0.
+func (p *Profile) Block() int {
 	if p.BlockTokens == 0 {
 		return defaultBlock
 	}

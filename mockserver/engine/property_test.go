@@ -38,7 +38,7 @@ func randomProfile(r *rand.Rand) Profile {
 // randomCalls draws requests, sorted by when they come. Every one that holds its
 // place goes at some time.
 func randomCalls(r *rand.Rand, p Profile, n int) []call {
-	size := p.blockTokens()
+	size := p.Block()
 	var calls []call
 	for range n {
 		c := call{at: time.Duration(r.IntN(1000)) * time.Millisecond, job: Job{Prompt: r.IntN(150), Output: 1 + r.IntN(60)}}
