@@ -35,6 +35,8 @@ func TestDependencies(t *testing.T) {
 	forbidden := []struct{ from, to, why string }{
 		{"mockserver", module + "llmbench", "a shared bug would hide: the wire is the contract"},
 		{"mockserver", module + "backends", "the mock knows nobody"},
+		{"mockserver/engine", strings.TrimSuffix(module, "/"), "the model is arithmetic alone"},
+		{"mockserver/engine", "net", "the model does no I/O"},
 		{"llmbench/sse", module + "llmbench/dialect", "framing knows no server"},
 		{"llmbench/dialect", module + "mockserver", "the wire is the contract"},
 		{"llmbench", module + "mockserver", "whoever measures a server needs no mock"},

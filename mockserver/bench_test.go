@@ -99,7 +99,7 @@ func TestEventDoesNotAllocate(t *testing.T) {
 	enc := chatEncoder(Shape{Ping: true}, 1000)
 	x.out, x.enc = enc.framer, enc
 	x.rec.Tokens = make([]time.Duration, 0, 1000)
-	x.turn = s.plan.join(job{output: 1000})
+	x.turn, _ = s.plan.join(job{output: 1000})
 	k := 0
 	if got := testing.AllocsPerRun(900, func() {
 		if x.turn.token(t.Context(), k) != nil {

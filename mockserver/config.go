@@ -4,13 +4,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"net/http"
 	"os"
 	"strings"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
 // A Config says how fast a [Server] is, what its streams look like and which
-// requests it spoils. The zero Config answers at once and without limit.
+// requests it spoils. The zero Config answers at once and without limit. A server
+// is one of two kinds: without an Engine it has a fixed rate, and a sequence takes
+// as long with 32 others as alone.
 //
 // In JSON the names are in snake case, durations are strings as
 // time.ParseDuration takes them ("20ms"), unknown names are an error, and a name
@@ -33,6 +38,14 @@ type Config struct {
 	// "stop", unless max_tokens ends it first or ignore_eos is set. 0 means
 	// that it always runs to max_tokens.
 	OutputTokens int
+
+	// Engine, if set, is the speed and the limits of a server that batches, in
+	// place of TTFT, PerPromptToken, PerToken, Slots and Jitter, which must be zero
+	// then. Its curve of output lengths holds where OutputTokens is 0.
+	Engine *engine.Profile
+	// FullStatus is the status, 429 or 503, of the answer to a request that finds
+	// the engine's queue full; 0 means 503.
+	FullStatus int
 
 	// Flavor says whose POST /generate it is; empty means that the body decides.
 	Flavor Flavor
@@ -115,6 +128,9 @@ func (c Config) Validate() error {
 	if err := c.Flavor.validate(); err != nil {
 		return err
 	}
+	if err := c.validateEngine(); err != nil {
+		return err
+	}
 	if err := c.Shape.validate(); err != nil {
 		return fmt.Errorf("shape.%w", err)
 	}
@@ -124,4 +140,56 @@ func (c Config) Validate() error {
 		}
 	}
 	return nil
+}
+
+// validateEngine returns an error if the two kinds of server are mixed up, or if
+// the engine's profile is not valid.
+func (c Config) validateEngine() error {
+	if c.Engine == nil {
+		if c.FullStatus != 0 {
+			return fmt.Errorf("full_status: %d without an engine, want 0: its queue has no end", c.FullStatus)
+		}
+		return nil
+	}
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{
+		{"ttft", c.TTFT != 0}, {"per_prompt_token", c.PerPromptToken != 0}, {"per_token", c.PerToken != 0},
+		{"slots", c.Slots != 0}, {"jitter", c.Jitter != 0},
+	} {
+		if f.set {
+			return fmt.Errorf("%s: set beside an engine, which has times and limits of its own: want one of the two", f.name)
+		}
+	}
+	if c.FullStatus != 0 && c.FullStatus != http.StatusTooManyRequests && c.FullStatus != http.StatusServiceUnavailable {
+		return fmt.Errorf("full_status: %d, want 429, 503 or 0 for 503", c.FullStatus)
+	}
+	if err := c.Engine.Validate(); err != nil {
+		return fmt.Errorf("engine.%w", err)
+	}
+	return nil
+}
+
+// pace returns the timing of a server with a fixed rate.
+func (c Config) pace() pace {
+	return pace{c.TTFT, c.PerPromptToken, c.PerToken, c.Jitter, c.Seed, c.Speed}
+}
+
+// natural returns where the output of the request with that ordinal ends by
+// itself, 0 for never.
+func (c *Config) natural(ordinal uint64) int {
+	if c.OutputTokens == 0 && c.Engine != nil {
+		return c.Engine.DrawOutput(ordinal)
+	}
+	return c.OutputTokens
+}
+
+// prefixBlock is the number of tokens in a block of the prefix cache, 0 if there
+// is none.
+func (c *Config) prefixBlock() int {
+	if c.Engine == nil || !c.Engine.PrefixCache {
+		return 0
+	}
+	return c.Engine.Block()
 }

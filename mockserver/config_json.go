@@ -5,22 +5,26 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
 // configJSON is a Config as it stands in a file.
 type configJSON struct {
-	Model          string   `json:"model,omitzero"`
-	TTFT           duration `json:"ttft"`
-	PerPromptToken duration `json:"per_prompt_token"`
-	PerToken       duration `json:"per_token"`
-	Slots          int      `json:"slots"`
-	OutputTokens   int      `json:"output_tokens,omitzero"`
-	Flavor         Flavor   `json:"flavor,omitzero"`
-	Jitter         float64  `json:"jitter,omitzero"`
-	Seed           uint64   `json:"seed,omitzero"`
-	Speed          float64  `json:"speed,omitzero"`
-	Shape          Shape    `json:"shape,omitzero"`
-	Faults         []Fault  `json:"faults,omitzero"`
+	Model          string          `json:"model,omitzero"`
+	TTFT           duration        `json:"ttft"`
+	PerPromptToken duration        `json:"per_prompt_token"`
+	PerToken       duration        `json:"per_token"`
+	Slots          int             `json:"slots"`
+	OutputTokens   int             `json:"output_tokens,omitzero"`
+	Engine         *engine.Profile `json:"engine,omitempty"`
+	FullStatus     int             `json:"full_status,omitzero"`
+	Flavor         Flavor          `json:"flavor,omitzero"`
+	Jitter         float64         `json:"jitter,omitzero"`
+	Seed           uint64          `json:"seed,omitzero"`
+	Speed          float64         `json:"speed,omitzero"`
+	Shape          Shape           `json:"shape,omitzero"`
+	Faults         []Fault         `json:"faults,omitzero"`
 }
 
 // MarshalJSON writes the configuration in the form that UnmarshalJSON reads.
@@ -29,7 +33,10 @@ func (c Config) MarshalJSON() ([]byte, error) { return json.Marshal(toJSON(c)) }
 // UnmarshalJSON reads a configuration over c. It does not validate it.
 func (c *Config) UnmarshalJSON(data []byte) error {
 	j := toJSON(*c)
-	j.Faults = nil // the decoder would write into the caller's array
+	j.Faults = nil // the decoder would write into the caller's array, and engine
+	if c.Engine != nil {
+		j.Engine = new(*c.Engine)
+	}
 	if err := decodeStrictly(data, &j); err != nil {
 		return err
 	}
@@ -40,7 +47,7 @@ func (c *Config) UnmarshalJSON(data []byte) error {
 	*c = Config{
 		Model: j.Model, TTFT: time.Duration(j.TTFT), PerPromptToken: time.Duration(j.PerPromptToken),
 		PerToken: time.Duration(j.PerToken), Slots: j.Slots, OutputTokens: j.OutputTokens,
-		Flavor: j.Flavor, Jitter: j.Jitter, Seed: j.Seed, Speed: j.Speed, Shape: j.Shape, Faults: faults,
+		Engine: j.Engine, FullStatus: j.FullStatus, Flavor: j.Flavor, Jitter: j.Jitter, Seed: j.Seed, Speed: j.Speed, Shape: j.Shape, Faults: faults,
 	}
 	return nil
 }
@@ -49,7 +56,7 @@ func toJSON(c Config) configJSON {
 	return configJSON{
 		Model: c.Model, TTFT: duration(c.TTFT), PerPromptToken: duration(c.PerPromptToken),
 		PerToken: duration(c.PerToken), Slots: c.Slots, OutputTokens: c.OutputTokens,
-		Flavor: c.Flavor, Jitter: c.Jitter, Seed: c.Seed, Speed: c.Speed, Shape: c.Shape, Faults: c.Faults,
+		Engine: c.Engine, FullStatus: c.FullStatus, Flavor: c.Flavor, Jitter: c.Jitter, Seed: c.Seed, Speed: c.Speed, Shape: c.Shape, Faults: c.Faults,
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
 func TestLoad(t *testing.T) {
@@ -47,6 +49,8 @@ func TestLoad(t *testing.T) {
 		{`{"ttfs":"1s"}`, `unknown field "ttfs"`},
 		{`{"shape":{"lf":true}}`, `unknown field "lf"`},
 		{`{"faults":[{"how":"reset"}]}`, `unknown field "how"`},
+		{`{"engine":{"max_batch":8,"step_ms":20}}`, `unknown field "step_ms"`},
+		{`{"engine":{"max_batch":0}}`, "engine.max_batch: 0, want 1 to"},
 		{`{"ttft":"soon"}`, `duration "soon": want a string with a unit`},
 		{`{"ttft":20}`, `duration 20: want a string with a unit`},
 		{`{"ttft":"-1s"}`, "ttft: -1s, want 0s or more"},
@@ -80,6 +84,12 @@ func TestValidate(t *testing.T) {
 		{Config{OutputTokens: -1}, "output_tokens: -1, want 0 (run to max_tokens) or more"},
 		{Config{Jitter: 1.1}, "jitter: 1.1, want 0 to 1"},
 		{Config{Jitter: math.NaN()}, "jitter: NaN, want 0 to 1"},
+		{Config{Engine: &engine.Profile{MaxBatch: 1}, FullStatus: 429}, ""},
+		{Config{Engine: &engine.Profile{}}, "engine.max_batch: 0, want 1 to 1073741824"},
+		{Config{Engine: &engine.Profile{MaxBatch: 1, Step: -2}}, "engine.step_us: -2, want 0 to 1e+12 microseconds"},
+		{Config{Engine: &engine.Profile{MaxBatch: 1}, Slots: 3}, "slots: set beside an engine, which has times and limits of its own: want one of the two"},
+		{Config{Engine: &engine.Profile{MaxBatch: 1}, FullStatus: 200}, "full_status: 200, want 429, 503 or 0 for 503"},
+		{Config{FullStatus: 429}, "full_status: 429 without an engine, want 0: its queue has no end"},
 		{Config{Speed: -1}, "speed: -1, want a factor above 0, or 0 for 1"},
 		{Config{Speed: math.NaN()}, "speed: NaN, want a factor above 0, or 0 for 1"},
 		{Config{Speed: math.Inf(1)}, "speed: +Inf, want a factor above 0, or 0 for 1"},
@@ -116,12 +126,21 @@ func TestUnmarshalOver(t *testing.T) {
 	if !reflect.DeepEqual(c, want) || base.Faults[0].Kind != FaultReset {
 		t.Errorf("got %+v and left %+v, want %+v and the old faults", c, base.Faults, want)
 	}
+	batching := Config{Engine: &engine.Profile{MaxBatch: 1, Step: 5}}
+	c = batching
+	if err := json.Unmarshal([]byte(`{"engine":{"max_batch":2}}`), &c); err != nil {
+		t.Fatal(err)
+	}
+	if want := (engine.Profile{MaxBatch: 2, Step: 5}); !reflect.DeepEqual(*c.Engine, want) || batching.Engine.MaxBatch != 1 {
+		t.Errorf("got %+v and left %+v, want %+v and the old one", *c.Engine, *batching.Engine, want)
+	}
 }
 
 func FuzzConfig(f *testing.F) {
 	for _, s := range []string{
 		`{}`, `null`, `{"ttft":"20ms","per_token":"1h2m3.5s","slots":32}`, `{"ttft":null,"faults":[],"shape":{}}`,
 		`{"faults":[{"kind":"reset","every":10,"at":3}],"shape":{"usage":"never","tokens_per_chunk":3}}`,
+		`{"engine":{"max_batch":3,"step_us":1.5,"output":[[0,1],[1,9]]},"full_status":429}`,
 		`{"speed":1e308,"jitter":1,"seed":18446744073709551615,"ttft":"2540400h"}`, `{"speed":5e-324}`, `{"x":1}`, `[`,
 	} {
 		f.Add([]byte(s))
@@ -143,7 +162,7 @@ func FuzzConfig(f *testing.F) {
 			return
 		}
 		s := mustNew(t, c)
-		for _, d := range s.plan.pace.due(1, 100, 5) {
+		for _, d := range s.cfg.pace().due(1, 100, 5) {
 			if d < 0 || d > horizon {
 				t.Fatalf("%s: a token is due after %v, want 0 to %v", text, d, horizon)
 			}

@@ -42,6 +42,7 @@ type input struct {
 	body    []byte
 	natural int      // where the output ends by itself, 0 for never
 	words   *lexicon // of the output
+	prompt  tally    // is told the tokens that the decoder counts
 }
 
 // An encoder adds one answer's documents to its framer, each in a frame. Which
@@ -73,7 +74,8 @@ type answer struct {
 	created time.Time
 	model   string          // in JSON
 	clock   clock           // tells the time, where events carry it
-	due     []time.Duration // of each token, from admission
+	due     []time.Duration // of each token, from admission, once it is out
+	cached  func() int      // tokens of the prompt that needed no prefill
 	endless bool            // there is no last token
 	queued  *time.Duration  // from arrival to admission, once that is known
 }

@@ -28,7 +28,7 @@ func fuzzDialect(f *testing.F, path string, flavor Flavor, seeds ...string) {
 		if to.dialect == nil {
 			to = generateRoute(flavorOf(body))
 		}
-		req, fail := to.dialect.decode(input{body, cfg.OutputTokens, lexicons[TextASCII]})
+		req, fail := to.dialect.decode(input{body, cfg.OutputTokens, lexicons[TextASCII], nil})
 		switch {
 		case fail != nil && (req.output != 0 || fail.status < 400 || !json.Valid([]byte(to.dialect.errorBody(fail)))):
 			t.Fatalf("decode(%q) = %+v and %+v, want no request and an error in JSON", body, req, fail)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
 const tritonPath = "/v2/models/ensemble/generate"
@@ -56,12 +58,19 @@ var dialectCases = []dialectCase{
 }
 
 // TestDialects compares whole bodies with files, and what they say with what was
-// asked.
+// asked. Alone, a request is served alike by a server with a fixed rate and by one
+// that batches.
 func TestDialects(t *testing.T) {
+	testDialects(t, Config{Model: "m", TTFT: time.Second, PerToken: time.Second / 10})
+	testDialects(t, Config{Model: "m", Engine: &engine.Profile{Prefill: 1e6, Step: 1e5, MaxBatch: 1}})
+}
+
+func testDialects(t *testing.T, cfg Config) {
 	for _, tt := range dialectCases {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := inMemory(t, Config{Model: "m", TTFT: time.Second, PerToken: time.Second / 10, Flavor: tt.flavor})
+				cfg.Flavor = tt.flavor
+				r := inMemory(t, cfg)
 				body := r.must(tt.path, fmt.Sprintf(tt.body, 4))
 				golden(t, "dialect/"+tt.name+".txt", body)
 				docs := documents(t, body, tt.lines, tt.stream)

@@ -1,6 +1,7 @@
-// Package mockserver simulates an LLM inference server whose token rate is known
-// and which keeps a truthful log of what it sent when. A client that measures it
-// can be checked against that log, and so can prove its own error.
+// Package mockserver simulates an LLM inference server whose speed is known, at a
+// fixed token rate or batching as real ones do, and which keeps a truthful log of
+// what it sent when. A client that measures it can be checked against that log,
+// and so can prove its own error.
 //
 // A [Server] is an http.Handler. It speaks what the servers speak, each on its
 // own path, streamed or not, and all with the same pace and the same log:
@@ -18,6 +19,9 @@
 //	GET    /, /api/version, /api/tags, /api/ps   what Ollama's clients ask
 //	POST   /api/show                             the same, of any model
 //	GET    /health, /v2/health/ready             200 and no body
+//	POST   /tokenize                             vLLM's and llama.cpp's: ids of a text's words
+//	GET    /metrics                              for Prometheus, under vLLM's names
+//	POST   /reset_prefix_cache                   vLLM's
 //	GET    /mock/log                             the log as a JSON array of [Entry]
 //	DELETE /mock/log                             forgets the requests that have ended
 //
@@ -27,14 +31,21 @@
 //
 // # Time
 //
-// A request arrives when its body has been read to the end. It is admitted
-// there and then if a slot is free, else when a slot is given back, first come
-// first served. With A the instant of admission and n the prompt tokens, the
-// first token is due at A + TTFT + n x PerPromptToken and each further one
-// PerToken later. Every wait is until such a deadline, never for a length of
-// time, and a slot that was kept busy is handed on at the deadline of the last
-// token, not at the instant some goroutine noticed. So lateness does not add
-// up: neither within a stream nor along the queue.
+// A request arrives when its body has been read to the end. Every wait is until a
+// deadline, never for a length of time, and a slot that was kept busy is handed on
+// at the deadline of the last token, not at the instant some goroutine noticed. So
+// lateness does not add up: neither within a stream nor along the queue.
+//
+// At a fixed rate, a request is admitted there and then if a slot is free, else
+// when a slot is given back, first come first served. With A the instant of
+// admission and n the prompt tokens, the first token is due at
+// A + TTFT + n x PerPromptToken and each further one PerToken later, whatever else
+// is going on.
+//
+// With [Config.Engine] the deadlines are those of a server that batches: see
+// package engine for what it models, queues, KV cache, prefix cache and all. A
+// timer is set to the end of the step that is being computed, and one goroutine
+// then wakes the handlers whose tokens are out.
 //
 // A slot does not wait for the network: a client that reads slowly delays its
 // own stream only. A client that hangs up leaves the queue, or gives its slot
@@ -44,9 +55,11 @@
 //
 // One token is one word with the space before it, so the tokens of a text are
 // its words: whoever counts fields (strings.Fields) counts tokens. The same
-// holds for prompts; a chat template adds none. The output is the same few words
+// holds for prompts; a chat template adds none. Prompts share blocks in the prefix
+// cache as far as they begin with the same words. The output is the same few words
 // over and over, whatever was asked. A token's id is its place among those words
-// plus 1000. Reasoning and the arguments of a tool call are made of the same
+// plus 1000, that of a word of a prompt which is not among them is beyond.
+// Reasoning and the arguments of a tool call are made of the same
 // tokens: their text goes on where the other field's stopped.
 //
 // # What the server says of itself
@@ -66,8 +79,7 @@
 //
 // # What it does not do
 //
-// It runs no model and does not batch: a sequence takes as long with 32 others
-// as alone. Any model name is accepted, there is one choice only, and sampling
+// It runs no model. Any model name is accepted, there is one choice only, and sampling
 // parameters are ignored. It does not imitate the client's decoder: nothing is
 // shared with package llmbench, so that no bug can hide in both.
 package mockserver

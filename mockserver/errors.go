@@ -13,10 +13,35 @@ type apiError struct {
 	kind    string // as OpenAI's servers call it
 	param   string // the field at fault, if it was one
 	message string
+	// Of a request that is too long: its prompt, and how long it may be with its
+	// output, in tokens.
+	prompt, most int
 }
 
 func badRequest(param, format string, args ...any) *apiError {
-	return &apiError{http.StatusBadRequest, "BadRequestError", param, fmt.Sprintf(format, args...)}
+	return newError(http.StatusBadRequest, "BadRequestError", param, fmt.Sprintf(format, args...))
+}
+
+func newError(status int, kind, param, message string) *apiError {
+	return &apiError{status: status, kind: kind, param: param, message: message}
+}
+
+// tooLong is the error of a request that does not fit into the context, as vLLM
+// says it.
+func tooLong(prompt, output, most int) *apiError {
+	e := badRequest("input_tokens", "This model's maximum context length is %d tokens. However, you requested "+
+		"%d output tokens and your prompt contains %d input tokens, for a total of %d tokens. Please reduce the length of "+
+		"the input prompt or the number of requested output tokens.", most, output, prompt, prompt+output)
+	e.prompt, e.most = prompt, most
+	return e
+}
+
+// queueFull is the error of a request that finds as many waiting as may.
+func queueFull(status, most int) *apiError {
+	if status == http.StatusTooManyRequests {
+		return newError(status, "RateLimitError", "", "Rate limit reached, please try again in 1s.")
+	}
+	return newError(status, "ServiceUnavailableError", "", fmt.Sprintf("Maximum number of queued requests (%d) reached.", most))
 }
 
 // badBody is the error of a body that is not the JSON it should be.

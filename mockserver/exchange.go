@@ -13,7 +13,9 @@ type exchange struct {
 	req     request
 	fault   Fault
 	rec     *record
-	turn    *turn
+	turn    place
+	alarm   alarm // for what is not a token
+	arrived time.Duration
 	out     *framer
 	enc     encoder
 	queued  time.Duration   // from arrival to admission
@@ -33,7 +35,7 @@ func (x *exchange) answer() {
 		return
 	}
 	x.rec.Admitted = begun
-	x.queued = begun - x.turn.job.arrived
+	x.queued = max(begun-x.arrived, 0) // the engine is told when it has come to the arrival
 	x.rec.Tokens = make([]time.Duration, 0, x.req.output)
 	contentType := "application/json"
 	if x.req.stream {
@@ -144,7 +146,7 @@ func (x *exchange) flush(last bool) bool {
 			return false
 		}
 		b = b[at:]
-		if x.turn.alarm.wait(x.ctx, x.clock.now()+x.out.shape.splitPause()) != nil {
+		if x.alarm.wait(x.ctx, x.clock.now()+x.out.shape.splitPause()) != nil {
 			x.abort()
 			return false
 		}

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
 // A countedConn tells when it is closed.
@@ -30,8 +32,14 @@ func (c *countedConn) Close() error {
 }
 
 // Every fault in every dialect, streamed and not: the client gets to an end, the
-// log has it, and no goroutine and no connection is left.
+// log has it, and no goroutine and no connection is left; of either kind of server.
 func TestEveryFaultEverywhere(t *testing.T) {
+	for name, e := range map[string]*engine.Profile{"fixed": nil, "batching": {MaxBatch: 4}} {
+		t.Run(name, func(t *testing.T) { everyFault(t, Config{Engine: e}) })
+	}
+}
+
+func everyFault(t *testing.T, cfg Config) {
 	before := runtime.NumGoroutine()
 	var open atomic.Int64
 	tr := &http.Transport{DisableCompression: true, DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -47,7 +55,8 @@ func TestEveryFaultEverywhere(t *testing.T) {
 		t.Run(string(fact.kind), func(t *testing.T) {
 			var wg sync.WaitGroup
 			for _, d := range dialectCases {
-				s := mustNew(t, Config{Flavor: d.flavor, Faults: []Fault{{Kind: fact.kind, Every: 1, At: 2, Size: 100_000}}})
+				cfg.Flavor, cfg.Faults = d.flavor, []Fault{{Kind: fact.kind, Every: 1, At: 2, Size: 100_000}}
+				s := mustNew(t, cfg)
 				url, stop, err := Listen("127.0.0.1:0", s)
 				if err != nil {
 					t.Fatal(err)
@@ -73,9 +82,7 @@ func oneFault(t *testing.T, client *http.Client, s *Server, url string, fact fau
 	if hangs {
 		go func() { // there is no end to read to: goes away when the request has its slot
 			settled(t, "requests without a slot", func() bool {
-				s.plan.mu.Lock()
-				defer s.plan.mu.Unlock()
-				return len(s.plan.busy) > 0
+				return s.plan.load().Running > 0
 			})
 			leave()
 		}()

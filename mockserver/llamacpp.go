@@ -35,14 +35,14 @@ func decodeLlamacpp(in input) (request, *apiError) {
 	}
 	r := request{stream: w.Stream}
 	var fail *apiError
-	r.prompt, r.text, fail = countPrompt("prompt", w.Prompt)
+	r.prompt, r.text, fail = in.countPrompt("prompt", w.Prompt)
 	return r.planned(l, in, fail)
 }
 
 func llamacppError(e *apiError) string {
-	if e.param == "input_tokens" {
-		return `{"error":{"code":400,"message":"request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it",` +
-			`"type":"exceed_context_size_error","n_prompt_tokens":5000,"n_ctx":4096}}`
+	if e.most > 0 {
+		return fmt.Sprintf(`{"error":{"code":400,"message":"request (%[1]d tokens) exceeds the available context size (%[2]d tokens), try increasing it",`+
+			`"type":"exceed_context_size_error","n_prompt_tokens":%[1]d,"n_ctx":%[2]d}}`, e.prompt, e.most)
 	}
 	kind := "invalid_request_error"
 	switch e.status {
@@ -101,8 +101,10 @@ func (e *llamacppEncoder) final(from, to int) {
 	e.add(`},"prompt":`, quoted(e.req.text), `,"has_new_line":false,"truncated":false,"stop_type":"`, e.stopType(),
 		`","stopping_word":`, quoted(e.req.stop), `,"tokens_cached":`)
 	e.addInt(prompt + n)
-	e.add(`,"timings":{"cache_n":0`)
-	e.timing("prompt", prompt, e.prefill())
+	cached := e.cached()
+	e.add(`,"timings":{"cache_n":`)
+	e.addInt(cached)
+	e.timing("prompt", prompt-cached, e.prefill())
 	e.timing("predicted", n, e.decode(n))
 	e.add(`}}`)
 	e.end()

@@ -46,11 +46,11 @@ func decodeOllama(chat bool, in input) (request, *apiError) {
 	if chat {
 		r.load = len(w.Messages) == 0
 		if !r.load {
-			r.prompt, fail = countMessages("messages", w.Messages)
+			r.prompt, fail = in.countMessages("messages", w.Messages)
 		}
 	} else {
 		r.load = w.Prompt == ""
-		r.prompt, r.text = countWords(w.System)+countWords(w.Prompt), w.Prompt
+		r.prompt, r.text = in.prompt.count(w.System)+in.prompt.count(w.Prompt), w.Prompt
 	}
 	if r, fail = r.planned(l, in, fail); r.load {
 		r.output, r.finish = 0, "load"

@@ -1,8 +1,12 @@
 package mockserver
 
 import (
+	"cmp"
+	"errors"
 	"net/http"
 	"strconv"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
 // errInjected is what a fault of the server says.
@@ -12,16 +16,14 @@ var errInjected = &apiError{
 
 // refusals are the errors of the faults that refuse a request.
 var refusals = map[FaultKind]*apiError{
-	FaultHTTP400: {400, "BadRequestError", "input_tokens", "This model's maximum context length is 4096 tokens. However, you requested " +
-		"512 output tokens and your prompt contains 4000 input tokens, for a total of 4512 tokens. Please reduce the length of " +
-		"the input prompt or the number of requested output tokens."},
-	FaultHTTP401: {401, "AuthenticationError", "", "Unauthorized"},
-	FaultHTTP404: {404, "NotFoundError", "model", "The model `mock` does not exist."},
-	FaultHTTP413: {413, "RequestTooLargeError", "", "Request body too large."},
-	FaultHTTP422: {422, "UnprocessableEntityError", "", "Field required"},
-	FaultHTTP429: {429, "RateLimitError", "", "Rate limit reached, please try again in 1s."},
+	FaultHTTP400: tooLong(5000, 512, 4096),
+	FaultHTTP401: newError(401, "AuthenticationError", "", "Unauthorized"),
+	FaultHTTP404: newError(404, "NotFoundError", "model", "The model `mock` does not exist."),
+	FaultHTTP413: newError(413, "RequestTooLargeError", "", "Request body too large."),
+	FaultHTTP422: newError(422, "UnprocessableEntityError", "", "Field required"),
+	FaultHTTP429: queueFull(429, 0),
 	FaultHTTP500: errInjected,
-	FaultHTTP503: {503, "ServiceUnavailableError", "", "Maximum number of queued requests (8) reached."},
+	FaultHTTP503: queueFull(503, 8),
 }
 
 // pages are those of a proxy that has lost its server, by fault.
@@ -29,6 +31,17 @@ var pages = map[FaultKind]int{FaultHTML502: http.StatusBadGateway, FaultHTML200:
 
 const page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n" +
 	"<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
+
+// refusal is the answer to a request that the plan has not taken.
+func (s *Server) refusal(err error) *apiError {
+	if long, ok := errors.AsType[*engine.TooLongError](err); ok {
+		return tooLong(long.Prompt, long.Output, long.Most)
+	}
+	if errors.Is(err, engine.ErrQueueFull) {
+		return queueFull(cmp.Or(s.cfg.FullStatus, http.StatusServiceUnavailable), s.cfg.Engine.MaxQueue)
+	}
+	return badRequest("", "%v", err)
+}
 
 // refuse answers a request that gets no slot, with the error of its body or of
 // its fault, if there is one, and reports whether there was.
@@ -44,7 +57,7 @@ func (s *Server) refuse(w http.ResponseWriter, d *dialect, rec *record, fail *ap
 		return false
 	}
 	header := w.Header()
-	if fault.Kind == FaultHTTP429 {
+	if status == http.StatusTooManyRequests {
 		header.Set("Retry-After", "1")
 	}
 	header.Set("Content-Type", contentType)

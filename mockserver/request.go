@@ -75,9 +75,9 @@ func decodeOpenAI(chat bool, in input) (request, *apiError) {
 	}
 	var fail *apiError
 	if chat {
-		r.prompt, fail = countMessages("messages", w.Messages)
+		r.prompt, fail = in.countMessages("messages", w.Messages)
 	} else {
-		r.prompt, r.text, fail = countPrompt("prompt", w.Prompt)
+		r.prompt, r.text, fail = in.countPrompt("prompt", w.Prompt)
 	}
 	return r.planned(l, in, fail)
 }
@@ -158,7 +158,7 @@ func decodeStop(raw json.RawMessage) ([]string, *apiError) {
 
 // countMessages returns the tokens in the messages of a chat: the words of all
 // their text, and none for the template.
-func countMessages(field string, messages []message) (int, *apiError) {
+func (in input) countMessages(field string, messages []message) (int, *apiError) {
 	if len(messages) == 0 {
 		return 0, badRequest(field, "%s: missing or empty, want at least one", field)
 	}
@@ -173,10 +173,10 @@ func countMessages(field string, messages []message) (int, *apiError) {
 		}
 		switch {
 		case json.Unmarshal(m.Content, &text) == nil:
-			n += countWords(text)
+			n += in.prompt.count(text)
 		case json.Unmarshal(m.Content, &parts) == nil:
 			for _, p := range parts {
-				n += countWords(p.Text)
+				n += in.prompt.count(p.Text)
 			}
 		default:
 			name := fmt.Sprintf("%s[%d].content", field, i)
@@ -188,21 +188,21 @@ func countMessages(field string, messages []message) (int, *apiError) {
 
 // countPrompt returns the tokens in a prompt: the words of a text, which it also
 // returns, or the length of an array of token ids.
-func countPrompt(field string, raw json.RawMessage) (int, string, *apiError) {
+func (in input) countPrompt(field string, raw json.RawMessage) (int, string, *apiError) {
 	if absent(raw) {
 		return 0, "", badRequest(field, "%s: missing, want a string or an array of token ids", field)
 	}
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		return countWords(text), text, nil
+		return in.prompt.count(text), text, nil
 	}
 	var texts []string
 	if json.Unmarshal(raw, &texts) == nil && len(texts) == 1 {
-		return countWords(texts[0]), texts[0], nil
+		return in.prompt.count(texts[0]), texts[0], nil
 	}
 	var ids []uint32
 	if json.Unmarshal(raw, &ids) == nil && len(ids) > 0 {
-		return len(ids), "", nil
+		return in.prompt.ids(ids), "", nil
 	}
 	return 0, "", badRequest(field, "%s: want a string, an array of one string or an array of token ids", field)
 }

@@ -27,6 +27,7 @@ func decodeResponses(in input) (request, *apiError) {
 		return request{}, badBody(err)
 	}
 	r := request{chat: true, stream: w.Stream}
+	instructions := in.prompt.count(w.Instructions) // they come first
 	var text string
 	var messages []message
 	var fail *apiError
@@ -34,13 +35,13 @@ func decodeResponses(in input) (request, *apiError) {
 	case absent(w.Input):
 		fail = badRequest("input", "input: missing, want a string or an array of items")
 	case json.Unmarshal(w.Input, &text) == nil:
-		r.prompt, r.text = countWords(text), text
+		r.prompt, r.text = in.prompt.count(text), text
 	case json.Unmarshal(w.Input, &messages) == nil:
-		r.prompt, fail = countMessages("input", messages)
+		r.prompt, fail = in.countMessages("input", messages)
 	default:
 		fail = badRequest("input", "input: want a string or an array of items")
 	}
-	r.prompt += countWords(w.Instructions)
+	r.prompt += instructions
 	return r.planned(limits{name: "max_output_tokens", max: w.MaxOutputTokens, ignoreEOS: w.IgnoreEOS}, in, fail)
 }
 

@@ -7,23 +7,15 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
 // never is the end of a turn that only its client can end.
 const never = time.Duration(math.MaxInt64)
 
-// A job is what a scheduler has to know of a request.
-type job struct {
-	ordinal uint64
-	arrived time.Duration
-	prompt  int  // tokens
-	output  int  // tokens that have a deadline, at least 1
-	endless bool // keeps its slot until it leaves
-}
-
-// A scheduler decides when each request is admitted and when each of its tokens
-// is due. It knows nothing of HTTP: a handler joins, waits for its admission and
-// its tokens, and leaves.
+// A scheduler is the plan of a server that does not batch: each sequence has a
+// slot to itself and takes as long as if it were alone.
 //
 // The arithmetic is that of a queue with so many servers. A slot that somebody
 // waits for is handed on at its end, which is known beforehand, and not at the
@@ -64,7 +56,9 @@ func newScheduler(c clock, p pace, slots int) *scheduler {
 }
 
 // join puts a request in the queue and admits it if there is a slot.
-func (s *scheduler) join(j job) *turn {
+func (s *scheduler) join(j job) (place, error) { return s.enter(j), nil }
+
+func (s *scheduler) enter(j job) *turn {
 	t := &turn{
 		s: s, job: j, due: s.pace.due(j.ordinal, j.prompt, j.output),
 		alarm: alarm{clock: s.clock}, ready: make(chan struct{}), waiting: true, index: -1,
@@ -96,6 +90,12 @@ func (t *turn) token(ctx context.Context, k int) error {
 	}
 	return t.alarm.wait(ctx, at)
 }
+
+// timetable returns when each token is due, counted from admission.
+func (t *turn) timetable() []time.Duration { return t.due }
+
+// cached returns 0: there is no prefix cache.
+func (t *turn) cached() int { return 0 }
 
 // leave gives the slot, or the place in the queue, back at this instant. After
 // the end of the turn that does nothing, so it may always be called.
@@ -144,6 +144,25 @@ func (s *scheduler) settle() {
 		s.wake.Reset(s.busy[0].end - now)
 	}
 }
+
+// load tells how many slots are in use and how many requests wait for one.
+func (s *scheduler) load() engine.Load {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := engine.Load{Waiting: len(s.queue)}
+	for _, t := range s.busy {
+		if t.end > s.clock.now() {
+			l.Running++
+		}
+	}
+	return l
+}
+
+// counts is empty: what an engine counts does not happen here.
+func (s *scheduler) counts() engine.Counts { return engine.Counts{} }
+
+// resetPrefixCache does nothing, for the same reason.
+func (s *scheduler) resetPrefixCache() {}
 
 func (s *scheduler) tick() {
 	s.mu.Lock()

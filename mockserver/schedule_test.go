@@ -16,7 +16,7 @@ func TestLateSchedulerCatchesUp(t *testing.T) {
 		s := newScheduler(c, pace{perToken: 2 * time.Second, ttft: time.Second, speed: 1}, 2)
 		var turns []*turn
 		for i := range 5 {
-			turns = append(turns, s.join(job{ordinal: uint64(i), arrived: time.Duration(i) * time.Millisecond, output: 3}))
+			turns = append(turns, s.enter(job{ordinal: uint64(i), arrived: time.Duration(i) * time.Millisecond, output: 3}))
 		}
 		want := []time.Duration{0, time.Millisecond, 5 * time.Second, 5*time.Second + time.Millisecond, 10 * time.Second}
 		for i, turn := range turns {
@@ -42,7 +42,7 @@ func TestSlotsAreHandedOnByDeadline(t *testing.T) {
 		s := newScheduler(c, pace{perPrompt: time.Second, speed: 1}, 3)
 		var turns []*turn
 		for _, seconds := range []int{30, 10, 20, 1, 1, 1} {
-			turns = append(turns, s.join(job{prompt: seconds, output: 1}))
+			turns = append(turns, s.enter(job{prompt: seconds, output: 1}))
 		}
 		time.Sleep(5 * time.Second)
 		turns[2].leave() // at 5 s, before its end
@@ -59,7 +59,7 @@ func TestSlotsAreHandedOnByDeadline(t *testing.T) {
 		for _, turn := range turns {
 			turn.leave() // after the end: no effect
 		}
-		if at, _ := s.join(job{arrived: c.now(), output: 1}).admitted(t.Context()); at != c.now() {
+		if at, _ := s.enter(job{arrived: c.now(), output: 1}).admitted(t.Context()); at != c.now() {
 			t.Errorf("with all slots free: admitted at %v, want at once, %v", at, c.now())
 		}
 	})
@@ -68,7 +68,7 @@ func TestSlotsAreHandedOnByDeadline(t *testing.T) {
 func TestIdleSlotsAreUsedAgain(t *testing.T) {
 	s := newScheduler(clock{epoch: time.Now()}, pace{speed: 1}, 0)
 	for range 1000 {
-		s.join(job{arrived: s.clock.now(), output: 1}).leave()
+		s.enter(job{arrived: s.clock.now(), output: 1}).leave()
 	}
 	if got := len(s.busy); got != 1 {
 		t.Errorf("1000 requests one after another left %d slots behind, want 1", got)

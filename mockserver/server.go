@@ -21,8 +21,9 @@ type Server struct {
 	model string // its name in JSON
 	words *lexicon
 	clock clock
-	plan  *scheduler
+	plan  plan
 	log   sendLog
+	meter *meter
 }
 
 // New makes a server. It returns an error if the configuration is not valid; see
@@ -38,11 +39,14 @@ func New(cfg Config) (*Server, error) {
 		cfg.Speed = 1
 	}
 	cfg.Faults = append([]Fault(nil), cfg.Faults...)
-	clk := clock{epoch: time.Now()}
-	p := pace{cfg.TTFT, cfg.PerPromptToken, cfg.PerToken, cfg.Jitter, cfg.Seed, cfg.Speed}
-	return &Server{
-		cfg: cfg, model: quoted(cfg.Model), words: cfg.Shape.lexicon(), clock: clk, plan: newScheduler(clk, p, cfg.Slots),
-	}, nil
+	s := &Server{cfg: cfg, model: quoted(cfg.Model), words: cfg.Shape.lexicon(), clock: clock{epoch: time.Now()}}
+	if cfg.Engine != nil {
+		s.plan = newDriver(s.clock, *cfg.Engine, cfg.Speed)
+	} else {
+		s.plan = newScheduler(s.clock, cfg.pace(), cfg.Slots)
+	}
+	s.meter = newMeter(cfg.Model, s.plan)
+	return s, nil
 }
 
 // Epoch returns the instant that the log's instants count from, with its
@@ -86,6 +90,24 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		allow = "GET, HEAD"
+	case path == "/metrics":
+		if m == http.MethodGet {
+			s.meter.handler.ServeHTTP(w, r)
+			return
+		}
+		allow = "GET"
+	case path == "/tokenize":
+		if m == http.MethodPost {
+			s.tokenize(w, r)
+			return
+		}
+		allow = "POST"
+	case path == "/reset_prefix_cache":
+		if m == http.MethodPost {
+			s.plan.resetPrefixCache()
+			return
+		}
+		allow = "POST"
 	case path == "/mock/log":
 		switch m {
 		case http.MethodGet:
@@ -97,12 +119,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		allow = "GET, DELETE"
 	default:
-		(&apiError{http.StatusNotFound, "NotFoundError", "", fmt.Sprintf("path %s: not found", path)}).write(w)
+		newError(http.StatusNotFound, "NotFoundError", "", fmt.Sprintf("path %s: not found", path)).write(w)
 		return
 	}
 	w.Header().Set("Allow", allow)
-	(&apiError{http.StatusMethodNotAllowed, "MethodNotAllowedError", "",
-		fmt.Sprintf("method %s: want %s", r.Method, allow)}).write(w)
+	newError(http.StatusMethodNotAllowed, "MethodNotAllowedError", "", fmt.Sprintf("method %s: want %s", r.Method, allow)).write(w)
 }
 
 // complete answers a request for a completion.
@@ -117,13 +138,14 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, to route, acce
 	}
 	var req request
 	var fail *apiError
+	blocks := namer{size: s.cfg.prefixBlock()}
+	in := input{body, s.cfg.natural(rec.Ordinal), s.words, blocks.tally()}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		fail = &apiError{http.StatusRequestEntityTooLarge, "RequestTooLargeError", "",
-			fmt.Sprintf("body: more than %d bytes", mostBody)}
+		fail = newError(http.StatusRequestEntityTooLarge, "RequestTooLargeError", "", fmt.Sprintf("body: more than %d bytes", mostBody))
 	} else if err != nil {
 		fail = badRequest("", "body: %v", err)
 	} else {
-		req, fail = to.dialect.decode(input{body, s.cfg.OutputTokens, s.words})
+		req, fail = to.dialect.decode(in)
 	}
 	switch to.stream {
 	case always:
@@ -150,16 +172,21 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, to route, acce
 	if to.model != "" {
 		model = quoted(to.model)
 	}
+	turn, err := s.plan.join(job{rec.Ordinal, arrived, req.prompt, blocks.names, deadlines, fault.holds()})
+	if err != nil {
+		s.refuse(w, to.dialect, rec, s.refusal(err), Fault{})
+		return
+	}
 	x := exchange{
 		clock: s.clock, dialect: to.dialect, req: req, fault: fault, rec: rec, ctx: r.Context(), w: w,
-		turn: s.plan.join(job{rec.Ordinal, arrived, req.prompt, deadlines, fault.holds()}),
-		out:  newFramer(s.cfg.Shape, to.dialect.lines),
+		turn: turn, alarm: alarm{clock: s.clock}, arrived: arrived, out: newFramer(s.cfg.Shape, to.dialect.lines),
 	}
 	x.enc = to.dialect.encode(answer{
 		framer: x.out, req: req, words: s.words, ordinal: rec.Ordinal, created: s.clock.epoch.Add(accepted), model: model,
-		clock: s.clock, due: x.turn.due, endless: fault.Kind == FaultEndless, queued: &x.queued,
+		clock: s.clock, due: turn.timetable(), cached: turn.cached, endless: fault.Kind == FaultEndless, queued: &x.queued,
 	})
 	x.answer()
+	s.meter.observe(&x)
 }
 
 func (s *Server) models(w http.ResponseWriter) {

@@ -72,7 +72,7 @@ func decodeTextOrIDs(field string, text, ids json.RawMessage, stream bool, l lim
 	}
 	r := request{stream: stream}
 	var fail *apiError
-	r.prompt, r.text, fail = countPrompt(field, text)
+	r.prompt, r.text, fail = in.countPrompt(field, text)
 	return r.planned(l, in, fail)
 }
 
@@ -93,7 +93,8 @@ func sglangObject(a *answer, from, to int, last bool) {
 	a.addInt(a.req.prompt)
 	a.add(`,"weight_version":"default","num_retractions":0,"completion_tokens":`)
 	a.addInt(to)
-	a.add(`,"cached_tokens":0`)
+	a.add(`,"cached_tokens":`)
+	a.addInt(a.cached())
 	if last {
 		a.add(`,"e2e_latency":`)
 		a.buf = appendFloat(a.buf, (*a.queued + a.prefill() + a.decode(to)).Round(time.Microsecond).Seconds())

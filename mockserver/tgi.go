@@ -36,7 +36,7 @@ func decodeTGI(in input) (request, *apiError) {
 	if absent(w.Inputs) || json.Unmarshal(w.Inputs, &text) != nil {
 		fail = badRequest("inputs", "inputs: missing or no string, want a string")
 	}
-	r.prompt, r.text = countWords(text), text
+	r.prompt, r.text = in.prompt.count(text), text
 	r, fail = r.planned(l, in, fail)
 	return r, unprocessable(fail)
 }

@@ -40,7 +40,7 @@ func decodeTriton(in input) (request, *apiError) {
 	if w.TextInput == nil {
 		fail = badRequest("text_input", "text_input: missing, want a string")
 	} else {
-		r.prompt, r.text = countWords(*w.TextInput), *w.TextInput
+		r.prompt, r.text = in.prompt.count(*w.TextInput), *w.TextInput
 	}
 	return r.planned(limits{
 		name: "max_tokens", max: p.MaxTokens, minName: "min_length", min: p.MinLength,

@@ -11,7 +11,7 @@ func (x *exchange) whole() {
 	if x.fault.Kind == FaultStall {
 		<-x.ctx.Done()
 	}
-	if x.turn.token(x.ctx, len(x.turn.due)-1) != nil {
+	if x.turn.token(x.ctx, len(x.turn.timetable())-1) != nil {
 		x.abort()
 		return
 	}

@@ -80,15 +80,6 @@ func appendIDs(b []byte, from, to int) []byte {
 	return b
 }
 
-// countWords returns the number of words in a text, which is its tokens.
-func countWords(text string) int {
-	n := 0
-	for range strings.FieldsSeq(text) {
-		n++
-	}
-	return n
-}
-
 // cutAtStop returns how many of n tokens are left when the output is cut where
 // it would contain one of the stop strings, and which one that was. The cut
 // takes whole tokens: the one in which the stop string begins goes too. No stop

@@ -90,7 +90,7 @@ func (d *dribbler) WriteHeader(status int) {
 	}
 	head := headText(status, d.header)
 	for i := range head {
-		if d.x.turn.alarm.wait(d.x.ctx, d.x.rec.Admitted+time.Duration(i)*dribble) != nil {
+		if d.x.alarm.wait(d.x.ctx, d.x.rec.Admitted+time.Duration(i)*dribble) != nil {
 			return // the next write tells
 		}
 		if _, err := d.conn.Write(head[i : i+1]); err != nil {

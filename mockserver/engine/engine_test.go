@@ -1,0 +1,288 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+// A call is a request in a test: when it comes, and when its client goes.
+type call struct {
+	at, gone time.Duration // gone 0: never
+	job      Job
+}
+
+func at(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
+
+// A trace is what became of the calls.
+type trace struct {
+	seqs   []*Sequence // nil where refused
+	errs   []error
+	tokens [][]time.Duration
+	counts Counts
+}
+
+// run serves calls, which are sorted by at. Time is advanced as jump says: from
+// change to change, or else to each token's instant.
+func run(t testing.TB, p Profile, calls []call, jump bool) trace {
+	t.Helper()
+	tr := trace{seqs: make([]*Sequence, len(calls)), errs: make([]error, len(calls)), tokens: make([][]time.Duration, len(calls))}
+	var w Watcher
+	w.Token = func(s *Sequence, at time.Duration) {
+		i := s.Job.Ref.(int)
+		tr.tokens[i] = append(tr.tokens[i], at)
+	}
+	e, err := New(p, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type event struct {
+		at   time.Duration
+		gone bool
+		i    int
+	}
+	var events []event
+	for i, c := range calls {
+		events = append(events, event{c.at, false, i})
+		if c.gone > 0 {
+			events = append(events, event{c.gone, true, i})
+		}
+	}
+	slices.SortStableFunc(events, func(a, b event) int { return int(a.at - b.at) })
+	upTo := func(to time.Duration) {
+		for steps := 0; ; steps++ {
+			next, ok := e.Next()
+			if jump {
+				next, ok = e.NextChange()
+			}
+			if !ok || next > to {
+				break
+			}
+			e.Advance(next)
+			if steps > 10_000_000 {
+				t.Fatalf("%+v: no end", p)
+			}
+		}
+		e.Advance(to)
+	}
+	for _, ev := range events {
+		upTo(ev.at)
+		if ev.gone {
+			if s := tr.seqs[ev.i]; s != nil {
+				e.Cancel(ev.at, s)
+			}
+			continue
+		}
+		job := calls[ev.i].job
+		job.Ref = ev.i
+		tr.seqs[ev.i], tr.errs[ev.i] = e.Submit(ev.at, job)
+	}
+	upTo(horizon)
+	tr.counts = e.Counts()
+	return tr
+}
+
+// A server of round numbers: a step takes 10 ms and 1 ms a sequence, a prefill 5
+// ms and 1 ms a token.
+var round = Profile{Step: 10_000, StepPerSeq: 1_000, Prefill: 5_000, PrefillPerToken: 1_000, MaxBatch: 8}
+
+func TestInstants(t *testing.T) {
+	with := func(f func(*Profile)) Profile { p := round; f(&p); return p }
+	one := Job{Prompt: 5, Output: 3}
+	for _, tt := range []struct {
+		name  string
+		p     Profile
+		calls []call
+		want  [][]time.Duration
+	}{
+		{"alone", round, []call{{job: one}}, [][]time.Duration{{at(10), at(21), at(32)}}},
+		{"one token", round, []call{{job: Job{Prompt: 5, Output: 1}}}, [][]time.Duration{{at(10)}}},
+		{"no prompt", round, []call{{job: Job{Output: 2}}}, [][]time.Duration{{at(5), at(16)}}},
+		{"nothing costs anything", Profile{MaxBatch: 1}, []call{{job: one}, {job: one}},
+			[][]time.Duration{{0, 0, 0}, {0, 0, 0}}},
+		{"a prefill makes decoding wait", round, []call{{job: one}, {at: at(15), job: one}},
+			[][]time.Duration{{at(10), at(21), at(43)}, {at(31), at(43), at(54)}}},
+		{"a place is handed on", with(func(p *Profile) { p.MaxBatch = 1 }), []call{{job: one}, {at: at(1), job: one}},
+			[][]time.Duration{{at(10), at(21), at(32)}, {at(42), at(53), at(64)}}},
+		{"too late for the step that begins now", round, []call{{job: one}, {at: at(10), job: one}},
+			[][]time.Duration{{at(10), at(21), at(43)}, {at(31), at(43), at(54)}}},
+		{"prefills one by one", round, []call{{job: one}, {job: one}, {job: one}},
+			[][]time.Duration{{at(10), at(43), at(56)}, {at(20), at(43), at(56)}, {at(30), at(43), at(56)}}},
+		{"prefills together", with(func(p *Profile) { p.PrefillSeqs = 8 }), []call{{job: one}, {job: one}, {job: one}},
+			[][]time.Duration{{at(10), at(38), at(51)}, {at(25), at(38), at(51)}, {at(25), at(38), at(51)}}},
+		{"a gap between prefills", with(func(p *Profile) { p.PrefillGap = 2 }), []call{{job: one}, {job: one}},
+			[][]time.Duration{{at(10), at(21), at(32)}, {at(42), at(53), at(64)}}},
+		{"no gap when idle", with(func(p *Profile) { p.PrefillGap = 9 }), []call{{job: Job{Prompt: 5, Output: 1}}, {job: one}},
+			[][]time.Duration{{at(10)}, {at(20), at(31), at(42)}}},
+		{"in chunks", with(func(p *Profile) { p.PrefillChunk = 3 }), []call{{job: Job{Output: 4}}, {at: at(1), job: one}},
+			[][]time.Duration{{at(5), at(24), at(42), at(54)}, {at(42), at(54), at(65)}}},
+		{"several in a chunk", with(func(p *Profile) { p.PrefillChunk, p.PrefillSeqs = 8, 8 }), []call{{job: Job{Output: 1}}, {job: one}, {job: one}},
+			[][]time.Duration{{at(5)}, {at(18), at(36), at(48)}, {at(36), at(48), at(59)}}},
+		{"length costs", with(func(p *Profile) { p.StepPerKVToken = 1_000 }), []call{{job: one}},
+			[][]time.Duration{{at(10), at(27), at(45)}}},
+		{"above the knee", with(func(p *Profile) { p.Knee, p.StepPerSeqAboveKnee, p.PrefillSeqs = 1, 2_000, 2 }),
+			[]call{{job: one}, {job: one}}, [][]time.Duration{{at(10), at(34), at(48)}, {at(20), at(34), at(48)}}},
+		{"a client goes", round, []call{{job: one, gone: at(15)}, {at: at(16), job: one}},
+			[][]time.Duration{{at(10), at(21)}, {at(31), at(42), at(53)}}},
+		{"a zombie", with(func(p *Profile) { p.Zombies = true }), []call{{job: one, gone: at(15)}, {at: at(16), job: one}},
+			[][]time.Duration{{at(10), at(21), at(43)}, {at(31), at(43), at(54)}}},
+		{"a place is held", with(func(p *Profile) { p.MaxBatch = 1 }),
+			[]call{{job: Job{Prompt: 5, Output: 1, Hold: true}, gone: at(100)}, {job: one}},
+			[][]time.Duration{{at(10)}, {at(110), at(121), at(132)}}},
+		{"drafts, all accepted", with(func(p *Profile) { p.Draft, p.AcceptRate = 1, 1 }), []call{{job: Job{Prompt: 5, Output: 6}}},
+			[][]time.Duration{{at(10), at(21), at(21), at(32), at(32), at(43)}}},
+		{"drafts, none accepted", with(func(p *Profile) { p.Draft = 4 }), []call{{job: one}},
+			[][]time.Duration{{at(10), at(21), at(32)}}},
+		// After its first token each has 3 of 8 blocks of 2 tokens, after the second
+		// and third one 4. The fourth would take a fifth of each: the one that came
+		// last is thrown out, and its 8 tokens are prefilled when the other is gone.
+		{"preemption", with(func(p *Profile) { p.BlockTokens, p.KVBlocks, p.PrefillSeqs = 2, 8, 2 }),
+			[]call{{job: Job{Output: 1}}, {job: Job{Prompt: 5, Output: 5}}, {job: Job{Prompt: 5, Output: 5}}},
+			[][]time.Duration{{at(5)}, {at(20), at(32), at(44), at(55), at(66)}, {at(20), at(32), at(44), at(79), at(90)}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, jump := range []bool{false, true} {
+				if got := run(t, tt.p, tt.calls, jump).tokens; !slices.EqualFunc(got, tt.want, slices.Equal) {
+					t.Errorf("tokens came at %v, want %v (jump %v)", got, tt.want, jump)
+				}
+			}
+		})
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	p := round
+	p.MaxBatch, p.MaxQueue, p.MaxContext, p.KVBlocks, p.BlockTokens = 1, 1, 20, 4, 4
+	one := Job{Prompt: 8, Output: 8}
+	got := run(t, p, []call{
+		{job: one}, {job: one}, {job: one}, {at: at(1e6), job: Job{Prompt: 9, Output: 8}},
+		{at: at(1e6), job: Job{Prompt: -1, Output: 1}}, {at: at(1e6), job: Job{Prompt: 1}},
+		{at: at(1e6), job: Job{Prompt: 8, Output: 1, Prefix: []uint64{1, 2, 3}}}, {at: at(1e6), job: one},
+	}, true)
+	var long *TooLongError
+	for i, want := range []string{
+		"", "", "engine: the queue is full",
+		"engine: a prompt of 9 and an output of 8 tokens: want at most 16 together",
+		"engine: prompt: -1, want 0 to 1073741824 tokens", "engine: output: 0, want 1 to 1073741824 tokens",
+		"engine: prefix: 3 names of 4 tokens each, want no more than the prompt of 8", "",
+	} {
+		text := ""
+		if got.errs[i] != nil {
+			text = got.errs[i].Error()
+		}
+		if text != want {
+			t.Errorf("call %d: %q, want %q", i, text, want)
+		}
+	}
+	if !errors.Is(got.errs[2], ErrQueueFull) || !errors.As(got.errs[3], &long) || long.Most != 16 {
+		t.Errorf("errors %v and %v, want ErrQueueFull and a TooLongError of 16", got.errs[2], got.errs[3])
+	}
+}
+
+// Prompts that begin alike are computed from where they part, as long as the
+// blocks stay.
+func TestPrefixCache(t *testing.T) {
+	p := round
+	p.PrefixCache, p.BlockTokens, p.KVBlocks = true, 4, 8
+	ask := func(ms float64, prompt int, names ...uint64) call {
+		return call{at: at(ms), job: Job{Prompt: prompt, Output: 1, Prefix: names}}
+	}
+	for _, tt := range []struct {
+		name   string
+		calls  []call
+		cached []int
+	}{
+		{"the same again", []call{ask(0, 10, 1, 2), ask(100, 10, 1, 2), ask(200, 10, 1, 3)}, []int{0, 8, 4}},
+		{"all of it: the last block is computed again", []call{ask(0, 8, 1, 2), ask(100, 8, 1, 2)}, []int{0, 4}},
+		{"not before it is computed", []call{ask(0, 10, 1, 2), ask(1, 10, 1, 2)}, []int{0, 8}},
+		{"without names", []call{ask(0, 10), ask(100, 10)}, []int{0, 0}},
+		{"the longest unused goes first", []call{ask(0, 12, 1, 2, 3), ask(100, 12, 4, 5, 6), ask(200, 12, 1, 2, 3), ask(300, 16, 7, 8, 9, 10), ask(400, 12, 4, 5, 6), ask(500, 12, 1, 2, 3)},
+			[]int{0, 0, 8, 0, 4, 0}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := run(t, p, tt.calls, true)
+			hit := 0
+			for i, s := range got.seqs {
+				if s.Cached != tt.cached[i] {
+					t.Errorf("request %d: %d tokens from the cache, want %d", i, s.Cached, tt.cached[i])
+				}
+				if took := s.First - s.Admitted; took != at(5+float64(s.Job.Prompt-s.Cached)) {
+					t.Errorf("request %d: its prefill took %v with %d of %d tokens cached", i, took, s.Cached, s.Job.Prompt)
+				}
+				hit += s.Cached
+			}
+			if got.counts.Hit != hit {
+				t.Errorf("Counts().Hit = %d, want %d", got.counts.Hit, hit)
+			}
+		})
+	}
+	e, _ := New(p, Watcher{})
+	for i, want := range []int{0, 8, 0} {
+		s, err := e.Submit(at(float64(i)*100), Job{Prompt: 10, Output: 1, Prefix: []uint64{1, 2}})
+		if err != nil || s.Cached != want {
+			t.Errorf("submit %d: %d tokens cached, %v, want %d", i, s.Cached, err, want)
+		}
+		if i == 1 {
+			e.Advance(at(150))
+			e.ResetPrefixCache()
+		}
+	}
+}
+
+func TestDrawOutput(t *testing.T) {
+	p := Profile{MaxBatch: 1, Seed: 3, Output: Lengths{{0, 10}, {0.5, 20}, {1, 60}}}
+	if got := p.Output.Mean(); got != 27.5 {
+		t.Errorf("Mean() = %v, want 27.5", got)
+	}
+	const n = 20_000
+	sum := 0
+	for i := range uint64(n) {
+		l := p.DrawOutput(i)
+		if l != p.DrawOutput(i) || l < 10 || l > 60 {
+			t.Fatalf("DrawOutput(%d) = %d, want the same each time, 10 to 60", i, l)
+		}
+		sum += l
+	}
+	if mean := float64(sum) / n; mean < 27 || mean > 28 { // 27.5 and five standard errors
+		t.Errorf("mean of DrawOutput = %v, want 27.5", mean)
+	}
+	if got := (Profile{}).DrawOutput(1); got != 0 {
+		t.Errorf("DrawOutput without a curve = %d, want 0", got)
+	}
+}
+
+// A load of the size of the published sweeps.
+func BenchmarkRun(b *testing.B) {
+	p := Profile{Step: 21_000, StepPerSeq: 60, StepPerKVToken: 0.05, Prefill: 10_000, PrefillPerToken: 40, MaxBatch: 200}
+	for _, c := range []int{8, 128, 512} {
+		b.Run(fmt.Sprintf("requests=1000/concurrency=%d", c), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				closedLoop(b, p, c, 1000, func(i int) Job { return Job{Prompt: 40, Output: 1 + i*997%480} })
+			}
+		})
+	}
+}
+
+// closedLoop serves n jobs, so many at once.
+func closedLoop(t testing.TB, p Profile, concurrency, n int, job func(i int) Job) (last time.Duration) {
+	ended := 0
+	e, err := New(p, Watcher{Ended: func(*Sequence, time.Duration) { ended++ }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for sent := 0; ; {
+		for ; sent < n && sent-ended < concurrency; sent++ {
+			if _, err := e.Submit(e.Now(), job(sent)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		next, ok := e.NextChange()
+		if !ok {
+			return e.Now()
+		}
+		e.Advance(next)
+	}
+}

@@ -1,0 +1,33 @@
+package engine_test
+
+import (
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+)
+
+// Two requests on a server that decodes at 20 ms a step, whoever is in it, and
+// needs 100 ms for a prefill.
+func Example() {
+	e, err := engine.New(engine.Profile{Step: 20_000, Prefill: 100_000, MaxBatch: 8}, engine.Watcher{
+		Ended: func(s *engine.Sequence, at time.Duration) {
+			fmt.Println("first token after", s.First-s.Arrived, "and the last of", s.Tokens(), "after", at-s.Arrived)
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, at := range []time.Duration{0, 150 * time.Millisecond} {
+		if _, err := e.Submit(at, engine.Job{Prompt: 512, Output: 200}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	e.Advance(time.Minute)
+	fmt.Println(e.Counts().Steps, "decode steps for", e.Counts().Generated, "tokens")
+	// Output:
+	// first token after 100ms and the last of 200 after 4.18s
+	// first token after 110ms and the last of 200 after 4.09s
+	// 202 decode steps for 400 tokens
+}

@@ -1,0 +1,41 @@
+package engine
+
+import "slices"
+
+// A queue holds those who wait, first come first served. Those that were thrown
+// out of the batch come first.
+type queue struct {
+	all  []*Sequence
+	head int // of all, the first that waits
+}
+
+func (q *queue) len() int { return len(q.all) - q.head }
+
+func (q *queue) first() *Sequence { return q.all[q.head] }
+
+func (q *queue) push(s *Sequence) { q.all = append(q.all, s) }
+
+func (q *queue) pushFront(s *Sequence) {
+	if q.head == 0 {
+		q.all = slices.Insert(q.all, 0, s)
+		return
+	}
+	q.head--
+	q.all[q.head] = s
+}
+
+func (q *queue) pop() *Sequence {
+	s := q.all[q.head]
+	q.all[q.head] = nil
+	q.head++
+	if q.head > len(q.all)/2 { // amortized: each is moved at most once for each that went
+		q.all = slices.Delete(q.all, 0, q.head)
+		q.head = 0
+	}
+	return s
+}
+
+func (q *queue) remove(s *Sequence) {
+	i := slices.Index(q.all, s)
+	q.all = slices.Delete(q.all, i, i+1)
+}
