@@ -19,6 +19,7 @@ require (
 	github.com/testcontainers/testcontainers-go v0.44.0
 	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da
 	golang.org/x/text v0.43.0
+	gonum.org/v1/gonum v0.17.0
 	gotest.tools/v3 v3.5.2
 )
 
@@ -76,5 +77,6 @@ require (
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.57.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/tools v0.51.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 )

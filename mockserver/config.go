@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
 // A Config says how fast a [Server] is, what its streams look like and which
@@ -78,19 +79,34 @@ func Default() Config {
 }
 
 // Load returns the configuration with that name: "" and "default" are
-// [Default], a name ending in ".json" is a file that holds a [Config] (what it
-// leaves out is zero, not the default). The result is valid; the error names the
+// [Default], the others those in package profiles. A name ending in ".json" is a
+// file that holds a [Config] (what it leaves out is zero, not the default) or a
+// profile as cmd/calibrate writes it. The result is valid; the error names the
 // file, the field and what is allowed.
 func Load(nameOrPath string) (Config, error) {
 	switch {
 	case nameOrPath == "" || nameOrPath == "default":
 		return Default(), nil
 	case !strings.HasSuffix(nameOrPath, ".json"):
-		return Config{}, fmt.Errorf("profile %q: not known, want default or the path of a .json file", nameOrPath)
+		p, err := profiles.Load(nameOrPath)
+		if err != nil {
+			return Config{}, fmt.Errorf("%w, default, or the path of a .json file", err)
+		}
+		return Config{Engine: &p.Engine}, nil
 	}
 	data, err := os.ReadFile(nameOrPath)
 	if err != nil {
 		return Config{}, fmt.Errorf("profile: %w", err)
+	}
+	var calibrated struct {
+		Points json.RawMessage `json:"points"`
+	}
+	if json.Unmarshal(data, &calibrated) == nil && calibrated.Points != nil {
+		p, err := profiles.Parse(data)
+		if err != nil {
+			return Config{}, fmt.Errorf("%s: %w", nameOrPath, err)
+		}
+		return Config{Engine: &p.Engine}, nil
 	}
 	var c Config
 	if err := json.Unmarshal(data, &c); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
 func TestLoad(t *testing.T) {
@@ -25,6 +26,20 @@ func TestLoad(t *testing.T) {
 	for _, name := range []string{"", "default"} {
 		if got, err := Load(name); err != nil || !reflect.DeepEqual(got, Default()) {
 			t.Errorf("Load(%q) = %+v, %v, want Default()", name, got, err)
+		}
+	}
+	for _, name := range profiles.Names() {
+		c, err := Load(name)
+		if err != nil || c.Engine == nil {
+			t.Errorf("Load(%q) = %+v, %v, want an engine", name, c, err)
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join("profiles", name+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := Load(write(string(text))); err != nil || !reflect.DeepEqual(again, c) {
+			t.Errorf("Load(%s.json): %+v, %v, want %+v", name, again, err, c)
 		}
 	}
 	full := `{"model":"m","ttft":"1s","per_prompt_token":"10us","per_token":"2ms","slots":3,"output_tokens":4,"jitter":0.5,
@@ -51,6 +66,8 @@ func TestLoad(t *testing.T) {
 		{`{"faults":[{"how":"reset"}]}`, `unknown field "how"`},
 		{`{"engine":{"max_batch":8,"step_ms":20}}`, `unknown field "step_ms"`},
 		{`{"engine":{"max_batch":0}}`, "engine.max_batch: 0, want 1 to"},
+		{`{"points":[],"engine":{"max_batch":0}}`, "engine.max_batch: 0, want 1 to"},
+		{`{"points":[],"speed":1}`, `unknown field "speed"`},
 		{`{"ttft":"soon"}`, `duration "soon": want a string with a unit`},
 		{`{"ttft":20}`, `duration 20: want a string with a unit`},
 		{`{"ttft":"-1s"}`, "ttft: -1s, want 0s or more"},
@@ -61,7 +78,8 @@ func TestLoad(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"h100":         `profile "h100": not known, want default or the path of a .json file`,
+		"h100":         `, vllm-qwen2-7b-t4, `,
+		"../h100":      `profile "../h100": not known, want `,
 		"missing.json": "missing.json: no such file",
 	} {
 		if _, err := Load(name); err == nil || !strings.Contains(err.Error(), want) {

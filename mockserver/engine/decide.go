@@ -153,15 +153,20 @@ func (e *Engine) admit(parts []part) []part {
 	if e.gap() > 0 {
 		return parts
 	}
-	left := e.p.PrefillChunk
+	left, sum := e.p.PrefillChunk, 0
 	for _, p := range parts {
 		left -= p.tokens
+		sum += p.tokens
 	}
 	for e.queue.len() > 0 && len(parts) < max(e.p.PrefillSeqs, 1) && e.admissible(e.queue.first()) {
 		if e.p.PrefillChunk > 0 && left == 0 {
 			break
 		}
-		s := e.queue.pop()
+		s := e.queue.first()
+		if sum += s.length() - e.hits(s)*e.kv.size; e.p.PrefillTokens > 0 && len(parts) > 0 && sum > e.p.PrefillTokens {
+			break
+		}
+		e.queue.pop()
 		e.place(s)
 		n := s.fill
 		if e.p.PrefillChunk > 0 {

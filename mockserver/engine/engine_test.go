@@ -112,6 +112,8 @@ func TestInstants(t *testing.T) {
 			[][]time.Duration{{at(10), at(43), at(56)}, {at(20), at(43), at(56)}, {at(30), at(43), at(56)}}},
 		{"prefills together", with(func(p *Profile) { p.PrefillSeqs = 8 }), []call{{job: one}, {job: one}, {job: one}},
 			[][]time.Duration{{at(10), at(38), at(51)}, {at(25), at(38), at(51)}, {at(25), at(38), at(51)}}},
+		{"prefills together, up to so many tokens", with(func(p *Profile) { p.PrefillSeqs, p.PrefillTokens = 8, 9 }), []call{{job: one}, {job: one}, {job: one}},
+			[][]time.Duration{{at(10), at(43), at(56)}, {at(20), at(43), at(56)}, {at(30), at(43), at(56)}}},
 		{"a gap between prefills", with(func(p *Profile) { p.PrefillGap = 2 }), []call{{job: one}, {job: one}},
 			[][]time.Duration{{at(10), at(21), at(32)}, {at(42), at(53), at(64)}}},
 		{"no gap when idle", with(func(p *Profile) { p.PrefillGap = 9 }), []call{{job: Job{Prompt: 5, Output: 1}}, {job: one}},

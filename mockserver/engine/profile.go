@@ -26,8 +26,11 @@ type Profile struct {
 	// PrefillChunk is how many prompt tokens at most are computed beside one
 	// decode step; 0 means that a prompt is computed as a whole, alone.
 	PrefillChunk int `json:"prefill_chunk,omitzero"`
-	// PrefillSeqs is how many sequences at most share a prefill; 0 means 1.
-	PrefillSeqs int `json:"prefill_seqs,omitzero"`
+	// PrefillSeqs is how many sequences at most share a prefill, 0 means 1, and
+	// PrefillTokens how many tokens they may have together; a longer prompt is
+	// computed alone.
+	PrefillSeqs   int `json:"prefill_seqs,omitzero"`
+	PrefillTokens int `json:"prefill_tokens,omitzero"`
 	// PrefillGap is how many decode steps at least come between two prefills
 	// while there is something to decode. It goes with whole prefills only.
 	PrefillGap int `json:"prefill_gap,omitzero"`
@@ -118,7 +121,8 @@ func (p Profile) Validate() error {
 	}{
 		{"max_batch", p.MaxBatch, 1, mostCount},
 		{"knee", p.Knee, 0, mostCount}, {"prefill_chunk", p.PrefillChunk, 0, mostCount},
-		{"prefill_seqs", p.PrefillSeqs, 0, mostCount}, {"prefill_gap", p.PrefillGap, 0, mostCount},
+		{"prefill_seqs", p.PrefillSeqs, 0, mostCount}, {"prefill_tokens", p.PrefillTokens, 0, mostCount},
+		{"prefill_gap", p.PrefillGap, 0, mostCount},
 		{"max_queue", p.MaxQueue, 0, mostCount}, {"max_context", p.MaxContext, 0, mostCount},
 		{"kv_blocks", p.KVBlocks, 0, mostCount}, {"block_tokens", p.BlockTokens, 0, mostBlock},
 		{"draft", p.Draft, 0, mostDraft},

@@ -17,7 +17,7 @@ func randomProfile(r *rand.Rand) Profile {
 		Step: float64(maybe(30_000)), StepPerSeq: float64(maybe(2_000)), StepPerKVToken: r.Float64() * float64(maybe(10)),
 		Knee: maybe(8), StepPerSeqAboveKnee: float64(maybe(1_000)),
 		Prefill: float64(maybe(20_000)), PrefillPerToken: float64(maybe(1_000)),
-		PrefillSeqs: maybe(8), MaxBatch: 1 + r.IntN(12), MaxQueue: maybe(20), MaxContext: maybe(400),
+		PrefillSeqs: maybe(8), PrefillTokens: maybe(200), MaxBatch: 1 + r.IntN(12), MaxQueue: maybe(20), MaxContext: maybe(400),
 		BlockTokens: maybe(20), PrefixCache: r.IntN(2) == 0, Zombies: r.IntN(2) == 0, Seed: r.Uint64(),
 	}
 	switch r.IntN(3) {

@@ -11,7 +11,8 @@
 // The flags are:
 //
 //	-addr host:port         listen there; port 0 chooses a free one (127.0.0.1:8000)
-//	-profile name           default, or the path of a .json file
+//	-profile name           default, one of package profiles, or the path of a
+//	                        .json file
 //	-speed factor           run so many times faster than real time
 //	-ttft duration          time to the first token of an empty prompt
 //	-per-prompt-token dur.  added to it for every prompt token
@@ -94,7 +95,7 @@ func parse(args []string, stdout, stderr io.Writer) (options, error) {
 	fs := flag.NewFlagSet("mockserver", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	addr := fs.String("addr", "127.0.0.1:8000", "listen on `host:port`; port 0 chooses a free one")
-	profile := fs.String("profile", "default", "`name` of the profile: default, or the path of a .json file")
+	profile := fs.String("profile", "default", "`name` of the profile: default, one of package profiles, or the path of a .json file")
 	fs.Float64Var(&set.Speed, "speed", 0, "run so many times faster than real time, by this `factor`")
 	fs.DurationVar(&set.TTFT, "ttft", 0, "time to the first token of an empty prompt")
 	fs.DurationVar(&set.PerPromptToken, "per-prompt-token", 0, "added to it for every prompt token")

@@ -65,7 +65,7 @@ func TestRunBadUsage(t *testing.T) {
 		{[]string{"-bogus"}, 2, "flag provided but not defined: -bogus"},
 		{[]string{"-ttft=fast"}, 2, `invalid value "fast" for flag -ttft`},
 		{[]string{"extra"}, 2, `argument "extra": want flags only`},
-		{[]string{"-profile=h100"}, 2, `profile "h100": not known, want default`},
+		{[]string{"-profile=h100"}, 2, `profile "h100": not known, want llamacpp-`},
 		{[]string{"-profile=" + bad}, 2, "slots: -1, want 0 (no limit) or more"},
 		{[]string{"-jitter=2"}, 2, "jitter: 2, want 0 to 1"},
 		{[]string{"-fault=flood"}, 2, `kind: "flood", want http-400, `},

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+	"golang.org/x/perf/benchfmt"
+)
+
+// figures are what a load's requests experienced, times in nanoseconds.
+type figures struct {
+	ttft, tpot, e2e []float64
+	prompt, output  int
+	refused         int
+	last            time.Duration
+}
+
+func (f *figures) add(s *engine.Sequence) {
+	f.ttft = append(f.ttft, float64(s.First-s.Arrived))
+	f.e2e = append(f.e2e, float64(s.End-s.Arrived))
+	if n := s.Tokens(); n > 1 {
+		f.tpot = append(f.tpot, float64(s.End-s.First)/float64(n-1))
+	}
+	f.prompt += s.Job.Prompt
+	f.output += s.Tokens()
+	f.last = max(f.last, s.End)
+}
+
+func (f *figures) requests() int { return len(f.e2e) + f.refused }
+
+// values are the figures with llmbench's units and definitions. Percentiles are
+// left out where there are too few requests for them.
+func (f *figures) values(c engine.Counts) []benchfmt.Value {
+	var v []benchfmt.Value
+	put := func(value float64, unit string) { v = append(v, benchfmt.Value{Value: value, Unit: unit}) }
+	n := float64(len(f.e2e))
+	if n == 0 {
+		put(100, "fail-%")
+		return v
+	}
+	put(float64(f.prompt)/n, "in-tok/req")
+	put(float64(f.output)/n, "out-tok/req")
+	put(n/f.last.Seconds(), "req/s")
+	put(float64(f.output)/f.last.Seconds(), "output-tok/s")
+	for _, m := range []struct {
+		name string
+		list []float64
+	}{{"ttft", f.ttft}, {"tpot", f.tpot}, {"e2e", f.e2e}} {
+		if len(m.list) == 0 {
+			continue
+		}
+		slices.Sort(m.list)
+		sum := 0.0
+		for _, x := range m.list {
+			sum += x
+		}
+		put(math.Round(sum/float64(len(m.list))), "mean-"+m.name+"-ns")
+		for _, p := range []struct {
+			name  string
+			share float64
+		}{{"p50", .5}, {"p90", .9}, {"p99", .99}} {
+			if float64(len(m.list)) >= 1/(1-p.share) {
+				put(math.Round(quantile(m.list, p.share)), p.name+"-"+m.name+"-ns")
+			}
+		}
+	}
+	if f.refused > 0 {
+		put(100*float64(f.refused)/float64(f.requests()), "fail-%")
+	}
+	if c.Preempted > 0 {
+		put(float64(c.Preempted)/n, "preempted/req")
+	}
+	if c.Hit > 0 {
+		put(100*float64(c.Hit)/float64(c.Queried), "prefix-hit-%")
+	}
+	return v
+}
+
+// quantile is of a sorted list, by linear interpolation (R type 7, as numpy).
+func quantile(sorted []float64, share float64) float64 {
+	at := share * float64(len(sorted)-1)
+	i := int(at)
+	if i+1 == len(sorted) {
+		return sorted[i]
+	}
+	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
+}

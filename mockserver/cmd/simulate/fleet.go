@@ -1,0 +1,141 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+)
+
+// A fleet is one or several replicas behind a router.
+type fleet struct {
+	replicas []*engine.Engine
+	router   router
+	figures  *figures
+	open     []int // requests at each replica that have not ended
+	ended    int   // since somebody looked
+}
+
+func newFleet(p engine.Profile, n int, routing string) (*fleet, error) {
+	f := &fleet{figures: &figures{}, open: make([]int, n)}
+	r, err := newRouter(routing, n)
+	if err != nil {
+		return nil, err
+	}
+	f.router = r
+	for i := range n {
+		e, err := engine.New(p, engine.Watcher{Ended: func(s *engine.Sequence, at time.Duration) {
+			f.open[i]--
+			f.ended++
+			f.figures.add(s)
+		}})
+		if err != nil {
+			return nil, err
+		}
+		f.replicas = append(f.replicas, e)
+	}
+	return f, nil
+}
+
+// submit sends a job to the replica that the router chooses. What that refuses is
+// counted, not an error.
+func (f *fleet) submit(at time.Duration, j engine.Job) error {
+	for _, e := range f.replicas {
+		e.Advance(at)
+	}
+	i := f.router.choose(j, f.open)
+	_, err := f.replicas[i].Submit(at, j)
+	var long *engine.TooLongError
+	switch {
+	case err == nil:
+		f.open[i]++
+	case errors.Is(err, engine.ErrQueueFull), errors.As(err, &long):
+		f.figures.refused++
+	default:
+		return err
+	}
+	return nil
+}
+
+// next is when anything is decided next at any replica.
+func (f *fleet) next() (at time.Duration, ok bool) {
+	for _, e := range f.replicas {
+		if t, busy := e.NextChange(); busy && (!ok || t < at) {
+			at, ok = t, true
+		}
+	}
+	return at, ok
+}
+
+func (f *fleet) advance(to time.Duration) {
+	for _, e := range f.replicas {
+		e.Advance(to)
+	}
+}
+
+// drain serves what is left.
+func (f *fleet) drain() {
+	for at, ok := f.next(); ok; at, ok = f.next() {
+		f.advance(at)
+	}
+}
+
+// openLoop serves requests when they come.
+func (f *fleet) openLoop(load requests) error {
+	for r, err := range load {
+		if err != nil {
+			return err
+		}
+		if err := f.submit(r.at, r.job); err != nil {
+			return fmt.Errorf("request %d: %w", f.figures.requests()+1, err)
+		}
+	}
+	f.drain()
+	return nil
+}
+
+// closedLoop serves n jobs, so many at once.
+func (f *fleet) closedLoop(l lengths, concurrency, n int) error {
+	free := concurrency
+	for i := 0; i < n; {
+		now := f.replicas[0].Now()
+		for ; free > 0 && i < n; i++ {
+			j, err := l.job(i)
+			if err != nil {
+				return err
+			}
+			refused := f.figures.refused
+			if err := f.submit(now, j); err != nil {
+				return err
+			}
+			if f.figures.refused == refused {
+				free--
+			}
+		}
+		at, ok := f.next()
+		if !ok {
+			break
+		}
+		f.ended = 0
+		f.advance(at)
+		free += f.ended
+	}
+	f.drain()
+	return nil
+}
+
+// counts are those of all replicas.
+func (f *fleet) counts() (c engine.Counts) {
+	for _, e := range f.replicas {
+		n := e.Counts()
+		c.Steps += n.Steps
+		c.Prefills += n.Prefills
+		c.Prefilled += n.Prefilled
+		c.Generated += n.Generated
+		c.Preempted += n.Preempted
+		c.Queried += n.Queried
+		c.Hit += n.Hit
+	}
+	return c
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+)
+
+// A request is one of a load: when it comes and what it is.
+type request struct {
+	at  time.Duration
+	job engine.Job
+}
+
+// requests is a load, in the order in which they come; an error ends it.
+type requests = iter.Seq2[request, error]
+
+// lengths draws the jobs of a synthetic load.
+type lengths struct {
+	profile       engine.Profile
+	input, output int // output 0: from the profile's curve
+}
+
+func (l lengths) job(i int) (engine.Job, error) {
+	j := engine.Job{Prompt: l.input, Output: l.output}
+	if j.Output == 0 {
+		j.Output = l.profile.DrawOutput(uint64(i))
+	}
+	if j.Output == 0 {
+		return j, errors.New("output: 0, and the profile has no curve of lengths: want 1 or more")
+	}
+	return j, nil
+}
+
+// poisson is an open loop of n requests at a mean rate a second.
+func poisson(l lengths, rate float64, n int, seed uint64) requests {
+	return func(yield func(request, error) bool) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		at := 0.0
+		for i := range n {
+			at += r.ExpFloat64() / rate
+			j, err := l.job(i)
+			if !yield(request{time.Duration(at * float64(time.Second)), j}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// trace is a recorded load, azure:PATH or mooncake:PATH, so many times one after
+// the other. Blocks of prompts are named for a cache with blocks of that size.
+func trace(spec string, repeat, block int) (requests, error) {
+	kind, path, _ := strings.Cut(spec, ":")
+	var read func(io.Reader, func(request, error) bool)
+	switch kind {
+	case "azure":
+		read = azure
+	case "mooncake":
+		read = func(r io.Reader, yield func(request, error) bool) { mooncake(r, block, yield) }
+	default:
+		return nil, fmt.Errorf("trace: %q, want azure:PATH or mooncake:PATH", spec)
+	}
+	return func(yield func(request, error) bool) {
+		var begin time.Duration
+		for range repeat {
+			f, err := os.Open(path)
+			if err != nil {
+				yield(request{}, fmt.Errorf("trace: %w", err))
+				return
+			}
+			last, on := begin, true
+			read(bufio.NewReaderSize(f, 1<<20), func(r request, err error) bool {
+				if err != nil {
+					err = fmt.Errorf("trace %s: %w", path, err)
+				}
+				r.at += begin
+				last = max(last, r.at)
+				on = yield(r, err) && err == nil
+				return on
+			})
+			f.Close()
+			if !on {
+				return
+			}
+			begin = last
+		}
+	}, nil
+}
+
+// azure reads a trace of Azure's LLM inference service: a line a request with its
+// instant and the tokens of its prompt and of its output.
+func azure(r io.Reader, yield func(request, error) bool) {
+	lines := csv.NewReader(r)
+	lines.ReuseRecord, lines.FieldsPerRecord = true, 3
+	var first time.Time
+	for n := 1; ; n++ {
+		f, err := lines.Read()
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			yield(request{}, err)
+			return
+		}
+		at, err := time.Parse("2006-01-02 15:04:05.9999999", f[0])
+		if err != nil && n == 1 {
+			continue // the names of the columns
+		}
+		prompt, err2 := strconv.Atoi(f[1])
+		output, err3 := strconv.Atoi(f[2])
+		if err := errors.Join(err, err2, err3); err != nil {
+			yield(request{}, fmt.Errorf("line %d: %w", n, err))
+			return
+		}
+		if first.IsZero() {
+			first = at
+		}
+		if !yield(request{at.Sub(first), engine.Job{Prompt: prompt, Output: max(output, 1)}}, nil) {
+			return
+		}
+	}
+}
+
+// mooncakeBlock is the number of tokens that a hash id of Mooncake's trace stands
+// for.
+const mooncakeBlock = 512
+
+// mooncake reads a trace of Mooncake's: a line of JSON a request, with the names
+// of its prompt's blocks.
+func mooncake(r io.Reader, block int, yield func(request, error) bool) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 16<<20)
+	for n := 1; lines.Scan(); n++ {
+		var q struct {
+			Timestamp float64  `json:"timestamp"` // milliseconds
+			Input     int      `json:"input_length"`
+			Output    int      `json:"output_length"`
+			Hashes    []uint64 `json:"hash_ids"`
+		}
+		if err := json.Unmarshal(lines.Bytes(), &q); err != nil {
+			yield(request{}, fmt.Errorf("line %d: %w", n, err))
+			return
+		}
+		j := engine.Job{Prompt: q.Input, Output: max(q.Output, 1)}
+		each := max(mooncakeBlock/block, 1)
+		for i := range q.Input / block {
+			if h := i * block / mooncakeBlock; h < len(q.Hashes) {
+				j.Prefix = append(j.Prefix, q.Hashes[h]*uint64(each)+uint64(i%each))
+			}
+		}
+		if !yield(request{time.Duration(q.Timestamp * float64(time.Millisecond)), j}, nil) {
+			return
+		}
+	}
+	if err := lines.Err(); err != nil {
+		yield(request{}, err)
+	}
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+)
+
+// A router chooses the replica for a job, knowing how many requests each has that
+// have not ended.
+type router interface {
+	choose(j engine.Job, open []int) int
+}
+
+func newRouter(name string, replicas int) (router, error) {
+	switch name {
+	case "round-robin":
+		return &roundRobin{}, nil
+	case "least-outstanding":
+		return &leastOutstanding{}, nil
+	case "prefix":
+		return &prefixAware{seen: map[uint64]int{}}, nil
+	}
+	return nil, fmt.Errorf("router: %q, want round-robin, least-outstanding or prefix", name)
+}
+
+// roundRobin takes the replicas in turn.
+type roundRobin struct{ last int }
+
+func (r *roundRobin) choose(_ engine.Job, open []int) int {
+	r.last++
+	return (r.last - 1) % len(open)
+}
+
+// leastOutstanding takes the replica with the fewest requests, of several the
+// first after the one before.
+type leastOutstanding struct{ last int }
+
+func (r *leastOutstanding) choose(_ engine.Job, open []int) int {
+	best := (r.last + 1) % len(open)
+	for k := range open {
+		if i := (r.last + 1 + k) % len(open); open[i] < open[best] {
+			best = i
+		}
+	}
+	r.last = best
+	return best
+}
+
+// prefixAware takes the replica that was last sent the longest beginning of the
+// prompt, unless it has many more requests than another: more than twice as many
+// and slack. It does not know what a replica has dropped from its cache.
+type prefixAware struct {
+	seen  map[uint64]int // block to replica
+	least leastOutstanding
+}
+
+// slack is how many more requests than another a replica may have.
+const slack = 8
+
+func (r *prefixAware) choose(j engine.Job, open []int) int {
+	best := r.least.choose(j, open)
+	for _, name := range j.Prefix {
+		i, ok := r.seen[name]
+		if !ok {
+			break
+		}
+		if open[i] <= 2*open[r.least.last]+slack {
+			best = i
+		}
+	}
+	for _, name := range j.Prefix {
+		r.seen[name] = best
+	}
+	return best
+}

@@ -1,0 +1,63 @@
+package calibrate
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+)
+
+// A field is one of a profile's numbers that a fit may vary.
+type field struct {
+	name  string
+	real  func(*engine.Profile) *float64
+	whole func(*engine.Profile) *int
+	// least is the value that a fit begins with where the profile has none.
+	least float64
+}
+
+// fields has the engine's times, in microseconds, and its limits.
+var fields = []field{
+	{name: "step_us", real: func(p *engine.Profile) *float64 { return &p.Step }, least: 10_000},
+	{name: "step_per_seq_us", real: func(p *engine.Profile) *float64 { return &p.StepPerSeq }, least: 50},
+	{name: "step_per_kv_token_us", real: func(p *engine.Profile) *float64 { return &p.StepPerKVToken }, least: .05},
+	{name: "step_per_seq_above_knee_us", real: func(p *engine.Profile) *float64 { return &p.StepPerSeqAboveKnee }, least: 50},
+	{name: "knee", whole: func(p *engine.Profile) *int { return &p.Knee }, least: 100},
+	{name: "prefill_us", real: func(p *engine.Profile) *float64 { return &p.Prefill }, least: 10_000},
+	{name: "prefill_per_token_us", real: func(p *engine.Profile) *float64 { return &p.PrefillPerToken }, least: 50},
+	{name: "prefill_seqs", whole: func(p *engine.Profile) *int { return &p.PrefillSeqs }, least: 2},
+	{name: "prefill_gap", whole: func(p *engine.Profile) *int { return &p.PrefillGap }, least: 4},
+	{name: "max_batch", whole: func(p *engine.Profile) *int { return &p.MaxBatch }, least: 256},
+	{name: "kv_blocks", whole: func(p *engine.Profile) *int { return &p.KVBlocks }, least: 8192},
+}
+
+func fieldNamed(name string) (field, error) {
+	for _, f := range fields {
+		if f.name == name {
+			return f, nil
+		}
+	}
+	names := ""
+	for i, f := range fields {
+		if i > 0 {
+			names += ", "
+		}
+		names += f.name
+	}
+	return field{}, fmt.Errorf("vary: %q, want one of %s", name, names)
+}
+
+func (f field) get(p *engine.Profile) float64 {
+	if f.real != nil {
+		return *f.real(p)
+	}
+	return float64(*f.whole(p))
+}
+
+func (f field) set(p *engine.Profile, v float64) {
+	if f.real != nil {
+		*f.real(p) = min(v, 1e9)
+		return
+	}
+	*f.whole(p) = int(math.Round(min(max(v, 1), 1e9)))
+}

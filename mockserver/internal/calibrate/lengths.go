@@ -1,0 +1,107 @@
+package calibrate
+
+import (
+	"math"
+	"math/rand/v2"
+	"sort"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
+)
+
+// A shape is a distribution of lengths of mean 1.
+type shape func(share float64) float64
+
+// constant is the shape of lengths that are all the same.
+func constant(float64) float64 { return 1 }
+
+// uniform is the shape of lengths that are spread evenly, by so much of their
+// mean, 0 to 1, to either side.
+func uniform(spread float64) shape {
+	return func(share float64) float64 { return 1 + spread*(2*share-1) }
+}
+
+// exponential is the shape of lengths that are distributed so; it has no end, and
+// so is cut at a share of 99.9 %.
+func exponential(share float64) float64 { return -math.Log1p(-math.Min(share, .999)) }
+
+// shares are those of the latencies that load testers print, from the median on.
+var shares = []struct {
+	unit  string
+	share float64
+}{
+	{"p50-e2e-ns", .50}, {"p66-e2e-ns", .66}, {"p75-e2e-ns", .75}, {"p80-e2e-ns", .80},
+	{"p90-e2e-ns", .90}, {"p95-e2e-ns", .95}, {"p98-e2e-ns", .98}, {"p99-e2e-ns", .99},
+}
+
+// shapeOf derives the shape of output lengths from the latencies at a light load,
+// where a request takes as long as its output is, but for overhead, in
+// nanoseconds. The curve goes through the printed percentiles; above the last it
+// goes on as steeply as before; below the median, of which nothing is printed,
+// it is the power of the share that gives the printed mean.
+func shapeOf(p profiles.Point, overhead float64) shape {
+	median := p.Values["p50-e2e-ns"] - overhead
+	if median <= 0 {
+		return constant
+	}
+	curve := engine.Lengths{}
+	for _, s := range shares {
+		if v, ok := p.Values[s.unit]; ok {
+			curve = append(curve, [2]float64{s.share, v - overhead})
+		}
+	}
+	if n := len(curve); n > 1 {
+		a, b := curve[n-2], curve[n-1]
+		curve = append(curve, [2]float64{1, b[1] + (b[1]-a[1])*(1-b[0])/(b[0]-a[0])})
+	}
+	upper := 0.0
+	for i := 1; i < len(curve); i++ {
+		upper += (curve[i][0] - curve[i-1][0]) * (curve[i][1] + curve[i-1][1]) / 2
+	}
+	total := p.Values["mean-e2e-ns"] - overhead
+	// Below the median the mean of median x (2 share)^k is median / (k + 1).
+	lower := math.Min(math.Max((total-upper)/.5, median/20), median)
+	k := median/lower - 1
+	total = upper + lower/2
+	at := func(share float64) float64 {
+		if share < .5 {
+			return median * math.Pow(2*share, k) / total
+		}
+		i := sort.Search(len(curve), func(i int) bool { return curve[i][0] >= share })
+		if i == 0 {
+			return median / total
+		}
+		if i == len(curve) {
+			return curve[i-1][1] / total
+		}
+		a, b := curve[i-1], curve[i]
+		return (a[1] + (b[1]-a[1])*(share-a[0])/(b[0]-a[0])) / total
+	}
+	return at
+}
+
+// draw returns n whole lengths of that shape and mean, at least 1, one from each
+// n-th of the distribution, in an order that the seed chooses.
+func (s shape) draw(n int, mean float64, seed uint64) []int {
+	exact := make([]float64, n)
+	sum := 0.0
+	for i := range exact {
+		exact[i] = s((float64(i) + .5) / float64(n))
+		sum += exact[i]
+	}
+	lengths := make([]int, n)
+	for i := range exact {
+		lengths[i] = max(1, int(math.Round(exact[i]*mean*float64(n)/sum)))
+	}
+	rand.New(rand.NewPCG(seed, 1)).Shuffle(n, func(i, j int) { lengths[i], lengths[j] = lengths[j], lengths[i] })
+	return lengths
+}
+
+// curve returns the shape, of that mean, as the curve of a profile.
+func (s shape) curve(mean float64) engine.Lengths {
+	var l engine.Lengths
+	for _, share := range []float64{0, .01, .05, .1, .2, .3, .4, .5, .66, .75, .8, .9, .95, .98, .99, 1} {
+		l = append(l, [2]float64{share, math.Max(1, math.Round(s(share)*mean))})
+	}
+	return l
+}

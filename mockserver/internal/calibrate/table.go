@@ -1,0 +1,104 @@
+package calibrate
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// A Tally counts predictions by how far off they are.
+type Tally struct{ Values, Within5, Within10, Within20 int }
+
+func (t *Tally) add(off float64) {
+	off = math.Abs(off)
+	t.Values++
+	if off <= 5 {
+		t.Within5++
+	}
+	if off <= 10 {
+		t.Within10++
+	}
+	if off <= 20 {
+		t.Within20++
+	}
+}
+
+// Share is n of the values in percent.
+func (t Tally) Share(n int) float64 { return 100 * float64(n) / float64(max(t.Values, 1)) }
+
+// Count adds up how far predictions are off, over all their units.
+func Count(all []Prediction) Tally {
+	var t Tally
+	for _, q := range all {
+		for _, u := range q.Units {
+			t.add(q.Off(u))
+		}
+	}
+	return t
+}
+
+// Summary prints a line a profile: the median and largest held-out error by unit
+// and the shares of all values within 5, 10 and 20 %. It returns their sum.
+func Summary(w io.Writer, names []string, all map[string][]Prediction) Tally {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "profile\tvalues\t≤5%\t≤10%\t≤20%\theld-out error, median/most in %")
+	var sum Tally
+	for _, name := range names {
+		t := Count(all[name])
+		var units []string
+		for _, e := range Errors(all[name]) {
+			units = append(units, fmt.Sprintf("%s %.1f/%.0f", short(e.Unit), e.Median, e.Most))
+		}
+		fmt.Fprintf(tw, "%s\t%d\t%.0f\t%.0f\t%.0f\t%s\n", name, t.Values, t.Share(t.Within5), t.Share(t.Within10), t.Share(t.Within20), strings.Join(units, "  "))
+		sum.Values += t.Values
+		sum.Within5 += t.Within5
+		sum.Within10 += t.Within10
+		sum.Within20 += t.Within20
+	}
+	fmt.Fprintf(tw, "all\t%d\t%.1f\t%.1f\t%.1f\t\n", sum.Values, sum.Share(sum.Within5), sum.Share(sum.Within10), sum.Share(sum.Within20))
+	tw.Flush()
+	return sum
+}
+
+// short is a unit's name without the end that says that it is a time.
+func short(unit string) string { return strings.TrimSuffix(strings.TrimSuffix(unit, "-ns"), "-e2e") }
+
+// Table prints a line for each held-out point: how far off each unit is in
+// percent, and requests that got no answer, measured and predicted.
+func Table(w io.Writer, all []Prediction) {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	units := []string{}
+	for _, q := range all {
+		for _, u := range q.Units {
+			if !slices.Contains(units, u) {
+				units = append(units, u)
+			}
+		}
+	}
+	fmt.Fprint(tw, "workload\tc\t")
+	for _, u := range units {
+		fmt.Fprintf(tw, "%s\t", short(u))
+	}
+	fmt.Fprintln(tw, "lost\tfailed\t")
+	for _, q := range all {
+		fmt.Fprintf(tw, "%s\t%d\t", q.Point.Workload, q.Point.Concurrency)
+		for _, u := range units {
+			if slices.Contains(q.Units, u) {
+				fmt.Fprintf(tw, "%+.1f\t", q.Off(u))
+			} else {
+				fmt.Fprint(tw, "\t")
+			}
+		}
+		for _, u := range []string{"lost-req", "failed-req"} {
+			if measured, ok := q.Point.Values[u]; ok {
+				fmt.Fprintf(tw, "%.0f→%.0f", measured, q.Predicted[u])
+			}
+			fmt.Fprint(tw, "\t")
+		}
+		fmt.Fprintln(tw)
+	}
+	tw.Flush()
+}

@@ -1,0 +1,116 @@
+package calibrate
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// poll is how much later, on average, EvalScope's collector takes notice: it
+// sleeps a second between two looks.
+const poll = 500 * time.Millisecond
+
+// evalscope returns what EvalScope of October 2024 prints of a run, by unit: two
+// throughputs on two clocks, and percentiles that are values of the sorted list.
+func (r run) evalscope() map[string]float64 {
+	var latencies []float64
+	var lastSuccess, last time.Duration
+	tokens, failures, losses := 0, 0, 0
+	for _, q := range r.requests {
+		switch q.state {
+		case succeeded:
+			latencies = append(latencies, float64(q.end-q.at))
+			tokens += q.tokens
+			lastSuccess = max(lastSuccess, q.end)
+			last = max(last, q.end)
+		case failed:
+			failures++
+			last = max(last, q.end)
+		case lost:
+			losses++
+		}
+	}
+	v := map[string]float64{"failed-req": float64(failures), "lost-req": float64(losses)}
+	n := len(latencies)
+	if n == 0 {
+		return v
+	}
+	slices.Sort(latencies)
+	v["req/s"] = float64(n) / (last + poll).Seconds()
+	v["tok/s"] = float64(tokens) / (lastSuccess + poll).Seconds()
+	v["mean-e2e-ns"] = mean(latencies)
+	v["p50-e2e-ns"] = latencies[n*50/100]
+	v["p90-e2e-ns"] = latencies[n*90/100]
+	v["p99-e2e-ns"] = latencies[n*99/100]
+	v["out-tok/req"] = float64(tokens) / float64(n)
+	return v
+}
+
+func mean(v []float64) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += x
+	}
+	return sum / float64(len(v))
+}
+
+// quantile is of a sorted list, by linear interpolation (R type 7, numpy).
+func quantile(sorted []float64, share float64) float64 {
+	at := share * float64(len(sorted)-1)
+	i := int(at)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[i] + (at-math.Floor(at))*(sorted[i+1]-sorted[i])
+}
+
+// closed returns what a load tester reports that streams and computes its
+// figures as numpy does. With a window it counts what has ended by then, and
+// divides by its length.
+func (r run) closed(window time.Duration) map[string]float64 {
+	var latencies, ttft, tpot, user []float64
+	var last time.Duration
+	tokens := 0
+	for _, q := range r.requests {
+		if q.state != succeeded || window > 0 && q.end > window {
+			continue
+		}
+		e2e := float64(q.end - q.at)
+		latencies = append(latencies, e2e)
+		ttft = append(ttft, float64(q.first-q.at))
+		if q.tokens > 1 {
+			tpot = append(tpot, float64(q.end-q.first)/float64(q.tokens-1))
+		}
+		user = append(user, float64(q.tokens)/(e2e/1e9))
+		tokens += q.tokens
+		last = max(last, q.end)
+	}
+	v := map[string]float64{}
+	n := len(latencies)
+	if n == 0 {
+		return v
+	}
+	if window > 0 {
+		last = window
+	}
+	v["run-ns"] = float64(last)
+	v["requests"] = float64(n)
+	v["req/s"] = float64(n) / last.Seconds()
+	v["tok/s"] = float64(tokens) / last.Seconds()
+	v["output-tok/s"] = v["tok/s"]
+	v["user-tok/s"] = mean(user)
+	for name, list := range map[string][]float64{"ttft": ttft, "tpot": tpot, "e2e": latencies} {
+		if len(list) == 0 {
+			continue
+		}
+		slices.Sort(list)
+		v["mean-"+name+"-ns"] = mean(list)
+		for _, p := range []struct {
+			name  string
+			share float64
+		}{{"p50", .5}, {"p90", .9}, {"p99", .99}} {
+			v[p.name+"-"+name+"-ns"] = quantile(list, p.share)
+		}
+	}
+	return v
+}

@@ -1,0 +1,216 @@
+package mockserver
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+)
+
+// childConfig is the variable that makes this test's program a server.
+const childConfig = "MOCKSERVER_CHILD_CONFIG"
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(childConfig); text != "" {
+		serveChild(text)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// serveChild serves a configuration until its input ends.
+func serveChild(text string) {
+	var cfg Config
+	if err := json.Unmarshal([]byte(text), &cfg); err != nil {
+		panic(err)
+	}
+	s, err := New(cfg)
+	if err != nil {
+		panic(err)
+	}
+	url, stop, err := Listen("127.0.0.1:0", s)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(url)
+	io.Copy(io.Discard, os.Stdin)
+	stop(0)
+}
+
+// A child is a server in a process of its own, so that its CPU time is its own.
+type child struct {
+	cmd  *exec.Cmd
+	in   io.Closer
+	addr string
+}
+
+func startChild(b *testing.B, cfg Config, env ...string) *child {
+	b.Helper()
+	text, err := json.Marshal(cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	c := &child{cmd: exec.Command(os.Args[0])}
+	c.cmd.Env = append(append(os.Environ(), childConfig+"="+string(text)), env...)
+	c.cmd.Stderr = os.Stderr
+	in, err := c.cmd.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := c.cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		b.Fatal(err)
+	}
+	c.in, c.addr = in, strings.TrimPrefix(strings.TrimSpace(line), "http://")
+	return c
+}
+
+// stop ends the server and returns the CPU time that it took.
+func (c *child) stop(b *testing.B) time.Duration {
+	b.Helper()
+	c.in.Close()
+	if err := c.cmd.Wait(); err != nil {
+		b.Fatal(err)
+	}
+	return c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime()
+}
+
+// stream asks for one stream on a connection of its own and throws it away, with
+// as little work as a client can have.
+func (c *child) stream(path, body string, buf []byte) (int, error) {
+	conn, err := net.Dial("tcp", c.addr)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: mock\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body); err != nil {
+		return 0, err
+	}
+	n := 0
+	for {
+		k, err := conn.Read(buf)
+		n += k
+		if err == io.EOF {
+			return n, nil
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+}
+
+// log returns the server's own.
+func (c *child) log(b *testing.B) []Entry {
+	b.Helper()
+	conn, err := net.Dial("tcp", c.addr)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "GET /mock/log HTTP/1.0\r\n\r\n")
+	r := bufio.NewReader(conn)
+	for line := ""; line != "\r\n"; {
+		if line, err = r.ReadString('\n'); err != nil {
+			b.Fatal(err)
+		}
+	}
+	var all []Entry
+	if err := json.NewDecoder(r).Decode(&all); err != nil {
+		b.Fatal(err)
+	}
+	return all
+}
+
+// run holds so many streams of so many tokens at once.
+func (c *child) run(b *testing.B, streams, tokens int) {
+	var wg sync.WaitGroup
+	body := fmt.Sprintf(`{"prompt":"a","max_tokens":%d,"stream":true}`, tokens)
+	for range streams {
+		wg.Go(func() {
+			if _, err := c.stream(textPath, body, make([]byte, 4096)); err != nil {
+				b.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// BenchmarkCapacity sends streams as fast as the server can, on one core, and
+// tells what CPU time a token takes there.
+func BenchmarkCapacity(b *testing.B) {
+	for _, streams := range []int{1, 64, 1000} {
+		b.Run(fmt.Sprintf("streams=%d", streams), func(b *testing.B) {
+			tokens := 200_000 / streams
+			sent := 0
+			c := startChild(b, Config{Engine: &engine.Profile{MaxBatch: streams, PrefillSeqs: streams}}, "GOMAXPROCS=1")
+			for b.Loop() {
+				c.run(b, streams, tokens)
+				sent += streams * tokens
+			}
+			cpu := c.stop(b)
+			b.ReportMetric(float64(cpu.Nanoseconds())/float64(sent), "cpu-ns/tok")
+			b.ReportMetric(float64(sent)/cpu.Seconds(), "tok/cpu-s")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// BenchmarkRealTime holds streams that batch, 200 tokens each, and holds the log
+// against the model: how late a token is sent, how much longer than due a stream
+// takes from its first token to its last, and what CPU time a token takes. Where
+// the rate falls short, real time does not keep up.
+func BenchmarkRealTime(b *testing.B) {
+	const tokens = 200
+	for _, step := range []time.Duration{20 * time.Millisecond, 100 * time.Millisecond} {
+		for _, streams := range []int{1, 10, 100, 1000, 5000, 10_000} {
+			b.Run(fmt.Sprintf("step=%v/streams=%d", step, streams), func(b *testing.B) {
+				p := engine.Profile{Step: float64(step.Microseconds()), MaxBatch: streams, PrefillSeqs: streams}
+				c := startChild(b, Config{Engine: &p})
+				for b.Loop() {
+					c.run(b, streams, tokens)
+				}
+				log := c.log(b)
+				cpu := c.stop(b)
+				var late, drift []float64
+				var first, last time.Duration = log[0].Admitted, 0
+				for _, e := range log {
+					first = min(first, e.Admitted)
+				}
+				for _, e := range log {
+					for _, at := range e.Tokens[1:] { // the first may come with the admission
+						late = append(late, float64((at-first)%step))
+					}
+					took, due := e.Tokens[tokens-1]-e.Tokens[1], (tokens-2)*step
+					drift = append(drift, 100*float64(took-due)/float64(due))
+					last = max(last, e.End)
+				}
+				slices.Sort(late)
+				slices.Sort(drift)
+				b.ReportMetric(late[len(late)/2], "p50-late-ns")
+				b.ReportMetric(late[len(late)*99/100], "p99-late-ns")
+				b.ReportMetric(drift[len(drift)/2], "p50-drift-%")
+				b.ReportMetric(float64(cpu.Nanoseconds())/float64(len(log)*tokens), "cpu-ns/tok")
+				b.ReportMetric(float64(len(log)*tokens)/(last-first).Seconds(), "tok/s")
+				b.ReportMetric(float64(streams)/step.Seconds(), "asked-tok/s")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+}
