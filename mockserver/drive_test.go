@@ -153,20 +153,7 @@ func TestClosedLoopAgreesWithTheEngine(t *testing.T) {
 	p := batching()
 	p.KVBlocks = 0
 	const n, concurrency, prompt, output = 100, 12, 30, 25
-	e, err := engine.New(p, engine.Watcher{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sent := 0
-	for next, ok := e.Now(), true; ok; next, ok = e.NextChange() {
-		e.Advance(next)
-		for l := e.Load(); sent < n && l.Running+l.Waiting < concurrency; l = e.Load() {
-			if _, err := e.Submit(e.Now(), engine.Job{Prompt: prompt, Output: output}); err != nil {
-				t.Fatal(err)
-			}
-			sent++
-		}
-	}
+	want, _ := closedLoop(t, p, concurrency, n, engine.Job{Prompt: prompt, Output: output})
 	synctest.Test(t, func(t *testing.T) {
 		r := inMemory(t, Config{Engine: &p})
 		jobs := make(chan int)
@@ -184,8 +171,8 @@ func TestClosedLoopAgreesWithTheEngine(t *testing.T) {
 		}
 		close(jobs)
 		wg.Wait()
-		if got := time.Since(r.Epoch()); got != e.Now() {
-			t.Errorf("over HTTP the last token came at %v, the engine has %v", got, e.Now())
+		if got := time.Since(r.Epoch()); got != want {
+			t.Errorf("over HTTP the last token came at %v, the engine has %v", got, want)
 		}
 	})
 }

@@ -229,6 +229,49 @@ func TestMoreRoomIsNoSlower(t *testing.T) {
 	}
 }
 
+// One after the other, and without a limit, a prompt is found in the cache as far
+// as any before it began alike.
+func TestPrefixCacheFindsAllThereIs(t *testing.T) {
+	p := round
+	p.PrefixCache, p.BlockTokens = true, 4
+	e, err := New(p, Watcher{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 4))
+	seen := map[uint64]bool{}
+	hits := 0
+	for i := range 500 {
+		var names []uint64
+		name := uint64(0)
+		for range r.IntN(12) {
+			name = name*31 + uint64(1+r.IntN(2)) // a tree: a name stands for all before it, too
+			names = append(names, name)
+		}
+		want := 0
+		for want < len(names) && seen[names[want]] {
+			want++
+		}
+		for _, n := range names {
+			seen[n] = true
+		}
+		s, err := e.Submit(e.Now(), Job{Prompt: 4*len(names) + 1, Output: 3, Prefix: names})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for next, ok := e.NextChange(); ok; next, ok = e.NextChange() {
+			e.Advance(next)
+		}
+		if s.Cached != 4*want {
+			t.Errorf("request %d: %d tokens from the cache, want %d", i, s.Cached, 4*want)
+		}
+		hits += want
+	}
+	if hits < 500 {
+		t.Errorf("%d blocks were found, want 500 or more", hits)
+	}
+}
+
 // FuzzEngine serves a load drawn from a seed on any profile.
 func FuzzEngine(f *testing.F) {
 	for seed := range uint64(4) {

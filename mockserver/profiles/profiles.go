@@ -53,6 +53,9 @@ type Fit struct {
 	// Vary lists the fields of the engine's profile that are fitted, by their
 	// names in JSON.
 	Vary []string `json:"vary"`
+	// Start is where every fit begins, of all points and of each fold's: the same
+	// fields, guessed before any fit. What it leaves out begins at a default.
+	Start map[string]float64 `json:"start,omitempty"`
 	// Unidentified lists those of them that the points do not determine: they may
 	// be changed twofold without a visible effect.
 	Unidentified []string `json:"unidentified,omitempty"`

@@ -13,6 +13,9 @@
 // fits it, and prints it; to refine what it was told, edit the file and use the
 // first form.
 //
+// Every fit begins at the profile's fit.start, so that no fold's engine has seen
+// the points that it predicts.
+//
 // The table of held-out errors goes to standard error.
 //
 // The flags are:

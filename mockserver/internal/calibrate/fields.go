@@ -12,7 +12,7 @@ type field struct {
 	name  string
 	real  func(*engine.Profile) *float64
 	whole func(*engine.Profile) *int
-	// least is the value that a fit begins with where the profile has none.
+	// least is the value that a fit begins with where the profile has no other.
 	least float64
 }
 

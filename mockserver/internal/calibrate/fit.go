@@ -1,6 +1,7 @@
 package calibrate
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sync"
@@ -14,10 +15,15 @@ import (
 const most = 70
 
 // fit finds the engine that predicts the training points best, by Nelder and
-// Mead's simplex on the logarithms of the fields that vary, from where the
-// profile stands, three times.
+// Mead's simplex on the logarithms of the fields that vary, three times after one
+// another, from the profile's start: not from its engine, which has seen all
+// points.
 func (m *model) fit(train []int) (engine.Profile, error) {
-	e, _, err := m.minimize(m.p.Engine, m.vary, train, .5, .2, .1)
+	e := m.p.Engine
+	for _, f := range m.vary {
+		f.set(&e, cmp.Or(m.p.Fit.Start[f.name], f.least))
+	}
+	e, _, err := m.minimize(e, m.vary, train, .5, .2, .1)
 	return e, err
 }
 
@@ -32,11 +38,7 @@ func (m *model) minimize(e engine.Profile, vary []field, train []int, sizes ...f
 	}
 	start := make([]float64, len(vary))
 	for k, f := range vary {
-		v := f.get(&e)
-		if v == 0 {
-			v = f.least
-		}
-		start[k] = math.Log(v)
+		start[k] = math.Log(f.get(&e))
 	}
 	var fail error
 	problem := optimize.Problem{Func: func(x []float64) float64 {

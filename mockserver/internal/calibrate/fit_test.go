@@ -21,7 +21,7 @@ func observed(t *testing.T, concurrencies ...int) profiles.Profile {
 	t.Helper()
 	p := profiles.Profile{
 		Name:   "truth",
-		Engine: engine.Profile{Step: 10_000, StepPerSeq: 100, Prefill: 2_000, PrefillPerToken: 50, PrefillSeqs: 16, MaxBatch: 32},
+		Engine: engine.Profile{PrefillSeqs: 16, MaxBatch: 32},
 		Fit: profiles.Fit{
 			Vary:      []string{"step_us", "step_per_seq_us", "prefill_us", "prefill_per_token_us"},
 			Workloads: []profiles.Workload{{Name: "short", Client: "closed", Constant: true}, {Name: "long", Client: "closed", Constant: true}},
@@ -51,7 +51,7 @@ func observed(t *testing.T, concurrencies ...int) profiles.Profile {
 // What was measured of a known server gives that server back, and predicts what
 // has not been measured.
 func TestFitFindsTheTruth(t *testing.T) {
-	p, err := Fit(observed(t, 1, 2, 4, 8, 16, 24), 2)
+	p, err := Fit(observed(t, 1, 3, 8, 20), 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,6 +72,33 @@ func TestFitFindsTheTruth(t *testing.T) {
 	for _, e := range p.HeldOut {
 		if e.Most > 3 {
 			t.Errorf("held-out errors %+v, want at most 3 %%", e)
+		}
+	}
+}
+
+// A fold that a profile holds is what the calibrator finds: on another machine the
+// last digits may differ, and with them where a simplex ends.
+func TestRefit(t *testing.T) {
+	p, err := profiles.Load("mindie-qwen1.5-7b-910b4-long")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := newModel(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := m.fit(without(len(p.Points), p.Folds[0].HeldOut))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Folds[0].Engine = m.values(e)
+	all, err := Predict(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range Errors(all) {
+		if want := p.HeldOut[i]; math.Abs(e.Median-want.Median) > 1 || math.Abs(e.Most-want.Most) > 1.5 {
+			t.Errorf("fitted again, the held-out error is %+v, the profile has %+v", e, want)
 		}
 	}
 }

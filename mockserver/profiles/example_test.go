@@ -1,0 +1,35 @@
+package profiles_test
+
+import (
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
+)
+
+// How long a prompt of 40 tokens waits for the first of its 240 when 200 others
+// come at the same time, on a server that was measured.
+func Example() {
+	p, err := profiles.Load("mindie-qwen1.5-7b-910b4")
+	if err != nil {
+		log.Fatal(err)
+	}
+	e, err := engine.New(p.Engine, engine.Watcher{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	var last *engine.Sequence
+	for range 201 {
+		if last, err = e.Submit(0, engine.Job{Prompt: 40, Output: 240}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	e.Advance(time.Minute)
+	fmt.Println(p.About)
+	fmt.Println("a batch of", p.Engine.MaxBatch, "is full, so the last waits", last.First.Round(time.Second))
+	// Output:
+	// MindIE, Qwen1.5-7B-Chat, fp16, short questions
+	// a batch of 200 is full, so the last waits 6s
+}
