@@ -43,6 +43,7 @@ type input struct {
 	natural int      // where the output ends by itself, 0 for never
 	words   *lexicon // of the output
 	prompt  tally    // is told the tokens that the decoder counts
+	shape   Shape
 }
 
 // An encoder adds one answer's documents to its framer, each in a frame. Which
@@ -81,7 +82,49 @@ type answer struct {
 }
 
 // text adds the spelling of tokens.
-func (a *answer) text(from, to int) { a.buf = a.words.append(a.buf, from, to) }
+func (a *answer) text(from, to int) {
+	s, first := a.req.script, 0
+	if s == nil {
+		a.buf = a.words.append(a.buf, from, to)
+		return
+	}
+	if a.req.chat {
+		first = a.shape.reasoningTokens(a.req.output)
+	}
+	for i := from; i < to; i++ {
+		if at := i - first; at >= 0 && at < len(s.json) {
+			a.add(s.json[at])
+		} else {
+			a.buf = a.words.append(a.buf, i, i+1)
+		}
+	}
+}
+
+// called is the function that is called, with what is left of the output after
+// the reasoning; empty if that is text.
+func (a *answer) called(reason int) string {
+	switch {
+	case !a.req.chat || a.req.output <= reason:
+		return ""
+	case a.req.script != nil:
+		return a.req.script.call
+	case a.shape.ToolCall:
+		return "speak"
+	}
+	return ""
+}
+
+// callText adds the text of tokens that are arguments of a call, which are JSON in
+// a string. They begin after the reasoning and end with the output.
+func (a *answer) callText(reason, from, to int) {
+	if from == reason && a.req.script == nil {
+		a.add(`{\"text\": \"`)
+	}
+	a.text(from, to)
+	if to == a.lastToken() && a.req.script == nil {
+		a.add(`\"}`)
+	}
+}
 
 // lastToken is how many tokens there will be, which without an end is no number.
 func (a *answer) lastToken() int {

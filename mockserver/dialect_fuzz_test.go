@@ -2,6 +2,7 @@ package mockserver
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -18,6 +19,11 @@ func fuzzDialect(f *testing.F, path string, flavor Flavor, seeds ...string) {
 	for _, s := range append(seeds, `null`, `[]`, `{"stream":1}`, `{"stop":[""],"options":{"stop":3}}`) {
 		f.Add([]byte(s))
 	}
+	for _, d := range formatBodies {
+		if d.path == path {
+			f.Add([]byte(strings.Replace(fmt.Sprintf(d.body, 9, true), "SCHEMA", `{"properties":{"a":{"type":"string"}}}`, 1)))
+		}
+	}
 	cfg := Config{OutputTokens: 20, Flavor: flavor}
 	to, ok := routeFor(path, flavor)
 	if !ok {
@@ -28,7 +34,7 @@ func fuzzDialect(f *testing.F, path string, flavor Flavor, seeds ...string) {
 		if to.dialect == nil {
 			to = generateRoute(flavorOf(body))
 		}
-		req, fail := to.dialect.decode(input{body, cfg.OutputTokens, lexicons[TextASCII], nil})
+		req, fail := to.dialect.decode(input{body, cfg.OutputTokens, lexicons[TextASCII], nil, Shape{}})
 		switch {
 		case fail != nil && (req.output != 0 || fail.status < 400 || !json.Valid([]byte(to.dialect.errorBody(fail)))):
 			t.Fatalf("decode(%q) = %+v and %+v, want no request and an error in JSON", body, req, fail)
@@ -50,6 +56,24 @@ func fuzzDialect(f *testing.F, path string, flavor Flavor, seeds ...string) {
 			t.Fatalf("POST %s %q = %d, log %+v, want %d tokens of output after %d", path, body, w.Code, e, req.output, req.prompt)
 		}
 		documents(t, w.Body.String(), to.dialect.lines, e.Stream)
+	})
+}
+
+// FuzzInstance: whatever the schema is, its instance is JSON, always the same, and no
+// longer than it may be by much.
+func FuzzInstance(f *testing.F) {
+	for _, s := range []string{`true`, `{"type":"object","properties":{"b":{"type":"integer","maximum":-1e400},"a":{"enum":[" "]}}}`, `{"items":{"items":{"const":"x y"}},"minItems":9}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, schema []byte) {
+		text, err := instance(schema)
+		if err != nil {
+			return
+		}
+		again, _ := instance(schema)
+		if !json.Valid([]byte(text)) || again != text || len(text) > mostBytes+len(schema)+1000 {
+			t.Fatalf("instance(%q) is %d bytes, %.100q, and then %.100q; want JSON", schema, len(text), text, again)
+		}
 	})
 }
 

@@ -22,7 +22,8 @@
 //	POST   /tokenize                             vLLM's and llama.cpp's: ids of a text's words
 //	GET    /metrics                              for Prometheus, under vLLM's names
 //	POST   /reset_prefix_cache                   vLLM's
-//	GET    /mock/log                             the log as a JSON array of [Entry]
+//	GET    /mock/log                             the log as a JSON array of [Entry]; the field
+//	                                             Mock-Epoch-Unix-Ns is [Server.EpochUnixNano]
 //	DELETE /mock/log                             forgets the requests that have ended
 //
 // What servers and the proxies before them do differently within a dialect is a
@@ -61,6 +62,18 @@
 // plus 1000, that of a word of a prompt which is not among them is beyond.
 // Reasoning and the arguments of a tool call are made of the same
 // tokens: their text goes on where the other field's stopped.
+//
+// # Tool calls and schemas
+//
+// A request that has to call a tool, as its tool_choice says, gets a call of the one
+// that it names, or of the first; one that may is answered in words, but by Ollama's
+// endpoint, which knows no such choice, with a call. One with a JSON schema gets an
+// instance of it (OpenAI's chat and Responses API, Ollama, and schemas in llama.cpp's
+// /completion). Either is the same each time: every
+// property, filled with the words above. Its tokens are its words too, and the
+// finish reason is not "length" if the limit leaves room for it. Tools add nothing to
+// the length of a prompt. A schema that says more than types, properties, items,
+// choices and simple bounds is refused with status 400.
 //
 // # What the server says of itself
 //

@@ -154,6 +154,7 @@ func (d *driver) counts() engine.Counts {
 func (d *driver) resetPrefixCache() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.advance() // what has ended by now uses no block any more
 	d.engine.ResetPrefixCache()
 }
 

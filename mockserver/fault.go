@@ -58,6 +58,7 @@ const (
 	FaultStall       FaultKind = "stall"
 	FaultEndless     FaultKind = "endless"
 	FaultNoDone      FaultKind = "no-done"
+	FaultFormat      FaultKind = "format"
 )
 
 // A Name is one that a Config or the command line knows, and what it does.
@@ -102,6 +103,7 @@ var faultFacts = []faultFact{
 	{FaultStall, true, true, false, "nothing more, and the slot kept, until the client or the server closes"},
 	{FaultEndless, false, false, true, "tokens without end past max_tokens, and the slot kept, until the client or the server closes"},
 	{FaultNoDone, false, false, true, "a whole stream without its [DONE]; the same as the shape done-never"},
+	{FaultFormat, false, false, false, "the JSON of a tool call or a schema ends before its last token, as if it were whole; nothing where none was asked for"},
 }
 
 // FaultNames lists the kinds of fault.

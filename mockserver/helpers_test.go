@@ -3,54 +3,19 @@ package mockserver
 import (
 	"bufio"
 	"context"
-	"errors"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
 )
 
 const (
 	chatPath = "/v1/chat/completions"
 	textPath = "/v1/completions"
 )
-
-// A memListener is a listener whose connections are net.Pipes, so that client and
-// server can run on the fake clock of a synctest bubble.
-type memListener struct {
-	conns  chan net.Conn
-	closed chan struct{}
-}
-
-func newMemListener() *memListener {
-	return &memListener{make(chan net.Conn), make(chan struct{})}
-}
-
-func (l *memListener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *memListener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	client, server := net.Pipe()
-	select {
-	case l.conns <- server:
-		return client, nil
-	case <-l.closed:
-		return nil, errors.New("listener closed")
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (l *memListener) Close() error   { close(l.closed); return nil }
-func (l *memListener) Addr() net.Addr { return &net.UnixAddr{Name: "mem"} }
 
 // A rig is a running server and a client for it.
 type rig struct {
@@ -65,7 +30,7 @@ type rig struct {
 func inMemory(t *testing.T, cfg Config) *rig {
 	t.Helper()
 	s := mustNew(t, cfg)
-	ln := newMemListener()
+	ln := memnet.Listen()
 	tr := &http.Transport{DialContext: ln.Dial, MaxIdleConnsPerHost: 100, DisableCompression: true}
 	r := &rig{s, t, &http.Client{Transport: tr}, "http://mock", serve(ln, s)}
 	t.Cleanup(func() { tr.CloseIdleConnections(); r.stop(0) })

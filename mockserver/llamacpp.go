@@ -35,7 +35,9 @@ func decodeLlamacpp(in input) (request, *apiError) {
 	}
 	r := request{stream: w.Stream}
 	var fail *apiError
-	r.prompt, r.text, fail = in.countPrompt("prompt", w.Prompt)
+	if r.prompt, r.text, fail = in.countPrompt("prompt", w.Prompt); fail == nil {
+		r.script, fail = in.written(false)
+	}
 	return r.planned(l, in, fail)
 }
 

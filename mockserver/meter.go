@@ -2,6 +2,7 @@ package mockserver
 
 import (
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,6 +13,7 @@ import (
 // times are the clock's, as a client sees them: divided by the speed.
 type meter struct {
 	handler http.Handler
+	open    atomic.Int64 // requests that are not counted yet
 
 	prompt, generated          prometheus.Counter
 	success                    *prometheus.CounterVec
@@ -69,6 +71,9 @@ func newMeter(model string, p plan) *meter {
 		queue:    histogram("request_queue_time_seconds", "From a request's arrival to its admission.", requestBounds),
 	}
 	with.MustRegister(m.success)
+	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "mockserver_requests_open", Help: "Requests that have come and are in none of the counters yet.",
+	}, func() float64 { return float64(m.open.Load()) }))
 	m.handler = promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
 	return m
 }

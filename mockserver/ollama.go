@@ -52,6 +52,9 @@ func decodeOllama(chat bool, in input) (request, *apiError) {
 		r.load = w.Prompt == ""
 		r.prompt, r.text = in.prompt.count(w.System)+in.prompt.count(w.Prompt), w.Prompt
 	}
+	if fail == nil && !r.load {
+		r.script, fail = in.written(true)
+	}
 	if r, fail = r.planned(l, in, fail); r.load {
 		r.output, r.finish = 0, "load"
 	}
@@ -71,7 +74,9 @@ func newOllama(a answer) *ollama {
 	return o
 }
 
-func (o *ollama) calls() bool { return o.req.chat && o.shape.ToolCall && o.req.output > o.reason }
+// calls reports whether the output ends in a call, which goes out whole or not at
+// all: one that was cut is text.
+func (o *ollama) calls() bool { return o.called(o.reason) != "" && !o.req.cut(o.reason) }
 
 func (o *ollama) opening() {}
 
@@ -119,9 +124,15 @@ func (o *ollama) piece(from, to int) {
 
 // call adds the message with the tool call.
 func (o *ollama) call() {
-	o.add(`"message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"speak","arguments":{"text":"`)
-	o.text(o.reason, o.req.output)
-	o.add(`"}}}]}`)
+	o.add(`"message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":`, quoted(o.called(o.reason)), `,"arguments":`)
+	if s := o.req.script; s != nil {
+		o.add(s.text)
+	} else {
+		o.add(`{"text":"`)
+		o.text(o.reason, o.req.output)
+		o.add(`"}`)
+	}
+	o.add(`}}]}`)
 }
 
 func (o *ollama) last(from, to int) {

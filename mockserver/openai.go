@@ -61,7 +61,7 @@ func newOpenAI(a answer) *openai {
 }
 
 // calls reports whether the output is the arguments of a tool call.
-func (o *openai) calls() bool { return o.req.chat && o.shape.ToolCall && o.req.output > o.reason }
+func (o *openai) calls() bool { return o.called(o.reason) != "" }
 
 // hasRole reports whether there is a chunk of its own for the role.
 func (o *openai) hasRole() bool {
@@ -136,14 +136,11 @@ func (o *openai) head(from int) *head {
 // arguments adds the text of tokens that share a field, which is the JSON of a
 // tool call's arguments if they are that.
 func (o *openai) arguments(from, to int) {
-	call := o.calls() && from >= o.reason
-	if call && from == o.reason {
-		o.add(`{\"text\": \"`)
+	if o.calls() && from >= o.reason {
+		o.callText(o.reason, from, to)
+		return
 	}
 	o.text(from, to)
-	if call && to == o.lastToken() {
-		o.add(`\"}`)
-	}
 }
 
 // call adds the chunk that names the tool.
@@ -151,7 +148,7 @@ func (o *openai) call() {
 	o.begin("")
 	o.add(o.made, `{"index":0,"delta":{"tool_calls":[{"id":"call_`)
 	o.buf = strconv.AppendUint(o.buf, o.ordinal, 10)
-	o.add(`","type":"function","index":0,"function":{"name":"speak"}}]},"logprobs":null,"finish_reason":null,"token_ids":null}]`)
+	o.add(`","type":"function","index":0,"function":{"name":`, quoted(o.called(o.reason)), `}}]},"logprobs":null,"finish_reason":null,"token_ids":null}]`)
 	o.usageSoFar(o.reason)
 	o.add(`}`)
 	o.end()
@@ -241,7 +238,7 @@ func (o *openai) content() {
 	if o.calls() {
 		o.add(`,"tool_calls":[{"id":"call_`)
 		o.buf = strconv.AppendUint(o.buf, o.ordinal, 10)
-		o.add(`","type":"function","function":{"name":"speak","arguments":"`)
+		o.add(`","type":"function","function":{"name":`, quoted(o.called(o.reason)), `,"arguments":"`)
 		o.arguments(o.reason, o.req.output)
 		o.add(`"}}]`)
 	}
@@ -266,11 +263,16 @@ func (o *openai) usage(n int) {
 	o.addInt(o.req.prompt + n)
 	o.add(`,"completion_tokens":`)
 	o.addInt(n)
+	if cached := o.cached(); cached > 0 { // vLLM's with --enable-prompt-tokens-details
+		o.add(`,"prompt_tokens_details":{"cached_tokens":`)
+		o.addInt(cached)
+		o.add(`}`)
+	}
 	o.add(`}`)
 }
 
 func (o *openai) finish() string {
-	if o.calls() {
+	if o.calls() && (o.req.script == nil || o.req.finish == "stop") {
 		return "tool_calls"
 	}
 	return o.req.finish

@@ -25,6 +25,7 @@ type request struct {
 	output    int    // tokens to generate
 	finish    string // "length" or "stop"
 	stop      string // the stop string that cut the output, if one did
+	script    *script
 }
 
 // wireRequest is the body of OpenAI's two endpoints. What is not here is ignored.
@@ -75,7 +76,9 @@ func decodeOpenAI(chat bool, in input) (request, *apiError) {
 	}
 	var fail *apiError
 	if chat {
-		r.prompt, fail = in.countMessages("messages", w.Messages)
+		if r.prompt, fail = in.countMessages("messages", w.Messages); fail == nil {
+			r.script, fail = in.written(false)
+		}
 	} else {
 		r.prompt, r.text, fail = in.countPrompt("prompt", w.Prompt)
 	}
@@ -123,6 +126,17 @@ func (r *request) plan(l limits, in input) *apiError {
 	stops, fail := decodeStop(l.stops)
 	if fail != nil {
 		return fail
+	}
+	if r.script != nil { // which ends where it is complete, whatever else is wished
+		n := len(r.script.json)
+		if r.chat {
+			n = r.script.words(in.shape)
+		}
+		r.output, r.finish = n, "stop"
+		if n > limit {
+			r.output, r.finish = limit, "length"
+		}
+		return nil
 	}
 	r.output, r.finish = limit, "length"
 	if in.natural > 0 && !l.ignoreEOS && max(in.natural, l.min) < limit {

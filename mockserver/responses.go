@@ -42,6 +42,9 @@ func decodeResponses(in input) (request, *apiError) {
 		fail = badRequest("input", "input: want a string or an array of items")
 	}
 	r.prompt += instructions
+	if fail == nil {
+		r.script, fail = in.written(false)
+	}
 	return r.planned(limits{name: "max_output_tokens", max: w.MaxOutputTokens, ignoreEOS: w.IgnoreEOS}, in, fail)
 }
 
@@ -76,7 +79,7 @@ func (r *response) itemAt(i int) responseItem {
 	return messageItem
 }
 
-func (r *response) calls() bool { return r.shape.ToolCall && r.req.output > r.reason }
+func (r *response) calls() bool { return r.called(r.reason) != "" }
 
 // index is the item's place in the output.
 func (r *response) index(item responseItem) int {
@@ -187,13 +190,11 @@ func (r *response) tokens(from, to int) {
 // argument adds the text of tokens that share an item, which is the JSON of a
 // tool call's arguments if it is that.
 func (r *response) argument(item responseItem, from, to int) {
-	if item == callItem && from == r.reason {
-		r.add(`{\"text\": \"`)
+	if item == callItem {
+		r.callText(r.reason, from, to)
+		return
 	}
 	r.text(from, to)
-	if item == callItem && to == r.lastToken() {
-		r.add(`\"}`)
-	}
 }
 
 // close adds the events after an item's last token.
@@ -254,7 +255,7 @@ func (r *response) item(item responseItem, full bool) {
 	if item == callItem {
 		r.add(`","type":"function_call","status":"`, status, `","call_id":"call_`)
 		r.buf = strconv.AppendUint(r.buf, r.ordinal, 10)
-		r.add(`","name":"speak","arguments":"`)
+		r.add(`","name":`, quoted(r.called(r.reason)), `,"arguments":"`)
 		if full {
 			r.argument(item, r.reason, r.req.output)
 		}
@@ -287,7 +288,7 @@ func (r *response) last(from, to int) {
 
 // status is how the answer ended.
 func (r *response) status() string {
-	if r.req.finish == "length" && !r.calls() {
+	if r.req.finish == "length" && (!r.calls() || r.req.script != nil) {
 		return "incomplete"
 	}
 	return "completed"

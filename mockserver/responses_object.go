@@ -46,7 +46,9 @@ func (r *response) object(status string) {
 func (r *response) usage() {
 	r.add(`{"input_tokens":`)
 	r.addInt(r.req.prompt)
-	r.add(`,"input_tokens_details":{"cached_tokens":0},"output_tokens":`)
+	r.add(`,"input_tokens_details":{"cached_tokens":`)
+	r.addInt(r.cached())
+	r.add(`},"output_tokens":`)
 	r.addInt(r.req.output)
 	r.add(`,"output_tokens_details":{"reasoning_tokens":`)
 	r.addInt(r.reason)

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -53,6 +55,24 @@ func New(cfg Config) (*Server, error) {
 // monotonic reading: for a client in the same process, t.Sub(s.Epoch()) is t on
 // the log's clock.
 func (s *Server) Epoch() time.Time { return s.clock.epoch }
+
+// EpochUnixNano returns the wall clock's instant of [Server.Epoch], in nanoseconds
+// since 1970, by what that clock shows now: for a client in another process on the
+// same machine, which maps its own clock likewise. It is good to a microsecond,
+// being the closest of several readings between two of the monotonic clock.
+func (s *Server) EpochUnixNano() int64 {
+	const tries = 32
+	closest, epoch := time.Duration(math.MaxInt64), int64(0)
+	before := s.clock.now()
+	for range tries {
+		wall, after := time.Now().UnixNano(), s.clock.now()
+		if apart := after - before; apart < closest {
+			closest, epoch = apart, wall-int64(before+apart/2)
+		}
+		before = after
+	}
+	return epoch
+}
 
 // ServeHTTP answers one request; the package comment lists the endpoints.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -128,6 +148,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // complete answers a request for a completion.
 func (s *Server) complete(w http.ResponseWriter, r *http.Request, to route, accepted time.Duration) {
+	s.meter.open.Add(1)
+	defer s.meter.open.Add(-1)
 	rec := s.log.open(Entry{
 		ID: r.Header.Get("X-Request-Id"), Path: r.URL.Path, Accepted: accepted, Admitted: -1,
 	})
@@ -139,7 +161,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, to route, acce
 	var req request
 	var fail *apiError
 	blocks := namer{size: s.cfg.prefixBlock()}
-	in := input{body, s.cfg.natural(rec.Ordinal), s.words, blocks.tally()}
+	in := input{body, s.cfg.natural(rec.Ordinal), s.words, blocks.tally(), s.cfg.Shape}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		fail = newError(http.StatusRequestEntityTooLarge, "RequestTooLargeError", "", fmt.Sprintf("body: more than %d bytes", mostBody))
 	} else if err != nil {
@@ -160,6 +182,9 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, to route, acce
 	}
 	if s.refuse(w, to.dialect, rec, fail, fault) {
 		return
+	}
+	if fault.Kind == FaultFormat && req.script != nil && len(req.script.json) > 1 {
+		req.output--
 	}
 	if fault.Kind == FaultJSON {
 		req.stream = false
@@ -200,5 +225,6 @@ func (s *Server) writeLog(w http.ResponseWriter) {
 	if err != nil {
 		panic(err) // numbers and strings: cannot happen
 	}
+	w.Header().Set("Mock-Epoch-Unix-Ns", strconv.FormatInt(s.EpochUnixNano(), 10))
 	writeJSON(w, http.StatusOK, body)
 }

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // call runs the handler without a connection.
@@ -178,6 +180,21 @@ func TestStreamHeader(t *testing.T) {
 			t.Errorf("%s: content type %q, want %q", body, got, want)
 		}
 	}
+}
+
+func TestEpochOnTheWallClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := mustNew(t, Config{})
+		want := s.Epoch().UnixNano()
+		time.Sleep(time.Hour)
+		if got := s.EpochUnixNano(); got != want {
+			t.Errorf("EpochUnixNano = %d after an hour, want %d", got, want)
+		}
+		w := call(s, "GET", "/mock/log", "")
+		if got := w.Header().Get("Mock-Epoch-Unix-Ns"); got != fmt.Sprint(want) {
+			t.Errorf("Mock-Epoch-Unix-Ns = %q, want %d", got, want)
+		}
+	})
 }
 
 func TestLogEndpoint(t *testing.T) {

@@ -80,6 +80,9 @@ type Shape struct {
 	// the tokens are fragments of its arguments, {"text": "..."}. Ollama sends the
 	// call whole, when the last token is due.
 	ToolCall bool `json:"tool_call,omitzero"`
+	// NoFormat answers in words whatever tools or schema a request has, as servers
+	// do that know neither.
+	NoFormat bool `json:"no_format,omitzero"`
 	// Incremental makes SGLang's /generate send in each event only what is new.
 	Incremental bool `json:"incremental,omitzero"`
 

@@ -113,6 +113,7 @@ var shapeNames = []shapeName{
 	named("reasoning-content", "a part of the output is in the field reasoning_content", func(s *Shape) { s.Reasoning = "reasoning_content" }),
 	count("reasoning-tokens", "how long that part is (half the output)", func(s *Shape) *int { return &s.ReasoningTokens }),
 	named("tool-call", "the output is the arguments of a tool call", func(s *Shape) { s.ToolCall = true }),
+	named("no-format", "tools and schemas that a request has are ignored", func(s *Shape) { s.NoFormat = true }),
 	named("done-never", "no [DONE]", func(s *Shape) { s.Done = DoneNever }),
 	named("done-twice", "[DONE] twice", func(s *Shape) { s.Done = DoneTwice }),
 	named("after-done", "another token and half an event after the end marker", func(s *Shape) { s.AfterDone = true }),

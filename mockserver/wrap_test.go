@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
 )
 
 // A slow header comes byte by byte on deadlines of its own, and what is due by
@@ -16,7 +18,7 @@ import (
 func TestSlowHeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mustNew(t, Config{PerToken: 100 * time.Millisecond, Faults: always1(FaultSlowHeader)})
-		ln := newMemListener()
+		ln := memnet.Listen()
 		stop := serve(ln, s)
 		conn, err := ln.Dial(t.Context(), "", "")
 		if err != nil {
@@ -54,7 +56,7 @@ func TestSlowHeaderEnds(t *testing.T) {
 	for _, stopped := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			s := mustNew(t, Config{Faults: always1(FaultSlowHeader)})
-			ln := newMemListener()
+			ln := memnet.Listen()
 			stop := serve(ln, s)
 			conn, err := ln.Dial(t.Context(), "", "")
 			if err != nil {

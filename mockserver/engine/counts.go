@@ -7,7 +7,7 @@ type Counts struct {
 	Prefilled int // tokens computed in them
 	Generated int // tokens that came out
 	Preempted int // sequences thrown out of the batch
-	Queried   int // tokens looked for in the prefix cache
+	Queried   int // tokens looked for in the prefix cache, if there is one
 	Hit       int // of them, found
 }
 

@@ -215,8 +215,10 @@ func (e *Engine) place(s *Sequence) {
 	s.State = Filling
 	e.placed = append(e.placed, s)
 	e.filling = append(e.filling, s)
-	e.counts.Queried += s.length()
-	e.counts.Hit += s.Cached
+	if e.p.PrefixCache {
+		e.counts.Queried += s.length()
+		e.counts.Hit += s.Cached
+	}
 	if s.Admitted < 0 {
 		s.Admitted = e.now
 		if e.watch.Admitted != nil {

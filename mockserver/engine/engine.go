@@ -84,7 +84,7 @@ func (e *Engine) Submit(at time.Duration, j Job) (*Sequence, error) {
 	}
 	s := &Sequence{Job: j, Arrived: e.now, Admitted: -1, First: -1, End: -1, engine: e, order: e.arrived}
 	if e.p.Draft > 0 {
-		s.drafts = rand.New(rand.NewPCG(e.p.Seed, uint64(e.arrived)))
+		s.drafts = rand.New(rand.NewPCG(^e.p.Seed, uint64(e.arrived))) // not what DrawOutput draws from
 	}
 	e.arrived++
 	e.queue.push(s)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,6 +25,26 @@ type trace struct {
 	counts Counts
 }
 
+// An event is a call's beginning or, gone, its end.
+type event struct {
+	at   time.Duration
+	gone bool
+	i    int // of the call
+}
+
+// eventsOf are those of calls in order of time; of one instant, in that of calls.
+func eventsOf(calls []call) []event {
+	var events []event
+	for i, c := range calls {
+		events = append(events, event{c.at, false, i})
+		if c.gone > 0 {
+			events = append(events, event{c.gone, true, i})
+		}
+	}
+	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
+	return events
+}
+
 // run serves calls, which are sorted by at. Time is advanced as jump says: from
 // change to change, or else to each token's instant.
 func run(t testing.TB, p Profile, calls []call, jump bool) trace {
@@ -38,19 +59,7 @@ func run(t testing.TB, p Profile, calls []call, jump bool) trace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	type event struct {
-		at   time.Duration
-		gone bool
-		i    int
-	}
-	var events []event
-	for i, c := range calls {
-		events = append(events, event{c.at, false, i})
-		if c.gone > 0 {
-			events = append(events, event{c.gone, true, i})
-		}
-	}
-	slices.SortStableFunc(events, func(a, b event) int { return int(a.at - b.at) })
+	events := eventsOf(calls)
 	upTo := func(to time.Duration) {
 		for steps := 0; ; steps++ {
 			next, ok := e.Next()
@@ -252,6 +261,36 @@ func TestDrawOutput(t *testing.T) {
 	}
 	if got := (Profile{}).DrawOutput(1); got != 0 {
 		t.Errorf("DrawOutput without a curve = %d, want 0", got)
+	}
+}
+
+// How long an output is says nothing of which of its drafts are accepted.
+func TestDraftsAndLengthsAreIndependent(t *testing.T) {
+	p := Profile{Step: 1, MaxBatch: 1, Draft: 1, AcceptRate: .5, Output: Lengths{{0, 10}, {1, 1000}}}
+	e, err := New(p, Watcher{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	long, accepted := 0, 0
+	for i := range uint64(1000) {
+		s, err := e.Submit(e.Now(), Job{Output: p.DrawOutput(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // its prefill and its first step
+			next, _ := e.Next()
+			e.Advance(next)
+		}
+		if s.Job.Output > 505 {
+			long++
+			accepted += s.Tokens() - 2
+		}
+		for next, ok := e.NextChange(); ok; next, ok = e.NextChange() {
+			e.Advance(next)
+		}
+	}
+	if share := float64(accepted) / float64(long); share < .4 || share > .6 { // four standard errors and more
+		t.Errorf("of %d long outputs %.2f had their first draft accepted, want about 0.5", long, share)
 	}
 }
 

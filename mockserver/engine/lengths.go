@@ -42,7 +42,9 @@ func (l Lengths) Mean() float64 {
 	return mean
 }
 
-func (l Lengths) validate() error {
+// Validate returns an error that names the first point of the curve which cannot
+// be used, by its index, the value and what is allowed, or nil.
+func (l Lengths) Validate() error {
 	for i, p := range l {
 		switch {
 		case !(p[0] >= 0 && p[0] <= 1):

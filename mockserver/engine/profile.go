@@ -139,7 +139,7 @@ func (p Profile) Validate() error {
 	case !(p.AcceptRate >= 0 && p.AcceptRate <= 1):
 		return fmt.Errorf("accept_rate: %v, want 0 to 1", p.AcceptRate)
 	}
-	if err := p.Output.validate(); err != nil {
+	if err := p.Output.Validate(); err != nil {
 		return fmt.Errorf("output%w", err)
 	}
 	return nil

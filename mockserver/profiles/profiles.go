@@ -78,14 +78,16 @@ type Workload struct {
 	// there are requests.
 	WindowSeconds float64 `json:"window_s,omitzero"`
 	// Constant says that all outputs are of one length, Spread that they are spread
-	// evenly by so much of their mean to either side, and Exponential that they are
-	// distributed so. Otherwise the shape of the
-	// distribution is taken from the latencies of the training point with the
-	// least load, or from ShapeFrom, the concurrency of another.
-	Constant    bool    `json:"constant,omitzero"`
-	Spread      float64 `json:"spread,omitzero"`
-	Exponential bool    `json:"exponential,omitzero"`
-	ShapeFrom   int     `json:"shape_from,omitzero"`
+	// evenly by so much of their mean to either side, Exponential that they are
+	// distributed so, and Lengths has the curve of their lengths where each is
+	// known; only its shape counts. Otherwise the shape of the distribution is
+	// taken from the latencies of the training point with the least load, or from
+	// ShapeFrom, the concurrency of another.
+	Constant    bool           `json:"constant,omitzero"`
+	Spread      float64        `json:"spread,omitzero"`
+	Exponential bool           `json:"exponential,omitzero"`
+	Lengths     engine.Lengths `json:"lengths,omitempty"`
+	ShapeFrom   int            `json:"shape_from,omitzero"`
 }
 
 // A Point is one measured load point.

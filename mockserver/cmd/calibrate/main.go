@@ -6,12 +6,14 @@
 //	calibrate [flags] profile.json...
 //	calibrate -new name [flags] results.txt|records.jsonl...
 //
-// The first form fits each profile to the load points that it holds, beginning
-// with the engine in it, and writes engine, folds and held-out errors back to the
-// file. The second makes a profile out of the results of a benchmark that was run
-// at several concurrencies, in Go benchmark format or as LLMBENCH_OUT has them,
-// fits it, and prints it; to refine what it was told, edit the file and use the
-// first form.
+// The first form fits each profile to the load points that it holds, and writes
+// engine, folds and held-out errors back to the file; Ctrl-C leaves those that are
+// done, whole. The second makes a profile out of the results of a benchmark that was run
+// at several concurrencies, in Go benchmark format or, in files that end in
+// .jsonl, as LLMBENCH_OUT has them, fits it, and prints it; to refine what it was
+// told, edit the file and use the first form. Several samples of one load are one
+// point, their median. Records tell how long each output was; of results all are
+// taken to be of one length.
 //
 // Every fit begins at the profile's fit.start, so that no fold's engine has seen
 // the points that it predicts.
@@ -43,7 +45,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
+	"path/filepath"
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/calibrate"
@@ -76,8 +78,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		}
 		return 2
 	}
-	if fs.NArg() == 0 || o.folds < 2 {
-		fmt.Fprintln(stderr, "calibrate: want files, and 2 folds or more; -help tells")
+	if err := o.usage(fs); err != nil {
+		fmt.Fprintln(stderr, "calibrate:", err)
 		return 2
 	}
 	if err := o.do(fs.Args(), stdout, stderr); err != nil {
@@ -87,12 +89,54 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
+// fitting says what takes long.
+func fitting(w io.Writer, p profiles.Profile) {
+	fmt.Fprintf(w, "fitting %s to %d points\n", p.Name, len(p.Points))
+}
+
+// usage returns what is wrong with the flags and arguments.
+func (o options) usage(fs *flag.FlagSet) error {
+	if fs.NArg() == 0 {
+		return errors.New("no file, want one or more; -help tells")
+	}
+	if o.folds < 2 {
+		return fmt.Errorf("-folds %d, want 2 or more", o.folds)
+	}
+	if o.requests < 0 {
+		return fmt.Errorf("-requests %d, want 0 or more", o.requests)
+	}
+	for pair := range strings.SplitSeq(o.match, ",") {
+		if k, _, ok := strings.Cut(pair, "="); o.match != "" && (!ok || k == "") {
+			return fmt.Errorf("-match %q, want key=value, or several with commas between them", o.match)
+		}
+	}
+	var wrong error
+	fs.Visit(func(f *flag.Flag) {
+		switch f.Name {
+		case "match", "requests", "engine", "vary":
+			if o.name == "" {
+				wrong = fmt.Errorf("-%s without -new: a profile's file says that itself", f.Name)
+			}
+		case "check":
+			if o.name != "" {
+				wrong = errors.New("-check with -new: there are no folds yet")
+			}
+		case "folds":
+			if o.check {
+				wrong = errors.New("-folds with -check: the folds are the profile's")
+			}
+		}
+	})
+	return wrong
+}
+
 func (o options) do(files []string, stdout, stderr io.Writer) error {
 	if o.name != "" {
 		p, err := o.observed(files)
 		if err != nil {
 			return err
 		}
+		fitting(stderr, p)
 		if p, err = calibrate.Fit(p, o.folds); err != nil {
 			return err
 		}
@@ -112,10 +156,11 @@ func (o options) do(files []string, stdout, stderr io.Writer) error {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 		if !o.check {
+			fitting(stderr, p)
 			if p, err = calibrate.Fit(p, o.folds); err != nil {
 				return err
 			}
-			if err := os.WriteFile(file, encode(p), 0o666); err != nil {
+			if err := replace(file, encode(p)); err != nil {
 				return err
 			}
 		}
@@ -130,11 +175,8 @@ func (o options) do(files []string, stdout, stderr io.Writer) error {
 func (o options) observed(files []string) (profiles.Profile, error) {
 	p := profiles.Profile{
 		Name: o.name, Source: profiles.Source{Study: "observed", Tool: "llmbench", Lines: strings.Join(files, " ")},
-		Known: []string{"The engine that the fit began with: " + o.engine + "."},
-		Fit: profiles.Fit{
-			Vary:      strings.Split(o.vary, ","),
-			Workloads: []profiles.Workload{{Name: "load", Client: "closed", Constant: true}},
-		},
+		Known: []string{"What the fit was told: " + o.engine + "."},
+		Fit:   profiles.Fit{Vary: strings.Split(o.vary, ","), Start: map[string]float64{}},
 	}
 	if err := json.Unmarshal([]byte(o.engine), &p.Engine); err != nil {
 		return p, fmt.Errorf("engine: %w", err)
@@ -142,35 +184,52 @@ func (o options) observed(files []string) (profiles.Profile, error) {
 	if err := p.Engine.Validate(); err != nil {
 		return p, fmt.Errorf("engine.%w", err)
 	}
+	for _, name := range p.Fit.Vary {
+		v, err := calibrate.Field(p.Engine, name)
+		if err != nil {
+			return p, err
+		}
+		if v > 0 {
+			p.Fit.Start[name] = v
+		}
+	}
 	var match []string
 	if o.match != "" {
 		match = strings.Split(o.match, ",")
 	}
+	var samples []calibrate.Sample
 	for _, file := range files {
-		f, err := os.Open(file)
+		more, err := o.samples(file, match)
 		if err != nil {
 			return p, err
 		}
-		defer f.Close()
-		if strings.HasSuffix(file, ".jsonl") {
-			pt, err := calibrate.Records(f, file)
-			if err != nil {
-				return p, err
-			}
-			p.Points = append(p.Points, pt)
-			continue
-		}
-		points, err := calibrate.Results(f, file, match, o.requests)
-		if err != nil {
-			return p, err
-		}
-		p.Points = append(p.Points, points...)
+		samples = append(samples, more...)
+	}
+	var err error
+	if p.Fit.Workloads, p.Points, err = calibrate.Merge(samples); err != nil {
+		return p, err
 	}
 	if len(p.Points) < 2 {
 		return p, fmt.Errorf("%s: %d load points, want 2 or more", strings.Join(files, ", "), len(p.Points))
 	}
-	slices.SortStableFunc(p.Points, func(a, b profiles.Point) int { return a.Concurrency - b.Concurrency })
 	return p, nil
+}
+
+// samples reads a file of results or of records.
+func (o options) samples(file string, match []string) ([]calibrate.Sample, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if !strings.HasSuffix(file, ".jsonl") {
+		return calibrate.Results(f, file, match, o.requests)
+	}
+	s, ok, err := calibrate.Records(f, file, match)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return []calibrate.Sample{s}, nil
 }
 
 // report prints a profile's held-out errors.
@@ -184,6 +243,23 @@ func report(w io.Writer, p profiles.Profile) error {
 	calibrate.Table(w, all)
 	if len(p.Fit.Unidentified) > 0 {
 		fmt.Fprintf(w, "\nnot identifiable from these points: %s\n", strings.Join(p.Fit.Unidentified, ", "))
+	}
+	return nil
+}
+
+// replace writes a file anew, as a whole or not at all.
+func replace(file string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(file), ".calibrate-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
 }

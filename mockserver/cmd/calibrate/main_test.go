@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-2b9cec6d/llmbench/mockserver/cmd/internal/flagdoc"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
@@ -52,7 +53,7 @@ func TestCalibrate(t *testing.T) {
 	if err := os.WriteFile(out, stdout.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	table := stderr.String()
+	_, table, _ := strings.Cut(stderr.String(), "fitting x to 4 points\n")
 	stderr.Reset()
 	if status := run([]string{"-check", out}, &stdout, &stderr); status != 0 || stderr.String() != table {
 		t.Errorf("-check: status %d, %s, want the same table:\n%s", status, stderr.String(), table)
@@ -73,8 +74,14 @@ func TestBadUsage(t *testing.T) {
 		status int
 		want   string
 	}{
-		{nil, 2, "want files"},
-		{[]string{"-folds", "1", "x"}, 2, "2 folds or more"},
+		{nil, 2, "no file, want one or more"},
+		{[]string{"-folds", "1", "x"}, 2, "-folds 1, want 2 or more"},
+		{[]string{"-new", "x", "-requests", "-1", "x"}, 2, "-requests -1, want 0 or more"},
+		{[]string{"-new", "x", "-match", "backend", "x"}, 2, `-match "backend", want key=value`},
+		{[]string{"-vary", "step_us", "x"}, 2, "-vary without -new"},
+		{[]string{"-new", "x", "-check", "x"}, 2, "-check with -new"},
+		{[]string{"-folds", "3", "-check", "x"}, 2, "-folds with -check"},
+		{[]string{"-new", "x", write("f.jsonl", "{\n")}, 1, "f.jsonl:1: want the line about the benchmark"},
 		{[]string{"-speed", "1", "x"}, 2, "flag provided but not defined"},
 		{[]string{"-help"}, 0, "-match"},
 		{[]string{filepath.Join(dir, "none.json")}, 1, "none.json: no such file"},
@@ -82,7 +89,7 @@ func TestBadUsage(t *testing.T) {
 		{[]string{write("b.json", `{"name":"b","engine":{"max_batch":1}}`)}, 1, "profile b: points: none, want one or more"},
 		{[]string{"-new", "x", write("c.txt", results(1))}, 1, "1 load points, want 2 or more"},
 		{[]string{"-new", "x", "-engine", `{"max_batch":0}`, write("e.txt", results(1, 2))}, 1, "engine.max_batch: 0, want 1 to"},
-		{[]string{"-new", "x", "-vary", "speed", write("d.txt", results(1, 2))}, 1, `fit.vary: "speed", want one of step_us`},
+		{[]string{"-new", "x", "-vary", "speed", write("d.txt", results(1, 2))}, 1, `vary: "speed", want one of step_us`},
 	} {
 		var stdout, stderr bytes.Buffer
 		if status := run(tt.args, &stdout, &stderr); status != tt.status || !strings.Contains(stderr.String(), tt.want) {
@@ -90,3 +97,6 @@ func TestBadUsage(t *testing.T) {
 		}
 	}
 }
+
+// The command's documentation has every flag that -help tells, and no other.
+func TestDocumentedFlags(t *testing.T) { flagdoc.Test(t, run) }

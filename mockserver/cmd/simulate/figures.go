@@ -13,8 +13,8 @@ import (
 type figures struct {
 	ttft, tpot, e2e []float64
 	prompt, output  int
-	refused         int
-	last            time.Duration
+	sent, refused   int
+	first, last     time.Duration // when the first came and the last ended
 }
 
 func (f *figures) add(s *engine.Sequence) {
@@ -42,8 +42,9 @@ func (f *figures) values(c engine.Counts) []benchfmt.Value {
 	}
 	put(float64(f.prompt)/n, "in-tok/req")
 	put(float64(f.output)/n, "out-tok/req")
-	put(n/f.last.Seconds(), "req/s")
-	put(float64(f.output)/f.last.Seconds(), "output-tok/s")
+	elapsed := max(f.last-f.first, 1).Seconds() // 1 ns where nothing costs anything
+	put(n/elapsed, "req/s")
+	put(float64(f.output)/elapsed, "output-tok/s")
 	for _, m := range []struct {
 		name string
 		list []float64

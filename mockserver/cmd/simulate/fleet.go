@@ -44,6 +44,10 @@ func (f *fleet) submit(at time.Duration, j engine.Job) error {
 	for _, e := range f.replicas {
 		e.Advance(at)
 	}
+	if f.figures.sent == 0 {
+		f.figures.first = f.replicas[0].Now()
+	}
+	f.figures.sent++
 	i := f.router.choose(j, f.open)
 	_, err := f.replicas[i].Submit(at, j)
 	var long *engine.TooLongError
@@ -82,23 +86,30 @@ func (f *fleet) drain() {
 }
 
 // openLoop serves requests when they come.
-func (f *fleet) openLoop(load requests) error {
+func (f *fleet) openLoop(load requests, tell func(string)) error {
 	for r, err := range load {
+		if f.figures.sent%lookEvery == 0 {
+			tell(fmt.Sprintf("%d requests, %v of the load", f.figures.sent, f.replicas[0].Now().Round(time.Second)))
+		}
 		if err != nil {
 			return err
 		}
 		if err := f.submit(r.at, r.job); err != nil {
-			return fmt.Errorf("request %d: %w", f.figures.requests()+1, err)
+			return fmt.Errorf("request %d: %w", f.figures.sent, err)
 		}
 	}
 	f.drain()
 	return nil
 }
 
+// lookEvery is after how many requests it is time to tell how far a load is.
+const lookEvery = 4096
+
 // closedLoop serves n jobs, so many at once.
-func (f *fleet) closedLoop(l lengths, concurrency, n int) error {
+func (f *fleet) closedLoop(l lengths, concurrency, n int, tell func(string)) error {
 	free := concurrency
 	for i := 0; i < n; {
+		tell(fmt.Sprintf("%d of %d requests", i, n))
 		now := f.replicas[0].Now()
 		for ; free > 0 && i < n; i++ {
 			j, err := l.job(i)

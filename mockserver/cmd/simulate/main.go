@@ -22,7 +22,11 @@
 //	-input n, -output n     lengths in tokens (128; as the profile's curve says)
 //	-replicas n,...         so many servers (1)
 //	-router name            round-robin, least-outstanding or prefix (round-robin)
-//	-seed n                 of arrivals (1)
+//	-seed n                 of arrivals, and of lengths drawn if it is given (1; the
+//	                        profile's)
+//
+// A load that takes long says on standard error how far it is. Each result is
+// written when its load has ended, so that Ctrl-C leaves those before it.
 //
 // The exit status is 0 for success, 1 if a load cannot be run, and 2 for bad
 // usage.
@@ -42,9 +46,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
@@ -57,6 +64,9 @@ type options struct {
 	profile, change, concurrency, rate, trace, replicas, router string
 	repeat, requests, input, output                             int
 	seed                                                        uint64
+
+	seeded                                  bool // -seed was given
+	eachReplicas, eachRate, eachConcurrency []float64
 }
 
 // run is the command; it returns the exit status.
@@ -75,27 +85,77 @@ func run(args []string, stdout, stderr io.Writer) int {
 	fs.IntVar(&o.output, "output", 0, "outputs of `n` tokens; 0 as the profile's curve says")
 	fs.StringVar(&o.replicas, "replicas", "1", "`n,...` servers")
 	fs.StringVar(&o.router, "router", "round-robin", "`name`: round-robin, least-outstanding or prefix")
-	fs.Uint64Var(&o.seed, "seed", 1, "of arrivals, a whole number `n`")
-	err := fs.Parse(args)
-	if err == nil && fs.NArg() > 0 {
-		err = fmt.Errorf("argument %q: want flags only", fs.Arg(0))
-		fmt.Fprintln(stderr, "simulate:", err)
-	}
-	if err != nil {
+	fs.Uint64Var(&o.seed, "seed", 1, "of arrivals, and of lengths drawn if it is given: a whole number `n`")
+	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
 		}
 		return 2
 	}
-	if err := o.simulate(stdout); err != nil {
+	if err := o.usage(fs); err != nil {
+		fmt.Fprintln(stderr, "simulate:", err)
+		return 2
+	}
+	if err := o.simulate(stdout, stderr); err != nil {
 		fmt.Fprintln(stderr, "simulate:", err)
 		return 1
 	}
 	return 0
 }
 
+// The largest values that a load may have.
+const (
+	mostReplicas = 10_000
+	mostRequests = 1_000_000_000
+)
+
+// usage reads the lists, and returns what is wrong with the flags.
+func (o *options) usage(fs *flag.FlagSet) (err error) {
+	if fs.NArg() > 0 {
+		return fmt.Errorf("argument %q: want flags only", fs.Arg(0))
+	}
+	set := map[string]bool{}
+	fs.Visit(func(f *flag.Flag) { set[f.Name] = true })
+	for _, f := range []struct {
+		name        string
+		value       int
+		least, most int
+	}{{"requests", o.requests, 1, mostRequests}, {"repeat", o.repeat, 1, mostRequests}, {"input", o.input, 0, 1 << 30}, {"output", o.output, 0, 1 << 30}} {
+		if f.value < f.least || f.value > f.most {
+			return fmt.Errorf("-%s %d, want %d to %d", f.name, f.value, f.least, f.most)
+		}
+	}
+	for _, pair := range [][2]string{ // of the first, nothing is done with the second
+		{"trace", "rate"}, {"trace", "concurrency"}, {"rate", "concurrency"}, {"trace", "requests"}, {"trace", "input"}, {"trace", "output"},
+	} {
+		if set[pair[0]] && set[pair[1]] {
+			return fmt.Errorf("-%s and -%s: want one of the two", pair[0], pair[1])
+		}
+	}
+	if set["repeat"] && o.trace == "" {
+		return errors.New("-repeat without -trace")
+	}
+	if kind, path, _ := strings.Cut(o.trace, ":"); o.trace != "" && (!slices.Contains(traces, kind) || path == "") {
+		return fmt.Errorf("-trace %q, want azure:PATH or mooncake:PATH", o.trace)
+	}
+	if _, err := newRouter(o.router, 1); err != nil {
+		return fmt.Errorf("-%w", err)
+	}
+	o.seeded = set["seed"]
+	if o.eachReplicas, err = numbers("replicas", o.replicas, true, mostReplicas); err != nil {
+		return err
+	}
+	if o.rate != "" {
+		if o.eachRate, err = numbers("rate", o.rate, false, 1e6); err != nil {
+			return err
+		}
+	}
+	o.eachConcurrency, err = numbers("concurrency", o.concurrency, true, mostRequests)
+	return err
+}
+
 // simulate runs every load there is.
-func (o options) simulate(w io.Writer) error {
+func (o *options) simulate(stdout, stderr io.Writer) error {
 	c, err := mockserver.Load(o.profile)
 	if err != nil {
 		return err
@@ -109,13 +169,12 @@ func (o options) simulate(w io.Writer) error {
 			return fmt.Errorf("engine: %w", err)
 		}
 	}
-	replicas, err := numbers("replicas", o.replicas)
-	if err != nil {
-		return err
+	if o.seeded {
+		p.Seed = o.seed
 	}
-	out := benchfmt.NewWriter(w)
-	for _, n := range replicas {
-		if err := o.loads(out, p, int(n)); err != nil {
+	out := benchfmt.NewWriter(stdout)
+	for _, n := range o.eachReplicas {
+		if err := o.loads(out, stderr, p, int(n)); err != nil {
 			return err
 		}
 	}
@@ -123,14 +182,21 @@ func (o options) simulate(w io.Writer) error {
 }
 
 // loads runs the loads on so many replicas.
-func (o options) loads(out *benchfmt.Writer, p engine.Profile, replicas int) error {
+func (o *options) loads(out *benchfmt.Writer, stderr io.Writer, p engine.Profile, replicas int) error {
 	l := lengths{p, o.input, o.output}
-	one := func(key string, send func(*fleet) error) error {
+	one := func(key string, send func(f *fleet, tell func(string)) error) error {
 		f, err := newFleet(p, replicas, o.router)
 		if err != nil {
 			return err
 		}
-		if err := send(f); err != nil {
+		last := time.Now()
+		tell := func(progress string) {
+			if time.Since(last) > patience {
+				last = time.Now()
+				fmt.Fprintf(stderr, "simulate: replicas=%d %s: %s\n", replicas, key, progress)
+			}
+		}
+		if err := send(f, tell); err != nil {
 			return err
 		}
 		name := fmt.Sprintf("Simulate/profile=%s/replicas=%d/router=%s/%s", clean(o.profile), replicas, o.router, key)
@@ -142,39 +208,42 @@ func (o options) loads(out *benchfmt.Writer, p engine.Profile, replicas int) err
 			return err
 		}
 		kind, _, _ := strings.Cut(o.trace, ":")
-		return one(fmt.Sprintf("trace=%s/repeat=%d", kind, o.repeat), func(f *fleet) error { return f.openLoop(load) })
+		return one(fmt.Sprintf("trace=%s/repeat=%d", kind, o.repeat), func(f *fleet, tell func(string)) error { return f.openLoop(load, tell) })
 	}
-	if o.rate != "" {
-		rates, err := numbers("rate", o.rate)
-		if err != nil {
+	for _, r := range o.eachRate {
+		if err := one(fmt.Sprintf("rate=%g", r), func(f *fleet, tell func(string)) error {
+			return f.openLoop(poisson(l, r, o.requests, o.seed), tell)
+		}); err != nil {
 			return err
 		}
-		for _, r := range rates {
-			if err := one(fmt.Sprintf("rate=%g", r), func(f *fleet) error { return f.openLoop(poisson(l, r, o.requests, o.seed)) }); err != nil {
-				return err
-			}
-		}
+	}
+	if o.rate != "" {
 		return nil
 	}
-	all, err := numbers("concurrency", o.concurrency)
-	if err != nil {
-		return err
-	}
-	for _, c := range all {
-		if err := one(fmt.Sprintf("concurrency=%g", c), func(f *fleet) error { return f.closedLoop(l, int(c), o.requests) }); err != nil {
+	for _, c := range o.eachConcurrency {
+		if err := one(fmt.Sprintf("concurrency=%g", c), func(f *fleet, tell func(string)) error {
+			return f.closedLoop(l, int(c), o.requests, tell)
+		}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// numbers reads a comma list of numbers above 0.
-func numbers(flag, list string) ([]float64, error) {
+// patience is for how long nothing is said of how far a load is.
+const patience = 3 * time.Second
+
+// numbers reads a flag's comma list of numbers above 0.
+func numbers(flag, list string, whole bool, most float64) ([]float64, error) {
 	var all []float64
 	for text := range strings.SplitSeq(list, ",") {
 		n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-		if whole := flag != "rate"; err != nil || !(n > 0 && n <= 1e9) || whole && n != float64(int(n)) {
-			return nil, fmt.Errorf("%s: %q, want numbers above 0", flag, text)
+		if err != nil || !(n > 0 && n <= most) || whole && n != math.Trunc(n) {
+			kind := "numbers"
+			if whole {
+				kind = "whole numbers"
+			}
+			return nil, fmt.Errorf("-%s %q: %q, want %s above 0, to %v", flag, list, text, kind, most)
 		}
 		all = append(all, n)
 	}

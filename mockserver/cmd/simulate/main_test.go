@@ -5,10 +5,12 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/mockserver/cmd/internal/flagdoc"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 	"golang.org/x/perf/benchfmt"
 )
@@ -65,11 +67,22 @@ func TestBadUsage(t *testing.T) {
 		{[]string{"-profile", "h100"}, 1, `profile "h100": not known`},
 		{[]string{"-engine", `{"max_batch":0}`}, 1, "max_batch: 0, want 1 to"},
 		{[]string{"-engine", `{"slots":0}`}, 1, `unknown field "slots"`},
-		{[]string{"-concurrency", "0"}, 1, `concurrency: "0", want numbers above 0`},
-		{[]string{"-concurrency", "1.5"}, 1, `concurrency: "1.5", want numbers above 0`},
-		{[]string{"-rate", "x"}, 1, `rate: "x", want numbers above 0`},
-		{[]string{"-router", "random"}, 1, `router: "random", want round-robin, least-outstanding or prefix`},
-		{[]string{"-trace", "sharegpt:x"}, 1, `trace: "sharegpt:x", want azure:PATH or mooncake:PATH`},
+		{[]string{"-concurrency", "0"}, 2, `-concurrency "0": "0", want whole numbers above 0`},
+		{[]string{"-concurrency", "8,1.5"}, 2, `-concurrency "8,1.5": "1.5", want whole numbers above 0`},
+		{[]string{"-rate", "x"}, 2, `-rate "x": "x", want numbers above 0`},
+		{[]string{"-rate", "NaN"}, 2, `"NaN", want numbers above 0`},
+		{[]string{"-replicas", "100000"}, 2, `"100000", want whole numbers above 0, to 10000`},
+		{[]string{"-requests", "0"}, 2, "-requests 0, want 1 to"},
+		{[]string{"-repeat", "0", "-trace", "azure:x"}, 2, "-repeat 0, want 1 to"},
+		{[]string{"-repeat", "2"}, 2, "-repeat without -trace"},
+		{[]string{"-input", "-1"}, 2, "-input -1, want 0 to"},
+		{[]string{"-output", "-1"}, 2, "-output -1, want 0 to"},
+		{[]string{"-rate", "1", "-concurrency", "2"}, 2, "-rate and -concurrency: want one of the two"},
+		{[]string{"-trace", "azure:x", "-requests", "2"}, 2, "-trace and -requests: want one of the two"},
+		{[]string{"-router", "random"}, 2, `-router: "random", want round-robin, least-outstanding or prefix`},
+		{[]string{"-trace", "sharegpt:x"}, 2, `-trace "sharegpt:x", want azure:PATH or mooncake:PATH`},
+		{[]string{"-trace", "azure"}, 2, `-trace "azure", want azure:PATH or mooncake:PATH`},
+		{[]string{"-trace", "mooncake:/dev/null"}, 1, "trace /dev/null: no request in it"},
 		{[]string{"-trace", "azure:testdata/none.csv"}, 1, "none.csv: no such file"},
 		{[]string{"-trace", "azure:testdata/mooncake.jsonl"}, 1, "trace testdata/mooncake.jsonl: parse error on line 1"},
 		{[]string{"-trace", "mooncake:testdata/azure.csv"}, 1, "trace testdata/azure.csv: line 1: invalid character"},
@@ -85,6 +98,8 @@ func TestBadUsage(t *testing.T) {
 	}
 }
 
+func quiet(string) {}
+
 // Two replicas behind any router do no worse than one, and each request is
 // served once.
 func TestReplicas(t *testing.T) {
@@ -97,7 +112,7 @@ func TestReplicas(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := f.closedLoop(l, 32, 200); err != nil {
+			if err := f.closedLoop(l, 32, 200, quiet); err != nil {
 				t.Fatal(err)
 			}
 			if f.figures.requests() != 200 || f.figures.output != 200*50 {
@@ -121,9 +136,131 @@ func BenchmarkTrace(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := f.openLoop(poisson(l, 5.5, 20_000, 1)); err != nil {
+		if err := f.openLoop(poisson(l, 5.5, 20_000, 1), quiet); err != nil {
 			b.Fatal(err)
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/20_000, "ns/request")
 }
+
+// Lines that make no load are errors with their numbers.
+func TestBadTraces(t *testing.T) {
+	const head, line = "TIMESTAMP,ContextTokens,GeneratedTokens\n", "2023-11-16 18:15:46.6805900,374,44\n"
+	const ask = `{"timestamp":5,"input_length":9,"output_length":5,"hash_ids":[0]}` + "\n"
+	for _, tt := range []struct{ kind, text, want string }{
+		{"azure", head + line + "2023-11-16 18:15:46.6,-1,4\n", "line 3: -1 prompt and 4 output tokens, want 0 or more"},
+		{"azure", head + line + "2023-11-16 18:15:40,374,44\n", "request 2 comes at -6.68059s, want no earlier than 0s"},
+		{"azure", head + line + "2023-11-16 18:15:50,374\n", "record on line 3: wrong number of fields"},
+		{"azure", head + line + "now,374,44\n", `line 3: parsing time "now"`},
+		{"azure", head, "no request in it"},
+		{"mooncake", ask + "{\n", "line 2: unexpected end of JSON input"},
+		{"mooncake", ask + strings.Replace(ask, "5", "4", 1), "request 2 comes at 4ms, want no earlier than 5ms"},
+		{"mooncake", ask + strings.Replace(ask, "9", "-9", 1), "line 2: input_length -9 and output_length 5, want 0 or more"},
+		{"mooncake", ask + strings.Replace(ask, "5", "1e300", 1), "line 2: timestamp: 1e+300, want 0 to 3.6e+10 milliseconds"},
+		{"mooncake", ask + strings.Repeat(" ", 17<<20), "line 2: bufio.Scanner: token too long"},
+	} {
+		file := filepath.Join(t.TempDir(), "trace")
+		if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var stdout, stderr bytes.Buffer
+		status := run([]string{"-profile", "testdata/server.json", "-trace", tt.kind + ":" + file}, &stdout, &stderr)
+		if status != 1 || !strings.Contains(stderr.String(), tt.want) {
+			t.Errorf("%s %.200q: status %d, %q, want 1 and %s", tt.kind, tt.text, status, stderr.String(), tt.want)
+		}
+	}
+}
+
+// FuzzTrace serves any recorded load, or refuses it with the file's name.
+func FuzzTrace(f *testing.F) {
+	for _, kind := range traces {
+		for _, file := range []string{"testdata/azure.csv", "testdata/mooncake.jsonl"} {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(kind, text)
+		}
+	}
+	p := engine.Profile{Step: 1000, MaxBatch: 4, KVBlocks: 1000, PrefixCache: true, MaxQueue: 100}
+	f.Fuzz(func(t *testing.T, kind string, text []byte) {
+		if !slices.Contains(traces, kind) {
+			return
+		}
+		file := filepath.Join(t.TempDir(), "trace")
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		load, err := trace(kind+":"+file, 2, p.Block())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fl, err := newFleet(p, 2, "prefix")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := fl.openLoop(load, quiet); err != nil {
+			if !strings.Contains(err.Error(), file) && !strings.Contains(err.Error(), "request ") {
+				t.Fatalf("%v, want an error that names the file or the request", err)
+			}
+			return
+		}
+		if fl.figures.requests() != fl.figures.sent {
+			t.Fatalf("%d requests ended, %d were sent", fl.figures.requests(), fl.figures.sent)
+		}
+	})
+}
+
+// Blocks of any size are named so that prompts which agree up to a block's end
+// agree in its name, and no others do.
+func TestMooncakeBlocks(t *testing.T) {
+	const text = `{"timestamp":0,"input_length":1300,"output_length":5,"hash_ids":[0,1,2]}
+{"timestamp":1,"input_length":1300,"output_length":5,"hash_ids":[0,1,3]}
+{"timestamp":2,"input_length":600,"output_length":5,"hash_ids":[0,4]}
+`
+	for _, block := range []int{1, 16, 100, 500, 512, 700, 1024, 4000} {
+		var all [][]uint64
+		mooncake(strings.NewReader(text), block, func(r request, err error) bool {
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, r.job.Prefix)
+			return true
+		})
+		agree := func(a, b []uint64) int {
+			n := 0
+			for n < min(len(a), len(b)) && a[n] == b[n] {
+				n++
+			}
+			return n
+		}
+		if len(all[0]) != 1300/block || agree(all[0], all[1]) != 1024/block || agree(all[0], all[2]) != 512/block {
+			t.Errorf("blocks of %d: %d names, %d and %d of them alike, want %d, %d and %d", block,
+				len(all[0]), agree(all[0], all[1]), agree(all[0], all[2]), 1300/block, 1024/block, 512/block)
+		}
+		seen := map[uint64]bool{}
+		for _, name := range all[0] {
+			if seen[name] {
+				t.Errorf("blocks of %d: two of one prompt have the name %d", block, name)
+			}
+			seen[name] = true
+		}
+	}
+}
+
+// Another seed is another load, of lengths too; the same is the same.
+func TestSeed(t *testing.T) {
+	out := func(seed string) string {
+		var stdout, stderr bytes.Buffer
+		if status := run([]string{"-profile", "testdata/server.json", "-concurrency", "4", "-requests", "40", "-seed", seed}, &stdout, &stderr); status != 0 {
+			t.Fatal(stderr.String())
+		}
+		return stdout.String()
+	}
+	if one, same, other := out("1"), out("1"), out("2"); one != same || one == other {
+		t.Errorf("seed 1: %s and %s, seed 2: %s", one, same, other)
+	}
+}
+
+// The command's documentation has every flag that -help tells, and no other.
+func TestDocumentedFlags(t *testing.T) { flagdoc.Test(t, run) }

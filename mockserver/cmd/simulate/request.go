@@ -58,6 +58,12 @@ func poisson(l lengths, rate float64, n int, seed uint64) requests {
 	}
 }
 
+// longest is how long a trace may be.
+const longest = 10_000 * time.Hour
+
+// traces are the kinds of recorded loads.
+var traces = []string{"azure", "mooncake"}
+
 // trace is a recorded load, azure:PATH or mooncake:PATH, so many times one after
 // the other. Blocks of prompts are named for a cache with blocks of that size.
 func trace(spec string, repeat, block int) (requests, error) {
@@ -79,10 +85,14 @@ func trace(spec string, repeat, block int) (requests, error) {
 				yield(request{}, fmt.Errorf("trace: %w", err))
 				return
 			}
-			last, on := begin, true
+			last, on, n := begin, true, 0
 			read(bufio.NewReaderSize(f, 1<<20), func(r request, err error) bool {
 				if err != nil {
 					err = fmt.Errorf("trace %s: %w", path, err)
+				}
+				n++
+				if err == nil && (r.at < last-begin || r.at > longest) {
+					err = fmt.Errorf("trace %s: request %d comes at %v, want no earlier than %v, that of the one before, and %v at most", path, n, r.at, last-begin, longest)
 				}
 				r.at += begin
 				last = max(last, r.at)
@@ -90,6 +100,10 @@ func trace(spec string, repeat, block int) (requests, error) {
 				return on
 			})
 			f.Close()
+			if n == 0 {
+				on = false
+				yield(request{}, fmt.Errorf("trace %s: no request in it", path))
+			}
 			if !on {
 				return
 			}
@@ -123,6 +137,10 @@ func azure(r io.Reader, yield func(request, error) bool) {
 			yield(request{}, fmt.Errorf("line %d: %w", n, err))
 			return
 		}
+		if prompt < 0 || output < 0 {
+			yield(request{}, fmt.Errorf("line %d: %d prompt and %d output tokens, want 0 or more", n, prompt, output))
+			return
+		}
 		if first.IsZero() {
 			first = at
 		}
@@ -137,11 +155,13 @@ func azure(r io.Reader, yield func(request, error) bool) {
 const mooncakeBlock = 512
 
 // mooncake reads a trace of Mooncake's: a line of JSON a request, with the names
-// of its prompt's blocks.
+// of its prompt's blocks, each of which stands for all before it, too. A block of
+// the cache is named for the trace's block that its last token is in, and for where.
 func mooncake(r io.Reader, block int, yield func(request, error) bool) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 16<<20)
-	for n := 1; lines.Scan(); n++ {
+	n := 1
+	for ; lines.Scan(); n++ {
 		var q struct {
 			Timestamp float64  `json:"timestamp"` // milliseconds
 			Input     int      `json:"input_length"`
@@ -152,18 +172,27 @@ func mooncake(r io.Reader, block int, yield func(request, error) bool) {
 			yield(request{}, fmt.Errorf("line %d: %w", n, err))
 			return
 		}
+		if q.Input < 0 || q.Output < 0 {
+			yield(request{}, fmt.Errorf("line %d: input_length %d and output_length %d, want 0 or more", n, q.Input, q.Output))
+			return
+		}
+		if most := float64(longest.Milliseconds()); q.Timestamp < 0 || q.Timestamp > most {
+			yield(request{}, fmt.Errorf("line %d: timestamp: %v, want 0 to %v milliseconds", n, q.Timestamp, most))
+			return
+		}
 		j := engine.Job{Prompt: q.Input, Output: max(q.Output, 1)}
-		each := max(mooncakeBlock/block, 1)
-		for i := range q.Input / block {
-			if h := i * block / mooncakeBlock; h < len(q.Hashes) {
-				j.Prefix = append(j.Prefix, q.Hashes[h]*uint64(each)+uint64(i%each))
+		for end := block; end <= q.Input; end += block {
+			h, offset := (end-1)/mooncakeBlock, (end-1)%mooncakeBlock
+			if h >= len(q.Hashes) {
+				break
 			}
+			j.Prefix = append(j.Prefix, q.Hashes[h]*mooncakeBlock+uint64(offset))
 		}
 		if !yield(request{time.Duration(q.Timestamp * float64(time.Millisecond)), j}, nil) {
 			return
 		}
 	}
 	if err := lines.Err(); err != nil {
-		yield(request{}, err)
+		yield(request{}, fmt.Errorf("line %d: %w", n, err))
 	}
 }

@@ -10,6 +10,7 @@ import (
 // A sent request, and what became of it.
 type sent struct {
 	at, first, end time.Duration
+	streamed       bool // first is known, and end is the last token's
 	tokens         int
 	state          outcome
 }
@@ -162,7 +163,7 @@ func (l *loop) ended(s *engine.Sequence, at time.Duration) {
 	if r.state != pending || s.State != engine.Finished {
 		return // the client is gone
 	}
-	r.first, r.end, r.tokens, r.state = s.First, at, s.Tokens(), succeeded
+	r.streamed, r.first, r.end, r.tokens, r.state = true, s.First, at, s.Tokens(), succeeded
 	l.busy--
 	l.workers[w].began = true
 	l.free = append(l.free, w)

@@ -47,6 +47,16 @@ func fieldNamed(name string) (field, error) {
 	return field{}, fmt.Errorf("vary: %q, want one of %s", name, names)
 }
 
+// Field returns the value of one of an engine's fields that a fit may vary, by its
+// name in JSON. The error names those that there are.
+func Field(e engine.Profile, name string) (float64, error) {
+	f, err := fieldNamed(name)
+	if err != nil {
+		return 0, err
+	}
+	return f.get(&e), nil
+}
+
 func (f field) get(p *engine.Profile) float64 {
 	if f.real != nil {
 		return *f.real(p)

@@ -40,22 +40,21 @@ func (m *model) minimize(e engine.Profile, vary []field, train []int, sizes ...f
 	for k, f := range vary {
 		start[k] = math.Log(f.get(&e))
 	}
-	var fail error
+	value, err := m.total(e, train)
+	if err != nil {
+		return e, 0, err
+	}
 	problem := optimize.Problem{Func: func(x []float64) float64 {
 		l, err := m.total(at(x), train)
 		if err != nil {
-			fail = err
+			return impossible // it does not serve the load: too small a KV cache, as a rule
 		}
 		return l
 	}}
-	value := math.Inf(1)
 	for _, size := range sizes {
 		res, err := optimize.Minimize(problem, start, &optimize.Settings{
 			FuncEvaluations: most * len(vary), Converger: &optimize.FunctionConverge{Absolute: 1e-5, Iterations: 60},
 		}, &optimize.NelderMead{SimplexSize: size})
-		if fail != nil {
-			return e, 0, fail
-		}
 		if err != nil {
 			return e, 0, err
 		}
@@ -65,6 +64,10 @@ func (m *model) minimize(e engine.Profile, vary []field, train []int, sizes ...f
 	}
 	return at(start), value, nil
 }
+
+// impossible is the loss of an engine that cannot serve the load, more than that of
+// any that can.
+const impossible = 1e3
 
 // unidentified returns the names of the fields that all points together do not
 // determine: halved or doubled, with the others fitted anew, the loss is hardly

@@ -149,8 +149,19 @@ func TestBadProfiles(t *testing.T) {
 		want   string
 	}{
 		{func(p *profiles.Profile) { p.Fit.Vary = []string{"step_ms"} }, `profile truth: fit.vary: "step_ms", want one of step_us, `},
-		{func(p *profiles.Profile) { p.Fit.Workloads[0].Client = "wrk" }, `profile truth: workload short: client: "wrk", want evalscope or closed`},
+		{func(p *profiles.Profile) { p.Fit.Workloads[0].Client = "wrk" }, `profile truth: fit.workloads[0].client: "wrk", want evalscope or closed`},
 		{func(p *profiles.Profile) { p.Points[0].Workload = "medium" }, `profile truth: points[0].workload: "medium", want one of fit.workloads`},
+		{func(p *profiles.Profile) { p.Fit.Workloads[1].Spread = 2 }, `profile truth: fit.workloads[1].spread: 2, want 0 to 1`},
+		{func(p *profiles.Profile) { p.Fit.Workloads[0].TimeoutSeconds = -1 }, `profile truth: fit.workloads[0].timeout_s: -1, want 0 to`},
+		{func(p *profiles.Profile) { p.Fit.Workloads[0].Lengths = engine.Lengths{{0, 5}, {1, 4}} }, `profile truth: fit.workloads[0].lengths[1][1]: 4, want no less than 5`},
+		{func(p *profiles.Profile) { p.Points[1].Concurrency = 0 }, `profile truth: points[1].concurrency: 0, want 1 to`},
+		{func(p *profiles.Profile) { p.Points[1].Requests = -8 }, `profile truth: points[1].requests: -8, want 1 to`},
+		{func(p *profiles.Profile) { p.Points[0].Output = 0 }, `profile truth: points[0].output: 0, want 1 to`},
+		{func(p *profiles.Profile) { p.Points[0].Runaway = []int{8} }, `profile truth: points[0].runaway: 8, want 0 to 7, of 8 requests`},
+		{func(p *profiles.Profile) { p.Points[0].Values["req/s"] = -1 }, `profile truth: points[0].values: -1 req/s, want above 0`},
+		{func(p *profiles.Profile) { p.Fit.HoldOut = [][]int{{0}, {2}} }, `profile truth: fit.hold_out[1][0]: 2, want 0 to 1, of 2 points`},
+		{func(p *profiles.Profile) { p.Folds = []profiles.Fold{{HeldOut: []int{-1}}} }, `profile truth: folds[0].held_out[0]: -1, want 0 to 1`},
+		{func(p *profiles.Profile) { p.Fit.Start = map[string]float64{"step_us": 0} }, `profile truth: fit.start.step_us: 0, want above 0`},
 	} {
 		data, err := json.Marshal(good)
 		if err != nil {
@@ -185,41 +196,5 @@ func TestShape(t *testing.T) {
 	}
 	if fmt.Sprint(s.draw(9, 20, 1)) == fmt.Sprint(s.draw(9, 20, 2)) {
 		t.Error("two seeds give one order")
-	}
-}
-
-func TestResultsAndRecords(t *testing.T) {
-	const text = `backend: llamacpp
-BenchmarkServe/backend=llamacpp/stream=true/concurrency=4-2 1 512.0 in-tok/req 1000 mean-tpot-ns 128.0 out-tok/req 10 req/s
-BenchmarkServe/backend=llamacpp/stream=true/concurrency=4-2 1 512.0 in-tok/req 3000 mean-tpot-ns 128.0 out-tok/req 12 req/s
-BenchmarkServe/backend=llamacpp/stream=true/concurrency=1 1 512.0 in-tok/req 500 mean-tpot-ns 128.0 out-tok/req 4 req/s
-BenchmarkServe/backend=mock/stream=true/concurrency=1 1 512.0 in-tok/req 7 mean-tpot-ns 128.0 out-tok/req 9 req/s
-`
-	points, err := Results(strings.NewReader(text), "r.txt", []string{"backend=llamacpp"}, 0)
-	if err != nil || len(points) != 2 || points[0].Concurrency != 1 || points[1].Concurrency != 4 {
-		t.Fatalf("Results = %+v, %v, want points at 1 and 4", points, err)
-	}
-	if p := points[1]; p.Requests != 32 || p.Output != 128 || p.Values["req/s"] != 11 || p.Values["mean-tpot-ns"] != 2000 {
-		t.Errorf("the point at 4 is %+v, want the mean of two", p)
-	}
-	if _, err := Results(strings.NewReader("BenchmarkX/concurrency=1 1 5 req/s\n"), "r.txt", nil, 0); err == nil || !strings.Contains(err.Error(), "no out-tok/req") {
-		t.Errorf("Results without lengths: %v, want an error", err)
-	}
-	const records = `{"benchmark":"BenchmarkServe","concurrency":2}
-{"id":"a","start_ns":0,"first_ns":100,"last_ns":1000,"end_ns":1100,"prompt_tokens":10,"output_tokens":10,"outcome":"ok"}
-{"id":"b","start_ns":0,"first_ns":300,"last_ns":2100,"end_ns":2200,"prompt_tokens":20,"output_tokens":19,"outcome":"ok"}
-{"id":"c","start_ns":0,"end_ns":9000,"prompt_tokens":20,"output_tokens":3,"outcome":"timeout"}
-`
-	p, err := Records(strings.NewReader(records), "r.jsonl")
-	if err != nil || p.Concurrency != 2 || p.Requests != 3 || p.Prompt != 15 || p.Output != 14.5 {
-		t.Fatalf("Records = %+v, %v, want 3 requests of 15 and 14.5 tokens", p, err)
-	}
-	if v := p.Values; v["mean-ttft-ns"] != 200 || v["mean-tpot-ns"] != 100 || v["p50-e2e-ns"] != 1550 {
-		t.Errorf("Records: %v, want ttft 200, tpot 100, e2e 1550", v)
-	}
-	for _, bad := range []string{"", "{}\n", records + "{\n"} {
-		if _, err := Records(strings.NewReader(bad), "r.jsonl"); err == nil || !strings.Contains(err.Error(), "r.jsonl") {
-			t.Errorf("Records(%q): %v, want an error that names the file", bad, err)
-		}
 	}
 }

@@ -25,6 +25,11 @@ func uniform(spread float64) shape {
 // so is cut at a share of 99.9 %.
 func exponential(share float64) float64 { return -math.Log1p(-math.Min(share, .999)) }
 
+// known is the shape of lengths whose curve is known.
+func known(l engine.Lengths) shape {
+	return func(share float64) float64 { return l.At(share) / l.Mean() }
+}
+
 // shares are those of the latencies that load testers print, from the median on.
 var shares = []struct {
 	unit  string
@@ -97,10 +102,13 @@ func (s shape) draw(n int, mean float64, seed uint64) []int {
 	return lengths
 }
 
+// curveShares are the shares that a profile's curve has.
+var curveShares = []float64{0, .01, .05, .1, .2, .3, .4, .5, .66, .75, .8, .9, .95, .98, .99, 1}
+
 // curve returns the shape, of that mean, as the curve of a profile.
 func (s shape) curve(mean float64) engine.Lengths {
 	var l engine.Lengths
-	for _, share := range []float64{0, .01, .05, .1, .2, .3, .4, .5, .66, .75, .8, .9, .95, .98, .99, 1} {
+	for _, share := range curveShares {
 		l = append(l, [2]float64{share, math.Max(1, math.Round(s(share)*mean))})
 	}
 	return l

@@ -3,7 +3,9 @@ package calibrate
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
@@ -24,17 +26,32 @@ type model struct {
 	vary      []field
 }
 
+// newModel checks what a fit and a prediction need of a profile. The error names
+// the field and the value that cannot be used.
 func newModel(p profiles.Profile) (*model, error) {
 	m := &model{p: p, workloads: map[string]profiles.Workload{}}
-	for _, w := range p.Fit.Workloads {
-		if w.Client != "evalscope" && w.Client != "closed" {
-			return nil, fmt.Errorf("profile %s: workload %s: client: %q, want evalscope or closed", p.Name, w.Name, w.Client)
+	for i, w := range p.Fit.Workloads {
+		if err := checkWorkload(w); err != nil {
+			return nil, fmt.Errorf("profile %s: fit.workloads[%d].%w", p.Name, i, err)
 		}
 		m.workloads[w.Name] = w
 	}
 	for i, pt := range p.Points {
 		if _, ok := m.workloads[pt.Workload]; !ok {
 			return nil, fmt.Errorf("profile %s: points[%d].workload: %q, want one of fit.workloads", p.Name, i, pt.Workload)
+		}
+		if err := checkPoint(pt, m.workloads[pt.Workload]); err != nil {
+			return nil, fmt.Errorf("profile %s: points[%d].%w", p.Name, i, err)
+		}
+	}
+	for i, held := range p.Fit.HoldOut {
+		if err := m.checkHeld(held); err != nil {
+			return nil, fmt.Errorf("profile %s: fit.hold_out[%d]%w", p.Name, i, err)
+		}
+	}
+	for i, f := range p.Folds {
+		if err := m.checkHeld(f.HeldOut); err != nil {
+			return nil, fmt.Errorf("profile %s: folds[%d].held_out%w", p.Name, i, err)
 		}
 	}
 	for _, name := range p.Fit.Vary {
@@ -44,7 +61,66 @@ func newModel(p profiles.Profile) (*model, error) {
 		}
 		m.vary = append(m.vary, f)
 	}
+	for _, name := range slices.Sorted(maps.Keys(p.Fit.Start)) {
+		if v := p.Fit.Start[name]; !(v > 0 && v <= 1e9) {
+			return nil, fmt.Errorf("profile %s: fit.start.%s: %v, want above 0, to 1e9", p.Name, name, v)
+		}
+	}
 	return m, nil
+}
+
+func checkWorkload(w profiles.Workload) error {
+	switch {
+	case w.Client != "evalscope" && w.Client != "closed":
+		return fmt.Errorf("client: %q, want evalscope or closed", w.Client)
+	case !(w.TimeoutSeconds >= 0 && w.TimeoutSeconds <= 1e6):
+		return fmt.Errorf("timeout_s: %v, want 0 to 1e6", w.TimeoutSeconds)
+	case !(w.WindowSeconds >= 0 && w.WindowSeconds <= 1e6):
+		return fmt.Errorf("window_s: %v, want 0 to 1e6", w.WindowSeconds)
+	case !(w.Spread >= 0 && w.Spread <= 1):
+		return fmt.Errorf("spread: %v, want 0 to 1", w.Spread)
+	}
+	if err := w.Lengths.Validate(); err != nil {
+		return fmt.Errorf("lengths%w", err)
+	}
+	return nil
+}
+
+func checkPoint(p profiles.Point, w profiles.Workload) error {
+	for _, f := range []struct {
+		name        string
+		value       float64
+		least, most float64
+	}{
+		{"concurrency", float64(p.Concurrency), 1, mostConcurrency}, {"requests", float64(p.Requests), 1, mostRequests},
+		{"prompt", p.Prompt, 0, mostTokens}, {"output", p.Output, 1, mostTokens},
+		{"runaway_tokens", float64(p.RunawayTokens), 0, mostTokens},
+	} {
+		if !(f.value >= f.least && f.value <= f.most) {
+			return fmt.Errorf("%s: %v, want %v to %v", f.name, f.value, f.least, f.most)
+		}
+	}
+	for _, j := range p.Runaway {
+		if j < 0 || j >= p.Requests {
+			return fmt.Errorf("runaway: %d, want 0 to %d, of %d requests", j, p.Requests-1, p.Requests)
+		}
+	}
+	for _, u := range units(w) {
+		if v, ok := p.Values[u]; ok && !(v > 0) {
+			return fmt.Errorf("values: %v %s, want above 0", v, u)
+		}
+	}
+	return nil
+}
+
+// checkHeld checks the indices of held-out points.
+func (m *model) checkHeld(held []int) error {
+	for k, i := range held {
+		if i < 0 || i >= len(m.p.Points) {
+			return fmt.Errorf("[%d]: %d, want 0 to %d, of %d points", k, i, len(m.p.Points)-1, len(m.p.Points))
+		}
+	}
+	return nil
 }
 
 // lightest returns the training point of a workload with the least load.
@@ -58,7 +134,7 @@ func (m *model) lightest(train []int, workload string) *profiles.Point {
 	}
 	for _, i := range train {
 		p := &m.p.Points[i]
-		if _, ok := p.Values["p50-e2e-ns"]; (ok || w.Constant || w.Exponential || w.Spread > 0) && p.Workload == workload && (best == nil || p.Concurrency < best.Concurrency) {
+		if _, ok := p.Values["p50-e2e-ns"]; (ok || w.Constant || len(w.Lengths) > 0 || w.Exponential || w.Spread > 0) && p.Workload == workload && (best == nil || p.Concurrency < best.Concurrency) {
 			best = p
 		}
 	}
@@ -110,6 +186,8 @@ func (m *model) predict(e engine.Profile, i int, train []int, seed uint64) (map[
 // least load.
 func (m *model) shape(e engine.Profile, w profiles.Workload, light profiles.Point) shape {
 	switch {
+	case len(w.Lengths) > 0:
+		return known(w.Lengths)
 	case w.Spread > 0:
 		return uniform(w.Spread)
 	case w.Exponential:

@@ -77,11 +77,15 @@ func (r run) closed(window time.Duration) map[string]float64 {
 		}
 		e2e := float64(q.end - q.at)
 		latencies = append(latencies, e2e)
-		ttft = append(ttft, float64(q.first-q.at))
-		if q.tokens > 1 {
+		if q.streamed {
+			ttft = append(ttft, float64(q.first-q.at))
+		}
+		if q.streamed && q.tokens > 1 && q.end > q.first {
 			tpot = append(tpot, float64(q.end-q.first)/float64(q.tokens-1))
 		}
-		user = append(user, float64(q.tokens)/(e2e/1e9))
+		if e2e > 0 {
+			user = append(user, float64(q.tokens)/(e2e/1e9))
+		}
 		tokens += q.tokens
 		last = max(last, q.end)
 	}
@@ -93,12 +97,15 @@ func (r run) closed(window time.Duration) map[string]float64 {
 	if window > 0 {
 		last = window
 	}
+	last = max(last, 1) // where nothing costs anything
 	v["run-ns"] = float64(last)
 	v["requests"] = float64(n)
 	v["req/s"] = float64(n) / last.Seconds()
 	v["tok/s"] = float64(tokens) / last.Seconds()
 	v["output-tok/s"] = v["tok/s"]
-	v["user-tok/s"] = mean(user)
+	if len(user) > 0 {
+		v["user-tok/s"] = mean(user)
+	}
 	for name, list := range map[string][]float64{"ttft": ttft, "tpot": tpot, "e2e": latencies} {
 		if len(list) == 0 {
 			continue

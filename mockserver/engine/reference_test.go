@@ -1,0 +1,315 @@
+package engine
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// A slow is the model as the package's documentation has it, without anything
+// that makes it fast: it decides after every step and counts every block anew.
+// It knows neither drafts nor a prefix cache. Times are whole microseconds.
+type slow struct {
+	p      Profile
+	now    time.Duration
+	busy   bool
+	ends   time.Duration // of what is being computed
+	parts  []slowPart    // of a prefill
+	steps  bool          // a decode step is part of it
+	gap    int           // decode steps since the last prefill
+	queue  []*slowSeq
+	placed []*slowSeq // in the order of admission
+}
+
+type slowSeq struct {
+	prompt, output int
+	hold, gone     bool
+	state          State
+	tokens         int
+	fill           int // of its prompt, and of its output so far, still to be computed
+	at             []time.Duration
+}
+
+type slowPart struct {
+	s *slowSeq
+	n int
+}
+
+func (s *slow) blocks(tokens int) int { return (tokens + s.p.Block() - 1) / s.p.Block() }
+
+func (s *slow) in(state State) (all []*slowSeq) {
+	for _, q := range s.placed {
+		if q.state == state {
+			all = append(all, q)
+		}
+	}
+	return all
+}
+
+// free is how many blocks nobody uses.
+func (s *slow) free() int {
+	if s.p.KVBlocks == 0 {
+		return math.MaxInt
+	}
+	n := s.p.KVBlocks
+	for _, q := range s.placed {
+		more := 0
+		if q.state == Filling { // for its next token, too
+			more = 1
+		}
+		n -= s.blocks(q.prompt + q.tokens + more)
+	}
+	return n
+}
+
+// grows is how many blocks the next decode step fills newly.
+func (s *slow) grows() (n int) {
+	for _, q := range s.in(Decoding) {
+		n += s.blocks(q.prompt+q.tokens+1) - s.blocks(q.prompt+q.tokens)
+	}
+	return n
+}
+
+// room throws out who came last until the next step fits.
+func (s *slow) room() (made bool) {
+	for s.grows() > s.free() {
+		for k := len(s.placed) - 1; ; k-- {
+			if q := s.placed[k]; q.state != Holding {
+				s.placed = slices.Delete(s.placed, k, k+1)
+				q.state = Waiting
+				s.queue = slices.Insert(s.queue, 0, q)
+				break
+			}
+		}
+		made = true
+	}
+	return made
+}
+
+func (s *slow) decide() {
+	s.placed = slices.DeleteFunc(s.placed, func(q *slowSeq) bool { return q.gone && !s.p.Zombies && q.state != Holding })
+	chunked := s.p.PrefillChunk > 0
+	for try := 0; ; try++ {
+		made := chunked && s.room()
+		s.parts, s.steps = nil, false
+		left := s.p.PrefillChunk
+		if chunked {
+			for _, q := range s.in(Filling) {
+				if left > 0 && len(s.parts) < max(1, s.p.PrefillSeqs) {
+					n := min(left, q.fill)
+					s.parts = append(s.parts, slowPart{q, n})
+					left -= n
+				}
+			}
+		}
+		if !made {
+			s.admit(left)
+		}
+		sum := 0
+		for _, part := range s.parts {
+			sum += part.n
+		}
+		decoding := s.in(Decoding)
+		if len(s.parts) > 0 {
+			s.steps = chunked && len(decoding) > 0
+			s.begin(s.p.Prefill + s.p.PrefillPerToken*float64(sum))
+			return
+		}
+		if !chunked {
+			s.room()
+			decoding = s.in(Decoding)
+		}
+		if len(decoding) > 0 {
+			s.steps = true
+			s.begin(0)
+			return
+		}
+		if try > 0 || len(s.queue) == 0 {
+			s.busy = false
+			return
+		}
+	}
+}
+
+// begin begins a prefill that takes so long, or a step, or both.
+func (s *slow) begin(micros float64) {
+	if s.steps {
+		b, k := s.in(Decoding), 0
+		for _, q := range b {
+			k += q.prompt + q.tokens
+		}
+		n := float64(len(b))
+		micros += s.p.Step + s.p.StepPerSeq*n + s.p.StepPerSeqAboveKnee*max(0, n-float64(s.p.Knee)) + s.p.StepPerKVToken*float64(k)
+	}
+	s.busy, s.ends = true, s.now+time.Duration(micros)*time.Microsecond
+}
+
+// admit gives places, with so many tokens of a chunk left.
+func (s *slow) admit(left int) {
+	if len(s.in(Decoding)) > 0 && s.gap < s.p.PrefillGap {
+		return
+	}
+	sum := 0
+	for _, part := range s.parts {
+		sum += part.n
+	}
+	for len(s.queue) > 0 && len(s.placed) < s.p.MaxBatch && len(s.parts) < max(1, s.p.PrefillSeqs) && (s.p.PrefillChunk == 0 || left > 0) {
+		q := s.queue[0]
+		length := q.prompt + q.tokens
+		spare := 0
+		if len(s.in(Decoding))+len(s.in(Filling)) > 0 {
+			spare = int(s.p.Watermark * float64(s.p.KVBlocks))
+			if s.p.PrefillChunk > 0 {
+				spare += s.grows()
+			}
+		}
+		if s.blocks(length+1) > s.free()-spare {
+			return
+		}
+		if sum += length; s.p.PrefillTokens > 0 && len(s.parts) > 0 && sum > s.p.PrefillTokens {
+			return
+		}
+		s.queue = s.queue[1:]
+		q.state, q.fill = Filling, length
+		s.placed = append(s.placed, q)
+		n := q.fill
+		if s.p.PrefillChunk > 0 {
+			n = min(n, left)
+			left -= n
+		}
+		s.parts = append(s.parts, slowPart{q, n})
+	}
+}
+
+// end ends what was computed.
+func (s *slow) end() {
+	s.now = s.ends
+	if s.steps {
+		s.gap++
+		for _, q := range s.in(Decoding) {
+			s.token(q)
+		}
+	}
+	if len(s.parts) > 0 {
+		s.gap = 0
+	}
+	for _, part := range s.parts {
+		if part.s.fill -= part.n; part.s.fill == 0 {
+			part.s.state = Decoding
+			s.token(part.s)
+		}
+	}
+	s.decide()
+}
+
+func (s *slow) token(q *slowSeq) {
+	q.tokens++
+	q.at = append(q.at, s.now)
+	if q.tokens < q.output {
+		return
+	}
+	q.state = Holding
+	if !q.hold || q.gone {
+		s.leave(q)
+	}
+}
+
+func (s *slow) leave(q *slowSeq) {
+	q.state = Finished
+	s.placed = slices.DeleteFunc(s.placed, func(o *slowSeq) bool { return o == q })
+}
+
+func (s *slow) upTo(at time.Duration) {
+	for s.busy && s.ends <= at {
+		s.end()
+	}
+	s.now = at
+}
+
+func (s *slow) submit(at time.Duration, q *slowSeq) bool {
+	s.upTo(at)
+	most := 1 << 40
+	if s.p.MaxContext > 0 {
+		most = s.p.MaxContext
+	}
+	if s.p.KVBlocks > 0 {
+		most = min(most, s.p.KVBlocks*s.p.Block())
+	}
+	if q.prompt+q.output > most || s.p.MaxQueue > 0 && len(s.placed)+len(s.queue) >= s.p.MaxBatch+s.p.MaxQueue {
+		return false
+	}
+	s.queue = append(s.queue, q)
+	if !s.busy {
+		s.decide()
+	}
+	return true
+}
+
+func (s *slow) cancel(at time.Duration, q *slowSeq) {
+	s.upTo(at)
+	if q.state == Finished || q.gone {
+		return
+	}
+	q.gone = true
+	switch {
+	case q.state == Holding:
+		s.leave(q)
+	case s.p.Zombies:
+		q.hold = false
+		return
+	case q.state == Waiting:
+		s.queue = slices.DeleteFunc(s.queue, func(o *slowSeq) bool { return o == q })
+		q.state = Finished
+	default:
+		return // at the end of what is being computed
+	}
+	if !s.busy {
+		s.decide()
+	}
+}
+
+// The engine lets every token out when a model does that is too slow to be wrong.
+func TestAgreesWithASlowModel(t *testing.T) {
+	compared, preempted := 0, 0
+	for seed := range uint64(600) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		p := randomProfile(r)
+		p.PrefixCache, p.Draft = false, 0
+		p.StepPerKVToken = math.Round(p.StepPerKVToken) // whole, so that nothing is rounded
+		p.Step++                                        // else hardly anything tells two orders apart
+		calls := randomCalls(r, p, 40)
+		for i := range calls {
+			calls[i].job.Prefix = nil
+		}
+		got := run(t, p, calls, true)
+
+		s := &slow{p: p}
+		seqs := make([]*slowSeq, len(calls))
+		for _, ev := range eventsOf(calls) {
+			j := calls[ev.i].job
+			if !ev.gone {
+				seqs[ev.i] = &slowSeq{prompt: j.Prompt, output: j.Output, hold: j.Hold}
+				if ok := s.submit(ev.at, seqs[ev.i]); ok != (got.errs[ev.i] == nil) {
+					t.Fatalf("seed %d, %+v: request %d is served %v, the engine says %v", seed, p, ev.i, ok, got.errs[ev.i])
+				} else if !ok {
+					seqs[ev.i].state = Finished
+				}
+				continue
+			}
+			s.cancel(ev.at, seqs[ev.i])
+		}
+		s.upTo(horizon)
+		for i, q := range seqs {
+			if !slices.Equal(q.at, got.tokens[i]) {
+				t.Fatalf("seed %d, %+v: request %d (%+v) has tokens at\n%v, the engine lets them out at\n%v", seed, p, i, calls[i], q.at, got.tokens[i])
+			}
+			compared += len(q.at)
+		}
+		preempted += got.counts.Preempted
+	}
+	if compared < 100_000 || preempted < 500 {
+		t.Errorf("%d tokens were compared and %d sequences preempted, want 100000 and 500 or more", compared, preempted)
+	}
+}

@@ -1,0 +1,250 @@
+package mockserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+)
+
+func TestInstance(t *testing.T) {
+	for _, tt := range []struct{ schema, want string }{
+		{`{}`, `{}`},
+		{`true`, `{}`},
+		{`{"type":"object","properties":{"b":{"type":"integer"},"a":{"type":"string","description":"x"}},"required":["a"],"additionalProperties":false}`,
+			`{"a": "the quick brown fox", "b": 7}`},
+		{`{"properties":{"x":{"type":"string"},"y":{"type":"string","maxLength":9}}}`, `{"x": "the quick brown fox", "y": "jumps ove"}`},
+		{`{"type":"array","items":{"type":"boolean"}}`, `[true, true]`},
+		{`{"items":{"enum":["a b",1]},"minItems":3}`, `["a b", "a b", "a b"]`},
+		{`{"type":"array","maxItems":1}`, `["the quick brown fox"]`},
+		{`{"type":"array","maxItems":0}`, `[]`},
+		{`{"type":["null","string"]}`, `null`},
+		{`{"const":{"a":1}}`, `{"a":1}`},
+		{`{"anyOf":[{"type":"number","minimum":2.5},{"type":"null"}]}`, `2.5`},
+		{`{"oneOf":[{"type":"integer","maximum":3}]}`, `3`},
+	} {
+		got, err := instance(json.RawMessage(tt.schema))
+		if err != nil || got != tt.want || !json.Valid([]byte(got)) {
+			t.Errorf("instance(%s) = %s, %v, want %s", tt.schema, got, err, tt.want)
+		}
+	}
+	deep := strings.Repeat(`{"items":`, 40) + "{}" + strings.Repeat("}", 40)
+	for schema, want := range map[string]string{
+		`7`:                  `"7" is no object of JSON schema's`,
+		`null`:               `"null" is no object of JSON schema's`,
+		`{"pattern":"a"}`:    `"pattern": not known here`,
+		`{"type":"date"}`:    `type "date": not known here`,
+		`{"type":7}`:         `type "7": not known here`,
+		`{"required":["a"]}`: `required "a": no such property`,
+		`{"minItems":"a"}`:   "is no object of JSON schema's",
+		deep:                 "deeper than 32",
+		`{"items":{"type":"string"},"minItems":1000000}`: "an instance of more than 1048576 bytes",
+	} {
+		if got, err := instance(json.RawMessage(schema)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("instance(%s) = %.80s, %v, want an error with %q", schema, got, err, want)
+		}
+	}
+}
+
+// formatBodies are requests for a call of f and for an answer after a schema, of
+// three words each; %d is the limit.
+var formatBodies = []struct {
+	name, path, body string
+	says             func(docs []map[string]any) string
+}{
+	{"chat/tool", chatPath, `{"messages":[{"content":"a prompt"}],"max_tokens":%d,"stream":%t,"tools":[{"type":"function","function":{"name":"g"}},{"type":"function","function":{"name":"f","parameters":SCHEMA}}],"tool_choice":{"type":"function","function":{"name":"f"}}}`, chatCall},
+	{"chat/schema", chatPath, `{"messages":[{"content":"a prompt"}],"max_tokens":%d,"stream":%t,"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":SCHEMA}}}`, func(d []map[string]any) string { s, _ := openaiSays(d); return s }},
+	{"responses/tool", "/v1/responses", `{"input":"a prompt","max_output_tokens":%d,"stream":%t,"tools":[{"type":"function","name":"f","parameters":SCHEMA}],"tool_choice":"required"}`, responseCall},
+	{"responses/schema", "/v1/responses", `{"input":"a prompt","max_output_tokens":%d,"stream":%t,"text":{"format":{"type":"json_schema","name":"x","schema":SCHEMA}}}`, responseText},
+	{"ollama/tool", "/api/chat", `{"messages":[{"content":"a prompt"}],"options":{"num_predict":%d},"stream":%t,"tools":[{"type":"function","function":{"name":"f","parameters":SCHEMA}}]}`, ollamaCall},
+	{"ollama/schema", "/api/chat", `{"messages":[{"content":"a prompt"}],"options":{"num_predict":%d},"stream":%t,"format":SCHEMA}`, ollamaText},
+	{"generate/schema", "/api/generate", `{"prompt":"a prompt","options":{"num_predict":%d},"stream":%t,"format":SCHEMA}`, ollamaText},
+	{"llamacpp/schema", "/completion", `{"prompt":"a prompt","n_predict":%d,"stream":%t,"json_schema":SCHEMA}`, func(docs []map[string]any) (s string) {
+		for _, d := range docs {
+			s += str(d["content"])
+		}
+		return s
+	}},
+}
+
+// chatCall is a call as "name arguments".
+func chatCall(docs []map[string]any) (s string) {
+	for _, d := range docs {
+		for _, where := range []string{"delta", "message"} {
+			f := at(d, "choices", 0, where, "tool_calls", 0, "function")
+			if name := str(at(f, "name")); name != "" {
+				s += name + " "
+			}
+			s += str(at(f, "arguments"))
+		}
+	}
+	return s
+}
+
+// responseItem is the item of that type in the output, nil if there is none.
+func responseOutput(docs []map[string]any, kind string) (item any) {
+	for _, d := range docs {
+		if whole, ok := d["response"].(map[string]any); ok {
+			d = whole
+		}
+		output, _ := d["output"].([]any)
+		for _, o := range output {
+			if at(o, "type") == kind {
+				item = o
+			}
+		}
+	}
+	return item
+}
+
+func responseCall(docs []map[string]any) string {
+	if f := responseOutput(docs, "function_call"); f != nil {
+		return str(at(f, "name")) + " " + str(at(f, "arguments"))
+	}
+	return ""
+}
+
+func responseText(docs []map[string]any) string {
+	return str(at(responseOutput(docs, "message"), "content", 0, "text"))
+}
+
+func ollamaCall(docs []map[string]any) (s string) {
+	for _, d := range docs {
+		if f := at(d, "message", "tool_calls", 0, "function"); f != nil {
+			text, _ := json.Marshal(at(f, "arguments"))
+			s += str(at(f, "name")) + " " + string(text)
+		}
+		s += str(at(d, "message", "content"))
+	}
+	return s
+}
+
+func ollamaText(docs []map[string]any) (s string) {
+	for _, d := range docs {
+		s += str(at(d, "message", "content")) + str(d["response"])
+	}
+	return s
+}
+
+// TestFormats asks for a call and for a schema in each dialect, and checks what is
+// said, when its last token is due, and how many there are: also when the limit, a
+// fault or a server that knows no formats cuts it short.
+func TestFormats(t *testing.T) {
+	const schema = `{"type":"object","properties":{"n":{"type":"integer"},"ok":{"type":"boolean"}}}` // {"n": 7, "ok": true}
+	for _, tt := range formatBodies {
+		for _, c := range []struct {
+			name  string
+			cfg   Config
+			limit int
+			want  string
+			n     int
+		}{
+			{"whole", Config{}, 50, `{"n": 7, "ok": true}`, 4},
+			{"at the limit", Config{}, 4, `{"n": 7, "ok": true}`, 4},
+			{"cut by the limit", Config{}, 3, `{"n": 7, "ok":`, 3},
+			{"a fault", Config{Faults: []Fault{{Kind: FaultFormat, Every: 1}}}, 50, `{"n": 7, "ok":`, 3},
+			{"no formats", Config{Shape: Shape{NoFormat: true}}, 2, ` the quick`, 2},
+			{"in two chunks", Config{Shape: Shape{TokensPerChunk: 2}}, 50, `{"n": 7, "ok": true}`, 4},
+			{"after reasoning", Config{Shape: Shape{Reasoning: "reasoning", ReasoningTokens: 2}}, 50, `{"n": 7, "ok": true}`, 6},
+		} {
+			for _, stream := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%s/%s/stream=%t", tt.name, c.name, stream), func(t *testing.T) {
+					n, want := c.n, wantFormat(tt.name, c.name, c.want)
+					if c.cfg.Shape.Reasoning != "" && (tt.path == "/api/generate" || tt.path == "/completion") {
+						n -= 2 // which is of a chat
+					}
+					synctest.Test(t, func(t *testing.T) {
+						cfg := c.cfg
+						cfg.TTFT, cfg.PerToken = time.Second, time.Second
+						r := inMemory(t, cfg)
+						body := strings.Replace(fmt.Sprintf(tt.body, c.limit, stream), "SCHEMA", schema, 1)
+						lines := ""
+						if strings.HasPrefix(tt.path, "/api/") {
+							lines = "\n"
+						}
+						got := tt.says(documents(t, r.must(tt.path, body), lines, stream))
+						if got != want {
+							t.Errorf("%s says %q, want %q", body, got, want)
+						}
+						if e := r.only(); e.OutputTokens != n || e.Tokens[n-1]-e.Admitted != time.Duration(n)*time.Second {
+							t.Errorf("Log()[0] = %+v, want %d tokens, a second each", e, n)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// wantFormat is what the function of formatBodies says of JSON that was sent.
+func wantFormat(dialect, name, json string) string {
+	ollama := strings.HasPrefix(dialect, "ollama")
+	switch {
+	case !strings.HasSuffix(dialect, "/tool"):
+		return json
+	case name == "no formats" && !ollama:
+		return "" // it is no call
+	case ollama && !strings.HasSuffix(json, "}"): // what is no whole call is text
+		return json
+	case ollama:
+		json = strings.ReplaceAll(json, " ", "")
+	}
+	return "f " + json
+}
+
+// TestFormatFinish: a call that is complete ends as one, and a cut one as cut.
+func TestFormatFinish(t *testing.T) {
+	const body = `{"messages":[{"content":"a"}],"max_tokens":%d,"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"required"}`
+	r := onLoopback(t, Config{})
+	for limit, want := range map[int]string{50: "tool_calls", 2: "length"} {
+		docs := documents(t, r.must(chatPath, fmt.Sprintf(body, limit)), "", false)
+		if got := str(at(docs[0], "choices", 0, "finish_reason")); got != want {
+			t.Errorf("finish_reason with max_tokens %d is %q, want %q", limit, got, want)
+		}
+	}
+}
+
+func TestFormatErrors(t *testing.T) {
+	r := onLoopback(t, Config{})
+	for body, want := range map[string]string{
+		`"tools":[{"type":"function"}],"tool_choice":"required"`:                            "tools: want functions with a name",
+		`"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":{"name":"g"}`:  "tools: want functions with a name, and a tool_choice of one of them",
+		`"response_format":{"type":"xml"}`:                                                  `response_format.type: \"xml\", want text, json_object or json_schema`,
+		`"response_format":{"type":"json_schema","json_schema":{"schema":{"pattern":"a"}}}`: "response_format: no schema that this server can write for",
+		`"tools":7`: "cannot unmarshal number",
+	} {
+		status, text, err := r.read(chatPath, `{"messages":[{"content":"a"}],`+body+`}`)
+		if err != nil || status != 400 || !strings.Contains(text, want) {
+			t.Errorf("%s = %d, %s, %v, want 400 with %q", body, status, text, err, want)
+		}
+	}
+	for _, body := range []string{
+		`"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"none"`,
+		`"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"auto"`, `"tools":[{"type":"function","function":{"name":"f"}}]`, `"response_format":{"type":"text"}`, `"tools":[]`, `"tools":null`,
+	} {
+		docs := documents(t, r.must(chatPath, `{"messages":[{"content":"a"}],"max_tokens":2,`+body+`}`), "", false)
+		if got, _ := openaiSays(docs); got != " the quick" {
+			t.Errorf("%s says %q, want words", body, got)
+		}
+	}
+}
+
+// TestCachedUsage: an answer tells how much of its prompt came from the prefix
+// cache, and the rest of the project may hold it against /metrics.
+func TestCachedUsage(t *testing.T) {
+	r := onLoopback(t, Config{Engine: &engine.Profile{MaxBatch: 1, PrefixCache: true, BlockTokens: 2}})
+	r.must(chatPath, `{"messages":[{"content":"a b c d e"}],"max_tokens":2}`)
+	for path, want := range map[string]string{chatPath: `"prompt_tokens_details":{"cached_tokens":4}`, "/v1/responses": `"input_tokens_details":{"cached_tokens":4}`} {
+		body := `{"messages":[{"content":"a b c d e"}],"max_tokens":2}`
+		if path != chatPath {
+			body = `{"input":"a b c d z","max_output_tokens":2}`
+		}
+		if got := r.must(path, body); !strings.Contains(got, want) {
+			t.Errorf("%s answers %s, want %s", path, got, want)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package calibrate
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
+)
+
+// A Sample is what one pass, or a few of one process, measured of one load.
+type Sample struct {
+	// Server is what the benchmark's name says of the server, as
+	// "backend=vllm/model=yi-6b".
+	Server string
+	// Point is the load; its workload is the rest of the benchmark's name.
+	Point profiles.Point
+	// Outputs are the lengths of all outputs, where they are known.
+	Outputs []float64
+}
+
+// Merge returns the workloads and the load points that samples measured, sorted
+// by workload and concurrency. Several samples of one load are one point, with the
+// median of each of their figures, so that no fold holds out a point of which the
+// others have seen a twin. Samples of two servers are an error.
+func Merge(all []Sample) ([]profiles.Workload, []profiles.Point, error) {
+	type load struct {
+		workload    string
+		concurrency int
+	}
+	groups := map[load][]profiles.Point{}
+	outputs := map[string][]float64{}
+	for _, s := range all {
+		if s.Server != all[0].Server {
+			return nil, nil, fmt.Errorf("samples of %q and of %q, want one server: choose with -match", all[0].Server, s.Server)
+		}
+		at := load{s.Point.Workload, s.Point.Concurrency}
+		groups[at] = append(groups[at], s.Point)
+		outputs[s.Point.Workload] = append(outputs[s.Point.Workload], s.Outputs...)
+	}
+	var points []profiles.Point
+	for _, at := range slices.SortedFunc(maps.Keys(groups), func(a, b load) int {
+		return cmp.Or(cmp.Compare(a.workload, b.workload), a.concurrency-b.concurrency)
+	}) {
+		points = append(points, middle(groups[at]))
+	}
+	var workloads []profiles.Workload
+	for _, name := range slices.Sorted(maps.Keys(outputs)) {
+		w := profiles.Workload{Name: name, Client: "closed", Lengths: curveOf(outputs[name])}
+		w.Constant = w.Lengths == nil
+		workloads = append(workloads, w)
+	}
+	return workloads, points, nil
+}
+
+// middle returns the median of each figure of several samples of one load, of
+// those figures that all of them have.
+func middle(same []profiles.Point) profiles.Point {
+	over := func(f func(profiles.Point) float64) float64 {
+		var v []float64
+		for _, p := range same {
+			v = append(v, f(p))
+		}
+		slices.Sort(v)
+		return quantile(v, .5)
+	}
+	p := same[0]
+	p.Values = map[string]float64{}
+	for u := range same[0].Values {
+		if !slices.ContainsFunc(same, func(p profiles.Point) bool { _, ok := p.Values[u]; return !ok }) {
+			p.Values[u] = over(func(p profiles.Point) float64 { return p.Values[u] })
+		}
+	}
+	p.Prompt = over(func(p profiles.Point) float64 { return p.Prompt })
+	p.Output = over(func(p profiles.Point) float64 { return p.Output })
+	for _, q := range same {
+		p.Requests = max(p.Requests, q.Requests)
+	}
+	return p
+}
+
+// curveOf returns the quantiles of lengths, or nil if all are the same.
+func curveOf(lengths []float64) engine.Lengths {
+	slices.Sort(lengths)
+	if len(lengths) == 0 || lengths[0] == lengths[len(lengths)-1] {
+		return nil
+	}
+	var l engine.Lengths
+	for _, share := range curveShares {
+		l = append(l, [2]float64{share, quantile(lengths, share)})
+	}
+	return l
+}
