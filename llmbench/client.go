@@ -25,9 +25,17 @@ type client struct {
 	transport http.RoundTripper
 	close     func()
 	dialer    *dialer
-	runID     string       // prefix of the request IDs
-	ordinal   atomic.Int64 // of the last request sent
-	ended     atomic.Int64 // how many requests have ended, for progress
+	runID     string        // prefix of the request IDs
+	ordinal   atomic.Int64  // of the last request sent
+	ended     atomic.Int64  // how many requests have ended, for progress
+	control   *control      // or nil
+	flight    *flight       // of the pass
+	wall      func() int64  // the wall clock
+	clockSet  time.Duration // by how much the wall clock was set in the last pass: 0, or no stamp of it counts
+	gap       time.Duration // the median between deltas in the warm-up; 0: unknown
+	idles     idles         // of the last pass
+	offs      offs          // of it: the control's errors; none if clockSet is not 0
+	strain    strain        // of it
 }
 
 // newClient returns a client that opens at most conns connections at a time; 0 is
@@ -56,8 +64,8 @@ func newClient(t Target, conns int) (*client, error) {
 		MaxConnsPerHost:       conns, // or a worker that waits for a dial may take another's
 		IdleConnTimeout:       5 * time.Minute,
 		TLSHandshakeTimeout:   30 * time.Second,
-		ReadBufferSize:        16 << 10,
-		ResponseHeaderTimeout: 0, // a queued request may get its head late
+		ReadBufferSize:        4 << 10, // a stream that waits holds it
+		ResponseHeaderTimeout: 0,       // a queued request may get its head late
 	}
 	return &client{
 		target:    t,
@@ -65,6 +73,7 @@ func newClient(t Target, conns int) (*client, error) {
 		transport: tr,
 		close:     func() { tr.CloseIdleConnections(); d.drop() },
 		dialer:    d,
+		wall:      wallClock,
 		runID:     fmt.Sprintf("llmbench-%08x", rand.Uint32()),
 	}, nil
 }
@@ -89,10 +98,13 @@ type dialer struct {
 	tls   bool
 	roots *x509.CertPool
 
+	begun, ended atomic.Int64 // dials of requests, which found nothing ready
+
 	mu    sync.Mutex
-	ready []*countedConn // opened and not yet asked for
-	since time.Time      // when the last of them was
-	open  int            // all that are not closed
+	ready []*conn       // opened and not yet asked for
+	since time.Time     // when the last of them was
+	ramp  time.Duration // until a pass has asked for all
+	open  int           // all that are not closed
 }
 
 // directAddr returns the host:port of a base URL, or "" when requests to it go
@@ -119,36 +131,42 @@ func directAddr(base string, proxy func(*http.Request) (*url.URL, error)) string
 // met such a one would look like a failure of the server.
 const keepReady = time.Second
 
-// DialContext hands out a connection that was opened before, or opens one, in
-// which case it tells the instants of the request that asked.
+// keepRamp is how much longer they are kept for workers that begin one after the
+// other: servers that close after 5 seconds are common, after fewer are not.
+const keepRamp = 3 * time.Second
+
+// DialContext hands out a connection that was opened before, and tells the instants
+// of the request that asked, or opens one.
 func (d *dialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	if addr == d.addr {
 		if d.stale() {
 			d.drop()
 		}
 		if c := d.take(); c != nil {
-			return c.conn, nil
+			if seen, ok := ctx.Value(instantsKey{}).(*instants); ok {
+				seen.ready.Store(true)
+			}
+			return c.top, nil
 		}
 	}
-	if seen, ok := ctx.Value(instantsKey{}).(*instants); ok {
-		seen.dialing.CompareAndSwap(0, seen.stamp())
-	}
+	d.begun.Add(1)
+	defer d.ended.Add(1)
 	c, err := d.connect(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
-	return c.conn, nil
+	return c.top, nil
 }
 
 // stale reports whether the connections that are ready have waited too long.
 func (d *dialer) stale() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return time.Since(d.since) >= keepReady
+	return time.Since(d.since) >= keepReady+min(d.ramp, keepRamp)
 }
 
 // take removes a connection from those that are ready, or returns nil.
-func (d *dialer) take() *countedConn {
+func (d *dialer) take() *conn {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	n := len(d.ready)
@@ -160,7 +178,7 @@ func (d *dialer) take() *countedConn {
 	return c
 }
 
-func (d *dialer) connect(ctx context.Context, network, addr string) (*countedConn, error) {
+func (d *dialer) connect(ctx context.Context, network, addr string) (*conn, error) {
 	raw, err := d.dial(ctx, network, addr)
 	if err != nil {
 		return nil, err
@@ -168,8 +186,11 @@ func (d *dialer) connect(ctx context.Context, network, addr string) (*countedCon
 	d.mu.Lock()
 	d.open++
 	d.mu.Unlock()
-	c := &countedConn{Conn: raw, dialer: d}
-	c.conn = c
+	c := &conn{Conn: raw, kernel: stamped(raw), dialer: d}
+	c.top = c
+	if c.kernel != nil {
+		c.strays = c.kernel.strays
+	}
 	if d.tls && addr == d.addr {
 		host, _, _ := net.SplitHostPort(addr)
 		secure := tls.Client(c, &tls.Config{ServerName: host, RootCAs: d.roots, NextProtos: []string{"http/1.1"}})
@@ -177,15 +198,16 @@ func (d *dialer) connect(ctx context.Context, network, addr string) (*countedCon
 			c.Close()
 			return nil, err
 		}
-		c.conn = secure
+		c.top = secure
 	}
 	return c, nil
 }
 
-// prepare opens connections until n are open. What cannot be opened now will be
-// tried again by the request that needs it.
-func (d *dialer) prepare(ctx context.Context, n int) {
+// prepare opens connections until n are open, which will be asked for within ramp.
+// What cannot be opened now will be tried again by the request that needs it.
+func (d *dialer) prepare(ctx context.Context, n int, ramp time.Duration) {
 	d.mu.Lock()
+	d.ramp = ramp
 	missing := n - d.open
 	d.mu.Unlock()
 	if d.addr == "" {
@@ -207,26 +229,16 @@ func (d *dialer) prepare(ctx context.Context, n int) {
 	d.mu.Unlock()
 }
 
+// opened is how many connections are open.
+func (d *dialer) opened() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.open
+}
+
 // drop closes the connections that nobody asked for.
 func (d *dialer) drop() {
 	for c := d.take(); c != nil; c = d.take() {
-		c.conn.Close()
+		c.top.Close()
 	}
-}
-
-// countedConn tells its dialer when it is closed.
-type countedConn struct {
-	net.Conn
-	conn   net.Conn // itself, or TLS on top of it
-	dialer *dialer
-	once   sync.Once
-}
-
-func (c *countedConn) Close() error {
-	c.once.Do(func() {
-		c.dialer.mu.Lock()
-		c.dialer.open--
-		c.dialer.mu.Unlock()
-	})
-	return c.Conn.Close()
 }

@@ -31,10 +31,10 @@ func TestPrepare(t *testing.T) {
 			assert.NilError(t, err)
 			return conn
 		}
-		d.prepare(t.Context(), 1)
+		d.prepare(t.Context(), 1, 0)
 		first := get()
 		assert.Equal(t, dials, 1)
-		d.prepare(t.Context(), 2) // one of the two is open already
+		d.prepare(t.Context(), 2, 0) // one of the two is open already
 		assert.Equal(t, dials, 2)
 
 		time.Sleep(keepReady)
@@ -42,7 +42,7 @@ func TestPrepare(t *testing.T) {
 		assert.Equal(t, dials, 3, "a connection that a server may have closed was handed out")
 		assert.Equal(t, d.open, 2, "the old one was not closed")
 
-		d.prepare(t.Context(), 3)
+		d.prepare(t.Context(), 3, 0)
 		c.close()
 		first.Close()
 		first.Close()

@@ -1,6 +1,7 @@
 package llmbench
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -34,9 +35,13 @@ type Config struct {
 	Tokenizer string          // LLMBENCH_TOKENIZER: a tokenizer.json file
 	Out       string          // LLMBENCH_OUT: folder for per-request records
 	AllUnits  bool            // LLMBENCH_UNITS: core or all
+	Bound     ClientBound     // LLMBENCH_CLIENT_BOUND: what becomes of figures that the client distorts; "" is as fail
+	Progress  Progress        // LLMBENCH_PROGRESS: where passes show how far they have come; "" is as none
 	Require   []string        // LLMBENCH_REQUIRE: what tests must find rather than skip without, e.g. llamacpp
 	Mirror    string          // LLMBENCH_DEBIAN_MIRROR: where tests find packages to build a real server of
 	Cache     string          // LLMBENCH_CACHE: where they keep it; the user's cache folder
+	Full      string          // LLMBENCH_FULL: "1": scenarios as they were published; or the name of one published experiment; "": reduced
+	Data      string          // LLMBENCH_DATA: folder with the data sets of published experiments, by their published names
 	Serve     ServeConfig
 }
 
@@ -46,15 +51,18 @@ type ServeConfig struct {
 	Rate        []float64     // LLMBENCH_RATE: open loop instead, requests per second, one sub-benchmark each
 	Burstiness  float64       // LLMBENCH_BURSTINESS: gamma shape of the arrivals; 1 is Poisson
 	Requests    int           // LLMBENCH_REQUESTS: requests in a pass; 0 means 8 x concurrency, at least 16
-	Input       int           // LLMBENCH_INPUT: prompt length in tokens; 512
+	Stages      []Stage       // LLMBENCH_STAGES: open loop whose rate changes, one sub-benchmark
+	LoadSet     bool          // one of these is set: a trace is not replayed
+	Input       int           // LLMBENCH_INPUT: prompt length in tokens; 512, or 0: as the dataset has it
 	Output      int           // LLMBENCH_OUTPUT: output length in tokens; 128, or 0: as the dataset has it
-	Dataset     string        // LLMBENCH_DATASET: random, or KIND:PATH
+	Dataset     string        // LLMBENCH_DATASET: random, or another that benchdata.Open knows
 	Stream      bool          // LLMBENCH_STREAM; true
 	Warmup      int           // LLMBENCH_WARMUP: requests sent first; -1 means 2 x concurrency
 	Timeout     time.Duration // LLMBENCH_TIMEOUT: per request; 10m
 	IdleTimeout time.Duration // LLMBENCH_IDLE_TIMEOUT: between two events of a stream; 60s
 	MaxFail     float64       // LLMBENCH_MAX_FAIL: tolerated share of failed requests; 0
 	SLO         SLO           // LLMBENCH_SLO
+	Cancel      Cancel        // LLMBENCH_CANCEL: share of the clients that leave, and when
 	Seed        uint64        // LLMBENCH_SEED: of prompts, lengths and arrivals; 1
 }
 
@@ -81,9 +89,6 @@ func (s Secret) GoString() string { return s.String() }
 // variable that begins with LLMBENCH_ is one of them.
 var ReadConfig = sync.OnceValues(func() (Config, error) { return ParseConfig(os.Environ()) })
 
-// datasets are the kinds of LLMBENCH_DATASET that come from a file.
-var datasets = []string{"sharegpt"}
-
 // requirements are what LLMBENCH_REQUIRE can ask for.
 var requirements = []string{"docker", "llamacpp"}
 
@@ -96,7 +101,6 @@ func ParseConfig(environ []string) (Config, error) {
 		Serve: ServeConfig{
 			Concurrency: []int{1, 8},
 			Burstiness:  1,
-			Input:       512,
 			Dataset:     "random",
 			Stream:      true,
 			Warmup:      -1,
@@ -126,23 +130,29 @@ func ParseConfig(environ []string) (Config, error) {
 		"MOCK_SPEED":    {single(&c.MockSpeed, positive), "a number above 0"},
 		"TOKENIZER":     {single(&c.Tokenizer, text), "a tokenizer.json file"},
 		"OUT":           {single(&c.Out, text), "a folder"},
+		"CLIENT_BOUND":  {single(&c.Bound, clientBound), "fail, withhold or report"},
 		"UNITS":         {single(&c.AllUnits, unitSet), "core or all"},
+		"PROGRESS":      {single(&c.Progress, progressPlace), "none or tty"},
 		"REQUIRE":       {list(&c.Require, requirement), "a comma list of " + strings.Join(requirements, ", ")},
 		"DEBIAN_MIRROR": {single(&c.Mirror, text), "the URL of a package mirror"},
 		"CACHE":         {single(&c.Cache, text), "a folder"},
+		"FULL":          {single(&c.Full, full), "1, 0 or the name of a published experiment"},
+		"DATA":          {single(&c.Data, folder), "a folder of this machine"},
 		"CONCURRENCY":   {list(&s.Concurrency, atLeast(1)), "a comma list of different whole numbers, at least 1"},
 		"RATE":          {list(&s.Rate, positive), "a comma list of different rates in requests per second, above 0"},
+		"STAGES":        {single(&s.Stages, ParseStages), "stages like 10:1m,10..50:2m,50..5:1m:exp: a rate, or a ramp from one to another, and a time"},
 		"BURSTINESS":    {single(&s.Burstiness, positive), "a number above 0"},
 		"REQUESTS":      {single(&s.Requests, atLeast(1)), "a whole number, at least 1"},
 		"INPUT":         {single(&s.Input, atLeast(1)), "a whole number of tokens, at least 1"},
 		"OUTPUT":        {single(&s.Output, atLeast(1)), "a whole number of tokens, at least 1"},
-		"DATASET":       {single(&s.Dataset, dataset), "random or " + strings.Join(datasets, ":PATH, ") + ":PATH"},
+		"DATASET":       {single(&s.Dataset, text), "a data set like random or sharegpt:PATH"},
 		"STREAM":        {single(&s.Stream, strconv.ParseBool), "true or false"},
 		"WARMUP":        {single(&s.Warmup, atLeast(0)), "a whole number, at least 0"},
 		"TIMEOUT":       {single(&s.Timeout, duration), "a duration like 10m, above 0"},
 		"IDLE_TIMEOUT":  {single(&s.IdleTimeout, duration), "a duration like 60s, above 0"},
 		"MAX_FAIL":      {single(&s.MaxFail, share), "a number from 0 to 1"},
 		"SLO":           {single(&s.SLO, ParseSLO), "limits like ttft=500ms,tpot=50ms,e2e=10s"},
+		"CANCEL":        {single(&s.Cancel, ParseCancel), "a share and a number of deltas or a time, like 0.1:50 or 0.1:2s"},
 		"SEED":          {single(&s.Seed, func(v string) (uint64, error) { return strconv.ParseUint(v, 10, 64) }), "a whole number, at least 0"},
 	}
 	var errs []error
@@ -169,9 +179,10 @@ func ParseConfig(environ []string) (Config, error) {
 			errs = append(errs, fmt.Errorf("%s=%s: want %s", name, value, v.allowed))
 		}
 	}
-	if s.Dataset == "random" && s.Output == 0 {
-		s.Output = 128
+	if s.Dataset == "random" {
+		s.Input, s.Output = cmp.Or(s.Input, 512), cmp.Or(s.Output, 128)
 	}
+	s.LoadSet = set["CONCURRENCY"] || set["RATE"] || set["STAGES"]
 	both := func(a, b string) {
 		if set[a] && set[b] {
 			errs = append(errs, fmt.Errorf("LLMBENCH_%s and LLMBENCH_%s: want at most one of them", a, b))
@@ -189,17 +200,22 @@ func ParseConfig(environ []string) (Config, error) {
 		needs(name, "BACKEND")
 	}
 	both("CONCURRENCY", "RATE")
+	both("CONCURRENCY", "STAGES")
+	both("RATE", "STAGES")
+	both("REQUESTS", "STAGES")
 	needs("NAME", "URL")
 	if !set["URL"] && slices.Equal(c.Backends, []string{"mock"}) {
 		needs("TOKENIZER", "URL")
 		needs("API_KEY", "URL")
 	}
-	needs("BURSTINESS", "RATE")
-	if s.Dataset != "random" {
-		both("DATASET", "INPUT")
+	if !set["STAGES"] {
+		needs("BURSTINESS", "RATE")
 	}
 	if !s.Stream && (s.SLO.TTFT > 0 || s.SLO.TPOT > 0) {
 		errs = append(errs, fmt.Errorf("LLMBENCH_SLO=%v: with LLMBENCH_STREAM=false only e2e can be judged", s.SLO))
+	}
+	if !s.Stream && s.Cancel.Deltas > 0 {
+		errs = append(errs, fmt.Errorf("LLMBENCH_CANCEL=%v: with LLMBENCH_STREAM=false there are no deltas; want a time", s.Cancel))
 	}
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return c, errors.Join(errs...)

@@ -122,6 +122,25 @@ func unitSet(v string) (all bool, err error) {
 	return v == "all", nil
 }
 
+func progressPlace(v string) (Progress, error) {
+	switch p := Progress(v); p {
+	case ProgressNone, ProgressTTY:
+		return p, nil
+	}
+	return "", errors.New("unknown")
+}
+
+// full reads which form scenarios have; a name is for them to know.
+func full(v string) (string, error) {
+	if yes, err := strconv.ParseBool(v); err == nil {
+		if yes {
+			return "1", nil
+		}
+		return "", nil
+	}
+	return text(strings.TrimSpace(v))
+}
+
 func requirement(v string) (string, error) {
 	if !slices.Contains(requirements, v) {
 		return "", errors.New("unknown")
@@ -129,10 +148,10 @@ func requirement(v string) (string, error) {
 	return v, nil
 }
 
-func dataset(v string) (string, error) {
-	kind, path, _ := strings.Cut(v, ":")
-	if v == "random" || slices.Contains(datasets, kind) && path != "" {
-		return v, nil
+func clientBound(v string) (ClientBound, error) {
+	switch b := ClientBound(v); b {
+	case BoundFails, BoundWithheld, BoundReported:
+		return b, nil
 	}
-	return "", errors.New("unknown")
+	return "", errors.New("not one of them")
 }

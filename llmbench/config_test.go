@@ -31,10 +31,17 @@ func TestParseConfig(t *testing.T) {
 	assert.Equal(t, c.Dialect.Name(), "openai-completions")
 	assert.Equal(t, c.AllUnits, true)
 	assert.DeepEqual(t, c.Serve, ServeConfig{
-		Concurrency: []int{1, 8}, Rate: []float64{0.5, 32}, Burstiness: 0.7, Requests: 100, Input: 512, Output: 20,
+		Concurrency: []int{1, 8}, Rate: []float64{0.5, 32}, LoadSet: true, Burstiness: 0.7, Requests: 100, Output: 20,
 		Dataset: "sharegpt:a:b.json", Stream: true, Timeout: time.Minute, IdleTimeout: 5 * time.Second, MaxFail: 0.25,
 		SLO: SLO{TTFT: time.Second}, Seed: 9,
 	})
+	staged, err := ParseConfig([]string{"LLMBENCH_STAGES=10:1m,10..50:30s:exp", "LLMBENCH_BURSTINESS=2"})
+	assert.NilError(t, err)
+	assert.DeepEqual(t, staged.Serve.Stages, []Stage{{For: time.Minute, Rate: 10}, {For: 30 * time.Second, Rate: 10, Ramp: Exponential, To: 50}})
+	assert.Assert(t, staged.Serve.LoadSet)
+	leaves, err := ParseConfig([]string{"LLMBENCH_CANCEL=0.25:2s", "LLMBENCH_STREAM=false"})
+	assert.NilError(t, err)
+	assert.DeepEqual(t, leaves.Serve.Cancel, Cancel{Share: 0.25, Time: 2 * time.Second})
 	more, err := ParseConfig([]string{"LLMBENCH_URL=http://x", "LLMBENCH_TOKENIZER=t.json", "LLMBENCH_SEED=18446744073709551615", "LLMBENCH_REQUIRE=docker,llamacpp"})
 	assert.NilError(t, err)
 	assert.Equal(t, more.Tokenizer, "t.json")
@@ -46,6 +53,12 @@ func TestParseConfig(t *testing.T) {
 	assert.NilError(t, err)
 	assert.DeepEqual(t, box.Args, []string{"--seed", "0", "--x", `{"a": 1}`})
 	assert.DeepEqual(t, []string{box.Image, box.GPUs, box.ModelsDir, box.Quant}, []string{"a/b:1", "0,1", dir, "awq"})
+	for value, want := range map[string]string{"": "", "1": "1", "true": "1", "0": "", "D11": "D11"} {
+		full, err := ParseConfig([]string{"LLMBENCH_FULL=" + value, "LLMBENCH_DATA=" + dir})
+		if err != nil || full.Full != want || full.Data != dir {
+			t.Errorf("LLMBENCH_FULL=%s: full %q, data %q and %v, want %q and %q", value, full.Full, full.Data, err, want, dir)
+		}
+	}
 	mock, err := ParseConfig([]string{"LLMBENCH_MOCK=a.json", "LLMBENCH_MOCK_SPEED=2.5", "LLMBENCH_BACKEND=mock"})
 	assert.NilError(t, err)
 	assert.Equal(t, mock.Mock, "a.json")
@@ -72,12 +85,16 @@ func TestParseConfigErrors(t *testing.T) {
 		{"LLMBENCH_CONCURRENCY=8,8", "LLMBENCH_CONCURRENCY=8,8: want"},
 		{"LLMBENCH_RATE=-1", "LLMBENCH_RATE=-1: want"},
 		{"LLMBENCH_RATE=NaN", "LLMBENCH_RATE=NaN: want"},
+		{"LLMBENCH_STAGES=10", "LLMBENCH_STAGES=10: want stages like 10:1m,"},
+		{"LLMBENCH_STAGES=10:1m\nLLMBENCH_RATE=1", "LLMBENCH_RATE and LLMBENCH_STAGES: want at most one"},
+		{"LLMBENCH_STAGES=10:1m\nLLMBENCH_REQUESTS=7", "LLMBENCH_REQUESTS and LLMBENCH_STAGES: want at most one"},
+		{"LLMBENCH_CANCEL=0.1", "LLMBENCH_CANCEL=0.1: want a share and a number of deltas or a time, like 0.1:50"},
+		{"LLMBENCH_CANCEL=0.1:9\nLLMBENCH_STREAM=false", "LLMBENCH_CANCEL=0.1:9: with LLMBENCH_STREAM=false there are no deltas"},
 		{"LLMBENCH_BURSTINESS=0", "LLMBENCH_BURSTINESS=0: want a number above 0"},
 		{"LLMBENCH_REQUESTS=0", "LLMBENCH_REQUESTS=0: want"},
 		{"LLMBENCH_INPUT=1.5", "LLMBENCH_INPUT=1.5: want"},
 		{"LLMBENCH_OUTPUT=-2", "LLMBENCH_OUTPUT=-2: want"},
-		{"LLMBENCH_DATASET=nothing:x", "LLMBENCH_DATASET=nothing:x: want random or sharegpt:PATH"},
-		{"LLMBENCH_DATASET=sharegpt:", "LLMBENCH_DATASET=sharegpt:: want"},
+		{"LLMBENCH_DATASET= ", "LLMBENCH_DATASET= : want a data set like random or sharegpt:PATH"},
 		{"LLMBENCH_STREAM=maybe", "LLMBENCH_STREAM=maybe: want true or false"},
 		{"LLMBENCH_WARMUP=-1", "LLMBENCH_WARMUP=-1: want"},
 		{"LLMBENCH_TIMEOUT=10", "LLMBENCH_TIMEOUT=10: want a duration like 10m"},
@@ -86,14 +103,16 @@ func TestParseConfigErrors(t *testing.T) {
 		{"LLMBENCH_SLO=fast", "LLMBENCH_SLO=fast: want limits like"},
 		{"LLMBENCH_SEED=-1", "LLMBENCH_SEED=-1: want"},
 		{"LLMBENCH_UNITS=some", "LLMBENCH_UNITS=some: want core or all"},
+		{"LLMBENCH_PROGRESS=stderr", "LLMBENCH_PROGRESS=stderr: want none or tty"},
 		{"LLMBENCH_DIALECT=grpc", "LLMBENCH_DIALECT=grpc: want one of openai-chat"},
 		{"LLMBENCH_MOCK_SPEED=0", "LLMBENCH_MOCK_SPEED=0: want"},
+		{"LLMBENCH_FULL= ", "LLMBENCH_FULL= : want 1, 0 or the name of a published experiment"},
+		{"LLMBENCH_DATA=config.go", "LLMBENCH_DATA=config.go: want a folder of this machine"},
 		{"LLMBENCH_URL=http://127.0.0.1:8000/v1", "without /v1"},
 		{"LLMBENCH_URL=host:8000", "LLMBENCH_URL=[not shown]: want a base URL"},
 		{"LLMBENCH_URL=http://x\nLLMBENCH_BACKEND=mock", "LLMBENCH_BACKEND and LLMBENCH_URL: want at most one"},
 		{"LLMBENCH_RATE=1\nLLMBENCH_CONCURRENCY=1", "LLMBENCH_CONCURRENCY and LLMBENCH_RATE: want at most one"},
 		{"LLMBENCH_URL=http://x\nLLMBENCH_MOCK=default", "LLMBENCH_MOCK and LLMBENCH_URL: want at most one"},
-		{"LLMBENCH_DATASET=sharegpt:x\nLLMBENCH_INPUT=5", "LLMBENCH_DATASET and LLMBENCH_INPUT: want at most one"},
 		{"LLMBENCH_BURSTINESS=2", "LLMBENCH_BURSTINESS: means nothing without LLMBENCH_RATE"},
 		{"LLMBENCH_REQUIRE=dokcer", "LLMBENCH_REQUIRE=dokcer: want a comma list of docker, llamacpp"},
 		{"LLMBENCH_API_KEY=k", "LLMBENCH_API_KEY: means nothing without LLMBENCH_URL"},
@@ -123,7 +142,7 @@ func FuzzParseConfig(f *testing.F) {
 			return
 		}
 		for _, n := range append(c.Serve.Concurrency, c.Serve.Input) {
-			if n < 1 {
+			if n < 0 || n == 0 && c.Serve.Dataset == "random" {
 				t.Errorf("LLMBENCH_%s=%q gives %+v", name, value, c.Serve)
 			}
 		}

@@ -129,7 +129,7 @@ func TestCollectedStreams(t *testing.T) {
 			if c.Framing == "http11" {
 				rt = onTheWire(body)
 			}
-			w, p := speaking(t, d, rt, Load{})
+			w, p := speaking(t, d, rt, Load{Requests: words(1, 100)}) // more than any of them answers
 			s := w.do(t.Context(), p, 0, false)
 			want := outcomes[c.End]
 			if o, ok := special[c.File]; ok {

@@ -1,9 +1,6 @@
 package llmbench
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // Do sends one request to t, on a connection of its own, and returns its sample
 // when it has ended; stream tells whether the answer is to be streamed. It ends at the latest with ctx or after
@@ -23,5 +20,5 @@ func Do(ctx context.Context, t Target, r Request, stream bool) Sample {
 		return Sample{Outcome: Malformed, Err: err}
 	}
 	defer c.close()
-	return newWorker(c, &l, clock(time.Now())).do(ctx, posts[0], 0, false)
+	return newWorker(c, &l, newClock(wallClock)).do(ctx, posts[0], 0, false)
 }

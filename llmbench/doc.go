@@ -18,15 +18,18 @@
 // One op is one pass: the load's requests, each sent once, in a closed loop at a
 // concurrency or in an open loop on a schedule, until the last has ended. Each
 // request leaves a [Sample] of raw instants on one monotonic clock: a delta's is
-// taken when its bytes were read, before anything is parsed. All metrics are
-// computed afterwards, by [Summarize], from the samples alone; [Units] lists
-// them with their definitions.
+// when the kernel received its bytes, where it says so ([KernelClock]), or else when
+// they were read, before anything is parsed. All metrics are computed afterwards,
+// by [Summarize], from the samples alone; [Units] lists them with their definitions.
 //
 // Latencies count from t0. In a closed loop that is the instant just before the
 // request is sent; in an open loop it is the instant it was due, so that a
 // server which makes its clients wait cannot hide it.
 //
 // # What it refuses to do
+//
+// It reports no figure that the client itself distorted ([Load].MaxDistortion), and
+// no pass that contradicts itself.
 //
 // It counts no broken answer: a stream that ended before its dialect says it
 // may, or that carried an error, is a failure with an [Outcome], enters no

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
@@ -41,36 +44,17 @@ type worker struct {
 	sse    *sse.Decoder
 	parser dialect.Parser
 	delta  dialect.Delta
-	gaps   []time.Duration
-	text   []byte // the generated text, kept only for a tokenizer
+	deltas []read        // those with text
+	leave  int           // after so many deltas; 0: never
+	keep   bool          // the text is needed
+	kept   dialect.Delta // the generated text so far, if it is
 }
 
 func newWorker(c *client, l *Load, start clock) *worker {
 	w := &worker{client: c, load: l, clock: start, parser: c.target.dialect().NewParser()}
+	w.keep = l.Tokenizer != nil || l.KeepText
 	w.sse = sse.NewDecoder(&w.src)
 	return w
-}
-
-// A clock tells the time since the start of a pass.
-type clock time.Time
-
-func (c clock) now() time.Duration { return time.Since(time.Time(c)) }
-
-// A stampReader keeps the instants of its Reads.
-type stampReader struct {
-	r     io.Reader
-	clock clock
-	at    time.Duration // when bytes were last read
-	end   time.Duration // when anything was, the end too
-}
-
-func (s *stampReader) Read(p []byte) (int, error) {
-	n, err := s.r.Read(p)
-	s.end = s.clock.now()
-	if n > 0 {
-		s.at = s.end
-	}
-	return n, err
 }
 
 // do sends p and reads the answer to its end. due is t0 if the request is
@@ -81,14 +65,26 @@ func (w *worker) do(ctx context.Context, p post, due time.Duration, scheduled bo
 		ID:        w.client.runID + "-" + strconv.FormatInt(w.client.ordinal.Add(1), 10),
 		Due:       due,
 		Scheduled: scheduled,
+		Epoch:     w.clock.epoch(),
 		Streamed:  !w.load.NoStream,
+
+		PromptChars: p.chars,
+		AskedTokens: p.tokens,
+		MaxTokens:   p.most,
 	}
+	k := &w.kept
+	k.Text, k.Reasoning, k.ToolName, k.ToolCall = k.Text[:0], k.Reasoning[:0], k.ToolName[:0], k.ToolCall[:0]
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	seen := &instants{clock: w.clock}
+	seen := &instants{clock: w.clock, dialer: w.client.dialer}
 	req, err := http.NewRequestWithContext(seen.follow(ctx), http.MethodPost, w.client.base+p.path, bytes.NewReader(p.body))
-	if err != nil { // the path is a dialect's, so this is a fault of ours
-		s.Outcome, s.Err = Malformed, err
+	if err != nil { // the path is a dialect's, and may hold the model's name
+		now := w.clock.now()
+		s.Admitted, s.Start, s.End = now, now, now
+		if !scheduled {
+			s.Due = now
+		}
+		s.Outcome, s.Err = Malformed, errors.Join(errNotSent, err)
 		return s
 	}
 	maps.Copy(req.Header, w.client.target.Header)
@@ -101,17 +97,24 @@ func (w *worker) do(ctx context.Context, p post, due time.Duration, scheduled bo
 
 	timeout := time.AfterFunc(w.load.Timeout, func() { giveUp(errTimeout) })
 	defer timeout.Stop()
-
-	s.Start = w.clock.now()
-	if !scheduled {
-		s.Due = s.Start
+	if p.leave.after > 0 {
+		defer time.AfterFunc(p.leave.after, func() { giveUp(errLeft) }).Stop()
 	}
+	w.leave = p.leave.deltas
+
+	s.Admitted = w.clock.now()
+	w.client.flight.enter(s.Admitted)
+	w.deltas = w.deltas[:0]
+	var end read
 	resp, err := w.client.transport.RoundTrip(req)
 	if err == nil {
 		s.Status = resp.StatusCode
-		w.src = stampReader{r: resp.Body, clock: w.clock}
+		w.src = stampReader{r: resp.Body, clock: w.clock, seen: seen, conn: seen.conn.Load()}
 		err = w.answer(ctx, resp, &s, giveUp)
-		s.End = w.src.end
+		s.End = w.src.end.user
+		if err == nil && (resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0) {
+			end = w.src.end // else the end is the connection's, which has no stamp
+		}
 		resp.Body.Close()
 	} else if seen.firstByte.Load() != 0 {
 		err = w.interrupted(ctx, Malformed, err)
@@ -121,9 +124,23 @@ func (w *worker) do(ctx context.Context, p post, due time.Duration, scheduled bo
 	if err != nil {
 		s.End = w.clock.now()
 	}
-	s.Connect, s.Wrote, s.FirstByte = seen.connect(), seen.wrote(), seen.first()
+	s.Connect, s.Wrote = seen.connect(), seen.wrote()
+	if seen.disordered() {
+		s.Clock = UserClock
+	}
+	if s.Start = seen.send(); s.Start == 0 || s.Connect > 0 {
+		s.Start = s.Admitted
+	}
+	if !scheduled {
+		s.Due = s.Start
+	}
+	s.settle(w.clock, seen.first(), w.deltas, end)
+	w.client.flight.leave(s.End + s.EndLag)
 	s.Resent = max(0, int(seen.conns.Load())-1)
 	s.Outcome = OK
+	if w.load.KeepText {
+		s.Answer = &Answer{string(k.Text), string(k.Reasoning), string(k.ToolName), string(k.ToolCall)}
+	}
 	if err != nil {
 		var f failure
 		errors.As(err, &f)
@@ -144,7 +161,6 @@ func (w *worker) answer(ctx context.Context, resp *http.Response, s *Sample, giv
 		return fail(Malformed, "content encoding %q, which was not asked for", enc)
 	}
 	w.parser.Reset()
-	w.text = w.text[:0]
 	if !s.Streamed {
 		if d, ok := w.client.target.dialect().(headerTimer); ok {
 			s.Server = d.Timings(resp.Header)
@@ -183,7 +199,7 @@ func (w *worker) whole(ctx context.Context, s *Sample) error {
 	if w.delta.Fault != "" {
 		return fail(ServerError, "%s", w.delta.Fault)
 	}
-	w.keepText()
+	w.takeText(s)
 	if w.delta.Timings != (dialect.Timings{}) {
 		s.Server = w.delta.Timings
 	}
@@ -208,7 +224,6 @@ func (w *worker) notAStream(ctx context.Context, kind string) error {
 // its end marker, so that the connection can be used again.
 func (w *worker) stream(ctx context.Context, s *Sample, giveUp context.CancelCauseFunc) error {
 	w.sse.Reset(&w.src)
-	w.gaps = w.gaps[:0]
 	var (
 		idle   *time.Timer
 		usage  dialect.Usage
@@ -220,9 +235,6 @@ func (w *worker) stream(ctx context.Context, s *Sample, giveUp context.CancelCau
 	defer func() {
 		if idle != nil {
 			idle.Stop()
-		}
-		if len(w.gaps) > 0 {
-			s.Gaps = append([]time.Duration(nil), w.gaps...)
 		}
 	}()
 	for {
@@ -238,7 +250,10 @@ func (w *worker) stream(ctx context.Context, s *Sample, giveUp context.CancelCau
 		case err != nil:
 			return w.interrupted(ctx, Truncated, err)
 		}
-		at := w.src.at
+		at, lag := w.src.at.on(w.clock)
+		if w.src.at.stamp == 0 {
+			s.Clock = UserClock
+		}
 		if idle == nil {
 			idle = time.AfterFunc(w.load.IdleTimeout, func() { giveUp(errStalled) })
 		} else {
@@ -264,6 +279,7 @@ func (w *worker) stream(ctx context.Context, s *Sample, giveUp context.CancelCau
 			continue
 		}
 		done = d.Done
+		s.note(d, at, lag)
 		if d.Finish != "" {
 			s.Finish = d.Finish
 		}
@@ -276,15 +292,20 @@ func (w *worker) stream(ctx context.Context, s *Sample, giveUp context.CancelCau
 			s.Server = d.Timings
 		}
 		for range d.Chunks { // nearly always one
-			if s.Deltas == 0 {
-				s.First = at
-			} else {
-				w.gaps = append(w.gaps, at-s.Last)
-			}
-			s.Last = at
+			w.deltas = append(w.deltas, w.src.at)
 			s.Deltas++
 		}
-		w.keepText()
+		if d.Chunks > 0 && (len(d.Text) > 0 || len(d.ToolCall) > 0) {
+			if s.Outputs == 0 {
+				s.FirstOutput, s.lags.firstOutput = at, lag
+			}
+			s.Outputs += d.Chunks
+		}
+		w.takeText(s)
+		if w.leave > 0 && s.Deltas >= w.leave {
+			giveUp(errLeft)
+			return w.interrupted(ctx, Truncated, io.ErrUnexpectedEOF)
+		}
 	}
 	if bad != nil {
 		return bad
@@ -305,13 +326,17 @@ func keep(count *int, stated int) {
 	}
 }
 
-// keepText keeps the delta's text if it will have to be counted.
-func (w *worker) keepText() {
-	if w.load.Tokenizer != nil {
-		w.text = append(w.text, w.delta.Reasoning...)
-		w.text = append(w.text, w.delta.Text...)
-		w.text = append(w.text, w.delta.ToolCall...)
+// takeText counts the delta's characters, and keeps its text if that is needed.
+func (w *worker) takeText(s *Sample) {
+	k, d := &w.kept, &w.delta
+	s.OutputChars += utf8.RuneCount(d.Reasoning) + utf8.RuneCount(d.Text) + utf8.RuneCount(d.ToolCall)
+	if !w.keep {
+		return
 	}
+	k.Reasoning = append(k.Reasoning, d.Reasoning...)
+	k.Text = append(k.Text, d.Text...)
+	k.ToolName = dialect.AppendName(k.ToolName, d.ToolName)
+	k.ToolCall = append(k.ToolCall, d.ToolCall...)
 }
 
 // count settles the token counts of a whole answer: what the server stated as
@@ -335,11 +360,39 @@ func (w *worker) count(s *Sample, usage dialect.Usage, tokens int, hasText bool)
 	case !hasText:
 		return fail(Empty, "the answer ended well and holds no token")
 	case w.load.Tokenizer != nil:
-		s.text, s.TokenSource = string(w.text), FromTokenizer // counted when the pass is over
+		text := slices.Concat(w.kept.Reasoning, w.kept.Text, w.kept.ToolCall)
+		s.text, s.TokenSource = string(text), FromTokenizer // counted when the pass is over
 	case s.Streamed:
 		s.OutputTokens, s.TokenSource = s.Deltas, FromDeltas
 	default:
 		s.TokenSource = FromNothing
 	}
+	if s.TokenSource == FromUsage && s.MaxTokens > 0 && s.OutputTokens > s.MaxTokens+allowedOver {
+		return fail(Malformed, "the server states %d output tokens, and %d were allowed", s.OutputTokens, s.MaxTokens)
+	}
 	return nil
+}
+
+// allowedOver is how many tokens more than were allowed a server may state: there
+// are some that count the one which ends the answer. It is told all the same.
+const allowedOver = 1
+
+// over says how many of the samples have more tokens than were allowed, or nothing.
+func over(samples []Sample) string {
+	n, first := 0, 0
+	for i := range samples {
+		s := &samples[i]
+		if s.Outcome == OK && s.TokenSource == FromUsage && s.MaxTokens > 0 && s.OutputTokens > s.MaxTokens {
+			if n == 0 {
+				first = i
+			}
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	s := &samples[first]
+	return fmt.Sprintf("the server states more output tokens than were allowed in %d of %d requests; the first is %s of pass %d, %d of %d",
+		n, len(samples), s.ID, s.Pass, s.OutputTokens, s.MaxTokens)
 }

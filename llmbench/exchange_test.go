@@ -1,8 +1,10 @@
 package llmbench
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -24,7 +26,10 @@ func through(tb testing.TB, rt http.RoundTripper, l Load) (*worker, post) {
 // speaking is through in a dialect.
 func speaking(tb testing.TB, d dialect.Dialect, rt http.RoundTripper, l Load) (*worker, post) {
 	tb.Helper()
-	l.Requests, l.Concurrency = words(1, 4), 1
+	if l.Requests == nil {
+		l.Requests = words(1, 4)
+	}
+	l.Concurrency = 1
 	l, err := l.check()
 	assert.NilError(tb, err)
 	target := Target{URL: "http://server", Model: "m", Dialect: d, Header: http.Header{"authorization": {"Bearer sk-secret/key"}, "X-Team": {"team-secret"}}}
@@ -34,7 +39,7 @@ func speaking(tb testing.TB, d dialect.Dialect, rt http.RoundTripper, l Load) (*
 	c.transport = rt
 	posts, err := l.bodies(target, l.Requests)
 	assert.NilError(tb, err)
-	return newWorker(c, &l, clock(time.Now())), posts[0]
+	return newWorker(c, &l, newClock(wallClock)), posts[0]
 }
 
 const (
@@ -198,7 +203,7 @@ func TestInstants(t *testing.T) {
 				return copy(b, reads[i-1]), nil
 			}))}, nil
 		}), Load{})
-		w.clock = clock(time.Now())
+		w.clock = newClock(wallClock)
 		time.Sleep(ms)
 		s := w.do(t.Context(), p, 0, true)
 		assert.NilError(t, s.Err)
@@ -285,6 +290,32 @@ func BenchmarkStream(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*chunks), "ns/chunk")
 }
 
+// TestCharacters checks that characters are counted, not bytes, of what is sent and
+// of what is generated, whole or streamed.
+func TestCharacters(t *testing.T) {
+	const whole = `{"choices":[{"message":{"reasoning_content":"嗯","content":"你好 é"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":4}}`
+	streamed := `data: {"choices":[{"delta":{"content":"你好"}}]}` + "\n\n" + `data: {"choices":[{"delta":{"content":" é"}}]}` + "\n\n" + finish + done
+	for stream, body := range map[bool]string{false: whole, true: streamed} {
+		mock := httpmock.NewMockTransport()
+		mock.RegisterNoResponder(httpmock.NewStringResponder(200, body))
+		w, _ := through(t, mock, Load{NoStream: !stream})
+		posts, err := w.load.bodies(w.client.target, []Request{
+			{Prompt: "写 ok", MaxTokens: 7},
+			{Messages: []Message{{Role: "system", Content: "é"}, {Role: "user", Content: "写"}}, MaxTokens: 7},
+		})
+		assert.NilError(t, err)
+		want := 4
+		if !stream {
+			want = 5
+		}
+		for i, prompt := range []int{4, 2} {
+			s := w.do(t.Context(), posts[i], 0, false)
+			assert.NilError(t, s.Err)
+			assert.DeepEqual(t, []int{s.PromptChars, s.OutputChars}, []int{prompt, want})
+		}
+	}
+}
+
 // TestQueryReachesTheServer checks what is sent: the dialect's path and body,
 // and the request's ID.
 func TestQueryReachesTheServer(t *testing.T) {
@@ -306,4 +337,70 @@ func TestQueryReachesTheServer(t *testing.T) {
 		assert.Equal(t, "http://server"+path, "http://server"+d.Path(dialect.Query{}))
 		assert.Equal(t, body, string(posts[0].body))
 	}
+}
+
+// TestWaitForAnothersConnection: two workers whose connections take 100 ms to open.
+// The second asks for its own 80 ms after the first, and gets that of the first,
+// which is free at 110 ms; the first then waits until that is free again.
+func TestWaitForAnothersConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		target, stop := inMemory(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(10 * ms)
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, content+finish+usage+done)
+		}))
+		defer stop()
+		dial := target.Dial
+		target.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			time.Sleep(100 * ms)
+			return dial(ctx, network, addr)
+		}
+		c, l, posts, err := ready(target, Load{Requests: words(4, 4), Concurrency: 2, Stagger: 80 * ms})
+		assert.NilError(t, err)
+		c.dialer.addr = "" // open nothing ahead
+		samples, err := c.pass(t.Context(), l, posts)
+		assert.NilError(t, err)
+		var got []string
+		for _, s := range samples {
+			ttft, _ := s.TTFT()
+			got = append(got, fmt.Sprintf("%v %v %v", s.Start, s.Connect.Round(ms), ttft)) // no instant is 0
+		}
+		c.close()
+		time.Sleep(time.Second) // the second dial ends
+		assert.DeepEqual(t, got, []string{"0s 100ms 110ms", "80ms 30ms 40ms", "110ms 10ms 20ms", "120ms 10ms 20ms"})
+	})
+}
+
+// TestRequestThatCannotBe checks that the pass says why a request cannot be made.
+func TestRequestThatCannotBe(t *testing.T) {
+	w, p := through(t, answerer(content+finish+done), Load{})
+	p.path = "/%zz"
+	samples, err := w.client.pass(t.Context(), w.load, []post{p})
+	assert.NilError(t, err)
+	assert.Equal(t, samples[0].Outcome, Malformed)
+	assert.ErrorContains(t, samples[0].Err, "%zz")
+}
+
+// TestMoreThanAllowed checks what becomes of answers with more tokens than were
+// allowed: one more is told, and two are no answer to the request.
+func TestMoreThanAllowed(t *testing.T) {
+	var all []Sample
+	for _, tt := range []struct {
+		most int
+		want Outcome
+	}{{3, OK}, {2, OK}, {1, Malformed}} {
+		w, p := through(t, answerer(content+finish+usage+done), Load{})
+		p.most = tt.most
+		samples, err := w.client.pass(t.Context(), w.load, []post{p})
+		assert.NilError(t, err)
+		s := samples[0]
+		assert.Equal(t, s.Outcome, tt.want, "3 of %d: %v", tt.most, s.Err)
+		if s.Outcome == OK {
+			all = append(all, s)
+		} else {
+			assert.ErrorContains(t, s.Err, "the server states 3 output tokens, and 1 were allowed")
+		}
+	}
+	assert.Equal(t, over(all[:1]), "")
+	assert.Equal(t, over(all), fmt.Sprintf("the server states more output tokens than were allowed in 1 of 2 requests; the first is %s of pass 0, 3 of 2", all[1].ID))
 }

@@ -29,20 +29,30 @@ func (w *worker) interrupted(ctx context.Context, o Outcome, err error) error {
 		return fail(Timeout, "no end after %v", w.load.Timeout)
 	case cause == errStalled:
 		return fail(Stalled, "nothing for %v in the middle of the stream", w.load.IdleTimeout)
+	case cause == errLeft:
+		return failure{Left, cause}
 	case cause != nil:
 		return failure{Canceled, cause}
 	}
 	return failure{o, err}
 }
 
-// redact takes the target's credentials out of an error, as servers like to
-// repeat them: every header value that is long enough to be one, also where an
-// excerpt cut it off or JSON escaped it.
+// redact takes the target's credentials out of an error.
 func (w *worker) redact(err error) error {
-	const least, hidden = 8, "[redacted]"
 	before := err.Error()
-	text := before
-	for _, values := range w.client.target.Header {
+	text := w.client.target.Redact(before)
+	if text == before {
+		return err
+	}
+	return errors.New(text)
+}
+
+// Redact takes the target's credentials out of a text, as servers like to repeat
+// them: every value of Header that is long enough to be one, also where JSON
+// escaped it, or where it was cut off before a [dialect.Cut].
+func (t Target) Redact(text string) string {
+	const least, hidden = 8, "[redacted]"
+	for _, values := range t.Header {
 		for _, v := range values {
 			for _, secret := range []string{v, strings.TrimPrefix(v, "Bearer "), strings.ReplaceAll(strings.TrimPrefix(v, "Bearer "), "/", `\/`)} {
 				if len(secret) < least {
@@ -57,8 +67,5 @@ func (w *worker) redact(err error) error {
 			}
 		}
 	}
-	if text == before {
-		return err
-	}
-	return errors.New(text)
+	return text
 }

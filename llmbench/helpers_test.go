@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
 	"gotest.tools/v3/assert"
 )
 
@@ -29,50 +30,19 @@ func loopback(tb testing.TB, cfg mockserver.Config) (*mockserver.Server, Target)
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { stop(0) })
-	return srv, Target{URL: url, Model: "mock"}
+	return srv, Target{URL: url, Model: "mock", Simulated: true}
 }
 
 // inMemory serves h over pipes, for use in a synctest bubble. Stop must be
 // called before the bubble ends.
 func inMemory(t *testing.T, h http.Handler) (target Target, stop func()) {
-	ln := &memListener{conns: make(chan net.Conn), closed: make(chan struct{})}
+	ln := memnet.Listen()
 	srv := &http.Server{Handler: h}
 	var wg sync.WaitGroup
 	wg.Go(func() { srv.Serve(ln) })
-	target = Target{URL: "http://mem", Model: "mock", Dial: ln.dial}
+	target = Target{URL: "http://mem", Model: "mock", Dial: ln.Dial}
 	return target, func() { srv.Close(); wg.Wait() }
 }
-
-// memListener accepts the connections that its dial makes.
-type memListener struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-func (l *memListener) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	client, server := net.Pipe()
-	select {
-	case l.conns <- server:
-		return client, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (l *memListener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *memListener) Close() error   { l.once.Do(func() { close(l.closed) }); return nil }
-func (l *memListener) Addr() net.Addr { return &net.UnixAddr{Name: "mem", Net: "mem"} }
 
 // rawServer calls serve with each connection that is made to it, which is then
 // closed.
@@ -105,6 +75,21 @@ func words(n, out int) []Request {
 	return all
 }
 
+// ready returns what a pass of l takes: a client of t, which the caller closes, the
+// load with its defaults, and what is to be posted.
+func ready(t Target, l Load) (*client, *Load, []post, error) {
+	l, err := l.check()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	posts, err := l.bodies(t, l.Requests)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	c, err := newClient(t, l.Concurrency+l.MaxInFlight)
+	return c, &l, posts, err
+}
+
 // onePass sends l's requests to t once.
 func onePass(tb testing.TB, t Target, l Load) []Sample {
 	tb.Helper()
@@ -117,36 +102,21 @@ func onePass(tb testing.TB, t Target, l Load) []Sample {
 
 // tryPass is onePass with its error. It is one, too, to leave a connection open.
 func tryPass(ctx context.Context, t Target, l Load) (samples []Sample, err error) {
-	l, err = l.check()
-	if err != nil {
-		return nil, err
-	}
-	posts, err := l.bodies(t, l.Requests)
-	if err != nil {
-		return nil, err
-	}
-	c, err := newClient(t, l.Concurrency)
+	c, checked, posts, err := ready(t, l)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		c.close()
 		for range 5000 { // a connection that was given up takes a moment to close
-			if c.dialer.inUse() == 0 {
+			if c.dialer.opened() == 0 {
 				return
 			}
 			time.Sleep(ms)
 		}
-		err = errors.Join(err, fmt.Errorf("%d connections are left open", c.dialer.inUse()))
+		err = errors.Join(err, fmt.Errorf("%d connections are left open", c.dialer.opened()))
 	}()
-	return c.pass(ctx, &l, posts)
-}
-
-// inUse is how many connections are not closed.
-func (d *dialer) inUse() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.open
+	return c.pass(ctx, checked, posts)
 }
 
 const ms = time.Millisecond

@@ -3,6 +3,7 @@ package llmbench
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
@@ -26,8 +27,17 @@ type Load struct {
 	// worker sends its next request when its last one has ended.
 	Concurrency int
 	// Arrivals is when an open loop's requests are due, whether or not
-	// earlier ones have ended. All that are due are in flight.
+	// earlier ones have ended. All that are due are in flight, up to
+	// MaxInFlight.
 	Arrivals Arrivals
+	// MaxInFlight bounds how many requests of an open loop are in flight; 0 is
+	// no bound. Those that are due wait for admission, first come first
+	// served, and their latencies count from when they were due.
+	MaxInFlight int
+	// Stagger is the time between the first sends of two workers of a closed
+	// loop, so that their burst does not make the tail of what is measured:
+	// 0 means 200 microseconds, and a negative one that all begin at once.
+	Stagger time.Duration
 
 	// Warmup is sent once before the first pass, in the same way as a pass,
 	// and not measured. It should hold no prompt of Requests.
@@ -47,14 +57,32 @@ type Load struct {
 	// which end every pass in time.
 	PassTimeout time.Duration
 
+	// Cancel makes clients leave before their answer has ended.
+	Cancel Cancel
 	// MaxFail is the share of failed requests that is tolerated, in [0,1]:
 	// above it the benchmark fails.
 	MaxFail float64
 	// SLO, if any limit is set, adds the unit good-req/s.
 	SLO SLO
+	// KeepText keeps what was generated, in [Sample].Answer and in the records.
+	KeepText bool
 	// Tokenizer counts the output of servers that do not state usage; nil
 	// leaves the number of deltas.
 	Tokenizer Tokenizer
+	// MaxDistortion is the share of a figure by which the client itself may
+	// distort it, above 0; 0 means 5 %. ClientBound says what becomes of figures that are
+	// distorted by more; "" means as LLMBENCH_CLIENT_BOUND says.
+	MaxDistortion float64
+	ClientBound   ClientBound
+	// Withheld, if not nil, is called with the units that are withheld because the
+	// client distorts them, the worst first, if there are any: what is computed from
+	// the same instants of the samples is then distorted too.
+	Withheld func(units []string)
+	// Units are names of [Units] that are to be reported beside the core ones.
+	Units []string
+	// Figures, when set, computes more units of [Units] of the samples of all
+	// passes. They are judged and reported as the others are.
+	Figures func([]Sample) map[string]float64
 }
 
 // Default deadlines of a request.
@@ -63,6 +91,9 @@ const (
 	DefaultIdleTimeout = time.Minute
 )
 
+// DefaultStagger is the time between the first sends of two workers.
+const DefaultStagger = 200 * time.Microsecond
+
 // check returns l with its defaults filled in.
 func (l Load) check() (Load, error) {
 	if l.Timeout == 0 {
@@ -70,6 +101,12 @@ func (l Load) check() (Load, error) {
 	}
 	if l.IdleTimeout == 0 {
 		l.IdleTimeout = DefaultIdleTimeout
+	}
+	if l.MaxDistortion == 0 {
+		l.MaxDistortion = DefaultMaxDistortion
+	}
+	if l.Stagger == 0 {
+		l.Stagger = DefaultStagger
 	}
 	switch {
 	case len(l.Requests) == 0 && l.Fresh == nil:
@@ -80,6 +117,8 @@ func (l Load) check() (Load, error) {
 		return l, errors.New("load: neither Concurrency nor Arrivals; want one")
 	case l.Concurrency != 0 && l.Arrivals != nil:
 		return l, errors.New("load: both Concurrency and Arrivals; want one")
+	case l.MaxInFlight < 0 || l.MaxInFlight > 0 && l.Arrivals == nil:
+		return l, fmt.Errorf("load: at most %d requests in flight; want 0 or more, and Arrivals", l.MaxInFlight)
 	case l.Concurrency < 0:
 		return l, fmt.Errorf("load: concurrency %d; must be at least 1", l.Concurrency)
 	case l.Timeout < 0 || l.IdleTimeout < 0 || l.PassTimeout < 0:
@@ -88,10 +127,32 @@ func (l Load) check() (Load, error) {
 		return l, l.checkCount(len(l.Requests))
 	case !(l.MaxFail >= 0 && l.MaxFail <= 1):
 		return l, fmt.Errorf("load: max fail %v; must be in [0,1]", l.MaxFail)
+	case !(l.MaxDistortion > 0):
+		return l, fmt.Errorf("load: max distortion %v; must be above 0", l.MaxDistortion)
+	case !slices.Contains([]ClientBound{"", BoundFails, BoundWithheld, BoundReported}, l.ClientBound):
+		return l, fmt.Errorf("load: client bound %q; must be fail, withhold or report", l.ClientBound)
+	case !knownUnits(l.Units):
+		return l, fmt.Errorf("load: units %q; want names of Units", l.Units)
+	case l.Cancel.check(!l.NoStream) != nil:
+		return l, fmt.Errorf("load: %w", l.Cancel.check(!l.NoStream))
 	case l.NoStream && (l.SLO.TTFT > 0 || l.SLO.TPOT > 0):
 		return l, fmt.Errorf("load: SLO %v; answers that are not streamed have no TTFT and no TPOT", l.SLO)
 	}
 	return l, nil
+}
+
+// shown returns what tells which units are reported.
+func (l Load) shown(cfg Config) func(Unit) bool {
+	return func(u Unit) bool {
+		return (u.Core || cfg.AllUnits || slices.Contains(l.Units, u.Name)) && (u.Name != "fail-%" || l.MaxFail > 0)
+	}
+}
+
+// tell tells which units are withheld.
+func (l Load) tell(units []string) {
+	if l.Withheld != nil {
+		l.Withheld(units)
+	}
 }
 
 // checkCount says whether a pass can have n requests.
@@ -102,33 +163,73 @@ func (l Load) checkCount(n int) error {
 	case n < l.Concurrency:
 		return fmt.Errorf("load: %d requests at concurrency %d; must be at least as many", n, l.Concurrency)
 	}
+	if stages, ok := l.Arrivals.(Stages); ok {
+		return stages.reached(n)
+	}
 	return nil
 }
 
 // bodies returns the bodies to post for requests.
 func (l Load) bodies(t Target, requests []Request) ([]post, error) {
-	d := t.dialect()
 	posts := make([]post, len(requests))
+	at := 0
 	for i, r := range requests {
-		q := dialect.Query{
-			Model:       t.Model,
-			Prompt:      r.Prompt,
-			Messages:    r.Messages,
-			MaxTokens:   r.MaxTokens,
-			FixedOutput: r.FixedOutput,
-			Stream:      !l.NoStream,
+		build := l.post
+		if len(r.Then) > 0 {
+			build = l.session
 		}
-		body, err := d.Body(q)
+		p, err := build(t, r)
 		if err != nil {
 			return nil, fmt.Errorf("request %d: %w", i, err)
 		}
-		posts[i] = post{path: d.Path(q), body: body}
+		p.at = at
+		at += p.samples()
+		posts[i] = p
 	}
+	l.Cancel.plan(posts)
 	return posts, nil
+}
+
+// post returns what to post for r, without the turns that follow it.
+func (l Load) post(t Target, r Request) (post, error) {
+	d := t.dialect()
+	q := dialect.Query{
+		Model:       t.Model,
+		Prompt:      r.Prompt,
+		Messages:    r.Messages,
+		MaxTokens:   r.MaxTokens,
+		FixedOutput: r.FixedOutput,
+		Stream:      !l.NoStream,
+		Tools:       r.Tools,
+		Schema:      r.Schema,
+	}
+	body, err := d.Body(q)
+	return post{path: d.Path(q), body: body, chars: r.chars(), tokens: r.PromptTokens, most: r.MaxTokens}, err
 }
 
 // A post is a request ready to be sent.
 type post struct {
-	path string
-	body []byte
+	path   string
+	body   []byte
+	chars  int // of the text in it
+	tokens int // that it was meant to have; 0: unknown
+	most   int // output tokens that it asks for
+	at     int // which sample of the pass is its first
+	leave  leave
+
+	// Of a session: what it begins with, and what follows.
+	messages []Message
+	then     []Turn
+}
+
+// samples is how many samples the post will have.
+func (p post) samples() int { return 1 + len(p.then) }
+
+// samplesOf is how many samples posts will have.
+func samplesOf(posts []post) int {
+	n := 0
+	for i := range posts {
+		n += posts[i].samples()
+	}
+	return n
 }

@@ -22,7 +22,7 @@ var errInterrupted = errors.New("interrupted")
 // process is what the benchmarks of this process share. Only [Main] lets it
 // write, and only before a result line: what Run printed while the line of a
 // result is under way would corrupt it.
-var process = &shared{begun: map[string]bool{}, passes: map[string]int{}}
+var process = &shared{begun: map[string]bool{}, passes: map[string]int{}, units: map[string]bool{}}
 
 type shared struct {
 	mu        sync.Mutex
@@ -30,8 +30,28 @@ type shared struct {
 	state     map[string]string // the configuration lines in force
 	begun     map[string]bool   // benchmarks that had a sample
 	passes    map[string]int
+	units     map[string]bool // whose metadata is printed
 	failed    bool
 	interrupt context.Context
+	last      string // the last throughput, for who watches
+}
+
+// lastFigure is the throughput of the benchmark before, or "".
+func (p *shared) lastFigure() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.last
+}
+
+// setLast keeps a throughput.
+func (p *shared) setLast(s Summary) {
+	v, known := s.Metrics["output-tok/s"]
+	if !known {
+		return
+	}
+	p.mu.Lock()
+	p.last = fmt.Sprintf("%.4g tok/s", v)
+	p.mu.Unlock()
 }
 
 // Main runs m's tests and benchmarks and returns the exit code for [os.Exit]:
@@ -74,8 +94,31 @@ func (p *shared) begin(out io.Writer, interrupt context.Context, all bool) {
 	defer p.mu.Unlock()
 	p.out, p.interrupt = out, interrupt
 	for _, u := range Units {
-		if line := u.Line(); line != "" && (u.Core || all) {
-			fmt.Fprintln(out, line)
+		if u.Core || all {
+			p.printUnit(u)
+		}
+	}
+}
+
+// printUnit prints the metadata of u, once.
+func (p *shared) printUnit(u Unit) {
+	if line := u.Line(); line != "" && !p.units[u.Name] {
+		fmt.Fprintln(p.out, line)
+		p.units[u.Name] = true
+	}
+}
+
+// announceUnits prints the metadata of the units that names has, before the first
+// sample of a benchmark.
+func (p *shared) announceUnits(benchmark string, names []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.out == nil || p.begun[benchmark] {
+		return
+	}
+	for _, u := range Units {
+		if slices.Contains(names, u.Name) {
+			p.printUnit(u)
 		}
 	}
 }
@@ -118,6 +161,25 @@ func (p *shared) announce(benchmark string, config map[string]string) error {
 	}
 	p.state = state
 	return nil
+}
+
+// Skip skips b as [testing.B.Skip] does, and says why in a comment among the
+// results: of benchmarks the testing package says so with -v only.
+func Skip(b *testing.B, reason string) {
+	b.Helper()
+	process.skip(b.Name(), reason)
+	b.Skip(reason)
+}
+
+func (p *shared) skip(benchmark, reason string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.out == nil || p.begun[benchmark] {
+		return
+	}
+	for line := range strings.Lines(benchmark + " is skipped: " + reason) {
+		fmt.Fprintln(p.out, "#", strings.TrimSpace(line))
+	}
 }
 
 // end unsets the configuration, so that it does not hold for what another process

@@ -10,9 +10,6 @@ import (
 	"time"
 )
 
-// errNotSent is why a request of a pass that was given up has no answer.
-var errNotSent = errors.New("not sent")
-
 // pass sends every post once, as the load says when, and returns the samples in
 // the order of the posts. It returns when the last of them has ended, which the
 // deadlines see to, and every goroutine it started has too.
@@ -32,18 +29,55 @@ func (c *client) pass(ctx context.Context, l *Load, posts []post) ([]Sample, err
 		ctx, cancel = context.WithTimeoutCause(ctx, l.PassTimeout, errors.New("the pass's deadline passed: "+l.PassTimeout.String()))
 		defer cancel()
 	}
+	ahead := l.ahead(due, len(posts))
+	if ahead > 0 {
+		if err := checkLimits(ahead - c.dialer.opened()); err != nil && c.target.Dial == nil {
+			return nil, err
+		}
+	}
 	opening, cancel := context.WithTimeout(ctx, l.Timeout)
-	c.dialer.prepare(opening, min(l.Concurrency, len(posts)))
+	c.dialer.prepare(opening, ahead, time.Duration(l.Concurrency)*max(0, l.Stagger))
 	cancel()
 	defer c.dialer.drop()
-	samples := make([]Sample, len(posts))
+	samples := make([]Sample, samplesOf(posts))
+	c.idles.all = nil
+	before := takeStrain()
+	if c.control != nil {
+		c.control.begin(ctx, ahead)
+	}
+	start := newClock(c.wall)
+	c.flight = &flight{}
 	if due != nil {
-		c.openLoop(ctx, l, posts, due, samples)
+		c.openLoop(ctx, l, posts, start, due, samples)
 	} else {
-		c.closedLoop(ctx, l, posts, samples)
+		c.closedLoop(ctx, l, posts, start, samples)
+	}
+	if c.control != nil {
+		c.offs = c.control.end()
+	}
+	c.strain = takeStrain().since(before)
+	if c.clockSet = start.set(); c.clockSet != 0 {
+		c.offs = offs{} // which are of stamps, too
+		for i := range samples {
+			samples[i].toUser()
+		}
 	}
 	countText(samples, l.Tokenizer)
+	if err := verify(samples, c.flight, l.Concurrency+l.MaxInFlight); err != nil {
+		return samples, fmt.Errorf("the pass contradicts itself: %w", err)
+	}
 	return samples, nil
+}
+
+// ahead is how many connections to open before a pass of n requests, which are due
+// then: those of all workers or, where a bound on the requests in flight tells that
+// it is not more, those that are due while a connection opened ahead is good.
+func (l *Load) ahead(due []time.Duration, n int) int {
+	if l.MaxInFlight == 0 {
+		return min(l.Concurrency, n)
+	}
+	soon, _ := slices.BinarySearch(due, keepReady)
+	return min(l.MaxInFlight, soon)
 }
 
 // checkTimes says whether due can be the schedule of n requests.
@@ -58,26 +92,33 @@ func checkTimes(due []time.Duration, n int) error {
 }
 
 // closedLoop keeps l.Concurrency requests in flight.
-func (c *client) closedLoop(ctx context.Context, l *Load, posts []post, samples []Sample) {
+func (c *client) closedLoop(ctx context.Context, l *Load, posts []post, start clock, samples []Sample) {
 	var (
-		next  atomic.Int64
-		wg    sync.WaitGroup
-		start = clock(time.Now())
+		next atomic.Int64
+		wg   sync.WaitGroup
 	)
-	for range min(l.Concurrency, len(posts)) {
+	for k := range min(l.Concurrency, len(posts)) {
 		wg.Go(func() {
 			w := newWorker(c, l, start)
+			var between []time.Duration
+			defer func() { c.idles.add(between) }()
+			ended := time.Duration(-1)                                         // the last request
+			sleep(ctx, max(0, time.Duration(k)*max(0, l.Stagger)-start.now())) // if it is cut short, so are the requests
 			for {
 				i := int(next.Add(1)) - 1
 				if i >= len(posts) {
 					return
 				}
+				p := &posts[i]
 				if ctx.Err() != nil {
-					samples[i] = notSent(ctx, l, start.now())
+					p.notSent(ctx, l, start.now(), samples)
 					continue
 				}
-				samples[i] = w.do(ctx, posts[i], 0, false)
-				c.ended.Add(1)
+				w.turns(ctx, p, 0, false, samples)
+				if ended >= 0 {
+					between = append(between, max(0, samples[p.at].Start-ended))
+				}
+				ended = samples[p.at+p.samples()-1].End
 			}
 		})
 	}
@@ -85,15 +126,21 @@ func (c *client) closedLoop(ctx context.Context, l *Load, posts []post, samples 
 }
 
 // openLoop sends each request when it is due, on absolute deadlines: that one
-// was late makes none of the others late.
-func (c *client) openLoop(ctx context.Context, l *Load, posts []post, due []time.Duration, samples []Sample) {
+// was late makes none of the others late, unless they wait for admission.
+func (c *client) openLoop(ctx context.Context, l *Load, posts []post, start clock, due []time.Duration, samples []Sample) {
 	var (
 		wg    sync.WaitGroup
 		free  workers
 		timer = time.NewTimer(0)
-		start = clock(time.Now())
+		slots chan time.Duration // of requests in flight, if they are bounded: since when each is free
 	)
 	defer timer.Stop()
+	if l.MaxInFlight > 0 {
+		slots = make(chan time.Duration, min(l.MaxInFlight, len(posts)))
+		for range cap(slots) {
+			slots <- 0
+		}
+	}
 	for i := range posts {
 		if wait := due[i] - start.now(); wait > 0 {
 			timer.Reset(wait)
@@ -102,29 +149,43 @@ func (c *client) openLoop(ctx context.Context, l *Load, posts []post, due []time
 			case <-ctx.Done():
 			}
 		}
+		granted := time.Duration(0)
+		if slots != nil {
+			select {
+			case granted = <-slots:
+			case <-ctx.Done():
+			}
+		}
+		p := &posts[i]
 		if ctx.Err() != nil {
-			samples[i] = notSent(ctx, l, min(due[i], start.now()))
+			p.notSent(ctx, l, min(due[i], start.now()), samples)
 			continue
 		}
 		w := free.get(func() *worker { return newWorker(c, l, start) })
 		wg.Go(func() {
-			samples[i] = w.do(ctx, posts[i], due[i], true)
-			c.ended.Add(1)
+			w.turns(ctx, p, due[i], true, samples)
 			free.put(w)
+			if granted > due[i] {
+				samples[p.at].Granted = granted
+			}
+			if slots != nil {
+				slots <- start.now()
+			}
 		})
 	}
 	wg.Wait()
 }
 
-// notSent is the sample of a request that the end of the pass overtook.
-func notSent(ctx context.Context, l *Load, at time.Duration) Sample {
-	return Sample{
-		Due: at, Start: at, End: at,
-		Scheduled: l.Arrivals != nil,
-		Streamed:  !l.NoStream,
-		Outcome:   Canceled,
-		Err:       errors.Join(errNotSent, context.Cause(ctx)),
-	}
+// idles are the times between a request's end and its worker's next send.
+type idles struct {
+	mu  sync.Mutex
+	all []time.Duration
+}
+
+func (d *idles) add(some []time.Duration) {
+	d.mu.Lock()
+	d.all = append(d.all, some...)
+	d.mu.Unlock()
 }
 
 // workers is a stack of those at rest.

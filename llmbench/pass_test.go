@@ -52,7 +52,7 @@ func TestClosedLoopIsExact(t *testing.T) {
 	cfg := mockserver.Config{TTFT: ttft, PerToken: perToken, Slots: 4}
 	for _, stream := range []bool{true, false} {
 		t.Run(fmt.Sprintf("stream=%t", stream), func(t *testing.T) {
-			bubble(t, cfg, Load{Requests: words(64, tokens), Concurrency: 8, NoStream: !stream}, func(samples []Sample, _ *mockserver.Server) {
+			bubble(t, cfg, Load{Requests: words(64, tokens), Concurrency: 8, Stagger: -1, NoStream: !stream}, func(samples []Sample, _ *mockserver.Server) {
 				total := elapsed(samples)
 				assert.Equal(t, total, 64/4*service)
 				s := Summarize(samples, total, SLO{})
@@ -231,14 +231,14 @@ func TestTimeouts(t *testing.T) {
 		after time.Duration
 		text  string
 	}{
-		{"request", slow, Load{Timeout: 10 * time.Second, Concurrency: 2}, map[Outcome]int{Timeout: 4}, 20 * time.Second, "no end after 10s"},
-		{"default request", slow, Load{Concurrency: 4}, map[Outcome]int{Timeout: 4}, 10 * time.Minute, "no end after 10m0s"},
-		{"pass", slow, Load{PassTimeout: 7 * time.Second, Concurrency: 2}, map[Outcome]int{Canceled: 4}, 7 * time.Second, "the pass's deadline passed: 7s"},
+		{"request", slow, Load{Timeout: 10 * time.Second, Concurrency: 2, Stagger: -1}, map[Outcome]int{Timeout: 4}, 20 * time.Second, "no end after 10s"},
+		{"default request", slow, Load{Concurrency: 4, Stagger: -1}, map[Outcome]int{Timeout: 4}, 10 * time.Minute, "no end after 10m0s"},
+		{"pass", slow, Load{PassTimeout: 7 * time.Second, Concurrency: 2, Stagger: -1}, map[Outcome]int{Canceled: 4}, 7 * time.Second, "the pass's deadline passed: 7s"},
 		{"pass, open loop", slow, Load{PassTimeout: 7 * time.Second, Arrivals: Constant{Rate: 0.2}}, map[Outcome]int{Canceled: 4}, 7 * time.Second, "the pass's deadline passed: 7s"},
 		{"idle", mockserver.Config{TTFT: ms, Faults: []mockserver.Fault{{Kind: mockserver.FaultStall, Every: 1, At: 2}}},
-			Load{Concurrency: 4}, map[Outcome]int{Stalled: 4}, time.Minute + ms, "nothing for 1m0s"},
-		{"the idle timeout begins anew with each event", mockserver.Config{PerToken: 40 * time.Second}, Load{Concurrency: 4}, map[Outcome]int{OK: 4}, 280 * time.Second, ""},
-		{"the idle timeout leaves a long prefill alone", mockserver.Config{TTFT: 5 * time.Minute}, Load{Concurrency: 4}, map[Outcome]int{OK: 4}, 5 * time.Minute, ""},
+			Load{Concurrency: 4, Stagger: -1}, map[Outcome]int{Stalled: 4}, time.Minute + ms, "nothing for 1m0s"},
+		{"the idle timeout begins anew with each event", mockserver.Config{PerToken: 40 * time.Second}, Load{Concurrency: 4, Stagger: -1}, map[Outcome]int{OK: 4}, 280 * time.Second, ""},
+		{"the idle timeout leaves a long prefill alone", mockserver.Config{TTFT: 5 * time.Minute}, Load{Concurrency: 4, Stagger: -1}, map[Outcome]int{OK: 4}, 5 * time.Minute, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.load.Requests = words(4, 8)
@@ -307,14 +307,10 @@ func TestInterrupted(t *testing.T) {
 func TestConnectionsAreReused(t *testing.T) {
 	for _, concurrency := range []int{1, 32} {
 		_, target := loopback(t, mockserver.Config{TTFT: ms})
-		c, err := newClient(target, concurrency)
+		c, l, posts, err := ready(target, Load{Requests: words(20*concurrency, 4), Concurrency: concurrency})
 		assert.NilError(t, err)
 		defer c.close()
-		l, err := Load{Requests: words(20*concurrency, 4), Concurrency: concurrency}.check()
-		assert.NilError(t, err)
-		posts, err := l.bodies(target, l.Requests)
-		assert.NilError(t, err)
-		samples, err := c.pass(t.Context(), &l, posts)
+		samples, err := c.pass(t.Context(), l, posts)
 		assert.NilError(t, err)
 		for i := range samples {
 			assert.NilError(t, samples[i].Err)
@@ -378,8 +374,8 @@ func TestConnectTime(t *testing.T) {
 		assert.NilError(t, err)
 		posts, err := l.bodies(target, l.Requests)
 		assert.NilError(t, err)
-		c.dialer.prepare(t.Context(), ahead)
-		w := newWorker(c, &l, clock(time.Now()))
+		c.dialer.prepare(t.Context(), ahead, 0)
+		w := newWorker(c, &l, newClock(wallClock))
 		first, second := w.do(t.Context(), posts[0], 0, false), w.do(t.Context(), posts[0], 0, false)
 		assert.NilError(t, first.Err)
 		assert.NilError(t, second.Err)
@@ -449,6 +445,7 @@ func TestLoadCheck(t *testing.T) {
 		{Load{Requests: one, Concurrency: 1, Timeout: -1}, "timeout -1ns"},
 		{Load{Requests: one, Concurrency: 1, MaxFail: 1.5}, "max fail 1.5"},
 		{Load{Requests: one, Concurrency: 1, MaxFail: math.NaN()}, "max fail NaN"},
+		{Load{Requests: one, Concurrency: 1, Units: []string{"req/s", "tok/s"}}, `units ["req/s" "tok/s"]`},
 		{Load{Requests: one, Concurrency: 1, NoStream: true, SLO: SLO{TTFT: 1}}, "no TTFT"},
 		{Load{Requests: one, Concurrency: 1, NoStream: true, SLO: SLO{TPOT: 1}}, "no TPOT"},
 		{Load{Requests: []Request{{Prompt: "x"}}, Concurrency: 1}, "max tokens 0"},

@@ -16,15 +16,35 @@ import (
 )
 
 // A recorder writes what each request experienced to a JSON Lines file: a line
-// about the benchmark, then one a request. A nil recorder writes nothing.
+// about the benchmark, then one a request, and at last one about how it ended. A
+// nil recorder writes nothing.
 type recorder struct {
 	file *os.File
 	buf  *bufio.Writer
 	enc  *json.Encoder
 }
 
+// recordEnd is in a file's last line, {"end":…}. A file whose first line has "ends"
+// and that has no such line is of a process that was killed.
+type recordEnd struct {
+	Outcome  string   `json:"outcome"`            // "ok", or "failed": its figures are no result
+	Why      string   `json:"why,omitempty"`      // it failed
+	Withheld []string `json:"withheld,omitempty"` // units that were not reported, as the client distorted them
+}
+
+// How a benchmark ends.
+const (
+	endedOK     = "ok"
+	endedFailed = "failed"
+)
+
+// recordVersion is that of the files' format: fields are added without another
+// one, and it changes when what a field means does. Package records reads it.
+const recordVersion = 1
+
 // recordHead is a file's first line.
 type recordHead struct {
+	Version     int               `json:"version"`
 	Benchmark   string            `json:"benchmark"`
 	Config      map[string]string `json:"config,omitempty"`
 	Dialect     string            `json:"dialect"`
@@ -36,8 +56,10 @@ type recordHead struct {
 	Timeout     time.Duration     `json:"timeout_ns"`
 	IdleTimeout time.Duration     `json:"idle_timeout_ns"`
 	SLO         string            `json:"slo,omitempty"`
+	Cancel      string            `json:"cancel,omitempty"`
 	Start       time.Time         `json:"start"`
 	Host        recordHost        `json:"host"`
+	Ends        bool              `json:"ends"` // there is a line about its end
 }
 
 type recordHost struct {
@@ -52,8 +74,12 @@ type recordHost struct {
 type record struct {
 	ID           string          `json:"id"`
 	Pass         int             `json:"pass"`
+	Turn         int             `json:"turn,omitempty"`
 	Due          time.Duration   `json:"due_ns"`
+	Epoch        int64           `json:"epoch_unix_ns"` // the instants' zero
+	Granted      time.Duration   `json:"granted_ns,omitempty"`
 	Start        time.Duration   `json:"start_ns"`
+	Admitted     time.Duration   `json:"admitted_ns"`
 	Connect      time.Duration   `json:"connect_ns"`
 	Resent       int             `json:"resent,omitempty"`
 	Wrote        *time.Duration  `json:"wrote_ns"`
@@ -62,15 +88,39 @@ type record struct {
 	Last         *time.Duration  `json:"last_ns"`
 	End          time.Duration   `json:"end_ns"`
 	Gaps         []time.Duration `json:"gaps_ns"`
+	Outputs      *int            `json:"outputs,omitempty"` // this and the next only if there was reasoning
+	FirstOutput  *time.Duration  `json:"first_output_ns,omitempty"`
+	Choices      *recordChoices  `json:"choices,omitempty"`
+	LastEvent    *time.Duration  `json:"last_event_ns,omitempty"`
+	Done         *time.Duration  `json:"done_ns,omitempty"`
+	Clock        Clock           `json:"clock,omitempty"`
+	Lags         []time.Duration `json:"read_lags_ns,omitempty"`
+	FirstByteLag time.Duration   `json:"first_byte_lag_ns,omitempty"`
+	EndLag       time.Duration   `json:"end_lag_ns,omitempty"`
+	MaxTokens    int             `json:"max_tokens,omitempty"`
 	PromptTokens int             `json:"prompt_tokens"`
 	CachedTokens int             `json:"cached_tokens,omitempty"`
 	OutputTokens int             `json:"output_tokens"`
+	UsageAlone   bool            `json:"usage_alone,omitempty"`
 	TokenSource  TokenSource     `json:"token_source,omitempty"`
+	AskedTokens  int             `json:"asked_tokens,omitempty"`
+	PromptChars  int             `json:"prompt_chars,omitempty"`
+	OutputChars  int             `json:"output_chars,omitempty"`
 	Server       *recordServer   `json:"server,omitempty"`
 	Finish       string          `json:"finish,omitempty"`
+	Answer       *Answer         `json:"answer,omitempty"`
 	Outcome      Outcome         `json:"outcome"`
 	Error        string          `json:"error,omitempty"`
 	Status       int             `json:"status"`
+}
+
+// recordChoices is Sample.Choices.
+type recordChoices struct {
+	Before int           `json:"before"`
+	Amid   int           `json:"amid"`
+	After  int           `json:"after"`
+	First  time.Duration `json:"first_ns"`
+	Last   time.Duration `json:"last_ns"`
 }
 
 // recordServer is what the server measured itself: durations, not instants. What
@@ -117,10 +167,11 @@ func newRecorder(dir, benchmark string, t Target, l Load) (*recorder, error) {
 	buf := bufio.NewWriter(file)
 	r := &recorder{file: file, buf: buf, enc: json.NewEncoder(buf)}
 	head := recordHead{
-		Benchmark: benchmark, Config: t.Config, Dialect: t.dialect().Name(), Model: t.Model,
+		Version: recordVersion, Benchmark: benchmark, Config: t.Config, Dialect: t.dialect().Name(), Model: t.Model,
 		Stream: !l.NoStream, Concurrency: l.Concurrency, Warmup: len(l.Warmup),
-		Timeout: l.Timeout, IdleTimeout: l.IdleTimeout, SLO: l.SLO.String(), Start: time.Now(),
+		Timeout: l.Timeout, IdleTimeout: l.IdleTimeout, SLO: l.SLO.String(), Cancel: l.Cancel.String(), Start: time.Now(),
 		Host: recordHost{runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.GOMAXPROCS(0), runtime.Version()},
+		Ends: true,
 	}
 	if l.Arrivals != nil {
 		head.Arrivals = fmt.Sprintf("%T%+v", l.Arrivals, l.Arrivals)
@@ -146,15 +197,26 @@ func (r *recorder) write(samples []Sample) error {
 
 func newRecord(s *Sample) record {
 	r := record{
-		ID: s.ID, Pass: s.Pass, Due: s.Due, Start: s.Start, Connect: s.Connect, Resent: s.Resent,
+		ID: s.ID, Pass: s.Pass, Turn: s.Turn, Due: s.Due, Granted: s.Granted, Start: s.Start, Connect: s.Connect, Resent: s.Resent,
+		Epoch: s.Epoch.UnixNano(), Admitted: s.Admitted, MaxTokens: s.MaxTokens,
+		Clock: s.Clock, Lags: s.Lags, FirstByteLag: s.FirstByteLag, EndLag: s.EndLag,
 		Wrote: instant(s.Wrote, s.Wrote > 0), FirstByte: instant(s.FirstByte, s.FirstByte > 0),
 		First: instant(s.First, s.Deltas > 0), Last: instant(s.Last, s.Deltas > 0), End: s.End,
 		Gaps: s.Gaps, PromptTokens: s.PromptTokens, CachedTokens: s.CachedTokens, OutputTokens: s.OutputTokens, TokenSource: s.TokenSource,
-		Finish: s.Finish, Outcome: s.Outcome, Status: s.Status,
+		AskedTokens: s.AskedTokens, PromptChars: s.PromptChars, OutputChars: s.OutputChars,
+		Finish: s.Finish, Answer: s.Answer, Outcome: s.Outcome, Status: s.Status,
 	}
+	if s.Choices != (Choices{}) {
+		choices := recordChoices(s.Choices)
+		r.Choices = &choices
+	}
+	r.LastEvent, r.Done, r.UsageAlone = instant(s.LastEvent, s.LastEvent > 0), instant(s.Done, s.Done > 0), s.UsageAlone
 	if s.Server != (dialect.Timings{}) {
 		server := recordServer(s.Server)
 		r.Server = &server
+	}
+	if s.Outputs < s.Deltas {
+		r.Outputs, r.FirstOutput = &s.Outputs, instant(s.FirstOutput, s.Outputs > 0)
 	}
 	if r.Gaps == nil {
 		r.Gaps = []time.Duration{}
@@ -180,9 +242,14 @@ func (r *recorder) where() string {
 	return "\n  records: " + r.file.Name()
 }
 
-func (r *recorder) close() error {
+// close writes how the benchmark ended. A file that was not written whole has no
+// such line.
+func (r *recorder) close(end recordEnd) error {
 	if r == nil {
 		return nil
 	}
-	return errors.Join(r.buf.Flush(), r.file.Close())
+	err := r.enc.Encode(struct {
+		End recordEnd `json:"end"`
+	}{end})
+	return errors.Join(err, r.buf.Flush(), r.file.Close())
 }

@@ -2,12 +2,12 @@ package llmbench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -35,7 +35,7 @@ func Run(b *testing.B, t Target, l Load) []Sample {
 	if l, err = l.check(); err != nil {
 		b.Fatal(err)
 	}
-	c, err := newClient(t, l.Concurrency)
+	c, err := newClient(t, l.Concurrency+l.MaxInFlight)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -44,6 +44,7 @@ func Run(b *testing.B, t Target, l Load) []Sample {
 	if ctx.Err() != nil {
 		b.Fatal(context.Cause(ctx))
 	}
+	process.announceUnits(b.Name(), l.Units)
 	if err := Announce(b, t); err != nil {
 		b.Fatal(err)
 	}
@@ -51,28 +52,28 @@ func Run(b *testing.B, t Target, l Load) []Sample {
 	if err != nil {
 		b.Fatal(err)
 	}
+	end := recordEnd{Outcome: endedFailed, Why: "the benchmark panicked"}
 	defer func() {
-		if err := rec.close(); err != nil {
+		if err := rec.close(end); err != nil {
 			b.Errorf("records: %v", err)
 		}
 	}()
-
-	if len(l.Warmup) > 0 {
-		posts, err := l.bodies(t, l.Warmup)
-		if err != nil {
-			b.Fatalf("warm-up: %v", err)
-		}
-		samples, err := c.pass(ctx, &l, posts)
-		if err == nil {
-			err = context.Cause(ctx)
-		}
-		if err != nil {
-			b.Fatalf("warm-up: %v", err)
-		}
-		if text := tooManyFailed(samples, l.MaxFail); text != "" {
-			b.Fatalf("warm-up: %s", text)
-		}
+	fail := func(format string, args ...any) {
+		b.Helper()
+		end.Why = fmt.Sprintf(format, args...)
+		b.Fatal(end.Why + rec.where())
 	}
+
+	if err := c.warmUp(ctx, &l); err != nil {
+		fail("warm-up: %v", err)
+	}
+
+	bound := l.bound(cfg, t)
+	var verdict verdict
+	if c.control, err = newControl(c.gap); err != nil {
+		fail("%v", err)
+	}
+	defer c.control.close()
 
 	var observer Observer
 	if t.Observe != nil {
@@ -85,22 +86,22 @@ func Run(b *testing.B, t Target, l Load) []Sample {
 		requests := l.Requests
 		if l.Fresh != nil {
 			if requests, err = l.Fresh(process.nextPass(b.Name())); err != nil {
-				b.Fatalf("pass %d: %v", pass, err)
+				fail("pass %d: %v", pass, err)
 			}
 			if err := l.checkCount(len(requests)); err != nil {
-				b.Fatalf("pass %d: %v", pass, err)
+				fail("pass %d: %v", pass, err)
 			}
 		}
 		posts, err := l.bodies(t, requests)
 		if err != nil {
-			b.Fatal(err)
+			fail("%v", err)
 		}
 		if observer != nil {
 			if err := observer.Before(ctx); err != nil {
-				b.Fatalf("pass %d: before it: %v", pass, err)
+				fail("pass %d: before it: %v", pass, err)
 			}
 		}
-		done := c.progress(b, pass, len(posts))
+		done := c.progress(b, cfg.Progress, pass, samplesOf(posts))
 		samples, err := c.pass(ctx, &l, posts)
 		done()
 		if observer != nil {
@@ -110,48 +111,124 @@ func Run(b *testing.B, t Target, l Load) []Sample {
 				figures = nil
 			}
 		}
-		if err != nil {
-			b.Fatal(err)
+		if samples == nil {
+			fail("%v", err)
+		}
+		if c.clockSet != 0 {
+			b.Logf("pass %d: the wall clock was set by %v: the kernel's stamps do not count, instants are those of the client's reads, and the control, which is measured by stamps, tells nothing", pass, c.clockSet)
 		}
 		for i := range samples {
 			samples[i].Pass = pass
 		}
 		if err := rec.write(samples); err != nil {
-			b.Errorf("records: %v", err)
+			fail("records: %v", err)
+		}
+		if err != nil {
+			fail("pass %d: %v", pass, err)
+		}
+		if asked, achieved, ok := achievedRate(samples); ok && math.Abs(achieved-asked) > toleratedMiss*asked {
+			b.Logf("pass %d: %.4g requests per second were asked for, and %.4g sent", pass, asked, achieved)
+		}
+		if counter, ok := observer.(Counter); ok && ctx.Err() == nil {
+			differs, exact, countErr := checkCounts(ctx, counter, samples)
+			if countErr != nil {
+				b.Logf("pass %d: what the server counted: %v", pass, countErr)
+			}
+			if differs != "" && exact {
+				fail("pass %d: %s", pass, differs)
+			} else if differs != "" { // its counters may be those of one process of several
+				b.Logf("pass %d: %s", pass, differs)
+			}
 		}
 		if ctx.Err() != nil { // what was given up is no result, whatever is tolerated
-			b.Fatalf("pass %d: %v%s", pass, context.Cause(ctx), rec.where())
+			fail("pass %d: %v", pass, context.Cause(ctx))
 		}
 		if text := tooManyFailed(samples, l.MaxFail); text != "" {
-			b.Fatalf("pass %d: %s%s", pass, text, rec.where())
+			fail("pass %d: %s", pass, text)
 		}
 		total += elapsed(samples)
+		verdict.add(samples, c.idles.all, c.offs, c.strain)
 		all = append(all, samples...)
 	}
 	s := Summarize(all, total, l.SLO)
-	for unit, v := range figures {
-		if !math.IsNaN(v) && !math.IsInf(v, 0) {
-			s.Metrics[unit] = v
+	process.setLast(s)
+	if l.Figures != nil {
+		more := l.Figures(all)
+		if names := slices.Sorted(maps.Keys(more)); !knownUnits(names) {
+			b.Errorf("load: figures %q; want names of Units", names)
+		}
+		s.add(more)
+	}
+	s.add(figures)
+	shown := l.shown(cfg)
+	if units, text := verdict.withhold(s.Metrics, l.MaxDistortion, shown); len(units) > 0 {
+		b.Log(text)
+		if bound != BoundReported {
+			end.Withheld = units
+			for _, unit := range units {
+				delete(s.Metrics, unit)
+			}
+			l.tell(units)
+		}
+		if bound == BoundFails {
+			end.Why = "client-bound: " + text
+			b.Errorf("client-bound: LLMBENCH_CLIENT_BOUND=withhold or report tolerates it%s", rec.where())
 		}
 	}
-	report(b, s, l, cfg.AllUnits)
+	if text := over(all); text != "" {
+		b.Log(text)
+	}
+	report(b, s, shown)
+	if len(end.Withheld) == 0 || bound != BoundFails {
+		end.Outcome, end.Why = endedOK, ""
+	}
 	return all
+}
+
+// warmUp sends what is to be sent before the first pass.
+func (c *client) warmUp(ctx context.Context, l *Load) error {
+	if len(l.Warmup) == 0 {
+		return nil
+	}
+	posts, err := l.bodies(c.target, l.Warmup)
+	if err != nil {
+		return err
+	}
+	samples, err := c.pass(ctx, l, posts)
+	c.gap = typicalGap(samples)
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	if text := tooManyFailed(samples, l.MaxFail); err == nil && text != "" {
+		err = errors.New(text)
+	}
+	return err
 }
 
 // report hands the summary's metrics to b. It runs after the last b.Loop, which
 // deletes what was reported before.
-func report(b *testing.B, s Summary, l Load, all bool) {
+func report(b *testing.B, s Summary, shown func(Unit) bool) {
 	b.Helper()
 	b.ReportMetric(0, "ns/op") // the time of a pass is req/s the other way round
 	for _, u := range Units {
 		v, known := s.Metrics[u.Name]
-		if !known || !u.Core && !all || u.Name == "fail-%" && l.MaxFail == 0 {
+		if known && shown(u) {
+			b.ReportMetric(v, u.Name)
+		}
+		if u.Name != "steady-output-tok/s" || !shown(u) {
 			continue
 		}
-		b.ReportMetric(v, u.Name)
+		for _, p := range s.Steady {
+			if p.Why != "" {
+				b.Logf("pass %d: no steady state: %s", p.Pass, p.Why)
+			}
+		}
 	}
 	if len(s.Sources) > 1 || s.Sources[FromUsage] == 0 && s.Outcomes[OK] > 0 {
 		b.Logf("output tokens were not all stated by the server: %s", tally(s.Sources))
+	}
+	if len(s.Clocks) > 1 {
+		b.Logf("not all instants are the kernel's: requests by clock: %s", tally(s.Clocks))
 	}
 	if s.Connected > 0 {
 		b.Logf("%d of %d requests had to open a connection; the time it took is in their latency, and in the records", s.Connected, s.Requests)
@@ -170,7 +247,7 @@ func tooManyFailed(samples []Sample, tolerated float64) string {
 	failed := 0
 	for i := range samples {
 		s := &samples[i]
-		if s.Outcome == OK {
+		if s.Outcome == OK || s.Outcome == Left {
 			continue
 		}
 		failed++
@@ -194,29 +271,4 @@ func tally[K ~string](counts map[K]int) string {
 		parts = append(parts, fmt.Sprintf("%s %d", k, counts[k]))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// progress logs, with -v, how far a long pass has come; the function it returns
-// ends that.
-func (c *client) progress(b *testing.B, pass, requests int) (done func()) {
-	if !testing.Verbose() {
-		return func() {}
-	}
-	const every = 10 * time.Second
-	began, before := time.Now(), c.ended.Load()
-	quit := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		for {
-			select {
-			case <-quit:
-				return
-			case <-tick.C:
-				b.Logf("pass %d: %d of %d requests ended after %v", pass, c.ended.Load()-before, requests, time.Since(began).Round(time.Second))
-			}
-		}
-	})
-	return func() { close(quit); wg.Wait() }
 }

@@ -54,6 +54,13 @@ func BenchmarkHelperSecondFails(b *testing.B) {
 
 var helperRuns int
 
+// BenchmarkHelperBound has a client that distorts, if so little is too much.
+func BenchmarkHelperBound(b *testing.B) {
+	helperOnly(b)
+	_, target := loopback(b, mockserver.Config{TTFT: 20 * ms, PerToken: 2 * ms})
+	Run(b, target, Load{Requests: words(60, 4), Concurrency: 8, MaxDistortion: 1e-12})
+}
+
 func BenchmarkHelperTolerates(b *testing.B) {
 	helperOnly(b)
 	_, target := loopback(b, mockserver.Config{TTFT: ms, Faults: []mockserver.Fault{{Kind: mockserver.FaultTruncate, Every: 10, At: 2}}})
@@ -229,6 +236,7 @@ func TestRun(t *testing.T) {
 	for i := range files {
 		head, lines := readRecords(t, filepath.Join(out, "BenchmarkHelperGood."+string(rune('1'+i))+".jsonl"))
 		assert.Equal(t, head["benchmark"], "BenchmarkHelperGood")
+		assert.Equal(t, head["end"], "ok: <nil> <nil>")
 		assert.DeepEqual(t, head["config"], map[string]any{"backend": "mock"})
 		assert.Equal(t, len(lines), 20)
 		for _, line := range lines {
@@ -266,7 +274,10 @@ func readRecords(t *testing.T, file string) (head map[string]any, lines []map[st
 		lines = append(lines, line)
 	}
 	assert.NilError(t, scan.Err())
-	return head, lines
+	assert.Equal(t, head["ends"], true)
+	end := lines[len(lines)-1]["end"].(map[string]any)
+	head["end"] = fmt.Sprintf("%v: %v %v", end["outcome"], end["why"], end["withheld"])
+	return head, lines[:len(lines)-1]
 }
 
 func TestRunPools(t *testing.T) {
@@ -324,13 +335,26 @@ func TestFailureInLaterSample(t *testing.T) {
 	for _, want := range []string{"2 of 20 requests failed, 0% are tolerated: truncated 2", "neither a finish reason nor [DONE]", ".2.jsonl"} {
 		assert.Assert(t, strings.Contains(stdout, want), "no %q in:\n%s", want, stdout)
 	}
-	_, lines := readRecords(t, filepath.Join(out, "BenchmarkHelperSecondFails.2.jsonl"))
+	head, lines := readRecords(t, filepath.Join(out, "BenchmarkHelperSecondFails.2.jsonl"))
+	assert.Assert(t, strings.HasPrefix(head["end"].(string), "failed: pass 0: 2 of 20 requests failed, 0% are tolerated"), head["end"])
 	assert.Equal(t, len(lines), 20)
 	outcomes := map[any]int{}
 	for _, line := range lines {
 		outcomes[line["outcome"]]++
 	}
 	assert.DeepEqual(t, outcomes, map[any]int{"ok": 18, "truncated": 2})
+}
+
+// TestWithheld reads in the records which figures the client distorted.
+func TestWithheld(t *testing.T) {
+	for _, bound := range []ClientBound{BoundFails, BoundWithheld, BoundReported} {
+		stdout, _, _, out := runHelper(t, "BenchmarkHelperBound", nil, nil, "LLMBENCH_CLIENT_BOUND="+string(bound))
+		head, _ := readRecords(t, filepath.Join(out, "BenchmarkHelperBound.1.jsonl"))
+		end := head["end"].(string)
+		assert.Equal(t, strings.HasPrefix(end, "failed: client-bound: the client distorts these figures"), bound == BoundFails, end)
+		assert.Equal(t, strings.HasPrefix(end, "ok: <nil> "), bound != BoundFails, end)
+		assert.Equal(t, strings.Contains(end, "req/s"), bound != BoundReported, "%s:\n%s", end, stdout)
+	}
 }
 
 func TestToleratedFailuresAreReported(t *testing.T) {
@@ -381,6 +405,41 @@ func TestAnnounce(t *testing.T) {
 	assert.Equal(t, out.String(), "e:\nf:\n")
 }
 
+// TestAnnounceUnits checks that a unit's metadata comes once, and never within the
+// line of a result.
+func TestAnnounceUnits(t *testing.T) {
+	var out strings.Builder
+	p := &shared{begun: map[string]bool{}, units: map[string]bool{}}
+	p.announceUnits("A", []string{"user-tok/s"}) // nobody called Main
+	p.begin(&out, t.Context(), false)
+	assert.Assert(t, strings.Contains(out.String(), "Unit output-tok/s "), out.String())
+	for _, c := range []struct {
+		benchmark string
+		units     []string
+		want      string
+	}{
+		{"A", []string{"user-tok/s", "output-tok/s", "out-tok/req"}, "Unit user-tok/s better=higher\n"},
+		{"A", []string{"mean-e2e-ns"}, ""},
+		{"B", []string{"mean-e2e-ns", "user-tok/s"}, "Unit mean-e2e-ns better=lower\n"},
+	} {
+		out.Reset()
+		p.announceUnits(c.benchmark, c.units)
+		assert.Equal(t, out.String(), c.want)
+		assert.NilError(t, p.announce(c.benchmark, nil))
+	}
+}
+
+// TestSkip checks that what is skipped says so, in lines that are no results.
+func TestSkip(t *testing.T) {
+	var out strings.Builder
+	p := &shared{begun: map[string]bool{"B": true}}
+	p.skip("A", "nobody called Main")
+	p.out = &out
+	p.skip("A", "a.json is not here\nget it")
+	p.skip("B", "within the line of a result")
+	assert.Equal(t, out.String(), "# A is skipped: a.json is not here\n# get it\n")
+}
+
 func TestFreshRequests(t *testing.T) {
 	stdout, _, code, out := runHelper(t, "BenchmarkHelperFresh", []string{"-test.benchtime=2x", "-test.count=3"}, nil)
 	assert.Equal(t, code, 1, stdout)
@@ -418,7 +477,8 @@ func interrupt(t *testing.T, name string) {
 	})
 	assert.Equal(t, code, 1, stdout)
 	assert.Assert(t, strings.Contains(stdout, "interrupted"), stdout)
-	_, lines := readRecords(t, file)
+	head, lines := readRecords(t, file)
+	assert.Assert(t, strings.HasPrefix(head["end"].(string), "failed: pass 0: "), head["end"])
 	assert.Equal(t, len(lines), 10000)
 	assert.Equal(t, lines[9999]["outcome"], "canceled")
 	assert.Equal(t, lines[9999]["first_ns"], nil)

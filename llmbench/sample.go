@@ -6,8 +6,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 )
 
-// An Outcome is how a request ended. Every outcome but [OK] is a failure, and
-// failed requests enter no latency and no token figure.
+// An Outcome is how a request ended. Every outcome but [OK] and [Left] is a
+// failure, and only successful requests enter latencies and token figures.
 type Outcome string
 
 // The outcomes, as they stand in records.
@@ -22,6 +22,7 @@ const (
 	Empty       Outcome = "empty"        // an answer without events, or without a single token
 	Malformed   Outcome = "malformed"    // not what the dialect allows
 	Canceled    Outcome = "canceled"     // the pass was given up: its deadline passed, or it was interrupted
+	Left        Outcome = "left"         // its client left before the end, as [Load].Cancel has it: no failure
 )
 
 // A TokenSource tells where a request's output token count comes from.
@@ -42,35 +43,79 @@ const (
 type Sample struct {
 	ID   string // as sent in X-Request-Id
 	Pass int    // which pass of the benchmark's sample, from 0
+	Turn int    // which turn of its session, from 0
+
+	// Epoch is the start of the pass, which the instants count from, on the
+	// wall clock: good to a microsecond.
+	Epoch time.Time
 
 	// Due is t0, from which latencies count: in an open loop the instant the
 	// schedule asked for, in a closed loop the same as Start.
-	Due       time.Duration
-	Start     time.Duration // just before the request was handed to the transport
-	Scheduled bool          // Due was set by a schedule (open loop)
+	Due time.Duration
+	// Granted is when the request had its turn in an open loop with MaxInFlight:
+	// what it waited for that beyond Due is the server's doing. Else it is 0.
+	Granted time.Duration
+	// Admitted is just before the request was handed to the transport. Start is
+	// the send, just before its first byte was written: the client's own delay
+	// between the two is not the server's. Where a connection had to be opened,
+	// that is not left out: Start is Admitted.
+	Admitted, Start time.Duration
+	Scheduled       bool // Due was set by a schedule (open loop)
 
-	// Connect is how long opening a connection took, 0 when one was open.
+	// Connect is how long the request waited for a connection to be opened, its own
+	// or another's, 0 when one was open.
 	Connect time.Duration
 	// Resent counts how often the request was sent again, because the server
 	// had closed the connection kept for it before a byte of an answer. t0
 	// stays the first send.
 	Resent int
 	// Wrote is when the last byte of the request was written, FirstByte when
-	// the first byte of the answer's head was read; 0 when it never was.
+	// the first byte of the answer's head came; 0 when it never was.
 	Wrote, FirstByte time.Duration
 
+	// Clock is what FirstByte, First, Last, Gaps, End and the instants of other
+	// events are on.
+	Clock Clock
+	// Lags tells of each delta how long after the kernel's stamp the client
+	// had read it: the stamp plus the lag is the user clock's instant. On the
+	// user clock it is nil. FirstByteLag and EndLag are the same of FirstByte
+	// and End; EndLag is 0 where End is the user clock's all the same, as the
+	// end of a connection has no stamp.
+	Lags                 []time.Duration
+	FirstByteLag, EndLag time.Duration
+
 	Streamed bool
+	// Choices says which events of the stream had a choice, of OpenAI's dialects
+	// only. LastEvent is when the last event but the end marker was read, Done
+	// when the end marker was; 0 when none was. No figure is computed from these,
+	// but other tools compute theirs from them, see package compat.
+	Choices         Choices
+	LastEvent, Done time.Duration
+	// UsageAlone tells that the server stated usage in an event without a choice.
+	UsageAlone bool
 	// Deltas counts the deltas that carried generated text. Without any,
 	// First and Last mean nothing. Only streamed answers have deltas.
 	Deltas      int
-	First, Last time.Duration   // when the first and the last delta were read
+	First, Last time.Duration   // when the first and the last delta came
 	Gaps        []time.Duration // between successive deltas: Deltas-1 of them
-	End         time.Duration   // when the end of the body was read, or the request was given up
+	// Outputs counts those of the deltas that carried more than reasoning, and
+	// FirstOutput is when the first of them was read.
+	Outputs     int
+	FirstOutput time.Duration
+	End         time.Duration // when the end of the body came, or the request was given up
 
+	MaxTokens    int // that were asked for at most
 	PromptTokens int // as the server stated; 0 means it did not
 	CachedTokens int // those of the prompt that the server said it took from a cache
 	OutputTokens int
 	TokenSource  TokenSource
+	// AskedTokens is the request's PromptTokens: how long the prompt was meant
+	// to be, where the workload knows; 0 means it does not.
+	AskedTokens int
+	// PromptChars and OutputChars are characters (Unicode code points): of the
+	// text that was sent, without what the dialect and the server put around it,
+	// and of all that was generated.
+	PromptChars, OutputChars int
 
 	// Server is what the server measured itself, on its own clock, where it
 	// says so: llama.cpp and Ollama always do. No figure is computed from it.
@@ -81,12 +126,33 @@ type Sample struct {
 	Outcome Outcome
 	Err     error // why the outcome is not OK
 
+	// Answer is what was generated, if the load keeps it.
+	Answer *Answer
+
+	lags lags   // of the other instants
 	text string // generated text whose tokens are still to be counted
+}
+
+// An Answer is what a server generated for one request.
+type Answer struct {
+	Text      string `json:"text"`
+	Reasoning string `json:"reasoning,omitempty"` // before it, where the server parts the two
+	// ToolNames are the functions that were called, parted by spaces, and
+	// ToolCalls their arguments, one after the other.
+	ToolNames string `json:"tool_names,omitempty"`
+	ToolCalls string `json:"tool_calls,omitempty"`
 }
 
 // TTFT is the time from t0 to the first delta that carried generated text.
 // There is none when the answer was not streamed or had no text.
 func (s *Sample) TTFT() (time.Duration, bool) { return s.First - s.Due, s.Deltas > 0 }
+
+// TTFO is the time to first output token: from t0 to the first delta that carried
+// more than reasoning, which is when its user sees something of the answer
+// (after https://github.com/ai-dynamo/aiperf/blob/main/docs/metrics-reference.md).
+// An answer that
+// was not streamed, or that never came to an end of its reasoning, has none.
+func (s *Sample) TTFO() (time.Duration, bool) { return s.FirstOutput - s.Due, s.Outputs > 0 }
 
 // E2E is the time from t0 to the last delta or, not streamed, to the end of the
 // body. A stream without text has none.

@@ -1,6 +1,7 @@
 package llmbench
 
 import (
+	"iter"
 	"math"
 	"slices"
 	"time"
@@ -11,6 +12,7 @@ type Summary struct {
 	Requests int             // all of them
 	Outcomes map[Outcome]int // how many requests ended how
 	Sources  map[TokenSource]int
+	Clocks   map[Clock]int // of the instants of successful requests
 	// Connected counts the requests that had to open a connection, Resent
 	// those that were sent more than once.
 	Connected, Resent int
@@ -18,10 +20,22 @@ type Summary struct {
 	// Metrics holds a value for each unit of [Units] that can be told from
 	// the samples; none is NaN or infinite. Times are in nanoseconds.
 	Metrics map[string]float64
+	// Steady is the steady part of each pass, or why there is none.
+	Steady []Steady
 }
 
-// Failed is the number of requests that did not end well.
-func (s Summary) Failed() int { return s.Requests - s.Outcomes[OK] }
+// add adds figures that are not of the samples, as far as they are finite.
+func (s *Summary) add(figures map[string]float64) {
+	for unit, v := range figures {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			s.Metrics[unit] = v
+		}
+	}
+}
+
+// Failed is the number of requests that did not end well, and were not left as
+// planned.
+func (s Summary) Failed() int { return s.Requests - s.Outcomes[OK] - s.Outcomes[Left] }
 
 // Summarize computes every unit over samples that took elapsed in all: the sum,
 // over passes, of the time from the first t0 to the end of the last response.
@@ -30,19 +44,37 @@ func (s Summary) Failed() int { return s.Requests - s.Outcomes[OK] }
 // streamed, tokens when one answer's are unknown, anything per second of no time
 // at all.
 func Summarize(samples []Sample, elapsed time.Duration, slo SLO) Summary {
+	all := func(yield func(*Sample) bool) {
+		for i := range samples {
+			if !yield(&samples[i]) {
+				return
+			}
+		}
+	}
+	s := SummarizeSeq(all, elapsed, slo)
+	s.TakeSteady(SteadyStates(all))
+	return s
+}
+
+// SummarizeSeq is [Summarize] of samples that need not be in memory together: it
+// keeps none of them, and knows no steady state.
+func SummarizeSeq(samples iter.Seq[*Sample], elapsed time.Duration, slo SLO) Summary {
 	s := Summary{
-		Requests: len(samples),
 		Outcomes: map[Outcome]int{},
 		Sources:  map[TokenSource]int{},
+		Clocks:   map[Clock]int{},
 		Elapsed:  elapsed,
 		Metrics:  map[string]float64{},
 	}
-	var ok []*Sample
-	var prompt, output, good, users, perUser float64
-	promptKnown, outputKnown := true, true // of every successful request
+	durations := make([][]time.Duration, len(latencies))
+	var n, prompt, asked, output, good, users, perUser, promptChars, outputChars float64
+	promptKnown, outputKnown, askedKnown := true, true, true // of every successful request
+	var cached float64
+	var reasoned, turned bool
+	var turns [maxTurns][]time.Duration // the TTFT of each
 	var lags []time.Duration
-	for i := range samples {
-		r := &samples[i]
+	for r := range samples {
+		s.Requests++
 		s.Outcomes[r.Outcome]++
 		if r.Connect > 0 {
 			s.Connected++
@@ -51,17 +83,31 @@ func Summarize(samples []Sample, elapsed time.Duration, slo SLO) Summary {
 			s.Resent++
 		}
 		if r.Scheduled {
-			lags = append(lags, r.Start-r.Due)
+			lags = append(lags, r.late())
 		}
 		if r.Outcome != OK {
 			continue
 		}
-		ok = append(ok, r)
+		n++
+		for i, l := range latencies {
+			durations[i] = l.of(durations[i], r)
+		}
 		s.Sources[r.TokenSource]++
+		s.Clocks[r.Clock]++
 		promptKnown = promptKnown && r.PromptTokens > 0
 		outputKnown = outputKnown && r.OutputTokens > 0
 		prompt += float64(r.PromptTokens)
+		askedKnown = askedKnown && r.AskedTokens > 0
+		asked += float64(r.AskedTokens)
+		cached += float64(r.CachedTokens)
+		reasoned = reasoned || r.Outputs < r.Deltas
+		turned = turned || r.Turn > 0
+		if d, has := r.TTFT(); has && r.Turn < maxTurns {
+			turns[r.Turn] = append(turns[r.Turn], d)
+		}
 		output += float64(r.OutputTokens)
+		promptChars += float64(r.PromptChars)
+		outputChars += float64(r.OutputChars)
 		if slo.Met(r) {
 			good++
 		}
@@ -75,27 +121,37 @@ func Summarize(samples []Sample, elapsed time.Duration, slo SLO) Summary {
 			s.Metrics[unit] = v
 		}
 	}
-	n, seconds := float64(len(ok)), elapsed.Seconds()
+	seconds := elapsed.Seconds()
 	timed := n > 0 && seconds > 0
 	set("output-tok/s", output/seconds, timed && outputKnown)
 	set("prompt-tok/s", prompt/seconds, timed && promptKnown)
 	set("total-tok/s", (prompt+output)/seconds, timed && promptKnown && outputKnown)
+	set("prompt-chars/s", promptChars/seconds, timed && promptChars > 0)
+	set("output-chars/s", outputChars/seconds, timed && outputChars > 0)
 	set("req/s", n/seconds, timed)
 	set("good-req/s", good/seconds, timed && slo != SLO{})
 	set("user-tok/s", perUser/users, users > 0 && outputKnown)
 	set("in-tok/req", prompt/n, n > 0 && promptKnown)
+	set("asked-in-tok/req", asked/n, n > 0 && askedKnown && asked != prompt)
 	set("out-tok/req", output/n, n > 0 && outputKnown)
+	set("cached-%", 100*cached/prompt, cached > 0 && promptKnown)
+	set("left-%", 100*float64(s.Outcomes[Left])/float64(s.Requests), s.Outcomes[Left] > 0)
 	set("fail-%", 100*float64(s.Failed())/float64(s.Requests), s.Requests > 0)
-	for _, l := range latencies {
-		var all []time.Duration
-		for _, r := range ok {
-			all = l.of(all, r)
+	for i, l := range latencies {
+		if l.name == "ttfo" && !reasoned { // it is the TTFT
+			continue
 		}
+		all := durations[i]
 		slices.Sort(all)
 		for _, st := range statistics {
 			v, known := statistic(all, st.percent)
 			set(unitName(st.name, l.name), v, known)
 		}
+	}
+	for turn, all := range turns {
+		slices.Sort(all)
+		v, known := statistic(all, 50)
+		set(turnUnit(turn), v, known && turned)
 	}
 	slices.Sort(lags)
 	lag, known := statistic(lags, 99)

@@ -15,7 +15,7 @@ import (
 func answer(start, first, last float64, tokens int) Sample {
 	at := func(x float64) time.Duration { return time.Duration(x * float64(ms)) }
 	s := Sample{Due: at(start), Start: at(start), First: at(first), Last: at(last), End: at(last) + ms, Streamed: true,
-		Deltas: tokens, OutputTokens: tokens, PromptTokens: 10, TokenSource: FromUsage, Outcome: OK, Status: 200}
+		Deltas: tokens, Outputs: tokens, FirstOutput: at(first), OutputTokens: tokens, PromptTokens: 10, TokenSource: FromUsage, Outcome: OK, Status: 200}
 	for i := 1; i < tokens; i++ {
 		s.Gaps = append(s.Gaps, (s.Last-s.First)/time.Duration(tokens-1))
 	}
@@ -26,7 +26,14 @@ func TestSummarize(t *testing.T) {
 	failed := Sample{Due: 0, First: time.Hour, Last: 2 * time.Hour, End: 3 * time.Hour, Streamed: true, Deltas: 1000,
 		Gaps: []time.Duration{time.Hour}, OutputTokens: 1e6, PromptTokens: 1e6, Outcome: Truncated}
 	noText := Sample{Streamed: true, OutputTokens: 2, PromptTokens: 10, TokenSource: FromUsage, Outcome: OK, End: 50 * ms}
+	thought, found := answer(0, 100, 500, 5), answer(0, 100, 500, 5)
+	thought.Outputs, thought.FirstOutput, thought.CachedTokens = 1, 500*ms, 3
+	found.CachedTokens = 5
 	whole := Sample{Due: 10 * ms, Start: 10 * ms, End: 110 * ms, OutputTokens: 5, PromptTokens: 10, TokenSource: FromUsage, Outcome: OK}
+	chars := answer(0, 100, 500, 5)
+	chars.PromptChars, chars.OutputChars = 8, 3
+	silent := failed
+	silent.PromptChars, silent.OutputChars = 1e6, 1e6
 	for _, c := range []struct {
 		name    string
 		samples []Sample
@@ -46,6 +53,12 @@ func TestSummarize(t *testing.T) {
 			"mean-ttft-ns": 200e6, "mean-tpot-ns": 50e6, "mean-itl-ns": 50e6, "mean-e2e-ns": 400e6,
 			"p50-itl-ns": 50e6, "in-tok/req": 10, "out-tok/req": 5, "fail-%": 50,
 		}},
+		{"characters", []Sample{chars, silent}, 2 * time.Second, SLO{}, map[string]float64{
+			"output-tok/s": 2.5, "prompt-tok/s": 5, "total-tok/s": 7.5, "req/s": 0.5, "user-tok/s": 10,
+			"output-chars/s": 1.5, "prompt-chars/s": 4,
+			"mean-ttft-ns": 100e6, "mean-tpot-ns": 100e6, "mean-itl-ns": 100e6, "mean-e2e-ns": 500e6,
+			"p50-itl-ns": 100e6, "in-tok/req": 10, "out-tok/req": 5, "fail-%": 50,
+		}},
 		{"no text is no TTFT, and not zero", []Sample{noText}, time.Second, SLO{}, map[string]float64{
 			"output-tok/s": 2, "prompt-tok/s": 10, "total-tok/s": 12, "req/s": 1, "in-tok/req": 10, "out-tok/req": 2, "fail-%": 0,
 		}},
@@ -56,6 +69,11 @@ func TestSummarize(t *testing.T) {
 		{"one token has no time per token", []Sample{answer(0, 100, 100, 1)}, time.Second, SLO{TPOT: 1}, map[string]float64{
 			"output-tok/s": 1, "prompt-tok/s": 10, "total-tok/s": 11, "req/s": 1, "good-req/s": 1, "user-tok/s": 10,
 			"mean-ttft-ns": 100e6, "mean-e2e-ns": 100e6, "in-tok/req": 10, "out-tok/req": 1, "fail-%": 0,
+		}},
+		{"reasoning and a cache", []Sample{thought, found}, time.Second, SLO{}, map[string]float64{
+			"output-tok/s": 10, "prompt-tok/s": 20, "total-tok/s": 30, "req/s": 2, "user-tok/s": 10, "mean-ttft-ns": 100e6, "p50-ttft-ns": 100e6,
+			"mean-ttfo-ns": 300e6, "p50-ttfo-ns": 300e6, "mean-tpot-ns": 100e6, "p50-tpot-ns": 100e6, "mean-itl-ns": 100e6, "p50-itl-ns": 100e6,
+			"mean-e2e-ns": 500e6, "p50-e2e-ns": 500e6, "in-tok/req": 10, "out-tok/req": 5, "cached-%": 40, "fail-%": 0,
 		}},
 		{"good requests", []Sample{answer(0, 100, 500, 5), answer(0, 101, 500, 5), answer(0, 100, 504, 5), answer(0, 50, 600, 2), failed},
 			time.Second, SLO{TTFT: 100 * ms, TPOT: 100 * ms}, map[string]float64{"good-req/s": 1}},

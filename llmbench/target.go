@@ -36,6 +36,10 @@ type Target struct {
 	// ([http.ProxyFromEnvironment]): for servers on this machine, such as those
 	// in containers, whose addresses no proxy knows.
 	NoProxy bool
+	// Simulated tells that the server is part of this process, for tests: its
+	// work is the client's, so that what the client distorts is reported unless
+	// the load or the environment says otherwise.
+	Simulated bool
 	// Dial opens a connection; nil means TCP.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }

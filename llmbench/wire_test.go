@@ -37,7 +37,7 @@ func TestEveryFault(t *testing.T) {
 	const tokens = 8
 	// The outcome when streamed and when not, where some faults do not show.
 	want := map[string][2]Outcome{
-		"slow-header": {OK, OK}, "no-done": {OK, OK},
+		"slow-header": {OK, OK}, "no-done": {OK, OK}, "format": {OK, OK},
 		"html-200": {Malformed, Malformed}, "wrong-type": {Malformed, OK}, "json": {Malformed, OK}, "gzip": {Malformed, Malformed},
 		"empty": {Empty, Empty}, "error-event": {ServerError, ServerError}, "named-error": {ServerError, ServerError}, "error-string": {ServerError, ServerError},
 		"malformed": {Malformed, Malformed}, "long-line": {Malformed, Malformed},

@@ -141,7 +141,7 @@ func (p *answers) end() {
 			p.d.Fault = "an error without a word"
 		}
 	}
-	if p.d.mark() != p.start {
+	if p.d.since(p.start) {
 		p.d.Chunks++
 	}
 	p.begin()

@@ -1,6 +1,8 @@
 package dialect
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -31,6 +33,12 @@ type Query struct {
 	MaxTokens   int
 	FixedOutput bool
 	Stream      bool
+	// Tools are functions of which the answer has to call one. Ollama can be
+	// asked for no more than that it may.
+	Tools []Tool
+	// Schema is a JSON schema that the answer's text has to conform to. There
+	// are Tools, a Schema or FixedOutput, or none of them.
+	Schema json.RawMessage
 }
 
 // conversation is what a chat sends.
@@ -49,7 +57,8 @@ type Dialect interface {
 	// Path is where q is posted, below the server's base URL.
 	Path(q Query) string
 	// Body returns the JSON to post for q. It fails when the dialect cannot
-	// say what q asks for.
+	// say what q asks for; if that is a conversation, tools or a schema, the
+	// error is [errors.ErrUnsupported].
 	Body(q Query) ([]byte, error)
 	// NewParser returns a parser of answers.
 	NewParser() Parser
@@ -112,17 +121,16 @@ func ByName(name string) (Dialect, error) {
 	return nil, fmt.Errorf("dialect: %q is none of %s", name, strings.Join(Names(), ", "))
 }
 
-// promptOnly says why q cannot be sent to an endpoint that continues a text.
+// promptOnly says why q cannot be sent to an endpoint that continues a text, as
+// it likes.
 func promptOnly(dialect string, q Query) error {
-	if len(q.Messages) > 0 {
-		return fmt.Errorf("%s: a conversation of %d messages; only a prompt can be sent", dialect, len(q.Messages))
-	}
-	return checkLength(dialect, q)
+	return cmp.Or(promptOrSchema(dialect, q), noSchema(dialect, q))
 }
 
-func checkLength(dialect string, q Query) error {
-	if q.MaxTokens < 1 {
-		return fmt.Errorf("%s: max tokens %d; must be at least 1", dialect, q.MaxTokens)
+// promptOrSchema is promptOnly of an endpoint that knows schemas.
+func promptOrSchema(dialect string, q Query) error {
+	if len(q.Messages) > 0 {
+		return unsupported(fmt.Sprintf("%s: a conversation of %d messages; only a prompt can be sent", dialect, len(q.Messages)))
 	}
-	return nil
+	return cmp.Or(checkQuery(dialect, q), noTools(dialect, q))
 }

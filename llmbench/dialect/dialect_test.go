@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -21,6 +22,8 @@ func TestBody(t *testing.T) {
 		{OpenAICompletions{}, Query{Model: "m", Prompt: "hi", MaxTokens: 5, FixedOutput: true, Stream: true},
 			`{"model":"m","prompt":"hi","max_tokens":5,"min_tokens":5,"ignore_eos":true,"temperature":0,"stream":true,"stream_options":{"include_usage":true}}`},
 		{OpenAIResponses{}, fixed, `{"model":"m","input":[{"role":"user","content":"hi"}],"max_output_tokens":5,"min_tokens":5,"ignore_eos":true,"temperature":0,"store":false,"stream":true}`},
+		{OpenAIResponses{}, Query{Messages: []Message{{"user", "hi"}, {"assistant", "ho"}, {"user", "hm"}}, MaxTokens: 5},
+			`{"input":[{"role":"user","content":"hi"},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"ho"}]},{"role":"user","content":"hm"}],"max_output_tokens":5,"temperature":0,"store":false,"stream":false}`},
 		{TGI{}, fixed, `{"inputs":"hi","parameters":{"max_new_tokens":5,"do_sample":false,"details":true}}`},
 		{LlamaCPP{}, fixed, `{"prompt":"hi","n_predict":5,"ignore_eos":true,"temperature":0,"stream":true}`},
 		{LlamaCPP{}, free, `{"prompt":"hi","n_predict":5,"temperature":0,"stream":false}`},
@@ -57,7 +60,7 @@ func TestBodyErrors(t *testing.T) {
 			t.Errorf("%s.Body() of no output = %s, %v; want an error", d.Name(), body, err)
 		}
 		q := Query{Messages: []Message{{"system", "be brief"}, {"user", "hi"}}, MaxTokens: 5}
-		if body, err := d.Body(q); (err == nil) != chats[d.Name()] {
+		if body, err := d.Body(q); (err == nil) != chats[d.Name()] || err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%s.Body() of a conversation = %s, %v", d.Name(), body, err)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 // read is what a client makes of a whole stream.
 type read struct {
 	Text, Reasoning, ToolCall string
+	ToolName                  string
 	Finish, Fault             string
 	Usage                     Usage
 	Timings                   Timings
@@ -75,6 +76,7 @@ func (r *read) add(d *Delta) {
 	r.Text += string(d.Text)
 	r.Reasoning += string(d.Reasoning)
 	r.ToolCall += string(d.ToolCall)
+	r.ToolName = string(AppendName([]byte(r.ToolName), d.ToolName))
 	r.Chunks += d.Chunks
 	r.Tokens += d.Tokens
 	r.Done = r.Done || d.Done

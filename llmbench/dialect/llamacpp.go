@@ -16,16 +16,17 @@ func (LlamaCPP) Path(Query) string { return "/completion" }
 
 // Body returns the JSON to post for q, which must not be a conversation.
 func (d LlamaCPP) Body(q Query) ([]byte, error) {
-	if err := promptOnly(d.Name(), q); err != nil {
+	if err := promptOrSchema(d.Name(), q); err != nil {
 		return nil, err
 	}
 	return json.Marshal(struct {
-		Prompt      string  `json:"prompt"`
-		NPredict    int     `json:"n_predict"`
-		IgnoreEOS   bool    `json:"ignore_eos,omitempty"`
-		Temperature float64 `json:"temperature"`
-		Stream      bool    `json:"stream"`
-	}{Prompt: q.Prompt, NPredict: q.MaxTokens, IgnoreEOS: q.FixedOutput, Stream: q.Stream})
+		Prompt      string          `json:"prompt"`
+		NPredict    int             `json:"n_predict"`
+		IgnoreEOS   bool            `json:"ignore_eos,omitempty"`
+		Temperature float64         `json:"temperature"`
+		Stream      bool            `json:"stream"`
+		JSONSchema  json.RawMessage `json:"json_schema,omitempty"`
+	}{Prompt: q.Prompt, NPredict: q.MaxTokens, IgnoreEOS: q.FixedOutput, Stream: q.Stream, JSONSchema: q.Schema})
 }
 
 // NewParser returns a parser of answers.

@@ -20,11 +20,11 @@ func (Ollama) Path(Query) string { return "/api/chat" }
 // Body returns the JSON to post for q. Ollama has no way to keep a model from
 // ending its text, so FixedOutput asks for nothing more than a limit.
 func (d Ollama) Body(q Query) ([]byte, error) {
-	if err := checkLength(d.Name(), q); err != nil {
+	if err := checkQuery(d.Name(), q); err != nil {
 		return nil, err
 	}
 	b := newOllamaBody(q)
-	b.Messages = q.conversation()
+	b.Messages, b.Tools = q.conversation(), chatTools(q.Tools)
 	return json.Marshal(b)
 }
 
@@ -44,7 +44,7 @@ func (OllamaGenerate) Path(Query) string { return "/api/generate" }
 // Body returns the JSON to post for q, which must not be a conversation. As to
 // FixedOutput, see [Ollama].
 func (d OllamaGenerate) Body(q Query) ([]byte, error) {
-	if err := promptOnly(d.Name(), q); err != nil {
+	if err := promptOrSchema(d.Name(), q); err != nil {
 		return nil, err
 	}
 	b := newOllamaBody(q)
@@ -62,6 +62,9 @@ type ollamaBody struct {
 	Raw      bool          `json:"raw,omitempty"`
 	Stream   bool          `json:"stream"` // true if left out
 	Options  ollamaOptions `json:"options"`
+
+	Tools  []chatTool      `json:"tools,omitempty"`
+	Format json.RawMessage `json:"format,omitempty"`
 }
 
 type ollamaOptions struct {
@@ -71,14 +74,15 @@ type ollamaOptions struct {
 }
 
 func newOllamaBody(q Query) ollamaBody {
-	return ollamaBody{Model: q.Model, Stream: q.Stream, Options: ollamaOptions{NumPredict: q.MaxTokens}}
+	return ollamaBody{Model: q.Model, Stream: q.Stream, Format: q.Schema, Options: ollamaOptions{NumPredict: q.MaxTokens}}
 }
 
 // ollamaParser reads answers of both endpoints: they differ in where a document
 // keeps its text.
 type ollamaParser struct {
 	answers
-	last bool // the document under way says "done": true
+	last   bool   // the document under way says "done": true
+	called []byte // room for the name of a call
 
 	onMessage, onCall, onFunction func(name []byte)
 	eachCall                      func()
@@ -155,11 +159,15 @@ func (p *ollamaParser) call(name []byte) {
 }
 
 func (p *ollamaParser) function(name []byte) {
-	if string(name) == "arguments" { // an object, not a string
+	switch string(name) {
+	case "name":
+		p.called = p.w.text(p.called[:0])
+		p.d.called(p.called)
+	case "arguments": // an object, not a string
 		p.d.ToolCall = p.w.anything(p.d.ToolCall)
-		return
+	default:
+		p.w.raw()
 	}
-	p.w.raw()
 }
 
 func (p *ollamaParser) settled() {

@@ -14,7 +14,7 @@ func TestOllama(t *testing.T) {
 			`{"message":{"role":"assistant","content":"\u003ca"},"done":false}` + "\n" + `{"message":{"content":""},` + end,
 			read{Text: "<a", Reasoning: "r", Chunks: 2, Finish: "length", Usage: usage, Timings: timings, Done: true}},
 		{"a tool call", `{"message":{"content":"","tool_calls":[{"function":{"name":"f","arguments":{"x": 1}}}]},"done":false}` + "\n" + `{"message":{"content":""},` + end,
-			read{ToolCall: `{"x": 1}`, Chunks: 1, Finish: "length", Usage: usage, Timings: timings, Done: true}},
+			read{ToolCall: `{"x": 1}`, ToolName: "f", Chunks: 1, Finish: "length", Usage: usage, Timings: timings, Done: true}},
 		{"without a last line end", `{"message":{"content":"a"},"done":true}`, read{Text: "a", Chunks: 1, Done: true}},
 		{"cut within a line", `{"message":{"content":"a"},"done":false}` + "\n" + `{"message":{"con`,
 			read{Text: "a", Chunks: 1, Err: `ollama: stream is truncated within an event: "{\"message\":{\"con"`}},

@@ -20,6 +20,16 @@ type openAIBody struct {
 	Temperature   float64        `json:"temperature"`
 	Stream        bool           `json:"stream"`
 	StreamOptions *streamOptions `json:"stream_options,omitempty"`
+
+	// Of the chat endpoint alone.
+	Tools          []chatTool      `json:"tools,omitempty"`
+	ToolChoice     string          `json:"tool_choice,omitempty"`
+	ResponseFormat *responseFormat `json:"response_format,omitempty"`
+}
+
+type responseFormat struct {
+	Type       string     `json:"type"`
+	JSONSchema jsonSchema `json:"json_schema"`
 }
 
 type streamOptions struct {
@@ -62,8 +72,10 @@ type openAIParser struct {
 	// The choice under way.
 	index, ids int
 	reason     string
-	left       bool // its reason is left open
-	from       mark // where its text begins
+	left       bool   // its reason is left open
+	from       mark   // where its text begins
+	called     []byte // room for the name of a call
+	has        bool   // the document under way has one
 
 	// The walk's steps, bound once so that a walk allocates no closures.
 	onChoice, onMessage, onCall, onFunction, onUsage, onDetails func(name []byte)
@@ -92,7 +104,7 @@ func (p *openAIParser) Event(e sse.Event, d *Delta) error {
 	if text, ok := p.memo.text(e.Data); ok && bytes.Equal(e.Type, messageEvent) {
 		d.reset()
 		d.Text = append(d.Text, text...)
-		d.Chunks = 1
+		d.Chunks, d.Choices = 1, 1
 		return nil
 	}
 	err := p.answers.Event(e, d)
@@ -104,7 +116,7 @@ func (p *openAIParser) Event(e sse.Event, d *Delta) error {
 	return err
 }
 
-func (p *openAIParser) clearIDs() { p.ids = 0 }
+func (p *openAIParser) clearIDs() { p.ids, p.has = 0, false }
 
 func (p *openAIParser) root(name []byte) {
 	switch string(name) {
@@ -123,6 +135,7 @@ func (p *openAIParser) root(name []byte) {
 // oneChoice takes a choice; what index it has may come last in it.
 func (p *openAIParser) oneChoice() {
 	p.from = p.d.mark()
+	p.has = true
 	p.index, p.reason, p.left = 0, "", false
 	before := p.ids
 	p.w.object(p.onChoice)
@@ -167,7 +180,7 @@ func (p *openAIParser) chatMessage(name []byte) {
 			p.d.Reasoning = unquote(p.d.Reasoning[:p.from.reasoning], v)
 		}
 	case "tool_calls":
-		p.d.ToolCall = p.d.ToolCall[:p.from.toolCall]
+		p.d.ToolCall, p.d.ToolName = p.d.ToolCall[:p.from.toolCall], p.d.ToolName[:p.from.toolName]
 		p.w.array(p.eachCall)
 	case "function_call": // the form before tool_calls
 		p.w.object(p.onFunction)
@@ -185,11 +198,15 @@ func (p *openAIParser) call(name []byte) {
 }
 
 func (p *openAIParser) function(name []byte) {
-	if string(name) == "arguments" {
+	switch string(name) {
+	case "name":
+		p.called = p.w.text(p.called[:0])
+		p.d.called(p.called)
+	case "arguments":
 		p.d.ToolCall = p.w.anything(p.d.ToolCall)
-		return
+	default:
+		p.w.raw()
 	}
-	p.w.raw()
 }
 
 func (p *openAIParser) usage(name []byte) {
@@ -222,17 +239,20 @@ func (p *openAIParser) details(name []byte) {
 	p.w.raw()
 }
 
-// count settles how many tokens came with a document: as many as it has ids or,
+// count settles whether a document had a choice, and how many tokens came with it: as many as it has ids or,
 // if a count has stood on every document since the first with text, the
 // difference to the one before. A count that comes only at the end says nothing
 // about its own event.
 func (p *openAIParser) count() {
+	if p.has {
+		p.d.Choices++
+	}
 	if p.ids > 0 {
 		p.d.Tokens += p.ids
 		p.counted += p.ids
 		return
 	}
-	if p.whole || p.d.mark() == p.start {
+	if p.whole || !p.d.since(p.start) {
 		return
 	}
 	so := p.d.Usage.OutputTokens

@@ -16,11 +16,17 @@ func (OpenAIChat) Path(Query) string { return "/v1/chat/completions" }
 
 // Body returns the JSON to post for q.
 func (d OpenAIChat) Body(q Query) ([]byte, error) {
-	if err := checkLength(d.Name(), q); err != nil {
+	if err := checkQuery(d.Name(), q); err != nil {
 		return nil, err
 	}
 	b := newOpenAIBody(q)
 	b.Messages = q.conversation()
+	if len(q.Tools) > 0 {
+		b.Tools, b.ToolChoice = chatTools(q.Tools), "required"
+	}
+	if len(q.Schema) > 0 {
+		b.ResponseFormat = &responseFormat{"json_schema", jsonSchema{Name: schemaName, Strict: true, Schema: q.Schema}}
+	}
 	return json.Marshal(b)
 }
 

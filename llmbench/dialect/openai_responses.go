@@ -22,23 +22,68 @@ func (OpenAIResponses) Path(Query) string { return "/v1/responses" }
 // Body returns the JSON to post for q. A fixed length is asked for as in the
 // chat API; a server that does not know how ignores it.
 func (d OpenAIResponses) Body(q Query) ([]byte, error) {
-	if err := checkLength(d.Name(), q); err != nil {
+	if err := checkQuery(d.Name(), q); err != nil {
 		return nil, err
 	}
 	b := struct {
-		Model       string    `json:"model,omitempty"`
-		Input       []Message `json:"input"`
-		MaxTokens   int       `json:"max_output_tokens"`
-		MinTokens   int       `json:"min_tokens,omitempty"`
-		IgnoreEOS   bool      `json:"ignore_eos,omitempty"`
-		Temperature float64   `json:"temperature"`
-		Store       bool      `json:"store"`
-		Stream      bool      `json:"stream"`
-	}{Model: q.Model, Input: q.conversation(), MaxTokens: q.MaxTokens, Stream: q.Stream}
+		Model       string  `json:"model,omitempty"`
+		Input       []any   `json:"input"`
+		MaxTokens   int     `json:"max_output_tokens"`
+		MinTokens   int     `json:"min_tokens,omitempty"`
+		IgnoreEOS   bool    `json:"ignore_eos,omitempty"`
+		Temperature float64 `json:"temperature"`
+		Store       bool    `json:"store"`
+		Stream      bool    `json:"stream"`
+
+		Tools      []responsesTool `json:"tools,omitempty"`
+		ToolChoice string          `json:"tool_choice,omitempty"`
+		Text       *responsesText  `json:"text,omitempty"`
+	}{Model: q.Model, Input: responsesInput(q.conversation()), MaxTokens: q.MaxTokens, Stream: q.Stream}
 	if q.FixedOutput {
 		b.MinTokens, b.IgnoreEOS = q.MaxTokens, true
 	}
+	for _, t := range q.Tools {
+		b.Tools = append(b.Tools, responsesTool{"function", toolFunction(t)})
+		b.ToolChoice = "required"
+	}
+	if len(q.Schema) > 0 {
+		b.Text = &responsesText{jsonSchema{Type: "json_schema", Name: schemaName, Strict: true, Schema: q.Schema}}
+	}
 	return json.Marshal(b)
+}
+
+// responsesInput returns messages as items. Those of the assistant are spelled out,
+// as llama.cpp wants them.
+func responsesInput(messages []Message) []any {
+	var items []any
+	for _, m := range messages {
+		if m.Role != "assistant" {
+			items = append(items, m)
+			continue
+		}
+		items = append(items, responsesReply{"message", m.Role, []responsesPart{{"output_text", m.Content}}})
+	}
+	return items
+}
+
+type responsesReply struct {
+	Type    string          `json:"type"`
+	Role    string          `json:"role"`
+	Content []responsesPart `json:"content"`
+}
+
+type responsesPart struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+type responsesTool struct {
+	Type string `json:"type"`
+	toolFunction
+}
+
+type responsesText struct {
+	Format jsonSchema `json:"format"`
 }
 
 // NewParser returns a parser of answers.
@@ -46,7 +91,7 @@ func (d OpenAIResponses) NewParser() Parser {
 	p := new(responsesParser)
 	p.init(d.Name(), "response.completed", p.next, p.root, p.settled)
 	p.onResponse, p.onIncomplete, p.onUsage, p.onDetails = p.response, p.incomplete, p.usage, p.details
-	p.onItem, p.onPart = p.item, p.part
+	p.onItem, p.onPart, p.onOpened = p.item, p.part, p.opened
 	p.eachItem = p.oneItem
 	p.eachPart = func() { p.w.object(p.onPart) }
 	return p
@@ -58,12 +103,13 @@ type responsesParser struct {
 	answers
 	event, kind eventKind // by the event's name, and by the document's type
 	delta       []byte
+	name        []byte // of the call that the item is
 	status      string // of the response, or why it is incomplete
 	thinks      bool   // the item under way is reasoning
 	from        mark   // where it begins
 
-	onResponse, onIncomplete, onUsage, onDetails, onItem, onPart func(name []byte)
-	eachItem, eachPart                                           func()
+	onResponse, onIncomplete, onUsage, onDetails, onItem, onPart, onOpened func(name []byte)
+	eachItem, eachPart                                                     func()
 }
 
 type eventKind int
@@ -73,6 +119,7 @@ const (
 	textDelta
 	reasoningDelta
 	callDelta
+	itemOpened
 	lastEvent
 	failedEvent
 	errorKind
@@ -86,6 +133,8 @@ func kindOf(name []byte) eventKind {
 		return reasoningDelta
 	case "response.function_call_arguments.delta", "response.mcp_call_arguments.delta", "response.custom_tool_call_input.delta":
 		return callDelta
+	case "response.output_item.added":
+		return itemOpened
 	case "response.completed", "response.incomplete":
 		return lastEvent
 	case "response.failed", "response.cancelled":
@@ -112,7 +161,9 @@ func (p *responsesParser) Body(body []byte, d *Delta) error {
 }
 
 // next forgets the document before.
-func (p *responsesParser) next() { p.kind, p.delta, p.status = p.event, p.delta[:0], "" }
+func (p *responsesParser) next() {
+	p.kind, p.delta, p.name, p.status = p.event, p.delta[:0], p.name[:0], ""
+}
 
 func (p *responsesParser) root(name []byte) {
 	if p.whole {
@@ -126,6 +177,12 @@ func (p *responsesParser) root(name []byte) {
 		}
 	case "delta":
 		p.delta = p.w.anything(p.delta[:0])
+	case "item":
+		if p.w.kind() == '{' {
+			p.w.object(p.onOpened)
+			return
+		}
+		p.w.raw()
 	case "response":
 		p.w.object(p.onResponse)
 	case "timings": // llama.cpp
@@ -167,6 +224,16 @@ func responseStatus(quoted []byte) string {
 		}
 	}
 	return string(unquote(nil, quoted))
+}
+
+// opened takes a member of an item of a stream, of which only the name of a call
+// is told nowhere else.
+func (p *responsesParser) opened(name []byte) {
+	if string(name) == "name" {
+		p.name = p.w.text(p.name[:0])
+		return
+	}
+	p.w.raw()
 }
 
 func (p *responsesParser) incomplete(name []byte) {
@@ -216,6 +283,9 @@ func (p *responsesParser) item(name []byte) {
 		p.thinks = p.w.is(`"reasoning"`)
 	case "content", "summary":
 		p.w.array(p.eachPart)
+	case "name":
+		p.name = p.w.text(p.name[:0])
+		p.d.called(p.name)
 	case "arguments":
 		p.d.ToolCall = p.w.anything(p.d.ToolCall)
 	default:
@@ -249,6 +319,8 @@ func (p *responsesParser) settled() {
 		p.d.Reasoning = append(p.d.Reasoning, p.delta...)
 	case callDelta:
 		p.d.ToolCall = append(p.d.ToolCall, p.delta...)
+	case itemOpened:
+		p.d.called(p.name)
 	case lastEvent:
 		p.finishFor(p.status)
 		p.d.Done = true

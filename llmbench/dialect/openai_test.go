@@ -15,7 +15,11 @@ func TestOpenAIEvents(t *testing.T) {
 		{"reasoning, old name", `{"choices":[{"delta":{"reasoning_content":"a","content":null}}]}` + "\n\ndata: " + end, read{Reasoning: "a", Chunks: 1, Finish: "stop", Done: true}},
 		{"reasoning, new name", `{"choices":[{"delta":{"reasoning":"a"}}]}` + "\n\ndata: " + end, read{Reasoning: "a", Chunks: 1, Finish: "stop", Done: true}},
 		{"reasoning under both names is there once", `{"choices":[{"delta":{"reasoning":"a","reasoning_content":"a"}}]}` + "\n\ndata: " + end, read{Reasoning: "a", Chunks: 1, Finish: "stop", Done: true}},
-		{"a tool call", `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"x","function":{"name":"f","arguments":"{\"a\":"}}]}}]}` + "\n\ndata: " + end, read{ToolCall: `{"a":`, Chunks: 1, Finish: "stop", Done: true}},
+		{"a tool call", `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"x","function":{"name":"f","arguments":"{\"a\":"}}]}}]}` + "\n\ndata: " + end, read{ToolCall: `{"a":`, ToolName: "f", Chunks: 1, Finish: "stop", Done: true}},
+		{"a call whose name comes first, and another", `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"x","function":{"name":"f"}}]}}]}` + "\n\ndata: " +
+			`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}},{"index":1,"function":{"name":"g","arguments":"[]"}}]}}]}` + "\n\ndata: " + end,
+			read{ToolCall: "{}[]", ToolName: "f g", Chunks: 1, Finish: "stop", Done: true}},
+		{"a call of another choice", `{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]},"index":1}]}` + "\n\ndata: " + end, read{Finish: "stop", Done: true}},
 		{"escapes", `{"choices":[{"delta":{"content":"\u4e16\ud83d\ude00\n\ud83d"}}]}` + "\n\ndata: " + end, read{Text: "世😀\n\ufffd", Chunks: 1, Finish: "stop", Done: true}},
 		{"an escaped name", `{"choices":[{"delta":{"conte\u006et":"a"}}]}` + "\n\ndata: " + end, read{Text: "a", Chunks: 1, Finish: "stop", Done: true}},
 		{"nulls everywhere", `{"choices":null,"usage":null,"error":null}` + "\n\ndata: " + `{"choices":[{"delta":null,"finish_reason":null}]}` + "\n\ndata: null\n\ndata:\n\ndata: " + end, read{Finish: "stop", Done: true}},
@@ -38,7 +42,7 @@ func TestOpenAIEvents(t *testing.T) {
 		{"cut", `{"choices":[{"te`, read{Err: `openai-chat: stream is truncated within an event: "{\"choices\":[{\"te"`}},
 		{"a member that comes twice", `{"choices":[{"text":"x"}],"choices":[{"delta":{"content":"y","content":"a"}}]}` + "\n\ndata: " + end, read{Text: "a", Chunks: 1, Finish: "stop", Done: true}},
 		{"choices out of order", `{"choices":[{"delta":{"content":"b"},"finish_reason":"length","index":1},{"index":0,"delta":{"content":"a"}}]}` + "\n\ndata: " + end, read{Text: "a", Chunks: 1, Finish: "stop", Done: true}},
-		{"a refused call in the old form", `{"choices":[{"delta":{"function_call":{"name":"f","arguments":"{}"}}}]}` + "\n\ndata: " + end, read{ToolCall: "{}", Chunks: 1, Finish: "stop", Done: true}},
+		{"a refused call in the old form", `{"choices":[{"delta":{"function_call":{"name":"f","arguments":"{}"}}}]}` + "\n\ndata: " + end, read{ToolCall: "{}", ToolName: "f", Chunks: 1, Finish: "stop", Done: true}},
 		{"token ids", `{"choices":[{"text":"","token_ids":[1,2]}]}` + "\n\n" + `data: {"choices":[{"text":"a","token_ids":[3],"finish_reason":"stop"}]}` + "\n\n", read{Text: "a", Chunks: 1, Tokens: 3, Finish: "stop"}},
 		{"a running count", `{"choices":[{"delta":{"content":""}}],"usage":{"completion_tokens":0}}` + "\n\n" +
 			`data: {"choices":[{"delta":{"content":"a"}}],"usage":{"completion_tokens":2}}` + "\n\n" +

@@ -7,7 +7,7 @@ import (
 )
 
 // minBuffer is the first size of a decoder's buffer in bytes.
-const minBuffer = 8 << 10
+const minBuffer = 2 << 10
 
 // maxRead bounds one Read, so that a decoder whose buffer once grew for a huge
 // event does not go on reading in huge pieces.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
@@ -45,7 +46,7 @@ func newCollecting(name, arguments string, stdout, stderr io.Writer) *collecting
 // run is the command; it returns the exit status. The report is in the folder of
 // samples too, in every format, or why there is none.
 func (c *collecting) run(args []string) int {
-	rest, err := parse(c.fs, c.usage, args, c.stdout, c.stderr)
+	rest, err := cli.Parse(c.fs, c.usage, args, c.stdout, c.stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
 	}

@@ -168,6 +168,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
 )
 
 const usage = "usage: benchgate [flags] old new\n" +
@@ -195,7 +197,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	j := &judging{}
 	fs := flag.NewFlagSet("benchgate", flag.ContinueOnError)
 	j.flags(fs)
-	paths, err := parse(fs, usage, args, stdout, stderr)
+	paths, err := cli.Parse(fs, usage, args, stdout, stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
@@ -210,23 +212,6 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return fail(stderr, err)
 	}
 	return j.print(report, stdout, stderr)
-}
-
-// parse parses the flags and returns the other arguments. It prints help to
-// stdout, and usage after a mistake to stderr.
-func parse(fs *flag.FlagSet, usage string, args []string, stdout, stderr io.Writer) ([]string, error) {
-	fs.SetOutput(io.Discard)
-	err := fs.Parse(args)
-	if err != nil {
-		w := stderr
-		if errors.Is(err, flag.ErrHelp) {
-			w = stdout
-		}
-		fmt.Fprintln(w, usage)
-		fs.SetOutput(w)
-		fs.PrintDefaults()
-	}
-	return fs.Args(), err
 }
 
 // fail tells why nothing was judged.

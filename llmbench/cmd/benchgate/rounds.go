@@ -84,6 +84,9 @@ func (r *rounds) text(s side, last int) ([]byte, error) {
 func (r *rounds) do(ctx context.Context, n int, after func(round int) (enough bool, err error)) error {
 	var spent time.Duration
 	ran := 0
+	bar := newBar(r.progress, 2*n)
+	defer bar.clear()
+	last := ""
 	for round := 1; round <= n; round++ {
 		order := []side{r.sides[0], r.sides[1]}
 		if round%2 == 0 {
@@ -93,7 +96,9 @@ func (r *rounds) do(ctx context.Context, n int, after func(round int) (enough bo
 		var told []string
 		fresh := false
 		for _, s := range order {
+			bar.runs(fmt.Sprintf("round %d: %s", round, s.name), last)
 			took, kept, err := r.sample(ctx, s, round)
+			bar.ran()
 			switch {
 			case err != nil:
 				return fmt.Errorf("round %d: %s: %w", round, s.name, err)
@@ -112,7 +117,8 @@ func (r *rounds) do(ctx context.Context, n int, after func(round int) (enough bo
 		if ran > 0 && round < n {
 			left = fmt.Sprintf("; at most %v left", (spent / time.Duration(ran) * time.Duration(n-round)).Round(time.Second))
 		}
-		fmt.Fprintf(r.progress, "round %d of %d: %s%s\n", round, n, strings.Join(told, ", "), left)
+		last = strings.Join(told, ", ")
+		bar.line(r.progress, "round %d of %d: %s%s\n", round, n, last, left)
 		if enough, err := after(round); enough || err != nil {
 			return err
 		}

@@ -1,0 +1,219 @@
+package llmbench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+)
+
+// TestCancelAfterDeltas has half of the clients of a closed loop leave. Each goes
+// with the delta that was drawn for it, which the server notices: its log has the
+// answer as cut short, and the slot is free for the next one at once.
+func TestCancelAfterDeltas(t *testing.T) {
+	const tokens, ttft, perToken = 20, 100 * ms, 10 * ms
+	l := Load{Requests: words(40, tokens), Concurrency: 1, Cancel: Cancel{Share: 0.5, Deltas: 10, Seed: 3}}
+	cfg := mockserver.Config{TTFT: ttft, PerToken: perToken, Slots: 1}
+	bubble(t, cfg, l, func(samples []Sample, srv *mockserver.Server) {
+		synctest.Wait() // the server has noticed the last one too
+		log := srv.Log()
+		assert.Equal(t, len(log), len(samples))
+		left, drawn := 0, map[int]bool{}
+		for i, s := range samples {
+			if s.Outcome == OK {
+				assert.Equal(t, s.Deltas, tokens)
+				assert.Assert(t, !log[i].Aborted)
+			} else {
+				left++
+				drawn[s.Deltas] = true
+				assert.Equal(t, s.Outcome, Left, "%v", s.Err)
+				assert.ErrorIs(t, s.Err, errLeft)
+				assert.Assert(t, s.Deltas >= 1 && s.Deltas <= 10, "left after %d deltas", s.Deltas)
+				assert.Equal(t, s.OutputTokens, 0)
+				assert.Assert(t, log[i].Aborted, "the server's log of request %d: %+v", i, log[i])
+			}
+			// What the client was sent is what it had when it left, and the
+			// next one finds the slot free.
+			took := ttft + time.Duration(s.Deltas-1)*perToken
+			assert.Equal(t, s.End-s.Start, took)
+			assert.Equal(t, log[i].Admitted, log[i].Accepted)
+			if i > 0 {
+				assert.Equal(t, s.Start, samples[i-1].End)
+			}
+		}
+		assert.Equal(t, left, 20)
+		assert.Assert(t, len(drawn) > 5, "%v", drawn)
+
+		s := Summarize(samples, elapsed(samples), SLO{})
+		assert.Equal(t, s.Failed(), 0)
+		assert.Equal(t, s.Metrics["fail-%"], 0.0)
+		assert.Equal(t, s.Metrics["left-%"], 50.0)
+		assert.Equal(t, s.Metrics["req/s"], 20/elapsed(samples).Seconds())
+		assert.Equal(t, s.Metrics["output-tok/s"], 20*tokens/elapsed(samples).Seconds())
+		assert.Equal(t, s.Metrics["p50-e2e-ns"], float64(ttft+(tokens-1)*perToken))
+		assert.Equal(t, tooManyFailed(samples, 0), "")
+	})
+}
+
+// TestCancelAfterTime has clients leave at an instant: before the answer begins,
+// in the middle of a stream, or not at all, as theirs came first.
+func TestCancelAfterTime(t *testing.T) {
+	for _, noStream := range []bool{false, true} {
+		cfg := mockserver.Config{TTFT: 100 * ms, PerToken: 10 * ms}
+		l := Load{Requests: words(60, 11), Arrivals: Constant{Rate: 100}, NoStream: noStream, Cancel: Cancel{Share: 1, Time: 400 * ms}}
+		bubble(t, cfg, l, func(samples []Sample, srv *mockserver.Server) {
+			synctest.Wait()
+			log := srv.Log()
+			var early, middle, whole int
+			for i, s := range samples {
+				assert.Equal(t, log[i].Aborted, s.Outcome == Left)
+				switch {
+				case s.Outcome == OK:
+					whole++
+				case s.Deltas == 0:
+					early++
+				default:
+					middle++
+				}
+				if s.Outcome == Left {
+					assert.Assert(t, s.End-s.Start > 0 && s.End-s.Start <= 200*ms, "left after %v", s.End-s.Start)
+				}
+			}
+			assert.Assert(t, early > 5 && whole > 15 && (middle > 5 || noStream), "early %d, in the middle %d, not at all %d", early, middle, whole)
+		})
+	}
+}
+
+// TestCancelBatch has a client leave a server that batches one sequence at a time:
+// what the next one waits for is the rest of the step or, where the server goes on
+// with answers that nobody reads, the rest of the answer.
+func TestCancelBatch(t *testing.T) {
+	for _, zombies := range []bool{false, true} {
+		p := engine.Profile{Step: 10000, MaxBatch: 1, Zombies: zombies}
+		l := Load{Requests: words(2, 50), Arrivals: Constant{Rate: 1000}}
+		l.Cancel = Cancel{Share: 0.5, Deltas: 1, Seed: 2}
+		bubble(t, mockserver.Config{Engine: &p}, l, func(samples []Sample, srv *mockserver.Server) {
+			assert.Equal(t, samples[0].Outcome, Left)
+			assert.Equal(t, samples[1].Outcome, OK, "%v", samples[1].Err)
+			waited := samples[1].First - samples[0].End
+			if zombies {
+				assert.Assert(t, waited >= 49*10*ms, "%v", waited)
+			} else {
+				assert.Assert(t, waited <= 3*10*ms, "%v", waited)
+			}
+		})
+	}
+}
+
+// TestCancelSessions lets a session end with the turn that its client left.
+func TestCancelSessions(t *testing.T) {
+	requests := words(30, 8)
+	for i := range requests {
+		requests[i].Then = []Turn{{Prompt: "a", MaxTokens: 8}, {Prompt: "b", MaxTokens: 8}}
+	}
+	bubble(t, mockserver.Config{TTFT: ms}, Load{Requests: requests, Concurrency: 3, Cancel: Cancel{Share: 1, Deltas: 3}}, func(samples []Sample, srv *mockserver.Server) {
+		turns := map[int]int{}
+		for i := 0; i < len(samples); i += 3 {
+			outcomes := []Outcome{samples[i].Outcome, samples[i+1].Outcome, samples[i+2].Outcome}
+			turn := slices.Index(outcomes, Left)
+			turns[turn]++
+			for j, o := range outcomes {
+				assert.Equal(t, o == Left, j >= turn, "%v", outcomes)
+				if j > turn {
+					assert.ErrorIs(t, samples[i+j].Err, errNotSent)
+				}
+			}
+		}
+		assert.Assert(t, turns[0] > 2 && turns[1] > 2 && turns[2] > 2 && len(turns) == 3, "%v", turns)
+		assert.Equal(t, tooManyFailed(samples, 0), "")
+	})
+}
+
+// TestCancelSockets leaves no connection open, and shows every abort in the log of
+// a server behind real sockets.
+func TestCancelSockets(t *testing.T) {
+	checkLeaks(t)
+	srv, target := loopback(t, mockserver.Config{TTFT: ms, PerToken: ms})
+	samples, err := tryPass(t.Context(), target, Load{Requests: words(60, 40), Concurrency: 8, Cancel: Cancel{Share: 0.25, Deltas: 20, Seed: 1}})
+	assert.NilError(t, err)
+	left := map[string]bool{}
+	for i := range samples {
+		if samples[i].Outcome == Left {
+			left[samples[i].ID] = true
+		} else {
+			assert.Equal(t, samples[i].Outcome, OK, "%v", samples[i].Err)
+		}
+	}
+	assert.Equal(t, len(left), 15)
+	for deadline := time.Now().Add(10 * time.Second); len(srv.Log()) < len(samples); time.Sleep(ms) {
+		assert.Assert(t, time.Now().Before(deadline), "%d of %d requests are in the log", len(srv.Log()), len(samples))
+	}
+	for _, e := range srv.Log() {
+		assert.Equal(t, e.Aborted, left[e.ID], "%+v", e)
+	}
+}
+
+// TestCancelPlan checks that a seed stands for good, that two of them differ, and
+// that a failure stays one.
+func TestCancelPlan(t *testing.T) {
+	plan := func(seed uint64) (all []int) {
+		posts := make([]post, 8)
+		Cancel{Share: 0.4, Deltas: 100, Seed: seed}.plan(posts)
+		for _, p := range posts {
+			all = append(all, p.leave.deltas)
+		}
+		return all
+	}
+	assert.DeepEqual(t, plan(1), []int{0, 0, 0, 0, 66, 55, 72, 0})
+	assert.Assert(t, !slices.Equal(plan(1), plan(2)))
+	_, target := loopback(t, mockserver.Config{Faults: []mockserver.Fault{{Kind: mockserver.FaultHTTP500, Every: 2}}})
+	samples, err := tryPass(context.Background(), target, Load{Requests: words(20, 40), Concurrency: 1, Cancel: Cancel{Share: 1, Deltas: 2}})
+	assert.NilError(t, err)
+	s := Summarize(samples, elapsed(samples), SLO{})
+	assert.Equal(t, s.Outcomes[HTTP], 10)
+	assert.Equal(t, s.Outcomes[Left], 10)
+	assert.Equal(t, s.Metrics["fail-%"], 50.0)
+}
+
+func TestCancelErrors(t *testing.T) {
+	for _, c := range []struct {
+		cancel Cancel
+		want   string // "": none
+	}{
+		{Cancel{}, ""},
+		{Cancel{Seed: 1}, ""},
+		{Cancel{Share: 1, Deltas: 1}, ""},
+		{Cancel{Share: -0.1, Deltas: 1}, "share -0.1; must be in [0,1]"},
+		{Cancel{Share: 2, Deltas: 1}, "share 2"},
+		{Cancel{Deltas: 1}, "a share of 0, and 1 deltas or 0s"},
+		{Cancel{Share: 0.5}, "0 deltas and 0s; want one of them"},
+		{Cancel{Share: 0.5, Deltas: 1, Time: 1}, "1 deltas and 1ns; want one of them"},
+		{Cancel{Share: 0.5, Deltas: -1}, "-1 deltas"},
+	} {
+		_, err := Load{Requests: words(1, 1), Concurrency: 1, Cancel: c.cancel}.check()
+		if c.want == "" {
+			assert.NilError(t, err)
+		} else {
+			assert.ErrorContains(t, err, c.want)
+		}
+	}
+	_, err := Load{Requests: words(1, 1), Concurrency: 1, NoStream: true, Cancel: Cancel{Share: 0.5, Deltas: 1}}.check()
+	assert.ErrorContains(t, err, "answers that are not streamed have none")
+	for _, text := range []string{"", "0.5", "x:1", "0.5:", "0.5:x", "0.5:0", "0.5:-1s", "2:1", "0:1", "NaN:1"} {
+		if c, err := ParseCancel(text); err == nil {
+			t.Errorf("ParseCancel(%q) = %+v; want an error", text, c)
+		}
+	}
+	for _, c := range []Cancel{{Share: 0.25, Deltas: 7}, {Share: 1, Time: time.Minute}} {
+		got, err := ParseCancel(fmt.Sprint(c))
+		assert.NilError(t, err)
+		assert.Equal(t, got, c)
+	}
+}

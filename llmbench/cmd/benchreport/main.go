@@ -1,0 +1,129 @@
+// Benchreport makes one HTML file of benchmark files and of records in LLMBENCH_OUT:
+// pictures, the tables under them, every figure, and what other tools would have
+// printed for the same run. See packages report and compat.
+//
+// Usage:
+//
+//	benchreport [flags] file or folder...
+//	benchreport -as tool [-json] [-pass number] records.jsonl...
+//
+// Of folders it reads .jsonl as records, .txt and .bench as benchmark files, and says
+// in the report which others there are. The flags are:
+//
+//	-o file            write the report here (report.html); - is stdout
+//	-pictures folder   write each picture here too, as SVG and PNG
+//	-title text        of the page (Benchmark report)
+//	-parts keys        keys of benchmark names that have pictures of their own, a
+//	                   comma-separated list (workload,model); what differs in others
+//	                   is a line of one picture. Published results lie beside measured
+//	                   ones where these keys are equal.
+//	-base file         judge the benchmark file that is given against this one, and draw
+//	                   the verdict of benchgate
+//	-as tool           print what vllm, sglang, evalscope, evalscope-2024, fw-ai,
+//	                   guidellm, aiperf or llama-bench would have printed for a pass
+//	-json              with -as vllm: print what --save-result would have written, one
+//	                   line a file
+//	-pass number       with -as: of this pass, from 0 (0)
+//
+// The page asks nothing of any network and runs no script. With -as, a figure that the
+// records do not tell is ?, and lines after the block say why; in JSON it is null. Of
+// a benchmark that failed or was killed the last line says that it is no result, and
+// there is no JSON; its records are marked in the page, and have no row among the
+// figures.
+//
+// The exit status is 0 for a report, whatever it says, and 2 if there is none: files
+// that cannot be read or were cut, records of another version, values that are not
+// finite numbers, nothing recorded, bad usage. It prints why.
+//
+// # Examples
+//
+//	LLMBENCH_OUT=out go test -run='^$' -bench=Concurrency -benchtime=1x ./scenarios >new.txt
+//	benchreport new.txt out
+//	benchreport -base old.txt new.txt
+//	benchreport -pictures pictures benchdata/published
+//	benchreport -as vllm out/*.jsonl
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
+)
+
+const usage = "usage: benchreport [flags] file or folder...\n" +
+	"       benchreport -as tool [-json] [-pass number] records.jsonl..."
+
+// exitNone is the exit status when there is no report.
+const exitNone = 2
+
+func main() {
+	// Records of millions of requests are kept, and parsing them leaves as much garbage.
+	debug.SetGCPercent(60)
+	debug.SetMemoryLimit(900 << 20)
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// options are the flags.
+type options struct {
+	out, pictures, title, base string
+	parts                      string
+	as                         string
+	json                       bool
+	pass                       int
+	paths                      []string
+	command                    string
+}
+
+// run is the command; it returns the exit status.
+func run(args []string, stdout, stderr io.Writer) int {
+	o := options{command: "benchreport " + strings.Join(args, " ")}
+	fs := flag.NewFlagSet("benchreport", flag.ContinueOnError)
+	fs.StringVar(&o.out, "o", "report.html", "write the report to this `file`; - is stdout")
+	fs.StringVar(&o.pictures, "pictures", "", "write each picture to this `folder` too, as SVG and PNG")
+	fs.StringVar(&o.title, "title", "", "`text` of the page's title (default Benchmark report)")
+	fs.StringVar(&o.parts, "parts", "workload,model", "`keys` of benchmark names that have pictures of their own, a comma-separated list")
+	fs.StringVar(&o.base, "base", "", "judge the benchmark file that is given against this `file`, as benchgate does")
+	fs.StringVar(&o.as, "as", "", "print what this `tool` would have printed for records")
+	fs.BoolVar(&o.json, "json", false, "with -as vllm: print what --save-result would have written")
+	fs.IntVar(&o.pass, "pass", 0, "with -as: the `number` of the pass, from 0")
+	paths, err := cli.Parse(fs, usage, args, stdout, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		return fail(stderr, err)
+	}
+	o.paths = paths
+	given := map[string]bool{}
+	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	switch {
+	case len(o.paths) == 0:
+		err = errors.New("no files: want benchmark files, records or folders of them")
+	case o.as == "" && (given["json"] || given["pass"]):
+		err = errors.New("-json and -pass: want them with -as")
+	case o.as != "" && (given["o"] || given["pictures"] || given["base"] || given["parts"] || given["title"]):
+		err = errors.New("-as prints a block: want none of -o, -pictures, -base, -parts and -title with it")
+	case o.json && o.as != "vllm":
+		err = fmt.Errorf("-json with -as %s: want it with -as vllm", o.as)
+	case o.as != "":
+		err = o.print(stdout)
+	default:
+		err = o.report(stdout)
+	}
+	if err != nil {
+		return fail(stderr, err)
+	}
+	return 0
+}
+
+// fail tells why there is no report.
+func fail(stderr io.Writer, err error) int {
+	fmt.Fprintln(stderr, "benchreport:", err)
+	return exitNone
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+const recorded = `{"version":1,"benchmark":"BenchmarkServe/concurrency=2","dialect":"openai-chat","model":"m","stream":true,"concurrency":2,"start":"2026-01-02T03:04:05Z","host":{"go":"go1.26"}}
+{"id":"a","pass":0,"due_ns":0,"start_ns":0,"connect_ns":0,"first_ns":20000000,"last_ns":50000000,"end_ns":60000000,"gaps_ns":[30000000],"choices":{"before":1,"amid":0,"after":0,"first_ns":10000000,"last_ns":50000000},"last_event_ns":55000000,"done_ns":56000000,"prompt_tokens":5,"output_tokens":2,"token_source":"usage","usage_alone":true,"outcome":"ok","status":200}
+`
+
+func TestExitStatus(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	result := "BenchmarkServe/concurrency=1 1 100 output-tok/s\nBenchmarkServe/concurrency=2 1 180 output-tok/s\nPASS\n"
+	for name, text := range map[string]string{
+		"a.txt":        result,
+		"six.txt":      strings.Repeat("Unit output-tok/s better=higher gate=2%\n"+result, 6),
+		"nan.txt":      "BenchmarkA 1 NaN req/s\n",
+		"r.jsonl":      recorded,
+		"cut.jsonl":    recorded[:len(recorded)-9],
+		"v.jsonl":      strings.Replace(recorded, `"version":1`, `"version":9`, 1),
+		"failed.jsonl": recorded + `{"end":{"outcome":"failed","why":"pass 0: interrupted"}}` + "\n",
+		"bound.jsonl":  recorded + `{"end":{"outcome":"ok","withheld":["p99-itl-ns"]}}` + "\n",
+		"none.jsonl":   recorded[:strings.Index(recorded, "\n")+1],
+	} {
+		assert.NilError(t, os.WriteFile(path(name), []byte(text), 0o600))
+	}
+	out := "-o=" + path("out.html")
+	for _, c := range []struct {
+		args           []string
+		status         int
+		stdout, stderr string // what it says, among others; "" is nothing at all
+	}{
+		{[]string{"-o=-", path("a.txt"), path("r.jsonl")}, 0, "</html>", ""},
+		{[]string{out, path("a.txt")}, 0, "", ""},
+		{[]string{out, "-base", path("six.txt"), path("six.txt")}, 0, "", ""},
+		{[]string{out, "-pictures", path("pictures"), path("a.txt")}, 0, "", ""},
+		{[]string{"-as", "vllm", path("r.jsonl")}, 0, "Mean TTFT (ms):                          10.00", ""},
+		{[]string{"-as", "sglang", path("r.jsonl"), path("r.jsonl")}, 0, "r.jsonl\n=====", ""},
+		{[]string{"-as", "vllm", "-json", path("r.jsonl")}, 0, `"mean_ttft_ms":10,`, ""},
+		{[]string{"-as", "vllm", path("failed.jsonl")}, 0, "\nno result: pass 0: interrupted\n", ""},
+		{[]string{"-as", "vllm", path("bound.jsonl")}, 0, "\nthe client distorted p99-itl-ns: so it does here\n", ""},
+		{[]string{"-as", "vllm", "-json", path("failed.jsonl")}, 2, "", "failed.jsonl: -json has no place to say that it is no result: pass 0: interrupted"},
+		{[]string{"-o=-", path("failed.jsonl")}, 0, "This is no result: pass 0: interrupted.", ""},
+		{[]string{"-help"}, 0, "usage: benchreport", ""},
+		{[]string{}, 2, "", "benchreport: no files: want benchmark files"},
+		{[]string{"-bogus"}, 2, "", "flag provided but not defined: -bogus"},
+		{[]string{out, path("nan.txt")}, 2, "", "nan.txt:1: req/s is NaN: want a finite number"},
+		{[]string{out, path("cut.jsonl")}, 2, "", "cut.jsonl:2: cut: the last line has no end"},
+		{[]string{out, path("v.jsonl")}, 2, "", "v.jsonl:1: version 9: want 1, or none"},
+		{[]string{out, path("none.jsonl")}, 2, "", "none.jsonl: an empty run"},
+		{[]string{out, path("missing")}, 2, "", "missing: no such file"},
+		{[]string{"-o", path("no/where.html"), path("a.txt")}, 2, "", "no such file"},
+		{[]string{out, "-base", path("a.txt"), path("r.jsonl")}, 2, "", "0 benchmark files: want one to judge"},
+		{[]string{"-as", "wrk", path("r.jsonl")}, 2, "", `-as "wrk": want one of vllm, sglang`},
+		{[]string{"-as", "vllm", "-pass=1", path("r.jsonl")}, 2, "", "pass 1: want 0 to 0"},
+		{[]string{"-as", "vllm", path("a.txt")}, 2, "", "a.txt:1: want the line about the benchmark"},
+		{[]string{"-as", "vllm", path("none.jsonl")}, 2, "", "an empty run"},
+		{[]string{"-as", "vllm", "-o=x", path("r.jsonl")}, 2, "", "-as prints a block"},
+		{[]string{"-as", "sglang", "-json", path("r.jsonl")}, 2, "", "want it with -as vllm"},
+		{[]string{"-json", path("r.jsonl")}, 2, "", "want them with -as"},
+	} {
+		var stdout, stderr bytes.Buffer
+		if got := run(c.args, &stdout, &stderr); got != c.status {
+			t.Errorf("run(%q) = %d, want %d: %s", c.args, got, c.status, &stderr)
+		}
+		for _, s := range []struct{ name, got, want string }{{"stdout", stdout.String(), c.stdout}, {"stderr", stderr.String(), c.stderr}} {
+			if s.want == "" && s.got != "" || !strings.Contains(s.got, s.want) {
+				t.Errorf("run(%q): %s is %.300q, want %q in it", c.args, s.name, s.got, s.want)
+			}
+		}
+	}
+	pictures, err := filepath.Glob(path("pictures/*"))
+	assert.NilError(t, err)
+	assert.Equal(t, len(pictures), 2) // of one picture
+	var stdout bytes.Buffer
+	run([]string{"-as", "vllm", "-json", path("r.jsonl")}, &stdout, &stdout)
+	assert.Assert(t, json.Valid(stdout.Bytes()))
+}
+
+// TestDoc keeps the doc comment and the flags together.
+func TestDoc(t *testing.T) {
+	source, err := os.ReadFile("main.go")
+	assert.NilError(t, err)
+	doc, _, _ := strings.Cut(string(source), "package main")
+	var help bytes.Buffer
+	assert.Equal(t, run([]string{"-help"}, &help, &help), 0)
+	for line := range strings.Lines(help.String()) {
+		if name, isFlag := strings.CutPrefix(line, "  -"); isFlag {
+			name = strings.Fields(name)[0]
+			assert.Assert(t, strings.Contains(doc, "//\t-"+name+" "), "-%s is not in the doc comment", name)
+		}
+	}
+}

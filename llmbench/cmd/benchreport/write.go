@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/compat"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report"
+)
+
+// report writes the page, and the pictures beside it.
+func (o *options) report(stdout io.Writer) error {
+	opts := report.Options{Title: o.title, Command: o.command, Parts: []string{}}
+	for part := range strings.SplitSeq(o.parts, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			opts.Parts = append(opts.Parts, part)
+		}
+	}
+	paths := o.paths
+	if o.base != "" {
+		verdict, err := o.judge()
+		if err != nil {
+			return err
+		}
+		opts.Verdict = verdict
+		paths = append([]string{o.base}, paths...)
+	}
+	data, err := report.Read(paths...)
+	if err != nil {
+		return err
+	}
+	r, err := report.New(data, opts)
+	if err != nil {
+		return err
+	}
+	var page bytes.Buffer // so that a page is whole, or there is none
+	if err := r.HTML(&page); err != nil {
+		return err
+	}
+	if o.pictures != "" {
+		if err := write(r, o.pictures); err != nil {
+			return err
+		}
+	}
+	if o.out == "-" {
+		_, err := stdout.Write(page.Bytes())
+		return err
+	}
+	return os.WriteFile(o.out, page.Bytes(), 0o666)
+}
+
+// judge compares the one benchmark file among the paths with the base.
+func (o *options) judge() (*gate.Report, error) {
+	var found []string
+	for _, p := range o.paths {
+		if info, err := os.Stat(p); err == nil && !info.IsDir() && filepath.Ext(p) != ".jsonl" {
+			found = append(found, p)
+		}
+	}
+	if len(found) != 1 {
+		return nil, fmt.Errorf("-base %s: %d benchmark files: want one to judge", o.base, len(found))
+	}
+	var files [2]gate.File
+	for i, path := range []string{o.base, found[0]} {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		files[i] = gate.File{Name: path, Data: bytes.NewReader(data)}
+	}
+	return gate.Compare(gate.File{}, files[0], files[1], gate.Options{})
+}
+
+// write writes every picture to a folder, which it makes if it is missing.
+func write(r *report.Report, folder string) error {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	for _, p := range r.Pictures {
+		svg, png := p.Names()
+		for name, draw := range map[string]func(io.Writer) error{svg: p.SVG, png: p.PNG} {
+			var b bytes.Buffer
+			if err := draw(&b); err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(folder, name), b.Bytes(), 0o666); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// print prints a tool's block of every file of records.
+func (o *options) print(stdout io.Writer) error {
+	tool, err := compat.Find(o.as)
+	if err != nil {
+		return fmt.Errorf("-as %w", err)
+	}
+	w := bufio.NewWriter(stdout)
+	for i, path := range o.paths {
+		run, err := records.Open(path)
+		switch {
+		case err != nil:
+			return err
+		case run.Len() == 0:
+			return fmt.Errorf("%s: an empty run: no request was recorded", path)
+		case o.pass < 0 || o.pass >= run.Passes():
+			return fmt.Errorf("%s: pass %d: want 0 to %d", path, o.pass, run.Passes()-1)
+		}
+		pass := compat.Of(run, o.pass)
+		if o.json {
+			if why := run.Failed(); why != "" {
+				return fmt.Errorf("%s: -json has no place to say that it is no result: %s", path, why)
+			}
+			text, err := compat.VLLMResult(pass)
+			if err != nil {
+				return err
+			}
+			w.Write(text)
+			continue
+		}
+		if len(o.paths) > 1 {
+			if i > 0 {
+				fmt.Fprintln(w)
+			}
+			fmt.Fprintf(w, "%s\n", path)
+		}
+		fmt.Fprint(w, tool.Summary(pass))
+		if why := run.Failed(); why != "" {
+			fmt.Fprintf(w, "no result: %s\n", why)
+		}
+		if units := run.Withheld(); len(units) > 0 {
+			fmt.Fprintf(w, "the client distorted %s: so it does here\n", strings.Join(units, ", "))
+		}
+	}
+	return w.Flush()
+}

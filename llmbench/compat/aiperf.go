@@ -1,0 +1,50 @@
+package compat
+
+import (
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+)
+
+// AIPerf is `aiperf profile`, with --use-server-token-count where usage was stated
+// (https://github.com/ai-dynamo/aiperf/blob/main/docs/metrics-reference.md).
+//
+//   - TTFT ends at the first message with content that is not empty, the request
+//     latency at the last one.
+//   - ITL = (request latency - TTFT) / (output tokens - 1), one of each request: what
+//     others call TPOT.
+//   - Output tokens are a tokenizer's count of the text, or usage if asked to.
+//   - Rates are over the time from the first send to the last response.
+func AIPerf(p Pass) Figures {
+	if why := speaksOpenAI(p, "aiperf"); why != "" {
+		return nothing(why)
+	}
+	g := gather{fate: usual}
+	g.run(p)
+	first, last := firstText, lastText
+	if !p.Head.Stream {
+		first, last = ended, ended
+	}
+	var f Figures
+	f.Completed, f.Failed = g.counts()
+	var end time.Duration
+	why := g.each(func(q *records.Request) string {
+		at, why := last(q)
+		end = max(end, at)
+		return why
+	})
+	f.Duration = why.plus(seconds(end - g.first))
+	if len(g.ok) == 0 && why.known() {
+		f.Duration = cannotTell(noServed + ", and it ends at the last text")
+	}
+	f.InputTokens, f.OutputTokens = g.sum(promptTokens), g.sum(usageOr)
+	f.perSecond()
+	f.E2E = g.whole(linear, since(last))
+	f.TTFT, f.ITL, f.TPOT = noLatency(absent()), noLatency(absent()), noLatency(absent())
+	if p.Head.Stream {
+		f.TTFT = g.whole(linear, since(first))
+		f.ITL = g.parts(linear, perToken(first, last, usageOr))
+	}
+	f.Good, f.PeakOutput, f.PeakRequests = absent(), absent(), absent()
+	return f
+}

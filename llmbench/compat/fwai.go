@@ -1,0 +1,72 @@
+package compat
+
+import (
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+)
+
+// FwAI is llm_bench of fw-ai/benchmark, on locust
+// (https://github.com/fw-ai/benchmark/blob/main/llm_bench/load_test.py).
+//
+//   - The time to first token ends at the first text; there is none without streaming.
+//   - The total latency ends with the stream, after [DONE].
+//   - The latency per token is (total latency - time to first token) / output tokens:
+//     not tokens - 1.
+//   - Output tokens are usage, and 0 without it.
+//   - Percentiles are of locust's histogram, of two digits: 3432 ms are 3400.
+//   - A stream that breaks is no success and no failure, and nowhere counted. One with
+//     an error object in it, after some text, is a short success.
+//   - req/s are over the time from the start to the last end. There is no tok/s.
+func FwAI(p Pass) Figures {
+	g := gather{fate: func(q *records.Request) (fate, string) {
+		switch {
+		case q.Outcome == llmbench.ServerError && q.Status == 200 && q.Streamed:
+			if q.Deltas == 0 {
+				return failed, "" // it has no first token
+			}
+			return served, ""
+		case q.OK() && calledTools(q):
+			return unclear, whyTools
+		case q.Outcome == llmbench.Empty:
+			return failed, ""
+		}
+		return usual(q)
+	}}
+	g.run(p)
+	var f Figures
+	f.Completed, f.Failed = g.counts()
+	f.Duration = g.each(func(*records.Request) string { return "" }).plus(seconds(g.last))
+	f.InputTokens, f.OutputTokens = g.sum(promptTokens), g.sum(fwaiTokens)
+	f.Requests, f.Output, f.Total = f.Completed.over(f.Duration, noTime), absent(), absent()
+	f.E2E = g.whole(locust, since(ended))
+	f.TTFT, f.TPOT, f.ITL = noLatency(absent()), noLatency(absent()), noLatency(absent())
+	perToken := func(from bool) Latency {
+		return g.parts(locust, func(q *records.Request) (float64, bool, string) {
+			n, _ := fwaiTokens(q)
+			if n == 0 {
+				return 0, false, "it has no token that the tool would count, and what it then divides by is not known here"
+			}
+			begin := q.Start
+			if from {
+				var why string
+				if begin, why = firstText(q); why != "" {
+					return 0, false, why
+				}
+			}
+			return float64(q.End-begin) / float64(n), true, ""
+		})
+	}
+	f.Extra = map[string]Latency{"Overall Latency Per Token": perToken(false)}
+	if p.Head.Stream {
+		f.TTFT, f.TPOT = g.whole(locust, since(firstText)), perToken(true)
+	}
+	f.Good, f.PeakOutput, f.PeakRequests = absent(), absent(), absent()
+	return f
+}
+
+func fwaiTokens(q *records.Request) (int, string) {
+	if q.Source == llmbench.FromUsage {
+		return int(q.Output), ""
+	}
+	return 0, ""
+}

@@ -1,0 +1,52 @@
+package compat
+
+import (
+	"math"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+)
+
+// LlamaBench is llama-bench
+// (https://github.com/ggml-org/llama.cpp/tree/master/tools/llama-bench): tokens per
+// second of processing a prompt (pp) and of generating (tg), one sequence at a time,
+// as mean and standard deviation (of n - 1) over requests, without tokenizing,
+// sampling and HTTP. Only a server that states its own times, as llama.cpp does, and
+// one request at a time come near: it has sampling in its times still.
+func LlamaBench(p Pass) Figures {
+	f := nothing("llama-bench measures no server")
+	f.TTFT, f.TPOT, f.ITL, f.E2E = noLatency(absent()), noLatency(absent()), noLatency(absent()), noLatency(absent())
+	rate := func(of func(s *records.Server) (tokens int, ns float64)) Latency {
+		if p.Head.Concurrency != 1 {
+			return noLatency(cannotTell("llama-bench runs one sequence at a time, and this run more"))
+		}
+		s := &sample{}
+		var r reasons
+		all := 0
+		for q := range p.Requests {
+			all++
+			if q.Server == nil {
+				r.add("the server did not state how long it worked")
+				continue
+			}
+			tokens, ns := of(q.Server)
+			if tokens <= 0 || ns <= 0 {
+				r.add("the server did not state how long it worked, or on how many tokens")
+				continue
+			}
+			s.add(1e9 * float64(tokens) / ns)
+		}
+		if r.n > 0 {
+			return noLatency(r.of(all))
+		}
+		l := latency(s, linear)
+		if n := float64(s.n()); n > 1 {
+			l.std = func() float64 { return s.std() * math.Sqrt(n/(n-1)) }
+		}
+		return l
+	}
+	f.Extra = map[string]Latency{
+		"pp": rate(func(s *records.Server) (int, float64) { return s.PromptTokens, float64(s.Prompt) }),
+		"tg": rate(func(s *records.Server) (int, float64) { return s.OutputTokens, float64(s.Predict) }),
+	}
+	return f
+}

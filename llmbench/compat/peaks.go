@@ -1,0 +1,83 @@
+package compat
+
+import (
+	"slices"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+)
+
+// peaks are the most messages, and the most requests, in one of the seconds from the
+// first send of a request that was served. The events of a request are its messages,
+// and until end it is there.
+func (g *gather) peaks(events func(q *records.Request, each func(time.Duration)) string, end func(*records.Request) (time.Duration, string)) (output, requests Value) {
+	var from time.Duration
+	for i, q := range g.ok {
+		if i == 0 || q.Start < from {
+			from = q.Start
+		}
+	}
+	var chunks perSecond
+	var touched overlaps
+	add := func(at time.Duration) { chunks.add(max(0, at-from)) } // the clocks' error may be before the send
+	output = g.each(func(q *records.Request) string { return events(q, add) })
+	if output.known() {
+		output = exact(float64(chunks.most))
+	}
+	requests = g.each(func(q *records.Request) string {
+		to, why := end(q)
+		touched.add((q.Start-from)/time.Second, max(q.Start-from, to-from)/time.Second)
+		return why
+	})
+	if requests.known() {
+		requests = exact(float64(touched.most()))
+	}
+	return output, requests
+}
+
+// A perSecond counts what comes in each second.
+type perSecond struct {
+	at    []int32 // of the first maxSeconds
+	later map[time.Duration]int32
+	most  int32
+}
+
+const maxSeconds = 1 << 16
+
+func (c *perSecond) add(at time.Duration) {
+	s := at / time.Second
+	if s >= maxSeconds {
+		if c.later == nil {
+			c.later = map[time.Duration]int32{}
+		}
+		c.later[s]++
+		c.most = max(c.most, c.later[s])
+		return
+	}
+	for int(s) >= len(c.at) {
+		c.at = append(c.at, 0)
+	}
+	c.at[s]++
+	c.most = max(c.most, c.at[s])
+}
+
+// overlaps are spans of whole seconds, both ends in them.
+type overlaps struct{ from, to []time.Duration }
+
+func (o *overlaps) add(from, to time.Duration) {
+	o.from, o.to = append(o.from, from), append(o.to, to)
+}
+
+// most is how many of them at most have a second in common.
+func (o *overlaps) most() int {
+	slices.Sort(o.from)
+	slices.Sort(o.to)
+	most, ended := 0, 0
+	for i, at := range o.from {
+		for o.to[ended] < at {
+			ended++
+		}
+		most = max(most, i+1-ended)
+	}
+	return most
+}

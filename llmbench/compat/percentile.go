@@ -1,0 +1,172 @@
+package compat
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+)
+
+// A sample is values of a tool's formula, in nanoseconds.
+type sample struct {
+	whole  records.Dist // those that are whole nanoseconds
+	parts  []float64    // the others; never both
+	sorted bool
+}
+
+func (s *sample) n() int { return s.whole.N + len(s.parts) }
+
+func (s *sample) add(v float64) {
+	s.parts = append(s.parts, v)
+	s.sorted = false
+}
+
+func (s *sample) mean() float64 {
+	if len(s.parts) == 0 {
+		return s.whole.Mean()
+	}
+	sum := 0.0
+	for _, v := range s.parts {
+		sum += v
+	}
+	return sum / float64(len(s.parts))
+}
+
+// std is the population's, as numpy.std.
+func (s *sample) std() float64 {
+	if len(s.parts) == 0 {
+		return s.whole.Std()
+	}
+	mean, ss := s.mean(), 0.0
+	for _, v := range s.parts {
+		ss += (v - mean) * (v - mean)
+	}
+	return math.Sqrt(ss / float64(len(s.parts)))
+}
+
+// rank is the value at i of the sorted sample.
+func (s *sample) rank(i int) float64 {
+	if len(s.parts) == 0 {
+		return s.whole.Ranks(i)[0]
+	}
+	if !s.sorted {
+		slices.Sort(s.parts)
+		s.sorted = true
+	}
+	return s.parts[i]
+}
+
+// A percentile is a tool's rule for the p-th percentile, p in [0,100], of a sample
+// that is not empty.
+type percentile func(s *sample, p float64) float64
+
+// linear is numpy.percentile: type 7, interpolated
+// (https://numpy.org/doc/stable/reference/generated/numpy.percentile.html).
+func linear(s *sample, p float64) float64 {
+	h := p / 100 * float64(s.n()-1)
+	i := int(h)
+	if i+1 >= s.n() {
+		return s.rank(s.n() - 1)
+	}
+	lo, hi := s.rank(i), s.rank(i+1)
+	return lo + (h-float64(i))*(hi-lo)
+}
+
+// floorIndex is EvalScope's: sorted[int(n*p/100)], of 100 values the 99th percentile
+// is the largest
+// (https://github.com/modelscope/evalscope/blob/main/evalscope/perf/utils/db_util.py).
+func floorIndex(s *sample, p float64) float64 {
+	return s.rank(min(int(float64(s.n())*p/100), s.n()-1))
+}
+
+// locust is that of locust's histogram: values in milliseconds of two digits, of
+// which it takes the one that int(n*p) of them do not exceed
+// (https://github.com/locustio/locust/blob/master/locust/stats.py).
+func locust(s *sample, p float64) float64 {
+	n := s.n()
+	// It walks from the largest bucket down until n - count <= int(n*p): that is the
+	// bucket of the sorted value at int(n*p), or at the end the smallest one.
+	i := min(int(float64(n)*p/100), n-1)
+	return locustBucket(s.rank(i)/1e6) * 1e6
+}
+
+// locustBucket rounds milliseconds as locust does, half to even as Python.
+func locustBucket(ms float64) float64 {
+	switch {
+	case ms < 100:
+		return math.RoundToEven(ms)
+	case ms < 1000:
+		return math.RoundToEven(ms/10) * 10
+	case ms < 10000:
+		return math.RoundToEven(ms/100) * 100
+	}
+	return math.RoundToEven(ms/1000) * 1000
+}
+
+// weighted is values with weights, as GuideLLM summarizes them: the percentile is the
+// smallest value whose cumulative share reaches p
+// (https://github.com/vllm-project/guidellm/blob/main/src/guidellm/schemas/statistics.py).
+type weighted struct {
+	pairs   []pair
+	settled bool // pairs are sorted, no value comes twice, and weights are shares
+}
+
+type pair struct{ value, weight float64 }
+
+func (w *weighted) add(v, weight float64) {
+	if weight > 0 {
+		w.pairs, w.settled = append(w.pairs, pair{v, weight}), false
+	}
+}
+
+// settle sorts the values, merges equal ones and makes shares of their weights.
+func (w *weighted) settle() {
+	if w.settled {
+		return
+	}
+	w.settled = true
+	slices.SortFunc(w.pairs, func(a, b pair) int { return cmp.Compare(a.value, b.value) })
+	n, total := 0, 0.0
+	for _, p := range w.pairs {
+		total += p.weight
+		if n > 0 && w.pairs[n-1].value == p.value {
+			w.pairs[n-1].weight += p.weight
+			continue
+		}
+		w.pairs[n] = p
+		n++
+	}
+	w.pairs = w.pairs[:n]
+	for i := range w.pairs {
+		w.pairs[i].weight /= total
+	}
+}
+
+func (w *weighted) mean() float64 {
+	w.settle()
+	sum := 0.0
+	for _, p := range w.pairs {
+		sum += p.value * p.weight
+	}
+	return sum
+}
+
+func (w *weighted) std() float64 {
+	mean, sum := w.mean(), 0.0
+	for _, p := range w.pairs {
+		sum += (p.value - mean) * (p.value - mean) * p.weight
+	}
+	return math.Sqrt(sum)
+}
+
+func (w *weighted) percentile(p float64) float64 {
+	w.settle()
+	cum := 0.0
+	for _, v := range w.pairs {
+		if cum += v.weight; cum >= p/100 {
+			return v.value
+		}
+	}
+	return w.pairs[len(w.pairs)-1].value
+}

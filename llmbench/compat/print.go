@@ -1,0 +1,237 @@
+package compat
+
+import "fmt"
+
+func printVLLM(b *block, p Pass, f Figures) {
+	b.title(" Serving Benchmark Result ", "=")
+	b.line("Successful requests:", f.Completed, 0)
+	b.line("Failed requests:", f.Failed, 0)
+	if p.Head.Concurrency > 0 {
+		b.line("Maximum request concurrency:", exact(float64(p.Head.Concurrency)), 0)
+	} else {
+		b.line("Request rate configured (RPS):", whyRate(p), 2)
+	}
+	b.line("Benchmark duration (s):", f.Duration, 2)
+	b.line("Total input tokens:", f.InputTokens, 0)
+	b.line("Total generated tokens:", f.OutputTokens, 0)
+	b.line("Request throughput (req/s):", f.Requests, 2)
+	b.line("Request goodput (req/s):", f.Good, 2)
+	b.line("Output token throughput (tok/s):", f.Output, 2)
+	b.line("Peak output token throughput (tok/s):", f.PeakOutput, 2)
+	b.line("Peak concurrent requests:", f.PeakRequests, 2)
+	b.line("Total token throughput (tok/s):", f.Total, 2)
+	b.latencies([]section{
+		{"Time to First Token", "TTFT", f.TTFT},
+		{"Time per Output Token (excl. 1st token)", "TPOT", f.TPOT},
+		{"Inter-token Latency", "ITL", f.ITL},
+		{"End-to-end Latency", "E2EL", f.E2E},
+	}, 99)
+	if p.Head.Concurrency > 0 {
+		b.title("Client-side Queueing", "-")
+		for _, stat := range []string{"Mean", "Median", "P99"} {
+			b.line(stat+" Client Queue Time (ms):", cannotTell("how long a request waits in the tool's own client is not known here"), 2)
+		}
+	}
+	b.title("", "=")
+	b.because()
+}
+
+// A section of vLLM's or SGLang's block is about one latency.
+type section struct {
+	title, name string
+	of          Latency
+}
+
+// latencies prints sections, with the percentiles ps after mean and median.
+func (b *block) latencies(all []section, ps ...float64) {
+	for _, l := range all {
+		b.title(l.title, "-")
+		b.line("Mean "+l.name+" (ms):", ms(l.of.Mean), 2)
+		b.line("Median "+l.name+" (ms):", ms(l.of.At(50)), 2)
+		for _, p := range ps {
+			b.line(fmt.Sprintf("P%.0f %s (ms):", p, l.name), ms(l.of.At(p)), 2)
+		}
+	}
+}
+
+// whyRate is the rate of an open loop, which can be any schedule.
+func whyRate(p Pass) Value {
+	return cannotTell("the records have the schedule as a text alone: " + p.Head.Arrivals)
+}
+
+func printSGLang(b *block, p Pass, f Figures) {
+	b.title(" Serving Benchmark Result ", "=")
+	backend := "sglang-oai"
+	if p.Head.Dialect == "openai-chat" {
+		backend += "-chat"
+	}
+	b.text("Backend:", backend)
+	if p.Head.Concurrency > 0 {
+		b.text("Traffic request rate:", "inf")
+		b.text("Max request concurrency:", fmt.Sprint(p.Head.Concurrency))
+	} else {
+		b.line("Traffic request rate:", whyRate(p), 2)
+		b.text("Max request concurrency:", "not set")
+	}
+	b.line("Successful requests:", f.Completed, 0)
+	b.line("Benchmark duration (s):", f.Duration, 2)
+	b.line("Total input tokens:", f.InputTokens, 0)
+	b.line("Total input text tokens:", f.InputTokens, 0)
+	b.line("Total generated tokens:", f.OutputTokens, 0)
+	b.line("Total generated tokens (retokenized):", cannotTell("the text is not kept for its tokenizer"), 0)
+	b.line("Request throughput (req/s):", f.Requests, 2)
+	b.line("Input token throughput (tok/s):", f.extra("Input token throughput"), 2)
+	b.line("Output token throughput (tok/s):", f.Output, 2)
+	b.line("Peak output token throughput (tok/s):", f.PeakOutput, 2)
+	b.line("Peak concurrent requests:", f.PeakRequests, 0)
+	b.line("Total token throughput (tok/s):", f.Total, 2)
+	b.line("Concurrency:", f.extra("Concurrency"), 2)
+	b.latencies([]section{
+		{"End-to-End Latency", "E2E Latency", f.E2E},
+		{"Time to First Token", "TTFT", f.TTFT},
+		{"Time per Output Token (excl. 1st token)", "TPOT", f.TPOT},
+		{"Inter-Token Latency", "ITL", f.ITL},
+	}, 90, 95, 99)
+	b.line("Max ITL (ms):", ms(f.ITL.At(100)), 2)
+	b.title("", "=")
+	b.because()
+}
+
+// extra is the mean of one of Extra; a tool that could not have made the run has none.
+func (f Figures) extra(name string) Value {
+	if l, has := f.Extra[name]; has {
+		return l.Mean
+	}
+	return f.Duration
+}
+
+// total is the number of a run's requests.
+func total(f Figures) Value {
+	if !f.Completed.known() || !f.Failed.known() {
+		return f.Completed
+	}
+	return f.Completed.plus(f.Failed)
+}
+
+// each is v of one request.
+func each(v Value, f Figures) Value { return v.over(f.Completed, noServed) }
+
+func printEvalScope(b *block, p Pass, f Figures) {
+	b.line("Test Duration (s)", f.Duration, 2)
+	if p.Head.Concurrency > 0 {
+		b.line("Concurrency", exact(float64(p.Head.Concurrency)), 0)
+	}
+	b.line("Total / Success / Failed", total(f), 0)
+	b.line("  Success", f.Completed, 0)
+	b.line("  Failed", f.Failed, 0)
+	b.line("Req Throughput (req/s)", f.Requests, 4)
+	b.line("Avg Latency (s)", secs(f.E2E.Mean), 4)
+	b.line("Avg TTFT (ms)", ms(f.TTFT.Mean), 2)
+	b.line("Avg TPOT (ms)", ms(f.TPOT.Mean), 2)
+	b.line("Avg ITL (ms)", ms(f.ITL.Mean), 2)
+	b.line("Avg Input Tokens", each(f.InputTokens, f), 2)
+	b.line("Avg Output Tokens", each(f.OutputTokens, f), 2)
+	b.line("Output Throughput (tok/s)", f.Output, 2)
+	b.line("Total Throughput (tok/s)", f.Total, 2)
+	for _, p := range []float64{50, 90, 99} {
+		b.line(fmt.Sprintf("TTFT (ms) %.0f%%", p), ms(f.TTFT.At(p)), 2)
+		b.line(fmt.Sprintf("ITL (ms) %.0f%%", p), ms(f.ITL.At(p)), 2)
+		b.line(fmt.Sprintf("TPOT (ms) %.0f%%", p), ms(f.TPOT.At(p)), 2)
+		b.line(fmt.Sprintf("Latency (s) %.0f%%", p), secs(f.E2E.At(p)), 2)
+	}
+	b.because()
+}
+
+func printEvalScope2024(b *block, p Pass, f Figures) {
+	if p.Head.Concurrency > 0 {
+		b.line("Number of concurrency:", exact(float64(p.Head.Concurrency)), 0)
+	}
+	b.line("Total requests:", total(f), 0)
+	b.line("Succeed requests:", f.Completed, 0)
+	b.line("Failed requests:", f.Failed, 0)
+	b.line("Time taken for tests (s):", f.Duration, 3)
+	b.line("Average QPS:", f.Requests, 3)
+	b.line("Average latency:", secs(f.E2E.Mean), 3)
+	b.line("Throughput(average tokens/s):", f.Output, 3)
+	b.line("Average time to first token:", secs(f.TTFT.Mean), 3)
+	b.line("Average time per output token:", secs(f.TPOT.Mean), 5)
+	b.line("Average input tokens per request:", each(f.InputTokens, f), 3)
+	b.line("Average output tokens per request:", each(f.OutputTokens, f), 3)
+	for _, p := range []float64{50, 66, 75, 80, 90, 95, 98, 99} {
+		b.line(fmt.Sprintf("p%.0f:", p), secs(f.E2E.At(p)), 4)
+	}
+	b.because()
+}
+
+func printFwAI(b *block, p Pass, f Figures) {
+	b.format = "%-33s: %s"
+	b.WriteString("=================================== Summary ====================================\n")
+	b.text("Model", p.Head.Model)
+	b.text("Stream", map[bool]string{true: "True", false: "False"}[p.Head.Stream])
+	b.line("Prompt Tokens", each(f.InputTokens, f), 1)
+	if p.Head.Concurrency > 0 {
+		b.text("Concurrency", fmt.Sprint(p.Head.Concurrency))
+	}
+	b.line("Time To First Token", ms(f.TTFT.Mean), 3)
+	b.line("Latency Per Token", ms(f.TPOT.Mean), 3)
+	b.line("Overall Latency Per Token", ms(f.Extra["Overall Latency Per Token"].Mean), 3)
+	b.line("Total Latency", ms(f.E2E.Mean), 3)
+	b.line("Num Tokens", each(f.OutputTokens, f), 1)
+	b.line("Num Requests", f.Completed, 0)
+	b.line("Qps", f.Requests, 3)
+	for _, l := range []struct {
+		name string
+		of   Latency
+	}{{"Time To First Token", f.TTFT}, {"Total Latency", f.E2E}} {
+		for _, p := range []float64{50, 90, 95, 99, 99.9} {
+			b.line(fmt.Sprintf("P%v %s", p, l.name), ms(l.of.At(p)), 0)
+		}
+	}
+	b.because()
+}
+
+// rows prints latencies in ms as lines of statistics.
+func (b *block) rows(names []string, all []Latency, ps []float64) {
+	for i, l := range all {
+		b.line("Mean "+names[i], ms(l.Mean), 2)
+		for _, p := range ps {
+			b.line(fmt.Sprintf("p%v %s", p, names[i]), ms(l.At(p)), 2)
+		}
+		b.line("Std "+names[i], ms(l.Std()), 2)
+	}
+}
+
+func printGuideLLM(b *block, _ Pass, f Figures) {
+	b.line("Requests completed", f.Completed, 0)
+	b.line("Requests errored", f.Failed, 0)
+	b.line("Requests per second", f.Requests, 2)
+	b.line("Output tokens", f.OutputTokens, 0)
+	b.line("Output tok/s", f.Output, 2)
+	b.rows([]string{"Request latency (ms)", "TTFT (ms)", "ITL (ms)", "TPOT (ms)"}, []Latency{f.E2E, f.TTFT, f.ITL, f.TPOT}, []float64{50, 95, 99})
+	b.because()
+}
+
+func printAIPerf(b *block, _ Pass, f Figures) {
+	b.rows([]string{"Time to First Token (ms)", "Request Latency (ms)", "Inter Token Latency (ms)"}, []Latency{f.TTFT, f.E2E, f.ITL}, []float64{50, 75, 90, 99})
+	b.line("Output Token Throughput (tokens/sec)", f.Output, 2)
+	b.line("Request Throughput (requests/sec)", f.Requests, 2)
+	b.line("Request Count (requests)", f.Completed, 0)
+	b.line("Error Request Count (requests)", f.Failed, 0)
+	b.line("Benchmark Duration (sec)", f.Duration, 2)
+	b.because()
+}
+
+func printLlamaBench(b *block, p Pass, f Figures) {
+	b.format = "| %s | %s |"
+	b.text("test", "t/s")
+	b.text("---", "---:")
+	for _, test := range []string{"pp", "tg"} {
+		l := f.Extra[test]
+		if l.Mean.Bound == CannotTell {
+			b.line(test, l.Mean, 2)
+			continue
+		}
+		b.text(test, l.Mean.Text(2)+" ± "+l.Std().Text(2))
+	}
+	b.because()
+}

@@ -1,0 +1,92 @@
+package compat
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+)
+
+func parse(s string) (float64, error) { return strconv.ParseFloat(s, 64) }
+
+// TestSummary prints every tool's block of two runs: one of which all can be told,
+// and one that was cut.
+func TestSummary(t *testing.T) {
+	for _, c := range tables(t) {
+		if c.name != "a role first" && c.name != "a stream that was cut" && c.name != "not streamed" && c.name != "nothing but failures" && c.name != "the server's own times" {
+			continue
+		}
+		var all strings.Builder
+		for _, tool := range Tools {
+			all.WriteString("# " + tool.Name + "\n" + tool.Summary(c.run) + "\n")
+		}
+		golden.Assert(t, all.String(), strings.ReplaceAll(c.name, " ", "-")+".txt")
+	}
+}
+
+// TestVLLMResult writes the schema that vLLM's dashboards read.
+func TestVLLMResult(t *testing.T) {
+	var all strings.Builder
+	for _, c := range tables(t) {
+		if c.name != "a role first" && c.name != "usage missing" {
+			continue
+		}
+		text, err := VLLMResult(c.run)
+		assert.NilError(t, err)
+		var m map[string]any
+		assert.NilError(t, json.Unmarshal(text, &m))
+		for _, key := range []string{"date", "backend", "model_id", "num_prompts", "request_rate", "max_concurrency", "duration", "completed", "failed",
+			"total_input_tokens", "total_output_tokens", "request_throughput", "request_goodput", "output_throughput", "total_token_throughput",
+			"max_output_tokens_per_s", "max_concurrent_requests", "mean_ttft_ms", "median_tpot_ms", "std_itl_ms", "p99_e2el_ms"} {
+			_, has := m[key]
+			assert.Assert(t, has, key)
+		}
+		all.Write(text)
+	}
+	golden.Assert(t, all.String(), "save-result.json")
+}
+
+// TestIntegers writes whole numbers as vLLM does: digits alone.
+func TestIntegers(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 1e6: "1000000", 123456789012: "123456789012", 1e22: "10000000000000000000000", 0.25: "0.25", 1e-7: "0.0000001"} {
+		text, err := exact(v).MarshalJSON()
+		assert.NilError(t, err)
+		assert.Equal(t, string(text), want)
+	}
+}
+
+// TestReasons says why a quotient cannot be told.
+func TestReasons(t *testing.T) {
+	for _, c := range tables(t) {
+		switch c.name {
+		case "nothing but failures":
+			tool, _ := Find("evalscope")
+			assert.Assert(t, strings.Contains(tool.Summary(c.run), "cannot tell: Avg Input Tokens, Avg Output Tokens: no request was served\n"))
+		case "nothing but failures, not streamed":
+			f := EvalScope2024(c.run)
+			assert.Equal(t, f.TPOT.Mean.Why, "no output token was counted")
+			assert.Equal(t, f.Output.Why, "no request was served")
+		}
+	}
+}
+
+// TestOpenLoop has a rate in both tools' blocks, and that it is not known.
+func TestOpenLoop(t *testing.T) {
+	p := run(t, `"concurrency":0,"arrivals":"llmbench.Poisson{Rate:2}"`, req(0, []int{100}, 110, wire(0, 0, 100, 100, 105, 106)+","+usage(7, 1)))
+	for name, line := range map[string]string{"vllm": "Request rate configured (RPS):           ?", "sglang": "Traffic request rate:                    ?"} {
+		tool, _ := Find(name)
+		text := tool.Summary(p)
+		assert.Assert(t, strings.Contains(text, line) && strings.Contains(text, "llmbench.Poisson{Rate:2}") && !strings.Contains(text, "Client-side"), text)
+	}
+}
+
+func TestFind(t *testing.T) {
+	_, err := Find("wrk")
+	assert.Error(t, err, `"wrk": want one of vllm, sglang, evalscope, evalscope-2024, fw-ai, guidellm, aiperf, llama-bench`)
+	for _, tool := range Tools {
+		assert.Assert(t, tool.Differs != "" && strings.HasPrefix(tool.URL, "https://"), tool.Name)
+	}
+}

@@ -1,0 +1,110 @@
+package compat
+
+import (
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+)
+
+// SGLang is `python -m sglang.bench_serving`, over OpenAI's endpoints
+// (https://github.com/sgl-project/sglang/blob/main/python/sglang/bench_serving.py).
+//
+//   - TTFT ends at the first text, content or reasoning; without any it stays 0 and
+//     is averaged in. E2E ends at the last line of any kind, [DONE] too.
+//   - ITL is the gaps between messages with text.
+//   - TPOT = (E2E - TTFT) / (output tokens - 1), of more than one token.
+//   - Output tokens are usage, else as many as were asked for. Input tokens are as
+//     many as were to be sent, by the data set, not what the server stated.
+//   - The time of all rates goes on until the server has answered /server_info, so
+//     that rates are at most what the requests alone would give.
+//   - 200 without an exception is a success, with text or without: [DONE] alone is
+//     one, nothing at all is not. Failures are not printed. Percentiles are numpy's,
+//     linear.
+//   - Peaks are per second, as vLLM's, of messages with text. The concurrency is the
+//     sum of all latencies over the time.
+func SGLang(p Pass) Figures {
+	const tool = "sglang.bench_serving"
+	if why := speaksOpenAI(p, tool); why != "" {
+		return nothing(why)
+	}
+	g := gather{fate: func(q *records.Request) (fate, string) {
+		switch {
+		case q.Outcome == llmbench.Empty && noEvent(q):
+			return failed, ""
+		case q.Outcome == llmbench.Empty:
+			return served, ""
+		case q.Outcome == llmbench.ServerError && q.Status == 200 && p.Head.Dialect == "openai-chat":
+			return served, ""
+		case q.Outcome == llmbench.ServerError && q.Status == 200:
+			return failed, ""
+		}
+		return usual(q)
+	}}
+	g.run(p)
+	var f Figures
+	f.Completed, f.Failed = g.counts()
+	f.Duration = g.each(func(*records.Request) string { return "" }).plus(Value{V: g.last.Seconds(), Bound: AtLeast})
+	f.InputTokens = g.sum(sglangPrompt)
+	f.OutputTokens = g.sum(sglangTokens)
+	f.perSecond()
+	first := func(q *records.Request) (time.Duration, string) {
+		switch {
+		case !q.Streamed:
+			return q.End, ""
+		case q.Deltas == 0:
+			return q.Start, ""
+		}
+		return firstText(q)
+	}
+	last := func(q *records.Request) (time.Duration, string) {
+		switch {
+		case !q.Streamed:
+			return q.End, ""
+		case q.Done > 0:
+			return q.Done, ""
+		}
+		return lastEvent(q)
+	}
+	f.TTFT, f.E2E = g.whole(linear, since(first)), g.whole(linear, since(last))
+	f.ITL = g.whole(linear, textGaps)
+	f.TPOT = g.parts(linear, perToken(first, last, sglangTokens))
+	f.Good = absent()
+	f.PeakOutput, f.PeakRequests = g.peaks(func(q *records.Request, each func(time.Duration)) string {
+		at, why := first(q)
+		if why != "" {
+			return why
+		}
+		each(at)
+		for gap := range q.Gaps() {
+			at += gap
+			each(at)
+		}
+		return ""
+	}, last)
+	f.Extra = map[string]Latency{
+		"Input token throughput": noLatency(f.InputTokens.over(f.Duration, noTime)),
+		"Concurrency":            noLatency(f.E2E.Mean.times(1e-9*float64(f.E2E.N)).over(f.Duration, noTime)),
+	}
+	return f
+}
+
+func sglangTokens(q *records.Request) (int, string) {
+	switch {
+	case q.Source == llmbench.FromUsage:
+		return int(q.Output), ""
+	case q.MaxTokens > 0:
+		return int(q.MaxTokens), ""
+	}
+	return 0, whyMost
+}
+
+func sglangPrompt(q *records.Request) (int, string) {
+	switch {
+	case q.Turn > 0:
+		return 0, "it is of a session, of which the tool does not add up prompts"
+	case q.Asked == 0:
+		return 0, whyAsked
+	}
+	return int(q.Asked), ""
+}

@@ -1,0 +1,315 @@
+package compat
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// tables are runs on which tools disagree, and what each would have said. A want is
+// a number, "≤ number", "≥ number", "?" for what cannot be told or "-" for what the
+// tool has not.
+func tables(t testing.TB) []struct {
+	name string
+	run  Pass
+	want []string // tool, figure: value
+} {
+	// A role at 10 ms, three tokens at 500, 540 and 580, a finish reason at 581,
+	// usage at 582, [DONE] at 583, the end at 590.
+	role := run(t, "", req(0, []int{500, 540, 580}, 590, wire(1, 1, 10, 581, 582, 583)+","+usage(7, 3)))
+
+	// Four tokens in each of three events, 40 ms apart; usage at 181.
+	merged := run(t, "", req(0, []int{100, 140, 180}, 190, wire(0, 0, 100, 180, 181, 182)+","+usage(7, 12)))
+
+	// One answer of one token, one of three.
+	single := run(t, "",
+		req(0, []int{100}, 110, wire(0, 0, 100, 100, 105, 106)+","+usage(7, 1)),
+		req(0, []int{100, 120, 140}, 160, wire(0, 0, 100, 140, 150, 155)+","+usage(7, 3)))
+
+	// The second request failed with a status, and ended last.
+	broken := run(t, "",
+		req(0, []int{100, 200}, 400, wire(0, 0, 100, 200, 300, 300)+","+usage(7, 2)),
+		req(0, nil, 1000, `"outcome":"http","error":"status 500","status":500`))
+
+	// Usage never came.
+	missing := run(t, "", req(0, []int{100, 120, 140}, 160, wire(0, 0, 100, 140, 140, 150)+`,"prompt_tokens":0,"output_tokens":3,"token_source":"deltas"`))
+
+	// A hundred requests whose text comes at 10, 20, … 1000 ms.
+	var hundred []string
+	for i := 1; i <= 100; i++ {
+		hundred = append(hundred, req(0, []int{10 * i}, 10*i, wire(0, 0, 10*i, 10*i, 10*i, 10*i)+","+usage(7, 1)))
+	}
+
+	// The second stream was cut after a token.
+	cut := run(t, "",
+		req(0, []int{100, 200}, 400, wire(0, 0, 100, 200, 300, 300)+","+usage(7, 2)),
+		req(0, []int{100}, 150, wire(0, 0, 100, 100, 100, 0)+`,"outcome":"truncated","error":"cut"`))
+
+	// It had an error object after a token.
+	fault := run(t, "", req(0, []int{100}, 150, wire(0, 0, 100, 100, 100, 110)+`,"outcome":"server-error","error":"oops"`))
+
+	// It had nothing else, or was written before there were choices in a record.
+	early := run(t, "", req(0, nil, 150, `"last_event_ns":100000000,"outcome":"server-error","error":"oops"`))
+	oldFault := run(t, "", req(0, []int{100}, 150, `"outcome":"server-error","error":"oops"`))
+
+	// The first send is at 5 s.
+	nothing := run(t, "", req(5000, nil, 5100, `"outcome":"http","status":500`), req(5050, nil, 5200, `"outcome":"connect","status":0`))
+	nothingWhole := run(t, `"stream":false`, req(5000, nil, 5100, `"outcome":"http","status":500`))
+
+	// 200 and an empty body, and 200 and [DONE] alone.
+	hollow := run(t, "", req(0, nil, 60, `"clock":"kernel","outcome":"empty","error":"no event in the stream"`))
+	done := run(t, "", req(0, nil, 70, `"done_ns":60000000,"max_tokens":128,"outcome":"empty","error":"the answer ended well and holds no token"`))
+
+	// 100 and 128 tokens were asked for, and usage did not come.
+	silent := req(0, []int{100, 140}, 190, wire(0, 0, 100, 140, 145, 150)+`,"max_tokens":128,"asked_tokens":100,"output_tokens":2,"token_source":"deltas"`)
+	asked := run(t, "", silent, silent)
+	session := run(t, "", req(0, []int{100, 140}, 190, wire(0, 0, 100, 140, 145, 150)+`,"turn":1,"asked_tokens":100,`+usage(7, 2)))
+
+	// Not streamed: 10 tokens after 1 s, 30 after 3 s, and a failure after 4 s.
+	whole := run(t, `"stream":false`,
+		req(0, nil, 1000, usage(7, 10)), req(0, nil, 3000, usage(7, 30)), req(0, nil, 4000, `"outcome":"http","status":503`))
+
+	// A record of before there were choices in it.
+	old := run(t, "", req(0, []int{100, 140}, 190, `"prompt_tokens":7,"output_tokens":2,"token_source":"usage"`))
+
+	// Usage on the last event with text.
+	onText := run(t, "", req(0, []int{100, 140}, 190, wire(0, 0, 100, 140, 140, 150)+`,"prompt_tokens":7,"output_tokens":2,"token_source":"usage"`))
+
+	// 2 limits: the first request keeps them, the second has too late a first token.
+	slo := run(t, `"slo":"ttft=100ms,tpot=20ms"`,
+		req(0, []int{100, 120}, 500, wire(0, 0, 100, 120, 130, 140)+","+usage(7, 2)),
+		req(0, []int{101, 120}, 500, wire(0, 0, 101, 120, 130, 140)+","+usage(7, 2)))
+
+	// Bursts: 3 events in the first second from the first send at 500 ms, 2 in the next.
+	peaks := run(t, "",
+		req(500, []int{600, 1400, 1600}, 1700, wire(1, 0, 550, 1600, 1650, 1660)+","+usage(7, 3)),
+		req(1500, []int{1550}, 1700, wire(0, 0, 1550, 1550, 1650, 1660)+","+usage(7, 1)))
+
+	other := run(t, `"dialect":"tgi"`, req(0, []int{100, 140}, 190, usage(7, 2)))
+	called := run(t, "", req(0, []int{100, 140}, 190, wire(0, 0, 100, 140, 150, 160)+`,"finish":"tool_calls",`+usage(7, 2)))
+
+	// llama.cpp's own times: 64 tokens of prompt in 0.5 s, 20 and 30 tokens/s.
+	timed := run(t, `"concurrency":1,"dialect":"llamacpp"`,
+		req(0, []int{100, 140}, 190, usage(64, 10)+`,"server":{"prompt_ns":500000000,"predict_ns":500000000,"prompt_tokens":64,"output_tokens":10}`),
+		req(200, []int{300, 340}, 390, usage(64, 15)+`,"server":{"prompt_ns":500000000,"predict_ns":500000000,"prompt_tokens":64,"output_tokens":15}`))
+	crowd := run(t, `"dialect":"llamacpp"`, req(0, []int{100, 140}, 190, usage(64, 10)+`,"server":{"prompt_ns":5,"predict_ns":5,"prompt_tokens":64,"output_tokens":10}`))
+
+	return []struct {
+		name string
+		run  Pass
+		want []string
+	}{
+		{"a role first", role, []string{
+			"vllm, mean ttft: 10",    // to the role
+			"vllm, mean e2e: 581",    // to the finish reason
+			"vllm, mean tpot: 285.5", // (581-10)/(3-1)
+			"vllm, mean itl: 142.75", // (490+40+40+1)/4
+			"vllm, p50 itl: 40",      // of 1 40 40 490
+			"vllm, p99 itl: 476.5",   // 40 + 0.97*450, as 0.99*3 = 2.97
+			"vllm, duration: 0.59",
+			"vllm, tok/s: 5.084745762711865",       // 3/0.59
+			"vllm, total tok/s: 16.94915254237288", // (7+3)/0.59
+			"sglang, mean ttft: 500",               // to the first text
+			"sglang, mean e2e: 583",                // to [DONE]
+			"sglang, mean tpot: 41.5",              // (583-500)/2
+			"sglang, mean itl: 40",
+			"sglang, in: ?",                      // the data set's
+			"sglang, tok/s: ≤ 5.084745762711865", // as /server_info takes time too
+			"evalscope, mean ttft: 10",
+			"evalscope, mean e2e: 582",  // to usage
+			"evalscope, p50 e2e: 580",   // 0.582 s rounded to 0.58
+			"evalscope, mean tpot: 286", // (582-10)/2
+			"evalscope, mean itl: 142.75",
+			"fw-ai, mean ttft: 500",
+			"fw-ai, mean e2e: 590",                                 // to the end of the stream
+			"fw-ai, mean tpot: 30",                                 // (590-500)/3
+			"fw-ai, Overall Latency Per Token: 196666666.66666666", // ns: 590/3
+			"fw-ai, mean itl: -",
+			"fw-ai, tok/s: -",
+			"guidellm, mean ttft: 500",
+			"guidellm, mean e2e: 590",
+			"guidellm, mean tpot: 193.33333333333334", // 580/3
+			"guidellm, mean itl: 40",                  // (580-500)/2
+			"guidellm, req/s: ?",
+			"aiperf, mean ttft: 500",
+			"aiperf, mean e2e: 580",
+			"aiperf, mean itl: 40", // (580-500)/2
+			"aiperf, mean tpot: -",
+			"aiperf, duration: 0.58", // to the last text
+			"evalscope-2024, mean e2e: ?",
+			"llama-bench, tg: ?",
+		}},
+		{"four tokens an event", merged, []string{
+			"vllm, mean itl: 40",                  // an event's
+			"vllm, mean tpot: 7.2727272727272725", // 80/11
+			"sglang, mean itl: 40",
+			"sglang, mean tpot: 7.4545454545454541",    // (182-100)/11
+			"evalscope, mean tpot: 7.3636363636363633", // (181-100)/11
+			"fw-ai, mean tpot: 7.5",                    // (190-100)/12
+			"guidellm, mean itl: 7.2727272727272725",   // 80/11
+			"guidellm, mean tpot: 15",                  // 180/12
+			"aiperf, mean itl: 7.2727272727272725",
+		}},
+		{"an answer of one token", single, []string{
+			"vllm, mean tpot: 20",        // of one request: (140-100)/2
+			"sglang, mean tpot: 27.5",    // (155-100)/2
+			"evalscope, mean tpot: 12.5", // (0 + (150-100)/2) / 2
+			"evalscope, p50 tpot: 25",    // sorted[int(2*50/100)]
+			"fw-ai, mean tpot: 15",       // ((110-100)/1 + (160-100)/3) / 2
+			"guidellm, mean tpot: 60",    // (100/1*1 + 140/3*3)/4: weights 1 and 3
+			"guidellm, mean itl: 20",
+			"aiperf, mean itl: 20",
+		}},
+		{"a failed request", broken, []string{
+			"vllm, completed: 1", "vllm, failed: 1",
+			"vllm, duration: 1", "vllm, req/s: 1", "vllm, tok/s: 2",
+			"sglang, completed: 1", "sglang, req/s: ≤ 1",
+			"evalscope, failed: 1", "evalscope, req/s: 1",
+			"fw-ai, failed: 1", "fw-ai, req/s: 1",
+			"guidellm, failed: 1",
+			"aiperf, failed: 1", "aiperf, duration: 0.2", "aiperf, req/s: 5",
+			"vllm, mean ttft: 100", // of what succeeded alone
+		}},
+		{"usage missing", missing, []string{
+			"vllm, out: ?", "vllm, tok/s: ?", "vllm, mean tpot: ?", "vllm, in: ?", "vllm, mean ttft: 100", "vllm, mean itl: 20",
+			"sglang, out: ?", "sglang, mean tpot: ?",
+			"evalscope, out: ?", "evalscope, mean tpot: ?", "evalscope, mean e2e: 140",
+			"fw-ai, out: 0", "fw-ai, mean tpot: ?",
+			"guidellm, out: 3", // an event is a token
+			"guidellm, mean itl: 20",
+			"aiperf, out: ?", "aiperf, mean itl: ?",
+		}},
+		{"percentiles of a hundred", run(t, "", hundred...), []string{
+			"vllm, p99 ttft: 990.1", // 990 + 0.01*10, as 0.99*99 = 98.01
+			"vllm, p50 ttft: 505",
+			"sglang, p99 ttft: 990.1",
+			"evalscope, p99 ttft: 1000", // sorted[99]
+			"evalscope, p50 ttft: 510",  // sorted[50]
+			"fw-ai, p99 ttft: 1000",     // sorted[99]
+			"fw-ai, p90 ttft: 910",      // sorted[90]
+			"guidellm, p99 ttft: 990",   // the first whose share reaches 0.99
+			"guidellm, p50 ttft: 500",
+			"aiperf, p99 ttft: 990.1",
+		}},
+		{"a stream that was cut", cut, []string{
+			"vllm, completed: ?", "vllm, mean ttft: ?", "vllm, duration: ?",
+			"sglang, completed: ?", "evalscope, completed: ?", "fw-ai, completed: ?", "guidellm, completed: ?", "aiperf, completed: ?",
+		}},
+		{"an error in the stream", fault, []string{
+			"vllm, completed: 1", "vllm, mean ttft: 100", "vllm, out: ?",
+			"sglang, completed: 1", "evalscope, completed: 1", "aiperf, completed: ?",
+			"fw-ai, completed: 1", "fw-ai, failed: 0", "fw-ai, out: 0", "fw-ai, mean ttft: 100",
+		}},
+		{"an error in a stream without text", early, []string{
+			"vllm, failed: 1", "sglang, completed: 1", "evalscope, completed: 1", "fw-ai, failed: 1",
+		}},
+		{"an error in an old record", oldFault, []string{
+			"vllm, completed: ?", "vllm, failed: ?", "evalscope, completed: 1",
+		}},
+		{"nothing but failures", nothing, []string{
+			"vllm, completed: 0", "vllm, failed: 2", "vllm, duration: 5.2", "vllm, req/s: 0", "vllm, mean ttft: ?", "vllm, mean itl: ?", "vllm, peak req: 0",
+			"sglang, completed: 0", "sglang, duration: ≥ 5.2", "sglang, req/s: 0", "sglang, mean e2e: ?", "sglang, Concurrency: ?",
+			"evalscope, failed: 2", "evalscope, duration: 0.2", "evalscope, req/s: 0", "evalscope, mean tpot: ?",
+			"evalscope-2024, completed: ?",
+			"fw-ai, failed: 2", "fw-ai, req/s: 0", "fw-ai, mean e2e: ?",
+			"guidellm, completed: 0", "guidellm, failed: 2", "guidellm, mean e2e: ?",
+			"aiperf, completed: 0", "aiperf, failed: 2", "aiperf, duration: ?", "aiperf, req/s: ?", "aiperf, tok/s: ?", "aiperf, mean ttft: ?",
+			"llama-bench, tg: ?",
+		}},
+		{"nothing but failures, not streamed", nothingWhole, []string{
+			"evalscope-2024, completed: 0", "evalscope-2024, failed: 1", "evalscope-2024, req/s: 0", "evalscope-2024, tok/s: ?", "evalscope-2024, mean tpot: ?",
+		}},
+		{"an empty body", hollow, []string{
+			"vllm, failed: 1", "fw-ai, failed: 1", "sglang, failed: 1", "evalscope, completed: 1", "evalscope, mean ttft: 0",
+		}},
+		{"[DONE] alone", done, []string{
+			"vllm, failed: 1", "fw-ai, failed: 1",
+			"sglang, completed: 1", "sglang, mean ttft: 0", "sglang, mean e2e: 60", "sglang, out: 128",
+			"evalscope, completed: 1", "evalscope, mean ttft: 0", "evalscope, mean e2e: ?",
+		}},
+		{"tokens that were asked for", asked, []string{
+			"sglang, in: 200", "sglang, out: 256", "sglang, total tok/s: ≤ 2400", // 456 / 0.19 s
+			"sglang, Input token throughput: ≤ 1052.6315789473683",
+			"sglang, mean tpot: 0.3937007874015748",     // (150-100)/127
+			"sglang, Concurrency: ≤ 1.5789473684210527", // 2 * 150 / 190
+			"sglang, peak tok/s: 4", "sglang, peak req: 2",
+			"vllm, in: ?", "vllm, out: ?",
+		}},
+		{"a session", session, []string{"sglang, in: ?", "sglang, out: 2"}},
+		{"not streamed", whole, []string{
+			"vllm, mean e2e: ?", // it always streams
+			"sglang, mean ttft: 2000",
+			"evalscope, mean ttft: 2000", "evalscope, mean e2e: 2000", "evalscope, mean itl: -",
+			"evalscope, duration: 4",
+			"evalscope-2024, completed: 2", "evalscope-2024, failed: 1",
+			"evalscope-2024, mean e2e: 2000", "evalscope-2024, mean ttft: 2000",
+			"evalscope-2024, p50 e2e: 3000",               // sorted[int(2*50/100)]
+			"evalscope-2024, req/s: ≤ 0.5",                // 2/4 s, and up to a second more
+			"evalscope-2024, tok/s: ≤ 13.333333333333334", // 40/3 s
+			"evalscope-2024, mean tpot: ≥ 100",            // 4 s / 40
+			"fw-ai, mean ttft: -", "fw-ai, mean e2e: 2000",
+			"guidellm, mean ttft: 0", "guidellm, mean tpot: 100", // (1000/10*10 + 3000/30*30)/40
+			"aiperf, mean ttft: -", "aiperf, mean e2e: 2000",
+		}},
+		{"an old record", old, []string{
+			"vllm, mean ttft: ?", "vllm, mean itl: ?", "vllm, out: ?", "evalscope, mean ttft: ?", "evalscope, mean e2e: ?",
+			"sglang, mean ttft: 100", "sglang, mean e2e: ?", "aiperf, mean ttft: 100", "guidellm, mean ttft: 100",
+		}},
+		{"usage with text", onText, []string{"vllm, out: ?", "vllm, in: ?", "vllm, total tok/s: ?", "evalscope, in: 7", "sglang, out: 2", "evalscope, out: 2"}},
+		{"limits", slo, []string{"vllm, good: 2", "sglang, good: -"}}, // 1/0.5 s
+		{"peaks", peaks, []string{
+			"vllm, peak tok/s: 3", // 550, 600, 1400 of the second from 500 on; 1600 and 1550 in the next
+			"vllm, peak req: 2",
+		}},
+		{"another dialect", other, []string{"vllm, completed: ?", "sglang, completed: ?", "evalscope, mean e2e: ?", "guidellm, mean e2e: ?", "aiperf, mean e2e: ?", "fw-ai, mean e2e: 190"}},
+		{"tool calls", called, []string{
+			"vllm, mean ttft: 100", "vllm, mean itl: 40", "sglang, mean ttft: ?", "sglang, mean itl: ?", "sglang, peak tok/s: ?", "sglang, mean e2e: 160",
+			"aiperf, mean ttft: ?", "aiperf, mean e2e: ?", "aiperf, duration: ?", "fw-ai, completed: ?", "fw-ai, mean ttft: ?",
+			"guidellm, mean ttft: ?", "guidellm, mean itl: ?", "guidellm, mean tpot: ?", "guidellm, mean e2e: 190",
+			"evalscope, mean ttft: 100",
+		}},
+		{"the server's own times", timed, []string{
+			"llama-bench, pp: 128",
+			"llama-bench, tg: 25",
+			"llama-bench, tg std: 7.0710678118654755", // of 20 and 30, by n-1
+			"llama-bench, mean e2e: -",
+		}},
+		{"two at once", crowd, []string{"llama-bench, tg: ?"}},
+	}
+}
+
+func TestTools(t *testing.T) {
+	for _, c := range tables(t) {
+		for _, want := range c.want {
+			key, value, _ := strings.Cut(want, ": ")
+			tool, name, _ := strings.Cut(key, ", ")
+			got := figure(t, tool, c.run, name)
+			text := got.Text(-1)
+			if got.known() { // times went through ns
+				text = strings.TrimSuffix(strings.TrimSuffix(got.Text(9), "000000000"), ".")
+				var v float64
+				if b, err := parse(strings.TrimLeft(value, "≤≥ ")); err == nil {
+					v = b
+				}
+				if math.Abs(v-got.V) < 1e-9*math.Max(1, v) && strings.Trim(text, "0123456789.") == strings.Trim(value, "0123456789.") {
+					continue
+				}
+			}
+			if text != value {
+				t.Errorf("%s: %s: %s is %s (%v), want %s", c.name, tool, name, text, got.Why, value)
+			}
+			if got.Bound == CannotTell && got.Why == "" {
+				t.Errorf("%s: %s: %s cannot be told, and it does not say why", c.name, tool, name)
+			}
+		}
+	}
+}
+
+// TestLocustBucket has values of https://github.com/locustio/locust/issues/777.
+func TestLocustBucket(t *testing.T) {
+	for ms, want := range map[float64]float64{0.4: 0, 99.4: 99, 147: 150, 145: 140, 3432: 3400, 58760: 59000} {
+		if got := locustBucket(ms); got != want {
+			t.Errorf("locustBucket(%v) = %v, want %v", ms, got, want)
+		}
+	}
+}

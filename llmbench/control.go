@@ -1,0 +1,203 @@
+package llmbench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+)
+
+// A control is a server in this process that knows when it sent what, and the same
+// client machinery asking it while a pass is under way. By how much what the client
+// measured of it is off is by how much the client distorts that very pass: the
+// kernel, the scheduler and the decoder are the same.
+//
+// A token's true instant is an interval, from before the server's Write to after
+// it, within which the kernel has it on a loopback connection; an instant within it
+// is right. So the server's own lateness is no error of the client.
+type control struct {
+	client *client
+	server *http.Server
+	served sync.WaitGroup
+	pace   time.Duration // between two tokens
+	tokens int
+
+	mu     sync.Mutex
+	writes map[string][]written // of each request, by its ID
+
+	stop context.CancelFunc
+	done sync.WaitGroup
+	offs
+}
+
+// written is when a token was.
+type written struct{ before, after time.Time }
+
+// offs are how far off the client was, in no order.
+type offs struct {
+	ttft, tpot, itl, e2e []time.Duration
+}
+
+// What the control asks for. Its streams are short, so that a short pass has some.
+const (
+	controlPace   = 8 * time.Millisecond // if nobody knows the server's
+	controlLength = 100 * time.Millisecond
+	perControl    = 256 // requests in flight of the pass, for one of the control
+)
+
+// newControl starts a server whose streams have tokens pace apart, as near to that
+// of the server that is measured as makes sense.
+func newControl(pace time.Duration) (*control, error) {
+	if pace == 0 {
+		pace = controlPace
+	}
+	pace = min(max(pace, time.Millisecond), controlLength/4)
+	k := &control{pace: pace, tokens: int(controlLength / pace), writes: map[string][]written{}}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("control: %w", err)
+	}
+	k.server = &http.Server{Handler: k}
+	k.served.Go(func() { k.server.Serve(ln) })
+	k.client, err = newClient(Target{URL: "http://" + ln.Addr().String(), NoProxy: true}, 0)
+	if err != nil {
+		k.close()
+		return nil, err
+	}
+	return k, nil
+}
+
+// close ends the server.
+func (k *control) close() {
+	if k.client != nil {
+		k.client.close()
+	}
+	k.server.Close()
+	k.served.Wait()
+}
+
+// ServeHTTP is the server.
+func (k *control) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	io.Copy(io.Discard, r.Body)
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := http.NewResponseController(w)
+	tick := time.NewTimer(k.pace)
+	defer tick.Stop()
+	start := time.Now()
+	all := make([]written, k.tokens)
+	for i := range all {
+		select {
+		case <-tick.C:
+		case <-r.Context().Done():
+			return
+		}
+		tick.Reset(time.Until(start.Add(time.Duration(i+2) * k.pace)))
+		text := controlToken
+		if i == k.tokens-1 {
+			text = controlLast
+		}
+		all[i].before = time.Now()
+		io.WriteString(w, text)
+		if out.Flush() != nil {
+			return
+		}
+		all[i].after = time.Now()
+	}
+	// The client sees the end of the body when this has returned.
+	k.mu.Lock()
+	k.writes[r.Header.Get("X-Request-Id")] = all
+	k.mu.Unlock()
+}
+
+const (
+	controlToken = `data: {"id":"control","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":" token"}}]}` + "\n\n"
+	controlLast  = `data: {"id":"control","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":" token"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
+)
+
+// begin asks the server, from as many workers as become a pass with inFlight
+// requests in flight, until end is called. Their pauses are drawn with a seed.
+func (k *control) begin(ctx context.Context, inFlight int) {
+	ctx, k.stop = context.WithCancel(ctx)
+	k.offs = offs{}
+	load, _ := Load{Requests: []Request{{Prompt: "control", MaxTokens: k.tokens}}, Concurrency: 1}.check()
+	posts, err := load.bodies(Target{Dialect: dialect.OpenAIChat{}}, load.Requests)
+	if err != nil {
+		panic(err) // it is always the same
+	}
+	n := 1 + inFlight/perControl
+	opening, cancel := context.WithTimeout(ctx, time.Second)
+	k.client.dialer.prepare(opening, n, 0)
+	cancel()
+	start := newClock(wallClock)
+	for i := range n {
+		k.done.Go(func() {
+			w := newWorker(k.client, &load, start)
+			pauses := rand.New(rand.NewPCG(uint64(i), 1))
+			for first := true; first || ctx.Err() == nil; first = false {
+				// What has begun is ended, pass or not.
+				s := w.do(context.WithoutCancel(ctx), posts[0], 0, false)
+				k.judge(&s, start.start)
+				if sleep(ctx, time.Duration(pauses.ExpFloat64()*float64(controlLength)/2)) != nil {
+					return
+				}
+			}
+		})
+	}
+}
+
+// end ends the asking and returns how far off the client was.
+func (k *control) end() offs {
+	k.stop()
+	k.done.Wait()
+	return k.offs
+}
+
+// judge takes a sample's errors.
+func (k *control) judge(s *Sample, zero time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	all := k.writes[s.ID]
+	delete(k.writes, s.ID)
+	if s.Outcome != OK || len(all) != s.Deltas || s.Connect > 0 {
+		return // it tells nothing
+	}
+	// off is how far an instant is outside of the time in which it was written.
+	off := func(at time.Duration, w written) time.Duration {
+		before, after := w.before.Sub(zero), w.after.Sub(zero)
+		return at - min(max(at, before), after)
+	}
+	sent := max(0, s.Wrote-s.Start) // t0 may be as early as that
+	at, last := s.First, off(s.First, all[0])
+	k.ttft = append(k.ttft, last.Abs()+sent)
+	first := last
+	for i, gap := range s.Gaps {
+		at += gap
+		now := off(at, all[i+1])
+		k.itl = append(k.itl, (now - last).Abs())
+		last = now
+	}
+	k.e2e = append(k.e2e, last.Abs()+sent)
+	if n := s.Deltas - 1; n > 0 {
+		k.tpot = append(k.tpot, (last-first).Abs()/time.Duration(n))
+	}
+}
+
+// typicalGap is the median gap of samples, 0 without any.
+func typicalGap(samples []Sample) time.Duration {
+	var all []time.Duration
+	for i := range samples {
+		all = append(all, samples[i].Gaps...)
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}

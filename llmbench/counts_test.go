@@ -1,0 +1,119 @@
+package llmbench
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+)
+
+func TestCompareCounts(t *testing.T) {
+	two := func(change func(s *Sample)) []Sample {
+		samples := []Sample{answer(0, 10, 50, 5), answer(0, 10, 60, 6)} // 20 prompt tokens, 11 of output
+		if change != nil {
+			change(&samples[1])
+		}
+		return samples
+	}
+	agrees := Counts{2, 20, 11, true}
+	more, loose := Counts{2, 20, 12, true}, Counts{2, 20, 12, false}
+	for _, c := range []struct {
+		name    string
+		server  Counts
+		samples []Sample
+		want    string
+	}{
+		{"as many", agrees, two(nil), ""},
+		{"the server says nothing", Counts{-1, -1, -1, true}, two(nil), ""},
+		{"a request too few", Counts{1, 20, 11, false}, two(nil), "the server counted 1 requests, and the client 2 of successful requests"},
+		{"a prompt too short", Counts{2, 19, 11, false}, two(nil), "the server counted 19 prompt tokens, and the client 20"},
+		{"an output too short", Counts{2, 20, 10, false}, two(nil), "the server counted 10 output tokens, and the client 11"},
+		{"a token too many", more, two(nil), "the server counted 12 output tokens, and the client 11"},
+		{"a request too many", Counts{3, 20, 11, true}, two(nil), "the server counted 3 requests, and the client 2"},
+		{"somebody else may have asked", loose, two(nil), ""},
+		{"one was not successful", more, two(func(s *Sample) { s.Outcome = Left }), ""},
+		{"but that does not explain too few", Counts{2, 20, 4, true}, two(func(s *Sample) { s.Outcome = Left }), "counted 4 output tokens, and the client 5"},
+		{"one was sent twice", more, two(func(s *Sample) { s.Resent = 1 }), ""},
+		{"one has no usage", more, two(func(s *Sample) { s.TokenSource = FromDeltas }), ""},
+		{"nor can it be compared", Counts{2, 20, 5, true}, two(func(s *Sample) { s.TokenSource = FromDeltas }), ""},
+		{"a prompt's length is not known", Counts{2, 25, 11, true}, two(func(s *Sample) { s.PromptTokens = 0 }), ""},
+	} {
+		if got := compareCounts(c.server, c.samples); c.want == "" && got != "" || c.want != "" && !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q; want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// slowCounter agrees from the n-th time on, if n is not 0.
+type slowCounter struct {
+	observer
+	n, asked int
+	loose    bool
+	err      error
+}
+
+func (c *slowCounter) Counts(context.Context) (Counts, error) {
+	c.asked++
+	if c.n > 0 && c.asked >= c.n {
+		return Counts{1, 10, 5, !c.loose}, c.err
+	}
+	return Counts{1, 10, 4, !c.loose}, c.err
+}
+
+// TestCheckCounts gives a server time to count, and not for ever.
+func TestCheckCounts(t *testing.T) {
+	samples := []Sample{answer(0, 10, 50, 5)}
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		differs, _, err := checkCounts(t.Context(), &slowCounter{n: 4}, samples)
+		assert.NilError(t, err)
+		assert.Equal(t, differs, "")
+		assert.Equal(t, time.Since(start), 7*ms) // 1, 2 and 4
+
+		start = time.Now()
+		differs, exact, err := checkCounts(t.Context(), &slowCounter{}, samples)
+		assert.NilError(t, err)
+		assert.Equal(t, differs, "the server counted 4 output tokens, and the client 5 of successful requests")
+		assert.Assert(t, time.Since(start) <= countsDelay)
+		assert.Assert(t, exact)
+
+		_, _, err = checkCounts(t.Context(), &slowCounter{err: errors.New("gone")}, samples)
+		assert.ErrorContains(t, err, "gone")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, _, err = checkCounts(ctx, &slowCounter{}, samples)
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+}
+
+// BenchmarkHelperCountsDiffer has a server that counts more prompt tokens than it
+// states.
+func BenchmarkHelperCountsDiffer(b *testing.B) {
+	helperOnly(b)
+	_, target := loopback(b, mockserver.Config{})
+	target.Observe = func() Observer { return &slowCounter{observer: observer{b: b}} }
+	Run(b, target, Load{Requests: words(1, 5), Concurrency: 1})
+}
+
+// BenchmarkHelperCountsFewer has a server one of whose processes counts.
+func BenchmarkHelperCountsFewer(b *testing.B) {
+	helperOnly(b)
+	_, target := loopback(b, mockserver.Config{})
+	target.Observe = func() Observer { return &slowCounter{observer: observer{b: b}, loose: true} }
+	Run(b, target, Load{Requests: words(1, 5), Concurrency: 1})
+}
+
+func TestRunChecksCounts(t *testing.T) {
+	out, _, code, _ := runHelper(t, "BenchmarkHelperCountsDiffer", nil, nil)
+	assert.Equal(t, code, 1)
+	assert.Assert(t, strings.Contains(out, "pass 0: the server counted 10 prompt tokens, and the client 4"), out)
+	out, _, code, _ = runHelper(t, "BenchmarkHelperCountsFewer", nil, nil)
+	assert.Equal(t, code, 0, out)
+	assert.Assert(t, strings.Contains(out, "pass 0: the server counted 4 output tokens, and the client 5 of successful requests"), out)
+}

@@ -1,0 +1,62 @@
+package dialect
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+)
+
+// TestFormatBodies asks each dialect for a tool call and for an answer after a
+// schema.
+func TestFormatBodies(t *testing.T) {
+	schema := json.RawMessage(`{"type":"object"}`)
+	call := Query{Prompt: "hi", MaxTokens: 5, Tools: []Tool{{"f", "does", schema}}}
+	format := Query{Prompt: "hi", MaxTokens: 5, Schema: schema}
+	type bodies struct{ call, format string }
+	want := map[string]bodies{
+		"openai-chat": {
+			`{"messages":[{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0,"stream":false,"tools":[{"type":"function","function":{"name":"f","description":"does","parameters":{"type":"object"}}}],"tool_choice":"required"}`,
+			`{"messages":[{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0,"stream":false,"response_format":{"type":"json_schema","json_schema":{"name":"answer","strict":true,"schema":{"type":"object"}}}}`},
+		"openai-responses": {
+			`{"input":[{"role":"user","content":"hi"}],"max_output_tokens":5,"temperature":0,"store":false,"stream":false,"tools":[{"type":"function","name":"f","description":"does","parameters":{"type":"object"}}],"tool_choice":"required"}`,
+			`{"input":[{"role":"user","content":"hi"}],"max_output_tokens":5,"temperature":0,"store":false,"stream":false,"text":{"format":{"type":"json_schema","name":"answer","strict":true,"schema":{"type":"object"}}}}`},
+		"ollama": {
+			`{"messages":[{"role":"user","content":"hi"}],"stream":false,"options":{"num_predict":5,"temperature":0,"seed":0},"tools":[{"type":"function","function":{"name":"f","description":"does","parameters":{"type":"object"}}}]}`,
+			`{"messages":[{"role":"user","content":"hi"}],"stream":false,"options":{"num_predict":5,"temperature":0,"seed":0},"format":{"type":"object"}}`},
+		"ollama-generate": {"", `{"prompt":"hi","raw":true,"stream":false,"options":{"num_predict":5,"temperature":0,"seed":0},"format":{"type":"object"}}`},
+		"llamacpp":        {"", `{"prompt":"hi","n_predict":5,"temperature":0,"stream":false,"json_schema":{"type":"object"}}`},
+	}
+	for _, d := range dialects {
+		for _, c := range []struct {
+			q    Query
+			want string
+		}{{call, want[d.Name()].call}, {format, want[d.Name()].format}} {
+			body, err := d.Body(c.q)
+			if string(body) != c.want || (err == nil) != (c.want != "") || err != nil && !errors.Is(err, errors.ErrUnsupported) {
+				t.Errorf("%s.Body(%+v) = %s, %v; want %s", d.Name(), c.q, body, err, c.want)
+			}
+		}
+	}
+}
+
+// TestFormatErrors asks for formats that no server can be asked for.
+func TestFormatErrors(t *testing.T) {
+	schema := json.RawMessage(`{}`)
+	tools := []Tool{{Name: "f", Parameters: schema}}
+	for _, c := range []struct {
+		q    Query
+		want string
+	}{
+		{Query{Tools: tools, Schema: schema}, "openai-chat: both tools and a schema; want one of them"},
+		{Query{Tools: tools, FixedOutput: true}, "openai-chat: tools or a schema and a fixed output; an answer in a format ends where it is complete"},
+		{Query{Schema: json.RawMessage("{")}, `openai-chat: the schema is not JSON: "{"`},
+		{Query{Tools: []Tool{{Parameters: schema}}}, `openai-chat: tool 0, "", with parameters "{}"; want a name and a JSON schema`},
+		{Query{Tools: []Tool{{Name: "f"}}}, `openai-chat: tool 0, "f", with parameters ""; want a name and a JSON schema`},
+	} {
+		c.q.Prompt, c.q.MaxTokens = "hi", 5
+		if body, err := (OpenAIChat{}).Body(c.q); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("OpenAIChat.Body(%+v) = %s, %v; want %s", c.q, body, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package llmbench
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+// TestCoordinatedOmission measures a server that stalls once for 2 s, with 1,000
+// requests, one due every 10 ms, of which one may be in flight. It answers each in
+// 1 ms, but for the one that is due at 1 s, which takes 2 s. Those that become due
+// during the stall wait, and are sent one after the other when it is over: the
+// k-th after it, k ms later. What they took from the send is 1 ms each, as a client
+// that counts from there would report; from when they were due it is
+//
+//	2000 ms - 10k ms + k ms + 1 ms - 1 ms ... until nothing waits any more.
+func TestCoordinatedOmission(t *testing.T) {
+	const n, stalled = 1000, 100
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		target, stop := inMemory(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			took := ms
+			if calls++; calls == stalled+1 {
+				took = 2 * time.Second
+			}
+			time.Sleep(took)
+			w.Header().Set("Content-Type", "text/event-stream")
+			w.Write([]byte(content + finish + usage + done))
+		}))
+		defer stop()
+		samples := onePass(t, target, Load{Requests: words(n, 4), Arrivals: Constant{Rate: 100}, MaxInFlight: 1})
+		late := map[int]time.Duration{} // latency from the due instant
+		for k := 1; ; k++ {
+			wait := 2*time.Second + time.Duration(k-1)*ms - time.Duration(k)*10*ms // until it is sent
+			if wait <= 0 {
+				break
+			}
+			late[stalled+k] = wait + ms
+		}
+		for i := range samples {
+			s := &samples[i]
+			assert.NilError(t, s.Err)
+			want, service := ms, ms
+			if i == stalled {
+				want, service = 2*time.Second, 2*time.Second
+			} else if l, waited := late[i]; waited {
+				want = l
+			}
+			got, _ := s.TTFT()
+			assert.Equal(t, got, want, "TTFT of request %d from when it was due", i)
+			assert.Equal(t, s.First-s.Start, service, "TTFT of request %d from the send", i)
+			assert.Equal(t, s.Due, time.Duration(i)*10*ms)
+			assert.Equal(t, s.Admitted, s.Start)
+		}
+		m := Summarize(samples, elapsed(samples), SLO{}).Metrics
+		// 222 requests waited. The p99 is between the 990th and 991st of 1,000
+		// in order: the eleventh and the tenth from the top, of which the
+		// first is the stalled one and the k-th after it the k-th that waited.
+		p99 := Quantile([]time.Duration{late[stalled+10], late[stalled+9]}, 0.01)
+		assert.Equal(t, len(late), 222)
+		assert.Equal(t, late[stalled+1], 1991*ms)
+		assert.Assert(t, m["p99-ttft-ns"]-p99 < 1 && p99-m["p99-ttft-ns"] < 1, "p99-ttft-ns = %v, want %v", m["p99-ttft-ns"], p99)
+		assert.Equal(t, m["p99-service-ttft-ns"], float64(ms))
+		asked, achieved, ok := achievedRate(samples)
+		assert.Assert(t, ok && asked == achieved, "asked %v, achieved %v", asked, achieved) // it caught up
+	})
+}
+
+// TestFullServerIsNoLateClient checks that what requests wait for a slot is the
+// server's: one slot, 100 ms each, and one due every 50 ms.
+func TestFullServerIsNoLateClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		target, stop := inMemory(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(100 * ms)
+			w.Header().Set("Content-Type", "text/event-stream")
+			w.Write([]byte(content + finish + usage + done))
+		}))
+		defer stop()
+		samples := onePass(t, target, Load{Requests: words(40, 4), Arrivals: Constant{Rate: 20}, MaxInFlight: 1})
+		for i, s := range samples {
+			assert.NilError(t, s.Err)
+			assert.Equal(t, s.Due, time.Duration(i)*50*ms)
+			assert.Equal(t, s.Granted, time.Duration(i)*100*ms)
+			assert.Equal(t, s.Start, s.Granted)
+		}
+		m := Summarize(samples, elapsed(samples), SLO{}).Metrics
+		assert.Equal(t, m["p50-service-ttft-ns"], float64(100*ms))
+		assert.Equal(t, m["mean-ttft-ns"], float64(100*ms+39*25*ms))
+		var v verdict
+		v.add(samples, nil, offs{}, strain{})
+		for unit, d := range v.distortions(m, false) {
+			assert.Equal(t, d, 0.0, unit)
+		}
+		samples = append(samples, samples...)
+		samples = append(samples, samples...)
+		assert.Equal(t, Summarize(samples, time.Second, SLO{}).Metrics["p99-lag-ns"], 1.0)
+	})
+}
+
+// TestRates checks that a generator which falls behind is noticed.
+func TestRates(t *testing.T) {
+	var samples []Sample
+	_, _, ok := achievedRate(samples)
+	assert.Assert(t, !ok)
+	for i := range 101 {
+		due := time.Duration(i) * 10 * ms
+		samples = append(samples, Sample{Scheduled: true, Due: due, Start: due * 5 / 4}, Sample{Due: time.Hour, Start: time.Hour})
+	}
+	asked, achieved, ok := achievedRate(samples)
+	assert.Assert(t, ok)
+	assert.Equal(t, asked, 100.0)
+	assert.Equal(t, achieved, 80.0)
+}
+
+// TestStagger checks when a closed loop's workers begin.
+func TestStagger(t *testing.T) {
+	for _, tt := range []struct{ stagger, want time.Duration }{{0, DefaultStagger}, {-1, 0}, {3 * ms, 3 * ms}} {
+		synctest.Test(t, func(t *testing.T) {
+			target, stop := inMemory(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				time.Sleep(time.Second)
+				w.Header().Set("Content-Type", "text/event-stream")
+				w.Write([]byte(content + finish + usage + done))
+			}))
+			defer stop()
+			for i, s := range onePass(t, target, Load{Requests: words(8, 4), Concurrency: 4, Stagger: tt.stagger}) {
+				assert.NilError(t, s.Err)
+				assert.Equal(t, s.Start, time.Duration(i%4)*tt.want+time.Duration(i/4)*time.Second)
+			}
+		})
+	}
+}
+
+// TestLimits checks what is foreseen before a pass.
+func TestLimits(t *testing.T) {
+	assert.NilError(t, checkPorts(28232, "32768\t60999\n"))
+	assert.ErrorContains(t, checkPorts(28233, "32768\t60999\n"), "28233 connections to one server, and there are 28232 local ports")
+	assert.NilError(t, checkPorts(1, "what"))
+	assert.NilError(t, checkLimits(10))
+	if err := checkFiles(1 << 40); err != nil { // there is none where there is no limit
+		assert.ErrorContains(t, err, "RLIMIT_NOFILE")
+	}
+	_, err := tryPass(t.Context(), Target{URL: "http://127.0.0.1:1"}, Load{Requests: words(100_000, 1), Concurrency: 100_000})
+	if err != nil && !strings.Contains(err.Error(), "ulimit -n") && !strings.Contains(err.Error(), "local ports") {
+		t.Errorf("a pass of 100,000 connections: %v", err)
+	}
+}
+
+// TestOpenedAhead checks how many connections are opened ahead of a pass, and that
+// those of the last workers to begin are still good then.
+func TestOpenedAhead(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		load Load
+		want int // before the pass
+	}{
+		{"workers that begin over two seconds", Load{Requests: words(20, 4), Concurrency: 20, Stagger: 100 * ms}, 20},
+		{"a bound that the first second does not reach", Load{Requests: words(40, 4), Arrivals: Constant{Rate: 10}, MaxInFlight: 30}, 10},
+		{"a bound", Load{Requests: words(40, 4), Arrivals: Constant{Rate: 10}, MaxInFlight: 4}, 4},
+		{"no bound", Load{Requests: words(5, 4), Arrivals: Constant{Rate: 10}}, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			target, stop := inMemory(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				time.Sleep(10 * time.Second)
+				w.Header().Set("Content-Type", "text/event-stream")
+				w.Write([]byte(content + finish + usage + done))
+			}))
+			defer stop()
+			dial, begun, ahead, all := target.Dial, time.Now(), 0, 0
+			var mu sync.Mutex
+			target.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				all++
+				if time.Since(begun) == 0 && tt.want > 0 {
+					ahead++
+				}
+				return dial(ctx, network, addr)
+			}
+			for _, s := range onePass(t, target, tt.load) {
+				assert.NilError(t, s.Err)
+			}
+			assert.Equal(t, ahead, tt.want, tt.name)
+			if n := tt.load.Concurrency; n > 0 {
+				assert.Equal(t, all, n, tt.name)
+			}
+		})
+	}
+}

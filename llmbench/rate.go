@@ -1,0 +1,56 @@
+package llmbench
+
+import "time"
+
+// toleratedMiss is the share by which the achieved rate of an open loop may miss the
+// asked one without a word.
+const toleratedMiss = 0.01
+
+// achievedRate returns the rate in requests per second at which the schedule of one pass
+// asked for requests, and the one at which they were sent; false when there are
+// fewer than two, or all were due at once.
+func achievedRate(samples []Sample) (asked, achieved float64, ok bool) {
+	var due, sent span
+	n := 0
+	for i := range samples {
+		if s := &samples[i]; s.Scheduled {
+			due.add(s.Due, n)
+			sent.add(s.Start, n)
+			n++
+		}
+	}
+	if n < 2 || due.length() <= 0 || sent.length() <= 0 {
+		return 0, 0, false
+	}
+	return float64(n-1) / due.length().Seconds(), float64(n-1) / sent.length().Seconds(), true
+}
+
+// lateness returns how late the generator sent each scheduled request of a pass, in
+// order of the schedule, and the time from the first due instant to the last.
+func lateness(samples []Sample) (late []time.Duration, due time.Duration) {
+	var over span
+	for i := range samples {
+		if s := &samples[i]; s.Scheduled {
+			over.add(s.Due, len(late))
+			late = append(late, s.late())
+		}
+	}
+	return late, over.length()
+}
+
+// late is how late the generator sent a scheduled request: after it was due and,
+// where the requests in flight are bounded, had its turn.
+func (s *Sample) late() time.Duration { return s.Start - max(s.Due, s.Granted) }
+
+// A span is from the first of some instants to the last.
+type span struct{ first, last time.Duration }
+
+// add adds an instant, of which there have been n.
+func (s *span) add(at time.Duration, n int) {
+	if n == 0 {
+		*s = span{at, at}
+	}
+	s.first, s.last = min(s.first, at), max(s.last, at)
+}
+
+func (s *span) length() time.Duration { return s.last - s.first }

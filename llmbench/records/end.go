@@ -1,0 +1,55 @@
+package records
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+)
+
+// An End is the last line of a file: how the benchmark ended.
+type End struct {
+	Outcome  string   `json:"outcome"`  // "ok", or "failed": its figures are no result
+	Why      string   `json:"why"`      // it failed
+	Withheld []string `json:"withheld"` // units that the benchmark did not report, as the client distorted them
+}
+
+var errAfter = errors.New("a line after the one about the end: want none")
+
+func parseEnd(line []byte) (*End, error) {
+	var l struct {
+		End *End `json:"end"`
+	}
+	if err := json.Unmarshal(line, &l); err != nil {
+		return nil, fmt.Errorf("want the line about the end: %w", err)
+	}
+	switch {
+	case l.End == nil || l.End.Outcome != "ok" && l.End.Outcome != "failed":
+		return nil, fmt.Errorf("%.100s: want the line about the end, with the outcome ok or failed", line)
+	case (l.End.Outcome == "ok") != (l.End.Why == ""):
+		return nil, fmt.Errorf("%.100s: want a reason if it failed, and else none", line)
+	}
+	return l.End, nil
+}
+
+// Failed says why what was recorded is no result: the benchmark failed, or was
+// killed. It is "" of one that ended well, and of files of before there was a line
+// about the end, which do not tell.
+func (r *Run) Failed() string {
+	switch {
+	case r.End != nil:
+		return r.End.Why
+	case r.Head.Ends:
+		return "it was killed: the records have no line about its end"
+	}
+	return ""
+}
+
+// Withheld are the units of a benchmark that ended well which it did not report, as
+// the client distorted them.
+func (r *Run) Withheld() []string {
+	if r.End == nil {
+		return nil
+	}
+	return r.End.Withheld
+}

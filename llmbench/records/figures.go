@@ -1,0 +1,97 @@
+package records
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+)
+
+// Figures returns the run's units as [llmbench.Summarize] computes them: the same
+// figures, to the last bit, as in the benchmark file of the same sample, but for
+// those of the server itself and client-err-%, which are no part of the records.
+func (r *Run) Figures() llmbench.Summary {
+	r.once.Do(func() { r.known = r.figures(r.All(), r.Elapsed()) })
+	return r.known
+}
+
+// PassFigures are those of one pass alone, from 0.
+func (r *Run) PassFigures(pass int) llmbench.Summary {
+	if pass == 0 && r.Passes() == 1 {
+		return r.Figures()
+	}
+	i := 0
+	for elapsed := range r.elapsed() {
+		if i == pass {
+			return r.figures(r.Pass(pass), elapsed)
+		}
+		i++
+	}
+	return r.figures(r.Pass(pass), 0)
+}
+
+func (r *Run) figures(requests iter.Seq[*Request], elapsed time.Duration) llmbench.Summary {
+	steady := make(chan []llmbench.Steady, 1)
+	go func() { steady <- llmbench.SteadyStates(timed(requests)) }() // it takes as long as the rest
+	s := llmbench.SummarizeSeq(samples(requests), elapsed, r.Head.Limits())
+	// Gaps and lags are too many to be samples' again.
+	var itl, lag Dist
+	for q := range requests {
+		if q.OK() {
+			itl.AddGaps(q)
+			lag.add(&q.lags, q.lags.sum())
+		}
+	}
+	itl.report(s, "itl-ns")
+	lag.report(s, "read-lag-ns")
+	s.TakeSteady(<-steady)
+	return s
+}
+
+// Steady is the steady part of a pass, from 0.
+func (r *Run) Steady(pass int) llmbench.Steady {
+	for _, s := range llmbench.SteadyStates(timed(r.Pass(pass))) {
+		return s
+	}
+	return llmbench.Steady{Pass: pass, Why: "no request"}
+}
+
+// report adds the statistics of d to a summary, under unit.
+func (d *Dist) report(s llmbench.Summary, unit string) {
+	if d.N == 0 {
+		return
+	}
+	s.Metrics["mean-"+unit] = max(1, d.Mean())
+	for i, v := range d.Quantiles(0.50, 0.90, 0.99) {
+		if percent := []int{50, 90, 99}[i]; d.N*(100-percent) >= 100 {
+			s.Metrics[[]string{"p50-", "p90-", "p99-"}[i]+unit] = max(1, v)
+		}
+	}
+}
+
+// samples yields requests as samples without gaps and lags.
+func samples(requests iter.Seq[*Request]) iter.Seq[*llmbench.Sample] {
+	return func(yield func(*llmbench.Sample) bool) {
+		for q := range requests {
+			if s := q.sample(); !yield(&s) {
+				return
+			}
+		}
+	}
+}
+
+// timed yields requests as samples with their gaps, each in the same memory.
+func timed(requests iter.Seq[*Request]) iter.Seq[*llmbench.Sample] {
+	return func(yield func(*llmbench.Sample) bool) {
+		var s llmbench.Sample
+		for q := range requests {
+			gaps := s.Gaps[:0]
+			s = q.sample()
+			s.Pass, s.Gaps = int(q.Pass), slices.AppendSeq(gaps, q.Gaps())
+			if !yield(&s) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package records
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+)
+
+// Version is the version of the format that is read. Files of before there was one
+// have none.
+const Version = 1
+
+// A Head is the first line of a file: the benchmark that was run.
+type Head struct {
+	Version     int               `json:"version"`
+	Benchmark   string            `json:"benchmark"` // its whole name
+	Config      map[string]string `json:"config"`    // of the target
+	Dialect     string            `json:"dialect"`
+	Model       string            `json:"model"`
+	Stream      bool              `json:"stream"`
+	Concurrency int               `json:"concurrency"` // 0: an open loop
+	Arrivals    string            `json:"arrivals"`    // of an open loop
+	Warmup      int               `json:"warmup"`      // requests
+	Timeout     time.Duration     `json:"timeout_ns"`
+	IdleTimeout time.Duration     `json:"idle_timeout_ns"`
+	SLO         string            `json:"slo"`    // as llmbench.ParseSLO reads it, or ""
+	Cancel      string            `json:"cancel"` // as llmbench.ParseCancel reads it, or ""
+	Start       time.Time         `json:"start"`
+	Host        Host              `json:"host"`
+	Ends        bool              `json:"ends"` // the file has a line about the end, unless the process was killed
+}
+
+// A Host is the machine that the client ran on.
+type Host struct {
+	OS         string `json:"os"`
+	Arch       string `json:"arch"`
+	CPUs       int    `json:"cpus"`
+	GOMAXPROCS int    `json:"gomaxprocs"`
+	Go         string `json:"go"`
+}
+
+// Limits returns the SLO.
+func (h *Head) Limits() llmbench.SLO {
+	if h.SLO == "" {
+		return llmbench.SLO{}
+	}
+	slo, _ := llmbench.ParseSLO(h.SLO) // parseHead has seen to it
+	return slo
+}
+
+// nanoseconds reads a time.Duration, which JSON has no type for.
+var nanoseconds = json.WithUnmarshalers(json.UnmarshalFunc(func(text []byte, d *time.Duration) error {
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	*d = time.Duration(n)
+	return err
+}))
+
+func parseHead(line []byte) (h Head, err error) {
+	if err := json.Unmarshal(line, &h, nanoseconds); err != nil {
+		return h, fmt.Errorf("want the line about the benchmark that llmbench writes: %w", err)
+	}
+	switch {
+	case h.Version != 0 && h.Version != Version:
+		return h, fmt.Errorf("version %d: want %d, or none", h.Version, Version)
+	case h.Dialect == "" || h.Start.IsZero() || h.Host.Go == "":
+		return h, errors.New("want the line about the benchmark that llmbench writes, with dialect, start and host")
+	case h.Concurrency < 0:
+		return h, fmt.Errorf("concurrency %d: want at least 1, or none", h.Concurrency)
+	}
+	if h.SLO != "" {
+		if _, err := llmbench.ParseSLO(h.SLO); err != nil {
+			return h, fmt.Errorf("slo: %w", err)
+		}
+	}
+	return h, nil
+}

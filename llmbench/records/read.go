@@ -1,0 +1,250 @@
+package records
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+)
+
+// A Run is a file of records: the requests of one sample of a benchmark, pass
+// after pass.
+type Run struct {
+	Name string // of the file
+	Head Head
+	End  *End // nil: the file has no line about it
+
+	blocks [][]Request
+	n      int
+
+	once  sync.Once
+	known llmbench.Summary
+}
+
+// Len is the number of requests.
+func (r *Run) Len() int { return r.n }
+
+// All yields the requests in the order of the file.
+func (r *Run) All() iter.Seq[*Request] {
+	return func(yield func(*Request) bool) {
+		for _, b := range r.blocks {
+			for i := range b {
+				if !yield(&b[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Passes is how many passes there are.
+func (r *Run) Passes() int {
+	if r.n == 0 {
+		return 0
+	}
+	last := r.blocks[len(r.blocks)-1]
+	return int(last[len(last)-1].Pass) + 1
+}
+
+// Pass yields the requests of one pass, from 0.
+func (r *Run) Pass(pass int) iter.Seq[*Request] {
+	return func(yield func(*Request) bool) {
+		for q := range r.All() {
+			if int(q.Pass) == pass && !yield(q) {
+				return
+			}
+		}
+	}
+}
+
+// Sizes of what is read at once, and of the longest line, in bytes. They are
+// variables for tests.
+var (
+	blockSize = 1 << 20
+	maxLine   = 64 << 20
+)
+
+// Open reads the file at path.
+func Open(path string) (*Run, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return Read(f, path)
+}
+
+// Read reads r, which errors call name, to its end. Blocks of it are parsed side by
+// side.
+func Read(r io.Reader, name string) (*Run, error) {
+	run := &Run{Name: name}
+	b := &blocks{r: r, line: 1}
+	first, line, err := b.next(true)
+	if err == io.EOF {
+		return nil, fmt.Errorf("%s: empty: want the line about the benchmark", name)
+	}
+	if err != nil {
+		return nil, at(name, line, err)
+	}
+	if run.Head, err = parseHead(bytes.TrimRight(first, "\r\n")); err != nil {
+		return nil, at(name, 1, err)
+	}
+	type parsed struct {
+		all  []Request
+		end  *End
+		line int
+		err  error
+	}
+	var pending []chan parsed
+	take := func() error {
+		p := <-pending[0]
+		pending = pending[1:]
+		if p.err != nil {
+			return at(name, p.line, p.err)
+		}
+		if run.End != nil {
+			return at(name, p.line, errAfter)
+		}
+		run.End = p.end
+		return run.add(p.all)
+	}
+	defer func() {
+		for _, c := range pending { // every parser ends
+			<-c
+		}
+	}()
+	for {
+		text, line, err := b.next(false)
+		if err != nil {
+			for len(pending) > 0 { // what is wrong before the end is the better message
+				if err := take(); err != nil {
+					return nil, err
+				}
+			}
+			if err == io.EOF {
+				return run, nil
+			}
+			return nil, at(name, line, err)
+		}
+		c := make(chan parsed, 1)
+		pending = append(pending, c)
+		go func() {
+			p := parser{head: &run.Head, words: map[string]string{}}
+			all, end, err := p.block(text, line)
+			c <- parsed{all, end, line, err}
+		}()
+		if len(pending) > runtime.GOMAXPROCS(0) {
+			if err := take(); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// add adds the requests of the next block.
+func (r *Run) add(all []Request) error {
+	if len(all) == 0 {
+		return nil
+	}
+	pass := int32(0)
+	if r.n > 0 {
+		last := r.blocks[len(r.blocks)-1]
+		pass = last[len(last)-1].Pass
+	}
+	for i := range all {
+		if q := &all[i]; q.Pass != pass && q.Pass != pass+1 || r.n == 0 && i == 0 && q.Pass != 0 {
+			return at(r.Name, int(q.Line), fmt.Errorf("pass %d after pass %d: want passes one after another, from 0", q.Pass, pass))
+		}
+		pass = all[i].Pass
+	}
+	r.blocks, r.n = append(r.blocks, all), r.n+len(all)
+	return nil
+}
+
+// at says where an error is.
+func at(name string, line int, err error) error {
+	if l, ok := errors.AsType[*lineError](err); ok {
+		line = l.line
+	}
+	return fmt.Errorf("%s:%d: %w", name, line, err)
+}
+
+// blocks cuts a file into blocks of whole lines.
+type blocks struct {
+	r    io.Reader
+	rest []byte // what was read of lines to come
+	line int    // number of the next line
+	err  error  // of r
+}
+
+var errCut = errors.New("cut: the last line has no end, so the file is not whole")
+
+// next returns whole lines, or just one, and the number of the first. At the end
+// the error is io.EOF.
+func (b *blocks) next(one bool) (text []byte, line int, err error) {
+	for {
+		end := bytes.LastIndexByte(b.rest, '\n')
+		if one {
+			end = bytes.IndexByte(b.rest, '\n')
+		}
+		if end >= 0 {
+			text, line = b.rest[:end+1], b.line
+			b.line += bytes.Count(text, []byte("\n"))
+			b.rest = b.rest[end+1:]
+			return text, line, nil
+		}
+		switch {
+		case b.err == io.EOF && len(b.rest) > 0:
+			return nil, b.line, errCut
+		case b.err != nil:
+			return nil, b.line, b.err
+		case len(b.rest) > maxLine:
+			return nil, b.line, fmt.Errorf("a line of more than %d bytes", maxLine)
+		}
+		buf := make([]byte, len(b.rest), len(b.rest)+blockSize) // the last one is being parsed
+		copy(buf, b.rest)
+		n, err := io.ReadFull(b.r, buf[len(buf):cap(buf)])
+		b.rest = buf[:len(buf)+n]
+		if err == io.ErrUnexpectedEOF {
+			err = io.EOF
+		}
+		b.err = err
+	}
+}
+
+// Elapsed is the time of all passes together: of each, from the first t0 to the
+// end of the last response.
+func (r *Run) Elapsed() time.Duration {
+	var total time.Duration
+	for pass := range r.elapsed() {
+		total += pass
+	}
+	return total
+}
+
+// elapsed yields the time of each pass.
+func (r *Run) elapsed() iter.Seq[time.Duration] {
+	return func(yield func(time.Duration) bool) {
+		var from, to time.Duration
+		pass := int32(-1)
+		for q := range r.All() {
+			if q.Pass != pass {
+				if pass >= 0 && !yield(to-from) {
+					return
+				}
+				pass, from, to = q.Pass, q.Due, q.End
+			}
+			from, to = min(from, q.Due), max(to, q.End)
+		}
+		if pass >= 0 {
+			yield(to - from)
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package records
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+)
+
+const head = `{"version":1,"benchmark":"BenchmarkA/concurrency=2","dialect":"openai-chat","stream":true,"concurrency":2,"start":"2026-01-02T03:04:05Z","host":{"go":"go1.26"}}` + "\n"
+
+// rec is a record of a request, with fields put in the place of some of it.
+func rec(replace ...string) string {
+	return strings.NewReplacer(replace...).Replace(`{"id":"a-1","pass":0,"due_ns":10,"start_ns":10,"connect_ns":0,"wrote_ns":11,"first_byte_ns":12,"first_ns":20,"last_ns":50,"end_ns":60,"gaps_ns":[10,20],`+
+		`"prompt_tokens":5,"output_tokens":3,"token_source":"usage","outcome":"ok","status":200}`) + "\n"
+}
+
+func TestRead(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"whole", head + rec() + rec(), ""},
+		{"no request", head, ""},
+		{"no version", strings.Replace(head, `"version":1,`, "", 1) + rec(), ""},
+		{"fields to come", head + rec(`"pass"`, `"new":[{"a":1}],"pass"`), ""},
+		{"a failure", head + rec(`"first_ns":20,"last_ns":50`, `"first_ns":null,"last_ns":null`, `[10,20]`, `[]`, `"ok"`, `"http","error":"<b>"`), ""},
+		{"long gaps", head + rec(`[10,20]`, `[5000000000,10]`, `"last_ns":50`, `"last_ns":5000000030`, `"end_ns":60`, `"end_ns":5000000030`), ""},
+		{"a second pass", head + rec() + rec(`"pass":0`, `"pass":1`), ""},
+
+		{"nothing", "", "f: empty: want the line about the benchmark"},
+		{"foreign", `{"ttfts":[1]}` + "\n", "f:1: want the line about the benchmark that llmbench writes, with dialect, start and host"},
+		{"text", "BenchmarkA 1 2 ns/op\n", "f:1: want the line about the benchmark that llmbench writes: "},
+		{"no head", rec(), "f:1: want the line about the benchmark"},
+		{"another version", strings.Replace(head, `"version":1`, `"version":2`, 1) + rec(), "f:1: version 2: want 1, or none"},
+		{"an SLO of another kind", strings.Replace(head, `"stream"`, `"slo":"p99=1","stream"`, 1), "f:1: slo: "},
+		{"cut in the head", head[:40], "f:1: cut: the last line has no end"},
+		{"cut", head + rec() + rec()[:50], "f:3: cut: the last line has no end"},
+		{"cut before the line's end", head + strings.TrimSuffix(rec(), "\n"), "f:2: cut: the last line has no end"},
+		{"an earlier fault is told first", head + "{}\n" + rec()[:50], "f:2: want a request's record, with id"},
+		{"not JSON", head + rec() + "{]\n", "f:3: want a request's record: "},
+		{"an empty line", head + "\n", "f:2: want a request's record: "},
+		{"NaN", head + rec(`"end_ns":60`, `"end_ns":NaN`), "f:2: want a request's record: "},
+		{"a head again", head + head, "f:2: want a request's record, with id"},
+		{"a field twice", head + rec(`"pass":0`, `"pass":0,"pass":0`), "f:2: want a request's record: "},
+		{"a fraction", head + rec(`"end_ns":60`, `"end_ns":60.5`), "f:2: want a request's record: "},
+		{"lags of other deltas", head + rec(`"gaps_ns":[10,20]`, `"gaps_ns":[10,20],"read_lags_ns":[1,2]`), "f:2: read_lags_ns has 2, for 3 deltas"},
+		{"another clock", head + rec(`"gaps_ns"`, `"clock":"sun","gaps_ns"`), "f:2: clock \"sun\": not one that llmbench writes"},
+		{"sent before it was admitted", head + rec(`"gaps_ns"`, `"admitted_ns":11,"gaps_ns"`), "f:2: admitted_ns 11 after start_ns 10"},
+		{"a gap's fraction", head + rec(`[10,20]`, `[10.0,20]`), "gaps_ns or read_lags_ns: want an array of whole nanoseconds"},
+		{"a negative gap", head + rec(`[10,20]`, `[-10,40]`), "gaps_ns or read_lags_ns: want an array of whole nanoseconds"},
+		{"a gap too long", head + rec(`[10,20]`, `[99999999999999999999]`), "gaps_ns or read_lags_ns: "},
+		{"no gaps but an object", head + rec(`[10,20]`, `{}`), "gaps_ns or read_lags_ns: want an array"},
+		{"nested gaps", head + rec(`[10,20]`, `[[10],20]`), "gaps_ns or read_lags_ns: want an array"},
+		{"gaps of another sum", head + rec(`[10,20]`, `[10,21]`), "f:2: gaps_ns add up to 31: want last_ns - first_ns, 30"},
+		{"gaps of no text", head + rec(`"first_ns":20,"last_ns":50`, `"first_ns":null,"last_ns":null`), "f:2: gaps_ns without first_ns"},
+		{"more outputs than deltas", head + rec(`"gaps_ns"`, `"outputs":4,"first_output_ns":20,"gaps_ns"`), "f:2: outputs 4 of 3 deltas: want as many at most"},
+		{"outputs that never came", head + rec(`"gaps_ns"`, `"outputs":1,"gaps_ns"`), "f:2: outputs 1 of 3 deltas: want as many at most, and first_output_ns if there is one"},
+		{"an output after the last", head + rec(`"gaps_ns"`, `"outputs":1,"first_output_ns":51,"gaps_ns"`), "f:2: first_output_ns 51: want it between first_ns 20 and last_ns 50"},
+		{"a negative turn", head + rec(`"gaps_ns"`, `"turn":-1,"gaps_ns"`), "f:2: count -1"},
+		{"half of two", head + rec(`"first_ns":20`, `"first_ns":null`), "f:2: one of first_ns and last_ns"},
+		{"an unknown outcome", head + rec(`"ok"`, `"fine"`), `f:2: outcome "fine": not one that llmbench writes`},
+		{"an unknown source", head + rec(`"usage"`, `"guess"`), `f:2: token_source "guess"`},
+		{"a negative instant", head + rec(`"wrote_ns":11`, `"wrote_ns":-11`), "f:2: an instant of -11 ns"},
+		{"a negative count", head + rec(`"output_tokens":3`, `"output_tokens":-3`), "f:2: count -3"},
+		{"ended before it began", head + rec(`"end_ns":60`, `"end_ns":5`), "f:2: end_ns 5 before start_ns 10"},
+		{"sent before it was due", head + rec(`"due_ns":10`, `"due_ns":11`), "f:2: start_ns 10 before due_ns 11"},
+		{"text after the end", head + rec(`"end_ns":60`, `"end_ns":40`), "f:2: first_ns 20 and last_ns 50"},
+		{"passes out of order", head + rec() + rec(`"pass":0`, `"pass":2`), "f:3: pass 2 after pass 0"},
+		{"a first pass that is missing", head + rec(`"pass":0`, `"pass":1`), "f:2: pass 1 after pass 0"},
+		{"an event a little before the send", head + rec(`"gaps_ns"`, events(1, 50, 55)), ""},
+
+		{"a choice long before the send", head + rec(`_ns":`, `_ns":90000000`, `[10,20]`, `[30]`, `"gaps_ns"`, events(1, 9000000050, 0)), "f:2: choices: first_ns 1 and last_ns 9000000050: want"},
+		{"a choice after the end", head + rec(`"gaps_ns"`, events(15, 9e18, 0)), "f:2: an instant of 9000000000000000000 ns: want none after 720h0m0s"},
+		{"the last choice before the first", head + rec(`"gaps_ns"`, events(20, 15, 0)), "f:2: choices: first_ns 20 and last_ns 15: want them in this order"},
+		{"text before the first choice", head + rec(`"gaps_ns"`, events(25, 50, 0)), "f:2: choices: first_ns 25 and last_ns 50: want those of the text, 20 and 50, between them"},
+		{"text after the last choice", head + rec(`"gaps_ns"`, events(20, 45, 0)), "f:2: choices: first_ns 20 and last_ns 45: want those of the text"},
+		{"choices that never came", head + rec(`"gaps_ns"`, `"choices":{"before":3},"gaps_ns"`), "f:2: choices: 3 events without text"},
+		{"the last event after the end", head + rec(`"gaps_ns"`, `"last_event_ns":61,"gaps_ns"`), "f:2: last_event_ns 61 and done_ns 0"},
+		{"done after the end", head + rec(`"gaps_ns"`, `"done_ns":61,"gaps_ns"`), "f:2: last_event_ns 0 and done_ns 61"},
+		{"an end beyond all time", head + rec(`"end_ns":60`, `"end_ns":9000000000000000000`), "f:2: an instant of 9000000000000000000 ns: want none after"},
+		{"gaps that overflow", head + rec(`[10,20]`, `[9000000000000000000,446744073709551646]`), "f:2: gaps_ns or read_lags_ns: 9000000000000000000 ns: want at most 720h0m0s"},
+		{"lags that overflow", head + rec(`"gaps_ns"`, `"read_lags_ns":[1,9000000000000000000,1],"gaps_ns"`), "f:2: gaps_ns or read_lags_ns: 9000000000000000000 ns"},
+
+		{"the end in the middle", head + `{"end":{"outcome":"ok"}}` + "\n" + rec(), "f:3: a line after the one about the end"},
+		{"two ends", head + rec() + strings.Repeat(`{"end":{"outcome":"ok"}}`+"\n", 2), "f:4: a line after the one about the end"},
+		{"an unknown end", head + rec() + `{"end":{"outcome":"fine"}}` + "\n", `f:3: {"end":{"outcome":"fine"}}: want the line about the end, with the outcome ok or failed`},
+		{"no end", head + rec() + `{"end":null}` + "\n", `f:3: {"end":null}: want the line about the end`},
+		{"an end of another kind", head + rec() + `{"end":1}` + "\n", `f:3: want the line about the end: `},
+		{"a failure without a reason", head + rec() + `{"end":{"outcome":"failed"}}` + "\n", `f:3: {"end":{"outcome":"failed"}}: want a reason if it failed`},
+		{"a reason of no failure", head + rec() + `{"end":{"outcome":"ok","why":"x"}}` + "\n", "want a reason if it failed, and else none"},
+		{"a cut end", head + rec() + `{"end":{"outcome":"ok"}}`, "f:3: cut: the last line has no end"},
+	} {
+		run, err := Read(strings.NewReader(c.text), "f")
+		if c.want == "" {
+			assert.NilError(t, err, c.name)
+			assert.Equal(t, run.Len(), strings.Count(c.text, "\n")-1, c.name)
+			continue
+		}
+		assert.Check(t, cmp.ErrorContains(err, c.want), c.name)
+	}
+}
+
+// events are fields before gaps_ns, of events with a choice.
+func events(first, last, event int64) string {
+	s := fmt.Sprintf(`"choices":{"before":1,"first_ns":%d,"last_ns":%d},`, first, last)
+	if event > 0 {
+		s += fmt.Sprintf(`"last_event_ns":%d,`, event)
+	}
+	return s + `"gaps_ns"`
+}
+
+// TestEnd tells runs that ended well from those that did not, and from those of
+// which their file does not tell.
+func TestEnd(t *testing.T) {
+	defer func(n int) { blockSize = n }(blockSize)
+	ends := strings.Replace(head, `"version"`, `"ends":true,"version"`, 1)
+	for _, size := range []int{20, 1 << 20} {
+		blockSize = size
+		for _, c := range []struct {
+			text, failed string
+			withheld     int
+		}{
+			{head + rec(), "", 0},
+			{ends + rec() + `{"end":{"outcome":"ok"}}` + "\n", "", 0},
+			{ends + rec() + `{"end":{"outcome":"ok","withheld":["p99-itl-ns"]}}` + "\n", "", 1},
+			{ends + rec() + `{"end":{"outcome":"failed","why":"pass 0: 1 of 1 requests failed"}}` + "\n", "pass 0: 1 of 1 requests failed", 0},
+			{ends + rec(), "it was killed: the records have no line about its end", 0},
+			{ends + `{"end":{"outcome":"failed","why":"warm-up: x"}}` + "\n", "warm-up: x", 0},
+		} {
+			run, err := Read(strings.NewReader(c.text), "f")
+			assert.NilError(t, err)
+			assert.Equal(t, run.Len(), strings.Count(c.text, "due_ns"))
+			assert.Equal(t, run.Failed(), c.failed)
+			assert.Equal(t, len(run.Withheld()), c.withheld)
+		}
+	}
+}
+
+// TestBlocks reads a file in blocks of all sizes, which are parsed side by side.
+func TestBlocks(t *testing.T) {
+	defer func(n int) { blockSize = n }(blockSize)
+	before := runtime.NumGoroutine()
+	text := head
+	for i := range 50 {
+		text += rec(`"end_ns":60`, fmt.Sprintf(`"end_ns":%d`, 60+i))
+	}
+	for _, size := range []int{1, 7, 100, 400, 5000, 1 << 20} {
+		blockSize = size
+		for _, r := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text))} {
+			run, err := Read(r, "f")
+			assert.NilError(t, err)
+			i := 0
+			for q := range run.All() {
+				assert.Equal(t, int(q.End), 60+i)
+				assert.Equal(t, int(q.Line), 2+i)
+				i++
+			}
+			assert.Equal(t, i, 50)
+		}
+		_, err := Read(strings.NewReader(text+"{}\n"+strings.Repeat(rec(), 50)), "f")
+		assert.ErrorContains(t, err, "f:52: want a request's record")
+		_, err = Read(iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader(text))), "f")
+		assert.ErrorContains(t, err, "f:1: timeout")
+	}
+	assert.Equal(t, runtime.NumGoroutine(), before)
+}
+
+func TestLongLine(t *testing.T) {
+	defer func(n int) { maxLine = n }(maxLine)
+	maxLine = 1 << 10
+	_, err := Read(strings.NewReader(head+strings.Repeat(" ", 3<<20)), "f")
+	assert.ErrorContains(t, err, "f:2: a line of more than 1024 bytes")
+}
+
+func TestOpen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	_, err := Open(path)
+	assert.ErrorIs(t, err, os.ErrNotExist)
+	assert.NilError(t, os.WriteFile(path, []byte(head+rec()), 0o600))
+	run, err := Open(path)
+	assert.NilError(t, err)
+	assert.Equal(t, run.Name, path)
+	assert.Equal(t, run.Passes(), 1)
+}
+
+// FuzzRead finds what is read without an error and contradicts itself.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(head + rec() + rec()))
+	f.Add([]byte(head + rec(`[10,20]`, `[4294967296,1]`)))
+	f.Add([]byte(head + rec()[:70]))
+	f.Add([]byte(rec()))
+	f.Add([]byte(head + rec() + `{"end":{"outcome":"failed","why":"x"}}` + "\n"))
+	f.Add([]byte(head + rec(`"gaps_ns"`, events(1, 50, 55))))
+	f.Add([]byte(head + rec(`"gaps_ns"`, events(15, 9e18, 55))))
+	f.Add([]byte(head + rec(`[10,20]`, `[9000000000000000000,446744073709551646]`)))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		run, err := Read(bytes.NewReader(text), "f")
+		if err != nil {
+			return
+		}
+		want := bytes.Count(text, []byte("\n")) - 1
+		if run.End != nil {
+			want--
+		}
+		if got := run.Len(); got != want {
+			t.Fatalf("%d requests of %d lines", got, want)
+		}
+		passes := 0
+		for pass := range run.Passes() {
+			for q := range run.Pass(pass) {
+				passes++
+				var sum int64
+				n := 0
+				for d := range q.Gaps() {
+					sum, n = sum+int64(d), n+1
+				}
+				if q.Deltas > 0 && (n != int(q.Deltas)-1 || sum != int64(q.Last-q.First)) {
+					t.Fatalf("gaps %v of %+v", q.gaps, q)
+				}
+			}
+		}
+		if passes != run.Len() {
+			t.Fatalf("%d requests in passes of %d", passes, run.Len())
+		}
+		run.Figures()
+	})
+}

@@ -1,0 +1,42 @@
+package llmbench
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// Replay is arrivals at given instants, such as those of a recorded trace.
+type Replay struct {
+	// At are the instants, from the start of the pass, none negative and in
+	// order. They are not copied and not changed.
+	At []time.Duration
+	// Speed divides them: at 2 the trace takes half its time, and its rate is
+	// twice what it was. 0 means 1.
+	Speed float64
+}
+
+// Times returns the first n instants divided by Speed, to the nearest
+// nanosecond. It is an error to ask for more than there are.
+func (r Replay) Times(n int) ([]time.Duration, error) {
+	speed := r.Speed
+	if speed == 0 {
+		speed = 1
+	}
+	switch {
+	case !(speed > 0) || math.IsInf(speed, 0):
+		return nil, fmt.Errorf("replay: speed %v; must be above 0", speed)
+	case n < 1 || n > len(r.At):
+		return nil, fmt.Errorf("replay: %d requests for %d instants; must be from 1 to as many", n, len(r.At))
+	case float64(r.At[n-1])/speed > math.MaxInt64/2:
+		return nil, fmt.Errorf("replay: %v at speed %v takes longer than a duration can hold", r.At[n-1], speed)
+	}
+	times := make([]time.Duration, n)
+	for i, at := range r.At[:n] {
+		times[i] = at
+		if speed != 1 {
+			times[i] = time.Duration(math.Round(float64(at) / speed))
+		}
+	}
+	return times, nil
+}

@@ -1,0 +1,164 @@
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+)
+
+// latencies are what distributions are shown of.
+var latencies = []struct {
+	title, unit string
+	add         func(d *records.Dist, q *records.Request)
+}{
+	{"time to first token", "ttft-ns", one((*records.Request).TTFT)},
+	{"time per output token", "tpot-ns", one((*records.Request).TPOT)},
+	{"inter-token latency", "itl-ns", (*records.Dist).AddGaps},
+	{"latency", "e2e-ns", one((*records.Request).E2E)},
+}
+
+func one(of func(*records.Request) (time.Duration, bool)) func(*records.Dist, *records.Request) {
+	return func(d *records.Dist, q *records.Request) {
+		if v, has := of(q); has {
+			d.Add(v)
+		}
+	}
+}
+
+// percents are where distributions are drawn: dense, and denser in the tail.
+var percents = func() (all []float64) {
+	for p := 0.0; p < 0.99; p += 0.01 {
+		all = append(all, p)
+	}
+	return append(all, 0.99, 0.992, 0.994, 0.996, 0.998, 0.999, 1)
+}()
+
+// told are the quantiles in the table.
+var told = []float64{0, 0.1, 0.5, 0.9, 0.95, 0.99, 0.999, 1}
+
+// cdf is the distributions of the successful requests' latencies: of all samples
+// together, in a band from the sample that was fastest there to the slowest.
+func (s *samples) cdf() (*Picture, error) {
+	p := &Picture{ID: slug("cdf", s.name), Title: s.name + ": distributions"}
+	p.Table.Head = []string{"", "n"}
+	for _, q := range told {
+		switch q {
+		case 0:
+			p.Table.Head = append(p.Table.Head, "least")
+		case 1:
+			p.Table.Head = append(p.Table.Head, "most")
+		default:
+			p.Table.Head = append(p.Table.Head, fmt.Sprintf("p%g", 100*q))
+		}
+	}
+	var plots []*plot.Plot
+	for i, l := range latencies {
+		pooled := &records.Dist{}
+		var each []*records.Dist
+		for _, run := range s.runs {
+			d := pooled
+			if len(s.runs) > 1 {
+				d = &records.Dist{}
+				each = append(each, d)
+			}
+			for q := range run.All() {
+				if q.OK() {
+					l.add(d, q)
+					if d != pooled {
+						l.add(pooled, q)
+					}
+				}
+			}
+		}
+		if pooled.N == 0 {
+			continue
+		}
+		values := pooled.Sketch(percents...)
+		a := axisOf(l.unit, values[len(values)-1])
+		plt := newPlot(l.title, a.label, "share of requests")
+		if l.unit == "itl-ns" {
+			plt.Y.Label.Text = "share of gaps"
+		}
+		if err := band(plt, each, a.scale, lookOf(i)); err != nil {
+			return nil, err
+		}
+		drawn := line{look: lookOf(i), bare: true}
+		for i, q := range percents {
+			drawn.xs, drawn.ys = append(drawn.xs, values[i]*a.scale), append(drawn.ys, q)
+		}
+		drawn.look.dashes = nil
+		if err := drawn.draw(plt); err != nil {
+			return nil, err
+		}
+		plt.Y.Max = 1
+		plt.X.Min = 0
+		if values[len(values)-1] == 0 {
+			plt.X.Max = 1
+		}
+		plots = append(plots, plt)
+		row := []string{a.label, fmt.Sprint(pooled.N)}
+		for i, v := range pooled.Quantiles(told...) {
+			cell := brief(v * a.scale)
+			if q := told[i]; q > 0.5 && q < 1 && float64(pooled.N)*(1-q) < 1-1e-9 {
+				cell = "" // as in benchmark files: none of too few
+			}
+			row = append(row, cell)
+		}
+		p.Table.add(row...)
+	}
+	if len(plots) == 0 {
+		return nil, nil
+	}
+	p.plots = columnsOf(2, plots)
+	p.Says = fmt.Sprintf("Cumulative distributions over the successful requests of %s.", plural(len(s.runs), "sample"))
+	if len(s.runs) > 1 {
+		p.Says += " Bands reach from the least sample to the most."
+	}
+	return p, nil
+}
+
+// band draws between the least and the most quantile of several samples.
+func band(p *plot.Plot, each []*records.Dist, scale float64, l look) error {
+	var lo, hi []float64
+	for _, d := range each {
+		if d.N == 0 {
+			continue
+		}
+		for i, v := range d.Sketch(percents...) {
+			if len(lo) <= i {
+				lo, hi = append(lo, v), append(hi, v)
+			}
+			lo[i], hi[i] = min(lo[i], v), max(hi[i], v)
+		}
+	}
+	if len(lo) == 0 {
+		return nil
+	}
+	var around plotter.XYs
+	for i, q := range percents {
+		around = append(around, plotter.XY{X: hi[i] * scale, Y: q})
+	}
+	for i := len(percents) - 1; i >= 0; i-- {
+		around = append(around, plotter.XY{X: lo[i] * scale, Y: percents[i]})
+	}
+	poly, err := plotter.NewPolygon(around)
+	if err != nil {
+		return err
+	}
+	shade := l.color
+	shade.A = 0x40
+	poly.Color, poly.LineStyle.Width = shade, 0
+	p.Add(poly)
+	return nil
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

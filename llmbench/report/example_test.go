@@ -1,0 +1,43 @@
+package report_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report"
+)
+
+func Example() {
+	dir, err := os.MkdirTemp("", "report")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "new.txt")
+	const results = "BenchmarkServe/concurrency=1 1 616.4 output-tok/s\nBenchmarkServe/concurrency=8 1 4400 output-tok/s\n"
+	if err := os.WriteFile(path, []byte(results), 0o600); err != nil {
+		fmt.Println(err)
+		return
+	}
+	data, err := report.Read(path)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r, err := report.New(data, report.Options{Title: "A sweep"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, p := range r.Pictures {
+		fmt.Println(p.Title)
+	}
+	var page strings.Builder
+	fmt.Println(r.HTML(&page), strings.Contains(page.String(), "616.4"))
+	// Output:
+	// Serve: over concurrency
+	// <nil> true
+}

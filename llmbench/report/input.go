@@ -1,0 +1,188 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+)
+
+// Data is what a report is made of.
+type Data struct {
+	Rows    []*Row
+	Runs    []*records.Run
+	Sources []Source
+}
+
+// A Source is a file that was asked for, and what became of it.
+type Source struct{ Path, Kind string }
+
+// Read reads benchmark files and files of records, and those in folders: .jsonl are
+// records, .txt and .bench benchmark files. Other files in folders are listed as not
+// read; a file that is named is read whatever it is called. It is an error if a file
+// cannot be read whole, or if nothing was found.
+func Read(paths ...string) (*Data, error) {
+	d := &Data{}
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			if err := d.file(path); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := d.folder(path); err != nil {
+			return nil, err
+		}
+	}
+	if len(d.Rows) == 0 && len(d.Runs) == 0 {
+		return nil, errors.New("neither results nor records: want benchmark files, or folders with some or with records of LLMBENCH_OUT")
+	}
+	requests := 0
+	for _, run := range d.Runs {
+		requests += run.Len()
+	}
+	if len(d.Rows) == 0 && requests == 0 {
+		return nil, fmt.Errorf("%s: an empty run: no request was recorded", d.Runs[0].Name)
+	}
+	d.fromRecords()
+	return d, nil
+}
+
+func (d *Data) folder(path string) error {
+	return filepath.WalkDir(path, func(p string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		switch filepath.Ext(p) {
+		case ".jsonl", ".txt", ".bench":
+			return d.file(p)
+		}
+		d.Sources = append(d.Sources, Source{p, "not read: neither .jsonl nor .txt nor .bench"})
+		return nil
+	})
+}
+
+func (d *Data) file(path string) error {
+	if slices.ContainsFunc(d.Sources, func(s Source) bool { return filepath.Clean(s.Path) == filepath.Clean(path) }) {
+		return nil // a file that is named twice is one
+	}
+	if filepath.Ext(path) == ".jsonl" {
+		run, err := records.Open(path)
+		if err != nil {
+			return err
+		}
+		d.Runs = append(d.Runs, run)
+		kind := fmt.Sprintf("records of %d requests", run.Len())
+		if why := run.Failed(); why != "" {
+			kind += "; no result: " + firstLine(why)
+		}
+		if units := run.Withheld(); len(units) > 0 {
+			kind += "; withheld: " + strings.Join(units, ", ")
+		}
+		d.Sources = append(d.Sources, Source{path, kind})
+		runtime.GC() // what was parsed is much more than what is kept
+		return nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if n := len(data); n > 0 && data[n-1] != '\n' {
+		return fmt.Errorf("%s:%d: the last line has no line end: was the file cut?", path, 1+bytes.Count(data, []byte("\n")))
+	}
+	rows, err := readResults(bytes.NewReader(data), path)
+	if err != nil {
+		return err
+	}
+	d.Rows = append(d.Rows, rows...)
+	d.Sources = append(d.Sources, Source{path, fmt.Sprintf("results of %d benchmarks", len(rows))})
+	return nil
+}
+
+// fromRecords adds rows of runs whose benchmark is in no benchmark file. A run that
+// did not end well has none, as it has no line in a benchmark file.
+func (d *Data) fromRecords() {
+	named := map[string][]*Row{}
+	for _, r := range d.Rows {
+		named[trimProcs(r.Name)] = append(named[trimProcs(r.Name)], r)
+	}
+	rows := map[string]*Row{}
+	for _, run := range d.Runs {
+		name := strings.TrimPrefix(run.Head.Benchmark, "Benchmark")
+		if run.Len() == 0 || run.Failed() != "" {
+			continue
+		}
+		if i := slices.IndexFunc(named[name], func(r *Row) bool { return r.announces(run) }); i >= 0 {
+			for j := range d.Sources {
+				if d.Sources[j].Path == run.Name {
+					d.Sources[j].Kind += "; figures as in " + named[name][i].File
+				}
+			}
+			continue
+		}
+		row := newRow(name)
+		row.File = filepath.Dir(run.Name)
+		for _, k := range sortedKeys(run.Head.Config) {
+			row.Config = append(row.Config, Setting{k, run.Head.Config[k]})
+		}
+		id := fmt.Sprintf("%q%q%q", row.File, name, identity(row.Config))
+		if rows[id] == nil {
+			rows[id] = row
+			d.Rows = append(d.Rows, row)
+		}
+		row = rows[id]
+		figures := run.Figures().Metrics
+		for _, unit := range sortedKeys(figures) {
+			if !slices.Contains(run.Withheld(), unit) {
+				row.add(unit, figures[unit])
+			}
+		}
+	}
+}
+
+// announces reports whether the row has the configuration of a run: of its target, as
+// benchmarks announce it.
+func (r *Row) announces(run *records.Run) bool {
+	for k, v := range run.Head.Config {
+		told := len(identity([]Setting{{k, v}})) > 0
+		if told && lookup(r.Config, k) != strings.Join(strings.Fields(v), " ") {
+			return false
+		}
+	}
+	return true
+}
+
+// firstLine is what a reason begins with.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// trimProcs is a name without its -GOMAXPROCS.
+func trimProcs(name string) string {
+	row := newRow(name)
+	if procs := row.key("gomaxprocs"); procs != "" {
+		return strings.TrimSuffix(name, "-"+procs)
+	}
+	return name
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,452 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"image/png"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/compat"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+)
+
+// file writes a file in a new folder.
+func file(t testing.TB, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// pageOf is the page of files.
+func pageOf(t testing.TB, o Options, paths ...string) (*Report, string) {
+	t.Helper()
+	d, err := Read(paths...)
+	assert.NilError(t, err)
+	r, err := New(d, o)
+	assert.NilError(t, err)
+	var b bytes.Buffer
+	assert.NilError(t, r.HTML(&b))
+	return r, b.String()
+}
+
+const head = `{"version":1,"benchmark":"BenchmarkServe/backend=mock/model=m/workload=w/concurrency=2","dialect":"openai-chat","model":"m","stream":true,"concurrency":2,"start":"2026-01-02T03:04:05Z","host":{"go":"go1.26"}}` + "\n"
+
+// recs are n records, of which every fifth failed.
+func recs(n int) string {
+	var b strings.Builder
+	for i := range n {
+		outcome := "ok"
+		if i%5 == 4 {
+			outcome = `truncated","error":"cut off`
+		}
+		at := i / 2 * 100_000_000
+		fmt.Fprintf(&b, `{"id":"a-%d","pass":0,"due_ns":%d,"start_ns":%d,"connect_ns":0,"first_ns":%d,"last_ns":%d,"end_ns":%d,"gaps_ns":[10000000,%d],"prompt_tokens":5,"output_tokens":3,"token_source":"usage","outcome":"%s","status":200}`+"\n",
+			i, at, at, at+20_000_000, at+50_000_000, at+60_000_000, 20_000_000, outcome)
+	}
+	return b.String()
+}
+
+// sweepFile is a benchmark file of two systems, each at three loads in three samples.
+func sweepFile() string {
+	var b strings.Builder
+	for s := range 3 {
+		for _, backend := range []string{"vllm", "tgi"} {
+			for c := 1; c <= 16; c *= 4 {
+				fmt.Fprintf(&b, "BenchmarkServe/backend=%s/model=m/workload=w/concurrency=%d-2 1 %d.5 output-tok/s %d.25 req/s %d mean-e2e-ns %d mean-tpot-ns %d good-req/s\n",
+					backend, c, 100*c-c*c+s, c, 1000000*c+s, 5000000+c*c*10000, c)
+			}
+		}
+	}
+	return b.String()
+}
+
+// TestFigures says that every value of a benchmark file is in the page as it stands
+// there, to the last digit.
+func TestFigures(t *testing.T) {
+	published, _ := filepath.Glob("../../benchdata/published/*.txt")
+	assert.Assert(t, len(published) >= 5)
+	values := regexp.MustCompile(`([-+0-9.e]+)\s+([a-zA-Z%][^\s]*)`)
+	cells := regexp.MustCompile(`<th scope="row">([^<]*)</th>|<td[^>]*>([^<]*)</td>`)
+	n := 0
+	for _, path := range append(published, file(t, "a.txt", sweepFile())) {
+		_, page := pageOf(t, Options{}, path)
+		// The numbers of each row of the page, by the benchmark's name.
+		rows := map[string]map[float64]bool{}
+		for line := range strings.Lines(page) {
+			name := ""
+			for _, m := range cells.FindAllStringSubmatch(line, -1) {
+				if m[1] != "" {
+					name = m[1]
+					if rows[name] == nil {
+						rows[name] = map[float64]bool{}
+					}
+					continue
+				}
+				for _, word := range regexp.MustCompile(`[-+0-9.e]+`).FindAllString(m[2], -1) {
+					if v, err := strconv.ParseFloat(word, 64); err == nil {
+						rows[name][v] = true
+					}
+				}
+			}
+		}
+		text, err := os.ReadFile(path)
+		assert.NilError(t, err)
+		samples := map[string]int{}
+		for line := range strings.Lines(string(text)) {
+			if f := strings.Fields(line); len(f) > 2 && strings.HasPrefix(f[0], "Benchmark") {
+				samples[f[0]]++
+			}
+		}
+		for line := range strings.Lines(string(text)) {
+			f := strings.Fields(line)
+			if len(f) < 3 || !strings.HasPrefix(f[0], "Benchmark") || samples[f[0]] == 3 && strings.Contains(line, "1.5 ") {
+				continue // of three samples the page has the least, the median and the most: all
+			}
+			row := rows[strings.TrimPrefix(f[0], "Benchmark")]
+			for _, m := range values.FindAllStringSubmatch(strings.Join(f[2:], " "), -1) {
+				v, err := strconv.ParseFloat(m[1], 64)
+				assert.NilError(t, err)
+				if !row[v] {
+					t.Errorf("%s: %s %s of %s is not in the page", path, m[1], m[2], f[0])
+				}
+				n++
+			}
+		}
+	}
+	assert.Assert(t, n > 2000, "%d values", n)
+}
+
+// TestLeft counts no request as failed whose client left as was planned.
+func TestLeft(t *testing.T) {
+	left := strings.ReplaceAll(recs(20), `truncated","error":"cut off`, `left","error":"the client left`)
+	r, _ := pageOf(t, Options{}, file(t, "r.1.jsonl", head+left))
+	column := slices.Index(r.Runs.Head, "failed")
+	assert.Equal(t, r.Runs.Rows[0][column], "0")
+	for _, p := range r.Pictures {
+		assert.Assert(t, p.ID != "failures")
+	}
+}
+
+// TestPictures has every kind of picture, and none of them is empty.
+func TestPictures(t *testing.T) {
+	grid := ""
+	for _, in := range []int{100, 500} {
+		for _, out := range []int{50, 90} {
+			grid += fmt.Sprintf("BenchmarkLengthGrid/model=m/workload=continuation-in%d-gen%d/concurrency=4 1 %d output-tok/s %d out-tok/req\n", in, out, in+out, out)
+		}
+	}
+	old := file(t, "old.txt", strings.Repeat("Unit output-tok/s better=higher gate=2%\nBenchmarkServe/concurrency=1-2 1 100 output-tok/s 5 p99-ttft-err-ns\nPASS\n", 6))
+	compare := func(name string) gate.File {
+		text, err := os.ReadFile(name)
+		assert.NilError(t, err)
+		return gate.File{Name: name, Data: bytes.NewReader(text)}
+	}
+	verdict, err := gate.Compare(gate.File{}, compare(old), compare(old), gate.Options{})
+	assert.NilError(t, err)
+	r, page := pageOf(t, Options{Verdict: verdict}, file(t, "sweep.txt", sweepFile()), file(t, "grid.txt", grid), old,
+		file(t, "r.1.jsonl", head+recs(60)), file(t, "r.2.jsonl", head+recs(20)))
+	kinds := map[string]bool{}
+	for _, p := range r.Pictures {
+		kind, _, _ := strings.Cut(p.ID, "-")
+		kinds[kind] = true
+		var svg, img bytes.Buffer
+		assert.NilError(t, p.SVG(&svg))
+		assert.NilError(t, p.PNG(&img))
+		marks := 0
+		dec := xml.NewDecoder(&svg)
+		for {
+			token, err := dec.Token()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			assert.NilError(t, err, p.ID)
+			if e, ok := token.(xml.StartElement); ok && (e.Name.Local == "path" || e.Name.Local == "text") {
+				marks++
+			}
+		}
+		assert.Assert(t, marks > 10, "%s: %d marks", p.ID, marks)
+		drawn, err := png.Decode(&img)
+		assert.NilError(t, err)
+		colors := map[any]bool{}
+		for x := 0; x < drawn.Bounds().Dx(); x += 2 {
+			for y := 0; y < drawn.Bounds().Dy(); y += 2 {
+				colors[drawn.At(x, y)] = true
+			}
+		}
+		assert.Assert(t, len(colors) > 3, "%s has %d colours", p.ID, len(colors))
+		assert.Assert(t, p.Says != "" && len(p.Table.Rows) > 0 && len(p.Table.Rows[0]) == len(p.Table.Head), p.ID)
+		assert.Assert(t, strings.Contains(page, `id="`+p.ID+`"`), p.ID)
+	}
+	for _, kind := range []string{"verdict", "sweep", "versus", "frontier", "lengths", "cdf", "timeline", "lanes", "failures", "error"} {
+		assert.Assert(t, kinds[kind], kind)
+	}
+	assert.Equal(t, strings.Count(page, "<figure>"), len(r.Pictures))
+	assert.Equal(t, strings.Count(page, `<svg role="img"`), len(r.Pictures))
+	assert.Assert(t, !strings.Contains(page, "#0072B2"), "a colour that a dark page cannot change")
+	assert.Assert(t, strings.Contains(page, "medians of samples, bands reach"))
+	assert.Assert(t, strings.Contains(page, "one run, every tool&#39;s numbers"))
+}
+
+// TestHostile has input that nobody should make.
+func TestHostile(t *testing.T) {
+	const script = `<script>alert(1)</script>`
+	evil := strings.NewReplacer(`"model":"m"`, `"model":"`+script+`"`, `model=m`, `model=`+script).Replace(head)
+	_, page := pageOf(t, Options{Title: script, Command: script, Parts: []string{"model"}},
+		file(t, "a.jsonl", evil+strings.ReplaceAll(recs(20), "cut off", script+`' onload="x`[:8])),
+		file(t, "b.txt", "model: "+script+"\nBenchmarkA/model="+script+"/concurrency=1 1 2 "+script+" 3 req/s\nBenchmarkA/model="+script+"/concurrency=2 1 2 "+script+" 3 req/s\n"))
+	assert.Assert(t, !strings.Contains(page, "<script"), "a script in the page")
+	assert.Assert(t, strings.Contains(page, "&lt;script&gt;"))
+	assert.Assert(t, !regexp.MustCompile(`(?i)<[^>]*\son[a-z]+=`).MatchString(page), "a handler in the page")
+	assert.Assert(t, !regexp.MustCompile(`(src|href)="(https?:)?//`).MatchString(page), "another host in the page")
+
+	for _, c := range []struct{ name, file, text, want string }{
+		{"NaN", "a.txt", "BenchmarkA 1 NaN req/s\n", "a.txt:1: req/s is NaN: want a finite number"},
+		{"infinite", "a.txt", "BenchmarkA 1 +Inf req/s\n", "a.txt:1: req/s is +Inf: want a finite number"},
+		{"too large", "a.txt", "BenchmarkA 1 1e200 req/s\n", "a.txt:1: req/s is 1e+200: want at most 1e+100"},
+		{"a unit twice", "a.txt", "BenchmarkA 1 1 req/s 2 req/s\n", "a.txt:1: req/s twice in one result"},
+		{"nothing", "a.txt", "hello\n", "a.txt: no results"},
+		{"cut results", "a.txt", "BenchmarkA 1 1 req/s\nBenchmarkA 1 1", "a.txt:2: the last line has no line end: was the file cut?"},
+		{"results cut in a number", "a.txt", "BenchmarkA 1 12 req/s 345 mean-e2e-ns", "a.txt:1: the last line has no line end: was the file cut?"},
+		{"cut records", "a.jsonl", head + recs(3)[:300], "a.jsonl:3: cut"},
+		{"another version", "a.jsonl", strings.Replace(head, `"version":1`, `"version":7`, 1), "a.jsonl:1: version 7"},
+		{"an empty run", "a.jsonl", head, "a.jsonl: an empty run: no request was recorded"},
+		{"a choice before the send", "a.jsonl", head + strings.Replace(recs(3), `"first_ns":120000000`, `"choices":{"first_ns":1,"last_ns":150000000},"first_ns":120000000`, 1), "a.jsonl:4: choices: first_ns 1"},
+		{"a choice after all time", "a.jsonl", head + strings.Replace(recs(1), `"gaps_ns"`, `"choices":{"first_ns":20000000,"last_ns":9000000000000000000},"gaps_ns"`, 1), "a.jsonl:2: an instant of 9000000000000000000 ns"},
+		{"NaN in records", "a.jsonl", head + strings.Replace(recs(1), `"end_ns":60000000`, `"end_ns":NaN`, 1), "a.jsonl:2: want a request's record"},
+	} {
+		_, err := Read(file(t, c.file, c.text))
+		assert.ErrorContains(t, err, c.want, c.name)
+	}
+	_, err := Read(t.TempDir())
+	assert.ErrorContains(t, err, "neither results nor records")
+	_, err = Read("nowhere")
+	assert.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// TestExtremes draws values that plots do not expect: zeros alone, the largest, one
+// request.
+func TestExtremes(t *testing.T) {
+	for _, text := range []string{
+		"BenchmarkA/concurrency=1 1 0 req/s 0 mean-e2e-ns\nBenchmarkA/concurrency=2 1 0 req/s 0 mean-e2e-ns\n",
+		"BenchmarkA/concurrency=1 1 1e99 req/s 1e-99 mean-tpot-ns\nBenchmarkA/concurrency=2 1 1e100 req/s 1e-99 mean-tpot-ns\n",
+		"BenchmarkA/concurrency=1 1 -5 output-tok/s 7 user-tok/s\nBenchmarkA/concurrency=1000000 1 -5 output-tok/s 7 user-tok/s\n",
+		"BenchmarkA/rate=0.001 1 5 req/s\nBenchmarkA/rate=1e-9 1 5 req/s\n",
+		"BenchmarkA/concurrency=99999999999999999999/workload=x-in99999999999999999999999 1 5 out-tok/req\n",
+	} {
+		pageOf(t, Options{}, file(t, "a.txt", text))
+	}
+	pageOf(t, Options{}, file(t, "a.jsonl", head+recs(1)))
+	whole := strings.NewReplacer(`"first_ns":20000000,"last_ns":50000000`, `"first_ns":null,"last_ns":null`, `[10000000,20000000]`, `[]`).Replace(recs(1))
+	pageOf(t, Options{}, file(t, "a.jsonl", strings.Replace(head, `"stream":true`, `"stream":false`, 1)+whole))
+	instant := `{"id":"a","pass":0,"due_ns":0,"start_ns":0,"end_ns":0,"gaps_ns":[],"outcome":"connect","error":"refused","status":0}` + "\n"
+	pageOf(t, Options{}, file(t, "a.jsonl", head+instant))
+}
+
+// TestEnded has runs that failed, were killed, and whose client was too slow, beside a
+// benchmark file of the same name: none of them passes for an ordinary result.
+func TestEnded(t *testing.T) {
+	ends := strings.NewReplacer(`"dialect"`, `"ends":true,"config":{"backend":"mock","commit":"a"},"dialect"`).Replace(head)
+	const ok = `{"end":{"outcome":"ok"}}` + "\n"
+	at := func(t *testing.T, text string) (*Data, *Report, string) {
+		path := file(t, "r.1.jsonl", text)
+		d, err := Read(path)
+		assert.NilError(t, err)
+		r, page := pageOf(t, Options{}, path)
+		return d, r, page
+	}
+	d, r, page := at(t, ends+recs(60)+ok)
+	assert.Equal(t, len(d.Rows), 1)
+	assert.Assert(t, !strings.Contains(page, "no result") && !strings.Contains(page, "withheld"))
+	ended := slices.Index(r.Runs.Head, "ended")
+	assert.Equal(t, r.Runs.Rows[0][ended], "ok")
+
+	for text, want := range map[string]string{
+		ends + recs(60): "it was killed: the records have no line about its end",
+		ends + recs(60) + `{"end":{"outcome":"failed","why":"pass 0: 12 of 60 requests failed\n  request 4"}}` + "\n": "pass 0: 12 of 60 requests failed",
+	} {
+		d, r, page := at(t, text)
+		assert.Equal(t, len(d.Rows), 0)
+		assert.Assert(t, strings.HasPrefix(r.Runs.Rows[0][ended], want))
+		assert.Assert(t, strings.HasSuffix(d.Sources[0].Kind, "; no result: "+want))
+		for _, p := range r.Pictures {
+			assert.Assert(t, p.ID == "failures" || strings.Contains(p.Title, "(failed)") && strings.Contains(p.Says, "no result: "+want), "%+v", p)
+		}
+		assert.Assert(t, strings.Contains(r.Tools[0].Says, "no result: "+want))
+		assert.Assert(t, strings.Contains(page, "no result: "+want))
+	}
+
+	d, r, _ = at(t, ends+recs(60)+`{"end":{"outcome":"ok","withheld":["mean-ttft-ns"]}}`+"\n")
+	_, has := d.Rows[0].spread("mean-ttft-ns")
+	assert.Assert(t, !has)
+	assert.Equal(t, r.Runs.Rows[0][ended], "ok, withheld mean-ttft-ns")
+	for _, row := range r.Tools[0].Table.Rows {
+		assert.Equal(t, row[1] == "withheld", row[0] == "mean TTFT (ms)", row)
+	}
+	for _, p := range r.Pictures {
+		assert.Assert(t, p.ID == "failures" || strings.Contains(p.Says, "withheld mean-ttft-ns"), p.ID)
+	}
+
+	// A benchmark file has the run's figures if its configuration is the run's.
+	const name = "Serve/backend=mock/model=m/workload=w/concurrency=2"
+	run := file(t, "r.1.jsonl", ends+recs(60)+ok)
+	for config, rows := range map[string]int{"backend: mock\ncommit: b\n": 1, "backend: vllm\n": 2, "": 2} {
+		d, err := Read(file(t, "a.txt", config+"Benchmark"+name+"-8 1 5 req/s\n"), run)
+		assert.NilError(t, err)
+		assert.Equal(t, len(d.Rows), rows, config)
+		assert.Equal(t, strings.Contains(d.Sources[1].Kind, "; figures as in "), rows == 1)
+	}
+}
+
+// TestSamplesOf pools runs of one folder alone.
+func TestSamplesOf(t *testing.T) {
+	dir := t.TempDir()
+	var paths []string
+	for i, sub := range []string{"a", "a", "b"} {
+		path := filepath.Join(dir, sub, fmt.Sprintf("r.%d.jsonl", i))
+		assert.NilError(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		assert.NilError(t, os.WriteFile(path, []byte(head+recs(20)), 0o600))
+		paths = append(paths, path)
+	}
+	d, err := Read(paths...)
+	assert.NilError(t, err)
+	all := samplesOf(d.Runs)
+	assert.Equal(t, len(all), 2)
+	assert.Equal(t, len(all[0].runs), 2)
+	assert.Assert(t, all[0].name != all[1].name)
+	assert.Equal(t, len(d.Rows), 2)
+}
+
+// TestFolder reads what LLMBENCH_OUT holds, and says what it did not.
+func TestFolder(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"a.jsonl": head + recs(10), "server.log": "x", "r.txt": sweepFile()} {
+		assert.NilError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	r, page := pageOf(t, Options{}, dir)
+	assert.Equal(t, len(r.Sources), 3)
+	again, err := Read(dir, filepath.Join(dir, "r.txt"))
+	assert.NilError(t, err)
+	assert.Equal(t, len(again.Sources), 3)
+	assert.Assert(t, strings.Contains(page, "server.log</code>: not read: neither .jsonl nor .txt nor .bench"))
+}
+
+func TestKnee(t *testing.T) {
+	for _, c := range []struct {
+		xs, ys []float64
+		want   int
+	}{
+		{[]float64{100, 90, 80, 40, 20}, []float64{100, 180, 300, 310, 315}, 2},
+		{[]float64{100, 50, 0}, []float64{0, 50, 100}, -1}, // a straight line
+		{[]float64{100, 50}, []float64{1, 2}, -1},
+		// It collapses: of twice the load each time, up to 256.
+		{[]float64{150, 134.5, 85.3, 51.5, 28.1, 13.7, 5.8, 1.8, 0.3}, []float64{150, 269, 341, 412, 450, 437, 370, 225, 79}, 1},
+		{[]float64{100, 50, 20}, []float64{300, 200, 100}, -1}, // from the start
+		{[]float64{100, 50, 100}, []float64{1, 2, 3}, -1},
+	} {
+		if got := kneeOf(line{xs: c.xs, ys: c.ys}); got != c.want {
+			t.Errorf("kneeOf(%v, %v) = %d, want %d", c.xs, c.ys, got, c.want)
+		}
+	}
+}
+
+// TestPanels draws a unit that the first row lacks, and shows no mean as a median.
+func TestPanels(t *testing.T) {
+	r, _ := pageOf(t, Options{}, file(t, "a.txt", "BenchmarkA/concurrency=1 1 5 req/s 70 mean-ttft-ns\n"+
+		"BenchmarkA/concurrency=2 1 9 req/s 60 p50-ttft-ns 80 mean-ttft-ns 2 good-req/s\n"+
+		"BenchmarkA/concurrency=4 1 9 req/s 61 p50-ttft-ns 81 mean-ttft-ns 3 good-req/s\n"+
+		"BenchmarkA/concurrency=8 1 9 req/s 90 mean-ttft-ns 7 output-tok/s\nBenchmarkA/concurrency=16 1 9 req/s 8 tok/s\n"))
+	sweep := r.Pictures[0]
+	assert.DeepEqual(t, sweep.Table.Head, []string{"system", "concurrency", "requests per second (req/s)", "output tokens per second (output-tok/s, tok/s)",
+		"time to first token, p50 (p50-ttft-ns)", "time to first token, mean (mean-ttft-ns)", "requests within the SLO per second (good-req/s)"})
+	assert.DeepEqual(t, sweep.Table.Rows, [][]string{
+		{"all", "1", "5", "", "", "70", ""}, {"all", "2", "9", "", "60", "", "2"}, {"all", "4", "9", "", "61", "", "3"},
+		{"all", "8", "9", "7", "", "90", ""}, {"all", "16", "9", "8", "", "", ""}})
+}
+
+// TestCourse counts the tokens of successful requests, all of them and none twice.
+func TestCourse(t *testing.T) {
+	run, err := records.Open(file(t, "a.jsonl", head+strings.ReplaceAll(recs(20), `"output_tokens":3`, `"output_tokens":2`))) // 3 deltas, a rune in two of them
+	assert.NilError(t, err)
+	sum := 0.0
+	for _, n := range courseOf(run).tokens {
+		sum += n
+	}
+	assert.Assert(t, sum > 31.999 && sum < 32.001, "%v tokens of 16 requests that got 2, and 4 that failed", sum)
+}
+
+// TestLanes marks requests that failed, and not those left as was planned.
+func TestLanes(t *testing.T) {
+	marks := func(outcome string) int {
+		run, err := records.Open(file(t, "a.jsonl", head+strings.ReplaceAll(recs(20), `truncated`, outcome)))
+		assert.NilError(t, err)
+		p, err := samplesOf([]*records.Run{run})[0].lanes()
+		assert.NilError(t, err)
+		var svg bytes.Buffer
+		assert.NilError(t, p.SVG(&svg))
+		return strings.Count(svg.String(), "<path")
+	}
+	failed, left := marks("truncated"), marks("left")
+	ok, err := records.Open(file(t, "a.jsonl", head+strings.ReplaceAll(recs(20), `"truncated","error":"cut off"`, `"ok"`)))
+	assert.NilError(t, err)
+	p, err := samplesOf([]*records.Run{ok})[0].lanes()
+	assert.NilError(t, err)
+	var svg bytes.Buffer
+	assert.NilError(t, p.SVG(&svg))
+	assert.Equal(t, left, strings.Count(svg.String(), "<path"))
+	assert.Assert(t, failed != left)
+}
+
+// TestNotTold lists each reason once, with all figures that it is of.
+func TestNotTold(t *testing.T) {
+	values := make([]compat.Value, len(toolFigures))
+	values[0] = compat.Value{Bound: compat.CannotTell, Why: "a"}
+	values[2] = compat.Value{Bound: compat.CannotTell, Why: "b"}
+	values[3] = compat.Value{Bound: compat.CannotTell, Why: "a"}
+	values[4] = compat.Value{Bound: compat.Absent}
+	assert.Equal(t, notTold(values), "completed, output tok/s: a; req/s: b")
+}
+
+func TestBrief(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 1: "1", 1234567: "1234567", 12.3456: "12.35", 0.5: "0.5", 1e-9: "1e-09", 1e9: "1e+09", 999.96: "1000"} {
+		if got := brief(v); got != want {
+			t.Errorf("brief(%v) = %q, want %q", v, got, want)
+		}
+	}
+}
+
+// FuzzPage finds benchmark files of which a page cannot be made, or a broken one is.
+func FuzzPage(f *testing.F) {
+	f.Add(sweepFile())
+	f.Add("BenchmarkA/concurrency=1 1 0 req/s\nBenchmarkA/concurrency=2 1 1e308 req/s\n")
+	f.Add("model: <script>\nBenchmarkA/model=<b>/rate=1 1 5 output-tok/s 3 out-tok/req\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		rows, err := readResults(strings.NewReader(text), "f")
+		if err != nil {
+			return
+		}
+		r, err := New(&Data{Rows: rows}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := r.HTML(&b); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(b.String(), "<script") || !strings.HasSuffix(b.String(), "</html>\n") {
+			t.Fatal("a broken page")
+		}
+	})
+}

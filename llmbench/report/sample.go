@@ -1,0 +1,68 @@
+package report
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+)
+
+// A samples is the runs of one benchmark: its -count samples.
+type samples struct {
+	name string
+	runs []*records.Run
+}
+
+// samplesOf groups runs by folder, benchmark and configuration, without those that have
+// no request. Runs that failed are apart from those that did not.
+func samplesOf(runs []*records.Run) (all []*samples) {
+	by := map[string]*samples{}
+	for _, run := range runs {
+		if run.Len() == 0 {
+			continue
+		}
+		failed := run.Failed() != ""
+		id := fmt.Sprintf("%q %q %q %v", filepath.Dir(run.Name), run.Head.Benchmark, run.Head.Config, failed)
+		s := by[id]
+		if s == nil {
+			s = &samples{name: strings.TrimPrefix(run.Head.Benchmark, "Benchmark")}
+			if s.name == "" {
+				s.name = "benchmark"
+			}
+			if failed {
+				s.name += " (failed)"
+			}
+			by[id] = s
+			all = append(all, s)
+		}
+		s.runs = append(s.runs, run)
+	}
+	seen := map[string]int{}
+	for _, s := range all { // of one name and another folder or configuration
+		if seen[s.name]++; seen[s.name] > 1 {
+			s.name = fmt.Sprintf("%s (%d)", s.name, seen[s.name])
+		}
+	}
+	return all
+}
+
+// doubt says what of a picture of the samples is no result, and "" if all of it is.
+func (s *samples) doubt() string {
+	var withheld []string
+	for _, run := range s.runs {
+		if why := run.Failed(); why != "" {
+			return " This is no result: " + strings.TrimSuffix(firstLine(why), ":") + "."
+		}
+		for _, unit := range run.Withheld() {
+			if !slices.Contains(withheld, unit) {
+				withheld = append(withheld, unit)
+			}
+		}
+	}
+	if len(withheld) == 0 {
+		return ""
+	}
+	return " The benchmark withheld " + strings.Join(withheld, ", ") + ", which its client distorted: what is seen of them here is distorted too."
+}

@@ -1,0 +1,170 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+)
+
+// A panel is a figure over the load: a unit, by any of its names, of the rows that do
+// not have another that is drawn instead.
+type panel struct {
+	title   string
+	units   []string
+	instead string // "": none
+}
+
+// of is the panel's figure of a row, and its unit.
+func (p *panel) of(r *Row) (unit string, v spread, has bool) {
+	if p.instead != "" && len(r.Values[p.instead]) > 0 {
+		return "", spread{}, false
+	}
+	for _, u := range p.units {
+		if v, has := r.spread(u); has {
+			return u, v, true
+		}
+	}
+	return "", spread{}, false
+}
+
+// panels of a sweep, as the studies have them and then those of streams.
+var panels = []panel{
+	{"run time", []string{"run-ns"}, ""},
+	{"requests per second", []string{"req/s"}, ""},
+	{"latency, mean", []string{"mean-e2e-ns"}, ""},
+	{"output tokens per second", outputUnits, ""},
+	{"latency, p50", []string{"p50-e2e-ns"}, ""},
+	{"latency, p90", []string{"p90-e2e-ns"}, ""},
+	{"time to first token, p50", []string{"p50-ttft-ns"}, ""},
+	{"time to first token, mean", []string{"mean-ttft-ns"}, "p50-ttft-ns"},
+	{"time per output token, mean", []string{"mean-tpot-ns"}, ""},
+	{"inter-token latency, p99", []string{"p99-itl-ns"}, ""},
+	{"requests within the SLO per second", []string{"good-req/s"}, ""},
+	{"failed requests", []string{"fail-%"}, ""},
+}
+
+// outputUnits are output tokens per second, as llmbench and the studies call it.
+var outputUnits = []string{"output-tok/s", "tok/s"}
+
+// sweep is the group's figures over the load: a line a system, a plot a figure.
+func (g *group) sweep() (*Picture, error) {
+	load, systems, left := g.swept()
+	if load == "" {
+		return nil, nil
+	}
+	p, err := g.overLoad("sweep", "Over "+load, load, systems, panels, 3)
+	if p != nil && left > 0 {
+		p.Says += fmt.Sprintf(" %s of one %s each: see all figures.", plural(left, "further system"), load)
+	}
+	return p, err
+}
+
+// versus compares systems in the four figures of the studies.
+func (g *group) versus() (*Picture, error) {
+	load, systems, _ := g.swept()
+	many := 0
+	for _, s := range systems {
+		if len(s.rows) > 1 {
+			many++
+		}
+	}
+	if many < 2 {
+		return nil, nil
+	}
+	return g.overLoad("versus", "Compared", load, systems, []panel{
+		{"requests per second", []string{"req/s"}, ""},
+		{"latency, mean", []string{"mean-e2e-ns"}, ""}, {"latency, p50", []string{"p50-e2e-ns"}, "mean-e2e-ns"},
+		{"output tokens per second", outputUnits, ""}, {"failed requests", []string{"fail-%"}, ""},
+	}, 2)
+}
+
+func (g *group) overLoad(kind, title, load string, systems []*system, panels []panel, columns int) (*Picture, error) {
+	p := &Picture{ID: slug(kind, g.title), Title: g.title + ": " + strings.ToLower(title[:1]) + title[1:]}
+	var plots []*plot.Plot
+	var shown []panel
+	p.Table.Head = []string{"system", load}
+	var xs []float64
+	for _, s := range systems {
+		l := s.line(func(*Row) (spread, bool) { return spread{}, true })
+		xs = append(xs, l.xs...)
+	}
+	slices.Sort(xs)
+	xs = slices.Compact(xs)
+	for _, panel := range panels {
+		var lines []line
+		largest, points := 0.0, 0
+		var units []string // as they are called
+		for _, s := range systems {
+			l := s.line(func(r *Row) (spread, bool) {
+				unit, v, has := panel.of(r)
+				if has && !slices.Contains(units, unit) {
+					units = append(units, unit)
+				}
+				return v, has
+			})
+			for i := range l.ys {
+				largest = max(largest, l.hi[i])
+				points++
+			}
+			lines = append(lines, l)
+		}
+		if points < 2 {
+			continue
+		}
+		a := axisOf(units[0], largest)
+		plt := newPlot(panel.title, load, a.label)
+		for _, l := range lines {
+			l = l.scale(1, a.scale)
+			if err := l.draw(plt); err != nil {
+				return nil, err
+			}
+		}
+		loadAxis(plt, xs)
+		headroom(plt)
+		plots = append(plots, plt)
+		shown = append(shown, panel)
+		p.Table.Head = append(p.Table.Head, panel.title+" ("+strings.Join(units, ", ")+")")
+	}
+	if len(plots) == 0 {
+		return nil, nil
+	}
+	banded := false
+	for _, s := range systems {
+		l := line{name: s.name, look: s.look}
+		p.legend = append(p.legend, l)
+		for _, r := range s.rows {
+			_, x, _ := r.load()
+			cells := []string{s.name, exactly(x)}
+			for _, panel := range shown {
+				unit, v, _ := panel.of(r)
+				cells = append(cells, r.cell(unit))
+				banded = banded || v.n > 1
+			}
+			p.Table.add(cells...)
+		}
+	}
+	p.plots = columnsOf(columns, plots)
+	var titles []string
+	for _, panel := range shown {
+		titles = append(titles, panel.title)
+	}
+	p.Says = fmt.Sprintf("%s over %s from %s to %s, for %s.", strings.ToUpper(titles[0][:1])+strings.Join(titles, ", ")[1:], load, exactly(xs[0]), exactly(xs[len(xs)-1]), names(systems))
+	if banded {
+		p.Says += " Lines are medians of samples, bands reach from the least sample to the most."
+	}
+	return p, nil
+}
+
+// names lists systems.
+func names(systems []*system) string {
+	var all []string
+	for _, s := range systems {
+		all = append(all, s.name)
+	}
+	if len(all) == 1 && all[0] == "all" {
+		return "one system"
+	}
+	return strings.Join(all, "; ")
+}

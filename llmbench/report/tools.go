@@ -1,0 +1,117 @@
+package report
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/compat"
+)
+
+// toolFigures are the rows of the table of tools.
+var toolFigures = []struct {
+	title    string
+	unit     string // of llmbench, or ""
+	scale    float64
+	decimals int
+	of       func(f compat.Figures) compat.Value
+}{
+	{"completed", "", 1, 0, func(f compat.Figures) compat.Value { return f.Completed }},
+	{"failed", "", 1, 0, func(f compat.Figures) compat.Value { return f.Failed }},
+	{"req/s", "req/s", 1, 3, func(f compat.Figures) compat.Value { return f.Requests }},
+	{"output tok/s", "output-tok/s", 1, 2, func(f compat.Figures) compat.Value { return f.Output }},
+	{"mean TTFT (ms)", "mean-ttft-ns", 1e-6, 3, func(f compat.Figures) compat.Value { return f.TTFT.Mean }},
+	{"p50 TTFT (ms)", "p50-ttft-ns", 1e-6, 3, func(f compat.Figures) compat.Value { return f.TTFT.At(50) }},
+	{"p99 TTFT (ms)", "p99-ttft-ns", 1e-6, 3, func(f compat.Figures) compat.Value { return f.TTFT.At(99) }},
+	{"mean TPOT (ms)", "mean-tpot-ns", 1e-6, 3, func(f compat.Figures) compat.Value { return f.TPOT.Mean }},
+	{"mean ITL (ms)", "mean-itl-ns", 1e-6, 3, func(f compat.Figures) compat.Value { return f.ITL.Mean }},
+	{"p99 ITL (ms)", "p99-itl-ns", 1e-6, 3, func(f compat.Figures) compat.Value { return f.ITL.At(99) }},
+	{"mean latency (ms)", "mean-e2e-ns", 1e-6, 3, func(f compat.Figures) compat.Value { return f.E2E.Mean }},
+	{"p99 latency (ms)", "p99-e2e-ns", 1e-6, 3, func(f compat.Figures) compat.Value { return f.E2E.At(99) }},
+}
+
+// A Tools is one pass in every tool's figures.
+type Tools struct {
+	ID, Title string
+	Says      string
+	Table     Table
+	Why       Table
+}
+
+// tools is the first pass of the first sample, as each tool would have had it.
+func (s *samples) tools() *Tools {
+	run := s.runs[0]
+	t := &Tools{ID: slug("tools", s.name), Title: s.name + ": one run, every tool's numbers"}
+	t.Says = "What each tool would have printed, had it read the same bytes at the same instants. ? is what the records do not tell, ≤ and ≥ what they bound, - what the tool does not have."
+	pass := compat.Of(run, 0)
+	if run.Passes() > 1 {
+		t.Says += fmt.Sprintf(" It is the first of %d passes.", run.Passes())
+	}
+	t.Says += s.doubt()
+	// Figures hold on to much of what they are made of: only their values are kept.
+	values := make([][]compat.Value, len(compat.Tools))
+	var wg sync.WaitGroup
+	limit := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i, tool := range compat.Tools {
+		wg.Go(func() {
+			limit <- struct{}{}
+			defer func() { <-limit }()
+			f := tool.Figures(pass)
+			for _, row := range toolFigures {
+				values[i] = append(values[i], row.of(f))
+			}
+		})
+	}
+	wg.Wait()
+	t.Table.Head = []string{"", "llmbench"}
+	t.Why.Head = []string{"tool", "why it differs", "not told, because"}
+	for i, tool := range compat.Tools {
+		t.Table.Head = append(t.Table.Head, tool.Title)
+		t.Why.add(tool.Title, tool.Differs, notTold(values[i]))
+	}
+	own := run.PassFigures(0)
+	for j, row := range toolFigures {
+		cells := []string{row.title}
+		switch v, has := own.Metrics[row.unit]; {
+		case row.title == "completed":
+			cells = append(cells, fmt.Sprint(own.Requests-own.Failed()))
+		case row.title == "failed":
+			cells = append(cells, fmt.Sprint(own.Failed()))
+		case slices.Contains(run.Withheld(), row.unit):
+			cells = append(cells, "withheld")
+		case has:
+			cells = append(cells, compat.Value{V: v * row.scale}.Text(row.decimals))
+		default:
+			cells = append(cells, "-")
+		}
+		for i := range compat.Tools {
+			v := values[i][j]
+			v.V *= row.scale
+			cells = append(cells, v.Text(row.decimals))
+		}
+		t.Table.add(cells...)
+	}
+	return t
+}
+
+// notTold says of a tool's figures, in the order of the table, which cannot be told, and
+// why: each reason once.
+func notTold(values []compat.Value) string {
+	var reasons []string
+	figures := map[string][]string{}
+	for i, v := range values {
+		if v.Bound != compat.CannotTell {
+			continue
+		}
+		if figures[v.Why] == nil {
+			reasons = append(reasons, v.Why)
+		}
+		figures[v.Why] = append(figures[v.Why], toolFigures[i].title)
+	}
+	for i, why := range reasons {
+		reasons[i] = strings.Join(figures[why], ", ") + ": " + why
+	}
+	return strings.Join(reasons, "; ")
+}

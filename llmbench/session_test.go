@@ -1,0 +1,204 @@
+package llmbench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+)
+
+// A listener keeps the conversations that reach a server.
+type listener struct {
+	http.Handler
+	mu    sync.Mutex
+	heard [][]Message
+}
+
+func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var body struct{ Messages []Message }
+	text := new(strings.Builder)
+	r.Body = tee{r.Body, text}
+	l.Handler.ServeHTTP(w, r)
+	if json.Unmarshal([]byte(text.String()), &body) == nil {
+		l.mu.Lock()
+		l.heard = append(l.heard, body.Messages)
+		l.mu.Unlock()
+	}
+}
+
+// session is a conversation of three turns.
+func session() Request {
+	return Request{
+		Messages: []Message{{Role: "system", Content: "be brief"}, {Role: "user", Content: "one two"}}, MaxTokens: 3, FixedOutput: true,
+		Then: []Turn{
+			{Prompt: "three", MaxTokens: 2, FixedOutput: true, Think: time.Second},
+			{Prompt: "four five", MaxTokens: 4, FixedOutput: true, Think: 2 * time.Second},
+		},
+	}
+}
+
+// TestSession holds what a conversation says, and when, against arithmetic: each
+// turn has the server's own replies in it, and its prompt is as much longer.
+func TestSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, err := mockserver.New(mockserver.Config{TTFT: 100 * ms, PerPromptToken: ms, PerToken: 10 * ms})
+		assert.NilError(t, err)
+		heard := &listener{Handler: srv}
+		target, stop := inMemory(t, heard)
+		defer stop()
+		samples := onePass(t, target, Load{Requests: []Request{session(), session()}, Concurrency: 1})
+
+		const first = " the quick brown" // what the mock always says
+		assert.DeepEqual(t, heard.heard[:3], [][]Message{
+			{{Role: "system", Content: "be brief"}, {Role: "user", Content: "one two"}},
+			{{Role: "system", Content: "be brief"}, {Role: "user", Content: "one two"}, {Role: "assistant", Content: first}, {Role: "user", Content: "three"}},
+			{{Role: "system", Content: "be brief"}, {Role: "user", Content: "one two"}, {Role: "assistant", Content: first}, {Role: "user", Content: "three"},
+				{Role: "assistant", Content: " the quick"}, {Role: "user", Content: "four five"}},
+		})
+		assert.DeepEqual(t, heard.heard[3:], heard.heard[:3]) // nothing of the one session is in the other
+		assert.Equal(t, len(samples), 6)
+		var at time.Duration
+		for i, want := range []struct{ turn, prompt, out int }{{0, 4, 3}, {1, 8, 2}, {2, 12, 4}, {0, 4, 3}, {1, 8, 2}, {2, 12, 4}} {
+			s := &samples[i]
+			at += time.Duration(want.turn) * time.Second // to think
+			assert.Equal(t, s.Outcome, OK, "%v", s.Err)
+			assert.DeepEqual(t, []int{s.Turn, s.PromptTokens, s.OutputTokens}, []int{want.turn, want.prompt, want.out})
+			assert.Equal(t, s.Due, at)
+			ttft, _ := s.TTFT()
+			assert.Equal(t, ttft, 100*ms+time.Duration(want.prompt)*ms)
+			at = s.End
+		}
+		assert.Assert(t, samples[0].Answer == nil, "the text is kept though nobody asked for it")
+		m := Summarize(samples, elapsed(samples), SLO{}).Metrics
+		assert.Equal(t, m["p50-ttft-turn1-ns"], float64(104*ms))
+		assert.Equal(t, m["p50-ttft-turn3-ns"], float64(112*ms))
+		_, has := m["p50-ttft-turn4-ns"]
+		assert.Assert(t, !has)
+	})
+}
+
+// TestSessionOpenLoop starts sessions on a schedule, whose later turns follow
+// their replies.
+func TestSessionOpenLoop(t *testing.T) {
+	cfg := mockserver.Config{TTFT: 100 * ms, PerToken: 10 * ms}
+	bubble(t, cfg, Load{Requests: []Request{session(), session()}, Arrivals: Constant{Rate: 0.5}}, func(samples []Sample, _ *mockserver.Server) {
+		for i, want := range []struct {
+			due       time.Duration
+			scheduled bool
+		}{{0, true}, {1120 * ms, false}, {3230 * ms, false}, {2000 * ms, true}, {3120 * ms, false}, {5230 * ms, false}} {
+			assert.Equal(t, samples[i].Due, want.due)
+			assert.Equal(t, samples[i].Scheduled, want.scheduled)
+		}
+	})
+}
+
+// TestSessionEndsWithAFailure: the turns after a broken one are failures that were
+// not sent, and other sessions go on.
+func TestSessionEndsWithAFailure(t *testing.T) {
+	cfg := mockserver.Config{TTFT: 100 * ms, Faults: []mockserver.Fault{{Kind: mockserver.FaultTruncate, Every: 4, At: 1}}}
+	bubble(t, cfg, Load{Requests: []Request{session(), session()}, Concurrency: 1}, func(samples []Sample, srv *mockserver.Server) {
+		for i, want := range []Outcome{OK, OK, OK, Truncated, Canceled, Canceled} {
+			assert.Equal(t, samples[i].Outcome, want)
+			assert.Equal(t, samples[i].Turn, i%3)
+		}
+		for _, s := range samples[4:] {
+			assert.ErrorIs(t, s.Err, errNotSent)
+			assert.ErrorContains(t, s.Err, "turn 0 of its session: truncated")
+			assert.Equal(t, s.End, samples[3].End) // nobody thinks about what is not said
+		}
+		assert.Equal(t, len(srv.Log()), 4)
+		assert.Equal(t, Summarize(samples, elapsed(samples), SLO{}).Failed(), 3)
+	})
+}
+
+// TestSessionIsGivenUp ends a pass while its users think: all that is left fails.
+func TestSessionIsGivenUp(t *testing.T) {
+	l := Load{Requests: []Request{session(), session()}, Concurrency: 1, PassTimeout: 2 * time.Second}
+	bubble(t, mockserver.Config{TTFT: 100 * ms}, l, func(samples []Sample, _ *mockserver.Server) {
+		for i, want := range []Outcome{OK, OK, Canceled, Canceled, Canceled, Canceled} {
+			assert.Equal(t, samples[i].Outcome, want)
+		}
+		assert.Equal(t, samples[5].End, 2*time.Second)
+	})
+}
+
+func TestSessionErrors(t *testing.T) {
+	change := func(f func(*Request)) Request { r := session(); f(&r); return r }
+	for _, c := range []struct {
+		d    dialect.Dialect
+		r    Request
+		want string
+	}{
+		{dialect.TGI{}, session(), "request 0: turn 1: tgi: a conversation of 2 messages; only a prompt can be sent"},
+		{nil, change(func(r *Request) { r.Then[1].MaxTokens = 0 }), "request 0: turn 2: openai-chat: max tokens 0; must be at least 1"},
+		{nil, change(func(r *Request) { r.Then[0].Think = -1 }), "request 0: turn 1: think time -1ns; must be at least 0"},
+		{nil, change(func(r *Request) { r.Schema, r.FixedOutput = []byte("{}"), false }), "request 0: a session with tools or a schema; its replies are texts"},
+	} {
+		_, err := tryPass(t.Context(), Target{URL: "http://127.0.0.1:1", Dialect: c.d}, Load{Requests: []Request{c.r}, Concurrency: 1})
+		assert.ErrorContains(t, err, c.want)
+	}
+}
+
+// TestPass measures one pass without a benchmark.
+func TestPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, err := mockserver.New(mockserver.Config{TTFT: 100 * ms, PerToken: 10 * ms, Faults: []mockserver.Fault{{Kind: mockserver.FaultTruncate, Every: 3, At: 1}}})
+		assert.NilError(t, err)
+		target, stop := inMemory(t, srv)
+		defer stop()
+		l := Load{Requests: words(4, 2), Warmup: words(1, 2), Concurrency: 1, ClientBound: BoundReported} // the control has sockets, which no bubble has
+		samples, took, err := Pass(t.Context(), "TestPass", target, l)
+		assert.NilError(t, err)
+		assert.Equal(t, len(samples), 4)
+		assert.Equal(t, samples[1].Outcome, Truncated)
+		assert.Equal(t, took, 4*110*ms)
+		assert.Equal(t, len(srv.Log()), 5)
+
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(errors.New("enough"))
+		l.Warmup = nil
+		_, _, err = Pass(ctx, "TestPass", target, l)
+		assert.Error(t, err, "enough")
+		l.Requests, l.Fresh = nil, func(int) ([]Request, error) { return words(1, 1), nil }
+		_, _, err = Pass(t.Context(), "TestPass", target, l)
+		assert.Error(t, err, "load: Fresh for a single pass; want Requests")
+	})
+}
+
+// A tee also writes what is read from a body.
+type tee struct {
+	io.ReadCloser
+	to io.Writer
+}
+
+func (t tee) Read(p []byte) (int, error) {
+	n, err := t.ReadCloser.Read(p)
+	t.to.Write(p[:n])
+	return n, err
+}
+
+// TestSessionDialects: a session is one in each dialect that has conversations.
+func TestSessionDialects(t *testing.T) {
+	for _, d := range []dialect.Dialect{dialect.OpenAIChat{}, dialect.OpenAIResponses{}, dialect.Ollama{}} {
+		for _, l := range []Load{{}, {NoStream: true}} {
+			l.Requests, l.Concurrency = []Request{session()}, 1
+			bubbleIn(t, d, mockserver.Config{}, l, func(samples []Sample, _ *mockserver.Server) {
+				for i, want := range []int{4, 8, 12} {
+					assert.Equal(t, samples[i].Outcome, OK, "%s: %v", d.Name(), samples[i].Err)
+					assert.Equal(t, samples[i].PromptTokens, want, d.Name())
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package llmbench
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+)
+
+// TestPassIsJudged: a client that may distort nothing is the limit of every pass, and
+// of none whose figures are reported as they are.
+func TestPassIsJudged(t *testing.T) {
+	_, simulated := loopback(t, mockserver.Config{TTFT: ms})
+	far := simulated
+	far.Simulated = false
+	for _, tt := range []struct {
+		name    string
+		target  Target
+		bound   ClientBound
+		limited bool
+	}{
+		{"far", far, "", true},
+		{"far, withheld", far, BoundWithheld, true},
+		{"far, reported", far, BoundReported, false},
+		{"simulated", simulated, "", false},
+		{"simulated, fails", simulated, BoundFails, true},
+	} {
+		var units []string
+		l := Load{Requests: words(20, 4), Concurrency: 1, ClientBound: tt.bound, MaxDistortion: 1e-12, Withheld: func(all []string) { units = all }}
+		samples, took, err := Pass(t.Context(), "", tt.target, l)
+		assert.Equal(t, errors.Is(err, ErrClientBound), tt.limited, "%s: %v", tt.name, err)
+		assert.Equal(t, slices.Contains(units, "output-tok/s"), tt.limited, "%s: %v", tt.name, units)
+		assert.Assert(t, len(samples) == 20 && took > 0, tt.name)
+		if tt.limited { // the workers' time between two requests alone sees to that
+			assert.ErrorContains(t, err, "output-tok/s", tt.name)
+		} else {
+			assert.NilError(t, err, tt.name)
+		}
+	}
+}
+
+// TestPassKeepsRecords: of a pass that was given up, too.
+func TestPassKeepsRecords(t *testing.T) {
+	out := t.TempDir()
+	read := ReadConfig
+	defer func() { ReadConfig = read }()
+	ReadConfig = func() (Config, error) { return ParseConfig([]string{"LLMBENCH_OUT=" + out}) }
+	_, target := loopback(t, mockserver.Config{})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("enough"))
+	samples, _, err := Pass(ctx, "given-up", target, Load{Requests: words(3, 2), Concurrency: 1})
+	assert.ErrorContains(t, err, "enough")
+	assert.ErrorContains(t, err, "given-up.1.jsonl")
+	assert.Equal(t, len(samples), 0)
+	_, lines := readRecords(t, filepath.Join(out, "given-up.1.jsonl"))
+	assert.Equal(t, len(lines), 3)
+}
+
+// BenchmarkHelperWithheld has a client that may distort nothing.
+func BenchmarkHelperWithheld(b *testing.B) {
+	helperOnly(b)
+	_, target := loopback(b, mockserver.Config{TTFT: ms})
+	told := 0.0
+	Run(b, target, Load{Requests: words(20, 4), Concurrency: 1, ClientBound: BoundWithheld, MaxDistortion: 1e-12,
+		Withheld: func(units []string) {
+			if slices.Contains(units, "output-tok/s") {
+				told++
+			}
+		}})
+	b.ReportMetric(told, "told")
+}
+
+// TestRunTellsWhatItWithholds.
+func TestRunTellsWhatItWithholds(t *testing.T) {
+	stdout, _, code, _ := runHelper(t, "BenchmarkHelperWithheld", nil, nil)
+	assert.Equal(t, code, 0, stdout)
+	all, _ := results(t, stdout)
+	told, _ := all[0].Value("told")
+	_, reported := all[0].Value("output-tok/s")
+	assert.Assert(t, told == 1 && !reported && strings.Contains(stdout, "the client distorts"), stdout)
+}

@@ -1,0 +1,113 @@
+package llmbench
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// BenchmarkSoak sends requests for long, in passes of one client whose samples are
+// thrown away, to see what is left of each: a million with LLMBENCH_FULL=1, which
+// takes minutes, and 20,000 without. It is a closed loop of whole answers of three
+// deltas, of which one in a hundred is left in the middle. The heap after a tenth
+// of them, and the goroutines, must be what they are at the end: B/req, goroutines.
+// What a sample takes while it is kept is B/sample: its own size and its ID, and of
+// each delta a gap and a lag.
+//
+// A million requests left 0.04 bytes each and no goroutine, and a sample of three
+// deltas took 650 bytes.
+func BenchmarkSoak(b *testing.B) {
+	cfg, err := ReadConfig()
+	assert.NilError(b, err)
+	passes, perPass := 20, 1000
+	if cfg.Full != "" {
+		passes, perPass = 100, 10000
+	}
+	// What may grow all the same: the runtime's own, and pools.
+	const noise = 1 << 20
+
+	l, err := Load{Requests: words(perPass, 3), Concurrency: 16, Cancel: Cancel{Share: 0.01, Deltas: 2}}.check()
+	assert.NilError(b, err)
+	c, err := newClient(Target{URL: rawServer(b, answerAlways)}, l.Concurrency)
+	assert.NilError(b, err)
+	defer c.close()
+	c.control, err = newControl(0)
+	assert.NilError(b, err)
+	defer c.control.close()
+	pass := func() []Sample {
+		posts, err := l.bodies(c.target, l.Requests)
+		assert.NilError(b, err)
+		samples, err := c.pass(b.Context(), &l, posts)
+		assert.NilError(b, err)
+		s := Summarize(samples, elapsed(samples), SLO{})
+		assert.Equal(b, s.Outcomes[OK], perPass*99/100)
+		assert.Equal(b, s.Outcomes[Left], perPass/100)
+		return samples
+	}
+	var begin, end, kept memory
+	var samples []Sample
+	for b.Loop() {
+		for n := range passes {
+			if n == passes/10 {
+				begin = takeMemory()
+			}
+			pass()
+		}
+		end = takeMemory()
+		samples = pass()
+		kept = takeMemory()
+		runtime.KeepAlive(samples)
+	}
+	n := float64(perPass * (passes - passes/10))
+	grown := float64(end.heap) - float64(begin.heap)
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(grown/n, "B/req")
+	b.ReportMetric(float64(end.goroutines-begin.goroutines), "goroutines")
+	b.ReportMetric((float64(kept.heap)-float64(end.heap))/float64(perPass), "B/sample")
+	if grown > noise {
+		b.Errorf("the heap grew from %d to %d bytes over %g requests", begin.heap, end.heap, n)
+	}
+	if end.goroutines > begin.goroutines+2*l.Concurrency {
+		b.Errorf("%d goroutines became %d", begin.goroutines, end.goroutines)
+	}
+}
+
+// memory is what a process holds.
+type memory struct {
+	heap       uint64
+	goroutines int
+}
+
+// takeMemory collects garbage, and what only a second collection finds.
+func takeMemory() memory {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return memory{m.HeapAlloc, runtime.NumGoroutine()}
+}
+
+// answerAlways answers each request on c with a stream of three deltas and usage.
+func answerAlways(c net.Conn) {
+	const delta = `data: {"choices":[{"index":0,"delta":{"content":" word"}}]}` + "\n\n"
+	const body = delta + delta + `data: {"choices":[{"index":0,"delta":{"content":" end"},"finish_reason":"length"}]}` + "\n\n" +
+		`data: {"choices":[],"usage":{"prompt_tokens":4,"completion_tokens":3}}` + "\n\ndata: [DONE]\n\n"
+	answer := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(body), body)
+	r := bufio.NewReader(c)
+	for {
+		req, err := http.ReadRequest(r)
+		if err != nil {
+			return
+		}
+		io.Copy(io.Discard, req.Body)
+		if _, err := io.WriteString(c, answer); err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package llmbench
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Stages are arrivals whose rate changes with time: one stage after the other,
+// each at a rate of its own, or with a rate that rises or falls within it.
+//
+// They are those of a process of rate 1 on another clock, which shows how many
+// requests should have come by then: the integral of the rate (Çinlar,
+// "Introduction to Stochastic Processes", 1975, section 4.7). So the number of
+// requests is that of the rates exactly, and a seed says only how they bunch.
+type Stages struct {
+	Stages []Stage
+	// Shape is the gamma shape of the intervals on that clock. 0 means 1, a
+	// Poisson process; +Inf makes the intervals even.
+	Shape float64
+	Seed  uint64
+}
+
+// A Stage is a part of [Stages].
+type Stage struct {
+	For  time.Duration // how long it takes, above 0
+	Rate float64       // requests per second, at its beginning; 0 is a pause, or where a linear ramp begins
+	Ramp Ramp          // how the rate changes until its end
+	To   float64       // the rate at its end, if it does
+}
+
+// A Ramp is how a rate changes.
+type Ramp string
+
+// The ramps.
+const (
+	Flat        Ramp = ""            // not at all
+	Linear      Ramp = "linear"      // by as much in every second
+	Exponential Ramp = "exponential" // by the same factor in every second; neither rate is 0
+)
+
+// maxStaged bounds how many requests stages may be of.
+const maxStaged = 1e9
+
+// Requests is how many requests fill all stages.
+func (s Stages) Requests() (int, error) {
+	total, length := 0.0, 0.0
+	for i, g := range s.Stages {
+		if err := g.check(); err != nil {
+			return 0, fmt.Errorf("stage %d: %w", i+1, err)
+		}
+		total += g.requests()
+		length += float64(g.For)
+	}
+	switch {
+	case len(s.Stages) == 0:
+		return 0, errors.New("stages: none; want at least one")
+	case !(s.Stages[len(s.Stages)-1].requests() > 0):
+		return 0, errors.New("stages: the last one holds no request")
+	case length > math.MaxInt64/2:
+		return 0, fmt.Errorf("stages: %.4g s; a duration cannot hold twice that", length/1e9)
+	case total > maxStaged:
+		return 0, fmt.Errorf("stages: %.4g requests; want at most %g", total, maxStaged)
+	}
+	return max(1, int(math.Ceil(total-roundedRequests))), nil
+}
+
+// roundedRequests is what a sum of stages may be off by rounding.
+const roundedRequests = 1e-6
+
+// MeanRate is the number of requests of all stages by their time, in requests
+// per second.
+func (s Stages) MeanRate() float64 {
+	requests, seconds := 0.0, 0.0
+	for _, g := range s.Stages {
+		requests += g.requests()
+		seconds += g.For.Seconds()
+	}
+	return requests / seconds
+}
+
+// Times returns the schedule of the first n requests, at most [Stages.Requests].
+func (s Stages) Times(n int) ([]time.Duration, error) {
+	all, err := s.Requests()
+	if err != nil {
+		return nil, err
+	}
+	if n > all {
+		return nil, fmt.Errorf("stages: %d requests; they hold %d", n, all)
+	}
+	var clock Arrivals = Poisson{Rate: 1, Seed: s.Seed}
+	switch {
+	case math.IsInf(s.Shape, 1):
+		clock = Constant{Rate: 1}
+	case s.Shape != 0 && s.Shape != 1:
+		clock = Gamma{Rate: 1, Shape: s.Shape, Seed: s.Seed}
+	}
+	times, err := clock.Times(n)
+	if err != nil {
+		return nil, fmt.Errorf("stages: %w", err)
+	}
+	stage, begin, before := 0, time.Duration(0), 0.0 // when it begins, and how many came before it
+	for i, at := range times {
+		for stage < len(s.Stages)-1 && at.Seconds() >= before+s.Stages[stage].requests()-roundedRequests {
+			before += s.Stages[stage].requests()
+			begin += s.Stages[stage].For
+			stage++
+		}
+		g := s.Stages[stage]
+		within := time.Duration(math.Round(g.when(max(0, at.Seconds()-before)) * float64(time.Second)))
+		times[i] = begin + min(within, g.For)
+	}
+	return times, nil
+}
+
+// reached says whether n requests come to the last stage: no other is cut off
+// silently from a pass.
+func (s Stages) reached(n int) error {
+	all, err := s.Requests()
+	if err != nil {
+		return err
+	}
+	before := 0.0
+	for _, g := range s.Stages[:len(s.Stages)-1] {
+		before += g.requests()
+	}
+	if float64(n-1) < before-roundedRequests {
+		return fmt.Errorf("stages: %d requests end before the last of %d stages; want %d to %d", n, len(s.Stages), 1+int(math.Ceil(before-roundedRequests)), all)
+	}
+	return nil
+}
+
+func (g Stage) check() error {
+	rate := func(r float64) bool { return r >= 0 && !math.IsInf(r, 0) }
+	switch {
+	case g.For <= 0:
+		return fmt.Errorf("for %v; must be above 0", g.For)
+	case !rate(g.Rate) || !rate(g.To):
+		return fmt.Errorf("rate %v to %v requests per second; must be at least 0", g.Rate, g.To)
+	case g.Ramp != Flat && g.Ramp != Linear && g.Ramp != Exponential:
+		return fmt.Errorf("ramp %q; must be %q, %q or empty", g.Ramp, Linear, Exponential)
+	case g.Ramp == Flat && g.To != 0 && g.To != g.Rate:
+		return fmt.Errorf("rate %v to %v without a ramp; must be %q or %q", g.Rate, g.To, Linear, Exponential)
+	case g.Ramp == Exponential && (g.Rate == 0 || g.To == 0):
+		return fmt.Errorf("exponential ramp from rate %v to %v; both must be above 0", g.Rate, g.To)
+	}
+	return nil
+}
+
+// String returns g as [ParseStages] reads it.
+func (g Stage) String() string {
+	switch g.Ramp {
+	case Linear:
+		return fmt.Sprintf("%v..%v:%v", g.Rate, g.To, g.For)
+	case Exponential:
+		return fmt.Sprintf("%v..%v:%v:exp", g.Rate, g.To, g.For)
+	}
+	return fmt.Sprintf("%v:%v", g.Rate, g.For)
+}
+
+// growth is by what factor an exponential ramp grows in a second, as a logarithm.
+func (g Stage) growth() float64 { return math.Log(g.To/g.Rate) / g.For.Seconds() }
+
+// requests is the integral of the rate over the stage.
+func (g Stage) requests() float64 {
+	t := g.For.Seconds()
+	switch {
+	case g.Ramp == Linear:
+		return (g.Rate + g.To) / 2 * t
+	case g.Ramp == Exponential && g.To != g.Rate:
+		return (g.To - g.Rate) / g.growth()
+	}
+	return g.Rate * t
+}
+
+// when is the second of the stage at which the integral of the rate is n, which
+// is within it.
+func (g Stage) when(n float64) float64 {
+	switch {
+	case n == 0:
+		return 0
+	case g.Ramp == Linear: // the solution of Rate t + (To-Rate)/(2 For) t^2 = n that cancels nothing
+		return 2 * n / (g.Rate + math.Sqrt(max(0, g.Rate*g.Rate+2*n*(g.To-g.Rate)/g.For.Seconds())))
+	case g.Ramp == Exponential && g.To != g.Rate:
+		k := g.growth()
+		return math.Log1p(n*k/g.Rate) / k
+	}
+	return n / g.Rate
+}
+
+// ParseStages reads stages in the form "10:1m,10..50:2m,50..5:1m:exp": a rate in
+// requests per second, or two with a linear or an exponential ramp between them,
+// and a time.
+func ParseStages(text string) ([]Stage, error) {
+	var all []Stage
+	for part := range strings.SplitSeq(text, ",") {
+		g, err := parseStage(strings.TrimSpace(part))
+		if err != nil {
+			return nil, fmt.Errorf("stage %q: %w", part, err)
+		}
+		all = append(all, g)
+	}
+	_, err := Stages{Stages: all}.Requests()
+	return all, err
+}
+
+func parseStage(text string) (g Stage, err error) {
+	rates, length, ok := strings.Cut(text, ":")
+	if !ok {
+		return g, errors.New("want RATE:TIME")
+	}
+	from, to, ramp := strings.Cut(rates, "..")
+	length, exp := strings.CutSuffix(length, ":exp")
+	switch {
+	case ramp && exp:
+		g.Ramp = Exponential
+	case ramp:
+		g.Ramp = Linear
+	case exp:
+		return g, errors.New("exp without a ramp like 10..50")
+	}
+	if g.Rate, err = strconv.ParseFloat(from, 64); err != nil {
+		return g, err
+	}
+	if ramp {
+		if g.To, err = strconv.ParseFloat(to, 64); err != nil {
+			return g, err
+		}
+	}
+	g.For, err = time.ParseDuration(length)
+	return g, err
+}

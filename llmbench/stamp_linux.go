@@ -1,0 +1,139 @@
+package llmbench
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// A stampedReader reads from a TCP connection together with the instants at which
+// the kernel received what is read (SO_TIMESTAMPNS,
+// https://docs.kernel.org/networking/timestamping.html). It waits as the
+// connection itself does, so that deadlines and Close end its reads.
+type stampedReader struct {
+	conn *net.TCPConn
+	raw  syscall.RawConn
+
+	mu      sync.Mutex // one read at a time, which the rest is of
+	n       int
+	err     error
+	stamp   int64
+	message unix.Msghdr // unix.Recvmsg would allocate one for each read
+	part    unix.Iovec
+	control [64]byte
+	receive func(fd uintptr) bool
+}
+
+// stamped returns a reader of c, or nil where the kernel stamps nothing: c is no
+// TCP connection, or refuses.
+func stamped(c net.Conn) *stampedReader {
+	tcp, ok := c.(*net.TCPConn)
+	if !ok {
+		return nil
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	var refused error
+	err = raw.Control(func(fd uintptr) {
+		refused = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1)
+	})
+	if err != nil || refused != nil {
+		return nil
+	}
+	s := &stampedReader{conn: tcp, raw: raw}
+	s.receive = s.tryReceive
+	return s
+}
+
+// strays is how many segments of the connection came out of their order (tcpi_rcv_ooopack,
+// https://man7.org/linux/man-pages/man7/tcp.7.html; 0 on kernels before 5.4), and
+// false once it is closed.
+func (s *stampedReader) strays() (n int64, ok bool) {
+	var info *unix.TCPInfo
+	var refused error
+	err := s.raw.Control(func(fd uintptr) {
+		info, refused = unix.GetsockoptTCPInfo(int(fd), unix.SOL_TCP, unix.TCP_INFO)
+	})
+	if err != nil || refused != nil {
+		return 0, false
+	}
+	return int64(info.Rcv_ooopack), true
+}
+
+// read is Read with the stamp of the last segment that is in p, in nanoseconds of
+// the wall clock; 0 if the kernel gave none.
+func (s *stampedReader) read(p []byte) (n int, stamp int64, err error) {
+	if len(p) == 0 {
+		return 0, 0, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.n, s.err, s.stamp = 0, nil, 0
+	s.part.Base = &p[0]
+	s.part.SetLen(len(p))
+	err = s.raw.Read(s.receive)
+	s.part.Base = nil
+	switch {
+	case err != nil: // a deadline, or closed
+		if op, ok := errors.AsType[*net.OpError](err); ok {
+			op.Op, op.Source, op.Addr = "read", s.conn.LocalAddr(), s.conn.RemoteAddr()
+		}
+		return 0, 0, err
+	case s.err != nil:
+		return 0, 0, &net.OpError{Op: "read", Net: "tcp", Source: s.conn.LocalAddr(), Addr: s.conn.RemoteAddr(), Err: os.NewSyscallError("recvmsg", s.err)}
+	case s.n == 0:
+		return 0, 0, io.EOF
+	}
+	return s.n, s.stamp, nil
+}
+
+// tryReceive reports whether the read is done; if not, it is to wait for more.
+func (s *stampedReader) tryReceive(fd uintptr) bool {
+	for {
+		s.message = unix.Msghdr{Iov: &s.part, Control: &s.control[0]}
+		s.message.SetIovlen(1)
+		s.message.SetControllen(len(s.control))
+		n, _, err := unix.Syscall(unix.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&s.message)), 0)
+		switch err {
+		case unix.EINTR:
+			continue
+		case unix.EAGAIN:
+			return false
+		case 0:
+			s.n, s.stamp = int(n), stampIn(s.control[:s.message.Controllen])
+		default:
+			s.err = err
+		}
+		return true
+	}
+}
+
+// stampIn finds the stamp among a message's controls, or returns 0.
+func stampIn(controls []byte) int64 {
+	for len(controls) >= unix.SizeofCmsghdr {
+		head, data, rest, err := unix.ParseOneSocketControlMessage(controls)
+		if err != nil {
+			return 0
+		}
+		if head.Level == unix.SOL_SOCKET && head.Type == unix.SCM_TIMESTAMPNS {
+			order := binary.NativeEndian
+			switch len(data) { // a timespec of this machine
+			case 16:
+				return int64(order.Uint64(data))*1e9 + int64(order.Uint64(data[8:]))
+			case 8:
+				return int64(int32(order.Uint32(data)))*1e9 + int64(int32(order.Uint32(data[4:])))
+			}
+		}
+		controls = rest
+	}
+	return 0
+}
