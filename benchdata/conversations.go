@@ -5,74 +5,67 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A conversation is one record of a ShareGPT file, as much of it as is used.
+// A conversation is one record of a file of conversations, as much of it as is used.
 type conversation struct {
 	first, second string // what the first two turns say
 	turns         int
 }
 
-// conversations reads a ShareGPT file: a JSON array of objects
+// A conversationFormat says where conversations and their turns are.
+type conversationFormat struct {
+	array bool // the file must be one JSON array
+	// turns are the names that the member with the turns may have, texts
+	// those of the member with what a turn says: the first that is there.
+	turns, texts []string
+	// optional leaves out a record without turns, instead of refusing it.
+	optional bool
+	// images refuses a record with an image.
+	images bool
+}
+
+// conversations reads a file of records like
 //
 //	{"id": "…", "conversations": [{"from": "human", "value": "…"}, …]}
 //
-// one record at a time. Other members are passed over, and so are turns after
-// the second, which vLLM does not look at either. It ends with the first
-// error, which names the record, counted from 0. As Python does, it accepts
-// a name twice (the last counts) and half of a surrogate pair.
-func conversations(r io.Reader) iter.Seq2[conversation, error] {
-	return func(yield func(conversation, error) bool) {
-		d := jsontext.NewDecoder(r, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-		if err := begin(d, '[', "the file"); err != nil {
-			yield(conversation{}, err)
-			return
-		}
-		for i := 0; d.PeekKind() != ']'; i++ {
-			c, err := readConversation(d)
-			if err != nil {
-				yield(conversation{}, fmt.Errorf("record %d: %w", i, err))
-				return
-			}
-			if !yield(c, nil) {
-				return
-			}
-		}
-		if _, err := d.ReadToken(); err != nil { // the ]
-			yield(conversation{}, err)
-			return
-		}
-		if _, err := d.ReadToken(); err != io.EOF {
-			yield(conversation{}, errors.New("the file goes on after its array, must be one JSON array"))
-		}
-	}
+// one at a time. Other members are passed over, and so are turns after the
+// second, which no tool looks at either.
+func (f conversationFormat) conversations(s *source) iter.Seq2[conversation, error] {
+	return values(s, f.array, f.readConversation)
 }
 
 // readConversation reads one record.
-func readConversation(d *jsontext.Decoder) (conversation, error) {
+func (f conversationFormat) readConversation(d *jsontext.Decoder) (conversation, error) {
 	var c conversation
-	found := false
+	best := len(f.turns)
 	err := members(d, "the record", func(name string) (err error) {
-		if name != "conversations" {
+		if f.images && name == "image" && d.PeekKind() == '"' {
+			return errors.New(`there is an "image", and only text can be sent`)
+		}
+		rank := slices.Index(f.turns, name)
+		if rank < 0 || rank > best {
 			return d.SkipValue()
 		}
-		found = true
-		c, err = readTurns(d)
+		best = rank
+		c, err = f.readTurns(d, name)
 		return err
 	})
-	if err == nil && !found {
-		err = errors.New(`there is no "conversations", must be an array of turns`)
+	if err == nil && best == len(f.turns) && !f.optional {
+		err = fmt.Errorf("there is no %q, must be an array of turns", f.turns[0])
 	}
 	return c, err
 }
 
 // readTurns reads the turns of one record. What is wrong with a turn counts
 // only if there are two, since a record of fewer is left out.
-func readTurns(d *jsontext.Decoder) (conversation, error) {
+func (f conversationFormat) readTurns(d *jsontext.Decoder, name string) (conversation, error) {
 	var c conversation
-	if err := begin(d, '[', `"conversations"`); err != nil {
+	if err := begin(d, '[', strconv.Quote(name)); err != nil {
 		return c, err
 	}
 	var wrong error
@@ -86,7 +79,7 @@ func readTurns(d *jsontext.Decoder) (conversation, error) {
 			}
 			continue
 		}
-		text, problem, err := readTurn(d)
+		text, problem, err := f.readTurn(d)
 		if err != nil {
 			return c, err
 		}
@@ -110,15 +103,17 @@ func readTurns(d *jsontext.Decoder) (conversation, error) {
 
 // readTurn reads what one turn says. A problem is that it says nothing; an
 // error is that reading cannot go on.
-func readTurn(d *jsontext.Decoder) (text string, problem, err error) {
-	problem = errors.New(`there is no "value", must be a string`)
+func (f conversationFormat) readTurn(d *jsontext.Decoder) (text string, problem, err error) {
+	best := len(f.texts)
 	err = members(d, "the turn", func(name string) error {
-		if name != "value" {
+		rank := slices.Index(f.texts, name)
+		if rank < 0 || rank > best {
 			return d.SkipValue()
 		}
+		best = rank
 		if kind := d.PeekKind(); kind != '"' {
 			if kind != 0 {
-				problem = fmt.Errorf(`"value" is a JSON %s, must be a string`, kindName(kind))
+				problem = fmt.Errorf("%q is a JSON %s, must be a string", name, kindName(kind))
 			}
 			return d.SkipValue()
 		}
@@ -129,6 +124,9 @@ func readTurn(d *jsontext.Decoder) (text string, problem, err error) {
 		text, problem = token.String(), nil
 		return nil
 	})
+	if best == len(f.texts) {
+		problem = fmt.Errorf("there is no %q, must be a string", f.texts[0])
+	}
 	return text, problem, err
 }
 

@@ -47,7 +47,7 @@ func ExampleShareGPT() {
 			{"from": "human", "value": "Hi"},
 			{"from": "gpt", "value": "Hello, how can I help?"}]}
 	]`
-	requests, err := benchdata.ShareGPT{NoOversample: true}.Read(strings.NewReader(file), 10)
+	requests, err := benchdata.ShareGPT{NoRepeat: true}.Read(strings.NewReader(file), 10)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -71,4 +71,56 @@ func ExampleHuggingFace() {
 	// Output:
 	// 7
 	// 256
+}
+
+func ExampleTrace() {
+	const file = `{"timestamp": 0, "input_length": 1100, "output_length": 52, "hash_ids": [0, 1, 2]}
+{"timestamp": 3000, "input_length": 1024, "output_length": 7, "hash_ids": [0, 1]}
+{"timestamp": 3500, "input_length": 600, "output_length": 26, "hash_ids": [0, 3]}`
+	requests, replay, err := benchdata.Trace{Format: benchdata.Mooncake, Speed: 2}.Read(strings.NewReader(file), 0)
+	if err != nil {
+		log.Fatal(err)
+	}
+	due, err := replay.Times(len(requests))
+	if err != nil {
+		log.Fatal(err)
+	}
+	first := strings.Fields(requests[0].Prompt)
+	for i, r := range requests {
+		shared := 0
+		for k, word := range strings.Fields(r.Prompt) {
+			if word != first[k] {
+				break
+			}
+			shared++
+		}
+		fmt.Printf("at %v: %d in, %d of them as the first has them, %d out\n", due[i], r.PromptTokens, shared, r.MaxTokens)
+	}
+	// Output:
+	// at 0s: 1100 in, 1100 of them as the first has them, 52 out
+	// at 1.5s: 1024 in, 1024 of them as the first has them, 7 out
+	// at 1.75s: 600 in, 512 of them as the first has them, 26 out
+}
+
+func ExampleOpen() {
+	workload, err := benchdata.Open("generated-shared-prefix?per-group=2&system=20&question=10", benchdata.Options{Output: 5, Seed: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	requests, err := workload.Requests(4)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, r := range requests {
+		system, _, _ := strings.Cut(r.Prompt, "\n\n")
+		fmt.Printf("%d in, %d out: %.20s…\n", r.PromptTokens, r.MaxTokens, system)
+	}
+	_, err = benchdata.Open("openqa:open_qa.jsonl?speed=2", benchdata.Options{})
+	fmt.Println(err)
+	// Output:
+	// 30 in, 5 out: tool fit until ring …
+	// 30 in, 5 out: ounce boot wise them…
+	// 30 in, 5 out: ounce boot wise them…
+	// 30 in, 5 out: tool fit until ring …
+	// dataset "openqa:open_qa.jsonl?speed=2": parameter speed, want one of max, min, repeat
 }

@@ -48,6 +48,14 @@ func newFitter(tok llmbench.Tokenizer) *fitter {
 // random words, and is target tokens by the tokenizer. A target smaller than
 // the opening makes the text begin otherwise.
 func (f *fitter) text(head string, opening []string, target int, random *rand.Rand) (string, error) {
+	text, err := f.search(head, opening, target, random)
+	if wrong := tokenizerError(f.tok); wrong != nil {
+		return "", wrong
+	}
+	return text, err
+}
+
+func (f *fitter) search(head string, opening []string, target int, random *rand.Rand) (string, error) {
 	t := textOf(head, opening)
 	draw := func() string { return wordList[random.IntN(len(wordList))] }
 
@@ -125,7 +133,7 @@ func (f *fitter) ending(t *text, low, keep, target int, draw func() string) (str
 
 func abs(x int) int { return max(x, -x) }
 
-// text is words with one space between them, of which any first few can be
+// text is words with one space between them, but none at the begin of a line, of which any first few can be
 // had without joining them anew.
 type text struct {
 	buf  []byte
@@ -143,7 +151,7 @@ func textOf(head string, words []string) *text {
 func (t *text) words() int { return len(t.ends) - 1 }
 
 func (t *text) add(word string) {
-	if len(t.buf) > 0 {
+	if n := len(t.buf); n > 0 && t.buf[n-1] != '\n' {
 		t.buf = append(t.buf, ' ')
 	}
 	t.buf = append(t.buf, word...)

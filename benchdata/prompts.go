@@ -54,32 +54,21 @@ func (p Prompts) Requests(n int) ([]llmbench.Request, error) {
 		return nil, err
 	}
 	fit := newFitter(orWords(p.Tokenizer))
-
-	shuffled := rand.New(rand.NewPCG(p.Seed, 0))
-	first, second := shuffled.Perm(len(wordList)), shuffled.Perm(len(wordList))
+	unlike := newUnlike(p.Seed)
 
 	var prefix string
 	if p.SharedPrefix > 0 {
 		var err error
-		if prefix, err = fit.text("", nil, p.SharedPrefix, shuffled); err != nil {
+		if prefix, err = fit.text("", nil, p.SharedPrefix, unlike.shuffled); err != nil {
 			return nil, fmt.Errorf("prompts: SharedPrefix: %w", err)
 		}
 	}
 
 	requests := make([]llmbench.Request, n)
-	for i := range requests {
-		// first is a function of i modulo the list; second, given first, of
-		// the rest of i: the pair comes back after a million requests.
-		turn, place := i/len(wordList), i%len(wordList)
-		opening := [openingWords]string{
-			wordList[first[place]],
-			wordList[second[(turn+place)%len(wordList)]],
-		}
-		// The odd multiplier spreads neighbouring i over the whole seed.
-		random := rand.New(rand.NewPCG(p.Seed, (uint64(i)+1)*0x9e3779b97f4a7c15))
-		prompt, err := fit.text(prefix, opening[:], p.Input-p.Template, random)
+	err := each(fit.tok, n, func(i int) error {
+		prompt, err := unlike.text(fit, prefix, i, p.Input-p.Template)
 		if err != nil {
-			return nil, fmt.Errorf("prompts: request %d: %w", i, err)
+			return fmt.Errorf("prompts: request %d: %w", i, err)
 		}
 		requests[i] = llmbench.Request{
 			Prompt:       prompt,
@@ -87,8 +76,43 @@ func (p Prompts) Requests(n int) ([]llmbench.Request, error) {
 			FixedOutput:  true,
 			PromptTokens: p.Input,
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return requests, nil
+}
+
+// unlike makes texts no two of which begin alike.
+type unlike struct {
+	seed          uint64
+	shuffled      *rand.Rand
+	first, second []int // places in the list of words
+}
+
+func newUnlike(seed uint64) *unlike {
+	u := &unlike{seed: seed, shuffled: rand.New(rand.NewPCG(seed, 0))}
+	u.first, u.second = u.shuffled.Perm(len(wordList)), u.shuffled.Perm(len(wordList))
+	return u
+}
+
+// text returns the i-th text, of so many tokens, head among them.
+func (u *unlike) text(fit *fitter, head string, i, tokens int) (string, error) {
+	// first is a function of i modulo the list; second, given first, of
+	// the rest of i: the pair comes back after a million requests.
+	turn, place := i/len(wordList), i%len(wordList)
+	opening := [openingWords]string{
+		wordList[u.first[place]],
+		wordList[u.second[(turn+place)%len(wordList)]],
+	}
+	return fit.text(head, opening[:], tokens, seeded(u.seed, uint64(i)))
+}
+
+// seeded is the i-th random stream of a seed. The odd multiplier spreads
+// neighbouring i over the whole second word.
+func seeded(seed, i uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(seed, (i+1)*0x9e3779b97f4a7c15))
 }
 
 // check returns an error that names the first field out of range.

@@ -1,15 +1,20 @@
 package benchdata
 
 import (
-	"cmp"
-	"container/heap"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"os"
-	"slices"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+)
+
+// Rules name the tool whose rules a data set follows.
+type Rules string
+
+// The rules.
+const (
+	VLLM         Rules = "vllm"
+	SGLang       Rules = "sglang"
+	SGLangCustom Rules = "sglang-custom" // of SGLang's data set "custom"
 )
 
 // ShareGPT is the "sharegpt" workload: real questions, with the lengths that
@@ -27,156 +32,137 @@ import (
 //   - The conversations are shuffled and the first n are taken; when there are
 //     fewer, more are drawn from them with replacement.
 //
+// or, by Rules, those of SGLang (sharegpt.py and custom.py in
+// https://github.com/sgl-project/sglang/tree/main/python/sglang/benchmark/datasets):
+//
+//   - The turns may also be called "conversation"; a record without them, or
+//     with fewer than two, is left out. The first two turns are the prompt and
+//     the answer, whoever said them.
+//   - Prompts and answers of fewer than 2 tokens are left out, a given Output
+//     must be at least 4, and nothing is too long unless Context says so.
+//   - The conversations are shuffled and the first n are taken; when there are
+//     fewer, there are fewer requests.
+//   - Its custom data set is JSON Lines, and a turn says "content" or "value".
+//
 // The shuffle is seeded, but it is not Python's: the same seed picks other
-// conversations than vLLM does. Lengths are without a begin-of-text token,
-// which vLLM counts where a model has one. Two things that vLLM passes over
-// are errors here: a record without "conversations", and a file of which
-// nothing can be used.
+// conversations than the tools do. Lengths are without a begin-of-text token,
+// which the tools count where a model has one. Things that they pass over are
+// errors here: a record without "conversations" (vLLM), a line that is not JSON
+// and an image (SGLang's custom), and a file of which nothing can be used.
 //
 // The file is not held in memory, only the requests that are returned.
 type ShareGPT struct {
-	// Path is the file that Requests reads.
+	// Path is the file that Requests reads; it may be compressed by gzip or
+	// zstd.
 	Path string
+	// Rules are whose rules hold; "" means VLLM.
+	Rules Rules
 	// Output is the length of every answer in tokens; 0 takes each answer's
-	// own. With it, vLLM does not look whether the answer is too short.
+	// own. With it, no tool looks whether the answer is too short.
 	Output int
-	// FixedOutput makes the server generate the whole length; without it the
-	// model may stop earlier, as in vLLM, and MaxTokens is only the limit.
+	// Context leaves out pairs of more tokens, by SGLang's rules; 0 means none.
+	Context int
+	// FixedOutput makes the server generate the whole length, as SGLang does
+	// unless told otherwise; without it the model may stop earlier, as in
+	// vLLM, and MaxTokens is only the limit.
 	FixedOutput bool
-	// NoOversample returns fewer than n requests when there are no more.
-	NoOversample bool
+	// NoRepeat returns fewer than n requests when there are no more, which
+	// by SGLang's rules holds in any case.
+	NoRepeat bool
 	// Seed picks the conversations and their order.
 	Seed uint64
 	// Tokenizer counts the tokens of prompts and answers; nil means [Words].
 	Tokenizer llmbench.Tokenizer
 }
 
-// The limits of vLLM's is_valid_sequence, in tokens.
-const (
-	shareGPTMin       = 4
-	shareGPTMaxPrompt = 1024
-	shareGPTMaxTotal  = 2048
-)
+// shareGPTRules are the lengths that conversations must have, in tokens.
+var shareGPTRules = map[Rules]struct {
+	format               conversationFormat
+	least                int // of a prompt and of an answer
+	mostPrompt, mostPair int // 0: no limit
+	leastOutput          int // of a given one
+	once                 bool
+}{
+	// vLLM's is_valid_sequence.
+	VLLM: {conversationFormat{array: true, turns: []string{"conversations"}, texts: []string{"value"}}, 4, 1024, 2048, 1, false},
+	SGLang: {conversationFormat{array: true, turns: []string{"conversations", "conversation"}, texts: []string{"value"}, optional: true},
+		2, 0, 0, 4, true},
+	SGLangCustom: {conversationFormat{turns: []string{"conversations", "conversation"}, texts: []string{"content", "value"}, optional: true, images: true},
+		2, 0, 0, 4, true},
+}
 
 // Requests returns n requests from the file at Path; their PromptTokens is
 // the prompt's length by the Tokenizer and their MaxTokens the answer's. It
 // returns an error when n or Output is out of range, when the file cannot be
-// read or is not in the format (naming the record, counted from 0), and when
+// read or is not in the format (naming the line and the record), and when
 // no conversation passes the rules.
 func (s ShareGPT) Requests(n int) ([]llmbench.Request, error) {
-	f, err := os.Open(s.Path)
-	if err != nil {
-		return nil, fmt.Errorf("sharegpt: %w", err)
-	}
-	defer f.Close()
-	requests, err := s.read(f, n)
-	if err != nil {
-		return nil, fmt.Errorf("sharegpt %s: %w", s.Path, err)
-	}
-	return requests, nil
+	return readFile(s.kind(), s.Path, func(f *source) ([]llmbench.Request, error) { return s.read(f, n) })
 }
 
 // Read is Requests for a file that is read from r, to its end.
 func (s ShareGPT) Read(r io.Reader, n int) ([]llmbench.Request, error) {
-	requests, err := s.read(r, n)
-	if err != nil {
-		return nil, fmt.Errorf("sharegpt: %w", err)
-	}
-	return requests, nil
+	return readFrom(s.kind(), r, func(f *source) ([]llmbench.Request, error) { return s.read(f, n) })
 }
 
-func (s ShareGPT) read(r io.Reader, n int) ([]llmbench.Request, error) {
-	if n < 1 {
+// kind is what errors call the data set.
+func (s ShareGPT) kind() string {
+	switch s.Rules {
+	case SGLang:
+		return "sharegpt-sglang"
+	case SGLangCustom:
+		return "jsonl-sglang"
+	}
+	return "sharegpt"
+}
+
+func (s ShareGPT) read(r *source, n int) ([]llmbench.Request, error) {
+	if s.Rules == "" {
+		s.Rules = VLLM
+	}
+	rules, ok := shareGPTRules[s.Rules]
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("field Rules is %q, must be %s, %s or %s", s.Rules, VLLM, SGLang, SGLangCustom)
+	case n < 1:
 		return nil, fmt.Errorf("%d requests, must be at least 1", n)
+	case s.Output < 0 || s.Output > mostTokens || s.Output > 0 && s.Output < rules.leastOutput:
+		return nil, fmt.Errorf("field Output is %d tokens, must be at least %d, or 0 for the answers' own", s.Output, rules.leastOutput)
+	case s.Context < 0 || s.Context > 0 && s.Rules == VLLM:
+		return nil, fmt.Errorf("field Context is %d tokens by the rules of %s, must be 0, or more by those of %s", s.Context, s.Rules, SGLang)
 	}
-	if s.Output < 0 {
-		return nil, fmt.Errorf("field Output is %d tokens, must be at least 1, or 0 for the answers' own", s.Output)
+	if s.Context > 0 {
+		rules.mostPair = s.Context
 	}
-	// Shuffling is giving every conversation a random key and sorting by it.
-	// Only those with the n lowest keys so far have to be kept, or counted.
-	random := rand.New(rand.NewPCG(s.Seed, 0))
+	sample := newSampler(n, s.Seed, true)
 	tok := orWords(s.Tokenizer)
-	var kept keyedRequests
-	records, pairs := 0, 0
-	for c, err := range conversations(r) {
-		if err != nil {
-			return nil, err
-		}
-		records++
-		if c.turns < 2 {
-			continue
-		}
-		pairs++
-		key := random.Uint64()
-		if len(kept) == n && key >= kept[0].key {
-			continue
-		}
-		request, ok := s.request(c, tok)
-		if !ok {
-			continue
-		}
-		heap.Push(&kept, keyedRequest{key, request})
-		if len(kept) > n {
-			heap.Pop(&kept)
+	records := 0
+	pairs := func(yield func(conversation, error) bool) {
+		for c, err := range rules.format.conversations(r) {
+			if err == nil {
+				records++
+			}
+			if (err != nil || c.turns >= 2) && !yield(c, err) {
+				return
+			}
 		}
 	}
-	if len(kept) == 0 {
-		return nil, fmt.Errorf("none of %d records can be used: %d have two turns, and of those none has the right length", records, pairs)
-	}
-
-	slices.SortFunc(kept, func(a, b keyedRequest) int { return cmp.Compare(a.key, b.key) })
-	requests := make([]llmbench.Request, 0, len(kept))
-	for _, k := range kept {
-		requests = append(requests, k.Request)
-	}
-	if !s.NoOversample {
-		again := rand.New(rand.NewPCG(s.Seed, 1))
-		for len(requests) < n {
-			requests = append(requests, requests[again.IntN(len(kept))])
-		}
-	}
-	return requests, nil
-}
-
-// request makes a request of a conversation, unless a rule leaves it out.
-func (s ShareGPT) request(c conversation, tok llmbench.Tokenizer) (llmbench.Request, bool) {
-	prompt := tok.Count(c.first)
-	if prompt < shareGPTMin || prompt > shareGPTMaxPrompt {
-		return llmbench.Request{}, false
-	}
-	output := s.Output
-	if output == 0 {
-		output = tok.Count(c.second)
-		if output < shareGPTMin {
+	err := pick(sample, pairs, tok, func(c conversation) (llmbench.Request, bool) {
+		prompt, output := tok.Count(c.first), s.Output
+		if prompt < rules.least || rules.mostPrompt > 0 && prompt > rules.mostPrompt {
 			return llmbench.Request{}, false
 		}
+		if output == 0 {
+			output = tok.Count(c.second)
+		}
+		usable := (s.Output > 0 || output >= rules.least) && (rules.mostPair == 0 || prompt+output <= rules.mostPair)
+		return llmbench.Request{Prompt: c.first, MaxTokens: output, FixedOutput: s.FixedOutput, PromptTokens: prompt}, usable
+	})
+	if err != nil {
+		return nil, err
 	}
-	if prompt+output > shareGPTMaxTotal {
-		return llmbench.Request{}, false
+	if len(sample.kept) == 0 {
+		return nil, fmt.Errorf("none of %d records can be used: %d have two turns, and of those none has the right length", records, sample.place)
 	}
-	return llmbench.Request{
-		Prompt:       c.first,
-		MaxTokens:    output,
-		FixedOutput:  s.FixedOutput,
-		PromptTokens: prompt,
-	}, true
-}
-
-// keyedRequests is a heap of requests with the highest key on top.
-type keyedRequests []keyedRequest
-
-type keyedRequest struct {
-	key uint64
-	llmbench.Request
-}
-
-func (k keyedRequests) Len() int           { return len(k) }
-func (k keyedRequests) Less(i, j int) bool { return k[i].key > k[j].key }
-func (k keyedRequests) Swap(i, j int)      { k[i], k[j] = k[j], k[i] }
-func (k *keyedRequests) Push(x any)        { *k = append(*k, x.(keyedRequest)) }
-func (k *keyedRequests) Pop() any {
-	last := len(*k) - 1
-	x := (*k)[last]
-	*k = (*k)[:last]
-	return x
+	return sample.requests(!s.NoRepeat && !rules.once), nil
 }

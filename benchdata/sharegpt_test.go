@@ -39,7 +39,7 @@ func keptAs(t *testing.T, r llmbench.Request) string {
 func TestShareGPTFile(t *testing.T) {
 	orders := map[string]bool{}
 	for seed := range uint64(20) {
-		s := ShareGPT{Path: "testdata/sharegpt.json", Seed: seed, NoOversample: true}
+		s := ShareGPT{Path: "testdata/sharegpt.json", Seed: seed, NoRepeat: true}
 		requests, err := s.Requests(100)
 		if err != nil {
 			t.Fatal(err)
@@ -68,7 +68,7 @@ func TestShareGPTFile(t *testing.T) {
 			}
 		}
 
-		s.NoOversample = false
+		s.NoRepeat = false
 		more, err := s.Requests(100)
 		if err != nil || len(more) != 100 {
 			t.Fatalf("seed %d: Requests(100) has %d, error %v", seed, len(more), err)
@@ -135,7 +135,7 @@ func TestShareGPTRules(t *testing.T) {
 	for _, tt := range tests {
 		// One more record, so that leaving one out is not an error.
 		file := "[" + pair(77, 77) + "," + pair(tt.prompt, tt.answer) + "]"
-		s := ShareGPT{Output: tt.output, FixedOutput: true, NoOversample: true}
+		s := ShareGPT{Output: tt.output, FixedOutput: true, NoRepeat: true}
 		requests, err := s.Read(strings.NewReader(file), 2)
 		if err != nil {
 			t.Errorf("%+v: %v", tt, err)
@@ -172,7 +172,8 @@ func TestShareGPTTokenizer(t *testing.T) {
 func TestShareGPTErrors(t *testing.T) {
 	good := pair(4, 4)
 	tests := []struct{ file, want string }{
-		{``, "unexpected EOF"},
+		{``, "the file is empty"},
+		{` `, "unexpected EOF"},
 		{`{"conversations": []}`, "the file is a JSON object, must be an array"},
 		{`"text"`, "the file is a JSON string, must be an array"},
 		{`#not JSON`, "invalid character"},
@@ -219,7 +220,7 @@ func TestShareGPTErrors(t *testing.T) {
 		{ShareGPT{Path: "testdata/sharegpt.json"}, 0, "0 requests, must be at least 1"},
 		{ShareGPT{Path: "testdata/sharegpt.json", Output: -1}, 1, "Output is -1 tokens, must be at least 1"},
 		{ShareGPT{Path: "testdata/none.json"}, 1, "testdata/none.json"},
-		{ShareGPT{Path: "testdata/qwen2-style.json"}, 1, "sharegpt testdata/qwen2-style.json: the file is a JSON object"},
+		{ShareGPT{Path: "testdata/qwen2-style.json"}, 1, "sharegpt testdata/qwen2-style.json:1: the file is a JSON object"},
 	} {
 		if _, err := tt.s.Requests(tt.n); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v.Requests(%d) error = %v, want one with %q", tt.s, tt.n, err, tt.want)

@@ -14,7 +14,7 @@ import (
 func TestUnits(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# What llmbench's units are, and by how much each may get worse before benchgate says so.\n" +
-		"# For \"benchgate -units\"; a copy of it may have other margins. Written by: go test -run=TestUnits -update ./benchdata\n\n")
+		"# For \"benchgate -units\"; a copy of it may have other margins. Written by: go test ./benchdata -run=TestUnits -update\n\n")
 	for _, u := range llmbench.Units {
 		if line := u.Line(); line != "" {
 			b.WriteString(line + "\n")

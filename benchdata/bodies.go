@@ -1,0 +1,211 @@
+package benchdata
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+)
+
+// Bodies are requests to /v1/chat/completions as they were sent to a server: a
+// JSON object a line, or an array of them, with "messages", and the limit of
+// the answer in "max_completion_tokens" or "max_tokens". It is SGLang's data set
+// "openai" (openai_dataset.py in
+// https://github.com/sgl-project/sglang/tree/main/python/sglang/benchmark/datasets):
+// they are taken in the order of the file.
+//
+// The messages are sent as they are, text in parts as one text. How the body
+// wanted the answer sampled (temperature and its like), which model, and whether
+// streamed, is not looked at: the [llmbench.Target] and the [llmbench.Load] say
+// that. What would make another kind of request of it is an error: images, tools,
+// a response_format, stop strings, and any member that is not known.
+type Bodies struct {
+	// Path is the file that Requests reads; it may be compressed by gzip or zstd.
+	Path string
+	// Output limits every answer, in tokens; 0 takes each body's own limit, and
+	// 256, SGLang's default, where it has none.
+	Output int
+	// FixedOutput makes the server generate the whole length.
+	FixedOutput bool
+	// NoRepeat returns fewer than n requests when there are no more; without
+	// it they come again from the first.
+	NoRepeat bool
+	// Seed shuffles the bodies, and those that are too few are drawn again with
+	// replacement; 0 takes them in the order of the file.
+	Seed uint64
+	// Tokenizer counts the tokens of the messages; nil means [Words].
+	Tokenizer llmbench.Tokenizer
+}
+
+// passedOver are members of bodies that say how, and not what.
+var passedOver = []string{
+	"model", "stream", "stream_options", "temperature", "top_p", "top_k", "min_p", "seed", "presence_penalty", "frequency_penalty",
+	"repetition_penalty", "user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "ignore_eos", "min_tokens",
+}
+
+// Requests returns n requests from the file at Path; their PromptTokens is the
+// length of all messages by the Tokenizer, without what a chat template puts
+// between them. It returns an error when n or a field is out of range, when the
+// file cannot be read or a body cannot be sent, naming the line, and when there
+// is none.
+func (b Bodies) Requests(n int) ([]llmbench.Request, error) {
+	return readFile("openai", b.Path, func(s *source) ([]llmbench.Request, error) { return b.read(s, n) })
+}
+
+// Read is Requests for a file that is read from r.
+func (b Bodies) Read(r io.Reader, n int) ([]llmbench.Request, error) {
+	return readFrom("openai", r, func(s *source) ([]llmbench.Request, error) { return b.read(s, n) })
+}
+
+func (b Bodies) read(s *source, n int) ([]llmbench.Request, error) {
+	switch {
+	case n < 1:
+		return nil, fmt.Errorf("%d requests, must be at least 1", n)
+	case b.Output < 0 || b.Output > mostTokens:
+		return nil, fmt.Errorf("field Output is %d tokens, must be from 1 to %d, or 0 for the bodies' own", b.Output, mostTokens)
+	}
+	sample := newSampler(n, b.Seed, b.Seed != 0)
+	tok := orWords(b.Tokenizer)
+	err := pick(sample, values(s, false, b.body), tok, func(r llmbench.Request) (llmbench.Request, bool) {
+		for _, m := range r.Messages {
+			r.PromptTokens += tok.Count(m.Content)
+		}
+		return r, true
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(sample.kept) == 0 {
+		return nil, errors.New("there are no bodies of requests")
+	}
+	return sample.requests(!b.NoRepeat), nil
+}
+
+// body reads one body.
+func (b Bodies) body(d *jsontext.Decoder) (llmbench.Request, error) {
+	r := llmbench.Request{FixedOutput: b.FixedOutput}
+	var problem error
+	limits := item{}
+	err := members(d, "the record", func(name string) error {
+		var wrong error
+		switch {
+		case name == "messages":
+			v, err := d.ReadValue()
+			if err != nil {
+				return err
+			}
+			r.Messages, wrong = bodyMessages(v)
+		case name == "max_tokens" || name == "max_completion_tokens":
+			v, err := d.ReadValue()
+			if err != nil {
+				return err
+			}
+			limits[name] = v.Clone()
+		case d.PeekKind() == 'n' || slices.Contains(passedOver, name):
+			return d.SkipValue()
+		default:
+			wrong = fmt.Errorf("there is a %q, which cannot be sent", name)
+			if err := d.SkipValue(); err != nil {
+				return err
+			}
+		}
+		if problem == nil {
+			problem = wrong
+		}
+		return nil
+	})
+	if err != nil {
+		return r, err
+	}
+	if problem == nil && len(r.Messages) == 0 {
+		problem = errors.New(`there are no "messages", must be an array of at least one`)
+	}
+	if problem == nil {
+		r.MaxTokens, problem = b.limit(limits)
+	}
+	if problem != nil {
+		return r, &contentError{problem}
+	}
+	return r, nil
+}
+
+// limit returns the limit of the answer.
+func (b Bodies) limit(limits item) (int, error) {
+	if b.Output > 0 {
+		return b.Output, nil
+	}
+	for _, name := range []string{"max_completion_tokens", "max_tokens"} {
+		if !limits.has(name) {
+			continue
+		}
+		n, err := limits.tokens(name)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("%q is 0, must be at least 1", name)
+		}
+		return n, err
+	}
+	return 256, nil
+}
+
+// bodyMessages reads messages, whose text may come in parts.
+func bodyMessages(v jsontext.Value) ([]llmbench.Message, error) {
+	var all []map[string]jsontext.Value
+	if err := json.Unmarshal(v, &all, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+		return nil, errors.New(`"messages" must be an array of objects`)
+	}
+	messages := make([]llmbench.Message, len(all))
+	for i, m := range all {
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			if name != "role" && name != "content" && m[name].Kind() != 'n' {
+				return nil, fmt.Errorf("message %d: there is a %q, which cannot be sent", i, name)
+			}
+		}
+		role, err := item(m).text("role")
+		if err == nil && !slices.Contains([]string{"system", "developer", "user", "assistant"}, role) {
+			err = fmt.Errorf(`"role" is %q, must be system, developer, user or assistant`, role)
+		}
+		var content string
+		if err == nil {
+			content, err = bodyContent(item(m))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("message %d: %w", i, err)
+		}
+		messages[i] = llmbench.Message{Role: role, Content: content}
+	}
+	return messages, nil
+}
+
+// bodyContent reads what a message says.
+func bodyContent(m item) (string, error) {
+	if v := m["content"]; v.Kind() != '[' {
+		return m.text("content")
+	}
+	var parts []map[string]jsontext.Value
+	if err := json.Unmarshal(m["content"], &parts, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+		return "", errors.New(`"content" must be a string or an array of parts`)
+	}
+	var text strings.Builder
+	for i, p := range parts {
+		kind, err := item(p).text("type")
+		if err == nil && kind != "text" {
+			err = fmt.Errorf(`"type" is %q, and only text can be sent`, kind)
+		}
+		var part string
+		if err == nil {
+			part, err = item(p).text("text")
+		}
+		if err != nil {
+			return "", fmt.Errorf("part %d: %w", i, err)
+		}
+		text.WriteString(part)
+	}
+	return text.String(), nil
+}

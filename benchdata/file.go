@@ -1,0 +1,174 @@
+package benchdata
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// maxRecord is the longest record that a file may have, in bytes: some four
+// million tokens of text; maxRow is the longest row of a CSV. They bound the
+// memory that reading takes.
+const (
+	maxRecord = 16 << 20
+	maxRow    = 1 << 20
+)
+
+// maxWindow is the longest window that a zstd file may have, in bytes: what
+// the zstd command itself accepts unless told otherwise.
+const maxWindow = 128 << 20
+
+// A source is the text of a file, decompressed, with a count of its lines and
+// a limit to the length of a record.
+type source struct {
+	r        io.Reader
+	newlines int
+	limit    int        // of a record in bytes
+	left     int        // bytes that may be read before the next call of record
+	line     func() int // that was read last, counted from 1; set by who reads
+	close    func()
+}
+
+// errTooLong is what reading a record beyond its limit, in bytes, returns.
+type errTooLong int
+
+func (limit errTooLong) Error() string {
+	return fmt.Sprintf("the record is longer than %d MiB, which is the limit", limit>>20)
+}
+
+// newSource reads from r, which may be compressed by gzip or zstd: their first
+// bytes tell. A UTF-8 byte order mark is passed over.
+func newSource(r io.Reader) (*source, error) {
+	s := &source{limit: maxRecord, left: maxRecord, close: func() {}}
+	b := bufio.NewReaderSize(r, 64<<10)
+	magic, err := b.Peek(4)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	var text io.Reader = b
+	switch {
+	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
+		if text, err = gzip.NewReader(b); err != nil {
+			return nil, fmt.Errorf("gzip: %w", err)
+		}
+	case bytes.HasPrefix(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return nil, fmt.Errorf("zstd: %w", err)
+		}
+		text, s.close = z, z.Close
+	}
+	if text != io.Reader(b) {
+		b = bufio.NewReaderSize(text, 64<<10)
+	}
+	s.r = b
+	begin, err := b.Peek(3)
+	switch {
+	case err != nil && err != io.EOF:
+		s.close()
+		return nil, err
+	case len(begin) == 0:
+		s.close()
+		return nil, errors.New("the file is empty")
+	case bytes.HasPrefix(begin, []byte{0xfe, 0xff}) || bytes.HasPrefix(begin, []byte{0xff, 0xfe}):
+		s.close()
+		return nil, errors.New("the file is UTF-16, must be UTF-8")
+	case bytes.Equal(begin, []byte{0xef, 0xbb, 0xbf}):
+		b.Discard(3)
+	}
+	return s, nil
+}
+
+// record says that a record begins, so many bytes of which were read already.
+func (s *source) record(read int) { s.left = s.limit - read }
+
+// Read reads text, and returns an errTooLong at the end of what a record may have.
+func (s *source) Read(p []byte) (int, error) {
+	if s.left <= 0 {
+		return 0, errTooLong(s.limit)
+	}
+	n, err := s.r.Read(p[:min(len(p), s.left)])
+	s.left -= n
+	s.newlines += bytes.Count(p[:n], []byte{'\n'})
+	return n, err
+}
+
+// A lineError is what is wrong with a line of a file, counted from 1.
+type lineError struct {
+	line int
+	err  error
+}
+
+func (e *lineError) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.err) }
+func (e *lineError) Unwrap() error { return e.err }
+
+// readFile calls read with the text of the file at path. Its errors begin with
+// the kind of data set and the path, and the line where it is known.
+func readFile[T any](kind, path string, read func(*source) (T, error)) (T, error) {
+	var none T
+	f, err := os.Open(path)
+	if err != nil {
+		return none, fmt.Errorf("%s: %w", kind, err)
+	}
+	defer f.Close()
+	if i, err := f.Stat(); err == nil && i.IsDir() {
+		return none, fmt.Errorf("%s %s: is a directory, must be a file", kind, path)
+	}
+	got, err := readText(f, read)
+	if at, ok := errors.AsType[*lineError](err); ok {
+		return none, fmt.Errorf("%s %s:%d: %w", kind, path, at.line, at.err)
+	}
+	if err != nil {
+		return none, fmt.Errorf("%s %s: %w", kind, path, err)
+	}
+	return got, nil
+}
+
+// readFrom is readFile for text that comes from r.
+func readFrom[T any](kind string, r io.Reader, read func(*source) (T, error)) (T, error) {
+	got, err := readText(r, read)
+	if err != nil {
+		var none T
+		return none, fmt.Errorf("%s: %w", kind, err)
+	}
+	return got, nil
+}
+
+func readText[T any](r io.Reader, read func(*source) (T, error)) (T, error) {
+	s, err := newSource(r)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	defer s.close()
+	return read(s)
+}
+
+// lines reads the lines that are not blank, without what ends them.
+func lines(s *source) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		b := bufio.NewReaderSize(s, 64<<10)
+		for line := 1; ; line++ {
+			s.record(b.Buffered())
+			text, err := b.ReadString('\n')
+			if err != nil && err != io.EOF {
+				yield("", &lineError{line, err})
+				return
+			}
+			if strings.TrimSpace(text) != "" && !yield(strings.TrimRight(text, "\r\n"), nil) {
+				return
+			}
+			if err == io.EOF {
+				return
+			}
+		}
+	}
+}

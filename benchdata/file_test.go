@@ -1,0 +1,110 @@
+package benchdata
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// endless is text that goes on with one letter after its beginning, so many
+// bytes, and then ends.
+type endless struct {
+	begin  string
+	letter byte
+	left   int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	n := copy(p, e.begin)
+	e.begin = e.begin[n:]
+	if n > 0 {
+		return n, nil
+	}
+	if e.left == 0 {
+		return 0, io.EOF
+	}
+	n = min(len(p), e.left)
+	for i := range p[:n] {
+		p[i] = e.letter
+	}
+	e.left -= n
+	return n, nil
+}
+
+// TestLongRecord gives every format a record of 100 MB: an error that names its
+// line and the limit, before the memory for it was taken.
+func TestLongRecord(t *testing.T) {
+	const size, most = 100 << 20, 96 << 20
+	for _, tt := range []struct {
+		begin string
+		line  int
+		read  func(io.Reader) error
+	}{
+		{`[` + pair(4, 4) + ",\n" + `{"conversations":[{"value":"`, 2, func(r io.Reader) error { _, err := ShareGPT{}.Read(r, 5); return err }},
+		{`[` + pair(4, 4) + ",\n" + `{"id":"`, 2, func(r io.Reader) error { _, err := ShareGPT{}.Read(r, 5); return err }},
+		{"{\"question\": \"a b\"}\n{\"question\": \"", 2, func(r io.Reader) error { _, err := Questions{Format: OpenQA}.Read(r, 5); return err }},
+		{"{\"question\": \"a b\"}\n{\"id\": 1", 2, func(r io.Reader) error { _, err := Questions{Format: OpenQA}.Read(r, 5); return err }},
+		{"one\ntwo\n", 3, func(r io.Reader) error { _, err := Questions{Format: Lines}.Read(r, 5); return err }},
+		{`{"messages": [{"role": "user", "content": "`, 1, func(r io.Reader) error { _, err := Bodies{}.Read(r, 5); return err }},
+		{azure2023 + "\n2023-11-16 18:15:51.2224670,", 5, func(r io.Reader) error { _, _, err := Trace{Format: Azure}.Read(r, 0); return err }},
+		{mooncake + `{"hash_ids": [`, 4, func(r io.Reader) error { _, _, err := Trace{Format: Mooncake}.Read(r, 0); return err }},
+		{"a\n", 2, func(r io.Reader) error { _, err := Sonnet{}.Read(r, 5); return err }},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := tt.read(&endless{tt.begin, '1', size})
+		runtime.ReadMemStats(&after)
+		assert.ErrorContains(t, err, fmt.Sprintf(": line %d: ", tt.line))
+		assert.ErrorContains(t, err, " MiB, which is the limit")
+		taken := after.TotalAlloc - before.TotalAlloc
+		assert.Assert(t, taken < most, "%.40q…: %d MiB were taken in all", tt.begin, taken>>20)
+	}
+}
+
+// TestLongFile reads a few records of a file of many: what is held does not grow
+// with the file, and where the order of the file is that of the requests the
+// rest is not read.
+func TestLongFile(t *testing.T) {
+	const records = 200000
+	line := `{"question": "` + strings.Repeat("word ", 100) + `"}` + "\n"
+	held := func(q Questions, n int) (heap uint64, read int) {
+		r := &repeated{text: line, times: records}
+		requests, err := q.Read(r, n)
+		assert.NilError(t, err)
+		assert.Equal(t, len(requests), n)
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		runtime.KeepAlive(requests)
+		return m.HeapAlloc, records - r.times
+	}
+	few, read := held(Questions{Format: OpenQA}, 10)
+	assert.Assert(t, read < 1000, "%d records were read", read)
+	shuffled, read := held(Questions{Format: OpenQA, Seed: 1}, 10)
+	assert.Equal(t, read, records)
+	assert.Assert(t, shuffled < few+8<<20, "%d MiB are held of a long file", (shuffled-few)>>20)
+}
+
+// repeated is a text so many times.
+type repeated struct {
+	text  string
+	rest  string
+	times int
+}
+
+func (r *repeated) Read(p []byte) (int, error) {
+	if r.rest == "" {
+		if r.times == 0 {
+			return 0, io.EOF
+		}
+		r.times--
+		r.rest = r.text
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}

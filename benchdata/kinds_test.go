@@ -1,0 +1,270 @@
+package benchdata
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+)
+
+// specs are one for each kind of data set, with files of testdata.
+func specs(t testing.TB) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, k := range Kinds() {
+		all[k.Name] = k.Name
+		if k.Path != "" {
+			files, err := filepath.Glob("testdata/kinds/" + k.Name + ".*")
+			assert.NilError(t, err)
+			assert.Equal(t, len(files), 1, "files of kind %s", k.Name)
+			all[k.Name] += ":" + files[0]
+		}
+		if k.Name == "sonnet" {
+			all[k.Name] += "?prefix=30" // that file is short
+		}
+	}
+	return all
+}
+
+// TestKinds opens every kind: its requests can be sent, a seed gives the same
+// ones for good, lengths are what the tokenizer says, and Output is heard.
+func TestKinds(t *testing.T) {
+	for name, spec := range specs(t) {
+		o := Options{Seed: 5}
+		w, err := Open(spec, o)
+		assert.NilError(t, err)
+		_, isTrace := w.(Trace)
+		if name != "generated-shared-prefix" && name != "random-sglang" { // prompts that are long
+			o.Template = 3
+		}
+		if !isTrace {
+			o.Output = 33
+		}
+		requests, err := w.Requests(20)
+		assert.NilError(t, err, spec)
+		assert.Assert(t, len(requests) == 20 || len(requests) > 1 && (isTrace || strings.Contains(name, "sglang")), "%s has %d requests", spec, len(requests))
+		for _, r := range requests {
+			text := r.Prompt
+			for _, m := range r.Messages {
+				text += m.Content + " "
+			}
+			assert.Assert(t, r.MaxTokens > 0 && text != "", "%s: %+v", spec, r)
+			assert.Equal(t, r.PromptTokens, Words{}.Count(text), "%s: %q", spec, text)
+		}
+		again, err := w.Requests(20)
+		assert.NilError(t, err)
+		assert.DeepEqual(t, again, requests)
+
+		w, err = Open(spec, o)
+		assert.NilError(t, err)
+		short, err := w.Requests(20)
+		assert.NilError(t, err)
+		for _, r := range short {
+			if !isTrace && name != "random-sglang" && name != "random-vllm" {
+				assert.Equal(t, r.MaxTokens, 33, spec)
+			}
+		}
+	}
+}
+
+// TestKindsCompressed reads every file compressed, with a byte order mark and
+// with CRLF, to the same requests.
+func TestKindsCompressed(t *testing.T) {
+	for name, spec := range specs(t) {
+		_, rest, _ := strings.Cut(spec, ":")
+		path, params, _ := strings.Cut(rest, "?")
+		if path == "" {
+			continue
+		}
+		plain, err := os.ReadFile(path)
+		assert.NilError(t, err)
+		want := requestsOf(t, spec)
+		var zipped bytes.Buffer
+		z := gzip.NewWriter(&zipped)
+		_, err = z.Write(plain)
+		assert.NilError(t, err)
+		assert.NilError(t, z.Close())
+		enc, err := zstd.NewWriter(nil)
+		assert.NilError(t, err)
+		for how, data := range map[string][]byte{
+			"gzip": zipped.Bytes(),
+			"zstd": enc.EncodeAll(plain, nil),
+			"BOM":  append([]byte("\ufeff"), plain...),
+			"CRLF": bytes.ReplaceAll(bytes.ReplaceAll(plain, []byte("\r\n"), []byte("\n")), []byte("\n"), []byte("\r\n")),
+		} {
+			file := filepath.Join(t.TempDir(), "file")
+			assert.NilError(t, os.WriteFile(file, data, 0o666))
+			assert.DeepEqual(t, requestsOf(t, name+":"+file+"?"+params), want)
+			if how == "gzip" || how == "zstd" { // cut short
+				assert.NilError(t, os.WriteFile(file, data[:len(data)/2], 0o666))
+				w, err := Open(name+":"+file+"?"+params, Options{Seed: 1})
+				assert.NilError(t, err)
+				_, err = w.Requests(1000)
+				assert.ErrorContains(t, err, name+" "+file, how)
+			}
+		}
+	}
+}
+
+func requestsOf(t *testing.T, spec string) []llmbench.Request {
+	t.Helper()
+	w, err := Open(spec, Options{Seed: 1})
+	assert.NilError(t, err)
+	requests, err := w.Requests(20)
+	assert.NilError(t, err, spec)
+	return requests
+}
+
+// TestNoPermission cannot be run by root, who may read all.
+func TestNoPermission(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may read every file: run it as another user")
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	assert.NilError(t, os.WriteFile(file, []byte("one\n"), 0))
+	for _, k := range Kinds() {
+		if k.Path == "" {
+			continue
+		}
+		w, err := Open(k.Name+":"+file, Options{})
+		assert.NilError(t, err)
+		_, err = w.Requests(1)
+		assert.ErrorContains(t, err, "permission denied")
+	}
+}
+
+// TestKindsMalformed gives every kind that has a file one that it cannot use:
+// one error each, which names the kind and the file.
+func TestKindsMalformed(t *testing.T) {
+	for name, spec := range specs(t) {
+		k := Kinds()[slices.IndexFunc(Kinds(), func(k Kind) bool { return k.Name == name })]
+		if k.Path == "" {
+			continue
+		}
+		dir := t.TempDir()
+		fails := func(path, want string) {
+			t.Helper()
+			w, err := Open(name+":"+path, Options{Seed: 1})
+			assert.NilError(t, err)
+			requests, err := w.Requests(1000)
+			assert.ErrorContains(t, err, want)
+			assert.Assert(t, requests == nil)
+			assert.Assert(t, strings.HasPrefix(err.Error(), name+": open "+path) || strings.HasPrefix(err.Error(), name+" "+path+":"), "%v", err)
+			assert.Equal(t, strings.Count(err.Error(), "\n"), 0, "%v", err)
+		}
+		fails(filepath.Join(dir, "none"), "no such file")
+		fails(dir, "is a directory, must be a file")
+		file := filepath.Join(dir, "file")
+		for _, tt := range []struct{ text, want string }{
+			{"", "the file is empty"},
+			{"\ufeff", ""},
+			{"\xfe\xff\x00{", "the file is UTF-16, must be UTF-8"},
+			{"\x1f\x8b\x08\x00", ""},
+			{"\x28\xb5\x2f\xfd\xff\xff", ""},
+		} {
+			assert.NilError(t, os.WriteFile(file, []byte(tt.text), 0o666))
+			fails(file, tt.want)
+		}
+		if name == "lines" || name == "sonnet" {
+			continue // any text will do
+		}
+		good, err := os.ReadFile(strings.TrimPrefix(spec, name+":"))
+		assert.NilError(t, err)
+		cut := strings.TrimRight(string(good), "\n") // cut off within the last line
+		cut = cut[:strings.LastIndex(cut, "\n")+1+min(5, len(cut)-strings.LastIndex(cut, "\n")-2)]
+		for _, tt := range []struct{ text, want string }{
+			{"\x00\x01\x02", ":1: "},
+			{"7\n", ":1: "},
+			{cut, fmt.Sprintf("%s:%d: ", file, 1+strings.Count(cut, "\n"))},
+		} {
+			assert.NilError(t, os.WriteFile(file, []byte(tt.text), 0o666))
+			fails(file, tt.want)
+		}
+	}
+}
+
+func TestOpen(t *testing.T) {
+	for spec, want := range map[string]Workload{
+		"random":                       Prompts{Input: 512, Output: 128, Seed: 7},
+		"random?prefix=9":              Prompts{Input: 512, Output: 128, SharedPrefix: 9, Seed: 7},
+		"random-vllm?ratio=0.5":        Random{Rules: VLLM, Ratio: 0.5, Seed: 7},
+		"sonnet:a:b?prefix=20":         Sonnet{Path: "a:b", Prefix: 20, Seed: 7},
+		"sharegpt-sglang:a?context=40": ShareGPT{Path: "a", Rules: SGLang, Context: 40, Seed: 7},
+		"openqa:what?/file?min=3":      Questions{Format: OpenQA, Path: "what?/file", MinPrompt: 3, Seed: 7},
+		"openqa:a?repeat=false":        Questions{Format: OpenQA, Path: "a", NoRepeat: true, Seed: 7},
+		"sharegpt:a?repeat=false":      ShareGPT{Path: "a", Rules: VLLM, NoRepeat: true, Seed: 7},
+		"openai:a?repeat=false":        Bodies{Path: "a", NoRepeat: true, Seed: 7},
+		"openai:a?repeat=true":         Bodies{Path: "a", Seed: 7},
+		"jsonl:a?own-output=true":      Questions{Format: CustomVLLM, Path: "a", OwnOutput: true, Seed: 7},
+		"mooncake:m?from=10m&for=5m&speed=2&share=0.1&max-tokens=4096": Trace{Format: Mooncake, Path: "m", From: 10 * time.Minute, For: 5 * time.Minute,
+			Speed: 2, Share: 0.1, MaxTokens: 4096, Seed: 7},
+		"burstgpt:b?model=GPT-4":                             Trace{Format: BurstGPT, Path: "b", Model: "GPT-4", Seed: 7},
+		"generated-shared-prefix?per-group=2&in-order=true":  SharedPrefix{PerGroup: 2, InOrder: true, Seed: 7},
+		"prefix-repetition?prefixes=2&prefix=100&suffix=200": PrefixRepetition{Prefixes: 2, Prefix: 100, Suffix: 200, Seed: 7},
+	} {
+		got, err := Open(spec, Options{Seed: 7})
+		assert.NilError(t, err)
+		assert.DeepEqual(t, got, want)
+	}
+	for _, tt := range []struct {
+		spec string
+		o    Options
+		want string
+	}{
+		{"", Options{}, `dataset "": want one of random, random-vllm,`},
+		{"nothing:x", Options{}, `dataset "nothing:x": want one of random, random-vllm, random-sglang, prefix-repetition, generated-shared-prefix, sonnet[:PATH], sharegpt:PATH`},
+		{"openqa", Options{}, "want the path of a file, openqa:PATH"},
+		{"openqa:?min=3", Options{}, "want the path of a file, openqa:PATH"},
+		{"random:x", Options{}, "random has no file"},
+		{"openqa:x?speed=2", Options{}, "parameter speed, want one of max, min, repeat"},
+		{"sharegpt:x?speed=2", Options{}, "parameter speed, want one of repeat"},
+		{"sharegpt-sglang:x?repeat=false", Options{}, "parameter repeat, want one of context"},
+		{"sharegpt:x?repeat=never", Options{}, "parameter repeat=never, want true or false"},
+		{"jsonl:x?own-output=true", Options{Output: 5}, "an output of 5 tokens, and parameter own-output=true"},
+		{"azure:x?speed=0", Options{}, "parameter speed=0, want a number above 0"},
+		{"azure:x?speed=1&speed=2", Options{}, "parameter speed twice"},
+		{"azure:x?from=9", Options{}, "parameter from=9, want a duration like 10m"},
+		{"azure:x?max-tokens=-9", Options{}, "parameter max-tokens=-9, want a whole number"},
+		{"azure:x?%zz", Options{}, "invalid URL escape"},
+		{"azure:x", Options{Output: 5}, "an output of 5 tokens, which the trace says itself"},
+		{"sharegpt:x", Options{Input: 5}, "an input of 5 tokens, but its prompts have lengths of their own"},
+		{"prefix-repetition", Options{Input: 5}, "an input of 5 tokens, want the parameters prefix and suffix"},
+		{"generated-shared-prefix?in-order=maybe", Options{}, "parameter in-order=maybe, want true or false"},
+	} {
+		_, err := Open(tt.spec, tt.o)
+		assert.ErrorContains(t, err, tt.want)
+	}
+}
+
+// TestReadme checks that README.md tells of every kind with a file where it is.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	assert.NilError(t, err)
+	for _, k := range Kinds() {
+		if k.Path != "" {
+			assert.Assert(t, bytes.Contains(readme, []byte("`"+k.Name+"`")), "README.md does not name %s", k.Name)
+		}
+	}
+}
+
+// TestPublishedDigests holds the digests of the files that are at hand.
+func TestPublishedDigests(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	assert.NilError(t, err)
+	for _, name := range []string{"AzureLLMInferenceTrace_conv.csv", "mooncake_conversation_trace.jsonl"} {
+		file, err := os.ReadFile(shared(t, name))
+		assert.NilError(t, err)
+		assert.Assert(t, bytes.Contains(readme, fmt.Appendf(nil, "`%x`", sha256.Sum256(file))), name)
+	}
+}

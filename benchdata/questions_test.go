@@ -1,0 +1,75 @@
+package benchdata
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+func TestQuestionFormats(t *testing.T) {
+	for _, tt := range []struct {
+		q    Questions
+		file string
+		want []string
+		out  []int
+	}{
+		{Questions{Format: OpenQA}, `{"id": 1, "question": " 什么是 光？\n", "human_answers": ["…"], "chatgpt_answers": []}` + "\r\n" + `{"question": "two"}`,
+			[]string{"什么是 光？", "two", "什么是 光？"}, []int{2048, 2048, 2048}},
+		{Questions{Format: OpenQA, Output: 9, NoRepeat: true}, "\ufeff{\"question\": \"a b\"}\n\n{\"question\": \"\"}\n", []string{"a b"}, []int{9}},
+		{Questions{Format: Codefuse}, `[{"id": 0, "input": "write it", "output": "…"}, {"input": "test it"}]`, []string{"write it", "test it", "write it"}, []int{2048, 2048, 2048}},
+		{Questions{Format: Long, MinPrompt: 2, MaxPrompt: 3}, `{"question": "a"}{"question": "a b"}{"question": "a b c d"}{"question": "a b c"}`,
+			[]string{"a b", "a b c", "a b"}, []int{2048, 2048, 2048}},
+		{Questions{Format: Alpaca}, `[{"instruction": "Add.", "input": "1 2"}, {"instruction": "Sing.", "input": ""}, {"instruction": "Stop."}]`,
+			[]string{"Add.\n1 2", "Sing.", "Stop."}, []int{2048, 2048, 2048}},
+		{Questions{Format: LongAlpaca}, `[{"instruction": "Read this: …", "input": "no", "output": "…"}]`, []string{"Read this: …", "Read this: …", "Read this: …"}, []int{2048, 2048, 2048}},
+		{Questions{Format: Lines}, "one\r\n\r\n  two \nthree", []string{"one", "two", "three"}, []int{2048, 2048, 2048}},
+		{Questions{Format: CustomVLLM, NoRepeat: true}, `{"prompt": " a ", "output_tokens": 7}`, []string{" a "}, []int{256}},
+		{Questions{Format: CustomVLLM, NoRepeat: true}, `{"prompt": "a", "output_tokens": "seven"}`, []string{"a"}, []int{256}},
+		{Questions{Format: CustomVLLM, NoRepeat: true, OwnOutput: true}, `{"prompt": " a ", "output_tokens": 7}`, []string{" a "}, []int{7}},
+		{Questions{Format: CustomVLLM, NoRepeat: true}, `{"prompt": "a"}`, []string{"a"}, []int{256}},
+		{Questions{Format: CustomVLLM, NoRepeat: true, Output: 5}, `{"prompt": " a "}`, []string{" a "}, []int{5}},
+	} {
+		requests, err := tt.q.Read(strings.NewReader(tt.file), 3)
+		assert.NilError(t, err)
+		var got []string
+		var out []int
+		for _, r := range requests {
+			got, out = append(got, r.Prompt), append(out, r.MaxTokens)
+			assert.Equal(t, r.PromptTokens, Words{}.Count(r.Prompt))
+		}
+		assert.DeepEqual(t, got, tt.want)
+		assert.DeepEqual(t, out, tt.out)
+	}
+}
+
+func TestQuestionErrors(t *testing.T) {
+	for _, tt := range []struct {
+		q    Questions
+		file string
+		want string
+	}{
+		{Questions{Format: OpenQA}, "", "openqa: the file is empty"},
+		{Questions{Format: OpenQA}, "\n\n", "openqa: none of 0 records can be used"},
+		{Questions{Format: OpenQA}, `{"question": ""}`, "openqa: none of 1 records can be used"},
+		{Questions{Format: OpenQA}, "{\"question\": \"a\"}\n{\"quest", "openqa: line 2: record 1: "},
+		{Questions{Format: OpenQA}, "{\"question\": \"a\"}\n{\"input\": \"b\"}", `openqa: line 2: record 1: there is no "question", must be a string`},
+		{Questions{Format: Codefuse}, "[\n{\"input\": \"a\"},\n{\"input\": 7}\n]", `codefuse: line 3: record 1: "input" is a JSON number, must be a string`},
+		{Questions{Format: Codefuse}, "[\n{\"input\": \"a\"}\n] {}", "codefuse: line 3: the file goes on after its array"},
+		{Questions{Format: Codefuse}, "[\n{\"input\": \"a\"}\n", "codefuse: line 3: "},
+		{Questions{Format: Long}, "\xff\xfe{\x00", "long: the file is UTF-16, must be UTF-8"},
+		{Questions{Format: Alpaca}, `{"instruction": "a", "input": 7}`, `alpaca: line 1: record 0: "input" is a JSON number, must be a string`},
+		{Questions{Format: CustomVLLM, OwnOutput: true}, `{"prompt": "a"}`, `jsonl: line 1: record 0: there is no "output_tokens", must be a number`},
+		{Questions{Format: CustomVLLM, OwnOutput: true, Output: 3}, `{"prompt": "a"}`, "jsonl: fields Output and OwnOutput are 3 tokens and set"},
+		{Questions{Format: OpenQA, OwnOutput: true}, `{"question": "a"}`, "openqa: field OwnOutput is set, but only jsonl has"},
+		{Questions{Format: CustomVLLM, OwnOutput: true}, `{"prompt": "a", "output_tokens": "7"}`, `jsonl: line 1: record 0: "output_tokens" is a JSON string, must be a number`},
+		{Questions{Format: CustomVLLM, OwnOutput: true}, `{"prompt": "a", "output_tokens": 0}`, `"output_tokens" is 0, must be at least 1`},
+		{Questions{Format: "csv"}, "a", `questions: field Format is "csv"`},
+		{Questions{Format: Lines, Output: -1}, "a", "lines: field Output is -1 tokens"},
+		{Questions{Format: Lines, MinPrompt: 3, MaxPrompt: 2}, "a", "fields MinPrompt and MaxPrompt are 3 and 2 tokens"},
+	} {
+		requests, err := tt.q.Read(strings.NewReader(tt.file), 9)
+		assert.ErrorContains(t, err, tt.want)
+		assert.Assert(t, requests == nil)
+	}
+}

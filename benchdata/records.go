@@ -1,0 +1,200 @@
+package benchdata
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// values reads the records of a file one at a time: the elements of a JSON
+// array or, unless array is set, values one after another (JSON Lines). read
+// reads one. It ends with the first error, which tells the line and the record,
+// counted from 0.
+func values[T any](s *source, array bool, read func(d *jsontext.Decoder) (T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		d := decoder(s)
+		s.line = func() int { return lineNow(d, s) }
+		fail := func(err error) {
+			var none T
+			yield(none, lineOf(d, s, err))
+		}
+		if array || d.PeekKind() == '[' {
+			if err := begin(d, '[', "the file"); err != nil {
+				fail(err)
+				return
+			}
+			array = true
+		}
+		for i := 0; ; i++ {
+			s.record(len(d.UnreadBuffer()))
+			kind := d.PeekKind()
+			if array && kind == ']' {
+				if err := end(d); err != nil {
+					fail(err)
+				}
+				return
+			}
+			if !array && kind == 0 {
+				if _, err := d.ReadToken(); err != io.EOF {
+					fail(fmt.Errorf("record %d: %w", i, err))
+				}
+				return
+			}
+			v, err := read(d)
+			if wrong, ok := errors.AsType[*contentError](err); ok {
+				var none T
+				yield(none, &lineError{s.line(), fmt.Errorf("record %d: %w", i, wrong.err)})
+				return
+			}
+			if err != nil {
+				fail(fmt.Errorf("record %d: %w", i, err))
+				return
+			}
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}
+
+// A contentError is what is wrong with a record that was read to its end: its
+// line is the last of the record.
+type contentError struct{ err error }
+
+func (e *contentError) Error() string { return e.err.Error() }
+
+// decoder reads JSON as Python does: it accepts a name twice (the last counts)
+// and half of a surrogate pair.
+func decoder(s *source) *jsontext.Decoder {
+	return jsontext.NewDecoder(s, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+// lineNow is the line that d has come to, counted from 1. It takes a look at all
+// that was read ahead.
+func lineNow(d *jsontext.Decoder, s *source) int {
+	return 1 + s.newlines - bytes.Count(d.UnreadBuffer(), []byte{'\n'})
+}
+
+// lineOf adds the line to an error: that of the first byte not read which is no
+// white space.
+func lineOf(d *jsontext.Decoder, s *source, err error) error {
+	if long, ok := errors.AsType[errTooLong](err); ok {
+		err = long // without the decoder's words around it
+	}
+	rest := d.UnreadBuffer()
+	space := rest[:len(rest)-len(bytes.TrimLeft(rest, " \t\r\n,"))]
+	return &lineError{lineNow(d, s) + bytes.Count(space, []byte{'\n'}), err}
+}
+
+// end reads the ] of the file's array, and that nothing comes after it.
+func end(d *jsontext.Decoder) error {
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	if _, err := d.ReadToken(); err != io.EOF {
+		return errors.New("the file goes on after its array, must be one JSON array")
+	}
+	return nil
+}
+
+// items reads records that are objects. Of each it keeps the members that are
+// wanted, of those given twice the last, and make turns them into what they
+// stand for.
+func items[T any](s *source, want []string, make func(o item) (T, error)) iter.Seq2[T, error] {
+	return values(s, false, func(d *jsontext.Decoder) (T, error) {
+		o, err := readItem(d, want)
+		if err != nil {
+			var none T
+			return none, err
+		}
+		v, err := make(o)
+		if err != nil {
+			err = &contentError{err}
+		}
+		return v, err
+	})
+}
+
+// An item is some of the members of a JSON object.
+type item map[string]jsontext.Value
+
+func readItem(d *jsontext.Decoder, want []string) (item, error) {
+	o := item{}
+	err := members(d, "the record", func(name string) error {
+		if !slices.Contains(want, name) {
+			return d.SkipValue()
+		}
+		v, err := d.ReadValue()
+		o[name] = v.Clone()
+		return err
+	})
+	return o, err
+}
+
+// has reports whether there is such a member, and it is not null.
+func (o item) has(name string) bool {
+	v, ok := o[name]
+	return ok && v.Kind() != 'n'
+}
+
+// value returns a member of one kind.
+func (o item) value(name string, want jsontext.Kind) (jsontext.Value, error) {
+	v, ok := o[name]
+	if !ok {
+		return nil, fmt.Errorf("there is no %q, must be a %s", name, kindName(want))
+	}
+	if v.Kind() != want {
+		return nil, fmt.Errorf("%q is a JSON %s, must be a %s", name, kindName(v.Kind()), kindName(want))
+	}
+	return v, nil
+}
+
+// text returns a string.
+func (o item) text(name string) (string, error) {
+	v, err := o.value(name, '"')
+	if err != nil {
+		return "", err
+	}
+	var text string
+	if err := json.Unmarshal(v, &text, jsontext.AllowInvalidUTF8(true)); err != nil {
+		return "", fmt.Errorf("%q: %w", name, err)
+	}
+	return text, nil
+}
+
+// number returns a number.
+func (o item) number(name string) (float64, error) {
+	v, err := o.value(name, '0')
+	if err != nil {
+		return 0, err
+	}
+	x, err := strconv.ParseFloat(string(v), 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is %.40s, which is too large", name, v)
+	}
+	return x, nil
+}
+
+// tokens returns a number of tokens.
+func (o item) tokens(name string) (int, error) {
+	x, err := o.number(name)
+	if err != nil {
+		return 0, err
+	}
+	if x != math.Trunc(x) || x < 0 || x > mostTokens {
+		return 0, fmt.Errorf("%q is %v, must be a whole number of tokens from 0 to %d", name, x, mostTokens)
+	}
+	return int(x), nil
+}
+
+// mostTokens is the longest prompt or answer that a data set may ask for. A
+// prompt of random words of that length is some 800 MB.
+const mostTokens = 1 << 27
