@@ -57,13 +57,24 @@ func (m Mock) Serve(tb testing.TB) (*mockserver.Server, llmbench.Target) {
 		tb.Fatalf("backends: mock: %v", err)
 	}
 	tb.Cleanup(func() { stop(0) })
-	return srv, llmbench.Target{
-		URL:     url,
-		Model:   cfg.Model,
-		Dialect: m.Dialect,
-		Config:  m.describe(),
+	t := llmbench.Target{
+		URL:       url,
+		Simulated: true,
+		Model:     cfg.Model,
+		Dialect:   m.Dialect,
+		Config:    m.describe(),
 	}
+	r := &running{spec: spec{backend: "mock", stats: mockCounts}, logf: tb.Logf, target: t}
+	if cfg.Engine != nil && cfg.Engine.PrefixCache { // it has a word to say of it, under vLLM's names
+		r.spec.stats, r.spec.reset = vllmStats, []step{resetPrefixCache}
+		r.spec.stats.open = mockCounts.open
+	}
+	t.Observe = r.observe
+	return srv, t
 }
+
+// mockCounts is what any mock says of itself, under vLLM's names.
+var mockCounts = stats{path: vllmStats.path, ended: vllmStats.ended, prompt: vllmStats.prompt, generated: vllmStats.generated, open: names{"mockserver_requests_open"}}
 
 // describe returns what makes results comparable: what the environment may
 // change. A configuration in code is the same in every run of that code.

@@ -67,6 +67,9 @@ func (s SGLang) spec() (spec, error) {
 		queries: names{"sglang:prompt_tokens_total"},
 		kv:      names{"sglang:token_usage"},
 		queue:   names{"sglang:queue_time_seconds"},
+
+		prompt:    names{"sglang:prompt_tokens_total"},
+		generated: names{"sglang:generation_tokens_total"},
 	}
 	if s.RadixCache != Off {
 		m.reset = []step{{does: "empty the radix cache", method: "POST", path: "/flush_cache?timeout=30"}}

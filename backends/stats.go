@@ -31,6 +31,11 @@ type stats struct {
 	preempts      names // a counter of requests put aside for lack of KV cache
 	kv            names // a gauge of the KV cache in use, from 0 to 1
 	queue         names // a histogram or summary of seconds that requests waited for their turn
+
+	ended, prompt, generated names // counters of requests that ended, and of their tokens as answers state them
+	// open is a gauge of requests that are in none of these yet. Where there is one,
+	// nobody else sends requests, and they are counted as answers state them.
+	open names
 }
 
 const (
@@ -61,18 +66,20 @@ type observer struct {
 	peak   *float64 // the most of the KV cache that was in use
 	look   func()   // ends the looking during a pass
 	broken error    // why there are no figures, for good
+	exact  bool     // nothing from before the pass under way will be counted in it
 }
 
 // A sample is what the metrics said at an instant, or the difference of two. What
 // the server does not have is nil.
 type sample struct {
 	hits, queries, preempts, queueSum, queueCount *float64
-	hitRate, kv                                   *float64
+	ended, prompt, generated                      *float64
+	hitRate, kv, open                             *float64
 }
 
 // counters are the parts of a sample of which differences are taken.
 func (s *sample) counters() []**float64 {
-	return []**float64{&s.hits, &s.queries, &s.preempts, &s.queueSum, &s.queueCount}
+	return []**float64{&s.hits, &s.queries, &s.preempts, &s.queueSum, &s.queueCount, &s.ended, &s.prompt, &s.generated}
 }
 
 // Before empties the prefix cache, and takes note of the counters.
@@ -89,10 +96,31 @@ func (o *observer) Before(ctx context.Context) error {
 	if o.broken == nil {
 		o.before, o.broken = o.server.scrape(ctx)
 	}
+	o.exact = o.broken == nil && o.settle(ctx)
 	if o.broken == nil && o.looks && o.before.kv != nil {
 		o.watch()
 	}
 	return nil
+}
+
+// settleTime is how long a server may take to count what it answered before a pass.
+const settleTime = time.Second
+
+// settle waits until the server has counted all it was asked, and reports whether
+// it has. It knows only of one that says so.
+func (o *observer) settle(ctx context.Context) bool {
+	for deadline := time.Now().Add(settleTime); o.before.open != nil && time.Now().Before(deadline) && ctx.Err() == nil; {
+		if *o.before.open == 0 {
+			return true
+		}
+		time.Sleep(time.Millisecond)
+		now, err := o.server.scrape(ctx)
+		if err != nil {
+			return false
+		}
+		o.before = now
+	}
+	return false
 }
 
 // watch looks at the KV cache until look is called.
@@ -169,6 +197,31 @@ func (o *observer) add(after sample) error {
 	return nil
 }
 
+// Counts reads what the server has counted since Before.
+func (o *observer) Counts(ctx context.Context) (llmbench.Counts, error) {
+	if o.broken != nil {
+		return llmbench.Counts{}, o.broken
+	}
+	ctx, cancel := context.WithTimeout(ctx, besidesTimeout)
+	defer cancel()
+	now, err := o.server.scrape(ctx)
+	if err != nil {
+		return llmbench.Counts{}, err
+	}
+	since := func(now, before *float64) int {
+		if now == nil {
+			return -1
+		}
+		return int(value(now) - value(before))
+	}
+	return llmbench.Counts{
+		Requests:     since(now.ended, o.before.ended),
+		PromptTokens: since(now.prompt, o.before.prompt),
+		OutputTokens: since(now.generated, o.before.generated),
+		Exact:        o.exact,
+	}, nil
+}
+
 // value is *v, or 0 where there is none.
 func value(v *float64) float64 {
 	if v == nil {
@@ -229,7 +282,11 @@ func (r *running) scrape(ctx context.Context) (s sample, err error) {
 	s.queries, _ = all.sum(st.queries)
 	s.preempts, _ = all.sum(st.preempts)
 	s.queueSum, s.queueCount = all.sum(st.queue)
+	s.ended, _ = all.sum(st.ended)
+	s.prompt, _ = all.sum(st.prompt)
+	s.generated, _ = all.sum(st.generated)
 	s.hitRate, s.kv = all.mean(st.hitRate), all.mean(st.kv)
+	s.open = all.mean(st.open)
 	return s, nil
 }
 

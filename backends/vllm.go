@@ -71,11 +71,14 @@ func (v VLLM) spec() (spec, error) {
 	m.version = place{"/version", "version"}
 	m.stats = vllmStats
 	if v.PrefixCaching != Off {
-		m.reset = []step{{does: "empty the prefix cache", method: "POST", path: "/reset_prefix_cache"}}
+		m.reset = []step{resetPrefixCache}
 	}
 	m.known = vllmKnown
 	return m.end()
 }
+
+// resetPrefixCache is vLLM's way.
+var resetPrefixCache = step{does: "empty the prefix cache", method: "POST", path: "/reset_prefix_cache"}
 
 // vllmStats are vLLM's metrics, the newest names first
 // (https://docs.vllm.ai/en/latest/usage/metrics/).
@@ -86,6 +89,10 @@ var vllmStats = stats{
 	preempts: names{"vllm:num_preemptions_total"},
 	kv:       names{"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"},
 	queue:    names{"vllm:request_queue_time_seconds"},
+
+	ended:     names{"vllm:request_success_total"},
+	prompt:    names{"vllm:prompt_tokens_total"},
+	generated: names{"vllm:generation_tokens_total"},
 }
 
 // vllmKnown are what vLLM says when it cannot start; its front-end may live on

@@ -34,10 +34,20 @@ func run(ctx context.Context) error {
 	flag.IntVar(&o.Parallel, "parallel", 4, "slots: requests served at once")
 	flag.IntVar(&o.Context, "context", 4096, "tokens per slot")
 	flag.BoolVar(&o.Model.EndsTurns, "ends-turns", false, "let the model end its turns, after about 150 tokens, instead of at the token limit")
+	flag.IntVar(&o.Model.Dim, "dim", 64, "the model's embedding length, a multiple of 64; heads and feed-forward length follow it")
+	flag.IntVar(&o.Model.Layers, "layers", 2, "its transformer blocks; 512 and 4 make 20 MB and 1 ms a token")
 	flag.BoolVar(&o.Container, "container", false, "run a Docker container even where a chroot would do")
 	verbose := flag.Bool("v", false, "print the server's log on stderr")
 	flag.Parse()
 	o.Args = flag.Args()
+	if o.Model.Dim < 64 || o.Model.Dim%64 != 0 || o.Model.Dim > 4096 {
+		return fmt.Errorf("-dim %d, want a multiple of 64, to 4096", o.Model.Dim)
+	}
+	if o.Model.Layers < 1 || o.Model.Layers > 64 {
+		return fmt.Errorf("-layers %d, want 1 to 64", o.Model.Layers)
+	}
+	o.Model.Heads, o.Model.FF = max(4, o.Model.Dim/64), 2*o.Model.Dim
+	o.Model.KVHeads = o.Model.Heads / 2
 	if *verbose {
 		o.Log = os.Stderr
 	}
