@@ -20,7 +20,7 @@ func BenchmarkColdStart(b *testing.B) {
 			for b.Loop() {
 				c, contained := backends.Cold(b, backend.Backend)
 				if !contained {
-					b.Skipf("%s is not started in a container", backend.Name)
+					llmbench.Skip(b, backend.Name+" does not run in a container")
 				}
 				if err := llmbench.Announce(b, c.Target); err != nil {
 					b.Fatal(err)

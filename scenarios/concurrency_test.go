@@ -13,7 +13,7 @@ func BenchmarkConcurrency(b *testing.B) {
 	each(b, func(b *testing.B, s server) {
 		for _, concurrency := range []int{1, 8, 16, 64} {
 			b.Run(fmt.Sprintf("workload=random-512x128/stream=true/concurrency=%d", concurrency), func(b *testing.B) {
-				l := s.random(b, llmbench.Load{Concurrency: concurrency}, 8*concurrency, 2*concurrency, 512, 128)
+				l := s.random(b, llmbench.Load{Concurrency: concurrency}, min(8*concurrency, 256), concurrency, 512, 128)
 				s.run(b, l)
 			})
 		}

@@ -6,58 +6,79 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// BenchmarkError measures the measuring: over real sockets, each sample is held
-// against the mock server's own log of when the request came and when each
-// token was sent, at 50 tokens a second and stream. Its figures are absolute
-// differences: the smaller, the truer. Token counts must agree exactly.
+// An errorLoad is one point of BenchmarkError: streams at once, each with so many
+// tokens, and how often each stream is repeated. The big ones are for LLMBENCH_FULL.
+type errorLoad struct {
+	concurrency, rounds, output int
+	big                         bool
+}
+
+// errorModes are how the tokens of BenchmarkError come.
+var errorModes = []struct {
+	name  string
+	cfg   mockserver.Config
+	loads []errorLoad
+}{
+	{"spread", mockserver.Config{TTFT: 20 * time.Millisecond, PerToken: 20 * time.Millisecond, Jitter: 0.5},
+		[]errorLoad{{1, 100, 2, false}, {64, 4, 25, false}, {256, 4, 25, false}, {1000, 4, 25, true}, {4000, 2, 25, true}, {10000, 2, 25, true}}},
+	{"lockstep", mockserver.Config{TTFT: 200 * time.Millisecond, PerToken: 20 * time.Millisecond},
+		[]errorLoad{{64, 2, 25, false}, {256, 2, 25, false}, {1000, 2, 25, true}}},
+	{"slow", mockserver.Config{TTFT: 5 * time.Second, PerToken: 500 * time.Millisecond, Jitter: 0.5},
+		[]errorLoad{{10000, 1, 25, true}}},
+	{"unpaced", mockserver.Config{}, []errorLoad{{64, 8, 100, false}}},
+}
+
+// BenchmarkError measures the measuring: each sample is held against the log that
+// a mock server in another process keeps of when it wrote each token, at 50 tokens
+// a second and stream. Its figures are absolute differences: the smaller, the
+// truer. Token counts must agree exactly, or it fails.
 //
-// Client and server share this process, and so the cores: what the server is
-// late in noticing a request is in the error too. All workers send their first
-// request at once. With tokens=spread the server's jitter parts the streams
-// from there, as answers of different lengths do; with tokens=lockstep every
-// stream's token is due at the same instant for good, the worst that a server
-// with continuous batching can do to a client.
+// Client and server share the machine's cores. With tokens=spread the server's
+// jitter parts the streams, as answers of different lengths do; with
+// tokens=lockstep every stream's token is due at the same instant for good, the
+// worst that a server with continuous batching can do to a client; tokens=unpaced
+// come as fast as they can, and tokens=slow are two a second, for streams that are
+// more than two cores can feed at 50.
 func BenchmarkError(b *testing.B) {
 	cfg, err := llmbench.ReadConfig()
 	if err != nil {
 		b.Fatal(err)
 	}
 	if cfg.URL != "" || !slices.Equal(cfg.Backends, []string{"mock"}) {
-		b.Skip("is about the harness and its mock, and another server is to be measured")
+		llmbench.Skip(b, "it is about the harness and its mock, and another server is to be measured")
 	}
-	type load struct{ concurrency, requests, output int }
-	for _, mode := range []struct {
-		name   string
-		jitter float64
-		loads  []load
-	}{
-		{"spread", 0.5, []load{{1, 100, 3}, {64, 256, 25}, {256, 1024, 25}, {1000, 4000, 25}}},
-		{"lockstep", 0, []load{{64, 128, 25}, {256, 512, 25}, {1000, 2000, 25}}},
-	} {
+	for _, mode := range errorModes {
+		loads := slices.DeleteFunc(slices.Clone(mode.loads), func(l errorLoad) bool { return l.big && cfg.Full != "1" })
+		if len(loads) == 0 {
+			continue
+		}
 		b.Run("tokens="+mode.name, func(b *testing.B) {
-			srv, target := backends.Mock{Config: &mockserver.Config{
-				TTFT: 20 * time.Millisecond, PerToken: 20 * time.Millisecond, Jitter: mode.jitter,
-			}}.Serve(b)
-			for _, load := range mode.loads {
+			mock := startMock(b, mode.cfg)
+			for _, load := range loads {
 				b.Run(fmt.Sprintf("concurrency=%d", load.concurrency), func(b *testing.B) {
-					all, err := benchdata.Prompts{Input: 32, Output: load.output, Seed: 1}.Requests(load.requests + load.concurrency)
+					n := load.concurrency * load.rounds
+					all, err := benchdata.Prompts{Input: 32, Output: load.output, Seed: 1}.Requests(n + load.concurrency)
 					if err != nil {
 						b.Fatal(err)
 					}
-					srv.Reset()
-					samples := llmbench.Run(b, target, llmbench.Load{
-						Requests:    all[:load.requests],
-						Warmup:      all[load.requests:],
+					mock.reset(b)
+					l := llmbench.Load{
+						Requests:    all[:n],
+						Warmup:      all[n:],
 						Concurrency: load.concurrency,
-						Timeout:     time.Minute,
-					})
-					reportError(b, samples, srv.Log())
+						Timeout:     2 * time.Minute,
+						ClientBound: llmbench.BoundReported, // the errors are what is looked for
+					}
+					if mode.name == "lockstep" {
+						l.Stagger = -1
+					}
+					samples := llmbench.Run(b, mock.target, l)
+					reportError(b, mock, samples)
 				})
 			}
 		})
@@ -65,12 +86,9 @@ func BenchmarkError(b *testing.B) {
 }
 
 // reportError compares what the client saw with what the server did.
-func reportError(b *testing.B, samples []llmbench.Sample, log []mockserver.Entry) {
-	sent := map[string]mockserver.Entry{}
-	for _, e := range log {
-		sent[e.ID] = e
-	}
-	var ttft, itl []time.Duration
+func reportError(b *testing.B, mock farMock, samples []llmbench.Sample) {
+	sent, epoch := mock.log(b)
+	var ttft, itl, wire, user []time.Duration
 	for i := range samples {
 		s := &samples[i]
 		e, found := sent[s.ID]
@@ -81,15 +99,41 @@ func reportError(b *testing.B, samples []llmbench.Sample, log []mockserver.Entry
 			b.Fatalf("request %s: %d prompt and %d output tokens in %d deltas; the server says %d, %d and %d",
 				s.ID, s.PromptTokens, s.OutputTokens, s.Deltas, e.PromptTokens, e.OutputTokens, len(e.Tokens))
 		}
-		seen, _ := s.TTFT()
-		ttft = append(ttft, (seen - (e.Tokens[0] - e.Accepted)).Abs())
-		for i, gap := range s.Gaps {
-			itl = append(itl, (gap - (e.Tokens[i+1] - e.Tokens[i])).Abs())
+		// The server's instant on the client's clock.
+		written := func(k int) time.Duration {
+			return e.Tokens[k] + time.Duration(epoch-s.Epoch.UnixNano())
+		}
+		at := s.First
+		for k := range e.Tokens {
+			if k > 0 {
+				at += s.Gaps[k-1]
+				itl = append(itl, (s.Gaps[k-1] - (e.Tokens[k] - e.Tokens[k-1])).Abs())
+			}
+			late := at - written(k)
+			if k == 0 {
+				ttft = append(ttft, late.Abs())
+			}
+			if s.Lags == nil { // the user clock has it all
+				user = append(user, late.Abs())
+			} else {
+				wire = append(wire, late.Abs())
+				user = append(user, s.Lags[k])
+			}
 		}
 	}
-	slices.Sort(ttft)
-	slices.Sort(itl)
-	b.ReportMetric(llmbench.Quantile(ttft, 0.50), "p50-ttft-err-ns")
-	b.ReportMetric(llmbench.Quantile(ttft, 0.99), "p99-ttft-err-ns")
-	b.ReportMetric(llmbench.Quantile(itl, 0.99), "p99-itl-err-ns")
+	for _, part := range []struct {
+		name   string
+		errors []time.Duration
+	}{{"ttft-err", ttft}, {"itl-err", itl}, {"wire-err", wire}, {"user-err", user}} {
+		if len(part.errors) == 0 {
+			continue
+		}
+		slices.Sort(part.errors)
+		for _, q := range []struct {
+			name string
+			q    float64
+		}{{"p50", 0.50}, {"p99", 0.99}, {"max", 1}} {
+			b.ReportMetric(max(1, llmbench.Quantile(part.errors, q.q)), q.name+"-"+part.name+"-ns")
+		}
+	}
 }

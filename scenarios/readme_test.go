@@ -11,9 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kballard/go-shellquote"
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
+	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
@@ -67,6 +69,44 @@ func TestReadmeBackends(t *testing.T) {
 	for _, name := range backends.Names() {
 		assert.Assert(t, strings.Contains(row, "`"+name+"`"), "README does not name %s", name)
 	}
+}
+
+// TestReadmeDatasets checks that README names every kind of data set.
+func TestReadmeDatasets(t *testing.T) {
+	_, row, _ := strings.Cut(readme(t), "| `LLMBENCH_DATASET` |")
+	row, _, _ = strings.Cut(row, "\n")
+	for _, kind := range benchdata.Kinds() {
+		assert.Assert(t, strings.Contains(row, "`"+kind.Name+"`"), "README does not name %s", kind.Name)
+	}
+}
+
+// TestReadmePublished runs README's comparison of a published experiment with
+// results of ours, and checks what it shows.
+func TestReadmePublished(t *testing.T) {
+	_, block, found := strings.Cut(readme(t), "\n    $ go tool benchstat -filter 'experiment:")
+	assert.Assert(t, found, "README has no such comparison")
+	arguments, block, _ := strings.Cut("-filter 'experiment:"+block, "\n")
+	block, _, _ = strings.Cut(block, "\n\nEach figure is one sample")
+	args, err := shellquote.Split(arguments)
+	assert.NilError(t, err)
+	last := &args[len(args)-1]
+	assert.Equal(t, *last, "mine.txt")
+	*last += "=scenarios/testdata/mine.txt"
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"tool", "benchstat"}, args...)...)
+	cmd.Dir = ".."
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	assert.NilError(t, err, "%s", stderr.String())
+	assert.Equal(t, stderr.String(), "")
+	var want strings.Builder
+	for line := range strings.Lines(string(out)) {
+		if line = strings.TrimRight("    "+line, " \n"); line != "" {
+			want.WriteString(line)
+		}
+		want.WriteString("\n")
+	}
+	assert.Equal(t, block+"\n", want.String())
 }
 
 // TestReadmeExample runs README's benchmark file as a package of this module

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"testing"
@@ -27,7 +28,8 @@ func each(b *testing.B, measure func(b *testing.B, s server)) {
 				b.Fatal(err)
 			}
 			b.Run(modelName(cfg, target.Model), func(b *testing.B) {
-				measure(b, server{cfg, target, tokens, template})
+				_, inside := backend.Backend.(backends.Mock)
+				measure(b, server{cfg: cfg, target: target, tokens: tokens, template: template, mock: isMock(backend), inside: inside})
 			})
 		})
 	}
@@ -62,14 +64,16 @@ type server struct {
 	target   llmbench.Target
 	tokens   llmbench.Tokenizer
 	template int // tokens that the server adds to a prompt
+	mock     bool
+	inside   bool // it is the mock in this process
 }
 
 // tokenizer returns what tells the length of a prompt: a tokenizer.json if one
-// is given, the mock's own rule for the mock, and otherwise an estimate made
-// from the usage that the server states for prompts of known text.
+// is given, the mock's own rule for the mock, what the server says at /tokenize
+// if it has that, and otherwise an estimate made from the usage that the server
+// states for prompts of known text.
 func tokenizer(ctx context.Context, cfg llmbench.Config, backend backends.Named, t llmbench.Target) (llmbench.Tokenizer, int, error) {
-	switch backend.Backend.(type) {
-	case backends.Mock, backends.MockContainer:
+	if isMock(backend) {
 		return benchdata.Words{}, 0, nil
 	}
 	var exact llmbench.Tokenizer
@@ -79,6 +83,13 @@ func tokenizer(ctx context.Context, cfg llmbench.Config, backend backends.Named,
 			return nil, 0, fmt.Errorf("LLMBENCH_TOKENIZER: %w", err)
 		}
 		exact = hf
+	} else {
+		asked, err := benchdata.NewServerTokenizer(ctx, t)
+		if err == nil {
+			exact = asked
+		} else if !errors.Is(err, benchdata.ErrNoTokenizer) {
+			return nil, 0, err
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -111,30 +122,42 @@ func tokenizer(ctx context.Context, cfg llmbench.Config, backend backends.Named,
 }
 
 // run measures the server under l, with what every scenario has in common.
-func (s server) run(b *testing.B, l llmbench.Load) {
+func (s server) run(b *testing.B, l llmbench.Load) []llmbench.Sample {
 	b.Helper()
 	if s.cfg.Tokenizer != "" {
 		l.Tokenizer = s.tokens // for a server that states no usage
 	}
-	llmbench.Run(b, s.target, l)
+	return llmbench.Run(b, s.target, l)
 }
 
 // random sets l's requests: n prompts of in tokens with answers of out tokens,
-// anew for each pass, after warmup others. Each benchmark has prompts of its
-// own, so that none finds those of another in a cache.
+// anew for each pass, after warmup others.
 func (s server) random(b *testing.B, l llmbench.Load, n, warmup, in, out int) llmbench.Load {
 	b.Helper()
-	hash := fnv.New64a()
-	hash.Write([]byte(b.Name()))
-	p := benchdata.Prompts{Input: in, Output: out, Tokenizer: s.tokens, Template: s.template, Seed: s.cfg.Serve.Seed + hash.Sum64()}
-	l.Fresh = func(pass int) ([]llmbench.Request, error) {
-		p := p
-		p.Seed += uint64(pass) + 1
-		return p.Requests(n)
+	return s.fresh(b, l, n, warmup, func(n int, seed uint64) ([]llmbench.Request, error) {
+		return s.prompts(in, out, seed).Requests(n)
+	})
+}
+
+// prompts are random words.
+func (s server) prompts(in, out int, seed uint64) benchdata.Prompts {
+	return benchdata.Prompts{Input: in, Output: out, Tokenizer: s.tokens, Template: s.template, Seed: seed}
+}
+
+// fresh sets l's requests: n that draw gives, anew for each pass, after warmup
+// others. Each benchmark has seeds of its own, so that none finds the prompts of
+// another in a cache.
+func (s server) fresh(b *testing.B, l llmbench.Load, n, warmup int, draw func(n int, seed uint64) ([]llmbench.Request, error)) llmbench.Load {
+	b.Helper()
+	seed := func(pass int) uint64 { // neighbouring values of LLMBENCH_SEED have none in common
+		hash := fnv.New64a()
+		fmt.Fprint(hash, b.Name(), " ", s.cfg.Serve.Seed, " ", pass)
+		return hash.Sum64()
 	}
+	l.Fresh = func(pass int) ([]llmbench.Request, error) { return draw(n, seed(pass)) }
 	if warmup > 0 {
 		var err error
-		if l.Warmup, err = p.Requests(warmup); err != nil {
+		if l.Warmup, err = draw(warmup, seed(-1)); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,0 +1,117 @@
+package scenarios
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/backends"
+	"github.com/seed-2b9cec6d/llmbench/benchdata"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+)
+
+// TestValidCounts: answers that break their format are counted, in every dialect
+// that has formats, and a request that failed is in neither number.
+func TestValidCounts(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		shape     mockserver.Shape
+		faults    []mockserver.Fault
+		good, all int
+	}{
+		{"all", mockserver.Shape{}, nil, 8, 8},
+		{"every fourth is broken", mockserver.Shape{}, []mockserver.Fault{{Kind: mockserver.FaultFormat, Every: 4}}, 6, 8},
+		{"and every third fails", mockserver.Shape{}, []mockserver.Fault{{Kind: mockserver.FaultFormat, Every: 4}, {Kind: mockserver.FaultHTTP500, Every: 3}}, 4, 6},
+		{"the server knows no formats", mockserver.Shape{NoFormat: true}, nil, 0, 8},
+	} {
+		for _, d := range []dialect.Dialect{dialect.OpenAIChat{}, dialect.OpenAIResponses{}, dialect.Ollama{}} {
+			for name, r := range map[string]llmbench.Request{
+				"tools":  {Prompt: "a", MaxTokens: 100, Tools: []llmbench.Tool{weather}},
+				"schema": {Prompt: "a", MaxTokens: 100, Schema: ticket},
+			} {
+				target := backends.Mock{Config: &mockserver.Config{Shape: c.shape, Faults: c.faults}, Dialect: d}.Start(t)
+				l := llmbench.Load{Requests: []llmbench.Request{r, r, r, r, r, r, r, r}, Concurrency: 1, KeepText: true}
+				samples, _, err := llmbench.Pass(t.Context(), "", target, l)
+				assert.NilError(t, err)
+				good, all, first := valid(r, samples)
+				at := fmt.Sprintf("%s, %s, %s: %v", c.name, d.Name(), name, first)
+				assert.Equal(t, good, c.good, at)
+				assert.Equal(t, all, c.all, at)
+				assert.Equal(t, first == nil, good == all, at)
+			}
+		}
+	}
+}
+
+// TestOnce: a server that cannot serve a request is skipped, and one that is broken
+// is a failure.
+func TestOnce(t *testing.T) {
+	status := 0
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, `{"error":{"message":"tools are not supported"}}`, status)
+	}))
+	defer refusing.Close()
+	mock := backends.Mock{Config: &mockserver.Config{}}.Start(t)
+	r := llmbench.Request{Prompt: "a", MaxTokens: 100, Tools: []llmbench.Tool{weather}}
+	for _, c := range []struct {
+		name            string
+		target          llmbench.Target
+		status          int
+		skipped, failed bool
+	}{
+		{"it can", mock, 0, false, false},
+		{"the dialect has no tools", llmbench.Target{URL: mock.URL, Dialect: dialect.TGI{}}, 0, true, false},
+		{"the dialect has no conversations", llmbench.Target{URL: mock.URL, Dialect: dialect.TGI{}}, -1, true, false},
+		{"refused", llmbench.Target{URL: refusing.URL}, 400, true, false},
+		{"no such path", llmbench.Target{URL: refusing.URL}, 404, true, false},
+		{"broken", llmbench.Target{URL: refusing.URL}, 500, false, true},
+		{"no key", llmbench.Target{URL: refusing.URL}, 401, false, true},
+		{"too busy", llmbench.Target{URL: refusing.URL}, 503, false, true},
+	} {
+		status = c.status
+		skipped, failed, answered := false, false, false
+		testing.Benchmark(func(b *testing.B) {
+			defer func() { skipped, failed = b.Skipped(), b.Failed() }()
+			r := r
+			if c.status < 0 {
+				r.Tools, r.Then = nil, []llmbench.Turn{{Prompt: "b", MaxTokens: 1}}
+			}
+			answered = server{target: c.target}.once(b, r).Answer.ToolCalls != ""
+		})
+		assert.Equal(t, skipped, c.skipped, c.name)
+		assert.Equal(t, failed, c.failed, c.name)
+		assert.Equal(t, answered, !c.skipped && !c.failed, c.name)
+	}
+}
+
+// TestPrefixHits: what the workload implies is what the mock's metrics and its
+// answers say, and hits are quicker than misses by what their prefill takes.
+func TestPrefixHits(t *testing.T) {
+	for _, perGroup := range []int{2, 8} {
+		p := benchdata.SharedPrefix{PerGroup: perGroup, System: 64, Question: 16, Output: 2, InOrder: perGroup == 2, Seed: 1}
+		requests, err := p.Requests(16)
+		assert.NilError(t, err)
+		s := server{inside: true, tokens: benchdata.Words{}}
+		var result testing.BenchmarkResult
+		var passes int
+		result = testing.Benchmark(func(b *testing.B) {
+			s := s.changed(b, prefixMock)
+			samples := s.run(b, llmbench.Load{Requests: requests, Concurrency: 1, Units: []string{"cached-%"},
+				Figures: func(samples []llmbench.Sample) map[string]float64 {
+					return hitFigures(s, requests, samples[:len(requests)])
+				}})
+			passes = len(samples) / len(requests)
+		})
+		assert.Assert(t, passes > 0)
+		implied := 100 * float64(perGroup-1) / float64(perGroup) * 64 / 80
+		for _, unit := range []string{"implied-hit-%", "srv-prefix-hit-%", "cached-%"} {
+			assert.Assert(t, result.Extra[unit]-implied < 1e-9 && implied-result.Extra[unit] < 1e-9, "%s: %v, want %v", unit, result.Extra[unit], implied)
+		}
+		assert.Assert(t, result.Extra["p50-ttft-hit-ns"] < result.Extra["p50-ttft-miss-ns"])
+	}
+}

@@ -1,0 +1,135 @@
+package scenarios
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+)
+
+// mockProcess is the first argument of this test binary when it is to be the mock
+// server, in a process of its own; the second is its configuration in JSON.
+const mockProcess = "serve-mock"
+
+// serveMock serves until stdin ends, which it does with the process that holds
+// its other end.
+func serveMock(config string, stdin io.Reader, stdout, stderr io.Writer) int {
+	var cfg mockserver.Config
+	err := json.Unmarshal([]byte(config), &cfg)
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return 2
+	}
+	srv, err := mockserver.New(cfg)
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return 2
+	}
+	url, stop, err := mockserver.Listen("127.0.0.1:0", srv)
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return 1
+	}
+	fmt.Fprintln(stdout, url)
+	io.Copy(io.Discard, stdin)
+	stop(0)
+	return 0
+}
+
+// A farMock is a mock server in another process.
+type farMock struct{ target llmbench.Target }
+
+// startMock starts one, which ends with tb.
+func startMock(tb testing.TB, cfg mockserver.Config) farMock {
+	tb.Helper()
+	config, err := json.Marshal(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	cmd := exec.Command(self, mockProcess, string(config))
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		stdin.Close()
+		if err := cmd.Wait(); err != nil {
+			tb.Errorf("the mock server's process: %v\n%s", err, &stderr)
+		}
+	})
+	url, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		tb.Fatalf("the mock server's process does not say where it listens: %v", err)
+	}
+	return farMock{llmbench.Target{URL: strings.TrimSpace(url), Model: "mock", NoProxy: true, Config: map[string]string{"backend": "mock"}}}
+}
+
+// log returns the server's entries by request, and their epoch in nanoseconds
+// since 1970.
+func (m farMock) log(tb testing.TB) (entries map[string]mockserver.Entry, epoch int64) {
+	tb.Helper()
+	resp := m.ask(tb, http.MethodGet)
+	defer resp.Body.Close()
+	var all []mockserver.Entry
+	if err := json.NewDecoder(resp.Body).Decode(&all); err != nil {
+		tb.Fatal(err)
+	}
+	epoch, err := strconv.ParseInt(resp.Header.Get("Mock-Epoch-Unix-Ns"), 10, 64)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	entries = map[string]mockserver.Entry{}
+	for _, e := range all {
+		entries[e.ID] = e
+	}
+	return entries, epoch
+}
+
+// reset empties the log.
+func (m farMock) reset(tb testing.TB) {
+	tb.Helper()
+	m.ask(tb, http.MethodDelete).Body.Close()
+}
+
+func (m farMock) ask(tb testing.TB, method string) *http.Response {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(llmbench.Context(tb), time.Minute)
+	tb.Cleanup(cancel)
+	req, err := http.NewRequestWithContext(ctx, method, m.target.URL+"/mock/log", nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		tb.Fatalf("%s /mock/log: %s", method, resp.Status)
+	}
+	return resp
+}

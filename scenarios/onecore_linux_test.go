@@ -1,0 +1,90 @@
+package scenarios
+
+import (
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/benchdata"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+)
+
+// BenchmarkOneCore is a client with less CPU than its streams want: 1,000 in step
+// on one core, two waves of 100 tokens 20 ms apart, all begun at once. Its figures
+// come three times: as measured, by the client's own clock (user-), and by the mock
+// server's log (log-), where a TTFT counts from when the request had been read, or
+// from when the client sent it (sent-). Between the two lies the server's queue: the
+// client's own part of it is mean-write-ns.
+func BenchmarkOneCore(b *testing.B) {
+	cfg, err := llmbench.ReadConfig()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if cfg.Full != "1" {
+		b.Skip("LLMBENCH_FULL=1 runs it")
+	}
+	const streams = 1000
+	release := pin(b, 0)
+	mock := startMock(b, mockserver.Config{TTFT: 200 * time.Millisecond, PerToken: 20 * time.Millisecond})
+	release()
+	defer pin(b, 1)()
+	all, err := benchdata.Prompts{Input: 32, Output: 100, Seed: 1}.Requests(3 * streams)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("tokens=lockstep/concurrency=1000", func(b *testing.B) {
+		var kernel, user, log, sent figures
+		var wrote time.Duration
+		for b.Loop() {
+			runtime.GC()
+			mock.reset(b)
+			samples, _, err := llmbench.Pass(b.Context(), b.Name(), mock.target, llmbench.Load{
+				Requests: all[:2*streams], Warmup: all[2*streams:], Concurrency: streams, Stagger: -1, Timeout: 2 * time.Minute,
+				ClientBound: llmbench.BoundReported, // what the client distorts is what is looked for
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			entries, epoch := mock.log(b)
+			for _, s := range samples {
+				e := entries[s.ID]
+				if s.Err != nil || s.Clock != llmbench.KernelClock || s.Deltas != len(e.Tokens) {
+					b.Fatalf("request %s: %d deltas by the %s clock, %d in the log: %v", s.ID, s.Deltas, s.Clock, len(e.Tokens), s.Err)
+				}
+				kernel.ttft = append(kernel.ttft, s.First-s.Start)
+				user.ttft = append(user.ttft, s.First+s.Lags[0]-s.Start)
+				log.ttft = append(log.ttft, e.Tokens[0]-e.Accepted)
+				wrote += s.Wrote - s.Start
+				sent.ttft = append(sent.ttft, e.Tokens[0]+time.Duration(epoch-s.Epoch.UnixNano())-s.Start)
+				for i, gap := range s.Gaps {
+					kernel.itl = append(kernel.itl, gap)
+					user.itl = append(user.itl, gap+s.Lags[i+1]-s.Lags[i])
+					log.itl = append(log.itl, e.Tokens[i+1]-e.Tokens[i])
+				}
+			}
+		}
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(float64(wrote)/float64(len(kernel.ttft)), "mean-write-ns")
+		kernel.report(b, "")
+		user.report(b, "user-")
+		log.report(b, "log-")
+		sent.report(b, "sent-")
+	})
+}
+
+// figures are by one clock.
+type figures struct{ ttft, itl []time.Duration }
+
+func (f figures) report(b *testing.B, clock string) {
+	var sum time.Duration
+	for _, d := range f.ttft {
+		sum += d
+	}
+	b.ReportMetric(float64(sum)/float64(len(f.ttft)), clock+"mean-ttft-ns")
+	slices.Sort(f.itl)
+	if len(f.itl) > 0 {
+		b.ReportMetric(llmbench.Quantile(f.itl, 0.99), clock+"p99-itl-ns")
+	}
+}

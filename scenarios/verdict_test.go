@@ -1,0 +1,46 @@
+package scenarios
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/benchdata"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+)
+
+// BenchmarkVerdict is for .ci/sabotage, which looks whether client-err-% tells a
+// sabotaged client from a healthy one: a mock server in another process, 16
+// streams, a token every 20 ms. With client=busy the client has one P, and a
+// goroutine that never rests.
+func BenchmarkVerdict(b *testing.B) {
+	cfg, err := llmbench.ReadConfig()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if cfg.Full != "1" {
+		b.Skip("LLMBENCH_FULL=1 runs it")
+	}
+	mock := startMock(b, mockserver.Config{TTFT: 200 * time.Millisecond, PerToken: 20 * time.Millisecond, Jitter: 0.2})
+	all, err := benchdata.Prompts{Input: 32, Output: 40, Seed: 1}.Requests(48)
+	if err != nil {
+		b.Fatal(err)
+	}
+	load := llmbench.Load{Requests: all[:32], Warmup: all[32:], Concurrency: 16, ClientBound: llmbench.BoundReported}
+	b.Run("client=healthy/concurrency=16", func(b *testing.B) { llmbench.Run(b, mock.target, load) })
+	b.Run("client=busy/concurrency=16", func(b *testing.B) {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+		var stop atomic.Bool
+		var busy sync.WaitGroup
+		busy.Go(func() {
+			for !stop.Load() {
+			}
+		})
+		llmbench.Run(b, mock.target, load)
+		stop.Store(true)
+		busy.Wait()
+	})
+}
