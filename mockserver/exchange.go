@@ -24,6 +24,8 @@ type exchange struct {
 	rc      *http.ResponseController
 	held    int // tokens rendered and not yet written
 	events  int // in which they are
+	last    bool
+	wire    *wire // that w is on, if it tells when it is written to
 }
 
 // answer waits for a slot and answers.
@@ -151,17 +153,33 @@ func (x *exchange) flush(last bool) bool {
 			return false
 		}
 	}
+	x.last = last
+	if x.wire == nil {
+		x.sent()
+	} else {
+		x.wire.next = x
+	}
+	ok := x.push(b, last)
+	x.out.written()
+	if x.wire != nil && x.wire.next == x { // there was nothing to write
+		x.wire.next = nil
+		if ok {
+			x.sent()
+		}
+	}
+	return ok
+}
+
+// sent notes that what was rendered is being written.
+func (x *exchange) sent() {
 	now := x.clock.now()
 	for range x.held {
 		x.rec.Tokens = append(x.rec.Tokens, now)
 	}
 	x.held, x.events = 0, 0
-	if last {
+	if x.last {
 		x.rec.finish(now)
 	}
-	ok := x.push(b, last)
-	x.out.written()
-	return ok
 }
 
 // push is one write.

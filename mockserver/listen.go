@@ -2,6 +2,7 @@ package mockserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -33,6 +34,7 @@ func serve(ln net.Listener, h http.Handler) (stop func(grace time.Duration)) {
 	ctx, cancel := context.WithCancel(context.Background()) // of handlers that have taken their connection over
 	srv := &http.Server{
 		BaseContext: func(net.Listener) context.Context { return ctx },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, wireKey{}, c) },
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			open.Add(1)
 			defer open.Done()
@@ -52,7 +54,7 @@ func serve(ln net.Listener, h http.Handler) (stop func(grace time.Duration)) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		srv.Serve(ln) // returns when it is closed
+		srv.Serve(wires{ln}) // returns when it is closed
 	}()
 	var once sync.Once
 	return func(grace time.Duration) {
@@ -69,4 +71,42 @@ func serve(ln net.Listener, h http.Handler) (stop func(grace time.Duration)) {
 			open.Wait()
 		})
 	}
+}
+
+// wires is a listener whose connections are [wire]s.
+type wires struct{ net.Listener }
+
+func (l wires) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &wire{Conn: c}, nil
+}
+
+// A wire is a connection that tells when something is really written: what net/http
+// does before that is not the time of what is sent.
+type wire struct {
+	net.Conn
+	next *exchange // that is told of the next write, or nil
+}
+
+// wireKey is the context key of a request's *wire, if it has one.
+type wireKey struct{}
+
+func (c *wire) Write(p []byte) (int, error) {
+	if x := c.next; x != nil {
+		c.next = nil
+		x.sent()
+	}
+	return c.Conn.Write(p)
+}
+
+// CloseWrite is what net/http asks a connection for, so that a client which still
+// writes can read what was answered.
+func (c *wire) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
 }

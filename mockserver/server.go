@@ -206,6 +206,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, to route, acce
 		clock: s.clock, dialect: to.dialect, req: req, fault: fault, rec: rec, ctx: r.Context(), w: w,
 		turn: turn, alarm: alarm{clock: s.clock}, arrived: arrived, out: newFramer(s.cfg.Shape, to.dialect.lines),
 	}
+	x.wire, _ = r.Context().Value(wireKey{}).(*wire)
 	x.enc = to.dialect.encode(answer{
 		framer: x.out, req: req, words: s.words, ordinal: rec.Ordinal, created: s.clock.epoch.Add(accepted), model: model,
 		clock: s.clock, due: turn.timetable(), cached: turn.cached, endless: fault.Kind == FaultEndless, queued: &x.queued,

@@ -2,6 +2,7 @@ package mockserver
 
 import (
 	"bytes"
+	"net"
 	"net/http"
 )
 
@@ -132,7 +133,10 @@ func hangUp(w http.ResponseWriter, rst bool) {
 	if err != nil {
 		panic(http.ErrAbortHandler) // the server's way to do it
 	}
-	if tcp, ok := conn.(interface{ SetLinger(sec int) error }); ok && rst {
+	if w, ok := conn.(*wire); ok {
+		conn = w.Conn
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok && rst {
 		tcp.SetLinger(0)
 	}
 	conn.Close()

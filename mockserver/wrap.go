@@ -39,6 +39,7 @@ func (x *exchange) wrap() (undo func()) {
 			}
 		}()
 		x.ctx = ctx
+		x.wire = nil // the header would be what it tells of
 		x.w = &dribbler{x: x, conn: conn, header: x.w.Header()}
 		x.rc = http.NewResponseController(x.w)
 		return func() {

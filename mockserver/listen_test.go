@@ -1,0 +1,55 @@
+package mockserver
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestCutWithNothingToWrite cuts an answer where everything has been written before:
+// its record is complete all the same, of HTTP/1.0 too, whose answers end with nothing.
+func TestCutWithNothingToWrite(t *testing.T) {
+	for _, proto := range []string{"HTTP/1.1", "HTTP/1.0"} {
+		srv, err := New(Config{TTFT: time.Millisecond, Faults: []Fault{{Kind: FaultTruncate, Every: 1, At: 2}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		url, stop, err := Listen("127.0.0.1:0", srv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stop(0)
+		ask := func(request string) string {
+			c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			c.SetDeadline(time.Now().Add(10 * time.Second))
+			io.WriteString(c, request)
+			answer, err := io.ReadAll(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(answer)
+		}
+		const body = `{"model":"mock","stream":true,"max_tokens":5,"messages":[{"role":"user","content":"hi"}]}`
+		ask(fmt.Sprintf("POST /v1/chat/completions %s\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", proto, len(body), body))
+		metrics := ask("GET /metrics HTTP/1.0\r\n\r\n")
+		sum := regexp.MustCompile(`e2e_request_latency_seconds_sum\S* (\S+)`).FindStringSubmatch(metrics)
+		if len(sum) != 2 {
+			t.Fatalf("%s: no sum of latencies in\n%s", proto, metrics)
+		}
+		if seconds, err := strconv.ParseFloat(sum[1], 64); err != nil || seconds < 0.001 {
+			t.Errorf("%s: the latency is %v, %v", proto, seconds, err)
+		}
+		if all := srv.Log(); len(all) != 1 || all[0].OutputTokens != 2 {
+			t.Errorf("%s: the log has %+v; want one entry of two tokens", proto, all)
+		}
+	}
+}
