@@ -1,23 +1,38 @@
 package llmbench
 
 import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"math"
 	"net"
+	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
 )
 
-// A conn is a connection of a dialer. It keeps the kernel's stamp of what was
-// read last, and tells the request it carries when its first byte is written.
+// A conn is a connection of a pool. It keeps the kernel's stamp of what was read
+// last, and tells the request it carries when its first byte is written.
+//
+// It is of one goroutine at a time, but for Close.
 type conn struct {
 	net.Conn
-	top    net.Conn       // itself, or TLS on top of it
-	kernel *stampedReader // or nil: the kernel stamps nothing here
-	stamp  atomic.Int64   // of the last Read, on the wall clock; 0: it has none
-	newest atomic.Int64   // of the stamps since the request that is under way has it
+	top       net.Conn       // itself, or TLS on top of it
+	in        limited        // what is read of top
+	kernel    *stampedReader // of Conn, or nil: the kernel stamps nothing here
+	stamp     int64          // of the last Read, on the wall clock; 0: it has none
+	newest    int64          // of the stamps since the request that is under way has it
+	rider     *instants
+	used      bool // by a request
+	idleSince time.Time
+
 	strays func() (n int64, ok bool)
 	stray  atomic.Int64 // what that last said
-	rider  atomic.Pointer[instants]
-	dialer *dialer
+	pool   *pool
 	once   sync.Once
 }
 
@@ -31,17 +46,17 @@ func (c *conn) Read(p []byte) (int, error) {
 	}
 	n, stamp, err := c.kernel.read(p)
 	if n > 0 {
-		c.stamp.Store(c.inOrder(stamp))
+		c.stamp = c.inOrder(stamp)
 	}
 	return n, err
 }
 
 // inOrder returns a stamp, or 0 if it is before the newest.
 func (c *conn) inOrder(stamp int64) int64 {
-	if stamp < c.newest.Load() {
+	if stamp < c.newest {
 		return 0
 	}
-	c.newest.Store(stamp)
+	c.newest = stamp
 	return stamp
 }
 
@@ -56,42 +71,202 @@ func (c *conn) countStrays() int64 {
 	return c.stray.Load()
 }
 
-// Write writes p, and tells the request that is under way before and after.
-// (httptrace's WroteRequest comes before what is buffered is written.)
+// Write writes p, and tells the request that is under way when it began to.
 func (c *conn) Write(p []byte) (int, error) {
-	i := c.rider.Load()
-	if i == nil {
-		return c.Conn.Write(p)
+	if i := c.rider; i != nil && !i.begun {
+		i.begun, i.sent = true, i.clock.now()
 	}
-	i.sent.CompareAndSwap(0, int64(i.clock.now())+1)
-	n, err := c.Conn.Write(p)
-	if err == nil {
-		i.written.Store(i.stamp())
-	}
-	return n, err
+	return c.Conn.Write(p)
 }
 
-// Close closes the connection, and tells the dialer.
+// Close closes the connection, and tells the pool.
 func (c *conn) Close() error {
 	c.once.Do(func() {
 		c.countStrays()
-		c.dialer.mu.Lock()
-		c.dialer.open--
-		c.dialer.mu.Unlock()
+		c.pool.mu.Lock()
+		c.pool.conns--
+		c.pool.mu.Unlock()
 	})
 	return c.Conn.Close()
 }
 
-// connOf returns the dialer's connection under c, or nil.
-func connOf(c net.Conn) *conn {
+// carry readies the connection for requests on top.
+func (c *conn) carry(top net.Conn) {
+	c.top, c.in = top, newLimited(top)
+}
+
+// gone tells that an idle connection is of no use: the server has closed it, or must
+// be thought to have, or has sent something that nobody asked for and that would seem
+// to be the next answer.
+func (c *conn) gone() bool {
+	idle := time.Since(c.idleSince)
+	switch peek(c.Conn) {
+	case peekEnd:
+		return true
+	case peekBytes: // TLS may have something to say between answers
+		return c.top == c || idle > keepIdle
+	case peekNothing:
+		return idle > keepIdle
+	}
+	return idle > keepUnseen
+}
+
+// peeked is what there is to read of a connection.
+type peeked int
+
+const (
+	peekUnknown peeked = iota // it cannot be seen
+	peekNothing
+	peekBytes
+	peekEnd // the end, or an error
+)
+
+// exchange sends req and reads the head of its response. If its context ends before
+// the body is closed, so does the connection.
+func (c *conn) exchange(req *http.Request, seen *instants) (*http.Response, error) {
+	seen.on(c)
+	unwatch := context.AfterFunc(req.Context(), func() { c.Close() })
+	resp, err := c.ask(req, seen)
+	if err != nil {
+		unwatch()
+		c.Close()
+		return nil, err
+	}
+	keep := !resp.Close && !req.Close && !httpguts.HeaderValuesContainsToken(req.Header["Connection"], "close")
+	resp.Body = &body{Reader: resp.Body, conn: c, keep: keep, unwatch: unwatch}
+	return resp, nil
+}
+
+// ask is exchange without what comes after.
+func (c *conn) ask(req *http.Request, seen *instants) (*http.Response, error) {
+	// A server may answer before it has read all, and then read no more. A request
+	// that fits into one write needs nobody who waits for that meanwhile.
+	wait := func() error { return nil }
+	if req.ContentLength > writeSize {
+		wrote := make(chan error, 1)
+		go func() { wrote <- c.write(req, seen) }()
+		wait = func() error {
+			select {
+			case err := <-wrote:
+				return err
+			default:
+				c.top.SetWriteDeadline(time.Unix(1, 0))
+				defer c.top.SetWriteDeadline(time.Time{})
+				return <-wrote
+			}
+		}
+	} else if err := c.write(req, seen); err != nil {
+		wait = func() error { return err }
+	}
+	if _, err := c.in.Peek(1); err != nil {
+		c.Close() // which ends the write, too
+		if unsent := wait(); unsent != nil {
+			err = unsent
+		}
+		return nil, err
+	}
+	seen.firstByte, seen.firstStamp = seen.stamp(), c.stamp
+	unsent := wait()
+	resp, err := c.in.head(req)
+	if err == nil && unsent != nil {
+		resp.Close = true
+	}
+	return resp, err
+}
+
+// writeSize is what is written at once of a request, in bytes.
+const writeSize = 32 << 10
+
+// writers hold the buffers of requests that are being written.
+var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, writeSize) }}
+
+// write writes req. If it cannot be written, whatever the connection, that is closed:
+// no answer is to be waited for.
+func (c *conn) write(req *http.Request, seen *instants) error {
+	out := writers.Get().(*bufio.Writer)
+	out.Reset(c.top)
+	write := req.Write
+	if c.pool.plainProxy() {
+		write = req.WriteProxy
+	}
+	err := write(out)
+	broken := out.Flush()
+	out.Reset(nil)
+	writers.Put(out)
+	switch {
+	case broken != nil:
+		return broken
+	case err != nil:
+		c.Close()
+		return err
+	}
+	seen.written = seen.stamp()
+	return nil
+}
+
+// A body is what remains of a response. It is read to its end, or the connection
+// cannot be used again.
+type body struct {
+	io.Reader
+	conn    *conn
+	keep    bool // the connection can be used again
+	ended   bool
+	unwatch func() bool
+}
+
+// Read reads of the body.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err == io.EOF {
+		b.ended = true
+	}
+	return n, err
+}
+
+// Close gives the connection back, or closes it.
+func (b *body) Close() error {
+	c := b.conn
+	c.rider = nil
+	if !b.unwatch() || !b.keep || !b.ended || c.in.Buffered() > 0 {
+		return c.Close()
+	}
+	c.used = true
+	c.pool.put(c)
+	return nil
+}
+
+// limited is what is read of a connection, with a limit for heads. Its buffer, which
+// a stream that waits holds, also bounds a trailer and a chunk's extensions.
+type limited struct {
+	*bufio.Reader
+	limit *io.LimitedReader
+}
+
+// maxHead bounds a response's head, in bytes.
+const maxHead = 1 << 20
+
+func newLimited(r io.Reader) limited {
+	l := &io.LimitedReader{R: r, N: math.MaxInt64}
+	return limited{bufio.NewReaderSize(l, 1<<10), l}
+}
+
+// head reads the head of the response to req, and drops those of 1xx that come
+// before (RFC 9110, 15.2).
+func (l limited) head(req *http.Request) (*http.Response, error) {
+	l.limit.N = maxHead
+	defer func() { l.limit.N = math.MaxInt64 }()
 	for {
-		switch on := c.(type) {
-		case *conn:
-			return on
-		case interface{ NetConn() net.Conn }: // TLS
-			c = on.NetConn()
-		default:
-			return nil
+		resp, err := http.ReadResponse(l.Reader, req)
+		switch {
+		case err != nil && l.limit.N <= 0:
+			return nil, fmt.Errorf("a response's head of more than %d bytes", maxHead)
+		case err != nil:
+			return nil, err
+		case resp.StatusCode == http.StatusSwitchingProtocols:
+			resp.Close = true
+			return resp, nil
+		case resp.StatusCode >= 200:
+			return resp, nil
 		}
 	}
 }

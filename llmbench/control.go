@@ -66,7 +66,7 @@ func newControl(pace time.Duration) (*control, error) {
 	}
 	k.server = &http.Server{Handler: k}
 	k.served.Go(func() { k.server.Serve(ln) })
-	k.client, err = newClient(Target{URL: "http://" + ln.Addr().String(), NoProxy: true}, 0)
+	k.client, err = newClient(Target{URL: "http://" + ln.Addr().String(), NoProxy: true})
 	if err != nil {
 		k.close()
 		return nil, err
@@ -133,7 +133,7 @@ func (k *control) begin(ctx context.Context, inFlight int) {
 	}
 	n := 1 + inFlight/perControl
 	opening, cancel := context.WithTimeout(ctx, time.Second)
-	k.client.dialer.prepare(opening, n, 0)
+	k.client.pool.prepare(opening, n)
 	cancel()
 	start := newClock(wallClock)
 	for i := range n {

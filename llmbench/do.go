@@ -15,7 +15,7 @@ func Do(ctx context.Context, t Target, r Request, stream bool) Sample {
 	if err != nil {
 		return Sample{Outcome: Malformed, Err: err}
 	}
-	c, err := newClient(t, 0)
+	c, err := newClient(t)
 	if err != nil {
 		return Sample{Outcome: Malformed, Err: err}
 	}

@@ -4,15 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"maps"
-	"mime"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
@@ -23,15 +18,6 @@ var (
 	errTimeout = errors.New("request timeout")
 	errStalled = errors.New("stream stalled")
 )
-
-// maxBody bounds in bytes what is read of an answer that is not a stream.
-const maxBody = 64 << 20
-
-// maxErrorBody bounds in bytes what is kept of an answer that reports an error.
-const maxErrorBody = 4 << 10
-
-// errorBodyTime is how long the body of an error may take: its status is known.
-const errorBodyTime = 10 * time.Second
 
 // A worker carries one request at a time from the bytes to post to its Sample.
 // It reuses its buffers, so that a chunk costs no allocation.
@@ -57,11 +43,19 @@ func newWorker(c *client, l *Load, start clock) *worker {
 	return w
 }
 
-// do sends p and reads the answer to its end. due is t0 if the request is
+// do is send of one request, whose client leaves as p says.
+func (w *worker) do(ctx context.Context, p post, due time.Duration, scheduled bool) (s Sample) {
+	w.send(ctx, &s, &p, p.leave, due, scheduled)
+	return s
+}
+
+// send sends p and reads the answer to its end. due is t0 if the request is
 // scheduled, else t0 is the send. It returns when the request has ended, by
-// itself, by a deadline or by the end of ctx.
-func (w *worker) do(ctx context.Context, p post, due time.Duration, scheduled bool) Sample {
-	s := Sample{
+// itself, by a deadline, by its client's leave or by the end of ctx.
+//
+// As many streams as are open have its frame on their stacks: it is kept small.
+func (w *worker) send(ctx context.Context, s *Sample, p *post, l leave, due time.Duration, scheduled bool) {
+	*s = Sample{
 		ID:        w.client.runID + "-" + strconv.FormatInt(w.client.ordinal.Add(1), 10),
 		Due:       due,
 		Scheduled: scheduled,
@@ -76,7 +70,7 @@ func (w *worker) do(ctx context.Context, p post, due time.Duration, scheduled bo
 	k.Text, k.Reasoning, k.ToolName, k.ToolCall = k.Text[:0], k.Reasoning[:0], k.ToolName[:0], k.ToolCall[:0]
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	seen := &instants{clock: w.clock, dialer: w.client.dialer}
+	seen := &instants{clock: w.clock}
 	req, err := http.NewRequestWithContext(seen.follow(ctx), http.MethodPost, w.client.base+p.path, bytes.NewReader(p.body))
 	if err != nil { // the path is a dialect's, and may hold the model's name
 		now := w.clock.now()
@@ -85,22 +79,18 @@ func (w *worker) do(ctx context.Context, p post, due time.Duration, scheduled bo
 			s.Due = now
 		}
 		s.Outcome, s.Err = Malformed, errors.Join(errNotSent, err)
-		return s
+		return
 	}
 	maps.Copy(req.Header, w.client.target.Header)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("X-Request-Id", s.ID)
-	// A server may close a connection that it said it would keep, as the
-	// request is on its way. net/http sends it again on a fresh one, if this
-	// field is there; being nil, it is not sent. The sample tells.
-	req.Header["X-Idempotency-Key"] = nil
 
 	timeout := time.AfterFunc(w.load.Timeout, func() { giveUp(errTimeout) })
 	defer timeout.Stop()
-	if p.leave.after > 0 {
-		defer time.AfterFunc(p.leave.after, func() { giveUp(errLeft) }).Stop()
+	if l.after > 0 {
+		defer time.AfterFunc(l.after, func() { giveUp(errLeft) }).Stop()
 	}
-	w.leave = p.leave.deltas
+	w.leave = l.deltas
 
 	s.Admitted = w.clock.now()
 	w.client.flight.enter(s.Admitted)
@@ -109,14 +99,17 @@ func (w *worker) do(ctx context.Context, p post, due time.Duration, scheduled bo
 	resp, err := w.client.transport.RoundTrip(req)
 	if err == nil {
 		s.Status = resp.StatusCode
-		w.src = stampReader{r: resp.Body, clock: w.clock, seen: seen, conn: seen.conn.Load()}
-		err = w.answer(ctx, resp, &s, giveUp)
+		w.src = stampReader{r: resp.Body, clock: w.clock, conn: seen.conn}
+		err = w.answer(ctx, resp, s, giveUp)
 		s.End = w.src.end.user
 		if err == nil && (resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0) {
 			end = w.src.end // else the end is the connection's, which has no stamp
 		}
+		if seen.disordered() {
+			s.Clock = UserClock
+		}
 		resp.Body.Close()
-	} else if seen.firstByte.Load() != 0 {
+	} else if seen.firstByte != 0 {
 		err = w.interrupted(ctx, Malformed, err)
 	} else {
 		err = w.interrupted(ctx, Connect, err)
@@ -124,19 +117,19 @@ func (w *worker) do(ctx context.Context, p post, due time.Duration, scheduled bo
 	if err != nil {
 		s.End = w.clock.now()
 	}
-	s.Connect, s.Wrote = seen.connect(), seen.wrote()
-	if seen.disordered() {
-		s.Clock = UserClock
-	}
-	if s.Start = seen.send(); s.Start == 0 || s.Connect > 0 {
-		s.Start = s.Admitted
+	s.Connect, s.Wrote = seen.connect, seen.written
+	if s.Start = s.Admitted; seen.begun && s.Connect == 0 {
+		s.Start = seen.sent
 	}
 	if !scheduled {
 		s.Due = s.Start
 	}
 	s.settle(w.clock, seen.first(), w.deltas, end)
+	if s.FirstByte > 0 { // the client may have been late to see that it had written all
+		s.Wrote = min(s.Wrote, s.FirstByte)
+	}
 	w.client.flight.leave(s.End + s.EndLag)
-	s.Resent = max(0, int(seen.conns.Load())-1)
+	s.Resent = max(0, seen.conns-1)
 	s.Outcome = OK
 	if w.load.KeepText {
 		s.Answer = &Answer{string(k.Text), string(k.Reasoning), string(k.ToolName), string(k.ToolCall)}
@@ -146,253 +139,4 @@ func (w *worker) do(ctx context.Context, p post, due time.Duration, scheduled bo
 		errors.As(err, &f)
 		s.Outcome, s.Err = f.Outcome, w.redact(f.error)
 	}
-	return s
-}
-
-// answer reads the answer in resp to its end.
-func (w *worker) answer(ctx context.Context, resp *http.Response, s *Sample, giveUp context.CancelCauseFunc) error {
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		defer time.AfterFunc(errorBodyTime, func() { giveUp(nil) }).Stop()
-		text, _ := io.ReadAll(io.LimitReader(&w.src, maxErrorBody)) // what there is; the status is the failure
-		io.Copy(io.Discard, io.LimitReader(&w.src, 256<<10))        // so that the connection can be used again
-		return fail(HTTP, "status %s: %s", resp.Status, bytes.TrimSpace(text))
-	}
-	if enc := resp.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		return fail(Malformed, "content encoding %q, which was not asked for", enc)
-	}
-	w.parser.Reset()
-	if !s.Streamed {
-		if d, ok := w.client.target.dialect().(headerTimer); ok {
-			s.Server = d.Timings(resp.Header)
-		}
-		return w.whole(ctx, s)
-	}
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if kind == "application/json" || kind == "text/html" {
-		return w.notAStream(ctx, kind)
-	}
-	w.sse.Format = sse.FormatOf(kind)
-	return w.stream(ctx, s, giveUp)
-}
-
-// A headerTimer is a dialect whose servers state timings in the header of an
-// answer that is not streamed.
-type headerTimer interface {
-	Timings(http.Header) dialect.Timings
-}
-
-// whole reads an answer that was not streamed.
-func (w *worker) whole(ctx context.Context, s *Sample) error {
-	body, err := io.ReadAll(io.LimitReader(&w.src, maxBody+1))
-	switch {
-	case err != nil:
-		return w.interrupted(ctx, Truncated, err)
-	case len(body) > maxBody:
-		return fail(Malformed, "answer of more than %d bytes", maxBody)
-	case len(bytes.TrimSpace(body)) == 0:
-		return fail(Empty, "no body")
-	}
-	if err := w.parser.Body(body, &w.delta); err != nil {
-		return failure{Malformed, err}
-	}
-	s.Finish = w.delta.Finish
-	if w.delta.Fault != "" {
-		return fail(ServerError, "%s", w.delta.Fault)
-	}
-	w.takeText(s)
-	if w.delta.Timings != (dialect.Timings{}) {
-		s.Server = w.delta.Timings
-	}
-	return w.count(s, w.delta.Usage, 0, w.delta.Generated())
-}
-
-// notAStream reads an answer that is no stream though one was asked for.
-func (w *worker) notAStream(ctx context.Context, kind string) error {
-	body, err := io.ReadAll(io.LimitReader(&w.src, maxBody))
-	switch {
-	case err != nil:
-		return w.interrupted(ctx, Truncated, err)
-	case len(bytes.TrimSpace(body)) == 0:
-		return fail(Empty, "no body")
-	case w.parser.Body(body, &w.delta) == nil && w.delta.Fault != "":
-		return fail(ServerError, "%s", w.delta.Fault)
-	}
-	return fail(Malformed, "a stream was asked for and %s came: %.200q", kind, body)
-}
-
-// stream reads a streamed answer, to the end of the body even after an error or
-// its end marker, so that the connection can be used again.
-func (w *worker) stream(ctx context.Context, s *Sample, giveUp context.CancelCauseFunc) error {
-	w.sse.Reset(&w.src)
-	var (
-		idle   *time.Timer
-		usage  dialect.Usage
-		tokens int   // that the server said came with events
-		bad    error // the first fault in the stream
-		events int
-		done   bool
-	)
-	defer func() {
-		if idle != nil {
-			idle.Stop()
-		}
-	}()
-	for {
-		e, err := w.sse.Next()
-		if err == io.EOF {
-			break
-		}
-		switch {
-		case err != nil && bad != nil:
-			return bad // what came first; an engine that died tells why before it is gone
-		case errors.Is(err, sse.ErrTooLarge):
-			return failure{Malformed, err}
-		case err != nil:
-			return w.interrupted(ctx, Truncated, err)
-		}
-		at, lag := w.src.at.on(w.clock)
-		if w.src.at.stamp == 0 {
-			s.Clock = UserClock
-		}
-		if idle == nil {
-			idle = time.AfterFunc(w.load.IdleTimeout, func() { giveUp(errStalled) })
-		} else {
-			idle.Reset(w.load.IdleTimeout)
-		}
-		events++
-		if bad != nil {
-			continue
-		}
-		d := &w.delta
-		err = w.parser.Event(e, d)
-		switch {
-		case d.Fault != "":
-			bad = fail(ServerError, "%s", d.Fault)
-			continue
-		case done: // an error after the end marker is one, text is none
-			continue
-		case errors.Is(err, dialect.ErrTruncated):
-			bad = failure{Truncated, err}
-			continue
-		case err != nil:
-			bad = failure{Malformed, err}
-			continue
-		}
-		done = d.Done
-		s.note(d, at, lag)
-		if d.Finish != "" {
-			s.Finish = d.Finish
-		}
-		// Some servers state zeros, before or after they state the truth.
-		keep(&usage.PromptTokens, d.Usage.PromptTokens)
-		keep(&usage.OutputTokens, d.Usage.OutputTokens)
-		keep(&usage.CachedTokens, d.Usage.CachedTokens)
-		tokens += d.Tokens
-		if d.Timings != (dialect.Timings{}) {
-			s.Server = d.Timings
-		}
-		for range d.Chunks { // nearly always one
-			w.deltas = append(w.deltas, w.src.at)
-			s.Deltas++
-		}
-		if d.Chunks > 0 && (len(d.Text) > 0 || len(d.ToolCall) > 0) {
-			if s.Outputs == 0 {
-				s.FirstOutput, s.lags.firstOutput = at, lag
-			}
-			s.Outputs += d.Chunks
-		}
-		w.takeText(s)
-		if w.leave > 0 && s.Deltas >= w.leave {
-			giveUp(errLeft)
-			return w.interrupted(ctx, Truncated, io.ErrUnexpectedEOF)
-		}
-	}
-	if bad != nil {
-		return bad
-	}
-	if events == 0 {
-		return fail(Empty, "no event in the stream")
-	}
-	if err := w.parser.End(); err != nil {
-		return failure{Truncated, err}
-	}
-	return w.count(s, usage, tokens, s.Deltas > 0)
-}
-
-// keep keeps a stated count.
-func keep(count *int, stated int) {
-	if stated != 0 {
-		*count = stated
-	}
-}
-
-// takeText counts the delta's characters, and keeps its text if that is needed.
-func (w *worker) takeText(s *Sample) {
-	k, d := &w.kept, &w.delta
-	s.OutputChars += utf8.RuneCount(d.Reasoning) + utf8.RuneCount(d.Text) + utf8.RuneCount(d.ToolCall)
-	if !w.keep {
-		return
-	}
-	k.Reasoning = append(k.Reasoning, d.Reasoning...)
-	k.Text = append(k.Text, d.Text...)
-	k.ToolName = dialect.AppendName(k.ToolName, d.ToolName)
-	k.ToolCall = append(k.ToolCall, d.ToolCall...)
-}
-
-// count settles the token counts of a whole answer: what the server stated as
-// usage, or beside its timings, or event by event; or else what the client can
-// count.
-func (w *worker) count(s *Sample, usage dialect.Usage, tokens int, hasText bool) error {
-	s.PromptTokens, s.CachedTokens = usage.PromptTokens, usage.CachedTokens
-	if s.PromptTokens == 0 {
-		s.PromptTokens = s.Server.PromptTokens + s.Server.CachedTokens
-	}
-	if s.CachedTokens == 0 {
-		s.CachedTokens = s.Server.CachedTokens
-	}
-	switch {
-	case usage.OutputTokens > 0:
-		s.OutputTokens, s.TokenSource = usage.OutputTokens, FromUsage
-	case s.Server.OutputTokens > 0:
-		s.OutputTokens, s.TokenSource = s.Server.OutputTokens, FromUsage
-	case tokens > 0:
-		s.OutputTokens, s.TokenSource = tokens, FromEvents
-	case !hasText:
-		return fail(Empty, "the answer ended well and holds no token")
-	case w.load.Tokenizer != nil:
-		text := slices.Concat(w.kept.Reasoning, w.kept.Text, w.kept.ToolCall)
-		s.text, s.TokenSource = string(text), FromTokenizer // counted when the pass is over
-	case s.Streamed:
-		s.OutputTokens, s.TokenSource = s.Deltas, FromDeltas
-	default:
-		s.TokenSource = FromNothing
-	}
-	if s.TokenSource == FromUsage && s.MaxTokens > 0 && s.OutputTokens > s.MaxTokens+allowedOver {
-		return fail(Malformed, "the server states %d output tokens, and %d were allowed", s.OutputTokens, s.MaxTokens)
-	}
-	return nil
-}
-
-// allowedOver is how many tokens more than were allowed a server may state: there
-// are some that count the one which ends the answer. It is told all the same.
-const allowedOver = 1
-
-// over says how many of the samples have more tokens than were allowed, or nothing.
-func over(samples []Sample) string {
-	n, first := 0, 0
-	for i := range samples {
-		s := &samples[i]
-		if s.Outcome == OK && s.TokenSource == FromUsage && s.MaxTokens > 0 && s.OutputTokens > s.MaxTokens {
-			if n == 0 {
-				first = i
-			}
-			n++
-		}
-	}
-	if n == 0 {
-		return ""
-	}
-	s := &samples[first]
-	return fmt.Sprintf("the server states more output tokens than were allowed in %d of %d requests; the first is %s of pass %d, %d of %d",
-		n, len(samples), s.ID, s.Pass, s.OutputTokens, s.MaxTokens)
 }

@@ -21,7 +21,7 @@ func fail(o Outcome, format string, args ...any) error {
 	return failure{o, fmt.Errorf(format, args...)}
 }
 
-// interrupted makes a failure of an error that net/http returned. If the request
+// interrupted makes a failure of an error of the exchange. If the request
 // was given up, that explains it; else o does.
 func (w *worker) interrupted(ctx context.Context, o Outcome, err error) error {
 	switch cause := context.Cause(ctx); {

@@ -1,13 +1,16 @@
 package llmbench
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -66,6 +69,34 @@ func rawServer(tb testing.TB, serve func(net.Conn)) (url string) {
 	return "http://" + ln.Addr().String()
 }
 
+// asked is a server that hands each connection's requests to serve, with how many it
+// has had before; false ends the connection.
+func asked(tb testing.TB, serve func(c net.Conn, before int) bool) (target Target, requests func() int) {
+	var n atomic.Int64
+	target.URL = rawServer(tb, func(c net.Conn) {
+		each(c, func(c net.Conn, before int) bool {
+			n.Add(1)
+			return serve(c, before)
+		})
+	})
+	return target, func() int { return int(n.Load()) }
+}
+
+// each reads the requests of a connection for serve, as asked does.
+func each(c net.Conn, serve func(c net.Conn, before int) bool) {
+	r := bufio.NewReader(c)
+	for before := 0; ; before++ {
+		req, err := http.ReadRequest(r)
+		if err != nil {
+			return
+		}
+		io.Copy(io.Discard, req.Body)
+		if !serve(c, before) {
+			return
+		}
+	}
+}
+
 // words returns n requests of a few words for out tokens each.
 func words(n, out int) []Request {
 	all := make([]Request, n)
@@ -86,7 +117,7 @@ func ready(t Target, l Load) (*client, *Load, []post, error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	c, err := newClient(t, l.Concurrency+l.MaxInFlight)
+	c, err := newClient(t)
 	return c, &l, posts, err
 }
 
@@ -109,12 +140,12 @@ func tryPass(ctx context.Context, t Target, l Load) (samples []Sample, err error
 	defer func() {
 		c.close()
 		for range 5000 { // a connection that was given up takes a moment to close
-			if c.dialer.opened() == 0 {
+			if c.pool.opened() == 0 {
 				return
 			}
 			time.Sleep(ms)
 		}
-		err = errors.Join(err, fmt.Errorf("%d connections are left open", c.dialer.opened()))
+		err = errors.Join(err, fmt.Errorf("%d connections are left open", c.pool.opened()))
 	}()
 	return c.pass(ctx, checked, posts)
 }

@@ -31,14 +31,15 @@ func (c *client) pass(ctx context.Context, l *Load, posts []post) ([]Sample, err
 	}
 	ahead := l.ahead(due, len(posts))
 	if ahead > 0 {
-		if err := checkLimits(ahead - c.dialer.opened()); err != nil && c.target.Dial == nil {
+		c.pool.drop((*conn).gone)
+		if err := checkLimits(ahead - c.pool.opened()); err != nil && c.target.Dial == nil {
 			return nil, err
 		}
 	}
 	opening, cancel := context.WithTimeout(ctx, l.Timeout)
-	c.dialer.prepare(opening, ahead, time.Duration(l.Concurrency)*max(0, l.Stagger))
+	c.pool.prepare(opening, ahead)
 	cancel()
-	defer c.dialer.drop()
+	defer c.pool.drop((*conn).unused)
 	samples := make([]Sample, samplesOf(posts))
 	c.idles.all = nil
 	before := takeStrain()
@@ -71,12 +72,12 @@ func (c *client) pass(ctx context.Context, l *Load, posts []post) ([]Sample, err
 
 // ahead is how many connections to open before a pass of n requests, which are due
 // then: those of all workers or, where a bound on the requests in flight tells that
-// it is not more, those that are due while a connection opened ahead is good.
+// it is not more, those that are due within a moment.
 func (l *Load) ahead(due []time.Duration, n int) int {
 	if l.MaxInFlight == 0 {
 		return min(l.Concurrency, n)
 	}
-	soon, _ := slices.BinarySearch(due, keepReady)
+	soon, _ := slices.BinarySearch(due, time.Second)
 	return min(l.MaxInFlight, soon)
 }
 

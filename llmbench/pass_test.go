@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net"
 	"net/http"
@@ -316,7 +315,7 @@ func TestConnectionsAreReused(t *testing.T) {
 			assert.NilError(t, samples[i].Err)
 			assert.Equal(t, samples[i].Connect, time.Duration(0), "request %d opened a connection", i)
 		}
-		assert.Equal(t, c.dialer.open, concurrency)
+		assert.Equal(t, c.pool.conns, concurrency)
 	}
 }
 
@@ -324,29 +323,18 @@ func TestConnectionsAreReused(t *testing.T) {
 // that the server closed behind its keep-alive promise is sent again, and that
 // the connection opened for it is in the record.
 func TestClosedConnectionIsNoFailure(t *testing.T) {
-	samples := onePass(t, Target{URL: rawServer(t, answerOnce)}, Load{Requests: words(5, 1), Concurrency: 1})
+	target, _ := asked(t, func(c net.Conn, before int) bool {
+		if before == 0 {
+			reply200(c)
+		}
+		return before == 0
+	})
+	samples := onePass(t, target, Load{Requests: words(5, 1), Concurrency: 1})
 	for i, s := range samples {
 		assert.NilError(t, s.Err)
 		assert.Equal(t, s.OutputTokens, 1)
 		assert.Equal(t, s.Connect > 0, i > 0, "request %d: opening a connection took %v", i, s.Connect)
 		assert.Equal(t, s.Resent, min(i, 1), "request %d", i)
-	}
-}
-
-// answerOnce answers the first request on conn, and closes it when a second one
-// has come.
-func answerOnce(conn net.Conn) {
-	r := bufio.NewReader(conn)
-	for i := range 2 {
-		req, err := http.ReadRequest(r)
-		if err != nil {
-			return
-		}
-		io.Copy(io.Discard, req.Body)
-		if i == 0 {
-			const body = "data: {\"choices\":[{\"text\":\"a\",\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
-			fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
-		}
 	}
 }
 
@@ -366,15 +354,15 @@ func TestConnectTime(t *testing.T) {
 			}
 			return new(net.Dialer).DialContext(ctx, network, addr)
 		}}
-		c, err := newClient(target, 1)
+		c, err := newClient(target)
 		assert.NilError(t, err)
-		c.dialer.roots = x509.NewCertPool()
-		c.dialer.roots.AddCert(srv.Certificate())
+		c.pool.roots = x509.NewCertPool()
+		c.pool.roots.AddCert(srv.Certificate())
 		l, err := Load{Requests: words(1, 1), Concurrency: 1}.check()
 		assert.NilError(t, err)
 		posts, err := l.bodies(target, l.Requests)
 		assert.NilError(t, err)
-		c.dialer.prepare(t.Context(), ahead, 0)
+		c.pool.prepare(t.Context(), ahead)
 		w := newWorker(c, &l, newClock(wallClock))
 		first, second := w.do(t.Context(), posts[0], 0, false), w.do(t.Context(), posts[0], 0, false)
 		assert.NilError(t, first.Err)
@@ -386,7 +374,7 @@ func TestConnectTime(t *testing.T) {
 		}
 		assert.Equal(t, second.Connect, time.Duration(0))
 		c.close()
-		assert.Equal(t, c.dialer.open, 0)
+		assert.Equal(t, c.pool.conns, 0)
 	}
 }
 
@@ -469,11 +457,16 @@ func TestLoadCheck(t *testing.T) {
 		"http://x/?key=secret":     "with a query",
 		"http://x#":                "or a fragment",
 	} {
-		_, err := newClient(Target{URL: url}, 0)
+		_, err := newClient(Target{URL: url})
 		assert.ErrorContains(t, err, want)
 		assert.Assert(t, !strings.Contains(err.Error(), "secret"))
 	}
-	_, err := newClient(Target{URL: "http://x", Config: map[string]string{"GPU": "x"}}, 0)
+	for want, header := range map[string]http.Header{`header "X Team"; want letters`: {"X Team": {"a"}}, "value of the header Authorization": {"Authorization": {"Bearer secret\nkey"}}} {
+		_, err := newClient(Target{URL: "http://x", Header: header})
+		assert.ErrorContains(t, err, want)
+		assert.Assert(t, !strings.Contains(err.Error(), "secret"))
+	}
+	_, err := newClient(Target{URL: "http://x", Config: map[string]string{"GPU": "x"}})
 	assert.ErrorContains(t, err, `config key "GPU"`)
 	_, err = tryPass(t.Context(), Target{URL: "http://127.0.0.1:1", Dialect: dialect.OpenAICompletions{}},
 		Load{Requests: []Request{{Messages: []Message{{Role: "user", Content: "x"}}, MaxTokens: 1}}, Concurrency: 1})

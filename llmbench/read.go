@@ -29,10 +29,9 @@ type lags struct{ firstOutput, choiceFirst, choiceLast, lastEvent, done time.Dur
 type stampReader struct {
 	r     io.Reader
 	clock clock
-	seen  *instants // of the request whose answer r reads
-	conn  *conn     // that r reads from, or nil
-	at    read      // when bytes were last read
-	end   read      // when anything was, the end too
+	conn  *conn // that r reads from, or nil
+	at    read  // when bytes were last read
+	end   read  // when anything was, the end too
 }
 
 // Read reads from r. Bytes that were read from the connection before, and waited
@@ -43,12 +42,7 @@ func (s *stampReader) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
 	s.end.user = s.clock.now()
 	if s.conn != nil {
-		stamp := s.conn.stamp.Load()
-		// At its end the connection is the pool's again: the stamp may be of the
-		// next request's answer.
-		if s.conn.rider.Load() == s.seen {
-			s.end.stamp = stamp
-		}
+		s.end.stamp = s.conn.stamp
 	}
 	if n > 0 {
 		s.at = s.end

@@ -35,7 +35,7 @@ func Run(b *testing.B, t Target, l Load) []Sample {
 	if l, err = l.check(); err != nil {
 		b.Fatal(err)
 	}
-	c, err := newClient(t, l.Concurrency+l.MaxInFlight)
+	c, err := newClient(t)
 	if err != nil {
 		b.Fatal(err)
 	}

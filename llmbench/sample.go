@@ -62,15 +62,16 @@ type Sample struct {
 	Admitted, Start time.Duration
 	Scheduled       bool // Due was set by a schedule (open loop)
 
-	// Connect is how long the request waited for a connection to be opened, its own
-	// or another's, 0 when one was open.
+	// Connect is how long the request waited for a connection to be opened, 0 when
+	// one was open or none could be.
 	Connect time.Duration
 	// Resent counts how often the request was sent again, because the server
 	// had closed the connection kept for it before a byte of an answer. t0
 	// stays the first send.
 	Resent int
 	// Wrote is when the last byte of the request was written, FirstByte when
-	// the first byte of the answer's head came; 0 when it never was.
+	// the first byte of the answer's head came, which is no earlier; 0 when it
+	// never was.
 	Wrote, FirstByte time.Duration
 
 	// Clock is what FirstByte, First, Last, Gaps, End and the instants of other

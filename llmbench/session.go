@@ -47,10 +47,15 @@ func (w *worker) turns(ctx context.Context, p *post, due time.Duration, schedule
 		defer func(was bool) { w.keep = was }(w.keep)
 		w.keep = true
 	}
-	first := *p
-	first.leave = p.leave.at(0)
-	samples[0] = w.do(ctx, first, due, scheduled)
+	w.send(ctx, &samples[0], p, p.leave.at(0), due, scheduled)
 	w.client.ended.Add(1)
+	if len(p.then) > 0 {
+		w.further(ctx, p, samples)
+	}
+}
+
+// further sends the turns of a session after its first, whose sample is the first.
+func (w *worker) further(ctx context.Context, p *post, samples []Sample) {
 	messages := p.messages[:len(p.messages):len(p.messages)] // another pass may send them too
 	var over error                                           // why no further turn is sent
 	for i, turn := range p.then {
@@ -68,7 +73,7 @@ func (w *worker) turns(ctx context.Context, p *post, due time.Duration, schedule
 			}
 		} else {
 			messages = append(messages, Message{Role: "assistant", Content: string(w.kept.Text)}, Message{Role: "user", Content: turn.Prompt})
-			*next = w.turn(ctx, turn.request(messages), p.leave.at(i+1))
+			w.turn(ctx, next, turn.request(messages), p.leave.at(i+1))
 		}
 		next.Turn = i + 1
 		w.client.ended.Add(1)
@@ -76,15 +81,14 @@ func (w *worker) turns(ctx context.Context, p *post, due time.Duration, schedule
 }
 
 // turn sends r, which needs no schedule.
-func (w *worker) turn(ctx context.Context, r Request, l leave) Sample {
+func (w *worker) turn(ctx context.Context, s *Sample, r Request, l leave) {
 	p, err := w.load.post(w.client.target, r)
 	if err != nil { // though the same turn could be said before the pass
-		s := unsent(w.load, w.clock.now(), err)
+		*s = unsent(w.load, w.clock.now(), err)
 		s.Outcome = Malformed
-		return s
+		return
 	}
-	p.leave = l
-	return w.do(ctx, p, 0, false)
+	w.send(ctx, s, &p, l, 0, false)
 }
 
 // sleep returns after d, or with why ctx ended before that.

@@ -41,7 +41,7 @@ func Pass(ctx context.Context, name string, t Target, l Load) ([]Sample, time.Du
 	if err != nil {
 		return nil, 0, err
 	}
-	c, err := newClient(t, l.Concurrency+l.MaxInFlight)
+	c, err := newClient(t)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -1,11 +1,8 @@
 package llmbench
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"runtime"
 	"testing"
 
@@ -34,7 +31,8 @@ func BenchmarkSoak(b *testing.B) {
 
 	l, err := Load{Requests: words(perPass, 3), Concurrency: 16, Cancel: Cancel{Share: 0.01, Deltas: 2}}.check()
 	assert.NilError(b, err)
-	c, err := newClient(Target{URL: rawServer(b, answerAlways)}, l.Concurrency)
+	target, _ := asked(b, answerAlways)
+	c, err := newClient(target)
 	assert.NilError(b, err)
 	defer c.close()
 	c.control, err = newControl(0)
@@ -93,21 +91,11 @@ func takeMemory() memory {
 	return memory{m.HeapAlloc, runtime.NumGoroutine()}
 }
 
-// answerAlways answers each request on c with a stream of three deltas and usage.
-func answerAlways(c net.Conn) {
+// answerAlways answers a request on c with a stream of three deltas and usage.
+func answerAlways(c net.Conn, _ int) bool {
 	const delta = `data: {"choices":[{"index":0,"delta":{"content":" word"}}]}` + "\n\n"
 	const body = delta + delta + `data: {"choices":[{"index":0,"delta":{"content":" end"},"finish_reason":"length"}]}` + "\n\n" +
 		`data: {"choices":[],"usage":{"prompt_tokens":4,"completion_tokens":3}}` + "\n\ndata: [DONE]\n\n"
-	answer := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(body), body)
-	r := bufio.NewReader(c)
-	for {
-		req, err := http.ReadRequest(r)
-		if err != nil {
-			return
-		}
-		io.Copy(io.Discard, req.Body)
-		if _, err := io.WriteString(c, answer); err != nil {
-			return
-		}
-	}
+	_, err := fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(body), body)
+	return err == nil
 }

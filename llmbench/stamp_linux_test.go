@@ -1,7 +1,6 @@
 package llmbench
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -30,8 +29,7 @@ func stampedPair(tb testing.TB) (*conn, *net.TCPConn) {
 	assert.NilError(tb, err)
 	server, err := ln.Accept()
 	assert.NilError(tb, err)
-	d := &dialer{open: 1}
-	c := &conn{Conn: client, kernel: stamped(client), dialer: d}
+	c := new(pool).adopt(client)
 	assert.Assert(tb, c.kernel != nil, "the kernel gives no stamps")
 	tb.Cleanup(func() { c.Close(); server.Close() })
 	// The kernel begins to stamp a moment after it was asked for the first time.
@@ -40,7 +38,7 @@ func stampedPair(tb testing.TB) (*conn, *net.TCPConn) {
 		assert.NilError(tb, err)
 		_, err = c.Read(make([]byte, 1))
 		assert.NilError(tb, err)
-		if c.stamp.Load() != 0 {
+		if c.stamp != 0 {
 			return c, server.(*net.TCPConn)
 		}
 		time.Sleep(ms)
@@ -64,7 +62,7 @@ func TestStampIsOfTheArrival(t *testing.T) {
 	n, err := io.ReadFull(c, p[:5])
 	assert.NilError(t, err)
 	assert.Equal(t, n, 5)
-	if stamp := c.stamp.Load(); stamp < before || stamp > after {
+	if stamp := c.stamp; stamp < before || stamp > after {
 		t.Errorf("the stamp is %d ns after the write began, and it took %d", stamp-before, after-before)
 	}
 	write()
@@ -72,7 +70,7 @@ func TestStampIsOfTheArrival(t *testing.T) {
 	n, err = io.ReadFull(c, p[:10])
 	assert.NilError(t, err)
 	assert.Equal(t, n, 10)
-	if stamp := c.stamp.Load(); stamp < before || stamp > after {
+	if stamp := c.stamp; stamp < before || stamp > after {
 		t.Errorf("the stamp of two writes is %d ns after the second began, and it took %d", stamp-before, after-before)
 	}
 }
@@ -94,7 +92,7 @@ func TestStampedReadEnds(t *testing.T) {
 			c, server := stampedPair(t)
 			n, err := c.Read(nil)
 			assert.Assert(t, n == 0 && err == nil, "Read(nil) = %d, %v", n, err)
-			before := c.stamp.Load()
+			before := c.stamp
 			var wg sync.WaitGroup
 			wg.Go(func() { tt.end(c, server) })
 			n, err = c.Read(p)
@@ -105,7 +103,7 @@ func TestStampedReadEnds(t *testing.T) {
 			if op, ok := errors.AsType[*net.OpError](err); tt.want != io.EOF && (!ok || op.Op != "read" || op.Addr == nil) {
 				t.Errorf("Read's error is %#v, want a net.OpError as of any connection", err)
 			}
-			assert.Equal(t, c.stamp.Load(), before)
+			assert.Equal(t, c.stamp, before)
 		})
 	}
 }
@@ -189,7 +187,7 @@ func stampedPass(tb testing.TB, server *httptest.Server, l Load) []Sample {
 	assert.NilError(tb, err)
 	defer c.close()
 	if server.TLS != nil {
-		c.dialer.roots = server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+		c.pool.roots = server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
 	}
 	samples, err := c.pass(context.Background(), checked, posts)
 	assert.NilError(tb, err)
@@ -201,22 +199,15 @@ func stampedPass(tb testing.TB, server *httptest.Server, l Load) []Sample {
 func TestEndOfChunks(t *testing.T) {
 	stampedPair(t)
 	var ends []int64 // no earlier than these
-	url := rawServer(t, func(c net.Conn) {
-		r := bufio.NewReader(c)
-		for {
-			req, err := http.ReadRequest(r)
-			if err != nil {
-				return
-			}
-			io.Copy(io.Discard, req.Body)
-			const body = `{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}`
-			fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", len(body), body)
-			<-time.After(20 * ms) // in which the client reads that
-			ends = append(ends, wallClock())
-			io.WriteString(c, "0\r\n\r\n")
-		}
+	target, _ := asked(t, func(c net.Conn, _ int) bool {
+		const body = `{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}`
+		fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", len(body), body)
+		<-time.After(20 * ms) // in which the client reads that
+		ends = append(ends, wallClock())
+		io.WriteString(c, "0\r\n\r\n")
+		return true
 	})
-	for i, s := range onePass(t, Target{URL: url}, Load{Requests: words(3, 4), Concurrency: 1, NoStream: true}) {
+	for i, s := range onePass(t, target, Load{Requests: words(3, 4), Concurrency: 1, NoStream: true}) {
 		assert.NilError(t, s.Err)
 		assert.Equal(t, s.Clock, KernelClock)
 		assert.Assert(t, s.EndLag != 0)
@@ -245,9 +236,9 @@ func TestStampsOutOfOrder(t *testing.T) {
 	cl, l, posts, err := ready(Target{URL: server.URL}, Load{Requests: words(3, 4), Concurrency: 1})
 	assert.NilError(t, err)
 	defer cl.close()
-	cl.dialer.prepare(t.Context(), 1, 0)
+	cl.pool.prepare(t.Context(), 1)
 	counts := []int64{0, 0, 0, 2, 2, 2} // at the beginning and the end of each
-	cl.dialer.ready[0].strays = func() (int64, bool) {
+	cl.pool.idle[0].strays = func() (int64, bool) {
 		n := counts[0]
 		if len(counts) > 1 { // the close asks, too
 			counts = counts[1:]

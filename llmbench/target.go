@@ -8,9 +8,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"golang.org/x/net/http/httpguts"
 )
 
 // A Target is a server under test. It is a value, safe for concurrent use.
@@ -40,7 +42,7 @@ type Target struct {
 	// work is the client's, so that what the client distorts is reported unless
 	// the load or the environment says otherwise.
 	Simulated bool
-	// Dial opens a connection; nil means TCP.
+	// Dial opens a connection, or ends with its context; nil means TCP.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
@@ -88,6 +90,15 @@ func (t Target) base() (string, error) {
 		return "", fmt.Errorf("target: URL %q with a query or a fragment; want a base like http://127.0.0.1:8000", shown)
 	case u.User != nil:
 		return "", fmt.Errorf("target: URL %q with a user; credentials belong into the Authorization header", shown)
+	}
+	for name, values := range t.Header {
+		if !httpguts.ValidHeaderFieldName(name) {
+			return "", fmt.Errorf("target: header %q; want letters, digits and hyphens", name)
+		}
+		if !slices.ContainsFunc(values, func(v string) bool { return !httpguts.ValidHeaderFieldValue(v) }) {
+			continue
+		}
+		return "", fmt.Errorf("target: the value of the header %s holds a control character", name) // and may be secret
 	}
 	for key := range t.Config {
 		if !validConfigKey(key) {

@@ -25,9 +25,9 @@ var errorModes = []struct {
 	loads []errorLoad
 }{
 	{"spread", mockserver.Config{TTFT: 20 * time.Millisecond, PerToken: 20 * time.Millisecond, Jitter: 0.5},
-		[]errorLoad{{1, 100, 2, false}, {64, 4, 25, false}, {256, 4, 25, false}, {1000, 4, 25, true}, {4000, 2, 25, true}, {10000, 2, 25, true}}},
+		[]errorLoad{{1, 100, 2, false}, {64, 4, 25, false}, {256, 4, 25, false}, {1000, 2, 100, true}, {4000, 2, 25, true}, {10000, 2, 25, true}}},
 	{"lockstep", mockserver.Config{TTFT: 200 * time.Millisecond, PerToken: 20 * time.Millisecond},
-		[]errorLoad{{64, 2, 25, false}, {256, 2, 25, false}, {1000, 2, 25, true}}},
+		[]errorLoad{{64, 2, 25, false}, {256, 2, 25, false}, {1000, 1, 100, true}}},
 	{"slow", mockserver.Config{TTFT: 5 * time.Second, PerToken: 500 * time.Millisecond, Jitter: 0.5},
 		[]errorLoad{{10000, 1, 25, true}}},
 	{"unpaced", mockserver.Config{}, []errorLoad{{64, 8, 100, false}}},

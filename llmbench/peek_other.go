@@ -1,0 +1,8 @@
+//go:build !unix
+
+package llmbench
+
+import "net"
+
+// peek is what only Unix has.
+func peek(net.Conn) peeked { return peekUnknown }
