@@ -38,8 +38,9 @@ var errorModes = []struct {
 // a second and stream. Its figures are absolute differences: the smaller, the
 // truer. Token counts must agree exactly, or it fails.
 //
-// Client and server share the machine's cores. With tokens=spread the server's
-// jitter parts the streams, as answers of different lengths do; with
+// Client and server share the machine's cores, of which the client comes first. With
+// tokens=spread the streams begin one after the other, evenly over the time that one
+// takes, and the server's jitter parts their tokens; with
 // tokens=lockstep every stream's token is due at the same instant for good, the
 // worst that a server with continuous batching can do to a client; tokens=unpaced
 // come as fast as they can, and tokens=slow are two a second, for streams that are
@@ -74,8 +75,11 @@ func BenchmarkError(b *testing.B) {
 						Timeout:     2 * time.Minute,
 						ClientBound: llmbench.BoundReported, // the errors are what is looked for
 					}
-					if mode.name == "lockstep" {
+					switch mode.name {
+					case "lockstep":
 						l.Stagger = -1
+					case "spread":
+						l.Stagger = time.Duration(load.output) * mode.cfg.PerToken / time.Duration(load.concurrency)
 					}
 					samples := llmbench.Run(b, mock.target, l)
 					reportError(b, mock, samples)
