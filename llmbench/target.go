@@ -42,7 +42,9 @@ type Target struct {
 	// work is the client's, so that what the client distorts is reported unless
 	// the load or the environment says otherwise.
 	Simulated bool
-	// Dial opens a connection, or ends with its context; nil means TCP.
+	// Dial opens a connection, or ends with its context; nil means TCP. In a bubble of
+	// [testing/synctest] the target must be Simulated, too: else the client is judged by
+	// requests over real sockets, which hold the bubble's clock.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
