@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
 )
 
 // TestCanary runs the whole pipeline on this repository, as a pull request's check
@@ -39,16 +40,19 @@ func TestCanary(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, bytes.Count(source, []byte(setting)), 1, "the mock's time for a token")
 
-	same := t.TempDir()
-	status, stdout, stderr := benchgate(append([]string{"ab", "-base=HEAD", "-n=10", "-out=" + same}, serve...)...)
+	var same string
+	status, stdout, stderr := judged(t, func() (int, string, string) {
+		same = t.TempDir()
+		return benchgate(append([]string{"ab", "-base=HEAD", "-n=10", "-out=" + same}, serve...)...)
+	})
 	assert.Equal(t, status, 0, "head against head: %s\n%s", stdout, stderr)
 
 	assert.NilError(t, os.WriteFile("mockserver/config.go", bytes.Replace(source, []byte(setting), []byte(slower), 1), 0o666))
-	status, stdout, stderr = action(t, serve[1:])
+	status, stdout, stderr = judged(t, func() (int, string, string) { return action(t, serve[1:]) })
 	assert.Equal(t, status, exitRegression, "a slower mock: %s\n%s", stdout, stderr)
-	for _, row := range []string{"concurrency=2", " mean-tpot-sec: +", " output-tok/s: -"} {
-		assert.Assert(t, strings.Contains(strings.ReplaceAll(stdout, `\`, ""), row), "no %q in:\n%s", row, stdout)
-	}
+	// It is looked for early, and ends with the first unit that shows it.
+	const row = `concurrency=2-?[0-9]* (mean-tpot-sec: \+|output-tok/s: -)`
+	assert.Assert(t, cmp.Regexp(row, strings.ReplaceAll(stdout, `\`, "")))
 
 	base, err := os.ReadFile(filepath.Join(same, "base.txt"))
 	assert.NilError(t, err)
@@ -62,6 +66,18 @@ func TestCanary(t *testing.T) {
 		status, stdout, _ := benchgate(old, filepath.Join(same, "head.txt"))
 		assert.Equal(t, status, exitCannotJudge, "%s: %s", name, stdout)
 	}
+}
+
+// judged runs a comparison again, twice at most, if it could not judge: what it says of
+// a machine that others make too noisy for a moment.
+func judged(t *testing.T, compare func() (status int, stdout, stderr string)) (status int, stdout, stderr string) {
+	for range 3 {
+		if status, stdout, stderr = compare(); status != exitCannotJudge {
+			break
+		}
+		t.Logf("cannot judge: %s", stdout)
+	}
+	return status, stdout, stderr
 }
 
 // action runs the script of the action for pull requests, and returns what it says
