@@ -3,11 +3,13 @@ package llmbench
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,6 +30,7 @@ type conn struct {
 	newest    int64          // of the stamps since the request that is under way has it
 	rider     *instants
 	used      bool // by a request
+	looking   bool // what there is, and not to wait for more
 	idleSince time.Time
 
 	strays func() (n int64, ok bool)
@@ -41,6 +44,9 @@ type conn struct {
 // is before a stamp that was read earlier is of no use: segments were lost, and
 // those behind them keep the stamps of when they came.
 func (c *conn) Read(p []byte) (int, error) {
+	if c.looking && peek(c.Conn) == peekNothing {
+		return 0, os.ErrDeadlineExceeded
+	}
 	if c.kernel == nil {
 		return c.Conn.Read(p)
 	}
@@ -103,12 +109,21 @@ func (c *conn) gone() bool {
 	switch peek(c.Conn) {
 	case peekEnd:
 		return true
-	case peekBytes: // TLS may have something to say between answers
-		return c.top == c || idle > keepIdle
+	case peekBytes:
+		return c.top == c || c.told() || idle > keepIdle
 	case peekNothing:
 		return idle > keepIdle
 	}
 	return idle > keepUnseen
+}
+
+// told tells that TLS has brought an end or a part of an answer: it has things to say
+// between answers, which are read here.
+func (c *conn) told() bool {
+	c.looking = true
+	defer func() { c.looking = false }()
+	_, err := c.in.Peek(1)
+	return !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // peeked is what there is to read of a connection.
@@ -126,26 +141,25 @@ const (
 func (c *conn) exchange(req *http.Request, seen *instants) (*http.Response, error) {
 	seen.on(c)
 	unwatch := context.AfterFunc(req.Context(), func() { c.Close() })
-	resp, err := c.ask(req, seen)
+	resp, sent, err := c.ask(req, seen)
 	if err != nil {
 		unwatch()
-		c.Close()
 		return nil, err
 	}
 	keep := !resp.Close && !req.Close && !httpguts.HeaderValuesContainsToken(req.Header["Connection"], "close")
-	resp.Body = &body{Reader: resp.Body, conn: c, keep: keep, unwatch: unwatch}
+	resp.Body = &body{Reader: resp.Body, conn: c, sent: sent, keep: keep, unwatch: unwatch}
 	return resp, nil
 }
 
-// ask is exchange without what comes after.
-func (c *conn) ask(req *http.Request, seen *instants) (*http.Response, error) {
+// ask is exchange without what comes after. Sent stops the request's writing, if it goes
+// on beside the answer, and returns why the request is not whole, or nil.
+func (c *conn) ask(req *http.Request, seen *instants) (resp *http.Response, sent func() error, err error) {
 	// A server may answer before it has read all, and then read no more. A request
 	// that fits into one write needs nobody who waits for that meanwhile.
-	wait := func() error { return nil }
 	if req.ContentLength > writeSize {
 		wrote := make(chan error, 1)
 		go func() { wrote <- c.write(req, seen) }()
-		wait = func() error {
+		sent = sync.OnceValue(func() error {
 			select {
 			case err := <-wrote:
 				return err
@@ -154,24 +168,28 @@ func (c *conn) ask(req *http.Request, seen *instants) (*http.Response, error) {
 				defer c.top.SetWriteDeadline(time.Time{})
 				return <-wrote
 			}
-		}
-	} else if err := c.write(req, seen); err != nil {
-		wait = func() error { return err }
+		})
+	} else {
+		unsent := c.write(req, seen)
+		sent = func() error { return unsent }
 	}
-	if _, err := c.in.Peek(1); err != nil {
-		c.Close() // which ends the write, too
-		if unsent := wait(); unsent != nil {
+	if _, err = c.in.Peek(1); err == nil {
+		seen.firstByte, seen.firstStamp = seen.stamp(), c.stamp
+		resp, err = c.in.head(req)
+	} else if err == io.EOF {
+		err = fmt.Errorf("the server closed the connection before it answered: %w", err)
+	}
+	if err != nil {
+		c.Close() // which ends the writing, too
+		if unsent := sent(); unsent != nil && seen.firstByte == 0 && !errors.Is(unsent, net.ErrClosed) {
 			err = unsent
 		}
-		return nil, err
+		return nil, nil, err
 	}
-	seen.firstByte, seen.firstStamp = seen.stamp(), c.stamp
-	unsent := wait()
-	resp, err := c.in.head(req)
-	if err == nil && unsent != nil {
-		resp.Close = true
+	if resp.StatusCode >= 300 { // what it wants no more of
+		sent()
 	}
-	return resp, err
+	return resp, sent, nil
 }
 
 // writeSize is what is written at once of a request, in bytes.
@@ -209,7 +227,8 @@ func (c *conn) write(req *http.Request, seen *instants) error {
 type body struct {
 	io.Reader
 	conn    *conn
-	keep    bool // the connection can be used again
+	sent    func() error // stops the request's writing
+	keep    bool         // the connection can be used again
 	ended   bool
 	unwatch func() bool
 }
@@ -226,8 +245,9 @@ func (b *body) Read(p []byte) (int, error) {
 // Close gives the connection back, or closes it.
 func (b *body) Close() error {
 	c := b.conn
+	unsent := b.sent()
 	c.rider = nil
-	if !b.unwatch() || !b.keep || !b.ended || c.in.Buffered() > 0 {
+	if !b.unwatch() || unsent != nil || !b.keep || !b.ended || c.in.Buffered() > 0 {
 		return c.Close()
 	}
 	c.used = true
@@ -265,7 +285,7 @@ func (l limited) head(req *http.Request) (*http.Response, error) {
 		case resp.StatusCode == http.StatusSwitchingProtocols:
 			resp.Close = true
 			return resp, nil
-		case resp.StatusCode >= 200:
+		case resp.StatusCode < 100 || resp.StatusCode >= 200:
 			return resp, nil
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/net/http/httpguts"
 	"golang.org/x/net/proxy"
 )
 
@@ -65,7 +66,7 @@ func newPool(t Target, base string, through func(*http.Request) (*url.URL, error
 	return p, nil
 }
 
-// hostPort returns the host:port to connect to, or "" for an unknown scheme.
+// hostPort returns the host:port to connect to, of an international name its ASCII form, or "" for an unknown scheme.
 func hostPort(u *url.URL) string {
 	port, known := map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
 	if !known {
@@ -74,7 +75,11 @@ func hostPort(u *url.URL) string {
 	if u.Port() != "" {
 		port = u.Port()
 	}
-	return net.JoinHostPort(u.Hostname(), port)
+	addr := net.JoinHostPort(u.Hostname(), port)
+	if ascii, err := httpguts.PunycodeHostPort(addr); err == nil {
+		addr = ascii
+	}
+	return addr
 }
 
 // RoundTrip sends a request whose context has its [instants], and returns when the
@@ -191,7 +196,7 @@ func (p *pool) handshakes(ctx context.Context, c net.Conn) (top net.Conn, err er
 	if p.proxy != nil {
 		switch p.proxy.Scheme {
 		case "https":
-			if c, err = secure(ctx, c, p.proxy.Hostname(), p.roots); err != nil {
+			if c, err = secure(ctx, c, hostPort(p.proxy), p.roots); err != nil {
 				return nil, err
 			}
 		case "socks5", "socks5h":
@@ -208,12 +213,12 @@ func (p *pool) handshakes(ctx context.Context, c net.Conn) (top net.Conn, err er
 	if !p.tls {
 		return c, nil
 	}
-	host, _, _ := net.SplitHostPort(p.addr)
-	return secure(ctx, c, host, p.roots)
+	return secure(ctx, c, p.addr, p.roots)
 }
 
-// secure speaks TLS on c.
-func secure(ctx context.Context, c net.Conn, host string, roots *x509.CertPool) (net.Conn, error) {
+// secure speaks TLS with addr on c.
+func secure(ctx context.Context, c net.Conn, addr string, roots *x509.CertPool) (net.Conn, error) {
+	host, _, _ := net.SplitHostPort(addr)
 	s := tls.Client(c, &tls.Config{ServerName: host, RootCAs: roots, NextProtos: []string{"http/1.1"}})
 	return s, s.HandshakeContext(ctx)
 }

@@ -77,6 +77,7 @@ func TestHostPort(t *testing.T) {
 		"https://localhost":        "localhost:443",
 		"http://[::1]:8000/prefix": "[::1]:8000",
 		"socks5h://proxy":          "proxy:1080",
+		"http://münchen.example":   "xn--mnchen-3ya.example:80",
 		"ftp://proxy":              "",
 	} {
 		u, err := url.Parse(base)
@@ -276,6 +277,7 @@ func TestResponses(t *testing.T) {
 		{"more than was said", "HTTP/1.1 200 OK\r\n" + kind + length + "\r\n" + text + "more", false, 2, OK, ""},
 		{"cut off", "HTTP/1.1 200 OK\r\n" + kind + length + "\r\n" + text[:20], true, 2, Truncated, "unexpected EOF"},
 		{"nothing", "HTTP/1.1 204 No Content\r\n\r\n", false, 1, Empty, ""},
+		{"no such status", "HTTP/1.1 000 Odd\r\nContent-Length: 4\r\n\r\nlong", false, 1, HTTP, "000 Odd: long"},
 		{"another protocol", "HTTP/1.1 101 Switching Protocols\r\n\r\n", false, 2, HTTP, "101"},
 		{"no end of the head", "HTTP/1.1 200 OK\r\n" + strings.Repeat("X: "+strings.Repeat("y", 1000)+"\r\n", 1100), false, 2, Malformed, "a response's head of more than 1048576 bytes"},
 	} {
@@ -314,6 +316,18 @@ func TestLargeRequest(t *testing.T) {
 		{"takes its time", func(c net.Conn) {
 			time.Sleep(20 * ms)
 			each(c, answerAlways)
+		}, OK},
+		{"an interim answer before", func(c net.Conn) { after(c, "HTTP/1.1 103 Early Hints\r\n\r\n", reply200) }, OK},
+		{"a head before", func(c net.Conn) {
+			after(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n", func(c net.Conn) {
+				fmt.Fprintf(c, "%x\r\n%s\r\n0\r\n\r\n", len(wholeAnswer), wholeAnswer)
+			})
+		}, OK},
+		{"an answer before, and it reads no more", func(c net.Conn) {
+			bufio.NewReaderSize(c, 16).ReadString('\n')
+			reply200(c)
+			io.Copy(io.Discard, io.LimitReader(c, 1)) // until the client closes it, but for a byte
+			time.Sleep(20 * ms)
 		}, OK},
 		{"answers before", func(c net.Conn) {
 			bufio.NewReaderSize(c, 16).ReadString('\n')
@@ -434,6 +448,49 @@ func TestRequestThatCannotBeWritten(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, samples[0].Outcome, Connect)
 	assert.ErrorContains(t, samples[0].Err, "invalid Host header")
+}
+
+// after reads the head of a request, says early, and when it has read the body the rest.
+func after(c net.Conn, early string, rest func(net.Conn)) {
+	req, err := http.ReadRequest(bufio.NewReader(c))
+	if err != nil {
+		return
+	}
+	io.WriteString(c, early)
+	time.Sleep(20 * ms)
+	if n, err := io.Copy(io.Discard, req.Body); err == nil && n == req.ContentLength {
+		rest(c)
+	}
+}
+
+// TestIdleTLSEnds checks that a connection on which TLS brought an end or an answer
+// while it was idle is not used, and one on which it brought neither is.
+func TestIdleTLSEnds(t *testing.T) {
+	checkLeaks(t)
+	for _, idle := range []time.Duration{0, 50 * ms} { // 0: for ever
+		srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, wholeAnswer)
+		}))
+		srv.Config.IdleTimeout, srv.Config.ReadHeaderTimeout = idle, idle
+		srv.StartTLS()
+		defer srv.Close()
+		c, l, posts, err := ready(Target{URL: srv.URL}, Load{Requests: words(1, 1), Concurrency: 1})
+		assert.NilError(t, err)
+		defer c.close()
+		c.pool.roots = srv.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+		w := newWorker(c, l, newClock(wallClock))
+		c.pool.prepare(t.Context(), 1) // it gets the session's tickets, which are nobody's answer
+		for i := range 3 {
+			time.Sleep(10*ms + 4*idle)
+			s := w.do(t.Context(), posts[0], 0, false)
+			assert.NilError(t, s.Err)
+			assert.Equal(t, s.Resent, 0)
+			assert.Equal(t, s.Connect > 0, idle > 0, "request %d waited %v for a connection", i, s.Connect)
+		}
+		assert.Equal(t, c.pool.opened(), 1)
+	}
 }
 
 // TestIdleConnectionEnds checks that a connection which the server closed while it
