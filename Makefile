@@ -5,7 +5,7 @@ lint:  ; test -z "$$(gofmt -l .)" && go vet ./... && go run honnef.co/go/tools/c
 fuzz:  ; .ci/fuzz 15s
 bench: ; go test -run='^$$' -bench=. -benchtime=1x ./scenarios
 stat:  ; go test -run='^$$' -bench=. -benchtime=1x ./scenarios | go tool benchstat /dev/stdin
-profiles: ; go run ./mockserver/cmd/calibrate mockserver/profiles/*.json && go test ./mockserver/internal/calibrate -run Accuracy -update
+profiles: ; go run ./mockserver/cmd/calibrate mockserver/profiles/*.json && go test ./mockserver/calibrate -run Accuracy -update
 error: ; go test -run='^$$' -bench=Error -benchtime=1x ./scenarios
 canary: ; BENCHGATE_CANARY=1 go test -count=1 -run=Canary ./llmbench/cmd/benchgate
 ci:    ; .ci/run

@@ -38,7 +38,7 @@ func TestDependencies(t *testing.T) {
 		{"mockserver/engine", strings.TrimSuffix(module, "/"), "the model is arithmetic alone"},
 		{"mockserver/engine", "net", "the model does no I/O"},
 		{"mockserver/profiles", module + "mockserver/internal", "profiles are data"},
-		{"mockserver/internal/calibrate", "net", "loads are sent in virtual time"},
+		{"mockserver/calibrate", "net", "loads are sent in virtual time"},
 		{"backends", "gonum.org", "a fit is no part of a server"},
 		{"llmbench", "github.com/prometheus", "whoever measures a server needs no metrics of the mock's"},
 		{"llmbench/sse", module + "llmbench/dialect", "framing knows no server"},

@@ -48,7 +48,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/calibrate"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/calibrate"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
