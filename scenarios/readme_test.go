@@ -19,15 +19,16 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-func readme(t *testing.T) string {
-	text, err := os.ReadFile("../README.md")
+// readme returns the README of a folder of the repository.
+func readme(t *testing.T, folder string) string {
+	text, err := os.ReadFile(filepath.Join("..", folder, "README.md"))
 	assert.NilError(t, err)
 	return string(text)
 }
 
-// TestReadmeUnits holds README's table of units against the one in the code.
+// TestReadmeUnits holds llmbench/README.md's table of units against the one in the code.
 func TestReadmeUnits(t *testing.T) {
-	text := readme(t)
+	text := readme(t, "llmbench")
 	_, table, _ := strings.Cut(text, "| unit | better | meaning |")
 	table, _, _ = strings.Cut(table, "\n\n")
 	rows := map[string]string{} // of each unit
@@ -52,9 +53,9 @@ func TestReadmeUnits(t *testing.T) {
 	assert.DeepEqual(t, rows, want)
 }
 
-// TestReadmeVariables checks that every variable in README exists.
+// TestReadmeVariables checks that every variable in llmbench/README.md exists.
 func TestReadmeVariables(t *testing.T) {
-	names := regexp.MustCompile(`LLMBENCH_[A-Z_]+`).FindAllString(readme(t), -1)
+	names := regexp.MustCompile(`LLMBENCH_[A-Z_]+`).FindAllString(readme(t, "llmbench"), -1)
 	assert.Assert(t, len(names) > 20, "%v", names)
 	for _, name := range names {
 		_, err := llmbench.ParseConfig([]string{name + "="})
@@ -62,28 +63,28 @@ func TestReadmeVariables(t *testing.T) {
 	}
 }
 
-// TestReadmeBackends checks that README names every backend.
+// TestReadmeBackends checks that llmbench/README.md names every backend.
 func TestReadmeBackends(t *testing.T) {
-	_, row, _ := strings.Cut(readme(t), "| `LLMBENCH_BACKEND` |")
+	_, row, _ := strings.Cut(readme(t, "llmbench"), "| `LLMBENCH_BACKEND` |")
 	row, _, _ = strings.Cut(row, "\n")
 	for _, name := range backends.Names() {
-		assert.Assert(t, strings.Contains(row, "`"+name+"`"), "README does not name %s", name)
+		assert.Assert(t, strings.Contains(row, "`"+name+"`"), "llmbench/README.md does not name %s", name)
 	}
 }
 
-// TestReadmeDatasets checks that README names every kind of data set.
+// TestReadmeDatasets checks that llmbench/README.md names every kind of data set.
 func TestReadmeDatasets(t *testing.T) {
-	_, row, _ := strings.Cut(readme(t), "| `LLMBENCH_DATASET` |")
+	_, row, _ := strings.Cut(readme(t, "llmbench"), "| `LLMBENCH_DATASET` |")
 	row, _, _ = strings.Cut(row, "\n")
 	for _, kind := range benchdata.Kinds() {
-		assert.Assert(t, strings.Contains(row, "`"+kind.Name+"`"), "README does not name %s", kind.Name)
+		assert.Assert(t, strings.Contains(row, "`"+kind.Name+"`"), "llmbench/README.md does not name %s", kind.Name)
 	}
 }
 
 // TestReadmePublished runs README's comparison of a published experiment with
 // results of ours, and checks what it shows.
 func TestReadmePublished(t *testing.T) {
-	_, block, found := strings.Cut(readme(t), "\n    $ go tool benchstat -filter 'experiment:")
+	_, block, found := strings.Cut(readme(t, "."), "\n    $ go tool benchstat -filter 'experiment:")
 	assert.Assert(t, found, "README has no such comparison")
 	arguments, block, _ := strings.Cut("-filter 'experiment:"+block, "\n")
 	block, _, _ = strings.Cut(block, "\n\nEach figure is one sample")
@@ -112,7 +113,7 @@ func TestReadmePublished(t *testing.T) {
 // TestReadmeExample runs README's benchmark file as a package of this module
 // that is on no disk.
 func TestReadmeExample(t *testing.T) {
-	_, code, _ := strings.Cut(readme(t), "```go\n")
+	_, code, _ := strings.Cut(readme(t, "."), "```go\n")
 	code, _, found := strings.Cut(code, "```")
 	assert.Assert(t, found, "README has no Go code")
 	dir := t.TempDir()
