@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
@@ -19,7 +20,7 @@ func TestMockCounts(t *testing.T) {
 	target := Mock{Config: &mockserver.Config{}}.Start(t)
 	ask := func(tokens int) {
 		s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: "a b c", MaxTokens: tokens, FixedOutput: true}, true)
-		assert.Equal(t, s.Outcome, llmbench.OK, "%v", s.Err)
+		assert.Equal(t, s.Outcome, sample.OK, "%v", s.Err)
 	}
 	o := target.Observe().(llmbench.Counter)
 	for pass := range 3 {
@@ -52,7 +53,7 @@ func TestMockCountsOpen(t *testing.T) {
 		close(done)
 	}()
 	o := target.Observe().(*observer)
-	for s := (sample{}); value(s.open) == 0; {
+	for s := (reading{}); value(s.open) == 0; {
 		var err error
 		s, err = o.server.scrape(t.Context())
 		assert.NilError(t, err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // tellEvery is the time between two reports of a wait.
@@ -55,12 +56,12 @@ func (r *running) poll(ctx context.Context, name string, try func(context.Contex
 // not enough, as servers have both before their model is loaded. A server that
 // refuses for a reason that waiting does not mend ends the wait at once. It
 // returns the sample of the completion and when that was sent.
-func ready(ctx context.Context, t llmbench.Target, stream bool, logf func(string, ...any)) (sent time.Time, s llmbench.Sample, err error) {
+func ready(ctx context.Context, t llmbench.Target, stream bool, logf func(string, ...any)) (sent time.Time, s sample.Sample, err error) {
 	began, told := time.Now(), time.Now()
 	err = poll(ctx, func() (again bool, err error) {
 		sent = time.Now()
 		s = llmbench.Do(ctx, t, llmbench.Request{Prompt: "Say hello.", MaxTokens: 4}, stream)
-		if s.Outcome == llmbench.OK {
+		if s.Outcome == sample.OK {
 			return false, nil
 		}
 		if time.Since(told) > tellEvery {
@@ -68,8 +69,8 @@ func ready(ctx context.Context, t llmbench.Target, stream bool, logf func(string
 			told = time.Now()
 		}
 		var untrusted *tls.CertificateVerificationError
-		waiting := s.Outcome == llmbench.Connect && !errors.As(s.Err, &untrusted) ||
-			s.Outcome == llmbench.HTTP && s.Status == http.StatusServiceUnavailable
+		waiting := s.Outcome == sample.Connect && !errors.As(s.Err, &untrusted) ||
+			s.Outcome == sample.HTTP && s.Status == http.StatusServiceUnavailable
 		return waiting, s.Err
 	})
 	return sent, s, err

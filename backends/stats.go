@@ -61,24 +61,24 @@ type observer struct {
 	server *running
 	looks  bool // at the KV cache, during a pass
 	passes int
-	before sample   // of the pass under way
-	sum    sample   // of the differences over all passes
+	before reading  // of the pass under way
+	sum    reading  // of the differences over all passes
 	peak   *float64 // the most of the KV cache that was in use
 	look   func()   // ends the looking during a pass
 	broken error    // why there are no figures, for good
 	exact  bool     // nothing from before the pass under way will be counted in it
 }
 
-// A sample is what the metrics said at an instant, or the difference of two. What
+// A reading is what the metrics said at an instant, or the difference of two. What
 // the server does not have is nil.
-type sample struct {
+type reading struct {
 	hits, queries, preempts, queueSum, queueCount *float64
 	ended, prompt, generated                      *float64
 	hitRate, kv, open                             *float64
 }
 
-// counters are the parts of a sample of which differences are taken.
-func (s *sample) counters() []**float64 {
+// counters are the parts of a reading of which differences are taken.
+func (s *reading) counters() []**float64 {
 	return []**float64{&s.hits, &s.queries, &s.preempts, &s.queueSum, &s.queueCount, &s.ended, &s.prompt, &s.generated}
 }
 
@@ -176,7 +176,7 @@ func (o *observer) After(ctx context.Context) (map[string]float64, error) {
 
 // add adds the pass that has ended with these metrics. A counter that was not
 // there before it was 0: many begin with the first thing they count.
-func (o *observer) add(after sample) error {
+func (o *observer) add(after reading) error {
 	before, sums := o.before.counters(), o.sum.counters()
 	for i, now := range after.counters() {
 		if *now == nil && *before[i] == nil {
@@ -255,7 +255,7 @@ func (o *observer) figures() map[string]float64 {
 }
 
 // scrape reads the server's metrics.
-func (r *running) scrape(ctx context.Context) (s sample, err error) {
+func (r *running) scrape(ctx context.Context) (s reading, err error) {
 	st := r.spec.stats
 	if st.path == "" {
 		return s, nil

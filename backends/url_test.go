@@ -19,6 +19,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // TestRealServer speaks both dialects with a real llama-server.
@@ -32,7 +33,7 @@ func TestRealServer(t *testing.T) {
 				s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: "Tell me about the sea.", MaxTokens: tokens, FixedOutput: true}, true)
 				assert.NilError(t, s.Err)
 				assert.Equal(t, s.OutputTokens, tokens)
-				assert.Equal(t, s.TokenSource, llmbench.FromUsage)
+				assert.Equal(t, s.TokenSource, sample.FromUsage)
 				assert.Equal(t, s.Finish, "length")
 				assert.Assert(t, s.PromptTokens > 0 && s.Deltas > 0 && s.Deltas <= tokens, "%+v", s)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // Conforms says what is wrong with the answer to r, nil for nothing. With tools it
@@ -19,7 +20,7 @@ import (
 // fetched from anywhere.
 //
 // An error that wraps [ErrSchema] is about the request, not the answer.
-func Conforms(r llmbench.Request, a llmbench.Answer) error {
+func Conforms(r llmbench.Request, a sample.Answer) error {
 	if len(r.Tools) > 0 {
 		return callsConform(r.Tools, a)
 	}
@@ -29,7 +30,7 @@ func Conforms(r llmbench.Request, a llmbench.Answer) error {
 // ErrSchema is what errors of [Conforms] wrap when a schema cannot be used.
 var ErrSchema = errors.New("not a JSON schema that can be used")
 
-func callsConform(tools []llmbench.Tool, a llmbench.Answer) error {
+func callsConform(tools []llmbench.Tool, a sample.Answer) error {
 	if a.ToolCalls == "" && a.ToolNames == "" {
 		return fmt.Errorf("no call: %.60q", a.Text)
 	}

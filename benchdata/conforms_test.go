@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 func TestConforms(t *testing.T) {
@@ -18,30 +19,30 @@ func TestConforms(t *testing.T) {
 	}}
 	for _, c := range []struct {
 		r    llmbench.Request
-		a    llmbench.Answer
+		a    sample.Answer
 		want string // in the error; "" is none
 	}{
-		{text, llmbench.Answer{Text: ` {"n": 1} `, Reasoning: "not JSON"}, ""},
-		{text, llmbench.Answer{Text: `{"n": 1`}, "the text is not JSON: unexpected EOF"},
-		{text, llmbench.Answer{Text: `{"n": 1} {}`}, "the text is not JSON: "},
-		{text, llmbench.Answer{Text: "Sure! {}"}, "the text is not JSON: "},
-		{text, llmbench.Answer{}, "the text is not JSON: EOF"},
-		{text, llmbench.Answer{Text: `{}`}, "missing property 'n'"},
-		{text, llmbench.Answer{Text: `{"n": 1.5}`}, "got number, want integer"},
-		{text, llmbench.Answer{Text: `{"n": 1, "m": 2}`}, "additional properties 'm' not allowed"},
-		{tools, llmbench.Answer{ToolNames: "f", ToolCalls: `{"n": 1}`}, ""},
-		{tools, llmbench.Answer{ToolNames: "f g", ToolCalls: `{"n": 1}{}`, Text: "I call them."}, ""},
-		{tools, llmbench.Answer{ToolNames: "f f f", ToolCalls: `{"n": 1}`}, ""},
-		{tools, llmbench.Answer{Text: "no"}, `no call: "no"`},
-		{tools, llmbench.Answer{ToolNames: "f", ToolCalls: `{"n": `}, "the arguments are not JSON: unexpected EOF"},
-		{tools, llmbench.Answer{ToolNames: "f"}, `1 names of functions ("f") for the arguments of 0`},
-		{tools, llmbench.Answer{ToolCalls: "{}"}, `0 names of functions ("") for the arguments of 1`},
-		{tools, llmbench.Answer{ToolNames: "f g", ToolCalls: "{}"}, "2 names of functions"},
-		{tools, llmbench.Answer{ToolNames: "h", ToolCalls: "{}"}, `a call of "h", which was not offered`},
-		{tools, llmbench.Answer{ToolNames: "f g", ToolCalls: `{}{}`}, "the call of f does not conform"},
-		{llmbench.Request{Schema: json.RawMessage(`{"type":7}`)}, llmbench.Answer{Text: "{}"}, "not a JSON schema that can be used"},
-		{llmbench.Request{Schema: json.RawMessage(`{"$ref":"file:///etc/hostname"}`)}, llmbench.Answer{Text: "{}"}, "not a JSON schema that can be used"},
-		{llmbench.Request{Schema: json.RawMessage(`{`)}, llmbench.Answer{Text: "{}"}, "not a JSON schema that can be used"},
+		{text, sample.Answer{Text: ` {"n": 1} `, Reasoning: "not JSON"}, ""},
+		{text, sample.Answer{Text: `{"n": 1`}, "the text is not JSON: unexpected EOF"},
+		{text, sample.Answer{Text: `{"n": 1} {}`}, "the text is not JSON: "},
+		{text, sample.Answer{Text: "Sure! {}"}, "the text is not JSON: "},
+		{text, sample.Answer{}, "the text is not JSON: EOF"},
+		{text, sample.Answer{Text: `{}`}, "missing property 'n'"},
+		{text, sample.Answer{Text: `{"n": 1.5}`}, "got number, want integer"},
+		{text, sample.Answer{Text: `{"n": 1, "m": 2}`}, "additional properties 'm' not allowed"},
+		{tools, sample.Answer{ToolNames: "f", ToolCalls: `{"n": 1}`}, ""},
+		{tools, sample.Answer{ToolNames: "f g", ToolCalls: `{"n": 1}{}`, Text: "I call them."}, ""},
+		{tools, sample.Answer{ToolNames: "f f f", ToolCalls: `{"n": 1}`}, ""},
+		{tools, sample.Answer{Text: "no"}, `no call: "no"`},
+		{tools, sample.Answer{ToolNames: "f", ToolCalls: `{"n": `}, "the arguments are not JSON: unexpected EOF"},
+		{tools, sample.Answer{ToolNames: "f"}, `1 names of functions ("f") for the arguments of 0`},
+		{tools, sample.Answer{ToolCalls: "{}"}, `0 names of functions ("") for the arguments of 1`},
+		{tools, sample.Answer{ToolNames: "f g", ToolCalls: "{}"}, "2 names of functions"},
+		{tools, sample.Answer{ToolNames: "h", ToolCalls: "{}"}, `a call of "h", which was not offered`},
+		{tools, sample.Answer{ToolNames: "f g", ToolCalls: `{}{}`}, "the call of f does not conform"},
+		{llmbench.Request{Schema: json.RawMessage(`{"type":7}`)}, sample.Answer{Text: "{}"}, "not a JSON schema that can be used"},
+		{llmbench.Request{Schema: json.RawMessage(`{"$ref":"file:///etc/hostname"}`)}, sample.Answer{Text: "{}"}, "not a JSON schema that can be used"},
+		{llmbench.Request{Schema: json.RawMessage(`{`)}, sample.Answer{Text: "{}"}, "not a JSON schema that can be used"},
 	} {
 		err := Conforms(c.r, c.a)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -60,7 +61,7 @@ func FuzzConforms(f *testing.F) {
 	f.Add("f f", `{}{`, `[`)
 	schema := json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)
 	f.Fuzz(func(t *testing.T, names, calls, text string) {
-		a := llmbench.Answer{ToolNames: names, ToolCalls: calls, Text: text}
+		a := sample.Answer{ToolNames: names, ToolCalls: calls, Text: text}
 		if Conforms(llmbench.Request{Schema: schema}, a) == nil && !json.Valid([]byte(text)) {
 			t.Errorf("%q conforms, and is not JSON", text)
 		}

@@ -16,6 +16,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // A published row is a result and where it stands in its study.
@@ -133,8 +134,8 @@ func TestPublishedUnits(t *testing.T) {
 			explained[m[1]] = true
 		}
 	}
-	ours := map[string]llmbench.Unit{}
-	for _, u := range llmbench.Units {
+	ours := map[string]sample.Unit{}
+	for _, u := range sample.Units {
 		ours[u.Name] = u
 	}
 	used := map[string]bool{}

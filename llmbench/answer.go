@@ -8,11 +8,11 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"slices"
 	"time"
 	"unicode/utf8"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
@@ -26,20 +26,20 @@ const maxErrorBody = 4 << 10
 const errorBodyTime = 10 * time.Second
 
 // answer reads the answer in resp to its end.
-func (w *worker) answer(ctx context.Context, resp *http.Response, s *Sample, giveUp context.CancelCauseFunc) error {
+func (w *worker) answer(ctx context.Context, resp *http.Response, s *sample.Sample, giveUp context.CancelCauseFunc) error {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		defer time.AfterFunc(errorBodyTime, func() { giveUp(nil) }).Stop()
 		text, _ := io.ReadAll(io.LimitReader(&w.src, maxErrorBody)) // what there is; the status is the failure
 		io.Copy(io.Discard, io.LimitReader(&w.src, 256<<10))        // so that the connection can be used again
-		return fail(HTTP, "status %s: %s", resp.Status, bytes.TrimSpace(text))
+		return fail(sample.HTTP, "status %s: %s", resp.Status, bytes.TrimSpace(text))
 	}
 	if enc := resp.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		return fail(Malformed, "content encoding %q, which was not asked for", enc)
+		return fail(sample.Malformed, "content encoding %q, which was not asked for", enc)
 	}
 	w.parser.Reset()
 	if !s.Streamed {
 		if d, ok := w.client.target.dialect().(headerTimer); ok {
-			s.Server = d.Timings(resp.Header)
+			s.Server = sample.ServerTimings(d.Timings(resp.Header))
 		}
 		return w.whole(ctx, s)
 	}
@@ -58,26 +58,26 @@ type headerTimer interface {
 }
 
 // whole reads an answer that was not streamed.
-func (w *worker) whole(ctx context.Context, s *Sample) error {
+func (w *worker) whole(ctx context.Context, s *sample.Sample) error {
 	body, err := io.ReadAll(io.LimitReader(&w.src, maxBody+1))
 	switch {
 	case err != nil:
-		return w.interrupted(ctx, Truncated, err)
+		return w.interrupted(ctx, sample.Truncated, err)
 	case len(body) > maxBody:
-		return fail(Malformed, "answer of more than %d bytes", maxBody)
+		return fail(sample.Malformed, "answer of more than %d bytes", maxBody)
 	case len(bytes.TrimSpace(body)) == 0:
-		return fail(Empty, "no body")
+		return fail(sample.Empty, "no body")
 	}
 	if err := w.parser.Body(body, &w.delta); err != nil {
-		return failure{Malformed, err}
+		return failure{sample.Malformed, err}
 	}
 	s.Finish = w.delta.Finish
 	if w.delta.Fault != "" {
-		return fail(ServerError, "%s", w.delta.Fault)
+		return fail(sample.ServerError, "%s", w.delta.Fault)
 	}
 	w.takeText(s)
 	if w.delta.Timings != (dialect.Timings{}) {
-		s.Server = w.delta.Timings
+		s.Server = sample.ServerTimings(w.delta.Timings)
 	}
 	return w.count(s, w.delta.Usage, 0, w.delta.Generated())
 }
@@ -87,18 +87,18 @@ func (w *worker) notAStream(ctx context.Context, kind string) error {
 	body, err := io.ReadAll(io.LimitReader(&w.src, maxBody))
 	switch {
 	case err != nil:
-		return w.interrupted(ctx, Truncated, err)
+		return w.interrupted(ctx, sample.Truncated, err)
 	case len(bytes.TrimSpace(body)) == 0:
-		return fail(Empty, "no body")
+		return fail(sample.Empty, "no body")
 	case w.parser.Body(body, &w.delta) == nil && w.delta.Fault != "":
-		return fail(ServerError, "%s", w.delta.Fault)
+		return fail(sample.ServerError, "%s", w.delta.Fault)
 	}
-	return fail(Malformed, "a stream was asked for and %s came: %.200q", kind, body)
+	return fail(sample.Malformed, "a stream was asked for and %s came: %.200q", kind, body)
 }
 
 // stream reads a streamed answer, to the end of the body even after an error or
 // its end marker, so that the connection can be used again.
-func (w *worker) stream(ctx context.Context, s *Sample, giveUp context.CancelCauseFunc) error {
+func (w *worker) stream(ctx context.Context, s *sample.Sample, giveUp context.CancelCauseFunc) error {
 	w.sse.Reset(&w.src)
 	var (
 		idle   *time.Timer
@@ -122,13 +122,13 @@ func (w *worker) stream(ctx context.Context, s *Sample, giveUp context.CancelCau
 		case err != nil && bad != nil:
 			return bad // what came first; an engine that died tells why before it is gone
 		case errors.Is(err, sse.ErrTooLarge):
-			return failure{Malformed, err}
+			return failure{sample.Malformed, err}
 		case err != nil:
-			return w.interrupted(ctx, Truncated, err)
+			return w.interrupted(ctx, sample.Truncated, err)
 		}
 		at, lag := w.src.at.on(w.clock)
 		if w.src.at.stamp == 0 {
-			s.Clock = UserClock
+			s.Clock = sample.UserClock
 		}
 		if idle == nil {
 			idle = time.AfterFunc(w.load.IdleTimeout, func() { giveUp(errStalled) })
@@ -143,19 +143,19 @@ func (w *worker) stream(ctx context.Context, s *Sample, giveUp context.CancelCau
 		err = w.parser.Event(e, d)
 		switch {
 		case d.Fault != "":
-			bad = fail(ServerError, "%s", d.Fault)
+			bad = fail(sample.ServerError, "%s", d.Fault)
 			continue
 		case done: // an error after the end marker is one, text is none
 			continue
 		case errors.Is(err, dialect.ErrTruncated):
-			bad = failure{Truncated, err}
+			bad = failure{sample.Truncated, err}
 			continue
 		case err != nil:
-			bad = failure{Malformed, err}
+			bad = failure{sample.Malformed, err}
 			continue
 		}
 		done = d.Done
-		s.note(d, at, lag)
+		note(s, d, at, lag)
 		if d.Finish != "" {
 			s.Finish = d.Finish
 		}
@@ -165,7 +165,7 @@ func (w *worker) stream(ctx context.Context, s *Sample, giveUp context.CancelCau
 		keep(&usage.CachedTokens, d.Usage.CachedTokens)
 		tokens += d.Tokens
 		if d.Timings != (dialect.Timings{}) {
-			s.Server = d.Timings
+			s.Server = sample.ServerTimings(d.Timings)
 		}
 		for range d.Chunks { // nearly always one
 			w.deltas = append(w.deltas, w.src.at)
@@ -173,24 +173,24 @@ func (w *worker) stream(ctx context.Context, s *Sample, giveUp context.CancelCau
 		}
 		if d.Chunks > 0 && (len(d.Text) > 0 || len(d.ToolCall) > 0) {
 			if s.Outputs == 0 {
-				s.FirstOutput, s.lags.firstOutput = at, lag
+				s.FirstOutput, s.EventLags.FirstOutput = at, lag
 			}
 			s.Outputs += d.Chunks
 		}
 		w.takeText(s)
 		if w.leave > 0 && s.Deltas >= w.leave {
 			giveUp(errLeft)
-			return w.interrupted(ctx, Truncated, io.ErrUnexpectedEOF)
+			return w.interrupted(ctx, sample.Truncated, io.ErrUnexpectedEOF)
 		}
 	}
 	if bad != nil {
 		return bad
 	}
 	if events == 0 {
-		return fail(Empty, "no event in the stream")
+		return fail(sample.Empty, "no event in the stream")
 	}
 	if err := w.parser.End(); err != nil {
-		return failure{Truncated, err}
+		return failure{sample.Truncated, err}
 	}
 	return w.count(s, usage, tokens, s.Deltas > 0)
 }
@@ -203,7 +203,7 @@ func keep(count *int, stated int) {
 }
 
 // takeText counts the delta's characters, and keeps its text if that is needed.
-func (w *worker) takeText(s *Sample) {
+func (w *worker) takeText(s *sample.Sample) {
 	k, d := &w.kept, &w.delta
 	s.OutputChars += utf8.RuneCount(d.Reasoning) + utf8.RuneCount(d.Text) + utf8.RuneCount(d.ToolCall)
 	if !w.keep {
@@ -218,7 +218,7 @@ func (w *worker) takeText(s *Sample) {
 // count settles the token counts of a whole answer: what the server stated as
 // usage, or beside its timings, or event by event; or else what the client can
 // count.
-func (w *worker) count(s *Sample, usage dialect.Usage, tokens int, hasText bool) error {
+func (w *worker) count(s *sample.Sample, usage dialect.Usage, tokens int, hasText bool) error {
 	s.PromptTokens, s.CachedTokens = usage.PromptTokens, usage.CachedTokens
 	if s.PromptTokens == 0 {
 		s.PromptTokens = s.Server.PromptTokens + s.Server.CachedTokens
@@ -228,23 +228,22 @@ func (w *worker) count(s *Sample, usage dialect.Usage, tokens int, hasText bool)
 	}
 	switch {
 	case usage.OutputTokens > 0:
-		s.OutputTokens, s.TokenSource = usage.OutputTokens, FromUsage
+		s.OutputTokens, s.TokenSource = usage.OutputTokens, sample.FromUsage
 	case s.Server.OutputTokens > 0:
-		s.OutputTokens, s.TokenSource = s.Server.OutputTokens, FromUsage
+		s.OutputTokens, s.TokenSource = s.Server.OutputTokens, sample.FromUsage
 	case tokens > 0:
-		s.OutputTokens, s.TokenSource = tokens, FromEvents
+		s.OutputTokens, s.TokenSource = tokens, sample.FromEvents
 	case !hasText:
-		return fail(Empty, "the answer ended well and holds no token")
+		return fail(sample.Empty, "the answer ended well and holds no token")
 	case w.load.Tokenizer != nil:
-		text := slices.Concat(w.kept.Reasoning, w.kept.Text, w.kept.ToolCall)
-		s.text, s.TokenSource = string(text), FromTokenizer // counted when the pass is over
+		s.TokenSource = sample.FromTokenizer // which counts when the pass is over
 	case s.Streamed:
-		s.OutputTokens, s.TokenSource = s.Deltas, FromDeltas
+		s.OutputTokens, s.TokenSource = s.Deltas, sample.FromDeltas
 	default:
-		s.TokenSource = FromNothing
+		s.TokenSource = sample.FromNothing
 	}
-	if s.TokenSource == FromUsage && s.MaxTokens > 0 && s.OutputTokens > s.MaxTokens+allowedOver {
-		return fail(Malformed, "the server states %d output tokens, and %d were allowed", s.OutputTokens, s.MaxTokens)
+	if s.TokenSource == sample.FromUsage && s.MaxTokens > 0 && s.OutputTokens > s.MaxTokens+allowedOver {
+		return fail(sample.Malformed, "the server states %d output tokens, and %d were allowed", s.OutputTokens, s.MaxTokens)
 	}
 	return nil
 }
@@ -254,11 +253,11 @@ func (w *worker) count(s *Sample, usage dialect.Usage, tokens int, hasText bool)
 const allowedOver = 1
 
 // over says how many of the samples have more tokens than were allowed, or nothing.
-func over(samples []Sample) string {
+func over(samples []sample.Sample) string {
 	n, first := 0, 0
 	for i := range samples {
 		s := &samples[i]
-		if s.Outcome == OK && s.TokenSource == FromUsage && s.MaxTokens > 0 && s.OutputTokens > s.MaxTokens {
+		if s.Outcome == sample.OK && s.TokenSource == sample.FromUsage && s.MaxTokens > 0 && s.OutputTokens > s.MaxTokens {
 			if n == 0 {
 				first = i
 			}

@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
@@ -20,19 +21,19 @@ func TestFirstOutput(t *testing.T) {
 			name    string
 			shape   mockserver.Shape
 			outputs int
-			want    Answer
+			want    sample.Answer
 		}{
-			{"all is output", mockserver.Shape{}, 10, Answer{Text: thought + said}},
-			{"half", mockserver.Shape{Reasoning: "reasoning"}, 5, Answer{Text: said, Reasoning: thought}},
-			{"all is reasoning", mockserver.Shape{Reasoning: "reasoning", ReasoningTokens: 10}, 0, Answer{Reasoning: thought + said}},
-			{"a call", mockserver.Shape{Reasoning: "reasoning", ToolCall: true}, 5, Answer{Reasoning: thought, ToolNames: "speak", ToolCalls: `{"text": "` + said + `"}`}},
-			{"one event", mockserver.Shape{Reasoning: "reasoning", TokensPerChunk: 10}, 1, Answer{Text: said, Reasoning: thought}},
+			{"all is output", mockserver.Shape{}, 10, sample.Answer{Text: thought + said}},
+			{"half", mockserver.Shape{Reasoning: "reasoning"}, 5, sample.Answer{Text: said, Reasoning: thought}},
+			{"all is reasoning", mockserver.Shape{Reasoning: "reasoning", ReasoningTokens: 10}, 0, sample.Answer{Reasoning: thought + said}},
+			{"a call", mockserver.Shape{Reasoning: "reasoning", ToolCall: true}, 5, sample.Answer{Reasoning: thought, ToolNames: "speak", ToolCalls: `{"text": "` + said + `"}`}},
+			{"one event", mockserver.Shape{Reasoning: "reasoning", TokensPerChunk: 10}, 1, sample.Answer{Text: said, Reasoning: thought}},
 		} {
 			t.Run(d.Name()+"/"+c.name, func(t *testing.T) {
 				cfg := mockserver.Config{TTFT: 100 * ms, PerToken: 10 * ms, Shape: c.shape}
-				bubbleIn(t, d, cfg, Load{Requests: words(2, 10), Concurrency: 1, KeepText: true}, func(samples []Sample, _ *mockserver.Server) {
+				bubbleIn(t, d, cfg, Load{Requests: words(2, 10), Concurrency: 1, KeepText: true}, func(samples []sample.Sample, _ *mockserver.Server) {
 					s := &samples[1]
-					assert.Equal(t, s.Outcome, OK, "%v", s.Err)
+					assert.Equal(t, s.Outcome, sample.OK, "%v", s.Err)
 					got := *s.Answer
 					if d.Name() == "ollama" && c.want.ToolCalls != "" { // an object, and in one event
 						c.want.ToolCalls, c.outputs = strings.Replace(c.want.ToolCalls, ": ", ":", 1), 1
@@ -45,7 +46,7 @@ func TestFirstOutput(t *testing.T) {
 					if has {
 						assert.Equal(t, ttfo, 100*ms+time.Duration(first)*10*ms)
 					}
-					m := Summarize(samples, elapsed(samples), SLO{}).Metrics
+					m := sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{}).Metrics
 					_, told := m["p50-ttfo-ns"]
 					assert.Equal(t, told, has && c.outputs < s.Deltas, "the unit is for answers with reasoning")
 				})
@@ -57,8 +58,8 @@ func TestFirstOutput(t *testing.T) {
 // TestAnswerWhole keeps the text of answers that are not streamed.
 func TestAnswerWhole(t *testing.T) {
 	cfg := mockserver.Config{Shape: mockserver.Shape{Reasoning: "reasoning", ToolCall: true}}
-	bubble(t, cfg, Load{Requests: words(1, 4), Concurrency: 1, KeepText: true, NoStream: true}, func(samples []Sample, _ *mockserver.Server) {
-		assert.DeepEqual(t, *samples[0].Answer, Answer{Reasoning: " the quick", ToolNames: "speak", ToolCalls: `{"text": " brown fox"}`})
+	bubble(t, cfg, Load{Requests: words(1, 4), Concurrency: 1, KeepText: true, NoStream: true}, func(samples []sample.Sample, _ *mockserver.Server) {
+		assert.DeepEqual(t, *samples[0].Answer, sample.Answer{Reasoning: " the quick", ToolNames: "speak", ToolCalls: `{"text": " brown fox"}`})
 		_, has := samples[0].TTFO()
 		assert.Assert(t, !has)
 	})
@@ -67,7 +68,7 @@ func TestAnswerWhole(t *testing.T) {
 // TestAnswerOfAFailure is what came of it, and nothing of the one before.
 func TestAnswerOfAFailure(t *testing.T) {
 	cfg := mockserver.Config{Faults: []mockserver.Fault{{Kind: mockserver.FaultHTTP500, Every: 2}, {Kind: mockserver.FaultTruncate, Every: 3, At: 1}}}
-	bubble(t, cfg, Load{Requests: words(3, 3), Concurrency: 1, KeepText: true}, func(samples []Sample, _ *mockserver.Server) {
+	bubble(t, cfg, Load{Requests: words(3, 3), Concurrency: 1, KeepText: true}, func(samples []sample.Sample, _ *mockserver.Server) {
 		for i, want := range []string{" the quick brown", "", " the"} {
 			assert.Equal(t, samples[i].Answer.Text, want)
 		}

@@ -2,38 +2,13 @@ package llmbench
 
 import (
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 )
 
-// TestAskedTokens: how long prompts were meant to be is told when it is not how
-// long they were, and only if it is known of all.
-func TestAskedTokens(t *testing.T) {
-	asked := func(tokens int) Sample {
-		s := answer(0, 100, 200, 10) // of 10 prompt tokens
-		s.AskedTokens = tokens
-		return s
-	}
-	silent := asked(9)
-	silent.PromptTokens = 0
-	failed := asked(1000)
-	failed.Outcome = Truncated
-	for _, c := range []struct {
-		samples []Sample
-		want    float64 // 0: left out
-	}{
-		{[]Sample{asked(12), asked(11)}, 11.5},
-		{[]Sample{asked(10), asked(10)}, 0},
-		{[]Sample{asked(12), asked(0)}, 0},
-		{[]Sample{asked(12), failed}, 12},
-		{[]Sample{silent}, 9},
-		{[]Sample{failed}, 0},
-	} {
-		got, has := Summarize(c.samples, time.Second, SLO{}).Metrics["asked-in-tok/req"]
-		assert.Equal(t, got, c.want)
-		assert.Equal(t, has, c.want > 0)
-	}
+// TestPostAskedTokens checks that a post has the prompt length that its request
+// was meant to have.
+func TestPostAskedTokens(t *testing.T) {
 	posts, err := (Load{}).bodies(Target{}, []Request{{Prompt: "a b", MaxTokens: 1, PromptTokens: 7}})
 	assert.NilError(t, err)
 	assert.Equal(t, posts[0].tokens, 7)

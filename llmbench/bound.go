@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // A ClientBound says what becomes of figures that the client itself distorted.
@@ -54,7 +56,7 @@ type verdict struct {
 type behind struct{ last, least time.Duration }
 
 // add adds a pass.
-func (v *verdict) add(samples []Sample, idles []time.Duration, e offs, s strain) {
+func (v *verdict) add(samples []sample.Sample, idles []time.Duration, e offs, s strain) {
 	v.errors.ttft = append(v.errors.ttft, e.ttft...)
 	v.errors.tpot = append(v.errors.tpot, e.tpot...)
 	v.errors.itl = append(v.errors.itl, e.itl...)
@@ -63,7 +65,7 @@ func (v *verdict) add(samples []Sample, idles []time.Duration, e offs, s strain)
 	for i := range samples {
 		v.busy += max(0, samples[i].End-samples[i].Start)
 	}
-	late, due := lateness(samples)
+	late, due := sample.Lateness(samples)
 	v.late = append(v.late, late...)
 	v.due += due
 	if n := len(late); n > 0 && due > 0 {
@@ -72,7 +74,7 @@ func (v *verdict) add(samples []Sample, idles []time.Duration, e offs, s strain)
 			v.behind.least += slices.Min(late[n-max(few, n/10):])
 		}
 	}
-	v.elapsed += elapsed(samples)
+	v.elapsed += sample.Elapsed(samples)
 	if v.strain.bounds[0] == nil {
 		v.strain = s
 		return
@@ -154,7 +156,7 @@ func estimate(statistic string, sorted []time.Duration) float64 {
 	case len(sorted) == 0:
 		return 0
 	case known:
-		return Quantile(sorted, q)
+		return sample.Quantile(sorted, q)
 	}
 	mean, _ := moments(sorted)
 	return mean
@@ -200,10 +202,10 @@ func fraction(part, whole float64) float64 {
 // withhold sets client-err-% to the worst distortion among the units that are
 // shown, as it is estimated, and returns those of them that are distorted by more
 // than most for certain, the worst first, and what to say of them.
-func (v *verdict) withhold(metrics map[string]float64, most float64, shown func(Unit) bool) (units []string, text string) {
+func (v *verdict) withhold(metrics map[string]float64, most float64, shown func(sample.Unit) bool) (units []string, text string) {
 	d, sure := v.distortions(metrics, false), v.distortions(metrics, true)
 	worst := 0.0
-	for _, u := range Units {
+	for _, u := range sample.Units {
 		if !shown(u) {
 			continue
 		}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // TestDistortions checks the share of each unit that a client distorts.
@@ -19,12 +21,12 @@ func TestDistortions(t *testing.T) {
 		"output-tok/s": 100, "req/s": 10, "user-tok/s": 50, "in-tok/req": 5, "p99-read-lag-ns": 1e6, "fail-%": 0,
 	}
 	few := offs{ttft: []time.Duration{4 * ms, 2 * ms}, tpot: []time.Duration{ms, 3 * ms}, itl: []time.Duration{0, 4 * ms}, e2e: []time.Duration{10 * ms}}
-	busy := []Sample{{Start: 0, End: 900 * ms}, {Start: 100 * ms, End: time.Second}}
-	late := []Sample{{Scheduled: true}, {Scheduled: true, Due: 10 * ms, Start: 20 * ms}}
-	queued := []Sample{{Scheduled: true}, {Scheduled: true, Due: 10 * ms, Granted: 19 * ms, Start: 20 * ms}}
+	busy := []sample.Sample{{Start: 0, End: 900 * ms}, {Start: 100 * ms, End: time.Second}}
+	late := []sample.Sample{{Scheduled: true}, {Scheduled: true, Due: 10 * ms, Start: 20 * ms}}
+	queued := []sample.Sample{{Scheduled: true}, {Scheduled: true, Due: 10 * ms, Granted: 19 * ms, Start: 20 * ms}}
 	for _, tt := range []struct {
 		name    string
-		samples []Sample
+		samples []sample.Sample
 		idles   []time.Duration
 		offs    offs
 		strain  strain
@@ -75,7 +77,7 @@ func TestDistortedUnits(t *testing.T) {
 // have distorted rates, and that one which always does is.
 func TestOneHiccup(t *testing.T) {
 	metrics := map[string]float64{"req/s": 10}
-	busy := []Sample{{End: 940 * ms}}
+	busy := []sample.Sample{{End: 940 * ms}}
 	once := append(make([]time.Duration, 8), 60*ms)
 	for _, tt := range []struct {
 		name            string
@@ -91,10 +93,10 @@ func TestOneHiccup(t *testing.T) {
 		assert.Equal(t, v.distortions(metrics, false)["req/s"], tt.estimated, tt.name)
 		assert.Equal(t, v.distortions(metrics, true)["req/s"], tt.sure, tt.name)
 	}
-	open := func(late func(i int) time.Duration) (all []Sample) {
+	open := func(late func(i int) time.Duration) (all []sample.Sample) {
 		for i := range 101 {
 			due := time.Duration(i) * 10 * ms
-			all = append(all, Sample{Scheduled: true, Due: due, Start: due + late(i)})
+			all = append(all, sample.Sample{Scheduled: true, Due: due, Start: due + late(i)})
 		}
 		return all
 	}
@@ -103,12 +105,12 @@ func TestOneHiccup(t *testing.T) {
 	punctual := open(func(int) time.Duration { return 0 })
 	for _, tt := range []struct {
 		name            string
-		passes          [][]Sample
+		passes          [][]sample.Sample
 		estimated, sure float64
 	}{
-		{"one", [][]Sample{hiccup}, 0.2 / 1.2, 0},
-		{"one in two passes", [][]Sample{hiccup, punctual}, 0.2 / 2.2, 0},
-		{"a generator that is too slow", [][]Sample{behind}, 0.5 / 1.5, 0.455 / 1.455},
+		{"one", [][]sample.Sample{hiccup}, 0.2 / 1.2, 0},
+		{"one in two passes", [][]sample.Sample{hiccup, punctual}, 0.2 / 2.2, 0},
+		{"a generator that is too slow", [][]sample.Sample{behind}, 0.5 / 1.5, 0.455 / 1.455},
 	} {
 		var v verdict
 		for _, pass := range tt.passes {
@@ -124,16 +126,16 @@ func TestOneHiccup(t *testing.T) {
 func TestThrottled(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var v verdict
-	v.add([]Sample{{End: time.Second}}, nil, offs{}, strain{throttled: 100 * ms})
+	v.add([]sample.Sample{{End: time.Second}}, nil, offs{}, strain{throttled: 100 * ms})
 	assert.Equal(t, v.distortions(map[string]float64{"req/s": 1}, true)["req/s"], 0.1)
 }
 
 // TestWithhold checks which units are withheld, and what is said.
 func TestWithhold(t *testing.T) {
 	var v verdict
-	v.add([]Sample{{End: time.Second}}, nil, offs{ttft: alike(12 * ms), itl: alike(3 * ms), e2e: alike(0), tpot: alike(0)}, strain{})
+	v.add([]sample.Sample{{End: time.Second}}, nil, offs{ttft: alike(12 * ms), itl: alike(3 * ms), e2e: alike(0), tpot: alike(0)}, strain{})
 	metrics := map[string]float64{"p50-ttft-ns": 100e6, "p99-itl-ns": 20e6, "p50-itl-ns": 5e6, "mean-tpot-ns": 5e6, "req/s": 1}
-	core := func(u Unit) bool { return u.Core }
+	core := func(u sample.Unit) bool { return u.Core }
 	units, text := v.withhold(metrics, 0.05, core)
 	assert.DeepEqual(t, units, []string{"p99-itl-ns", "p50-ttft-ns"})
 	assert.Equal(t, metrics[clientError], 15.0) // p50-itl-ns is not shown
@@ -164,10 +166,10 @@ func TestCertain(t *testing.T) {
 func TestControlJudges(t *testing.T) {
 	zero := time.Now()
 	at := func(from, to time.Duration) written { return written{zero.Add(from * ms), zero.Add(to * ms)} }
-	good := Sample{ID: "a", Outcome: OK, Start: 5 * ms, Wrote: 6 * ms, Deltas: 3, First: 10 * ms, Gaps: []time.Duration{10 * ms, 12 * ms}, Last: 32 * ms}
+	good := sample.Sample{ID: "a", Outcome: sample.OK, Start: 5 * ms, Wrote: 6 * ms, Deltas: 3, First: 10 * ms, Gaps: []time.Duration{10 * ms, 12 * ms}, Last: 32 * ms}
 	for _, tt := range []struct {
 		name   string
-		spoil  func(s *Sample)
+		spoil  func(s *sample.Sample)
 		writes []written
 		want   offs
 	}{
@@ -180,8 +182,8 @@ func TestControlJudges(t *testing.T) {
 		{"the first too late", nil, []written{at(3, 4), at(20, 21), at(31, 32)},
 			offs{ttft: []time.Duration{7 * ms}, itl: []time.Duration{6 * ms, 0}, e2e: []time.Duration{ms}, tpot: []time.Duration{3 * ms}}},
 		{"another count", nil, []written{at(9, 11)}, offs{}},
-		{"a failure", func(s *Sample) { s.Outcome = Truncated }, []written{at(9, 11), at(20, 21), at(31, 32)}, offs{}},
-		{"a connection that had to be opened", func(s *Sample) { s.Connect = ms }, []written{at(9, 11), at(20, 21), at(31, 32)}, offs{}},
+		{"a failure", func(s *sample.Sample) { s.Outcome = sample.Truncated }, []written{at(9, 11), at(20, 21), at(31, 32)}, offs{}},
+		{"a connection that had to be opened", func(s *sample.Sample) { s.Connect = ms }, []written{at(9, 11), at(20, 21), at(31, 32)}, offs{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			k := &control{writes: map[string][]written{"a": tt.writes}}
@@ -221,7 +223,7 @@ func TestControl(t *testing.T) {
 // TestTypicalGap is what the control's pace comes from.
 func TestTypicalGap(t *testing.T) {
 	assert.Equal(t, typicalGap(nil), time.Duration(0))
-	assert.Equal(t, typicalGap([]Sample{{Gaps: []time.Duration{9, 1}}, {}, {Gaps: []time.Duration{5}}}), time.Duration(5))
+	assert.Equal(t, typicalGap([]sample.Sample{{Gaps: []time.Duration{9, 1}}, {}, {Gaps: []time.Duration{5}}}), time.Duration(5))
 }
 
 // TestBound checks what becomes of distorted figures.

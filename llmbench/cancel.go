@@ -14,7 +14,7 @@ import (
 // read enough: the connection is closed in the middle of the stream, and who sends
 // next may have to open another. Its zero value is that none does.
 //
-// A request that was left is neither successful nor failed: its outcome is [Left],
+// A request that was left is neither successful nor failed: its outcome is [sample.Left],
 // it is counted in left-% and, as one of all requests, in fail-%, and it enters no
 // latency and no token figure. With Time the slowest answers are the likeliest to be left, so that the
 // latencies of the others look better than those of all.

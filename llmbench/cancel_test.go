@@ -10,6 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
@@ -21,19 +22,19 @@ func TestCancelAfterDeltas(t *testing.T) {
 	const tokens, ttft, perToken = 20, 100 * ms, 10 * ms
 	l := Load{Requests: words(40, tokens), Concurrency: 1, Cancel: Cancel{Share: 0.5, Deltas: 10, Seed: 3}}
 	cfg := mockserver.Config{TTFT: ttft, PerToken: perToken, Slots: 1}
-	bubble(t, cfg, l, func(samples []Sample, srv *mockserver.Server) {
+	bubble(t, cfg, l, func(samples []sample.Sample, srv *mockserver.Server) {
 		synctest.Wait() // the server has noticed the last one too
 		log := srv.Log()
 		assert.Equal(t, len(log), len(samples))
 		left, drawn := 0, map[int]bool{}
 		for i, s := range samples {
-			if s.Outcome == OK {
+			if s.Outcome == sample.OK {
 				assert.Equal(t, s.Deltas, tokens)
 				assert.Assert(t, !log[i].Aborted)
 			} else {
 				left++
 				drawn[s.Deltas] = true
-				assert.Equal(t, s.Outcome, Left, "%v", s.Err)
+				assert.Equal(t, s.Outcome, sample.Left, "%v", s.Err)
 				assert.ErrorIs(t, s.Err, errLeft)
 				assert.Assert(t, s.Deltas >= 1 && s.Deltas <= 10, "left after %d deltas", s.Deltas)
 				assert.Equal(t, s.OutputTokens, 0)
@@ -51,12 +52,12 @@ func TestCancelAfterDeltas(t *testing.T) {
 		assert.Equal(t, left, 20)
 		assert.Assert(t, len(drawn) > 5, "%v", drawn)
 
-		s := Summarize(samples, elapsed(samples), SLO{})
+		s := sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{})
 		assert.Equal(t, s.Failed(), 0)
 		assert.Equal(t, s.Metrics["fail-%"], 0.0)
 		assert.Equal(t, s.Metrics["left-%"], 50.0)
-		assert.Equal(t, s.Metrics["req/s"], 20/elapsed(samples).Seconds())
-		assert.Equal(t, s.Metrics["output-tok/s"], 20*tokens/elapsed(samples).Seconds())
+		assert.Equal(t, s.Metrics["req/s"], 20/sample.Elapsed(samples).Seconds())
+		assert.Equal(t, s.Metrics["output-tok/s"], 20*tokens/sample.Elapsed(samples).Seconds())
 		assert.Equal(t, s.Metrics["p50-e2e-ns"], float64(ttft+(tokens-1)*perToken))
 		assert.Equal(t, tooManyFailed(samples, 0), "")
 	})
@@ -68,21 +69,21 @@ func TestCancelAfterTime(t *testing.T) {
 	for _, noStream := range []bool{false, true} {
 		cfg := mockserver.Config{TTFT: 100 * ms, PerToken: 10 * ms}
 		l := Load{Requests: words(60, 11), Arrivals: Constant{Rate: 100}, NoStream: noStream, Cancel: Cancel{Share: 1, Time: 400 * ms}}
-		bubble(t, cfg, l, func(samples []Sample, srv *mockserver.Server) {
+		bubble(t, cfg, l, func(samples []sample.Sample, srv *mockserver.Server) {
 			synctest.Wait()
 			log := srv.Log()
 			var early, middle, whole int
 			for i, s := range samples {
-				assert.Equal(t, log[i].Aborted, s.Outcome == Left)
+				assert.Equal(t, log[i].Aborted, s.Outcome == sample.Left)
 				switch {
-				case s.Outcome == OK:
+				case s.Outcome == sample.OK:
 					whole++
 				case s.Deltas == 0:
 					early++
 				default:
 					middle++
 				}
-				if s.Outcome == Left {
+				if s.Outcome == sample.Left {
 					assert.Assert(t, s.End-s.Start > 0 && s.End-s.Start <= 200*ms, "left after %v", s.End-s.Start)
 				}
 			}
@@ -99,9 +100,9 @@ func TestCancelBatch(t *testing.T) {
 		p := engine.Profile{Step: 10000, MaxBatch: 1, Zombies: zombies}
 		l := Load{Requests: words(2, 50), Arrivals: Constant{Rate: 1000}}
 		l.Cancel = Cancel{Share: 0.5, Deltas: 1, Seed: 2}
-		bubble(t, mockserver.Config{Engine: &p}, l, func(samples []Sample, srv *mockserver.Server) {
-			assert.Equal(t, samples[0].Outcome, Left)
-			assert.Equal(t, samples[1].Outcome, OK, "%v", samples[1].Err)
+		bubble(t, mockserver.Config{Engine: &p}, l, func(samples []sample.Sample, srv *mockserver.Server) {
+			assert.Equal(t, samples[0].Outcome, sample.Left)
+			assert.Equal(t, samples[1].Outcome, sample.OK, "%v", samples[1].Err)
 			waited := samples[1].First - samples[0].End
 			if zombies {
 				assert.Assert(t, waited >= 49*10*ms, "%v", waited)
@@ -118,14 +119,14 @@ func TestCancelSessions(t *testing.T) {
 	for i := range requests {
 		requests[i].Then = []Turn{{Prompt: "a", MaxTokens: 8}, {Prompt: "b", MaxTokens: 8}}
 	}
-	bubble(t, mockserver.Config{TTFT: ms}, Load{Requests: requests, Concurrency: 3, Cancel: Cancel{Share: 1, Deltas: 3}}, func(samples []Sample, srv *mockserver.Server) {
+	bubble(t, mockserver.Config{TTFT: ms}, Load{Requests: requests, Concurrency: 3, Cancel: Cancel{Share: 1, Deltas: 3}}, func(samples []sample.Sample, srv *mockserver.Server) {
 		turns := map[int]int{}
 		for i := 0; i < len(samples); i += 3 {
-			outcomes := []Outcome{samples[i].Outcome, samples[i+1].Outcome, samples[i+2].Outcome}
-			turn := slices.Index(outcomes, Left)
+			outcomes := []sample.Outcome{samples[i].Outcome, samples[i+1].Outcome, samples[i+2].Outcome}
+			turn := slices.Index(outcomes, sample.Left)
 			turns[turn]++
 			for j, o := range outcomes {
-				assert.Equal(t, o == Left, j >= turn, "%v", outcomes)
+				assert.Equal(t, o == sample.Left, j >= turn, "%v", outcomes)
 				if j > turn {
 					assert.ErrorIs(t, samples[i+j].Err, errNotSent)
 				}
@@ -145,10 +146,10 @@ func TestCancelSockets(t *testing.T) {
 	assert.NilError(t, err)
 	left := map[string]bool{}
 	for i := range samples {
-		if samples[i].Outcome == Left {
+		if samples[i].Outcome == sample.Left {
 			left[samples[i].ID] = true
 		} else {
-			assert.Equal(t, samples[i].Outcome, OK, "%v", samples[i].Err)
+			assert.Equal(t, samples[i].Outcome, sample.OK, "%v", samples[i].Err)
 		}
 	}
 	assert.Equal(t, len(left), 15)
@@ -176,9 +177,9 @@ func TestCancelPlan(t *testing.T) {
 	_, target := loopback(t, mockserver.Config{Faults: []mockserver.Fault{{Kind: mockserver.FaultHTTP500, Every: 2}}})
 	samples, err := tryPass(context.Background(), target, Load{Requests: words(20, 40), Concurrency: 1, Cancel: Cancel{Share: 1, Deltas: 2}})
 	assert.NilError(t, err)
-	s := Summarize(samples, elapsed(samples), SLO{})
-	assert.Equal(t, s.Outcomes[HTTP], 10)
-	assert.Equal(t, s.Outcomes[Left], 10)
+	s := sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{})
+	assert.Equal(t, s.Outcomes[sample.HTTP], 10)
+	assert.Equal(t, s.Outcomes[sample.Left], 10)
 	assert.Equal(t, s.Metrics["fail-%"], 50.0)
 }
 

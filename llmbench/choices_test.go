@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // A paced body gives one event every millisecond.
@@ -48,19 +49,19 @@ func TestChoices(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		events     []string // the first is read after 1 ms
-		want       Choices
+		want       sample.Choices
 		last, done time.Duration
 		alone      bool
 	}{
 		{"a role first, a finish reason and usage last", []string{role, content, content, finish, usage, done},
-			Choices{Before: 1, After: 1, First: 1 * ms, Last: 4 * ms}, 5 * ms, 6 * ms, true},
-		{"nothing but text", []string{content, content, both, done}, Choices{First: 1 * ms, Last: 3 * ms}, 3 * ms, 4 * ms, false},
-		{"none in the first event", []string{empty, ping, content, finish, done}, Choices{After: 1, First: 3 * ms, Last: 4 * ms}, 4 * ms, 5 * ms, false},
+			sample.Choices{Before: 1, After: 1, First: 1 * ms, Last: 4 * ms}, 5 * ms, 6 * ms, true},
+		{"nothing but text", []string{content, content, both, done}, sample.Choices{First: 1 * ms, Last: 3 * ms}, 3 * ms, 4 * ms, false},
+		{"none in the first event", []string{empty, ping, content, finish, done}, sample.Choices{After: 1, First: 3 * ms, Last: 4 * ms}, 4 * ms, 5 * ms, false},
 		{"null between texts", []string{role, null, content, null, content, finish, done},
-			Choices{Before: 2, Amid: 1, After: 1, First: 1 * ms, Last: 6 * ms}, 6 * ms, 7 * ms, false},
-		{"without an end marker", []string{content, finish}, Choices{After: 1, First: 1 * ms, Last: 2 * ms}, 2 * ms, 0, false},
-		{"together", []string{role + content, finish + done}, Choices{Before: 1, After: 1, First: 1 * ms, Last: 2 * ms}, 2 * ms, 2 * ms, false},
-		{"without text", []string{role, finish, usage, done}, Choices{Before: 2, First: 1 * ms, Last: 2 * ms}, 3 * ms, 4 * ms, true},
+			sample.Choices{Before: 2, Amid: 1, After: 1, First: 1 * ms, Last: 6 * ms}, 6 * ms, 7 * ms, false},
+		{"without an end marker", []string{content, finish}, sample.Choices{After: 1, First: 1 * ms, Last: 2 * ms}, 2 * ms, 0, false},
+		{"together", []string{role + content, finish + done}, sample.Choices{Before: 1, After: 1, First: 1 * ms, Last: 2 * ms}, 2 * ms, 2 * ms, false},
+		{"without text", []string{role, finish, usage, done}, sample.Choices{Before: 2, First: 1 * ms, Last: 2 * ms}, 3 * ms, 4 * ms, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w, p := through(t, answering(func() io.ReadCloser { return &paced{c.events} }), Load{})
@@ -76,5 +77,5 @@ func TestChoices(t *testing.T) {
 	w, p := speaking(t, dialect.TGI{}, answering(func() io.ReadCloser { return io.NopCloser(strings.NewReader(token)) }), Load{})
 	s := w.do(t.Context(), p, 0, true)
 	assert.NilError(t, s.Err)
-	assert.Equal(t, s.Choices, Choices{})
+	assert.Equal(t, s.Choices, sample.Choices{})
 }

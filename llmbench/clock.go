@@ -3,19 +3,8 @@ package llmbench
 import (
 	"math"
 	"time"
-)
 
-// A Clock tells where the instants of an answer come from.
-type Clock string
-
-// The clocks, as they stand in records.
-const (
-	// KernelClock instants are those at which the kernel received the last
-	// segment of what was read: Linux, TCP. With TLS it is the last segment of
-	// the record. What waited for the client's CPU did not make them later.
-	KernelClock Clock = "kernel"
-	// UserClock instants are those at which the client's Read returned.
-	UserClock Clock = "user"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // A clock tells the time since the start of a pass, on the monotonic clock, and
@@ -28,11 +17,6 @@ type clock struct {
 	wall  func() int64 // nanoseconds since 1970
 	zero  int64        // what wall showed at start
 }
-
-// clockError is how far two measurements of the difference of the clocks may be
-// apart without the wall clock having been set, and how far a stamp may be after
-// the Read that returned it.
-const clockError = 100 * time.Microsecond
 
 // newClock starts a clock.
 func newClock(wall func() int64) clock {
@@ -70,10 +54,10 @@ func (c clock) measure() int64 {
 }
 
 // set tells by how much the wall clock was set since the start; less than
-// clockError is nothing.
+// ClockError is nothing.
 func (c clock) set() time.Duration {
 	d := time.Duration(c.measure() - c.zero)
-	if d.Abs() < clockError {
+	if d.Abs() < sample.ClockError {
 		return 0
 	}
 	return d

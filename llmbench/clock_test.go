@@ -5,8 +5,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // TestClockMapsTheWallClock checks the mapping on a clock that is exact, and that
@@ -21,8 +22,8 @@ func TestClockMapsTheWallClock(t *testing.T) {
 		assert.Equal(t, c.now(), 3*time.Second)
 		assert.Equal(t, c.at(wallClock()), 3*time.Second)
 		for _, tt := range []struct{ set, want time.Duration }{
-			{0, 0}, {clockError / 2, 0}, {-clockError / 2, 0},
-			{time.Second, time.Second}, {-time.Hour, -time.Hour}, {clockError, clockError},
+			{0, 0}, {sample.ClockError / 2, 0}, {-sample.ClockError / 2, 0},
+			{time.Second, time.Second}, {-time.Hour, -time.Hour}, {sample.ClockError, sample.ClockError},
 		} {
 			set = tt.set
 			assert.Equal(t, c.set(), tt.want, "set by %v", tt.set)
@@ -40,40 +41,40 @@ func TestSettle(t *testing.T) {
 		first  read
 		deltas []read
 		end    read
-		want   Sample
+		want   sample.Sample
 	}{
-		{"all stamped", at(12, 10), []read{at(25, 20), at(31, 30), at(48, 40)}, at(60, 50), Sample{
-			Clock: KernelClock, FirstByte: 10, FirstByteLag: 2, Deltas: 3, First: 20, Last: 40,
+		{"all stamped", at(12, 10), []read{at(25, 20), at(31, 30), at(48, 40)}, at(60, 50), sample.Sample{
+			Clock: sample.KernelClock, FirstByte: 10, FirstByteLag: 2, Deltas: 3, First: 20, Last: 40,
 			Gaps: []time.Duration{10, 10}, Lags: []time.Duration{5, 1, 8}, End: 50, EndLag: 10,
 		}},
-		{"one delta", at(12, 10), []read{at(25, 20)}, at(60, 50), Sample{
-			Clock: KernelClock, FirstByte: 10, FirstByteLag: 2, Deltas: 1, First: 20, Last: 20,
+		{"one delta", at(12, 10), []read{at(25, 20)}, at(60, 50), sample.Sample{
+			Clock: sample.KernelClock, FirstByte: 10, FirstByteLag: 2, Deltas: 1, First: 20, Last: 20,
 			Lags: []time.Duration{5}, End: 50, EndLag: 10,
 		}},
-		{"no delta", at(12, 10), nil, at(60, 50), Sample{Clock: KernelClock, FirstByte: 10, FirstByteLag: 2, End: 50, EndLag: 10}},
-		{"an end without a stamp", at(12, 10), []read{at(25, 20)}, none(99), Sample{
-			Clock: KernelClock, FirstByte: 10, FirstByteLag: 2, Deltas: 1, First: 20, Last: 20, Lags: []time.Duration{5}, End: 60,
+		{"no delta", at(12, 10), nil, at(60, 50), sample.Sample{Clock: sample.KernelClock, FirstByte: 10, FirstByteLag: 2, End: 50, EndLag: 10}},
+		{"an end without a stamp", at(12, 10), []read{at(25, 20)}, none(99), sample.Sample{
+			Clock: sample.KernelClock, FirstByte: 10, FirstByteLag: 2, Deltas: 1, First: 20, Last: 20, Lags: []time.Duration{5}, End: 60,
 		}},
-		{"a delta without one", at(12, 10), []read{at(25, 20), none(31), at(48, 40)}, at(60, 50), Sample{
-			Clock: UserClock, FirstByte: 12, Deltas: 3, First: 25, Last: 48, Gaps: []time.Duration{6, 17}, End: 60,
+		{"a delta without one", at(12, 10), []read{at(25, 20), none(31), at(48, 40)}, at(60, 50), sample.Sample{
+			Clock: sample.UserClock, FirstByte: 12, Deltas: 3, First: 25, Last: 48, Gaps: []time.Duration{6, 17}, End: 60,
 		}},
-		{"a head without one", none(12), []read{at(25, 20), at(31, 30)}, at(60, 50), Sample{
-			Clock: UserClock, FirstByte: 12, Deltas: 2, First: 25, Last: 31, Gaps: []time.Duration{6}, End: 60,
+		{"a head without one", none(12), []read{at(25, 20), at(31, 30)}, at(60, 50), sample.Sample{
+			Clock: sample.UserClock, FirstByte: 12, Deltas: 2, First: 25, Last: 31, Gaps: []time.Duration{6}, End: 60,
 		}},
-		{"a stamp after its read", at(12, 10), []read{at(25, 26+clockError)}, at(60, 50), Sample{
-			Clock: UserClock, FirstByte: 12, Deltas: 1, First: 25, Last: 25, End: 60,
+		{"a stamp after its read", at(12, 10), []read{at(25, 26+sample.ClockError)}, at(60, 50), sample.Sample{
+			Clock: sample.UserClock, FirstByte: 12, Deltas: 1, First: 25, Last: 25, End: 60,
 		}},
-		{"a stamp before the send", at(12, -clockError), []read{at(25, 20)}, at(60, 50), Sample{
-			Clock: UserClock, FirstByte: 12, Deltas: 1, First: 25, Last: 25, End: 60,
+		{"a stamp before the send", at(12, -sample.ClockError), []read{at(25, 20)}, at(60, 50), sample.Sample{
+			Clock: sample.UserClock, FirstByte: 12, Deltas: 1, First: 25, Last: 25, End: 60,
 		}},
-		{"no answer", read{}, nil, read{}, Sample{Clock: UserClock, End: 60}},
+		{"no answer", read{}, nil, read{}, sample.Sample{Clock: sample.UserClock, End: 60}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.want.Start = 2
-			s := Sample{Start: 2, End: 60}
-			s.settle(c, tt.first, tt.deltas, tt.end)
-			assert.DeepEqual(t, s, tt.want, cmpopts.IgnoreUnexported(Sample{}))
-			s.toUser()
+			s := sample.Sample{Start: 2, End: 60}
+			settle(&s, c, tt.first, tt.deltas, tt.end)
+			assert.DeepEqual(t, s, tt.want)
+			s.ToUserClock()
 			for i, d := range tt.deltas {
 				if i == 0 {
 					assert.Equal(t, s.First, d.user)

@@ -14,6 +14,7 @@ import (
 	"github.com/kballard/go-shellquote"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // A Config is what the LLMBENCH_* environment variables say. Each field's
@@ -61,7 +62,7 @@ type ServeConfig struct {
 	Timeout     time.Duration // LLMBENCH_TIMEOUT: per request; 10m
 	IdleTimeout time.Duration // LLMBENCH_IDLE_TIMEOUT: between two events of a stream; 60s
 	MaxFail     float64       // LLMBENCH_MAX_FAIL: tolerated share of failed requests; 0
-	SLO         SLO           // LLMBENCH_SLO
+	SLO         sample.SLO    // LLMBENCH_SLO
 	Cancel      Cancel        // LLMBENCH_CANCEL: share of the clients that leave, and when
 	Seed        uint64        // LLMBENCH_SEED: of prompts, lengths and arrivals; 1
 }
@@ -151,7 +152,7 @@ func ParseConfig(environ []string) (Config, error) {
 		"TIMEOUT":       {single(&s.Timeout, duration), "a duration like 10m, above 0"},
 		"IDLE_TIMEOUT":  {single(&s.IdleTimeout, duration), "a duration like 60s, above 0"},
 		"MAX_FAIL":      {single(&s.MaxFail, share), "a number from 0 to 1"},
-		"SLO":           {single(&s.SLO, ParseSLO), "limits like ttft=500ms,tpot=50ms,e2e=10s"},
+		"SLO":           {single(&s.SLO, sample.ParseSLO), "limits like ttft=500ms,tpot=50ms,e2e=10s"},
 		"CANCEL":        {single(&s.Cancel, ParseCancel), "a share and a number of deltas or a time, like 0.1:50 or 0.1:2s"},
 		"SEED":          {single(&s.Seed, func(v string) (uint64, error) { return strconv.ParseUint(v, 10, 64) }), "a whole number, at least 0"},
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 func TestParseConfig(t *testing.T) {
@@ -33,7 +35,7 @@ func TestParseConfig(t *testing.T) {
 	assert.DeepEqual(t, c.Serve, ServeConfig{
 		Concurrency: []int{1, 8}, Rate: []float64{0.5, 32}, LoadSet: true, Burstiness: 0.7, Requests: 100, Output: 20,
 		Dataset: "sharegpt:a:b.json", Stream: true, Timeout: time.Minute, IdleTimeout: 5 * time.Second, MaxFail: 0.25,
-		SLO: SLO{TTFT: time.Second}, Seed: 9,
+		SLO: sample.SLO{TTFT: time.Second}, Seed: 9,
 	})
 	staged, err := ParseConfig([]string{"LLMBENCH_STAGES=10:1m,10..50:30s:exp", "LLMBENCH_BURSTINESS=2"})
 	assert.NilError(t, err)

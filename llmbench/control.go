@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // A control is a server in this process that knows when it sent what, and the same
@@ -160,12 +161,12 @@ func (k *control) end() offs {
 }
 
 // judge takes a sample's errors.
-func (k *control) judge(s *Sample, zero time.Time) {
+func (k *control) judge(s *sample.Sample, zero time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	all := k.writes[s.ID]
 	delete(k.writes, s.ID)
-	if s.Outcome != OK || len(all) != s.Deltas || s.Connect > 0 {
+	if s.Outcome != sample.OK || len(all) != s.Deltas || s.Connect > 0 {
 		return // it tells nothing
 	}
 	// off is how far an instant is outside of the time in which it was written.
@@ -190,7 +191,7 @@ func (k *control) judge(s *Sample, zero time.Time) {
 }
 
 // typicalGap is the median gap of samples, 0 without any.
-func typicalGap(samples []Sample) time.Duration {
+func typicalGap(samples []sample.Sample) time.Duration {
 	var all []time.Duration
 	for i := range samples {
 		all = append(all, samples[i].Gaps...)

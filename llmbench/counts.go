@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // A Counter is an [Observer] that counts what the server answered.
@@ -36,7 +38,7 @@ const countsDelay = 2 * time.Second
 // counts are of successful requests, so that the server's must not be less; if all
 // were successful, sent once, and with usage, those of an exact one must not be
 // more. It returns, too, whether the server is exact.
-func checkCounts(ctx context.Context, c Counter, samples []Sample) (differs string, exact bool, err error) {
+func checkCounts(ctx context.Context, c Counter, samples []sample.Sample) (differs string, exact bool, err error) {
 	deadline := time.Now().Add(countsDelay)
 	for wait := time.Millisecond; ; wait *= 2 {
 		server, err := c.Counts(ctx)
@@ -53,21 +55,21 @@ func checkCounts(ctx context.Context, c Counter, samples []Sample) (differs stri
 }
 
 // compareCounts says how the counts of a server and of the client differ, or "".
-func compareCounts(server Counts, samples []Sample) string {
+func compareCounts(server Counts, samples []sample.Sample) string {
 	var requests, prompt, output int
 	exact, usage, prompts := server.Exact, true, true
 	for i := range samples {
 		s := &samples[i]
-		if s.Outcome != OK || s.Resent > 0 {
+		if s.Outcome != sample.OK || s.Resent > 0 {
 			exact = false
 		}
-		if s.Outcome != OK {
+		if s.Outcome != sample.OK {
 			continue
 		}
 		requests++
 		prompts = prompts && s.PromptTokens > 0
 		prompt += s.PromptTokens
-		if s.TokenSource == FromUsage {
+		if s.TokenSource == sample.FromUsage {
 			output += s.OutputTokens
 		} else {
 			usage = false

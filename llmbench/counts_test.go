@@ -10,12 +10,19 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
+// answered is a successful streamed request of 10 prompt tokens, whose usage the
+// server stated.
+func answered(output int) sample.Sample {
+	return sample.Sample{PromptTokens: 10, OutputTokens: output, TokenSource: sample.FromUsage, Outcome: sample.OK}
+}
+
 func TestCompareCounts(t *testing.T) {
-	two := func(change func(s *Sample)) []Sample {
-		samples := []Sample{answer(0, 10, 50, 5), answer(0, 10, 60, 6)} // 20 prompt tokens, 11 of output
+	two := func(change func(s *sample.Sample)) []sample.Sample {
+		samples := []sample.Sample{answered(5), answered(6)} // 20 prompt tokens, 11 of output
 		if change != nil {
 			change(&samples[1])
 		}
@@ -26,7 +33,7 @@ func TestCompareCounts(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		server  Counts
-		samples []Sample
+		samples []sample.Sample
 		want    string
 	}{
 		{"as many", agrees, two(nil), ""},
@@ -37,12 +44,12 @@ func TestCompareCounts(t *testing.T) {
 		{"a token too many", more, two(nil), "the server counted 12 output tokens, and the client 11"},
 		{"a request too many", Counts{3, 20, 11, true}, two(nil), "the server counted 3 requests, and the client 2"},
 		{"somebody else may have asked", loose, two(nil), ""},
-		{"one was not successful", more, two(func(s *Sample) { s.Outcome = Left }), ""},
-		{"but that does not explain too few", Counts{2, 20, 4, true}, two(func(s *Sample) { s.Outcome = Left }), "counted 4 output tokens, and the client 5"},
-		{"one was sent twice", more, two(func(s *Sample) { s.Resent = 1 }), ""},
-		{"one has no usage", more, two(func(s *Sample) { s.TokenSource = FromDeltas }), ""},
-		{"nor can it be compared", Counts{2, 20, 5, true}, two(func(s *Sample) { s.TokenSource = FromDeltas }), ""},
-		{"a prompt's length is not known", Counts{2, 25, 11, true}, two(func(s *Sample) { s.PromptTokens = 0 }), ""},
+		{"one was not successful", more, two(func(s *sample.Sample) { s.Outcome = sample.Left }), ""},
+		{"but that does not explain too few", Counts{2, 20, 4, true}, two(func(s *sample.Sample) { s.Outcome = sample.Left }), "counted 4 output tokens, and the client 5"},
+		{"one was sent twice", more, two(func(s *sample.Sample) { s.Resent = 1 }), ""},
+		{"one has no usage", more, two(func(s *sample.Sample) { s.TokenSource = sample.FromDeltas }), ""},
+		{"nor can it be compared", Counts{2, 20, 5, true}, two(func(s *sample.Sample) { s.TokenSource = sample.FromDeltas }), ""},
+		{"a prompt's length is not known", Counts{2, 25, 11, true}, two(func(s *sample.Sample) { s.PromptTokens = 0 }), ""},
 	} {
 		if got := compareCounts(c.server, c.samples); c.want == "" && got != "" || c.want != "" && !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q; want %q", c.name, got, c.want)
@@ -68,7 +75,7 @@ func (c *slowCounter) Counts(context.Context) (Counts, error) {
 
 // TestCheckCounts gives a server time to count, and not for ever.
 func TestCheckCounts(t *testing.T) {
-	samples := []Sample{answer(0, 10, 50, 5)}
+	samples := []sample.Sample{answered(5)}
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		differs, _, err := checkCounts(t.Context(), &slowCounter{n: 4}, samples)

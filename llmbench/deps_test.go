@@ -62,6 +62,8 @@ func TestDependencies(t *testing.T) {
 		{"llmbench/gate", "gonum.org/v1/plot", "the gate draws nothing"},
 		{"llmbench/records", module + "mockserver", "whoever reads records needs no mock"},
 		{"llmbench/records", module + "benchdata", "records are read as they are"},
+		{"llmbench/sample", "net", "figures are computed from samples alone"},
+		{"llmbench/sample", "testing", "figures are computed from samples alone"},
 		{"llmbench/search", strings.TrimSuffix(module, "/"), "a search knows no server"},
 		{"llmbench/gate", strings.TrimSuffix(module, "/"), "the gate judges any Go benchmark file"},
 		{"llmbench/cmd/benchgate", module + "backends", "the gate knows no server"},

@@ -17,10 +17,10 @@
 //
 // One op is one pass: the load's requests, each sent once, in a closed loop at a
 // concurrency or in an open loop on a schedule, until the last has ended. Each
-// request leaves a [Sample] of raw instants on one monotonic clock: a delta's is
-// when the kernel received its bytes, where it says so ([KernelClock]), or else when
+// request leaves a [sample.Sample] of raw instants on one monotonic clock: a delta's is
+// when the kernel received its bytes, where it says so ([sample.KernelClock]), or else when
 // they were read, before anything is parsed. All metrics are computed afterwards,
-// by [Summarize], from the samples alone; [Units] lists them with their definitions.
+// by [sample.Summarize], from the samples alone; [sample.Units] lists them with their definitions.
 //
 // Latencies count from t0. In a closed loop that is the instant just before the
 // request is sent; in an open loop it is the instant it was due, so that a
@@ -32,7 +32,7 @@
 // no pass that contradicts itself.
 //
 // It counts no broken answer: a stream that ended before its dialect says it
-// may, or that carried an error, is a failure with an [Outcome], enters no
+// may, or that carried an error, is a failure with an [sample.Outcome], enters no
 // latency and no token figure, and fails the benchmark unless the load tolerates
 // it. It fills in nothing: an answer that was not streamed has no TTFT, and a
 // percentile of too few samples is not reported. And it writes nothing to the

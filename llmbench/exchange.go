@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
@@ -44,7 +45,7 @@ func newWorker(c *client, l *Load, start clock) *worker {
 }
 
 // do is send of one request, whose client leaves as p says.
-func (w *worker) do(ctx context.Context, p post, due time.Duration, scheduled bool) (s Sample) {
+func (w *worker) do(ctx context.Context, p post, due time.Duration, scheduled bool) (s sample.Sample) {
 	w.send(ctx, &s, &p, p.leave, due, scheduled)
 	return s
 }
@@ -54,8 +55,8 @@ func (w *worker) do(ctx context.Context, p post, due time.Duration, scheduled bo
 // itself, by a deadline, by its client's leave or by the end of ctx.
 //
 // As many streams as are open have its frame on their stacks: it is kept small.
-func (w *worker) send(ctx context.Context, s *Sample, p *post, l leave, due time.Duration, scheduled bool) {
-	*s = Sample{
+func (w *worker) send(ctx context.Context, s *sample.Sample, p *post, l leave, due time.Duration, scheduled bool) {
+	*s = sample.Sample{
 		ID:        w.client.runID + "-" + strconv.FormatInt(w.client.ordinal.Add(1), 10),
 		Due:       due,
 		Scheduled: scheduled,
@@ -78,7 +79,7 @@ func (w *worker) send(ctx context.Context, s *Sample, p *post, l leave, due time
 		if !scheduled {
 			s.Due = now
 		}
-		s.Outcome, s.Err = Malformed, errors.Join(errNotSent, err)
+		s.Outcome, s.Err = sample.Malformed, errors.Join(errNotSent, err)
 		return
 	}
 	maps.Copy(req.Header, w.client.target.Header)
@@ -106,13 +107,13 @@ func (w *worker) send(ctx context.Context, s *Sample, p *post, l leave, due time
 			end = w.src.end // else the end is the connection's, which has no stamp
 		}
 		if seen.disordered() {
-			s.Clock = UserClock
+			s.Clock = sample.UserClock
 		}
 		resp.Body.Close()
 	} else if seen.firstByte != 0 {
-		err = w.interrupted(ctx, Malformed, err)
+		err = w.interrupted(ctx, sample.Malformed, err)
 	} else {
-		err = w.interrupted(ctx, Connect, err)
+		err = w.interrupted(ctx, sample.Connect, err)
 	}
 	if err != nil {
 		s.End = w.clock.now()
@@ -124,15 +125,15 @@ func (w *worker) send(ctx context.Context, s *Sample, p *post, l leave, due time
 	if !scheduled {
 		s.Due = s.Start
 	}
-	s.settle(w.clock, seen.first(), w.deltas, end)
+	settle(s, w.clock, seen.first(), w.deltas, end)
 	if s.FirstByte > 0 { // the client may have been late to see that it had written all
 		s.Wrote = min(s.Wrote, s.FirstByte)
 	}
 	w.client.flight.leave(s.End + s.EndLag)
 	s.Resent = max(0, seen.conns-1)
-	s.Outcome = OK
-	if w.load.KeepText {
-		s.Answer = &Answer{string(k.Text), string(k.Reasoning), string(k.ToolName), string(k.ToolCall)}
+	s.Outcome = sample.OK
+	if w.load.KeepText || err == nil && s.TokenSource == sample.FromTokenizer {
+		s.Answer = &sample.Answer{Text: string(k.Text), Reasoning: string(k.Reasoning), ToolNames: string(k.ToolName), ToolCalls: string(k.ToolCall)}
 	}
 	if err != nil {
 		var f failure

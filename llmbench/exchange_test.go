@@ -17,6 +17,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // through returns a worker whose requests go to rt instead of a server.
@@ -60,60 +61,60 @@ func TestAnswers(t *testing.T) {
 		status   int
 		kind     string
 		body     string
-		want     Outcome
+		want     sample.Outcome
 		text     string // in the error
 		tokens   int
-		source   TokenSource
+		source   sample.TokenSource
 	}{
-		{"a stream", false, 200, sse, content + finish + usage + done, OK, "", 3, FromUsage},
-		{"a charset", false, 200, "text/event-stream; charset=utf-8", content + finish + usage + done, OK, "", 3, FromUsage},
-		{"no content type", false, 200, "", content + finish + usage + done, OK, "", 3, FromUsage},
-		{"no usage", false, 200, sse, content + content + finish + done, OK, "", 2, FromDeltas},
-		{"usage of zeros first", false, 200, sse, `data: {"choices":[{"text":"x"}],"usage":{"prompt_tokens":0,"completion_tokens":0}}` + "\n\n" + finish + usage + done, OK, "", 3, FromUsage},
-		{"a finish reason and no [DONE]", false, 200, sse, content + finish, OK, "", 1, FromDeltas},
-		{"[DONE] and no finish reason", false, 200, sse, content + done, OK, "", 1, FromDeltas},
-		{"[DONE] while the finish reason is open", false, 200, sse, `data: {"choices":[{"delta":{"content":"hi"},"finish_reason":null}]}` + "\n\n" + done, Truncated, "[DONE] without the finish reason that was left open", 0, ""},
-		{"the server gave up", false, 200, sse, content + `data: {"choices":[{"delta":{},"finish_reason":"abort"}]}` + "\n\n" + done, ServerError, "finish reason abort", 0, ""},
-		{"an error field", false, 200, sse, content + "error: {\"code\":500,\"message\":\"no slot\"}\n\n", ServerError, "no slot", 0, ""},
-		{"counts beside the timings", false, 200, sse, content + `data: {"choices":[{"delta":{},"finish_reason":"stop"}],"timings":{"prompt_n":4,"cache_n":1,"predicted_n":3}}` + "\n\n" + done, OK, "", 3, FromUsage},
-		{"token ids and no text", false, 200, sse, `data: {"choices":[{"text":"","token_ids":[1,2],"finish_reason":"length"}]}` + "\n\n" + done, OK, "", 2, FromEvents},
-		{"reasoning alone", false, 200, sse, `data: {"choices":[{"delta":{"reasoning":"hm"}}]}` + "\n\n" + finish + done, OK, "", 1, FromDeltas},
-		{"two documents in one event", false, 200, sse, `data: {"choices":[{"text":"a"}]}{"choices":[{"text":"b"}]}` + "\n\n" + finish + done, OK, "", 2, FromDeltas},
-		{"[DONE] without a blank line", false, 200, sse, content + finish + "data: [DONE]", OK, "", 1, FromDeltas},
-		{"tokens without any text", false, 200, sse, finish + usage + done, OK, "", 3, FromUsage},
-		{"neither tokens nor text", false, 200, sse, finish + done, Empty, "no token", 0, ""},
-		{"only [DONE]", false, 200, sse, done, Empty, "no token", 0, ""},
-		{"only comments", false, 200, sse, ": ping\n\n", Empty, "no event", 0, ""},
-		{"cut cleanly", false, 200, sse, content + content, Truncated, "neither a finish reason nor [DONE]", 0, ""},
-		{"cut within an event", false, 200, sse, content + content[:20], Truncated, "within an event", 0, ""},
-		{"not JSON", false, 200, sse, content + "data: {oops}\n\n" + finish + done, Malformed, "oops", 0, ""},
-		{"an error object, then [DONE]", false, 200, sse, content + `data: {"error":{"message":"out of memory","code":500}}` + "\n\n" + done, ServerError, "out of memory", 0, ""},
-		{"an error as a string", false, 200, sse, `data: {"error":"overloaded"}` + "\n\n", ServerError, "overloaded", 0, ""},
-		{"an error event", false, 200, sse, content + "event: error\ndata: upstream reset\n\n", ServerError, "upstream reset", 0, ""},
-		{"an error event without data", false, 200, sse, content + "event: error\ndata:\n\n" + done, ServerError, "without data", 0, ""},
-		{"an error after [DONE]", false, 200, sse, content + finish + done + `data: {"error":"late"}` + "\n\n", ServerError, "late", 0, ""},
-		{"text after [DONE]", false, 200, sse, content + finish + done + content, OK, "", 1, FromDeltas},
-		{"an event that is too large", false, 200, sse, "data: " + strings.Repeat("x", 65<<20) + "\n\n", Malformed, "event too large", 0, ""},
-		{"an empty body", false, 200, sse, "", Empty, "no event", 0, ""},
-		{"JSON for a stream", false, 200, json, `{"choices":[{"message":{"content":"hi"}}]}`, Malformed, "a stream was asked for and application/json came", 0, ""},
-		{"a JSON error for a stream", false, 200, json, `{"error":{"message":"no such model"}}`, ServerError, "no such model", 0, ""},
-		{"no body for a stream", false, 200, json, "", Empty, "no body", 0, ""},
-		{"a proxy's page", false, 200, "text/html", "<html>welcome</html>", Malformed, "text/html", 0, ""},
-		{"400", false, 400, json, `{"error":{"message":"too long"}}`, HTTP, `status 400: {"error":{"message":"too long"}}`, 0, ""},
-		{"429", false, 429, json, "", HTTP, "status 429", 0, ""},
-		{"a redirect is not followed", false, 307, "", "", HTTP, "status 307", 0, ""},
-		{"204", false, 204, "", "", Empty, "no event", 0, ""},
-		{"a key in the answer", false, 401, json, "Incorrect API key provided: sk-secret/key", HTTP, "provided: [redacted]", 0, ""},
-		{"a key in JSON", false, 401, json, `"sk-secret\/key"`, HTTP, `"[redacted]"`, 0, ""},
-		{"a key that an excerpt cuts", false, 200, sse, `data: {"error":"` + strings.Repeat("x", 191) + `sk-secret/key"}` + "\n\n", ServerError, "[redacted]…", 0, ""},
-		{"a key of a header of its own", false, 401, json, "no team-secret", HTTP, "no [redacted]", 0, ""},
+		{"a stream", false, 200, sse, content + finish + usage + done, sample.OK, "", 3, sample.FromUsage},
+		{"a charset", false, 200, "text/event-stream; charset=utf-8", content + finish + usage + done, sample.OK, "", 3, sample.FromUsage},
+		{"no content type", false, 200, "", content + finish + usage + done, sample.OK, "", 3, sample.FromUsage},
+		{"no usage", false, 200, sse, content + content + finish + done, sample.OK, "", 2, sample.FromDeltas},
+		{"usage of zeros first", false, 200, sse, `data: {"choices":[{"text":"x"}],"usage":{"prompt_tokens":0,"completion_tokens":0}}` + "\n\n" + finish + usage + done, sample.OK, "", 3, sample.FromUsage},
+		{"a finish reason and no [DONE]", false, 200, sse, content + finish, sample.OK, "", 1, sample.FromDeltas},
+		{"[DONE] and no finish reason", false, 200, sse, content + done, sample.OK, "", 1, sample.FromDeltas},
+		{"[DONE] while the finish reason is open", false, 200, sse, `data: {"choices":[{"delta":{"content":"hi"},"finish_reason":null}]}` + "\n\n" + done, sample.Truncated, "[DONE] without the finish reason that was left open", 0, ""},
+		{"the server gave up", false, 200, sse, content + `data: {"choices":[{"delta":{},"finish_reason":"abort"}]}` + "\n\n" + done, sample.ServerError, "finish reason abort", 0, ""},
+		{"an error field", false, 200, sse, content + "error: {\"code\":500,\"message\":\"no slot\"}\n\n", sample.ServerError, "no slot", 0, ""},
+		{"counts beside the timings", false, 200, sse, content + `data: {"choices":[{"delta":{},"finish_reason":"stop"}],"timings":{"prompt_n":4,"cache_n":1,"predicted_n":3}}` + "\n\n" + done, sample.OK, "", 3, sample.FromUsage},
+		{"token ids and no text", false, 200, sse, `data: {"choices":[{"text":"","token_ids":[1,2],"finish_reason":"length"}]}` + "\n\n" + done, sample.OK, "", 2, sample.FromEvents},
+		{"reasoning alone", false, 200, sse, `data: {"choices":[{"delta":{"reasoning":"hm"}}]}` + "\n\n" + finish + done, sample.OK, "", 1, sample.FromDeltas},
+		{"two documents in one event", false, 200, sse, `data: {"choices":[{"text":"a"}]}{"choices":[{"text":"b"}]}` + "\n\n" + finish + done, sample.OK, "", 2, sample.FromDeltas},
+		{"[DONE] without a blank line", false, 200, sse, content + finish + "data: [DONE]", sample.OK, "", 1, sample.FromDeltas},
+		{"tokens without any text", false, 200, sse, finish + usage + done, sample.OK, "", 3, sample.FromUsage},
+		{"neither tokens nor text", false, 200, sse, finish + done, sample.Empty, "no token", 0, ""},
+		{"only [DONE]", false, 200, sse, done, sample.Empty, "no token", 0, ""},
+		{"only comments", false, 200, sse, ": ping\n\n", sample.Empty, "no event", 0, ""},
+		{"cut cleanly", false, 200, sse, content + content, sample.Truncated, "neither a finish reason nor [DONE]", 0, ""},
+		{"cut within an event", false, 200, sse, content + content[:20], sample.Truncated, "within an event", 0, ""},
+		{"not JSON", false, 200, sse, content + "data: {oops}\n\n" + finish + done, sample.Malformed, "oops", 0, ""},
+		{"an error object, then [DONE]", false, 200, sse, content + `data: {"error":{"message":"out of memory","code":500}}` + "\n\n" + done, sample.ServerError, "out of memory", 0, ""},
+		{"an error as a string", false, 200, sse, `data: {"error":"overloaded"}` + "\n\n", sample.ServerError, "overloaded", 0, ""},
+		{"an error event", false, 200, sse, content + "event: error\ndata: upstream reset\n\n", sample.ServerError, "upstream reset", 0, ""},
+		{"an error event without data", false, 200, sse, content + "event: error\ndata:\n\n" + done, sample.ServerError, "without data", 0, ""},
+		{"an error after [DONE]", false, 200, sse, content + finish + done + `data: {"error":"late"}` + "\n\n", sample.ServerError, "late", 0, ""},
+		{"text after [DONE]", false, 200, sse, content + finish + done + content, sample.OK, "", 1, sample.FromDeltas},
+		{"an event that is too large", false, 200, sse, "data: " + strings.Repeat("x", 65<<20) + "\n\n", sample.Malformed, "event too large", 0, ""},
+		{"an empty body", false, 200, sse, "", sample.Empty, "no event", 0, ""},
+		{"JSON for a stream", false, 200, json, `{"choices":[{"message":{"content":"hi"}}]}`, sample.Malformed, "a stream was asked for and application/json came", 0, ""},
+		{"a JSON error for a stream", false, 200, json, `{"error":{"message":"no such model"}}`, sample.ServerError, "no such model", 0, ""},
+		{"no body for a stream", false, 200, json, "", sample.Empty, "no body", 0, ""},
+		{"a proxy's page", false, 200, "text/html", "<html>welcome</html>", sample.Malformed, "text/html", 0, ""},
+		{"400", false, 400, json, `{"error":{"message":"too long"}}`, sample.HTTP, `status 400: {"error":{"message":"too long"}}`, 0, ""},
+		{"429", false, 429, json, "", sample.HTTP, "status 429", 0, ""},
+		{"a redirect is not followed", false, 307, "", "", sample.HTTP, "status 307", 0, ""},
+		{"204", false, 204, "", "", sample.Empty, "no event", 0, ""},
+		{"a key in the answer", false, 401, json, "Incorrect API key provided: sk-secret/key", sample.HTTP, "provided: [redacted]", 0, ""},
+		{"a key in JSON", false, 401, json, `"sk-secret\/key"`, sample.HTTP, `"[redacted]"`, 0, ""},
+		{"a key that an excerpt cuts", false, 200, sse, `data: {"error":"` + strings.Repeat("x", 191) + `sk-secret/key"}` + "\n\n", sample.ServerError, "[redacted]…", 0, ""},
+		{"a key of a header of its own", false, 401, json, "no team-secret", sample.HTTP, "no [redacted]", 0, ""},
 
-		{"whole", true, 200, json, `{"choices":[{"message":{"content":"hi"},"finish_reason":"length"}],"usage":{"prompt_tokens":5,"completion_tokens":3}}`, OK, "", 3, FromUsage},
-		{"whole, no usage", true, 200, json, `{"choices":[{"message":{"content":"hi"},"finish_reason":"length"}]}`, OK, "", 0, FromNothing},
-		{"whole, nothing in it", true, 200, json, `{"choices":[]}`, Empty, "no token", 0, ""},
-		{"whole, an error", true, 200, json, `{"error":{"message":"no"}}`, ServerError, "no", 0, ""},
-		{"whole, cut", true, 200, json, `{"choices":[{"mess`, Malformed, "unexpected EOF", 0, ""},
-		{"whole, no body", true, 200, json, " \n", Empty, "no body", 0, ""},
+		{"whole", true, 200, json, `{"choices":[{"message":{"content":"hi"},"finish_reason":"length"}],"usage":{"prompt_tokens":5,"completion_tokens":3}}`, sample.OK, "", 3, sample.FromUsage},
+		{"whole, no usage", true, 200, json, `{"choices":[{"message":{"content":"hi"},"finish_reason":"length"}]}`, sample.OK, "", 0, sample.FromNothing},
+		{"whole, nothing in it", true, 200, json, `{"choices":[]}`, sample.Empty, "no token", 0, ""},
+		{"whole, an error", true, 200, json, `{"error":{"message":"no"}}`, sample.ServerError, "no", 0, ""},
+		{"whole, cut", true, 200, json, `{"choices":[{"mess`, sample.Malformed, "unexpected EOF", 0, ""},
+		{"whole, no body", true, 200, json, " \n", sample.Empty, "no body", 0, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			mock := httpmock.NewMockTransport()
@@ -135,7 +136,7 @@ func TestAnswers(t *testing.T) {
 				assert.Equal(t, s.Status, c.status)
 				assert.Equal(t, s.OutputTokens, c.tokens)
 				assert.Equal(t, s.TokenSource, c.source)
-				if c.want != OK {
+				if c.want != sample.OK {
 					assert.ErrorContains(t, s.Err, c.text)
 					assert.Assert(t, len(s.Err.Error()) < 5000 && !strings.Contains(s.Err.Error(), "sk-secr"), "%v", s.Err)
 				}
@@ -152,14 +153,14 @@ func (byBytes) Count(text string) int { return len(text) }
 // TestTokenizer checks when the load's tokenizer is asked: only for what the
 // server does not tell.
 func TestTokenizer(t *testing.T) {
-	for body, want := range map[string]Sample{
-		content + finish + usage + done:     {OutputTokens: 3, TokenSource: FromUsage},
-		content + content + finish + done:   {OutputTokens: 4, TokenSource: FromTokenizer},
-		content + finish + "data: [DONE]\n": {OutputTokens: 2, TokenSource: FromTokenizer},
+	for body, want := range map[string]sample.Sample{
+		content + finish + usage + done:     {OutputTokens: 3, TokenSource: sample.FromUsage},
+		content + content + finish + done:   {OutputTokens: 4, TokenSource: sample.FromTokenizer},
+		content + finish + "data: [DONE]\n": {OutputTokens: 2, TokenSource: sample.FromTokenizer},
 	} {
 		w, p := through(t, answerer(body), Load{Tokenizer: byBytes{}})
-		samples := []Sample{w.do(t.Context(), p, 0, false), w.do(t.Context(), p, 0, false)}
-		countText(samples, w.load.Tokenizer)
+		samples := []sample.Sample{w.do(t.Context(), p, 0, false), w.do(t.Context(), p, 0, false)}
+		countText(samples, w.load)
 		for _, s := range samples {
 			assert.Equal(t, s.OutputTokens, want.OutputTokens)
 			assert.Equal(t, s.TokenSource, want.TokenSource)
@@ -183,7 +184,7 @@ func TestFirstFaultWins(t *testing.T) {
 			return &http.Response{StatusCode: 200, Body: io.NopCloser(body)}, nil
 		}), Load{IdleTimeout: 10 * ms})
 		s := w.do(t.Context(), p, 0, false)
-		assert.Equal(t, s.Outcome, ServerError, name)
+		assert.Equal(t, s.Outcome, sample.ServerError, name)
 		assert.ErrorContains(t, s.Err, "out of memory")
 	}
 }
@@ -215,7 +216,7 @@ func TestInstants(t *testing.T) {
 		assert.DeepEqual(t, s.Gaps, []time.Duration{0, 10 * ms, 10 * ms})
 		assert.Equal(t, s.Last, 131*ms)
 		assert.Equal(t, s.End, 141*ms)
-		assert.Equal(t, Summarize([]Sample{s}, s.End, SLO{}).Metrics["mean-ttft-ns"], 111e6)
+		assert.Equal(t, sample.Summarize([]sample.Sample{s}, s.End, sample.SLO{}).Metrics["mean-ttft-ns"], 111e6)
 	})
 }
 
@@ -268,7 +269,7 @@ func TestChunksDoNotAllocate(t *testing.T) {
 	allocs := func(chunks int) float64 {
 		w, p := through(t, streamer{chunks}, Load{})
 		return testing.AllocsPerRun(20, func() {
-			if s := w.do(t.Context(), p, 0, false); s.Outcome != OK || s.Deltas != chunks {
+			if s := w.do(t.Context(), p, 0, false); s.Outcome != sample.OK || s.Deltas != chunks {
 				t.Fatalf("%d deltas, %s: %v; want %d", s.Deltas, s.Outcome, s.Err, chunks)
 			}
 		})
@@ -379,25 +380,25 @@ func TestRequestThatCannotBe(t *testing.T) {
 	p.path = "/%zz"
 	samples, err := w.client.pass(t.Context(), w.load, []post{p})
 	assert.NilError(t, err)
-	assert.Equal(t, samples[0].Outcome, Malformed)
+	assert.Equal(t, samples[0].Outcome, sample.Malformed)
 	assert.ErrorContains(t, samples[0].Err, "%zz")
 }
 
 // TestMoreThanAllowed checks what becomes of answers with more tokens than were
 // allowed: one more is told, and two are no answer to the request.
 func TestMoreThanAllowed(t *testing.T) {
-	var all []Sample
+	var all []sample.Sample
 	for _, tt := range []struct {
 		most int
-		want Outcome
-	}{{3, OK}, {2, OK}, {1, Malformed}} {
+		want sample.Outcome
+	}{{3, sample.OK}, {2, sample.OK}, {1, sample.Malformed}} {
 		w, p := through(t, answerer(content+finish+usage+done), Load{})
 		p.most = tt.most
 		samples, err := w.client.pass(t.Context(), w.load, []post{p})
 		assert.NilError(t, err)
 		s := samples[0]
 		assert.Equal(t, s.Outcome, tt.want, "3 of %d: %v", tt.most, s.Err)
-		if s.Outcome == OK {
+		if s.Outcome == sample.OK {
 			all = append(all, s)
 		} else {
 			assert.ErrorContains(t, s.Err, "the server states 3 output tokens, and 1 were allowed")

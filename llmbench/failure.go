@@ -7,32 +7,33 @@ import (
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // A failure is an error and the outcome it makes. Every error of an exchange is
 // one, made where it is known what failed.
 type failure struct {
-	Outcome
+	sample.Outcome
 	error
 }
 
 // fail makes a failure.
-func fail(o Outcome, format string, args ...any) error {
+func fail(o sample.Outcome, format string, args ...any) error {
 	return failure{o, fmt.Errorf(format, args...)}
 }
 
 // interrupted makes a failure of an error of the exchange. If the request
 // was given up, that explains it; else o does.
-func (w *worker) interrupted(ctx context.Context, o Outcome, err error) error {
+func (w *worker) interrupted(ctx context.Context, o sample.Outcome, err error) error {
 	switch cause := context.Cause(ctx); {
 	case cause == errTimeout:
-		return fail(Timeout, "no end after %v", w.load.Timeout)
+		return fail(sample.Timeout, "no end after %v", w.load.Timeout)
 	case cause == errStalled:
-		return fail(Stalled, "nothing for %v in the middle of the stream", w.load.IdleTimeout)
+		return fail(sample.Stalled, "nothing for %v in the middle of the stream", w.load.IdleTimeout)
 	case cause == errLeft:
-		return failure{Left, cause}
+		return failure{sample.Left, cause}
 	case cause != nil:
-		return failure{Canceled, cause}
+		return failure{sample.Canceled, cause}
 	}
 	return failure{o, err}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
 	"gotest.tools/v3/assert"
@@ -122,7 +123,7 @@ func ready(t Target, l Load) (*client, *Load, []post, error) {
 }
 
 // onePass sends l's requests to t once.
-func onePass(tb testing.TB, t Target, l Load) []Sample {
+func onePass(tb testing.TB, t Target, l Load) []sample.Sample {
 	tb.Helper()
 	samples, err := tryPass(tb.Context(), t, l)
 	if err != nil {
@@ -132,7 +133,7 @@ func onePass(tb testing.TB, t Target, l Load) []Sample {
 }
 
 // tryPass is onePass with its error. It is one, too, to leave a connection open.
-func tryPass(ctx context.Context, t Target, l Load) (samples []Sample, err error) {
+func tryPass(ctx context.Context, t Target, l Load) (samples []sample.Sample, err error) {
 	c, checked, posts, err := ready(t, l)
 	if err != nil {
 		return nil, err

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // verify checks what must hold of every pass, whatever the server does. An error
 // is a fault of the harness, or of a server that says what cannot be.
 // At most bound requests were to be in flight, if it is not 0.
-func verify(samples []Sample, f *flight, bound int) error {
+func verify(samples []sample.Sample, f *flight, bound int) error {
 	var errs []error
 	if bound > 0 && f.most > bound {
 		errs = append(errs, fmt.Errorf("%d requests were in flight, and at most %d were to be", f.most, bound))
@@ -25,7 +27,7 @@ func verify(samples []Sample, f *flight, bound int) error {
 			continue
 		}
 		sum, n = sum+s.End+s.EndLag-s.Admitted, n+1
-		if err := s.verify(); err != nil && len(errs) < 3 {
+		if err := s.Check(); err != nil && len(errs) < 3 {
 			errs = append(errs, fmt.Errorf("request %d %s: %w", i, s.ID, err))
 		}
 	}
@@ -36,38 +38,4 @@ func verify(samples []Sample, f *flight, bound int) error {
 		errs = append(errs, fmt.Errorf("little's law: requests were in flight for %v in all, and by their samples for %v", f.area, sum))
 	}
 	return errors.Join(errs...)
-}
-
-// verify checks a sample against itself. When a request was written is not held
-// against its answer: who waits for the write may be told after who reads.
-func (s *Sample) verify() error {
-	var gaps time.Duration
-	negative := false // stamps that are out of order are not used
-	for _, g := range s.Gaps {
-		gaps += g
-		negative = negative || g < 0
-	}
-	switch {
-	case s.Deltas > 0 && len(s.Gaps) != s.Deltas-1:
-		return fmt.Errorf("%d gaps between %d deltas", len(s.Gaps), s.Deltas)
-	case negative:
-		return fmt.Errorf("gaps %v; want none below 0", s.Gaps)
-	case s.Deltas > 0 && gaps != s.Last-s.First:
-		return fmt.Errorf("gaps add up to %v, and the last delta came %v after the first", gaps, s.Last-s.First)
-	case s.Start < s.Admitted || s.Scheduled && s.Admitted < max(s.Due, s.Granted):
-		return fmt.Errorf("due %v, granted %v, admitted %v, sent %v; want them in this order", s.Due, s.Granted, s.Admitted, s.Start)
-	case s.Deltas > 0 && (s.Last < s.First || s.First < s.Start-clockError):
-		return fmt.Errorf("sent %v, first delta %v, last %v; want them in this order", s.Start, s.First, s.Last)
-	case s.Deltas > 0 && s.FirstByte > max(1, s.First): // 0 is that there was none
-		return fmt.Errorf("first byte %v, first delta %v; want them in this order", s.FirstByte, s.First)
-	case s.FirstByte > 0 && s.FirstByte < s.Start-clockError:
-		return fmt.Errorf("sent %v, first byte %v; want them in this order", s.Start, s.FirstByte)
-	case s.Outputs > s.Deltas || s.Outputs > 0 && (s.FirstOutput < s.First || s.FirstOutput > s.Last):
-		return fmt.Errorf("%d of %d deltas more than reasoning, the first at %v; want it between %v and %v", s.Outputs, s.Deltas, s.FirstOutput, s.First, s.Last)
-	case s.Lags != nil && len(s.Lags) != s.Deltas:
-		return fmt.Errorf("%d read lags of %d deltas", len(s.Lags), s.Deltas)
-	case s.Outcome == OK && (s.End < s.Last || s.End < s.Start-clockError):
-		return fmt.Errorf("ended at %v, before its last delta at %v", s.End, s.Last)
-	}
-	return nil
 }

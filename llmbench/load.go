@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // A Load says which requests a pass sends, when, and what is tolerated. The
@@ -63,8 +64,8 @@ type Load struct {
 	// above it the benchmark fails.
 	MaxFail float64
 	// SLO, if any limit is set, adds the unit good-req/s.
-	SLO SLO
-	// KeepText keeps what was generated, in [Sample].Answer and in the records.
+	SLO sample.SLO
+	// KeepText keeps what was generated, in [sample.Sample].Answer and in the records.
 	KeepText bool
 	// Tokenizer counts the output of servers that do not state usage; nil
 	// leaves the number of deltas.
@@ -78,11 +79,11 @@ type Load struct {
 	// client distorts them, the worst first, if there are any: what is computed from
 	// the same instants of the samples is then distorted too.
 	Withheld func(units []string)
-	// Units are names of [Units] that are to be reported beside the core ones.
+	// Units are names of [sample.Units] that are to be reported beside the core ones.
 	Units []string
-	// Figures, when set, computes more units of [Units] of the samples of all
+	// Figures, when set, computes more units of [sample.Units] of the samples of all
 	// passes. They are judged and reported as the others are.
-	Figures func([]Sample) map[string]float64
+	Figures func([]sample.Sample) map[string]float64
 }
 
 // Default deadlines of a request.
@@ -131,7 +132,7 @@ func (l Load) check() (Load, error) {
 		return l, fmt.Errorf("load: max distortion %v; must be above 0", l.MaxDistortion)
 	case !slices.Contains([]ClientBound{"", BoundFails, BoundWithheld, BoundReported}, l.ClientBound):
 		return l, fmt.Errorf("load: client bound %q; must be fail, withhold or report", l.ClientBound)
-	case !knownUnits(l.Units):
+	case !sample.KnownUnits(l.Units):
 		return l, fmt.Errorf("load: units %q; want names of Units", l.Units)
 	case l.Cancel.check(!l.NoStream) != nil:
 		return l, fmt.Errorf("load: %w", l.Cancel.check(!l.NoStream))
@@ -142,8 +143,8 @@ func (l Load) check() (Load, error) {
 }
 
 // shown returns what tells which units are reported.
-func (l Load) shown(cfg Config) func(Unit) bool {
-	return func(u Unit) bool {
+func (l Load) shown(cfg Config) func(sample.Unit) bool {
+	return func(u sample.Unit) bool {
 		return (u.Core || cfg.AllUnits || slices.Contains(l.Units, u.Name)) && (u.Name != "fail-%" || l.MaxFail > 0)
 	}
 }

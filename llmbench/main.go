@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // errInterrupted is why passes end when the process was asked to.
@@ -44,7 +46,7 @@ func (p *shared) lastFigure() string {
 }
 
 // setLast keeps a throughput.
-func (p *shared) setLast(s Summary) {
+func (p *shared) setLast(s sample.Summary) {
 	v, known := s.Metrics["output-tok/s"]
 	if !known {
 		return
@@ -93,7 +95,7 @@ func (p *shared) begin(out io.Writer, interrupt context.Context, all bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.out, p.interrupt = out, interrupt
-	for _, u := range Units {
+	for _, u := range sample.Units {
 		if u.Core || all {
 			p.printUnit(u)
 		}
@@ -101,7 +103,7 @@ func (p *shared) begin(out io.Writer, interrupt context.Context, all bool) {
 }
 
 // printUnit prints the metadata of u, once.
-func (p *shared) printUnit(u Unit) {
+func (p *shared) printUnit(u sample.Unit) {
 	if line := u.Line(); line != "" && !p.units[u.Name] {
 		fmt.Fprintln(p.out, line)
 		p.units[u.Name] = true
@@ -116,7 +118,7 @@ func (p *shared) announceUnits(benchmark string, names []string) {
 	if p.out == nil || p.begun[benchmark] {
 		return
 	}
-	for _, u := range Units {
+	for _, u := range sample.Units {
 		if slices.Contains(names, u.Name) {
 			p.printUnit(u)
 		}

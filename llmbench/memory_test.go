@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // BenchmarkOpenStream reports what memory a stream takes while it is open, heap
@@ -76,7 +78,7 @@ func openStreams(b *testing.B, streams int) {
 			samples, err := tryPass(b.Context(), target, Load{Requests: words(streams, 2), Concurrency: streams})
 			assert.Check(b, err)
 			for i, s := range samples {
-				assert.Check(b, s.Outcome == OK && s.Deltas == 2, "stream %d: %d deltas, %v", i, s.Deltas, s.Err)
+				assert.Check(b, s.Outcome == sample.OK && s.Deltas == 2, "stream %d: %d deltas, %v", i, s.Deltas, s.Err)
 			}
 		})
 		says("all")

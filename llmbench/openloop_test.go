@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // TestCoordinatedOmission measures a server that stalls once for 2 s, with 1,000
@@ -59,16 +61,16 @@ func TestCoordinatedOmission(t *testing.T) {
 			assert.Equal(t, s.Due, time.Duration(i)*10*ms)
 			assert.Equal(t, s.Admitted, s.Start)
 		}
-		m := Summarize(samples, elapsed(samples), SLO{}).Metrics
+		m := sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{}).Metrics
 		// 222 requests waited. The p99 is between the 990th and 991st of 1,000
 		// in order: the eleventh and the tenth from the top, of which the
 		// first is the stalled one and the k-th after it the k-th that waited.
-		p99 := Quantile([]time.Duration{late[stalled+10], late[stalled+9]}, 0.01)
+		p99 := sample.Quantile([]time.Duration{late[stalled+10], late[stalled+9]}, 0.01)
 		assert.Equal(t, len(late), 222)
 		assert.Equal(t, late[stalled+1], 1991*ms)
 		assert.Assert(t, m["p99-ttft-ns"]-p99 < 1 && p99-m["p99-ttft-ns"] < 1, "p99-ttft-ns = %v, want %v", m["p99-ttft-ns"], p99)
 		assert.Equal(t, m["p99-service-ttft-ns"], float64(ms))
-		asked, achieved, ok := achievedRate(samples)
+		asked, achieved, ok := sample.AchievedRate(samples)
 		assert.Assert(t, ok && asked == achieved, "asked %v, achieved %v", asked, achieved) // it caught up
 	})
 }
@@ -90,7 +92,7 @@ func TestFullServerIsNoLateClient(t *testing.T) {
 			assert.Equal(t, s.Granted, time.Duration(i)*100*ms)
 			assert.Equal(t, s.Start, s.Granted)
 		}
-		m := Summarize(samples, elapsed(samples), SLO{}).Metrics
+		m := sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{}).Metrics
 		assert.Equal(t, m["p50-service-ttft-ns"], float64(100*ms))
 		assert.Equal(t, m["mean-ttft-ns"], float64(100*ms+39*25*ms))
 		var v verdict
@@ -100,20 +102,20 @@ func TestFullServerIsNoLateClient(t *testing.T) {
 		}
 		samples = append(samples, samples...)
 		samples = append(samples, samples...)
-		assert.Equal(t, Summarize(samples, time.Second, SLO{}).Metrics["p99-lag-ns"], 1.0)
+		assert.Equal(t, sample.Summarize(samples, time.Second, sample.SLO{}).Metrics["p99-lag-ns"], 1.0)
 	})
 }
 
 // TestRates checks that a generator which falls behind is noticed.
 func TestRates(t *testing.T) {
-	var samples []Sample
-	_, _, ok := achievedRate(samples)
+	var samples []sample.Sample
+	_, _, ok := sample.AchievedRate(samples)
 	assert.Assert(t, !ok)
 	for i := range 101 {
 		due := time.Duration(i) * 10 * ms
-		samples = append(samples, Sample{Scheduled: true, Due: due, Start: due * 5 / 4}, Sample{Due: time.Hour, Start: time.Hour})
+		samples = append(samples, sample.Sample{Scheduled: true, Due: due, Start: due * 5 / 4}, sample.Sample{Due: time.Hour, Start: time.Hour})
 	}
-	asked, achieved, ok := achievedRate(samples)
+	asked, achieved, ok := sample.AchievedRate(samples)
 	assert.Assert(t, ok)
 	assert.Equal(t, asked, 100.0)
 	assert.Equal(t, achieved, 80.0)

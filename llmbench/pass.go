@@ -8,12 +8,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // pass sends every post once, as the load says when, and returns the samples in
 // the order of the posts. It returns when the last of them has ended, which the
 // deadlines see to, and every goroutine it started has too.
-func (c *client) pass(ctx context.Context, l *Load, posts []post) ([]Sample, error) {
+func (c *client) pass(ctx context.Context, l *Load, posts []post) ([]sample.Sample, error) {
 	var due []time.Duration
 	if l.Arrivals != nil {
 		var err error
@@ -40,7 +42,7 @@ func (c *client) pass(ctx context.Context, l *Load, posts []post) ([]Sample, err
 	c.pool.prepare(opening, ahead)
 	cancel()
 	defer c.pool.drop((*conn).unused)
-	samples := make([]Sample, samplesOf(posts))
+	samples := make([]sample.Sample, samplesOf(posts))
 	c.idles.all = nil
 	before := takeStrain()
 	if c.control != nil {
@@ -60,10 +62,10 @@ func (c *client) pass(ctx context.Context, l *Load, posts []post) ([]Sample, err
 	if c.clockSet = start.set(); c.clockSet != 0 {
 		c.offs = offs{} // which are of stamps, too
 		for i := range samples {
-			samples[i].toUser()
+			samples[i].ToUserClock()
 		}
 	}
-	countText(samples, l.Tokenizer)
+	countText(samples, l)
 	if err := verify(samples, c.flight, l.Concurrency+l.MaxInFlight); err != nil {
 		return samples, fmt.Errorf("the pass contradicts itself: %w", err)
 	}
@@ -93,7 +95,7 @@ func checkTimes(due []time.Duration, n int) error {
 }
 
 // closedLoop keeps l.Concurrency requests in flight.
-func (c *client) closedLoop(ctx context.Context, l *Load, posts []post, start clock, samples []Sample) {
+func (c *client) closedLoop(ctx context.Context, l *Load, posts []post, start clock, samples []sample.Sample) {
 	var (
 		next atomic.Int64
 		wg   sync.WaitGroup
@@ -128,7 +130,7 @@ func (c *client) closedLoop(ctx context.Context, l *Load, posts []post, start cl
 
 // openLoop sends each request when it is due, on absolute deadlines: that one
 // was late makes none of the others late, unless they wait for admission.
-func (c *client) openLoop(ctx context.Context, l *Load, posts []post, start clock, due []time.Duration, samples []Sample) {
+func (c *client) openLoop(ctx context.Context, l *Load, posts []post, start clock, due []time.Duration, samples []sample.Sample) {
 	var (
 		wg    sync.WaitGroup
 		free  workers
@@ -212,25 +214,17 @@ func (s *workers) put(w *worker) {
 	s.mu.Unlock()
 }
 
-// countText counts the tokens of answers whose servers did not.
-func countText(samples []Sample, t Tokenizer) {
+// countText counts the tokens of answers whose servers did not state usage, by
+// their text. The text stays in the samples only if the load keeps text.
+func countText(samples []sample.Sample, l *Load) {
 	for i := range samples {
-		if s := &samples[i]; s.text != "" {
-			s.OutputTokens, s.text = t.Count(s.text), ""
+		s := &samples[i]
+		if s.TokenSource != sample.FromTokenizer {
+			continue
+		}
+		s.OutputTokens = l.Tokenizer.Count(s.Answer.Reasoning + s.Answer.Text + s.Answer.ToolCalls)
+		if !l.KeepText {
+			s.Answer = nil
 		}
 	}
-}
-
-// elapsed is the time of a pass: from the first t0 to the end of the last
-// response.
-func elapsed(samples []Sample) time.Duration {
-	if len(samples) == 0 {
-		return 0
-	}
-	first, last := samples[0].Due, samples[0].End
-	for i := range samples {
-		first = min(first, samples[i].Due)
-		last = max(last, samples[i].End)
-	}
-	return last - first
 }

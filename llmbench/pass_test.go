@@ -18,17 +18,18 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
 // bubble runs a pass against a mock server on a fake clock.
-func bubble(t *testing.T, cfg mockserver.Config, l Load, check func(samples []Sample, srv *mockserver.Server)) {
+func bubble(t *testing.T, cfg mockserver.Config, l Load, check func(samples []sample.Sample, srv *mockserver.Server)) {
 	t.Helper()
 	bubbleIn(t, nil, cfg, l, check)
 }
 
 // bubbleIn is bubble in a dialect.
-func bubbleIn(t *testing.T, d dialect.Dialect, cfg mockserver.Config, l Load, check func(samples []Sample, srv *mockserver.Server)) {
+func bubbleIn(t *testing.T, d dialect.Dialect, cfg mockserver.Config, l Load, check func(samples []sample.Sample, srv *mockserver.Server)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		srv, err := mockserver.New(cfg)
@@ -51,11 +52,11 @@ func TestClosedLoopIsExact(t *testing.T) {
 	cfg := mockserver.Config{TTFT: ttft, PerToken: perToken, Slots: 4}
 	for _, stream := range []bool{true, false} {
 		t.Run(fmt.Sprintf("stream=%t", stream), func(t *testing.T) {
-			bubble(t, cfg, Load{Requests: words(64, tokens), Concurrency: 8, Stagger: -1, NoStream: !stream}, func(samples []Sample, _ *mockserver.Server) {
-				total := elapsed(samples)
+			bubble(t, cfg, Load{Requests: words(64, tokens), Concurrency: 8, Stagger: -1, NoStream: !stream}, func(samples []sample.Sample, _ *mockserver.Server) {
+				total := sample.Elapsed(samples)
 				assert.Equal(t, total, 64/4*service)
-				s := Summarize(samples, total, SLO{})
-				assert.Equal(t, s.Outcomes[OK], 64)
+				s := sample.Summarize(samples, total, sample.SLO{})
+				assert.Equal(t, s.Outcomes[sample.OK], 64)
 				assert.Equal(t, s.Metrics["output-tok/s"], 64*tokens/total.Seconds())
 				assert.Equal(t, s.Metrics["in-tok/req"], 4.0)
 				assert.Equal(t, s.Metrics["out-tok/req"], float64(tokens))
@@ -87,15 +88,15 @@ func TestClosedLoopIsExact(t *testing.T) {
 func TestOpenLoopIsExact(t *testing.T) {
 	// One slot, 100 ms of service, a request every 50 ms: the i-th waits i*50 ms.
 	cfg := mockserver.Config{TTFT: 100 * ms, Slots: 1}
-	bubble(t, cfg, Load{Requests: words(10, 1), Arrivals: Constant{Rate: 20}}, func(samples []Sample, srv *mockserver.Server) {
+	bubble(t, cfg, Load{Requests: words(10, 1), Arrivals: Constant{Rate: 20}}, func(samples []sample.Sample, srv *mockserver.Server) {
 		for i, s := range samples {
-			assert.Equal(t, s.Outcome, OK)
+			assert.Equal(t, s.Outcome, sample.OK)
 			assert.Equal(t, s.Due, time.Duration(i)*50*ms)
 			assert.Equal(t, s.Start, s.Due, "request %d was sent late", i)
 			got, _ := s.TTFT()
 			assert.Equal(t, got, 100*ms+time.Duration(i)*50*ms, "TTFT of request %d", i)
 		}
-		assert.Equal(t, elapsed(samples), 1000*ms)
+		assert.Equal(t, sample.Elapsed(samples), 1000*ms)
 		for _, e := range srv.Log() {
 			assert.Equal(t, e.OutputTokens, 1)
 		}
@@ -105,9 +106,9 @@ func TestOpenLoopIsExact(t *testing.T) {
 // TestLatencyCountsFromDue checks the figures of a request that the generator
 // itself sent late.
 func TestLatencyCountsFromDue(t *testing.T) {
-	s := Sample{Due: 10 * ms, Start: 15 * ms, Scheduled: true, Streamed: true, Deltas: 2,
-		First: 115 * ms, Last: 135 * ms, Gaps: []time.Duration{20 * ms}, End: 136 * ms, OutputTokens: 2, TokenSource: FromUsage, Outcome: OK}
-	got := Summarize([]Sample{s}, time.Second, SLO{}).Metrics
+	s := sample.Sample{Due: 10 * ms, Start: 15 * ms, Scheduled: true, Streamed: true, Deltas: 2,
+		First: 115 * ms, Last: 135 * ms, Gaps: []time.Duration{20 * ms}, End: 136 * ms, OutputTokens: 2, TokenSource: sample.FromUsage, Outcome: sample.OK}
+	got := sample.Summarize([]sample.Sample{s}, time.Second, sample.SLO{}).Metrics
 	for unit, want := range map[string]float64{
 		"mean-ttft-ns": 105e6, "mean-service-ttft-ns": 100e6,
 		"mean-e2e-ns": 125e6, "mean-service-e2e-ns": 120e6,
@@ -131,18 +132,18 @@ func TestQuirks(t *testing.T) {
 		cfg    mockserver.Config
 		deltas int
 		gap    time.Duration
-		source TokenSource
+		source sample.TokenSource
 	}{
-		{"role-only chunk, then silence until the text", with(mockserver.Shape{RoleFirst: true}), tokens, 10 * ms, FromUsage},
-		{"four tokens in a chunk", with(mockserver.Shape{TokensPerChunk: 4}), tokens / 4, 40 * ms, FromUsage},
-		{"usage on the last chunk with content", with(mockserver.Shape{Usage: mockserver.UsageLast}), tokens, 10 * ms, FromUsage},
-		{"no usage", with(mockserver.Shape{Usage: mockserver.UsageNever}), tokens, 10 * ms, FromDeltas},
-		{"CRLF", with(mockserver.Shape{CRLF: true}), tokens, 10 * ms, FromUsage},
-		{"ping comments", with(mockserver.Shape{Ping: true}), tokens, 10 * ms, FromUsage},
-		{"data without a space", with(mockserver.Shape{NoSpace: true}), tokens, 10 * ms, FromUsage},
+		{"role-only chunk, then silence until the text", with(mockserver.Shape{RoleFirst: true}), tokens, 10 * ms, sample.FromUsage},
+		{"four tokens in a chunk", with(mockserver.Shape{TokensPerChunk: 4}), tokens / 4, 40 * ms, sample.FromUsage},
+		{"usage on the last chunk with content", with(mockserver.Shape{Usage: mockserver.UsageLast}), tokens, 10 * ms, sample.FromUsage},
+		{"no usage", with(mockserver.Shape{Usage: mockserver.UsageNever}), tokens, 10 * ms, sample.FromDeltas},
+		{"CRLF", with(mockserver.Shape{CRLF: true}), tokens, 10 * ms, sample.FromUsage},
+		{"ping comments", with(mockserver.Shape{Ping: true}), tokens, 10 * ms, sample.FromUsage},
+		{"data without a space", with(mockserver.Shape{NoSpace: true}), tokens, 10 * ms, sample.FromUsage},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			bubble(t, c.cfg, Load{Requests: words(3, tokens), Concurrency: 1}, func(samples []Sample, srv *mockserver.Server) {
+			bubble(t, c.cfg, Load{Requests: words(3, tokens), Concurrency: 1}, func(samples []sample.Sample, srv *mockserver.Server) {
 				for i, s := range samples {
 					assert.NilError(t, s.Err)
 					first := time.Duration(tokens/c.deltas-1) * 10 * ms // a chunk is sent with its last token
@@ -172,22 +173,22 @@ func TestFailures(t *testing.T) {
 	for _, c := range []struct {
 		fault    mockserver.FaultKind
 		noStream bool
-		want     Outcome
+		want     sample.Outcome
 		text     string
 	}{
-		{mockserver.FaultHTTP500, false, HTTP, "status 500"},
-		{mockserver.FaultReset, false, Truncated, ""},
-		{mockserver.FaultTruncate, false, Truncated, "neither a finish reason nor [DONE]"},
-		{mockserver.FaultErrorEvent, false, ServerError, ""},
-		{mockserver.FaultEmpty, false, Empty, "no event"},
-		{mockserver.FaultStall, false, Stalled, "nothing for 300ms"},
-		{mockserver.FaultMalformed, false, Malformed, "not the JSON"},
-		{mockserver.FaultNoDone, false, OK, ""},
-		{mockserver.FaultHTTP500, true, HTTP, "status 500"},
-		{mockserver.FaultErrorEvent, true, ServerError, ""},
-		{mockserver.FaultEmpty, true, Empty, "no body"},
-		{mockserver.FaultMalformed, true, Malformed, ""},
-		{mockserver.FaultStall, true, Timeout, "no end after 1s"},
+		{mockserver.FaultHTTP500, false, sample.HTTP, "status 500"},
+		{mockserver.FaultReset, false, sample.Truncated, ""},
+		{mockserver.FaultTruncate, false, sample.Truncated, "neither a finish reason nor [DONE]"},
+		{mockserver.FaultErrorEvent, false, sample.ServerError, ""},
+		{mockserver.FaultEmpty, false, sample.Empty, "no event"},
+		{mockserver.FaultStall, false, sample.Stalled, "nothing for 300ms"},
+		{mockserver.FaultMalformed, false, sample.Malformed, "not the JSON"},
+		{mockserver.FaultNoDone, false, sample.OK, ""},
+		{mockserver.FaultHTTP500, true, sample.HTTP, "status 500"},
+		{mockserver.FaultErrorEvent, true, sample.ServerError, ""},
+		{mockserver.FaultEmpty, true, sample.Empty, "no body"},
+		{mockserver.FaultMalformed, true, sample.Malformed, ""},
+		{mockserver.FaultStall, true, sample.Timeout, "no end after 1s"},
 	} {
 		t.Run(fmt.Sprintf("%s/stream=%t", c.fault, !c.noStream), func(t *testing.T) {
 			_, target := loopback(t, cfg(c.fault))
@@ -195,24 +196,24 @@ func TestFailures(t *testing.T) {
 				Requests: words(20, 8), Concurrency: 4, NoStream: c.noStream,
 				IdleTimeout: 300 * ms, Timeout: time.Second,
 			})
-			s := Summarize(samples, elapsed(samples), SLO{})
-			if c.want == OK {
-				assert.Equal(t, s.Outcomes[OK], 20)
+			s := sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{})
+			if c.want == sample.OK {
+				assert.Equal(t, s.Outcomes[sample.OK], 20)
 				return
 			}
-			assert.Equal(t, s.Outcomes[OK], 16, "outcomes: %v", s.Outcomes)
+			assert.Equal(t, s.Outcomes[sample.OK], 16, "outcomes: %v", s.Outcomes)
 			assert.Equal(t, s.Outcomes[c.want], 4, "outcomes: %v", s.Outcomes)
 			assert.Equal(t, s.Metrics["fail-%"], 20.0)
 			assert.Equal(t, s.Metrics["out-tok/req"], 8.0)
-			var good []Sample
+			var good []sample.Sample
 			for _, r := range samples {
-				if r.Outcome == OK {
+				if r.Outcome == sample.OK {
 					good = append(good, r)
 				} else {
 					assert.ErrorContains(t, r.Err, c.text)
 				}
 			}
-			alone := Summarize(good, elapsed(samples), SLO{})
+			alone := sample.Summarize(good, sample.Elapsed(samples), sample.SLO{})
 			alone.Metrics["fail-%"] = 20
 			assert.DeepEqual(t, s.Metrics, alone.Metrics)
 		})
@@ -226,25 +227,25 @@ func TestTimeouts(t *testing.T) {
 		name  string
 		cfg   mockserver.Config
 		load  Load
-		want  map[Outcome]int
+		want  map[sample.Outcome]int
 		after time.Duration
 		text  string
 	}{
-		{"request", slow, Load{Timeout: 10 * time.Second, Concurrency: 2, Stagger: -1}, map[Outcome]int{Timeout: 4}, 20 * time.Second, "no end after 10s"},
-		{"default request", slow, Load{Concurrency: 4, Stagger: -1}, map[Outcome]int{Timeout: 4}, 10 * time.Minute, "no end after 10m0s"},
-		{"pass", slow, Load{PassTimeout: 7 * time.Second, Concurrency: 2, Stagger: -1}, map[Outcome]int{Canceled: 4}, 7 * time.Second, "the pass's deadline passed: 7s"},
-		{"pass, open loop", slow, Load{PassTimeout: 7 * time.Second, Arrivals: Constant{Rate: 0.2}}, map[Outcome]int{Canceled: 4}, 7 * time.Second, "the pass's deadline passed: 7s"},
+		{"request", slow, Load{Timeout: 10 * time.Second, Concurrency: 2, Stagger: -1}, map[sample.Outcome]int{sample.Timeout: 4}, 20 * time.Second, "no end after 10s"},
+		{"default request", slow, Load{Concurrency: 4, Stagger: -1}, map[sample.Outcome]int{sample.Timeout: 4}, 10 * time.Minute, "no end after 10m0s"},
+		{"pass", slow, Load{PassTimeout: 7 * time.Second, Concurrency: 2, Stagger: -1}, map[sample.Outcome]int{sample.Canceled: 4}, 7 * time.Second, "the pass's deadline passed: 7s"},
+		{"pass, open loop", slow, Load{PassTimeout: 7 * time.Second, Arrivals: Constant{Rate: 0.2}}, map[sample.Outcome]int{sample.Canceled: 4}, 7 * time.Second, "the pass's deadline passed: 7s"},
 		{"idle", mockserver.Config{TTFT: ms, Faults: []mockserver.Fault{{Kind: mockserver.FaultStall, Every: 1, At: 2}}},
-			Load{Concurrency: 4, Stagger: -1}, map[Outcome]int{Stalled: 4}, time.Minute + ms, "nothing for 1m0s"},
-		{"the idle timeout begins anew with each event", mockserver.Config{PerToken: 40 * time.Second}, Load{Concurrency: 4, Stagger: -1}, map[Outcome]int{OK: 4}, 280 * time.Second, ""},
-		{"the idle timeout leaves a long prefill alone", mockserver.Config{TTFT: 5 * time.Minute}, Load{Concurrency: 4, Stagger: -1}, map[Outcome]int{OK: 4}, 5 * time.Minute, ""},
+			Load{Concurrency: 4, Stagger: -1}, map[sample.Outcome]int{sample.Stalled: 4}, time.Minute + ms, "nothing for 1m0s"},
+		{"the idle timeout begins anew with each event", mockserver.Config{PerToken: 40 * time.Second}, Load{Concurrency: 4, Stagger: -1}, map[sample.Outcome]int{sample.OK: 4}, 280 * time.Second, ""},
+		{"the idle timeout leaves a long prefill alone", mockserver.Config{TTFT: 5 * time.Minute}, Load{Concurrency: 4, Stagger: -1}, map[sample.Outcome]int{sample.OK: 4}, 5 * time.Minute, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.load.Requests = words(4, 8)
-			bubble(t, c.cfg, c.load, func(samples []Sample, _ *mockserver.Server) {
-				s := Summarize(samples, elapsed(samples), SLO{})
+			bubble(t, c.cfg, c.load, func(samples []sample.Sample, _ *mockserver.Server) {
+				s := sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{})
 				assert.DeepEqual(t, s.Outcomes, c.want)
-				assert.Equal(t, elapsed(samples), c.after)
+				assert.Equal(t, sample.Elapsed(samples), c.after)
 				for _, r := range samples {
 					if c.text != "" {
 						assert.ErrorContains(t, r.Err, c.text)
@@ -274,7 +275,7 @@ func TestStalledDespiteHeartbeats(t *testing.T) {
 		}))
 		defer stop()
 		s := onePass(t, target, Load{Requests: words(1, 8), Concurrency: 1})[0]
-		assert.Equal(t, s.Outcome, Stalled)
+		assert.Equal(t, s.Outcome, sample.Stalled)
 		assert.Equal(t, s.End, time.Minute)
 	})
 }
@@ -292,9 +293,9 @@ func TestInterrupted(t *testing.T) {
 		time.AfterFunc(1500*ms, func() { cancel(why) })
 		samples, err := tryPass(ctx, target, Load{Requests: words(10, 1), Concurrency: 2})
 		assert.NilError(t, err)
-		s := Summarize(samples, elapsed(samples), SLO{})
-		assert.DeepEqual(t, s.Outcomes, map[Outcome]int{OK: 2, Canceled: 8})
-		assert.Equal(t, elapsed(samples), 1500*ms)
+		s := sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{})
+		assert.DeepEqual(t, s.Outcomes, map[sample.Outcome]int{sample.OK: 2, sample.Canceled: 8})
+		assert.Equal(t, sample.Elapsed(samples), 1500*ms)
 		for _, r := range samples[2:] {
 			assert.ErrorIs(t, r.Err, why)
 		}
@@ -385,7 +386,7 @@ func TestNoHTTP(t *testing.T) {
 		fmt.Fprint(conn, "SSH-2.0-OpenSSH_9.6\r\n\r\n")
 	})
 	s := onePass(t, Target{URL: url}, Load{Requests: words(1, 1), Concurrency: 1})[0]
-	assert.Equal(t, s.Outcome, Malformed)
+	assert.Equal(t, s.Outcome, sample.Malformed)
 	assert.ErrorContains(t, s.Err, "malformed HTTP")
 }
 
@@ -399,9 +400,9 @@ func TestPrepareEnds(t *testing.T) {
 		}
 		samples := onePass(t, Target{URL: "http://server", Dial: hangs}, Load{Requests: words(2, 1), Concurrency: 1, Timeout: time.Second})
 		for _, s := range samples {
-			assert.Equal(t, s.Outcome, Timeout)
+			assert.Equal(t, s.Outcome, sample.Timeout)
 		}
-		assert.Equal(t, elapsed(samples), 2*time.Second)
+		assert.Equal(t, sample.Elapsed(samples), 2*time.Second)
 	})
 }
 
@@ -410,7 +411,7 @@ func TestConnectFails(t *testing.T) {
 	target.Dial = nil
 	target.URL = "http://127.0.0.1:1" // nobody listens on it
 	s := onePass(t, target, Load{Requests: words(1, 4), Concurrency: 1})[0]
-	assert.Equal(t, s.Outcome, Connect)
+	assert.Equal(t, s.Outcome, sample.Connect)
 	assert.ErrorContains(t, s.Err, "refused")
 }
 
@@ -434,8 +435,8 @@ func TestLoadCheck(t *testing.T) {
 		{Load{Requests: one, Concurrency: 1, MaxFail: 1.5}, "max fail 1.5"},
 		{Load{Requests: one, Concurrency: 1, MaxFail: math.NaN()}, "max fail NaN"},
 		{Load{Requests: one, Concurrency: 1, Units: []string{"req/s", "tok/s"}}, `units ["req/s" "tok/s"]`},
-		{Load{Requests: one, Concurrency: 1, NoStream: true, SLO: SLO{TTFT: 1}}, "no TTFT"},
-		{Load{Requests: one, Concurrency: 1, NoStream: true, SLO: SLO{TPOT: 1}}, "no TPOT"},
+		{Load{Requests: one, Concurrency: 1, NoStream: true, SLO: sample.SLO{TTFT: 1}}, "no TTFT"},
+		{Load{Requests: one, Concurrency: 1, NoStream: true, SLO: sample.SLO{TPOT: 1}}, "no TPOT"},
 		{Load{Requests: []Request{{Prompt: "x"}}, Concurrency: 1}, "max tokens 0"},
 		{Load{Requests: one, Concurrency: 2}, "1 requests at concurrency 2"},
 		{Load{Requests: one, Arrivals: times{}}, "0 times for 1 requests"},

@@ -21,6 +21,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
@@ -236,7 +237,7 @@ func TestBadProxies(t *testing.T) {
 	samples, err := c.pass(t.Context(), l, posts)
 	c.close()
 	assert.NilError(t, err)
-	assert.Equal(t, samples[0].Outcome, Connect)
+	assert.Equal(t, samples[0].Outcome, sample.Connect)
 	assert.ErrorContains(t, samples[0].Err, "proxy: status 407 Proxy Authentication Required")
 
 	for proxy, want := range map[string]string{"ftp://proxy": `a proxy of scheme "ftp"; want http, https, socks5 or socks5h`, "": "no such proxy"} {
@@ -263,23 +264,23 @@ func TestResponses(t *testing.T) {
 		name, answer string
 		ends         bool // with the connection
 		conns        int64
-		want         Outcome
+		want         sample.Outcome
 		says         string
 	}{
-		{"of a length", "HTTP/1.1 200 OK\r\n" + kind + length + "\r\n" + text, false, 1, OK, ""},
-		{"in chunks", "HTTP/1.1 200 OK\r\n" + kind + chunked + "\r\n", false, 1, OK, ""},
-		{"a trailer", "HTTP/1.1 200 OK\r\n" + kind + chunked + "X-Time: 1\r\n\r\n", false, 1, OK, ""},
-		{"interim responses", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\n" + kind + length + "\r\n" + text, false, 1, OK, ""},
-		{"close", "HTTP/1.1 200 OK\r\nConnection: close\r\n" + kind + length + "\r\n" + text, true, 2, OK, ""},
-		{"close is said and not done", "HTTP/1.1 200 OK\r\nConnection: close\r\n" + kind + length + "\r\n" + text, false, 2, OK, ""},
-		{"to the end", "HTTP/1.1 200 OK\r\n" + kind + "\r\n" + text, true, 2, OK, ""},
-		{"HTTP/1.0", "HTTP/1.0 200 OK\r\n" + kind + length + "\r\n" + text, false, 2, OK, ""},
-		{"more than was said", "HTTP/1.1 200 OK\r\n" + kind + length + "\r\n" + text + "more", false, 2, OK, ""},
-		{"cut off", "HTTP/1.1 200 OK\r\n" + kind + length + "\r\n" + text[:20], true, 2, Truncated, "unexpected EOF"},
-		{"nothing", "HTTP/1.1 204 No Content\r\n\r\n", false, 1, Empty, ""},
-		{"no such status", "HTTP/1.1 000 Odd\r\nContent-Length: 4\r\n\r\nlong", false, 1, HTTP, "000 Odd: long"},
-		{"another protocol", "HTTP/1.1 101 Switching Protocols\r\n\r\n", false, 2, HTTP, "101"},
-		{"no end of the head", "HTTP/1.1 200 OK\r\n" + strings.Repeat("X: "+strings.Repeat("y", 1000)+"\r\n", 1100), false, 2, Malformed, "a response's head of more than 1048576 bytes"},
+		{"of a length", "HTTP/1.1 200 OK\r\n" + kind + length + "\r\n" + text, false, 1, sample.OK, ""},
+		{"in chunks", "HTTP/1.1 200 OK\r\n" + kind + chunked + "\r\n", false, 1, sample.OK, ""},
+		{"a trailer", "HTTP/1.1 200 OK\r\n" + kind + chunked + "X-Time: 1\r\n\r\n", false, 1, sample.OK, ""},
+		{"interim responses", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\n" + kind + length + "\r\n" + text, false, 1, sample.OK, ""},
+		{"close", "HTTP/1.1 200 OK\r\nConnection: close\r\n" + kind + length + "\r\n" + text, true, 2, sample.OK, ""},
+		{"close is said and not done", "HTTP/1.1 200 OK\r\nConnection: close\r\n" + kind + length + "\r\n" + text, false, 2, sample.OK, ""},
+		{"to the end", "HTTP/1.1 200 OK\r\n" + kind + "\r\n" + text, true, 2, sample.OK, ""},
+		{"HTTP/1.0", "HTTP/1.0 200 OK\r\n" + kind + length + "\r\n" + text, false, 2, sample.OK, ""},
+		{"more than was said", "HTTP/1.1 200 OK\r\n" + kind + length + "\r\n" + text + "more", false, 2, sample.OK, ""},
+		{"cut off", "HTTP/1.1 200 OK\r\n" + kind + length + "\r\n" + text[:20], true, 2, sample.Truncated, "unexpected EOF"},
+		{"nothing", "HTTP/1.1 204 No Content\r\n\r\n", false, 1, sample.Empty, ""},
+		{"no such status", "HTTP/1.1 000 Odd\r\nContent-Length: 4\r\n\r\nlong", false, 1, sample.HTTP, "000 Odd: long"},
+		{"another protocol", "HTTP/1.1 101 Switching Protocols\r\n\r\n", false, 2, sample.HTTP, "101"},
+		{"no end of the head", "HTTP/1.1 200 OK\r\n" + strings.Repeat("X: "+strings.Repeat("y", 1000)+"\r\n", 1100), false, 2, sample.Malformed, "a response's head of more than 1048576 bytes"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var conns atomic.Int64
@@ -311,43 +312,43 @@ func TestLargeRequest(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		serve func(c net.Conn)
-		want  Outcome
+		want  sample.Outcome
 	}{
 		{"takes its time", func(c net.Conn) {
 			time.Sleep(20 * ms)
 			each(c, answerAlways)
-		}, OK},
-		{"an interim answer before", func(c net.Conn) { after(c, "HTTP/1.1 103 Early Hints\r\n\r\n", reply200) }, OK},
+		}, sample.OK},
+		{"an interim answer before", func(c net.Conn) { after(c, "HTTP/1.1 103 Early Hints\r\n\r\n", reply200) }, sample.OK},
 		{"a head before", func(c net.Conn) {
 			after(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n", func(c net.Conn) {
 				fmt.Fprintf(c, "%x\r\n%s\r\n0\r\n\r\n", len(wholeAnswer), wholeAnswer)
 			})
-		}, OK},
+		}, sample.OK},
 		{"an answer before, and it reads no more", func(c net.Conn) {
 			bufio.NewReaderSize(c, 16).ReadString('\n')
 			reply200(c)
 			io.Copy(io.Discard, io.LimitReader(c, 1)) // until the client closes it, but for a byte
 			time.Sleep(20 * ms)
-		}, OK},
+		}, sample.OK},
 		{"answers before", func(c net.Conn) {
 			bufio.NewReaderSize(c, 16).ReadString('\n')
 			io.WriteString(c, refusal)
-		}, HTTP},
+		}, sample.HTTP},
 		{"answers before, and stays", func(c net.Conn) {
 			bufio.NewReaderSize(c, 16).ReadString('\n')
 			io.WriteString(c, refusal)
 			time.Sleep(400 * ms)
-		}, HTTP},
+		}, sample.HTTP},
 		{"never reads", func(c net.Conn) {
 			time.Sleep(400 * ms)
-		}, Timeout},
+		}, sample.Timeout},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			checkLeaks(t)
 			samples := onePass(t, Target{URL: rawServer(t, tt.serve)}, Load{
 				Requests:    []Request{{Prompt: strings.Repeat("a", size), MaxTokens: 3}},
 				Concurrency: 1,
-				Timeout:     map[bool]time.Duration{true: 200 * ms, false: 20 * time.Second}[tt.want == Timeout],
+				Timeout:     map[bool]time.Duration{true: 200 * ms, false: 20 * time.Second}[tt.want == sample.Timeout],
 			})
 			assert.Equal(t, samples[0].Outcome, tt.want, "%v", samples[0].Err)
 		})
@@ -367,11 +368,11 @@ func TestHangUps(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		answers  int // on a connection, before it hangs up
-		want     Outcome
+		want     sample.Outcome
 		requests int
 	}{
-		{"on the first request of a connection", 0, Connect, 10},
-		{"on the second one", 1, OK, 10 + 5},
+		{"on the first request of a connection", 0, sample.Connect, 10},
+		{"on the second one", 1, sample.OK, 10 + 5},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			target, requests := asked(t, func(c net.Conn, before int) bool {
@@ -446,7 +447,7 @@ func TestRequestThatCannotBeWritten(t *testing.T) {
 	}
 	samples, err := c.pass(t.Context(), l, posts)
 	assert.NilError(t, err)
-	assert.Equal(t, samples[0].Outcome, Connect)
+	assert.Equal(t, samples[0].Outcome, sample.Connect)
 	assert.ErrorContains(t, samples[0].Err, "invalid Host header")
 }
 

@@ -3,6 +3,8 @@ package llmbench
 import (
 	"io"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // A read is when bytes came, by both clocks.
@@ -16,14 +18,11 @@ type read struct {
 // after its read by no more than the clocks' error is as good as the read.
 func (r read) on(c clock) (at, lag time.Duration) {
 	at = c.at(r.stamp)
-	if lag = r.user - at; lag < 0 && lag >= -clockError {
+	if lag = r.user - at; lag < 0 && lag >= -sample.ClockError {
 		return r.user, 0
 	}
 	return at, lag
 }
-
-// lags are what [Sample.Lags] is of the deltas: of instants of other events.
-type lags struct{ firstOutput, choiceFirst, choiceLast, lastEvent, done time.Duration }
 
 // A stampReader keeps the instants of its Reads.
 type stampReader struct {
@@ -54,14 +53,14 @@ func (s *stampReader) Read(p []byte) (int, error) {
 // into it: on the kernel's if all of them have its stamp, and none is an instant
 // that cannot be. Before that, the instants of other events are on the kernel's,
 // and Clock is the user's if one of them has no stamp.
-func (s *Sample) settle(c clock, first read, deltas []read, end read) {
+func settle(s *sample.Sample, c clock, first read, deltas []read, end read) {
 	if s.Clock == "" {
-		s.Clock = KernelClock
+		s.Clock = sample.KernelClock
 	}
 	at := func(r read) (kernel, lag time.Duration) {
 		kernel, lag = r.on(c)
-		if r.stamp == 0 || lag < -clockError || kernel < s.Start-clockError {
-			s.Clock = UserClock
+		if r.stamp == 0 || lag < -sample.ClockError || kernel < s.Start-sample.ClockError {
+			s.Clock = sample.UserClock
 		}
 		return kernel, lag
 	}
@@ -90,30 +89,7 @@ func (s *Sample) settle(c clock, first read, deltas []read, end read) {
 			s.Gaps = nil
 		}
 	}
-	if s.Clock == UserClock || first.user == 0 {
-		s.toUser()
+	if s.Clock == sample.UserClock || first.user == 0 {
+		s.ToUserClock()
 	}
-}
-
-// toUser puts the sample's instants on the user clock.
-func (s *Sample) toUser() {
-	s.Clock = UserClock
-	s.FirstByte += s.FirstByteLag
-	s.End += s.EndLag
-	for i, lag := range s.Lags {
-		if i == 0 {
-			s.First += lag
-		} else {
-			s.Gaps[i-1] += lag - s.Lags[i-1]
-		}
-	}
-	if n := len(s.Lags); n > 0 {
-		s.Last += s.Lags[n-1]
-	}
-	s.FirstOutput += s.lags.firstOutput
-	s.Choices.First += s.lags.choiceFirst
-	s.Choices.Last += s.lags.choiceLast
-	s.LastEvent += s.lags.lastEvent
-	s.Done += s.lags.done
-	s.FirstByteLag, s.EndLag, s.Lags, s.lags = 0, 0, nil, lags{}
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // A recorder writes what each request experienced to a JSON Lines file: a line
@@ -72,46 +72,46 @@ type recordHost struct {
 
 // record is the line of a request. Instants that never came are null.
 type record struct {
-	ID           string          `json:"id"`
-	Pass         int             `json:"pass"`
-	Turn         int             `json:"turn,omitempty"`
-	Due          time.Duration   `json:"due_ns"`
-	Epoch        int64           `json:"epoch_unix_ns"` // the instants' zero
-	Granted      time.Duration   `json:"granted_ns,omitempty"`
-	Start        time.Duration   `json:"start_ns"`
-	Admitted     time.Duration   `json:"admitted_ns"`
-	Connect      time.Duration   `json:"connect_ns"`
-	Resent       int             `json:"resent,omitempty"`
-	Wrote        *time.Duration  `json:"wrote_ns"`
-	FirstByte    *time.Duration  `json:"first_byte_ns"`
-	First        *time.Duration  `json:"first_ns"`
-	Last         *time.Duration  `json:"last_ns"`
-	End          time.Duration   `json:"end_ns"`
-	Gaps         []time.Duration `json:"gaps_ns"`
-	Outputs      *int            `json:"outputs,omitempty"` // this and the next only if there was reasoning
-	FirstOutput  *time.Duration  `json:"first_output_ns,omitempty"`
-	Choices      *recordChoices  `json:"choices,omitempty"`
-	LastEvent    *time.Duration  `json:"last_event_ns,omitempty"`
-	Done         *time.Duration  `json:"done_ns,omitempty"`
-	Clock        Clock           `json:"clock,omitempty"`
-	Lags         []time.Duration `json:"read_lags_ns,omitempty"`
-	FirstByteLag time.Duration   `json:"first_byte_lag_ns,omitempty"`
-	EndLag       time.Duration   `json:"end_lag_ns,omitempty"`
-	MaxTokens    int             `json:"max_tokens,omitempty"`
-	PromptTokens int             `json:"prompt_tokens"`
-	CachedTokens int             `json:"cached_tokens,omitempty"`
-	OutputTokens int             `json:"output_tokens"`
-	UsageAlone   bool            `json:"usage_alone,omitempty"`
-	TokenSource  TokenSource     `json:"token_source,omitempty"`
-	AskedTokens  int             `json:"asked_tokens,omitempty"`
-	PromptChars  int             `json:"prompt_chars,omitempty"`
-	OutputChars  int             `json:"output_chars,omitempty"`
-	Server       *recordServer   `json:"server,omitempty"`
-	Finish       string          `json:"finish,omitempty"`
-	Answer       *Answer         `json:"answer,omitempty"`
-	Outcome      Outcome         `json:"outcome"`
-	Error        string          `json:"error,omitempty"`
-	Status       int             `json:"status"`
+	ID           string             `json:"id"`
+	Pass         int                `json:"pass"`
+	Turn         int                `json:"turn,omitempty"`
+	Due          time.Duration      `json:"due_ns"`
+	Epoch        int64              `json:"epoch_unix_ns"` // the instants' zero
+	Granted      time.Duration      `json:"granted_ns,omitempty"`
+	Start        time.Duration      `json:"start_ns"`
+	Admitted     time.Duration      `json:"admitted_ns"`
+	Connect      time.Duration      `json:"connect_ns"`
+	Resent       int                `json:"resent,omitempty"`
+	Wrote        *time.Duration     `json:"wrote_ns"`
+	FirstByte    *time.Duration     `json:"first_byte_ns"`
+	First        *time.Duration     `json:"first_ns"`
+	Last         *time.Duration     `json:"last_ns"`
+	End          time.Duration      `json:"end_ns"`
+	Gaps         []time.Duration    `json:"gaps_ns"`
+	Outputs      *int               `json:"outputs,omitempty"` // this and the next only if there was reasoning
+	FirstOutput  *time.Duration     `json:"first_output_ns,omitempty"`
+	Choices      *recordChoices     `json:"choices,omitempty"`
+	LastEvent    *time.Duration     `json:"last_event_ns,omitempty"`
+	Done         *time.Duration     `json:"done_ns,omitempty"`
+	Clock        sample.Clock       `json:"clock,omitempty"`
+	Lags         []time.Duration    `json:"read_lags_ns,omitempty"`
+	FirstByteLag time.Duration      `json:"first_byte_lag_ns,omitempty"`
+	EndLag       time.Duration      `json:"end_lag_ns,omitempty"`
+	MaxTokens    int                `json:"max_tokens,omitempty"`
+	PromptTokens int                `json:"prompt_tokens"`
+	CachedTokens int                `json:"cached_tokens,omitempty"`
+	OutputTokens int                `json:"output_tokens"`
+	UsageAlone   bool               `json:"usage_alone,omitempty"`
+	TokenSource  sample.TokenSource `json:"token_source,omitempty"`
+	AskedTokens  int                `json:"asked_tokens,omitempty"`
+	PromptChars  int                `json:"prompt_chars,omitempty"`
+	OutputChars  int                `json:"output_chars,omitempty"`
+	Server       *recordServer      `json:"server,omitempty"`
+	Finish       string             `json:"finish,omitempty"`
+	Answer       *sample.Answer     `json:"answer,omitempty"`
+	Outcome      sample.Outcome     `json:"outcome"`
+	Error        string             `json:"error,omitempty"`
+	Status       int                `json:"status"`
 }
 
 // recordChoices is Sample.Choices.
@@ -183,7 +183,7 @@ func newRecorder(dir, benchmark string, t Target, l Load) (*recorder, error) {
 }
 
 // write adds the samples of a pass, and sees that they are on their way to disk.
-func (r *recorder) write(samples []Sample) error {
+func (r *recorder) write(samples []sample.Sample) error {
 	if r == nil {
 		return nil
 	}
@@ -195,7 +195,7 @@ func (r *recorder) write(samples []Sample) error {
 	return r.buf.Flush()
 }
 
-func newRecord(s *Sample) record {
+func newRecord(s *sample.Sample) record {
 	r := record{
 		ID: s.ID, Pass: s.Pass, Turn: s.Turn, Due: s.Due, Granted: s.Granted, Start: s.Start, Connect: s.Connect, Resent: s.Resent,
 		Epoch: s.Epoch.UnixNano(), Admitted: s.Admitted, MaxTokens: s.MaxTokens,
@@ -206,12 +206,12 @@ func newRecord(s *Sample) record {
 		AskedTokens: s.AskedTokens, PromptChars: s.PromptChars, OutputChars: s.OutputChars,
 		Finish: s.Finish, Answer: s.Answer, Outcome: s.Outcome, Status: s.Status,
 	}
-	if s.Choices != (Choices{}) {
+	if s.Choices != (sample.Choices{}) {
 		choices := recordChoices(s.Choices)
 		r.Choices = &choices
 	}
 	r.LastEvent, r.Done, r.UsageAlone = instant(s.LastEvent, s.LastEvent > 0), instant(s.Done, s.Done > 0), s.UsageAlone
-	if s.Server != (dialect.Timings{}) {
+	if s.Server != (sample.ServerTimings{}) {
 		server := recordServer(s.Server)
 		r.Server = &server
 	}

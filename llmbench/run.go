@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // Run measures t under l as benchmark b, and returns the samples of every pass.
@@ -19,13 +21,13 @@ import (
 // pools three, and 10s as many whole passes as fill ten seconds. Warm-up and the opening of
 // connections come before the first pass and are not measured.
 //
-// Run reports the core units of [Units], or all of them with LLMBENCH_UNITS=all,
+// Run reports the core units of [sample.Units], or all of them with LLMBENCH_UNITS=all,
 // instead of ns/op, and writes each request to a file in LLMBENCH_OUT. It fails
 // b as soon as a pass has more failed requests than the load tolerates, with
 // what went wrong; the records are written all the same.
 //
 // It must be called at most once in a benchmark function, by its goroutine.
-func Run(b *testing.B, t Target, l Load) []Sample {
+func Run(b *testing.B, t Target, l Load) []sample.Sample {
 	b.Helper()
 	Watch(b)
 	cfg, err := ReadConfig()
@@ -79,7 +81,7 @@ func Run(b *testing.B, t Target, l Load) []Sample {
 	if t.Observe != nil {
 		observer = t.Observe()
 	}
-	var all []Sample
+	var all []sample.Sample
 	var total time.Duration
 	var figures map[string]float64 // of the server itself
 	for pass := 0; b.Loop(); pass++ {
@@ -126,7 +128,7 @@ func Run(b *testing.B, t Target, l Load) []Sample {
 		if err != nil {
 			fail("pass %d: %v", pass, err)
 		}
-		if asked, achieved, ok := achievedRate(samples); ok && math.Abs(achieved-asked) > toleratedMiss*asked {
+		if asked, achieved, ok := sample.AchievedRate(samples); ok && math.Abs(achieved-asked) > toleratedMiss*asked {
 			b.Logf("pass %d: %.4g requests per second were asked for, and %.4g sent", pass, asked, achieved)
 		}
 		if counter, ok := observer.(Counter); ok && ctx.Err() == nil {
@@ -146,20 +148,20 @@ func Run(b *testing.B, t Target, l Load) []Sample {
 		if text := tooManyFailed(samples, l.MaxFail); text != "" {
 			fail("pass %d: %s", pass, text)
 		}
-		total += elapsed(samples)
+		total += sample.Elapsed(samples)
 		verdict.add(samples, c.idles.all, c.offs, c.strain)
 		all = append(all, samples...)
 	}
-	s := Summarize(all, total, l.SLO)
+	s := sample.Summarize(all, total, l.SLO)
 	process.setLast(s)
 	if l.Figures != nil {
 		more := l.Figures(all)
-		if names := slices.Sorted(maps.Keys(more)); !knownUnits(names) {
+		if names := slices.Sorted(maps.Keys(more)); !sample.KnownUnits(names) {
 			b.Errorf("load: figures %q; want names of Units", names)
 		}
-		s.add(more)
+		s.Add(more)
 	}
-	s.add(figures)
+	s.Add(figures)
 	shown := l.shown(cfg)
 	if units, text := verdict.withhold(s.Metrics, l.MaxDistortion, shown); len(units) > 0 {
 		b.Log(text)
@@ -185,6 +187,10 @@ func Run(b *testing.B, t Target, l Load) []Sample {
 	return all
 }
 
+// toleratedMiss is the share by which the achieved rate of an open loop may miss the
+// asked one without a word.
+const toleratedMiss = 0.01
+
 // warmUp sends what is to be sent before the first pass.
 func (c *client) warmUp(ctx context.Context, l *Load) error {
 	if len(l.Warmup) == 0 {
@@ -207,10 +213,10 @@ func (c *client) warmUp(ctx context.Context, l *Load) error {
 
 // report hands the summary's metrics to b. It runs after the last b.Loop, which
 // deletes what was reported before.
-func report(b *testing.B, s Summary, shown func(Unit) bool) {
+func report(b *testing.B, s sample.Summary, shown func(sample.Unit) bool) {
 	b.Helper()
 	b.ReportMetric(0, "ns/op") // the time of a pass is req/s the other way round
-	for _, u := range Units {
+	for _, u := range sample.Units {
 		v, known := s.Metrics[u.Name]
 		if known && shown(u) {
 			b.ReportMetric(v, u.Name)
@@ -224,7 +230,7 @@ func report(b *testing.B, s Summary, shown func(Unit) bool) {
 			}
 		}
 	}
-	if len(s.Sources) > 1 || s.Sources[FromUsage] == 0 && s.Outcomes[OK] > 0 {
+	if len(s.Sources) > 1 || s.Sources[sample.FromUsage] == 0 && s.Outcomes[sample.OK] > 0 {
 		b.Logf("output tokens were not all stated by the server: %s", tally(s.Sources))
 	}
 	if len(s.Clocks) > 1 {
@@ -240,14 +246,14 @@ func report(b *testing.B, s Summary, shown func(Unit) bool) {
 
 // tooManyFailed says what went wrong when the share of failed requests is above
 // what is tolerated, and else nothing.
-func tooManyFailed(samples []Sample, tolerated float64) string {
-	outcomes := map[Outcome]int{}
+func tooManyFailed(samples []sample.Sample, tolerated float64) string {
+	outcomes := map[sample.Outcome]int{}
 	var shown []string
 	seen := map[string]bool{}
 	failed := 0
 	for i := range samples {
 		s := &samples[i]
-		if s.Outcome == OK || s.Outcome == Left {
+		if s.Outcome == sample.OK || s.Outcome == sample.Left {
 			continue
 		}
 		failed++

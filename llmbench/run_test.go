@@ -18,6 +18,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
@@ -213,7 +214,7 @@ func TestRun(t *testing.T) {
 	assert.Equal(t, stderr, "")
 	all, units := results(t, stdout)
 	assert.Equal(t, len(all), 3, stdout)
-	for _, u := range Units {
+	for _, u := range sample.Units {
 		told := units.GetBetter(tidy(u.Name)) != 0
 		assert.Equal(t, told, u.Better != "" && u.Core, "metadata of %s", u.Name)
 	}

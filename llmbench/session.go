@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // errNotSent is why a request of a pass that was given up has no answer.
@@ -41,7 +43,7 @@ func (t Turn) request(messages []Message) Request {
 
 // turns sends p and, when it is a session, each further turn when it has the
 // reply before it. Their samples go to those of the pass.
-func (w *worker) turns(ctx context.Context, p *post, due time.Duration, scheduled bool, samples []Sample) {
+func (w *worker) turns(ctx context.Context, p *post, due time.Duration, scheduled bool, samples []sample.Sample) {
 	samples = samples[p.at:][:p.samples()]
 	if len(p.then) > 0 {
 		defer func(was bool) { w.keep = was }(w.keep)
@@ -55,12 +57,12 @@ func (w *worker) turns(ctx context.Context, p *post, due time.Duration, schedule
 }
 
 // further sends the turns of a session after its first, whose sample is the first.
-func (w *worker) further(ctx context.Context, p *post, samples []Sample) {
+func (w *worker) further(ctx context.Context, p *post, samples []sample.Sample) {
 	messages := p.messages[:len(p.messages):len(p.messages)] // another pass may send them too
 	var over error                                           // why no further turn is sent
 	for i, turn := range p.then {
 		last, next := &samples[i], &samples[i+1]
-		if over == nil && last.Outcome != OK {
+		if over == nil && last.Outcome != sample.OK {
 			over = fmt.Errorf("turn %d of its session: %s", i, last.Outcome)
 		}
 		if over == nil {
@@ -68,8 +70,8 @@ func (w *worker) further(ctx context.Context, p *post, samples []Sample) {
 		}
 		if over != nil {
 			*next = unsent(w.load, w.clock.now(), over)
-			if last.Outcome == Left {
-				next.Outcome = Left
+			if last.Outcome == sample.Left {
+				next.Outcome = sample.Left
 			}
 		} else {
 			messages = append(messages, Message{Role: "assistant", Content: string(w.kept.Text)}, Message{Role: "user", Content: turn.Prompt})
@@ -81,11 +83,11 @@ func (w *worker) further(ctx context.Context, p *post, samples []Sample) {
 }
 
 // turn sends r, which needs no schedule.
-func (w *worker) turn(ctx context.Context, s *Sample, r Request, l leave) {
+func (w *worker) turn(ctx context.Context, s *sample.Sample, r Request, l leave) {
 	p, err := w.load.post(w.client.target, r)
 	if err != nil { // though the same turn could be said before the pass
 		*s = unsent(w.load, w.clock.now(), err)
-		s.Outcome = Malformed
+		s.Outcome = sample.Malformed
 		return
 	}
 	w.send(ctx, s, &p, l, 0, false)
@@ -107,7 +109,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 // notSent gives p the samples of requests that the end of the pass overtook.
-func (p *post) notSent(ctx context.Context, l *Load, at time.Duration, samples []Sample) {
+func (p *post) notSent(ctx context.Context, l *Load, at time.Duration, samples []sample.Sample) {
 	for i := range p.samples() {
 		s := unsent(l, at, context.Cause(ctx))
 		s.Turn, s.Scheduled = i, l.Arrivals != nil && i == 0
@@ -116,11 +118,11 @@ func (p *post) notSent(ctx context.Context, l *Load, at time.Duration, samples [
 }
 
 // unsent is the sample of a request that was not sent.
-func unsent(l *Load, at time.Duration, why error) Sample {
-	return Sample{
+func unsent(l *Load, at time.Duration, why error) sample.Sample {
+	return sample.Sample{
 		Due: at, Start: at, End: at,
 		Streamed: !l.NoStream,
-		Outcome:  Canceled,
+		Outcome:  sample.Canceled,
 		Err:      errors.Join(errNotSent, why),
 	}
 }

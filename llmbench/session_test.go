@@ -15,6 +15,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
@@ -72,7 +73,7 @@ func TestSession(t *testing.T) {
 		for i, want := range []struct{ turn, prompt, out int }{{0, 4, 3}, {1, 8, 2}, {2, 12, 4}, {0, 4, 3}, {1, 8, 2}, {2, 12, 4}} {
 			s := &samples[i]
 			at += time.Duration(want.turn) * time.Second // to think
-			assert.Equal(t, s.Outcome, OK, "%v", s.Err)
+			assert.Equal(t, s.Outcome, sample.OK, "%v", s.Err)
 			assert.DeepEqual(t, []int{s.Turn, s.PromptTokens, s.OutputTokens}, []int{want.turn, want.prompt, want.out})
 			assert.Equal(t, s.Due, at)
 			ttft, _ := s.TTFT()
@@ -80,7 +81,7 @@ func TestSession(t *testing.T) {
 			at = s.End
 		}
 		assert.Assert(t, samples[0].Answer == nil, "the text is kept though nobody asked for it")
-		m := Summarize(samples, elapsed(samples), SLO{}).Metrics
+		m := sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{}).Metrics
 		assert.Equal(t, m["p50-ttft-turn1-ns"], float64(104*ms))
 		assert.Equal(t, m["p50-ttft-turn3-ns"], float64(112*ms))
 		_, has := m["p50-ttft-turn4-ns"]
@@ -92,7 +93,7 @@ func TestSession(t *testing.T) {
 // their replies.
 func TestSessionOpenLoop(t *testing.T) {
 	cfg := mockserver.Config{TTFT: 100 * ms, PerToken: 10 * ms}
-	bubble(t, cfg, Load{Requests: []Request{session(), session()}, Arrivals: Constant{Rate: 0.5}}, func(samples []Sample, _ *mockserver.Server) {
+	bubble(t, cfg, Load{Requests: []Request{session(), session()}, Arrivals: Constant{Rate: 0.5}}, func(samples []sample.Sample, _ *mockserver.Server) {
 		for i, want := range []struct {
 			due       time.Duration
 			scheduled bool
@@ -107,8 +108,8 @@ func TestSessionOpenLoop(t *testing.T) {
 // not sent, and other sessions go on.
 func TestSessionEndsWithAFailure(t *testing.T) {
 	cfg := mockserver.Config{TTFT: 100 * ms, Faults: []mockserver.Fault{{Kind: mockserver.FaultTruncate, Every: 4, At: 1}}}
-	bubble(t, cfg, Load{Requests: []Request{session(), session()}, Concurrency: 1}, func(samples []Sample, srv *mockserver.Server) {
-		for i, want := range []Outcome{OK, OK, OK, Truncated, Canceled, Canceled} {
+	bubble(t, cfg, Load{Requests: []Request{session(), session()}, Concurrency: 1}, func(samples []sample.Sample, srv *mockserver.Server) {
+		for i, want := range []sample.Outcome{sample.OK, sample.OK, sample.OK, sample.Truncated, sample.Canceled, sample.Canceled} {
 			assert.Equal(t, samples[i].Outcome, want)
 			assert.Equal(t, samples[i].Turn, i%3)
 		}
@@ -118,15 +119,15 @@ func TestSessionEndsWithAFailure(t *testing.T) {
 			assert.Equal(t, s.End, samples[3].End) // nobody thinks about what is not said
 		}
 		assert.Equal(t, len(srv.Log()), 4)
-		assert.Equal(t, Summarize(samples, elapsed(samples), SLO{}).Failed(), 3)
+		assert.Equal(t, sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{}).Failed(), 3)
 	})
 }
 
 // TestSessionIsGivenUp ends a pass while its users think: all that is left fails.
 func TestSessionIsGivenUp(t *testing.T) {
 	l := Load{Requests: []Request{session(), session()}, Concurrency: 1, PassTimeout: 2 * time.Second}
-	bubble(t, mockserver.Config{TTFT: 100 * ms}, l, func(samples []Sample, _ *mockserver.Server) {
-		for i, want := range []Outcome{OK, OK, Canceled, Canceled, Canceled, Canceled} {
+	bubble(t, mockserver.Config{TTFT: 100 * ms}, l, func(samples []sample.Sample, _ *mockserver.Server) {
+		for i, want := range []sample.Outcome{sample.OK, sample.OK, sample.Canceled, sample.Canceled, sample.Canceled, sample.Canceled} {
 			assert.Equal(t, samples[i].Outcome, want)
 		}
 		assert.Equal(t, samples[5].End, 2*time.Second)
@@ -161,7 +162,7 @@ func TestPass(t *testing.T) {
 		samples, took, err := Pass(t.Context(), "TestPass", target, l)
 		assert.NilError(t, err)
 		assert.Equal(t, len(samples), 4)
-		assert.Equal(t, samples[1].Outcome, Truncated)
+		assert.Equal(t, samples[1].Outcome, sample.Truncated)
 		assert.Equal(t, took, 4*110*ms)
 		assert.Equal(t, len(srv.Log()), 5)
 
@@ -193,9 +194,9 @@ func TestSessionDialects(t *testing.T) {
 	for _, d := range []dialect.Dialect{dialect.OpenAIChat{}, dialect.OpenAIResponses{}, dialect.Ollama{}} {
 		for _, l := range []Load{{}, {NoStream: true}} {
 			l.Requests, l.Concurrency = []Request{session()}, 1
-			bubbleIn(t, d, mockserver.Config{}, l, func(samples []Sample, _ *mockserver.Server) {
+			bubbleIn(t, d, mockserver.Config{}, l, func(samples []sample.Sample, _ *mockserver.Server) {
 				for i, want := range []int{4, 8, 12} {
-					assert.Equal(t, samples[i].Outcome, OK, "%s: %v", d.Name(), samples[i].Err)
+					assert.Equal(t, samples[i].Outcome, sample.OK, "%s: %v", d.Name(), samples[i].Err)
 					assert.Equal(t, samples[i].PromptTokens, want, d.Name())
 				}
 			})

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // ErrClientBound is what an error of [Pass] wraps when the client distorts the pass.
@@ -13,7 +15,7 @@ var ErrClientBound = errors.New("client-bound")
 // Pass measures t under l once: the warm-up, then one pass over l.Requests, as
 // [Run] does, but for no benchmark. It is for searches, whose op is many passes,
 // each of another load. It returns the samples of the pass and the time it took,
-// from the first t0 to the end of the last response; [Summarize] makes figures of
+// from the first t0 to the end of the last response; [sample.Summarize] makes figures of
 // them.
 //
 // Failed requests are samples like any other, however many: l.MaxFail is for the
@@ -26,7 +28,7 @@ var ErrClientBound = errors.New("client-bound")
 // returned with it. With [BoundReported], which is how a target that is Simulated is
 // measured unless l.ClientBound or LLMBENCH_CLIENT_BOUND says otherwise, that is not
 // looked for: in a testing/synctest bubble it could not be.
-func Pass(ctx context.Context, name string, t Target, l Load) ([]Sample, time.Duration, error) {
+func Pass(ctx context.Context, name string, t Target, l Load) ([]sample.Sample, time.Duration, error) {
 	cfg, err := ReadConfig()
 	if err != nil {
 		return nil, 0, err
@@ -62,13 +64,13 @@ func Pass(ctx context.Context, name string, t Target, l Load) ([]Sample, time.Du
 	}
 	samples, err := c.pass(ctx, &l, posts)
 	err = errors.Join(err, rec.write(samples), context.Cause(ctx))
-	took := elapsed(samples)
+	took := sample.Elapsed(samples)
 	end := recordEnd{Outcome: endedOK}
 	if err == nil && judged {
 		var v verdict
 		v.add(samples, c.idles.all, c.offs, c.strain)
 		var text string
-		end.Withheld, text = v.withhold(Summarize(samples, took, l.SLO).Metrics, l.MaxDistortion, l.shown(cfg))
+		end.Withheld, text = v.withhold(sample.Summarize(samples, took, l.SLO).Metrics, l.MaxDistortion, l.shown(cfg))
 		if len(end.Withheld) > 0 {
 			l.tell(end.Withheld)
 			err = fmt.Errorf("%w: %s", ErrClientBound, text)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // BenchmarkSoak sends requests for long, in passes of one client whose samples are
@@ -38,18 +40,18 @@ func BenchmarkSoak(b *testing.B) {
 	c.control, err = newControl(0)
 	assert.NilError(b, err)
 	defer c.control.close()
-	pass := func() []Sample {
+	pass := func() []sample.Sample {
 		posts, err := l.bodies(c.target, l.Requests)
 		assert.NilError(b, err)
 		samples, err := c.pass(b.Context(), &l, posts)
 		assert.NilError(b, err)
-		s := Summarize(samples, elapsed(samples), SLO{})
-		assert.Equal(b, s.Outcomes[OK], perPass*99/100)
-		assert.Equal(b, s.Outcomes[Left], perPass/100)
+		s := sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{})
+		assert.Equal(b, s.Outcomes[sample.OK], perPass*99/100)
+		assert.Equal(b, s.Outcomes[sample.Left], perPass/100)
 		return samples
 	}
 	var begin, end, kept memory
-	var samples []Sample
+	var samples []sample.Sample
 	for b.Loop() {
 		for n := range passes {
 			if n == passes/10 {

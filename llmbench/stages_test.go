@@ -10,6 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
@@ -120,10 +121,10 @@ func TestStagesInAPass(t *testing.T) {
 	times, err := a.Times(n)
 	assert.NilError(t, err)
 	assert.Equal(t, times[3], 3*time.Second+707106781)
-	bubble(t, mockserver.Config{TTFT: 100 * ms}, Load{Requests: words(n, 1), Arrivals: a}, func(samples []Sample, srv *mockserver.Server) {
+	bubble(t, mockserver.Config{TTFT: 100 * ms}, Load{Requests: words(n, 1), Arrivals: a}, func(samples []sample.Sample, srv *mockserver.Server) {
 		log := srv.Log()
 		for i, s := range samples {
-			assert.Equal(t, s.Outcome, OK)
+			assert.Equal(t, s.Outcome, sample.OK)
 			assert.Equal(t, s.Due, times[i])
 			assert.Equal(t, s.Start, times[i])
 			assert.Equal(t, log[i].Accepted-log[0].Accepted, times[i])

@@ -16,6 +16,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
@@ -136,12 +137,12 @@ func TestKernelClock(t *testing.T) {
 			samples := stampedPass(t, server, Load{Requests: words(8, 10), Concurrency: 4, NoStream: !stream})
 			for _, s := range samples {
 				assert.NilError(t, s.Err)
-				assert.Equal(t, s.Clock, KernelClock, "tls=%t, stream=%t", secure, stream)
+				assert.Equal(t, s.Clock, sample.KernelClock, "tls=%t, stream=%t", secure, stream)
 				assert.Equal(t, len(s.Lags), s.Deltas)
 				assert.Assert(t, s.Admitted <= s.Start && s.Start <= s.FirstByte && s.FirstByte <= s.End, "%+v", s)
 				assert.Equal(t, s.Due, s.Start)
 				for i, lag := range append(s.Lags, s.FirstByteLag, s.EndLag) {
-					assert.Assert(t, lag > -clockError, "lag %d is %v: read before it came", i, lag)
+					assert.Assert(t, lag > -sample.ClockError, "lag %d is %v: read before it came", i, lag)
 				}
 			}
 		}
@@ -170,17 +171,17 @@ func TestWallClockSet(t *testing.T) {
 	}
 	samples, err := c.pass(t.Context(), l, posts)
 	assert.NilError(t, err)
-	assert.Assert(t, (c.clockSet-time.Minute).Abs() < clockError, "set by %v", c.clockSet)
+	assert.Assert(t, (c.clockSet-time.Minute).Abs() < sample.ClockError, "set by %v", c.clockSet)
 	assert.Assert(t, len(c.control.offs.ttft) > 0 && c.offs.ttft == nil, "the control's errors are of stamps, too")
 	for _, s := range samples {
 		assert.NilError(t, s.Err)
-		assert.Equal(t, s.Clock, UserClock)
+		assert.Equal(t, s.Clock, sample.UserClock)
 		assert.Assert(t, s.Lags == nil)
 	}
 }
 
 // stampedPass sends l to a server once the kernel stamps what comes from it.
-func stampedPass(tb testing.TB, server *httptest.Server, l Load) []Sample {
+func stampedPass(tb testing.TB, server *httptest.Server, l Load) []sample.Sample {
 	tb.Helper()
 	stampedPair(tb)
 	c, checked, posts, err := ready(Target{URL: server.URL}, l)
@@ -209,10 +210,10 @@ func TestEndOfChunks(t *testing.T) {
 	})
 	for i, s := range onePass(t, target, Load{Requests: words(3, 4), Concurrency: 1, NoStream: true}) {
 		assert.NilError(t, s.Err)
-		assert.Equal(t, s.Clock, KernelClock)
+		assert.Equal(t, s.Clock, sample.KernelClock)
 		assert.Assert(t, s.EndLag != 0)
 		early := ends[i] - s.Epoch.Add(s.End).UnixNano()
-		assert.Assert(t, early < int64(clockError), "the body ended %v before its last chunk was written", time.Duration(early))
+		assert.Assert(t, early < int64(sample.ClockError), "the body ended %v before its last chunk was written", time.Duration(early))
 	}
 }
 
@@ -247,12 +248,12 @@ func TestStampsOutOfOrder(t *testing.T) {
 	}
 	samples, err := cl.pass(t.Context(), l, posts)
 	assert.NilError(t, err)
-	var clocks []Clock
+	var clocks []sample.Clock
 	for _, s := range samples {
 		assert.NilError(t, s.Err)
 		clocks = append(clocks, s.Clock)
 	}
-	assert.DeepEqual(t, clocks, []Clock{KernelClock, UserClock, KernelClock})
+	assert.DeepEqual(t, clocks, []sample.Clock{sample.KernelClock, sample.UserClock, sample.KernelClock})
 }
 
 // TestStrays checks that the kernel is asked, and that a closed connection keeps its

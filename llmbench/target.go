@@ -58,7 +58,7 @@ type Observer interface {
 	Before(ctx context.Context) error
 	// After is called when the last response of the pass has ended, and
 	// returns what the server says of all passes so far, by the names of
-	// [Units]; values that are not finite are left out. An error is logged, and
+	// [sample.Units]; values that are not finite are left out. An error is logged, and
 	// takes these figures alone from the result.
 	After(ctx context.Context) (map[string]float64, error)
 }

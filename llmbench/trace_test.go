@@ -21,6 +21,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
@@ -110,7 +111,7 @@ func TestReplayOfTraces(t *testing.T) {
 				for i := range came {
 					due := time.Duration(float64(want[i]) / tt.speed)
 					worst = max(worst, (came[i] - due).Abs(), (samples[i].Start - due).Abs())
-					assert.Equal(t, samples[i].Outcome, llmbench.OK)
+					assert.Equal(t, samples[i].Outcome, sample.OK)
 					assert.Equal(t, samples[i].AskedTokens, requests[i].PromptTokens)
 				}
 				t.Logf("%d requests over %v, the farthest %v from its instant", len(came), came[len(came)-1], worst)
@@ -212,7 +213,7 @@ func TestPrefixHitsOfTraces(t *testing.T) {
 				target, stop := llmbench.InMemory(t, srv)
 				defer stop()
 				for _, s := range llmbench.OnePass(t, target, llmbench.Load{Requests: requests, Concurrency: 1, NoStream: true}) {
-					assert.Equal(t, s.Outcome, llmbench.OK)
+					assert.Equal(t, s.Outcome, sample.OK)
 				}
 				w := httptest.NewRecorder()
 				srv.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))

@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
@@ -36,25 +37,25 @@ func TestEveryFault(t *testing.T) {
 	checkLeaks(t)
 	const tokens = 8
 	// The outcome when streamed and when not, where some faults do not show.
-	want := map[string][2]Outcome{
-		"slow-header": {OK, OK}, "no-done": {OK, OK}, "format": {OK, OK},
-		"html-200": {Malformed, Malformed}, "wrong-type": {Malformed, OK}, "json": {Malformed, OK}, "gzip": {Malformed, Malformed},
-		"empty": {Empty, Empty}, "error-event": {ServerError, ServerError}, "named-error": {ServerError, ServerError}, "error-string": {ServerError, ServerError},
-		"malformed": {Malformed, Malformed}, "long-line": {Malformed, Malformed},
-		"truncate": {Truncated, Malformed}, "fin": {Truncated, Truncated}, "reset": {Truncated, Connect}, "stall": {Stalled, Timeout}, "endless": {Timeout, OK},
+	want := map[string][2]sample.Outcome{
+		"slow-header": {sample.OK, sample.OK}, "no-done": {sample.OK, sample.OK}, "format": {sample.OK, sample.OK},
+		"html-200": {sample.Malformed, sample.Malformed}, "wrong-type": {sample.Malformed, sample.OK}, "json": {sample.Malformed, sample.OK}, "gzip": {sample.Malformed, sample.Malformed},
+		"empty": {sample.Empty, sample.Empty}, "error-event": {sample.ServerError, sample.ServerError}, "named-error": {sample.ServerError, sample.ServerError}, "error-string": {sample.ServerError, sample.ServerError},
+		"malformed": {sample.Malformed, sample.Malformed}, "long-line": {sample.Malformed, sample.Malformed},
+		"truncate": {sample.Truncated, sample.Malformed}, "fin": {sample.Truncated, sample.Truncated}, "reset": {sample.Truncated, sample.Connect}, "stall": {sample.Stalled, sample.Timeout}, "endless": {sample.Timeout, sample.OK},
 	}
 	for _, name := range mockserver.FaultNames() {
 		for _, d := range everyDialect(t) {
 			for i, stream := range []bool{true, false} {
 				outcome := want[name.Name][i]
 				if name.Name == "truncate" && stream && slices.Contains(unmarked, d.Name()) {
-					outcome = OK
+					outcome = sample.OK
 				}
 				if name.Name == "long-line" && d.Name() != "openai-chat" {
 					continue // the limit is that of the framing, and 64 MiB are a lot
 				}
 				if strings.HasPrefix(name.Name, "http-") || name.Name == "html-502" {
-					outcome = HTTP
+					outcome = sample.HTTP
 				}
 				t.Run(fmt.Sprintf("%s/%s/stream=%t", name.Name, d.Name(), stream), func(t *testing.T) {
 					t.Parallel()
@@ -65,9 +66,9 @@ func TestEveryFault(t *testing.T) {
 					target.Dialect = d
 					l := Load{Requests: words(1, tokens), Concurrency: 1, NoStream: !stream}
 					switch outcome {
-					case Stalled:
+					case sample.Stalled:
 						l.IdleTimeout = 100 * ms
-					case Timeout:
+					case sample.Timeout:
 						l.Timeout = 200 * ms
 					}
 					s := onePass(t, target, l)[0]
@@ -91,17 +92,17 @@ func TestEveryShape(t *testing.T) {
 					assert.NilError(t, shape.Set(spec))
 					cfg := mockserver.Config{TTFT: 100 * ms, PerToken: 10 * ms, Shape: shape, Flavor: mockserver.Flavor(flavors[d.Name()])}
 					l := Load{Requests: words(1, tokens), Concurrency: 1, NoStream: !stream}
-					bubbleIn(t, d, cfg, l, func(samples []Sample, srv *mockserver.Server) {
+					bubbleIn(t, d, cfg, l, func(samples []sample.Sample, srv *mockserver.Server) {
 						s, e := samples[0], srv.Log()[0]
 						if name.Name == "nul-raw" { // which is no JSON
-							assert.Equal(t, s.Outcome, Malformed)
+							assert.Equal(t, s.Outcome, sample.Malformed)
 							return
 						}
 						assert.NilError(t, s.Err)
 						switch s.TokenSource {
-						case FromUsage, FromEvents:
+						case sample.FromUsage, sample.FromEvents:
 							assert.Equal(t, s.OutputTokens, e.OutputTokens)
-						case FromDeltas:
+						case sample.FromDeltas:
 							assert.Assert(t, stream && s.OutputTokens == s.Deltas && s.Deltas <= e.OutputTokens, "%d tokens in %d deltas", s.OutputTokens, s.Deltas)
 						default:
 							assert.Assert(t, !stream, "a stream's tokens are not known")

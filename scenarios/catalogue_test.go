@@ -16,6 +16,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // TestStudies checks the tables: names, and that each reduced form needs no file and
@@ -171,14 +172,14 @@ func TestEndpoints(t *testing.T) {
 }
 
 func TestCachedShare(t *testing.T) {
-	answer := func(prompt, cached int) llmbench.Sample {
-		return llmbench.Sample{Outcome: llmbench.OK, PromptTokens: prompt, CachedTokens: cached}
+	answer := func(prompt, cached int) sample.Sample {
+		return sample.Sample{Outcome: sample.OK, PromptTokens: prompt, CachedTokens: cached}
 	}
-	failed := llmbench.Sample{Outcome: llmbench.Truncated, PromptTokens: 100, CachedTokens: 100}
+	failed := sample.Sample{Outcome: sample.Truncated, PromptTokens: 100, CachedTokens: 100}
 	for _, tt := range []struct {
-		samples []llmbench.Sample
+		samples []sample.Sample
 		want    float64
-	}{{nil, 0}, {[]llmbench.Sample{failed}, 0}, {[]llmbench.Sample{answer(100, 3), answer(300, 110), failed}, 0.25}, {[]llmbench.Sample{answer(0, 0)}, 0}} {
+	}{{nil, 0}, {[]sample.Sample{failed}, 0}, {[]sample.Sample{answer(100, 3), answer(300, 110), failed}, 0.25}, {[]sample.Sample{answer(0, 0)}, 0}} {
 		if got := cachedShare(tt.samples, 10); got != tt.want {
 			t.Errorf("%d samples: %g, want %g", len(tt.samples), got, tt.want)
 		}
@@ -187,19 +188,19 @@ func TestCachedShare(t *testing.T) {
 
 // TestServerSpeeds checks the arithmetic of what servers say of themselves.
 func TestServerSpeeds(t *testing.T) {
-	answer := func(prompt, output int, took, took2 time.Duration) llmbench.Sample {
-		return llmbench.Sample{Outcome: llmbench.OK, Server: dialect.Timings{PromptTokens: prompt, OutputTokens: output, Prompt: took, Predict: took2}}
+	answer := func(prompt, output int, took, took2 time.Duration) sample.Sample {
+		return sample.Sample{Outcome: sample.OK, Server: sample.ServerTimings{PromptTokens: prompt, OutputTokens: output, Prompt: took, Predict: took2}}
 	}
-	failed := llmbench.Sample{Outcome: llmbench.Truncated}
+	failed := sample.Sample{Outcome: sample.Truncated}
 	for _, tt := range []struct {
-		samples        []llmbench.Sample
+		samples        []sample.Sample
 		prompt, output float64
 	}{
 		{nil, 0, 0},
-		{[]llmbench.Sample{failed}, 0, 0},
-		{[]llmbench.Sample{answer(500, 11, time.Second, time.Second), failed, answer(100, 31, 2*time.Second, time.Second)}, 200, 20},
-		{[]llmbench.Sample{answer(500, 1, time.Second, time.Millisecond)}, 500, 0},
-		{[]llmbench.Sample{answer(500, 11, time.Second, time.Second), answer(0, 0, 0, 0)}, 0, 0},
+		{[]sample.Sample{failed}, 0, 0},
+		{[]sample.Sample{answer(500, 11, time.Second, time.Second), failed, answer(100, 31, 2*time.Second, time.Second)}, 200, 20},
+		{[]sample.Sample{answer(500, 1, time.Second, time.Millisecond)}, 500, 0},
+		{[]sample.Sample{answer(500, 11, time.Second, time.Second), answer(0, 0, 0, 0)}, 0, 0},
 	} {
 		if prompt, output := serverSpeeds(tt.samples); prompt != tt.prompt || output != tt.output {
 			t.Errorf("%d samples: %g and %g, want %g and %g", len(tt.samples), prompt, output, tt.prompt, tt.output)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
@@ -90,7 +91,7 @@ func BenchmarkError(b *testing.B) {
 }
 
 // reportError compares what the client saw with what the server did.
-func reportError(b *testing.B, mock farMock, samples []llmbench.Sample) {
+func reportError(b *testing.B, mock farMock, samples []sample.Sample) {
 	sent, epoch := mock.log(b)
 	var ttft, itl, wire, user []time.Duration
 	for i := range samples {
@@ -137,7 +138,7 @@ func reportError(b *testing.B, mock farMock, samples []llmbench.Sample) {
 			name string
 			q    float64
 		}{{"p50", 0.50}, {"p99", 0.99}, {"max", 1}} {
-			b.ReportMetric(max(1, llmbench.Quantile(part.errors, q.q)), q.name+"-"+part.name+"-ns")
+			b.ReportMetric(max(1, sample.Quantile(part.errors, q.q)), q.name+"-"+part.name+"-ns")
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
@@ -56,7 +57,7 @@ func (s server) changed(b *testing.B, change func(*mockserver.Config)) server {
 // once sends one request, or session, like those that will be measured, and returns
 // the first answer. If the server cannot serve such requests at all, the benchmark
 // is skipped with what it says. A server that breaks on them (500) has failed.
-func (s server) once(b *testing.B, r llmbench.Request) llmbench.Sample {
+func (s server) once(b *testing.B, r llmbench.Request) sample.Sample {
 	b.Helper()
 	samples, _, err := llmbench.Pass(llmbench.Context(b), b.Name()+"/asked-once", s.target,
 		llmbench.Load{Requests: []llmbench.Request{r}, Concurrency: 1, KeepText: true, ClientBound: llmbench.BoundReported})
@@ -67,7 +68,7 @@ func (s server) once(b *testing.B, r llmbench.Request) llmbench.Sample {
 		b.Fatal(err)
 	}
 	answer := samples[0]
-	for i := 1; answer.Outcome == llmbench.OK; i++ {
+	for i := 1; answer.Outcome == sample.OK; i++ {
 		if i == len(samples) {
 			return samples[0]
 		}
@@ -82,4 +83,4 @@ func (s server) once(b *testing.B, r llmbench.Request) llmbench.Sample {
 }
 
 // slo is what LLMBENCH_SLO says, or what a user waits for without complaint.
-func (s server) slo(unless llmbench.SLO) llmbench.SLO { return cmp.Or(s.cfg.Serve.SLO, unless) }
+func (s server) slo(unless sample.SLO) sample.SLO { return cmp.Or(s.cfg.Serve.SLO, unless) }

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
@@ -102,7 +103,7 @@ func TestPrefixHits(t *testing.T) {
 		result = testing.Benchmark(func(b *testing.B) {
 			s := s.changed(b, prefixMock)
 			samples := s.run(b, llmbench.Load{Requests: requests, Concurrency: 1, Units: []string{"cached-%"},
-				Figures: func(samples []llmbench.Sample) map[string]float64 {
+				Figures: func(samples []sample.Sample) map[string]float64 {
 					return hitFigures(s, requests, samples[:len(requests)])
 				}})
 			passes = len(samples) / len(requests)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // weather is the tool that BenchmarkToolCalls offers, and ticket the record that
@@ -81,7 +82,7 @@ func formatted(b *testing.B, name, instruction string, ask func(*llmbench.Reques
 
 // reportValid reports how many answers are what r, which is like all others, asked
 // for, and logs what is wrong with the first that is not.
-func reportValid(b *testing.B, r llmbench.Request, samples []llmbench.Sample) {
+func reportValid(b *testing.B, r llmbench.Request, samples []sample.Sample) {
 	b.Helper()
 	good, all, first := valid(r, samples)
 	if errors.Is(first, benchdata.ErrSchema) {
@@ -97,9 +98,9 @@ func reportValid(b *testing.B, r llmbench.Request, samples []llmbench.Sample) {
 
 // valid counts the successful answers, and those of them that are what r asked for;
 // first is what is wrong with the first that is not.
-func valid(r llmbench.Request, samples []llmbench.Sample) (good, all int, first error) {
+func valid(r llmbench.Request, samples []sample.Sample) (good, all int, first error) {
 	for i := range samples {
-		if samples[i].Outcome != llmbench.OK {
+		if samples[i].Outcome != sample.OK {
 			continue
 		}
 		all++

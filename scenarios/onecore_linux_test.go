@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
@@ -50,7 +51,7 @@ func BenchmarkOneCore(b *testing.B) {
 			entries, epoch := mock.log(b)
 			for _, s := range samples {
 				e := entries[s.ID]
-				if s.Err != nil || s.Clock != llmbench.KernelClock || s.Deltas != len(e.Tokens) {
+				if s.Err != nil || s.Clock != sample.KernelClock || s.Deltas != len(e.Tokens) {
 					b.Fatalf("request %s: %d deltas by the %s clock, %d in the log: %v", s.ID, s.Deltas, s.Clock, len(e.Tokens), s.Err)
 				}
 				kernel.ttft = append(kernel.ttft, s.First-s.Start)
@@ -85,6 +86,6 @@ func (f figures) report(b *testing.B, clock string) {
 	b.ReportMetric(float64(sum)/float64(len(f.ttft)), clock+"mean-ttft-ns")
 	slices.Sort(f.itl)
 	if len(f.itl) > 0 {
-		b.ReportMetric(llmbench.Quantile(f.itl, 0.99), clock+"p99-itl-ns")
+		b.ReportMetric(sample.Quantile(f.itl, 0.99), clock+"p99-itl-ns")
 	}
 }

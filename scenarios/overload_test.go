@@ -6,6 +6,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // In study D a server at 300 concurrent requests answered 731 of 1000, because
@@ -18,7 +19,7 @@ func TestOverloadLosesNoRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var samples []llmbench.Sample
+	var samples []sample.Sample
 	testing.Benchmark(func(b *testing.B) {
 		samples = llmbench.Run(b, target, llmbench.Load{Requests: all, Concurrency: 300, NoStream: true})
 	})
@@ -26,7 +27,7 @@ func TestOverloadLosesNoRequest(t *testing.T) {
 		t.Fatalf("%d samples, want %d or a multiple", len(samples), len(all))
 	}
 	for i, s := range samples {
-		if s.Outcome != llmbench.OK || s.OutputTokens != 308 {
+		if s.Outcome != sample.OK || s.OutputTokens != 308 {
 			t.Errorf("request %d: %v with %d tokens, want ok with 308", i, s.Outcome, s.OutputTokens)
 		}
 	}

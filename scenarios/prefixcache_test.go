@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
@@ -40,7 +41,7 @@ func BenchmarkPrefixCache(b *testing.B) {
 						return requests, err
 					}
 					l := s.fresh(b, llmbench.Load{Concurrency: c, Units: []string{"cached-%"}}, groups*p.PerGroup, 2, draw)
-					l.Figures = func(samples []llmbench.Sample) map[string]float64 { return hitFigures(s, sent, samples) }
+					l.Figures = func(samples []sample.Sample) map[string]float64 { return hitFigures(s, sent, samples) }
 					measured = true
 					s.run(b, l)
 				})
@@ -64,7 +65,7 @@ var prefixes = benchdata.SharedPrefix{PerGroup: 16, System: 2048, Question: 128,
 
 // hitFigures are what the prefixes of requests imply, and the TTFT of those that
 // were sent before and of those that were not. The samples are those of the requests.
-func hitFigures(s server, requests []llmbench.Request, samples []llmbench.Sample) map[string]float64 {
+func hitFigures(s server, requests []llmbench.Request, samples []sample.Sample) map[string]float64 {
 	before := map[string]bool{}
 	var hits, misses []time.Duration
 	var found, all float64
@@ -72,7 +73,7 @@ func hitFigures(s server, requests []llmbench.Request, samples []llmbench.Sample
 		system, _, _ := strings.Cut(r.Prompt, "\n\n") // which parts it from the question
 		all += float64(r.PromptTokens)
 		ttft, has := samples[i].TTFT()
-		has = has && samples[i].Outcome == llmbench.OK
+		has = has && samples[i].Outcome == sample.OK
 		switch {
 		case before[system]:
 			found += float64(s.tokens.Count(system) + s.template)
@@ -87,7 +88,7 @@ func hitFigures(s server, requests []llmbench.Request, samples []llmbench.Sample
 	figures := map[string]float64{"implied-hit-%": 100 * found / all}
 	for unit, ttfts := range map[string][]time.Duration{"p50-ttft-hit-ns": hits, "p50-ttft-miss-ns": misses} {
 		if slices.Sort(ttfts); len(ttfts) > 1 {
-			figures[unit] = llmbench.Quantile(ttfts, 0.5)
+			figures[unit] = sample.Quantile(ttfts, 0.5)
 		}
 	}
 	return figures

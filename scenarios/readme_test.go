@@ -17,6 +17,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // readme returns the README of a folder of the repository.
@@ -40,7 +41,7 @@ func TestReadmeUnits(t *testing.T) {
 		}
 	}
 	want := map[string]string{}
-	for _, u := range llmbench.Units {
+	for _, u := range sample.Units {
 		better := u.Better
 		if better == "" {
 			better = "-"

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
@@ -38,7 +39,7 @@ func BenchmarkReasoning(b *testing.B) {
 					samples := s.run(b, s.fresh(b, l, max(8, 2*c), c, draw))
 					silent := 0
 					for i := range samples {
-						if samples[i].Outcome == llmbench.OK && samples[i].Outputs == 0 {
+						if samples[i].Outcome == sample.OK && samples[i].Outputs == 0 {
 							silent++
 						}
 					}

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // each starts every backend that the environment asks for and calls measure
@@ -100,7 +101,7 @@ func tokenizer(ctx context.Context, cfg llmbench.Config, backend backends.Named,
 			return nil, 0, err
 		}
 		s := llmbench.Do(ctx, t, r[0], false)
-		if s.Outcome != llmbench.OK {
+		if s.Outcome != sample.OK {
 			return nil, 0, fmt.Errorf("a prompt of %d words, to see how the server counts tokens: %s: %v", words, s.Outcome, s.Err)
 		}
 		if s.PromptTokens == 0 && exact != nil {
@@ -122,7 +123,7 @@ func tokenizer(ctx context.Context, cfg llmbench.Config, backend backends.Named,
 }
 
 // run measures the server under l, with what every scenario has in common.
-func (s server) run(b *testing.B, l llmbench.Load) []llmbench.Sample {
+func (s server) run(b *testing.B, l llmbench.Load) []sample.Sample {
 	b.Helper()
 	if s.cfg.Tokenizer != "" {
 		l.Tokenizer = s.tokens // for a server that states no usage

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/search"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
@@ -30,8 +31,8 @@ import (
 func BenchmarkSLO(b *testing.B) {
 	flow(b, func(b *testing.B, s server, full bool) {
 		s = s.changed(b, eightSlots)
-		slo := s.slo(pick(s.mock, llmbench.SLO{TTFT: 100 * time.Millisecond, TPOT: 50 * time.Millisecond},
-			llmbench.SLO{TTFT: 500 * time.Millisecond, TPOT: 50 * time.Millisecond}))
+		slo := s.slo(pick(s.mock, sample.SLO{TTFT: 100 * time.Millisecond, TPOT: 50 * time.Millisecond},
+			sample.SLO{TTFT: 500 * time.Millisecond, TPOT: 50 * time.Millisecond}))
 		s.target.Config = maps.Clone(s.target.Config)
 		s.target.Config["slo"] = slo.String()
 		in, out := pick(full, 512, 64), pick(full, 128, 8)
@@ -77,7 +78,7 @@ const enough = 0.95
 // A capacity makes the passes of a search.
 type capacity struct {
 	target   llmbench.Target
-	slo      llmbench.SLO
+	slo      sample.SLO
 	template int           // tokens that are in every prompt
 	lone     time.Duration // E2E latency of a request that is alone
 	least    int           // requests in a pass

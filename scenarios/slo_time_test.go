@@ -15,6 +15,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/search"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
@@ -48,7 +49,7 @@ func TestSLOByArithmetic(t *testing.T) {
 	for _, slots := range []int{3, 20} {
 		cfg := mockserver.Config{TTFT: 900 * time.Millisecond, PerToken: 100 * time.Millisecond, Slots: slots}
 		c := capacity{
-			slo: llmbench.SLO{TTFT: 1900 * time.Millisecond}, least: 8, span: time.Minute, rounds: 8, lone: time.Second, draw: words,
+			slo: sample.SLO{TTFT: 1900 * time.Millisecond}, least: 8, span: time.Minute, rounds: 8, lone: time.Second, draw: words,
 			arrivals: func(rate float64, _ uint64) llmbench.Arrivals { return llmbench.Constant{Rate: rate} },
 		}
 		check := func(what string, found search.Interval, limit float64) {
@@ -83,7 +84,7 @@ func TestSLOByArithmetic(t *testing.T) {
 func TestSLOWithoutOpeningBurst(t *testing.T) {
 	const slots, limit = 20, 28 // the most users with 2(1-S/c) of at most 0.6
 	virtual(t, mockserver.Config{TTFT: 900 * time.Millisecond, PerToken: 100 * time.Millisecond, Slots: slots}, func(t *testing.T, target llmbench.Target) {
-		c := capacity{target: target, slo: llmbench.SLO{TTFT: 1501 * time.Millisecond}, least: 8, rounds: 8, lone: time.Second, draw: words}
+		c := capacity{target: target, slo: sample.SLO{TTFT: 1501 * time.Millisecond}, least: 8, rounds: 8, lone: time.Second, draw: words}
 		found, err := search.Highest{From: 1, To: 64, Whole: true}.Find(func(n float64) (bool, error) { return c.byConcurrency(t.Context(), "", n) })
 		assert.NilError(t, err)
 		assert.Assert(t, found.Low <= limit && limit < found.High, "%v", found)
@@ -94,7 +95,7 @@ func TestSLOWithoutOpeningBurst(t *testing.T) {
 func TestSLOArrivals(t *testing.T) {
 	virtual(t, mockserver.Config{TTFT: 900 * time.Millisecond, PerToken: 100 * time.Millisecond, Slots: 3}, func(t *testing.T, target llmbench.Target) {
 		seen := map[string]bool{}
-		c := capacity{target: target, slo: llmbench.SLO{TTFT: 10 * time.Second}, least: 8, draw: words}
+		c := capacity{target: target, slo: sample.SLO{TTFT: 10 * time.Second}, least: 8, draw: words}
 		c.arrivals = func(rate float64, seed uint64) llmbench.Arrivals {
 			a := llmbench.Poisson{Rate: 1, Seed: seed}
 			times, err := a.Times(8)
@@ -117,7 +118,7 @@ func TestSLOCached(t *testing.T) {
 		same := func(n int, seed uint64) ([]llmbench.Request, error) {
 			return benchdata.Prompts{Input: 64, Output: 2, Seed: 1}.Requests(n)
 		}
-		c := capacity{target: target, slo: llmbench.SLO{TTFT: time.Second}, least: 8, rounds: 2, lone: time.Second, draw: same}
+		c := capacity{target: target, slo: sample.SLO{TTFT: time.Second}, least: 8, rounds: 2, lone: time.Second, draw: same}
 		_, err := c.byConcurrency(t.Context(), "first", 1)
 		assert.NilError(t, err)
 		_, err = c.byConcurrency(t.Context(), "again", 1)
@@ -130,7 +131,7 @@ func TestSLOCached(t *testing.T) {
 func TestSLOClientBound(t *testing.T) {
 	target := backends.Mock{Config: &mockserver.Config{TTFT: time.Millisecond}}.Start(t)
 	target.Simulated = false
-	c := capacity{target: target, slo: llmbench.SLO{TTFT: time.Second}, draw: words}
+	c := capacity{target: target, slo: sample.SLO{TTFT: time.Second}, draw: words}
 	_, err := c.pass(t.Context(), "x", 40, func(uint64) llmbench.Load {
 		return llmbench.Load{Concurrency: 1, MaxDistortion: 1e-12} // which is met by none
 	})
@@ -151,7 +152,7 @@ func TestSLOCannotJudge(t *testing.T) {
 		{"every request fails", mockserver.Config{Faults: []mockserver.Fault{{Kind: mockserver.FaultHTTP500, Every: 1}}}, "the lowest load, 1, misses"},
 	} {
 		virtual(t, c.cfg, func(t *testing.T, target llmbench.Target) {
-			p := capacity{target: target, slo: llmbench.SLO{TTFT: time.Second}, least: 8, rounds: 2, draw: words}
+			p := capacity{target: target, slo: sample.SLO{TTFT: time.Second}, least: 8, rounds: 2, draw: words}
 			_, err := search.Highest{From: 1, To: 64, Whole: true}.Find(func(n float64) (bool, error) { return p.byConcurrency(t.Context(), "", n) })
 			assert.ErrorIs(t, err, search.ErrCannotJudge)
 			assert.ErrorContains(t, err, c.want)
@@ -160,7 +161,7 @@ func TestSLOCannotJudge(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("interrupted"))
 	virtual(t, mockserver.Config{}, func(t *testing.T, target llmbench.Target) {
-		p := capacity{target: target, slo: llmbench.SLO{TTFT: time.Second}, least: 8, rounds: 2, draw: words}
+		p := capacity{target: target, slo: sample.SLO{TTFT: time.Second}, least: 8, rounds: 2, draw: words}
 		_, err := p.byConcurrency(ctx, "", 1)
 		assert.Error(t, err, "interrupted")
 	})

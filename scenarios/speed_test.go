@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // prefill and decode are llama-bench's pp512 and tg128, over HTTP: prompts of 512
@@ -37,7 +38,7 @@ func speed(name string, in, out int, e endpoint) data {
 
 // reportServer reports the speeds that the server states, if it does of every
 // answer.
-func reportServer(b *testing.B, samples []llmbench.Sample) {
+func reportServer(b *testing.B, samples []sample.Sample) {
 	prompt, output := serverSpeeds(samples)
 	if prompt > 0 {
 		b.ReportMetric(prompt, "srv-prompt-tok/s")
@@ -50,13 +51,13 @@ func reportServer(b *testing.B, samples []llmbench.Sample) {
 // serverSpeeds are tokens / time on the server's clock, 0 where one answer does not
 // tell: of prompts, those that it did not take from a cache; of outputs, those after
 // the first, whose time is the prompt's.
-func serverSpeeds(samples []llmbench.Sample) (prompt, output float64) {
+func serverSpeeds(samples []sample.Sample) (prompt, output float64) {
 	var promptTokens, outputTokens int
 	var promptTime, outputTime time.Duration
 	promptKnown, outputKnown := true, true
 	for i := range samples {
 		s := &samples[i]
-		if s.Outcome != llmbench.OK {
+		if s.Outcome != sample.OK {
 			continue
 		}
 		promptKnown = promptKnown && s.Server.PromptTokens > 0 && s.Server.Prompt > 0

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // A study is a scenario that was published: its loads as data, so that their
@@ -25,7 +26,7 @@ type study struct {
 	reduced          []cell // ends in seconds on the mock, and needs no file
 	published        []cell // each experiment to the letter
 	// after, if not nil, reports what else the samples tell.
-	after func(b *testing.B, samples []llmbench.Sample)
+	after func(b *testing.B, samples []sample.Sample)
 	// cold fails when the server took prompts from its cache: what is measured is
 	// how it processes them. Elsewhere that is said.
 	cold bool
@@ -188,10 +189,10 @@ func (st *study) run(b *testing.B, s server, c cell) {
 
 // cachedShare is the share of the prompts' tokens that the server says it took from
 // a cache, beside the template, which all of them have.
-func cachedShare(samples []llmbench.Sample, template int) float64 {
+func cachedShare(samples []sample.Sample, template int) float64 {
 	cached, all := 0, 0
 	for i := range samples {
-		if s := &samples[i]; s.Outcome == llmbench.OK {
+		if s := &samples[i]; s.Outcome == sample.OK {
 			cached += max(0, s.CachedTokens-template)
 			all += s.PromptTokens
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/search"
 )
 
@@ -53,7 +54,7 @@ func (w *sweeper) withheld(c int, units []string) {
 }
 
 // add takes a sample at a concurrency.
-func (w *sweeper) add(c int, samples []llmbench.Sample) {
+func (w *sweeper) add(c int, samples []sample.Sample) {
 	type span struct{ begin, end time.Duration }
 	passes := map[int]span{}
 	p := search.Point{Load: float64(c)}
@@ -65,7 +66,7 @@ func (w *sweeper) add(c int, samples []llmbench.Sample) {
 			s.begin = r.Due
 		}
 		passes[r.Pass] = span{min(s.begin, r.Due), max(s.end, r.End)}
-		if d, has := r.E2E(); has && r.Outcome == llmbench.OK {
+		if d, has := r.E2E(); has && r.Outcome == sample.OK {
 			p.Latency += d.Seconds()
 			p.Throughput += float64(r.OutputTokens)
 			n++

@@ -4,8 +4,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // EvalScope is `evalscope perf` of 2026
@@ -65,7 +65,7 @@ func evalscopeFirst(q *records.Request) (time.Duration, string) {
 }
 
 func evalscopeFate(q *records.Request) (fate, string) {
-	if q.Outcome == llmbench.ServerError && q.Status == 200 || q.Outcome == llmbench.Empty {
+	if q.Outcome == sample.ServerError && q.Status == 200 || q.Outcome == sample.Empty {
 		return served, ""
 	}
 	return usual(q)
@@ -73,7 +73,7 @@ func evalscopeFate(q *records.Request) (fate, string) {
 
 // rounded is floorIndex, rounded to two decimals of a unit of so many nanoseconds.
 func rounded(unit float64) percentile {
-	return func(s *sample, p float64) float64 {
+	return func(s *series, p float64) float64 {
 		return math.RoundToEven(floorIndex(s, p)/unit*100) / 100 * unit
 	}
 }

@@ -63,7 +63,7 @@ func (l Latency) Std() Value {
 func noLatency(v Value) Latency { return Latency{Mean: v, none: v} }
 
 // latency summarizes s by a rule.
-func latency(s *sample, at percentile) Latency {
+func latency(s *series, at percentile) Latency {
 	if s.n() == 0 {
 		return noLatency(cannotTell("no request has one"))
 	}
@@ -178,7 +178,7 @@ func (g *gather) sum(of func(q *records.Request) (int, string)) Value {
 
 // whole summarizes a time of each request, or what of adds for it.
 func (g *gather) whole(at percentile, of func(q *records.Request, d *records.Dist) (why string)) Latency {
-	var s sample
+	var s series
 	if v := g.each(func(q *records.Request) string { return of(q, &s.whole) }); !v.known() {
 		return noLatency(v)
 	}
@@ -187,7 +187,7 @@ func (g *gather) whole(at percentile, of func(q *records.Request, d *records.Dis
 
 // parts summarizes a figure of each request that has one.
 func (g *gather) parts(at percentile, of func(q *records.Request) (v float64, has bool, why string)) Latency {
-	s := &sample{}
+	s := &series{}
 	if v := g.each(func(q *records.Request) string {
 		v, has, why := of(q)
 		if has {

@@ -1,8 +1,8 @@
 package compat
 
 import (
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // FwAI is llm_bench of fw-ai/benchmark, on locust
@@ -20,14 +20,14 @@ import (
 func FwAI(p Pass) Figures {
 	g := gather{fate: func(q *records.Request) (fate, string) {
 		switch {
-		case q.Outcome == llmbench.ServerError && q.Status == 200 && q.Streamed:
+		case q.Outcome == sample.ServerError && q.Status == 200 && q.Streamed:
 			if q.Deltas == 0 {
 				return failed, "" // it has no first token
 			}
 			return served, ""
 		case q.OK() && calledTools(q):
 			return unclear, whyTools
-		case q.Outcome == llmbench.Empty:
+		case q.Outcome == sample.Empty:
 			return failed, ""
 		}
 		return usual(q)
@@ -65,7 +65,7 @@ func FwAI(p Pass) Figures {
 }
 
 func fwaiTokens(q *records.Request) (int, string) {
-	if q.Source == llmbench.FromUsage {
+	if q.Source == sample.FromUsage {
 		return int(q.Output), ""
 	}
 	return 0, ""

@@ -1,8 +1,8 @@
 package compat
 
 import (
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // GuideLLM is `guidellm benchmark`
@@ -81,7 +81,7 @@ func GuideLLM(p Pass) Figures {
 
 func guidellmTokens(q *records.Request) (int, string) {
 	switch {
-	case q.Source == llmbench.FromUsage:
+	case q.Source == sample.FromUsage:
 		return int(q.Output), ""
 	case q.Deltas > 0 && calledTools(q):
 		return 0, whyTools

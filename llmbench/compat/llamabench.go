@@ -19,7 +19,7 @@ func LlamaBench(p Pass) Figures {
 		if p.Head.Concurrency != 1 {
 			return noLatency(cannotTell("llama-bench runs one sequence at a time, and this run more"))
 		}
-		s := &sample{}
+		s := &series{}
 		var r reasons
 		all := 0
 		for q := range p.Requests {

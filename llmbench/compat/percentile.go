@@ -8,21 +8,21 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// A sample is values of a tool's formula, in nanoseconds.
-type sample struct {
+// A series is values of a tool's formula, in nanoseconds.
+type series struct {
 	whole  records.Dist // those that are whole nanoseconds
 	parts  []float64    // the others; never both
 	sorted bool
 }
 
-func (s *sample) n() int { return s.whole.N + len(s.parts) }
+func (s *series) n() int { return s.whole.N + len(s.parts) }
 
-func (s *sample) add(v float64) {
+func (s *series) add(v float64) {
 	s.parts = append(s.parts, v)
 	s.sorted = false
 }
 
-func (s *sample) mean() float64 {
+func (s *series) mean() float64 {
 	if len(s.parts) == 0 {
 		return s.whole.Mean()
 	}
@@ -34,7 +34,7 @@ func (s *sample) mean() float64 {
 }
 
 // std is the population's, as numpy.std.
-func (s *sample) std() float64 {
+func (s *series) std() float64 {
 	if len(s.parts) == 0 {
 		return s.whole.Std()
 	}
@@ -46,7 +46,7 @@ func (s *sample) std() float64 {
 }
 
 // rank is the value at i of the sorted sample.
-func (s *sample) rank(i int) float64 {
+func (s *series) rank(i int) float64 {
 	if len(s.parts) == 0 {
 		return s.whole.Ranks(i)[0]
 	}
@@ -59,11 +59,11 @@ func (s *sample) rank(i int) float64 {
 
 // A percentile is a tool's rule for the p-th percentile, p in [0,100], of a sample
 // that is not empty.
-type percentile func(s *sample, p float64) float64
+type percentile func(s *series, p float64) float64
 
 // linear is numpy.percentile: type 7, interpolated
 // (https://numpy.org/doc/stable/reference/generated/numpy.percentile.html).
-func linear(s *sample, p float64) float64 {
+func linear(s *series, p float64) float64 {
 	h := p / 100 * float64(s.n()-1)
 	i := int(h)
 	if i+1 >= s.n() {
@@ -76,14 +76,14 @@ func linear(s *sample, p float64) float64 {
 // floorIndex is EvalScope's: sorted[int(n*p/100)], of 100 values the 99th percentile
 // is the largest
 // (https://github.com/modelscope/evalscope/blob/main/evalscope/perf/utils/db_util.py).
-func floorIndex(s *sample, p float64) float64 {
+func floorIndex(s *series, p float64) float64 {
 	return s.rank(min(int(float64(s.n())*p/100), s.n()-1))
 }
 
 // locust is that of locust's histogram: values in milliseconds of two digits, of
 // which it takes the one that int(n*p) of them do not exceed
 // (https://github.com/locustio/locust/blob/master/locust/stats.py).
-func locust(s *sample, p float64) float64 {
+func locust(s *series, p float64) float64 {
 	n := s.n()
 	// It walks from the largest bucket down until n - count <= int(n*p): that is the
 	// bucket of the sorted value at int(n*p), or at the end the smallest one.

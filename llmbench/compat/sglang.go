@@ -3,8 +3,8 @@ package compat
 import (
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // SGLang is `python -m sglang.bench_serving`, over OpenAI's endpoints
@@ -30,13 +30,13 @@ func SGLang(p Pass) Figures {
 	}
 	g := gather{fate: func(q *records.Request) (fate, string) {
 		switch {
-		case q.Outcome == llmbench.Empty && noEvent(q):
+		case q.Outcome == sample.Empty && noEvent(q):
 			return failed, ""
-		case q.Outcome == llmbench.Empty:
+		case q.Outcome == sample.Empty:
 			return served, ""
-		case q.Outcome == llmbench.ServerError && q.Status == 200 && p.Head.Dialect == "openai-chat":
+		case q.Outcome == sample.ServerError && q.Status == 200 && p.Head.Dialect == "openai-chat":
 			return served, ""
-		case q.Outcome == llmbench.ServerError && q.Status == 200:
+		case q.Outcome == sample.ServerError && q.Status == 200:
 			return failed, ""
 		}
 		return usual(q)
@@ -91,7 +91,7 @@ func SGLang(p Pass) Figures {
 
 func sglangTokens(q *records.Request) (int, string) {
 	switch {
-	case q.Source == llmbench.FromUsage:
+	case q.Source == sample.FromUsage:
 		return int(q.Output), ""
 	case q.MaxTokens > 0:
 		return int(q.MaxTokens), ""

@@ -3,8 +3,8 @@ package compat
 import (
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // VLLM is `vllm bench serve`
@@ -44,7 +44,7 @@ func VLLM(p Pass) Figures {
 	tpot := perToken(firstChoice, lastChoice, vllmTokens)
 	f.TPOT = g.parts(linear, tpot)
 	f.Good = absent()
-	if slo := p.Head.Limits(); slo != (llmbench.SLO{}) {
+	if slo := p.Head.Limits(); slo != (sample.SLO{}) {
 		f.Good = g.sum(func(q *records.Request) (int, string) { return vllmGood(q, slo, tpot) }).over(f.Duration, noTime)
 	}
 	f.PeakOutput, f.PeakRequests = g.peaks(vllmEvents, lastChoice)
@@ -53,10 +53,10 @@ func VLLM(p Pass) Figures {
 
 func vllmFate(q *records.Request) (fate, string) {
 	switch {
-	case q.Outcome != llmbench.ServerError && q.Outcome != llmbench.Empty:
+	case q.Outcome != sample.ServerError && q.Outcome != sample.Empty:
 	case choices(q) > 0:
 		return served, ""
-	case q.Outcome == llmbench.Empty && noEvent(q), noChoice(q):
+	case q.Outcome == sample.Empty && noEvent(q), noChoice(q):
 		return failed, ""
 	default:
 		return unclear, whyChoices
@@ -72,14 +72,14 @@ func vllmPrompt(q *records.Request) (int, string) {
 }
 
 func vllmTokens(q *records.Request) (int, string) {
-	if q.Source == llmbench.FromUsage && !q.UsageAlone {
+	if q.Source == sample.FromUsage && !q.UsageAlone {
 		return 0, "its usage came with a choice, where vLLM does not look, or its record does not say; it would tokenize the text, which is not kept"
 	}
 	return usageOr(q)
 }
 
 // vllmGood is 1 if q keeps every limit: a TPOT of one token is 0.
-func vllmGood(q *records.Request, slo llmbench.SLO, tpot func(*records.Request) (float64, bool, string)) (int, string) {
+func vllmGood(q *records.Request, slo sample.SLO, tpot func(*records.Request) (float64, bool, string)) (int, string) {
 	first, why := firstChoice(q)
 	if why != "" {
 		return 0, why

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // What follows is asked of a request by the formulas of several tools. Each says
@@ -149,7 +149,7 @@ func promptTokens(q *records.Request) (int, string) {
 // usageOr are the output tokens of a tool that reads usage, and else counts itself.
 func usageOr(q *records.Request) (int, string) {
 	switch q.Source {
-	case llmbench.FromUsage, llmbench.FromTokenizer:
+	case sample.FromUsage, sample.FromTokenizer:
 		return int(q.Output), ""
 	}
 	return 0, whyTokens
@@ -192,15 +192,15 @@ func noText(q *records.Request) string {
 // usual is what most tools make of a request's outcome, or why it is not known.
 func usual(q *records.Request) (fate, string) {
 	switch q.Outcome {
-	case llmbench.OK:
+	case sample.OK:
 		return served, ""
-	case llmbench.Connect, llmbench.HTTP:
+	case sample.Connect, sample.HTTP:
 		return failed, ""
-	case llmbench.Timeout, llmbench.Stalled, llmbench.Canceled:
+	case sample.Timeout, sample.Stalled, sample.Canceled:
 		return unclear, whyGivenUp
-	case llmbench.Truncated:
+	case sample.Truncated:
 		return unclear, whyCut
-	case llmbench.Malformed:
+	case sample.Malformed:
 		return unclear, whyMalformed
 	}
 	return unclear, "what the tool makes of the outcome " + string(q.Outcome) + " is not known"

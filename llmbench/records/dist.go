@@ -199,7 +199,7 @@ func high(v int64) int {
 	return shift<<10 + int(v>>shift)
 }
 
-// Quantiles returns quantiles in nanoseconds as [llmbench.Quantile] does: type 7,
+// Quantiles returns quantiles in nanoseconds as [sample.Quantile] does: type 7,
 // interpolated. The qs are in [0,1]; there must be a duration.
 func (d *Dist) Quantiles(qs ...float64) []float64 {
 	var ranks []int

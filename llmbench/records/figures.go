@@ -5,19 +5,19 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Figures returns the run's units as [llmbench.Summarize] computes them: the same
+// Figures returns the run's units as [sample.Summarize] computes them: the same
 // figures, to the last bit, as in the benchmark file of the same sample, but for
 // those of the server itself and client-err-%, which are no part of the records.
-func (r *Run) Figures() llmbench.Summary {
+func (r *Run) Figures() sample.Summary {
 	r.once.Do(func() { r.known = r.figures(r.All(), r.Elapsed()) })
 	return r.known
 }
 
 // PassFigures are those of one pass alone, from 0.
-func (r *Run) PassFigures(pass int) llmbench.Summary {
+func (r *Run) PassFigures(pass int) sample.Summary {
 	if pass == 0 && r.Passes() == 1 {
 		return r.Figures()
 	}
@@ -31,10 +31,10 @@ func (r *Run) PassFigures(pass int) llmbench.Summary {
 	return r.figures(r.Pass(pass), 0)
 }
 
-func (r *Run) figures(requests iter.Seq[*Request], elapsed time.Duration) llmbench.Summary {
-	steady := make(chan []llmbench.Steady, 1)
-	go func() { steady <- llmbench.SteadyStates(timed(requests)) }() // it takes as long as the rest
-	s := llmbench.SummarizeSeq(samples(requests), elapsed, r.Head.Limits())
+func (r *Run) figures(requests iter.Seq[*Request], elapsed time.Duration) sample.Summary {
+	steady := make(chan []sample.Steady, 1)
+	go func() { steady <- sample.SteadyStates(timed(requests)) }() // it takes as long as the rest
+	s := sample.SummarizeSeq(samples(requests), elapsed, r.Head.Limits())
 	// Gaps and lags are too many to be samples' again.
 	var itl, lag Dist
 	for q := range requests {
@@ -50,15 +50,15 @@ func (r *Run) figures(requests iter.Seq[*Request], elapsed time.Duration) llmben
 }
 
 // Steady is the steady part of a pass, from 0.
-func (r *Run) Steady(pass int) llmbench.Steady {
-	for _, s := range llmbench.SteadyStates(timed(r.Pass(pass))) {
+func (r *Run) Steady(pass int) sample.Steady {
+	for _, s := range sample.SteadyStates(timed(r.Pass(pass))) {
 		return s
 	}
-	return llmbench.Steady{Pass: pass, Why: "no request"}
+	return sample.Steady{Pass: pass, Why: "no request"}
 }
 
 // report adds the statistics of d to a summary, under unit.
-func (d *Dist) report(s llmbench.Summary, unit string) {
+func (d *Dist) report(s sample.Summary, unit string) {
 	if d.N == 0 {
 		return
 	}
@@ -71,8 +71,8 @@ func (d *Dist) report(s llmbench.Summary, unit string) {
 }
 
 // samples yields requests as samples without gaps and lags.
-func samples(requests iter.Seq[*Request]) iter.Seq[*llmbench.Sample] {
-	return func(yield func(*llmbench.Sample) bool) {
+func samples(requests iter.Seq[*Request]) iter.Seq[*sample.Sample] {
+	return func(yield func(*sample.Sample) bool) {
 		for q := range requests {
 			if s := q.sample(); !yield(&s) {
 				return
@@ -82,9 +82,9 @@ func samples(requests iter.Seq[*Request]) iter.Seq[*llmbench.Sample] {
 }
 
 // timed yields requests as samples with their gaps, each in the same memory.
-func timed(requests iter.Seq[*Request]) iter.Seq[*llmbench.Sample] {
-	return func(yield func(*llmbench.Sample) bool) {
-		var s llmbench.Sample
+func timed(requests iter.Seq[*Request]) iter.Seq[*sample.Sample] {
+	return func(yield func(*sample.Sample) bool) {
+		var s sample.Sample
 		for q := range requests {
 			gaps := s.Gaps[:0]
 			s = q.sample()

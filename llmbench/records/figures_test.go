@@ -13,6 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
@@ -38,8 +39,8 @@ func TestRoundTrip(t *testing.T) {
 			l.Requests = append(l.Requests, llmbench.Request{Prompt: "a b c", MaxTokens: 1 + 3*i})
 		}
 		l.Requests[3].Then = []llmbench.Turn{{Prompt: "d", MaxTokens: 5}}
-		l.SLO = llmbench.SLO{E2E: time.Second}
-		var samples []llmbench.Sample
+		l.SLO = sample.SLO{E2E: time.Second}
+		var samples []sample.Sample
 		var passes int
 		result := testing.Benchmark(func(b *testing.B) {
 			samples = llmbench.Run(b, llmbench.Target{URL: server.URL, Model: "m", Simulated: true}, l)
@@ -71,7 +72,7 @@ func TestRoundTrip(t *testing.T) {
 			assert.DeepEqual(t, *q, want, cmpAll)
 			assert.DeepEqual(t, slices.Collect(q.Gaps()), s.Gaps, empty)
 			assert.DeepEqual(t, slices.Collect(q.lags.all()), s.Lags, empty)
-			if s.Streamed && s.Outcome == llmbench.OK {
+			if s.Streamed && s.Outcome == sample.OK {
 				assert.Assert(t, s.Choices.First > 0 && s.Choices.Last >= s.Last && s.LastEvent >= s.Choices.Last && s.UsageAlone, "%+v", s)
 			}
 			i++
@@ -94,12 +95,12 @@ func TestFigures(t *testing.T) {
 	steady := 0
 	for n := range 150 {
 		run := &Run{Head: Head{SLO: "ttft=100ms"}}
-		var samples []llmbench.Sample
+		var samples []sample.Sample
 		var block []Request
 		for i := range n {
-			s := llmbench.Sample{Outcome: llmbench.OK, Streamed: true, TokenSource: llmbench.FromUsage, PromptTokens: 1 + rng.IntN(9), Scheduled: n%2 == 0}
+			s := sample.Sample{Outcome: sample.OK, Streamed: true, TokenSource: sample.FromUsage, PromptTokens: 1 + rng.IntN(9), Scheduled: n%2 == 0}
 			if rng.IntN(5) == 0 {
-				s.Outcome = llmbench.Truncated
+				s.Outcome = sample.Truncated
 			}
 			s.Due = time.Duration(rng.Int64N(1e9))
 			most, longest := 5, int64(5e9)
@@ -132,7 +133,7 @@ func TestFigures(t *testing.T) {
 		if n > 0 {
 			assert.NilError(t, run.add(block))
 		}
-		want := llmbench.Summarize(samples, run.Elapsed(), run.Head.Limits())
+		want := sample.Summarize(samples, run.Elapsed(), run.Head.Limits())
 		assert.DeepEqual(t, run.Figures(), want)
 		if _, ok := want.Metrics["steady-output-tok/s"]; ok {
 			steady++

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // Version is the version of the format that is read. Files of before there was one
@@ -45,11 +45,11 @@ type Host struct {
 }
 
 // Limits returns the SLO.
-func (h *Head) Limits() llmbench.SLO {
+func (h *Head) Limits() sample.SLO {
 	if h.SLO == "" {
-		return llmbench.SLO{}
+		return sample.SLO{}
 	}
-	slo, _ := llmbench.ParseSLO(h.SLO) // parseHead has seen to it
+	slo, _ := sample.ParseSLO(h.SLO) // parseHead has seen to it
 	return slo
 }
 
@@ -73,7 +73,7 @@ func parseHead(line []byte) (h Head, err error) {
 		return h, fmt.Errorf("concurrency %d: want at least 1, or none", h.Concurrency)
 	}
 	if h.SLO != "" {
-		if _, err := llmbench.ParseSLO(h.SLO); err != nil {
+		if _, err := sample.ParseSLO(h.SLO); err != nil {
 			return h, fmt.Errorf("slo: %w", err)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // ns is an instant in nanoseconds. One that never came is null or not there, and 0.
@@ -83,9 +83,9 @@ type server struct {
 
 // outcomes and sources are the words of the format, so that each is in memory once.
 var (
-	outcomes = known(llmbench.OK, llmbench.Connect, llmbench.HTTP, llmbench.Timeout, llmbench.Stalled, llmbench.Truncated,
-		llmbench.ServerError, llmbench.Empty, llmbench.Malformed, llmbench.Canceled, llmbench.Left)
-	sources = known(llmbench.FromUsage, llmbench.FromEvents, llmbench.FromTokenizer, llmbench.FromDeltas, llmbench.FromNothing, "")
+	outcomes = known(sample.OK, sample.Connect, sample.HTTP, sample.Timeout, sample.Stalled, sample.Truncated,
+		sample.ServerError, sample.Empty, sample.Malformed, sample.Canceled, sample.Left)
+	sources = known(sample.FromUsage, sample.FromEvents, sample.FromTokenizer, sample.FromDeltas, sample.FromNothing, "")
 )
 
 func known[T ~string](all ...T) map[string]T {
@@ -139,7 +139,7 @@ func (p *parser) request(text []byte, number int) (q Request, err error) {
 	q.Streamed, q.Scheduled = p.head.Stream, p.head.Concurrency == 0 && l.Turn == 0
 	q.gaps, q.lags = l.Gaps, l.Lags
 	q.Granted = time.Duration(l.Granted)
-	q.Admitted, q.Clock = time.Duration(l.Admitted), llmbench.Clock(p.word(l.Clock))
+	q.Admitted, q.Clock = time.Duration(l.Admitted), sample.Clock(p.word(l.Clock))
 	if s := l.Server; s != nil {
 		q.Server = &Server{time.Duration(s.Prompt), time.Duration(s.Predict), s.PromptTokens, s.OutputTokens}
 	}
@@ -191,7 +191,7 @@ func (q *Request) check(first, last bool) error {
 		return fmt.Errorf("granted_ns %d: want 0 to start_ns %d", q.Granted, q.Start)
 	case q.Admitted > q.Start:
 		return fmt.Errorf("admitted_ns %d after start_ns %d", q.Admitted, q.Start)
-	case q.Clock != "" && q.Clock != llmbench.KernelClock && q.Clock != llmbench.UserClock:
+	case q.Clock != "" && q.Clock != sample.KernelClock && q.Clock != sample.UserClock:
 		return fmt.Errorf("clock %.100q: not one that llmbench writes", q.Clock)
 	case q.lags.len() > 0 && q.lags.len() != int(q.Deltas):
 		return fmt.Errorf("read_lags_ns has %d, for %d deltas", q.lags.len(), q.Deltas)

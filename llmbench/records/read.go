@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // A Run is a file of records: the requests of one sample of a benchmark, pass
@@ -25,7 +25,7 @@ type Run struct {
 	n      int
 
 	once  sync.Once
-	known llmbench.Summary
+	known sample.Summary
 }
 
 // Len is the number of requests.

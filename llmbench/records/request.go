@@ -4,10 +4,10 @@ import (
 	"iter"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Request is what one request experienced: the fields of [llmbench.Sample] that
+// A Request is what one request experienced: the fields of [sample.Sample] that
 // its file keeps. Instants are on the client's monotonic clock, from the start of
 // the pass; those that never came are 0. It is read only.
 type Request struct {
@@ -15,8 +15,8 @@ type Request struct {
 	Turn int32 // of its session, from 0
 	Line int32 // in the file, from 1
 
-	Outcome llmbench.Outcome
-	Source  llmbench.TokenSource
+	Outcome sample.Outcome
+	Source  sample.TokenSource
 	Error   string
 	Finish  string
 
@@ -42,7 +42,7 @@ type Request struct {
 
 	Server *Server // nil: it stated nothing
 
-	Clock llmbench.Clock // of what came; "": unknown, written before there was a choice
+	Clock sample.Clock // of what came; "": unknown, written before there was a choice
 
 	gaps, lags gaps
 }
@@ -58,25 +58,25 @@ type Server struct {
 func (q *Request) Gaps() iter.Seq[time.Duration] { return q.gaps.all() }
 
 // OK reports whether the request ended well.
-func (q *Request) OK() bool { return q.Outcome == llmbench.OK }
+func (q *Request) OK() bool { return q.Outcome == sample.OK }
 
 // Failed reports whether the request neither ended well nor was left as planned.
-func (q *Request) Failed() bool { return !q.OK() && q.Outcome != llmbench.Left }
+func (q *Request) Failed() bool { return !q.OK() && q.Outcome != sample.Left }
 
 // sample returns q as a Sample without its gaps: what its figures are computed of.
-func (q *Request) sample() llmbench.Sample {
-	return llmbench.Sample{
+func (q *Request) sample() sample.Sample {
+	return sample.Sample{
 		Due: q.Due, Granted: q.Granted, Admitted: q.Admitted, Start: q.Start, Clock: q.Clock, Scheduled: q.Scheduled, Connect: q.Connect, Resent: int(q.Resent),
 		Streamed: q.Streamed, Turn: int(q.Turn), Deltas: int(q.Deltas), Outputs: int(q.Outputs), FirstOutput: q.FirstOutput, First: q.First, Last: q.Last, End: q.End,
 		PromptTokens: int(q.Prompt), CachedTokens: int(q.Cached), OutputTokens: int(q.Output), PromptChars: int(q.PromptChars), OutputChars: int(q.OutputChars), TokenSource: q.Source, Outcome: q.Outcome,
 	}
 }
 
-// TTFT, TPOT and E2E are those of [llmbench.Sample].
+// TTFT, TPOT and E2E are those of [sample.Sample].
 func (q *Request) TTFT() (time.Duration, bool) { s := q.sample(); return s.TTFT() }
 
-// TPOT is that of [llmbench.Sample].
+// TPOT is that of [sample.Sample].
 func (q *Request) TPOT() (time.Duration, bool) { s := q.sample(); return s.TPOT() }
 
-// E2E is that of [llmbench.Sample].
+// E2E is that of [sample.Sample].
 func (q *Request) E2E() (time.Duration, bool) { s := q.sample(); return s.E2E() }

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // failures is how many requests failed, and how: nil if none did. Runs are all those
@@ -16,7 +16,7 @@ import (
 func failures(all []*samples) (*Picture, error) {
 	type cell struct {
 		name    string
-		outcome llmbench.Outcome
+		outcome sample.Outcome
 	}
 	counts := map[cell]int{}
 	requests := map[string]int{}

@@ -53,7 +53,7 @@ func courseOf(run *records.Run) course {
 }
 
 // timeline is the course of a pass: tokens, requests in flight and failures over time,
-// and where it was steady, as [llmbench.SteadyStates] finds.
+// and where it was steady, as [sample.SteadyStates] finds.
 func (s *samples) timeline() (*Picture, error) {
 	run := s.runs[0]
 	c, steady := courseOf(run), run.Steady(0)

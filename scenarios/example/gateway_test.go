@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
@@ -68,7 +69,7 @@ func BenchmarkGateway(b *testing.B) {
 						Requests:    all[2:],
 						Warmup:      all[:2],
 						Concurrency: concurrency,
-						SLO:         llmbench.SLO{TTFT: 100 * time.Millisecond, TPOT: 10 * time.Millisecond},
+						SLO:         sample.SLO{TTFT: 100 * time.Millisecond, TPOT: 10 * time.Millisecond},
 					})
 				})
 			}
@@ -96,7 +97,7 @@ func TestGateway(t *testing.T) {
 	}
 	for _, s := range samples {
 		e, found := sent[s.ID]
-		if s.Outcome != llmbench.OK || !found || s.Deltas != 5 || s.OutputTokens != e.OutputTokens || s.PromptTokens != e.PromptTokens {
+		if s.Outcome != sample.OK || !found || s.Deltas != 5 || s.OutputTokens != e.OutputTokens || s.PromptTokens != e.PromptTokens {
 			t.Errorf("%s: %s (%v), %d deltas, %d and %d tokens; the server says %d and %d (known: %t)",
 				s.ID, s.Outcome, s.Err, s.Deltas, s.PromptTokens, s.OutputTokens, e.PromptTokens, e.OutputTokens, found)
 		}
@@ -109,7 +110,7 @@ func TestGatewayRefuses(t *testing.T) {
 	for _, header := range []http.Header{nil, {"Authorization": {"Bearer stolen"}}, {"Authorization": {key}}} {
 		through.Header = header
 		s := llmbench.Do(t.Context(), through, llmbench.Request{Prompt: "hi", MaxTokens: 1}, true)
-		if s.Outcome != llmbench.HTTP || s.Status != http.StatusUnauthorized {
+		if s.Outcome != sample.HTTP || s.Status != http.StatusUnauthorized {
 			t.Errorf("with %v: %s, status %d; want http, 401", header, s.Outcome, s.Status)
 		}
 	}

@@ -1,15 +1,11 @@
-package llmbench
+package sample
 
 import "time"
 
-// toleratedMiss is the share by which the achieved rate of an open loop may miss the
-// asked one without a word.
-const toleratedMiss = 0.01
-
-// achievedRate returns the rate in requests per second at which the schedule of one pass
+// AchievedRate returns the rate in requests per second at which the schedule of one pass
 // asked for requests, and the one at which they were sent; false when there are
 // fewer than two, or all were due at once.
-func achievedRate(samples []Sample) (asked, achieved float64, ok bool) {
+func AchievedRate(samples []Sample) (asked, achieved float64, ok bool) {
 	var due, sent span
 	n := 0
 	for i := range samples {
@@ -25,22 +21,22 @@ func achievedRate(samples []Sample) (asked, achieved float64, ok bool) {
 	return float64(n-1) / due.length().Seconds(), float64(n-1) / sent.length().Seconds(), true
 }
 
-// lateness returns how late the generator sent each scheduled request of a pass, in
+// Lateness returns how late the generator sent each scheduled request of a pass, in
 // order of the schedule, and the time from the first due instant to the last.
-func lateness(samples []Sample) (late []time.Duration, due time.Duration) {
+func Lateness(samples []Sample) (late []time.Duration, due time.Duration) {
 	var over span
 	for i := range samples {
 		if s := &samples[i]; s.Scheduled {
 			over.add(s.Due, len(late))
-			late = append(late, s.late())
+			late = append(late, s.Late())
 		}
 	}
 	return late, over.length()
 }
 
-// late is how late the generator sent a scheduled request: after it was due and,
+// Late is how late the generator sent a scheduled request: after it was due and,
 // where the requests in flight are bounded, had its turn.
-func (s *Sample) late() time.Duration { return s.Start - max(s.Due, s.Granted) }
+func (s *Sample) Late() time.Duration { return s.Start - max(s.Due, s.Granted) }
 
 // A span is from the first of some instants to the last.
 type span struct{ first, last time.Duration }
@@ -54,3 +50,17 @@ func (s *span) add(at time.Duration, n int) {
 }
 
 func (s *span) length() time.Duration { return s.last - s.first }
+
+// Elapsed is the time of a pass: from the first t0 to the end of the last
+// response.
+func Elapsed(samples []Sample) time.Duration {
+	if len(samples) == 0 {
+		return 0
+	}
+	first, last := samples[0].Due, samples[0].End
+	for i := range samples {
+		first = min(first, samples[i].Due)
+		last = max(last, samples[i].End)
+	}
+	return last - first
+}

@@ -1,4 +1,4 @@
-package llmbench
+package sample
 
 import (
 	"math"
@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"gotest.tools/v3/assert"
 )
+
+const ms = time.Millisecond
 
 // answer is a successful streamed request of the given instants in ms.
 func answer(start, first, last float64, tokens int) Sample {
@@ -113,7 +115,7 @@ func TestSummarizeCounts(t *testing.T) {
 	assert.DeepEqual(t, Summarize(samples, time.Second, SLO{}), forward, cmpopts.EquateApprox(1e-12, 0))
 
 	shifted := []Sample{answer(50, 60, 70, 2), answer(20, 30, 40, 2)}
-	assert.Equal(t, elapsed(shifted), 51*ms)
+	assert.Equal(t, Elapsed(shifted), 51*ms)
 }
 
 // TestUnknownIsLeftOut checks that a count that one answer lacks is not filled in

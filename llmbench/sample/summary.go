@@ -1,4 +1,4 @@
-package llmbench
+package sample
 
 import (
 	"iter"
@@ -24,8 +24,9 @@ type Summary struct {
 	Steady []Steady
 }
 
-// add adds figures that are not of the samples, as far as they are finite.
-func (s *Summary) add(figures map[string]float64) {
+// Add adds figures that are not of the samples to s.Metrics, except NaN and infinite
+// ones.
+func (s *Summary) Add(figures map[string]float64) {
 	for unit, v := range figures {
 		if !math.IsNaN(v) && !math.IsInf(v, 0) {
 			s.Metrics[unit] = v
@@ -83,7 +84,7 @@ func SummarizeSeq(samples iter.Seq[*Sample], elapsed time.Duration, slo SLO) Sum
 			s.Resent++
 		}
 		if r.Scheduled {
-			lags = append(lags, r.late())
+			lags = append(lags, r.Late())
 		}
 		if r.Outcome != OK {
 			continue

@@ -1,10 +1,6 @@
-package llmbench
+package sample
 
-import (
-	"time"
-
-	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
-)
+import "time"
 
 // An Outcome is how a request ended. Every outcome but [OK] and [Left] is a
 // failure, and only successful requests enter latencies and token figures.
@@ -22,7 +18,7 @@ const (
 	Empty       Outcome = "empty"        // an answer without events, or without a single token
 	Malformed   Outcome = "malformed"    // not what the dialect allows
 	Canceled    Outcome = "canceled"     // the pass was given up: its deadline passed, or it was interrupted
-	Left        Outcome = "left"         // its client left before the end, as [Load].Cancel has it: no failure
+	Left        Outcome = "left"         // the client left before the end, as the load plans: no failure
 )
 
 // A TokenSource tells where a request's output token count comes from.
@@ -84,6 +80,9 @@ type Sample struct {
 	// end of a connection has no stamp.
 	Lags                 []time.Duration
 	FirstByteLag, EndLag time.Duration
+	// EventLags are the same of the instants of other events. Records do not hold
+	// them.
+	EventLags EventLags
 
 	Streamed bool
 	// Choices says which events of the stream had a choice, of OpenAI's dialects
@@ -120,7 +119,7 @@ type Sample struct {
 
 	// Server is what the server measured itself, on its own clock, where it
 	// says so: llama.cpp and Ollama always do. No figure is computed from it.
-	Server dialect.Timings
+	Server ServerTimings
 
 	Status  int    // of the HTTP response; 0 without one
 	Finish  string // the server's finish reason
@@ -129,9 +128,21 @@ type Sample struct {
 
 	// Answer is what was generated, if the load keeps it.
 	Answer *Answer
+}
 
-	lags lags   // of the other instants
-	text string // generated text whose tokens are still to be counted
+// ServerTimings are what a server says of a request that it answered. What it does
+// not say is 0.
+type ServerTimings struct {
+	Load    time.Duration // of the model, if the request had to wait for that
+	Queue   time.Duration // until the server began to work on the request
+	Prompt  time.Duration // processing the prompt (prefill)
+	Predict time.Duration // generating the output (decode)
+	Total   time.Duration // from the request's arrival to its last token
+
+	// The tokens that the durations are of: those of the prompt that the server
+	// processed, those that it took from a cache instead, and those that it
+	// generated.
+	PromptTokens, CachedTokens, OutputTokens int
 }
 
 // An Answer is what a server generated for one request.

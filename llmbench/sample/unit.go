@@ -1,4 +1,4 @@
-package llmbench
+package sample
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Unit is a metric that [Run] reports, under its name in benchmark files.
+// A Unit is a metric that a benchmark reports, under its name in benchmark files.
 type Unit struct {
 	Name   string
 	Better string // "higher", "lower", or "" when neither is
@@ -80,7 +80,7 @@ var statistics = []struct {
 	percent int // 0: the mean
 }{{"mean", 0}, {"p50", 50}, {"p90", 90}, {"p99", 99}}
 
-// Units lists every metric that [Run] and the scenarios may report, in the order
+// Units lists every metric that llmbench and its scenarios may report, in the order
 // of reports. README.md says the same.
 var Units = units()
 
@@ -106,7 +106,7 @@ func units() []Unit {
 	}
 	all = append(all,
 		Unit{Name: "p99-lag-ns", Better: "lower", Core: true, Means: "send - due: how late the generator itself was (open loop); of a request that waited for one of MaxInFlight to end, send - that end"},
-		Unit{Name: clientError, Better: "lower", Core: true, Means: "the most by which the client may have distorted a figure that is reported"},
+		Unit{Name: "client-err-%", Better: "lower", Core: true, Means: "the most by which the client may have distorted a figure that is reported"},
 		Unit{Name: "in-tok/req", Core: true, Means: "mean prompt tokens of successful requests"},
 		Unit{Name: "asked-in-tok/req", Core: true, Means: "mean prompt tokens that were meant to be sent; left out when as many came"},
 		Unit{Name: "out-tok/req", Core: true, Means: "mean output tokens of successful requests"},
@@ -155,8 +155,8 @@ func units() []Unit {
 // differed by 0.17, 0.76 and 0.26 % at most.
 var gates = map[string]string{"output-tok/s": "2%", "p50-ttft-ns": "5%", "mean-tpot-ns": "2%"}
 
-// knownUnits reports whether all names are of [Units].
-func knownUnits(names []string) bool {
+// KnownUnits reports whether all names are of [Units].
+func KnownUnits(names []string) bool {
 	for _, name := range names {
 		if !slices.ContainsFunc(Units, func(u Unit) bool { return u.Name == name }) {
 			return false
