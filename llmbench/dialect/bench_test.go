@@ -10,8 +10,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
-// perRead is a body that returns one event a Read, as a server that flushes
-// each token sends it.
+// perRead is a body that returns one event per Read, like the body of a server that
+// flushes after each token.
 type perRead struct {
 	events [][]byte
 	next   int
@@ -26,14 +26,14 @@ func (p *perRead) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// BenchmarkChunk compares what a streamed chunk costs from bytes to delta with
-// the least that any line reader does over the same bytes (of=readslice) and
-// with encoding/json into a struct. All times are per chunk; what counts is
-// their ratio in one run.
+// BenchmarkChunk compares the time from bytes to delta of a streamed chunk with the
+// time of a bare line reader over the same bytes (of=readslice) and with
+// encoding/json into a struct. All times are per chunk. Only their ratios within
+// one run are meaningful.
 func BenchmarkChunk(b *testing.B) {
 	const chunks = 1000
 	src := &perRead{}
-	for i := range chunks { // the size and shape that vLLM sends
+	for i := range chunks { // the size and form of a chunk of vLLM
 		src.events = append(src.events, fmt.Appendf(nil, `data: {"id":"chatcmpl-9f3c2b7a6d5e4f3c2b7a6d5e4f3c2b7a","object":"chat.completion.chunk","created":1795255695,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" w%03d"},"logprobs":null,"finish_reason":null,"token_ids":null}]}`+"\n\n", i))
 	}
 	d := sse.NewDecoder(src)
@@ -76,7 +76,7 @@ func BenchmarkChunk(b *testing.B) {
 	for _, of := range []struct {
 		name   string
 		parser Parser
-	}{{"framing_and_dialect", p}, {"framing_and_dialect_without_memo", forgetful{p}}} {
+	}{{"framing_and_dialect", p}, {"framing_and_dialect_without_memo", withoutMemo{p}}} {
 		b.Run("of="+of.name, func(b *testing.B) {
 			var delta Delta
 			frames(b, func(e sse.Event) int {
@@ -88,7 +88,7 @@ func BenchmarkChunk(b *testing.B) {
 		})
 	}
 	b.Run("of=framing_and_encoding-json", func(b *testing.B) {
-		type message struct { // all that the dialect takes from a message
+		type message struct { // all members that the dialect reads from a message
 			Content          *string `json:"content"`
 			Reasoning        *string `json:"reasoning"`
 			ReasoningContent *string `json:"reasoning_content"`
@@ -129,7 +129,7 @@ func BenchmarkChunk(b *testing.B) {
 	})
 }
 
-// readSlice is the least that any line reader does with src.
+// readSlice measures a line reader that does nothing with its lines.
 func readSlice(b *testing.B, src *perRead, chunks int) {
 	b.ReportAllocs()
 	r := bufio.NewReader(src)

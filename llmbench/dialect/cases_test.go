@@ -18,7 +18,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
-// TestCases reads the chat streams of the conformance cases.
+// TestCases reads the chat streams of the collected conformance cases.
 func TestCases(t *testing.T) {
 	var records []struct {
 		Name, Base, Class string
@@ -37,12 +37,12 @@ func TestCases(t *testing.T) {
 			Stream string
 		}
 	}
-	if err := json.Unmarshal(shared(t, "sse-cases.json"), &records); err != nil {
+	if err := json.Unmarshal(extraCases(t, "sse-cases.json"), &records); err != nil {
 		t.Fatal(err)
 	}
 	ran := 0
 	for _, r := range records {
-		if r.Chat == nil || r.ContentType == "text/html" { // which the client tells by its type
+		if r.Chat == nil || r.ContentType == "text/html" { // the client recognizes it by its content type
 			continue
 		}
 		ran++
@@ -104,9 +104,9 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// streamState is how far the stream itself came, which is not the verdict on the
-// answer: a stream that reached its [DONE] is complete, and if its finish reason
-// was still open then, the answer was interrupted.
+// streamState classifies the end of the stream, in the terms of the collection. It
+// is not the end of the answer: a stream with [DONE] is complete even if the finish
+// reason was pending and the answer was therefore interrupted.
 func streamState(got read) string {
 	switch {
 	case got.Fault != "":
@@ -121,13 +121,10 @@ func streamState(got read) string {
 	return "truncated"
 }
 
-// TestCaptures reads what real servers sent, byte for byte as they framed it,
-// and compares what the parsers make of it with what encoding/json reads.
+// TestCaptures reads the recorded answers of real servers, byte for byte with their
+// HTTP framing, and compares the result with that of encoding/json.
 func TestCaptures(t *testing.T) {
-	folder := "../../../shared/captures"
-	if _, err := os.Stat(folder); err != nil {
-		t.Skipf("the captures of real servers are not here: %v", err)
-	}
+	folder := filepath.Join(extraFolder(t), "captures")
 	files, err := filepath.Glob(folder + "/*/*.req")
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +155,7 @@ func TestCaptures(t *testing.T) {
 			}
 			resp, err := open(bytes.NewReader(raw))
 			if err != nil {
-				t.Skipf("not an answer: %v", err)
+				t.Skipf("not an HTTP response: %v", err)
 			}
 			body, readErr := io.ReadAll(resp.Body)
 			kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
@@ -175,23 +172,23 @@ func TestCaptures(t *testing.T) {
 					t.Errorf("status %s: %+v", resp.Status, got)
 				}
 				if got.Fault == "" && (got.Usage.OutputTokens == 0 || got.Text == "" && got.Usage.OutputTokens > 2) {
-					t.Errorf("%s gives %+v", body, got)
+					t.Errorf("%s has %+v", body, got)
 				}
 				return
 			}
 			want := reference(body)
 			got := readAll(p, sse.FormatOf(kind), bytes.NewReader(body))
-			if readErr != nil { // cut while it was sent
+			if readErr != nil { // the connection broke within the body
 				want.End = "incomplete"
 			}
 			if diff := cmp.Diff(want, referenceResult{got.Text, got.Reasoning, got.Usage.OutputTokens, got.end()}); diff != "" {
 				t.Errorf("mismatch (-want +got):\n%s%+v", diff, got)
 			}
 			if n := got.Tokens; n != 0 && got.end() == "clean" && n != max(got.Usage.OutputTokens, got.Timings.OutputTokens) {
-				t.Errorf("%d tokens came with events; want %+v", n, got)
+				t.Errorf("%d tokens in events; want those of %+v", n, got)
 			}
 			if got.end() == "clean" && got.Text != "" && got.Timings == (Timings{}) && !strings.Contains(name, "/v1_") {
-				t.Errorf("no timings of the server's")
+				t.Errorf("no timings")
 			}
 			for how, src := range everyWay(raw) {
 				resp, err := open(src)
@@ -219,8 +216,8 @@ type referenceResult struct {
 	End             string
 }
 
-// reference reads a stream in the plainest way: lines, and encoding/json into
-// maps. It knows the three families that the captures are of.
+// reference reads a stream in the simplest way: by lines, with encoding/json into
+// maps. It knows the three families of servers that were recorded.
 func reference(body []byte) referenceResult {
 	var r referenceResult
 	r.End = "incomplete"

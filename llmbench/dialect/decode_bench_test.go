@@ -9,35 +9,35 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
-// stamped keeps the instant of its last Read, as the client's reader does.
+// stamped records the instant of its last Read, as the client's reader does.
 type stamped struct {
 	r     io.Reader
 	start time.Time
-	at    time.Duration
+	last  time.Duration
 }
 
 func (s *stamped) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
-	s.at = time.Since(s.start)
+	s.last = time.Since(s.start)
 	return n, err
 }
 
-// BenchmarkDecode is the whole way of a chunk, from bytes to its instant, its
-// frame and its delta, for a server of each family, beside the least that any
-// line reader does over the same bytes. Times are per chunk; what counts is their
-// ratio in one run.
+// BenchmarkDecode measures all steps of a chunk, from bytes to instant, frame and
+// delta, for servers of each family (of=delta), and a bare line reader over the same
+// bytes (of=readslice). All times are per chunk. Only their ratios within one run
+// are meaningful.
 func BenchmarkDecode(b *testing.B) {
 	const chunks = 1000
 	for _, stream := range []struct {
 		name    string
 		dialect Dialect
-		chunk   string // with room for a number of three digits
+		chunk   string // a format with a three-digit number
 		end     string
 	}{
 		{"vllm", OpenAIChat{},
 			`data: {"id":"chatcmpl-9f3c2b7a6d5e4f3c2b7a6d5e4f3c2b7a","object":"chat.completion.chunk","created":1795255695,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" w%03d"},"logprobs":null,"finish_reason":null,"token_ids":null}]}` + "\n\n",
 			`data: {"id":"x","choices":[{"index":0,"delta":{},"finish_reason":"length"}]}` + "\n\ndata: [DONE]\n\n"},
-		{"vllm-usage", OpenAIChat{}, // with continuous_usage_stats: no chunk is like the one before
+		{"vllm-usage", OpenAIChat{}, // with continuous_usage_stats, so that no two chunks have the same form
 			`data: {"id":"chatcmpl-9f3c2b7a6d5e4f3c2b7a6d5e4f3c2b7a","object":"chat.completion.chunk","created":1795255695,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" w%03[1]d"},"logprobs":null,"finish_reason":null,"token_ids":null}],"usage":{"prompt_tokens":512,"total_tokens":1512,"completion_tokens":%[1]d}}` + "\n\n",
 			`data: {"id":"x","choices":[{"index":0,"delta":{},"finish_reason":"length"}]}` + "\n\ndata: [DONE]\n\n"},
 		{"llamacpp", OpenAIChat{},
@@ -80,7 +80,7 @@ func BenchmarkDecode(b *testing.B) {
 					if err != nil {
 						break
 					}
-					at = in.at
+					at = in.last
 					if err := p.Event(e, &delta); err != nil {
 						b.Fatal(err)
 					}

@@ -13,7 +13,7 @@ func TestBody(t *testing.T) {
 	for _, c := range []struct {
 		d    Dialect
 		q    Query
-		want string // or the error
+		want string // the body, or the message of the error
 	}{
 		{OpenAIChat{}, Query{Model: "m", Prompt: "hi", MaxTokens: 5, Stream: true},
 			`{"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0,"stream":true,"stream_options":{"include_usage":true}}`},
@@ -51,13 +51,13 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// TestBodyErrors asks every dialect for what cannot be: no output, and, where
-// only a text can be continued, a conversation.
+// TestBodyErrors checks that every dialect refuses a query without output, and that
+// the dialects without conversations refuse a conversation.
 func TestBodyErrors(t *testing.T) {
 	chats := map[string]bool{"openai-chat": true, "openai-responses": true, "ollama": true}
 	for _, d := range dialects {
 		if body, err := d.Body(Query{Prompt: "hi"}); err == nil || !strings.Contains(err.Error(), "max tokens 0") {
-			t.Errorf("%s.Body() of no output = %s, %v; want an error", d.Name(), body, err)
+			t.Errorf("%s.Body() without output = %s, %v; want an error", d.Name(), body, err)
 		}
 		q := Query{Messages: []Message{{"system", "be brief"}, {"user", "hi"}}, MaxTokens: 5}
 		if body, err := d.Body(q); (err == nil) != chats[d.Name()] || err != nil && !errors.Is(err, errors.ErrUnsupported) {

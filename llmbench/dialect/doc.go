@@ -1,29 +1,39 @@
-// Package dialect says what each family of inference servers speaks: where a
-// request goes and what its body is, what one event of the answer carries, and
-// when an answer is whole.
+// Package dialect describes the HTTP APIs of LLM inference servers: the path and
+// the body of a request, the meaning of one event of the answer, and the
+// conditions under which an answer is complete.
 //
-// A dialect knows nothing of connections, clocks or metrics. It is handed the
-// events of a stream in turn, and says of each what text it carried and what
-// the server stated about it. It never guesses: a payload that is not what the
-// dialect allows is an error, not an empty delta.
+// A [Dialect] stands for one API. Its [Parser] is handed the events of a stream
+// one by one, and fills a [Delta] with the text that the event carried and with
+// everything that the server stated about its work. A program can implement
+// [Dialect] and [Parser] for an API of its own.
 //
-// # When an answer is whole
+// # What the package refuses to do
 //
-// That a stream reached its end and that its answer is whole are two things.
-// [Delta.Done] tells the first: [DONE] came, or the dialect's own end marker.
-// [Parser.End] tells the second:
+// The package opens no connection, reads no clock and computes no metric. It
+// does not guess: an event that does not have the form its dialect prescribes is
+// an error, not an empty delta. It does not count tokens; a count comes from the
+// server or is missing. It does not retry and does not repair an answer.
 //
-//   - An answer is whole once the server said why it ended: a finish reason, or
-//     the member that stands for one ("stop": true, "done": true, generated_text,
-//     response.completed).
-//   - [DONE] without a finish reason is enough only where no event had spoken of
-//     one. A finish reason that is null or "" says that one is to come; if it
-//     is still open at [DONE], the answer was interrupted. That is what
-//     llama-cpp-python sends when a second request takes the model away.
-//   - Where the format has no word for the end (Triton, vLLM's demonstration
-//     server), a stream with text that ended in good order is whole.
-//   - A finish reason of "abort" or "error" is a fault, as an error object is,
-//     wherever that stands: a fault outweighs every sign of a good end.
-//   - An event that the end of the body left unterminated is used if it is whole
-//     JSON or [DONE], and else makes the answer truncated.
+// # When an answer is complete
+//
+// A stream can reach its end although the answer in it is incomplete.
+// [Delta.Done] reports the end of the stream: [DONE], or the end marker of the
+// dialect. [Parser.End] reports whether the answer is complete:
+//
+//   - An answer is complete once the server stated why generation ended: by a
+//     finish reason, or by the member that replaces one in the dialect ("stop":
+//     true, "done": true, generated_text, response.completed).
+//   - [DONE] without a finish reason suffices only if no event had a finish
+//     reason at all. A finish reason that is null or "" announces that one will
+//     come; if none has come at [DONE], the answer was interrupted. The server of
+//     llama-cpp-python interrupts an answer in this way when a second request
+//     takes the model.
+//   - Some formats have no sign for the end of the text (Triton, vLLM's
+//     demonstration server). There, a stream with text is complete if its body
+//     ended without an error.
+//   - The finish reasons "abort" and "error" are faults, as an error object is. A
+//     fault outweighs every sign of a complete answer.
+//   - The end of the body can leave the last event without a terminator. Such an
+//     event is used if it is complete JSON or [DONE]; otherwise the answer is
+//     truncated.
 package dialect

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestFormatBodies asks each dialect for a tool call and for an answer after a
-// schema.
+// TestFormatBodies checks the body of each dialect for a query with a tool and for
+// a query with a schema.
 func TestFormatBodies(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object"}`)
 	call := Query{Prompt: "hi", MaxTokens: 5, Tools: []Tool{{"f", "does", schema}}}
@@ -40,7 +40,7 @@ func TestFormatBodies(t *testing.T) {
 	}
 }
 
-// TestFormatErrors asks for formats that no server can be asked for.
+// TestFormatErrors checks queries that are invalid for every dialect.
 func TestFormatErrors(t *testing.T) {
 	schema := json.RawMessage(`{}`)
 	tools := []Tool{{Name: "f", Parameters: schema}}
@@ -48,11 +48,11 @@ func TestFormatErrors(t *testing.T) {
 		q    Query
 		want string
 	}{
-		{Query{Tools: tools, Schema: schema}, "openai-chat: both tools and a schema; want one of them"},
-		{Query{Tools: tools, FixedOutput: true}, "openai-chat: tools or a schema and a fixed output; an answer in a format ends where it is complete"},
+		{Query{Tools: tools, Schema: schema}, "openai-chat: both tools and a schema; at most one of them is allowed"},
+		{Query{Tools: tools, FixedOutput: true}, "openai-chat: a fixed output with tools or a schema; a formatted answer ends where its format is complete"},
 		{Query{Schema: json.RawMessage("{")}, `openai-chat: the schema is not JSON: "{"`},
-		{Query{Tools: []Tool{{Parameters: schema}}}, `openai-chat: tool 0, "", with parameters "{}"; want a name and a JSON schema`},
-		{Query{Tools: []Tool{{Name: "f"}}}, `openai-chat: tool 0, "f", with parameters ""; want a name and a JSON schema`},
+		{Query{Tools: []Tool{{Parameters: schema}}}, `openai-chat: tool 0 has name "" and parameters "{}"; want a name and a JSON schema`},
+		{Query{Tools: []Tool{{Name: "f"}}}, `openai-chat: tool 0 has name "f" and parameters ""; want a name and a JSON schema`},
 	} {
 		c.q.Prompt, c.q.MaxTokens = "hi", 5
 		if body, err := (OpenAIChat{}).Body(c.q); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -13,10 +13,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
-// fuzzStream reads stream with the parsers of dialects, which are of one
-// family. It checks that none panics, that what one makes of a stream is the
-// same however it comes and whatever it read before, that no text comes from
-// nowhere, and that an answer is whole only with an end.
+// fuzzStream parses streams with the parsers of a family of dialects. It checks that
+// no parser panics, that the result depends neither on how reads split the stream
+// nor on earlier answers, and that no more text comes out than went in.
 func fuzzStream(f *testing.F, family []Dialect, seeds ...string) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed))
@@ -29,12 +28,12 @@ func fuzzStream(f *testing.F, family []Dialect, seeds ...string) {
 		for i, p := range parsers {
 			name := family[i].Name()
 			whole := readAll(p, sse.Auto, bytes.NewReader(stream))
-			// A byte becomes U+FFFD at most, and MindIE may tell a text twice.
+			// A byte becomes at most the 3 bytes of U+FFFD.
 			if n := len(whole.Text) + len(whole.Reasoning) + len(whole.ToolCall); n > 3*len(stream) {
-				t.Errorf("%s: %q gives %d bytes of text", name, stream, n)
+				t.Errorf("%s: %q has %d bytes of text", name, stream, n)
 			}
 			if whole.Chunks == 0 && whole.Text+whole.Reasoning+whole.ToolCall != "" {
-				t.Errorf("%s: %q gives text and no chunk", name, stream)
+				t.Errorf("%s: %q has text and no chunk", name, stream)
 			}
 			for how, src := range everyWay(stream) {
 				if diff := cmp.Diff(whole, readAll(p, sse.Auto, src), cmp.AllowUnexported(read{})); diff != "" {
@@ -48,14 +47,15 @@ func fuzzStream(f *testing.F, family []Dialect, seeds ...string) {
 			var d Delta
 			p.Reset()
 			if err := p.Body(stream, &d); err == nil && !json.Valid(stream) && len(bytes.TrimSpace(stream)) > 0 && !severalDocuments(stream) {
-				t.Errorf("%s.Body(%q) = nil; it is no JSON", name, stream)
+				t.Errorf("%s.Body(%q) = nil; want an error, the body is not JSON", name, stream)
 			}
 		}
 	})
 }
 
-// severalDocuments reports whether text is JSON documents in a row, in
-// encoding/json's eyes, which are narrower for characters that are none.
+// severalDocuments reports whether text is a sequence of JSON documents according to
+// encoding/json. Invalid UTF-8 is replaced first, because encoding/json refuses it
+// and the parsers do not.
 func severalDocuments(text []byte) bool {
 	d := json.NewDecoder(bytes.NewReader(bytes.ToValidUTF8(text, []byte("?"))))
 	for {
@@ -109,7 +109,7 @@ func FuzzOpenAIStream(f *testing.F) {
 		`data: {"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"x"}}]},"index":1}]}`+"\n\n", "data: {}{}[DONE]", "event: ping\rdata: x\r\r", `data: {"object":"error","message":"no"}`+"\n\n")
 }
 
-// FuzzOpenAI compares what the parser takes for an event with encoding/json.
+// FuzzOpenAI checks that the parser accepts every event that encoding/json accepts.
 func FuzzOpenAI(f *testing.F) {
 	for _, seed := range []string{
 		`{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`,
@@ -124,13 +124,13 @@ func FuzzOpenAI(f *testing.F) {
 		for range 2 {
 			p.Reset()
 			err := p.Event(sse.Event{Type: []byte("message"), Data: payload, Unterminated: unterminated}, &d)
-			if n := len(d.Text) + len(d.Reasoning) + len(d.ToolCall); n > 3*len(payload) { // a byte becomes U+FFFD at most
-				t.Errorf("%q gives %d bytes of text", payload, n)
+			if n := len(d.Text) + len(d.Reasoning) + len(d.ToolCall); n > 3*len(payload) { // a byte becomes at most the 3 bytes of U+FFFD
+				t.Errorf("%q has %d bytes of text", payload, n)
 			}
 			if d.Finish != "" && p.End() != nil {
 				t.Errorf("%q: finish %q, and End() = %v", payload, d.Finish, p.End())
 			}
-			// What encoding/json takes for an object is one here too.
+			// An event that encoding/json can read must not be an error.
 			var object map[string]json.RawMessage
 			if json.Unmarshal(payload, &object) != nil || object == nil || err == nil {
 				continue
@@ -154,8 +154,8 @@ func FuzzOpenAI(f *testing.F) {
 	})
 }
 
-// repeated reports whether a name comes twice in payload, in any case: there
-// encoding/json keeps the last value, and the parser reads each.
+// repeated reports whether a name may come twice in payload, ignoring case.
+// encoding/json keeps only the last value of such a name; the parser reads all.
 func repeated(payload []byte) bool {
 	seen := map[string]bool{}
 	for part := range strings.SplitSeq(string(payload), `"`) {

@@ -10,11 +10,12 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
-// read is what a client makes of a whole stream.
+// read is the result of reading a whole answer, as a client sees it.
 type read struct {
 	Text, Reasoning, ToolCall string
 	ToolName                  string
@@ -23,11 +24,11 @@ type read struct {
 	Timings                   Timings
 	Chunks, Tokens            int
 	Done                      bool
-	Err                       string // of the first event that had one, or of the end
-	truncated                 bool   // that is what Err says
+	Err                       string // the first error of an event, or the error of the end
+	truncated                 bool   // Err wraps ErrTruncated
 }
 
-// end is the verdict: an answer is clean only if it is none of the others.
+// end classifies the end of the answer.
 func (r read) end() string {
 	switch {
 	case r.Fault != "":
@@ -40,8 +41,8 @@ func (r read) end() string {
 	return "clean"
 }
 
-// readAll reads a stream as a client does: what comes after the end marker is
-// read and not used, and counts and timings are the last ones stated.
+// readAll reads a stream as a client does. Events after the end marker are read and
+// ignored; of counts and timings, the last ones are used.
 func readAll(p Parser, format sse.Format, body io.Reader) read {
 	var r read
 	var d Delta
@@ -94,26 +95,26 @@ func (r *read) add(d *Delta) {
 	}
 }
 
+// last sets *to to a count that was stated.
 func last(to *int, stated int) {
 	if stated != 0 {
 		*to = stated
 	}
 }
 
-// A streamTest is a body of a stream and what a client makes of it.
+// A streamTest is the body of a streamed answer and the result of reading it.
 type streamTest struct {
 	name, body string
 	want       read
 }
 
-// testStreams reads each body whole, byte by byte and by halves, with one
-// parser.
+// testStreams reads each body in every way, with one parser for all.
 func testStreams(t *testing.T, d Dialect, tests []streamTest) {
 	p := d.NewParser()
 	for _, c := range tests {
 		for how, src := range everyWay([]byte(c.body)) {
 			got := readAll(p, sse.Auto, src)
-			c.want.truncated = got.truncated // is in Err
+			c.want.truncated = got.truncated // Err has it
 			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(read{})); diff != "" {
 				t.Errorf("%s, %s: %q mismatch (-want +got):\n%s", c.name, how, c.body, diff)
 			}
@@ -121,6 +122,7 @@ func testStreams(t *testing.T, d Dialect, tests []streamTest) {
 	}
 }
 
+// everyWay returns readers that split body in different ways.
 func everyWay(body []byte) map[string]io.Reader {
 	return map[string]io.Reader{
 		"whole":        bytes.NewReader(body),
@@ -130,7 +132,7 @@ func everyWay(body []byte) map[string]io.Reader {
 	}
 }
 
-// A bodyTest is a whole answer and what a client makes of it.
+// A bodyTest is an answer that was not streamed and the result of reading it.
 type bodyTest struct {
 	name, body string
 	want       read
@@ -152,12 +154,21 @@ func testBodies(t *testing.T, d Dialect, tests []bodyTest) {
 	}
 }
 
-// shared returns a file of the collection of streams and cases that the
-// project was built beside. It is no part of the project.
-func shared(t *testing.T, name string) []byte {
-	text, err := os.ReadFile(filepath.Join("../../../shared", name))
-	if err != nil {
-		t.Skipf("the collected streams are not here (%v); the tables of each dialect cover what servers do without them", err)
-	}
+// extraCases returns a file of the folder that LLMBENCH_EXTRA_CASES names: streams
+// and cases collected from many servers, which are not part of this repository. The
+// test is skipped without that folder.
+func extraCases(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(extraFolder(t), name))
+	assert.NilError(t, err)
 	return text
+}
+
+func extraFolder(t *testing.T) string {
+	t.Helper()
+	folder := os.Getenv("LLMBENCH_EXTRA_CASES")
+	if folder == "" {
+		t.Skip("LLMBENCH_EXTRA_CASES names no folder of collected streams; the tables of each dialect cover less")
+	}
+	return folder
 }

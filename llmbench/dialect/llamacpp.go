@@ -2,10 +2,10 @@ package dialect
 
 import "encoding/json"
 
-// LlamaCPP is the own API of llama.cpp's llama-server (/completion,
-// https://github.com/ggml-org/llama.cpp/tree/master/tools/server): each event
-// counts the tokens so far, and the last one, "stop": true, has the server's
-// timings. There is no [DONE].
+// LlamaCPP is the native API of llama.cpp's llama-server (/completion,
+// https://github.com/ggml-org/llama.cpp/tree/master/tools/server). Each event
+// has the number of tokens so far. The last event has "stop": true and the
+// timings of the server. There is no [DONE].
 type LlamaCPP struct{}
 
 // Name returns "llamacpp".
@@ -14,9 +14,9 @@ func (LlamaCPP) Name() string { return "llamacpp" }
 // Path returns "/completion".
 func (LlamaCPP) Path(Query) string { return "/completion" }
 
-// Body returns the JSON to post for q, which must not be a conversation.
+// Body returns the JSON body for q, which must not be a conversation.
 func (d LlamaCPP) Body(q Query) ([]byte, error) {
-	if err := promptOrSchema(d.Name(), q); err != nil {
+	if err := checkPromptOrSchema(d.Name(), q); err != nil {
 		return nil, err
 	}
 	return json.Marshal(struct {
@@ -29,57 +29,57 @@ func (d LlamaCPP) Body(q Query) ([]byte, error) {
 	}{Prompt: q.Prompt, NPredict: q.MaxTokens, IgnoreEOS: q.FixedOutput, Stream: q.Stream, JSONSchema: q.Schema})
 }
 
-// NewParser returns a parser of answers.
+// NewParser returns a parser for the answers of this dialect.
 func (d LlamaCPP) NewParser() Parser {
 	p := new(llamaCPPParser)
-	p.init(d.Name(), `"stop": true`, p.next, p.root, p.settled)
+	p.init(d.Name(), `"stop": true`, steps{p.begin, p.member, p.end})
 	return p
 }
 
 type llamaCPPParser struct {
-	answers
-	last bool // the document under way says "stop": true
+	baseParser
+	last bool // the current document has "stop": true
 }
 
-// next forgets the document before.
-func (p *llamaCPPParser) next() { p.last = false }
+func (p *llamaCPPParser) begin() { p.last = false }
 
-func (p *llamaCPPParser) root(name []byte) {
+func (p *llamaCPPParser) member(name []byte) {
 	switch string(name) {
 	case "content":
-		p.d.Text = p.w.text(p.d.Text[:p.start.text])
+		p.d.Text = p.w.Text(p.d.Text[:p.start.text])
 	case "stop":
-		p.last = p.w.is("true")
+		p.last = p.w.Is("true")
 	case "stop_type":
-		if v := p.w.raw(); len(v) > 2 && v[0] == '"' {
-			p.d.Finish = reason(v)
+		if v := p.w.Raw(); isWord(v) {
+			p.d.Finish = word(v)
 		}
-	case "stopped_eos": // this and the next two: before 2025
-		p.stopped("eos")
+	case "stopped_eos": // this and the next two come from versions before 2025
+		p.finishIfTrue("eos")
 	case "stopped_limit":
-		p.stopped("limit")
+		p.finishIfTrue("limit")
 	case "stopped_word":
-		p.stopped("word")
+		p.finishIfTrue("word")
 	case "tokens_predicted":
-		p.d.Usage.OutputTokens = p.w.count()
+		p.d.Usage.OutputTokens = p.w.Count()
 	case "tokens_evaluated":
-		p.d.Usage.PromptTokens = p.w.count()
+		p.d.Usage.PromptTokens = p.w.Count()
 	case "timings":
-		p.state()
+		p.timings()
 	default:
-		p.other(name)
+		p.otherMember(name)
 	}
 }
 
-func (p *llamaCPPParser) stopped(why string) {
-	if p.w.is("true") {
-		p.d.Finish = why
+// finishIfTrue sets the finish reason if the next value is true.
+func (p *llamaCPPParser) finishIfTrue(reason string) {
+	if p.w.Is("true") {
+		p.d.Finish = reason
 	}
 }
 
-func (p *llamaCPPParser) settled() {
-	if !p.whole {
-		p.running(p.d.Usage.OutputTokens)
+func (p *llamaCPPParser) end() {
+	if !p.wholeBody {
+		p.countTo(p.d.Usage.OutputTokens)
 	}
 	if p.last {
 		p.markDone()

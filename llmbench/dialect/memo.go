@@ -2,25 +2,26 @@ package dialect
 
 import "bytes"
 
-// A memo knows the last document that was nothing but text: what stands before
-// that text and what stands after it. Most servers send hundreds of documents
-// that differ in it alone, and a string without quotes, escapes and control
-// characters in its place leaves the rest of a document what it was. So the
-// memo's answer is exact, or there is none.
+// A memo remembers the last document that carried only text, as the bytes before
+// the text and the bytes after it. Most servers send hundreds of documents that
+// differ only in their text. If the next document has the same bytes around a
+// string without quotes, escapes and control characters, that string is its text
+// and all other members are the same. So the memo's answer is exact, or the memo
+// gives none.
 type memo struct {
-	head, tail []byte // head is empty when nothing is known
+	head, tail []byte // head is empty if the memo is empty
 }
 
 func (m *memo) forget() { m.head = m.head[:0] }
 
-// learn takes the document whose text is document[from:to].
+// learn remembers document, whose text is document[from:to].
 func (m *memo) learn(document []byte, from, to int) {
 	m.head = append(m.head[:0], document[:from]...)
 	m.tail = append(m.tail[:0], document[to:]...)
 }
 
-// text returns the text of document, if it differs in that alone from the one
-// learnt.
+// text returns the text of document if document differs from the remembered one
+// only in its text.
 func (m *memo) text(document []byte) (text []byte, ok bool) {
 	from, to := len(m.head), len(document)-len(m.tail)
 	if from == 0 || to <= from || !bytes.HasSuffix(document, m.tail) || !bytes.HasPrefix(document, m.head) {

@@ -11,15 +11,15 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
-// forgetful is the parser without its memo.
-type forgetful struct{ *openAIParser }
+// withoutMemo is a parser that never uses its memo.
+type withoutMemo struct{ *openAIParser }
 
-func (p forgetful) Event(e sse.Event, d *Delta) error {
+func (p withoutMemo) Event(e sse.Event, d *Delta) error {
 	p.memo.forget()
 	return p.openAIParser.Event(e, d)
 }
 
-// eventByEvent tells what p makes of each document.
+// eventByEvent returns the delta and the error of each document, and of the end.
 func eventByEvent(p Parser, documents ...[]byte) (all []string) {
 	p.Reset()
 	var d Delta
@@ -32,8 +32,8 @@ func eventByEvent(p Parser, documents ...[]byte) (all []string) {
 
 const vllmChunk = `{"id":"c","object":"chat.completion.chunk","created":7,"model":"m","choices":[{"index":0,"delta":{"content":"a"},"logprobs":null,"finish_reason":null}]}`
 
-// TestMemo: which documents the memo answers for, and that each answer is the
-// one that reading the document gives.
+// TestMemo checks which documents the memo knows, and that the result is the same
+// with and without the memo.
 func TestMemo(t *testing.T) {
 	for _, test := range []struct {
 		name, first, next string
@@ -60,28 +60,28 @@ func TestMemo(t *testing.T) {
 	} {
 		p := OpenAIChat{}.NewParser().(*openAIParser)
 		first, next := []byte(test.first), []byte(test.next)
-		want := eventByEvent(forgetful{OpenAIChat{}.NewParser().(*openAIParser)}, first, next)
+		want := eventByEvent(withoutMemo{OpenAIChat{}.NewParser().(*openAIParser)}, first, next)
 		assert.DeepEqual(t, eventByEvent(p, first, next), want)
 		eventByEvent(p, first)
 		if _, known := p.memo.text(next); known != test.known {
-			t.Errorf("%s: the memo of %s knows %s: %t; want %t", test.name, first, next, known, test.known)
+			t.Errorf("%s: after %s, the memo knows %s: %t; want %t", test.name, first, next, known, test.known)
 		}
 	}
 	p := OpenAIChat{}.NewParser()
 	eventByEvent(p, []byte(vllmChunk))
 	p.Reset()
 	if _, known := p.(*openAIParser).memo.text([]byte(vllmChunk)); known {
-		t.Error("the memo knows a document of the answer before")
+		t.Error("Reset does not clear the memo")
 	}
 }
 
-// replaced returns vllmChunk or its like with another text.
+// replaced returns chunk with text in the place of its text "a".
 func replaced(chunk, text string) string {
 	return string(bytes.Replace([]byte(chunk), []byte(`"a"`), []byte(`"`+text+`"`), 1))
 }
 
-// FuzzMemo: whatever the first document is, and whatever stands in the place of
-// its text in the next, the memo changes nothing.
+// FuzzMemo checks that the memo never changes a result, whatever the first document
+// is and whatever replaces its text in the next document.
 func FuzzMemo(f *testing.F) {
 	f.Add([]byte(vllmChunk), []byte("b"), false)
 	f.Add([]byte(vllmChunk), []byte(`b"},"finish_reason":"stop`), false)
@@ -99,7 +99,7 @@ func FuzzMemo(f *testing.F) {
 			return
 		}
 		next := bytes.Join([][]byte{p.memo.head, p.memo.tail}, text)
-		want := eventByEvent(forgetful{d.NewParser().(*openAIParser)}, first, next, first, next)
+		want := eventByEvent(withoutMemo{d.NewParser().(*openAIParser)}, first, next, first, next)
 		if diff := cmp.Diff(want, eventByEvent(p, first, next, first, next)); diff != "" {
 			t.Errorf("%q and %q: mismatch (-without memo +with):\n%s", first, next, diff)
 		}

@@ -2,8 +2,8 @@ package dialect
 
 import "encoding/json"
 
-// MindIEInfer is the own API of Huawei's MindIE (/infer). Its other endpoints
-// speak [OpenAIChat], [TGI] and [Triton].
+// MindIEInfer is the native API of Huawei's MindIE (/infer). The other endpoints of
+// MindIE offer [OpenAIChat], [TGI], [Triton] and [MindIEVLLM].
 type MindIEInfer struct{}
 
 // Name returns "mindie-infer".
@@ -12,10 +12,10 @@ func (MindIEInfer) Name() string { return "mindie-infer" }
 // Path returns "/infer".
 func (MindIEInfer) Path(Query) string { return "/infer" }
 
-// Body returns the JSON to post for q, which must not be a conversation. As to
-// FixedOutput, see [TGI].
+// Body returns the JSON body for q, which must not be a conversation. FixedOutput
+// only sets the limit, see [TGI.Body].
 func (d MindIEInfer) Body(q Query) ([]byte, error) {
-	if err := promptOnly(d.Name(), q); err != nil {
+	if err := checkPrompt(d.Name(), q); err != nil {
 		return nil, err
 	}
 	b := newTGIBody(q)
@@ -23,12 +23,12 @@ func (d MindIEInfer) Body(q Query) ([]byte, error) {
 	return json.Marshal(b)
 }
 
-// NewParser returns a parser of answers.
+// NewParser returns a parser for the answers of this dialect.
 func (d MindIEInfer) NewParser() Parser { return newTGIParser(d.Name()) }
 
-// MindIEVLLM is MindIE's version of [VLLMDemo] (/generate): documents end with a
-// NUL, have only the text that is new, and come under the name of
-// text/event-stream.
+// MindIEVLLM is MindIE's version of [VLLMDemo] (/generate). Each document ends with
+// a NUL and has only the new text. The content type is text/event-stream although
+// the format is not.
 type MindIEVLLM struct{}
 
 // Name returns "mindie-vllm".
@@ -37,8 +37,8 @@ func (MindIEVLLM) Name() string { return "mindie-vllm" }
 // Path returns "/generate".
 func (MindIEVLLM) Path(Query) string { return "/generate" }
 
-// Body returns the JSON to post for q, which must not be a conversation.
+// Body returns the JSON body for q, which must not be a conversation.
 func (d MindIEVLLM) Body(q Query) ([]byte, error) { return generateBody(d.Name(), q) }
 
-// NewParser returns a parser of answers.
+// NewParser returns a parser for the answers of this dialect.
 func (d MindIEVLLM) NewParser() Parser { return newTextsParser(d.Name(), false) }

@@ -6,9 +6,9 @@ import (
 )
 
 // Ollama is the chat API of Ollama (/api/chat,
-// https://github.com/ollama/ollama/blob/main/docs/api.md): a JSON document a
-// line, the last of which, "done": true, has the counts and the server's
-// durations.
+// https://github.com/ollama/ollama/blob/main/docs/api.md). An answer is one JSON
+// document per line. The last document has "done": true, the token counts and the
+// timings of the server.
 type Ollama struct{}
 
 // Name returns "ollama".
@@ -17,8 +17,8 @@ func (Ollama) Name() string { return "ollama" }
 // Path returns "/api/chat".
 func (Ollama) Path(Query) string { return "/api/chat" }
 
-// Body returns the JSON to post for q. Ollama has no way to keep a model from
-// ending its text, so FixedOutput asks for nothing more than a limit.
+// Body returns the JSON body for q. Ollama has no option that keeps a model from
+// ending its text, so FixedOutput only sets the limit.
 func (d Ollama) Body(q Query) ([]byte, error) {
 	if err := checkQuery(d.Name(), q); err != nil {
 		return nil, err
@@ -28,11 +28,11 @@ func (d Ollama) Body(q Query) ([]byte, error) {
 	return json.Marshal(b)
 }
 
-// NewParser returns a parser of answers.
+// NewParser returns a parser for the answers of this dialect.
 func (d Ollama) NewParser() Parser { return newOllamaParser(d.Name()) }
 
-// OllamaGenerate is the completion API of Ollama (/api/generate). The prompt is
-// sent raw: no template is put around it.
+// OllamaGenerate is the completion API of Ollama (/api/generate). It asks the
+// server to apply no template to the prompt.
 type OllamaGenerate struct{}
 
 // Name returns "ollama-generate".
@@ -41,10 +41,10 @@ func (OllamaGenerate) Name() string { return "ollama-generate" }
 // Path returns "/api/generate".
 func (OllamaGenerate) Path(Query) string { return "/api/generate" }
 
-// Body returns the JSON to post for q, which must not be a conversation. As to
-// FixedOutput, see [Ollama].
+// Body returns the JSON body for q, which must not be a conversation. FixedOutput
+// only sets the limit, see [Ollama.Body].
 func (d OllamaGenerate) Body(q Query) ([]byte, error) {
-	if err := promptOrSchema(d.Name(), q); err != nil {
+	if err := checkPromptOrSchema(d.Name(), q); err != nil {
 		return nil, err
 	}
 	b := newOllamaBody(q)
@@ -52,7 +52,7 @@ func (d OllamaGenerate) Body(q Query) ([]byte, error) {
 	return json.Marshal(b)
 }
 
-// NewParser returns a parser of answers.
+// NewParser returns a parser for the answers of this dialect.
 func (d OllamaGenerate) NewParser() Parser { return newOllamaParser(d.Name()) }
 
 type ollamaBody struct {
@@ -60,7 +60,7 @@ type ollamaBody struct {
 	Messages []Message     `json:"messages,omitempty"`
 	Prompt   string        `json:"prompt,omitempty"`
 	Raw      bool          `json:"raw,omitempty"`
-	Stream   bool          `json:"stream"` // true if left out
+	Stream   bool          `json:"stream"` // Ollama's default is true
 	Options  ollamaOptions `json:"options"`
 
 	Tools  []chatTool      `json:"tools,omitempty"`
@@ -77,100 +77,77 @@ func newOllamaBody(q Query) ollamaBody {
 	return ollamaBody{Model: q.Model, Stream: q.Stream, Format: q.Schema, Options: ollamaOptions{NumPredict: q.MaxTokens}}
 }
 
-// ollamaParser reads answers of both endpoints: they differ in where a document
-// keeps its text.
+// ollamaParser parses the answers of both endpoints. The endpoints differ only in
+// the member that holds the text of a document.
 type ollamaParser struct {
-	answers
-	last   bool   // the document under way says "done": true
-	called []byte // room for the name of a call
-
-	onMessage, onCall, onFunction func(name []byte)
-	eachCall                      func()
+	baseParser
+	calls     toolCalls
+	last      bool // the current document has "done": true
+	onMessage func(name []byte)
 }
 
 func newOllamaParser(dialect string) *ollamaParser {
 	p := new(ollamaParser)
-	p.init(dialect, `"done": true`, p.next, p.root, p.settled)
-	p.onMessage, p.onCall, p.onFunction = p.chatMessage, p.call, p.function
-	p.eachCall = func() { p.w.object(p.onCall) }
+	p.init(dialect, `"done": true`, steps{p.begin, p.member, p.end})
+	p.calls.init(&p.baseParser)
+	p.onMessage = p.messageMember
 	return p
 }
 
-// next forgets the document before.
-func (p *ollamaParser) next() { p.last = false }
+func (p *ollamaParser) begin() { p.last = false }
 
-func (p *ollamaParser) root(name []byte) {
+func (p *ollamaParser) member(name []byte) {
 	u, t := &p.d.Usage, &p.d.Timings
 	switch string(name) {
 	case "message":
-		if p.w.kind() == '{' {
-			p.w.object(p.onMessage)
+		if p.w.Kind() == '{' {
+			p.w.Object(p.onMessage)
 			return
 		}
-		p.other(name)
+		p.otherMember(name)
 	case "response":
-		p.d.Text = p.w.text(p.d.Text[:p.start.text])
+		p.d.Text = p.w.Text(p.d.Text[:p.start.text])
 	case "thinking":
-		p.d.Reasoning = p.w.text(p.d.Reasoning[:p.start.reasoning])
+		p.d.Reasoning = p.w.Text(p.d.Reasoning[:p.start.reasoning])
 	case "done":
-		p.last = p.w.is("true")
+		p.last = p.w.Is("true")
 	case "done_reason":
-		if v := p.w.raw(); len(v) > 2 && v[0] == '"' {
-			p.d.Finish = reason(v)
+		if v := p.w.Raw(); isWord(v) {
+			p.d.Finish = word(v)
 		}
 	case "prompt_eval_count":
-		u.PromptTokens = p.w.count()
+		u.PromptTokens = p.w.Count()
 		t.PromptTokens = u.PromptTokens
 	case "eval_count":
-		u.OutputTokens = p.w.count()
+		u.OutputTokens = p.w.Count()
 		t.OutputTokens = u.OutputTokens
 	case "load_duration":
-		t.Load = p.w.duration(time.Nanosecond)
+		t.Load = p.w.Duration(time.Nanosecond)
 	case "prompt_eval_duration":
-		t.Prompt = p.w.duration(time.Nanosecond)
+		t.Prompt = p.w.Duration(time.Nanosecond)
 	case "eval_duration":
-		t.Predict = p.w.duration(time.Nanosecond)
+		t.Predict = p.w.Duration(time.Nanosecond)
 	case "total_duration":
-		t.Total = p.w.duration(time.Nanosecond)
+		t.Total = p.w.Duration(time.Nanosecond)
 	default:
-		p.other(name)
+		p.otherMember(name)
 	}
 }
 
-func (p *ollamaParser) chatMessage(name []byte) {
+func (p *ollamaParser) messageMember(name []byte) {
 	switch string(name) {
 	case "content":
-		p.d.Text = p.w.text(p.d.Text[:p.start.text])
+		p.d.Text = p.w.Text(p.d.Text[:p.start.text])
 	case "thinking":
-		p.d.Reasoning = p.w.text(p.d.Reasoning[:p.start.reasoning])
+		p.d.Reasoning = p.w.Text(p.d.Reasoning[:p.start.reasoning])
 	case "tool_calls":
-		p.w.array(p.eachCall)
+		p.calls.array()
 	default:
-		p.w.raw()
+		p.w.Raw()
 	}
 }
 
-func (p *ollamaParser) call(name []byte) {
-	if string(name) == "function" {
-		p.w.object(p.onFunction)
-		return
-	}
-	p.w.raw()
-}
-
-func (p *ollamaParser) function(name []byte) {
-	switch string(name) {
-	case "name":
-		p.called = p.w.text(p.called[:0])
-		p.d.called(p.called)
-	case "arguments": // an object, not a string
-		p.d.ToolCall = p.w.anything(p.d.ToolCall)
-	default:
-		p.w.raw()
-	}
-}
-
-func (p *ollamaParser) settled() {
+func (p *ollamaParser) end() {
 	if p.last {
 		p.markDone()
 	}

@@ -10,7 +10,7 @@ func TestOllama(t *testing.T) {
 	usage := Usage{PromptTokens: 5, OutputTokens: 3}
 	timings := Timings{Load: 12345678, Prompt: 21500 * time.Microsecond, Predict: 45 * time.Millisecond, Total: 812345678, PromptTokens: 5, OutputTokens: 3}
 	testStreams(t, Ollama{}, []streamTest{
-		{"text and thoughts", `{"message":{"role":"assistant","content":"","thinking":"r"},"done":false}` + "\r\n\r\n" +
+		{"text and reasoning", `{"message":{"role":"assistant","content":"","thinking":"r"},"done":false}` + "\r\n\r\n" +
 			`{"message":{"role":"assistant","content":"\u003ca"},"done":false}` + "\n" + `{"message":{"content":""},` + end,
 			read{Text: "<a", Reasoning: "r", Chunks: 2, Finish: "length", Usage: usage, Timings: timings, Done: true}},
 		{"a tool call", `{"message":{"content":"","tool_calls":[{"function":{"name":"f","arguments":{"x": 1}}}]},"done":false}` + "\n" + `{"message":{"content":""},` + end,
@@ -23,9 +23,9 @@ func TestOllama(t *testing.T) {
 			read{Text: "a", Chunks: 1, Fault: "CUDA error", Err: `ollama: stream is truncated: neither a finish reason nor "done": true`}},
 	})
 	testStreams(t, OllamaGenerate{}, []streamTest{
-		{"text and thoughts", `{"response":"","thinking":"r","done":false}` + "\n" + `{"response":"a","done":false}` + "\n" + `{"response":"","context":[1,2],` + end,
+		{"text and reasoning", `{"response":"","thinking":"r","done":false}` + "\n" + `{"response":"a","done":false}` + "\n" + `{"response":"","context":[1,2],` + end,
 			read{Text: "a", Reasoning: "r", Chunks: 2, Finish: "length", Usage: usage, Timings: timings, Done: true}},
-		{"a prompt whose length is not stated", `{"response":"a","done":true,"done_reason":"stop","eval_count":1}` + "\n",
+		{"no count of prompt tokens", `{"response":"a","done":true,"done_reason":"stop","eval_count":1}` + "\n",
 			read{Text: "a", Chunks: 1, Finish: "stop", Usage: Usage{OutputTokens: 1}, Timings: Timings{OutputTokens: 1}, Done: true}},
 	})
 	testBodies(t, OllamaGenerate{}, []bodyTest{

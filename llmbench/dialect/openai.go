@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect/internal/jsonwalk"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
-// openAIBody is what both OpenAI endpoints share. min_tokens and ignore_eos are
-// the extension that vLLM, SGLang, LMDeploy and llama.cpp understand; a server
-// that does not know them ignores them or says so with a 400.
+// openAIBody is the request body of OpenAI's chat and completions endpoints.
+// min_tokens and ignore_eos are extensions of vLLM, SGLang, LMDeploy and
+// llama.cpp. A server that does not know them ignores them or answers with
+// status 400.
 type openAIBody struct {
 	Model         string         `json:"model,omitempty"`
 	Messages      []Message      `json:"messages,omitempty"`
@@ -21,7 +23,7 @@ type openAIBody struct {
 	Stream        bool           `json:"stream"`
 	StreamOptions *streamOptions `json:"stream_options,omitempty"`
 
-	// Of the chat endpoint alone.
+	// These are for the chat endpoint only.
 	Tools          []chatTool      `json:"tools,omitempty"`
 	ToolChoice     string          `json:"tool_choice,omitempty"`
 	ResponseFormat *responseFormat `json:"response_format,omitempty"`
@@ -36,8 +38,8 @@ type streamOptions struct {
 	IncludeUsage bool `json:"include_usage"`
 }
 
-// newOpenAIBody returns the body for q without its prompt: greedy sampling, and
-// usage asked for in streams too.
+// newOpenAIBody returns the body for q without its prompt. The body asks for
+// greedy sampling, and for usage in streams too.
 func newOpenAIBody(q Query) openAIBody {
 	b := openAIBody{Model: q.Model, MaxTokens: q.MaxTokens, Stream: q.Stream}
 	if q.FixedOutput {
@@ -49,57 +51,61 @@ func newOpenAIBody(q Query) openAIBody {
 	return b
 }
 
-// openAIParser reads answers of both endpoints: they differ in where a choice
-// keeps its text.
+// openAIParser parses the answers of both endpoints. The endpoints differ only in
+// the members of a choice that hold its text.
 //
-// What the servers of this family make of the format, in streams:
-//   - the first event may name only the role, with content "" or null or none;
-//   - the finish reason comes with the last text, or in an event of its own;
-//     null and "" mean that it has not come yet;
-//   - usage comes in a last event whose choices are empty, or on the finish
-//     event, or on every event (the last one that is not zero counts);
-//   - an error comes as an object or a string, after status 200, and [DONE]
-//     may follow it;
+// The servers of this family vary the format of a stream:
+//   - The first event may only name the role, with content "", null or absent.
+//   - The finish reason comes with the last text or in an event of its own.
+//     Until then it is null, "" or absent.
+//   - Usage comes in a last event with empty choices, on the event with the
+//     finish reason, or on every event. The last count that is not 0 is used.
+//   - An error comes as an object or a string, after status 200. [DONE] may
+//     follow.
 //   - [DONE] may be missing after a finish reason.
 //
-// Only the choice of index 0 is read: no other was asked for.
+// The parser reads only the choice with index 0, because a request asks for no
+// other.
 type openAIParser struct {
-	answers
-	memo   memo
-	texts  bool // a document with generated text was seen
-	counts bool // and it stated a count, as those that follow will
+	baseParser
+	memo  memo
+	calls toolCalls
 
-	// The choice under way.
-	index, ids int
-	reason     string
-	left       bool   // its reason is left open
-	from       mark   // where its text begins
-	called     []byte // room for the name of a call
-	has        bool   // the document under way has one
+	textSeen     bool // a document with generated text came
+	runningCount bool // the first such document had a token count, so each one has
 
-	// The walk's steps, bound once so that a walk allocates no closures.
-	onChoice, onMessage, onCall, onFunction, onUsage, onDetails func(name []byte)
-	eachChoice, eachCall                                        func()
+	// The current document.
+	tokenIDs  int  // number of token ids in the choice with index 0
+	hasChoice bool // the document has a choice
+
+	// The current choice.
+	index         int
+	reason        string
+	reasonPending bool // the finish reason is null or ""
+	choiceStart   mark // where the text of the choice begins
+
+	onChoice, onMessage, onUsage, onDetails func(name []byte)
+	eachChoice                              func()
 }
 
 func newOpenAIParser(dialect string) *openAIParser {
 	p := new(openAIParser)
-	p.init(dialect, "[DONE]", p.clearIDs, p.root, p.count)
-	p.onChoice, p.onMessage, p.onCall = p.choice, p.chatMessage, p.call
-	p.onFunction, p.onUsage, p.onDetails = p.function, p.usage, p.details
-	p.eachChoice = p.oneChoice
-	p.eachCall = func() { p.w.object(p.onCall) }
+	p.init(dialect, "[DONE]", steps{p.begin, p.member, p.end})
+	p.calls.init(&p.baseParser)
+	p.onChoice, p.onMessage, p.onUsage, p.onDetails = p.choiceMember, p.messageMember, p.usageMember, p.cachedTokensMember
+	p.eachChoice = p.choice
 	return p
 }
 
 func (p *openAIParser) Reset() {
-	p.answers.Reset()
+	p.baseParser.Reset()
 	p.memo.forget()
-	p.texts, p.counts = false, false
+	p.textSeen, p.runningCount = false, false
 }
 
-// Event takes what the memo knows by the memo: reading the first such document
-// of the answer left the parser as reading another would.
+// Event asks the memo first. An event that the memo knows changes nothing in the
+// state of the parser: parsing the event that the memo learned from has left the
+// parser in the same state.
 func (p *openAIParser) Event(e sse.Event, d *Delta) error {
 	if text, ok := p.memo.text(e.Data); ok && bytes.Equal(e.Type, messageEvent) {
 		d.reset()
@@ -107,159 +113,133 @@ func (p *openAIParser) Event(e sse.Event, d *Delta) error {
 		d.Chunks, d.Choices = 1, 1
 		return nil
 	}
-	err := p.answers.Event(e, d)
-	if p.w.texts == 1 && d.onlyText() && err == nil && bytes.Equal(e.Type, messageEvent) {
-		if n := len(e.Data); e.Data[n-1] == '}' && bytes.Equal(d.Text, e.Data[p.w.from:p.w.to]) {
-			p.memo.learn(e.Data, p.w.from, p.w.to)
+	err := p.baseParser.Event(e, d)
+	if from, to, ok := p.w.OnlyText(); ok && d.onlyText() && err == nil && bytes.Equal(e.Type, messageEvent) {
+		if n := len(e.Data); e.Data[n-1] == '}' && bytes.Equal(d.Text, e.Data[from:to]) {
+			p.memo.learn(e.Data, from, to)
 		}
 	}
 	return err
 }
 
-func (p *openAIParser) clearIDs() { p.ids, p.has = 0, false }
+func (p *openAIParser) begin() { p.tokenIDs, p.hasChoice = 0, false }
 
-func (p *openAIParser) root(name []byte) {
+func (p *openAIParser) member(name []byte) {
 	switch string(name) {
 	case "choices":
-		p.d.rewind(p.start) // of a name that comes twice, the last counts
-		p.w.array(p.eachChoice)
+		p.d.rewind(p.start) // if a name comes twice, the last value is used
+		p.w.Array(p.eachChoice)
 	case "usage":
-		p.w.object(p.onUsage)
+		p.w.Object(p.onUsage)
 	case "timings": // llama.cpp
-		p.state()
+		p.timings()
 	default:
-		p.other(name)
+		p.otherMember(name)
 	}
 }
 
-// oneChoice takes a choice; what index it has may come last in it.
-func (p *openAIParser) oneChoice() {
-	p.from = p.d.mark()
-	p.has = true
-	p.index, p.reason, p.left = 0, "", false
-	before := p.ids
-	p.w.object(p.onChoice)
+// choice reads a choice. The index may be the last member of the choice, so the
+// other members are read first and undone if the index is not 0.
+func (p *openAIParser) choice() {
+	p.choiceStart = p.d.mark()
+	p.hasChoice = true
+	p.index, p.reason, p.reasonPending = 0, "", false
+	tokenIDs := p.tokenIDs
+	p.w.Object(p.onChoice)
 	switch {
 	case p.index != 0:
-		p.d.rewind(p.from)
-		p.ids = before
+		p.d.rewind(p.choiceStart)
+		p.tokenIDs = tokenIDs
 	case p.reason != "":
-		p.finishFor(p.reason)
-	case p.left:
-		p.open = true
+		p.finish(p.reason)
+	case p.reasonPending:
+		p.finishPending = true
 	}
 }
 
-func (p *openAIParser) choice(name []byte) {
+func (p *openAIParser) choiceMember(name []byte) {
 	switch string(name) {
 	case "index":
-		p.index = p.w.count()
+		p.index = p.w.Count()
 	case "delta", "message":
-		p.w.object(p.onMessage)
+		p.w.Object(p.onMessage)
 	case "text":
-		p.d.Text = p.w.text(p.d.Text[:p.from.text])
+		p.d.Text = p.w.Text(p.d.Text[:p.choiceStart.text])
 	case "finish_reason":
-		if v := p.w.raw(); len(v) > 2 && v[0] == '"' { // not null, not ""
-			p.reason = reason(v)
+		if v := p.w.Raw(); isWord(v) {
+			p.reason = word(v)
 		} else {
-			p.left = true
+			p.reasonPending = true
 		}
 	case "token_ids":
-		p.ids += p.w.length()
+		p.tokenIDs += p.w.Length()
 	default:
-		p.w.raw()
+		p.w.Raw()
 	}
 }
 
-func (p *openAIParser) chatMessage(name []byte) {
+func (p *openAIParser) messageMember(name []byte) {
 	switch string(name) {
 	case "content":
-		p.d.Text = p.w.text(p.d.Text[:p.from.text])
-	case "reasoning", "reasoning_content": // vLLM 0.12 to 0.20 sends the same under both
-		if v := p.w.raw(); len(v) > 2 && v[0] == '"' {
-			p.d.Reasoning = unquote(p.d.Reasoning[:p.from.reasoning], v)
+		p.d.Text = p.w.Text(p.d.Text[:p.choiceStart.text])
+	case "reasoning", "reasoning_content": // vLLM 0.12 to 0.20 sends the same text under both names
+		if v := p.w.Raw(); isWord(v) {
+			p.d.Reasoning = jsonwalk.Unquote(p.d.Reasoning[:p.choiceStart.reasoning], v)
 		}
 	case "tool_calls":
-		p.d.ToolCall, p.d.ToolName = p.d.ToolCall[:p.from.toolCall], p.d.ToolName[:p.from.toolName]
-		p.w.array(p.eachCall)
+		p.d.ToolCall, p.d.ToolName = p.d.ToolCall[:p.choiceStart.toolCall], p.d.ToolName[:p.choiceStart.toolName]
+		p.calls.array()
 	case "function_call": // the form before tool_calls
-		p.w.object(p.onFunction)
+		p.calls.function()
 	default:
-		p.w.raw()
+		p.w.Raw()
 	}
 }
 
-func (p *openAIParser) call(name []byte) {
-	if string(name) == "function" {
-		p.w.object(p.onFunction)
-		return
-	}
-	p.w.raw()
-}
-
-func (p *openAIParser) function(name []byte) {
-	switch string(name) {
-	case "name":
-		p.called = p.w.text(p.called[:0])
-		p.d.called(p.called)
-	case "arguments":
-		p.d.ToolCall = p.w.anything(p.d.ToolCall)
-	default:
-		p.w.raw()
-	}
-}
-
-func (p *openAIParser) usage(name []byte) {
+func (p *openAIParser) usageMember(name []byte) {
 	u, t := &p.d.Usage, &p.d.Timings
 	switch string(name) {
 	case "prompt_tokens":
-		u.PromptTokens = p.w.count()
+		u.PromptTokens = p.w.Count()
 	case "completion_tokens":
-		u.OutputTokens = p.w.count()
+		u.OutputTokens = p.w.Count()
 	case "prompt_tokens_details":
-		p.w.object(p.onDetails)
-	case "queue_time": // this and the next three: hosted servers and TabbyAPI
-		t.Queue = p.w.duration(time.Second)
+		p.w.Object(p.onDetails)
+	case "queue_time": // this and the next three come from hosted servers and TabbyAPI
+		t.Queue = p.w.Duration(time.Second)
 	case "prompt_time":
-		t.Prompt = p.w.duration(time.Second)
+		t.Prompt = p.w.Duration(time.Second)
 	case "completion_time":
-		t.Predict = p.w.duration(time.Second)
+		t.Predict = p.w.Duration(time.Second)
 	case "total_time":
-		t.Total = p.w.duration(time.Second)
+		t.Total = p.w.Duration(time.Second)
 	default:
-		p.w.raw()
+		p.w.Raw()
 	}
 }
 
-func (p *openAIParser) details(name []byte) {
-	if string(name) == "cached_tokens" {
-		p.d.Usage.CachedTokens = p.w.count()
-		return
-	}
-	p.w.raw()
-}
-
-// count settles whether a document had a choice, and how many tokens came with it: as many as it has ids or,
-// if a count has stood on every document since the first with text, the
-// difference to the one before. A count that comes only at the end says nothing
-// about its own event.
-func (p *openAIParser) count() {
-	if p.has {
+// end counts the document's choice and its tokens. The tokens are the token ids,
+// if there are any. Otherwise they are the difference between two running counts,
+// if every document since the first one with text has stated a count. A count
+// that comes only at the end of a stream covers the whole answer, not its own
+// event.
+func (p *openAIParser) end() {
+	if p.hasChoice {
 		p.d.Choices++
 	}
-	if p.ids > 0 {
-		p.d.Tokens += p.ids
-		p.counted += p.ids
+	if p.tokenIDs > 0 {
+		p.d.Tokens += p.tokenIDs
+		p.counted += p.tokenIDs
 		return
 	}
-	if p.whole || !p.d.since(p.start) {
+	if p.wholeBody || !p.d.generatedSince(p.start) {
 		return
 	}
-	so := p.d.Usage.OutputTokens
-	if !p.texts {
-		p.texts, p.counts = true, so > 0
+	total := p.d.Usage.OutputTokens
+	if !p.textSeen {
+		p.textSeen, p.runningCount = true, total > 0
 	}
-	if p.counts {
-		p.running(so)
+	if p.runningCount {
+		p.countTo(total)
 	}
 }

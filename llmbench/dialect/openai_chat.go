@@ -4,8 +4,8 @@ import "encoding/json"
 
 // OpenAIChat is the chat completions API (/v1/chat/completions,
 // https://platform.openai.com/docs/api-reference/chat) as inference servers
-// offer it. The server puts the messages through its chat template, so the
-// prompt it counts is longer than the text sent.
+// offer it. The server applies its chat template to the messages, so the prompt
+// that it counts is longer than the text of the request.
 type OpenAIChat struct{}
 
 // Name returns "openai-chat".
@@ -14,7 +14,7 @@ func (OpenAIChat) Name() string { return "openai-chat" }
 // Path returns "/v1/chat/completions".
 func (OpenAIChat) Path(Query) string { return "/v1/chat/completions" }
 
-// Body returns the JSON to post for q.
+// Body returns the JSON body for q.
 func (d OpenAIChat) Body(q Query) ([]byte, error) {
 	if err := checkQuery(d.Name(), q); err != nil {
 		return nil, err
@@ -30,5 +30,5 @@ func (d OpenAIChat) Body(q Query) ([]byte, error) {
 	return json.Marshal(b)
 }
 
-// NewParser returns a parser of answers.
+// NewParser returns a parser for the answers of this dialect.
 func (d OpenAIChat) NewParser() Parser { return newOpenAIParser(d.Name()) }

@@ -3,8 +3,8 @@ package dialect
 import "encoding/json"
 
 // OpenAICompletions is the completions API (/v1/completions,
-// https://platform.openai.com/docs/api-reference/completions): the bare prompt
-// is continued, without a chat template.
+// https://platform.openai.com/docs/api-reference/completions). The server
+// continues the prompt as it is, without a chat template.
 type OpenAICompletions struct{}
 
 // Name returns "openai-completions".
@@ -13,9 +13,9 @@ func (OpenAICompletions) Name() string { return "openai-completions" }
 // Path returns "/v1/completions".
 func (OpenAICompletions) Path(Query) string { return "/v1/completions" }
 
-// Body returns the JSON to post for q, which must not be a conversation.
+// Body returns the JSON body for q, which must not be a conversation.
 func (d OpenAICompletions) Body(q Query) ([]byte, error) {
-	if err := promptOnly(d.Name(), q); err != nil {
+	if err := checkPrompt(d.Name(), q); err != nil {
 		return nil, err
 	}
 	b := newOpenAIBody(q)
@@ -23,5 +23,5 @@ func (d OpenAICompletions) Body(q Query) ([]byte, error) {
 	return json.Marshal(b)
 }
 
-// NewParser returns a parser of answers.
+// NewParser returns a parser for the answers of this dialect.
 func (d OpenAICompletions) NewParser() Parser { return newOpenAIParser(d.Name()) }

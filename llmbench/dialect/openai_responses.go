@@ -7,10 +7,10 @@ import (
 )
 
 // OpenAIResponses is the responses API (/v1/responses,
-// https://platform.openai.com/docs/api-reference/responses-streaming): events
-// have types, and the last one repeats the whole answer with its usage. There is
-// no [DONE]; response.completed, response.incomplete or response.failed is the
-// end.
+// https://platform.openai.com/docs/api-reference/responses-streaming). Its events
+// have types. The last event is response.completed, response.incomplete or
+// response.failed, and repeats the whole answer with its usage. There is no
+// [DONE].
 type OpenAIResponses struct{}
 
 // Name returns "openai-responses".
@@ -19,8 +19,8 @@ func (OpenAIResponses) Name() string { return "openai-responses" }
 // Path returns "/v1/responses".
 func (OpenAIResponses) Path(Query) string { return "/v1/responses" }
 
-// Body returns the JSON to post for q. A fixed length is asked for as in the
-// chat API; a server that does not know how ignores it.
+// Body returns the JSON body for q. It asks for a fixed output as [OpenAIChat]
+// does; a server that does not know these members ignores them.
 func (d OpenAIResponses) Body(q Query) ([]byte, error) {
 	if err := checkQuery(d.Name(), q); err != nil {
 		return nil, err
@@ -52,8 +52,8 @@ func (d OpenAIResponses) Body(q Query) ([]byte, error) {
 	return json.Marshal(b)
 }
 
-// responsesInput returns messages as items. Those of the assistant are spelled out,
-// as llama.cpp wants them.
+// responsesInput returns messages as input items. llama.cpp requires the long form
+// for the items of the assistant.
 func responsesInput(messages []Message) []any {
 	var items []any
 	for _, m := range messages {
@@ -86,27 +86,31 @@ type responsesText struct {
 	Format jsonSchema `json:"format"`
 }
 
-// NewParser returns a parser of answers.
+// NewParser returns a parser for the answers of this dialect.
 func (d OpenAIResponses) NewParser() Parser {
 	p := new(responsesParser)
-	p.init(d.Name(), "response.completed", p.next, p.root, p.settled)
-	p.onResponse, p.onIncomplete, p.onUsage, p.onDetails = p.response, p.incomplete, p.usage, p.details
-	p.onItem, p.onPart, p.onOpened = p.item, p.part, p.opened
-	p.eachItem = p.oneItem
-	p.eachPart = func() { p.w.object(p.onPart) }
+	p.init(d.Name(), "response.completed", steps{p.begin, p.member, p.end})
+	p.onResponse, p.onIncomplete = p.responseMember, p.incompleteMember
+	p.onUsage, p.onDetails = p.usageMember, p.cachedTokensMember
+	p.onItem, p.onPart, p.onOpened = p.itemMember, p.partMember, p.openedMember
+	p.eachItem = p.item
+	p.eachPart = func() { p.w.Object(p.onPart) }
 	return p
 }
 
-// responsesParser reads typed events. A document's type may come after what it
-// is about, so that is kept until the document has ended.
+// responsesParser parses typed events. The type can be the last member of a
+// document, so the other members are kept until the document ends.
 type responsesParser struct {
-	answers
-	event, kind eventKind // by the event's name, and by the document's type
-	delta       []byte
-	name        []byte // of the call that the item is
-	status      string // of the response, or why it is incomplete
-	thinks      bool   // the item under way is reasoning
-	from        mark   // where it begins
+	baseParser
+	eventType eventKind // from the event's type line
+	kind      eventKind // from the document's "type", or else eventType
+	delta     []byte
+	name      []byte // name of a tool call
+	status    string // status of the response, or the reason why it is incomplete
+
+	// The current item of a whole answer.
+	isReasoning bool
+	itemStart   mark // where the text of the item begins
 
 	onResponse, onIncomplete, onUsage, onDetails, onItem, onPart, onOpened func(name []byte)
 	eachItem, eachPart                                                     func()
@@ -122,7 +126,7 @@ const (
 	itemOpened
 	lastEvent
 	failedEvent
-	errorKind
+	errorMessage
 )
 
 func kindOf(name []byte) eventKind {
@@ -140,170 +144,150 @@ func kindOf(name []byte) eventKind {
 	case "response.failed", "response.cancelled":
 		return failedEvent
 	case "error":
-		return errorKind
+		return errorMessage
 	}
 	return otherEvent
 }
 
 func (p *responsesParser) Reset() {
-	p.answers.Reset()
-	p.open = true // [DONE], which some gateways add, is no end here
+	p.baseParser.Reset()
+	p.finishPending = true // some gateways add [DONE]; it must not end the answer
 }
 
 func (p *responsesParser) Event(e sse.Event, d *Delta) error {
-	p.event = kindOf(e.Type)
-	return p.answers.Event(e, d)
+	p.eventType = kindOf(e.Type)
+	return p.baseParser.Event(e, d)
 }
 
 func (p *responsesParser) Body(body []byte, d *Delta) error {
-	p.event = otherEvent
-	return p.answers.Body(body, d)
+	p.eventType = otherEvent
+	return p.baseParser.Body(body, d)
 }
 
-// next forgets the document before.
-func (p *responsesParser) next() {
-	p.kind, p.delta, p.name, p.status = p.event, p.delta[:0], p.name[:0], ""
+func (p *responsesParser) begin() {
+	p.kind, p.delta, p.name, p.status = p.eventType, p.delta[:0], p.name[:0], ""
 }
 
-func (p *responsesParser) root(name []byte) {
-	if p.whole {
-		p.response(name)
+func (p *responsesParser) member(name []byte) {
+	if p.wholeBody {
+		p.responseMember(name)
 		return
 	}
 	switch string(name) {
 	case "type":
-		if v := p.w.raw(); len(v) > 2 {
+		if v := p.w.Raw(); len(v) > 2 {
 			p.kind = kindOf(v[1 : len(v)-1])
 		}
 	case "delta":
-		p.delta = p.w.anything(p.delta[:0])
+		p.delta = p.w.TextOrRaw(p.delta[:0])
 	case "item":
-		if p.w.kind() == '{' {
-			p.w.object(p.onOpened)
+		if p.w.Kind() == '{' {
+			p.w.Object(p.onOpened)
 			return
 		}
-		p.w.raw()
+		p.w.Raw()
 	case "response":
-		p.w.object(p.onResponse)
+		p.w.Object(p.onResponse)
 	case "timings": // llama.cpp
-		p.state()
+		p.timings()
 	default:
-		p.other(name)
+		p.otherMember(name)
 	}
 }
 
-func (p *responsesParser) response(name []byte) {
+func (p *responsesParser) responseMember(name []byte) {
 	switch string(name) {
 	case "status":
-		if v := p.w.raw(); len(v) > 2 && p.status == "" && string(v) != `"incomplete"` {
-			p.status = responseStatus(v)
+		if v := p.w.Raw(); isWord(v) && p.status == "" && string(v) != `"incomplete"` {
+			p.status = word(v)
 		}
 	case "incomplete_details":
-		p.w.object(p.onIncomplete)
+		p.w.Object(p.onIncomplete)
 	case "usage":
-		p.w.object(p.onUsage)
+		p.w.Object(p.onUsage)
 	case "output":
-		if p.whole { // in a stream it only repeats what came before
-			p.w.array(p.eachItem)
+		if p.wholeBody { // in a stream, the output repeats the events before
+			p.w.Array(p.eachItem)
 			return
 		}
-		p.w.raw()
+		p.w.Raw()
 	case "object":
-		p.w.raw()
+		p.w.Raw()
 	default:
-		p.other(name)
+		p.otherMember(name)
 	}
 }
 
-// responseStatus returns the quoted status, without allocating for those of
-// the events before the end.
-func responseStatus(quoted []byte) string {
-	for _, known := range []string{`"in_progress"`, `"completed"`, `"queued"`} {
-		if string(quoted) == known {
-			return known[1 : len(known)-1]
-		}
-	}
-	return string(unquote(nil, quoted))
-}
-
-// opened takes a member of an item of a stream, of which only the name of a call
-// is told nowhere else.
-func (p *responsesParser) opened(name []byte) {
+// openedMember reads a member of an item in a stream. Only the name of a tool call
+// is read: everything else comes in other events too.
+func (p *responsesParser) openedMember(name []byte) {
 	if string(name) == "name" {
-		p.name = p.w.text(p.name[:0])
+		p.name = p.w.Text(p.name[:0])
 		return
 	}
-	p.w.raw()
+	p.w.Raw()
 }
 
-func (p *responsesParser) incomplete(name []byte) {
+func (p *responsesParser) incompleteMember(name []byte) {
 	if string(name) == "reason" {
-		if v := p.w.raw(); len(v) > 2 && v[0] == '"' {
-			p.status = string(unquote(nil, v))
+		if v := p.w.Raw(); isWord(v) {
+			p.status = word(v)
 		}
 		return
 	}
-	p.w.raw()
+	p.w.Raw()
 }
 
-func (p *responsesParser) usage(name []byte) {
+func (p *responsesParser) usageMember(name []byte) {
 	switch string(name) {
 	case "input_tokens":
-		p.d.Usage.PromptTokens = p.w.count()
+		p.d.Usage.PromptTokens = p.w.Count()
 	case "output_tokens":
-		p.d.Usage.OutputTokens = p.w.count()
+		p.d.Usage.OutputTokens = p.w.Count()
 	case "input_tokens_details":
-		p.w.object(p.onDetails)
+		p.w.Object(p.onDetails)
 	default:
-		p.w.raw()
+		p.w.Raw()
 	}
 }
 
-func (p *responsesParser) details(name []byte) {
-	if string(name) == "cached_tokens" {
-		p.d.Usage.CachedTokens = p.w.count()
-		return
-	}
-	p.w.raw()
-}
-
-// oneItem takes an item of the output of a whole answer.
-func (p *responsesParser) oneItem() {
-	p.thinks, p.from = false, p.d.mark()
-	p.w.object(p.onItem)
-	if p.thinks {
-		p.d.Reasoning = append(p.d.Reasoning, p.d.Text[p.from.text:]...)
-		p.d.Text = p.d.Text[:p.from.text]
+// item reads an item in the output of a whole answer.
+func (p *responsesParser) item() {
+	p.isReasoning, p.itemStart = false, p.d.mark()
+	p.w.Object(p.onItem)
+	if p.isReasoning {
+		p.d.Reasoning = append(p.d.Reasoning, p.d.Text[p.itemStart.text:]...)
+		p.d.Text = p.d.Text[:p.itemStart.text]
 	}
 }
 
-func (p *responsesParser) item(name []byte) {
+func (p *responsesParser) itemMember(name []byte) {
 	switch string(name) {
 	case "type":
-		p.thinks = p.w.is(`"reasoning"`)
+		p.isReasoning = p.w.Is(`"reasoning"`)
 	case "content", "summary":
-		p.w.array(p.eachPart)
+		p.w.Array(p.eachPart)
 	case "name":
-		p.name = p.w.text(p.name[:0])
-		p.d.called(p.name)
+		p.name = p.w.Text(p.name[:0])
+		p.d.addToolName(p.name)
 	case "arguments":
-		p.d.ToolCall = p.w.anything(p.d.ToolCall)
+		p.d.ToolCall = p.w.TextOrRaw(p.d.ToolCall)
 	default:
-		p.w.raw()
+		p.w.Raw()
 	}
 }
 
-func (p *responsesParser) part(name []byte) {
+func (p *responsesParser) partMember(name []byte) {
 	if string(name) == "text" || string(name) == "refusal" {
-		p.d.Text = p.w.text(p.d.Text)
+		p.d.Text = p.w.Text(p.d.Text)
 		return
 	}
-	p.w.raw()
+	p.w.Raw()
 }
 
-// settled takes the document for what its type says that it is.
-func (p *responsesParser) settled() {
-	if p.whole {
+// end moves the members of the document into the delta, according to its type.
+func (p *responsesParser) end() {
+	if p.wholeBody {
 		switch p.status {
 		case "failed", "cancelled":
 			p.kind = failedEvent
@@ -320,15 +304,15 @@ func (p *responsesParser) settled() {
 	case callDelta:
 		p.d.ToolCall = append(p.d.ToolCall, p.delta...)
 	case itemOpened:
-		p.d.called(p.name)
+		p.d.addToolName(p.name)
 	case lastEvent:
-		p.finishFor(p.status)
+		p.finish(p.status)
 		p.d.Done = true
 	case failedEvent:
 		if p.d.Done = true; p.d.Fault == "" {
 			p.d.Fault = "response " + p.status
 		}
-	case errorKind:
-		p.complains = true
+	case errorMessage:
+		p.isError = true
 	}
 }

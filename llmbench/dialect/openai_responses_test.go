@@ -23,17 +23,17 @@ func TestOpenAIResponses(t *testing.T) {
 		{"the type in the event line alone", "event: response.output_text.delta\n" + `data: {"delta":"a"}` + "\n\n" + end, with(func(r *read) { r.Text, r.Chunks = "a", 1 })},
 		{"reasoning", `data: {"type":"response.reasoning_text.delta","delta":"a"}` + "\n\n" + end, with(func(r *read) { r.Reasoning, r.Chunks = "a", 1 })},
 		{"a call", `data: {"type":"response.function_call_arguments.delta","delta":"{}"}` + "\n\n" + end, with(func(r *read) { r.ToolCall, r.Chunks = "{}", 1 })},
-		{"a call's name", `data: {"type":"response.output_item.added","item":{"type":"function_call","name":"f","arguments":""}}` + "\n\n" +
+		{"the name of a call", `data: {"type":"response.output_item.added","item":{"type":"function_call","name":"f","arguments":""}}` + "\n\n" +
 			`data: {"type":"response.output_item.done","item":{"type":"function_call","name":"f","arguments":"{}"}}` + "\n\n" + end, with(func(r *read) { r.ToolName = "f" })},
-		{"an item that is none", `data: {"type":"response.output_item.added","item":7}` + "\n\n" + end, done},
-		{"a delta of something else", `data: {"type":"response.audio.delta","delta":"QUJD"}` + "\n\n" + end, done},
+		{"an item that is not an object", `data: {"type":"response.output_item.added","item":7}` + "\n\n" + end, done},
+		{"a delta that is not text", `data: {"type":"response.audio.delta","delta":"QUJD"}` + "\n\n" + end, done},
 		{"at the limit", `data: {"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}}` + "\n\n", read{Finish: "max_output_tokens", Done: true}},
 		{"failed", `data: {"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"no"}}}` + "\n\n",
 			read{Fault: "no", Done: true, Err: "openai-responses: stream is truncated: neither a finish reason nor response.completed"}},
 		{"an error event", "event: error\n" + `data: {"type":"error","code":"x","message":"no","param":null}` + "\n\n",
 			read{Fault: "no", Err: "openai-responses: stream is truncated: neither a finish reason nor response.completed"}},
 		{"cut", begin, read{Err: "openai-responses: stream is truncated: neither a finish reason nor response.completed"}},
-		{"[DONE] is no end", begin + "data: [DONE]\n\n", read{Done: true, Err: "openai-responses: stream is truncated: [DONE] without the finish reason that was left open"}},
+		{"[DONE] does not complete the answer", begin + "data: [DONE]\n\n", read{Done: true, Err: "openai-responses: stream is truncated: [DONE] without the finish reason that was left open"}},
 	})
 	testBodies(t, OpenAIResponses{}, []bodyTest{
 		{"whole", `{"object":"response","status":"completed","error":null,"output":[{"type":"reasoning","summary":[{"type":"summary_text","text":"r"}]},{"type":"message","content":[{"type":"output_text","text":"a"}]},{"type":"function_call","name":"f","arguments":"{}"}],"usage":{"input_tokens":9,"output_tokens":2}}`,

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
-// A sample is a stream in the collection, and what a client has to make of it.
+// A sample is a stream of the collection and the expected result of reading it.
 type sample struct {
 	File, Dialect, Framing, Text, Reasoning, End string
 	ContentType                                  string `json:"content_type"`
@@ -30,20 +30,20 @@ type sample struct {
 	ToolCalls                                    []struct{ Arguments string } `json:"tool_calls"`
 }
 
-// TestSamples reads the stream of every server in the collection.
+// TestSamples reads every stream of the collection.
 func TestSamples(t *testing.T) {
 	var all []sample
-	if err := json.Unmarshal(shared(t, "streams/expected.json"), &all); err != nil {
+	if err := json.Unmarshal(extraCases(t, "streams/expected.json"), &all); err != nil {
 		t.Fatal(err)
 	}
 	ran := 0
 	for _, s := range all {
-		if s.Framing == "raw" || s.Dialect == "http-error" { // the client tells by status and content type
+		if s.Framing == "raw" || s.Dialect == "http-error" { // the client recognizes these by status and content type
 			continue
 		}
 		ran++
 		t.Run(s.File, func(t *testing.T) {
-			raw := shared(t, "streams/"+s.File)
+			raw := extraCases(t, "streams/"+s.File)
 			d, err := ByName(strings.TrimSuffix(s.Dialect, "-nonstream"))
 			if err != nil {
 				t.Fatal(err)
@@ -98,13 +98,13 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// check compares got with what is expected.
+// check compares got with the expected result.
 func (s *sample) check(t *testing.T, got read) {
 	t.Helper()
 	if got.end() != s.End {
 		t.Errorf("end %s (%s%s); want %s", got.end(), got.Err, got.Fault, s.End)
 	}
-	// Done is [DONE] here, and other dialects have other end markers.
+	// The collection means [DONE] by done; other dialects have other end markers.
 	if endsWithDone := slices.Contains([]string{"openai-chat", "openai-completions", "sglang-generate", "lmdeploy-generate"}, s.Dialect); endsWithDone && got.Done != s.Done {
 		t.Errorf("done %t; want %t", got.Done, s.Done)
 	}
@@ -133,8 +133,9 @@ func (s *sample) check(t *testing.T, got read) {
 	if s.Error != nil && !strings.Contains(got.Fault, s.Error.Message) {
 		t.Errorf("fault %q; want %q", got.Fault, s.Error.Message)
 	}
-	// The collection counts events with visible text: not those of reasoning
-	// and calls, nor MindIE's last token, whose text is in another member.
+	// The collection counts events with visible text. It counts neither events
+	// with reasoning or tool calls, nor the last token of MindIE, whose text is in
+	// another member.
 	if s.Reasoning == "" && s.ToolCalls == nil && s.Dialect != "mindie-infer" && got.Chunks != s.TextEvents {
 		t.Errorf("%d chunks; want %d", got.Chunks, s.TextEvents)
 	}

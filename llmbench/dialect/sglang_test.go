@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// generated is a stream of SGLang's or LMDeploy's form: texts, the ids that each
-// event has, and the count that it states.
+// generated returns a stream in the form of SGLang and LMDeploy. Each event is given
+// as "text|ids"; the event with index i states a count of i+1 tokens.
 func generated(events ...string) string {
 	var b strings.Builder
 	for i, e := range events {
@@ -30,14 +30,14 @@ func TestSGLang(t *testing.T) {
 		return read{Text: text, Chunks: chunks, Tokens: tokens, Finish: "length", Usage: Usage{PromptTokens: 5, OutputTokens: tokens, CachedTokens: 1}, Done: true}
 	}
 	testStreams(t, SGLang{}, []streamTest{
-		{"cumulative", generated("a|1", "ab|1,2", "abc|1,2,3"), want("abc", 3, 3)},
-		{"fresh", generated("a|1", "b|2", "c|3"), want("abc", 3, 3)},
-		{"fresh, the same again", generated("a|1", "a|1", "aa|1"), want("aaaa", 3, 3)},
-		{"cumulative, held back", generated("a|1", "a|1,2", "ab|1,2,3"), want("ab", 2, 3)},
-		{"cumulative, without ids", generated("a", "ab", "abc"), want("abc", 3, 3)},
-		{"fresh, without ids", generated("a", "b", "bc"), want("abbc", 3, 3)},
+		{"whole text", generated("a|1", "ab|1,2", "abc|1,2,3"), want("abc", 3, 3)},
+		{"new text", generated("a|1", "b|2", "c|3"), want("abc", 3, 3)},
+		{"new text that repeats itself", generated("a|1", "a|1", "aa|1"), want("aaaa", 3, 3)},
+		{"whole text, without change in one event", generated("a|1", "a|1,2", "ab|1,2,3"), want("ab", 2, 3)},
+		{"whole text, without ids", generated("a", "ab", "abc"), want("abc", 3, 3)},
+		{"new text, without ids", generated("a", "b", "bc"), want("abbc", 3, 3)},
 		{"one event", generated("ab|1"), want("ab", 1, 1)},
-		{"text taken back", generated("a|1", "ab\ufffd|1,2", "ab😀|1,2,3"), want("ab\ufffd😀", 3, 3)},
+		{"the server replaces the end of its text", generated("a|1", "ab\ufffd|1,2", "ab😀|1,2,3"), want("ab\ufffd😀", 3, 3)},
 		{"aborted", `data: {"text":"","meta_info":{"finish_reason":{"type":"abort","message":"no memory","status_code":500},"e2e_latency":0.5}}` + "\n\ndata: [DONE]\n\n",
 			read{Fault: "no memory", Finish: "abort", Done: true, Timings: Timings{Total: 500 * time.Millisecond}}},
 		{"error", `data: {"error":{"message":"too long","code":400}}` + "\n\ndata: [DONE]\n\n", read{Fault: "too long", Done: true}},
@@ -54,8 +54,8 @@ func TestSGLang(t *testing.T) {
 
 func TestLMDeploy(t *testing.T) {
 	testStreams(t, LMDeploy{}, []streamTest{
-		{"fresh, though it looks cumulative", generated("a|1", "ab|2", "abc|3"),
+		{"new text that looks like the whole text", generated("a|1", "ab|2", "abc|3"),
 			read{Text: "aababc", Chunks: 3, Tokens: 3, Finish: "length", Usage: Usage{PromptTokens: 5, OutputTokens: 3, CachedTokens: 1}, Done: true}},
-		{"a reason that is a string", `data: {"text":"a","meta_info":{"finish_reason":"stop"}}` + "\n\n", read{Text: "a", Chunks: 1, Finish: "stop"}},
+		{"a finish reason that is a string", `data: {"text":"a","meta_info":{"finish_reason":"stop"}}` + "\n\n", read{Text: "a", Chunks: 1, Finish: "stop"}},
 	})
 }

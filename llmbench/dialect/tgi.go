@@ -6,20 +6,21 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect/internal/jsonwalk"
 )
 
-// TGI is the own API of Hugging Face's text-generation-inference
+// TGI is the native API of Hugging Face's text-generation-inference
 // (/generate_stream and /generate,
-// https://huggingface.github.io/text-generation-inference/): one event a token,
-// and no [DONE]; the last event repeats the text as generated_text. MindIE
-// speaks it too.
+// https://huggingface.github.io/text-generation-inference/). Each event is one
+// token. The last event repeats the whole text as generated_text, and there is no
+// [DONE]. MindIE offers this API too.
 type TGI struct{}
 
 // Name returns "tgi".
 func (TGI) Name() string { return "tgi" }
 
-// Path returns "/generate_stream" for a stream and "/generate" for a whole
-// answer.
+// Path returns "/generate_stream" if q asks for a stream, otherwise "/generate".
 func (TGI) Path(q Query) string {
 	if q.Stream {
 		return "/generate_stream"
@@ -27,11 +28,11 @@ func (TGI) Path(q Query) string {
 	return "/generate"
 }
 
-// Body returns the JSON to post for q, which must not be a conversation. TGI
-// has no way to keep a model from ending its text, so FixedOutput asks for
-// nothing more than a limit.
+// Body returns the JSON body for q, which must not be a conversation. TGI has no
+// option that keeps a model from ending its text, so FixedOutput only sets the
+// limit.
 func (d TGI) Body(q Query) ([]byte, error) {
-	if err := promptOnly(d.Name(), q); err != nil {
+	if err := checkPrompt(d.Name(), q); err != nil {
 		return nil, err
 	}
 	return json.Marshal(newTGIBody(q))
@@ -46,18 +47,19 @@ type tgiBody struct {
 type tgiParameters struct {
 	MaxNewTokens int  `json:"max_new_tokens"`
 	DoSample     bool `json:"do_sample"`
-	Details      bool `json:"details"` // without it, neither finish reason nor counts
+	Details      bool `json:"details"` // without details, TGI sends no finish reason and no counts
 }
 
 func newTGIBody(q Query) tgiBody {
 	return tgiBody{Inputs: q.Prompt, Parameters: tgiParameters{MaxNewTokens: q.MaxTokens, Details: true}}
 }
 
-// NewParser returns a parser of answers.
+// NewParser returns a parser for the answers of this dialect.
 func (d TGI) NewParser() Parser { return newTGIParser(d.Name()) }
 
-// Timings returns what TGI states in the header of a whole answer, in whole
-// milliseconds. A stream's header goes out before there is anything to state.
+// Timings returns the timings in the header of an answer that was not streamed.
+// TGI states them in whole milliseconds. The header of a stream has none, because
+// the server sends the header before it has measured anything.
 func (TGI) Timings(h http.Header) Timings {
 	number := func(name string) int {
 		n, err := strconv.ParseUint(h.Get(name), 10, 31)
@@ -75,101 +77,100 @@ func (TGI) Timings(h http.Header) Timings {
 	}
 }
 
-// tgiParser reads answers of TGI, and of MindIE's /infer, whose last token has
-// no text but in generated_text.
+// tgiParser parses the answers of TGI and of MindIE's /infer. In MindIE, the last
+// token has no text of its own: its text is only in generated_text.
 type tgiParser struct {
-	answers
-	seen []byte // all text so far
-	all  []byte // generated_text
+	baseParser
+	seen            []byte // the text so far
+	generatedText   []byte
+	prefill, decode time.Duration // sums over the events of the answer
 
-	// The document under way.
-	ids          int
-	untold, last bool // the token has no text; generated_text is there
-	special      bool // the token is a mark of the model's, no text
-
-	prefill, decode time.Duration
+	// The current document.
+	tokens  int  // number of tokens
+	noText  bool // the token's text is null
+	last    bool // generated_text is present
+	special bool // the token is special, as an end token is: its text does not count
 
 	onToken, onDetails func(name []byte)
 }
 
 func newTGIParser(dialect string) *tgiParser {
 	p := new(tgiParser)
-	p.init(dialect, "generated_text", p.next, p.root, p.settled)
-	p.onToken, p.onDetails = p.token, p.details
+	p.init(dialect, "generated_text", steps{p.begin, p.member, p.end})
+	p.onToken, p.onDetails = p.tokenMember, p.detailsMember
 	return p
 }
 
 func (p *tgiParser) Reset() {
-	p.answers.Reset()
+	p.baseParser.Reset()
 	p.seen = p.seen[:0]
 	p.prefill, p.decode = 0, 0
 }
 
-// next forgets the document before.
-func (p *tgiParser) next() { p.ids, p.untold, p.last, p.special = 0, false, false, false }
+func (p *tgiParser) begin() { p.tokens, p.noText, p.last, p.special = 0, false, false, false }
 
-func (p *tgiParser) root(name []byte) {
+func (p *tgiParser) member(name []byte) {
 	switch string(name) {
 	case "token":
-		p.w.object(p.onToken)
+		p.w.Object(p.onToken)
 	case "generated_text":
-		v := p.w.raw()
+		v := p.w.Raw()
 		if p.last = len(v) > 1 && v[0] == '"'; p.last {
-			p.all = unquote(p.all[:0], v)
+			p.generatedText = jsonwalk.Unquote(p.generatedText[:0], v)
 		}
 	case "details":
-		p.w.object(p.onDetails)
-	case "prefill_time": // MindIE: of the event's step
-		p.prefill += p.w.duration(time.Millisecond)
+		p.w.Object(p.onDetails)
+	case "prefill_time": // MindIE: the duration of one step
+		p.prefill += p.w.Duration(time.Millisecond)
 	case "decode_time":
-		p.decode += p.w.duration(time.Millisecond)
+		p.decode += p.w.Duration(time.Millisecond)
 	default:
-		p.other(name)
+		p.otherMember(name)
 	}
 }
 
-func (p *tgiParser) token(name []byte) {
+func (p *tgiParser) tokenMember(name []byte) {
 	switch string(name) {
-	case "id": // in MindIE, a list
-		p.ids = p.w.length()
+	case "id": // MindIE: a list
+		p.tokens = p.w.Length()
 	case "text":
-		v := p.w.raw()
-		if p.untold = len(v) > 0 && v[0] != '"'; !p.untold && len(v) > 2 {
-			p.d.Text = unquote(p.d.Text[:p.start.text], v)
+		v := p.w.Raw()
+		if p.noText = len(v) > 0 && v[0] != '"'; !p.noText && len(v) > 2 {
+			p.d.Text = jsonwalk.Unquote(p.d.Text[:p.start.text], v)
 		}
 	case "special":
-		p.special = p.w.is("true")
+		p.special = p.w.Is("true")
 	default:
-		p.w.raw()
+		p.w.Raw()
 	}
 }
 
-func (p *tgiParser) details(name []byte) {
+func (p *tgiParser) detailsMember(name []byte) {
 	switch string(name) {
 	case "finish_reason":
-		p.finish()
+		p.finishReason()
 	case "generated_tokens":
-		p.d.Usage.OutputTokens = p.w.count()
+		p.d.Usage.OutputTokens = p.w.Count()
 	case "input_length", "prompt_tokens":
-		p.d.Usage.PromptTokens = p.w.count()
+		p.d.Usage.PromptTokens = p.w.Count()
 	default:
-		p.w.raw()
+		p.w.Raw()
 	}
 }
 
-func (p *tgiParser) settled() {
+func (p *tgiParser) end() {
 	d := p.d
 	if p.special {
 		d.rewind(p.start)
 	}
 	switch {
-	case p.whole && p.last:
-		d.Text = append(d.Text, p.all...)
-	case p.last && p.untold && bytes.HasPrefix(p.all, p.seen):
-		d.Text = append(d.Text, p.all[len(p.seen):]...)
+	case p.wholeBody && p.last:
+		d.Text = append(d.Text, p.generatedText...)
+	case p.last && p.noText && bytes.HasPrefix(p.generatedText, p.seen):
+		d.Text = append(d.Text, p.generatedText[len(p.seen):]...)
 	}
-	if !p.whole {
-		d.Tokens += p.ids
+	if !p.wholeBody {
+		d.Tokens += p.tokens
 		p.seen = append(p.seen, d.Text[p.start.text:]...)
 	}
 	if p.last {

@@ -15,11 +15,11 @@ func TestTGI(t *testing.T) {
 	testStreams(t, TGI{}, []streamTest{
 		{"text", a + `data:{"index":2,"token":{"id":2,"text":"b","special":false},"top_tokens":[{"text":"x"}]` + end,
 			read{Text: "ab", Chunks: 2, Tokens: 2, Finish: "length", Usage: usage, Done: true}},
-		{"an end token is a token without text", a + `data: {"index":2,"token":{"id":2,"text":"</s>","special":true}` + end,
+		{"a special token counts but has no text", a + `data: {"index":2,"token":{"id":2,"text":"</s>","special":true}` + end,
 			read{Text: "a", Chunks: 1, Tokens: 2, Finish: "length", Usage: usage, Done: true}},
 		{"without details", a + `data: {"token":{"id":2,"text":"b"},"generated_text":"ab","details":null}` + "\n\n",
 			read{Text: "ab", Chunks: 2, Tokens: 2, Done: true}},
-		{"an empty text is an end too", `data: {"token":{"id":2,"text":"</s>","special":true},"generated_text":""}` + "\n\n",
+		{"an empty generated_text ends the stream", `data: {"token":{"id":2,"text":"</s>","special":true},"generated_text":""}` + "\n\n",
 			read{Tokens: 1, Done: true}},
 		{"MindIE's lists", `data: {"token":{"id":[1,2],"text":"ab","special":null},"generated_text":"ab","details":{"prompt_tokens":5,"finish_reason":"length","generated_tokens":2}}` + "\n\n",
 			read{Text: "ab", Chunks: 1, Tokens: 2, Finish: "length", Usage: usage, Done: true}},

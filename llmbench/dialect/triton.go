@@ -8,17 +8,21 @@ import (
 )
 
 // Triton is the generate extension of NVIDIA's Triton server
-// (/v2/models/M/generate_stream and /generate) with the TensorRT-LLM back end,
-// which has to send the text in pieces (accumulate_tokens false). Nothing in its
-// events says that the text has ended, so a stream that was cut between two
-// events, by a server that closed it in good order, looks whole: its token count
-// tells. MindIE speaks it too, and does say so.
+// (/v2/models/M/generate_stream and /generate,
+// https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_generate.md)
+// with the TensorRT-LLM backend. The backend must send the text in pieces
+// (accumulate_tokens false).
+//
+// Triton's events have no sign for the end of the text. If a server closes a
+// stream in good order between two events, the answer counts as complete, and
+// only the number of tokens shows that it is not. MindIE offers this API too, and
+// adds a finish reason.
 type Triton struct{}
 
 // Name returns "triton".
 func (Triton) Name() string { return "triton" }
 
-// Path returns the path of q's model, "ensemble" if it names none.
+// Path returns the path of the model of q. The model is "ensemble" if q names none.
 func (Triton) Path(q Query) string {
 	model, verb := q.Model, "generate"
 	if model == "" {
@@ -30,10 +34,10 @@ func (Triton) Path(q Query) string {
 	return "/v2/models/" + url.PathEscape(model) + "/" + verb
 }
 
-// Body returns the JSON to post for q, which must not be a conversation. A fixed
-// length is asked for by a minimum and an end token that does not exist.
+// Body returns the JSON body for q, which must not be a conversation. FixedOutput
+// sets a minimum length and an end token that does not exist.
 func (d Triton) Body(q Query) ([]byte, error) {
-	if err := promptOnly(d.Name(), q); err != nil {
+	if err := checkPrompt(d.Name(), q); err != nil {
 		return nil, err
 	}
 	b := struct {
@@ -50,70 +54,71 @@ func (d Triton) Body(q Query) ([]byte, error) {
 	return json.Marshal(b)
 }
 
-// NewParser returns a parser of answers.
+// NewParser returns a parser for the answers of this dialect.
 func (d Triton) NewParser() Parser {
 	p := new(tritonParser)
-	p.init(d.Name(), "an event", func() {}, p.root, p.settled)
-	p.onDetails = p.details
+	p.init(d.Name(), "an event", steps{func() {}, p.member, p.end})
+	p.onDetails = p.detailsMember
 	return p
 }
 
 type tritonParser struct {
-	answers
-	any, detailed   bool // an event was seen; one with details
-	prefill, decode time.Duration
+	baseParser
+	eventSeen       bool          // an event with text_output came
+	detailsSeen     bool          // an event with details came
+	prefill, decode time.Duration // sums over the events of the answer
 	onDetails       func(name []byte)
 }
 
 func (p *tritonParser) Reset() {
-	p.answers.Reset()
-	p.any, p.detailed = false, false
+	p.baseParser.Reset()
+	p.eventSeen, p.detailsSeen = false, false
 	p.prefill, p.decode = 0, 0
 }
 
 func (p *tritonParser) End() error {
 	switch {
-	case !p.any:
+	case !p.eventSeen:
 		return fmt.Errorf("%s: %w: no event with text_output", p.dialect, ErrTruncated)
-	case p.detailed && !p.finished:
+	case p.detailsSeen && !p.finished:
 		return fmt.Errorf("%s: %w: details without a finish reason", p.dialect, ErrTruncated)
 	}
 	return nil
 }
 
-func (p *tritonParser) root(name []byte) {
+func (p *tritonParser) member(name []byte) {
 	switch string(name) {
 	case "text_output":
-		p.any = true
-		p.d.Text = p.w.text(p.d.Text[:p.start.text])
-	case "details": // this and the next two: MindIE
-		p.detailed = p.detailed || p.w.kind() == '{'
-		p.w.object(p.onDetails)
+		p.eventSeen = true
+		p.d.Text = p.w.Text(p.d.Text[:p.start.text])
+	case "details": // this and the next two come from MindIE
+		p.detailsSeen = p.detailsSeen || p.w.Kind() == '{'
+		p.w.Object(p.onDetails)
 	case "prefill_time":
-		p.prefill += p.w.duration(time.Millisecond)
+		p.prefill += p.w.Duration(time.Millisecond)
 	case "decode_time":
-		p.decode += p.w.duration(time.Millisecond)
+		p.decode += p.w.Duration(time.Millisecond)
 	default:
-		p.other(name)
+		p.otherMember(name)
 	}
 }
 
-func (p *tritonParser) details(name []byte) {
+func (p *tritonParser) detailsMember(name []byte) {
 	switch string(name) {
 	case "finish_reason":
-		p.finish()
+		p.finishReason()
 	case "generated_tokens":
-		p.d.Usage.OutputTokens = p.w.count()
+		p.d.Usage.OutputTokens = p.w.Count()
 	case "queue_wait_time":
-		p.d.Timings.Queue = p.w.duration(time.Microsecond)
+		p.d.Timings.Queue = p.w.Duration(time.Microsecond)
 	default:
-		p.w.raw()
+		p.w.Raw()
 	}
 }
 
-func (p *tritonParser) settled() {
-	if !p.whole {
-		p.running(p.d.Usage.OutputTokens)
+func (p *tritonParser) end() {
+	if !p.wholeBody {
+		p.countTo(p.d.Usage.OutputTokens)
 	}
 	p.d.Timings.Prompt, p.d.Timings.Predict = p.prefill, p.decode
 }

@@ -40,7 +40,7 @@ func TestMindIE(t *testing.T) {
 		{"error", `{"error":"no","error_type":"Generation Error"}` + "\x00", read{Fault: "no", Err: "mindie-vllm: stream is truncated: no text"}},
 	})
 	testStreams(t, MindIEInfer{}, []streamTest{
-		{"the last token's text is elsewhere", `data: {"prefill_time":45,"decode_time":null,"token":{"id":[1],"text":"a"}}` + "\n\n" +
+		{"the text of the last token is only in generated_text", `data: {"prefill_time":45,"decode_time":null,"token":{"id":[1],"text":"a"}}` + "\n\n" +
 			`data: {"prefill_time":null,"decode_time":18,"generated_text":"ab","details":{"finish_reason":"length","generated_tokens":2,"seed":null},"token":{"id":[2],"text":null}}` + "\n\n",
 			read{Text: "ab", Chunks: 2, Tokens: 2, Finish: "length", Usage: Usage{OutputTokens: 2}, Done: true, Timings: Timings{Prompt: 45 * time.Millisecond, Predict: 18 * time.Millisecond}}},
 	})

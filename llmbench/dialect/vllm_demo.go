@@ -5,10 +5,12 @@ import (
 	"fmt"
 )
 
-// VLLMDemo is vLLM's demonstration server (/generate of
-// vllm.entrypoints.api_server): a JSON document a line or, before 2024, a NUL,
-// each with the prompt and the whole text so far. The prompt comes back as part
-// of the first delta. Nothing says that the text has ended.
+// VLLMDemo is the API of vLLM's demonstration server (/generate of
+// vllm.entrypoints.api_server,
+// https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/api_server.py).
+// A stream is a sequence of JSON documents, each ended by a line feed, or by a NUL
+// before 2024. Each document has the prompt and the whole text so far, so the
+// first delta includes the prompt. The format has no sign for the end of the text.
 type VLLMDemo struct{}
 
 // Name returns "vllm-demo".
@@ -17,9 +19,9 @@ func (VLLMDemo) Name() string { return "vllm-demo" }
 // Path returns "/generate".
 func (VLLMDemo) Path(Query) string { return "/generate" }
 
-// Body returns the JSON to post for q, which must not be a conversation.
+// Body returns the JSON body for q, which must not be a conversation.
 func (d VLLMDemo) Body(q Query) ([]byte, error) {
-	if err := promptOnly(d.Name(), q); err != nil {
+	if err := checkPrompt(d.Name(), q); err != nil {
 		return nil, err
 	}
 	b := struct {
@@ -36,65 +38,63 @@ func (d VLLMDemo) Body(q Query) ([]byte, error) {
 	return json.Marshal(b)
 }
 
-// NewParser returns a parser of answers.
+// NewParser returns a parser for the answers of this dialect.
 func (d VLLMDemo) NewParser() Parser { return newTextsParser(d.Name(), true) }
 
-// textsParser reads answers that are a list of texts, of which the first is the
-// one asked for: those of [VLLMDemo], and of [MindIEVLLM], which do not repeat
-// the text before.
+// textsParser parses the answers of [VLLMDemo] and [MindIEVLLM]. Each document has
+// a list of texts, and the parser reads the first.
 type textsParser struct {
-	answers
-	repeats bool
-	any     bool   // an event was seen
-	seen    []byte // the text so far
-	text    []byte // of the document under way
-	n       int    // which text of the list comes next
-	each    func()
+	baseParser
+	wholeTexts bool   // a document has the whole text so far, not only the new text
+	eventSeen  bool   // an event with text came
+	seen       []byte // the text so far
+	text       []byte // the text of the current document
+	element    int    // number of texts in the list that were read
+	eachText   func()
 }
 
-func newTextsParser(dialect string, repeats bool) *textsParser {
-	p := &textsParser{repeats: repeats}
-	p.init(dialect, "an event", p.next, p.root, p.settled)
-	p.each = p.one
+func newTextsParser(dialect string, wholeTexts bool) *textsParser {
+	p := &textsParser{wholeTexts: wholeTexts}
+	p.init(dialect, "an event", steps{p.begin, p.member, p.end})
+	p.eachText = p.readText
 	return p
 }
 
 func (p *textsParser) Reset() {
-	p.answers.Reset()
-	p.any, p.seen = false, p.seen[:0]
+	p.baseParser.Reset()
+	p.eventSeen, p.seen = false, p.seen[:0]
 }
 
-// next forgets the document before.
-func (p *textsParser) next() { p.text = p.text[:0] }
+func (p *textsParser) begin() { p.text = p.text[:0] }
 
 func (p *textsParser) End() error {
-	if !p.any {
+	if !p.eventSeen {
 		return fmt.Errorf("%s: %w: no text", p.dialect, ErrTruncated)
 	}
 	return nil
 }
 
-func (p *textsParser) root(name []byte) {
+func (p *textsParser) member(name []byte) {
 	if string(name) != "text" {
-		p.other(name)
+		p.otherMember(name)
 		return
 	}
-	p.n, p.text, p.any = 0, p.text[:0], true
-	p.w.array(p.each)
+	p.element, p.text, p.eventSeen = 0, p.text[:0], true
+	p.w.Array(p.eachText)
 }
 
-func (p *textsParser) one() {
-	if p.n++; p.n > 1 {
-		p.w.raw()
+func (p *textsParser) readText() {
+	if p.element++; p.element > 1 {
+		p.w.Raw()
 		return
 	}
-	p.text = p.w.text(p.text)
+	p.text = p.w.Text(p.text)
 }
 
-func (p *textsParser) settled() {
+func (p *textsParser) end() {
 	text := p.text
-	if p.repeats && !p.whole && len(text) > 0 {
-		text = beyond(&p.seen, text)
+	if p.wholeTexts && !p.wholeBody && len(text) > 0 {
+		text = textAfter(&p.seen, text)
 	}
 	p.d.Text = append(p.d.Text, text...)
 }

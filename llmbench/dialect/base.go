@@ -1,0 +1,233 @@
+package dialect
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect/internal/jsonwalk"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
+)
+
+// A baseParser is the part of a [Parser] that all dialects share. It splits an
+// event into JSON documents and end markers, recognizes errors, and decides
+// whether the answer is complete. The parser of a dialect embeds a baseParser
+// and supplies steps that read the members of a document.
+type baseParser struct {
+	dialect   string
+	endMarker string // the sign of a complete answer, for errors
+	steps     steps
+	w         *jsonwalk.Walker
+	d         *Delta // the delta of the current event
+	wholeBody bool   // the current answer is not streamed
+
+	finished      bool // the server stated why generation ended
+	finishPending bool // the server announced a finish reason that has not come
+	doneSeen      bool // [DONE] came
+	counted       int  // tokens that were added to Delta.Tokens
+
+	// The current document.
+	start     mark   // where the document's text begins in d
+	isError   bool   // "object" is "error"
+	errorText []byte // "message" at the top level
+
+	// The timings object of llama.cpp in the current document.
+	timingsJSON   []byte
+	timingsWalker *jsonwalk.Walker
+	onTimings     func(name []byte)
+}
+
+// steps are the parts of parsing that differ between dialects.
+type steps struct {
+	begin  func()            // prepares for the next document
+	member func(name []byte) // reads one top-level member: its value is next in the walker
+	end    func()            // runs after the last member of a document
+}
+
+// init sets p up. The steps are bound once, so that parsing allocates no
+// closures.
+func (p *baseParser) init(dialect, endMarker string, s steps) {
+	*p = baseParser{dialect: dialect, endMarker: endMarker, steps: s, w: jsonwalk.New(), timingsWalker: jsonwalk.New()}
+	p.onTimings = p.timingsMember
+}
+
+func (p *baseParser) Reset() {
+	p.finished, p.finishPending, p.doneSeen, p.counted = false, false, false, 0
+}
+
+var (
+	doneMarker   = []byte("[DONE]")
+	messageEvent = []byte("message")
+	pingEvent    = []byte("ping")
+	errorEvent   = []byte("error")
+)
+
+func (p *baseParser) Event(e sse.Event, d *Delta) error {
+	d.reset()
+	p.wholeBody = false
+	payload := e.Data
+	if n := len(payload); n == 0 || payload[n-1] != '}' { // not only a document
+		payload = bytes.TrimSpace(payload)
+		if bytes.HasSuffix(payload, doneMarker) { // alone, or attached to the last document
+			d.Done, p.doneSeen = true, true
+			payload = bytes.TrimSpace(payload[:len(payload)-len(doneMarker)])
+		}
+	}
+	isErrorEvent := bytes.Equal(e.Type, errorEvent)
+	if len(payload) == 0 && !isErrorEvent || bytes.Equal(e.Type, pingEvent) {
+		return nil
+	}
+	err := p.documents(payload, d)
+	if isErrorEvent { // the event's type suffices, whatever its data is
+		if d.Fault == "" {
+			d.Fault = faultMessage(payload)
+		}
+		if d.Fault == "" {
+			d.Fault = "an error event without data"
+		}
+		return nil
+	}
+	if err != nil && e.Unterminated {
+		return fmt.Errorf("%s: %w within an event: %q", p.dialect, ErrTruncated, excerpt(payload))
+	}
+	if err != nil {
+		return fmt.Errorf("%s: malformed event: %w: %q", p.dialect, err, excerpt(payload))
+	}
+	return nil
+}
+
+func (p *baseParser) Body(body []byte, d *Delta) error {
+	d.reset()
+	p.wholeBody = true
+	if err := p.documents(body, d); err != nil {
+		return fmt.Errorf("%s: malformed body: %w: %q", p.dialect, err, excerpt(body))
+	}
+	return nil
+}
+
+func (p *baseParser) End() error {
+	switch {
+	case p.finished || p.doneSeen && !p.finishPending:
+		return nil
+	case p.doneSeen:
+		return fmt.Errorf("%s: %w: [DONE] without the finish reason that was left open", p.dialect, ErrTruncated)
+	}
+	return fmt.Errorf("%s: %w: neither a finish reason nor %s", p.dialect, ErrTruncated, p.endMarker)
+}
+
+// documents parses text into d. Text is one JSON document; some gateways put
+// several in a row. The generated text of a malformed document is dropped.
+func (p *baseParser) documents(text []byte, d *Delta) error {
+	p.d = d
+	p.beginDocument()
+	err := p.w.Objects(text, p.steps.member, p.endDocument)
+	if err != nil {
+		d.rewind(p.start)
+	}
+	return err
+}
+
+func (p *baseParser) beginDocument() {
+	p.start = p.d.mark()
+	p.isError, p.errorText, p.timingsJSON = false, p.errorText[:0], p.timingsJSON[:0]
+	p.steps.begin()
+}
+
+// endDocument ends the current document and begins the next.
+func (p *baseParser) endDocument() {
+	p.steps.end()
+	if len(p.timingsJSON) > 0 && (p.finished || p.wholeBody) {
+		p.timingsWalker.Objects(p.timingsJSON, p.onTimings, func() {}) // no error: the document around it was valid
+	}
+	if p.isError && p.d.Fault == "" {
+		if p.d.Fault = excerpt(p.errorText); p.d.Fault == "" {
+			p.d.Fault = "an error without a message"
+		}
+	}
+	if p.d.generatedSince(p.start) {
+		p.d.Chunks++
+	}
+	p.beginDocument()
+}
+
+// otherMember reads a top-level member that the dialect does not use. In every
+// dialect a server may send an error in a member "error", or send a document
+// that is an error object itself.
+func (p *baseParser) otherMember(name []byte) {
+	switch string(name) {
+	case "error":
+		if text := faultMessage(p.w.Raw()); text != "" {
+			p.d.Fault = text
+		}
+	case "object":
+		p.isError = p.isError || p.w.Is(`"error"`)
+	case "message":
+		p.errorText = p.w.Text(p.errorText[:0])
+	default:
+		p.w.Raw()
+	}
+}
+
+// finishReason reads the next value as the finish reason. Null and "" announce
+// that a finish reason will come.
+func (p *baseParser) finishReason() {
+	if v := p.w.Raw(); isWord(v) {
+		p.finish(word(v))
+	} else {
+		p.finishPending = true
+	}
+}
+
+// finish records the finish reason. The reasons "abort" and "error" are faults.
+func (p *baseParser) finish(reason string) {
+	p.d.Finish = reason
+	p.finished = true
+	if (reason == "abort" || reason == "error") && p.d.Fault == "" {
+		p.d.Fault = "finish reason " + reason
+	}
+}
+
+// markDone records that the current document is the dialect's end marker.
+func (p *baseParser) markDone() { p.d.Done, p.finished = true, true }
+
+// countTo records that the server has generated total tokens so far.
+func (p *baseParser) countTo(total int) {
+	if total > p.counted {
+		p.d.Tokens += total - p.counted
+		p.counted = total
+	}
+}
+
+// cachedTokensMember reads a member of the details of OpenAI's usage object.
+func (p *baseParser) cachedTokensMember(name []byte) {
+	if string(name) == "cached_tokens" {
+		p.d.Usage.CachedTokens = p.w.Count()
+		return
+	}
+	p.w.Raw()
+}
+
+// timings keeps the timings object that llama.cpp adds in all of its dialects.
+// endDocument reads the object, and only after the end of generation: earlier
+// timings are provisional, and reading them would cost more than the rest of the
+// event.
+func (p *baseParser) timings() { p.timingsJSON = append(p.timingsJSON[:0], p.w.Raw()...) }
+
+// timingsMember reads a member of the timings object of llama.cpp.
+func (p *baseParser) timingsMember(name []byte) {
+	t, w := &p.d.Timings, p.timingsWalker
+	switch string(name) {
+	case "cache_n":
+		t.CachedTokens = w.Count()
+	case "prompt_n":
+		t.PromptTokens = w.Count()
+	case "prompt_ms":
+		t.Prompt = w.Duration(time.Millisecond)
+	case "predicted_n":
+		t.OutputTokens = w.Count()
+	case "predicted_ms":
+		t.Predict = w.Duration(time.Millisecond)
+	default:
+		w.Raw()
+	}
+}

@@ -1,0 +1,118 @@
+package jsonwalk
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Raw consumes the next value and returns its JSON text, or nil after an error.
+// The text is valid until the next call of a method.
+func (w *Walker) Raw() []byte {
+	if w.err != nil {
+		return nil
+	}
+	v, err := w.dec.ReadValue()
+	if err != nil {
+		w.err = err
+	}
+	return v
+}
+
+// Text consumes the next value. If that is a string, Text appends the unquoted
+// string to dst; any other value appends nothing.
+func (w *Walker) Text(dst []byte) []byte {
+	if v := w.Raw(); len(v) > 2 && v[0] == '"' {
+		w.texts++
+		w.to = int(w.dec.InputOffset()) - 1
+		w.from = w.to - (len(v) - 2)
+		return Unquote(dst, v)
+	}
+	return dst
+}
+
+// OnlyText reports whether Text has returned exactly one string from the text
+// that [Walker.Objects] was last given. text[from:to] is then that string as it
+// stands in the text: quoted form, without the quotes.
+func (w *Walker) OnlyText() (from, to int, ok bool) { return w.from, w.to, w.texts == 1 }
+
+// TextOrRaw consumes the next value. It appends a string to dst unquoted, and
+// any other value but null as JSON text.
+func (w *Walker) TextOrRaw(dst []byte) []byte {
+	v := w.Raw()
+	switch {
+	case len(v) == 0 || string(v) == "null":
+		return dst
+	case v[0] == '"':
+		return Unquote(dst, v)
+	}
+	return append(dst, v...)
+}
+
+// Is consumes the next value and reports whether its JSON text is literal.
+func (w *Walker) Is(literal string) bool { return string(w.Raw()) == literal }
+
+// Kind returns the kind of the next value, which is its first byte, and does not
+// consume the value. It returns 0 after an error.
+func (w *Walker) Kind() jsontext.Kind {
+	if w.err != nil {
+		return 0
+	}
+	return w.dec.PeekKind()
+}
+
+// Length consumes the next value. It returns the number of elements of an
+// array, 0 for null and 1 for any other value.
+func (w *Walker) Length() int {
+	n := 0
+	switch w.Kind() {
+	case '[':
+		w.Array(func() { n++; w.Raw() })
+	case 'n':
+		w.Raw()
+	default:
+		w.Raw()
+		n = 1
+	}
+	return n
+}
+
+// Duration consumes the next value and returns it as a number of units. It
+// returns 0 for a value that is not a number, is negative, or is 100 years or
+// more.
+func (w *Walker) Duration(unit time.Duration) time.Duration {
+	f, err := strconv.ParseFloat(string(w.Raw()), 64)
+	f *= float64(unit)
+	if most := float64(100 * 365 * 24 * time.Hour); err != nil || !(f >= 0 && f < most) {
+		return 0
+	}
+	return time.Duration(math.Round(f))
+}
+
+// Count consumes the next value and returns it as an integer, rounded down. It
+// returns 0 for a value that is not a number in [0, 2^31).
+func (w *Walker) Count() int {
+	v := w.Raw()
+	if len(v) == 1 && '0' <= v[0] && v[0] <= '9' { // every event has a one-digit index
+		return int(v[0] - '0')
+	}
+	f, err := strconv.ParseFloat(string(v), 64) // some servers write 12 as 1.2e1
+	if err != nil || f < 0 || f >= 1<<31 {
+		return 0
+	}
+	return int(f)
+}
+
+// Unquote appends the unquoted form of a JSON string to dst. quoted must be a
+// JSON string, apart from invalid UTF-8: without escapes the string is copied as
+// it stands, with escapes invalid bytes become U+FFFD.
+func Unquote(dst, quoted []byte) []byte {
+	if body := quoted[1 : len(quoted)-1]; bytes.IndexByte(body, '\\') < 0 {
+		return append(dst, body...)
+	}
+	dst, _ = jsontext.AppendUnquote(dst, quoted)
+	return dst
+}

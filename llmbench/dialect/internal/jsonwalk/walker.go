@@ -1,0 +1,129 @@
+// Package jsonwalk reads JSON text in one pass, member by member, without
+// allocating.
+//
+// The caller hands a [Walker] a text and a function that is called with the
+// name of each member. That function consumes the member's value with one
+// method of the Walker: as raw bytes, a string, a count, a duration, a nested
+// object or an array. Nothing is decoded that the caller does not ask for.
+//
+// The package is lenient in two points, because inference servers are: a name
+// may come twice in an object, and a string may hold invalid UTF-8, as when a
+// server cuts a character in two. Anything else that is not JSON is an error.
+// The package does not decode into Go values, does not write JSON, and reads
+// text that is in memory only.
+package jsonwalk
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A Walker reads JSON text once, from its start to its end. It keeps the first
+// error; after an error every method returns a zero value. A Walker allocates
+// nothing once its buffers have grown. It is not safe for concurrent use.
+type Walker struct {
+	dec  *jsontext.Decoder
+	src  bytes.Buffer
+	name []byte // buffer for names that contain escapes
+	err  error
+
+	texts    int // how many strings Text returned from this text
+	from, to int // where the last of those strings lies, without its quotes
+}
+
+var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+
+// New returns a Walker. [Walker.Objects] gives it a text to read.
+func New() *Walker {
+	w := new(Walker)
+	w.dec = jsontext.NewDecoder(&w.src, lenient...)
+	return w
+}
+
+// Objects reads text, which is one JSON object or several in a row. It calls
+// member for each member of each object, as [Walker.Object] does, and end after
+// each object. A null counts as an object without members. Objects returns the
+// first error. It does not modify text.
+func (w *Walker) Objects(text []byte, member func(name []byte), end func()) error {
+	w.src = *bytes.NewBuffer(text)
+	w.dec.Reset(&w.src, lenient...)
+	w.err, w.texts = nil, 0
+	for w.object(member) {
+		end()
+	}
+	if w.err == io.EOF { // between two objects: the end of text
+		return nil
+	}
+	return w.err
+}
+
+// Object reads the next value, which must be an object or null, and calls member
+// with the name of each member. member must consume the value of that member;
+// name is valid until it does. A null counts as an object without members.
+func (w *Walker) Object(member func(name []byte)) { w.object(member) }
+
+// object is Object. It reports whether the value was read without an error.
+func (w *Walker) object(member func(name []byte)) bool {
+	if !w.open('{') {
+		return w.err == nil
+	}
+	for w.err == nil && w.dec.PeekKind() != '}' {
+		name := w.Raw()
+		if w.err != nil {
+			return false
+		}
+		if bytes.IndexByte(name, '\\') < 0 {
+			member(name[1 : len(name)-1])
+			continue
+		}
+		w.name = Unquote(w.name[:0], name)
+		member(w.name)
+	}
+	return w.close()
+}
+
+// Array reads the next value, which must be an array or null, and calls element
+// before each element. element must consume that element. A null counts as an
+// empty array.
+func (w *Walker) Array(element func()) {
+	if !w.open('[') {
+		return
+	}
+	for w.err == nil && w.dec.PeekKind() != ']' {
+		element()
+	}
+	w.close()
+}
+
+// open consumes the opening bracket of the given kind and returns true, or
+// consumes a null and returns false. Anything else is an error.
+func (w *Walker) open(bracket jsontext.Kind) bool {
+	if w.err != nil {
+		return false
+	}
+	tok, err := w.dec.ReadToken()
+	switch {
+	case err != nil:
+		w.err = err
+	case tok.Kind() == bracket:
+		return true
+	case tok.Kind() != 'n':
+		w.err = fmt.Errorf("%s where %s should be", tok.Kind(), bracket)
+	}
+	return false
+}
+
+// close consumes the closing bracket. It reports whether there was no error.
+func (w *Walker) close() bool {
+	if w.err != nil {
+		return false
+	}
+	if _, err := w.dec.ReadToken(); err != nil {
+		w.err = err
+		return false
+	}
+	return true
+}

@@ -1,0 +1,46 @@
+package dialect
+
+import (
+	"fmt"
+	"strings"
+)
+
+// dialects lists all dialects of the package.
+var dialects = []Dialect{
+	OpenAIChat{}, OpenAICompletions{}, OpenAIResponses{},
+	TGI{}, LlamaCPP{}, Ollama{}, OllamaGenerate{}, SGLang{}, LMDeploy{}, Triton{},
+	VLLMDemo{}, MindIEInfer{}, MindIEVLLM{},
+}
+
+// aliases maps alternative names to names of dialects.
+var aliases = map[string]string{
+	"ollama-chat":       Ollama{}.Name(),
+	"sglang-generate":   SGLang{}.Name(),
+	"lmdeploy-generate": LMDeploy{}.Name(),
+}
+
+// Names returns the names of all dialects of the package, without aliases.
+func Names() []string {
+	var names []string
+	for _, d := range dialects {
+		names = append(names, d.Name())
+	}
+	return names
+}
+
+// ByName returns the dialect with the given name. Three dialects have an alias
+// that includes the endpoint: "ollama-chat" for "ollama", "sglang-generate" for
+// "sglang" and "lmdeploy-generate" for "lmdeploy". The error for an unknown name
+// lists all names.
+func ByName(name string) (Dialect, error) {
+	known := name
+	if alias, ok := aliases[name]; ok {
+		known = alias
+	}
+	for _, d := range dialects {
+		if d.Name() == known {
+			return d, nil
+		}
+	}
+	return nil, fmt.Errorf("dialect: %q is none of %s", name, strings.Join(Names(), ", "))
+}

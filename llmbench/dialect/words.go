@@ -1,0 +1,57 @@
+package dialect
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect/internal/jsonwalk"
+)
+
+// Cut is the last character of an excerpt of a server's message that was
+// shortened.
+const Cut = "…"
+
+// excerpt returns the start of a server's message, short enough for an error. A
+// quoted JSON string is unquoted.
+func excerpt(text []byte) string {
+	const most = 200
+	if len(text) > 1 && text[0] == '"' && text[len(text)-1] == '"' {
+		text = jsonwalk.Unquote(nil, text)
+	}
+	if len(text) > most {
+		return string(bytes.ToValidUTF8(text[:most], nil)) + Cut
+	}
+	return string(text)
+}
+
+// faultMessage returns the message of the JSON value of an "error" member: the
+// message of an object that has one, otherwise the value itself. It returns ""
+// for null, false and "".
+func faultMessage(v []byte) string {
+	switch string(v) {
+	case "null", "false", `""`:
+		return ""
+	}
+	var object struct{ Message string }
+	if json.Unmarshal(v, &object) == nil && object.Message != "" {
+		return excerpt([]byte(object.Message))
+	}
+	return excerpt(v)
+}
+
+// isWord reports whether v is the JSON text of a string that is not empty.
+func isWord(v []byte) bool { return len(v) > 2 && v[0] == '"' }
+
+// word unquotes a JSON string. It does not allocate for the finish reasons and
+// statuses that servers usually send.
+func word(quoted []byte) string {
+	for _, usual := range [...]string{
+		`"stop"`, `"length"`, `"limit"`, `"eos"`, `"tool_calls"`, `"eos_token"`, `"stop_sequence"`,
+		`"in_progress"`, `"completed"`, `"queued"`,
+	} {
+		if string(quoted) == usual {
+			return usual[1 : len(usual)-1]
+		}
+	}
+	return string(jsonwalk.Unquote(nil, quoted))
+}
