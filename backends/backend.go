@@ -26,7 +26,7 @@ type Named struct {
 
 // FromConfig returns the backends that the environment asks for: the server at
 // LLMBENCH_URL, or those in LLMBENCH_BACKEND.
-func FromConfig(c llmbench.Config) ([]Named, error) {
+func FromConfig(c Config) ([]Named, error) {
 	if c.URL != "" {
 		return []Named{{c.Name, URL{URL: c.URL, Name: c.Name, Model: c.Model, Dialect: c.Dialect, APIKey: c.APIKey}}}, nil
 	}
@@ -60,29 +60,29 @@ func Names() []string { return slices.Sorted(maps.Keys(byName)) }
 
 // byName makes the backends of LLMBENCH_BACKEND. What a backend's fields say
 // beyond those of [Container] is asked for with LLMBENCH_ARGS.
-var byName = map[string]func(llmbench.Config) Backend{
-	"mock": func(c llmbench.Config) Backend {
+var byName = map[string]func(Config) Backend{
+	"mock": func(c Config) Backend {
 		return Mock{Profile: c.Mock, Speed: c.MockSpeed, Model: c.Model, Dialect: c.Dialect}
 	},
-	"mock-container":  func(c llmbench.Config) Backend { return MockContainer{Container: from(c)} },
-	"vllm":            func(c llmbench.Config) Backend { return VLLM{Container: from(c)} },
-	"tgi":             func(c llmbench.Config) Backend { return TGI{Container: from(c)} },
-	"sglang":          func(c llmbench.Config) Backend { return SGLang{Container: from(c)} },
-	"lmdeploy":        func(c llmbench.Config) Backend { return LMDeploy{Container: from(c)} },
-	"llamacpp":        func(c llmbench.Config) Backend { return LlamaCPP{Container: from(c)} },
-	"llamacpp-python": func(c llmbench.Config) Backend { return LlamaCPPPython{Container: from(c)} },
-	"ollama":          func(c llmbench.Config) Backend { return Ollama{Container: from(c)} },
-	"textgen":         func(c llmbench.Config) Backend { return TextGen{Container: from(c)} },
-	"openllm":         func(c llmbench.Config) Backend { return OpenLLM{Container: from(c)} },
-	"xinference":      func(c llmbench.Config) Backend { return Xinference{Container: from(c), Engine: "vLLM"} },
-	"tensorrtllm":     func(c llmbench.Config) Backend { return TensorRTLLM{Container: from(c)} },
-	"mindie":          func(c llmbench.Config) Backend { return MindIE{Container: from(c)} },
+	"mock-container":  func(c Config) Backend { return MockContainer{Container: from(c)} },
+	"vllm":            func(c Config) Backend { return VLLM{Container: from(c)} },
+	"tgi":             func(c Config) Backend { return TGI{Container: from(c)} },
+	"sglang":          func(c Config) Backend { return SGLang{Container: from(c)} },
+	"lmdeploy":        func(c Config) Backend { return LMDeploy{Container: from(c)} },
+	"llamacpp":        func(c Config) Backend { return LlamaCPP{Container: from(c)} },
+	"llamacpp-python": func(c Config) Backend { return LlamaCPPPython{Container: from(c)} },
+	"ollama":          func(c Config) Backend { return Ollama{Container: from(c)} },
+	"textgen":         func(c Config) Backend { return TextGen{Container: from(c)} },
+	"openllm":         func(c Config) Backend { return OpenLLM{Container: from(c)} },
+	"xinference":      func(c Config) Backend { return Xinference{Container: from(c), Engine: "vLLM"} },
+	"tensorrtllm":     func(c Config) Backend { return TensorRTLLM{Container: from(c)} },
+	"mindie":          func(c Config) Backend { return MindIE{Container: from(c)} },
 }
 
 // from returns what the environment says of a server in a container.
-func from(c llmbench.Config) Container {
+func from(c Config) Container {
 	return Container{
 		Image: c.Image, Model: c.Model, Quantization: c.Quant, Args: c.Args, GPUs: GPUs(c.GPUs), ModelsDir: c.ModelsDir, APIKey: c.APIKey,
-		Dialect: c.Dialect, LogDir: c.Out,
+		Dialect: c.Dialect, LogDir: c.LogDir,
 	}
 }

@@ -30,7 +30,7 @@ func needDocker(t *testing.T) {
 	if err == nil {
 		return
 	}
-	cfg, cfgErr := llmbench.ReadConfig()
+	cfg, cfgErr := ReadConfig()
 	assert.NilError(t, cfgErr)
 	if slices.Contains(cfg.Require, "docker") || !errors.Is(err, engine.ErrUnavailable) {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ func TestMockProfiles(t *testing.T) {
 	assert.Assert(t, len(names) > 20, "%q", names)
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
-			c, err := llmbench.ParseConfig([]string{"LLMBENCH_MOCK=" + name, "LLMBENCH_MOCK_SPEED=1000"})
+			c, err := backends.ParseConfig([]string{"LLMBENCH_MOCK=" + name, "LLMBENCH_MOCK_SPEED=1000"})
 			assert.NilError(t, err)
 			all, err := backends.FromConfig(c)
 			assert.NilError(t, err)

@@ -7,7 +7,6 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
 func TestShownArgs(t *testing.T) {
@@ -70,7 +69,7 @@ func TestAPIKey(t *testing.T) {
 // TestAPIKeyFromConfig checks that LLMBENCH_API_KEY is for a container too, and is
 // the one that is sent if Args have several.
 func TestAPIKeyFromConfig(t *testing.T) {
-	cfg, err := llmbench.ParseConfig([]string{"LLMBENCH_BACKEND=vllm", "LLMBENCH_MODEL=m", "LLMBENCH_API_KEY=k2", "LLMBENCH_ARGS=--api-key k k2"})
+	cfg, err := ParseConfig([]string{"LLMBENCH_BACKEND=vllm", "LLMBENCH_MODEL=m", "LLMBENCH_API_KEY=k2", "LLMBENCH_ARGS=--api-key k k2"})
 	assert.NilError(t, err)
 	all, err := FromConfig(cfg)
 	assert.NilError(t, err)

@@ -1,8 +1,8 @@
 package backends
 
 import (
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
 // A Container is what all servers that run in containers have in common. Each
@@ -29,7 +29,7 @@ type Container struct {
 	Env map[string]string
 	// APIKey is the bearer token of all requests to the server; none means the
 	// key that Args or Env tell the server to ask for, if they do.
-	APIKey llmbench.Secret
+	APIKey env.Secret
 	// GPUs are the accelerators that the server gets; none by default. The
 	// start fails if it does not get them, or if it is known to use another
 	// number: where a field has to say how many are used and none does, those

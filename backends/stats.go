@@ -50,7 +50,7 @@ const (
 // unless all units are wanted: a server may make its metrics in the thread that
 // streams.
 func (r *running) observe() llmbench.Observer {
-	cfg, err := llmbench.ReadConfig()
+	cfg, err := ReadConfig()
 	return &observer{server: r, looks: err == nil && cfg.AllUnits} // Run tells what is wrong with it
 }
 

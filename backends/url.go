@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
 // URL is a server that somebody else runs.
@@ -20,7 +21,7 @@ type URL struct {
 	Name    string // what to call it; "" means "url"
 	Model   string // "" means the only model that the server lists
 	Dialect dialect.Dialect
-	APIKey  llmbench.Secret // bearer token, or none
+	APIKey  env.Secret // bearer token, or none
 	// Ready is how long the server may take to answer a completion; 0 means
 	// one minute. A server that is there but refuses ends the wait at once.
 	Ready time.Duration

@@ -129,7 +129,7 @@ func TestNotReady(t *testing.T) {
 
 func TestFromConfig(t *testing.T) {
 	names := func(env ...string) (string, error) {
-		c, err := llmbench.ParseConfig(env)
+		c, err := backends.ParseConfig(env)
 		assert.NilError(t, err)
 		all, err := backends.FromConfig(c)
 		var names []string

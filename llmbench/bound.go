@@ -24,12 +24,12 @@ const (
 
 // bound is what becomes of them: as the load says, or the environment, or else they
 // fail, but for a server whose work is the client's own.
-func (l Load) bound(cfg Config, t Target) ClientBound {
+func (l Load) bound(cfg config, t Target) ClientBound {
 	usual := BoundFails
 	if t.Simulated {
 		usual = BoundReported
 	}
-	return cmp.Or(l.ClientBound, cfg.Bound, usual)
+	return cmp.Or(l.ClientBound, cfg.bound, usual)
 }
 
 // DefaultMaxDistortion is the share of a figure by which the client may distort it.

@@ -240,6 +240,6 @@ func TestBound(t *testing.T) {
 		{"", BoundFails, true, BoundFails},
 		{BoundReported, BoundFails, false, BoundReported},
 	} {
-		assert.Equal(t, Load{ClientBound: tt.load}.bound(Config{Bound: tt.cfg}, Target{Simulated: tt.simulated}), tt.want, "%+v", tt)
+		assert.Equal(t, Load{ClientBound: tt.load}.bound(config{bound: tt.cfg}, Target{Simulated: tt.simulated}), tt.want, "%+v", tt)
 	}
 }

@@ -143,9 +143,9 @@ func (l Load) check() (Load, error) {
 }
 
 // shown returns what tells which units are reported.
-func (l Load) shown(cfg Config) func(sample.Unit) bool {
+func (l Load) shown(cfg config) func(sample.Unit) bool {
 	return func(u sample.Unit) bool {
-		return (u.Core || cfg.AllUnits || slices.Contains(l.Units, u.Name)) && (u.Name != "fail-%" || l.MaxFail > 0)
+		return (u.Core || cfg.allUnits || slices.Contains(l.Units, u.Name)) && (u.Name != "fail-%" || l.MaxFail > 0)
 	}
 }
 

@@ -72,7 +72,7 @@ func Main(m *testing.M) int {
 	if f := flag.Lookup("test.bench"); f == nil || f.Value.String() == "" {
 		return m.Run()
 	}
-	cfg, err := ReadConfig()
+	cfg, err := readConfig()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -80,7 +80,7 @@ func Main(m *testing.M) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the next signal has its usual effect
-	process.begin(os.Stdout, ctx, cfg.AllUnits)
+	process.begin(os.Stdout, ctx, cfg.allUnits)
 	code := m.Run()
 	process.end()
 	if code == 0 && process.hasFailed() {

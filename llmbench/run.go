@@ -30,7 +30,7 @@ import (
 func Run(b *testing.B, t Target, l Load) []sample.Sample {
 	b.Helper()
 	Watch(b)
-	cfg, err := ReadConfig()
+	cfg, err := readConfig()
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func Run(b *testing.B, t Target, l Load) []sample.Sample {
 	if err := Announce(b, t); err != nil {
 		b.Fatal(err)
 	}
-	rec, err := newRecorder(cfg.Out, b.Name(), t, l)
+	rec, err := newRecorder(cfg.out, b.Name(), t, l)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func Run(b *testing.B, t Target, l Load) []sample.Sample {
 				fail("pass %d: before it: %v", pass, err)
 			}
 		}
-		done := c.progress(b, cfg.Progress, pass, samplesOf(posts))
+		done := c.progress(b, cfg.progress, pass, samplesOf(posts))
 		samples, err := c.pass(ctx, &l, posts)
 		done()
 		if observer != nil {

@@ -486,10 +486,10 @@ func interrupt(t *testing.T, name string) {
 }
 
 func TestConfigErrorStopsBeforeAnything(t *testing.T) {
-	stdout, stderr, code, out := runHelper(t, "BenchmarkHelperGood", nil, nil, "LLMBENCH_SEED=one")
+	stdout, stderr, code, out := runHelper(t, "BenchmarkHelperGood", nil, nil, "LLMBENCH_UNITS=some")
 	assert.Equal(t, code, 1)
 	assert.Equal(t, stdout, "")
-	assert.Equal(t, stderr, "LLMBENCH_SEED=one: want a whole number, at least 0\n")
+	assert.Equal(t, stderr, "LLMBENCH_UNITS=some: want core or all\n")
 	_, err := os.Stat(out)
 	assert.Assert(t, os.IsNotExist(err))
 }

@@ -29,7 +29,7 @@ var ErrClientBound = errors.New("client-bound")
 // measured unless l.ClientBound or LLMBENCH_CLIENT_BOUND says otherwise, that is not
 // looked for: in a testing/synctest bubble it could not be.
 func Pass(ctx context.Context, name string, t Target, l Load) ([]sample.Sample, time.Duration, error) {
-	cfg, err := ReadConfig()
+	cfg, err := readConfig()
 	if err != nil {
 		return nil, 0, err
 	}
@@ -58,7 +58,7 @@ func Pass(ctx context.Context, name string, t Target, l Load) ([]sample.Sample, 
 		}
 		defer c.control.close()
 	}
-	rec, err := newRecorder(cfg.Out, name, t, l)
+	rec, err := newRecorder(cfg.out, name, t, l)
 	if err != nil {
 		return nil, 0, err
 	}

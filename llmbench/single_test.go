@@ -48,9 +48,7 @@ func TestPassIsJudged(t *testing.T) {
 // TestPassKeepsRecords: of a pass that was given up, too.
 func TestPassKeepsRecords(t *testing.T) {
 	out := t.TempDir()
-	read := ReadConfig
-	defer func() { ReadConfig = read }()
-	ReadConfig = func() (Config, error) { return ParseConfig([]string{"LLMBENCH_OUT=" + out}) }
+	t.Setenv("LLMBENCH_OUT", out)
 	_, target := loopback(t, mockserver.Config{})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))

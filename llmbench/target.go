@@ -78,6 +78,13 @@ func (t Target) config() map[string]string {
 	return c
 }
 
+// Check returns what is wrong with t, or nil. It sends nothing. Its error shows
+// neither values of headers nor more of the URL than scheme and host.
+func (t Target) Check() error {
+	_, err := t.base()
+	return err
+}
+
 // base checks the target and returns its URL without a trailing slash.
 func (t Target) base() (string, error) {
 	u, err := url.Parse(t.URL)

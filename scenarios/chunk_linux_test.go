@@ -25,7 +25,7 @@ import (
 // the client another. Paced chunks come 20 ms apart in each of 256 streams, so that
 // each is a wake-up; unpaced ones as fast as the server can, and many in one read.
 func BenchmarkChunk(b *testing.B) {
-	cfg, err := llmbench.ReadConfig()
+	cfg, err := readConfig()
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
@@ -38,7 +37,7 @@ func TestServeDatasets(t *testing.T) {
 			if kind.Trace {
 				spec += "?speed=1000"
 			}
-			c, err := llmbench.ParseConfig([]string{"LLMBENCH_DATASET=" + spec, "LLMBENCH_REQUESTS=12", "LLMBENCH_WARMUP=1"})
+			c, err := parseConfig([]string{"LLMBENCH_DATASET=" + spec, "LLMBENCH_REQUESTS=12", "LLMBENCH_WARMUP=1"})
 			assert.NilError(t, err)
 			srv, target := backends.Mock{Config: &mockserver.Config{}}.Serve(t)
 			s := server{cfg: c, target: target, tokens: benchdata.Words{}}
@@ -86,7 +85,7 @@ func TestServeDatasetErrors(t *testing.T) {
 		{"LLMBENCH_DATASET=sharegpt:x LLMBENCH_INPUT=5", "an input of 5 tokens, but its prompts have lengths of their own"},
 		{"LLMBENCH_DATASET=azure:x LLMBENCH_OUTPUT=5", "an output of 5 tokens, which the trace says itself"},
 	} {
-		c, err := llmbench.ParseConfig(strings.Fields(tt.env))
+		c, err := parseConfig(strings.Fields(tt.env))
 		assert.NilError(t, err)
 		_, err = server{cfg: c}.dataset(1)
 		assert.ErrorContains(t, err, tt.want)
@@ -121,7 +120,7 @@ func TestServeFewerRequests(t *testing.T) {
 func TestTokenizerIsAsked(t *testing.T) {
 	srv, target := backends.Mock{Config: &mockserver.Config{}}.Serve(t)
 	url := backends.Named{Name: "url", Backend: backends.URL{URL: target.URL}}
-	tok, template, err := tokenizer(t.Context(), llmbench.Config{}, url, target)
+	tok, template, err := tokenizer(t.Context(), config{}, url, target)
 	assert.NilError(t, err)
 	_, asked := tok.(*benchdata.ServerTokenizer)
 	assert.Assert(t, asked, "%T", tok)
@@ -137,7 +136,7 @@ func TestTokenizerIsAsked(t *testing.T) {
 	}))
 	defer without.Close()
 	target.URL = without.URL
-	tok, _, err = tokenizer(t.Context(), llmbench.Config{}, url, target)
+	tok, _, err = tokenizer(t.Context(), config{}, url, target)
 	assert.NilError(t, err)
 	_, estimated := tok.(benchdata.Estimate)
 	assert.Assert(t, estimated, "%T", tok)

@@ -47,7 +47,7 @@ var errorModes = []struct {
 // come as fast as they can, and tokens=slow are two a second, for streams that are
 // more than two cores can feed at 50.
 func BenchmarkError(b *testing.B) {
-	cfg, err := llmbench.ReadConfig()
+	cfg, err := readConfig()
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 // from when the client sent it (sent-). Between the two lies the server's queue: the
 // client's own part of it is mean-write-ns.
 func BenchmarkOneCore(b *testing.B) {
-	cfg, err := llmbench.ReadConfig()
+	cfg, err := readConfig()
 	if err != nil {
 		b.Fatal(err)
 	}

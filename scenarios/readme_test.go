@@ -16,7 +16,6 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -52,16 +51,6 @@ func TestReadmeUnits(t *testing.T) {
 		want[u.Name] = better
 	}
 	assert.DeepEqual(t, rows, want)
-}
-
-// TestReadmeVariables checks that every variable in llmbench/README.md exists.
-func TestReadmeVariables(t *testing.T) {
-	names := regexp.MustCompile(`LLMBENCH_[A-Z_]+`).FindAllString(readme(t, "llmbench"), -1)
-	assert.Assert(t, len(names) > 20, "%v", names)
-	for _, name := range names {
-		_, err := llmbench.ParseConfig([]string{name + "="})
-		assert.NilError(t, err)
-	}
 }
 
 // TestReadmeBackends checks that llmbench/README.md names every backend.

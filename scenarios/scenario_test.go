@@ -37,13 +37,13 @@ func each(b *testing.B, measure func(b *testing.B, s server)) {
 }
 
 // asked returns what the environment says, and the backends it asks for.
-func asked(b *testing.B) (llmbench.Config, []backends.Named) {
+func asked(b *testing.B) (config, []backends.Named) {
 	b.Helper()
-	cfg, err := llmbench.ReadConfig()
+	cfg, err := readConfig()
 	if err != nil {
 		b.Fatal(err)
 	}
-	all, err := backends.FromConfig(cfg)
+	all, err := backends.FromConfig(cfg.Config)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func asked(b *testing.B) (llmbench.Config, []backends.Named) {
 }
 
 // modelName is the part of a benchmark's name that says which model it measures.
-func modelName(cfg llmbench.Config, model string) string {
+func modelName(cfg config, model string) string {
 	name := "model=" + llmbench.NameValue(model)
 	if cfg.Quant != "" {
 		name += "/quant=" + llmbench.NameValue(cfg.Quant)
@@ -61,7 +61,7 @@ func modelName(cfg llmbench.Config, model string) string {
 
 // A server is a target and what is known of its tokens.
 type server struct {
-	cfg      llmbench.Config
+	cfg      config
 	target   llmbench.Target
 	tokens   llmbench.Tokenizer
 	template int // tokens that the server adds to a prompt
@@ -73,7 +73,7 @@ type server struct {
 // is given, the mock's own rule for the mock, what the server says at /tokenize
 // if it has that, and otherwise an estimate made from the usage that the server
 // states for prompts of known text.
-func tokenizer(ctx context.Context, cfg llmbench.Config, backend backends.Named, t llmbench.Target) (llmbench.Tokenizer, int, error) {
+func tokenizer(ctx context.Context, cfg config, backend backends.Named, t llmbench.Target) (llmbench.Tokenizer, int, error) {
 	if isMock(backend) {
 		return benchdata.Words{}, 0, nil
 	}

@@ -95,7 +95,7 @@ func (s server) replay(b *testing.B, trace benchdata.Trace) {
 }
 
 // workload names what is sent.
-func workload(c llmbench.ServeConfig) string {
+func workload(c serveConfig) string {
 	if c.Dataset == "random" {
 		return fmt.Sprintf("random-%dx%d", c.Input, c.Output)
 	}

@@ -17,7 +17,7 @@ import (
 // streams, a token every 20 ms. With client=busy the client has one P, and a
 // goroutine that never rests.
 func BenchmarkVerdict(b *testing.B) {
-	cfg, err := llmbench.ReadConfig()
+	cfg, err := readConfig()
 	if err != nil {
 		b.Fatal(err)
 	}

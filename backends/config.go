@@ -1,0 +1,103 @@
+package backends
+
+import (
+	"errors"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/kballard/go-shellquote"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+)
+
+// A Config holds the environment variables that name the servers to measure.
+type Config struct {
+	Backends  []string        // LLMBENCH_BACKEND: names of servers; "mock"
+	URL       string          // LLMBENCH_URL: base URL of a running server, which is measured instead
+	Name      string          // LLMBENCH_NAME: name of that server; "url"
+	Dialect   dialect.Dialect // LLMBENCH_DIALECT; openai-chat
+	Model     string          // LLMBENCH_MODEL
+	APIKey    env.Secret      // LLMBENCH_API_KEY: bearer token, for a URL and for containers
+	Image     string          // LLMBENCH_IMAGE: image of the server's container; "" is the backend's own
+	Args      []string        // LLMBENCH_ARGS: further arguments of that server, quoted as in a shell
+	GPUs      string          // LLMBENCH_GPUS: GPUs of that server: ids, all or none
+	ModelsDir string          // LLMBENCH_MODELS_DIR: folder of this machine with models
+	Quant     string          // LLMBENCH_QUANT: how the weights are quantized, in the server's words
+	Mock      string          // LLMBENCH_MOCK: profile of the mock, a name or a JSON file
+	MockSpeed float64         // LLMBENCH_MOCK_SPEED: how many times faster than real time the mock runs; 0 is as the profile says
+	Require   []string        // LLMBENCH_REQUIRE: what tests fail without instead of skipping, e.g. llamacpp
+	LogDir    string          // LLMBENCH_OUT: folder for logs of servers; "" writes none
+	AllUnits  bool            // LLMBENCH_UNITS: all, and not only the core units
+}
+
+func init() { env.Register(func(r *env.Reader) { ReadFrom(r) }) }
+
+// ReadConfig reads the process's environment; see [ParseConfig].
+func ReadConfig() (Config, error) { return ParseConfig(os.Environ()) }
+
+// ParseConfig reads a [Config] from an environment in the form of [os.Environ].
+// The error names each variable that cannot be used, its value, and what is
+// allowed; an unknown variable that begins with LLMBENCH_ is one of them.
+func ParseConfig(environ []string) (Config, error) {
+	r := env.NewReader(environ)
+	c := ReadFrom(r)
+	return c, r.Err()
+}
+
+// requirements are the values that LLMBENCH_REQUIRE may list.
+var requirements = []string{"docker", "llamacpp"}
+
+// ReadFrom reads a [Config]. What is wrong with a variable becomes an error of r.
+func ReadFrom(r *env.Reader) Config {
+	c := Config{Backends: []string{"mock"}, Name: "url", Dialect: dialect.OpenAIChat{}}
+	env.Read(r, &c.Backends, "LLMBENCH_BACKEND", env.List(env.Text), "a comma list of different servers")
+	env.ReadHidden(r, &c.URL, "LLMBENCH_URL", parseBaseURL, "a base URL like http://127.0.0.1:8000, without /v1")
+	env.Read(r, &c.Name, "LLMBENCH_NAME", env.Text, "a name")
+	env.Read(r, &c.Dialect, "LLMBENCH_DIALECT", dialect.ByName, "one of "+strings.Join(dialect.Names(), ", "))
+	env.Read(r, &c.Model, "LLMBENCH_MODEL", env.Text, "a model's name")
+	env.ReadHidden(r, &c.APIKey, "LLMBENCH_API_KEY", parseSecret, "a bearer token")
+	env.Read(r, &c.Image, "LLMBENCH_IMAGE", env.Text, "an image's name with a tag or a digest")
+	env.ReadHidden(r, &c.Args, "LLMBENCH_ARGS", shellquote.Split, "arguments, quoted as in a shell")
+	env.Read(r, &c.GPUs, "LLMBENCH_GPUS", env.Text, "ids like 0,1, all or none")
+	env.Read(r, &c.ModelsDir, "LLMBENCH_MODELS_DIR", env.Folder, "a folder of this machine")
+	env.Read(r, &c.Quant, "LLMBENCH_QUANT", env.Text, "a quantization in the server's words, like awq or Q4_K_M")
+	env.Read(r, &c.Mock, "LLMBENCH_MOCK", env.Text, "a profile's name or a JSON file")
+	env.Read(r, &c.MockSpeed, "LLMBENCH_MOCK_SPEED", env.Positive, "a number above 0")
+	env.Read(r, &c.Require, "LLMBENCH_REQUIRE", env.List(env.OneOf(requirements...)), "a comma list of "+strings.Join(requirements, ", "))
+	env.Read(r, &c.LogDir, "LLMBENCH_OUT", env.Text, "a folder")
+	units := "core"
+	env.Read(r, &units, "LLMBENCH_UNITS", env.OneOf("core", "all"), "core or all")
+	c.AllUnits = units == "all"
+
+	for _, name := range []string{"LLMBENCH_BACKEND", "LLMBENCH_MOCK", "LLMBENCH_MOCK_SPEED"} {
+		r.Exclusive(name, "LLMBENCH_URL")
+	}
+	for _, name := range []string{"LLMBENCH_IMAGE", "LLMBENCH_ARGS", "LLMBENCH_GPUS", "LLMBENCH_MODELS_DIR", "LLMBENCH_QUANT"} {
+		r.Requires(name, "LLMBENCH_BACKEND")
+	}
+	r.Requires("LLMBENCH_NAME", "LLMBENCH_URL")
+	if c.OnlyMock() {
+		r.Requires("LLMBENCH_API_KEY", "LLMBENCH_URL")
+	}
+	return c
+}
+
+// OnlyMock reports whether the mock of this process is the one server to measure.
+func (c Config) OnlyMock() bool { return c.URL == "" && slices.Equal(c.Backends, []string{"mock"}) }
+
+func parseBaseURL(v string) (string, error) {
+	u, err := url.Parse(v)
+	if err != nil {
+		return "", err
+	}
+	if strings.HasSuffix(strings.TrimSuffix(u.Path, "/"), "/v1") {
+		return "", errors.New("ends in /v1")
+	}
+	return v, llmbench.Target{URL: v}.Check()
+}
+
+func parseSecret(v string) (env.Secret, error) { return env.NewSecret(v), nil }

@@ -1,0 +1,98 @@
+package env
+
+import (
+	"slices"
+	"strings"
+)
+
+// prefix begins the name of every variable.
+const prefix = "LLMBENCH_"
+
+// names holds every variable that some package of this module reads.
+var names = []string{
+	// Which server is measured.
+	"LLMBENCH_BACKEND",
+	"LLMBENCH_URL",
+	"LLMBENCH_NAME",
+	"LLMBENCH_DIALECT",
+	"LLMBENCH_MODEL",
+	"LLMBENCH_API_KEY",
+	"LLMBENCH_IMAGE",
+	"LLMBENCH_ARGS",
+	"LLMBENCH_GPUS",
+	"LLMBENCH_MODELS_DIR",
+	"LLMBENCH_QUANT",
+	"LLMBENCH_MOCK",
+	"LLMBENCH_MOCK_SPEED",
+
+	// What every benchmark writes and how results are judged.
+	"LLMBENCH_OUT",
+	"LLMBENCH_UNITS",
+	"LLMBENCH_CLIENT_BOUND",
+	"LLMBENCH_PROGRESS",
+
+	// Which form of a scenario runs, and the load of BenchmarkServe.
+	"LLMBENCH_TOKENIZER",
+	"LLMBENCH_FULL",
+	"LLMBENCH_DATA",
+	"LLMBENCH_CONCURRENCY",
+	"LLMBENCH_RATE",
+	"LLMBENCH_STAGES",
+	"LLMBENCH_BURSTINESS",
+	"LLMBENCH_REQUESTS",
+	"LLMBENCH_INPUT",
+	"LLMBENCH_OUTPUT",
+	"LLMBENCH_DATASET",
+	"LLMBENCH_STREAM",
+	"LLMBENCH_WARMUP",
+	"LLMBENCH_TIMEOUT",
+	"LLMBENCH_IDLE_TIMEOUT",
+	"LLMBENCH_MAX_FAIL",
+	"LLMBENCH_SLO",
+	"LLMBENCH_CANCEL",
+	"LLMBENCH_SEED",
+
+	// What the tests of this module need.
+	"LLMBENCH_REQUIRE",
+	"LLMBENCH_DEBIAN_MIRROR",
+	"LLMBENCH_CACHE",
+}
+
+// Names returns the names of all variables, sorted.
+func Names() []string { return slices.Sorted(slices.Values(names)) }
+
+// nearest returns the known name that the fewest edits make of name. The case of
+// letters does not count.
+func nearest(name string) string {
+	name = strings.ToUpper(name)
+	return slices.MinFunc(Names(), func(a, b string) int { return edits(name, a) - edits(name, b) })
+}
+
+// edits returns the Levenshtein distance of a and b in bytes: the number of
+// insertions, deletions and replacements that make one of the other
+// (https://en.wikipedia.org/wiki/Levenshtein_distance).
+func edits(a, b string) int {
+	row := make([]int, len(b)+1) // row[j] is the distance of a[:i] and b[:j]
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// known reports whether name is in the list.
+func known(name string) bool { return slices.Contains(names, name) }
+
+// ours reports whether a variable belongs to this module.
+func ours(name string) bool { return strings.HasPrefix(name, prefix) }

@@ -1,0 +1,89 @@
+package env
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// root is the module's folder.
+const root = "../.."
+
+var variable = regexp.MustCompile(`LLMBENCH_[A-Z][A-Z_]*`)
+
+// TestDocumentedNames checks that the tables of variables have every name, and
+// that no document has a name that does not exist.
+func TestDocumentedNames(t *testing.T) {
+	documented := map[string]bool{} // in a table
+	documents := 0
+	for path, text := range files(t, ".md") {
+		documents++
+		for line := range strings.Lines(text) {
+			for _, name := range variable.FindAllString(line, -1) {
+				assert.Assert(t, known(name), "%s has %s, which does not exist", path, name)
+				if slices.Contains([]string{"README.md", "llmbench/README.md"}, path) && strings.HasPrefix(line, "| `LLMBENCH_") {
+					documented[name] = true
+				}
+			}
+		}
+	}
+	assert.Assert(t, documents > 0)
+	for _, name := range Names() {
+		assert.Assert(t, documented[name], "no table of variables in README.md or llmbench/README.md has %s", name)
+	}
+}
+
+// TestNamesAreRead checks that some file besides the list names each variable.
+func TestNamesAreRead(t *testing.T) {
+	read := map[string]bool{}
+	for path, text := range files(t, ".go", ".sh") {
+		if path == "llmbench/env/names.go" {
+			continue
+		}
+		for _, name := range variable.FindAllString(text, -1) {
+			read[name] = true
+		}
+	}
+	for _, name := range Names() {
+		assert.Assert(t, read[name], "nothing reads %s", name)
+	}
+}
+
+func TestNamesAreDifferent(t *testing.T) {
+	all := Names()
+	assert.Equal(t, len(slices.Compact(slices.Clone(all))), len(all))
+}
+
+// files returns the text of the module's files whose names end in one of the
+// extensions, by path.
+func files(t *testing.T, extensions ...string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() && (name == "testdata" || name == "cache" || name == ".git") {
+			return fs.SkipDir
+		}
+		if d.IsDir() || !slices.Contains(extensions, filepath.Ext(name)) {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		short, err := filepath.Rel(root, path)
+		all[filepath.ToSlash(short)] = string(text)
+		return err
+	})
+	assert.NilError(t, err)
+	return all
+}

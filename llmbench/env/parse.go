@@ -1,0 +1,103 @@
+package env
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// List returns a parser of a comma list whose elements parse reads. Spaces
+// around an element do not count. An element that comes twice is an error.
+func List[T comparable](parse func(string) (T, error)) func(string) ([]T, error) {
+	return func(v string) ([]T, error) {
+		var all []T
+		for part := range strings.SplitSeq(v, ",") {
+			x, err := parse(strings.TrimSpace(part))
+			if err != nil {
+				return nil, err
+			}
+			if slices.Contains(all, x) {
+				return nil, fmt.Errorf("%v comes twice", x)
+			}
+			all = append(all, x)
+		}
+		return all, nil
+	}
+}
+
+// OneOf returns a parser that accepts the given values and no other.
+func OneOf[T ~string](allowed ...T) func(string) (T, error) {
+	return func(v string) (T, error) {
+		if !slices.Contains(allowed, T(v)) {
+			return "", fmt.Errorf("not one of %q", allowed)
+		}
+		return T(v), nil
+	}
+}
+
+// Text accepts everything but white space alone.
+func Text(v string) (string, error) {
+	if strings.TrimSpace(v) == "" {
+		return "", errors.New("blank")
+	}
+	return v, nil
+}
+
+// Folder accepts the path of a folder that exists, and makes the path absolute.
+func Folder(v string) (string, error) {
+	info, err := os.Stat(v)
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() {
+		return "", errors.New("not a folder")
+	}
+	return filepath.Abs(v)
+}
+
+// AtLeast returns a parser of whole numbers that are not below least.
+func AtLeast(least int) func(string) (int, error) {
+	return func(v string) (int, error) {
+		n, err := strconv.Atoi(v)
+		if err == nil && n < least {
+			err = fmt.Errorf("below %d", least)
+		}
+		return n, err
+	}
+}
+
+// Uint64 accepts whole numbers from 0 to 2^64-1.
+func Uint64(v string) (uint64, error) { return strconv.ParseUint(v, 10, 64) }
+
+// Positive accepts finite numbers above 0.
+func Positive(v string) (float64, error) {
+	f, err := strconv.ParseFloat(v, 64)
+	if err == nil && (!(f > 0) || math.IsInf(f, 0)) {
+		err = errors.New("not above 0, or not finite")
+	}
+	return f, err
+}
+
+// Share accepts numbers from 0 to 1, both included.
+func Share(v string) (float64, error) {
+	f, err := strconv.ParseFloat(v, 64)
+	if err == nil && !(f >= 0 && f <= 1) {
+		err = errors.New("not from 0 to 1")
+	}
+	return f, err
+}
+
+// Duration accepts durations above 0 in the form of [time.ParseDuration].
+func Duration(v string) (time.Duration, error) {
+	d, err := time.ParseDuration(v)
+	if err == nil && d <= 0 {
+		err = errors.New("not above 0")
+	}
+	return d, err
+}

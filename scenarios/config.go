@@ -1,0 +1,137 @@
+package scenarios
+
+import (
+	"cmp"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/backends"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// A config holds the environment variables that scenarios read.
+type config struct {
+	backends.Config
+	Tokenizer string // LLMBENCH_TOKENIZER: a tokenizer.json file
+	Full      string // LLMBENCH_FULL: "1" runs scenarios as they were published, a name one published experiment; "" the reduced forms
+	Data      string // LLMBENCH_DATA: folder with the data sets of published experiments, by their published names
+	Serve     serveConfig
+}
+
+// A serveConfig holds the environment variables that define BenchmarkServe's load.
+type serveConfig struct {
+	Concurrency []int            // LLMBENCH_CONCURRENCY: closed loop, one sub-benchmark each; 1,8
+	Rate        []float64        // LLMBENCH_RATE: open loop instead, requests per second, one sub-benchmark each
+	Burstiness  float64          // LLMBENCH_BURSTINESS: gamma shape of the arrivals; 1 is Poisson
+	Requests    int              // LLMBENCH_REQUESTS: requests in a pass; 0 means 8 x concurrency, at least 16
+	Stages      []llmbench.Stage // LLMBENCH_STAGES: open loop whose rate changes, one sub-benchmark
+	LoadSet     bool             // LLMBENCH_CONCURRENCY, _RATE or _STAGES is set: a trace is not replayed
+	Input       int              // LLMBENCH_INPUT: prompt length in tokens; 512, or 0: as the data set has it
+	Output      int              // LLMBENCH_OUTPUT: output length in tokens; 128, or 0: as the data set has it
+	Dataset     string           // LLMBENCH_DATASET: random, or another that benchdata.Open knows
+	Stream      bool             // LLMBENCH_STREAM; true
+	Warmup      int              // LLMBENCH_WARMUP: requests sent first; -1 means 2 x concurrency
+	Timeout     time.Duration    // LLMBENCH_TIMEOUT: per request; 10m
+	IdleTimeout time.Duration    // LLMBENCH_IDLE_TIMEOUT: between two events of a stream; 60s
+	MaxFail     float64          // LLMBENCH_MAX_FAIL: tolerated share of failed requests; 0
+	SLO         sample.SLO       // LLMBENCH_SLO
+	Cancel      llmbench.Cancel  // LLMBENCH_CANCEL: share of the clients that leave, and when
+	Seed        uint64           // LLMBENCH_SEED: of prompts, lengths and arrivals; 1
+}
+
+func init() { env.Register(func(r *env.Reader) { parseOwn(r) }) }
+
+// readConfig reads the process's environment. It checks the variables of every
+// package of the process, and returns an error that names each variable that
+// cannot be used.
+func readConfig() (config, error) {
+	environ := os.Environ()
+	if err := env.Check(environ); err != nil {
+		return config{}, err
+	}
+	return parseConfig(environ)
+}
+
+// parseConfig reads a config from an environment in the form of [os.Environ].
+func parseConfig(environ []string) (config, error) {
+	r := env.NewReader(environ)
+	c := parseOwn(r)
+	return c, r.Err()
+}
+
+// parseOwn reads a config. Errors are those of r.
+func parseOwn(r *env.Reader) config {
+	c := config{Config: backends.ReadFrom(r), Serve: parseServe(r)}
+	env.Read(r, &c.Tokenizer, "LLMBENCH_TOKENIZER", env.Text, "a tokenizer.json file")
+	env.Read(r, &c.Full, "LLMBENCH_FULL", parseFull, "1, 0 or the name of a published experiment")
+	env.Read(r, &c.Data, "LLMBENCH_DATA", env.Folder, "a folder of this machine")
+	if c.OnlyMock() {
+		r.Requires("LLMBENCH_TOKENIZER", "LLMBENCH_URL")
+	}
+	return c
+}
+
+// parseServe reads a serveConfig. Errors are those of r.
+func parseServe(r *env.Reader) serveConfig {
+	s := serveConfig{
+		Concurrency: []int{1, 8},
+		Burstiness:  1,
+		Dataset:     "random",
+		Stream:      true,
+		Warmup:      -1,
+		Timeout:     llmbench.DefaultTimeout,
+		IdleTimeout: llmbench.DefaultIdleTimeout,
+		Seed:        1,
+	}
+	env.Read(r, &s.Concurrency, "LLMBENCH_CONCURRENCY", env.List(env.AtLeast(1)), "a comma list of different whole numbers, at least 1")
+	env.Read(r, &s.Rate, "LLMBENCH_RATE", env.List(env.Positive), "a comma list of different rates in requests per second, above 0")
+	env.Read(r, &s.Stages, "LLMBENCH_STAGES", llmbench.ParseStages, "stages like 10:1m,10..50:2m,50..5:1m:exp: a rate, or a ramp from one to another, and a time")
+	env.Read(r, &s.Burstiness, "LLMBENCH_BURSTINESS", env.Positive, "a number above 0")
+	env.Read(r, &s.Requests, "LLMBENCH_REQUESTS", env.AtLeast(1), "a whole number, at least 1")
+	env.Read(r, &s.Input, "LLMBENCH_INPUT", env.AtLeast(1), "a whole number of tokens, at least 1")
+	env.Read(r, &s.Output, "LLMBENCH_OUTPUT", env.AtLeast(1), "a whole number of tokens, at least 1")
+	env.Read(r, &s.Dataset, "LLMBENCH_DATASET", env.Text, "a data set like random or sharegpt:PATH")
+	env.Read(r, &s.Stream, "LLMBENCH_STREAM", strconv.ParseBool, "true or false")
+	env.Read(r, &s.Warmup, "LLMBENCH_WARMUP", env.AtLeast(0), "a whole number, at least 0")
+	env.Read(r, &s.Timeout, "LLMBENCH_TIMEOUT", env.Duration, "a duration like 10m, above 0")
+	env.Read(r, &s.IdleTimeout, "LLMBENCH_IDLE_TIMEOUT", env.Duration, "a duration like 60s, above 0")
+	env.Read(r, &s.MaxFail, "LLMBENCH_MAX_FAIL", env.Share, "a number from 0 to 1")
+	env.Read(r, &s.SLO, "LLMBENCH_SLO", sample.ParseSLO, "limits like ttft=500ms,tpot=50ms,e2e=10s")
+	env.Read(r, &s.Cancel, "LLMBENCH_CANCEL", llmbench.ParseCancel, "a share and a number of deltas or a time, like 0.1:50 or 0.1:2s")
+	env.Read(r, &s.Seed, "LLMBENCH_SEED", env.Uint64, "a whole number, at least 0")
+	if s.Dataset == "random" {
+		s.Input, s.Output = cmp.Or(s.Input, 512), cmp.Or(s.Output, 128)
+	}
+	s.LoadSet = r.IsSet("LLMBENCH_CONCURRENCY") || r.IsSet("LLMBENCH_RATE") || r.IsSet("LLMBENCH_STAGES")
+
+	r.Exclusive("LLMBENCH_CONCURRENCY", "LLMBENCH_RATE")
+	r.Exclusive("LLMBENCH_CONCURRENCY", "LLMBENCH_STAGES")
+	r.Exclusive("LLMBENCH_RATE", "LLMBENCH_STAGES")
+	r.Exclusive("LLMBENCH_REQUESTS", "LLMBENCH_STAGES")
+	if !r.IsSet("LLMBENCH_STAGES") {
+		r.Requires("LLMBENCH_BURSTINESS", "LLMBENCH_RATE")
+	}
+	if !s.Stream && (s.SLO.TTFT > 0 || s.SLO.TPOT > 0) {
+		r.Errorf("LLMBENCH_SLO=%v: with LLMBENCH_STREAM=false only e2e can be judged", s.SLO)
+	}
+	if !s.Stream && s.Cancel.Deltas > 0 {
+		r.Errorf("LLMBENCH_CANCEL=%v: with LLMBENCH_STREAM=false there are no deltas; want a time", s.Cancel)
+	}
+	return s
+}
+
+// parseFull reads which form scenarios have. Names of experiments are checked by
+// the scenario that knows them.
+func parseFull(v string) (string, error) {
+	if yes, err := strconv.ParseBool(v); err == nil {
+		if yes {
+			return "1", nil
+		}
+		return "", nil
+	}
+	return env.Text(strings.TrimSpace(v))
+}

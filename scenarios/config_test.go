@@ -1,0 +1,117 @@
+package scenarios
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+func TestParseConfig(t *testing.T) {
+	usual := serveConfig{
+		Concurrency: []int{1, 8}, Burstiness: 1, Input: 512, Output: 128, Dataset: "random", Stream: true,
+		Warmup: -1, Timeout: 10 * time.Minute, IdleTimeout: time.Minute, Seed: 1,
+	}
+	with := func(change func(*serveConfig)) serveConfig { c := usual; change(&c); return c }
+	for _, tt := range []struct {
+		environ []string
+		want    serveConfig
+	}{
+		{[]string{"PATH=/bin", "LLMBENCH_RATE="}, usual},
+		{
+			[]string{"LLMBENCH_RATE=0.5, 32", "LLMBENCH_BURSTINESS=0.7", "LLMBENCH_REQUESTS=100", "LLMBENCH_OUTPUT=20", "LLMBENCH_DATASET=sharegpt:a:b.json",
+				"LLMBENCH_STREAM=true", "LLMBENCH_WARMUP=0", "LLMBENCH_TIMEOUT=1m", "LLMBENCH_IDLE_TIMEOUT=5s", "LLMBENCH_MAX_FAIL=0.25", "LLMBENCH_SLO=ttft=1s", "LLMBENCH_SEED=9"},
+			serveConfig{
+				Concurrency: []int{1, 8}, Rate: []float64{0.5, 32}, LoadSet: true, Burstiness: 0.7, Requests: 100, Output: 20,
+				Dataset: "sharegpt:a:b.json", Stream: true, Timeout: time.Minute, IdleTimeout: 5 * time.Second, MaxFail: 0.25,
+				SLO: sample.SLO{TTFT: time.Second}, Seed: 9,
+			},
+		},
+		{[]string{"LLMBENCH_STAGES=10:1m,10..50:30s:exp", "LLMBENCH_BURSTINESS=2"}, with(func(c *serveConfig) {
+			c.LoadSet, c.Burstiness = true, 2
+			c.Stages = []llmbench.Stage{{For: time.Minute, Rate: 10}, {For: 30 * time.Second, Rate: 10, Ramp: llmbench.Exponential, To: 50}}
+		})},
+		{[]string{"LLMBENCH_CANCEL=0.25:2s", "LLMBENCH_STREAM=false"}, with(func(c *serveConfig) {
+			c.Stream, c.Cancel = false, llmbench.Cancel{Share: 0.25, Time: 2 * time.Second}
+		})},
+		{[]string{"LLMBENCH_SEED=18446744073709551615"}, with(func(c *serveConfig) { c.Seed = 1<<64 - 1 })},
+		{[]string{"LLMBENCH_INPUT=10", "LLMBENCH_OUTPUT=20"}, with(func(c *serveConfig) { c.Input, c.Output = 10, 20 })},
+		{[]string{"LLMBENCH_DATASET=sharegpt:x"}, with(func(c *serveConfig) { c.Dataset, c.Input, c.Output = "sharegpt:x", 0, 0 })},
+	} {
+		got, err := parseConfig(tt.environ)
+		assert.NilError(t, err, "%q", tt.environ)
+		assert.DeepEqual(t, got.Serve, tt.want)
+	}
+}
+
+// TestParseFull checks LLMBENCH_FULL, LLMBENCH_DATA and LLMBENCH_TOKENIZER.
+func TestParseFull(t *testing.T) {
+	folder := t.TempDir()
+	for value, want := range map[string]string{"": "", "1": "1", "true": "1", "0": "", "D11": "D11", " D11 ": "D11"} {
+		c, err := parseConfig([]string{"LLMBENCH_FULL=" + value, "LLMBENCH_DATA=" + folder, "LLMBENCH_URL=http://x", "LLMBENCH_TOKENIZER=t.json"})
+		assert.NilError(t, err, "LLMBENCH_FULL=%s", value)
+		assert.Equal(t, c.Full, want, "LLMBENCH_FULL=%s", value)
+		assert.Equal(t, c.Data, folder)
+		assert.Equal(t, c.Tokenizer, "t.json")
+	}
+}
+
+func TestParseConfigErrors(t *testing.T) {
+	for _, tt := range []struct{ environ, want string }{
+		{"LLMBENCH_CONCURENCY=8", "LLMBENCH_CONCURENCY: no such variable; the nearest is LLMBENCH_CONCURRENCY"},
+		{"LLMBENCH_CONCURRENCY=0", "LLMBENCH_CONCURRENCY=0: want a comma list of different whole numbers, at least 1"},
+		{"LLMBENCH_CONCURRENCY=1,x", "LLMBENCH_CONCURRENCY=1,x: want"},
+		{"LLMBENCH_CONCURRENCY=8,8", "LLMBENCH_CONCURRENCY=8,8: want"},
+		{"LLMBENCH_RATE=-1", "LLMBENCH_RATE=-1: want"},
+		{"LLMBENCH_RATE=NaN", "LLMBENCH_RATE=NaN: want"},
+		{"LLMBENCH_STAGES=10", "LLMBENCH_STAGES=10: want stages like 10:1m,"},
+		{"LLMBENCH_STAGES=10:1m\nLLMBENCH_RATE=1", "LLMBENCH_RATE and LLMBENCH_STAGES: want at most one"},
+		{"LLMBENCH_STAGES=10:1m\nLLMBENCH_REQUESTS=7", "LLMBENCH_REQUESTS and LLMBENCH_STAGES: want at most one"},
+		{"LLMBENCH_CANCEL=0.1", "LLMBENCH_CANCEL=0.1: want a share and a number of deltas or a time, like 0.1:50"},
+		{"LLMBENCH_CANCEL=0.1:9\nLLMBENCH_STREAM=false", "LLMBENCH_CANCEL=0.1:9: with LLMBENCH_STREAM=false there are no deltas"},
+		{"LLMBENCH_BURSTINESS=0", "LLMBENCH_BURSTINESS=0: want a number above 0"},
+		{"LLMBENCH_REQUESTS=0", "LLMBENCH_REQUESTS=0: want"},
+		{"LLMBENCH_INPUT=1.5", "LLMBENCH_INPUT=1.5: want"},
+		{"LLMBENCH_OUTPUT=-2", "LLMBENCH_OUTPUT=-2: want"},
+		{"LLMBENCH_DATASET= ", "LLMBENCH_DATASET= : want a data set like random or sharegpt:PATH"},
+		{"LLMBENCH_STREAM=maybe", "LLMBENCH_STREAM=maybe: want true or false"},
+		{"LLMBENCH_WARMUP=-1", "LLMBENCH_WARMUP=-1: want"},
+		{"LLMBENCH_TIMEOUT=10", "LLMBENCH_TIMEOUT=10: want a duration like 10m"},
+		{"LLMBENCH_IDLE_TIMEOUT=0s", "LLMBENCH_IDLE_TIMEOUT=0s: want"},
+		{"LLMBENCH_MAX_FAIL=1.1", "LLMBENCH_MAX_FAIL=1.1: want a number from 0 to 1"},
+		{"LLMBENCH_SLO=fast", "LLMBENCH_SLO=fast: want limits like"},
+		{"LLMBENCH_SEED=-1", "LLMBENCH_SEED=-1: want"},
+		{"LLMBENCH_FULL= ", "LLMBENCH_FULL= : want 1, 0 or the name of a published experiment"},
+		{"LLMBENCH_DATA=config.go", "LLMBENCH_DATA=config.go: want a folder of this machine"},
+		{"LLMBENCH_RATE=1\nLLMBENCH_CONCURRENCY=1", "LLMBENCH_CONCURRENCY and LLMBENCH_RATE: want at most one"},
+		{"LLMBENCH_BURSTINESS=2", "LLMBENCH_BURSTINESS: means nothing without LLMBENCH_RATE"},
+		{"LLMBENCH_TOKENIZER=t.json", "LLMBENCH_TOKENIZER: means nothing without LLMBENCH_URL"},
+		{"LLMBENCH_STREAM=false\nLLMBENCH_SLO=ttft=1s", "only e2e can be judged"},
+		{"LLMBENCH_MOCK_SPEED=0", "LLMBENCH_MOCK_SPEED=0: want"}, // backends' variables are read too
+		{"LLMBENCH_INPUT=x\nLLMBENCH_OUTPUT=y", "LLMBENCH_INPUT=x: want a whole number of tokens, at least 1\nLLMBENCH_OUTPUT=y: want"},
+	} {
+		_, err := parseConfig(strings.Split(tt.environ, "\n"))
+		assert.ErrorContains(t, err, tt.want)
+	}
+}
+
+func FuzzParseConfig(f *testing.F) {
+	f.Add("CONCURRENCY", "1,8")
+	f.Add("SLO", "ttft=500ms,tpot=50ms,e2e=10s")
+	f.Add("RATE", "1e308")
+	f.Fuzz(func(t *testing.T, name, value string) {
+		c, err := parseConfig([]string{"LLMBENCH_" + name + "=" + value})
+		if err != nil {
+			return
+		}
+		for _, n := range append(c.Serve.Concurrency, c.Serve.Input) {
+			assert.Assert(t, n > 0 || n == 0 && c.Serve.Dataset != "random", "LLMBENCH_%s=%q: %+v", name, value, c.Serve)
+		}
+		assert.Assert(t, c.Serve.Timeout > 0 && c.Serve.IdleTimeout > 0, "LLMBENCH_%s=%q: %+v", name, value, c.Serve)
+		assert.Assert(t, c.Serve.MaxFail >= 0 && c.Serve.MaxFail <= 1, "LLMBENCH_%s=%q: %+v", name, value, c.Serve)
+	})
+}
