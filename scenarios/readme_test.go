@@ -71,11 +71,11 @@ func TestReadmeDatasets(t *testing.T) {
 	}
 }
 
-// TestReadmePublished runs README's comparison of a published experiment with
+// TestReadmePublished runs the comparison in scenarios/README.md of a published experiment with
 // results of ours, and checks what it shows.
 func TestReadmePublished(t *testing.T) {
-	_, block, found := strings.Cut(readme(t, "."), "\n    $ go tool benchstat -filter 'experiment:")
-	assert.Assert(t, found, "README has no such comparison")
+	_, block, found := strings.Cut(readme(t, "scenarios"), "\n    $ go tool benchstat -filter 'experiment:")
+	assert.Assert(t, found, "scenarios/README.md has no such comparison")
 	arguments, block, _ := strings.Cut("-filter 'experiment:"+block, "\n")
 	block, _, _ = strings.Cut(block, "\n\nEach figure is one sample")
 	args, err := shellquote.Split(arguments)
