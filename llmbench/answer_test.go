@@ -10,6 +10,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // TestFirstOutput reads answers that begin with reasoning, in each dialect that
@@ -19,15 +21,15 @@ func TestFirstOutput(t *testing.T) {
 	for _, d := range []dialect.Dialect{dialect.OpenAIChat{}, dialect.OpenAIResponses{}, dialect.Ollama{}} {
 		for _, c := range []struct {
 			name    string
-			shape   mockserver.Shape
+			shape   shape.Shape
 			outputs int
 			want    sample.Answer
 		}{
-			{"all is output", mockserver.Shape{}, 10, sample.Answer{Text: thought + said}},
-			{"half", mockserver.Shape{Reasoning: "reasoning"}, 5, sample.Answer{Text: said, Reasoning: thought}},
-			{"all is reasoning", mockserver.Shape{Reasoning: "reasoning", ReasoningTokens: 10}, 0, sample.Answer{Reasoning: thought + said}},
-			{"a call", mockserver.Shape{Reasoning: "reasoning", ToolCall: true}, 5, sample.Answer{Reasoning: thought, ToolNames: "speak", ToolCalls: `{"text": "` + said + `"}`}},
-			{"one event", mockserver.Shape{Reasoning: "reasoning", TokensPerChunk: 10}, 1, sample.Answer{Text: said, Reasoning: thought}},
+			{"all is output", shape.Shape{}, 10, sample.Answer{Text: thought + said}},
+			{"half", shape.Shape{Reasoning: "reasoning"}, 5, sample.Answer{Text: said, Reasoning: thought}},
+			{"all is reasoning", shape.Shape{Reasoning: "reasoning", ReasoningTokens: 10}, 0, sample.Answer{Reasoning: thought + said}},
+			{"a call", shape.Shape{Reasoning: "reasoning", ToolCall: true}, 5, sample.Answer{Reasoning: thought, ToolNames: "speak", ToolCalls: `{"text": "` + said + `"}`}},
+			{"one event", shape.Shape{Reasoning: "reasoning", TokensPerChunk: 10}, 1, sample.Answer{Text: said, Reasoning: thought}},
 		} {
 			t.Run(d.Name()+"/"+c.name, func(t *testing.T) {
 				cfg := mockserver.Config{TTFT: 100 * ms, PerToken: 10 * ms, Shape: c.shape}
@@ -57,7 +59,7 @@ func TestFirstOutput(t *testing.T) {
 
 // TestAnswerWhole keeps the text of answers that are not streamed.
 func TestAnswerWhole(t *testing.T) {
-	cfg := mockserver.Config{Shape: mockserver.Shape{Reasoning: "reasoning", ToolCall: true}}
+	cfg := mockserver.Config{Shape: shape.Shape{Reasoning: "reasoning", ToolCall: true}}
 	bubble(t, cfg, Load{Requests: words(1, 4), Concurrency: 1, KeepText: true, NoStream: true}, func(samples []sample.Sample, _ *mockserver.Server) {
 		assert.DeepEqual(t, *samples[0].Answer, sample.Answer{Reasoning: " the quick", ToolNames: "speak", ToolCalls: `{"text": " brown fox"}`})
 		_, has := samples[0].TTFO()
@@ -67,7 +69,7 @@ func TestAnswerWhole(t *testing.T) {
 
 // TestAnswerOfAFailure is what came of it, and nothing of the one before.
 func TestAnswerOfAFailure(t *testing.T) {
-	cfg := mockserver.Config{Faults: []mockserver.Fault{{Kind: mockserver.FaultHTTP500, Every: 2}, {Kind: mockserver.FaultTruncate, Every: 3, At: 1}}}
+	cfg := mockserver.Config{Faults: []fault.Fault{{Kind: fault.HTTP500, Every: 2}, {Kind: fault.Truncate, Every: 3, At: 1}}}
 	bubble(t, cfg, Load{Requests: words(3, 3), Concurrency: 1, KeepText: true}, func(samples []sample.Sample, _ *mockserver.Server) {
 		for i, want := range []string{" the quick brown", "", " the"} {
 			assert.Equal(t, samples[i].Answer.Text, want)

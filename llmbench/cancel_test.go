@@ -13,6 +13,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
 // TestCancelAfterDeltas has half of the clients of a closed loop leave. Each goes
@@ -174,7 +175,7 @@ func TestCancelPlan(t *testing.T) {
 	}
 	assert.DeepEqual(t, plan(1), []int{0, 0, 0, 0, 66, 55, 72, 0})
 	assert.Assert(t, !slices.Equal(plan(1), plan(2)))
-	_, target := loopback(t, mockserver.Config{Faults: []mockserver.Fault{{Kind: mockserver.FaultHTTP500, Every: 2}}})
+	_, target := loopback(t, mockserver.Config{Faults: []fault.Fault{{Kind: fault.HTTP500, Every: 2}}})
 	samples, err := tryPass(context.Background(), target, Load{Requests: words(20, 40), Concurrency: 1, Cancel: Cancel{Share: 1, Deltas: 2}})
 	assert.NilError(t, err)
 	s := sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{})

@@ -20,6 +20,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // bubble runs a pass against a mock server on a fake clock.
@@ -121,7 +123,7 @@ func TestLatencyCountsFromDue(t *testing.T) {
 // TestQuirks runs the streams that break other tools.
 func TestQuirks(t *testing.T) {
 	base := mockserver.Config{TTFT: 500 * ms, PerToken: 10 * ms}
-	with := func(shape mockserver.Shape) mockserver.Config {
+	with := func(shape shape.Shape) mockserver.Config {
 		c := base
 		c.Shape = shape
 		return c
@@ -134,13 +136,13 @@ func TestQuirks(t *testing.T) {
 		gap    time.Duration
 		source sample.TokenSource
 	}{
-		{"role-only chunk, then silence until the text", with(mockserver.Shape{RoleFirst: true}), tokens, 10 * ms, sample.FromUsage},
-		{"four tokens in a chunk", with(mockserver.Shape{TokensPerChunk: 4}), tokens / 4, 40 * ms, sample.FromUsage},
-		{"usage on the last chunk with content", with(mockserver.Shape{Usage: mockserver.UsageLast}), tokens, 10 * ms, sample.FromUsage},
-		{"no usage", with(mockserver.Shape{Usage: mockserver.UsageNever}), tokens, 10 * ms, sample.FromDeltas},
-		{"CRLF", with(mockserver.Shape{CRLF: true}), tokens, 10 * ms, sample.FromUsage},
-		{"ping comments", with(mockserver.Shape{Ping: true}), tokens, 10 * ms, sample.FromUsage},
-		{"data without a space", with(mockserver.Shape{NoSpace: true}), tokens, 10 * ms, sample.FromUsage},
+		{"role-only chunk, then silence until the text", with(shape.Shape{RoleFirst: true}), tokens, 10 * ms, sample.FromUsage},
+		{"four tokens in a chunk", with(shape.Shape{TokensPerChunk: 4}), tokens / 4, 40 * ms, sample.FromUsage},
+		{"usage on the last chunk with content", with(shape.Shape{Usage: shape.UsageLast}), tokens, 10 * ms, sample.FromUsage},
+		{"no usage", with(shape.Shape{Usage: shape.UsageNever}), tokens, 10 * ms, sample.FromDeltas},
+		{"CRLF", with(shape.Shape{CRLF: true}), tokens, 10 * ms, sample.FromUsage},
+		{"ping comments", with(shape.Shape{Ping: true}), tokens, 10 * ms, sample.FromUsage},
+		{"data without a space", with(shape.Shape{NoSpace: true}), tokens, 10 * ms, sample.FromUsage},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bubble(t, c.cfg, Load{Requests: words(3, tokens), Concurrency: 1}, func(samples []sample.Sample, srv *mockserver.Server) {
@@ -167,28 +169,28 @@ func TestQuirks(t *testing.T) {
 // TestFailures checks that each way to fail has its outcome, that the run ends,
 // and that no figure but the share of failures knows of the failed requests.
 func TestFailures(t *testing.T) {
-	cfg := func(kind mockserver.FaultKind) mockserver.Config {
-		return mockserver.Config{TTFT: ms, PerToken: ms / 10, Faults: []mockserver.Fault{{Kind: kind, Every: 5, At: 3}}}
+	cfg := func(kind fault.Kind) mockserver.Config {
+		return mockserver.Config{TTFT: ms, PerToken: ms / 10, Faults: []fault.Fault{{Kind: kind, Every: 5, At: 3}}}
 	}
 	for _, c := range []struct {
-		fault    mockserver.FaultKind
+		fault    fault.Kind
 		noStream bool
 		want     sample.Outcome
 		text     string
 	}{
-		{mockserver.FaultHTTP500, false, sample.HTTP, "status 500"},
-		{mockserver.FaultReset, false, sample.Truncated, ""},
-		{mockserver.FaultTruncate, false, sample.Truncated, "neither a finish reason nor [DONE]"},
-		{mockserver.FaultErrorEvent, false, sample.ServerError, ""},
-		{mockserver.FaultEmpty, false, sample.Empty, "no event"},
-		{mockserver.FaultStall, false, sample.Stalled, "nothing for 300ms"},
-		{mockserver.FaultMalformed, false, sample.Malformed, "not the JSON"},
-		{mockserver.FaultNoDone, false, sample.OK, ""},
-		{mockserver.FaultHTTP500, true, sample.HTTP, "status 500"},
-		{mockserver.FaultErrorEvent, true, sample.ServerError, ""},
-		{mockserver.FaultEmpty, true, sample.Empty, "no body"},
-		{mockserver.FaultMalformed, true, sample.Malformed, ""},
-		{mockserver.FaultStall, true, sample.Timeout, "no end after 1s"},
+		{fault.HTTP500, false, sample.HTTP, "status 500"},
+		{fault.Reset, false, sample.Truncated, ""},
+		{fault.Truncate, false, sample.Truncated, "neither a finish reason nor [DONE]"},
+		{fault.ErrorEvent, false, sample.ServerError, ""},
+		{fault.Empty, false, sample.Empty, "no event"},
+		{fault.Stall, false, sample.Stalled, "nothing for 300ms"},
+		{fault.Malformed, false, sample.Malformed, "not the JSON"},
+		{fault.NoDone, false, sample.OK, ""},
+		{fault.HTTP500, true, sample.HTTP, "status 500"},
+		{fault.ErrorEvent, true, sample.ServerError, ""},
+		{fault.Empty, true, sample.Empty, "no body"},
+		{fault.Malformed, true, sample.Malformed, ""},
+		{fault.Stall, true, sample.Timeout, "no end after 1s"},
 	} {
 		t.Run(fmt.Sprintf("%s/stream=%t", c.fault, !c.noStream), func(t *testing.T) {
 			_, target := loopback(t, cfg(c.fault))
@@ -235,7 +237,7 @@ func TestTimeouts(t *testing.T) {
 		{"default request", slow, Load{Concurrency: 4, Stagger: -1}, map[sample.Outcome]int{sample.Timeout: 4}, 10 * time.Minute, "no end after 10m0s"},
 		{"pass", slow, Load{PassTimeout: 7 * time.Second, Concurrency: 2, Stagger: -1}, map[sample.Outcome]int{sample.Canceled: 4}, 7 * time.Second, "the pass's deadline passed: 7s"},
 		{"pass, open loop", slow, Load{PassTimeout: 7 * time.Second, Arrivals: Constant{Rate: 0.2}}, map[sample.Outcome]int{sample.Canceled: 4}, 7 * time.Second, "the pass's deadline passed: 7s"},
-		{"idle", mockserver.Config{TTFT: ms, Faults: []mockserver.Fault{{Kind: mockserver.FaultStall, Every: 1, At: 2}}},
+		{"idle", mockserver.Config{TTFT: ms, Faults: []fault.Fault{{Kind: fault.Stall, Every: 1, At: 2}}},
 			Load{Concurrency: 4, Stagger: -1}, map[sample.Outcome]int{sample.Stalled: 4}, time.Minute + ms, "nothing for 1m0s"},
 		{"the idle timeout begins anew with each event", mockserver.Config{PerToken: 40 * time.Second}, Load{Concurrency: 4, Stagger: -1}, map[sample.Outcome]int{sample.OK: 4}, 280 * time.Second, ""},
 		{"the idle timeout leaves a long prefill alone", mockserver.Config{TTFT: 5 * time.Minute}, Load{Concurrency: 4, Stagger: -1}, map[sample.Outcome]int{sample.OK: 4}, 5 * time.Minute, ""},

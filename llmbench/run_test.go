@@ -20,6 +20,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
 // helper names the benchmark below that a test runs in a process of its own,
@@ -47,7 +48,7 @@ func BenchmarkHelperSecondFails(b *testing.B) {
 	helperRuns++
 	cfg := mockserver.Config{TTFT: ms}
 	if helperRuns == 2 {
-		cfg.Faults = []mockserver.Fault{{Kind: mockserver.FaultTruncate, Every: 10, At: 2}}
+		cfg.Faults = []fault.Fault{{Kind: fault.Truncate, Every: 10, At: 2}}
 	}
 	_, target := loopback(b, cfg)
 	Run(b, target, Load{Requests: words(20, 4), Concurrency: 2})
@@ -64,7 +65,7 @@ func BenchmarkHelperBound(b *testing.B) {
 
 func BenchmarkHelperTolerates(b *testing.B) {
 	helperOnly(b)
-	_, target := loopback(b, mockserver.Config{TTFT: ms, Faults: []mockserver.Fault{{Kind: mockserver.FaultTruncate, Every: 10, At: 2}}})
+	_, target := loopback(b, mockserver.Config{TTFT: ms, Faults: []fault.Fault{{Kind: fault.Truncate, Every: 10, At: 2}}})
 	Run(b, target, Load{Requests: words(20, 4), Concurrency: 2, MaxFail: 0.1})
 }
 
@@ -105,7 +106,7 @@ func BenchmarkHelperDiesEarly(b *testing.B) {
 // BenchmarkHelperColdFails fails in its warm-up.
 func BenchmarkHelperColdFails(b *testing.B) {
 	helperOnly(b)
-	_, target := loopback(b, mockserver.Config{Faults: []mockserver.Fault{{Kind: mockserver.FaultHTTP500, Every: 2}}})
+	_, target := loopback(b, mockserver.Config{Faults: []fault.Fault{{Kind: fault.HTTP500, Every: 2}}})
 	Run(b, target, Load{Requests: words(1, 4), Warmup: words(2, 4), Concurrency: 1})
 }
 

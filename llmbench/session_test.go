@@ -17,6 +17,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
 // A listener keeps the conversations that reach a server.
@@ -107,7 +108,7 @@ func TestSessionOpenLoop(t *testing.T) {
 // TestSessionEndsWithAFailure: the turns after a broken one are failures that were
 // not sent, and other sessions go on.
 func TestSessionEndsWithAFailure(t *testing.T) {
-	cfg := mockserver.Config{TTFT: 100 * ms, Faults: []mockserver.Fault{{Kind: mockserver.FaultTruncate, Every: 4, At: 1}}}
+	cfg := mockserver.Config{TTFT: 100 * ms, Faults: []fault.Fault{{Kind: fault.Truncate, Every: 4, At: 1}}}
 	bubble(t, cfg, Load{Requests: []Request{session(), session()}, Concurrency: 1}, func(samples []sample.Sample, srv *mockserver.Server) {
 		for i, want := range []sample.Outcome{sample.OK, sample.OK, sample.OK, sample.Truncated, sample.Canceled, sample.Canceled} {
 			assert.Equal(t, samples[i].Outcome, want)
@@ -154,7 +155,7 @@ func TestSessionErrors(t *testing.T) {
 // TestPass measures one pass without a benchmark.
 func TestPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv, err := mockserver.New(mockserver.Config{TTFT: 100 * ms, PerToken: 10 * ms, Faults: []mockserver.Fault{{Kind: mockserver.FaultTruncate, Every: 3, At: 1}}})
+		srv, err := mockserver.New(mockserver.Config{TTFT: 100 * ms, PerToken: 10 * ms, Faults: []fault.Fault{{Kind: fault.Truncate, Every: 3, At: 1}}})
 		assert.NilError(t, err)
 		target, stop := inMemory(t, srv)
 		defer stop()

@@ -11,6 +11,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // flavors are the servers that share the path of a dialect.
@@ -44,25 +46,25 @@ func TestEveryFault(t *testing.T) {
 		"malformed": {sample.Malformed, sample.Malformed}, "long-line": {sample.Malformed, sample.Malformed},
 		"truncate": {sample.Truncated, sample.Malformed}, "fin": {sample.Truncated, sample.Truncated}, "reset": {sample.Truncated, sample.Connect}, "stall": {sample.Stalled, sample.Timeout}, "endless": {sample.Timeout, sample.OK},
 	}
-	for _, name := range mockserver.FaultNames() {
+	for name := range fault.Names() {
 		for _, d := range everyDialect(t) {
 			for i, stream := range []bool{true, false} {
-				outcome := want[name.Name][i]
-				if name.Name == "truncate" && stream && slices.Contains(unmarked, d.Name()) {
+				outcome := want[name][i]
+				if name == "truncate" && stream && slices.Contains(unmarked, d.Name()) {
 					outcome = sample.OK
 				}
-				if name.Name == "long-line" && d.Name() != "openai-chat" {
+				if name == "long-line" && d.Name() != "openai-chat" {
 					continue // the limit is that of the framing, and 64 MiB are a lot
 				}
-				if strings.HasPrefix(name.Name, "http-") || name.Name == "html-502" {
+				if strings.HasPrefix(name, "http-") || name == "html-502" {
 					outcome = sample.HTTP
 				}
-				t.Run(fmt.Sprintf("%s/%s/stream=%t", name.Name, d.Name(), stream), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s/%s/stream=%t", name, d.Name(), stream), func(t *testing.T) {
 					t.Parallel()
-					f, err := mockserver.ParseFault(name.Name + ",every=1,at=3")
+					f, err := fault.Parse(name + ",every=1,at=3")
 					assert.NilError(t, err)
 					f.Size = 65 << 20
-					_, target := loopback(t, mockserver.Config{Flavor: mockserver.Flavor(flavors[d.Name()]), Faults: []mockserver.Fault{f}})
+					_, target := loopback(t, mockserver.Config{Flavor: mockserver.Flavor(flavors[d.Name()]), Faults: []fault.Fault{f}})
 					target.Dialect = d
 					l := Load{Requests: words(1, tokens), Concurrency: 1, NoStream: !stream}
 					switch outcome {
@@ -83,18 +85,18 @@ func TestEveryFault(t *testing.T) {
 // server's, and the instants those of its log.
 func TestEveryShape(t *testing.T) {
 	const tokens = 12
-	for _, name := range mockserver.ShapeNames() {
+	for name := range shape.Names() {
 		for _, d := range everyDialect(t) {
 			for _, stream := range []bool{true, false} {
-				t.Run(fmt.Sprintf("%s/%s/stream=%t", name.Name, d.Name(), stream), func(t *testing.T) {
-					spec := strings.NewReplacer("=N", "=3", "=DURATION", "=5ms,split-json").Replace(name.Name)
-					var shape mockserver.Shape
-					assert.NilError(t, shape.Set(spec))
-					cfg := mockserver.Config{TTFT: 100 * ms, PerToken: 10 * ms, Shape: shape, Flavor: mockserver.Flavor(flavors[d.Name()])}
+				t.Run(fmt.Sprintf("%s/%s/stream=%t", name, d.Name(), stream), func(t *testing.T) {
+					spec := strings.NewReplacer("=N", "=3", "=DURATION", "=5ms,split-json").Replace(name)
+					var sh shape.Shape
+					assert.NilError(t, sh.Set(spec))
+					cfg := mockserver.Config{TTFT: 100 * ms, PerToken: 10 * ms, Shape: sh, Flavor: mockserver.Flavor(flavors[d.Name()])}
 					l := Load{Requests: words(1, tokens), Concurrency: 1, NoStream: !stream}
 					bubbleIn(t, d, cfg, l, func(samples []sample.Sample, srv *mockserver.Server) {
 						s, e := samples[0], srv.Log()[0]
-						if name.Name == "nul-raw" { // which is no JSON
+						if name == "nul-raw" { // which is no JSON
 							assert.Equal(t, s.Outcome, sample.Malformed)
 							return
 						}

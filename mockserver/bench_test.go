@@ -9,11 +9,13 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // BenchmarkEvent renders one token's event.
 func BenchmarkEvent(b *testing.B) {
-	out := chatEncoder(Shape{}, 1)
+	out := chatEncoder(shape.Shape{}, 1)
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
@@ -96,7 +98,7 @@ func TestEventDoesNotAllocate(t *testing.T) {
 	s := mustNew(t, Config{})
 	x := exchange{clock: s.clock, rec: &record{}, w: &sink{header: http.Header{}, body: make([]byte, 0, 8192)}}
 	x.rc = http.NewResponseController(x.w)
-	enc := chatEncoder(Shape{Ping: true}, 1000)
+	enc := chatEncoder(shape.Shape{Ping: true}, 1000)
 	x.out, x.enc = enc.framer, enc
 	x.rec.Tokens = make([]time.Duration, 0, 1000)
 	x.turn, _ = s.plan.join(job{output: 1000})
@@ -114,9 +116,9 @@ func TestEventDoesNotAllocate(t *testing.T) {
 }
 
 // chatEncoder makes the encoder of a streamed chat.
-func chatEncoder(s Shape, output int) *openai {
+func chatEncoder(s shape.Shape, output int) *openai {
 	return newOpenAI(answer{
-		framer: newFramer(s, ""), req: request{chat: true, stream: true, output: output}, words: s.lexicon(), ordinal: 1,
+		framer: newFramer(s, ""), req: request{chat: true, stream: true, output: output}, words: lexiconOf(s), ordinal: 1,
 		created: time.Unix(1, 0), model: `"mock"`,
 	})
 }

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // A Config says how fast a [Server] is, what its streams look like and which
@@ -61,10 +63,10 @@ type Config struct {
 	Speed float64
 
 	// Shape is what a stream looks like on the wire.
-	Shape Shape
+	Shape shape.Shape
 	// Faults are the requests to spoil, and how. Where several hit one request
 	// the first in the list does.
-	Faults []Fault
+	Faults []fault.Fault
 }
 
 // Default returns the configuration of a small, quick server: 20 ms and 10 us a
@@ -147,11 +149,11 @@ func (c Config) Validate() error {
 	if err := c.validateEngine(); err != nil {
 		return err
 	}
-	if err := c.Shape.validate(); err != nil {
+	if err := c.Shape.Validate(); err != nil {
 		return fmt.Errorf("shape.%w", err)
 	}
 	for i, f := range c.Faults {
-		if err := f.validate(); err != nil {
+		if err := f.Validate(); err != nil {
 			return fmt.Errorf("faults[%d].%w", i, err)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // A Flavor says whose server answers POST /generate, which several of them have.
@@ -43,7 +45,7 @@ type input struct {
 	natural int      // where the output ends by itself, 0 for never
 	words   *lexicon // of the output
 	prompt  tally    // is told the tokens that the decoder counts
-	shape   Shape
+	shape   shape.Shape
 }
 
 // An encoder adds one answer's documents to its framer, each in a frame. Which
@@ -89,7 +91,7 @@ func (a *answer) text(from, to int) {
 		return
 	}
 	if a.req.chat {
-		first = a.shape.reasoningTokens(a.req.output)
+		first = a.shape.ReasoningOf(a.req.output)
 	}
 	for i := from; i < to; i++ {
 		if at := i - first; at >= 0 && at < len(s.json) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // fuzzDialect fuzzes the decoder of a path's requests. What it takes it answers,
@@ -34,7 +36,7 @@ func fuzzDialect(f *testing.F, path string, flavor Flavor, seeds ...string) {
 		if to.dialect == nil {
 			to = generateRoute(flavorOf(body))
 		}
-		req, fail := to.dialect.decode(input{body, cfg.OutputTokens, lexicons[TextASCII], nil, Shape{}})
+		req, fail := to.dialect.decode(input{body, cfg.OutputTokens, lexicons[shape.TextASCII], nil, shape.Shape{}})
 		switch {
 		case fail != nil && (req.output != 0 || fail.status < 400 || !json.Valid([]byte(to.dialect.errorBody(fail)))):
 			t.Fatalf("decode(%q) = %+v and %+v, want no request and an error in JSON", body, req, fail)

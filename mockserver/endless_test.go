@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
 // An endless stream goes on at its rate, and its slot is free when the client
@@ -21,7 +23,7 @@ func TestEndless(t *testing.T) {
 		{0, 1000 + 4}, // the five that were asked for come at once
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			r := inMemory(t, Config{PerToken: tt.per, Slots: 1, Faults: []Fault{{Kind: FaultEndless, Every: 2}}})
+			r := inMemory(t, Config{PerToken: tt.per, Slots: 1, Faults: []fault.Fault{{Kind: fault.Endless, Every: 2}}})
 			r.must(textPath, `{"prompt":"a","max_tokens":1}`)
 			start := time.Since(r.Epoch())
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second-time.Nanosecond)
@@ -36,7 +38,7 @@ func TestEndless(t *testing.T) {
 			}
 			r.must(textPath, `{"prompt":"a","max_tokens":1}`)
 			log := r.Log()
-			if e := log[1]; e.OutputTokens != tt.want || !e.Aborted || e.Fault != FaultEndless {
+			if e := log[1]; e.OutputTokens != tt.want || !e.Aborted || e.Fault != fault.Endless {
 				t.Errorf("Log()[1] has %d tokens, aborted %v, fault %q, want %d, true", e.OutputTokens, e.Aborted, e.Fault, tt.want)
 			}
 			if got := log[2].Admitted - start; got != time.Second-time.Nanosecond {

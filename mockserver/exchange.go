@@ -4,6 +4,9 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // An exchange is one request that has been read, and its answer.
@@ -11,7 +14,7 @@ type exchange struct {
 	clock   clock
 	dialect *dialect
 	req     request
-	fault   Fault
+	fault   fault.Fault
 	rec     *record
 	turn    place
 	alarm   alarm // for what is not a token
@@ -43,7 +46,7 @@ func (x *exchange) answer() {
 	if x.req.stream {
 		contentType = x.dialect.stream
 	}
-	if x.fault.Kind == FaultWrongType {
+	if x.fault.Kind == fault.WrongType {
 		contentType = "text/html; charset=utf-8"
 	}
 	x.w.Header().Set("Content-Type", contentType)
@@ -58,12 +61,12 @@ func (x *exchange) answer() {
 // stream sends each chunk when it is due.
 func (x *exchange) stream() {
 	x.w.Header().Set("Cache-Control", "no-cache")
-	cuts, endless := x.fault.cuts(), x.fault.Kind == FaultEndless
-	struck, until := x.fault.strike(x.req.output), x.req.output
+	cuts, endless := x.fault.Cuts(), x.fault.Kind == fault.Endless
+	struck, until := x.fault.Token(x.req.output), x.req.output
 	if cuts {
 		until = struck
 	}
-	opened := x.fault.Kind == FaultEmpty
+	opened := x.fault.Kind == fault.Empty
 	if x.out.shape.RoleFirst && !opened {
 		if x.enc.opening(); len(x.out.buf) > 0 {
 			if !x.flush(false) {
@@ -72,7 +75,7 @@ func (x *exchange) stream() {
 			opened = true
 		}
 	}
-	step := x.out.shape.tokensPerChunk()
+	step := x.out.shape.ChunkTokens()
 	for from, last := 0, false; !last; {
 		if cuts && from == until {
 			x.strike(struck)
@@ -109,14 +112,14 @@ func (x *exchange) stream() {
 
 // ending adds what follows the last chunk.
 func (x *exchange) ending() {
-	shape := x.out.shape
-	if x.dialect.done && x.fault.Kind != FaultNoDone && shape.Done != DoneNever {
+	sh := x.out.shape
+	if x.dialect.done && x.fault.Kind != fault.NoDone && sh.Done != shape.DoneNever {
 		x.out.done()
-		if shape.Done == DoneTwice {
+		if sh.Done == shape.DoneTwice {
 			x.out.done()
 		}
 	}
-	if shape.AfterDone && !x.dialect.unmarked {
+	if sh.AfterDone && !x.dialect.unmarked {
 		n := x.req.output
 		x.enc.tokens(n, n+1)
 		at := len(x.out.buf)
@@ -131,7 +134,7 @@ func (x *exchange) ending() {
 func (x *exchange) send(tokens int, last bool) bool {
 	x.held += tokens
 	x.events++
-	if !last && (x.events < x.out.shape.eventsPerWrite() || len(x.out.buf) == 0) {
+	if !last && (x.events < x.out.shape.WriteEvents() || len(x.out.buf) == 0) {
 		return true
 	}
 	return x.flush(last)
@@ -148,7 +151,7 @@ func (x *exchange) flush(last bool) bool {
 			return false
 		}
 		b = b[at:]
-		if x.alarm.wait(x.ctx, x.clock.now()+x.out.shape.splitPause()) != nil {
+		if x.alarm.wait(x.ctx, x.clock.now()+x.out.shape.Pause()) != nil {
 			x.abort()
 			return false
 		}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
 // A countedConn tells when it is closed.
@@ -51,18 +52,19 @@ func everyFault(t *testing.T, cfg Config) {
 		return &countedConn{Conn: conn, open: &open}, nil
 	}}
 	client := &http.Client{Transport: tr}
-	for _, fact := range faultFacts {
-		t.Run(string(fact.kind), func(t *testing.T) {
+	for name := range fault.Names() {
+		kind := fault.Kind(name)
+		t.Run(name, func(t *testing.T) {
 			var wg sync.WaitGroup
 			for _, d := range dialectCases {
-				cfg.Flavor, cfg.Faults = d.flavor, []Fault{{Kind: fact.kind, Every: 1, At: 2, Size: 100_000}}
+				cfg.Flavor, cfg.Faults = d.flavor, []fault.Fault{{Kind: kind, Every: 1, At: 2, Size: 100_000}}
 				s := mustNew(t, cfg)
 				url, stop, err := Listen("127.0.0.1:0", s)
 				if err != nil {
 					t.Fatal(err)
 				}
 				wg.Go(func() {
-					oneFault(t, client, s, url, fact, d)
+					oneFault(t, client, s, url, kind, d)
 					stop(0) // every handler has returned
 				})
 			}
@@ -75,8 +77,8 @@ func everyFault(t *testing.T, cfg Config) {
 }
 
 // oneFault sends the one request of a dialect to a server with one fault.
-func oneFault(t *testing.T, client *http.Client, s *Server, url string, fact faultFact, d dialectCase) {
-	hangs := fact.kind == FaultStall || fact.kind == FaultEndless && d.stream
+func oneFault(t *testing.T, client *http.Client, s *Server, url string, kind fault.Kind, d dialectCase) {
+	hangs := kind == fault.Stall || kind == fault.Endless && d.stream
 	ctx, leave := context.WithCancel(context.Background())
 	defer leave()
 	if hangs {
@@ -88,18 +90,15 @@ func oneFault(t *testing.T, client *http.Client, s *Server, url string, fact fau
 		}()
 	}
 	status, body, err := exchangeOver(ctx, client, url+d.path, fmt.Sprintf(d.body, 4))
-	broken := fact.kind == FaultReset || fact.kind == FaultFIN
+	broken := kind == fault.Reset || kind == fault.FIN
 	if !hangs && broken != (err != nil) {
 		t.Errorf("%s: status %d, %v, %q", d.name, status, err, body)
 	}
-	if want := refusals[fact.kind]; want != nil && (status != want.status || !json.Valid([]byte(body))) {
+	if want := refusals[kind]; want != nil && (status != want.status || !json.Valid([]byte(body))) {
 		t.Errorf("%s: status %d, %q, want %d and JSON", d.name, status, body, want.status)
 	}
 	settled(t, "requests", func() bool { return len(s.Log()) == 1 })
-	kind := fact.kind
-	if fact.stream && !d.stream {
-		kind = ""
-	}
+	kind = fault.For([]fault.Fault{{Kind: kind, Every: 1}}, 1, d.stream).Kind // some do nothing without a stream
 	if log := s.Log(); len(log) != 1 || log[0].Fault != kind || log[0].Aborted != hangs {
 		t.Errorf("%s: Log() = %+v, want one with fault %q, aborted %v", d.name, log, kind, hangs)
 	}

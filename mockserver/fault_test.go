@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
 // What a plain net/http client sees on a real socket.
@@ -22,7 +24,7 @@ func TestFaultsOnLoopback(t *testing.T) {
 	)
 	for _, tt := range []struct {
 		name    string
-		fault   Fault
+		fault   fault.Fault
 		body    string
 		status  int
 		errIs   error  // of the request or of reading the body
@@ -32,21 +34,21 @@ func TestFaultsOnLoopback(t *testing.T) {
 		entry   Entry // only what is compared below
 		oneConn bool  // the connection can be used again
 	}{
-		{"http-500", Fault{Kind: FaultHTTP500, Every: 1, At: 3}, stream, 500, nil, 0, `"type":"InternalServerError"`, done, Entry{Status: 500, Admitted: -1}, true},
-		{"http-500 whole", Fault{Kind: FaultHTTP500, Every: 1, At: 3}, whole, 500, nil, 0, `"type":"InternalServerError"`, "content", Entry{Status: 500, Admitted: -1}, true},
-		{"reset", Fault{Kind: FaultReset, Every: 1, At: 3}, stream, 200, syscall.ECONNRESET, 3, "", "finish_reason\":\"", Entry{Status: 200, OutputTokens: 3}, false},
-		{"reset at 0", Fault{Kind: FaultReset, Every: 1, At: 0}, stream, 0, syscall.ECONNRESET, 0, "", "", Entry{}, false},
-		{"reset whole", Fault{Kind: FaultReset, Every: 1, At: 3}, whole, 0, syscall.ECONNRESET, 0, "", "", Entry{}, false},
-		{"truncate", Fault{Kind: FaultTruncate, Every: 1, At: 3}, stream, 200, nil, 3, "", "usage", Entry{Status: 200, OutputTokens: 3}, true},
-		{"truncate at 0", Fault{Kind: FaultTruncate, Every: 1, At: 0}, stream, 200, nil, 0, "", "data", Entry{Status: 200}, true},
-		{"error-event", Fault{Kind: FaultErrorEvent, Every: 1, At: 3}, stream, 200, nil, 3, `data: {"error":{`, "usage", Entry{Status: 200, OutputTokens: 3}, true},
-		{"empty", Fault{Kind: FaultEmpty, Every: 1, At: 3}, stream, 200, nil, 0, "", "data", Entry{Status: 200}, true},
-		{"no-done", Fault{Kind: FaultNoDone, Every: 1, At: 3}, stream, 200, nil, 5, `"finish_reason":"length"`, done, Entry{Status: 200, OutputTokens: 5}, true},
-		{"malformed", Fault{Kind: FaultMalformed, Every: 1, At: 3}, stream, 200, nil, 5, done, "", Entry{Status: 200, OutputTokens: 5}, true},
-		{"none", Fault{Kind: FaultReset, Every: 2, At: 3}, stream, 200, nil, 5, done, "", Entry{Status: 200, OutputTokens: 5}, true},
+		{"http-500", fault.Fault{Kind: fault.HTTP500, Every: 1, At: 3}, stream, 500, nil, 0, `"type":"InternalServerError"`, done, Entry{Status: 500, Admitted: -1}, true},
+		{"http-500 whole", fault.Fault{Kind: fault.HTTP500, Every: 1, At: 3}, whole, 500, nil, 0, `"type":"InternalServerError"`, "content", Entry{Status: 500, Admitted: -1}, true},
+		{"reset", fault.Fault{Kind: fault.Reset, Every: 1, At: 3}, stream, 200, syscall.ECONNRESET, 3, "", "finish_reason\":\"", Entry{Status: 200, OutputTokens: 3}, false},
+		{"reset at 0", fault.Fault{Kind: fault.Reset, Every: 1, At: 0}, stream, 0, syscall.ECONNRESET, 0, "", "", Entry{}, false},
+		{"reset whole", fault.Fault{Kind: fault.Reset, Every: 1, At: 3}, whole, 0, syscall.ECONNRESET, 0, "", "", Entry{}, false},
+		{"truncate", fault.Fault{Kind: fault.Truncate, Every: 1, At: 3}, stream, 200, nil, 3, "", "usage", Entry{Status: 200, OutputTokens: 3}, true},
+		{"truncate at 0", fault.Fault{Kind: fault.Truncate, Every: 1, At: 0}, stream, 200, nil, 0, "", "data", Entry{Status: 200}, true},
+		{"error-event", fault.Fault{Kind: fault.ErrorEvent, Every: 1, At: 3}, stream, 200, nil, 3, `data: {"error":{`, "usage", Entry{Status: 200, OutputTokens: 3}, true},
+		{"empty", fault.Fault{Kind: fault.Empty, Every: 1, At: 3}, stream, 200, nil, 0, "", "data", Entry{Status: 200}, true},
+		{"no-done", fault.Fault{Kind: fault.NoDone, Every: 1, At: 3}, stream, 200, nil, 5, `"finish_reason":"length"`, done, Entry{Status: 200, OutputTokens: 5}, true},
+		{"malformed", fault.Fault{Kind: fault.Malformed, Every: 1, At: 3}, stream, 200, nil, 5, done, "", Entry{Status: 200, OutputTokens: 5}, true},
+		{"none", fault.Fault{Kind: fault.Reset, Every: 2, At: 3}, stream, 200, nil, 5, done, "", Entry{Status: 200, OutputTokens: 5}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := onLoopback(t, Config{Faults: []Fault{tt.fault}})
+			r := onLoopback(t, Config{Faults: []fault.Fault{tt.fault}})
 			dials := 0
 			r.client.Transport.(*http.Transport).DialContext = func(_ context.Context, network, addr string) (net.Conn, error) {
 				dials++
@@ -63,13 +65,13 @@ func TestFaultsOnLoopback(t *testing.T) {
 				t.Errorf("body %q, want it with %q and without %q", text, tt.has, tt.hasNot)
 			}
 			e := r.only() // complete as soon as the client has read the end
-			fault := tt.fault.Kind
+			kind := tt.fault.Kind
 			if tt.name == "none" {
-				fault = ""
+				kind = ""
 			}
-			if e.Status != tt.entry.Status || e.OutputTokens != tt.entry.OutputTokens || e.Fault != fault || e.Aborted ||
+			if e.Status != tt.entry.Status || e.OutputTokens != tt.entry.OutputTokens || e.Fault != kind || e.Aborted ||
 				(e.Admitted == -1) != (tt.entry.Admitted == -1) {
-				t.Errorf("Log()[0] = %+v, want %+v with fault %q", e, tt.entry, fault)
+				t.Errorf("Log()[0] = %+v, want %+v with fault %q", e, tt.entry, kind)
 			}
 			if tt.oneConn {
 				if r.read(chatPath, tt.body); dials != 1 {
@@ -81,7 +83,7 @@ func TestFaultsOnLoopback(t *testing.T) {
 }
 
 func TestStopEndsStalledStreams(t *testing.T) {
-	r := onLoopback(t, Config{Slots: 1, Faults: []Fault{{Kind: FaultStall, Every: 1, At: 2}}})
+	r := onLoopback(t, Config{Slots: 1, Faults: []fault.Fault{{Kind: fault.Stall, Every: 1, At: 2}}})
 	stalled, err := r.post(t.Context(), chatPath, `{"messages":[{"content":"hi"}],"stream":true}`)
 	if err != nil {
 		t.Fatal(err)
@@ -107,17 +109,5 @@ func TestStopEndsStalledStreams(t *testing.T) {
 		if !e.Aborted {
 			t.Errorf("Log() has %+v, want it aborted", e)
 		}
-	}
-}
-
-func TestFaultsHitEveryNth(t *testing.T) {
-	faults := []Fault{{Kind: FaultHTTP500, Every: 3, At: 0}, {Kind: FaultEmpty, Every: 2, At: 0}, {Kind: FaultNoDone, Every: 5, At: 0}}
-	var got []string
-	for n := range uint64(12) {
-		got = append(got, string(faultFor(faults, n+1, true).Kind))
-	}
-	const want = " empty http-500 empty no-done http-500  empty http-500 empty  http-500"
-	if s := strings.Join(got, " "); s != want {
-		t.Errorf("faults of requests 1 to 12 = %q, want %q", s, want)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
 const (
@@ -19,7 +21,7 @@ const (
 )
 
 // always1 is a fault that hits every request at token 3.
-func always1(kind FaultKind) []Fault { return []Fault{{Kind: kind, Every: 1, At: 3}} }
+func always1(kind fault.Kind) []fault.Fault { return []fault.Fault{{Kind: kind, Every: 1, At: 3}} }
 
 // What a plain client is answered by the faults that are told by the header.
 func TestFaultAnswers(t *testing.T) {
@@ -27,34 +29,34 @@ func TestFaultAnswers(t *testing.T) {
 	whole := call(mustNew(t, Config{}), "POST", chatPath, chatWhole).Body.String()
 	sse, html, js := "text/event-stream; charset=utf-8", "text/html", "application/json"
 	for _, tt := range []struct {
-		kind   FaultKind
+		kind   fault.Kind
 		body   string
 		status int
 		typ    string
 		want   string // the body; "..." stands for the rest
 		tokens int    // in the log
 	}{
-		{FaultHTTP400, chatStream, 400, js, `{"error":{"message":"This model's maximum context length is 4096 tokens. However...`, 0},
-		{FaultHTTP401, chatStream, 401, js, `{"error":"Unauthorized"}`, 0},
-		{FaultHTTP404, chatStream, 404, js, "{\"error\":{\"message\":\"The model `mock` does not exist.\",\"type\":\"NotFoundError\",\"param\":\"model\",\"code\":404}}", 0},
-		{FaultHTTP413, chatStream, 413, js, `{"error":{"message":"Request body too large."...`, 0},
-		{FaultHTTP422, chatStream, 422, js, `{"detail":[{"type":"missing","loc":["body","messages"],"msg":"Field required","input":{}}]}`, 0},
-		{FaultHTTP429, chatStream, 429, js, `{"error":{"message":"Rate limit reached, please try again in 1s.","type":"RateLimitError","param":null,"code":429}}`, 0},
-		{FaultHTTP500, chatWhole, 500, js, `{"error":{"message":"mockserver: injected fault","type":"InternalServerError","param":null,"code":500}}`, 0},
-		{FaultHTTP503, chatStream, 503, js, `{"error":{"message":"Maximum number of queued requests (8) reached."...`, 0},
-		{FaultHTML502, chatStream, 502, html, "<html>\r\n<head><title>502 Bad Gateway</title>...", 0},
-		{FaultHTML200, chatStream, 200, html, "<html>\r\n<head><title>502 Bad Gateway</title>...", 0},
-		{FaultHTML200, chatWhole, 200, html, "<html>\r\n...", 0},
-		{FaultWrongType, chatStream, 200, "text/html; charset=utf-8", plain, 5},
-		{FaultWrongType, chatWhole, 200, "text/html; charset=utf-8", whole, 5},
-		{FaultJSON, chatStream, 200, js, whole, 5},
-		{FaultJSON, chatWhole, 200, js, whole, 5},
-		{FaultSlowHeader, chatStream, 200, sse, plain, 5},
-		{FaultSlowHeader, chatWhole, 200, js, whole, 5},
-		{FaultErrorString, chatStream, 200, sse, plain[:strings.Index(plain, `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":`+created(plain)+`,"model":"mock","choices":[{"index":0,"delta":{"content":" fox`)] +
+		{fault.HTTP400, chatStream, 400, js, `{"error":{"message":"This model's maximum context length is 4096 tokens. However...`, 0},
+		{fault.HTTP401, chatStream, 401, js, `{"error":"Unauthorized"}`, 0},
+		{fault.HTTP404, chatStream, 404, js, "{\"error\":{\"message\":\"The model `mock` does not exist.\",\"type\":\"NotFoundError\",\"param\":\"model\",\"code\":404}}", 0},
+		{fault.HTTP413, chatStream, 413, js, `{"error":{"message":"Request body too large."...`, 0},
+		{fault.HTTP422, chatStream, 422, js, `{"detail":[{"type":"missing","loc":["body","messages"],"msg":"Field required","input":{}}]}`, 0},
+		{fault.HTTP429, chatStream, 429, js, `{"error":{"message":"Rate limit reached, please try again in 1s.","type":"RateLimitError","param":null,"code":429}}`, 0},
+		{fault.HTTP500, chatWhole, 500, js, `{"error":{"message":"mockserver: injected fault","type":"InternalServerError","param":null,"code":500}}`, 0},
+		{fault.HTTP503, chatStream, 503, js, `{"error":{"message":"Maximum number of queued requests (8) reached."...`, 0},
+		{fault.HTML502, chatStream, 502, html, "<html>\r\n<head><title>502 Bad Gateway</title>...", 0},
+		{fault.HTML200, chatStream, 200, html, "<html>\r\n<head><title>502 Bad Gateway</title>...", 0},
+		{fault.HTML200, chatWhole, 200, html, "<html>\r\n...", 0},
+		{fault.WrongType, chatStream, 200, "text/html; charset=utf-8", plain, 5},
+		{fault.WrongType, chatWhole, 200, "text/html; charset=utf-8", whole, 5},
+		{fault.JSON, chatStream, 200, js, whole, 5},
+		{fault.JSON, chatWhole, 200, js, whole, 5},
+		{fault.SlowHeader, chatStream, 200, sse, plain, 5},
+		{fault.SlowHeader, chatWhole, 200, js, whole, 5},
+		{fault.ErrorString, chatStream, 200, sse, plain[:strings.Index(plain, `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":`+created(plain)+`,"model":"mock","choices":[{"index":0,"delta":{"content":" fox`)] +
 			`data: {"error":"mockserver: injected fault"}` + "\n\n", 3},
-		{FaultErrorString, chatWhole, 200, js, `{"error":"mockserver: injected fault"}`, 0},
-		{FaultNamedError, chatWhole, 200, js, `{"error":{"message":"mockserver: injected fault"...`, 0},
+		{fault.ErrorString, chatWhole, 200, js, `{"error":"mockserver: injected fault"}`, 0},
+		{fault.NamedError, chatWhole, 200, js, `{"error":{"message":"mockserver: injected fault"...`, 0},
 	} {
 		t.Run(fmt.Sprintf("%s stream=%t", tt.kind, tt.body == chatStream), func(t *testing.T) {
 			r := onLoopback(t, Config{Faults: always1(tt.kind)})
@@ -71,11 +73,11 @@ func TestFaultAnswers(t *testing.T) {
 			if start, open := strings.CutSuffix(tt.want, "..."); got != tt.want && !(open && strings.HasPrefix(got, start)) {
 				t.Errorf("body %q, want %q", got, tt.want)
 			}
-			if got, want := resp.Header.Get("Retry-After"), map[bool]string{true: "1"}[tt.kind == FaultHTTP429]; got != want {
+			if got, want := resp.Header.Get("Retry-After"), map[bool]string{true: "1"}[tt.kind == fault.HTTP429]; got != want {
 				t.Errorf("Retry-After: %q, want %q", got, want)
 			}
 			kind := tt.kind
-			if kind == FaultJSON && tt.body == chatWhole {
+			if kind == fault.JSON && tt.body == chatWhole {
 				kind = "" // which is no fault
 			}
 			if e := r.only(); e.Status != tt.status || e.OutputTokens != tt.tokens || e.Fault != kind || e.Aborted {
@@ -102,7 +104,7 @@ func TestNamedError(t *testing.T) {
 		{"/v1/responses", `{"input":"a","stream":true}`, "\n\nevent: error\ndata: {\"type\":\"error\",\"sequence_number\":7,\"code\":\"server_error\",\"message\":\"mockserver: injected fault\",\"param\":null}\n\n"},
 		{"/api/chat", `{"messages":[{"content":"a"}]}`, "\n{\"error\":\"mockserver: injected fault\"}\n"},
 	} {
-		got := call(mustNew(t, Config{Faults: always1(FaultNamedError)}), "POST", tt.path, tt.body).Body.String()
+		got := call(mustNew(t, Config{Faults: always1(fault.NamedError)}), "POST", tt.path, tt.body).Body.String()
 		if !strings.HasSuffix(got, tt.want) {
 			t.Errorf("POST %s = %q, want it to end with %q", tt.path, got, tt.want)
 		}
@@ -119,7 +121,7 @@ func TestErrorEventByDialect(t *testing.T) {
 		{"/api/generate", `{"prompt":"a"}`, "\n{\"error\":\"mockserver: injected fault\"}\n"},
 		{"/v1/responses", `{"input":"a","stream":true}`, `"usage":null}}` + "\n\n"},
 	} {
-		got := call(mustNew(t, Config{Faults: always1(FaultErrorEvent)}), "POST", tt.path, tt.body).Body.String()
+		got := call(mustNew(t, Config{Faults: always1(fault.ErrorEvent)}), "POST", tt.path, tt.body).Body.String()
 		if !strings.HasSuffix(got, tt.want) {
 			t.Errorf("POST %s = %q, want it to end with %q", tt.path, got, tt.want)
 		}
@@ -146,24 +148,24 @@ func (r *rig) raw(path, body string) (string, error) {
 // How connections end.
 func TestFaultsOnTheWire(t *testing.T) {
 	for _, tt := range []struct {
-		kind   FaultKind
+		kind   fault.Kind
 		body   string
 		err    error
 		suffix string
 	}{
-		{FaultTruncate, chatStream, nil, "\r\n0\r\n\r\n"},
-		{FaultFIN, chatStream, nil, "}]}\n\n\r\n"}, // the end of a chunk, but not of the body
-		{FaultFIN, chatWhole, nil, ``},
-		{FaultReset, chatStream, syscall.ECONNRESET, "}]}\n\n\r\n"},
-		{FaultSlowHeader, chatStream, nil, "data: [DONE]\n\n\r\n0\r\n\r\n"},
-		{FaultSlowHeader, chatWhole, nil, `"completion_tokens":5}}`},
+		{fault.Truncate, chatStream, nil, "\r\n0\r\n\r\n"},
+		{fault.FIN, chatStream, nil, "}]}\n\n\r\n"}, // the end of a chunk, but not of the body
+		{fault.FIN, chatWhole, nil, ``},
+		{fault.Reset, chatStream, syscall.ECONNRESET, "}]}\n\n\r\n"},
+		{fault.SlowHeader, chatStream, nil, "data: [DONE]\n\n\r\n0\r\n\r\n"},
+		{fault.SlowHeader, chatWhole, nil, `"completion_tokens":5}}`},
 	} {
 		r := onLoopback(t, Config{Faults: always1(tt.kind)})
 		got, err := r.raw(chatPath, tt.body)
 		if !errors.Is(err, tt.err) || !strings.HasPrefix(got, "HTTP/1.1 200 OK\r\n") || !strings.HasSuffix(got, tt.suffix) {
 			t.Errorf("%s: %q, %v, want it to end with %q, %v", tt.kind, got, err, tt.suffix, tt.err)
 		}
-		if tt.kind == FaultFIN {
+		if tt.kind == fault.FIN {
 			if _, _, err := r.read(chatPath, tt.body); !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Errorf("%s: reading %s: %v, want %v", tt.kind, tt.body, err, io.ErrUnexpectedEOF)
 			}
@@ -172,7 +174,7 @@ func TestFaultsOnTheWire(t *testing.T) {
 			t.Errorf("%s: Log()[0] = %+v", tt.kind, e)
 		}
 	}
-	r := onLoopback(t, Config{Faults: []Fault{{Kind: FaultFIN, Every: 1}}})
+	r := onLoopback(t, Config{Faults: []fault.Fault{{Kind: fault.FIN, Every: 1}}})
 	if got, err := r.raw(chatPath, chatStream); err != nil || !strings.HasSuffix(got, "\r\n\r\n") || strings.Contains(got, "data") {
 		t.Errorf("fin at 0: %q, %v, want a header alone", got, err)
 	}
@@ -189,7 +191,7 @@ func TestLongLine(t *testing.T) {
 		{"/api/chat", `{"messages":[{"content":"a"}],"options":{"num_predict":5}}`, 1 << 20, 1 << 20},
 		{chatPath, chatWhole, 1 << 20, 0},
 	} {
-		r := onLoopback(t, Config{Faults: []Fault{{Kind: FaultLongLine, Every: 1, At: 2, Size: tt.size}}})
+		r := onLoopback(t, Config{Faults: []fault.Fault{{Kind: fault.LongLine, Every: 1, At: 2, Size: tt.size}}})
 		resp, err := r.post(t.Context(), tt.path, tt.body)
 		if err != nil {
 			t.Fatal(err)
@@ -218,34 +220,5 @@ func TestLongLine(t *testing.T) {
 		if e := r.only(); e.OutputTokens != 5 || e.Aborted {
 			t.Errorf("Log()[0] = %+v, want 5 tokens", e)
 		}
-	}
-}
-
-// A share of the requests is hit, always the same ones, and others by each fault.
-func TestFaultShare(t *testing.T) {
-	const n = 10_000
-	faults := []Fault{{Kind: FaultReset, Share: 0.1, Seed: 1}, {Kind: FaultStall, Share: 0.1, Seed: 1}}
-	hit := map[FaultKind]int{}
-	for i := range uint64(n) {
-		kind := faultFor(faults, i+1, true).Kind
-		if again := faultFor(faults, i+1, true).Kind; again != kind {
-			t.Fatalf("request %d is hit by %q and then by %q", i+1, kind, again)
-		}
-		hit[kind]++
-	}
-	if a, b := hit[FaultReset], hit[FaultStall]; a < 900 || a > 1100 || b < 800 || b > 1000 { // 1000 and 900
-		t.Errorf("of %d requests %d and %d were hit, want about 1000, and 900 of the others", n, a, b)
-	}
-	other := 0
-	for i := range uint64(n) {
-		if faultFor([]Fault{{Kind: FaultReset, Share: 0.1, Seed: 2}}, i+1, true).Kind == faultFor(faults[:1], i+1, true).Kind {
-			other++
-		}
-	}
-	if other == n {
-		t.Error("seeds 1 and 2 hit the same requests")
-	}
-	if f := faultFor([]Fault{{Kind: FaultReset, Share: 1}}, 7, true); f.Kind != FaultReset {
-		t.Error("a share of 1 leaves a request out")
 	}
 }

@@ -3,6 +3,8 @@ package mockserver
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // A format is what a request wants its answer to look like, in OpenAI's words and
@@ -143,7 +145,7 @@ func newScript(field, call string, schema json.RawMessage) (*script, *apiError) 
 }
 
 // words is how many tokens there are, with those of reasoning before them.
-func (s *script) words(shape Shape) int {
+func (s *script) words(shape shape.Shape) int {
 	n := len(s.json)
 	switch {
 	case shape.Reasoning == "":

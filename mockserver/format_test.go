@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 func TestInstance(t *testing.T) {
@@ -146,10 +148,10 @@ func TestFormats(t *testing.T) {
 			{"whole", Config{}, 50, `{"n": 7, "ok": true}`, 4},
 			{"at the limit", Config{}, 4, `{"n": 7, "ok": true}`, 4},
 			{"cut by the limit", Config{}, 3, `{"n": 7, "ok":`, 3},
-			{"a fault", Config{Faults: []Fault{{Kind: FaultFormat, Every: 1}}}, 50, `{"n": 7, "ok":`, 3},
-			{"no formats", Config{Shape: Shape{NoFormat: true}}, 2, ` the quick`, 2},
-			{"in two chunks", Config{Shape: Shape{TokensPerChunk: 2}}, 50, `{"n": 7, "ok": true}`, 4},
-			{"after reasoning", Config{Shape: Shape{Reasoning: "reasoning", ReasoningTokens: 2}}, 50, `{"n": 7, "ok": true}`, 6},
+			{"a fault", Config{Faults: []fault.Fault{{Kind: fault.Format, Every: 1}}}, 50, `{"n": 7, "ok":`, 3},
+			{"no formats", Config{Shape: shape.Shape{NoFormat: true}}, 2, ` the quick`, 2},
+			{"in two chunks", Config{Shape: shape.Shape{TokensPerChunk: 2}}, 50, `{"n": 7, "ok": true}`, 4},
+			{"after reasoning", Config{Shape: shape.Shape{Reasoning: "reasoning", ReasoningTokens: 2}}, 50, `{"n": 7, "ok": true}`, 6},
 		} {
 			for _, stream := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s/%s/stream=%t", tt.name, c.name, stream), func(t *testing.T) {

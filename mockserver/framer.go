@@ -1,13 +1,17 @@
 package mockserver
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
+)
 
 // A framer puts JSON documents into a stream: as events of text/event-stream, or
 // each on a line of its own, or each with a NUL after it. It keeps what has not
 // been written yet, in one buffer, so that an event allocates nothing. An answer
 // that is not streamed is a single document without a frame.
 type framer struct {
-	shape    Shape
+	shape    shape.Shape
 	spelling spelling
 	lines    bool // no events, but documents that end with eol
 	bare     bool // no frame at all
@@ -24,8 +28,8 @@ type framer struct {
 }
 
 // newFramer makes a framer of events or, with lines, of documents that end so.
-func newFramer(s Shape, lines string) *framer {
-	f := &framer{shape: s, spelling: s.spelling(), lines: lines != "", data: s.data(), eol: s.eol()}
+func newFramer(s shape.Shape, lines string) *framer {
+	f := &framer{shape: s, spelling: spellingOf(s), lines: lines != "", data: s.DataPrefix(), eol: s.LineEnd()}
 	if f.lines {
 		f.data = ""
 		if lines != "\n" || f.eol != "\r\n" { // CR alone ends no line of JSON
@@ -145,7 +149,7 @@ func (f *framer) split() int {
 	if f.shape.Split == "" || f.to == 0 {
 		return 0
 	}
-	if f.shape.Split == SplitUTF8 {
+	if f.shape.Split == shape.SplitUTF8 {
 		for i := f.from; i < f.to; i++ {
 			if f.buf[i] >= 0xc0 {
 				return i + 1

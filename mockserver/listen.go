@@ -19,7 +19,7 @@ import (
 // The caller must call stop. It refuses further connections, gives the requests
 // in flight up to grace to end, cuts off those that have not, stalled ones
 // included, and returns when every handler has returned. What comes after a slow
-// header ([FaultSlowHeader]) is not waited for. Only its first call does anything.
+// header ([fault.SlowHeader]) is not waited for. Only its first call does anything.
 func Listen(addr string, h http.Handler) (url string, stop func(grace time.Duration), err error) {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {

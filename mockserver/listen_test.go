@@ -9,13 +9,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
 // TestCutWithNothingToWrite cuts an answer where everything has been written before:
 // its record is complete all the same, of HTTP/1.0 too, whose answers end with nothing.
 func TestCutWithNothingToWrite(t *testing.T) {
 	for _, proto := range []string{"HTTP/1.1", "HTTP/1.0"} {
-		srv, err := New(Config{TTFT: time.Millisecond, Faults: []Fault{{Kind: FaultTruncate, Every: 1, At: 2}}})
+		srv, err := New(Config{TTFT: time.Millisecond, Faults: []fault.Fault{{Kind: fault.Truncate, Every: 1, At: 2}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
 // An Entry is the server's own record of one request to a completions endpoint.
@@ -39,7 +41,7 @@ type Entry struct {
 	// Status is the HTTP status that was sent, 0 if none was.
 	Status int `json:"status"`
 	// Fault is the fault that was injected, empty for none.
-	Fault FaultKind `json:"fault"`
+	Fault fault.Kind `json:"fault"`
 	// Aborted tells that the client, or the server's end, cut the answer short.
 	Aborted bool `json:"aborted"`
 }

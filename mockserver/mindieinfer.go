@@ -1,6 +1,10 @@
 package mockserver
 
-import "time"
+import (
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
+)
 
 // mindieInfer is MindIE's own /infer: TGI's fields, the time of each step in
 // whole milliseconds, and a last event whose text is in that of all tokens only.
@@ -49,7 +53,7 @@ func (a *answer) stepTime(from, to int) {
 // inferDetails adds the details, if they were asked for.
 func (a *answer) inferDetails(n int) {
 	switch {
-	case a.req.stream && (!a.req.details || a.shape.Usage == UsageNever):
+	case a.req.stream && (!a.req.details || a.shape.Usage == shape.UsageNever):
 		a.add(`,"details":null`)
 		return
 	case !a.req.details:

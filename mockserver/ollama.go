@@ -3,6 +3,8 @@ package mockserver
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // ollamaChat and ollamaGenerate are Ollama's own endpoints: lines of JSON, and
@@ -69,7 +71,7 @@ type ollama struct {
 func newOllama(a answer) *ollama {
 	o := &ollama{answer: a}
 	if a.req.chat {
-		o.reason = a.shape.reasoningTokens(a.req.output)
+		o.reason = a.shape.ReasoningOf(a.req.output)
 	}
 	return o
 }
@@ -182,11 +184,11 @@ func (o *ollama) metrics() {
 	prefill, decode := o.prefill(), o.decode(o.req.output)
 	o.field("total_duration", int(*o.queued+prefill+decode))
 	o.field("load_duration", int(*o.queued))
-	if o.shape.Usage != UsageNever {
+	if o.shape.Usage != shape.UsageNever {
 		o.field("prompt_eval_count", o.req.prompt)
 	}
 	o.field("prompt_eval_duration", int(prefill))
-	if o.shape.Usage != UsageNever {
+	if o.shape.Usage != shape.UsageNever {
 		o.field("eval_count", o.req.output)
 	}
 	o.field("eval_duration", int(decode))

@@ -1,6 +1,10 @@
 package mockserver
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
+)
 
 // openaiChat and openaiText are OpenAI's two endpoints as vLLM answers them, and
 // as every Shape changes that.
@@ -36,7 +40,7 @@ func newOpenAI(a answer) *openai {
 	id, object := `cmpl-`, `text_completion`
 	if a.req.chat {
 		id, object = `chatcmpl-`, `chat.completion`
-		o.reason = a.shape.reasoningTokens(a.req.output)
+		o.reason = a.shape.ReasoningOf(a.req.output)
 		if a.req.stream {
 			object += `.chunk`
 		}
@@ -48,7 +52,7 @@ func newOpenAI(a answer) *openai {
 		return o
 	}
 	role := ""
-	if a.shape.Role == RoleEach {
+	if a.shape.Role == shape.RoleEach {
 		role = `"role":"assistant",`
 	}
 	delta := func(before, after string) head {
@@ -65,7 +69,7 @@ func (o *openai) calls() bool { return o.called(o.reason) != "" }
 
 // hasRole reports whether there is a chunk of its own for the role.
 func (o *openai) hasRole() bool {
-	return o.req.chat && o.shape.Role != RoleNever && o.shape.Role != RoleEach
+	return o.req.chat && o.shape.Role != shape.RoleNever && o.shape.Role != shape.RoleEach
 }
 
 func (o *openai) opening() {
@@ -77,9 +81,9 @@ func (o *openai) opening() {
 	}
 	content := `,"content":""`
 	switch o.shape.Role {
-	case RoleNull:
+	case shape.RoleNull:
 		content = `,"content":null`
-	case RoleBare:
+	case shape.RoleBare:
 		content = ``
 	}
 	o.begin("")
@@ -180,8 +184,8 @@ func (o *openai) last(from, to int) {
 		o.text(first, to)
 		o.add(`"},"logprobs":null,"finish_reason":"`, o.finish(), `","stop_reason":`, o.stopReason(), `,"token_ids":null}]`)
 	}
-	trailing := o.req.usage && o.shape.Usage != UsageNever && o.shape.Usage != UsageLast
-	if o.req.usage && o.shape.Usage == UsageLast {
+	trailing := o.req.usage && o.shape.Usage != shape.UsageNever && o.shape.Usage != shape.UsageLast
+	if o.req.usage && o.shape.Usage == shape.UsageLast {
 		o.usage(o.req.output)
 	} else {
 		o.usageSoFar(o.req.output)
@@ -248,9 +252,9 @@ func (o *openai) content() {
 // been sent.
 func (o *openai) usageSoFar(n int) {
 	switch {
-	case o.shape.Usage == UsageNull:
+	case o.shape.Usage == shape.UsageNull:
 		o.add(`,"usage":null`)
-	case o.shape.Usage == UsageEach || o.req.usageEach && o.shape.Usage != UsageNever:
+	case o.shape.Usage == shape.UsageEach || o.req.usageEach && o.shape.Usage != shape.UsageNever:
 		o.usage(n)
 	}
 }

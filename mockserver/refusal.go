@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
 // errInjected is what a fault of the server says.
@@ -15,19 +16,19 @@ var errInjected = &apiError{
 }
 
 // refusals are the errors of the faults that refuse a request.
-var refusals = map[FaultKind]*apiError{
-	FaultHTTP400: tooLong(5000, 512, 4096),
-	FaultHTTP401: newError(401, "AuthenticationError", "", "Unauthorized"),
-	FaultHTTP404: newError(404, "NotFoundError", "model", "The model `mock` does not exist."),
-	FaultHTTP413: newError(413, "RequestTooLargeError", "", "Request body too large."),
-	FaultHTTP422: newError(422, "UnprocessableEntityError", "", "Field required"),
-	FaultHTTP429: queueFull(429, 0),
-	FaultHTTP500: errInjected,
-	FaultHTTP503: queueFull(503, 8),
+var refusals = map[fault.Kind]*apiError{
+	fault.HTTP400: tooLong(5000, 512, 4096),
+	fault.HTTP401: newError(401, "AuthenticationError", "", "Unauthorized"),
+	fault.HTTP404: newError(404, "NotFoundError", "model", "The model `mock` does not exist."),
+	fault.HTTP413: newError(413, "RequestTooLargeError", "", "Request body too large."),
+	fault.HTTP422: newError(422, "UnprocessableEntityError", "", "Field required"),
+	fault.HTTP429: queueFull(429, 0),
+	fault.HTTP500: errInjected,
+	fault.HTTP503: queueFull(503, 8),
 }
 
 // pages are those of a proxy that has lost its server, by fault.
-var pages = map[FaultKind]int{FaultHTML502: http.StatusBadGateway, FaultHTML200: http.StatusOK}
+var pages = map[fault.Kind]int{fault.HTML502: http.StatusBadGateway, fault.HTML200: http.StatusOK}
 
 const page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n" +
 	"<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
@@ -45,11 +46,11 @@ func (s *Server) refusal(err error) *apiError {
 
 // refuse answers a request that gets no slot, with the error of its body or of
 // its fault, if there is one, and reports whether there was.
-func (s *Server) refuse(w http.ResponseWriter, d *dialect, rec *record, fail *apiError, fault Fault) bool {
+func (s *Server) refuse(w http.ResponseWriter, d *dialect, rec *record, fail *apiError, hit fault.Fault) bool {
 	if fail == nil {
-		fail = refusals[fault.Kind]
+		fail = refusals[hit.Kind]
 	}
-	status, contentType, body := pages[fault.Kind], "text/html", page
+	status, contentType, body := pages[hit.Kind], "text/html", page
 	if fail != nil {
 		status, contentType, body = fail.status, "application/json", d.errorBody(fail)
 	}

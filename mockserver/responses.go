@@ -56,7 +56,7 @@ type response struct {
 }
 
 func newResponse(a answer) *response {
-	return &response{answer: a, reason: a.shape.reasoningTokens(a.req.output)}
+	return &response{answer: a, reason: a.shape.ReasoningOf(a.req.output)}
 }
 
 // A responseItem is a kind of output item.

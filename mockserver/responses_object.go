@@ -1,6 +1,10 @@
 package mockserver
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
+)
 
 // object adds the whole response.
 func (r *response) object(status string) {
@@ -35,7 +39,7 @@ func (r *response) object(status string) {
 	}
 	r.add(`],"parallel_tool_calls":true,"previous_response_id":null,"reasoning":{"effort":null,"summary":null},"store":false,` +
 		`"temperature":1.0,"text":{"format":{"type":"text"}},"tool_choice":"auto","tools":[],"top_p":1.0,"truncation":"disabled","usage":`)
-	if ended && (r.shape.Usage != UsageNever || !r.req.stream) {
+	if ended && (r.shape.Usage != shape.UsageNever || !r.req.stream) {
 		r.usage()
 	} else {
 		r.add(`null`)

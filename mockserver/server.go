@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
 // mostBody is the largest request body that is read, in bytes.
@@ -40,8 +42,8 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Speed == 0 {
 		cfg.Speed = 1
 	}
-	cfg.Faults = append([]Fault(nil), cfg.Faults...)
-	s := &Server{cfg: cfg, model: quoted(cfg.Model), words: cfg.Shape.lexicon(), clock: clock{epoch: time.Now()}}
+	cfg.Faults = append([]fault.Fault(nil), cfg.Faults...)
+	s := &Server{cfg: cfg, model: quoted(cfg.Model), words: lexiconOf(cfg.Shape), clock: clock{epoch: time.Now()}}
 	if cfg.Engine != nil {
 		s.plan = newDriver(s.clock, *cfg.Engine, cfg.Speed)
 	} else {
@@ -175,41 +177,41 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, to route, acce
 	case notAtAll:
 		req.stream = false
 	}
-	var fault Fault
+	var hit fault.Fault
 	if fail == nil {
-		fault = faultFor(s.cfg.Faults, rec.Ordinal, req.stream)
-		rec.Stream, rec.PromptTokens, rec.Fault = req.stream, req.prompt, fault.Kind
+		hit = fault.For(s.cfg.Faults, rec.Ordinal, req.stream)
+		rec.Stream, rec.PromptTokens, rec.Fault = req.stream, req.prompt, hit.Kind
 	}
-	if s.refuse(w, to.dialect, rec, fail, fault) {
+	if s.refuse(w, to.dialect, rec, fail, hit) {
 		return
 	}
-	if fault.Kind == FaultFormat && req.script != nil && len(req.script.json) > 1 {
+	if hit.Kind == fault.Format && req.script != nil && len(req.script.json) > 1 {
 		req.output--
 	}
-	if fault.Kind == FaultJSON {
+	if hit.Kind == fault.JSON {
 		req.stream = false
 	}
 	deadlines := max(req.output, 1)
-	if fault.cuts() {
-		deadlines = fault.strike(req.output) + 1
+	if hit.Cuts() {
+		deadlines = hit.Token(req.output) + 1
 	}
 	model := s.model
 	if to.model != "" {
 		model = quoted(to.model)
 	}
-	turn, err := s.plan.join(job{rec.Ordinal, arrived, req.prompt, blocks.names, deadlines, fault.holds()})
+	turn, err := s.plan.join(job{rec.Ordinal, arrived, req.prompt, blocks.names, deadlines, hit.Holds()})
 	if err != nil {
-		s.refuse(w, to.dialect, rec, s.refusal(err), Fault{})
+		s.refuse(w, to.dialect, rec, s.refusal(err), fault.Fault{})
 		return
 	}
 	x := exchange{
-		clock: s.clock, dialect: to.dialect, req: req, fault: fault, rec: rec, ctx: r.Context(), w: w,
+		clock: s.clock, dialect: to.dialect, req: req, fault: hit, rec: rec, ctx: r.Context(), w: w,
 		turn: turn, alarm: alarm{clock: s.clock}, arrived: arrived, out: newFramer(s.cfg.Shape, to.dialect.lines),
 	}
 	x.wire, _ = r.Context().Value(wireKey{}).(*wire)
 	x.enc = to.dialect.encode(answer{
 		framer: x.out, req: req, words: s.words, ordinal: rec.Ordinal, created: s.clock.epoch.Add(accepted), model: model,
-		clock: s.clock, due: turn.timetable(), cached: turn.cached, endless: fault.Kind == FaultEndless, queued: &x.queued,
+		clock: s.clock, due: turn.timetable(), cached: turn.cached, endless: hit.Kind == fault.Endless, queued: &x.queued,
 	})
 	x.answer()
 	s.meter.observe(&x)

@@ -5,12 +5,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // shaped returns the shape of a list of names.
-func shaped(t testing.TB, list string) Shape {
+func shaped(t testing.TB, list string) shape.Shape {
 	t.Helper()
-	var s Shape
+	var s shape.Shape
 	if err := s.Set(list); err != nil {
 		t.Fatal(err)
 	}
@@ -23,9 +25,9 @@ func TestShapes(t *testing.T) {
 	type shapeCase struct{ file, shape, path, body string }
 	const chat = `{"messages":[{"content":"a prompt"}],"max_tokens":4,"stream":true,"stream_options":{"include_usage":true}}`
 	var cases []shapeCase
-	for _, n := range ShapeNames() {
-		value := strings.NewReplacer("=N", "=3", "=DURATION", "=7ms").Replace(n.Name)
-		file, _, _ := strings.Cut(n.Name, "=")
+	for name := range shape.Names() {
+		value := strings.NewReplacer("=N", "=3", "=DURATION", "=7ms").Replace(name)
+		file, _, _ := strings.Cut(name, "=")
 		cases = append(cases, shapeCase{file, value, chatPath, chat})
 	}
 	const (

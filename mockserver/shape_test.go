@@ -7,6 +7,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 var update = flag.Bool("update", false, "write the golden files in testdata")
@@ -28,16 +31,16 @@ func TestWire(t *testing.T) {
 	}{
 		{"chat", Config{}, chatPath, chat + `}`},
 		{"chat-usage", Config{}, chatPath, chat + usage},
-		{"chat-usage-last", Config{Shape: Shape{Usage: UsageLast}}, chatPath, chat + usage},
-		{"chat-usage-last-unasked", Config{Shape: Shape{Usage: UsageLast}}, chatPath, chat + `}`},
-		{"chat-usage-never", Config{Shape: Shape{Usage: UsageNever}}, chatPath, chat + usage},
-		{"chat-two-per-chunk", Config{Shape: Shape{TokensPerChunk: 2}}, chatPath, chat + `}`},
-		{"chat-all-in-one-chunk", Config{Shape: Shape{TokensPerChunk: 9}}, chatPath, chat + `}`},
-		{"chat-crlf", Config{Shape: Shape{CRLF: true}}, chatPath, chat + usage},
-		{"chat-ping", Config{Shape: Shape{Ping: true}}, chatPath, chat + `}`},
-		{"chat-crlf-ping-nospace", Config{Shape: Shape{CRLF: true, Ping: true, NoSpace: true}}, chatPath, chat + usage},
-		{"chat-nospace", Config{Shape: Shape{NoSpace: true}}, chatPath, chat + `}`},
-		{"chat-role-first", Config{Shape: Shape{RoleFirst: true}}, chatPath, chat + `}`},
+		{"chat-usage-last", Config{Shape: shape.Shape{Usage: shape.UsageLast}}, chatPath, chat + usage},
+		{"chat-usage-last-unasked", Config{Shape: shape.Shape{Usage: shape.UsageLast}}, chatPath, chat + `}`},
+		{"chat-usage-never", Config{Shape: shape.Shape{Usage: shape.UsageNever}}, chatPath, chat + usage},
+		{"chat-two-per-chunk", Config{Shape: shape.Shape{TokensPerChunk: 2}}, chatPath, chat + `}`},
+		{"chat-all-in-one-chunk", Config{Shape: shape.Shape{TokensPerChunk: 9}}, chatPath, chat + `}`},
+		{"chat-crlf", Config{Shape: shape.Shape{CRLF: true}}, chatPath, chat + usage},
+		{"chat-ping", Config{Shape: shape.Shape{Ping: true}}, chatPath, chat + `}`},
+		{"chat-crlf-ping-nospace", Config{Shape: shape.Shape{CRLF: true, Ping: true, NoSpace: true}}, chatPath, chat + usage},
+		{"chat-nospace", Config{Shape: shape.Shape{NoSpace: true}}, chatPath, chat + `}`},
+		{"chat-role-first", Config{Shape: shape.Shape{RoleFirst: true}}, chatPath, chat + `}`},
 		{"chat-stop", Config{}, chatPath, chat + `,"stop":["\" ","own"]}`},
 		{"chat-stop-at-once", Config{}, chatPath, chat + `,"stop":" the"` + usage},
 		{"chat-natural-end", Config{OutputTokens: 2}, chatPath, chat + usage},
@@ -46,21 +49,21 @@ func TestWire(t *testing.T) {
 		{"chat-whole-stop", Config{}, chatPath, `{"messages":[{"content":"hi"}],"stop":"brown"}`},
 		{"text", Config{}, textPath, text + `}`},
 		{"text-usage", Config{}, textPath, text + usage},
-		{"text-usage-last", Config{Shape: Shape{Usage: UsageLast}}, textPath, text + usage},
-		{"text-role-first", Config{Shape: Shape{RoleFirst: true}}, textPath, text + `}`},
+		{"text-usage-last", Config{Shape: shape.Shape{Usage: shape.UsageLast}}, textPath, text + usage},
+		{"text-role-first", Config{Shape: shape.Shape{RoleFirst: true}}, textPath, text + `}`},
 		{"text-whole", Config{}, textPath, `{"prompt":"hi","max_tokens":3}`},
-		{"fault-truncate", Config{Faults: []Fault{{Kind: FaultTruncate, Every: 1, At: k}}}, chatPath, chat + usage},
-		{"fault-truncate-at-0", Config{Faults: []Fault{{Kind: FaultTruncate, Every: 1, At: 0}}}, chatPath, chat + usage},
-		{"fault-error-event", Config{Faults: []Fault{{Kind: FaultErrorEvent, Every: 1, At: k}}}, chatPath, chat + usage},
-		{"fault-empty", Config{Faults: []Fault{{Kind: FaultEmpty, Every: 1, At: k}}, Shape: Shape{RoleFirst: true}}, chatPath, chat + usage},
-		{"fault-no-done", Config{Faults: []Fault{{Kind: FaultNoDone, Every: 1, At: k}}}, chatPath, chat + usage},
-		{"fault-malformed", Config{Faults: []Fault{{Kind: FaultMalformed, Every: 1, At: 1}}}, chatPath, chat + usage},
-		{"fault-malformed-in-chunk", Config{Faults: []Fault{{Kind: FaultMalformed, Every: 1, At: 1}}, Shape: Shape{TokensPerChunk: 2}}, chatPath, chat + usage},
-		{"fault-beyond-the-output", Config{Faults: []Fault{{Kind: FaultTruncate, Every: 1, At: 99}}, Shape: Shape{TokensPerChunk: 9}}, chatPath, chat + usage},
-		{"fault-whole-truncate", Config{Faults: []Fault{{Kind: FaultTruncate, Every: 1, At: k}}}, textPath, `{"prompt":"hi","max_tokens":3}`},
-		{"fault-whole-error-event", Config{Faults: []Fault{{Kind: FaultErrorEvent, Every: 1, At: k}}}, textPath, `{"prompt":"hi","max_tokens":3}`},
-		{"fault-whole-empty", Config{Faults: []Fault{{Kind: FaultEmpty, Every: 1, At: k}}}, textPath, `{"prompt":"hi","max_tokens":3}`},
-		{"fault-whole-no-done", Config{Faults: []Fault{{Kind: FaultNoDone, Every: 1, At: k}}}, textPath, `{"prompt":"hi","max_tokens":3}`},
+		{"fault-truncate", Config{Faults: []fault.Fault{{Kind: fault.Truncate, Every: 1, At: k}}}, chatPath, chat + usage},
+		{"fault-truncate-at-0", Config{Faults: []fault.Fault{{Kind: fault.Truncate, Every: 1, At: 0}}}, chatPath, chat + usage},
+		{"fault-error-event", Config{Faults: []fault.Fault{{Kind: fault.ErrorEvent, Every: 1, At: k}}}, chatPath, chat + usage},
+		{"fault-empty", Config{Faults: []fault.Fault{{Kind: fault.Empty, Every: 1, At: k}}, Shape: shape.Shape{RoleFirst: true}}, chatPath, chat + usage},
+		{"fault-no-done", Config{Faults: []fault.Fault{{Kind: fault.NoDone, Every: 1, At: k}}}, chatPath, chat + usage},
+		{"fault-malformed", Config{Faults: []fault.Fault{{Kind: fault.Malformed, Every: 1, At: 1}}}, chatPath, chat + usage},
+		{"fault-malformed-in-chunk", Config{Faults: []fault.Fault{{Kind: fault.Malformed, Every: 1, At: 1}}, Shape: shape.Shape{TokensPerChunk: 2}}, chatPath, chat + usage},
+		{"fault-beyond-the-output", Config{Faults: []fault.Fault{{Kind: fault.Truncate, Every: 1, At: 99}}, Shape: shape.Shape{TokensPerChunk: 9}}, chatPath, chat + usage},
+		{"fault-whole-truncate", Config{Faults: []fault.Fault{{Kind: fault.Truncate, Every: 1, At: k}}}, textPath, `{"prompt":"hi","max_tokens":3}`},
+		{"fault-whole-error-event", Config{Faults: []fault.Fault{{Kind: fault.ErrorEvent, Every: 1, At: k}}}, textPath, `{"prompt":"hi","max_tokens":3}`},
+		{"fault-whole-empty", Config{Faults: []fault.Fault{{Kind: fault.Empty, Every: 1, At: k}}}, textPath, `{"prompt":"hi","max_tokens":3}`},
+		{"fault-whole-no-done", Config{Faults: []fault.Fault{{Kind: fault.NoDone, Every: 1, At: k}}}, textPath, `{"prompt":"hi","max_tokens":3}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // A spelling is how a JSON document is written, other than as short as possible.
@@ -13,7 +15,7 @@ type spelling struct {
 	strings bool // token counts are strings
 }
 
-func (s Shape) spelling() spelling { return spelling{s.Dumps, s.Twice, s.NumberStrings} }
+func spellingOf(s shape.Shape) spelling { return spelling{s.Dumps, s.Twice, s.NumberStrings} }
 
 // countKeys are the fields that hold numbers of tokens, in any dialect.
 var countKeys = []string{

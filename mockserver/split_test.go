@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // A split write has its halves a pause apart, and the log has the second.
@@ -48,7 +50,7 @@ func TestSplitPause(t *testing.T) {
 				if !slices.Equal(e.Tokens, tt.tokens) {
 					t.Errorf("Log()[0].Tokens = %v, want %v", e.Tokens, tt.tokens)
 				}
-				pause := shaped(t, tt.shape).splitPause()
+				pause := shaped(t, tt.shape).Pause()
 				for _, at := range tt.tokens {
 					if !slices.Contains(reads, at) || !slices.Contains(reads, at-pause) {
 						t.Errorf("the client read at %v, want %v and %v before that", reads, at, pause)
@@ -65,7 +67,7 @@ func TestSplitPause(t *testing.T) {
 // Events that share a write are sent when the last of them is due.
 func TestEventsPerWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := inMemory(t, Config{TTFT: 20 * time.Millisecond, PerToken: 10 * time.Millisecond, Shape: Shape{EventsPerWrite: 2, TokensPerChunk: 2}})
+		r := inMemory(t, Config{TTFT: 20 * time.Millisecond, PerToken: 10 * time.Millisecond, Shape: shape.Shape{EventsPerWrite: 2, TokensPerChunk: 2}})
 		got := r.arrivals(textPath, `{"prompt":"a","max_tokens":7,"stream":true}`)
 		if want := ms(50, 50, 50, 50, 80, 80, 80); !slices.Equal(r.only().Tokens, want) {
 			t.Errorf("Log()[0].Tokens = %v, want %v", r.only().Tokens, want)

@@ -4,13 +4,8 @@ import (
 	"bytes"
 	"net"
 	"net/http"
-)
 
-// mostLine is the longest line of FaultLongLine, and defaultLine its length when
-// none is given.
-const (
-	mostLine    = 1 << 30
-	defaultLine = 64 << 20
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
 // strike does what the fault does to a stream that it cuts, when token k is due.
@@ -18,7 +13,7 @@ func (x *exchange) strike(k int) {
 	if x.held > 0 && !x.flush(false) { // what was sent before is sent
 		return
 	}
-	if x.fault.Kind == FaultStall {
+	if x.fault.Kind == fault.Stall {
 		<-x.ctx.Done()
 	}
 	if x.turn.token(x.ctx, k) != nil {
@@ -26,21 +21,21 @@ func (x *exchange) strike(k int) {
 		return
 	}
 	switch x.fault.Kind {
-	case FaultErrorEvent, FaultNamedError, FaultErrorString:
+	case fault.ErrorEvent, fault.NamedError, fault.ErrorString:
 		x.streamError()
 		x.send(0, true)
-	case FaultTruncate:
+	case fault.Truncate:
 		x.send(0, true) // at least the header, so that the body is chunked
-	case FaultEmpty:
+	case fault.Empty:
 		x.rec.Status = http.StatusOK
 		x.rec.finish(x.clock.now())
 		x.w.WriteHeader(http.StatusOK)
-	case FaultFIN:
+	case fault.FIN:
 		if x.flush(false) { // at least the header
 			x.rec.finish(x.clock.now())
 			hangUp(x.w, false)
 		}
-	case FaultReset:
+	case fault.Reset:
 		x.rec.finish(x.clock.now())
 		hangUp(x.w, true)
 	}
@@ -48,8 +43,8 @@ func (x *exchange) strike(k int) {
 
 // streamError adds the events of a server that failed after its status was sent.
 func (x *exchange) streamError() {
-	named := x.fault.Kind == FaultNamedError
-	if enc, ok := x.enc.(failer); ok && x.fault.Kind != FaultErrorString {
+	named := x.fault.Kind == fault.NamedError
+	if enc, ok := x.enc.(failer); ok && x.fault.Kind != fault.ErrorString {
 		enc.failed(errInjected, named)
 		return
 	}
@@ -57,7 +52,7 @@ func (x *exchange) streamError() {
 	if x.dialect.streamError != nil {
 		body = x.dialect.streamError
 	}
-	if x.fault.Kind == FaultErrorString {
+	if x.fault.Kind == fault.ErrorString {
 		body = plainError
 	}
 	if named {
@@ -66,7 +61,7 @@ func (x *exchange) streamError() {
 	x.out.begin(name)
 	x.out.add(body(errInjected))
 	x.out.end()
-	if x.dialect.done && x.fault.Kind == FaultErrorEvent {
+	if x.dialect.done && x.fault.Kind == fault.ErrorEvent {
 		x.out.done()
 	}
 }
@@ -75,9 +70,9 @@ func (x *exchange) streamError() {
 // the same. It reports whether the client is still there.
 func (x *exchange) interrupt() bool {
 	switch x.fault.Kind {
-	case FaultMalformed:
+	case fault.Malformed:
 		x.malformed()
-	case FaultLongLine:
+	case fault.LongLine:
 		if x.held > 0 && !x.flush(false) {
 			return false
 		}
@@ -99,10 +94,7 @@ func (x *exchange) malformed() {
 func (x *exchange) long(head string) bool {
 	x.out.add(head)
 	x.rec.Status = http.StatusOK
-	left := x.fault.Size
-	if left == 0 {
-		left = defaultLine
-	}
+	left := x.fault.LineSize()
 	line := len(x.out.buf) - x.out.doc + len(x.out.data) + len(`"}`)
 	left = max(left-int64(line), 0)
 	ok := x.push(x.out.buf, false)

@@ -3,6 +3,8 @@ package mockserver
 import (
 	"encoding/json"
 	"net/http"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // tgi is Hugging Face's text-generation-inference on /generate_stream and
@@ -106,7 +108,7 @@ func (e *tgiEncoder) last(from, to int) {
 	e.add(`"generated_text":"`)
 	e.text(0, to)
 	e.add(`","details":`)
-	if e.req.details && e.shape.Usage != UsageNever {
+	if e.req.details && e.shape.Usage != shape.UsageNever {
 		e.add(`{"finish_reason":"`, e.tgiFinish(), `","generated_tokens":`)
 		e.addInt(to)
 		e.add(`,"seed":null,"input_length":`)

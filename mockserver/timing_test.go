@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
 // fourWords is a chat with a prompt of four tokens.
@@ -213,7 +215,7 @@ func TestSlowReaderDelaysOnlyItself(t *testing.T) {
 func TestStallKeepsItsSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := slotted(1)
-		c.Faults = []Fault{{Kind: FaultStall, Every: 2, At: 3}}
+		c.Faults = []fault.Fault{{Kind: fault.Stall, Every: 2, At: 3}}
 		r := inMemory(t, c)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
@@ -229,7 +231,7 @@ func TestStallKeepsItsSlot(t *testing.T) {
 		}
 		wg.Wait()
 		log := r.Log()
-		if e := log[1]; e.OutputTokens != 3 || !e.Aborted || e.Fault != FaultStall || e.End != time.Hour {
+		if e := log[1]; e.OutputTokens != 3 || !e.Aborted || e.Fault != fault.Stall || e.End != time.Hour {
 			t.Errorf("Log()[1] = %+v, want 3 tokens, aborted at 1h", e)
 		}
 		if e := log[2]; e.Admitted != time.Hour {

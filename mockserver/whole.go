@@ -3,12 +3,14 @@ package mockserver
 import (
 	"net/http"
 	"strconv"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
 // whole answers a request that is not streamed, when its last token is due or
 // its fault strikes.
 func (x *exchange) whole() {
-	if x.fault.Kind == FaultStall {
+	if x.fault.Kind == fault.Stall {
 		<-x.ctx.Done()
 	}
 	if x.turn.token(x.ctx, len(x.turn.timetable())-1) != nil {
@@ -19,23 +21,23 @@ func (x *exchange) whole() {
 	x.held = x.req.output
 	half := 0
 	switch x.fault.Kind {
-	case FaultReset:
+	case fault.Reset:
 		x.rec.finish(x.clock.now())
 		hangUp(x.w, true)
 		return
-	case FaultEmpty:
+	case fault.Empty:
 		x.held = 0
-	case FaultErrorEvent, FaultNamedError:
+	case fault.ErrorEvent, fault.NamedError:
 		x.held = 0
 		x.out.add(x.dialect.errorBody(errInjected))
-	case FaultErrorString:
+	case fault.ErrorString:
 		x.held = 0
 		x.out.add(plainError(errInjected))
-	case FaultTruncate, FaultMalformed, FaultFIN:
+	case fault.Truncate, fault.Malformed, fault.FIN:
 		x.enc.whole()
 		half = len(x.out.buf) - len(x.out.buf)/2
 		x.out.buf = x.out.buf[:len(x.out.buf)/2]
-	case FaultLongLine:
+	case fault.LongLine:
 		// The answer follows in the same object, so that it is still one.
 		if x.out.doc = 0; !x.long(`{"pad":"`) {
 			return
@@ -48,7 +50,7 @@ func (x *exchange) whole() {
 	default:
 		x.enc.whole()
 	}
-	if x.fault.Kind == FaultFIN {
+	if x.fault.Kind == fault.FIN {
 		x.w.Header().Set("Content-Length", strconv.Itoa(len(x.out.buf)+half))
 		if x.flush(false) {
 			x.rec.finish(x.clock.now())
@@ -56,7 +58,7 @@ func (x *exchange) whole() {
 		}
 		return
 	}
-	if x.fault.Kind != FaultGzip {
+	if x.fault.Kind != fault.Gzip {
 		x.w.Header().Set("Content-Length", strconv.Itoa(len(x.out.buf)))
 	}
 	x.w.WriteHeader(http.StatusOK)

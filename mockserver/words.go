@@ -2,6 +2,8 @@ package mockserver
 
 import (
 	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // vocabulary is the output of every request: token i is word i modulo the
@@ -20,12 +22,12 @@ type lexicon struct {
 
 // The lexicons, by mode. In those whose spelling no JSON decoder has to accept
 // the text is what stands between the quotes.
-var lexicons = map[TextMode]*lexicon{
-	TextASCII:   newLexicon(func(i int, w string) (string, string) { return w, w }),
-	TextUnicode: newLexicon(unicodeWord),
-	TextNUL:     newLexicon(func(i int, w string) (string, string) { return w + "\x00", w + `\u0000` }),
-	TextNULRaw:  newLexicon(func(i int, w string) (string, string) { return w + "\x00", w + "\x00" }),
-	TextInvalid: newLexicon(func(i int, w string) (string, string) {
+var lexicons = map[shape.TextMode]*lexicon{
+	shape.TextASCII:   newLexicon(func(i int, w string) (string, string) { return w, w }),
+	shape.TextUnicode: newLexicon(unicodeWord),
+	shape.TextNUL:     newLexicon(func(i int, w string) (string, string) { return w + "\x00", w + `\u0000` }),
+	shape.TextNULRaw:  newLexicon(func(i int, w string) (string, string) { return w + "\x00", w + "\x00" }),
+	shape.TextInvalid: newLexicon(func(i int, w string) (string, string) {
 		w += [...]string{"\xff", "\xe4\xb8", "\xc3(", "\xf0\x9f\x98"}[i%4]
 		return w, w
 	}),
@@ -47,15 +49,8 @@ func newLexicon(word func(i int, w string) (text, json string)) *lexicon {
 }
 
 // lexicon returns the one of the shape.
-func (s Shape) lexicon() *lexicon {
-	mode := s.Text
-	if mode == "" && s.Split == SplitUTF8 {
-		mode = TextUnicode
-	}
-	if mode == "" {
-		mode = TextASCII
-	}
-	return lexicons[mode]
+func lexiconOf(s shape.Shape) *lexicon {
+	return lexicons[s.TextMode()]
 }
 
 // append appends the spelling of tokens from up to, not including, to.

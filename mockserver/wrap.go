@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
 // dribble is the time from one byte of a slow header to the next.
@@ -19,10 +21,10 @@ type bodyCloser interface{ closeBody() error }
 // returns what undoes that.
 func (x *exchange) wrap() (undo func()) {
 	switch x.fault.Kind {
-	case FaultGzip:
+	case fault.Gzip:
 		x.w.Header().Set("Content-Encoding", "gzip")
 		x.w = &gzipped{x.w, gzip.NewWriter(x.w)}
-	case FaultSlowHeader:
+	case fault.SlowHeader:
 		conn, _, err := http.NewResponseController(x.w).Hijack()
 		if err != nil {
 			return func() {} // not on a connection: nothing to be slow on

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
 )
 
@@ -17,7 +18,7 @@ import (
 // its end comes then.
 func TestSlowHeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := mustNew(t, Config{PerToken: 100 * time.Millisecond, Faults: always1(FaultSlowHeader)})
+		s := mustNew(t, Config{PerToken: 100 * time.Millisecond, Faults: always1(fault.SlowHeader)})
 		ln := memnet.Listen()
 		stop := serve(ln, s)
 		conn, err := ln.Dial(t.Context(), "", "")
@@ -55,7 +56,7 @@ func TestSlowHeader(t *testing.T) {
 func TestSlowHeaderEnds(t *testing.T) {
 	for _, stopped := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			s := mustNew(t, Config{Faults: always1(FaultSlowHeader)})
+			s := mustNew(t, Config{Faults: always1(fault.SlowHeader)})
 			ln := memnet.Listen()
 			stop := serve(ln, s)
 			conn, err := ln.Dial(t.Context(), "", "")
@@ -84,7 +85,7 @@ func TestSlowHeaderEnds(t *testing.T) {
 func TestGzip(t *testing.T) {
 	for _, body := range []string{chatStream, chatWhole} {
 		want := call(mustNew(t, Config{}), "POST", chatPath, body).Body.String()
-		r := onLoopback(t, Config{Faults: always1(FaultGzip)})
+		r := onLoopback(t, Config{Faults: always1(fault.Gzip)})
 		resp, err := r.post(t.Context(), chatPath, body)
 		if err != nil {
 			t.Fatal(err)

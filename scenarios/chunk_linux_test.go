@@ -18,6 +18,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // BenchmarkChunk is what a chunk costs this client in CPU time, beside a bare loop
@@ -39,7 +40,7 @@ func BenchmarkChunk(b *testing.B) {
 	}{
 		{"paced", mockserver.Config{TTFT: 200 * time.Millisecond, PerToken: 20 * time.Millisecond, Jitter: 0.3}, 256, 200},
 		{"unpaced", mockserver.Config{}, 64, 2000},
-		{"unpaced-usage", mockserver.Config{Shape: mockserver.Shape{Usage: mockserver.UsageEach}}, 64, 2000}, // each chunk has other numbers
+		{"unpaced-usage", mockserver.Config{Shape: shape.Shape{Usage: shape.UsageEach}}, 64, 2000}, // each chunk has other numbers
 	} {
 		b.Run("tokens="+mode.name, func(b *testing.B) {
 			release := pin(b, 0)

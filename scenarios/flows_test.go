@@ -14,6 +14,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // TestValidCounts: answers that break their format are counted, in every dialect
@@ -21,14 +23,14 @@ import (
 func TestValidCounts(t *testing.T) {
 	for _, c := range []struct {
 		name      string
-		shape     mockserver.Shape
-		faults    []mockserver.Fault
+		shape     shape.Shape
+		faults    []fault.Fault
 		good, all int
 	}{
-		{"all", mockserver.Shape{}, nil, 8, 8},
-		{"every fourth is broken", mockserver.Shape{}, []mockserver.Fault{{Kind: mockserver.FaultFormat, Every: 4}}, 6, 8},
-		{"and every third fails", mockserver.Shape{}, []mockserver.Fault{{Kind: mockserver.FaultFormat, Every: 4}, {Kind: mockserver.FaultHTTP500, Every: 3}}, 4, 6},
-		{"the server knows no formats", mockserver.Shape{NoFormat: true}, nil, 0, 8},
+		{"all", shape.Shape{}, nil, 8, 8},
+		{"every fourth is broken", shape.Shape{}, []fault.Fault{{Kind: fault.Format, Every: 4}}, 6, 8},
+		{"and every third fails", shape.Shape{}, []fault.Fault{{Kind: fault.Format, Every: 4}, {Kind: fault.HTTP500, Every: 3}}, 4, 6},
+		{"the server knows no formats", shape.Shape{NoFormat: true}, nil, 0, 8},
 	} {
 		for _, d := range []dialect.Dialect{dialect.OpenAIChat{}, dialect.OpenAIResponses{}, dialect.Ollama{}} {
 			for name, r := range map[string]llmbench.Request{

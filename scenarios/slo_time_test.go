@@ -19,6 +19,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/search"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
 )
 
@@ -149,7 +150,7 @@ func TestSLOCannotJudge(t *testing.T) {
 	}{
 		{"too slow", mockserver.Config{TTFT: 3 * time.Second}, "the lowest load, 1, misses"},
 		{"no limit", mockserver.Config{}, "the highest load, 64, still meets"},
-		{"every request fails", mockserver.Config{Faults: []mockserver.Fault{{Kind: mockserver.FaultHTTP500, Every: 1}}}, "the lowest load, 1, misses"},
+		{"every request fails", mockserver.Config{Faults: []fault.Fault{{Kind: fault.HTTP500, Every: 1}}}, "the lowest load, 1, misses"},
 	} {
 		virtual(t, c.cfg, func(t *testing.T, target llmbench.Target) {
 			p := capacity{target: target, slo: sample.SLO{TTFT: time.Second}, least: 8, rounds: 2, draw: words}

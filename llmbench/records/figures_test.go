@@ -15,13 +15,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // TestRoundTrip writes records as benchmarks do, reads them, and compares each
 // field with the samples they were written of.
 func TestRoundTrip(t *testing.T) {
 	mock, err := mockserver.New(mockserver.Config{
-		PerToken: time.Millisecond, Shape: mockserver.Shape{Reasoning: "reasoning", ReasoningTokens: 3},
+		PerToken: time.Millisecond, Shape: shape.Shape{Reasoning: "reasoning", ReasoningTokens: 3},
 	})
 	assert.NilError(t, err)
 	server := httptest.NewServer(mock)

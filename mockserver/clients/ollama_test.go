@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
 // ollama is Ollama's client of a mock.
@@ -121,7 +122,7 @@ func TestOllamaPaths(t *testing.T) {
 // TestOllamaErrors checks what the client makes of a refusal.
 func TestOllamaErrors(t *testing.T) {
 	for _, c := range []struct {
-		fault   mockserver.FaultKind
+		fault   fault.Kind
 		status  int
 		message string
 	}{
@@ -146,7 +147,7 @@ func TestOllamaErrors(t *testing.T) {
 // does not look at why its scanner stopped: what breaks off is whole to it.
 func TestOllamaBrokenStreams(t *testing.T) {
 	for _, c := range []struct {
-		fault mockserver.FaultKind
+		fault fault.Kind
 		err   string // in the error; empty for none
 	}{
 		{"error-event", "mockserver: injected fault"}, {"error-string", "mockserver: injected fault"}, {"malformed", `{"choices":`},

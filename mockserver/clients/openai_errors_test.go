@@ -13,13 +13,14 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
 // TestOpenAIErrors checks what the SDK makes of a refusal, of an answer and of a
 // stream.
 func TestOpenAIErrors(t *testing.T) {
 	for _, c := range []struct {
-		fault         mockserver.FaultKind
+		fault         fault.Kind
 		status        int
 		kind, message string
 		param         string
@@ -53,7 +54,7 @@ func TestOpenAIErrors(t *testing.T) {
 // TestOpenAIUnauthorized has the error of vLLM, {"error":"Unauthorized"}, in which
 // the SDK wants an object: it forgets the status.
 func TestOpenAIUnauthorized(t *testing.T) {
-	_, err := chat(t, spoiled(t, mockserver.FaultHTTP401, 0), 4, true)
+	_, err := chat(t, spoiled(t, fault.HTTP401, 0), 4, true)
 	assert.ErrorContains(t, err, "cannot unmarshal string into Go value of type apierror.Error")
 }
 
@@ -67,7 +68,7 @@ func TestOpenAIBadRequest(t *testing.T) {
 // TestOpenAIRetry has every other request refused: the SDK waits as it is told
 // to, and asks again.
 func TestOpenAIRetry(t *testing.T) {
-	m := serve(t, mockserver.Config{Faults: []mockserver.Fault{{Kind: mockserver.FaultHTTP429, Every: 2}}})
+	m := serve(t, mockserver.Config{Faults: []fault.Fault{{Kind: fault.HTTP429, Every: 2}}})
 	c := sdk(m, option.WithMaxRetries(1))
 	for range 2 {
 		_, err := c.Chat.Completions.New(t.Context(), chatFor(4))
@@ -82,7 +83,7 @@ func TestOpenAIRetry(t *testing.T) {
 // takes those for whole that end cleanly and too early.
 func TestOpenAIBrokenStreams(t *testing.T) {
 	for _, c := range []struct {
-		fault mockserver.FaultKind
+		fault fault.Kind
 		err   string // in the error; empty for none
 	}{
 		{"error-event", "mockserver: injected fault"},

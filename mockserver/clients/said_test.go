@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // What a client got out of an answer.
@@ -37,12 +38,12 @@ func (s said) words(t *testing.T) []string {
 // error it gives or, if it gives none, the word "silent".
 func everyShape(t *testing.T, broken map[string]string, ask asking) {
 	const tokens = 12
-	for _, name := range mockserver.ShapeNames() {
-		t.Run(name.Name, func(t *testing.T) {
-			list := strings.NewReplacer("=N", "=3", "=DURATION", "=1ms").Replace(name.Name)
+	for name := range shape.Names() {
+		t.Run(name, func(t *testing.T) {
+			list := strings.NewReplacer("=N", "=3", "=DURATION", "=1ms").Replace(name)
 			m := serve(t, mockserver.Config{Shape: shaped(t, list)})
 			got, err := ask(t, m, tokens, true)
-			if want, ok := broken[name.Name]; ok && want != "silent" {
+			if want, ok := broken[name]; ok && want != "silent" {
 				assert.ErrorContains(t, err, want)
 				return
 			}
@@ -50,7 +51,7 @@ func everyShape(t *testing.T, broken map[string]string, ask asking) {
 			whole, err := ask(t, m, tokens, false)
 			assert.NilError(t, err)
 			got.Prompt, got.Output, whole.Prompt, whole.Output = 0, 0, 0, 0 // which a stream need not tell
-			if broken[name.Name] == "silent" {
+			if broken[name] == "silent" {
 				assert.Assert(t, got != whole || len(got.words(t)) != tokens, "said all of %+v", got)
 				return
 			}

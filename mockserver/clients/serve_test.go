@@ -9,6 +9,8 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // A mock is a running server, and the HTTP client for those who talk to it.
@@ -37,9 +39,9 @@ func serve(t *testing.T, cfg mockserver.Config) mock {
 }
 
 // spoiled starts a server whose requests all have one fault.
-func spoiled(t *testing.T, kind mockserver.FaultKind, at int) mock {
+func spoiled(t *testing.T, kind fault.Kind, at int) mock {
 	t.Helper()
-	return serve(t, mockserver.Config{Faults: []mockserver.Fault{{Kind: kind, Every: 1, At: at}}})
+	return serve(t, mockserver.Config{Faults: []fault.Fault{{Kind: kind, Every: 1, At: at}}})
 }
 
 // settled waits until a condition holds, which others are about to make true.
@@ -66,9 +68,9 @@ func (m mock) leaves(t *testing.T) {
 var hourly = mockserver.Config{PerToken: time.Hour}
 
 // shaped returns the shape of a list of names.
-func shaped(t *testing.T, list string) mockserver.Shape {
+func shaped(t *testing.T, list string) shape.Shape {
 	t.Helper()
-	var s mockserver.Shape
+	var s shape.Shape
 	assert.NilError(t, s.Set(list))
 	return s
 }

@@ -40,12 +40,15 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // grace is how long requests in flight may take to end after a signal.
@@ -109,7 +112,7 @@ func parse(args []string, stdout, stderr io.Writer) (options, error) {
 	})
 	fs.Func("shape", "what a stream looks like, by a `list` of the names below; may be repeated", set.Shape.Set)
 	fs.Func("fault", "spoil requests: `kind[,every=N][,share=P][,seed=N][,at=K][,size=N]`; may be repeated, the first that hits a request does", func(v string) error {
-		f, err := mockserver.ParseFault(v)
+		f, err := fault.Parse(v)
 		set.Faults = append(set.Faults, f)
 		return err
 	})
@@ -121,8 +124,8 @@ func parse(args []string, stdout, stderr io.Writer) (options, error) {
 	}
 	help := func(w io.Writer) {
 		usage(w)
-		list(w, "shapes", mockserver.ShapeNames())
-		list(w, "faults", mockserver.FaultNames())
+		list(w, "shapes", shape.Names())
+		list(w, "faults", fault.Names())
 		fmt.Fprintln(w, "\nEvery N-th request is hit, all without every=N; share=P hits that share of them instead, drawn with seed=N.\nThe token that is struck is at=K, counted from 0; size=N is that of a long-line in bytes.")
 	}
 	if err := fs.Parse(args); err != nil {
@@ -169,9 +172,9 @@ func parse(args []string, stdout, stderr io.Writer) (options, error) {
 }
 
 // list prints names and what they mean.
-func list(w io.Writer, title string, names []mockserver.Name) {
+func list(w io.Writer, title string, names iter.Seq2[string, string]) {
 	fmt.Fprintf(w, "\n%s:\n", title)
-	for _, n := range names {
-		fmt.Fprintf(w, "\t%-22s%s\n", n.Name, n.Doc)
+	for name, doc := range names {
+		fmt.Fprintf(w, "\t%-22s%s\n", name, doc)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"iter"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 func TestRunServesUntilCanceled(t *testing.T) {
@@ -68,10 +71,10 @@ func TestRunBadUsage(t *testing.T) {
 		{[]string{"-profile=h100"}, 2, `profile "h100": not known, want llamacpp-`},
 		{[]string{"-profile=" + bad}, 2, "slots: -1, want 0 (no limit) or more"},
 		{[]string{"-jitter=2"}, 2, "jitter: 2, want 0 to 1"},
-		{[]string{"-fault=flood"}, 2, `kind: "flood", want http-400, `},
+		{[]string{"-fault=flood"}, 2, `kind: "flood", want one of http-400, `},
 		{[]string{"-fault=reset,every=0"}, 2, "every: 0, want 1 or more"},
 		{[]string{"-fault=reset,often"}, 2, `"often": want every, share, seed, at or size`},
-		{[]string{"-shape=lf,round"}, 2, `shape "round": not known, want lf, `},
+		{[]string{"-shape=lf,round"}, 2, `shape "round": not known, want one of lf, `},
 		{[]string{"-shape=tokens-per-chunk"}, 2, `want tokens-per-chunk=N`},
 		{[]string{"-flavor=plain"}, 2, `flavor: "plain", want tgi, sglang, lmdeploy, vllm or mindie`},
 		{[]string{"-addr=nowhere"}, 1, "nowhere"},
@@ -108,9 +111,11 @@ func TestHelpAndDocNameEveryFlag(t *testing.T) {
 			t.Errorf("the doc comment does not list %s", f[1])
 		}
 	}
-	for _, n := range append(mockserver.ShapeNames(), mockserver.FaultNames()...) {
-		if !strings.Contains(stdout.String(), "\n\t"+n.Name+" ") {
-			t.Errorf("run(--help) does not list %s", n.Name)
+	for _, names := range []iter.Seq2[string, string]{shape.Names(), fault.Names()} {
+		for name := range names {
+			if !strings.Contains(stdout.String(), "\n\t"+name+" ") {
+				t.Errorf("run(--help) does not list %s", name)
+			}
 		}
 	}
 }
@@ -128,9 +133,9 @@ func TestFlagsOverrideProfile(t *testing.T) {
 	}
 	want := mockserver.Config{PerPromptToken: time.Microsecond, PerToken: 9 * time.Millisecond, Slots: 7,
 		Speed: 2, Jitter: .5, Seed: 4, Flavor: mockserver.FlavorTGI,
-		Shape: mockserver.Shape{CRLF: true, Ping: true, TokensPerChunk: 3},
-		Faults: []mockserver.Fault{
-			{Kind: mockserver.FaultReset, Every: 10, At: 3}, {Kind: mockserver.FaultStall, Share: .5, Seed: 2},
+		Shape: shape.Shape{CRLF: true, Ping: true, TokensPerChunk: 3},
+		Faults: []fault.Fault{
+			{Kind: fault.Reset, Every: 10, At: 3}, {Kind: fault.Stall, Share: .5, Seed: 2},
 		}}
 	if !reflect.DeepEqual(o.config, want) {
 		t.Errorf("parse() config = %+v, want %+v", o.config, want)

@@ -1,0 +1,117 @@
+package fault
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// A Fault spoils every n-th request, or a share of them. The server counts
+// requests from 1 in the order in which it receives them; that number is the
+// request's ordinal.
+type Fault struct {
+	// Kind is what goes wrong.
+	Kind Kind `json:"kind"`
+	// Every is n: the fault hits ordinals n, 2n, 3n and so on. It is at least 1, or
+	// 0 if Share is set.
+	Every int `json:"every,omitzero"`
+	// Share is the probability, above 0 and up to 1, that the fault hits a request;
+	// 0 leaves the choice to Every. The draw depends only on Seed, on the fault's
+	// index in its list and on the ordinal.
+	Share float64 `json:"share,omitzero"`
+	Seed  uint64  `json:"seed,omitzero"`
+	// At is the index, from 0, of the token at which the fault occurs: the tokens
+	// before it are sent as usual, and when token At is due the fault takes its
+	// place. In an output of At tokens or fewer the fault occurs at the last one.
+	At int `json:"at,omitzero"`
+	// Size is the length in bytes of the line of a LongLine; 0 means DefaultLine.
+	Size int64 `json:"size,omitzero"`
+}
+
+// DefaultLine is the length in bytes of a LongLine without a size. MaxLine is the
+// largest size.
+const (
+	DefaultLine = 64 << 20
+	MaxLine     = 1 << 30
+)
+
+// LineSize returns Size with its default applied.
+func (f Fault) LineSize() int64 {
+	if f.Size == 0 {
+		return DefaultLine
+	}
+	return f.Size
+}
+
+// Validate returns nil if the fault can be used. Otherwise its error begins with
+// the JSON name of the first field that cannot, and states the field's value and
+// what is allowed.
+func (f Fault) Validate() error {
+	if f.traits() == nil {
+		return fmt.Errorf("kind: %q, want one of %s", f.Kind, strings.Join(kinds(), ", "))
+	}
+	if !(f.Share >= 0 && f.Share <= 1) { // NaN is neither
+		return fmt.Errorf("share: %v, want 0 to 1", f.Share)
+	}
+	switch {
+	case f.Share > 0 && f.Every != 0:
+		return fmt.Errorf("every: %d with a share of %v, want one of the two", f.Every, f.Share)
+	case f.Share == 0 && f.Every < 1:
+		return fmt.Errorf("every: %d, want 1 or more, or a share", f.Every)
+	case f.At < 0:
+		return fmt.Errorf("at: %d, want 0 or more", f.At)
+	case f.Size < 0 || f.Size > MaxLine:
+		return fmt.Errorf("size: %d, want 0 (64 MiB) to %d", f.Size, MaxLine)
+	}
+	return nil
+}
+
+// For returns the first of the faults that hits the request with that ordinal, or
+// the zero Fault if none does. A fault that has no effect on a request which is
+// not streamed hides the faults after it, but is not returned for such a request.
+func For(faults []Fault, ordinal uint64, stream bool) Fault {
+	for i, f := range faults {
+		if !f.hits(i, ordinal) {
+			continue
+		}
+		if f.traits().streamOnly && !stream {
+			return Fault{}
+		}
+		return f
+	}
+	return Fault{}
+}
+
+// hits reports whether the fault, which has that index in its list, hits a
+// request.
+func (f Fault) hits(index int, ordinal uint64) bool {
+	if f.Share > 0 {
+		// The index is part of the seed, so that two faults with one share and
+		// seed hit different requests.
+		return rand.New(rand.NewPCG(f.Seed, ordinal<<16|uint64(index)&0xffff)).Float64() < f.Share
+	}
+	return ordinal%uint64(f.Every) == 0
+}
+
+// Token returns the index of the token at which the fault occurs in an output of
+// n tokens, or -1 if the fault is not tied to a token.
+func (f Fault) Token(n int) int {
+	switch t := f.traits(); {
+	case t == nil:
+		return -1
+	case t.atToken:
+		return min(f.At, max(n-1, 0))
+	case t.cuts:
+		return 0
+	}
+	return -1
+}
+
+// Cuts reports whether nothing of the output follows the fault.
+func (f Fault) Cuts() bool {
+	t := f.traits()
+	return t != nil && t.cuts
+}
+
+// Holds reports whether the request keeps its slot until its client hangs up.
+func (f Fault) Holds() bool { return f.Kind == Stall || f.Kind == Endless }
