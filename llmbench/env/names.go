@@ -56,6 +56,7 @@ var names = []string{
 	"LLMBENCH_REQUIRE",
 	"LLMBENCH_DEBIAN_MIRROR",
 	"LLMBENCH_CACHE",
+	"LLMBENCH_EXTRA_CASES",
 }
 
 // Names returns the names of all variables, sorted.

@@ -5,14 +5,26 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"testing/iotest"
 )
 
-// casesFile holds conformance cases collected from the suites of other parsers.
-// It is no part of the project.
-const casesFile = "../../../shared/sse-cases.json"
+// collectedCases returns the file of conformance cases that were collected from the
+// test suites of other parsers. The file is not part of this repository.
+func collectedCases(t *testing.T) []byte {
+	t.Helper()
+	folder := os.Getenv("LLMBENCH_EXTRA_CASES")
+	if folder == "" {
+		t.Skip("LLMBENCH_EXTRA_CASES is not set: want a folder with sse-cases.json; TestDecoder checks the algorithm on fewer cases")
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "sse-cases.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
 
 type conformanceEvent struct {
 	Event, Data, ID string
@@ -23,10 +35,7 @@ type conformanceEvent struct {
 // TestConformance runs every case but those about content types, whole, as its source
 // splits it, byte by byte, and at every offset.
 func TestConformance(t *testing.T) {
-	text, err := os.ReadFile(casesFile)
-	if err != nil {
-		t.Skipf("the collected conformance cases are not here (%v); TestDecoder covers the algorithm without them", err)
-	}
+	text := collectedCases(t)
 	var records []struct {
 		Name, Class string
 		ContentType string `json:"content_type"`
@@ -100,7 +109,7 @@ func TestConformance(t *testing.T) {
 		})
 	}
 	if ran == 0 {
-		t.Errorf("%s holds no case of a framing class", casesFile)
+		t.Error("sse-cases.json has no case of a framing class")
 	}
 }
 
