@@ -126,8 +126,8 @@ func (w *worker) stream(ctx context.Context, s *sample.Sample, giveUp context.Ca
 		case err != nil:
 			return w.interrupted(ctx, sample.Truncated, err)
 		}
-		at, lag := w.src.at.on(w.clock)
-		if w.src.at.stamp == 0 {
+		at, lag := w.src.Data.On(w.clock)
+		if w.src.Data.Stamp == 0 {
 			s.Clock = sample.UserClock
 		}
 		if idle == nil {
@@ -168,7 +168,7 @@ func (w *worker) stream(ctx context.Context, s *sample.Sample, giveUp context.Ca
 			s.Server = sample.ServerTimings(d.Timings)
 		}
 		for range d.Chunks { // nearly always one
-			w.deltas = append(w.deltas, w.src.at)
+			w.deltas = append(w.deltas, w.src.Data)
 			s.Deltas++
 		}
 		if d.Chunks > 0 && (len(d.Text) > 0 || len(d.ToolCall) > 0) {

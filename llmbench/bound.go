@@ -1,6 +1,8 @@
 package llmbench
 
 import (
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/strain"
+
 	"cmp"
 	"fmt"
 	"math"
@@ -47,7 +49,7 @@ type verdict struct {
 	due     time.Duration   // from the first due instant of an open loop to the last, over all passes
 	behind  behind          // how far it was behind at the end, over all passes
 	elapsed time.Duration
-	strain  strain
+	strain  strain.Strain
 }
 
 // behind is how far an open loop was behind its schedule at the end of a pass: by
@@ -56,7 +58,7 @@ type verdict struct {
 type behind struct{ last, least time.Duration }
 
 // add adds a pass.
-func (v *verdict) add(samples []sample.Sample, idles []time.Duration, e offs, s strain) {
+func (v *verdict) add(samples []sample.Sample, idles []time.Duration, e offs, s strain.Strain) {
 	v.errors.ttft = append(v.errors.ttft, e.ttft...)
 	v.errors.tpot = append(v.errors.tpot, e.tpot...)
 	v.errors.itl = append(v.errors.itl, e.itl...)
@@ -75,17 +77,7 @@ func (v *verdict) add(samples []sample.Sample, idles []time.Duration, e offs, s 
 		}
 	}
 	v.elapsed += sample.Elapsed(samples)
-	if v.strain.bounds[0] == nil {
-		v.strain = s
-		return
-	}
-	for i := range s.scheduling {
-		v.strain.scheduling[i] += s.scheduling[i]
-	}
-	for i := range s.pauses {
-		v.strain.pauses[i] += s.pauses[i]
-	}
-	v.strain.throttled += s.throttled
+	v.strain = v.strain.Plus(s)
 }
 
 // distortions returns the share of each unit in metrics by which the client may
@@ -105,7 +97,7 @@ func (v *verdict) distortions(metrics map[string]float64, sure bool) map[string]
 	if sure {
 		of, end = certain, v.behind.least
 	}
-	stopped := fraction(float64(v.strain.throttled)/float64(cpus())+float64(v.strain.paused()), float64(v.elapsed))
+	stopped := fraction(float64(v.strain.Throttled)/float64(cpus())+float64(v.strain.Paused()), float64(v.elapsed))
 	slices.Sort(v.idles)
 	between := of("mean", v.idles) * float64(len(v.idles))
 	idle := max(fraction(float64(end), float64(end+v.due)), fraction(between, between+float64(v.busy)))

@@ -11,6 +11,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/strain"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -29,14 +30,14 @@ func TestDistortions(t *testing.T) {
 		samples []sample.Sample
 		idles   []time.Duration
 		offs    offs
-		strain  strain
+		strain  strain.Strain
 		want    string // in thousandths
 	}{
-		{"nothing", busy, nil, offs{}, strain{}, "output-tok/s 0 req/s 0 user-tok/s 0"},
-		{"the control's errors", busy, nil, few, strain{}, "mean-e2e-ns 10 mean-tpot-ns 100 output-tok/s 0 p50-e2e-ns 10 p50-ttft-ns 15 p99-itl-ns 99 p99-service-ttft-ns 40 p99-ttft-ns 10 req/s 0 user-tok/s 10"},
-		{"idle workers", busy, []time.Duration{50 * ms, 150 * ms}, offs{}, strain{}, "output-tok/s 100 req/s 100 user-tok/s 0"},
-		{"a rate that was missed", late, nil, offs{}, strain{}, "mean-e2e-ns 5 output-tok/s 500 p50-e2e-ns 5 p50-ttft-ns 25 p99-ttft-ns 25 req/s 500 user-tok/s 5"},
-		{"a server that had no slot", queued, nil, offs{}, strain{}, "mean-e2e-ns 0 output-tok/s 91 p50-e2e-ns 0 p50-ttft-ns 2 p99-ttft-ns 2 req/s 91 user-tok/s 0"},
+		{"nothing", busy, nil, offs{}, strain.Strain{}, "output-tok/s 0 req/s 0 user-tok/s 0"},
+		{"the control's errors", busy, nil, few, strain.Strain{}, "mean-e2e-ns 10 mean-tpot-ns 100 output-tok/s 0 p50-e2e-ns 10 p50-ttft-ns 15 p99-itl-ns 99 p99-service-ttft-ns 40 p99-ttft-ns 10 req/s 0 user-tok/s 10"},
+		{"idle workers", busy, []time.Duration{50 * ms, 150 * ms}, offs{}, strain.Strain{}, "output-tok/s 100 req/s 100 user-tok/s 0"},
+		{"a rate that was missed", late, nil, offs{}, strain.Strain{}, "mean-e2e-ns 5 output-tok/s 500 p50-e2e-ns 5 p50-ttft-ns 25 p99-ttft-ns 25 req/s 500 user-tok/s 5"},
+		{"a server that had no slot", queued, nil, offs{}, strain.Strain{}, "mean-e2e-ns 0 output-tok/s 91 p50-e2e-ns 0 p50-ttft-ns 2 p99-ttft-ns 2 req/s 91 user-tok/s 0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var v verdict
@@ -51,11 +52,14 @@ func TestDistortions(t *testing.T) {
 	}
 	// What stops the process distorts everything.
 	var v verdict
-	stopped := strain{pauses: []uint64{0, 2}, scheduling: []uint64{0, 9}, bounds: [2][]float64{{0, 1, 2}, {0, 0.1, 0.3}}}
+	stopped := strain.Strain{
+		GCPauses: strain.Histogram{Counts: []uint64{0, 2}, Bounds: []float64{0, 0.1, 0.3}},
+		Waits:    strain.Histogram{Counts: []uint64{0, 9}, Bounds: []float64{0, 1, 2}},
+	}
 	v.add(busy, nil, few, stopped)
 	v.add(busy, nil, few, stopped)
 	assert.Equal(t, v.elapsed, 2*time.Second)
-	assert.Equal(t, v.strain.paused(), 800*ms)
+	assert.Equal(t, v.strain.Paused(), 800*ms)
 	d := v.distortions(metrics, false)
 	for unit, want := range map[string]float64{"output-tok/s": 0.4, "p50-ttft-ns": 0.4, "user-tok/s": 0.4} {
 		assert.Equal(t, d[unit], want, unit)
@@ -65,7 +69,7 @@ func TestDistortions(t *testing.T) {
 // TestDistortedUnits checks which figures the control's errors are held against.
 func TestDistortedUnits(t *testing.T) {
 	var v verdict
-	v.add(nil, nil, offs{ttft: alike(10 * ms), itl: alike(ms)}, strain{})
+	v.add(nil, nil, offs{ttft: alike(10 * ms), itl: alike(ms)}, strain.Strain{})
 	d := v.distortions(map[string]float64{
 		"p50-ttft-turn2-ns": 100e6, "p50-ttft-hit-ns": 50e6, "p50-ttft-err-ns": 50e6, "p99-ttft-err-ns": 1,
 		"p50-itl-ns": 1, "mean-itl-ns": 20e6, "p99-itl-ns": 40e6, "output-chars/s": 9,
@@ -89,7 +93,7 @@ func TestOneHiccup(t *testing.T) {
 		{"every time", slices.Repeat([]time.Duration{6 * ms}, 10), 0.06, 0.06},
 	} {
 		var v verdict
-		v.add(busy, tt.idles, offs{}, strain{})
+		v.add(busy, tt.idles, offs{}, strain.Strain{})
 		assert.Equal(t, v.distortions(metrics, false)["req/s"], tt.estimated, tt.name)
 		assert.Equal(t, v.distortions(metrics, true)["req/s"], tt.sure, tt.name)
 	}
@@ -114,7 +118,7 @@ func TestOneHiccup(t *testing.T) {
 	} {
 		var v verdict
 		for _, pass := range tt.passes {
-			v.add(pass, nil, offs{}, strain{})
+			v.add(pass, nil, offs{}, strain.Strain{})
 		}
 		assert.Equal(t, v.distortions(metrics, false)["req/s"], tt.estimated, tt.name)
 		assert.Equal(t, v.distortions(metrics, true)["req/s"], tt.sure, tt.name)
@@ -126,14 +130,14 @@ func TestOneHiccup(t *testing.T) {
 func TestThrottled(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var v verdict
-	v.add([]sample.Sample{{End: time.Second}}, nil, offs{}, strain{throttled: 100 * ms})
+	v.add([]sample.Sample{{End: time.Second}}, nil, offs{}, strain.Strain{Throttled: 100 * ms})
 	assert.Equal(t, v.distortions(map[string]float64{"req/s": 1}, true)["req/s"], 0.1)
 }
 
 // TestWithhold checks which units are withheld, and what is said.
 func TestWithhold(t *testing.T) {
 	var v verdict
-	v.add([]sample.Sample{{End: time.Second}}, nil, offs{ttft: alike(12 * ms), itl: alike(3 * ms), e2e: alike(0), tpot: alike(0)}, strain{})
+	v.add([]sample.Sample{{End: time.Second}}, nil, offs{ttft: alike(12 * ms), itl: alike(3 * ms), e2e: alike(0), tpot: alike(0)}, strain.Strain{})
 	metrics := map[string]float64{"p50-ttft-ns": 100e6, "p99-itl-ns": 20e6, "p50-itl-ns": 5e6, "mean-tpot-ns": 5e6, "req/s": 1}
 	core := func(u sample.Unit) bool { return u.Core }
 	units, text := v.withhold(metrics, 0.05, core)

@@ -10,6 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
@@ -141,7 +142,7 @@ func TestCancelSessions(t *testing.T) {
 // TestCancelSockets leaves no connection open, and shows every abort in the log of
 // a server behind real sockets.
 func TestCancelSockets(t *testing.T) {
-	checkLeaks(t)
+	runtest.CheckLeaks(t)
 	srv, target := loopback(t, mockserver.Config{TTFT: ms, PerToken: ms})
 	samples, err := tryPass(t.Context(), target, Load{Requests: words(60, 40), Concurrency: 8, Cancel: Cancel{Share: 0.25, Deltas: 20, Seed: 1}})
 	assert.NilError(t, err)

@@ -1,6 +1,8 @@
 package llmbench
 
 import (
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
+
 	"context"
 	"fmt"
 	"io"
@@ -134,9 +136,9 @@ func (k *control) begin(ctx context.Context, inFlight int) {
 	}
 	n := 1 + inFlight/perControl
 	opening, cancel := context.WithTimeout(ctx, time.Second)
-	k.client.pool.prepare(opening, n)
+	k.client.pool.Prepare(opening, n)
 	cancel()
-	start := newClock(wallClock)
+	start := conn.NewClock(conn.WallClock)
 	for i := range n {
 		k.done.Go(func() {
 			w := newWorker(k.client, &load, start)
@@ -144,7 +146,7 @@ func (k *control) begin(ctx context.Context, inFlight int) {
 			for first := true; first || ctx.Err() == nil; first = false {
 				// What has begun is ended, pass or not.
 				s := w.do(context.WithoutCancel(ctx), posts[0], 0, false)
-				k.judge(&s, start.start)
+				k.judge(&s, start.Start())
 				if sleep(ctx, time.Duration(pauses.ExpFloat64()*float64(controlLength)/2)) != nil {
 					return
 				}

@@ -1,6 +1,8 @@
 package llmbench
 
 import (
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
+
 	"context"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -24,5 +26,5 @@ func Do(ctx context.Context, t Target, r Request, stream bool) sample.Sample {
 		return sample.Sample{Outcome: sample.Malformed, Err: err}
 	}
 	defer c.close()
-	return newWorker(c, &l, newClock(wallClock)).do(ctx, posts[0], 0, false)
+	return newWorker(c, &l, conn.NewClock(conn.WallClock)).do(ctx, posts[0], 0, false)
 }

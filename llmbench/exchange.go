@@ -1,6 +1,8 @@
 package llmbench
 
 import (
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
+
 	"bytes"
 	"context"
 	"errors"
@@ -25,19 +27,19 @@ var (
 type worker struct {
 	client *client
 	load   *Load
-	clock  clock
+	clock  conn.Clock
 
-	src    stampReader
+	src    conn.Reader
 	sse    *sse.Decoder
 	parser dialect.Parser
 	delta  dialect.Delta
-	deltas []read        // those with text
-	leave  int           // after so many deltas; 0: never
-	keep   bool          // the text is needed
-	kept   dialect.Delta // the generated text so far, if it is
+	deltas []conn.Arrival // those with text
+	leave  int            // after so many deltas; 0: never
+	keep   bool           // the text is needed
+	kept   dialect.Delta  // the generated text so far, if it is
 }
 
-func newWorker(c *client, l *Load, start clock) *worker {
+func newWorker(c *client, l *Load, start conn.Clock) *worker {
 	w := &worker{client: c, load: l, clock: start, parser: c.target.dialect().NewParser()}
 	w.keep = l.Tokenizer != nil || l.KeepText
 	w.sse = sse.NewDecoder(&w.src)
@@ -60,7 +62,7 @@ func (w *worker) send(ctx context.Context, s *sample.Sample, p *post, l leave, d
 		ID:        w.client.runID + "-" + strconv.FormatInt(w.client.ordinal.Add(1), 10),
 		Due:       due,
 		Scheduled: scheduled,
-		Epoch:     w.clock.epoch(),
+		Epoch:     w.clock.Epoch(),
 		Streamed:  !w.load.NoStream,
 
 		PromptChars: p.chars,
@@ -71,10 +73,10 @@ func (w *worker) send(ctx context.Context, s *sample.Sample, p *post, l leave, d
 	k.Text, k.Reasoning, k.ToolName, k.ToolCall = k.Text[:0], k.Reasoning[:0], k.ToolName[:0], k.ToolCall[:0]
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	seen := &instants{clock: w.clock}
-	req, err := http.NewRequestWithContext(seen.follow(ctx), http.MethodPost, w.client.base+p.path, bytes.NewReader(p.body))
+	seen := &conn.Trace{Clock: w.clock}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.client.base+p.path, bytes.NewReader(p.body))
 	if err != nil { // the path is a dialect's, and may hold the model's name
-		now := w.clock.now()
+		now := w.clock.Now()
 		s.Admitted, s.Start, s.End = now, now, now
 		if !scheduled {
 			s.Due = now
@@ -93,44 +95,44 @@ func (w *worker) send(ctx context.Context, s *sample.Sample, p *post, l leave, d
 	}
 	w.leave = l.deltas
 
-	s.Admitted = w.clock.now()
+	s.Admitted = w.clock.Now()
 	w.client.flight.enter(s.Admitted)
 	w.deltas = w.deltas[:0]
-	var end read
-	resp, err := w.client.transport.RoundTrip(req)
+	var end conn.Arrival
+	resp, err := w.client.sender.Send(req, seen)
 	if err == nil {
 		s.Status = resp.StatusCode
-		w.src = stampReader{r: resp.Body, clock: w.clock, conn: seen.conn}
+		w.src.Reset(resp.Body, seen)
 		err = w.answer(ctx, resp, s, giveUp)
-		s.End = w.src.end.user
+		s.End = w.src.End.User
 		if err == nil && (resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0) {
-			end = w.src.end // else the end is the connection's, which has no stamp
+			end = w.src.End // else the end is the connection's, which has no stamp
 		}
-		if seen.disordered() {
+		if seen.Reordered() {
 			s.Clock = sample.UserClock
 		}
 		resp.Body.Close()
-	} else if seen.firstByte != 0 {
+	} else if seen.FirstByte.User != 0 {
 		err = w.interrupted(ctx, sample.Malformed, err)
 	} else {
 		err = w.interrupted(ctx, sample.Connect, err)
 	}
 	if err != nil {
-		s.End = w.clock.now()
+		s.End = w.clock.Now()
 	}
-	s.Connect, s.Wrote = seen.connect, seen.written
-	if s.Start = s.Admitted; seen.begun && s.Connect == 0 {
-		s.Start = seen.sent
+	s.Connect, s.Wrote = seen.Connect, seen.Written
+	if s.Start = s.Admitted; seen.Begun && s.Connect == 0 {
+		s.Start = seen.Sent
 	}
 	if !scheduled {
 		s.Due = s.Start
 	}
-	settle(s, w.clock, seen.first(), w.deltas, end)
+	settle(s, w.clock, seen.FirstByte, w.deltas, end)
 	if s.FirstByte > 0 { // the client may have been late to see that it had written all
 		s.Wrote = min(s.Wrote, s.FirstByte)
 	}
 	w.client.flight.leave(s.End + s.EndLag)
-	s.Resent = max(0, seen.conns-1)
+	s.Resent = max(0, seen.Attempts-1)
 	s.Outcome = sample.OK
 	if w.load.KeepText || err == nil && s.TokenSource == sample.FromTokenizer {
 		s.Answer = &sample.Answer{Text: string(k.Text), Reasoning: string(k.Reasoning), ToolNames: string(k.ToolName), ToolCalls: string(k.ToolCall)}

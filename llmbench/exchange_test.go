@@ -17,6 +17,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -39,10 +40,17 @@ func speaking(tb testing.TB, d dialect.Dialect, rt http.RoundTripper, l Load) (*
 	c, err := newClient(target)
 	assert.NilError(tb, err)
 	tb.Cleanup(c.close)
-	c.transport = rt
+	c.sender = roundTripSender{rt}
 	posts, err := l.bodies(target, l.Requests)
 	assert.NilError(tb, err)
-	return newWorker(c, &l, newClock(wallClock)), posts[0]
+	return newWorker(c, &l, conn.NewClock(conn.WallClock)), posts[0]
+}
+
+// A roundTripSender sends requests with a round tripper.
+type roundTripSender struct{ http.RoundTripper }
+
+func (s roundTripSender) Send(r *http.Request, _ *conn.Trace) (*http.Response, error) {
+	return s.RoundTrip(r)
 }
 
 const (
@@ -206,7 +214,7 @@ func TestInstants(t *testing.T) {
 				return copy(b, reads[i-1]), nil
 			}))}, nil
 		}), Load{})
-		w.clock = newClock(wallClock)
+		w.clock = conn.NewClock(conn.WallClock)
 		time.Sleep(ms)
 		s := w.do(t.Context(), p, 0, true)
 		assert.NilError(t, s.Err)

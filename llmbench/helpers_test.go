@@ -1,19 +1,20 @@
 package llmbench
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
@@ -48,26 +49,20 @@ func inMemory(t *testing.T, h http.Handler) (target Target, stop func()) {
 	return target, func() { srv.Close(); wg.Wait() }
 }
 
-// rawServer calls serve with each connection that is made to it, which is then
-// closed.
+// rawServer serves each connection on a loopback socket; see [runtest.Serve].
 func rawServer(tb testing.TB, serve func(net.Conn)) (url string) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	assert.NilError(tb, err)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			wg.Go(func() {
-				defer c.Close()
-				serve(c)
-			})
-		}
+	return "http://" + runtest.Serve(tb, serve)
+}
+
+// trust makes c trust the certificate of a TLS server.
+func trust(tb testing.TB, c *client, server *httptest.Server) {
+	pool, err := conn.NewPool(conn.Options{
+		URL:   c.base,
+		Dial:  c.target.Dial,
+		Roots: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs,
 	})
-	tb.Cleanup(func() { ln.Close(); wg.Wait() })
-	return "http://" + ln.Addr().String()
+	assert.NilError(tb, err)
+	c.pool, c.sender = pool, pool
 }
 
 // asked is a server that hands each connection's requests to serve, with how many it
@@ -75,27 +70,12 @@ func rawServer(tb testing.TB, serve func(net.Conn)) (url string) {
 func asked(tb testing.TB, serve func(c net.Conn, before int) bool) (target Target, requests func() int) {
 	var n atomic.Int64
 	target.URL = rawServer(tb, func(c net.Conn) {
-		each(c, func(c net.Conn, before int) bool {
+		runtest.EachRequest(c, func(c net.Conn, before int) bool {
 			n.Add(1)
 			return serve(c, before)
 		})
 	})
 	return target, func() int { return int(n.Load()) }
-}
-
-// each reads the requests of a connection for serve, as asked does.
-func each(c net.Conn, serve func(c net.Conn, before int) bool) {
-	r := bufio.NewReader(c)
-	for before := 0; ; before++ {
-		req, err := http.ReadRequest(r)
-		if err != nil {
-			return
-		}
-		io.Copy(io.Discard, req.Body)
-		if !serve(c, before) {
-			return
-		}
-	}
 }
 
 // words returns n requests of a few words for out tokens each.
@@ -141,12 +121,12 @@ func tryPass(ctx context.Context, t Target, l Load) (samples []sample.Sample, er
 	defer func() {
 		c.close()
 		for range 5000 { // a connection that was given up takes a moment to close
-			if c.pool.opened() == 0 {
+			if c.pool.Open() == 0 {
 				return
 			}
 			time.Sleep(ms)
 		}
-		err = errors.Join(err, fmt.Errorf("%d connections are left open", c.pool.opened()))
+		err = errors.Join(err, fmt.Errorf("%d connections are left open", c.pool.Open()))
 	}()
 	return c.pass(ctx, checked, posts)
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -100,7 +101,7 @@ func BenchmarkHelperStreams(b *testing.B) {
 	told.Scan()
 	streams, err := strconv.ParseInt(told.Text(), 10, 64)
 	assert.NilError(b, err)
-	assert.NilError(b, checkFiles(int(streams)))
+	assert.NilError(b, conn.CheckLimits(int(streams)))
 	type round struct {
 		begun atomic.Int64
 		goOn  chan struct{}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/strain"
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -96,7 +97,7 @@ func TestFullServerIsNoLateClient(t *testing.T) {
 		assert.Equal(t, m["p50-service-ttft-ns"], float64(100*ms))
 		assert.Equal(t, m["mean-ttft-ns"], float64(100*ms+39*25*ms))
 		var v verdict
-		v.add(samples, nil, offs{}, strain{})
+		v.add(samples, nil, offs{}, strain.Strain{})
 		for unit, d := range v.distortions(m, false) {
 			assert.Equal(t, d, 0.0, unit)
 		}
@@ -139,15 +140,9 @@ func TestStagger(t *testing.T) {
 	}
 }
 
-// TestLimits checks what is foreseen before a pass.
-func TestLimits(t *testing.T) {
-	assert.NilError(t, checkPorts(28232, "32768\t60999\n"))
-	assert.ErrorContains(t, checkPorts(28233, "32768\t60999\n"), "28233 connections to one server, and there are 28232 local ports")
-	assert.NilError(t, checkPorts(1, "what"))
-	assert.NilError(t, checkLimits(10))
-	if err := checkFiles(1 << 40); err != nil { // there is none where there is no limit
-		assert.ErrorContains(t, err, "RLIMIT_NOFILE")
-	}
+// TestTooManyConnections checks that a pass is refused if it would need more connections
+// than the process may open.
+func TestTooManyConnections(t *testing.T) {
 	_, err := tryPass(t.Context(), Target{URL: "http://127.0.0.1:1"}, Load{Requests: words(100_000, 1), Concurrency: 100_000})
 	if err != nil && !strings.Contains(err.Error(), "ulimit -n") && !strings.Contains(err.Error(), "local ports") {
 		t.Errorf("a pass of 100,000 connections: %v", err)

@@ -1,6 +1,9 @@
 package llmbench
 
 import (
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/strain"
+
 	"context"
 	"errors"
 	"fmt"
@@ -33,22 +36,22 @@ func (c *client) pass(ctx context.Context, l *Load, posts []post) ([]sample.Samp
 	}
 	ahead := l.ahead(due, len(posts))
 	if ahead > 0 {
-		c.pool.drop((*conn).gone)
-		if err := checkLimits(ahead - c.pool.opened()); err != nil && c.target.Dial == nil {
-			return nil, err
+		c.pool.CloseUnusable()
+		if err := conn.CheckLimits(ahead - c.pool.Open()); err != nil && c.target.Dial == nil {
+			return nil, fmt.Errorf("load: %w", err)
 		}
 	}
 	opening, cancel := context.WithTimeout(ctx, l.Timeout)
-	c.pool.prepare(opening, ahead)
+	c.pool.Prepare(opening, ahead)
 	cancel()
-	defer c.pool.drop((*conn).unused)
+	defer c.pool.CloseUnused()
 	samples := make([]sample.Sample, samplesOf(posts))
 	c.idles.all = nil
-	before := takeStrain()
+	before := strain.Read()
 	if c.control != nil {
 		c.control.begin(ctx, ahead)
 	}
-	start := newClock(c.wall)
+	start := conn.NewClock(c.wall)
 	c.flight = &flight{}
 	if due != nil {
 		c.openLoop(ctx, l, posts, start, due, samples)
@@ -58,8 +61,8 @@ func (c *client) pass(ctx context.Context, l *Load, posts []post) ([]sample.Samp
 	if c.control != nil {
 		c.offs = c.control.end()
 	}
-	c.strain = takeStrain().since(before)
-	if c.clockSet = start.set(); c.clockSet != 0 {
+	c.strain = strain.Read().Since(before)
+	if c.clockSet = start.WallChange(); c.clockSet != 0 {
 		c.offs = offs{} // which are of stamps, too
 		for i := range samples {
 			samples[i].ToUserClock()
@@ -95,7 +98,7 @@ func checkTimes(due []time.Duration, n int) error {
 }
 
 // closedLoop keeps l.Concurrency requests in flight.
-func (c *client) closedLoop(ctx context.Context, l *Load, posts []post, start clock, samples []sample.Sample) {
+func (c *client) closedLoop(ctx context.Context, l *Load, posts []post, start conn.Clock, samples []sample.Sample) {
 	var (
 		next atomic.Int64
 		wg   sync.WaitGroup
@@ -106,7 +109,7 @@ func (c *client) closedLoop(ctx context.Context, l *Load, posts []post, start cl
 			var between []time.Duration
 			defer func() { c.idles.add(between) }()
 			ended := time.Duration(-1)                                         // the last request
-			sleep(ctx, max(0, time.Duration(k)*max(0, l.Stagger)-start.now())) // if it is cut short, so are the requests
+			sleep(ctx, max(0, time.Duration(k)*max(0, l.Stagger)-start.Now())) // if it is cut short, so are the requests
 			for {
 				i := int(next.Add(1)) - 1
 				if i >= len(posts) {
@@ -114,7 +117,7 @@ func (c *client) closedLoop(ctx context.Context, l *Load, posts []post, start cl
 				}
 				p := &posts[i]
 				if ctx.Err() != nil {
-					p.notSent(ctx, l, start.now(), samples)
+					p.notSent(ctx, l, start.Now(), samples)
 					continue
 				}
 				w.turns(ctx, p, 0, false, samples)
@@ -130,7 +133,7 @@ func (c *client) closedLoop(ctx context.Context, l *Load, posts []post, start cl
 
 // openLoop sends each request when it is due, on absolute deadlines: that one
 // was late makes none of the others late, unless they wait for admission.
-func (c *client) openLoop(ctx context.Context, l *Load, posts []post, start clock, due []time.Duration, samples []sample.Sample) {
+func (c *client) openLoop(ctx context.Context, l *Load, posts []post, start conn.Clock, due []time.Duration, samples []sample.Sample) {
 	var (
 		wg    sync.WaitGroup
 		free  workers
@@ -145,7 +148,7 @@ func (c *client) openLoop(ctx context.Context, l *Load, posts []post, start cloc
 		}
 	}
 	for i := range posts {
-		if wait := due[i] - start.now(); wait > 0 {
+		if wait := due[i] - start.Now(); wait > 0 {
 			timer.Reset(wait)
 			select {
 			case <-timer.C:
@@ -161,7 +164,7 @@ func (c *client) openLoop(ctx context.Context, l *Load, posts []post, start cloc
 		}
 		p := &posts[i]
 		if ctx.Err() != nil {
-			p.notSent(ctx, l, min(due[i], start.now()), samples)
+			p.notSent(ctx, l, min(due[i], start.Now()), samples)
 			continue
 		}
 		w := free.get(func() *worker { return newWorker(c, l, start) })
@@ -172,7 +175,7 @@ func (c *client) openLoop(ctx context.Context, l *Load, posts []post, start cloc
 				samples[p.at].Granted = granted
 			}
 			if slots != nil {
-				slots <- start.now()
+				slots <- start.Now()
 			}
 		})
 	}

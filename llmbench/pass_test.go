@@ -3,7 +3,6 @@ package llmbench
 import (
 	"bufio"
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"math"
@@ -18,6 +17,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
@@ -184,7 +184,7 @@ func TestFailures(t *testing.T) {
 		{fault.ErrorEvent, false, sample.ServerError, ""},
 		{fault.Empty, false, sample.Empty, "no event"},
 		{fault.Stall, false, sample.Stalled, "nothing for 300ms"},
-		{fault.Malformed, false, sample.Malformed, "not the JSON"},
+		{fault.Malformed, false, sample.Malformed, "malformed event"},
 		{fault.NoDone, false, sample.OK, ""},
 		{fault.HTTP500, true, sample.HTTP, "status 500"},
 		{fault.ErrorEvent, true, sample.ServerError, ""},
@@ -318,7 +318,7 @@ func TestConnectionsAreReused(t *testing.T) {
 			assert.NilError(t, samples[i].Err)
 			assert.Equal(t, samples[i].Connect, time.Duration(0), "request %d opened a connection", i)
 		}
-		assert.Equal(t, c.pool.conns, concurrency)
+		assert.Equal(t, c.pool.Open(), concurrency)
 	}
 }
 
@@ -359,14 +359,13 @@ func TestConnectTime(t *testing.T) {
 		}}
 		c, err := newClient(target)
 		assert.NilError(t, err)
-		c.pool.roots = x509.NewCertPool()
-		c.pool.roots.AddCert(srv.Certificate())
+		trust(t, c, srv)
 		l, err := Load{Requests: words(1, 1), Concurrency: 1}.check()
 		assert.NilError(t, err)
 		posts, err := l.bodies(target, l.Requests)
 		assert.NilError(t, err)
-		c.pool.prepare(t.Context(), ahead)
-		w := newWorker(c, &l, newClock(wallClock))
+		c.pool.Prepare(t.Context(), ahead)
+		w := newWorker(c, &l, conn.NewClock(conn.WallClock))
 		first, second := w.do(t.Context(), posts[0], 0, false), w.do(t.Context(), posts[0], 0, false)
 		assert.NilError(t, first.Err)
 		assert.NilError(t, second.Err)
@@ -377,7 +376,7 @@ func TestConnectTime(t *testing.T) {
 		}
 		assert.Equal(t, second.Connect, time.Duration(0))
 		c.close()
-		assert.Equal(t, c.pool.conns, 0)
+		assert.Equal(t, c.pool.Open(), 0)
 	}
 }
 

@@ -69,7 +69,7 @@ func (w *worker) further(ctx context.Context, p *post, samples []sample.Sample) 
 			over = sleep(ctx, turn.Think)
 		}
 		if over != nil {
-			*next = unsent(w.load, w.clock.now(), over)
+			*next = unsent(w.load, w.clock.Now(), over)
 			if last.Outcome == sample.Left {
 				next.Outcome = sample.Left
 			}
@@ -86,7 +86,7 @@ func (w *worker) further(ctx context.Context, p *post, samples []sample.Sample) 
 func (w *worker) turn(ctx context.Context, s *sample.Sample, r Request, l leave) {
 	p, err := w.load.post(w.client.target, r)
 	if err != nil { // though the same turn could be said before the pass
-		*s = unsent(w.load, w.clock.now(), err)
+		*s = unsent(w.load, w.clock.Now(), err)
 		s.Outcome = sample.Malformed
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
@@ -36,7 +37,7 @@ func everyDialect(t *testing.T) []dialect.Dialect {
 // every one has its outcome, nothing hangs, and neither a goroutine nor a
 // connection is left.
 func TestEveryFault(t *testing.T) {
-	checkLeaks(t)
+	runtest.CheckLeaks(t)
 	const tokens = 8
 	// The outcome when streamed and when not, where some faults do not show.
 	want := map[string][2]sample.Outcome{

@@ -1,8 +1,8 @@
 //go:build !linux
 
-package llmbench
+package strain
 
 import "time"
 
-// cgroupThrottled is 0: there are no control groups.
+// cgroupThrottled returns 0: this system has no control groups.
 func cgroupThrottled() time.Duration { return 0 }

@@ -1,4 +1,4 @@
-package llmbench
+package strain
 
 import (
 	"os"
@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// cgroupThrottled is for how long the process's control group, or one above it, was
+// cgroupThrottled returns how long the process's control group, or a group above it, was
 // kept from its CPUs because it had used up its share
-// (https://docs.kernel.org/admin-guide/cgroup-v2.html, cpu.stat); 0 where that is
-// not known.
+// (https://docs.kernel.org/admin-guide/cgroup-v2.html, cpu.stat); 0 if unknown.
 func cgroupThrottled() time.Duration {
 	groups, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -23,7 +22,7 @@ func cgroupThrottled() time.Duration {
 		if len(parts) != 3 {
 			continue
 		}
-		root := "" // of the hierarchy that has the controller
+		root := "" // the hierarchy of the cpu controller
 		switch {
 		case parts[1] == "":
 			root = "/sys/fs/cgroup"
@@ -44,7 +43,7 @@ func cgroupThrottled() time.Duration {
 	return most
 }
 
-// throttledIn reads a cpu.stat, of version 2 or 1.
+// throttledIn reads the throttled time from a file cpu.stat of cgroup version 2 or 1.
 func throttledIn(stat string) time.Duration {
 	for line := range strings.Lines(stat) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")

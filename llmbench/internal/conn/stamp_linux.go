@@ -1,4 +1,4 @@
-package llmbench
+package conn
 
 import (
 	"encoding/binary"
@@ -13,27 +13,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A stampedReader reads from a TCP connection together with the instants at which
-// the kernel received what is read (SO_TIMESTAMPNS,
-// https://docs.kernel.org/networking/timestamping.html). It waits as the
-// connection itself does, so that deadlines and Close end its reads.
+// A stampedReader reads from a TCP connection, and returns with the bytes the kernel's
+// timestamp of their arrival (SO_TIMESTAMPNS,
+// https://docs.kernel.org/networking/timestamping.html). Deadlines and Close end its
+// reads as they end those of the connection.
 type stampedReader struct {
 	conn *net.TCPConn
 	raw  syscall.RawConn
 
-	mu      sync.Mutex // one read at a time, which the rest is of
+	mu      sync.Mutex // guards the fields below, which are those of one read
 	n       int
 	err     error
 	stamp   int64
-	message unix.Msghdr // unix.Recvmsg would allocate one for each read
+	message unix.Msghdr // unix.Recvmsg would allocate one per read
 	part    unix.Iovec
 	control [64]byte
 	receive func(fd uintptr) bool
 }
 
-// stamped returns a reader of c, or nil where the kernel stamps nothing: c is no
-// TCP connection, or refuses.
-func stamped(c net.Conn) *stampedReader {
+// newStampedReader returns a reader of c, or nil if the kernel gives no timestamps: c
+// is no TCP connection, or the option is refused.
+func newStampedReader(c net.Conn) *stampedReader {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {
 		return nil
@@ -54,10 +54,10 @@ func stamped(c net.Conn) *stampedReader {
 	return s
 }
 
-// strays is how many segments of the connection came out of their order (tcpi_rcv_ooopack,
-// https://man7.org/linux/man-pages/man7/tcp.7.html; 0 on kernels before 5.4), and
-// false once it is closed.
-func (s *stampedReader) strays() (n int64, ok bool) {
+// reordered returns how many segments of the connection arrived out of order
+// (tcpi_rcv_ooopack, https://man7.org/linux/man-pages/man7/tcp.7.html; 0 on kernels
+// before 5.4), and false once the connection is closed.
+func (s *stampedReader) reordered() (n int64, ok bool) {
 	var info *unix.TCPInfo
 	var refused error
 	err := s.raw.Control(func(fd uintptr) {
@@ -69,8 +69,8 @@ func (s *stampedReader) strays() (n int64, ok bool) {
 	return int64(info.Rcv_ooopack), true
 }
 
-// read is Read with the stamp of the last segment that is in p, in nanoseconds of
-// the wall clock; 0 if the kernel gave none.
+// read reads into p, and returns the timestamp of the last segment in p, in nanoseconds
+// since 1970; 0 if the kernel gave none.
 func (s *stampedReader) read(p []byte) (n int, stamp int64, err error) {
 	if len(p) == 0 {
 		return 0, 0, nil
@@ -83,7 +83,7 @@ func (s *stampedReader) read(p []byte) (n int, stamp int64, err error) {
 	err = s.raw.Read(s.receive)
 	s.part.Base = nil
 	switch {
-	case err != nil: // a deadline, or closed
+	case err != nil: // a deadline passed, or the connection is closed
 		if op, ok := errors.AsType[*net.OpError](err); ok {
 			op.Op, op.Source, op.Addr = "read", s.conn.LocalAddr(), s.conn.RemoteAddr()
 		}
@@ -96,7 +96,8 @@ func (s *stampedReader) read(p []byte) (n int, stamp int64, err error) {
 	return s.n, s.stamp, nil
 }
 
-// tryReceive reports whether the read is done; if not, it is to wait for more.
+// tryReceive reads what has arrived. It reports whether the read is done; otherwise the
+// caller must wait for more.
 func (s *stampedReader) tryReceive(fd uintptr) bool {
 	for {
 		s.message = unix.Msghdr{Iov: &s.part, Control: &s.control[0]}
@@ -117,7 +118,7 @@ func (s *stampedReader) tryReceive(fd uintptr) bool {
 	}
 }
 
-// stampIn finds the stamp among a message's controls, or returns 0.
+// stampIn returns the timestamp in the control messages of a message, or 0.
 func stampIn(controls []byte) int64 {
 	for len(controls) >= unix.SizeofCmsghdr {
 		head, data, rest, err := unix.ParseOneSocketControlMessage(controls)
@@ -126,7 +127,7 @@ func stampIn(controls []byte) int64 {
 		}
 		if head.Level == unix.SOL_SOCKET && head.Type == unix.SCM_TIMESTAMPNS {
 			order := binary.NativeEndian
-			switch len(data) { // a timespec of this machine
+			switch len(data) { // a timespec in native byte order
 			case 16:
 				return int64(order.Uint64(data))*1e9 + int64(order.Uint64(data[8:]))
 			case 8:

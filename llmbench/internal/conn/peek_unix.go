@@ -1,6 +1,6 @@
 //go:build unix && !aix
 
-package llmbench
+package conn
 
 import (
 	"net"
@@ -9,13 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peek looks what there is to read of a connection that nobody reads.
-func peek(c net.Conn) peeked {
-	on, ok := c.(syscall.Conn)
+// peek returns what there is to read from c, without reading it. Nobody else may read
+// from c meanwhile.
+func peek(c net.Conn) peekResult {
+	sys, ok := c.(syscall.Conn)
 	if !ok {
 		return peekUnknown
 	}
-	raw, err := on.SyscallConn()
+	raw, err := sys.SyscallConn()
 	if err != nil {
 		return peekUnknown
 	}
@@ -27,8 +28,8 @@ func peek(c net.Conn) peeked {
 	return p
 }
 
-// peekFD is peek of a descriptor.
-func peekFD(fd int) peeked {
+// peekFD is peek for a file descriptor.
+func peekFD(fd int) peekResult {
 	var b [1]byte
 	for {
 		n, _, err := unix.Recvfrom(fd, b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package llmbench
+package conn
 
 import (
 	"fmt"
@@ -9,15 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spareFiles is how many files a process needs beside its connections.
+// spareFiles is how many open files a process needs in addition to its connections.
 const spareFiles = 64
 
-// checkFiles says whether the process may open so many connections, and raises its
-// limit as far as it may (https://man7.org/linux/man-pages/man2/getrlimit.2.html).
+// checkFiles returns an error if the process may not open conns more connections. It
+// raises the process's limit as far as the system allows
+// (https://man7.org/linux/man-pages/man2/getrlimit.2.html).
 func checkFiles(conns int) error {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
-		return nil // opening them will tell
+		return nil // unknown: opening the connections will show
 	}
 	if limit.Cur < limit.Max {
 		raised := limit
@@ -31,7 +32,7 @@ func checkFiles(conns int) error {
 		open = max(open, len(entries)+spareFiles/2)
 	}
 	if uint64(limit.Cur) < uint64(conns)+uint64(open) {
-		return fmt.Errorf("load: %d connections and %d other files, and the process may open %d (RLIMIT_NOFILE): want a higher ulimit -n", conns, open, limit.Cur)
+		return fmt.Errorf("%d connections and %d other files, but the process may open only %d (RLIMIT_NOFILE): want a higher ulimit -n", conns, open, limit.Cur)
 	}
 	return nil
 }

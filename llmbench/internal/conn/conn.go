@@ -1,0 +1,152 @@
+package conn
+
+import (
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Conn is one connection of a [Pool]. It keeps the kernel's timestamp of the last
+// read, and records in the current request's [Trace] when the first byte is written.
+// Except for Close and release, one goroutine uses it at a time.
+type Conn struct {
+	net.Conn
+	stream net.Conn       // the Conn itself, or TLS on top of it
+	in     response       // reads from stream
+	kernel *stampedReader // of the embedded Conn; nil without kernel timestamps
+	stamp  int64          // kernel timestamp of the last Read, in ns since 1970; 0: none
+	newest int64          // the newest timestamp since the current request took this connection
+
+	request   *Trace // the current request, or nil
+	used      bool   // a request has been answered on it
+	noWait    bool   // Read returns what has arrived and does not wait for more
+	idleSince time.Time
+
+	// countReordered reads the number of segments that arrived out of order; ok is
+	// false once the connection is closed. The last number is kept in reordered.
+	countReordered func() (n int64, ok bool)
+	reordered      atomic.Int64
+
+	proxied bool        // requests are sent to a proxy that forwards them
+	release func(*Conn) // takes back a connection that can be used again
+	closed  func()      // called once, when the connection is closed
+	once    sync.Once
+}
+
+// newConn returns a connection over raw that has no stream yet.
+func newConn(raw net.Conn, closed func()) *Conn {
+	c := &Conn{Conn: raw, kernel: newStampedReader(raw), closed: closed}
+	if c.kernel != nil {
+		c.countReordered = c.kernel.reordered
+	}
+	return c
+}
+
+// Read reads what has arrived. The timestamp of a Read is that of the last segment
+// it took, also if several segments arrived. A timestamp before an earlier one is
+// dropped: segments were lost, and the segments behind the lost ones keep the
+// timestamps of their own arrival.
+func (c *Conn) Read(p []byte) (int, error) {
+	if c.noWait && peek(c.Conn) == peekNothing {
+		return 0, os.ErrDeadlineExceeded
+	}
+	if c.kernel == nil {
+		return c.Conn.Read(p)
+	}
+	n, stamp, err := c.kernel.read(p)
+	if n > 0 {
+		c.stamp = c.inOrder(stamp)
+	}
+	return n, err
+}
+
+// inOrder returns stamp, or 0 if stamp is before the newest timestamp.
+func (c *Conn) inOrder(stamp int64) int64 {
+	if stamp < c.newest {
+		return 0
+	}
+	c.newest = stamp
+	return stamp
+}
+
+// reorderedSegments returns how many segments have arrived out of order. For a closed
+// connection that is the number at the time of Close.
+func (c *Conn) reorderedSegments() int64 {
+	if c.countReordered != nil {
+		if n, ok := c.countReordered(); ok {
+			c.reordered.Store(n)
+		}
+	}
+	return c.reordered.Load()
+}
+
+// Write writes p, and records when the current request's first byte is written.
+func (c *Conn) Write(p []byte) (int, error) {
+	if t := c.request; t != nil && !t.Begun {
+		t.Begun, t.Sent = true, t.Clock.Now()
+	}
+	return c.Conn.Write(p)
+}
+
+// Close closes the connection and calls closed.
+func (c *Conn) Close() error {
+	c.once.Do(func() {
+		c.reorderedSegments()
+		c.closed()
+	})
+	return c.Conn.Close()
+}
+
+// setStream makes stream what requests are sent on.
+func (c *Conn) setStream(stream net.Conn) {
+	c.stream, c.in = stream, newResponse(stream)
+}
+
+const (
+	// maxIdle is how long a connection without traffic is kept. maxIdleUnseen is
+	// how long it is kept if the client cannot see whether the server has closed it:
+	// some servers close connections after a few seconds.
+	maxIdle       = 5 * time.Minute
+	maxIdleUnseen = 2 * time.Second
+)
+
+// unusable reports whether an idle connection must not be used again: the server has
+// closed it, or probably has, or has sent bytes without a request, which would be
+// taken for the next response.
+func (c *Conn) unusable() bool {
+	idle := time.Since(c.idleSince)
+	switch peek(c.Conn) {
+	case peekEnd:
+		return true
+	case peekBytes:
+		return c.stream == c || c.hasResponse() || idle > maxIdle
+	case peekNothing:
+		return idle > maxIdle
+	}
+	return idle > maxIdleUnseen
+}
+
+// hasResponse reports whether TLS has brought the end of the connection or a part of
+// a response. It reads TLS's own messages, which servers also send between responses.
+func (c *Conn) hasResponse() bool {
+	c.noWait = true
+	defer func() { c.noWait = false }()
+	_, err := c.in.Peek(1)
+	return !errors.Is(err, os.ErrDeadlineExceeded)
+}
+
+// unused reports whether no request has been answered on c.
+func (c *Conn) unused() bool { return !c.used }
+
+// A peekResult is what there is to read from a connection.
+type peekResult int
+
+const (
+	peekUnknown peekResult = iota // the system cannot say
+	peekNothing
+	peekBytes
+	peekEnd // the end of the connection, or an error
+)

@@ -1,0 +1,192 @@
+package conn
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+	"golang.org/x/net/proxy"
+)
+
+// connectTimeout is the maximum time for opening a connection, handshakes included.
+const connectTimeout = 30 * time.Second
+
+// A dialer opens connections to one server, directly or through a proxy.
+type dialer struct {
+	dial  func(ctx context.Context, network, addr string) (net.Conn, error)
+	addr  string         // host:port of the server
+	proxy *url.URL       // the proxy, or nil
+	tls   bool           // the server speaks TLS
+	roots *x509.CertPool // nil: the system's
+}
+
+// newDialer returns a dialer as o says.
+func newDialer(o Options) (*dialer, error) {
+	u, err := url.Parse(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	d := &dialer{dial: o.Dial, addr: hostPort(u), tls: u.Scheme == "https", roots: o.Roots}
+	if d.dial == nil {
+		d.dial = (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext
+	}
+	if o.Proxy == nil {
+		return d, nil
+	}
+	if d.proxy, err = o.Proxy(&http.Request{URL: u}); err != nil {
+		return nil, fmt.Errorf("proxy from the environment: %w", err)
+	}
+	if d.proxy != nil && hostPort(d.proxy) == "" {
+		return nil, fmt.Errorf("proxy from the environment: scheme %q; want http, https, socks5 or socks5h", d.proxy.Scheme)
+	}
+	return d, nil
+}
+
+// hostPort returns the host:port of u, or "" if the scheme is unknown. International
+// names are converted to ASCII.
+func hostPort(u *url.URL) string {
+	port, known := map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
+	if !known {
+		return ""
+	}
+	if u.Port() != "" {
+		port = u.Port()
+	}
+	addr := net.JoinHostPort(u.Hostname(), port)
+	if ascii, err := httpguts.PunycodeHostPort(addr); err == nil {
+		addr = ascii
+	}
+	return addr
+}
+
+// forwards reports whether requests are sent to an HTTP proxy that forwards them. A
+// proxy only tunnels what is sent to a server that speaks TLS.
+func (d *dialer) forwards() bool {
+	return d.proxy != nil && !d.tls && strings.HasPrefix(d.proxy.Scheme, "http")
+}
+
+// open opens a connection that is ready for requests. It makes a Conn of the network
+// connection with wrap.
+func (d *dialer) open(ctx context.Context, wrap func(net.Conn) *Conn) (*Conn, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, fmt.Errorf("no connection within %v", connectTimeout))
+	defer cancel()
+	addr := d.addr
+	if d.proxy != nil {
+		addr = hostPort(d.proxy)
+	}
+	raw, err := d.dial(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	c := wrap(raw)
+	stop := context.AfterFunc(ctx, func() { c.Close() })
+	stream, err := d.handshake(ctx, c)
+	if !stop() {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	c.proxied = d.forwards()
+	c.setStream(stream)
+	return c, nil
+}
+
+// handshake performs the handshakes with the proxy and with the server. It returns
+// the stream that requests are sent on.
+func (d *dialer) handshake(ctx context.Context, c net.Conn) (stream net.Conn, err error) {
+	config := &tls.Config{RootCAs: d.roots, NextProtos: []string{"http/1.1"}}
+	if d.proxy != nil {
+		switch d.proxy.Scheme {
+		case "https":
+			if c, err = startTLS(ctx, c, hostPort(d.proxy), config); err != nil {
+				return nil, err
+			}
+		case "socks5", "socks5h":
+			if err := d.socks(ctx, c); err != nil {
+				return nil, err
+			}
+		}
+		if d.tls && strings.HasPrefix(d.proxy.Scheme, "http") {
+			if err := d.tunnel(c); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if !d.tls {
+		return c, nil
+	}
+	return startTLS(ctx, c, d.addr, config)
+}
+
+// startTLS performs a TLS handshake on c, with the server at addr.
+func startTLS(ctx context.Context, c net.Conn, addr string, config *tls.Config) (net.Conn, error) {
+	config = config.Clone()
+	config.ServerName, _, _ = net.SplitHostPort(addr)
+	s := tls.Client(c, config)
+	return s, s.HandshakeContext(ctx)
+}
+
+// proxyAuth returns the header that names the user of a proxy (RFC 7617), or "".
+func proxyAuth(proxy *url.URL) string {
+	if proxy.User == nil {
+		return ""
+	}
+	password, _ := proxy.User.Password()
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(proxy.User.Username()+":"+password))
+}
+
+// tunnel asks the proxy for a connection to the server (RFC 9110, 9.3.6).
+func (d *dialer) tunnel(c net.Conn) error {
+	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: d.addr}, Host: d.addr, Header: http.Header{}}
+	if auth := proxyAuth(d.proxy); auth != "" {
+		req.Header.Set("Proxy-Authorization", auth)
+	}
+	if err := req.Write(c); err != nil {
+		return err
+	}
+	in := newResponse(c)
+	resp, err := in.head(req)
+	if err != nil {
+		return fmt.Errorf("proxy: %w", err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("proxy: status %s", resp.Status)
+	}
+	if in.Buffered() > 0 {
+		return errors.New("proxy: bytes after the response to CONNECT")
+	}
+	return nil
+}
+
+// socks asks a SOCKS proxy for a connection to the server (RFC 1928).
+func (d *dialer) socks(ctx context.Context, c net.Conn) error {
+	var auth *proxy.Auth
+	if u := d.proxy.User; u != nil {
+		password, _ := u.Password()
+		auth = &proxy.Auth{User: u.Username(), Password: password}
+	}
+	s, err := proxy.SOCKS5("tcp", hostPort(d.proxy), auth, openConn{c})
+	if err != nil {
+		return err
+	}
+	_, err = s.(proxy.ContextDialer).DialContext(ctx, "tcp", d.addr)
+	return err
+}
+
+// An openConn is a dialer that returns a connection which is already open.
+type openConn struct{ net.Conn }
+
+func (o openConn) Dial(string, string) (net.Conn, error) { return o.Conn, nil }
+
+func (o openConn) DialContext(context.Context, string, string) (net.Conn, error) { return o.Conn, nil }

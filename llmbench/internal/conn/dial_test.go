@@ -1,0 +1,193 @@
+package conn
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
+)
+
+func TestHostPort(t *testing.T) {
+	for base, want := range map[string]string{
+		"http://127.0.0.1:8000":    "127.0.0.1:8000",
+		"http://localhost/prefix":  "localhost:80",
+		"https://localhost":        "localhost:443",
+		"http://[::1]:8000/prefix": "[::1]:8000",
+		"socks5h://proxy":          "proxy:1080",
+		"http://münchen.example":   "xn--mnchen-3ya.example:80",
+		"ftp://proxy":              "",
+	} {
+		u, err := url.Parse(base)
+		assert.NilError(t, err)
+		assert.Equal(t, hostPort(u), want, base)
+	}
+}
+
+// TestProxies sends requests through each kind of proxy, with and without TLS between
+// the client and the server.
+func TestProxies(t *testing.T) {
+	runtest.CheckLeaks(t)
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(w, r.Body)
+	})
+	for _, tt := range []struct {
+		scheme string
+		tls    bool
+		want   string // what each connection or request asks of the proxy
+	}{
+		{"http", false, "POST http://TARGET/path user:secret"},
+		{"http", true, "CONNECT TARGET user:secret"},
+		{"https", false, "POST http://TARGET/path user:secret"},
+		{"https", true, "CONNECT TARGET user:secret"},
+		{"socks5", false, "SOCKS TARGET user:secret"},
+		{"socks5h", true, "SOCKS TARGET user:secret"},
+	} {
+		t.Run(fmt.Sprintf("%s, tls=%t", tt.scheme, tt.tls), func(t *testing.T) {
+			server := httptest.NewUnstartedServer(handler)
+			if tt.tls {
+				server.StartTLS()
+			} else {
+				server.Start()
+			}
+			defer server.Close()
+			var asked []string
+			var addr string
+			secure := server
+			if strings.HasPrefix(tt.scheme, "socks") {
+				addr = runtest.Serve(t, socksProxy(t, &asked))
+			} else {
+				proxy := httptest.NewUnstartedServer(httpProxy(t, &asked))
+				if tt.scheme == "https" {
+					proxy.StartTLS()
+					secure = proxy
+				} else {
+					proxy.Start()
+				}
+				defer proxy.Close()
+				addr = proxy.Listener.Addr().String()
+			}
+			o := Options{URL: server.URL, Proxy: http.ProxyURL(&url.URL{Scheme: tt.scheme, Host: addr, User: url.UserPassword("user", "secret")})}
+			if secure.TLS != nil {
+				o.Roots = secure.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+			}
+			p := newPool(t, o)
+			p.Prepare(t.Context(), 1)
+			for range 3 {
+				trace, body, err := post(t.Context(), p, server.URL+"/path")
+				assert.NilError(t, err)
+				assert.Equal(t, body, "question")
+				assert.Equal(t, trace.Connect, time.Duration(0), "the connection was not opened ahead")
+			}
+			want := strings.ReplaceAll(tt.want, "TARGET", server.Listener.Addr().String())
+			if strings.HasPrefix(want, "POST") {
+				assert.DeepEqual(t, asked, []string{want, want, want})
+			} else {
+				assert.DeepEqual(t, asked, []string{want})
+			}
+			p.CloseIdle()
+			assert.Equal(t, p.Open(), 0)
+		})
+	}
+}
+
+// httpProxy is a proxy that notes what it was asked.
+func httpProxy(tb testing.TB, asked *[]string) http.Handler {
+	forward := &httputil.ReverseProxy{Rewrite: func(*httputil.ProxyRequest) {}}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		check := http.Request{Header: http.Header{"Authorization": r.Header["Proxy-Authorization"]}}
+		user, password, _ := check.BasicAuth()
+		*asked = append(*asked, r.Method+" "+strings.TrimPrefix(r.URL.String(), "//")+" "+user+":"+password)
+		if r.Method != http.MethodConnect {
+			forward.ServeHTTP(w, r)
+			return
+		}
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			tb.Error(err)
+			return
+		}
+		io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n")
+		relay(tb, conn, r.URL.Host)
+	})
+}
+
+// socksProxy is one of RFC 1928 and RFC 1929.
+func socksProxy(tb testing.TB, asked *[]string) func(net.Conn) {
+	return func(c net.Conn) {
+		r := bufio.NewReader(c)
+		next := func() int { b, _ := r.ReadByte(); return int(b) }
+		text := func() string {
+			b := make([]byte, next())
+			io.ReadFull(r, b)
+			return string(b)
+		}
+		next() // version
+		text() // methods
+		c.Write([]byte{5, 2})
+		next()
+		user, password := text(), text()
+		c.Write([]byte{1, 0})
+		next()
+		next() // connect
+		next()
+		ip := make(net.IP, 4)
+		if kind := next(); kind != 1 {
+			tb.Errorf("address of kind %d", kind)
+		}
+		io.ReadFull(r, ip)
+		addr := net.JoinHostPort(ip.String(), strconv.Itoa(next()<<8+next()))
+		*asked = append(*asked, "SOCKS "+addr+" "+user+":"+password)
+		c.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
+		relay(tb, c, addr)
+	}
+}
+
+// relay connects c with addr, until both ends are closed.
+func relay(tb testing.TB, c net.Conn, addr string) {
+	to, err := net.Dial("tcp", addr)
+	if err != nil {
+		tb.Error(err)
+		return
+	}
+	var wg sync.WaitGroup
+	for _, way := range [][2]net.Conn{{c, to}, {to, c}} {
+		wg.Go(func() {
+			io.Copy(way[0], way[1])
+			way[0].Close()
+		})
+	}
+	wg.Wait()
+}
+
+// TestBadProxies checks the errors for a proxy that refuses the connection, for one of
+// an unknown scheme, and for a proxy setting that cannot be read.
+func TestBadProxies(t *testing.T) {
+	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, "who are you?", http.StatusProxyAuthRequired)
+	}))
+	defer refuses.Close()
+	u, err := url.Parse(refuses.URL)
+	assert.NilError(t, err)
+	p := newPool(t, Options{URL: "https://192.0.2.1", Proxy: http.ProxyURL(u)})
+	_, _, err = post(t.Context(), p, "https://192.0.2.1")
+	assert.ErrorContains(t, err, "proxy: status 407 Proxy Authentication Required")
+
+	_, err = NewPool(Options{URL: "http://server", Proxy: http.ProxyURL(&url.URL{Scheme: "ftp", Host: "proxy"})})
+	assert.ErrorContains(t, err, `scheme "ftp"; want http, https, socks5 or socks5h`)
+	_, err = NewPool(Options{URL: "http://server", Proxy: func(*http.Request) (*url.URL, error) { return nil, errors.New("not a URL") }})
+	assert.ErrorContains(t, err, "not a URL")
+}

@@ -1,0 +1,141 @@
+package conn
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// exchange sends req and reads the head of its response. If the context of req ends
+// before the body is closed, exchange closes the connection.
+func (c *Conn) exchange(req *http.Request, t *Trace) (*http.Response, error) {
+	t.attach(c)
+	unwatch := context.AfterFunc(req.Context(), func() { c.Close() })
+	resp, stopWriting, err := c.roundTrip(req, t)
+	if err != nil {
+		unwatch()
+		return nil, err
+	}
+	keep := !resp.Close && !req.Close && !httpguts.HeaderValuesContainsToken(req.Header["Connection"], "close")
+	resp.Body = &body{Reader: resp.Body, conn: c, stopWriting: stopWriting, keep: keep, unwatch: unwatch}
+	return resp, nil
+}
+
+// roundTrip writes req and reads the head of its response. The function stopWriting
+// ends the writing of a request that is still being written, and returns an error if
+// the request was not written whole.
+func (c *Conn) roundTrip(req *http.Request, t *Trace) (resp *http.Response, stopWriting func() error, err error) {
+	// A server may answer before it has read the whole request, and read no further.
+	// Only a request that fits into one write is written before the answer is read.
+	if req.ContentLength > writeSize {
+		stopWriting = c.writeBeside(req, t)
+	} else {
+		writeErr := c.write(req, t)
+		stopWriting = func() error { return writeErr }
+	}
+	if _, err = c.in.Peek(1); err == nil {
+		t.FirstByte = Arrival{t.now(), c.stamp}
+		resp, err = c.in.head(req)
+	} else if err == io.EOF {
+		err = fmt.Errorf("the server closed the connection before it answered: %w", err)
+	}
+	if err != nil {
+		c.Close() // which also ends the writing
+		if writeErr := stopWriting(); writeErr != nil && t.FirstByte.User == 0 && !errors.Is(writeErr, net.ErrClosed) {
+			err = writeErr
+		}
+		return nil, nil, err
+	}
+	if resp.StatusCode >= 300 { // the server does not want the rest of the request
+		stopWriting()
+	}
+	return resp, stopWriting, nil
+}
+
+// writeBeside writes req in a goroutine of its own, and returns the function
+// stopWriting of roundTrip.
+func (c *Conn) writeBeside(req *http.Request, t *Trace) (stopWriting func() error) {
+	written := make(chan error, 1)
+	go func() { written <- c.write(req, t) }()
+	return sync.OnceValue(func() error {
+		select {
+		case err := <-written:
+			return err
+		default:
+			c.stream.SetWriteDeadline(time.Unix(1, 0))
+			defer c.stream.SetWriteDeadline(time.Time{})
+			return <-written
+		}
+	})
+}
+
+// writeSize is the size of a write, in bytes.
+const writeSize = 32 << 10
+
+// writers holds buffers for requests that are being written.
+var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, writeSize) }}
+
+// write writes req. If the request itself is invalid, write closes the connection,
+// so that nobody waits for an answer.
+func (c *Conn) write(req *http.Request, t *Trace) error {
+	out := writers.Get().(*bufio.Writer)
+	out.Reset(c.stream)
+	write := req.Write
+	if c.proxied {
+		write = req.WriteProxy
+	}
+	err := write(out)
+	flushErr := out.Flush()
+	out.Reset(nil)
+	writers.Put(out)
+	switch {
+	case flushErr != nil:
+		return flushErr
+	case err != nil:
+		c.Close()
+		return err
+	}
+	t.Written = t.now()
+	return nil
+}
+
+// A body is the body of a response. The connection can only be used again if the body
+// is read to its end.
+type body struct {
+	io.Reader
+	conn        *Conn
+	stopWriting func() error
+	keep        bool // neither side asked to close the connection
+	ended       bool
+	unwatch     func() bool // ends the watch over the request's context
+}
+
+// Read reads from the body.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err == io.EOF {
+		b.ended = true
+	}
+	return n, err
+}
+
+// Close returns the connection to the pool, or closes it.
+func (b *body) Close() error {
+	c := b.conn
+	writeErr := b.stopWriting()
+	c.request = nil
+	if !b.unwatch() || writeErr != nil || !b.keep || !b.ended || c.in.Buffered() > 0 {
+		return c.Close()
+	}
+	c.used = true
+	c.release(c)
+	return nil
+}

@@ -1,0 +1,186 @@
+package conn
+
+import (
+	"context"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+)
+
+// A Pool holds the connections to one server and sends requests over them, one at a
+// time on each connection. It is safe for concurrent use.
+type Pool struct {
+	dialer *dialer
+
+	mu   sync.Mutex
+	idle []*Conn // the connection that was used last is the last
+	open int     // connections that are not closed
+}
+
+// Options say how a [Pool] connects to its server.
+type Options struct {
+	// URL is the server's base URL, of scheme http or https.
+	URL string
+	// Dial opens a connection; nil means TCP.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Proxy returns the proxy for a request, or nil for none, as
+	// [http.ProxyFromEnvironment] does. A nil function means no proxy.
+	Proxy func(*http.Request) (*url.URL, error)
+	// Roots are the certificate authorities that are trusted; nil means the system's.
+	Roots *x509.CertPool
+}
+
+// NewPool returns a pool without connections. It fails if the URL cannot be parsed, or
+// if the proxy's scheme is none of http, https, socks5 and socks5h.
+func NewPool(o Options) (*Pool, error) {
+	d, err := newDialer(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Pool{dialer: d}, nil
+}
+
+// Send sends req, and returns when the head of its response has been read. It records
+// the request's steps in t. The caller must read the body to its end if the connection
+// is to be used again, and must close it.
+//
+// A server may close a kept connection just when a request is on its way. A request
+// that got no byte of a response on a connection that was used before is therefore
+// sent again, once, on a new connection.
+func (p *Pool) Send(req *http.Request, t *Trace) (*http.Response, error) {
+	ctx := req.Context()
+	if p.dialer.forwards() {
+		if auth := proxyAuth(p.dialer.proxy); auth != "" {
+			req.Header.Set("Proxy-Authorization", auth)
+		}
+	}
+	c, err := p.get(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.exchange(req, t)
+	if err == nil || !c.used || t.FirstByte.User != 0 || ctx.Err() != nil {
+		return resp, err
+	}
+	if req.GetBody != nil {
+		if req.Body, err = req.GetBody(); err != nil {
+			return nil, err
+		}
+	}
+	if c, err = p.connectFor(ctx, t); err != nil {
+		return nil, err
+	}
+	return c.exchange(req, t)
+}
+
+// get returns an idle connection, or opens one.
+func (p *Pool) get(ctx context.Context, t *Trace) (*Conn, error) {
+	for c := p.take(); c != nil; c = p.take() {
+		if !c.unusable() {
+			return c, nil
+		}
+		c.stream.Close()
+	}
+	return p.connectFor(ctx, t)
+}
+
+// connectFor opens a connection for a request that waits for it.
+func (p *Pool) connectFor(ctx context.Context, t *Trace) (*Conn, error) {
+	before := t.Clock.Now()
+	c, err := p.connect(ctx)
+	if err == nil {
+		t.Connect = t.Clock.Now() - before
+	}
+	return c, err
+}
+
+// connect opens a connection.
+func (p *Pool) connect(ctx context.Context) (*Conn, error) {
+	return p.dialer.open(ctx, func(raw net.Conn) *Conn {
+		p.mu.Lock()
+		p.open++
+		p.mu.Unlock()
+		c := newConn(raw, func() {
+			p.mu.Lock()
+			p.open--
+			p.mu.Unlock()
+		})
+		c.release = p.put
+		return c
+	})
+}
+
+// take removes an idle connection from the pool, or returns nil.
+func (p *Pool) take() *Conn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.idle)
+	if n == 0 {
+		return nil
+	}
+	c := p.idle[n-1]
+	p.idle = p.idle[:n-1]
+	return c
+}
+
+// put adds an idle connection to the pool.
+func (p *Pool) put(c *Conn) {
+	c.idleSince = time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.idle = append(p.idle, c)
+}
+
+// Prepare closes the unusable connections, and opens new ones until n are open. Errors
+// are ignored: a request that finds no connection tries to open one itself.
+func (p *Pool) Prepare(ctx context.Context, n int) {
+	p.CloseUnusable()
+	var wg sync.WaitGroup
+	for range n - p.Open() {
+		wg.Go(func() {
+			if c, err := p.connect(ctx); err == nil {
+				p.put(c)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Open returns how many connections are open, idle or not.
+func (p *Pool) Open() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.open
+}
+
+// CloseIdle closes all idle connections.
+func (p *Pool) CloseIdle() { p.closeIdle(func(*Conn) bool { return true }) }
+
+// CloseUnusable closes the idle connections that the server has closed, or that must
+// not be used again for another reason.
+func (p *Pool) CloseUnusable() { p.closeIdle((*Conn).unusable) }
+
+// CloseUnused closes the idle connections that have answered no request.
+func (p *Pool) CloseUnused() { p.closeIdle((*Conn).unused) }
+
+// closeIdle closes the idle connections for which remove returns true.
+func (p *Pool) closeIdle(remove func(*Conn) bool) {
+	p.mu.Lock()
+	idle := p.idle
+	p.idle = nil
+	p.mu.Unlock()
+	var kept []*Conn
+	for _, c := range idle {
+		if remove(c) {
+			c.stream.Close()
+		} else {
+			kept = append(kept, c)
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.idle = append(kept, p.idle...)
+}

@@ -1,0 +1,176 @@
+package conn
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
+)
+
+// TestPrepare checks that Prepare opens connections up to a number, and that connections
+// are used again and closed.
+func TestPrepare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dials := 0
+		p := newPool(t, Options{URL: "http://server", Dial: func(context.Context, string, string) (net.Conn, error) {
+			dials++
+			client, _ := net.Pipe()
+			return client, nil
+		}})
+		get := func(open bool) *Conn {
+			t.Helper()
+			before := dials
+			c, err := p.get(t.Context(), &Trace{Clock: NewClock(WallClock)})
+			assert.NilError(t, err)
+			assert.Equal(t, dials == before, open)
+			return c
+		}
+		p.Prepare(t.Context(), 1)
+		first := get(true)
+		assert.Equal(t, dials, 1)
+		p.Prepare(t.Context(), 2) // one of the two is open already
+		assert.Equal(t, dials, 2)
+
+		time.Sleep(maxIdleUnseen) // the client cannot see whether a pipe was closed
+		get(true).Close()
+		p.Prepare(t.Context(), 2)
+		time.Sleep(maxIdleUnseen + 1)
+		second := get(false)
+		assert.Equal(t, p.Open(), 2, "the connection that idled too long is still open")
+
+		second.used = true
+		p.put(second)
+		p.Prepare(t.Context(), 3)
+		assert.Equal(t, p.Open(), 3)
+		p.CloseUnused()
+		assert.Equal(t, p.Open(), 2)
+		p.CloseIdle()
+		assert.Equal(t, p.Open(), 1)
+		first.Close()
+		first.Close()
+		assert.Equal(t, p.Open(), 0)
+	})
+}
+
+// TestIdleConnectionEnds checks that a connection which the server closed while idle is
+// replaced: by Prepare, and by the request that needs it.
+func TestIdleConnectionEnds(t *testing.T) {
+	for name, extra := range map[string]string{
+		"the server closes it":                  "",
+		"the server sends an answer to nothing": "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			idle := make(chan bool)
+			url := "http://" + runtest.Serve(t, func(c net.Conn) {
+				runtest.EachRequest(c, func(c net.Conn, _ int) bool {
+					answer(c)
+					<-idle
+					io.WriteString(c, extra)
+					return extra != ""
+				})
+			})
+			p := newPool(t, Options{URL: url})
+			end := func() { // ends the idle connection
+				idle <- true
+				runtest.Until(t, "the connection is unusable", p.idle[0].unusable)
+			}
+			trace, _, err := post(t.Context(), p, url)
+			assert.NilError(t, err)
+			assert.Assert(t, trace.Connect > 0)
+			end()
+			p.Prepare(t.Context(), 1)
+			trace, _, err = post(t.Context(), p, url)
+			assert.NilError(t, err)
+			assert.Equal(t, trace.Connect, time.Duration(0), "the connection was not opened ahead")
+			assert.Equal(t, trace.Attempts, 1)
+			end()
+			trace, _, err = post(t.Context(), p, url)
+			assert.NilError(t, err)
+			assert.Assert(t, trace.Connect > 0)
+			assert.Equal(t, trace.Attempts, 1)
+			assert.Equal(t, p.Open(), 1)
+			close(idle)
+			p.CloseIdle()
+		})
+	}
+}
+
+// TestIdleTLS checks that an idle TLS connection is used again, unless TLS has brought its
+// end.
+func TestIdleTLS(t *testing.T) {
+	runtest.CheckLeaks(t)
+	for _, timeout := range []time.Duration{0, 50 * ms} { // after which the server closes; 0: never
+		srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(w, r.Body)
+		}))
+		srv.Config.IdleTimeout, srv.Config.ReadHeaderTimeout = timeout, timeout
+		srv.StartTLS()
+		defer srv.Close()
+		p := newPool(t, Options{URL: srv.URL, Roots: srv.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs})
+		if timeout == 0 {
+			p.Prepare(t.Context(), 1)
+		}
+		for i := range 3 {
+			if timeout > 0 && i > 0 {
+				runtest.Until(t, "the connection is unusable", p.idle[0].unusable)
+			}
+			trace, _, err := post(t.Context(), p, srv.URL)
+			assert.NilError(t, err)
+			assert.Equal(t, trace.Attempts, 1)
+			assert.Equal(t, trace.Connect > 0, timeout > 0, "request %d waited %v for a connection", i, trace.Connect)
+		}
+		assert.Equal(t, p.Open(), 1)
+	}
+}
+
+// TestInvalidRequest checks that Send does not wait for the answer to a request that
+// cannot be written.
+func TestInvalidRequest(t *testing.T) {
+	p := newPool(t, Options{
+		URL:   "http://a<b",
+		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: "proxy"}),
+		Dial: func(context.Context, string, string) (net.Conn, error) {
+			client, _ := net.Pipe()
+			return client, nil
+		},
+	})
+	_, _, err := post(t.Context(), p, "http://a<b")
+	assert.ErrorContains(t, err, "invalid Host header")
+	assert.Equal(t, p.Open(), 0)
+}
+
+// TestSendsAgain checks that a request without a body is sent again when the server
+// closes a kept connection instead of answering.
+func TestSendsAgain(t *testing.T) {
+	url := "http://" + runtest.Serve(t, func(c net.Conn) {
+		runtest.EachRequest(c, func(c net.Conn, before int) bool {
+			if before == 0 {
+				answer(c)
+			}
+			return before == 0
+		})
+	})
+	p := newPool(t, Options{URL: url})
+	for i := range 2 {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+		assert.NilError(t, err)
+		trace := &Trace{Clock: NewClock(WallClock)}
+		resp, err := p.Send(req, trace)
+		assert.NilError(t, err)
+		var body bytes.Buffer
+		io.Copy(&body, resp.Body)
+		resp.Body.Close()
+		assert.Equal(t, body.String(), "answer")
+		assert.Equal(t, trace.Attempts, i+1)
+	}
+}

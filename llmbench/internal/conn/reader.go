@@ -1,0 +1,57 @@
+package conn
+
+import (
+	"io"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// An Arrival is the instant at which bytes arrived, by two clocks.
+type Arrival struct {
+	User  time.Duration // when Read returned, since the start of the pass
+	Stamp int64         // the kernel's timestamp in nanoseconds since 1970; 0: none
+}
+
+// On returns the instant of the kernel's timestamp on c, and the lag from there to
+// the instant at which Read returned. Without a timestamp only the sum of the two
+// means anything. A timestamp that is later than its Read by less than [sample.ClockError]
+// is replaced by the instant of the Read.
+func (a Arrival) On(c Clock) (at, lag time.Duration) {
+	at = c.FromWall(a.Stamp)
+	if lag = a.User - at; lag < 0 && lag >= -sample.ClockError {
+		return a.User, 0
+	}
+	return at, lag
+}
+
+// A Reader reads the body of a response and keeps the instants of its Reads.
+type Reader struct {
+	body  io.Reader
+	clock Clock
+	conn  *Conn // that body reads from, or nil
+	// Data is the arrival of the bytes that were read last. End is the arrival of
+	// whatever was read last, which may be the end of the body.
+	Data, End Arrival
+}
+
+// Reset makes r read body, the body of the response to the request that t traces.
+func (r *Reader) Reset(body io.Reader, t *Trace) {
+	*r = Reader{body: body, clock: t.Clock, conn: t.conn}
+}
+
+// Read reads from the body. Bytes that an earlier read of the connection left in a
+// buffer have the timestamp of that read: the connection is only read again when the
+// buffer is empty. The end of a chunked body also consists of bytes of the
+// connection, although the caller does not see them.
+func (r *Reader) Read(p []byte) (int, error) {
+	n, err := r.body.Read(p)
+	r.End.User = r.clock.Now()
+	if r.conn != nil {
+		r.End.Stamp = r.conn.stamp
+	}
+	if n > 0 {
+		r.Data = r.End
+	}
+	return n, err
+}

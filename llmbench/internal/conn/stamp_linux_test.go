@@ -1,0 +1,172 @@
+package conn
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
+)
+
+// stampedPair returns both ends of a connection: the client's, whose reads have
+// timestamps, and the server's.
+func stampedPair(tb testing.TB) (*Conn, *net.TCPConn) {
+	tb.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(tb, err)
+	defer ln.Close()
+	client, err := net.Dial("tcp", ln.Addr().String())
+	assert.NilError(tb, err)
+	server, err := ln.Accept()
+	assert.NilError(tb, err)
+	c := newConn(client, func() {})
+	assert.Assert(tb, c.kernel != nil, "the kernel gives no timestamps")
+	tb.Cleanup(func() { c.Close(); server.Close() })
+	// The kernel begins to give timestamps a moment after a process first asks for them.
+	runtest.Until(tb, "a read has a timestamp", func() bool {
+		_, err := server.Write([]byte{0})
+		assert.NilError(tb, err)
+		_, err = c.Read(make([]byte, 1))
+		assert.NilError(tb, err)
+		return c.stamp != 0
+	})
+	return c, server.(*net.TCPConn)
+}
+
+// TestStampIsArrival checks that the timestamp of a read is when its last bytes arrived,
+// not when they were read.
+func TestStampIsArrival(t *testing.T) {
+	c, server := stampedPair(t)
+	write := func() (before, after int64) {
+		before = WallClock()
+		_, err := server.Write([]byte("token"))
+		assert.NilError(t, err)
+		return before, WallClock() // over loopback the bytes have arrived when Write returns
+	}
+	p := make([]byte, 64)
+	before, after := write()
+	n, err := io.ReadFull(c, p[:5])
+	assert.NilError(t, err)
+	assert.Equal(t, n, 5)
+	if stamp := c.stamp; stamp < before || stamp > after {
+		t.Errorf("the stamp is %d ns after the write began, and it took %d", stamp-before, after-before)
+	}
+	write()
+	before, after = write()
+	n, err = io.ReadFull(c, p[:10])
+	assert.NilError(t, err)
+	assert.Equal(t, n, 10)
+	if stamp := c.stamp; stamp < before || stamp > after {
+		t.Errorf("the stamp of two writes is %d ns after the second began, and it took %d", stamp-before, after-before)
+	}
+}
+
+// TestStampedReadEnds checks that a read ends with the same errors as that of any other
+// connection.
+func TestStampedReadEnds(t *testing.T) {
+	p := make([]byte, 8)
+	for _, tt := range []struct {
+		name string
+		end  func(c *Conn, server *net.TCPConn)
+		want error
+	}{
+		{"deadline", func(c *Conn, _ *net.TCPConn) { c.SetReadDeadline(time.Now().Add(20 * ms)) }, os.ErrDeadlineExceeded},
+		{"close", func(c *Conn, _ *net.TCPConn) { c.Close() }, net.ErrClosed},
+		{"end of the stream", func(_ *Conn, server *net.TCPConn) { server.CloseWrite() }, io.EOF},
+		{"reset", func(_ *Conn, server *net.TCPConn) { server.SetLinger(0); server.Close() }, syscall.ECONNRESET},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, server := stampedPair(t)
+			n, err := c.Read(nil)
+			assert.Assert(t, n == 0 && err == nil, "Read(nil) = %d, %v", n, err)
+			before := c.stamp
+			var wg sync.WaitGroup
+			wg.Go(func() { tt.end(c, server) })
+			n, err = c.Read(p)
+			wg.Wait()
+			if n != 0 || !errors.Is(err, tt.want) {
+				t.Errorf("Read = %d, %v; want 0, %v", n, err, tt.want)
+			}
+			if op, ok := errors.AsType[*net.OpError](err); tt.want != io.EOF && (!ok || op.Op != "read" || op.Addr == nil) {
+				t.Errorf("Read's error is %#v, want a net.OpError as of any connection", err)
+			}
+			assert.Equal(t, c.stamp, before)
+		})
+	}
+}
+
+// TestStampedReadAllocatesNothing checks the cost of each chunk.
+func TestStampedReadAllocatesNothing(t *testing.T) {
+	c, server := stampedPair(t)
+	p := make([]byte, 8)
+	got := testing.AllocsPerRun(100, func() {
+		server.Write(p)
+		c.Read(p)
+	})
+	assert.Equal(t, got, 0.0)
+}
+
+// TestEndOfChunks checks that the end of a chunked body is when its last chunk arrived, and
+// not when the bytes before it did.
+func TestEndOfChunks(t *testing.T) {
+	c, server := stampedPair(t)
+	c.setStream(c)
+	trace := &Trace{Clock: NewClock(WallClock)}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://server", strings.NewReader("question"))
+	assert.NilError(t, err)
+	fmt.Fprint(server, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nanswer\r\n")
+	resp, err := c.exchange(req, trace)
+	assert.NilError(t, err)
+	var r Reader
+	r.Reset(resp.Body, trace)
+	_, err = io.ReadFull(&r, make([]byte, len("answer")))
+	assert.NilError(t, err)
+	data := r.Data
+	before := WallClock()
+	io.WriteString(server, "0\r\n\r\n")
+	n, err := r.Read(make([]byte, 1))
+	assert.Assert(t, n == 0 && err == io.EOF, "%d, %v", n, err)
+	assert.Equal(t, r.Data, data)
+	assert.Assert(t, r.End.Stamp >= before && data.Stamp < before, "data at %d, end at %d; the last chunk was written after %d", data.Stamp, r.End.Stamp, before)
+}
+
+// TestStampsOutOfOrder checks that a timestamp before the newest one is dropped.
+func TestStampsOutOfOrder(t *testing.T) {
+	var c Conn
+	var got []int64
+	for _, stamp := range []int64{5, 7, 6, 7, 0, 9} {
+		got = append(got, c.inOrder(stamp))
+	}
+	assert.DeepEqual(t, got, []int64{5, 7, 0, 7, 0, 9})
+}
+
+// TestReordered checks that a Trace reports segments that arrive out of order during its
+// request, and those alone. A closed connection keeps its count.
+func TestReordered(t *testing.T) {
+	c, _ := stampedPair(t)
+	n, ok := c.kernel.reordered()
+	assert.Assert(t, ok && n == 0, "%d, %t", n, ok)
+	n = 3 // before the request
+	c.countReordered = func() (int64, bool) { return n, true }
+	var trace Trace
+	assert.Assert(t, !trace.Reordered(), "no connection")
+	trace.attach(c)
+	assert.Assert(t, !trace.Reordered())
+	n = 4
+	assert.Assert(t, trace.Reordered())
+	c.Close()
+	_, ok = c.kernel.reordered()
+	assert.Assert(t, !ok)
+	c.countReordered = c.kernel.reordered
+	assert.Equal(t, c.reorderedSegments(), int64(4))
+}

@@ -1,0 +1,114 @@
+// Package runtest holds helpers for the tests of several packages: servers that
+// control each byte they send, waits for events, and a check for leaks.
+package runtest
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+// patience is how long a test waits for an event before it fails. It is far longer than
+// any event takes, also on a busy machine.
+const patience = time.Minute
+
+// Until waits until done returns true. After a minute it fails tb, and names what did not
+// happen. It calls done every millisecond.
+func Until(tb testing.TB, what string, done func() bool) {
+	tb.Helper()
+	deadline := time.Now().Add(patience)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		if time.Now().After(deadline) {
+			tb.Fatalf("not within %v: %s", patience, what)
+		}
+		<-tick.C
+	}
+}
+
+// Serve listens on a loopback socket until tb ends. It calls serve with each connection,
+// and closes the connection afterwards. It returns the listener's host:port.
+func Serve(tb testing.TB, serve func(net.Conn)) (addr string) {
+	tb.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(tb, err)
+	tb.Cleanup(Accept(ln, serve))
+	return ln.Addr().String()
+}
+
+// Accept calls serve with each connection of ln, and closes the connection afterwards. The
+// function stop closes ln and waits until every call of serve has returned.
+func Accept(ln net.Listener, serve func(net.Conn)) (stop func()) {
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			wg.Go(func() {
+				defer c.Close()
+				serve(c)
+			})
+		}
+	})
+	return func() { ln.Close(); wg.Wait() }
+}
+
+// EachRequest reads the requests of a connection and calls answer after each one, with the
+// number of requests before it. It returns when answer returns false, or when the
+// connection ends.
+func EachRequest(c net.Conn, answer func(c net.Conn, before int) bool) {
+	r := bufio.NewReader(c)
+	for before := 0; ; before++ {
+		req, err := http.ReadRequest(r)
+		if err != nil {
+			return
+		}
+		io.Copy(io.Discard, req.Body)
+		if !answer(c, before) {
+			return
+		}
+	}
+}
+
+// CheckLeaks checks, when t and its subtests have ended, that the process has no more
+// goroutines and sockets than at the call of CheckLeaks.
+func CheckLeaks(t *testing.T) {
+	goroutines, sockets := runtime.NumGoroutine(), countSockets()
+	t.Cleanup(func() {
+		for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+			g, s := runtime.NumGoroutine(), countSockets()
+			if g <= goroutines && s <= sockets {
+				return
+			}
+			if time.Now().After(deadline) {
+				stacks := make([]byte, 1<<20)
+				stacks = stacks[:runtime.Stack(stacks, true)]
+				t.Fatalf("%d goroutines and %d sockets; there were %d and %d before:\n%s", g, s, goroutines, sockets, stacks)
+			}
+		}
+	})
+}
+
+// countSockets counts the open sockets of this process, on systems with /proc.
+func countSockets() (n int) {
+	fds, _ := filepath.Glob("/proc/self/fd/*")
+	for _, fd := range fds {
+		if to, err := os.Readlink(fd); err == nil && strings.HasPrefix(to, "socket:") {
+			n++
+		}
+	}
+	return n
+}

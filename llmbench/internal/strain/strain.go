@@ -1,0 +1,122 @@
+// Package strain reads what the process suffered that delays its measurements: waits of
+// its goroutines for a CPU, garbage collections, and throttling by its control group.
+package strain
+
+import (
+	"fmt"
+	"math"
+	"runtime/metrics"
+	"time"
+)
+
+// A Strain is what the process suffered in a period.
+type Strain struct {
+	Waits     Histogram     // how long goroutines waited for a CPU
+	GCPauses  Histogram     // how long garbage collections stopped all goroutines
+	Throttled time.Duration // how long a control group kept the process from its CPUs
+}
+
+// A Histogram counts durations in buckets. Counts[i] durations, in seconds, were at least
+// Bounds[i] and less than Bounds[i+1]. The first bound may be -Inf and the last one +Inf.
+type Histogram struct {
+	Counts []uint64
+	Bounds []float64
+}
+
+// Read returns the strain since the process began
+// (https://pkg.go.dev/runtime/metrics).
+func Read() Strain {
+	all := []metrics.Sample{{Name: "/sched/latencies:seconds"}, {Name: "/sched/pauses/total/gc:seconds"}}
+	metrics.Read(all)
+	s := Strain{Throttled: cgroupThrottled()}
+	for i, h := range []*Histogram{&s.Waits, &s.GCPauses} {
+		if all[i].Value.Kind() == metrics.KindFloat64Histogram {
+			read := all[i].Value.Float64Histogram()
+			*h = Histogram{read.Counts, read.Buckets}
+		}
+	}
+	return s
+}
+
+// Since returns the strain between the reading before and the later reading s.
+func (s Strain) Since(before Strain) Strain {
+	return Strain{
+		Waits:     s.Waits.combine(before.Waits, func(a, b uint64) uint64 { return a - b }),
+		GCPauses:  s.GCPauses.combine(before.GCPauses, func(a, b uint64) uint64 { return a - b }),
+		Throttled: s.Throttled - before.Throttled,
+	}
+}
+
+// Plus returns the sum of the strains of two periods.
+func (s Strain) Plus(other Strain) Strain {
+	return Strain{
+		Waits:     s.Waits.combine(other.Waits, func(a, b uint64) uint64 { return a + b }),
+		GCPauses:  s.GCPauses.combine(other.GCPauses, func(a, b uint64) uint64 { return a + b }),
+		Throttled: s.Throttled + other.Throttled,
+	}
+}
+
+// combine applies f to the counts of each bucket. A histogram without buckets is taken
+// for one of zeros.
+func (h Histogram) combine(other Histogram, f func(a, b uint64) uint64) Histogram {
+	bounds := h.Bounds
+	if bounds == nil {
+		bounds = other.Bounds
+	}
+	counts := make([]uint64, max(len(h.Counts), len(other.Counts)))
+	for i := range counts {
+		var a, b uint64
+		if h.Counts != nil {
+			a = h.Counts[i]
+		}
+		if other.Counts != nil {
+			b = other.Counts[i]
+		}
+		counts[i] = f(a, b)
+	}
+	return Histogram{counts, bounds}
+}
+
+// Paused returns how long garbage collections stopped all goroutines in total. Each pause
+// counts as the middle of its bucket.
+func (s Strain) Paused() time.Duration {
+	var sum float64
+	for i, n := range s.GCPauses.Counts {
+		lo, hi := s.GCPauses.Bounds[i], s.GCPauses.Bounds[i+1]
+		if n > 0 && !math.IsInf(lo, 0) && !math.IsInf(hi, 0) {
+			sum += float64(n) * (lo + hi) / 2
+		}
+	}
+	return seconds(sum)
+}
+
+// P99Wait returns the upper bound of the bucket that holds the 99th percentile of the
+// goroutines' waits for a CPU; 0 if there were none.
+func (s Strain) P99Wait() time.Duration {
+	var all, n uint64
+	for _, c := range s.Waits.Counts {
+		all += c
+	}
+	for i, c := range s.Waits.Counts {
+		if n += c; all > 0 && float64(n) >= 0.99*float64(all) {
+			if hi := s.Waits.Bounds[i+1]; !math.IsInf(hi, 0) {
+				return seconds(hi)
+			}
+			return seconds(s.Waits.Bounds[i])
+		}
+	}
+	return 0
+}
+
+// String describes the strain for a reader of the log.
+func (s Strain) String() string {
+	round := func(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
+	text := fmt.Sprintf("one wait of a goroutine for a CPU in a hundred took %v or longer, and garbage collections stopped all goroutines for %v in total", round(s.P99Wait()), round(s.Paused()))
+	if s.Throttled > 0 {
+		text += fmt.Sprintf("; the control group was throttled for %v", round(s.Throttled))
+	}
+	return text
+}
+
+// seconds converts seconds to a duration.
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

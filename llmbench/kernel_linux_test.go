@@ -1,0 +1,111 @@
+package llmbench
+
+import (
+	"context"
+	"net"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+)
+
+// awaitStamps waits until the kernel gives timestamps, which it begins to do a moment after
+// a socket first asks for them. The kernel goes on until tb ends, as one such socket stays
+// open.
+func awaitStamps(tb testing.TB) {
+	tb.Helper()
+	target, _ := asked(tb, func(c net.Conn, _ int) bool {
+		reply200(c)
+		return true
+	})
+	c, l, posts, err := ready(target, Load{Requests: words(1, 1), Concurrency: 1})
+	assert.NilError(tb, err)
+	tb.Cleanup(c.close)
+	w := newWorker(c, l, conn.NewClock(conn.WallClock))
+	runtest.Until(tb, "an answer has kernel timestamps", func() bool {
+		s := w.do(context.Background(), posts[0], 0, false)
+		assert.NilError(tb, s.Err)
+		return s.Clock == sample.KernelClock
+	})
+}
+
+// TestKernelClock checks that passes over TCP are on the kernel's clock, with and
+// without TLS.
+func TestKernelClock(t *testing.T) {
+	srv, err := mockserver.New(mockserver.Config{PerToken: ms})
+	assert.NilError(t, err)
+	for _, secure := range []bool{false, true} {
+		for _, stream := range []bool{true, false} {
+			server := httptest.NewUnstartedServer(srv)
+			if secure {
+				server.StartTLS()
+			} else {
+				server.Start()
+			}
+			defer server.Close()
+			samples := stampedPass(t, server, Load{Requests: words(8, 10), Concurrency: 4, NoStream: !stream})
+			for _, s := range samples {
+				assert.NilError(t, s.Err)
+				assert.Equal(t, s.Clock, sample.KernelClock, "tls=%t, stream=%t", secure, stream)
+				assert.Equal(t, len(s.Lags), s.Deltas)
+				assert.Assert(t, s.Admitted <= s.Start && s.Start <= s.FirstByte && s.FirstByte <= s.End, "%+v", s)
+				assert.Equal(t, s.Due, s.Start)
+				for i, lag := range append(s.Lags, s.FirstByteLag, s.EndLag) {
+					assert.Assert(t, lag > -sample.ClockError, "lag %d is %v: read before it came", i, lag)
+				}
+			}
+		}
+	}
+}
+
+// TestWallClockSet checks that a pass in which the wall clock was set is on the
+// user clock.
+func TestWallClockSet(t *testing.T) {
+	srv, err := mockserver.New(mockserver.Config{})
+	assert.NilError(t, err)
+	server := httptest.NewServer(srv)
+	defer server.Close()
+	c, l, posts, err := ready(Target{URL: server.URL}, Load{Requests: words(4, 3), Concurrency: 1})
+	assert.NilError(t, err)
+	defer c.close()
+	c.control, err = newControl(0)
+	assert.NilError(t, err)
+	defer c.control.close()
+	calls := 0
+	c.wall = func() int64 {
+		if calls++; calls > 32 { // those that started the clock
+			return conn.WallClock() + int64(time.Minute)
+		}
+		return conn.WallClock()
+	}
+	samples, err := c.pass(t.Context(), l, posts)
+	assert.NilError(t, err)
+	assert.Assert(t, (c.clockSet-time.Minute).Abs() < time.Second, "set by %v", c.clockSet)
+	assert.Assert(t, len(c.control.offs.ttft) > 0 && c.offs.ttft == nil, "the control's errors are of stamps, too")
+	for _, s := range samples {
+		assert.NilError(t, s.Err)
+		assert.Equal(t, s.Clock, sample.UserClock)
+		assert.Assert(t, s.Lags == nil)
+	}
+}
+
+// stampedPass sends l to a server once the kernel stamps what comes from it.
+func stampedPass(tb testing.TB, server *httptest.Server, l Load) []sample.Sample {
+	tb.Helper()
+	awaitStamps(tb)
+	c, checked, posts, err := ready(Target{URL: server.URL}, l)
+	assert.NilError(tb, err)
+	defer c.close()
+	if server.TLS != nil {
+		trust(tb, c, server)
+	}
+	samples, err := c.pass(context.Background(), checked, posts)
+	assert.NilError(tb, err)
+	return samples
+}
