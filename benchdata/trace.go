@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 )
 
 // A TraceFormat says how the file of a [Trace] is written.
@@ -62,7 +63,7 @@ type Trace struct {
 	// ones for every Seed, above 0 to 1; 0 means all. It divides the rate and
 	// leaves the pauses of users as they are, which Speed does not.
 	Share float64
-	// Speed is the Speed of the [llmbench.Replay]; 0 means 1.
+	// Speed is the Speed of the [arrivals.Replay]; 0 means 1.
 	Speed float64
 	// MaxTokens leaves out rows whose prompt and answer together are longer;
 	// 0 means none.
@@ -103,14 +104,14 @@ func (f TraceFormat) BlockTokens() int { return traceFormats[f].block }
 // It returns an error when n or a field is out of range, when the file cannot
 // be read or is not in the format (naming the line), and when it has no row to
 // take.
-func (t Trace) Load(n int) ([]llmbench.Request, llmbench.Replay, error) {
+func (t Trace) Load(n int) ([]llmbench.Request, arrivals.Replay, error) {
 	l, err := readFile(t.kind(), t.Path, func(s *source) (loaded, error) { return t.load(s, n) })
-	return l.requests, llmbench.Replay{At: l.at, Speed: t.Speed}, err
+	return l.requests, arrivals.Replay{At: l.at, Speed: t.Speed}, err
 }
 
 // Replay is Load without the requests: it only looks when they are due, with
 // the same errors.
-func (t Trace) Replay(n int) (llmbench.Replay, error) {
+func (t Trace) Replay(n int) (arrivals.Replay, error) {
 	at, err := readFile(t.kind(), t.Path, func(s *source) (at []time.Duration, err error) {
 		var first time.Duration
 		for r, err := range t.firstRows(s, n) {
@@ -125,9 +126,9 @@ func (t Trace) Replay(n int) (llmbench.Replay, error) {
 		return at, nil
 	})
 	if err != nil {
-		return llmbench.Replay{}, err
+		return arrivals.Replay{}, err
 	}
-	return llmbench.Replay{At: at, Speed: t.Speed}, nil
+	return arrivals.Replay{At: at, Speed: t.Speed}, nil
 }
 
 // Requests is Load without when the requests are due.
@@ -137,9 +138,9 @@ func (t Trace) Requests(n int) ([]llmbench.Request, error) {
 }
 
 // Read is Load for a file that is read from r.
-func (t Trace) Read(r io.Reader, n int) ([]llmbench.Request, llmbench.Replay, error) {
+func (t Trace) Read(r io.Reader, n int) ([]llmbench.Request, arrivals.Replay, error) {
 	l, err := readFrom(t.kind(), r, func(s *source) (loaded, error) { return t.load(s, n) })
-	return l.requests, llmbench.Replay{At: l.at, Speed: t.Speed}, err
+	return l.requests, arrivals.Replay{At: l.at, Speed: t.Speed}, err
 }
 
 // Rows reads the rows that the fields take, one at a time, without making

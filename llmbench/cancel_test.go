@@ -10,6 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
@@ -70,7 +71,7 @@ func TestCancelAfterDeltas(t *testing.T) {
 func TestCancelAfterTime(t *testing.T) {
 	for _, noStream := range []bool{false, true} {
 		cfg := mockserver.Config{TTFT: 100 * ms, PerToken: 10 * ms}
-		l := Load{Requests: words(60, 11), Arrivals: Constant{Rate: 100}, NoStream: noStream, Cancel: Cancel{Share: 1, Time: 400 * ms}}
+		l := Load{Requests: words(60, 11), Arrivals: arrivals.Constant{Rate: 100}, NoStream: noStream, Cancel: Cancel{Share: 1, Time: 400 * ms}}
 		bubble(t, cfg, l, func(samples []sample.Sample, srv *mockserver.Server) {
 			synctest.Wait()
 			log := srv.Log()
@@ -100,7 +101,7 @@ func TestCancelAfterTime(t *testing.T) {
 func TestCancelBatch(t *testing.T) {
 	for _, zombies := range []bool{false, true} {
 		p := engine.Profile{Step: 10000, MaxBatch: 1, Zombies: zombies}
-		l := Load{Requests: words(2, 50), Arrivals: Constant{Rate: 1000}}
+		l := Load{Requests: words(2, 50), Arrivals: arrivals.Constant{Rate: 1000}}
 		l.Cancel = Cancel{Share: 0.5, Deltas: 1, Seed: 2}
 		bubble(t, mockserver.Config{Engine: &p}, l, func(samples []sample.Sample, srv *mockserver.Server) {
 			assert.Equal(t, samples[0].Outcome, sample.Left)

@@ -64,6 +64,8 @@ func TestDependencies(t *testing.T) {
 		{"llmbench/records", module + "benchdata", "records are read as they are"},
 		{"llmbench/sample", "net", "figures are computed from samples alone"},
 		{"llmbench/sample", "testing", "figures are computed from samples alone"},
+		{"llmbench/arrivals", strings.TrimSuffix(module, "/"), "a schedule knows no server"},
+		{"llmbench/arrivals", "net", "a schedule knows no server"},
 		{"llmbench/search", strings.TrimSuffix(module, "/"), "a search knows no server"},
 		{"llmbench/gate", strings.TrimSuffix(module, "/"), "the gate judges any Go benchmark file"},
 		{"llmbench/cmd/benchgate", module + "backends", "the gate knows no server"},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
@@ -30,7 +31,7 @@ type Load struct {
 	// Arrivals is when an open loop's requests are due, whether or not
 	// earlier ones have ended. All that are due are in flight, up to
 	// MaxInFlight.
-	Arrivals Arrivals
+	Arrivals arrivals.Process
 	// MaxInFlight bounds how many requests of an open loop are in flight; 0 is
 	// no bound. Those that are due wait for admission, first come first
 	// served, and their latencies count from when they were due.
@@ -164,8 +165,8 @@ func (l Load) checkCount(n int) error {
 	case n < l.Concurrency:
 		return fmt.Errorf("load: %d requests at concurrency %d; must be at least as many", n, l.Concurrency)
 	}
-	if stages, ok := l.Arrivals.(Stages); ok {
-		return stages.reached(n)
+	if stages, ok := l.Arrivals.(arrivals.Stages); ok {
+		return stages.CheckCount(n)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/strain"
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -38,7 +39,7 @@ func TestCoordinatedOmission(t *testing.T) {
 			w.Write([]byte(content + finish + usage + done))
 		}))
 		defer stop()
-		samples := onePass(t, target, Load{Requests: words(n, 4), Arrivals: Constant{Rate: 100}, MaxInFlight: 1})
+		samples := onePass(t, target, Load{Requests: words(n, 4), Arrivals: arrivals.Constant{Rate: 100}, MaxInFlight: 1})
 		late := map[int]time.Duration{} // latency from the due instant
 		for k := 1; ; k++ {
 			wait := 2*time.Second + time.Duration(k-1)*ms - time.Duration(k)*10*ms // until it is sent
@@ -86,7 +87,7 @@ func TestFullServerIsNoLateClient(t *testing.T) {
 			w.Write([]byte(content + finish + usage + done))
 		}))
 		defer stop()
-		samples := onePass(t, target, Load{Requests: words(40, 4), Arrivals: Constant{Rate: 20}, MaxInFlight: 1})
+		samples := onePass(t, target, Load{Requests: words(40, 4), Arrivals: arrivals.Constant{Rate: 20}, MaxInFlight: 1})
 		for i, s := range samples {
 			assert.NilError(t, s.Err)
 			assert.Equal(t, s.Due, time.Duration(i)*50*ms)
@@ -158,9 +159,9 @@ func TestOpenedAhead(t *testing.T) {
 		want int // before the pass
 	}{
 		{"workers that begin over two seconds", Load{Requests: words(20, 4), Concurrency: 20, Stagger: 100 * ms}, 20},
-		{"a bound that the first second does not reach", Load{Requests: words(40, 4), Arrivals: Constant{Rate: 10}, MaxInFlight: 30}, 10},
-		{"a bound", Load{Requests: words(40, 4), Arrivals: Constant{Rate: 10}, MaxInFlight: 4}, 4},
-		{"no bound", Load{Requests: words(5, 4), Arrivals: Constant{Rate: 10}}, 0},
+		{"a bound that the first second does not reach", Load{Requests: words(40, 4), Arrivals: arrivals.Constant{Rate: 10}, MaxInFlight: 30}, 10},
+		{"a bound", Load{Requests: words(40, 4), Arrivals: arrivals.Constant{Rate: 10}, MaxInFlight: 4}, 4},
+		{"no bound", Load{Requests: words(5, 4), Arrivals: arrivals.Constant{Rate: 10}}, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			target, stop := inMemory(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

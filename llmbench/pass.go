@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -22,10 +23,7 @@ func (c *client) pass(ctx context.Context, l *Load, posts []post) ([]sample.Samp
 	var due []time.Duration
 	if l.Arrivals != nil {
 		var err error
-		if due, err = l.Arrivals.Times(len(posts)); err == nil {
-			err = checkTimes(due, len(posts))
-		}
-		if err != nil {
+		if due, err = arrivals.Schedule(l.Arrivals, len(posts)); err != nil {
 			return nil, err
 		}
 	}
@@ -84,17 +82,6 @@ func (l *Load) ahead(due []time.Duration, n int) int {
 	}
 	soon, _ := slices.BinarySearch(due, time.Second)
 	return min(l.MaxInFlight, soon)
-}
-
-// checkTimes says whether due can be the schedule of n requests.
-func checkTimes(due []time.Duration, n int) error {
-	switch {
-	case len(due) != n:
-		return fmt.Errorf("arrivals: %d times for %d requests", len(due), n)
-	case !slices.IsSorted(due) || due[0] < 0:
-		return errors.New("arrivals: times must be in order, from 0 on")
-	}
-	return nil
 }
 
 // closedLoop keeps l.Concurrency requests in flight.

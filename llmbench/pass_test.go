@@ -16,6 +16,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -90,7 +91,7 @@ func TestClosedLoopIsExact(t *testing.T) {
 func TestOpenLoopIsExact(t *testing.T) {
 	// One slot, 100 ms of service, a request every 50 ms: the i-th waits i*50 ms.
 	cfg := mockserver.Config{TTFT: 100 * ms, Slots: 1}
-	bubble(t, cfg, Load{Requests: words(10, 1), Arrivals: Constant{Rate: 20}}, func(samples []sample.Sample, srv *mockserver.Server) {
+	bubble(t, cfg, Load{Requests: words(10, 1), Arrivals: arrivals.Constant{Rate: 20}}, func(samples []sample.Sample, srv *mockserver.Server) {
 		for i, s := range samples {
 			assert.Equal(t, s.Outcome, sample.OK)
 			assert.Equal(t, s.Due, time.Duration(i)*50*ms)
@@ -236,7 +237,7 @@ func TestTimeouts(t *testing.T) {
 		{"request", slow, Load{Timeout: 10 * time.Second, Concurrency: 2, Stagger: -1}, map[sample.Outcome]int{sample.Timeout: 4}, 20 * time.Second, "no end after 10s"},
 		{"default request", slow, Load{Concurrency: 4, Stagger: -1}, map[sample.Outcome]int{sample.Timeout: 4}, 10 * time.Minute, "no end after 10m0s"},
 		{"pass", slow, Load{PassTimeout: 7 * time.Second, Concurrency: 2, Stagger: -1}, map[sample.Outcome]int{sample.Canceled: 4}, 7 * time.Second, "the pass's deadline passed: 7s"},
-		{"pass, open loop", slow, Load{PassTimeout: 7 * time.Second, Arrivals: Constant{Rate: 0.2}}, map[sample.Outcome]int{sample.Canceled: 4}, 7 * time.Second, "the pass's deadline passed: 7s"},
+		{"pass, open loop", slow, Load{PassTimeout: 7 * time.Second, Arrivals: arrivals.Constant{Rate: 0.2}}, map[sample.Outcome]int{sample.Canceled: 4}, 7 * time.Second, "the pass's deadline passed: 7s"},
 		{"idle", mockserver.Config{TTFT: ms, Faults: []fault.Fault{{Kind: fault.Stall, Every: 1, At: 2}}},
 			Load{Concurrency: 4, Stagger: -1}, map[sample.Outcome]int{sample.Stalled: 4}, time.Minute + ms, "nothing for 1m0s"},
 		{"the idle timeout begins anew with each event", mockserver.Config{PerToken: 40 * time.Second}, Load{Concurrency: 4, Stagger: -1}, map[sample.Outcome]int{sample.OK: 4}, 280 * time.Second, ""},
@@ -420,6 +421,8 @@ func TestConnectFails(t *testing.T) {
 type times []time.Duration
 
 func (s times) Times(int) ([]time.Duration, error) { return s, nil }
+func (times) Name() string                         { return "times" }
+func (times) Parameters() map[string]string        { return nil }
 
 func TestLoadCheck(t *testing.T) {
 	one := words(1, 1)
@@ -430,7 +433,7 @@ func TestLoadCheck(t *testing.T) {
 		{Load{}, "no requests"},
 		{Load{Requests: one, Fresh: func(int) ([]Request, error) { return one, nil }, Concurrency: 1}, "both Requests and Fresh"},
 		{Load{Requests: one}, "neither Concurrency nor Arrivals"},
-		{Load{Requests: one, Concurrency: 1, Arrivals: Constant{1}}, "both Concurrency and Arrivals"},
+		{Load{Requests: one, Concurrency: 1, Arrivals: arrivals.Constant{Rate: 1}}, "both Concurrency and Arrivals"},
 		{Load{Requests: one, Concurrency: -3}, "concurrency -3"},
 		{Load{Requests: one, Concurrency: 1, Timeout: -1}, "timeout -1ns"},
 		{Load{Requests: one, Concurrency: 1, MaxFail: 1.5}, "max fail 1.5"},
@@ -443,8 +446,8 @@ func TestLoadCheck(t *testing.T) {
 		{Load{Requests: one, Arrivals: times{}}, "0 times for 1 requests"},
 		{Load{Requests: one, Arrivals: times{-1}}, "in order, from 0"},
 		{Load{Requests: words(2, 1), Arrivals: times{2, 1}}, "in order, from 0"},
-		{Load{Requests: one, Arrivals: Constant{0}}, "rate 0"},
-		{Load{Requests: one, Arrivals: Gamma{Rate: 1}}, "shape 0"},
+		{Load{Requests: one, Arrivals: arrivals.Constant{}}, "rate 0"},
+		{Load{Requests: one, Arrivals: arrivals.Gamma{Rate: 1}}, "shape 0"},
 	} {
 		_, err := tryPass(t.Context(), Target{URL: "http://127.0.0.1:1"}, c.load)
 		assert.ErrorContains(t, err, c.want)

@@ -40,7 +40,7 @@ const (
 
 // recordVersion is that of the files' format: fields are added without another
 // one, and it changes when what a field means does. Package records reads it.
-const recordVersion = 1
+const recordVersion = 2
 
 // recordHead is a file's first line.
 type recordHead struct {
@@ -51,7 +51,7 @@ type recordHead struct {
 	Model       string            `json:"model,omitempty"`
 	Stream      bool              `json:"stream"`
 	Concurrency int               `json:"concurrency,omitempty"`
-	Arrivals    string            `json:"arrivals,omitempty"`
+	Arrivals    *recordArrivals   `json:"arrivals,omitempty"`
 	Warmup      int               `json:"warmup"`
 	Timeout     time.Duration     `json:"timeout_ns"`
 	IdleTimeout time.Duration     `json:"idle_timeout_ns"`
@@ -60,6 +60,12 @@ type recordHead struct {
 	Start       time.Time         `json:"start"`
 	Host        recordHost        `json:"host"`
 	Ends        bool              `json:"ends"` // there is a line about its end
+}
+
+// recordArrivals is the arrival process of an open loop.
+type recordArrivals struct {
+	Process    string            `json:"process"`
+	Parameters map[string]string `json:"parameters,omitempty"`
 }
 
 type recordHost struct {
@@ -174,7 +180,7 @@ func newRecorder(dir, benchmark string, t Target, l Load) (*recorder, error) {
 		Ends: true,
 	}
 	if l.Arrivals != nil {
-		head.Arrivals = fmt.Sprintf("%T%+v", l.Arrivals, l.Arrivals)
+		head.Arrivals = &recordArrivals{l.Arrivals.Name(), l.Arrivals.Parameters()}
 	}
 	if err := r.enc.Encode(head); err != nil {
 		return nil, errors.Join(err, file.Close())

@@ -14,6 +14,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
@@ -94,7 +95,7 @@ func TestSession(t *testing.T) {
 // their replies.
 func TestSessionOpenLoop(t *testing.T) {
 	cfg := mockserver.Config{TTFT: 100 * ms, PerToken: 10 * ms}
-	bubble(t, cfg, Load{Requests: []Request{session(), session()}, Arrivals: Constant{Rate: 0.5}}, func(samples []sample.Sample, _ *mockserver.Server) {
+	bubble(t, cfg, Load{Requests: []Request{session(), session()}, Arrivals: arrivals.Constant{Rate: 0.5}}, func(samples []sample.Sample, _ *mockserver.Server) {
 		for i, want := range []struct {
 			due       time.Duration
 			scheduled bool

@@ -1,121 +1,21 @@
 package llmbench
 
 import (
-	"fmt"
 	"math"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// TestStages holds even arrivals against arithmetic, to the nanosecond.
-func TestStages(t *testing.T) {
-	const s = time.Second
-	for _, c := range []struct {
-		stages []Stage
-		want   []time.Duration
-	}{
-		{[]Stage{{For: 2 * s, Rate: 2}}, []time.Duration{0, 500 * ms, s, 1500 * ms}},
-		{[]Stage{{For: s, Rate: 2}, {For: s, Rate: 4}}, []time.Duration{0, 500 * ms, s, 1250 * ms, 1500 * ms, 1750 * ms}},
-		{[]Stage{{For: s, Rate: 2}, {For: 3 * s}, {For: s, Rate: 1}}, []time.Duration{0, 500 * ms, 4 * s}}, // a pause
-		{[]Stage{{For: 300 * ms, Rate: 2}, {For: 700 * ms, Rate: 2}}, []time.Duration{0, 500 * ms}},        // what is less than one request goes on
-		// From 0 the n-th comes at the root of n: t^2/2 * 2/s^2.
-		{[]Stage{{For: 3 * s, Ramp: Linear, To: 6}}, []time.Duration{0, s, 1414213562, 1732050808, 2 * s, 2236067977, 2449489743, 2645751311, 2828427125}},
-		// And down to 0 as many, mirrored, from the one that would come at the end.
-		{[]Stage{{For: 3 * s, Rate: 6, Ramp: Linear}}, []time.Duration{0, 3*s - 2828427125, 3*s - 2645751311, 3*s - 2449489743, 3*s - 2236067977, s, 3*s - 1732050808, 3*s - 1414213562, 2 * s}},
-		// 2^t requests per second: 2^t = 1 + n ln 2 at the n-th.
-		{[]Stage{{For: 3 * s, Rate: 1, Ramp: Exponential, To: 8}}, func() (all []time.Duration) {
-			for n := range 11 { // 7/ln 2 = 10.1
-				all = append(all, time.Duration(math.Round(1e9*math.Log2(1+float64(n)*math.Ln2))))
-			}
-			return all
-		}()},
-		{[]Stage{{For: 2 * s, Rate: 2, Ramp: Exponential, To: 2}}, []time.Duration{0, 500 * ms, s, 1500 * ms}},
-		{[]Stage{{For: 2 * s, Rate: 2, To: 2}}, []time.Duration{0, 500 * ms, s, 1500 * ms}},
-	} {
-		arrivals := Stages{Stages: c.stages, Shape: math.Inf(1)}
-		n, err := arrivals.Requests()
-		assert.NilError(t, err)
-		got, err := arrivals.Times(n)
-		assert.NilError(t, err)
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%+v.Times(%d) = %v; want %v", arrivals, n, got, c.want)
-		}
-	}
-}
-
-// TestStagesRandom checks that every stage has its requests, and each second of a
-// ramp its share, whatever the shape; the same ones every time.
-func TestStagesRandom(t *testing.T) {
-	stages := []Stage{
-		{For: 100 * time.Second, Rate: 20},
-		{For: 100 * time.Second, Rate: 20, Ramp: Linear, To: 100},
-		{For: 50 * time.Second},
-		{For: 100 * time.Second, Rate: 100, Ramp: Exponential, To: 10},
-		{For: 100 * time.Second, Rate: 10, Ramp: Linear, To: 70},
-	}
-	for _, shape := range []float64{0, 0.5, 4, math.Inf(1)} {
-		for seed := range uint64(20) {
-			a := Stages{Stages: stages, Shape: shape, Seed: seed}
-			n, err := a.Requests()
-			assert.NilError(t, err)
-			assert.Equal(t, n, 2000+6000+int(math.Ceil(90/math.Ln10*100))+4000)
-			times, err := a.Times(n)
-			assert.NilError(t, err)
-			assert.NilError(t, checkTimes(times, n))
-			again, err := a.Times(n)
-			assert.NilError(t, err)
-			assert.Assert(t, slices.Equal(times, again))
-			in := func(from, to int) (n int) {
-				for _, at := range times {
-					if at >= time.Duration(from)*time.Second && at < time.Duration(to)*time.Second {
-						n++
-					}
-				}
-				return n
-			}
-			assert.Equal(t, in(200, 250), 0, "requests in the pause")
-			assert.Equal(t, in(0, 450), n)
-			for _, c := range []struct {
-				from, to int
-				want     float64
-			}{
-				{0, 100, 2000}, {100, 150, 1500 + 500}, {150, 200, 2500 + 1500}, {250, 300, (100 - math.Sqrt(1000)) / math.Ln10 * 100},
-				{300, 350, (math.Sqrt(1000) - 10) / math.Ln10 * 100}, {400, 450, 2750},
-			} {
-				deviation := math.Sqrt(c.want) // of a Poisson process
-				switch {
-				case math.IsInf(shape, 1):
-					deviation = 0.5
-				case shape != 0:
-					deviation /= math.Sqrt(shape)
-				}
-				if got := float64(in(c.from, c.to)); math.Abs(got-c.want) > 4.5*deviation+1 {
-					t.Errorf("shape %v, seed %d: %v requests in seconds %d to %d; want %.1f", shape, seed, got, c.from, c.to, c.want)
-				}
-			}
-		}
-	}
-}
-
-// TestStagesStay pins the schedule of a seed, as TestArrivalsStay does.
-func TestStagesStay(t *testing.T) {
-	a := Stages{Stages: []Stage{{For: time.Second, Rate: 2}, {For: time.Second, Rate: 2, Ramp: Linear, To: 4}}, Seed: 1}
-	got, err := a.Times(5)
-	assert.NilError(t, err)
-	assert.DeepEqual(t, got, []time.Duration{0, 680274091, 939368951, 1465684238, 1732050808})
-}
-
 // TestStagesInAPass sends a ramp to a server on a fake clock: each request is due,
 // and sent, when the stages say.
 func TestStagesInAPass(t *testing.T) {
-	a := Stages{Stages: []Stage{{For: time.Second, Rate: 2}, {For: 2 * time.Second}, {For: 2 * time.Second, Ramp: Linear, To: 8}}, Shape: math.Inf(1)}
+	a := arrivals.Stages{Stages: []arrivals.Stage{{For: time.Second, Rate: 2}, {For: 2 * time.Second}, {For: 2 * time.Second, Ramp: arrivals.Linear, To: 8}}, Shape: math.Inf(1)}
 	n, err := a.Requests()
 	assert.NilError(t, err)
 	times, err := a.Times(n)
@@ -132,114 +32,12 @@ func TestStagesInAPass(t *testing.T) {
 	})
 }
 
-func TestStagesErrors(t *testing.T) {
-	two := []Stage{{For: time.Second, Rate: 10}, {For: time.Second, Rate: 5}}
-	for _, c := range []struct {
-		stages []Stage
-		shape  float64
-		n      int
-		want   string
-	}{
-		{nil, 0, 1, "stages: none"},
-		{two, 0, 16, "stages: 16 requests; they hold 15"},
-		{two, 0, 0, "0 requests; must be at least 1"},
-		{two, -1, 15, "shape -1"},
-		{[]Stage{{Rate: 1}}, 0, 1, "stage 1: for 0s; must be above 0"},
-		{[]Stage{{For: math.MaxInt64, Rate: 1}}, 0, 1, "a duration cannot hold"},
-		{[]Stage{{For: time.Second, Rate: math.NaN()}}, 0, 1, "stage 1: rate NaN to 0"},
-		{[]Stage{{For: time.Second, Rate: 1, Ramp: Linear, To: math.Inf(1)}}, 0, 1, "rate 1 to +Inf"},
-		{[]Stage{{For: time.Second, Rate: -1}}, 0, 1, "rate -1 to 0"},
-		{[]Stage{{For: time.Second, Rate: 1, To: 2}}, 0, 1, "without a ramp"},
-		{[]Stage{{For: time.Second, Rate: 1, Ramp: "steep", To: 2}}, 0, 1, `ramp "steep"`},
-		{[]Stage{{For: time.Second, Ramp: Exponential, To: 2}}, 0, 1, "exponential ramp from rate 0 to 2"},
-		{[]Stage{{For: time.Second, Rate: 1e300}}, 0, 1, "1e+300 requests; want at most 1e+09"},
-	} {
-		_, err := Stages{Stages: c.stages, Shape: c.shape}.Times(c.n)
-		assert.ErrorContains(t, err, c.want)
-	}
-	// Fewer than all are as good, and in a pass if the last stage has some of them.
-	for n := 1; n <= 15; n++ {
-		times, err := Stages{Stages: two, Shape: math.Inf(1)}.Times(n)
-		assert.NilError(t, err)
-		assert.Equal(t, len(times), n)
-		_, err = Load{Requests: words(n, 1), Arrivals: Stages{Stages: two}}.check()
-		if n > 10 {
-			assert.NilError(t, err)
-			assert.Equal(t, times[10], time.Second)
-		} else {
-			assert.ErrorContains(t, err, fmt.Sprintf("stages: %d requests end before the last of 2 stages; want 11 to 15", n))
-		}
-	}
-	_, err := Load{Requests: words(15, 1), Arrivals: Stages{Stages: append(two, Stage{For: time.Second})}}.check()
-	assert.ErrorContains(t, err, "stages: the last one holds no request")
-}
-
-func TestParseStages(t *testing.T) {
-	got, err := ParseStages("10:1m, 10..50:90s,50..5:1m:exp,0:5s,0..1e1:5s")
+// TestStagesCut checks that a load whose requests do not reach the last stage is
+// refused.
+func TestStagesCut(t *testing.T) {
+	stages := arrivals.Stages{Stages: []arrivals.Stage{{For: time.Second, Rate: 10}, {For: time.Second, Rate: 5}}}
+	_, err := Load{Requests: words(11, 1), Arrivals: stages}.check()
 	assert.NilError(t, err)
-	assert.DeepEqual(t, got, []Stage{
-		{For: time.Minute, Rate: 10},
-		{For: 90 * time.Second, Rate: 10, Ramp: Linear, To: 50},
-		{For: time.Minute, Rate: 50, Ramp: Exponential, To: 5},
-		{For: 5 * time.Second},
-		{For: 5 * time.Second, Ramp: Linear, To: 10},
-	})
-	assert.Equal(t, Stages{Stages: got[:2]}.MeanRate(), (600+2700)/150.0)
-	for _, text := range []string{"", "10", "10:", ":1m", "x:1m", "10:1", "10:1m:exp", "10..:1m", "10..x:1m", "-1:1m", "10:-1m", "10:1m,", "0..5:1m:exp", "10:1m:lin", "NaN:1m", "1e9:1h"} {
-		if got, err := ParseStages(text); err == nil {
-			t.Errorf("ParseStages(%q) = %+v; want an error", text, got)
-		}
-	}
-}
-
-func FuzzParseStages(f *testing.F) {
-	f.Add("10:1m,10..50:90s,50..5:1m:exp", 0.5)
-	f.Add("0..3:1s,0:1s,1:1s", math.Inf(1))
-	f.Add("1e-3..1e-4:1h:exp", 0.0)
-	f.Fuzz(func(t *testing.T, text string, shape float64) {
-		stages, err := ParseStages(text)
-		if err != nil {
-			return
-		}
-		var again []string
-		for _, g := range stages {
-			again = append(again, g.String())
-		}
-		if same, err := ParseStages(strings.Join(again, ",")); err != nil || !slices.Equal(same, stages) {
-			t.Errorf("%q is %q, which is %v, %v", text, again, same, err)
-		}
-		a := Stages{Stages: stages, Shape: shape}
-		n, err := a.Requests()
-		if err != nil || n < 1 {
-			t.Fatalf("%q holds %d requests, %v", text, n, err)
-		}
-		if n > 1e4 {
-			return
-		}
-		times, err := a.Times(n)
-		if err != nil { // a shape that is none, or a pause at the end
-			return
-		}
-		var length time.Duration
-		for _, g := range stages {
-			length += g.For
-		}
-		if err := checkTimes(times, n); err != nil || times[n-1] > length {
-			t.Errorf("%s: %v, the last at %v of %v", fmt.Sprintf("%+v", a), err, times[n-1], length)
-		}
-	})
-}
-
-func ExampleStages() {
-	ramp := Stages{Stages: []Stage{
-		{For: 2 * time.Second, Rate: 1},
-		{For: 2 * time.Second, Rate: 1, Ramp: Linear, To: 3},
-	}, Shape: math.Inf(1)}
-	n, err := ramp.Requests()
-	if err != nil {
-		panic(err)
-	}
-	times, err := ramp.Times(n)
-	fmt.Println(times, err)
-	// Output: [0s 1s 2s 2.732050808s 3.236067977s 3.645751311s] <nil>
+	_, err = Load{Requests: words(10, 1), Arrivals: stages}.check()
+	assert.ErrorContains(t, err, "stages: 10 requests end before the last of 2 stages; want 11 to 15")
 }

@@ -2,6 +2,7 @@ package llmbench
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -13,7 +14,7 @@ import (
 // TestSteadyAgainstLog holds the tokens of the steady part against what the server
 // logged that it sent in that time.
 func TestSteadyAgainstLog(t *testing.T) {
-	r := seeded(5)
+	r := rand.New(rand.NewPCG(5, 0))
 	requests := words(240, 1)
 	for i := range requests {
 		requests[i].MaxTokens = 10 + r.IntN(40)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
@@ -28,7 +29,7 @@ type serveConfig struct {
 	Rate        []float64        // LLMBENCH_RATE: open loop instead, requests per second, one sub-benchmark each
 	Burstiness  float64          // LLMBENCH_BURSTINESS: gamma shape of the arrivals; 1 is Poisson
 	Requests    int              // LLMBENCH_REQUESTS: requests in a pass; 0 means 8 x concurrency, at least 16
-	Stages      []llmbench.Stage // LLMBENCH_STAGES: open loop whose rate changes, one sub-benchmark
+	Stages      []arrivals.Stage // LLMBENCH_STAGES: open loop whose rate changes, one sub-benchmark
 	LoadSet     bool             // LLMBENCH_CONCURRENCY, _RATE or _STAGES is set: a trace is not replayed
 	Input       int              // LLMBENCH_INPUT: prompt length in tokens; 512, or 0: as the data set has it
 	Output      int              // LLMBENCH_OUTPUT: output length in tokens; 128, or 0: as the data set has it
@@ -89,7 +90,7 @@ func parseServe(r *env.Reader) serveConfig {
 	}
 	env.Read(r, &s.Concurrency, "LLMBENCH_CONCURRENCY", env.List(env.AtLeast(1)), "a comma list of different whole numbers, at least 1")
 	env.Read(r, &s.Rate, "LLMBENCH_RATE", env.List(env.Positive), "a comma list of different rates in requests per second, above 0")
-	env.Read(r, &s.Stages, "LLMBENCH_STAGES", llmbench.ParseStages, "stages like 10:1m,10..50:2m,50..5:1m:exp: a rate, or a ramp from one to another, and a time")
+	env.Read(r, &s.Stages, "LLMBENCH_STAGES", arrivals.ParseStages, "stages like 10:1m,10..50:2m,50..5:1m:exp: a rate, or a ramp from one to another, and a time")
 	env.Read(r, &s.Burstiness, "LLMBENCH_BURSTINESS", env.Positive, "a number above 0")
 	env.Read(r, &s.Requests, "LLMBENCH_REQUESTS", env.AtLeast(1), "a whole number, at least 1")
 	env.Read(r, &s.Input, "LLMBENCH_INPUT", env.AtLeast(1), "a whole number of tokens, at least 1")

@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -33,7 +34,7 @@ func TestParseConfig(t *testing.T) {
 		},
 		{[]string{"LLMBENCH_STAGES=10:1m,10..50:30s:exp", "LLMBENCH_BURSTINESS=2"}, with(func(c *serveConfig) {
 			c.LoadSet, c.Burstiness = true, 2
-			c.Stages = []llmbench.Stage{{For: time.Minute, Rate: 10}, {For: 30 * time.Second, Rate: 10, Ramp: llmbench.Exponential, To: 50}}
+			c.Stages = []arrivals.Stage{{For: time.Minute, Rate: 10}, {For: 30 * time.Second, Rate: 10, Ramp: arrivals.Exponential, To: 50}}
 		})},
 		{[]string{"LLMBENCH_CANCEL=0.25:2s", "LLMBENCH_STREAM=false"}, with(func(c *serveConfig) {
 			c.Stream, c.Cancel = false, llmbench.Cancel{Share: 0.25, Time: 2 * time.Second}

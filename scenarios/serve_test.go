@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 )
 
 // BenchmarkServe is made wholly of the environment: see LLMBENCH_CONCURRENCY,
@@ -41,9 +42,9 @@ func BenchmarkServe(b *testing.B) {
 			for _, rate := range c.Rate {
 				b.Run(fmt.Sprintf("rate=%g", rate), func(b *testing.B) {
 					l := s.load(b, max(16, int(8*rate)), 2)
-					l.Arrivals = llmbench.Poisson{Rate: rate, Seed: c.Seed}
+					l.Arrivals = arrivals.Poisson{Rate: rate, Seed: c.Seed}
 					if c.Burstiness != 1 {
-						l.Arrivals = llmbench.Gamma{Rate: rate, Shape: c.Burstiness, Seed: c.Seed}
+						l.Arrivals = arrivals.Gamma{Rate: rate, Shape: c.Burstiness, Seed: c.Seed}
 					}
 					s.run(b, l)
 				})
@@ -66,7 +67,7 @@ func BenchmarkServe(b *testing.B) {
 // is the last part of the name.
 func (s server) stages(b *testing.B) {
 	c := s.cfg.Serve
-	arrivals := llmbench.Stages{Stages: c.Stages, Shape: c.Burstiness, Seed: c.Seed}
+	arrivals := arrivals.Stages{Stages: c.Stages, Shape: c.Burstiness, Seed: c.Seed}
 	n, err := arrivals.Requests()
 	if err != nil {
 		b.Fatal(err)

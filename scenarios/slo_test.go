@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/search"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
@@ -38,8 +39,8 @@ func BenchmarkSLO(b *testing.B) {
 		in, out := pick(full, 512, 64), pick(full, 128, 8)
 		c := capacity{
 			target: s.target, template: s.template, slo: slo, least: 20, // so that one that was unlucky decides nothing
-			arrivals: func(rate float64, seed uint64) llmbench.Arrivals {
-				return llmbench.Poisson{Rate: rate, Seed: s.cfg.Serve.Seed + seed}
+			arrivals: func(rate float64, seed uint64) arrivals.Process {
+				return arrivals.Poisson{Rate: rate, Seed: s.cfg.Serve.Seed + seed}
 			},
 			span: pick(full, time.Minute, 250*time.Millisecond), rounds: pick(full, 8, 3),
 			draw: func(n int, seed uint64) ([]llmbench.Request, error) {
@@ -82,7 +83,7 @@ type capacity struct {
 	template int           // tokens that are in every prompt
 	lone     time.Duration // E2E latency of a request that is alone
 	least    int           // requests in a pass
-	arrivals func(rate float64, seed uint64) llmbench.Arrivals
+	arrivals func(rate float64, seed uint64) arrivals.Process
 	span     time.Duration // how long requests come in an open loop
 	rounds   int           // requests of each user in a closed one
 	draw     func(n int, seed uint64) ([]llmbench.Request, error)

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/search"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
@@ -51,7 +52,7 @@ func TestSLOByArithmetic(t *testing.T) {
 		cfg := mockserver.Config{TTFT: 900 * time.Millisecond, PerToken: 100 * time.Millisecond, Slots: slots}
 		c := capacity{
 			slo: sample.SLO{TTFT: 1900 * time.Millisecond}, least: 8, span: time.Minute, rounds: 8, lone: time.Second, draw: words,
-			arrivals: func(rate float64, _ uint64) llmbench.Arrivals { return llmbench.Constant{Rate: rate} },
+			arrivals: func(rate float64, _ uint64) arrivals.Process { return arrivals.Constant{Rate: rate} },
 		}
 		check := func(what string, found search.Interval, limit float64) {
 			if found.Low > limit*1.05 || found.High < limit/1.05 || found.Low < limit/1.05 || len(found.Trials) >= 12 {
@@ -97,8 +98,8 @@ func TestSLOArrivals(t *testing.T) {
 	virtual(t, mockserver.Config{TTFT: 900 * time.Millisecond, PerToken: 100 * time.Millisecond, Slots: 3}, func(t *testing.T, target llmbench.Target) {
 		seen := map[string]bool{}
 		c := capacity{target: target, slo: sample.SLO{TTFT: 10 * time.Second}, least: 8, draw: words}
-		c.arrivals = func(rate float64, seed uint64) llmbench.Arrivals {
-			a := llmbench.Poisson{Rate: 1, Seed: seed}
+		c.arrivals = func(rate float64, seed uint64) arrivals.Process {
+			a := arrivals.Poisson{Rate: 1, Seed: seed}
 			times, err := a.Times(8)
 			assert.NilError(t, err)
 			seen[fmt.Sprint(times)] = true

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -162,7 +163,7 @@ func (st *study) run(b *testing.B, s server, c cell) {
 	}
 	l := llmbench.Load{Concurrency: c.concurrency, NoStream: c.noStream, Timeout: c.timeout, MaxFail: st.maxFail, Units: st.units}
 	if c.rate > 0 {
-		l.Arrivals = llmbench.Poisson{Rate: c.rate, Seed: s.cfg.Serve.Seed}
+		l.Arrivals = arrivals.Poisson{Rate: c.rate, Seed: s.cfg.Serve.Seed}
 	}
 	if c.experiment != "" {
 		l.Units = slices.Concat(st.units, st.fullUnits)

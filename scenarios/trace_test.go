@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 )
 
 // BenchmarkTrace replays a load at the instants at which it came, faster by a
@@ -31,7 +32,7 @@ func BenchmarkTrace(b *testing.B) {
 						if err != nil {
 							b.Fatal(err)
 						}
-						l := llmbench.Load{Arrivals: llmbench.Replay{At: at, Speed: speed}, Units: []string{"p99-ttft-ns"}}
+						l := llmbench.Load{Arrivals: arrivals.Replay{At: at, Speed: speed}, Units: []string{"p99-ttft-ns"}}
 						s.run(b, s.fresh(b, l, n, 2, draw))
 					})
 				}
@@ -81,7 +82,7 @@ var traces = []struct {
 // in and 4 to 64 out. The seed is that of the words; instants and lengths are the
 // same for all, so that two passes are one load.
 func (s server) bursts(n int, seed uint64) ([]time.Duration, []llmbench.Request, error) {
-	at, err := llmbench.Gamma{Rate: 16, Shape: 0.5, Seed: 1}.Times(n)
+	at, err := arrivals.Gamma{Rate: 16, Shape: 0.5, Seed: 1}.Times(n)
 	if err != nil {
 		return nil, nil, err
 	}

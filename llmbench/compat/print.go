@@ -1,6 +1,9 @@
 package compat
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 func printVLLM(b *block, p Pass, f Figures) {
 	b.title(" Serving Benchmark Result ", "=")
@@ -9,7 +12,7 @@ func printVLLM(b *block, p Pass, f Figures) {
 	if p.Head.Concurrency > 0 {
 		b.line("Maximum request concurrency:", exact(float64(p.Head.Concurrency)), 0)
 	} else {
-		b.line("Request rate configured (RPS):", whyRate(p), 2)
+		b.line("Request rate configured (RPS):", requestRate(p), 2)
 	}
 	b.line("Benchmark duration (s):", f.Duration, 2)
 	b.line("Total input tokens:", f.InputTokens, 0)
@@ -54,9 +57,20 @@ func (b *block) latencies(all []section, ps ...float64) {
 	}
 }
 
-// whyRate is the rate of an open loop, which can be any schedule.
-func whyRate(p Pass) Value {
-	return cannotTell("the records have the schedule as a text alone: " + p.Head.Arrivals)
+// requestRate is the rate of an open loop whose process has one rate, in requests per
+// second.
+func requestRate(p Pass) Value {
+	a := p.Head.Arrivals
+	if a == nil {
+		return cannotTell("the records do not hold how requests arrived")
+	}
+	switch a.Process {
+	case "constant", "poisson", "gamma":
+		if rate, err := strconv.ParseFloat(a.Parameters["rate"], 64); err == nil {
+			return exact(rate)
+		}
+	}
+	return cannotTell("the arrivals have more than one rate: " + a.String())
 }
 
 func printSGLang(b *block, p Pass, f Figures) {
@@ -70,7 +84,7 @@ func printSGLang(b *block, p Pass, f Figures) {
 		b.text("Traffic request rate:", "inf")
 		b.text("Max request concurrency:", fmt.Sprint(p.Head.Concurrency))
 	} else {
-		b.line("Traffic request rate:", whyRate(p), 2)
+		b.line("Traffic request rate:", requestRate(p), 2)
 		b.text("Max request concurrency:", "not set")
 	}
 	b.line("Successful requests:", f.Completed, 0)

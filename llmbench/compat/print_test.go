@@ -73,13 +73,20 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestOpenLoop has a rate in both tools' blocks, and that it is not known.
+// TestOpenLoop checks the request rate in the blocks of both tools that print one.
 func TestOpenLoop(t *testing.T) {
-	p := run(t, `"concurrency":0,"arrivals":"llmbench.Poisson{Rate:2}"`, req(0, []int{100}, 110, wire(0, 0, 100, 100, 105, 106)+","+usage(7, 1)))
-	for name, line := range map[string]string{"vllm": "Request rate configured (RPS):           ?", "sglang": "Traffic request rate:                    ?"} {
-		tool, _ := Find(name)
-		text := tool.Summary(p)
-		assert.Assert(t, strings.Contains(text, line) && strings.Contains(text, "llmbench.Poisson{Rate:2}") && !strings.Contains(text, "Client-side"), text)
+	for _, c := range []struct{ arrivals, rate, why string }{
+		{`"arrivals":"llmbench.Poisson{Rate:2}"`, "2.00", ""},
+		{`"arrivals":{"process":"gamma","parameters":{"rate":"0.25","shape":"4","seed":"1"}}`, "0.25", ""},
+		{`"arrivals":{"process":"stages","parameters":{"stages":"1:1m,2:1m"}}`, "?", "the arrivals have more than one rate: stages stages=1:1m,2:1m"},
+		{`"arrivals":null`, "?", "the records do not hold how requests arrived"},
+	} {
+		p := run(t, `"concurrency":0,`+c.arrivals, req(0, []int{100}, 110, wire(0, 0, 100, 100, 105, 106)+","+usage(7, 1)))
+		for name, label := range map[string]string{"vllm": "Request rate configured (RPS):           ", "sglang": "Traffic request rate:                    "} {
+			tool, _ := Find(name)
+			text := tool.Summary(p)
+			assert.Assert(t, strings.Contains(text, label+c.rate) && strings.Contains(text, c.why) && !strings.Contains(text, "Client-side"), text)
+		}
 	}
 }
 

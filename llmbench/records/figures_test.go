@@ -13,6 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
@@ -34,7 +35,7 @@ func TestRoundTrip(t *testing.T) {
 		{Concurrency: 3},
 		{Concurrency: 3, NoStream: true},
 		{Concurrency: 3, Cancel: llmbench.Cancel{Share: 0.5, Deltas: 3}},
-		{Arrivals: llmbench.Poisson{Rate: 200, Seed: 1}},
+		{Arrivals: arrivals.Poisson{Rate: 200, Seed: 1}},
 	} {
 		for i := range 12 {
 			l.Requests = append(l.Requests, llmbench.Request{Prompt: "a b c", MaxTokens: 1 + 3*i})
@@ -54,6 +55,10 @@ func TestRoundTrip(t *testing.T) {
 		assert.DeepEqual(t, run.End, &End{Outcome: "ok"})
 		assert.Assert(t, run.Head.Ends)
 		assert.Equal(t, run.Head.Stream, !l.NoStream)
+		assert.Equal(t, run.Head.Version, Version)
+		if l.Arrivals != nil {
+			assert.DeepEqual(t, run.Head.Arrivals, &Arrivals{"poisson", map[string]string{"rate": "200", "seed": "1"}})
+		}
 		i := 0
 		for q := range run.All() {
 			s := samples[i]

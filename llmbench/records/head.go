@@ -11,9 +11,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Version is the version of the format that is read. Files of before there was one
-// have none.
-const Version = 1
+// Version is the version of the format that llmbench writes. Version 1 is read too,
+// and files without a version, which are older. In those, the arrivals of an open loop
+// are a text in Go syntax; nothing else differs.
+const Version = 2
 
 // A Head is the first line of a file: the benchmark that was run.
 type Head struct {
@@ -24,7 +25,7 @@ type Head struct {
 	Model       string            `json:"model"`
 	Stream      bool              `json:"stream"`
 	Concurrency int               `json:"concurrency"` // 0: an open loop
-	Arrivals    string            `json:"arrivals"`    // of an open loop
+	Arrivals    *Arrivals         `json:"arrivals"`    // of an open loop; else nil
 	Warmup      int               `json:"warmup"`      // requests
 	Timeout     time.Duration     `json:"timeout_ns"`
 	IdleTimeout time.Duration     `json:"idle_timeout_ns"`
@@ -65,8 +66,8 @@ func parseHead(line []byte) (h Head, err error) {
 		return h, fmt.Errorf("want the line about the benchmark that llmbench writes: %w", err)
 	}
 	switch {
-	case h.Version != 0 && h.Version != Version:
-		return h, fmt.Errorf("version %d: want %d, or none", h.Version, Version)
+	case h.Version < 0 || h.Version > Version:
+		return h, fmt.Errorf("version %d: want %d, 1 or none", h.Version, Version)
 	case h.Dialect == "" || h.Start.IsZero() || h.Host.Go == "":
 		return h, errors.New("want the line about the benchmark that llmbench writes, with dialect, start and host")
 	case h.Concurrency < 0:

@@ -37,7 +37,7 @@ func TestRead(t *testing.T) {
 		{"foreign", `{"ttfts":[1]}` + "\n", "f:1: want the line about the benchmark that llmbench writes, with dialect, start and host"},
 		{"text", "BenchmarkA 1 2 ns/op\n", "f:1: want the line about the benchmark that llmbench writes: "},
 		{"no head", rec(), "f:1: want the line about the benchmark"},
-		{"another version", strings.Replace(head, `"version":1`, `"version":2`, 1) + rec(), "f:1: version 2: want 1, or none"},
+		{"another version", strings.Replace(head, `"version":1`, `"version":3`, 1) + rec(), "f:1: version 3: want 2, 1 or none"},
 		{"an SLO of another kind", strings.Replace(head, `"stream"`, `"slo":"p99=1","stream"`, 1), "f:1: slo: "},
 		{"cut in the head", head[:40], "f:1: cut: the last line has no end"},
 		{"cut", head + rec() + rec()[:50], "f:3: cut: the last line has no end"},

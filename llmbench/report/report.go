@@ -164,7 +164,10 @@ func (r *Report) provenance(d *Data) {
 		}
 		load := fmt.Sprintf("closed loop, %d at once", h.Concurrency)
 		if h.Concurrency == 0 {
-			load = "open loop, " + h.Arrivals
+			load = "open loop"
+			if h.Arrivals != nil {
+				load += ", " + h.Arrivals.String()
+			}
 		}
 		if !h.Stream {
 			load += ", not streamed"

@@ -116,7 +116,7 @@ func TestBadFiles(t *testing.T) {
 		{header + request + request[:40], "r.jsonl:3: want a request's record: unexpected end of JSON input"},
 		{header + request + strings.Repeat(" ", longest+1), "r.jsonl:3: a line of more than 67108864 bytes"},
 		{strings.Replace(header, `"concurrency":2`, `"concurrency":0`, 1) + request, `concurrency: "0", want 1 to 100000`},
-		{strings.Replace(header, `"stream"`, `"arrivals":"llmbench.Poisson{Rate:2}","stream"`, 1) + request, "r.jsonl:1: arrivals: llmbench.Poisson{Rate:2}, want a closed loop"},
+		{strings.Replace(header, `"stream"`, `"arrivals":"llmbench.Poisson{Rate:2}","stream"`, 1) + request, `r.jsonl:1: arrivals: "llmbench.Poisson{Rate:2}", want a closed loop`},
 		{with("100,", "NaN,"), "r.jsonl:3: want a request's record: invalid character 'N'"},
 		{with(`"output_tokens":10`, `"output_tokens":-3`), "r.jsonl:3: output_tokens: -3, want 1 to 1073741824"},
 		{with(`"output_tokens":10`, `"output_tokens":1.5`), "r.jsonl:3: want a request's record: json: cannot unmarshal number 1.5"},

@@ -15,11 +15,11 @@ const longest = 64 << 20
 
 // A head is what is read of the first line of a file of records.
 type head struct {
-	Benchmark   string `json:"benchmark"`
-	Concurrency int    `json:"concurrency"`
-	Arrivals    string `json:"arrivals"`
-	Stream      bool   `json:"stream"`
-	Ends        bool   `json:"ends"` // there is a line about its end
+	Benchmark   string          `json:"benchmark"`
+	Concurrency int             `json:"concurrency"`
+	Arrivals    json.RawMessage `json:"arrivals"` // an object or, of version 1, a string
+	Stream      bool            `json:"stream"`
+	Ends        bool            `json:"ends"` // there is a line about its end
 }
 
 // An end is what the last line says of a benchmark: of a request's line it is nil.
@@ -141,7 +141,7 @@ func (h head) sample(match []string) (Sample, bool, error) {
 	if !n.has(match) {
 		return Sample{}, false, nil
 	}
-	if h.Arrivals != "" {
+	if h.Arrivals != nil {
 		return Sample{}, false, fmt.Errorf("arrivals: %s, want a closed loop", h.Arrivals)
 	}
 	n.concurrency = strconv.Itoa(h.Concurrency)

@@ -1,4 +1,4 @@
-package llmbench
+package arrivals
 
 import (
 	"fmt"
@@ -10,10 +10,12 @@ import (
 	"gotest.tools/v3/assert"
 )
 
+const ms = time.Millisecond
+
 func TestArrivals(t *testing.T) {
 	const n, rate = 20000, 50
 	for _, c := range []struct {
-		arrivals Arrivals
+		arrivals Process
 		cv       float64 // coefficient of variation of the intervals
 	}{
 		{Constant{Rate: rate}, 0},
@@ -22,7 +24,7 @@ func TestArrivals(t *testing.T) {
 		{Gamma{Rate: rate, Shape: 4, Seed: 7}, 0.5},
 		{Gamma{Rate: rate, Shape: 0.25, Seed: 7}, 2},
 	} {
-		t.Run(fmt.Sprintf("%T%+v", c.arrivals, c.arrivals), func(t *testing.T) {
+		t.Run(fmt.Sprint(c.arrivals.Name(), c.arrivals.Parameters()), func(t *testing.T) {
 			times, err := c.arrivals.Times(n)
 			assert.NilError(t, err)
 			assert.Equal(t, times[0], time.Duration(0))
@@ -58,7 +60,7 @@ func variation(times []time.Duration) float64 {
 // incomparable with those of earlier versions.
 func TestArrivalsStay(t *testing.T) {
 	for _, c := range []struct {
-		arrivals Arrivals
+		arrivals Process
 		want     []time.Duration
 	}{
 		{Constant{Rate: 4}, []time.Duration{0, 250 * ms, 500 * ms, 750 * ms}},
@@ -75,7 +77,7 @@ func TestArrivalsStay(t *testing.T) {
 
 func TestArrivalsErrors(t *testing.T) {
 	for _, c := range []struct {
-		arrivals Arrivals
+		arrivals Process
 		n        int
 		want     string
 	}{
@@ -88,6 +90,58 @@ func TestArrivalsErrors(t *testing.T) {
 		{Poisson{Rate: 1e-300}, 3, "longer than a duration"},
 	} {
 		_, err := c.arrivals.Times(c.n)
+		assert.ErrorContains(t, err, c.want)
+	}
+}
+
+// TestParameters checks what records say of each process.
+func TestParameters(t *testing.T) {
+	second := []time.Duration{0, time.Second}
+	for _, c := range []struct {
+		process    Process
+		name       string
+		parameters map[string]string
+	}{
+		{Constant{Rate: 4}, "constant", map[string]string{"rate": "4"}},
+		{Poisson{Rate: 0.1, Seed: math.MaxUint64}, "poisson", map[string]string{"rate": "0.1", "seed": "18446744073709551615"}},
+		{Gamma{Rate: 4, Shape: 0.5, Seed: 1}, "gamma", map[string]string{"rate": "4", "shape": "0.5", "seed": "1"}},
+		{
+			Stages{Stages: []Stage{{For: time.Minute, Rate: 10}, {For: time.Second, Rate: 10, Ramp: Linear, To: 50}}, Seed: 2},
+			"stages", map[string]string{"stages": "10:1m0s,10..50:1s", "shape": "1", "seed": "2"},
+		},
+		{Stages{Stages: []Stage{{For: time.Second, Rate: 1}}, Shape: math.Inf(1)}, "stages", map[string]string{"stages": "1:1s", "shape": "+Inf", "seed": "0"}},
+		{Replay{At: second}, "replay", map[string]string{"speed": "1", "requests": "2", "last": "1s", "checksum": "082ab3fd1d2bc17c"}},
+		{Replay{At: second, Speed: 2.5}, "replay", map[string]string{"speed": "2.5", "requests": "2", "last": "1s", "checksum": "082ab3fd1d2bc17c"}},
+	} {
+		assert.Equal(t, c.process.Name(), c.name)
+		assert.DeepEqual(t, c.process.Parameters(), c.parameters)
+	}
+	other := Replay{At: []time.Duration{1, time.Second}}
+	assert.Assert(t, other.Parameters()["checksum"] != Replay{At: second}.Parameters()["checksum"])
+}
+
+// instants is a process that returns itself.
+type instants []time.Duration
+
+func (p instants) Times(int) ([]time.Duration, error) { return p, nil }
+func (instants) Name() string                         { return "instants" }
+func (instants) Parameters() map[string]string        { return nil }
+
+func TestSchedule(t *testing.T) {
+	got, err := Schedule(instants{0, 0, 5}, 3)
+	assert.NilError(t, err)
+	assert.DeepEqual(t, got, []time.Duration{0, 0, 5})
+	for _, c := range []struct {
+		process Process
+		n       int
+		want    string
+	}{
+		{instants{0, 1}, 3, "2 times for 3 requests"},
+		{instants{-1, 1}, 2, "in order, from 0"},
+		{instants{2, 1}, 2, "in order, from 0"},
+		{Poisson{}, 1, "rate 0"},
+	} {
+		_, err := Schedule(c.process, c.n)
 		assert.ErrorContains(t, err, c.want)
 	}
 }

@@ -1,4 +1,4 @@
-package llmbench
+package arrivals
 
 import (
 	"fmt"
@@ -6,14 +6,6 @@ import (
 	"math/rand/v2"
 	"time"
 )
-
-// Arrivals says when the requests of an open loop are due, whether or not
-// earlier ones have finished.
-type Arrivals interface {
-	// Times returns the n instants, from the start of the pass and in order,
-	// at which requests are due: the same ones every time.
-	Times(n int) ([]time.Duration, error)
-}
 
 // Constant arrivals come at even intervals.
 type Constant struct {
@@ -25,6 +17,12 @@ func (c Constant) Times(n int) ([]time.Duration, error) {
 	return schedule(n, c.Rate, func() float64 { return 1 })
 }
 
+// Name returns "constant".
+func (Constant) Name() string { return "constant" }
+
+// Parameters returns rate, in requests per second.
+func (c Constant) Parameters() map[string]string { return map[string]string{"rate": number(c.Rate)} }
+
 // Poisson arrivals come at exponentially distributed intervals, as requests of
 // many independent users do.
 type Poisson struct {
@@ -35,6 +33,14 @@ type Poisson struct {
 // Times returns the schedule of n requests.
 func (p Poisson) Times(n int) ([]time.Duration, error) {
 	return schedule(n, p.Rate, seeded(p.Seed).ExpFloat64)
+}
+
+// Name returns "poisson".
+func (Poisson) Name() string { return "poisson" }
+
+// Parameters returns rate, in requests per second, and seed.
+func (p Poisson) Parameters() map[string]string {
+	return map[string]string{"rate": number(p.Rate), "seed": whole(p.Seed)}
 }
 
 // Gamma arrivals come at gamma distributed intervals: burstier than Poisson
@@ -54,6 +60,16 @@ func (g Gamma) Times(n int) ([]time.Duration, error) {
 	return schedule(n, g.Rate, func() float64 { return gamma(r, g.Shape) })
 }
 
+// Name returns "gamma".
+func (Gamma) Name() string { return "gamma" }
+
+// Parameters returns rate, in requests per second, shape and seed.
+func (g Gamma) Parameters() map[string]string {
+	return map[string]string{"rate": number(g.Rate), "shape": number(g.Shape), "seed": whole(g.Seed)}
+}
+
+// seeded is the source of random numbers of a seed. The constant tells these numbers
+// from others that the same seed is used for.
 func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x6c6c6d62656e6368)) }
 
 // schedule turns n-1 intervals, of any scale, into n instants: the first is 0,

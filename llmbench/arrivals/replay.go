@@ -1,8 +1,11 @@
-package llmbench
+package arrivals
 
 import (
+	"encoding/binary"
 	"fmt"
+	"hash/fnv"
 	"math"
+	"strconv"
 	"time"
 )
 
@@ -39,4 +42,30 @@ func (r Replay) Times(n int) ([]time.Duration, error) {
 		}
 	}
 	return times, nil
+}
+
+// Name returns "replay".
+func (Replay) Name() string { return "replay" }
+
+// Parameters returns speed, which is 1 where r.Speed is 0, how many instants there
+// are, the last of them, and a checksum of all: the FNV-1a hash of their nanoseconds,
+// each as 8 bytes in little-endian order. The instants themselves may be millions.
+func (r Replay) Parameters() map[string]string {
+	speed, last := r.Speed, time.Duration(0)
+	if speed == 0 {
+		speed = 1
+	}
+	sum := fnv.New64a()
+	var word [8]byte
+	for _, at := range r.At {
+		last = at
+		binary.LittleEndian.PutUint64(word[:], uint64(at))
+		sum.Write(word[:])
+	}
+	return map[string]string{
+		"speed":    number(speed),
+		"requests": strconv.Itoa(len(r.At)),
+		"last":     last.String(),
+		"checksum": fmt.Sprintf("%016x", sum.Sum64()),
+	}
 }

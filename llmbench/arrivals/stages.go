@@ -1,4 +1,4 @@
-package llmbench
+package arrivals
 
 import (
 	"errors"
@@ -91,7 +91,7 @@ func (s Stages) Times(n int) ([]time.Duration, error) {
 	if n > all {
 		return nil, fmt.Errorf("stages: %d requests; they hold %d", n, all)
 	}
-	var clock Arrivals = Poisson{Rate: 1, Seed: s.Seed}
+	var clock Process = Poisson{Rate: 1, Seed: s.Seed}
 	switch {
 	case math.IsInf(s.Shape, 1):
 		clock = Constant{Rate: 1}
@@ -116,9 +116,26 @@ func (s Stages) Times(n int) ([]time.Duration, error) {
 	return times, nil
 }
 
-// reached says whether n requests come to the last stage: no other is cut off
-// silently from a pass.
-func (s Stages) reached(n int) error {
+// Name returns "stages".
+func (Stages) Name() string { return "stages" }
+
+// Parameters returns stages, as [ParseStages] reads them, shape and seed. The shape is
+// 1 where s.Shape is 0.
+func (s Stages) Parameters() map[string]string {
+	parts := make([]string, len(s.Stages))
+	for i, g := range s.Stages {
+		parts[i] = g.String()
+	}
+	shape := s.Shape
+	if shape == 0 {
+		shape = 1
+	}
+	return map[string]string{"stages": strings.Join(parts, ","), "shape": number(shape), "seed": whole(s.Seed)}
+}
+
+// CheckCount returns an error unless the first n requests reach the last stage: a
+// pass of fewer would leave out whole stages without a word.
+func (s Stages) CheckCount(n int) error {
 	all, err := s.Requests()
 	if err != nil {
 		return err
