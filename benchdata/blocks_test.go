@@ -8,6 +8,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
@@ -20,7 +21,7 @@ func TestBlocksByToken(t *testing.T) {
 {"timestamp": 0, "input_length": 2000, "output_length": 1, "hash_ids": [7, 8]}
 {"timestamp": 0, "input_length": 1050, "output_length": 1, "hash_ids": [11, 8, 9]}`
 	for _, name := range []string{"gpt2-style", "llama3-style", "qwen2-style"} {
-		tok := load(t, "testdata/"+name+".json")
+		tok := loadTokenizer(t, name)
 		requests, _, err := Trace{Format: Mooncake, Tokenizer: tok, Seed: 2}.Read(strings.NewReader(file), 0)
 		assert.NilError(t, err)
 		var ids [][]int
@@ -45,7 +46,7 @@ func TestBlocksByToken(t *testing.T) {
 
 // TestBlocksByEstimate: with an estimate lengths are within its tolerance.
 func TestBlocksByEstimate(t *testing.T) {
-	est := Estimate{PerWord: 1.37, Overhead: 9}
+	est := tokenizer.Estimate{PerWord: 1.37, Overhead: 9}
 	requests, _, err := Trace{Format: Bailian, Tokenizer: est, Template: est.Template()}.Read(strings.NewReader(bailian), 0)
 	assert.NilError(t, err)
 	for i, want := range []int{40, 52} {
@@ -58,7 +59,7 @@ func TestBlocksByEstimate(t *testing.T) {
 
 // TestBlocksForgotten: what is kept of blocks decides nothing.
 func TestBlocksForgotten(t *testing.T) {
-	fit := newFitter(Words{})
+	fit := newFitter(tokenizer.Words{})
 	u := newUnlike(1)
 	kept, forgets := newBlocks(fit, 16, 1), newBlocks(fit, 16, 1)
 	for i := range 50 {
@@ -77,7 +78,7 @@ func BenchmarkTrace(b *testing.B) {
 	for i := range 100 {
 		fmt.Fprintf(&file, `{"timestamp": %d, "input_length": 5000, "output_length": 9, "hash_ids": [0, 1, %d, %d, %d]}`+"\n", i, 5*i+2, 5*i+3, 5*i+4)
 	}
-	for _, tok := range []llmbench.Tokenizer{Words{}, load(b, "testdata/qwen2-style.json")} {
+	for _, tok := range []llmbench.Tokenizer{tokenizer.Words{}, loadTokenizer(b, "qwen2-style")} {
 		b.Run(fmt.Sprintf("%T", tok), func(b *testing.B) {
 			b.ReportAllocs()
 			tokens := 0

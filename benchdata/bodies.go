@@ -40,7 +40,7 @@ type Bodies struct {
 	// Seed shuffles the bodies, and those that are too few are drawn again with
 	// replacement; 0 takes them in the order of the file.
 	Seed uint64
-	// Tokenizer counts the tokens of the messages; nil means [Words].
+	// Tokenizer counts the tokens of the messages; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
 

@@ -24,7 +24,7 @@ type Continuation struct {
 	Ask int
 	// Output limits every answer, in tokens.
 	Output int
-	// Tokenizer counts the tokens of prompts; nil means [Words].
+	// Tokenizer counts the tokens of prompts; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
 

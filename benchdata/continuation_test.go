@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 )
 
 func TestContinuation(t *testing.T) {
@@ -22,7 +24,7 @@ func TestContinuation(t *testing.T) {
 		assert.Equal(t, r.Prompt, "'''\n"+block+"\n'''\n请仔细阅读以上三引号中的文字，然后接着往下续写，续写部分大约 100 字。")
 		assert.Equal(t, r.MaxTokens, 9)
 		assert.Assert(t, !r.FixedOutput)
-		assert.Equal(t, r.PromptTokens, Words{}.Count(r.Prompt))
+		assert.Equal(t, r.PromptTokens, tokenizer.Words{}.Count(r.Prompt))
 	}
 	some, err := c.Requests(2)
 	assert.NilError(t, err)

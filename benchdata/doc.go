@@ -17,10 +17,10 @@
 //
 // What a token is, a [llmbench.Tokenizer] decides:
 //
-//   - [Words] counts words, as the project's mock server does.
-//   - [HuggingFace] is a model's own, from its tokenizer.json.
-//   - [ServerTokenizer] is the server's own, which is asked.
-//   - [Estimate] is measured on a server that has none to ask.
+//   - [tokenizer.Words] counts words, as the project's mock server does.
+//   - [tokenizer.HuggingFace] is a model's own, from its tokenizer.json.
+//   - [tokenizer.Server] is the server's own, which is asked.
+//   - [tokenizer.Estimate] is measured on a server that has none to ask.
 //
 // Lengths made here are what a workload meant. What a server counted is in
 // the server's answer, and is what results report.

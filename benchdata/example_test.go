@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
+	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 )
 
 func Example() {
@@ -57,8 +58,8 @@ func ExampleShareGPT() {
 	// Output: 6 in, up to 7 out: When does the last ferry leave?
 }
 
-func ExampleHuggingFace() {
-	tok, err := benchdata.LoadHuggingFace("testdata/qwen2-style.json")
+func ExamplePrompts_tokenizer() {
+	tok, err := tokenizer.LoadHuggingFace("tokenizer/testdata/qwen2-style.json")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -26,7 +26,7 @@ type Filler struct {
 	Template int
 	// Seed picks the letters.
 	Seed uint64
-	// Tokenizer counts the tokens; nil means [Words].
+	// Tokenizer counts the tokens; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
 

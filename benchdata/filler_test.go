@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 )
 
 // everyThird is a tokenizer for which three words are two tokens.
@@ -18,7 +20,7 @@ func TestFiller(t *testing.T) {
 	assert.NilError(t, err)
 	begin := map[string]bool{}
 	for _, r := range requests {
-		assert.Equal(t, Words{}.Count(r.Prompt), 512)
+		assert.Equal(t, tokenizer.Words{}.Count(r.Prompt), 512)
 		assert.Equal(t, r.PromptTokens, 512)
 		assert.Equal(t, r.MaxTokens, 200)
 		assert.Assert(t, !r.FixedOutput)

@@ -15,6 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
@@ -60,7 +61,7 @@ func TestKinds(t *testing.T) {
 				text += m.Content + " "
 			}
 			assert.Assert(t, r.MaxTokens > 0 && text != "", "%s: %+v", spec, r)
-			assert.Equal(t, r.PromptTokens, Words{}.Count(text), "%s: %q", spec, text)
+			assert.Equal(t, r.PromptTokens, tokenizer.Words{}.Count(text), "%s: %q", spec, text)
 		}
 		again, err := w.Requests(20)
 		assert.NilError(t, err)

@@ -25,7 +25,7 @@ type PrefixRepetition struct {
 	// Template is how many tokens the server adds to each prompt: the suffix is
 	// so much shorter. It must be less.
 	Template int
-	// Tokenizer counts the tokens; nil means [Words].
+	// Tokenizer counts the tokens; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
 
@@ -84,7 +84,7 @@ type SharedPrefix struct {
 	// Template is how many tokens the server adds to each prompt: the question
 	// is so much shorter, but no shorter than one token.
 	Template int
-	// Tokenizer counts the tokens; nil means [Words].
+	// Tokenizer counts the tokens; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
 

@@ -35,8 +35,8 @@ type Prompts struct {
 	// (chat template, begin-of-text), from 0 to Input - 1: the text is so
 	// much shorter. 0 makes the text alone Input tokens.
 	Template int
-	// Tokenizer counts the tokens; nil means [Words]. When it is an
-	// [Estimate], or has a method Tolerance() int, a prompt may be off by
+	// Tokenizer counts the tokens; nil means [tokenizer.Words]. When it is an
+	// [tokenizer.Estimate], or has a method Tolerance() int, a prompt may be off by
 	// that many tokens.
 	Tokenizer llmbench.Tokenizer
 }

@@ -5,8 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"gotest.tools/v3/golden"
+
+	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
 // letters counts characters: no word is one token, and most lengths need the
@@ -18,7 +20,7 @@ func (letters) Count(text string) int { return len(text) }
 // even counts to no odd number.
 type even struct{}
 
-func (even) Count(text string) int { return 2 * Words{}.Count(text) }
+func (even) Count(text string) int { return 2 * tokenizer.Words{}.Count(text) }
 
 // nothing is a broken tokenizer.
 type nothing struct{}
@@ -28,10 +30,10 @@ func (nothing) Count(string) int { return 0 }
 func exactTokenizers(t testing.TB) map[string]llmbench.Tokenizer {
 	return map[string]llmbench.Tokenizer{
 		"nil":     nil,
-		"Words":   Words{},
+		"Words":   tokenizer.Words{},
 		"letters": letters{},
-		"gpt2":    load(t, "testdata/gpt2-style.json"),
-		"qwen2":   load(t, "testdata/qwen2-style.json"),
+		"gpt2":    loadTokenizer(t, "gpt2-style"),
+		"qwen2":   loadTokenizer(t, "qwen2-style"),
 	}
 }
 
@@ -53,8 +55,8 @@ func TestPromptsGolden(t *testing.T) {
 		{Input: 20, Output: 5},
 		{Input: 20, Output: 5, Seed: 1},
 		{Input: 20, Output: 5, Seed: 1, SharedPrefix: 10},
-		{Input: 40, Output: 5, Seed: 1, Template: 10, Tokenizer: load(t, "testdata/llama3-style.json")},
-		{Input: 20, Output: 5, Seed: 1, Tokenizer: Estimate{PerWord: 1.3}},
+		{Input: 40, Output: 5, Seed: 1, Template: 10, Tokenizer: loadTokenizer(t, "llama3-style")},
+		{Input: 20, Output: 5, Seed: 1, Tokenizer: tokenizer.Estimate{PerWord: 1.3}},
 	} {
 		fmt.Fprintf(&b, "%T seed %d\n", p.Tokenizer, p.Seed)
 		for _, r := range mustRequests(t, p, 3) {
@@ -131,7 +133,7 @@ func common(a, b string) string {
 // TestPromptsBeginApart checks what keeps a prefix cache out: no two of 2,000
 // requests, nor of two seeds, have the same first 16 tokens.
 func TestPromptsBeginApart(t *testing.T) {
-	bpe := load(t, "testdata/llama3-style.json")
+	bpe := loadTokenizer(t, "llama3-style")
 	first16 := map[string]func(string) string{
 		"Words":   func(s string) string { return strings.Join(strings.Fields(s)[:16], " ") },
 		"letters": func(s string) string { return s[:16] },
@@ -189,7 +191,7 @@ func TestPromptsAreABeginning(t *testing.T) {
 
 func TestPromptsWithEstimate(t *testing.T) {
 	for _, perWord := range []float64{0.4, 0.9, 1, 1.29, 1.5, 2.7, 5} {
-		e := Estimate{PerWord: perWord}
+		e := tokenizer.Estimate{PerWord: perWord}
 		for input := 8; input < 600; input += 13 {
 			for _, r := range mustRequests(t, Prompts{Input: input, Output: 1, Tokenizer: e}, 2) {
 				if got := e.Count(r.Prompt); abs(got-input) > e.Tolerance() {
@@ -232,9 +234,9 @@ func BenchmarkPrompts(b *testing.B) {
 		name string
 		tok  llmbench.Tokenizer
 	}{
-		{"words", Words{}},
-		{"estimate", Estimate{PerWord: 1.3}},
-		{"huggingface", load(b, "testdata/llama3-style.json")},
+		{"words", tokenizer.Words{}},
+		{"estimate", tokenizer.Estimate{PerWord: 1.3}},
+		{"huggingface", loadTokenizer(b, "llama3-style")},
 	} {
 		b.Run("tokenizer="+bb.name+"/requests=1000", func(b *testing.B) {
 			p := Prompts{Input: 512, Output: 1, Tokenizer: bb.tok}

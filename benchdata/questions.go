@@ -88,7 +88,7 @@ type Questions struct {
 	// Seed shuffles the questions, and those that are too few are drawn again
 	// with replacement; 0 takes them in the order of the file.
 	Seed uint64
-	// Tokenizer counts the tokens of questions; nil means [Words].
+	// Tokenizer counts the tokens of questions; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
 

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 )
 
 func TestQuestionFormats(t *testing.T) {
@@ -36,7 +38,7 @@ func TestQuestionFormats(t *testing.T) {
 		var out []int
 		for _, r := range requests {
 			got, out = append(got, r.Prompt), append(out, r.MaxTokens)
-			assert.Equal(t, r.PromptTokens, Words{}.Count(r.Prompt))
+			assert.Equal(t, r.PromptTokens, tokenizer.Words{}.Count(r.Prompt))
 		}
 		assert.DeepEqual(t, got, tt.want)
 		assert.DeepEqual(t, out, tt.out)

@@ -40,7 +40,7 @@ type Random struct {
 	// Template is how many tokens the server adds to each prompt; what comes
 	// after the Prefix is so much shorter, as far as it can be.
 	Template int
-	// Tokenizer counts the tokens; nil means [Words].
+	// Tokenizer counts the tokens; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
 

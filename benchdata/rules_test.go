@@ -8,6 +8,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
@@ -123,7 +124,7 @@ func TestRandomRanges(t *testing.T) {
 		assert.NilError(t, err)
 		var input, outs []int
 		for _, r := range requests {
-			assert.Equal(t, Words{}.Count(r.Prompt), r.PromptTokens-tt.r.Template)
+			assert.Equal(t, tokenizer.Words{}.Count(r.Prompt), r.PromptTokens-tt.r.Template)
 			input, outs = append(input, r.PromptTokens), append(outs, r.MaxTokens)
 			if tt.r.Prefix > 0 {
 				assert.DeepEqual(t, strings.Fields(r.Prompt)[:tt.r.Prefix], strings.Fields(requests[0].Prompt)[:tt.r.Prefix])
@@ -159,8 +160,8 @@ func TestSonnet(t *testing.T) {
 	assert.Equal(t, len(lines), 23*14)
 	requests, err := Sonnet{Seed: 3}.Requests(40)
 	assert.NilError(t, err)
-	mean := float64(Words{}.Count(sonnetsText)) / float64(len(lines))
-	base := Words{}.Count(sonnetTask)
+	mean := float64(tokenizer.Words{}.Count(sonnetsText)) / float64(len(lines))
+	base := tokenizer.Words{}.Count(sonnetTask)
 	common := int(float64(200-base)/mean + 0.5)
 	shortest := 550
 	for _, r := range requests {
@@ -214,7 +215,7 @@ func TestPrefixRepetition(t *testing.T) {
 	assert.Equal(t, len(groupsOf(requests, 21)), 15)
 	assert.Equal(t, len(groupsOf(requests, 1)), 3)
 	for _, r := range requests {
-		assert.DeepEqual(t, []int{Words{}.Count(r.Prompt), r.PromptTokens, r.MaxTokens}, []int{28, 30, 5})
+		assert.DeepEqual(t, []int{tokenizer.Words{}.Count(r.Prompt), r.PromptTokens, r.MaxTokens}, []int{28, 30, 5})
 	}
 	assert.Assert(t, len(groupsOf(requests[:5], 20)) > 1, "not shuffled")
 	ordered, err := PrefixRepetition{Prefixes: 3, Prefix: 20, Suffix: 10, InOrder: true}.Requests(15)
@@ -234,7 +235,7 @@ func TestPrefixRepetition(t *testing.T) {
 }
 
 func TestSharedPrefix(t *testing.T) {
-	tok := load(t, "testdata/qwen2-style.json")
+	tok := loadTokenizer(t, "qwen2-style")
 	requests, err := SharedPrefix{PerGroup: 4, System: 64, Question: 16, Output: 9, Seed: 1, Tokenizer: tok}.Requests(10)
 	assert.NilError(t, err)
 	systems := map[string]int{}
@@ -256,7 +257,7 @@ func TestSharedPrefix(t *testing.T) {
 	shortest, longest := 1000, 0
 	for _, r := range drawn {
 		system, question, _ := strings.Cut(r.Prompt, "\n\n")
-		s, q := Words{}.Count(system), Words{}.Count(question)
+		s, q := tokenizer.Words{}.Count(system), tokenizer.Words{}.Count(question)
 		assert.Assert(t, s >= 20 && s <= 40 && q >= 10 && q <= 20 && r.MaxTokens >= 5 && r.MaxTokens <= 10, "%d, %d, %d", s, q, r.MaxTokens)
 		shortest, longest = min(shortest, s), max(longest, s)
 	}

@@ -71,7 +71,7 @@ type ShareGPT struct {
 	NoRepeat bool
 	// Seed picks the conversations and their order.
 	Seed uint64
-	// Tokenizer counts the tokens of prompts and answers; nil means [Words].
+	// Tokenizer counts the tokens of prompts and answers; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
 

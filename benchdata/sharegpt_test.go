@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
@@ -157,7 +158,7 @@ func TestShareGPTRules(t *testing.T) {
 }
 
 func TestShareGPTTokenizer(t *testing.T) {
-	tok := load(t, "testdata/qwen2-style.json")
+	tok := loadTokenizer(t, "qwen2-style")
 	requests, err := ShareGPT{Path: "testdata/sharegpt.json", Tokenizer: tok}.Requests(3)
 	if err != nil {
 		t.Fatal(err)
@@ -220,7 +221,7 @@ func TestShareGPTErrors(t *testing.T) {
 		{ShareGPT{Path: "testdata/sharegpt.json"}, 0, "0 requests, must be at least 1"},
 		{ShareGPT{Path: "testdata/sharegpt.json", Output: -1}, 1, "Output is -1 tokens, must be at least 1"},
 		{ShareGPT{Path: "testdata/none.json"}, 1, "testdata/none.json"},
-		{ShareGPT{Path: "testdata/qwen2-style.json"}, 1, "sharegpt testdata/qwen2-style.json:1: the file is a JSON object"},
+		{ShareGPT{Path: "tokenizer/testdata/qwen2-style.json"}, 1, "sharegpt tokenizer/testdata/qwen2-style.json:1: the file is a JSON object"},
 	} {
 		if _, err := tt.s.Requests(tt.n); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v.Requests(%d) error = %v, want one with %q", tt.s, tt.n, err, tt.want)
@@ -249,7 +250,7 @@ func FuzzShareGPT(f *testing.F) {
 			t.Errorf("Read(%q, %d) has %d requests", file, n, len(requests))
 		}
 		for _, r := range requests {
-			prompt := Words{}.Count(r.Prompt)
+			prompt := tokenizer.Words{}.Count(r.Prompt)
 			switch {
 			case prompt < 4, prompt > 1024, prompt+r.MaxTokens > 2048, r.PromptTokens != prompt,
 				output == 0 && r.MaxTokens < 4, output > 0 && r.MaxTokens != int(output):

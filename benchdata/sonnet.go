@@ -45,7 +45,7 @@ type Sonnet struct {
 	Seed uint64
 	// Template is how many of the Input tokens the server adds by itself.
 	Template int
-	// Tokenizer counts the tokens; nil means [Words].
+	// Tokenizer counts the tokens; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
 

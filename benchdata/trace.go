@@ -77,8 +77,8 @@ type Trace struct {
 	// Template is how many tokens the server adds to each prompt; the texts
 	// are so much shorter, but no shorter than one token.
 	Template int
-	// Tokenizer counts the tokens; nil means [Words]. When it is an
-	// [Estimate], or has a method Tolerance() int, a prompt may be off by
+	// Tokenizer counts the tokens; nil means [tokenizer.Words]. When it is an
+	// [tokenizer.Estimate], or has a method Tolerance() int, a prompt may be off by
 	// that many tokens, and blocks by as much each.
 	Tokenizer llmbench.Tokenizer
 }

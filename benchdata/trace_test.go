@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 )
 
 // shared is a data file that lies beside the repository on some machines, and
@@ -114,7 +116,7 @@ func TestTraceFormats(t *testing.T) {
 		var input, output []int
 		for _, r := range requests {
 			input, output = append(input, r.PromptTokens), append(output, r.MaxTokens)
-			assert.Equal(t, Words{}.Count(r.Prompt), r.PromptTokens-tt.trace.Template, name)
+			assert.Equal(t, tokenizer.Words{}.Count(r.Prompt), r.PromptTokens-tt.trace.Template, name)
 			assert.Assert(t, r.FixedOutput, name)
 		}
 		assert.DeepEqual(t, input, tt.input)

@@ -13,7 +13,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/seed-2b9cec6d/llmbench/benchdata"
+	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -96,7 +96,7 @@ func TestStudyData(t *testing.T) {
 	} {
 		assert.NilError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
-	s := server{tokens: benchdata.Words{}}
+	s := server{tokens: tokenizer.Words{}}
 	files := map[string]bool{}
 	for _, st := range studies {
 		for _, c := range st.published {
@@ -133,7 +133,7 @@ func TestStudyData(t *testing.T) {
 			if fixed {
 				limit = c.data.out
 			}
-			if got := (benchdata.Words{}).Count(requests[0].Prompt); got != c.data.in || requests[0].FixedOutput != fixed || requests[0].MaxTokens != limit {
+			if got := (tokenizer.Words{}).Count(requests[0].Prompt); got != c.data.in || requests[0].FixedOutput != fixed || requests[0].MaxTokens != limit {
 				t.Errorf("%s on the mock: a prompt of %d words, %+v", c.data.name, got, requests[0])
 			}
 		}

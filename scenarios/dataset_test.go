@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
+	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
@@ -40,7 +41,7 @@ func TestServeDatasets(t *testing.T) {
 			c, err := parseConfig([]string{"LLMBENCH_DATASET=" + spec, "LLMBENCH_REQUESTS=12", "LLMBENCH_WARMUP=1"})
 			assert.NilError(t, err)
 			srv, target := backends.Mock{Config: &mockserver.Config{}}.Serve(t)
-			s := server{cfg: c, target: target, tokens: benchdata.Words{}}
+			s := server{cfg: c, target: target, tokens: tokenizer.Words{}}
 			w, err := s.dataset(0)
 			assert.NilError(t, err)
 			trace, isTrace := w.(benchdata.Trace)
@@ -120,9 +121,9 @@ func TestServeFewerRequests(t *testing.T) {
 func TestTokenizerIsAsked(t *testing.T) {
 	srv, target := backends.Mock{Config: &mockserver.Config{}}.Serve(t)
 	url := backends.Named{Name: "url", Backend: backends.URL{URL: target.URL}}
-	tok, template, err := tokenizer(t.Context(), config{}, url, target)
+	tok, template, err := newTokenizer(t.Context(), config{}, url, target)
 	assert.NilError(t, err)
-	_, asked := tok.(*benchdata.ServerTokenizer)
+	_, asked := tok.(*tokenizer.Server)
 	assert.Assert(t, asked, "%T", tok)
 	assert.Equal(t, template, 0)
 	assert.Equal(t, tok.Count("one two three"), 3)
@@ -136,8 +137,8 @@ func TestTokenizerIsAsked(t *testing.T) {
 	}))
 	defer without.Close()
 	target.URL = without.URL
-	tok, _, err = tokenizer(t.Context(), config{}, url, target)
+	tok, _, err = newTokenizer(t.Context(), config{}, url, target)
 	assert.NilError(t, err)
-	_, estimated := tok.(benchdata.Estimate)
+	_, estimated := tok.(tokenizer.Estimate)
 	assert.Assert(t, estimated, "%T", tok)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
+	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -99,7 +100,7 @@ func TestPrefixHits(t *testing.T) {
 		p := benchdata.SharedPrefix{PerGroup: perGroup, System: 64, Question: 16, Output: 2, InOrder: perGroup == 2, Seed: 1}
 		requests, err := p.Requests(16)
 		assert.NilError(t, err)
-		s := server{inside: true, tokens: benchdata.Words{}}
+		s := server{inside: true, tokens: tokenizer.Words{}}
 		var result testing.BenchmarkResult
 		var passes int
 		result = testing.Benchmark(func(b *testing.B) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
+	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
@@ -24,7 +25,7 @@ func each(b *testing.B, measure func(b *testing.B, s server)) {
 		}
 		b.Run("backend="+llmbench.NameValue(backend.Name), func(b *testing.B) {
 			target := backend.Start(b)
-			tokens, template, err := tokenizer(llmbench.Context(b), cfg, backend, target)
+			tokens, template, err := newTokenizer(llmbench.Context(b), cfg, backend, target)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -69,32 +70,32 @@ type server struct {
 	inside   bool // it is the mock in this process
 }
 
-// tokenizer returns what tells the length of a prompt: a tokenizer.json if one
+// newTokenizer returns what tells the length of a prompt: a tokenizer.json if one
 // is given, the mock's own rule for the mock, what the server says at /tokenize
 // if it has that, and otherwise an estimate made from the usage that the server
 // states for prompts of known text.
-func tokenizer(ctx context.Context, cfg config, backend backends.Named, t llmbench.Target) (llmbench.Tokenizer, int, error) {
+func newTokenizer(ctx context.Context, cfg config, backend backends.Named, t llmbench.Target) (llmbench.Tokenizer, int, error) {
 	if isMock(backend) {
-		return benchdata.Words{}, 0, nil
+		return tokenizer.Words{}, 0, nil
 	}
 	var exact llmbench.Tokenizer
 	if cfg.Tokenizer != "" {
-		hf, err := benchdata.LoadHuggingFace(cfg.Tokenizer)
+		hf, err := tokenizer.LoadHuggingFace(cfg.Tokenizer)
 		if err != nil {
 			return nil, 0, fmt.Errorf("LLMBENCH_TOKENIZER: %w", err)
 		}
 		exact = hf
 	} else {
-		asked, err := benchdata.NewServerTokenizer(ctx, t)
+		asked, err := tokenizer.NewServer(ctx, t)
 		if err == nil {
 			exact = asked
-		} else if !errors.Is(err, benchdata.ErrNoTokenizer) {
+		} else if !errors.Is(err, tokenizer.ErrNoEndpoint) {
 			return nil, 0, err
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	var points []benchdata.Point
+	var points []tokenizer.Point
 	for seed, words := range []int{40, 40, 160, 160, 320} {
 		r, err := benchdata.Prompts{Input: words, Output: 1, Seed: uint64(1e6 + seed)}.Requests(1)
 		if err != nil {
@@ -113,9 +114,9 @@ func tokenizer(ctx context.Context, cfg config, backend backends.Named, t llmben
 		if exact != nil { // one prompt tells what is added to each
 			return exact, max(0, s.PromptTokens-exact.Count(r[0].Prompt)), nil
 		}
-		points = append(points, benchdata.Point{Text: r[0].Prompt, PromptTokens: s.PromptTokens})
+		points = append(points, tokenizer.Point{Text: r[0].Prompt, PromptTokens: s.PromptTokens})
 	}
-	e, err := benchdata.Calibrate(points)
+	e, err := tokenizer.Calibrate(points)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest/tinygguf"
-	"github.com/seed-2b9cec6d/llmbench/benchdata"
+	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 )
 
 // The tokenizers of these tests: one vocabulary, split in three ways, with
@@ -29,20 +29,20 @@ var tokenizers = []tinygguf.Options{
 	{Pre: tinygguf.PreLlama3, Pairs: true, Vocab: 2560},
 }
 
-func huggingFace(t *testing.T, o tinygguf.Options) *benchdata.HuggingFace {
+func huggingFace(t *testing.T, o tinygguf.Options) *tokenizer.HuggingFace {
 	t.Helper()
 	var file bytes.Buffer
 	if err := tinygguf.TokenizerJSON(&file, o); err != nil {
 		t.Fatal(err)
 	}
-	tok, err := benchdata.ReadHuggingFace(&file)
+	tok, err := tokenizer.ReadHuggingFace(&file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return tok
 }
 
-// TestTokenizer compares the package benchdata's reading of a tokenizer.json
+// TestTokenizer compares package tokenizer's reading of a tokenizer.json
 // with what llama-server makes of the same vocabulary.
 func TestTokenizer(t *testing.T) {
 	for _, o := range tokenizers {

@@ -1,4 +1,4 @@
-package benchdata
+package tokenizer
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 )
 
-// ServerTokenizer counts tokens by asking the server under test, at its
+// Server counts tokens by asking the server under test, at its
 // endpoint /tokenize: the tokenizer that will read the prompts. vLLM, SGLang,
 // llama.cpp and TGI have one. It is safe for concurrent use.
 //
@@ -26,7 +26,7 @@ import (
 // [llmbench.Tokenizer] has no error, so the first one is kept for Err, and from
 // then on nothing is asked any more. The data sets of this package look at it:
 // they return it instead of requests.
-type ServerTokenizer struct {
+type Server struct {
 	ctx    context.Context
 	target llmbench.Target
 	client *http.Client
@@ -37,9 +37,9 @@ type ServerTokenizer struct {
 	err    error
 }
 
-// ErrNoTokenizer is the error, wrapped with what the server said, of a server
+// ErrNoEndpoint is the error, wrapped with what the server said, of a server
 // that has no endpoint /tokenize of a kind that is known.
-var ErrNoTokenizer = errors.New("the server has no /tokenize that is known")
+var ErrNoEndpoint = errors.New("the server has no /tokenize that is known")
 
 // tokenizeForm is what one family of servers wants, and answers.
 type tokenizeForm struct {
@@ -93,10 +93,10 @@ const (
 	mostCounts      = 1 << 18   // that are kept
 )
 
-// NewServerTokenizer returns the tokenizer of a server, after asking it how many
-// tokens two texts are. The error wraps [ErrNoTokenizer] when the server answers
+// NewServer returns the tokenizer of a server, after asking it how many
+// tokens two texts are. The error wraps [ErrNoEndpoint] when the server answers
 // no known form of the question. ctx is for as long as the tokenizer is used.
-func NewServerTokenizer(ctx context.Context, t llmbench.Target) (*ServerTokenizer, error) {
+func NewServer(ctx context.Context, t llmbench.Target) (*Server, error) {
 	transport := &http.Transport{
 		MaxIdleConnsPerHost: tokenizeAtOnce,
 		MaxConnsPerHost:     tokenizeAtOnce,
@@ -106,7 +106,7 @@ func NewServerTokenizer(ctx context.Context, t llmbench.Target) (*ServerTokenize
 	if !t.NoProxy {
 		transport.Proxy = http.ProxyFromEnvironment
 	}
-	s := &ServerTokenizer{ctx: ctx, target: t, client: &http.Client{Transport: transport, CheckRedirect: noRedirect}, counts: map[[sha256.Size]byte]int{}}
+	s := &Server{ctx: ctx, target: t, client: &http.Client{Transport: transport, CheckRedirect: noRedirect}, counts: map[[sha256.Size]byte]int{}}
 	var refused []string
 	for _, s.form = range tokenizeForms {
 		one, err := s.ask("one")
@@ -125,14 +125,14 @@ func NewServerTokenizer(ctx context.Context, t llmbench.Target) (*ServerTokenize
 		}
 		refused = append(refused, fmt.Sprintf("as of %s: %v", s.form.servers, err))
 	}
-	return nil, fmt.Errorf("tokenizer: %w at %s: %s", ErrNoTokenizer, s.where(), strings.Join(refused, "; "))
+	return nil, fmt.Errorf("tokenizer: %w at %s: %s", ErrNoEndpoint, s.where(), strings.Join(refused, "; "))
 }
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // Count returns the number of tokens in text, without those that a template or
 // the model would put around it. After an error it returns the number of words.
-func (s *ServerTokenizer) Count(text string) int {
+func (s *Server) Count(text string) int {
 	key := sha256.Sum256([]byte(text))
 	s.mu.Lock()
 	n, known := s.counts[key]
@@ -163,14 +163,14 @@ func (s *ServerTokenizer) Count(text string) int {
 }
 
 // Err returns why the tokenizer stopped asking, or nil.
-func (s *ServerTokenizer) Err() error {
+func (s *Server) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
 // AtOnce is how many texts the tokenizer may be asked about at once.
-func (s *ServerTokenizer) AtOnce() int { return tokenizeAtOnce }
+func (s *Server) AtOnce() int { return tokenizeAtOnce }
 
 // A refusal is an answer that is none.
 type refusal struct{ err error }
@@ -179,7 +179,7 @@ func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
 // ask asks the server.
-func (s *ServerTokenizer) ask(text string) (int, error) {
+func (s *Server) ask(text string) (int, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, tokenizeTimeout)
 	defer cancel()
 	body, err := json.Marshal(s.form.body(s.target.Model, text))
@@ -214,7 +214,7 @@ func (s *ServerTokenizer) ask(text string) (int, error) {
 }
 
 // where is the URL that is asked, without credentials.
-func (s *ServerTokenizer) where() string {
+func (s *Server) where() string {
 	u, err := url.Parse(s.target.URL)
 	if err != nil {
 		return "/tokenize"
@@ -223,57 +223,11 @@ func (s *ServerTokenizer) where() string {
 }
 
 // excerpt is the beginning of an answer, without credentials.
-func (s *ServerTokenizer) excerpt(answer []byte) string {
+func (s *Server) excerpt(answer []byte) string {
 	const most = 200 // bytes
 	text := strings.TrimSpace(s.target.Redact(string(answer[:min(len(answer), 4<<10)])))
 	if len(text) > most {
 		return strings.ToValidUTF8(text[:most], "") + dialect.Cut
 	}
 	return text
-}
-
-// tokenizerError returns what went wrong in a tokenizer, if it can tell.
-func tokenizerError(tok llmbench.Tokenizer) error {
-	if t, ok := tok.(interface{ Err() error }); ok {
-		return t.Err()
-	}
-	return nil
-}
-
-// each calls f for every i below n, several at once if the tokenizer has a
-// method AtOnce() int, and returns the error of the lowest i.
-func each(tok llmbench.Tokenizer, n int, f func(i int) error) error {
-	atOnce := 1
-	if t, ok := tok.(interface{ AtOnce() int }); ok {
-		atOnce = t.AtOnce()
-	}
-	if atOnce < 2 {
-		for i := range n {
-			if err := f(i); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	errs := make([]error, n)
-	next := make(chan int)
-	var wg sync.WaitGroup
-	for range min(atOnce, n) {
-		wg.Go(func() {
-			for i := range next {
-				errs[i] = f(i)
-			}
-		})
-	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,7 +1,6 @@
-package benchdata
+package tokenizer
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -74,36 +73,6 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// TestEstimateReachesLength plays a server that counts 1.37 tokens a word and
-// 9 around them, and asks for prompts of a length as it counts.
-func TestEstimateReachesLength(t *testing.T) {
-	server := func(prompt string) int { return 9 + int(math.Ceil(1.37*float64(Words{}.Count(prompt)))) }
-	var points []Point
-	for _, words := range []int{20, 200, 900} {
-		requests, err := Prompts{Input: words, Output: 1}.Requests(1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		points = append(points, Point{Text: requests[0].Prompt, PromptTokens: server(requests[0].Prompt)})
-	}
-	est, err := Calibrate(points)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []int{64, 512, 777, 2048} {
-		p := Prompts{Input: want, Output: 1, Tokenizer: est, Template: est.Template()}
-		requests, err := p.Requests(3)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range requests {
-			if got := server(r.Prompt); abs(got-want) > est.Tolerance()+1 || r.PromptTokens != want {
-				t.Errorf("server counts %d tokens, PromptTokens %d, want %d", got, r.PromptTokens, want)
-			}
-		}
-	}
-}
-
 func TestWords(t *testing.T) {
 	random := []string{"", " ", "a", " a ", "a b", "a\u00a0b\u2003c", "a\xffb c", "\x85é\x85", "\u0085é\u0085x", "a\n\n\tb"}
 	for _, text := range append(random, fragments...) {
@@ -111,28 +80,4 @@ func TestWords(t *testing.T) {
 			t.Errorf("Words{}.Count(%q) = %d, want %d", text, got, want)
 		}
 	}
-	seen := map[string]bool{}
-	for _, w := range wordList {
-		if seen[w] || len(w) < 3 || len(w) > 6 || strings.Trim(w, "abcdefghijklmnopqrstuvwxyz") != "" {
-			t.Errorf("word list has %q, want different words of three to six lower-case letters", w)
-		}
-		seen[w] = true
-	}
-	if len(wordList) != 1000 {
-		t.Errorf("word list has %d words, want the 1000 that Prompts speaks of", len(wordList))
-	}
-}
-
-func ExampleCalibrate() {
-	// Two prompts were sent; the server's usage said 33 and 228 tokens.
-	est, err := Calibrate([]Point{
-		{Words: 16, PromptTokens: 33},
-		{Words: 166, PromptTokens: 228},
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Printf("%.2f tokens a word, %d around the prompt\n", est.PerWord, est.Template())
-	// Output: 1.30 tokens a word, 12 around the prompt
 }

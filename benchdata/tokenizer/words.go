@@ -1,12 +1,8 @@
-package benchdata
+package tokenizer
 
 import (
-	_ "embed"
-	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
 // Words is the tokenizer that takes every whitespace-separated word for one
@@ -33,19 +29,3 @@ func (Words) Count(text string) int {
 	}
 	return n
 }
-
-// orWords returns tok, or Words for nil.
-func orWords(tok llmbench.Tokenizer) llmbench.Tokenizer {
-	if tok == nil {
-		return Words{}
-	}
-	return tok
-}
-
-//go:embed words.txt
-var wordsText string
-
-// wordList holds the words that random prompts are made of: one thousand
-// different, common English words of three to six lower-case letters, so that
-// a subword tokenizer has most of them as one or two tokens.
-var wordList = strings.Fields(wordsText)

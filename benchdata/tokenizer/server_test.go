@@ -1,4 +1,4 @@
-package benchdata
+package tokenizer
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -53,71 +54,69 @@ func tokenizing(t *testing.T, family string, tok llmbench.Tokenizer, left *atomi
 	return llmbench.Target{URL: srv.URL + "/", Model: "m", Header: http.Header{"authorization": {"Bearer k"}}}
 }
 
-func TestServerTokenizer(t *testing.T) {
+func TestServer(t *testing.T) {
 	exact := load(t, "testdata/qwen2-style.json")
 	for _, family := range []string{"vllm", "llamacpp", "tgi"} {
 		var left atomic.Int64
 		left.Store(1e6)
-		tok, err := NewServerTokenizer(t.Context(), tokenizing(t, family, exact, &left))
+		tok, err := NewServer(t.Context(), tokenizing(t, family, exact, &left))
 		assert.NilError(t, err)
-		want, err := Prompts{Input: 100, Output: 1, Tokenizer: exact}.Requests(50)
-		assert.NilError(t, err)
-		got, err := Prompts{Input: 100, Output: 1, Tokenizer: tok}.Requests(50)
-		assert.NilError(t, err)
-		assert.DeepEqual(t, got, want) // though several are asked for at once
-		asked := left.Load()
-		_, err = Prompts{Input: 100, Output: 1, Tokenizer: tok}.Requests(50)
-		assert.NilError(t, err)
-		assert.Equal(t, left.Load(), asked) // all counts are known
-	}
-}
-
-// TestServerTokenizerFails: every data set returns the tokenizer's error, and no
-// requests of lengths that nobody counted.
-func TestServerTokenizerFails(t *testing.T) {
-	for _, answers := range []int64{2, 3, 7, 40} {
-		for name, spec := range specs(t) {
-			var left atomic.Int64
-			left.Store(answers)
-			tok, err := NewServerTokenizer(t.Context(), tokenizing(t, "vllm", Words{}, &left))
-			assert.NilError(t, err)
-			w, err := Open(spec, Options{Tokenizer: tok, Seed: 1})
-			assert.NilError(t, err)
-			requests, err := w.Requests(20)
-			if left.Load() >= 0 {
-				assert.NilError(t, err) // it asked no more than that
-				continue
-			}
-			assert.ErrorContains(t, err, "tokenizer: a text of ")
-			assert.ErrorContains(t, err, "HTTP status 500")
-			assert.Assert(t, requests == nil, "%s", name)
-			asked := left.Load()
-			tok.Count("something else")
-			assert.Equal(t, left.Load(), asked, "it asks on")
+		var all sync.WaitGroup
+		for i, text := range fragments {
+			all.Go(func() {
+				if got, want := tok.Count(text), exact.Count(text); got != want {
+					t.Errorf("%s: Count(fragments[%d]) = %d, want %d", family, i, got, want)
+				}
+			})
 		}
+		all.Wait()
+		assert.NilError(t, tok.Err())
+		before := left.Load()
+		for _, text := range fragments {
+			tok.Count(text)
+		}
+		assert.Equal(t, left.Load(), before, "a text that was counted is sent again")
 	}
 }
 
-func TestNoServerTokenizer(t *testing.T) {
+// TestServerFails checks that the first error is kept and that nothing is sent
+// after it.
+func TestServerFails(t *testing.T) {
+	var left atomic.Int64
+	left.Store(3)
+	tok, err := NewServer(t.Context(), tokenizing(t, "vllm", Words{}, &left))
+	assert.NilError(t, err)
+	assert.Equal(t, tok.Count("one two three"), 3)
+	assert.NilError(t, tok.Err())
+	assert.Equal(t, tok.Count("a b"), 2, "want the number of words")
+	assert.ErrorContains(t, tok.Err(), "tokenizer: a text of 3 bytes: ")
+	assert.ErrorContains(t, tok.Err(), "HTTP status 500")
+	before := left.Load()
+	assert.Equal(t, tok.Count("c"), 1)
+	assert.Equal(t, left.Load(), before, "a request is sent after an error")
+	assert.ErrorContains(t, tok.Err(), "a text of 3 bytes")
+}
+
+func TestNoServer(t *testing.T) {
 	var left atomic.Int64
 	left.Store(1e6)
 	for _, family := range []string{"none", "silent"} {
-		_, err := NewServerTokenizer(t.Context(), tokenizing(t, family, Words{}, &left))
-		assert.ErrorIs(t, err, ErrNoTokenizer)
+		_, err := NewServer(t.Context(), tokenizing(t, family, Words{}, &left))
+		assert.ErrorIs(t, err, ErrNoEndpoint)
 	}
 	// One that says the same of every text is none.
-	_, err := NewServerTokenizer(t.Context(), tokenizing(t, "vllm", constant(7), &left))
-	assert.ErrorIs(t, err, ErrNoTokenizer)
+	_, err := NewServer(t.Context(), tokenizing(t, "vllm", constant(7), &left))
+	assert.ErrorIs(t, err, ErrNoEndpoint)
 	// What is no answer at all is another matter.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = NewServerTokenizer(ctx, tokenizing(t, "vllm", Words{}, &left))
-	assert.Assert(t, errors.Is(err, context.Canceled) && !errors.Is(err, ErrNoTokenizer), "%v", err)
+	_, err = NewServer(ctx, tokenizing(t, "vllm", Words{}, &left))
+	assert.Assert(t, errors.Is(err, context.Canceled) && !errors.Is(err, ErrNoEndpoint), "%v", err)
 }
 
-// TestServerTokenizerRefused: a refusal names the URL, and begins the answer,
+// TestServerRefused: a refusal names the URL, and begins the answer,
 // without the key in either.
-func TestServerTokenizerRefused(t *testing.T) {
+func TestServerRefused(t *testing.T) {
 	for _, tt := range []struct{ answer, want string }{
 		{"no model m for Bearer sk-secret-key\n", `HTTP status 418: "no model m for [redacted]"; as of llama.cpp: `},
 		{strings.Repeat("x", 195) + "sk-secret-key, and so on", "x[reda…"},
@@ -128,9 +127,9 @@ func TestServerTokenizerRefused(t *testing.T) {
 			io.WriteString(w, tt.answer)
 		}))
 		at := strings.Replace(srv.URL, "://", "://me:pa55word@", 1) + "/base/"
-		_, err := NewServerTokenizer(t.Context(), llmbench.Target{URL: at, Header: http.Header{"Authorization": {"Bearer sk-secret-key"}}})
+		_, err := NewServer(t.Context(), llmbench.Target{URL: at, Header: http.Header{"Authorization": {"Bearer sk-secret-key"}}})
 		srv.Close()
-		assert.ErrorIs(t, err, ErrNoTokenizer)
+		assert.ErrorIs(t, err, ErrNoEndpoint)
 		assert.ErrorContains(t, err, "tokenizer: the server has no /tokenize that is known at "+srv.URL+"/base/tokenize: as of vLLM and SGLang: HTTP status 418: ")
 		assert.ErrorContains(t, err, tt.want)
 		for _, secret := range []string{"secret", "pa55word"} {
@@ -142,7 +141,7 @@ func TestServerTokenizerRefused(t *testing.T) {
 	var left atomic.Int64
 	left.Store(2)
 	target := tokenizing(t, "vllm", Words{}, &left)
-	tok, err := NewServerTokenizer(t.Context(), target)
+	tok, err := NewServer(t.Context(), target)
 	assert.NilError(t, err)
 	tok.Count("abc")
 	assert.Error(t, tok.Err(), "tokenizer: a text of 3 bytes: "+target.URL+`tokenize: HTTP status 500: "no more"`)
@@ -151,3 +150,18 @@ func TestServerTokenizerRefused(t *testing.T) {
 type constant int
 
 func (c constant) Count(string) int { return int(c) }
+
+// FuzzTokenizeAnswers reads what a server may answer to /tokenize: a count, or an
+// error.
+func FuzzTokenizeAnswers(f *testing.F) {
+	f.Add([]byte(`{"count":3,"max_model_len":4096,"tokens":[1,2,3],"token_strs":null}`))
+	f.Add([]byte(`{"tokens":[1,{"id":2,"piece":"a"},3]}`))
+	f.Add([]byte(`[{"id":1,"text":"a","start":0,"stop":1}]`))
+	f.Fuzz(func(t *testing.T, answer []byte) {
+		for _, form := range tokenizeForms {
+			if n, err := form.count(answer); n < 0 || n > len(answer) && form.servers != "vLLM and SGLang" || err != nil && n != 0 {
+				t.Errorf("%s: %q is %d tokens, %v", form.servers, answer, n, err)
+			}
+		}
+	})
+}

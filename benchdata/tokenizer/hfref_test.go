@@ -1,4 +1,4 @@
-package benchdata
+package tokenizer
 
 import (
 	"strings"
