@@ -2,6 +2,7 @@ package llmbench
 
 import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/strain"
 
 	"fmt"
@@ -19,17 +20,17 @@ type client struct {
 	base     string // the target's URL without a trailing slash
 	sender   sender // the pool, but for tests
 	pool     *conn.Pool
-	runID    string        // prefix of the request IDs
-	ordinal  atomic.Int64  // of the last request sent
-	ended    atomic.Int64  // how many requests have ended, for progress
-	control  *control      // or nil
-	flight   *flight       // of the pass
-	wall     func() int64  // the wall clock
-	clockSet time.Duration // by how much the wall clock was set in the last pass: 0, or no stamp of it counts
-	gap      time.Duration // the median between deltas in the warm-up; 0: unknown
-	idles    idles         // of the last pass
-	offs     offs          // of it: the control's errors; none if clockSet is not 0
-	strain   strain.Strain // of it
+	runID    string            // prefix of the request IDs
+	ordinal  atomic.Int64      // of the last request sent
+	ended    atomic.Int64      // how many requests have ended, for progress
+	control  *control          // or nil
+	flight   *flight           // of the pass
+	wall     func() int64      // the wall clock
+	clockSet time.Duration     // by how much the wall clock was set in the last pass: 0, or no stamp of it counts
+	gap      time.Duration     // the median between deltas in the warm-up; 0: unknown
+	idles    idles             // of the last pass
+	errors   distortion.Errors // of its control streams; none if clockSet is not 0
+	strain   strain.Strain     // of it
 }
 
 // A sender sends a request and returns when the head of its response has been read, as

@@ -2,6 +2,7 @@ package llmbench
 
 import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
 
 	"context"
 	"fmt"
@@ -33,19 +34,11 @@ type control struct {
 	tokens int
 
 	mu     sync.Mutex
-	writes map[string][]written // of each request, by its ID
+	writes map[string][]distortion.Write // of each request, by its ID
 
-	stop context.CancelFunc
-	done sync.WaitGroup
-	offs
-}
-
-// written is when a token was.
-type written struct{ before, after time.Time }
-
-// offs are how far off the client was, in no order.
-type offs struct {
-	ttft, tpot, itl, e2e []time.Duration
+	stop   context.CancelFunc
+	done   sync.WaitGroup
+	errors distortion.Errors // guarded by mu
 }
 
 // What the control asks for. Its streams are short, so that a short pass has some.
@@ -62,7 +55,7 @@ func newControl(pace time.Duration) (*control, error) {
 		pace = controlPace
 	}
 	pace = min(max(pace, time.Millisecond), controlLength/4)
-	k := &control{pace: pace, tokens: int(controlLength / pace), writes: map[string][]written{}}
+	k := &control{pace: pace, tokens: int(controlLength / pace), writes: map[string][]distortion.Write{}}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("control: %w", err)
@@ -94,7 +87,7 @@ func (k *control) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	tick := time.NewTimer(k.pace)
 	defer tick.Stop()
 	start := time.Now()
-	all := make([]written, k.tokens)
+	all := make([]distortion.Write, k.tokens)
 	for i := range all {
 		select {
 		case <-tick.C:
@@ -106,12 +99,12 @@ func (k *control) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if i == k.tokens-1 {
 			text = controlLast
 		}
-		all[i].before = time.Now()
+		all[i].Before = time.Now()
 		io.WriteString(w, text)
 		if out.Flush() != nil {
 			return
 		}
-		all[i].after = time.Now()
+		all[i].After = time.Now()
 	}
 	// The client sees the end of the body when this has returned.
 	k.mu.Lock()
@@ -128,7 +121,7 @@ const (
 // requests in flight, until end is called. Their pauses are drawn with a seed.
 func (k *control) begin(ctx context.Context, inFlight int) {
 	ctx, k.stop = context.WithCancel(ctx)
-	k.offs = offs{}
+	k.errors = distortion.Errors{}
 	load, _ := Load{Requests: []Request{{Prompt: "control", MaxTokens: k.tokens}}, Concurrency: 1}.check()
 	posts, err := load.bodies(Target{Dialect: dialect.OpenAIChat{}}, load.Requests)
 	if err != nil {
@@ -146,7 +139,7 @@ func (k *control) begin(ctx context.Context, inFlight int) {
 			for first := true; first || ctx.Err() == nil; first = false {
 				// What has begun is ended, pass or not.
 				s := w.do(context.WithoutCancel(ctx), posts[0], 0, false)
-				k.judge(&s, start.Start())
+				k.add(&s, start.Start())
 				if sleep(ctx, time.Duration(pauses.ExpFloat64()*float64(controlLength)/2)) != nil {
 					return
 				}
@@ -156,40 +149,18 @@ func (k *control) begin(ctx context.Context, inFlight int) {
 }
 
 // end ends the asking and returns how far off the client was.
-func (k *control) end() offs {
+func (k *control) end() distortion.Errors {
 	k.stop()
 	k.done.Wait()
-	return k.offs
+	return k.errors
 }
 
-// judge takes a sample's errors.
-func (k *control) judge(s *sample.Sample, zero time.Time) {
+// add adds the errors of a stream. Instants of s count from start.
+func (k *control) add(s *sample.Sample, start time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	all := k.writes[s.ID]
+	k.errors.AddStream(s, k.writes[s.ID], start)
 	delete(k.writes, s.ID)
-	if s.Outcome != sample.OK || len(all) != s.Deltas || s.Connect > 0 {
-		return // it tells nothing
-	}
-	// off is how far an instant is outside of the time in which it was written.
-	off := func(at time.Duration, w written) time.Duration {
-		before, after := w.before.Sub(zero), w.after.Sub(zero)
-		return at - min(max(at, before), after)
-	}
-	sent := max(0, s.Wrote-s.Start) // t0 may be as early as that
-	at, last := s.First, off(s.First, all[0])
-	k.ttft = append(k.ttft, last.Abs()+sent)
-	first := last
-	for i, gap := range s.Gaps {
-		at += gap
-		now := off(at, all[i+1])
-		k.itl = append(k.itl, (now - last).Abs())
-		last = now
-	}
-	k.e2e = append(k.e2e, last.Abs()+sent)
-	if n := s.Deltas - 1; n > 0 {
-		k.tpot = append(k.tpot, (last-first).Abs()/time.Duration(n))
-	}
 }
 
 // typicalGap is the median gap of samples, 0 without any.

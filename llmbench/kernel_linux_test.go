@@ -87,7 +87,7 @@ func TestWallClockSet(t *testing.T) {
 	samples, err := c.pass(t.Context(), l, posts)
 	assert.NilError(t, err)
 	assert.Assert(t, (c.clockSet-time.Minute).Abs() < time.Second, "set by %v", c.clockSet)
-	assert.Assert(t, len(c.control.offs.ttft) > 0 && c.offs.ttft == nil, "the control's errors are of stamps, too")
+	assert.Assert(t, len(c.control.errors.TTFT) > 0 && c.errors.TTFT == nil, "the control's errors are of stamps, too")
 	for _, s := range samples {
 		assert.NilError(t, s.Err)
 		assert.Equal(t, s.Clock, sample.UserClock)

@@ -10,10 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/strain"
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -97,9 +97,9 @@ func TestFullServerIsNoLateClient(t *testing.T) {
 		m := sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{}).Metrics
 		assert.Equal(t, m["p50-service-ttft-ns"], float64(100*ms))
 		assert.Equal(t, m["mean-ttft-ns"], float64(100*ms+39*25*ms))
-		var v verdict
-		v.add(samples, nil, offs{}, strain.Strain{})
-		for unit, d := range v.distortions(m, false) {
+		var e distortion.Estimate
+		e.Add(distortion.Pass{Samples: samples})
+		for unit, d := range e.Shares(m, false) {
 			assert.Equal(t, d, 0.0, unit)
 		}
 		samples = append(samples, samples...)

@@ -2,6 +2,7 @@ package llmbench
 
 import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/strain"
 
 	"context"
@@ -57,11 +58,11 @@ func (c *client) pass(ctx context.Context, l *Load, posts []post) ([]sample.Samp
 		c.closedLoop(ctx, l, posts, start, samples)
 	}
 	if c.control != nil {
-		c.offs = c.control.end()
+		c.errors = c.control.end()
 	}
 	c.strain = strain.Read().Since(before)
 	if c.clockSet = start.WallChange(); c.clockSet != 0 {
-		c.offs = offs{} // which are of stamps, too
+		c.errors = distortion.Errors{} // which come from timestamps, too
 		for i := range samples {
 			samples[i].ToUserClock()
 		}

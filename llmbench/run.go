@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -70,8 +71,8 @@ func Run(b *testing.B, t Target, l Load) []sample.Sample {
 		fail("warm-up: %v", err)
 	}
 
-	bound := l.bound(cfg, t)
-	var verdict verdict
+	bound := clientBound(&l, cfg, t)
+	var distorted distortion.Estimate
 	if c.control, err = newControl(c.gap); err != nil {
 		fail("%v", err)
 	}
@@ -149,7 +150,7 @@ func Run(b *testing.B, t Target, l Load) []sample.Sample {
 			fail("pass %d: %s", pass, text)
 		}
 		total += sample.Elapsed(samples)
-		verdict.add(samples, c.idles.all, c.offs, c.strain)
+		distorted.Add(distortion.Pass{Samples: samples, Pauses: c.idles.all, Errors: c.errors, Strain: c.strain})
 		all = append(all, samples...)
 	}
 	s := sample.Summarize(all, total, l.SLO)
@@ -163,8 +164,10 @@ func Run(b *testing.B, t Target, l Load) []sample.Sample {
 	}
 	s.Add(figures)
 	shown := l.shown(cfg)
-	if units, text := verdict.withhold(s.Metrics, l.MaxDistortion, shown); len(units) > 0 {
-		b.Log(text)
+	r := distorted.Report(s.Metrics, l.MaxDistortion, shown)
+	s.Metrics[distortion.Unit] = 100 * r.Worst
+	if units := r.Units; len(units) > 0 {
+		b.Log(r.Text)
 		if bound != BoundReported {
 			end.Withheld = units
 			for _, unit := range units {
@@ -173,7 +176,7 @@ func Run(b *testing.B, t Target, l Load) []sample.Sample {
 			l.tell(units)
 		}
 		if bound == BoundFails {
-			end.Why = "client-bound: " + text
+			end.Why = "client-bound: " + r.Text
 			b.Errorf("client-bound: LLMBENCH_CLIENT_BOUND=withhold or report tolerates it%s", rec.where())
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -51,7 +52,7 @@ func Pass(ctx context.Context, name string, t Target, l Load) ([]sample.Sample, 
 	if err := c.warmUp(ctx, &l); err != nil {
 		return nil, 0, fmt.Errorf("warm-up: %w", err)
 	}
-	judged := l.bound(cfg, t) != BoundReported
+	judged := clientBound(&l, cfg, t) != BoundReported
 	if judged {
 		if c.control, err = newControl(c.gap); err != nil {
 			return nil, 0, err
@@ -67,13 +68,13 @@ func Pass(ctx context.Context, name string, t Target, l Load) ([]sample.Sample, 
 	took := sample.Elapsed(samples)
 	end := recordEnd{Outcome: endedOK}
 	if err == nil && judged {
-		var v verdict
-		v.add(samples, c.idles.all, c.offs, c.strain)
-		var text string
-		end.Withheld, text = v.withhold(sample.Summarize(samples, took, l.SLO).Metrics, l.MaxDistortion, l.shown(cfg))
+		var distorted distortion.Estimate
+		distorted.Add(distortion.Pass{Samples: samples, Pauses: c.idles.all, Errors: c.errors, Strain: c.strain})
+		r := distorted.Report(sample.Summarize(samples, took, l.SLO).Metrics, l.MaxDistortion, l.shown(cfg))
+		end.Withheld = r.Units
 		if len(end.Withheld) > 0 {
 			l.tell(end.Withheld)
-			err = fmt.Errorf("%w: %s", ErrClientBound, text)
+			err = fmt.Errorf("%w: %s", ErrClientBound, r.Text)
 		}
 	}
 	if err != nil {

@@ -1,0 +1,55 @@
+package llmbench
+
+import (
+	"testing"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+	"gotest.tools/v3/assert"
+)
+
+// TestControl runs a control beside nothing.
+func TestControl(t *testing.T) {
+	k, err := newControl(0)
+	assert.NilError(t, err)
+	defer k.close()
+	assert.Equal(t, k.tokens, 12)
+	for range 2 {
+		k.begin(t.Context(), perControl)
+		got := k.end()
+		assert.Equal(t, len(got.TTFT), 2, "two workers, which end what they began")
+		assert.Equal(t, len(got.ITL), 2*(k.tokens-1))
+		assert.Equal(t, len(got.E2E), 2)
+		assert.Equal(t, len(got.TPOT), 2)
+	}
+	for _, tt := range []struct{ pace, want time.Duration }{{1, ms}, {time.Hour, 25 * ms}, {20 * ms, 20 * ms}} {
+		k, err := newControl(tt.pace)
+		assert.NilError(t, err)
+		assert.Equal(t, k.pace, tt.want)
+		k.close()
+	}
+}
+
+// TestTypicalGap is what the control's pace comes from.
+func TestTypicalGap(t *testing.T) {
+	assert.Equal(t, typicalGap(nil), time.Duration(0))
+	assert.Equal(t, typicalGap([]sample.Sample{{Gaps: []time.Duration{9, 1}}, {}, {Gaps: []time.Duration{5}}}), time.Duration(5))
+}
+
+// TestBound checks what becomes of distorted figures.
+func TestBound(t *testing.T) {
+	for _, tt := range []struct {
+		load      ClientBound
+		cfg       ClientBound
+		simulated bool
+		want      ClientBound
+	}{
+		{"", "", false, BoundFails},
+		{"", "", true, BoundReported},
+		{"", BoundWithheld, false, BoundWithheld},
+		{"", BoundFails, true, BoundFails},
+		{BoundReported, BoundFails, false, BoundReported},
+	} {
+		assert.Equal(t, clientBound(&Load{ClientBound: tt.load}, config{bound: tt.cfg}, Target{Simulated: tt.simulated}), tt.want, "%+v", tt)
+	}
+}
