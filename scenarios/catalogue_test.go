@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -19,10 +17,20 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// TestStudies checks the tables: names, and that each reduced form needs no file and
-// each full form one that can be had.
+// studies returns the studies of the catalogue.
+func studies() (all []*study) {
+	for _, sc := range catalogue {
+		if sc.study != nil {
+			all = append(all, sc.study)
+		}
+	}
+	return all
+}
+
+// TestStudies checks the tables of loads: benchmark names, that each reduced form
+// needs no file, and that each published load says how to get its file.
 func TestStudies(t *testing.T) {
-	for _, st := range studies {
+	for _, st := range studies() {
 		if len(st.reduced) == 0 || len(st.published) == 0 {
 			t.Errorf("%s: no reduced or no published loads", st.name)
 		}
@@ -46,16 +54,16 @@ func TestStudies(t *testing.T) {
 				t.Errorf("%s: %s: %d requests of %d and %d tokens", st.name, name, c.requests, c.data.in, c.data.limit)
 			case c.data.file != "" && c.data.get == "":
 				t.Errorf("%s: %s: nobody says how to get %s", st.name, name, c.data.file)
-			case c.data.file != "" && c.data.onMock().name == c.data.name:
+			case c.data.file != "" && c.data.simulated().name == c.data.name:
 				t.Errorf("%s: %s: the mock's words have the name of the file", st.name, name)
 			}
 		}
-		full, err := st.cells("1")
+		full, err := st.cells(Options{Full: "1", Simulated: true})
 		assert.NilError(t, err)
 		seen := map[string]bool{}
 		for _, c := range full {
 			mock := c
-			mock.data = c.data.onMock()
+			mock.data = c.data.simulated()
 			for _, name := range slices.Compact([]string{st.cellName(c), st.cellName(mock)}) {
 				if seen[name] {
 					t.Errorf("%s: %s: twice in the full form", st.name, name)
@@ -67,17 +75,6 @@ func TestStudies(t *testing.T) {
 			if !seen[st.cellName(c)] {
 				t.Errorf("%s: %s: not in the full form", st.name, st.cellName(c))
 			}
-		}
-	}
-}
-
-// TestStudyBenchmarks checks that each study's benchmark has its name.
-func TestStudyBenchmarks(t *testing.T) {
-	for _, f := range []func(*testing.B){BenchmarkChat, BenchmarkLengthGrid, BenchmarkShareGPT, BenchmarkPrefill, BenchmarkDecode, BenchmarkOpenQA, BenchmarkCodeQA, BenchmarkLongContext} {
-		name := runtime.FuncForPC(reflect.ValueOf(f).Pointer()).Name()
-		_, name, _ = strings.Cut(name[strings.LastIndex(name, "/")+1:], ".Benchmark")
-		if !slices.ContainsFunc(studies, func(st *study) bool { return st.name == name }) {
-			t.Errorf("Benchmark%s: no study of that name", name)
 		}
 	}
 }
@@ -98,7 +95,7 @@ func TestStudyData(t *testing.T) {
 	}
 	s := server{tokens: tokenizer.Words{}}
 	files := map[string]bool{}
-	for _, st := range studies {
+	for _, st := range studies() {
 		for _, c := range st.published {
 			if c.data.file == "" {
 				continue
@@ -123,10 +120,10 @@ func TestStudyData(t *testing.T) {
 			if len(requests) != blocks || requests[0].FixedOutput != (c.data.name == "sharegpt") {
 				t.Errorf("%s: %d requests, want %d; the first is %+v", c.data.name, len(requests), blocks, requests[0])
 			}
-			if want := c.data.limit; requests[0].MaxTokens != want && c.data.endpoint != toComplete {
+			if want := c.data.limit; requests[0].MaxTokens != want && c.data.endpoint != completionEndpoint {
 				t.Errorf("%s: answers of at most %d tokens, want %d", c.data.name, requests[0].MaxTokens, want)
 			}
-			mock := c.data.onMock()
+			mock := c.data.simulated()
 			requests, err = mock.draw(s, "", 2, 1)
 			assert.NilError(t, err)
 			limit, fixed := c.data.limit, c.data.out > 0
@@ -149,19 +146,19 @@ func TestEndpoints(t *testing.T) {
 		e    endpoint
 		want dialect.Dialect // nil: none
 	}{
-		{nil, toComplete, dialect.OpenAICompletions{}},
-		{dialect.OpenAIChat{}, toComplete, dialect.OpenAICompletions{}},
-		{dialect.OpenAIChat{}, toChat, dialect.OpenAIChat{}},
-		{dialect.OpenAICompletions{}, toComplete, dialect.OpenAICompletions{}},
-		{dialect.OpenAICompletions{}, toChat, nil},
-		{dialect.TGI{}, toComplete, dialect.TGI{}},
-		{dialect.TGI{}, toChat, nil},
+		{nil, completionEndpoint, dialect.OpenAICompletions{}},
+		{dialect.OpenAIChat{}, completionEndpoint, dialect.OpenAICompletions{}},
+		{dialect.OpenAIChat{}, chatEndpoint, dialect.OpenAIChat{}},
+		{dialect.OpenAICompletions{}, completionEndpoint, dialect.OpenAICompletions{}},
+		{dialect.OpenAICompletions{}, chatEndpoint, nil},
+		{dialect.TGI{}, completionEndpoint, dialect.TGI{}},
+		{dialect.TGI{}, chatEndpoint, nil},
 		{dialect.TGI{}, anyEndpoint, dialect.TGI{}},
-		{dialect.Ollama{}, toChat, dialect.Ollama{}},
-		{dialect.Ollama{}, toComplete, nil},
-		{dialect.OpenAIResponses{}, toComplete, nil},
+		{dialect.Ollama{}, chatEndpoint, dialect.Ollama{}},
+		{dialect.Ollama{}, completionEndpoint, nil},
+		{dialect.OpenAIResponses{}, completionEndpoint, nil},
 	} {
-		s, ok := server{target: llmbench.Target{Dialect: tt.is}, template: 7}.at(tt.e)
+		s, ok := server{target: llmbench.Target{Dialect: tt.is}, template: 7}.forEndpoint(tt.e)
 		if ok != (tt.want != nil) || ok && s.target.Dialect != tt.want {
 			t.Errorf("%v for %d: %v, %t; want %v", tt.is, tt.e, s.target.Dialect, ok, tt.want)
 		}

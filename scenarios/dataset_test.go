@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"context"
 	"flag"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -19,13 +21,27 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// TestServeDatasets measures the mock under each kind of data set, as
-// BenchmarkServe does: the prompts that were meant to be sent came, token for
-// token, and answers have the lengths that were asked for.
-func TestServeDatasets(t *testing.T) {
+// parse returns the configuration of an environment.
+func parse(t *testing.T, environ ...string) config {
+	t.Helper()
+	c, err := parseConfig(environ)
+	assert.NilError(t, err)
+	return c
+}
+
+// onePass runs a benchmark for one pass.
+func onePass(t *testing.T, f func(b *testing.B)) testing.BenchmarkResult {
+	t.Helper()
 	benchtime := flag.Lookup("test.benchtime").Value
 	defer benchtime.Set(benchtime.String())
-	assert.NilError(t, benchtime.Set("1x")) // one pass
+	assert.NilError(t, benchtime.Set("1x"))
+	return testing.Benchmark(f)
+}
+
+// TestServeDatasets measures the simulated server with each kind of data set, as
+// Serve does. The server received the prompts of the data set, token for token, and
+// its answers have the lengths that were asked for.
+func TestServeDatasets(t *testing.T) {
 	for _, kind := range benchdata.Kinds() {
 		t.Run(kind.Name, func(t *testing.T) {
 			spec := kind.Name
@@ -38,47 +54,47 @@ func TestServeDatasets(t *testing.T) {
 			if kind.Trace {
 				spec += "?speed=1000"
 			}
-			c, err := parseConfig([]string{"LLMBENCH_DATASET=" + spec, "LLMBENCH_REQUESTS=12", "LLMBENCH_WARMUP=1"})
+			o, err := prepareServe(Options{Dataset: spec, Requests: 12, Warmup: 1, Seed: 1}, parse(t))
 			assert.NilError(t, err)
 			srv, target := backends.Mock{Config: &mockserver.Config{}}.Serve(t)
-			s := server{cfg: c, target: target, tokens: tokenizer.Words{}}
+			s := server{options: o, target: target, tokens: tokenizer.Words{}}
 			w, err := s.dataset(0)
 			assert.NilError(t, err)
 			trace, isTrace := w.(benchdata.Trace)
 			assert.Equal(t, isTrace, kind.Trace)
-			testing.Benchmark(func(b *testing.B) {
+			onePass(t, func(b *testing.B) {
 				if isTrace {
-					s.replay(b, trace)
+					s.serveTrace(b, trace)
 					return
 				}
-				l := s.load(b, 16, 2)
+				l := s.serveLoad(b, 16, 2)
 				l.Concurrency = 2
 				s.run(b, l)
 			})
 			log := srv.Log()
-			assert.Assert(t, len(log) > 2, "%d requests came", len(log))
+			assert.Assert(t, len(log) > 2, "the server received %d requests", len(log))
 			for _, e := range log {
 				assert.Equal(t, e.Status, 200)
 				assert.Assert(t, e.OutputTokens > 0)
 			}
 			if !kind.Trace && !strings.Contains(kind.Name, "prefix") && kind.Name != "random" {
-				return // another seed has other lengths
+				return // the lengths depend on the seed
 			}
 			requests, err := w.Requests(12)
 			assert.NilError(t, err)
-			asked, came := map[int]int{}, map[int]int{} // how many of each length
+			sent, received := map[int]int{}, map[int]int{} // requests of each length
 			for _, r := range requests {
-				asked[r.PromptTokens]++
+				sent[r.PromptTokens]++
 			}
 			for _, e := range log[1:] { // after the warm-up
-				came[e.PromptTokens]++
+				received[e.PromptTokens]++
 			}
-			assert.DeepEqual(t, came, asked)
+			assert.DeepEqual(t, received, sent)
 		})
 	}
 }
 
-// TestServeDatasetErrors: what cannot be used is told with what can.
+// TestServeDatasetErrors checks that an error says what is allowed.
 func TestServeDatasetErrors(t *testing.T) {
 	for _, tt := range []struct{ env, want string }{
 		{"LLMBENCH_DATASET=nothing:x", `LLMBENCH_DATASET: dataset "nothing:x": want one of random, `},
@@ -86,15 +102,14 @@ func TestServeDatasetErrors(t *testing.T) {
 		{"LLMBENCH_DATASET=sharegpt:x LLMBENCH_INPUT=5", "an input of 5 tokens, but its prompts have lengths of their own"},
 		{"LLMBENCH_DATASET=azure:x LLMBENCH_OUTPUT=5", "an output of 5 tokens, which the trace says itself"},
 	} {
-		c, err := parseConfig(strings.Fields(tt.env))
-		assert.NilError(t, err)
-		_, err = server{cfg: c}.dataset(1)
+		_, err := prepareServe(Options{}, parse(t, strings.Fields(tt.env)...))
 		assert.ErrorContains(t, err, tt.want)
 	}
 }
 
-// TestServeFewerRequests: a data set that has fewer requests than were asked for
-// says so, once a benchmark, and one that has enough says nothing.
+// TestServeFewerRequests checks that a benchmark logs once that its data set has
+// fewer requests than were asked for, and that it logs nothing of the kind if the
+// data set has enough.
 func TestServeFewerRequests(t *testing.T) {
 	self, err := os.Executable()
 	assert.NilError(t, err)
@@ -104,9 +119,11 @@ func TestServeFewerRequests(t *testing.T) {
 		{"azure:../benchdata/testdata/kinds/azure.csv?speed=1000", "asked for 16 requests, the data set has "},
 		{"openqa:../benchdata/testdata/kinds/openqa.jsonl", ""},
 	} {
-		cmd := exec.CommandContext(t.Context(), self, "-test.run=^$", "-test.bench=^BenchmarkServe$", "-test.benchtime=2x")
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, self, "-test.run=^$", "-test.bench=^BenchmarkServe$", "-test.benchtime=2x")
 		cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LLMBENCH_") })
-		cmd.Env = append(cmd.Env, "LLMBENCH_DATASET="+tt.dataset, "LLMBENCH_REQUESTS=16", "LLMBENCH_MOCK_SPEED=1000")
+		cmd.Env = append(cmd.Env, "LLMBENCH_DATASET="+tt.dataset, "LLMBENCH_REQUESTS=16", "LLMBENCH_MOCK_SPEED=1000", "LLMBENCH_CLIENT_BOUND=report")
 		if !strings.HasPrefix(tt.dataset, "azure") {
 			cmd.Env = append(cmd.Env, "LLMBENCH_CONCURRENCY=2")
 		}
@@ -117,11 +134,11 @@ func TestServeFewerRequests(t *testing.T) {
 	}
 }
 
-// TestTokenizerIsAsked: a server with /tokenize is asked, one without is estimated.
+// TestTokenizerIsAsked checks that a server with /tokenize counts its own tokens, and
+// that those of a server without are estimated.
 func TestTokenizerIsAsked(t *testing.T) {
 	srv, target := backends.Mock{Config: &mockserver.Config{}}.Serve(t)
-	url := backends.Named{Name: "url", Backend: backends.URL{URL: target.URL}}
-	tok, template, err := newTokenizer(t.Context(), config{}, url, target)
+	tok, template, err := newTokenizer(t.Context(), server{target: target}, "")
 	assert.NilError(t, err)
 	_, asked := tok.(*tokenizer.Server)
 	assert.Assert(t, asked, "%T", tok)
@@ -137,8 +154,14 @@ func TestTokenizerIsAsked(t *testing.T) {
 	}))
 	defer without.Close()
 	target.URL = without.URL
-	tok, _, err = newTokenizer(t.Context(), config{}, url, target)
+	tok, _, err = newTokenizer(t.Context(), server{target: target}, "")
 	assert.NilError(t, err)
 	_, estimated := tok.(tokenizer.Estimate)
 	assert.Assert(t, estimated, "%T", tok)
+
+	own := tokenizer.Estimate{PerWord: 2}
+	tok, template, err = newTokenizer(t.Context(), server{target: target, options: Options{Tokenizer: own}}, "")
+	assert.NilError(t, err)
+	assert.Equal(t, tok, own)
+	assert.Equal(t, template, 0, "the server counts fewer tokens than the tokenizer")
 }

@@ -1,21 +1,22 @@
-// Package scenarios is the catalogue: every experiment as a benchmark.
+// Package scenarios is the catalogue: experiments on LLM inference servers, as
+// functions that any Go benchmark can call.
 //
-// The scenarios are the package's benchmarks; they run with
+//	func BenchmarkChat(b *testing.B) {
+//		target := backends.URL{URL: "http://127.0.0.1:8000"}.Start(b)
+//		scenarios.Chat(b, target)
+//	}
+//
+// A scenario measures its target in sub-benchmarks of b. Their names say what was
+// sent: workload=random-512x200/stream=true/concurrency=4. [Options] change a
+// scenario: other concurrencies, more requests, the published form.
+//
+//	scenarios.Options{Concurrency: []int{1, 16}}.Chat(b, target)
+//
+// [Scenarios] lists the whole catalogue. README.md, in the folder of the package,
+// describes each scenario, its parameters, and the published study that it repeats.
+//
+// The benchmarks of this package run the catalogue on the simulated server, or on
+// the servers that LLMBENCH_BACKEND or LLMBENCH_URL name:
 //
 //	go test -run='^$' -bench=. -benchtime=1x ./scenarios
-//
-// on the simulated server, unless LLMBENCH_BACKEND or LLMBENCH_URL name another.
-//
-// Those that repeat published studies have a reduced form, which ends in seconds
-// on the simulated server, and with LLMBENCH_FULL the one that was published:
-//
-//   - Chat: one user and four, 512 tokens in and 200 out.
-//   - LengthGrid: lengths of prompts by lengths of answers.
-//   - ShareGPT: real conversations, in a closed and in an open loop.
-//   - Prefill and Decode: what llama-bench measures, over HTTP.
-//   - OpenQA and CodeQA: short questions and programming tasks, by ever more users.
-//   - LongContext: one long text, by ever more users.
-//
-// A study is a table of loads (study_test.go), which the package's tests hold
-// against the published rows in benchdata/published.
 package scenarios

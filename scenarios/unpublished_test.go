@@ -2,9 +2,11 @@ package scenarios
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -19,9 +21,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// TestValidCounts: answers that break their format are counted, in every dialect
-// that has formats, and a request that failed is in neither number.
-func TestValidCounts(t *testing.T) {
+// TestCountValid checks that answers which break their format are counted, in every
+// dialect that has formats, and that failed requests are not counted at all.
+func TestCountValid(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		shape     shape.Shape
@@ -42,7 +44,7 @@ func TestValidCounts(t *testing.T) {
 				l := llmbench.Load{Requests: []llmbench.Request{r, r, r, r, r, r, r, r}, Concurrency: 1, KeepText: true}
 				samples, _, err := llmbench.Pass(t.Context(), "", target, l)
 				assert.NilError(t, err)
-				good, all, first := valid(r, samples)
+				good, all, first := countValid(r, samples)
 				at := fmt.Sprintf("%s, %s, %s: %v", c.name, d.Name(), name, first)
 				assert.Equal(t, good, c.good, at)
 				assert.Equal(t, all, c.all, at)
@@ -52,8 +54,8 @@ func TestValidCounts(t *testing.T) {
 	}
 }
 
-// TestOnce: a server that cannot serve a request is skipped, and one that is broken
-// is a failure.
+// TestOnce checks that a benchmark is skipped if the server cannot serve such a
+// request, and fails if the server is broken.
 func TestOnce(t *testing.T) {
 	status := 0
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -93,29 +95,39 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestPrefixHits: what the workload implies is what the mock's metrics and its
-// answers say, and hits are quicker than misses by what their prefill takes.
+// TestPrefixHits checks that the hit rate which the workload implies is the one that
+// the simulated server's metrics and answers state.
 func TestPrefixHits(t *testing.T) {
 	for _, perGroup := range []int{2, 8} {
 		p := benchdata.SharedPrefix{PerGroup: perGroup, System: 64, Question: 16, Output: 2, InOrder: perGroup == 2, Seed: 1}
 		requests, err := p.Requests(16)
 		assert.NilError(t, err)
-		s := server{inside: true, tokens: tokenizer.Words{}}
-		var result testing.BenchmarkResult
-		var passes int
-		result = testing.Benchmark(func(b *testing.B) {
-			s := s.changed(b, prefixMock)
-			samples := s.run(b, llmbench.Load{Requests: requests, Concurrency: 1, Units: []string{"cached-%"},
-				Figures: func(samples []sample.Sample) map[string]float64 {
-					return hitFigures(s, requests, samples[:len(requests)])
-				}})
-			passes = len(samples) / len(requests)
+		c := mockserver.Config{}
+		withPrefixCache(&c)
+		result := onePass(t, func(b *testing.B) {
+			s := server{target: backends.Mock{Config: &c}.Start(b), tokens: tokenizer.Words{}}
+			s.run(b, llmbench.Load{Requests: requests, Concurrency: 1, Units: []string{"cached-%"},
+				Figures: func(samples []sample.Sample) map[string]float64 { return hitFigures(s, requests, samples) }})
 		})
-		assert.Assert(t, passes > 0)
 		implied := 100 * float64(perGroup-1) / float64(perGroup) * 64 / 80
 		for _, unit := range []string{"implied-hit-%", "srv-prefix-hit-%", "cached-%"} {
-			assert.Assert(t, result.Extra[unit]-implied < 1e-9 && implied-result.Extra[unit] < 1e-9, "%s: %v, want %v", unit, result.Extra[unit], implied)
+			assert.Assert(t, math.Abs(result.Extra[unit]-implied) < 1e-9, "%s: %v, want %v", unit, result.Extra[unit], implied)
 		}
-		assert.Assert(t, result.Extra["p50-ttft-hit-ns"] < result.Extra["p50-ttft-miss-ns"])
 	}
+}
+
+// TestPrefixHitsAreFaster checks, in virtual time, that a hit is faster than a miss
+// by the time that the prefill of the prefix takes.
+func TestPrefixHitsAreFaster(t *testing.T) {
+	requests, err := benchdata.SharedPrefix{PerGroup: 8, System: 64, Question: 16, Output: 2, InOrder: true, Seed: 1}.Requests(16)
+	assert.NilError(t, err)
+	c := mockserver.Config{}
+	withPrefixCache(&c)
+	virtual(t, c, func(t *testing.T, target llmbench.Target) {
+		samples, _, err := llmbench.Pass(t.Context(), "", target, llmbench.Load{Requests: requests, Concurrency: 1})
+		assert.NilError(t, err)
+		figures := hitFigures(server{target: target, tokens: tokenizer.Words{}}, requests, samples)
+		saved := time.Duration(figures["p50-ttft-miss-ns"] - figures["p50-ttft-hit-ns"])
+		assert.Equal(t, saved.Round(100*time.Microsecond), 64*50*time.Microsecond)
+	})
 }

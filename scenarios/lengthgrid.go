@@ -2,37 +2,37 @@ package scenarios
 
 import (
 	"fmt"
-	"testing"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// lengthGrid is how throughput depends on the lengths of prompts and answers: blocks
-// of text to be continued, at a concurrency that falls with the block's length.
-// Characters a second and the tokens a second of one user are figures too.
+// lengthGrid is study B: how throughput depends on the lengths of prompts and
+// answers. Its prompts are blocks of text to be continued; the concurrency falls
+// with the length of the block. Its figures include characters per second and the
+// tokens per second of one user.
 var lengthGrid = study{
-	name:    "LengthGrid",
-	oneWay:  true,
-	maxFail: counted, // a runaway answer ends at the timeout
-	units:   []string{"prompt-tok/s", "output-chars/s", "prompt-chars/s", "user-tok/s"},
-	// Corners and middle, with the lengths that came.
+	name:        "LengthGrid",
+	noStreamKey: true,
+	maxFail:     failuresCount, // an answer that does not end is cut by the timeout
+	units:       []string{"prompt-tok/s", "output-chars/s", "prompt-chars/s", "user-tok/s"},
+	// Two corners and the middle of the grid, with the published mean lengths.
 	reduced: []cell{
 		{data: random(602, 172), concurrency: 32, requests: 32, noStream: true},
 		{data: random(1400, 627), concurrency: 16, requests: 16, noStream: true},
 		{data: random(4050, 683), concurrency: 16, requests: 16, noStream: true},
 	},
-	published: grid(),
+	published: gridCells(),
 }
 
-// grid is the study's 25 cells. Their real prompts are longer than the blocks, by
-// a constant, and their answers shorter than was asked for.
-func grid() []cell {
+// gridCells returns the 25 cells of the study. The prompts have a constant number
+// of tokens beside the block; the answers are shorter than was asked for.
+func gridCells() []cell {
 	var all []cell
 	for _, in := range []struct {
 		chars, tokens, concurrency int
-		out                        [5]int // mean tokens of the answers that came
+		out                        [5]int // published mean tokens of the answers
 	}{
 		{100, 602, 32, [5]int{172, 186, 244, 297, 361}},
 		{500, 955, 25, [5]int{212, 314, 510, 582, 603}},
@@ -56,9 +56,11 @@ func grid() []cell {
 	return all
 }
 
+// continuation returns blocks of chars characters, with the request to continue
+// them by about ask characters.
 func continuation(chars, ask int) data {
 	return data{
-		name: fmt.Sprintf("continuation-in%d-gen%d", chars, ask), endpoint: toChat,
+		name: fmt.Sprintf("continuation-in%d-gen%d", chars, ask), endpoint: chatEndpoint,
 		file: "continuation.txt",
 		get:  "the study does not name its text: any Chinese text of two million characters", limit: 2048,
 		draw: func(s server, path string, n int, _ uint64) ([]llmbench.Request, error) {
@@ -66,7 +68,3 @@ func continuation(chars, ask int) data {
 		},
 	}
 }
-
-// BenchmarkLengthGrid is how throughput depends on the lengths of prompts and
-// answers.
-func BenchmarkLengthGrid(b *testing.B) { lengthGrid.bench(b) }

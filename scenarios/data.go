@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
@@ -14,44 +13,45 @@ import (
 
 // data is what a study's loads send.
 type data struct {
-	name     string // as in workload=
+	name     string // the value of workload= in benchmark names
 	endpoint endpoint
-	// file is its published name, in LLMBENCH_DATA, and get says how to get it; ""
-	// needs none.
+	// file is the published name of the data set in LLMBENCH_DATA, and get says how
+	// to get the data set. file is "" for data without a file.
 	file, get string
-	// in is the prompts' mean length in tokens, as published, and limit what
-	// answers are limited to: what the mock, which takes words for tokens, is sent
-	// instead of a file. out is the answers' mean length where the load depends on
-	// it: the mock's answers have it then, and otherwise what its profile says.
+	// in is the mean length of the published prompts, and limit the most output
+	// tokens of an answer. out is the mean length of the published answers, or 0 if
+	// the load does not depend on it.
 	in, out, limit int
-	draw           func(s server, path string, n int, seed uint64) ([]llmbench.Request, error)
+	// draw returns n requests. path is the file's.
+	draw func(s server, path string, n int, seed uint64) ([]llmbench.Request, error)
 }
 
-// An endpoint is what data was published for: a chat, which puts a template
-// around each prompt, or one that continues the bare prompt.
+// An endpoint is the kind of endpoint that data is for: a chat, which puts a
+// template around each prompt, or a completion, which continues the bare prompt.
 type endpoint int
 
 const (
 	anyEndpoint endpoint = iota
-	toChat
-	toComplete
+	chatEndpoint
+	completionEndpoint
 )
 
-// at returns s as it takes requests for e, and whether it can.
-func (s server) at(e endpoint) (server, bool) {
+// forEndpoint returns s as it takes requests for e, and whether it can.
+func (s server) forEndpoint(e endpoint) (server, bool) {
 	switch s.target.Dialect.(type) {
 	case nil, dialect.OpenAIChat:
-		if e == toComplete { // the same server has both
+		if e == completionEndpoint { // an OpenAI server has both endpoints
 			s.target.Dialect, s.template = dialect.OpenAICompletions{}, 0
 		}
 		return s, true
 	case dialect.OpenAIResponses, dialect.Ollama:
-		return s, e != toComplete
+		return s, e != completionEndpoint
 	}
-	return s, e != toChat
+	return s, e != chatEndpoint
 }
 
-// random is random words: prompts of one length and answers of one.
+// random returns data of random words: prompts of in tokens, and answers of out
+// tokens.
 func random(in, out int) data {
 	return data{
 		name: fmt.Sprintf("random-%dx%d", in, out),
@@ -62,9 +62,10 @@ func random(in, out int) data {
 	}
 }
 
-// onMock is d for the mock: random words of the same mean length instead of a
-// file.
-func (d data) onMock() data {
+// simulated returns d for the simulated server: random words of the same mean
+// length in place of a file. Answers have the published mean length if d has one;
+// otherwise the server's profile determines their length.
+func (d data) simulated() data {
 	if d.file == "" {
 		return d
 	}
@@ -84,7 +85,8 @@ func (d data) onMock() data {
 	return r
 }
 
-// path returns where the file is; its error says how to get it.
+// path returns the path of the file in folder, or an error that says how to get
+// the file.
 func (d data) path(folder string) (string, error) {
 	if d.file == "" {
 		return "", nil
@@ -100,10 +102,17 @@ func (d data) path(folder string) (string, error) {
 	return path, err
 }
 
-func curl(file, url string) string { return "get it by: curl -fL -o " + file + " " + url }
+// hasFile reports whether the file of d, if there is one, is in folder.
+func (d data) hasFile(folder string) bool {
+	_, err := d.path(folder)
+	return err == nil
+}
 
-// templated makes the lengths of requests what a server with s's template should
-// count.
+// getByCurl returns the command that downloads file.
+func getByCurl(file, url string) string { return "get it by: curl -fL -o " + file + " " + url }
+
+// templated adds the length of s's template to the prompt lengths of requests, so
+// that they are what the server should count. It returns err as it is.
 func (s server) templated(requests []llmbench.Request, err error) ([]llmbench.Request, error) {
 	for i := range requests {
 		requests[i].PromptTokens += s.template
@@ -111,21 +120,12 @@ func (s server) templated(requests []llmbench.Request, err error) ([]llmbench.Re
 	return requests, err
 }
 
-// questions is a file of questions, in its order.
+// questions returns data from a file of questions, in the order of the file.
 func questions(name string, format benchdata.QuestionFormat, file, get string, in, limit int) data {
 	return data{
-		name: name, endpoint: toChat, file: file, get: get, in: in, limit: limit,
+		name: name, endpoint: chatEndpoint, file: file, get: get, in: in, limit: limit,
 		draw: func(s server, path string, n int, _ uint64) ([]llmbench.Request, error) {
 			return s.templated(benchdata.Questions{Format: format, Path: path, Output: limit, Tokenizer: s.tokens}.Requests(n))
 		},
 	}
-}
-
-// isMock reports whether a backend is the simulated server.
-func isMock(b backends.Named) bool {
-	switch b.Backend.(type) {
-	case backends.Mock, backends.MockContainer:
-		return true
-	}
-	return false
 }

@@ -1,0 +1,137 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/search"
+)
+
+// goodShare is the share of requests that must keep the SLO.
+const goodShare = 0.95
+
+// attempts is how often a pass is made before the search gives up, because the
+// client spoils it.
+const attempts = 3
+
+// A capacity makes the passes of a search for the highest load that meets an SLO.
+type capacity struct {
+	target   llmbench.Target
+	slo      sample.SLO
+	template int           // tokens that every prompt has in common
+	lone     time.Duration // E2E latency of a request that is alone
+	least    int           // the fewest requests of a pass
+	arrivals func(rate float64, seed uint64) arrivals.Process
+	span     time.Duration // how long requests arrive in an open loop
+	rounds   int           // requests of each user of a closed loop
+	draw     drawFunc
+	passes   uint64 // made so far; the seeds of a pass depend on it
+}
+
+// A trial reports whether a load meets the SLO.
+type trial func(ctx context.Context, name string, load float64) (bool, error)
+
+// search is the benchmark of one search. It reports the highest load that met the
+// SLO as metUnit, and the lowest that missed it as missedUnit.
+func (c capacity) search(b *testing.B, h search.Highest, try trial, metUnit, missedUnit string) {
+	llmbench.Watch(b)
+	if err := llmbench.Announce(b, c.target); err != nil {
+		b.Fatal(err)
+	}
+	var met, missed, passes float64
+	for b.Loop() {
+		found, err := h.Find(func(load float64) (bool, error) { return try(llmbench.Context(b), b.Name(), load) })
+		if err != nil {
+			b.Fatalf("SLO %v: %v", c.slo, err)
+		}
+		met += found.Low
+		missed += found.High
+		passes += float64(len(found.Trials))
+		b.Logf("SLO %v: %v", c.slo, found.Trials)
+	}
+	n := float64(b.N)
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(met/n, metUnit)
+	b.ReportMetric(missed/n, missedUnit)
+	b.ReportMetric(passes/n, "passes/op")
+}
+
+// byRate is a trial of an open loop at rate requests per second.
+func (c *capacity) byRate(ctx context.Context, name string, rate float64) (bool, error) {
+	n := max(c.least, int(math.Round(rate*c.span.Seconds())))
+	return c.pass(ctx, fmt.Sprintf("%s/rate=%.4g", name, rate), n, func(seed uint64) llmbench.Load {
+		return llmbench.Load{Arrivals: c.arrivals(rate, seed)}
+	})
+}
+
+// byConcurrency is a trial of a closed loop.
+func (c *capacity) byConcurrency(ctx context.Context, name string, users float64) (bool, error) {
+	n := max(c.least, c.rounds*int(users))
+	return c.pass(ctx, fmt.Sprintf("%s/concurrency=%.4g", name, users), n, func(uint64) llmbench.Load {
+		return llmbench.Load{Concurrency: int(users), Stagger: c.lone / time.Duration(users)}
+	})
+}
+
+// pass makes a pass of n requests, and again while the client spoils it, with
+// another seed. It reports whether the pass met the SLO.
+func (c *capacity) pass(ctx context.Context, name string, n int, load func(seed uint64) llmbench.Load) (met bool, err error) {
+	var spoilt error
+	for range attempts {
+		if met, spoilt, err = c.attempt(ctx, name, n, load); err != nil || spoilt == nil {
+			return met, err
+		}
+	}
+	return false, fmt.Errorf("%w: %s: the client is the limit in %d passes, in the last of them: %w", search.ErrCannotJudge, name, attempts, spoilt)
+}
+
+// attempt makes one pass. spoilt says how the client has spoilt the pass.
+func (c *capacity) attempt(ctx context.Context, name string, n int, load func(seed uint64) llmbench.Load) (met bool, spoilt, err error) {
+	c.passes++
+	l := load(c.passes)
+	if l.Requests, err = c.draw(n, c.passes<<32); err != nil {
+		return false, nil, err
+	}
+	samples, _, err := llmbench.Pass(ctx, name, c.target, l)
+	if errors.Is(err, llmbench.ErrClientBound) {
+		return false, err, nil
+	}
+	if err != nil {
+		return false, nil, err
+	}
+	if err := checkCached(samples, c.template); err != nil {
+		return false, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	good, late := 0, 0
+	for i := range samples {
+		s := &samples[i]
+		if c.slo.Met(s) {
+			good++
+		}
+		if s.Start-s.Due > c.toleratedLateness() {
+			late++
+		}
+	}
+	if float64(late) > (1-goodShare)*float64(n) {
+		spoilt = fmt.Errorf("%d of %d requests were sent more than %v late", late, n, c.toleratedLateness())
+	}
+	return float64(good) >= goodShare*float64(n), spoilt, nil
+}
+
+// toleratedLateness returns how late a request may be sent: a fifth of the smaller
+// of the limits of TTFT and E2E latency.
+func (c *capacity) toleratedLateness() time.Duration {
+	least := time.Duration(math.MaxInt64)
+	for _, limit := range []time.Duration{c.slo.TTFT, c.slo.E2E} {
+		if limit > 0 {
+			least = min(least, limit/5)
+		}
+	}
+	return least
+}

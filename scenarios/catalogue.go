@@ -1,0 +1,151 @@
+package scenarios
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+)
+
+// A Scenario is an entry of the catalogue.
+type Scenario struct {
+	// Name is the name of the scenario's function, for example "Chat".
+	Name string
+
+	// Exactly one of study and measure is set. A study measures its loads.
+	study   *study
+	measure func(b *testing.B, s server)
+	// oneForm is a scenario that has no full form, and ignores [Options].Full.
+	oneForm bool
+	// prepare, if not nil, completes the options, and checks them before a server is
+	// started.
+	prepare func(o Options, c config) (Options, error)
+}
+
+// catalogue is every scenario that measures a target.
+var catalogue = []Scenario{
+	{Name: "Chat", study: &chat},
+	{Name: "CodeQA", study: &codeQA},
+	{Name: "Concurrency", measure: concurrency, oneForm: true},
+	{Name: "Decode", study: &decode},
+	{Name: "LengthGrid", study: &lengthGrid},
+	{Name: "LongContext", study: &longContext},
+	{Name: "MultiTurn", measure: multiTurn},
+	{Name: "OpenQA", study: &openQA},
+	{Name: "Prefill", study: &prefill},
+	{Name: "PrefixCache", measure: prefixCache},
+	{Name: "Reasoning", measure: reasoning},
+	{Name: "SLO", measure: slo},
+	{Name: "Serve", measure: serve, oneForm: true, prepare: prepareServe},
+	{Name: "ShareGPT", study: &shareGPT},
+	{Name: "StructuredOutput", measure: structuredOutput},
+	{Name: "Sweep", measure: sweep},
+	{Name: "ToolCalls", measure: toolCalls},
+	{Name: "Trace", measure: trace},
+}
+
+// unrepeatable are the published experiments that no scenario repeats, and why.
+var unrepeatable = map[string]string{
+	"B1": "neither its load nor the lengths asked for were published",
+	"D9": "its servers gave no answer, and no load was published",
+}
+
+// ErrNothing is wrapped by the errors of [Scenario.Check] that say why a scenario
+// has nothing to measure. [Scenario.Run] skips its benchmark for such a reason.
+var ErrNothing = errors.New("nothing to measure")
+
+// Scenarios returns the catalogue in alphabetical order: every scenario that
+// measures a target. [ColdStart], which starts servers, is not among them.
+func Scenarios() []Scenario { return slices.Clone(catalogue) }
+
+// scenario returns the scenario called name, which must exist.
+func scenario(name string) Scenario {
+	return catalogue[slices.IndexFunc(catalogue, func(s Scenario) bool { return s.Name == name })]
+}
+
+// Check returns an error if o cannot be used, or, wrapping [ErrNothing], if o leaves
+// the scenario nothing to measure. It needs no server, so that one need not be
+// started in vain.
+func (sc Scenario) Check(o Options) error {
+	_, _, err := sc.resolve(o)
+	return err
+}
+
+// Run measures target, in sub-benchmarks of b, as the scenario's method of [Options]
+// does. It skips b if the scenario has nothing to measure.
+func (sc Scenario) Run(b *testing.B, target llmbench.Target, o Options) {
+	b.Helper()
+	llmbench.Watch(b)
+	o.Simulated = o.Simulated || target.Simulated
+	o, cells, err := sc.resolve(o)
+	if errors.Is(err, ErrNothing) {
+		llmbench.Skip(b, err.Error())
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := connect(b, o, target)
+	if sc.study != nil {
+		sc.study.measure(b, s, cells)
+		return
+	}
+	sc.measure(b, s)
+}
+
+// resolve completes o from the environment, checks it, and returns the loads of a
+// study.
+func (sc Scenario) resolve(o Options) (Options, []cell, error) {
+	c, err := readConfig()
+	if err != nil {
+		return o, nil, err
+	}
+	o = o.withEnvironment(c)
+	if sc.prepare != nil {
+		o, err = sc.prepare(o, c)
+	}
+	if err = cmp.Or(err, o.check()); err != nil || sc.oneForm {
+		return o, nil, err
+	}
+	if err := checkFull(o.Full); err != nil {
+		return o, nil, err
+	}
+	if sc.study != nil {
+		cells, err := sc.study.cells(o)
+		return o, cells, err
+	}
+	if o.Full != "" && o.Full != "1" {
+		return o, nil, fmt.Errorf("%w: %s has no part in LLMBENCH_FULL=%s", ErrNothing, sc.Name, o.Full)
+	}
+	return o, nil, nil
+}
+
+// checkFull returns an error if full is no value of LLMBENCH_FULL.
+func checkFull(full string) error {
+	if why, found := unrepeatable[full]; found {
+		return fmt.Errorf("LLMBENCH_FULL=%s: cannot be repeated: %s", full, why)
+	}
+	if names := experiments(); full != "" && full != "1" && !slices.Contains(names, full) {
+		return fmt.Errorf("LLMBENCH_FULL=%s: want 1 or one of %s", full, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// experiments returns the names of the published experiments that scenarios repeat,
+// in the order of the studies.
+func experiments() []string {
+	var names []string
+	for _, sc := range catalogue {
+		if sc.study == nil {
+			continue
+		}
+		for _, c := range sc.study.published {
+			names = append(names, c.experiment)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(a[0], b[0]), len(a)-len(b), cmp.Compare(a, b)) })
+	return slices.Compact(names)
+}

@@ -1,0 +1,113 @@
+package scenarios
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/seed-2b9cec6d/llmbench/benchdata"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// weather is the tool that ToolCalls offers, and ticket the schema of the record
+// that StructuredOutput asks for. Every part of them has a limit, so that a model
+// that only follows a grammar comes to an end.
+var (
+	weather = llmbench.Tool{
+		Name:        "get_weather",
+		Description: "Forecast the weather at a place.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{
+			"city":{"type":"string","maxLength":24},
+			"days":{"type":"integer","minimum":1,"maximum":14},
+			"unit":{"enum":["celsius","fahrenheit"]}},
+			"required":["city","days","unit"],"additionalProperties":false}`),
+	}
+	ticket = json.RawMessage(`{"type":"object","properties":{
+		"title":{"type":"string","maxLength":40},
+		"severity":{"enum":["low","medium","high"]},
+		"open":{"type":"boolean"},
+		"tags":{"type":"array","items":{"type":"string","maxLength":12},"minItems":1,"maxItems":3}},
+		"required":["title","severity","open","tags"],"additionalProperties":false}`)
+)
+
+// toolCalls measures answers that call a function. valid-% is the share of answers
+// that call an offered function with arguments that conform to its schema.
+func toolCalls(b *testing.B, s server) {
+	formatted(b, s, "tools", "Forecast the weather of any place by a call of get_weather. What follows does not matter: ", func(r *llmbench.Request) {
+		r.Tools = []llmbench.Tool{weather}
+	})
+}
+
+// structuredOutput measures answers in JSON. valid-% is the share of answers that
+// conform to the schema.
+func structuredOutput(b *testing.B, s server) {
+	formatted(b, s, "schema", "Write any ticket of a help desk as JSON. What follows does not matter: ", func(r *llmbench.Request) {
+		r.Schema = ticket
+	})
+}
+
+// formatted measures answers in the format that ask sets in a request. An answer
+// ends where it is complete.
+func formatted(b *testing.B, s server, name, instruction string, ask func(*llmbench.Request)) {
+	in := pick(s, 512, 128)
+	b.Run(fmt.Sprintf("workload=%s-%d/stream=true", name, in), func(b *testing.B) {
+		draw := func(n int, seed uint64) ([]llmbench.Request, error) {
+			requests, err := s.prompts(in, 512, seed).Requests(n)
+			for i := range requests {
+				r := &requests[i]
+				r.Prompt, r.FixedOutput, r.PromptTokens = instruction+r.Prompt, false, 0
+				ask(r)
+			}
+			return requests, err
+		}
+		first, err := draw(1, s.options.Seed)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if answer := s.once(b, first[0]).Answer; name == "tools" && answer.ToolCalls == "" {
+			llmbench.Skip(b, fmt.Sprintf("the server answers a request with tools without a call: %.60q", answer.Text))
+		}
+		for _, users := range s.concurrencies(pick(s, []int{1, 8, 32}, []int{1, 8})...) {
+			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
+				l := s.fresh(b, llmbench.Load{Concurrency: users, KeepText: true}, s.requests(max(16, 4*users)), users, draw)
+				reportValid(b, first[0], s.run(b, l))
+			})
+		}
+	})
+}
+
+// reportValid reports the share of answers that have the format that r asks for;
+// all requests ask for the same. It logs what is wrong with the first that does not.
+func reportValid(b *testing.B, r llmbench.Request, samples []sample.Sample) {
+	b.Helper()
+	good, all, firstErr := countValid(r, samples)
+	if errors.Is(firstErr, benchdata.ErrSchema) {
+		b.Fatal(firstErr)
+	}
+	if all > 0 {
+		b.ReportMetric(100*float64(good)/float64(all), "valid-%")
+	}
+	if firstErr != nil {
+		b.Logf("%d of %d answers are not what was asked for: %v", all-good, all, firstErr)
+	}
+}
+
+// countValid counts the successful answers, and how many of them have the format
+// that r asks for. firstErr is what is wrong with the first that does not.
+func countValid(r llmbench.Request, samples []sample.Sample) (good, all int, firstErr error) {
+	for i := range samples {
+		if samples[i].Outcome != sample.OK {
+			continue
+		}
+		all++
+		err := benchdata.Conforms(r, *samples[i].Answer)
+		if err == nil {
+			good++
+		} else if firstErr == nil {
+			firstErr = fmt.Errorf("request %d: %w", i, err)
+		}
+	}
+	return good, all, firstErr
+}

@@ -1,0 +1,164 @@
+package scenarios
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/backends"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+)
+
+// The catalogue as benchmarks, on the servers that the environment names. Some
+// scenarios need another simulated server than the default one.
+
+func BenchmarkChat(b *testing.B)             { list(b, Options.Chat, nil) }
+func BenchmarkCodeQA(b *testing.B)           { list(b, Options.CodeQA, nil) }
+func BenchmarkConcurrency(b *testing.B)      { list(b, Options.Concurrency, nil) }
+func BenchmarkDecode(b *testing.B)           { list(b, Options.Decode, nil) }
+func BenchmarkLengthGrid(b *testing.B)       { list(b, Options.LengthGrid, nil) }
+func BenchmarkLongContext(b *testing.B)      { list(b, Options.LongContext, nil) }
+func BenchmarkMultiTurn(b *testing.B)        { list(b, Options.MultiTurn, nil) }
+func BenchmarkOpenQA(b *testing.B)           { list(b, Options.OpenQA, nil) }
+func BenchmarkPrefill(b *testing.B)          { list(b, Options.Prefill, nil) }
+func BenchmarkPrefixCache(b *testing.B)      { list(b, Options.PrefixCache, withPrefixCache) }
+func BenchmarkReasoning(b *testing.B)        { list(b, Options.Reasoning, withReasoning) }
+func BenchmarkSLO(b *testing.B)              { list(b, Options.SLO, withEightSlots) }
+func BenchmarkServe(b *testing.B)            { list(b, Options.Serve, nil) }
+func BenchmarkShareGPT(b *testing.B)         { list(b, Options.ShareGPT, nil) }
+func BenchmarkStructuredOutput(b *testing.B) { list(b, Options.StructuredOutput, nil) }
+func BenchmarkSweep(b *testing.B)            { list(b, Options.Sweep, withEightSlots) }
+func BenchmarkToolCalls(b *testing.B)        { list(b, Options.ToolCalls, nil) }
+func BenchmarkTrace(b *testing.B)            { list(b, Options.Trace, nil) }
+
+// BenchmarkColdStart needs a server that runs in a container.
+func BenchmarkColdStart(b *testing.B) {
+	cfg, servers := environment(b)
+	for _, backend := range servers {
+		b.Run("backend="+llmbench.NameValue(backend.Name)+"/"+modelName(cfg, cmp.Or(cfg.Model, "mock")), func(b *testing.B) {
+			ColdStart(b, func(b *testing.B) Start {
+				cold, ok := backends.Cold(b, backend.Backend)
+				if !ok {
+					llmbench.Skip(b, backend.Name+" does not run in a container")
+				}
+				return Start{Ready: cold.Ready, FirstToken: cold.FirstToken, Target: cold.Target}
+			})
+		})
+	}
+}
+
+// list runs the scenario after which b is called on each server that the environment
+// names. adapt, if not nil, changes the configuration of the simulated server in this
+// process.
+func list(b *testing.B, run func(Options, *testing.B, llmbench.Target), adapt func(*mockserver.Config)) {
+	sc := scenario(strings.TrimPrefix(b.Name(), "Benchmark"))
+	cfg, servers := environment(b)
+	var nothing error
+	count := 0
+	for _, backend := range servers {
+		err := sc.Check(Options{Simulated: isMock(backend)})
+		if errors.Is(err, ErrNothing) {
+			nothing = err
+			count++
+		} else if err != nil {
+			llmbench.Watch(b)
+			b.Fatal(err)
+		}
+	}
+	if count == len(servers) { // none need be started
+		llmbench.Skip(b, nothing.Error())
+	}
+	for _, backend := range servers {
+		if err := context.Cause(llmbench.Context(b)); err != nil {
+			b.Fatal(err)
+		}
+		b.Run("backend="+llmbench.NameValue(backend.Name), func(b *testing.B) {
+			target := start(b, backend, adapt)
+			b.Run(modelName(cfg, target.Model), func(b *testing.B) {
+				run(Options{Simulated: isMock(backend)}, b, target)
+			})
+		})
+	}
+}
+
+// environment returns the environment's configuration, and the servers that it
+// names.
+func environment(b *testing.B) (config, []backends.Named) {
+	b.Helper()
+	cfg, err := readConfig()
+	if err != nil {
+		b.Fatal(err)
+	}
+	servers, err := backends.FromConfig(cfg.Config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return cfg, servers
+}
+
+// start starts a server. Its results are comparable, whatever adapt does, with those
+// of other runs of this code, and have the configuration lines of the server that the
+// environment describes.
+func start(b *testing.B, backend backends.Named, adapt func(*mockserver.Config)) llmbench.Target {
+	b.Helper()
+	target := backend.Start(b)
+	mock, inProcess := backend.Backend.(backends.Mock)
+	if adapt == nil || !inProcess {
+		return target
+	}
+	c, err := mockserver.Load(mock.Profile)
+	if err != nil {
+		b.Fatal(err)
+	}
+	adapt(&c)
+	mock.Config = &c
+	adapted := mock.Start(b)
+	adapted.Config = target.Config
+	return adapted
+}
+
+// modelName returns the part of a benchmark's name that identifies the model.
+func modelName(cfg config, model string) string {
+	name := "model=" + llmbench.NameValue(model)
+	if cfg.Quant != "" {
+		name += "/quant=" + llmbench.NameValue(cfg.Quant)
+	}
+	return name
+}
+
+// isMock reports whether a backend is the simulated server.
+func isMock(b backends.Named) bool {
+	switch b.Backend.(type) {
+	case backends.Mock, backends.MockContainer:
+		return true
+	}
+	return false
+}
+
+// withPrefixCache gives the simulated server a prefix cache, and an engine as fast as
+// the default server if it has no engine.
+func withPrefixCache(c *mockserver.Config) {
+	if c.Engine == nil {
+		*c = mockserver.Config{Engine: &engine.Profile{Step: 1500, Prefill: 5000, PrefillPerToken: 50, MaxBatch: 32}}
+	}
+	e := *c.Engine
+	e.PrefixCache = true
+	c.Engine = &e
+}
+
+// withReasoning makes the simulated server send reasoning before each answer.
+func withReasoning(c *mockserver.Config) { c.Shape.Reasoning = "reasoning_content" }
+
+// withEightSlots replaces the default server, which has no limit, by one that is full
+// before the client is.
+func withEightSlots(c *mockserver.Config) {
+	if reflect.DeepEqual(*c, mockserver.Default()) {
+		*c = mockserver.Config{TTFT: 10 * time.Millisecond, PerToken: 2 * time.Millisecond, Slots: 8}
+	}
+}

@@ -1,0 +1,66 @@
+package scenarios
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+)
+
+// multiTurn measures conversations: each turn sends everything that was said
+// before, the server's own replies included, so that prompts grow and a prefix cache
+// can help. p50-ttft-turnN-ns is the TTFT of turn N. A turn that fails ends its
+// session, and the remaining turns count as failed.
+func multiTurn(b *testing.B, s server) {
+	t := conversation{
+		turns: 5,
+		first: pick(s, 1024, 256), in: pick(s, 128, 64), out: pick(s, 256, 32),
+		think: pick(s, time.Second, 0),
+	}
+	name := fmt.Sprintf("workload=turns-%dx%d-%dx%d/stream=true", t.turns, t.first, t.in, t.out)
+	b.Run(name, func(b *testing.B) {
+		draw := func(n int, seed uint64) ([]llmbench.Request, error) { return s.sessions(n, t, seed) }
+		short := t
+		short.turns, short.think = 2, 0
+		session, err := s.sessions(1, short, s.options.Seed)
+		if err != nil {
+			b.Fatal(err)
+		}
+		s.once(b, session[0])
+		for _, users := range s.concurrencies(pick(s, []int{1, 8, 32}, []int{1, 8})...) {
+			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
+				l := llmbench.Load{Concurrency: users, Units: []string{"cached-%"}}
+				s.run(b, s.fresh(b, l, s.requests(max(3, 2*users)), 1, draw))
+			})
+		}
+	})
+}
+
+// A conversation is the shape of a session: a first prompt of first tokens, then in
+// tokens from the user in each turn; each reply has out tokens, after which the user
+// thinks.
+type conversation struct {
+	turns, first, in, out int
+	think                 time.Duration
+}
+
+// sessions returns n conversations of random words.
+func (s server) sessions(n int, t conversation, seed uint64) ([]llmbench.Request, error) {
+	all, err := s.prompts(t.first, t.out, seed).Requests(n)
+	if err != nil {
+		return nil, err
+	}
+	p := s.prompts(t.in, t.out, seed+1<<32)
+	p.Template = 0
+	further, err := p.Requests(n * (t.turns - 1))
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		for _, r := range further[i*(t.turns-1):][:t.turns-1] {
+			all[i].Then = append(all[i].Then, llmbench.Turn{Prompt: r.Prompt, MaxTokens: t.out, FixedOutput: true, Think: t.think})
+		}
+	}
+	return all, nil
+}

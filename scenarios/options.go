@@ -1,0 +1,159 @@
+package scenarios
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// Options change a scenario. A zero field leaves the scenario's own value, or the
+// value of the environment variable that the field's comment names.
+//
+// A value that cannot be used ends the benchmark with an error before any request
+// is sent.
+type Options struct {
+	// Concurrencies are the numbers of requests in flight; a closed loop is
+	// measured with each. Sweep, SLO and Trace choose their loads themselves, and
+	// so do published loads (see Full). Serve: LLMBENCH_CONCURRENCY.
+	Concurrencies []int
+	// Requests is the number of requests in a pass. Sweep and SLO choose it
+	// themselves. 0 means a number that suits the concurrency. Serve:
+	// LLMBENCH_REQUESTS.
+	Requests int
+	// Seed determines prompts, lengths and arrivals; 0 means LLMBENCH_SEED, by
+	// default 1.
+	Seed uint64
+	// Full selects the form: "1" is the full form, which for a published scenario
+	// is every published load; the name of an experiment in benchdata/published,
+	// for example "D11", is that experiment alone; "0" is the reduced form, which
+	// ends in seconds on the simulated server and needs no file. "" means
+	// LLMBENCH_FULL, by default the reduced form.
+	Full string
+	// Data is the folder with the data sets of published loads, under their
+	// published names; "" means LLMBENCH_DATA.
+	Data string
+	// Limits are what a good request keeps. SLO searches for the highest load that
+	// keeps them; Serve counts the requests that keep them (good-req/s). Zero means
+	// LLMBENCH_SLO.
+	Limits sample.SLO
+	// Tokenizer counts the tokens of prompts, so that they have the length that
+	// the scenario states, and the output of servers that state no usage. nil
+	// means the tokenizer.json that LLMBENCH_TOKENIZER names; without it the
+	// server is asked at /tokenize, and a server that has no such path is sent a few
+	// prompts, from whose usage the lengths are estimated.
+	Tokenizer llmbench.Tokenizer
+	// Simulated says that the target is the simulated server (package mockserver),
+	// to which every word is a token: published loads then send random words, of
+	// the same mean length, in place of a data set. A target that has
+	// [llmbench.Target].Simulated set needs no Simulated here.
+	Simulated bool
+	// MaxFail is the tolerated share of failed requests, from 0 to 1: above it the
+	// benchmark fails. Serve: LLMBENCH_MAX_FAIL.
+	MaxFail float64
+	// Timeout ends a request, and IdleTimeout a stream that has paused for so
+	// long, except in published loads. Serve: LLMBENCH_TIMEOUT, by default 10
+	// minutes, and LLMBENCH_IDLE_TIMEOUT, by default 60 seconds.
+	Timeout, IdleTimeout time.Duration
+
+	// The fields below are for Serve.
+
+	// Rates are requests per second of an open loop, which is measured with each:
+	// LLMBENCH_RATE. Stages are an open loop whose rate changes: LLMBENCH_STAGES.
+	// At most one of Concurrencies, Rates and Stages is set.
+	Rates  []float64
+	Stages []arrivals.Stage
+	// Burstiness is the gamma shape of an open loop's arrivals: LLMBENCH_BURSTINESS,
+	// by default 1, which is Poisson.
+	Burstiness float64
+	// Dataset is a data set that [benchdata.Open] knows: LLMBENCH_DATASET, by
+	// default "random".
+	Dataset string
+	// Input and Output are the lengths of prompts and answers in tokens:
+	// LLMBENCH_INPUT and LLMBENCH_OUTPUT. 0 means 512 and 128 for the data set
+	// random, and what the data set says for others.
+	Input, Output int
+	// NoStream asks for whole answers in place of streams: LLMBENCH_STREAM=false.
+	NoStream bool
+	// Warmup is the number of requests that are sent first and not measured:
+	// LLMBENCH_WARMUP, by default twice the concurrency, or 2 in an open loop. A
+	// negative number means none.
+	Warmup int
+	// Cancel makes a share of the clients leave early: LLMBENCH_CANCEL.
+	Cancel llmbench.Cancel
+}
+
+// check returns an error for values that no scenario can use.
+func (o Options) check() error {
+	loads := 0
+	for _, set := range []bool{len(o.Concurrencies) > 0, len(o.Rates) > 0, len(o.Stages) > 0} {
+		if set {
+			loads++
+		}
+	}
+	switch {
+	case loads > 1:
+		return errors.New("options: want at most one of Concurrencies, Rates and Stages")
+	case slices.ContainsFunc(o.Concurrencies, func(n int) bool { return n < 1 }) || repeats(o.Concurrencies):
+		return fmt.Errorf("options: Concurrencies %v: want different numbers, each at least 1", o.Concurrencies)
+	case slices.ContainsFunc(o.Rates, func(r float64) bool { return !(r > 0) }) || repeats(o.Rates):
+		return fmt.Errorf("options: Rates %v: want different numbers above 0", o.Rates)
+	case o.Requests < 0:
+		return fmt.Errorf("options: Requests %d: want at least 1, or 0 for the scenario's own number", o.Requests)
+	case o.Burstiness < 0:
+		return fmt.Errorf("options: Burstiness %g: want a number above 0", o.Burstiness)
+	}
+	return nil
+}
+
+// repeats reports whether two elements of all are equal.
+func repeats[T cmp.Ordered](all []T) bool {
+	return len(slices.Compact(slices.Sorted(slices.Values(all)))) < len(all)
+}
+
+// withEnvironment returns o with what the environment says of every scenario.
+func (o Options) withEnvironment(c config) Options {
+	o.Seed = cmp.Or(o.Seed, c.Serve.Seed)
+	o.Full = cmp.Or(o.Full, c.Full)
+	if o.Full == "0" {
+		o.Full = ""
+	}
+	o.Data = cmp.Or(o.Data, c.Data)
+	o.Limits = cmp.Or(o.Limits, c.Serve.SLO)
+	return o
+}
+
+// withServeEnvironment returns o with what the environment says of Serve alone.
+func (o Options) withServeEnvironment(c serveConfig) Options {
+	if len(o.Concurrencies) == 0 && len(o.Rates) == 0 && len(o.Stages) == 0 && c.LoadSet {
+		o.Rates, o.Stages = c.Rate, c.Stages
+		if len(c.Rate) == 0 && len(c.Stages) == 0 {
+			o.Concurrencies = c.Concurrency
+		}
+	}
+	o.Requests = cmp.Or(o.Requests, c.Requests)
+	o.MaxFail = cmp.Or(o.MaxFail, c.MaxFail)
+	o.Timeout = cmp.Or(o.Timeout, c.Timeout)
+	o.IdleTimeout = cmp.Or(o.IdleTimeout, c.IdleTimeout)
+	o.Burstiness = cmp.Or(o.Burstiness, c.Burstiness)
+	if o.Dataset == "" { // the lengths of the environment belong to its data set
+		o.Dataset = c.Dataset
+		o.Input, o.Output = cmp.Or(o.Input, c.Input), cmp.Or(o.Output, c.Output)
+	}
+	if o.Dataset == "random" {
+		o.Input, o.Output = cmp.Or(o.Input, 512), cmp.Or(o.Output, 128)
+	}
+	o.NoStream = o.NoStream || !c.Stream
+	if o.Warmup == 0 && c.Warmup == 0 {
+		o.Warmup = -1 // the environment asks for none
+	} else if o.Warmup == 0 && c.Warmup > 0 {
+		o.Warmup = c.Warmup
+	}
+	o.Cancel = cmp.Or(o.Cancel, c.Cancel)
+	return o
+}

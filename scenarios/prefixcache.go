@@ -1,0 +1,81 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/benchdata"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// prefixCache measures groups of prompts that begin alike, as with a system prompt
+// for each group. implied-hit-% is the hit rate of a cache that keeps every prefix,
+// on a server that is asked one prompt after another. Beside it stand the server's
+// own figures: srv-prefix-hit-% from its metrics, cached-% from its answers. The TTFT
+// of prompts whose prefix was sent before (p50-ttft-hit-ns), and of the others
+// (p50-ttft-miss-ns), show what the cache is worth.
+func prefixCache(b *testing.B, s server) {
+	// In the full form, SGLang's defaults for its generated-shared-prefix workload.
+	p := pick(s, benchdata.SharedPrefix{PerGroup: 16, System: 2048, Question: 128, Output: 256},
+		benchdata.SharedPrefix{PerGroup: 8, System: 512, Question: 64, Output: 16, InOrder: true})
+	p.Tokenizer, p.Template = s.tokens, s.template
+	n := s.requests(pick(s, 64, 4) * p.PerGroup)
+	groups := (n + p.PerGroup - 1) / p.PerGroup
+	b.Run(fmt.Sprintf("workload=prefixes-%dx%d-%dx%d/stream=true", groups, p.PerGroup, p.System, p.Question), func(b *testing.B) {
+		for _, users := range s.concurrencies(pick(s, []int{1, 16}, []int{1})...) {
+			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
+				var sent []llmbench.Request // in all measured passes
+				measured := false
+				draw := func(n int, seed uint64) ([]llmbench.Request, error) {
+					p := p
+					p.Seed = seed
+					requests, err := p.Requests(n)
+					if measured {
+						sent = append(sent, requests...)
+					}
+					return requests, err
+				}
+				l := s.fresh(b, llmbench.Load{Concurrency: users, Units: []string{"cached-%"}}, n, 2, draw)
+				l.Figures = func(samples []sample.Sample) map[string]float64 { return hitFigures(s, sent, samples) }
+				measured = true
+				s.run(b, l)
+			})
+		}
+	})
+}
+
+// hitFigures returns the hit rate that the prefixes of requests imply, and the
+// median TTFT of requests whose prefix was sent before and of the others. The
+// samples are those of the requests.
+func hitFigures(s server, requests []llmbench.Request, samples []sample.Sample) map[string]float64 {
+	seen := map[string]bool{}
+	var hits, misses []time.Duration
+	var hitTokens, allTokens float64
+	for i, r := range requests {
+		system, _, _ := strings.Cut(r.Prompt, "\n\n") // the separator before the question
+		allTokens += float64(r.PromptTokens)
+		ttft, measured := samples[i].TTFT()
+		measured = measured && samples[i].Outcome == sample.OK
+		switch {
+		case seen[system]:
+			hitTokens += float64(s.tokens.Count(system) + s.template)
+			if measured {
+				hits = append(hits, ttft)
+			}
+		case measured:
+			misses = append(misses, ttft)
+		}
+		seen[system] = true
+	}
+	figures := map[string]float64{"implied-hit-%": 100 * hitTokens / allTokens}
+	for unit, ttfts := range map[string][]time.Duration{"p50-ttft-hit-ns": hits, "p50-ttft-miss-ns": misses} {
+		if slices.Sort(ttfts); len(ttfts) > 1 {
+			figures[unit] = sample.Quantile(ttfts, 0.5)
+		}
+	}
+	return figures
+}

@@ -1,0 +1,48 @@
+package scenarios
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// reasoning measures a model that thinks before it answers: TTFT is the time to the
+// first token of the reasoning, and p50-ttfo-ns the time until the user sees a
+// token. An answer ends where the model ends it. An answer that is cut within its
+// reasoning has no TTFO, and is counted in the log.
+func reasoning(b *testing.B, s server) {
+	in, out := pick(s, 512, 128), pick(s, 4096, 64)
+	b.Run(fmt.Sprintf("workload=random-%dx%d/stream=true", in, out), func(b *testing.B) {
+		draw := func(n int, seed uint64) ([]llmbench.Request, error) {
+			requests, err := s.prompts(in, out, seed).Requests(n)
+			for i := range requests {
+				requests[i].FixedOutput = false
+			}
+			return requests, err
+		}
+		first, err := draw(1, s.options.Seed)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if answer := s.once(b, first[0]); answer.Outputs == answer.Deltas {
+			llmbench.Skip(b, fmt.Sprintf("the server sent no reasoning: its answer begins %.60q", answer.Answer.Text))
+		}
+		for _, users := range s.concurrencies(pick(s, []int{1, 8, 32}, []int{1, 8})...) {
+			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
+				l := llmbench.Load{Concurrency: users, Units: []string{"mean-ttft-ns", "mean-ttfo-ns"}}
+				samples := s.run(b, s.fresh(b, l, s.requests(max(8, 2*users)), users, draw))
+				cut := 0
+				for i := range samples {
+					if samples[i].Outcome == sample.OK && samples[i].Outputs == 0 {
+						cut++
+					}
+				}
+				if cut > 0 {
+					b.Logf("%d of %d answers were cut within their reasoning: they have no TTFO", cut, len(samples))
+				}
+			})
+		}
+	})
+}

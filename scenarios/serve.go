@@ -1,0 +1,213 @@
+package scenarios
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/seed-2b9cec6d/llmbench/benchdata"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+)
+
+// prepareServe completes o from the environment, and opens the data set to see
+// whether it can be used.
+func prepareServe(o Options, c config) (Options, error) {
+	o = o.withServeEnvironment(c.Serve)
+	_, err := server{options: o}.dataset(0)
+	return o, err
+}
+
+// serve measures the load that the options describe: a closed loop at each of the
+// concurrencies, an open loop at each of the rates or in stages, or the replay of a
+// trace.
+func serve(b *testing.B, s server) {
+	o := s.options
+	s = s.withConfig(configLines(o))
+	b.Run(fmt.Sprintf("workload=%s/stream=%t", workloadName(o), !o.NoStream), func(b *testing.B) {
+		data, err := s.dataset(0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		t, isTrace := data.(benchdata.Trace)
+		switch {
+		case len(o.Stages) > 0:
+			s.serveStages(b)
+		case len(o.Rates) > 0:
+			for _, rate := range o.Rates {
+				b.Run(fmt.Sprintf("rate=%g", rate), func(b *testing.B) { s.serveRate(b, rate) })
+			}
+		case isTrace && len(o.Concurrencies) == 0:
+			b.Run(fmt.Sprintf("speed=%g", cmp.Or(t.Speed, 1)), func(b *testing.B) { s.serveTrace(b, t) })
+		default:
+			for _, users := range s.concurrencies(1, 8) {
+				b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
+					l := s.serveLoad(b, max(16, 8*users), 2*users)
+					l.Concurrency = users
+					s.run(b, l)
+				})
+			}
+		}
+	})
+}
+
+// serveRate measures an open loop.
+func (s server) serveRate(b *testing.B, rate float64) {
+	l := s.serveLoad(b, max(16, int(8*rate)), 2)
+	l.Arrivals = arrivals.Poisson{Rate: rate, Seed: s.options.Seed}
+	if shape := s.options.Burstiness; shape != 1 {
+		l.Arrivals = arrivals.Gamma{Rate: rate, Shape: shape, Seed: s.options.Seed}
+	}
+	s.run(b, l)
+}
+
+// serveStages measures an open loop whose rate changes. The mean rate is the last
+// part of the benchmark's name.
+func (s server) serveStages(b *testing.B) {
+	o := s.options
+	staged := arrivals.Stages{Stages: o.Stages, Shape: o.Burstiness, Seed: o.Seed}
+	n, err := staged.Requests()
+	if err != nil {
+		b.Fatal(err)
+	}
+	var parts []string
+	for _, stage := range o.Stages {
+		parts = append(parts, llmbench.NameValue(stage.String()))
+	}
+	b.Run(fmt.Sprintf("stages=%s/rate=%.4g", strings.Join(parts, "-"), staged.MeanRate()), func(b *testing.B) {
+		l := s.serveLoad(b, n, 2)
+		l.Arrivals = staged
+		s.run(b, l)
+	})
+}
+
+// serveTrace replays a trace.
+func (s server) serveTrace(b *testing.B, t benchdata.Trace) {
+	n := s.requests(64)
+	l := s.serveLoad(b, n, 2)
+	replay, err := t.Replay(n)
+	if err != nil {
+		b.Fatal(fmt.Errorf("LLMBENCH_DATASET: %w", err))
+	}
+	l.Arrivals = replay
+	s.run(b, l)
+}
+
+// workloadName returns the value of workload= in the benchmark's name.
+func workloadName(o Options) string {
+	if o.Dataset == "random" {
+		return fmt.Sprintf("random-%dx%d", o.Input, o.Output)
+	}
+	kind, _, _ := strings.Cut(o.Dataset, ":")
+	kind, _, _ = strings.Cut(kind, "?")
+	return kind
+}
+
+// dataset opens the data set of the options.
+func (s server) dataset(seed uint64) (benchdata.Workload, error) {
+	o := s.options
+	w, err := benchdata.Open(o.Dataset, benchdata.Options{
+		Input: o.Input, Output: o.Output, FixedOutput: o.Output > 0, Seed: seed, Template: s.template, Tokenizer: s.tokens,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("LLMBENCH_DATASET: %w", err)
+	}
+	return w, nil
+}
+
+// serveLoad returns the load of the options without its concurrency or arrivals. n
+// and warmup are the numbers of requests unless the options have others.
+func (s server) serveLoad(b *testing.B, n, warmup int) llmbench.Load {
+	b.Helper()
+	o := s.options
+	n = s.requests(n)
+	if o.Warmup != 0 {
+		warmup = max(o.Warmup, 0)
+	}
+	l := llmbench.Load{NoStream: o.NoStream, SLO: o.Limits, Cancel: o.Cancel}
+	l.Cancel.Seed = o.Seed
+	seed, err := s.datasetSeed(b.Name())
+	if err != nil {
+		b.Fatal(err)
+	}
+	logged := false
+	l.Fresh = func(pass int) ([]llmbench.Request, error) {
+		requests, err := s.drawDataset(n, seed+uint64(pass)+1)
+		if err == nil && len(requests) < n && !logged {
+			logged = true
+			b.Logf("asked for %d requests, the data set has %d", n, len(requests))
+		}
+		return requests, err
+	}
+	if warmup > 0 {
+		// Some data sets have a least number of requests, above that of a warm-up.
+		all, err := s.drawDataset(max(n, warmup), seed)
+		if err != nil {
+			b.Fatal(err)
+		}
+		l.Warmup = all[:min(warmup, len(all))]
+	}
+	return l
+}
+
+// datasetSeed returns the seed of a benchmark's requests; each pass adds its number.
+// Made-up texts depend on the benchmark's name, so that no benchmark finds them in
+// the server's cache. Texts from a file do not: two loads get the same questions.
+func (s server) datasetSeed(benchmark string) (uint64, error) {
+	data, err := s.dataset(0)
+	if err != nil {
+		return 0, err
+	}
+	seed := s.options.Seed
+	_, isTrace := data.(benchdata.Trace)
+	if _, path, _ := strings.Cut(s.options.Dataset, ":"); isTrace || path == "" {
+		hash := fnv.New64a()
+		hash.Write([]byte(benchmark))
+		seed += hash.Sum64()
+	}
+	return seed, nil
+}
+
+// drawDataset returns n requests of the data set, or fewer if it has fewer.
+func (s server) drawDataset(n int, seed uint64) ([]llmbench.Request, error) {
+	w, err := s.dataset(seed)
+	if err != nil {
+		return nil, err
+	}
+	requests, err := w.Requests(n)
+	if err != nil {
+		return nil, fmt.Errorf("LLMBENCH_DATASET: %w", err)
+	}
+	return requests, nil
+}
+
+// configLines returns configuration lines for those options that two comparable
+// results share and the benchmark's name lacks.
+func configLines(o Options) map[string]string {
+	config := map[string]string{}
+	set := func(key, value string) {
+		if value != "" && value != "0" {
+			config[key] = value
+		}
+	}
+	kind, path, _ := strings.Cut(o.Dataset, ":")
+	if path != "" {
+		set("dataset", filepath.Base(path)) // with its parameters
+	} else {
+		_, params, _ := strings.Cut(kind, "?")
+		set("dataset", params)
+	}
+	if o.Dataset != "random" { // whose workload= has the lengths
+		set("dataset-input", strconv.Itoa(o.Input))
+		set("dataset-output", strconv.Itoa(o.Output))
+	}
+	set("cancel", o.Cancel.String())
+	if o.Burstiness != 1 {
+		config["burstiness"] = strconv.FormatFloat(o.Burstiness, 'g', -1, 64)
+	}
+	return config
+}

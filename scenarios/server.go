@@ -1,0 +1,184 @@
+package scenarios
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"net/http"
+	"testing"
+
+	"github.com/seed-2b9cec6d/llmbench/benchdata"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// A server is a target, how it counts tokens, and how a scenario is to measure it.
+type server struct {
+	options   Options // with the values of the environment
+	target    llmbench.Target
+	tokens    llmbench.Tokenizer
+	template  int  // tokens that the server adds to each prompt
+	countsOut bool // tokens also counts the output of a server that states no usage
+	simulated bool
+}
+
+// connect returns target as a server. What goes wrong ends b.
+func connect(b *testing.B, o Options, target llmbench.Target) server {
+	b.Helper()
+	llmbench.Watch(b)
+	s := server{options: o, target: target, simulated: o.Simulated || target.Simulated}
+	cfg, err := readConfig()
+	if err == nil {
+		s.countsOut = o.Tokenizer != nil || cfg.Tokenizer != ""
+		s.tokens, s.template, err = newTokenizer(llmbench.Context(b), s, cfg.Tokenizer)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s
+}
+
+// full reports whether the full form is asked for.
+func (s server) full() bool { return s.options.Full == "1" }
+
+// pick returns ifFull in the full form, and otherwise reduced.
+func pick[T any](s server, ifFull, reduced T) T {
+	if s.full() {
+		return ifFull
+	}
+	return reduced
+}
+
+// concurrencies returns those of the options, or else the scenario's own.
+func (s server) concurrencies(own ...int) []int {
+	if len(s.options.Concurrencies) > 0 {
+		return s.options.Concurrencies
+	}
+	return own
+}
+
+// requests returns the number of requests of the options, or else the scenario's
+// own.
+func (s server) requests(own int) int { return cmp.Or(s.options.Requests, own) }
+
+// run measures the server under l.
+func (s server) run(b *testing.B, l llmbench.Load) []sample.Sample {
+	b.Helper()
+	if s.countsOut {
+		l.Tokenizer = s.tokens
+	}
+	if s.options.MaxFail > 0 {
+		l.MaxFail = s.options.MaxFail
+	}
+	if l.Timeout == 0 {
+		l.Timeout = s.options.Timeout
+	}
+	if l.IdleTimeout == 0 {
+		l.IdleTimeout = s.options.IdleTimeout
+	}
+	return llmbench.Run(b, s.target, l)
+}
+
+// once sends r, which is like the requests that will be measured, and returns the
+// first answer. It skips b if the server refuses such requests, and ends b with an
+// error if the server fails otherwise.
+func (s server) once(b *testing.B, r llmbench.Request) sample.Sample {
+	b.Helper()
+	samples, _, err := llmbench.Pass(llmbench.Context(b), b.Name()+"/asked-once", s.target,
+		llmbench.Load{Requests: []llmbench.Request{r}, Concurrency: 1, KeepText: true, ClientBound: llmbench.BoundReported})
+	if errors.Is(err, errors.ErrUnsupported) {
+		llmbench.Skip(b, err.Error())
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, turn := range samples {
+		if turn.Outcome == sample.OK {
+			continue
+		}
+		switch turn.Status {
+		case http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusNotImplemented:
+			llmbench.Skip(b, fmt.Sprintf("the server refuses such a request: %v", turn.Err))
+		}
+		b.Fatalf("one request, to see whether the server can serve its like: %s: %v", turn.Outcome, turn.Err)
+	}
+	return samples[0]
+}
+
+// withConfig returns s with further configuration lines.
+func (s server) withConfig(config map[string]string) server {
+	all := maps.Clone(s.target.Config)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, config)
+	s.target.Config = all
+	return s
+}
+
+// prompts returns random prompts of in tokens, template included, that ask for out
+// tokens.
+func (s server) prompts(in, out int, seed uint64) benchdata.Prompts {
+	return benchdata.Prompts{Input: in, Output: out, Tokenizer: s.tokens, Template: s.template, Seed: seed}
+}
+
+// A drawFunc returns n requests that depend on seed.
+type drawFunc func(n int, seed uint64) ([]llmbench.Request, error)
+
+// random sets the requests of l: random prompts of in tokens that ask for out
+// tokens. See fresh for n and warmup.
+func (s server) random(b *testing.B, l llmbench.Load, n, warmup, in, out int) llmbench.Load {
+	b.Helper()
+	return s.fresh(b, l, n, warmup, func(n int, seed uint64) ([]llmbench.Request, error) {
+		return s.prompts(in, out, seed).Requests(n)
+	})
+}
+
+// fresh sets the requests of l: each pass draws n new ones, after a warm-up with
+// other requests. The seeds depend on the benchmark's name, so that no benchmark
+// finds the prompts of another in the server's cache.
+func (s server) fresh(b *testing.B, l llmbench.Load, n, warmup int, draw drawFunc) llmbench.Load {
+	b.Helper()
+	seed := func(pass int) uint64 { // a hash, so that neighbouring values of Seed share no prompts
+		hash := fnv.New64a()
+		fmt.Fprint(hash, b.Name(), " ", s.options.Seed, " ", pass)
+		return hash.Sum64()
+	}
+	l.Fresh = func(pass int) ([]llmbench.Request, error) { return draw(n, seed(pass)) }
+	if warmup > 0 {
+		var err error
+		if l.Warmup, err = draw(warmup, seed(-1)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return l
+}
+
+// toleratedCached is the share of the prompts' tokens that may come from a cache
+// where prompts are meant to be new to the server.
+const toleratedCached = 0.1
+
+// checkCached returns an error if the server took more of the prompts' tokens from
+// its cache than is tolerated.
+func checkCached(samples []sample.Sample, template int) error {
+	if share := cachedShare(samples, template); share > toleratedCached {
+		return fmt.Errorf("%.0f%% of the prompts' tokens were in the server's cache; want prompts that are new to the server: change LLMBENCH_SEED", 100*share)
+	}
+	return nil
+}
+
+// cachedShare returns the share of the prompts' tokens that the server says it
+// took from a cache. The template's tokens, which all prompts share, do not count
+// as cached.
+func cachedShare(samples []sample.Sample, template int) float64 {
+	cached, all := 0, 0
+	for i := range samples {
+		if s := &samples[i]; s.Outcome == sample.OK {
+			cached += max(0, s.CachedTokens-template)
+			all += s.PromptTokens
+		}
+	}
+	return float64(cached) / float64(max(all, 1))
+}

@@ -1,0 +1,45 @@
+package scenarios
+
+import (
+	"slices"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/benchdata"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+)
+
+// shareGPT is parts of studies B and C: real conversations, of which 64 prompts are
+// sent in a closed loop, and 1,000 in an open loop of 32 a second, which was 27 times
+// what the published server could answer.
+var shareGPT = study{
+	name:      "ShareGPT",
+	maxFail:   failuresCount, // a server may refuse prompts that are too long for it
+	fullUnits: []string{"total-tok/s", "mean-ttft-ns", "p50-tpot-ns", "p99-tpot-ns", "mean-itl-ns", "p50-itl-ns", "mean-e2e-ns"},
+	reduced: []cell{
+		{data: random(278, 174), concurrency: 1, requests: 4, warmup: 1},
+		{data: random(278, 174), concurrency: 8, requests: 16, warmup: 1},
+		{data: random(278, 174), rate: 32, requests: 48, warmup: 1, noStream: true},
+	},
+	published: slices.Concat(
+		// The study's tool sends one request first, and waits six hours for an
+		// answer.
+		sweepCells(cell{experiment: "C", data: shareGPTData("sharegpt-64", 278, false), requests: 64, warmup: 1, timeout: 6 * time.Hour}, 1, 8, 16),
+		[]cell{{experiment: "B2", data: shareGPTData("sharegpt", 278, true), rate: 32, requests: 1000, noStream: true, timeout: 6 * time.Hour}},
+	),
+}
+
+// shareGPTData returns prompts sampled by vLLM's rules. Answers are at most as long
+// as the reference answers, or exactly as long if fixed is set. As published, every
+// load and every pass has the same prompts, and the first of them is the warm-up.
+func shareGPTData(name string, in int, fixed bool) data {
+	const file = "ShareGPT_V3_unfiltered_cleaned_split.json"
+	return data{
+		name: name, endpoint: completionEndpoint,
+		file: file,
+		get:  getByCurl(file, "https://huggingface.co/datasets/anon8231489123/ShareGPT_Vicuna_unfiltered/resolve/main/"+file),
+		in:   in, limit: 1024,
+		draw: func(s server, path string, n int, _ uint64) ([]llmbench.Request, error) {
+			return s.templated(benchdata.ShareGPT{Path: path, FixedOutput: fixed, Seed: s.options.Seed, Tokenizer: s.tokens}.Requests(n))
+		},
+	}
+}

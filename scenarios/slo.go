@@ -1,0 +1,63 @@
+package scenarios
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/search"
+)
+
+// slo searches for the highest rate, and for the highest concurrency, at which 95
+// of 100 requests keep the limits of the SLO. A failed request keeps none. One op is
+// one search, of about ten passes. Each pass has prompts and arrivals that no earlier
+// pass had. The users of a closed loop start one after another, spread over the time
+// that a lone request takes, so that no burst at the start decides. The result is an
+// interval; both of its ends were measured twice. The passes of the reduced form are
+// short, so that a queue has little time to grow, which flatters rates; those of the
+// full form take a minute.
+//
+// A pass that the client distorts, or whose requests the client sends late, is
+// repeated twice; then the search cannot judge. Prompts from the server's cache end
+// the search with an error.
+func slo(b *testing.B, s server) {
+	limits := s.options.Limits
+	if limits == (sample.SLO{}) {
+		limits = sample.SLO{TTFT: 500 * time.Millisecond, TPOT: 50 * time.Millisecond}
+		if s.simulated {
+			limits.TTFT = 100 * time.Millisecond
+		}
+	}
+	s = s.withConfig(map[string]string{"slo": limits.String()})
+	in, out := pick(s, 512, 64), pick(s, 128, 8)
+	c := capacity{
+		target: s.target, template: s.template, slo: limits,
+		least: 20, // so that one unlucky request does not decide
+		arrivals: func(rate float64, seed uint64) arrivals.Process {
+			return arrivals.Poisson{Rate: rate, Seed: s.options.Seed + seed}
+		},
+		span: pick(s, time.Minute, 250*time.Millisecond), rounds: pick(s, 8, 3),
+		draw: func(n int, seed uint64) ([]llmbench.Request, error) {
+			return s.prompts(in, out, s.options.Seed+seed).Requests(n)
+		},
+	}
+	tolerance := pick(s, 0.05, 0.1)
+	b.Run(fmt.Sprintf("workload=random-%dx%d/stream=true", in, out), func(b *testing.B) {
+		lone, err := c.draw(1, 1<<40)
+		if err != nil {
+			b.Fatal(err)
+		}
+		answer := s.once(b, lone[0])
+		c.lone, _ = answer.E2E()
+		b.Run("of=rate/upto=1024", func(b *testing.B) { // up to 1,024 times half the rate of one user
+			from := 0.5 / c.lone.Seconds()
+			c.search(b, search.Highest{From: from, To: 1024 * from, Tolerance: tolerance}, c.byRate, "slo-req/s", "slo-missed-req/s")
+		})
+		b.Run("of=concurrency/upto=1024", func(b *testing.B) {
+			c.search(b, search.Highest{From: 1, To: 1024, Tolerance: tolerance, Whole: true}, c.byConcurrency, "slo-concurrency", "slo-missed-concurrency")
+		})
+	})
+}

@@ -1,0 +1,172 @@
+package scenarios
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// A study is a scenario that repeats a published one. Its loads are data, so that
+// their names can be compared with the published rows without a server.
+type study struct {
+	name string // of the scenario
+	// noStreamKey leaves stream= out of the benchmark names: the study always
+	// streams, or never does.
+	noStreamKey bool
+	// maxFail is the tolerated share of failed requests.
+	maxFail float64
+	// units are reported beside the core units; fullUnits in published loads only.
+	units, fullUnits []string
+	reduced          []cell // ends in seconds on the simulated server, and needs no file
+	published        []cell // the loads of each experiment, as published
+	// report, if not nil, reports further figures of the samples.
+	report func(b *testing.B, samples []sample.Sample)
+	// cold makes prompts from the server's cache an error, because the study
+	// measures how the server processes prompts. Other studies log them.
+	cold bool
+}
+
+// failuresCount is the maxFail of studies that publish the number of failed
+// requests. Every published share is lower.
+const failuresCount = 0.9
+
+// A cell is one load of a study.
+type cell struct {
+	experiment       string // in benchdata/published; "" in a reduced form
+	data             data
+	noStream         bool
+	concurrency      int
+	rate             float64 // requests per second of a Poisson process, in place of concurrency
+	requests, warmup int
+	timeout          time.Duration // 0: the default
+}
+
+// cellName returns the part of the benchmark's name that stands for the load.
+func (st *study) cellName(c cell) string {
+	name := "workload=" + c.data.name
+	if !st.noStreamKey {
+		name += fmt.Sprintf("/stream=%t", !c.noStream)
+	}
+	if c.rate > 0 {
+		return name + fmt.Sprintf("/rate=%g", c.rate)
+	}
+	return name + fmt.Sprintf("/concurrency=%d", c.concurrency)
+}
+
+// sweepCells returns c at each concurrency.
+func sweepCells(c cell, concurrencies ...int) []cell {
+	var all []cell
+	for _, n := range concurrencies {
+		c.concurrency = n
+		all = append(all, c)
+	}
+	return all
+}
+
+// cells returns the loads that o selects. Published loads of the same name differ
+// in their timeouts or their numbers of requests; the full form, "1", has the first
+// of them.
+func (st *study) cells(o Options) ([]cell, error) {
+	if o.Full == "" {
+		return st.reducedCells(o), nil
+	}
+	if len(o.Concurrencies) > 0 || o.Requests > 0 {
+		return nil, fmt.Errorf("LLMBENCH_FULL=%s: a published load is sent as it is: want no Concurrencies and no Requests", o.Full)
+	}
+	all := st.distinct(slices.DeleteFunc(slices.Clone(st.published), func(c cell) bool { return o.Full != "1" && o.Full != c.experiment }))
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%w: %s has no part in LLMBENCH_FULL=%s", ErrNothing, st.name, o.Full)
+	}
+	if !o.Simulated {
+		_, err := all[0].data.path(o.Data)
+		if !slices.ContainsFunc(all, func(c cell) bool { return c.data.hasFile(o.Data) }) {
+			return nil, fmt.Errorf("%w: %w", ErrNothing, err)
+		}
+	}
+	return all, nil
+}
+
+// reducedCells returns the reduced form, changed as o says: each load of a closed
+// loop at each of the concurrencies, with as many requests for each user as before.
+func (st *study) reducedCells(o Options) []cell {
+	var all []cell
+	for _, c := range st.reduced {
+		concurrencies := []int{c.concurrency}
+		if len(o.Concurrencies) > 0 && c.rate == 0 {
+			concurrencies = o.Concurrencies
+		}
+		for _, n := range concurrencies {
+			d := c
+			if n != c.concurrency {
+				perUser := func(requests int) int { return (requests*n + c.concurrency - 1) / c.concurrency }
+				d.concurrency, d.requests, d.warmup = n, perUser(c.requests), perUser(c.warmup)
+			}
+			d.requests = cmp.Or(o.Requests, d.requests)
+			all = append(all, d)
+		}
+	}
+	return st.distinct(all)
+}
+
+// distinct returns cells without those whose name an earlier one has.
+func (st *study) distinct(cells []cell) []cell {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(cells, func(c cell) bool {
+		name := st.cellName(c)
+		defer func() { seen[name] = true }()
+		return seen[name]
+	})
+}
+
+// measure measures s under cells.
+func (st *study) measure(b *testing.B, s server, cells []cell) {
+	for _, c := range cells {
+		if s.simulated {
+			c.data = c.data.simulated()
+		}
+		b.Run(st.cellName(c), func(b *testing.B) { st.measureCell(b, s, c) })
+	}
+}
+
+// measureCell measures s under c.
+func (st *study) measureCell(b *testing.B, s server, c cell) {
+	path, err := c.data.path(s.options.Data)
+	if err != nil {
+		llmbench.Skip(b, err.Error())
+	}
+	s, ok := s.forEndpoint(c.data.endpoint)
+	if !ok {
+		llmbench.Skip(b, "the load needs the other kind of endpoint than "+s.target.Dialect.Name())
+	}
+	l := llmbench.Load{Concurrency: c.concurrency, NoStream: c.noStream, Timeout: c.timeout, MaxFail: st.maxFail, Units: st.units}
+	if c.rate > 0 {
+		l.Arrivals = arrivals.Poisson{Rate: c.rate, Seed: s.options.Seed}
+	}
+	if c.experiment != "" {
+		l.Units = slices.Concat(st.units, st.fullUnits)
+		config := map[string]string{"experiment": c.experiment}
+		if c.timeout > 0 {
+			config["client-timeout"] = fmt.Sprintf("%gs", c.timeout.Seconds())
+		}
+		s = s.withConfig(config)
+	}
+	l = s.fresh(b, l, c.requests, c.warmup, func(n int, seed uint64) ([]llmbench.Request, error) {
+		return c.data.draw(s, path, n, seed)
+	})
+	samples := s.run(b, l)
+	if err := checkCached(samples, s.template); err != nil {
+		if st.cold {
+			b.Fatal(err)
+		}
+		b.Log(err)
+	}
+	if st.report != nil {
+		st.report(b, samples)
+	}
+}

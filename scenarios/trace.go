@@ -1,0 +1,107 @@
+package scenarios
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/benchdata"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+)
+
+// trace replays requests at their recorded instants, faster by a factor. The
+// reduced form replays a made-up trace. The full form replays the conversations of
+// Azure, and those of Mooncake with their shared prefixes, from LLMBENCH_DATA.
+func trace(b *testing.B, s server) {
+	if !s.full() {
+		b.Run("workload=bursts/stream=true", func(b *testing.B) {
+			for _, speed := range []float64{2, 8} {
+				b.Run(fmt.Sprintf("speed=%g", speed), func(b *testing.B) { replayBursts(b, s, speed) })
+			}
+		})
+		return
+	}
+	for _, t := range traces {
+		b.Run("workload="+string(t.format)+"/stream=true", func(b *testing.B) {
+			d := data{name: string(t.format), file: t.file, get: getByCurl(t.file, t.url)}
+			path, err := d.path(s.options.Data)
+			if err != nil {
+				llmbench.Skip(b, err.Error())
+			}
+			for _, speed := range []float64{1, 4} {
+				b.Run(fmt.Sprintf("speed=%g", speed), func(b *testing.B) {
+					replayTrace(b, s, benchdata.Trace{Format: t.format, Path: path, Speed: speed, For: t.window})
+				})
+			}
+		})
+	}
+}
+
+// traces are the traces of the full form. Of Mooncake's, whose prompts have 12,000
+// tokens on average, the first ten minutes are replayed.
+var traces = []struct {
+	format    benchdata.TraceFormat
+	file, url string
+	window    time.Duration // 0: the whole trace
+}{
+	{benchdata.Azure, "AzureLLMInferenceTrace_conv.csv", "https://raw.githubusercontent.com/Azure/AzurePublicDataset/master/data/AzureLLMInferenceTrace_conv.csv", 0},
+	{benchdata.Mooncake, "mooncake_conversation_trace.jsonl", "https://raw.githubusercontent.com/kvcache-ai/Mooncake/main/FAST25-release/traces/conversation_trace.jsonl", 10 * time.Minute},
+}
+
+// replayBursts replays the made-up trace.
+func replayBursts(b *testing.B, s server, speed float64) {
+	n := s.requests(48)
+	draw := func(n int, seed uint64) ([]llmbench.Request, error) {
+		_, requests, err := s.bursts(n, seed)
+		return requests, err
+	}
+	at, _, err := s.bursts(n, s.options.Seed)
+	if err != nil {
+		b.Fatal(err)
+	}
+	l := llmbench.Load{Arrivals: arrivals.Replay{At: at, Speed: speed}, Units: []string{"p99-ttft-ns"}}
+	s.run(b, s.fresh(b, l, n, 2, draw))
+}
+
+// replayTrace replays a recorded trace.
+func replayTrace(b *testing.B, s server, t benchdata.Trace) {
+	t.Template, t.Tokenizer = s.template, s.tokens
+	recorded, err := t.Replay(s.options.Requests)
+	if err != nil {
+		b.Fatal(err)
+	}
+	l := llmbench.Load{Arrivals: recorded, MaxFail: failuresCount, Units: []string{"p99-ttft-ns", "cached-%"}}
+	s.run(b, s.fresh(b, l, len(recorded.At), 0, func(n int, seed uint64) ([]llmbench.Request, error) {
+		t := t
+		t.Seed = seed
+		return t.Requests(n)
+	}))
+}
+
+// bursts returns a made-up trace of n requests, about 16 a second, with lengths as
+// uneven as those of people: gaps of gamma shape 0.5, which is burstier than
+// Poisson, and log-normal lengths of 32 to 512 tokens in and 4 to 64 out. The seed
+// determines the words only; instants and lengths are always the same, so that two
+// passes are one load.
+func (s server) bursts(n int, seed uint64) ([]time.Duration, []llmbench.Request, error) {
+	at, err := arrivals.Gamma{Rate: 16, Shape: 0.5, Seed: 1}.Times(n)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := rand.New(rand.NewPCG(1, 3))
+	length := func(median, spread float64, least, most int) int {
+		return min(max(int(median*math.Exp(spread*r.NormFloat64())), least), most)
+	}
+	var all []llmbench.Request
+	for i := range n {
+		one, err := s.prompts(length(128, 0.8, max(32, s.template+8), 512), length(16, 0.7, 4, 64), seed+uint64(i)<<32).Requests(1)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, one[0])
+	}
+	return at, all, nil
+}
