@@ -3,7 +3,6 @@ package benchdata
 import (
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"slices"
 	"strconv"
@@ -128,53 +127,4 @@ func (f conversationFormat) readTurn(d *jsontext.Decoder) (text string, problem,
 		problem = fmt.Errorf("there is no %q, must be a string", f.texts[0])
 	}
 	return text, problem, err
-}
-
-// members calls f after the name of each member of the object that comes
-// next; f reads the member's value.
-func members(d *jsontext.Decoder, what string, f func(name string) error) error {
-	if err := begin(d, '{', what); err != nil {
-		return err
-	}
-	for d.PeekKind() != '}' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return err
-		}
-		if err := f(name.String()); err != nil {
-			return err
-		}
-	}
-	_, err := d.ReadToken() // the }
-	return err
-}
-
-// begin reads the [ or { that must come next.
-func begin(d *jsontext.Decoder, want jsontext.Kind, what string) error {
-	switch kind := d.PeekKind(); kind {
-	case want, 0, ']', '}': // the last three are for ReadToken to tell
-	default:
-		return fmt.Errorf("%s is a JSON %s, must be an %s", what, kindName(kind), kindName(want))
-	}
-	_, err := d.ReadToken()
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
-	return err
-}
-
-func kindName(k jsontext.Kind) string {
-	switch k {
-	case '[':
-		return "array"
-	case '{':
-		return "object"
-	case '"':
-		return "string"
-	case '0':
-		return "number"
-	case 'n':
-		return "null"
-	}
-	return "boolean"
 }

@@ -2,30 +2,32 @@ package tokenizer
 
 import "fmt"
 
-// bpe is a byte-pair-encoding model as a tokenizer.json states it: which
-// strings are tokens, and which two neighbours become one token first.
+// A bpe is a byte-pair-encoding model of a tokenizer.json: the strings that are
+// tokens, and the order in which pairs of neighbors are merged into one token.
 type bpe struct {
 	vocab  map[string]int32
 	merges map[[2]int32]merged
-	// unknown stands for a character that is no token, -1 for nothing at all.
+	// unknown is the token for a character that is not in vocab; -1 means that
+	// such a character has no token.
 	unknown int32
-	// fuseUnknown makes a run of such characters one token.
+	// fuseUnknown makes a run of unknown characters one token.
 	fuseUnknown bool
-	// bytes are the tokens <0x00> to <0xFF> that stand for such a character
-	// when none of its own is missing (-1).
-	bytes        [256]int32
+	// byteFallback replaces an unknown character by one token for each of its
+	// bytes, if bytes has all of them. bytes[b] is the token of byte b, named
+	// <0x00> to <0xFF> in vocab; -1 means that vocab has no such token.
 	byteFallback bool
-	// ignoreMerges takes a piece that is a token as a whole for that token,
-	// whether or not merges lead to it.
+	bytes        [256]int32
+	// ignoreMerges encodes a piece that is in vocab as that one token, even if
+	// no sequence of merges produces it.
 	ignoreMerges bool
 }
 
-// merged is what a pair of tokens becomes, and how early: the lowest rank
-// goes first.
+// A merged is the token that a pair of tokens is merged into. Pairs with a lower
+// rank are merged earlier.
 type merged struct{ rank, id int32 }
 
-// newMerges reads the merges, each two strings, in order of rank. Both strings
-// and the two together must be in vocab.
+// newMerges returns the merges by their pair of tokens. pairs is in order of rank.
+// Both strings of a pair, and the two joined, must be in vocab.
 func newMerges(vocab map[string]int32, pairs [][2]string) (map[[2]int32]merged, error) {
 	merges := make(map[[2]int32]merged, len(pairs))
 	for rank, p := range pairs {
@@ -33,7 +35,7 @@ func newMerges(vocab map[string]int32, pairs [][2]string) (map[[2]int32]merged, 
 		b, okB := vocab[p[1]]
 		ab, okAB := vocab[p[0]+p[1]]
 		if !okA || !okB || !okAB {
-			return nil, fmt.Errorf("merge %d is %q and %q, both and the two together must be in the vocabulary", rank, p[0], p[1])
+			return nil, fmt.Errorf("merge %d is %q and %q, both strings and the two joined must be in the vocabulary", rank, p[0], p[1])
 		}
 		merges[[2]int32{a, b}] = merged{int32(rank), ab}
 	}
@@ -50,28 +52,28 @@ func (m *bpe) append(ids []int32, piece string, s *bpeScratch) []int32 {
 	s.reset()
 	m.symbols(piece, s)
 	for i := 0; i+1 < len(s.symbols); i++ {
-		m.offer(int32(i), s)
+		m.enqueue(int32(i), s)
 	}
-	// The lowest rank first, the leftmost of equals, as the Rust library does
-	// (tokenizers/src/models/bpe/word.rs); an offer whose pair has changed
-	// meanwhile is void.
+	// Merge the pair of the lowest rank first, and the leftmost of equal ranks, as
+	// the Rust library does (tokenizers/src/models/bpe/word.rs). Skip a candidate
+	// whose pair of tokens has changed since it was queued.
 	for len(s.heap) > 0 {
-		o := s.pop()
-		left := &s.symbols[o.at]
+		c := s.pop()
+		left := &s.symbols[c.left]
 		if left.id < 0 || left.next < 0 {
 			continue
 		}
 		right := &s.symbols[left.next]
-		if got, ok := m.merges[[2]int32{left.id, right.id}]; !ok || got.id != o.id {
+		if got, ok := m.merges[[2]int32{left.id, right.id}]; !ok || got.id != c.id {
 			continue
 		}
-		left.id, left.next, right.id = o.id, right.next, -1
+		left.id, left.next, right.id = c.id, right.next, -1
 		if left.next >= 0 {
-			s.symbols[left.next].prev = o.at
-			m.offer(o.at, s)
+			s.symbols[left.next].prev = c.left
+			m.enqueue(c.left, s)
 		}
 		if left.prev >= 0 {
-			m.offer(left.prev, s)
+			m.enqueue(left.prev, s)
 		}
 	}
 	for _, sym := range s.symbols {
@@ -82,7 +84,7 @@ func (m *bpe) append(ids []int32, piece string, s *bpeScratch) []int32 {
 	return ids
 }
 
-// symbols fills s with the characters of piece as tokens.
+// symbols adds the tokens of the characters of piece to s.
 func (m *bpe) symbols(piece string, s *bpeScratch) {
 	for i, r := range piece { // piece is valid UTF-8
 		char := piece[i : i+len(string(r))]
@@ -103,7 +105,7 @@ func (m *bpe) symbols(piece string, s *bpeScratch) {
 	}
 }
 
-// hasBytes reports whether there is a token for each byte of char.
+// hasBytes reports whether each byte of char has a token.
 func (m *bpe) hasBytes(char string) bool {
 	for _, b := range []byte(char) {
 		if m.bytes[b] < 0 {
@@ -113,34 +115,39 @@ func (m *bpe) hasBytes(char string) bool {
 	return true
 }
 
-// offer queues the merge of the symbol at and the one after it, if any.
-func (m *bpe) offer(at int32, s *bpeScratch) {
-	sym := s.symbols[at]
+// enqueue queues the merge of the symbol with that index and the symbol after it,
+// if there is such a merge.
+func (m *bpe) enqueue(index int32, s *bpeScratch) {
+	sym := s.symbols[index]
 	if sym.next < 0 {
 		return
 	}
 	if got, ok := m.merges[[2]int32{sym.id, s.symbols[sym.next].id}]; ok {
-		s.push(bpeOffer{got, at})
+		s.push(mergeCandidate{got, index})
 	}
 }
 
-// bpeScratch is the memory that merging one piece needs, kept for the next.
+// A bpeScratch is the memory that merging one piece needs. It is reused for the
+// next piece.
 type bpeScratch struct {
 	symbols     []bpeSymbol
-	heap        []bpeOffer
+	heap        []mergeCandidate
 	lastUnknown bool
 }
 
-// bpeSymbol is a token in a doubly linked list; -1 is no token, or the end.
+// A bpeSymbol is a token in a doubly linked list. An id of -1 means that the
+// symbol was merged into the one before it; a prev or next of -1 is the end of
+// the list.
 type bpeSymbol struct{ id, prev, next int32 }
 
-type bpeOffer struct {
+// A mergeCandidate is a merge of the symbol with index left and the one after it.
+type mergeCandidate struct {
 	merged
-	at int32
+	left int32
 }
 
-func (o bpeOffer) before(p bpeOffer) bool {
-	return o.rank < p.rank || o.rank == p.rank && o.at < p.at
+func (c mergeCandidate) before(d mergeCandidate) bool {
+	return c.rank < d.rank || c.rank == d.rank && c.left < d.left
 }
 
 func (s *bpeScratch) reset() {
@@ -156,10 +163,10 @@ func (s *bpeScratch) add(id int32) {
 	s.lastUnknown = false
 }
 
-// push and pop keep heap a binary heap, as container/heap does, without
-// making an interface value of each offer.
-func (s *bpeScratch) push(o bpeOffer) {
-	s.heap = append(s.heap, o)
+// push adds a candidate. push and pop maintain a binary heap as container/heap
+// does, without converting each candidate to an interface value.
+func (s *bpeScratch) push(c mergeCandidate) {
+	s.heap = append(s.heap, c)
 	for i := len(s.heap) - 1; i > 0; {
 		parent := (i - 1) / 2
 		if !s.heap[i].before(s.heap[parent]) {
@@ -170,7 +177,8 @@ func (s *bpeScratch) push(o bpeOffer) {
 	}
 }
 
-func (s *bpeScratch) pop() bpeOffer {
+// pop removes and returns the candidate that comes before all others.
+func (s *bpeScratch) pop() mergeCandidate {
 	top, last := s.heap[0], len(s.heap)-1
 	s.heap[0] = s.heap[last]
 	s.heap = s.heap[:last]

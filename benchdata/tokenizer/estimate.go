@@ -5,43 +5,43 @@ import (
 	"math"
 )
 
-// Estimate is a tokenizer made from measurements, for a server whose own
-// tokenizer is not at hand: a text of w words is taken for PerWord*w tokens.
-// [Calibrate] makes one from a few answers of the server.
+// An Estimate is a tokenizer for a server whose own tokenizer is not at hand. It
+// counts PerWord tokens for each word. [Calibrate] makes an Estimate from a few
+// answers of the server.
 //
-// To have prompts of N tokens as the server counts them, chat template
-// included, give the generator both halves of the estimate:
+// A data set needs both the estimate and its template to make prompts of N tokens
+// as the server counts them, chat template included:
 //
-//	Prompts{Input: N, Tokenizer: est, Template: est.Template()}
+//	benchdata.Prompts{Input: N, Tokenizer: est, Template: est.Template()}
 //
-// It is good for text like the text it was calibrated on, and no other: code
-// or another language has other words.
+// An Estimate holds for texts like those it was calibrated on. Program code or
+// another language has a different number of tokens per word.
 type Estimate struct {
-	// PerWord is the number of tokens that one more word costs; 0 means 1.
+	// PerWord is the number of tokens per word; 0 means 1.
 	PerWord float64
-	// Overhead is the number of tokens that the server adds to every prompt,
-	// whatever its length: chat template, system prompt, begin-of-text.
+	// Overhead is the number of tokens that the server adds to a prompt of any
+	// length: chat template, system prompt, begin-of-text.
 	Overhead float64
-	// Residual is how far, in tokens, the worst calibration point lies from
-	// the fitted line. It tells how far to trust the estimate.
+	// Residual is the largest distance, in tokens, of a calibration point from
+	// the fitted line. A large one means that counts are inaccurate.
 	Residual float64
 }
 
-// A Point is one measured prompt: how long it was, and what the server said
-// it was.
+// A Point is one measured prompt: its length in words, and its length in tokens
+// according to the server.
 type Point struct {
-	// Text is the prompt that was sent; its words are counted as by [Words].
+	// Text is the prompt that was sent. Its words are counted by [Words].
 	Text string
-	// Words is the number of words in the prompt, given instead of Text.
+	// Words is the number of words in the prompt, if Text is empty.
 	Words int
-	// PromptTokens is usage.prompt_tokens of the server's answer.
+	// PromptTokens is usage.prompt_tokens in the server's answer.
 	PromptTokens int
 }
 
-// Calibrate fits tokens = Overhead + PerWord*words to the points by least
-// squares. It returns an error when a point has both a Text and a Words, has
-// no words or no tokens, when fewer than two different word counts were
-// measured, or when longer prompts did not cost more tokens.
+// Calibrate fits tokens = Overhead + PerWord*words to the points by least squares.
+// It returns an error if a point has both Text and Words, has no words or no
+// tokens, if the points have fewer than two different word counts, or if longer
+// prompts do not have more tokens.
 func Calibrate(points []Point) (Estimate, error) {
 	words := make([]float64, len(points))
 	var meanW, meanT float64
@@ -73,7 +73,7 @@ func Calibrate(points []Point) (Estimate, error) {
 		square += (words[i] - meanW) * (words[i] - meanW)
 	}
 	e := Estimate{PerWord: cross / square}
-	if !(e.PerWord > 0) || math.IsInf(e.PerWord, 1) { // also refuses NaN
+	if !(e.PerWord > 0) || math.IsInf(e.PerWord, 1) { // also true for NaN
 		return Estimate{}, fmt.Errorf("calibrate: %g tokens a word, must be more than 0", e.PerWord)
 	}
 	e.Overhead = meanT - e.PerWord*meanW
@@ -84,7 +84,7 @@ func Calibrate(points []Point) (Estimate, error) {
 	return e, nil
 }
 
-// distinct returns how many different values v has.
+// distinct returns the number of different values in v.
 func distinct(v []float64) int {
 	seen := make(map[float64]bool, len(v))
 	for _, x := range v {
@@ -93,21 +93,21 @@ func distinct(v []float64) int {
 	return len(seen)
 }
 
-// Count returns the estimated tokens of text, PerWord times its words rounded
-// to the nearest whole number. Overhead is not in it: that is not in the text.
+// Count returns PerWord times the number of words in text, rounded to the nearest
+// whole number. Overhead is not included, because the text does not contain it.
 func (e Estimate) Count(text string) int {
 	return int(math.Round(e.perWord() * float64(Words{}.Count(text))))
 }
 
-// Template returns Overhead as whole tokens, the nearest number that is not
-// negative: the value for [Prompts.Template].
+// Template returns Overhead rounded to the nearest whole number, and not below 0.
+// It is the value for the field Template of the types in package benchdata.
 func (e Estimate) Template() int {
 	return max(0, int(math.Round(e.Overhead)))
 }
 
-// Tolerance returns how many tokens away from a wanted length the nearest
-// text of whole words may be: 0 up to one token a word, 1 up to three, and so
-// on. [Prompts] asks for no more than that.
+// Tolerance returns the largest difference, in tokens, between a wanted length and
+// that of the nearest text of whole words: 0 for up to one token per word, 1 for up
+// to three, and so on.
 func (e Estimate) Tolerance() int {
 	return int(math.Ceil(e.perWord())) / 2
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"unicode/utf8"
 
@@ -12,15 +11,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// hfFile is what is read of a tokenizer.json, as the Rust library tokenizers
-// writes it: https://huggingface.co/docs/tokenizers. The post-processor, the
-// decoder, truncation and padding do not change how many tokens a text is.
+// An hfFile holds the parts of a tokenizer.json that are read. The Rust library
+// tokenizers writes the format (https://huggingface.co/docs/tokenizers). The
+// other parts (post-processor, decoder, truncation, padding) do not change the
+// number of tokens of a text.
 type hfFile struct {
 	AddedTokens  []addedToken `json:"added_tokens"`
 	Normalizer   *hfStep      `json:"normalizer"`
 	PreTokenizer *hfStep      `json:"pre_tokenizer"`
 	Model        *struct {
-		Type             string           `json:"type"` // older files leave it out
+		Type             string           `json:"type"` // absent in older files
 		Vocab            map[string]int32 `json:"vocab"`
 		Merges           []hfMerge        `json:"merges"`
 		Dropout          float64          `json:"dropout"`
@@ -33,8 +33,8 @@ type hfFile struct {
 	} `json:"model"`
 }
 
-// hfStep is a normalizer or a pre-tokenizer; which fields it has depends on
-// its type.
+// An hfStep is a normalizer or a pre-tokenizer. The comment of a field names the
+// types that have the field.
 type hfStep struct {
 	Type          string   `json:"type"`
 	Normalizers   []hfStep `json:"normalizers"`   // Sequence
@@ -43,20 +43,20 @@ type hfStep struct {
 		Regex  *string `json:"Regex"`
 		String *string `json:"String"`
 	} `json:"pattern"`
-	Behavior         delimited `json:"behavior"`          // Split
-	Invert           bool      `json:"invert"`            // Split
-	AddPrefixSpace   *bool     `json:"add_prefix_space"`  // ByteLevel, older Metaspace
-	UseRegex         *bool     `json:"use_regex"`         // ByteLevel
-	IndividualDigits bool      `json:"individual_digits"` // Digits
-	Replacement      string    `json:"replacement"`       // Metaspace
-	PrependScheme    string    `json:"prepend_scheme"`    // Metaspace
-	Split            *bool     `json:"split"`             // Metaspace
-	Prepend          string    `json:"prepend"`           // Prepend
-	Content          string    `json:"content"`           // Replace
+	Behavior         behavior `json:"behavior"`          // Split
+	Invert           bool     `json:"invert"`            // Split
+	AddPrefixSpace   *bool    `json:"add_prefix_space"`  // ByteLevel, older Metaspace
+	UseRegex         *bool    `json:"use_regex"`         // ByteLevel
+	IndividualDigits bool     `json:"individual_digits"` // Digits
+	Replacement      string   `json:"replacement"`       // Metaspace
+	PrependScheme    string   `json:"prepend_scheme"`    // Metaspace
+	Split            *bool    `json:"split"`             // Metaspace
+	Prepend          string   `json:"prepend"`           // Prepend
+	Content          string   `json:"content"`           // Replace
 }
 
-// hfMerge is one merge: "a b" in files before version 0.20 of the library,
-// ["a", "b"] since.
+// An hfMerge is a pair of strings to merge. Versions of the library before 0.20
+// write "a b", later ones write ["a", "b"].
 type hfMerge [2]string
 
 func (m *hfMerge) UnmarshalJSON(data []byte) error {
@@ -84,31 +84,7 @@ func (m *hfMerge) UnmarshalJSON(data []byte) error {
 	return fmt.Errorf("merge %s has no space, must be two strings with a space between", data)
 }
 
-// readTokenizer makes a tokenizer of a tokenizer.json.
-func readTokenizer(r io.Reader) (*HuggingFace, error) {
-	dec := json.NewDecoder(r)
-	var f hfFile
-	if err := dec.Decode(&f); err != nil {
-		return nil, err
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, errors.New("there is data after the first JSON value")
-	}
-	t := &HuggingFace{added: newAddedTokens(f.AddedTokens)}
-	if err := f.model(&t.model); err != nil {
-		return nil, fmt.Errorf("model: %w", err)
-	}
-	var err error
-	if t.normalizers, err = f.Normalizer.normalizers(nil); err != nil {
-		return nil, fmt.Errorf("normalizer: %w", err)
-	}
-	if t.splitters, err = f.PreTokenizer.splitters(nil); err != nil {
-		return nil, fmt.Errorf("pre_tokenizer: %w", err)
-	}
-	return t, nil
-}
-
-// model fills m with the model of the file.
+// model sets *m to the model of the file.
 func (f *hfFile) model(m *bpe) error {
 	j := f.Model
 	switch {
@@ -165,7 +141,8 @@ func (f *hfFile) model(m *bpe) error {
 	return nil
 }
 
-// normalizers appends the normalizers that s stands for; none for nil.
+// normalizers appends the normalizers that s describes to list; a nil s describes
+// none.
 func (s *hfStep) normalizers(list []normalizer) ([]normalizer, error) {
 	if s == nil {
 		return list, nil
@@ -198,7 +175,7 @@ func (s *hfStep) normalizers(list []normalizer) ([]normalizer, error) {
 	return nil, fmt.Errorf("type is %q, must be NFC, NFD, NFKC, NFKD, Prepend, Replace or Sequence", s.Type)
 }
 
-// splitters appends the splitters that s stands for; none for nil.
+// splitters appends the splitters that s describes to list; a nil s describes none.
 func (s *hfStep) splitters(list []splitter) ([]splitter, error) {
 	if s == nil {
 		return list, nil
@@ -237,7 +214,7 @@ func (s *hfStep) splitters(list []splitter) ([]splitter, error) {
 	return nil, fmt.Errorf("type is %q, must be ByteLevel, Digits, Metaspace, Split or Sequence", s.Type)
 }
 
-// pattern returns the pattern of a Split.
+// pattern returns the pattern of a Split step.
 func (s *hfStep) pattern() (pattern, error) {
 	switch s.Behavior {
 	case isolated, removed, mergedWithPrevious, mergedWithNext, contiguous:
@@ -253,6 +230,7 @@ func (s *hfStep) pattern() (pattern, error) {
 	return pattern{}, errors.New("part Split has no pattern, must have a Regex or a String")
 }
 
+// metaspace returns the splitter of a Metaspace step.
 func (s *hfStep) metaspace() (metaspace, error) {
 	space, size := utf8.DecodeRuneInString(s.Replacement)
 	if size == 0 || size < len(s.Replacement) {
@@ -270,5 +248,5 @@ func (s *hfStep) metaspace() (metaspace, error) {
 	return metaspace{space, scheme, orTrue(s.Split)}, nil
 }
 
-// orTrue returns what b points to, or true for nil, the default of the format.
+// orTrue returns *b, or true if b is nil: true is the default of the format.
 func orTrue(b *bool) bool { return b == nil || *b }

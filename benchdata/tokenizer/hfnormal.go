@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// A normalizer rewrites the text between two added tokens before it is cut
-// into pieces.
+// A normalizer rewrites the text between two added tokens, before the text is
+// split into pieces.
 type normalizer func(text string) string
 
-// prepend puts before in front of any text that is not empty.
+// prepend returns a normalizer that puts before in front of a text that is not empty.
 func prepend(before string) normalizer {
 	return func(text string) string {
 		if text == "" {
@@ -22,24 +22,24 @@ func prepend(before string) normalizer {
 	}
 }
 
-// replace writes content for every old.
+// replace returns a normalizer that replaces every old by content.
 func replace(old, content string) normalizer {
 	return func(text string) string { return strings.ReplaceAll(text, old, content) }
 }
 
-// addedToken is a string that is one token wherever it stands in the text,
-// whatever the merges would make of it: <|im_start|> and its like.
+// An addedToken is a string, such as <|im_start|>, that is one token wherever the
+// text contains it. Merges do not apply to it.
 type addedToken struct {
 	Content string `json:"content"`
 	ID      int32  `json:"id"`
-	// LeftStrip and RightStrip make the white space on that side part of it.
+	// LeftStrip and RightStrip make white space on that side part of the token.
 	LeftStrip  bool `json:"lstrip"`
 	RightStrip bool `json:"rstrip"`
-	// SingleWord finds it only where no letter or digit touches it.
+	// SingleWord matches only where no letter, digit or underscore is adjacent.
 	SingleWord bool `json:"single_word"`
 }
 
-// addedTokens are the added tokens by their first byte, the longest first.
+// addedTokens holds the added tokens by their first byte, the longest first.
 type addedTokens [256][]addedToken
 
 func newAddedTokens(list []addedToken) *addedTokens {
@@ -57,8 +57,9 @@ func newAddedTokens(list []addedToken) *addedTokens {
 	return &a
 }
 
-// next finds the first added token in text: the text before it, the token,
-// and the text after it. ok is false when there is none.
+// next finds the first added token in text, and returns the text before the token,
+// the token, and the text after it. Without such a token ok is false and before
+// is the whole text.
 func (a *addedTokens) next(text string) (before string, t addedToken, after string, ok bool) {
 	for i := range len(text) {
 		for _, t := range a[text[i]] {
@@ -81,8 +82,8 @@ func (a *addedTokens) next(text string) (before string, t addedToken, after stri
 	return text, addedToken{}, "", false
 }
 
-// touchesWord reports whether before ends, or after begins, in the middle of
-// a word.
+// touchesWord reports whether the last character of before or the first of after
+// is part of a word.
 func touchesWord(before, after string) bool {
 	inWord := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) }
 	last, _ := utf8.DecodeLastRuneInString(before)

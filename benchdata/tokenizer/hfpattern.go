@@ -8,20 +8,19 @@ import (
 	"github.com/dlclark/regexp2/v2/syntax"
 )
 
-// A pattern is the regular expression of a Split. It cannot fail on a text:
-// what could is refused when the pattern is read.
+// A pattern is the regular expression of a Split step. Searching a text cannot
+// fail: newPattern rejects every pattern whose search could.
 //
-// regexp2 searches by backtracking, so a pattern such as (a*a*)*b would take
-// for ever on a few dozen letters. What makes it so is a group that is
-// repeated and that can match the same characters in more than one way, and
-// that is what is refused. Without it the time is at worst a power of the
-// length of the text, with an exponent that the pattern sets. It is the length
-// itself for GPT-2, Llama 3, Qwen 2, DeepSeek V3 and GPT-OSS, whose repeats
-// are of single characters, each up to one of the wrong class.
+// regexp2 searches by backtracking. A pattern such as (a*a*)*b takes exponential
+// time on a few dozen letters, because it repeats a group that can match the same
+// characters in more than one way. newPattern rejects such patterns. For all
+// others the time is at worst a power of the length of the text, with an exponent
+// that depends on the pattern. The time is linear for the patterns of GPT-2,
+// Llama 3, Qwen 2, DeepSeek V3 and GPT-OSS: they repeat single characters only.
 type pattern struct{ re *regexp2.Regexp }
 
-// newPattern reads a pattern in Oniguruma's syntax, which tokenizer.json files
-// are written in, as far as regexp2 knows it.
+// newPattern compiles a pattern in Oniguruma's syntax, the syntax of
+// tokenizer.json files, as far as regexp2 supports it.
 func newPattern(text string) (pattern, error) {
 	if nestsClasses(text) {
 		return pattern{}, fmt.Errorf("pattern %q has a class in a class or an intersection (&&), which is not supported", text)
@@ -30,10 +29,10 @@ func newPattern(text string) (pattern, error) {
 	if err != nil {
 		return pattern{}, fmt.Errorf("pattern %q: %w", text, err)
 	}
-	if explodes(tree.Root, true) {
-		return pattern{}, fmt.Errorf("pattern %q repeats a group that can match in more than one way, which could take for ever", text)
+	if exponential(tree.Root, true) {
+		return pattern{}, fmt.Errorf("pattern %q repeats a group that can match in more than one way, which could take exponential time", text)
 	}
-	// No limit of time or of memory: both would be errors in the middle of a text.
+	// Exceeding a limit of time or memory would be an error in the middle of a text.
 	re, err := regexp2.Compile(text, regexp2.OptionMaxBacktrackingStackSize(-1))
 	if err != nil {
 		return pattern{}, fmt.Errorf("pattern %q: %w", text, err)
@@ -41,19 +40,21 @@ func newPattern(text string) (pattern, error) {
 	return pattern{re}, nil
 }
 
-// find returns where text matches: begin and end in bytes, from left to right.
+// find returns the matches in text from left to right, each as the offsets in
+// bytes of its begin and end.
 func (p pattern) find(text string) [][]int {
 	found, err := p.re.FindAllStringIndex(text, -1)
-	if err != nil { // a bug of regexp2: it has no other error without its limits
-		panic(fmt.Sprintf("benchdata: pattern %q: %v", p.re, err))
+	if err != nil { // only a bug of regexp2: without limits a search has no errors
+		panic(fmt.Sprintf("tokenizer: pattern %q: %v", p.re, err))
 	}
 	return found
 }
 
-// nestsClasses reports whether pattern has a class in which another one begins
-// or is intersected: [a[bc]], [a&&b]. To regexp2 those are plain characters.
+// nestsClasses reports whether pattern has a character class that contains another
+// class or an intersection: [a[bc]], [a&&b]. regexp2 would read the inner [ and &&
+// as literal characters.
 func nestsClasses(pattern string) bool {
-	class := false // whether i is in one
+	class := false // whether i is inside a class
 	for i := 0; i < len(pattern); i++ {
 		switch c := pattern[i]; {
 		case c == '\\':
@@ -63,7 +64,7 @@ func nestsClasses(pattern string) bool {
 			if strings.HasPrefix(pattern[i+1:], "^") {
 				i++
 			}
-			if strings.HasPrefix(pattern[i+1:], "]") { // the first is a plain one
+			if strings.HasPrefix(pattern[i+1:], "]") { // a ] that comes first is a literal
 				i++
 			}
 		case class && c == ']':
@@ -75,10 +76,11 @@ func nestsClasses(pattern string) bool {
 	return false
 }
 
-// explodes reports whether a group in n is repeated that can match in more
-// than one way. A group that is repeated last is harmless: as soon as it does
-// not match once more all has matched, and no other way is tried.
-func explodes(n *syntax.RegexNode, last bool) bool {
+// exponential reports whether n repeats a group that can match in more than one
+// way, so that a search could take exponential time. last says that nothing comes
+// after n. A repeated group that comes last is harmless: when the group does not
+// match once more, the whole pattern has matched and no other way is tried.
+func exponential(n *syntax.RegexNode, last bool) bool {
 	if isLoop(n) {
 		if n.N > 1 && !(last && n.M <= 1) && !oneWay(n.Children[0]) {
 			return true
@@ -87,13 +89,13 @@ func explodes(n *syntax.RegexNode, last bool) bool {
 	}
 	switch n.T {
 	case syntax.NtAtomic, syntax.NtPosLook, syntax.NtNegLook:
-		last = true // once it has matched, no other way is tried
+		last = true // once these have matched, no other way is tried
 	case syntax.NtBackRefCond, syntax.NtExprCond:
-		last = false // not looked into
+		last = false // may contain anything
 	}
 	for i, c := range n.Children {
 		end := n.T != syntax.NtConcatenate || i == len(n.Children)-1
-		if explodes(c, last && end) {
+		if exponential(c, last && end) {
 			return true
 		}
 	}
@@ -102,8 +104,8 @@ func explodes(n *syntax.RegexNode, last bool) bool {
 
 func isLoop(n *syntax.RegexNode) bool { return n.T == syntax.NtLoop || n.T == syntax.NtLazyloop }
 
-// oneWay reports whether n can match what stands at a place in one way only,
-// so that there is nothing to try again. It says no where it does not know.
+// oneWay reports whether n can match at a given offset in one way only, so that
+// backtracking has nothing else to try. It returns false for unknown nodes.
 func oneWay(n *syntax.RegexNode) bool {
 	switch n.T {
 	case syntax.NtOne, syntax.NtNotone, syntax.NtSet, syntax.NtMulti, syntax.NtRef,

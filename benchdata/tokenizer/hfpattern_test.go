@@ -5,18 +5,19 @@ import (
 	"testing"
 )
 
-// deepSeekPattern and o200kPattern are the patterns of DeepSeek V3 and of
-// GPT-OSS as their tokenizer.json files have them.
+// deepSeekPattern and o200kPattern are the patterns in the tokenizer.json files of
+// DeepSeek V3 and GPT-OSS.
 const (
 	deepSeekPattern = "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+"
 	o200kPattern    = `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 )
 
-// Those that are accepted are also run, on what makes the refused ones endless.
-func TestNewPatternRefusesWhatCouldTakeForEver(t *testing.T) {
+// TestNewPatternRejectsExponential also searches texts on which rejected patterns
+// would take exponential time by the accepted patterns.
+func TestNewPatternRejectsExponential(t *testing.T) {
 	tests := []struct {
-		pattern string
-		refused bool
+		pattern  string
+		rejected bool
 	}{
 		{byteLevelPattern, false},
 		{qwen2Pattern, false},
@@ -25,13 +26,13 @@ func TestNewPatternRefusesWhatCouldTakeForEver(t *testing.T) {
 		{o200kPattern, false},
 		{`\p{N}{1,3}(?=(?:\p{N}{3})*\b)`, false},  // SuperBPE
 		{`(?=(\d{3})+(?!\d))`, false},             // SuperBPE, older
-		{`[^\r\n\p{L}\p{N}]?+\p{L}++|\s+`, false}, // cl100k has ?+ and ++
-		{`(?:\p{L}\p{M}*)+|\s+`, false},           // no further repeat is needed
+		{`[^\r\n\p{L}\p{N}]?+\p{L}++|\s+`, false}, // possessive repeats, as in cl100k
+		{`(?:\p{L}\p{M}*)+|\s+`, false},           // the repeated group comes last
 		{`a*a*b`, false},                          // a power of the length
 		{`(?:ab?)?c`, false},                      // not repeated
-		{`(?:(?>a+)b)*`, false},                   // nothing to try again
+		{`(?:(?>a+)b)*`, false},                   // an atomic group has one way to match
 		{`(?:[ab]{3}){2,}`, false},                // always the same length
-		{`(?:a+)+b`, false},                       // regexp2 makes a+b of it
+		{`(?:a+)+b`, false},                       // regexp2 simplifies this to a+b
 		{`(a*a*)*b`, true},
 		{`(a+)+b`, true},
 		{`(?:a|ab|b)*c`, true},
@@ -43,12 +44,12 @@ func TestNewPatternRefusesWhatCouldTakeForEver(t *testing.T) {
 		{`(?>(?:a|ab|b)+c)`, true},
 		{`(?:(?:ab?)*b)*c`, true},
 		{`(a)?(?:(?(1)a+|b))*c`, true},
-		{`(?:\p{L}\p{M}*)+x`, true}, // harmless, but that is not seen
+		{`(?:\p{L}\p{M}*)+x`, true}, // harmless, but rejected all the same
 	}
 	for _, tt := range tests {
 		p, err := newPattern(tt.pattern)
-		if refused := err != nil && strings.Contains(err.Error(), "take for ever"); refused != tt.refused || err != nil && !refused {
-			t.Errorf("newPattern(%q) error = %v, want one about time: %t", tt.pattern, err, tt.refused)
+		if rejected := err != nil && strings.Contains(err.Error(), "take exponential time"); rejected != tt.rejected || err != nil && !rejected {
+			t.Errorf("newPattern(%q) error = %v, want one about exponential time: %t", tt.pattern, err, tt.rejected)
 		}
 		if err == nil {
 			for _, unit := range []string{"a", "ab", "1", "a\u0301"} {
@@ -58,8 +59,8 @@ func TestNewPatternRefusesWhatCouldTakeForEver(t *testing.T) {
 	}
 }
 
-func TestNewPatternRefusesNestedClasses(t *testing.T) {
-	for pattern, refused := range map[string]bool{
+func TestNewPatternRejectsNestedClasses(t *testing.T) {
+	for pattern, rejected := range map[string]bool{
 		`[a[bc]]`:                  true,
 		`[\p{L}&&[^a]]`:            true,
 		`[\p{L}&&\p{Lu}]`:          true,
@@ -75,14 +76,14 @@ func TestNewPatternRefusesNestedClasses(t *testing.T) {
 		`[a]]`:                     false,
 		deepSeekPattern:            false,
 	} {
-		if _, err := newPattern(pattern); (err != nil) != refused {
-			t.Errorf("newPattern(%q) error = %v, want one: %t", pattern, err, refused)
+		if _, err := newPattern(pattern); (err != nil) != rejected {
+			t.Errorf("newPattern(%q) error = %v, want one: %t", pattern, err, rejected)
 		}
 	}
 }
 
-// regexp2 limits its memory for a search where it is not told otherwise; each
-// of these repeats goes beyond that limit.
+// TestPatternFindHasNoLimit has searches that exceed the memory that regexp2 allows
+// for a search by default.
 func TestPatternFindHasNoLimit(t *testing.T) {
 	const n = 300_000
 	for _, tt := range []struct{ pattern, text string }{
@@ -99,8 +100,8 @@ func TestPatternFindHasNoLimit(t *testing.T) {
 	}
 }
 
-// Texts that are long and of one kind, or two by turns, are what would show a
-// pattern that searches the same text again and again.
+// TestHuggingFaceLongRuns counts long runs of one or two characters: on these a
+// pattern that searches the same text repeatedly would take too long.
 func TestHuggingFaceLongRuns(t *testing.T) {
 	const n = 20_000
 	for _, name := range []string{"gpt2-style", "qwen2-style", "llama3-style"} {
@@ -109,7 +110,7 @@ func TestHuggingFaceLongRuns(t *testing.T) {
 			text := strings.Repeat(unit, n)
 			total := 0
 			for _, p := range tok.pieces(text, true) {
-				total += len([]rune(p.text)) // a character stands for a byte
+				total += len([]rune(p.text)) // one character for each byte
 			}
 			if n := tok.Count(text); total != len(text) || n < 1 || n > len(text) {
 				t.Errorf("%s: %q %d times = %d bytes in pieces, %d tokens; want %d bytes", name, unit, n, total, n, len(text))

@@ -5,14 +5,14 @@ import (
 	"unicode"
 )
 
-// This file is the tokenizers' second opinion: the same published rules,
-// written the slow and obvious way, without a regular expression and without
-// anything of the package.
+// This file implements the published rules of tokenizers a second time, in the
+// simplest way, without regular expressions and without code of the package. Tests
+// compare both implementations.
 
-// A reference splits and merges as one kind of tokenizer.json says.
+// A reference is a tokenizer with one set of rules.
 type reference struct {
-	normal func(text string) string // nil for none
-	split  func(text []rune) int    // length of the first piece
+	normal func(text string) string // nil leaves the text as it is
+	split  func(text []rune) int    // returns the length of the first piece
 	vocab  map[string]int
 	merges [][2]string // by rank
 }
@@ -30,7 +30,7 @@ func (ref reference) encode(text string) []int {
 	return ids
 }
 
-// merge joins all pairs of the first merge that applies, until none does.
+// merge repeatedly joins all pairs of the merge of lowest rank that applies.
 func (ref reference) merge(symbols []string) []int {
 	for {
 		best := -1
@@ -65,7 +65,7 @@ func (ref reference) merge(symbols []string) []int {
 	return ids
 }
 
-// refVisible writes each byte as the character that byte-level models use.
+// refVisible replaces each byte by the character that byte-level models use for it.
 func refVisible(text string) []string {
 	var symbols []string
 	for _, b := range []byte(text) {
@@ -90,7 +90,7 @@ func isOther(r rune) bool {
 	return !unicode.IsSpace(r) && !unicode.IsLetter(r) && !unicode.IsNumber(r)
 }
 
-// run returns how many runes at the start of text are of a kind.
+// run returns the number of runes at the start of text for which kind is true.
 func run(text []rune, kind func(rune) bool) int {
 	n := 0
 	for n < len(text) && kind(text[n]) {
@@ -99,7 +99,8 @@ func run(text []rune, kind func(rune) bool) int {
 	return n
 }
 
-// contraction returns the length of 's, 't, 're, 've, 'm, 'll or 'd.
+// contraction returns the length of the contraction ('s, 't, 're, 've, 'm, 'll or
+// 'd) at the start of text, or 0.
 func contraction(text []rune, same func(a, b string) bool) int {
 	for _, c := range []string{"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"} {
 		if n := len(c); n <= len(text) && same(string(text[:n]), c) {
@@ -109,8 +110,8 @@ func contraction(text []rune, same func(a, b string) bool) int {
 	return 0
 }
 
-// blanks is the end of both patterns: white space before a word leaves it the
-// last character, at the end of the text it stays whole.
+// blanks returns the length of the white space at the start of text, as both
+// patterns split it: the last character belongs to the word that follows, if any.
 func blanks(text []rune) int {
 	n := run(text, unicode.IsSpace)
 	if n > 1 && n < len(text) {
@@ -119,7 +120,7 @@ func blanks(text []rune) int {
 	return n
 }
 
-// gpt2Piece is GPT-2's pattern.
+// gpt2Piece returns the length of the first piece by GPT-2's pattern.
 func gpt2Piece(text []rune) int {
 	if n := contraction(text, func(a, b string) bool { return a == b }); n > 0 {
 		return n
@@ -136,8 +137,8 @@ func gpt2Piece(text []rune) int {
 	return blanks(text)
 }
 
-// qwen2Piece is the pattern of Qwen 2, and of Llama 3 but for the number of
-// digits in a piece.
+// qwen2Piece returns a function for the length of the first piece by the pattern of
+// Qwen 2 (maxDigits 1) or Llama 3 (maxDigits 3).
 func qwen2Piece(maxDigits int) func(text []rune) int {
 	return func(text []rune) int {
 		if n := contraction(text, strings.EqualFold); n > 0 {

@@ -6,40 +6,41 @@ import (
 	"unicode/utf8"
 )
 
-// A span is a part of the text on its way from the whole to the pieces that
-// are merged one by one.
+// A span is a part of the text. Splitters cut spans into smaller spans, until each
+// span is a piece within which tokens are merged.
 type span struct {
 	text  string
-	first bool // nothing of the text comes before it
+	first bool // the span begins where the text begins
 }
 
-// A splitter is one pre-tokenizer: it cuts a span into smaller ones, and may
-// rewrite them. It leaves out empty spans.
+// A splitter is a pre-tokenizer.
 type splitter interface {
+	// split cuts s into smaller spans, may rewrite their texts, and appends those
+	// that are not empty to out.
 	split(out []span, s span) []span
 }
 
-// delimited is what a splitter does with the parts that its pattern matches,
-// by the names in tokenizer.json.
-type delimited string
+// A behavior says what a splitter does with the parts of a text that its pattern
+// matches. The values are those of tokenizer.json.
+type behavior string
 
 const (
-	isolated           delimited = "Isolated"
-	removed            delimited = "Removed"
-	mergedWithPrevious delimited = "MergedWithPrevious"
-	mergedWithNext     delimited = "MergedWithNext"
-	contiguous         delimited = "Contiguous"
+	isolated           behavior = "Isolated"
+	removed            behavior = "Removed"
+	mergedWithPrevious behavior = "MergedWithPrevious"
+	mergedWithNext     behavior = "MergedWithNext"
+	contiguous         behavior = "Contiguous"
 )
 
-// A mark is a part of a span, and whether the pattern matched it.
+// A mark is a part of a span that the pattern matched, or a part between matches.
 type mark struct {
 	text  string
 	match bool
 }
 
-// cut appends the spans that marks make, which together are the text of s.
-func (d delimited) cut(out []span, s span, marks []mark) []span {
-	start, end := 0, 0 // the span being built
+// cut appends the spans that s is split into. marks cover the whole text of s.
+func (b behavior) cut(out []span, s span, marks []mark) []span {
+	start, end := 0, 0 // offsets of the next span to append
 	flush := func() {
 		if start < end {
 			out = append(out, span{s.text[start:end], s.first && start == 0})
@@ -48,17 +49,17 @@ func (d delimited) cut(out []span, s span, marks []mark) []span {
 	}
 	for i, m := range marks {
 		switch previous := i > 0 && marks[i-1].match; {
-		case d == isolated, d == removed:
+		case b == isolated, b == removed:
 			flush()
-		case d == contiguous && m.match != previous:
+		case b == contiguous && m.match != previous:
 			flush()
-		case d == mergedWithPrevious && (!m.match || previous):
+		case b == mergedWithPrevious && (!m.match || previous):
 			flush()
-		case d == mergedWithNext && (m.match || !previous):
+		case b == mergedWithNext && (m.match || !previous):
 			flush()
 		}
 		end += len(m.text)
-		if d == removed && m.match {
+		if b == removed && m.match {
 			start = end
 		}
 	}
@@ -66,15 +67,16 @@ func (d delimited) cut(out []span, s span, marks []mark) []span {
 	return out
 }
 
-// byteLevelPattern is how the ByteLevel pre-tokenizer splits: GPT-2's own
-// pattern, https://github.com/openai/gpt-2/blob/master/src/encoder.py.
+// byteLevelPattern is the pattern by which the ByteLevel pre-tokenizer splits. It
+// is GPT-2's (https://github.com/openai/gpt-2/blob/master/src/encoder.py).
 const byteLevelPattern = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 
-// patternSplit is the Split pre-tokenizer.
+// A patternSplit is the Split pre-tokenizer. invert swaps matches and the text
+// between them.
 type patternSplit struct {
-	pattern   pattern
-	behaviour delimited
-	invert    bool
+	pattern  pattern
+	behavior behavior
+	invert   bool
 }
 
 func (p patternSplit) split(out []span, s span) []span {
@@ -91,22 +93,23 @@ func (p patternSplit) split(out []span, s span) []span {
 	if end < len(s.text) {
 		marks = append(marks, mark{s.text[end:], p.invert})
 	}
-	return p.behaviour.cut(out, s, marks)
+	return p.behavior.cut(out, s, marks)
 }
 
-// digits is the Digits pre-tokenizer: numbers apart from the rest, or each
-// digit apart.
+// digits is the Digits pre-tokenizer. It separates numbers from other text, or,
+// with individual, each digit.
 type digits struct{ individual bool }
 
 func (d digits) split(out []span, s span) []span {
-	behaviour := contiguous
+	b := contiguous
 	if d.individual {
-		behaviour = isolated
+		b = isolated
 	}
-	return behaviour.cut(out, s, markRunes(s.text, unicode.IsNumber))
+	return b.cut(out, s, markRunes(s.text, unicode.IsNumber))
 }
 
-// markRunes marks each character that is wanted, and what is between them.
+// markRunes returns a mark for each character that is wanted, and one for each
+// stretch of text between them.
 func markRunes(text string, wanted func(rune) bool) []mark {
 	var marks []mark
 	rest := 0 // where the unwanted characters before i begin
@@ -126,12 +129,12 @@ func markRunes(text string, wanted func(rune) bool) []mark {
 	return marks
 }
 
-// metaspace is the Metaspace pre-tokenizer, SentencePiece's way to write
-// spaces: as a visible character, with one put before the text.
+// metaspace is the Metaspace pre-tokenizer. As SentencePiece does, it replaces
+// spaces by a visible character, and puts one before the text.
 type metaspace struct {
 	space   rune
-	prepend string // always, first or never
-	apart   bool   // every space begins a piece
+	prepend string // "always", "first" (only where the text begins) or "never"
+	splits  bool   // every space begins a new piece
 }
 
 func (m metaspace) split(out []span, s span) []span {
@@ -141,18 +144,18 @@ func (m metaspace) split(out []span, s span) []span {
 			s.text = string(m.space) + s.text
 		}
 	}
-	if !m.apart {
+	if !m.splits {
 		return append(out, s)
 	}
 	isSpace := func(r rune) bool { return r == m.space }
 	return mergedWithNext.cut(out, s, markRunes(s.text, isSpace))
 }
 
-// byteLevel is the ByteLevel pre-tokenizer: every byte of the text is written
-// as one visible character, so that no character can be unknown.
+// byteLevel is the ByteLevel pre-tokenizer. It replaces every byte of the text by
+// one visible character, so that no character is unknown.
 type byteLevel struct {
-	prefixSpace bool
-	words       splitter // GPT-2's pattern; nil where another one has split
+	prefixSpace bool     // put a space before each span that begins with none
+	words       splitter // by GPT-2's pattern; nil does not split
 }
 
 func (b byteLevel) split(out []span, s span) []span {
@@ -171,9 +174,9 @@ func (b byteLevel) split(out []span, s span) []span {
 	return out
 }
 
-// visible writes each byte of text as a character: the printable ones of
-// Latin-1 as themselves, all others in order from U+0100 on.
-// https://github.com/openai/gpt-2/blob/master/src/encoder.py, bytes_to_unicode
+// visible replaces each byte of text by a character: printable characters of
+// Latin-1 by themselves, all other bytes in order by the characters from U+0100
+// (bytes_to_unicode in https://github.com/openai/gpt-2/blob/master/src/encoder.py).
 func visible(text string) string {
 	var b strings.Builder
 	b.Grow(len(text) + len(text)/4)
@@ -183,7 +186,7 @@ func visible(text string) string {
 	return b.String()
 }
 
-// byteRunes is the character that stands for each byte.
+// byteRunes holds the character of each byte.
 var byteRunes = func() (runes [256]rune) {
 	next := rune(0x100)
 	for b := range runes {

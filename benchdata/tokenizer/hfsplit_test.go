@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// TestSplit has the behaviours as the Rust library describes them
-// (SplitDelimiterBehavior in tokenizers/src/tokenizer/normalizer.rs), and the
-// splits of ByteLevel that GPT-2 is known for.
+// TestSplit has the examples of each behavior in the Rust library
+// (SplitDelimiterBehavior in tokenizers/src/tokenizer/normalizer.rs) and splits of
+// ByteLevel.
 func TestSplit(t *testing.T) {
-	split := func(behaviour, invert string) string {
-		return `{"type": "Split", "pattern": {"String": "-"}, "behavior": "` + behaviour + `", "invert": ` + invert + `}`
+	split := func(behavior, invert string) string {
+		return `{"type": "Split", "pattern": {"String": "-"}, "behavior": "` + behavior + `", "invert": ` + invert + `}`
 	}
 	tests := []struct {
 		step, text string
@@ -58,16 +58,16 @@ func FuzzSplit(f *testing.F) {
 	f.Add(`(a|a)*$`, uint8(2), false, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab")
 	f.Add(`x*`, uint8(3), false, "axxb")
 	f.Add(`(?=b)|é`, uint8(4), true, "abé")
-	behaviours := []delimited{isolated, mergedWithPrevious, mergedWithNext, contiguous}
-	f.Fuzz(func(t *testing.T, pattern string, behaviour uint8, invert bool, text string) {
-		if !utf8.ValidString(text) || len(text) > 1<<7 || len(pattern) > 1<<8 { // the time may be a power of len(text)
+	behaviors := []behavior{isolated, mergedWithPrevious, mergedWithNext, contiguous}
+	f.Fuzz(func(t *testing.T, pattern string, behavior uint8, invert bool, text string) {
+		if !utf8.ValidString(text) || len(text) > 1<<7 || len(pattern) > 1<<8 { // the time may be polynomial in len(text)
 			return
 		}
 		re, err := newPattern(pattern)
 		if err != nil {
 			return
 		}
-		p := patternSplit{re, behaviours[int(behaviour)%len(behaviours)], invert}
+		p := patternSplit{re, behaviors[int(behavior)%len(behaviors)], invert}
 		spans := p.split(nil, span{text, true})
 		var joined string
 		for _, s := range spans {
@@ -77,7 +77,7 @@ func FuzzSplit(f *testing.F) {
 			joined += s.text
 		}
 		if joined != text {
-			t.Errorf("pattern %q splits %q into %+v, want nothing lost", pattern, text, spans)
+			t.Errorf("pattern %q splits %q into %+v, want spans that add up to the text", pattern, text, spans)
 		}
 	})
 }

@@ -9,9 +9,8 @@ import (
 	"gotest.tools/v3/golden"
 )
 
-// The tokenizers under testdata are our own: trained here, on the text below,
-// and written in the format of published tokenizer.json files. They are made
-// anew with go test -update.
+// The tokenizers in testdata are trained by this file on the text below, and written
+// in the format of published tokenizer.json files. go test -update writes them anew.
 
 const trainingText = `A tall ship came into the harbor early this morning. It's carrying coffee, tea and
 sugar; they'll unload it before noon, won't they? The harbor master has counted 120 sacks, then 12 more,
@@ -29,8 +28,9 @@ Die Wellen schlugen über die Mauer, le café était fermé, 港は静かだっ�
 const qwen2Pattern = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 const llama3Pattern = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 
-// train returns the reference with n merges that split makes of the text, the
-// most frequent pair first, the one seen first of equals.
+// train returns a reference with n merges, trained on the text as split splits it.
+// Each merge is the most frequent pair, and the first in the text of equally
+// frequent ones.
 func train(split func([]rune) int, n int) reference {
 	ref := reference{split: split, vocab: map[string]int{}}
 	for b := range 256 {
@@ -115,7 +115,7 @@ func splitAndByteLevel(pattern string) object {
 	}}
 }
 
-// A trained tokenizer: the reference, and the file made of it.
+// A trained tokenizer has a reference and the contents of its tokenizer.json.
 type trained struct {
 	name string
 	ref  reference

@@ -2,6 +2,8 @@ package tokenizer
 
 import (
 	"bufio"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,29 +11,25 @@ import (
 )
 
 // HuggingFace is the tokenizer of a model, read from the tokenizer.json that
-// the model is published with. It is safe for concurrent use.
+// is published with the model. It is safe for concurrent use.
 //
-// It reads byte-pair-encoding models: byte-level ones in the layouts of GPT-2,
-// Llama 3, Qwen 2 and DeepSeek, and those converted from SentencePiece with
-// byte fallback, in the layouts of Llama 2, Mistral 7B and Gemma. Any other
-// model type, normalizer or pre-tokenizer is an error when the file is loaded.
+// The supported models are byte-pair encodings: byte-level ones in the layouts of
+// GPT-2, Llama 3, Qwen 2 and DeepSeek, and models converted from SentencePiece
+// with byte fallback, in the layouts of Llama 2, Mistral 7B and Gemma. Loading a
+// file with another type of model, normalizer or pre-tokenizer is an error.
+// Loading a file is also an error if one of its patterns could take exponential
+// time on some text. The patterns of the layouts above take linear time.
 //
-// Split patterns run on github.com/dlclark/regexp2, since they need lookahead,
-// which Go's own regexp does not have. The merging is done here because no
-// library without cgo was found to read these files right: the best known,
-// github.com/sugarme/tokenizer v0.3.0, panics on the patterns of Llama 3 and
+// Split patterns run on github.com/dlclark/regexp2, because they need lookahead,
+// which Go's regexp package lacks. Merging is implemented in this package because
+// no library without cgo was found that reads these files correctly:
+// github.com/sugarme/tokenizer v0.3.0 panics on the patterns of Llama 3 and
 // Qwen 2, and does not merge a run of equal characters from the left.
 //
-// A file is refused, too, when a pattern in it could take for ever on some
-// text; those of the layouts above take a time in proportion to the text. A
-// tokenizer that was read therefore has a count for every text, without a
-// limit of time, and never an estimate of one. What could still go wrong is a
-// bug of regexp2, which is a panic.
-//
-// One thing is simpler than in the Rust library: added tokens are found in the
-// text before it is normalized, whatever their "normalized" says. Classes of
-// characters, and the normal forms, are those of the Unicode version that Go
-// has; the forms put a U+034F into a run of more than 30 combining marks
+// HuggingFace differs from the Rust library in three points. Added tokens are
+// found in the text before normalization, even if their "normalized" is true.
+// Character classes and normal forms are those of Go's version of Unicode. Normal
+// forms insert U+034F into a run of more than 30 combining marks
 // (https://unicode.org/reports/tr15/#Stream_Safe_Text_Format).
 type HuggingFace struct {
 	added       *addedTokens
@@ -40,7 +38,8 @@ type HuggingFace struct {
 	model       bpe
 }
 
-// LoadHuggingFace reads the tokenizer.json at path.
+// LoadHuggingFace reads the tokenizer.json at path. Its error names the path and
+// the part of the file that is not supported.
 func LoadHuggingFace(path string) (*HuggingFace, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -54,7 +53,7 @@ func LoadHuggingFace(path string) (*HuggingFace, error) {
 	return t, nil
 }
 
-// ReadHuggingFace reads a tokenizer.json from r, to its end.
+// ReadHuggingFace reads a tokenizer.json from r until its end.
 func ReadHuggingFace(r io.Reader) (*HuggingFace, error) {
 	t, err := readTokenizer(r)
 	if err != nil {
@@ -63,15 +62,37 @@ func ReadHuggingFace(r io.Reader) (*HuggingFace, error) {
 	return t, nil
 }
 
-// Count returns the number of tokens in text, without those that a template
-// or the tokenizer's post-processor would put around it (begin-of-text). An
-// added token such as <|im_end|> inside the text is one token, as it is to
-// the servers.
+// readTokenizer reads a tokenizer.json.
+func readTokenizer(r io.Reader) (*HuggingFace, error) {
+	dec := json.NewDecoder(r)
+	var f hfFile
+	if err := dec.Decode(&f); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, errors.New("there is data after the first JSON value")
+	}
+	t := &HuggingFace{added: newAddedTokens(f.AddedTokens)}
+	if err := f.model(&t.model); err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	var err error
+	if t.normalizers, err = f.Normalizer.normalizers(nil); err != nil {
+		return nil, fmt.Errorf("normalizer: %w", err)
+	}
+	if t.splitters, err = f.PreTokenizer.splitters(nil); err != nil {
+		return nil, fmt.Errorf("pre_tokenizer: %w", err)
+	}
+	return t, nil
+}
+
+// Count returns the number of tokens in text. Tokens that a chat template or the
+// tokenizer's post-processor (begin-of-text) would add are not counted. An added
+// token such as <|im_end|> inside the text is one token, as it is for servers.
 func (t *HuggingFace) Count(text string) int { return len(t.encode(text)) }
 
-// Encode returns the ids of the tokens that Count counts, to compare with
-// another tokenizer's. Bytes that are not UTF-8 are read as U+FFFD each, which
-// is also what they become in a JSON request.
+// Encode returns the ids of the tokens that [HuggingFace.Count] counts. Each byte
+// that is not UTF-8 is read as U+FFFD, as it would be sent in a JSON request.
 func (t *HuggingFace) Encode(text string) []int {
 	tokens := t.encode(text)
 	ids := make([]int, len(tokens))
@@ -100,7 +121,8 @@ func (t *HuggingFace) encode(text string) []int32 {
 	return tokens
 }
 
-// pieces returns the pieces of text, normalized, in which tokens are merged.
+// pieces normalizes text and splits it into the pieces within which tokens are
+// merged. first says that the whole text begins with this one.
 func (t *HuggingFace) pieces(text string, first bool) []span {
 	for _, n := range t.normalizers {
 		text = n(text)

@@ -21,7 +21,7 @@ func load(t testing.TB, path string) *HuggingFace {
 	return tok
 }
 
-// fragments are what random texts are made of: what the patterns tell apart.
+// fragments are parts of random texts. The patterns treat them differently.
 var fragments = []string{
 	" ", "  ", "     ", "\n", "\r\n", "\n\n", "\t", "\u00a0", "\u3000", "\u2028", "\v", "\x85",
 	"'s", "'S", "'ll", "'LL", "'re", "'Ve", "'d", "'ſ", "'x", "'", "''",
@@ -64,8 +64,8 @@ func TestHuggingFaceAgreesWithReference(t *testing.T) {
 	}
 }
 
-// TestHuggingFaceByHand has counts that can be checked with a pencil: the
-// merges are l+o, lo+w, e+r, Ġ+low.
+// TestHuggingFaceByHand has expected tokens that were worked out by hand. The merges
+// are l+o, lo+w, e+r, Ġ+low.
 func TestHuggingFaceByHand(t *testing.T) {
 	const file = `{"added_tokens": [
 		{"id": 90, "content": "<end>", "special": true},
@@ -86,16 +86,16 @@ func TestHuggingFaceByHand(t *testing.T) {
 		{"lower low", "false", "false", []int{7, 8, 9}},
 		{"lower low", "true", "false", []int{9, 8, 9}},
 		{" low", "true", "false", []int{9}},
-		{"wer", "false", "false", []int{2, 8}}, // no merge leads to wer
+		{"wer", "false", "false", []int{2, 8}}, // no merge produces wer
 		{"wer", "false", "true", []int{10}},
 		{"low<end>low", "false", "false", []int{7, 90, 7}},
-		{"low<end>re", "false", "false", []int{7, 91, 3}}, // the longest added token
+		{"low<end>re", "false", "false", []int{7, 91, 3}}, // the longest added token matches
 		{"low  <wide>  low", "false", "false", []int{7, 92, 7}},
 		{"low er! low", "false", "false", []int{7, 5, 93, 9}},
-		{"lower!", "false", "false", []int{7, 8, 11}}, // in the middle of a word
+		{"lower!", "false", "false", []int{7, 8, 11}}, // no match of a single word inside a word
 		{"<end>", "true", "false", []int{90}},
-		{"lxo", "false", "false", []int{6}},    // x is no token, there is no unk_token: as if it were not there
-		{"ぃ", "false", "false", []int{12, 13}}, // bytes e3 81 83, of which 83 is no token
+		{"lxo", "false", "false", []int{6}},    // x is not in the vocabulary, and there is no unk_token
+		{"ぃ", "false", "false", []int{12, 13}}, // bytes e3 81 83; 83 is not in the vocabulary
 	}
 	for _, tt := range tests {
 		tok, err := ReadHuggingFace(strings.NewReader(strings.NewReplacer("ADD", tt.add, "IGNORE", tt.ignore).Replace(file)))
@@ -108,8 +108,8 @@ func TestHuggingFaceByHand(t *testing.T) {
 	}
 }
 
-// TestHuggingFaceNormalForms has one text that each of the four forms writes
-// in its own way: e and a mark, the sign Ångström, the ligature fi.
+// TestHuggingFaceNormalForms has a text that differs in all four normal forms: e and
+// a combining mark, the Ångström sign, the ligature fi.
 func TestHuggingFaceNormalForms(t *testing.T) {
 	const text = "e\u0301\u212b\ufb01<e\u0301>"
 	for form, want := range map[string]string{
@@ -122,7 +122,7 @@ func TestHuggingFaceNormalForms(t *testing.T) {
 		file, err := json.Marshal(object{
 			"normalizer": object{"type": form},
 			"model":      object{"type": "BPE", "vocab": vocab, "merges": []string{}},
-			// An added token is found as it is written.
+			// An added token matches before normalization.
 			"added_tokens": []object{{"id": 9, "content": "<e\u0301>"}},
 		})
 		if err != nil {
@@ -142,8 +142,8 @@ func TestHuggingFaceNormalForms(t *testing.T) {
 	}
 }
 
-// TestHuggingFaceSentencePiece is the layout of Llama 2: spaces made visible,
-// bytes for what is not in the vocabulary, no pre-tokenizer.
+// TestHuggingFaceSentencePiece tests the layout of Llama 2: a visible character for
+// spaces, bytes for characters that are not in the vocabulary, no pre-tokenizer.
 func TestHuggingFaceSentencePiece(t *testing.T) {
 	const model = `"model": {"type": "BPE", "unk_token": "<unk>", "fuse_unk": true, "byte_fallback": BYTES,
 		"vocab": {"<unk>":0,"<0xC3>":1,"<0xA9>":2,"▁":3,"a":4,"b":5,"ab":6,"▁ab":7,"▁▁":8},
@@ -161,15 +161,15 @@ func TestHuggingFaceSentencePiece(t *testing.T) {
 		{normalizer, "true", "ab ab", []int{7, 7}},
 		{normalizer, "true", "ab  ab", []int{7, 3, 7}},
 		{normalizer, "true", "é", []int{3, 1, 2}},
-		{normalizer, "false", "éé", []int{3, 0}}, // one unknown for the run
+		{normalizer, "false", "éé", []int{3, 0}}, // one unknown token for the run
 		{normalizer, "false", "éaé", []int{3, 0, 4, 0}},
-		{normalizer, "true", "ü", []int{3, 0}}, // not all of its bytes are tokens
+		{normalizer, "true", "ü", []int{3, 0}}, // not all of its bytes are in the vocabulary
 		{normalizer, "true", "", nil},
 		{normalizer, "true", "   ", []int{8, 8}},
 		{first, "true", "ab<s>ab ab", []int{7, 9, 6, 7}},
 		{first, "true", "<s>ab", []int{9, 6}},
 		{apart, "true", "ab  ab", []int{7, 3, 7}},
-		{apart, "true", "   ", []int{3, 3, 3}}, // each in a piece of its own
+		{apart, "true", "   ", []int{3, 3, 3}}, // each space is a piece
 	}
 	for _, tt := range tests {
 		tok, err := ReadHuggingFace(strings.NewReader(strings.ReplaceAll(tt.file, "BYTES", tt.bytes)))
@@ -208,7 +208,7 @@ func TestHuggingFaceErrors(t *testing.T) {
 		{"no pattern", `{"model": ` + bpe + `, "pre_tokenizer": {"type": "Split", "behavior": "Isolated"}}`, "has no pattern"},
 		{"behavior", `{"model": ` + bpe + `, "pre_tokenizer": {"type": "Split", "pattern": {"String": "a"}, "behavior": "Odd"}}`, `behavior "Odd"`},
 		{"bad pattern", `{"model": ` + bpe + `, "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated"}}`, `pattern "("`},
-		{"endless pattern", `{"model": ` + bpe + `, "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a*a*)*b"}, "behavior": "Isolated"}}`, `pattern "(a*a*)*b" repeats a group`},
+		{"exponential pattern", `{"model": ` + bpe + `, "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a*a*)*b"}, "behavior": "Isolated"}}`, `pattern "(a*a*)*b" repeats a group`},
 		{"intersection", `{"model": ` + bpe + `, "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "[\\p{L}&&[^a]]"}, "behavior": "Isolated"}}`, "intersection"},
 		{"replacement", `{"model": ` + bpe + `, "pre_tokenizer": {"type": "Metaspace", "replacement": "ab"}}`, `replacement "ab"`},
 		{"scheme", `{"model": ` + bpe + `, "pre_tokenizer": {"type": "Metaspace", "replacement": "_", "prepend_scheme": "last"}}`, `prepend_scheme "last"`},
@@ -222,7 +222,7 @@ func TestHuggingFaceErrors(t *testing.T) {
 		})
 	}
 	if _, err := LoadHuggingFace("testdata/none.json"); err == nil || !strings.Contains(err.Error(), "testdata/none.json") {
-		t.Errorf("LoadHuggingFace of no file: error = %v, want one that names it", err)
+		t.Errorf("LoadHuggingFace of a missing file: error = %v, want one with its name", err)
 	}
 }
 
@@ -262,7 +262,7 @@ func TestHuggingFaceConcurrent(t *testing.T) {
 
 func FuzzHuggingFace(f *testing.F) {
 	for _, tr := range trainedTokenizers {
-		// Small enough to mutate: few of the merges.
+		// Few merges keep the file small, so that the fuzzer can mutate it.
 		file, model := maps.Clone(tr.file), maps.Clone(tr.file["model"].(object))
 		model["merges"] = model["merges"].([]any)[:4]
 		file["model"] = model
@@ -275,7 +275,7 @@ func FuzzHuggingFace(f *testing.F) {
 	f.Add([]byte(`{"model":{"type":"BPE","vocab":{"a":0,"▁":1},"merges":["▁ a"]},"pre_tokenizer":{"type":"Metaspace","replacement":"▁"}}`), "a a")
 	f.Add([]byte(`{"model":{"type":"BPE","vocab":{"a":0},"merges":["a a"]},"pre_tokenizer":{"type":"Split","pattern":{"Regex":"(a|a)*$"},"behavior":"Removed"}}`), "aaaaaaaaaaaaaaaaaaaaaaaaaaaaab")
 	f.Fuzz(func(t *testing.T, file []byte, text string) {
-		if len(text) > 1<<7 { // a mutated pattern may take a power of it
+		if len(text) > 1<<7 { // the time of a mutated pattern may be polynomial in it
 			return
 		}
 		tok, err := readTokenizer(bytes.NewReader(file))

@@ -18,14 +18,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 )
 
-// Server counts tokens by asking the server under test, at its
-// endpoint /tokenize: the tokenizer that will read the prompts. vLLM, SGLang,
-// llama.cpp and TGI have one. It is safe for concurrent use.
+// Server counts tokens by asking the server under test at its endpoint /tokenize,
+// so that the counts are those of the tokenizer that will read the prompts. vLLM,
+// SGLang, llama.cpp and TGI have such an endpoint. It is safe for concurrent use.
 //
-// Each new text is one request, with a deadline of its own; counts are kept.
-// [llmbench.Tokenizer] has no error, so the first one is kept for Err, and from
-// then on nothing is asked any more. The data sets of this package look at it:
-// they return it instead of requests.
+// Each text is one HTTP request with a deadline of 30 seconds; the count is kept for
+// the next call with the same text. [llmbench.Tokenizer] returns no errors, so that
+// [Server.Err] returns the first one, and Server sends nothing after it. The data
+// sets of package benchdata check Err and return the error instead of requests.
 type Server struct {
 	ctx    context.Context
 	target llmbench.Target
@@ -37,11 +37,11 @@ type Server struct {
 	err    error
 }
 
-// ErrNoEndpoint is the error, wrapped with what the server said, of a server
-// that has no endpoint /tokenize of a kind that is known.
-var ErrNoEndpoint = errors.New("the server has no /tokenize that is known")
+// ErrNoEndpoint means that the server has no endpoint /tokenize, or one whose answer
+// is not understood.
+var ErrNoEndpoint = errors.New("the server has no known /tokenize")
 
-// tokenizeForm is what one family of servers wants, and answers.
+// A tokenizeForm is the form of requests and answers of one family of servers.
 type tokenizeForm struct {
 	servers string
 	body    func(model, text string) any
@@ -88,19 +88,20 @@ var tokenizeForms = []tokenizeForm{
 // Limits of a request to a tokenizer.
 const (
 	tokenizeTimeout = 30 * time.Second
-	tokenizeAtOnce  = 8
-	mostAnswer      = 256 << 20 // bytes; some servers answer with every token
-	mostCounts      = 1 << 18   // that are kept
+	tokenizeAtOnce  = 8         // requests at the same time
+	mostAnswer      = 256 << 20 // bytes of an answer; some servers list every token
+	mostCounts      = 1 << 18   // counts that are kept
 )
 
-// NewServer returns the tokenizer of a server, after asking it how many
-// tokens two texts are. The error wraps [ErrNoEndpoint] when the server answers
-// no known form of the question. ctx is for as long as the tokenizer is used.
+// NewServer returns the tokenizer of the server t. It asks the server for the tokens
+// of two texts, in each known form, to learn which form the server understands. The
+// error wraps [ErrNoEndpoint] if it understands none. ctx applies to all requests
+// that the tokenizer sends later, too.
 func NewServer(ctx context.Context, t llmbench.Target) (*Server, error) {
 	transport := &http.Transport{
 		MaxIdleConnsPerHost: tokenizeAtOnce,
 		MaxConnsPerHost:     tokenizeAtOnce,
-		IdleConnTimeout:     time.Second, // no server shall wait for more
+		IdleConnTimeout:     time.Second, // so that closing the server need not wait
 		DialContext:         t.Dial,
 	}
 	if !t.NoProxy {
@@ -116,22 +117,22 @@ func NewServer(ctx context.Context, t llmbench.Target) (*Server, error) {
 		case err2 != nil:
 			err = err2
 		case one < 1 || two <= one:
-			err = &refusal{fmt.Errorf("a longer text has %d tokens, and a shorter %d", two, one)}
+			err = &refusal{fmt.Errorf("%d tokens for a long text and %d for a short one; want more for the long one", two, one)}
 		default:
 			return s, nil
 		}
 		if _, ok := errors.AsType[*refusal](err); !ok {
 			return nil, fmt.Errorf("tokenizer: %w", err)
 		}
-		refused = append(refused, fmt.Sprintf("as of %s: %v", s.form.servers, err))
+		refused = append(refused, fmt.Sprintf("in the form of %s: %v", s.form.servers, err))
 	}
 	return nil, fmt.Errorf("tokenizer: %w at %s: %s", ErrNoEndpoint, s.where(), strings.Join(refused, "; "))
 }
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// Count returns the number of tokens in text, without those that a template or
-// the model would put around it. After an error it returns the number of words.
+// Count returns the number of tokens in text, without those that a chat template or
+// the model would add. After an error Count returns the number of words.
 func (s *Server) Count(text string) int {
 	key := sha256.Sum256([]byte(text))
 	s.mu.Lock()
@@ -162,23 +163,24 @@ func (s *Server) Count(text string) int {
 	return n
 }
 
-// Err returns why the tokenizer stopped asking, or nil.
+// Err returns the first error of a request, after which the tokenizer sends no more,
+// or nil.
 func (s *Server) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-// AtOnce is how many texts the tokenizer may be asked about at once.
+// AtOnce returns the number of goroutines that should call Count at the same time.
 func (s *Server) AtOnce() int { return tokenizeAtOnce }
 
-// A refusal is an answer that is none.
+// A refusal is the error of an HTTP answer that holds no count.
 type refusal struct{ err error }
 
 func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
-// ask asks the server.
+// ask requests the number of tokens in text.
 func (s *Server) ask(text string) (int, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, tokenizeTimeout)
 	defer cancel()
@@ -208,12 +210,12 @@ func (s *Server) ask(text string) (int, error) {
 	}
 	n, err := s.form.count(got)
 	if err != nil {
-		return 0, &refusal{fmt.Errorf("not an answer of a tokenizer: %w: %q", err, s.excerpt(got))}
+		return 0, &refusal{fmt.Errorf("no count in the answer: %w: %q", err, s.excerpt(got))}
 	}
 	return n, nil
 }
 
-// where is the URL that is asked, without credentials.
+// where returns the URL of the endpoint without credentials.
 func (s *Server) where() string {
 	u, err := url.Parse(s.target.URL)
 	if err != nil {
@@ -222,7 +224,7 @@ func (s *Server) where() string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).JoinPath("tokenize").String()
 }
 
-// excerpt is the beginning of an answer, without credentials.
+// excerpt returns the beginning of an answer without credentials.
 func (s *Server) excerpt(answer []byte) string {
 	const most = 200 // bytes
 	text := strings.TrimSpace(s.target.Redact(string(answer[:min(len(answer), 4<<10)])))

@@ -17,8 +17,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// tokenizing is a server with a /tokenize of one family, which counts by tok,
-// as long as there is an answer left.
+// tokenizing starts a server with the /tokenize of one family of servers, which
+// counts by tok. It answers as many requests as left holds, then with errors.
 func tokenizing(t *testing.T, family string, tok llmbench.Tokenizer, left *atomic.Int64) llmbench.Target {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -27,7 +27,7 @@ func tokenizing(t *testing.T, family string, tok llmbench.Tokenizer, left *atomi
 			http.Error(w, "no", http.StatusUnauthorized)
 			return
 		}
-		text, ok := q[map[string]string{"vllm": "prompt", "llamacpp": "content", "tgi": "inputs", "silent": "prompt"}[family]].(string)
+		text, ok := q[map[string]string{"vllm": "prompt", "llamacpp": "content", "tgi": "inputs", "countless": "prompt"}[family]].(string)
 		if !ok {
 			http.Error(w, "no", http.StatusUnprocessableEntity)
 			return
@@ -45,7 +45,7 @@ func tokenizing(t *testing.T, family string, tok llmbench.Tokenizer, left *atomi
 			answer = map[string]any{"tokens": make([]int, n)}
 		case "tgi":
 			answer = make([]struct{ ID int }, n)
-		case "silent":
+		case "countless":
 			answer = map[string]any{"tokens": "many"}
 		}
 		json.NewEncoder(w).Encode(answer)
@@ -100,25 +100,25 @@ func TestServerFails(t *testing.T) {
 func TestNoServer(t *testing.T) {
 	var left atomic.Int64
 	left.Store(1e6)
-	for _, family := range []string{"none", "silent"} {
+	for _, family := range []string{"none", "countless"} {
 		_, err := NewServer(t.Context(), tokenizing(t, family, Words{}, &left))
 		assert.ErrorIs(t, err, ErrNoEndpoint)
 	}
-	// One that says the same of every text is none.
+	// A server that returns the same count for every text has no tokenizer.
 	_, err := NewServer(t.Context(), tokenizing(t, "vllm", constant(7), &left))
 	assert.ErrorIs(t, err, ErrNoEndpoint)
-	// What is no answer at all is another matter.
+	// A request without an answer is a different error.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = NewServer(ctx, tokenizing(t, "vllm", Words{}, &left))
 	assert.Assert(t, errors.Is(err, context.Canceled) && !errors.Is(err, ErrNoEndpoint), "%v", err)
 }
 
-// TestServerRefused: a refusal names the URL, and begins the answer,
-// without the key in either.
-func TestServerRefused(t *testing.T) {
+// TestServerRefusal checks that the error of an HTTP status has the URL and the
+// beginning of the answer, both without secrets.
+func TestServerRefusal(t *testing.T) {
 	for _, tt := range []struct{ answer, want string }{
-		{"no model m for Bearer sk-secret-key\n", `HTTP status 418: "no model m for [redacted]"; as of llama.cpp: `},
+		{"no model m for Bearer sk-secret-key\n", `HTTP status 418: "no model m for [redacted]"; in the form of llama.cpp: `},
 		{strings.Repeat("x", 195) + "sk-secret-key, and so on", "x[reda…"},
 		{strings.Repeat("é", 101), "é…"},
 	} {
@@ -130,14 +130,14 @@ func TestServerRefused(t *testing.T) {
 		_, err := NewServer(t.Context(), llmbench.Target{URL: at, Header: http.Header{"Authorization": {"Bearer sk-secret-key"}}})
 		srv.Close()
 		assert.ErrorIs(t, err, ErrNoEndpoint)
-		assert.ErrorContains(t, err, "tokenizer: the server has no /tokenize that is known at "+srv.URL+"/base/tokenize: as of vLLM and SGLang: HTTP status 418: ")
+		assert.ErrorContains(t, err, "tokenizer: the server has no known /tokenize at "+srv.URL+"/base/tokenize: in the form of vLLM and SGLang: HTTP status 418: ")
 		assert.ErrorContains(t, err, tt.want)
 		for _, secret := range []string{"secret", "pa55word"} {
 			assert.Assert(t, !strings.Contains(err.Error(), secret), "%v", err)
 		}
 		assert.Assert(t, len(err.Error()) < 1000, "%v", err)
 	}
-	// One that answered once.
+	// The server answers NewServer, and refuses the first Count.
 	var left atomic.Int64
 	left.Store(2)
 	target := tokenizing(t, "vllm", Words{}, &left)
@@ -151,7 +151,7 @@ type constant int
 
 func (c constant) Count(string) int { return int(c) }
 
-// FuzzTokenizeAnswers reads what a server may answer to /tokenize: a count, or an
+// FuzzTokenizeAnswers checks that every answer to /tokenize gives a count or an
 // error.
 func FuzzTokenizeAnswers(f *testing.F) {
 	f.Add([]byte(`{"count":3,"max_model_len":4096,"tokens":[1,2,3],"token_strs":null}`))

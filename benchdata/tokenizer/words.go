@@ -5,14 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// Words is the tokenizer that takes every whitespace-separated word for one
-// token. No model counts like that, but the project's mock server does, so
-// with it a prompt of 512 tokens is 512 tokens on the wire. The zero value is
-// ready; it is also what a nil [llmbench.Tokenizer] means in this package.
+// Words counts every word, separated by white space, as one token. No model counts
+// so, but the simulated server (package mockserver) does: for it, a prompt of 512
+// words has exactly 512 tokens.
 type Words struct{}
 
-// Count returns the number of words in text, where words are separated by
-// Unicode white space as [strings.Fields] separates them.
+// Count returns the number of words in text, which is the length of
+// [strings.Fields] of text.
 func (Words) Count(text string) int {
 	n, inWord := 0, false
 	for i := 0; i < len(text); {

@@ -14,6 +14,42 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
+// A TraceFormat says how the file of a [Trace] is written.
+type TraceFormat string
+
+// The formats of traces.
+const (
+	// Azure is the CSV of Azure's LLM inference traces of 2023 and 2024, with
+	// columns TIMESTAMP, ContextTokens and GeneratedTokens
+	// (https://github.com/Azure/AzurePublicDataset).
+	Azure TraceFormat = "azure"
+	// BurstGPT is the CSV of BurstGPT, with columns Timestamp (seconds),
+	// Model, Request tokens and Response tokens
+	// (https://github.com/HPMLL/BurstGPT).
+	BurstGPT TraceFormat = "burstgpt"
+	// Mooncake is the JSON Lines of Mooncake's traces: timestamp
+	// (milliseconds), input_length, output_length and hash_ids, each the name
+	// of a block of 512 tokens of the prompt, in order
+	// (https://github.com/kvcache-ai/Mooncake/tree/main/FAST25-release).
+	Mooncake TraceFormat = "mooncake"
+	// Bailian is the same as Mooncake with timestamps in seconds and blocks of
+	// 16 tokens: Alibaba Cloud's Qwen-Bailian traces
+	// (https://github.com/alibaba-edu/qwen-bailian-usagetraces-anon).
+	Bailian TraceFormat = "bailian"
+)
+
+// A TraceRow is a row of a trace.
+type TraceRow struct {
+	At            time.Duration // since the first row of the file
+	Input, Output int           // tokens of the prompt and of the answer
+	Blocks        []uint64      // names of the prompt's first blocks
+	Model         string        // BurstGPT only
+}
+
+// BlockTokens is how many tokens the blocks of f's traces have; 0 where they
+// have none.
+func (f TraceFormat) BlockTokens() int { return traceFormats[f].block }
+
 // traceFormats are how traces are read: rows whose At is since an instant that is
 // the same for all of them.
 var traceFormats = map[TraceFormat]struct {
