@@ -1,7 +1,10 @@
-// Package gateway is an example of something of yours that stands before an
-// inference server, and of its benchmark. Copy it, leave out the replace line of
-// go.mod, get the module in its place (go get github.com/seed-2b9cec6d/llmbench),
-// and put your own code in the place of New.
+// Package gateway is an example: a gateway in front of an inference server, and its
+// benchmarks. To begin a module of your own, copy the folder, remove the replace line
+// of go.mod, run "go get github.com/seed-2b9cec6d/llmbench", and put your own code in
+// the place of New.
+//
+// catalogue_test.go runs two scenarios of the catalogue against the gateway.
+// gateway_test.go has a benchmark of its own: what the gateway costs.
 package gateway
 
 import (
@@ -11,8 +14,8 @@ import (
 	"strings"
 )
 
-// New returns a gateway to the server at upstream: it lets those in who have one of
-// the keys, and keeps the keys to itself.
+// New returns a gateway to the server at upstream. It forwards requests that have one
+// of the keys as their bearer token, without the key, and refuses all others.
 func New(upstream *url.URL, keys ...string) http.Handler {
 	known := map[string]bool{}
 	for _, k := range keys {
@@ -23,7 +26,7 @@ func New(upstream *url.URL, keys ...string) http.Handler {
 			r.SetURL(upstream)
 			r.Out.Header.Del("Authorization")
 		},
-		FlushInterval: -1, // each event goes on when it has come
+		FlushInterval: -1, // forward each event at once
 		Transport:     &http.Transport{MaxIdleConnsPerHost: 1024, DisableCompression: true},
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"testing"
 	"time"
 
@@ -15,17 +14,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// TestMain lets the harness print units and configuration before the results, and
-// makes a benchmark that failed fail the run.
-func TestMain(m *testing.M) { os.Exit(llmbench.Main(m)) }
-
 const key = "key-of-a-tenant"
 
-// start starts the simulated server and the gateway before it, and returns both as
-// targets. For a server of your own, upstream is its URL.
+// start starts the simulated server and the gateway in front of it, and returns both
+// as targets. For a server that runs already, upstream is its URL.
 func start(tb testing.TB) (srv *mockserver.Server, direct, through llmbench.Target) {
 	tb.Helper()
-	srv, err := mockserver.New(mockserver.Config{TTFT: 20 * time.Millisecond, PerToken: 5 * time.Millisecond})
+	srv, err := mockserver.New(mockserver.Config{TTFT: 20 * time.Millisecond, PerToken: 2 * time.Millisecond})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -38,17 +33,24 @@ func start(tb testing.TB) (srv *mockserver.Server, direct, through llmbench.Targ
 	if err != nil {
 		tb.Fatal(err)
 	}
-	gateway := httptest.NewServer(New(to, key))
-	tb.Cleanup(gateway.Close)
+	front := httptest.NewServer(New(to, key))
+	tb.Cleanup(front.Close)
 	direct = llmbench.Target{URL: upstream, Model: "mock"}
-	through = llmbench.Target{URL: gateway.URL, Model: "mock", Header: http.Header{"Authorization": {"Bearer " + key}}}
+	through = llmbench.Target{URL: front.URL, Model: "mock", Header: http.Header{"Authorization": {"Bearer " + key}}}
 	return srv, direct, through
 }
 
-// BenchmarkGateway is what the gateway costs: the same load through it and without
-// it, four rows that benchstat puts side by side:
+// gateway returns the gateway as a target. For a gateway that runs already, return
+// backends.URL{URL: "https://…", APIKey: …}.Start(tb).
+func gateway(tb testing.TB) llmbench.Target {
+	_, _, through := start(tb)
+	return through
+}
+
+// BenchmarkGateway measures what the gateway costs: the same load through the gateway
+// and without it, in four rows that benchstat compares:
 //
-//	go test -run='^$' -bench=. -benchtime=1x -count=6 | tee new.txt
+//	go test -run='^$' -bench=Gateway -benchtime=1x -count=6 | tee new.txt
 //	benchstat -col /via new.txt
 func BenchmarkGateway(b *testing.B) {
 	_, direct, through := start(b)
@@ -59,8 +61,8 @@ func BenchmarkGateway(b *testing.B) {
 		b.Run("via="+via.name, func(b *testing.B) {
 			for _, concurrency := range []int{1, 16} {
 				b.Run(fmt.Sprintf("concurrency=%d", concurrency), func(b *testing.B) {
-					// Prompts of 64 tokens with answers of 32; a few come first and
-					// are not measured.
+					// Prompts of 64 tokens with answers of 32. Two warm up the
+					// connection and are not measured.
 					all, err := benchdata.Prompts{Input: 64, Output: 32, Seed: 1}.Requests(8 + 4*concurrency + 2)
 					if err != nil {
 						b.Fatal(err)
@@ -77,8 +79,8 @@ func BenchmarkGateway(b *testing.B) {
 	}
 }
 
-// TestGateway holds what comes through the gateway against the server's own log: as
-// many tokens, each in an event of its own, and no request that the log lacks.
+// TestGateway compares what comes through the gateway with the server's own log: the
+// log has every request, with as many tokens, each of which came in its own event.
 func TestGateway(t *testing.T) {
 	srv, _, through := start(t)
 	requests, err := benchdata.Prompts{Input: 8, Output: 5, Seed: 1}.Requests(6)
@@ -86,7 +88,7 @@ func TestGateway(t *testing.T) {
 		t.Fatal(err)
 	}
 	samples, _, err := llmbench.Pass(t.Context(), t.Name(), through, llmbench.Load{
-		Requests: requests, Concurrency: 3, ClientBound: llmbench.BoundReported, // it is counts that are asked for
+		Requests: requests, Concurrency: 3, ClientBound: llmbench.BoundReported, // the test is about counts, not times
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -98,13 +100,13 @@ func TestGateway(t *testing.T) {
 	for _, s := range samples {
 		e, found := sent[s.ID]
 		if s.Outcome != sample.OK || !found || s.Deltas != 5 || s.OutputTokens != e.OutputTokens || s.PromptTokens != e.PromptTokens {
-			t.Errorf("%s: %s (%v), %d deltas, %d and %d tokens; the server says %d and %d (known: %t)",
+			t.Errorf("%s: %s (%v), %d deltas, %d prompt and %d output tokens; the server's log has %d and %d (found: %t)",
 				s.ID, s.Outcome, s.Err, s.Deltas, s.PromptTokens, s.OutputTokens, e.PromptTokens, e.OutputTokens, found)
 		}
 	}
 }
 
-// TestGatewayRefuses: without a key nothing reaches the server.
+// TestGatewayRefuses checks that no request without a key reaches the server.
 func TestGatewayRefuses(t *testing.T) {
 	srv, _, through := start(t)
 	for _, header := range []http.Header{nil, {"Authorization": {"Bearer stolen"}}, {"Authorization": {key}}} {
@@ -115,6 +117,6 @@ func TestGatewayRefuses(t *testing.T) {
 		}
 	}
 	if log := srv.Log(); len(log) != 0 {
-		t.Errorf("the server saw %d requests; want none", len(log))
+		t.Errorf("the server received %d requests; want none", len(log))
 	}
 }
