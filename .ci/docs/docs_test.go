@@ -1,0 +1,214 @@
+// Package docs checks the documents of this module against its code: that the
+// links, files, packages, names, variables and benchmarks in them exist. The go
+// command leaves it out of ./..., as the name of its folder begins with a dot:
+//
+//	go test ./.ci/docs
+package docs
+
+import (
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+)
+
+// root is the folder of the module, seen from this package.
+const root = "../.."
+
+// changelog names what no longer exists, so that only its links are checked.
+const changelog = "CHANGELOG.md"
+
+// documents returns the text of every Markdown file, by its path in the module.
+func documents(t *testing.T) map[string]string {
+	texts := map[string]string{}
+	for _, file := range strings.Fields(git(t, "ls-files", "*.md")) {
+		texts[file] = read(t, file)
+	}
+	assert.Assert(t, len(texts) >= 8, "%d documents", len(texts))
+	return texts
+}
+
+func git(t *testing.T, args ...string) string {
+	cmd := exec.CommandContext(t.Context(), "git", args...)
+	cmd.Dir = root
+	out, err := cmd.Output()
+	assert.NilError(t, err)
+	return string(out)
+}
+
+func read(t *testing.T, file string) string {
+	text, err := os.ReadFile(filepath.Join(root, file))
+	assert.NilError(t, err)
+	return string(text)
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(filepath.Join(root, file))
+	return err == nil
+}
+
+// find returns what the first group of the pattern matches in text.
+func find(pattern, text string) (all []string) {
+	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+		all = append(all, m[1])
+	}
+	return all
+}
+
+// anchors returns the anchors of a document's headings, as GitHub makes them.
+func anchors(text string) (all []string) {
+	for _, heading := range find(`(?m)^#+ (.+)$`, text) {
+		heading = regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(heading), "")
+		all = append(all, strings.ReplaceAll(heading, " ", "-"))
+	}
+	return all
+}
+
+// TestReadmeLength checks that README.md stays an introduction.
+func TestReadmeLength(t *testing.T) {
+	n := strings.Count(read(t, "README.md"), "\n")
+	assert.Assert(t, n <= 160, "README.md has %d lines; at most 160 are allowed", n)
+}
+
+// TestLinks checks that each relative link leads to a file, and to a heading of it.
+func TestLinks(t *testing.T) {
+	texts := documents(t)
+	for file, text := range texts {
+		for _, link := range find(`\]\(([^)\s]+)\)`, text) {
+			if strings.Contains(link, "://") {
+				continue
+			}
+			target, anchor, _ := strings.Cut(link, "#")
+			if target = path.Join(path.Dir(file), target); strings.HasPrefix(link, "#") {
+				target = file
+			}
+			if !exists(target) {
+				t.Errorf("%s: the link %s leads to no file", file, link)
+			} else if anchor != "" && !slices.Contains(anchors(texts[target]), anchor) {
+				t.Errorf("%s: the link %s leads to no heading", file, link)
+			}
+		}
+	}
+}
+
+// TestFiles checks that each file and folder exists that is named in code by its
+// path in the module, or by its path from the document.
+func TestFiles(t *testing.T) {
+	for file, text := range documents(t) {
+		if file == changelog {
+			continue
+		}
+		for _, name := range find("(?:^|[\\s`])(?:\\./)?((?:llmbench|mockserver|backends|benchdata|scenarios|\\.ci|\\.github)/[\\w./-]*[\\w])", text) {
+			if strings.HasPrefix(name, ".ci/cache") || exists(name) || exists(path.Join(path.Dir(file), name)) {
+				continue
+			}
+			t.Errorf("%s: %s does not exist", file, name)
+		}
+	}
+}
+
+// TestVariables checks that each variable in a document exists, and that
+// llmbench/README.md describes all.
+func TestVariables(t *testing.T) {
+	for file, text := range documents(t) {
+		for _, name := range find(`(LLMBENCH_[A-Z_]*[A-Z])`, text) {
+			if file != changelog && !slices.Contains(env.Names(), name) {
+				t.Errorf("%s: %s is no variable", file, name)
+			}
+		}
+	}
+	readme := read(t, "llmbench/README.md")
+	for _, name := range env.Names() {
+		if !strings.Contains(readme, "`"+name+"` ") && !strings.Contains(readme, "`"+name+"`,") {
+			t.Errorf("llmbench/README.md does not describe %s", name)
+		}
+	}
+}
+
+// TestBenchmarks checks that each benchmark and test in a document exists, and that
+// -bench and -run in commands select something.
+func TestBenchmarks(t *testing.T) {
+	functions := find(`func ((?:Benchmark|Test|Fuzz|Example)\w+)`, git(t, "grep", "-hE", `^func (Benchmark|Test|Fuzz|Example)`, "--", "*.go"))
+	readmeExample := find(`func (Benchmark\w+)`, read(t, "README.md"))
+	functions = append(functions, readmeExample...)
+	for file, text := range documents(t) {
+		if file == changelog {
+			continue
+		}
+		for _, name := range find(`\b((?:Benchmark|Test)[A-Z][A-Za-z]+)`, text) {
+			if !slices.Contains(functions, name) {
+				t.Errorf("%s: %s does not exist", file, name)
+			}
+		}
+		for _, names := range find(`-(?:bench|run)='?([A-Z][A-Za-z|]+)`, text) {
+			for name := range strings.SplitSeq(names, "|") {
+				if !slices.ContainsFunc(functions, func(f string) bool { return strings.Contains(f, name) }) {
+					t.Errorf("%s: nothing is called %s", file, name)
+				}
+			}
+		}
+	}
+}
+
+// TestSymbols checks with go doc that exported names in a document exist: PACKAGE.Name,
+// Type.Member of the document's package or of llmbench, and arguments of go doc.
+func TestSymbols(t *testing.T) {
+	folders := map[string][]string{} // of each package, by its name
+	for _, folder := range strings.Fields(git(t, "ls-files", "*/doc.go")) {
+		folder = path.Dir(folder)
+		folders[path.Base(folder)] = append(folders[path.Base(folder)], folder)
+	}
+	checked := 0
+	check := func(file, symbol string, folders ...string) {
+		checked++
+		for _, folder := range folders {
+			cmd := exec.CommandContext(t.Context(), "go", "doc", "./"+folder, symbol)
+			cmd.Dir = root
+			if cmd.Run() == nil {
+				return
+			}
+		}
+		t.Errorf("%s: %s is in none of %s", file, symbol, strings.Join(folders, ", "))
+	}
+	for file, text := range documents(t) {
+		if file == changelog || strings.Contains(file, "peers/") || strings.Contains(file, "published/") {
+			continue
+		}
+		for _, m := range regexp.MustCompile("`([a-z]+)\\.([A-Z]\\w+(?:\\.[A-Z]\\w+)?)\\b").FindAllStringSubmatch(text, -1) {
+			if in := folders[m[1]]; in != nil {
+				check(file, m[2], in...)
+			}
+		}
+		for _, symbol := range find("`([A-Z][A-Za-z]+\\.[A-Z][A-Za-z]+)`", text) {
+			in := []string{"llmbench"}
+			if d := path.Dir(file); d != "." && d != "llmbench" {
+				in = append(in, d)
+			}
+			check(file, symbol, in...)
+		}
+		for _, m := range regexp.MustCompile("go doc (?:-all )?\\./([\\w/]+)(?: ([A-Z]\\w*(?:\\.\\w+)?))?").FindAllStringSubmatch(text, -1) {
+			check(file, m[2], m[1])
+		}
+	}
+	assert.Assert(t, checked > 20, "%d names", checked)
+}
+
+// TestSteps checks that CONTRIBUTING.md has every step of .ci/run.
+func TestSteps(t *testing.T) {
+	contributing := read(t, "CONTRIBUTING.md")
+	steps := find(`(?m)^step (.+)$`, read(t, ".ci/run"))
+	assert.Assert(t, len(steps) > 10, "%d steps", len(steps))
+	for _, step := range steps {
+		if step = strings.ReplaceAll(step, `\'`, "'"); step != "done" && !strings.Contains(contributing, step) {
+			t.Errorf("CONTRIBUTING.md has no step %q", step)
+		}
+	}
+}
