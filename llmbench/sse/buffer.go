@@ -9,21 +9,21 @@ import (
 // minBuffer is the first size of a decoder's buffer in bytes.
 const minBuffer = 2 << 10
 
-// maxRead bounds one Read, so that a decoder whose buffer once grew for a huge
-// event does not go on reading in huge pieces.
+// maxRead is the maximum size of one Read in bytes. It keeps the pieces small after
+// the buffer has grown for one huge event.
 const maxRead = 64 << 10
 
-// maxEmptyReads is how many Reads in a row may return neither bytes nor an
-// error before the decoder gives up with [io.ErrNoProgress], as bufio does.
+// maxEmptyReads is the number of successive Reads with neither bytes nor an error
+// after which the decoder returns [io.ErrNoProgress], as package bufio does.
 const maxEmptyReads = 100
 
 // bom is the UTF-8 byte order mark.
 const bom = "\xef\xbb\xbf"
 
-// line consumes the next line and returns where in buf it lies, without its
-// end; or false when buf holds no complete line.
+// line consumes the next line and returns its place in buf, without the line end.
+// It returns false if buf holds no complete line.
 func (d *Decoder) line() (from, to int, ok bool) {
-	if !d.open && (d.start && !d.dropBOM() || !d.findFormat()) {
+	if !d.formatKnown && (d.atStart && !d.dropBOM() || !d.detectFormat()) {
 		return 0, 0, false
 	}
 	if d.skipLF && d.pos < d.end {
@@ -37,7 +37,7 @@ func (d *Decoder) line() (from, to int, ok bool) {
 		d.pos++
 		return from, from, true
 	}
-	if d.lf < from { // the next LF is not known: look at what came since
+	if d.lf < from { // the next LF is not known: search the new bytes
 		at := max(from, d.lfTo)
 		d.lfTo = d.end
 		if i := bytes.IndexByte(d.buf[at:d.end], '\n'); i >= 0 {
@@ -51,7 +51,7 @@ func (d *Decoder) line() (from, to int, ok bool) {
 		to = d.lf
 	}
 	if at := max(from, d.crTo); at < to {
-		if d.lines {
+		if d.lineMode {
 			if i := bytes.IndexByte(d.buf[at:to], 0); i >= 0 {
 				found = true
 				to = at + i
@@ -70,35 +70,35 @@ func (d *Decoder) line() (from, to int, ok bool) {
 	return from, to, found
 }
 
-// dropBOM drops a leading byte order mark. It reports false while the bytes
-// that came so far do not yet tell whether there is one.
+// dropBOM drops a leading byte order mark. It returns false if it needs more bytes
+// to decide whether there is one.
 func (d *Decoder) dropBOM() bool {
 	head := d.buf[d.pos:min(d.end, d.pos+len(bom))]
 	if len(head) < len(bom) && string(head) == bom[:len(head)] && d.err == nil {
 		return false
 	}
-	d.start = false
+	d.atStart = false
 	if string(head) == bom {
 		d.pos += len(bom)
 	}
 	return true
 }
 
-// fill reads once more into buf. It sets err when that failed, or when the
-// event under way would take more memory than it may.
+// fill reads once into buf. It sets err if the read fails, or if the line in buf is
+// larger than the limit.
 func (d *Decoder) fill() {
-	d.settle()
-	if d.pos > 0 { // what is left is less than a line: move it to the front
+	d.detach()
+	if d.pos > 0 { // buf holds part of a line: move it to the front
 		copy(d.buf, d.buf[d.pos:d.end])
 		d.end -= d.pos
 		d.pos = 0
 	}
-	d.lf, d.lfTo, d.crTo = -1, d.end, d.end // line found no line end in it
+	d.lf, d.lfTo, d.crTo = -1, d.end, d.end // line has found no line end
 	if d.end > d.limit() {
 		d.err = d.tooLarge()
 		return
 	}
-	if d.end == len(d.buf) { // full of one unfinished line
+	if d.end == len(d.buf) { // one unfinished line fills buf
 		grown := make([]byte, nextSize(len(d.buf), d.limit()))
 		copy(grown, d.buf[:d.end])
 		d.buf = grown
@@ -130,9 +130,9 @@ func (d *Decoder) reserve(size int) {
 	d.data = append(make([]byte, 0, room), d.data...)
 }
 
-// nextSize is the size in bytes of the buffer after a full one of size bytes. It
-// grows in steps so large that all of them together take less than twice the
-// limit, collected or not.
+// nextSize returns the size in bytes of the buffer that replaces a full one of the
+// given size. The steps are so large that all buffers of one event together take
+// less than twice the limit, even if none has been garbage-collected.
 func nextSize(size, limit int) int {
 	if next := max(minBuffer, 4*size); next <= limit/2 {
 		return next
@@ -147,8 +147,8 @@ func (d *Decoder) limit() int {
 	return DefaultMaxEventSize
 }
 
-// tooLarge gives up what was read: no event is made of the rest of one that was
-// too large.
+// tooLarge discards buf, so that the rest of a too large event never becomes an
+// event of its own.
 func (d *Decoder) tooLarge() error {
 	d.pos = d.end
 	return fmt.Errorf("sse: %w: more than %d bytes", ErrTooLarge, d.limit())

@@ -32,8 +32,10 @@ type conformanceEvent struct {
 	ByChunk         *int   `json:"by_chunk"`
 }
 
-// TestConformance runs every case but those about content types, whole, as its source
-// splits it, byte by byte, and at every offset.
+// TestConformance runs conformance cases that were collected from the tests of other
+// parsers and are not part of this repository. Cases about content types are left
+// out. Each body is read whole, in the chunks of the case, byte by byte, and split
+// at every offset.
 func TestConformance(t *testing.T) {
 	text := collectedCases(t)
 	var records []struct {
@@ -58,7 +60,7 @@ func TestConformance(t *testing.T) {
 			for _, c := range r.Chunks {
 				stream = append(stream, c...)
 			}
-			// An event that the end of the body cut is handed over, marked.
+			// The decoder returns an event that the end of the body cut, marked.
 			wanted := events(r.Expect)
 			if r.Flush != nil {
 				wanted = events(r.Flush)
@@ -70,7 +72,7 @@ func TestConformance(t *testing.T) {
 				t.Helper()
 				got, err := decode(new(Decoder), src)
 				if !slices.Equal(got, wanted) || err != io.EOF {
-					t.Errorf("%s: %.200q gives %+v, %v; want %+v", how, stream, got, err, wanted)
+					t.Errorf("%s: %.200q has %+v, %v; want %+v", how, stream, got, err, wanted)
 				}
 			}
 			check("whole", split(stream))
@@ -82,7 +84,7 @@ func TestConformance(t *testing.T) {
 			}
 
 			source := chunks(slices.Clone(r.Chunks))
-			check("as its source splits it", &source)
+			check("in the chunks of the case", &source)
 			prompt(t, r.Chunks, r.Expect)
 			if len(stream) < 6000 {
 				promptBytes(t, stream, len(r.Expect))
@@ -113,8 +115,8 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// prompt checks that each event is out before the chunk after the one that
-// completes it is read.
+// prompt checks that each event is returned before the decoder reads the chunk after
+// the one that completes the event.
 func prompt(t *testing.T, in [][]byte, expect []conformanceEvent) {
 	source := chunks(slices.Clone(in))
 	d := NewDecoder(&source)
@@ -133,7 +135,7 @@ func prompt(t *testing.T, in [][]byte, expect []conformanceEvent) {
 }
 
 // promptBytes reads stream byte by byte and checks that each of its n events is
-// out at the byte that makes its last line blank.
+// returned at the byte that completes the blank line.
 func promptBytes(t *testing.T, stream []byte, n int) {
 	blank := func(b []byte) bool {
 		end := string(b[max(0, len(b)-2):])
@@ -147,7 +149,7 @@ func promptBytes(t *testing.T, stream []byte, n int) {
 		}
 		read := stream[:len(stream)-left.Len()]
 		if !blank(read) || blank(read[:len(read)-1]) {
-			t.Errorf("an event came out after %q", read[max(0, len(read)-40):])
+			t.Errorf("an event was returned after %q; want it at the end of the blank line", read[max(0, len(read)-40):])
 		}
 	}
 }

@@ -7,91 +7,91 @@ import (
 	"time"
 )
 
-// DefaultMaxEventSize is the limit in bytes when [Decoder.MaxEventSize] is 0.
+// DefaultMaxEventSize is the limit in bytes if [Decoder.MaxEventSize] is 0.
 const DefaultMaxEventSize = 64 << 20
 
-// ErrTooLarge is the error, wrapped with the limit, for a line or an event's
-// data longer than [Decoder.MaxEventSize].
+// ErrTooLarge reports a line, or the data of an event, that is longer than
+// [Decoder.MaxEventSize]. The error of [Decoder.Next] wraps ErrTooLarge and adds
+// the limit.
 var ErrTooLarge = errors.New("event too large")
 
-// message is the type of an event that names none.
+// message is the type of an event without a type field.
 var message = []byte("message")
 
-// An Event is one dispatched event. Its bytes belong to the [Decoder] and hold
-// until the next call of its Next or Reset.
+// An Event is one dispatched event. Its bytes belong to the [Decoder] and are valid
+// until the next call of Next or Reset.
 type Event struct {
-	// Type is the event's name, "message" if the stream gave none.
+	// Type is the value of the event's "event" field, or "message" without one.
 	Type []byte
-	// Data is the data lines, joined with LF. It may be empty: a lone "data:"
-	// line makes an event.
+	// Data is the values of the data fields, joined with LF. It may be empty: a
+	// single line "data:" makes an event.
 	Data []byte
 	// ID is the last event ID of the stream, which persists from event to
-	// event; empty when there was none or the stream reset it.
+	// event. It is empty if the stream set no ID or reset the ID.
 	ID []byte
-	// Unterminated tells that the body ended before the blank line that
-	// completes the event: the server may have been cut off within it.
+	// Unterminated reports that the body ended before the blank line that
+	// completes the event. The event may be truncated.
 	Unterminated bool
 }
 
-// A Decoder reads events from a body. Its zero value is not ready: use
-// [NewDecoder]. It is for one goroutine.
+// A Decoder reads events from a body. [NewDecoder] or [Decoder.Reset] must be
+// called before Next. A Decoder is not safe for concurrent use.
 type Decoder struct {
-	// MaxEventSize is the most bytes that a line, or the joined data of an
-	// event, may have; 0 means [DefaultMaxEventSize]. Whether an event passes
-	// does not depend on how reads split it.
+	// MaxEventSize is the maximum size in bytes of a line and of the joined
+	// data of an event. 0 means [DefaultMaxEventSize]. Whether an event exceeds
+	// the limit does not depend on how reads split the event.
 	MaxEventSize int
-	// Format is how the body is cut into events; plain EventStream unless set.
-	// It must not change within a body.
+	// Format selects how the body is split into events. The default is
+	// EventStream. Format must not change within a body.
 	Format Format
 
 	r   io.Reader
-	err error // what ended the stream; sticky
+	err error // the error that ended the stream; every later Next returns it
 
-	// buf[pos:end] is read and not yet consumed.
+	// buf[pos:end] holds the bytes that were read and not yet consumed.
 	buf      []byte
 	pos, end int
-	// What is known of the line ends in buf[pos:end], so that no byte is looked
-	// at twice however the reads split a line: lf is the index of the next LF,
-	// or less than pos; there is none other before lfTo, and no CR before crTo
-	// nor, where it ends lines, NUL.
+	// The known line ends in buf[pos:end]. They are kept so that no byte is
+	// searched twice, however the reads split a line. lf is the index of the
+	// next LF, or less than pos if it is not known. There is no other LF before
+	// lfTo. There is no CR, and in lineMode no NUL, before crTo.
 	lf, lfTo, crTo int
 
-	start  bool // nothing was consumed yet: a byte order mark may come
-	open   bool // the format is settled
-	lines  bool // each line is an event
-	skipLF bool // the last line ended with CR: an LF that follows belongs to it
+	atStart     bool // nothing was consumed: a byte order mark may come
+	formatKnown bool // lineMode is decided
+	lineMode    bool // each line is an event
+	skipLF      bool // the last line ended with CR: ignore an LF that follows
 
-	// The event being built. While it has a single data line that lies in
-	// buf, that line is not copied: it is buf[from:to] and inBuf is set.
+	// The event being built. While its only data line lies in buf, that line
+	// is not copied: inBuf is set, and the line is buf[from:to].
 	hasData  bool
 	inBuf    bool
 	from, to int
 	data     []byte
 	typ      []byte
-	id       []byte // the ID buffer of the specification
-	lastID   []byte // the committed last event ID
+	id       []byte // the last event ID buffer of the standard
+	lastID   []byte // the last event ID of the standard
 
 	retry    time.Duration
 	hasRetry bool
 }
 
-// NewDecoder returns a decoder of the body r, which it reads with a buffer of its
-// own.
+// NewDecoder returns a decoder of the body r. The decoder buffers its reads and may
+// read more from r than the events that it returns.
 func NewDecoder(r io.Reader) *Decoder {
 	d := new(Decoder)
 	d.Reset(r)
 	return d
 }
 
-// Reset makes d as new for the body r, keeping MaxEventSize, Format and its
-// buffers.
+// Reset prepares d for the body r. It keeps MaxEventSize, Format and the buffers.
 func (d *Decoder) Reset(r io.Reader) {
 	*d = Decoder{
 		MaxEventSize: d.MaxEventSize,
 		Format:       d.Format,
 		r:            r,
 		buf:          d.buf,
-		start:        true,
+		atStart:      true,
 		data:         d.data[:0],
 		typ:          d.typ[:0],
 		id:           d.id[:0],
@@ -99,17 +99,20 @@ func (d *Decoder) Reset(r io.Reader) {
 	}
 }
 
-// Retry returns the reconnection time that the stream last asked for, and
-// whether it asked for one.
+// Retry returns the last reconnection time that the stream asked for, and whether
+// it asked for one.
 func (d *Decoder) Retry() (time.Duration, bool) { return d.retry, d.hasRetry }
 
-// Next returns the next event. The error is [io.EOF] after the last event of a
-// body that ended cleanly, wraps [ErrTooLarge] when an event passes
-// MaxEventSize, and is the reader's own when reading failed; an event that was
-// under way is then dropped. After an error every call returns that error. An
-// event never comes together with an error.
+// Next returns the next event. The error is
+//
+//   - [io.EOF] after the last event, if the body ended without an error;
+//   - an error that wraps [ErrTooLarge] if an event exceeds MaxEventSize;
+//   - the error of the reader if a read failed. The incomplete event is dropped.
+//
+// After an error, every call returns the same error. Next never returns an event
+// together with an error.
 func (d *Decoder) Next() (e Event, err error) {
-	// What the last event lent out is free again.
+	// The bytes of the last event are no longer in use.
 	d.hasData, d.inBuf = false, false
 	d.data = d.data[:0]
 	for {
@@ -133,7 +136,7 @@ func (d *Decoder) Next() (e Event, err error) {
 				d.err = err
 				return e, err
 			}
-			if d.lines {
+			if d.lineMode {
 				break
 			}
 			continue
@@ -150,13 +153,13 @@ func (d *Decoder) Next() (e Event, err error) {
 	}
 	if len(d.typ) > 0 {
 		e.Type = d.typ
-		d.typ = d.typ[:0] // its bytes stay until the next Next writes them
+		d.typ = d.typ[:0] // e.Type stays valid: only the next Next overwrites the bytes
 	}
 	return e, nil
 }
 
-// finish ends a body that ended cleanly: its last line may lack a line end and
-// its last event a blank line. It reports whether there is such an event.
+// finish consumes the end of a body: a last line without a line end, and a last
+// event without a blank line. It reports whether there is such an event.
 func (d *Decoder) finish() bool {
 	if from := d.pos; from < d.end {
 		d.pos = d.end
@@ -169,19 +172,19 @@ func (d *Decoder) finish() bool {
 	return d.hasData
 }
 
-// field takes the line buf[from:to], which is not blank.
+// field processes the line buf[from:to], which is not blank.
 func (d *Decoder) field(from, to int) error {
 	if to-from > d.limit() {
 		return d.tooLarge()
 	}
-	if d.lines {
+	if d.lineMode {
 		d.hasData, d.inBuf = true, true
 		d.from, d.to = from, to
 		return nil
 	}
 	line := d.buf[from:to]
 	if len(line) > 5 && string(line[:5]) == "data:" && !d.hasData {
-		// Nearly every line of every server: leave the value where it is.
+		// The usual case: leave the value in buf.
 		from += 5
 		if d.buf[from] == ' ' {
 			from++
@@ -216,7 +219,7 @@ func (d *Decoder) field(from, to int) error {
 
 // addData adds a line to the data of the event.
 func (d *Decoder) addData(value []byte) error {
-	d.settle()
+	d.detach()
 	size := len(d.data) + len(value)
 	if d.hasData {
 		size++
@@ -233,9 +236,8 @@ func (d *Decoder) addData(value []byte) error {
 	return nil
 }
 
-// settle copies a data line that still lies in buf to where it is safe from the
-// next read.
-func (d *Decoder) settle() {
+// detach copies a data line that lies in buf to data, before buf changes.
+func (d *Decoder) detach() {
 	if d.inBuf {
 		d.data = d.data[:0]
 		d.reserve(d.to - d.from)
@@ -244,7 +246,8 @@ func (d *Decoder) settle() {
 	}
 }
 
-// setRetry takes the value of a retry field: ASCII digits only, else nothing.
+// setRetry sets the reconnection time in milliseconds. It ignores a value that is
+// not all ASCII digits.
 func (d *Decoder) setRetry(value []byte) {
 	const most = int64(1<<63-1) / int64(time.Millisecond)
 	var ms int64
@@ -252,7 +255,7 @@ func (d *Decoder) setRetry(value []byte) {
 		if c < '0' || c > '9' {
 			return
 		}
-		ms = min(ms*10+int64(c-'0'), most/16) // far beyond any use, and safe from overflow
+		ms = min(ms*10+int64(c-'0'), most/16) // larger than any useful value, and small enough not to overflow
 	}
 	if len(value) > 0 {
 		d.retry, d.hasRetry = time.Duration(ms)*time.Millisecond, true

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// want is an event as a test writes it down.
+// want is an expected event.
 type want struct {
 	Type, Data, ID string
 	Unterminated   bool
 }
 
-// chunks is a reader that returns each of its elements in a Read of its own.
+// chunks is a reader that returns one element per Read.
 type chunks [][]byte
 
 func (c *chunks) Read(p []byte) (int, error) {
@@ -34,7 +34,7 @@ func (c *chunks) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// split cuts stream at the given offsets.
+// split returns a reader of stream whose Reads end at the given offsets.
 func split(stream []byte, at ...int) *chunks {
 	var c chunks
 	last := 0
@@ -46,7 +46,7 @@ func split(stream []byte, at ...int) *chunks {
 	return &c
 }
 
-// decode reads every event of r and the error that ended it.
+// decode returns all events of r and the error after them.
 func decode(d *Decoder, r io.Reader) ([]want, error) {
 	d.Reset(r)
 	var got []want
@@ -74,7 +74,7 @@ var cases = []struct {
 	{name: "colons in the value", stream: "data: a: b:c\n\n", want: []want{{"message", "a: b:c", "", false}}},
 	{name: "several data lines", stream: "data: a\ndata: b\n: c\ndata\ndata: d\n\n", want: []want{{"message", "a\nb\n\nd", "", false}}},
 	{name: "empty data is an event", stream: "data\n\ndata:\n\ndata: \n\n", want: []want{{"message", "", "", false}, {"message", "", "", false}, {"message", "", "", false}}},
-	{name: "no data is no event", stream: "event: x\nid: 1\nretry: 5\n\ndata: a\n\n", want: []want{{"message", "a", "1", false}}, retry: 5 * time.Millisecond},
+	{name: "a block without data is not an event", stream: "event: x\nid: 1\nretry: 5\n\ndata: a\n\n", want: []want{{"message", "a", "1", false}}, retry: 5 * time.Millisecond},
 	{name: "comments", stream: ": ping\n\n:\n\n::\ndata: a\n:ping\n\n", want: []want{{"message", "a", "", false}}},
 	{name: "CRLF", stream: "data: a\r\n\r\ndata: b\r\ndata: c\r\n\r\n", want: []want{{"message", "a", "", false}, {"message", "b\nc", "", false}}},
 	{name: "CR", stream: "data: a\r\rdata: b\rdata: c\r\r", want: []want{{"message", "a", "", false}, {"message", "b\nc", "", false}}},
@@ -105,7 +105,7 @@ func TestDecoder(t *testing.T) {
 				t.Helper()
 				got, err := decode(d, r)
 				if !slices.Equal(got, c.want) || err != io.EOF {
-					t.Errorf("%s: %q gives %+v, %v; want %+v, EOF", how, c.stream, got, err, c.want)
+					t.Errorf("%s: %q has %+v, %v; want %+v, EOF", how, c.stream, got, err, c.want)
 				}
 				if retry, ok := d.Retry(); retry != c.retry || ok != (c.retry != 0) {
 					t.Errorf("%s: Retry() = %v, %v; want %v", how, retry, ok, c.retry)
@@ -125,15 +125,15 @@ func TestDecoder(t *testing.T) {
 	}
 }
 
-// TestDecoderPrompt checks that an event is out before the decoder asks for the
-// bytes after it, whatever ends its lines.
+// TestDecoderPrompt checks that an event is returned before the decoder reads the
+// bytes after it, for every line end.
 func TestDecoderPrompt(t *testing.T) {
 	for _, end := range []string{"\n", "\r\n", "\r"} {
 		first := "data: a" + end + end
 		if end == "\r\n" {
-			first = strings.TrimSuffix(first, "\n") // CR alone completes the line
+			first = strings.TrimSuffix(first, "\n") // the CR alone completes the line
 		}
-		d := NewDecoder(io.MultiReader(strings.NewReader(first), iotest.ErrReader(errors.New("asked for more"))))
+		d := NewDecoder(io.MultiReader(strings.NewReader(first), iotest.ErrReader(errors.New("read too far"))))
 		if e, err := d.Next(); err != nil || string(e.Data) != "a" {
 			t.Errorf("line end %q: Next() = %q, %v; want a", end, e.Data, err)
 		}
@@ -156,7 +156,7 @@ func TestDecoderReadError(t *testing.T) {
 	}
 }
 
-// stuck is a reader that never gets anywhere.
+// stuck is a reader that returns neither bytes nor an error.
 type stuck struct{}
 
 func (stuck) Read([]byte) (int, error) { return 0, nil }
@@ -205,8 +205,8 @@ func TestDecoderLimit(t *testing.T) {
 	}
 }
 
-// TestEndless: a line without end, and an event without end, take less than twice
-// the limit, all that was allocated on the way included.
+// TestEndless checks that an endless line and an endless event allocate less than
+// twice the limit in total.
 func TestEndless(t *testing.T) {
 	for _, limit := range []int{100_000, 5_000_000, DefaultMaxEventSize} {
 		for _, body := range []string{"x", "data: 0123456789\n"} {
@@ -217,22 +217,22 @@ func TestEndless(t *testing.T) {
 			_, err := d.Next()
 			runtime.ReadMemStats(&after)
 			if !errors.Is(err, ErrTooLarge) {
-				t.Errorf("%.20q without end: %v; want ErrTooLarge", body, err)
+				t.Errorf("endless %.20q: %v; want ErrTooLarge", body, err)
 			}
 			if took := after.TotalAlloc - before.TotalAlloc; took >= 2*uint64(limit) {
-				t.Errorf("%.20q without end takes %d bytes; limit %d", body, took, limit)
+				t.Errorf("endless %.20q allocates %d bytes; want less than twice the limit of %d", body, took, limit)
 			}
 		}
 	}
 }
 
-// endless is a reader that repeats itself.
+// endless is a reader that repeats a string forever.
 type endless string
 
 func (s endless) Read(p []byte) (int, error) { return copy(p, s), nil }
 
-// FuzzDecoder checks that the way a body is split into reads changes nothing,
-// and that memory stays within the limit.
+// FuzzDecoder checks that the result does not depend on how reads split a body, and
+// that no event exceeds the limit.
 func FuzzDecoder(f *testing.F) {
 	for i, c := range cases {
 		f.Add([]byte(c.stream), uint64(i))
@@ -250,7 +250,7 @@ func FuzzDecoder(f *testing.F) {
 			} {
 				got, gotErr := decode(d, r)
 				if !slices.Equal(got, whole) || fmt.Sprint(gotErr) != fmt.Sprint(err) {
-					t.Errorf("format %d, %s: %q gives %+v, %v; whole gives %+v, %v", format, name, stream, got, gotErr, whole, err)
+					t.Errorf("format %d, %s: %q has %+v, %v; read whole, it has %+v, %v", format, name, stream, got, gotErr, whole, err)
 				}
 			}
 			for _, e := range whole {

@@ -1,31 +1,39 @@
-// Package sse reads a text/event-stream body, event by event.
+// Package sse decodes the body of a text/event-stream response, one event at a
+// time.
 //
-// It follows the algorithm of the HTML standard
-// (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream):
-// one leading byte order mark is dropped; lines end with CR, LF or CRLF, also
-// when a read ends between the two; comments and unknown fields are ignored;
-// the data lines of an event are joined with LF. Two things differ from a
+// The decoder follows the algorithm of the HTML standard
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream).
+// It drops one leading byte order mark. A line ends with CR, LF or CRLF, also
+// when a read ends between CR and LF. Comments and unknown fields are ignored.
+// The data lines of an event are joined with LF. Two points differ from a
 // browser, because a client of an inference server needs them:
 //
-//   - an event that the end of the body left without its blank line is handed
-//     over, marked [Event.Unterminated], where a browser would drop it;
-//   - data is handed over as the bytes that came. Invalid UTF-8 is left to
-//     whoever decodes them.
+//   - If the body ends before the blank line that completes an event, the
+//     decoder returns that event, marked [Event.Unterminated]. A browser would
+//     drop the event.
+//   - Data is returned as the bytes of the body. Invalid UTF-8 is not replaced.
 //
-// There is no limit on the length of a line. There is one on the memory that a
-// single event may take, [Decoder.MaxEventSize], and passing it is an error,
-// never a truncated event.
+// A line may have any length. [Decoder.MaxEventSize] limits the memory that one
+// event may take. A larger event is an error, never a truncated event.
 //
-// The decoder asks its reader for more only when it holds no complete event,
-// and hands an event over as soon as the line end that completes it was read,
-// also when that is a CR whose LF may still follow. So the moment of the last
-// Read is the moment the event became visible: a caller that needs the instant
-// of an event stamps it in the reader.
+// # When an event is returned
 //
-// Servers of language models do not only send event streams, nor call by that
-// name what they send. [Decoder.Format] chooses: plain text/event-stream unless
-// set, [JSONLines] for a JSON document a line, [Auto] for a client that has to
-// read whatever comes.
+// The decoder reads from the body only when it holds no complete event. It
+// returns an event as soon as the line end that completes the event was read,
+// even if that line end is a CR that an LF may follow. So the instant of the last
+// Read is the instant at which the event became visible; a caller that needs
+// that instant records it in the reader.
 //
-// Nothing is allocated per event: an event's bytes are the decoder's own.
+// # Formats
+//
+// Inference servers do not always send event streams, and do not always declare
+// the right content type. [Decoder.Format] selects the format: plain
+// text/event-stream by default, [JSONLines] for one JSON document per line, or
+// [Auto] for a client that must read either.
+//
+// # What the package refuses to do
+//
+// The package knows no HTTP: it checks neither status nor content type and never
+// reconnects. It does not parse the data of an event. It allocates nothing per
+// event, so an event is valid only until the next call of [Decoder.Next].
 package sse

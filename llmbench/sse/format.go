@@ -1,29 +1,30 @@
 package sse
 
-// A Format is how a body is cut into events.
+// A Format states how a body is split into events.
 type Format uint8
 
 const (
-	// EventStream is text/event-stream, by the letter of the HTML standard.
+	// EventStream is text/event-stream, exactly as in the HTML standard.
 	EventStream Format = iota
-	// JSONLines is a body of JSON documents, one a line. A line ends with LF,
-	// CRLF, CR or, from some servers, a NUL: none of them can stand within a
-	// document. Blank lines are passed over. Each other line is the Data of an
-	// event, which is [Event.Unterminated] if the body ended before the line
-	// did.
+	// JSONLines is a body of JSON documents, one per line. A line ends with LF,
+	// CRLF or CR, or with a NUL, which some servers send; none of these bytes
+	// can occur within a line of JSON. Blank lines are skipped. Every other line
+	// is the Data of an event. The event is [Event.Unterminated] if the body
+	// ended before the line did.
 	JSONLines
-	// Auto is what a client of an inference server wants, whatever content
-	// type the server wrote. A body whose first byte, line ends apart, is '{'
-	// is read as JSONLines: in an event stream that line would be a field that
-	// nobody knows. Any other body is read as EventStream, with one addition:
-	// a field named "error", which llama.cpp wrote until 2025, makes an event
-	// of type "error" with the field's value as data.
+	// Auto detects the format, for a client that does not trust the content
+	// type. A body whose first byte after any line ends is '{' is JSONLines; in
+	// an event stream its first line would be an unknown field. Any other body
+	// is EventStream, with one addition: a field named "error", which llama.cpp
+	// sent until 2025, makes an event of type "error" with the field's value as
+	// data.
 	Auto
 )
 
-// FormatOf returns the format for a body of the media type: JSONLines for one
-// that means newline-delimited JSON, else Auto, as servers send everything else
-// under any name.
+// FormatOf returns the format for a body with the given media type, which is lower
+// case and without parameters. It returns JSONLines for the media types of
+// newline-delimited JSON. It returns Auto for all others, because servers send
+// both formats with any other media type.
 func FormatOf(mediaType string) Format {
 	switch mediaType {
 	case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines", "application/json-lines", "application/jsonlines":
@@ -32,13 +33,13 @@ func FormatOf(mediaType string) Format {
 	return Auto
 }
 
-// findFormat settles the format once the byte order mark is gone. It reports
-// false while it needs more bytes for that. The line ends that it consumes on
-// the way mean nothing in any format.
-func (d *Decoder) findFormat() bool {
+// detectFormat sets lineMode, after the byte order mark was dropped. It returns
+// false if it needs more bytes. It may consume line ends, which have no meaning at
+// the start of a body in any format.
+func (d *Decoder) detectFormat() bool {
 	switch d.Format {
 	case JSONLines:
-		d.lines = true
+		d.lineMode = true
 	case Auto:
 		for d.pos < d.end && (d.buf[d.pos] == '\n' || d.buf[d.pos] == '\r') {
 			d.pos++
@@ -46,8 +47,8 @@ func (d *Decoder) findFormat() bool {
 		if d.pos == d.end && d.err == nil {
 			return false
 		}
-		d.lines = d.pos < d.end && d.buf[d.pos] == '{'
+		d.lineMode = d.pos < d.end && d.buf[d.pos] == '{'
 	}
-	d.open = true
+	d.formatKnown = true
 	return true
 }

@@ -21,22 +21,22 @@ var formatCases = []struct {
 	{"NUL", JSONLines, "{1}\x00{2}\x00\n{3}\r\x00{4}", []want{{"message", "{1}", "", false}, {"message", "{2}", "", false}, {"message", "{3}", "", false}, {"message", "{4}", "", true}}},
 	{"blank lines and no last line end", JSONLines, "\n\n{1}\n\r\n{2}", []want{{"message", "{1}", "", false}, {"message", "{2}", "", true}}},
 	{"a byte order mark", JSONLines, "\ufeff{1}\n", []want{{"message", "{1}", "", false}}},
-	{"whatever a line is", JSONLines, "data: x\nerror: y\n", []want{{"message", "data: x", "", false}, {"message", "error: y", "", false}}},
+	{"lines that are not JSON", JSONLines, "data: x\nerror: y\n", []want{{"message", "data: x", "", false}, {"message", "error: y", "", false}}},
 	{"no line", JSONLines, "\r\n\n", nil},
 
-	{"found out to be lines", Auto, "{1}\n{2}\n", []want{{"message", "{1}", "", false}, {"message", "{2}", "", false}}},
-	{"found out behind a mark and blank lines", Auto, "\ufeff\r\n\n{1}", []want{{"message", "{1}", "", true}}},
-	{"found out to be events", Auto, "\n\ndata: {1}\n\n{2}\n\ndata: a", []want{{"message", "{1}", "", false}, {"message", "a", "", true}}},
-	{"a second mark is data", Auto, "\ufeff\ufeffdata: a\n\n", nil},
-	{"a mark behind a line end is data", Auto, "\n\ufeffdata: a\n\n", nil},
-	{"nothing", Auto, "", nil},
+	{"JSON lines are detected", Auto, "{1}\n{2}\n", []want{{"message", "{1}", "", false}, {"message", "{2}", "", false}}},
+	{"JSON lines are detected after a byte order mark and blank lines", Auto, "\ufeff\r\n\n{1}", []want{{"message", "{1}", "", true}}},
+	{"events are detected", Auto, "\n\ndata: {1}\n\n{2}\n\ndata: a", []want{{"message", "{1}", "", false}, {"message", "a", "", true}}},
+	{"a second byte order mark is data", Auto, "\ufeff\ufeffdata: a\n\n", nil},
+	{"a byte order mark after a line end is data", Auto, "\n\ufeffdata: a\n\n", nil},
+	{"empty body", Auto, "", nil},
 	{"blank lines", Auto, "\r\n\n\r", nil},
 	{"an error field", Auto, "data: a\n\nerror: {1}\n\n", []want{{"message", "a", "", false}, {"error", "{1}", "", false}}},
 	{"an error field without a blank line", Auto, "error:{1}", []want{{"error", "{1}", "", true}}},
 	{"an error field beside data", Auto, "data: a\nerror: b\n\ndata: c\n\n", []want{{"error", "a\nb", "", false}, {"message", "c", "", false}}},
 
-	{"a plain stream knows no error field", EventStream, "error: {1}\n\ndata: a\n\n", []want{{"message", "a", "", false}}},
-	{"a plain stream knows no lines", EventStream, "{1}\n{2}\n\n", nil},
+	{"an error field in a plain stream", EventStream, "error: {1}\n\ndata: a\n\n", []want{{"message", "a", "", false}}},
+	{"JSON lines in a plain stream", EventStream, "{1}\n{2}\n\n", nil},
 }
 
 func TestFormat(t *testing.T) {
@@ -46,7 +46,7 @@ func TestFormat(t *testing.T) {
 			check := func(how string, r io.Reader) {
 				t.Helper()
 				if got, err := decode(d, r); !slices.Equal(got, c.want) || err != io.EOF {
-					t.Errorf("%s: %q gives %+v, %v; want %+v", how, c.stream, got, err, c.want)
+					t.Errorf("%s: %q has %+v, %v; want %+v", how, c.stream, got, err, c.want)
 				}
 			}
 			stream := []byte(c.stream)
@@ -60,7 +60,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// TestFormatPrompt checks that a line is out as soon as its end was read.
+// TestFormatPrompt checks that a line is returned as soon as its end was read.
 func TestFormatPrompt(t *testing.T) {
 	for _, end := range []string{"\n", "\r", "\x00"} {
 		for _, format := range []Format{JSONLines, Auto} {
@@ -94,7 +94,7 @@ func TestFormatLimit(t *testing.T) {
 	} {
 		got, err := decode(d, iotest.OneByteReader(strings.NewReader(c.stream)))
 		if len(got) != c.events || (err == io.EOF) != c.ok || !c.ok && !errors.Is(err, ErrTooLarge) {
-			t.Errorf("%q gives %+v, %v; want %d events, ok %v", c.stream, got, err, c.events, c.ok)
+			t.Errorf("%q has %+v, %v; want %d events, ok %v", c.stream, got, err, c.events, c.ok)
 		}
 	}
 }
