@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// errGivenUp ends a body whose reader the kit no longer waits for.
-var errGivenUp = errors.New("ssetest: the kit gave this reading up")
+// errAbandoned is the error of a Read after the reading timed out or ended.
+var errAbandoned = errors.New("ssetest: this reading is over")
 
-// A script says how a body is read: which bytes each Read gives, and how it ends.
+// A script describes how a body is read: the bytes of each Read, and the end.
 type script struct {
-	how     string // for messages, such as "cut at 7"
+	how     string // for messages, for example "cut at 7"
 	stream  []byte
 	cuts    []int  // offsets, ascending, at which a Read ends
-	every   int    // if not 0, the most bytes that a Read gives
-	empty   bool   // a Read that gives nothing and no error comes before each
-	joinEnd bool   // the last bytes come together with the error that ends the body
-	more    []byte // what follows stream, again and again, up to size bytes in all
-	size    int    // if not 0, the bytes of the body; else it is stream
-	err     error  // what ends the body; nil means io.EOF
+	every   int    // if not 0, the maximum number of bytes per Read
+	empty   bool   // an empty Read without an error comes before each Read
+	joinEnd bool   // the last bytes and the final error come from the same Read
+	more    []byte // repeated after stream, up to size bytes in total
+	size    int    // if not 0, the length of the body; otherwise the body is stream
+	err     error  // the final error; nil means io.EOF
 }
 
-// length returns the bytes of the whole body.
+// length returns the length of the whole body in bytes.
 func (s *script) length() int {
 	if s.size > 0 {
 		return s.size
@@ -31,32 +31,33 @@ func (s *script) length() int {
 	return len(s.stream)
 }
 
-// copyAt copies bytes of the body from offset at on, some but not
-// necessarily as many as fit, and returns how many.
-func (s *script) copyAt(p []byte, at int) int {
-	if at < len(s.stream) {
-		return copy(p, s.stream[at:])
+// copyFrom copies bytes of the body, beginning at offset, into p. It returns the
+// number of bytes, which may be less than len(p).
+func (s *script) copyFrom(p []byte, offset int) int {
+	if offset < len(s.stream) {
+		return copy(p, s.stream[offset:])
 	}
 	n := 0
 	for n < len(p) {
-		n += copy(p[n:], s.more[(at+n-len(s.stream))%len(s.more):])
+		n += copy(p[n:], s.more[(offset+n-len(s.stream))%len(s.more):])
 	}
 	return n
 }
 
-// A body plays a script to the parser under test and notes what it emits.
+// A body is the reader that the parser under test reads. It follows a script and
+// records the events that the parser emits.
 type body struct {
 	script
-	ends  []int         // event i is complete after ends[i] bytes; nil: promptness is not checked
-	grace time.Duration // how long a Read waits for an event that is due, from another goroutine
+	ends  []int         // event i is complete after ends[i] bytes; nil if promptness is not checked
+	grace time.Duration // how long a Read waits for a complete event that another goroutine may emit
 	probe func(served int)
 
 	mu      sync.Mutex
 	served  int
-	due     int  // how many events the served bytes complete
-	starved bool // the last Read gave nothing: see script.empty
+	due     int  // number of events that the served bytes complete
+	starved bool // the last Read was empty, see script.empty
 	events  []Event
-	late    int // the first event that was due and had not come, or -1
+	late    int // index of the first event that was due and not emitted, or -1
 	closed  bool
 	emitted chan struct{}
 }
@@ -65,7 +66,7 @@ func newBody(s script, ends []int, grace time.Duration) *body {
 	return &body{script: s, ends: ends, grace: grace, late: -1, emitted: make(chan struct{}, 1)}
 }
 
-// emit takes an event from the parser.
+// emit records an event of the parser.
 func (b *body) emit(e Event) {
 	b.mu.Lock()
 	if !b.closed {
@@ -78,7 +79,7 @@ func (b *body) emit(e Event) {
 	}
 }
 
-// close ends the body: what comes later is not noted, and a Read fails.
+// close ends the reading. Later events are not recorded, and later Reads fail.
 func (b *body) close() (events []Event, late int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -86,21 +87,21 @@ func (b *body) close() (events []Event, late int) {
 	return b.events, b.late
 }
 
-// read returns how many bytes the parser was given.
+// read returns the number of bytes that the parser has read.
 func (b *body) read() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.served
 }
 
-// Read gives the next bytes of the script. That the parser asks for them means
-// that it has done what it can with those it has: an event they complete must be out.
+// Read returns the next bytes of the script. A parser that calls Read must already
+// have emitted every event that the earlier bytes complete.
 func (b *body) Read(p []byte) (int, error) {
 	b.awaitDue()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
-		return 0, errGivenUp
+		return 0, errAbandoned
 	}
 	if len(p) == 0 {
 		return 0, nil
@@ -122,7 +123,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	n := 0
 	if room := min(len(p), upTo-b.served); room > 0 {
-		n = b.copyAt(p[:room], b.served)
+		n = b.copyFrom(p[:room], b.served)
 	}
 	b.served += n
 	if b.probe != nil {
@@ -137,9 +138,9 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// awaitDue waits until every event is out that the bytes served so far
-// complete. A parser whose events pass through a goroutine is given some time
-// for that; one that calls Read from where it would emit has none to use.
+// awaitDue waits until the parser has emitted every event that is complete. A parser
+// that emits from another goroutine has the time b.grace for that. A parser that
+// emits from the goroutine that calls Read cannot use that time.
 func (b *body) awaitDue() {
 	var deadline *time.Timer
 	for {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A flawed decoder does all the standard says except for its flaws.
+// A flawed decoder follows the standard except for the flaws that are set.
 type flawed struct {
 	keepsBOM, lfOnly, crOnlyAsCRLF, noCR, trims, lastDataOnly, endLFKept, emptyIsNone, dataless,
 	lateOnCR, flushes, swallows, foldsCase, keepsType, forgetsID, nulID, idNeedsData, badRetry, splitUTF8,
@@ -165,8 +165,8 @@ func (f flawed) decode(body io.Reader, emit func(Event)) error {
 	}
 }
 
-// TestKitAccepts shows that the flaws below are what the kit rejects, and that
-// what options declare is none.
+// TestKitAccepts checks that the decoder passes without flaws, and with flaws that the
+// options declare.
 func TestKitAccepts(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -174,67 +174,67 @@ func TestKitAccepts(t *testing.T) {
 		o    Options
 	}{
 		{"no flaw", flawed{}, Options{}},
-		{"a flush, a limit and lateness, declared", flawed{flushes: true, limit: 3 << 20, waitsForNext: true}, Options{EOF: Flush, MaxEventSize: 3 << 20, NoPrompt: true}},
-		{"types, IDs and retry, not offered", flawed{keepsType: true, forgetsID: true, badRetry: true}, Options{NoType: true, NoID: true, NoRetry: true}},
+		{"declared flush, limit and lateness", flawed{flushes: true, limit: 3 << 20, waitsForNext: true}, Options{EOF: Flush, MaxEventSize: 3 << 20, NoPrompt: true}},
+		{"declared lack of types, IDs and retry", flawed{keepsType: true, forgetsID: true, badRetry: true}, Options{NoType: true, NoID: true, NoRetry: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) { TestDecoder(t, c.f.decode, c.o) })
 	}
 }
 
-// broken are decoders that the kit must reject, each in at least the named case.
+// broken are decoders that the package must reject, each in at least the named case.
 var broken = []struct {
 	name    string
 	decode  Decode
 	o       Options
 	rejects string // class/name
-	says    string // part of the message
-	late    bool   // it is Late, not Err
-	noFuzz  bool   // fuzzing has no means to see it
+	message string // part of the error
+	late    bool   // the error is Result.Late, not Result.Err
+	noFuzz  bool   // fuzzing cannot detect the flaw
 }{
-	{name: "keeps the byte order mark", decode: flawed{keepsBOM: true}.decode, rejects: "bom/leading", says: `event 0 is {Data: "b"}; want {Data: "a"}`},
-	{name: "ends lines with LF only", decode: flawed{lfOnly: true}.decode, rejects: "lines/cr", says: `event 0 is missing: want {Data: "a\nb"}`},
-	{name: "ends lines with LF and CRLF only", decode: flawed{crOnlyAsCRLF: true}.decode, rejects: "lines/crcr-is-blank", says: "missing"},
-	{name: "drops CR", decode: flawed{noCR: true}.decode, rejects: "lines/mixed-in-event", says: "event 0"},
-	{name: "trims spaces", decode: flawed{trims: true}.decode, rejects: "fields/trailing-spaces", says: `event 0 is {Data: "a  \n\tb"}`},
-	{name: "drops all but the last data line", decode: flawed{lastDataOnly: true}.decode, rejects: "dispatch/data-lines", says: `event 0 is {Data: "c"}; want {Data: "a\nb\nc"}`},
-	{name: "keeps the last LF", decode: flawed{endLFKept: true}.decode, rejects: "dispatch/one", says: `event 0 is {Data: "a\n"}`},
-	{name: "drops events of empty data", decode: flawed{emptyIsNone: true}.decode, rejects: "dispatch/data-empty", says: "missing"},
-	{name: "makes events without data", decode: flawed{dataless: true}.decode, rejects: "event/only", says: "one too many"},
-	{name: "is late on CR", decode: flawed{lateOnCR: true}.decode, rejects: "lines/cr", says: "came only after more were read", late: true},
-	{name: "is an event late", decode: flawed{waitsForNext: true}.decode, rejects: "dispatch/several", says: "event 2, {Data: \"c\"}, is complete after 27 bytes", late: true},
-	{name: "flushes silently at the end", decode: flawed{flushes: true}.decode, rejects: "eof/no-blank-line", says: `event 1 is one too many: {Data: "b"}`},
-	{name: "flushes without the mark", decode: flawed{flushes: true}.decode, o: Options{EOF: Mark}, rejects: "eof/in-value", says: "Unterminated: true"},
-	{name: "does not flush", decode: flawed{}.decode, o: Options{EOF: Flush}, rejects: "eof/in-value", says: "missing"},
-	{name: "flushes after a failure", decode: flawed{pendingAfterError: true}.decode, rejects: "errors/before-blank-line", says: "one too many", noFuzz: true},
-	{name: "swallows read errors", decode: flawed{swallows: true}.decode, rejects: "errors/after-event", says: "the parser ended without an error", noFuzz: true},
-	{name: "folds names", decode: flawed{foldsCase: true}.decode, rejects: "fields/case", says: "event 0"},
-	{name: "keeps the type", decode: flawed{keepsType: true}.decode, rejects: "event/does-not-persist", says: `Type: "x"`},
-	{name: "forgets the ID", decode: flawed{forgetsID: true}.decode, rejects: "id/persists", says: "want"},
-	{name: "takes an ID with NUL", decode: flawed{nulID: true}.decode, rejects: "id/nul", says: `ID: "\x00"`},
-	{name: "takes no ID without data", decode: flawed{idNeedsData: true, forgetsID: true}.decode, rejects: "id/without-data", says: "event 0"},
-	{name: "takes any retry", decode: flawed{badRetry: true}.decode, rejects: "retry/empty", says: "want"},
-	{name: "decodes UTF-8 by the byte", decode: flawed{splitUTF8: true}.decode, rejects: "utf8/sequences", says: "event 0"},
-	{name: "panics", decode: flawed{panics: true}.decode, rejects: "comments/empty", says: "panic: no comment"},
-	{name: "limits events to 64 KiB", decode: flawed{limit: 64 << 10}.decode, rejects: "limits/line-64K+1", says: "too large"},
-	{name: "has no limit", decode: flawed{}.decode, o: Options{MaxEventSize: 1 << 20}, rejects: "memory/endless-line", says: "8 times MaxEventSize"},
-	{name: "limits data lines alone", decode: scanner(1 << 20), o: Options{MaxEventSize: 1 << 20}, rejects: "memory/endless-event", says: "8 times MaxEventSize", noFuzz: true},
-	{name: "has bufio.Scanner's limit", decode: scanner(bufio.MaxScanTokenSize), rejects: "limits/line-64K+1", says: "token too long"},
+	{name: "keeps the byte order mark", decode: flawed{keepsBOM: true}.decode, rejects: "bom/leading", message: `event 0 is {Data: "b"}; want {Data: "a"}`},
+	{name: "ends lines with LF only", decode: flawed{lfOnly: true}.decode, rejects: "lines/cr", message: `event 0 is missing: want {Data: "a\nb"}`},
+	{name: "ends lines with LF and CRLF only", decode: flawed{crOnlyAsCRLF: true}.decode, rejects: "lines/crcr-is-blank", message: "missing"},
+	{name: "drops CR", decode: flawed{noCR: true}.decode, rejects: "lines/mixed-in-event", message: "event 0"},
+	{name: "trims spaces", decode: flawed{trims: true}.decode, rejects: "fields/trailing-spaces", message: `event 0 is {Data: "a  \n\tb"}`},
+	{name: "drops all but the last data line", decode: flawed{lastDataOnly: true}.decode, rejects: "dispatch/data-lines", message: `event 0 is {Data: "c"}; want {Data: "a\nb\nc"}`},
+	{name: "keeps the last LF", decode: flawed{endLFKept: true}.decode, rejects: "dispatch/one", message: `event 0 is {Data: "a\n"}`},
+	{name: "drops events of empty data", decode: flawed{emptyIsNone: true}.decode, rejects: "dispatch/data-empty", message: "missing"},
+	{name: "makes events without data", decode: flawed{dataless: true}.decode, rejects: "event/only", message: "should not exist"},
+	{name: "is late on CR", decode: flawed{lateOnCR: true}.decode, rejects: "lines/cr", message: "was emitted only after the parser had read more", late: true},
+	{name: "is an event late", decode: flawed{waitsForNext: true}.decode, rejects: "dispatch/several", message: "event 2, {Data: \"c\"}, is complete after 27 bytes", late: true},
+	{name: "flushes silently at the end", decode: flawed{flushes: true}.decode, rejects: "eof/no-blank-line", message: `event 1 should not exist: {Data: "b"}`},
+	{name: "flushes without the mark", decode: flawed{flushes: true}.decode, o: Options{EOF: Mark}, rejects: "eof/in-value", message: "Unterminated: true"},
+	{name: "does not flush", decode: flawed{}.decode, o: Options{EOF: Flush}, rejects: "eof/in-value", message: "missing"},
+	{name: "flushes after a failure", decode: flawed{pendingAfterError: true}.decode, rejects: "errors/before-blank-line", message: "should not exist", noFuzz: true},
+	{name: "swallows read errors", decode: flawed{swallows: true}.decode, rejects: "errors/after-event", message: "the parser ended without an error", noFuzz: true},
+	{name: "folds names", decode: flawed{foldsCase: true}.decode, rejects: "fields/case", message: "event 0"},
+	{name: "keeps the type", decode: flawed{keepsType: true}.decode, rejects: "event/does-not-persist", message: `Type: "x"`},
+	{name: "forgets the ID", decode: flawed{forgetsID: true}.decode, rejects: "id/persists", message: "want"},
+	{name: "takes an ID with NUL", decode: flawed{nulID: true}.decode, rejects: "id/nul", message: `ID: "\x00"`},
+	{name: "takes no ID without data", decode: flawed{idNeedsData: true, forgetsID: true}.decode, rejects: "id/without-data", message: "event 0"},
+	{name: "takes any retry", decode: flawed{badRetry: true}.decode, rejects: "retry/empty", message: "want"},
+	{name: "decodes UTF-8 by the byte", decode: flawed{splitUTF8: true}.decode, rejects: "utf8/sequences", message: "event 0"},
+	{name: "panics", decode: flawed{panics: true}.decode, rejects: "comments/empty", message: "panic: no comment"},
+	{name: "limits events to 64 KiB", decode: flawed{limit: 64 << 10}.decode, rejects: "limits/line-64K+1", message: "too large"},
+	{name: "has no limit", decode: flawed{}.decode, o: Options{MaxEventSize: 1 << 20}, rejects: "memory/endless-line", message: "8 times MaxEventSize"},
+	{name: "limits data lines alone", decode: scanner(1 << 20), o: Options{MaxEventSize: 1 << 20}, rejects: "memory/endless-event", message: "8 times MaxEventSize", noFuzz: true},
+	{name: "has bufio.Scanner's limit", decode: scanner(bufio.MaxScanTokenSize), rejects: "limits/line-64K+1", message: "token too long"},
 	{name: "ignores bufio.Scanner's error", decode: func(body io.Reader, emit func(Event)) error {
 		scanner(bufio.MaxScanTokenSize)(body, emit)
 		return nil
-	}, rejects: "limits/line-64K+1", says: "missing"},
+	}, rejects: "limits/line-64K+1", message: "missing"},
 	{name: "leaves a goroutine", decode: func(body io.Reader, emit func(Event)) error {
 		go func() { select {} }()
 		return flawed{}.decode(body, emit)
-	}, rejects: "dispatch/one", says: "goroutines are left behind", noFuzz: true},
+	}, rejects: "dispatch/one", message: "leaves goroutines behind", noFuzz: true},
 	{name: "hangs on an empty body", decode: func(body io.Reader, emit func(Event)) error {
 		all, err := io.ReadAll(body)
 		for err == nil && len(all) == 0 {
 			time.Sleep(time.Hour)
 		}
 		return flawed{}.decode(io.MultiReader(bytes.NewReader(all), failing{err}), emit)
-	}, o: Options{Timeout: 100 * time.Millisecond, NoPrompt: true}, rejects: "eof/empty-body", says: "hung: no end after 100ms"},
-	{name: "keeps its reads apart", decode: func(body io.Reader, emit func(Event)) error {
+	}, o: Options{Timeout: 100 * time.Millisecond, NoPrompt: true}, rejects: "eof/empty-body", message: "hung: no end after 100ms"},
+	{name: "decodes each read separately", decode: func(body io.Reader, emit func(Event)) error {
 		buf := make([]byte, 1<<20)
 		for {
 			n, err := body.Read(buf)
@@ -243,10 +243,10 @@ var broken = []struct {
 				return err
 			}
 		}
-	}, rejects: "dispatch/one", says: "cut"},
+	}, rejects: "dispatch/one", message: "cut"},
 }
 
-// scanner is a decoder out of a bufio.Scanner whose lines may have limit bytes.
+// scanner returns a decoder that uses a bufio.Scanner with lines of up to limit bytes.
 func scanner(limit int) Decode {
 	return func(body io.Reader, emit func(Event)) error {
 		lines := bufio.NewScanner(body)
@@ -264,7 +264,7 @@ func scanner(limit int) Decode {
 	}
 }
 
-// failing is a reader that ends with err, or io.EOF.
+// failing is an empty reader that ends with err, or io.EOF if err is nil.
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) {
@@ -295,14 +295,15 @@ func TestKitRejects(t *testing.T) {
 				}
 				err = r.Late
 			}
-			if err == nil || !strings.Contains(err.Error(), b.says) {
-				t.Errorf("%s: error %v; want one that says %q", b.rejects, err, b.says)
+			if err == nil || !strings.Contains(err.Error(), b.message) {
+				t.Errorf("%s: error %v; want one that contains %q", b.rejects, err, b.message)
 			}
 		})
 	}
 }
 
-// TestFuzzRejects feeds what Fuzz checks with its seeds and random inputs.
+// TestFuzzRejects checks that the seeds of Fuzz and random inputs detect the broken
+// decoders.
 func TestFuzzRejects(t *testing.T) {
 	inputs := seeds()
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -335,12 +336,12 @@ func TestFuzzRejects(t *testing.T) {
 			o.MaxEventSize = 4 << 10
 		}
 		if err := find(b.decode, o); err == nil {
-			t.Errorf("a decoder that %s was not found out", b.name)
+			t.Errorf("a decoder that %s was not detected", b.name)
 		}
 	}
 }
 
-// TestTestDecoderFails runs TestDecoder on a broken decoder in a process of its own.
+// TestTestDecoderFails runs TestDecoder with a broken decoder in a subprocess.
 func TestTestDecoderFails(t *testing.T) {
 	const key = "SSETEST_BROKEN"
 	if os.Getenv(key) != "" {

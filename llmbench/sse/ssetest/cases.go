@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// A testCase is a body and what the standard makes of it. All of it is written
-// by hand; that the reference decoder says the same is tested.
+// A testCase is a body and the result that the standard prescribes. The cases are
+// written by hand; a test compares them with the reference decoder.
 type testCase struct {
 	class, name, why string
 	stream           string
-	want             []Event // the events it dispatches; Type "" means message
-	tail             *Event  // the event that the end of the body cuts, if any
-	err              error   // what the body ends with, if not io.EOF
+	want             []Event // the dispatched events; Type "" means message
+	tail             *Event  // the event that the end of the body cuts, or nil
+	err              error   // the final error of the body; nil means io.EOF
 }
 
 func allCases() []testCase {
@@ -43,7 +43,7 @@ func inClass(class string, cases []testCase) []testCase {
 	return out
 }
 
-// messages returns one event for each data, with no type, ID or retry.
+// messages returns one event per data, without type, ID and retry.
 func messages(data ...string) []Event {
 	var events []Event
 	for _, d := range data {
@@ -58,8 +58,8 @@ func withID(id, data string) Event { return Event{Data: data, ID: id} }
 // typed returns an event with a type.
 func typed(typ, data string) Event { return Event{Type: typ, Data: data} }
 
-// retrying returns messages whose stream asked for a reconnection time in ms
-// before the first of them.
+// retrying returns messages of a stream that asked for a reconnection time in ms
+// before the first message.
 func retrying(ms int, data ...string) []Event {
 	events := messages(data...)
 	for i := range events {
@@ -68,8 +68,8 @@ func retrying(ms int, data ...string) []Event {
 	return events
 }
 
-// pending is an event that the end of the body cuts.
+// pending returns the event that the end of the body cuts.
 func pending(e Event) *Event { return &e }
 
-// rep is strings.Repeat, which the tables need often.
+// rep is a short name for strings.Repeat.
 func rep(s string, n int) string { return strings.Repeat(s, n) }

@@ -18,30 +18,30 @@ var eofCases = []testCase{
 	{name: "in-only-value", why: "a cut value makes no event", stream: "data: a", tail: pending(Event{Data: "a"})},
 	{name: "after-colon", why: "an empty value without line end makes no event", stream: "data: a\n\ndata:", want: messages("a"), tail: pending(Event{Data: ""})},
 	{name: "after-name", why: "a name without line end makes no event", stream: "data: a\n\ndata", want: messages("a"), tail: pending(Event{Data: ""})},
-	{name: "in-name", why: "a cut name is nothing", stream: "data: a\n\ndat", want: messages("a")},
-	{name: "in-name-of-second-line", why: "a cut name after a data line leaves that pending", stream: "data: a\ndat", tail: pending(Event{Data: "a"})},
+	{name: "in-name", why: "a cut name is ignored", stream: "data: a\n\ndat", want: messages("a")},
+	{name: "in-name-of-second-line", why: "a cut name after a data line leaves the event pending", stream: "data: a\ndat", tail: pending(Event{Data: "a"})},
 	{name: "in-second-line", why: "a cut second line leaves the event pending", stream: "data: a\ndata: b", tail: pending(Event{Data: "a\nb"})},
-	{name: "in-comment", why: "a cut comment is nothing", stream: "data: a\n\n: bye", want: messages("a")},
+	{name: "in-comment", why: "a cut comment is ignored", stream: "data: a\n\n: bye", want: messages("a")},
 	{name: "in-comment-of-event", why: "a cut comment leaves its event pending", stream: "data: a\n: bye", tail: pending(Event{Data: "a"})},
-	{name: "in-id", why: "an ID without its blank line is nobody's", stream: "id: 1\ndata: a\n\nid: 2", want: []Event{withID("1", "a")}},
-	{name: "after-id", why: "an ID without its blank line is nobody's", stream: "id: 1\ndata: a\n\nid: 2\n", want: []Event{withID("1", "a")}},
+	{name: "in-id", why: "an ID without its blank line is not committed", stream: "id: 1\ndata: a\n\nid: 2", want: []Event{withID("1", "a")}},
+	{name: "after-id", why: "an ID without its blank line is not committed", stream: "id: 1\ndata: a\n\nid: 2\n", want: []Event{withID("1", "a")}},
 	{name: "in-type", why: "a type without data makes no event", stream: "data: a\n\nevent: x", want: messages("a")},
-	{name: "all-fields-pending", why: "what is pending has its type and ID", stream: "data: a\n\nid: 1\nevent: x\ndata: b\n", want: messages("a"), tail: pending(Event{Type: "x", ID: "1", Data: "b"})},
-	{name: "done-without-blank-line", why: "a last line that servers often leave open", stream: "data: {\"a\":1}\n\ndata: [DONE]", want: messages("{\"a\":1}"), tail: pending(Event{Data: "[DONE]"})},
-	{name: "space-after-event", why: "a cut unknown field is nothing", stream: "data: a\n\n ", want: messages("a")},
+	{name: "all-fields-pending", why: "a pending event has its type and ID", stream: "data: a\n\nid: 1\nevent: x\ndata: b\n", want: messages("a"), tail: pending(Event{Type: "x", ID: "1", Data: "b"})},
+	{name: "done-without-blank-line", why: "servers often send no line end after the last line", stream: "data: {\"a\":1}\n\ndata: [DONE]", want: messages("{\"a\":1}"), tail: pending(Event{Data: "[DONE]"})},
+	{name: "space-after-event", why: "a cut unknown field is ignored", stream: "data: a\n\n ", want: messages("a")},
 	{name: "in-utf8", why: "a body may end within a character", stream: "data: a\n\ndata: \xe2\x82", want: messages("a"), tail: pending(Event{Data: "\xe2\x82"})},
 }
 
-// errReset is what the kit's bodies fail with.
+// errReset is the error of bodies that fail.
 var errReset = errors.New("ssetest: connection reset")
 
 var errorCases = []testCase{
 	{name: "at-once", why: "a body that fails at once is an error", err: errReset},
-	{name: "after-event", why: "the event is handed over, and the error reported", stream: "data: a\n\n", want: messages("a"), err: errReset},
-	{name: "in-line", why: "what was under way is dropped, and the error reported", stream: "data: a\n\ndata: b", want: messages("a"), err: errReset},
-	{name: "before-blank-line", why: "what was under way is dropped, and the error reported", stream: "data: a\n\ndata: b\n", want: messages("a"), err: errReset},
-	{name: "in-comment", why: "an error between events is reported too", stream: "data: a\n\n: b", want: messages("a"), err: errReset},
-	{name: "before-any-event", why: "an error after comments is reported", stream: ": a\n\n", err: errReset},
+	{name: "after-event", why: "the event is returned, then the error", stream: "data: a\n\n", want: messages("a"), err: errReset},
+	{name: "in-line", why: "the incomplete event is dropped, and the error returned", stream: "data: a\n\ndata: b", want: messages("a"), err: errReset},
+	{name: "before-blank-line", why: "the incomplete event is dropped, and the error returned", stream: "data: a\n\ndata: b\n", want: messages("a"), err: errReset},
+	{name: "in-comment", why: "an error between events is returned too", stream: "data: a\n\n: b", want: messages("a"), err: errReset},
+	{name: "before-any-event", why: "an error after comments is returned", stream: ": a\n\n", err: errReset},
 	{name: "unexpected-eof", why: "io.ErrUnexpectedEOF from a body is a failure, not its end", stream: "data: a\n\n", want: messages("a"), err: io.ErrUnexpectedEOF},
 	{name: "unexpected-eof-in-event", why: "a cut HTTP body is not the end of a stream", stream: "data: a\n\ndata: b\n", want: messages("a"), err: io.ErrUnexpectedEOF},
 	{name: "closed-pipe", why: "a closed connection is a failure, not the body's end", stream: "data: a\n\n", want: messages("a"), err: io.ErrClosedPipe},
@@ -53,25 +53,25 @@ const (
 )
 
 var llmCases = []testCase{
-	{name: "chat", why: "as most servers stream", stream: "data: " + chatHead + "\n\ndata: " + chatText + "\n\ndata: [DONE]\n\n", want: messages(chatHead, chatText, "[DONE]")},
-	{name: "chat-crlf", why: "as sse-starlette streams", stream: "data: " + chatText + "\r\n\r\ndata: [DONE]\r\n\r\n", want: messages(chatText, "[DONE]")},
-	{name: "chat-cr", why: "as a server that ends lines with CR may", stream: "data: " + chatText + "\r\rdata: [DONE]\r\r", want: messages(chatText, "[DONE]")},
-	{name: "chat-no-space", why: "as servers without the space do", stream: "data:" + chatText + "\n\ndata:[DONE]\n\n", want: messages(chatText, "[DONE]")},
-	{name: "chat-bom", why: "as behind proxies that add a mark", stream: "\ufeffdata: " + chatText + "\n\ndata: [DONE]\n\n", want: messages(chatText, "[DONE]")},
-	{name: "processing-comments", why: "as routers keep a queued request alive", stream: ": PROCESSING\n\n: PROCESSING\n\ndata: {\"a\":1}\n\n: PROCESSING\n\ndata: [DONE]\n\n", want: messages("{\"a\":1}", "[DONE]")},
-	{name: "retry-first", why: "as servers that state a reconnection time", stream: "retry: 3000\n\ndata: {\"a\":1}\n\n", want: retrying(3000, "{\"a\":1}")},
-	{name: "typed", why: "as APIs of named events", stream: "event: message_start\ndata: {\"type\":\"message_start\"}\n\nevent: ping\ndata: {\"type\":\"ping\"}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+	{name: "chat", why: "the form of most servers", stream: "data: " + chatHead + "\n\ndata: " + chatText + "\n\ndata: [DONE]\n\n", want: messages(chatHead, chatText, "[DONE]")},
+	{name: "chat-crlf", why: "the form of sse-starlette", stream: "data: " + chatText + "\r\n\r\ndata: [DONE]\r\n\r\n", want: messages(chatText, "[DONE]")},
+	{name: "chat-cr", why: "the form of a server that ends lines with CR", stream: "data: " + chatText + "\r\rdata: [DONE]\r\r", want: messages(chatText, "[DONE]")},
+	{name: "chat-no-space", why: "the form of servers that send no space after the colon", stream: "data:" + chatText + "\n\ndata:[DONE]\n\n", want: messages(chatText, "[DONE]")},
+	{name: "chat-bom", why: "the form behind a proxy that adds a byte order mark", stream: "\ufeffdata: " + chatText + "\n\ndata: [DONE]\n\n", want: messages(chatText, "[DONE]")},
+	{name: "processing-comments", why: "routers send comments while a request is queued", stream: ": PROCESSING\n\n: PROCESSING\n\ndata: {\"a\":1}\n\n: PROCESSING\n\ndata: [DONE]\n\n", want: messages("{\"a\":1}", "[DONE]")},
+	{name: "retry-first", why: "the form of servers that state a reconnection time", stream: "retry: 3000\n\ndata: {\"a\":1}\n\n", want: retrying(3000, "{\"a\":1}")},
+	{name: "typed", why: "the form of APIs with named events", stream: "event: message_start\ndata: {\"type\":\"message_start\"}\n\nevent: ping\ndata: {\"type\":\"ping\"}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
 		want: []Event{typed("message_start", "{\"type\":\"message_start\"}"), typed("ping", "{\"type\":\"ping\"}"), typed("message_stop", "{\"type\":\"message_stop\"}")}},
 	{name: "ping-without-data", why: "a named ping without data is no event", stream: "event: ping\n\ndata: {\"a\":1}\n\nevent: ping\n\n", want: messages("{\"a\":1}")},
-	{name: "error-data", why: "an error object is data like other", stream: "data: {\"error\":{\"message\":\"x\"}}\n\ndata: {\"error\":null}\n\ndata: [DONE]\n\n", want: messages("{\"error\":{\"message\":\"x\"}}", "{\"error\":null}", "[DONE]")},
-	{name: "done-is-data", why: "[DONE] does not end a stream for its parser", stream: "data: [DONE]\n\ndata: a\n\ndata: [DONE]\n\n", want: messages("[DONE]", "a", "[DONE]")},
-	{name: "separators-in-json", why: "U+2028 in a JSON string is no line end", stream: "data: {\"content\":\"a\u2028b\u2029c\u0085d\"}\n\n", want: messages("{\"content\":\"a\u2028b\u2029c\u0085d\"}")},
+	{name: "error-data", why: "an error object is ordinary data", stream: "data: {\"error\":{\"message\":\"x\"}}\n\ndata: {\"error\":null}\n\ndata: [DONE]\n\n", want: messages("{\"error\":{\"message\":\"x\"}}", "{\"error\":null}", "[DONE]")},
+	{name: "done-is-data", why: "[DONE] does not end the stream for a parser", stream: "data: [DONE]\n\ndata: a\n\ndata: [DONE]\n\n", want: messages("[DONE]", "a", "[DONE]")},
+	{name: "separators-in-json", why: "U+2028 in a JSON string is not a line end", stream: "data: {\"content\":\"a\u2028b\u2029c\u0085d\"}\n\n", want: messages("{\"content\":\"a\u2028b\u2029c\u0085d\"}")},
 	{name: "bare-json", why: "JSON lines are not an event stream", stream: "{\"response\":\"a\",\"done\":false}\n{\"response\":\"b\",\"done\":true}\n"},
 	{name: "html", why: "a page is not an event stream", stream: "<!doctype html>\n<html>\n\n<body>502: bad</body>\n\n</html>\n"},
 	{name: "glued-json", why: "two documents on a line are one value", stream: "data: {\"a\":1}{\"b\":2}\n\n", want: messages("{\"a\":1}{\"b\":2}")},
 }
 
-// limitCases are bodies longer than the buffers that parsers are tempted to have.
+// limitCases are bodies that exceed common buffer sizes of parsers.
 func limitCases() []testCase {
 	long := func(name, why string, n int) testCase {
 		// The line, without its end, has n bytes.
@@ -101,7 +101,7 @@ func limitCases() []testCase {
 		long("line-1M", "longer than limits of 1 MiB", 1_100_000),
 		{name: "crlf-70K", why: "a long line may end with CRLF", stream: "data: " + rep("x", 70_000) + "\r\n\r\ndata: ok\r\n\r\n", want: messages(rep("x", 70_000), "ok")},
 		{name: "cr-70K", why: "a long line may end with CR", stream: "data: " + rep("x", 70_000) + "\r\rdata: ok\r\r", want: messages(rep("x", 70_000), "ok")},
-		{name: "utf8-90K", why: "a long line of characters of three bytes", stream: "data: " + rep("日", 30_000) + "\n\n", want: messages(rep("日", 30_000))},
+		{name: "utf8-90K", why: "a long line may have characters of three bytes", stream: "data: " + rep("日", 30_000) + "\n\n", want: messages(rep("日", 30_000))},
 		{name: "comment-70K", why: "a comment has no limit either", stream: ":" + rep("x", 70_000) + "\ndata: ok\n\n", want: messages("ok")},
 		{name: "unknown-field-70K", why: "an unknown field has no limit either", stream: rep("x", 70_000) + ": y\ndata: ok\n\n", want: messages("ok")},
 		{name: "type-70K", why: "a type has no limit either", stream: "event: " + rep("x", 70_000) + "\ndata: ok\n\n", want: []Event{typed(rep("x", 70_000), "ok")}},
@@ -109,8 +109,8 @@ func limitCases() []testCase {
 		{name: "event-90K-of-short-lines", why: "the data of an event has no limit", stream: rep("data: "+kb90+"\n", 100) + "\ndata: ok\n\n", want: messages(rep(kb90+"\n", 99)+kb90, "ok")},
 		{name: "event-of-10000-lines", why: "an event may have any number of lines", stream: lines.String() + "\n", want: messages(strings.Join(lineData, "\n"))},
 		{name: "3000-events", why: "a body may have any number of events", stream: events.String(), want: messages(eventData...)},
-		{name: "2000-empty-lines", why: "blank lines in a row are no error", stream: rep("\n", 2000) + "data: ok\n\n", want: messages("ok")},
-		{name: "5000-comments", why: "comments in a row are no error", stream: rep(": ping\n\n", 5000) + "data: ok\n\n", want: messages("ok")},
+		{name: "2000-empty-lines", why: "many successive blank lines are not an error", stream: rep("\n", 2000) + "data: ok\n\n", want: messages("ok")},
+		{name: "5000-comments", why: "many successive comments are not an error", stream: rep(": ping\n\n", 5000) + "data: ok\n\n", want: messages("ok")},
 		{name: "value-of-spaces-70K", why: "long values are not trimmed either", stream: "data:" + rep(" ", 70_000) + "\n\n", want: messages(rep(" ", 69_999))},
 	}
 }

@@ -8,26 +8,27 @@ import (
 	"time"
 )
 
-// A Result is how the parser under test did in one case.
+// A Result is the result of the parser under test in one case.
 type Result struct {
-	// Class is what the case is about, such as "lines" or "eof"; Name is
-	// unique in its class; Why is the rule, in a line.
+	// Class is the subject of the case, for example "lines" or "eof". Name is
+	// unique within the class. Why is the rule that the case checks.
 	Class, Name, Why string
-	// NotChecked tells what of the case, if anything, the options excluded.
+	// NotChecked lists the parts of the case that the options exclude.
 	NotChecked string
-	// Err is nil if the parser did as it must in every way of reading the
-	// body; otherwise it tells the first way in which it did not, and how.
+	// Err is nil if the parser was right in every reading of the body.
+	// Otherwise it describes the first reading in which the parser was wrong.
 	Err error
-	// Late is nil if every event came before the parser asked for bytes after
-	// it. It is about readings whose events were right.
+	// Late is nil if the parser emitted every event before it read bytes after
+	// that event. Only readings with the right events are considered.
 	Late error
 }
 
-// maxHangs is after how many hung cases the others are not run: each leaves a
-// goroutine that may take a whole CPU.
+// maxHangs is the number of hung cases after which no further case runs. Each hung
+// case leaves a goroutine that may use a whole CPU.
 const maxHangs = 4
 
-// Check runs every case on a parser and returns the results, always in the same order.
+// Check runs every case with the parser d and returns the results, in an order that
+// never changes.
 func Check(d Decode, o Options) []Result {
 	k := kit{decode: d, o: o, grace: firstGrace}
 	var results []Result
@@ -40,11 +41,11 @@ func Check(d Decode, o Options) []Result {
 	return results
 }
 
-// TestDecoder runs every case on a parser as a subtest named class/name, and
-// logs what the options exclude.
+// TestDecoder runs every case with the parser d, each as a subtest named class/name.
+// It logs what the options exclude.
 //
-// It looks at the parser's memory by that of the whole process, so when
-// [Options.MaxEventSize] is set nothing else should allocate meanwhile.
+// If [Options.MaxEventSize] is set, TestDecoder measures the memory of the whole
+// process. Nothing else should allocate memory at the same time.
 func TestDecoder(t *testing.T, d Decode, o Options) {
 	k := kit{decode: d, o: o, grace: firstGrace}
 	run := func(class, name string, check func() Result) {
@@ -71,7 +72,7 @@ func TestDecoder(t *testing.T, d Decode, o Options) {
 	}
 }
 
-// excluded names what the options exclude from all cases.
+// excluded lists what the options exclude from all cases.
 func (o Options) excluded() []string {
 	var all []string
 	for _, x := range []struct {
@@ -92,14 +93,14 @@ func (o Options) excluded() []string {
 }
 
 const (
-	// firstGrace is how long an event may be on its way through a parser's
-	// goroutines before it is late.
+	// firstGrace is the time that an event may need to pass through the
+	// goroutines of a parser. After that time the event is late.
 	firstGrace = 500 * time.Millisecond
-	// nextGrace is the same for a parser that was late before.
+	// nextGrace replaces firstGrace once the parser was late.
 	nextGrace = 50 * time.Millisecond
 )
 
-// A kit is one run over the cases.
+// A kit is one run of all cases with one parser.
 type kit struct {
 	decode Decode
 	o      Options
@@ -107,23 +108,23 @@ type kit struct {
 	hangs  int
 }
 
-// check runs one case in every way of reading its body.
+// check runs one case, in every way of reading its body.
 func (k *kit) check(c testCase) Result {
 	r := Result{Class: c.class, Name: c.name, Why: c.why}
 	stream := []byte(c.stream)
 	ref := reference(stream)
-	if !k.o.passes(ref.block) {
+	if !k.o.mustAccept(ref.block) {
 		r.NotChecked = fmt.Sprintf("a block of %d bytes (MaxEventSize is %d)", ref.block, k.o.MaxEventSize)
 		return r
 	}
 	if k.hangs == maxHangs {
-		r.Err = fmt.Errorf("not run: the parser hung in %d cases before", k.hangs)
+		r.Err = fmt.Errorf("not run: the parser hung in %d earlier cases", k.hangs)
 		return r
 	}
 	r.NotChecked = k.o.excludedFrom(c)
 	tail := c.tail
 	if c.err != nil {
-		tail = nil // a body that failed leaves no event to hand over
+		tail = nil // the incomplete event of a body that failed is dropped
 	}
 	ends := ref.ends
 	if k.o.NoPrompt {
@@ -137,7 +138,7 @@ func (k *kit) check(c testCase) Result {
 			b := newBody(s, ends, k.grace)
 			got, lateAt, err := read(k.decode, b, k.o.timeout())
 			want := expected(k.o, c.want, tail, len(got), err)
-			problem := endsWell(err, c.err, ref.open, false)
+			problem := endProblem(err, c.err, ref.open, false)
 			if difference := differ(k.o, got, want); difference != "" {
 				if problem != "" {
 					problem += "; "
@@ -149,23 +150,23 @@ func (k *kit) check(c testCase) Result {
 					wrongText = fmt.Sprintf("%s: %s", s.how, problem)
 				}
 			} else if lateAt >= 0 {
-				lateText = fmt.Sprintf("%s: event %d, %s, is complete after %d bytes, but came only after more were read",
+				lateText = fmt.Sprintf("%s: event %d, %s, is complete after %d bytes, but was emitted only after the parser had read more",
 					s.how, lateAt, show(k.o, want[lateAt]), ref.ends[lateAt])
 			}
 			if errors.Is(err, errHung) {
 				k.hangs++
 				return
 			}
-			if lateAt >= 0 { // once is enough, and each time costs the grace
+			if lateAt >= 0 { // one late event suffices, and each costs the grace time
 				k.grace = nextGrace
 				ends = nil
 			}
 		}
 	})
 	if wrong > 0 {
-		r.Err = fmt.Errorf("body %s\n%s\n(%d of %d ways of reading it are wrong)", quote(c.stream), wrongText, wrong, len(ways))
+		r.Err = fmt.Errorf("body %s\n%s\n(wrong in %d of %d ways of reading the body)", quote(c.stream), wrongText, wrong, len(ways))
 	} else if left != nil {
-		r.Err = fmt.Errorf("goroutines are left behind:\n%s", left)
+		r.Err = fmt.Errorf("the parser leaves goroutines behind:\n%s", left)
 	}
 	if lateText != "" {
 		r.Late = fmt.Errorf("body %s\n%s", quote(c.stream), lateText)
@@ -173,7 +174,7 @@ func (k *kit) check(c testCase) Result {
 	return r
 }
 
-// excludedFrom tells what of the events of a case is not compared.
+// excludedFrom lists the fields of the events of a case that are not compared.
 func (o Options) excludedFrom(c testCase) string {
 	var noType, noID, noRetry bool
 	for _, e := range c.want {

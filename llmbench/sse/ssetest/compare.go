@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// expected returns what the parser under test shall emit for a body of which
-// the standard makes events and tail, when it ended with err after emitting n
-// events.
+// expected returns the events that the parser under test must emit for a body with
+// the given events and tail. The parser has emitted n events and returned err.
 func expected(o Options, events []Event, tail *Event, n int, err error) []Event {
 	if tail == nil || o.EOF == Discard || errors.Is(err, io.ErrUnexpectedEOF) && n == len(events) {
 		return events
@@ -20,8 +19,9 @@ func expected(o Options, events []Event, tail *Event, n int, err error) []Event 
 	return append(events[:len(events):len(events)], last)
 }
 
-// differ tells how got differs from want, or "" if it does not. What the
-// options leave out is not compared; text is compared as a UTF-8 decoder reads it.
+// differ describes the first difference between got and want, or returns "" if there
+// is none. Fields that the options exclude are not compared. Invalid UTF-8 and its
+// replacement are equal.
 func differ(o Options, got, want []Event) string {
 	for i := range want {
 		if i == len(got) {
@@ -32,7 +32,7 @@ func differ(o Options, got, want []Event) string {
 		}
 	}
 	if len(got) > len(want) {
-		return fmt.Sprintf("event %d is one too many: %s", len(want), show(o, got[len(want)]))
+		return fmt.Sprintf("event %d should not exist: %s", len(want), show(o, got[len(want)]))
 	}
 	return ""
 }
@@ -56,7 +56,7 @@ func typeOf(e Event) string {
 	return e.Type
 }
 
-// show prints an event as Go, without what the options leave out.
+// show formats an event as Go code, without the fields that the options exclude.
 func show(o Options, e Event) string {
 	var b strings.Builder
 	b.WriteString("{")
@@ -77,7 +77,7 @@ func show(o Options, e Event) string {
 	return b.String()
 }
 
-// quote quotes s; of a long one only the two ends.
+// quote quotes s. It shortens a long s to its two ends.
 func quote(s string) string {
 	const most = 160
 	if len(s) <= most {
@@ -86,22 +86,21 @@ func quote(s string) string {
 	return fmt.Sprintf("%q + %d bytes + %q", s[:most/2], len(s)-most, s[len(s)-most/2:])
 }
 
-// endsWell tells what is wrong with the error that a reading ended with, or
-// returns "".
-//
-// bodyErr is what the body ended with, cut whether it ended within a block, and
-// tooLarge whether the body holds a block that the parser need not take.
-func endsWell(err, bodyErr error, cut, tooLarge bool) string {
-	var p panicked
+// endProblem describes what is wrong with err, the error that the parser returned,
+// or returns "" if err is right. bodyErr is the final error of the body, cut reports
+// that the body ended within a block, and tooLarge reports that the body has a block
+// that the parser need not accept.
+func endProblem(err, bodyErr error, cut, tooLarge bool) string {
+	var p panicError
 	switch {
 	case errors.As(err, &p), errors.Is(err, errHung):
 		return err.Error()
 	case bodyErr != nil && err == nil:
-		return fmt.Sprintf("the body failed (%v), the parser ended without an error", bodyErr)
+		return fmt.Sprintf("the body failed (%v), but the parser ended without an error", bodyErr)
 	case bodyErr != nil, err == nil, tooLarge:
 		return ""
 	case cut && errors.Is(err, io.ErrUnexpectedEOF):
 		return ""
 	}
-	return fmt.Sprintf("the body ended cleanly, the parser with the error %v", err)
+	return fmt.Sprintf("the body ended without an error, but the parser returned %v", err)
 }

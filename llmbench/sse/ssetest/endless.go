@@ -7,26 +7,27 @@ import (
 	"runtime"
 )
 
-// endlessClass is the class of the cases about bodies that do not end.
+// endlessClass is the class of the cases with endless bodies.
 const endlessClass = "memory"
 
-// An endlessCase is a body that goes on and on without completing an event.
+// An endlessCase is an endless body that never completes an event.
 type endlessCase struct {
 	name, why   string
 	start, more string
-	mustFail    bool // a parser that only drops what comes may go on reading
+	mustFail    bool // the parser must fail; a parser that drops the bytes may read on
 }
 
 var endlessCases = []endlessCase{
 	{"endless-line", "a line longer than MaxEventSize ends in an error, in bounded memory", "data: ", "x", true},
 	{"endless-event", "data lines beyond MaxEventSize end in an error, in bounded memory", "", "data: 0123456789abcdef\n", true},
-	{"endless-comment", "a comment without end takes bounded memory", ": ", "x", false},
-	{"endless-field-name", "an unknown field's name without end takes bounded memory", "", "x", false},
-	{"endless-type", "a type without end takes bounded memory", "event: ", "x", false},
-	{"endless-id", "an ID without end takes bounded memory", "id: ", "x", false},
+	{"endless-comment", "an endless comment takes bounded memory", ": ", "x", false},
+	{"endless-field-name", "the endless name of an unknown field takes bounded memory", "", "x", false},
+	{"endless-type", "an endless type takes bounded memory", "event: ", "x", false},
+	{"endless-id", "an endless ID takes bounded memory", "id: ", "x", false},
 }
 
-// endless runs one such case: it looks at the heap at each read.
+// endless runs an endless case. It measures the heap from time to time while the
+// parser reads.
 func (k *kit) endless(c endlessCase) Result {
 	r := Result{Class: endlessClass, Name: c.name, Why: c.why}
 	limit := k.o.MaxEventSize
@@ -35,7 +36,7 @@ func (k *kit) endless(c endlessCase) Result {
 		return r
 	}
 	if k.hangs == maxHangs {
-		r.Err = fmt.Errorf("not run: the parser hung in %d cases before", k.hangs)
+		r.Err = fmt.Errorf("not run: the parser hung in %d earlier cases", k.hangs)
 		return r
 	}
 	endless := script{
@@ -43,7 +44,7 @@ func (k *kit) endless(c endlessCase) Result {
 		more:   bytes.Repeat([]byte(c.more), (32<<10)/len(c.more)),
 		size:   8 * limit,
 		every:  32 << 10,
-		err:    errors.New("ssetest: the body ended where it should not have been read any more"),
+		err:    errors.New("ssetest: end of an endless body, 8 times MaxEventSize"),
 	}
 	allowed := uint64(3*limit + 1<<20)
 	before := liveHeap()
@@ -54,7 +55,7 @@ func (k *kit) endless(c endlessCase) Result {
 	left := leaks(func() {
 		b := newBody(endless, nil, 0)
 		b.probe = func(served int) {
-			if served >= next { // collecting takes a while
+			if served >= next { // garbage collection is slow
 				next = served + max(limit/4, 64<<10)
 				if now := liveHeap(); now > before {
 					most = max(most, now-before)
@@ -65,25 +66,25 @@ func (k *kit) endless(c endlessCase) Result {
 		if errors.Is(err, errHung) {
 			k.hangs++
 		}
-		var p panicked
+		var p panicError
 		switch {
 		case errors.As(err, &p), errors.Is(err, errHung):
 			r.Err = err
 		case len(events) > 0:
-			r.Err = fmt.Errorf("%d events came of it", len(events))
+			r.Err = fmt.Errorf("%d events; want none", len(events))
 		case c.mustFail && (err == nil || b.read() == endless.size):
-			r.Err = fmt.Errorf("%d bytes were read, 8 times MaxEventSize, until: %v", b.read(), err)
+			r.Err = fmt.Errorf("the parser read %d bytes and returned %v; want an error before 8 times MaxEventSize", b.read(), err)
 		case most > allowed:
-			r.Err = fmt.Errorf("%d bytes of memory were held; want at most %d for a MaxEventSize of %d", most, allowed, limit)
+			r.Err = fmt.Errorf("the parser held %d bytes of memory; want at most %d for a MaxEventSize of %d", most, allowed, limit)
 		}
 	})
 	if r.Err == nil && left != nil {
-		r.Err = fmt.Errorf("goroutines are left behind:\n%s", left)
+		r.Err = fmt.Errorf("the parser leaves goroutines behind:\n%s", left)
 	}
 	return r
 }
 
-// liveHeap returns how many bytes the process's reachable objects take.
+// liveHeap returns the size in bytes of the reachable objects of the process.
 func liveHeap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -26,8 +26,8 @@ func ExampleTestDecoder() {
 	ssetest.TestDecoder(t, decode, ssetest.Options{NoRetry: true, EOF: ssetest.Mark})
 }
 
-// A reader of "data:" lines, as many clients have one, is no decoder. Check
-// tells where it goes wrong.
+// Many clients only read lines that begin with "data:". Check shows the cases in
+// which such a client is wrong.
 func ExampleCheck() {
 	decode := func(body io.Reader, emit func(ssetest.Event)) error {
 		lines := bufio.NewScanner(body)
@@ -52,6 +52,6 @@ func ExampleCheck() {
 	// fields/no-space: the space after the colon is optional
 	// body "data:a\n\n"
 	// whole: event 0 is missing: want {Data: "a"}
-	// (17 of 17 ways of reading it are wrong)
+	// (wrong in 17 of 17 ways of reading the body)
 	// true true true
 }

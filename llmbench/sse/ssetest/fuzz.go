@@ -10,21 +10,22 @@ import (
 	"time"
 )
 
-// maxFuzzBody is the most bytes of a body that fuzzing builds: somewhat over
-// 64 KiB, a limit that parsers tend to have.
+// maxFuzzBody is the maximum length in bytes of a body that fuzzing builds. It is
+// larger than 64 KiB, a common limit of parsers.
 const maxFuzzBody = 80 << 10
 
-// Fuzz drives Go's fuzzing on a parser. Each input is decoded as it is, and as
-// a program whose instructions build a body: fields and values that parsers
-// trip over, line ends, comments, byte order marks, characters cut in two, huge
-// lines, truncation. Each body is read whole and split in several ways, and the
-// parser must not panic, hang, be late, or differ from the standard. With
-// [Options.MaxEventSize] set, which should then be a few KiB, it may instead end
-// in an error at a block of more than half that size, and must not hand over an
-// event with more data.
+// Fuzz runs Go's fuzzing with the parser d. Each input is used twice: as a body, and
+// as a program whose instructions build a body from difficult fields and values, line
+// ends, comments, byte order marks, partial characters, huge lines and truncation.
+// Each body is read whole and split in several ways. The parser must not panic, hang,
+// be late, or differ from the standard.
 //
-// The seeds are the conformance cases and programs, so that an ordinary run of
-// go test already covers much.
+// [Options.MaxEventSize] should be 0 or a few KiB. If it is set, the parser may fail
+// on a block of more than half that size, and must not return an event with more
+// data than MaxEventSize.
+//
+// The seeds are the conformance cases and some programs, so an ordinary run of go
+// test already covers much.
 func Fuzz(f *testing.F, d Decode, o Options) {
 	for _, s := range seeds() {
 		f.Add(s, uint64(len(s)))
@@ -41,7 +42,7 @@ func Fuzz(f *testing.F, d Decode, o Options) {
 	})
 }
 
-// seeds returns the inputs that fuzzing begins with.
+// seeds returns the seed inputs of fuzzing.
 func seeds() [][]byte {
 	var all [][]byte
 	for _, c := range allCases() {
@@ -49,7 +50,7 @@ func seeds() [][]byte {
 			all = append(all, []byte(c.stream))
 		}
 	}
-	// A line of 64 KiB and two of its neighbours, as programs; see program.step.
+	// Programs that build lines of 64 KiB, and slightly less; see program.step.
 	for _, less := range []byte{0, 2, 4} {
 		all = append(all, []byte{16, 6, 'd', 'a', 't', 'a', ':', ' ', 18, 12, less, 'x', 8, 8, 11, 2, 8, 8})
 	}
@@ -64,8 +65,8 @@ func seeds() [][]byte {
 	return all
 }
 
-// checkBody decodes body in several ways, one of them picked by split, and
-// returns what is wrong with one of them.
+// checkBody reads body in several ways, one of them chosen by split. It returns an
+// error for the first reading that is wrong.
 func checkBody(d Decode, o Options, body []byte, split uint64, grace time.Duration) error {
 	ref := reference(body)
 	ends := ref.ends
@@ -86,12 +87,12 @@ func checkBody(d Decode, o Options, body []byte, split uint64, grace time.Durati
 		s.stream = bytes.Clone(body)
 		got, late, err := read(d, newBody(s, ends, grace), o.timeout())
 		if !slices.Equal(s.stream, body) {
-			return fmt.Errorf("%s: the bytes of the reader were written to", s.how)
+			return fmt.Errorf("%s: the parser changed the bytes after reading them", s.how)
 		}
-		problem := endsWell(err, nil, ref.open, !o.passes(ref.block))
+		problem := endProblem(err, nil, ref.open, !o.mustAccept(ref.block))
 		want := expected(o, ref.events, ref.tail, len(got), err)
-		if err != nil && !o.passes(ref.block) {
-			want = ref.events[:min(len(got), len(ref.events))] // any part, from the first on
+		if err != nil && !o.mustAccept(ref.block) {
+			want = ref.events[:min(len(got), len(ref.events))] // any number of events before the error
 		}
 		if problem == "" {
 			problem = differ(o, got, want)
@@ -107,7 +108,7 @@ func checkBody(d Decode, o Options, body []byte, split uint64, grace time.Durati
 		case problem != "":
 			return fmt.Errorf("%s: %s", s.how, problem)
 		case late >= 0 && late < len(ref.ends):
-			return fmt.Errorf("%s: event %d, %s, is complete after %d bytes, but came only after more were read",
+			return fmt.Errorf("%s: event %d, %s, is complete after %d bytes, but was emitted only after the parser had read more",
 				s.how, late, show(o, ref.events[late]), ref.ends[late])
 		}
 	}

@@ -1,23 +1,23 @@
 package ssetest
 
-// A program is a body written as instructions, so that the fuzzing engine,
-// which knows nothing of streams, changes whole lines, line ends and characters
-// where it changes a byte. Every sequence of bytes is a program.
+// A program builds a body from instructions. When the fuzzing engine changes a byte of
+// a program, a whole line, line end or character of the body changes. Every sequence
+// of bytes is a valid program.
 type program struct {
 	code []byte
 	out  []byte
-	end  int // which line ends are used
-	max  int // the most bytes that the body may have
+	end  int // index of the current line end; len(lineEnds) means mixed
+	max  int // maximum length of the body in bytes
 }
 
-// values are what fields are given, apart from bytes of the program itself.
+// values are values of fields. Other values are bytes of the program itself.
 var values = []string{
 	"", " ", "a", " a ", "[DONE]", `{"a":"b\n"}`, `{"choices":[{"delta":{"content":"é"}}]}`,
 	"1", "0250", "+1", "99999999999999999999", "x\x00y", "\x00", "message", "a:b", ": ", "data: a", "\ufeff",
 	"é日😀", "\u2028", "\u0085", "\t", "\v\f", "\xff", "\xc0\x8a", "\xed\xa0\x80", "\xf0\x9f\x98", "\xe2\x82",
 }
 
-// names are names of fields, known, unknown, and nearly known.
+// names are names of known fields, unknown fields, and similar names.
 var names = []string{
 	"data", "data", "data", "event", "id", "retry", "", "foo", "Data", "data ", " data", "dat", "datax",
 	"data\x00", "\ufeffdata", "error", "日", "\xff",
@@ -25,7 +25,7 @@ var names = []string{
 
 var lineEnds = []string{"\n", "\r\n", "\r"}
 
-// bodyOf runs a program and returns the body it builds, of at most max bytes.
+// bodyOf runs a program and returns its body, of at most max bytes.
 func bodyOf(code []byte, max int) []byte {
 	p := program{code: code, max: max}
 	for len(p.code) > 0 && len(p.out) < p.max {
@@ -34,7 +34,7 @@ func bodyOf(code []byte, max int) []byte {
 	return p.out[:min(len(p.out), p.max)]
 }
 
-// next takes a byte of the program; 0 after its end.
+// next consumes a byte of the program. It returns 0 after the end.
 func (p *program) next() int {
 	if len(p.code) == 0 {
 		return 0
@@ -44,7 +44,7 @@ func (p *program) next() int {
 	return int(c)
 }
 
-// take takes up to n bytes of the program.
+// take consumes up to n bytes of the program.
 func (p *program) take(n int) []byte {
 	n = min(n, len(p.code))
 	b := p.code[:n]
@@ -54,8 +54,8 @@ func (p *program) take(n int) []byte {
 
 func (p *program) text(s string) { p.out = append(p.out, s...) }
 
-// lineEnd writes the line end in use; in the mixed mode one that the bytes so
-// far pick.
+// lineEnd writes the current line end. In mixed mode, the length of the body selects
+// the line end.
 func (p *program) lineEnd() {
 	i := p.end
 	if i == len(lineEnds) {
@@ -64,7 +64,7 @@ func (p *program) lineEnd() {
 	p.text(lineEnds[i])
 }
 
-// value writes a value: one of the list, or bytes of the program.
+// value writes an element of values, or bytes of the program.
 func (p *program) value() {
 	if i := p.next(); i < 2*len(values) {
 		p.text(values[i%len(values)])
@@ -73,7 +73,7 @@ func (p *program) value() {
 	}
 }
 
-// field writes a line of a field.
+// field writes the line of a field.
 func (p *program) field(name string) {
 	p.text(name)
 	switch p.next() % 8 {
@@ -108,7 +108,7 @@ func (p *program) step() {
 		p.field(names[p.next()%len(names)])
 	case 8, 9, 10: // dispatch
 		p.lineEnd()
-	case 11, 12: // a whole event, as most are
+	case 11, 12: // a whole event in the usual form
 		p.text("data: ")
 		p.value()
 		p.lineEnd()
@@ -117,15 +117,15 @@ func (p *program) step() {
 		p.text(":")
 		p.value()
 		p.lineEnd()
-	case 14: // from here on lines end so
+	case 14: // change the current line end
 		p.end = p.next() % (len(lineEnds) + 1)
-	case 15: // a line end of its own kind
+	case 15: // a line end of any kind
 		p.text(lineEnds[p.next()%len(lineEnds)])
 	case 16: // any bytes
 		p.out = append(p.out, p.take(p.next()%32)...)
 	case 17:
 		p.text("\ufeff")
-	case 18: // something huge: 16 B to 64 KiB, near a power of two
+	case 18: // a run of 16 B to 64 KiB, near a power of two
 		n := 16 << (p.next() % 13)
 		n += p.next()%5 - 2
 		c := byte(p.next())
@@ -133,23 +133,23 @@ func (p *program) step() {
 		for range n {
 			p.out = append(p.out, c)
 		}
-	case 19: // what came is cut
+	case 19: // truncate the body so far
 		p.out = p.out[:max(0, len(p.out)-1-p.next()%8)]
-	case 20: // the last bytes again, several times
+	case 20: // repeat the last bytes
 		last := p.out[max(0, len(p.out)-1-p.next()):]
 		for range min(p.next()%64, (p.max-len(p.out))/max(1, len(last))) {
 			p.out = append(p.out, last...)
 		}
-	case 21: // a value alone
+	case 21: // a value without a field
 		p.value()
-	case 22: // an event of many lines
+	case 22: // an event with many lines
 		n := p.next()
 		for range n {
 			p.text("data:")
 			p.lineEnd()
 		}
 		p.lineEnd()
-	case 23: // half a character, then perhaps the rest
+	case 23: // part of a character, sometimes followed by the rest
 		s := "\U0001F600"
 		cut := p.next() % len(s)
 		p.text(s[:cut])

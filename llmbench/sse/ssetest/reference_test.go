@@ -8,14 +8,13 @@ import (
 	"time"
 )
 
-// TestReference checks that the cases, which are written by hand, and the
-// reference decoder, which is written from the standard, agree.
+// TestReference checks that the hand-written cases and the reference decoder agree.
 func TestReference(t *testing.T) {
 	names := map[string]bool{}
 	for _, c := range allCases() {
 		t.Run(c.class+"/"+c.name, func(t *testing.T) {
 			if id := c.class + "/" + c.name; names[id] || c.name == "" || c.why == "" {
-				t.Errorf("the case has no name or reason of its own")
+				t.Errorf("the case lacks a unique name or a reason")
 			} else {
 				names[id] = true
 			}
@@ -41,7 +40,7 @@ func TestReference(t *testing.T) {
 			if len(c.stream) > shortBody {
 				return
 			}
-			// An event is complete at the first byte with which it is dispatched.
+			// An event is complete at the first byte at which the reference dispatches it.
 			for n := range len(c.stream) + 1 {
 				complete := 0
 				for _, end := range got.ends {
@@ -50,7 +49,7 @@ func TestReference(t *testing.T) {
 					}
 				}
 				if part := reference([]byte(c.stream[:n])); len(part.events) != complete {
-					t.Errorf("%q gives %d events; want %d by the ends %v", c.stream[:n], len(part.events), complete, got.ends)
+					t.Errorf("%q has %d events; want %d according to the ends %v", c.stream[:n], len(part.events), complete, got.ends)
 				}
 			}
 		})
@@ -151,7 +150,7 @@ func TestReferenceAgreesWithCollectedCases(t *testing.T) {
 				}
 			}
 			if r.Reconnect != nil && *r.Reconnect <= longestRetry {
-				// An event after the last sees what the stream asked for in all.
+				// An event appended to the stream has the last reconnection time.
 				more := reference(append(stream, "\n\ndata\n\n"...))
 				last := more.events[len(more.events)-1]
 				if want := time.Duration(*r.Reconnect) * time.Millisecond; last.Retry != want {

@@ -13,28 +13,28 @@ import (
 	"time"
 )
 
-// errHung is the error of a reading that did not end in time.
+// errHung reports a reading that did not end in time.
 var errHung = errors.New("hung")
 
-// A panicked is the error of a reading whose parser panicked.
-type panicked struct {
+// A panicError reports a panic of the parser.
+type panicError struct {
 	value any
 	stack []byte
 }
 
-func (p panicked) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }
+func (p panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }
 
-// read has the parser under test read b and returns what it made of it. err is
-// nil for a clean end.
+// read runs the parser under test on b. It returns the events, the index of the first
+// late event or -1, and the error of the parser, nil for a clean end.
 func read(d Decode, b *body, timeout time.Duration) (events []Event, late int, err error) {
 	done := make(chan error, 1)
 	go func() {
 		finished := false
 		defer func() {
 			if r := recover(); r != nil {
-				done <- panicked{r, debug.Stack()}
+				done <- panicError{r, debug.Stack()}
 			} else if !finished {
-				done <- errors.New("the goroutine that decodes was ended (runtime.Goexit)")
+				done <- errors.New("Decode called runtime.Goexit")
 			}
 		}()
 		err := d(b, b.emit)
@@ -55,14 +55,15 @@ func read(d Decode, b *body, timeout time.Duration) (events []Event, late int, e
 	return events, late, err
 }
 
-// caseLabel marks the goroutines of one case in profiles.
+// caseLabel is the profile label of the goroutines of one case.
 const caseLabel = "ssetest-case"
 
 var caseNumber atomic.Int64
 
-// leaks calls run and returns a profile of the goroutines that it started and
-// that are still there a while later, or nil. It knows them by a profile label,
-// which goroutines inherit, so others in the process do not matter.
+// leaks calls run and returns a profile of the goroutines that run started and that
+// have not ended about two seconds later, or nil if there are none. The goroutines
+// are recognized by a profile label, which they inherit, so other goroutines of the
+// process do not matter.
 func leaks(run func()) (left []byte) {
 	id := strconv.FormatInt(caseNumber.Add(1), 10)
 	pprof.Do(context.Background(), pprof.Labels(caseLabel, id), func(context.Context) { run() })
@@ -76,9 +77,9 @@ func leaks(run func()) (left []byte) {
 				left = record
 			}
 		}
-		if left == nil || wait > 500*time.Millisecond {
+		if left == nil || wait > time.Second {
 			return left
 		}
-		time.Sleep(wait) // an ended parser's goroutine may need a moment to go
+		time.Sleep(wait) // the goroutines of a parser may need a moment to end
 	}
 }

@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	shortBody  = 512      // bytes: cut at every offset
-	mediumBody = 16 << 10 // bytes: read byte by byte
+	shortBody  = 512      // maximum length of a body that is cut at every offset
+	mediumBody = 16 << 10 // maximum length of a body that is read byte by byte
 )
 
-// scripts returns the ways in which a case's body is read.
+// scripts returns all ways of reading a body that ends with err.
 func scripts(stream []byte, err error) []script {
 	all := []script{
 		{how: "whole"},
@@ -40,7 +40,7 @@ func scripts(stream []byte, err error) []script {
 	return all
 }
 
-// lineCuts returns the offsets after each CR and each LF.
+// lineCuts returns the offset after each CR and each LF.
 func lineCuts(stream []byte) []int {
 	var cuts []int
 	for i, c := range stream {
@@ -51,7 +51,7 @@ func lineCuts(stream []byte) []int {
 	return cuts
 }
 
-// randomScript cuts stream at up to 16 offsets that seed picks.
+// randomScript cuts stream at 1 to 16 offsets that depend on seed.
 func randomScript(stream []byte, seed uint64) script {
 	rng := rand.New(rand.NewPCG(seed, uint64(len(stream))))
 	cuts := make([]int, 1+rng.IntN(16))

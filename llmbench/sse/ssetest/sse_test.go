@@ -8,7 +8,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse/ssetest"
 )
 
-// decoder adapts package sse with a limit in bytes, 0 for its default.
+// decoder adapts package sse. limit is its MaxEventSize.
 func decoder(limit int) ssetest.Decode {
 	return func(body io.Reader, emit func(ssetest.Event)) error {
 		d := sse.NewDecoder(body)
@@ -32,12 +32,12 @@ func TestDecoder(t *testing.T) {
 	ssetest.TestDecoder(t, decoder(limit), ssetest.Options{EOF: ssetest.Mark, MaxEventSize: limit})
 }
 
-// A caller that ignores the mark of an unterminated event flushes.
+// TestDecoderFlush checks a caller that ignores Event.Unterminated.
 func TestDecoderFlush(t *testing.T) {
 	ssetest.TestDecoder(t, decoder(0), ssetest.Options{EOF: ssetest.Flush})
 }
 
-// A caller that drops marked events does as the standard says.
+// TestDecoderDiscard checks a caller that drops unterminated events.
 func TestDecoderDiscard(t *testing.T) {
 	decode := func(body io.Reader, emit func(ssetest.Event)) error {
 		return decoder(0)(body, func(e ssetest.Event) {

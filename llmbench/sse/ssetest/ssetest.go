@@ -5,68 +5,71 @@ import (
 	"time"
 )
 
-// An Event is one event as the parser under test hands it over.
+// An Event is one event as the parser under test returns it.
 type Event struct {
-	// Type is the event's name. A parser may say "" or "message" of an event
-	// that was given none.
+	// Type is the value of the event's "event" field. Without that field, both
+	// "" and "message" are right.
 	Type string
-	// Data is the data lines joined with LF.
+	// Data is the values of the data fields, joined with LF.
 	Data string
-	// ID is the last event ID of the stream when the event was dispatched: the
-	// event's own, or one that an earlier block set.
+	// ID is the last event ID of the stream when the event was dispatched. The
+	// event itself or an earlier block set that ID.
 	ID string
-	// Retry is the reconnection time that the stream had last asked for when
-	// the event was dispatched, 0 while it had not.
+	// Retry is the last reconnection time that the stream had asked for when
+	// the event was dispatched, or 0.
 	Retry time.Duration
-	// Unterminated is the parser's mark on an event that the end of the body
-	// left without its blank line. See [Mark].
+	// Unterminated is the parser's mark on an event whose blank line is missing
+	// because the body ended. See [Mark].
 	Unterminated bool
 }
 
-// A Decode reads body to its end with the parser under test and calls emit for
-// every event, in order and without waiting for later ones. It returns what
-// ended the stream: nil or [io.EOF] for a body that ended, otherwise an error.
+// A Decode reads body to its end with the parser under test. It calls emit for every
+// event, in order, without waiting for later events. It returns nil or [io.EOF] if
+// the body ended, otherwise the error of the parser.
 //
-// Only events that the parser itself hands to its users are emitted: a parser
-// that hands over a block without data shall emit it, and fail for it.
+// Decode must emit exactly the events that the parser returns to its users. If the
+// parser returns a block without data, Decode must emit that block, and the parser
+// fails the test.
 //
-// The kit calls it from a goroutine of its own, many times; emit may be called
-// from any goroutine, until Decode returns.
+// The package calls Decode many times, each time in a new goroutine. Decode may call
+// emit from any goroutine until Decode returns.
 type Decode func(body io.Reader, emit func(Event)) error
 
-// An EOF says what a parser does with an event that the end of the body left
-// without its blank line. Under each a parser may also end with an error that
-// is [io.ErrUnexpectedEOF].
+// An EOF states what a parser does with an event whose blank line is missing because
+// the body ended. With each of them, the parser may also return an error that wraps
+// [io.ErrUnexpectedEOF].
 type EOF int
 
 const (
-	// Discard is the rule of the standard: the event is not handed over.
+	// Discard drops the event. It is the rule of the standard.
 	Discard EOF = iota
-	// Flush hands it over like any other, including what a last line without
-	// line end adds to it.
+	// Flush returns the event like any other. A last line without a line end
+	// counts as a line of the event.
 	Flush
-	// Mark hands it over with [Event.Unterminated] set, and no other event so.
+	// Mark returns the event with [Event.Unterminated] set, as for no other event.
 	Mark
 )
 
-// Options declare what the parser under test does not offer or does on purpose.
-// The zero value is a parser that does all the standard says.
+// Options declare the deliberate differences between the parser under test and the
+// standard. The zero value declares a parser without differences.
 type Options struct {
-	// NoType, NoID and NoRetry: events do not carry that field.
+	// NoType, NoID and NoRetry declare that events do not have that field.
 	NoType, NoID, NoRetry bool
-	// NoPrompt: events may come later than the read that completes them.
+	// NoPrompt declares that the parser may read more than the bytes that
+	// complete an event before it returns the event.
 	NoPrompt bool
-	// EOF is what happens to an event that the end of the body cuts.
+	// EOF is the rule for an event that the end of the body cuts.
 	EOF EOF
-	// MaxEventSize is the bound in bytes, if the parser has one, above which
-	// it gives an event up with an error. Parsers count differently, so the
-	// kit wants blocks of up to half of it to pass, no event with more data,
-	// and an error on an endless line or event after at most 8 times as much,
-	// holding never more than 3 times as much memory (plus 1 MiB).
-	// 0 means that there is no bound; memory is then not checked.
+	// MaxEventSize is the parser's limit on the size of an event, in bytes.
+	// Parsers count differently, so the rules leave room: the parser must
+	// accept blocks of up to half the limit, must not return an event with more
+	// data than the limit, must fail on an endless line or event before it has
+	// read 8 times the limit, and must never hold more than 3 times the limit
+	// plus 1 MiB of memory. 0 declares that there is no limit; memory is then
+	// not checked.
 	MaxEventSize int
-	// Timeout is how long one reading of one body may take before it counts as
-	// hung. 0 means 10 s.
+	// Timeout is the time after which one reading of one body counts as hung.
+	// 0 means 10 s.
 	Timeout time.Duration
 }
 
@@ -77,6 +80,6 @@ func (o Options) timeout() time.Duration {
 	return 10 * time.Second
 }
 
-// passes reports whether a parser with these options must take a block of n
+// mustAccept reports whether a parser with these options must accept a block of n
 // bytes.
-func (o Options) passes(n int) bool { return o.MaxEventSize == 0 || n <= o.MaxEventSize/2 }
+func (o Options) mustAccept(n int) bool { return o.MaxEventSize == 0 || n <= o.MaxEventSize/2 }
