@@ -1,7 +1,9 @@
-.PHONY: profiles test race lint fuzz bench stat error canary ci
+.PHONY: test race lint rooms docs fuzz bench stat error profiles canary ci noise
 test:  ; go test ./...
 race:  ; go test -race ./llmbench/... ./mockserver/...
 lint:  ; test -z "$$(gofmt -l .)" && go vet ./... && go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+rooms: ; go run ./.ci/rooms
+docs:  ; go test ./.ci/docs
 fuzz:  ; .ci/fuzz 15s
 bench: ; go test -run='^$$' -bench=. -benchtime=1x ./scenarios
 stat:  ; go test -run='^$$' -bench=. -benchtime=1x ./scenarios | go tool benchstat /dev/stdin
@@ -9,3 +11,4 @@ profiles: ; go run ./mockserver/cmd/calibrate mockserver/profiles/*.json && go t
 error: ; go test -run='^$$' -bench=Error -benchtime=1x ./scenarios
 canary: ; BENCHGATE_CANARY=1 go test -count=1 -run=Canary ./llmbench/cmd/benchgate
 ci:    ; .ci/run
+noise: ; .ci/noise .ci/run
