@@ -80,10 +80,11 @@ type Load struct {
 	// client distorts them, the worst first, if there are any: what is computed from
 	// the same instants of the samples is then distorted too.
 	Withheld func(units []string)
-	// Units are names of [sample.Units] that are to be reported beside the core ones.
-	Units []string
-	// Figures, when set, computes more units of [sample.Units] of the samples of all
-	// passes. They are judged and reported as the others are.
+	// Units are reported beside the core units: units of the catalogue, as
+	// [sample.Named] returns them, or units of one's own, which Figures computes.
+	Units []sample.Unit
+	// Figures, when set, computes more units from the samples of all passes: units of
+	// Units or of the catalogue, by name. They are judged and reported as the others are.
 	Figures func([]sample.Sample) map[string]float64
 }
 
@@ -133,21 +134,14 @@ func (l Load) check() (Load, error) {
 		return l, fmt.Errorf("load: max distortion %v; must be above 0", l.MaxDistortion)
 	case !slices.Contains([]ClientBound{"", BoundFails, BoundWithheld, BoundReported}, l.ClientBound):
 		return l, fmt.Errorf("load: client bound %q; must be fail, withhold or report", l.ClientBound)
-	case !sample.KnownUnits(l.Units):
-		return l, fmt.Errorf("load: units %q; want names of Units", l.Units)
+	case l.checkUnits() != nil:
+		return l, fmt.Errorf("load: %w", l.checkUnits())
 	case l.Cancel.check(!l.NoStream) != nil:
 		return l, fmt.Errorf("load: %w", l.Cancel.check(!l.NoStream))
 	case l.NoStream && (l.SLO.TTFT > 0 || l.SLO.TPOT > 0):
 		return l, fmt.Errorf("load: SLO %v; answers that are not streamed have no TTFT and no TPOT", l.SLO)
 	}
 	return l, nil
-}
-
-// shown returns what tells which units are reported.
-func (l Load) shown(cfg config) func(sample.Unit) bool {
-	return func(u sample.Unit) bool {
-		return (u.Core || cfg.allUnits || slices.Contains(l.Units, u.Name)) && (u.Name != "fail-%" || l.MaxFail > 0)
-	}
 }
 
 // tell tells which units are withheld.

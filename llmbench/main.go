@@ -95,7 +95,7 @@ func (p *shared) begin(out io.Writer, interrupt context.Context, all bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.out, p.interrupt = out, interrupt
-	for _, u := range sample.Units {
+	for _, u := range Units() {
 		if u.Core || all {
 			p.printUnit(u)
 		}
@@ -110,18 +110,16 @@ func (p *shared) printUnit(u sample.Unit) {
 	}
 }
 
-// announceUnits prints the metadata of the units that names has, before the first
+// announceUnits prints the metadata of units before the first
 // sample of a benchmark.
-func (p *shared) announceUnits(benchmark string, names []string) {
+func (p *shared) announceUnits(benchmark string, units []sample.Unit) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.out == nil || p.begun[benchmark] {
 		return
 	}
-	for _, u := range sample.Units {
-		if slices.Contains(names, u.Name) {
-			p.printUnit(u)
-		}
+	for _, u := range units {
+		p.printUnit(u)
 	}
 }
 

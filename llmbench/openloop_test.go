@@ -99,7 +99,7 @@ func TestFullServerIsNoLateClient(t *testing.T) {
 		assert.Equal(t, m["mean-ttft-ns"], float64(100*ms+39*25*ms))
 		var e distortion.Estimate
 		e.Add(distortion.Pass{Samples: samples})
-		for unit, d := range e.Shares(m, false) {
+		for unit, d := range e.Shares(sample.Units, m, false) {
 			assert.Equal(t, d, 0.0, unit)
 		}
 		samples = append(samples, samples...)

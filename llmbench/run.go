@@ -22,7 +22,7 @@ import (
 // pools three, and 10s as many whole passes as fill ten seconds. Warm-up and the opening of
 // connections come before the first pass and are not measured.
 //
-// Run reports the core units of [sample.Units], or all of them with LLMBENCH_UNITS=all,
+// Run reports the core units of the catalogue ([Units]), or all of them with LLMBENCH_UNITS=all,
 // instead of ns/op, and writes each request to a file in LLMBENCH_OUT. It fails
 // b as soon as a pass has more failed requests than the load tolerates, with
 // what went wrong; the records are written all the same.
@@ -155,25 +155,26 @@ func Run(b *testing.B, t Target, l Load) []sample.Sample {
 	}
 	s := sample.Summarize(all, total, l.SLO)
 	process.setLast(s)
+	units := l.units()
 	if l.Figures != nil {
 		more := l.Figures(all)
-		if names := slices.Sorted(maps.Keys(more)); !sample.KnownUnits(names) {
-			b.Errorf("load: figures %q; want names of Units", names)
+		if unknown := unknownUnits(units, more); len(unknown) > 0 {
+			b.Errorf("load: figures %q; want names of Load.Units or of the catalogue", unknown)
 		}
 		s.Add(more)
 	}
 	s.Add(figures)
 	shown := l.shown(cfg)
-	r := distorted.Report(s.Metrics, l.MaxDistortion, shown)
-	s.Metrics[distortion.Unit] = 100 * r.Worst
-	if units := r.Units; len(units) > 0 {
+	r := distorted.Report(units, s.Metrics, l.MaxDistortion, shown)
+	s.Metrics[sample.ClientError] = 100 * r.Worst
+	if withheld := r.Units; len(withheld) > 0 {
 		b.Log(r.Text)
 		if bound != BoundReported {
-			end.Withheld = units
-			for _, unit := range units {
+			end.Withheld = withheld
+			for _, unit := range withheld {
 				delete(s.Metrics, unit)
 			}
-			l.tell(units)
+			l.tell(withheld)
 		}
 		if bound == BoundFails {
 			end.Why = "client-bound: " + r.Text
@@ -183,7 +184,7 @@ func Run(b *testing.B, t Target, l Load) []sample.Sample {
 	if text := over(all); text != "" {
 		b.Log(text)
 	}
-	report(b, s, shown)
+	report(b, units, s, shown)
 	if len(end.Withheld) == 0 || bound != BoundFails {
 		end.Outcome, end.Why = endedOK, ""
 	}
@@ -216,10 +217,10 @@ func (c *client) warmUp(ctx context.Context, l *Load) error {
 
 // report hands the summary's metrics to b. It runs after the last b.Loop, which
 // deletes what was reported before.
-func report(b *testing.B, s sample.Summary, shown func(sample.Unit) bool) {
+func report(b *testing.B, units []sample.Unit, s sample.Summary, shown func(sample.Unit) bool) {
 	b.Helper()
 	b.ReportMetric(0, "ns/op") // the time of a pass is req/s the other way round
-	for _, u := range sample.Units {
+	for _, u := range units {
 		v, known := s.Metrics[u.Name]
 		if known && shown(u) {
 			b.ReportMetric(v, u.Name)

@@ -215,7 +215,7 @@ func TestRun(t *testing.T) {
 	assert.Equal(t, stderr, "")
 	all, units := results(t, stdout)
 	assert.Equal(t, len(all), 3, stdout)
-	for _, u := range sample.Units {
+	for _, u := range Units() {
 		told := units.GetBetter(tidy(u.Name)) != 0
 		assert.Equal(t, told, u.Better != "" && u.Core, "metadata of %s", u.Name)
 	}
@@ -412,7 +412,7 @@ func TestAnnounce(t *testing.T) {
 func TestAnnounceUnits(t *testing.T) {
 	var out strings.Builder
 	p := &shared{begun: map[string]bool{}, units: map[string]bool{}}
-	p.announceUnits("A", []string{"user-tok/s"}) // nobody called Main
+	p.announceUnits("A", sample.Named("user-tok/s")) // nobody called Main
 	p.begin(&out, t.Context(), false)
 	assert.Assert(t, strings.Contains(out.String(), "Unit output-tok/s "), out.String())
 	for _, c := range []struct {
@@ -425,7 +425,7 @@ func TestAnnounceUnits(t *testing.T) {
 		{"B", []string{"mean-e2e-ns", "user-tok/s"}, "Unit mean-e2e-ns better=lower\n"},
 	} {
 		out.Reset()
-		p.announceUnits(c.benchmark, c.units)
+		p.announceUnits(c.benchmark, sample.Named(c.units...))
 		assert.Equal(t, out.String(), c.want)
 		assert.NilError(t, p.announce(c.benchmark, nil))
 	}

@@ -70,7 +70,7 @@ func Pass(ctx context.Context, name string, t Target, l Load) ([]sample.Sample, 
 	if err == nil && judged {
 		var distorted distortion.Estimate
 		distorted.Add(distortion.Pass{Samples: samples, Pauses: c.idles.all, Errors: c.errors, Strain: c.strain})
-		r := distorted.Report(sample.Summarize(samples, took, l.SLO).Metrics, l.MaxDistortion, l.shown(cfg))
+		r := distorted.Report(l.units(), sample.Summarize(samples, took, l.SLO).Metrics, l.MaxDistortion, l.shown(cfg))
 		end.Withheld = r.Units
 		if len(end.Withheld) > 0 {
 			l.tell(end.Withheld)

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // readme returns the README of a folder of the repository.
@@ -24,33 +22,6 @@ func readme(t *testing.T, folder string) string {
 	text, err := os.ReadFile(filepath.Join("..", folder, "README.md"))
 	assert.NilError(t, err)
 	return string(text)
-}
-
-// TestReadmeUnits holds llmbench/README.md's table of units against the one in the code.
-func TestReadmeUnits(t *testing.T) {
-	text := readme(t, "llmbench")
-	_, table, _ := strings.Cut(text, "| unit | better | meaning |")
-	table, _, _ = strings.Cut(table, "\n\n")
-	rows := map[string]string{} // of each unit
-	for row := range strings.Lines(table) {
-		names, rest, _ := strings.Cut(strings.TrimPrefix(row, "|"), "|")
-		better, _, _ := strings.Cut(rest, "|")
-		for _, m := range regexp.MustCompile("`([^`]+)`( ○)?").FindAllStringSubmatch(names, -1) {
-			rows[m[1]] = strings.TrimSpace(better) + m[2]
-		}
-	}
-	want := map[string]string{}
-	for _, u := range sample.Units {
-		better := u.Better
-		if better == "" {
-			better = "-"
-		}
-		if !u.Core {
-			better += " ○"
-		}
-		want[u.Name] = better
-	}
-	assert.DeepEqual(t, rows, want)
 }
 
 // TestReadmeBackends checks that llmbench/README.md names every backend.

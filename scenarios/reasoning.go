@@ -31,7 +31,7 @@ func reasoning(b *testing.B, s server) {
 		}
 		for _, users := range s.concurrencies(pick(s, []int{1, 8, 32}, []int{1, 8})...) {
 			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
-				l := llmbench.Load{Concurrency: users, Units: []string{"mean-ttft-ns", "mean-ttfo-ns"}}
+				l := llmbench.Load{Concurrency: users, Units: sample.Named("mean-ttft-ns", "mean-ttfo-ns")}
 				samples := s.run(b, s.fresh(b, l, s.requests(max(8, 2*users)), users, draw))
 				cut := 0
 				for i := range samples {

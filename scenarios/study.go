@@ -144,12 +144,12 @@ func (st *study) measureCell(b *testing.B, s server, c cell) {
 	if !ok {
 		llmbench.Skip(b, "the load needs the other kind of endpoint than "+s.target.Dialect.Name())
 	}
-	l := llmbench.Load{Concurrency: c.concurrency, NoStream: c.noStream, Timeout: c.timeout, MaxFail: st.maxFail, Units: st.units}
+	l := llmbench.Load{Concurrency: c.concurrency, NoStream: c.noStream, Timeout: c.timeout, MaxFail: st.maxFail, Units: sample.Named(st.units...)}
 	if c.rate > 0 {
 		l.Arrivals = arrivals.Poisson{Rate: c.rate, Seed: s.options.Seed}
 	}
 	if c.experiment != "" {
-		l.Units = slices.Concat(st.units, st.fullUnits)
+		l.Units = sample.Named(slices.Concat(st.units, st.fullUnits)...)
 		config := map[string]string{"experiment": c.experiment}
 		if c.timeout > 0 {
 			config["client-timeout"] = fmt.Sprintf("%gs", c.timeout.Seconds())

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // trace replays requests at their recorded instants, faster by a factor. The
@@ -62,7 +63,7 @@ func replayBursts(b *testing.B, s server, speed float64) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	l := llmbench.Load{Arrivals: arrivals.Replay{At: at, Speed: speed}, Units: []string{"p99-ttft-ns"}}
+	l := llmbench.Load{Arrivals: arrivals.Replay{At: at, Speed: speed}, Units: sample.Named("p99-ttft-ns")}
 	s.run(b, s.fresh(b, l, n, 2, draw))
 }
 
@@ -73,7 +74,7 @@ func replayTrace(b *testing.B, s server, t benchdata.Trace) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	l := llmbench.Load{Arrivals: recorded, MaxFail: failuresCount, Units: []string{"p99-ttft-ns", "cached-%"}}
+	l := llmbench.Load{Arrivals: recorded, MaxFail: failuresCount, Units: sample.Named("p99-ttft-ns", "cached-%")}
 	s.run(b, s.fresh(b, l, len(recorded.At), 0, func(n int, seed uint64) ([]llmbench.Request, error) {
 		t := t
 		t.Seed = seed

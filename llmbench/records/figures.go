@@ -64,8 +64,8 @@ func (d *Dist) report(s sample.Summary, unit string) {
 	}
 	s.Metrics["mean-"+unit] = max(1, d.Mean())
 	for i, v := range d.Quantiles(0.50, 0.90, 0.99) {
-		if percent := []int{50, 90, 99}[i]; d.N*(100-percent) >= 100 {
-			s.Metrics[[]string{"p50-", "p90-", "p99-"}[i]+unit] = max(1, v)
+		if p := []sample.Statistic{sample.P50, sample.P90, sample.P99}[i]; p.Enough(d.N) {
+			s.Metrics[string(p)+"-"+unit] = max(1, v)
 		}
 	}
 }

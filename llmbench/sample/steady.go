@@ -53,12 +53,12 @@ const (
 // length at concurrency 8 it is missed in one pass of 15, and the rate is right to
 // 0.2 % in the mean, where the whole pass has 2 % less.
 func SteadyStates(samples iter.Seq[*Sample]) []Steady {
-	var all []*rates
-	passes := map[int]*rates{}
-	of := func(pass int) *rates {
+	var all []*batches
+	passes := map[int]*batches{}
+	of := func(pass int) *batches {
 		r := passes[pass]
 		if r == nil {
-			r = &rates{Steady: Steady{Pass: pass}}
+			r = &batches{Steady: Steady{Pass: pass}}
 			all, passes[pass] = append(all, r), r
 		}
 		return r
@@ -102,8 +102,8 @@ func (s *Summary) TakeSteady(passes []Steady) {
 	}
 }
 
-// rates is the output of a pass in batches.
-type rates struct {
+// batches is the output of a pass in batches.
+type batches struct {
 	Steady
 	any         bool
 	from, to    time.Duration // the first t0, the last send
@@ -116,7 +116,7 @@ type rates struct {
 }
 
 // extend takes s into account before there are batches.
-func (r *rates) extend(s *Sample) {
+func (r *batches) extend(s *Sample) {
 	if !r.any {
 		r.any, r.from, r.to = true, s.Due, s.Start
 	}
@@ -131,7 +131,7 @@ func (r *rates) extend(s *Sample) {
 }
 
 // divide makes the batches.
-func (r *rates) divide() (why string) {
+func (r *batches) divide() (why string) {
 	if r.answers == 0 {
 		return "no request succeeded"
 	}
@@ -154,7 +154,7 @@ func (r *rates) divide() (why string) {
 }
 
 // add counts the tokens of s into the batches.
-func (r *rates) add(s *Sample) {
+func (r *batches) add(s *Sample) {
 	if s.Outcome != OK {
 		return
 	}
@@ -172,7 +172,7 @@ func (r *rates) add(s *Sample) {
 }
 
 // settle finds the steady part.
-func (r *rates) settle() (why string) {
+func (r *batches) settle() (why string) {
 	cut := mser(r.tokens)
 	if 2*cut > len(r.tokens) {
 		return fmt.Sprintf("the rate had not settled by the middle of the load, as MSER-5 has it: of %d parts it would cut off %d", len(r.tokens), cut)

@@ -91,7 +91,7 @@ func SummarizeSeq(samples iter.Seq[*Sample], elapsed time.Duration, slo SLO) Sum
 		}
 		n++
 		for i, l := range latencies {
-			durations[i] = l.of(durations[i], r)
+			durations[i] = l.append(durations[i], r)
 		}
 		s.Sources[r.TokenSource]++
 		s.Clocks[r.Clock]++
@@ -139,37 +139,36 @@ func SummarizeSeq(samples iter.Seq[*Sample], elapsed time.Duration, slo SLO) Sum
 	set("left-%", 100*float64(s.Outcomes[Left])/float64(s.Requests), s.Outcomes[Left] > 0)
 	set("fail-%", 100*float64(s.Failed())/float64(s.Requests), s.Requests > 0)
 	for i, l := range latencies {
-		if l.name == "ttfo" && !reasoned { // it is the TTFT
+		if l.name == ttfo && !reasoned { // it is the TTFT
 			continue
 		}
 		all := durations[i]
 		slices.Sort(all)
 		for _, st := range statistics {
-			v, known := statistic(all, st.percent)
-			set(unitName(st.name, l.name), v, known)
+			v, known := statistic(all, st)
+			set(unitName(st, l.name), v, known)
 		}
 	}
 	for turn, all := range turns {
 		slices.Sort(all)
-		v, known := statistic(all, 50)
+		v, known := statistic(all, P50)
 		set(turnUnit(turn), v, known && turned)
 	}
 	slices.Sort(lags)
-	lag, known := statistic(lags, 99)
+	lag, known := statistic(lags, P99)
 	set("p99-lag-ns", lag, known)
 	return s
 }
 
-// statistic returns a percentile of sorted, or for 0 its mean, in nanoseconds;
-// false when there are too few samples for it. A figure below the clock's
-// resolution is 1 ns, since benchstat puts zeros of a time in a table of their
-// own.
-func statistic(sorted []time.Duration, percent int) (float64, bool) {
+// statistic returns a statistic of sorted in nanoseconds; false when there are too
+// few values for it. A result below the clock's resolution is 1 ns, since benchstat puts
+// zeros of a time in a table of their own.
+func statistic(sorted []time.Duration, s Statistic) (float64, bool) {
 	n := len(sorted)
-	if n == 0 || percent > 0 && n*(100-percent) < 100 {
+	if !s.Enough(n) {
 		return 0, false
 	}
-	if percent > 0 {
+	if percent := s.Percent(); percent > 0 {
 		return max(1, Quantile(sorted, float64(percent)/100)), true
 	}
 	var sum float64

@@ -172,8 +172,8 @@ func TestPercentiles(t *testing.T) {
 		all := Summarize(samples, time.Second, SLO{}).Metrics
 		got := map[string]float64{}
 		for _, s := range statistics {
-			if v, has := all[unitName(s.name, "ttft")]; has {
-				got[s.name] = v
+			if v, has := all[unitName(s, "ttft")]; has {
+				got[string(s)] = v
 			}
 		}
 		if diff := cmp.Diff(c.want, got, cmpopts.EquateApprox(1e-9, 0)); diff != "" {

@@ -42,7 +42,7 @@ func TestShares(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var e Estimate
 			e.Add(Pass{tt.samples, tt.pauses, tt.errors, tt.strain})
-			d := e.Shares(metrics, false)
+			d := e.Shares(sample.Units, metrics, false)
 			var got []string
 			for _, unit := range slices.Sorted(maps.Keys(d)) {
 				got = append(got, fmt.Sprintf("%s %.0f", unit, 1000*d[unit]))
@@ -60,7 +60,7 @@ func TestShares(t *testing.T) {
 	e.Add(Pass{busy, nil, few, stopped})
 	assert.Equal(t, e.elapsed, 2*time.Second)
 	assert.Equal(t, e.strain.Paused(), 800*ms)
-	d := e.Shares(metrics, false)
+	d := e.Shares(sample.Units, metrics, false)
 	for unit, want := range map[string]float64{"output-tok/s": 0.4, "p50-ttft-ns": 0.4, "user-tok/s": 0.4} {
 		assert.Equal(t, d[unit], want, unit)
 	}
@@ -70,8 +70,11 @@ func TestShares(t *testing.T) {
 func TestUnits(t *testing.T) {
 	var e Estimate
 	e.Add(Pass{Errors: Errors{TTFT: alike(10 * ms), ITL: alike(ms)}})
-	d := e.Shares(map[string]float64{
-		"p50-ttft-turn2-ns": 100e6, "p50-ttft-hit-ns": 50e6, "p50-ttft-err-ns": 50e6, "p99-ttft-err-ns": 1,
+	units := append(sample.Named("p50-ttft-turn2-ns", "p50-itl-ns", "mean-itl-ns", "p99-itl-ns", "output-chars/s", "p99-ttft-ns"),
+		sample.Unit{Name: "p50-ttft-hit-ns", Family: sample.FamilyTTFT, Statistic: sample.P50},
+		sample.Unit{Name: "p50-ttft-err-ns", Statistic: sample.P50})
+	d := e.Shares(units, map[string]float64{
+		"p50-ttft-turn2-ns": 100e6, "p50-ttft-hit-ns": 50e6, "p50-ttft-err-ns": 50e6, "p50-ttft-ns": 1,
 		"p50-itl-ns": 1, "mean-itl-ns": 20e6, "p99-itl-ns": 40e6, "output-chars/s": 9,
 	}, true)
 	assert.DeepEqual(t, d, map[string]float64{"p50-ttft-turn2-ns": 0.1, "p50-ttft-hit-ns": 0.2, "p50-itl-ns": 0.05, "mean-itl-ns": 0.05, "p99-itl-ns": 0.025, "output-chars/s": 0})
@@ -94,8 +97,8 @@ func TestOneHiccup(t *testing.T) {
 	} {
 		var e Estimate
 		e.Add(Pass{Samples: busy, Pauses: tt.pauses})
-		assert.Equal(t, e.Shares(metrics, false)["req/s"], tt.estimated, tt.name)
-		assert.Equal(t, e.Shares(metrics, true)["req/s"], tt.sure, tt.name)
+		assert.Equal(t, e.Shares(sample.Units, metrics, false)["req/s"], tt.estimated, tt.name)
+		assert.Equal(t, e.Shares(sample.Units, metrics, true)["req/s"], tt.sure, tt.name)
 	}
 	open := func(late func(i int) time.Duration) (all []sample.Sample) {
 		for i := range 101 {
@@ -120,8 +123,8 @@ func TestOneHiccup(t *testing.T) {
 		for _, pass := range tt.passes {
 			e.Add(Pass{Samples: pass})
 		}
-		assert.Equal(t, e.Shares(metrics, false)["req/s"], tt.estimated, tt.name)
-		assert.Equal(t, e.Shares(metrics, true)["req/s"], tt.sure, tt.name)
+		assert.Equal(t, e.Shares(sample.Units, metrics, false)["req/s"], tt.estimated, tt.name)
+		assert.Equal(t, e.Shares(sample.Units, metrics, true)["req/s"], tt.sure, tt.name)
 	}
 }
 
@@ -131,7 +134,7 @@ func TestThrottled(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var e Estimate
 	e.Add(Pass{Samples: []sample.Sample{{End: time.Second}}, Strain: strain.Strain{Throttled: 100 * ms}})
-	assert.Equal(t, e.Shares(map[string]float64{"req/s": 1}, true)["req/s"], 0.1)
+	assert.Equal(t, e.Shares(sample.Units, map[string]float64{"req/s": 1}, true)["req/s"], 0.1)
 }
 
 // TestReport checks which units are distorted too much, and the text about them.
@@ -140,11 +143,11 @@ func TestReport(t *testing.T) {
 	e.Add(Pass{Samples: []sample.Sample{{End: time.Second}}, Errors: Errors{TTFT: alike(12 * ms), ITL: alike(3 * ms), E2E: alike(0), TPOT: alike(0)}})
 	metrics := map[string]float64{"p50-ttft-ns": 100e6, "p99-itl-ns": 20e6, "p50-itl-ns": 5e6, "mean-tpot-ns": 5e6, "req/s": 1}
 	core := func(u sample.Unit) bool { return u.Core }
-	r := e.Report(metrics, 0.05, core)
+	r := e.Report(sample.Units, metrics, 0.05, core)
 	assert.DeepEqual(t, r.Units, []string{"p99-itl-ns", "p50-ttft-ns"})
 	assert.Equal(t, r.Worst, 0.15) // p50-itl-ns is not shown
 	assert.Assert(t, strings.HasPrefix(r.Text, "the client distorts these figures by more than 5%: p99-itl-ns 15%, p50-ttft-ns 12%\n"), r.Text)
-	r = e.Report(metrics, 0.7, core)
+	r = e.Report(sample.Units, metrics, 0.7, core)
 	assert.Assert(t, r.Units == nil && r.Text == "", "%+v", r)
 }
 
@@ -155,7 +158,7 @@ func TestCertain(t *testing.T) {
 	few := []time.Duration{1, 1, 1, 1, 1, 100} // one of six
 	many := append(slices.Repeat([]time.Duration{1}, 100), slices.Repeat([]time.Duration{100}, 100)...)
 	for _, tt := range []struct {
-		statistic string
+		statistic sample.Statistic
 		values    []time.Duration
 		want      float64
 	}{

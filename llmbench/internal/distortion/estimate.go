@@ -6,7 +6,6 @@ package distortion
 import (
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/strain"
@@ -60,7 +59,7 @@ func (e *Estimate) Add(p Pass) {
 }
 
 // Shares returns the share of each figure in metrics by which the client may have distorted
-// it. Shares of figures that the client cannot distort are left out.
+// it. Figures that are not of units, and those that the client cannot distort, are left out.
 //
 //   - The share of a latency is the same statistic of the control's errors, divided by the
 //     figure. If the latency counts from when requests of an open loop were due, the
@@ -71,44 +70,42 @@ func (e *Estimate) Add(p Pass) {
 //     throttled or a garbage collection stopped the process.
 //
 // The shares are point estimates, or with sure the lower 99 % confidence bounds.
-func (e *Estimate) Shares(metrics map[string]float64, sure bool) map[string]float64 {
+func (e *Estimate) Shares(units []sample.Unit, metrics map[string]float64, sure bool) map[string]float64 {
 	statistic, behind := estimated, e.behind.last
 	if sure {
 		statistic, behind = certain, e.behind.least
 	}
 	errors := e.errors
-	families := map[string][]time.Duration{"ttft": errors.TTFT, "ttfo": errors.TTFT, "tpot": errors.TPOT, "itl": errors.ITL, "e2e": errors.E2E}
+	families := map[sample.Family][]time.Duration{sample.FamilyTTFT: errors.TTFT, sample.FamilyTPOT: errors.TPOT, sample.FamilyITL: errors.ITL, sample.FamilyE2E: errors.E2E}
 	for _, all := range families {
 		slices.Sort(all)
 	}
 	slices.Sort(e.late)
 	slices.Sort(e.pauses)
 	stopped := e.stopped()
-	paused := statistic("mean", e.pauses) * float64(len(e.pauses))
+	paused := statistic(sample.Mean, e.pauses) * float64(len(e.pauses))
 	missed := max(fraction(float64(behind), float64(behind+e.due)), fraction(paused, paused+float64(e.busy)))
 	shares := map[string]float64{}
-	for unit, value := range metrics {
-		name, rest, _ := strings.Cut(unit, "-")
-		family, isTime := strings.CutSuffix(rest, "-ns")
+	for _, u := range units {
+		value, known := metrics[u.Name]
+		if !known {
+			continue
+		}
 		late := 0.0
-		if family == "ttft" || family == "ttfo" || family == "e2e" || family == "ttft-turn1" { // further turns have no schedule
-			late = statistic(name, e.late)
+		if u.FromDue {
+			late = statistic(u.Statistic, e.late)
 		}
-		family = strings.TrimPrefix(family, "service-")
-		if part, ok := strings.CutPrefix(family, "ttft-"); ok && part != "err" { // the TTFT of a turn, or of prompts with a cached prefix
-			family = "ttft"
-		}
-		if family == "itl" { // where one read brings several deltas, most gaps are 0
+		if u.Family == sample.FamilyITL { // where one read brings several deltas, most gaps are 0
 			value = max(value, metrics["mean-itl-ns"])
 		}
-		all := families[family]
+		all := families[u.Family]
 		switch {
-		case unit == "user-tok/s":
-			shares[unit] = max(stopped, fraction(statistic("mean", errors.E2E)+statistic("mean", e.late), metrics["mean-e2e-ns"]))
-		case strings.HasSuffix(unit, "-tok/s") || strings.HasSuffix(unit, "-chars/s") || strings.HasSuffix(unit, "req/s"):
-			shares[unit] = max(stopped, missed)
-		case isTime && (all != nil || late > 0):
-			shares[unit] = max(stopped, fraction(statistic(name, all)+late, value))
+		case u.Family == sample.FamilyUserRate:
+			shares[u.Name] = max(stopped, fraction(statistic(sample.Mean, errors.E2E)+statistic(sample.Mean, e.late), metrics["mean-e2e-ns"]))
+		case u.Family == sample.FamilyRate:
+			shares[u.Name] = max(stopped, missed)
+		case all != nil || late > 0:
+			shares[u.Name] = max(stopped, fraction(statistic(u.Statistic, all)+late, value))
 		}
 	}
 	return shares

@@ -10,9 +10,6 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Unit is the unit of the worst distortion of a benchmark's figures, in percent.
-const Unit = "client-err-%"
-
 // A Report says which figures the client distorted too much.
 type Report struct {
 	Worst float64  // the largest point estimate of a share
@@ -20,12 +17,12 @@ type Report struct {
 	Text  string   // why, for a reader of the log; "" if there are none
 }
 
-// Report returns a report on those metrics for which shown returns true. The maximum is a
+// Report returns a report on those metrics of units for which shown returns true. The maximum is a
 // share: 0.05 means 5 %.
-func (e *Estimate) Report(metrics map[string]float64, maximum float64, shown func(sample.Unit) bool) Report {
-	shares, sure := e.Shares(metrics, false), e.Shares(metrics, true)
+func (e *Estimate) Report(units []sample.Unit, metrics map[string]float64, maximum float64, shown func(sample.Unit) bool) Report {
+	shares, sure := e.Shares(units, metrics, false), e.Shares(units, metrics, true)
 	var r Report
-	for _, u := range sample.Units {
+	for _, u := range units {
 		if !shown(u) {
 			continue
 		}
@@ -49,16 +46,16 @@ func (e *Estimate) Report(metrics map[string]float64, maximum float64, shown fun
 
 // evidence describes the client's delays and errors. The values must be sorted.
 func (e *Estimate) evidence() string {
-	delay := fmt.Sprintf("one request in a hundred was sent %v late or later", rounded("p99", e.late))
+	delay := fmt.Sprintf("one request in a hundred was sent %v late or later", rounded(sample.P99, e.late))
 	if len(e.late) == 0 {
-		paused := estimated("mean", e.pauses) * float64(len(e.pauses))
+		paused := estimated(sample.Mean, e.pauses) * float64(len(e.pauses))
 		delay = fmt.Sprintf("workers spent %.2g%% of their time between requests", 100*fraction(paused, paused+float64(e.busy)))
 	}
 	return fmt.Sprintf("%s; in %d control streams, the gap before one token in a hundred was wrong by %v or more",
-		delay, len(e.errors.TTFT), rounded("p99", e.errors.ITL))
+		delay, len(e.errors.TTFT), rounded(sample.P99, e.errors.ITL))
 }
 
 // rounded returns a statistic of sorted values for a reader.
-func rounded(statistic string, sorted []time.Duration) time.Duration {
+func rounded(statistic sample.Statistic, sorted []time.Duration) time.Duration {
 	return time.Duration(estimated(statistic, sorted)).Round(time.Microsecond)
 }

@@ -11,39 +11,37 @@ import (
 // waits for a CPU now and then.
 const minCertain = 5
 
-// percentiles are the statistics other than the mean.
-var percentiles = map[string]float64{"p50": 0.50, "p90": 0.90, "p99": 0.99}
-
-// estimated returns the named statistic of sorted values, as near as their number allows.
-// Any other name than that of a percentile is the mean. Without values it is 0.
-func estimated(statistic string, sorted []time.Duration) float64 {
+// estimated returns the statistic of sorted values, as near as their number allows.
+// Any statistic other than a percentile is taken to be the mean. Without values it is 0.
+func estimated(statistic sample.Statistic, sorted []time.Duration) float64 {
 	if len(sorted) == 0 {
 		return 0
 	}
-	if q, known := percentiles[statistic]; known {
-		return sample.Quantile(sorted, q)
+	if percent := statistic.Percent(); percent > 0 {
+		return sample.Quantile(sorted, float64(percent)/100)
 	}
 	mean, _ := moments(sorted)
 	return mean
 }
 
-// certain returns the lower end of the one-sided 99 % confidence interval of the named
+// certain returns the lower end of the one-sided 99 % confidence interval of the
 // statistic; 0 of fewer than minCertain values. For a percentile that is the order
 // statistic given by the normal approximation of the binomial distribution (Hahn and
 // Meeker, "Statistical Intervals", 1991, 5.2). The mean of values that are never negative
 // is also at least half of their median (Markov's inequality), however large a single value.
-func certain(statistic string, sorted []time.Duration) float64 {
+func certain(statistic sample.Statistic, sorted []time.Duration) float64 {
 	const z = 2.326
 	n := float64(len(sorted))
 	if n < minCertain {
 		return 0
 	}
-	if q, known := percentiles[statistic]; known {
+	if percent := statistic.Percent(); percent > 0 {
+		q := float64(percent) / 100
 		i := int(math.Floor(n*q-z*math.Sqrt(n*q*(1-q)))) - 1
 		return float64(sorted[max(0, i)])
 	}
 	mean, deviation := moments(sorted)
-	return max(certain("p50", sorted)/2, mean-z*deviation/math.Sqrt(n))
+	return max(certain(sample.P50, sorted)/2, mean-z*deviation/math.Sqrt(n))
 }
 
 // moments returns the mean and the standard deviation of values.

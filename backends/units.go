@@ -1,0 +1,17 @@
+package backends
+
+import (
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+func init() { llmbench.RegisterUnits(units...) }
+
+// units are what servers say of themselves in their Prometheus metrics. A unit is left
+// out of a result if one pass lacks it.
+var units = []sample.Unit{
+	{Name: "srv-prefix-hit-%", Better: "higher", Core: true, Means: "Prompt tokens that the server found in its prefix cache / prompt tokens that it looked up, by its own counters."},
+	{Name: "srv-preempt/op", Better: "lower", Core: true, Means: "Requests that the server preempted for lack of KV cache / passes, by its own counters."},
+	{Name: "srv-kv-%", Means: "Largest share of the server's KV cache in use. The server is asked every two seconds of a pass, and only with `LLMBENCH_UNITS=all`."},
+	{Name: "srv-queue-ns", Better: "lower", Core: true, Statistic: sample.Mean, Means: "Mean time that requests waited in the server for their turn, by its own counters. Left out when none waited."},
+}

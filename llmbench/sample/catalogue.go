@@ -1,0 +1,53 @@
+package sample
+
+import (
+	"fmt"
+	"slices"
+)
+
+// ClientError is the name of the unit that says how much the client may have
+// distorted the other units.
+const ClientError = "client-err-%"
+
+// Units are the units of any benchmark, in the order of reports: [Summarize] computes
+// all of them but [ClientError]. Scenarios and backends have further ones.
+var Units = slices.Concat(rateUnits, latencyUnits(), turnUnits(), otherUnits)
+
+// Named returns the units of [Units] of those names, in their order. It panics if there
+// is no unit of a name.
+func Named(names ...string) []Unit {
+	units := make([]Unit, len(names))
+	for i, name := range names {
+		at := slices.IndexFunc(Units, func(u Unit) bool { return u.Name == name })
+		if at < 0 {
+			panic(fmt.Sprintf("sample: no unit %q", name))
+		}
+		units[i] = Units[at]
+	}
+	return units
+}
+
+// rateUnits are the units per second.
+var rateUnits = []Unit{
+	{Name: "output-tok/s", Better: "higher", Core: true, Gate: "2%", Family: FamilyRate, Means: "Output tokens of successful requests / elapsed."},
+	{Name: "steady-output-tok/s", Better: "higher", Family: FamilyRate, Means: "Output tokens that came in the steady part of each pass / the time of these parts. The steady part ends with the last send, and begins where MSER-5 puts the end of the warm-up. Left out, with the reason, when a pass has no steady part."},
+	{Name: "total-tok/s", Better: "higher", Family: FamilyRate, Means: "Prompt and output tokens of successful requests / elapsed."},
+	{Name: "prompt-tok/s", Better: "higher", Family: FamilyRate, Means: "Prompt tokens of successful requests / elapsed."},
+	{Name: "output-chars/s", Better: "higher", Family: FamilyRate, Means: "Generated characters (Unicode code points) of successful requests / elapsed."},
+	{Name: "prompt-chars/s", Better: "higher", Family: FamilyRate, Means: "Characters (Unicode code points) of the prompts of successful requests, as sent / elapsed."},
+	{Name: "req/s", Better: "higher", Core: true, Family: FamilyRate, Means: "Successful requests / elapsed."},
+	{Name: "good-req/s", Better: "higher", Core: true, Family: FamilyRate, Means: "Successful requests that keep every limit of the SLO / elapsed. Left out without an SLO."},
+	{Name: "user-tok/s", Better: "higher", Family: FamilyUserRate, Statistic: Mean, Means: "Mean over successful requests of output tokens / E2E latency."},
+}
+
+// otherUnits are the units of the generator, of token counts and of outcomes.
+var otherUnits = []Unit{
+	{Name: "p99-lag-ns", Better: "lower", Core: true, Statistic: P99, Means: "99th percentile of how late the load generator sent a request of an open loop: send - due instant. For a request that waited for one of MaxInFlight to end: send - the instant of that end."},
+	{Name: ClientError, Better: "lower", Core: true, Means: "The largest share by which the client may have distorted a reported figure, as a point estimate."},
+	{Name: "in-tok/req", Core: true, Statistic: Mean, Means: "Mean prompt tokens of successful requests."},
+	{Name: "asked-in-tok/req", Core: true, Statistic: Mean, Means: "Mean prompt tokens that successful requests were meant to have. Left out when it equals in-tok/req."},
+	{Name: "out-tok/req", Core: true, Statistic: Mean, Means: "Mean output tokens of successful requests."},
+	{Name: "cached-%", Better: "higher", Means: "Prompt tokens that answers state as taken from a cache / prompt tokens of successful requests. Left out when no answer states any."},
+	{Name: "fail-%", Better: "lower", Core: true, Means: "Failed requests / all requests. Reported when failures are tolerated."},
+	{Name: "left-%", Core: true, Means: "Requests whose client left before the end, as the load planned / all requests. Left out when none left."},
+}

@@ -1,0 +1,54 @@
+package scenarios
+
+import (
+	"fmt"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+func init() {
+	llmbench.RegisterUnits(units...)
+	llmbench.RegisterUnits(errorUnits()...)
+}
+
+// units are those of single scenarios.
+var units = []sample.Unit{
+	{Name: "implied-hit-%", Better: "higher", Core: true, Means: "`BenchmarkPrefixCache`: prompt tokens whose prefix was sent before / prompt tokens of successful requests."},
+	{Name: "p50-ttft-miss-ns", Better: "lower", Core: true, Family: sample.FamilyTTFT, Statistic: sample.P50, Means: "`BenchmarkPrefixCache`: median TTFT of prompts whose prefix was not sent before."},
+	{Name: "p50-ttft-hit-ns", Better: "lower", Core: true, Family: sample.FamilyTTFT, Statistic: sample.P50, Means: "`BenchmarkPrefixCache`: median TTFT of prompts whose prefix was sent before."},
+	{Name: "valid-%", Better: "higher", Core: true, Means: "`BenchmarkToolCalls`, `BenchmarkStructuredOutput`: successful answers that conform to the request's tools or schema / successful answers."},
+	{Name: "slo-req/s", Better: "higher", Core: true, Means: "`BenchmarkSLO`: highest rate that met the SLO, twice."},
+	{Name: "slo-missed-req/s", Core: true, Means: "`BenchmarkSLO`: lowest rate that missed the SLO, twice. The limit is between this rate and slo-req/s."},
+	{Name: "slo-concurrency", Better: "higher", Core: true, Means: "`BenchmarkSLO`: highest concurrency that met the SLO, twice."},
+	{Name: "slo-missed-concurrency", Core: true, Means: "`BenchmarkSLO`: lowest concurrency that missed the SLO, twice. The limit is between this concurrency and slo-concurrency."},
+	{Name: "passes/op", Core: true, Means: "`BenchmarkSLO`: passes that one search took."},
+	{Name: "knee-concurrency", Core: true, Means: "`BenchmarkSweep`: concurrency with the greatest throughput / latency."},
+	{Name: "knee-output-tok/s", Better: "higher", Core: true, Means: "`BenchmarkSweep`: output-tok/s at knee-concurrency."},
+	{Name: "start-to-ready-ns", Better: "lower", Core: true, Means: "`BenchmarkColdStart`: time from the start of the server's container until the server listed its model."},
+	{Name: "start-to-first-token-ns", Better: "lower", Core: true, Means: "`BenchmarkColdStart`: time from the start of the server's container to the first token of a completion."},
+	{Name: "srv-prompt-tok/s", Better: "higher", Core: true, Means: "`BenchmarkPrefill`, `BenchmarkDecode`: prompt tokens that the server processed / the time that the server says this took."},
+	{Name: "srv-output-tok/s", Better: "higher", Core: true, Means: "`BenchmarkPrefill`, `BenchmarkDecode`: output tokens after the first of each answer / the time that the server says they took."},
+}
+
+// errorUnits are the units of BenchmarkError: the client's error by the log of the mock
+// server.
+func errorUnits() (all []sample.Unit) {
+	for _, e := range []struct{ name, means string }{
+		{"ttft-err", "the error of the first token's instant, against the mock server's own write of it (`BenchmarkError`)"},
+		{"itl-err", "the error of the gaps between tokens (`BenchmarkError`)"},
+		{"wire-err", "the time from the server's write of a token to the kernel's receive timestamp (`BenchmarkError`)"},
+		{"user-err", "the time from the kernel's receive timestamp, or without one from the server's write, to the client's read (`BenchmarkError`)"},
+	} {
+		for _, s := range []struct {
+			statistic sample.Statistic
+			phrase    string
+		}{{sample.P50, "Median"}, {sample.P99, "99th percentile"}, {sample.Max, "Maximum"}} {
+			all = append(all, sample.Unit{
+				Name: fmt.Sprintf("%s-%s-ns", s.statistic, e.name), Better: "lower", Core: true,
+				Statistic: s.statistic, Means: s.phrase + " of " + e.means + ".",
+			})
+		}
+	}
+	return all
+}

@@ -1,0 +1,82 @@
+package scenarios
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// TestUnits keeps two lists of all units like the code: the table in llmbench/README.md,
+// and benchdata/units.txt with the margins for people who edit them. The flag -update
+// writes both.
+func TestUnits(t *testing.T) {
+	const begin, end = "<!-- units -->\n", "<!-- /units -->\n"
+	text := readme(t, "llmbench")
+	before, rest, found := strings.Cut(text, begin)
+	_, after, closed := strings.Cut(rest, end)
+	assert.Assert(t, found && closed, "llmbench/README.md has no section between %q and %q", begin, end)
+	want := before + begin + unitTable(llmbench.Units()) + end + after
+	if golden.FlagUpdate() {
+		assert.NilError(t, os.WriteFile("../llmbench/README.md", []byte(want), 0o666))
+	} else {
+		assert.Equal(t, text, want, "run: go test ./scenarios -run='Units$' -update")
+	}
+
+	var b strings.Builder
+	b.WriteString("# The units of llmbench, and by how much each may get worse before benchgate calls the change a regression.\n" +
+		"# For \"benchgate -units\"; a copy may have other margins. Written by: go test ./scenarios -run='Units$' -update\n\n")
+	for _, u := range llmbench.Units() {
+		if line := u.Line(); line != "" {
+			b.WriteString(line + "\n")
+		}
+	}
+	golden.Assert(t, b.String(), "../../benchdata/units.txt")
+}
+
+// statisticOf is the beginning of the definition of a unit that is a statistic.
+var statisticOf = regexp.MustCompile(`^(Mean|Median|\d+th percentile|Maximum) of (.)`)
+
+// unitTable returns a Markdown table of units. Successive units that differ only in their
+// statistic have one row.
+func unitTable(units []sample.Unit) string {
+	type row struct{ names, better, means string }
+	var rows []row
+	for _, u := range units {
+		name := "`" + u.Name + "`"
+		if !u.Core {
+			name += " ○"
+		}
+		better := u.Better
+		if better == "" {
+			better = "-"
+		}
+		means := statisticOf.ReplaceAllStringFunc(u.Means, func(s string) string { return strings.ToUpper(s[len(s)-1:]) })
+		if n := len(rows); n > 0 && rows[n-1].means == means && rows[n-1].better == better {
+			rows[n-1].names += ", " + name
+			continue
+		}
+		rows = append(rows, row{name, better, means})
+	}
+	var b strings.Builder
+	b.WriteString("| unit | better | meaning |\n| --- | --- | --- |\n")
+	for _, r := range rows {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", r.names, r.better, r.means)
+	}
+	return b.String()
+}
+
+// TestMeans checks that every unit has a definition of whole sentences.
+func TestMeans(t *testing.T) {
+	for _, u := range llmbench.Units() {
+		assert.Assert(t, len(u.Means) > 20 && strings.HasSuffix(u.Means, ".") && !strings.Contains(u.Means, "\n"), "%s: %q", u.Name, u.Means)
+		assert.NilError(t, u.Check())
+	}
+}
