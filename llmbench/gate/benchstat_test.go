@@ -12,8 +12,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestAgreesWithBenchstat compares medians, p-values and numbers of samples with
-// what benchstat prints of the same files.
+// TestAgreesWithBenchstat compares medians, p-values and numbers of samples with the
+// output of benchstat for the same files.
 func TestAgreesWithBenchstat(t *testing.T) {
 	number := func(s string) float64 {
 		v, err := strconv.ParseFloat(s, 64)

@@ -4,28 +4,27 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sort"
 	"sync"
 
 	"github.com/aclements/go-moremath/stats"
 )
 
-// Power is the share of comparisons in which a change of Row.Detectable is found.
+// Power is the share of comparisons that find a change of size Row.Detectable.
 const Power = 0.8
 
-// detectable is the smallest change for the worse, a share of the old value with
-// its sign, that samples as many and as noisy as c's show with probability Power
-// when c is the only cell of its family that is worse. It is NaN when that is not
-// known: a mean is 0, or there are too few samples.
+// detectable returns the smallest change for the worse that a comparison finds with
+// probability Power, if it has as many and as noisy samples as c and c is the only
+// cell of its family that is worse. The change is a share of the old value, with its
+// sign. It is NaN if a mean is 0 or there are too few samples. If samples are still
+// being added, the number of samples is that of the end of the plan.
 //
-// With noise that multiplies, the new value has to be beyond the margin by
-// exp(k spread), where k is the shift of [criticalShift].
-// Of samples that are still coming it is about those at the end of the plan.
+// The noise is taken to be multiplicative, so the new value has to be beyond the
+// margin by exp(k spread), where k is the shift of [criticalShift].
 func (c cell) detectable(family int, p plan) float64 {
 	k := criticalShift(max(len(c.old), p.rounds), max(len(c.new), p.rounds), p.final/float64(family))
 	s := c.spread()
 	if s == 0 {
-		k = 0 // anything beyond the margin
+		k = 0 // any change beyond the margin is found
 	}
 	if c.better > 0 {
 		return (1-c.margin)/math.Exp(k*s) - 1
@@ -33,9 +32,9 @@ func (c cell) detectable(family int, p plan) float64 {
 	return (1+c.margin)*math.Exp(k*s) - 1
 }
 
-// spread is the relative standard deviation of both samples together: that of
-// values over their own side's mean. It is NaN when a mean is 0 or there is
-// nothing to tell it from.
+// spread returns the relative standard deviation of both samples together, each value
+// divided by the mean of its side. It is NaN if a mean is 0 or there are too few
+// values.
 func (c cell) spread() float64 {
 	var squares float64
 	for _, xs := range [][]float64{c.old, c.new} {
@@ -47,15 +46,15 @@ func (c cell) spread() float64 {
 	return math.Sqrt(squares / float64(len(c.old)+len(c.new)-2))
 }
 
-// criticalShift is how many standard deviations two normal samples have to be
-// apart for the one-sided U test to reject at level with probability Power; NaN
-// when it never does.
+// criticalShift returns the distance between two normal distributions, in standard
+// deviations, at which the one-sided U test rejects at level with probability Power.
+// It returns NaN if the test never rejects.
 //
-// The usual formula, Noether's (https://doi.org/10.1080/01621459.1987.10478478),
-// is far off at levels as small as Holm's. So this draws pairs of samples x, y
-// with a fixed seed. A pair is rejected for shifts d with
-// #{x(i) > y(j) + d} <= U, the critical value, that is for all d from some point
-// on; the Power quantile of these points is the answer.
+// The usual formula, Noether's (https://doi.org/10.1080/01621459.1987.10478478), is
+// inaccurate at levels as small as those of Holm's method. So criticalShift simulates
+// pairs of samples x, y with a fixed seed. The test rejects a pair at shift d if
+// #{x(i) > y(j) + d} <= U, the critical value, which holds for all d from some point
+// on. The result is the Power quantile of these points.
 func criticalShift(n1, n2 int, level float64) float64 {
 	u := criticalU(n1, n2, level)
 	if u < 0 {
@@ -86,11 +85,11 @@ func criticalShift(n1, n2 int, level float64) float64 {
 
 type shiftKey struct{ n1, n2, u int }
 
-// shifts has what criticalShift found, by shiftKey.
+// shifts caches the results of criticalShift, by shiftKey.
 var shifts sync.Map
 
-// leastShift is the least d for which at most u of the pairs of sorted x and y
-// have x > y+d, to a millionth.
+// leastShift returns the least d for which at most u of the pairs of x and y have
+// x > y+d, with an accuracy of 1e-6. x and y must be sorted.
 func leastShift(x, y []float64, u int) float64 {
 	lo, hi := x[0]-y[len(y)-1]-1, x[len(x)-1]-y[0]
 	for hi-lo > 1e-6 {
@@ -109,38 +108,4 @@ func leastShift(x, y []float64, u int) float64 {
 		}
 	}
 	return hi
-}
-
-// criticalU is the largest U that the one-sided test rejects at level, -1 when
-// there is none. As that of pLess it is exact for up to 50 samples, and a normal
-// approximation with continuity correction above.
-func criticalU(n1, n2 int, level float64) int {
-	if n1 < 1 || n2 < 1 {
-		return -1
-	}
-	key := criticalKey{n1, n2, level}
-	if u, ok := criticals.Load(key); ok {
-		return u.(int)
-	}
-	u := newCriticalU(n1, n2, level)
-	criticals.Store(key, u)
-	return u
-}
-
-type criticalKey struct {
-	n1, n2 int
-	level  float64
-}
-
-// criticals has what criticalU found, by criticalKey.
-var criticals sync.Map
-
-func newCriticalU(n1, n2 int, level float64) int {
-	if n1 <= stats.MannWhitneyExactLimit && n2 <= stats.MannWhitneyExactLimit {
-		d := stats.UDist{N1: n1, N2: n2}
-		return sort.Search(n1*n2, func(u int) bool { return !atMost(d.CDF(float64(u)), level) }) - 1
-	}
-	pairs := float64(n1) * float64(n2)
-	sigma := math.Sqrt(pairs * float64(n1+n2+1) / 12)
-	return int(math.Max(-1, math.Floor(pairs/2+sigma*stats.StdNormal.InvCDF(level)-0.5)))
 }

@@ -1,69 +1,69 @@
 // Package gate decides whether new benchmark results are worse than old ones by
-// more than is allowed. It judges any file in the Go benchmark format, with
-// golang.org/x/perf, and knows nothing of what was measured.
+// more than is allowed. It compares files in the Go benchmark format, with
+// golang.org/x/perf. It does not know what was measured.
 //
-// [Compare] reads two files and returns a [Report]: a row for each unit of each
-// benchmark, and one verdict, which is Pass, Regression or CannotJudge.
+// [Compare] reads two files and returns a [Report]. The report has a row for each
+// unit of each benchmark, and one verdict: Pass, Regression or CannotJudge.
 //
 // # Margins
 //
-// A unit is gated when a Unit line of either file, or of a file of units, gives
-// it a direction and a margin:
+// A unit is gated if a Unit line gives it a direction and a margin. Unit lines may
+// stand in either file, or in a separate file of units:
 //
 //	Unit output-tok/s better=higher gate=2%
 //	Unit p50-ttft-ns better=lower gate=5%
 //
-// The directions of ns/op, B/op, allocs/op and MB/s are known. Other units are
-// shown and not judged. benchstat reads such lines too, and ignores gate=.
+// ns/op, B/op, allocs/op and MB/s need no better=. A unit without a margin is shown
+// and not judged. benchstat reads such lines too, and ignores gate=.
 //
 // # The test
 //
-// The old samples are shifted by the margin, times 1+margin where lower is
-// better and 1-margin where higher is, and a one-sided Mann-Whitney U test asks
-// whether the new ones are worse than that. So the question is not whether
-// something differs, but whether it is worse than allowed. The p-values of all
-// gated rows together are adjusted by Holm's method: if no row is worse than its
-// margin, the probability of a Regression is Alpha at most, 0.025 by default, for
-// independent samples of one distribution each.
+// The old samples are shifted by the margin: multiplied by 1+margin if lower is
+// better, by 1-margin if higher is better. A one-sided Mann-Whitney U test then
+// decides whether the new samples are worse than the shifted old ones. So the test
+// asks whether new is worse than allowed, not whether new differs. Holm's method
+// adjusts the p-values of all gated rows together: if no row is worse than its
+// margin, the probability of a Regression is at most Alpha, 0.025 by default. This
+// holds for samples that are independent and equally distributed within each side.
 //
-// n samples a side can reject a row only if 1/C(2n,n) <= Alpha/rows: at the
-// default it takes 6 up to 23 gated rows, 7 up to 85, 8 up to 321. With fewer the
-// verdict is CannotJudge.
+// n samples a side can reject a row only if 1/C(2n,n) <= Alpha/rows. By default, the
+// minimum is 6 samples for up to 23 gated rows, 7 for up to 85 and 8 for up to 321.
+// With fewer samples the verdict is CannotJudge.
 //
-// Pass means that nothing was shown, which is worth as much as the samples are:
-// [Row].Detectable says how large a change would have been found in 80 % of
-// comparisons. With 10 samples, 40 gated rows and a standard deviation of 2 %, a
-// loss of 5 % in one row is found in
+// Pass means that no regression was shown. How much that is worth depends on the
+// samples: [Row].Detectable states the change that would have been found in 80 % of
+// comparisons. With 10 samples a side, 40 gated rows and a standard deviation of 2 %,
+// a loss of 5 % in one row is found in these shares of comparisons:
 //
 //	margin   0 %   0.5 %  0.75 %  0.8 %  1 %   2 %
 //	found    92 %  83 %   77 %    76 %   70 %  35 %
 //
-// of comparisons: a margin takes away from the loss that it stands in front of.
-// Of 2,000 comparisons of equals, under each of four kinds of noise, 0.4 % at most
-// end in Regression when the margin is 0.5 %, and 2.4 % when it is 0. All of
-// these are simulated, by simulate_test.go.
+// A wider margin finds less. In 2,000 comparisons of equal versions, under each of
+// four kinds of noise, at most 0.4 % end in Regression if the margin is 0.5 %, and
+// 2.4 % if the margin is 0. simulate_test.go simulates these figures.
 //
-// A sample has to be a fresh start of what is measured, old and new in turn. Ten
-// -count samples of one server start are one observation, and no test can tell.
+// Each sample must be a fresh start of what is measured, with old and new in turn.
+// Ten -count samples of one server start are one observation, and no test can
+// detect that mistake.
 //
-// # What it refuses to judge
+// # What the package refuses to judge
 //
-// The verdict is CannotJudge, with a [Problem] that says where and why, when
+// The verdict is CannotJudge, with a [Problem] that states the place and the reason,
+// if
 //
-//   - a file has a line that cannot be read, or was cut, or holds a run that did
-//     not end in PASS, or a failure;
-//   - a benchmark is missing on one side, or differs in GOMAXPROCS;
-//   - a configuration line (cpu, gpu, model, backend, …) differs between the
-//     sides, or among the samples of a benchmark, unless its key is one of
-//     [Ignored] or of Options.Ignore;
-//   - keys that are ignored make one row of several benchmarks;
-//   - a value is NaN or infinite, a gated one negative, or not in every result of
-//     its benchmark, or half of the old ones are 0 where higher is better;
-//   - Unit lines contradict each other, or have no margin or direction that can
-//     be understood;
+//   - a file has a line that cannot be parsed, is truncated, or has a run that failed
+//     or did not end in PASS;
+//   - one file lacks a benchmark, or GOMAXPROCS differs;
+//   - a configuration line (cpu, gpu, model, backend, …) differs between the files or
+//     between the samples of a benchmark, unless [Ignored] or Options.Ignore has its
+//     key;
+//   - ignored keys put several benchmarks into one row;
+//   - a value is NaN or infinite, or a gated value is negative or missing in a result
+//     of its benchmark, or the median of the old values is 0 and higher is better;
+//   - Unit lines contradict each other, or a margin or direction is invalid;
 //   - there are too few samples;
-//   - nothing is gated.
+//   - no unit is gated.
 //
-// It takes no sample out, and pools nothing. A baseline of 0 where lower is
-// better allows 0: fail-% from 0 to 3 is a regression.
+// The package removes no outliers and pools no rows. If lower is better, a baseline
+// of 0 allows only 0: fail-% from 0 to 3 is a regression.
 package gate

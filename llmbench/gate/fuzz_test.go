@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// FuzzCompare judges any two files. Nothing panics, nothing depends on the order
-// of maps, every report can be printed, and no file that a plain reader finds
-// fault with gets another verdict than CannotJudge.
+// FuzzCompare compares arbitrary files. It checks that nothing panics or depends on the
+// order of maps, that every report can be rendered, and that the verdict is CannotJudge
+// if a simple reader finds an error in a file.
 func FuzzCompare(f *testing.F) {
 	good := runs(6, "BenchmarkA-2 1 100 ns/op 3 B/op")
 	worse := runs(6, "BenchmarkA-2 1 200 ns/op 0 B/op")
@@ -38,42 +38,42 @@ func FuzzCompare(f *testing.F) {
 			var b strings.Builder
 			for _, print := range []error{r.Text(&b), r.Markdown(&b), r.JSON(&b)} {
 				if print != nil {
-					t.Errorf("cannot print %+v: %v", r, print)
+					t.Errorf("cannot render %+v: %v", r, print)
 				}
 			}
 			printed[i] = b.String()
 		}
 		if printed[0] != printed[1] {
-			t.Errorf("Compare() twice: two reports\n%s\n%s", printed[0], printed[1])
+			t.Errorf("Compare() twice returns different reports:\n%s\n%s", printed[0], printed[1])
 		}
 		if r.Verdict == CannotJudge {
 			if len(r.Problems) == 0 {
-				t.Error("cannot judge, without a reason")
+				t.Error("CannotJudge without a problem")
 			}
 			return
 		}
-		oldNames, oldFault := plain(string(old))
-		newNames, newFault := plain(string(new))
+		oldNames, oldFault := readSimply(string(old))
+		newNames, newFault := readSimply(string(new))
 		if oldFault != "" || newFault != "" {
-			t.Errorf("verdict %s, but old: %q, new: %q", r.Verdict, oldFault, newFault)
+			t.Errorf("verdict %s; want CannotJudge, because of old: %q, new: %q", r.Verdict, oldFault, newFault)
 		}
 		if !maps.Equal(oldNames, newNames) {
-			t.Errorf("verdict %s of %v and %v", r.Verdict, oldNames, newNames)
+			t.Errorf("verdict %s of different benchmarks, %v and %v", r.Verdict, oldNames, newNames)
 		}
 		if !slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Margin != nil }) {
-			t.Errorf("verdict %s with nothing gated", r.Verdict)
+			t.Errorf("verdict %s without a gated row", r.Verdict)
 		}
 		for _, row := range r.Rows {
 			if row.Margin != nil && (row.PHolm == nil || row.Old.N+row.New.N < 8) { // C(7,3) = 35 < 40
-				t.Errorf("verdict %s of %+v", r.Verdict, row)
+				t.Errorf("verdict %s of too few samples: %+v", r.Verdict, row)
 			}
 		}
 	})
 }
 
-// plain reads a file with nothing of x/perf: which benchmarks it has, and what is
-// wrong with it.
-func plain(file string) (names map[string]bool, fault string) {
+// readSimply reads a file without x/perf. It returns the names of the benchmarks, and
+// the first error in the file or "".
+func readSimply(file string) (names map[string]bool, fault string) {
 	names = map[string]bool{}
 	if !strings.HasSuffix(file, "\n") {
 		return names, "cut"
@@ -109,7 +109,7 @@ func plain(file string) (names map[string]bool, fault string) {
 		}
 	}
 	if open || len(names) == 0 {
-		return names, "no end, or nothing"
+		return names, "a run did not end, or there is no result"
 	}
 	return names, ""
 }

@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// A UnitNoise is how much equal versions differ in a unit, over the rows of a
-// report that compares a version with itself.
+// A UnitNoise states how much equal versions differ in a unit. It comes from a report
+// that compares a version with itself.
 type UnitNoise struct {
 	Unit   string // as Row.Unit
 	Better string // as Row.Better
 	Rows   int
-	Noise  float64 // the largest Row.Noise
-	// Margin is one to gate the unit with: at least half as much again as the
-	// noise, since other days have more, rounded up to half a percent or, above
-	// 5 %, a percent.
+	Noise  float64 // the largest Row.Noise of the unit, a share
+	// Margin is a recommended margin for the unit, a share: at least 1.5 times
+	// the noise, because other days may be noisier, rounded up to a multiple of
+	// 0.5 %, or of 1 % above 5 %.
 	Margin float64
 }
 
-// Noise is the noise of all units that have a direction, in the order of the
-// rows. Units whose noise is not known are left out, and those of which it is so
-// large that there is no margin to gate them with.
+// Noise returns the noise of all units with a direction, in the order of the rows. It
+// leaves out units whose noise is not known, and units that are so noisy that their
+// margin would be 100 % or more.
 func (r *Report) Noise() []UnitNoise {
 	var all []UnitNoise
 	for _, row := range r.Rows {
@@ -41,7 +41,7 @@ func (r *Report) Noise() []UnitNoise {
 	return slices.DeleteFunc(all, func(u UnitNoise) bool { return u.Margin >= 1 })
 }
 
-// margin is a round number at least half as much again as the noise.
+// margin returns the recommended margin for a unit with the given noise.
 func margin(noise float64) float64 {
 	step := 0.005
 	if 1.5*noise > 0.05 {

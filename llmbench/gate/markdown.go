@@ -7,8 +7,8 @@ import (
 )
 
 // Markdown writes the report in GitHub's Markdown, for a pull request or
-// $GITHUB_STEP_SUMMARY: the verdict first, units that are not gated folded away.
-// An error is one of w.
+// $GITHUB_STEP_SUMMARY. The verdict comes first, and units that are not gated are
+// folded. Markdown returns the error of w.
 func (r *Report) Markdown(w io.Writer) error {
 	var b strings.Builder
 	sign := map[Verdict]string{Pass: "✅", Regression: "❌", CannotJudge: "⚠️"}[r.Verdict]
@@ -23,20 +23,20 @@ func (r *Report) Markdown(w io.Writer) error {
 			fmt.Fprintf(&b, "- %s\n", escape(s))
 		}
 	}
-	var gated, shown []*table
+	var gated, notGated []*table
 	for _, t := range r.tables() {
 		if t.gated {
 			gated = append(gated, t)
 		} else {
-			shown = append(shown, t)
+			notGated = append(notGated, t)
 		}
 	}
 	for _, t := range gated {
 		t.markdown(&b)
 	}
-	if len(shown) > 0 {
+	if len(notGated) > 0 {
 		b.WriteString("\n<details><summary>Not gated</summary>\n")
-		for _, t := range shown {
+		for _, t := range notGated {
 			t.markdown(&b)
 		}
 		b.WriteString("\n</details>\n")
@@ -46,7 +46,7 @@ func (r *Report) Markdown(w io.Writer) error {
 	return err
 }
 
-// markdown writes a table, its numbers to the right.
+// markdown writes the table, with numbers aligned to the right.
 func (t *table) markdown(b *strings.Builder) {
 	fmt.Fprintf(b, "\n**%s**\n\n|", escape(t.title))
 	for _, s := range t.head {
@@ -74,8 +74,8 @@ func (t *table) markdown(b *strings.Builder) {
 	}
 }
 
-// escape makes s mean itself in a table of Markdown: no column, no markup, and no
-// mention of a person.
+// escape returns s without anything that Markdown would take for a column, for markup
+// or for the mention of a user.
 var escape = strings.NewReplacer(
 	`\`, `\\`, `|`, `\|`, "`", "\\`", `*`, `\*`, `_`, `\_`, `[`, `\[`, `]`, `\]`, `~`, `\~`, `#`, `\#`, `$`, `\$`,
 	`<`, `&lt;`, `>`, `&gt;`, `&`, `&amp;`, `@`, `&#64;`,

@@ -8,20 +8,20 @@ import (
 	"golang.org/x/perf/benchproc"
 )
 
-// A matcher brings the rows of two files together.
+// A matcher pairs the rows of two files.
 type matcher struct {
 	*projections
 	old, new *results
 	rules    map[string]rule
-	planned  int // samples a side that there will be
+	planned  int // final number of samples a side
 	pairs    []pair
 	problems []Problem
 }
 
-// A pair is one benchmark in both files; nil where it is missing.
+// A pair is one benchmark in both files. A side is nil if the file lacks the benchmark.
 type pair struct{ old, new *samples }
 
-// either is the side that is there.
+// either returns a side that is not nil.
 func (p pair) either() *samples {
 	if p.old != nil {
 		return p.old
@@ -29,8 +29,8 @@ func (p pair) either() *samples {
 	return p.new
 }
 
-// match pairs the rows, those of the old file first, and finds what keeps them
-// from being compared.
+// match pairs the rows, in the order of the old file first, and finds the problems
+// that keep rows from being compared.
 func (m *matcher) match() {
 	for _, old := range m.old.rows {
 		m.pairs = append(m.pairs, pair{old, m.new.byKey[old.key]})
@@ -40,7 +40,7 @@ func (m *matcher) match() {
 			m.pairs = append(m.pairs, pair{nil, s})
 		}
 	}
-	m.missing()
+	m.reportMissing()
 	gated := false
 	for _, p := range m.pairs {
 		if p.old != nil && p.new != nil {
@@ -60,17 +60,17 @@ func (m *matcher) match() {
 	}
 }
 
-// missing reports the benchmarks that only one file has. When they differ in
-// GOMAXPROCS alone, it says so.
-func (m *matcher) missing() {
-	twins := map[string]*samples{} // of the new file, without an old one
+// reportMissing reports the benchmarks that only one file has. Its message is
+// different for two benchmarks that differ only in GOMAXPROCS.
+func (m *matcher) reportMissing() {
+	twins := map[string]*samples{} // benchmarks that only the new file has
 	for _, p := range m.pairs {
 		if p.old == nil {
 			name, _ := cutProcs(p.new.name)
 			twins[p.new.pkg+" "+name] = p.new
 		}
 	}
-	told := map[*samples]bool{}
+	reported := map[*samples]bool{}
 	for _, p := range m.pairs {
 		switch {
 		case p.new == nil:
@@ -78,18 +78,18 @@ func (m *matcher) missing() {
 			if twin := twins[p.old.pkg+" "+name]; twin != nil {
 				_, other := cutProcs(twin.name)
 				m.problemf(m.old, p.old, "", "GOMAXPROCS is %s, but %s at %s:%d: want both run with the same -cpu", procs, other, m.new.name, twin.line)
-				told[twin] = true
+				reported[twin] = true
 				continue
 			}
 			m.problemf(m.old, p.old, "", "missing in %s", m.new.name)
-		case p.old == nil && !told[p.new]:
+		case p.old == nil && !reported[p.new]:
 			m.problemf(m.new, p.new, "", "missing in %s", m.old.name)
 		}
 	}
 }
 
-// cutProcs splits a name into what was written and GOMAXPROCS, whose suffix is
-// absent when it is 1.
+// cutProcs splits a name into the name without its suffix and GOMAXPROCS. A name
+// without a suffix has a GOMAXPROCS of 1.
 func cutProcs(name string) (rest, procs string) {
 	_, parts := benchfmt.Name(name).Parts()
 	if n := len(parts); n > 0 && parts[n-1][0] == '-' {
@@ -98,7 +98,7 @@ func cutProcs(name string) (rest, procs string) {
 	return name, "1"
 }
 
-// unitsOf is the units of either side, in order.
+// unitsOf returns the units of both sides, in order.
 func (m *matcher) unitsOf(p pair) []string {
 	if p.old == nil || p.new == nil {
 		return p.either().units
@@ -112,8 +112,8 @@ func (m *matcher) unitsOf(p pair) []string {
 	return units
 }
 
-// checkGated finds what keeps a gated unit of a benchmark that both files have
-// from being judged, apart from too few samples.
+// checkGated reports the problems of a gated unit of a benchmark that both files have,
+// apart from too few samples.
 func (m *matcher) checkGated(p pair, unit string) {
 	if p.old == nil || p.new == nil {
 		return // reported as missing
@@ -124,7 +124,7 @@ func (m *matcher) checkGated(p pair, unit string) {
 	}{{m.old, p.old}, {m.new, p.new}} {
 		values := side.s.values[unit]
 		if len(values) < side.s.n {
-			m.problemf(side.f, side.s, unit, "in %d of %s: want it in each", len(values), plural(side.s.n, "result"))
+			m.problemf(side.f, side.s, unit, "in %d of %s: want a value in each", len(values), plural(side.s.n, "result"))
 			continue
 		}
 		if least := slices.Min(values); least < 0 && usable(least) {
@@ -133,16 +133,16 @@ func (m *matcher) checkGated(p pair, unit string) {
 	}
 	old := summarize(p.old.values[unit]).Median
 	if ruleOf(m.rules, unit).better > 0 && old != nil && *old == 0 && len(p.old.values[unit]) >= m.planned {
-		m.problemf(m.old, p.old, unit, "the median is 0: want more, since nothing can be lost of it")
+		m.problemf(m.old, p.old, unit, "the median is 0: want more, since a margin is a share of the median")
 	}
 }
 
-// problemf adds a problem of one benchmark, at its first result in f.
+// problemf adds a problem of one benchmark, with the position of its first result in f.
 func (m *matcher) problemf(f *results, s *samples, unit, format string, args ...any) {
 	m.problems = append(m.problems, Problem{f.name, s.line, s.pkg, s.name, unit, fmt.Sprintf(format, args...)})
 }
 
-// settings lists the configuration that all rows of both files share.
+// settings returns the configuration that all rows of both files have in common.
 func (m *matcher) settings() []Setting {
 	var keys []benchproc.Key
 	for _, p := range m.pairs {

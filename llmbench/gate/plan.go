@@ -2,25 +2,25 @@ package gate
 
 import "math"
 
-// The share of Alpha that is spent before the end, and when.
+// The interim look spends earlyShare of Alpha, after earlyTime of the rounds.
 const (
 	earlyShare = 0.2
 	earlyTime  = 0.7
 )
 
-// A plan says when a comparison whose samples come round by round may be decided.
+// A plan states after which rounds a comparison may find a regression, if its samples
+// are added round by round.
 //
-// Looking again and again at the same Alpha would find a regression sooner or
-// later. So Alpha is divided: a fifth is spent once, after seven tenths of the
-// rounds, and the rest at the end; the sum bounds the probability of a false
-// regression, however the two looks depend on each other (Bonferroni). Where a
-// fifth is too little for the samples that there are by then, all is left for the
-// end.
+// Testing after each round at the full Alpha would raise too many false alarms. So
+// Alpha is divided: a fifth is spent at an interim look after seven tenths of the
+// rounds, and the rest at the end. The sum limits the probability of a false alarm,
+// however the two tests depend on each other (Bonferroni). There is no interim look
+// if a fifth of Alpha is too little for the number of samples at that time.
 type plan struct {
-	rounds int     // samples a side at the end; 0: those that there are
-	look   int     // after so many there is a look before the end; 0: none
-	early  float64 // alpha of that look
-	final  float64 // alpha of the end
+	rounds int     // samples a side at the end; 0: no more samples will come
+	look   int     // samples a side at the interim look; 0: no interim look
+	early  float64 // alpha of the interim look
+	final  float64 // alpha of the test at the end
 }
 
 func newPlan(rounds, cells int, alpha float64) plan {
@@ -32,22 +32,21 @@ func newPlan(rounds, cells int, alpha float64) plan {
 	return p
 }
 
-// over reports whether n samples a side are all that there will be.
-func (p plan) over(n int) bool { return n >= p.rounds }
+// complete reports whether no samples come after n samples a side.
+func (p plan) complete(n int) bool { return n >= p.rounds }
 
-// alpha is the level at which n samples a side are judged; looks tells whether a
-// regression may be found with so many.
+// alpha returns the level of the test of n samples a side, and whether a regression
+// may be found after n samples.
 func (p plan) alpha(n int) (level float64, looks bool) {
-	if !p.over(n) && n == p.look {
+	if !p.complete(n) && n == p.look {
 		return p.early, true
 	}
-	return p.final, p.over(n)
+	return p.final, p.complete(n)
 }
 
-// decided reports whether c, with n samples a side, cannot become a regression
-// any more: not even if all samples to come were in favor of one. Ties are taken
-// as halves, as if the exact test knew no others; what little that is off by can
-// lose a regression, and make none.
+// decided reports whether c can no longer become a regression, even if all further
+// samples are worse. A tie counts as one half. With ties, the exact test can differ
+// slightly from this count, which can miss a regression but cannot cause one.
 func (p plan) decided(c cell) bool {
 	low, high := c.ordered()
 	if len(low) > p.rounds || len(high) > p.rounds {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// maxSubjects is how many rows are named that have the same reason.
+// maxSubjects is the maximum number of rows that are named for one reason.
 const maxSubjects = 8
 
-// reasons says why the verdict is not Pass: one line for each regression, and for
-// each message about a file, at the position of its first row.
+// reasons explains why the verdict is not Pass. It returns a line for each regression
+// and for each problem; problems with the same message share a line.
 func (r *Report) reasons() []string {
 	var lines []string
 	for _, row := range r.Rows {
@@ -22,7 +22,8 @@ func (r *Report) reasons() []string {
 	return append(lines, r.problemLines()...)
 }
 
-// problemLines is a line for each message about a file.
+// problemLines returns a line for each message about a file, with the position of the
+// first row.
 func (r *Report) problemLines() []string {
 	type reason struct {
 		first    Problem

@@ -20,7 +20,7 @@ func read(t *testing.T, name string) string {
 	return string(data)
 }
 
-// compareFiles judges files of testdata; units may be "".
+// compareFiles compares files of testdata; units may be "".
 func compareFiles(t *testing.T, units, old, new string) *Report {
 	t.Helper()
 	var lines string
@@ -32,8 +32,8 @@ func compareFiles(t *testing.T, units, old, new string) *Report {
 	return r
 }
 
-// awkward is a report with names that mean something to a terminal or to
-// Markdown, and problems.
+// awkward returns a report with problems, and with names that a terminal or Markdown
+// would interpret.
 func awkward(t *testing.T) *Report {
 	lines := []string{
 		"gpu: A100 | *big* <b> @team",
@@ -65,9 +65,9 @@ func TestRenderings(t *testing.T) {
 	}
 }
 
-// TestWords judges results of a small package that has nothing to do with
-// servers, captured from ten runs of each version in turn on a busy machine. In
-// words/new.txt, Longest counts runes.
+// TestWords compares results of a small package that has nothing to do with inference
+// servers. They were recorded from ten runs of each version, in turn, on a busy machine.
+// In words/new.txt, Longest counts runes.
 func TestWords(t *testing.T) {
 	r := compareFiles(t, "words/units.txt", "words/old.txt", "words/new.txt")
 	assert.Equal(t, r.Verdict, Regression)

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +14,7 @@ import (
 	"golang.org/x/perf/benchunit"
 )
 
-// results is what one file says.
+// results holds the results of one file.
 type results struct {
 	name        string
 	data        []byte
@@ -28,35 +27,32 @@ type results struct {
 
 // samples are the results of one benchmark in one file.
 type samples struct {
-	key    benchproc.Key // by row
-	config benchproc.Key // of its first result
-	// pkg and name are the row's, full is what the first result is of.
-	pkg, name, full string
-	line            int  // of the first result
-	n               int  // results
-	mixed           bool // they are not all of one benchmark and configuration
-	units           []string
-	values          map[string][]float64 // by tidied unit
+	key       benchproc.Key // the row
+	config    benchproc.Key // configuration of the first result
+	pkg, name string        // of the row
+	full      string        // full name of the benchmark of the first result
+	line      int           // of the first result
+	n         int           // number of results
+	mixed     bool          // the results differ in benchmark or configuration
+	units     []string
+	values    map[string][]float64 // by tidied unit
 }
 
-// usable reports whether v is finite, and not so large that its square is not.
-func usable(v float64) bool { return math.Abs(v) < 1e150 }
-
-// maxSyntaxErrors is how many lines of a file are reported one by one.
+// maxSyntaxErrors is the maximum number of lines of a file that are reported one by one.
 const maxSyntaxErrors = 10
 
-// projections sort results into rows, and tell which rows can be compared.
+// projections assign results to rows and find differences in configuration.
 type projections struct {
 	row    *benchproc.Projection // package and benchmark
-	config *benchproc.Projection // the rest of what is not ignored
-	named  *benchproc.Field      // of row: the benchmark
-	pkg    *benchproc.Field      // of row, or nil: ignored
+	config *benchproc.Projection // all other keys that are not ignored
+	named  *benchproc.Field      // the field of row with the benchmark
+	pkg    *benchproc.Field      // the field of row with the package, or nil if ignored
 }
 
-// newProjections returns those that ignore the keys Ignored and ignore.
+// newProjections returns projections without the keys of Ignored and ignore.
 func newProjections(ignore []string) (*projections, error) {
 	p := &projections{}
-	keys := slices.Concat(Ignored, ignore)
+	keys := slices.Concat(Ignored(), ignore)
 	row := "pkg .fullname"
 	if slices.Contains(keys, "pkg") {
 		row = ".fullname"
@@ -85,8 +81,8 @@ func newProjections(ignore []string) (*projections, error) {
 	return p, nil
 }
 
-// read reads a file. An error is one of reading; whatever is wrong with what was
-// read becomes a problem.
+// read reads a file. It returns an error if reading fails. Errors in the contents
+// become problems.
 func (p *projections) read(f File) (*results, error) {
 	r := &results{name: f.Name, byKey: map[benchproc.Key]*samples{}, resultLines: map[int]bool{}}
 	if f.Data == nil {
@@ -111,9 +107,9 @@ func (p *projections) read(f File) (*results, error) {
 		}
 	}
 	if syntax > maxSyntaxErrors {
-		r.problemf(0, "and %d more lines that cannot be read", syntax-maxSyntaxErrors)
+		r.problemf(0, "and %d more lines that cannot be parsed", syntax-maxSyntaxErrors)
 	}
-	if in.Err() != nil { // of bytes, it can only be that of a line too long
+	if in.Err() != nil { // reading from memory, the only possible error is a line that is too long
 		tooLong := func(line []byte) bool { return len(line) >= bufio.MaxScanTokenSize }
 		r.problemf(1+slices.IndexFunc(bytes.Split(r.data, []byte("\n")), tooLong), "want less than %d bytes in a line", bufio.MaxScanTokenSize)
 	}
@@ -144,7 +140,7 @@ func (p *projections) add(r *results, rec *benchfmt.Result) {
 	}
 	if s.full != full && !s.mixed {
 		s.mixed = true
-		problemf("", "a result of %s among those of %s of line %d: want one benchmark in a row, so ignore fewer keys", full, s.full, s.line)
+		problemf("", "a result of %s, but the row has results of %s since line %d: want one benchmark in a row, so ignore fewer keys", full, s.full, s.line)
 	}
 	if s.config != config && !s.mixed {
 		s.mixed = true
@@ -153,10 +149,10 @@ func (p *projections) add(r *results, rec *benchfmt.Result) {
 	}
 	seen := map[string]bool{}
 	for _, v := range rec.Values {
-		// benchfmt leaves the unit of a 0 or an infinity as it is.
+		// benchfmt does not tidy the unit of 0 and of infinity, so Tidy is called here.
 		_, unit := benchunit.Tidy(1, v.Unit)
 		if seen[unit] {
-			problemf(unit, "twice in one result: want one value")
+			problemf(unit, "two values in one result: want one")
 		}
 		seen[unit] = true
 		if !usable(v.Value) {
@@ -172,7 +168,7 @@ func (p *projections) add(r *results, rec *benchfmt.Result) {
 // A difference is a configuration key with two values.
 type difference struct{ key, old, new string }
 
-// differences tells where two configurations differ.
+// differences returns the keys in which two configurations differ.
 func (p *projections) differences(old, new benchproc.Key) []difference {
 	var all []difference
 	for _, f := range benchproc.NonSingularFields([]benchproc.Key{old, new}) {

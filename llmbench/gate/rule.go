@@ -10,19 +10,19 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// A rule is what Unit lines say of a unit
+// A rule is the direction and the margin of a unit, from Unit lines
 // (https://pkg.go.dev/golang.org/x/perf/cmd/benchstat#hdr-Unit_metadata):
 //
 //	Unit output-tok/s better=higher gate=2%
 type rule struct {
-	better int // +1: higher, -1: lower, 0: not known
+	better int // +1: higher is better, -1: lower is better, 0: not known
 	gated  bool
-	margin float64 // share of the old value that may be lost
-	// betterBy and gateBy are the lines that say so, nil when none does.
+	margin float64 // the share of the old value by which new may be worse
+	// betterBy and gateBy are the lines that set better and gated, or nil.
 	betterBy, gateBy *benchfmt.UnitMetadata
 }
 
-// direction is "higher", "lower" or "".
+// direction returns "higher", "lower" or "".
 func (r rule) direction() string {
 	switch {
 	case r.better > 0:
@@ -33,11 +33,11 @@ func (r rule) direction() string {
 	return ""
 }
 
-// readRules joins what the files say, by tidied unit. A line in one file holds
-// for all, so that nobody ends a gate by leaving it out of the new file. Files
-// that contradict each other are a problem, except that a margin of the file of
-// units has its way over others. A unit without a better= has that of the Go
-// team's own, such as ns/op.
+// readRules collects the rules of all files, by tidied unit. A line in one file is
+// valid for all files, so that a new file without Unit lines does not disable the
+// gate. Contradictions between files are problems, except that a margin in the file of
+// units overrides the others. A unit without better= has the direction that benchfmt
+// knows for it, as for ns/op.
 func readRules(units, old, new *results) (map[string]rule, []Problem) {
 	rules := map[string]rule{}
 	var problems []Problem
@@ -58,7 +58,7 @@ func readRules(units, old, new *results) (map[string]rule, []Problem) {
 				case r.betterBy == nil:
 					r.better, r.betterBy = sign, by
 				case r.better != sign:
-					problemf(by, "better=%s, but %s says better=%s: want one direction", by.Value, at(r.betterBy), r.betterBy.Value)
+					problemf(by, "better=%s, but %s says better=%s: want one direction", by.Value, position(r.betterBy), r.betterBy.Value)
 				}
 			case "gate":
 				margin, err := parseMargin(by.Value)
@@ -68,7 +68,7 @@ func readRules(units, old, new *results) (map[string]rule, []Problem) {
 				case r.gateBy == nil:
 					r.gated, r.margin, r.gateBy = true, margin, by
 				case r.margin != margin && !slices.Contains(units.units, r.gateBy):
-					problemf(by, "gate=%s, but %s says gate=%s: want one margin", by.Value, at(r.gateBy), r.gateBy.Value)
+					problemf(by, "gate=%s, but %s says gate=%s: want one margin", by.Value, position(r.gateBy), r.gateBy.Value)
 				}
 			}
 			rules[by.Unit] = r
@@ -87,7 +87,7 @@ func readRules(units, old, new *results) (map[string]rule, []Problem) {
 	return rules, problems
 }
 
-// ruleOf is the rule of a unit that may have no Unit line.
+// ruleOf returns the rule of a unit, which need not have a Unit line.
 func ruleOf(rules map[string]rule, unit string) rule {
 	if r, ok := rules[unit]; ok {
 		return r
@@ -95,15 +95,16 @@ func ruleOf(rules map[string]rule, unit string) rule {
 	return rule{better: builtinBetter(unit)}
 }
 
-// builtinBetter is what benchfmt knows of units without metadata.
+// builtinBetter returns the direction that benchfmt knows for a unit, or 0.
 func builtinBetter(unit string) int { return benchfmt.UnitMetadataMap{}.GetBetter(unit) }
 
-func at(by *benchfmt.UnitMetadata) string {
+// position returns the file and line of a Unit line.
+func position(by *benchfmt.UnitMetadata) string {
 	file, line := by.Pos()
 	return fmt.Sprintf("%s:%d", file, line)
 }
 
-// parseMargin reads a share, "2%".
+// parseMargin parses a percentage such as "2%" and returns a share.
 func parseMargin(s string) (float64, error) {
 	digits, ok := strings.CutSuffix(s, "%")
 	percent, err := strconv.ParseFloat(digits, 64)

@@ -6,19 +6,18 @@ import (
 	"strings"
 )
 
-// checkRuns finds out whether the file holds the whole output of every process
-// that wrote into it.
+// checkRuns checks that the file holds the whole output of every process that wrote
+// into it.
 //
-// A test binary prints a line "goos: …" before its first benchmark, then
-// results, and "PASS" when all went well; go test then adds "ok …"
-// (https://cs.opensource.google/go/go/+/master:src/testing/benchmark.go).
-// So a run begins with the first goos line or result after the end of another,
-// and ends with PASS or ok. A file may hold any number of runs. One that has not
-// ended by the next goos line or by the end of the file was cut: its process was
-// killed, or wrote elsewhere. A file whose last line has no line end was cut,
-// whatever it says. And FAIL, or "--- FAIL" at any indent, means samples that
-// are missing or not to be trusted: go test exits with 0 when only the second
-// sample of -count fails.
+// A test binary prints a line "goos: …" before its first benchmark, then results, and
+// "PASS" if no test failed; go test then adds "ok …"
+// (https://cs.opensource.google/go/go/+/master:src/testing/benchmark.go). So a run
+// begins with a goos line or a result after the end of the run before, and ends with
+// PASS or ok. A file may hold any number of runs. A run without an end before the next
+// goos line or the end of the file was cut: its process was killed or wrote to another
+// file. A file whose last line has no line end was cut too. FAIL, or "--- FAIL" at any
+// indentation, means that samples are missing or cannot be trusted; the exit status of
+// go test does not suffice, because it is 0 if only the second sample of -count fails.
 func (f *results) checkRuns() {
 	begun, lines := 0, bytes.Split(f.data, []byte("\n"))
 	last := len(lines) // the number of the last line
@@ -51,7 +50,7 @@ func (f *results) checkRuns() {
 	}
 }
 
-// problemf adds a problem of the file as a whole.
+// problemf adds a problem of the whole file.
 func (f *results) problemf(line int, format string, args ...any) {
 	f.problems = append(f.problems, Problem{File: f.name, Line: line, Message: fmt.Sprintf(format, args...)})
 }

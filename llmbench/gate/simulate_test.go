@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// sd is the relative standard deviation from start to start that is simulated.
+// sd is the simulated relative standard deviation between fresh starts.
 const sd = 0.02
 
-// noises are factors of mean 1 (or nearly so) and standard deviation sd, for the
-// i-th sample of n; drift is what old and new have in common, being measured in
-// turn.
+// noises are random factors with a mean of about 1 and a standard deviation of sd, for
+// the i-th of n samples. The factors of drift depend on i in the same way for old and
+// new, because old and new are measured in turn.
 var noises = []struct {
 	name   string
 	factor func(r *rand.Rand, i, n int) float64
@@ -34,7 +34,8 @@ var noises = []struct {
 	}},
 }
 
-// simulate returns a cell of n samples a side, new worse by a share.
+// simulate returns a cell with n samples a side, whose new samples are worse by the
+// share worse.
 func simulate(r *rand.Rand, factor func(r *rand.Rand, i, n int) float64, n, better int, margin, worse float64) cell {
 	c := cell{old: make([]float64, n), new: make([]float64, n), better: better, margin: margin}
 	for i := range n {
@@ -44,8 +45,8 @@ func simulate(r *rand.Rand, factor func(r *rand.Rand, i, n int) float64, n, bett
 	return c
 }
 
-// rate is the share of trials in which a cell of many regressed, the first of
-// which is worse by a share.
+// rate returns the share of trials in which any of several cells is a regression. The
+// first cell is worse by the share worse.
 func rate(r *rand.Rand, factor func(r *rand.Rand, i, n int) float64, trials, cells, n int, margin, worse float64) float64 {
 	found := 0
 	for range trials {
@@ -53,15 +54,15 @@ func rate(r *rand.Rand, factor func(r *rand.Rand, i, n int) float64, trials, cel
 		for i := 1; i < cells; i++ {
 			all = append(all, simulate(r, factor, n, 1-2*(i%2), margin, 0))
 		}
-		if slices.ContainsFunc(judge(all, cells), func(j judgement) bool { return atMost(j.holm, DefaultAlpha) }) {
+		if slices.ContainsFunc(testCells(all, cells), func(v pValues) bool { return atMost(v.holm, DefaultAlpha) }) {
 			found++
 		}
 	}
 	return float64(found) / float64(trials)
 }
 
-// TestFalseAlarms compares equals. With a margin there are next to none; without
-// one, Holm's bound holds.
+// TestFalseAlarms compares equal versions. With a margin there are hardly any false
+// alarms; without a margin, the bound of Holm's method holds.
 func TestFalseAlarms(t *testing.T) {
 	const trials = 2000
 	for i, noise := range noises {
@@ -78,8 +79,8 @@ func TestFalseAlarms(t *testing.T) {
 	}
 }
 
-// TestPower looks for a loss of 5 % in one of 40 cells. doc.go has the figures of
-// normal noise.
+// TestPower looks for a loss of 5 % in one of 40 cells. The figures for normal noise are
+// those in doc.go.
 func TestPower(t *testing.T) {
 	const trials = 500
 	for i, noise := range noises {
@@ -98,10 +99,10 @@ func TestPower(t *testing.T) {
 	}
 }
 
-// TestDetectable takes the change that is typically printed for equals, makes it
-// real, and counts how often it is found. A heavy tail makes the standard
-// deviation a poor measure of noise: uncertain for few samples, too large for
-// many, so that more is found than was printed.
+// TestDetectable simulates changes of the size that Detectable typically has for equal
+// versions, and counts how often the changes are found. With heavy tails, the standard
+// deviation is a poor measure of noise: it is uncertain for few samples and too large
+// for many, so more changes are found than Power states.
 func TestDetectable(t *testing.T) {
 	const trials = 1000
 	for i, noise := range noises {
@@ -126,7 +127,7 @@ func TestDetectable(t *testing.T) {
 			found := 0
 			for range trials {
 				worse := simulate(r, noise.factor, c.n, c.better, c.margin, math.Abs(change))
-				if atMost(judge([]cell{worse}, c.cells)[0].holm, DefaultAlpha) {
+				if atMost(testCells([]cell{worse}, c.cells)[0].holm, DefaultAlpha) {
 					found++
 				}
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// permuted is the p-value of pLess by its definition: the share of all ways to
-// divide the values into two samples whose U is not larger.
+// permuted returns the p-value of pLess by its definition: the share of all divisions
+// of the values into two samples whose U is not larger.
 func permuted(xs, ys []float64) float64 {
 	all := append(append([]float64{}, xs...), ys...)
 	u := func(mask uint) (u float64) {
@@ -41,8 +41,7 @@ func permuted(xs, ys []float64) float64 {
 	return less / ways
 }
 
-// TestPLessIsExact compares the p-values of x/perf's package with counting, with
-// and without ties.
+// TestPLessIsExact compares p-values with those of permuted, with and without ties.
 func TestPLessIsExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for _, size := range [][2]int{{1, 1}, {1, 4}, {2, 5}, {3, 3}, {5, 2}, {4, 5}, {6, 6}} {
@@ -75,13 +74,13 @@ func TestPWorse(t *testing.T) {
 		{cell{flat(100), flat(99), -1, 0}, 1},
 		{cell{flat(100), flat(99), +1, 0}, separate},
 		{cell{flat(100), flat(101), +1, 0}, 1},
-		// By exactly the margin is allowed, though 1.15 * 100 < 115.
+		// Worse by exactly the margin is allowed, although 1.15*100 < 115 in floating point.
 		{cell{flat(100), flat(115), -1, 0.15}, 1},
 		{cell{flat(100e-9), flat(115 * 1e-9), -1, 0.15}, 1},
 		{cell{flat(100), flat(115.1), -1, 0.15}, separate},
 		{cell{flat(100), flat(98), +1, 0.02}, 1},
 		{cell{flat(100), flat(97.9), +1, 0.02}, separate},
-		// Nothing may be lost of 0, and nothing added to it.
+		// A baseline of 0 allows only 0.
 		{cell{flat(0), flat(0), -1, 0.02}, 1},
 		{cell{flat(0), flat(3), -1, 0.02}, separate},
 		{cell{flat(0), []float64{0, 0, 0, 0, 0, 3}, -1, 0.02}, 0.5},
@@ -103,7 +102,7 @@ func TestHolm(t *testing.T) {
 		// The example of R's p.adjust(c(0.01, 0.04, 0.03), "holm").
 		{[]float64{0.01, 0.04, 0.03}, 3, []float64{0.03, 0.06, 0.06}},
 		{[]float64{0.01, 0.01, 0.5, 1}, 4, []float64{0.04, 0.04, 1, 1}},
-		// Tests that were not made count.
+		// Tests that are not in ps count too.
 		{[]float64{0.01, 0.02}, 10, []float64{0.1, 0.18}},
 	} {
 		got := holm(c.ps, c.family)
@@ -126,13 +125,13 @@ func TestMinSamples(t *testing.T) {
 		if got := minSamples(c.family, c.alpha); got != c.want {
 			t.Errorf("minSamples(%d, %v) = %d, want %d", c.family, c.alpha, got, c.want)
 		}
-		// What is enough must be found when it is there.
+		// The minimum must suffice for samples that do not overlap.
 		old, new := make([]float64, c.want), make([]float64, c.want)
 		for i := range old {
 			old[i], new[i] = float64(i), float64(100+i)
 		}
-		if j := judge([]cell{{old, new, -1, 0}}, c.family); !atMost(j[0].holm, c.alpha) {
-			t.Errorf("judge(%d apart, %d) = %v, want at most %v", c.want, c.family, j[0].holm, c.alpha)
+		if j := testCells([]cell{{old, new, -1, 0}}, c.family); !atMost(j[0].holm, c.alpha) {
+			t.Errorf("testCells(%d apart, %d) = %v, want at most %v", c.want, c.family, j[0].holm, c.alpha)
 		}
 	}
 	for _, c := range []struct {
@@ -149,8 +148,8 @@ func TestMinSamples(t *testing.T) {
 	}
 }
 
-// TestCriticalU checks that the largest U that is rejected agrees with the test,
-// on both sides of the limit of exactness.
+// TestCriticalU checks that criticalU agrees with pLess, below and above the limit of
+// the exact computation.
 func TestCriticalU(t *testing.T) {
 	for _, c := range []struct{ n1, n2, want int }{{10, 10, 9}, {6, 6, -1}, {7, 7, 1}, {0, 5, -1}} {
 		if got := criticalU(c.n1, c.n2, 0.025/40); got != c.want {
@@ -164,7 +163,7 @@ func TestCriticalU(t *testing.T) {
 			left := u + d
 			for i := range n {
 				ys[i] = float64(i)
-				above := min(n, left) // of ys that are below xs[i]
+				above := min(n, left) // number of ys below xs[i]
 				left -= above
 				xs[i] = float64(above) - 0.75 + 0.5*float64(i)/float64(n)
 			}
@@ -182,7 +181,7 @@ func TestDetectableUnknown(t *testing.T) {
 		cell
 		want float64
 	}{
-		{cell{flat, flat, -1, 0.05}, 0.05}, // anything beyond the margin
+		{cell{flat, flat, -1, 0.05}, 0.05}, // any change beyond the margin
 		{cell{flat, flat, +1, 0.05}, -0.05},
 		{cell{zero, zero, -1, 0.05}, math.NaN()},
 		{cell{zero, flat, -1, 0.05}, math.NaN()},

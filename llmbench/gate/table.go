@@ -13,16 +13,16 @@ import (
 	"golang.org/x/perf/benchunit"
 )
 
-// A table is the rows of one unit, ready to be printed.
+// A table holds the formatted rows of one unit.
 type table struct {
 	title string
 	gated bool
-	head  []string // of the columns; the first is the benchmark
+	head  []string // headers of the columns; the first column is the benchmark
 	rows  [][]string
 }
 
-// tables has one table for each unit, in the order in which units appear, those
-// of gated units last.
+// tables returns one table per unit, in the order in which the units appear, with the
+// gated units last.
 func (r *Report) tables() []*table {
 	var all []*table
 	byUnit := map[string]*table{}
@@ -56,7 +56,7 @@ func (r *Report) tables() []*table {
 	return all
 }
 
-// title names the unit of a row, and how it is judged.
+// title returns the unit of a row, its direction and its margin.
 func (row *Row) title() string {
 	s := printable(row.Unit)
 	if row.Better != "" {
@@ -68,9 +68,9 @@ func (row *Row) title() string {
 	return fmt.Sprintf("%s, may be %.4g%% worse", s, 100**row.Margin)
 }
 
-// labeler returns what rows are called in tables: their names without the parts
-// that all of them have, which it returns too, and with the package when there
-// are several.
+// labeler returns a function that names a row in a table. The name lacks the parts
+// that all rows have in common, which labeler returns too, and has the package if
+// there are several packages.
 func (r *Report) labeler() (label func(row *Row) string, common string) {
 	var shared [][]byte
 	for i, row := range r.Rows {
@@ -96,7 +96,7 @@ func containsPart(parts [][]byte, part []byte) bool {
 	return slices.ContainsFunc(parts, func(p []byte) bool { return bytes.Equal(p, part) })
 }
 
-// qualify puts the package before a name when the report has several.
+// qualify prefixes name with its package if the report has several packages.
 func (r *Report) qualify(pkg, name string) string {
 	if _, one := r.pkg(); !one && pkg != "" {
 		name = pkg + "." + name
@@ -104,7 +104,7 @@ func (r *Report) qualify(pkg, name string) string {
 	return printable(name)
 }
 
-// pkg is the package of all rows, if they have one in common.
+// pkg returns the package of the rows, and whether all rows have the same package.
 func (r *Report) pkg() (pkg string, one bool) {
 	for i, row := range r.Rows {
 		if i > 0 && row.Pkg != pkg {
@@ -115,7 +115,7 @@ func (r *Report) pkg() (pkg string, one bool) {
 	return pkg, true
 }
 
-// text is the median and its confidence interval, "1.305k ± 1%".
+// text returns the median and its confidence interval, for example "1.305k ± 1%".
 func (s Summary) text(unit string) string {
 	if s.Median == nil {
 		return "-"
@@ -151,7 +151,7 @@ func (row *Row) verdictText() string {
 	return string(row.Verdict)
 }
 
-// percent is a change with its sign, or "-".
+// percent formats a change with its sign, or returns "-".
 func percent(v *float64, precision int) string {
 	if v == nil {
 		return "-"
@@ -159,7 +159,7 @@ func percent(v *float64, precision int) string {
 	return fmt.Sprintf("%+.*f%%", precision, 100**v)
 }
 
-// decimals is a probability, or "-".
+// decimals formats a probability, or returns "-".
 func decimals(p *float64) string {
 	if p == nil {
 		return "-"
@@ -167,7 +167,7 @@ func decimals(p *float64) string {
 	return fmt.Sprintf("%.3f", *p)
 }
 
-// printable is s without what a terminal could take for a command.
+// printable replaces the characters of s that could control a terminal.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text writes the report as tables for a terminal, the verdict last. An error is
-// one of w.
+// Text writes the report as tables for a terminal. The verdict comes last. Text
+// returns the error of w.
 func (r *Report) Text(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s against %s\n", printable(r.New), printable(r.Old))
@@ -29,8 +29,8 @@ func (r *Report) Text(w io.Writer) error {
 	return err
 }
 
-// settings is Config with the package and the parts of the name that all rows
-// have in common.
+// settings returns Config, the package, and the parts of the name that all rows have
+// in common.
 func (r *Report) settings() []Setting {
 	all := slices.Clone(r.Config)
 	if pkg, _ := r.pkg(); pkg != "" {
@@ -42,16 +42,16 @@ func (r *Report) settings() []Setting {
 	return all
 }
 
-// legend explains the columns that benchstat does not have.
+// legend explains the columns of the tables.
 func (r *Report) legend() string {
-	return fmt.Sprintf("p: two-sided, of no change, as in benchstat\n"+
-		"detectable: the smallest change for the worse that so many samples, so noisy, show in %.0f%% of comparisons\n"+
-		"p worse: one-sided, of a change by the margin, adjusted for %s; at most %.3g is a regression",
+	return fmt.Sprintf("p: two-sided p-value of no change, as in benchstat\n"+
+		"detectable: the smallest change for the worse that is found in %.0f%% of comparisons with as many and as noisy samples\n"+
+		"p worse: one-sided p-value of a change by the margin, adjusted for %s; at most %.3g is a regression",
 		100*r.Power, plural(r.Cells, "gated cell"), r.Alpha)
 }
 
-// text writes the table with aligned columns, names and verdicts to the left,
-// numbers to the right.
+// text writes the table with aligned columns: names and verdicts to the left, numbers
+// to the right.
 func (t *table) text(b *strings.Builder) {
 	lines := append([][]string{t.head}, t.rows...)
 	width := make([]int, len(t.head))

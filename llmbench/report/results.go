@@ -117,7 +117,7 @@ func (r *Row) add(unit string, v float64) {
 // identity is the configuration that tells systems apart: not which version it was,
 // nor when.
 func identity(config []Setting) []Setting {
-	return slices.DeleteFunc(slices.Clone(config), func(s Setting) bool { return slices.Contains(gate.Ignored, s.Key) || s.Key == "pkg" })
+	return slices.DeleteFunc(slices.Clone(config), func(s Setting) bool { return slices.Contains(gate.Ignored(), s.Key) || s.Key == "pkg" })
 }
 
 // key is the value of a key of the name, or "".

@@ -14,7 +14,7 @@ import (
 func ab(args []string, stdout, stderr io.Writer) int {
 	c := newCollecting("ab", "-base commit ", stdout, stderr)
 	base := c.fs.String("base", "", "compare the working tree with this `commit`")
-	c.Quiet = true
+	c.RequireQuiet = true
 	c.build = func(ctx context.Context, s suite) (sides [2]side, clean func(), err error) {
 		if *base == "" {
 			return sides, nil, errors.New("-base: none, want the commit to compare the working tree with")

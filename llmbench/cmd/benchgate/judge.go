@@ -34,7 +34,7 @@ func (j *judging) flags(fs *flag.FlagSet) {
 	})
 	fs.StringVar(&j.units, "units", "", "read Unit lines from this `file` too; its margins have their way")
 	fs.Float64Var(&j.Alpha, "alpha", gate.DefaultAlpha, "bound the `probability` that equal versions are called a regression")
-	fs.Func("ignore", "let configuration `keys` differ, a comma-separated list, besides "+strings.Join(gate.Ignored, ", "), func(v string) error {
+	fs.Func("ignore", "let configuration `keys` differ, a comma-separated list, besides "+strings.Join(gate.Ignored(), ", "), func(v string) error {
 		j.Ignore = append(j.Ignore, strings.Split(v, ",")...)
 		return nil
 	})

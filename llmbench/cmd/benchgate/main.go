@@ -110,9 +110,9 @@
 //	Chat/concurrency=1-8  31.56m ± 1%  30.93m ± 4%  -2.01%  0.442  8       +9.2%    1.000  pass
 //	Chat/concurrency=8-8  44.43m ± 3%  44.70m ± 2%  +0.63%  0.382  8       +9.1%    1.000  pass
 //
-//	p: two-sided, of no change, as in benchstat
-//	detectable: the smallest change for the worse that so many samples, so noisy, show in 80% of comparisons
-//	p worse: one-sided, of a change by the margin, adjusted for 6 gated cells; at most 0.025 is a regression
+//	p: two-sided p-value of no change, as in benchstat
+//	detectable: the smallest change for the worse that is found in 80% of comparisons with as many and as noisy samples
+//	p worse: one-sided p-value of a change by the margin, adjusted for 6 gated cells; at most 0.025 is a regression
 //	  Chat/backend=vllm/model=yi-6b-chat/concurrency=8-8 mean-tpot-sec: +5.61%, may be 2% worse
 //	  Chat/backend=vllm/model=yi-6b-chat/concurrency=8-8 output-tok/s: -5.55%, may be 2% worse
 //	regression: 2 of 6 gated cells worse than allowed
@@ -154,9 +154,9 @@
 //	Chat/concurrency=1-8  31.56m ± 1%  30.78m ± 3%  -2.48%  0.005  8           -        -  cannot judge
 //	Chat/concurrency=8-8  44.43m ± 3%  44.50m ± 2%  +0.18%  0.959  8           -        -  cannot judge
 //
-//	p: two-sided, of no change, as in benchstat
-//	detectable: the smallest change for the worse that so many samples, so noisy, show in 80% of comparisons
-//	p worse: one-sided, of a change by the margin, adjusted for 6 gated cells; at most 0.025 is a regression
+//	p: two-sided p-value of no change, as in benchstat
+//	detectable: the smallest change for the worse that is found in 80% of comparisons with as many and as noisy samples
+//	p worse: one-sided p-value of a change by the margin, adjusted for 6 gated cells; at most 0.025 is a regression
 //	  a100.txt:14: Chat/backend=vllm/model=yi-6b-chat/concurrency=1-8, Chat/backend=vllm/model=yi-6b-chat/concurrency=8-8: gpu is A100, but H100 in old.txt: want results of equal configuration
 //	cannot judge: 0 of 6 gated cells regressed, 0 passed
 //	2
