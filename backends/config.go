@@ -31,7 +31,6 @@ type Config struct {
 	MockSpeed float64         // LLMBENCH_MOCK_SPEED: how many times faster than real time the mock runs; 0 is as the profile says
 	Require   []string        // LLMBENCH_REQUIRE: what tests fail without instead of skipping, e.g. llamacpp
 	LogDir    string          // LLMBENCH_OUT: folder for logs of servers; "" writes none
-	AllUnits  bool            // LLMBENCH_UNITS: all, and not only the core units
 }
 
 func init() { env.Register(func(r *env.Reader) { ReadFrom(r) }) }
@@ -69,9 +68,6 @@ func ReadFrom(r *env.Reader) Config {
 	env.Read(r, &c.MockSpeed, "LLMBENCH_MOCK_SPEED", env.Positive, "a number above 0")
 	env.Read(r, &c.Require, "LLMBENCH_REQUIRE", env.List(env.OneOf(requirements...)), "a comma list of "+strings.Join(requirements, ", "))
 	env.Read(r, &c.LogDir, "LLMBENCH_OUT", env.Text, "a folder")
-	units := "core"
-	env.Read(r, &units, "LLMBENCH_UNITS", env.OneOf("core", "all"), "core or all")
-	c.AllUnits = units == "all"
 
 	for _, name := range []string{"LLMBENCH_BACKEND", "LLMBENCH_MOCK", "LLMBENCH_MOCK_SPEED"} {
 		r.Exclusive(name, "LLMBENCH_URL")

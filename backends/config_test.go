@@ -23,7 +23,7 @@ func TestParseConfig(t *testing.T) {
 			[]string{"LLMBENCH_URL=http://127.0.0.1:8000", "LLMBENCH_NAME=mine", "LLMBENCH_DIALECT=openai-completions", "LLMBENCH_MODEL=a/b",
 				"LLMBENCH_API_KEY=sk-123", "LLMBENCH_OUT=out", "LLMBENCH_UNITS=all"},
 			Config{Backends: []string{"mock"}, URL: "http://127.0.0.1:8000", Name: "mine", Dialect: dialect.OpenAICompletions{}, Model: "a/b",
-				APIKey: env.NewSecret("sk-123"), LogDir: "out", AllUnits: true},
+				APIKey: env.NewSecret("sk-123"), LogDir: "out"},
 		},
 		{
 			[]string{"LLMBENCH_BACKEND=vllm, tgi", "LLMBENCH_IMAGE=a/b:1", `LLMBENCH_ARGS=--seed 0 --x '{"a": 1}'`, "LLMBENCH_GPUS=0,1",

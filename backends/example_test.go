@@ -1,25 +1,69 @@
 package backends_test
 
 import (
+	"context"
+	"fmt"
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// vLLM on two GPUs, with a model from the Hub. The server starts in the parent
-// benchmark, and the leaves measure it.
-func ExampleVLLM() {
-	requests := []llmbench.Request{{Prompt: "Tell me about the sea.", MaxTokens: 128, FixedOutput: true}}
-	benchmark := func(b *testing.B) {
-		target := backends.VLLM{
-			Container:      backends.Container{Model: "Qwen/Qwen3-8B", GPUs: "0,1"},
-			TensorParallel: 2,
-			MaxModelLen:    8192,
-		}.Start(b)
-		b.Run("concurrency=1", func(b *testing.B) {
-			llmbench.Run(b, target, llmbench.Load{Requests: requests, Concurrency: 1})
-		})
+// The simulated server starts in the parent benchmark. In a benchmark of your own,
+// llmbench.Run measures the target in sub-benchmarks, instead of llmbench.Do.
+func ExampleMock() {
+	parent := func(b *testing.B) {
+		target := backends.Mock{}.Start(b)
+		s := llmbench.Do(context.Background(), target, llmbench.Request{Prompt: "Tell me about the sea.", MaxTokens: 8, FixedOutput: true}, true)
+		fmt.Println(target.Config, s.Outcome, s.OutputTokens, "tokens")
 	}
-	_ = benchmark // func BenchmarkServing(b *testing.B)
+	runOnce(parent)
+	// Output: map[backend:mock] ok 8 tokens
+}
+
+// A server that already runs. Here it is the simulated server, whose metrics have
+// the names of vLLM's.
+func ExampleURL() {
+	parent := func(b *testing.B) {
+		running := backends.Mock{Model: "tiny"}.Start(b)
+		target := backends.URL{
+			URL:     running.URL,
+			Name:    "gateway",
+			Metrics: backends.VLLM{}.Metrics(),
+		}.Start(b)
+		s := llmbench.Do(context.Background(), target, llmbench.Request{Prompt: "Tell me about the sea.", MaxTokens: 8, FixedOutput: true}, true)
+		fmt.Println(target.Config, s.Outcome, s.OutputTokens, "tokens")
+	}
+	runOnce(parent)
+	// Output: map[backend:gateway model:tiny] ok 8 tokens
+}
+
+// The docker command of vLLM on two GPUs, with a model from the Hugging Face Hub.
+// Package backends/container runs it.
+func ExampleVLLM() {
+	spec, err := backends.VLLM{
+		Container:   backends.Container{Model: "Qwen/Qwen3-8B", GPUs: "0,1"},
+		MaxModelLen: 8192,
+	}.Spec()
+	fmt.Printf("%v%v\n", spec, err)
+	// Output:
+	// docker run \
+	//   --gpus \"device=0,1\" \
+	//   --shm-size=17179869184 \
+	//   -p 127.0.0.1::8000 \
+	//   -v llmbench-huggingface:/root/.cache/huggingface \
+	//   -e VLLM_SERVER_DEV_MODE=1 \
+	//   -e HF_TOKEN \
+	//   --entrypoint=vllm \
+	//   vllm/vllm-openai:v0.29.0 \
+	//   serve Qwen/Qwen3-8B --host 0.0.0.0 --port 8000 --served-model-name Qwen/Qwen3-8B --generation-config vllm --tensor-parallel-size 2 --max-model-len 8192
+	// <nil>
+}
+
+// runOnce runs a parent benchmark once: a benchmark that skips is not repeated.
+func runOnce(parent func(b *testing.B)) {
+	testing.Benchmark(func(b *testing.B) {
+		parent(b)
+		b.SkipNow()
+	})
 }

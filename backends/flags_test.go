@@ -12,8 +12,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// documented are the options and variables of each server, written down from
-// what the server's own project says of them, and not from the code under test.
+// documented lists the options and variables of each server. They are copied from
+// the documents of the server's own project, and not from the code under test.
 var documented = map[string]struct {
 	sources []string
 	flags   string
@@ -128,51 +128,48 @@ var documented = map[string]struct {
 	},
 }
 
-// TestFlagsAreDocumented finds an option that no server has.
+// TestFlagsAreDocumented finds options and variables that a server does not have.
 func TestFlagsAreDocumented(t *testing.T) {
-	for _, c := range studied {
-		s, err := c.spec()
+	for _, c := range goldenCases {
+		spec, err := c.server.Spec()
 		assert.NilError(t, err)
-		d, found := documented[c.file]
-		assert.Assert(t, found && len(d.sources) > 0, c.file)
+		d, found := documented[c.backend]
+		assert.Assert(t, found && len(d.sources) > 0, c.backend)
 		flags, env := strings.Fields(d.flags), strings.Fields(d.env)
-		for _, word := range s.cmd {
-			if strings.HasPrefix(word, "-") && word != "-1" && !slices.Contains(flags, word) {
-				t.Errorf("%s: %s: option %s is none of those in %v", c.file, c.id, word, d.sources)
+		for _, word := range spec.Cmd {
+			if strings.HasPrefix(word, "-") && word != "-1" {
+				assert.Assert(t, slices.Contains(flags, word), "%s: %s: option %s is not documented in %v", c.backend, c.name, word, d.sources)
 			}
 		}
-		for _, name := range append(slices.Collect(maps.Keys(s.env)), slices.Collect(maps.Keys(s.pass))...) {
-			if !slices.Contains(env, name) {
-				t.Errorf("%s: %s: variable %s is none of those in %v", c.file, c.id, name, d.sources)
-			}
+		for _, name := range append(slices.Collect(maps.Keys(spec.Env)), slices.Collect(maps.Keys(spec.PassEnv))...) {
+			assert.Assert(t, slices.Contains(env, name), "%s: %s: variable %s is not documented in %v", c.backend, c.name, name, d.sources)
 		}
 	}
 }
 
-// TestEveryFieldIsShown checks that the golden files leave out no field.
-func TestEveryFieldIsShown(t *testing.T) {
-	used := map[string]bool{}
+// TestEveryFieldHasGoldenCase checks that the golden files leave out no field.
+func TestEveryFieldHasGoldenCase(t *testing.T) {
+	set := map[string]bool{}
 	types := map[reflect.Type]bool{}
-	for _, c := range studied {
-		v := reflect.ValueOf(c.contained)
+	for _, c := range goldenCases {
+		v := reflect.ValueOf(c.server)
 		types[v.Type()] = true
 		for i := range v.NumField() {
 			if !v.Field(i).IsZero() {
-				used[v.Type().String()+"."+v.Type().Field(i).Name] = true
+				set[v.Type().String()+"."+v.Type().Field(i).Name] = true
 			}
 		}
 	}
 	for typ := range types {
 		for i := range typ.NumField() {
-			if name := typ.String() + "." + typ.Field(i).Name; !used[name] {
-				t.Errorf("%s is set in no case of TestGolden", name)
-			}
+			name := typ.String() + "." + typ.Field(i).Name
+			assert.Assert(t, set[name], "no case of TestGolden sets %s", name)
 		}
 	}
 }
 
-// TestInvalidFields checks that what cannot be is told by field, value and what
-// is allowed, all of it at once.
+// TestInvalidFields checks that errors name the field, its value and the allowed
+// values, for all invalid fields at once.
 func TestInvalidFields(t *testing.T) {
 	ok := Container{Model: "m"}
 	with := func(change func(*Container)) Container {
@@ -181,8 +178,8 @@ func TestInvalidFields(t *testing.T) {
 		return c
 	}
 	for _, c := range []struct {
-		contained
-		want string
+		server Server
+		want   string
 	}{
 		{VLLM{}, `vllm: Model "": want a name on the Hugging Face Hub, or a path in ModelsDir`},
 		{VLLM{Container: with(func(c *Container) { c.Image = "vllm/vllm-openai" })}, `Image "vllm/vllm-openai": want a tag other than latest, or a digest`},
@@ -190,15 +187,15 @@ func TestInvalidFields(t *testing.T) {
 		{VLLM{Container: with(func(c *Container) { c.Model = "--trust-remote-code" })}, `Model "--trust-remote-code": want a name, not an option`},
 		{VLLM{Container: with(func(c *Container) { c.Model, c.ModelsDir = "../m", "/data" })}, `Model "../m": want a path in ModelsDir`},
 		{VLLM{Container: with(func(c *Container) { c.Quantization = "q8" })}, `Quantization "q8": want awq, awq_marlin, gptq,`},
-		{VLLM{Container: with(func(c *Container) { c.GPUs = "one" })}, `GPUs "one": "one" is no id of a device; want none, all or ids like 0,1`},
-		{VLLM{Container: with(func(c *Container) { c.GPUs = "intel:0" })}, `GPUs "intel:0": the vendor "intel" is none of nvidia, amd, ascend`},
+		{VLLM{Container: with(func(c *Container) { c.GPUs = "one" })}, `GPUs "one": "one" is not the id of a device; want none, all or ids like 0,1`},
+		{VLLM{Container: with(func(c *Container) { c.GPUs = "intel:0" })}, `GPUs "intel:0": vendor "intel" is unknown; want nvidia, amd or ascend`},
 		{VLLM{Container: with(func(c *Container) { c.ShmSize, c.Memory = -1, -2 })}, "ShmSize -1: want bytes, at least 0\nMemory -2: want bytes"},
 		{VLLM{Container: with(func(c *Container) { c.Ready.Port = -time.Second })}, "Ready.Port -1s: want a duration above 0"},
 		{VLLM{Container: with(func(c *Container) { c.Env = map[string]string{"A=B": ""} })}, `Env "A=B": want the name of a variable`},
 		{VLLM{Container: ok, DType: "fp16", MaxModelLen: -1}, "DType \"fp16\": want auto, float16, bfloat16, float32, or \"\" for the server's default\nMaxModelLen -1: want a whole number above 0"},
 		{VLLM{Container: ok, GPUMemoryUtilization: 90}, "GPUMemoryUtilization 90: want a share above 0 and up to 1"},
 		{VLLM{Container: ok, PrefixCaching: "yes"}, `PrefixCaching "yes": want on, off, or ""`},
-		{VLLM{Container: with(func(c *Container) { c.GPUs = "0" }), TensorParallel: 2, PipelineParallel: 2}, `TensorParallel makes the server use 4 GPUs, and GPUs "0" are 1: want as many`},
+		{VLLM{Container: with(func(c *Container) { c.GPUs = "0" }), TensorParallel: 2, PipelineParallel: 2}, `TensorParallel makes the server use 4 GPUs, and GPUs "0" are 1: want the same number`},
 		{VLLM{Container: with(func(c *Container) { c.GPUs = "0,1,2,3" }), TensorParallel: 2}, `TensorParallel makes the server use 2 GPUs, and GPUs "0,1,2,3" are 4`},
 		{SGLang{Container: with(func(c *Container) { c.GPUs = "0,1" }), TensorParallel: 2, DataParallel: 2}, `TensorParallel makes the server use 4 GPUs, and`},
 		{LMDeploy{Container: with(func(c *Container) { c.GPUs = "0" }), TensorParallel: 2}, `TensorParallel makes the server use 2 GPUs, and`},
@@ -209,14 +206,14 @@ func TestInvalidFields(t *testing.T) {
 		{TGI{Container: with(func(c *Container) { c.Quantization = "awq" }), DType: "float16"}, `DType "float16": want none with Quantization "awq"`},
 		{SGLang{Container: ok, ChunkedPrefillSize: -2}, "ChunkedPrefillSize -2: want"},
 		{LMDeploy{Container: ok, KVQuant: 3}, "KVQuant 3: want 4 or 8"},
-		{LlamaCPP{Container: Container{Model: "llama-2-7b.Q8_0.gguf", Quantization: "Q4_K_M", ModelsDir: "/data"}}, `Quantization "Q4_K_M": the model's file is "llama-2-7b.Q8_0.gguf", whose name says Q8_0`},
-		{LlamaCPP{Container: Container{Model: "m-BF16.gguf", Quantization: "F16", ModelsDir: "/data"}}, `Quantization "F16": the model's file is "m-BF16.gguf", whose name says BF16`},
-		{LlamaCPP{Container: Container{Model: "m.Q4_0_4_4.gguf", Quantization: "Q4_0", ModelsDir: "/data"}}, `whose name says Q4_0_4_4`},
-		{Ollama{Container: Container{Model: "llama3:8b", Quantization: "Q8_0"}}, `Quantization "Q8_0": the tag of the model "llama3:8b" does not say it, and Ollama fetches what the tag is: want one that ends in it, like llama3:8b-q8_0`},
-		{Ollama{Container: Container{Model: "llama3", Quantization: "q4_K_M"}}, "like llama3:8b-instruct-q4_K_M"},
-		{Ollama{Container: Container{Model: "llama3:8b-instruct-q4_0", Quantization: "Q8_0"}}, "does not say it"},
-		{LlamaCPPPython{Container: ok}, `Image "": there is no official one that is pinned`},
-		{LlamaCPPPython{Container: with(func(c *Container) { c.Image, c.Args = "a:1", []string{"--n_ctx", "1", "--api_key", "k"} })}, `Args ["--n_ctx" "1" "--api_key" "[secret]"]: want none: the image`},
+		{LlamaCPP{Container: Container{Model: "llama-2-7b.Q8_0.gguf", Quantization: "Q4_K_M", ModelsDir: "/data"}}, `Quantization "Q4_K_M": the name of the model's file, "llama-2-7b.Q8_0.gguf", says Q8_0`},
+		{LlamaCPP{Container: Container{Model: "m-BF16.gguf", Quantization: "F16", ModelsDir: "/data"}}, `Quantization "F16": the name of the model's file, "m-BF16.gguf", says BF16`},
+		{LlamaCPP{Container: Container{Model: "m.Q4_0_4_4.gguf", Quantization: "Q4_0", ModelsDir: "/data"}}, `"m.Q4_0_4_4.gguf", says Q4_0_4_4`},
+		{Ollama{Container: Container{Model: "llama3:8b", Quantization: "Q8_0"}}, `Quantization "Q8_0": the tag of the model "llama3:8b" does not name it, and the tag decides what Ollama downloads; want a tag that ends in the quantization, such as llama3:8b-q8_0`},
+		{Ollama{Container: Container{Model: "llama3", Quantization: "q4_K_M"}}, "such as llama3:8b-instruct-q4_K_M"},
+		{Ollama{Container: Container{Model: "llama3:8b-instruct-q4_0", Quantization: "Q8_0"}}, "does not name it"},
+		{LlamaCPPPython{Container: ok}, `Image "": this server has no official image with a version tag`},
+		{LlamaCPPPython{Container: with(func(c *Container) { c.Image, c.Args = "a:1", []string{"--n_ctx", "1", "--api_key", "k"} })}, `Args ["--n_ctx" "1" "--api_key" "[secret]"]: want none: this server`},
 		{Ollama{Container: ok, KVCache: "q2"}, `KVCache "q2": want f16, q8_0, q4_0`},
 		{TextGen{Container: with(func(c *Container) { c.Image = "a:1" })}, `ModelsDir "": want the folder that holds the model`},
 		{TextGen{Container: Container{Image: "a:1", Model: "m", ModelsDir: "/data"}, Parallel: 2}, `Loader "": want llama.cpp with GPULayers or Parallel`},
@@ -226,48 +223,30 @@ func TestInvalidFields(t *testing.T) {
 		{Xinference{Container: ok, Engine: "vLLM", Kwargs: map[string]any{"f": func() {}}}, "Kwargs cannot be written as JSON"},
 		{TensorRTLLM{Container: ok, BlockReuse: "no"}, `BlockReuse "no": want on, off`},
 		{MindIE{Container: Container{Model: "m", ModelsDir: "/data"}}, `GPUs "": want the ids of NPUs, like 0,1`},
-		{MindIE{Container: Container{Model: "m", ModelsDir: "/data", GPUs: "all"}}, `GPUs "all": want the ids of the devices`},
+		{MindIE{Container: Container{Model: "m", ModelsDir: "/data", GPUs: "all"}}, `GPUs "all": want the ids of the NPUs`},
 	} {
-		_, err := c.spec()
+		_, err := c.server.Spec()
 		assert.ErrorContains(t, err, c.want)
 	}
 }
 
-// TestQuantized checks what is read from names as people write them.
-func TestQuantized(t *testing.T) {
+// TestGGUFQuantization reads names in the forms that people use.
+func TestGGUFQuantization(t *testing.T) {
 	for name, want := range map[string]string{
 		"llama-2-7b-chat.F16.gguf": "F16", "m-bf16.gguf": "BF16", "m-fp16.gguf": "F16", "qwen3-8b-q4_k_m.gguf": "Q4_K_M", "Q8_0": "Q8_0",
 		"m-IQ4_XS-00001-of-00002.gguf": "IQ4_XS", "8b-instruct-q4_0": "Q4_0", "m.gguf": "", "q-model.gguf": "", "m-f16-to-Q8_0.gguf": "Q8_0", "gpt-oss-mxfp4.gguf": "MXFP4",
 		"Yi 6B.Q4_K_M.gguf": "Q4_K_M", "m_Q4_0.gguf": "Q4_0", "m-Q4_K_M_imat.gguf": "Q4_K_M",
 	} {
-		assert.Equal(t, quantized(name), want, name)
+		assert.Equal(t, ggufQuantization(name), want, name)
 	}
 }
 
-// TestReadSMI reads what nvidia-smi says, of machines with and without GPUs.
-func TestReadSMI(t *testing.T) {
-	two := readSMI("NVIDIA A100-PCIE-40GB, 550.54.15\nNVIDIA A100-PCIE-40GB, 550.54.15\n")
-	assert.Equal(t, two, seen{2, "2 x NVIDIA A100-PCIE-40GB", "550.54.15"})
-	none := readSMI("No devices were found\n")
-	assert.Equal(t, none, seen{})
-	for gpus, wrong := range map[GPUs]bool{"all": false, "0,1": false, "0": true} {
-		d, err := gpus.devices(nvidia)
-		assert.NilError(t, err)
-		assert.Equal(t, d.check(two, 0) != nil, wrong, "%s of two", gpus)
-		assert.ErrorContains(t, d.check(none, 0), "were asked for, and the container has 0")
-	}
-	all, err := GPUs("all").devices(nvidia)
-	assert.NilError(t, err)
-	assert.NilError(t, all.check(two, 2))
-	assert.ErrorContains(t, all.check(two, 1), "GPUs nvidia all are 2, and the server would use 1 of them: name the ids in GPUs, or set its parallelism to their number")
-}
-
-// TestSpread checks over how many GPUs a model is spread.
-func TestSpread(t *testing.T) {
+// TestParallelism checks how many GPUs a model is spread over.
+func TestParallelism(t *testing.T) {
 	for _, c := range []struct {
-		contained
-		want string // "" is no option
-		used string // in the config lines
+		server Server
+		want   string // options; "" means none
+		used   string // gpus-used of the configuration lines
 	}{
 		{VLLM{Container: Container{Model: "m"}}, "", ""},
 		{VLLM{Container: Container{Model: "m", GPUs: "0"}}, "", "1"},
@@ -280,15 +259,15 @@ func TestSpread(t *testing.T) {
 		{SGLang{Container: Container{Model: "m", GPUs: "0,1", Args: []string{"--enable-dp-attention"}}, TensorParallel: 2, DataParallel: 2}, "--tp-size 2 --dp-size 2", ""},
 		{LMDeploy{Container: Container{Model: "m", GPUs: "0,1"}}, "--tp 2", "2"},
 		{TensorRTLLM{Container: Container{Model: "m", GPUs: "0,1"}}, "--tp_size 2", "2"},
-		{TGI{Container: Container{Model: "m", GPUs: "0,1"}}, "", ""}, // it spreads by itself
+		{TGI{Container: Container{Model: "m", GPUs: "0,1"}}, "", ""}, // TGI uses all GPUs without an option
 	} {
-		s, err := c.spec()
+		spec, err := c.server.Spec()
 		assert.NilError(t, err)
-		line := strings.Join(s.cmd, " ")
+		line := strings.Join(spec.Cmd, " ")
 		if c.want == "" {
 			assert.Assert(t, !regexp.MustCompile(`--(tp|dp|pp|tensor|pipeline|num-shard)`).MatchString(line), line)
 		}
 		assert.Assert(t, strings.Contains(line, c.want), line)
-		assert.Equal(t, s.config["gpus-used"], c.used, line)
+		assert.Equal(t, spec.Config["gpus-used"], c.used, line)
 	}
 }

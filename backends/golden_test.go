@@ -9,13 +9,14 @@ import (
 	"gotest.tools/v3/golden"
 )
 
-// studied are the servers and quantizations of the studies whose experiments the
-// scenarios repeat (A: Yi-6B-Chat, B: SUS-Chat-34B, C: Llama-2-7b on Strix Halo,
-// D: sweeps over concurrency), and what else a benchmark may want of each.
-var studied = []struct {
-	file string
-	id   string
-	contained
+// goldenCases are the servers and quantizations of the studies whose experiments
+// the scenarios repeat (A: Yi-6B-Chat, B: SUS-Chat-34B, C: Llama-2-7b on Strix
+// Halo, D: sweeps over concurrency), and a case that sets every field of each
+// server.
+var goldenCases = []struct {
+	backend string // also the name of the golden file
+	name    string
+	server  Server
 }{
 	{"vllm", "A5: fp16", VLLM{Container: Container{Model: "01-ai/Yi-6B-Chat", GPUs: "all"}, DType: "float16"}},
 	{"vllm", "A6: AWQ, 4 bits", VLLM{Container: Container{Model: "01-ai/Yi-6B-Chat-4bits", Quantization: "awq", GPUs: "all"}}},
@@ -90,14 +91,14 @@ var studied = []struct {
 	{"mock-container", "with faults", MockContainer{Container: Container{Image: "llmbench/mockserver:test", Args: []string{"-fault", "http-500,every=10"}}}},
 }
 
-// TestGolden shows the command that each backend makes of its fields.
+// TestGolden compares the docker commands of all servers with golden files.
 func TestGolden(t *testing.T) {
 	texts := map[string]string{}
-	for _, c := range studied {
-		s, err := c.spec()
-		assert.NilError(t, err, "%s: %s", c.file, c.id)
-		assert.Equal(t, s.backend, c.file)
-		texts[c.file] += fmt.Sprintf("== %s\n%s\n", c.id, s)
+	for _, c := range goldenCases {
+		spec, err := c.server.Spec()
+		assert.NilError(t, err, "%s: %s", c.backend, c.name)
+		assert.Equal(t, spec.Backend, c.backend)
+		texts[c.backend] += fmt.Sprintf("== %s\n%s\n", c.name, spec)
 	}
 	for name, text := range texts {
 		t.Run(name, func(t *testing.T) {
@@ -105,5 +106,5 @@ func TestGolden(t *testing.T) {
 			golden.Assert(t, text, name+".golden")
 		})
 	}
-	assert.Equal(t, len(texts), 13)
+	assert.Equal(t, len(texts), len(servers))
 }

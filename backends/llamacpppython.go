@@ -1,64 +1,58 @@
 package backends
 
-import (
-	"testing"
-
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
-)
+import "github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 
 // LlamaCPPPython is the server of llama-cpp-python
 // (https://llama-cpp-python.readthedocs.io/en/latest/server/).
 //
-// Model is a GGUF file in ModelsDir or, without one, a repository on the Hub;
-// Quantization then chooses among its files. Image has to be given: the
-// project's own (ghcr.io/abetlen/llama-cpp-python) has no tag but latest, and is
-// for CPUs; it builds the library at each start. There is one request at a time:
-// further ones wait, instead of ending the one before them, as they would by
-// default. It says no usage in streams, so that a tokenizer is needed.
+// Model is a GGUF file in ModelsDir or, without ModelsDir, a repository on the
+// Hub, of whose files Quantization selects one. Image is required: the project's
+// own image (ghcr.io/abetlen/llama-cpp-python) has only the tag latest, is for
+// CPUs, and builds the library at each start. The server handles one request at a
+// time. Further requests wait; by default a new request would end the current
+// one. The server states no usage in streams, so that a tokenizer is needed.
 type LlamaCPPPython struct {
 	Container
 	Context   int  // tokens of a request, prompt and output together; 2048
-	GPULayers int  // layers on the GPU; all, if there is one
+	GPULayers int  // layers on the GPU; all if GPUs is set
 	Batch     int  // tokens in a batch
-	Threads   int  // of the CPU
+	Threads   int  // CPU threads
 	FlashAttn bool // off by default
 }
 
-// Start returns the server as a target, once it is ready.
-func (l LlamaCPPPython) Start(tb testing.TB) llmbench.Target { tb.Helper(); return start(tb, l) }
-
-func (l LlamaCPPPython) spec() (spec, error) {
-	m := l.make("llamacpp-python", "", 8000)
-	m.accelerators(nvidia)
-	m.download("huggingface", "/root/.cache/huggingface", "HF_TOKEN")
-	m.gguf()
-	m.env["MODEL"] = m.path
+// Spec describes how the server is launched; the error names each invalid field.
+func (l LlamaCPPPython) Spec() (launch.Spec, error) {
+	b := newBuilder(l.Container, "llamacpp-python", "", 8000)
+	b.grantGPUs(launch.NVIDIA)
+	b.downloadTo("huggingface", "/root/.cache/huggingface", "HF_TOKEN")
+	b.checkGGUF()
+	b.Env["MODEL"] = b.path
 	if l.ModelsDir == "" {
-		m.env["HF_MODEL_REPO_ID"] = m.path
-		m.env["MODEL"] = "*" + l.Quantization + "*.gguf"
+		b.Env["HF_MODEL_REPO_ID"] = b.path
+		b.Env["MODEL"] = "*" + l.Quantization + "*.gguf"
 	}
-	m.env["MODEL_ALIAS"] = m.model
-	m.env["HOST"], m.env["PORT"] = "0.0.0.0", "8000"
-	m.env["INTERRUPT_REQUESTS"] = "false"
-	m.variable("Context", "N_CTX", l.Context)
-	m.variable("Batch", "N_BATCH", l.Batch)
-	m.variable("Threads", "N_THREADS", l.Threads)
-	m.variable("GPULayers", "N_GPU_LAYERS", l.GPULayers)
-	if l.GPULayers == 0 && m.gpus.vendor != "" {
-		m.env["N_GPU_LAYERS"] = "-1"
+	b.Env["MODEL_ALIAS"] = b.Model
+	b.Env["HOST"], b.Env["PORT"] = "0.0.0.0", "8000"
+	b.Env["INTERRUPT_REQUESTS"] = "false"
+	b.intVariable("Context", "N_CTX", l.Context)
+	b.intVariable("Batch", "N_BATCH", l.Batch)
+	b.intVariable("Threads", "N_THREADS", l.Threads)
+	b.intVariable("GPULayers", "N_GPU_LAYERS", l.GPULayers)
+	if l.GPULayers == 0 && b.Devices.Vendor != "" {
+		b.Env["N_GPU_LAYERS"] = "-1"
 	}
 	if l.FlashAttn {
-		m.env["FLASH_ATTN"] = "true"
+		b.Env["FLASH_ATTN"] = "true"
 	}
-	m.noArgs("the image's command takes its settings from Env")
-	m.health = "/v1/models" // it has no other
-	m.known = append([]known{
-		{log: `Failed to load model from file`, advice: "the model cannot be loaded: check that Model is a whole GGUF file"},
-		{log: `Failed to create llama_context`, advice: "the context does not fit: lower Context"},
-		{log: `Model path does not exist`, advice: "no such file: check Model and ModelsDir"},
-	}, llamaKnown...)
-	if l.GPULayers == 0 { // all of them are to be on the GPU
-		m.known = append(m.known, known{log: `layer +0 assigned to device CPU`, advice: "the server runs without the GPU it was to have: build an image with it from docker/cuda_simple", gpu: true})
+	b.forbidArgs("this server takes its settings from Env")
+	b.HealthPath = "/v1/models" // there is no other health check
+	b.Failures = append([]launch.Failure{
+		{Log: `Failed to load model from file`, Advice: "the model cannot be loaded: check that Model is a whole GGUF file"},
+		{Log: `Failed to create llama_context`, Advice: "the context does not fit: lower Context"},
+		{Log: `Model path does not exist`, Advice: "no such file: check Model and ModelsDir"},
+	}, llamaFailures...)
+	if l.GPULayers == 0 { // no layer may be on the CPU
+		b.Failures = append(b.Failures, launch.Failure{Log: `layer +0 assigned to device CPU`, Advice: "the server runs without the GPU that was requested: build an image with it from docker/cuda_simple", WithGPU: true})
 	}
-	return m.end()
+	return b.finish()
 }

@@ -3,20 +3,20 @@ package backends
 import (
 	"encoding/json"
 	"strconv"
-	"testing"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
+	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
 )
 
 // MindIE is Huawei's MindIE LLM server for Ascend NPUs
 // (https://www.hiascend.com/document/detail/zh/mindie/). Its image needs a login
-// at the registry, and GPUs the ids of the NPUs; their number is the model's
-// world size. Quantization is what the model is, and no setting.
+// at the registry. GPUs must name the ids of the NPUs; their number is the model's
+// world size. Quantization is a property of the model and not a setting.
 //
-// The server's own config.json is kept but for what the fields say, and for
-// what has to be so in a container: it listens on all addresses, without TLS.
-// MaxIterTimes caps every answer, whatever was asked; raise it, MaxSeqLen and
-// MaxInputTokens before anything is measured.
+// The image's config.json is changed only where a field is set, and to listen on
+// all addresses without TLS, as a container needs. MaxIterTimes limits every
+// answer, whatever the request asks for: raise MaxIterTimes, MaxSeqLen and
+// MaxInputTokens before you measure.
 type MindIE struct {
 	Container
 	MaxSeqLen           int // tokens of a request, prompt and output together; 2560
@@ -25,15 +25,13 @@ type MindIE struct {
 	MaxPrefillBatchSize int // prompts in a step; 50
 	MaxPrefillTokens    int // prompt tokens in a step; 8192
 	MaxBatchSize        int // requests in a batch; 200
-	MaxLinks            int // connections; above it they are refused; 1000
+	MaxLinks            int // connections; further ones are refused; 1000
 }
 
-// Start returns the server as a target, once it is ready.
-func (i MindIE) Start(tb testing.TB) llmbench.Target { tb.Helper(); return start(tb, i) }
-
-// mindieRun changes the image's config.json as the file beside it says, and
-// becomes the server: a list there stands for the one that is there, but for
-// its first element, whose fields are changed one by one.
+// mindieRun is a script that merges settings.json into the image's config.json
+// and then runs the server. A list in settings.json replaces the list in
+// config.json. If it is a list of objects, its first element is merged into the
+// first element there, and the others are dropped.
 const mindieRun = `set -e
 home=/usr/local/Ascend/mindie/latest/mindie-service
 for f in /usr/local/Ascend/ascend-toolkit/set_env.sh /usr/local/Ascend/nnal/atb/set_env.sh /usr/local/Ascend/atb-models/set_env.sh /usr/local/Ascend/mindie/set_env.sh $home/set_env.sh; do
@@ -58,32 +56,33 @@ if command -v mindie_llm_server >/dev/null; then exec mindie_llm_server "$@"; fi
 exec ./bin/mindieservice_daemon "$@"
 `
 
-func (i MindIE) spec() (spec, error) {
-	m := i.make("mindie", "swr.cn-south-1.myhuaweicloud.com/ascendhub/mindie:2.3.0-800I-A2-py311-openeuler24.03-lts", 1025)
-	m.accelerators(ascend)
-	m.needsDir()
-	if m.gpus.vendor != ascend {
-		m.wrong("GPUs", "%q: want the ids of NPUs, like 0,1", string(i.GPUs))
+// Spec describes how the server is launched; the error names each invalid field.
+func (i MindIE) Spec() (launch.Spec, error) {
+	b := newBuilder(i.Container, "mindie", "swr.cn-south-1.myhuaweicloud.com/ascendhub/mindie:2.3.0-800I-A2-py311-openeuler24.03-lts", 1025)
+	b.grantGPUs(launch.Ascend)
+	b.requireModelsDir()
+	if b.Devices.Vendor != launch.Ascend {
+		b.invalid("GPUs", "%q: want the ids of NPUs, like 0,1", string(i.GPUs))
 	}
 	for _, dir := range []string{"/usr/local/Ascend/driver", "/usr/local/sbin"} {
-		m.mounts = append(m.mounts, mount{dir, dir, true})
+		b.Mounts = append(b.Mounts, launch.Mount{Source: dir, Target: dir, ReadOnly: true})
 	}
-	if m.shm == 0 {
-		m.shm = 1 << 30
+	if b.ShmSize == 0 {
+		b.ShmSize = 1 << 30
 	}
-	m.env["MINDIE_LOG_TO_STDOUT"] = "1"
-	m.env["MIES_SERVICE_MONITOR_MODE"] = "1" // Prometheus metrics
-	ids := make([]int, len(m.gpus.ids))      // the container has no other, and counts them from 0
+	b.Env["MINDIE_LOG_TO_STDOUT"] = "1"
+	b.Env["MIES_SERVICE_MONITOR_MODE"] = "1" // Prometheus metrics
+	ids := make([]int, len(b.Devices.IDs))   // the container has no other NPUs, and counts them from 0
 	for n := range ids {
 		ids[n] = n
 	}
 	type object = map[string]any
 	server := object{"ipAddress": "0.0.0.0", "managementIpAddress": "0.0.0.0", "allowAllZeroIpListening": true, "port": 1025, "httpsEnabled": false}
 	deploy := object{}
-	model := object{"modelName": m.model, "modelWeightPath": m.path, "worldSize": len(ids)}
+	model := object{"modelName": b.Model, "modelWeightPath": b.path, "worldSize": len(ids)}
 	schedule := object{}
 	set := func(o object, field, name string, n int) {
-		if m.positive(field, n) {
+		if b.isPositive(field, n) {
 			o[name] = n
 		}
 	}
@@ -104,24 +103,30 @@ func (i MindIE) spec() (spec, error) {
 	}
 	settings, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
-		panic(err) // numbers and strings: cannot happen
+		panic(err) // all is made of numbers and strings: this cannot happen
 	}
-	line, _ := json.Marshal(all) // as above
-	m.config["settings"] = string(line)
-	m.files = []file{{"/llmbench/settings.json", string(settings) + "\n"}, {"/llmbench/run.sh", mindieRun}}
-	m.entry = []string{"bash", "/llmbench/run.sh"}
-	m.config["npus"] = strconv.Itoa(len(ids))
-	m.health = "/v2/health/ready"
-	m.stats = stats{
-		path: "/metrics", port: 1027,
-		hitRate:  names{"npu_prefix_cache_hit_rate"},
-		preempts: names{"num_preemptions_total"},
-		kv:       names{"npu_cache_usage_perc"},
+	line, _ := json.Marshal(all) // cannot fail, see above
+	b.Config["settings"] = string(line)
+	b.Files = []launch.File{{Path: "/llmbench/settings.json", Content: string(settings) + "\n"}, {Path: "/llmbench/run.sh", Content: mindieRun}}
+	b.Entrypoint = []string{"bash", "/llmbench/run.sh"}
+	b.Config["npus"] = strconv.Itoa(len(ids))
+	b.HealthPath = "/v2/health/ready"
+	b.Metrics, b.MetricsPort = i.Metrics(), 1027
+	b.Failures = []launch.Failure{
+		{Log: `Failed to init endpoint`, Advice: "the server refuses its settings, or its port is taken: the cause is in the lines above"},
+		{Log: `ConfigManager init exception|Failed to initialize .* from JSON`, Advice: "this version of MindIE does not take these settings: compare its conf/config.json with the settings in /llmbench/settings.json"},
+		{Log: `NPU out of memory|alloc device memory failed`, Advice: "the NPUs' memory is too small for the model and its KV cache: give more ids, or lower MaxSeqLen"},
 	}
-	m.known = []known{
-		{log: `Failed to init endpoint`, advice: "the server's settings are refused, or its port is taken: its own error is in the lines above"},
-		{log: `ConfigManager init exception|Failed to initialize .* from JSON`, advice: "this version of MindIE does not take these settings: compare its conf/config.json with what was changed"},
-		{log: `NPU out of memory|alloc device memory failed`, advice: "the NPUs' memory is too small for the model and its KV cache: give more ids, or lower MaxSeqLen"},
+	return b.finish()
+}
+
+// Metrics returns the names of MindIE's metrics
+// (https://www.hiascend.com/document/detail/zh/mindie/).
+func (MindIE) Metrics() metrics.Names {
+	return metrics.Names{
+		Path:         "/metrics",
+		CacheHitRate: metrics.Alternatives{"npu_prefix_cache_hit_rate"},
+		Preemptions:  metrics.Alternatives{"num_preemptions_total"},
+		KVUsage:      metrics.Alternatives{"npu_cache_usage_perc"},
 	}
-	return m.end()
 }

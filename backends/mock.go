@@ -2,38 +2,41 @@ package backends
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"testing"
 
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
+	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
 // Mock is the simulated server, in this process, on a loopback socket. It needs
-// nothing, and it keeps a log of when it really sent each token.
+// no installation, and keeps a log of when it really sent each token.
 type Mock struct {
-	// Profile is the name or the JSON file of a profile; "" is the default
-	// one. Config, if set, is used instead.
+	// Profile is the name of a profile or the path of a JSON file with one; ""
+	// means the default profile. If Config is set, it is used instead.
 	Profile string
 	Config  *mockserver.Config
-	// Speed is how many times faster than real time the server runs; 0 means
-	// as its configuration says.
+	// Speed is how many times faster than real time the server runs; 0 means the
+	// speed of the profile or of Config.
 	Speed float64
-	// Model is the name asked for and answered with; "" means the profile's.
+	// Model is the model's name in requests and answers; "" means the profile's.
 	Model string
-	// Dialect is what is spoken with it; nil means OpenAI chat.
+	// Dialect is the API of the requests; nil means OpenAI chat.
 	Dialect dialect.Dialect
 }
 
-// Start returns the server as a target.
+// Start starts the server, which runs until tb ends, and returns it as a target.
 func (m Mock) Start(tb testing.TB) llmbench.Target {
 	tb.Helper()
 	_, target := m.Serve(tb)
 	return target
 }
 
-// Serve returns the server itself too, for its log.
+// Serve is like [Mock.Start] and also returns the server itself, for its log.
 func (m Mock) Serve(tb testing.TB) (*mockserver.Server, llmbench.Target) {
 	tb.Helper()
 	llmbench.Watch(tb)
@@ -57,27 +60,36 @@ func (m Mock) Serve(tb testing.TB) (*mockserver.Server, llmbench.Target) {
 		tb.Fatalf("backends: mock: %v", err)
 	}
 	tb.Cleanup(func() { stop(0) })
-	t := llmbench.Target{
+	return srv, llmbench.Target{
 		URL:       url,
 		Simulated: true,
 		Model:     cfg.Model,
 		Dialect:   m.Dialect,
 		Config:    m.describe(),
+		Observe:   mockMetrics(url, cfg, tb.Logf).Observe,
 	}
-	r := &running{spec: spec{backend: "mock", stats: mockCounts}, logf: tb.Logf, target: t}
-	if cfg.Engine != nil && cfg.Engine.PrefixCache { // it has a word to say of it, under vLLM's names
-		r.spec.stats, r.spec.reset = vllmStats, []step{resetPrefixCache}
-		r.spec.stats.open = mockCounts.open
-	}
-	t.Observe = r.observe
-	return srv, t
 }
 
-// mockCounts is what any mock says of itself, under vLLM's names.
-var mockCounts = stats{path: vllmStats.path, ended: vllmStats.ended, prompt: vllmStats.prompt, generated: vllmStats.generated, open: names{"mockserver_requests_open"}}
+// mockMetrics returns the metrics of a simulated server. Every simulated server
+// counts requests and tokens. One with a prefix cache also has the other metrics.
+// The names are vLLM's, plus a gauge of open requests.
+func mockMetrics(url string, cfg mockserver.Config, logf func(string, ...any)) metrics.Source {
+	all := VLLM{}.Metrics()
+	s := metrics.Source{URL: url, Logf: logf, Names: metrics.Names{
+		Path: all.Path, Requests: all.Requests, PromptTokens: all.PromptTokens, OutputTokens: all.OutputTokens,
+	}}
+	if cfg.Engine != nil && cfg.Engine.PrefixCache {
+		s.Names = all
+		s.Reset = func(ctx context.Context) error {
+			return probe.Server{URL: url}.Take(ctx, []probe.Step{resetPrefixCache})
+		}
+	}
+	s.Names.OpenRequests = metrics.Alternatives{"mockserver_requests_open"}
+	return s
+}
 
-// describe returns what makes results comparable: what the environment may
-// change. A configuration in code is the same in every run of that code.
+// describe returns the configuration lines: the settings that the environment may
+// change. A Config in code is the same in every run of that code.
 func (m Mock) describe() map[string]string {
 	config := map[string]string{"backend": "mock"}
 	if m.Config == nil && m.Profile != "" {

@@ -1,21 +1,21 @@
 package backends
 
 import (
-	"testing"
-
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
+	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
 )
 
 // SGLang is SGLang's server, `sglang.launch_server`
 // (https://docs.sglang.ai/advanced_features/server_arguments.html).
 //
 // Quantization is one of awq, gptq, fp8, gguf, bitsandbytes and
-// compressed-tensors. The radix cache is emptied before each pass. Its health
-// check is told not to generate tokens, which would hold up the queue.
+// compressed-tensors. The radix cache is emptied before each pass. The health
+// check is configured not to generate tokens, because that would delay requests.
 type SGLang struct {
 	Container
 	DType              string  // auto, half, float16, bfloat16 or float32
-	TensorParallel     int     // GPUs that share each layer; all whose ids are given
+	TensorParallel     int     // GPUs that share each layer; all that GPUs names by id
 	DataParallel       int     // copies of the model
 	ContextLength      int     // tokens of a request, prompt and output together
 	MemFractionStatic  float64 // share of memory for weights and KV cache
@@ -29,55 +29,59 @@ type SGLang struct {
 	SchedulePolicy     string  // e.g. lpm or fcfs
 }
 
-// Start returns the server as a target, once it is ready.
-func (s SGLang) Start(tb testing.TB) llmbench.Target { tb.Helper(); return start(tb, s) }
-
-func (s SGLang) spec() (spec, error) {
-	m := s.make("sglang", "lmsysorg/sglang:v0.5.20", 30000)
-	m.accelerators(nvidia)
-	m.shared()
-	m.download("huggingface", "/root/.cache/huggingface", "HF_TOKEN")
-	m.env["SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION"] = "0"
-	m.words("python3", "-m", "sglang.launch_server", "--model-path", m.path, "--served-model-name", m.model,
+// Spec describes how the server is launched; the error names each invalid field.
+func (s SGLang) Spec() (launch.Spec, error) {
+	b := newBuilder(s.Container, "sglang", "lmsysorg/sglang:v0.5.20", 30000)
+	b.grantGPUs(launch.NVIDIA)
+	b.enlargeShm()
+	b.downloadTo("huggingface", "/root/.cache/huggingface", "HF_TOKEN")
+	b.Env["SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION"] = "0"
+	b.args("python3", "-m", "sglang.launch_server", "--model-path", b.path, "--served-model-name", b.Model,
 		"--host", "0.0.0.0", "--port", "30000", "--enable-metrics")
-	m.choice("Quantization", "--quantization", s.Quantization, "awq", "gptq", "fp8", "gguf", "bitsandbytes", "compressed-tensors")
-	m.choice("DType", "--dtype", s.DType, "auto", "half", "float16", "bfloat16", "float32")
-	m.spread(
-		split{"TensorParallel", "--tp-size", s.TensorParallel, []string{"--tp", "--tensor-parallel-size", "--pp-size", "--pp", "--pipeline-parallel-size"}},
-		split{"DataParallel", "--dp-size", s.DataParallel, []string{"--dp", "--data-parallel-size", "--enable-dp-attention"}},
+	b.choiceOption("Quantization", "--quantization", s.Quantization, "awq", "gptq", "fp8", "gguf", "bitsandbytes", "compressed-tensors")
+	b.choiceOption("DType", "--dtype", s.DType, "auto", "half", "float16", "bfloat16", "float32")
+	b.parallelOptions(
+		parallelism{"TensorParallel", "--tp-size", s.TensorParallel, []string{"--tp", "--tensor-parallel-size", "--pp-size", "--pp", "--pipeline-parallel-size"}},
+		parallelism{"DataParallel", "--dp-size", s.DataParallel, []string{"--dp", "--data-parallel-size", "--enable-dp-attention"}},
 	)
-	m.count("ContextLength", "--context-length", s.ContextLength)
-	m.share("MemFractionStatic", "--mem-fraction-static", s.MemFractionStatic)
-	m.count("MaxRunningRequests", "--max-running-requests", s.MaxRunningRequests)
-	m.count("MaxQueuedRequests", "--max-queued-requests", s.MaxQueuedRequests)
+	b.intOption("ContextLength", "--context-length", s.ContextLength)
+	b.shareOption("MemFractionStatic", "--mem-fraction-static", s.MemFractionStatic)
+	b.intOption("MaxRunningRequests", "--max-running-requests", s.MaxRunningRequests)
+	b.intOption("MaxQueuedRequests", "--max-queued-requests", s.MaxQueuedRequests)
 	if s.ChunkedPrefillSize == -1 {
-		m.words("--chunked-prefill-size", "-1")
+		b.args("--chunked-prefill-size", "-1")
 	} else {
-		m.count("ChunkedPrefillSize", "--chunked-prefill-size", s.ChunkedPrefillSize)
+		b.intOption("ChunkedPrefillSize", "--chunked-prefill-size", s.ChunkedPrefillSize)
 	}
-	m.toggle("RadixCache", s.RadixCache, nil, []string{"--disable-radix-cache"})
-	m.choice("KVCacheDType", "--kv-cache-dtype", s.KVCacheDType, "auto", "fp8_e4m3", "fp8_e5m2")
-	m.text("--attention-backend", s.AttentionBackend)
-	m.toggle("CUDAGraph", s.CUDAGraph, nil, []string{"--disable-cuda-graph"})
-	m.text("--schedule-policy", s.SchedulePolicy)
-	m.version = place{"/server_info", "version"}
-	m.stats = stats{
-		path:    "/metrics",
-		hits:    names{"sglang:cached_tokens_total"},
-		queries: names{"sglang:prompt_tokens_total"},
-		kv:      names{"sglang:token_usage"},
-		queue:   names{"sglang:queue_time_seconds"},
-
-		prompt:    names{"sglang:prompt_tokens_total"},
-		generated: names{"sglang:generation_tokens_total"},
-	}
+	b.toggleOption("RadixCache", s.RadixCache, nil, []string{"--disable-radix-cache"})
+	b.choiceOption("KVCacheDType", "--kv-cache-dtype", s.KVCacheDType, "auto", "fp8_e4m3", "fp8_e5m2")
+	b.textOption("--attention-backend", s.AttentionBackend)
+	b.toggleOption("CUDAGraph", s.CUDAGraph, nil, []string{"--disable-cuda-graph"})
+	b.textOption("--schedule-policy", s.SchedulePolicy)
+	b.Version = probe.Field{Path: "/server_info", Name: "version"}
+	b.Metrics = s.Metrics()
 	if s.RadixCache != Off {
-		m.reset = []step{{does: "empty the radix cache", method: "POST", path: "/flush_cache?timeout=30"}}
+		b.ResetCache = []probe.Step{{Purpose: "empty the radix cache", Method: "POST", Path: "/flush_cache?timeout=30"}}
 	}
-	m.known = append([]known{
-		{log: `Not enough memory\. Please try to increase --mem-fraction-static`, advice: "raise MemFractionStatic, or use more GPUs"},
-		{log: `Capture cuda graph failed`, advice: "lower MemFractionStatic, or set CUDAGraph to off"},
-		{log: `Initialization failed\. warmup error|Received sigquit from a child process`, advice: "the engine did not start: its own error is in the lines above"},
-	}, torchKnown...)
-	return m.end()
+	b.Failures = append([]launch.Failure{
+		{Log: `Not enough memory\. Please try to increase --mem-fraction-static`, Advice: "raise MemFractionStatic, or use more GPUs"},
+		{Log: `Capture cuda graph failed`, Advice: "lower MemFractionStatic, or set CUDAGraph to off"},
+		{Log: `Initialization failed\. warmup error|Received sigquit from a child process`, Advice: "the engine did not start: the cause is in the lines above"},
+	}, torchFailures...)
+	return b.finish()
+}
+
+// Metrics returns the names of SGLang's metrics
+// (https://docs.sglang.ai/references/production_metrics.html).
+func (SGLang) Metrics() metrics.Names {
+	return metrics.Names{
+		Path:         "/metrics",
+		CacheHits:    metrics.Alternatives{"sglang:cached_tokens_total"},
+		CacheQueries: metrics.Alternatives{"sglang:prompt_tokens_total"},
+		KVUsage:      metrics.Alternatives{"sglang:token_usage"},
+		QueueTime:    metrics.Alternatives{"sglang:queue_time_seconds"},
+
+		PromptTokens: metrics.Alternatives{"sglang:prompt_tokens_total"},
+		OutputTokens: metrics.Alternatives{"sglang:generation_tokens_total"},
+	}
 }

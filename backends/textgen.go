@@ -2,73 +2,72 @@ package backends
 
 import (
 	"regexp"
-	"testing"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 )
 
 // TextGen is text-generation-webui, now TextGen, without its web page
 // (https://github.com/oobabooga/textgen/wiki).
 //
-// Image has to be given, since there is no official one: build it from the
-// project's docker/nvidia/Dockerfile as it is since January 2024
-// (https://github.com/oobabooga/textgen/blob/main/docker/nvidia/Dockerfile): it
-// has the project in /home/app/text-generation-webui, which is its working
-// directory, and Python in an environment there that start_linux.sh enters. An
-// older one, or one of others with another layout, does not start. Model is a file or folder at the top of
-// ModelsDir. Quantization is 8bit or 4bit with the loader Transformers, which
-// quantizes when it loads; the other loaders read what the file is. One request
-// is served at a time unless the loader is llama.cpp with Parallel.
+// Image is required, because there is no official one. Build it from the
+// project's docker/nvidia/Dockerfile of January 2024 or later
+// (https://github.com/oobabooga/textgen/blob/main/docker/nvidia/Dockerfile). Such
+// an image has the project in its working directory,
+// /home/app/text-generation-webui, and there a Python environment that
+// start_linux.sh enters. Images with another layout do not start.
+//
+// Model is a file or folder at the top of ModelsDir. With the loader Transformers,
+// which quantizes while it loads, Quantization is 8bit or 4bit; the other loaders
+// take the quantization of the file. The server handles one request at a time,
+// except with the loader llama.cpp and Parallel.
 type TextGen struct {
 	Container
 	Loader    string // Transformers, ExLlamav2, ExLlamav3 or llama.cpp; "" lets the server choose
 	Context   int    // tokens of a request, prompt and output together
-	GPULayers int    // layers on the GPU, of llama.cpp
-	Parallel  int    // requests served at once, of llama.cpp
-	Attention string // of Transformers: sdpa, eager or flash_attention_2
+	GPULayers int    // layers on the GPU, with the loader llama.cpp
+	Parallel  int    // requests served at once, with the loader llama.cpp
+	Attention string // sdpa, eager or flash_attention_2, with the loader Transformers
 }
 
-// Start returns the server as a target, once it is ready.
-func (t TextGen) Start(tb testing.TB) llmbench.Target { tb.Helper(); return start(tb, t) }
-
-// textgenModel is a name that survives a shell.
+// textgenModel matches names that need no quoting in a shell.
 var textgenModel = regexp.MustCompile(`^[A-Za-z0-9._+-]*$`)
 
-func (t TextGen) spec() (spec, error) {
-	m := t.make("textgen", "", 5000)
-	m.accelerators(nvidia)
-	m.needsDir()
+// Spec describes how the server is launched; the error names each invalid field.
+func (t TextGen) Spec() (launch.Spec, error) {
+	b := newBuilder(t.Container, "textgen", "", 5000)
+	b.grantGPUs(launch.NVIDIA)
+	b.requireModelsDir()
 	if !textgenModel.MatchString(t.Model) {
-		m.wrong("Model", "%q: want a file or folder at the top of ModelsDir, of letters, digits, '.', '_', '+' and '-', as start_linux.sh hands it to a shell", t.Model)
+		b.invalid("Model", "%q: want a file or folder at the top of ModelsDir, of letters, digits, '.', '_', '+' and '-', because start_linux.sh passes the name to a shell", t.Model)
 	}
-	m.entry = []string{"./start_linux.sh"}
-	m.env["HOME"] = "/home/app/text-generation-webui" // as the image's own command sets it
-	m.words("--api", "--listen", "--api-port", "5000", "--nowebui", "--model-dir", modelsAt, "--model", m.model)
-	m.choice("Loader", "--loader", t.Loader, "Transformers", "ExLlamav2", "ExLlamav3", "llama.cpp")
+	b.Entrypoint = []string{"./start_linux.sh"}
+	b.Env["HOME"] = "/home/app/text-generation-webui" // as the image's own command sets it
+	b.args("--api", "--listen", "--api-port", "5000", "--nowebui", "--model-dir", modelsAt, "--model", b.Model)
+	b.choiceOption("Loader", "--loader", t.Loader, "Transformers", "ExLlamav2", "ExLlamav3", "llama.cpp")
 	transformers, llama := t.Loader == "Transformers", t.Loader == "llama.cpp"
 	if transformers {
-		if m.oneOf("Quantization", t.Quantization, "8bit", "4bit") {
-			m.words("--load-in-" + t.Quantization)
+		if b.isOneOf("Quantization", t.Quantization, "8bit", "4bit") {
+			b.args("--load-in-" + t.Quantization)
 		}
 	} else {
-		m.gguf()
+		b.checkGGUF()
 	}
-	m.count("Context", "--ctx-size", t.Context)
-	m.count("GPULayers", "--gpu-layers", t.GPULayers)
-	m.count("Parallel", "--parallel", t.Parallel)
+	b.intOption("Context", "--ctx-size", t.Context)
+	b.intOption("GPULayers", "--gpu-layers", t.GPULayers)
+	b.intOption("Parallel", "--parallel", t.Parallel)
 	if (t.GPULayers > 0 || t.Parallel > 0) && !llama {
-		m.wrong("Loader", "%q: want llama.cpp with GPULayers or Parallel", t.Loader)
+		b.invalid("Loader", "%q: want llama.cpp with GPULayers or Parallel", t.Loader)
 	}
-	m.choice("Attention", "--attn-implementation", t.Attention, "sdpa", "eager", "flash_attention_2")
+	b.choiceOption("Attention", "--attn-implementation", t.Attention, "sdpa", "eager", "flash_attention_2")
 	if t.Attention != "" && !transformers {
-		m.wrong("Loader", "%q: want Transformers with Attention", t.Loader)
+		b.invalid("Loader", "%q: want Transformers with Attention", t.Loader)
 	}
 	if t.Loader != "" {
-		m.config["loader"] = t.Loader
+		b.Config["loader"] = t.Loader
 	}
-	m.health = "/v1/internal/health"
-	m.known = append(append([]known{
-		{log: `torch\.cuda\.is_available\(\) returned False`, advice: "the server runs without the GPU it was to have: check the driver and the image", gpu: true},
-	}, torchKnown...), llamaKnown...)
-	return m.end()
+	b.HealthPath = "/v1/internal/health"
+	b.Failures = append(append([]launch.Failure{
+		{Log: `torch\.cuda\.is_available\(\) returned False`, Advice: "the server runs without the GPU that was requested: check the driver and the image", WithGPU: true},
+	}, torchFailures...), llamaFailures...)
+	return b.finish()
 }

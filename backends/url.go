@@ -1,48 +1,49 @@
 package backends
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
+	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
-// URL is a server that somebody else runs.
+// URL is a server that already runs, such as a gateway.
 type URL struct {
 	URL     string // base URL, without /v1
-	Name    string // what to call it; "" means "url"
+	Name    string // value of backend= in benchmark names and results; "" means "url"
 	Model   string // "" means the only model that the server lists
 	Dialect dialect.Dialect
 	APIKey  env.Secret // bearer token, or none
 	// Ready is how long the server may take to answer a completion; 0 means
-	// one minute. A server that is there but refuses ends the wait at once.
+	// one minute. A server that answers with a refusal ends the wait at once.
 	Ready time.Duration
+	// Metrics are the names of the server's Prometheus metrics, such as
+	// VLLM{}.Metrics(). The zero value reads none. The metrics must be those of
+	// one server, and not of a random one behind a load balancer.
+	Metrics metrics.Names
 }
 
-// Start returns the server as a target, once it has answered a completion.
+// Start returns the server as a target when the server has answered a completion.
 func (u URL) Start(tb testing.TB) llmbench.Target {
 	tb.Helper()
 	llmbench.Watch(tb)
-	name := u.Name
-	if name == "" {
-		name = "url"
-	}
+	name := cmp.Or(u.Name, "url")
 	t := llmbench.Target{URL: u.URL, Model: u.Model, Dialect: u.Dialect, Header: http.Header{}}
 	if key := u.APIKey.Reveal(); key != "" {
 		t.Header.Set("Authorization", "Bearer "+key)
 	}
-	limit := u.Ready
-	if limit == 0 {
-		limit = time.Minute
-	}
+	limit := cmp.Or(u.Ready, time.Minute)
 	ctx, cancel := context.WithTimeoutCause(llmbench.Context(tb), limit, fmt.Errorf("no answer in %v", limit))
 	defer cancel()
 	if t.Model == "" {
@@ -53,48 +54,40 @@ func (u URL) Start(tb testing.TB) llmbench.Target {
 		t.Model = model
 	}
 	began := time.Now()
-	// Not streamed, which every server can: the load may not want streams.
-	if _, _, err := ready(ctx, t, false, tb.Logf); err != nil {
+	// The probe is not streamed: every server can answer it, and the load that
+	// follows may not need streams.
+	if _, _, err := probe.Completion(ctx, t, false, tb.Logf); err != nil {
 		if cause := context.Cause(llmbench.Context(tb)); cause != nil { // interrupted
 			err = cause
 		}
 		tb.Fatalf("backends: %s: not ready after %v: %v", name, time.Since(began).Round(time.Millisecond), err)
 	}
 	t.Config = map[string]string{"backend": name, "model": t.Model}
+	if u.Metrics.Path != "" {
+		t.Observe = metrics.Source{Names: u.Metrics, URL: u.URL, Header: t.Header, Client: probe.ThroughProxy, Logf: tb.Logf}.Observe
+	}
 	return t
 }
 
-// onlyModel asks the server which model it has.
+// onlyModel returns the name of the only model that the server lists.
 func onlyModel(ctx context.Context, t llmbench.Target) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(t.URL, "/")+"/v1/models", nil)
-	if err != nil {
-		return "", fmt.Errorf("its URL cannot be used: want a base like http://127.0.0.1:8000")
+	if u, err := url.Parse(t.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return "", errors.New("the URL cannot be used: want a base URL like http://127.0.0.1:8000") // the URL may hold a secret
 	}
-	req.Header = t.Header
-	req.Close = true
-	var resp *http.Response
-	err = poll(ctx, func() (again bool, err error) {
-		resp, err = http.DefaultClient.Do(req)
-		if err == nil && resp.StatusCode == http.StatusServiceUnavailable {
-			resp.Body.Close()
-			return true, fmt.Errorf("status %s", resp.Status)
-		}
-		return err != nil, err
+	server := probe.Server{URL: strings.TrimSuffix(t.URL, "/"), Header: t.Header, Client: probe.ThroughProxy}
+	var names []string
+	err := probe.Poll(ctx, func() (again bool, err error) {
+		names, err = server.Models(ctx, "/v1/models")
+		var status probe.StatusError
+		var transport *url.Error
+		again = errors.As(err, &transport) || errors.As(err, &status) && status.Code == http.StatusServiceUnavailable
+		return again, err
 	})
 	if err != nil {
-		return "", fmt.Errorf("/v1/models cannot be had: %w", err)
+		return "", fmt.Errorf("the list of models cannot be read: %w", err)
 	}
-	defer resp.Body.Close()
-	var list struct{ Data []struct{ ID string } }
-	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&list); err != nil || resp.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("/v1/models answered %s without a list of models", resp.Status)
+	if len(names) != 1 {
+		return "", fmt.Errorf("the server lists %d models: %s", len(names), strings.Join(names, ", "))
 	}
-	var ids []string
-	for _, m := range list.Data {
-		ids = append(ids, m.ID)
-	}
-	if len(ids) != 1 {
-		return "", fmt.Errorf("the server lists %d models: %s", len(ids), strings.Join(ids, ", "))
-	}
-	return ids[0], nil
+	return names[0], nil
 }

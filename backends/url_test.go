@@ -20,15 +20,16 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// TestRealServer speaks both dialects with a real llama-server.
+// TestRealServer uses both OpenAI dialects with a real llama-server.
 func TestRealServer(t *testing.T) {
 	url := llamatest.Start(t, llamatest.Options{})
 	for _, d := range []dialect.Dialect{dialect.OpenAIChat{}, dialect.OpenAICompletions{}} {
 		t.Run(d.Name(), func(t *testing.T) {
 			target := backends.URL{URL: url, Dialect: d}.Start(t)
-			assert.Assert(t, target.Model != "", "the server's only model was not found")
+			assert.Assert(t, target.Model != "", "the name of the server's only model was not found")
 			for _, tokens := range []int{1, 24, 200} {
 				s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: "Tell me about the sea.", MaxTokens: tokens, FixedOutput: true}, true)
 				assert.NilError(t, s.Err)
@@ -41,16 +42,16 @@ func TestRealServer(t *testing.T) {
 	}
 }
 
-// TestServeOnRealServer runs BenchmarkServe as a user does, against a real
+// TestServeOnRealServer runs BenchmarkServe with the go command, against a real
 // llama-server.
 func TestServeOnRealServer(t *testing.T) {
 	url := llamatest.Start(t, llamatest.Options{})
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench=Serve", "-benchtime=1x", "../scenarios")
 	cmd.Env = append(os.Environ(), "LLMBENCH_URL="+url, "LLMBENCH_NAME=llamacpp", "LLMBENCH_MODEL=tiny",
 		"LLMBENCH_CONCURRENCY=1,8", "LLMBENCH_INPUT=256", "LLMBENCH_OUTPUT=64",
-		"LLMBENCH_CLIENT_BOUND=report") // it shares two cores with the server, and with other tests
+		"LLMBENCH_CLIENT_BOUND=report") // the client shares its CPU cores with the server and with other tests
 	out, err := cmd.CombinedOutput()
 	assert.NilError(t, err, "%s", out)
 	r := benchfmt.NewReader(strings.NewReader(string(out)), "output")
@@ -70,12 +71,12 @@ func TestServeOnRealServer(t *testing.T) {
 	assert.Equal(t, rows, 2, "%s", out)
 }
 
-// started runs b.Start on a test of its own and returns what ended it.
-func started(t *testing.T, b backends.Backend) string {
+// startError returns the error with which b ends the test that starts it, or "".
+func startError(t *testing.T, b backends.Backend) string {
 	t.Helper()
-	f := &fatal{TB: t}
+	f := &fatalRecorder{TB: t}
 	done := make(chan struct{})
-	go func() { // Fatalf ends its goroutine
+	go func() { // Fatalf ends the goroutine
 		defer close(done)
 		b.Start(f)
 	}()
@@ -83,55 +84,91 @@ func started(t *testing.T, b backends.Backend) string {
 	return f.text
 }
 
-// fatal is a testing.TB that keeps what ended it.
-type fatal struct {
+// A fatalRecorder is a testing.TB that keeps the text of Fatalf.
+type fatalRecorder struct {
 	testing.TB
 	text string
 }
 
-func (f *fatal) Fatalf(format string, args ...any) {
+func (f *fatalRecorder) Fatalf(format string, args ...any) {
 	f.text = fmt.Sprintf(format, args...)
 	runtime.Goexit()
 }
 
-// TestNotReady checks what is said of servers that cannot be measured.
-func TestNotReady(t *testing.T) {
-	refuse := func(status int, body string) string {
-		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/v1/models" && status != 401 {
-				fmt.Fprint(w, `{"data":[{"id":"a"},{"id":"b"}]}`)
-				return
-			}
-			w.WriteHeader(status)
-			fmt.Fprint(w, body)
-		}))
+// TestURLErrors checks the errors of servers that cannot be measured.
+func TestURLErrors(t *testing.T) {
+	const twoModels = `{"data":[{"id":"a"},{"id":"b"}]}`
+	serve := func(models, completion http.HandlerFunc) string {
+		mux := http.NewServeMux()
+		mux.HandleFunc("GET /v1/models", models)
+		mux.HandleFunc("/", completion)
+		srv := httptest.NewServer(mux)
 		t.Cleanup(srv.Close)
 		return srv.URL
+	}
+	answer := func(status int, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			fmt.Fprint(w, body)
+		}
 	}
 	for _, c := range []struct {
 		name string
 		url  backends.URL
 		want string
 	}{
-		{"nobody listens", backends.URL{URL: "http://127.0.0.1:1", Model: "m", Ready: time.Second}, "connection refused"},
-		{"it loads for ever", backends.URL{URL: refuse(503, "loading"), Model: "m", Ready: time.Second}, "status 503 Service Unavailable: loading"},
-		{"it refuses", backends.URL{URL: refuse(400, "no such model"), Model: "m"}, "status 400 Bad Request: no such model"},
-		{"it lists two models", backends.URL{URL: refuse(200, "")}, "LLMBENCH_MODEL is not set, and the server lists 2 models: a, b"},
-		{"it lists no models", backends.URL{URL: refuse(401, "")}, "LLMBENCH_MODEL is not set, and /v1/models answered 401"},
+		{"the port is closed", backends.URL{URL: "http://127.0.0.1:1", Model: "m", Ready: time.Second}, "connection refused"},
+		{"the port is closed and no model is set", backends.URL{URL: "http://127.0.0.1:1", Ready: time.Second}, "connection refused"},
+		{"the model is never loaded", backends.URL{URL: serve(answer(200, twoModels), answer(503, "loading")), Model: "m", Ready: 5 * time.Second}, "status 503 Service Unavailable: loading"},
+		{"completions are refused", backends.URL{URL: serve(answer(200, twoModels), answer(400, "no such model")), Model: "m"}, "status 400 Bad Request: no such model"},
+		{"two models are listed", backends.URL{URL: serve(answer(200, twoModels), answer(200, ""))}, "LLMBENCH_MODEL is not set, and the server lists 2 models: a, b"},
+		{"the list of models is refused", backends.URL{URL: serve(answer(401, "no key"), answer(401, "no key"))}, "LLMBENCH_MODEL is not set, and the list of models cannot be read: GET /v1/models: status 401 Unauthorized: no key"},
+		{"the list of models is a page", backends.URL{URL: serve(answer(200, "<html>"), answer(200, ""))}, "/v1/models is not a list of models"},
 		{"no URL", backends.URL{URL: "host:80", Model: "m"}, `target: URL "host:80"; want a base`},
+		{"no URL and no model is set", backends.URL{URL: "host:80"}, "the URL cannot be used: want a base URL like http://127.0.0.1:8000"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := started(t, c.url)
+			t.Parallel()
+			got := startError(t, c.url)
 			assert.Assert(t, strings.Contains(got, c.want), "%q does not contain %q", got, c.want)
 		})
 	}
 }
 
+// TestURLMetrics checks that a server's metrics are read if their names are given.
+func TestURLMetrics(t *testing.T) {
+	mock := backends.Mock{Config: &mockserver.Config{}}.Start(t)
+	without := backends.URL{URL: mock.URL}.Start(t)
+	assert.Assert(t, without.Observe == nil)
+
+	target := backends.URL{URL: mock.URL + "/", Metrics: backends.VLLM{}.Metrics()}.Start(t)
+	o := target.Observe().(llmbench.Counter)
+	assert.NilError(t, o.Before(t.Context()))
+	s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: "a b c", MaxTokens: 7, FixedOutput: true}, true)
+	assert.NilError(t, s.Err)
+	_, err := o.After(t.Context())
+	assert.NilError(t, err)
+	// The mock counts the probe of Start as well if it does so late.
+	var counts llmbench.Counts
+	for deadline := time.Now().Add(time.Minute); counts.OutputTokens < 7 && time.Now().Before(deadline); {
+		counts, err = o.Counts(t.Context())
+		assert.NilError(t, err)
+	}
+	assert.Assert(t, counts.OutputTokens >= 7 && !counts.Exact, "%+v", counts)
+}
+
+// A launched is a backend that is never started.
+type launched struct {
+	backends.Backend
+	server backends.Server
+}
+
 func TestFromConfig(t *testing.T) {
+	launch := func(s backends.Server) backends.Backend { return launched{server: s} }
 	names := func(env ...string) (string, error) {
 		c, err := backends.ParseConfig(env)
 		assert.NilError(t, err)
-		all, err := backends.FromConfig(c)
+		all, err := backends.FromConfig(c, launch)
 		var names []string
 		for _, b := range all {
 			names = append(names, b.Name)
@@ -154,16 +191,12 @@ func TestFromConfig(t *testing.T) {
 	assert.ErrorContains(t, err, `LLMBENCH_BACKEND=mock,vlm: "vlm" is not a backend; want a comma list of llamacpp, llamacpp-python, lmdeploy, mindie, mock,`)
 	_, err = names("LLMBENCH_BACKEND=vllm,tgi", "LLMBENCH_IMAGE=a:1")
 	assert.ErrorContains(t, err, "LLMBENCH_IMAGE is for one server in a container, and LLMBENCH_BACKEND=vllm,tgi names 2")
-}
 
-// TestMock checks that the mock answers as its configuration says.
-func TestMock(t *testing.T) {
-	srv, target := backends.Mock{Speed: 10}.Serve(t)
-	s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: "one two three", MaxTokens: 5}, true)
-	assert.NilError(t, s.Err)
-	assert.Equal(t, s.PromptTokens, 3)
-	assert.Equal(t, s.OutputTokens, 5)
-	assert.Equal(t, len(srv.Log()), 1)
-	assert.DeepEqual(t, target.Config, map[string]string{"backend": "mock", "mock-speed": "10"})
-	assert.Assert(t, strings.Contains(started(t, backends.Mock{Profile: "h100"}), `profile "h100": not known`))
+	c, err := backends.ParseConfig([]string{"LLMBENCH_BACKEND=vllm", "LLMBENCH_MODEL=m"})
+	assert.NilError(t, err)
+	all, err := backends.FromConfig(c, launch)
+	assert.NilError(t, err)
+	assert.Equal(t, all[0].Backend.(launched).server.(backends.VLLM).Model, "m")
+	_, err = backends.FromConfig(c, nil)
+	assert.ErrorContains(t, err, "LLMBENCH_BACKEND=vllm: this program cannot launch vllm in a container")
 }

@@ -3,93 +3,90 @@ package backends
 import (
 	"encoding/json"
 	"path"
-	"testing"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/secret"
 )
 
 // Xinference is Xorbits Inference (https://inference.readthedocs.io/). Its model
-// is launched by a request, once the server is up.
+// is launched by a request when the server is up.
 //
-// Model is the name of a model that Xinference knows, such as qwen3; with
-// ModelsDir the model is loaded from the folder Path in that. Quantization is
-// what Xinference calls it: none, Int4, Int8, Q4_K_M …
+// Model is the name of a model that Xinference knows, such as qwen3. With
+// ModelsDir the model is loaded from the folder Path in ModelsDir. Quantization is
+// Xinference's name for it: none, Int4, Int8, Q4_K_M …
 type Xinference struct {
 	Container
 	Engine string         // vLLM, SGLang, llama.cpp, Transformers or MindIE
 	Format string         // pytorch, gptq, awq, fp8 or ggufv2
-	SizeB  string         // size in billions of parameters, as Xinference has it: "7" or "1_8"
+	SizeB  string         // size in billions of parameters, in Xinference's format: "7" or "1_8"
 	Path   string         // folder in ModelsDir; "" is the Model's name
-	NGPU   int            // GPUs of the model
-	Limit  int            // above it requests are refused
+	NGPU   int            // GPUs that the model uses
+	Limit  int            // requests at once; further ones are refused
 	Kwargs map[string]any // further settings of the engine
 }
 
-// Start returns the server as a target, once it is ready.
-func (x Xinference) Start(tb testing.TB) llmbench.Target { tb.Helper(); return start(tb, x) }
-
-func (x Xinference) spec() (spec, error) {
-	m := x.make("xinference", "xprobe/xinference:v3.2.1", 9997)
-	m.accelerators(nvidia)
-	if m.shm == 0 {
-		m.shm = 16 << 30
-	}
-	m.download("xinference", "/data", "HF_TOKEN")
+// Spec describes how the server is launched; the error names each invalid field.
+func (x Xinference) Spec() (launch.Spec, error) {
+	b := newBuilder(x.Container, "xinference", "xprobe/xinference:v3.2.1", 9997)
+	b.grantGPUs(launch.NVIDIA)
+	b.enlargeShm()
+	b.downloadTo("xinference", "/data", "HF_TOKEN")
 	if x.ModelsDir == "" {
-		m.env["XINFERENCE_HOME"] = "/data"
-		m.env["XINFERENCE_MODEL_SRC"] = "huggingface"
+		b.Env["XINFERENCE_HOME"] = "/data"
+		b.Env["XINFERENCE_MODEL_SRC"] = "huggingface"
 	}
-	m.words("xinference-local", "-H", "0.0.0.0", "--port", "9997", "--log-level", "info")
-	launch := map[string]any{"model_uid": m.model, "model_name": m.model}
+	b.args("xinference-local", "-H", "0.0.0.0", "--port", "9997", "--log-level", "info")
+	request := map[string]any{"model_uid": b.Model, "model_name": b.Model}
 	for name, v := range x.Kwargs {
-		launch[name] = v
+		request[name] = v
 	}
-	text := func(field, name, value string, allowed ...string) {
-		if m.oneOf(field, value, allowed...) {
-			launch[name] = value
+	set := func(field, name, value string, allowed ...string) {
+		if b.isOneOf(field, value, allowed...) {
+			request[name] = value
 		}
 	}
 	if x.Engine == "" {
-		m.wrong("Engine", `"": want vLLM, SGLang, llama.cpp, Transformers or MindIE`)
+		b.invalid("Engine", `"": want vLLM, SGLang, llama.cpp, Transformers or MindIE`)
 	}
-	text("Engine", "model_engine", x.Engine, "vLLM", "SGLang", "llama.cpp", "Transformers", "MindIE")
-	text("Format", "model_format", x.Format, "pytorch", "gptq", "awq", "fp8", "ggufv2")
+	set("Engine", "model_engine", x.Engine, "vLLM", "SGLang", "llama.cpp", "Transformers", "MindIE")
+	set("Format", "model_format", x.Format, "pytorch", "gptq", "awq", "fp8", "ggufv2")
 	if x.SizeB != "" {
-		launch["model_size_in_billions"] = x.SizeB
+		request["model_size_in_billions"] = x.SizeB
 	}
 	if x.Quantization != "" {
-		launch["quantization"] = x.Quantization
+		request["quantization"] = x.Quantization
 	}
-	if m.positive("NGPU", x.NGPU) {
-		launch["n_gpu"] = x.NGPU
-		m.uses("NGPU", x.NGPU)
+	if b.isPositive("NGPU", x.NGPU) {
+		request["n_gpu"] = x.NGPU
+		b.useDevices("NGPU", x.NGPU)
 	}
-	if m.positive("Limit", x.Limit) {
-		launch["request_limits"] = x.Limit
+	if b.isPositive("Limit", x.Limit) {
+		request["request_limits"] = x.Limit
 	}
 	if x.ModelsDir != "" {
 		if x.Path != "" {
-			m.weights.path = x.Path
+			b.Weights.Path = x.Path
 		}
-		launch["model_path"] = path.Join(modelsAt, m.weights.path)
+		request["model_path"] = path.Join(modelsAt, b.Weights.Path)
 	} else if x.Path != "" {
-		m.wrong("Path", "%q: means nothing without ModelsDir", x.Path)
+		b.invalid("Path", "%q: has no effect without ModelsDir", x.Path)
 	}
-	body, err := json.Marshal(launch)
+	body, err := json.Marshal(request)
 	if err != nil {
-		m.wrong("Kwargs", "cannot be written as JSON: %v", err)
+		b.invalid("Kwargs", "cannot be written as JSON: %v", err)
 	}
-	for name, v := range launch {
-		if text, is := v.(string); is && isSecret(name, text) {
-			launch[name] = masked
-			m.secrets = append(m.secrets, text)
+	for name, v := range request {
+		if text, ok := v.(string); ok && secret.Is(name, text) {
+			request[name] = secret.Placeholder
+			b.Secrets = append(b.Secrets, text)
 		}
 	}
-	shows, _ := json.Marshal(launch) // as above
-	m.setup = []step{{does: "launch the model", method: "POST", path: "/v1/models", body: string(body), shows: string(shows)}}
-	m.config["engine"] = x.Engine
-	m.config["launch"] = string(shows)
-	m.health = "/status"
-	m.known = torchKnown
-	return m.end()
+	shown, _ := json.Marshal(request) // an error is in b.errs already
+	b.Setup = []probe.Step{{Purpose: "launch the model", Method: "POST", Path: "/v1/models", Body: string(body), Shown: string(shown)}}
+	b.Config["engine"] = x.Engine
+	b.Config["launch"] = string(shown)
+	b.HealthPath = "/status"
+	b.Failures = torchFailures
+	return b.finish()
 }

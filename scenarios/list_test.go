@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
+	"github.com/seed-2b9cec6d/llmbench/backends/container"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
@@ -43,10 +44,11 @@ func BenchmarkColdStart(b *testing.B) {
 	for _, backend := range servers {
 		b.Run("backend="+llmbench.NameValue(backend.Name)+"/"+modelName(cfg, cmp.Or(cfg.Model, "mock")), func(b *testing.B) {
 			ColdStart(b, func(b *testing.B) Start {
-				cold, ok := backends.Cold(b, backend.Backend)
+				launched, ok := backend.Backend.(container.Backend)
 				if !ok {
 					llmbench.Skip(b, backend.Name+" does not run in a container")
 				}
+				cold := container.Cold(b, launched.Server)
 				return Start{Ready: cold.Ready, FirstToken: cold.FirstToken, Target: cold.Target}
 			})
 		})
@@ -95,7 +97,7 @@ func environment(b *testing.B) (config, []backends.Named) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	servers, err := backends.FromConfig(cfg.Config)
+	servers, err := backends.FromConfig(cfg.Config, container.New)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -134,9 +136,12 @@ func modelName(cfg config, model string) string {
 
 // isMock reports whether a backend is the simulated server.
 func isMock(b backends.Named) bool {
-	switch b.Backend.(type) {
-	case backends.Mock, backends.MockContainer:
+	switch b := b.Backend.(type) {
+	case backends.Mock:
 		return true
+	case container.Backend:
+		_, ok := b.Server.(backends.MockContainer)
+		return ok
 	}
 	return false
 }

@@ -1,4 +1,4 @@
-// Package serverlog keeps the last lines of a server's log, free of secrets.
+// Package serverlog keeps the last lines of a server's log, without secrets.
 package serverlog
 
 import (
@@ -6,40 +6,41 @@ import (
 	"io"
 	"strings"
 	"sync"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/secret"
 )
 
-// Kept is how many lines a [Log] keeps.
+// Kept is the number of lines that a [Log] keeps.
 const Kept = 40
 
-// longest is where a line that does not end is broken, in bytes.
-const longest = 64 << 10
+// maxLine is the length in bytes at which an unfinished line is broken.
+const maxLine = 64 << 10
 
-// A Log is a writer that keeps the last lines written to it. Its zero value is
-// ready; its fields are set before the first Write. It is safe for concurrent
-// use.
+// A Log is a writer that keeps the last lines written to it. The zero value is
+// ready for use. The fields must be set before the first Write. A Log is safe
+// for concurrent use.
 type Log struct {
-	// Next, if not nil, is given each line too. That it fails is no error: a
-	// server does not end because its log cannot be shown.
+	// Next, if not nil, also receives each line. Its errors are ignored: the
+	// server must not end because its log cannot be shown.
 	Next io.Writer
-	// Hide are texts that are replaced by "[secret]", wherever they stand in a
-	// line.
+	// Hide lists texts that [secret.Placeholder] replaces in each line.
 	Hide []string
 	// Line, if not nil, is called with each whole line, without its end.
 	Line func(line string)
 
 	mu    sync.Mutex
 	lines []string // at most Kept
-	part  []byte   // the line that has not ended yet
+	part  []byte   // the unfinished line
 }
 
-// Write takes a piece of the log. Its error is always nil.
+// Write adds a piece of the log. The error is always nil.
 func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.part = append(l.part, p...)
 	for {
 		line, rest, whole := bytes.Cut(l.part, []byte("\n"))
-		if !whole && len(line) < longest {
+		if !whole && len(line) < maxLine {
 			return len(p), nil
 		}
 		l.add(line)
@@ -47,7 +48,7 @@ func (l *Log) Write(p []byte) (int, error) {
 	}
 }
 
-// Flush ends a line that the server did not end.
+// Flush ends an unfinished line.
 func (l *Log) Flush() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,17 +70,17 @@ func (l *Log) add(b []byte) {
 	}
 }
 
-// Clean returns text without what is hidden.
+// Clean returns text with each text of Hide replaced.
 func (l *Log) Clean(text string) string {
-	for _, secret := range l.Hide {
-		if secret != "" {
-			text = strings.ReplaceAll(text, secret, "[secret]")
+	for _, hidden := range l.Hide {
+		if hidden != "" {
+			text = strings.ReplaceAll(text, hidden, secret.Placeholder)
 		}
 	}
 	return text
 }
 
-// Lines returns the lines kept, and the one that has not ended.
+// Lines returns the kept lines and the unfinished one.
 func (l *Log) Lines() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,5 +91,5 @@ func (l *Log) Lines() []string {
 	return lines[max(0, len(lines)-Kept):]
 }
 
-// String returns the lines kept as one text.
+// String returns [Log.Lines] joined by line feeds.
 func (l *Log) String() string { return strings.Join(l.Lines(), "\n") }

@@ -48,6 +48,6 @@ func TestLogLongLine(t *testing.T) {
 		_, _ = l.Write(make([]byte, 10<<10))
 	}
 	for _, line := range l.Lines() {
-		assert.Assert(t, len(line) < 2*longest, "a line of %d bytes", len(line))
+		assert.Assert(t, len(line) < 2*maxLine, "a line of %d bytes", len(line))
 	}
 }

@@ -1,14 +1,14 @@
-package backends
+package container
 
 import (
 	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,81 +16,88 @@ import (
 	"golang.org/x/perf/benchfmt"
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/backends"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// TestLlamaCPPContainer asks a real llama.cpp in a container: what it counts must
-// be what the client counts.
+// TestLlamaCPPContainer compares the token counts of a real llama.cpp in a
+// container with those of the client.
 func TestLlamaCPPContainer(t *testing.T) {
 	l := llama(t)
-	l.Args = []string{"--api-key", "sk-ThatRequestsHaveToCarry"}
+	l.Args = []string{"--api-key", "sk-SentWithEachRequest"}
 	t.Run("runs", func(t *testing.T) {
-		target := l.Start(t)
+		target := Start(t, l)
 		assert.Equal(t, target.Model, l.Model)
 		assert.Assert(t, target.Config["server-version"] != "", "%v", target.Config)
-		before := predicted(t, target)
-		asked := 0
+		before := predictedTokens(t, target)
+		requested := 0
 		observer := target.Observe()
 		for range 2 {
-			assert.NilError(t, observer.Before(t.Context())) // empties the slots
+			assert.NilError(t, observer.Before(t.Context())) // this empties the slots
 			for _, tokens := range []int{1, 24, 200} {
 				s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: "Tell me about the sea.", MaxTokens: tokens, FixedOutput: true}, true)
 				assert.NilError(t, s.Err)
 				assert.Equal(t, s.OutputTokens, tokens)
-				assert.Equal(t, s.Server.OutputTokens, tokens, "its own timings")
-				assert.Equal(t, s.Server.PromptTokens+s.Server.CachedTokens, s.PromptTokens, "its own timings")
-				asked += tokens
-				assert.Equal(t, s.CachedTokens > 0, tokens > 1, "only the first prompt of a pass is new to the cache: %d tokens of it were in that", s.CachedTokens)
+				assert.Equal(t, s.Server.OutputTokens, tokens, "the server's own timings")
+				assert.Equal(t, s.Server.PromptTokens+s.Server.CachedTokens, s.PromptTokens, "the server's own timings")
+				requested += tokens
+				assert.Equal(t, s.CachedTokens > 0, tokens > 1, "only the first prompt of a pass is not in the cache; %d cached tokens", s.CachedTokens)
 			}
 			_, err := observer.After(t.Context())
 			assert.NilError(t, err)
 		}
-		assert.Equal(t, predicted(t, target)-before, float64(asked), "its own metrics")
+		assert.Equal(t, predictedTokens(t, target)-before, requested, "the server's own metrics")
 	})
-	assert.Equal(t, len(containers(t, mine())), 0)
+	assert.Equal(t, len(ownContainers(t)), 0)
 }
 
-// predicted is how many tokens the server says that it has made.
-func predicted(t *testing.T, target llmbench.Target) float64 {
+// predictedTokens returns the number of tokens that the server has generated,
+// according to its metrics.
+func predictedTokens(t *testing.T, target llmbench.Target) int {
 	t.Helper()
-	body, err := fetch(t.Context(), http.MethodGet, target.URL+"/metrics", "", target.Header)
+	body, err := probe.Server{URL: target.URL, Header: target.Header}.Get(t.Context(), "/metrics")
 	assert.NilError(t, err)
-	all, err := metrics(body)
-	assert.NilError(t, err)
-	n, _ := all.sum(names{"llamacpp:tokens_predicted_total"})
-	assert.Assert(t, n != nil, "%s", body)
-	return *n
+	for line := range strings.Lines(string(body)) {
+		if value, found := strings.CutPrefix(line, "llamacpp:tokens_predicted_total "); found {
+			n, err := strconv.Atoi(strings.TrimSpace(value))
+			assert.NilError(t, err)
+			return n
+		}
+	}
+	t.Fatalf("no llamacpp:tokens_predicted_total in:\n%s", body)
+	return 0
 }
 
 // TestBrokenLlamaCPP checks the errors of a real server that cannot start.
 func TestBrokenLlamaCPP(t *testing.T) {
 	l := llama(t)
 	assert.NilError(t, os.WriteFile(filepath.Join(l.ModelsDir, "broken.gguf"), []byte("GGUF, but no more"), 0o644))
-	with := func(change func(*LlamaCPP)) LlamaCPP {
+	with := func(change func(*backends.LlamaCPP)) backends.LlamaCPP {
 		l := l
 		change(&l)
 		return l
 	}
-	fail(t, []failing{
-		{"the model is missing", with(func(l *LlamaCPP) { l.Model = "nosuch.gguf" }),
+	testFailures(t, []failureCase{
+		{"the model is missing", with(func(l *backends.LlamaCPP) { l.Model = "nosuch.gguf" }),
 			[]string{`llamacpp: model "nosuch.gguf" is not in the folder of models ` + l.ModelsDir + ", which has: broken.gguf, tiny-"}},
-		{"the model is broken", with(func(l *LlamaCPP) { l.Model = "broken.gguf" }),
-			[]string{"llamacpp: ", "what to do: the model cannot be loaded: check that Model is a whole GGUF file", "its last lines:\n    ", "broken.gguf"}},
-		{"an argument of another version", with(func(l *LlamaCPP) { l.Args = []string{"--no-such-argument"} }),
+		{"the model is broken", with(func(l *backends.LlamaCPP) { l.Model = "broken.gguf" }),
+			[]string{"llamacpp: ", "what to do: the model cannot be loaded: check that Model is a whole GGUF file", "last lines of its log:\n    ", "broken.gguf"}},
+		{"an argument of another version", with(func(l *backends.LlamaCPP) { l.Args = []string{"--no-such-argument"} }),
 			[]string{"what to do: this version of the server does not know an argument: check Args", "--no-such-argument"}},
-		{"killed for lack of memory", with(func(l *LlamaCPP) { l.Memory, l.Context = 24<<20, 1<<20 }),
+		{"killed for lack of memory", with(func(l *backends.LlamaCPP) { l.Memory, l.Context = 24<<20, 1<<20 }),
 			[]string{"llamacpp: ", "the container was killed for lack of memory (OOM)"}},
 	})
 }
 
-// TestColdStartInContainer runs BenchmarkColdStart as a user does.
+// TestColdStartInContainer runs BenchmarkColdStart with the go command.
 func TestColdStartInContainer(t *testing.T) {
 	l := llama(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench=ColdStart", "-benchtime=2x", "../scenarios")
+	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench=ColdStart", "-benchtime=2x", "../../scenarios")
 	cmd.Env = append(os.Environ(), "LLMBENCH_BACKEND=llamacpp", "LLMBENCH_IMAGE="+l.Image, "LLMBENCH_MODELS_DIR="+l.ModelsDir,
-		"LLMBENCH_MODEL="+l.Model, "LLMBENCH_ARGS=-t 1")
+		"LLMBENCH_MODEL="+l.Model, "LLMBENCH_ARGS=-t 1", "LLMBENCH_CLIENT_BOUND=report")
 	text, err := cmd.CombinedOutput()
 	assert.NilError(t, err, "%s", text)
 	r := benchfmt.NewReader(strings.NewReader(string(text)), "output")
@@ -100,7 +107,7 @@ func TestColdStartInContainer(t *testing.T) {
 			rows++
 			ready, _ := rec.Value("start-to-ready-sec")
 			first, _ := rec.Value("start-to-first-token-sec")
-			assert.Assert(t, 0 < ready && ready < first && first < 60, "%s", text)
+			assert.Assert(t, 0 < ready && ready < first, "%s", text)
 			assert.Equal(t, rec.Iters, 2)
 			assert.Equal(t, rec.GetConfig("image"), l.Image)
 		}
@@ -108,16 +115,17 @@ func TestColdStartInContainer(t *testing.T) {
 	assert.Equal(t, rows, 1, "%s", text)
 }
 
-// TestChatInContainer runs the streams of BenchmarkChat as a user does, on a real
-// llama.cpp in a container, and holds its records against what the server measured itself.
+// TestChatInContainer runs the streams of BenchmarkChat with the go command, on a
+// real llama.cpp in a container, and compares the records with the server's own
+// timings.
 func TestChatInContainer(t *testing.T) {
 	l := llama(t)
 	out := t.TempDir()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench=Chat/backend/model/workload/stream=true", "-benchtime=1x", "../scenarios")
+	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench=Chat/backend/model/workload/stream=true", "-benchtime=1x", "../../scenarios")
 	cmd.Env = append(os.Environ(), "LLMBENCH_BACKEND=llamacpp", "LLMBENCH_IMAGE="+l.Image, "LLMBENCH_MODELS_DIR="+l.ModelsDir,
-		"LLMBENCH_MODEL="+l.Model, "LLMBENCH_ARGS=-t 1 -np 4 -c 16384", "LLMBENCH_OUT="+out)
+		"LLMBENCH_MODEL="+l.Model, "LLMBENCH_ARGS=-t 1 -np 4 -c 16384", "LLMBENCH_OUT="+out, "LLMBENCH_CLIENT_BOUND=report")
 	text, err := cmd.CombinedOutput()
 	assert.NilError(t, err, "%s", text)
 	r := benchfmt.NewReader(strings.NewReader(string(text)), "output")
@@ -154,8 +162,8 @@ func TestChatInContainer(t *testing.T) {
 	assert.Equal(t, len(logs), 1)
 }
 
-// compareTimings checks that the server's own figures fit within the client's,
-// and returns of how many requests.
+// compareTimings checks that the server's own durations are not longer than the
+// client's, and returns the number of requests.
 func compareTimings(t *testing.T, file string) (n int) {
 	t.Helper()
 	f, err := os.Open(file)
@@ -163,7 +171,7 @@ func compareTimings(t *testing.T, file string) (n int) {
 	defer f.Close()
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
-	lines.Scan() // about the benchmark
+	lines.Scan() // the header
 	for lines.Scan() {
 		if bytes.HasPrefix(lines.Bytes(), []byte(`{"end":`)) {
 			assert.Equal(t, lines.Text(), `{"end":{"outcome":"ok"}}`)

@@ -1,0 +1,185 @@
+package backends
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kballard/go-shellquote"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/secret"
+)
+
+// A builder makes a Spec from a server's fields. Its methods collect the errors
+// of all fields, so that the user sees every mistake at once.
+type builder struct {
+	launch.Spec
+	from Container
+	path string // of the model, in the container or on the Hub
+	errs []error
+}
+
+// newBuilder starts the Spec of a server with the settings of c.
+func newBuilder(c Container, backend, defaultImage string, port int) *builder {
+	b := &builder{from: c, path: c.Model, Spec: launch.Spec{
+		Backend:     backend,
+		Image:       c.Image,
+		Env:         map[string]string{},
+		PassEnv:     map[string]string{},
+		Port:        port,
+		ShmSize:     c.ShmSize,
+		Memory:      c.Memory,
+		Model:       c.Model,
+		ListedModel: c.Model,
+		Dialect:     c.Dialect,
+		ModelsPath:  "/v1/models",
+		HealthPath:  "/health",
+		Config:      map[string]string{"backend": backend, "model": c.Model},
+		Deadlines:   launch.Deadlines(c.Ready),
+		LogDir:      c.LogDir,
+	}}
+	if b.Image == "" {
+		b.Image = defaultImage
+	}
+	b.checkContainer()
+	if c.Quantization != "" {
+		b.Config["quantization"] = c.Quantization
+	}
+	if c.ModelsDir != "" {
+		b.path = path.Join(modelsAt, c.Model)
+		b.Weights = launch.Weights{Dir: c.ModelsDir, Path: c.Model}
+		b.Mounts = append(b.Mounts, launch.Mount{Source: c.ModelsDir, Target: modelsAt, ReadOnly: true})
+	}
+	return b
+}
+
+// checkContainer notes the errors in the settings that all servers share.
+func (b *builder) checkContainer() {
+	c := b.from
+	switch {
+	case b.Image == "":
+		b.invalid("Image", `"": this server has no official image with a version tag; want the name of an image with a tag or a digest`)
+	case !isPinned(b.Image):
+		b.invalid("Image", "%q: want a tag other than latest, or a digest, so that the same server can be measured again", b.Image)
+	}
+	switch {
+	case c.Model == "":
+		b.invalid("Model", `"": want a name on the Hugging Face Hub, or a path in ModelsDir`)
+	case strings.HasPrefix(c.Model, "-"):
+		b.invalid("Model", "%q: want a name, not an option", c.Model)
+	}
+	if c.ModelsDir != "" && !filepath.IsLocal(filepath.FromSlash(c.Model)) {
+		b.invalid("Model", "%q: want a path in ModelsDir", c.Model)
+	}
+	if c.ShmSize < 0 {
+		b.invalid("ShmSize", "%d: want bytes, at least 0", c.ShmSize)
+	}
+	if c.Memory < 0 {
+		b.invalid("Memory", "%d: want bytes, at least 0", c.Memory)
+	}
+	d := c.Ready
+	for _, v := range []struct {
+		name  string
+		limit time.Duration
+	}{{"Image", d.Image}, {"Running", d.Running}, {"Port", d.Port}, {"Health", d.Health}, {"Setup", d.Setup}, {"Model", d.Model}, {"Completion", d.Completion}} {
+		if v.limit < 0 {
+			b.invalid("Ready."+v.name, "%v: want a duration above 0, or 0 for the default", v.limit)
+		}
+	}
+}
+
+// isPinned reports whether an image's name fixes its version.
+func isPinned(image string) bool {
+	if strings.Contains(image, "@sha256:") {
+		return true
+	}
+	_, tag, tagged := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
+	return tagged && tag != "" && tag != "latest"
+}
+
+// invalid notes an error in a field. format and args follow the field's name.
+func (b *builder) invalid(field, format string, args ...any) {
+	b.errs = append(b.errs, fmt.Errorf(field+" "+format, args...))
+}
+
+// finish adds Args and Env, and returns the Spec or the errors of all fields.
+func (b *builder) finish() (launch.Spec, error) {
+	b.Cmd = append(b.Cmd, b.from.Args...)
+	_, secrets := secret.RedactArgs(b.Cmd)
+	b.Secrets = append(b.Secrets, secrets...)
+	for _, name := range slices.Sorted(maps.Keys(b.from.Env)) {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			b.invalid("Env", "%q: want the name of a variable", name)
+			continue
+		}
+		b.Env[name] = b.from.Env[name]
+		delete(b.PassEnv, name)
+	}
+	for name, value := range b.Env {
+		if secret.Is(name, value) {
+			b.Secrets = append(b.Secrets, value)
+		}
+	}
+	b.APIKey = b.from.APIKey.Reveal()
+	if b.APIKey == "" {
+		b.APIKey = secret.APIKey(b.from.Args, b.from.Env)
+	}
+	b.Secrets = append(b.Secrets, b.APIKey)
+	b.describeSettings()
+	if err := errors.Join(b.errs...); err != nil {
+		return launch.Spec{}, fmt.Errorf("%s: %w", b.Backend, err)
+	}
+	return b.Spec, nil
+}
+
+// describeSettings adds the command and the variables, without secrets, to the
+// configuration lines.
+func (b *builder) describeSettings() {
+	args, _ := secret.RedactArgs(append(slices.Clone(b.Entrypoint), b.Cmd...))
+	if len(args) > 0 {
+		b.Config["command"] = shellquote.Join(args...)
+	}
+	for name, value := range b.Env {
+		b.Config["env-"+strings.ToLower(name)] = secret.Redact(name, value)
+	}
+}
+
+// downloadTo gives a server that downloads models a volume to keep them in,
+// mounted at target, and the Hub's token in the variable that the server reads.
+// With ModelsDir the server downloads nothing, and downloadTo does nothing.
+func (b *builder) downloadTo(volume, target, tokenVariable string) {
+	if b.from.ModelsDir != "" {
+		return
+	}
+	b.Mounts = append(b.Mounts, launch.Mount{Source: "llmbench-" + volume, Target: target})
+	b.PassEnv[tokenVariable] = "HF_TOKEN"
+}
+
+// requireModelsDir is for a server that cannot download a model.
+func (b *builder) requireModelsDir() {
+	if b.from.ModelsDir == "" {
+		b.invalid("ModelsDir", `"": want the folder that holds the model, because this server cannot download it`)
+	}
+}
+
+// forbidArgs is for a server that takes no arguments; reason says why.
+func (b *builder) forbidArgs(reason string) {
+	if args, _ := secret.RedactArgs(b.from.Args); len(args) > 0 {
+		b.invalid("Args", "%q: want none: %s", args, reason)
+	}
+}
+
+// enlargeShm makes room in /dev/shm for processes that share memory, unless
+// ShmSize is set. The servers' documents recommend --ipc=host instead. But then
+// the files of a killed server would stay in the host's /dev/shm.
+func (b *builder) enlargeShm() {
+	if b.ShmSize == 0 {
+		b.ShmSize = 16 << 30 // a limit: memory is taken only when it is used
+	}
+}

@@ -1,0 +1,234 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moby/moby/client"
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/backends"
+	"github.com/seed-2b9cec6d/llmbench/backends/container/internal/engine"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest/tinygguf"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+)
+
+// needDocker returns the Docker engine. Without one it skips t, or fails t if
+// LLMBENCH_REQUIRE contains docker.
+func needDocker(t *testing.T) *engine.Engine {
+	t.Helper()
+	e, err := engine.Connect()
+	if err == nil {
+		return e
+	}
+	cfg, cfgErr := backends.ReadConfig()
+	assert.NilError(t, cfgErr)
+	if slices.Contains(cfg.Require, "docker") || !errors.Is(err, engine.ErrUnavailable) {
+		t.Fatal(err)
+	}
+	t.Skip(err)
+	return nil
+}
+
+// mock returns the simulated server in a container, with these flags.
+func mock(t *testing.T, args ...string) backends.MockContainer {
+	t.Helper()
+	e := needDocker(t)
+	spec, err := backends.MockContainer{}.Spec()
+	assert.NilError(t, err)
+	image, err := buildImage(t.Context(), e, spec.GoProgram)
+	assert.NilError(t, err)
+	return backends.MockContainer{Container: backends.Container{Image: image, Args: append([]string{"-ttft=0", "-per-token=0", "-per-prompt-token=0"}, args...)}}
+}
+
+// llama returns the real llama.cpp in a container, with a tiny model.
+func llama(t *testing.T) backends.LlamaCPP {
+	t.Helper()
+	needDocker(t)
+	image := llamatest.Image(t)
+	model := llamatest.Model(t, tinygguf.Options{})
+	return backends.LlamaCPP{
+		Container: backends.Container{Image: image, Model: filepath.Base(model), ModelsDir: filepath.Dir(model)},
+		Context:   16384, Parallel: 4, Threads: 1,
+	}
+}
+
+// containers returns the ids of the containers that have all the labels.
+func containers(t *testing.T, labels ...string) (ids []string) {
+	t.Helper()
+	cli, err := client.New(client.FromEnv)
+	assert.NilError(t, err)
+	defer cli.Close()
+	filters := make(client.Filters)
+	for _, l := range labels {
+		filters.Add("label", l)
+	}
+	all, err := cli.ContainerList(t.Context(), client.ContainerListOptions{All: true, Filters: filters})
+	assert.NilError(t, err)
+	for _, c := range all.Items {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+// ownContainers returns the ids of this process's containers.
+func ownContainers(t *testing.T) []string {
+	t.Helper()
+	return containers(t, engine.LabelProcess+"="+strconv.Itoa(os.Getpid()))
+}
+
+func TestMockContainer(t *testing.T) {
+	m := mock(t)
+	t.Run("runs", func(t *testing.T) {
+		target := Start(t, m)
+		ids := ownContainers(t)
+		assert.Equal(t, len(ids), 1)
+		for _, tokens := range []int{1, 24, 200} {
+			s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: "one two three", MaxTokens: tokens}, true)
+			assert.NilError(t, s.Err)
+			assert.Equal(t, s.OutputTokens, tokens)
+			assert.Equal(t, s.PromptTokens, 3)
+		}
+		assert.Equal(t, target.Config["backend"], "mock-container")
+		assert.Equal(t, target.Config["image"], m.Image)
+		assert.Assert(t, strings.HasPrefix(target.Config["image-digest"], "sha256:"), "%v", target.Config)
+
+		cli, err := client.New(client.FromEnv)
+		assert.NilError(t, err)
+		defer cli.Close()
+		info, err := cli.ContainerInspect(t.Context(), ids[0], client.ContainerInspectOptions{})
+		assert.NilError(t, err)
+		published := 0
+		for port, bindings := range info.Container.NetworkSettings.Ports {
+			for _, b := range bindings {
+				published++
+				assert.Assert(t, b.HostIP.IsLoopback(), "port %v is published on %v", port, b.HostIP)
+			}
+		}
+		assert.Equal(t, published, 1)
+	})
+	assert.Equal(t, len(ownContainers(t)), 0, "the container is left after the test")
+}
+
+// TestImageIsBuilt checks that the simulated server needs no image.
+func TestImageIsBuilt(t *testing.T) {
+	needDocker(t)
+	t.Run("runs", func(t *testing.T) {
+		target := New(backends.MockContainer{}).Start(t)
+		assert.Assert(t, strings.HasPrefix(target.Config["image"], "llmbench/mockserver:"), "%v", target.Config)
+		assert.Assert(t, target.Config["image"] != "llmbench/mockserver:built")
+	})
+	assert.Equal(t, len(ownContainers(t)), 0)
+}
+
+// TestStopLetsStreamsEnd checks that a server has time to finish its answers:
+// here a stream of two seconds.
+func TestStopLetsStreamsEnd(t *testing.T) {
+	i, err := start(t.Context(), specOf(t, mock(t, "-per-token=100ms")), t.Logf)
+	assert.NilError(t, err)
+	res, err := http.Post(i.target.URL+"/v1/completions", "application/json", strings.NewReader(`{"model":"mock","prompt":"a","max_tokens":20,"stream":true}`))
+	assert.NilError(t, err)
+	defer res.Body.Close()
+	assert.NilError(t, i.stop())
+	body, err := io.ReadAll(res.Body)
+	assert.NilError(t, err)
+	assert.Assert(t, strings.Contains(string(body), "[DONE]"), "%s", body)
+}
+
+// TestFailureAfterLastStage cancels the start between its last stage and its
+// success.
+func TestFailureAfterLastStage(t *testing.T) {
+	spec := specOf(t, mock(t))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	_, err := start(ctx, spec, func(format string, args ...any) {
+		if strings.Contains(fmt.Sprintf(format, args...), "completion: done") {
+			cancel(errors.New("its log says: no"))
+		}
+	})
+	assert.ErrorContains(t, err, "mock-container: ready: its log says: no")
+	assert.Equal(t, len(ownContainers(t)), 0)
+}
+
+// TestBrokenServer checks that each way to fail gives one clear error, without
+// waiting for the deadlines of later stages, and leaves nothing behind.
+func TestBrokenServer(t *testing.T) {
+	needDocker(t)
+	with := func(m backends.MockContainer, change func(*backends.MockContainer)) backends.MockContainer {
+		change(&m)
+		return m
+	}
+	testFailures(t, []failureCase{
+		{"the image is missing", backends.MockContainer{Container: backends.Container{Image: "127.0.0.1:1/nosuch:1"}},
+			[]string{"mock-container: image: the image 127.0.0.1:1/nosuch:1 is not on this machine and cannot be pulled: "}},
+		{"a wrong flag", mock(t, "-bogus"),
+			[]string{"the container ended with exit status 2", "flag provided but not defined: -bogus"}},
+		{"the port never opens", with(mock(t, "-addr=0.0.0.0:9999"), func(m *backends.MockContainer) { m.Ready.Port = 5 * time.Second }),
+			[]string{"mock-container: port: not within 5s: ", "last lines of its log:\n    mockserver: serving http://"}},
+		{"health is good and a completion is refused", mock(t, "-fault=http-500,every=1"),
+			[]string{"mock-container: completion: ", "status 500"}},
+		{"health is good and a completion hangs", with(mock(t, "-fault=stall,every=1"), func(m *backends.MockContainer) { m.Ready.Completion = time.Second }),
+			[]string{"mock-container: completion: not within 1s: "}},
+		{"NVIDIA GPUs are not granted", with(mock(t), func(m *backends.MockContainer) { m.GPUs = "all" }),
+			[]string{"mock-container: running: ", "what to do: the engine cannot grant NVIDIA GPUs: install"}},
+		{"AMD GPUs are not granted", with(mock(t), func(m *backends.MockContainer) { m.GPUs = "amd:0" }),
+			[]string{"mock-container: running: ", "what to do: this machine has no AMD GPU with a driver"}},
+	})
+}
+
+// A failureCase is a server that cannot start.
+type failureCase struct {
+	name   string
+	server backends.Server
+	want   []string // in the error
+}
+
+// testFailures starts each server, and checks the error and that no container is
+// left. The limit of each start is far below the deadlines of the stages.
+func testFailures(t *testing.T, cases []failureCase) {
+	t.Helper()
+	e := needDocker(t)
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			spec := specOf(t, c.server)
+			if spec.Devices.Vendor == launch.NVIDIA && e.HasRuntime("nvidia") || spec.Devices.Vendor == launch.AMD && exists("/dev/kfd") {
+				t.Skip("this machine has such a GPU")
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			i, err := start(ctx, spec, t.Logf)
+			if err == nil {
+				assert.NilError(t, i.stop())
+			}
+			for _, want := range c.want {
+				assert.ErrorContains(t, err, want)
+			}
+			assert.NilError(t, ctx.Err(), "%v", err)
+		})
+	}
+	assert.Equal(t, len(ownContainers(t)), 0)
+}
+
+// specOf returns the Spec of a server whose fields are valid.
+func specOf(t *testing.T, server backends.Server) launch.Spec {
+	t.Helper()
+	spec, err := server.Spec()
+	assert.NilError(t, err)
+	return spec
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,178 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/container/internal/engine"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/secret"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
+	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+)
+
+// An instance is a server in a container.
+type instance struct {
+	spec   launch.Spec
+	engine *engine.Engine
+	box    *engine.Container // nil before it is created
+	log    *serverlog.Log
+	file   *os.File // holds the whole log; nil without a LogDir
+	logf   func(string, ...any)
+	abort  context.CancelCauseFunc // ends the wait for the server to be ready
+
+	server     probe.Server
+	target     llmbench.Target
+	metricsURL string
+	route      string // containerRoute or portRoute
+	digest     string // of the image
+	gpus       visibleGPUs
+
+	started           time.Time     // when the container was started
+	ready, firstToken time.Duration // from then until the model was listed, and until the first token
+}
+
+// start launches the server of spec and waits until it is ready. Each stage has
+// its own deadline; ctx bounds all of them. After an error nothing is left of the
+// server.
+func start(ctx context.Context, spec launch.Spec, logf func(string, ...any)) (_ *instance, err error) {
+	spec.Deadlines = spec.Deadlines.WithDefaults()
+	i := &instance{spec: spec, log: &serverlog.Log{}}
+	i.logf = func(format string, args ...any) { logf("%s", i.log.Clean(fmt.Sprintf(format, args...))) }
+	defer func() {
+		if err != nil {
+			if removeErr := i.remove(); removeErr != nil {
+				err = fmt.Errorf("%w; and its container cannot be removed: %w", err, removeErr)
+			}
+		}
+	}()
+	if err := checkWeights(spec.Weights); err != nil {
+		return nil, fmt.Errorf("%s: %w", spec.Backend, err)
+	}
+	if i.engine, err = engine.Connect(); err != nil {
+		return nil, fmt.Errorf("%s: %w", spec.Backend, err)
+	}
+	if err := i.openLog(); err != nil {
+		return nil, fmt.Errorf("%s: the file of its log: %w", spec.Backend, err)
+	}
+	i.logf("%s: %s", spec.Backend, spec)
+	ctx, i.abort = context.WithCancelCause(ctx)
+	defer i.abort(nil)
+	for _, st := range i.stages() {
+		if err := i.run(ctx, st); err != nil {
+			return nil, err
+		}
+	}
+	if err := context.Cause(ctx); err != nil { // the log reported a failure after the last stage
+		return nil, i.failure("ready", err)
+	}
+	i.target.Config = i.describe()
+	i.target.Observe = i.metrics().Observe
+	return i, nil
+}
+
+// checkWeights returns an error unless the model is where it must be. The error
+// lists what is there.
+func checkWeights(w launch.Weights) error {
+	if w.Dir == "" {
+		return nil
+	}
+	_, err := os.Stat(filepath.Join(w.Dir, filepath.FromSlash(w.Path)))
+	if err == nil {
+		return nil
+	}
+	entries, dirErr := os.ReadDir(w.Dir)
+	if dirErr != nil {
+		return fmt.Errorf("the folder of models: %w", dirErr)
+	}
+	var names []string
+	for _, e := range entries[:min(len(entries), 20)] {
+		names = append(names, e.Name())
+	}
+	return fmt.Errorf("model %q is not in the folder of models %s, which has: %s", w.Path, w.Dir, strings.Join(names, ", "))
+}
+
+// openLog prepares the server's log, which hides secrets.
+func (i *instance) openLog() error {
+	i.log.Line = i.abortOnFailure
+	secrets := slices.Clone(i.spec.Secrets)
+	for _, from := range i.spec.PassEnv {
+		secrets = append(secrets, os.Getenv(from))
+	}
+	i.log.Hide = secret.Searched(secrets)
+	if i.spec.LogDir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(i.spec.LogDir, 0o777); err != nil {
+		return err
+	}
+	var err error
+	i.file, err = os.CreateTemp(i.spec.LogDir, i.spec.Backend+"-"+time.Now().UTC().Format("20060102T150405")+"-*.log")
+	if err != nil {
+		return err
+	}
+	i.log.Next = i.file
+	return i.file.Chmod(0o644)
+}
+
+// describe returns the configuration lines, which say what makes results of the
+// server comparable to others.
+func (i *instance) describe() map[string]string {
+	c := maps.Clone(i.spec.Config)
+	c["image"] = i.spec.Image
+	c["image-digest"] = i.digest
+	c["network"] = i.route
+	if i.spec.Devices.Vendor != "" {
+		c["gpu"] = i.spec.Devices.String()
+	}
+	if i.gpus.names != "" {
+		c["gpu"], c["gpu-driver"] = i.gpus.names, i.gpus.driver
+	}
+	for key, v := range c {
+		c[key] = i.log.Clean(v)
+	}
+	return c
+}
+
+// metrics returns the source of the server's metrics.
+func (i *instance) metrics() metrics.Source {
+	s := metrics.Source{
+		Names: i.spec.Metrics, URL: i.metricsURL, Header: i.target.Header, Client: i.server.Client,
+		Logf: func(format string, args ...any) { i.logf(i.spec.Backend+": "+format, args...) },
+	}
+	if len(i.spec.ResetCache) > 0 {
+		s.Reset = func(ctx context.Context) error { return i.server.Take(ctx, i.spec.ResetCache) }
+	}
+	return s
+}
+
+// stop removes the server. It returns an error if the server had ended before.
+func (i *instance) stop() error {
+	var err error
+	select {
+	case <-i.box.Ended():
+		err = i.failure("after it was ready", errors.New(i.box.End().String()))
+	default:
+	}
+	return errors.Join(err, i.remove())
+}
+
+// remove removes the container, if there is one, and closes the log.
+func (i *instance) remove() (err error) {
+	if i.box != nil {
+		err = i.box.Remove()
+	}
+	if i.file != nil {
+		err = errors.Join(err, i.file.Close())
+	}
+	return err
+}

@@ -1,0 +1,151 @@
+package container
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/backends"
+	"github.com/seed-2b9cec6d/llmbench/backends/container/internal/engine"
+)
+
+// helperImage is the variable that makes [TestHelperProcess] a helper process.
+// Its value is an image of the simulated server.
+const helperImage = "TEST_HELPER_IMAGE"
+
+// TestHelperProcess is not a test: it is the helper process of TestLeftovers. It
+// starts a server, prints its URL, and ends when its standard input is closed. If
+// something was written there, it ends with a panic.
+func TestHelperProcess(t *testing.T) {
+	image := os.Getenv(helperImage)
+	if image == "" {
+		return
+	}
+	target := Start(t, backends.MockContainer{Container: backends.Container{Image: image}})
+	fmt.Println("URL", target.URL)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // in case nobody ends it
+	defer cancel()
+	input := make(chan []byte, 1)
+	go func() {
+		b, _ := io.ReadAll(os.Stdin)
+		input <- b
+	}()
+	select {
+	case b := <-input:
+		t.Run("leaf", func(t *testing.T) {
+			if len(b) > 0 {
+				panic(string(b))
+			}
+		})
+	case <-ctx.Done():
+	}
+}
+
+// A helperProcess is another process that has started a server in a container.
+type helperProcess struct {
+	*exec.Cmd
+	url   string
+	input io.WriteCloser
+}
+
+// startHelper starts a helper process and returns when its server is ready.
+func startHelper(t *testing.T, image string) helperProcess {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestHelperProcess$")
+	// The other LLMBENCH_ variables are for this process only. The proxy does not
+	// exist, so that any request through it fails.
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LLMBENCH_") })
+	cmd.Env = append(env, helperImage+"="+image, "HTTP_PROXY=http://127.0.0.1:1", "NO_PROXY=")
+	input, err := cmd.StdinPipe()
+	assert.NilError(t, err)
+	output, err := cmd.StdoutPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, cmd.Start())
+	t.Cleanup(func() { cancel(); _ = cmd.Wait() })
+	lines := bufio.NewScanner(output)
+	for lines.Scan() {
+		if url, found := strings.CutPrefix(lines.Text(), "URL "); found {
+			return helperProcess{cmd, url, input}
+		}
+	}
+	t.Fatalf("the helper process ended before its server was ready")
+	return helperProcess{}
+}
+
+// containersOf returns the number of containers of another process.
+func containersOf(t *testing.T, process *os.Process) int {
+	t.Helper()
+	return len(containers(t, engine.LabelOwner, engine.LabelProcess+"="+strconv.Itoa(process.Pid)))
+}
+
+func (p helperProcess) isHealthy() bool {
+	res, err := http.Get(p.url + "/health")
+	if err != nil {
+		return false
+	}
+	res.Body.Close()
+	return res.StatusCode == http.StatusOK
+}
+
+// TestLeftovers ends processes by a signal and by a panic, so that they cannot
+// remove their containers. The next process must remove them, and must not touch
+// the containers of a process that is alive.
+func TestLeftovers(t *testing.T) {
+	image := mock(t).Image
+	killed, panics, alive := startHelper(t, image), startHelper(t, image), startHelper(t, image)
+	assert.NilError(t, killed.Process.Signal(syscall.SIGKILL))
+	_ = killed.Wait()
+	_, err := io.WriteString(panics.input, "in a leaf")
+	assert.NilError(t, err)
+	assert.NilError(t, panics.input.Close())
+	assert.ErrorContains(t, panics.Wait(), "exit status 2")
+	next := startHelper(t, image)
+	assert.Equal(t, containersOf(t, killed.Process), 0, "the container of the killed process is left after the next process has started")
+	assert.Equal(t, containersOf(t, panics.Process), 0, "the container of the process that panicked is left after the next process has started")
+	assert.Assert(t, alive.isHealthy(), "the server of a process that is alive was removed")
+	assert.Assert(t, next.isHealthy())
+	for _, p := range []helperProcess{alive, next} {
+		assert.NilError(t, p.input.Close())
+		assert.NilError(t, p.Wait())
+		assert.Equal(t, containersOf(t, p.Process), 0)
+	}
+}
+
+// TestInterrupt ends a benchmark as Ctrl-C does.
+func TestInterrupt(t *testing.T) {
+	image := mock(t).Image
+	binary := filepath.Join(t.TempDir(), "scenarios.test")
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-o", binary, "../../scenarios").CombinedOutput()
+	assert.NilError(t, err, "%s", out)
+	cmd := exec.CommandContext(ctx, binary, "-test.run=^$", "-test.bench=Chat", "-test.benchtime=1000000x", "-test.v")
+	cmd.Env = append(os.Environ(), "LLMBENCH_BACKEND=mock-container", "LLMBENCH_IMAGE="+image)
+	pipe, err := cmd.StdoutPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, cmd.Start())
+	var text strings.Builder
+	for lines := bufio.NewScanner(pipe); lines.Scan(); {
+		fmt.Fprintln(&text, lines.Text())
+		if strings.HasPrefix(lines.Text(), "backend: mock-container") { // the measurement has begun
+			assert.NilError(t, cmd.Process.Signal(os.Interrupt))
+		}
+	}
+	assert.ErrorContains(t, cmd.Wait(), "exit status 1")
+	assert.Assert(t, strings.Contains(text.String(), "interrupted"), text.String())
+	assert.Equal(t, containersOf(t, cmd.Process), 0)
+}

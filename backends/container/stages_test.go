@@ -1,0 +1,241 @@
+package container
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/backends"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+)
+
+// served returns an instance whose server is the handler. Requests do not use the
+// network, so that tests can run in a bubble of [testing/synctest].
+func served(t *testing.T, spec launch.Spec, handler http.HandlerFunc) *instance {
+	t.Helper()
+	client := &http.Client{Transport: handlerTransport{handler}}
+	return &instance{
+		spec: spec, log: &serverlog.Log{}, logf: t.Logf,
+		target: llmbench.Target{URL: "http://server", Model: spec.Model}, metricsURL: "http://server",
+		server: probe.Server{URL: "http://server", Client: client},
+	}
+}
+
+// A handlerTransport answers requests by calling a handler.
+type handlerTransport struct{ http.Handler }
+
+func (h handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+// TestStages checks stages against servers that are functions, for answers of
+// real servers that would need a GPU or a missing model.
+func TestStages(t *testing.T) {
+	model := func(i *instance) stage { return stage{"model", time.Second, i.getModel} }
+	setup := func(i *instance) stage { return stage{"setup", time.Second, i.getSetup} }
+	residency := func(i *instance) stage { return stage{"gpu", time.Second, i.checkResidency} }
+	for _, c := range []struct {
+		name    string
+		stage   func(i *instance) stage
+		answers map[string]string // by path; other paths are 404
+		want    string            // in the error; "" is success
+	}{
+		{"the model is listed", model,
+			map[string]string{"/v1/models": `{"data":[{"id":"a"},{"id":"m:latest"}]}`, "/api/version": `{"version":"0.32.15"}`}, ""},
+		{"another model is listed", model,
+			map[string]string{"/v1/models": `{"data":[{"id":"a"},{"id":"b"}]}`},
+			`ollama: model: not within 1s: model "m:latest" is not listed; the server has: a, b`},
+		{"no list of models", model,
+			map[string]string{"/v1/models": "<html>"}, "/v1/models is not a list of models: "},
+		{"the model cannot be downloaded", setup,
+			nil, "ollama: setup: fetch the model: POST /api/pull: status 404 Not Found: no such path"},
+		{"all of the model is on the GPU", residency,
+			map[string]string{"/api/ps": `{"models":[{"name":"m","size":6000000000,"size_vram":6000000000}]}`}, ""},
+		{"a part of the model is not on the GPU", residency,
+			map[string]string{"/api/ps": `{"models":[{"name":"m","size":6000000000,"size_vram":2000000000}]}`},
+			"only 2000000000 of 6000000000 bytes of the model are on the GPU"},
+		{"no model is loaded", residency,
+			map[string]string{"/api/ps": `{"models":[]}`}, "/api/ps has no field models.0.size"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				i := served(t, specOf(t, backends.Ollama{Container: backends.Container{Model: "m", GPUs: "0"}}), func(w http.ResponseWriter, r *http.Request) {
+					answer, found := c.answers[r.URL.Path]
+					if !found {
+						http.Error(w, "no such path", http.StatusNotFound)
+						return
+					}
+					fmt.Fprint(w, answer)
+				})
+				err := i.run(t.Context(), c.stage(i))
+				if c.want != "" {
+					assert.ErrorContains(t, err, c.want)
+					return
+				}
+				assert.NilError(t, err)
+				if c.answers["/api/version"] != "" {
+					assert.Equal(t, i.spec.Config["server-version"], "0.32.15")
+				}
+			})
+		})
+	}
+}
+
+// TestKnownFailures checks that a known line of a server's log ends the wait, and
+// that the error gives advice. The lines are copied from the servers' logs.
+func TestKnownFailures(t *testing.T) {
+	gpu := backends.Container{Model: "m", GPUs: "0"}
+	cpu := backends.Container{Model: "m"}
+	for _, c := range []struct {
+		server backends.Server
+		line   string
+		advice string // "" is no failure
+	}{
+		{backends.VLLM{Container: gpu}, "ValueError: To serve at least one request with the models's max seq len (32768), (4.00 GiB KV cache is needed, which is larger than the available KV cache memory (1.20 GiB).", "lower MaxModelLen"},
+		{backends.VLLM{Container: gpu}, "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.", "raise GPUMemoryUtilization"},
+		{backends.VLLM{Container: gpu}, "ValueError: Free memory on device cuda:0 (3.1/15.8 GiB) on startup is less than desired GPU memory utilization (0.9, 14.2 GiB).", "another process holds memory of the GPU"},
+		{backends.VLLM{Container: gpu}, "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your Tesla T4 GPU has compute capability 7.5.", "set DType to float16"},
+		{backends.VLLM{Container: gpu}, "OSError: nosuch/model is not a local folder and is not a valid model identifier listed on 'https://huggingface.co/models'", "no such model on the Hugging Face Hub"},
+		{backends.VLLM{Container: gpu}, "OSError: You are trying to access a gated repo. Cannot access gated repo for url https://huggingface.co/", "accept its licence"},
+		{backends.VLLM{Container: gpu}, "INFO 11-21 10:08:15 [loader.py:447] Loading weights took 12.3 seconds", ""},
+		{backends.TGI{Container: gpu}, "RuntimeError: Not enough memory to handle 4096 prefill tokens. You need to decrease `--max-batch-prefill-tokens`", "lower MaxBatchPrefillTokens"},
+		{backends.TGI{Container: gpu}, "triton.runtime.autotuner.OutOfResources: out of resource: shared memory", "take an AWQ or EETQ model"},
+		{backends.SGLang{Container: gpu}, "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.", "raise MemFractionStatic"},
+		{backends.LMDeploy{Container: gpu, Engine: "turbomind"}, "lmdeploy - WARNING - archs.py:41 - Fallback to pytorch engine because `m` not supported by turbomind engine.", "set Engine to pytorch"},
+		{backends.LMDeploy{Container: gpu}, "lmdeploy - WARNING - archs.py:41 - Fallback to pytorch engine because `m` not supported by turbomind engine.", ""},
+		{backends.LlamaCPP{Container: gpu}, "ggml_cuda_init: failed to initialize CUDA: no CUDA-capable device is detected", "runs without the GPU"},
+		{backends.LlamaCPP{Container: cpu}, "ggml_cuda_init: failed to initialize CUDA: no CUDA-capable device is detected", ""},
+		{backends.LlamaCPP{Container: gpu}, "load_tensors: offloaded 0/33 layers to GPU", "runs without the GPU"},
+		{backends.LlamaCPP{Container: gpu}, "warning: no usable GPU found, --gpu-layers option will be ignored", "runs without the GPU"},
+		{backends.LlamaCPPPython{Container: backends.Container{Image: "a:1", Model: "m", GPUs: "0"}}, "load_tensors: layer   0 assigned to device CPU, is_swa = 0", "runs without the GPU"},
+		{backends.LlamaCPPPython{Container: backends.Container{Image: "a:1", Model: "m", GPUs: "0"}, GPULayers: 8}, "load_tensors: layer   0 assigned to device CPU, is_swa = 0", ""},
+		{backends.TextGen{Container: backends.Container{Image: "a:1", Model: "m", ModelsDir: "/data", GPUs: "0"}}, "Warning: torch.cuda.is_available() returned False.", "runs without the GPU"},
+		{backends.LlamaCPP{Container: gpu}, "load_tensors: offloaded 33/33 layers to GPU", ""},
+		{backends.Ollama{Container: gpu}, `level=INFO msg="no compatible GPUs were discovered"`, "runs without the GPU"},
+		{backends.Ollama{Container: cpu}, `level=INFO msg="no compatible GPUs were discovered"`, ""},
+		{backends.TensorRTLLM{Container: gpu}, "RuntimeError: Executor worker died during initialization", "its own error is in the lines above"},
+	} {
+		i := served(t, specOf(t, c.server), nil)
+		var cause error
+		i.abort = func(err error) { cause = err }
+		i.abortOnFailure(c.line)
+		assert.Equal(t, cause != nil, c.advice != "", "%s: %s: %v", i.spec.Backend, c.line, cause)
+		if c.advice != "" {
+			assert.ErrorContains(t, i.failure("port", cause), "what to do: ")
+			assert.ErrorContains(t, i.failure("port", cause), c.advice)
+		}
+	}
+}
+
+// TestAdoptModel checks that requests carry the only name that a server lists if
+// the server makes up names.
+func TestAdoptModel(t *testing.T) {
+	list := `{"data":[{"id":"01-ai--yi-6b-chat"}]}`
+	i := served(t, specOf(t, backends.OpenLLM{Container: backends.Container{Model: "01-ai/Yi-6B-Chat"}}), func(w http.ResponseWriter, r *http.Request) {
+		assert.Equal(t, r.URL.Path, "/v1/models")
+		fmt.Fprint(w, list)
+	})
+	assert.NilError(t, i.findModel(t.Context()))
+	assert.Equal(t, i.target.Model, "01-ai--yi-6b-chat")
+	list = `{"data":[{"id":"a"},{"id":"b"}]}`
+	assert.ErrorContains(t, i.findModel(t.Context()), "the server lists 2 models: a, b")
+}
+
+// TestWait checks, on a fake clock, how long probes and refusals are waited for,
+// and that long waits are logged.
+func TestWait(t *testing.T) {
+	refuse := func(status int) error { return fmt.Errorf("a: %w", probe.StatusError{Code: status}) }
+	for _, c := range []struct {
+		name   string
+		try    func(ctx context.Context, n int) error // n counts from 1
+		want   string                                 // in the error; "" is success
+		min    time.Duration
+		max    time.Duration
+		logged bool
+	}{
+		{"the key is refused", func(context.Context, int) error { return refuse(http.StatusUnauthorized) }, "status 401 Unauthorized", 10 * time.Second, 11 * time.Second, false},
+		{"the path is missing", func(context.Context, int) error { return refuse(http.StatusNotFound) }, "status 404 Not Found", 10 * time.Second, 11 * time.Second, false},
+		{"the path appears late", func(_ context.Context, n int) error {
+			if n < 5 {
+				return refuse(http.StatusNotFound)
+			}
+			return nil
+		}, "", 0, time.Second, false},
+		{"the model is being loaded", func(context.Context, int) error { return refuse(http.StatusServiceUnavailable) }, "status 503", 30 * time.Minute, 30 * time.Minute, true},
+		{"a probe hangs", func(ctx context.Context, n int) error {
+			if n > 1 {
+				return nil
+			}
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}, "", 10 * time.Second, 11 * time.Second, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
+				defer cancel()
+				messages := 0
+				i := &instance{log: &serverlog.Log{}, logf: func(string, ...any) { messages++ }}
+				began, n := time.Now(), 0
+				err := i.wait(ctx, "health", func(ctx context.Context) error { n++; return c.try(ctx, n) })
+				took := time.Since(began)
+				if c.want == "" {
+					assert.NilError(t, err)
+				} else {
+					assert.ErrorContains(t, err, c.want)
+				}
+				assert.Assert(t, c.min <= took && took <= c.max, "it took %v; want %v to %v", took, c.min, c.max)
+				assert.Equal(t, messages > 0, c.logged, "%d messages in %v", messages, took)
+			})
+		})
+	}
+}
+
+// TestReach checks which of a server's two addresses is used.
+func TestReach(t *testing.T) {
+	listen := func(serve func(net.Conn)) string {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		assert.NilError(t, err)
+		t.Cleanup(func() { l.Close() })
+		go func() {
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				serve(conn)
+			}
+		}()
+		return l.Addr().String()
+	}
+	up, proxy := listen(func(net.Conn) {}), listen(func(c net.Conn) { c.Close() })
+	const refuses, unreachable = "127.0.0.1:1", "224.0.0.1:1" // TCP cannot reach a multicast address
+	for _, c := range []struct{ containerAddr, publishedAddr, addr, route, err string }{
+		{up, proxy, up, "container-address", ""},
+		{"", up, up, "published-port", ""},
+		{unreachable, up, up, "published-port", ""},
+		{refuses, up, "", "", "refused"},
+		{"", proxy, "", "", "the server does not listen behind the published port"},
+		{unreachable, "", "", "", "224.0.0.1:1"},
+	} {
+		addr, route, err := reach(t.Context(), c.containerAddr, c.publishedAddr)
+		if c.err != "" {
+			assert.ErrorContains(t, err, c.err)
+			continue
+		}
+		assert.NilError(t, err)
+		assert.Equal(t, addr+" "+route, c.addr+" "+c.route)
+	}
+}

@@ -1,0 +1,160 @@
+package container
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+)
+
+// getImage pulls the image, or builds it.
+func (i *instance) getImage(ctx context.Context) (err error) {
+	if i.spec.GoProgram != "" {
+		if i.spec.Image, err = buildImage(ctx, i.engine, i.spec.GoProgram); err != nil {
+			return err
+		}
+	}
+	i.digest, err = i.engine.Pull(ctx, i.spec.Image, i.logf)
+	return err
+}
+
+// getRunning starts the container and checks its GPUs.
+func (i *instance) getRunning(ctx context.Context) error {
+	req, err := i.request()
+	if err != nil {
+		return err
+	}
+	if i.box, err = i.engine.Create(ctx, req); err != nil {
+		return err
+	}
+	i.started = time.Now()
+	if err := i.box.Start(ctx); err != nil {
+		return err
+	}
+	if i.spec.Devices.Vendor == launch.NVIDIA {
+		output, err := i.box.Exec(ctx, listGPUs)
+		if err != nil {
+			return fmt.Errorf("GPUs %s were requested, and the container has none: nvidia-smi: %w", i.spec.Devices, err)
+		}
+		i.gpus = parseGPUs(output)
+		return checkGPUs(i.spec.Devices, i.gpus, i.spec.DevicesUsed)
+	}
+	return nil
+}
+
+// getPort waits until the server listens, and decides how it is reached.
+func (i *instance) getPort(ctx context.Context) error {
+	containerAddr, publishedAddr, err := i.box.Addresses(ctx, i.spec.Port)
+	if err != nil {
+		return err
+	}
+	i.target = llmbench.Target{Model: i.spec.Model, Dialect: i.spec.Dialect, NoProxy: true}
+	if i.spec.APIKey != "" {
+		i.target.Header = http.Header{"Authorization": {"Bearer " + i.spec.APIKey}}
+	}
+	err = i.wait(ctx, "port", func(ctx context.Context) error {
+		addr, route, err := reach(ctx, containerAddr, publishedAddr)
+		i.target.URL, i.route = "http://"+addr, route
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	i.server = probe.Server{URL: i.target.URL, Header: i.target.Header, Exec: i.box.Exec}
+	i.metricsURL = i.target.URL
+	if i.spec.MetricsPort == 0 {
+		return nil
+	}
+	containerAddr, publishedAddr, err = i.box.Addresses(ctx, i.spec.MetricsPort)
+	if i.metricsURL = "http://" + publishedAddr; i.route == containerRoute {
+		i.metricsURL = "http://" + containerAddr
+	}
+	return err
+}
+
+func (i *instance) getHealth(ctx context.Context) error {
+	return i.wait(ctx, "health", func(ctx context.Context) error {
+		_, err := i.server.Get(ctx, i.spec.HealthPath)
+		return err
+	})
+}
+
+func (i *instance) getSetup(ctx context.Context) error { return i.server.Take(ctx, i.spec.Setup) }
+
+func (i *instance) getModel(ctx context.Context) error {
+	i.readVersion(ctx)
+	if i.spec.ListedModel != "" || i.spec.AdoptModel {
+		if err := i.wait(ctx, "model", i.findModel); err != nil {
+			return err
+		}
+	}
+	i.ready = time.Since(i.started)
+	return nil
+}
+
+// readVersion asks the server for its version. A failure is only logged, because
+// the image's digest also identifies the version.
+func (i *instance) readVersion(ctx context.Context) {
+	if i.spec.Version.Path == "" {
+		return
+	}
+	v, err := i.server.Field(ctx, i.spec.Version)
+	if err != nil {
+		i.logf("%s: its version cannot be read: %v", i.spec.Backend, err)
+		return
+	}
+	i.spec.Config["server-version"] = v
+}
+
+// findModel looks for the model in the server's list. If the server makes up the
+// name, findModel takes the only name in the list.
+func (i *instance) findModel(ctx context.Context) error {
+	names, err := i.server.Models(ctx, i.spec.ModelsPath)
+	switch {
+	case err != nil:
+		return err
+	case i.spec.AdoptModel && len(names) != 1:
+		return fmt.Errorf("the server lists %d models: %s", len(names), strings.Join(names, ", "))
+	case i.spec.AdoptModel:
+		i.target.Model = names[0]
+	case !slices.Contains(names, i.spec.ListedModel):
+		return fmt.Errorf("model %q is not listed; the server has: %s", i.spec.ListedModel, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// getCompletion waits until the server answers a completion. The completion is
+// streamed, to tell when its first token came.
+func (i *instance) getCompletion(ctx context.Context) error {
+	sent, s, err := probe.Completion(ctx, i.target, true, i.logf)
+	if err != nil {
+		return err
+	}
+	if s.Deltas > 0 {
+		i.firstToken = sent.Add(s.First).Sub(i.started)
+	}
+	return i.checkResidency(ctx)
+}
+
+// checkResidency returns an error if a GPU was requested and the server says that
+// a part of the model is not on the GPU.
+func (i *instance) checkResidency(ctx context.Context) error {
+	if i.spec.Devices.Vendor == "" || i.spec.GPUResidency[0].Path == "" {
+		return nil
+	}
+	all, err := i.server.Field(ctx, i.spec.GPUResidency[0])
+	if err != nil {
+		return err
+	}
+	onGPU, err := i.server.Field(ctx, i.spec.GPUResidency[1])
+	if err == nil && onGPU != all {
+		err = fmt.Errorf("only %s of %s bytes of the model are on the GPU: use a smaller model or context, or more GPUs", onGPU, all)
+	}
+	return err
+}

@@ -1,0 +1,75 @@
+package launch
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kballard/go-shellquote"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/secret"
+)
+
+// String returns the docker command that starts the same container by hand,
+// with the files and the steps that it also needs. It holds no secret: the
+// variables of PassEnv appear without a value.
+func (s Spec) String() string {
+	var lines []string
+	option := func(words ...string) { lines = append(lines, "  "+shellquote.Join(words...)) }
+	lines = append(lines, "docker run")
+	for _, o := range s.Devices.flags() {
+		option(o...)
+	}
+	if s.ShmSize > 0 {
+		option("--shm-size=" + strconv.FormatInt(s.ShmSize, 10))
+	}
+	if s.Memory > 0 {
+		option("--memory=" + strconv.FormatInt(s.Memory, 10))
+	}
+	for _, c := range s.Capabilities {
+		option("--cap-add=" + c)
+	}
+	for _, o := range s.SecurityOptions {
+		option("--security-opt=" + o)
+	}
+	for _, g := range s.Groups {
+		option("--group-add=" + g)
+	}
+	for _, u := range s.Ulimits {
+		option(fmt.Sprintf("--ulimit=%s=%d:%d", u.Name, u.Soft, u.Hard))
+	}
+	option("-p", fmt.Sprintf("127.0.0.1::%d", s.Port))
+	for _, m := range s.Mounts {
+		v := m.Source + ":" + m.Target
+		if m.ReadOnly {
+			v += ":ro"
+		}
+		option("-v", v)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		option("-e", name+"="+secret.Redact(name, s.Env[name]))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.PassEnv)) {
+		option("-e", name)
+	}
+	args := s.Cmd
+	if s.Entrypoint != nil {
+		option("--entrypoint=" + s.Entrypoint[0])
+		args = append(s.Entrypoint[1:len(s.Entrypoint):len(s.Entrypoint)], args...)
+	}
+	option(s.Image)
+	if len(args) > 0 {
+		redacted, _ := secret.RedactArgs(args)
+		option(redacted...)
+	}
+	text := strings.Join(lines, " \\\n") + "\n"
+	for _, f := range s.Files {
+		text += fmt.Sprintf("with the file %s:\n%s\n", f.Path, strings.TrimRight(f.Content, "\n"))
+	}
+	for _, step := range s.Setup {
+		text += fmt.Sprintf("then %s\n", step)
+	}
+	return text
+}

@@ -1,0 +1,149 @@
+package probe
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/kballard/go-shellquote"
+)
+
+// A Server is a server that can be probed.
+type Server struct {
+	URL    string       // base URL without a slash at its end
+	Header http.Header  // of each request
+	Client *http.Client // nil means [Direct]
+	// Exec runs a command beside the server, in its container, and returns the
+	// output. Servers whose steps have no Exec need none.
+	Exec func(ctx context.Context, command []string) (output string, err error)
+}
+
+// A Step is one action on a server: a command in its container, or an HTTP
+// request.
+type Step struct {
+	Purpose string   // for messages: "load the model"
+	Exec    []string // the command; nil makes the step a request
+	Method  string   // of the request
+	Path    string
+	Body    string // JSON, or ""
+	Shown   string // shown in messages instead of a body that holds a secret; "" shows the body
+	// Count, if its Path is not "", is where the server states how often the
+	// request has to be sent. Path then holds a %d, which counts from 0.
+	Count Field
+}
+
+// A Field is a field of a JSON document that a server serves.
+type Field struct {
+	Path string // of the document
+	Name string // names of nested fields, joined by dots; 0 is the first element of a list
+}
+
+// String describes the step for a person who repeats it by hand.
+func (s Step) String() string {
+	if s.Exec != nil {
+		return s.Purpose + ": docker exec " + shellquote.Join(s.Exec...)
+	}
+	return strings.TrimSpace(s.Purpose + ": " + s.Method + " " + s.Path + " " + cmp.Or(s.Shown, s.Body))
+}
+
+// Take takes the steps in their order and stops at the first error.
+func (s Server) Take(ctx context.Context, steps []Step) error {
+	for _, step := range steps {
+		if err := s.take(ctx, step); err != nil {
+			return fmt.Errorf("%s: %w", step.Purpose, err)
+		}
+	}
+	return nil
+}
+
+// take takes one step, as often as its Count says.
+func (s Server) take(ctx context.Context, step Step) error {
+	if step.Exec != nil {
+		_, err := s.Exec(ctx, step.Exec)
+		return err
+	}
+	if step.Count.Path == "" {
+		_, err := s.fetch(ctx, step.Method, step.Path, step.Body)
+		return err
+	}
+	text, err := s.Field(ctx, step.Count)
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return err
+	}
+	for i := range n {
+		if _, err := s.fetch(ctx, step.Method, fmt.Sprintf(step.Path, i), step.Body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Get returns what the server answers to GET path.
+func (s Server) Get(ctx context.Context, path string) ([]byte, error) {
+	return s.fetch(ctx, http.MethodGet, path, "")
+}
+
+func (s Server) fetch(ctx context.Context, method, path, body string) ([]byte, error) {
+	return Fetch(ctx, cmp.Or(s.Client, Direct), method, s.URL+path, body, s.Header)
+}
+
+// Field returns a text or a number of a JSON document as text. It waits at most
+// [Timeout].
+func (s Server) Field(ctx context.Context, f Field) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	body, err := s.Get(ctx, f.Path)
+	if err != nil {
+		return "", err
+	}
+	var v any
+	if err := json.Unmarshal(body, &v); err != nil {
+		return "", fmt.Errorf("%s is not JSON: %w", f.Path, err)
+	}
+	for name := range strings.SplitSeq(f.Name, ".") {
+		switch x := v.(type) {
+		case map[string]any:
+			v = x[name]
+		case []any:
+			if v = nil; name == "0" && len(x) > 0 {
+				v = x[0]
+			}
+		default:
+			v = nil
+		}
+	}
+	switch x := v.(type) {
+	case string:
+		return x, nil
+	case float64:
+		return strconv.FormatFloat(x, 'f', -1, 64), nil
+	}
+	return "", fmt.Errorf("%s has no field %s", f.Path, f.Name)
+}
+
+// Models returns the names of the models that the server lists at path, in the
+// format of OpenAI's GET /v1/models
+// (https://platform.openai.com/docs/api-reference/models/list).
+func (s Server) Models(ctx context.Context, path string) ([]string, error) {
+	body, err := s.Get(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	var list struct{ Data []struct{ ID string } }
+	if err := json.Unmarshal(body, &list); err != nil {
+		return nil, fmt.Errorf("%s is not a list of models: %w", path, err)
+	}
+	var names []string
+	for _, m := range list.Data {
+		names = append(names, m.ID)
+	}
+	return names, nil
+}

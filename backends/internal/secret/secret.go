@@ -1,0 +1,113 @@
+// Package secret finds credentials in command lines and environment variables,
+// so that logs, errors and results can be shown without them.
+package secret
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Placeholder replaces a secret wherever something is shown.
+const Placeholder = "[secret]"
+
+// MinSearched is the length in bytes from which a secret is searched for in
+// text. Shorter secrets would also match parts of digests and figures.
+const MinSearched = 8
+
+// Redact returns the value of the variable name, or [Placeholder] if the value
+// is a secret.
+func Redact(name, value string) string {
+	if Is(name, value) {
+		return Placeholder
+	}
+	return value
+}
+
+// RedactArgs returns a copy of args in which [Placeholder] replaces the values
+// of options that hold secrets, and the values that it replaced.
+func RedactArgs(args []string) (redacted, secrets []string) {
+	redacted = slices.Clone(args)
+	for i, arg := range args {
+		option, value, assigned := strings.Cut(arg, "=")
+		if !strings.HasPrefix(option, "-") {
+			continue
+		}
+		if assigned {
+			if Is(option, value) {
+				redacted[i] = option + "=" + Placeholder
+				secrets = append(secrets, value)
+			}
+			continue
+		}
+		// Some options take several words, and a secret may begin with a dash.
+		for j := i + 1; j < len(args); j++ {
+			if first := j == i+1; strings.HasPrefix(args[j], "--") || !first && strings.HasPrefix(args[j], "-") {
+				break
+			}
+			if Is(option, args[j]) {
+				redacted[j] = Placeholder
+				secrets = append(secrets, args[j])
+			}
+		}
+	}
+	return redacted, secrets
+}
+
+// Is reports whether the value of a variable or an option is a credential. The
+// last word of the name decides. A name that ends in "token" may also be a
+// setting, such as --seconds-per-token=0.5 or HF_HUB_DISABLE_IMPLICIT_TOKEN=1,
+// so that a short number, duration or truth value under such a name is no
+// credential.
+func Is(name, value string) bool {
+	words := strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool { return r == '-' || r == '_' })
+	if len(words) == 0 || value == "" {
+		return false
+	}
+	switch words[len(words)-1] {
+	case "KEY", "KEYS", "APIKEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "CREDENTIALS":
+		return true
+	case "TOKEN", "HFT": // -hft is llama.cpp's short form of --hf-token
+		return len(value) >= MinSearched || !isSetting(value)
+	}
+	return false
+}
+
+// isSetting reports whether a value is a number, a duration or a truth value.
+func isSetting(value string) bool {
+	_, numberErr := strconv.ParseFloat(value, 64)
+	_, durationErr := time.ParseDuration(value)
+	_, boolErr := strconv.ParseBool(value)
+	return numberErr == nil || durationErr == nil || boolErr == nil
+}
+
+// Searched returns the secrets that are long enough to be searched for, the
+// longest first. In this order a secret that is a prefix of another one does not
+// leave the rest of the longer one visible.
+func Searched(secrets []string) []string {
+	all := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < MinSearched })
+	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
+	return all
+}
+
+// APIKey returns the key that a server's arguments or variables configure it to
+// ask for, or "". If they configure several keys, APIKey returns the first.
+func APIKey(args []string, env map[string]string) string {
+	for i, arg := range args {
+		option, value, assigned := strings.Cut(arg, "=")
+		switch option {
+		case "--api-key", "--api_key", "--api-keys":
+			if !assigned && i+1 < len(args) {
+				value = args[i+1]
+			}
+			return value
+		}
+	}
+	for _, name := range []string{"VLLM_API_KEY", "LLAMA_API_KEY", "API_KEY"} {
+		if env[name] != "" {
+			return env[name]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,228 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+)
+
+const (
+	// requestTimeout bounds all requests to the server before a pass, and all
+	// after it.
+	requestTimeout = time.Minute
+	// kvInterval is the time between two readings of the KV cache's usage during
+	// a pass. The KV cache is empty again when the pass has ended.
+	kvInterval = 2 * time.Second
+	// countTimeout bounds the wait for a server to count what it answered before
+	// a pass.
+	countTimeout = time.Second
+)
+
+// A Source is a server whose metrics are read.
+type Source struct {
+	Names  Names
+	URL    string       // base URL of the server, or of the port that serves the metrics
+	Header http.Header  // of the requests for metrics
+	Client *http.Client // nil means one without a proxy and without kept connections
+	// Reset, if not nil, empties the server's prefix cache. It is called before
+	// each pass. An error that wraps [errors.ErrUnsupported] is only logged:
+	// this version of the server cannot do it.
+	Reset func(context.Context) error
+	Logf  func(format string, args ...any) // nil logs nothing
+}
+
+// Observe returns a new [Observer]. It is the value of [llmbench.Target.Observe].
+func (s Source) Observe() llmbench.Observer {
+	var units string
+	env.Read(env.NewReader(os.Environ()), &units, "LLMBENCH_UNITS", env.Text, "core or all") // llmbench reports an error
+	return &Observer{source: s, watchKV: units == "all"}
+}
+
+// An Observer empties a server's prefix cache before each pass of a benchmark,
+// reads the server's metrics before and after the pass, and returns the
+// differences as the units srv-prefix-hit-%, srv-preempt/op, srv-kv-% and
+// srv-queue-ns. If the metrics of one pass cannot be read, it returns no figures
+// for the whole benchmark: they would cover fewer passes than the other units.
+//
+// It implements [llmbench.Counter]. Use [Source.Observe] to make one.
+type Observer struct {
+	source  Source
+	watchKV bool // read the KV cache's usage during a pass
+	passes  int
+	before  snapshot // at the start of the current pass
+	sum     snapshot // of the differences over all passes
+	kvPeak  *float64 // the highest usage of the KV cache seen
+	stop    func()   // ends the reading during a pass; nil if there is none
+	err     error    // why there are no figures from now on
+	exact   bool     // nothing sent before the current pass will be counted in it
+}
+
+// Before empties the prefix cache and reads the counters.
+func (o *Observer) Before(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	if o.source.Reset != nil {
+		err := o.source.Reset(ctx)
+		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
+		if err != nil && o.source.Logf != nil {
+			o.source.Logf("this version of the server cannot do it: %v", err)
+		}
+	}
+	if o.err == nil {
+		o.before, o.err = o.source.scrape(ctx)
+	}
+	o.exact = o.err == nil && o.settle(ctx)
+	if o.err == nil && o.watchKV && o.before.kvUsage != nil {
+		o.watch()
+	}
+	return nil
+}
+
+// settle waits until the server has counted all requests that it has received,
+// and reports whether it has. The answer is no for a server without a gauge of
+// open requests.
+func (o *Observer) settle(ctx context.Context) bool {
+	for deadline := time.Now().Add(countTimeout); o.before.openRequests != nil && time.Now().Before(deadline) && ctx.Err() == nil; {
+		if *o.before.openRequests == 0 {
+			return true
+		}
+		time.Sleep(time.Millisecond)
+		now, err := o.source.scrape(ctx)
+		if err != nil {
+			return false
+		}
+		o.before = now
+	}
+	return false
+}
+
+// watch reads the usage of the KV cache until o.stop is called.
+func (o *Observer) watch() {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(kvInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if s, err := o.source.scrape(ctx); err == nil {
+					o.raiseKVPeak(s.kvUsage)
+				}
+			}
+		}
+	})
+	o.stop = func() { cancel(); wg.Wait() }
+}
+
+func (o *Observer) raiseKVPeak(v *float64) {
+	if v != nil && (o.kvPeak == nil || *v > *o.kvPeak) {
+		o.kvPeak = v
+	}
+}
+
+// After adds the pass to the sums and returns the figures of all passes.
+func (o *Observer) After(ctx context.Context) (map[string]float64, error) {
+	if o.stop != nil {
+		o.stop()
+		o.stop = nil
+	}
+	if o.err != nil {
+		return nil, o.err
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	o.passes++
+	after, err := o.source.scrape(ctx)
+	if err == nil {
+		err = o.add(after)
+	}
+	if err != nil {
+		o.err = fmt.Errorf("pass %d: %w", o.passes, err)
+		return nil, o.err
+	}
+	return o.figures(), nil
+}
+
+// add adds the pass that ended with the snapshot after. A counter that appears
+// during a pass was 0 before it: many counters appear with the first event.
+func (o *Observer) add(after snapshot) error {
+	before, sums := o.before.counters(), o.sum.counters()
+	for i, now := range after.counters() {
+		if *now == nil && *before[i] == nil {
+			continue
+		}
+		d := valueOr0(*now) - valueOr0(*before[i])
+		if d < 0 {
+			return fmt.Errorf("a counter fell from %g to %g: the server was restarted", valueOr0(*before[i]), valueOr0(*now))
+		}
+		d += valueOr0(*sums[i])
+		*sums[i] = &d
+	}
+	o.sum.cacheHitRate = after.cacheHitRate
+	if o.watchKV {
+		o.raiseKVPeak(o.before.kvUsage)
+		o.raiseKVPeak(after.kvUsage)
+	}
+	return nil
+}
+
+// Counts returns what the server has counted since Before.
+func (o *Observer) Counts(ctx context.Context) (llmbench.Counts, error) {
+	if o.err != nil {
+		return llmbench.Counts{}, o.err
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	now, err := o.source.scrape(ctx)
+	if err != nil {
+		return llmbench.Counts{}, err
+	}
+	since := func(now, before *float64) int {
+		if now == nil {
+			return -1
+		}
+		return int(valueOr0(now) - valueOr0(before))
+	}
+	return llmbench.Counts{
+		Requests:     since(now.requests, o.before.requests),
+		PromptTokens: since(now.promptTokens, o.before.promptTokens),
+		OutputTokens: since(now.outputTokens, o.before.outputTokens),
+		Exact:        o.exact,
+	}, nil
+}
+
+// figures returns the units that are known.
+func (o *Observer) figures() map[string]float64 {
+	f := map[string]float64{}
+	s := o.sum
+	switch {
+	case s.cacheHits != nil && s.cacheQueries != nil && *s.cacheQueries > 0:
+		f["srv-prefix-hit-%"] = 100 * *s.cacheHits / *s.cacheQueries
+	case s.cacheHitRate != nil:
+		f["srv-prefix-hit-%"] = 100 * *s.cacheHitRate
+	}
+	if s.preemptions != nil {
+		f["srv-preempt/op"] = *s.preemptions / float64(o.passes)
+	}
+	if o.kvPeak != nil {
+		f["srv-kv-%"] = 100 * *o.kvPeak
+	}
+	// A mean of 0 is left out, because benchstat puts a time of 0 in a table of
+	// its own.
+	if mean := valueOr0(s.queueSum) / valueOr0(s.queueCount) * 1e9; mean > 0 {
+		f["srv-queue-ns"] = mean
+	}
+	return f
+}

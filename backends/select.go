@@ -1,0 +1,78 @@
+package backends
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// FromConfig returns the backends that the environment selects: the server at
+// LLMBENCH_URL, or the servers named by LLMBENCH_BACKEND. launch makes a backend
+// of a server that has to be launched in a container, and is usually container.New
+// of package backends/container. If launch is nil, such servers are an error.
+func FromConfig(c Config, launch func(Server) Backend) ([]Named, error) {
+	if c.URL != "" {
+		return []Named{{c.Name, URL{URL: c.URL, Name: c.Name, Model: c.Model, Dialect: c.Dialect, APIKey: c.APIKey}}}, nil
+	}
+	selected := strings.Join(c.Backends, ",")
+	var all []Named
+	contained := 0
+	for _, name := range c.Backends {
+		server, known := servers[name]
+		switch {
+		case name == "mock":
+			all = append(all, Named{name, Mock{Profile: c.Mock, Speed: c.MockSpeed, Model: c.Model, Dialect: c.Dialect}})
+		case !known:
+			return nil, fmt.Errorf("LLMBENCH_BACKEND=%s: %q is not a backend; want a comma list of %s, or LLMBENCH_URL for a server that already runs",
+				selected, name, strings.Join(Names(), ", "))
+		case launch == nil:
+			return nil, fmt.Errorf("LLMBENCH_BACKEND=%s: this program cannot launch %s in a container; want mock, or LLMBENCH_URL for a server that already runs", selected, name)
+		default:
+			contained++
+			all = append(all, Named{name, launch(server(containerFrom(c)))})
+		}
+	}
+	for _, v := range []struct {
+		name string
+		set  bool
+	}{{"IMAGE", c.Image != ""}, {"ARGS", len(c.Args) > 0}, {"QUANT", c.Quant != ""}} {
+		if v.set && contained != 1 {
+			return nil, fmt.Errorf("LLMBENCH_%s is for one server in a container, and LLMBENCH_BACKEND=%s names %d: measure them one at a time",
+				v.name, selected, contained)
+		}
+	}
+	return all, nil
+}
+
+// Names returns the sorted names that LLMBENCH_BACKEND accepts.
+func Names() []string {
+	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(servers)), "mock")))
+}
+
+// servers holds the servers in containers that LLMBENCH_BACKEND can name. The
+// environment sets the fields of their Container. Other settings go into
+// LLMBENCH_ARGS.
+var servers = map[string]func(Container) Server{
+	"mock-container":  func(c Container) Server { return MockContainer{Container: c} },
+	"vllm":            func(c Container) Server { return VLLM{Container: c} },
+	"tgi":             func(c Container) Server { return TGI{Container: c} },
+	"sglang":          func(c Container) Server { return SGLang{Container: c} },
+	"lmdeploy":        func(c Container) Server { return LMDeploy{Container: c} },
+	"llamacpp":        func(c Container) Server { return LlamaCPP{Container: c} },
+	"llamacpp-python": func(c Container) Server { return LlamaCPPPython{Container: c} },
+	"ollama":          func(c Container) Server { return Ollama{Container: c} },
+	"textgen":         func(c Container) Server { return TextGen{Container: c} },
+	"openllm":         func(c Container) Server { return OpenLLM{Container: c} },
+	"xinference":      func(c Container) Server { return Xinference{Container: c, Engine: "vLLM"} },
+	"tensorrtllm":     func(c Container) Server { return TensorRTLLM{Container: c} },
+	"mindie":          func(c Container) Server { return MindIE{Container: c} },
+}
+
+// containerFrom returns the settings of a server in a container.
+func containerFrom(c Config) Container {
+	return Container{
+		Image: c.Image, Model: c.Model, Quantization: c.Quant, Args: c.Args, GPUs: GPUs(c.GPUs), ModelsDir: c.ModelsDir, APIKey: c.APIKey,
+		Dialect: c.Dialect, LogDir: c.LogDir,
+	}
+}
