@@ -125,7 +125,7 @@ func TestKnownFailures(t *testing.T) {
 		{backends.LlamaCPP{Container: gpu}, "load_tensors: offloaded 33/33 layers to GPU", ""},
 		{backends.Ollama{Container: gpu}, `level=INFO msg="no compatible GPUs were discovered"`, "runs without the GPU"},
 		{backends.Ollama{Container: cpu}, `level=INFO msg="no compatible GPUs were discovered"`, ""},
-		{backends.TensorRTLLM{Container: gpu}, "RuntimeError: Executor worker died during initialization", "its own error is in the lines above"},
+		{backends.TensorRTLLM{Container: gpu}, "RuntimeError: Executor worker died during initialization", "the cause is in the lines above"},
 	} {
 		i := served(t, specOf(t, c.server), nil)
 		var cause error
