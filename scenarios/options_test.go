@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -70,6 +71,9 @@ func TestReducedCells(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
+	for _, name := range env.Names() {
+		t.Setenv(name, "") // as if it were not set
+	}
 	for _, tt := range []struct {
 		scenario string
 		o        Options

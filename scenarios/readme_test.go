@@ -6,6 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +18,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
 // readme returns the README of a folder of the repository.
@@ -42,37 +46,92 @@ func TestReadmeDatasets(t *testing.T) {
 	}
 }
 
-// TestReadmePublished runs the comparison in scenarios/README.md of a published experiment with
-// results of ours, and checks what it shows.
-func TestReadmePublished(t *testing.T) {
-	_, block, found := strings.Cut(readme(t, "scenarios"), "\n    $ go tool benchstat -filter 'experiment:")
-	assert.Assert(t, found, "scenarios/README.md has no such comparison")
-	arguments, block, _ := strings.Cut("-filter 'experiment:"+block, "\n")
-	block, _, _ = strings.Cut(block, "\n\nEach figure is one sample")
-	args, err := shellquote.Split(arguments)
-	assert.NilError(t, err)
-	last := &args[len(args)-1]
-	assert.Equal(t, *last, "mine.txt")
-	*last += "=scenarios/testdata/mine.txt"
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{"tool", "benchstat"}, args...)...)
-	cmd.Dir = ".."
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	assert.NilError(t, err, "%s", stderr.String())
-	assert.Equal(t, stderr.String(), "")
-	var want strings.Builder
-	for line := range strings.Lines(string(out)) {
-		if line = strings.TrimRight("    "+line, " \n"); line != "" {
-			want.WriteString(line)
-		}
-		want.WriteString("\n")
+// TestReadmeScenarios checks that scenarios/README.md describes every scenario.
+func TestReadmeScenarios(t *testing.T) {
+	text := readme(t, "scenarios")
+	names := []string{"ColdStart"}
+	for _, sc := range Scenarios() {
+		names = append(names, sc.Name)
 	}
-	assert.Equal(t, block+"\n", want.String())
+	for _, name := range names {
+		assert.Equal(t, strings.Count(text, "\n| `"+name+"` | "), 1, "rows of %s in the tables of scenarios/README.md", name)
+	}
 }
 
-// TestReadmeExample runs README's benchmark file as a package of this module
-// that is on no disk.
+// TestReadmeOptions checks that scenarios/README.md lists every field of Options, and
+// that every variable in it exists.
+func TestReadmeOptions(t *testing.T) {
+	text := readme(t, "scenarios")
+	_, table, _ := strings.Cut(text, "| option | variable | applies to |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	for i := range reflect.TypeFor[Options]().NumField() {
+		name := reflect.TypeFor[Options]().Field(i).Name
+		assert.Assert(t, strings.Contains(table, "`"+name+"`"), "scenarios/README.md does not list Options.%s", name)
+	}
+	for _, name := range regexp.MustCompile(`LLMBENCH_[A-Z_]+`).FindAllString(text, -1) {
+		assert.Assert(t, slices.Contains(env.Names(), name), "scenarios/README.md names %s, which does not exist", name)
+	}
+}
+
+// TestReadmeExperiment runs the two commands with which scenarios/README.md repeats a
+// published experiment, on a server 1,000 times as fast. Every row that benchstat shows
+// has a published figure and one of this run.
+func TestReadmeExperiment(t *testing.T) {
+	text := readme(t, "scenarios")
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	bench := commandAfter(t, text, "\n    $ LLMBENCH_FULL=D11 LLMBENCH_MOCK=vllm-qwen2-7b-t4 go test ")
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	var args []string
+	for _, arg := range bench {
+		if arg, isFlag := strings.CutPrefix(arg, "-"); isFlag {
+			args = append(args, "-test."+arg)
+		}
+	}
+	run := exec.CommandContext(ctx, self, args...)
+	run.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LLMBENCH_") })
+	run.Env = append(run.Env, "LLMBENCH_FULL=D11", "LLMBENCH_MOCK=vllm-qwen2-7b-t4", "LLMBENCH_MOCK_SPEED=1000", "LLMBENCH_CLIENT_BOUND=report")
+	results, err := run.CombinedOutput()
+	assert.NilError(t, err, "%s", results)
+	file := filepath.Join(t.TempDir(), "mine.txt")
+	assert.NilError(t, os.WriteFile(file, results, 0o666))
+
+	args = commandAfter(t, text, "\n    $ go tool benchstat ")
+	assert.Equal(t, args[len(args)-1], "mine.txt")
+	args[len(args)-1] += "=" + file
+	compare := exec.CommandContext(ctx, "go", append([]string{"tool", "benchstat"}, args...)...)
+	compare.Dir = ".."
+	var stderr strings.Builder
+	compare.Stderr = &stderr
+	tables, err := compare.Output()
+	assert.NilError(t, err, "%s", stderr.String())
+	assert.Equal(t, stderr.String(), "")
+	for _, row := range []string{"16 ", "32 ", "64 ", "128 ", "400 "} {
+		shown := 0
+		for line := range strings.Lines(string(tables)) {
+			if strings.HasPrefix(line, row) && strings.Count(line, "±") == 2 {
+				shown++
+			}
+		}
+		assert.Equal(t, shown, 2, "rows of concurrency %swith two figures in\n%s", row, tables) // of req/s and of fail-%
+	}
+}
+
+// commandAfter returns the arguments of the command in text that begins with prefix.
+func commandAfter(t *testing.T, text, prefix string) []string {
+	t.Helper()
+	_, line, found := strings.Cut(text, prefix)
+	assert.Assert(t, found, "no command begins with %q", prefix)
+	line, _, _ = strings.Cut(line, "\n")
+	line, _, _ = strings.Cut(line, " >")
+	args, err := shellquote.Split(line)
+	assert.NilError(t, err)
+	return args
+}
+
+// TestReadmeExample runs the first Go file in README.md, as a package of this module
+// that exists in an overlay only.
 func TestReadmeExample(t *testing.T) {
 	_, code, _ := strings.Cut(readme(t, "."), "```go\n")
 	code, _, found := strings.Cut(code, "```")
@@ -92,7 +151,9 @@ func TestReadmeExample(t *testing.T) {
 	binary := filepath.Join(dir, "serving.test")
 	out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay="+overlayFile, "-o", binary, "./readmeexample").CombinedOutput()
 	assert.NilError(t, err, "%s", out)
-	out, err = exec.CommandContext(ctx, binary, "-test.run=^$", "-test.bench=.", "-test.benchtime=1x").CombinedOutput()
+	run := exec.CommandContext(ctx, binary, "-test.run=^$", "-test.bench=.", "-test.benchtime=1x")
+	run.Env = append(os.Environ(), "LLMBENCH_CLIENT_BOUND=report")
+	out, err = run.CombinedOutput()
 	assert.NilError(t, err, "%s", out)
 	assert.Assert(t, strings.Contains(string(out), "BenchmarkServing/concurrency=8"), "%s", out)
 	assert.Assert(t, strings.Contains(string(out), "64.00 out-tok/req"), "%s", out)
