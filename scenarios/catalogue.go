@@ -54,10 +54,6 @@ var unrepeatable = map[string]string{
 	"D9": "its servers gave no answer, and no load was published",
 }
 
-// ErrNothing is wrapped by the errors of [Scenario.Check] that say why a scenario
-// has nothing to measure. [Scenario.Run] skips its benchmark for such a reason.
-var ErrNothing = errors.New("nothing to measure")
-
 // Scenarios returns the catalogue in alphabetical order: every scenario that
 // measures a target. [ColdStart], which starts servers, is not among them.
 func Scenarios() []Scenario { return slices.Clone(catalogue) }

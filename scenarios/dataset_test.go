@@ -138,7 +138,7 @@ func TestServeFewerRequests(t *testing.T) {
 // that those of a server without are estimated.
 func TestTokenizerIsAsked(t *testing.T) {
 	srv, target := backends.Mock{Config: &mockserver.Config{}}.Serve(t)
-	tok, template, err := newTokenizer(t.Context(), server{target: target}, "")
+	tok, template, err := newTokenizer(t.Context(), target, Options{}, "")
 	assert.NilError(t, err)
 	_, asked := tok.(*tokenizer.Server)
 	assert.Assert(t, asked, "%T", tok)
@@ -154,13 +154,13 @@ func TestTokenizerIsAsked(t *testing.T) {
 	}))
 	defer without.Close()
 	target.URL = without.URL
-	tok, _, err = newTokenizer(t.Context(), server{target: target}, "")
+	tok, _, err = newTokenizer(t.Context(), target, Options{}, "")
 	assert.NilError(t, err)
 	_, estimated := tok.(tokenizer.Estimate)
 	assert.Assert(t, estimated, "%T", tok)
 
 	own := tokenizer.Estimate{PerWord: 2}
-	tok, template, err = newTokenizer(t.Context(), server{target: target, options: Options{Tokenizer: own}}, "")
+	tok, template, err = newTokenizer(t.Context(), target, Options{Tokenizer: own}, "")
 	assert.NilError(t, err)
 	assert.Equal(t, tok, own)
 	assert.Equal(t, template, 0, "the server counts fewer tokens than the tokenizer")

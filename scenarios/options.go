@@ -88,6 +88,10 @@ type Options struct {
 	Cancel llmbench.Cancel
 }
 
+// ErrNothing is wrapped by the errors of [Scenario.Check] that say why a scenario
+// has nothing to measure. [Scenario.Run] skips its benchmark for such a reason.
+var ErrNothing = errors.New("nothing to measure")
+
 // check returns an error for values that no scenario can use.
 func (o Options) check() error {
 	loads := 0

@@ -21,18 +21,17 @@ type server struct {
 	tokens    llmbench.Tokenizer
 	template  int  // tokens that the server adds to each prompt
 	countsOut bool // tokens also counts the output of a server that states no usage
-	simulated bool
 }
 
 // connect returns target as a server. What goes wrong ends b.
 func connect(b *testing.B, o Options, target llmbench.Target) server {
 	b.Helper()
 	llmbench.Watch(b)
-	s := server{options: o, target: target, simulated: o.Simulated || target.Simulated}
+	s := server{options: o, target: target}
 	cfg, err := readConfig()
 	if err == nil {
 		s.countsOut = o.Tokenizer != nil || cfg.Tokenizer != ""
-		s.tokens, s.template, err = newTokenizer(llmbench.Context(b), s, cfg.Tokenizer)
+		s.tokens, s.template, err = newTokenizer(llmbench.Context(b), target, o, cfg.Tokenizer)
 	}
 	if err != nil {
 		b.Fatal(err)

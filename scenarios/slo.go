@@ -27,7 +27,7 @@ func slo(b *testing.B, s server) {
 	limits := s.options.Limits
 	if limits == (sample.SLO{}) {
 		limits = sample.SLO{TTFT: 500 * time.Millisecond, TPOT: 50 * time.Millisecond}
-		if s.simulated {
+		if s.options.Simulated {
 			limits.TTFT = 100 * time.Millisecond
 		}
 	}

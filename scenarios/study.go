@@ -127,7 +127,7 @@ func (st *study) distinct(cells []cell) []cell {
 // measure measures s under cells.
 func (st *study) measure(b *testing.B, s server, cells []cell) {
 	for _, c := range cells {
-		if s.simulated {
+		if s.options.Simulated {
 			c.data = c.data.simulated()
 		}
 		b.Run(st.cellName(c), func(b *testing.B) { st.measureCell(b, s, c) })

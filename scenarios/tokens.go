@@ -17,11 +17,11 @@ import (
 // first of: that of the options, words for the simulated server, the tokenizer.json
 // called file, the server's /tokenize, and an estimate from the usage that the
 // server states for a few prompts.
-func newTokenizer(ctx context.Context, s server, file string) (llmbench.Tokenizer, int, error) {
-	exact := s.options.Tokenizer
+func newTokenizer(ctx context.Context, target llmbench.Target, o Options, file string) (llmbench.Tokenizer, int, error) {
+	exact := o.Tokenizer
 	switch {
 	case exact != nil:
-	case s.simulated:
+	case o.Simulated:
 		return tokenizer.Words{}, 0, nil
 	case file != "":
 		hf, err := tokenizer.LoadHuggingFace(file)
@@ -30,7 +30,7 @@ func newTokenizer(ctx context.Context, s server, file string) (llmbench.Tokenize
 		}
 		exact = hf
 	default:
-		asked, err := tokenizer.NewServer(ctx, s.target)
+		asked, err := tokenizer.NewServer(ctx, target)
 		if err == nil {
 			exact = asked
 		} else if !errors.Is(err, tokenizer.ErrNoEndpoint) {
@@ -40,7 +40,7 @@ func newTokenizer(ctx context.Context, s server, file string) (llmbench.Tokenize
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	if exact != nil {
-		p, err := usage(ctx, s.target, 40, 0)
+		p, err := usage(ctx, target, 40, 0)
 		if err != nil || p.PromptTokens == 0 { // a server that states no usage hides its template
 			return exact, 0, err
 		}
@@ -48,7 +48,7 @@ func newTokenizer(ctx context.Context, s server, file string) (llmbench.Tokenize
 	}
 	var points []tokenizer.Point
 	for seed, words := range []int{40, 40, 160, 160, 320} {
-		p, err := usage(ctx, s.target, words, seed)
+		p, err := usage(ctx, target, words, seed)
 		if err != nil {
 			return nil, 0, err
 		}
