@@ -194,7 +194,7 @@ func TestSymbols(t *testing.T) {
 			}
 			check(file, symbol, in...)
 		}
-		for _, m := range regexp.MustCompile("go doc (?:-all )?\\./([\\w/]+)(?: ([A-Z]\\w*(?:\\.\\w+)?))?").FindAllStringSubmatch(text, -1) {
+		for _, m := range regexp.MustCompile(`go doc (?:-all )?\./([\w/]+)(?: ([A-Z]\w*(?:\.\w+)?))?`).FindAllStringSubmatch(text, -1) {
 			check(file, m[2], m[1])
 		}
 	}
