@@ -10,9 +10,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
-// aa is "benchgate aa": the working tree against itself.
+// aa runs "benchgate aa", which compares the working tree with itself.
 func aa(args []string, stdout, stderr io.Writer) int {
-	c := newCollecting("aa", "", stdout, stderr)
+	c := newCollector("aa", "", stdout, stderr)
 	c.build = func(ctx context.Context, s suite) (sides [2]side, clean func(), err error) {
 		fmt.Fprintf(stderr, "building the working tree in %s\n", c.folder.path)
 		bin := c.folder.join("bin")
@@ -27,13 +27,13 @@ func aa(args []string, stdout, stderr io.Writer) int {
 	c.show = func(r *gate.Report) int {
 		noise := r.Noise()
 		if len(noise) == 0 {
-			return c.print(r, stdout, stderr) // it says what is wrong
+			return c.print(r, stdout, stderr) // the report says what is wrong
 		}
 		units := noiseText(noise, r.Rows[0].Old.N)
 		if _, err := io.WriteString(stdout, units); err != nil {
 			return fail(stderr, err)
 		}
-		// The samples have to pass by the margins that they propose.
+		// The samples must pass with the margins that they propose.
 		c.units = c.folder.join("units.txt")
 		err := os.WriteFile(c.units, []byte(units), 0o666)
 		if err == nil {
@@ -51,16 +51,16 @@ func aa(args []string, stdout, stderr io.Writer) int {
 	return c.run(args)
 }
 
-// noiseText is a file of units that proposes margins, with what they are made of
-// as comments.
+// noiseText returns a file of units with the proposed margins. Comments state the noise
+// of each unit.
 func noiseText(noise []gate.UnitNoise, samples int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# What the medians of equal versions differ by, of %d samples a side, in one of 20 comparisons at most:\n", samples)
+	fmt.Fprintf(&b, "# With %d samples a side, the medians of equal versions differ by more than the noise in at most one of 20 comparisons.\n", samples)
 	b.WriteString("#   noise  rows  unit\n")
 	for _, u := range noise {
 		fmt.Fprintf(&b, "# %6.2f%% %5d  %s\n", 100*u.Noise, u.Rows, u.Unit)
 	}
-	b.WriteString("# Margins above that. Gate few units: each takes power from all others.\n")
+	b.WriteString("# The margins are wider than the noise. Gate few units: each further unit reduces the power of the others.\n")
 	for _, u := range noise {
 		fmt.Fprintf(&b, "Unit %s better=%s gate=%.3g%%\n", u.Unit, u.Better, 100*u.Margin)
 	}

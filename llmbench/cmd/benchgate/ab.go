@@ -10,17 +10,17 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
-// ab is "benchgate ab": a commit against the working tree.
+// ab runs "benchgate ab", which compares the working tree with a commit.
 func ab(args []string, stdout, stderr io.Writer) int {
-	c := newCollecting("ab", "-base commit ", stdout, stderr)
+	c := newCollector("ab", "-base commit ", stdout, stderr)
 	base := c.fs.String("base", "", "compare the working tree with this `commit`")
 	c.RequireQuiet = true
 	c.build = func(ctx context.Context, s suite) (sides [2]side, clean func(), err error) {
 		if *base == "" {
-			return sides, nil, errors.New("-base: none, want the commit to compare the working tree with")
+			return sides, nil, errors.New("-base: not set, want the commit to compare the working tree with")
 		}
 		c.Planned = c.n
-		// "./..." does not look into folders whose names begin so.
+		// The pattern "./..." skips folders whose names begin with an underscore.
 		tree, err := checkOut(ctx, *base, c.folder.join("_base-src"))
 		if err != nil {
 			return sides, nil, err

@@ -13,7 +13,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestMain lets the test's binary be the command, for tests that need a process.
+// TestMain runs the command instead of the tests if BENCHGATE_TEST_MAIN is set, for
+// tests that need a process.
 func TestMain(m *testing.M) {
 	if os.Getenv("BENCHGATE_TEST_MAIN") != "" {
 		main()
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The sources of a package whose benchmarks measure what they are told to.
+// The sources of a package with a benchmark whose value is set by the test.
 const (
 	fixtureMod  = "module example.com/fixture\n\ngo 1.24\n"
 	fixtureTest = `package fixture
@@ -57,9 +58,9 @@ func BenchmarkNAME(b *testing.B) {
 `
 )
 
-// fixture makes a repository, with all committed and x/op at 100, the working
-// directory. It returns a function that changes what is measured, and a file of
-// units outside.
+// fixture makes a repository with the package in a commit, where x/op is 100, and makes
+// the repository the working directory. It returns a function that changes the name and
+// the value of the benchmark, and a file of units outside the repository.
 func fixture(t *testing.T) (measure func(name, value string), units string) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("skipped: no git")
@@ -83,14 +84,14 @@ func fixture(t *testing.T) (measure func(name, value string), units string) {
 	return measure, units
 }
 
-// benchgate runs the command and returns its exit status and what it printed.
+// benchgate runs the command and returns its exit status and its output.
 func benchgate(args ...string) (status int, stdout, stderr string) {
 	var out, err bytes.Buffer
 	status = run(args, &out, &err)
 	return status, out.String(), err.String()
 }
 
-// onlyOneTree checks that no worktree was left.
+// onlyOneTree checks that no worktree is left behind.
 func onlyOneTree(t *testing.T) {
 	t.Helper()
 	trees, err := command(t.Context(), "", "git", "worktree", "list")
@@ -103,13 +104,13 @@ func TestAB(t *testing.T) {
 	for _, c := range []struct {
 		name, benchmark, value, env string
 		status                      int
-		says                        string // on stdout
-		tells                       string // on stderr
+		stdout                      string // part of stdout
+		stderr                      string // part of stderr
 		rounds                      int
 	}{
 		{"equal", "X", "100", "", 0, "x/op, lower is better, may be 2% worse", "round 1 of 10: base ", 6},
 		{"worse", "X", "106", "", 1, "X-", "round 2 of 10: head ", 7},
-		{"a benchmark that is gone", "XY", "100", "", 2, ": missing in ", "", 1},
+		{"a missing benchmark", "XY", "100", "", 2, ": missing in ", "", 1},
 		{"a benchmark that fails", "X", "100", "broken", 2, "", "round 1: base: example.com/fixture: exit status 1\n", 0},
 		{"no build", "X", "nosuch", "", 2, "", "undefined: nosuch", 0},
 	} {
@@ -119,8 +120,8 @@ func TestAB(t *testing.T) {
 			out := t.TempDir()
 			status, stdout, stderr := benchgate("ab", "-base=HEAD", "-units="+units, "-out="+out, "--", "-bench=X", "-benchtime=1x")
 			assert.Equal(t, status, c.status, "%s\n%s", stdout, stderr)
-			assert.Assert(t, strings.Contains(stdout, c.says), "%q is not in\n%s", c.says, stdout)
-			assert.Assert(t, strings.Contains(stderr, c.tells), "%q is not in\n%s", c.tells, stderr)
+			assert.Assert(t, strings.Contains(stdout, c.stdout), "%q is not in\n%s", c.stdout, stdout)
+			assert.Assert(t, strings.Contains(stderr, c.stderr), "%q is not in\n%s", c.stderr, stderr)
 			assert.Equal(t, strings.Count(stderr, " of 10: "), c.rounds, "rounds in\n%s", stderr)
 			report, err := os.ReadFile(filepath.Join(out, "report.txt"))
 			assert.NilError(t, err)
@@ -136,7 +137,8 @@ func TestAB(t *testing.T) {
 	}
 }
 
-// TestInterrupt: a Ctrl-C keeps what is whole, and the same command goes on.
+// TestInterrupt checks that Ctrl-C keeps the complete samples, and that the same command
+// continues with them.
 func TestInterrupt(t *testing.T) {
 	measure, units := fixture(t)
 	out := t.TempDir()
@@ -148,23 +150,23 @@ func TestInterrupt(t *testing.T) {
 	stderr, err := cmd.StderrPipe()
 	assert.NilError(t, err)
 	assert.NilError(t, cmd.Start())
-	var told strings.Builder
+	var progress strings.Builder
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		told.WriteString(lines.Text() + "\n")
+		progress.WriteString(lines.Text() + "\n")
 		if strings.HasPrefix(lines.Text(), "round 1 of 10: ") {
 			assert.NilError(t, cmd.Process.Signal(os.Interrupt))
 		}
 	}
 	cmd.Wait()
-	assert.Equal(t, cmd.ProcessState.ExitCode(), exitCannotJudge, told.String())
-	assert.Assert(t, strings.Contains(told.String(), "interrupted; the same command with -out=\""+out+"\" goes on with the samples that are there"), told.String())
+	assert.Equal(t, cmd.ProcessState.ExitCode(), exitCannotJudge, progress.String())
+	assert.Assert(t, strings.Contains(progress.String(), "interrupted; the same command with -out=\""+out+"\" continues with these samples"), progress.String())
 	onlyOneTree(t)
 
 	status, _, again := benchgate(args...)
 	assert.Equal(t, status, 0, again)
 	assert.Assert(t, strings.Contains(again, "round 1 of 10: base kept, head kept"), again)
 
-	// A file that no binary holds.
+	// A file of the working tree that is in no binary.
 	assert.NilError(t, os.WriteFile("data.txt", nil, 0o666))
 	status, _, data := benchgate(args...)
 	assert.Equal(t, status, exitCannotJudge)
@@ -181,11 +183,11 @@ func TestInterrupt(t *testing.T) {
 	measure("X", "106")
 	status, _, other := benchgate(args...)
 	assert.Equal(t, status, exitCannotJudge)
-	assert.Assert(t, strings.Contains(other, "the samples there are of another comparison: binary of head example.com/fixture, sources of head changed"), other)
+	assert.Assert(t, strings.Contains(other, "the folder has samples of another comparison: binary of head example.com/fixture, sources of head changed"), other)
 }
 
-// TestSecondInterrupt: a benchmark that does not end when it is asked to is killed,
-// with what it started, and all is cleaned up.
+// TestSecondInterrupt checks that a second Ctrl-C kills a benchmark that ignores the
+// first, together with its child process, and that the worktree is removed.
 func TestSecondInterrupt(t *testing.T) {
 	_, units := fixture(t)
 	self, err := os.Executable()
@@ -193,41 +195,41 @@ func TestSecondInterrupt(t *testing.T) {
 	ready := filepath.Join(t.TempDir(), "ready")
 	cmd := exec.CommandContext(t.Context(), self, "ab", "-base=HEAD", "-units="+units, "-out="+t.TempDir(), "--", "-bench=X", "-benchtime=1x")
 	cmd.Env = append(os.Environ(), "BENCHGATE_TEST_MAIN=1", "FIXTURE=deaf", "FIXTURE_READY="+ready)
-	var told bytes.Buffer
-	cmd.Stderr = &told
+	var progress bytes.Buffer
+	cmd.Stderr = &progress
 	assert.NilError(t, cmd.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	var pid []byte // of what the benchmark started
-	for over := false; !over; {
+	var pid []byte // of the child process of the benchmark
+	for running := true; running; {
 		select {
 		case <-ended:
-			over = true
+			running = false
 		case <-time.After(200 * time.Millisecond):
 			if pid, _ = os.ReadFile(ready); len(pid) > 0 {
 				cmd.Process.Signal(os.Interrupt)
 			}
 		}
 	}
-	assert.Equal(t, cmd.ProcessState.ExitCode(), exitCannotJudge, "%s", &told)
+	assert.Equal(t, cmd.ProcessState.ExitCode(), exitCannotJudge, "%s", &progress)
 	onlyOneTree(t)
 	stat, err := os.ReadFile("/proc/" + string(pid) + "/stat")
-	assert.Assert(t, err != nil || strings.Contains(string(stat), ") Z "), "%s lives on: %s", pid, stat)
+	assert.Assert(t, err != nil || strings.Contains(string(stat), ") Z "), "process %s is alive: %s", pid, stat)
 }
 
 func TestAA(t *testing.T) {
 	fixture(t)
 	out := t.TempDir()
 	status, stdout, stderr := benchgate("aa", "-n=6", "-out="+out, "--", "-bench=X", "-benchtime=1x")
-	assert.Equal(t, status, exitCannotJudge, "a unit without a direction has no noise to gate by\n%s%s", stdout, stderr)
+	assert.Equal(t, status, exitCannotJudge, "a unit without a direction has no noise\n%s%s", stdout, stderr)
 	units := filepath.Join(out, "direction.txt")
 	assert.NilError(t, os.WriteFile(units, []byte("Unit x/op better=lower\n"), 0o666))
 	status, stdout, stderr = benchgate("aa", "-n=6", "-units="+units, "-out="+out, "--", "-bench=X", "-benchtime=1x")
 	assert.Equal(t, status, 0, stderr)
-	assert.Equal(t, stdout, `# What the medians of equal versions differ by, of 6 samples a side, in one of 20 comparisons at most:
+	assert.Equal(t, stdout, `# With 6 samples a side, the medians of equal versions differ by more than the noise in at most one of 20 comparisons.
 #   noise  rows  unit
 #   0.00%     1  x/op
-# Margins above that. Gate few units: each takes power from all others.
+# The margins are wider than the noise. Gate few units: each further unit reduces the power of the others.
 Unit x/op better=lower gate=0.5%
 `)
 }
@@ -238,27 +240,27 @@ func TestBadUsage(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"ab", "--", "-bench=X"}, "-base: none, want the commit to compare the working tree with"},
+		{[]string{"ab", "--", "-bench=X"}, "-base: not set, want the commit to compare the working tree with"},
 		{[]string{"ab", "-base=nosuch", "--", "-bench=X"}, "-base=nosuch: want a commit of this repository"},
 		{[]string{"ab", "-base=HEAD", "-n=0", "--", "-bench=X"}, "-n: 0, want at least 1"},
 		{[]string{"ab", "-base=HEAD", "-timeout=0s", "--", "-bench=X"}, "-timeout: 0s, want more than 0"},
-		{[]string{"ab", "-base=HEAD"}, "no -bench; want what go test would be given"},
+		{[]string{"ab", "-base=HEAD"}, "no -bench; want arguments of go test"},
 		{[]string{"aa", "-units=" + units + ".none", "-n=1", "--", "-bench=X", "-benchtime=1x"}, "units.txt.none: no such file"},
 		{[]string{"aa", "--", "-bench=X", "./nosuch"}, "nosuch"},
 		{[]string{"aa", "-alpha=0", "--", "-bench=X"}, "alpha: 0, want more than 0 and at most 0.5"},
-		{[]string{"aa", "-out=.", "--", "-bench=X"}, "want an empty folder, or one of benchgate's"},
-		{[]string{"aa", "-n=1", "-units=" + units, "--", "-bench=X", "-benchtime=1x", "-cpu=2,2"}, "2 results of one benchmark in 1 processes: want one of each, does -cpu name a number twice?"},
+		{[]string{"aa", "-out=.", "--", "-bench=X"}, "want an empty folder or one that benchgate made"},
+		{[]string{"aa", "-n=1", "-units=" + units, "--", "-bench=X", "-benchtime=1x", "-cpu=2,2"}, "2 results of one benchmark in 1 processes: want one of each; does -cpu name a number twice?"},
 		{[]string{"ab", "-bogus"}, "flag provided but not defined: -bogus"},
 	} {
 		t.Setenv("TMPDIR", t.TempDir()) // for the folder of samples
 		status, stdout, stderr := benchgate(c.args...)
 		assert.Equal(t, status, exitCannotJudge)
 		assert.Equal(t, stdout, "")
-		assert.Assert(t, strings.Contains(stderr, c.want), "benchgate %q says %q, want %q", c.args, stderr, c.want)
+		assert.Assert(t, strings.Contains(stderr, c.want), "benchgate %q prints %q, want %q", c.args, stderr, c.want)
 		onlyOneTree(t)
 	}
 	t.Setenv("FIXTURE", "slow")
 	status, _, stderr := benchgate("aa", "-timeout=50ms", "-out="+t.TempDir(), "--", "-bench=X", "-benchtime=1x")
 	assert.Equal(t, status, exitCannotJudge)
-	assert.Assert(t, strings.Contains(stderr, "it took longer than -timeout, 50ms"), stderr)
+	assert.Assert(t, strings.Contains(stderr, "the process took longer than -timeout, 50ms"), stderr)
 }

@@ -16,11 +16,12 @@ type binary struct {
 	pkg    string
 	sha256 string // in hex
 	path   string
-	dir    string // where it runs: the folder of the package's sources
+	dir    string // the working directory of the process: the folder of the package
 }
 
-// compile compiles the suite's packages below dir into the folder out, which it
-// makes anew. Packages without tests are left out.
+// compile compiles the tests of the suite's packages, with dir as the working directory.
+// It writes the binaries to the folder out, which it empties first. Packages without
+// tests are left out.
 func (s suite) compile(ctx context.Context, dir, out string) ([]binary, error) {
 	if err := os.RemoveAll(out); err != nil {
 		return nil, err

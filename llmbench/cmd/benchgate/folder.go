@@ -5,25 +5,27 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gofrs/flock"
 )
 
-// A folder is where the samples of one comparison are kept. It is one command's at
-// a time.
+// A folder holds the samples of one comparison. A lock ensures that only one command at
+// a time uses it.
 type folder struct {
 	path string
 	lock *flock.Flock
 }
 
-// lockName is a file that every folder of samples has.
+// lockName is the name of the lock file. Every folder of samples has one.
 const lockName = "benchgate.lock"
 
-// openFolder opens the folder at path, or a temporary one. One that holds other
-// things is none.
+// openFolder opens the folder at path, or a new temporary folder if path is empty. It
+// refuses a folder that holds anything else.
 func openFolder(path string) (folder, error) {
 	var err error
 	if path == "" {
@@ -39,7 +41,7 @@ func openFolder(path string) (folder, error) {
 		return folder{}, err
 	}
 	if _, err := os.Stat(filepath.Join(path, lockName)); err != nil && len(entries) > 0 {
-		return folder{}, fmt.Errorf("-out=%s: it holds %s; want an empty folder, or one of benchgate's", path, entries[0].Name())
+		return folder{}, fmt.Errorf("-out=%s: the folder holds %s; want an empty folder or one that benchgate made", path, entries[0].Name())
 	}
 	lock := flock.New(filepath.Join(path, lockName))
 	alone, err := lock.TryLock()
@@ -51,22 +53,23 @@ func openFolder(path string) (folder, error) {
 
 func (f folder) close() { f.lock.Close() }
 
-// join is the path of something in the folder.
+// join returns the path of an element of the folder.
 func (f folder) join(parts ...string) string {
 	return filepath.Join(append([]string{f.path}, parts...)...)
 }
 
-// An identity is what samples were taken of and how, by name: a commit, a hash, a
-// number. It holds no value of a variable, which may be secret.
+// An identity describes everything that samples depend on, by name: commits, hashes and
+// numbers. It never holds the value of an environment variable, which may be secret.
 type identity map[string]string
 
-// claim makes the folder one of samples of id, or says what other samples it has.
+// claim records id in an empty folder. It returns an error if the folder has samples with
+// another identity.
 func (f folder) claim(id identity) error {
 	path := f.join("benchgate.json")
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if text, err = json.MarshalIndent(id, "", "\t"); err == nil {
-			err = writeWhole(path, text)
+			err = writeFile(path, text)
 		}
 		return err
 	}
@@ -77,21 +80,23 @@ func (f folder) claim(id identity) error {
 	if err := json.Unmarshal(text, &before); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
+	all := maps.Clone(before)
+	maps.Copy(all, id)
 	var differ []string
-	for name := range union(before, id) {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if before[name] != id[name] {
 			differ = append(differ, name)
 		}
 	}
 	if len(differ) > 0 {
-		return fmt.Errorf("-out=%s: the samples there are of another comparison: %s changed; use another folder or delete it",
-			f.path, strings.Join(sorted(differ), ", "))
+		return fmt.Errorf("-out=%s: the folder has samples of another comparison: %s changed; use another folder or delete this one",
+			f.path, strings.Join(differ, ", "))
 	}
 	return nil
 }
 
-// writeWhole writes a file that is whole by its name.
-func writeWhole(path string, text []byte) error {
+// writeFile writes a file atomically: a file with this name is complete.
+func writeFile(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}

@@ -11,15 +11,17 @@ import (
 	"time"
 )
 
-// errInterrupted is why a command ends when the user asked for it.
+// errInterrupted reports that the user interrupted the command.
 var errInterrupted = errors.New("interrupted")
 
-// An interrupt ends a command in two steps. The first Ctrl-C or SIGTERM ends gently:
-// processes are asked to end, what is whole is kept, and worktrees are removed. A
-// second one, a second or more after it, kills the processes. Neither kills the
-// command itself before it has cleaned up: "go tool" forwards signals, so that one
-// Ctrl-C at a terminal comes twice, and it reports a tool that a signal killed as a
-// success.
+// An interrupt ends a command in two steps. The first Ctrl-C or SIGTERM ends the context
+// gentle: the processes get an interrupt signal, complete samples are kept, and worktrees
+// are removed. A second signal, at least a second later, ends the context hard, which
+// kills the processes. The command itself always cleans up before it ends.
+//
+// The second between the signals is needed because "go tool" forwards signals, so that
+// one Ctrl-C at a terminal comes twice. The command must not die by a signal because "go
+// tool" reports a tool that a signal killed as a success.
 type interrupt struct {
 	gentle, hard context.Context
 	stop         func()
@@ -41,7 +43,7 @@ func newInterrupt(stderr io.Writer) interrupt {
 			switch {
 			case first.IsZero():
 				first = time.Now()
-				fmt.Fprintln(stderr, "interrupted: waiting for what runs to end; once more kills it")
+				fmt.Fprintln(stderr, "interrupted: waiting for the running processes to end; interrupt again to kill them")
 				end(errInterrupted)
 			case time.Since(first) > time.Second:
 				kill(errInterrupted)

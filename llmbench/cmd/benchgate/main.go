@@ -1,5 +1,6 @@
 // Benchgate decides whether new benchmark results are worse than old ones by more
-// than is allowed, with one exit status. See package gate for how it judges.
+// than is allowed. Its exit status is the decision. Package gate describes how it
+// decides.
 //
 // Usage:
 //
@@ -7,65 +8,66 @@
 //	benchgate ab -base commit [flags] -- -bench regexp [go test flags] [packages]
 //	benchgate aa [flags] -- -bench regexp [go test flags] [packages]
 //
-// The first judges two files. Each is the whole output of go test -bench, or of
-// test binaries, one after another: of fresh processes, old and new in turn, eight
-// or ten of each. The flags are:
+// The first form compares two files. Each file is the whole output of go test -bench,
+// or of test binaries, one run after another. Each run is a fresh process, old and new
+// in turn, eight or ten of each. The flags are:
 //
-//	-alpha probability      bound the probability that equal versions are called a
+//	-alpha probability      limit the probability that equal versions end in a
 //	                        regression (0.025)
-//	-format text|md|json    print the report so; md is for $GITHUB_STEP_SUMMARY
-//	-ignore keys            let these configuration keys differ, a comma-separated
+//	-format text|md|json    the format of the report; md suits $GITHUB_STEP_SUMMARY
+//	-ignore keys            allow these configuration keys to differ, a comma-separated
 //	                        list, besides branch, commit, commit-time, date, go and
 //	                        toolchain; /gomaxprocs is the suffix of names
-//	-units file             read Unit lines from this file too; its margins have
-//	                        their way over those of the results
+//	-units file             also read Unit lines from this file; its margins override
+//	                        those in the results
 //
-// The exit status is 0 for pass, 1 for a regression, and 2 if it cannot judge:
-// files that cannot be read or were cut, a missing row, different machines or
-// models, too few samples, nothing that is gated, bad usage. It prints why.
+// The exit status is 0 for pass, 1 for a regression, and 2 if benchgate cannot judge:
+// if a file cannot be read or was truncated, a row is missing, machines or models
+// differ, there are too few samples, no unit is gated, or the usage is wrong. It prints
+// the reason.
 //
 // # A commit against the working tree
 //
-// benchgate ab takes the samples itself. It checks the commit out beside the
-// repository (git worktree), compiles the tests of both, and runs the binaries in
-// turn, each sample a fresh process; which goes first changes from round to round.
-// What stands after -- is what go test would be given. More flags:
+// benchgate ab takes the samples itself. It checks out the commit (git worktree) and
+// compiles the tests of both versions. Then it runs the binaries in turn, each sample
+// in a fresh process. The order of the two changes from round to round. The arguments
+// after -- are those of go test. There are these further flags:
 //
-//	-base commit            compare the working tree with this one
-//	-n many                 take so many samples of each side, at most (10)
-//	-out folder             keep the samples here, and go on with those that are
-//	                        there already (a temporary folder, which it names)
-//	-timeout time           give up a process after this time (1h)
+//	-base commit            the commit to compare the working tree with
+//	-n count                the maximum number of samples of each side (10)
+//	-out folder             keep the samples in this folder, and continue with the
+//	                        samples in it (default: a new temporary folder)
+//	-timeout time           the maximum time of one process (1h)
 //
-// It tells of each round on stderr. A Ctrl-C ends it with status 2 and keeps the
-// samples: the same command with -out goes on. What is kept is also what benchstat
-// reads: base.txt and head.txt in that folder, and report.txt, report.md and
-// report.json. A second Ctrl-C kills what is still running. (A benchgate that is
-// killed itself, with SIGKILL, ends "go tool" with status 0: where that can happen,
-// run the program that "go tool -n benchgate" names.)
+// benchgate reports each round on stderr. Ctrl-C ends benchgate with status 2 and keeps
+// the samples; the same command with -out continues. The folder also has base.txt and
+// head.txt, which benchstat can read, and report.txt, report.md and report.json. A
+// second Ctrl-C kills the running processes. (If benchgate itself is killed by SIGKILL,
+// "go tool" still exits with status 0. Where that can happen, run the program that "go
+// tool -n benchgate" prints.)
 //
-// It stops early: at a problem that more samples do not mend; at pass, when no row
-// could become a regression even if all samples to come spoke for one, as a test
-// without ties counts; and at a regression that is found when seven
-// tenths of the samples are there. To look then costs a fifth of alpha, and leaves
-// four fifths for the end, so that both looks together raise no more false alarms
-// than alpha (https://en.wikipedia.org/wiki/Bonferroni_correction); where a fifth
-// is too little for so few samples, there is no such look.
+// benchgate ab ends early in three cases: at a problem that further samples cannot
+// solve; at pass, if no row could become a regression even if all further samples were
+// worse; and at a regression that it finds at an interim look, after seven tenths of
+// the samples. The interim look spends a fifth of alpha and leaves four fifths for the
+// end, so that both looks together have a false alarm with a probability of at most
+// alpha (https://en.wikipedia.org/wiki/Bonferroni_correction). There is no interim look
+// if a fifth of alpha is too little for the number of samples.
 //
-// It does not let a row pass whose margin is less than the noise of its samples:
-// such a pass would say nothing.
+// A row cannot pass if its margin is less than the noise of its samples, because such a
+// pass would be meaningless. The verdict is then "cannot judge".
 //
 // # The working tree against itself
 //
-// benchgate aa runs one binary as both sides, with the same flags but -base, all -n
-// rounds, and prints a file for -units: how much the medians of equal versions
-// differ here, and margins that are wider. Its status is that of judging the
-// samples by them.
+// benchgate aa runs one binary as both sides, for all -n rounds, with the same flags
+// except -base. It prints a file for -units: how much the medians of equal versions
+// differ on this machine, and margins that are wider. Its exit status is that of
+// comparing the samples with these margins.
 //
 // # Margins
 //
-// What is gated, and by how much, is written in Unit lines of the benchmark
-// format, in the results or in the file of -units:
+// Unit lines of the benchmark format state which units are gated, and with which
+// margin. They stand in the results or in the file of -units:
 //
 //	Unit output-tok/s better=higher gate=2%
 //	Unit p50-ttft-ns better=lower gate=5%
@@ -73,7 +75,7 @@
 //
 // # Examples
 //
-// The new version takes 6 % longer for each token when there are eight users:
+// The new version takes 6 % longer for each token at a concurrency of eight:
 //
 //	$ benchgate old.txt new.txt; echo $?
 //	new.txt against old.txt
@@ -118,7 +120,7 @@
 //	regression: 2 of 6 gated cells worse than allowed
 //	1
 //
-// Results of the same version, of another machine:
+// The results come from another machine:
 //
 //	$ benchgate old.txt a100.txt; echo $?
 //	a100.txt against old.txt
@@ -176,15 +178,9 @@ const usage = "usage: benchgate [flags] old new\n" +
 	"       benchgate ab -base commit [flags] -- -bench regexp [go test flags] [packages]\n" +
 	"       benchgate aa [flags] -- -bench regexp [go test flags] [packages]"
 
-// The exit statuses, besides 0 for pass.
-const (
-	exitRegression  = 1
-	exitCannotJudge = 2
-)
-
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run is the command; it returns the exit status.
+// run runs the command and returns the exit status.
 func run(args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 {
 		switch args[0] {
@@ -194,28 +190,22 @@ func run(args []string, stdout, stderr io.Writer) int {
 			return aa(args[1:], stdout, stderr)
 		}
 	}
-	j := &judging{}
+	c := &comparison{}
 	fs := flag.NewFlagSet("benchgate", flag.ContinueOnError)
-	j.flags(fs)
+	c.flags(fs)
 	paths, err := cli.Parse(fs, usage, args, stdout, stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err == nil && len(paths) != 2:
-		err = fmt.Errorf("%d files: want old and new", len(paths))
+		err = fmt.Errorf("%d files: want two, old and new", len(paths))
 	}
 	if err != nil {
 		return fail(stderr, err)
 	}
-	report, err := j.compare(paths[0], paths[1])
+	report, err := c.compare(paths[0], paths[1])
 	if err != nil {
 		return fail(stderr, err)
 	}
-	return j.print(report, stdout, stderr)
-}
-
-// fail tells why nothing was judged.
-func fail(stderr io.Writer, err error) int {
-	fmt.Fprintln(stderr, "benchgate:", err)
-	return exitCannotJudge
+	return c.print(report, stdout, stderr)
 }

@@ -13,7 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// docExample is a command of the doc comment and what it prints, which ends in the
+// docExample matches a command in the doc comment and its output, which ends with the
 // exit status.
 var docExample = regexp.MustCompile(`(?m)^//\t\$ benchgate (.*); echo \$\?\n((?://\t.*\n|//\n//\t.*\n)+)`)
 
@@ -51,7 +51,7 @@ func TestExitStatus(t *testing.T) {
 	for _, c := range []struct {
 		args   []string
 		status int
-		stdout string // what it says, among others; "" is nothing at all
+		stdout string // part of the output; "" means no output
 		stderr string
 	}{
 		{[]string{units, path("ops"), path("ops")}, 0, "\npass: none of 1 gated cell is shown to be worse than allowed\n", ""},
@@ -67,8 +67,8 @@ func TestExitStatus(t *testing.T) {
 		{[]string{units, "-ignore=cpu,gpu", path("gpu"), path("ops")}, 0, "pass", ""},
 		{[]string{units, path("ops"), path("none")}, 2, "", "none: "},
 		{[]string{"-units=" + path("none"), path("ops"), path("ops")}, 2, "", "none: "},
-		{[]string{path("ops")}, 2, "", "benchgate: 1 files: want old and new"},
-		{[]string{}, 2, "", "benchgate: 0 files: want old and new"},
+		{[]string{path("ops")}, 2, "", "benchgate: 1 files: want two, old and new"},
+		{[]string{}, 2, "", "benchgate: 0 files: want two, old and new"},
 		{[]string{"-alpha=0", path("ops"), path("ops")}, 2, "", "benchgate: alpha: 0, want more than 0 and at most 0.5"},
 		{[]string{"-alpha=1", path("ops"), path("ops")}, 2, "", "benchgate: alpha: 1, want more than 0 and at most 0.5"},
 		{[]string{"-ignore=", path("ops"), path("ops")}, 2, "", `benchgate: ignore: "", want a configuration key`},

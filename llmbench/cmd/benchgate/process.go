@@ -9,13 +9,14 @@ import (
 	"time"
 )
 
-// runGroup runs cmd, which has ctx, as a group of processes of its own: a Ctrl-C at
-// the terminal reaches it once, through ctx, and when it has ended so has all that
-// it started. It has a moment to clean up; when hard ends, none.
-func runGroup(hard context.Context, cmd *exec.Cmd, moment time.Duration) error {
+// runGroup runs cmd in a process group of its own, so that Ctrl-C at a terminal does not
+// reach it directly. When the context of cmd ends, the group is interrupted and has the
+// time delay to end. When hard ends, the group is killed at once. No process of the group
+// is left when runGroup returns.
+func runGroup(hard context.Context, cmd *exec.Cmd, delay time.Duration) error {
 	ownGroup(cmd)
 	cmd.Cancel = func() error { return interruptGroup(cmd) }
-	cmd.WaitDelay = moment
+	cmd.WaitDelay = delay
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -24,8 +25,8 @@ func runGroup(hard context.Context, cmd *exec.Cmd, moment time.Duration) error {
 	return cmd.Wait()
 }
 
-// command runs a command in dir and returns what it prints to stdout. Its error
-// says what it printed to stderr.
+// command runs a command in dir and returns its stdout. An error includes the stderr of
+// the command.
 func command(ctx context.Context, dir, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
@@ -43,7 +44,7 @@ func command(ctx context.Context, dir, name string, args ...string) (string, err
 	return stdout.String(), nil
 }
 
-// tail returns the last lines of what a process printed.
+// tail returns the last lines of text.
 func tail(text []byte) []byte {
 	const most = 40
 	lines := bytes.SplitAfter(bytes.TrimSpace(text), []byte("\n"))

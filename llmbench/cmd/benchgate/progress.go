@@ -9,12 +9,12 @@ import (
 	"golang.org/x/term"
 )
 
-// A bar shows on a terminal how many processes of all rounds have run, the time left
-// and what runs now, below the lines of the rounds before. Elsewhere it is nil, and
+// A bar is a progress bar on a terminal, below the lines of earlier rounds. It shows how
+// many processes have run, the estimated time left and the running process. A nil bar
 // shows nothing.
 type bar struct{ *progressbar.ProgressBar }
 
-// newBar draws on w if that is a terminal.
+// newBar returns a bar on w, or nil if w is not a terminal.
 func newBar(w io.Writer, processes int) *bar {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -29,8 +29,8 @@ func drawBar(w io.Writer, processes int) *bar {
 		progressbar.OptionSetWidth(20), progressbar.OptionThrottle(0), progressbar.OptionSetTheme(progressbar.ThemeASCII))}
 }
 
-// runs says what runs now, and what the last round took.
-func (b *bar) runs(what, last string) {
+// describe sets the description of the running process, and the times of the last round.
+func (b *bar) describe(what, last string) {
 	if b != nil {
 		if last != "" {
 			what += " (last: " + last + ")"
@@ -40,14 +40,14 @@ func (b *bar) runs(what, last string) {
 	}
 }
 
-// ran counts a process.
-func (b *bar) ran() {
+// advance counts a process that has ended.
+func (b *bar) advance() {
 	if b != nil {
 		b.Add(1)
 	}
 }
 
-// clear makes room for a line.
+// clear removes the bar from the screen.
 func (b *bar) clear() {
 	if b != nil {
 		b.Clear()

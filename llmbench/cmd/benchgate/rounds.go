@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,25 +17,25 @@ import (
 // A side is one of the two versions that are compared.
 type side struct {
 	name     string
-	source   string // tells its sources apart
+	source   string // identifies the state of the sources
 	binaries []binary
 }
 
-// rounds runs the binaries of two sides in turn. A sample is one process a
-// binary, fresh from its start; a round is a sample of each side, and which side
-// goes first changes from round to round, so that a machine that slows down
-// slows both. Each whole sample is a file in the folder, so that rounds which
-// were interrupted can be gone on with.
+// rounds runs the binaries of two sides in turn. A sample is the output of one fresh
+// process of each binary of a side. A round is a sample of each side. The order of the
+// sides changes from round to round, so that a machine that becomes slower affects both
+// sides equally. Each complete sample is a file in the folder, so that an interrupted
+// command can be continued.
 type rounds struct {
 	folder   folder
 	sides    [2]side
-	run      []string      // flags of the binaries
-	timeout  time.Duration // of one process
-	progress io.Writer     // a line a round
-	hard     context.Context
+	run      []string        // flags of the binaries
+	timeout  time.Duration   // maximum time of one process
+	progress io.Writer       // gets a line per round
+	hard     context.Context // kills the processes when it ends
 }
 
-// identity tells the samples apart from those of other rounds.
+// identity describes everything that the samples depend on.
 func (r *rounds) identity() identity {
 	id := identity{"flags": fmt.Sprintf("%q", r.run)}
 	for _, s := range r.sides {
@@ -53,20 +52,12 @@ func (r *rounds) identity() identity {
 	return id
 }
 
-func sorted(all []string) []string { slices.Sort(all); return all }
-
-// union has the names of both.
-func union(a, b identity) identity {
-	all := maps.Clone(a)
-	maps.Copy(all, b)
-	return all
-}
-
+// file returns the path of a sample.
 func (r *rounds) file(s side, round int) string {
 	return r.folder.join(s.name, fmt.Sprintf("%03d.txt", round))
 }
 
-// text returns the samples of a side up to a round, as one benchmark file.
+// text returns the samples of a side up to the round last, as one benchmark file.
 func (r *rounds) text(s side, last int) ([]byte, error) {
 	var all []byte
 	for round := 1; round <= last; round++ {
@@ -79,8 +70,8 @@ func (r *rounds) text(s side, last int) ([]byte, error) {
 	return all, nil
 }
 
-// do runs round after round, n of them at most, and calls after each; it ends
-// when that says so.
+// do runs at most n rounds. It calls after at the end of each round, and ends if after
+// returns true or an error.
 func (r *rounds) do(ctx context.Context, n int, after func(round int) (enough bool, err error)) error {
 	var spent time.Duration
 	ran := 0
@@ -93,20 +84,20 @@ func (r *rounds) do(ctx context.Context, n int, after func(round int) (enough bo
 			slices.Reverse(order)
 		}
 		began := time.Now()
-		var told []string
+		var results []string
 		fresh := false
 		for _, s := range order {
-			bar.runs(fmt.Sprintf("round %d: %s", round, s.name), last)
+			bar.describe(fmt.Sprintf("round %d: %s", round, s.name), last)
 			took, kept, err := r.sample(ctx, s, round)
-			bar.ran()
+			bar.advance()
 			switch {
 			case err != nil:
 				return fmt.Errorf("round %d: %s: %w", round, s.name, err)
 			case kept:
-				told = append(told, s.name+" kept")
+				results = append(results, s.name+" kept")
 			default:
 				fresh = true
-				told = append(told, fmt.Sprintf("%s %.1fs", s.name, took.Seconds()))
+				results = append(results, fmt.Sprintf("%s %.1fs", s.name, took.Seconds()))
 			}
 		}
 		if fresh {
@@ -117,7 +108,7 @@ func (r *rounds) do(ctx context.Context, n int, after func(round int) (enough bo
 		if ran > 0 && round < n {
 			left = fmt.Sprintf("; at most %v left", (spent / time.Duration(ran) * time.Duration(n-round)).Round(time.Second))
 		}
-		last = strings.Join(told, ", ")
+		last = strings.Join(results, ", ")
 		bar.line(r.progress, "round %d of %d: %s%s\n", round, n, last, left)
 		if enough, err := after(round); enough || err != nil {
 			return err
@@ -126,8 +117,8 @@ func (r *rounds) do(ctx context.Context, n int, after func(round int) (enough bo
 	return nil
 }
 
-// sample takes one sample of s, unless the folder has it, and returns how long
-// that took.
+// sample takes one sample of s, unless the folder already has the sample. It returns the
+// time that the sample took.
 func (r *rounds) sample(ctx context.Context, s side, round int) (took time.Duration, kept bool, err error) {
 	path := r.file(s, round)
 	if _, err := os.Stat(path); err == nil {
@@ -142,17 +133,17 @@ func (r *rounds) sample(ctx context.Context, s side, round int) (took time.Durat
 		}
 		all = append(all, text...)
 	}
-	return time.Since(began), false, writeWhole(path, all)
+	return time.Since(began), false, writeFile(path, all)
 }
 
-// process runs a binary once and returns what it prints to stdout.
+// process runs a binary once and returns its stdout.
 func (r *rounds) process(ctx context.Context, b binary) ([]byte, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, fmt.Errorf("it took longer than -timeout, %v", r.timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, fmt.Errorf("the process took longer than -timeout, %v", r.timeout))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, b.path, r.run...)
 	cmd.Dir = b.dir
 	cmd.Env = os.Environ()
-	if records := os.Getenv("LLMBENCH_OUT"); records != "" { // the base's folder is removed
+	if records := os.Getenv("LLMBENCH_OUT"); records != "" { // a relative path must not lead into the worktree, which is removed
 		records, err := filepath.Abs(records)
 		if err != nil {
 			return nil, err

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// A worktree is a commit of the repository, checked out beside it.
+// A worktree is a checkout of a commit of the repository.
 type worktree struct {
 	commit string // its full hash
 	root   string
-	dir    string // what is the working directory in it
+	dir    string // the folder that corresponds to the working directory
 	remove func()
 }
 
-// checkOut makes path a worktree of what ref names in the repository of the
-// working directory.
+// checkOut checks out the commit ref of the repository of the working directory, as a
+// worktree at path.
 func checkOut(ctx context.Context, ref, path string) (worktree, error) {
 	commit, err := command(ctx, "", "git", "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
 	if err != nil {
@@ -36,8 +36,8 @@ func checkOut(ctx context.Context, ref, path string) (worktree, error) {
 	w.remove = func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		// What a run that was killed left is not known to git, or only to git, or
-		// locked.
+		// A killed run can leave a worktree that git does not know, that only git
+		// knows, or that is locked.
 		command(ctx, "", "git", "worktree", "remove", "--force", "--force", path)
 		os.RemoveAll(path)
 		command(ctx, "", "git", "worktree", "unlock", path)
@@ -51,9 +51,9 @@ func checkOut(ctx context.Context, ref, path string) (worktree, error) {
 	return w, nil
 }
 
-// checkSources says whether what the suite's packages are built of, in dir, lies
-// below root, but for the standard library and modules of a version: a workspace or
-// a replacement can lead to sources of the other side.
+// checkSources checks that the suite's packages, built in dir, use only sources below
+// root, apart from the standard library and modules with a version. A workspace or a
+// replace directive could lead to the sources of the other side.
 func (s suite) checkSources(ctx context.Context, dir, root string) error {
 	list := append([]string{"list", "-deps", "-test", "-f", "{{if not .Standard}}{{if .Module}}{{if not (or .Module.Version .ForTest)}}{{.ImportPath}}\t{{.Dir}}{{end}}{{end}}{{end}}"}, s.build...)
 	packages, err := command(ctx, dir, "go", append(list, s.packages...)...)
@@ -64,17 +64,17 @@ func (s suite) checkSources(ctx context.Context, dir, root string) error {
 		return err
 	}
 	for line := range strings.Lines(packages) {
-		path, at, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		if real, err := filepath.EvalSymlinks(at); err == nil && !strings.HasPrefix(real+string(filepath.Separator), root+string(filepath.Separator)) {
-			return fmt.Errorf("the base would be built with %s of %s, which is not its own: is there a go.work or a replace with an absolute path?", path, at)
+		path, folder, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if real, err := filepath.EvalSymlinks(folder); err == nil && !strings.HasPrefix(real+string(filepath.Separator), root+string(filepath.Separator)) {
+			return fmt.Errorf("the base would be built with package %s in %s, outside its worktree: is there a go.work or a replace with an absolute path?", path, folder)
 		}
 	}
 	return nil
 }
 
-// sourceState tells states of the working tree apart, files that no binary holds
-// included: the commit, what differs from it, and what git does not know, except
-// for the folder of samples. Outside a repository it is "".
+// sourceState returns a hash of the working tree: the commit, the differences from it,
+// and the untracked files except those in the folder of samples. It includes files that
+// are not part of a binary. Outside a repository it returns "".
 func sourceState(ctx context.Context, samples string) (string, error) {
 	top, err := command(ctx, "", "git", "rev-parse", "--show-toplevel")
 	if err != nil {
@@ -99,7 +99,7 @@ func sourceState(ctx context.Context, samples string) (string, error) {
 			continue
 		}
 		text, err := os.ReadFile(path)
-		if err != nil { // a link to nowhere, or gone since
+		if err != nil { // a dangling link, or a file that was removed meanwhile
 			text = []byte(err.Error())
 		}
 		fmt.Fprintf(h, "%s\n%d\n%s", name, len(text), text)

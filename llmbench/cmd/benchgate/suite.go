@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// A suite is the benchmarks that a command line of go test names.
+// A suite is the set of benchmarks that the arguments of go test select.
 type suite struct {
 	packages []string // patterns
 	build    []string // flags of go test -c
-	run      []string // flags of the binaries, as they have them: -test.bench=Chat
+	run      []string // flags of the test binaries, for example -test.bench=Chat
 }
 
-// parseSuite takes the arguments that stand after "--": those of go test, flags
-// and packages in any order.
+// parseSuite parses the arguments after "--": flags and packages of go test, in any
+// order.
 func parseSuite(args []string) (suite, error) {
 	var s suite
 	flags := flag.NewFlagSet("go test", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	// Of the flags of go test, those that a benchmark can want.
+	// The flags of go test that are useful for benchmarks.
 	for _, name := range []string{"bench", "benchtime", "cpu", "run", "skip", "timeout", "parallel"} {
 		flags.Func(name, "", func(v string) error {
 			s.run = append(s.run, "-test."+name+"="+v)
@@ -48,7 +48,7 @@ func parseSuite(args []string) (suite, error) {
 		})
 	}
 	flags.Func("count", "", func(string) error {
-		return errors.New("every sample is a process of its own; say how many with benchgate's -n")
+		return errors.New("every sample is a process of its own; set their number with -n of benchgate")
 	})
 	for len(args) > 0 {
 		if err := flags.Parse(args); err != nil {
@@ -61,7 +61,7 @@ func parseSuite(args []string) (suite, error) {
 		}
 	}
 	if !s.has("bench") {
-		return suite{}, errors.New("after --: no -bench; want what go test would be given, as in: -- -bench=Chat ./scenarios")
+		return suite{}, errors.New("after --: no -bench; want arguments of go test, for example -- -bench=Chat ./scenarios")
 	}
 	if !s.has("run") {
 		s.run = append(s.run, "-test.run=^$")
@@ -72,7 +72,7 @@ func parseSuite(args []string) (suite, error) {
 	return s, nil
 }
 
-// has reports whether the suite sets a flag of the binaries.
+// has reports whether the suite sets a flag of the test binaries.
 func (s suite) has(name string) bool {
 	return slices.ContainsFunc(s.run, func(f string) bool { return strings.HasPrefix(f, "-test."+name+"=") })
 }

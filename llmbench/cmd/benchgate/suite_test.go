@@ -26,7 +26,7 @@ func TestParseSuite(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                    "no -bench",
 		"./scenarios":         "no -bench",
-		"-bench=X -count=5":   "every sample is a process of its own; say how many with benchgate's -n",
+		"-bench=X -count=5":   "every sample is a process of its own; set their number with -n of benchgate",
 		"-bench=X -nosuch=1":  "flag provided but not defined: -nosuch",
 		"-bench=X . -outputs": "flag provided but not defined: -outputs",
 	} {

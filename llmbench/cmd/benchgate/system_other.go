@@ -4,7 +4,7 @@ package main
 
 import "os/exec"
 
-// Without process groups there is only the process itself.
+// Without process groups, only the process itself is signaled.
 
 func ownGroup(*exec.Cmd) {}
 

@@ -1,4 +1,4 @@
-// Package cli is what the commands have in common.
+// Package cli holds code that the commands share.
 package cli
 
 import (
@@ -8,9 +8,9 @@ import (
 	"io"
 )
 
-// Parse parses a command's flags and returns its other arguments. It prints the
-// help, which is usage and the flags, to stdout if that was asked for, when the
-// error is [flag.ErrHelp], and to stderr after a mistake.
+// Parse parses the flags of a command and returns its other arguments. If the help was
+// asked for, Parse prints usage and the flags to stdout and returns [flag.ErrHelp]. If a
+// flag is wrong, Parse prints them to stderr and returns the error.
 func Parse(fs *flag.FlagSet, usage string, args []string, stdout, stderr io.Writer) ([]string, error) {
 	fs.SetOutput(io.Discard)
 	err := fs.Parse(args)

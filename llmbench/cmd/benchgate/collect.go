@@ -14,9 +14,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
-// collecting is a command that takes the samples of two sides itself.
-type collecting struct {
-	judging
+// A collector is a command that takes the samples of two sides itself: ab or aa.
+type collector struct {
+	comparison
 	fs             *flag.FlagSet
 	usage          string
 	stdout, stderr io.Writer
@@ -26,26 +26,26 @@ type collecting struct {
 	timeout time.Duration
 	folder  folder
 
-	// build makes both sides from the sources, and what cleans up after it.
+	// build builds both sides. clean removes what build made, and may be nil.
 	build func(context.Context, suite) (sides [2]side, clean func(), err error)
-	// show prints what came out and returns the exit status.
+	// show prints the result and returns the exit status.
 	show func(*gate.Report) int
 }
 
-func newCollecting(name, arguments string, stdout, stderr io.Writer) *collecting {
-	c := &collecting{stdout: stdout, stderr: stderr}
+func newCollector(name, arguments string, stdout, stderr io.Writer) *collector {
+	c := &collector{stdout: stdout, stderr: stderr}
 	c.usage = fmt.Sprintf("usage: benchgate %s %s[flags] -- -bench regexp [go test flags] [packages]", name, arguments)
 	c.fs = flag.NewFlagSet("benchgate "+name, flag.ContinueOnError)
 	c.flags(c.fs)
-	c.fs.IntVar(&c.n, "n", 10, "take this `many` samples of each side, at most")
-	c.fs.StringVar(&c.out, "out", "", "keep the samples in this `folder`, and go on with those that are there (default a temporary one)")
-	c.fs.DurationVar(&c.timeout, "timeout", time.Hour, "give up a process after this `time`")
+	c.fs.IntVar(&c.n, "n", 10, "take at most this `count` of samples of each side")
+	c.fs.StringVar(&c.out, "out", "", "keep the samples in this `folder`, and continue with the samples in it (default a new temporary folder)")
+	c.fs.DurationVar(&c.timeout, "timeout", time.Hour, "the maximum `time` of one process")
 	return c
 }
 
-// run is the command; it returns the exit status. The report is in the folder of
-// samples too, in every format, or why there is none.
-func (c *collecting) run(args []string) int {
+// run runs the command and returns the exit status. It also writes the report to the
+// folder of samples, in every format, or the reason why there is no report.
+func (c *collector) run(args []string) int {
 	rest, err := cli.Parse(c.fs, c.usage, args, c.stdout, c.stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
@@ -63,18 +63,18 @@ func (c *collecting) run(args []string) int {
 	defer c.folder.close()
 	r, err := c.collect(s)
 	if errors.Is(err, errInterrupted) {
-		err = fmt.Errorf("%w; the same command with -out=%q goes on with the samples that are there", err, c.folder.path)
+		err = fmt.Errorf("%w; the same command with -out=%q continues with these samples", err, c.folder.path)
 	}
 	if err != nil {
 		text := "cannot judge: " + err.Error()
-		writeWhole(c.folder.join("report.txt"), []byte(text+"\n"))
-		writeWhole(c.folder.join("report.md"), []byte("### ⚠️ benchgate: cannot judge\n\n    "+strings.ReplaceAll(text, "\n", "\n    ")+"\n"))
+		writeFile(c.folder.join("report.txt"), []byte(text+"\n"))
+		writeFile(c.folder.join("report.md"), []byte("### ⚠️ benchgate: cannot judge\n\n    "+strings.ReplaceAll(text, "\n", "\n    ")+"\n"))
 		return fail(c.stderr, err)
 	}
 	for format, render := range renderings {
 		var b strings.Builder
 		if err = render(r, &b); err == nil {
-			err = writeWhole(c.folder.join("report."+strings.Replace(format, "text", "txt", 1)), []byte(b.String()))
+			err = writeFile(c.folder.join("report."+strings.Replace(format, "text", "txt", 1)), []byte(b.String()))
 		}
 		if err != nil {
 			return fail(c.stderr, err)
@@ -83,22 +83,22 @@ func (c *collecting) run(args []string) int {
 	return c.show(r)
 }
 
-// check checks all that can be before anything is built.
-func (c *collecting) check(args []string) (suite, error) {
+// check checks the flags and arguments before anything is built.
+func (c *collector) check(args []string) (suite, error) {
 	switch {
 	case c.n < 1:
 		return suite{}, fmt.Errorf("-n: %d, want at least 1", c.n)
 	case c.timeout <= 0:
 		return suite{}, fmt.Errorf("-timeout: %v, want more than 0", c.timeout)
 	}
-	if _, err := c.compare(os.DevNull, os.DevNull); err != nil { // by the flags alone
+	if _, err := c.compare(os.DevNull, os.DevNull); err != nil { // checks the flags
 		return suite{}, err
 	}
 	return parseSuite(args)
 }
 
-// collect builds, takes samples and judges them.
-func (c *collecting) collect(s suite) (*gate.Report, error) {
+// collect builds both sides, takes samples and compares them.
+func (c *collector) collect(s suite) (*gate.Report, error) {
 	signals := newInterrupt(c.stderr)
 	defer signals.stop()
 	sides, clean, err := c.build(signals.gentle, s)
@@ -110,7 +110,7 @@ func (c *collecting) collect(s suite) (*gate.Report, error) {
 	}
 	rs := &rounds{folder: c.folder, sides: sides, run: s.run, timeout: c.timeout, progress: c.stderr, hard: signals.hard}
 	id := rs.identity()
-	if c.Planned > 0 { // what the division of alpha rests on
+	if c.Planned > 0 { // the division of alpha depends on these
 		id["-n"], id["-alpha"] = fmt.Sprint(c.Planned), fmt.Sprint(c.Alpha)
 	}
 	if err := c.folder.claim(id); err != nil {
@@ -125,7 +125,7 @@ func (c *collecting) collect(s suite) (*gate.Report, error) {
 				return false, err
 			}
 			paths[i] = c.folder.join(s.name + ".txt")
-			if err := writeWhole(paths[i], text); err != nil {
+			if err := writeFile(paths[i], text); err != nil {
 				return false, err
 			}
 		}
@@ -134,12 +134,12 @@ func (c *collecting) collect(s suite) (*gate.Report, error) {
 			return false, err
 		}
 		if report.Samples > round {
-			return false, fmt.Errorf("%d results of one benchmark in %d processes: want one of each, does -cpu name a number twice?", report.Samples, round)
+			return false, fmt.Errorf("%d results of one benchmark in %d processes: want one of each; does -cpu name a number twice?", report.Samples, round)
 		}
 		return c.Planned > 0 && report.Settled, nil
 	})
 	if err == nil && !report.Settled {
-		err = errors.New("the samples end before the verdict is settled")
+		err = errors.New("the verdict is not settled after the last sample")
 	}
 	return report, err
 }

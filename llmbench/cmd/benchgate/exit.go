@@ -1,0 +1,18 @@
+package main
+
+import (
+	"fmt"
+	"io"
+)
+
+// The exit statuses. The status for pass is 0.
+const (
+	exitRegression  = 1
+	exitCannotJudge = 2
+)
+
+// fail prints why there is no report, and returns the exit status.
+func fail(stderr io.Writer, err error) int {
+	fmt.Fprintln(stderr, "benchgate:", err)
+	return exitCannotJudge
+}
