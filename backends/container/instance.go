@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -15,19 +14,17 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/secret"
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
 	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
 // An instance is a server in a container.
 type instance struct {
+	journal
 	spec   launch.Spec
 	engine *engine.Engine
-	box    *engine.Container // nil before it is created
-	log    *serverlog.Log
-	file   *os.File // holds the whole log; nil without a LogDir
-	logf   func(string, ...any)
+	box    *engine.Container       // nil before it is created
+	file   *os.File                // holds the whole log; nil without a LogDir
 	abort  context.CancelCauseFunc // ends the wait for the server to be ready
 
 	server     probe.Server
@@ -41,69 +38,20 @@ type instance struct {
 	ready, firstToken time.Duration // from then until the model was listed, and until the first token
 }
 
-// start launches the server of spec and waits until it is ready. Each stage has
-// its own deadline; ctx bounds all of them. After an error nothing is left of the
-// server.
-func start(ctx context.Context, spec launch.Spec, logf func(string, ...any)) (_ *instance, err error) {
+// newInstance returns an instance that is not started. logf gets its messages,
+// without secrets.
+func newInstance(spec launch.Spec, logf func(string, ...any)) *instance {
 	spec.Deadlines = spec.Deadlines.WithDefaults()
-	i := &instance{spec: spec, log: &serverlog.Log{}}
-	i.logf = func(format string, args ...any) { logf("%s", i.log.Clean(fmt.Sprintf(format, args...))) }
-	defer func() {
-		if err != nil {
-			if removeErr := i.remove(); removeErr != nil {
-				err = fmt.Errorf("%w; and its container cannot be removed: %w", err, removeErr)
-			}
-		}
-	}()
-	if err := checkWeights(spec.Weights); err != nil {
-		return nil, fmt.Errorf("%s: %w", spec.Backend, err)
-	}
-	if i.engine, err = engine.Connect(); err != nil {
-		return nil, fmt.Errorf("%s: %w", spec.Backend, err)
-	}
-	if err := i.openLog(); err != nil {
-		return nil, fmt.Errorf("%s: the file of its log: %w", spec.Backend, err)
-	}
-	i.logf("%s: %s", spec.Backend, spec)
-	ctx, i.abort = context.WithCancelCause(ctx)
-	defer i.abort(nil)
-	for _, st := range i.stages() {
-		if err := i.run(ctx, st); err != nil {
-			return nil, err
-		}
-	}
-	if err := context.Cause(ctx); err != nil { // the log reported a failure after the last stage
-		return nil, i.failure("ready", err)
-	}
-	i.target.Config = i.describe()
-	i.target.Observe = i.metrics().Observe
-	return i, nil
-}
-
-// checkWeights returns an error unless the model is where it must be. The error
-// lists what is there.
-func checkWeights(w launch.Weights) error {
-	if w.Dir == "" {
-		return nil
-	}
-	_, err := os.Stat(filepath.Join(w.Dir, filepath.FromSlash(w.Path)))
-	if err == nil {
-		return nil
-	}
-	entries, dirErr := os.ReadDir(w.Dir)
-	if dirErr != nil {
-		return fmt.Errorf("the folder of models: %w", dirErr)
-	}
-	var names []string
-	for _, e := range entries[:min(len(entries), 20)] {
-		names = append(names, e.Name())
-	}
-	return fmt.Errorf("model %q is not in the folder of models %s, which has: %s", w.Path, w.Dir, strings.Join(names, ", "))
+	return &instance{spec: spec, journal: newJournal(spec, logf)}
 }
 
 // openLog prepares the server's log, which hides secrets.
 func (i *instance) openLog() error {
-	i.log.Line = i.abortOnFailure
+	i.log.Line = func(line string) {
+		if i.tellsFailure(line) {
+			i.abort(fmt.Errorf("its log says: %s", strings.TrimSpace(line)))
+		}
+	}
 	secrets := slices.Clone(i.spec.Secrets)
 	for _, from := range i.spec.PassEnv {
 		secrets = append(secrets, os.Getenv(from))
@@ -175,4 +123,17 @@ func (i *instance) remove() (err error) {
 		err = errors.Join(err, i.file.Close())
 	}
 	return err
+}
+
+// endedWithin reports whether the container ends before d has passed.
+func (i *instance) endedWithin(d time.Duration) bool {
+	if i.box == nil {
+		return false
+	}
+	select {
+	case <-i.box.Ended():
+		return true
+	case <-time.After(d):
+		return false
+	}
 }

@@ -11,18 +11,19 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends/container/internal/engine"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
 )
 
-// request returns what to ask the engine for.
-func (i *instance) request() (engine.Request, error) {
-	s := i.spec
+// requestOf returns what to ask the engine for. nvidiaRuntime says whether the
+// engine has NVIDIA's container runtime. The container's output goes to log.
+func requestOf(s launch.Spec, nvidiaRuntime bool, log *serverlog.Log) (engine.Request, error) {
 	req := engine.Request{
 		Image: s.Image, Entrypoint: s.Entrypoint, Cmd: s.Cmd,
 		Env:    maps.Clone(s.Env),
 		Ports:  []int{s.Port},
 		Files:  map[string]string{},
 		Labels: map[string]string{"llmbench.backend": s.Backend},
-		Log:    i.log,
+		Log:    log,
 	}
 	if s.MetricsPort != 0 {
 		req.Ports = append(req.Ports, s.MetricsPort)
@@ -40,7 +41,7 @@ func (i *instance) request() (engine.Request, error) {
 		return engine.Request{}, err
 	}
 	devices := &container.HostConfig{}
-	grantDevices(s.Devices, devices, req.Env, i.engine.HasRuntime("nvidia"))
+	grantDevices(s.Devices, devices, req.Env, nvidiaRuntime)
 	req.Host = func(h *container.HostConfig) {
 		h.Runtime = devices.Runtime
 		h.Resources = devices.Resources

@@ -10,7 +10,6 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
 )
 
 // TestNoSecretIsShown gives a server a token and a key, makes the server print
@@ -59,7 +58,8 @@ func TestHiddenSecrets(t *testing.T) {
 	spec := specOf(t, backends.VLLM{Container: backends.Container{Model: "m", Env: map[string]string{
 		"HF_HUB_DISABLE_IMPLICIT_TOKEN": "1", "HF_TOKEN": "hf_abcdefgh", "OTHER_TOKEN": "hf_abcdefghijkl", "MY_PASSWORD": "sha",
 	}}})
-	i := &instance{spec: spec, digest: "sha256:1f1e", log: &serverlog.Log{}}
+	i := newInstance(spec, t.Logf)
+	i.digest = "sha256:1f1e"
 	assert.NilError(t, i.openLog())
 	c := i.describe()
 	assert.Equal(t, c["image-digest"], "sha256:1f1e")

@@ -17,7 +17,7 @@ type stage struct {
 // stages returns the stages of the start in their order. Each stage proves more
 // than the one before: a server with an open port may not be healthy, and a
 // healthy server may lack the model, or be unable to run it.
-func (i *instance) stages() []stage {
+func stages(i *instance) []stage {
 	d := i.spec.Deadlines
 	return []stage{
 		{"image", d.Image, i.getImage},
@@ -31,7 +31,7 @@ func (i *instance) stages() []stage {
 }
 
 // run runs one stage. The stage ends at its deadline, or when the container ends.
-func (i *instance) run(ctx context.Context, st stage) error {
+func run(ctx context.Context, i *instance, st stage) error {
 	began := time.Now()
 	errLate := fmt.Errorf("not within %v", st.limit)
 	ctx, cancel := context.WithTimeoutCause(ctx, st.limit, errLate)
@@ -67,16 +67,3 @@ func (i *instance) run(ctx context.Context, st stage) error {
 // endGrace is how long to wait for a container that seems to have failed to end,
 // so that the error can tell its exit status and its last words.
 const endGrace = time.Second
-
-// endedWithin reports whether the container ends before d has passed.
-func (i *instance) endedWithin(d time.Duration) bool {
-	if i.box == nil {
-		return false
-	}
-	select {
-	case <-i.box.Ended():
-		return true
-	case <-time.After(d):
-		return false
-	}
-}

@@ -2,6 +2,7 @@ package container
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -15,7 +16,6 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
@@ -24,11 +24,10 @@ import (
 func served(t *testing.T, spec launch.Spec, handler http.HandlerFunc) *instance {
 	t.Helper()
 	client := &http.Client{Transport: handlerTransport{handler}}
-	return &instance{
-		spec: spec, log: &serverlog.Log{}, logf: t.Logf,
-		target: llmbench.Target{URL: "http://server", Model: spec.Model}, metricsURL: "http://server",
-		server: probe.Server{URL: "http://server", Client: client},
-	}
+	i := newInstance(spec, t.Logf)
+	i.target = llmbench.Target{URL: "http://server", Model: spec.Model}
+	i.server = probe.Server{URL: "http://server", Client: client}
+	return i
 }
 
 // A handlerTransport answers requests by calling a handler.
@@ -79,7 +78,7 @@ func TestStages(t *testing.T) {
 					}
 					fmt.Fprint(w, answer)
 				})
-				err := i.run(t.Context(), c.stage(i))
+				err := run(t.Context(), i, c.stage(i))
 				if c.want != "" {
 					assert.ErrorContains(t, err, c.want)
 					return
@@ -93,7 +92,7 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// TestKnownFailures checks that a known line of a server's log ends the wait, and
+// TestKnownFailures checks that a known line of a server's log is a failure, and
 // that the error gives advice. The lines are copied from the servers' logs.
 func TestKnownFailures(t *testing.T) {
 	gpu := backends.Container{Model: "m", GPUs: "0"}
@@ -127,14 +126,12 @@ func TestKnownFailures(t *testing.T) {
 		{backends.Ollama{Container: cpu}, `level=INFO msg="no compatible GPUs were discovered"`, ""},
 		{backends.TensorRTLLM{Container: gpu}, "RuntimeError: Executor worker died during initialization", "the cause is in the lines above"},
 	} {
-		i := served(t, specOf(t, c.server), nil)
-		var cause error
-		i.abort = func(err error) { cause = err }
-		i.abortOnFailure(c.line)
-		assert.Equal(t, cause != nil, c.advice != "", "%s: %s: %v", i.spec.Backend, c.line, cause)
+		j := newJournal(specOf(t, c.server), t.Logf)
+		assert.Equal(t, j.tellsFailure(c.line), c.advice != "", "%s: %s", j.backend, c.line)
 		if c.advice != "" {
-			assert.ErrorContains(t, i.failure("port", cause), "what to do: ")
-			assert.ErrorContains(t, i.failure("port", cause), c.advice)
+			err := j.failure("port", errors.New(c.line))
+			assert.ErrorContains(t, err, "what to do: ")
+			assert.ErrorContains(t, err, c.advice)
 		}
 	}
 }
@@ -187,9 +184,9 @@ func TestWait(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 				defer cancel()
 				messages := 0
-				i := &instance{log: &serverlog.Log{}, logf: func(string, ...any) { messages++ }}
+				j := newJournal(launch.Spec{}, func(string, ...any) { messages++ })
 				began, n := time.Now(), 0
-				err := i.wait(ctx, "health", func(ctx context.Context) error { n++; return c.try(ctx, n) })
+				err := j.wait(ctx, "health", func(ctx context.Context) error { n++; return c.try(ctx, n) })
 				took := time.Since(began)
 				if c.want == "" {
 					assert.NilError(t, err)

@@ -26,7 +26,7 @@ func (i *instance) getImage(ctx context.Context) (err error) {
 
 // getRunning starts the container and checks its GPUs.
 func (i *instance) getRunning(ctx context.Context) error {
-	req, err := i.request()
+	req, err := requestOf(i.spec, i.engine.HasRuntime("nvidia"), i.log)
 	if err != nil {
 		return err
 	}

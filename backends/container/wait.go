@@ -20,7 +20,7 @@ const refusalGrace = 10 * time.Second
 // before ctx ends only if the server refuses for longer than refusalGrace: waiting
 // cures neither a missing key nor a missing path. It logs the state of the wait
 // every [probe.ReportInterval].
-func (i *instance) wait(ctx context.Context, stage string, try func(context.Context) error) error {
+func (j journal) wait(ctx context.Context, stage string, try func(context.Context) error) error {
 	began, reported := time.Now(), time.Now()
 	var refusedSince time.Time // zero: the last probe was not refused
 	return probe.Poll(ctx, func() (again bool, err error) {
@@ -37,10 +37,10 @@ func (i *instance) wait(ctx context.Context, stage string, try func(context.Cont
 		}
 		if err != nil && time.Since(reported) >= probe.ReportInterval {
 			last := "nothing"
-			if lines := i.log.Lines(); len(lines) > 0 {
+			if lines := j.log.Lines(); len(lines) > 0 {
 				last = lines[len(lines)-1]
 			}
-			i.logf("%s: %s: not yet after %v: %v; its log says: %s", i.spec.Backend, stage, time.Since(began).Round(time.Second), err, last)
+			j.logf("%s: %s: not yet after %v: %v; its log says: %s", j.backend, stage, time.Since(began).Round(time.Second), err, last)
 			reported = time.Now()
 		}
 		return err != nil, err

@@ -2,69 +2,12 @@ package metrics
 
 import (
 	"bytes"
-	"context"
-	"fmt"
-	"net/http"
 	"strings"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
-
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
 )
-
-// A snapshot holds the values of a server's metrics at one instant, or the
-// differences of two snapshots. A metric that the server does not have is nil.
-type snapshot struct {
-	cacheHits, cacheQueries, preemptions, queueSum, queueCount *float64
-	requests, promptTokens, outputTokens                       *float64
-	cacheHitRate, kvUsage, openRequests                        *float64
-}
-
-// counters returns the fields of which differences are taken.
-func (s *snapshot) counters() []**float64 {
-	return []**float64{&s.cacheHits, &s.cacheQueries, &s.preemptions, &s.queueSum, &s.queueCount, &s.requests, &s.promptTokens, &s.outputTokens}
-}
-
-// valueOr0 returns *v, or 0 if v is nil.
-func valueOr0(v *float64) float64 {
-	if v == nil {
-		return 0
-	}
-	return *v
-}
-
-// scrape reads the server's metrics.
-func (s Source) scrape(ctx context.Context) (snap snapshot, err error) {
-	if s.Names.Path == "" {
-		return snap, nil
-	}
-	client := s.Client
-	if client == nil {
-		client = probe.Direct
-	}
-	body, err := probe.Fetch(ctx, client, http.MethodGet, strings.TrimSuffix(s.URL, "/")+s.Names.Path, "", s.Header)
-	if err != nil {
-		return snap, err
-	}
-	all, err := parse(body)
-	if err != nil {
-		return snap, fmt.Errorf("%s: %w", s.Names.Path, err)
-	}
-	n := s.Names
-	snap.cacheHits, _ = all.sum(n.CacheHits)
-	snap.cacheQueries, _ = all.sum(n.CacheQueries)
-	snap.preemptions, _ = all.sum(n.Preemptions)
-	snap.queueSum, snap.queueCount = all.sum(n.QueueTime)
-	snap.requests, _ = all.sum(n.Requests)
-	snap.promptTokens, _ = all.sum(n.PromptTokens)
-	snap.outputTokens, _ = all.sum(n.OutputTokens)
-	snap.cacheHitRate = all.mean(n.CacheHitRate)
-	snap.kvUsage = all.mean(n.KVUsage)
-	snap.openRequests = all.mean(n.OpenRequests)
-	return snap, nil
-}
 
 // families are metrics by their names.
 type families map[string]*dto.MetricFamily

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"sync"
 	"time"
@@ -24,19 +23,6 @@ const (
 	// a pass.
 	countTimeout = time.Second
 )
-
-// A Source is a server whose metrics are read.
-type Source struct {
-	Names  Names
-	URL    string       // base URL of the server, or of the port that serves the metrics
-	Header http.Header  // of the requests for metrics
-	Client *http.Client // nil means one without a proxy and without kept connections
-	// Reset, if not nil, empties the server's prefix cache. It is called before
-	// each pass. An error that wraps [errors.ErrUnsupported] is only logged:
-	// this version of the server cannot do it.
-	Reset func(context.Context) error
-	Logf  func(format string, args ...any) // nil logs nothing
-}
 
 // Observe returns a new [Observer]. It is the value of [llmbench.Target.Observe].
 func (s Source) Observe() llmbench.Observer {

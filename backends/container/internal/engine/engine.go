@@ -66,7 +66,7 @@ var connect = sync.OnceValues(func() (*Engine, error) {
 	if e.owner, err = newOwner(); err != nil {
 		return nil, fmt.Errorf("%w: its containers could not be told from those of dead runs: %w", ErrUnavailable, err)
 	}
-	if err := e.removeLeftovers(ctx); err != nil {
+	if err := e.owner.removeLeftovers(ctx, e.client); err != nil {
 		return nil, fmt.Errorf("what a dead run left behind cannot be removed: %w", err)
 	}
 	return e, nil

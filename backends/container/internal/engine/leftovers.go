@@ -98,8 +98,8 @@ func (o *owner) dead(label string) bool {
 
 // removeLeftovers removes the containers of dead processes with their anonymous
 // volumes, and then the locks that no container names any more.
-func (e *Engine) removeLeftovers(ctx context.Context) error {
-	all, err := e.client.ContainerList(ctx, client.ContainerListOptions{
+func (o *owner) removeLeftovers(ctx context.Context, cli client.APIClient) error {
+	all, err := cli.ContainerList(ctx, client.ContainerListOptions{
 		All:     true,
 		Filters: make(client.Filters).Add("label", LabelOwner),
 	})
@@ -108,10 +108,10 @@ func (e *Engine) removeLeftovers(ctx context.Context) error {
 	}
 	var errs []error
 	for _, c := range all.Items {
-		if !e.owner.dead(c.Labels[LabelOwner]) {
+		if !o.dead(c.Labels[LabelOwner]) {
 			continue
 		}
-		_, err := e.client.ContainerRemove(ctx, c.ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+		_, err := cli.ContainerRemove(ctx, c.ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
 		if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) { // another process is at it
 			errs = append(errs, err)
 		}
@@ -119,7 +119,7 @@ func (e *Engine) removeLeftovers(ctx context.Context) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	return e.owner.removeLocks()
+	return o.removeLocks()
 }
 
 // keepLocks is how long a lock that is free is kept, for a process that has made

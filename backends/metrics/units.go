@@ -1,4 +1,4 @@
-package backends
+package metrics
 
 import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
@@ -7,8 +7,8 @@ import (
 
 func init() { llmbench.RegisterUnits(units...) }
 
-// units are what servers say of themselves in their Prometheus metrics. A unit is left
-// out of a result if one pass lacks it.
+// units are the figures of an [Observer]. A unit is left out of a result if one pass
+// lacks it.
 var units = []sample.Unit{
 	{Name: "srv-prefix-hit-%", Better: "higher", Core: true, Means: "Prompt tokens that the server found in its prefix cache / prompt tokens that it looked up, by its own counters."},
 	{Name: "srv-preempt/op", Better: "lower", Core: true, Means: "Requests that the server preempted for lack of KV cache / passes, by its own counters."},

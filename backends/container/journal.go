@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
 )
 
 // engineFailures are what container engines say when they cannot grant devices.
@@ -18,25 +19,43 @@ var engineFailures = []launch.Failure{
 	{Log: `gathering device information.*/dev/(davinci|hisi|devmm)`, Advice: "this machine has no such Ascend NPU: check the ids in LLMBENCH_GPUS and the driver"},
 }
 
+// A journal is the log of a server, and what it tells about the server's failures.
+type journal struct {
+	backend  string
+	failures []launch.Failure
+	devices  launch.Devices
+	log      *serverlog.Log
+	logf     func(format string, args ...any) // for messages to the user
+}
+
+// newJournal returns an empty journal. logf gets messages without secrets.
+func newJournal(spec launch.Spec, logf func(string, ...any)) journal {
+	log := &serverlog.Log{}
+	return journal{
+		backend: spec.Backend, failures: spec.Failures, devices: spec.Devices, log: log,
+		logf: func(format string, args ...any) { logf("%s", log.Clean(fmt.Sprintf(format, args...))) },
+	}
+}
+
 // failure returns the error of a stage. It adds the advice for a known failure,
 // and the last lines of the log.
-func (i *instance) failure(stage string, err error) error {
-	lines := i.log.Lines()
-	text := fmt.Sprintf("%s: %s: %v", i.spec.Backend, stage, err)
-	if advice := i.advice(append(slices.Clone(lines), text)); advice != "" {
+func (j journal) failure(stage string, err error) error {
+	lines := j.log.Lines()
+	text := fmt.Sprintf("%s: %s: %v", j.backend, stage, err)
+	if advice := j.advice(append(slices.Clone(lines), text)); advice != "" {
 		text += "\n  what to do: " + advice
 	}
 	if len(lines) > 0 {
 		text += "\n  last lines of its log:\n    " + strings.Join(lines, "\n    ")
 	}
-	return errors.New(i.log.Clean(text))
+	return errors.New(j.log.Clean(text))
 }
 
 // advice returns the advice for the first known failure that a line matches.
-func (i *instance) advice(lines []string) string {
-	for _, f := range append(slices.Clone(engineFailures), i.spec.Failures...) {
+func (j journal) advice(lines []string) string {
+	for _, f := range append(slices.Clone(engineFailures), j.failures...) {
 		for _, line := range lines {
-			if i.matches(f, line) {
+			if j.matches(f, line) {
 				return f.Advice
 			}
 		}
@@ -44,23 +63,18 @@ func (i *instance) advice(lines []string) string {
 	return ""
 }
 
-// abortOnFailure ends the wait for the server if a line of its log says that the
-// server cannot start. Its process may go on nevertheless.
-func (i *instance) abortOnFailure(line string) {
-	for _, f := range i.spec.Failures {
-		if i.matches(f, line) {
-			i.abort(fmt.Errorf("its log says: %s", strings.TrimSpace(line)))
-			return
-		}
-	}
+// tellsFailure reports whether a line of the log says that the server cannot start.
+// The server's process may go on nevertheless.
+func (j journal) tellsFailure(line string) bool {
+	return slices.ContainsFunc(j.failures, func(f launch.Failure) bool { return j.matches(f, line) })
 }
 
 // patterns holds compiled regular expressions of failures by their text.
 var patterns sync.Map
 
 // matches reports whether a line of the log tells the failure.
-func (i *instance) matches(f launch.Failure, line string) bool {
-	if f.WithGPU && i.spec.Devices.Vendor == "" {
+func (j journal) matches(f launch.Failure, line string) bool {
+	if f.WithGPU && j.devices.Vendor == "" {
 		return false
 	}
 	p, found := patterns.Load(f.Log)
