@@ -10,20 +10,24 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/frame"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/pace"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/vocab"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/wire"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // BenchmarkEvent renders one token's event.
 func BenchmarkEvent(b *testing.B) {
-	out := chatEncoder(shape.Shape{}, 1)
+	enc, out := chatEncoder(b, shape.Shape{}, 1)
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
-		out.written()
-		out.tokens(i, i+1)
+		out.Clear()
+		enc.Tokens(i, i+1)
 		i++
 	}
-	b.SetBytes(int64(len(out.buf)))
+	b.SetBytes(int64(len(out.Buf)))
 }
 
 // BenchmarkToken sends one token of a stream over loopback, unpaced, to a client
@@ -98,16 +102,15 @@ func TestEventDoesNotAllocate(t *testing.T) {
 	s := mustNew(t, Config{})
 	x := exchange{clock: s.clock, rec: &record{}, w: &sink{header: http.Header{}, body: make([]byte, 0, 8192)}}
 	x.rc = http.NewResponseController(x.w)
-	enc := chatEncoder(shape.Shape{Ping: true}, 1000)
-	x.out, x.enc = enc.framer, enc
+	x.enc, x.out = chatEncoder(t, shape.Shape{Ping: true}, 1000)
 	x.rec.Tokens = make([]time.Duration, 0, 1000)
-	x.turn, _ = s.plan.join(job{output: 1000})
+	x.place, _ = s.plan.Join(pace.Job{Output: 1000})
 	k := 0
 	if got := testing.AllocsPerRun(900, func() {
-		if x.turn.token(t.Context(), k) != nil {
+		if x.place.WaitToken(t.Context(), k) != nil {
 			t.Fatal("the token's wait was cut short")
 		}
-		x.enc.tokens(k, k+1)
+		x.enc.Tokens(k, k+1)
 		x.send(1, false)
 		k++
 	}); got != 0 {
@@ -115,10 +118,20 @@ func TestEventDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// chatEncoder makes the encoder of a streamed chat.
-func chatEncoder(s shape.Shape, output int) *openai {
-	return newOpenAI(answer{
-		framer: newFramer(s, ""), req: request{chat: true, stream: true, output: output}, words: lexiconOf(s), ordinal: 1,
-		created: time.Unix(1, 0), model: `"mock"`,
+// chatEncoder returns the encoder of a streamed chat and its framer.
+func chatEncoder(tb testing.TB, s shape.Shape, output int) (wire.Encoder, *frame.Framer) {
+	tb.Helper()
+	route, _ := wire.RouteFor(chatPath, "")
+	req, fail := route.Decode(wire.Input{
+		Body:  fmt.Appendf(nil, `{"messages":[{"content":"a"}],"max_tokens":%d,"stream":true}`, output),
+		Words: vocab.LexiconFor(s.TextMode()), Shape: s,
 	})
+	if fail != nil {
+		tb.Fatalf("%+v", fail)
+	}
+	out := frame.New(s, "")
+	return route.Dialect.Encode(wire.Answer{
+		Framer: out, Request: req, Words: vocab.LexiconFor(s.TextMode()), Ordinal: 1, Created: time.Unix(1, 0), Model: `"mock"`,
+		Cached: func() int { return 0 },
+	}), out
 }

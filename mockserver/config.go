@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/pace"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
@@ -50,7 +51,8 @@ type Config struct {
 	// the engine's queue full; 0 means 503.
 	FullStatus int
 
-	// Flavor says whose POST /generate it is; empty means that the body decides.
+	// Flavor says which server's POST /generate this is; empty means that the body
+	// of each request decides.
 	Flavor Flavor
 
 	// Jitter, 0 to 1, multiplies each interval (admission to first token, token
@@ -143,7 +145,7 @@ func (c Config) Validate() error {
 	if !(c.Speed >= 0) || math.IsInf(c.Speed, 0) {
 		return fmt.Errorf("speed: %v, want a factor above 0, or 0 for 1", c.Speed)
 	}
-	if err := c.Flavor.validate(); err != nil {
+	if err := c.Flavor.Validate(); err != nil {
 		return err
 	}
 	if err := c.validateEngine(); err != nil {
@@ -189,22 +191,24 @@ func (c Config) validateEngine() error {
 	return nil
 }
 
-// pace returns the timing of a server with a fixed rate.
-func (c Config) pace() pace {
-	return pace{c.TTFT, c.PerPromptToken, c.PerToken, c.Jitter, c.Seed, c.Speed}
+// rate returns the timing of a server without an engine.
+func (c Config) rate() pace.Rate {
+	return pace.Rate{
+		TTFT: c.TTFT, PerPromptToken: c.PerPromptToken, PerToken: c.PerToken, Jitter: c.Jitter, Seed: c.Seed, Speed: c.Speed,
+	}
 }
 
-// natural returns where the output of the request with that ordinal ends by
-// itself, 0 for never.
-func (c *Config) natural(ordinal uint64) int {
+// naturalEnd returns after how many tokens the output of the request with that
+// ordinal ends by itself, 0 for never.
+func (c *Config) naturalEnd(ordinal uint64) int {
 	if c.OutputTokens == 0 && c.Engine != nil {
 		return c.Engine.DrawOutput(ordinal)
 	}
 	return c.OutputTokens
 }
 
-// prefixBlock is the number of tokens in a block of the prefix cache, 0 if there
-// is none.
+// prefixBlock returns the number of tokens in a block of the prefix cache, 0 if
+// there is no prefix cache.
 func (c *Config) prefixBlock() int {
 	if c.Engine == nil || !c.Engine.PrefixCache {
 		return 0

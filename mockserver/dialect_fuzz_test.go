@@ -6,13 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/vocab"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/wire"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // fuzzDialect fuzzes the decoder of a path's requests. What it takes it answers,
 // with JSON in every event, as many tokens as it planned, and an entry that says
 // so; what it refuses it refuses in JSON.
-func fuzzDialect(f *testing.F, path string, flavor Flavor, seeds ...string) {
+func fuzzDialect(f *testing.F, path string, flavor wire.Flavor, seeds ...string) {
 	for _, d := range dialectCases {
 		if d.path == path && d.flavor == flavor {
 			f.Add([]byte(strings.Replace(d.body, "%d", "3", 1)))
@@ -27,55 +29,34 @@ func fuzzDialect(f *testing.F, path string, flavor Flavor, seeds ...string) {
 		}
 	}
 	cfg := Config{OutputTokens: 20, Flavor: flavor}
-	to, ok := routeFor(path, flavor)
+	to, ok := wire.RouteFor(path, flavor)
 	if !ok {
 		f.Fatalf("routeFor(%q) has no dialect", path)
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		to := to
-		if to.dialect == nil {
-			to = generateRoute(flavorOf(body))
-		}
-		req, fail := to.dialect.decode(input{body, cfg.OutputTokens, lexicons[shape.TextASCII], nil, shape.Shape{}})
+		to := to.Resolve(body)
+		req, fail := to.Decode(wire.Input{Body: body, NaturalEnd: cfg.OutputTokens, Words: vocab.LexiconFor(shape.TextASCII)})
 		switch {
-		case fail != nil && (req.output != 0 || fail.status < 400 || !json.Valid([]byte(to.dialect.errorBody(fail)))):
+		case fail != nil && (req.Output != 0 || fail.Status < 400 || !json.Valid([]byte(to.Dialect.ErrorBody(fail)))):
 			t.Fatalf("decode(%q) = %+v and %+v, want no request and an error in JSON", body, req, fail)
-		case fail == nil && (req.output < 0 || req.output > mostTokens || req.prompt < 0 || req.finish == ""):
-			t.Fatalf("decode(%q) = %+v, want 0 to %d tokens and a finish reason", body, req, mostTokens)
-		case req.output > 200:
+		case fail == nil && (req.Output < 0 || req.Output > wire.MaxTokens || req.Prompt < 0 || req.Finish == ""):
+			t.Fatalf("decode(%q) = %+v, want 0 to %d tokens and a finish reason", body, req, wire.MaxTokens)
+		case req.Output > 200:
 			return
 		}
 		s := mustNew(t, cfg)
 		w := call(s, "POST", path, string(body))
 		e := s.Log()[0]
 		if fail != nil {
-			if w.Code != fail.status || e.Status != fail.status || e.OutputTokens != 0 {
-				t.Fatalf("POST %s %q = %d %s, log %+v, want status %d", path, body, w.Code, w.Body, e, fail.status)
+			if w.Code != fail.Status || e.Status != fail.Status || e.OutputTokens != 0 {
+				t.Fatalf("POST %s %q = %d %s, log %+v, want status %d", path, body, w.Code, w.Body, e, fail.Status)
 			}
 			return
 		}
-		if w.Code != 200 || e.OutputTokens != req.output || e.PromptTokens != req.prompt || e.Aborted {
-			t.Fatalf("POST %s %q = %d, log %+v, want %d tokens of output after %d", path, body, w.Code, e, req.output, req.prompt)
+		if w.Code != 200 || e.OutputTokens != req.Output || e.PromptTokens != req.Prompt || e.Aborted {
+			t.Fatalf("POST %s %q = %d, log %+v, want %d tokens of output after %d", path, body, w.Code, e, req.Output, req.Prompt)
 		}
-		documents(t, w.Body.String(), to.dialect.lines, e.Stream)
-	})
-}
-
-// FuzzInstance: whatever the schema is, its instance is JSON, always the same, and no
-// longer than it may be by much.
-func FuzzInstance(f *testing.F) {
-	for _, s := range []string{`true`, `{"type":"object","properties":{"b":{"type":"integer","maximum":-1e400},"a":{"enum":[" "]}}}`, `{"items":{"items":{"const":"x y"}},"minItems":9}`} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, schema []byte) {
-		text, err := instance(schema)
-		if err != nil {
-			return
-		}
-		again, _ := instance(schema)
-		if !json.Valid([]byte(text)) || again != text || len(text) > mostBytes+len(schema)+1000 {
-			t.Fatalf("instance(%q) is %d bytes, %.100q, and then %.100q; want JSON", schema, len(text), text, again)
-		}
+		documents(t, w.Body.String(), to.Dialect.DocumentEnd, e.Stream)
 	})
 }
 
@@ -102,13 +83,13 @@ func FuzzGenerate(f *testing.F) {
 	fuzzDialect(f, "/generate", "", `{"text":"a","sampling_params":{"stop":"the","min_new_tokens":1}}`)
 }
 func FuzzLMDeploy(f *testing.F) {
-	fuzzDialect(f, "/generate", FlavorLMDeploy, `{"prompt":"a","min_new_tokens":9,"max_tokens":8}`)
+	fuzzDialect(f, "/generate", wire.FlavorLMDeploy, `{"prompt":"a","min_new_tokens":9,"max_tokens":8}`)
 }
 func FuzzVLLMDemo(f *testing.F) {
-	fuzzDialect(f, "/generate", FlavorVLLM, `{"prompt":"\"\\ \u0000 \ud800"}`, `{"prompt":"a","stop":"the","stream":true}`)
+	fuzzDialect(f, "/generate", wire.FlavorVLLM, `{"prompt":"\"\\ \u0000 \ud800"}`, `{"prompt":"a","stop":"the","stream":true}`)
 }
 func FuzzMindIEVLLM(f *testing.F) {
-	fuzzDialect(f, "/generate", FlavorMindIE, `{"prompt":"\"\\ \u0000 \ud800","stop":"the","stream":true}`)
+	fuzzDialect(f, "/generate", wire.FlavorMindIE, `{"prompt":"\"\\ \u0000 \ud800","stop":"the","stream":true}`)
 }
 func FuzzMindIEInfer(f *testing.F) {
 	fuzzDialect(f, "/infer", "", `{"inputs":"a","parameters":{"stop":["the"],"details":true},"stream":true}`)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/wire"
 )
 
 const tritonPath = "/v2/models/ensemble/generate"
@@ -17,7 +18,7 @@ const tritonPath = "/v2/models/ensemble/generate"
 // A dialectCase is a request for n tokens in some dialect, and how its answer is read.
 type dialectCase struct {
 	name   string
-	flavor Flavor
+	flavor wire.Flavor
 	path   string
 	body   string // with %d for the number of tokens
 	stream bool
@@ -46,11 +47,11 @@ var dialectCases = []dialectCase{
 	{"sglang", "", "/generate", `{"text":"a prompt","sampling_params":{"max_new_tokens":%d},"stream":true}`, true, "", cumulativeSays},
 	{"sglang-whole", "", "/generate", `{"input_ids":[1,2],"sampling_params":{"max_new_tokens":%d}}`, false, "", cumulativeSays},
 	{"lmdeploy", "", "/generate", `{"prompt":"a prompt","max_tokens":%d,"stream":true}`, true, "", lmdeploySays},
-	{"lmdeploy-whole", FlavorLMDeploy, "/generate", `{"input_ids":[1,2],"max_tokens":%d}`, false, "", lmdeploySays},
-	{"vllm-demo", FlavorVLLM, "/generate", `{"prompt":"a \"prompt\"","max_tokens":%d,"stream":true}`, true, "\n", vllmDemoSays},
-	{"vllm-demo-whole", FlavorVLLM, "/generate", `{"prompt":"a prompt","max_tokens":%d}`, false, "", vllmDemoSays},
-	{"mindie-vllm", FlavorMindIE, "/generate", `{"prompt":"a prompt","max_tokens":%d,"ignore_eos":true,"stream":true}`, true, "\x00", mindieVLLMSays},
-	{"mindie-vllm-whole", FlavorMindIE, "/generate", `{"prompt":"a prompt","max_tokens":%d}`, false, "", mindieVLLMSays},
+	{"lmdeploy-whole", wire.FlavorLMDeploy, "/generate", `{"input_ids":[1,2],"max_tokens":%d}`, false, "", lmdeploySays},
+	{"vllm-demo", wire.FlavorVLLM, "/generate", `{"prompt":"a \"prompt\"","max_tokens":%d,"stream":true}`, true, "\n", vllmDemoSays},
+	{"vllm-demo-whole", wire.FlavorVLLM, "/generate", `{"prompt":"a prompt","max_tokens":%d}`, false, "", vllmDemoSays},
+	{"mindie-vllm", wire.FlavorMindIE, "/generate", `{"prompt":"a prompt","max_tokens":%d,"ignore_eos":true,"stream":true}`, true, "\x00", mindieVLLMSays},
+	{"mindie-vllm-whole", wire.FlavorMindIE, "/generate", `{"prompt":"a prompt","max_tokens":%d}`, false, "", mindieVLLMSays},
 	{"mindie-infer", "", "/infer", `{"inputs":"a prompt","parameters":{"max_new_tokens":%d,"details":true},"stream":true}`, true, "", inferSays},
 	{"mindie-infer-whole", "", "/infer", `{"inputs":"a prompt","parameters":{"max_new_tokens":%d,"details":true}}`, false, "", inferSays},
 	{"triton", "", tritonPath + "_stream", `{"text_input":"a prompt","max_tokens":%d,"stream":true}`, true, "", tritonSays},
@@ -155,23 +156,6 @@ func TestDialectErrors(t *testing.T) {
 		w := call(mustNew(t, Config{}), "POST", tt.path, tt.body)
 		if w.Code != tt.status || w.Body.String() != tt.want {
 			t.Errorf("POST %s %s = %d %s, want %d %s", tt.path, tt.body, w.Code, w.Body, tt.status, tt.want)
-		}
-	}
-}
-
-func TestFlavorOf(t *testing.T) {
-	for body, want := range map[string]Flavor{
-		`{"inputs":"a"}`:                             FlavorTGI,
-		`{"text":"a"}`:                               FlavorSGLang,
-		`{"input_ids":[1],"sampling_params":{}}`:     FlavorSGLang,
-		`{"input_ids":[1],"max_tokens":3}`:           FlavorLMDeploy,
-		`{"prompt":"a"}`:                             FlavorLMDeploy,
-		`{"prompt":"a","inputs":null,"text":"both"}`: FlavorSGLang,
-		`{}`: FlavorSGLang,
-		`[`:  FlavorSGLang,
-	} {
-		if got := flavorOf([]byte(body)); got != want {
-			t.Errorf("flavorOf(%s) = %s, want %s", body, got, want)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/vocab"
 )
 
 // batching is a server with a bit of everything, whose limits a few dozen
@@ -71,9 +72,9 @@ func inEngine(t *testing.T, p engine.Profile, load []sending) [][]time.Duration 
 	seqs := make([]*engine.Sequence, len(load))
 	for i, s := range load {
 		events = append(events, event{s.at, func() {
-			blocks := namer{size: p.Block()}
-			blocks.tally().count(s.text())
-			seqs[i], err = e.Submit(s.at, engine.Job{Prompt: s.prompt, Output: s.output, Prefix: blocks.names, Ref: i})
+			blocks := vocab.NewBlocks(p.Block())
+			blocks.Sink().Words(s.text())
+			seqs[i], err = e.Submit(s.at, engine.Job{Prompt: s.prompt, Output: s.output, Prefix: blocks.Names(), Ref: i})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -208,7 +209,7 @@ func TestEngineRefusals(t *testing.T) {
 				t.Errorf("too long for the context: %d %s, %v, want 400 and the lengths", got, text, err)
 			}
 			wg.Wait()
-			if l := r.plan.load(); l.Running+l.Waiting != 0 {
+			if l := r.plan.Load(); l.Running+l.Waiting != 0 {
 				t.Errorf("in the end there is still %+v", l)
 			}
 		})

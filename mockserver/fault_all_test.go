@@ -84,7 +84,7 @@ func oneFault(t *testing.T, client *http.Client, s *Server, url string, kind fau
 	if hangs {
 		go func() { // there is no end to read to: goes away when the request has its slot
 			settled(t, "requests without a slot", func() bool {
-				return s.plan.load().Running > 0
+				return s.plan.Load().Running > 0
 			})
 			leave()
 		}()
@@ -94,8 +94,8 @@ func oneFault(t *testing.T, client *http.Client, s *Server, url string, kind fau
 	if !hangs && broken != (err != nil) {
 		t.Errorf("%s: status %d, %v, %q", d.name, status, err, body)
 	}
-	if want := refusals[kind]; want != nil && (status != want.status || !json.Valid([]byte(body))) {
-		t.Errorf("%s: status %d, %q, want %d and JSON", d.name, status, body, want.status)
+	if want := refusals[kind]; want != nil && (status != want.Status || !json.Valid([]byte(body))) {
+		t.Errorf("%s: status %d, %q, want %d and JSON", d.name, status, body, want.Status)
 	}
 	settled(t, "requests", func() bool { return len(s.Log()) == 1 })
 	kind = fault.For([]fault.Fault{{Kind: kind, Every: 1}}, 1, d.stream).Kind // some do nothing without a stream

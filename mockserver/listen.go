@@ -2,7 +2,6 @@ package mockserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -12,14 +11,14 @@ import (
 	"time"
 )
 
-// Listen serves h, as a rule a [Server], on a TCP address such as "127.0.0.1:0"
-// and returns its base URL, which has no slash at the end. It is an error that
-// names the address if that cannot be listened on.
+// Listen serves h, usually a [Server], on a TCP address such as "127.0.0.1:0". It
+// returns the base URL, without a slash at the end, and a function that stops the
+// server. The error names the address.
 //
-// The caller must call stop. It refuses further connections, gives the requests
-// in flight up to grace to end, cuts off those that have not, stalled ones
-// included, and returns when every handler has returned. What comes after a slow
-// header ([fault.SlowHeader]) is not waited for. Only its first call does anything.
+// The caller must call stop. It refuses new connections, waits up to grace for the
+// requests in flight, cuts off the rest and returns when every handler has
+// returned. It does not wait for a request that has a slow header
+// ([fault.SlowHeader]). Further calls do nothing.
 func Listen(addr string, h http.Handler) (url string, stop func(grace time.Duration), err error) {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -28,13 +27,15 @@ func Listen(addr string, h http.Handler) (url string, stop func(grace time.Durat
 	return "http://" + ln.Addr().String(), serve(ln, h), nil
 }
 
-// serve is Listen on a listener.
+// serve serves h on a listener. See Listen for stop.
 func serve(ln net.Listener, h http.Handler) (stop func(grace time.Duration)) {
-	var open sync.WaitGroup                                 // connections, and handlers: a hijacked connection ends before its handler
-	ctx, cancel := context.WithCancel(context.Background()) // of handlers that have taken their connection over
+	// A hijacked connection leaves net/http before its handler returns, so both
+	// connections and handlers count as open.
+	var open sync.WaitGroup
+	ctx, cancel := context.WithCancel(context.Background()) // ends the handlers of hijacked connections
 	srv := &http.Server{
 		BaseContext: func(net.Listener) context.Context { return ctx },
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, wireKey{}, c) },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			open.Add(1)
 			defer open.Done()
@@ -54,7 +55,7 @@ func serve(ln net.Listener, h http.Handler) (stop func(grace time.Duration)) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		srv.Serve(wires{ln}) // returns when it is closed
+		srv.Serve(sendListener{ln})
 	}()
 	var once sync.Once
 	return func(grace time.Duration) {
@@ -66,47 +67,20 @@ func serve(ln net.Listener, h http.Handler) (stop func(grace time.Duration)) {
 			}
 			srv.Close()
 			<-served
-			srv.Close() // a connection accepted during the first Close is not closed by it
-			cancel()    // not before: what its handler says then must reach nobody
+			srv.Close() // closes a connection that was accepted during the first Close
+			cancel()    // only now, so that no client sees what the handlers then write
 			open.Wait()
 		})
 	}
 }
 
-// wires is a listener whose connections are [wire]s.
-type wires struct{ net.Listener }
+// A sendListener is a listener whose connections are [sendConn]s.
+type sendListener struct{ net.Listener }
 
-func (l wires) Accept() (net.Conn, error) {
+func (l sendListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return &wire{Conn: c}, nil
-}
-
-// A wire is a connection that tells when something is really written: what net/http
-// does before that is not the time of what is sent.
-type wire struct {
-	net.Conn
-	next *exchange // that is told of the next write, or nil
-}
-
-// wireKey is the context key of a request's *wire, if it has one.
-type wireKey struct{}
-
-func (c *wire) Write(p []byte) (int, error) {
-	if x := c.next; x != nil {
-		c.next = nil
-		x.sent()
-	}
-	return c.Conn.Write(p)
-}
-
-// CloseWrite is what net/http asks a connection for, so that a client which still
-// writes can read what was answered.
-func (c *wire) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return errors.ErrUnsupported
+	return &sendConn{Conn: c}, nil
 }

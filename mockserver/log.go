@@ -9,53 +9,55 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
-// An Entry is the server's own record of one request to a completions endpoint.
-// Its instants count from [Server.Epoch] on the monotonic clock, in JSON as
-// integer nanoseconds.
+// An Entry is the server's record of one request for a completion. Its instants
+// count from [Server.Epoch] on the monotonic clock; in JSON they are integers in
+// nanoseconds.
 type Entry struct {
 	// ID is the request's X-Request-Id header, empty if it had none.
 	ID string `json:"id"`
-	// Ordinal counts the requests from 1 in the order in which the server was
-	// entered, bad ones too. It goes on through Reset.
+	// Ordinal numbers the requests from 1 in the order in which the server
+	// received them, including bad ones. Reset does not restart it.
 	Ordinal uint64 `json:"ordinal"`
-	// Path is the endpoint, and Stream whether a stream was asked for.
+	// Path is the path of the request. Stream is whether it asks for a stream.
 	Path   string `json:"path"`
 	Stream bool   `json:"stream"`
-	// Accepted is when the handler was entered: the request's header had been
-	// read, its body had not.
+	// Accepted is when the handler was called: the server had read the request's
+	// header but not its body.
 	Accepted time.Duration `json:"accepted_ns"`
-	// Admitted is since when the request had a slot, by the schedule: what its
-	// deadlines count from. It is -1 if it never had one.
+	// Admitted is when the request got its slot, by the schedule. The deadlines of
+	// its tokens count from then. It is -1 if the request never got a slot.
 	Admitted time.Duration `json:"admitted_ns"`
 	// Tokens has one instant for each token that was sent, taken immediately
-	// before the Write that carried it; tokens of one Write share theirs. Where a
-	// Shape splits the Write, that is the second part. A Write that failed is
-	// included.
+	// before the write that carried it. Tokens of one write share an instant. If the
+	// shape splits the write, the instant is that of the second part. Writes that
+	// failed are included.
 	Tokens []time.Duration `json:"tokens_ns"`
-	// End is the instant before the last Write; of a request that ended
-	// otherwise, the instant at which it did.
+	// End is the instant before the last write or, if the request ended without
+	// one, the instant at which it ended.
 	End time.Duration `json:"end_ns"`
-	// PromptTokens is the length of the prompt, OutputTokens that of Tokens.
+	// PromptTokens is the length of the prompt, OutputTokens the length of Tokens.
 	PromptTokens int `json:"prompt_tokens"`
 	OutputTokens int `json:"output_tokens"`
-	// Status is the HTTP status that was sent, 0 if none was.
+	// Status is the HTTP status that was sent, 0 if none was sent.
 	Status int `json:"status"`
-	// Fault is the fault that was injected, empty for none.
+	// Fault is the fault that hit the request, empty for none.
 	Fault fault.Kind `json:"fault"`
-	// Aborted tells that the client, or the server's end, cut the answer short.
+	// Aborted is true if the answer was cut short because the client hung up or the
+	// server stopped.
 	Aborted bool `json:"aborted"`
 }
 
-// A record is an Entry in the making. It belongs to the request's handler until
-// it is done, and to the log, which only reads it, from then on.
+// A record is an Entry that is being written. It belongs to the request's handler
+// until it is done. From then on nobody changes it, except for cut.
 type record struct {
 	Entry
 	done atomic.Bool
-	cut  atomic.Bool // the last Write failed, which turned out after done
+	cut  atomic.Bool // the last write failed after the record was done
 }
 
-// finish completes the record, once; it must come before the last bytes are
-// written, so that who has read them finds it in the log.
+// finish completes the record; further calls do nothing. It is called before the
+// last bytes are written, so that a client which has read them finds the entry in
+// the log.
 func (r *record) finish(end time.Duration) {
 	if r.done.Load() {
 		return
@@ -83,10 +85,10 @@ func (r *record) entry() Entry {
 	return e
 }
 
-// A sendLog keeps the records in the order of their ordinals.
+// A sendLog holds the records in the order of their ordinals.
 type sendLog struct {
 	mu      sync.Mutex
-	last    uint64 // ordinal
+	last    uint64 // the last ordinal that was given
 	records []*record
 }
 
@@ -101,14 +103,11 @@ func (l *sendLog) open(e Entry) *record {
 	return r
 }
 
-// Log returns a copy of the entries of all requests that have ended since the
-// last Reset, sorted by ordinal. An entry is there before the client can see the
-// end of its answer; one that ended because the client went away may come a
-// moment later. The log grows by about 8 bytes a token until Reset.
-func (s *Server) Log() []Entry {
-	s.log.mu.Lock()
-	records := slices.Clone(s.log.records)
-	s.log.mu.Unlock()
+// entries returns copies of the records that are done.
+func (l *sendLog) entries() []Entry {
+	l.mu.Lock()
+	records := slices.Clone(l.records)
+	l.mu.Unlock()
 	entries := make([]Entry, 0, len(records))
 	for _, r := range records {
 		if r.done.Load() {
@@ -118,10 +117,9 @@ func (s *Server) Log() []Entry {
 	return entries
 }
 
-// Reset forgets the requests that have ended. Those still being answered will be
-// in the log when they end. Ordinals go on.
-func (s *Server) Reset() {
-	s.log.mu.Lock()
-	defer s.log.mu.Unlock()
-	s.log.records = slices.DeleteFunc(s.log.records, func(r *record) bool { return r.done.Load() })
+// reset removes the records that are done.
+func (l *sendLog) reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.records = slices.DeleteFunc(l.records, func(r *record) bool { return r.done.Load() })
 }

@@ -58,7 +58,7 @@ func TestBadRequests(t *testing.T) {
 		{"POST", "/v1/models", ``, 405, "", "method POST: want GET"},
 		{"POST", "/health", ``, 405, "", "method POST: want GET, HEAD"},
 		{"PUT", "/mock/log", ``, 405, "", "method PUT: want GET, DELETE"},
-		{"POST", textPath, `{"prompt":"` + strings.Repeat("a", mostBody) + `"}`, 413, "", "body: more than 67108864 bytes"},
+		{"POST", textPath, `{"prompt":"` + strings.Repeat("a", maxBody) + `"}`, 413, "", "body: more than 67108864 bytes"},
 	} {
 		name := fmt.Sprintf("%s %s %.80s", tt.method, tt.path, tt.body)
 		w := call(s, tt.method, tt.path, tt.body)

@@ -266,3 +266,28 @@ func TestStop(t *testing.T) {
 		})
 	}
 }
+
+func TestSameSeedSameRun(t *testing.T) {
+	run := func(seed uint64) (tokens [][]time.Duration) {
+		synctest.Test(t, func(t *testing.T) {
+			c := slotted(2)
+			c.Jitter, c.Seed = 0.3, seed
+			r := inMemory(t, c)
+			for range 5 {
+				r.must(textPath, slottedBody)
+			}
+			for _, e := range r.Log() {
+				tokens = append(tokens, e.Tokens)
+			}
+		})
+		return tokens
+	}
+	same := func(a, b [][]time.Duration) bool { return slices.EqualFunc(a, b, slices.Equal) }
+	one := run(1)
+	if !same(one, run(1)) {
+		t.Error("two runs with seed 1 differ")
+	}
+	if same(one, run(2)) {
+		t.Error("runs with seeds 1 and 2 are the same")
+	}
+}

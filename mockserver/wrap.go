@@ -1,6 +1,7 @@
 package mockserver
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"fmt"
@@ -9,137 +10,131 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/pace"
 )
 
-// dribble is the time from one byte of a slow header to the next.
-const dribble = 2 * time.Millisecond
+// headerByte is the time from one byte of a slow header to the next.
+const headerByte = 2 * time.Millisecond
 
-// A bodyCloser is a ResponseWriter that has to be told where the body ends.
-type bodyCloser interface{ closeBody() error }
-
-// wrap puts what the fault wants between the exchange and its connection, and
-// returns what undoes that.
-func (x *exchange) wrap() (undo func()) {
+// wrap puts a ResponseWriter between the exchange and its connection if the fault
+// is one of the transport, and returns a function that ends it.
+func (x *exchange) wrap() (end func()) {
+	end = func() {}
 	switch x.fault.Kind {
 	case fault.Gzip:
 		x.w.Header().Set("Content-Encoding", "gzip")
-		x.w = &gzipped{x.w, gzip.NewWriter(x.w)}
+		x.w = &gzipWriter{x.w, gzip.NewWriter(x.w)}
 	case fault.SlowHeader:
 		conn, _, err := http.NewResponseController(x.w).Hijack()
 		if err != nil {
-			return func() {} // not on a connection: nothing to be slow on
+			break // w is not on a connection, as in a test
 		}
-		ctx, cancel := context.WithCancel(x.ctx)
-		gone := make(chan struct{})
-		go func() { // net/http no longer watches the client
-			defer close(gone)
-			for b := make([]byte, 64); ; {
-				if _, err := conn.Read(b); err != nil {
-					cancel()
-					return
-				}
-			}
-		}()
-		x.ctx = ctx
-		x.wire = nil // the header would be what it tells of
-		x.w = &dribbler{x: x, conn: conn, header: x.w.Header()}
-		x.rc = http.NewResponseController(x.w)
-		return func() {
-			cancel()
-			conn.Close()
-			<-gone
-		}
+		end = x.takeOver(conn)
 	}
 	x.rc = http.NewResponseController(x.w)
-	return func() {}
+	return end
 }
 
-// A gzipped ResponseWriter compresses the body.
-type gzipped struct {
+// takeOver answers on a connection that is no longer net/http's. The function
+// that it returns closes the connection.
+func (x *exchange) takeOver(conn net.Conn) (end func()) {
+	ctx, cancel := context.WithCancel(x.ctx)
+	gone := make(chan struct{})
+	go func() { // notices that the client hangs up, as net/http would
+		defer close(gone)
+		for b := make([]byte, 64); ; {
+			if _, err := conn.Read(b); err != nil {
+				cancel()
+				return
+			}
+		}
+	}()
+	x.ctx = ctx
+	x.conn = nil // it would report the bytes of the header
+	x.w = &slowHeaderWriter{ctx: ctx, alarm: &x.alarm, begin: x.rec.Admitted, conn: conn, header: x.w.Header()}
+	return func() {
+		cancel()
+		conn.Close()
+		<-gone
+	}
+}
+
+// A gzipWriter compresses the body.
+type gzipWriter struct {
 	http.ResponseWriter
 	zip *gzip.Writer
 }
 
-func (g *gzipped) Write(b []byte) (int, error) { return g.zip.Write(b) }
-func (g *gzipped) closeBody() error            { return g.zip.Close() }
+func (g *gzipWriter) Write(b []byte) (int, error) { return g.zip.Write(b) }
+func (g *gzipWriter) closeBody() error            { return g.zip.Close() }
 
-func (g *gzipped) FlushError() error {
+func (g *gzipWriter) FlushError() error {
 	if err := g.zip.Flush(); err != nil {
 		return err
 	}
 	return http.NewResponseController(g.ResponseWriter).Flush()
 }
 
-// A dribbler is a ResponseWriter on a connection of its own that takes its time
-// with the header.
-type dribbler struct {
-	x       *exchange
+// A slowHeaderWriter is a ResponseWriter on a connection of its own that sends the
+// header byte by byte: byte i is due i times headerByte after begin.
+type slowHeaderWriter struct {
+	ctx     context.Context
+	alarm   *pace.Alarm
+	begin   time.Duration
 	conn    net.Conn
 	header  http.Header
 	status  int
 	chunked bool
 }
 
-func (d *dribbler) Header() http.Header { return d.header }
-func (d *dribbler) FlushError() error   { return nil } // nothing is buffered
+func (s *slowHeaderWriter) Header() http.Header { return s.header }
+func (s *slowHeaderWriter) FlushError() error   { return nil } // nothing is buffered
 
-// WriteHeader sends the header, from admission on: byte i is due i times dribble
-// after that.
-func (d *dribbler) WriteHeader(status int) {
-	d.status = status
-	d.header.Set("Connection", "close")
-	if d.chunked = d.header.Get("Content-Length") == ""; d.chunked {
-		d.header.Set("Transfer-Encoding", "chunked")
+// WriteHeader sends the header. If the client hangs up meanwhile the next Write
+// returns an error.
+func (s *slowHeaderWriter) WriteHeader(status int) {
+	s.status = status
+	s.header.Set("Connection", "close")
+	if s.chunked = s.header.Get("Content-Length") == ""; s.chunked {
+		s.header.Set("Transfer-Encoding", "chunked")
 	}
-	head := headText(status, d.header)
-	for i := range head {
-		if d.x.alarm.wait(d.x.ctx, d.x.rec.Admitted+time.Duration(i)*dribble) != nil {
-			return // the next write tells
+	var head bytes.Buffer
+	fmt.Fprintf(&head, "HTTP/1.1 %d %s\r\n", status, http.StatusText(status))
+	s.header.Write(&head)
+	head.WriteString("\r\n")
+	for i := range head.Len() {
+		if s.alarm.Wait(s.ctx, s.begin+time.Duration(i)*headerByte) != nil {
+			return
 		}
-		if _, err := d.conn.Write(head[i : i+1]); err != nil {
+		if _, err := s.conn.Write(head.Bytes()[i : i+1]); err != nil {
 			return
 		}
 	}
 }
 
-func (d *dribbler) Write(b []byte) (int, error) {
-	if d.status == 0 {
-		d.WriteHeader(http.StatusOK)
+func (s *slowHeaderWriter) Write(b []byte) (int, error) {
+	if s.status == 0 {
+		s.WriteHeader(http.StatusOK)
 	}
-	if err := d.x.ctx.Err(); err != nil {
+	if err := s.ctx.Err(); err != nil {
 		return 0, err
 	}
 	if len(b) == 0 {
 		return 0, nil
 	}
-	if !d.chunked {
-		return d.conn.Write(b)
+	if !s.chunked {
+		return s.conn.Write(b)
 	}
-	if _, err := d.conn.Write(fmt.Appendf(nil, "%x\r\n%s\r\n", len(b), b)); err != nil {
+	if _, err := s.conn.Write(fmt.Appendf(nil, "%x\r\n%s\r\n", len(b), b)); err != nil {
 		return 0, err
 	}
 	return len(b), nil
 }
 
-func (d *dribbler) closeBody() error {
-	if !d.chunked {
+func (s *slowHeaderWriter) closeBody() error {
+	if !s.chunked {
 		return nil
 	}
-	_, err := d.conn.Write([]byte("0\r\n\r\n"))
+	_, err := s.conn.Write([]byte("0\r\n\r\n"))
 	return err
-}
-
-// headText is the first part of a response as it goes on the wire.
-func headText(status int, h http.Header) []byte {
-	var b headBuffer
-	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\n", status, http.StatusText(status))
-	h.Write(&b)
-	return append(b, "\r\n"...)
-}
-
-type headBuffer []byte
-
-func (b *headBuffer) Write(p []byte) (int, error) {
-	*b = append(*b, p...)
-	return len(p), nil
 }

@@ -31,7 +31,7 @@ func TestSlowHeader(t *testing.T) {
 			if _, err := io.ReadFull(conn, b); err != nil {
 				t.Fatal(err)
 			}
-			if got, want := time.Since(s.Epoch()), time.Duration(i)*dribble; got != want {
+			if got, want := time.Since(s.Epoch()), time.Duration(i)*headerByte; got != want {
 				t.Fatalf("byte %d at %v, want %v", i, got, want)
 			}
 			head += string(b)
@@ -40,7 +40,7 @@ func TestSlowHeader(t *testing.T) {
 		if err != nil || !bytes.HasSuffix(body, []byte("[DONE]\n\n\r\n0\r\n\r\n")) {
 			t.Errorf("the body is %q, %v", body, err)
 		}
-		end := time.Duration(len(head)-1) * dribble
+		end := time.Duration(len(head)-1) * headerByte
 		for k, at := range s.Log()[0].Tokens {
 			if want := max(end, time.Duration(k)*100*time.Millisecond); at != want && k > 0 {
 				t.Errorf("token %d at %v, want %v", k, at, want)
@@ -73,7 +73,7 @@ func TestSlowHeaderEnds(t *testing.T) {
 				conn.Close()
 			}
 			synctest.Wait()
-			if log := s.Log(); len(log) != 1 || !log[0].Aborted || log[0].End > 20*dribble {
+			if log := s.Log(); len(log) != 1 || !log[0].Aborted || log[0].End > 20*headerByte {
 				t.Errorf("stopped %v: Log() = %+v, want one that was aborted", stopped, log)
 			}
 			conn.Close()

@@ -47,7 +47,7 @@ func (f Fault) LineSize() int64 {
 // the JSON name of the first field that cannot, and states the field's value and
 // what is allowed.
 func (f Fault) Validate() error {
-	if f.traits() == nil {
+	if f.Kind.traits() == nil {
 		return fmt.Errorf("kind: %q, want one of %s", f.Kind, strings.Join(kinds(), ", "))
 	}
 	if !(f.Share >= 0 && f.Share <= 1) { // NaN is neither
@@ -74,7 +74,7 @@ func For(faults []Fault, ordinal uint64, stream bool) Fault {
 		if !f.hits(i, ordinal) {
 			continue
 		}
-		if f.traits().streamOnly && !stream {
+		if f.Kind.traits().streamOnly && !stream {
 			return Fault{}
 		}
 		return f
@@ -96,7 +96,7 @@ func (f Fault) hits(index int, ordinal uint64) bool {
 // Token returns the index of the token at which the fault occurs in an output of
 // n tokens, or -1 if the fault is not tied to a token.
 func (f Fault) Token(n int) int {
-	switch t := f.traits(); {
+	switch t := f.Kind.traits(); {
 	case t == nil:
 		return -1
 	case t.atToken:
@@ -109,7 +109,7 @@ func (f Fault) Token(n int) int {
 
 // Cuts reports whether nothing of the output follows the fault.
 func (f Fault) Cuts() bool {
-	t := f.traits()
+	t := f.Kind.traits()
 	return t != nil && t.cuts
 }
 

@@ -77,11 +77,10 @@ var table = []traits{
 	{Format, false, false, false, "the JSON of a tool call or a schema ends one token early, as if complete; no effect if the request asks for neither"},
 }
 
-// traits returns the properties of the fault's kind, or nil if it has no known
-// kind.
-func (f Fault) traits() *traits {
+// traits returns the properties of the kind, or nil if the kind is not known.
+func (k Kind) traits() *traits {
 	for i := range table {
-		if table[i].kind == f.Kind {
+		if table[i].kind == k {
 			return &table[i]
 		}
 	}

@@ -1,0 +1,106 @@
+package mockserver
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/frame"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/jsontext"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/pace"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/vocab"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/wire"
+)
+
+// complete answers a request for a completion: it reads the request, decides
+// whether to refuse it, joins the plan and sends the answer.
+func (s *Server) complete(w http.ResponseWriter, r *http.Request, route wire.Route, accepted time.Duration) {
+	s.meter.open.Add(1)
+	defer s.meter.open.Add(-1)
+	rec := s.log.open(Entry{
+		ID: r.Header.Get("X-Request-Id"), Path: r.URL.Path, Accepted: accepted, Admitted: -1,
+	})
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	arrived := s.clock.Now()
+	route = route.Resolve(body)
+	blocks := vocab.NewBlocks(s.cfg.prefixBlock())
+	var req wire.Request
+	fail := bodyError(err)
+	if fail == nil {
+		req, fail = route.Decode(wire.Input{
+			Body: body, NaturalEnd: s.cfg.naturalEnd(rec.Ordinal), Words: s.words, PromptTokens: blocks.Sink(), Shape: s.cfg.Shape,
+		})
+	}
+	var hit fault.Fault
+	if fail == nil {
+		hit = fault.For(s.cfg.Faults, rec.Ordinal, req.Stream)
+		rec.Stream, rec.PromptTokens, rec.Fault = req.Stream, req.Prompt, hit.Kind
+		fail = refusals[hit.Kind]
+	}
+	switch {
+	case fail != nil:
+		s.refuse(w, rec, fail, route.Dialect)
+		return
+	case pages[hit.Kind] != 0:
+		s.sendPage(w, rec, pages[hit.Kind])
+		return
+	}
+	switch hit.Kind {
+	case fault.Format:
+		req.EndEarly()
+	case fault.JSON:
+		req.Stream = false
+	}
+	place, err := s.plan.Join(pace.Job{
+		Ordinal: rec.Ordinal, Arrived: arrived, Prompt: req.Prompt, Prefix: blocks.Names(),
+		Output: deadlines(hit, req.Output), Endless: hit.Holds(),
+	})
+	if err != nil {
+		s.refuse(w, rec, s.joinError(err), route.Dialect)
+		return
+	}
+	x := &exchange{
+		clock: s.clock, alarm: pace.Alarm{Clock: s.clock}, place: place, dialect: route.Dialect, req: req, fault: hit, rec: rec,
+		arrived: arrived, out: frame.New(s.cfg.Shape, route.Dialect.DocumentEnd), ctx: r.Context(), w: w,
+	}
+	x.conn, _ = r.Context().Value(connKey{}).(*sendConn)
+	x.enc = route.Dialect.Encode(s.answer(x, route.Model))
+	x.answer()
+	s.meter.observe(rec, arrived, x.queued, req.Finish)
+}
+
+// bodyError returns what to answer if a body could not be read, and nil if it
+// could.
+func bodyError(err error) *wire.Error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return wire.NewError(http.StatusRequestEntityTooLarge, "RequestTooLargeError", "", fmt.Sprintf("body: more than %d bytes", maxBody))
+	}
+	return wire.BadRequest("", "body: %v", err)
+}
+
+// deadlines returns how many tokens of an output of n need a deadline. It is at
+// least 1: an answer without tokens is due when its first token would be.
+func deadlines(hit fault.Fault, n int) int {
+	if hit.Cuts() {
+		return hit.Token(n) + 1
+	}
+	return max(n, 1)
+}
+
+// answer returns what an encoder has to know of an exchange.
+func (s *Server) answer(x *exchange, model string) wire.Answer {
+	a := wire.Answer{
+		Framer: x.out, Request: x.req, Words: s.words, Ordinal: x.rec.Ordinal, Created: s.clock.Epoch.Add(x.rec.Accepted), Model: s.model,
+		Now: s.clock.Time, Due: x.place.Timetable(), Cached: x.place.Cached, Endless: x.fault.Kind == fault.Endless, Queued: &x.queued,
+	}
+	if model != "" {
+		a.Model = jsontext.Quote(model)
+	}
+	return a
+}

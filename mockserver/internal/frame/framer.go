@@ -1,0 +1,179 @@
+// Package frame puts JSON documents into the body of an answer: as events of
+// text/event-stream, as lines of JSON, or as one document without a frame. A
+// shape.Shape decides how events and JSON are spelled.
+package frame
+
+import (
+	"strconv"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
+)
+
+// A Framer renders the documents of one answer into a buffer. The buffer is used
+// again after each write, so that an event allocates nothing.
+type Framer struct {
+	// Shape is how the answer looks.
+	Shape shape.Shape
+	// Unframed leaves out frames: the answer is a single document.
+	Unframed bool
+	// Buf is what has been rendered since Clear. Between Begin and End a document
+	// is appended to it.
+	Buf []byte
+
+	spelling   spelling
+	noEvents   bool   // documents end with lineEnd and are no events
+	dataPrefix string // begins the line with the document
+	lineEnd    string
+	started    bool // the first bytes of the stream have been rendered
+	lastID     int  // id of the last event, with Shape.EventLines
+	docStart   int  // where in Buf the current document begins
+	// The first document with tokens in Buf is Buf[tokensFrom:tokensTo], with its
+	// end of line; tokensTo is 0 if there is none.
+	tokensFrom, tokensTo int
+	scratch              []byte
+}
+
+// New makes a framer. documentEnd is what ends a document that is no event, "\n" or
+// "\x00"; it is empty for events.
+func New(s shape.Shape, documentEnd string) *Framer {
+	f := &Framer{Shape: s, spelling: spellingOf(s), noEvents: documentEnd != "", dataPrefix: s.DataPrefix(), lineEnd: s.LineEnd()}
+	if f.noEvents {
+		f.dataPrefix = ""
+		if documentEnd != "\n" || f.lineEnd != "\r\n" { // CR alone does not end a line of JSON
+			f.lineEnd = documentEnd
+		}
+	}
+	return f
+}
+
+// Add appends text to the current document.
+func (f *Framer) Add(parts ...string) {
+	for _, p := range parts {
+		f.Buf = append(f.Buf, p...)
+	}
+}
+
+// AddInt appends an integer to the current document.
+func (f *Framer) AddInt(n int) { f.Buf = strconv.AppendInt(f.Buf, int64(n), 10) }
+
+// AddFloat appends a number to the current document, in decimal notation and as
+// short as possible.
+func (f *Framer) AddFloat(v float64) { f.Buf = strconv.AppendFloat(f.Buf, v, 'f', -1, 64) }
+
+// Begin begins a document without tokens. The name is that of its event, empty for
+// none.
+func (f *Framer) Begin(name string) {
+	if f.Unframed {
+		f.docStart = len(f.Buf)
+		return
+	}
+	f.start()
+	if !f.noEvents {
+		if f.Shape.EventLines {
+			f.lastID++
+			f.Add("id: ")
+			f.AddInt(f.lastID)
+			f.Add(f.lineEnd)
+			if name == "" {
+				f.Add("event: message", f.lineEnd)
+			}
+		}
+		if name != "" {
+			f.Add("event: ", name, f.lineEnd)
+		}
+	}
+	f.Add(f.dataPrefix)
+	f.docStart = len(f.Buf)
+}
+
+// BeginTokens begins a document that carries tokens.
+func (f *Framer) BeginTokens(name string) {
+	f.ping()
+	f.Begin(name)
+}
+
+// start renders the first bytes of a stream, once.
+func (f *Framer) start() {
+	if f.started {
+		return
+	}
+	f.started = true
+	if f.Shape.BOM {
+		f.Add("\ufeff")
+	}
+	if f.Shape.EventLines && !f.noEvents {
+		f.Add("retry: 3000", f.lineEnd, f.lineEnd, "id: 0", f.lineEnd, f.lineEnd)
+	}
+}
+
+// ping renders what the shape puts before an event with tokens.
+func (f *Framer) ping() {
+	if f.noEvents || f.Unframed || !f.Shape.Ping && !f.Shape.PingEvent {
+		return
+	}
+	f.start()
+	if f.Shape.Ping {
+		f.Add(": ping", f.lineEnd, f.lineEnd)
+	}
+	if f.Shape.PingEvent {
+		f.Add("event: ping", f.lineEnd, f.dataPrefix, "2000-01-01 00:00:00.123456", f.lineEnd, f.lineEnd)
+	}
+}
+
+// End ends a document and spells it as the shape says.
+func (f *Framer) End() {
+	if f.spelling != (spelling{}) {
+		f.scratch = append(f.scratch[:0], f.Buf[f.docStart:]...)
+		f.Buf = f.spelling.append(f.Buf[:f.docStart], f.scratch)
+	}
+	if !f.Unframed {
+		f.EndVerbatim()
+	}
+}
+
+// EndVerbatim ends a document that is in a frame and leaves its spelling as it is.
+func (f *Framer) EndVerbatim() {
+	f.Add(f.lineEnd)
+	if !f.noEvents {
+		f.Add(f.lineEnd)
+	}
+}
+
+// EndTokens ends a document that carries tokens.
+func (f *Framer) EndTokens() {
+	f.End()
+	if f.tokensTo == 0 {
+		f.tokensFrom, f.tokensTo = f.docStart, len(f.Buf)
+	}
+}
+
+// Done renders the event [DONE], which is not JSON.
+func (f *Framer) Done() {
+	f.Begin("")
+	f.Add("[DONE]", f.lineEnd, f.lineEnd)
+}
+
+// LineLength returns the length of the current line so far, in bytes.
+func (f *Framer) LineLength() int { return len(f.dataPrefix) + len(f.Buf) - f.docStart }
+
+// Clear empties the buffer after a write.
+func (f *Framer) Clear() {
+	f.Buf = f.Buf[:0]
+	f.tokensFrom, f.tokensTo = 0, 0
+}
+
+// SplitAt returns where the shape splits the buffer into two writes, 0 for
+// nowhere.
+func (f *Framer) SplitAt() int {
+	if f.Shape.Split == "" || f.tokensTo == 0 {
+		return 0
+	}
+	if f.Shape.Split == shape.SplitUTF8 {
+		for i := f.tokensFrom; i < f.tokensTo; i++ {
+			if f.Buf[i] >= 0xc0 { // the first byte of a longer character
+				return i + 1
+			}
+		}
+	}
+	return (f.tokensFrom + f.tokensTo) / 2
+}

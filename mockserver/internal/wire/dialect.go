@@ -1,0 +1,48 @@
+// Package wire has the formats in which inference servers read requests and write
+// answers. Each is written from the documentation and the observed output of its
+// server. Nothing is shared with the client that reads them, so that no bug can
+// hide in both.
+package wire
+
+// A Dialect is the format of one family of servers on one of its paths.
+type Dialect struct {
+	// ContentType is the content type of a stream.
+	ContentType string
+	// DocumentEnd is what ends a JSON document of a stream whose documents are not
+	// events; it is empty for events.
+	DocumentEnd string
+	// HasDone says that a stream ends with [DONE].
+	HasDone bool
+	// Unmarked says that only the end of the body marks the end of a stream.
+	Unmarked bool
+	// Decode reads a request and decides how long its output is.
+	Decode func(Input) (Request, *Error)
+	// Encode returns the encoder of an answer.
+	Encode func(Answer) Encoder
+	// ErrorBody returns the body of an error, a JSON object.
+	ErrorBody func(*Error) string
+	// StreamErrorBody returns the data of an error within a stream; nil means that
+	// it is the ErrorBody.
+	StreamErrorBody func(*Error) string
+}
+
+// An Encoder renders the documents of one answer into its framer. The caller
+// decides when they are sent.
+type Encoder interface {
+	// Opening renders what comes before the first token.
+	Opening()
+	// Tokens renders the tokens with indices from to to-1, which are not the last.
+	Tokens(from, to int)
+	// Last renders the last tokens and everything that follows except [DONE].
+	Last(from, to int)
+	// Whole renders an answer that is not streamed.
+	Whole()
+}
+
+// A Failer is an Encoder that renders an error within a stream differently from
+// other documents.
+type Failer interface {
+	// Failed renders the event of a server that fails or, if named is true, an
+	// event with the name "error".
+	Failed(e *Error, named bool)
+}

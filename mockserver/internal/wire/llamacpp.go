@@ -1,0 +1,148 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/jsontext"
+)
+
+// llamacpp is llama.cpp's own /completion. The last event has no text, but the
+// settings, the prompt and the server's timings. There is no [DONE].
+// https://github.com/ggml-org/llama.cpp/tree/master/tools/server
+var llamacpp = &Dialect{
+	ContentType: "text/event-stream",
+	Decode:      decodeLlamacpp,
+	Encode:      func(a Answer) Encoder { return &llamacppEncoder{a} }, ErrorBody: llamacppError,
+}
+
+func decodeLlamacpp(in Input) (Request, *Error) {
+	var w struct {
+		Prompt    json.RawMessage `json:"prompt"`
+		NPredict  *int            `json:"n_predict"`
+		MaxTokens *int            `json:"max_tokens"`
+		IgnoreEOS bool            `json:"ignore_eos"`
+		Stop      json.RawMessage `json:"stop"`
+		Stream    bool            `json:"stream"`
+	}
+	if err := json.Unmarshal(in.Body, &w); err != nil {
+		return Request{}, BadBody(err)
+	}
+	l := limits{name: "n_predict", max: w.NPredict, zeroAllowed: true, ignoreEOS: w.IgnoreEOS, stops: w.Stop}
+	if w.NPredict == nil {
+		l.max = w.MaxTokens
+	}
+	if l.max != nil && *l.max < 0 { // no limit
+		l.max = nil
+	}
+	r := Request{Stream: w.Stream}
+	var fail *Error
+	if r.Prompt, r.text, fail = in.CountPrompt("prompt", w.Prompt); fail == nil {
+		r.script, fail = in.script(false)
+	}
+	return r.planned(l, in, fail)
+}
+
+func llamacppError(e *Error) string {
+	if e.maxContext > 0 {
+		return fmt.Sprintf(`{"error":{"code":400,"message":"request (%[1]d tokens) exceeds the available context size (%[2]d tokens), try increasing it",`+
+			`"type":"exceed_context_size_error","n_prompt_tokens":%[1]d,"n_ctx":%[2]d}}`, e.prompt, e.maxContext)
+	}
+	kind := "invalid_request_error"
+	switch e.Status {
+	case 401:
+		kind = "authentication_error"
+	case 404:
+		kind = "not_found_error"
+	case 500:
+		kind = "server_error"
+	case 503:
+		kind = "unavailable_error"
+	}
+	return fmt.Sprintf(`{"error":{"code":%d,"message":%s,"type":"%s"}}`, e.Status, jsontext.Quote(e.message), kind)
+}
+
+type llamacppEncoder struct{ Answer }
+
+func (e *llamacppEncoder) Opening() {}
+
+func (e *llamacppEncoder) Tokens(from, to int) {
+	if from == to {
+		return
+	}
+	e.BeginTokens("")
+	e.Add(`{"index":0,"content":"`)
+	e.text(from, to)
+	e.Add(`","tokens":`)
+	e.ids(from, to)
+	e.Add(`,"stop":false,"id_slot":-1,"tokens_predicted":`)
+	e.AddInt(to)
+	e.Add(`,"tokens_evaluated":`)
+	e.AddInt(e.Request.Prompt)
+	e.Add(`}`)
+	e.EndTokens()
+}
+
+func (e *llamacppEncoder) Last(from, to int) {
+	e.Tokens(from, to)
+	e.final(0, 0)
+}
+
+func (e *llamacppEncoder) Whole() { e.final(0, e.Request.Output) }
+
+// final renders the object that ends a stream, or a whole answer. Its text has the
+// tokens with indices from to to-1.
+func (e *llamacppEncoder) final(from, to int) {
+	n, prompt := e.Request.Output, e.Request.Prompt
+	e.Begin("")
+	e.Add(`{"index":0,"content":"`)
+	e.text(from, to)
+	e.Add(`","tokens":[],"id_slot":0,"stop":true,"model":`, e.Model, `,"tokens_predicted":`)
+	e.AddInt(n)
+	e.Add(`,"tokens_evaluated":`)
+	e.AddInt(prompt)
+	e.Add(`,"generation_settings":{"seed":42,"temperature":0.0,"n_predict":`)
+	e.AddInt(n)
+	e.Add(`},"prompt":`, jsontext.Quote(e.Request.text), `,"has_new_line":false,"truncated":false,"stop_type":"`, e.stopType(),
+		`","stopping_word":`, jsontext.Quote(e.Request.stop), `,"tokens_cached":`)
+	e.AddInt(prompt + n)
+	cached := e.Cached()
+	e.Add(`,"timings":{"cache_n":`)
+	e.AddInt(cached)
+	e.timing("prompt", prompt-cached, e.prefillTime())
+	e.timing("predicted", n, e.decodeTime(n))
+	e.Add(`}}`)
+	e.End()
+}
+
+// timing renders the figures of a phase of n tokens as the server computes them: it
+// divides by n, although the first output token takes no decode step.
+func (e *llamacppEncoder) timing(phase string, n int, took time.Duration) {
+	ms := float64(took) / float64(time.Millisecond)
+	each, rate := 0.0, 0.0
+	if n > 0 {
+		each = ms / float64(n)
+	}
+	if ms > 0 {
+		rate = float64(n) / ms * 1000
+	}
+	e.Add(`,"`, phase, `_n":`)
+	e.AddInt(n)
+	e.Add(`,"`, phase, `_ms":`)
+	e.AddFloat(ms)
+	e.Add(`,"`, phase, `_per_token_ms":`)
+	e.AddFloat(each)
+	e.Add(`,"`, phase, `_per_second":`)
+	e.AddFloat(rate)
+}
+
+func (e *llamacppEncoder) stopType() string {
+	switch {
+	case e.Request.stop != "":
+		return "word"
+	case e.Request.Finish == "stop":
+		return "eos"
+	}
+	return "limit"
+}

@@ -1,0 +1,71 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
+)
+
+// mindieInfer is MindIE's /infer. It has TGI's fields and the time of each step in
+// whole milliseconds. The last event has the text of all tokens, but not that of its
+// own.
+var mindieInfer = &Dialect{
+	ContentType: "text/event-stream",
+	Decode:      decodeTGI,
+	Encode:      func(a Answer) Encoder { return &objectEncoder{a, inferObject} }, ErrorBody: mindieError,
+}
+
+func inferObject(a *Answer, from, to int, last bool) {
+	a.Add(`{`)
+	if a.Request.Stream {
+		a.stepTime(from, to)
+	}
+	if !last {
+		a.Add(`"token":{"id":`)
+		a.ids(from, to)
+		a.Add(`,"text":"`)
+		a.text(from, to)
+		a.Add(`"}}`)
+		return
+	}
+	a.Add(`"generated_text":"`)
+	a.text(0, to)
+	a.Add(`"`)
+	a.inferDetails(to)
+	if a.Request.Stream {
+		a.Add(`,"token":{"id":`)
+		a.ids(from, to)
+		a.Add(`,"text":null}`)
+	}
+	a.Add(`}`)
+}
+
+// stepTime renders the time of the step that made the tokens with indices from to
+// to-1.
+func (a *Answer) stepTime(from, to int) {
+	field, other, step := `"prefill_time":`, `,"decode_time":null,`, a.prefillTime()
+	if from > 0 {
+		field, other, step = `"prefill_time":null,"decode_time":`, `,`, a.decodeTime(to)-a.decodeTime(from)
+	}
+	a.Add(field)
+	a.AddInt(int(step / time.Millisecond))
+	a.Add(other)
+}
+
+// inferDetails renders the details of n tokens if the request asks for them.
+func (a *Answer) inferDetails(n int) {
+	switch {
+	case a.Request.Stream && (!a.Request.details || a.Shape.Usage == shape.UsageNever):
+		a.Add(`,"details":null`)
+		return
+	case !a.Request.details:
+		return
+	}
+	a.Add(`,"details":{"finish_reason":"`, a.tgiFinish(), `","generated_tokens":`)
+	a.AddInt(n)
+	if !a.Request.Stream {
+		a.Add(`,"generated_token_ids":`)
+		a.ids(0, n)
+	}
+	a.Add(`,"seed":null}`)
+}

@@ -1,0 +1,206 @@
+package wire
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/jsontext"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
+)
+
+// ollamaChat and ollamaGenerate are Ollama's own endpoints. They send lines of JSON.
+// The last line has the durations that the server measured, in nanoseconds.
+// https://github.com/ollama/ollama/blob/main/docs/api.md
+var (
+	ollamaChat = &Dialect{
+		ContentType: "application/x-ndjson", DocumentEnd: "\n",
+		Decode: func(in Input) (Request, *Error) { return decodeOllama(true, in) },
+		Encode: func(a Answer) Encoder { return newOllama(a) }, ErrorBody: PlainError,
+	}
+	ollamaGenerate = &Dialect{
+		ContentType: "application/x-ndjson", DocumentEnd: "\n",
+		Decode: func(in Input) (Request, *Error) { return decodeOllama(false, in) },
+		Encode: func(a Answer) Encoder { return newOllama(a) }, ErrorBody: PlainError,
+	}
+)
+
+func decodeOllama(chat bool, in Input) (Request, *Error) {
+	var w struct {
+		Messages []Message `json:"messages"`
+		Prompt   string    `json:"prompt"`
+		System   string    `json:"system"`
+		Stream   *bool     `json:"stream"`
+		Options  *struct {
+			NumPredict *int            `json:"num_predict"`
+			Stop       json.RawMessage `json:"stop"`
+		} `json:"options"`
+	}
+	if err := json.Unmarshal(in.Body, &w); err != nil {
+		return Request{}, BadBody(err)
+	}
+	r := Request{chat: chat, Stream: w.Stream == nil || *w.Stream}
+	l := limits{name: "num_predict", zeroAllowed: true}
+	if o := w.Options; o != nil {
+		l.max, l.stops = o.NumPredict, o.Stop
+		if l.max != nil && *l.max < 0 { // no limit
+			l.max = nil
+		}
+	}
+	var fail *Error
+	if chat {
+		r.loadOnly = len(w.Messages) == 0
+		if !r.loadOnly {
+			r.Prompt, fail = in.CountMessages("messages", w.Messages)
+		}
+	} else {
+		r.loadOnly = w.Prompt == ""
+		r.Prompt, r.text = in.PromptTokens.Words(w.System)+in.PromptTokens.Words(w.Prompt), w.Prompt
+	}
+	if fail == nil && !r.loadOnly {
+		r.script, fail = in.script(true)
+	}
+	if r, fail = r.planned(l, in, fail); r.loadOnly {
+		r.Output, r.Finish = 0, "load"
+	}
+	return r, fail
+}
+
+type ollama struct {
+	Answer
+	reason int // tokens of thinking
+}
+
+func newOllama(a Answer) *ollama {
+	o := &ollama{Answer: a}
+	if a.Request.chat {
+		o.reason = a.Shape.ReasoningOf(a.Request.Output)
+	}
+	return o
+}
+
+// calls reports whether the output ends in a tool call. A call is sent whole. If the
+// output ends before the call is complete, it is text.
+func (o *ollama) calls() bool { return o.calledFunction(o.reason) != "" && !o.Request.cut(o.reason) }
+
+func (o *ollama) Opening() {}
+
+func (o *ollama) Tokens(from, to int) {
+	for from < to {
+		end := to
+		if from < o.reason {
+			end = min(to, o.reason)
+		} else if o.calls() {
+			return // the call is sent with the last token
+		}
+		o.head()
+		o.piece(from, end)
+		o.Add(`,"done":false}`)
+		o.EndTokens()
+		from = end
+	}
+}
+
+// head begins a line and renders the fields that all lines have.
+func (o *ollama) head() {
+	o.BeginTokens("")
+	o.Add(`{"model":`, o.Model, `,"created_at":"`)
+	o.Buf = o.Now().UTC().AppendFormat(o.Buf, time.RFC3339Nano)
+	o.Add(`",`)
+}
+
+// piece renders the field with the text of tokens that share a field.
+func (o *ollama) piece(from, to int) {
+	switch {
+	case !o.Request.chat:
+		o.Add(`"response":"`)
+		o.text(from, to)
+		o.Add(`"`)
+	case from < o.reason:
+		o.Add(`"message":{"role":"assistant","content":"","thinking":"`)
+		o.text(from, to)
+		o.Add(`"}`)
+	default:
+		o.Add(`"message":{"role":"assistant","content":"`)
+		o.text(from, to)
+		o.Add(`"}`)
+	}
+}
+
+// call renders the message with the tool call.
+func (o *ollama) call() {
+	o.Add(`"message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":`, jsontext.Quote(o.calledFunction(o.reason)), `,"arguments":`)
+	if s := o.Request.script; s != nil {
+		o.Add(s.text)
+	} else {
+		o.Add(`{"text":"`)
+		o.text(o.reason, o.Request.Output)
+		o.Add(`"}`)
+	}
+	o.Add(`}}]}`)
+}
+
+func (o *ollama) Last(from, to int) {
+	o.Tokens(from, to)
+	if o.calls() {
+		o.head()
+		o.call()
+		o.Add(`,"done":false}`)
+		o.EndTokens()
+	}
+	o.head()
+	o.piece(to, to)
+	o.metrics()
+	o.End()
+}
+
+func (o *ollama) Whole() {
+	o.head()
+	switch {
+	case o.calls():
+		o.call()
+	case o.reason > 0:
+		o.Add(`"message":{"role":"assistant","content":"`)
+		o.text(o.reason, o.Request.Output)
+		o.Add(`","thinking":"`)
+		o.text(0, o.reason)
+		o.Add(`"}`)
+	default:
+		o.piece(0, o.Request.Output)
+	}
+	o.metrics()
+	o.End()
+}
+
+// metrics renders the end of the last line. Fields that are 0 are left out, as in
+// Ollama. The time of loading is the time from arrival to admission.
+func (o *ollama) metrics() {
+	o.Add(`,"done":true,"done_reason":"`, o.Request.Finish, `"`)
+	if o.Request.loadOnly {
+		o.Add(`}`)
+		return
+	}
+	if !o.Request.chat {
+		o.Add(`,"context":`)
+		o.ids(0, min(o.Request.Output, 8))
+	}
+	prefill, decode := o.prefillTime(), o.decodeTime(o.Request.Output)
+	o.field("total_duration", int(*o.Queued+prefill+decode))
+	o.field("load_duration", int(*o.Queued))
+	if o.Shape.Usage != shape.UsageNever {
+		o.field("prompt_eval_count", o.Request.Prompt)
+	}
+	o.field("prompt_eval_duration", int(prefill))
+	if o.Shape.Usage != shape.UsageNever {
+		o.field("eval_count", o.Request.Output)
+	}
+	o.field("eval_duration", int(decode))
+	o.Add(`}`)
+}
+
+// field renders a field with a number that is not 0.
+func (o *ollama) field(name string, v int) {
+	if v != 0 {
+		o.Add(`,"`, name, `":`)
+		o.AddInt(v)
+	}
+}

@@ -1,0 +1,130 @@
+package wire
+
+import (
+	"encoding/json"
+)
+
+// MaxTokens is the largest limit of output tokens that a request may set.
+const MaxTokens = 1 << 20
+
+const (
+	defaultMaxTokens = 128 // output tokens of a request without a limit
+	maxStops         = 16  // stop strings in a request
+)
+
+// A Request is what a server has to know of a request.
+type Request struct {
+	Stream bool
+	Prompt int    // tokens in the prompt
+	Output int    // tokens to generate
+	Finish string // why the output ends: "length", "stop" or Ollama's "load"
+
+	chat      bool
+	usage     bool    // stream_options.include_usage
+	usageEach bool    // stream_options.continuous_usage_stats
+	details   bool    // TGI's parameters.details
+	loadOnly  bool    // Ollama's empty prompt, which only loads the model
+	text      string  // the prompt if it is a text
+	stop      string  // the stop string that ends the output, empty for none
+	script    *script // the output if the request asks for a format, else nil
+}
+
+// EndEarly shortens an output in a requested format by its last token, without a
+// change of the finish reason.
+func (r *Request) EndEarly() {
+	if r.script != nil && len(r.script.json) > 1 {
+		r.Output--
+	}
+}
+
+// limits are what a request says of the length of its output, and the names of the
+// fields that say so.
+type limits struct {
+	name        string
+	max         *int // nil for defaultMaxTokens
+	zeroAllowed bool // max may be 0
+	minName     string
+	min         int
+	ignoreEOS   bool
+	stops       json.RawMessage
+}
+
+// planned returns the request with the length of its output, or an error. If fail is
+// an error already, planned returns that error.
+func (r Request) planned(l limits, in Input, fail *Error) (Request, *Error) {
+	if fail == nil {
+		fail = r.plan(l, in)
+	}
+	if fail != nil {
+		return Request{}, fail
+	}
+	return r, nil
+}
+
+// plan sets the length of the output and the reason for its end.
+func (r *Request) plan(l limits, in Input) *Error {
+	limit, least := defaultMaxTokens, 1
+	if l.max != nil {
+		limit = *l.max
+	}
+	if l.zeroAllowed {
+		least = 0
+	}
+	if limit < least || limit > MaxTokens {
+		return BadRequest(l.name, "%s: %d, want %d to %d", l.name, limit, least, MaxTokens)
+	}
+	if l.min < 0 || l.min > limit {
+		return BadRequest(l.minName, "%s: %d, want 0 to %s, which is %d", l.minName, l.min, l.name, limit)
+	}
+	stops, fail := decodeStop(l.stops)
+	if fail != nil {
+		return fail
+	}
+	if r.script != nil { // ends when it is complete, whatever the other limits are
+		n := len(r.script.json)
+		if r.chat {
+			n = r.script.tokens(in.Shape)
+		}
+		r.Output, r.Finish = n, "stop"
+		if n > limit {
+			r.Output, r.Finish = limit, "length"
+		}
+		return nil
+	}
+	r.Output, r.Finish = limit, "length"
+	if in.NaturalEnd > 0 && !l.ignoreEOS && max(in.NaturalEnd, l.min) < limit {
+		r.Output, r.Finish = max(in.NaturalEnd, l.min), "stop"
+	}
+	if left, stop := in.Words.CutAtStop(stops, l.min, r.Output); stop != "" {
+		r.Output, r.Finish, r.stop = left, "stop", stop
+	}
+	return nil
+}
+
+// decodeStop reads the stop strings: a string or an array of strings.
+func decodeStop(raw json.RawMessage) ([]string, *Error) {
+	if absent(raw) {
+		return nil, nil
+	}
+	var one string
+	var stops []string
+	if json.Unmarshal(raw, &one) == nil {
+		stops = []string{one}
+	} else if json.Unmarshal(raw, &stops) != nil {
+		return nil, BadRequest("stop", "stop: want a string or an array of strings")
+	}
+	if len(stops) > maxStops {
+		return nil, BadRequest("stop", "stop: %d strings, want at most %d", len(stops), maxStops)
+	}
+	for _, s := range stops {
+		if s == "" {
+			return nil, BadRequest("stop", "stop: empty string, want at least one character")
+		}
+	}
+	return stops, nil
+}
+
+// cut reports whether the output ends before its script is complete.
+func (r *Request) cut(reason int) bool {
+	return r.script != nil && r.Output-reason < len(r.script.json)
+}

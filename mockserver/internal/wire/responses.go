@@ -1,0 +1,204 @@
+package wire
+
+import (
+	"encoding/json"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/jsontext"
+)
+
+// responses is OpenAI's Responses API. Its events have a type and a number and are
+// about items that are opened, filled and closed. The last event is
+// response.completed, or response.incomplete if max_output_tokens ended the output.
+// There is no [DONE]. https://platform.openai.com/docs/api-reference/responses-streaming
+var responses = &Dialect{
+	ContentType: "text/event-stream; charset=utf-8",
+	Decode:      decodeResponses,
+	Encode:      func(a Answer) Encoder { return newResponse(a) }, ErrorBody: OpenAIError,
+}
+
+func decodeResponses(in Input) (Request, *Error) {
+	var w struct {
+		Input           json.RawMessage `json:"input"`
+		Instructions    string          `json:"instructions"`
+		MaxOutputTokens *int            `json:"max_output_tokens"`
+		Stream          bool            `json:"stream"`
+		// OpenAI does not have this field. vLLM reads it.
+		IgnoreEOS bool `json:"ignore_eos"`
+	}
+	if err := json.Unmarshal(in.Body, &w); err != nil {
+		return Request{}, BadBody(err)
+	}
+	r := Request{chat: true, Stream: w.Stream}
+	instructions := in.PromptTokens.Words(w.Instructions) // before the input, as in the prompt
+	var text string
+	var messages []Message
+	var fail *Error
+	switch {
+	case absent(w.Input):
+		fail = BadRequest("input", "input: missing, want a string or an array of items")
+	case json.Unmarshal(w.Input, &text) == nil:
+		r.Prompt, r.text = in.PromptTokens.Words(text), text
+	case json.Unmarshal(w.Input, &messages) == nil:
+		r.Prompt, fail = in.CountMessages("input", messages)
+	default:
+		fail = BadRequest("input", "input: want a string or an array of items")
+	}
+	r.Prompt += instructions
+	if fail == nil {
+		r.script, fail = in.script(false)
+	}
+	return r.planned(limits{name: "max_output_tokens", max: w.MaxOutputTokens, ignoreEOS: w.IgnoreEOS}, in, fail)
+}
+
+// event begins an event with its type and number. tokens says whether the event
+// carries tokens.
+func (r *response) event(name string, tokens bool) {
+	if tokens {
+		r.BeginTokens(name)
+	} else {
+		r.Begin(name)
+	}
+	r.Add(`{"type":"`, name, `","sequence_number":`)
+	r.AddInt(r.sequence)
+	r.sequence++
+}
+
+// itemFields renders the fields that say which item an event is about.
+func (r *response) itemFields(item responseItem) {
+	r.Add(`,"item_id":"`)
+	r.id(item)
+	r.Add(`","output_index":`)
+	r.AddInt(r.index(item))
+	if item != callItem {
+		r.Add(`,"content_index":0`)
+	}
+}
+
+func (r *response) Opening() {
+	for _, name := range []string{"response.created", "response.in_progress"} {
+		r.event(name, false)
+		r.Add(`,"response":`)
+		r.object("in_progress")
+		r.Add(`}`)
+		r.End()
+	}
+	r.open(r.itemAt(0))
+}
+
+// open renders the events before an item's first token.
+func (r *response) open(item responseItem) {
+	r.event("response.output_item.added", false)
+	r.Add(`,"output_index":`)
+	r.AddInt(r.index(item))
+	r.Add(`,"item":`)
+	r.item(item, false)
+	r.Add(`}`)
+	r.End()
+	if item == callItem {
+		return
+	}
+	r.event("response.content_part.added", false)
+	r.itemFields(item)
+	r.Add(`,"part":`)
+	r.part(item, false)
+	r.Add(`}`)
+	r.End()
+}
+
+// deltaEvent returns the name, without its end, of the events with an item's text.
+func (r *response) deltaEvent(item responseItem) string {
+	return [...]string{"response.reasoning_text", "response.output_text", "response.function_call_arguments"}[item]
+}
+
+func (r *response) Tokens(from, to int) {
+	for from < to {
+		item := r.itemAt(from)
+		end := to
+		if item == reasoningItem {
+			end = min(to, r.reason)
+		} else if from == r.reason && from > 0 {
+			r.open(item)
+		}
+		r.event(r.deltaEvent(item)+".delta", true)
+		r.itemFields(item)
+		r.Add(`,"delta":"`)
+		r.itemText(item, from, end)
+		r.Add(`"`)
+		if item == messageItem {
+			r.Add(`,"logprobs":[]`)
+		}
+		r.Add(`}`)
+		r.EndTokens()
+		if item == reasoningItem && end == r.reason || item != reasoningItem && end == r.tokenCount() {
+			r.close(item)
+		}
+		from = end
+	}
+}
+
+// close renders the events after an item's last token.
+func (r *response) close(item responseItem) {
+	from, to := r.span(item)
+	field := `,"text":"`
+	if item == callItem {
+		field = `,"arguments":"`
+	}
+	r.event(r.deltaEvent(item)+".done", false)
+	r.itemFields(item)
+	r.Add(field)
+	r.itemText(item, from, to)
+	r.Add(`"`)
+	if item == messageItem {
+		r.Add(`,"logprobs":[]`)
+	}
+	r.Add(`}`)
+	r.End()
+	if item != callItem {
+		r.event("response.content_part.done", false)
+		r.itemFields(item)
+		r.Add(`,"part":`)
+		r.part(item, true)
+		r.Add(`}`)
+		r.End()
+	}
+	r.event("response.output_item.done", false)
+	r.Add(`,"output_index":`)
+	r.AddInt(r.index(item))
+	r.Add(`,"item":`)
+	r.item(item, true)
+	r.Add(`}`)
+	r.End()
+}
+
+func (r *response) Last(from, to int) {
+	r.Tokens(from, to)
+	if to == 0 {
+		r.close(messageItem)
+	}
+	status := r.status()
+	r.event("response."+status, false)
+	r.Add(`,"response":`)
+	r.object(status)
+	r.Add(`}`)
+	r.End()
+}
+
+func (r *response) Whole() {
+	r.Begin("")
+	r.object(r.status())
+	r.End()
+}
+
+func (r *response) Failed(e *Error, named bool) {
+	if !named {
+		r.event("response.failed", false)
+		r.Add(`,"response":`)
+		r.object("failed")
+		r.Add(`}`)
+		r.End()
+		return
+	}
+	r.event("error", false)
+	r.Add(`,"code":"server_error","message":`, jsontext.Quote(e.message), `,"param":null}`)
+	r.End()
+}

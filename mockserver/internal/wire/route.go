@@ -1,0 +1,141 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// A Flavor names the server whose POST /generate is answered. Several servers have
+// this path.
+type Flavor string
+
+// The flavors. Package mockserver documents them.
+const (
+	FlavorTGI      Flavor = "tgi"
+	FlavorSGLang   Flavor = "sglang"
+	FlavorLMDeploy Flavor = "lmdeploy"
+	FlavorVLLM     Flavor = "vllm"
+	FlavorMindIE   Flavor = "mindie"
+)
+
+// A Route is what answers a path.
+type Route struct {
+	Dialect *Dialect // nil where the body decides: see Resolve
+	Model   string   // the model that the path names, empty if it names none
+	stream  streaming
+}
+
+// Resolve returns the route with its dialect. Where several servers share the path
+// the body decides.
+func (r Route) Resolve(body []byte) Route {
+	if r.Dialect != nil {
+		return r
+	}
+	return generateRoute(flavorOf(body))
+}
+
+// Decode reads a request to a route with a dialect.
+func (r Route) Decode(in Input) (Request, *Error) {
+	req, fail := r.Dialect.Decode(in)
+	switch r.stream {
+	case always:
+		req.Stream = true
+	case notAtAll:
+		req.Stream = false
+	}
+	return req, fail
+}
+
+// A streaming says what decides whether an answer is streamed.
+type streaming int
+
+const (
+	asAsked streaming = iota // the request
+	always
+	notAtAll
+)
+
+// RouteFor returns the route of a path, and whether the path is one for completions.
+func RouteFor(path string, flavor Flavor) (Route, bool) {
+	switch path {
+	case "/v1/chat/completions":
+		return Route{Dialect: openaiChat}, true
+	case "/v1/completions":
+		return Route{Dialect: openaiText}, true
+	case "/v1/responses":
+		return Route{Dialect: responses}, true
+	case "/generate_stream":
+		return Route{Dialect: tgi, stream: always}, true
+	case "/generate":
+		return generateRoute(flavor), true
+	case "/infer":
+		return Route{Dialect: mindieInfer}, true
+	case "/completion":
+		return Route{Dialect: llamacpp}, true
+	case "/api/chat":
+		return Route{Dialect: ollamaChat}, true
+	case "/api/generate":
+		return Route{Dialect: ollamaGenerate}, true
+	}
+	rest, ok := strings.CutPrefix(path, "/v2/models/")
+	model, verb, slash := strings.Cut(rest, "/")
+	if after, versions := strings.CutPrefix(verb, "versions/"); versions {
+		_, verb, _ = strings.Cut(after, "/")
+	}
+	if !ok || !slash || model == "" {
+		return Route{}, false
+	}
+	switch verb {
+	case "generate_stream":
+		return Route{Dialect: triton, Model: model, stream: always}, true
+	case "generate":
+		return Route{Dialect: triton, Model: model, stream: notAtAll}, true
+	}
+	return Route{}, false
+}
+
+// generateRoute returns the route of POST /generate, without a dialect if the flavor
+// is empty.
+func generateRoute(f Flavor) Route {
+	switch f {
+	case FlavorTGI:
+		return Route{Dialect: tgi, stream: notAtAll}
+	case FlavorSGLang:
+		return Route{Dialect: sglang}
+	case FlavorLMDeploy:
+		return Route{Dialect: lmdeploy}
+	case FlavorVLLM:
+		return Route{Dialect: vllmDemo}
+	case FlavorMindIE:
+		return Route{Dialect: mindieVLLM}
+	}
+	return Route{}
+}
+
+// flavorOf returns the flavor of a server that would take a body of POST /generate.
+func flavorOf(body []byte) Flavor {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(body, &fields) != nil {
+		return FlavorSGLang // its decoder reports the error
+	}
+	has := func(name string) bool { return !absent(fields[name]) }
+	switch {
+	case has("inputs"):
+		return FlavorTGI
+	case has("text") || has("sampling_params"):
+		return FlavorSGLang
+	case has("prompt") || has("input_ids"):
+		return FlavorLMDeploy
+	}
+	return FlavorSGLang
+}
+
+// Validate returns an error unless the flavor is known or empty.
+func (f Flavor) Validate() error {
+	switch f {
+	case "", FlavorTGI, FlavorSGLang, FlavorLMDeploy, FlavorVLLM, FlavorMindIE:
+		return nil
+	}
+	return fmt.Errorf("flavor: %q, want %s, %s, %s, %s or %s", f, FlavorTGI, FlavorSGLang, FlavorLMDeploy, FlavorVLLM, FlavorMindIE)
+}
