@@ -1,7 +1,5 @@
 package llmbench
 
-import "cmp"
-
 // A ClientBound says what happens to figures that the client itself distorted.
 type ClientBound string
 
@@ -15,14 +13,3 @@ const (
 // DefaultMaxDistortion is the share of a figure by which the client may distort it, unless
 // the load says otherwise.
 const DefaultMaxDistortion = 0.05
-
-// clientBound returns the load's ClientBound, or else that of the environment, or else
-// BoundFails. A simulated server's work is that of the client, so that the last default is
-// BoundReported for it.
-func clientBound(l *Load, cfg config, t Target) ClientBound {
-	last := BoundFails
-	if t.Simulated {
-		last = BoundReported
-	}
-	return cmp.Or(l.ClientBound, cfg.bound, last)
-}

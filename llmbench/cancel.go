@@ -3,47 +3,41 @@ package llmbench
 import (
 	"errors"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// Cancel makes clients leave before their answer has ended, as people do who have
-// read enough: the connection is closed in the middle of the stream, and who sends
-// next may have to open another. Its zero value is that none does.
+// Cancel makes clients leave before their answer has ended, as people do who have read enough.
+// The client closes the connection in the middle of the stream, and the next request may have
+// to open another one. With the zero value no client leaves.
 //
-// A request that was left is neither successful nor failed: its outcome is [sample.Left],
-// it is counted in left-% and, as one of all requests, in fail-%, and it enters no
-// latency and no token figure. With Time the slowest answers are the likeliest to be left, so that the
-// latencies of the others look better than those of all.
+// A request whose client left has the outcome [sample.Left]: it is neither successful nor
+// failed. It is counted in left-%, and in the total of fail-%, but in no latency and no token
+// figure. With Time the slowest answers are the likeliest to be left, so that the latencies of
+// the others are lower than those of all requests.
 type Cancel struct {
-	// Share of the requests, in [0,1], whose clients leave: so many of each
-	// pass, to the nearest whole number, chosen by Seed. Of a session it is one
-	// of its turns, and no further one is sent.
+	// Share is the share of the requests of each pass whose clients leave, in [0,1],
+	// rounded to a whole number of requests. Seed chooses them. In a session the client
+	// leaves in one of the turns, and sends no further turn.
 	Share float64
-	// Exactly one of Deltas and Time is set: when a client leaves. It is drawn
-	// evenly for each, from 1 to Deltas deltas with generated text, or above 0
-	// and up to Time from the send. A client whose answer has ended by then
-	// does not leave.
+	// Exactly one of Deltas and Time is set. A client leaves after a number of deltas with
+	// generated text, drawn evenly from 1 to Deltas, or after a time since the send, drawn
+	// evenly above 0 and up to Time. A client whose answer ends earlier does not leave.
 	Deltas int
 	Time   time.Duration
 	Seed   uint64
 }
 
-// errLeft is why the context of a request ends whose client leaves.
-var errLeft = errors.New("the client left, as the load has it")
-
-// A leave is when a client goes; its zero value is never.
+// A leave is when a client leaves. Its zero value means never.
 type leave struct {
-	turn   int // of its session
-	deltas int
-	after  time.Duration // the send
+	turn   int           // of its session
+	deltas int           // after so many deltas; 0: see after
+	after  time.Duration // since the send
 }
 
-// at returns l in that turn of its session.
-func (l leave) at(turn int) leave {
+// inTurn returns l for a turn of its session.
+func (l leave) inTurn(turn int) leave {
 	if l.turn != turn {
 		return leave{}
 	}
@@ -64,24 +58,6 @@ func (c Cancel) check(stream bool) error {
 		return fmt.Errorf("cancel: after up to %d deltas; answers that are not streamed have none", c.Deltas)
 	}
 	return nil
-}
-
-// plan says of each of posts when its client leaves.
-func (c Cancel) plan(posts []post) {
-	if c.Share == 0 {
-		return
-	}
-	r := rand.New(rand.NewPCG(c.Seed, 0x6c6566742d656172))
-	n := int(math.Round(c.Share * float64(len(posts))))
-	for _, i := range r.Perm(len(posts))[:n] {
-		l := leave{turn: r.IntN(posts[i].samples())}
-		if c.Deltas > 0 {
-			l.deltas = 1 + r.IntN(c.Deltas)
-		} else {
-			l.after = 1 + time.Duration(r.Int64N(int64(c.Time)))
-		}
-		posts[i].leave = l
-	}
 }
 
 // String returns c as [ParseCancel] reads it, without its seed.

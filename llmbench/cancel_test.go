@@ -169,7 +169,7 @@ func TestCancelSockets(t *testing.T) {
 func TestCancelPlan(t *testing.T) {
 	plan := func(seed uint64) (all []int) {
 		posts := make([]post, 8)
-		Cancel{Share: 0.4, Deltas: 100, Seed: seed}.plan(posts)
+		planLeaves(Cancel{Share: 0.4, Deltas: 100, Seed: seed}, posts)
 		for _, p := range posts {
 			all = append(all, p.leave.deltas)
 		}

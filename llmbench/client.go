@@ -1,36 +1,26 @@
 package llmbench
 
 import (
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/strain"
-
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"sync/atomic"
-	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 )
 
-// A client sends requests to one target. Every connection is kept for reuse
-// whatever the concurrency; it asks for no compression, and follows no redirects.
-// HTTP/1.1 is spoken, so that a stream has a connection of its own.
+// A client sends requests to one target. It keeps every connection for reuse, whatever the
+// concurrency, asks for no compression and follows no redirects. It speaks HTTP/1.1, so that
+// each stream has a connection of its own.
 type client struct {
-	target   Target
-	base     string // the target's URL without a trailing slash
-	sender   sender // the pool, but for tests
-	pool     *conn.Pool
-	runID    string            // prefix of the request IDs
-	ordinal  atomic.Int64      // of the last request sent
-	ended    atomic.Int64      // how many requests have ended, for progress
-	control  *control          // or nil
-	flight   *flight           // of the pass
-	wall     func() int64      // the wall clock
-	clockSet time.Duration     // by how much the wall clock was set in the last pass: 0, or no stamp of it counts
-	gap      time.Duration     // the median between deltas in the warm-up; 0: unknown
-	idles    idles             // of the last pass
-	errors   distortion.Errors // of its control streams; none if clockSet is not 0
-	strain   strain.Strain     // of it
+	target  Target
+	base    string // the target's URL without a trailing slash
+	sender  sender // the pool, except in tests
+	pool    *conn.Pool
+	wall    func() int64 // the wall clock, in nanoseconds since 1970
+	runID   string       // prefix of the request IDs
+	ordinal atomic.Int64 // of the last request
+	ended   atomic.Int64 // requests that have ended, for the progress line
 }
 
 // A sender sends a request and returns when the head of its response has been read, as
@@ -39,18 +29,18 @@ type sender interface {
 	Send(*http.Request, *conn.Trace) (*http.Response, error)
 }
 
-// newClient returns a client of t.
+// newClient returns a client of t. It must be closed.
 func newClient(t Target) (*client, error) {
 	base, err := t.base()
 	if err != nil {
 		return nil, err
 	}
 	t.Header = canonical(t.Header)
-	through := http.ProxyFromEnvironment
+	proxy := http.ProxyFromEnvironment
 	if t.NoProxy {
-		through = nil
+		proxy = nil
 	}
-	p, err := conn.NewPool(conn.Options{URL: base, Dial: t.Dial, Proxy: through})
+	p, err := conn.NewPool(conn.Options{URL: base, Dial: t.Dial, Proxy: proxy})
 	if err != nil {
 		return nil, fmt.Errorf("target: %w", err)
 	}
@@ -64,7 +54,7 @@ func newClient(t Target) (*client, error) {
 	}, nil
 }
 
-// close closes the connections; no request is under way.
+// close closes the connections. No request may be in flight.
 func (c *client) close() { c.pool.CloseIdle() }
 
 // canonical returns a copy of h whose names are in canonical form.

@@ -6,6 +6,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/progress"
 )
 
 func TestParseConfig(t *testing.T) {
@@ -14,8 +15,8 @@ func TestParseConfig(t *testing.T) {
 		want    config
 	}{
 		{nil, config{}},
-		{[]string{"PATH=/bin", "LLMBENCH_OUT=", "LLMBENCH_UNITS=core", "LLMBENCH_PROGRESS=none", "LLMBENCH_CLIENT_BOUND=fail"}, config{progress: ProgressNone, bound: BoundFails}},
-		{[]string{"LLMBENCH_OUT=out", "LLMBENCH_UNITS=all", "LLMBENCH_PROGRESS=tty", "LLMBENCH_CLIENT_BOUND=withhold"}, config{out: "out", allUnits: true, progress: ProgressTTY, bound: BoundWithheld}},
+		{[]string{"PATH=/bin", "LLMBENCH_OUT=", "LLMBENCH_UNITS=core", "LLMBENCH_PROGRESS=none", "LLMBENCH_CLIENT_BOUND=fail"}, config{progress: progress.None, bound: BoundFails}},
+		{[]string{"LLMBENCH_OUT=out", "LLMBENCH_UNITS=all", "LLMBENCH_PROGRESS=tty", "LLMBENCH_CLIENT_BOUND=withhold"}, config{out: "out", allUnits: true, progress: progress.TTY, bound: BoundWithheld}},
 		{[]string{"LLMBENCH_CLIENT_BOUND=report"}, config{bound: BoundReported}},
 	} {
 		r := env.NewReader(tt.environ)

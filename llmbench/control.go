@@ -1,9 +1,6 @@
 package llmbench
 
 import (
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
-
 	"context"
 	"fmt"
 	"io"
@@ -15,41 +12,42 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A control is a server in this process that knows when it sent what, and the same
-// client machinery asking it while a pass is under way. By how much what the client
-// measured of it is off is by how much the client distorts that very pass: the
-// kernel, the scheduler and the decoder are the same.
-//
-// A token's true instant is an interval, from before the server's Write to after
-// it, within which the kernel has it on a loopback connection; an instant within it
-// is right. So the server's own lateness is no error of the client.
+// A control is a server in this process that knows when it wrote each token, together with
+// clients that send requests to it during a pass. The clients use the same kernel, scheduler
+// and decoder as the requests of the pass. The errors of what they measure are therefore
+// those of the pass.
 type control struct {
 	client *client
 	server *http.Server
 	served sync.WaitGroup
 	pace   time.Duration // between two tokens
-	tokens int
+	tokens int           // in a stream
 
 	mu     sync.Mutex
-	writes map[string][]distortion.Write // of each request, by its ID
+	writes map[string][]distortion.Write // guarded by mu; by request ID
+	errors distortion.Errors             // guarded by mu
 
-	stop   context.CancelFunc
-	done   sync.WaitGroup
-	errors distortion.Errors // guarded by mu
+	stop context.CancelFunc
+	done sync.WaitGroup
 }
 
-// What the control asks for. Its streams are short, so that a short pass has some.
 const (
-	controlPace   = 8 * time.Millisecond // if nobody knows the server's
+	// controlPace is the time between two tokens if the pace of the target is unknown.
+	controlPace = 8 * time.Millisecond
+	// controlLength is the length of a stream. It is short, so that a short pass has some
+	// streams beside it.
 	controlLength = 100 * time.Millisecond
-	perControl    = 256 // requests in flight of the pass, for one of the control
+	// perControl is the number of requests in flight for which there is one control client.
+	perControl = 256
 )
 
-// newControl starts a server whose streams have tokens pace apart, as near to that
-// of the server that is measured as makes sense.
+// newControl starts a server whose tokens are pace apart, within limits. That should be the
+// pace of the target; 0 means unknown.
 func newControl(pace time.Duration) (*control, error) {
 	if pace == 0 {
 		pace = controlPace
@@ -70,7 +68,7 @@ func newControl(pace time.Duration) (*control, error) {
 	return k, nil
 }
 
-// close ends the server.
+// close stops the server.
 func (k *control) close() {
 	if k.client != nil {
 		k.client.close()
@@ -79,7 +77,7 @@ func (k *control) close() {
 	k.served.Wait()
 }
 
-// ServeHTTP is the server.
+// ServeHTTP answers a request with a stream, and keeps when it wrote each token.
 func (k *control) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -106,7 +104,7 @@ func (k *control) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		all[i].After = time.Now()
 	}
-	// The client sees the end of the body when this has returned.
+	// The client sees the end of the body after this function has returned.
 	k.mu.Lock()
 	k.writes[r.Header.Get("X-Request-Id")] = all
 	k.mu.Unlock()
@@ -117,29 +115,29 @@ const (
 	controlLast  = `data: {"id":"control","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":" token"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
 )
 
-// begin asks the server, from as many workers as become a pass with inFlight
-// requests in flight, until end is called. Their pauses are drawn with a seed.
+// begin starts the control clients of a pass with inFlight requests in flight. They send
+// requests until end is called or ctx ends, with random pauses of a fixed seed.
 func (k *control) begin(ctx context.Context, inFlight int) {
 	ctx, k.stop = context.WithCancel(ctx)
 	k.errors = distortion.Errors{}
 	load, _ := Load{Requests: []Request{{Prompt: "control", MaxTokens: k.tokens}}, Concurrency: 1}.check()
-	posts, err := load.bodies(Target{Dialect: dialect.OpenAIChat{}}, load.Requests)
+	posts, err := newPosts(&load, Target{Dialect: dialect.OpenAIChat{}}, load.Requests)
 	if err != nil {
-		panic(err) // it is always the same
+		panic(err) // the request is a constant
 	}
 	n := 1 + inFlight/perControl
 	opening, cancel := context.WithTimeout(ctx, time.Second)
 	k.client.pool.Prepare(opening, n)
 	cancel()
-	start := conn.NewClock(conn.WallClock)
+	clock := conn.NewClock(conn.WallClock)
 	for i := range n {
 		k.done.Go(func() {
-			w := newWorker(k.client, &load, start)
+			w := newWorker(k.client, &load, clock, nil)
 			pauses := rand.New(rand.NewPCG(uint64(i), 1))
 			for first := true; first || ctx.Err() == nil; first = false {
-				// What has begun is ended, pass or not.
+				// A stream that has begun goes on to its end, also after the pass.
 				s := w.do(context.WithoutCancel(ctx), posts[0], 0, false)
-				k.add(&s, start.Start())
+				k.add(&s, clock.Start())
 				if sleep(ctx, time.Duration(pauses.ExpFloat64()*float64(controlLength)/2)) != nil {
 					return
 				}
@@ -148,7 +146,7 @@ func (k *control) begin(ctx context.Context, inFlight int) {
 	}
 }
 
-// end ends the asking and returns how far off the client was.
+// end stops the clients and returns the errors of what they measured.
 func (k *control) end() distortion.Errors {
 	k.stop()
 	k.done.Wait()
@@ -163,8 +161,8 @@ func (k *control) add(s *sample.Sample, start time.Time) {
 	delete(k.writes, s.ID)
 }
 
-// typicalGap is the median gap of samples, 0 without any.
-func typicalGap(samples []sample.Sample) time.Duration {
+// medianGap returns the median gap between the deltas of samples, or 0 without any.
+func medianGap(samples []sample.Sample) time.Duration {
 	var all []time.Duration
 	for i := range samples {
 		all = append(all, samples[i].Gaps...)

@@ -4,8 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // TestControl runs a control beside nothing.
@@ -32,15 +33,15 @@ func TestControl(t *testing.T) {
 
 // TestTypicalGap is what the control's pace comes from.
 func TestTypicalGap(t *testing.T) {
-	assert.Equal(t, typicalGap(nil), time.Duration(0))
-	assert.Equal(t, typicalGap([]sample.Sample{{Gaps: []time.Duration{9, 1}}, {}, {Gaps: []time.Duration{5}}}), time.Duration(5))
+	assert.Equal(t, medianGap(nil), time.Duration(0))
+	assert.Equal(t, medianGap([]sample.Sample{{Gaps: []time.Duration{9, 1}}, {}, {Gaps: []time.Duration{5}}}), time.Duration(5))
 }
 
-// TestBound checks what becomes of distorted figures.
+// TestBound checks what happens to distorted figures by default.
 func TestBound(t *testing.T) {
 	for _, tt := range []struct {
 		load      ClientBound
-		cfg       ClientBound
+		env       ClientBound
 		simulated bool
 		want      ClientBound
 	}{
@@ -50,6 +51,10 @@ func TestBound(t *testing.T) {
 		{"", BoundFails, true, BoundFails},
 		{BoundReported, BoundFails, false, BoundReported},
 	} {
-		assert.Equal(t, clientBound(&Load{ClientBound: tt.load}, config{bound: tt.cfg}, Target{Simulated: tt.simulated}), tt.want, "%+v", tt)
+		t.Setenv("LLMBENCH_CLIENT_BOUND", string(tt.env))
+		m, err := setUp(Target{URL: "http://server", Simulated: tt.simulated}, Load{Requests: words(1, 1), Concurrency: 1, ClientBound: tt.load})
+		assert.NilError(t, err)
+		m.close()
+		assert.Equal(t, m.bound, tt.want, "%+v", tt)
 	}
 }

@@ -8,45 +8,45 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Counter is an [Observer] that counts what the server answered.
+// A Counter is an [Observer] that also returns what the server counted.
 type Counter interface {
 	Observer
-	// Counts returns what the server says, by now, of the pass that Before was
-	// last called for. It may be called again: a server may count an answer a
-	// moment after its end was read. An error is logged, and nothing is
-	// compared.
+	// Counts returns what the server has counted since the last call of Before. It may be
+	// called several times for a pass, because a server may count an answer a moment after
+	// the client has read its end. An error is logged, and nothing is compared.
 	Counts(ctx context.Context) (Counts, error)
 }
 
-// Counts are what a server says of the requests of a pass. What it does not say
-// is -1.
+// Counts are what a server counted in a pass. A number that is unknown is -1.
 type Counts struct {
 	Requests     int // that have ended
 	PromptTokens int
 	OutputTokens int
-	// Exact tells that the server counts as its answers state, and that nobody
-	// else sends it requests: it has not counted more than the client either. Counts
-	// that differ fail the benchmark then; else they are told.
+	// Exact means that the server counts tokens as its answers state them, and that it has
+	// no other clients. Then its counts must be equal to the client's, and counts that
+	// differ fail the benchmark. Otherwise they are logged.
 	Exact bool
 }
 
 // countsDelay is how long a server may take to count what it has answered.
 const countsDelay = 2 * time.Second
 
-// checkCounts asks what the server counted in a pass until it agrees with the
-// samples, at most for countsDelay, and returns how it does not. The client's
-// counts are of successful requests, so that the server's must not be less; if all
-// were successful, sent once, and with usage, those of an exact one must not be
-// more. It returns, too, whether the server is exact.
-func checkCounts(ctx context.Context, c Counter, samples []sample.Sample) (differs string, exact bool, err error) {
+// checkCounts compares the counts of a server with the samples of a pass. It asks again, for
+// up to countsDelay, until they agree. It returns a description of the difference, or "", and
+// whether the server's counts are exact.
+//
+// The client counts successful requests only, so that the server's counts must not be lower.
+// They must not be higher either if the server's are exact and each request succeeded, was
+// sent once and has usage.
+func checkCounts(ctx context.Context, c Counter, samples []sample.Sample) (difference string, exact bool, err error) {
 	deadline := time.Now().Add(countsDelay)
 	for wait := time.Millisecond; ; wait *= 2 {
 		server, err := c.Counts(ctx)
 		if err != nil {
 			return "", false, err
 		}
-		if differs = compareCounts(server, samples); differs == "" || time.Now().Add(wait).After(deadline) {
-			return differs, server.Exact, nil
+		if difference = compareCounts(server, samples); difference == "" || time.Now().Add(wait).After(deadline) {
+			return difference, server.Exact, nil
 		}
 		if err := sleep(ctx, wait); err != nil {
 			return "", false, err
@@ -54,7 +54,8 @@ func checkCounts(ctx context.Context, c Counter, samples []sample.Sample) (diffe
 	}
 }
 
-// compareCounts says how the counts of a server and of the client differ, or "".
+// compareCounts describes how the counts of a server differ from those of the client. It
+// returns "" if they agree.
 func compareCounts(server Counts, samples []sample.Sample) string {
 	var requests, prompt, output int
 	exact, usage, prompts := server.Exact, true, true

@@ -1,30 +1,39 @@
 package llmbench
 
 import (
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
-
 	"context"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Do sends one request to t, on a connection of its own, and returns its sample
-// when it has ended; stream tells whether the answer is to be streamed. It ends at the latest with ctx or after
-// [DefaultTimeout]. It is for what comes before a measurement: to see whether a
-// server truly answers, and how it counts tokens.
+// Do sends one request to t, on a new connection, and returns its sample when the request has
+// ended. With stream it asks for a streamed answer. The request ends with ctx, and after
+// [DefaultTimeout] at the latest. Do is for what comes before a measurement: to find out
+// whether a server answers, and how it counts tokens. The Outcome of the sample is not
+// [sample.OK] if the request failed, or if t or r is invalid.
 func Do(ctx context.Context, t Target, r Request, stream bool) sample.Sample {
-	l, err := Load{Requests: []Request{r}, Concurrency: 1, NoStream: !stream}.check()
+	s, err := do(ctx, t, r, stream)
 	if err != nil {
 		return sample.Sample{Outcome: sample.Malformed, Err: err}
 	}
-	posts, err := l.bodies(t, l.Requests)
+	return s
+}
+
+// do is Do. It returns an error if t or r is invalid.
+func do(ctx context.Context, t Target, r Request, stream bool) (sample.Sample, error) {
+	l, err := Load{Requests: []Request{r}, Concurrency: 1, NoStream: !stream}.check()
 	if err != nil {
-		return sample.Sample{Outcome: sample.Malformed, Err: err}
+		return sample.Sample{}, err
+	}
+	posts, err := newPosts(&l, t, l.Requests)
+	if err != nil {
+		return sample.Sample{}, err
 	}
 	c, err := newClient(t)
 	if err != nil {
-		return sample.Sample{Outcome: sample.Malformed, Err: err}
+		return sample.Sample{}, err
 	}
 	defer c.close()
-	return newWorker(c, &l, conn.NewClock(conn.WallClock)).do(ctx, posts[0], 0, false)
+	return newWorker(c, &l, conn.NewClock(conn.WallClock), nil).do(ctx, posts[0], 0, false), nil
 }

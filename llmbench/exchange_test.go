@@ -41,9 +41,9 @@ func speaking(tb testing.TB, d dialect.Dialect, rt http.RoundTripper, l Load) (*
 	assert.NilError(tb, err)
 	tb.Cleanup(c.close)
 	c.sender = roundTripSender{rt}
-	posts, err := l.bodies(target, l.Requests)
+	posts, err := newPosts(&l, target, l.Requests)
 	assert.NilError(tb, err)
-	return newWorker(c, &l, conn.NewClock(conn.WallClock)), posts[0]
+	return newWorker(c, &l, conn.NewClock(conn.WallClock), nil), posts[0]
 }
 
 // A roundTripSender sends requests with a round tripper.
@@ -310,7 +310,7 @@ func TestCharacters(t *testing.T) {
 		mock := httpmock.NewMockTransport()
 		mock.RegisterNoResponder(httpmock.NewStringResponder(200, body))
 		w, _ := through(t, mock, Load{NoStream: !stream})
-		posts, err := w.load.bodies(w.client.target, []Request{
+		posts, err := newPosts(w.load, w.client.target, []Request{
 			{Prompt: "写 ok", MaxTokens: 7},
 			{Messages: []Message{{Role: "system", Content: "é"}, {Role: "user", Content: "写"}}, MaxTokens: 7},
 		})
@@ -340,7 +340,7 @@ func TestQueryReachesTheServer(t *testing.T) {
 		})
 		w, _ := through(t, mock, Load{})
 		w.client.target.Dialect = d
-		posts, err := w.load.bodies(w.client.target, []Request{{Prompt: "say <hi>", MaxTokens: 7, FixedOutput: true}})
+		posts, err := newPosts(w.load, w.client.target, []Request{{Prompt: "say <hi>", MaxTokens: 7, FixedOutput: true}})
 		assert.NilError(t, err)
 		s := w.do(t.Context(), posts[0], 0, false)
 		assert.NilError(t, s.Err)
@@ -370,7 +370,7 @@ func TestConnectionsNotOpenedAhead(t *testing.T) {
 		}
 		c, l, posts, err := ready(target, Load{Requests: words(4, 4), Concurrency: 2, Stagger: 80 * ms})
 		assert.NilError(t, err)
-		samples, err := c.pass(t.Context(), l, posts)
+		samples, err := sendPass(t.Context(), c, l, posts)
 		assert.NilError(t, err)
 		var got []string
 		for _, s := range samples {
@@ -386,7 +386,7 @@ func TestConnectionsNotOpenedAhead(t *testing.T) {
 func TestRequestThatCannotBe(t *testing.T) {
 	w, p := through(t, answerer(content+finish+done), Load{})
 	p.path = "/%zz"
-	samples, err := w.client.pass(t.Context(), w.load, []post{p})
+	samples, err := sendPass(t.Context(), w.client, w.load, []post{p})
 	assert.NilError(t, err)
 	assert.Equal(t, samples[0].Outcome, sample.Malformed)
 	assert.ErrorContains(t, samples[0].Err, "%zz")
@@ -401,8 +401,8 @@ func TestMoreThanAllowed(t *testing.T) {
 		want sample.Outcome
 	}{{3, sample.OK}, {2, sample.OK}, {1, sample.Malformed}} {
 		w, p := through(t, answerer(content+finish+usage+done), Load{})
-		p.most = tt.most
-		samples, err := w.client.pass(t.Context(), w.load, []post{p})
+		p.maxTokens = tt.most
+		samples, err := sendPass(t.Context(), w.client, w.load, []post{p})
 		assert.NilError(t, err)
 		s := samples[0]
 		assert.Equal(t, s.Outcome, tt.want, "3 of %d: %v", tt.most, s.Err)
@@ -412,6 +412,6 @@ func TestMoreThanAllowed(t *testing.T) {
 			assert.ErrorContains(t, s.Err, "the server states 3 output tokens, and 1 were allowed")
 		}
 	}
-	assert.Equal(t, over(all[:1]), "")
-	assert.Equal(t, over(all), fmt.Sprintf("the server states more output tokens than were allowed in 1 of 2 requests; the first is %s of pass 0, 3 of 2", all[1].ID))
+	assert.Equal(t, excess(all[:1]), "")
+	assert.Equal(t, excess(all), fmt.Sprintf("the server states more output tokens than were allowed in 1 of 2 requests; the first is %s of pass 0, 3 of 2", all[1].ID))
 }

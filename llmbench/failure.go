@@ -10,26 +10,43 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A failure is an error and the outcome it makes. Every error of an exchange is
-// one, made where it is known what failed.
+// The causes for which the context of a request ends, except for the end of the pass.
+var (
+	errTimeout = errors.New("request timeout")
+	errStalled = errors.New("stream stalled")
+	errLeft    = errors.New("the client left, as the load has it")
+)
+
+// errNotSent is the error of a request that was not sent.
+var errNotSent = errors.New("not sent")
+
+// A failure is an error with the outcome of its request.
 type failure struct {
 	sample.Outcome
 	error
 }
 
-// fail makes a failure.
+// fail returns a failure.
 func fail(o sample.Outcome, format string, args ...any) error {
 	return failure{o, fmt.Errorf(format, args...)}
 }
 
-// interrupted makes a failure of an error of the exchange. If the request
-// was given up, that explains it; else o does.
-func (w *worker) interrupted(ctx context.Context, o sample.Outcome, err error) error {
+// asFailure returns err as a failure. An error of unknown outcome is a malformed answer.
+func asFailure(err error) failure {
+	if f, ok := errors.AsType[failure](err); ok {
+		return f
+	}
+	return failure{sample.Malformed, err}
+}
+
+// interrupted returns the failure of a request whose exchange ended with err. If the request
+// was given up, the failure is the cause of that, and else it has outcome o.
+func interrupted(ctx context.Context, l *Load, o sample.Outcome, err error) error {
 	switch cause := context.Cause(ctx); {
 	case cause == errTimeout:
-		return fail(sample.Timeout, "no end after %v", w.load.Timeout)
+		return fail(sample.Timeout, "no end after %v", l.Timeout)
 	case cause == errStalled:
-		return fail(sample.Stalled, "nothing for %v in the middle of the stream", w.load.IdleTimeout)
+		return fail(sample.Stalled, "nothing for %v in the middle of the stream", l.IdleTimeout)
 	case cause == errLeft:
 		return failure{sample.Left, cause}
 	case cause != nil:
@@ -38,19 +55,19 @@ func (w *worker) interrupted(ctx context.Context, o sample.Outcome, err error) e
 	return failure{o, err}
 }
 
-// redact takes the target's credentials out of an error.
-func (w *worker) redact(err error) error {
+// redact removes the target's credentials from an error.
+func redact(t Target, err error) error {
 	before := err.Error()
-	text := w.client.target.Redact(before)
+	text := t.Redact(before)
 	if text == before {
 		return err
 	}
 	return errors.New(text)
 }
 
-// Redact takes the target's credentials out of a text, as servers like to repeat
-// them: every value of Header that is long enough to be one, also where JSON
-// escaped it, or where it was cut off before a [dialect.Cut].
+// Redact removes the target's credentials from a text, because servers repeat them in
+// errors. It replaces each value of Header of at least eight bytes, also if the value is
+// escaped as in JSON, or cut off before a [dialect.Cut].
 func (t Target) Redact(text string) string {
 	const least, hidden = 8, "[redacted]"
 	for _, values := range t.Header {

@@ -13,12 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
-	"gotest.tools/v3/assert"
 )
 
 func TestMain(m *testing.M) { os.Exit(Main(m)) }
@@ -94,12 +95,18 @@ func ready(t Target, l Load) (*client, *Load, []post, error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	posts, err := l.bodies(t, l.Requests)
+	posts, err := newPosts(&l, t, l.Requests)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	c, err := newClient(t)
 	return c, &l, posts, err
+}
+
+// sendPass makes one pass and returns its samples.
+func sendPass(ctx context.Context, c *client, l *Load, posts []post) ([]sample.Sample, error) {
+	r, err := c.pass(ctx, l, posts, nil)
+	return r.Samples, err
 }
 
 // onePass sends l's requests to t once.
@@ -128,7 +135,7 @@ func tryPass(ctx context.Context, t Target, l Load) (samples []sample.Sample, er
 		}
 		err = errors.Join(err, fmt.Errorf("%d connections are left open", c.pool.Open()))
 	}()
-	return c.pass(ctx, checked, posts)
+	return sendPass(ctx, c, checked, posts)
 }
 
 const ms = time.Millisecond

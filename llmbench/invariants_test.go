@@ -59,11 +59,11 @@ func TestVerify(t *testing.T) {
 func TestVerifyFlight(t *testing.T) {
 	s := []sample.Sample{{Outcome: sample.OK}, {Outcome: sample.OK}, {Outcome: sample.Canceled, Err: errNotSent}}
 	assert.NilError(t, verify(s, &flight{sent: 2}, 0))
-	assert.ErrorContains(t, verify(s, &flight{sent: 3}, 0), "3 requests were sent, and 2 have a sample")
-	assert.ErrorContains(t, verify(s, &flight{sent: 1}, 0), "1 requests were sent, and 2 have a sample")
-	assert.ErrorContains(t, verify(s, &flight{sent: 2, now: 1}, 0), "1 requests are in flight, and the pass is over")
+	assert.ErrorContains(t, verify(s, &flight{sent: 3}, 0), "3 requests were sent, but 2 have a sample")
+	assert.ErrorContains(t, verify(s, &flight{sent: 1}, 0), "1 requests were sent, but 2 have a sample")
+	assert.ErrorContains(t, verify(s, &flight{sent: 2, now: 1}, 0), "1 requests are in flight after the pass")
 	f := &flight{most: 9}
-	assert.ErrorContains(t, verify(nil, f, 8), "9 requests were in flight, and at most 8 were to be")
+	assert.ErrorContains(t, verify(nil, f, 8), "9 requests were in flight, but at most 8 were allowed")
 	assert.NilError(t, verify(nil, f, 9))
 	assert.NilError(t, verify(nil, f, 0))
 }
@@ -86,7 +86,7 @@ func TestLittlesLaw(t *testing.T) {
 		samples[i].ToUserClock()
 	}
 	assert.NilError(t, verify(samples, &f, 20))
-	assert.ErrorContains(t, verify(samples[1:], &f, 0), "little's law: requests were in flight for 19.83s in all, and by their samples for 18.829s")
+	assert.ErrorContains(t, verify(samples[1:], &f, 0), "little's law: requests were in flight for 19.83s in total, but for 18.829s by their samples")
 	samples[3].End--
 	assert.ErrorContains(t, verify(samples, &f, 0), "little's law")
 }

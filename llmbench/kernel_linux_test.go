@@ -27,7 +27,7 @@ func awaitStamps(tb testing.TB) {
 	c, l, posts, err := ready(target, Load{Requests: words(1, 1), Concurrency: 1})
 	assert.NilError(tb, err)
 	tb.Cleanup(c.close)
-	w := newWorker(c, l, conn.NewClock(conn.WallClock))
+	w := newWorker(c, l, conn.NewClock(conn.WallClock), nil)
 	runtest.Until(tb, "an answer has kernel timestamps", func() bool {
 		s := w.do(context.Background(), posts[0], 0, false)
 		assert.NilError(tb, s.Err)
@@ -74,9 +74,9 @@ func TestWallClockSet(t *testing.T) {
 	c, l, posts, err := ready(Target{URL: server.URL}, Load{Requests: words(4, 3), Concurrency: 1})
 	assert.NilError(t, err)
 	defer c.close()
-	c.control, err = newControl(0)
+	k, err := newControl(0)
 	assert.NilError(t, err)
-	defer c.control.close()
+	defer k.close()
 	calls := 0
 	c.wall = func() int64 {
 		if calls++; calls > 32 { // those that started the clock
@@ -84,11 +84,11 @@ func TestWallClockSet(t *testing.T) {
 		}
 		return conn.WallClock()
 	}
-	samples, err := c.pass(t.Context(), l, posts)
+	r, err := c.pass(t.Context(), l, posts, k)
 	assert.NilError(t, err)
-	assert.Assert(t, (c.clockSet-time.Minute).Abs() < time.Second, "set by %v", c.clockSet)
-	assert.Assert(t, len(c.control.errors.TTFT) > 0 && c.errors.TTFT == nil, "the control's errors are of stamps, too")
-	for _, s := range samples {
+	assert.Assert(t, (r.clockChange-time.Minute).Abs() < time.Second, "set by %v", r.clockChange)
+	assert.Assert(t, len(k.errors.TTFT) > 0 && r.Errors.TTFT == nil, "the control's errors come from timestamps")
+	for _, s := range r.Samples {
 		assert.NilError(t, s.Err)
 		assert.Equal(t, s.Clock, sample.UserClock)
 		assert.Assert(t, s.Lags == nil)
@@ -105,7 +105,7 @@ func stampedPass(tb testing.TB, server *httptest.Server, l Load) []sample.Sample
 	if server.TLS != nil {
 		trust(tb, c, server)
 	}
-	samples, err := c.pass(context.Background(), checked, posts)
+	samples, err := sendPass(context.Background(), c, checked, posts)
 	assert.NilError(tb, err)
 	return samples
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -144,13 +143,6 @@ func (l Load) check() (Load, error) {
 	return l, nil
 }
 
-// tell tells which units are withheld.
-func (l Load) tell(units []string) {
-	if l.Withheld != nil {
-		l.Withheld(units)
-	}
-}
-
 // checkCount says whether a pass can have n requests.
 func (l Load) checkCount(n int) error {
 	switch {
@@ -163,69 +155,4 @@ func (l Load) checkCount(n int) error {
 		return stages.CheckCount(n)
 	}
 	return nil
-}
-
-// bodies returns the bodies to post for requests.
-func (l Load) bodies(t Target, requests []Request) ([]post, error) {
-	posts := make([]post, len(requests))
-	at := 0
-	for i, r := range requests {
-		build := l.post
-		if len(r.Then) > 0 {
-			build = l.session
-		}
-		p, err := build(t, r)
-		if err != nil {
-			return nil, fmt.Errorf("request %d: %w", i, err)
-		}
-		p.at = at
-		at += p.samples()
-		posts[i] = p
-	}
-	l.Cancel.plan(posts)
-	return posts, nil
-}
-
-// post returns what to post for r, without the turns that follow it.
-func (l Load) post(t Target, r Request) (post, error) {
-	d := t.dialect()
-	q := dialect.Query{
-		Model:       t.Model,
-		Prompt:      r.Prompt,
-		Messages:    r.Messages,
-		MaxTokens:   r.MaxTokens,
-		FixedOutput: r.FixedOutput,
-		Stream:      !l.NoStream,
-		Tools:       r.Tools,
-		Schema:      r.Schema,
-	}
-	body, err := d.Body(q)
-	return post{path: d.Path(q), body: body, chars: r.chars(), tokens: r.PromptTokens, most: r.MaxTokens}, err
-}
-
-// A post is a request ready to be sent.
-type post struct {
-	path   string
-	body   []byte
-	chars  int // of the text in it
-	tokens int // that it was meant to have; 0: unknown
-	most   int // output tokens that it asks for
-	at     int // which sample of the pass is its first
-	leave  leave
-
-	// Of a session: what it begins with, and what follows.
-	messages []Message
-	then     []Turn
-}
-
-// samples is how many samples the post will have.
-func (p post) samples() int { return 1 + len(p.then) }
-
-// samplesOf is how many samples posts will have.
-func samplesOf(posts []post) int {
-	n := 0
-	for i := range posts {
-		n += posts[i].samples()
-	}
-	return n
 }

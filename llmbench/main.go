@@ -28,7 +28,9 @@ var process = &shared{begun: map[string]bool{}, passes: map[string]int{}, units:
 
 type shared struct {
 	mu        sync.Mutex
-	out       io.Writer         // nil: nobody called Main, nothing is printed
+	hasMain   bool              // Main was called
+	warned    bool              // that it was not
+	out       io.Writer         // nil: Main was not called for benchmarks, and nothing is printed
 	state     map[string]string // the configuration lines in force
 	begun     map[string]bool   // benchmarks that had a sample
 	passes    map[string]int
@@ -69,6 +71,9 @@ func (p *shared) setLast(s sample.Summary) {
 // a second one ends the process.
 func Main(m *testing.M) int {
 	flag.Parse()
+	process.mu.Lock()
+	process.hasMain = true
+	process.mu.Unlock()
 	if f := flag.Lookup("test.bench"); f == nil || f.Value.String() == "" {
 		return m.Run()
 	}
@@ -110,8 +115,19 @@ func (p *shared) printUnit(u sample.Unit) {
 	}
 }
 
-// announceUnits prints the metadata of units before the first
-// sample of a benchmark.
+// warnWithoutMain logs once that the results lack what Main prints, if Main was not called.
+func (p *shared) warnWithoutMain(b *testing.B) {
+	b.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.hasMain || p.warned {
+		return
+	}
+	p.warned = true
+	b.Log("TestMain does not call llmbench.Main: the results lack the metadata of units and the configuration of targets, and failures of later -count samples are forgotten")
+}
+
+// announceUnits prints the metadata of units before the first sample of a benchmark.
 func (p *shared) announceUnits(benchmark string, units []sample.Unit) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 

@@ -152,7 +152,7 @@ func TestHangUps(t *testing.T) {
 			c, l, posts, err := ready(target, Load{Requests: words(10, 1), Concurrency: 5})
 			assert.NilError(t, err)
 			defer c.close()
-			samples, err := c.pass(t.Context(), l, posts)
+			samples, err := sendPass(t.Context(), c, l, posts)
 			assert.NilError(t, err)
 			again := 0
 			for _, s := range samples {

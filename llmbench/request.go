@@ -59,6 +59,11 @@ type Turn struct {
 	Think       time.Duration // from the end of the last reply to the send; 0 or more
 }
 
+// request returns the request of turn t in a conversation that began with messages.
+func (t Turn) request(messages []Message) Request {
+	return Request{Messages: messages, MaxTokens: t.MaxTokens, FixedOutput: t.FixedOutput}
+}
+
 // chars returns how many characters the text is that r sends.
 func (r Request) chars() int {
 	if len(r.Messages) == 0 {

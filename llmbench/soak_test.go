@@ -36,18 +36,18 @@ func BenchmarkSoak(b *testing.B) {
 	c, err := newClient(target)
 	assert.NilError(b, err)
 	defer c.close()
-	c.control, err = newControl(0)
+	k, err := newControl(0)
 	assert.NilError(b, err)
-	defer c.control.close()
+	defer k.close()
 	pass := func() []sample.Sample {
-		posts, err := l.bodies(c.target, l.Requests)
+		posts, err := newPosts(&l, c.target, l.Requests)
 		assert.NilError(b, err)
-		samples, err := c.pass(b.Context(), &l, posts)
+		r, err := c.pass(b.Context(), &l, posts, k)
 		assert.NilError(b, err)
-		s := sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{})
+		s := sample.Summarize(r.Samples, sample.Elapsed(r.Samples), sample.SLO{})
 		assert.Equal(b, s.Outcomes[sample.OK], perPass*99/100)
 		assert.Equal(b, s.Outcomes[sample.Left], perPass/100)
-		return samples
+		return r.Samples
 	}
 	var begin, end, kept memory
 	var samples []sample.Sample

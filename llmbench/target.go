@@ -11,8 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"golang.org/x/net/http/httpguts"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 )
 
 // A Target is a server under test. It is a value, safe for concurrent use.

@@ -1,0 +1,59 @@
+package progress
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+func TestLabel(t *testing.T) {
+	assert.Equal(t, Pass{Benchmark: "BenchmarkServe/backend=mock/model=m/concurrency=4"}.label(), "Serve concurrency=4")
+	assert.Equal(t, Pass{Benchmark: "BenchmarkServe", Number: 2, Last: "1064 tok/s"}.label(), "Serve pass 2, last 1064 tok/s")
+}
+
+// TestDraw draws a bar for 40 requests, of which ten end each second.
+func TestDraw(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		quit := make(chan struct{})
+		time.AfterFunc(3100*time.Millisecond, func() { close(quit) })
+		var screen bytes.Buffer
+		Pass{
+			Benchmark: "BenchmarkA/concurrency=8",
+			Number:    2,
+			Requests:  40,
+			Ended:     func() int { return int(time.Since(began) / (100 * time.Millisecond)) },
+		}.draw(&screen, quit)
+		drawn := strings.Split(screen.String(), "\r")
+		var last string
+		for _, line := range drawn {
+			if strings.TrimSpace(line) != "" {
+				last = line
+			}
+		}
+		for _, want := range []string{"A concurrency=8 pass 2", "30/40", " req/s", "[3s:"} {
+			assert.Check(t, strings.Contains(last, want), "%q has no %q", last, want)
+		}
+		assert.Equal(t, strings.TrimSpace(drawn[len(drawn)-1]), "", "the bar stays")
+		assert.Assert(t, !strings.Contains(screen.String(), "\n"))
+	})
+}
+
+// TestShow checks that a verbose pass is logged until it stops.
+func TestShow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var logged []string
+		stop := Pass{Number: 1, Requests: 40, Ended: func() int { return 7 }}.Show(None, true, func(format string, args ...any) {
+			logged = append(logged, fmt.Sprintf(format, args...))
+		})
+		time.Sleep(25 * time.Second)
+		stop()
+		time.Sleep(time.Minute)
+		assert.DeepEqual(t, logged, []string{"pass 1: 7 of 40 requests ended after 10s", "pass 1: 7 of 40 requests ended after 20s"})
+	})
+}

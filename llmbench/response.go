@@ -1,0 +1,188 @@
+package llmbench
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
+)
+
+const (
+	// maxBody is how much of an answer that is not a stream is read, in bytes.
+	maxBody = 64 << 20
+	// maxErrorBody is how much is kept of an answer whose status is an error, in bytes.
+	maxErrorBody = 4 << 10
+	// maxDrained is how much more of such an answer is read, in bytes, so that the
+	// connection can be used again.
+	maxDrained = 256 << 10
+	// errorBodyTime is how long the body of such an answer may take.
+	errorBodyTime = 10 * time.Second
+)
+
+// A responseReader reads the answers to the requests of one worker, one after the other.
+type responseReader struct {
+	load    *Load
+	dialect dialect.Dialect
+	clock   conn.Clock
+
+	src    conn.Reader // the body of the answer
+	sse    *sse.Decoder
+	parser dialect.Parser
+	delta  dialect.Delta // the event that was parsed last
+
+	arrivals   []conn.Arrival // of the deltas with generated text
+	leaveAfter int            // number of deltas after which the client leaves; 0: never
+	keepText   bool
+	text       dialect.Delta // the text generated so far, if keepText
+}
+
+func (r *responseReader) init(d dialect.Dialect, l *Load, clock conn.Clock) {
+	*r = responseReader{load: l, dialect: d, clock: clock, parser: d.NewParser()}
+	r.keepText = l.Tokenizer != nil || l.KeepText
+	r.sse = sse.NewDecoder(&r.src)
+}
+
+// reset prepares r for the answer to another request. The client leaves after leaveAfter
+// deltas, or never if it is 0.
+func (r *responseReader) reset(leaveAfter int) {
+	r.leaveAfter = leaveAfter
+	r.arrivals = r.arrivals[:0]
+	t := &r.text
+	t.Text, t.Reasoning, t.ToolName, t.ToolCall = t.Text[:0], t.Reasoning[:0], t.ToolName[:0], t.ToolCall[:0]
+}
+
+// read reads the answer to its end.
+func (r *responseReader) read(ctx context.Context, resp *http.Response, s *sample.Sample, giveUp context.CancelCauseFunc) error {
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		defer time.AfterFunc(errorBodyTime, func() { giveUp(nil) }).Stop()
+		text, _ := io.ReadAll(io.LimitReader(&r.src, maxErrorBody)) // the status is the failure, whatever the body
+		io.Copy(io.Discard, io.LimitReader(&r.src, maxDrained))
+		return fail(sample.HTTP, "status %s: %s", resp.Status, bytes.TrimSpace(text))
+	}
+	if enc := resp.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
+		return fail(sample.Malformed, "content encoding %q, which was not asked for", enc)
+	}
+	r.parser.Reset()
+	if !s.Streamed {
+		if d, ok := r.dialect.(headerTimer); ok {
+			s.Server = sample.ServerTimings(d.Timings(resp.Header))
+		}
+		return r.readWhole(ctx, s)
+	}
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if kind == "application/json" || kind == "text/html" {
+		return r.readOther(ctx, kind)
+	}
+	r.sse.Format = sse.FormatOf(kind)
+	return r.readStream(ctx, s, giveUp)
+}
+
+// A headerTimer is a dialect whose servers state timings in the header of an answer that is
+// not streamed.
+type headerTimer interface {
+	Timings(http.Header) dialect.Timings
+}
+
+// readWhole reads an answer that is not streamed.
+func (r *responseReader) readWhole(ctx context.Context, s *sample.Sample) error {
+	body, err := io.ReadAll(io.LimitReader(&r.src, maxBody+1))
+	switch {
+	case err != nil:
+		return interrupted(ctx, r.load, sample.Truncated, err)
+	case len(body) > maxBody:
+		return fail(sample.Malformed, "answer of more than %d bytes", maxBody)
+	case len(bytes.TrimSpace(body)) == 0:
+		return fail(sample.Empty, "no body")
+	}
+	if err := r.parser.Body(body, &r.delta); err != nil {
+		return failure{sample.Malformed, err}
+	}
+	s.Finish = r.delta.Finish
+	if r.delta.Fault != "" {
+		return fail(sample.ServerError, "%s", r.delta.Fault)
+	}
+	r.addText(s)
+	if r.delta.Timings != (dialect.Timings{}) {
+		s.Server = sample.ServerTimings(r.delta.Timings)
+	}
+	return r.countTokens(s, r.delta.Usage, 0, r.delta.Generated())
+}
+
+// readOther reads an answer that is not a stream although a stream was asked for. It
+// returns the failure.
+func (r *responseReader) readOther(ctx context.Context, kind string) error {
+	body, err := io.ReadAll(io.LimitReader(&r.src, maxBody))
+	switch {
+	case err != nil:
+		return interrupted(ctx, r.load, sample.Truncated, err)
+	case len(bytes.TrimSpace(body)) == 0:
+		return fail(sample.Empty, "no body")
+	case r.parser.Body(body, &r.delta) == nil && r.delta.Fault != "":
+		return fail(sample.ServerError, "%s", r.delta.Fault)
+	}
+	return fail(sample.Malformed, "a stream was asked for and %s came: %.200q", kind, body)
+}
+
+// addText counts the characters of the last delta, and keeps its text if it is needed.
+func (r *responseReader) addText(s *sample.Sample) {
+	t, d := &r.text, &r.delta
+	s.OutputChars += utf8.RuneCount(d.Reasoning) + utf8.RuneCount(d.Text) + utf8.RuneCount(d.ToolCall)
+	if !r.keepText {
+		return
+	}
+	t.Reasoning = append(t.Reasoning, d.Reasoning...)
+	t.Text = append(t.Text, d.Text...)
+	t.ToolName = dialect.AppendName(t.ToolName, d.ToolName)
+	t.ToolCall = append(t.ToolCall, d.ToolCall...)
+}
+
+// answer returns the text that was kept.
+func (r *responseReader) answer() *sample.Answer {
+	t := &r.text
+	return &sample.Answer{Text: string(t.Text), Reasoning: string(t.Reasoning), ToolNames: string(t.ToolName), ToolCalls: string(t.ToolCall)}
+}
+
+// excessAllowed is how many tokens above the limit a server may state: some servers count
+// the token that ends the answer. Such answers are logged all the same.
+const excessAllowed = 1
+
+// countTokens sets the token counts of a complete answer. The sources of the number of
+// output tokens are, in this order: the usage that the server stated, the counts beside its
+// timings, the counts of its events, and what the client can count.
+func (r *responseReader) countTokens(s *sample.Sample, usage dialect.Usage, eventTokens int, hasText bool) error {
+	s.PromptTokens, s.CachedTokens = usage.PromptTokens, usage.CachedTokens
+	if s.PromptTokens == 0 {
+		s.PromptTokens = s.Server.PromptTokens + s.Server.CachedTokens
+	}
+	if s.CachedTokens == 0 {
+		s.CachedTokens = s.Server.CachedTokens
+	}
+	switch {
+	case usage.OutputTokens > 0:
+		s.OutputTokens, s.TokenSource = usage.OutputTokens, sample.FromUsage
+	case s.Server.OutputTokens > 0:
+		s.OutputTokens, s.TokenSource = s.Server.OutputTokens, sample.FromUsage
+	case eventTokens > 0:
+		s.OutputTokens, s.TokenSource = eventTokens, sample.FromEvents
+	case !hasText:
+		return fail(sample.Empty, "the answer ended well and holds no token")
+	case r.load.Tokenizer != nil:
+		s.TokenSource = sample.FromTokenizer // counted after the pass
+	case s.Streamed:
+		s.OutputTokens, s.TokenSource = s.Deltas, sample.FromDeltas
+	default:
+		s.TokenSource = sample.FromNothing
+	}
+	if s.TokenSource == sample.FromUsage && s.MaxTokens > 0 && s.OutputTokens > s.MaxTokens+excessAllowed {
+		return fail(sample.Malformed, "the server states %d output tokens, and %d were allowed", s.OutputTokens, s.MaxTokens)
+	}
+	return nil
+}

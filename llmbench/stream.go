@@ -1,0 +1,156 @@
+package llmbench
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
+)
+
+// A stream is the state of one streamed answer.
+type stream struct {
+	events int
+	done   bool          // the end marker has come
+	fault  error         // the first fault
+	usage  dialect.Usage // as stated so far
+	tokens int           // sum of the counts that the server stated for single events
+}
+
+// readStream reads a streamed answer to the end of the body, so that the connection can be
+// used again: also after an error or after the end marker.
+func (r *responseReader) readStream(ctx context.Context, s *sample.Sample, giveUp context.CancelCauseFunc) error {
+	r.sse.Reset(&r.src)
+	var st stream
+	var idle *time.Timer
+	defer func() {
+		if idle != nil {
+			idle.Stop()
+		}
+	}()
+	for {
+		e, err := r.sse.Next()
+		if err == io.EOF {
+			break
+		}
+		switch {
+		case err != nil && st.fault != nil:
+			return st.fault // an engine that dies states the reason before the connection breaks
+		case errors.Is(err, sse.ErrTooLarge):
+			return failure{sample.Malformed, err}
+		case err != nil:
+			return interrupted(ctx, r.load, sample.Truncated, err)
+		}
+		if idle == nil {
+			idle = time.AfterFunc(r.load.IdleTimeout, func() { giveUp(errStalled) })
+		} else {
+			idle.Reset(r.load.IdleTimeout)
+		}
+		r.addEvent(&st, s, e)
+		if st.fault == nil && r.leaveAfter > 0 && s.Deltas >= r.leaveAfter {
+			giveUp(errLeft)
+			return interrupted(ctx, r.load, sample.Truncated, io.ErrUnexpectedEOF)
+		}
+	}
+	if st.fault != nil {
+		return st.fault
+	}
+	if st.events == 0 {
+		return fail(sample.Empty, "no event in the stream")
+	}
+	if err := r.parser.End(); err != nil {
+		return failure{sample.Truncated, err}
+	}
+	return r.countTokens(s, st.usage, st.tokens, s.Deltas > 0)
+}
+
+// addEvent parses an event and adds what it holds to the sample. Events after a fault are
+// ignored; of events after the end marker only an error counts.
+func (r *responseReader) addEvent(st *stream, s *sample.Sample, e sse.Event) {
+	at, lag := r.src.Data.On(r.clock)
+	if r.src.Data.Stamp == 0 {
+		s.Clock = sample.UserClock
+	}
+	st.events++
+	if st.fault != nil {
+		return
+	}
+	d := &r.delta
+	err := r.parser.Event(e, d)
+	switch {
+	case d.Fault != "":
+		st.fault = fail(sample.ServerError, "%s", d.Fault)
+		return
+	case st.done:
+		return
+	case errors.Is(err, dialect.ErrTruncated):
+		st.fault = failure{sample.Truncated, err}
+		return
+	case err != nil:
+		st.fault = failure{sample.Malformed, err}
+		return
+	}
+	st.done = d.Done
+	addEventInstants(s, d, at, lag)
+	if d.Finish != "" {
+		s.Finish = d.Finish
+	}
+	// Some servers state zeros before or after the true counts.
+	setStated(&st.usage.PromptTokens, d.Usage.PromptTokens)
+	setStated(&st.usage.OutputTokens, d.Usage.OutputTokens)
+	setStated(&st.usage.CachedTokens, d.Usage.CachedTokens)
+	st.tokens += d.Tokens
+	if d.Timings != (dialect.Timings{}) {
+		s.Server = sample.ServerTimings(d.Timings)
+	}
+	for range d.Chunks { // nearly always one
+		r.arrivals = append(r.arrivals, r.src.Data)
+		s.Deltas++
+	}
+	if d.Chunks > 0 && (len(d.Text) > 0 || len(d.ToolCall) > 0) {
+		if s.Outputs == 0 {
+			s.FirstOutput, s.EventLags.FirstOutput = at, lag
+		}
+		s.Outputs += d.Chunks
+	}
+	r.addText(s)
+}
+
+// setStated sets count to what the server stated, unless that is 0.
+func setStated(count *int, stated int) {
+	if stated != 0 {
+		*count = stated
+	}
+}
+
+// addEventInstants adds the instants of an event that other tools compute their figures
+// from. It must be called before the event's deltas are counted.
+func addEventInstants(s *sample.Sample, d *dialect.Delta, at, lag time.Duration) {
+	if d.Done && s.Done == 0 {
+		s.Done, s.EventLags.Done = at, lag
+	}
+	if !d.Done || d.Choices > 0 {
+		s.LastEvent, s.EventLags.LastEvent = at, lag
+	}
+	c := &s.Choices
+	if d.Choices > 0 {
+		if c.First == 0 {
+			c.First, s.EventLags.ChoiceFirst = at, lag
+		}
+		c.Last, s.EventLags.ChoiceLast = at, lag
+	} else if d.Usage.OutputTokens > 0 {
+		s.UsageAlone = true
+	}
+	if d.Chunks > 0 {
+		c.Amid, c.After = c.Amid+c.After, 0
+	}
+	switch n := max(0, d.Choices-d.Chunks); {
+	case s.Deltas+d.Chunks == 0:
+		c.Before += n
+	default:
+		c.After += n
+	}
+}
