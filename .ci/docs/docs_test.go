@@ -201,6 +201,41 @@ func TestSymbols(t *testing.T) {
 	assert.Assert(t, checked > 20, "%d names", checked)
 }
 
+// TestPlan checks that the plan of the packages in CONTRIBUTING.md has exactly the
+// packages of the module.
+func TestPlan(t *testing.T) {
+	_, plan, _ := strings.Cut(read(t, "CONTRIBUTING.md"), "## The plan of the packages\n")
+	plan, _, _ = strings.Cut(plan, "\nAn arrow")
+	var planned []string
+	top := ""
+	for line := range strings.Lines(plan) {
+		folders := find(`((?:[a-z]+/)+)(?: |,|\n|$)`, strings.TrimLeft(line, " "))
+		for _, folder := range folders {
+			folder = strings.TrimSuffix(folder, "/")
+			if strings.HasPrefix(line, "      ") {
+				folder = top + "/" + folder
+			} else {
+				top = folder
+			}
+			planned = append(planned, folder)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-f", `{{slice .ImportPath (len .Module.Path)}}`, "./...")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	assert.NilError(t, err)
+	for folder := range strings.FieldsSeq(string(out)) {
+		if folder = folder[1:]; !slices.Contains(planned, folder) {
+			t.Errorf("the plan has no %s", folder)
+		}
+	}
+	for _, folder := range planned {
+		if !exists(folder) {
+			t.Errorf("the plan has %s, which does not exist", folder)
+		}
+	}
+}
+
 // TestSteps checks that CONTRIBUTING.md has every step of .ci/run.
 func TestSteps(t *testing.T) {
 	contributing := read(t, "CONTRIBUTING.md")
