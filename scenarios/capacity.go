@@ -32,8 +32,12 @@ type capacity struct {
 	span     time.Duration // how long requests arrive in an open loop
 	rounds   int           // requests of each user of a closed loop
 	draw     drawFunc
-	passes   uint64 // made so far; the seeds of a pass depend on it
+	send     passFunc // llmbench.Pass
+	passes   uint64   // made so far; the seeds of a pass depend on it
 }
+
+// A passFunc makes a pass, as [llmbench.Pass] does.
+type passFunc func(ctx context.Context, name string, t llmbench.Target, l llmbench.Load) ([]sample.Sample, time.Duration, error)
 
 // A trial reports whether a load meets the SLO.
 type trial func(ctx context.Context, name string, load float64) (bool, error)
@@ -98,7 +102,7 @@ func (c *capacity) attempt(ctx context.Context, name string, n int, load func(se
 	if l.Requests, err = c.draw(n, c.passes<<32); err != nil {
 		return false, nil, err
 	}
-	samples, _, err := llmbench.Pass(ctx, name, c.target, l)
+	samples, _, err := c.send(ctx, name, c.target, l)
 	if errors.Is(err, llmbench.ErrClientBound) {
 		return false, err, nil
 	}

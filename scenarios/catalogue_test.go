@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,56 +32,55 @@ func studies() (all []*study) {
 // needs no file, and that each published load says how to get its file.
 func TestStudies(t *testing.T) {
 	for _, st := range studies() {
-		if len(st.reduced) == 0 || len(st.published) == 0 {
-			t.Errorf("%s: no reduced or no published loads", st.name)
+		assert.Assert(t, len(st.reduced) > 0 && len(st.published) > 0, "%s: no reduced or no published loads", st.name)
+		reduced := map[string]bool{}
+		for _, c := range st.reduced {
+			name := st.cellName(c)
+			assert.Check(t, !reduced[name], "%s: %s: two loads of the reduced form have this name", st.name, name)
+			assert.Check(t, c.data.file == "", "%s: %s: the reduced form needs a file", st.name, name)
+			reduced[name] = true
 		}
-		names := map[string]bool{}
 		for _, c := range slices.Concat(st.reduced, st.published) {
 			name := st.cellName(c)
 			for part := range strings.SplitSeq(name, "/") {
 				key, value, _ := strings.Cut(part, "=")
-				if !slices.Contains([]string{"workload", "stream", "rate", "concurrency"}, key) || value != llmbench.NameValue(value) {
-					t.Errorf("%s: %s: no name of the scheme", st.name, name)
-				}
+				known := slices.Contains([]string{"workload", "stream", "rate", "concurrency"}, key)
+				assert.Check(t, known && value == llmbench.NameValue(value), "%s: %s: %s is no part of a benchmark name", st.name, name, part)
 			}
-			if reduced := c.experiment == ""; reduced && names[name] || reduced && c.data.file != "" {
-				t.Errorf("%s: %s: twice, or needs a file in its reduced form", st.name, name)
-			}
-			names[name] = true
-			switch {
-			case (c.concurrency > 0) == (c.rate > 0):
-				t.Errorf("%s: %s: want either a concurrency or a rate", st.name, name)
-			case c.requests < max(c.concurrency, 1) || c.data.in < 1 || c.data.limit < 1:
-				t.Errorf("%s: %s: %d requests of %d and %d tokens", st.name, name, c.requests, c.data.in, c.data.limit)
-			case c.data.file != "" && c.data.get == "":
-				t.Errorf("%s: %s: nobody says how to get %s", st.name, name, c.data.file)
-			case c.data.file != "" && c.data.simulated().name == c.data.name:
-				t.Errorf("%s: %s: the mock's words have the name of the file", st.name, name)
-			}
-		}
-		full, err := st.cells(Options{Full: "1", Simulated: true})
-		assert.NilError(t, err)
-		seen := map[string]bool{}
-		for _, c := range full {
-			mock := c
-			mock.data = c.data.simulated()
-			for _, name := range slices.Compact([]string{st.cellName(c), st.cellName(mock)}) {
-				if seen[name] {
-					t.Errorf("%s: %s: twice in the full form", st.name, name)
-				}
-				seen[name] = true
-			}
-		}
-		for _, c := range st.published {
-			if !seen[st.cellName(c)] {
-				t.Errorf("%s: %s: not in the full form", st.name, st.cellName(c))
+			assert.Check(t, (c.concurrency > 0) != (c.rate > 0), "%s: %s: want a concurrency or a rate", st.name, name)
+			assert.Check(t, c.requests >= max(c.concurrency, 1) && c.data.in > 0 && c.data.limit > 0,
+				"%s: %s: %d requests of %d and %d tokens", st.name, name, c.requests, c.data.in, c.data.limit)
+			if c.data.file != "" {
+				assert.Check(t, c.data.get != "", "%s: %s: nothing says how to get %s", st.name, name, c.data.file)
+				assert.Check(t, c.data.simulated().name != c.data.name, "%s: %s: the random words of the simulated server have the name of the file", st.name, name)
 			}
 		}
 	}
 }
 
-// TestStudyData reads each file that a full form needs, in small, and checks what
-// becomes of it.
+// TestFullForm checks that the full form of a study has every published load once, on
+// the simulated server too.
+func TestFullForm(t *testing.T) {
+	for _, st := range studies() {
+		full, err := st.cells(Options{Full: "1", Simulated: true})
+		assert.NilError(t, err)
+		seen := map[string]bool{}
+		for _, c := range full {
+			onMock := c
+			onMock.data = c.data.simulated()
+			for _, name := range slices.Compact([]string{st.cellName(c), st.cellName(onMock)}) {
+				assert.Check(t, !seen[name], "%s: two loads of the full form have the name %s", st.name, name)
+				seen[name] = true
+			}
+		}
+		for _, c := range st.published {
+			assert.Check(t, seen[st.cellName(c)], "%s: the full form lacks %s", st.name, st.cellName(c))
+		}
+	}
+}
+
+// TestStudyData draws requests from small files in place of the data sets of the full
+// forms, and from the words that the simulated server is sent.
 func TestStudyData(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -102,49 +102,47 @@ func TestStudyData(t *testing.T) {
 			}
 			files[c.data.file] = true
 			for _, folder := range []string{"", t.TempDir()} {
-				if _, err := c.data.path(folder); err == nil || !strings.Contains(err.Error(), c.data.file) || !strings.Contains(err.Error(), c.data.get) {
-					t.Errorf("%s in %q: %v, want what is missing and how to get it", c.data.name, folder, err)
-				}
+				_, err := c.data.path(folder)
+				assert.ErrorContains(t, err, c.data.file)
+				assert.ErrorContains(t, err, c.data.get)
 			}
 			path, err := c.data.path(dir)
 			assert.NilError(t, err)
 			requests, err := c.data.draw(s, path, c.requests, 1)
-			if err != nil {
-				t.Errorf("%s: %v", c.data.name, err)
-				continue
+			assert.NilError(t, err, c.data.name)
+			want := c.requests
+			var chars int // of a block to be continued; the text has 40,000
+			if n, err := fmt.Sscanf(c.data.name, "continuation-in%d", &chars); n == 1 && err == nil {
+				want = min(40000/chars, c.requests)
 			}
-			blocks := c.requests // what the text has, of those to be continued
-			if n, err := fmt.Sscanf(c.data.name, "continuation-in%d", &blocks); n == 1 && err == nil {
-				blocks = min(40000/blocks, c.requests)
+			assert.Equal(t, len(requests), want, c.data.name)
+			assert.Equal(t, requests[0].FixedOutput, c.data.name == "sharegpt", c.data.name)
+			if c.data.endpoint != completionEndpoint { // where the reference answer is the limit
+				assert.Equal(t, requests[0].MaxTokens, c.data.limit, c.data.name)
 			}
-			if len(requests) != blocks || requests[0].FixedOutput != (c.data.name == "sharegpt") {
-				t.Errorf("%s: %d requests, want %d; the first is %+v", c.data.name, len(requests), blocks, requests[0])
-			}
-			if want := c.data.limit; requests[0].MaxTokens != want && c.data.endpoint != completionEndpoint {
-				t.Errorf("%s: answers of at most %d tokens, want %d", c.data.name, requests[0].MaxTokens, want)
-			}
-			mock := c.data.simulated()
-			requests, err = mock.draw(s, "", 2, 1)
-			assert.NilError(t, err)
-			limit, fixed := c.data.limit, c.data.out > 0
-			if fixed {
-				limit = c.data.out
-			}
-			if got := (tokenizer.Words{}).Count(requests[0].Prompt); got != c.data.in || requests[0].FixedOutput != fixed || requests[0].MaxTokens != limit {
-				t.Errorf("%s on the mock: a prompt of %d words, %+v", c.data.name, got, requests[0])
-			}
+			checkSimulated(t, s, c.data)
 		}
 	}
 	assert.Equal(t, len(files), 6)
 }
 
-// TestEndpoints checks which servers take what was published for a chat, and what
-// for a bare prompt.
+// checkSimulated checks what the simulated server is sent in place of a file.
+func checkSimulated(t *testing.T, s server, d data) {
+	t.Helper()
+	requests, err := d.simulated().draw(s, "", 2, 1)
+	assert.NilError(t, err)
+	assert.Equal(t, tokenizer.Words{}.Count(requests[0].Prompt), d.in, d.name)
+	assert.Equal(t, requests[0].FixedOutput, d.out > 0, d.name)
+	assert.Equal(t, requests[0].MaxTokens, cmp.Or(d.out, d.limit), d.name)
+}
+
+// TestEndpoints checks which dialects serve a load for a chat endpoint, and which one
+// for a completion endpoint.
 func TestEndpoints(t *testing.T) {
 	for _, tt := range []struct {
-		is   dialect.Dialect
-		e    endpoint
-		want dialect.Dialect // nil: none
+		dialect  dialect.Dialect
+		endpoint endpoint
+		want     dialect.Dialect // nil: none
 	}{
 		{nil, completionEndpoint, dialect.OpenAICompletions{}},
 		{dialect.OpenAIChat{}, completionEndpoint, dialect.OpenAICompletions{}},
@@ -158,13 +156,17 @@ func TestEndpoints(t *testing.T) {
 		{dialect.Ollama{}, completionEndpoint, nil},
 		{dialect.OpenAIResponses{}, completionEndpoint, nil},
 	} {
-		s, ok := server{target: llmbench.Target{Dialect: tt.is}, template: 7}.forEndpoint(tt.e)
-		if ok != (tt.want != nil) || ok && s.target.Dialect != tt.want {
-			t.Errorf("%v for %d: %v, %t; want %v", tt.is, tt.e, s.target.Dialect, ok, tt.want)
+		s, ok := server{target: llmbench.Target{Dialect: tt.dialect}, template: 7}.forEndpoint(tt.endpoint)
+		assert.Equal(t, ok, tt.want != nil, "%v for endpoint %d", tt.dialect, tt.endpoint)
+		if !ok {
+			continue
 		}
-		if changed := ok && tt.is != tt.want; changed && s.template != 0 {
-			t.Errorf("%v for %d: a template of %d tokens, want none", tt.is, tt.e, s.template)
+		assert.Equal(t, s.target.Dialect, tt.want)
+		template := 7
+		if tt.dialect != tt.want { // a completion endpoint adds no template
+			template = 0
 		}
+		assert.Equal(t, s.template, template, "%v for endpoint %d", tt.dialect, tt.endpoint)
 	}
 }
 
@@ -176,31 +178,35 @@ func TestCachedShare(t *testing.T) {
 	for _, tt := range []struct {
 		samples []sample.Sample
 		want    float64
-	}{{nil, 0}, {[]sample.Sample{failed}, 0}, {[]sample.Sample{answer(100, 3), answer(300, 110), failed}, 0.25}, {[]sample.Sample{answer(0, 0)}, 0}} {
-		if got := cachedShare(tt.samples, 10); got != tt.want {
-			t.Errorf("%d samples: %g, want %g", len(tt.samples), got, tt.want)
-		}
+	}{
+		{nil, 0},
+		{[]sample.Sample{failed}, 0},
+		{[]sample.Sample{answer(100, 3), answer(300, 110), failed}, 0.25},
+		{[]sample.Sample{answer(0, 0)}, 0},
+	} {
+		assert.Equal(t, cachedShare(tt.samples, 10), tt.want)
 	}
 }
 
-// TestServerSpeeds checks the arithmetic of what servers say of themselves.
+// TestServerSpeeds checks the speeds that are computed from the server's own times.
 func TestServerSpeeds(t *testing.T) {
-	answer := func(prompt, output int, took, took2 time.Duration) sample.Sample {
-		return sample.Sample{Outcome: sample.OK, Server: sample.ServerTimings{PromptTokens: prompt, OutputTokens: output, Prompt: took, Predict: took2}}
+	answer := func(prompt, output int, promptTime, outputTime time.Duration) sample.Sample {
+		return sample.Sample{Outcome: sample.OK, Server: sample.ServerTimings{PromptTokens: prompt, OutputTokens: output, Prompt: promptTime, Predict: outputTime}}
 	}
 	failed := sample.Sample{Outcome: sample.Truncated}
 	for _, tt := range []struct {
+		name           string
 		samples        []sample.Sample
 		prompt, output float64
 	}{
-		{nil, 0, 0},
-		{[]sample.Sample{failed}, 0, 0},
-		{[]sample.Sample{answer(500, 11, time.Second, time.Second), failed, answer(100, 31, 2*time.Second, time.Second)}, 200, 20},
-		{[]sample.Sample{answer(500, 1, time.Second, time.Millisecond)}, 500, 0},
-		{[]sample.Sample{answer(500, 11, time.Second, time.Second), answer(0, 0, 0, 0)}, 0, 0},
+		{"no sample", nil, 0, 0},
+		{"only a failed request", []sample.Sample{failed}, 0, 0},
+		{"two answers", []sample.Sample{answer(500, 11, time.Second, time.Second), failed, answer(100, 31, 2*time.Second, time.Second)}, 200, 20},
+		{"one output token", []sample.Sample{answer(500, 1, time.Second, time.Millisecond)}, 500, 0},
+		{"an answer without times", []sample.Sample{answer(500, 11, time.Second, time.Second), answer(0, 0, 0, 0)}, 0, 0},
 	} {
-		if prompt, output := serverSpeeds(tt.samples); prompt != tt.prompt || output != tt.output {
-			t.Errorf("%d samples: %g and %g, want %g and %g", len(tt.samples), prompt, output, tt.prompt, tt.output)
-		}
+		prompt, output := serverSpeeds(tt.samples)
+		assert.Equal(t, prompt, tt.prompt, tt.name)
+		assert.Equal(t, output, tt.output, tt.name)
 	}
 }

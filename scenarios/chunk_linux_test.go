@@ -21,10 +21,11 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// BenchmarkChunk is what a chunk costs this client in CPU time, beside a bare loop
-// over net/http that only counts bytes: cpu-ns/chunk. The mock server has one core,
-// the client another. Paced chunks come 20 ms apart in each of 256 streams, so that
-// each is a wake-up; unpaced ones as fast as the server can, and many in one read.
+// BenchmarkChunk measures the client's CPU time for a chunk, cpu-ns/chunk, and for
+// comparison that of a bare loop over net/http that only counts bytes. The mock server
+// has one core, the client another. Paced chunks are 20 ms apart in each of 256
+// streams, so that each wakes the client; unpaced chunks come as fast as the server
+// can, many in one read.
 func BenchmarkChunk(b *testing.B) {
 	cfg, err := readConfig()
 	if err != nil {
@@ -40,11 +41,11 @@ func BenchmarkChunk(b *testing.B) {
 	}{
 		{"paced", mockserver.Config{TTFT: 200 * time.Millisecond, PerToken: 20 * time.Millisecond, Jitter: 0.3}, 256, 200},
 		{"unpaced", mockserver.Config{}, 64, 2000},
-		{"unpaced-usage", mockserver.Config{Shape: shape.Shape{Usage: shape.UsageEach}}, 64, 2000}, // each chunk has other numbers
+		{"unpaced-usage", mockserver.Config{Shape: shape.Shape{Usage: shape.UsageEach}}, 64, 2000}, // the numbers of each chunk differ
 	} {
 		b.Run("tokens="+mode.name, func(b *testing.B) {
 			release := pin(b, 0)
-			mock := startMock(b, mode.cfg) // it stays on the core that it was started on
+			mock := startMock(b, mode.cfg) // which inherits the core
 			release()
 			defer pin(b, 1)()
 			requests, err := benchdata.Prompts{Input: 32, Output: mode.output, Seed: 1}.Requests(mode.streams)
@@ -58,7 +59,7 @@ func BenchmarkChunk(b *testing.B) {
 				{"bare", func(b *testing.B) int { return barePass(b, mock.target.URL, requests) }},
 				{"llmbench", func(b *testing.B) (chunks int) {
 					samples, _, err := llmbench.Pass(b.Context(), b.Name(), mock.target, llmbench.Load{
-						Requests: requests, Concurrency: len(requests), ClientBound: llmbench.BoundReported, // no control: its CPU time would count
+						Requests: requests, Concurrency: len(requests), ClientBound: llmbench.BoundReported, // without control streams, whose CPU time would count
 					})
 					if err != nil {
 						b.Fatal(err)
@@ -85,8 +86,8 @@ func BenchmarkChunk(b *testing.B) {
 	}
 }
 
-// barePass sends requests at once, and counts the bytes of the answers: it returns
-// how many tokens were asked for.
+// barePass sends all requests at once, reads the answers, and returns how many tokens
+// it asked for.
 func barePass(b *testing.B, url string, requests []llmbench.Request) (chunks int) {
 	tr := &http.Transport{MaxIdleConnsPerHost: len(requests), DisableCompression: true}
 	defer tr.CloseIdleConnections()
@@ -125,12 +126,12 @@ func barePass(b *testing.B, url string, requests []llmbench.Request) (chunks int
 	}
 	wg.Wait()
 	if bytesRead.Load() < 100*int64(chunks) {
-		b.Errorf("%d bytes for %d tokens", bytesRead.Load(), chunks)
+		b.Errorf("%d bytes for %d tokens: want at least 100 bytes for each", bytesRead.Load(), chunks)
 	}
 	return chunks
 }
 
-// cpuTime is what the process has used of its CPUs.
+// cpuTime returns the CPU time that the process has used.
 func cpuTime(tb testing.TB) time.Duration {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
@@ -139,8 +140,8 @@ func cpuTime(tb testing.TB) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// pin keeps every thread of the process, those to come too, on one core, if there
-// are two, with one P; the function it returns lets them go.
+// pin keeps all threads of the process, and those that they start, on one core with
+// one P, until release is called. It skips b if the machine lacks the core.
 func pin(b *testing.B, core int) (release func()) {
 	var all unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &all); err != nil {
@@ -153,7 +154,7 @@ func pin(b *testing.B, core int) (release func()) {
 		}
 	}
 	if core >= len(cores) {
-		b.Skipf("%d cores: want two", len(cores))
+		b.Skipf("the process has %d cores; want two", len(cores))
 	}
 	var one unix.CPUSet
 	one.Set(cores[core])

@@ -12,14 +12,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// An errorLoad is one point of BenchmarkError: streams at once, each with so many
-// tokens, and how often each stream is repeated. The big ones are for LLMBENCH_FULL.
+// An errorLoad is one row of BenchmarkError: rounds requests in each of concurrency
+// streams, with output tokens each. Rows with fullOnly need LLMBENCH_FULL.
 type errorLoad struct {
 	concurrency, rounds, output int
-	big                         bool
+	fullOnly                    bool
 }
 
-// errorModes are how the tokens of BenchmarkError come.
+// errorModes are the ways in which the server of BenchmarkError paces its tokens.
 var errorModes = []struct {
 	name  string
 	cfg   mockserver.Config
@@ -34,28 +34,32 @@ var errorModes = []struct {
 	{"unpaced", mockserver.Config{}, []errorLoad{{64, 8, 100, false}}},
 }
 
-// BenchmarkError measures the measuring: each sample is held against the log that
-// a mock server in another process keeps of when it wrote each token, at 50 tokens
-// a second and stream. Its figures are absolute differences: the smaller, the
-// truer. Token counts must agree exactly, or it fails.
+// BenchmarkError measures the error of the harness. It compares each sample with the
+// log of a mock server in another process, which has the instant at which the server
+// wrote each token. The figures are absolute differences. The benchmark fails if token
+// counts differ.
 //
-// Client and server share the machine's cores, of which the client comes first. With
-// tokens=spread the streams begin one after the other, evenly over the time that one
-// takes, and the server's jitter parts their tokens; with
-// tokens=lockstep every stream's token is due at the same instant for good, the
-// worst that a server with continuous batching can do to a client; tokens=unpaced
-// come as fast as they can, and tokens=slow are two a second, for streams that are
-// more than two cores can feed at 50.
+// Client and server share the cores of the machine; the client has priority. The modes
+// are:
+//
+//   - tokens=spread: 50 tokens per second in each stream. The streams start evenly over
+//     the duration of one, and jitter separates their tokens.
+//   - tokens=lockstep: the same rate, but the tokens of all streams are due at the same
+//     instants, which is the worst that a server with continuous batching can do to a
+//     client.
+//   - tokens=unpaced: as fast as the server can.
+//   - tokens=slow: two tokens per second, for more streams than two cores can serve
+//     at 50.
 func BenchmarkError(b *testing.B) {
 	cfg, err := readConfig()
 	if err != nil {
 		b.Fatal(err)
 	}
 	if cfg.URL != "" || !slices.Equal(cfg.Backends, []string{"mock"}) {
-		llmbench.Skip(b, "it is about the harness and its mock, and another server is to be measured")
+		llmbench.Skip(b, "it measures the harness with the mock server, and the environment names another server")
 	}
 	for _, mode := range errorModes {
-		loads := slices.DeleteFunc(slices.Clone(mode.loads), func(l errorLoad) bool { return l.big && cfg.Full != "1" })
+		loads := slices.DeleteFunc(slices.Clone(mode.loads), func(l errorLoad) bool { return l.fullOnly && cfg.Full != "1" })
 		if len(loads) == 0 {
 			continue
 		}
@@ -74,7 +78,7 @@ func BenchmarkError(b *testing.B) {
 						Warmup:      all[n:],
 						Concurrency: load.concurrency,
 						Timeout:     2 * time.Minute,
-						ClientBound: llmbench.BoundReported, // the errors are what is looked for
+						ClientBound: llmbench.BoundReported, // the benchmark measures the distortion
 					}
 					switch mode.name {
 					case "lockstep":
@@ -90,8 +94,8 @@ func BenchmarkError(b *testing.B) {
 	}
 }
 
-// reportError compares what the client saw with what the server did.
-func reportError(b *testing.B, mock farMock, samples []sample.Sample) {
+// reportError compares samples with the log of the server.
+func reportError(b *testing.B, mock mockProcess, samples []sample.Sample) {
 	sent, epoch := mock.log(b)
 	var ttft, itl, wire, user []time.Duration
 	for i := range samples {
@@ -101,10 +105,10 @@ func reportError(b *testing.B, mock farMock, samples []sample.Sample) {
 			b.Fatalf("the server's log has no request %s", s.ID)
 		}
 		if s.OutputTokens != e.OutputTokens || s.PromptTokens != e.PromptTokens || s.Deltas != len(e.Tokens) {
-			b.Fatalf("request %s: %d prompt and %d output tokens in %d deltas; the server says %d, %d and %d",
+			b.Fatalf("request %s: %d prompt and %d output tokens in %d deltas; the server's log has %d, %d and %d",
 				s.ID, s.PromptTokens, s.OutputTokens, s.Deltas, e.PromptTokens, e.OutputTokens, len(e.Tokens))
 		}
-		// The server's instant on the client's clock.
+		// written is the instant, on the client's clock, at which the server wrote token k.
 		written := func(k int) time.Duration {
 			return e.Tokens[k] + time.Duration(epoch-s.Epoch.UnixNano())
 		}
@@ -118,7 +122,7 @@ func reportError(b *testing.B, mock farMock, samples []sample.Sample) {
 			if k == 0 {
 				ttft = append(ttft, late.Abs())
 			}
-			if s.Lags == nil { // the user clock has it all
+			if s.Lags == nil { // no kernel timestamps: the whole error is the client's
 				user = append(user, late.Abs())
 			} else {
 				wire = append(wire, late.Abs())

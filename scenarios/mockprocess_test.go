@@ -18,12 +18,12 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// mockProcess is the first argument of this test binary when it is to be the mock
-// server, in a process of its own; the second is its configuration in JSON.
-const mockProcess = "serve-mock"
+// serveMockArg is the first argument of this test binary when it runs as the mock
+// server. The second argument is the configuration in JSON.
+const serveMockArg = "serve-mock"
 
-// serveMock serves until stdin ends, which it does with the process that holds
-// its other end.
+// serveMock serves until stdin ends, which is at the latest when the parent process
+// ends.
 func serveMock(config string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var cfg mockserver.Config
 	err := json.Unmarshal([]byte(config), &cfg)
@@ -47,13 +47,13 @@ func serveMock(config string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// A farMock is a mock server in another process.
-type farMock struct{ target llmbench.Target }
+// A mockProcess is a mock server in another process.
+type mockProcess struct{ target llmbench.Target }
 
-// startMock starts one, which ends with tb. Where it can it gets less of the CPU than
-// the client when both want it (nice): a server that is measured has a machine of its
-// own, and when it is late its log says so.
-func startMock(tb testing.TB, cfg mockserver.Config) farMock {
+// startMock starts a mock server that ends with tb. Its priority is lower than the
+// client's where the machine has the command nice: a real server has a machine of its
+// own, and the log shows when the mock server was late.
+func startMock(tb testing.TB, cfg mockserver.Config) mockProcess {
 	tb.Helper()
 	config, err := json.Marshal(cfg)
 	if err != nil {
@@ -63,7 +63,7 @@ func startMock(tb testing.TB, cfg mockserver.Config) farMock {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	command := []string{self, mockProcess, string(config)}
+	command := []string{self, serveMockArg, string(config)}
 	if nice, err := exec.LookPath("nice"); err == nil {
 		command = append([]string{nice, "-n", "10"}, command...)
 	}
@@ -90,14 +90,14 @@ func startMock(tb testing.TB, cfg mockserver.Config) farMock {
 	})
 	url, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
-		tb.Fatalf("the mock server's process does not say where it listens: %v", err)
+		tb.Fatalf("the mock server's process did not print its URL: %v", err)
 	}
-	return farMock{llmbench.Target{URL: strings.TrimSpace(url), Model: "mock", NoProxy: true, Config: map[string]string{"backend": "mock"}}}
+	return mockProcess{llmbench.Target{URL: strings.TrimSpace(url), Model: "mock", NoProxy: true, Config: map[string]string{"backend": "mock"}}}
 }
 
-// log returns the server's entries by request, and their epoch in nanoseconds
-// since 1970.
-func (m farMock) log(tb testing.TB) (entries map[string]mockserver.Entry, epoch int64) {
+// log returns the entries of the server's log by request, and the instant that their
+// times count from, in nanoseconds since 1970.
+func (m mockProcess) log(tb testing.TB) (entries map[string]mockserver.Entry, epoch int64) {
 	tb.Helper()
 	resp := m.ask(tb, http.MethodGet)
 	defer resp.Body.Close()
@@ -116,13 +116,13 @@ func (m farMock) log(tb testing.TB) (entries map[string]mockserver.Entry, epoch 
 	return entries, epoch
 }
 
-// reset empties the log.
-func (m farMock) reset(tb testing.TB) {
+// reset empties the server's log.
+func (m mockProcess) reset(tb testing.TB) {
 	tb.Helper()
 	m.ask(tb, http.MethodDelete).Body.Close()
 }
 
-func (m farMock) ask(tb testing.TB, method string) *http.Response {
+func (m mockProcess) ask(tb testing.TB, method string) *http.Response {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(llmbench.Context(tb), time.Minute)
 	tb.Cleanup(cancel)

@@ -12,12 +12,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// BenchmarkOneCore is a client with less CPU than its streams want: 1,000 in step
-// on one core, two waves of 100 tokens 20 ms apart, all begun at once. Its figures
-// come three times: as measured, by the client's own clock (user-), and by the mock
-// server's log (log-), where a TTFT counts from when the request had been read, or
-// from when the client sent it (sent-). Between the two lies the server's queue: the
-// client's own part of it is mean-write-ns.
+// BenchmarkOneCore measures a client that has less CPU than its streams need: 1,000
+// streams in lockstep on one core, two rounds of 100 tokens that are 20 ms apart, all
+// started at once. The figures are reported as measured; by the client's own clock
+// (user-); and by the mock server's log, in which a TTFT counts from the instant when
+// the server had read the request (log-) or from the client's send (sent-). The
+// difference of the two is the server's queue; mean-write-ns is the client's part of
+// it.
 func BenchmarkOneCore(b *testing.B) {
 	cfg, err := readConfig()
 	if err != nil {
@@ -43,7 +44,7 @@ func BenchmarkOneCore(b *testing.B) {
 			mock.reset(b)
 			samples, _, err := llmbench.Pass(b.Context(), b.Name(), mock.target, llmbench.Load{
 				Requests: all[:2*streams], Warmup: all[2*streams:], Concurrency: streams, Stagger: -1, Timeout: 2 * time.Minute,
-				ClientBound: llmbench.BoundReported, // what the client distorts is what is looked for
+				ClientBound: llmbench.BoundReported, // the benchmark measures the distortion
 			})
 			if err != nil {
 				b.Fatal(err)
@@ -75,7 +76,7 @@ func BenchmarkOneCore(b *testing.B) {
 	})
 }
 
-// figures are by one clock.
+// figures are times by one clock.
 type figures struct{ ttft, itl []time.Duration }
 
 func (f figures) report(b *testing.B, clock string) {

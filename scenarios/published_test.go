@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -19,15 +20,16 @@ import (
 
 const publishedDir = "../benchdata/published"
 
-// A publishedRow is a result of a published experiment. benchdata's tests see to it
-// that there is nothing else in the files.
+// A publishedRow is a result of a published experiment. benchdata's tests check that
+// the files hold nothing else.
 type publishedRow struct {
 	*benchfmt.Result
-	study, lines string // the file's letter, and where it stands in the text
+	study string // the letter of the study
+	lines string // the lines of the study's text that the result is from
 }
 
-// key names what was measured, of whatever server: the study and what stands below
-// the model.
+// key returns the row's name without the server: the scenario, and the parts below the
+// model.
 func (r publishedRow) key() string {
 	base, parts := r.Name.Parts()
 	name := string(base)
@@ -40,6 +42,7 @@ func (r publishedRow) key() string {
 	return name
 }
 
+// value returns the row's value of a unit, as published or as benchfmt tidies it.
 func (r publishedRow) value(unit string) (float64, bool) {
 	for _, v := range r.Values {
 		switch unit {
@@ -52,6 +55,7 @@ func (r publishedRow) value(unit string) (float64, bool) {
 	return 0, false
 }
 
+// publishedRows returns the results in all files.
 func publishedRows(t *testing.T) []publishedRow {
 	t.Helper()
 	files, err := filepath.Glob(publishedDir + "/*.txt")
@@ -64,17 +68,9 @@ func publishedRows(t *testing.T) []publishedRow {
 		study, _, _ := strings.Cut(filepath.Base(file), "-")
 		r := benchfmt.NewReader(strings.NewReader(string(text)), file)
 		for r.Scan() {
-			if rec, ok := r.Result().(*benchfmt.Result); ok {
-				_, line := rec.Pos()
-				at := ""
-				for at == "" {
-					line--
-					at, _ = strings.CutPrefix(lines[line-1], "# lines ")
-					if !strings.HasPrefix(lines[line-1], "# lines ") {
-						at = ""
-					}
-				}
-				all = append(all, publishedRow{rec.Clone(), strings.ToUpper(study), at})
+			if result, ok := r.Result().(*benchfmt.Result); ok {
+				_, line := result.Pos()
+				all = append(all, publishedRow{result.Clone(), strings.ToUpper(study), sourceLines(lines[:line])})
 			}
 		}
 		assert.NilError(t, r.Err())
@@ -83,18 +79,27 @@ func publishedRows(t *testing.T) []publishedRow {
 	return all
 }
 
-// TestPublishedRowsHaveCells checks that every published row is one of a scenario's
-// loads, with the same number of requests and the same timeout, and the other way
-// round.
+// sourceLines returns what the last comment "# lines …" of a file says.
+func sourceLines(file []string) string {
+	for _, line := range slices.Backward(file) {
+		if source, found := strings.CutPrefix(line, "# lines "); found {
+			return source
+		}
+	}
+	return ""
+}
+
+// TestPublishedRowsHaveCells checks that every published row is the result of a
+// scenario's load, with the same number of requests and the same timeout, and that
+// every published load has a row.
 func TestPublishedRowsHaveCells(t *testing.T) {
 	cells := map[string]cell{} // by experiment and name
 	used := map[string]bool{}
 	for _, st := range studies() {
 		for _, c := range st.published {
 			key := c.experiment + " " + st.name + "/" + st.cellName(c)
-			if _, twice := cells[key]; twice {
-				t.Errorf("%s: twice", key)
-			}
+			_, twice := cells[key]
+			assert.Check(t, !twice, "two loads are called %s", key)
 			cells[key] = c
 		}
 	}
@@ -106,32 +111,21 @@ func TestPublishedRowsHaveCells(t *testing.T) {
 		}
 		key := experiment + " " + row.key()
 		c, found := cells[key]
-		if !found {
-			t.Errorf("%s of %s: no scenario has this load", row.Name, experiment)
-			continue
-		}
+		assert.Check(t, found, "%s of %s: no scenario has this load", row.Name, experiment)
 		used[key] = true
-		if n, has := row.value("expected-req"); has && int(n) != c.requests {
-			t.Errorf("%s of %s: %g requests, the scenario sends %d", row.Name, experiment, n, c.requests)
+		if n, stated := row.value("expected-req"); stated {
+			assert.Check(t, int(n) == c.requests, "%s of %s: %g requests, the scenario sends %d", row.Name, experiment, n, c.requests)
 		}
-		if out, has := row.value("out-tok/req"); has && c.data.out > 0 && math.Round(out) != float64(c.data.out) {
-			t.Errorf("%s of %s: %g tokens an answer, the scenario has %d", row.Name, experiment, out, c.data.out)
+		if out, stated := row.value("out-tok/req"); stated && c.data.out > 0 {
+			assert.Check(t, math.Round(out) == float64(c.data.out), "%s of %s: answers of %g tokens, the scenario's have %d", row.Name, experiment, out, c.data.out)
 		}
 		if timeout := row.GetConfig("client-timeout"); timeout != "" {
-			if d, err := time.ParseDuration(timeout); err != nil || d != c.timeout {
-				t.Errorf("%s of %s: client-timeout %s, the scenario's is %v", row.Name, experiment, timeout, c.timeout)
-			}
+			d, err := time.ParseDuration(timeout)
+			assert.Check(t, err == nil && d == c.timeout, "%s of %s: client-timeout %s, the scenario's is %v", row.Name, experiment, timeout, c.timeout)
 		}
 	}
-	for key := range cells {
-		if !used[key] {
-			t.Errorf("%s: nothing of it is published", key)
-		}
-	}
-	for experiment := range unrepeatable {
-		if !used[experiment] {
-			t.Errorf("%s: nothing of it is published", experiment)
-		}
+	for _, key := range slices.Concat(slices.Collect(maps.Keys(cells)), slices.Collect(maps.Keys(unrepeatable))) {
+		assert.Check(t, used[key], "%s: no such result is published", key)
 	}
 }
 
@@ -157,15 +151,14 @@ func TestPublishedExperiments(t *testing.T) {
 	assert.DeepEqual(t, listed, want)
 }
 
-// TestProfilesHavePublishedFigures checks that the points which the mock's profiles
-// were fitted to are the published ones: they stand in two places, because the
-// profiles know no file of results.
+// TestProfilesHavePublishedFigures checks that the points to which the profiles of the
+// simulated server were fitted are the published figures. Both are stored, because the
+// profiles read no file of results.
 func TestProfilesHavePublishedFigures(t *testing.T) {
 	rows := map[string][]publishedRow{} // by study and lines
 	for _, row := range publishedRows(t) {
 		rows[row.study+" "+row.lines] = append(rows[row.study+" "+row.lines], row)
 	}
-	renamed := map[string]string{"tok/s": "output-tok/s", "mean-tpot-ns": "mean-token-ns"}
 	points := 0
 	for _, name := range profiles.Names() {
 		p, err := profiles.Load(name)
@@ -173,32 +166,36 @@ func TestProfilesHavePublishedFigures(t *testing.T) {
 		study, _, _ := strings.Cut(p.Source.Study, ":")
 		for _, pt := range p.Points {
 			found := rows[study+" "+pt.Lines]
-			if len(found) != 1 {
-				t.Errorf("%s: c=%d, lines %s of study %s: %d published rows", name, pt.Concurrency, pt.Lines, study, len(found))
-				continue
-			}
+			assert.Equal(t, len(found), 1, "%s: concurrency %d: published rows of lines %s of study %s", name, pt.Concurrency, pt.Lines, study)
 			row := found[0]
 			points++
-			if c := "/concurrency=" + strconv.Itoa(pt.Concurrency); !strings.HasSuffix(string(row.Name.Full()), c) {
-				t.Errorf("%s: lines %s: c=%d, published is %s", name, pt.Lines, pt.Concurrency, row.Name)
-			}
+			assert.Check(t, strings.HasSuffix(string(row.Name.Full()), "/concurrency="+strconv.Itoa(pt.Concurrency)),
+				"%s: lines %s: concurrency %d, the published row is %s", name, pt.Lines, pt.Concurrency, row.Name)
 			for unit, v := range pt.Values {
-				got, has := row.value(unit)
-				if !has {
-					got, has = row.value(renamed[unit])
-				}
-				if unit == "requests" {
-					got, has = float64(row.Iters), true
-				}
-				// Study C prints few digits; the totals of the same row have more.
-				run, _ := row.value("run-ns")
-				tokens, _ := row.value("out-tok")
-				exact := map[string]float64{"req/s": float64(row.Iters) / run * 1e9, "tok/s": tokens / run * 1e9}[unit]
-				if (!has || got != v) && !(math.Abs(v/exact-1) <= 1e-4) {
-					t.Errorf("%s: c=%d: %v %s, published is %v", name, pt.Concurrency, v, unit, got)
-				}
+				assert.Check(t, row.hasFigure(unit, v), "%s: concurrency %d: %v %s is not in the published row %s", name, pt.Concurrency, v, unit, row.Name)
 			}
 		}
 	}
 	assert.Assert(t, points > 130, "%d points", points)
+}
+
+// hasFigure reports whether v is the row's figure of a unit, by its name in a profile.
+func (r publishedRow) hasFigure(unit string, v float64) bool {
+	published, found := r.value(unit)
+	switch {
+	case unit == "requests":
+		published, found = float64(r.Iters), true
+	case !found && unit == "tok/s":
+		published, found = r.value("output-tok/s")
+	case !found && unit == "mean-tpot-ns":
+		published, found = r.value("mean-token-ns")
+	}
+	if found && published == v {
+		return true
+	}
+	// Study C prints few digits of its rates; its totals have more.
+	run, _ := r.value("run-ns")
+	tokens, _ := r.value("out-tok")
+	exact := map[string]float64{"req/s": float64(r.Iters) / run * 1e9, "tok/s": tokens / run * 1e9}[unit]
+	return math.Abs(v/exact-1) <= 1e-4
 }

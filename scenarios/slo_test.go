@@ -4,15 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"gotest.tools/v3/assert"
 
-	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
@@ -21,37 +17,31 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
-	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
 )
 
-// virtual runs f in a bubble with a mock server of cfg.
-func virtual(t *testing.T, cfg mockserver.Config, f func(t *testing.T, target llmbench.Target)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		srv, err := mockserver.New(cfg)
-		assert.NilError(t, err)
-		ln := memnet.Listen()
-		h := &http.Server{Handler: srv}
-		var wg sync.WaitGroup
-		wg.Go(func() { h.Serve(ln) })
-		defer func() { h.Close(); wg.Wait() }()
-		f(t, llmbench.Target{URL: "http://mem", Model: "mock", Dial: ln.Dial, Simulated: true})
-	})
-}
-
+// words draws short random prompts.
 func words(n int, seed uint64) ([]llmbench.Request, error) {
 	return benchdata.Prompts{Input: 4, Output: 2, Seed: seed}.Requests(n)
 }
 
-// TestSLOByArithmetic searches for limits that are known: a request keeps one of S
-// slots busy for a second, 0.9 of it until its first token. At even intervals S
-// requests a second wait for nothing, and a few more wait ever longer. Of c users
-// c-S wait at any time, each for (c-S)/S seconds, in whole turns of one.
+// highestRate and highestConcurrency search as the scenario does.
+func highestRate(t *testing.T, c *capacity) (search.Interval, error) {
+	return search.Highest{From: 0.5, To: 64}.Find(func(rate float64) (bool, error) { return c.byRate(t.Context(), "", rate) })
+}
+
+func highestConcurrency(t *testing.T, c *capacity) (search.Interval, error) {
+	return search.Highest{From: 1, To: 64, Whole: true}.Find(func(n float64) (bool, error) { return c.byConcurrency(t.Context(), "", n) })
+}
+
+// TestSLOByArithmetic searches for limits that are known. A request keeps one of S
+// slots busy for a second, 0.9 s of it until its first token. If S requests arrive
+// each second, evenly spaced, none waits; if a few more arrive, each waits longer
+// than the one before. Of c users, c-S wait at any time, each for (c-S)/S seconds.
 func TestSLOByArithmetic(t *testing.T) {
 	for _, slots := range []int{3, 20} {
 		cfg := mockserver.Config{TTFT: 900 * time.Millisecond, PerToken: 100 * time.Millisecond, Slots: slots}
 		c := capacity{
-			slo: sample.SLO{TTFT: 1900 * time.Millisecond}, least: 8, span: time.Minute, rounds: 8, lone: time.Second, draw: words,
+			slo: sample.SLO{TTFT: 1900 * time.Millisecond}, least: 8, span: time.Minute, rounds: 8, lone: time.Second, draw: words, send: llmbench.Pass,
 			arrivals: func(rate float64, _ uint64) arrivals.Process { return arrivals.Constant{Rate: rate} },
 		}
 		check := func(what string, found search.Interval, limit float64) {
@@ -61,43 +51,42 @@ func TestSLOByArithmetic(t *testing.T) {
 		}
 		virtual(t, cfg, func(t *testing.T, target llmbench.Target) {
 			c.target = target
-			found, err := search.Highest{From: 0.5, To: 64}.Find(func(rate float64) (bool, error) { return c.byRate(t.Context(), "", rate) })
+			found, err := highestRate(t, &c)
 			assert.NilError(t, err)
 			check("rate", found, float64(slots))
-			users, err := search.Highest{From: 1, To: 64, Whole: true}.Find(func(n float64) (bool, error) { return c.byConcurrency(t.Context(), "", n) })
+			users, err := highestConcurrency(t, &c)
 			assert.NilError(t, err)
 			check("concurrency", users, float64(2*slots))
 			if slots > 3 {
 				return
 			}
-			// The same seeds go the same way.
-			c.passes = 0
-			again, err := search.Highest{From: 0.5, To: 64}.Find(func(rate float64) (bool, error) { return c.byRate(t.Context(), "", rate) })
+			c.passes = 0 // the same seeds again
+			again, err := highestRate(t, &c)
 			assert.NilError(t, err)
 			assert.Equal(t, fmt.Sprint(again), fmt.Sprint(found))
 		})
 	}
 }
 
-// TestSLOWithoutOpeningBurst: c users that come one after another within the second
-// that a request takes leave the slots free for S/c of a second and then taken for the
-// rest of it, so that a request waits for one such rest, or two. Did all come at once,
-// some would wait a whole second, turn after turn.
+// TestSLOWithoutOpeningBurst checks that users start one after another. Then c users,
+// spread over the second that a request takes, leave slots free for S/c of a second
+// and fill them for the rest, so that a request waits for one or two such rests. If
+// all users started at once, some would wait a whole second in each round.
 func TestSLOWithoutOpeningBurst(t *testing.T) {
-	const slots, limit = 20, 28 // the most users with 2(1-S/c) of at most 0.6
+	const slots, limit = 20, 28 // the most users for which 2(1-S/c) is at most 0.6
 	virtual(t, mockserver.Config{TTFT: 900 * time.Millisecond, PerToken: 100 * time.Millisecond, Slots: slots}, func(t *testing.T, target llmbench.Target) {
-		c := capacity{target: target, slo: sample.SLO{TTFT: 1501 * time.Millisecond}, least: 8, rounds: 8, lone: time.Second, draw: words}
-		found, err := search.Highest{From: 1, To: 64, Whole: true}.Find(func(n float64) (bool, error) { return c.byConcurrency(t.Context(), "", n) })
+		c := capacity{target: target, slo: sample.SLO{TTFT: 1501 * time.Millisecond}, least: 8, rounds: 8, lone: time.Second, draw: words, send: llmbench.Pass}
+		found, err := highestConcurrency(t, &c)
 		assert.NilError(t, err)
 		assert.Assert(t, found.Low <= limit && limit < found.High, "%v", found)
 	})
 }
 
-// TestSLOArrivals: each pass has arrivals of its own.
+// TestSLOArrivals checks that each pass has arrivals of its own.
 func TestSLOArrivals(t *testing.T) {
 	virtual(t, mockserver.Config{TTFT: 900 * time.Millisecond, PerToken: 100 * time.Millisecond, Slots: 3}, func(t *testing.T, target llmbench.Target) {
 		seen := map[string]bool{}
-		c := capacity{target: target, slo: sample.SLO{TTFT: 10 * time.Second}, least: 8, draw: words}
+		c := capacity{target: target, slo: sample.SLO{TTFT: 10 * time.Second}, least: 8, draw: words, send: llmbench.Pass}
 		c.arrivals = func(rate float64, seed uint64) arrivals.Process {
 			a := arrivals.Poisson{Rate: 1, Seed: seed}
 			times, err := a.Times(8)
@@ -113,14 +102,14 @@ func TestSLOArrivals(t *testing.T) {
 	})
 }
 
-// TestSLOCached: prompts that the server knows are no measurement.
+// TestSLOCached checks that prompts from the server's cache end the search.
 func TestSLOCached(t *testing.T) {
 	e := engine.Profile{Step: 1500, Prefill: 5000, PrefillPerToken: 50, MaxBatch: 32, PrefixCache: true}
 	virtual(t, mockserver.Config{Engine: &e}, func(t *testing.T, target llmbench.Target) {
 		same := func(n int, seed uint64) ([]llmbench.Request, error) {
 			return benchdata.Prompts{Input: 64, Output: 2, Seed: 1}.Requests(n)
 		}
-		c := capacity{target: target, slo: sample.SLO{TTFT: time.Second}, least: 8, rounds: 2, lone: time.Second, draw: same}
+		c := capacity{target: target, slo: sample.SLO{TTFT: time.Second}, least: 8, rounds: 2, lone: time.Second, draw: same, send: llmbench.Pass}
 		_, err := c.byConcurrency(t.Context(), "first", 1)
 		assert.NilError(t, err)
 		_, err = c.byConcurrency(t.Context(), "again", 1)
@@ -129,20 +118,49 @@ func TestSLOCached(t *testing.T) {
 	})
 }
 
-// TestSLOClientBound: a search whose client distorts every pass cannot judge.
-func TestSLOClientBound(t *testing.T) {
-	target := backends.Mock{Config: &mockserver.Config{TTFT: time.Millisecond}}.Start(t)
-	target.Simulated = false
-	c := capacity{target: target, slo: sample.SLO{TTFT: time.Second}, draw: words}
-	_, err := c.pass(t.Context(), "x", 40, func(uint64) llmbench.Load {
-		return llmbench.Load{Concurrency: 1, MaxDistortion: 1e-12} // which is met by none
-	})
-	assert.ErrorIs(t, err, search.ErrCannotJudge)
-	assert.ErrorIs(t, err, llmbench.ErrClientBound)
-	assert.Equal(t, c.passes, uint64(attempts))
+// TestSLOSpoiltPasses checks that a pass that the client spoils is repeated, and that
+// the search cannot judge after three such passes.
+func TestSLOSpoiltPasses(t *testing.T) {
+	answer := func(late time.Duration) sample.Sample {
+		return sample.Sample{Outcome: sample.OK, Start: late, First: late + time.Millisecond, Last: late + time.Millisecond, End: late + time.Millisecond, Deltas: 1, OutputTokens: 1}
+	}
+	type result struct {
+		samples []sample.Sample
+		err     error
+	}
+	good := result{samples: []sample.Sample{answer(0), answer(0)}}
+	late := result{samples: []sample.Sample{answer(0), answer(201 * time.Millisecond)}}
+	bound := result{err: fmt.Errorf("a pass: %w", llmbench.ErrClientBound)}
+	for _, tt := range []struct {
+		name    string
+		results []result
+		passes  uint64
+		want    string // "": the SLO is met
+	}{
+		{"good at once", []result{good}, 1, ""},
+		{"good at last", []result{bound, late, good}, 3, ""},
+		{"distorted", []result{late, bound, bound}, 3, "x: the client is the limit in 3 passes, in the last of them: a pass: "},
+		{"late", []result{bound, bound, late}, 3, "x: the client is the limit in 3 passes, in the last of them: 1 of 2 requests were sent more than 200ms late"},
+	} {
+		c := capacity{slo: sample.SLO{TTFT: time.Second}, draw: words}
+		c.send = func(context.Context, string, llmbench.Target, llmbench.Load) ([]sample.Sample, time.Duration, error) {
+			r := tt.results[c.passes-1]
+			return r.samples, time.Second, r.err
+		}
+		met, err := c.pass(t.Context(), "x", 2, func(uint64) llmbench.Load { return llmbench.Load{Concurrency: 1} })
+		assert.Equal(t, c.passes, tt.passes, tt.name)
+		assert.Equal(t, met, tt.want == "", tt.name)
+		if tt.want == "" {
+			assert.NilError(t, err, tt.name)
+			continue
+		}
+		assert.ErrorIs(t, err, search.ErrCannotJudge, tt.name)
+		assert.ErrorContains(t, err, tt.want, tt.name)
+	}
 }
 
-// TestSLOCannotJudge: a server that no load suits, or any, or that is not itself.
+// TestSLOCannotJudge checks the errors for a server that is too slow for the lowest
+// load, or too fast for the highest, and for a search that is interrupted.
 func TestSLOCannotJudge(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -154,70 +172,17 @@ func TestSLOCannotJudge(t *testing.T) {
 		{"every request fails", mockserver.Config{Faults: []fault.Fault{{Kind: fault.HTTP500, Every: 1}}}, "the lowest load, 1, misses"},
 	} {
 		virtual(t, c.cfg, func(t *testing.T, target llmbench.Target) {
-			p := capacity{target: target, slo: sample.SLO{TTFT: time.Second}, least: 8, rounds: 2, draw: words}
-			_, err := search.Highest{From: 1, To: 64, Whole: true}.Find(func(n float64) (bool, error) { return p.byConcurrency(t.Context(), "", n) })
-			assert.ErrorIs(t, err, search.ErrCannotJudge)
-			assert.ErrorContains(t, err, c.want)
+			p := capacity{target: target, slo: sample.SLO{TTFT: time.Second}, least: 8, rounds: 2, draw: words, send: llmbench.Pass}
+			_, err := highestConcurrency(t, &p)
+			assert.ErrorIs(t, err, search.ErrCannotJudge, c.name)
+			assert.ErrorContains(t, err, c.want, c.name)
 		})
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("interrupted"))
 	virtual(t, mockserver.Config{}, func(t *testing.T, target llmbench.Target) {
-		p := capacity{target: target, slo: sample.SLO{TTFT: time.Second}, least: 8, rounds: 2, draw: words}
+		p := capacity{target: target, slo: sample.SLO{TTFT: time.Second}, least: 8, rounds: 2, draw: words, send: llmbench.Pass}
 		_, err := p.byConcurrency(ctx, "", 1)
 		assert.Error(t, err, "interrupted")
 	})
-}
-
-// TestSweepKnee: the knee of a server with eight slots is where they are full.
-func TestSweepKnee(t *testing.T) {
-	virtual(t, mockserver.Config{TTFT: 900 * time.Millisecond, PerToken: 100 * time.Millisecond, Slots: 8}, func(t *testing.T, target llmbench.Target) {
-		w := &sweeper{points: map[int][]search.Point{}}
-		for c := 1; !w.saturated(); c *= 2 {
-			requests, err := words(8*c, uint64(c))
-			assert.NilError(t, err)
-			samples, took, err := llmbench.Pass(t.Context(), "", target, llmbench.Load{Requests: requests, Concurrency: c})
-			assert.NilError(t, err)
-			w.add(c, samples)
-			p := w.sample(0)[len(w.loads)-1]
-			assert.Equal(t, p.Throughput, float64(2*len(samples))/took.Seconds())
-			assert.Equal(t, p.Load, float64(c))
-		}
-		assert.DeepEqual(t, w.loads, []int{1, 2, 4, 8, 16})
-		at, err := search.Knee(w.sample(0), saturationGain)
-		assert.NilError(t, err)
-		assert.Equal(t, w.loads[at], 8)
-		assert.Equal(t, len(w.sample(1)), 0)
-	})
-}
-
-// TestSweepEnds: when all samples are of a server that is full, and no sooner.
-func TestSweepEnds(t *testing.T) {
-	at := func(load, throughput float64) search.Point {
-		return search.Point{Load: load, Throughput: throughput, Latency: 1}
-	}
-	w := &sweeper{}
-	assert.Assert(t, !w.saturated())
-	w = &sweeper{loads: []int{1, 2}, points: map[int][]search.Point{1: {at(1, 10), at(1, 10)}, 2: {at(2, 10), at(2, 20)}}}
-	assert.Assert(t, !w.saturated(), "the second sample still rises")
-	w.loads, w.points[4] = []int{1, 2, 4}, []search.Point{at(4, 10), at(4, 21)}
-	assert.Assert(t, w.saturated())
-}
-
-// TestSweepWithheld: there is no knee of figures that the client made.
-func TestSweepWithheld(t *testing.T) {
-	full := map[int][]search.Point{1: {{Load: 1, Throughput: 10, Latency: 1}}, 2: {{Load: 2, Throughput: 10, Latency: 2}}}
-	for unit, skipped := range map[string]bool{"output-tok/s": true, "p50-e2e-ns": true, "p99-itl-ns": false} {
-		w := &sweeper{loads: []int{1, 2}, points: full}
-		w.withhold(2, []string{"req/s", unit})
-		was := false
-		result := testing.Benchmark(func(b *testing.B) {
-			defer func() { was = b.Skipped() }()
-			w.knees = 0
-			w.knee(b)
-		})
-		assert.Equal(t, was, skipped, unit)
-		_, reported := result.Extra["knee-concurrency"]
-		assert.Equal(t, reported, !skipped, unit)
-	}
 }

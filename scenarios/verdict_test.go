@@ -12,10 +12,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// BenchmarkVerdict is for .ci/sabotage, which looks whether client-err-% tells a
-// sabotaged client from a healthy one: a mock server in another process, 16
-// streams, a token every 20 ms. With client=busy the client has one P, and a
-// goroutine that never rests.
+// BenchmarkVerdict shows whether client-err-% tells a client that is short of CPU from
+// a healthy one: 16 streams of a mock server in another process, with a token every
+// 20 ms. The client of client=busy has one P, and a goroutine that never yields.
+// .ci/sabotage runs it.
 func BenchmarkVerdict(b *testing.B) {
 	cfg, err := readConfig()
 	if err != nil {
