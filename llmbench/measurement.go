@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -18,9 +19,9 @@ type measurement struct {
 	load    Load
 	bound   ClientBound
 	client  *client
-	control *control  // nil: the client's distortion is not measured
-	records *recorder // nil: no records are written
-	end     recordEnd // of the records
+	control *control        // nil: the client's distortion is not measured
+	records *records.Writer // nil: no records are written
+	end     records.End     // of the records
 
 	samples  []sample.Sample // of all passes
 	elapsed  time.Duration   // sum over passes
@@ -60,18 +61,18 @@ func (m *measurement) close() {
 // beginRecords begins the file of records if the environment asks for records. The end of the
 // file says that the measurement panicked, until another end is set.
 func (m *measurement) beginRecords(name string) (err error) {
-	m.end = recordEnd{Outcome: endedFailed, Why: "the benchmark panicked"}
+	m.end = records.End{Outcome: records.EndedFailed, Why: "the benchmark panicked"}
 	m.records, err = newRecorder(m.cfg.out, name, m.client.target, m.load)
 	return err
 }
 
 // endRecords writes the end of the file of records.
-func (m *measurement) endRecords() error { return m.records.close(m.end) }
+func (m *measurement) endRecords() error { return m.records.Close(m.end) }
 
 // fail makes err the end of the records. It returns err with the name of the file.
 func (m *measurement) fail(err error) error {
-	m.end.Outcome, m.end.Why = endedFailed, err.Error()
-	return fmt.Errorf("%w%s", err, m.records.where())
+	m.end.Outcome, m.end.Why = records.EndedFailed, err.Error()
+	return fmt.Errorf("%w%s", err, where(m.records))
 }
 
 // prepare sends the warm-up, and starts a control if withControl is set.
@@ -113,7 +114,7 @@ func (m *measurement) pass(ctx context.Context, number int, posts []post) (passR
 	for i := range r.Samples {
 		r.Samples[i].Pass = number
 	}
-	if writeErr := m.records.write(r.Samples); writeErr != nil {
+	if writeErr := m.records.Write(r.Samples); writeErr != nil {
 		err = errors.Join(err, fmt.Errorf("records: %w", writeErr))
 	}
 	if err == nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -54,7 +55,7 @@ func Pass(ctx context.Context, name string, t Target, l Load) (samples []sample.
 		}
 		return m.samples, m.elapsed, err
 	}
-	m.end.Outcome, m.end.Why = endedOK, ""
+	m.end.Outcome, m.end.Why = records.EndedOK, ""
 	return m.samples, m.elapsed, nil
 }
 

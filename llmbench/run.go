@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/progress"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -174,12 +175,12 @@ func (r *run) publish() {
 		s.Add(more)
 	}
 	s.Add(r.figures)
-	r.end.Outcome, r.end.Why = endedOK, ""
+	r.end.Outcome, r.end.Why = records.EndedOK, ""
 	if d := r.judge(s.Metrics); len(d.Units) > 0 {
 		r.b.Log(d.Text)
 		if r.bound == BoundFails {
-			r.end.Outcome, r.end.Why = endedFailed, "client-bound: "+d.Text
-			r.b.Errorf("client-bound: LLMBENCH_CLIENT_BOUND=withhold or report tolerates it%s", r.records.where())
+			r.end.Outcome, r.end.Why = records.EndedFailed, "client-bound: "+d.Text
+			r.b.Errorf("client-bound: LLMBENCH_CLIENT_BOUND=withhold or report tolerates it%s", where(r.records))
 		}
 	}
 	shown := r.load.shown(r.cfg)

@@ -3,7 +3,7 @@ package compat
 import (
 	"math"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // LlamaBench is llama-bench
@@ -15,7 +15,7 @@ import (
 func LlamaBench(p Pass) Figures {
 	f := nothing("llama-bench measures no server")
 	f.TTFT, f.TPOT, f.ITL, f.E2E = noLatency(absent()), noLatency(absent()), noLatency(absent()), noLatency(absent())
-	rate := func(of func(s *records.Server) (tokens int, ns float64)) Latency {
+	rate := func(of func(s *sample.ServerTimings) (tokens int, ns float64)) Latency {
 		if p.Head.Concurrency != 1 {
 			return noLatency(cannotTell("llama-bench runs one sequence at a time, and this run more"))
 		}
@@ -45,8 +45,8 @@ func LlamaBench(p Pass) Figures {
 		return l
 	}
 	f.Extra = map[string]Latency{
-		"pp": rate(func(s *records.Server) (int, float64) { return s.PromptTokens, float64(s.Prompt) }),
-		"tg": rate(func(s *records.Server) (int, float64) { return s.OutputTokens, float64(s.Predict) }),
+		"pp": rate(func(s *sample.ServerTimings) (int, float64) { return s.PromptTokens, float64(s.Prompt) }),
+		"tg": rate(func(s *sample.ServerTimings) (int, float64) { return s.OutputTokens, float64(s.Predict) }),
 	}
 	return f
 }

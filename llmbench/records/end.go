@@ -9,24 +9,33 @@ import (
 
 // An End is the last line of a file: how the benchmark ended.
 type End struct {
-	Outcome  string   `json:"outcome"`  // "ok", or "failed": its figures are no result
-	Why      string   `json:"why"`      // it failed
-	Withheld []string `json:"withheld"` // units that the benchmark did not report, as the client distorted them
+	Outcome  string   `json:"outcome"`            // EndedOK, or EndedFailed: the figures are no result
+	Why      string   `json:"why,omitempty"`      // the reason of a failure; else ""
+	Withheld []string `json:"withheld,omitempty"` // units that the benchmark did not report, because the client distorted them
+}
+
+// How a benchmark ends.
+const (
+	EndedOK     = "ok"
+	EndedFailed = "failed"
+)
+
+// endLine is the last line.
+type endLine struct {
+	End *End `json:"end"`
 }
 
 var errAfter = errors.New("a line after the one about the end: want none")
 
 func parseEnd(line []byte) (*End, error) {
-	var l struct {
-		End *End `json:"end"`
-	}
+	var l endLine
 	if err := json.Unmarshal(line, &l); err != nil {
 		return nil, fmt.Errorf("want the line about the end: %w", err)
 	}
 	switch {
-	case l.End == nil || l.End.Outcome != "ok" && l.End.Outcome != "failed":
+	case l.End == nil || l.End.Outcome != EndedOK && l.End.Outcome != EndedFailed:
 		return nil, fmt.Errorf("%.100s: want the line about the end, with the outcome ok or failed", line)
-	case (l.End.Outcome == "ok") != (l.End.Why == ""):
+	case (l.End.Outcome == EndedOK) != (l.End.Why == ""):
 		return nil, fmt.Errorf("%.100s: want a reason if it failed, and else none", line)
 	}
 	return l.End, nil

@@ -19,18 +19,18 @@ const Version = 2
 // A Head is the first line of a file: the benchmark that was run.
 type Head struct {
 	Version     int               `json:"version"`
-	Benchmark   string            `json:"benchmark"` // its whole name
-	Config      map[string]string `json:"config"`    // of the target
+	Benchmark   string            `json:"benchmark"`        // its whole name
+	Config      map[string]string `json:"config,omitempty"` // of the target
 	Dialect     string            `json:"dialect"`
-	Model       string            `json:"model"`
+	Model       string            `json:"model,omitempty"`
 	Stream      bool              `json:"stream"`
-	Concurrency int               `json:"concurrency"` // 0: an open loop
-	Arrivals    *Arrivals         `json:"arrivals"`    // of an open loop; else nil
-	Warmup      int               `json:"warmup"`      // requests
+	Concurrency int               `json:"concurrency,omitempty"` // 0: an open loop
+	Arrivals    *Arrivals         `json:"arrivals,omitempty"`    // of an open loop; else nil
+	Warmup      int               `json:"warmup"`                // requests
 	Timeout     time.Duration     `json:"timeout_ns"`
 	IdleTimeout time.Duration     `json:"idle_timeout_ns"`
-	SLO         string            `json:"slo"`    // as llmbench.ParseSLO reads it, or ""
-	Cancel      string            `json:"cancel"` // as llmbench.ParseCancel reads it, or ""
+	SLO         string            `json:"slo,omitempty"`    // as llmbench.ParseSLO reads it, or ""
+	Cancel      string            `json:"cancel,omitempty"` // as llmbench.ParseCancel reads it, or ""
 	Start       time.Time         `json:"start"`
 	Host        Host              `json:"host"`
 	Ends        bool              `json:"ends"` // the file has a line about the end, unless the process was killed

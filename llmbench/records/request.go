@@ -40,18 +40,11 @@ type Request struct {
 	UsageAlone          bool
 	Streamed, Scheduled bool
 
-	Server *Server // nil: it stated nothing
+	Server *sample.ServerTimings // nil: the server stated none
 
 	Clock sample.Clock // of what came; "": unknown, written before there was a choice
 
 	gaps, lags gaps
-}
-
-// A Server is what the server measured of a request itself: how long it worked, on
-// how many tokens. What it did not state is 0.
-type Server struct {
-	Prompt, Predict            time.Duration
-	PromptTokens, OutputTokens int
 }
 
 // Gaps are the times between successive deltas, Deltas-1 of them.

@@ -1,0 +1,109 @@
+package records
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// longest is more than any pass takes, in nanoseconds and far below the largest int64, so
+// that sums of instants do not overflow.
+const longest = 30 * 24 * time.Hour
+
+// check returns an error if the request contradicts itself.
+func (q *Request) check() error {
+	for _, check := range []func() error{q.checkRange, q.checkSend, q.checkText, q.checkChoices, q.checkEvents, q.checkGaps} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkRange checks each instant by itself.
+func (q *Request) checkRange() error {
+	for _, d := range []time.Duration{q.Due, q.Admitted, q.Start, q.Connect, q.Wrote, q.FirstByte, q.First, q.Last, q.End, q.LastEvent, q.Done, q.ChoiceFirst, q.ChoiceLast} {
+		switch {
+		case d < 0:
+			return fmt.Errorf("an instant of %d ns: want none before the pass", d)
+		case d > longest:
+			return fmt.Errorf("an instant of %d ns: want none after %v", d, longest)
+		}
+	}
+	return nil
+}
+
+// checkSend checks the order of what the client did.
+func (q *Request) checkSend() error {
+	switch {
+	case q.Start < q.Due:
+		return fmt.Errorf("start_ns %d before due_ns %d", q.Start, q.Due)
+	case q.Granted > q.Start || q.Granted < 0:
+		return fmt.Errorf("granted_ns %d: want 0 to start_ns %d", q.Granted, q.Start)
+	case q.Admitted > q.Start:
+		return fmt.Errorf("admitted_ns %d after start_ns %d", q.Admitted, q.Start)
+	case q.Clock != "" && q.Clock != sample.KernelClock && q.Clock != sample.UserClock:
+		return fmt.Errorf("clock %.100q: not one that llmbench writes", q.Clock)
+	case q.End < q.Start:
+		return fmt.Errorf("end_ns %d before start_ns %d", q.End, q.Start)
+	}
+	return nil
+}
+
+// checkText checks the instants of deltas.
+func (q *Request) checkText() error {
+	switch {
+	case q.Deltas == 0 && q.Last != 0 || q.Deltas > 0 && q.Last == 0 && q.First != 0:
+		return errors.New("one of first_ns and last_ns: want both or none")
+	case q.Deltas == 0 && q.gaps.len() > 0:
+		return errors.New("gaps_ns without first_ns: want none")
+	case q.Deltas > 0 && (q.First < q.Start || q.Last > q.End || q.Last < q.First):
+		return fmt.Errorf("first_ns %d and last_ns %d: want them in this order between start_ns %d and end_ns %d", q.First, q.Last, q.Start, q.End)
+	case q.Outputs > 0 && (q.FirstOutput < q.First || q.FirstOutput > q.Last):
+		return fmt.Errorf("first_output_ns %d: want it between first_ns %d and last_ns %d", q.FirstOutput, q.First, q.Last)
+	}
+	return nil
+}
+
+// checkChoices checks the events with a choice.
+func (q *Request) checkChoices() error {
+	without := q.Before + q.Amid + q.After // text
+	switch {
+	case (q.ChoiceFirst == 0) != (q.ChoiceLast == 0) || q.ChoiceFirst == 0 && without > 0:
+		return fmt.Errorf("choices: %d events without text, first_ns %d and last_ns %d: want both instants, or nothing", without, q.ChoiceFirst, q.ChoiceLast)
+	case !q.during(q.ChoiceFirst) || !q.during(q.ChoiceLast) || q.ChoiceLast < q.ChoiceFirst:
+		return fmt.Errorf("choices: first_ns %d and last_ns %d: want them in this order between start_ns %d and end_ns %d", q.ChoiceFirst, q.ChoiceLast, q.Start, q.End)
+	case q.Deltas > 0 && q.ChoiceFirst > 0 && (q.ChoiceFirst > q.First || q.ChoiceLast < q.Last):
+		return fmt.Errorf("choices: first_ns %d and last_ns %d: want those of the text, %d and %d, between them", q.ChoiceFirst, q.ChoiceLast, q.First, q.Last)
+	}
+	return nil
+}
+
+// checkEvents checks the last events of a stream.
+func (q *Request) checkEvents() error {
+	if !q.during(q.LastEvent) || !q.during(q.Done) {
+		return fmt.Errorf("last_event_ns %d and done_ns %d: want them between start_ns %d and end_ns %d", q.LastEvent, q.Done, q.Start, q.End)
+	}
+	return nil
+}
+
+// checkGaps checks gaps and lags.
+func (q *Request) checkGaps() error {
+	switch {
+	case q.lags.len() > 0 && q.lags.len() != int(q.Deltas):
+		return fmt.Errorf("read_lags_ns has %d, for %d deltas", q.lags.len(), q.Deltas)
+	case q.gaps.most() > longest || q.lags.most() > longest:
+		return fmt.Errorf("gaps_ns or read_lags_ns: %d ns: want at most %v", max(q.gaps.most(), q.lags.most()), longest)
+	case q.Deltas > 0 && q.gaps.sum() != int64(q.Last-q.First):
+		return fmt.Errorf("gaps_ns add up to %d: want last_ns - first_ns, %d", q.gaps.sum(), q.Last-q.First)
+	}
+	return nil
+}
+
+// during reports whether an instant is 0, which is that it never came, or between the
+// send and the end. The kernel's timestamp of an event may be a little before the send.
+func (q *Request) during(d time.Duration) bool {
+	return d == 0 || d >= q.Start-sample.ClockError && d <= q.End
+}

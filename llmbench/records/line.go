@@ -1,0 +1,116 @@
+package records
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// A line is a request as it stands in a file. Names that end in _ns are nanoseconds:
+// instants since the start of the pass, or durations (connect, gaps, lags and what the
+// server measured). Instants that may never come are null or left out.
+type line struct {
+	ID           jsontext.Value `json:"id"` // a string
+	Pass         int            `json:"pass"`
+	Turn         int            `json:"turn,omitempty"`
+	Due          instant        `json:"due_ns"`
+	Epoch        int64          `json:"epoch_unix_ns"` // the zero of instants, on the wall clock
+	Granted      instant        `json:"granted_ns,omitzero"`
+	Start        instant        `json:"start_ns"`
+	Admitted     instant        `json:"admitted_ns"`
+	Connect      int64          `json:"connect_ns"`
+	Resent       int            `json:"resent,omitempty"`
+	Wrote        instant        `json:"wrote_ns"`
+	FirstByte    instant        `json:"first_byte_ns"`
+	First        instant        `json:"first_ns"`
+	Last         instant        `json:"last_ns"`
+	End          instant        `json:"end_ns"`
+	Gaps         gaps           `json:"gaps_ns"`
+	Outputs      *int           `json:"outputs,omitempty"` // this and the next only if there was reasoning
+	FirstOutput  instant        `json:"first_output_ns,omitzero"`
+	Choices      choices        `json:"choices,omitzero"`
+	LastEvent    instant        `json:"last_event_ns,omitzero"`
+	Done         instant        `json:"done_ns,omitzero"`
+	Clock        string         `json:"clock,omitempty"`
+	Lags         gaps           `json:"read_lags_ns,omitzero"`
+	FirstByteLag int64          `json:"first_byte_lag_ns,omitempty"`
+	EndLag       int64          `json:"end_lag_ns,omitempty"`
+	MaxTokens    int            `json:"max_tokens,omitempty"`
+	Prompt       int            `json:"prompt_tokens"`
+	Cached       int            `json:"cached_tokens,omitempty"`
+	Output       int            `json:"output_tokens"`
+	UsageAlone   bool           `json:"usage_alone,omitempty"`
+	Source       string         `json:"token_source,omitempty"`
+	Asked        int            `json:"asked_tokens,omitempty"`
+	PromptChars  int            `json:"prompt_chars,omitempty"`
+	OutputChars  int            `json:"output_chars,omitempty"`
+	Server       *server        `json:"server,omitempty"`
+	Finish       string         `json:"finish,omitempty"`
+	Outcome      string         `json:"outcome"`
+	Error        string         `json:"error,omitempty"`
+	Status       int            `json:"status"`
+}
+
+// A writtenLine is a line as it is written. An answer is not read again: no figure is
+// computed from it.
+type writtenLine struct {
+	line
+	Answer *sample.Answer `json:"answer,omitempty"`
+}
+
+// choices are sample.Choices.
+type choices struct {
+	Before int           `json:"before"`
+	Amid   int           `json:"amid"`
+	After  int           `json:"after"`
+	First  time.Duration `json:"first_ns"`
+	Last   time.Duration `json:"last_ns"`
+}
+
+// server are sample.ServerTimings. What the server did not state is left out.
+type server struct {
+	Load         time.Duration `json:"load_ns,omitempty"`
+	Queue        time.Duration `json:"queue_ns,omitempty"`
+	Prompt       time.Duration `json:"prompt_ns,omitempty"`
+	Predict      time.Duration `json:"predict_ns,omitempty"`
+	Total        time.Duration `json:"total_ns,omitempty"`
+	PromptTokens int           `json:"prompt_tokens,omitempty"`
+	CachedTokens int           `json:"cached_tokens,omitempty"`
+	OutputTokens int           `json:"output_tokens,omitempty"`
+}
+
+// newLine returns the line of a sample.
+func newLine(s *sample.Sample) writtenLine {
+	streamed := s.Deltas > 0
+	l := writtenLine{Answer: s.Answer, line: line{
+		ID: quote(s.ID), Pass: s.Pass, Turn: s.Turn, Epoch: s.Epoch.UnixNano(),
+		Due: when(s.Due, true), Granted: when(s.Granted, s.Granted > 0), Start: when(s.Start, true), Admitted: when(s.Admitted, true),
+		Connect: int64(s.Connect), Resent: s.Resent,
+		Wrote: when(s.Wrote, s.Wrote > 0), FirstByte: when(s.FirstByte, s.FirstByte > 0),
+		First: when(s.First, streamed), Last: when(s.Last, streamed), End: when(s.End, true), Gaps: newGaps(s.Gaps),
+		Choices: choices(s.Choices), LastEvent: when(s.LastEvent, s.LastEvent > 0), Done: when(s.Done, s.Done > 0),
+		Clock: string(s.Clock), Lags: newGaps(s.Lags), FirstByteLag: int64(s.FirstByteLag), EndLag: int64(s.EndLag),
+		MaxTokens: s.MaxTokens, Prompt: s.PromptTokens, Cached: s.CachedTokens, Output: s.OutputTokens,
+		UsageAlone: s.UsageAlone, Source: string(s.TokenSource), Asked: s.AskedTokens, PromptChars: s.PromptChars, OutputChars: s.OutputChars,
+		Finish: s.Finish, Outcome: string(s.Outcome), Status: s.Status,
+	}}
+	if s.Outputs < s.Deltas {
+		l.Outputs, l.FirstOutput = &s.Outputs, when(s.FirstOutput, s.Outputs > 0)
+	}
+	if s.Server != (sample.ServerTimings{}) {
+		timings := server(s.Server)
+		l.Server = &timings
+	}
+	if s.Err != nil {
+		l.Error = s.Err.Error()
+	}
+	return l
+}
+
+// quote returns the JSON of a string.
+func quote(s string) jsontext.Value {
+	v, _ := jsontext.AppendQuote(nil, s) // invalid UTF-8 is replaced
+	return v
+}

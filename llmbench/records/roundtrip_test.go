@@ -1,0 +1,95 @@
+package records_test
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
+)
+
+// TestRoundTrip writes records as benchmarks do, reads them, and compares each
+// field with the samples they were written of.
+func TestRoundTrip(t *testing.T) {
+	mock, err := mockserver.New(mockserver.Config{
+		PerToken: time.Millisecond, Shape: shape.Shape{Reasoning: "reasoning", ReasoningTokens: 3},
+	})
+	assert.NilError(t, err)
+	server := httptest.NewServer(mock)
+	defer server.Close()
+	dir := t.TempDir()
+	t.Setenv("LLMBENCH_OUT", dir)
+	t.Setenv("LLMBENCH_UNITS", "all")
+	for _, l := range []llmbench.Load{
+		{Concurrency: 3},
+		{Concurrency: 3, NoStream: true},
+		{Concurrency: 3, Cancel: llmbench.Cancel{Share: 0.5, Deltas: 3}},
+		{Arrivals: arrivals.Poisson{Rate: 200, Seed: 1}},
+	} {
+		for i := range 12 {
+			l.Requests = append(l.Requests, llmbench.Request{Prompt: "a b c", MaxTokens: 1 + 3*i})
+		}
+		l.Requests[3].Then = []llmbench.Turn{{Prompt: "d", MaxTokens: 5}}
+		l.SLO = sample.SLO{E2E: time.Second}
+		var samples []sample.Sample
+		var passes int
+		result := testing.Benchmark(func(b *testing.B) {
+			samples = llmbench.Run(b, llmbench.Target{URL: server.URL, Model: "m", Simulated: true}, l)
+			passes = samples[len(samples)-1].Pass + 1
+		})
+		files, _ := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+		run, err := records.Open(filepath.Join(dir, fmt.Sprintf(".%d.jsonl", len(files)))) // the benchmark has no name
+		assert.NilError(t, err)
+		assert.Equal(t, run.Passes(), passes)
+		assert.DeepEqual(t, run.End, &records.End{Outcome: records.EndedOK})
+		assert.Assert(t, run.Head.Ends)
+		assert.Equal(t, run.Head.Stream, !l.NoStream)
+		assert.Equal(t, run.Head.Version, records.Version)
+		if l.Arrivals != nil {
+			assert.DeepEqual(t, run.Head.Arrivals, &records.Arrivals{Process: "poisson", Parameters: map[string]string{"rate": "200", "seed": "1"}})
+		}
+		i := 0
+		for q := range run.All() {
+			s := samples[i]
+			want := records.Request{
+				Pass: int32(s.Pass), Line: int32(i + 2), Outcome: s.Outcome, Source: s.TokenSource, Finish: s.Finish,
+				Due: s.Due, Start: s.Start, Wrote: s.Wrote, FirstByte: s.FirstByte, First: s.First, Last: s.Last, End: s.End,
+				Turn: int32(s.Turn), FirstOutput: s.FirstOutput, Outputs: int32(s.Outputs),
+				LastEvent: s.LastEvent, Done: s.Done, Connect: s.Connect, ChoiceFirst: s.Choices.First, ChoiceLast: s.Choices.Last,
+				Before: int32(s.Choices.Before), Amid: int32(s.Choices.Amid), After: int32(s.Choices.After), Deltas: int32(s.Deltas),
+				Prompt: int32(s.PromptTokens), Output: int32(s.OutputTokens), Cached: int32(s.CachedTokens), MaxTokens: int32(s.MaxTokens), Asked: int32(s.AskedTokens), Status: int32(s.Status),
+				PromptChars: int32(s.PromptChars), OutputChars: int32(s.OutputChars), Resent: int32(s.Resent), UsageAlone: s.UsageAlone, Streamed: s.Streamed, Scheduled: s.Scheduled,
+				Granted: s.Granted, Admitted: s.Admitted, Clock: s.Clock, Server: q.Server,
+			}
+			if s.Err != nil {
+				want.Error = s.Err.Error()
+			}
+			assert.DeepEqual(t, *q, want, cmpopts.IgnoreUnexported(records.Request{}))
+			assert.DeepEqual(t, slices.Collect(q.Gaps()), s.Gaps, cmpopts.EquateEmpty())
+			if s.Streamed && s.Outcome == sample.OK {
+				assert.Assert(t, s.Choices.First > 0 && s.Choices.Last >= s.Last && s.LastEvent >= s.Choices.Last && s.UsageAlone, "%+v", s)
+			}
+			i++
+		}
+		assert.Equal(t, i, len(samples))
+		// What the benchmark reported is what the records say.
+		figures := run.Figures()
+		for unit, v := range result.Extra {
+			if got, ok := figures.Metrics[unit]; unit != "ns/op" && unit != "client-err-%" && (!ok || got != v) {
+				t.Errorf("%s is %v in the records, %v in the result", unit, got, v)
+			}
+		}
+		assert.Assert(t, len(result.Extra) > 8)
+	}
+}

@@ -1,0 +1,100 @@
+package records
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// written returns the lines of the file that holds samples, after the first line.
+func written(t *testing.T, samples []sample.Sample, end End) []string {
+	w, err := Create(t.TempDir(), Head{Benchmark: "A", Dialect: "tgi", Concurrency: 1, Start: time.Unix(0, 0), Host: Host{Go: "go1.26"}})
+	assert.NilError(t, err)
+	assert.NilError(t, w.Write(samples))
+	assert.NilError(t, w.Close(end))
+	text, err := os.ReadFile(w.Name())
+	assert.NilError(t, err)
+	head, rest, _ := strings.Cut(string(text), "\n")
+	assert.Assert(t, strings.HasPrefix(head, `{"version":2,"benchmark":"A","dialect":"tgi",`) && strings.HasSuffix(head, `"ends":true}`), head)
+	return strings.Split(strings.TrimSuffix(rest, "\n"), "\n")
+}
+
+// TestWrite pins the lines of the format.
+func TestWrite(t *testing.T) {
+	full := sample.Sample{
+		ID: `a"b`, Pass: 1, Turn: 2, Epoch: time.Unix(1, 7), Due: 10, Granted: 11, Admitted: 12, Start: 13, Scheduled: true, Connect: 14, Resent: 1,
+		Wrote: 15, FirstByte: 16, Clock: sample.KernelClock, Lags: []time.Duration{1, 2, 3}, FirstByteLag: 4, EndLag: 5, Streamed: true,
+		Choices: sample.Choices{Before: 1, Amid: 2, After: 3, First: 17, Last: 40}, LastEvent: 41, Done: 42, UsageAlone: true,
+		Deltas: 3, First: 20, Last: 40, Gaps: []time.Duration{5, 15}, Outputs: 2, FirstOutput: 25, End: 43,
+		MaxTokens: 9, PromptTokens: 8, CachedTokens: 7, OutputTokens: 6, TokenSource: sample.FromUsage, AskedTokens: 5, PromptChars: 4, OutputChars: 3,
+		Server: sample.ServerTimings{Load: 1, Queue: 2, Prompt: 3, Predict: 4, Total: 5, PromptTokens: 6, CachedTokens: 7, OutputTokens: 8},
+		Status: 200, Finish: "stop", Outcome: sample.OK, Answer: &sample.Answer{Text: "x<y"},
+	}
+	failed := sample.Sample{ID: "c", Epoch: time.Unix(1, 0), Outcome: sample.Connect, Err: errors.New("refused"), Clock: sample.UserClock}
+	queued := sample.Sample{ID: "d", Epoch: time.Unix(1, 0), Outcome: sample.OK, TokenSource: sample.FromNothing, Server: sample.ServerTimings{Queue: 3e6, PromptTokens: 5}}
+	got := written(t, []sample.Sample{full, failed, queued}, End{Outcome: EndedFailed, Why: "x"})
+	assert.DeepEqual(t, got, []string{
+		`{"id":"a\"b","pass":1,"turn":2,"due_ns":10,"epoch_unix_ns":1000000007,"granted_ns":11,"start_ns":13,"admitted_ns":12,"connect_ns":14,"resent":1,` +
+			`"wrote_ns":15,"first_byte_ns":16,"first_ns":20,"last_ns":40,"end_ns":43,"gaps_ns":[5,15],"outputs":2,"first_output_ns":25,` +
+			`"choices":{"before":1,"amid":2,"after":3,"first_ns":17,"last_ns":40},"last_event_ns":41,"done_ns":42,"clock":"kernel","read_lags_ns":[1,2,3],` +
+			`"first_byte_lag_ns":4,"end_lag_ns":5,"max_tokens":9,"prompt_tokens":8,"cached_tokens":7,"output_tokens":6,"usage_alone":true,"token_source":"usage",` +
+			`"asked_tokens":5,"prompt_chars":4,"output_chars":3,` +
+			`"server":{"load_ns":1,"queue_ns":2,"prompt_ns":3,"predict_ns":4,"total_ns":5,"prompt_tokens":6,"cached_tokens":7,"output_tokens":8},` +
+			`"finish":"stop","outcome":"ok","status":200,"answer":{"text":"x\u003cy"}}`,
+		`{"id":"c","pass":0,"due_ns":0,"epoch_unix_ns":1000000000,"start_ns":0,"admitted_ns":0,"connect_ns":0,"wrote_ns":null,"first_byte_ns":null,"first_ns":null,` +
+			`"last_ns":null,"end_ns":0,"gaps_ns":[],"clock":"user","prompt_tokens":0,"output_tokens":0,"outcome":"connect","error":"refused","status":0}`,
+		`{"id":"d","pass":0,"due_ns":0,"epoch_unix_ns":1000000000,"start_ns":0,"admitted_ns":0,"connect_ns":0,"wrote_ns":null,"first_byte_ns":null,"first_ns":null,` +
+			`"last_ns":null,"end_ns":0,"gaps_ns":[],"prompt_tokens":0,"output_tokens":0,"token_source":"none","server":{"queue_ns":3000000,"prompt_tokens":5},"outcome":"ok","status":0}`,
+		`{"end":{"outcome":"failed","why":"x"}}`,
+	})
+
+	// Reading gives the same back.
+	p := parser{head: &Head{Stream: true}, words: map[string]string{}}
+	q, err := p.request([]byte(got[0]), 2)
+	assert.NilError(t, err)
+	s := q.sample()
+	s.Gaps, s.Lags = slices.Collect(q.gaps.all()), slices.Collect(q.lags.all())
+	want := full
+	want.ID, want.Pass, want.Epoch, want.Wrote, want.FirstByte, want.FirstByteLag, want.EndLag = "", 0, time.Time{}, 0, 0, 0, 0
+	want.Choices, want.LastEvent, want.Done, want.UsageAlone = sample.Choices{}, 0, 0, false
+	want.MaxTokens, want.AskedTokens, want.Server, want.Status, want.Finish, want.Answer, want.Scheduled = 0, 0, sample.ServerTimings{}, 0, "", nil, false
+	assert.DeepEqual(t, s, want)
+	assert.DeepEqual(t, q.Server, &full.Server)
+}
+
+// TestWriteInvalidText checks that text which is not UTF-8 makes a file that can be read.
+func TestWriteInvalidText(t *testing.T) {
+	lines := written(t, []sample.Sample{{ID: "a\xff", Outcome: sample.HTTP, Err: errors.New("\xfe"), Finish: "\xfd"}}, End{Outcome: EndedOK})
+	_, err := Read(strings.NewReader(head+strings.Join(lines, "\n")+"\n"), "f")
+	assert.NilError(t, err)
+}
+
+// TestCreate checks the names of files.
+func TestCreate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	long := strings.Repeat("x", 300)
+	for _, c := range []struct{ benchmark, file string }{
+		{"BenchmarkA/concurrency=1", "BenchmarkA,concurrency=1.1.jsonl"},
+		{"BenchmarkA/concurrency=1", "BenchmarkA,concurrency=1.2.jsonl"},
+		{long, long[:200] + "~e78ddf9f1ba85555.1.jsonl"},
+	} {
+		w, err := Create(dir, Head{Benchmark: c.benchmark})
+		assert.NilError(t, err)
+		assert.Equal(t, filepath.Base(w.Name()), c.file)
+		assert.NilError(t, w.Close(End{Outcome: EndedOK}))
+	}
+	_, err := Create(filepath.Join(dir, "BenchmarkA,concurrency=1.1.jsonl"), Head{})
+	assert.Assert(t, err != nil)
+	var none *Writer
+	assert.NilError(t, none.Write(nil))
+	assert.NilError(t, none.Close(End{}))
+	assert.Equal(t, none.Name(), "")
+}
