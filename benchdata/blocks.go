@@ -2,41 +2,40 @@ package benchdata
 
 import "strings"
 
-// blocks writes prompts of blocks that have names: equal names are equal text,
-// of exactly size tokens, so that prompts whose first names are equal begin
-// alike, and a server's prefix cache finds them.
+// blocks makes prompts of named blocks. Blocks with equal names have equal text of
+// exactly size tokens. Prompts whose first names are equal begin with equal text,
+// which a server's prefix cache finds.
 //
-// A block is made of random words, seeded by its name, so two names have two
-// texts. Its words are fitted after another word, or at the beginning of a
-// prompt, as a tokenizer may count a first word otherwise. That blocks one
-// after another count as much as each by itself takes a tokenizer that merges
-// nothing across the space between words, as those of all models in use do;
-// the last block of a prompt is fitted to the whole of it, so that the length
-// of the prompt is exact in any case.
+// A block is random words, seeded by its name. Tokenizers may count the first word
+// of a text differently, so that the text of a block depends on whether it is the
+// first of its prompt. The length of several blocks is the sum of their lengths only
+// for a tokenizer that does not merge across the space between words; the tokenizers
+// of all models in use are such. The last block of a prompt is fitted to the whole
+// prompt, so that the length of the prompt is exact for every tokenizer.
 type blocks struct {
 	fit   *fitter
-	size  int
+	size  int // tokens of a block
 	seed  uint64
-	texts map[blockName]string // of some of those that were written before
+	texts map[blockName]string // cache
 }
 
 type blockName struct {
 	name  uint64
-	first bool // of its prompt
+	first bool // the block is the first of its prompt
 }
 
-// maxBlocks is how many texts are kept; some 3 KiB each, of 512 tokens.
+// maxBlocks limits the cached texts. A text of 512 tokens has about 3 KiB.
 const maxBlocks = 1 << 14
 
 func newBlocks(fit *fitter, size int, seed uint64) *blocks {
 	return &blocks{fit, size, seed, map[blockName]string{}}
 }
 
-// prompt returns a text of so many tokens, the first of which are the named
-// blocks and the rest nobody else's: u's i-th text. The last of the names that
-// cover the text may be a beginning of its block.
-func (b *blocks) prompt(names []uint64, tokens int, u *unlike, i int) (string, error) {
-	whole := min(len(names), (tokens-1)/b.size) // but for the last
+// prompt returns a text with that number of tokens. It begins with the named blocks
+// and continues with the i-th text of rest, which no other prompt has. If the names
+// cover more than the text, the text ends with the beginning of a block.
+func (b *blocks) prompt(names []uint64, tokens int, rest *distinctTexts, i int) (string, error) {
+	whole := min(len(names), (tokens-1)/b.size) // blocks before the end of the text
 	var text strings.Builder
 	for k, name := range names[:whole] {
 		block, err := b.block(blockName{name, k == 0})
@@ -46,16 +45,16 @@ func (b *blocks) prompt(names []uint64, tokens int, u *unlike, i int) (string, e
 		text.WriteString(block)
 	}
 	if whole == len(names) {
-		return b.end(text.String(), whole, tokens, func(head string, tokens int) (string, error) { return u.text(b.fit, head, i, tokens) })
+		return b.end(text.String(), whole, tokens, func(head string, tokens int) (string, error) { return rest.text(b.fit, head, i, tokens) })
 	}
 	return b.end(text.String(), whole, tokens, func(head string, tokens int) (string, error) {
 		return b.fit.text(head, nil, tokens, seeded(b.seed, names[whole]))
 	})
 }
 
-// end returns head, which is so many whole blocks, and what write writes behind
-// it, so many tokens in all. It is fitted by itself first, which takes a
-// tokenizer less time than to count the whole again and again.
+// end returns head, which consists of that number of whole blocks, followed by the
+// text that write makes, with that number of tokens in total. It first fits the end
+// without head, because counting the whole text in each step takes longer.
 func (b *blocks) end(head string, blocks, tokens int, write func(head string, tokens int) (string, error)) (string, error) {
 	if blocks > 0 {
 		end, err := write(anchor, b.fit.tok.Count(anchor)+tokens-blocks*b.size)
@@ -66,10 +65,12 @@ func (b *blocks) end(head string, blocks, tokens int, write func(head string, to
 	return write(head, tokens)
 }
 
-// anchor is the word that blocks within a prompt are fitted behind.
+// anchor is the word before a block while the block is fitted, unless the block is
+// the first of its prompt.
 var anchor = wordList[0]
 
-// block returns the text of a whole block, with the space before it.
+// block returns the text of a whole block. The text begins with a space unless the
+// block is the first of its prompt.
 func (b *blocks) block(n blockName) (string, error) {
 	if text, ok := b.texts[n]; ok {
 		return text, nil

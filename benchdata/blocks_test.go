@@ -12,8 +12,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// TestBlocksByToken: as a model's tokenizer counts, prompts have their length to
-// the token, and equal first names are equal first tokens.
+// TestBlocksByToken checks, with the tokenizers of models, that prompts have their exact
+// length and that equal first names give equal first tokens.
 func TestBlocksByToken(t *testing.T) {
 	const file = `{"timestamp": 0, "input_length": 1100, "output_length": 1, "hash_ids": [7, 8, 9]}
 {"timestamp": 0, "input_length": 1100, "output_length": 1, "hash_ids": [7, 8, 10]}
@@ -44,7 +44,7 @@ func TestBlocksByToken(t *testing.T) {
 	}
 }
 
-// TestBlocksByEstimate: with an estimate lengths are within its tolerance.
+// TestBlocksByEstimate checks that lengths by an estimate are within its tolerance.
 func TestBlocksByEstimate(t *testing.T) {
 	est := tokenizer.Estimate{PerWord: 1.37, Overhead: 9}
 	requests, _, err := Trace{Format: Bailian, Tokenizer: est, Template: est.Template()}.Read(strings.NewReader(bailian), 0)
@@ -57,10 +57,10 @@ func TestBlocksByEstimate(t *testing.T) {
 	assert.Assert(t, slices.Equal(a[:20], b[:20]))
 }
 
-// TestBlocksForgotten: what is kept of blocks decides nothing.
+// TestBlocksForgotten checks that the cache of blocks does not change prompts.
 func TestBlocksForgotten(t *testing.T) {
 	fit := newFitter(tokenizer.Words{})
-	u := newUnlike(1)
+	u := newDistinctTexts(1)
 	kept, forgets := newBlocks(fit, 16, 1), newBlocks(fit, 16, 1)
 	for i := range 50 {
 		names := []uint64{uint64(i % 7), uint64(i % 3), uint64(i)}

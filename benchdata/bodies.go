@@ -14,52 +14,52 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// Bodies are requests to /v1/chat/completions as they were sent to a server: a
-// JSON object a line, or an array of them, with "messages", and the limit of
-// the answer in "max_completion_tokens" or "max_tokens". It is SGLang's data set
-// "openai" (openai_dataset.py in
-// https://github.com/sgl-project/sglang/tree/main/python/sglang/benchmark/datasets):
-// they are taken in the order of the file.
+// Bodies is a file of recorded bodies of requests to /v1/chat/completions. The file
+// is JSON Lines or one JSON array. Each body has "messages", and may limit the answer
+// by "max_completion_tokens" or "max_tokens". This is SGLang's data set "openai"
+// (openai_dataset.py in
+// https://github.com/sgl-project/sglang/tree/main/python/sglang/benchmark/datasets),
+// which takes the bodies in the order of the file.
 //
-// The messages are sent as they are, text in parts as one text. How the body
-// wanted the answer sampled (temperature and its like), which model, and whether
-// streamed, is not looked at: the [llmbench.Target] and the [llmbench.Load] say
-// that. What would make another kind of request of it is an error: images, tools,
-// a response_format, stop strings, and any member that is not known.
+// The messages are sent unchanged, except that the parts of a content are joined to
+// one text. Members for sampling (such as temperature), the model and streaming are
+// ignored: [llmbench.Target] and [llmbench.Load] determine these. Members that change
+// the kind of request are errors: images, tools, response_format, stop strings, and
+// all unknown members.
 type Bodies struct {
-	// Path is the file that Requests reads; it may be compressed by gzip or zstd.
+	// Path is the file that Requests reads. The file may be compressed by gzip or
+	// zstd.
 	Path string
-	// Output limits every answer, in tokens; 0 takes each body's own limit, and
-	// 256, SGLang's default, where it has none.
+	// Output limits every answer, in tokens. 0 means the limit of each body, or
+	// 256, SGLang's default, if the body has none.
 	Output int
-	// FixedOutput makes the server generate the whole length.
+	// FixedOutput makes the server generate the full length of each answer.
 	FixedOutput bool
-	// NoRepeat returns fewer than n requests when there are no more; without
-	// it they come again from the first.
+	// NoRepeat returns fewer than n requests if the file has fewer bodies. Without
+	// NoRepeat the bodies repeat from the first.
 	NoRepeat bool
-	// Seed shuffles the bodies, and those that are too few are drawn again with
-	// replacement; 0 takes them in the order of the file.
+	// Seed shuffles the bodies; if the file has too few, more are drawn from them
+	// with replacement. 0 takes the bodies in the order of the file.
 	Seed uint64
 	// Tokenizer counts the tokens of the messages; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
 
-// passedOver are members of bodies that say how, and not what.
-var passedOver = []string{
+// ignoredMembers are members of bodies that the target and the load determine.
+var ignoredMembers = []string{
 	"model", "stream", "stream_options", "temperature", "top_p", "top_k", "min_p", "seed", "presence_penalty", "frequency_penalty",
 	"repetition_penalty", "user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "ignore_eos", "min_tokens",
 }
 
-// Requests returns n requests from the file at Path; their PromptTokens is the
-// length of all messages by the Tokenizer, without what a chat template puts
-// between them. It returns an error when n or a field is out of range, when the
-// file cannot be read or a body cannot be sent, naming the line, and when there
-// is none.
+// Requests returns n requests from the file at Path. Their PromptTokens is the total
+// length of the messages by the Tokenizer, without the tokens of a chat template. It
+// returns an error if n or a field is out of range, if the file has no body or cannot
+// be read, or, with the line, if a body cannot be sent.
 func (b Bodies) Requests(n int) ([]llmbench.Request, error) {
 	return readFile("openai", b.Path, func(s *source) ([]llmbench.Request, error) { return b.read(s, n) })
 }
 
-// Read is Requests for a file that is read from r.
+// Read is like Requests for a file that is read from r.
 func (b Bodies) Read(r io.Reader, n int) ([]llmbench.Request, error) {
 	return readFrom("openai", r, func(s *source) ([]llmbench.Request, error) { return b.read(s, n) })
 }
@@ -73,7 +73,7 @@ func (b Bodies) read(s *source, n int) ([]llmbench.Request, error) {
 	}
 	sample := newSampler(n, b.Seed, b.Seed != 0)
 	tok := orWords(b.Tokenizer)
-	err := pick(sample, values(s, false, b.body), tok, func(r llmbench.Request) (llmbench.Request, bool) {
+	err := add(sample, values(s, false, b.body), tok, func(r llmbench.Request) (llmbench.Request, bool) {
 		for _, m := range r.Messages {
 			r.PromptTokens += tok.Count(m.Content)
 		}
@@ -83,7 +83,7 @@ func (b Bodies) read(s *source, n int) ([]llmbench.Request, error) {
 		return nil, err
 	}
 	if len(sample.kept) == 0 {
-		return nil, errors.New("there are no bodies of requests")
+		return nil, errors.New("the file has no bodies of requests")
 	}
 	return sample.requests(!b.NoRepeat), nil
 }
@@ -94,30 +94,30 @@ func (b Bodies) body(d *jsontext.Decoder) (llmbench.Request, error) {
 	var problem error
 	limits := item{}
 	err := members(d, "the record", func(name string) error {
-		var wrong error
+		var invalid error
 		switch {
 		case name == "messages":
 			v, err := d.ReadValue()
 			if err != nil {
 				return err
 			}
-			r.Messages, wrong = bodyMessages(v)
+			r.Messages, invalid = bodyMessages(v)
 		case name == "max_tokens" || name == "max_completion_tokens":
 			v, err := d.ReadValue()
 			if err != nil {
 				return err
 			}
 			limits[name] = v.Clone()
-		case d.PeekKind() == 'n' || slices.Contains(passedOver, name):
+		case d.PeekKind() == 'n' || slices.Contains(ignoredMembers, name):
 			return d.SkipValue()
 		default:
-			wrong = fmt.Errorf("there is a %q, which cannot be sent", name)
+			invalid = fmt.Errorf("member %q cannot be sent", name)
 			if err := d.SkipValue(); err != nil {
 				return err
 			}
 		}
 		if problem == nil {
-			problem = wrong
+			problem = invalid
 		}
 		return nil
 	})
@@ -136,7 +136,7 @@ func (b Bodies) body(d *jsontext.Decoder) (llmbench.Request, error) {
 	return r, nil
 }
 
-// limit returns the limit of the answer.
+// limit returns the limit of the answer in tokens.
 func (b Bodies) limit(limits item) (int, error) {
 	if b.Output > 0 {
 		return b.Output, nil
@@ -154,7 +154,7 @@ func (b Bodies) limit(limits item) (int, error) {
 	return 256, nil
 }
 
-// bodyMessages reads messages, whose text may come in parts.
+// bodyMessages reads "messages". Contents may be in parts.
 func bodyMessages(v jsontext.Value) ([]llmbench.Message, error) {
 	var all []map[string]jsontext.Value
 	if err := json.Unmarshal(v, &all, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
@@ -164,7 +164,7 @@ func bodyMessages(v jsontext.Value) ([]llmbench.Message, error) {
 	for i, m := range all {
 		for _, name := range slices.Sorted(maps.Keys(m)) {
 			if name != "role" && name != "content" && m[name].Kind() != 'n' {
-				return nil, fmt.Errorf("message %d: there is a %q, which cannot be sent", i, name)
+				return nil, fmt.Errorf("message %d: member %q cannot be sent", i, name)
 			}
 		}
 		role, err := item(m).text("role")
@@ -183,7 +183,7 @@ func bodyMessages(v jsontext.Value) ([]llmbench.Message, error) {
 	return messages, nil
 }
 
-// bodyContent reads what a message says.
+// bodyContent reads the text of a message.
 func bodyContent(m item) (string, error) {
 	if v := m["content"]; v.Kind() != '[' {
 		return m.text("content")

@@ -13,13 +13,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Conforms says what is wrong with the answer to r, nil for nothing. With tools it
-// has to call one or more of them, each with arguments that are JSON and conform to
-// that tool's parameters; with a schema its text has to be JSON that conforms to it
-// (https://json-schema.org/draft/2020-12, or what $schema says). No schema is
-// fetched from anywhere.
+// Conforms returns an error if the answer a does not conform to the schemas of r. If
+// r has tools, the answer must call at least one of them, and the arguments of each
+// call must be JSON that conforms to the parameters of the tool. If r has a schema,
+// the text of the answer must be JSON that conforms to the schema. The version of
+// JSON Schema is 2020-12 (https://json-schema.org/draft/2020-12) unless the schema
+// has another in $schema. Conforms fetches no schemas.
 //
-// An error that wraps [ErrSchema] is about the request, not the answer.
+// An error that wraps [ErrSchema] means that a schema of r is invalid.
 func Conforms(r llmbench.Request, a sample.Answer) error {
 	if len(r.Tools) > 0 {
 		return callsConform(r.Tools, a)
@@ -27,12 +28,14 @@ func Conforms(r llmbench.Request, a sample.Answer) error {
 	return conforms("the text", r.Schema, a.Text)
 }
 
-// ErrSchema is what errors of [Conforms] wrap when a schema cannot be used.
-var ErrSchema = errors.New("not a JSON schema that can be used")
+// ErrSchema is the error of [Conforms] for a schema that is invalid, or that refers to
+// a schema elsewhere.
+var ErrSchema = errors.New("invalid JSON schema")
 
+// callsConform checks the calls of an answer against the tools of its request.
 func callsConform(tools []llmbench.Tool, a sample.Answer) error {
 	if a.ToolCalls == "" && a.ToolNames == "" {
-		return fmt.Errorf("no call: %.60q", a.Text)
+		return fmt.Errorf("the answer calls no tool; its text is %.60q", a.Text)
 	}
 	var calls []string
 	for d := json.NewDecoder(strings.NewReader(a.ToolCalls)); ; {
@@ -48,10 +51,10 @@ func callsConform(tools []llmbench.Tool, a sample.Answer) error {
 	}
 	names := strings.Fields(a.ToolNames)
 	if len(calls) == 1 && len(names) > 1 && strings.Count(a.ToolNames, names[0]) == len(names) {
-		names = names[:1] // some servers say it with every piece
+		names = names[:1] // some servers repeat the name with every piece of the arguments
 	}
 	if len(names) != len(calls) || len(calls) == 0 {
-		return fmt.Errorf("%d names of functions (%.60q) for the arguments of %d", len(names), a.ToolNames, len(calls))
+		return fmt.Errorf("%d names of functions (%.60q) and arguments of %d calls, must be the same number", len(names), a.ToolNames, len(calls))
 	}
 next:
 	for i, name := range names {
@@ -63,12 +66,13 @@ next:
 				continue next
 			}
 		}
-		return fmt.Errorf("a call of %.60q, which was not offered", name)
+		return fmt.Errorf("the answer calls %.60q, which is not a tool of the request", name)
 	}
 	return nil
 }
 
-// conforms says what is wrong with a text that should conform to a schema.
+// conforms returns an error if text is not JSON that conforms to schema. The error
+// calls the text what.
 func conforms(what string, schema json.RawMessage, text string) error {
 	const name = "schema.json"
 	document, err := jsonschema.UnmarshalJSON(strings.NewReader(string(schema)))

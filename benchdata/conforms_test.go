@@ -33,29 +33,29 @@ func TestConforms(t *testing.T) {
 		{tools, sample.Answer{ToolNames: "f", ToolCalls: `{"n": 1}`}, ""},
 		{tools, sample.Answer{ToolNames: "f g", ToolCalls: `{"n": 1}{}`, Text: "I call them."}, ""},
 		{tools, sample.Answer{ToolNames: "f f f", ToolCalls: `{"n": 1}`}, ""},
-		{tools, sample.Answer{Text: "no"}, `no call: "no"`},
+		{tools, sample.Answer{Text: "no"}, `the answer calls no tool; its text is "no"`},
 		{tools, sample.Answer{ToolNames: "f", ToolCalls: `{"n": `}, "the arguments are not JSON: unexpected EOF"},
-		{tools, sample.Answer{ToolNames: "f"}, `1 names of functions ("f") for the arguments of 0`},
-		{tools, sample.Answer{ToolCalls: "{}"}, `0 names of functions ("") for the arguments of 1`},
+		{tools, sample.Answer{ToolNames: "f"}, `1 names of functions ("f") and arguments of 0 calls`},
+		{tools, sample.Answer{ToolCalls: "{}"}, `0 names of functions ("") and arguments of 1 calls`},
 		{tools, sample.Answer{ToolNames: "f g", ToolCalls: "{}"}, "2 names of functions"},
-		{tools, sample.Answer{ToolNames: "h", ToolCalls: "{}"}, `a call of "h", which was not offered`},
+		{tools, sample.Answer{ToolNames: "h", ToolCalls: "{}"}, `the answer calls "h", which is not a tool of the request`},
 		{tools, sample.Answer{ToolNames: "f g", ToolCalls: `{}{}`}, "the call of f does not conform"},
-		{llmbench.Request{Schema: json.RawMessage(`{"type":7}`)}, sample.Answer{Text: "{}"}, "not a JSON schema that can be used"},
-		{llmbench.Request{Schema: json.RawMessage(`{"$ref":"file:///etc/hostname"}`)}, sample.Answer{Text: "{}"}, "not a JSON schema that can be used"},
-		{llmbench.Request{Schema: json.RawMessage(`{`)}, sample.Answer{Text: "{}"}, "not a JSON schema that can be used"},
+		{llmbench.Request{Schema: json.RawMessage(`{"type":7}`)}, sample.Answer{Text: "{}"}, "invalid JSON schema"},
+		{llmbench.Request{Schema: json.RawMessage(`{"$ref":"file:///etc/hostname"}`)}, sample.Answer{Text: "{}"}, "invalid JSON schema"},
+		{llmbench.Request{Schema: json.RawMessage(`{`)}, sample.Answer{Text: "{}"}, "invalid JSON schema"},
 	} {
 		err := Conforms(c.r, c.a)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("Conforms(%+v) = %v, want %q", c.a, err, c.want)
 		}
-		if errors.Is(err, ErrSchema) != strings.HasPrefix(c.want, "not a JSON schema") {
-			t.Errorf("Conforms(%+v) = %v: is it about the schema?", c.a, err)
+		if errors.Is(err, ErrSchema) != strings.HasPrefix(c.want, "invalid JSON schema") {
+			t.Errorf("errors.Is(Conforms(%+v), ErrSchema) is wrong for %v", c.a, err)
 		}
 	}
 }
 
-// FuzzConforms: whatever a server answers, it is judged, and what is taken for good
-// is JSON.
+// FuzzConforms checks that an answer with a schema conforms only if it is JSON, and one
+// with a tool only if it names the tool.
 func FuzzConforms(f *testing.F) {
 	f.Add("f", `{"n": 1}`, `{"n": 1}`)
 	f.Add("f f", `{}{`, `[`)
@@ -63,10 +63,10 @@ func FuzzConforms(f *testing.F) {
 	f.Fuzz(func(t *testing.T, names, calls, text string) {
 		a := sample.Answer{ToolNames: names, ToolCalls: calls, Text: text}
 		if Conforms(llmbench.Request{Schema: schema}, a) == nil && !json.Valid([]byte(text)) {
-			t.Errorf("%q conforms, and is not JSON", text)
+			t.Errorf("%q conforms, but is not JSON", text)
 		}
 		if Conforms(llmbench.Request{Tools: []llmbench.Tool{{Name: "f", Parameters: schema}}}, a) == nil && !strings.Contains(names, "f") {
-			t.Errorf("calls of %q conform", names)
+			t.Errorf("calls of %q conform, but the tool is f", names)
 		}
 	})
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// Continuation is the workload of a length grid (study B of benchdata/published):
-// blocks of a text, each with the wish, in Chinese, that the model go on with it
-// for so many characters. Models do not keep to that number, but what they write
-// depends on it. The study names no text; any will do.
+// Continuation is the workload of a grid of lengths (study B of benchdata/published).
+// Each prompt is a block of a text and asks the model, in Chinese, to continue the
+// text for a number of characters. Models do not write exactly that number, but the
+// length of their answers depends on it. The study does not name its text.
 type Continuation struct {
-	// Path is a file of text in UTF-8; it may be compressed by gzip or zstd.
+	// Path is a file of text in UTF-8. The file may be compressed by gzip or zstd.
 	Path string
-	// Chars is the length of a block in characters (Unicode code points). White
-	// space at the ends of lines counts like any other.
+	// Chars is the length of a block in characters (Unicode code points). Line ends
+	// and other white space count.
 	Chars int
-	// Ask is how many characters the model is asked for.
+	// Ask is the number of characters that the prompt asks for.
 	Ask int
 	// Output limits every answer, in tokens.
 	Output int
@@ -28,15 +28,14 @@ type Continuation struct {
 	Tokenizer llmbench.Tokenizer
 }
 
-// Requests returns the text's first n blocks as requests, or fewer when the text
-// ends before; what is left after the last whole block is not used. It returns an
-// error when n or a field is out of range, when the file cannot be read or is not
-// UTF-8, and when it has no whole block.
+// Requests returns requests for the first n blocks of the text, or for fewer if the
+// text has fewer whole blocks. It returns an error if n or a field is out of range, if
+// the file cannot be read or is not UTF-8, or if the text is shorter than one block.
 func (c Continuation) Requests(n int) ([]llmbench.Request, error) {
 	return readFile("continuation", c.Path, func(s *source) ([]llmbench.Request, error) { return c.read(s, n) })
 }
 
-// Read is Requests for a file that is read from r.
+// Read is like Requests for a file that is read from r.
 func (c Continuation) Read(r io.Reader, n int) ([]llmbench.Request, error) {
 	return readFrom("continuation", r, func(s *source) ([]llmbench.Request, error) { return c.read(s, n) })
 }
@@ -52,7 +51,7 @@ func (c Continuation) read(s *source, n int) ([]llmbench.Request, error) {
 	var requests []llmbench.Request
 	text := bufio.NewReader(s)
 	var block strings.Builder
-	for at, size := 0, 0; len(requests) < n; {
+	for offset, size := 0, 0; len(requests) < n; {
 		char, width, err := text.ReadRune()
 		if err == io.EOF {
 			break
@@ -61,9 +60,9 @@ func (c Continuation) read(s *source, n int) ([]llmbench.Request, error) {
 			return nil, err
 		}
 		if char == utf8.RuneError && width == 1 {
-			return nil, fmt.Errorf("byte %d is not UTF-8", at)
+			return nil, fmt.Errorf("byte %d is not UTF-8", offset)
 		}
-		at += width
+		offset += width
 		block.WriteRune(char)
 		if size++; size < c.Chars {
 			continue
@@ -75,7 +74,7 @@ func (c Continuation) read(s *source, n int) ([]llmbench.Request, error) {
 		s.record(text.Buffered())
 	}
 	if len(requests) == 0 {
-		return nil, fmt.Errorf("fewer than %d characters: not one block", c.Chars)
+		return nil, fmt.Errorf("the text has fewer than %d characters, the length of a block", c.Chars)
 	}
 	return requests, nil
 }

@@ -18,7 +18,7 @@ func TestContinuation(t *testing.T) {
 	c := Continuation{Path: file, Chars: 4, Ask: 100, Output: 9}
 	requests, err := c.Requests(500)
 	assert.NilError(t, err)
-	assert.Equal(t, len(requests), 3) // and a block that is not whole
+	assert.Equal(t, len(requests), 3) // the last block is incomplete and skipped
 	for i, block := range []string{"天地玄黄", "，\n宇宙", "洪荒。日"} {
 		r := requests[i]
 		assert.Equal(t, r.Prompt, "'''\n"+block+"\n'''\n请仔细阅读以上三引号中的文字，然后接着往下续写，续写部分大约 100 字。")
@@ -31,11 +31,11 @@ func TestContinuation(t *testing.T) {
 	assert.DeepEqual(t, some, requests[:2])
 
 	long, err := Continuation{Chars: 1000, Ask: 1, Output: 1}.Read(strings.NewReader(strings.Repeat("字", maxRecord)), 16500)
-	assert.NilError(t, err) // longer than one record may be
+	assert.NilError(t, err) // longer than the limit of a record
 	assert.Equal(t, len(long), 16500)
 
 	for text, want := range map[string]string{
-		"天地玄":             "continuation: fewer than 4 characters: not one block",
+		"天地玄":             "continuation: the text has fewer than 4 characters, the length of a block",
 		"":                "continuation: the file is empty",
 		"天地\xff玄黄":        "continuation: byte 6 is not UTF-8",
 		"\xff\xfe\x29Y0W": "continuation: the file is UTF-16",
@@ -50,7 +50,7 @@ func TestContinuation(t *testing.T) {
 	_, err = c.Requests(0)
 	assert.ErrorContains(t, err, "0 requests")
 	_, err = Continuation{Path: filepath.Dir(file), Chars: 1, Ask: 1, Output: 1}.Requests(1)
-	assert.ErrorContains(t, err, "is a directory")
+	assert.ErrorContains(t, err, "is a folder")
 }
 
 func FuzzContinuation(f *testing.F) {

@@ -10,21 +10,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A conversation is one record of a file of conversations, as much of it as is used.
+// A conversation holds the used parts of one record of a file of conversations.
 type conversation struct {
-	first, second string // what the first two turns say
-	turns         int
+	first, second string // texts of the first two turns
+	turns         int    // number of turns
 }
 
-// A conversationFormat says where conversations and their turns are.
+// A conversationFormat describes the records of a file of conversations.
 type conversationFormat struct {
 	array bool // the file must be one JSON array
-	// turns are the names that the member with the turns may have, texts
-	// those of the member with what a turn says: the first that is there.
+	// turns lists the possible names of the member with the turns, and texts those
+	// of the member with the text of a turn. The first name that exists counts.
 	turns, texts []string
-	// optional leaves out a record without turns, instead of refusing it.
+	// optional skips a record without turns. Without optional such a record is an
+	// error.
 	optional bool
-	// images refuses a record with an image.
+	// images makes a record with an image an error.
 	images bool
 }
 
@@ -32,8 +33,8 @@ type conversationFormat struct {
 //
 //	{"id": "…", "conversations": [{"from": "human", "value": "…"}, …]}
 //
-// one at a time. Other members are passed over, and so are turns after the
-// second, which no tool looks at either.
+// one at a time. It ignores other members, and turns after the second: vLLM and
+// SGLang ignore them, too.
 func (f conversationFormat) conversations(s *source) iter.Seq2[conversation, error] {
 	return values(s, f.array, f.readConversation)
 }
@@ -44,7 +45,7 @@ func (f conversationFormat) readConversation(d *jsontext.Decoder) (conversation,
 	best := len(f.turns)
 	err := members(d, "the record", func(name string) (err error) {
 		if f.images && name == "image" && d.PeekKind() == '"' {
-			return errors.New(`there is an "image", and only text can be sent`)
+			return errors.New(`member "image" cannot be sent, only text can`)
 		}
 		rank := slices.Index(f.turns, name)
 		if rank < 0 || rank > best {
@@ -60,18 +61,18 @@ func (f conversationFormat) readConversation(d *jsontext.Decoder) (conversation,
 	return c, err
 }
 
-// readTurns reads the turns of one record. What is wrong with a turn counts
-// only if there are two, since a record of fewer is left out.
+// readTurns reads the turns of one record. An invalid turn is an error only if the
+// record has two turns, because records with fewer are skipped.
 func (f conversationFormat) readTurns(d *jsontext.Decoder, name string) (conversation, error) {
 	var c conversation
 	if err := begin(d, '[', strconv.Quote(name)); err != nil {
 		return c, err
 	}
-	var wrong error
+	var invalid error
 	for ; d.PeekKind() != ']'; c.turns++ {
 		if c.turns >= 2 || d.PeekKind() != '{' {
-			if c.turns < 2 && wrong == nil && d.PeekKind() != 0 {
-				wrong = fmt.Errorf("turn %d is a JSON %s, must be an object", c.turns, kindName(d.PeekKind()))
+			if c.turns < 2 && invalid == nil && d.PeekKind() != 0 {
+				invalid = fmt.Errorf("turn %d is a JSON %s, must be an object", c.turns, kindName(d.PeekKind()))
 			}
 			if err := d.SkipValue(); err != nil {
 				return c, err
@@ -82,8 +83,8 @@ func (f conversationFormat) readTurns(d *jsontext.Decoder, name string) (convers
 		if err != nil {
 			return c, err
 		}
-		if problem != nil && wrong == nil {
-			wrong = fmt.Errorf("turn %d: %w", c.turns, problem)
+		if problem != nil && invalid == nil {
+			invalid = fmt.Errorf("turn %d: %w", c.turns, problem)
 		}
 		if c.turns == 0 {
 			c.first = text
@@ -95,13 +96,13 @@ func (f conversationFormat) readTurns(d *jsontext.Decoder, name string) (convers
 		return c, err
 	}
 	if c.turns >= 2 {
-		return c, wrong
+		return c, invalid
 	}
 	return c, nil
 }
 
-// readTurn reads what one turn says. A problem is that it says nothing; an
-// error is that reading cannot go on.
+// readTurn reads the text of one turn. problem is why the turn has no text; err is
+// why reading cannot continue.
 func (f conversationFormat) readTurn(d *jsontext.Decoder) (text string, problem, err error) {
 	best := len(f.texts)
 	err = members(d, "the turn", func(name string) error {

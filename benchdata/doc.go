@@ -1,32 +1,31 @@
-// Package benchdata makes the requests that a benchmark sends: prompts of an
-// exact length, and questions from datasets.
+// Package benchdata makes the requests that a benchmark sends: random prompts of an
+// exact length, and prompts from published data sets and recorded traces.
 //
-// Each workload is a struct with a method Requests(n) (of a trace, Load(n)),
-// which returns the same n requests for the same fields, on every machine:
+// Each data set is a struct with a method Requests(n). Equal fields return equal
+// requests, on every machine.
 //
-//   - [Prompts] is random words, so many tokens in and so many out.
-//   - [Random] is the same with lengths from a range, by vLLM's or SGLang's rules.
-//   - [PrefixRepetition] and [SharedPrefix] are prompts that begin alike in groups.
-//   - [Sonnet] is lines of poems.
-//   - [ShareGPT] is real questions, with the lengths of real answers.
-//   - [Questions] is real questions alone, in the formats of several files.
-//   - [Filler] and [Continuation] are what two published studies sent.
-//   - [Bodies] is requests as they were sent to an OpenAI-compatible server.
-//   - [Trace] is a recorded load: requests of its lengths, when they came, and
-//     which of their beginnings were the same.
+//   - [Prompts] has random words with one length of prompts and of answers.
+//   - [Random] has random words with lengths from a range, by the rules of vLLM or
+//     SGLang.
+//   - [PrefixRepetition] and [SharedPrefix] have groups of prompts with a common
+//     prefix.
+//   - [Sonnet] has lines of poems.
+//   - [ShareGPT] has real questions, and answers as long as the real answers.
+//   - [Questions] has real questions from files in several formats.
+//   - [Filler] and [Continuation] are the workloads of two published studies.
+//   - [Bodies] has recorded requests to an OpenAI-compatible server.
+//   - [Trace] has requests with the lengths, the arrival times and the common
+//     prefixes of a recorded load.
 //
-// What a token is, a [llmbench.Tokenizer] decides:
+// [Open] opens each of them by the name that LLMBENCH_DATASET uses.
 //
-//   - [tokenizer.Words] counts words, as the project's mock server does.
-//   - [tokenizer.HuggingFace] is a model's own, from its tokenizer.json.
-//   - [tokenizer.Server] is the server's own, which is asked.
-//   - [tokenizer.Estimate] is measured on a server that has none to ask.
+// A [llmbench.Tokenizer] counts the tokens of texts; package [tokenizer] has several.
+// Lengths in requests are those that the tokenizer counts. The server states its
+// own counts in its answers, and benchmark results report the server's.
 //
-// Lengths made here are what a workload meant. What a server counted is in
-// the server's answer, and is what results report.
+// The package downloads nothing. Data sets and tokenizers are files of the user;
+// README.md lists where they are published, with digests. The one text of others in
+// this package is 23 sonnets by Shakespeare.
 //
-// [Open] opens any of them by the name that LLMBENCH_DATASET has for it.
-//
-// The package downloads nothing: datasets and tokenizers are files that the
-// user has; README.md tells where they are published, with digests. It has no text of others in it but 23 of Shakespeare's sonnets.
+// [tokenizer]: https://pkg.go.dev/github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer
 package benchdata

@@ -25,7 +25,7 @@ func Example() {
 }
 
 func ExamplePrompts_sharedPrefix() {
-	// A system prompt of 4 tokens, which a prefix cache should answer.
+	// All prompts begin with the same 4 tokens, which a prefix cache can reuse.
 	workload := benchdata.Prompts{Input: 8, Output: 16, SharedPrefix: 4}
 	requests, err := workload.Requests(2)
 	if err != nil {
@@ -95,12 +95,12 @@ func ExampleTrace() {
 			}
 			shared++
 		}
-		fmt.Printf("at %v: %d in, %d of them as the first has them, %d out\n", due[i], r.PromptTokens, shared, r.MaxTokens)
+		fmt.Printf("at %v: %d in, %d equal to the first prompt, %d out\n", due[i], r.PromptTokens, shared, r.MaxTokens)
 	}
 	// Output:
-	// at 0s: 1100 in, 1100 of them as the first has them, 52 out
-	// at 1.5s: 1024 in, 1024 of them as the first has them, 7 out
-	// at 1.75s: 600 in, 512 of them as the first has them, 26 out
+	// at 0s: 1100 in, 1100 equal to the first prompt, 52 out
+	// at 1.5s: 1024 in, 1024 equal to the first prompt, 7 out
+	// at 1.75s: 600 in, 512 equal to the first prompt, 26 out
 }
 
 func ExampleOpen() {

@@ -14,38 +14,38 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxRecord is the longest record that a file may have, in bytes: some four
-// million tokens of text; maxRow is the longest row of a CSV. They bound the
-// memory that reading takes.
+// maxRecord is the longest record of a file in bytes, about four million tokens of
+// text. maxRow is the longest row of a CSV file in bytes. The limits bound the memory
+// of reading.
 const (
 	maxRecord = 16 << 20
 	maxRow    = 1 << 20
 )
 
-// maxWindow is the longest window that a zstd file may have, in bytes: what
-// the zstd command itself accepts unless told otherwise.
+// maxWindow is the largest window of a zstd file in bytes. It is the default limit of
+// the zstd command.
 const maxWindow = 128 << 20
 
-// A source is the text of a file, decompressed, with a count of its lines and
-// a limit to the length of a record.
+// A source reads the decompressed text of a file. It counts lines, and limits the
+// length of a record.
 type source struct {
 	r        io.Reader
 	newlines int
-	limit    int        // of a record in bytes
-	left     int        // bytes that may be read before the next call of record
-	line     func() int // that was read last, counted from 1; set by who reads
+	limit    int        // bytes of a record
+	left     int        // bytes that can be read before the next call of record
+	line     func() int // returns the number of the last line read, from 1; set by the reader of records
 	close    func()
 }
 
-// errTooLong is what reading a record beyond its limit, in bytes, returns.
+// errTooLong is the error of a record that is longer than this number of bytes.
 type errTooLong int
 
 func (limit errTooLong) Error() string {
-	return fmt.Sprintf("the record is longer than %d MiB, which is the limit", limit>>20)
+	return fmt.Sprintf("the record is longer than the limit of %d MiB", limit>>20)
 }
 
-// newSource reads from r, which may be compressed by gzip or zstd: their first
-// bytes tell. A UTF-8 byte order mark is passed over.
+// newSource returns a source of r. It recognizes gzip and zstd by their first bytes,
+// and skips a UTF-8 byte order mark.
 func newSource(r io.Reader) (*source, error) {
 	s := &source{limit: maxRecord, left: maxRecord, close: func() {}}
 	b := bufio.NewReaderSize(r, 64<<10)
@@ -87,10 +87,10 @@ func newSource(r io.Reader) (*source, error) {
 	return s, nil
 }
 
-// record says that a record begins, so many bytes of which were read already.
+// record begins a record of which that number of bytes have been read.
 func (s *source) record(read int) { s.left = s.limit - read }
 
-// Read reads text, and returns an errTooLong at the end of what a record may have.
+// Read reads text. It returns an errTooLong after the limit of a record.
 func (s *source) Read(p []byte) (int, error) {
 	if s.left <= 0 {
 		return 0, errTooLong(s.limit)
@@ -101,7 +101,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A lineError is what is wrong with a line of a file, counted from 1.
+// A lineError is an error in a line of a file. Lines are counted from 1.
 type lineError struct {
 	line int
 	err  error
@@ -110,8 +110,8 @@ type lineError struct {
 func (e *lineError) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.err) }
 func (e *lineError) Unwrap() error { return e.err }
 
-// readFile calls read with the text of the file at path. Its errors begin with
-// the kind of data set and the path, and the line where it is known.
+// readFile calls read with the text of the file at path. Errors begin with the kind of
+// data set, the path and, where it is known, the line.
 func readFile[T any](kind, path string, read func(*source) (T, error)) (T, error) {
 	var none T
 	f, err := os.Open(path)
@@ -120,7 +120,7 @@ func readFile[T any](kind, path string, read func(*source) (T, error)) (T, error
 	}
 	defer f.Close()
 	if i, err := f.Stat(); err == nil && i.IsDir() {
-		return none, fmt.Errorf("%s %s: is a directory, must be a file", kind, path)
+		return none, fmt.Errorf("%s %s: is a folder, must be a file", kind, path)
 	}
 	got, err := readText(f, read)
 	if at, ok := errors.AsType[*lineError](err); ok {
@@ -132,7 +132,7 @@ func readFile[T any](kind, path string, read func(*source) (T, error)) (T, error
 	return got, nil
 }
 
-// readFrom is readFile for text that comes from r.
+// readFrom is like readFile for a file that is read from r.
 func readFrom[T any](kind string, r io.Reader, read func(*source) (T, error)) (T, error) {
 	got, err := readText(r, read)
 	if err != nil {
@@ -142,6 +142,7 @@ func readFrom[T any](kind string, r io.Reader, read func(*source) (T, error)) (T
 	return got, nil
 }
 
+// readText calls read with the text that r has.
 func readText[T any](r io.Reader, read func(*source) (T, error)) (T, error) {
 	s, err := newSource(r)
 	if err != nil {
@@ -152,7 +153,7 @@ func readText[T any](r io.Reader, read func(*source) (T, error)) (T, error) {
 	return read(s)
 }
 
-// lines reads the lines that are not blank, without what ends them.
+// lines reads the lines that are not blank, without their line ends.
 func lines(s *source) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		b := bufio.NewReaderSize(s, 64<<10)

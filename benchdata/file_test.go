@@ -10,8 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// endless is text that goes on with one letter after its beginning, so many
-// bytes, and then ends.
+// endless is a text that continues after its beginning with one letter, up to a number
+// of bytes.
 type endless struct {
 	begin  string
 	letter byte
@@ -35,8 +35,8 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestLongRecord gives every format a record of 100 MB: an error that names its
-// line and the limit, before the memory for it was taken.
+// TestLongRecord checks that a record of 100 MB is an error in every format. The error
+// names the line and the limit, and reading does not allocate memory for the record.
 func TestLongRecord(t *testing.T) {
 	const size, most = 100 << 20, 96 << 20
 	for _, tt := range []struct {
@@ -59,15 +59,14 @@ func TestLongRecord(t *testing.T) {
 		err := tt.read(&endless{tt.begin, '1', size})
 		runtime.ReadMemStats(&after)
 		assert.ErrorContains(t, err, fmt.Sprintf(": line %d: ", tt.line))
-		assert.ErrorContains(t, err, " MiB, which is the limit")
+		assert.ErrorContains(t, err, "the record is longer than the limit of ")
 		taken := after.TotalAlloc - before.TotalAlloc
-		assert.Assert(t, taken < most, "%.40q…: %d MiB were taken in all", tt.begin, taken>>20)
+		assert.Assert(t, taken < most, "%.40q…: %d MiB were allocated", tt.begin, taken>>20)
 	}
 }
 
-// TestLongFile reads a few records of a file of many: what is held does not grow
-// with the file, and where the order of the file is that of the requests the
-// rest is not read.
+// TestLongFile checks that the memory does not grow with the file, and that only the
+// needed records are read if the requests are in the order of the file.
 func TestLongFile(t *testing.T) {
 	const records = 200000
 	line := `{"question": "` + strings.Repeat("word ", 100) + `"}` + "\n"
@@ -86,10 +85,10 @@ func TestLongFile(t *testing.T) {
 	assert.Assert(t, read < 1000, "%d records were read", read)
 	shuffled, read := held(Questions{Format: OpenQA, Seed: 1}, 10)
 	assert.Equal(t, read, records)
-	assert.Assert(t, shuffled < few+8<<20, "%d MiB are held of a long file", (shuffled-few)>>20)
+	assert.Assert(t, shuffled < few+8<<20, "a long file takes %d MiB", (shuffled-few)>>20)
 }
 
-// repeated is a text so many times.
+// repeated is a text that is repeated a number of times.
 type repeated struct {
 	text  string
 	rest  string

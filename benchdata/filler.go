@@ -8,23 +8,24 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// Filler is the workload of the locust load test of fw-ai's llm_bench, as it was
-// published for many servers (study A of benchdata/published): ten random letters,
-// so that no two prompts begin alike, one word over and over, and a request for a
-// program, which models answer at length. The model may end its answer before
-// Output tokens. The wording is not llm_bench's.
+// Filler is the workload of the locust load test of fw-ai's llm_bench, whose results
+// were published for many servers (study A of benchdata/published). Each prompt is
+// ten random letters, so that no two prompts have a common prefix, then one word
+// repeated, then a request for a long program. The model may end its answer before
+// Output tokens. The words are not those of llm_bench.
 //
-// The same fields give the same prompts on every machine, and Requests(n) is the
-// beginning of Requests(n+1).
+// Requests(n) returns the first n requests of Requests(n+1).
 type Filler struct {
-	// Input is the length of each prompt in tokens, more than the letters and the
-	// request have by themselves; the prompt is at most one filler word shorter.
+	// Input is the length of each prompt in tokens. It must be at least the length
+	// of the letters and the request. A prompt is shorter by less than one filler
+	// word.
 	Input int
-	// Output limits each answer in tokens, at least 1.
+	// Output limits each answer in tokens; at least 1.
 	Output int
-	// Template is how many of the Input tokens the server adds by itself.
+	// Template is the number of the Input tokens that the server adds (chat
+	// template, begin-of-text).
 	Template int
-	// Seed picks the letters.
+	// Seed determines the letters.
 	Seed uint64
 	// Tokenizer counts the tokens; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
@@ -36,9 +37,8 @@ const (
 	fillerRequest = "Now write a Django application with users, articles and comments: models, views, templates and tests, file by file."
 )
 
-// Requests returns n requests, with MaxTokens Output and PromptTokens what the
-// Tokenizer counts and Template. It returns an error when n or a field is out of
-// range.
+// Requests returns n requests. Their PromptTokens is the length of the prompt by the
+// Tokenizer plus Template. It returns an error if n or a field is out of range.
 func (f Filler) Requests(n int) ([]llmbench.Request, error) {
 	switch {
 	case n < 1:
@@ -61,9 +61,9 @@ func (f Filler) Requests(n int) ([]llmbench.Request, error) {
 		target := f.Input - f.Template
 		least := tok.Count(text(0))
 		if least > target {
-			return nil, fmt.Errorf("filler: Input is %d tokens, must be at least %d: letters, request and Template", f.Input, least+f.Template)
+			return nil, fmt.Errorf("filler: Input is %d tokens, must be at least %d, the length of letters, request and Template", f.Input, least+f.Template)
 		}
-		// The most words that fit: between low, which do, and high, which do not.
+		// Search the largest number of words that fit: low words fit, high do not.
 		low, high := 0, 1
 		for tok.Count(text(high)) <= target {
 			if low, high = high, 2*high; low > maxWordsPerToken*target {

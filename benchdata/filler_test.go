@@ -10,7 +10,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 )
 
-// everyThird is a tokenizer for which three words are two tokens.
+// everyThird is a tokenizer that counts three words as two tokens.
 type everyThird struct{}
 
 func (everyThird) Count(text string) int { return len(strings.Fields(text)) * 2 / 3 }

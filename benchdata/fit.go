@@ -8,32 +8,30 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// A fitter writes texts of an exact number of tokens. It asks the tokenizer
-// about whole texts only, since a part need not count the same by itself, and
-// it asks seldom: about three times for a text of any length.
+// A fitter makes texts of an exact number of tokens. It counts whole texts only,
+// because the tokens of parts need not add up to those of the whole. A text of any
+// length takes about three calls of the tokenizer.
 type fitter struct {
 	tok     llmbench.Tokenizer
-	slack   int     // a text this many tokens off is good when none is exact
-	perWord float64 // about how many tokens a word is
+	slack   int     // accepted difference in tokens if no text has the exact length
+	perWord float64 // estimated tokens per word
 }
 
-// tolerant is a tokenizer that cannot count to every number.
+// A tolerant tokenizer has lengths that no text has, such as odd ones.
 type tolerant interface {
-	// Tolerance returns how many tokens a text may be away from the length
-	// that was wanted.
+	// Tolerance returns the accepted difference, in tokens, between the length of a
+	// text and the wanted length.
 	Tolerance() int
 }
 
-// Limits of the search: the first is far more than a tokenizer that grows
-// with the text needs, the second finds a pair of words of the right length
-// even for a tokenizer that counts letters.
+// Limits of the search.
 const (
-	maxLengths = 100
-	maxEndings = 400
-
-	maxWordsPerToken = 16 // a tokenizer that wants more is broken
+	maxLengths       = 100 // tries to find the number of words; a tokenizer whose counts grow with the text needs few
+	maxEndings       = 400 // tries to find the last words; enough for a tokenizer that counts letters
+	maxWordsPerToken = 16  // a tokenizer that counts less than a token for this many words is broken
 )
 
+// newFitter returns a fitter of texts that tok counts.
 func newFitter(tok llmbench.Tokenizer) *fitter {
 	f := &fitter{tok: tok}
 	if t, ok := tok.(tolerant); ok {
@@ -44,22 +42,23 @@ func newFitter(tok llmbench.Tokenizer) *fitter {
 	return f
 }
 
-// text returns a text that begins with head and the opening words, goes on in
-// random words, and is target tokens by the tokenizer. A target smaller than
-// the opening makes the text begin otherwise.
+// text returns a text of target tokens that consists of head, the opening words and
+// random words. If target is less than the opening needs, the text begins with other
+// words.
 func (f *fitter) text(head string, opening []string, target int, random *rand.Rand) (string, error) {
 	text, err := f.search(head, opening, target, random)
-	if wrong := tokenizerError(f.tok); wrong != nil {
-		return "", wrong
+	if tokErr := tokenizerError(f.tok); tokErr != nil {
+		return "", tokErr
 	}
 	return text, err
 }
 
+// search is text without the error of the tokenizer.
 func (f *fitter) search(head string, opening []string, target int, random *rand.Rand) (string, error) {
 	t := textOf(head, opening)
 	draw := func() string { return wordList[random.IntN(len(wordList))] }
 
-	// Close in on the number of words: low words are too few, high too many.
+	// Search the number of words: low words are too few, high words too many.
 	low, lowTokens := 0, f.tok.Count(head)
 	high, highTokens := math.MaxInt, 0
 	words := low + int(float64(target-lowTokens)/f.perWord)
@@ -101,16 +100,16 @@ func (f *fitter) search(head string, opening []string, target int, random *rand.
 	return f.ending(t, low, min(low, len(opening)), target, draw)
 }
 
-// ending puts other words in the place of the last ones of the first low
-// words of t, until the text is target tokens. It leaves the first keep words
-// as they are, unless that cannot be.
+// ending takes the first low words of t, and replaces the last of them by random
+// words until the text has target tokens. It does not replace the first keep words,
+// unless half of the tries have failed.
 func (f *fitter) ending(t *text, low, keep, target int, draw func() string) (string, error) {
 	closest := 0
 	for try := range maxEndings {
 		if try == maxEndings/2 {
 			keep = 0
 		}
-		back := try % 4 // words taken away; then as many or one more are added
+		back := try % 4 // number of words removed; as many or one more are added
 		kept := max(low-back, keep)
 		added := low - kept + 1
 		if try%8 >= 4 && added > 1 {
@@ -133,11 +132,11 @@ func (f *fitter) ending(t *text, low, keep, target int, draw func() string) (str
 
 func abs(x int) int { return max(x, -x) }
 
-// text is words with one space between them, but none at the begin of a line, of which any first few can be
-// had without joining them anew.
+// A text is a list of words with one space between them, except at the beginning of
+// a line. The text of its first words needs no copying.
 type text struct {
 	buf  []byte
-	ends []int // ends[k] is where the text of k words ends
+	ends []int // ends[k] is the length in bytes of the text of the first k words
 }
 
 func textOf(head string, words []string) *text {

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// readKind reads a kind that has a file from what a fuzzer wrote.
+// readKind reads requests of a kind that has a file from the contents of the file.
 func readKind(w Workload, file []byte, n int) ([]llmbench.Request, error) {
 	r := bytes.NewReader(file)
 	switch w := w.(type) {
@@ -33,8 +33,8 @@ func readKind(w Workload, file []byte, n int) ([]llmbench.Request, error) {
 	panic(w)
 }
 
-// FuzzKinds reads a file of any kind: requests that can be sent, or one error
-// that names the kind and fits a line, and the same of both every time.
+// FuzzKinds checks that reading a file of any kind returns valid requests or an error of
+// one line that names the kind, and that reading again returns the same.
 func FuzzKinds(f *testing.F) {
 	var names []string
 	for _, k := range Kinds() {
@@ -85,12 +85,12 @@ func FuzzKinds(f *testing.F) {
 		if err != nil || !slices.EqualFunc(again, requests, func(a, b llmbench.Request) bool {
 			return a.Prompt == b.Prompt && a.MaxTokens == b.MaxTokens && slices.Equal(a.Messages, b.Messages)
 		}) {
-			t.Errorf("%s of %q is read in two ways: %v", name, file, err)
+			t.Errorf("%s of %q gives other requests the second time: %v", name, file, err)
 		}
 	})
 }
 
-// FuzzOpen opens any spec: a workload, or an error that says what is allowed.
+// FuzzOpen checks that Open returns a data set or an error for any spec.
 func FuzzOpen(f *testing.F) {
 	for _, spec := range specs(f) {
 		f.Add(spec, 0, 0)

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// members calls f after the name of each member of the object that comes
-// next; f reads the member's value.
+// members reads the object that comes next. It calls f after the name of each
+// member; f reads the value.
 func members(d *jsontext.Decoder, what string, f func(name string) error) error {
 	if err := begin(d, '{', what); err != nil {
 		return err
@@ -26,10 +26,10 @@ func members(d *jsontext.Decoder, what string, f func(name string) error) error 
 	return err
 }
 
-// begin reads the [ or { that must come next.
+// begin reads the [ or { that must come next. Its error calls the value what.
 func begin(d *jsontext.Decoder, want jsontext.Kind, what string) error {
 	switch kind := d.PeekKind(); kind {
-	case want, 0, ']', '}': // the last three are for ReadToken to tell
+	case want, 0, ']', '}': // ReadToken returns an error for the last three
 	default:
 		return fmt.Errorf("%s is a JSON %s, must be an %s", what, kindName(kind), kindName(want))
 	}
@@ -40,6 +40,7 @@ func begin(d *jsontext.Decoder, want jsontext.Kind, what string) error {
 	return err
 }
 
+// kindName returns the name of a kind of JSON value.
 func kindName(k jsontext.Kind) string {
 	switch k {
 	case '[':

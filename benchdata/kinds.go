@@ -13,41 +13,43 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// A Workload makes requests: every data set of this package is one.
+// A Workload is a data set that makes requests.
 type Workload interface {
-	// Requests returns n requests, or fewer where the data set says so.
+	// Requests returns n requests, or fewer if the data set has fewer and does not
+	// repeat.
 	Requests(n int) ([]llmbench.Request, error)
 }
 
-// Options are what [Open] gives to a workload of whatever kind.
+// Options are the fields that [Open] sets in a data set of any kind.
 type Options struct {
-	// Input and Output are the lengths of prompts and of answers in tokens; 0
-	// leaves them to the data set. Only made-up prompts have an Input, and all
-	// but traces an Output.
+	// Input and Output are the lengths of prompts and of answers in tokens; 0 means
+	// the data set's own. Only generated prompts allow an Input. Traces do not allow
+	// an Output.
 	Input, Output int
-	// FixedOutput makes the server generate the whole length, which made-up
-	// prompts and traces ask for in any case.
+	// FixedOutput makes the server generate the full length of each answer.
+	// Generated prompts and traces always have fixed outputs.
 	FixedOutput bool
-	// Seed, Template and Tokenizer are what they are in each data set; the
-	// texts of files are sent whatever the Template.
+	// Seed, Template and Tokenizer are the fields of the same name in each data
+	// set. Texts from files do not depend on Template.
 	Seed      uint64
 	Template  int
 	Tokenizer llmbench.Tokenizer
 }
 
-// A Kind is a kind of data set, by the name that LLMBENCH_DATASET knows it.
+// A Kind describes a kind of data set that [Open] opens.
 type Kind struct {
+	// Name is the name of the kind in LLMBENCH_DATASET.
 	Name string
-	// Path says whether the kind has a file: "" none, "PATH", or "[PATH]" if
-	// it has one of its own.
+	// Path is "" if the kind has no file, "PATH" if it needs one, and "[PATH]" if
+	// the file is optional.
 	Path string
-	// Params are the parameters that may follow, with defaults of their own.
+	// Params are the names of optional parameters.
 	Params []string
-	// Trace tells that the workload is a [Trace].
+	// Trace is true if the data set is a [Trace].
 	Trace bool
 }
 
-// Spec is how the kind is written: name:PATH?param=…
+// Spec returns the name and the path of the kind as [Open] takes them.
 func (k Kind) Spec() string {
 	switch k.Path {
 	case "":
@@ -58,14 +60,14 @@ func (k Kind) Spec() string {
 	return k.Name + "[:PATH]"
 }
 
-// kind is how a data set is opened: path is "" where none is given.
+// A kind opens data sets. open gets the path "" if the spec has none.
 type kind struct {
 	name, path string
-	made       bool // its prompts are made up, and may have any length
+	generated  bool // prompts can have any length
 	open       func(path string, o Options, p *params) Workload
 }
 
-// kinds is every data set there is, in the order of Kinds.
+// kinds lists every kind of data set in the order of Kinds.
 var kinds = []kind{
 	{"random", "", true, func(_ string, o Options, p *params) Workload {
 		setDefault(&o.Input, 512)
@@ -76,13 +78,13 @@ var kinds = []kind{
 	{"random-sglang", "", true, random(SGLang)},
 	{"prefix-repetition", "", true, func(_ string, o Options, p *params) Workload {
 		w := PrefixRepetition{Prefixes: p.count("prefixes"), Prefix: p.count("prefix"), Suffix: p.count("suffix"), Output: o.Output,
-			InOrder: p.is("in-order"), Seed: o.Seed, Template: o.Template, Tokenizer: o.Tokenizer}
+			InOrder: p.bool("in-order", false), Seed: o.Seed, Template: o.Template, Tokenizer: o.Tokenizer}
 		p.noInput(o, "prefix and suffix")
 		return w
 	}},
 	{"generated-shared-prefix", "", true, func(_ string, o Options, p *params) Workload {
 		w := SharedPrefix{PerGroup: p.count("per-group"), System: p.count("system"), Question: p.count("question"), Output: o.Output,
-			Ratio: p.number("ratio"), InOrder: p.is("in-order"), Seed: o.Seed, Template: o.Template, Tokenizer: o.Tokenizer}
+			Ratio: p.number("ratio"), InOrder: p.bool("in-order", false), Seed: o.Seed, Template: o.Template, Tokenizer: o.Tokenizer}
 		p.noInput(o, "system and question")
 		return w
 	}},
@@ -95,11 +97,12 @@ var kinds = []kind{
 	{"jsonl-sglang", "PATH", false, shareGPT(SGLangCustom)},
 	question(OpenQA), question(Codefuse), question(Long), question(Alpaca), question(LongAlpaca), question(Lines), question(CustomVLLM),
 	{"openai", "PATH", false, func(path string, o Options, p *params) Workload {
-		return Bodies{Path: path, Output: o.Output, FixedOutput: o.FixedOutput, NoRepeat: p.isNot("repeat"), Seed: o.Seed, Tokenizer: o.Tokenizer}
+		return Bodies{Path: path, Output: o.Output, FixedOutput: o.FixedOutput, NoRepeat: !p.bool("repeat", true), Seed: o.Seed, Tokenizer: o.Tokenizer}
 	}},
 	trace(Azure), trace(BurstGPT), trace(Mooncake), trace(Bailian),
 }
 
+// random opens a [Random].
 func random(rules Rules) func(string, Options, *params) Workload {
 	return func(_ string, o Options, p *params) Workload {
 		r := Random{Rules: rules, Input: o.Input, Output: o.Output, Ratio: p.number("ratio"), Seed: o.Seed, Template: o.Template, Tokenizer: o.Tokenizer}
@@ -110,11 +113,12 @@ func random(rules Rules) func(string, Options, *params) Workload {
 	}
 }
 
+// shareGPT opens a [ShareGPT].
 func shareGPT(rules Rules) func(string, Options, *params) Workload {
 	return func(path string, o Options, p *params) Workload {
 		s := ShareGPT{Path: path, Rules: rules, Output: o.Output, FixedOutput: o.FixedOutput, Seed: o.Seed, Tokenizer: o.Tokenizer}
 		if rules == VLLM {
-			s.NoRepeat = p.isNot("repeat")
+			s.NoRepeat = !p.bool("repeat", true)
 		} else {
 			s.Context = p.count("context")
 		}
@@ -122,19 +126,21 @@ func shareGPT(rules Rules) func(string, Options, *params) Workload {
 	}
 }
 
+// question returns the kind of [Questions] of a format.
 func question(f QuestionFormat) kind {
 	return kind{string(f), "PATH", false, func(path string, o Options, p *params) Workload {
 		q := Questions{Format: f, Path: path, Output: o.Output, FixedOutput: o.FixedOutput, MinPrompt: p.count("min"), MaxPrompt: p.count("max"),
-			NoRepeat: p.isNot("repeat"), Seed: o.Seed, Tokenizer: o.Tokenizer}
+			NoRepeat: !p.bool("repeat", true), Seed: o.Seed, Tokenizer: o.Tokenizer}
 		if f == CustomVLLM {
-			if q.OwnOutput = p.is("own-output"); q.OwnOutput && o.Output > 0 {
-				p.wrong(fmt.Errorf("an output of %d tokens, and parameter own-output=true: want one of them", o.Output))
+			if q.OwnOutput = p.bool("own-output", false); q.OwnOutput && o.Output > 0 {
+				p.errorf("an output of %d tokens and parameter own-output=true, want one of them", o.Output)
 			}
 		}
 		return q
 	}}
 }
 
+// trace returns the kind of [Trace] of a format.
 func trace(f TraceFormat) kind {
 	return kind{string(f), "PATH", false, func(path string, o Options, p *params) Workload {
 		t := Trace{Format: f, Path: path, From: p.duration("from"), For: p.duration("for"), Share: p.number("share"), Speed: p.number("speed"),
@@ -143,7 +149,7 @@ func trace(f TraceFormat) kind {
 			t.Model = p.text("model")
 		}
 		if o.Output > 0 {
-			p.wrong(fmt.Errorf("an output of %d tokens, which the trace says itself", o.Output))
+			p.errorf("an output of %d tokens, but the lengths of a trace are fixed", o.Output)
 		}
 		return t
 	}}
@@ -161,9 +167,9 @@ func Kinds() []Kind {
 	return all
 }
 
-// Open returns the workload that a spec names: a kind of [Kinds] and, where it
-// has one, the path of its file after a colon; then its parameters, if any,
-// after a question mark, as in a URL's query:
+// Open returns the data set that a spec names. A spec is the name of one of [Kinds],
+// then a colon and the path of its file if it has one, then a question mark and
+// parameters, if any, in the form of a URL's query:
 //
 //	random
 //	sharegpt:ShareGPT_V3_unfiltered_cleaned_split.json
@@ -172,11 +178,9 @@ func Kinds() []Kind {
 //	openqa:open_qa.jsonl?repeat=false
 //	jsonl:prompts.jsonl?own-output=true
 //
-// The parameters are the fields of the data set's type by their names in lower
-// case; repeat=false is NoRepeat, which the data sets have whose questions come
-// again when the file has too few.
-// The file is not looked at before requests are asked for. The error says what
-// cannot be used, and what is allowed.
+// The parameters are fields of the data set's type, with names in lower case.
+// repeat=false sets NoRepeat. Open does not read the file; the methods of the data
+// set do. The error names what cannot be used, and what is allowed.
 func Open(spec string, o Options) (Workload, error) {
 	rest, query, _ := cutLast(spec, "?")
 	name, path, _ := strings.Cut(rest, ":")
@@ -198,18 +202,18 @@ func Open(spec string, o Options) (Workload, error) {
 		return nil, fmt.Errorf("dataset %q: want the path of a file, %s:PATH", spec, name)
 	case k.path == "" && path != "":
 		return nil, fmt.Errorf("dataset %q: %s has no file", spec, name)
-	case o.Input > 0 && !k.made:
-		p.wrong(fmt.Errorf("an input of %d tokens, but its prompts have lengths of their own", o.Input))
+	case o.Input > 0 && !k.generated:
+		p.errorf("an input of %d tokens, but the lengths of its prompts are fixed", o.Input)
 	}
 	w := k.open(path, o, p)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		switch {
 		case !p.known[name] && len(p.known) == 0:
-			p.wrong(fmt.Errorf("parameter %s, but it has none", name))
+			p.errorf("parameter %s, but it has none", name)
 		case !p.known[name]:
-			p.wrong(fmt.Errorf("parameter %s, want one of %s", name, strings.Join(slices.Sorted(maps.Keys(p.known)), ", ")))
+			p.errorf("parameter %s, want one of %s", name, strings.Join(slices.Sorted(maps.Keys(p.known)), ", "))
 		case len(values[name]) > 1:
-			p.wrong(fmt.Errorf("parameter %s twice", name))
+			p.errorf("parameter %s twice", name)
 		}
 	}
 	if p.err != nil {
@@ -218,7 +222,7 @@ func Open(spec string, o Options) (Workload, error) {
 	return w, nil
 }
 
-// cutLast is [strings.Cut] at the last sep.
+// cutLast is [strings.Cut] for the last sep.
 func cutLast(s, sep string) (before, after string, found bool) {
 	if i := strings.LastIndex(s, sep); i >= 0 {
 		return s[:i], s[i+len(sep):], true
@@ -226,16 +230,18 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// params are the parameters of a spec. What is wrong with them is kept.
+// params are the parameters of a spec. Its methods collect errors.
 type params struct {
 	values url.Values
-	known  map[string]bool // those asked for
+	known  map[string]bool // parameters that were read
 	err    error
 }
 
-func (p *params) wrong(err error) { p.err = errors.Join(p.err, err) }
+func (p *params) errorf(format string, args ...any) {
+	p.err = errors.Join(p.err, fmt.Errorf(format, args...))
+}
 
-// get returns a parameter, and whether it is there.
+// get returns the value of a parameter, and whether it is set.
 func (p *params) get(name string) (string, bool) {
 	if p.known == nil {
 		p.known = map[string]bool{}
@@ -244,29 +250,26 @@ func (p *params) get(name string) (string, bool) {
 	return p.values.Get(name), p.values.Has(name)
 }
 
+// text returns a parameter, or "".
 func (p *params) text(name string) string {
 	v, _ := p.get(name)
 	return v
 }
 
-// is returns a parameter that is false unless it is given.
-func (p *params) is(name string) bool { return p.bool(name, false) }
-
-// isNot returns the opposite of one that is true unless it is given.
-func (p *params) isNot(name string) bool { return !p.bool(name, true) }
-
-func (p *params) bool(name string, unless bool) bool {
+// bool returns a parameter, or unset if the parameter is not set.
+func (p *params) bool(name string, unset bool) bool {
 	v, ok := p.get(name)
 	if !ok {
-		return unless
+		return unset
 	}
 	b, err := strconv.ParseBool(v)
 	if err != nil {
-		p.wrong(fmt.Errorf("parameter %s=%s, want true or false", name, v))
+		p.errorf("parameter %s=%s, want true or false", name, v)
 	}
 	return b
 }
 
+// count returns a positive whole number, or 0 if the parameter is not set.
 func (p *params) count(name string) int {
 	v, ok := p.get(name)
 	if !ok {
@@ -274,11 +277,12 @@ func (p *params) count(name string) int {
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 1 || n > mostTokens {
-		p.wrong(fmt.Errorf("parameter %s=%s, want a whole number from 1 to %d", name, v, mostTokens))
+		p.errorf("parameter %s=%s, want a whole number from 1 to %d", name, v, mostTokens)
 	}
 	return n
 }
 
+// number returns a positive number, or 0 if the parameter is not set.
 func (p *params) number(name string) float64 {
 	v, ok := p.get(name)
 	if !ok {
@@ -286,11 +290,12 @@ func (p *params) number(name string) float64 {
 	}
 	x, err := strconv.ParseFloat(v, 64)
 	if err != nil || !(x > 0 && x < 1e9) {
-		p.wrong(fmt.Errorf("parameter %s=%s, want a number above 0", name, v))
+		p.errorf("parameter %s=%s, want a number above 0", name, v)
 	}
 	return x
 }
 
+// duration returns a positive duration, or 0 if the parameter is not set.
 func (p *params) duration(name string) time.Duration {
 	v, ok := p.get(name)
 	if !ok {
@@ -298,14 +303,15 @@ func (p *params) duration(name string) time.Duration {
 	}
 	d, err := time.ParseDuration(v)
 	if err != nil || d <= 0 {
-		p.wrong(fmt.Errorf("parameter %s=%s, want a duration like 10m, above 0", name, v))
+		p.errorf("parameter %s=%s, want a duration like 10m, above 0", name, v)
 	}
 	return d
 }
 
-// noInput refuses an Input, as the prompt has parts.
+// noInput adds an error if o has an Input. parts are the parameters that the data set
+// has instead.
 func (p *params) noInput(o Options, parts string) {
 	if o.Input > 0 {
-		p.wrong(fmt.Errorf("an input of %d tokens, want the parameters %s", o.Input, parts))
+		p.errorf("an input of %d tokens, want the parameters %s", o.Input, parts)
 	}
 }

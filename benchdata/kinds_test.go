@@ -19,7 +19,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// specs are one for each kind of data set, with files of testdata.
+// specs returns a spec for each kind of data set, with files from testdata.
 func specs(t testing.TB) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -32,21 +32,21 @@ func specs(t testing.TB) map[string]string {
 			all[k.Name] += ":" + files[0]
 		}
 		if k.Name == "sonnet" {
-			all[k.Name] += "?prefix=30" // that file is short
+			all[k.Name] += "?prefix=30" // the file is short
 		}
 	}
 	return all
 }
 
-// TestKinds opens every kind: its requests can be sent, a seed gives the same
-// ones for good, lengths are what the tokenizer says, and Output is heard.
+// TestKinds checks for every kind that its requests are valid, that equal seeds give
+// equal requests, that lengths are those of the tokenizer, and that Output applies.
 func TestKinds(t *testing.T) {
 	for name, spec := range specs(t) {
 		o := Options{Seed: 5}
 		w, err := Open(spec, o)
 		assert.NilError(t, err)
 		_, isTrace := w.(Trace)
-		if name != "generated-shared-prefix" && name != "random-sglang" { // prompts that are long
+		if name != "generated-shared-prefix" && name != "random-sglang" { // these have long prompts
 			o.Template = 3
 		}
 		if !isTrace {
@@ -79,8 +79,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestKindsCompressed reads every file compressed, with a byte order mark and
-// with CRLF, to the same requests.
+// TestKindsCompressed checks that compression, a byte order mark and CRLF do not change
+// the requests.
 func TestKindsCompressed(t *testing.T) {
 	for name, spec := range specs(t) {
 		_, rest, _ := strings.Cut(spec, ":")
@@ -107,7 +107,7 @@ func TestKindsCompressed(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "file")
 			assert.NilError(t, os.WriteFile(file, data, 0o666))
 			assert.DeepEqual(t, requestsOf(t, name+":"+file+"?"+params), want)
-			if how == "gzip" || how == "zstd" { // cut short
+			if how == "gzip" || how == "zstd" { // truncated
 				assert.NilError(t, os.WriteFile(file, data[:len(data)/2], 0o666))
 				w, err := Open(name+":"+file+"?"+params, Options{Seed: 1})
 				assert.NilError(t, err)
@@ -127,10 +127,10 @@ func requestsOf(t *testing.T, spec string) []llmbench.Request {
 	return requests
 }
 
-// TestNoPermission cannot be run by root, who may read all.
+// TestNoPermission needs a user who is not root.
 func TestNoPermission(t *testing.T) {
 	if os.Geteuid() == 0 {
-		t.Skip("root may read every file: run it as another user")
+		t.Skip("root can read every file; run the test as another user")
 	}
 	file := filepath.Join(t.TempDir(), "file")
 	assert.NilError(t, os.WriteFile(file, []byte("one\n"), 0))
@@ -145,8 +145,8 @@ func TestNoPermission(t *testing.T) {
 	}
 }
 
-// TestKindsMalformed gives every kind that has a file one that it cannot use:
-// one error each, which names the kind and the file.
+// TestKindsMalformed checks the error of every kind for files that it cannot use. The
+// error names the kind and the file.
 func TestKindsMalformed(t *testing.T) {
 	for name, spec := range specs(t) {
 		k := Kinds()[slices.IndexFunc(Kinds(), func(k Kind) bool { return k.Name == name })]
@@ -165,7 +165,7 @@ func TestKindsMalformed(t *testing.T) {
 			assert.Equal(t, strings.Count(err.Error(), "\n"), 0, "%v", err)
 		}
 		fails(filepath.Join(dir, "none"), "no such file")
-		fails(dir, "is a directory, must be a file")
+		fails(dir, "is a folder, must be a file")
 		file := filepath.Join(dir, "file")
 		for _, tt := range []struct{ text, want string }{
 			{"", "the file is empty"},
@@ -178,11 +178,11 @@ func TestKindsMalformed(t *testing.T) {
 			fails(file, tt.want)
 		}
 		if name == "lines" || name == "sonnet" {
-			continue // any text will do
+			continue // any text is valid
 		}
 		good, err := os.ReadFile(strings.TrimPrefix(spec, name+":"))
 		assert.NilError(t, err)
-		cut := strings.TrimRight(string(good), "\n") // cut off within the last line
+		cut := strings.TrimRight(string(good), "\n") // ends within the last line
 		cut = cut[:strings.LastIndex(cut, "\n")+1+min(5, len(cut)-strings.LastIndex(cut, "\n")-2)]
 		for _, tt := range []struct{ text, want string }{
 			{"\x00\x01\x02", ":1: "},
@@ -232,14 +232,14 @@ func TestOpen(t *testing.T) {
 		{"sharegpt:x?speed=2", Options{}, "parameter speed, want one of repeat"},
 		{"sharegpt-sglang:x?repeat=false", Options{}, "parameter repeat, want one of context"},
 		{"sharegpt:x?repeat=never", Options{}, "parameter repeat=never, want true or false"},
-		{"jsonl:x?own-output=true", Options{Output: 5}, "an output of 5 tokens, and parameter own-output=true"},
+		{"jsonl:x?own-output=true", Options{Output: 5}, "an output of 5 tokens and parameter own-output=true"},
 		{"azure:x?speed=0", Options{}, "parameter speed=0, want a number above 0"},
 		{"azure:x?speed=1&speed=2", Options{}, "parameter speed twice"},
 		{"azure:x?from=9", Options{}, "parameter from=9, want a duration like 10m"},
 		{"azure:x?max-tokens=-9", Options{}, "parameter max-tokens=-9, want a whole number"},
 		{"azure:x?%zz", Options{}, "invalid URL escape"},
-		{"azure:x", Options{Output: 5}, "an output of 5 tokens, which the trace says itself"},
-		{"sharegpt:x", Options{Input: 5}, "an input of 5 tokens, but its prompts have lengths of their own"},
+		{"azure:x", Options{Output: 5}, "an output of 5 tokens, but the lengths of a trace are fixed"},
+		{"sharegpt:x", Options{Input: 5}, "an input of 5 tokens, but the lengths of its prompts are fixed"},
 		{"prefix-repetition", Options{Input: 5}, "an input of 5 tokens, want the parameters prefix and suffix"},
 		{"generated-shared-prefix?in-order=maybe", Options{}, "parameter in-order=maybe, want true or false"},
 	} {
@@ -248,7 +248,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestReadme checks that README.md tells of every kind with a file where it is.
+// TestReadme checks that README.md lists every kind that has a file.
 func TestReadme(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	assert.NilError(t, err)
@@ -259,12 +259,12 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// TestPublishedDigests holds the digests of the files that are at hand.
+// TestPublishedDigests checks the digests in README.md of files that are at hand.
 func TestPublishedDigests(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	assert.NilError(t, err)
 	for _, name := range []string{"AzureLLMInferenceTrace_conv.csv", "mooncake_conversation_trace.jsonl"} {
-		file, err := os.ReadFile(shared(t, name))
+		file, err := os.ReadFile(extraFile(t, name))
 		assert.NilError(t, err)
 		assert.Assert(t, bytes.Contains(readme, fmt.Appendf(nil, "`%x`", sha256.Sum256(file))), name)
 	}

@@ -7,31 +7,31 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// PrefixRepetition is vLLM's "prefix_repetition" workload: a few prefixes, each
-// the beginning of equally many prompts, which go on in words of their own, in
-// random order (prefix_repetition.py in
+// PrefixRepetition is vLLM's workload "prefix_repetition": each of a few prefixes
+// begins the same number of prompts. The prompts continue with different words and
+// are in random order (prefix_repetition.py in
 // https://github.com/vllm-project/vllm/tree/main/vllm/benchmarks/datasets). The
 // text is random words, as in [Prompts].
 type PrefixRepetition struct {
-	// Prefixes is how many different prefixes there are; 0 means 10.
+	// Prefixes is the number of prefixes; 0 means 10.
 	Prefixes int
-	// Prefix, Suffix and Output are the lengths of a prefix, of what comes
-	// after it and of every answer, in tokens; 0 means 256, 256 and 128.
+	// Prefix, Suffix and Output are the lengths in tokens of a prefix, of the text
+	// after the prefix, and of an answer; 0 means 256, 256 and 128.
 	Prefix, Suffix, Output int
-	// InOrder does not shuffle: all prompts of a prefix come together.
+	// InOrder keeps all prompts of a prefix together instead of shuffling them.
 	InOrder bool
-	// Seed picks the words and the order.
+	// Seed determines the words and the order.
 	Seed uint64
-	// Template is how many tokens the server adds to each prompt: the suffix is
-	// so much shorter. It must be less.
+	// Template is the number of tokens that the server adds to each prompt. The
+	// suffix is shorter by Template, which must be less than Suffix.
 	Template int
-	// Tokenizer counts the tokens; nil means [tokenizer.Words].
+	// Tokenizer counts tokens; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
 
-// Requests returns n requests, less what is left of n after dividing it by the
-// prefixes, as vLLM does, with FixedOutput set. It returns an error when n is
-// less than Prefixes, or a field is out of range.
+// Requests returns n requests with FixedOutput set. As vLLM does, it rounds n down to
+// a multiple of Prefixes. It returns an error if n is less than Prefixes or a field is
+// out of range.
 func (p PrefixRepetition) Requests(n int) ([]llmbench.Request, error) {
 	setDefault(&p.Prefixes, 10)
 	setDefault(&p.Prefix, 256)
@@ -58,39 +58,38 @@ func (p PrefixRepetition) Requests(n int) ([]llmbench.Request, error) {
 	return requests, nil
 }
 
-// SharedPrefix is SGLang's "generated-shared-prefix" workload: groups of
-// prompts, each group with a system prompt of its own and, after an empty line,
-// a question, in random order (generated_shared_prefix.py in
+// SharedPrefix is SGLang's workload "generated-shared-prefix". The prompts of a group
+// have the same system prompt, followed by an empty line and a question. The prompts
+// of all groups are in random order (generated_shared_prefix.py in
 // https://github.com/sgl-project/sglang/tree/main/python/sglang/benchmark/datasets).
 // Lengths may be drawn from a range, as in [Random] by SGLang's rules.
 //
-// The text is random words, as in [Prompts], where SGLang has random tokens of
-// the vocabulary, whose number it does not correct: here it is exact. The whole
-// prompt is one message, as there.
+// The text is random words of an exact length, as in [Prompts]. SGLang uses random
+// tokens of the vocabulary instead, and does not correct the length of their text. As
+// in SGLang, the whole prompt is one message.
 type SharedPrefix struct {
-	// PerGroup is how many prompts a group has; 0 means 16. SGLang's default of
-	// 64 groups is 1,024 requests.
+	// PerGroup is the number of prompts in a group; 0 means 16. SGLang's default of
+	// 64 groups then has 1,024 requests.
 	PerGroup int
-	// System, Question and Output are the lengths of a system prompt, of a
-	// question and of its answer, in tokens; 0 means 2,048, 128 and 256.
+	// System, Question and Output are the lengths in tokens of a system prompt, of a
+	// question and of its answer; 0 means 2,048, 128 and 256.
 	System, Question, Output int
-	// Ratio is SGLang's --gsp-range-ratio: lengths are drawn from Ratio of them
-	// to the whole. 0 means 1: they are as they stand.
+	// Ratio is SGLang's --gsp-range-ratio: a length L is drawn from Ratio*L to L. 0
+	// means 1, which makes all lengths L.
 	Ratio float64
-	// InOrder does not shuffle: all prompts of a group come together.
+	// InOrder keeps all prompts of a group together instead of shuffling them.
 	InOrder bool
-	// Seed picks the words, the lengths and the order.
+	// Seed determines the words, the lengths and the order.
 	Seed uint64
-	// Template is how many tokens the server adds to each prompt: the question
-	// is so much shorter, but no shorter than one token.
+	// Template is the number of tokens that the server adds to each prompt. The
+	// question is shorter by Template, but has at least one token.
 	Template int
-	// Tokenizer counts the tokens; nil means [tokenizer.Words].
+	// Tokenizer counts tokens; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
 
-// Requests returns n requests, of as many groups as they need, with FixedOutput
-// set. Only the last group has fewer than PerGroup. It returns an error when n
-// or a field is out of range.
+// Requests returns n requests with FixedOutput set. Each group but the last has
+// PerGroup requests. It returns an error if n or a field is out of range.
 func (p SharedPrefix) Requests(n int) ([]llmbench.Request, error) {
 	setDefault(&p.PerGroup, 16)
 	setDefault(&p.System, 2048)
@@ -124,41 +123,43 @@ func (p SharedPrefix) Requests(n int) ([]llmbench.Request, error) {
 	return requests, nil
 }
 
-// groups are prompts that have their beginnings in common.
+// groups makes groups of prompts with common prefixes.
 type groups struct {
 	seed    uint64
 	ordered bool
 	tok     llmbench.Tokenizer
-	output  func(*rand.Rand) int // draws the length of an answer
+	output  func(*rand.Rand) int // draws the length of an answer in tokens
 	all     []group
 }
 
+// A group is a number of prompts with a common prefix.
 type group struct {
-	prefix, prompts int                  // tokens, and how many prompts
-	suffix          func(*rand.Rand) int // draws a length
-	between         string               // prefix and suffix
+	prefix, prompts int                  // length of the prefix in tokens; number of prompts
+	suffix          func(*rand.Rand) int // draws the length of a suffix in tokens
+	between         string               // text between prefix and suffix
 }
 
 func (g *groups) add(prefix, prompts int, suffix func(*rand.Rand) int, between string) {
 	g.all = append(g.all, group{prefix, prompts, suffix, between})
 }
 
-// requests makes all prompts. No two prefixes begin alike, nor do two suffixes.
+// requests returns the requests of all groups. No two prefixes have a common
+// beginning, and no two suffixes.
 func (g *groups) requests(template int) ([]llmbench.Request, error) {
 	fit := newFitter(g.tok)
-	u := newUnlike(g.seed)
+	distinct := newDistinctTexts(g.seed)
 	random := rand.New(rand.NewPCG(g.seed, 5))
 	var requests []llmbench.Request
 	texts := 0
 	for i, group := range g.all {
-		head, err := u.text(fit, "", texts, group.prefix)
+		head, err := distinct.text(fit, "", texts, group.prefix)
 		if err != nil {
 			return nil, fmt.Errorf("prefix %d: %w", i, err)
 		}
 		texts++
 		for range group.prompts {
 			tokens := group.prefix + group.suffix(random)
-			prompt, err := u.text(fit, head+group.between, texts, tokens)
+			prompt, err := distinct.text(fit, head+group.between, texts, tokens)
 			if err != nil {
 				return nil, fmt.Errorf("request %d: %w", len(requests), err)
 			}

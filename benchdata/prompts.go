@@ -7,66 +7,62 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// Prompts is the "random" workload: prompts of one exact length, made of
-// common English words in random order, each answered with one exact length.
+// Prompts is the workload "random": common English words in random order. All prompts
+// have the same exact length, and all answers too.
 //
-// No two requests begin alike, so a server's prefix cache has nothing to
-// reuse. (Caches compare whole leading blocks of 16 or more tokens, as vLLM's
-// does: https://docs.vllm.ai/en/latest/design/prefix_caching/.) The first
-// word is different in any 1,000 requests in a row, the first two words in any
-// million; another seed begins with other words. Only what the server itself
-// puts before the prompt is common, and the first SharedPrefix tokens.
+// No two prompts have a common prefix, so that a server's prefix cache does not
+// apply. (Caches compare whole leading blocks of 16 or more tokens, see
+// https://docs.vllm.ai/en/latest/design/prefix_caching/.) In 1,000 consecutive
+// requests all first words differ, and in a million the first two words. Another seed
+// has other words. Common to all prompts are the first SharedPrefix tokens, and the
+// text that the server adds before the prompt.
 //
-// The same fields give the same prompts on every machine, and Requests(n) is
-// the beginning of Requests(n+1).
+// Requests(n) returns the first n requests of Requests(n+1).
 type Prompts struct {
-	// Input is the length of each prompt in tokens, at least 1.
+	// Input is the length of each prompt in tokens; at least 1.
 	Input int
-	// Output is the length of each answer in tokens, at least 1.
+	// Output is the length of each answer in tokens; at least 1.
 	Output int
-	// Seed picks the words. Two runs against one server need two seeds, or
-	// the second finds its prompts in the cache.
+	// Seed determines the words. Two runs against one server need different seeds,
+	// or the second run finds its prompts in the server's prefix cache.
 	Seed uint64
-	// SharedPrefix is how many tokens at the beginning of the prompt are the
-	// same in all requests, from 0 to Input - Template - 1. The requests
-	// differ from the next word on.
+	// SharedPrefix is the number of tokens at the beginning that all prompts have in
+	// common, from 0 to Input - Template - 1. The next word differs.
 	SharedPrefix int
-	// Template is how many of the Input tokens the server adds by itself
-	// (chat template, begin-of-text), from 0 to Input - 1: the text is so
-	// much shorter. 0 makes the text alone Input tokens.
+	// Template is the number of the Input tokens that the server adds (chat
+	// template, begin-of-text), from 0 to Input - 1. The text is shorter by Template.
 	Template int
-	// Tokenizer counts the tokens; nil means [tokenizer.Words]. When it is an
-	// [tokenizer.Estimate], or has a method Tolerance() int, a prompt may be off by
-	// that many tokens.
+	// Tokenizer counts tokens; nil means [tokenizer.Words]. If it has a method
+	// Tolerance() int, as [tokenizer.Estimate] has, the length of a prompt may differ
+	// from Input by that many tokens.
 	Tokenizer llmbench.Tokenizer
 }
 
-// openingWords is how many words at the beginning of a prompt make it unlike
-// all others; the words after them are random.
+// openingWords is the number of words at the beginning of a text that distinguish
+// the text from all others. The words after them are random.
 const openingWords = 2
 
-// Requests returns n requests, with FixedOutput set, MaxTokens Output and
-// PromptTokens Input. It returns an error when n is less than 1, when a field
-// is out of its range, or when no prompt of that length could be found, which
-// takes a tokenizer that skips numbers.
+// Requests returns n requests with FixedOutput set, MaxTokens Output and PromptTokens
+// Input. It returns an error if n or a field is out of range, or if it finds no prompt
+// of that length because no text of that length exists for the tokenizer.
 func (p Prompts) Requests(n int) ([]llmbench.Request, error) {
 	if err := p.check(n); err != nil {
 		return nil, err
 	}
 	fit := newFitter(orWords(p.Tokenizer))
-	unlike := newUnlike(p.Seed)
+	distinct := newDistinctTexts(p.Seed)
 
 	var prefix string
 	if p.SharedPrefix > 0 {
 		var err error
-		if prefix, err = fit.text("", nil, p.SharedPrefix, unlike.shuffled); err != nil {
+		if prefix, err = fit.text("", nil, p.SharedPrefix, distinct.random); err != nil {
 			return nil, fmt.Errorf("prompts: SharedPrefix: %w", err)
 		}
 	}
 
 	requests := make([]llmbench.Request, n)
-	err := each(fit.tok, n, func(i int) error {
-		prompt, err := unlike.text(fit, prefix, i, p.Input-p.Template)
+	err := forEach(fit.tok, n, func(i int) error {
+		prompt, err := distinct.text(fit, prefix, i, p.Input-p.Template)
 		if err != nil {
 			return fmt.Errorf("prompts: request %d: %w", i, err)
 		}
@@ -84,38 +80,39 @@ func (p Prompts) Requests(n int) ([]llmbench.Request, error) {
 	return requests, nil
 }
 
-// unlike makes texts no two of which begin alike.
-type unlike struct {
+// distinctTexts makes texts without a common beginning.
+type distinctTexts struct {
 	seed          uint64
-	shuffled      *rand.Rand
-	first, second []int // places in the list of words
+	random        *rand.Rand
+	first, second []int // indexes of wordList in random order
 }
 
-func newUnlike(seed uint64) *unlike {
-	u := &unlike{seed: seed, shuffled: rand.New(rand.NewPCG(seed, 0))}
-	u.first, u.second = u.shuffled.Perm(len(wordList)), u.shuffled.Perm(len(wordList))
-	return u
+func newDistinctTexts(seed uint64) *distinctTexts {
+	d := &distinctTexts{seed: seed, random: rand.New(rand.NewPCG(seed, 0))}
+	d.first, d.second = d.random.Perm(len(wordList)), d.random.Perm(len(wordList))
+	return d
 }
 
-// text returns the i-th text, of so many tokens, head among them.
-func (u *unlike) text(fit *fitter, head string, i, tokens int) (string, error) {
-	// first is a function of i modulo the list; second, given first, of
-	// the rest of i: the pair comes back after a million requests.
-	turn, place := i/len(wordList), i%len(wordList)
+// text returns the i-th text. It has that number of tokens, head included, and its
+// words after head differ from those of other texts.
+func (d *distinctTexts) text(fit *fitter, head string, i, tokens int) (string, error) {
+	// The first word depends on i modulo the length of the list, and the second also
+	// on the quotient, so that a pair of words recurs after a million texts.
+	turn, index := i/len(wordList), i%len(wordList)
 	opening := [openingWords]string{
-		wordList[u.first[place]],
-		wordList[u.second[(turn+place)%len(wordList)]],
+		wordList[d.first[index]],
+		wordList[d.second[(turn+index)%len(wordList)]],
 	}
-	return fit.text(head, opening[:], tokens, seeded(u.seed, uint64(i)))
+	return fit.text(head, opening[:], tokens, seeded(d.seed, uint64(i)))
 }
 
-// seeded is the i-th random stream of a seed. The odd multiplier spreads
-// neighbouring i over the whole second word.
+// seeded returns the i-th random source of a seed. The odd multiplier gives
+// neighboring i very different second words.
 func seeded(seed, i uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, (i+1)*0x9e3779b97f4a7c15))
 }
 
-// check returns an error that names the first field out of range.
+// check returns an error that names the first field that is out of range.
 func (p Prompts) check(n int) error {
 	switch text := p.Input - p.Template; {
 	case n < 1:

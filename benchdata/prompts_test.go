@@ -11,18 +11,18 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// letters counts characters: no word is one token, and most lengths need the
-// last words chosen for them.
+// letters counts characters. No word is one token, and most lengths need particular last
+// words.
 type letters struct{}
 
 func (letters) Count(text string) int { return len(text) }
 
-// even counts to no odd number.
+// even has no text of an odd number of tokens.
 type even struct{}
 
 func (even) Count(text string) int { return 2 * tokenizer.Words{}.Count(text) }
 
-// nothing is a broken tokenizer.
+// nothing is a broken tokenizer: every text has no tokens.
 type nothing struct{}
 
 func (nothing) Count(string) int { return 0 }
@@ -70,10 +70,10 @@ func TestPromptsAreExact(t *testing.T) {
 	for name, tok := range exactTokenizers(t) {
 		for _, input := range []int{1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 63, 100, 128, 255, 511, 512, 1000, 3000} {
 			if name == "letters" && (input < 3 || input == 7) {
-				continue // there is no such word, and hardly two
+				continue // no word is that short
 			}
 			if strings.HasSuffix(name, "2") && input == 1 {
-				continue // our small vocabularies have no word without a space before it
+				continue // the small vocabularies have no word without a space before it
 			}
 			for seed := range uint64(5) {
 				p := Prompts{Input: input, Output: 9, Seed: seed, Tokenizer: tok}
@@ -94,7 +94,7 @@ func TestPromptsSharePrefix(t *testing.T) {
 	for name, tok := range exactTokenizers(t) {
 		for _, tt := range []struct{ input, prefix int }{{64, 16}, {64, 32}, {200, 50}, {512, 448}, {40, 39}} {
 			if name == "letters" && tt.input-tt.prefix < 4 {
-				continue // a space and a word are four letters
+				continue // a space and a word have at least four letters
 			}
 			count := orWords(tok).Count
 			p := Prompts{Input: tt.input, Output: 1, Seed: 3, SharedPrefix: tt.prefix, Tokenizer: tok}
@@ -120,7 +120,7 @@ func TestPromptsSharePrefix(t *testing.T) {
 	}
 }
 
-// common returns the words that a and b begin with.
+// common returns the words at the beginning of a that b begins with, too.
 func common(a, b string) string {
 	x, y := strings.Fields(a), strings.Fields(b)
 	n := 0
@@ -130,9 +130,9 @@ func common(a, b string) string {
 	return strings.Join(x[:n], " ")
 }
 
-// TestPromptsBeginApart checks what keeps a prefix cache out: no two of 2,000
-// requests, nor of two seeds, have the same first 16 tokens.
-func TestPromptsBeginApart(t *testing.T) {
+// TestPromptsHaveNoCommonPrefix checks that the first 16 tokens differ in 2,000 requests
+// of two seeds, so that a prefix cache has nothing to reuse.
+func TestPromptsHaveNoCommonPrefix(t *testing.T) {
 	bpe := loadTokenizer(t, "llama3-style")
 	first16 := map[string]func(string) string{
 		"Words":   func(s string) string { return strings.Join(strings.Fields(s)[:16], " ") },
@@ -146,7 +146,7 @@ func TestPromptsBeginApart(t *testing.T) {
 			{Input: 64, Output: 1, Seed: 1}, {Input: 64, Output: 1, Seed: 2}, {Input: 65, Output: 1, Seed: 3},
 		} {
 			if name == "letters" && p.Seed > 1 {
-				continue // 16 letters are hardly more than two words
+				continue // 16 letters are about two words
 			}
 			p.Tokenizer = tokenizers[name]
 			for i, r := range mustRequests(t, p, 2000) {

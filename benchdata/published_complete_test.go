@@ -22,7 +22,7 @@ func TestPublishedComplete(t *testing.T) {
 	first, err := filepath.Glob(filepath.Join(folder, "published", "*.txt"))
 	assert.NilError(t, err)
 	assert.Assert(t, len(first) > 0, "LLMBENCH_EXTRA_CASES=%s has no published/*.txt", folder)
-	// The units that have another name here, by the study's letter.
+	// The units that have another name in benchdata/published, by the letter of the study.
 	renamed := map[string]map[string]string{
 		"a":  {"tok/s": "output-tok/s", "mean-tpot-ns": "mean-token-ns"},
 		"a0": {"tok/s": "output-tok/s", "mean-tpot-ns": "mean-token-ns", "mean-ttft-ns": "mean-first-chunk-ns"},
@@ -48,7 +48,7 @@ func TestPublishedComplete(t *testing.T) {
 			is := rows[was.lines]
 			delete(rows, was.lines)
 			if len(is) == 0 {
-				t.Errorf("%s: nothing of lines %s", file, was.lines)
+				t.Errorf("%s: no row for lines %s", file, was.lines)
 			}
 			for _, row := range is {
 				if row.Iters != was.Iters {
@@ -71,7 +71,7 @@ func TestPublishedComplete(t *testing.T) {
 				for _, part := range []string{"model", "concurrency", "quant"} {
 					old := nameValue(was, part)
 					if !regexp.MustCompile(`^\d+$`).MatchString(old) && part == "concurrency" {
-						continue // not a number, there: none, unstated or unbounded
+						continue // a text there: none, unstated or unbounded
 					}
 					if got := nameValue(row, part); got != llmbench.NameValue(old) {
 						t.Errorf("%s: lines %s: %s %s, want %s", file, was.lines, part, got, old)
@@ -86,7 +86,7 @@ func TestPublishedComplete(t *testing.T) {
 	assert.Assert(t, values >= 2388, "%d values compared, and 2,388 were published", values)
 }
 
-// nameValue returns a part of a row's name.
+// nameValue returns the value of a key in the name of a row.
 func nameValue(p published, key string) string {
 	_, parts := p.Name.Parts()
 	for _, part := range parts {

@@ -19,20 +19,20 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A published row is a result and where it stands in its study.
+// A published row is a result and its lines in the study.
 type published struct {
 	*benchfmt.Result
 	lines string
 }
 
-// readPublished reads a file of results, which must hold nothing else but
-// comments: a line that benchfmt passes over would be lost.
+// readPublished reads a file of results. The file must not have lines, other than
+// comments, that benchfmt ignores.
 func readPublished(t *testing.T, file string) []published {
 	t.Helper()
 	f, err := os.Open(file)
 	assert.NilError(t, err)
 	defer f.Close()
-	lines := map[int]string{} // of the row on that line of the file
+	lines := map[int]string{} // lines of the study, by the line of the row in the file
 	text := bufio.NewScanner(f)
 	at := ""
 	for n := 1; text.Scan(); n++ {
@@ -69,7 +69,7 @@ func publishedFiles(t *testing.T) []string {
 	return files
 }
 
-// original returns a value and its unit as they stand in the file.
+// original returns a value and its unit as the file has them.
 func original(v benchfmt.Value) (float64, string) {
 	if v.OrigUnit != "" {
 		return v.OrigValue, v.OrigUnit
@@ -77,7 +77,7 @@ func original(v benchfmt.Value) (float64, string) {
 	return v.Value, v.Unit
 }
 
-// value returns a row's value in a unit of the file.
+// value returns the value of a row in a unit of the file.
 func (p published) value(unit string) (float64, bool) {
 	for _, v := range p.Values {
 		if x, u := original(v); u == unit {
@@ -87,7 +87,8 @@ func (p published) value(unit string) (float64, bool) {
 	return 0, false
 }
 
-// TestPublishedNames holds the names of published rows to the scheme of our own.
+// TestPublishedNames checks that the names of published rows follow the scheme of the
+// names of benchmarks in this module.
 func TestPublishedNames(t *testing.T) {
 	order := []string{"backend", "model", "quant", "workload", "stream", "output", "rate", "concurrency"}
 	for _, file := range publishedFiles(t) {
@@ -120,8 +121,8 @@ func TestPublishedNames(t *testing.T) {
 	}
 }
 
-// TestPublishedUnits checks that every unit is one of llmbench's or explained, and
-// that both have the same better direction.
+// TestPublishedUnits checks that every unit is one of llmbench's or has an explanation,
+// and that the better direction is the same.
 func TestPublishedUnits(t *testing.T) {
 	text, err := os.ReadFile("published/README.md")
 	assert.NilError(t, err)
@@ -174,7 +175,7 @@ func TestPublishedUnits(t *testing.T) {
 	}
 }
 
-// TestPublishedDerived repeats what was computed from other values of a row.
+// TestPublishedDerived checks values that were computed from other values of a row.
 func TestPublishedDerived(t *testing.T) {
 	checked := 0
 	for _, row := range readPublished(t, "published/d-evalscope.txt") {
@@ -199,7 +200,7 @@ func TestPublishedDerived(t *testing.T) {
 			}
 			checked++
 		}
-		// The study's own clock ends earlier or, without failures, with ours.
+		// The study stops its clock earlier than llmbench, or at the same time if no request failed.
 		if own, _ := row.value("tok/s"); own < 0.999*float64(row.Iters)*out/run*1e9 {
 			t.Errorf("%s: %g tok/s by the time of the last success, less than by the whole run", row.Name, own)
 		}
@@ -224,8 +225,7 @@ func TestPublishedDerived(t *testing.T) {
 	}
 }
 
-// TestPublishedBenchstat checks that benchstat reads each file and has nothing to
-// say about it.
+// TestPublishedBenchstat checks that benchstat reads each file without a warning.
 func TestPublishedBenchstat(t *testing.T) {
 	for _, file := range publishedFiles(t) {
 		var stderr strings.Builder

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// A QuestionFormat says where in a file the questions of a [Questions] data
-// set are. Those of JSON may be JSON Lines or one JSON array of objects.
+// A QuestionFormat is the format of the file of a [Questions] data set. Files of JSON
+// formats are JSON Lines or one JSON array of objects.
 type QuestionFormat string
 
 // The formats of questions.
@@ -23,25 +23,25 @@ const (
 	// Codefuse-Evol-Instruct-Clean
 	// (https://modelscope.cn/datasets/Banksy235/Codefuse-Evol-Instruct-Clean).
 	Codefuse QuestionFormat = "codefuse"
-	// Long is JSON with a long text and what to do with it in "question": the
-	// long.jsonl that users of EvalScope write themselves.
+	// Long is JSON with a long text and a task in "question": the long.jsonl that
+	// users of EvalScope write themselves.
 	Long QuestionFormat = "long"
-	// Alpaca is JSON with an "instruction" and maybe an "input", which then
-	// stands on the lines below it, as in alpaca_data.json
+	// Alpaca is JSON with an "instruction" and an optional "input", which the prompt
+	// has on the lines after the instruction, as in alpaca_data.json
 	// (https://github.com/tatsu-lab/stanford_alpaca).
 	Alpaca QuestionFormat = "alpaca"
-	// LongAlpaca is JSON with all of the question in "instruction", as in
+	// LongAlpaca is JSON with the whole question in "instruction", as in
 	// LongAlpaca-12k.json (https://huggingface.co/datasets/Yukang/LongAlpaca-12k).
 	LongAlpaca QuestionFormat = "longalpaca"
-	// Lines is text with a question on each line, EvalScope's line_by_line.
+	// Lines is text with a question in each line: EvalScope's line_by_line.
 	Lines QuestionFormat = "lines"
-	// CustomVLLM is JSON with the question in "prompt" and maybe the length of
-	// its answer in "output_tokens", which counts with OwnOutput alone: vLLM's
-	// custom data set.
+	// CustomVLLM is vLLM's custom data set: JSON with the question in "prompt" and,
+	// optionally, the length of its answer in "output_tokens", which is used if
+	// [Questions.OwnOutput] is set.
 	CustomVLLM QuestionFormat = "jsonl"
 )
 
-// questionFormats are all of them, with the members that each looks at.
+// questionFormats holds the members of a record that each format uses.
 var questionFormats = map[QuestionFormat][]string{
 	OpenQA:     {"question"},
 	Codefuse:   {"input"},
@@ -52,63 +52,65 @@ var questionFormats = map[QuestionFormat][]string{
 	CustomVLLM: {"prompt", "output_tokens"},
 }
 
-// Questions are questions that a file has, without the answers.
+// Questions has the questions of a file as prompts.
 //
 // It follows EvalScope's rules (evalscope/perf/plugin/datasets in
 // https://github.com/modelscope/evalscope): white space around a question is
-// no part of it; a question shorter than MinPrompt or longer than MaxPrompt is
-// left out, and so is an empty one; the first n are taken, and when there are
-// fewer they come again from the first. Of [CustomVLLM] vLLM's hold
-// (https://github.com/vllm-project/vllm/tree/main/vllm/benchmarks/datasets):
-// the text is taken as it is, the questions are shuffled whatever the Seed,
-// and when there are too few, more are drawn from them with replacement.
+// removed; questions that are empty, shorter than MinPrompt or longer than MaxPrompt
+// are skipped; the first n questions are taken, and repeated from the first if there
+// are fewer. For [CustomVLLM] it follows vLLM's rules
+// (https://github.com/vllm-project/vllm/tree/main/vllm/benchmarks/datasets): the text
+// is unchanged, the questions are shuffled for every Seed, and if there are too few,
+// more are drawn from them with replacement.
 //
-// Unlike both, it takes no record for a question that is not in the format: it
-// is an error, which names the file and the line. Only the requests that are
-// returned are held in memory, and only as much of the file is read as needed.
+// Unlike both tools, Questions returns an error, with the file and the line, for a
+// record that is not in the format. It holds only the returned requests in memory, and
+// reads only as much of the file as needed.
 type Questions struct {
-	// Format is what the file is.
+	// Format is the format of the file.
 	Format QuestionFormat
-	// Path is the file that Requests reads; it may be compressed by gzip or zstd.
+	// Path is the file that Requests reads. The file may be compressed by gzip or
+	// zstd.
 	Path string
-	// Output limits every answer, in tokens; 0 means 2,048, EvalScope's
-	// default, and of CustomVLLM 256, that of vLLM's --custom-output-len.
+	// Output limits every answer, in tokens. 0 means 2,048, EvalScope's default, or
+	// for CustomVLLM 256, the default of vLLM's --custom-output-len.
 	Output int
-	// OwnOutput takes each record's "output_tokens" instead, which none may
-	// lack: vLLM's --custom-output-len -1. Only CustomVLLM has it.
+	// OwnOutput limits each answer by the "output_tokens" of its record instead:
+	// vLLM's --custom-output-len -1. A record without it is an error. Only CustomVLLM
+	// allows OwnOutput.
 	OwnOutput bool
-	// FixedOutput makes the server generate the whole length; without it the
-	// model may stop earlier.
+	// FixedOutput makes the server generate the full length of each answer. Without
+	// FixedOutput the model may stop earlier.
 	FixedOutput bool
-	// MinPrompt and MaxPrompt are the shortest and the longest question that
-	// is taken, in tokens; 0 means 1, and no limit.
+	// MinPrompt and MaxPrompt are the lengths in tokens of the shortest and the
+	// longest question that is taken; 0 means 1 and no limit.
 	MinPrompt, MaxPrompt int
-	// NoRepeat returns fewer than n requests when there are no more.
+	// NoRepeat returns fewer than n requests if the file has fewer questions.
 	NoRepeat bool
-	// Seed shuffles the questions, and those that are too few are drawn again
-	// with replacement; 0 takes them in the order of the file.
+	// Seed shuffles the questions; if there are too few, more are drawn from them
+	// with replacement. 0 takes the questions in the order of the file.
 	Seed uint64
 	// Tokenizer counts the tokens of questions; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
 
-// defaultOutput is the limit of answers in tokens where nothing sets one.
+// defaultOutput is EvalScope's default limit of answers in tokens.
 const defaultOutput = 2048
 
-// Requests returns n requests from the file at Path; their PromptTokens is the
-// question's length by the Tokenizer. It returns an error when n or a field is
-// out of range, when the file cannot be read or is not in the format, and when
-// no question has the right length.
+// Requests returns n requests from the file at Path. Their PromptTokens is the length
+// of the question by the Tokenizer. It returns an error if n or a field is out of
+// range, if the file cannot be read or is not in the format, or if no question has an
+// allowed length.
 func (q Questions) Requests(n int) ([]llmbench.Request, error) {
 	return readFile(q.kind(), q.Path, func(s *source) ([]llmbench.Request, error) { return q.read(s, n) })
 }
 
-// Read is Requests for a file that is read from r.
+// Read is like Requests for a file that is read from r.
 func (q Questions) Read(r io.Reader, n int) ([]llmbench.Request, error) {
 	return readFrom(q.kind(), r, func(s *source) ([]llmbench.Request, error) { return q.read(s, n) })
 }
 
-// kind is what errors call the data set.
+// kind returns the name of the data set in errors.
 func (q Questions) kind() string {
 	if _, ok := questionFormats[q.Format]; !ok {
 		return "questions"
@@ -126,9 +128,9 @@ func (q Questions) check(n int) error {
 	case q.Output < 0 || q.Output > mostTokens:
 		return fmt.Errorf("field Output is %d tokens, must be from 1 to %d, or 0 for the default", q.Output, mostTokens)
 	case q.OwnOutput && q.Format != CustomVLLM:
-		return fmt.Errorf("field OwnOutput is set, but only %s has lengths of its own", CustomVLLM)
+		return fmt.Errorf("field OwnOutput is set for format %s, must be for %s only", q.Format, CustomVLLM)
 	case q.OwnOutput && q.Output > 0:
-		return fmt.Errorf("fields Output and OwnOutput are %d tokens and set, must be one of them", q.Output)
+		return fmt.Errorf("field Output is %d tokens and OwnOutput is set, want one of them", q.Output)
 	case q.MinPrompt < 0 || q.MaxPrompt < 0 || q.MaxPrompt > 0 && q.MaxPrompt < q.MinPrompt:
 		return fmt.Errorf("fields MinPrompt and MaxPrompt are %d and %d tokens, must be at least 0 and in order", q.MinPrompt, q.MaxPrompt)
 	}
@@ -141,7 +143,7 @@ func (q Questions) read(s *source, n int) ([]llmbench.Request, error) {
 	}
 	sample := newSampler(n, q.Seed, q.Seed != 0 || q.Format == CustomVLLM)
 	tok := orWords(q.Tokenizer)
-	err := pick(sample, q.questions(s), tok, func(r llmbench.Request) (llmbench.Request, bool) {
+	err := add(sample, q.questions(s), tok, func(r llmbench.Request) (llmbench.Request, bool) {
 		r.PromptTokens = tok.Count(r.Prompt)
 		return r, r.PromptTokens >= max(q.MinPrompt, 1) && (q.MaxPrompt == 0 || r.PromptTokens <= q.MaxPrompt)
 	})
@@ -149,12 +151,12 @@ func (q Questions) read(s *source, n int) ([]llmbench.Request, error) {
 		return nil, err
 	}
 	if len(sample.kept) == 0 {
-		return nil, fmt.Errorf("none of %d records can be used: no question has the right length", sample.place)
+		return nil, fmt.Errorf("no question of %d records has an allowed length", sample.records)
 	}
 	return sample.requests(!q.NoRepeat), nil
 }
 
-// questions reads all of the file's questions, of any length.
+// questions reads all questions of the file, of any length.
 func (q Questions) questions(s *source) iter.Seq2[llmbench.Request, error] {
 	return func(yield func(llmbench.Request, error) bool) {
 		r := llmbench.Request{MaxTokens: q.Output, FixedOutput: q.FixedOutput}
@@ -183,7 +185,7 @@ func (q Questions) questions(s *source) iter.Seq2[llmbench.Request, error] {
 	}
 }
 
-// question adds a question to r.
+// question returns r with the question of a record.
 func (q Questions) question(o item, r llmbench.Request) (llmbench.Request, error) {
 	var err error
 	if r.Prompt, err = o.text(questionFormats[q.Format][0]); err != nil {

@@ -8,44 +8,44 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// Random is the "random" workload of vLLM or SGLang: prompts of random words
-// whose lengths are drawn from a range, as are those of their answers. For one
-// exact length there is [Prompts].
+// Random is the workload "random" of vLLM or SGLang: the lengths of prompts and
+// answers are drawn from ranges. [Prompts] has one exact length instead.
 //
-// The two tools mean opposite things by --random-range-ratio, r, of a length L:
+// The option --random-range-ratio, r, of the two tools has opposite meanings for a
+// length L:
 //
-//   - vLLM draws evenly from floor(L (1-r)) to ceil(L (1+r)), r from 0 to below
-//     1; 0, its default, is L (random.py in
+//   - vLLM draws uniformly from floor(L (1-r)) to ceil(L (1+r)), for r from 0 to below
+//     1. The default r of 0 means exactly L (random.py in
 //     https://github.com/vllm-project/vllm/tree/main/vllm/benchmarks/datasets).
-//   - SGLang draws evenly from floor(L r) to L, r from 0 to 1; 1 is L, and 0, its
-//     default, is anything from 1 (common.py in
+//   - SGLang draws uniformly from floor(L r) to L, for r from 0 to 1. 1 means exactly
+//     L, and the default of 0 means any length from 1 to L (common.py in
 //     https://github.com/sgl-project/sglang/tree/main/python/sglang/benchmark/datasets).
 //
-// Neither draws an answer of no token, nor SGLang a prompt. The tokens
-// themselves are words as in [Prompts], and no runs of a vocabulary: what is
-// the tools' is the lengths, and exact.
+// Answers have at least one token, and SGLang's prompts, too. The text is random
+// words, as in [Prompts], where the tools have random tokens of a vocabulary. The
+// lengths are exact.
 type Random struct {
-	// Rules are whose rules hold, VLLM or SGLang; "" means VLLM.
+	// Rules is VLLM or SGLang; "" means VLLM.
 	Rules Rules
-	// Input and Output are the lengths L of prompts and of answers, in tokens;
-	// 0 means 1,024, and for Output by vLLM's rules 128.
+	// Input and Output are the lengths L of prompts and of answers in tokens. 0 means
+	// 1,024, or for Output by vLLM's rules 128.
 	Input, Output int
 	// Ratio is r.
 	Ratio float64
-	// Prefix is how many tokens, the same ones, begin every prompt beside
-	// Input; by vLLM's rules only.
+	// Prefix is the number of tokens that begin every prompt, in addition to Input.
+	// Only vLLM's rules allow it.
 	Prefix int
-	// Seed draws lengths and words.
+	// Seed determines lengths and words.
 	Seed uint64
-	// Template is how many tokens the server adds to each prompt; what comes
-	// after the Prefix is so much shorter, as far as it can be.
+	// Template is the number of tokens that the server adds to each prompt. The text
+	// after the Prefix is shorter by Template, but not below 0.
 	Template int
-	// Tokenizer counts the tokens; nil means [tokenizer.Words].
+	// Tokenizer counts tokens; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
 
-// Requests returns n requests, with FixedOutput set as the tools do it. It
-// returns an error when n or a field is out of range.
+// Requests returns n requests with FixedOutput set, as the tools do. It returns an
+// error if n or a field is out of range.
 func (r Random) Requests(n int) ([]llmbench.Request, error) {
 	if r.Rules == "" {
 		r.Rules = VLLM
@@ -57,20 +57,20 @@ func (r Random) Requests(n int) ([]llmbench.Request, error) {
 	}
 	input, output := lengths{r.Rules, r.Input, r.Ratio}, lengths{r.Rules, r.Output, r.Ratio}
 	if low, _ := input.bounds(); r.Prefix+low < 1 {
-		return nil, fmt.Errorf("random: Input is %d tokens at a Ratio of %v: the shortest prompt has none, must have 1 at least", r.Input, r.Ratio)
+		return nil, fmt.Errorf("random: Input is %d tokens at a Ratio of %v: the shortest prompt has none, must have at least 1", r.Input, r.Ratio)
 	}
 	fit := newFitter(orWords(r.Tokenizer))
-	u := newUnlike(r.Seed)
+	distinct := newDistinctTexts(r.Seed)
 	var prefix string
 	if r.Prefix > 0 {
 		var err error
-		if prefix, err = fit.text("", nil, r.Prefix, u.shuffled); err != nil {
+		if prefix, err = fit.text("", nil, r.Prefix, distinct.random); err != nil {
 			return nil, fmt.Errorf("random: Prefix: %w", err)
 		}
 	}
 	random := rand.New(rand.NewPCG(r.Seed, 3))
 	requests := make([]llmbench.Request, n)
-	for i := range requests { // in this order, whichever is written first
+	for i := range requests { // drawn in this order; the texts are made concurrently
 		text := max(r.Prefix+max(input.draw(random)-r.Template, 0), 1)
 		requests[i] = llmbench.Request{
 			MaxTokens:    max(output.draw(random), 1),
@@ -78,10 +78,10 @@ func (r Random) Requests(n int) ([]llmbench.Request, error) {
 			PromptTokens: text + r.Template,
 		}
 	}
-	err := each(fit.tok, n, func(i int) (err error) {
+	err := forEach(fit.tok, n, func(i int) (err error) {
 		q := &requests[i]
 		if q.Prompt = prefix; q.PromptTokens-r.Template > r.Prefix {
-			if q.Prompt, err = u.text(fit, prefix, i, q.PromptTokens-r.Template); err != nil {
+			if q.Prompt, err = distinct.text(fit, prefix, i, q.PromptTokens-r.Template); err != nil {
 				err = fmt.Errorf("random: request %d: %w", i, err)
 			}
 		}
@@ -106,7 +106,7 @@ func (r Random) check(n int) error {
 	case r.Input < 1 || r.Output < 1 || r.Input > mostTokens || r.Output > mostTokens:
 		return fmt.Errorf("fields Input and Output are %d and %d tokens, must be from 1 to %d", r.Input, r.Output, mostTokens)
 	case !(r.Ratio >= 0 && r.Ratio <= most):
-		return fmt.Errorf("field Ratio is %v, must be from 0 to 1, and by the rules of %s less than that", r.Ratio, VLLM)
+		return fmt.Errorf("field Ratio is %v, must be from 0 to 1, and by the rules of %s below 1", r.Ratio, VLLM)
 	case r.Prefix < 0 || r.Prefix > 0 && r.Rules != VLLM:
 		return fmt.Errorf("field Prefix is %d tokens by the rules of %s, must be 0, or more by those of %s", r.Prefix, r.Rules, VLLM)
 	case r.Template < 0:
@@ -115,7 +115,7 @@ func (r Random) check(n int) error {
 	return nil
 }
 
-// lengths is a range of lengths by a tool's rules.
+// lengths is a range of lengths in tokens by the rules of a tool.
 type lengths struct {
 	rules Rules
 	full  int
@@ -130,6 +130,7 @@ func (l lengths) bounds() (low, high int) {
 	return int(math.Floor(float64(l.full) * (1 - l.ratio))), int(math.Ceil(float64(l.full) * (1 + l.ratio)))
 }
 
+// draw draws a length.
 func (l lengths) draw(random *rand.Rand) int {
 	low, high := l.bounds()
 	return low + random.IntN(high-low+1)

@@ -14,10 +14,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// values reads the records of a file one at a time: the elements of a JSON
-// array or, unless array is set, values one after another (JSON Lines). read
-// reads one. It ends with the first error, which tells the line and the record,
-// counted from 0.
+// values reads the records of a file one at a time. The file is a JSON array or,
+// unless array is set, JSON Lines. read reads one record. The sequence ends with the
+// first error, which names the line and the record, counted from 0.
 func values[T any](s *source, array bool, read func(d *jsontext.Decoder) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		d := decoder(s)
@@ -49,9 +48,9 @@ func values[T any](s *source, array bool, read func(d *jsontext.Decoder) (T, err
 				return
 			}
 			v, err := read(d)
-			if wrong, ok := errors.AsType[*contentError](err); ok {
+			if content, ok := errors.AsType[*contentError](err); ok {
 				var none T
-				yield(none, &lineError{s.line(), fmt.Errorf("record %d: %w", i, wrong.err)})
+				yield(none, &lineError{s.line(), fmt.Errorf("record %d: %w", i, content.err)})
 				return
 			}
 			if err != nil {
@@ -65,57 +64,56 @@ func values[T any](s *source, array bool, read func(d *jsontext.Decoder) (T, err
 	}
 }
 
-// A contentError is what is wrong with a record that was read to its end: its
-// line is the last of the record.
+// A contentError is an error in the contents of a record that was read completely. Its
+// line is the last line of the record.
 type contentError struct{ err error }
 
 func (e *contentError) Error() string { return e.err.Error() }
 
-// decoder reads JSON as Python does: it accepts a name twice (the last counts)
-// and half of a surrogate pair.
+// decoder returns a decoder that accepts the same JSON as Python: an object may have a
+// name twice, of which the last counts, and a string may have half of a surrogate pair.
 func decoder(s *source) *jsontext.Decoder {
 	return jsontext.NewDecoder(s, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// lineNow is the line that d has come to, counted from 1. It takes a look at all
-// that was read ahead.
+// lineNow returns the line, counted from 1, of the next byte that d has not decoded.
+// It takes time in proportion to the bytes that d has read ahead.
 func lineNow(d *jsontext.Decoder, s *source) int {
 	return 1 + s.newlines - bytes.Count(d.UnreadBuffer(), []byte{'\n'})
 }
 
-// lineOf adds the line to an error: that of the first byte not read which is no
-// white space.
+// lineOf adds the line to an error. The line is that of the next byte that d has not
+// decoded and that is not white space.
 func lineOf(d *jsontext.Decoder, s *source, err error) error {
 	if long, ok := errors.AsType[errTooLong](err); ok {
-		err = long // without the decoder's words around it
+		err = long // without the decoder's message
 	}
 	rest := d.UnreadBuffer()
 	space := rest[:len(rest)-len(bytes.TrimLeft(rest, " \t\r\n,"))]
 	return &lineError{lineNow(d, s) + bytes.Count(space, []byte{'\n'}), err}
 }
 
-// end reads the ] of the file's array, and that nothing comes after it.
+// end reads the ] of the file's array. Anything after the ] is an error.
 func end(d *jsontext.Decoder) error {
 	if _, err := d.ReadToken(); err != nil {
 		return err
 	}
 	if _, err := d.ReadToken(); err != io.EOF {
-		return errors.New("the file goes on after its array, must be one JSON array")
+		return errors.New("the file has more after its JSON array, must end there")
 	}
 	return nil
 }
 
-// items reads records that are objects. Of each it keeps the members that are
-// wanted, of those given twice the last, and make turns them into what they
-// stand for.
-func items[T any](s *source, want []string, make func(o item) (T, error)) iter.Seq2[T, error] {
+// items reads records that are objects. parse gets the members of a record whose names
+// are in want. Of a name that a record has twice, the last member counts.
+func items[T any](s *source, want []string, parse func(o item) (T, error)) iter.Seq2[T, error] {
 	return values(s, false, func(d *jsontext.Decoder) (T, error) {
 		o, err := readItem(d, want)
 		if err != nil {
 			var none T
 			return none, err
 		}
-		v, err := make(o)
+		v, err := parse(o)
 		if err != nil {
 			err = &contentError{err}
 		}
@@ -123,9 +121,10 @@ func items[T any](s *source, want []string, make func(o item) (T, error)) iter.S
 	})
 }
 
-// An item is some of the members of a JSON object.
+// An item holds members of a JSON object.
 type item map[string]jsontext.Value
 
+// readItem reads the members of an object whose names are in want.
 func readItem(d *jsontext.Decoder, want []string) (item, error) {
 	o := item{}
 	err := members(d, "the record", func(name string) error {
@@ -139,13 +138,13 @@ func readItem(d *jsontext.Decoder, want []string) (item, error) {
 	return o, err
 }
 
-// has reports whether there is such a member, and it is not null.
+// has reports whether o has a member with that name that is not null.
 func (o item) has(name string) bool {
 	v, ok := o[name]
 	return ok && v.Kind() != 'n'
 }
 
-// value returns a member of one kind.
+// value returns a member, which must have the kind want.
 func (o item) value(name string, want jsontext.Kind) (jsontext.Value, error) {
 	v, ok := o[name]
 	if !ok {
@@ -157,7 +156,7 @@ func (o item) value(name string, want jsontext.Kind) (jsontext.Value, error) {
 	return v, nil
 }
 
-// text returns a string.
+// text returns a member that is a string.
 func (o item) text(name string) (string, error) {
 	v, err := o.value(name, '"')
 	if err != nil {
@@ -170,7 +169,7 @@ func (o item) text(name string) (string, error) {
 	return text, nil
 }
 
-// number returns a number.
+// number returns a member that is a number.
 func (o item) number(name string) (float64, error) {
 	v, err := o.value(name, '0')
 	if err != nil {
@@ -183,7 +182,7 @@ func (o item) number(name string) (float64, error) {
 	return x, nil
 }
 
-// tokens returns a number of tokens.
+// tokens returns a member that is a number of tokens.
 func (o item) tokens(name string) (int, error) {
 	x, err := o.number(name)
 	if err != nil {
@@ -195,6 +194,6 @@ func (o item) tokens(name string) (int, error) {
 	return int(x), nil
 }
 
-// mostTokens is the longest prompt or answer that a data set may ask for. A
-// prompt of random words of that length is some 800 MB.
+// mostTokens is the longest prompt or answer in tokens that a data set allows. A
+// prompt of random words of that length has about 800 MB.
 const mostTokens = 1 << 27

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// TestShareGPTByRule has a file for each rule of each tool, and what is taken of
-// it: prompt and answer lengths, in words.
+// TestShareGPTByRule has a file for each rule of each tool, and the lengths of the prompt
+// and the answer that are taken.
 func TestShareGPTByRule(t *testing.T) {
 	turns := func(key, says string, words ...int) string {
 		var all []string
@@ -24,7 +24,7 @@ func TestShareGPTByRule(t *testing.T) {
 	}
 	pair := func(prompt, answer int) string { return turns("conversations", "value", prompt, answer) }
 	gptFirst := `{"conversations": [{"from": "gpt", "value": "w w w w w"}, {"from": "human", "value": "w w w w w w"}]}`
-	other := pair(7, 8) // is always taken
+	other := pair(7, 8) // always taken
 	both := ShareGPT{}
 	sglang := ShareGPT{Rules: SGLang}
 	custom := ShareGPT{Rules: SGLangCustom}
@@ -32,7 +32,7 @@ func TestShareGPTByRule(t *testing.T) {
 		rule string
 		s    ShareGPT
 		file string
-		want []int // prompt, answer; none if left out
+		want []int // words of prompt and answer; nil if skipped
 	}{
 		{"vLLM: fewer than two turns", both, turns("conversations", "value", 9), nil},
 		{"vLLM: no turns", both, turns("conversations", "value"), nil},
@@ -79,7 +79,7 @@ func TestShareGPTByRule(t *testing.T) {
 		}
 		assert.DeepEqual(t, got, tt.want)
 	}
-	// Oversampling: vLLM draws again, SGLang does not.
+	// If there are too few conversations, vLLM draws more of them, and SGLang does not.
 	for _, tt := range []struct {
 		s    ShareGPT
 		want int
@@ -97,7 +97,7 @@ func TestShareGPTByRule(t *testing.T) {
 		{ShareGPT{Rules: "tgi"}, "[" + other + "]", `field Rules is "tgi", must be vllm, sglang or sglang-custom`},
 		{sglang, other, "the file is a JSON object, must be an array"},
 		{custom, other + "\n{not JSON}\n", "jsonl-sglang: line 2: record 1: "},
-		{custom, `{"image": "a.png", ` + other[1:], `line 1: record 0: there is an "image", and only text can be sent`},
+		{custom, `{"image": "a.png", ` + other[1:], `line 1: record 0: member "image" cannot be sent`},
 		{custom, `{"conversations": [{"role": "user"}, {"content": "w w"}]}`, `record 0: turn 0: there is no "content", must be a string`},
 	} {
 		_, err := tt.s.Read(strings.NewReader(tt.file), 5)
@@ -105,12 +105,12 @@ func TestShareGPTByRule(t *testing.T) {
 	}
 }
 
-// TestRandomRanges holds the lengths that are drawn against either tool's rule:
-// all of the range, and nothing beyond it.
+// TestRandomRanges checks that the lengths cover the range of each tool's rule, and none
+// is outside.
 func TestRandomRanges(t *testing.T) {
 	for _, tt := range []struct {
 		r           Random
-		input, outs [2]int // shortest and longest
+		input, outs [2]int // shortest and longest length
 	}{
 		{Random{Input: 10, Output: 4}, [2]int{10, 10}, [2]int{4, 4}},
 		{Random{Input: 10, Output: 5, Ratio: 0.25}, [2]int{7, 13}, [2]int{3, 7}},
@@ -142,7 +142,7 @@ func TestRandomRanges(t *testing.T) {
 		r    Random
 		want string
 	}{
-		{Random{Ratio: 1}, "field Ratio is 1, must be from 0 to 1, and by the rules of vllm less than that"},
+		{Random{Ratio: 1}, "field Ratio is 1, must be from 0 to 1, and by the rules of vllm below 1"},
 		{Random{Ratio: -0.5}, "field Ratio is -0.5"},
 		{Random{Rules: SGLang, Prefix: 1}, "field Prefix is 1 tokens by the rules of sglang"},
 		{Random{Rules: SGLangCustom}, `field Rules is "sglang-custom", must be vllm or sglang`},
@@ -183,8 +183,8 @@ func TestSonnet(t *testing.T) {
 		want string
 	}{
 		{Sonnet{Input: 5}, "sonnet: field Input is 5 tokens, must be more than the 7 of the task"},
-		{Sonnet{Input: 100, Prefix: 100}, "must leave a line to draw"},
-		{Sonnet{Input: 5000, Prefix: 4000}, "no more in common than the 322 there are"},
+		{Sonnet{Input: 100, Prefix: 100}, "Input must be more lines than Prefix"},
+		{Sonnet{Input: 5000, Prefix: 4000}, "and Prefix at most the 322 of the file"},
 		{Sonnet{Path: "testdata/none.txt"}, "no such file"},
 		{Sonnet{Output: -1}, "field Output is -1 tokens"},
 		{Sonnet{Template: -1}, "field Template is -1 tokens"},
@@ -194,7 +194,7 @@ func TestSonnet(t *testing.T) {
 	}
 }
 
-// groupsOf returns how many requests begin with each first so many words.
+// groupsOf returns the number of requests for each distinct beginning of that many words.
 func groupsOf(requests []llmbench.Request, words int) map[string]int {
 	groups := map[string]int{}
 	for _, r := range requests {
@@ -206,7 +206,7 @@ func groupsOf(requests []llmbench.Request, words int) map[string]int {
 func TestPrefixRepetition(t *testing.T) {
 	requests, err := PrefixRepetition{Prefixes: 3, Prefix: 20, Suffix: 10, Output: 5, Seed: 1, Template: 2}.Requests(17)
 	assert.NilError(t, err)
-	assert.Equal(t, len(requests), 15) // 17 / 3, and the rest is dropped, as vLLM does
+	assert.Equal(t, len(requests), 15) // 17 is rounded down to a multiple of 3, as vLLM does
 	groups := groupsOf(requests, 20)
 	assert.Equal(t, len(groups), 3)
 	for _, n := range groups {
@@ -291,17 +291,17 @@ func TestBodies(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Assert(t, len(fixed) == 1 && fixed[0].MaxTokens == 5 && fixed[0].FixedOutput)
 	for _, tt := range []struct{ body, want string }{
-		{`{"prompt": "a"}`, `there is a "prompt", which cannot be sent`},
+		{`{"prompt": "a"}`, `member "prompt" cannot be sent`},
 		{`{"model": "m"}`, `there are no "messages"`},
 		{`{"messages": []}`, `there are no "messages"`},
 		{`{"messages": "a"}`, `"messages" must be an array of objects`},
 		{`{"messages": [{"role": "user"}]}`, `message 0: there is no "content", must be a string`},
 		{`{"messages": [{"role": "user", "content": 7}]}`, `message 0: "content" is a JSON number, must be a string`},
 		{`{"messages": [{"role": "tool", "content": "a"}]}`, `message 0: "role" is "tool", must be system, developer, user or assistant`},
-		{`{"messages": [{"role": "user", "content": "a", "name": "b"}]}`, `message 0: there is a "name", which cannot be sent`},
+		{`{"messages": [{"role": "user", "content": "a", "name": "b"}]}`, `message 0: member "name" cannot be sent`},
 		{`{"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}`, `message 0: part 0: "type" is "image_url", and only text can be sent`},
 		{`{"messages": [{"role": "user", "content": ["a"]}]}`, `message 0: "content" must be a string or an array of parts`},
-		{`{"messages": [{"role": "user", "content": "a"}], "tools": []}`, `there is a "tools", which cannot be sent`},
+		{`{"messages": [{"role": "user", "content": "a"}], "tools": []}`, `member "tools" cannot be sent`},
 		{`{"messages": [{"role": "user", "content": "a"}], "max_tokens": 0}`, `"max_tokens" is 0, must be at least 1`},
 		{`{"messages": [{"role": "user", "content": "a"}], "max_tokens": 1.5}`, `"max_tokens" is 1.5, must be a whole number`},
 	} {
@@ -309,5 +309,5 @@ func TestBodies(t *testing.T) {
 		assert.ErrorContains(t, err, "openai: line 2: record 0: "+tt.want)
 	}
 	_, err = Bodies{}.Read(strings.NewReader("[]"), 1)
-	assert.ErrorContains(t, err, "openai: there are no bodies of requests")
+	assert.ErrorContains(t, err, "openai: the file has no bodies of requests")
 }

@@ -10,19 +10,20 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// A sampler picks n of a file's requests while the file is read, and holds no
-// more than those: the first n, or n at random.
+// A sampler selects n of a file's requests while the file is read: the first n, or n
+// at random. It holds at most n requests.
 //
-// Shuffling is giving every record a random key and sorting by it. Only those
-// with the n lowest keys so far have to be kept, or counted.
+// To shuffle, the sampler gives every record a random key and sorts by the keys. Only
+// the records with the n lowest keys so far need to be kept and tokenized.
 type sampler struct {
 	n       int
 	seed    uint64
-	shuffle *rand.Rand // nil: the first n
+	shuffle *rand.Rand // nil selects the first n
 	kept    keyedRequests
-	place   uint64
+	records uint64 // number of records so far
 }
 
+// newSampler returns a sampler of n requests.
 func newSampler(n int, seed uint64, shuffle bool) *sampler {
 	s := &sampler{n: n, seed: seed}
 	if shuffle {
@@ -31,17 +32,17 @@ func newSampler(n int, seed uint64, shuffle bool) *sampler {
 	return s
 }
 
-// key returns the next record's key, and whether it may be picked.
+// key returns the key of the next record, and whether the record can be selected.
 func (s *sampler) key() (uint64, bool) {
-	key := s.place
-	s.place++
+	key := s.records
+	s.records++
 	if s.shuffle != nil {
 		key = s.shuffle.Uint64()
 	}
 	return key, len(s.kept) < s.n || key < s.kept[0].key
 }
 
-// put picks a request, for now.
+// put selects a request, until n others have lower keys.
 func (s *sampler) put(key uint64, r llmbench.Request) {
 	heap.Push(&s.kept, keyedRequest{key, r})
 	if len(s.kept) > s.n {
@@ -49,13 +50,13 @@ func (s *sampler) put(key uint64, r llmbench.Request) {
 	}
 }
 
-// done reports whether no later record can be picked.
+// done reports whether no later record can be selected.
 func (s *sampler) done() bool { return s.shuffle == nil && len(s.kept) == s.n }
 
-// pick picks of the requests that request makes of records, but for those that it
-// says cannot be used, and whose tokens tok counts. It returns the first error of
-// either.
-func pick[T any](s *sampler, records iter.Seq2[T, error], tok llmbench.Tokenizer, request func(T) (llmbench.Request, bool)) error {
+// add reads all records, or as many as needed, and adds the usable ones to s. request
+// makes a request of a record, and reports whether the request is usable. tok is the
+// tokenizer that request uses. add returns the first error of records or tok.
+func add[T any](s *sampler, records iter.Seq2[T, error], tok llmbench.Tokenizer, request func(T) (llmbench.Request, bool)) error {
 	for record, err := range records {
 		if err != nil {
 			return err
@@ -74,9 +75,9 @@ func pick[T any](s *sampler, records iter.Seq2[T, error], tok llmbench.Tokenizer
 	return tokenizerError(tok)
 }
 
-// requests returns those that were picked. When they are fewer than n, and may
-// be repeated, shuffled ones are drawn again with replacement, others come
-// again in their order.
+// requests returns the selected requests. If there are fewer than n and repeat is set,
+// it adds requests: drawn from the selected ones with replacement if they are shuffled,
+// otherwise repeated in order.
 func (s *sampler) requests(repeat bool) []llmbench.Request {
 	slices.SortFunc(s.kept, func(a, b keyedRequest) int { return cmp.Compare(a.key, b.key) })
 	requests := make([]llmbench.Request, 0, len(s.kept))
@@ -93,7 +94,7 @@ func (s *sampler) requests(repeat bool) []llmbench.Request {
 	return requests
 }
 
-// keyedRequests is a heap of requests with the highest key on top.
+// keyedRequests is a heap of requests with the highest key at the top.
 type keyedRequests []keyedRequest
 
 type keyedRequest struct {

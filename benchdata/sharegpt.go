@@ -7,81 +7,83 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// Rules name the tool whose rules a data set follows.
+// Rules names the tool whose rules a data set follows.
 type Rules string
 
 // The rules.
 const (
 	VLLM         Rules = "vllm"
 	SGLang       Rules = "sglang"
-	SGLangCustom Rules = "sglang-custom" // of SGLang's data set "custom"
+	SGLangCustom Rules = "sglang-custom" // rules of SGLang's data set "custom"
 )
 
-// ShareGPT is the "sharegpt" workload: real questions, with the lengths that
-// real answers had, from a file such as ShareGPT_V3_unfiltered_cleaned_split.json
+// ShareGPT is the workload "sharegpt": real questions with the lengths of their real
+// answers, from a file such as ShareGPT_V3_unfiltered_cleaned_split.json
 // (https://huggingface.co/datasets/anon8231489123/ShareGPT_Vicuna_unfiltered).
 //
-// It follows the rules of vLLM's ShareGPTDataset, so that figures compare
-// (sharegpt.py and utils.py in
+// By default it follows the rules of vLLM's ShareGPTDataset, so that results are
+// comparable (sharegpt.py and utils.py in
 // https://github.com/vllm-project/vllm/tree/main/vllm/benchmarks/datasets):
 //
-//   - A conversation of fewer than two turns is left out.
-//   - The first turn is the prompt and the second the answer, whoever said it.
-//   - Prompts and answers of fewer than 4 tokens are left out, as are prompts
-//     of more than 1,024 tokens and pairs of more than 2,048.
-//   - The conversations are shuffled and the first n are taken; when there are
-//     fewer, more are drawn from them with replacement.
+//   - Conversations of fewer than two turns are skipped.
+//   - The first turn is the prompt and the second the answer, in any role.
+//   - Prompts and answers of fewer than 4 tokens are skipped, and prompts of more than
+//     1,024 tokens, and pairs of more than 2,048.
+//   - The conversations are shuffled and the first n are taken. If there are fewer,
+//     more are drawn from them with replacement.
 //
-// or, by Rules, those of SGLang (sharegpt.py and custom.py in
+// With Rules it follows those of SGLang (sharegpt.py and custom.py in
 // https://github.com/sgl-project/sglang/tree/main/python/sglang/benchmark/datasets):
 //
-//   - The turns may also be called "conversation"; a record without them, or
-//     with fewer than two, is left out. The first two turns are the prompt and
-//     the answer, whoever said them.
-//   - Prompts and answers of fewer than 2 tokens are left out, a given Output
-//     must be at least 4, and nothing is too long unless Context says so.
-//   - The conversations are shuffled and the first n are taken; when there are
-//     fewer, there are fewer requests.
-//   - Its custom data set is JSON Lines, and a turn says "content" or "value".
+//   - The member with the turns may also be named "conversation". Records without
+//     turns, or with fewer than two, are skipped. The first turn is the prompt and the
+//     second the answer, in any role.
+//   - Prompts and answers of fewer than 2 tokens are skipped. Output, if set, must be at
+//     least 4. Context is the only limit of long pairs.
+//   - The conversations are shuffled and the first n are taken. If there are fewer,
+//     there are fewer requests.
+//   - The custom data set is JSON Lines, with the text of a turn in "content" or
+//     "value".
 //
-// The shuffle is seeded, but it is not Python's: the same seed picks other
-// conversations than the tools do. Lengths are without a begin-of-text token,
-// which the tools count where a model has one. Things that they pass over are
-// errors here: a record without "conversations" (vLLM), a line that is not JSON
-// and an image (SGLang's custom), and a file of which nothing can be used.
+// The shuffle differs from Python's: the same seed selects other conversations than
+// the tools do. Lengths do not include a begin-of-text token, which the tools count
+// for models that have one. Some records that the tools skip are errors here: a record
+// without "conversations" (vLLM), a line that is not JSON or has an image (SGLang's
+// custom), and a file without a usable conversation.
 //
-// The file is not held in memory, only the requests that are returned.
+// Only the returned requests are held in memory, not the file.
 type ShareGPT struct {
-	// Path is the file that Requests reads; it may be compressed by gzip or
+	// Path is the file that Requests reads. The file may be compressed by gzip or
 	// zstd.
 	Path string
-	// Rules are whose rules hold; "" means VLLM.
+	// Rules is one of the Rules; "" means VLLM.
 	Rules Rules
-	// Output is the length of every answer in tokens; 0 takes each answer's
-	// own. With it, no tool looks whether the answer is too short.
+	// Output is the length of every answer in tokens; 0 means the length of the real
+	// answer. With Output, short real answers are not skipped, as in both tools.
 	Output int
-	// Context leaves out pairs of more tokens, by SGLang's rules; 0 means none.
+	// Context skips pairs of more tokens; 0 means no limit. Only SGLang's rules allow
+	// it.
 	Context int
-	// FixedOutput makes the server generate the whole length, as SGLang does
-	// unless told otherwise; without it the model may stop earlier, as in
-	// vLLM, and MaxTokens is only the limit.
+	// FixedOutput makes the server generate the full length of each answer, which is
+	// SGLang's default. Without FixedOutput the model may stop earlier, which is
+	// vLLM's default.
 	FixedOutput bool
-	// NoRepeat returns fewer than n requests when there are no more, which
-	// by SGLang's rules holds in any case.
+	// NoRepeat returns fewer than n requests if the file has fewer usable
+	// conversations. SGLang's rules imply it.
 	NoRepeat bool
-	// Seed picks the conversations and their order.
+	// Seed determines the conversations and their order.
 	Seed uint64
 	// Tokenizer counts the tokens of prompts and answers; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
 
-// shareGPTRules are the lengths that conversations must have, in tokens.
+// shareGPTRules holds the format of files and the allowed lengths in tokens.
 var shareGPTRules = map[Rules]struct {
 	format               conversationFormat
-	least                int // of a prompt and of an answer
-	mostPrompt, mostPair int // 0: no limit
-	leastOutput          int // of a given one
-	once                 bool
+	least                int  // of a prompt and of an answer
+	mostPrompt, mostPair int  // 0: no limit
+	leastOutput          int  // smallest ShareGPT.Output
+	once                 bool // conversations do not repeat
 }{
 	// vLLM's is_valid_sequence.
 	VLLM: {conversationFormat{array: true, turns: []string{"conversations"}, texts: []string{"value"}}, 4, 1024, 2048, 1, false},
@@ -91,21 +93,20 @@ var shareGPTRules = map[Rules]struct {
 		2, 0, 0, 4, true},
 }
 
-// Requests returns n requests from the file at Path; their PromptTokens is
-// the prompt's length by the Tokenizer and their MaxTokens the answer's. It
-// returns an error when n or Output is out of range, when the file cannot be
-// read or is not in the format (naming the line and the record), and when
-// no conversation passes the rules.
+// Requests returns n requests from the file at Path. Their PromptTokens is the length
+// of the prompt by the Tokenizer, and their MaxTokens that of the answer. It returns an
+// error if n or a field is out of range, if the file cannot be read, with the line and
+// the record if the file is not in the format, or if no conversation is usable.
 func (s ShareGPT) Requests(n int) ([]llmbench.Request, error) {
 	return readFile(s.kind(), s.Path, func(f *source) ([]llmbench.Request, error) { return s.read(f, n) })
 }
 
-// Read is Requests for a file that is read from r, to its end.
+// Read is like Requests for a file that is read from r until its end.
 func (s ShareGPT) Read(r io.Reader, n int) ([]llmbench.Request, error) {
 	return readFrom(s.kind(), r, func(f *source) ([]llmbench.Request, error) { return s.read(f, n) })
 }
 
-// kind is what errors call the data set.
+// kind returns the name of the data set in errors.
 func (s ShareGPT) kind() string {
 	switch s.Rules {
 	case SGLang:
@@ -147,7 +148,7 @@ func (s ShareGPT) read(r *source, n int) ([]llmbench.Request, error) {
 			}
 		}
 	}
-	err := pick(sample, pairs, tok, func(c conversation) (llmbench.Request, bool) {
+	err := add(sample, pairs, tok, func(c conversation) (llmbench.Request, bool) {
 		prompt, output := tok.Count(c.first), s.Output
 		if prompt < rules.least || rules.mostPrompt > 0 && prompt > rules.mostPrompt {
 			return llmbench.Request{}, false
@@ -162,7 +163,7 @@ func (s ShareGPT) read(r *source, n int) ([]llmbench.Request, error) {
 		return nil, err
 	}
 	if len(sample.kept) == 0 {
-		return nil, fmt.Errorf("none of %d records can be used: %d have two turns, and of those none has the right length", records, sample.place)
+		return nil, fmt.Errorf("none of %d records can be used: %d have two turns, and none of these has an allowed length", records, sample.records)
 	}
 	return sample.requests(!s.NoRepeat && !rules.once), nil
 }

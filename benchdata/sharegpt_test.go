@@ -12,11 +12,11 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// kept are the lengths of the records in testdata/sharegpt.json that pass, in
-// words: prompt and answer, by the beginning of the prompt.
+// kept has the lengths in words of prompt and answer of the usable records in
+// testdata/sharegpt.json, by the beginning of the prompt.
 var kept = map[string][2]int{
 	"How do I keep bread":  {9, 27},
-	"Welcome back.":        {10, 10}, // the first turn, though it is the model's
+	"Welcome back.":        {10, 10}, // the first turn, although in the role of the model
 	"Name one green fruit": {4, 4},
 	"Wie heißt der Fluss,": {9, 15},
 	"Write a line of Go":   {10, 11},
@@ -98,13 +98,13 @@ func TestShareGPTText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// As it is, white space and all; only half a pair of surrogates is not text.
+	// The text is unchanged, with white space, except for half a surrogate pair.
 	if want := " a b\nc é 😀\u2028\ufffd x"; requests[0].Prompt != want {
 		t.Errorf("Prompt is %q, want %q", requests[0].Prompt, want)
 	}
 }
 
-// pair is a record whose turns have so many words.
+// pair returns a record with two turns of these numbers of words.
 func pair(prompt, answer int) string {
 	return fmt.Sprintf(`{"conversations":[{"from":"human","value":%q},{"from":"gpt","value":%q}]}`,
 		strings.Repeat("w ", prompt), strings.Repeat("w ", answer))
@@ -114,7 +114,7 @@ func TestShareGPTRules(t *testing.T) {
 	tests := []struct {
 		prompt, answer int
 		output         int // ShareGPT.Output
-		want           int // MaxTokens, 0 for left out
+		want           int // MaxTokens; 0 if skipped
 	}{
 		{4, 4, 0, 4},
 		{3, 4, 0, 0},
@@ -125,16 +125,16 @@ func TestShareGPTRules(t *testing.T) {
 		{1024, 1025, 0, 0},
 		{4, 2044, 0, 2044},
 		{4, 2045, 0, 0},
-		{4, 0, 100, 100}, // the answer is not looked at
+		{4, 0, 100, 100}, // the length of the answer does not matter
 		{4, 5000, 100, 100},
-		{4, 4, 1, 1}, // a fixed length may be less than 4
+		{4, 4, 1, 1}, // Output can be less than 4
 		{3, 4, 100, 0},
 		{1025, 4, 100, 0},
 		{1024, 4, 1024, 1024},
 		{1024, 4, 1025, 0},
 	}
 	for _, tt := range tests {
-		// One more record, so that leaving one out is not an error.
+		// Another record, because a file without usable records is an error.
 		file := "[" + pair(77, 77) + "," + pair(tt.prompt, tt.answer) + "]"
 		s := ShareGPT{Output: tt.output, FixedOutput: true, NoRepeat: true}
 		requests, err := s.Read(strings.NewReader(file), 2)
@@ -192,7 +192,7 @@ func TestShareGPTErrors(t *testing.T) {
 		{`[{"conversations": [{"value": "a"}, {"value": 7}]}]`, `record 0: turn 1: "value" is a JSON number, must be a string`},
 		{`[` + good, "unexpected EOF"},
 		{`[` + good + `,`, "record 1: "},
-		{`[` + good + `] []`, "goes on after its array"},
+		{`[` + good + `] []`, "has more after its JSON array"},
 		{`[` + good + `}`, "record 1: "},
 		{`[` + good[:len(good)-10], "record 0: "},
 		{"[{\"conversations\": [{\"value\": \"a\nb\"}]}]", "record 0: "},
@@ -203,7 +203,7 @@ func TestShareGPTErrors(t *testing.T) {
 			t.Errorf("Read(%.60q) = %v, %v, want an error with %q", tt.file, got, err, tt.want)
 		}
 	}
-	// What vLLM does not look at may be anything.
+	// Members that vLLM ignores can have any value.
 	for _, file := range []string{
 		`[{"conversations": [7]}, ` + good + `]`,
 		`[{"conversations": [{"value": null}]}, ` + good + `]`,

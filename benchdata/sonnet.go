@@ -2,6 +2,7 @@ package benchdata
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -11,50 +12,50 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// sonnetsText is 23 of the sonnets of William Shakespeare (1609; numbers 1, 2,
-// 12, 15, 18, 19, 27, 29, 30, 33, 55, 60, 65, 71, 73, 94, 97, 98, 104, 106,
-// 116, 130, 138) in modern spelling, which are in the public domain.
+// sonnetsText has 23 sonnets by William Shakespeare (1609; numbers 1, 2, 12, 15, 18,
+// 19, 27, 29, 30, 33, 55, 60, 65, 71, 73, 94, 97, 98, 104, 106, 116, 130, 138) in
+// modern spelling. They are in the public domain.
 //
 //go:embed sonnets.txt
 var sonnetsText string
 
-// sonnetTask is what stands before the lines.
+// sonnetTask begins every prompt.
 const sonnetTask = "Which of the following lines belong together?\n"
 
-// Sonnet is the "sonnet" workload: a task, lines of poems that all prompts have
-// in common, and lines drawn at random, as many as make about so many tokens.
+// Sonnet is the workload "sonnet". A prompt is a task, lines of poems that all prompts
+// have in common, and lines drawn at random.
 //
 // It follows the rules of vLLM's SonnetDataset (sonnet.py in
-// https://github.com/vllm-project/vllm/tree/main/vllm/benchmarks/datasets): the
-// number of lines is what Input and Prefix allow at the mean length of a line,
-// rounded; the first lines are in common, the others drawn with replacement;
-// a prompt that came out longer than Input is drawn again. So prompts are of
-// about Input tokens, and never more. The lines are Shakespeare's sonnets,
-// which this package has, and the task is its own: vLLM's file and words are
-// other ones.
+// https://github.com/vllm-project/vllm/tree/main/vllm/benchmarks/datasets): the number
+// of lines is Input, and of common lines Prefix, divided by the mean length of a line
+// and rounded; the first lines of the file are the common ones, and the others are
+// drawn with replacement; a prompt longer than Input is drawn again. So prompts have
+// about Input tokens, and never more. The lines are the sonnets in this package, and
+// the words of the task differ from vLLM's.
 type Sonnet struct {
-	// Path is a file whose lines are taken instead of the sonnets.
+	// Path is a file with other lines; "" means the sonnets of this package.
 	Path string
-	// Input, Prefix and Output are the most tokens of a prompt, about how many
-	// of them all prompts have in common, and the length of every answer;
-	// 0 means 550, 200 and 150, vLLM's defaults. A negative Prefix is none.
+	// Input, Prefix and Output are, in tokens, the largest length of a prompt, the
+	// approximate length of the common lines, and the length of every answer; 0 means
+	// 550, 200 and 150, vLLM's defaults. A negative Prefix means no common lines.
 	Input, Prefix, Output int
-	// FixedOutput makes the server generate the whole length.
+	// FixedOutput makes the server generate the full length of each answer.
 	FixedOutput bool
-	// Seed draws the lines.
+	// Seed determines the lines.
 	Seed uint64
-	// Template is how many of the Input tokens the server adds by itself.
+	// Template is the number of the Input tokens that the server adds (chat
+	// template, begin-of-text).
 	Template int
-	// Tokenizer counts the tokens; nil means [tokenizer.Words].
+	// Tokenizer counts tokens; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
 
-// maxDraws is how often a prompt may be drawn until it is short enough.
+// maxDraws limits the draws for a prompt of at most Input tokens.
 const maxDraws = 1000
 
-// Requests returns n requests; their PromptTokens is the prompt's length by the
-// Tokenizer, and Template. It returns an error when n or a field is out of
-// range, when the file cannot be read, and when Input has room for no line.
+// Requests returns n requests. Their PromptTokens is the length of the prompt by the
+// Tokenizer plus Template. It returns an error if n or a field is out of range, if the
+// file cannot be read, or if Input is too small for a line.
 func (s Sonnet) Requests(n int) ([]llmbench.Request, error) {
 	if s.Path == "" {
 		return s.Read(strings.NewReader(sonnetsText), n)
@@ -62,7 +63,7 @@ func (s Sonnet) Requests(n int) ([]llmbench.Request, error) {
 	return readFile("sonnet", s.Path, func(r *source) ([]llmbench.Request, error) { return s.read(r, n) })
 }
 
-// Read is Requests for lines that are read from r.
+// Read is like Requests for lines that are read from r.
 func (s Sonnet) Read(r io.Reader, n int) ([]llmbench.Request, error) {
 	return readFrom("sonnet", r, func(r *source) ([]llmbench.Request, error) { return s.read(r, n) })
 }
@@ -81,7 +82,7 @@ func (s Sonnet) read(r *source, n int) ([]llmbench.Request, error) {
 	case s.Template < 0:
 		return nil, fmt.Errorf("field Template is %d tokens, must be at least 0", s.Template)
 	case s.Input <= base || s.Input > mostTokens:
-		return nil, fmt.Errorf("field Input is %d tokens, must be more than the %d of the task, to %d", s.Input, base, mostTokens)
+		return nil, fmt.Errorf("field Input is %d tokens, must be more than the %d of the task and at most %d", s.Input, base, mostTokens)
 	}
 	var all []string
 	tokens := 0
@@ -93,13 +94,13 @@ func (s Sonnet) read(r *source, n int) ([]llmbench.Request, error) {
 		tokens += tok.Count(line + "\n")
 	}
 	if tokens == 0 {
-		return nil, fmt.Errorf("there are no lines of text")
+		return nil, errors.New("the file has no words")
 	}
 	mean := float64(tokens) / float64(len(all))
-	count := func(tokens int) int { return int(math.RoundToEven(float64(tokens-base) / mean)) } // as Python rounds
+	count := func(tokens int) int { return int(math.RoundToEven(float64(tokens-base) / mean)) } // rounds as Python does
 	total, common := count(s.Input), max(count(s.Prefix), 0)
 	if common > len(all) || total <= common {
-		return nil, fmt.Errorf("fields Input and Prefix are %d and %d tokens, some %d and %d lines: must leave a line to draw, and have no more in common than the %d there are",
+		return nil, fmt.Errorf("fields Input and Prefix are %d and %d tokens, about %d and %d lines: Input must be more lines than Prefix, and Prefix at most the %d of the file",
 			s.Input, s.Prefix, total, common, len(all))
 	}
 	prefix := sonnetTask + strings.Join(all[:common], "")
@@ -108,8 +109,8 @@ func (s Sonnet) read(r *source, n int) ([]llmbench.Request, error) {
 	for i := range requests {
 		var err error
 		requests[i], err = s.request(tok, prefix, all, total-common, random)
-		if wrong := tokenizerError(tok); wrong != nil {
-			return nil, wrong
+		if tokErr := tokenizerError(tok); tokErr != nil {
+			return nil, tokErr
 		}
 		if err != nil {
 			return nil, fmt.Errorf("request %d: %w", i, err)
@@ -118,7 +119,7 @@ func (s Sonnet) read(r *source, n int) ([]llmbench.Request, error) {
 	return requests, nil
 }
 
-// request draws lines until the prompt is short enough.
+// request draws lines until the prompt has at most Input tokens.
 func (s Sonnet) request(tok llmbench.Tokenizer, prefix string, all []string, lines int, random *rand.Rand) (llmbench.Request, error) {
 	for range maxDraws {
 		var text strings.Builder
@@ -133,7 +134,7 @@ func (s Sonnet) request(tok llmbench.Tokenizer, prefix string, all []string, lin
 	return llmbench.Request{}, fmt.Errorf("no %d lines of at most %d tokens found in %d draws", lines, s.Input, maxDraws)
 }
 
-// setDefault sets a field that is 0.
+// setDefault sets a field that is 0 to value.
 func setDefault(field *int, value int) {
 	if *field == 0 {
 		*field = value

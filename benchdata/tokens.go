@@ -15,7 +15,8 @@ func orWords(tok llmbench.Tokenizer) llmbench.Tokenizer {
 	return tok
 }
 
-// tokenizerError returns what went wrong in a tokenizer, if it can tell.
+// tokenizerError returns the error of a tokenizer that has a method Err() error, such
+// as [tokenizer.Server], or nil.
 func tokenizerError(tok llmbench.Tokenizer) error {
 	if t, ok := tok.(interface{ Err() error }); ok {
 		return t.Err()
@@ -23,9 +24,9 @@ func tokenizerError(tok llmbench.Tokenizer) error {
 	return nil
 }
 
-// each calls f for every i below n, several at once if the tokenizer has a
-// method AtOnce() int, and returns the error of the lowest i.
-func each(tok llmbench.Tokenizer, n int, f func(i int) error) error {
+// forEach calls f for every i from 0 to n-1, and returns the error of the lowest i.
+// If tok has a method AtOnce() int, it calls f in that many goroutines.
+func forEach(tok llmbench.Tokenizer, n int, f func(i int) error) error {
 	atOnce := 1
 	if t, ok := tok.(interface{ AtOnce() int }); ok {
 		atOnce = t.AtOnce()

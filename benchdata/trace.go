@@ -13,68 +13,66 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 )
 
-// A Trace is a recorded load: when each request came, how long its prompt was
-// and how long its answer. No trace has the texts, so prompts are random words
-// of those lengths, and answers are asked for at their whole length.
+// A Trace is a recorded load: the arrival time of each request, and the lengths of its
+// prompt and its answer. Traces do not have the texts. Prompts are random words of the
+// same length, and answers have a fixed length.
 //
-// Where the trace names the blocks of its prompts, equal names are equal text,
-// and a server's prefix cache finds what the recorded one could find: of two
-// requests whose first k names are equal, the first k blocks are. Tokens
-// beyond the named blocks, and all of a trace without names, are like no other
-// request's. Blocks begin where the prompt's own text does: a chat template
-// before it moves them against those of the server's cache.
+// Some traces name the blocks of each prompt. Blocks with equal names get equal text,
+// so that a server's prefix cache finds the same prefixes as the recorded one: if the
+// first k names of two requests are equal, so is the text of the first k blocks. Text
+// without a name differs from that of all other requests. The first block begins at
+// the beginning of the prompt's text, so that a chat template shifts the blocks against
+// those of the server's cache.
 //
-// Rows are taken in the order of the file, which must be that of their
-// instants. Rows without prompt or without answer are requests that failed,
-// and are left out.
+// Rows are taken in the order of the file, which must be the order of time. Rows
+// without a prompt or without an answer are failed requests, and are skipped.
 type Trace struct {
-	// Format is what the file is.
+	// Format is the format of the file.
 	Format TraceFormat
-	// Path is the file; it may be compressed by gzip or zstd.
+	// Path is the file. The file may be compressed by gzip or zstd.
 	Path string
-	// From and For are the part of the trace that is taken: rows from From to
-	// less than From + For after the first row; 0 is the beginning and the end.
+	// From and For select a part of the trace: the rows from From to before From + For
+	// after the first row. A From of 0 is the beginning, a For of 0 means until the
+	// end.
 	From, For time.Duration
-	// Share is the part of the rows that is taken, drawn at random but the same
-	// ones for every Seed, above 0 to 1; 0 means all. It divides the rate and
-	// leaves the pauses of users as they are, which Speed does not.
+	// Share is the share of the rows that is taken, above 0 and up to 1; 0 means all.
+	// The rows are drawn at random, but the same ones for every Seed. Share reduces
+	// the rate without changing the pauses of users, which Speed changes.
 	Share float64
 	// Speed is the Speed of the [arrivals.Replay]; 0 means 1.
 	Speed float64
-	// MaxTokens leaves out rows whose prompt and answer together are longer;
-	// 0 means none.
+	// MaxTokens skips rows whose prompt and answer together have more tokens; 0 means
+	// no limit.
 	MaxTokens int
-	// Model takes rows of that model only, of a BurstGPT trace; "" means all.
-	// vLLM's rules are those of Model "GPT-4", but it does not replay the
-	// instants.
+	// Model takes only the rows of that model; "" means all. Only BurstGPT traces
+	// allow it. vLLM takes the rows of "GPT-4", but does not replay their times.
 	Model string
-	// Seed draws the words.
+	// Seed determines the words.
 	Seed uint64
-	// Template is how many tokens the server adds to each prompt; the texts
-	// are so much shorter, but no shorter than one token.
+	// Template is the number of tokens that the server adds to each prompt. The text is
+	// shorter by Template, but has at least one token.
 	Template int
-	// Tokenizer counts the tokens; nil means [tokenizer.Words]. When it is an
-	// [tokenizer.Estimate], or has a method Tolerance() int, a prompt may be off by
-	// that many tokens, and blocks by as much each.
+	// Tokenizer counts tokens; nil means [tokenizer.Words]. If it has a method
+	// Tolerance() int, as [tokenizer.Estimate] has, the length of a prompt, and of each
+	// block, may differ by that many tokens.
 	Tokenizer llmbench.Tokenizer
 }
 
-// Load reads the first n rows that the fields take, or all for n = 0, and
-// returns their requests and when these are due: the first at once, the others
-// as far after it as in the trace. There are fewer than n when there are no
-// more rows: a trace is not repeated. All prompts are held in memory, some
-// seven bytes a token.
+// Load returns the requests of the first n rows that the fields select, or of all rows
+// for n = 0, and their arrival times. The first request is due at once, the others as
+// long after the first as in the trace. There are fewer than n requests if the trace has
+// fewer rows: a trace does not repeat. All prompts are held in memory, with about seven
+// bytes per token.
 //
-// It returns an error when n or a field is out of range, when the file cannot
-// be read or is not in the format (naming the line), and when it has no row to
-// take.
+// Load returns an error if n or a field is out of range, if the file cannot be read,
+// with the line if the file is not in the format, or if the fields select no row.
 func (t Trace) Load(n int) ([]llmbench.Request, arrivals.Replay, error) {
 	l, err := readFile(t.kind(), t.Path, func(s *source) (loaded, error) { return t.load(s, n) })
 	return l.requests, arrivals.Replay{At: l.at, Speed: t.Speed}, err
 }
 
-// Replay is Load without the requests: it only looks when they are due, with
-// the same errors.
+// Replay returns the arrival times that Load returns, without making the requests. It
+// returns the same errors.
 func (t Trace) Replay(n int) (arrivals.Replay, error) {
 	at, err := readFile(t.kind(), t.Path, func(s *source) (at []time.Duration, err error) {
 		var first time.Duration
@@ -95,13 +93,13 @@ func (t Trace) Replay(n int) (arrivals.Replay, error) {
 	return arrivals.Replay{At: at, Speed: t.Speed}, nil
 }
 
-// Requests is Load without when the requests are due.
+// Requests returns the requests that Load returns, without their arrival times.
 func (t Trace) Requests(n int) ([]llmbench.Request, error) {
 	requests, _, err := t.Load(n)
 	return requests, err
 }
 
-// Read is Load for a file that is read from r.
+// Read is like Load for a file that is read from r.
 func (t Trace) Read(r io.Reader, n int) ([]llmbench.Request, arrivals.Replay, error) {
 	l, err := readFrom(t.kind(), r, func(s *source) (loaded, error) { return t.load(s, n) })
 	return l.requests, arrivals.Replay{At: l.at, Speed: t.Speed}, err
@@ -128,7 +126,7 @@ func (t Trace) Rows() iter.Seq2[TraceRow, error] {
 	}
 }
 
-// kind is what errors call the trace.
+// kind returns the name of the trace in errors.
 func (t Trace) kind() string {
 	if _, ok := traceFormats[t.Format]; !ok {
 		return "trace"
@@ -143,7 +141,7 @@ func (t Trace) check() error {
 	case t.From < 0 || t.For < 0:
 		return fmt.Errorf("fields From and For are %v and %v, none may be negative", t.From, t.For)
 	case !(t.Share >= 0 && t.Share <= 1):
-		return fmt.Errorf("field Share is %v, must be above 0 to 1, or 0 for all", t.Share)
+		return fmt.Errorf("field Share is %v, must be above 0 and at most 1, or 0 for all", t.Share)
 	case !(t.Speed >= 0) || math.IsInf(t.Speed, 0):
 		return fmt.Errorf("field Speed is %v, must be above 0, or 0 for 1", t.Speed)
 	case t.MaxTokens < 0:
@@ -156,6 +154,7 @@ func (t Trace) check() error {
 	return nil
 }
 
+// loaded is the result of Load without the speed.
 type loaded struct {
 	requests []llmbench.Request
 	at       []time.Duration
@@ -167,7 +166,7 @@ func (t Trace) load(s *source, n int) (loaded, error) {
 		return l, err
 	}
 	fit := newFitter(orWords(t.Tokenizer))
-	u := newUnlike(t.Seed)
+	distinct := newDistinctTexts(t.Seed)
 	b := newBlocks(fit, max(t.Format.BlockTokens(), 1), t.Seed)
 	var first time.Duration
 	for r, err := range t.firstRows(s, n) {
@@ -178,7 +177,7 @@ func (t Trace) load(s *source, n int) (loaded, error) {
 			first = r.At
 		}
 		tokens := max(r.Input-t.Template, 1)
-		prompt, err := b.prompt(r.Blocks, tokens, u, len(l.requests))
+		prompt, err := b.prompt(r.Blocks, tokens, distinct, len(l.requests))
 		if err != nil {
 			return loaded{}, fmt.Errorf("request %d: %w", len(l.requests), err)
 		}
@@ -193,8 +192,8 @@ func (t Trace) load(s *source, n int) (loaded, error) {
 	return l, nil
 }
 
-// firstRows reads the first n rows that the fields take, or all for n = 0. That
-// there is none is an error.
+// firstRows reads the first n rows that the fields select, or all for n = 0. It yields
+// an error if they select none.
 func (t Trace) firstRows(s *source, n int) iter.Seq2[TraceRow, error] {
 	return func(yield func(TraceRow, error) bool) {
 		if n < 0 {
@@ -208,12 +207,12 @@ func (t Trace) firstRows(s *source, n int) iter.Seq2[TraceRow, error] {
 			}
 		}
 		if taken == 0 {
-			yield(TraceRow{}, errors.New("no row of the trace is taken: it has none, or the fields leave out all"))
+			yield(TraceRow{}, errors.New("the trace has no rows that the fields select"))
 		}
 	}
 }
 
-// rows reads the rows that the fields take.
+// rows reads the rows that the fields select.
 func (t Trace) rows(s *source) iter.Seq2[TraceRow, error] {
 	return func(yield func(TraceRow, error) bool) {
 		if err := t.check(); err != nil {
@@ -222,14 +221,14 @@ func (t Trace) rows(s *source) iter.Seq2[TraceRow, error] {
 		}
 		share := rand.New(rand.NewPCG(0, 2))
 		var first, last time.Duration
-		begun := false
+		started := false
 		for r, err := range traceFormats[t.Format].read(s) {
 			switch {
 			case err != nil:
-			case !begun:
-				begun, first, last = true, r.At, r.At
+			case !started:
+				started, first, last = true, r.At, r.At
 			case r.At < last:
-				err = &lineError{s.line(), fmt.Errorf("the row is %v before the one above it, must be in the order of time", last-r.At)}
+				err = &lineError{s.line(), fmt.Errorf("the row is %v earlier than the row before, must be in the order of time", last-r.At)}
 			}
 			if err != nil {
 				yield(TraceRow{}, err)
@@ -240,8 +239,8 @@ func (t Trace) rows(s *source) iter.Seq2[TraceRow, error] {
 			if t.For > 0 && r.At-t.From >= t.For {
 				return
 			}
-			// Drawn for every row of the window: which are taken does not
-			// depend on the other fields.
+			// Draw for every row from the first, so that the rows that are drawn
+			// do not depend on the other fields.
 			drawn := t.Share == 0 || share.Float64() < t.Share
 			if r.At < t.From || !drawn || r.Input == 0 || r.Output == 0 ||
 				t.MaxTokens > 0 && r.Input+r.Output > t.MaxTokens || t.Model != "" && r.Model != t.Model {

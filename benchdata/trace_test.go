@@ -15,31 +15,31 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 )
 
-// shared is a data file that lies beside the repository on some machines, and
-// is too large for it.
-func shared(t testing.TB, name string) string {
+// extraFile returns the path of a published data file. The files are too large for this
+// repository.
+func extraFile(t testing.TB, name string) string {
 	t.Helper()
-	path := filepath.Join("..", "..", "shared", "data", name)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("no %s beside the repository: %v", name, err)
+	folder := os.Getenv("LLMBENCH_EXTRA_CASES")
+	if folder == "" {
+		t.Skipf("LLMBENCH_EXTRA_CASES is not set: want a folder with data/%s", name)
 	}
-	return path
+	return filepath.Join(folder, "data", name)
 }
 
-// TestTraceTotals reads every row of two published traces. The totals were
-// counted by other programs (awk; Python's json).
+// TestTraceTotals reads every row of two published traces, and compares totals with
+// those that other programs (awk and Python's json) computed.
 func TestTraceTotals(t *testing.T) {
 	for _, tt := range []struct {
 		trace                       Trace
 		rows, input, output, blocks int
-		named                       int // different names of blocks
+		named                       int // number of different block names
 		last                        time.Duration
 	}{
 		{Trace{Format: Azure, Path: "AzureLLMInferenceTrace_conv.csv"}, 19366, 22361870, 4088665, 0, 0, 58*time.Minute + 21*time.Second + 721937*time.Microsecond},
 		{Trace{Format: Mooncake, Path: "mooncake_conversation_trace.jsonl"}, 12031, 144793823, 4122048, 288500, 182790, 3536999 * time.Millisecond},
 	} {
 		t.Run(string(tt.trace.Format), func(t *testing.T) {
-			tt.trace.Path = shared(t, tt.trace.Path)
+			tt.trace.Path = extraFile(t, tt.trace.Path)
 			var rows, input, output, blocks int
 			var last time.Duration
 			names := map[uint64]bool{}
@@ -128,7 +128,8 @@ func TestTraceFormats(t *testing.T) {
 	}
 }
 
-// TestTraceBlocks: equal first names are equal first tokens, and nothing else is.
+// TestTraceBlocks checks that prompts have equal first tokens exactly where the names
+// of their first blocks are equal.
 func TestTraceBlocks(t *testing.T) {
 	requests, _, err := Trace{Format: Mooncake, Seed: 3}.Read(strings.NewReader(mooncake), 0)
 	assert.NilError(t, err)
@@ -151,18 +152,18 @@ func TestTraceErrors(t *testing.T) {
 		want  string
 	}{
 		{Trace{Format: Azure}, "", "azure: the file is empty"},
-		{Trace{Format: Azure}, "TIMESTAMP,ContextTokens,GeneratedTokens\n", "azure: no row of the trace is taken"},
-		{Trace{Format: Azure}, "2023-11-16 18:15:46.6805900,374,44\n", `azure: line 1: there is no column "TIMESTAMP"`},
-		{Trace{Format: Azure}, azure2023 + "\nyesterday,1,2\n", `azure: line 5: TIMESTAMP is "yesterday", must be an instant like`},
+		{Trace{Format: Azure}, "TIMESTAMP,ContextTokens,GeneratedTokens\n", "azure: the trace has no rows that the fields select"},
+		{Trace{Format: Azure}, "2023-11-16 18:15:46.6805900,374,44\n", `azure: line 1: the first line has no column "TIMESTAMP"`},
+		{Trace{Format: Azure}, azure2023 + "\nyesterday,1,2\n", `azure: line 5: TIMESTAMP is "yesterday", must be a time like`},
 		{Trace{Format: Azure}, azure2023 + "\n2023-11-16 18:15:51.2224670,many,2\n", `azure: line 5: ContextTokens is "many", must be a whole number of tokens`},
 		{Trace{Format: Azure}, azure2023 + "\n2023-11-16 18:15:51.2224670,1,-2\n", `azure: line 5: GeneratedTokens is "-2", must be`},
 		{Trace{Format: Azure}, azure2023 + "\n2023-11-16 18:15:52.2224670,1\n", "azure: line 5: wrong number of fields"},
-		{Trace{Format: Azure}, azure2023 + "\n2023-11-16 18:15:51,1,2\n", "azure: line 5: the row is 222.467ms before the one above it"},
+		{Trace{Format: Azure}, azure2023 + "\n2023-11-16 18:15:51,1,2\n", "azure: line 5: the row is 222.467ms earlier than the row before"},
 		{Trace{Format: Azure}, azure2023 + "\n\"2023", "azure: line 5: extraneous or missing \" in quoted-field"},
-		{Trace{Format: BurstGPT}, azure2023, `burstgpt: line 1: there is no column "Timestamp"`},
+		{Trace{Format: BurstGPT}, azure2023, `burstgpt: line 1: the first line has no column "Timestamp"`},
 		{Trace{Format: BurstGPT}, burst + "nan,GPT-4,1,1,2,x\n", `burstgpt: line 6: Timestamp is "nan", must be a number of seconds`},
-		{Trace{Format: BurstGPT, Model: "GPT-5"}, burst, "burstgpt: no row of the trace is taken"},
-		{Trace{Format: Mooncake}, mooncake + mooncake, "mooncake: line 4: the row is 3s before the one above it"},
+		{Trace{Format: BurstGPT, Model: "GPT-5"}, burst, "burstgpt: the trace has no rows that the fields select"},
+		{Trace{Format: Mooncake}, mooncake + mooncake, "mooncake: line 4: the row is 3s earlier than the row before"},
 		{Trace{Format: Mooncake}, mooncake + `{"timestamp": 3000, "input_length": 11`, "mooncake: line 4: record 3: "},
 		{Trace{Format: Mooncake}, mooncake + "7\n", "mooncake: line 4: record 3: the record is a JSON number, must be an object"},
 		{Trace{Format: Mooncake}, `{"timestamp": "0", "input_length": 1, "output_length": 5, "hash_ids": []}`, `mooncake: line 1: record 0: "timestamp" is a JSON string, must be a number`},
@@ -172,8 +173,8 @@ func TestTraceErrors(t *testing.T) {
 		{Trace{Format: Mooncake}, `{"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": ["a"]}`, `"hash_ids" must be an array of whole numbers`},
 		{Trace{Format: Mooncake}, `{"timestamp": 0, "input_length": 512, "output_length": 1, "hash_ids": [1, 2]}`, `2 "hash_ids" for 512 tokens, must be at most 1`},
 		{Trace{Format: Mooncake, Model: "x"}, mooncake, `field Model is "x", which only a trace of format burstgpt has`},
-		{Trace{Format: Azure, From: time.Hour}, azure2023, "no row of the trace is taken"},
-		{Trace{Format: Azure, Share: 2}, azure2023, "field Share is 2, must be above 0 to 1"},
+		{Trace{Format: Azure, From: time.Hour}, azure2023, "the trace has no rows that the fields select"},
+		{Trace{Format: Azure, Share: 2}, azure2023, "field Share is 2, must be above 0 and at most 1"},
 		{Trace{Format: Azure, For: -1}, azure2023, "none may be negative"},
 		{Trace{Format: "csv"}, azure2023, `trace: field Format is "csv", must be one of the formats`},
 	} {
@@ -185,7 +186,7 @@ func TestTraceErrors(t *testing.T) {
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 	_, _, err = Trace{Format: Azure}.Read(strings.NewReader(azure2023), -1)
 	assert.ErrorContains(t, err, "-1 requests, must be at least 1, or 0 for all")
-	// Replay has the same ones.
+	// Replay returns the same errors as Load.
 	file := filepath.Join(t.TempDir(), "azure.csv")
 	assert.NilError(t, os.WriteFile(file, []byte(azure2023), 0o666))
 	for _, tt := range []struct {
@@ -194,7 +195,7 @@ func TestTraceErrors(t *testing.T) {
 		want  string
 	}{
 		{Trace{Format: Azure, Path: file}, -1, "azure " + file + ": -1 requests, must be at least 1, or 0 for all"},
-		{Trace{Format: Azure, Path: file, From: time.Hour}, 4, "azure " + file + ": no row of the trace is taken"},
+		{Trace{Format: Azure, Path: file, From: time.Hour}, 4, "azure " + file + ": the trace has no rows that the fields select"},
 	} {
 		_, _, err := tt.trace.Load(tt.n)
 		assert.ErrorContains(t, err, tt.want)

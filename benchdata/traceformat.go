@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// A TraceFormat says how the file of a [Trace] is written.
+// A TraceFormat is the format of the file of a [Trace].
 type TraceFormat string
 
 // The formats of traces.
@@ -27,31 +27,31 @@ const (
 	// Model, Request tokens and Response tokens
 	// (https://github.com/HPMLL/BurstGPT).
 	BurstGPT TraceFormat = "burstgpt"
-	// Mooncake is the JSON Lines of Mooncake's traces: timestamp
-	// (milliseconds), input_length, output_length and hash_ids, each the name
-	// of a block of 512 tokens of the prompt, in order
+	// Mooncake is the JSON Lines of Mooncake's traces: timestamp (milliseconds),
+	// input_length, output_length and hash_ids, the names of the prompt's blocks of
+	// 512 tokens in order
 	// (https://github.com/kvcache-ai/Mooncake/tree/main/FAST25-release).
 	Mooncake TraceFormat = "mooncake"
-	// Bailian is the same as Mooncake with timestamps in seconds and blocks of
-	// 16 tokens: Alibaba Cloud's Qwen-Bailian traces
+	// Bailian is the format of Alibaba Cloud's Qwen-Bailian traces: that of Mooncake,
+	// but with timestamps in seconds and blocks of 16 tokens
 	// (https://github.com/alibaba-edu/qwen-bailian-usagetraces-anon).
 	Bailian TraceFormat = "bailian"
 )
 
 // A TraceRow is a row of a trace.
 type TraceRow struct {
-	At            time.Duration // since the first row of the file
+	At            time.Duration // arrival time since the first row of the file
 	Input, Output int           // tokens of the prompt and of the answer
-	Blocks        []uint64      // names of the prompt's first blocks
-	Model         string        // BurstGPT only
+	Blocks        []uint64      // names of the prompt's first blocks, if the format has names
+	Model         string        // only of BurstGPT
 }
 
-// BlockTokens is how many tokens the blocks of f's traces have; 0 where they
-// have none.
+// BlockTokens returns the number of tokens in a block, or 0 if the format does not name
+// blocks.
 func (f TraceFormat) BlockTokens() int { return traceFormats[f].block }
 
-// traceFormats are how traces are read: rows whose At is since an instant that is
-// the same for all of them.
+// traceFormats holds a reader for each format. The At of its rows is the time since an
+// instant that is the same for all rows of a file.
 var traceFormats = map[TraceFormat]struct {
 	read  func(*source) iter.Seq2[TraceRow, error]
 	block int // tokens
@@ -62,11 +62,12 @@ var traceFormats = map[TraceFormat]struct {
 	Bailian:  {hashed(16, time.Second), 16},
 }
 
-// csvColumns are the names of a CSV's columns; an empty one is not there.
+// csvColumns holds names of columns; an empty name means that the format lacks the
+// column.
 type csvColumns struct{ at, input, output, model string }
 
-// read returns a reader of such CSV, whose first line names the columns. Others
-// are passed over.
+// read returns a reader of CSV whose first line names the columns. It ignores other
+// columns. instant parses a time.
 func (c csvColumns) read(instant func(string) (time.Duration, error)) func(*source) iter.Seq2[TraceRow, error] {
 	return func(s *source) iter.Seq2[TraceRow, error] {
 		return func(yield func(TraceRow, error) bool) {
@@ -75,7 +76,7 @@ func (c csvColumns) read(instant func(string) (time.Duration, error)) func(*sour
 			lines := csv.NewReader(s)
 			lines.ReuseRecord = true
 			lines.TrimLeadingSpace = true
-			line := 0 // of the last row
+			line := 0 // of the last row read
 			s.line = func() int { return line }
 			fields, err := lines.Read()
 			if err != nil {
@@ -88,7 +89,7 @@ func (c csvColumns) read(instant func(string) (time.Duration, error)) func(*sour
 			}
 			for _, name := range []string{c.at, c.input, c.output, c.model} {
 				if _, ok := place[name]; !ok && name != "" {
-					yield(TraceRow{}, &lineError{1, fmt.Errorf("there is no column %q; the first line must name the columns", name)})
+					yield(TraceRow{}, &lineError{1, fmt.Errorf("the first line has no column %q, must name all columns", name)})
 					return
 				}
 			}
@@ -128,7 +129,8 @@ func (c csvColumns) read(instant func(string) (time.Duration, error)) func(*sour
 	}
 }
 
-// csvError tells the line that could not be read, which came after another.
+// csvError adds the line to an error of the CSV reader. after is the last line that was
+// read.
 func csvError(after int, err error) error {
 	if bad, ok := errors.AsType[*csv.ParseError](err); ok {
 		return &lineError{bad.Line, bad.Err}
@@ -139,6 +141,7 @@ func csvError(after int, err error) error {
 	return &lineError{after + 1, err}
 }
 
+// csvTokens parses a number of tokens. The error names the column.
 func csvTokens(name, text string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil || n < 0 || n > mostTokens {
@@ -147,9 +150,11 @@ func csvTokens(name, text string) (int, error) {
 	return n, nil
 }
 
-var errAzureTime = errors.New("an instant like 2023-11-16 18:15:46.6805900 or 2024-05-10 00:00:00.009930+00:00")
+// errAzureTime is what a time of an Azure trace must be.
+var errAzureTime = errors.New("a time like 2023-11-16 18:15:46.6805900 or 2024-05-10 00:00:00.009930+00:00")
 
-// azureTime reads the instants of 2023, without a zone, and of 2024, with one.
+// azureTime parses the times of the traces of 2023, which have no zone, and of 2024,
+// which have one.
 func azureTime(text string) (time.Duration, error) {
 	at, err := time.Parse("2006-01-02 15:04:05", text)
 	if err != nil {
@@ -161,11 +166,13 @@ func azureTime(text string) (time.Duration, error) {
 	return at.Sub(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)), nil
 }
 
-// mostSeconds is the latest instant of a trace: beyond it durations overflow.
+// mostSeconds is the latest time of a trace. Later ones could overflow durations.
 const mostSeconds = 1e9
 
+// errSeconds is what a time in seconds must be.
 var errSeconds = fmt.Errorf("a number of seconds from 0 to %g", mostSeconds)
 
+// seconds parses a time in seconds.
 func seconds(text string) (time.Duration, error) {
 	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil || !(x >= 0 && x <= mostSeconds) {
@@ -174,8 +181,8 @@ func seconds(text string) (time.Duration, error) {
 	return time.Duration(math.Round(x * float64(time.Second))), nil
 }
 
-// hashed returns a reader of JSON Lines with names of blocks of so many
-// tokens, and timestamps in that unit.
+// hashed returns a reader of JSON Lines that name blocks. block is the number of tokens
+// in a block, unit the unit of timestamps.
 func hashed(block int, unit time.Duration) func(*source) iter.Seq2[TraceRow, error] {
 	want := []string{"timestamp", "input_length", "output_length", "hash_ids"}
 	return func(s *source) iter.Seq2[TraceRow, error] {
@@ -183,6 +190,7 @@ func hashed(block int, unit time.Duration) func(*source) iter.Seq2[TraceRow, err
 	}
 }
 
+// hashedRow parses one row.
 func hashedRow(o item, block int, unit time.Duration) (r TraceRow, err error) {
 	at, err := o.number("timestamp")
 	if err != nil {
@@ -203,7 +211,7 @@ func hashedRow(o item, block int, unit time.Duration) (r TraceRow, err error) {
 		return r, err
 	}
 	if err := json.Unmarshal(v, &r.Blocks); err != nil {
-		return r, errors.New(`"hash_ids" must be an array of whole numbers from 0 on`)
+		return r, errors.New(`"hash_ids" must be an array of whole numbers, at least 0`)
 	}
 	if most := (r.Input + block - 1) / block; len(r.Blocks) > most {
 		return r, fmt.Errorf(`%d "hash_ids" for %d tokens, must be at most %d, one for each %d tokens`, len(r.Blocks), r.Input, most, block)

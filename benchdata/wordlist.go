@@ -8,7 +8,7 @@ import (
 //go:embed words.txt
 var wordsText string
 
-// wordList holds the words that random prompts are made of: one thousand
-// different, common English words of three to six lower-case letters, so that
-// a subword tokenizer has most of them as one or two tokens.
+// wordList holds the words of random prompts: one thousand different, common
+// English words of three to six lower-case letters. Most of them are one or two
+// tokens for a subword tokenizer.
 var wordList = strings.Fields(wordsText)

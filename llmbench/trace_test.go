@@ -26,15 +26,15 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
-// published is a trace that lies beside the repository on some machines, and is
-// too large for it.
+// published returns the path of a published trace. The traces are too large for this
+// repository.
 func published(t *testing.T, name string) string {
 	t.Helper()
-	path := filepath.Join("..", "..", "shared", "data", name)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("no %s beside the repository: %v", name, err)
+	folder := os.Getenv("LLMBENCH_EXTRA_CASES")
+	if folder == "" {
+		t.Skipf("LLMBENCH_EXTRA_CASES is not set: want a folder with data/%s", name)
 	}
-	return path
+	return filepath.Join(folder, "data", name)
 }
 
 // azureInstants reads when the requests of Azure's trace came, on its own.

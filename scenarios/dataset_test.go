@@ -99,8 +99,8 @@ func TestServeDatasetErrors(t *testing.T) {
 	for _, tt := range []struct{ env, want string }{
 		{"LLMBENCH_DATASET=nothing:x", `LLMBENCH_DATASET: dataset "nothing:x": want one of random, `},
 		{"LLMBENCH_DATASET=sharegpt:", `LLMBENCH_DATASET: dataset "sharegpt:": want the path of a file`},
-		{"LLMBENCH_DATASET=sharegpt:x LLMBENCH_INPUT=5", "an input of 5 tokens, but its prompts have lengths of their own"},
-		{"LLMBENCH_DATASET=azure:x LLMBENCH_OUTPUT=5", "an output of 5 tokens, which the trace says itself"},
+		{"LLMBENCH_DATASET=sharegpt:x LLMBENCH_INPUT=5", "an input of 5 tokens, but the lengths of its prompts are fixed"},
+		{"LLMBENCH_DATASET=azure:x LLMBENCH_OUTPUT=5", "an output of 5 tokens, but the lengths of a trace are fixed"},
 	} {
 		_, err := prepareServe(Options{}, parse(t, strings.Fields(tt.env)...))
 		assert.ErrorContains(t, err, tt.want)
