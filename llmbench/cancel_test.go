@@ -140,12 +140,12 @@ func TestCancelSessions(t *testing.T) {
 	})
 }
 
-// TestCancelSockets leaves no connection open, and shows every abort in the log of
-// a server behind real sockets.
+// TestCancelSockets checks that clients which leave close their connections, on real sockets,
+// and that a server sees no other answer aborted.
 func TestCancelSockets(t *testing.T) {
 	runtest.CheckLeaks(t)
 	srv, target := loopback(t, mockserver.Config{TTFT: ms, PerToken: ms})
-	samples, err := tryPass(t.Context(), target, Load{Requests: words(60, 40), Concurrency: 8, Cancel: Cancel{Share: 0.25, Deltas: 20, Seed: 1}})
+	samples, err := tryPass(t, t.Context(), target, Load{Requests: words(60, 40), Concurrency: 8, Cancel: Cancel{Share: 0.25, Deltas: 20, Seed: 1}})
 	assert.NilError(t, err)
 	left := map[string]bool{}
 	for i := range samples {
@@ -156,11 +156,9 @@ func TestCancelSockets(t *testing.T) {
 		}
 	}
 	assert.Equal(t, len(left), 15)
-	for deadline := time.Now().Add(10 * time.Second); len(srv.Log()) < len(samples); time.Sleep(ms) {
-		assert.Assert(t, time.Now().Before(deadline), "%d of %d requests are in the log", len(srv.Log()), len(samples))
-	}
-	for _, e := range srv.Log() {
-		assert.Equal(t, e.Aborted, left[e.ID], "%+v", e)
+	runtest.Until(t, "all requests are in the log", func() bool { return len(srv.Log()) == len(samples) })
+	for _, e := range srv.Log() { // the server may send the rest before it notices that a client left
+		assert.Assert(t, left[e.ID] || !e.Aborted, "%+v", e)
 	}
 }
 
@@ -178,7 +176,7 @@ func TestCancelPlan(t *testing.T) {
 	assert.DeepEqual(t, plan(1), []int{0, 0, 0, 0, 66, 55, 72, 0})
 	assert.Assert(t, !slices.Equal(plan(1), plan(2)))
 	_, target := loopback(t, mockserver.Config{Faults: []fault.Fault{{Kind: fault.HTTP500, Every: 2}}})
-	samples, err := tryPass(context.Background(), target, Load{Requests: words(20, 40), Concurrency: 1, Cancel: Cancel{Share: 1, Deltas: 2}})
+	samples, err := tryPass(t, context.Background(), target, Load{Requests: words(20, 40), Concurrency: 1, Cancel: Cancel{Share: 1, Deltas: 2}})
 	assert.NilError(t, err)
 	s := sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{})
 	assert.Equal(t, s.Outcomes[sample.HTTP], 10)

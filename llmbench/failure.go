@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
@@ -53,6 +55,41 @@ func interrupted(ctx context.Context, l *Load, o sample.Outcome, err error) erro
 		return failure{sample.Canceled, cause}
 	}
 	return failure{o, err}
+}
+
+// tooManyFailed describes the failures of a pass if the share of failed requests is above what
+// is tolerated. Otherwise it returns "".
+func tooManyFailed(samples []sample.Sample, tolerated float64) string {
+	outcomes := map[sample.Outcome]int{}
+	var shown []string
+	seen := map[string]bool{}
+	failed := 0
+	for i := range samples {
+		s := &samples[i]
+		if s.Outcome == sample.OK || s.Outcome == sample.Left {
+			continue
+		}
+		failed++
+		outcomes[s.Outcome]++
+		if text := s.Err.Error(); !seen[text] && len(shown) < 5 {
+			seen[text] = true
+			shown = append(shown, fmt.Sprintf("\n  request %d %s: %s: %s", i, s.ID, s.Outcome, text))
+		}
+	}
+	if float64(failed)/float64(len(samples)) <= tolerated {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d requests failed, %.4g%% are tolerated: %s%s",
+		failed, len(samples), 100*tolerated, tally(outcomes), strings.Join(shown, ""))
+}
+
+// tally formats counts like "http 1, truncated 2", sorted by name.
+func tally[K ~string](counts map[K]int) string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%s %d", k, counts[k]))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // redact removes the target's credentials from an error.

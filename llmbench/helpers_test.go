@@ -2,8 +2,6 @@ package llmbench
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -53,6 +51,13 @@ func inMemory(t *testing.T, h http.Handler) (target Target, stop func()) {
 // rawServer serves each connection on a loopback socket; see [runtest.Serve].
 func rawServer(tb testing.TB, serve func(net.Conn)) (url string) {
 	return "http://" + runtest.Serve(tb, serve)
+}
+
+// rawInMemory serves each connection over pipes, for use in a synctest bubble. Stop must be
+// called before the bubble ends.
+func rawInMemory(serve func(net.Conn)) (target Target, stop func()) {
+	ln := memnet.Listen()
+	return Target{URL: "http://mem", Simulated: true, Dial: ln.Dial}, runtest.Accept(ln, serve)
 }
 
 // trust makes c trust the certificate of a TLS server.
@@ -112,28 +117,23 @@ func sendPass(ctx context.Context, c *client, l *Load, posts []post) ([]sample.S
 // onePass sends l's requests to t once.
 func onePass(tb testing.TB, t Target, l Load) []sample.Sample {
 	tb.Helper()
-	samples, err := tryPass(tb.Context(), t, l)
+	samples, err := tryPass(tb, tb.Context(), t, l)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return samples
 }
 
-// tryPass is onePass with its error. It is one, too, to leave a connection open.
-func tryPass(ctx context.Context, t Target, l Load) (samples []sample.Sample, err error) {
+// tryPass is onePass for passes that may fail. It fails tb if a connection stays open.
+func tryPass(tb testing.TB, ctx context.Context, t Target, l Load) (samples []sample.Sample, err error) {
 	c, checked, posts, err := ready(t, l)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		c.close()
-		for range 5000 { // a connection that was given up takes a moment to close
-			if c.pool.Open() == 0 {
-				return
-			}
-			time.Sleep(ms)
-		}
-		err = errors.Join(err, fmt.Errorf("%d connections are left open", c.pool.Open()))
+		// A connection that was given up takes a moment to close.
+		runtest.Until(tb, "all connections are closed", func() bool { return c.pool.Open() == 0 })
 	}()
 	return sendPass(ctx, c, checked, posts)
 }

@@ -96,6 +96,20 @@ const (
 // DefaultStagger is the time between the first sends of two workers.
 const DefaultStagger = 200 * time.Microsecond
 
+// A ClientBound says what happens to figures that the client itself distorted.
+type ClientBound string
+
+// The values of a ClientBound.
+const (
+	BoundFails    ClientBound = "fail"     // the figures are withheld, and the benchmark fails
+	BoundWithheld ClientBound = "withhold" // the figures are withheld, and the benchmark logs which
+	BoundReported ClientBound = "report"   // the figures are reported, with the unit client-err-%
+)
+
+// DefaultMaxDistortion is the share of a figure by which the client may distort it, unless
+// the load says otherwise.
+const DefaultMaxDistortion = 0.05
+
 // check returns l with its defaults filled in.
 func (l Load) check() (Load, error) {
 	if l.Timeout == 0 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
@@ -130,10 +131,15 @@ func (m *measurement) add(r passResult) {
 	m.estimate.Add(r.Pass)
 }
 
+// shown reports whether the figure of a unit is reported.
+func (m *measurement) shown(u sample.Unit) bool {
+	return (u.Core || m.cfg.allUnits || slices.ContainsFunc(m.load.Units, named(u.Name))) && (u.Name != "fail-%" || m.load.MaxFail > 0)
+}
+
 // judge sets client-err-% in metrics. Unless distorted figures are reported, it removes them
 // from metrics and tells the load. The report says which figures are distorted too much.
 func (m *measurement) judge(metrics map[string]float64) distortion.Report {
-	r := m.estimate.Report(m.load.units(), metrics, m.load.MaxDistortion, m.load.shown(m.cfg))
+	r := m.estimate.Report(m.load.units(), metrics, m.load.MaxDistortion, m.shown)
 	metrics[sample.ClientError] = 100 * r.Worst
 	if len(r.Units) == 0 || m.bound == BoundReported {
 		return r

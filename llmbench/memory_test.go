@@ -74,7 +74,7 @@ func openStreams(b *testing.B, streams int) {
 		runtime.ReadMemStats(&before)
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			samples, err := tryPass(b.Context(), target, Load{Requests: words(streams, 2), Concurrency: streams})
+			samples, err := tryPass(b, b.Context(), target, Load{Requests: words(streams, 2), Concurrency: streams})
 			assert.Check(b, err)
 			for i, s := range samples {
 				assert.Check(b, s.Outcome == sample.OK && s.Deltas == 2, "stream %d: %d deltas, %v", i, s.Deltas, s.Err)

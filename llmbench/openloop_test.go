@@ -144,7 +144,7 @@ func TestStagger(t *testing.T) {
 // TestTooManyConnections checks that a pass is refused if it would need more connections
 // than the process may open.
 func TestTooManyConnections(t *testing.T) {
-	_, err := tryPass(t.Context(), Target{URL: "http://127.0.0.1:1"}, Load{Requests: words(100_000, 1), Concurrency: 100_000})
+	_, err := tryPass(t, t.Context(), Target{URL: "http://127.0.0.1:1"}, Load{Requests: words(100_000, 1), Concurrency: 100_000})
 	if err != nil && !strings.Contains(err.Error(), "ulimit -n") && !strings.Contains(err.Error(), "local ports") {
 		t.Errorf("a pass of 100,000 connections: %v", err)
 	}

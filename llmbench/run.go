@@ -183,13 +183,12 @@ func (r *run) publish() {
 			r.b.Errorf("client-bound: LLMBENCH_CLIENT_BOUND=withhold or report tolerates it%s", where(r.records))
 		}
 	}
-	shown := r.load.shown(r.cfg)
 	r.b.ReportMetric(0, "ns/op") // the time of a pass is the inverse of req/s
 	for _, u := range units {
-		if v, known := s.Metrics[u.Name]; known && shown(u) {
+		if v, known := s.Metrics[u.Name]; known && r.shown(u) {
 			r.b.ReportMetric(v, u.Name)
 		}
-		if u.Name == "steady-output-tok/s" && shown(u) {
+		if u.Name == "steady-output-tok/s" && r.shown(u) {
 			for _, p := range s.Steady {
 				if p.Why != "" {
 					r.b.Logf("pass %d: no steady state: %s", p.Pass, p.Why)
@@ -221,4 +220,25 @@ func notes(s sample.Summary, samples []sample.Sample) (all []string) {
 		add("the server closed kept connections: %d of %d requests were sent again", s.Resent, s.Requests)
 	}
 	return all
+}
+
+// excess describes the answers with more output tokens than the request allowed. It returns ""
+// without such answers.
+func excess(samples []sample.Sample) string {
+	var first *sample.Sample
+	n := 0
+	for i := range samples {
+		s := &samples[i]
+		if s.Outcome == sample.OK && s.TokenSource == sample.FromUsage && s.MaxTokens > 0 && s.OutputTokens > s.MaxTokens {
+			if n == 0 {
+				first = s
+			}
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the server states more output tokens than were allowed in %d of %d requests; the first is %s of pass %d, %d of %d",
+		n, len(samples), first.ID, first.Pass, first.OutputTokens, first.MaxTokens)
 }

@@ -13,11 +13,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/perf/benchfmt"
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
@@ -464,17 +464,10 @@ func interrupt(t *testing.T, name string) {
 	file := ""
 	stdout, _, code, _ := runHelper(t, name, []string{"-test.benchtime=10s"}, func(cmd *exec.Cmd, out string) {
 		file = filepath.Join(out, name+".1.jsonl")
-		deadline := time.Now().Add(30 * time.Second)
-		for {
-			if info, err := os.Stat(file); err == nil && info.Size() > 0 {
-				break
-			}
-			if time.Now().After(deadline) {
-				cmd.Process.Kill()
-				t.Fatal("no record file")
-			}
-			time.Sleep(10 * ms)
-		}
+		runtest.Until(t, "there are records", func() bool {
+			info, err := os.Stat(file)
+			return err == nil && info.Size() > 0
+		})
 		assert.NilError(t, cmd.Process.Signal(os.Interrupt))
 	})
 	assert.Equal(t, code, 1, stdout)

@@ -148,7 +148,7 @@ func TestSessionErrors(t *testing.T) {
 		{nil, change(func(r *Request) { r.Then[0].Think = -1 }), "request 0: turn 1: think time -1ns; must be at least 0"},
 		{nil, change(func(r *Request) { r.Schema, r.FixedOutput = []byte("{}"), false }), "request 0: a session with tools or a schema; its replies are texts"},
 	} {
-		_, err := tryPass(t.Context(), Target{URL: "http://127.0.0.1:1", Dialect: c.d}, Load{Requests: []Request{c.r}, Concurrency: 1})
+		_, err := tryPass(t, t.Context(), Target{URL: "http://127.0.0.1:1", Dialect: c.d}, Load{Requests: []Request{c.r}, Concurrency: 1})
 		assert.ErrorContains(t, err, c.want)
 	}
 }

@@ -68,13 +68,6 @@ func (l Load) checkUnits() error {
 	return nil
 }
 
-// shown returns the function that reports whether a unit is reported.
-func (l Load) shown(cfg config) func(sample.Unit) bool {
-	return func(u sample.Unit) bool {
-		return (u.Core || cfg.allUnits || slices.ContainsFunc(l.Units, named(u.Name))) && (u.Name != "fail-%" || l.MaxFail > 0)
-	}
-}
-
 // unknownUnits returns the names in figures that are not of units, sorted.
 func unknownUnits(units []sample.Unit, figures map[string]float64) (names []string) {
 	for name := range figures {

@@ -1,0 +1,482 @@
+package llmbench
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
+)
+
+// bubble runs a pass against a mock server on a fake clock.
+func bubble(t *testing.T, cfg mockserver.Config, l Load, check func(samples []sample.Sample, srv *mockserver.Server)) {
+	t.Helper()
+	bubbleIn(t, nil, cfg, l, check)
+}
+
+// bubbleIn is bubble in a dialect.
+func bubbleIn(t *testing.T, d dialect.Dialect, cfg mockserver.Config, l Load, check func(samples []sample.Sample, srv *mockserver.Server)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		srv, err := mockserver.New(cfg)
+		assert.NilError(t, err)
+		target, stop := inMemory(t, srv)
+		defer stop()
+		target.Dialect = d
+		check(onePass(t, target, l), srv)
+	})
+}
+
+// TestClosedLoopIsExact holds every figure of a closed loop against arithmetic:
+// 64 requests at concurrency 8 on a server with 4 slots.
+func TestClosedLoopIsExact(t *testing.T) {
+	const (
+		ttft, perToken = 200 * ms, 10 * ms
+		tokens         = 20
+		service        = ttft + (tokens-1)*perToken // 390 ms
+	)
+	cfg := mockserver.Config{TTFT: ttft, PerToken: perToken, Slots: 4}
+	for _, stream := range []bool{true, false} {
+		t.Run(fmt.Sprintf("stream=%t", stream), func(t *testing.T) {
+			bubble(t, cfg, Load{Requests: words(64, tokens), Concurrency: 8, Stagger: -1, NoStream: !stream}, func(samples []sample.Sample, _ *mockserver.Server) {
+				total := sample.Elapsed(samples)
+				assert.Equal(t, total, 64/4*service)
+				s := sample.Summarize(samples, total, sample.SLO{})
+				assert.Equal(t, s.Outcomes[sample.OK], 64)
+				assert.Equal(t, s.Metrics["output-tok/s"], 64*tokens/total.Seconds())
+				assert.Equal(t, s.Metrics["in-tok/req"], 4.0)
+				assert.Equal(t, s.Metrics["out-tok/req"], float64(tokens))
+				assert.Equal(t, s.Metrics["req/s"], 64/total.Seconds())
+				if !stream {
+					_, has := s.Metrics["p50-ttft-ns"]
+					assert.Assert(t, !has, "an answer that was not streamed has a TTFT")
+					assert.Equal(t, s.Metrics["p50-e2e-ns"], float64(2*service)) // wait for a slot, then be served
+					return
+				}
+				// The first four find a slot; every later one waits for the
+				// service of the request before it.
+				ttfts := map[time.Duration]int{}
+				for i := range samples {
+					d, _ := samples[i].TTFT()
+					ttfts[d]++
+				}
+				assert.DeepEqual(t, ttfts, map[time.Duration]int{ttft: 4, ttft + service: 60})
+				assert.Equal(t, s.Metrics["p50-ttft-ns"], float64(ttft+service))
+				assert.Equal(t, s.Metrics["mean-tpot-ns"], float64(perToken))
+				assert.Equal(t, s.Metrics["p99-itl-ns"], float64(perToken))
+			})
+		})
+	}
+}
+
+// TestOpenLoopIsExact checks that an open loop keeps its schedule whatever the
+// server does, and that latencies count from the instant a request was due.
+func TestOpenLoopIsExact(t *testing.T) {
+	// One slot, 100 ms of service, a request every 50 ms: the i-th waits i*50 ms.
+	cfg := mockserver.Config{TTFT: 100 * ms, Slots: 1}
+	bubble(t, cfg, Load{Requests: words(10, 1), Arrivals: arrivals.Constant{Rate: 20}}, func(samples []sample.Sample, srv *mockserver.Server) {
+		for i, s := range samples {
+			assert.Equal(t, s.Outcome, sample.OK)
+			assert.Equal(t, s.Due, time.Duration(i)*50*ms)
+			assert.Equal(t, s.Start, s.Due, "request %d was sent late", i)
+			got, _ := s.TTFT()
+			assert.Equal(t, got, 100*ms+time.Duration(i)*50*ms, "TTFT of request %d", i)
+		}
+		assert.Equal(t, sample.Elapsed(samples), 1000*ms)
+		for _, e := range srv.Log() {
+			assert.Equal(t, e.OutputTokens, 1)
+		}
+	})
+}
+
+// TestLatencyCountsFromDue checks the figures of a request that the generator
+// itself sent late.
+func TestLatencyCountsFromDue(t *testing.T) {
+	s := sample.Sample{Due: 10 * ms, Start: 15 * ms, Scheduled: true, Streamed: true, Deltas: 2,
+		First: 115 * ms, Last: 135 * ms, Gaps: []time.Duration{20 * ms}, End: 136 * ms, OutputTokens: 2, TokenSource: sample.FromUsage, Outcome: sample.OK}
+	got := sample.Summarize([]sample.Sample{s}, time.Second, sample.SLO{}).Metrics
+	for unit, want := range map[string]float64{
+		"mean-ttft-ns": 105e6, "mean-service-ttft-ns": 100e6,
+		"mean-e2e-ns": 125e6, "mean-service-e2e-ns": 120e6,
+		"mean-tpot-ns": 20e6, "mean-itl-ns": 20e6,
+	} {
+		assert.Equal(t, got[unit], want, unit)
+	}
+}
+
+// TestQuirks runs the streams that break other tools.
+func TestQuirks(t *testing.T) {
+	base := mockserver.Config{TTFT: 500 * ms, PerToken: 10 * ms}
+	with := func(shape shape.Shape) mockserver.Config {
+		c := base
+		c.Shape = shape
+		return c
+	}
+	const tokens = 12
+	for _, c := range []struct {
+		name   string
+		cfg    mockserver.Config
+		deltas int
+		gap    time.Duration
+		source sample.TokenSource
+	}{
+		{"role-only chunk, then silence until the text", with(shape.Shape{RoleFirst: true}), tokens, 10 * ms, sample.FromUsage},
+		{"four tokens in a chunk", with(shape.Shape{TokensPerChunk: 4}), tokens / 4, 40 * ms, sample.FromUsage},
+		{"usage on the last chunk with content", with(shape.Shape{Usage: shape.UsageLast}), tokens, 10 * ms, sample.FromUsage},
+		{"no usage", with(shape.Shape{Usage: shape.UsageNever}), tokens, 10 * ms, sample.FromDeltas},
+		{"CRLF", with(shape.Shape{CRLF: true}), tokens, 10 * ms, sample.FromUsage},
+		{"ping comments", with(shape.Shape{Ping: true}), tokens, 10 * ms, sample.FromUsage},
+		{"data without a space", with(shape.Shape{NoSpace: true}), tokens, 10 * ms, sample.FromUsage},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, c.cfg, Load{Requests: words(3, tokens), Concurrency: 1}, func(samples []sample.Sample, srv *mockserver.Server) {
+				for i, s := range samples {
+					assert.NilError(t, s.Err)
+					first := time.Duration(tokens/c.deltas-1) * 10 * ms // a chunk is sent with its last token
+					ttft, _ := s.TTFT()
+					assert.Equal(t, ttft, 500*ms+first)
+					assert.Equal(t, s.Deltas, c.deltas)
+					for _, g := range s.Gaps {
+						assert.Equal(t, g, c.gap)
+					}
+					assert.Equal(t, s.OutputTokens, tokens)
+					assert.Equal(t, s.TokenSource, c.source)
+					e := srv.Log()[i]
+					assert.Equal(t, e.ID, s.ID)
+					assert.Equal(t, e.OutputTokens, tokens)
+				}
+			})
+		})
+	}
+}
+
+// TestFailures checks that each way to fail has its outcome, that the run ends,
+// and that no figure but the share of failures knows of the failed requests.
+func TestFailures(t *testing.T) {
+	cfg := func(kind fault.Kind) mockserver.Config {
+		return mockserver.Config{TTFT: ms, PerToken: ms / 10, Faults: []fault.Fault{{Kind: kind, Every: 5, At: 3}}}
+	}
+	for _, c := range []struct {
+		fault    fault.Kind
+		noStream bool
+		want     sample.Outcome
+		text     string
+	}{
+		{fault.HTTP500, false, sample.HTTP, "status 500"},
+		{fault.Reset, false, sample.Truncated, ""},
+		{fault.Truncate, false, sample.Truncated, "neither a finish reason nor [DONE]"},
+		{fault.ErrorEvent, false, sample.ServerError, ""},
+		{fault.Empty, false, sample.Empty, "no event"},
+		{fault.Stall, false, sample.Stalled, "nothing for 300ms"},
+		{fault.Malformed, false, sample.Malformed, "malformed event"},
+		{fault.NoDone, false, sample.OK, ""},
+		{fault.HTTP500, true, sample.HTTP, "status 500"},
+		{fault.ErrorEvent, true, sample.ServerError, ""},
+		{fault.Empty, true, sample.Empty, "no body"},
+		{fault.Malformed, true, sample.Malformed, ""},
+		{fault.Stall, true, sample.Timeout, "no end after 1s"},
+	} {
+		t.Run(fmt.Sprintf("%s/stream=%t", c.fault, !c.noStream), func(t *testing.T) {
+			var samples []sample.Sample
+			l := Load{Requests: words(20, 8), Concurrency: 4, NoStream: c.noStream, IdleTimeout: 300 * ms, Timeout: time.Second}
+			bubble(t, cfg(c.fault), l, func(all []sample.Sample, _ *mockserver.Server) { samples = all })
+			s := sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{})
+			if c.want == sample.OK {
+				assert.Equal(t, s.Outcomes[sample.OK], 20)
+				return
+			}
+			assert.Equal(t, s.Outcomes[sample.OK], 16, "outcomes: %v", s.Outcomes)
+			assert.Equal(t, s.Outcomes[c.want], 4, "outcomes: %v", s.Outcomes)
+			assert.Equal(t, s.Metrics["fail-%"], 20.0)
+			assert.Equal(t, s.Metrics["out-tok/req"], 8.0)
+			var good []sample.Sample
+			for _, r := range samples {
+				if r.Outcome == sample.OK {
+					good = append(good, r)
+				} else {
+					assert.ErrorContains(t, r.Err, c.text)
+				}
+			}
+			alone := sample.Summarize(good, sample.Elapsed(samples), sample.SLO{})
+			alone.Metrics["fail-%"] = 20
+			for _, m := range []map[string]float64{s.Metrics, alone.Metrics} {
+				delete(m, "steady-output-tok/s") // a failed request delays the next one of its worker
+			}
+			assert.DeepEqual(t, s.Metrics, alone.Metrics)
+		})
+	}
+}
+
+// TestTimeouts checks the deadlines of requests and passes, on a fake clock.
+func TestTimeouts(t *testing.T) {
+	slow := mockserver.Config{TTFT: time.Hour}
+	for _, c := range []struct {
+		name  string
+		cfg   mockserver.Config
+		load  Load
+		want  map[sample.Outcome]int
+		after time.Duration
+		text  string
+	}{
+		{"request", slow, Load{Timeout: 10 * time.Second, Concurrency: 2, Stagger: -1}, map[sample.Outcome]int{sample.Timeout: 4}, 20 * time.Second, "no end after 10s"},
+		{"default request", slow, Load{Concurrency: 4, Stagger: -1}, map[sample.Outcome]int{sample.Timeout: 4}, 10 * time.Minute, "no end after 10m0s"},
+		{"pass", slow, Load{PassTimeout: 7 * time.Second, Concurrency: 2, Stagger: -1}, map[sample.Outcome]int{sample.Canceled: 4}, 7 * time.Second, "the pass's deadline passed: 7s"},
+		{"pass, open loop", slow, Load{PassTimeout: 7 * time.Second, Arrivals: arrivals.Constant{Rate: 0.2}}, map[sample.Outcome]int{sample.Canceled: 4}, 7 * time.Second, "the pass's deadline passed: 7s"},
+		{"idle", mockserver.Config{TTFT: ms, Faults: []fault.Fault{{Kind: fault.Stall, Every: 1, At: 2}}},
+			Load{Concurrency: 4, Stagger: -1}, map[sample.Outcome]int{sample.Stalled: 4}, time.Minute + ms, "nothing for 1m0s"},
+		{"the idle timeout begins anew with each event", mockserver.Config{PerToken: 40 * time.Second}, Load{Concurrency: 4, Stagger: -1}, map[sample.Outcome]int{sample.OK: 4}, 280 * time.Second, ""},
+		{"the idle timeout leaves a long prefill alone", mockserver.Config{TTFT: 5 * time.Minute}, Load{Concurrency: 4, Stagger: -1}, map[sample.Outcome]int{sample.OK: 4}, 5 * time.Minute, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.load.Requests = words(4, 8)
+			bubble(t, c.cfg, c.load, func(samples []sample.Sample, _ *mockserver.Server) {
+				s := sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{})
+				assert.DeepEqual(t, s.Outcomes, c.want)
+				assert.Equal(t, sample.Elapsed(samples), c.after)
+				for _, r := range samples {
+					if c.text != "" {
+						assert.ErrorContains(t, r.Err, c.text)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestStalledDespiteHeartbeats checks that comments do not keep a stream alive
+// that has fallen silent.
+func TestStalledDespiteHeartbeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		target, stop := inMemory(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n")
+			for {
+				fmt.Fprint(w, ": ping\n\n")
+				w.(http.Flusher).Flush()
+				select {
+				case <-time.After(5 * time.Second):
+				case <-r.Context().Done():
+					return
+				}
+			}
+		}))
+		defer stop()
+		s := onePass(t, target, Load{Requests: words(1, 8), Concurrency: 1})[0]
+		assert.Equal(t, s.Outcome, sample.Stalled)
+		assert.Equal(t, s.End, time.Minute)
+	})
+}
+
+// TestInterrupted checks that a pass that is given up ends at once, and says of
+// every request what became of it.
+func TestInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, err := mockserver.New(mockserver.Config{TTFT: time.Second})
+		assert.NilError(t, err)
+		target, stop := inMemory(t, srv)
+		defer stop()
+		why := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(1500*ms, func() { cancel(why) })
+		samples, err := tryPass(t, ctx, target, Load{Requests: words(10, 1), Concurrency: 2})
+		assert.NilError(t, err)
+		s := sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{})
+		assert.DeepEqual(t, s.Outcomes, map[sample.Outcome]int{sample.OK: 2, sample.Canceled: 8})
+		assert.Equal(t, sample.Elapsed(samples), 1500*ms)
+		for _, r := range samples[2:] {
+			assert.ErrorIs(t, r.Err, why)
+		}
+	})
+}
+
+// TestConnectionsAreReused checks that one connection a worker is enough, on a
+// server that keeps them, and that they were open before the pass.
+func TestConnectionsAreReused(t *testing.T) {
+	for _, concurrency := range []int{1, 32} {
+		_, target := loopback(t, mockserver.Config{TTFT: ms})
+		c, l, posts, err := ready(target, Load{Requests: words(20*concurrency, 4), Concurrency: concurrency})
+		assert.NilError(t, err)
+		defer c.close()
+		samples, err := sendPass(t.Context(), c, l, posts)
+		assert.NilError(t, err)
+		for i := range samples {
+			assert.NilError(t, samples[i].Err)
+			assert.Equal(t, samples[i].Connect, time.Duration(0), "request %d opened a connection", i)
+		}
+		assert.Equal(t, c.pool.Open(), concurrency)
+	}
+}
+
+// TestClosedConnectionIsNoFailure checks that a request which met a connection
+// that the server closed behind its keep-alive promise is sent again, and that
+// the connection opened for it is in the record.
+func TestClosedConnectionIsNoFailure(t *testing.T) {
+	target, _ := asked(t, func(c net.Conn, before int) bool {
+		if before == 0 {
+			reply200(c)
+		}
+		return before == 0
+	})
+	samples := onePass(t, target, Load{Requests: words(5, 1), Concurrency: 1})
+	for i, s := range samples {
+		assert.NilError(t, s.Err)
+		assert.Equal(t, s.OutputTokens, 1)
+		assert.Equal(t, s.Connect > 0, i > 0, "request %d: opening a connection took %v", i, s.Connect)
+		assert.Equal(t, s.Resent, min(i, 1), "request %d", i)
+	}
+}
+
+// TestConnectTime checks that the sample of a request has the time to open its connection, TLS
+// handshake included. If the connection was opened before the request, that time is 0.
+func TestConnectTime(t *testing.T) {
+	for _, ahead := range []int{0, 1} {
+		synctest.Test(t, func(t *testing.T) {
+			ln := memnet.Listen()
+			srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				fmt.Fprint(w, content+finish+done)
+			}))
+			srv.Listener.Close()
+			srv.Listener = ln
+			srv.StartTLS()
+			defer srv.Close()
+			target := Target{URL: "https://example.com", Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				time.Sleep(20 * ms)
+				return ln.Dial(ctx, network, addr)
+			}}
+			c, l, posts, err := ready(target, Load{Requests: words(1, 1), Concurrency: 1})
+			assert.NilError(t, err)
+			trust(t, c, srv)
+			c.pool.Prepare(t.Context(), ahead)
+			w := newWorker(c, l, conn.NewClock(conn.WallClock), nil)
+			first, second := w.do(t.Context(), posts[0], 0, false), w.do(t.Context(), posts[0], 0, false)
+			assert.NilError(t, first.Err)
+			assert.NilError(t, second.Err)
+			if ahead == 0 {
+				assert.Equal(t, first.Connect, 20*ms)
+				assert.Assert(t, first.Connect <= first.Wrote, "connect %v, wrote %v", first.Connect, first.Wrote)
+			} else {
+				assert.Equal(t, first.Connect, time.Duration(0))
+			}
+			assert.Equal(t, second.Connect, time.Duration(0))
+			c.close()
+			assert.Equal(t, c.pool.Open(), 0)
+		})
+	}
+}
+
+// TestNoHTTP checks what is said of a server that does not speak HTTP.
+func TestNoHTTP(t *testing.T) {
+	url := rawServer(t, func(conn net.Conn) {
+		bufio.NewReader(conn).ReadString('\n')
+		fmt.Fprint(conn, "SSH-2.0-OpenSSH_9.6\r\n\r\n")
+	})
+	s := onePass(t, Target{URL: url}, Load{Requests: words(1, 1), Concurrency: 1})[0]
+	assert.Equal(t, s.Outcome, sample.Malformed)
+	assert.ErrorContains(t, s.Err, "malformed HTTP")
+}
+
+// TestPrepareEnds checks that opening connections ahead ends with the request's
+// deadline.
+func TestPrepareEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hangs := func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		samples := onePass(t, Target{URL: "http://server", Dial: hangs}, Load{Requests: words(2, 1), Concurrency: 1, Timeout: time.Second})
+		for _, s := range samples {
+			assert.Equal(t, s.Outcome, sample.Timeout)
+		}
+		assert.Equal(t, sample.Elapsed(samples), 2*time.Second)
+	})
+}
+
+func TestConnectFails(t *testing.T) {
+	_, target := loopback(t, mockserver.Config{})
+	target.Dial = nil
+	target.URL = "http://127.0.0.1:1" // nobody listens on it
+	s := onePass(t, target, Load{Requests: words(1, 4), Concurrency: 1})[0]
+	assert.Equal(t, s.Outcome, sample.Connect)
+	assert.ErrorContains(t, s.Err, "refused")
+}
+
+// times is a schedule as it is written down.
+type times []time.Duration
+
+func (s times) Times(int) ([]time.Duration, error) { return s, nil }
+func (times) Name() string                         { return "times" }
+func (times) Parameters() map[string]string        { return nil }
+
+func TestLoadCheck(t *testing.T) {
+	one := words(1, 1)
+	for _, c := range []struct {
+		load Load
+		want string
+	}{
+		{Load{}, "no requests"},
+		{Load{Requests: one, Fresh: func(int) ([]Request, error) { return one, nil }, Concurrency: 1}, "both Requests and Fresh"},
+		{Load{Requests: one}, "neither Concurrency nor Arrivals"},
+		{Load{Requests: one, Concurrency: 1, Arrivals: arrivals.Constant{Rate: 1}}, "both Concurrency and Arrivals"},
+		{Load{Requests: one, Concurrency: -3}, "concurrency -3"},
+		{Load{Requests: one, Concurrency: 1, Timeout: -1}, "timeout -1ns"},
+		{Load{Requests: one, Concurrency: 1, MaxFail: 1.5}, "max fail 1.5"},
+		{Load{Requests: one, Concurrency: 1, MaxFail: math.NaN()}, "max fail NaN"},
+		{Load{Requests: one, Concurrency: 1, Units: []sample.Unit{{Name: "req/s"}}}, "unit req/s: another unit has this name"},
+		{Load{Requests: one, Concurrency: 1, Units: []sample.Unit{{Name: "tok/s", Better: "more"}}}, `unit tok/s: better "more"`},
+		{Load{Requests: one, Concurrency: 1, NoStream: true, SLO: sample.SLO{TTFT: 1}}, "no TTFT"},
+		{Load{Requests: one, Concurrency: 1, NoStream: true, SLO: sample.SLO{TPOT: 1}}, "no TPOT"},
+		{Load{Requests: []Request{{Prompt: "x"}}, Concurrency: 1}, "max tokens 0"},
+		{Load{Requests: one, Concurrency: 2}, "1 requests at concurrency 2"},
+		{Load{Requests: one, Arrivals: times{}}, "0 times for 1 requests"},
+		{Load{Requests: one, Arrivals: times{-1}}, "in order, from 0"},
+		{Load{Requests: words(2, 1), Arrivals: times{2, 1}}, "in order, from 0"},
+		{Load{Requests: one, Arrivals: arrivals.Constant{}}, "rate 0"},
+		{Load{Requests: one, Arrivals: arrivals.Gamma{Rate: 1}}, "shape 0"},
+	} {
+		_, err := tryPass(t, t.Context(), Target{URL: "http://127.0.0.1:1"}, c.load)
+		assert.ErrorContains(t, err, c.want)
+	}
+	for url, want := range map[string]string{
+		"":                         "base like",
+		"127.0.0.1:8000":           "base like",
+		"ftp://x":                  "base like",
+		"http://user:secret@x?a=b": `"http://x" with a query`,
+		"http://user:secret@x":     `"http://x" with a user`,
+		"http://x?":                "with a query",
+		"http://x/?key=secret":     "with a query",
+		"http://x#":                "or a fragment",
+	} {
+		_, err := newClient(Target{URL: url})
+		assert.ErrorContains(t, err, want)
+		assert.Assert(t, !strings.Contains(err.Error(), "secret"))
+	}
+	for want, header := range map[string]http.Header{`header "X Team"; want letters`: {"X Team": {"a"}}, "value of the header Authorization": {"Authorization": {"Bearer secret\nkey"}}} {
+		_, err := newClient(Target{URL: "http://x", Header: header})
+		assert.ErrorContains(t, err, want)
+		assert.Assert(t, !strings.Contains(err.Error(), "secret"))
+	}
+	_, err := newClient(Target{URL: "http://x", Config: map[string]string{"GPU": "x"}})
+	assert.ErrorContains(t, err, `config key "GPU"`)
+	_, err = tryPass(t, t.Context(), Target{URL: "http://127.0.0.1:1", Dialect: dialect.OpenAICompletions{}},
+		Load{Requests: []Request{{Messages: []Message{{Role: "user", Content: "x"}}, MaxTokens: 1}}, Concurrency: 1})
+	assert.ErrorContains(t, err, "conversation of 1 messages")
+}

@@ -1,0 +1,189 @@
+package llmbench
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// TestResponses sends two requests to servers with unusual responses, and checks whether the
+// second request uses the connection of the first.
+func TestResponses(t *testing.T) {
+	const (
+		text = "data: {\"choices\":[{\"text\":\"a\",\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
+		kind = "Content-Type: text/event-stream\r\n"
+	)
+	length := fmt.Sprintf("Content-Length: %d\r\n", len(text))
+	chunked := fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n", len(text), text)
+	for _, tt := range []struct {
+		name, answer string
+		ends         bool // the server closes the connection after it
+		conns        int64
+		want         sample.Outcome
+		text         string // in the error
+	}{
+		{"known length", "HTTP/1.1 200 OK\r\n" + kind + length + "\r\n" + text, false, 1, sample.OK, ""},
+		{"chunks", "HTTP/1.1 200 OK\r\n" + kind + chunked + "\r\n", false, 1, sample.OK, ""},
+		{"chunks and a trailer", "HTTP/1.1 200 OK\r\n" + kind + chunked + "X-Time: 1\r\n\r\n", false, 1, sample.OK, ""},
+		{"interim responses", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\n" + kind + length + "\r\n" + text, false, 1, sample.OK, ""},
+		{"close", "HTTP/1.1 200 OK\r\nConnection: close\r\n" + kind + length + "\r\n" + text, true, 2, sample.OK, ""},
+		{"close announced but not done", "HTTP/1.1 200 OK\r\nConnection: close\r\n" + kind + length + "\r\n" + text, false, 2, sample.OK, ""},
+		{"length by the end of the connection", "HTTP/1.1 200 OK\r\n" + kind + "\r\n" + text, true, 2, sample.OK, ""},
+		{"HTTP/1.0", "HTTP/1.0 200 OK\r\n" + kind + length + "\r\n" + text, false, 2, sample.OK, ""},
+		{"more than the announced length", "HTTP/1.1 200 OK\r\n" + kind + length + "\r\n" + text + "more", false, 2, sample.OK, ""},
+		{"cut off", "HTTP/1.1 200 OK\r\n" + kind + length + "\r\n" + text[:20], true, 2, sample.Truncated, "unexpected EOF"},
+		{"no content", "HTTP/1.1 204 No Content\r\n\r\n", false, 1, sample.Empty, ""},
+		{"invalid status", "HTTP/1.1 000 Odd\r\nContent-Length: 4\r\n\r\nlong", false, 1, sample.HTTP, "000 Odd: long"},
+		{"another protocol", "HTTP/1.1 101 Switching Protocols\r\n\r\n", false, 2, sample.HTTP, "101"},
+		{"endless head", "HTTP/1.1 200 OK\r\n" + strings.Repeat("X: "+strings.Repeat("y", 1000)+"\r\n", 1100), false, 2, sample.Malformed, "a response's head of more than 1048576 bytes"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var conns atomic.Int64
+			runtest.CheckLeaks(t)
+			target, _ := asked(t, func(c net.Conn, before int) bool {
+				if before == 0 {
+					conns.Add(1)
+				}
+				io.WriteString(c, tt.answer)
+				return !tt.ends
+			})
+			for _, s := range onePass(t, target, Load{Requests: words(2, 1), Concurrency: 1}) {
+				assert.Equal(t, s.Outcome, tt.want, "%v", s.Err)
+				assert.Equal(t, s.Resent, 0)
+				if tt.text != "" {
+					assert.ErrorContains(t, s.Err, tt.text)
+				}
+			}
+			assert.Equal(t, conns.Load(), tt.conns)
+		})
+	}
+}
+
+// TestLargeRequest sends a request that a connection cannot hold to servers that read it
+// slowly, that answer before they have read it, and that never read it.
+func TestLargeRequest(t *testing.T) {
+	const refusal = "HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 4\r\n\r\nlong"
+	readLine := func(c net.Conn) { bufio.NewReaderSize(c, 16).ReadString('\n') }
+	for _, tt := range []struct {
+		name  string
+		serve func(c net.Conn)
+		want  sample.Outcome
+	}{
+		{"reads late", func(c net.Conn) {
+			time.Sleep(20 * ms)
+			runtest.EachRequest(c, answerAlways)
+		}, sample.OK},
+		{"interim response before the body", func(c net.Conn) {
+			answerEarly(c, "HTTP/1.1 103 Early Hints\r\n\r\n", reply200)
+		}, sample.OK},
+		{"head before the body", func(c net.Conn) {
+			answerEarly(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n", func(c net.Conn) {
+				fmt.Fprintf(c, "%x\r\n%s\r\n0\r\n\r\n", len(wholeAnswer), wholeAnswer)
+			})
+		}, sample.OK},
+		{"whole answer, and reads no more", func(c net.Conn) {
+			readLine(c)
+			reply200(c)
+			time.Sleep(20 * ms)
+		}, sample.OK},
+		{"refusal, and closes", func(c net.Conn) {
+			readLine(c)
+			io.WriteString(c, refusal)
+		}, sample.HTTP},
+		{"refusal, and stays", func(c net.Conn) {
+			readLine(c)
+			io.WriteString(c, refusal)
+			time.Sleep(400 * ms)
+		}, sample.HTTP},
+		{"never reads", func(c net.Conn) { time.Sleep(400 * ms) }, sample.Timeout},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				target, stop := rawInMemory(tt.serve)
+				defer stop()
+				samples := onePass(t, target, Load{
+					Requests:    []Request{{Prompt: strings.Repeat("a", 1<<20), MaxTokens: 3}},
+					Concurrency: 1,
+					Timeout:     200 * ms,
+				})
+				assert.Equal(t, samples[0].Outcome, tt.want, "%v", samples[0].Err)
+			})
+		})
+	}
+}
+
+// answerEarly reads the head of a request and writes early. When it has read the whole body
+// it calls rest.
+func answerEarly(c net.Conn, early string, rest func(net.Conn)) {
+	req, err := http.ReadRequest(bufio.NewReader(c))
+	if err != nil {
+		return
+	}
+	io.WriteString(c, early)
+	time.Sleep(20 * ms)
+	if n, err := io.Copy(io.Discard, req.Body); err == nil && n == req.ContentLength {
+		rest(c)
+	}
+}
+
+const wholeAnswer = content + finish + done
+
+func reply200(c net.Conn) {
+	fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n%s", len(wholeAnswer), wholeAnswer)
+}
+
+// TestResend checks which requests are sent again on a server that closes connections 50 ms
+// after a request: only those on a connection that was used before, once. Their latency counts
+// from the first send.
+func TestResend(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		answers  int // on a connection, before the server closes it
+		want     sample.Outcome
+		requests int64 // that the server receives
+	}{
+		{"first request of a connection", 0, sample.Connect, 10},
+		{"second request of a connection", 1, sample.OK, 10 + 5},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var received atomic.Int64
+				target, stop := rawInMemory(func(c net.Conn) {
+					runtest.EachRequest(c, func(c net.Conn, before int) bool {
+						received.Add(1)
+						if before < tt.answers {
+							reply200(c)
+							return true
+						}
+						time.Sleep(50 * ms)
+						return false
+					})
+				})
+				defer stop()
+				resent := int64(0)
+				for _, s := range onePass(t, target, Load{Requests: words(10, 1), Concurrency: 5}) {
+					assert.Equal(t, s.Outcome, tt.want, "%v", s.Err)
+					if s.Resent > 0 {
+						ttft, _ := s.TTFT()
+						assert.Equal(t, ttft, 50*ms, "a request that was sent twice")
+					}
+					resent += int64(s.Resent)
+				}
+				assert.Equal(t, received.Load(), tt.requests)
+				assert.Equal(t, resent, tt.requests-10)
+			})
+		})
+	}
+}
