@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
@@ -16,7 +15,6 @@ import (
 
 // A config holds the environment variables that scenarios read.
 type config struct {
-	backends.Config
 	Tokenizer string // LLMBENCH_TOKENIZER: a tokenizer.json file
 	Full      string // LLMBENCH_FULL: "1" runs scenarios as they were published, a name one published experiment; "" the reduced forms
 	Data      string // LLMBENCH_DATA: folder with the data sets of published experiments, by their published names
@@ -66,13 +64,10 @@ func parseConfig(environ []string) (config, error) {
 
 // parseOwn reads a config. Errors are those of r.
 func parseOwn(r *env.Reader) config {
-	c := config{Config: backends.ReadFrom(r), Serve: parseServe(r)}
+	c := config{Serve: parseServe(r)}
 	env.Read(r, &c.Tokenizer, "LLMBENCH_TOKENIZER", env.Text, "a tokenizer.json file")
 	env.Read(r, &c.Full, "LLMBENCH_FULL", parseFull, "1, 0 or the name of a published experiment")
 	env.Read(r, &c.Data, "LLMBENCH_DATA", env.Folder, "a folder of this machine")
-	if c.OnlyMock() {
-		r.Requires("LLMBENCH_TOKENIZER", "LLMBENCH_URL")
-	}
 	return c
 }
 

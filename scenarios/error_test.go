@@ -55,7 +55,7 @@ func BenchmarkError(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if cfg.URL != "" || !slices.Equal(cfg.Backends, []string{"mock"}) {
+	if named, _ := environment(b); !named.OnlyMock() {
 		llmbench.Skip(b, "it measures the harness with the mock server, and the environment names another server")
 	}
 	for _, mode := range errorModes {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -12,8 +13,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/backends/container"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+	"gotest.tools/v3/assert"
 )
 
 // The catalogue as benchmarks, on the servers that the environment names. Some
@@ -89,19 +92,47 @@ func list(b *testing.B, run func(Options, *testing.B, llmbench.Target), adapt fu
 	}
 }
 
-// environment returns the environment's configuration, and the servers that it
-// names.
-func environment(b *testing.B) (config, []backends.Named) {
+// environment returns the servers that the environment names, and its variables about
+// them. What is wrong with a variable ends b.
+func environment(b *testing.B) (backends.Config, []backends.Named) {
 	b.Helper()
-	cfg, err := readConfig()
+	_, err := readConfig() // which checks the variables of all packages
 	if err != nil {
 		b.Fatal(err)
 	}
-	servers, err := backends.FromConfig(cfg.Config, container.New)
+	cfg, all, err := servers(os.Environ())
 	if err != nil {
 		b.Fatal(err)
 	}
-	return cfg, servers
+	return cfg, all
+}
+
+// servers returns the servers that environ names, and its variables about them.
+func servers(environ []string) (backends.Config, []backends.Named, error) {
+	r := env.NewReader(environ)
+	cfg := backends.ReadFrom(r)
+	if cfg.OnlyMock() { // to which every word is a token
+		r.Requires("LLMBENCH_TOKENIZER", "LLMBENCH_URL")
+	}
+	if err := r.Err(); err != nil {
+		return cfg, nil, err
+	}
+	all, err := backends.FromConfig(cfg, container.New)
+	return cfg, all, err
+}
+
+func TestServers(t *testing.T) {
+	_, all, err := servers([]string{"LLMBENCH_URL=http://x", "LLMBENCH_NAME=y", "LLMBENCH_TOKENIZER=t.json"})
+	assert.NilError(t, err)
+	assert.Equal(t, len(all), 1)
+	assert.Equal(t, all[0].Name, "y")
+	for environ, want := range map[string]string{
+		"LLMBENCH_TOKENIZER=t.json": "LLMBENCH_TOKENIZER: means nothing without LLMBENCH_URL",
+		"LLMBENCH_MOCK_SPEED=0":     "LLMBENCH_MOCK_SPEED=0: want",
+	} {
+		_, _, err := servers([]string{environ})
+		assert.ErrorContains(t, err, want)
+	}
 }
 
 // start starts a server. Its results are comparable, whatever adapt does, with those
@@ -126,7 +157,7 @@ func start(b *testing.B, backend backends.Named, adapt func(*mockserver.Config))
 }
 
 // modelName returns the part of a benchmark's name that identifies the model.
-func modelName(cfg config, model string) string {
+func modelName(cfg backends.Config, model string) string {
 	name := "model=" + llmbench.NameValue(model)
 	if cfg.Quant != "" {
 		name += "/quant=" + llmbench.NameValue(cfg.Quant)
