@@ -32,7 +32,7 @@ const page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\
 // joinError returns the answer to a request that the plan has not admitted.
 func (s *Server) joinError(err error) *wire.Error {
 	if long, ok := errors.AsType[*engine.TooLongError](err); ok {
-		return wire.TooLong(long.Prompt, long.Output, long.Most)
+		return wire.TooLong(long.Prompt, long.Output, long.Limit)
 	}
 	if errors.Is(err, engine.ErrQueueFull) {
 		return wire.QueueFull(cmp.Or(s.cfg.FullStatus, http.StatusServiceUnavailable), s.cfg.Engine.MaxQueue)

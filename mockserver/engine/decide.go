@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// decide begins what is to be done next, at the end of what was done before.
+// decide starts the next activity, when the one before has ended.
 func (e *Engine) decide() {
 	for _, s := range e.leaving {
 		if s.State < Finished {
@@ -15,12 +15,12 @@ func (e *Engine) decide() {
 	e.leaving = e.leaving[:0]
 	chunked := e.p.PrefillChunk > 0
 	for {
-		made := chunked && e.makeRoom() // decoding goes on beside the prefill and comes first
-		parts := e.act.parts[:0]
+		preempted := chunked && e.makeRoom() // decoding goes on during a chunk and has precedence
+		parts := e.current.parts[:0]
 		if chunked {
 			parts = e.chunks(parts)
 		}
-		if !made {
+		if !preempted {
 			parts = e.admit(parts)
 		}
 		if len(parts) > 0 {
@@ -35,61 +35,61 @@ func (e *Engine) decide() {
 			return
 		}
 		if e.queue.len() == 0 || !e.admissible(e.queue.first()) {
-			e.act = activity{start: e.now, parts: parts}
+			e.current = activity{start: e.now, parts: parts}
 			return
 		}
 	}
 }
 
-// beginPrefill computes the parts, beside a decode step or alone.
-func (e *Engine) beginPrefill(parts []part, mixed bool) {
+// beginPrefill starts the prefill of the parts, together with a decode step or not.
+func (e *Engine) beginPrefill(parts []part, withStep bool) {
 	n := 0
 	for _, p := range parts {
 		n += p.tokens
 	}
 	micros := e.p.prefillTime(n)
-	if mixed {
-		micros += e.p.stepTime(len(e.decoding), e.tokens)
+	if withStep {
+		micros += e.p.stepTime(len(e.decoding), e.batchTokens)
 	}
-	e.act = activity{kind: filling, start: e.now, parts: parts, mixed: mixed, end: after(e.now, micros)}
+	e.current = activity{kind: filling, start: e.now, parts: parts, withStep: withStep, end: addMicros(e.now, micros)}
 	e.counts.Prefills++
 	e.counts.Prefilled += n
 }
 
-// beginSpan decodes until something is to be decided.
+// beginSpan starts a span of decode steps up to the next decision.
 func (e *Engine) beginSpan() {
 	b := len(e.decoding)
-	n := e.decoding[0].ends - e.steps
+	n := e.decoding[0].lastStep - e.steps
 	if e.queue.len() > 0 {
-		if gap := e.gap(); gap > 0 {
+		if gap := e.stepsToPrefill(); gap > 0 {
 			n = min(n, gap)
 		}
 	}
 	if e.p.Draft > 0 {
 		n = 1
 	}
-	e.act = activity{
-		kind: decoding, start: e.now, parts: e.act.parts[:0], n: e.fitting(n),
-		first: e.p.stepTime(b, e.tokens), more: e.p.StepPerKVToken * float64(b),
+	e.current = activity{
+		kind: decoding, start: e.now, parts: e.current.parts[:0], n: e.stepsThatFit(n),
+		firstStep: e.p.stepTime(b, e.batchTokens), growth: e.p.StepPerKVToken * float64(b),
 	}
 }
 
-// gap is how many decode steps must still come before the next prefill.
-func (e *Engine) gap() int {
+// stepsToPrefill returns how many decode steps must come before the next prefill.
+func (e *Engine) stepsToPrefill() int {
 	if len(e.decoding) == 0 {
 		return 0
 	}
-	return max(0, e.since+e.p.PrefillGap-e.steps)
+	return max(0, e.lastPrefill+e.p.PrefillGap-e.steps)
 }
 
-// fitting is how many of the next n steps the KV cache has room for; for one it
-// has been made.
-func (e *Engine) fitting(n int) int {
+// stepsThatFit returns for how many of the next n steps the KV cache has room. It has
+// room for one: makeRoom has been called.
+func (e *Engine) stepsThatFit(n int) int {
 	free := e.kv.free()
-	if b := len(e.decoding); n == 1 || n/e.kv.size+1 <= free/b {
+	if b := len(e.decoding); n == 1 || n/e.kv.blockSize+1 <= free/b {
 		return n
 	}
-	low, high := 1, n // high + 1 does not fit, or is too many
+	low, high := 1, n // low fits; high+1 does not fit or is more than n
 	for low < high {
 		mid := (low + high + 1) / 2
 		if e.kv.growth(len(e.decoding), e.steps, mid) <= free {
@@ -101,56 +101,56 @@ func (e *Engine) fitting(n int) int {
 	return low
 }
 
-// need is how many blocks the next step fills newly, at most.
-func (e *Engine) need() int {
+// blocksForStep returns how many free blocks the next step needs, at most.
+func (e *Engine) blocksForStep() int {
 	if e.p.Draft == 0 {
 		return e.kv.growth(len(e.decoding), e.steps, 1)
 	}
 	n := 0
 	for _, s := range e.decoding {
-		most := min(e.p.Draft+1, s.ends-e.steps)
-		n += e.kv.need(s.length()+most) - e.kv.need(s.length())
+		most := min(e.p.Draft+1, s.lastStep-e.steps)
+		n += e.kv.blocksFor(s.length()+most) - e.kv.blocksFor(s.length())
 	}
 	return n
 }
 
-// makeRoom throws out who came last until the next decode step fits into the KV
-// cache, and reports whether it had to.
-func (e *Engine) makeRoom() (made bool) {
-	for len(e.decoding) > 0 && e.need() > e.kv.free() {
-		last := len(e.placed) - 1
-		for e.placed[last].State == Holding {
+// makeRoom preempts the sequences that were admitted last until the next decode step
+// fits into the KV cache. It reports whether it has preempted any.
+func (e *Engine) makeRoom() (preempted bool) {
+	for len(e.decoding) > 0 && e.blocksForStep() > e.kv.free() {
+		last := len(e.running) - 1
+		for e.running[last].State == Holding {
 			last--
 		}
-		s := e.placed[last]
-		e.displace(s)
+		s := e.running[last]
+		e.evict(s)
 		s.State = Waiting
 		s.Preempted++
 		e.counts.Preempted++
 		e.queue.pushFront(s)
-		made = true
+		preempted = true
 	}
-	return made
+	return preempted
 }
 
-// chunks adds the next chunk of each prompt that is being computed.
+// chunks appends the next chunk of each prompt that is being computed.
 func (e *Engine) chunks(parts []part) []part {
 	left := e.p.PrefillChunk
 	for _, s := range e.filling {
 		if left == 0 || len(parts) == max(e.p.PrefillSeqs, 1) {
 			break
 		}
-		n := min(left, s.fill-s.filled)
+		n := min(left, s.prefillTokens-s.prefilled)
 		parts = append(parts, part{s, n})
 		left -= n
 	}
 	return parts
 }
 
-// admit gives places to those who wait, as far as a prefill may begin, and adds
-// what is to be computed of their prompts.
+// admit admits waiting sequences, if a prefill may begin, and appends the parts of
+// their prompts that are to be computed.
 func (e *Engine) admit(parts []part) []part {
-	if e.gap() > 0 {
+	if e.stepsToPrefill() > 0 {
 		return parts
 	}
 	left, sum := e.p.PrefillChunk, 0
@@ -163,12 +163,12 @@ func (e *Engine) admit(parts []part) []part {
 			break
 		}
 		s := e.queue.first()
-		if sum += s.length() - e.hits(s)*e.kv.size; e.p.PrefillTokens > 0 && len(parts) > 0 && sum > e.p.PrefillTokens {
+		if sum += s.length() - e.hits(s)*e.kv.blockSize; e.p.PrefillTokens > 0 && len(parts) > 0 && sum > e.p.PrefillTokens {
 			break
 		}
 		e.queue.pop()
-		e.place(s)
-		n := s.fill
+		e.begin(s)
+		n := s.prefillTokens
 		if e.p.PrefillChunk > 0 {
 			n = min(n, left)
 			left -= n
@@ -178,42 +178,42 @@ func (e *Engine) admit(parts []part) []part {
 	return parts
 }
 
-// admissible reports whether there is a place and room for a sequence.
+// admissible reports whether MaxBatch and the KV cache have room for a sequence.
 func (e *Engine) admissible(s *Sequence) bool {
-	if len(e.placed) >= e.p.MaxBatch {
+	if len(e.running) >= e.p.MaxBatch {
 		return false
 	}
 	hits := e.hits(s)
-	need := e.kv.need(s.length()+1) - hits + e.kv.unused(s.Job.Prefix, hits)
+	need := e.kv.blocksFor(s.length()+1) - hits + e.kv.countIdle(s.Job.Prefix, hits)
 	spare := e.kv.watermark
 	switch {
 	case len(e.decoding)+len(e.filling) == 0:
-		spare = 0 // it will not get better by waiting
+		spare = 0 // nothing runs, so waiting would free no block
 	case e.p.PrefillChunk > 0:
-		spare += e.need() // of the decode step beside it
+		spare += e.blocksForStep() // for the decode step during the chunk
 	}
 	return need <= e.kv.free()-spare
 }
 
-// hits is how many blocks of a sequence's prefix are in the cache; the last token
-// before the next must be computed all the same.
+// hits returns how many blocks of a sequence's prefix are used from the cache. At
+// least one token is computed, because the next token follows from it.
 func (e *Engine) hits(s *Sequence) int {
 	n := e.kv.match(s.Job.Prefix)
-	if n > 0 && n*e.kv.size == s.length() {
+	if n > 0 && n*e.kv.blockSize == s.length() {
 		n--
 	}
 	return n
 }
 
-// place gives a sequence a place and blocks.
-func (e *Engine) place(s *Sequence) {
+// begin admits a sequence and gives it its blocks.
+func (e *Engine) begin(s *Sequence) {
 	hits := e.hits(s)
-	e.kv.share(s, hits)
-	e.kv.take(e.kv.need(s.length()+1) - hits)
-	s.Cached = hits * e.kv.size
-	s.fill, s.filled = s.length()-s.Cached, 0
+	s.blocks = e.kv.share(s.blocks, s.Job.Prefix[:hits])
+	e.kv.take(e.kv.blocksFor(s.length()+1) - hits)
+	s.Cached = hits * e.kv.blockSize
+	s.prefillTokens, s.prefilled = s.length()-s.Cached, 0
 	s.State = Filling
-	e.placed = append(e.placed, s)
+	e.running = append(e.running, s)
 	e.filling = append(e.filling, s)
 	if e.p.PrefixCache {
 		e.counts.Queried += s.length()
@@ -221,64 +221,64 @@ func (e *Engine) place(s *Sequence) {
 	}
 	if s.Admitted < 0 {
 		s.Admitted = e.now
-		if e.watch.Admitted != nil {
-			e.watch.Admitted(s, e.now)
+		if e.watcher.Admitted != nil {
+			e.watcher.Admitted(s, e.now)
 		}
 	}
 }
 
-// filled ends a prefill.
-func (e *Engine) filled() {
-	if e.act.mixed {
-		e.step(1)
+// endPrefill ends a prefill.
+func (e *Engine) endPrefill() {
+	if e.current.withStep {
+		e.endSteps(1)
 	}
-	e.since = e.steps
-	for _, p := range e.act.parts {
-		p.s.filled += p.tokens
-		if p.s.filled == p.s.fill {
-			e.decode(p.s)
+	e.lastPrefill = e.steps
+	for _, p := range e.current.parts {
+		p.s.prefilled += p.tokens
+		if p.s.prefilled == p.s.prefillTokens {
+			e.joinBatch(p.s)
 		}
 	}
 }
 
-// decode puts a sequence whose prompt has been computed into the batch, its next
-// token out.
-func (e *Engine) decode(s *Sequence) {
+// joinBatch puts a sequence whose prompt has been computed into the batch. The
+// prefill has yielded its next token.
+func (e *Engine) joinBatch(s *Sequence) {
 	i := 0
-	for e.filling[i] != s { // as a rule it is the first
+	for e.filling[i] != s { // usually it is the first
 		i++
 	}
 	e.filling = append(e.filling[:i], e.filling[i+1:]...)
-	e.kv.keep(s)
-	s.State = Holding // until it is in the batch, or for good
+	s.blocks = e.kv.nameBlocks(s.blocks, s.Job.Prefix)
+	s.State = Holding // if it stays out of the batch
 	s.tokens++
 	e.counts.Generated++
-	e.out(s, e.now)
+	e.emit(s, e.now)
 	if s.tokens == s.Job.Output {
 		e.finish(s)
 		return
 	}
-	s.State, s.begun, s.ends = Decoding, e.steps, e.steps+s.Job.Output-s.tokens
-	e.tokens += s.length()
-	e.kv.places[e.kv.place(s.length(), e.steps)]++
+	s.State, s.stepAtStart, s.lastStep = Decoding, e.steps, e.steps+s.Job.Output-s.tokens
+	e.batchTokens += s.length()
+	e.kv.residues[e.kv.residue(s.length(), e.steps)]++
 	heap.Push(&e.decoding, s)
 }
 
-// out tells of a token.
-func (e *Engine) out(s *Sequence, at time.Duration) {
+// emit reports a token.
+func (e *Engine) emit(s *Sequence, at time.Duration) {
 	if s.First < 0 {
 		s.First = at
 	}
-	if e.watch.Token != nil {
-		e.watch.Token(s, at)
+	if e.watcher.Token != nil {
+		e.watcher.Token(s, at)
 	}
 }
 
-// finish ends a sequence whose tokens are all out, unless it holds its place.
+// finish ends a sequence that has all its tokens, unless it holds its place.
 func (e *Engine) finish(s *Sequence) {
 	if !s.Job.Hold {
 		e.leave(s, Finished)
-	} else if s.gone {
+	} else if s.cancelled {
 		e.leave(s, Gone)
 	}
 }

@@ -10,112 +10,113 @@ import (
 	"time"
 )
 
-// An Engine is one simulated server. Instants given to it must not go back; one
-// that does is taken as the latest so far. It is not safe for concurrent use.
+// An Engine is one simulated server. Instants count from when it was made. An
+// instant before an earlier one is taken as the earlier one. An Engine is not safe
+// for concurrent use.
 type Engine struct {
-	p     Profile
-	watch Watcher
+	p       Profile
+	watcher Watcher
 
-	now   time.Duration
-	act   activity
-	steps int // decode steps that are over
-	since int // the step count at the last prefill
+	now         time.Duration
+	current     activity
+	steps       int // decode steps that have ended
+	lastPrefill int // the value of steps at the last prefill
 
-	queue    queue       // Waiting
-	placed   []*Sequence // admitted and not gone, in that order
-	filling  []*Sequence // of them, Filling
-	decoding byEnd       // of them, Decoding
-	tokens   int         // the lengths of those, summed up
-	leaving  []*Sequence // to go at the next decision
+	queue       queue       // Waiting
+	running     []*Sequence // admitted and not ended, in the order of admission
+	filling     []*Sequence // the running sequences that are Filling
+	decoding    byEnd       // the running sequences that are Decoding
+	batchTokens int         // the sum of the lengths of the decoding sequences
+	leaving     []*Sequence // cancelled sequences that leave at the next decision
 
 	kv      cache
 	arrived int
 	counts  Counts
 }
 
-// A Watcher is told what happens, in the order in which it does. A function that
-// is nil is not called. None of them may call the engine.
+// A Watcher has functions that the engine calls when something happens, in order.
+// Each may be nil. None of them may call the engine.
 type Watcher struct {
-	// Admitted is called when a sequence is first given a place.
+	// Admitted is called when a sequence is admitted for the first time.
 	Admitted func(s *Sequence, at time.Duration)
-	// Token is called for each token that comes out.
+	// Token is called for each token of output.
 	Token func(s *Sequence, at time.Duration)
-	// Ended is called when a sequence has left: State tells how.
+	// Ended is called when a sequence has ended. Its State is Finished or Gone.
 	Ended func(s *Sequence, at time.Duration)
 }
 
-// New makes a server of that speed. The error is that of [Profile.Validate].
+// New makes a server with that profile. The error is that of [Profile.Validate].
 func New(p Profile, w Watcher) (*Engine, error) {
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
-	return &Engine{p: p, watch: w, kv: newCache(&p), since: math.MinInt / 2}, nil
+	return &Engine{p: p, watcher: w, kv: newCache(&p), lastPrefill: math.MinInt / 2}, nil
 }
 
-// ErrQueueFull is why a request is refused that finds MaxQueue others waiting.
+// ErrQueueFull is the error of a request that arrives while MaxQueue others wait.
 var ErrQueueFull = errors.New("engine: the queue is full")
 
-// A TooLongError is why a request is refused that could never be served.
+// A TooLongError is the error of a request that could never be served.
 type TooLongError struct {
 	Prompt, Output int // tokens
-	Most           int // of both together
+	Limit          int // the most tokens that both may have together
 }
 
 func (e *TooLongError) Error() string {
-	return fmt.Sprintf("engine: a prompt of %d and an output of %d tokens: want at most %d together", e.Prompt, e.Output, e.Most)
+	return fmt.Sprintf("engine: a prompt of %d and an output of %d tokens: want at most %d together", e.Prompt, e.Output, e.Limit)
 }
 
-// Submit hands a request to the server at an instant. The error is
-// [ErrQueueFull], a [*TooLongError], or says which of the job's fields cannot be
-// used; the request is not served then.
+// Submit advances to an instant and adds a request. The error is [ErrQueueFull], a
+// [*TooLongError], or names the field of the job that cannot be used. A request with
+// an error is not served.
 func (e *Engine) Submit(at time.Duration, j Job) (*Sequence, error) {
 	e.Advance(at)
 	switch {
-	case j.Prompt < 0 || j.Prompt > mostTokens:
-		return nil, fmt.Errorf("engine: prompt: %d, want 0 to %d tokens", j.Prompt, mostTokens)
-	case j.Output < 1 || j.Output > mostTokens:
-		return nil, fmt.Errorf("engine: output: %d, want 1 to %d tokens", j.Output, mostTokens)
-	case len(j.Prefix)*e.kv.size > j.Prompt:
-		return nil, fmt.Errorf("engine: prefix: %d names of %d tokens each, want no more than the prompt of %d", len(j.Prefix), e.kv.size, j.Prompt)
+	case j.Prompt < 0 || j.Prompt > maxTokens:
+		return nil, fmt.Errorf("engine: prompt: %d, want 0 to %d tokens", j.Prompt, maxTokens)
+	case j.Output < 1 || j.Output > maxTokens:
+		return nil, fmt.Errorf("engine: output: %d, want 1 to %d tokens", j.Output, maxTokens)
+	case len(j.Prefix)*e.kv.blockSize > j.Prompt:
+		return nil, fmt.Errorf("engine: prefix: %d names of %d tokens each, want no more than the prompt of %d", len(j.Prefix), e.kv.blockSize, j.Prompt)
 	case j.Prompt+j.Output > e.MaxTokens():
 		return nil, &TooLongError{j.Prompt, j.Output, e.MaxTokens()}
-	case e.p.MaxQueue > 0 && len(e.placed)+e.queue.len() >= e.p.MaxBatch+e.p.MaxQueue:
+	case e.p.MaxQueue > 0 && len(e.running)+e.queue.len() >= e.p.MaxBatch+e.p.MaxQueue:
 		return nil, ErrQueueFull
 	}
-	s := &Sequence{Job: j, Arrived: e.now, Admitted: -1, First: -1, End: -1, engine: e, order: e.arrived}
+	s := &Sequence{Job: j, Arrived: e.now, Admitted: -1, First: -1, End: -1, steps: &e.steps, order: e.arrived}
 	if e.p.Draft > 0 {
-		s.drafts = rand.New(rand.NewPCG(^e.p.Seed, uint64(e.arrived))) // not what DrawOutput draws from
+		s.drafts = rand.New(rand.NewPCG(^e.p.Seed, uint64(e.arrived))) // a sequence other than that of DrawOutput
 	}
 	e.arrived++
 	e.queue.push(s)
-	if e.queue.len() == 1 { // else the first waits for room, and all wait for the first
+	if e.queue.len() == 1 { // otherwise the first in the queue already waits for room
 		e.reconsider()
 	}
 	return s, nil
 }
 
-// MaxTokens returns how long a prompt and its output may be together.
+// MaxTokens returns how many tokens a prompt and its output may have together.
 func (e *Engine) MaxTokens() int {
-	most := 2 * mostTokens
+	most := 2 * maxTokens
 	if e.p.MaxContext > 0 {
 		most = e.p.MaxContext
 	}
 	if e.p.KVBlocks > 0 {
-		most = min(most, e.p.KVBlocks*e.kv.size)
+		most = min(most, e.p.KVBlocks*e.kv.blockSize)
 	}
 	return most
 }
 
-// Cancel tells that a request's client is gone. One that waits leaves at once,
-// one that has a place at the end of the step that is being computed; with
-// [Profile.Zombies] it is computed all the same, unless all its tokens are out.
-// Cancelling what has ended does nothing.
+// Cancel advances to an instant and cancels a request. A waiting sequence ends at
+// once, a running one at the end of the current step. With [Profile.Zombies] the
+// sequence is computed all the same, unless it has all its tokens. Cancelling a
+// sequence that has ended does nothing.
 func (e *Engine) Cancel(at time.Duration, s *Sequence) {
 	e.Advance(at)
-	if s.State >= Finished || s.gone {
+	if s.State >= Finished || s.cancelled {
 		return
 	}
-	s.gone = true
+	s.cancelled = true
 	switch {
 	case s.State == Holding:
 		e.leave(s, Gone)
@@ -128,49 +129,49 @@ func (e *Engine) Cancel(at time.Duration, s *Sequence) {
 		e.reconsider()
 	default:
 		e.leaving = append(e.leaving, s)
-		e.cut(1)
+		e.shorten(1)
 	}
 }
 
-// reconsider lets those who wait be admitted as soon as may be.
+// reconsider makes the engine decide about the queue as soon as it may.
 func (e *Engine) reconsider() {
 	switch {
 	case e.queue.len() == 0:
-	case e.act.kind == idle:
+	case e.current.kind == idle:
 		e.decide()
-	case len(e.placed) < e.p.MaxBatch:
-		e.cut(max(1, e.gap()))
+	case len(e.running) < e.p.MaxBatch:
+		e.shorten(max(1, e.stepsToPrefill()))
 	}
 }
 
-// cut ends a span of decode steps so many steps from now, if it is longer.
-func (e *Engine) cut(steps int) {
-	if e.act.kind == decoding {
-		e.act.n = min(e.act.n, e.act.done+steps)
+// shorten ends a span of decode steps after that many more steps at most.
+func (e *Engine) shorten(steps int) {
+	if e.current.kind == decoding {
+		e.current.n = min(e.current.n, e.current.done+steps)
 	}
 }
 
-// Advance lets time pass up to an instant, which included.
+// Advance advances time up to and including an instant.
 func (e *Engine) Advance(to time.Duration) {
 	to = min(to, horizon)
 	for {
-		switch e.act.kind {
+		switch e.current.kind {
 		case filling:
-			if e.act.end > to {
+			if e.current.end > to {
 				e.now = max(e.now, to)
 				return
 			}
-			e.now = e.act.end
-			e.filled()
+			e.now = e.current.end
+			e.endPrefill()
 		case decoding:
-			if done := e.act.over(to); done > e.act.done {
-				e.step(done - e.act.done)
+			if done := e.current.stepsBy(to); done > e.current.done {
+				e.endSteps(done - e.current.done)
 			}
-			if e.act.done < e.act.n {
+			if e.current.done < e.current.n {
 				e.now = max(e.now, to)
 				return
 			}
-			e.now = e.act.at(e.act.n)
+			e.now = e.current.stepEnd(e.current.n)
 		default:
 			e.now = max(e.now, to)
 			return
@@ -179,60 +180,69 @@ func (e *Engine) Advance(to time.Duration) {
 	}
 }
 
-// Now returns the instant to which the engine was advanced last.
+// Now returns the instant up to which the engine has advanced.
 func (e *Engine) Now() time.Duration { return e.now }
 
-// Next returns when the step or prefill that is being computed ends, and with it
-// the next token may come out; false if the server is idle.
-func (e *Engine) Next() (time.Duration, bool) { return e.act.next() }
+// Next returns when the current decode step or prefill ends, which is when the next
+// token may come. It returns false if the server is idle.
+func (e *Engine) Next() (time.Duration, bool) { return e.current.nextEnd() }
 
-// NextChange returns the next instant at which, if nobody comes or goes, anything
-// but a further token of a sequence may happen; false if the server is idle.
-func (e *Engine) NextChange() (time.Duration, bool) { return e.act.last() }
+// NextChange returns the next instant at which something other than a further token
+// may happen if no request is submitted or cancelled. It returns false if the server
+// is idle.
+func (e *Engine) NextChange() (time.Duration, bool) { return e.current.lastEnd() }
 
-// ResetPrefixCache forgets the blocks of prompts that no sequence is using.
+// Counts returns what the engine has done up to [Engine.Now].
+func (e *Engine) Counts() Counts { return e.counts }
+
+// Load returns how busy the engine is at [Engine.Now].
+func (e *Engine) Load() Load {
+	return Load{Running: len(e.running), Waiting: e.queue.len(), Decoding: len(e.decoding), KVUsed: e.kv.used, KVTotal: e.p.KVBlocks}
+}
+
+// ResetPrefixCache drops the blocks of prompts that no sequence is using.
 func (e *Engine) ResetPrefixCache() { e.kv.reset() }
 
-// leave ends a sequence that has its blocks and its place no more, or gives them
-// back.
+// leave ends a sequence. If it is running its blocks become free.
 func (e *Engine) leave(s *Sequence, state State) {
 	if s.State != Waiting {
-		e.displace(s)
+		e.evict(s)
 	}
 	s.State, s.End = state, e.now
-	if e.watch.Ended != nil {
-		e.watch.Ended(s, e.now)
+	if e.watcher.Ended != nil {
+		e.watcher.Ended(s, e.now)
 	}
 }
 
-// displace takes a sequence's place and blocks away.
-func (e *Engine) displace(s *Sequence) {
-	held := e.held(s)
+// evict removes a running sequence and frees its blocks.
+func (e *Engine) evict(s *Sequence) {
+	held := e.blocksOf(s)
 	switch s.State {
 	case Filling:
 		i := slices.Index(e.filling, s)
 		e.filling = slices.Delete(e.filling, i, i+1)
 	case Decoding:
-		e.undecode(s)
+		e.leaveBatch(s)
 	}
-	e.kv.release(s, held)
-	i := slices.Index(e.placed, s)
-	e.placed = slices.Delete(e.placed, i, i+1)
+	e.kv.release(s.blocks, held)
+	s.blocks = s.blocks[:0]
+	i := slices.Index(e.running, s)
+	e.running = slices.Delete(e.running, i, i+1)
 }
 
-// held is the number of blocks that an admitted sequence uses.
-func (e *Engine) held(s *Sequence) int {
+// blocksOf returns the number of blocks that a running sequence uses.
+func (e *Engine) blocksOf(s *Sequence) int {
 	if s.State == Filling {
-		return e.kv.need(s.length() + 1)
+		return e.kv.blocksFor(s.length() + 1)
 	}
-	return e.kv.need(s.length())
+	return e.kv.blocksFor(s.length())
 }
 
-// undecode takes a sequence out of the batch.
-func (e *Engine) undecode(s *Sequence) {
+// leaveBatch takes a sequence out of the batch.
+func (e *Engine) leaveBatch(s *Sequence) {
 	tokens := s.Tokens()
-	e.tokens -= s.length()
-	e.kv.places[e.kv.place(s.length(), e.steps)]--
+	e.batchTokens -= s.length()
+	e.kv.residues[e.kv.residue(s.length(), e.steps)]--
 	heap.Remove(&e.decoding, s.index)
 	s.tokens, s.State = tokens, Holding
 }

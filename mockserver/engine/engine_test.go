@@ -9,30 +9,30 @@ import (
 	"time"
 )
 
-// A call is a request in a test: when it comes, and when its client goes.
+// A call is a request in a test: when it is submitted and when it is cancelled.
 type call struct {
-	at, gone time.Duration // gone 0: never
+	at, gone time.Duration // gone is 0 for never
 	job      Job
 }
 
 func at(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
 
-// A trace is what became of the calls.
+// A trace is the result of a run.
 type trace struct {
-	seqs   []*Sequence // nil where refused
+	seqs   []*Sequence // nil for a call that was refused
 	errs   []error
 	tokens [][]time.Duration
 	counts Counts
 }
 
-// An event is a call's beginning or, gone, its end.
+// An event is the submission or the cancellation of a call.
 type event struct {
 	at   time.Duration
 	gone bool
-	i    int // of the call
+	i    int // index of the call
 }
 
-// eventsOf are those of calls in order of time; of one instant, in that of calls.
+// eventsOf returns the events of calls in the order of time, then of the calls.
 func eventsOf(calls []call) []event {
 	var events []event
 	for i, c := range calls {
@@ -45,8 +45,8 @@ func eventsOf(calls []call) []event {
 	return events
 }
 
-// run serves calls, which are sorted by at. Time is advanced as jump says: from
-// change to change, or else to each token's instant.
+// run serves calls, which are sorted by at. If jump is true time advances from change
+// to change, else from token to token.
 func run(t testing.TB, p Profile, calls []call, jump bool) trace {
 	t.Helper()
 	tr := trace{seqs: make([]*Sequence, len(calls)), errs: make([]error, len(calls)), tokens: make([][]time.Duration, len(calls))}
@@ -93,8 +93,8 @@ func run(t testing.TB, p Profile, calls []call, jump bool) trace {
 	return tr
 }
 
-// A server of round numbers: a step takes 10 ms and 1 ms a sequence, a prefill 5
-// ms and 1 ms a token.
+// TestInstants uses round numbers: a step takes 10 ms and 1 ms per sequence, a
+// prefill 5 ms and 1 ms per token.
 var round = Profile{Step: 10_000, StepPerSeq: 1_000, Prefill: 5_000, PrefillPerToken: 1_000, MaxBatch: 8}
 
 func TestInstants(t *testing.T) {
@@ -146,9 +146,10 @@ func TestInstants(t *testing.T) {
 			[][]time.Duration{{at(10), at(21), at(21), at(32), at(32), at(43)}}},
 		{"drafts, none accepted", with(func(p *Profile) { p.Draft = 4 }), []call{{job: one}},
 			[][]time.Duration{{at(10), at(21), at(32)}}},
-		// After its first token each has 3 of 8 blocks of 2 tokens, after the second
-		// and third one 4. The fourth would take a fifth of each: the one that came
-		// last is thrown out, and its 8 tokens are prefilled when the other is gone.
+		// There are 8 blocks of 2 tokens. Each sequence has 3 of them after its first
+		// token and 4 after its third. The fourth token would need a fifth block for
+		// each, so the sequence that came last is preempted. Its 8 tokens are prefilled
+		// again when the other has ended.
 		{"preemption", with(func(p *Profile) { p.BlockTokens, p.KVBlocks, p.PrefillSeqs = 2, 8, 2 }),
 			[]call{{job: Job{Output: 1}}, {job: Job{Prompt: 5, Output: 5}}, {job: Job{Prompt: 5, Output: 5}}},
 			[][]time.Duration{{at(5)}, {at(20), at(32), at(44), at(55), at(66)}, {at(20), at(32), at(44), at(79), at(90)}}},
@@ -187,13 +188,13 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("call %d: %q, want %q", i, text, want)
 		}
 	}
-	if !errors.Is(got.errs[2], ErrQueueFull) || !errors.As(got.errs[3], &long) || long.Most != 16 {
+	if !errors.Is(got.errs[2], ErrQueueFull) || !errors.As(got.errs[3], &long) || long.Limit != 16 {
 		t.Errorf("errors %v and %v, want ErrQueueFull and a TooLongError of 16", got.errs[2], got.errs[3])
 	}
 }
 
-// Prompts that begin alike are computed from where they part, as long as the
-// blocks stay.
+// A prompt is prefilled from the end of the blocks that it shares with an earlier
+// prompt, while these blocks are in the cache.
 func TestPrefixCache(t *testing.T) {
 	p := round
 	p.PrefixCache, p.BlockTokens, p.KVBlocks = true, 4, 8
@@ -256,7 +257,7 @@ func TestDrawOutput(t *testing.T) {
 		}
 		sum += l
 	}
-	if mean := float64(sum) / n; mean < 27 || mean > 28 { // 27.5 and five standard errors
+	if mean := float64(sum) / n; mean < 27 || mean > 28 { // 27.5, and five standard errors
 		t.Errorf("mean of DrawOutput = %v, want 27.5", mean)
 	}
 	if got := (Profile{}).DrawOutput(1); got != 0 {
@@ -264,7 +265,7 @@ func TestDrawOutput(t *testing.T) {
 	}
 }
 
-// How long an output is says nothing of which of its drafts are accepted.
+// Which drafts are accepted does not depend on the length of the output.
 func TestDraftsAndLengthsAreIndependent(t *testing.T) {
 	p := Profile{Step: 1, MaxBatch: 1, Draft: 1, AcceptRate: .5, Output: Lengths{{0, 10}, {1, 1000}}}
 	e, err := New(p, Watcher{})
@@ -277,7 +278,7 @@ func TestDraftsAndLengthsAreIndependent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 2 { // its prefill and its first step
+		for range 2 { // the prefill and the first step
 			next, _ := e.Next()
 			e.Advance(next)
 		}
@@ -289,12 +290,12 @@ func TestDraftsAndLengthsAreIndependent(t *testing.T) {
 			e.Advance(next)
 		}
 	}
-	if share := float64(accepted) / float64(long); share < .4 || share > .6 { // four standard errors and more
+	if share := float64(accepted) / float64(long); share < .4 || share > .6 { // more than four standard errors
 		t.Errorf("of %d long outputs %.2f had their first draft accepted, want about 0.5", long, share)
 	}
 }
 
-// A load of the size of the published sweeps.
+// BenchmarkRun serves a load of the size of the published sweeps.
 func BenchmarkRun(b *testing.B) {
 	p := Profile{Step: 21_000, StepPerSeq: 60, StepPerKVToken: 0.05, Prefill: 10_000, PrefillPerToken: 40, MaxBatch: 200}
 	for _, c := range []int{8, 128, 512} {
@@ -307,7 +308,7 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// closedLoop serves n jobs, so many at once.
+// closedLoop serves n jobs in a closed loop.
 func closedLoop(t testing.TB, p Profile, concurrency, n int, job func(i int) Job) (last time.Duration) {
 	ended := 0
 	e, err := New(p, Watcher{Ended: func(*Sequence, time.Duration) { ended++ }})

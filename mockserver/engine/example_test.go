@@ -8,8 +8,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
-// Two requests on a server that decodes at 20 ms a step, whoever is in it, and
-// needs 100 ms for a prefill.
+// Two requests on a server with decode steps of 20 ms and prefills of 100 ms.
 func Example() {
 	e, err := engine.New(engine.Profile{Step: 20_000, Prefill: 100_000, MaxBatch: 8}, engine.Watcher{
 		Ended: func(s *engine.Sequence, at time.Duration) {

@@ -1,53 +1,57 @@
 package engine
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
-// A cache is the KV cache: how many blocks are in use, and which hold the
-// beginnings of prompts. Blocks that nobody uses but that hold such a beginning
-// are free, too: they are dropped, the longest unused first, when room is needed.
+// A cache is the KV cache: how many blocks are in use, and which blocks hold the
+// beginnings of prompts. A named block that no sequence uses is idle. Idle blocks
+// count as free: they are dropped, in the order of their last use, when their room
+// is needed.
 type cache struct {
-	size      int // tokens in a block
+	blockSize int // tokens in a block
 	total     int // blocks, math.MaxInt without a limit
 	watermark int // blocks
-	used      int // by sequences, each once
+	used      int // blocks that sequences use; a shared block counts once
 	named     map[uint64]*block
-	idle      block // head of the ring of named blocks that no sequence uses, the longest unused next
-	idles     int
-	// places[r] is how many decoding sequences there are whose length, less the
-	// engine's step count, is r modulo size. Which of them need another block in
-	// the next m steps depends on nothing else.
-	places []int
+	idle      block // head of the ring of idle blocks; next is the one unused for longest
+	idleCount int
+	// residues[r] is the number of decoding sequences whose length minus the engine's
+	// step count is r modulo blockSize. The number of blocks that they need in the
+	// next m steps depends on nothing else.
+	residues []int
 }
 
-// A block is one with a name.
+// A block is a block with a name.
 type block struct {
 	name       uint64
 	users      int
-	prev, next *block // in the ring, while there are no users
+	prev, next *block // in the ring, while it is idle
 }
 
 func newCache(p *Profile) cache {
-	c := cache{size: p.Block(), total: p.KVBlocks, watermark: int(p.Watermark * float64(p.KVBlocks))}
+	c := cache{blockSize: p.Block(), total: p.KVBlocks, watermark: int(p.Watermark * float64(p.KVBlocks))}
 	if c.total == 0 {
 		c.total = math.MaxInt
 	}
 	if p.PrefixCache {
 		c.named = map[uint64]*block{}
 	}
-	c.places = make([]int, c.size)
+	c.residues = make([]int, c.blockSize)
 	return c
 }
 
-// need is the number of blocks that so many tokens fill, the last maybe in part.
-func (c *cache) need(tokens int) int { return (tokens + c.size - 1) / c.size }
+// blocksFor returns the number of blocks for that many tokens.
+func (c *cache) blocksFor(tokens int) int { return (tokens + c.blockSize - 1) / c.blockSize }
 
-// free is the number of blocks that no sequence uses.
+// free returns the number of blocks that no sequence uses.
 func (c *cache) free() int { return c.total - c.used }
 
-// take puts so many blocks, which are free, into use.
+// take puts n free blocks into use.
 func (c *cache) take(n int) {
 	c.used += n
-	for c.idles > c.total-c.used {
+	for c.idleCount > c.total-c.used {
 		c.forget(c.idle.next)
 	}
 }
@@ -55,16 +59,17 @@ func (c *cache) take(n int) {
 // forget drops an idle block.
 func (c *cache) forget(b *block) {
 	b.unlink()
-	c.idles--
+	c.idleCount--
 	delete(c.named, b.name)
 }
 
+// unlink takes an idle block out of the ring.
 func (b *block) unlink() {
 	b.prev.next, b.next.prev = b.next, b.prev
 	b.prev, b.next = nil, nil
 }
 
-// match returns how many of the first names are in the cache.
+// match returns how many names, up to the first that is not, are in the cache.
 func (c *cache) match(names []uint64) int {
 	if c.named == nil {
 		return 0
@@ -77,24 +82,25 @@ func (c *cache) match(names []uint64) int {
 	return len(names)
 }
 
-// share gives the sequence the first n blocks of its prefix, which are in the
-// cache.
-func (c *cache) share(s *Sequence, n int) {
-	for _, name := range s.Job.Prefix[:n] {
+// share puts the named blocks, which are in the cache, into use by one more sequence
+// and appends them to those it holds.
+func (c *cache) share(held []*block, names []uint64) []*block {
+	for _, name := range names {
 		b := c.named[name]
 		if b.users == 0 {
 			b.unlink()
-			c.idles--
+			c.idleCount--
 			c.take(1)
 		}
 		b.users++
-		s.blocks = append(s.blocks, b)
+		held = append(held, b)
 	}
+	return held
 }
 
-// unused returns how many of the first n blocks of a prefix nobody uses: sharing
-// them takes room.
-func (c *cache) unused(names []uint64, n int) int {
+// countIdle returns how many of the blocks with the first n names are idle. To share
+// an idle block takes room.
+func (c *cache) countIdle(names []uint64, n int) int {
 	count := 0
 	for _, name := range names[:n] {
 		if c.named[name].users == 0 {
@@ -104,28 +110,29 @@ func (c *cache) unused(names []uint64, n int) int {
 	return count
 }
 
-// keep names the blocks of a prompt that has been computed and that the sequence
-// has to itself.
-func (c *cache) keep(s *Sequence) {
+// nameBlocks gives names to the blocks of a prompt that has been computed, except for
+// those that the sequence holds with a name already, and appends them to those.
+func (c *cache) nameBlocks(held []*block, names []uint64) []*block {
 	if c.named == nil {
-		return
+		return held
 	}
-	for _, name := range s.Job.Prefix[len(s.blocks):] {
+	for _, name := range names[len(held):] {
 		if c.named[name] != nil {
-			return // somebody else was quicker; one's own copies stay one's own
+			break // another sequence has named its own copies of the rest
 		}
 		b := &block{name: name, users: 1}
 		c.named[name] = b
-		s.blocks = append(s.blocks, b)
+		held = append(held, b)
 	}
+	return held
 }
 
-// release takes a sequence's blocks, so many in all, out of use. Those with names
-// stay, idle: the last of them is the first to be dropped.
-func (c *cache) release(s *Sequence, held int) {
-	c.used -= held - len(s.blocks)
-	for i := len(s.blocks) - 1; i >= 0; i-- {
-		b := s.blocks[i]
+// release takes the blocks of a sequence out of use: its named blocks, and others up
+// to the total. A named block without users becomes idle. The last block of a prompt
+// will be dropped first.
+func (c *cache) release(held []*block, total int) {
+	c.used -= total - len(held)
+	for _, b := range slices.Backward(held) {
 		if b.users--; b.users > 0 {
 			continue
 		}
@@ -135,37 +142,37 @@ func (c *cache) release(s *Sequence, held int) {
 		}
 		b.prev, b.next = c.idle.prev, &c.idle
 		b.prev.next, c.idle.prev = b, b
-		c.idles++
+		c.idleCount++
 	}
-	s.blocks = s.blocks[:0]
 }
 
-// reset drops what no sequence uses.
+// reset drops all idle blocks.
 func (c *cache) reset() {
-	for c.idles > 0 {
+	for c.idleCount > 0 {
 		c.forget(c.idle.next)
 	}
 }
 
-// place is the class of a sequence of that length at a step count.
-func (c *cache) place(length, steps int) int {
-	return ((length-steps)%c.size + c.size) % c.size
+// residue returns the index in residues of a sequence of that length at a step
+// count.
+func (c *cache) residue(length, steps int) int {
+	return ((length-steps)%c.blockSize + c.blockSize) % c.blockSize
 }
 
-// growth is how many blocks all decoding sequences together fill newly in m steps
-// from that step count on, b of them, a token each.
+// growth returns how many blocks b decoding sequences need in the m steps from a step
+// count on, with one token per step and sequence.
 func (c *cache) growth(b, steps, m int) int {
-	whole, rest := m/c.size, m%c.size
+	whole, rest := m/c.blockSize, m%c.blockSize
 	n := whole * b
 	if rest == 0 {
 		return n
 	}
-	x := steps % c.size // length modulo size of those in place 0
-	for _, count := range c.places {
-		if x == 0 || x > c.size-rest {
+	x := steps % c.blockSize // the length, modulo blockSize, of the sequences with residue 0
+	for _, count := range c.residues {
+		if x == 0 || x > c.blockSize-rest {
 			n += count
 		}
-		if x++; x == c.size {
+		if x++; x == c.blockSize {
 			x = 0
 		}
 	}

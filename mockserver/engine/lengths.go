@@ -3,18 +3,20 @@ package engine
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"sort"
 )
 
-// Lengths is a distribution of lengths by its quantiles: points of a curve that
-// is linear between them, from share 0 to share 1, neither falling in share nor
-// in tokens. In JSON it is an array of pairs, [[0, 3], [0.5, 240], [1, 600]].
-// Without points it is no distribution.
+// maxTokens is the largest length, in tokens, of a prompt or an output.
+const maxTokens = 1 << 30
+
+// Lengths is a distribution of lengths in tokens by its quantiles. Each point is a
+// share from 0 to 1 and a length. Neither decreases from point to point, and the
+// curve is linear between them. In JSON it is an array of pairs, as in
+// [[0, 3], [0.5, 240], [1, 600]]. Without points there is no distribution.
 type Lengths [][2]float64
 
-// At returns the length below which that share, 0 to 1, of all lengths are. It
-// is NaN where there are no points.
+// At returns the length below which that share, 0 to 1, of the distribution lies. It
+// is NaN without points.
 func (l Lengths) At(share float64) float64 {
 	if len(l) == 0 {
 		return math.NaN()
@@ -30,7 +32,7 @@ func (l Lengths) At(share float64) float64 {
 	return a[1] + (b[1]-a[1])*(share-a[0])/(b[0]-a[0])
 }
 
-// Mean returns the mean of the distribution, NaN where there are no points.
+// Mean returns the mean of the distribution, NaN without points.
 func (l Lengths) Mean() float64 {
 	if len(l) == 0 {
 		return math.NaN()
@@ -42,31 +44,20 @@ func (l Lengths) Mean() float64 {
 	return mean
 }
 
-// Validate returns an error that names the first point of the curve which cannot
-// be used, by its index, the value and what is allowed, or nil.
+// Validate returns nil if the points can be used. Otherwise its error names the
+// index of the first point that cannot, the value and what is allowed.
 func (l Lengths) Validate() error {
 	for i, p := range l {
 		switch {
 		case !(p[0] >= 0 && p[0] <= 1):
 			return fmt.Errorf("[%d][0]: %v, want a share, 0 to 1", i, p[0])
-		case !(p[1] >= 1 && p[1] <= mostTokens):
-			return fmt.Errorf("[%d][1]: %v, want 1 to %d tokens", i, p[1], mostTokens)
+		case !(p[1] >= 1 && p[1] <= maxTokens):
+			return fmt.Errorf("[%d][1]: %v, want 1 to %d tokens", i, p[1], maxTokens)
 		case i > 0 && p[0] < l[i-1][0]:
-			return fmt.Errorf("[%d][0]: %v, want no less than %v before it", i, p[0], l[i-1][0])
+			return fmt.Errorf("[%d][0]: %v, want at least %v, as in the point before", i, p[0], l[i-1][0])
 		case i > 0 && p[1] < l[i-1][1]:
-			return fmt.Errorf("[%d][1]: %v, want no less than %v before it", i, p[1], l[i-1][1])
+			return fmt.Errorf("[%d][1]: %v, want at least %v, as in the point before", i, p[1], l[i-1][1])
 		}
 	}
 	return nil
-}
-
-// DrawOutput returns the output length of the request with that ordinal, drawn
-// from Output and rounded to whole tokens, at least 1. The same seed and ordinal
-// give the same length. It is 0 if the profile has no curve.
-func (p Profile) DrawOutput(ordinal uint64) int {
-	if len(p.Output) == 0 {
-		return 0
-	}
-	share := rand.New(rand.NewPCG(p.Seed, ordinal)).Float64()
-	return max(int(math.Round(p.Output.At(share))), 1)
 }

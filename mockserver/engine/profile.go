@@ -5,84 +5,83 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 )
 
-// A Profile is what a server's speed and limits are. Times are in microseconds,
-// with fractions; a zero means that the thing costs nothing, or has no limit,
-// except for MaxBatch, which must be set.
+// A Profile is the speed and the limits of a server. Times are in microseconds and
+// may have fractions. Zero means no time or no limit, except for MaxBatch, which must
+// be set.
 type Profile struct {
-	// Step, StepPerSeq and StepPerKVToken are the time of a decode step: of any,
-	// of each sequence in it, and of each token in their KV caches.
+	// Step is the time of any decode step. StepPerSeq is added for each sequence in
+	// the batch, StepPerKVToken for each token of these sequences.
 	Step           float64 `json:"step_us"`
 	StepPerSeq     float64 `json:"step_per_seq_us,omitzero"`
 	StepPerKVToken float64 `json:"step_per_kv_token_us,omitzero"`
 	// StepPerSeqAboveKnee is added for each sequence beyond the first Knee.
 	StepPerSeqAboveKnee float64 `json:"step_per_seq_above_knee_us,omitzero"`
 	Knee                int     `json:"knee,omitzero"`
-	// Prefill and PrefillPerToken are the time of a prefill: of any, and of each
-	// token in it.
+	// Prefill is the time of any prefill. PrefillPerToken is added for each token.
 	Prefill         float64 `json:"prefill_us,omitzero"`
 	PrefillPerToken float64 `json:"prefill_per_token_us,omitzero"`
-	// PrefillChunk is how many prompt tokens at most are computed beside one
-	// decode step; 0 means that a prompt is computed as a whole, alone.
+	// PrefillChunk is how many prompt tokens at most are computed together with one
+	// decode step; 0 means that decoding waits while a whole prompt is computed.
 	PrefillChunk int `json:"prefill_chunk,omitzero"`
-	// PrefillSeqs is how many sequences at most share a prefill, 0 means 1, and
-	// PrefillTokens how many tokens they may have together; a longer prompt is
-	// computed alone.
+	// PrefillSeqs is how many sequences at most share a prefill; 0 means 1.
+	// PrefillTokens is how many tokens these sequences may have together; a longer
+	// prompt is computed alone.
 	PrefillSeqs   int `json:"prefill_seqs,omitzero"`
 	PrefillTokens int `json:"prefill_tokens,omitzero"`
-	// PrefillGap is how many decode steps at least come between two prefills
-	// while there is something to decode. It goes with whole prefills only.
+	// PrefillGap is how many decode steps at least come between two prefills while
+	// there are sequences to decode. It excludes PrefillChunk.
 	PrefillGap int `json:"prefill_gap,omitzero"`
 
-	// MaxBatch is how many sequences at most are admitted at once, 1 or more.
+	// MaxBatch is how many sequences at most run at the same time, 1 or more.
 	MaxBatch int `json:"max_batch"`
-	// MaxQueue is how many requests at most wait beyond MaxBatch; those that
-	// come then are refused.
+	// MaxQueue is how many requests at most wait in addition to MaxBatch; further
+	// requests are refused.
 	MaxQueue int `json:"max_queue,omitzero"`
-	// MaxContext is how long a prompt and its output may be together, in tokens;
-	// longer requests are refused.
+	// MaxContext is how many tokens a prompt and its output may have together; longer
+	// requests are refused.
 	MaxContext int `json:"max_context,omitzero"`
-	// KVBlocks is the size of the KV cache, in blocks of BlockTokens tokens (0
-	// means 16). A request that would not fit into all of it is refused.
+	// KVBlocks is the size of the KV cache in blocks of BlockTokens tokens; a
+	// BlockTokens of 0 means 16. A request that is larger than the whole cache is
+	// refused.
 	KVBlocks    int `json:"kv_blocks,omitzero"`
 	BlockTokens int `json:"block_tokens,omitzero"`
-	// Watermark is the share of KVBlocks, 0 to below 1, that an admission must
-	// leave free while other sequences are being served.
+	// Watermark is the share of KVBlocks, 0 to below 1, that an admission must leave
+	// free while other sequences run.
 	Watermark float64 `json:"watermark,omitzero"`
 	// PrefixCache keeps the blocks of prompts; see [Job.Prefix].
 	PrefixCache bool `json:"prefix_cache,omitzero"`
-	// Zombies are requests that go on being computed after their client is gone.
+	// Zombies says that a request is computed to its end even if its client hangs
+	// up.
 	Zombies bool `json:"zombies,omitzero"`
 
-	// Draft is how many tokens are drafted for each sequence and step, and
-	// AcceptRate, 0 to 1, the chance of each to be accepted if those before it
-	// were.
+	// Draft is how many tokens are drafted per sequence and step (speculative
+	// decoding). AcceptRate, 0 to 1, is the probability that a drafted token is
+	// accepted if all before it were.
 	Draft      int     `json:"draft,omitzero"`
 	AcceptRate float64 `json:"accept_rate,omitzero"`
 
-	// Output is the curve that output lengths are drawn from where a request does
-	// not set its own; see [Profile.DrawOutput].
+	// Output is the distribution of output lengths of requests that do not set their
+	// own; see [Profile.DrawOutput].
 	Output Lengths `json:"output,omitzero"`
-	// Seed chooses what is drawn: output lengths and accepted drafts.
+	// Seed is the seed of all random draws: output lengths and accepted drafts.
 	Seed uint64 `json:"seed,omitzero"`
 }
 
-// defaultBlock is the number of tokens in a block where the profile has none, as
-// in vLLM.
+// defaultBlock is the default of BlockTokens, as in vLLM.
 const defaultBlock = 16
 
-// The largest values that a profile may have: beyond them instants or sums could
-// overflow.
+// The largest values in a profile. Beyond them instants or sums could overflow.
 const (
-	mostMicros = 1e12 // 11 days
-	mostCount  = 1 << 30
-	mostBlock  = 1 << 12
-	mostTokens = 1 << 30 // of a request
-	mostDraft  = 64
+	maxMicros = 1e12 // 11 days
+	maxCount  = 1 << 30
+	maxBlock  = 1 << 12
+	maxDraft  = 64
 )
 
-// Block returns BlockTokens, or its default where that is 0.
+// Block returns BlockTokens with its default applied.
 func (p *Profile) Block() int {
 	if p.BlockTokens == 0 {
 		return defaultBlock
@@ -90,8 +89,8 @@ func (p *Profile) Block() int {
 	return p.BlockTokens
 }
 
-// UnmarshalJSON reads a profile over p. A name it does not know is an error. It
-// does not validate.
+// UnmarshalJSON sets the fields that data names and leaves the others as they are. An
+// unknown name is an error. It does not validate the result.
 func (p *Profile) UnmarshalJSON(data []byte) error {
 	type plain Profile
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -99,8 +98,9 @@ func (p *Profile) UnmarshalJSON(data []byte) error {
 	return dec.Decode((*plain)(p))
 }
 
-// Validate returns an error that names the first field which cannot be used, as
-// it is called in JSON, its value and what is allowed, or nil.
+// Validate returns nil if the profile can be used. Otherwise its error begins with
+// the JSON name of the first field that cannot, and states the field's value and
+// what is allowed.
 func (p Profile) Validate() error {
 	for _, f := range []struct {
 		name  string
@@ -110,8 +110,8 @@ func (p Profile) Validate() error {
 		{"step_per_seq_above_knee_us", p.StepPerSeqAboveKnee},
 		{"prefill_us", p.Prefill}, {"prefill_per_token_us", p.PrefillPerToken},
 	} {
-		if !(f.value >= 0 && f.value <= mostMicros) { // not NaN either
-			return fmt.Errorf("%s: %v, want 0 to %g microseconds", f.name, f.value, mostMicros)
+		if !(f.value >= 0 && f.value <= maxMicros) { // NaN is neither
+			return fmt.Errorf("%s: %v, want 0 to %g microseconds", f.name, f.value, maxMicros)
 		}
 	}
 	for _, f := range []struct {
@@ -119,13 +119,13 @@ func (p Profile) Validate() error {
 		value       int
 		least, most int
 	}{
-		{"max_batch", p.MaxBatch, 1, mostCount},
-		{"knee", p.Knee, 0, mostCount}, {"prefill_chunk", p.PrefillChunk, 0, mostCount},
-		{"prefill_seqs", p.PrefillSeqs, 0, mostCount}, {"prefill_tokens", p.PrefillTokens, 0, mostCount},
-		{"prefill_gap", p.PrefillGap, 0, mostCount},
-		{"max_queue", p.MaxQueue, 0, mostCount}, {"max_context", p.MaxContext, 0, mostCount},
-		{"kv_blocks", p.KVBlocks, 0, mostCount}, {"block_tokens", p.BlockTokens, 0, mostBlock},
-		{"draft", p.Draft, 0, mostDraft},
+		{"max_batch", p.MaxBatch, 1, maxCount},
+		{"knee", p.Knee, 0, maxCount}, {"prefill_chunk", p.PrefillChunk, 0, maxCount},
+		{"prefill_seqs", p.PrefillSeqs, 0, maxCount}, {"prefill_tokens", p.PrefillTokens, 0, maxCount},
+		{"prefill_gap", p.PrefillGap, 0, maxCount},
+		{"max_queue", p.MaxQueue, 0, maxCount}, {"max_context", p.MaxContext, 0, maxCount},
+		{"kv_blocks", p.KVBlocks, 0, maxCount}, {"block_tokens", p.BlockTokens, 0, maxBlock},
+		{"draft", p.Draft, 0, maxDraft},
 	} {
 		if f.value < f.least || f.value > f.most {
 			return fmt.Errorf("%s: %d, want %d to %d", f.name, f.value, f.least, f.most)
@@ -145,14 +145,25 @@ func (p Profile) Validate() error {
 	return nil
 }
 
-// stepTime is the time of a decode step in microseconds, of b sequences that
-// have so many tokens.
+// DrawOutput returns the output length in tokens, at least 1, of the request with
+// that ordinal, drawn from Output. The same seed and ordinal give the same length. It
+// is 0 if the profile has no Output.
+func (p Profile) DrawOutput(ordinal uint64) int {
+	if len(p.Output) == 0 {
+		return 0
+	}
+	share := rand.New(rand.NewPCG(p.Seed, ordinal)).Float64()
+	return max(int(math.Round(p.Output.At(share))), 1)
+}
+
+// stepTime returns the time of a decode step, in microseconds, of b sequences that
+// have that many tokens together.
 func (p *Profile) stepTime(b, tokens int) float64 {
 	return p.Step + p.StepPerSeq*float64(b) + p.StepPerSeqAboveKnee*math.Max(0, float64(b-p.Knee)) +
 		p.StepPerKVToken*float64(tokens)
 }
 
-// prefillTime is the time of a prefill of so many tokens, in microseconds.
+// prefillTime returns the time of a prefill of that many tokens, in microseconds.
 func (p *Profile) prefillTime(tokens int) float64 {
 	return p.Prefill + p.PrefillPerToken*float64(tokens)
 }

@@ -26,8 +26,8 @@ func TestValidate(t *testing.T) {
 		{Profile{MaxBatch: 1, PrefillGap: 2, PrefillChunk: 3}, "prefill_gap: 2 with a prefill_chunk of 3, want one of the two"},
 		{Profile{MaxBatch: 1, Output: Lengths{{0, 1}, {1.1, 2}}}, "output[1][0]: 1.1, want a share, 0 to 1"},
 		{Profile{MaxBatch: 1, Output: Lengths{{0, 0}}}, "output[0][1]: 0, want 1 to 1073741824 tokens"},
-		{Profile{MaxBatch: 1, Output: Lengths{{0.5, 9}, {0.4, 10}}}, "output[1][0]: 0.4, want no less than 0.5 before it"},
-		{Profile{MaxBatch: 1, Output: Lengths{{0.5, 9}, {0.6, 8}}}, "output[1][1]: 8, want no less than 9 before it"},
+		{Profile{MaxBatch: 1, Output: Lengths{{0.5, 9}, {0.4, 10}}}, "output[1][0]: 0.4, want at least 0.5, as in the point before"},
+		{Profile{MaxBatch: 1, Output: Lengths{{0.5, 9}, {0.6, 8}}}, "output[1][1]: 8, want at least 9, as in the point before"},
 	} {
 		got := ""
 		if err := tt.p.Validate(); err != nil {

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// randomProfile draws a server with a bit of everything, small enough for its
-// limits to be met.
+// randomProfile draws a profile that uses all features and whose limits are reached.
 func randomProfile(r *rand.Rand) Profile {
 	maybe := func(n int) int { return r.IntN(2) * r.IntN(n) }
 	p := Profile{
@@ -35,8 +34,8 @@ func randomProfile(r *rand.Rand) Profile {
 	return p
 }
 
-// randomCalls draws requests, sorted by when they come. Every one that holds its
-// place goes at some time.
+// randomCalls draws calls in the order of submission. Each call with Hold is cancelled
+// at some time.
 func randomCalls(r *rand.Rand, p Profile, n int) []call {
 	size := p.Block()
 	var calls []call
@@ -56,8 +55,8 @@ func randomCalls(r *rand.Rand, p Profile, n int) []call {
 	return calls
 }
 
-// check serves calls and checks after every change what must hold of any server
-// and any load.
+// check serves calls and checks, after every change, properties that hold for every
+// profile and load.
 func check(t testing.TB, p Profile, calls []call) {
 	t.Helper()
 	describe := func() string {
@@ -176,7 +175,7 @@ func check(t testing.TB, p Profile, calls []call) {
 	if !slices.IsSortedFunc(admitted, func(a, b *Sequence) int { return cmp.Compare(a.order, b.order) }) {
 		fail("admitted out of turn")
 	}
-	// Where nothing was preempted, what was computed is what was asked.
+	// Without preemption the tokens computed are those that were asked for.
 	if c := e.Counts(); c.Preempted == 0 && !slices.ContainsFunc(all, func(s *Sequence) bool { return s.State == Gone }) {
 		want := 0
 		for _, s := range all {
@@ -196,8 +195,7 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// It is the same whether time is advanced token by token or from change to
-// change, and from one run to the next.
+// The result does not depend on how time advances, and is the same in each run.
 func TestHowTimeIsAdvancedMakesNoDifference(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -223,14 +221,14 @@ func TestMoreRoomIsNoSlower(t *testing.T) {
 		p.MaxBatch = slots
 		took := closedLoop(t, p, 32, 96, func(int) Job { return Job{Prompt: 5, Output: 40} })
 		if took > before {
-			t.Errorf("with %d places 96 requests took %v, with half of them %v", slots, took, before)
+			t.Errorf("with a batch of %d 96 requests took %v, with half of that %v", slots, took, before)
 		}
 		before = took
 	}
 }
 
-// One after the other, and without a limit, a prompt is found in the cache as far
-// as any before it began alike.
+// Without a limit of the cache, all blocks that a prompt shares with the beginning of
+// an earlier prompt are found.
 func TestPrefixCacheFindsAllThereIs(t *testing.T) {
 	p := round
 	p.PrefixCache, p.BlockTokens = true, 4
@@ -245,7 +243,7 @@ func TestPrefixCacheFindsAllThereIs(t *testing.T) {
 		var names []uint64
 		name := uint64(0)
 		for range r.IntN(12) {
-			name = name*31 + uint64(1+r.IntN(2)) // a tree: a name stands for all before it, too
+			name = name*31 + uint64(1+r.IntN(2)) // a tree, because a name also stands for all blocks before
 			names = append(names, name)
 		}
 		want := 0
@@ -272,7 +270,7 @@ func TestPrefixCacheFindsAllThereIs(t *testing.T) {
 	}
 }
 
-// FuzzEngine serves a load drawn from a seed on any profile.
+// FuzzEngine serves a random load on any profile.
 func FuzzEngine(f *testing.F) {
 	for seed := range uint64(4) {
 		text, err := json.Marshal(randomProfile(rand.New(rand.NewPCG(seed, 1))))

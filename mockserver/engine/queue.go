@@ -2,11 +2,11 @@ package engine
 
 import "slices"
 
-// A queue holds those who wait, first come first served. Those that were thrown
-// out of the batch come first.
+// A queue holds the waiting sequences in the order of arrival, after those that have
+// been preempted.
 type queue struct {
 	all  []*Sequence
-	head int // of all, the first that waits
+	head int // index in all of the first sequence
 }
 
 func (q *queue) len() int { return len(q.all) - q.head }
@@ -28,7 +28,7 @@ func (q *queue) pop() *Sequence {
 	s := q.all[q.head]
 	q.all[q.head] = nil
 	q.head++
-	if q.head > len(q.all)/2 { // amortized: each is moved at most once for each that went
+	if q.head > len(q.all)/2 { // each sequence is moved at most once for each that has left
 		q.all = slices.Delete(q.all, 0, q.head)
 		q.head = 0
 	}

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// A slow is the model as the package's documentation has it, without anything
-// that makes it fast: it decides after every step and counts every block anew.
-// It knows neither drafts nor a prefix cache. Times are whole microseconds.
+// A slow is a direct implementation of the model in the package documentation: it
+// decides after every step and counts all blocks each time. It has neither drafts nor
+// a prefix cache. Times are whole microseconds.
 type slow struct {
 	p      Profile
 	now    time.Duration
 	busy   bool
-	ends   time.Duration // of what is being computed
+	ends   time.Duration // of the current activity
 	parts  []slowPart    // of a prefill
-	steps  bool          // a decode step is part of it
+	steps  bool          // the activity includes a decode step
 	gap    int           // decode steps since the last prefill
 	queue  []*slowSeq
 	placed []*slowSeq // in the order of admission
@@ -28,7 +28,7 @@ type slowSeq struct {
 	hold, gone     bool
 	state          State
 	tokens         int
-	fill           int // of its prompt, and of its output so far, still to be computed
+	fill           int // tokens of the prompt and the output so far that are still to be computed
 	at             []time.Duration
 }
 
@@ -48,7 +48,7 @@ func (s *slow) in(state State) (all []*slowSeq) {
 	return all
 }
 
-// free is how many blocks nobody uses.
+// free returns the number of free blocks.
 func (s *slow) free() int {
 	if s.p.KVBlocks == 0 {
 		return math.MaxInt
@@ -56,7 +56,7 @@ func (s *slow) free() int {
 	n := s.p.KVBlocks
 	for _, q := range s.placed {
 		more := 0
-		if q.state == Filling { // for its next token, too
+		if q.state == Filling { // including the next token
 			more = 1
 		}
 		n -= s.blocks(q.prompt + q.tokens + more)
@@ -64,7 +64,7 @@ func (s *slow) free() int {
 	return n
 }
 
-// grows is how many blocks the next decode step fills newly.
+// grows returns how many free blocks the next decode step needs.
 func (s *slow) grows() (n int) {
 	for _, q := range s.in(Decoding) {
 		n += s.blocks(q.prompt+q.tokens+1) - s.blocks(q.prompt+q.tokens)
@@ -72,7 +72,7 @@ func (s *slow) grows() (n int) {
 	return n
 }
 
-// room throws out who came last until the next step fits.
+// room preempts the sequences admitted last until the next step fits.
 func (s *slow) room() (made bool) {
 	for s.grows() > s.free() {
 		for k := len(s.placed) - 1; ; k-- {
@@ -133,7 +133,7 @@ func (s *slow) decide() {
 	}
 }
 
-// begin begins a prefill that takes so long, or a step, or both.
+// begin begins a prefill of that duration, a step, or both.
 func (s *slow) begin(micros float64) {
 	if s.steps {
 		b, k := s.in(Decoding), 0
@@ -146,7 +146,7 @@ func (s *slow) begin(micros float64) {
 	s.busy, s.ends = true, s.now+time.Duration(micros)*time.Microsecond
 }
 
-// admit gives places, with so many tokens of a chunk left.
+// admit admits sequences; left is how many tokens of a chunk remain.
 func (s *slow) admit(left int) {
 	if len(s.in(Decoding)) > 0 && s.gap < s.p.PrefillGap {
 		return
@@ -183,7 +183,7 @@ func (s *slow) admit(left int) {
 	}
 }
 
-// end ends what was computed.
+// end ends the current activity.
 func (s *slow) end() {
 	s.now = s.ends
 	if s.steps {
@@ -263,22 +263,22 @@ func (s *slow) cancel(at time.Duration, q *slowSeq) {
 		s.queue = slices.DeleteFunc(s.queue, func(o *slowSeq) bool { return o == q })
 		q.state = Finished
 	default:
-		return // at the end of what is being computed
+		return // the sequence leaves at the end of the activity
 	}
 	if !s.busy {
 		s.decide()
 	}
 }
 
-// The engine lets every token out when a model does that is too slow to be wrong.
+// The engine and the direct implementation give the same instants.
 func TestAgreesWithASlowModel(t *testing.T) {
 	compared, preempted := 0, 0
 	for seed := range uint64(600) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		p := randomProfile(r)
 		p.PrefixCache, p.Draft = false, 0
-		p.StepPerKVToken = math.Round(p.StepPerKVToken) // whole, so that nothing is rounded
-		p.Step++                                        // else hardly anything tells two orders apart
+		p.StepPerKVToken = math.Round(p.StepPerKVToken) // whole, to exclude rounding
+		p.Step++                                        // above 0, so that the order of steps shows
 		calls := randomCalls(r, p, 40)
 		for i := range calls {
 			calls[i].job.Prefix = nil
@@ -303,7 +303,7 @@ func TestAgreesWithASlowModel(t *testing.T) {
 		s.upTo(horizon)
 		for i, q := range seqs {
 			if !slices.Equal(q.at, got.tokens[i]) {
-				t.Fatalf("seed %d, %+v: request %d (%+v) has tokens at\n%v, the engine lets them out at\n%v", seed, p, i, calls[i], q.at, got.tokens[i])
+				t.Fatalf("seed %d, %+v: request %d (%+v) has tokens at\n%v, the engine has\n%v", seed, p, i, calls[i], q.at, got.tokens[i])
 			}
 			compared += len(q.at)
 		}

@@ -6,84 +6,81 @@ import (
 	"time"
 )
 
-// A Job is what a server has to know of a request.
+// A Job is what an engine has to know of a request.
 type Job struct {
-	// Prompt is the length of the prompt in tokens, 0 or more, and Output how
-	// many tokens are generated, 1 or more.
+	// Prompt is the length of the prompt in tokens, 0 or more. Output is how many
+	// tokens are generated, 1 or more.
 	Prompt, Output int
-	// Prefix names the prompt's full blocks of [Profile.BlockTokens] tokens, from
-	// its beginning: two prompts whose first n names agree are the same up to the
-	// end of block n. A name must stand for a block and all before it. What has no
-	// name is not cached.
+	// Prefix has the names of the prompt's full blocks of [Profile.BlockTokens]
+	// tokens, in order. A name stands for a block and everything before it: two
+	// prompts whose first n names agree are the same up to the end of block n. A
+	// block without a name is not cached.
 	Prefix []uint64
-	// Hold keeps the sequence's place and its blocks after its last token, until
-	// it is cancelled: as a request that hangs.
+	// Hold keeps the sequence running after its last token until it is cancelled, as
+	// a request that hangs.
 	Hold bool
-	// Ref is the caller's own.
+	// Ref is for the caller. The engine does not use it.
 	Ref any
 }
 
-// A State is how far a sequence has come.
+// A State is the state of a sequence.
 type State int
 
 // The states.
 const (
 	Waiting  State = iota // in the queue
-	Filling               // admitted, the prompt is being computed
+	Filling               // admitted; the prompt is being computed
 	Decoding              // in the batch
-	Holding               // all tokens out, place kept
-	Finished              // all tokens out
-	Gone                  // cancelled before that
+	Holding               // has all its tokens and still runs
+	Finished              // ended with all its tokens
+	Gone                  // ended by Cancel
 )
 
-// A Sequence is a request in the engine. Its fields belong to the engine, and are
-// to be read only.
+// A Sequence is a request in an engine. Only the engine may change its fields.
 type Sequence struct {
 	Job Job
-	// State is how far it has come by the instant to which the engine was
-	// advanced last.
+	// State is the state at [Engine.Now].
 	State State
-	// Arrived is when it was submitted, Admitted when it was first given a place,
-	// First when its first token came out and End when it left, in the caller's
-	// time; -1 where that has not happened.
+	// Arrived is when the request was submitted, Admitted when it was admitted for
+	// the first time, First when its first token came, End when it ended; -1 if that
+	// has not happened.
 	Arrived, Admitted, First, End time.Duration
-	// Cached is how many tokens of the prompt were found in the prefix cache at
-	// the last admission, and Preempted how often it was thrown out of the batch.
+	// Cached is how many tokens of the prompt were in the prefix cache at the last
+	// admission. Preempted is how often the sequence has been preempted.
 	Cached, Preempted int
 
-	engine *Engine
+	steps  *int       // the engine's step count
 	order  int        // of arrival
 	drafts *rand.Rand // nil without Draft
 
-	tokens int // out, when it began to decode
-	begun  int // the engine's step count then
-	ends   int // the step count at which its last token comes
-	index  int // in the heap of those that decode
+	tokens      int // tokens of output when the sequence joined the batch
+	stepAtStart int // the engine's step count at that time
+	lastStep    int // the step count at which the last token comes
+	index       int // index in the heap of decoding sequences
 
-	fill, filled int      // tokens to compute in its prefill, and how many are
-	blocks       []*block // those with names
-	gone         bool     // its client is
+	prefillTokens, prefilled int      // tokens to compute in the prefill, and tokens computed
+	blocks                   []*block // the named blocks that it uses
+	cancelled                bool     // Cancel has been called
 }
 
-// Tokens returns how many tokens are out by the instant to which the engine was
-// advanced last.
+// Tokens returns how many tokens of output the sequence has at [Engine.Now].
 func (s *Sequence) Tokens() int {
 	if s.State == Decoding {
-		return s.tokens + s.engine.steps - s.begun
+		return s.tokens + *s.steps - s.stepAtStart
 	}
 	return s.tokens
 }
 
-// length is how many tokens its KV cache holds once what is out is in it.
+// length returns the number of tokens in the prompt and the output so far.
 func (s *Sequence) length() int { return s.Job.Prompt + s.Tokens() }
 
-// byEnd is a container/heap of decoding sequences, the one that ends first on
-// top, of several the one that came first.
+// byEnd is a container/heap of decoding sequences. The one that ends first is on top;
+// of several the one that arrived first.
 type byEnd []*Sequence
 
 func (h byEnd) Len() int { return len(h) }
 func (h byEnd) Less(i, j int) bool {
-	return h[i].ends < h[j].ends || h[i].ends == h[j].ends && h[i].order < h[j].order
+	return h[i].lastStep < h[j].lastStep || h[i].lastStep == h[j].lastStep && h[i].order < h[j].order
 }
 
 func (h byEnd) Swap(i, j int) {

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// An activity is what the server does between two decisions: nothing, a prefill,
-// perhaps beside a decode step, or a span of decode steps.
+// An activity is what the server does between two decisions: nothing, a prefill, a
+// prefill together with a decode step, or a span of decode steps.
 type activity struct {
 	kind  activityKind
 	start time.Duration
-	// Of a prefill.
-	parts []part
-	mixed bool // a decode step goes with it
-	end   time.Duration
-	// Of a span.
-	n, done     int     // steps in all, and those that are over
-	first, more float64 // the time of the first step, and of each next the more, in microseconds
+	// For a prefill.
+	parts    []part
+	withStep bool // together with a decode step
+	end      time.Duration
+	// For a span.
+	n, done           int     // steps in the span, and steps that have ended
+	firstStep, growth float64 // microseconds of the first step, and by how much each step is longer than the one before
 }
 
 type activityKind int
@@ -33,61 +33,62 @@ type part struct {
 	tokens int
 }
 
-// horizon is the last instant there is, in 73 years: later ones are cut to it, so
+// horizon is the last instant, after about 73 years. Later instants are cut to it, so
 // that they do not overflow.
 const horizon = time.Duration(1) << 61
 
-// after is the instant so many microseconds after another.
-func after(start time.Duration, micros float64) time.Duration {
+// addMicros returns the instant that many microseconds after start.
+func addMicros(start time.Duration, micros float64) time.Duration {
 	return min(start+time.Duration(math.Round(min(micros*1000, float64(horizon)))), horizon)
 }
 
-// at is the end of the m-th step of a span, counted from 1. It adds up the whole
-// span and rounds once, so that rounding does not add up.
-func (a *activity) at(m int) time.Duration {
+// stepEnd returns the end of the m-th step of a span, counted from 1. It rounds the
+// sum of all m steps once, so that rounding errors do not add up.
+func (a *activity) stepEnd(m int) time.Duration {
 	k := float64(m)
-	return after(a.start, k*a.first+k*(k-1)/2*a.more)
+	return addMicros(a.start, k*a.firstStep+k*(k-1)/2*a.growth)
 }
 
-// over is how many steps of a span are over by an instant.
-func (a *activity) over(by time.Duration) int {
-	if a.at(a.n) <= by {
+// stepsBy returns how many steps of a span have ended by an instant.
+func (a *activity) stepsBy(by time.Duration) int {
+	if a.stepEnd(a.n) <= by {
 		return a.n
 	}
-	// at(m) <= by is a quadratic inequality; its solution is exact but for rounding.
+	// stepEnd(m) <= by is a quadratic inequality. Its solution may be off by rounding,
+	// which the loops below correct.
 	t := float64(by-a.start)/1000 + 0.001
-	p := a.first - a.more/2
+	p := a.firstStep - a.growth/2
 	m := a.done
-	if root := p + math.Sqrt(p*p+2*a.more*t); root > 0 {
+	if root := p + math.Sqrt(p*p+2*a.growth*t); root > 0 {
 		m = min(max(int(min(2*t/root, float64(a.n))), a.done), a.n)
 	}
-	for m > a.done && a.at(m) > by {
+	for m > a.done && a.stepEnd(m) > by {
 		m--
 	}
-	for m < a.n && a.at(m+1) <= by {
+	for m < a.n && a.stepEnd(m+1) <= by {
 		m++
 	}
 	return m
 }
 
-// next is the end of the step or the prefill that is being computed.
-func (a *activity) next() (time.Duration, bool) {
+// nextEnd returns the end of the current decode step or prefill.
+func (a *activity) nextEnd() (time.Duration, bool) {
 	switch a.kind {
 	case filling:
 		return a.end, true
 	case decoding:
-		return a.at(a.done + 1), true
+		return a.stepEnd(a.done + 1), true
 	}
 	return 0, false
 }
 
-// last is the next instant at which the server decides anew.
-func (a *activity) last() (time.Duration, bool) {
+// lastEnd returns the end of the activity, when the server decides again.
+func (a *activity) lastEnd() (time.Duration, bool) {
 	switch a.kind {
 	case filling:
 		return a.end, true
 	case decoding:
-		return a.at(a.n), true
+		return a.stepEnd(a.n), true
 	}
 	return 0, false
 }

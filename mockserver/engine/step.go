@@ -1,32 +1,32 @@
 package engine
 
-// step ends decode steps that are over, so many of a span or the one beside a
-// prefill.
-func (e *Engine) step(m int) {
-	if e.watch.Token == nil {
-		e.decoded(m)
+// endSteps ends m decode steps: of a span, or the one together with a prefill. With
+// a watcher of tokens it ends them one by one.
+func (e *Engine) endSteps(m int) {
+	if e.watcher.Token == nil {
+		e.advanceSteps(m)
 		return
 	}
 	for range m {
-		e.decoded(1)
+		e.advanceSteps(1)
 	}
 }
 
-// decoded gives each sequence in the batch m tokens, or what a step with drafts
-// yields.
-func (e *Engine) decoded(m int) {
+// advanceSteps gives each sequence in the batch m tokens or, with drafts, the tokens
+// of one step.
+func (e *Engine) advanceSteps(m int) {
 	b := len(e.decoding)
 	e.kv.take(e.kv.growth(b, e.steps, m))
 	e.steps += m
-	e.tokens += b * m
+	e.batchTokens += b * m
 	e.counts.Steps += m
 	e.counts.Generated += b * m
-	if e.act.kind == decoding {
-		e.act.done += m
-		e.now = e.act.at(e.act.done)
+	if e.current.kind == decoding {
+		e.current.done += m
+		e.now = e.current.stepEnd(e.current.done)
 	}
-	if e.watch.Token != nil || e.p.Draft > 0 {
-		for _, s := range e.placed {
+	if e.watcher.Token != nil || e.p.Draft > 0 {
+		for _, s := range e.running {
 			if s.State != Decoding {
 				continue
 			}
@@ -35,35 +35,35 @@ func (e *Engine) decoded(m int) {
 				n += e.accept(s)
 			}
 			for range n {
-				e.out(s, e.now)
+				e.emit(s, e.now)
 			}
 		}
 	}
-	for len(e.decoding) > 0 && e.decoding[0].ends == e.steps {
+	for len(e.decoding) > 0 && e.decoding[0].lastStep == e.steps {
 		s := e.decoding[0]
-		e.undecode(s)
+		e.leaveBatch(s)
 		e.finish(s)
 	}
 }
 
-// accept gives a sequence the drafted tokens of a step, as many as are accepted,
-// and returns their number.
+// accept gives a sequence the accepted drafted tokens of a step and returns their
+// number.
 func (e *Engine) accept(s *Sequence) int {
 	n := 0
-	for most := min(e.p.Draft, s.ends-e.steps); n < most && s.drafts.Float64() < e.p.AcceptRate; {
+	for most := min(e.p.Draft, s.lastStep-e.steps); n < most && s.drafts.Float64() < e.p.AcceptRate; {
 		n++
 	}
 	if n == 0 {
 		return 0
 	}
 	length := s.length()
-	e.kv.places[e.kv.place(length, e.steps)]--
-	e.kv.places[e.kv.place(length+n, e.steps)]++
-	e.kv.take(e.kv.need(length+n) - e.kv.need(length))
+	e.kv.residues[e.kv.residue(length, e.steps)]--
+	e.kv.residues[e.kv.residue(length+n, e.steps)]++
+	e.kv.take(e.kv.blocksFor(length+n) - e.kv.blocksFor(length))
 	s.tokens += n
-	s.ends -= n
+	s.lastStep -= n
 	e.decoding.fix(s)
-	e.tokens += n
+	e.batchTokens += n
 	e.counts.Generated += n
 	return n
 }

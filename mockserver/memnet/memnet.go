@@ -1,8 +1,9 @@
-// Package memnet is a network in memory: a listener whose connections are
-// net.Pipes, so that client and server can run on the fake clock of a
-// testing/synctest bubble, which sockets would stop.
+// Package memnet is a network in memory for tests with testing/synctest. The fake
+// clock of a bubble does not advance while a goroutine waits for a socket, but it
+// does while one waits for a connection of this package.
 //
-// A pipe has no buffer: a write returns when the other side has read it.
+// The connections are net.Pipes, which have no buffer: a write returns when the other
+// side has read the data.
 package memnet
 
 import (
@@ -11,8 +12,8 @@ import (
 	"sync"
 )
 
-// A Listener accepts the connections that its Dial makes. Its zero value is not
-// ready: [Listen] makes one, in the bubble that it is for.
+// A Listener accepts the connections that its Dial makes. [Listen] makes one; in a
+// test it is called in the bubble that uses the listener.
 type Listener struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -24,8 +25,9 @@ func Listen() *Listener {
 	return &Listener{conns: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-// Dial connects to the listener, whatever the network and the address, as soon as
-// it accepts. The error is [net.ErrClosed] once it is closed, or ctx's.
+// Dial connects to the listener and ignores the network and the address. It waits
+// until the listener accepts. The error is [net.ErrClosed] if the listener is closed,
+// or that of ctx.
 func (l *Listener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	client, server := net.Pipe()
 	select {
@@ -38,8 +40,8 @@ func (l *Listener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-// Accept waits for a connection, or until the listener is closed: then the error is
-// [net.ErrClosed].
+// Accept waits for a connection. The error is [net.ErrClosed] if the listener is
+// closed.
 func (l *Listener) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.conns:
@@ -49,8 +51,8 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close closes the listener, not the connections made. It may be called again.
+// Close closes the listener but not its connections. Further calls do nothing.
 func (l *Listener) Close() error { l.once.Do(func() { close(l.closed) }); return nil }
 
-// Addr is no address that anything else could reach.
+// Addr returns the address "memory".
 func (l *Listener) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "memory"} }

@@ -8,8 +8,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestEnds: neither side waits for one that is gone.
-func TestEnds(t *testing.T) {
+// Dial and Accept return when the context ends or the listener is closed.
+func TestClosed(t *testing.T) {
 	ln := Listen()
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -1,8 +1,8 @@
-// Package profiles has the speed of servers that were measured, as engines fitted
-// to what was published of them.
+// Package profiles has engine profiles of servers that others have measured, fitted
+// to the published figures.
 //
-// Each profile is a JSON file with the name that LLMBENCH_MOCK takes: the figures
-// and where they stand, what the fit was told and what it found, and how far off
-// it is where it predicts load points that it has not seen. cmd/calibrate writes
-// them.
+// Each profile is a JSON file. Its name is a value of LLMBENCH_MOCK. The file has the
+// figures and their source, what was known before the fit and what the fit found, and
+// the errors of the predictions of load points that the fit did not see. The command
+// calibrate writes the files.
 package profiles

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
-// How long a prompt of 40 tokens waits for the first of its 240 when 200 others
-// come at the same time, on a server that was measured.
+// How long the last of 201 requests that arrive at the same time waits for its first
+// token.
 func Example() {
 	p, err := profiles.Load("mindie-qwen1.5-7b-910b4")
 	if err != nil {
@@ -28,8 +28,8 @@ func Example() {
 	}
 	e.Advance(time.Minute)
 	fmt.Println(p.About)
-	fmt.Println("a batch of", p.Engine.MaxBatch, "is full, so the last waits", last.First.Round(time.Second))
+	fmt.Println("batches of", p.Engine.MaxBatch, "requests: the last waits", last.First.Round(time.Second))
 	// Output:
 	// MindIE, Qwen1.5-7B-Chat, fp16, short questions
-	// a batch of 200 is full, so the last waits 6s
+	// batches of 200 requests: the last waits 6s
 }

@@ -17,72 +17,72 @@ import (
 //go:embed *.json
 var files embed.FS
 
-// A Profile is a server that has been measured, and the engine fitted to it.
+// A Profile is a measured server and the engine that was fitted to it.
 type Profile struct {
-	// Name is what LLMBENCH_MOCK takes, and About says which server it is.
+	// Name is the name of the profile. About says which server it is.
 	Name  string `json:"name"`
 	About string `json:"about"`
 	// Source is where the figures were published, or how they were measured.
 	Source Source `json:"source"`
-	// Known is what the fit was told rather than what it found, a sentence each.
+	// Known has what was known before the fit, one sentence each.
 	Known []string `json:"known,omitempty"`
 	// Engine is the fitted engine.
 	Engine engine.Profile `json:"engine"`
-	// Fit is how it was fitted.
+	// Fit says how the engine was fitted.
 	Fit Fit `json:"fit"`
 	// Points are the measured load points.
 	Points []Point `json:"points"`
-	// Folds are the engines fitted without some of the points, which say how well
-	// the model predicts what it has not seen.
+	// Folds are engines that were fitted without some of the points. The predictions
+	// of those points show how well the model predicts points that it has not seen.
 	Folds []Fold `json:"folds,omitempty"`
-	// HeldOut is that error, by unit.
+	// HeldOut has the errors of these predictions, by unit.
 	HeldOut []Error `json:"held_out,omitempty"`
 }
 
-// A Source says where figures come from.
+// A Source says where figures were published.
 type Source struct {
 	Study    string `json:"study"`
-	Lines    string `json:"lines,omitempty"` // of the study's text
+	Lines    string `json:"lines,omitempty"` // lines of the study's text
 	Tool     string `json:"tool"`
 	Date     string `json:"date"`
 	Hardware string `json:"hardware"`
 }
 
-// A Fit is the model of a measurement, and what may vary in it.
+// A Fit says how an engine is fitted to the points.
 type Fit struct {
-	// Vary lists the fields of the engine's profile that are fitted, by their
-	// names in JSON.
+	// Vary has the JSON names of the fields of the engine's profile that are fitted.
 	Vary []string `json:"vary"`
-	// Start is where every fit begins, of all points and of each fold's: the same
-	// fields, guessed before any fit. What it leaves out begins at a default.
+	// Start has the initial values of these fields, which were guessed before any fit.
+	// Each fit begins with them. A field that is missing begins with a default.
 	Start map[string]float64 `json:"start,omitempty"`
-	// Unidentified lists those of them that the points do not determine: they may
-	// be changed twofold without a visible effect.
+	// Unidentified has the names of the fields that the points do not determine: a
+	// factor of two has no visible effect on the predictions.
 	Unidentified []string `json:"unidentified,omitempty"`
-	// HoldOut has the points of each fold, by index. Without it the points of each
-	// workload are held out in turn.
+	// HoldOut has the indices of the points that each fold holds out. If it is empty
+	// the points of each workload are held out in turn.
 	HoldOut [][]int `json:"hold_out,omitzero"`
-	// Workloads are what the points were measured with.
+	// Workloads are the workloads of the points.
 	Workloads []Workload `json:"workloads"`
 }
 
-// A Workload is what a client sent, and how the client behaved.
+// A Workload is what a client sends and how the client behaves.
 type Workload struct {
 	Name string `json:"name"`
-	// Client is "closed", a closed loop, or "evalscope", EvalScope's of 2024: see
-	// package calibrate.
+	// Client is "closed" for a closed loop, or "evalscope" for the behaviour of
+	// EvalScope in October 2024, which package calibrate describes.
 	Client string `json:"client"`
-	// TimeoutSeconds is after how long the client gives a request up, 0 for never.
+	// TimeoutSeconds is after how many seconds the client gives up a request, 0 for
+	// never.
 	TimeoutSeconds float64 `json:"timeout_s,omitzero"`
-	// WindowSeconds is for how long a "closed" client sends, 0 for as long as
+	// WindowSeconds is for how many seconds a "closed" client sends, 0 for as long as
 	// there are requests.
 	WindowSeconds float64 `json:"window_s,omitzero"`
-	// Constant says that all outputs are of one length, Spread that they are spread
-	// evenly by so much of their mean to either side, Exponential that they are
-	// distributed so, and Lengths has the curve of their lengths where each is
-	// known; only its shape counts. Otherwise the shape of the distribution is
-	// taken from the latencies of the training point with the least load, or from
-	// ShapeFrom, the concurrency of another.
+	// At most one of the next four describes the distribution of output lengths, whose
+	// mean is that of each point. Constant: all outputs have one length. Spread: the
+	// lengths are uniform within this share of the mean on either side. Exponential:
+	// the lengths have an exponential distribution. Lengths: the shape of the curve.
+	// Without any, the shape is that of the latencies of the training point with the
+	// lowest concurrency or, if ShapeFrom is set, with that concurrency.
 	Constant    bool           `json:"constant,omitzero"`
 	Spread      float64        `json:"spread,omitzero"`
 	Exponential bool           `json:"exponential,omitzero"`
@@ -94,24 +94,24 @@ type Workload struct {
 type Point struct {
 	Workload    string  `json:"workload"`
 	Concurrency int     `json:"concurrency"`
-	Requests    int     `json:"requests"` // asked for
-	Prompt      float64 `json:"prompt"`   // mean tokens
-	// Output is the mean number of output tokens, of requests that ended well.
+	Requests    int     `json:"requests"` // sent
+	Prompt      float64 `json:"prompt"`   // mean, in tokens
+	// Output is the mean number of output tokens of the requests that succeeded.
 	Output float64 `json:"output"`
-	// Censored says that Output is not that of the requests sent, because timeouts
-	// cut it: the mean of the training point with the least load is used instead.
+	// Censored says that timeouts have removed long outputs from the mean in Output.
+	// The mean of the training point with the lowest concurrency is used instead.
 	Censored bool `json:"censored,omitzero"`
-	// Runaway has the ordinals, from 0, of requests whose output never ends by
-	// itself, and RunawayTokens their output where it did within the timeout.
+	// Runaway has the ordinals, from 0, of requests whose output does not end by
+	// itself. RunawayTokens is the length of their output if it ended within the
+	// timeout.
 	Runaway       []int `json:"runaway,omitempty"`
 	RunawayTokens int   `json:"runaway_tokens,omitzero"`
-	// Values are the measured ones by unit, as in Go benchmark format; Lines is
-	// where they stand in the source.
+	// Values are the measured values by unit. Lines has their lines in the source.
 	Values map[string]float64 `json:"values"`
 	Lines  string             `json:"lines,omitempty"`
 }
 
-// A Fold is the engine that was fitted without certain points.
+// A Fold is an engine that was fitted without some of the points.
 type Fold struct {
 	// HeldOut has the indices of the points that the fit did not see.
 	HeldOut []int `json:"held_out"`
@@ -119,11 +119,11 @@ type Fold struct {
 	Engine map[string]float64 `json:"engine"`
 }
 
-// An Error is how far the predictions of held-out points are off, in one unit.
+// An Error summarizes the errors of the predictions of held-out points in one unit.
 type Error struct {
 	Unit   string  `json:"unit"`
 	Points int     `json:"points"`
-	Median float64 `json:"median_pct"` // of the absolute relative errors
+	Median float64 `json:"median_pct"` // of the absolute relative errors, in percent
 	Most   float64 `json:"most_pct"`
 }
 
@@ -132,7 +132,7 @@ func Names() []string {
 	var names []string
 	entries, err := files.ReadDir(".")
 	if err != nil {
-		panic(err) // it is in the program
+		panic(err) // the files are embedded
 	}
 	for _, e := range entries {
 		names = append(names, strings.TrimSuffix(e.Name(), ".json"))
@@ -141,8 +141,7 @@ func Names() []string {
 	return names
 }
 
-// Load returns the profile with that name. The error names it and those that
-// there are.
+// Load returns the profile with that name. The error names it and all profiles.
 func Load(name string) (Profile, error) {
 	data, err := files.ReadFile(name + ".json")
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
@@ -154,8 +153,8 @@ func Load(name string) (Profile, error) {
 	return Parse(data)
 }
 
-// Parse reads a profile as it stands in a file, and validates it. The error names
-// the field and the value that cannot be used.
+// Parse reads a profile in the form of its file and validates its engine. The error
+// names the field, its value and what is allowed.
 func Parse(data []byte) (Profile, error) {
 	var p Profile
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -164,7 +163,7 @@ func Parse(data []byte) (Profile, error) {
 		return Profile{}, fmt.Errorf("profile: %w", err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return Profile{}, fmt.Errorf("profile %s: more after its end", p.Name)
+		return Profile{}, fmt.Errorf("profile %s: data after the profile", p.Name)
 	}
 	if err := p.Engine.Validate(); err != nil {
 		return Profile{}, fmt.Errorf("profile %s: engine.%w", p.Name, err)

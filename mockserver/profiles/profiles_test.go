@@ -13,7 +13,7 @@ func TestEmbedded(t *testing.T) {
 			continue
 		}
 		if p.Name != name || p.About == "" || p.Source.Study == "" || len(p.Points) == 0 || len(p.Known) == 0 {
-			t.Errorf("%s: %+v, want its name, what it is, where it comes from, what was known and its points", name, p)
+			t.Errorf("%s: %+v, want name, about, source, known and points", name, p)
 		}
 	}
 }
@@ -24,7 +24,7 @@ func TestParse(t *testing.T) {
 		`{"name":"x","engine":{"max_batch":1,"step_us":-1}}`:    "profile x: engine.step_us: -1, want 0 to",
 		`{"name":"x","engine":{"max_batch":1},"speed":2}`:       `unknown field "speed"`,
 		`{"name":"x","engine":{"max_batch":1,"step_ms":2}}`:     `unknown field "step_ms"`,
-		`{"name":"x","engine":{"max_batch":1}} {"name":"more"}`: "profile x: more after its end",
+		`{"name":"x","engine":{"max_batch":1}} {"name":"more"}`: "profile x: data after the profile",
 		`[]`: "profile: json: cannot unmarshal array",
 	} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
@@ -32,6 +32,6 @@ func TestParse(t *testing.T) {
 		}
 	}
 	if _, err := Load("h100"); err == nil || !strings.HasPrefix(err.Error(), `profile "h100": not known, want `) {
-		t.Errorf("Load(h100): %v, want the names there are", err)
+		t.Errorf("Load(h100): %v, want an error with the names of all profiles", err)
 	}
 }
