@@ -29,7 +29,6 @@ type Config struct {
 	Quant     string          // LLMBENCH_QUANT: how the weights are quantized, in the server's words
 	Mock      string          // LLMBENCH_MOCK: profile of the mock, a name or a JSON file
 	MockSpeed float64         // LLMBENCH_MOCK_SPEED: how many times faster than real time the mock runs; 0 is as the profile says
-	Require   []string        // LLMBENCH_REQUIRE: what tests fail without instead of skipping, e.g. llamacpp
 	LogDir    string          // LLMBENCH_OUT: folder for logs of servers; "" writes none
 }
 
@@ -47,9 +46,6 @@ func ParseConfig(environ []string) (Config, error) {
 	return c, r.Err()
 }
 
-// requirements are the values that LLMBENCH_REQUIRE may list.
-var requirements = []string{"docker", "llamacpp"}
-
 // ReadFrom reads a [Config]. What is wrong with a variable becomes an error of r.
 func ReadFrom(r *env.Reader) Config {
 	c := Config{Backends: []string{"mock"}, Name: "url", Dialect: dialect.OpenAIChat{}}
@@ -66,7 +62,6 @@ func ReadFrom(r *env.Reader) Config {
 	env.Read(r, &c.Quant, "LLMBENCH_QUANT", env.Text, "a quantization in the server's words, like awq or Q4_K_M")
 	env.Read(r, &c.Mock, "LLMBENCH_MOCK", env.Text, "a profile's name or a JSON file")
 	env.Read(r, &c.MockSpeed, "LLMBENCH_MOCK_SPEED", env.Positive, "a number above 0")
-	env.Read(r, &c.Require, "LLMBENCH_REQUIRE", env.List(env.OneOf(requirements...)), "a comma list of "+strings.Join(requirements, ", "))
 	env.Read(r, &c.LogDir, "LLMBENCH_OUT", env.Text, "a folder")
 
 	for _, name := range []string{"LLMBENCH_BACKEND", "LLMBENCH_MOCK", "LLMBENCH_MOCK_SPEED"} {

@@ -32,8 +32,8 @@ func TestParseConfig(t *testing.T) {
 				Args: []string{"--seed", "0", "--x", `{"a": 1}`}, GPUs: "0,1", ModelsDir: folder, Quant: "awq", APIKey: env.NewSecret("k")},
 		},
 		{
-			[]string{"LLMBENCH_MOCK=a.json", "LLMBENCH_MOCK_SPEED=2.5", "LLMBENCH_BACKEND=mock", "LLMBENCH_REQUIRE=docker,llamacpp"},
-			Config{Backends: []string{"mock"}, Name: "url", Dialect: dialect.OpenAIChat{}, Mock: "a.json", MockSpeed: 2.5, Require: []string{"docker", "llamacpp"}},
+			[]string{"LLMBENCH_MOCK=a.json", "LLMBENCH_MOCK_SPEED=2.5", "LLMBENCH_BACKEND=mock"},
+			Config{Backends: []string{"mock"}, Name: "url", Dialect: dialect.OpenAIChat{}, Mock: "a.json", MockSpeed: 2.5},
 		},
 	} {
 		got, err := ParseConfig(tt.environ)
@@ -65,7 +65,6 @@ func TestParseConfigErrors(t *testing.T) {
 		{"LLMBENCH_URL=http://x\nLLMBENCH_BACKEND=mock", "LLMBENCH_BACKEND and LLMBENCH_URL: want at most one"},
 		{"LLMBENCH_URL=http://x\nLLMBENCH_MOCK=default", "LLMBENCH_MOCK and LLMBENCH_URL: want at most one"},
 		{"LLMBENCH_URL=http://x\nLLMBENCH_MOCK_SPEED=2", "LLMBENCH_MOCK_SPEED and LLMBENCH_URL: want at most one"},
-		{"LLMBENCH_REQUIRE=dokcer", "LLMBENCH_REQUIRE=dokcer: want a comma list of docker, llamacpp"},
 		{"LLMBENCH_API_KEY=k", "LLMBENCH_API_KEY: means nothing without LLMBENCH_URL"},
 		{"LLMBENCH_NAME=mine", "LLMBENCH_NAME: means nothing without LLMBENCH_URL"},
 		{"LLMBENCH_GPUS=all", "LLMBENCH_GPUS: means nothing without LLMBENCH_BACKEND"},

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,6 +21,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest/tinygguf"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/need"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
@@ -33,12 +33,10 @@ func needDocker(t *testing.T) *engine.Engine {
 	if err == nil {
 		return e
 	}
-	cfg, cfgErr := backends.ReadConfig()
-	assert.NilError(t, cfgErr)
-	if slices.Contains(cfg.Require, "docker") || !errors.Is(err, engine.ErrUnavailable) {
+	if !errors.Is(err, engine.ErrUnavailable) {
 		t.Fatal(err)
 	}
-	t.Skip(err)
+	need.Missing(t, need.Docker, err)
 	return nil
 }
 

@@ -10,9 +10,6 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
 )
 
-// serverPath is the server inside the root filesystem.
-const serverPath = "/usr/bin/llama-server"
-
 // startChroot starts the server with root as its root directory.
 func startChroot(root string, args []string, log *serverlog.Log) (*process, error) {
 	attr, err := chrootAttr(root)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -257,38 +256,5 @@ func TestImage(t *testing.T) {
 	defer remove()
 	if _, err := docker(t.Context(), "cp", model, id+":/models/"); err != nil {
 		t.Errorf("the image %s has no folder /models: %v", name, err)
-	}
-}
-
-// recorder is a testing.TB that notes how it was ended.
-type recorder struct {
-	testing.TB
-	ended string
-}
-
-func (r *recorder) Helper()        {}
-func (r *recorder) Skip(a ...any)  { r.ended = "skip: " + fmt.Sprint(a...) }
-func (r *recorder) Fatal(a ...any) { r.ended = "fatal: " + fmt.Sprint(a...) }
-
-func TestEnd(t *testing.T) {
-	unavailable := fmt.Errorf("%w: no mirror", ErrUnavailable)
-	for _, test := range []struct {
-		require string
-		err     error
-		want    string
-	}{
-		{"", nil, ""},
-		{"", unavailable, "skip: llama-server is not available here: no mirror"},
-		{"docker", unavailable, "skip: llama-server is not available here: no mirror"},
-		{"llamacpp", unavailable, "fatal: llama-server is not available here: no mirror"},
-		{"docker, llamacpp", unavailable, "fatal: llama-server is not available here: no mirror"},
-		{"", errors.New("wrong checksum"), "fatal: wrong checksum"},
-	} {
-		t.Setenv("LLMBENCH_REQUIRE", test.require)
-		r := &recorder{TB: t}
-		end(r, test.err)
-		if r.ended != test.want {
-			t.Errorf("LLMBENCH_REQUIRE=%q: end(tb, %v) did %q, want %q", test.require, test.err, r.ended, test.want)
-		}
 	}
 }

@@ -22,6 +22,9 @@ var (
 	rootfsPins []byte
 )
 
+// serverPath is the path of the server in the root filesystem.
+const serverPath = "/usr/bin/llama-server"
+
 // buildTimeout bounds the whole build, waiting for another process's build
 // included.
 const buildTimeout = 5 * time.Minute

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"time"
 
@@ -23,19 +22,9 @@ type Server struct {
 	close   sync.Once
 }
 
-// process is a started llama-server, whatever holds it.
-type process struct {
-	done chan struct{} // closed when the server has ended
-	err  error         // how it ended; set before done is closed
-	stop func()        // SIGTERM, SIGKILL after stopDelay; returns when the server is gone
-}
-
 const (
 	readyTimeout = 30 * time.Second // for the model to be loaded, from the start of the process
 	readyPoll    = 10 * time.Millisecond
-	// stopDelay is short because llama-server waits for open streams on
-	// SIGTERM, and falls silent on them.
-	stopDelay = time.Second
 )
 
 // Run starts a server and waits until it is ready; ctx bounds only that. The
@@ -106,32 +95,6 @@ func startNative(root, model string, o Options, log *serverlog.Log) (*process, s
 	}
 	p, err := startChroot(root, arguments(o, model, host, port), log)
 	return p, "http://" + net.JoinHostPort(host, port), err
-}
-
-// arguments returns the arguments of llama-server.
-func arguments(o Options, model, host, port string) []string {
-	return append([]string{
-		"-m", "/models/" + filepath.Base(model),
-		"--host", host, "--port", port,
-		"-t", "1",
-		"-np", strconv.Itoa(o.Parallel), "-c", strconv.Itoa(o.Parallel * o.Context), // the slots share the context
-		"--no-ui", "--metrics",
-	}, o.Args...)
-}
-
-// freeAddr returns addr, or a port of 127.0.0.1 when it is empty, and that
-// nothing listens there. Another process may take it before the server does;
-// the server then ends and says so.
-func freeAddr(addr string) (host, port string, err error) {
-	if addr == "" {
-		addr = "127.0.0.1:0"
-	}
-	l, err := net.Listen("tcp", addr)
-	if err != nil {
-		return "", "", err
-	}
-	defer l.Close()
-	return net.SplitHostPort(l.Addr().String())
 }
 
 // waitReady returns nil as soon as /health answers 200. Until the port is open

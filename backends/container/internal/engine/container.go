@@ -24,27 +24,28 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
 )
 
-// A Request says which container to make.
+// A Request describes a container to create.
 type Request struct {
 	Image      string
-	Entrypoint []string // nil is the image's
+	Entrypoint []string // nil means the image's
 	Cmd        []string
 	Env        map[string]string
 	Ports      []int                       // TCP ports to publish, each on a free port of 127.0.0.1
-	Files      map[string]string           // content of files to write into it, by their paths
-	Labels     map[string]string           // beside LabelOwner and LabelProcess
-	Host       func(*container.HostConfig) // sets what else the engine is to grant
-	Log        *serverlog.Log              // gets what the container writes
+	Files      map[string]string           // contents of files to write into the container, by path
+	Labels     map[string]string           // in addition to LabelOwner and LabelProcess
+	Host       func(*container.HostConfig) // changes the rest of what the engine grants
+	Log        *serverlog.Log              // receives the container's output
 }
 
-// stopTimeout is how long a container has between SIGTERM and SIGKILL: servers
-// have processes to end, and memory of GPUs to give back.
+// stopTimeout is the time between SIGTERM and SIGKILL. Servers need it to end their
+// processes and to free the memory of GPUs.
 const stopTimeout = 10 * time.Second
 
 // removeTimeout bounds the removal of a container.
 const removeTimeout = 30 * time.Second
 
-// A Container is one that [Engine.Create] made. The caller must call Remove.
+// A Container is a container that [Engine.Create] created. The caller must call
+// Remove.
 type Container struct {
 	engine *Engine
 	inner  testcontainers.Container
@@ -58,15 +59,15 @@ type Container struct {
 	once   sync.Once
 }
 
-// An End is how a container ended, all by itself.
+// An End describes how a container ended by itself.
 type End struct {
 	ExitCode int
-	OOM      bool   // it, or a process in it, was killed for lack of memory
-	Running  bool   // it still runs, without that process
-	Err      string // what the engine says about it
+	OOM      bool   // the container, or a process in it, was killed for lack of memory
+	Running  bool   // the container still runs
+	Err      string // the engine's message
 }
 
-// String says it in words.
+// String describes the end in a sentence.
 func (e End) String() string {
 	var text string
 	switch {
@@ -75,7 +76,7 @@ func (e End) String() string {
 	case e.OOM:
 		text = "the container was killed for lack of memory (OOM)"
 	case e.Running:
-		text = "the engine cannot say how the container fares"
+		text = "the engine cannot tell the state of the container"
 	default:
 		text = fmt.Sprintf("the container ended with exit status %d", e.ExitCode)
 	}
@@ -85,7 +86,7 @@ func (e End) String() string {
 	return text
 }
 
-// Create makes a container without starting it. Its image must be there.
+// Create creates a container without starting it. The image must be on this machine.
 func (e *Engine) Create(ctx context.Context, r Request) (*Container, error) {
 	req := testcontainers.ContainerRequest{
 		Image:      r.Image,
@@ -119,7 +120,8 @@ func (e *Engine) Create(ctx context.Context, r Request) (*Container, error) {
 	return c, nil
 }
 
-// Start starts the container, follows its log, and takes note when it ends.
+// Start starts the container, follows its log and waits for its end in the
+// background.
 func (c *Container) Start(ctx context.Context) error {
 	id := c.inner.GetContainerID()
 	events := c.engine.client.Events(c.life, client.EventsListOptions{
@@ -137,36 +139,36 @@ func (c *Container) Start(ctx context.Context) error {
 			return
 		}
 		defer out.Close()
-		_, _ = stdcopy.StdCopy(c.log, c.log, out) // to the end of the container
+		_, _ = stdcopy.StdCopy(c.log, c.log, out) // until the container ends
 		c.log.Flush()
 	})
 	c.wg.Go(func() { c.watch(events, logged) })
 	return nil
 }
 
-// watch waits for the container's end, or for one of its processes to be killed
-// for lack of memory: its server may never answer again then.
+// watch waits until the container ends, or until one of its processes is killed for
+// lack of memory: the server may never answer again then.
 func (c *Container) watch(events client.EventsResult, logged <-chan struct{}) {
 	end := End{Running: true}
-	over := c.engine.client.ContainerWait(c.life, c.inner.GetContainerID(), client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
+	exit := c.engine.client.ContainerWait(c.life, c.inner.GetContainerID(), client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
 	select {
 	case <-c.life.Done():
 		return
 	case <-events.Messages:
 		end.OOM = true
-	case r := <-over.Result:
+	case r := <-exit.Result:
 		end.ExitCode, end.Running = int(r.StatusCode), false
 		if r.Error != nil {
 			end.Err = r.Error.Message
 		}
-	case err := <-over.Error:
+	case err := <-exit.Error:
 		end.Err = err.Error()
 	}
 	ctx, cancel := context.WithTimeout(c.life, removeTimeout)
 	defer cancel()
 	if s, err := c.inner.State(ctx); err == nil && !s.Running {
 		end = End{ExitCode: s.ExitCode, OOM: s.OOMKilled || end.OOM, Err: s.Error}
-		select { // its last words are why it ended
+		select { // wait for the last lines, which say why the container ended
 		case <-logged:
 		case <-ctx.Done():
 		}
@@ -175,20 +177,21 @@ func (c *Container) watch(events client.EventsResult, logged <-chan struct{}) {
 	close(c.ended)
 }
 
-// Ended returns a channel that is closed when the container has ended by itself,
-// or lost a process for lack of memory. Its log is whole by then. It is never
-// closed after Remove.
+// Ended returns a channel that is closed when the container has ended by itself, or
+// has lost a process for lack of memory. The log is complete by then. The channel is
+// never closed after Remove.
 func (c *Container) Ended() <-chan struct{} { return c.ended }
 
-// End says how the container ended, once the channel of Ended is closed.
+// End returns how the container ended. Call it only after the channel of Ended is
+// closed.
 func (c *Container) End() End { return c.end }
 
-// ID is the container's id, as short as Docker shows it.
+// ID returns the container's id in the short form that Docker shows.
 func (c *Container) ID() string { return c.inner.GetContainerID()[:12] }
 
-// Addresses returns where a port of the container is reached: on the container's
-// own address, "" where it has none that can be reached, and on this machine's
-// loopback.
+// Addresses returns the addresses of a port of the container: direct is on the
+// container's own address, and published on 127.0.0.1. One of them may be "", if
+// the port cannot be reached that way.
 func (c *Container) Addresses(ctx context.Context, port int) (direct, published string, err error) {
 	i, err := c.inner.Inspect(ctx)
 	if err != nil {
@@ -210,8 +213,8 @@ func (c *Container) Addresses(ctx context.Context, port int) (direct, published 
 	return direct, published, nil
 }
 
-// Exec runs a command in the container and returns what it wrote. It is an error
-// if that fails.
+// Exec runs a command in the container and returns its output. A command that fails
+// is an error.
 func (c *Container) Exec(ctx context.Context, cmd []string) (output string, err error) {
 	status, r, err := c.inner.Exec(ctx, cmd, tcexec.Multiplexed())
 	if err != nil {
@@ -225,8 +228,8 @@ func (c *Container) Exec(ctx context.Context, cmd []string) (output string, err 
 }
 
 // Remove stops the container, by force after ten seconds, and removes it with its
-// anonymous volumes. All that was begun for it has ended when it returns. Later
-// calls do nothing.
+// anonymous volumes. When it returns, all goroutines of the container have ended.
+// Later calls do nothing.
 func (c *Container) Remove() (err error) {
 	c.once.Do(func() {
 		c.cancel()

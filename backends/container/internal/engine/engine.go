@@ -19,12 +19,12 @@ import (
 	tclog "github.com/testcontainers/testcontainers-go/log"
 )
 
-// ErrUnavailable is wrapped by the error of [Connect] when there is no engine
-// that can be used.
+// ErrUnavailable is wrapped by the error of [Connect] if there is no engine that
+// can be used.
 var ErrUnavailable = errors.New("no Docker engine")
 
-// connectTimeout bounds the first talk with the engine, the removal of what
-// dead runs left behind included.
+// connectTimeout bounds the first requests to the engine, including the removal of
+// leftover containers.
 const connectTimeout = time.Minute
 
 // An Engine is the Docker engine of this machine. It is safe for concurrent
@@ -36,15 +36,16 @@ type Engine struct {
 	owner    *owner
 }
 
-// Connect returns the engine, always the same one: that of DOCKER_HOST or where
-// testcontainers finds it. It first removes what dead runs left behind. Its
-// error wraps [ErrUnavailable].
+// Connect returns the engine of this process: the one of DOCKER_HOST, or the one
+// that testcontainers finds. The first call removes the containers of processes that
+// have ended. The error wraps [ErrUnavailable] if there is no engine that can be
+// used.
 func Connect() (*Engine, error) { return connect() }
 
 var connect = sync.OnceValues(func() (*Engine, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 	defer cancel()
-	tclog.SetDefault(tclog.NewNoopLogger()) // it would write to standard error, between results
+	tclog.SetDefault(tclog.NewNoopLogger()) // the default logger writes to standard error, between results
 	if err := prepare(ctx); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
@@ -53,7 +54,7 @@ var connect = sync.OnceValues(func() (*Engine, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	e := &Engine{provider: p, client: p.Client()}
-	if err := here(e.client.DaemonHost()); err != nil {
+	if err := checkLocal(e.client.DaemonHost()); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	info, err := e.client.Info(ctx, client.InfoOptions{})
@@ -64,22 +65,23 @@ var connect = sync.OnceValues(func() (*Engine, error) {
 		return nil, fmt.Errorf("%w: it runs containers of %s; want linux", ErrUnavailable, e.info.OSType)
 	}
 	if e.owner, err = newOwner(); err != nil {
-		return nil, fmt.Errorf("%w: its containers could not be told from those of dead runs: %w", ErrUnavailable, err)
+		return nil, fmt.Errorf("%w: the lock that marks its containers cannot be created: %w", ErrUnavailable, err)
 	}
 	if err := e.owner.removeLeftovers(ctx, e.client); err != nil {
-		return nil, fmt.Errorf("what a dead run left behind cannot be removed: %w", err)
+		return nil, fmt.Errorf("the containers of a process that has ended cannot be removed: %w", err)
 	}
 	return e, nil
 })
 
-// reaperImage is what testcontainers-go v0.44.0 runs to remove containers of
-// processes that died.
+// reaperImage is the image of the reaper of testcontainers-go v0.44.0, which removes
+// the containers of processes that have ended.
 const reaperImage = "testcontainers/ryuk:0.14.0"
 
-// prepare says why the engine of DOCKER_HOST cannot be used, as testcontainers
-// would then take another; and it tells testcontainers to do without its reaper,
-// unless the engine is seen to have its image: it would try to pull it before
-// each run. It reads that once, from the environment, when it is first used.
+// prepare returns an error if the engine of DOCKER_HOST cannot be used, because
+// testcontainers would then use another one. It also disables testcontainers'
+// reaper unless the engine has the reaper's image, because testcontainers would try
+// to pull the image before each run. Testcontainers reads the environment once, at
+// its first use.
 func prepare(ctx context.Context) error {
 	cli, err := client.New(client.FromEnv)
 	if err != nil {
@@ -89,7 +91,7 @@ func prepare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if os.Getenv("DOCKER_HOST") != "" {
-		if err := here(cli.DaemonHost()); err != nil {
+		if err := checkLocal(cli.DaemonHost()); err != nil {
 			return err
 		}
 		if _, err := cli.Ping(ctx, client.PingOptions{}); err != nil {
@@ -105,9 +107,9 @@ func prepare(ctx context.Context) error {
 	return nil
 }
 
-// here says why an engine is on another machine: ports would be opened there,
-// and on 127.0.0.1 at that, and folders of models looked for.
-func here(host string) error {
+// checkLocal returns an error if an engine is on another machine: there it would
+// publish the ports on its own 127.0.0.1 and look for the folders of models.
+func checkLocal(host string) error {
 	u, err := url.Parse(host)
 	if err != nil {
 		return err
@@ -115,11 +117,11 @@ func here(host string) error {
 	if u.Scheme == "unix" || u.Scheme == "npipe" || u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback() {
 		return nil
 	}
-	return fmt.Errorf("%s is on another machine; want one on this: run the benchmark there, or start the server by hand and set LLMBENCH_URL", host)
+	return fmt.Errorf("%s is on another machine; want an engine on this one: run the benchmark there, or start the server by hand and set LLMBENCH_URL", host)
 }
 
-// Direct reports whether a container's own address can be reached from here.
-// Streams are to be measured on that where it can: the proxy behind a published
+// Direct reports whether a container's own address can be reached from this machine.
+// Streams should be measured on that address, because the proxy behind a published
 // port bunches small writes (https://github.com/moby/moby/tree/master/cmd/docker-proxy).
 func (e *Engine) Direct() bool {
 	rootless := slices.ContainsFunc(e.info.SecurityOptions, func(o string) bool { return strings.Contains(o, "name=rootless") })
@@ -127,14 +129,14 @@ func (e *Engine) Direct() bool {
 		!strings.Contains(e.info.OperatingSystem, "Docker Desktop")
 }
 
-// HasRuntime reports whether the engine has a runtime of that name, such as
-// nvidia.
+// HasRuntime reports whether the engine has a container runtime of that name, such
+// as nvidia.
 func (e *Engine) HasRuntime(name string) bool {
 	_, has := e.info.Runtimes[name]
 	return has
 }
 
-// Platform is the engine's processor, in Go's terms.
+// Platform returns the processor architecture of the engine as a value of GOARCH.
 func (e *Engine) Platform() (goarch string) {
 	switch e.info.Architecture {
 	case "x86_64":

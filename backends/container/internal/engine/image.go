@@ -16,10 +16,10 @@ import (
 	"github.com/testcontainers/testcontainers-go"
 )
 
-// Pull sees to it that the engine has the image and returns its digest: that of
-// the registry, or of the image's configuration if it came from none. Only an
-// image that is missing is pulled, with the credentials of Docker's
-// configuration; logf is told how far that has come, every ten seconds.
+// Pull pulls the image if the engine does not have it, and returns its digest: the
+// registry's, or that of the image's configuration if the image is from no registry.
+// The registry's credentials come from Docker's configuration. Every ten seconds
+// Pull reports its progress to logf.
 func (e *Engine) Pull(ctx context.Context, image string, logf func(string, ...any)) (digest string, err error) {
 	digest, err = e.digest(ctx, image)
 	if err == nil || !errdefs.IsNotFound(err) {
@@ -37,7 +37,7 @@ func (e *Engine) Pull(ctx context.Context, image string, logf func(string, ...an
 		return "", fmt.Errorf("the image %s is not on this machine and cannot be pulled: %w", image, err)
 	}
 	defer pull.Close()
-	began, told := time.Now(), time.Now()
+	began, reported := time.Now(), time.Now()
 	done := map[string]int64{} // bytes of each layer
 	for m, err := range pull.JSONMessages(ctx) {
 		if err == nil && m.Error != nil {
@@ -49,8 +49,8 @@ func (e *Engine) Pull(ctx context.Context, image string, logf func(string, ...an
 		if m.Progress != nil && strings.HasPrefix(m.Status, "Downloading") {
 			done[m.ID] = m.Progress.Current
 		}
-		if time.Since(told) >= 10*time.Second {
-			told = time.Now()
+		if time.Since(reported) >= 10*time.Second {
+			reported = time.Now()
 			var sum int64
 			for _, n := range done {
 				sum += n
@@ -61,7 +61,7 @@ func (e *Engine) Pull(ctx context.Context, image string, logf func(string, ...an
 	return e.digest(ctx, image)
 }
 
-// digest returns what Pull does of an image that the engine has.
+// digest returns the digest of an image that the engine has.
 func (e *Engine) digest(ctx context.Context, image string) (string, error) {
 	i, err := e.client.ImageInspect(ctx, image)
 	if err != nil {
@@ -81,7 +81,8 @@ func (e *Engine) Has(ctx context.Context, image string) bool {
 	return err == nil
 }
 
-// Import makes an image of one program, with nothing else in it, that runs it.
+// Import creates an image that contains one program and nothing else, and runs it.
+// content is the executable.
 func (e *Engine) Import(ctx context.Context, image, program string, content []byte) error {
 	var root bytes.Buffer
 	w := tar.NewWriter(&root)
@@ -102,8 +103,8 @@ func (e *Engine) Import(ctx context.Context, image, program string, content []by
 		return fmt.Errorf("image %s: %w", image, err)
 	}
 	defer res.Close()
-	if said, err := io.ReadAll(res); err != nil || bytes.Contains(said, []byte(`"error"`)) {
-		return fmt.Errorf("image %s: %w: %s", image, err, said)
+	if answer, err := io.ReadAll(res); err != nil || bytes.Contains(answer, []byte(`"error"`)) {
+		return fmt.Errorf("image %s: %w: %s", image, errors.Join(err, errors.New("the engine refuses it")), answer)
 	}
 	return nil
 }

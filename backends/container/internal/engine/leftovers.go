@@ -15,25 +15,25 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// LabelOwner is the label of every container: the id of its maker's folder of
-// locks, and the name of the lock that the maker holds in it. LabelProcess is
-// the maker's process id, for people.
+// The labels of every container. The value of LabelOwner identifies the folder of
+// locks of the process that created the container, and that process's lock.
+// LabelProcess is the id of the process, for people.
 const (
 	LabelOwner   = "llmbench.owner"
 	LabelProcess = "llmbench.pid"
 )
 
-// An owner is this process, as the labels of its containers name it. A lock
-// tells whether it lives: unlike a process id it cannot be another's, and the
-// system frees it however the process ends.
+// An owner identifies this process in the labels of its containers. Its lock shows
+// whether the process lives: unlike a process id, a lock is never used again by
+// another process, and the system frees it in whatever way the process ends.
 type owner struct {
-	dir    string // holds a file "id", and a lock for each process
-	folder string // content of id: another machine's or user's folder has another
+	dir    string // holds the file "id", and a lock file for each process
+	folder string // content of the file: unique to this folder, and so to the machine and user
 	name   string // of this process's lock
 	lock   *flock.Flock
 }
 
-// newOwner takes a new lock.
+// newOwner creates a lock and holds it.
 func newOwner() (*owner, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -53,8 +53,9 @@ func newOwner() (*owner, error) {
 	return o, nil
 }
 
-// folderID returns the content of the file at path, and makes it if it is not
-// there. It appears whole, and only once.
+// folderID returns the content of the file at path, and creates the file with
+// random content if there is none. If several processes do so at once, they all
+// return the same content.
 func folderID(path string) (string, error) {
 	if id, err := os.ReadFile(path); err == nil {
 		return string(id), nil
@@ -63,7 +64,7 @@ func folderID(path string) (string, error) {
 	if err := os.WriteFile(part, []byte(rand.Text()), 0o600); err != nil {
 		return "", err
 	}
-	if err := os.Link(part, path); err != nil && !errors.Is(err, os.ErrExist) { // unlike a renaming, a link replaces nothing
+	if err := os.Link(part, path); err != nil && !errors.Is(err, os.ErrExist) { // unlike a rename, a link never replaces a file
 		return "", errors.Join(err, os.Remove(part))
 	}
 	if err := os.Remove(part); err != nil {
@@ -78,15 +79,15 @@ func (o *owner) file(name string) string { return filepath.Join(o.dir, name+".lo
 // label is the value of LabelOwner.
 func (o *owner) label() string { return o.folder + "/" + o.name }
 
-// dead reports whether a label is that of a process that has ended. Of labels
-// of other folders it cannot know, and says no.
-func (o *owner) dead(label string) bool {
+// hasEnded reports whether the process that a label identifies has ended. It
+// returns false for labels of other folders, whose locks it cannot see.
+func (o *owner) hasEnded(label string) bool {
 	folder, name, _ := strings.Cut(label, "/")
 	if folder != o.folder || name == o.name || name == "" || !filepath.IsLocal(name) {
 		return false
 	}
 	if _, err := os.Stat(o.file(name)); errors.Is(err, os.ErrNotExist) {
-		return true // the lock is made before the first container and outlives the last
+		return true // the lock exists before the first container, and is removed after the last
 	}
 	lock := flock.New(o.file(name))
 	free, err := lock.TryLock()
@@ -96,8 +97,8 @@ func (o *owner) dead(label string) bool {
 	return lock.Unlock() == nil
 }
 
-// removeLeftovers removes the containers of dead processes with their anonymous
-// volumes, and then the locks that no container names any more.
+// removeLeftovers removes the containers of processes that have ended, with their
+// anonymous volumes, and then the locks of those processes.
 func (o *owner) removeLeftovers(ctx context.Context, cli client.APIClient) error {
 	all, err := cli.ContainerList(ctx, client.ContainerListOptions{
 		All:     true,
@@ -108,11 +109,11 @@ func (o *owner) removeLeftovers(ctx context.Context, cli client.APIClient) error
 	}
 	var errs []error
 	for _, c := range all.Items {
-		if !o.dead(c.Labels[LabelOwner]) {
+		if !o.hasEnded(c.Labels[LabelOwner]) {
 			continue
 		}
 		_, err := cli.ContainerRemove(ctx, c.ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
-		if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) { // another process is at it
+		if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) { // a conflict: another process is removing it
 			errs = append(errs, err)
 		}
 	}
@@ -122,11 +123,12 @@ func (o *owner) removeLeftovers(ctx context.Context, cli client.APIClient) error
 	return o.removeLocks()
 }
 
-// keepLocks is how long a lock that is free is kept, for a process that has made
-// its file and not locked it yet.
-const keepLocks = time.Hour
+// minLockAge is the age from which a free lock is removed. A younger one may belong to
+// a process that has created the file and not locked it yet.
+const minLockAge = time.Hour
 
-// removeLocks removes the old locks of dead processes, whose containers are gone.
+// removeLocks removes the old locks of processes that have ended. Their containers
+// must have been removed before.
 func (o *owner) removeLocks() error {
 	locks, err := filepath.Glob(o.file("*"))
 	if err != nil {
@@ -135,8 +137,8 @@ func (o *owner) removeLocks() error {
 	for _, path := range locks {
 		i, err := os.Stat(path)
 		name := strings.TrimSuffix(filepath.Base(path), ".lock")
-		if err == nil && time.Since(i.ModTime()) > keepLocks && o.dead(o.folder+"/"+name) {
-			_ = os.Remove(path) // or the next run does
+		if err == nil && time.Since(i.ModTime()) > minLockAge && o.hasEnded(o.folder+"/"+name) {
+			_ = os.Remove(path) // if this fails, the next run removes it
 		}
 	}
 	return nil

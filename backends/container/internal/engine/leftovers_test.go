@@ -8,11 +8,11 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestOwner checks which labels are those of dead processes: a lock that is held
-// is not, whoever asks.
+// TestOwner checks which labels belong to processes that have ended. A process
+// whose lock is held has not.
 func TestOwner(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	t.Setenv("HOME", t.TempDir()) // of systems without the first
+	t.Setenv("HOME", t.TempDir()) // for systems that do not use XDG_CACHE_HOME
 	t.Setenv("LocalAppData", t.TempDir())
 	me, err := newOwner()
 	assert.NilError(t, err)
@@ -20,27 +20,27 @@ func TestOwner(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, me.folder, other.folder)
 	assert.Assert(t, me.name != other.name)
-	for label, dead := range map[string]bool{
-		me.label():                 false,
-		other.label():              false, // it lives
+	for label, ended := range map[string]bool{
+		me.label():                 false, // this process
+		other.label():              false, // another process that lives
 		me.folder + "/NOSUCH":      true,
 		me.folder + "/../" + "id":  false,
 		me.folder + "/":            false,
 		me.folder:                  false,
-		"ANOTHERFOLDER/NOSUCH":     false, // another user's, or another machine's
+		"ANOTHERFOLDER/NOSUCH":     false, // of another user or machine
 		"ANOTHERFOLDER/" + me.name: false,
 		"":                         false,
 		"/NOSUCH":                  false,
 	} {
-		assert.Equal(t, me.dead(label), dead, "label %q", label)
+		assert.Equal(t, me.hasEnded(label), ended, "label %q", label)
 	}
-	assert.NilError(t, other.lock.Unlock()) // as the system does for a process that ends
-	assert.Assert(t, me.dead(other.label()))
+	assert.NilError(t, other.lock.Unlock()) // as the system does when the process ends
+	assert.Assert(t, me.hasEnded(other.label()))
 
 	assert.NilError(t, me.removeLocks())
 	_, err = os.Stat(me.file(other.name))
-	assert.NilError(t, err, "a lock was removed that may be one in the making")
-	old := time.Now().Add(-2 * keepLocks)
+	assert.NilError(t, err, "a young lock was removed; its process may be about to lock it")
+	old := time.Now().Add(-2 * minLockAge)
 	for _, o := range []*owner{me, other} {
 		assert.NilError(t, os.Chtimes(o.file(o.name), old, old))
 	}
@@ -48,11 +48,11 @@ func TestOwner(t *testing.T) {
 	_, err = os.Stat(me.file(other.name))
 	assert.ErrorIs(t, err, os.ErrNotExist)
 	_, err = os.Stat(me.file(me.name))
-	assert.NilError(t, err, "a lock was removed that is held")
+	assert.NilError(t, err, "a lock was removed while it was held")
 }
 
-// TestHere tells engines of this machine from others.
-func TestHere(t *testing.T) {
+// TestCheckLocal checks which hosts are on this machine.
+func TestCheckLocal(t *testing.T) {
 	for host, ok := range map[string]bool{
 		"unix:///var/run/docker.sock":    true,
 		"npipe:////./pipe/docker_engine": true,
@@ -62,8 +62,7 @@ func TestHere(t *testing.T) {
 		"tcp://10.0.0.5:2375":            false,
 		"ssh://somebody@gpu-box":         false,
 	} {
-		if err := here(host); (err == nil) != ok {
-			t.Errorf("here(%q) = %v, want an error: %t", host, err, !ok)
-		}
+		err := checkLocal(host)
+		assert.Equal(t, err == nil, ok, "%s: %v", host, err)
 	}
 }

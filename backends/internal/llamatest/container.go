@@ -1,0 +1,111 @@
+package llamatest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
+)
+
+// startContainer starts the server in a container. Its URL is that of the
+// container's own address, unless a port of the host was asked for: the proxy
+// behind a published port bunches small writes, which hides when tokens came.
+func startContainer(ctx context.Context, root, model string, o Options, log *serverlog.Log) (p *process, url string, err error) {
+	image, err := ensureImage(ctx, root)
+	if err != nil {
+		return nil, "", err
+	}
+	create := []string{"create", "--label", "llmbench=llamatest"}
+	if o.Addr != "" {
+		host, port, err := freeAddr(o.Addr)
+		if err != nil {
+			return nil, "", err
+		}
+		url = "http://" + net.JoinHostPort(host, port)
+		create = append(create, "--publish", net.JoinHostPort(host, port)+":"+containerPort)
+	}
+	create = append(append(create, image), arguments(o, model, "0.0.0.0", containerPort)...)
+	id, err := docker(ctx, create...)
+	if err != nil {
+		return nil, "", err
+	}
+	remove, err := removeAtEnd(id)
+	if err != nil {
+		_, rmErr := docker(context.WithoutCancel(ctx), "rm", "--force", id)
+		return nil, "", errors.Join(err, rmErr)
+	}
+	defer func() {
+		if err != nil {
+			remove()
+		}
+	}()
+	if _, err := docker(ctx, "cp", model, id+":/models/"+filepath.Base(model)); err != nil {
+		return nil, "", err
+	}
+	if _, err := docker(ctx, "start", id); err != nil {
+		return nil, "", err
+	}
+	if p, err = follow(id, log, remove); err != nil {
+		return nil, "", err
+	}
+	if url == "" {
+		ip, err := docker(ctx, "inspect", "--format", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", id)
+		if err == nil && ip == "" { // it has ended already
+			p.stop()
+			err = fmt.Errorf("%w; its last lines:\n%s", p.err, log)
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		url = "http://" + net.JoinHostPort(ip, containerPort)
+	}
+	return p, url, nil
+}
+
+// follow copies the container's output to log and notices its end; remove
+// stops the container.
+func follow(id string, log *serverlog.Log, remove func()) (*process, error) {
+	life, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(life, "docker", "logs", "--follow", id)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.WaitDelay = stopDelay
+	if err := cmd.Start(); err != nil {
+		cancel()
+		return nil, err
+	}
+	p := &process{done: make(chan struct{})}
+	p.stop = func() { remove(); cancel(); <-p.done }
+	go func() {
+		err := cmd.Wait() // with the container, or with its removal
+		p.err = fmt.Errorf("container %.12s ended (docker logs: %v)", id, err)
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// removeAtEnd returns a function that stops and removes the container. A
+// process beside this one does it, as soon as the pipe to it is closed: so it
+// happens as well when this process is killed.
+func removeAtEnd(id string) (remove func(), err error) {
+	cmd := exec.Command("sh", "-c", `cat; docker stop -t 1 "$1"; docker rm --force "$1"`, "sh", id)
+	detach(cmd)
+	pipe, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return sync.OnceFunc(func() {
+		pipe.Close()
+		overdue := time.AfterFunc(dockerTimeout, func() { _ = cmd.Process.Kill() })
+		defer overdue.Stop()
+		_ = cmd.Wait()
+	}), nil
+}
