@@ -17,15 +17,14 @@
 //   - [Trace] has requests with the lengths, the arrival times and the common
 //     prefixes of a recorded load.
 //
-// [Open] opens each of them by the name that LLMBENCH_DATASET uses.
+// [Open] opens each of them, except Filler and Continuation, by the name that
+// LLMBENCH_DATASET uses.
 //
-// A [llmbench.Tokenizer] counts the tokens of texts; package [tokenizer] has several.
+// A [llmbench.Tokenizer] counts the tokens of texts; package tokenizer has several.
 // Lengths in requests are those that the tokenizer counts. The server states its
 // own counts in its answers, and benchmark results report the server's.
 //
 // The package downloads nothing. Data sets and tokenizers are files of the user;
 // README.md lists where they are published, with digests. The one text of others in
 // this package is 23 sonnets by Shakespeare.
-//
-// [tokenizer]: https://pkg.go.dev/github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer
 package benchdata

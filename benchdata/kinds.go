@@ -27,7 +27,7 @@ type Options struct {
 	// an Output.
 	Input, Output int
 	// FixedOutput makes the server generate the full length of each answer.
-	// Generated prompts and traces always have fixed outputs.
+	// Random prompts and traces always have fixed outputs.
 	FixedOutput bool
 	// Seed, Template and Tokenizer are the fields of the same name in each data
 	// set. Texts from files do not depend on Template.
