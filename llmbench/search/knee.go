@@ -2,30 +2,31 @@ package search
 
 import "fmt"
 
-// A Point is what a closed loop of that many users got: Throughput in anything per
-// second, Latency in seconds or any other measure of time.
+// A Point is the result of a closed loop with a number of users. All points of a sweep
+// must use the same units.
 type Point struct {
-	Load                float64
-	Throughput, Latency float64
+	Load       float64 // number of users
+	Throughput float64 // for example requests per second
+	Latency    float64 // for example seconds
 }
 
-// Saturated reports whether the last of points, which are in the order of their
-// loads, has less than gain more throughput than the one before it, as a share of
-// that: more load is then more waiting.
+// Saturated reports whether the throughput of the last point exceeds that of the point
+// before by less than gain, as a share. More load then only means more waiting. The points
+// must be in the order of their loads.
 func Saturated(points []Point, gain float64) bool {
 	n := len(points)
 	return n > 1 && points[n-1].Throughput < points[n-2].Throughput*(1+gain)
 }
 
 // Knee returns the index of the point with the greatest power, which is throughput
-// over latency: below it a server has users to spare for, and above it they wait
-// for each other (L. Kleinrock, "Power and deterministic rules of thumb for
-// probabilistic problems in computer communications", ICC 1979). Of equal points
-// it is the first.
+// divided by latency. Below the knee a server has free capacity, and above it users wait
+// for each other (L. Kleinrock, "Power and deterministic rules of thumb for probabilistic
+// problems in computer communications", ICC 1979). If several points have the greatest
+// power, Knee returns the first.
 //
-// The points are a sweep that went on until it was [Saturated] by gain. If it is
-// not, or if a point has no throughput or no latency, the error wraps
-// [ErrCannotJudge].
+// The points must be a sweep that continued until it was [Saturated] with gain. The error
+// wraps [ErrCannotJudge] if the sweep is not saturated, if the loads do not increase, or
+// if a throughput or latency is not above 0.
 func Knee(points []Point, gain float64) (int, error) {
 	best, most := 0, 0.0
 	for i, p := range points {
@@ -33,7 +34,7 @@ func Knee(points []Point, gain float64) (int, error) {
 		case !(p.Throughput > 0 && p.Latency > 0):
 			return 0, fmt.Errorf("%w: at a load of %.4g throughput %v and latency %v; want both above 0", ErrCannotJudge, p.Load, p.Throughput, p.Latency)
 		case i > 0 && p.Load <= points[i-1].Load:
-			return 0, fmt.Errorf("%w: a load of %.4g after %.4g; want them in order", ErrCannotJudge, p.Load, points[i-1].Load)
+			return 0, fmt.Errorf("%w: a load of %.4g after %.4g; want increasing loads", ErrCannotJudge, p.Load, points[i-1].Load)
 		}
 		if power := p.Throughput / p.Latency; power > most {
 			best, most = i, power

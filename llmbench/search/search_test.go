@@ -11,13 +11,13 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// upTo is a server that meets loads up to its limit.
+// upTo simulates a server that meets loads up to a limit.
 func upTo(limit float64) func(float64) (bool, error) {
 	return func(load float64) (bool, error) { return load <= limit, nil }
 }
 
-// TestHighest finds limits all over a range, to the tolerance, in fewer than twelve
-// trials.
+// TestHighest checks that limits across a range are found within the tolerance, with
+// fewer than twelve trials.
 func TestHighest(t *testing.T) {
 	for limit := 1.0; limit < 60; limit *= 1.013 {
 		got, err := Highest{From: 1, To: 64}.Find(upTo(limit))
@@ -37,7 +37,7 @@ func TestHighest(t *testing.T) {
 	}
 }
 
-// TestHighestTrials is the whole way of one search.
+// TestHighestTrials checks all trials of one search.
 func TestHighestTrials(t *testing.T) {
 	got, err := Highest{From: 1, To: 100, Whole: true}.Find(upTo(11))
 	assert.NilError(t, err)
@@ -46,7 +46,7 @@ func TestHighestTrials(t *testing.T) {
 
 func TestHighestCannotJudge(t *testing.T) {
 	broken := errors.New("no server")
-	// seq answers in turn, then as a server with a limit of 11.
+	// seq returns the given answers in turn, then those of a server with a limit of 11.
 	seq := func(answers ...bool) func(float64) (bool, error) {
 		n := 0
 		return func(load float64) (bool, error) {
@@ -62,18 +62,18 @@ func TestHighestCannotJudge(t *testing.T) {
 		try  func(float64) (bool, error)
 		want string
 	}{
-		{"even the lowest misses", Highest{From: 2, To: 64}, upTo(1), "cannot judge: the lowest load, 2, misses (2 missed)"},
-		{"the highest meets", Highest{From: 1, To: 9}, upTo(9), "cannot judge: the highest load, 9, still meets (1 met, 4 met, 9 met)"},
-		{"the low end does not hold", Highest{From: 1, To: 100, Whole: true}, seq(true, true, false, true, true, false, false, false, false, false, false),
-			"cannot judge: not monotone: nor does 5 do what it should (1 met, 4 met, 16 missed, 8 met, 11 met, 13 missed, 12 missed, 11 missed, 10 missed, 8 missed, 5 missed)"},
-		{"nor does the high end", Highest{From: 1, To: 100, Whole: true}, seq(true, true, false, true, true, false, false, true, true, true, true, true),
-			"cannot judge: not monotone: nor does 25 do what it should (1 met, 4 met, 16 missed, 8 met, 11 met, 13 missed, 12 missed, 11 met, 12 met, 14 met, 17 met, 25 met)"},
-		{"there is no room to give way", Highest{From: 1, To: 3, Whole: true}, seq(true, false, true, false, false),
-			"cannot judge: not monotone: nor does 1 do what it should (1 met, 3 missed, 2 met, 2 missed, 1 missed)"},
+		{"the lowest load misses", Highest{From: 2, To: 64}, upTo(1), "cannot judge: the lowest load, 2, misses (2 missed)"},
+		{"the highest load meets", Highest{From: 1, To: 9}, upTo(9), "cannot judge: the highest load, 9, still meets (1 met, 4 met, 9 met)"},
+		{"the low end is not confirmed", Highest{From: 1, To: 100, Whole: true}, seq(true, true, false, true, true, false, false, false, false, false, false),
+			"cannot judge: not monotone: 5 contradicts an earlier trial (1 met, 4 met, 16 missed, 8 met, 11 met, 13 missed, 12 missed, 11 missed, 10 missed, 8 missed, 5 missed)"},
+		{"the high end is not confirmed", Highest{From: 1, To: 100, Whole: true}, seq(true, true, false, true, true, false, false, true, true, true, true, true),
+			"cannot judge: not monotone: 25 contradicts an earlier trial (1 met, 4 met, 16 missed, 8 met, 11 met, 13 missed, 12 missed, 11 met, 12 met, 14 met, 17 met, 25 met)"},
+		{"no room to move the low end", Highest{From: 1, To: 3, Whole: true}, seq(true, false, true, false, false),
+			"cannot judge: not monotone: 1 contradicts an earlier trial (1 met, 3 missed, 2 met, 2 missed, 1 missed)"},
 		{"an error", Highest{From: 1, To: 2}, func(float64) (bool, error) { return false, broken }, "no server"},
-		{"no range", Highest{From: 2, To: 2}, upTo(1), "search: from 2 to 2 within 0.05; want 0 < from < to, and a tolerance above 0"},
-		{"no range of whole numbers", Highest{From: 1.5, To: 2.5, Whole: true}, upTo(1), "search: from 2 to 2 within 0.05; want 0 < from < to, and a tolerance above 0"},
-		{"no number", Highest{From: math.NaN(), To: math.Inf(1)}, upTo(1), "search: from NaN to +Inf within 0.05; want 0 < from < to, and a tolerance above 0"},
+		{"empty range", Highest{From: 2, To: 2}, upTo(1), "search: from 2 to 2 within 0.05; want 0 < from < to, and a tolerance above 0"},
+		{"empty range of whole numbers", Highest{From: 1.5, To: 2.5, Whole: true}, upTo(1), "search: from 2 to 2 within 0.05; want 0 < from < to, and a tolerance above 0"},
+		{"NaN and infinity", Highest{From: math.NaN(), To: math.Inf(1)}, upTo(1), "search: from NaN to +Inf within 0.05; want 0 < from < to, and a tolerance above 0"},
 	} {
 		got, err := c.h.Find(c.try)
 		assert.Error(t, err, c.want, c.name)
@@ -82,8 +82,9 @@ func TestHighestCannotJudge(t *testing.T) {
 	}
 }
 
-// TestHighestGivesWay: a load that once met and once missed is inside the interval.
-func TestHighestGivesWay(t *testing.T) {
+// TestHighestMovesEnd checks that a load that met once and missed once is inside the
+// interval.
+func TestHighestMovesEnd(t *testing.T) {
 	seen := map[float64]int{}
 	got, err := Highest{From: 1, To: 100, Whole: true}.Find(func(load float64) (bool, error) {
 		seen[load]++
@@ -93,20 +94,20 @@ func TestHighestGivesWay(t *testing.T) {
 	assert.Equal(t, fmt.Sprint(got), "{10 12 [1 met 4 met 16 missed 8 met 11 met 13 missed 12 missed 11 missed 10 met 10 met 12 missed]}")
 }
 
-// TestHighestIsNoLuck: near the limit of a server that meets by chance, an end that
-// is moved is tried until it does the same twice in a row.
-func TestHighestIsNoLuck(t *testing.T) {
+// TestHighestConfirmsEnds checks that both ends give the same answer twice in a row, for a
+// server whose answers are random near its limit.
+func TestHighestConfirmsEnds(t *testing.T) {
 	for seed := range uint64(2000) {
 		chance := rand.New(rand.NewPCG(seed, 1))
 		got, err := Highest{From: 1, To: 64}.Find(func(load float64) (bool, error) {
-			return chance.Float64() < 1/(1+math.Pow(load/10, 20)), nil // half at a load of 10, 0.87 at 9.1
+			return chance.Float64() < 1/(1+math.Pow(load/10, 20)), nil // 0.5 at a load of 10, 0.87 at 9.1
 		})
 		if err != nil {
 			assert.ErrorIs(t, err, ErrCannotJudge)
 			continue
 		}
 		for _, end := range []Trial{{got.Low, true}, {got.High, false}} {
-			last := 0 // of the trials at that load, how many did what they should
+			last := 0 // number of last trials at that load with the expected answer
 			for _, trial := range got.Trials {
 				switch {
 				case trial == end:
@@ -115,14 +116,14 @@ func TestHighestIsNoLuck(t *testing.T) {
 					last = 0
 				}
 			}
-			assert.Assert(t, last >= 2, "seed %d: %v held %d times: %v", seed, end, last, got.Trials)
+			assert.Assert(t, last >= 2, "seed %d: %v was confirmed %d times: %v", seed, end, last, got.Trials)
 		}
 	}
 }
 
 func TestKnee(t *testing.T) {
-	// A closed loop on eight slots of one second: throughput rises to eight, and
-	// from there latency does.
+	// A closed loop on eight slots of one second: the throughput increases up to
+	// eight users, the latency above that.
 	slots := func(loads ...float64) (all []Point) {
 		for _, n := range loads {
 			all = append(all, Point{n, min(n, 8), max(1, n/8)})
@@ -143,7 +144,7 @@ func TestKnee(t *testing.T) {
 		{"one point", slots(1), 0, "cannot judge: 1 loads; want two or more"},
 		{"no points", nil, 0, "cannot judge: 0 loads; want two or more"},
 		{"nothing at all", []Point{{1, 0, 1}}, 0, "cannot judge: at a load of 1 throughput 0 and latency 1; want both above 0"},
-		{"out of order", slots(2, 1), 0, "cannot judge: a load of 1 after 2; want them in order"},
+		{"out of order", slots(2, 1), 0, "cannot judge: a load of 1 after 2; want increasing loads"},
 	} {
 		got, err := Knee(c.points, 0.05)
 		if c.err == "" {
