@@ -9,6 +9,6 @@ bench: ; go test -run='^$$' -bench=. -benchtime=1x ./scenarios
 stat:  ; go test -run='^$$' -bench=. -benchtime=1x ./scenarios | go tool benchstat /dev/stdin
 profiles: ; go run ./mockserver/cmd/calibrate mockserver/profiles/*.json && go test ./mockserver/calibrate -run Accuracy -update
 error: ; go test -run='^$$' -bench=Error -benchtime=1x ./scenarios
-canary: ; BENCHGATE_CANARY=1 go test -count=1 -run=Canary ./llmbench/cmd/benchgate
+canary: ; BENCHGATE_CANARY=1 go test -v -count=1 -run=Canary ./llmbench/cmd/benchgate
 ci:    ; .ci/run
 noise: ; .ci/noise .ci/run
