@@ -76,21 +76,23 @@ vllm:request_queue_time_seconds_sum{model_name="m"} %g
 		{"nothing of interest", backends.TGI{}.Metrics(), func(int) string { return "other 1\n" }, map[string]float64{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			scrapes := 0
-			o := metrics.NewObserver(source(c.names, func(w http.ResponseWriter, r *http.Request) {
-				assert.Equal(t, r.Method+" "+r.URL.Path, "GET /metrics")
-				pass := (scrapes + 1) / 2 // metrics are read before and after each pass
-				scrapes++
-				fmt.Fprint(w, c.metrics(pass))
-			}), true)
-			var got map[string]float64
-			for range 2 {
-				assert.NilError(t, o.Before(t.Context()))
-				var err error
-				got, err = o.After(t.Context())
-				assert.NilError(t, err)
-			}
-			assert.DeepEqual(t, got, c.want)
+			synctest.Test(t, func(t *testing.T) { // no reading falls into a pass by chance
+				scrapes := 0
+				o := metrics.NewObserver(source(c.names, func(w http.ResponseWriter, r *http.Request) {
+					assert.Equal(t, r.Method+" "+r.URL.Path, "GET /metrics")
+					pass := (scrapes + 1) / 2 // metrics are read before and after each pass
+					scrapes++
+					fmt.Fprint(w, c.metrics(pass))
+				}), true)
+				var got map[string]float64
+				for range 2 {
+					assert.NilError(t, o.Before(t.Context()))
+					var err error
+					got, err = o.After(t.Context())
+					assert.NilError(t, err)
+				}
+				assert.DeepEqual(t, got, c.want)
+			})
 		})
 	}
 }

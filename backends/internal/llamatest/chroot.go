@@ -19,18 +19,18 @@ func startChroot(root string, args []string, log *serverlog.Log) (*process, erro
 	life, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(life, serverPath, args...)
 	cmd.Dir = "/"
-	cmd.Env = []string{"HOME=/tmp", "PATH=/usr/bin"} // none of LLAMA_ARG_*
+	cmd.Env = []string{"HOME=/tmp", "PATH=/usr/bin"} // without this process's LLAMA_ARG_ variables
 	cmd.SysProcAttr = attr
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = stopDelay // and then SIGKILL
+	cmd.WaitDelay = stopDelay // then SIGKILL
 
 	p := &process{done: make(chan struct{})}
 	p.stop = func() { cancel(); <-p.done }
 	started := make(chan error)
 	go func() {
-		// The server dies with the thread that started it (PR_SET_PDEATHSIG in
-		// prctl(2)): this one must not end before it.
+		// The server is killed when the thread that started it ends
+		// (PR_SET_PDEATHSIG in prctl(2)): keep the thread until the server ends.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()

@@ -13,9 +13,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
 )
 
-// startContainer starts the server in a container. Its URL is that of the
-// container's own address, unless a port of the host was asked for: the proxy
-// behind a published port bunches small writes, which hides when tokens came.
+// startContainer starts the server in a container. The URL has the container's own
+// address unless o.Addr is set: the proxy behind a published port bunches small
+// writes, which hides when tokens were sent.
 func startContainer(ctx context.Context, root, model string, o Options, log *serverlog.Log) (p *process, url string, err error) {
 	image, err := ensureImage(ctx, root)
 	if err != nil {
@@ -56,7 +56,7 @@ func startContainer(ctx context.Context, root, model string, o Options, log *ser
 	}
 	if url == "" {
 		ip, err := docker(ctx, "inspect", "--format", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", id)
-		if err == nil && ip == "" { // it has ended already
+		if err == nil && ip == "" { // the container has already ended
 			p.stop()
 			err = fmt.Errorf("%w; its last lines:\n%s", p.err, log)
 		}
@@ -68,8 +68,8 @@ func startContainer(ctx context.Context, root, model string, o Options, log *ser
 	return p, url, nil
 }
 
-// follow copies the container's output to log and notices its end; remove
-// stops the container.
+// follow copies the container's output to log until the container ends. remove stops
+// the container.
 func follow(id string, log *serverlog.Log, remove func()) (*process, error) {
 	life, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(life, "docker", "logs", "--follow", id)
@@ -82,16 +82,16 @@ func follow(id string, log *serverlog.Log, remove func()) (*process, error) {
 	p := &process{done: make(chan struct{})}
 	p.stop = func() { remove(); cancel(); <-p.done }
 	go func() {
-		err := cmd.Wait() // with the container, or with its removal
+		err := cmd.Wait() // docker logs ends with the container
 		p.err = fmt.Errorf("container %.12s ended (docker logs: %v)", id, err)
 		close(p.done)
 	}()
 	return p, nil
 }
 
-// removeAtEnd returns a function that stops and removes the container. A
-// process beside this one does it, as soon as the pipe to it is closed: so it
-// happens as well when this process is killed.
+// removeAtEnd returns a function that stops and removes the container. A helper
+// process does so when the pipe to it is closed, and therefore also if this process
+// is killed.
 func removeAtEnd(id string) (remove func(), err error) {
 	cmd := exec.Command("sh", "-c", `cat; docker stop -t 1 "$1"; docker rm --force "$1"`, "sh", id)
 	detach(cmd)

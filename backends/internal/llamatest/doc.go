@@ -1,20 +1,19 @@
 // Package llamatest runs a real llama.cpp llama-server for tests, with a tiny
 // generated model, on machines without an image registry, a GPU or weights.
 //
-// The server comes from eleven Debian packages (20 MB to fetch, 50 MB on disk)
-// pinned by version and SHA-256 in packages.sha256, from the mirror that apt
-// uses on the machine or the one that LLMBENCH_DEBIAN_MIRROR names. They are
-// unpacked once, into a root filesystem in the user's cache directory or the
-// folder that LLMBENCH_CACHE names, and run there: in a chroot for root, in a chroot of an own user namespace for others
-// where the kernel lets them, else as a Docker container. The model is that of
-// package tinygguf.
+// The server comes from eleven Debian packages (20 MB to download, 50 MB on disk).
+// Their versions and SHA-256 sums are in packages.sha256. They are downloaded from
+// the mirror that apt uses on the machine, or from LLMBENCH_DEBIAN_MIRROR, and
+// unpacked once into a root filesystem in the user's cache folder or in
+// LLMBENCH_CACHE. The server runs there in a chroot, which users other than root
+// create in a user namespace of their own. If the kernel does not allow that, the
+// server runs in a Docker container. Package tinygguf makes the model.
 //
-// Where none of this can be had [Start] skips the test and says why; with
-// llamacpp in LLMBENCH_REQUIRE (a comma list) it fails it instead. Trouble
-// beyond that (a checksum that differs, a server that does not become ready)
-// always fails it.
+// If this machine can do none of this, [Start] skips the test with the reason, or
+// fails it if LLMBENCH_REQUIRE lists llamacpp. Other errors, such as a wrong
+// checksum or a server that does not become ready, always fail the test.
 //
-// The server runs one thread: with as many threads as cores its spin barriers
-// stall on shared machines. Its speed is therefore that of the tiny model and
-// of this machine, and no figure worth publishing.
+// The server runs one thread, because its spin barriers stall on shared machines if
+// there are as many threads as cores. Its speed depends on the tiny model and on
+// this machine, and is not worth publishing.
 package llamatest

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// dockerTimeout bounds one command of the Docker client, the import of the
-// image included.
+// dockerTimeout bounds one command of the Docker client, including the import of the
+// image.
 const dockerTimeout = time.Minute
 
 // docker runs one command of the Docker client and returns what it prints.
@@ -27,8 +27,8 @@ func docker(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(out.String()), nil
 }
 
-// dockerUsable returns nil if a Docker engine answers that can run the image
-// and whose containers can be reached on their own address.
+// dockerUsable returns nil if there is a Docker engine that can run the image, and
+// whose containers can be reached at their own addresses.
 func dockerUsable(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

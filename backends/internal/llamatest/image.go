@@ -13,8 +13,8 @@ const (
 	containerPort = "8080"
 )
 
-// ensureImage returns the id of the image made from root, importing it when
-// the engine has none of this key under the name.
+// ensureImage returns the id of the image made from root. It imports the image if the
+// engine has none with the key of root.
 func ensureImage(ctx context.Context, root string) (id string, err error) {
 	if id := findImage(ctx); id != "" {
 		return id, nil
@@ -24,7 +24,7 @@ func ensureImage(ctx context.Context, root string) (id string, err error) {
 		return "", err
 	}
 	defer unlock()
-	if id := findImage(ctx); id != "" { // imported while this process waited
+	if id := findImage(ctx); id != "" { // another process has imported it
 		return id, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, dockerTimeout)
@@ -48,7 +48,7 @@ func ensureImage(ctx context.Context, root string) (id string, err error) {
 	}
 	imp.Stdin = pipe
 	out, err := imp.Output()
-	pipe.Close() // an import that failed has not read all of it
+	pipe.Close() // an import that failed has not read everything
 	if tarErr := tar.Wait(); err == nil {
 		err = tarErr
 	}
@@ -58,7 +58,7 @@ func ensureImage(ctx context.Context, root string) (id string, err error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// findImage returns the id of the image of this key, or "".
+// findImage returns the id of the image if its key is that of root, or "".
 func findImage(ctx context.Context) string {
 	out, err := docker(ctx, "image", "inspect", "--format", `{{.Id}} {{index .Config.Labels "`+imageLabel+`"}}`, imageName)
 	id, key, _ := strings.Cut(out, " ")

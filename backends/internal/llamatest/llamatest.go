@@ -8,14 +8,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/need"
 )
 
-// Start runs a server until the end of the test or benchmark and returns its
-// base URL, without a slash at its end. It skips tb where [Run] returns
-// [ErrUnavailable], unless LLMBENCH_REQUIRE has llamacpp in it; every other
-// error is fatal. A server that ends before tb does is an error of tb.
+// Start runs a server until tb ends and returns its base URL, without a slash at its
+// end. If [Run] returns [ErrUnavailable], Start skips tb, or fails tb if
+// LLMBENCH_REQUIRE lists llamacpp. Every other error fails tb, and so does a server
+// that ends before tb.
 func Start(tb testing.TB, o Options) (url string) {
 	tb.Helper()
 	s, err := Run(tb.Context(), o)
-	end(tb, err)
+	check(tb, err)
 	tb.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			tb.Error(err)
@@ -24,30 +24,31 @@ func Start(tb testing.TB, o Options) (url string) {
 	return s.URL
 }
 
-// Image makes sure that the Docker engine has the image of the server and
-// returns its name. It takes arguments of llama-server and listens on port
-// 8080; a model has to be mounted or copied into it (see [Model]). It skips or
-// ends tb like [Start].
+// Image makes sure that the Docker engine has an image of the server, and returns the
+// image's name. A container of the image takes the arguments of llama-server and
+// listens on port 8080. A model has to be mounted or copied into the container (see
+// [Model]). Image skips or fails tb as [Start] does.
 func Image(tb testing.TB) (name string) {
 	tb.Helper()
-	end(tb, dockerUsable(tb.Context()))
+	check(tb, dockerUsable(tb.Context()))
 	root, err := rootfs()
-	end(tb, err)
+	check(tb, err)
 	_, err = ensureImage(tb.Context(), root)
-	end(tb, err)
+	check(tb, err)
 	return imageName
 }
 
-// Model returns the path of a model file that lasts as long as tb.
+// Model writes a model and returns the path of its file, which is removed when tb
+// ends.
 func Model(tb testing.TB, o tinygguf.Options) (path string) {
 	tb.Helper()
 	path, err := writeModel(tb.TempDir(), o)
-	end(tb, err)
+	check(tb, err)
 	return path
 }
 
-// end ends tb when err is not nil: it skips what cannot run here.
-func end(tb testing.TB, err error) {
+// check ends tb if err is not nil.
+func check(tb testing.TB, err error) {
 	tb.Helper()
 	switch {
 	case err == nil:

@@ -20,15 +20,15 @@ import (
 )
 
 func TestStart(t *testing.T) {
-	serves(t, Start(t, Options{Parallel: 2, Context: 1024}))
+	checkServer(t, Start(t, Options{Parallel: 2, Context: 1024}))
 }
 
 func TestStartContainer(t *testing.T) {
-	serves(t, Start(t, Options{Parallel: 2, Context: 1024, Container: true}))
+	checkServer(t, Start(t, Options{Parallel: 2, Context: 1024, Container: true}))
 }
 
-// serves checks what every test of a client needs of the server.
-func serves(t *testing.T, url string) {
+// checkServer checks what every test of a client needs from the server.
+func checkServer(t *testing.T, url string) {
 	t.Helper()
 	if status, body := get(t, url+"/health"); status != http.StatusOK {
 		t.Errorf("GET /health = %d %s, want 200", status, body)
@@ -70,8 +70,8 @@ func do(t *testing.T, method, url string, in io.Reader) (status int, body []byte
 	return res.StatusCode, body
 }
 
-// chat streams one answer of 24 tokens and returns what usage says of it, and
-// whether [DONE] ended the stream.
+// chat streams one answer of 24 tokens. It returns the number of tokens that usage
+// states, and whether [DONE] ended the stream.
 func chat(t *testing.T, url string) (tokens int, done bool) {
 	t.Helper()
 	status, body := do(t, http.MethodPost, url+"/v1/chat/completions", strings.NewReader(`{
@@ -105,16 +105,17 @@ func chat(t *testing.T, url string) (tokens int, done bool) {
 	return tokens, done
 }
 
-// run is Run for tests: it skips where Start would.
+// run is like Run, and skips or fails t as Start does.
 func run(t *testing.T, o Options) *Server {
 	t.Helper()
 	s, err := Run(t.Context(), o)
-	end(t, err)
+	check(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
 
-// A server with a stream open ignores SIGTERM; Close has to end it anyway.
+// TestCloseWithOpenStream checks that Close ends a server with an open stream, which
+// ignores SIGTERM.
 func TestCloseWithOpenStream(t *testing.T) {
 	for _, o := range []Options{{}, {Container: true}} {
 		t.Run(fmt.Sprintf("container=%t", o.Container), func(t *testing.T) {
@@ -152,25 +153,26 @@ func dial(base string) error {
 	return err
 }
 
-// A server that cannot start is reported with its last words, and at once.
+// TestRunReportsLog checks that the error of a server that cannot start has the last
+// lines of the log.
 func TestRunReportsLog(t *testing.T) {
 	for _, o := range []Options{{}, {Container: true}} {
 		t.Run(fmt.Sprintf("container=%t", o.Container), func(t *testing.T) {
-			run(t, o) // or skip
+			run(t, o) // skips t if the server cannot run
 			o.Args = []string{"--no-such-argument"}
 			s, err := Run(t.Context(), o)
 			if err == nil {
 				s.Close()
 			}
 			if err == nil || !strings.Contains(err.Error(), "ended") || !strings.Contains(err.Error(), "invalid argument: --no-such-argument") {
-				t.Errorf("Run with a wrong argument = %v, want an error that says so in the server's words", err)
+				t.Errorf("Run with a wrong argument = %v, want an error with the server's own message", err)
 			}
 		})
 	}
 }
 
-// The server dies with a process that is killed and can clean up nothing. This
-// test starts itself again as that process.
+// TestServerDiesWithKilledProcess checks that the server ends when the process that
+// runs it is killed. The test runs itself in another process for that.
 func TestServerDiesWithKilledProcess(t *testing.T) {
 	const variable = "LLAMATEST_HELPER"
 	if mode := os.Getenv(variable); mode != "" {
@@ -179,7 +181,7 @@ func TestServerDiesWithKilledProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Println("URL", s.URL)
-		select { // until it is killed, and not for ever if nobody does
+		select { // until this process is killed, or a minute has passed
 		case <-s.Done():
 		case <-time.After(time.Minute):
 			s.Close()
@@ -188,8 +190,8 @@ func TestServerDiesWithKilledProcess(t *testing.T) {
 	}
 	for _, mode := range []string{"chroot", "container"} {
 		t.Run(mode, func(t *testing.T) {
-			run(t, Options{Container: mode == "container"}).Close() // or skip
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			run(t, Options{Container: mode == "container"}).Close() // skips t if the server cannot run
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestServerDiesWithKilledProcess$")
 			cmd.Env = append(os.Environ(), variable+"="+mode)

@@ -25,17 +25,17 @@ var (
 // serverPath is the path of the server in the root filesystem.
 const serverPath = "/usr/bin/llama-server"
 
-// buildTimeout bounds the whole build, waiting for another process's build
-// included.
+// buildTimeout bounds the build, including the wait for another process that builds.
 const buildTimeout = 5 * time.Minute
 
-// exitUnavailable is the script's exit status for "not on this machine".
+// exitUnavailable is the exit status of the script if this machine cannot build the
+// root filesystem.
 const exitUnavailable = 3
 
-// rootfs returns the root filesystem that holds llama-server, building it when
-// the user's cache has none for this script and these pins. One process
-// builds at a time and the result appears whole, so processes can share it.
-// The outcome, good or bad, is that of the first call.
+// rootfs returns the path of the root filesystem with llama-server. It builds the root
+// filesystem if the cache has none for this script and these packages. Only one
+// process builds at a time, and the result appears complete, so that processes can
+// share it. Later calls return the result of the first one.
 var rootfs = sync.OnceValues(func() (root string, err error) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		return "", fmt.Errorf("%w: its packages are for linux/amd64, this is %s/%s", ErrUnavailable, runtime.GOOS, runtime.GOARCH)
@@ -63,10 +63,10 @@ var rootfs = sync.OnceValues(func() (root string, err error) {
 		return "", err
 	}
 	defer unlock()
-	if isDir(root) { // built while this process waited
+	if isDir(root) { // another process has built it
 		return root, nil
 	}
-	part := root + ".part" // what a killed build left behind, or nothing
+	part := root + ".part" // may be left from a build that was killed
 	if err := os.RemoveAll(part); err != nil {
 		return "", err
 	}
@@ -76,7 +76,8 @@ var rootfs = sync.OnceValues(func() (root string, err error) {
 	return root, os.Rename(part, root)
 })
 
-// rootfsKey names the tree that the script and the pins make.
+// rootfsKey identifies the content of the root filesystem: a hash of the script and of
+// the packages' pins.
 func rootfsKey() string {
 	h := sha256.New()
 	h.Write(rootfsScript)
@@ -84,7 +85,7 @@ func rootfsKey() string {
 	return fmt.Sprintf("%x", h.Sum(nil)[:8])
 }
 
-// buildRootfs runs the script, which makes root.
+// buildRootfs runs the script, which creates root.
 func buildRootfs(ctx context.Context, root string) error {
 	dir, err := os.MkdirTemp("", "llamatest-")
 	if err != nil {
@@ -103,7 +104,7 @@ func buildRootfs(ctx context.Context, root string) error {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	cmd := exec.CommandContext(ctx, bash, script, root)
-	killGroup(cmd) // with the download that the script may be waiting for
+	killGroup(cmd) // including a download that the script waits for
 	out, err := cmd.CombinedOutput()
 	switch message := strings.TrimSpace(string(out)); {
 	case err == nil:

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// Without a "sha256  path" a package would be unpacked unchecked or not at all.
+// TestPins checks the format of packages.sha256. A malformed line would leave a package
+// out, or unchecked.
 func TestPins(t *testing.T) {
 	pin := regexp.MustCompile(`^[0-9a-f]{64}  pool/main/[a-z0-9.+-]+/[a-z0-9.+-]+/[a-z0-9.+-]+_[^_/]+_amd64\.deb$`)
 	n := 0
@@ -25,16 +26,16 @@ func TestPins(t *testing.T) {
 		}
 		n++
 		if !pin.MatchString(line) {
-			t.Errorf("packages.sha256: %q is no pin (want %v)", line, pin)
+			t.Errorf("packages.sha256: %q is not a pin, want %v", line, pin)
 		}
 	}
 	if n == 0 || !regexp.MustCompile(`(?m)^# suite: [a-z]+$`).Match(rootfsPins) {
-		t.Errorf("packages.sha256: %d pins and perhaps no suite:\n%s", n, rootfsPins)
+		t.Errorf("packages.sha256: want a suite and pins, got %d pins:\n%s", n, rootfsPins)
 	}
 }
 
-// The script's messages, against a mirror that holds one package in a version
-// that is not the pinned one.
+// TestRootfsScriptRefuses checks the script's messages with a mirror that has one
+// package, in a version that is not the pinned one.
 func TestRootfsScriptRefuses(t *testing.T) {
 	for _, tool := range []string{"bash", "curl", "xz", "dpkg-deb", "tar"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -53,7 +54,7 @@ func TestRootfsScriptRefuses(t *testing.T) {
 	for path, body := range map[string][]byte{
 		"/dists/forky/InRelease":                     nil,
 		"/dists/forky/main/binary-amd64/Packages.xz": packed,
-		pool + "llama.cpp-tools_2-1_amd64.deb":       []byte("what somebody else put there"),
+		pool + "llama.cpp-tools_2-1_amd64.deb":       []byte("another content"),
 		"/dists/incomplete/InRelease":                nil,
 	} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body) })

@@ -13,9 +13,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
 )
 
-// Server is a running llama-server.
+// A Server is a running llama-server.
 type Server struct {
-	URL string // base URL without a slash at its end, as http://127.0.0.1:8080
+	URL string // base URL without a slash at its end, such as http://127.0.0.1:8080
 
 	process *process
 	log     *serverlog.Log
@@ -23,14 +23,15 @@ type Server struct {
 }
 
 const (
-	readyTimeout = 30 * time.Second // for the model to be loaded, from the start of the process
+	readyTimeout = 30 * time.Second // from the start of the process until the model is loaded
 	readyPoll    = 10 * time.Millisecond
 )
 
-// Run starts a server and waits until it is ready; ctx bounds only that. The
-// server runs until [Server.Close], and dies with this process even when that
-// is killed. An error of a server that ended or did not become ready carries
-// the last lines of its log; [ErrUnavailable] means that there is none to run.
+// Run starts a server and waits until it is ready. ctx bounds the wait only. The
+// server runs until [Server.Close], and ends with this process even if this process
+// is killed. If the server ends or does not become ready, the error has the last
+// lines of its log. The error wraps [ErrUnavailable] if this machine cannot run the
+// server.
 func Run(ctx context.Context, o Options) (*Server, error) {
 	if o.Parallel == 0 {
 		o.Parallel = 4
@@ -71,8 +72,8 @@ func Run(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// needsContainer decides how to run the server: natively where that is
-// possible and wanted, else in a container.
+// needsContainer reports whether the server must run in a container: if o says so, or
+// if a chroot is not possible.
 func needsContainer(ctx context.Context, o Options) (bool, error) {
 	if o.Container {
 		return true, dockerUsable(ctx)
@@ -87,7 +88,7 @@ func needsContainer(ctx context.Context, o Options) (bool, error) {
 	return true, nil
 }
 
-// startNative starts the server in a chroot.
+// startNative starts the server in a chroot and returns its URL.
 func startNative(root, model string, o Options, log *serverlog.Log) (*process, string, error) {
 	host, port, err := freeAddr(o.Addr)
 	if err != nil {
@@ -97,12 +98,12 @@ func startNative(root, model string, o Options, log *serverlog.Log) (*process, s
 	return p, "http://" + net.JoinHostPort(host, port), err
 }
 
-// waitReady returns nil as soon as /health answers 200. Until the port is open
-// connections are refused, until the model is loaded the answer is 503.
+// waitReady waits until /health answers 200. Connections are refused until the port is
+// open, and the answer is 503 until the model is loaded.
 func (s *Server) waitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("not ready after %v", readyTimeout))
 	defer cancel()
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Second} // no proxy
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Second} // without a proxy
 	tick := time.NewTicker(readyPoll)
 	defer tick.Stop()
 	for last := errors.New("no answer"); ; {
@@ -149,9 +150,8 @@ func (s *Server) Done() <-chan struct{} { return s.process.done }
 // Log returns the last 40 lines that the server has written.
 func (s *Server) Log() string { return s.log.String() }
 
-// Close ends the server, by force after a second, and returns when it is gone.
-// It returns an error if the server had ended by itself. Later calls return
-// nil.
+// Close ends the server, by force after a second, and waits for its end. It returns an
+// error if the server had ended by itself. Later calls return nil.
 func (s *Server) Close() (err error) {
 	s.close.Do(func() {
 		select {

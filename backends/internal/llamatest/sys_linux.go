@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// chrootAttr returns the attributes of a process whose root directory is root
-// and that dies with the thread that started it.
+// chrootAttr returns the attributes of a process whose root directory is root and which
+// is killed when the thread that started it ends.
 func chrootAttr(root string) (*syscall.SysProcAttr, error) {
 	newUser, err := chrootKind()
 	return jail(root, newUser), err
@@ -24,9 +24,9 @@ func canChroot() error {
 	return err
 }
 
-// chrootKind finds out, by doing it, whether a chroot is possible as it is or
-// in a new user namespace, where every user may do it unless the kernel is set
-// up otherwise (user_namespaces(7)).
+// chrootKind finds out, by trying, whether a chroot is possible directly or in a new
+// user namespace. In the latter any user may create one unless the kernel forbids
+// it (user_namespaces(7)).
 var chrootKind = sync.OnceValues(func() (newUser bool, err error) {
 	plain := tryJail(false)
 	if plain == nil {
@@ -54,18 +54,18 @@ func jail(root string, newUser bool) *syscall.SysProcAttr {
 	return attr
 }
 
-// killGroup makes the end of cmd's context end the processes it started too.
+// killGroup makes the end of cmd's context also kill the processes that cmd started.
 func killGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = stopDelay
 }
 
-// detach keeps the signals of this process's terminal from cmd.
+// detach shields cmd from the signals of this process's terminal.
 func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// lock takes the lock file at path, which is made and never removed; it is
-// free again after unlock or when this process ends.
+// lock waits for the lock on the file at path. It creates the file, which is never
+// removed. unlock or the end of this process frees the lock.
 func lock(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

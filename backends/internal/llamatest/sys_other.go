@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// The server runs on Linux only: rootfs says so before any of these is called
-// for more than an error.
+// The server runs on Linux only. On other systems rootfs returns an error before the
+// other functions have any effect.
 
 func errNotLinux() error { return fmt.Errorf("%w on %s", ErrUnavailable, runtime.GOOS) }
 

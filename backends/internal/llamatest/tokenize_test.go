@@ -21,8 +21,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 )
 
-// The tokenizers of these tests: one vocabulary, split in three ways, with
-// tokens that show the splits.
+// tokenizers are one vocabulary with three ways to split a text. Their tokens show where
+// a text was split.
 var tokenizers = []tinygguf.Options{
 	{Pre: tinygguf.PreGPT2, Pairs: true, Vocab: 2560},
 	{Pre: tinygguf.PreQwen2, Pairs: true, Vocab: 2560},
@@ -84,7 +84,7 @@ func inServerTerms(pre tinygguf.Pre, text string) (question, why string) {
 		return "", "llama.cpp writes (?i:'s) as '[sS], but ſ is an s in another case too"
 	}
 	if pre == tinygguf.PreQwen2 {
-		return norm.NFC.String(text), "" // llama.cpp leaves the normalizer out
+		return norm.NFC.String(text), "" // llama.cpp does not normalize
 	}
 	return text, ""
 }
@@ -107,9 +107,9 @@ func tokenize(t *testing.T, url, text string, special bool) []int {
 	return answer.Tokens
 }
 
-// TestTextsTellTokenizersApart checks the test above: a tokenizer that splits
-// as another of the three would not pass it.
-func TestTextsTellTokenizersApart(t *testing.T) {
+// TestTextsDistinguishTokenizers checks that the texts of TestTokenizer find a tokenizer
+// that splits like one of the other two.
+func TestTextsDistinguishTokenizers(t *testing.T) {
 	ids := make([][][]int, len(tokenizers)) // by tokenizer and text
 	for i, o := range tokenizers {
 		tok := huggingFace(t, o)
@@ -132,7 +132,7 @@ func TestTextsTellTokenizersApart(t *testing.T) {
 	}
 }
 
-// texts returns the texts to compare, the same ones every time.
+// texts returns the texts to compare, which are the same in each run.
 var texts = sync.OnceValue(func() []string {
 	list := slices.Clone(written)
 	random := rand.New(rand.NewPCG(3, 4))
@@ -142,16 +142,16 @@ var texts = sync.OnceValue(func() []string {
 	for range 200 {
 		list = append(list, mixed(random, slices.Concat(fragments, anything(random)), 1+random.IntN(16)))
 	}
-	// Some characters of each general category, next to what they are split
-	// from in one class or another.
+	// Some characters of each general category, next to characters from which a
+	// tokenizer may split them.
 	for _, name := range slices.Sorted(maps.Keys(unicode.Categories)) {
 		if len(name) != 2 || name == "Cs" {
 			continue
 		}
-		var of []rune
-		rangetable.Visit(unicode.Categories[name], func(r rune) { of = append(of, r) })
+		var runes []rune
+		rangetable.Visit(unicode.Categories[name], func(r rune) { runes = append(runes, r) })
 		for range 5 {
-			c := string(of[random.IntN(len(of))])
+			c := string(runes[random.IntN(len(runes))])
 			list = append(list, "the"+c+"the 1"+c+"1 !"+c+"! "+c+" a"+c+c+" the  "+c+"\n"+c+"x")
 		}
 	}
@@ -169,7 +169,7 @@ func mixed(random *rand.Rand, from []string, n int) string {
 	return b.String()
 }
 
-// anything returns characters from all of Unicode, unassigned ones with them.
+// anything returns characters from all of Unicode, including unassigned ones.
 func anything(random *rand.Rand) []string {
 	var list []string
 	for len(list) < 60 {

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// byteRunes is GPT-2's printable stand-in for each byte: printable Latin-1
-// bytes stand for themselves, the others for the runes from U+0100 on (a space
-// is 'Ġ', U+0120).
+// byteRunes returns the printable rune by which GPT-2 represents each byte. Printable
+// Latin-1 bytes represent themselves. The other bytes are represented by the runes
+// from U+0100 on: a space is 'Ġ', U+0120.
 // https://github.com/openai/gpt-2/blob/master/src/encoder.py (bytes_to_unicode)
 func byteRunes() [256]rune {
 	var m [256]rune
@@ -23,16 +23,16 @@ func byteRunes() [256]rune {
 	return m
 }
 
-// word is one word of the corpus on its way through byte-pair encoding.
+// A word is a word of the corpus, split into the tokens that exist so far.
 type word struct {
 	parts []string
 	count int
 }
 
-// trainBPE makes up to n tokens by merging the most frequent neighbours again
-// and again (https://arxiv.org/abs/1508.07909). It returns the merges in the
-// form of tokenizer.ggml.merges ("a b") and the tokens, both in order of their
-// making; two merges may make the same token.
+// trainBPE makes up to n tokens by repeatedly merging the most frequent pair of
+// neighbours (https://arxiv.org/abs/1508.07909). It returns the merges in the format
+// of tokenizer.ggml.merges ("a b"), and the tokens, both in the order in which they
+// were made. Two merges may make the same token.
 func trainBPE(counts map[string]int, n int) (merges, tokens []string) {
 	runes := byteRunes()
 	var words []word
@@ -61,8 +61,8 @@ func trainBPE(counts map[string]int, n int) (merges, tokens []string) {
 	return merges, tokens
 }
 
-// mostFrequent returns the pair of neighbours that occurs most often; of equal
-// ones the smallest, so that the result does not depend on the order of a map.
+// mostFrequent returns the most frequent pair of neighbours. Of equally frequent pairs
+// it returns the smallest, so that the result does not depend on the order of a map.
 func mostFrequent(words []word) (left, right string, ok bool) {
 	pairs := map[[2]string]int{}
 	for _, w := range words {
@@ -80,7 +80,7 @@ func mostFrequent(words []word) (left, right string, ok bool) {
 	return best[0], best[1], most > 0
 }
 
-// merge replaces every left that is followed by right by the two joined.
+// merge joins every left with the right that follows it.
 func (w *word) merge(left, right string) {
 	kept := w.parts[:0]
 	for i := 0; i < len(w.parts); i++ {

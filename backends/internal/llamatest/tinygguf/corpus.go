@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// frequent is some 400 frequent English words, most frequent first: what the
-// tokenizer is trained on and what the model prefers to say.
+// frequent holds about 400 frequent English words, the most frequent first. The
+// tokenizer is trained on them, and the model prefers them.
 var frequent = strings.Fields(`the of and to in is it that was for on are as with his they at be this from
 have or by one had not but what all were when we there can an your which their said if do will each about
 how up out them then she many some so these would other into has more her two like him see time could no
@@ -28,10 +28,10 @@ buffer socket header client engine driver report record column figure margin wei
 table chart border garden winter summer spring autumn village mountain harbour bridge market letter engine
 journey captain sailor lantern copper silver golden marble velvet thunder shadow whisper candle forest meadow`)
 
-// corpus returns n distinct words or a few fewer, most frequent first (made-up
-// ones follow the real ones), and how often each spelling occurs: counts fall
-// as in Zipf's law, and the first 120 occur without a space before them and
-// with a capital letter too.
+// corpus returns about n distinct words, the most frequent first, and how often each
+// spelling occurs. Random words follow the English ones. The counts fall as in Zipf's
+// law. The first 120 words also occur without a space before them, and with a capital
+// letter.
 func corpus(n int, r *rand.Rand) (words []string, counts map[string]int) {
 	words = append(words, frequent...)
 	for len(words) < n {

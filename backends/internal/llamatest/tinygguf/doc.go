@@ -3,13 +3,13 @@
 // template. llama.cpp's llama-server and Ollama load it and serve it like any
 // other model, at thousands of tokens a second and without a download.
 //
-// [TokenizerJSON] writes the same tokenizer as the file that models are
-// published with, to compare other readers of it with those servers.
+// [TokenizerJSON] writes the same tokenizer as a tokenizer.json, the file that models
+// are published with, to compare other readers of such files with those servers.
 //
-// The text it generates is frequent English words in random order, valid
-// UTF-8, ended only when [Options.EndsTurns] says so. It is made for testing
-// what stands around a model (streams, usage, queues, limits), and says nothing
-// about the quality or the speed of a trained one.
+// The model generates frequent English words in random order, as valid UTF-8. A
+// generation ends by itself only with [Options.EndsTurns]. The model is for tests of
+// what surrounds a model: streams, usage, queues and limits. It says nothing about
+// the quality or the speed of a trained model.
 //
-// The same [Options] give the same bytes.
+// Equal [Options] give equal bytes.
 package tinygguf

@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// GGUF version 3, little endian. The format is described in
+// GGUF version 3, little endian. The format is specified in
 // https://github.com/ggml-org/ggml/blob/master/docs/gguf.md:
 //
 //	header    "GGUF"  u32 version  u64 number of tensors  u64 number of pairs
@@ -15,8 +15,8 @@ import (
 //	string    u64 length  bytes
 //	array     u32 type of the elements  u64 length  elements
 //	tensor    string name  u32 number of dimensions  u64 dimensions  u32 type  u64 offset
-//	data      from the next multiple of the alignment; an offset counts from
-//	          there and is a multiple of the alignment too
+//	data      from the next multiple of the alignment; offsets are relative to
+//	          that, and are multiples of the alignment as well
 //
 // The first dimension is the contiguous one: a matrix of r rows and c columns
 // has the dimensions c, r.
@@ -26,7 +26,7 @@ const (
 	alignment = 32 // the default of general.alignment
 )
 
-// Types of a pair's value (gguf_metadata_value_type).
+// The types of a pair's value (gguf_metadata_value_type).
 const (
 	kindUint32  uint32 = 4
 	kindInt32   uint32 = 5
@@ -36,16 +36,16 @@ const (
 	kindArray   uint32 = 9
 )
 
-// pair is one metadata entry. Its value is a uint32, float32, bool, string,
+// A pair is one metadata entry. Its value is a uint32, float32, bool, string,
 // []string or []int32.
 type pair struct {
 	key   string
 	value any
 }
 
-// tensor is one named array of weights. The weights are made when they are
-// written, and tensors are written in order, one at a time: a model of 1 GB
-// needs the memory of its largest matrix.
+// A tensor is one named array of weights. The weights are made when they are written,
+// one tensor at a time, so that a model of 1 GB needs only the memory of its largest
+// matrix.
 type tensor struct {
 	name    string
 	dims    []int
@@ -61,10 +61,10 @@ func (t tensor) size() int {
 	return t.typ.size(n)
 }
 
-// padding returns the zeros that follow n bytes up to the alignment.
+// padding returns the zeros between n bytes and the next multiple of the alignment.
 func padding(n int) []byte { return make([]byte, (alignment-n%alignment)%alignment) }
 
-// header collects the part of the file before the weights.
+// A header is the part of the file before the weights.
 type header struct{ bytes.Buffer }
 
 func (h *header) u32(v uint32) { h.Write(binary.LittleEndian.AppendUint32(nil, v)) }

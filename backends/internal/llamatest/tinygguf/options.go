@@ -2,28 +2,28 @@ package tinygguf
 
 import "fmt"
 
-// Revision counts the changes of the bytes written for equal Options. A cache
-// of written models belongs to one revision.
+// Revision is increased with each change of the bytes that are written for equal
+// Options. A cache of models belongs to one revision.
 const Revision = 1
 
-// Options describes the model to write. The zero value is a model of 439,520
-// bytes that generates until it is told to stop.
+// Options describes the model to write. The zero value is a model of 439,520 bytes
+// that generates until a limit stops it.
 //
 // Dim 512, Layers 8, Heads 8, KVHeads 4, FF 1536, Vocab 4096 makes 59 MB and
 // about 3 ms a token on one core; Dim 1024, Layers 16, Heads 16, KVHeads 8,
 // FF 4096, Vocab 4096, Type F32 makes 1 GB, which takes seconds to load.
 type Options struct {
-	// EndsTurns lets the model end a turn by itself; without it a generation
-	// ends at its token limit or at a full context.
+	// EndsTurns lets the model end a turn by itself. Otherwise a generation ends
+	// at its token limit or when the context is full.
 	EndsTurns bool
-	// EOSBias is added to the logit of the end of a turn when EndsTurns is
-	// set: at temperature 0.8, 0 gives turns of about 150 tokens and 2 of
+	// EOSBias is added to the logit of the end of a turn if EndsTurns is set. At
+	// temperature 0.8, 0 gives turns of about 150 tokens and 2 gives turns of
 	// about 17.
 	EOSBias float64
 
-	// Pairs adds some 1,900 tokens of two bytes that no word has together: "1
-	// 2" or "t'". A tokenizer that splits a text where it should not, or not
-	// where it should, then gives other tokens. It needs a Vocab of 2560.
+	// Pairs adds about 1,900 tokens of two bytes that are not neighbours in any
+	// word, such as "12" or "t'". They show where a tokenizer splits a text: a
+	// wrong split gives other tokens. Pairs needs a Vocab of 2560.
 	Pairs bool
 
 	Dim     int  // embedding length, a multiple of 32 (64)
@@ -34,14 +34,14 @@ type Options struct {
 	Vocab   int  // tokens, 512 to 8192 (1024)
 	Context int  // trained context length in tokens (4096)
 	Type    Type // weights of the matrices (F16)
-	Pre     Pre  // how a text is split before tokens are merged (PreGPT2)
+	Pre     Pre  // how a text is split into pieces before tokens are merged (PreGPT2)
 
-	Seed uint64 // of the weights and of the made-up words (42)
+	Seed uint64 // of the random weights and words (42)
 	Name string // general.name, shown by some servers as the model's name ("tiny-random")
 }
 
-// WithDefaults returns o with every zero field that has a default replaced by
-// it. Two Options that are equal afterwards give the same bytes.
+// WithDefaults returns o with the defaults in place of zero fields. Two Options that
+// are equal afterwards give equal bytes.
 func (o Options) WithDefaults() Options {
 	for _, f := range []struct {
 		field *int
@@ -68,8 +68,7 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// check reports the first field that no model can be made of; o has its
-// defaults.
+// check returns an error for the first invalid field. o must have its defaults.
 func (o Options) check() error {
 	for _, f := range []struct {
 		name  string

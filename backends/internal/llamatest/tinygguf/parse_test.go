@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// file is what the parser of these tests finds in a GGUF file. It is written
-// from the format's description and shares nothing with the writer.
+// A file is the content of a GGUF file. Its parser follows the format's specification
+// and shares no code with the writer.
 type file struct {
 	pairs   map[string]any    // scalars and strings; "KEY.length" for arrays
 	tensors map[string]string // "[dims] type n"
 }
 
-// parse reads a whole file, and reports tensors that overlap, are not aligned
-// or do not fill the file to its end.
+// parse reads a whole file. It is an error if tensors overlap, are not aligned, or do not
+// fill the file to its end.
 func parse(data []byte) (f file, err error) {
 	p := &parser{rest: data}
 	defer func() {

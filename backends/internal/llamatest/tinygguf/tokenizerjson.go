@@ -7,14 +7,16 @@ import (
 	"strings"
 )
 
-// Pre is how a text is split into the pieces in which tokens are merged, by
-// llama.cpp's name for it (tokenizer.ggml.pre).
+// A Pre is a way to split a text into the pieces in which tokens are merged, by
+// llama.cpp's name (tokenizer.ggml.pre).
 type Pre string
 
+// The ways to split a text. With PreLlama3 a piece that is a token is not merged from
+// smaller ones.
 const (
 	PreGPT2   Pre = "gpt-2"
 	PreQwen2  Pre = "qwen2"
-	PreLlama3 Pre = "llama-bpe" // which also takes a piece that is a token as it is, whatever the merges make of it
+	PreLlama3 Pre = "llama-bpe"
 )
 
 func (p Pre) check() error {
@@ -25,7 +27,8 @@ func (p Pre) check() error {
 	return fmt.Errorf("tinygguf: Pre %q is not %q, %q or %q", p, PreGPT2, PreQwen2, PreLlama3)
 }
 
-// The patterns of Qwen 2 and of Llama 3, which differ in the digits of a piece.
+// The patterns of Qwen 2 and of Llama 3, which differ in the number of digits in a
+// piece.
 // https://huggingface.co/Qwen/Qwen2-7B/blob/main/tokenizer.json
 // https://huggingface.co/meta-llama/Meta-Llama-3-8B/blob/main/tokenizer.json
 const (
@@ -33,14 +36,13 @@ const (
 	patternLlama3 = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 )
 
-// object is an object of JSON.
+// An object is a JSON object.
 type object map[string]any
 
-// TokenizerJSON writes the tokenizer of the model that o describes to w, as
-// the tokenizer.json that models of its kind are published with: the same
-// tokens, ids and merges as [Write] puts into the model, and the normalizer and
-// pre-tokenizer of GPT-2, Qwen 2 or Llama 3, whichever o.Pre says. It fails
-// before the first byte when o cannot be met, and on the first error of w.
+// TokenizerJSON writes the tokenizer of the model that o describes to w, in the format
+// of tokenizer.json. The tokens, ids and merges are those that [Write] puts into the
+// model. The normalizer and the pre-tokenizer are those of GPT-2, Qwen 2 or Llama 3,
+// depending on o.Pre. If o is invalid, nothing is written.
 func TokenizerJSON(w io.Writer, o Options) error {
 	o, v, _, err := start(o)
 	if err != nil {
@@ -83,7 +85,7 @@ func TokenizerJSON(w io.Writer, o Options) error {
 	return nil
 }
 
-// steps returns the normalizer, nil for none, and the pre-tokenizer.
+// steps returns the normalizer, which may be nil, and the pre-tokenizer.
 func (p Pre) steps() (normalizer, preTokenizer any) {
 	switch p {
 	case PreQwen2:
@@ -94,13 +96,13 @@ func (p Pre) steps() (normalizer, preTokenizer any) {
 	return nil, byteLevel(true)
 }
 
-// byteLevel writes bytes as printable characters; with words it splits by
-// GPT-2's pattern before that.
+// byteLevel returns a step that represents bytes as printable characters. With words it
+// first splits the text by GPT-2's pattern.
 func byteLevel(words bool) object {
 	return object{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": words}
 }
 
-// split is a pre-tokenizer with a pattern of its own.
+// split returns a pre-tokenizer that splits by a pattern.
 func split(pattern string) object {
 	return object{"type": "Sequence", "pretokenizers": []object{
 		{"type": "Split", "pattern": object{"Regex": pattern}, "behavior": "Isolated", "invert": false},

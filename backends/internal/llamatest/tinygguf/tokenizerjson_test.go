@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Every token of the model is in the file, once and under its id.
+// TestTokenizerJSON checks that every token of the model is in the file once, under its
+// id.
 func TestTokenizerJSON(t *testing.T) {
 	for _, test := range []struct {
 		options    Options

@@ -6,14 +6,14 @@ import (
 	"math/rand/v2"
 )
 
-// Kinds of tokens in tokenizer.ggml.token_type.
+// The kinds of tokens in tokenizer.ggml.token_type.
 // https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 const (
 	tokenNormal  int32 = 1
 	tokenControl int32 = 3
 )
 
-// Control tokens stand at the end of the vocabulary, in this order.
+// The control tokens, which are at the end of the vocabulary in this order.
 const (
 	endOfText = "<|endoftext|>"
 	turnStart = "<|im_start|>"
@@ -22,24 +22,25 @@ const (
 
 var controls = []string{endOfText, turnStart, turnEnd}
 
-// chatML is the prompt format of https://github.com/openai/openai-python/blob/release-v0.28.0/chatml.md
-// as a Jinja template.
+// chatML is a Jinja template of the prompt format ChatML
+// (https://github.com/openai/openai-python/blob/release-v0.28.0/chatml.md).
 const chatML = `{%- for message in messages %}{{- '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n' }}{%- endfor %}{%- if add_generation_prompt %}{{- '<|im_start|>assistant\n' }}{%- endif %}`
 
-// never is a logit far enough below all others that the token is not sampled.
+// never is a logit so far below all others that the token is not sampled.
 const never = -30
 
-// vocabulary is the tokenizer, and how much the model likes to say each token.
+// A vocabulary is the tokenizer, and the model's preference for each token.
 type vocabulary struct {
 	tokens []string
 	kinds  []int32
 	merges []string
-	bias   []float32 // added to the token's logit, whatever came before
+	bias   []float32 // added to the token's logit in every context
 	pre    Pre
 }
 
-// newVocabulary makes o.Vocab tokens: the 256 bytes, merges of them, controls.
-// The merges of o.Pairs come after those of words, which they leave as they are.
+// newVocabulary makes o.Vocab tokens: the 256 bytes, merges of them, and the control
+// tokens. The merges of o.Pairs come after those of words, so that words are tokenized
+// in the same way with and without them.
 func newVocabulary(o Options, r *rand.Rand) (*vocabulary, error) {
 	words, counts := corpus(o.Vocab, r)
 	var pairs [][2]string
@@ -76,7 +77,7 @@ func newVocabulary(o Options, r *rand.Rand) (*vocabulary, error) {
 			if t == turnEnd && o.EndsTurns {
 				bias = o.EOSBias
 			}
-		case i < 256 && (i >= 127 || i < 32): // a control character or a part of one beyond ASCII
+		case i < 256 && (i >= 127 || i < 32): // a control character, or a part of a character beyond ASCII
 			bias = never
 		case t == "." || t == ",":
 		case isWord:

@@ -6,10 +6,10 @@ import (
 	"math"
 )
 
-// Type is the encoding of a matrix's weights.
+// A Type is an encoding of the weights of a matrix.
 type Type string
 
-// The encodings that can be written, with the names llama.cpp uses.
+// The encodings that can be written, by llama.cpp's names.
 const (
 	F32  Type = "f32"
 	F16  Type = "f16"
@@ -28,10 +28,10 @@ func (t Type) check() error {
 	return nil
 }
 
-// block is the number of weights of a Q8_0 block; a row holds whole blocks.
+// block is the number of weights in a block of Q8_0. A row consists of whole blocks.
 const block = 32
 
-// size returns the bytes that n weights take.
+// size returns the number of bytes of n weights.
 func (t Type) size(n int) int {
 	switch t {
 	case F32:
@@ -42,7 +42,7 @@ func (t Type) size(n int) int {
 	return 2 * n
 }
 
-// encode returns the weights in the file's byte order, little endian.
+// encode returns the weights in the byte order of the file, little endian.
 func (t Type) encode(weights []float32) []byte {
 	b := make([]byte, 0, t.size(len(weights)))
 	switch t {
@@ -62,8 +62,8 @@ func (t Type) encode(weights []float32) []byte {
 	return b
 }
 
-// appendQ8 appends one Q8_0 block: the scale that maps the largest magnitude
-// to 127, then every weight as a multiple of it.
+// appendQ8 appends one block of Q8_0: the scale, which makes the largest magnitude 127,
+// and then each weight as a multiple of the scale.
 // https://github.com/ggml-org/ggml/blob/master/src/ggml-common.h (block_q8_0)
 func appendQ8(b []byte, weights []float32) []byte {
 	var largest float64
@@ -82,8 +82,8 @@ func appendQ8(b []byte, weights []float32) []byte {
 	return b
 }
 
-// float16 rounds to the nearest IEEE 754 binary16, ties to even. A NaN becomes
-// an infinity.
+// float16 rounds f to the nearest IEEE 754 binary16, with ties to even. A NaN becomes an
+// infinity.
 func float16(f float32) uint16 {
 	bits := math.Float32bits(f)
 	sign := uint16(bits>>16) & 0x8000
@@ -94,14 +94,14 @@ func float16(f float32) uint16 {
 		return sign | 0x7c00
 	case exp < -10:
 		return sign
-	case exp <= 0: // subnormal: the implicit one becomes explicit
+	case exp <= 0: // subnormal: the implicit leading bit becomes explicit
 		return sign | uint16(roundShift(mant|0x800000, uint32(14-exp)))
 	}
-	// A mantissa that rounds up to 2 carries into the exponent, as it must.
+	// A mantissa that rounds up to 2 carries into the exponent, which is correct.
 	return sign | uint16(uint32(exp)<<10+roundShift(mant, 13))
 }
 
-// roundShift returns m / 2^n, rounded to the nearest, ties to even.
+// roundShift returns m / 2^n rounded to the nearest integer, with ties to even.
 func roundShift(m, n uint32) uint32 {
 	q, rest, half := m>>n, m&(1<<n-1), uint32(1)<<(n-1)
 	if rest > half || rest == half && q&1 == 1 {

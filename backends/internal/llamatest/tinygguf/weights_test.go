@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// Values from https://en.wikipedia.org/wiki/Half-precision_floating-point_format#Half_precision_examples
-// and the ties around them.
+// TestFloat16 checks the values of
+// https://en.wikipedia.org/wiki/Half-precision_floating-point_format#Half_precision_examples
+// and the ties next to them.
 func TestFloat16(t *testing.T) {
 	for _, test := range []struct {
 		in   float64

@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 )
 
-// Write writes the model that o describes to w, in pieces of one tensor. It
-// fails before the first byte when o cannot be met, and on the first error of w.
+// Write writes the model that o describes to w, one tensor at a time. If o is invalid,
+// nothing is written.
 func Write(w io.Writer, o Options) error {
 	o, v, r, err := start(o)
 	if err != nil {
@@ -18,8 +18,8 @@ func Write(w io.Writer, o Options) error {
 	return writeGGUF(w, append(m.pairs(), v.pairs()...), m.tensors())
 }
 
-// start returns o with its defaults, the vocabulary it describes, and the
-// generator of random numbers as it is after that.
+// start returns o with its defaults, its vocabulary, and the generator of the random
+// numbers that follow those of the vocabulary.
 func start(o Options) (Options, *vocabulary, *rand.Rand, error) {
 	o = o.WithDefaults()
 	if err := o.check(); err != nil {
@@ -30,15 +30,15 @@ func start(o Options) (Options, *vocabulary, *rand.Rand, error) {
 	return o, v, r, err
 }
 
-// model makes the weights. They are drawn from one generator in the order of
-// the file, so tensors must be written in that order, and once.
+// A model makes the weights. They come from one generator in the order of the file, so
+// that each tensor must be written once and in that order.
 type model struct {
 	Options
 	rand       *rand.Rand
 	vocabulary *vocabulary
 }
 
-// pairs returns the metadata of the architecture.
+// pairs returns the metadata that describes the architecture.
 // https://github.com/ggml-org/ggml/blob/master/docs/gguf.md#standardized-key-value-pairs
 func (m *model) pairs() []pair {
 	return []pair{
@@ -62,10 +62,10 @@ func (m *model) pairs() []pair {
 
 // tensors returns the weights of the embedding, the output and the blocks.
 func (m *model) tensors() []tensor {
-	embedding, output := m.ends()
+	embedding, output := m.outerWeights()
 	outputType := m.Type
 	if outputType == Q8_0 {
-		outputType = F16 // it carries the bias of each token, which a block of Q8_0 would round away
+		outputType = F16 // the matrix contains the bias of each token, which a block of Q8_0 would round away
 	}
 	ts := []tensor{
 		{"token_embd.weight", []int{m.Dim, m.Vocab}, m.Type, embedding},
@@ -91,17 +91,17 @@ func (m *model) tensors() []tensor {
 	return ts
 }
 
-// constant is the value of hidden channel 0 in every embedding. No block
-// writes to that channel, so its weight in a row of the output matrix is a
-// bias of that row's token.
+// constant is the value of hidden channel 0 in every embedding. No block writes to that
+// channel. The weight of the channel in a row of the output matrix is therefore a bias
+// of that row's token.
 const constant = 4.0
 
-// ends returns the weights of the embedding and of the output matrix, which
-// are drawn together.
-func (m *model) ends() (embedding, output func() []float32) {
+// outerWeights returns the weights of the embedding and of the output matrix, which are
+// drawn together.
+func (m *model) outerWeights() (embedding, output func() []float32) {
 	in := make([]float32, m.Vocab*m.Dim)
 	out := make([]float32, m.Vocab*m.Dim)
-	others := float64(float64(m.Dim-1) * 1.3) // the conversion keeps a fused multiply-add away
+	others := float64(float64(m.Dim-1) * 1.3) // the conversion prevents a fused multiply-add
 	channel0 := constant / math.Sqrt((constant*constant+others)/float64(m.Dim))
 	for t := range m.Vocab {
 		in[t*m.Dim] = constant
@@ -114,10 +114,10 @@ func (m *model) ends() (embedding, output func() []float32) {
 	return func() []float32 { return in }, func() []float32 { return out }
 }
 
-// normal draws a weight of mean 0.
+// normal draws a weight from the normal distribution with mean 0.
 func (m *model) normal(std float64) float32 { return float32(m.rand.NormFloat64() * std) }
 
-// matrix is random weights for y[rows] = M x[cols].
+// matrix returns a matrix of random weights that maps cols values to rows values.
 func (m *model) matrix(name string, rows, cols int, std float64) tensor {
 	return tensor{name, []int{cols, rows}, m.Type, func() []float32 {
 		w := make([]float32, rows*cols)
@@ -128,8 +128,8 @@ func (m *model) matrix(name string, rows, cols int, std float64) tensor {
 	}}
 }
 
-// residual is a matrix whose result is added to the hidden state: its first
-// row is zero, which keeps channel 0 constant.
+// residual returns a matrix whose result is added to the hidden state. Its first row is
+// zero, which keeps channel 0 constant.
 func (m *model) residual(name string, cols int, std float64) tensor {
 	t := m.matrix(name, m.Dim, cols, std)
 	random := t.weights
@@ -141,7 +141,7 @@ func (m *model) residual(name string, cols int, std float64) tensor {
 	return t
 }
 
-// norm is the gain of a normalisation: ones.
+// norm returns the gain of a normalization, which is 1.
 func (m *model) norm(name string) tensor {
 	return tensor{name, []int{m.Dim}, F32, func() []float32 {
 		w := make([]float32, m.Dim)

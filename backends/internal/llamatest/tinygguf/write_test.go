@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The bytes of the default model. When they change on purpose, count up
-// Revision: caches hold models by it.
+// TestWriteGolden checks the bytes of the default model. If they change on purpose,
+// increase Revision, which identifies the models in caches.
 func TestWriteGolden(t *testing.T) {
 	const revision, size, sum = 1, 439520, "182e2d497c988d58acfeec5aeff0c76a3b3109da290c783b2e31c149519c6cc7"
 	var b bytes.Buffer
@@ -97,7 +97,7 @@ func TestWriteRefuses(t *testing.T) {
 	}
 }
 
-// A writer that fails late: inside the weights.
+// TestWriteError checks that an error of the writer is returned, here inside the weights.
 func TestWriteError(t *testing.T) {
 	full := errors.New("disk full")
 	err := Write(writerFunc(func(p []byte) (int, error) {
