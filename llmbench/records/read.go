@@ -86,16 +86,11 @@ func Open(path string) (*Run, error) {
 func Read(r io.Reader, name string) (*Run, error) {
 	run := &Run{Name: name}
 	b := &blocks{r: r, line: 1}
-	first, line, err := b.next(true)
-	if err == io.EOF {
-		return nil, fmt.Errorf("%s: empty: want the line about the benchmark", name)
-	}
+	_, head, err := readHead(b, name)
 	if err != nil {
-		return nil, at(name, line, err)
+		return nil, err
 	}
-	if run.Head, err = parseHead(bytes.TrimRight(first, "\r\n")); err != nil {
-		return nil, at(name, 1, err)
-	}
+	run.Head = head
 	type parsed struct {
 		all  []Request
 		end  *End
@@ -146,6 +141,30 @@ func Read(r io.Reader, name string) (*Run, error) {
 			}
 		}
 	}
+}
+
+// ReadHead reads the first line of r, which errors call name. It returns the line and a
+// reader of the whole file, so that a program can look at the benchmark before it reads
+// the requests.
+func ReadHead(r io.Reader, name string) (Head, io.Reader, error) {
+	b := &blocks{r: r, line: 1}
+	text, head, err := readHead(b, name)
+	return head, io.MultiReader(bytes.NewReader(text), bytes.NewReader(b.rest), r), err
+}
+
+// readHead reads the first line.
+func readHead(b *blocks, name string) (text []byte, h Head, err error) {
+	text, line, err := b.next(true)
+	if err == io.EOF {
+		return nil, h, fmt.Errorf("%s: empty: want the line about the benchmark", name)
+	}
+	if err != nil {
+		return nil, h, at(name, line, err)
+	}
+	if h, err = parseHead(bytes.TrimRight(text, "\r\n")); err != nil {
+		return nil, h, at(name, 1, err)
+	}
+	return text, h, nil
 }
 
 // add adds the requests of the next block.

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 )
 
 // A group is what belongs in one picture: rows that are alike in the keys that part
@@ -66,7 +68,7 @@ func (g *group) part(parts []string) {
 		}
 		s.rows = append(s.rows, r)
 	}
-	var facts [][]Setting // of each system, the best to tell it by first
+	var facts [][]benchfile.Setting // of each system, the best to tell it by first
 	for _, s := range g.systems {
 		slices.SortStableFunc(s.rows, func(a, b *Row) int {
 			_, x, _ := a.load()
@@ -76,7 +78,7 @@ func (g *group) part(parts []string) {
 		r := s.rows[0]
 		f := without(r.Keys, append([]string{s.load}, parts...)...)
 		f = append(f, r.settings()...)
-		f = append(f, Setting{"file", r.File}, Setting{"load", s.load})
+		f = append(f, benchfile.Setting{Key: "file", Value: r.File}, benchfile.Setting{Key: "load", Value: s.load})
 		facts = append(facts, f)
 	}
 	name := func(i, depth int) string {
@@ -86,7 +88,7 @@ func (g *group) part(parts []string) {
 				break
 			}
 			for j := range facts {
-				if j != i && lookup(facts[j], f.Key) != f.Value {
+				if j != i && benchfile.Lookup(facts[j], f.Key) != f.Value {
 					words = append(words, spoken(f))
 					break
 				}
@@ -103,7 +105,7 @@ func (g *group) part(parts []string) {
 		}
 		if s.name == "" {
 			s.name = "all"
-			if b := lookup(facts[i], "backend"); b != "" {
+			if b := benchfile.Lookup(facts[i], "backend"); b != "" {
 				s.name = b
 			}
 		}
@@ -111,7 +113,7 @@ func (g *group) part(parts []string) {
 }
 
 // unlike reports whether no other system has the name of i at a depth.
-func unlike(facts [][]Setting, i, depth int, name func(i, depth int) string) bool {
+func unlike(facts [][]benchfile.Setting, i, depth int, name func(i, depth int) string) bool {
 	for j := range facts {
 		if j != i && name(j, depth) == name(i, depth) {
 			return false
@@ -121,7 +123,7 @@ func unlike(facts [][]Setting, i, depth int, name func(i, depth int) string) boo
 }
 
 // spoken is a fact as a part of a name.
-func spoken(f Setting) string {
+func spoken(f benchfile.Setting) string {
 	switch f.Key {
 	case "backend", "quant", "hardware", "model", "workload":
 		if f.Value != "" {
@@ -134,10 +136,10 @@ func spoken(f Setting) string {
 }
 
 // settings is the configuration that tells systems apart.
-func (r *Row) settings() []Setting { return identity(r.Config) }
+func (r *Row) settings() []benchfile.Setting { return identity(r.Config) }
 
-func without(all []Setting, keys ...string) []Setting {
-	return slices.DeleteFunc(slices.Clone(all), func(s Setting) bool { return slices.Contains(keys, s.Key) })
+func without(all []benchfile.Setting, keys ...string) []benchfile.Setting {
+	return slices.DeleteFunc(slices.Clone(all), func(s benchfile.Setting) bool { return slices.Contains(keys, s.Key) })
 }
 
 // maxLines is how many lines a picture can have and be read. Of more systems those

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
@@ -115,7 +116,8 @@ func (d *Data) file(path string) error {
 func (d *Data) fromRecords() {
 	named := map[string][]*Row{}
 	for _, r := range d.Rows {
-		named[trimProcs(r.Name)] = append(named[trimProcs(r.Name)], r)
+		name := benchfile.ParseName(r.Name).WithoutProcs()
+		named[name] = append(named[name], r)
 	}
 	rows := map[string]*Row{}
 	for _, run := range d.Runs {
@@ -131,10 +133,10 @@ func (d *Data) fromRecords() {
 			}
 			continue
 		}
-		row := newRow(name)
+		row := newRow(benchfile.ParseName(name))
 		row.File = filepath.Dir(run.Name)
 		for _, k := range sortedKeys(run.Head.Config) {
-			row.Config = append(row.Config, Setting{k, run.Head.Config[k]})
+			row.Config = append(row.Config, benchfile.Setting{Key: k, Value: run.Head.Config[k]})
 		}
 		id := fmt.Sprintf("%q%q%q", row.File, name, identity(row.Config))
 		if rows[id] == nil {
@@ -155,8 +157,8 @@ func (d *Data) fromRecords() {
 // benchmarks announce it.
 func (r *Row) announces(run *records.Run) bool {
 	for k, v := range run.Head.Config {
-		told := len(identity([]Setting{{k, v}})) > 0
-		if told && lookup(r.Config, k) != strings.Join(strings.Fields(v), " ") {
+		told := len(identity([]benchfile.Setting{{Key: k, Value: v}})) > 0
+		if told && benchfile.Lookup(r.Config, k) != strings.Join(strings.Fields(v), " ") {
 			return false
 		}
 	}
@@ -167,15 +169,6 @@ func (r *Row) announces(run *records.Run) bool {
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return line
-}
-
-// trimProcs is a name without its -GOMAXPROCS.
-func trimProcs(name string) string {
-	row := newRow(name)
-	if procs := row.key("gomaxprocs"); procs != "" {
-		return strings.TrimSuffix(name, "-"+procs)
-	}
-	return name
 }
 
 func sortedKeys[V any](m map[string]V) []string {

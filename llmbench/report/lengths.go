@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"gonum.org/v1/plot"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 )
 
 // inputLength is the input length in the name of a workload: "continuation-in500-gen100".
@@ -29,7 +31,7 @@ func lengths(rows []*Row) (all []*Picture, err error) {
 			continue
 		}
 		title := r.Base
-		for _, s := range append(without(r.Keys, "workload", "concurrency", "output", "gomaxprocs", "stream"), Setting{Value: lookup(r.Config, "hardware")}) {
+		for _, s := range append(without(r.Keys, "workload", "concurrency", "output", "gomaxprocs", "stream"), benchfile.Setting{Value: benchfile.Lookup(r.Config, "hardware")}) {
 			if s.Value != "" {
 				title += " " + s.Value
 			}

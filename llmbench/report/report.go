@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
@@ -129,7 +130,7 @@ func (r *Report) provenance(d *Data) {
 	r.Config.Head = []string{"file", "key", "value", "benchmarks"}
 	type entry struct {
 		file string
-		Setting
+		benchfile.Setting
 	}
 	var order []entry
 	count := map[entry]int{}

@@ -6,10 +6,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
-	"golang.org/x/perf/benchfmt"
-
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
@@ -20,89 +18,51 @@ type Row struct {
 	Line   int    // of the first sample; 0: made of records
 	Name   string // without "Benchmark"
 	Base   string // its first part
-	Keys   []Setting
-	Config []Setting
+	Keys   []benchfile.Setting
+	Config []benchfile.Setting
 	Units  []string // in the order of the file
 	Values map[string][]float64
 }
 
-// A Setting is a key with its value: of a name, or of a configuration line.
-type Setting struct{ Key, Value string }
-
 // largest is the largest value that is drawn: sums and scales of it are finite too.
 const largest = 1e100
 
-// readResults reads a file in Go benchmark format.
+// readResults reads a file in Go benchmark format. Results of one benchmark with one
+// configuration are one row.
 func readResults(r io.Reader, name string) ([]*Row, error) {
+	results, err := benchfile.Read(r, name)
+	if err != nil {
+		return nil, err
+	}
+	if len(results) == 0 {
+		return nil, fmt.Errorf("%s: no results: want a file in Go benchmark format", name)
+	}
 	var rows []*Row
 	byID := map[string]*Row{}
-	files := benchfmt.NewReader(r, name)
-	for files.Scan() {
-		var res *benchfmt.Result
-		switch rec := files.Result().(type) {
-		case *benchfmt.SyntaxError:
-			return nil, rec
-		case *benchfmt.Result:
-			res = rec
-		default:
-			continue
-		}
-		_, line := res.Pos()
-		row := newRow(string(res.Name.Full()))
-		row.File, row.Line = name, line
-		for _, c := range res.Config {
-			if c.File {
-				row.Config = append(row.Config, Setting{c.Key, string(c.Value)})
-			}
-		}
-		id := fmt.Sprintf("%q%q", row.Name, identity(row.Config))
-		if old := byID[id]; old != nil {
-			row = old
-		} else {
+	for _, res := range results {
+		id := fmt.Sprintf("%q%q", res.Name.Full, identity(res.Config))
+		row := byID[id]
+		if row == nil {
+			row = newRow(res.Name)
+			row.File, row.Line, row.Config = name, res.Line, res.Config
 			byID[id] = row
 			rows = append(rows, row)
 		}
-		seen := map[string]bool{}
 		for _, v := range res.Values {
-			unit, value := v.Unit, v.Value
-			if v.OrigUnit != "" {
-				unit, value = v.OrigUnit, v.OrigValue
+			if math.Abs(v.Value) > largest {
+				return nil, fmt.Errorf("%s:%d: %s is %v: want at most %v to draw it", name, res.Line, v.Unit, v.Value, largest)
 			}
-			switch {
-			case math.IsNaN(value) || math.IsInf(value, 0):
-				return nil, fmt.Errorf("%s:%d: %s is %v: want a finite number", name, line, unit, value)
-			case math.Abs(value) > largest:
-				return nil, fmt.Errorf("%s:%d: %s is %v: want at most %v to draw it", name, line, unit, value, largest)
-			case seen[unit]:
-				return nil, fmt.Errorf("%s:%d: %s twice in one result", name, line, unit)
-			}
-			seen[unit] = true
-			row.add(unit, value)
+			row.add(v.Unit, v.Value)
 		}
-	}
-	if err := files.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if len(rows) == 0 {
-		return nil, fmt.Errorf("%s: no results: want a file in Go benchmark format", name)
 	}
 	return rows, nil
 }
 
-// newRow takes a name apart, with -GOMAXPROCS as a key of its own.
-func newRow(full string) *Row {
-	row := &Row{Name: full, Values: map[string][]float64{}}
-	base, parts := benchfmt.Name(full).Parts()
-	row.Base = string(base)
-	for _, p := range parts {
-		switch k, v, has := strings.Cut(strings.TrimPrefix(string(p), "/"), "="); {
-		case p[0] == '-':
-			row.Keys = append(row.Keys, Setting{"gomaxprocs", string(p[1:])})
-		case has:
-			row.Keys = append(row.Keys, Setting{k, v})
-		default:
-			row.Base += string(p)
-		}
+// newRow returns a row without values. GOMAXPROCS is a key of it.
+func newRow(name benchfile.Name) *Row {
+	row := &Row{Name: name.Full, Base: name.Base, Keys: name.Keys, Values: map[string][]float64{}}
+	if name.Procs != "" {
+		row.Keys = append(row.Keys, benchfile.Setting{Key: "gomaxprocs", Value: name.Procs})
 	}
 	return row
 }
@@ -116,21 +76,12 @@ func (r *Row) add(unit string, v float64) {
 
 // identity is the configuration that tells systems apart: not which version it was,
 // nor when.
-func identity(config []Setting) []Setting {
-	return slices.DeleteFunc(slices.Clone(config), func(s Setting) bool { return slices.Contains(gate.Ignored(), s.Key) || s.Key == "pkg" })
+func identity(config []benchfile.Setting) []benchfile.Setting {
+	return slices.DeleteFunc(slices.Clone(config), func(s benchfile.Setting) bool { return slices.Contains(gate.Ignored(), s.Key) || s.Key == "pkg" })
 }
 
 // key is the value of a key of the name, or "".
-func (r *Row) key(name string) string { return lookup(r.Keys, name) }
-
-func lookup(all []Setting, key string) string {
-	for _, s := range all {
-		if s.Key == key {
-			return s.Value
-		}
-	}
-	return ""
-}
+func (r *Row) key(name string) string { return benchfile.Lookup(r.Keys, name) }
 
 // loads are the keys of names that a sweep goes over, the first that a name has.
 var loads = []string{"concurrency", "rate", "streams", "qps"}

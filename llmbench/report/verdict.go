@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
@@ -81,7 +82,7 @@ func verdict(r *gate.Report) (*Picture, error) {
 
 // short is the part of a name that a label has room for: its load.
 func short(name string) string {
-	row := newRow(name)
+	row := newRow(benchfile.ParseName(name))
 	text := row.Base
 	if load, x, ok := row.load(); ok {
 		text += " " + load + "=" + exactly(x)

@@ -14,7 +14,7 @@ func FuzzRecords(f *testing.F) {
 	f.Add(header + request)
 	f.Add(header + request + request[:60])
 	f.Add(header + strings.Replace(request, `"pass":0`, `"pass":2`, 1))
-	f.Add(strings.Replace(header, "true", "false", 2) + `{"pass":0,"start_ns":0,"first_ns":null,"last_ns":null,"end_ns":9,"prompt_tokens":1,"output_tokens":1,"outcome":"ok"}`)
+	f.Add(strings.Replace(header, "true", "false", 2) + `{"id":"a","pass":0,"due_ns":0,"start_ns":0,"first_ns":null,"last_ns":null,"end_ns":9,"gaps_ns":[],"prompt_tokens":1,"output_tokens":1,"outcome":"ok"}` + "\n")
 	f.Add(header + request + `{"end":{"outcome":"ok","withheld":["req/s","mean-e2e-ns"]}}` + "\n")
 	f.Add(header + strings.Repeat(strings.Replace(request, "ok", "timeout", 1), 3))
 	f.Fuzz(func(t *testing.T, text string) {

@@ -3,78 +3,64 @@ package calibrate
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
-	"golang.org/x/perf/benchfmt"
 )
 
-// Results returns what a file in Go benchmark format has measured, a sample each
-// line whose benchmark's name has all the key=value pairs of match and a
-// concurrency=N. Each has sent so many requests, or eight times its concurrency,
-// at least 16, for 0. All outputs of a benchmark are taken to be of one length.
-// The error names the file and the line.
+// Results returns what a file in Go benchmark format has measured: a sample for each
+// result whose benchmark's name has all the key=value pairs of match and a
+// concurrency=N. Each result is taken to be of so many requests or, if requests is 0, of
+// eight times its concurrency and at least 16. All outputs of a benchmark are taken to be
+// of one length. The error names the file and the line.
 func Results(r io.Reader, file string, match []string, requests int) ([]Sample, error) {
+	results, err := benchfile.Read(r, file)
+	if err != nil {
+		return nil, err
+	}
 	var all []Sample
-	lines := benchfmt.NewReader(r, file)
-	for lines.Scan() {
-		var res *benchfmt.Result
-		switch rec := lines.Result().(type) {
-		case *benchfmt.SyntaxError:
-			return nil, rec
-		case *benchfmt.Result:
-			res = rec
-		default:
-			continue
-		}
-		_, line := res.Pos()
-		full := string(res.Name.Full())
-		if i := strings.LastIndexByte(full, '-'); i > strings.LastIndexByte(full, '/') {
-			full = full[:i] // GOMAXPROCS
-		}
-		n := newName(full)
+	for _, res := range results {
+		n := newName(res.Name)
 		if n.concurrency == "" || !n.has(match) {
 			continue
 		}
 		s, err := n.sample()
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", file, line, err)
-		}
-		s.Point.Requests = requests
-		if requests == 0 {
-			s.Point.Requests = max(8*s.Point.Concurrency, 16)
-		}
-		for _, v := range res.Values {
-			unit, value := v.Unit, v.Value
-			if v.OrigUnit != "" {
-				unit, value = v.OrigUnit, v.OrigValue
-			}
-			if math.IsNaN(value) || math.IsInf(value, 0) || value < 0 {
-				return nil, fmt.Errorf("%s:%d: %v %s, want 0 or more", file, line, value, unit)
-			}
-			s.Point.Values[unit] = value
-		}
-		if s.Point.Prompt, err = s.tokens("in-tok/req", 0); err == nil {
-			s.Point.Output, err = s.tokens("out-tok/req", 1)
-		}
-		if err == nil && s.Point.Values["fail-%"] > tolerated {
-			err = fmt.Errorf("%v %% of the requests failed, want %d at most", s.Point.Values["fail-%"], tolerated)
-		}
 		if err == nil {
-			err = s.positive()
+			err = s.take(res.Values, requests)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", file, line, err)
+			return nil, fmt.Errorf("%s:%d: %w", file, res.Line, err)
 		}
 		all = append(all, s)
 	}
-	if err := lines.Err(); err != nil {
-		return nil, err // it names the file and the line
-	}
 	return all, nil
+}
+
+// take takes over the values of a result.
+func (s *Sample) take(values []benchfile.Value, requests int) (err error) {
+	s.Point.Requests = requests
+	if requests == 0 {
+		s.Point.Requests = max(8*s.Point.Concurrency, 16)
+	}
+	for _, v := range values {
+		if v.Value < 0 {
+			return fmt.Errorf("%v %s, want 0 or more", v.Value, v.Unit)
+		}
+		s.Point.Values[v.Unit] = v.Value
+	}
+	if s.Point.Prompt, err = s.tokens("in-tok/req", 0); err != nil {
+		return err
+	}
+	if s.Point.Output, err = s.tokens("out-tok/req", 1); err != nil {
+		return err
+	}
+	if failed := s.Point.Values["fail-%"]; failed > tolerated {
+		return fmt.Errorf("%v %% of the requests failed, want %d at most", failed, tolerated)
+	}
+	return s.positive()
 }
 
 // tolerated is how many requests in a hundred may have failed: a simulated one
@@ -112,47 +98,44 @@ func (s Sample) positive() error {
 
 // A name is a benchmark's, in parts.
 type name struct {
-	full        string
+	benchfile.Name
 	server      string // backend, model and quantization
-	workload    string // the others, without the concurrency
+	workload    string // the other parts, without the concurrency
 	concurrency string // "" if it has none
-	keys        map[string]string
 }
 
-// newName splits a benchmark's name, with or without Benchmark before it and
-// without GOMAXPROCS at its end.
-func newName(full string) name {
-	n := name{full: full, keys: map[string]string{}}
-	var server, workload []string
-	for part := range strings.SplitSeq(strings.TrimPrefix(full, "Benchmark"), "/") {
-		k, v, _ := strings.Cut(part, "=")
-		n.keys[k] = v
-		switch k {
+// newName takes a benchmark's name apart.
+func newName(n benchfile.Name) name {
+	parts := name{Name: n, concurrency: n.Key("concurrency")}
+	var server []string
+	workload := []string{n.Base}
+	for _, k := range n.Keys {
+		part := k.Key + "=" + k.Value
+		switch k.Key {
 		case "concurrency":
-			n.concurrency = v
 		case "backend", "model", "quant":
 			server = append(server, part)
 		default:
 			workload = append(workload, part)
 		}
 	}
-	n.server, n.workload = strings.Join(server, "/"), strings.Join(workload, "/")
-	return n
+	parts.server, parts.workload = strings.Join(server, "/"), strings.Join(workload, "/")
+	return parts
 }
 
 // has reports whether the name has all those key=value pairs.
 func (n name) has(match []string) bool {
 	return !slices.ContainsFunc(match, func(m string) bool {
 		k, v, _ := strings.Cut(m, "=")
-		return n.keys[k] != v
+		return n.Key(k) != v
 	})
 }
 
-// sample begins a sample of a benchmark.
+// sample begins a sample of the benchmark.
 func (n name) sample() (Sample, error) {
 	c, err := strconv.Atoi(n.concurrency)
 	if err != nil || c < 1 || c > mostConcurrency {
-		return Sample{}, fmt.Errorf("%s: concurrency: %q, want 1 to %d", n.full, n.concurrency, mostConcurrency)
+		return Sample{}, fmt.Errorf("%s: concurrency: %q, want 1 to %d", n.WithoutProcs(), n.concurrency, mostConcurrency)
 	}
 	return Sample{Server: n.server, Point: profiles.Point{Workload: n.workload, Concurrency: c, Values: map[string]float64{}}}, nil
 }

@@ -54,7 +54,7 @@ func TestExitStatus(t *testing.T) {
 		{[]string{"-bogus"}, 2, "", "flag provided but not defined: -bogus"},
 		{[]string{out, path("nan.txt")}, 2, "", "nan.txt:1: req/s is NaN: want a finite number"},
 		{[]string{out, path("cut.jsonl")}, 2, "", "cut.jsonl:2: cut: the last line has no end"},
-		{[]string{out, path("v.jsonl")}, 2, "", "v.jsonl:1: version 9: want 1, or none"},
+		{[]string{out, path("v.jsonl")}, 2, "", "v.jsonl:1: version 9: want 2, 1 or none"},
 		{[]string{out, path("none.jsonl")}, 2, "", "none.jsonl: an empty run"},
 		{[]string{out, path("missing")}, 2, "", "missing: no such file"},
 		{[]string{"-o", path("no/where.html"), path("a.txt")}, 2, "", "no such file"},
