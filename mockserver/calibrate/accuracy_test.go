@@ -13,20 +13,20 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files")
 
-// degenerate has the points, by profile, at which the client's figures say little
-// of the server: so many of its workers die in the first seconds that a few more
-// or less decide. They are judged by the number of those.
+// degenerate has the points, by profile, at which most of the client's workers die in
+// the first seconds. There the figures depend on a few workers more or less, so these
+// points are judged only by the number of workers that die.
 var degenerate = map[string][]string{
 	"mindie-deepseek-coder-6.7b-910b4": {"codefuse-evol/300", "codefuse-evol/400", "codefuse-evol/500", "codefuse-evol/600"},
 	"mindie-qwen2-72b-910b4-long":      {"long/50"},
 	"vllm-qwen2-7b-t4-long":            {"long/30", "long/35", "long/40"},
 }
 
-// dying is how many workers more or less than did may die in a prediction: 4, or
-// 8 % of all. DeepSeek's is further off: its outputs are all of one length, so that
-// whole batches end just before or just after the timeout.
+// dying returns the largest allowed error in the number of workers that die: 4, or 8 %
+// of all. There is no limit for DeepSeek: its outputs have one length, so that whole
+// batches end just before or just after the timeout.
 func dying(name string, concurrency int) float64 {
 	if strings.Contains(name, "deepseek") {
 		return math.Inf(1)
@@ -34,9 +34,8 @@ func dying(name string, concurrency int) float64 {
 	return math.Max(4, .08*float64(concurrency))
 }
 
-// TestAccuracy predicts every held-out point with the engines of the folds that
-// the profiles hold, and compares the errors with a file. The goals are those of
-// study D.
+// TestAccuracy predicts every held-out point with the engines of the profiles' folds,
+// and compares the errors with a file and with the goals for study D.
 func TestAccuracy(t *testing.T) {
 	var text bytes.Buffer
 	names := profiles.Names()

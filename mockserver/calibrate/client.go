@@ -7,10 +7,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
-// A sent request, and what became of it.
+// A sent is a request that a client has sent, and its result.
 type sent struct {
 	at, first, end time.Duration
-	streamed       bool // first is known, and end is the last token's
+	streamed       bool // first is known, and end is that of the last token
 	tokens         int
 	state          outcome
 }
@@ -20,27 +20,27 @@ type outcome int
 const (
 	pending outcome = iota
 	succeeded
-	failed // timed out, and counted
-	lost   // timed out, and in no counter
+	failed // timed out and counted
+	lost   // timed out and in no counter
 )
 
-// A run is what a client saw of a load.
+// A run is what a client has seen of a load.
 type run struct {
 	requests []sent
 	engine   engine.Counts
 }
 
-// A client is how a load is sent: a closed loop.
+// A client sends a load in a closed loop.
 type client struct {
 	concurrency int
-	timeout     time.Duration // 0: never
-	window      time.Duration // no request is sent after it; 0: no end
-	// mortal is EvalScope's of October 2024: a worker whose first request times
-	// out dies, and that request is in no counter.
+	timeout     time.Duration // 0 means never
+	window      time.Duration // no request is sent after it; 0 means no end
+	// mortal says that a worker whose first request times out dies, and that the
+	// request is in no counter, as with EvalScope of October 2024.
 	mortal bool
 }
 
-// send serves jobs in their order. Those whose ordinal is in patient have no
+// send sends the jobs, in order, to an engine. Jobs whose index is in patient have no
 // timeout.
 func (c client) send(p engine.Profile, jobs []engine.Job, patient map[int]bool) (run, error) {
 	r := run{requests: make([]sent, len(jobs))}
@@ -73,14 +73,14 @@ func (c client) send(p engine.Profile, jobs []engine.Job, patient map[int]bool) 
 			}
 		}
 		if l.busy == 0 {
-			break // zombies may go on
+			break // the engine may still compute requests that have timed out
 		}
 	}
 	r.engine = e.Counts()
 	return r, nil
 }
 
-// A loop is a client at work.
+// A loop is a client that sends a load.
 type loop struct {
 	client
 	engine  *engine.Engine
@@ -91,13 +91,13 @@ type loop struct {
 	workers []worker
 	sent    int
 	busy    int
-	free    []int     // workers that have their answer
-	waiting []timeout // in the order in which they end
+	free    []int     // workers whose request has ended
+	waiting []timeout // in the order of their ends
 }
 
 type worker struct {
 	job   int
-	began bool // it has sent a request before
+	began bool // its first request has ended
 }
 
 type timeout struct {
@@ -105,7 +105,7 @@ type timeout struct {
 	at          time.Duration
 }
 
-// next lets a worker send its next request.
+// next makes a worker send the next request.
 func (l *loop) next(w int, now time.Duration) error {
 	if l.sent == len(l.jobs) || l.window > 0 && now >= l.window {
 		return nil
@@ -128,7 +128,7 @@ func (l *loop) next(w int, now time.Duration) error {
 	return nil
 }
 
-// due is when the next timeout ends.
+// due returns when the next timeout ends.
 func (l *loop) due() time.Duration {
 	for len(l.waiting) > 0 && l.run.requests[l.waiting[0].job].state != pending {
 		l.waiting = l.waiting[1:]
@@ -139,7 +139,7 @@ func (l *loop) due() time.Duration {
 	return l.waiting[0].at
 }
 
-// expire gives up what has timed out by now.
+// expire gives up the requests that have timed out by now.
 func (l *loop) expire(now time.Duration) {
 	for l.due() <= now {
 		t := l.waiting[0]
@@ -156,12 +156,12 @@ func (l *loop) expire(now time.Duration) {
 	}
 }
 
-// ended is the engine's watcher.
+// ended is called by the engine when a sequence has ended.
 func (l *loop) ended(s *engine.Sequence, at time.Duration) {
 	w, i := s.Job.Ref.(int)>>32, s.Job.Ref.(int)&(1<<32-1)
 	r := &l.run.requests[i]
 	if r.state != pending || s.State != engine.Finished {
-		return // the client is gone
+		return // the client has given up
 	}
 	r.streamed, r.first, r.end, r.tokens, r.state = true, s.First, at, s.Tokens(), succeeded
 	l.busy--

@@ -7,28 +7,28 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
-// A field is one of a profile's numbers that a fit may vary.
+// A field is a number of an engine's profile that a fit may vary.
 type field struct {
 	name  string
 	real  func(*engine.Profile) *float64
 	whole func(*engine.Profile) *int
-	// least is the value that a fit begins with where the profile has no other.
-	least float64
+	// initial is the value that a fit begins with if the profile has none.
+	initial float64
 }
 
-// fields has the engine's times, in microseconds, and its limits.
+// fields has the engine's times, in microseconds, and limits.
 var fields = []field{
-	{name: "step_us", real: func(p *engine.Profile) *float64 { return &p.Step }, least: 10_000},
-	{name: "step_per_seq_us", real: func(p *engine.Profile) *float64 { return &p.StepPerSeq }, least: 50},
-	{name: "step_per_kv_token_us", real: func(p *engine.Profile) *float64 { return &p.StepPerKVToken }, least: .05},
-	{name: "step_per_seq_above_knee_us", real: func(p *engine.Profile) *float64 { return &p.StepPerSeqAboveKnee }, least: 50},
-	{name: "knee", whole: func(p *engine.Profile) *int { return &p.Knee }, least: 100},
-	{name: "prefill_us", real: func(p *engine.Profile) *float64 { return &p.Prefill }, least: 10_000},
-	{name: "prefill_per_token_us", real: func(p *engine.Profile) *float64 { return &p.PrefillPerToken }, least: 50},
-	{name: "prefill_seqs", whole: func(p *engine.Profile) *int { return &p.PrefillSeqs }, least: 2},
-	{name: "prefill_gap", whole: func(p *engine.Profile) *int { return &p.PrefillGap }, least: 4},
-	{name: "max_batch", whole: func(p *engine.Profile) *int { return &p.MaxBatch }, least: 256},
-	{name: "kv_blocks", whole: func(p *engine.Profile) *int { return &p.KVBlocks }, least: 8192},
+	{name: "step_us", real: func(p *engine.Profile) *float64 { return &p.Step }, initial: 10_000},
+	{name: "step_per_seq_us", real: func(p *engine.Profile) *float64 { return &p.StepPerSeq }, initial: 50},
+	{name: "step_per_kv_token_us", real: func(p *engine.Profile) *float64 { return &p.StepPerKVToken }, initial: .05},
+	{name: "step_per_seq_above_knee_us", real: func(p *engine.Profile) *float64 { return &p.StepPerSeqAboveKnee }, initial: 50},
+	{name: "knee", whole: func(p *engine.Profile) *int { return &p.Knee }, initial: 100},
+	{name: "prefill_us", real: func(p *engine.Profile) *float64 { return &p.Prefill }, initial: 10_000},
+	{name: "prefill_per_token_us", real: func(p *engine.Profile) *float64 { return &p.PrefillPerToken }, initial: 50},
+	{name: "prefill_seqs", whole: func(p *engine.Profile) *int { return &p.PrefillSeqs }, initial: 2},
+	{name: "prefill_gap", whole: func(p *engine.Profile) *int { return &p.PrefillGap }, initial: 4},
+	{name: "max_batch", whole: func(p *engine.Profile) *int { return &p.MaxBatch }, initial: 256},
+	{name: "kv_blocks", whole: func(p *engine.Profile) *int { return &p.KVBlocks }, initial: 8192},
 }
 
 func fieldNamed(name string) (field, error) {
@@ -47,8 +47,8 @@ func fieldNamed(name string) (field, error) {
 	return field{}, fmt.Errorf("vary: %q, want one of %s", name, names)
 }
 
-// Field returns the value of one of an engine's fields that a fit may vary, by its
-// name in JSON. The error names those that there are.
+// Field returns the value of an engine's field that a fit may vary, by its JSON name.
+// The error lists all such fields.
 func Field(e engine.Profile, name string) (float64, error) {
 	f, err := fieldNamed(name)
 	if err != nil {

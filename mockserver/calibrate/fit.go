@@ -10,25 +10,24 @@ import (
 	"gonum.org/v1/gonum/optimize"
 )
 
-// most is how often a fit runs the model over its points, at most, for each field
-// that varies and in each of its rounds.
-const most = 70
+// evaluations is how often, at most, a round of a fit runs the model over its points,
+// for each field that varies.
+const evaluations = 70
 
-// fit finds the engine that predicts the training points best, by Nelder and
-// Mead's simplex on the logarithms of the fields that vary, three times after one
-// another, from the profile's start: not from its engine, which has seen all
-// points.
+// fit returns the engine that predicts the training points best. It begins with the
+// start values of the profile and not with the profile's engine, which was fitted to
+// all points.
 func (m *model) fit(train []int) (engine.Profile, error) {
 	e := m.p.Engine
 	for _, f := range m.vary {
-		f.set(&e, cmp.Or(m.p.Fit.Start[f.name], f.least))
+		f.set(&e, cmp.Or(m.p.Fit.Start[f.name], f.initial))
 	}
 	e, _, err := m.minimize(e, m.vary, train, .5, .2, .1)
 	return e, err
 }
 
-// minimize varies fields of an engine, from where it stands, by simplexes of so
-// many sizes after one another, and returns the best and its loss.
+// minimize varies fields of an engine, in a round for each size of the initial
+// simplex, and returns the best engine and its loss.
 func (m *model) minimize(e engine.Profile, vary []field, train []int, sizes ...float64) (engine.Profile, float64, error) {
 	at := func(x []float64) engine.Profile {
 		for k, f := range vary {
@@ -47,13 +46,13 @@ func (m *model) minimize(e engine.Profile, vary []field, train []int, sizes ...f
 	problem := optimize.Problem{Func: func(x []float64) float64 {
 		l, err := m.total(at(x), train)
 		if err != nil {
-			return impossible // it does not serve the load: too small a KV cache, as a rule
+			return impossible // the engine cannot serve the load, usually because its KV cache is too small
 		}
 		return l
 	}}
 	for _, size := range sizes {
 		res, err := optimize.Minimize(problem, start, &optimize.Settings{
-			FuncEvaluations: most * len(vary), Converger: &optimize.FunctionConverge{Absolute: 1e-5, Iterations: 60},
+			FuncEvaluations: evaluations * len(vary), Converger: &optimize.FunctionConverge{Absolute: 1e-5, Iterations: 60},
 		}, &optimize.NelderMead{SimplexSize: size})
 		if err != nil {
 			return e, 0, err
@@ -65,12 +64,12 @@ func (m *model) minimize(e engine.Profile, vary []field, train []int, sizes ...f
 	return at(start), value, nil
 }
 
-// impossible is the loss of an engine that cannot serve the load, more than that of
-// any that can.
+// impossible is the loss of an engine that cannot serve the load. It is greater than
+// the loss of any engine that can.
 const impossible = 1e3
 
-// unidentified returns the names of the fields that all points together do not
-// determine: halved or doubled, with the others fitted anew, the loss is hardly
+// unidentified returns the names of the fields that the points do not determine: if
+// the field is halved or doubled, and the others are fitted again, the loss is hardly
 // greater.
 func (m *model) unidentified(e engine.Profile) ([]string, error) {
 	all := without(len(m.p.Points), nil)
@@ -103,11 +102,11 @@ func (m *model) unidentified(e engine.Profile) ([]string, error) {
 	return names, nil
 }
 
-// visible is by how much a loss must be greater to tell two engines apart.
+// visible is the ratio of two losses from which on the engines differ.
 const visible = 1.1
 
-// output is the curve of output lengths of the first workload, as its point with
-// the least load has them.
+// output returns the distribution of output lengths of the first workload, from its
+// point with the lowest concurrency.
 func (m *model) output(e engine.Profile) engine.Lengths {
 	if len(m.p.Fit.Workloads) == 0 {
 		return nil
@@ -120,7 +119,7 @@ func (m *model) output(e engine.Profile) engine.Lengths {
 	return m.shape(e, w, *light).curve(light.Output)
 }
 
-// total is the mean loss over points, each predicted with fitSeeds orders.
+// total returns the mean loss over points, each predicted with fitSeeds seeds.
 func (m *model) total(e engine.Profile, points []int) (float64, error) {
 	sums, counts, errs := make([]float64, len(points)), make([]int, len(points)), make([]error, len(points))
 	var wg sync.WaitGroup

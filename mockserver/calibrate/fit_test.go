@@ -153,7 +153,7 @@ func TestBadProfiles(t *testing.T) {
 		{func(p *profiles.Profile) { p.Points[0].Workload = "medium" }, `profile truth: points[0].workload: "medium", want one of fit.workloads`},
 		{func(p *profiles.Profile) { p.Fit.Workloads[1].Spread = 2 }, `profile truth: fit.workloads[1].spread: 2, want 0 to 1`},
 		{func(p *profiles.Profile) { p.Fit.Workloads[0].TimeoutSeconds = -1 }, `profile truth: fit.workloads[0].timeout_s: -1, want 0 to`},
-		{func(p *profiles.Profile) { p.Fit.Workloads[0].Lengths = engine.Lengths{{0, 5}, {1, 4}} }, `profile truth: fit.workloads[0].lengths[1][1]: 4, want no less than 5`},
+		{func(p *profiles.Profile) { p.Fit.Workloads[0].Lengths = engine.Lengths{{0, 5}, {1, 4}} }, `profile truth: fit.workloads[0].lengths[1][1]: 4, want at least 5`},
 		{func(p *profiles.Profile) { p.Points[1].Concurrency = 0 }, `profile truth: points[1].concurrency: 0, want 1 to`},
 		{func(p *profiles.Profile) { p.Points[1].Requests = -8 }, `profile truth: points[1].requests: -8, want 1 to`},
 		{func(p *profiles.Profile) { p.Points[0].Output = 0 }, `profile truth: points[0].output: 0, want 1 to`},

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
-// split divides the points of each workload, by their order, in turn among k
-// folds, unless the profile says which are held out.
+// split returns the points that each of k folds holds out: those that the profile
+// says, or the points of each workload in turn.
 func (m *model) split(k int) [][]int {
 	if m.p.Fit.HoldOut != nil {
 		return m.p.Fit.HoldOut
@@ -25,6 +25,7 @@ func (m *model) split(k int) [][]int {
 	return folds
 }
 
+// without returns the indices below n that are not held out.
 func without(n int, held []int) []int {
 	var train []int
 	for i := range n {
@@ -35,15 +36,15 @@ func without(n int, held []int) []int {
 	return train
 }
 
-// A Prediction is one held-out point: what was measured, and what was predicted
-// by an engine that has not seen it.
+// A Prediction is a held-out point and the prediction of an engine that was fitted
+// without the point.
 type Prediction struct {
 	Point     profiles.Point
-	Units     []string
-	Predicted map[string]float64 // the mean over the seeds
+	Units     []string           // the units in which the point is judged
+	Predicted map[string]float64 // by unit, the mean over several seeds
 }
 
-// average predicts a point with all seeds.
+// average returns the mean of the predictions of a point with all seeds.
 func (m *model) average(e engine.Profile, i int, train []int) (map[string]float64, error) {
 	sum := map[string]float64{}
 	for seed := range uint64(seeds) {
@@ -59,7 +60,8 @@ func (m *model) average(e engine.Profile, i int, train []int) (map[string]float6
 }
 
 // Predict predicts the points that each fold of the profile holds out, with the
-// engine that was fitted without them.
+// engine that was fitted without them. The error names the profile and the field that
+// cannot be used.
 func Predict(p profiles.Profile) ([]Prediction, error) {
 	m, err := newModel(p)
 	if err != nil {
@@ -94,13 +96,16 @@ func Predict(p profiles.Profile) ([]Prediction, error) {
 	return slices.DeleteFunc(all, func(q Prediction) bool { return q.Predicted == nil }), nil
 }
 
-// Off is the relative error of a prediction in percent, signed.
+// Off returns the relative error of a prediction in percent: positive if the
+// prediction is too high.
 func (q Prediction) Off(unit string) float64 {
 	return 100 * (q.Predicted[unit]/q.Point.Values[unit] - 1)
 }
 
-// Fit fits the profile's engine to all its points, and to all but those of each
-// of k folds, and returns the profile with both and the held-out errors.
+// Fit fits the profile's engine to all its points and, for each of k folds, to the
+// points that the fold does not hold out. It returns the profile with the engine, the
+// folds and the held-out errors. k must be 2 or more for the fit to hold out points.
+// A fit takes seconds to minutes.
 func Fit(p profiles.Profile, k int) (profiles.Profile, error) {
 	m, err := newModel(p)
 	if err != nil {
@@ -140,7 +145,7 @@ func Fit(p profiles.Profile, k int) (profiles.Profile, error) {
 	return p, nil
 }
 
-// values returns an engine's fields that vary, to five digits.
+// values returns the fields that vary, rounded to five digits.
 func (m *model) values(e engine.Profile) map[string]float64 {
 	v := map[string]float64{}
 	for _, f := range m.vary {

@@ -9,28 +9,29 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
-// A shape is a distribution of lengths of mean 1.
+// A shape is a distribution of lengths with mean 1, by its quantiles.
 type shape func(share float64) float64
 
-// constant is the shape of lengths that are all the same.
+// constant is the shape of equal lengths.
 func constant(float64) float64 { return 1 }
 
-// uniform is the shape of lengths that are spread evenly, by so much of their
-// mean, 0 to 1, to either side.
+// uniform returns the shape of lengths that are uniform within a share, 0 to 1, of
+// their mean on either side.
 func uniform(spread float64) shape {
 	return func(share float64) float64 { return 1 + spread*(2*share-1) }
 }
 
-// exponential is the shape of lengths that are distributed so; it has no end, and
-// so is cut at a share of 99.9 %.
+// exponential is the shape of lengths with an exponential distribution, which is cut at
+// the quantile of 99.9 %.
 func exponential(share float64) float64 { return -math.Log1p(-math.Min(share, .999)) }
 
-// known is the shape of lengths whose curve is known.
+// known returns the shape of a known distribution.
 func known(l engine.Lengths) shape {
 	return func(share float64) float64 { return l.At(share) / l.Mean() }
 }
 
-// shares are those of the latencies that load testers print, from the median on.
+// shares are the percentiles of latencies that load testers print, from the median
+// on.
 var shares = []struct {
 	unit  string
 	share float64
@@ -39,11 +40,11 @@ var shares = []struct {
 	{"p90-e2e-ns", .90}, {"p95-e2e-ns", .95}, {"p98-e2e-ns", .98}, {"p99-e2e-ns", .99},
 }
 
-// shapeOf derives the shape of output lengths from the latencies at a light load,
-// where a request takes as long as its output is, but for overhead, in
-// nanoseconds. The curve goes through the printed percentiles; above the last it
-// goes on as steeply as before; below the median, of which nothing is printed,
-// it is the power of the share that gives the printed mean.
+// shapeOf derives the shape of output lengths from the latencies at a low load, where
+// the latency of a request, minus an overhead in nanoseconds, is proportional to the
+// length of its output. The curve passes through the printed percentiles. Above the
+// last it continues with the same slope. Below the median, where no percentile is
+// printed, it is the power of the share that gives the printed mean.
 func shapeOf(p profiles.Point, overhead float64) shape {
 	median := p.Values["p50-e2e-ns"] - overhead
 	if median <= 0 {
@@ -64,7 +65,7 @@ func shapeOf(p profiles.Point, overhead float64) shape {
 		upper += (curve[i][0] - curve[i-1][0]) * (curve[i][1] + curve[i-1][1]) / 2
 	}
 	total := p.Values["mean-e2e-ns"] - overhead
-	// Below the median the mean of median x (2 share)^k is median / (k + 1).
+	// Below the median, the mean of median x (2 share)^k is median / (k + 1).
 	lower := math.Min(math.Max((total-upper)/.5, median/20), median)
 	k := median/lower - 1
 	total = upper + lower/2
@@ -85,8 +86,8 @@ func shapeOf(p profiles.Point, overhead float64) shape {
 	return at
 }
 
-// draw returns n whole lengths of that shape and mean, at least 1, one from each
-// n-th of the distribution, in an order that the seed chooses.
+// draw returns n lengths with that shape and mean, each a whole number of at least 1:
+// one from each n-th of the distribution, in a random order.
 func (s shape) draw(n int, mean float64, seed uint64) []int {
 	exact := make([]float64, n)
 	sum := 0.0
@@ -102,10 +103,10 @@ func (s shape) draw(n int, mean float64, seed uint64) []int {
 	return lengths
 }
 
-// curveShares are the shares that a profile's curve has.
+// curveShares are the shares of the points of a distribution in a profile.
 var curveShares = []float64{0, .01, .05, .1, .2, .3, .4, .5, .66, .75, .8, .9, .95, .98, .99, 1}
 
-// curve returns the shape, of that mean, as the curve of a profile.
+// curve returns the distribution with that mean as the points of a profile.
 func (s shape) curve(mean float64) engine.Lengths {
 	var l engine.Lengths
 	for _, share := range curveShares {

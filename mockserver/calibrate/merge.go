@@ -10,21 +10,21 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
-// A Sample is what one pass, or a few of one process, measured of one load.
+// A Sample is what one process has measured of one load, in one or more passes.
 type Sample struct {
-	// Server is what the benchmark's name says of the server, as
+	// Server has the parts of the benchmark's name that are about the server, as in
 	// "backend=vllm/model=yi-6b".
 	Server string
-	// Point is the load; its workload is the rest of the benchmark's name.
+	// Point is the load point. Its workload is the rest of the benchmark's name.
 	Point profiles.Point
-	// Outputs are the lengths of all outputs, where they are known.
+	// Outputs are the lengths in tokens of all outputs, empty if they are not known.
 	Outputs []float64
 }
 
-// Merge returns the workloads and the load points that samples measured, sorted
-// by workload and concurrency. Several samples of one load are one point, with the
-// median of each of their figures, so that no fold holds out a point of which the
-// others have seen a twin. Samples of two servers are an error.
+// Merge returns the workloads and the load points of samples, sorted by workload and
+// concurrency. Several samples of one load are one point, with the median of each
+// figure. Otherwise a fold could hold out a sample of a load on which it was fitted.
+// Samples of two servers are an error.
 func Merge(all []Sample) ([]profiles.Workload, []profiles.Point, error) {
 	type load struct {
 		workload    string
@@ -55,8 +55,8 @@ func Merge(all []Sample) ([]profiles.Workload, []profiles.Point, error) {
 	return workloads, points, nil
 }
 
-// middle returns the median of each figure of several samples of one load, of
-// those figures that all of them have.
+// middle returns the point with the median of each figure that all samples of a load
+// have.
 func middle(same []profiles.Point) profiles.Point {
 	over := func(f func(profiles.Point) float64) float64 {
 		var v []float64
@@ -81,7 +81,7 @@ func middle(same []profiles.Point) profiles.Point {
 	return p
 }
 
-// curveOf returns the quantiles of lengths, or nil if all are the same.
+// curveOf returns the distribution of lengths, or nil if all are equal.
 func curveOf(lengths []float64) engine.Lengths {
 	slices.Sort(lengths)
 	if len(lengths) == 0 || lengths[0] == lengths[len(lengths)-1] {

@@ -12,11 +12,11 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
-// seeds is how many orders of lengths a prediction averages over, and fitSeeds
-// how many a fit does.
+// A prediction is the mean over seeds random orders of the output lengths, a fit uses
+// fitSeeds orders.
 const seeds, fitSeeds = 5, 2
 
-// endless is the output of a request that does not end before its timeout.
+// endless is the output length of a request that does not end before its timeout.
 const endless = 16384
 
 // A model predicts load points of a profile.
@@ -26,8 +26,8 @@ type model struct {
 	vary      []field
 }
 
-// newModel checks what a fit and a prediction need of a profile. The error names
-// the field and the value that cannot be used.
+// newModel checks the parts of a profile that a fit and a prediction need. The error
+// names the field, its value and what is allowed.
 func newModel(p profiles.Profile) (*model, error) {
 	m := &model{p: p, workloads: map[string]profiles.Workload{}}
 	for i, w := range p.Fit.Workloads {
@@ -69,6 +69,7 @@ func newModel(p profiles.Profile) (*model, error) {
 	return m, nil
 }
 
+// checkWorkload returns an error if a workload cannot be used.
 func checkWorkload(w profiles.Workload) error {
 	switch {
 	case w.Client != "evalscope" && w.Client != "closed":
@@ -86,6 +87,7 @@ func checkWorkload(w profiles.Workload) error {
 	return nil
 }
 
+// checkPoint returns an error if a point of that workload cannot be used.
 func checkPoint(p profiles.Point, w profiles.Workload) error {
 	for _, f := range []struct {
 		name        string
@@ -113,7 +115,7 @@ func checkPoint(p profiles.Point, w profiles.Workload) error {
 	return nil
 }
 
-// checkHeld checks the indices of held-out points.
+// checkHeld returns an error if an index of a held-out point is out of range.
 func (m *model) checkHeld(held []int) error {
 	for k, i := range held {
 		if i < 0 || i >= len(m.p.Points) {
@@ -123,7 +125,9 @@ func (m *model) checkHeld(held []int) error {
 	return nil
 }
 
-// lightest returns the training point of a workload with the least load.
+// lightest returns the point of a workload from which the distribution of output
+// lengths is taken: with the concurrency ShapeFrom or, without it, the training point
+// with the lowest concurrency. It returns nil if there is none.
 func (m *model) lightest(train []int, workload string) *profiles.Point {
 	w := m.workloads[workload]
 	var best *profiles.Point
@@ -141,9 +145,9 @@ func (m *model) lightest(train []int, workload string) *profiles.Point {
 	return best
 }
 
-// predict returns what the client would report at point i, of a server with that
-// engine. What it needs to know of the workload beyond the point's own, it takes
-// from the training points.
+// predict returns the figures that the client would report at point i for a server
+// with that engine. It uses only the training points to find how output lengths are
+// distributed.
 func (m *model) predict(e engine.Profile, i int, train []int, seed uint64) (map[string]float64, error) {
 	pt := m.p.Points[i]
 	w := m.workloads[pt.Workload]
@@ -182,8 +186,8 @@ func (m *model) predict(e engine.Profile, i int, train []int, seed uint64) (map[
 	return r.closed(c.window), nil
 }
 
-// shape returns how a workload's output lengths are spread, by its point with the
-// least load.
+// shape returns the shape of a workload's output lengths. light is the point from
+// which it is taken if the workload does not define it.
 func (m *model) shape(e engine.Profile, w profiles.Workload, light profiles.Point) shape {
 	switch {
 	case len(w.Lengths) > 0:
@@ -198,7 +202,7 @@ func (m *model) shape(e engine.Profile, w profiles.Workload, light profiles.Poin
 	return shapeOf(light, 1000*(e.Prefill+e.PrefillPerToken*light.Prompt))
 }
 
-// units are those that a fit looks at, where a point has them.
+// units returns the units that a fit uses, if a point has them.
 func units(w profiles.Workload) []string {
 	if w.Client == "evalscope" {
 		return []string{"req/s", "tok/s", "mean-e2e-ns", "p50-e2e-ns", "p90-e2e-ns"}
@@ -208,11 +212,12 @@ func units(w profiles.Workload) []string {
 	}
 }
 
-// scale is where an error begins to count less than its square.
+// scale is the relative error above which errors count less than their squares.
 const scale = .05
 
-// loss is that of a prediction against the values measured: a robust mean of
-// squared relative errors (Cauchy's).
+// loss returns the sum of the losses of a prediction over n units, with Cauchy's loss
+// function of the relative error, which limits the weight of outliers.
+// https://en.wikipedia.org/wiki/Robust_regression
 func loss(units []string, got, want map[string]float64) (sum float64, n int) {
 	for _, u := range units {
 		measured, ok := want[u]
@@ -222,7 +227,7 @@ func loss(units []string, got, want map[string]float64) (sum float64, n int) {
 		n++
 		e := math.Log(got[u] / measured)
 		if math.IsInf(e, 0) || math.IsNaN(e) {
-			e = 3 // nothing came out
+			e = 3 // there is no prediction, or it is 0
 		}
 		sum += math.Log1p(e * e / (scale * scale))
 	}

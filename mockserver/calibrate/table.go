@@ -9,8 +9,11 @@ import (
 	"text/tabwriter"
 )
 
-// A Tally counts predictions by how far off they are.
-type Tally struct{ Values, Within5, Within10, Within20 int }
+// A Tally counts predicted values by the size of their errors.
+type Tally struct {
+	Values                      int // all values
+	Within5, Within10, Within20 int // values with an error of at most 5, 10 and 20 %
+}
 
 func (t *Tally) add(off float64) {
 	off = math.Abs(off)
@@ -26,10 +29,10 @@ func (t *Tally) add(off float64) {
 	}
 }
 
-// Share is n of the values in percent.
+// Share returns n as a percentage of all values.
 func (t Tally) Share(n int) float64 { return 100 * float64(n) / float64(max(t.Values, 1)) }
 
-// Count adds up how far predictions are off, over all their units.
+// Count returns the tally of predictions, over all their units.
 func Count(all []Prediction) Tally {
 	var t Tally
 	for _, q := range all {
@@ -40,8 +43,9 @@ func Count(all []Prediction) Tally {
 	return t
 }
 
-// Summary prints a line a profile: the median and largest held-out error by unit
-// and the shares of all values within 5, 10 and 20 %. It returns their sum.
+// Summary prints a line for each profile: the shares of the values with an error of at
+// most 5, 10 and 20 %, and the median and largest held-out error in each unit. all has
+// the predictions by name. It returns the tally of all values.
 func Summary(w io.Writer, names []string, all map[string][]Prediction) Tally {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "profile\tvalues\t≤5%\t≤10%\t≤20%\theld-out error, median/most in %")
@@ -63,11 +67,11 @@ func Summary(w io.Writer, names []string, all map[string][]Prediction) Tally {
 	return sum
 }
 
-// short is a unit's name without the end that says that it is a time.
+// short returns a unit without the suffixes of latencies.
 func short(unit string) string { return strings.TrimSuffix(strings.TrimSuffix(unit, "-ns"), "-e2e") }
 
-// Table prints a line for each held-out point: how far off each unit is in
-// percent, and requests that got no answer, measured and predicted.
+// Table prints a line for each held-out point: the error in each unit, in percent, and
+// the measured and predicted numbers of requests that were lost and that failed.
 func Table(w io.Writer, all []Prediction) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	units := []string{}

@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// poll is how much later, on average, EvalScope's collector takes notice: it
-// sleeps a second between two looks.
+// poll is the average delay with which EvalScope's collector sees a result: it looks
+// once a second.
 const poll = 500 * time.Millisecond
 
-// evalscope returns what EvalScope of October 2024 prints of a run, by unit: two
-// throughputs on two clocks, and percentiles that are values of the sorted list.
+// evalscope returns the figures that EvalScope of October 2024 prints, by unit. The
+// two throughputs are over different times. Percentiles are values of the sorted
+// list.
 func (r run) evalscope() map[string]float64 {
 	var latencies []float64
 	var lastSuccess, last time.Duration
@@ -46,6 +47,7 @@ func (r run) evalscope() map[string]float64 {
 	return v
 }
 
+// mean returns the arithmetic mean.
 func mean(v []float64) float64 {
 	sum := 0.0
 	for _, x := range v {
@@ -54,7 +56,8 @@ func mean(v []float64) float64 {
 	return sum / float64(len(v))
 }
 
-// quantile is of a sorted list, by linear interpolation (R type 7, numpy).
+// quantile returns a quantile of a sorted list by linear interpolation (type 7 of
+// https://doi.org/10.1080/00031305.1996.10473566, the default of R and NumPy).
 func quantile(sorted []float64, share float64) float64 {
 	at := share * float64(len(sorted)-1)
 	i := int(at)
@@ -64,9 +67,9 @@ func quantile(sorted []float64, share float64) float64 {
 	return sorted[i] + (at-math.Floor(at))*(sorted[i+1]-sorted[i])
 }
 
-// closed returns what a load tester reports that streams and computes its
-// figures as numpy does. With a window it counts what has ended by then, and
-// divides by its length.
+// closed returns the figures, by unit, of a load tester that streams and computes
+// percentiles as NumPy does. With a window, only requests that have ended by then
+// count, and the window is the duration of the run.
 func (r run) closed(window time.Duration) map[string]float64 {
 	var latencies, ttft, tpot, user []float64
 	var last time.Duration
@@ -97,7 +100,7 @@ func (r run) closed(window time.Duration) map[string]float64 {
 	if window > 0 {
 		last = window
 	}
-	last = max(last, 1) // where nothing costs anything
+	last = max(last, 1) // an engine without costs takes no time
 	v["run-ns"] = float64(last)
 	v["requests"] = float64(n)
 	v["req/s"] = float64(n) / last.Seconds()

@@ -1,37 +1,41 @@
-// Calibrate fits a simulated server to a measured one. See package
-// mockserver/profiles for what a profile is, and mockserver/engine for the model.
+// Calibrate fits a simulated server to a measured one. Package mockserver/profiles
+// describes profiles, package mockserver/engine the model, and package
+// mockserver/calibrate the fit.
 //
 // Usage:
 //
 //	calibrate [flags] profile.json...
 //	calibrate -new name [flags] results.txt|records.jsonl...
 //
-// The first form fits each profile to the load points that it holds, and writes
-// engine, folds and held-out errors back to the file; Ctrl-C leaves those that are
-// done, whole. The second makes a profile out of the results of a benchmark that was run
-// at several concurrencies, in Go benchmark format or, in files that end in
-// .jsonl, as LLMBENCH_OUT has them, fits it, and prints it; to refine what it was
-// told, edit the file and use the first form. Several samples of one load are one
-// point, their median. Records tell how long each output was; of results all are
-// taken to be of one length.
+// The first form fits each profile to its load points and writes the engine, the folds
+// and the held-out errors back to the file. After Ctrl-C the files of the fits that
+// have ended are complete, and the others are unchanged.
 //
-// Every fit begins at the profile's fit.start, so that no fold's engine has seen
+// The second form makes a profile from the results of a benchmark at several
+// concurrencies, fits it and prints it. The results are in Go benchmark format or, in
+// files that end in .jsonl, records as llmbench writes them to LLMBENCH_OUT. To change
+// what was known before the fit, edit the profile and use the first form. Several
+// samples of one load are one point, their median. Records have the length of each
+// output; with results, all outputs of a load are assumed to have one length.
+//
+// Each fit begins with the profile's fit.start, so that no engine of a fold depends on
 // the points that it predicts.
 //
 // The table of held-out errors goes to standard error.
 //
 // The flags are:
 //
-//	-new name             make a profile of that name
-//	-match key=value,...  of the benchmarks, those with these in their names
-//	-requests n           requests in one pass at each point (8 x concurrency, at
-//	                      least 16; records tell themselves)
-//	-engine json          what is known of the server, and where the fit begins
-//	                      ({"max_batch":256,"prefill_seqs":16})
+//	-new name             make a profile of that name from results
+//	-match key=value,...  use the benchmarks with these in their names
+//	-requests n           requests in a pass at each point, if the files are not
+//	                      records (8 x concurrency, at least 16)
+//	-engine json          the known fields of the engine and the initial values of
+//	                      the fit ({"max_batch":256,"prefill_seqs":16})
 //	-vary name,...        the engine's fields to fit (step_us,step_per_seq_us,
 //	                      prefill_us,prefill_per_token_us)
 //	-folds k              hold out each k-th point in turn (2)
-//	-check                fit nothing, only predict what the folds hold out
+//	-check                do not fit, only predict the points that the folds hold
+//	                      out
 //
 // The exit status is 0 for success, 1 if a file cannot be read, fitted or
 // written, and 2 for bad usage.
@@ -49,6 +53,7 @@ import (
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/calibrate"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/cmd/internal/command"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
@@ -63,41 +68,31 @@ type options struct {
 // run is the command; it returns the exit status.
 func run(args []string, stdout, stderr io.Writer) int {
 	var o options
-	fs := flag.NewFlagSet("calibrate", flag.ContinueOnError)
-	fs.SetOutput(stderr)
-	fs.StringVar(&o.name, "new", "", "make a profile of that `name` out of results")
-	fs.StringVar(&o.match, "match", "", "of the benchmarks, those with these `key=value,...` in their names")
-	fs.StringVar(&o.vary, "vary", "step_us,step_per_seq_us,prefill_us,prefill_per_token_us", "the engine's `fields` to fit")
-	fs.IntVar(&o.requests, "requests", 0, "`n` requests in one pass at each point (8 x concurrency, at least 16)")
-	fs.StringVar(&o.engine, "engine", `{"max_batch":256,"prefill_seqs":16}`, "what is known of the server, in `json`, and where the fit begins")
-	fs.IntVar(&o.folds, "folds", 2, "hold out each `k`-th point in turn")
-	fs.BoolVar(&o.check, "check", false, "fit nothing, only predict what the folds hold out")
-	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return 0
-		}
-		return 2
-	}
-	if err := o.usage(fs); err != nil {
-		fmt.Fprintln(stderr, "calibrate:", err)
-		return 2
-	}
-	if err := o.do(fs.Args(), stdout, stderr); err != nil {
-		fmt.Fprintln(stderr, "calibrate:", err)
-		return 1
-	}
-	return 0
+	return command.Command{
+		Name: "calibrate",
+		Flags: func(fs *flag.FlagSet) {
+			fs.StringVar(&o.name, "new", "", "make a profile of that `name` from results")
+			fs.StringVar(&o.match, "match", "", "use the benchmarks with these `key=value,...` in their names")
+			fs.StringVar(&o.vary, "vary", "step_us,step_per_seq_us,prefill_us,prefill_per_token_us", "the engine's `fields` to fit")
+			fs.IntVar(&o.requests, "requests", 0, "`n` requests in a pass at each point; 0 means 8 x concurrency, at least 16")
+			fs.StringVar(&o.engine, "engine", `{"max_batch":256,"prefill_seqs":16}`, "`json` with the known fields of the engine and the initial values of the fit")
+			fs.IntVar(&o.folds, "folds", 2, "hold out each `k`-th point in turn")
+			fs.BoolVar(&o.check, "check", false, "do not fit, only predict the points that the folds hold out")
+		},
+		Check: o.usage,
+		Do:    func(files []string) error { return o.do(files, stdout, stderr) },
+	}.Run(args, stderr)
 }
 
-// fitting says what takes long.
+// fitting announces a fit, which takes long.
 func fitting(w io.Writer, p profiles.Profile) {
 	fmt.Fprintf(w, "fitting %s to %d points\n", p.Name, len(p.Points))
 }
 
-// usage returns what is wrong with the flags and arguments.
-func (o options) usage(fs *flag.FlagSet) error {
+// usage returns an error if the flags or arguments cannot be used.
+func (o *options) usage(fs *flag.FlagSet) error {
 	if fs.NArg() == 0 {
-		return errors.New("no file, want one or more; -help tells")
+		return errors.New("no file, want one or more; see -help")
 	}
 	if o.folds < 2 {
 		return fmt.Errorf("-folds %d, want 2 or more", o.folds)
@@ -115,22 +110,23 @@ func (o options) usage(fs *flag.FlagSet) error {
 		switch f.Name {
 		case "match", "requests", "engine", "vary":
 			if o.name == "" {
-				wrong = fmt.Errorf("-%s without -new: a profile's file says that itself", f.Name)
+				wrong = fmt.Errorf("-%s without -new: the profile's file has this setting", f.Name)
 			}
 		case "check":
 			if o.name != "" {
-				wrong = errors.New("-check with -new: there are no folds yet")
+				wrong = errors.New("-check with -new: a new profile has no folds")
 			}
 		case "folds":
 			if o.check {
-				wrong = errors.New("-folds with -check: the folds are the profile's")
+				wrong = errors.New("-folds with -check: the profile has the folds")
 			}
 		}
 	})
 	return wrong
 }
 
-func (o options) do(files []string, stdout, stderr io.Writer) error {
+// do fits the profiles in the files, or a new one to the results in the files.
+func (o *options) do(files []string, stdout, stderr io.Writer) error {
 	if o.name != "" {
 		p, err := o.observed(files)
 		if err != nil {
@@ -171,11 +167,11 @@ func (o options) do(files []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// observed makes a profile out of results, not yet fitted.
-func (o options) observed(files []string) (profiles.Profile, error) {
+// observed returns a profile made from results, before the fit.
+func (o *options) observed(files []string) (profiles.Profile, error) {
 	p := profiles.Profile{
 		Name: o.name, Source: profiles.Source{Study: "observed", Tool: "llmbench", Lines: strings.Join(files, " ")},
-		Known: []string{"What the fit was told: " + o.engine + "."},
+		Known: []string{"Known before the fit: " + o.engine + "."},
 		Fit:   profiles.Fit{Vary: strings.Split(o.vary, ","), Start: map[string]float64{}},
 	}
 	if err := json.Unmarshal([]byte(o.engine), &p.Engine); err != nil {
@@ -215,8 +211,8 @@ func (o options) observed(files []string) (profiles.Profile, error) {
 	return p, nil
 }
 
-// samples reads a file of results or of records.
-func (o options) samples(file string, match []string) ([]calibrate.Sample, error) {
+// samples reads a file of results or records.
+func (o *options) samples(file string, match []string) ([]calibrate.Sample, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
@@ -232,14 +228,14 @@ func (o options) samples(file string, match []string) ([]calibrate.Sample, error
 	return []calibrate.Sample{s}, nil
 }
 
-// report prints a profile's held-out errors.
+// report prints the held-out errors of a profile.
 func report(w io.Writer, p profiles.Profile) error {
 	all, err := calibrate.Predict(p)
 	if err != nil {
 		return err
 	}
 	calibrate.Summary(w, []string{p.Name}, map[string][]calibrate.Prediction{p.Name: all})
-	fmt.Fprintln(w, "\nheld-out points, off by %:")
+	fmt.Fprintln(w, "\nheld-out points, errors in %:")
 	calibrate.Table(w, all)
 	if len(p.Fit.Unidentified) > 0 {
 		fmt.Fprintf(w, "\nnot identifiable from these points: %s\n", strings.Join(p.Fit.Unidentified, ", "))
@@ -247,7 +243,7 @@ func report(w io.Writer, p profiles.Profile) error {
 	return nil
 }
 
-// replace writes a file anew, as a whole or not at all.
+// replace replaces the contents of a file. If it fails the file is unchanged.
 func replace(file string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(file), ".calibrate-*")
 	if err != nil {
@@ -264,14 +260,14 @@ func replace(file string, data []byte) error {
 	return nil
 }
 
-// encode is a profile as its file holds it.
+// encode returns a profile in the form of its file.
 func encode(p profiles.Profile) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(p); err != nil {
-		panic(err) // numbers and strings: cannot happen
+		panic(err) // a Profile has only numbers, strings and booleans
 	}
 	return b.Bytes()
 }

@@ -47,7 +47,7 @@ func TestCalibrate(t *testing.T) {
 	if math.Abs(p.Engine.Step/20_000-1) > .1 {
 		t.Errorf("step_us = %v, want about 20000", p.Engine.Step)
 	}
-	if !strings.Contains(stderr.String(), "held-out points, off by %:") {
+	if !strings.Contains(stderr.String(), "held-out points, errors in %:") {
 		t.Errorf("the table is %q, want the held-out points", stderr.String())
 	}
 	if err := os.WriteFile(out, stdout.Bytes(), 0o666); err != nil {

@@ -1,34 +1,37 @@
-// Mockserver simulates an LLM inference server with a known token rate. See package mockserver for what it serves and how it keeps time.
+// Mockserver simulates an LLM inference server with a known token rate. Package
+// mockserver describes the paths it serves and how it keeps time.
 //
 // Usage:
 //
 //	mockserver [flags]
 //
-// It prints one line with its URL to standard error once it listens, and serves
-// until it gets SIGINT or SIGTERM: then it takes no more connections, lets the
-// requests in flight end for up to 5 s, and cuts off the rest.
+// It prints one line with its URL to standard error when it listens, and serves until
+// it receives SIGINT or SIGTERM. Then it refuses new connections, waits up to 5 s for
+// the requests in flight, and cuts off the rest.
 //
 // The flags are:
 //
-//	-addr host:port         listen there; port 0 chooses a free one (127.0.0.1:8000)
+//	-addr host:port         listen there; port 0 chooses a free port (127.0.0.1:8000)
 //	-profile name           default, one of package profiles, or the path of a
 //	                        .json file
-//	-speed factor           run so many times faster than real time
+//	-speed factor           run faster than real time by this factor
 //	-ttft duration          time to the first token of an empty prompt
-//	-per-prompt-token dur.  added to it for every prompt token
+//	-per-prompt-token dur.  time added to -ttft for each token of the prompt
 //	-per-token duration     time from one token to the next
-//	-slots n                sequences served at once; 0 is no limit
+//	-slots n                serve n sequences at a time; 0 means no limit
 //	-jitter share           vary each interval by up to this share, 0 to 1
 //	-seed n                 seed of the jitter
-//	-flavor name            whose POST /generate it is: tgi, sglang, lmdeploy,
-//	                        vllm or mindie; without it the body decides
+//	-flavor name            server whose POST /generate this is: tgi, sglang,
+//	                        lmdeploy, vllm or mindie; without it the body of each
+//	                        request decides
 //	-shape name,...         what a stream looks like; may be repeated
 //	-fault kind[,every=N][,share=P][,seed=N][,at=K][,size=N]
-//	                        spoil every N-th request, or a share of them, at token
-//	                        K; may be repeated, the first that hits a request does
+//	                        spoil every N-th request, or a share P of them, at token
+//	                        K; may be repeated, and the first fault that hits a
+//	                        request occurs
 //
-// A flag that is given replaces the profile's value. The names of shapes and the
-// kinds of faults are listed by -help.
+// A flag replaces the profile's value. The flag -help lists the names of shapes and the
+// kinds of faults.
 //
 // The exit status is 0 after a signal, 1 if the address cannot be listened on,
 // and 2 for bad usage or a bad profile.
@@ -51,7 +54,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// grace is how long requests in flight may take to end after a signal.
+// grace is how long the command waits for requests in flight after a signal.
 const grace = 5 * time.Second
 
 func main() {
@@ -91,87 +94,99 @@ type options struct {
 	config mockserver.Config
 }
 
-// parse reads the command line. Help goes to stdout, usage after a mistake to
-// stderr.
+// parse reads the command line. Help goes to stdout, usage after a mistake to stderr.
 func parse(args []string, stdout, stderr io.Writer) (options, error) {
-	var set mockserver.Config // what the flags say
+	var given mockserver.Config // has the values of the flags
 	fs := flag.NewFlagSet("mockserver", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
-	addr := fs.String("addr", "127.0.0.1:8000", "listen on `host:port`; port 0 chooses a free one")
+	addr := fs.String("addr", "127.0.0.1:8000", "listen on `host:port`; port 0 chooses a free port")
 	profile := fs.String("profile", "default", "`name` of the profile: default, one of package profiles, or the path of a .json file")
-	fs.Float64Var(&set.Speed, "speed", 0, "run so many times faster than real time, by this `factor`")
-	fs.DurationVar(&set.TTFT, "ttft", 0, "time to the first token of an empty prompt")
-	fs.DurationVar(&set.PerPromptToken, "per-prompt-token", 0, "added to it for every prompt token")
-	fs.DurationVar(&set.PerToken, "per-token", 0, "time from one token to the next")
-	fs.IntVar(&set.Slots, "slots", 0, "`n` sequences are served at once; 0 is no limit")
-	fs.Float64Var(&set.Jitter, "jitter", 0, "vary each interval by up to this `share`, 0 to 1")
-	fs.Uint64Var(&set.Seed, "seed", 0, "seed of the jitter, a whole number `n`")
-	fs.Func("flavor", "whose POST /generate it is, by `name`: tgi, sglang, lmdeploy, vllm or mindie; without it the body decides", func(v string) error {
-		set.Flavor = mockserver.Flavor(v)
-		return nil
-	})
-	fs.Func("shape", "what a stream looks like, by a `list` of the names below; may be repeated", set.Shape.Set)
-	fs.Func("fault", "spoil requests: `kind[,every=N][,share=P][,seed=N][,at=K][,size=N]`; may be repeated, the first that hits a request does", func(v string) error {
-		f, err := fault.Parse(v)
-		set.Faults = append(set.Faults, f)
-		return err
-	})
-
-	usage := func(w io.Writer) {
-		fmt.Fprintln(w, "usage: mockserver [flags]\nA flag that is given replaces the profile's value.")
-		fs.SetOutput(w)
-		fs.PrintDefaults()
-	}
-	help := func(w io.Writer) {
-		usage(w)
-		list(w, "shapes", shape.Names())
-		list(w, "faults", fault.Names())
-		fmt.Fprintln(w, "\nEvery N-th request is hit, all without every=N; share=P hits that share of them instead, drawn with seed=N.\nThe token that is struck is at=K, counted from 0; size=N is that of a long-line in bytes.")
-	}
+	defineConfig(fs, &given)
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			help(stdout)
+			help(stdout, fs)
 		} else {
-			usage(stderr)
+			usage(stderr, fs)
 		}
 		return options{}, err
 	}
 	if fs.NArg() > 0 {
-		usage(stderr)
+		usage(stderr, fs)
 		return options{}, fmt.Errorf("argument %q: want flags only", fs.Arg(0))
 	}
 	c, err := mockserver.Load(*profile)
 	if err != nil {
 		return options{}, err
 	}
-	fs.Visit(func(f *flag.Flag) {
-		switch f.Name {
-		case "speed":
-			c.Speed = set.Speed
-		case "ttft":
-			c.TTFT = set.TTFT
-		case "per-prompt-token":
-			c.PerPromptToken = set.PerPromptToken
-		case "per-token":
-			c.PerToken = set.PerToken
-		case "slots":
-			c.Slots = set.Slots
-		case "jitter":
-			c.Jitter = set.Jitter
-		case "seed":
-			c.Seed = set.Seed
-		case "flavor":
-			c.Flavor = set.Flavor
-		case "shape":
-			c.Shape = set.Shape
-		case "fault":
-			c.Faults = set.Faults
-		}
-	})
+	fs.Visit(func(f *flag.Flag) { override(&c, given, f.Name) })
 	return options{*addr, c}, nil
 }
 
-// list prints names and what they mean.
+// defineConfig defines the flags that are fields of a configuration.
+func defineConfig(fs *flag.FlagSet, c *mockserver.Config) {
+	fs.Float64Var(&c.Speed, "speed", 0, "run faster than real time by this `factor`")
+	fs.DurationVar(&c.TTFT, "ttft", 0, "time to the first token of an empty prompt")
+	fs.DurationVar(&c.PerPromptToken, "per-prompt-token", 0, "time added to -ttft for each token of the prompt")
+	fs.DurationVar(&c.PerToken, "per-token", 0, "time from one token to the next")
+	fs.IntVar(&c.Slots, "slots", 0, "serve `n` sequences at a time; 0 means no limit")
+	fs.Float64Var(&c.Jitter, "jitter", 0, "vary each interval by up to this `share`, 0 to 1")
+	fs.Uint64Var(&c.Seed, "seed", 0, "seed `n` of the jitter")
+	fs.Func("flavor", "`name` of the server whose POST /generate this is: tgi, sglang, lmdeploy, vllm or mindie; without it the body of each request decides", func(v string) error {
+		c.Flavor = mockserver.Flavor(v)
+		return nil
+	})
+	fs.Func("shape", "what a stream looks like, as a `list` of the names below; may be repeated", c.Shape.Set)
+	fs.Func("fault", "spoil requests: `kind[,every=N][,share=P][,seed=N][,at=K][,size=N]`; may be repeated, and the first fault that hits a request occurs", func(v string) error {
+		f, err := fault.Parse(v)
+		c.Faults = append(c.Faults, f)
+		return err
+	})
+}
+
+// override sets the field of the named flag to its given value. Other flags have no
+// field.
+func override(c *mockserver.Config, given mockserver.Config, name string) {
+	switch name {
+	case "speed":
+		c.Speed = given.Speed
+	case "ttft":
+		c.TTFT = given.TTFT
+	case "per-prompt-token":
+		c.PerPromptToken = given.PerPromptToken
+	case "per-token":
+		c.PerToken = given.PerToken
+	case "slots":
+		c.Slots = given.Slots
+	case "jitter":
+		c.Jitter = given.Jitter
+	case "seed":
+		c.Seed = given.Seed
+	case "flavor":
+		c.Flavor = given.Flavor
+	case "shape":
+		c.Shape = given.Shape
+	case "fault":
+		c.Faults = given.Faults
+	}
+}
+
+// usage prints the flags.
+func usage(w io.Writer, fs *flag.FlagSet) {
+	fmt.Fprintln(w, "usage: mockserver [flags]\nA flag replaces the profile's value.")
+	fs.SetOutput(w)
+	fs.PrintDefaults()
+}
+
+// help prints the flags, the shapes and the faults.
+func help(w io.Writer, fs *flag.FlagSet) {
+	usage(w, fs)
+	list(w, "shapes", shape.Names())
+	list(w, "faults", fault.Names())
+	fmt.Fprintln(w, "\nA fault hits every N-th request with every=N, a share P of the requests drawn with seed=N with share=P,\n"+
+		"and all requests without either. It occurs at token at=K, counted from 0. The line of a long-line has size=N bytes.")
+}
+
+// list prints names and what they do.
 func list(w io.Writer, title string, names iter.Seq2[string, string]) {
 	fmt.Fprintf(w, "\n%s:\n", title)
 	for name, doc := range names {

@@ -9,12 +9,12 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// figures are what a load's requests experienced, times in nanoseconds.
+// figures are what the requests of a load have measured, with times in nanoseconds.
 type figures struct {
 	ttft, tpot, e2e []float64
 	prompt, output  int
 	sent, refused   int
-	first, last     time.Duration // when the first came and the last ended
+	first, last     time.Duration // when the first request arrived and the last ended
 }
 
 func (f *figures) add(s *engine.Sequence) {
@@ -30,8 +30,8 @@ func (f *figures) add(s *engine.Sequence) {
 
 func (f *figures) requests() int { return len(f.e2e) + f.refused }
 
-// values are the figures with llmbench's units and definitions. Percentiles are
-// left out where there are too few requests for them.
+// values returns the figures with llmbench's units and definitions, without the
+// percentiles for which there are too few requests.
 func (f *figures) values(c engine.Counts) []benchfmt.Value {
 	var v []benchfmt.Value
 	put := func(value float64, unit string) { v = append(v, benchfmt.Value{Value: value, Unit: unit}) }
@@ -42,7 +42,7 @@ func (f *figures) values(c engine.Counts) []benchfmt.Value {
 	}
 	put(float64(f.prompt)/n, "in-tok/req")
 	put(float64(f.output)/n, "out-tok/req")
-	elapsed := max(f.last-f.first, 1).Seconds() // 1 ns where nothing costs anything
+	elapsed := max(f.last-f.first, 1).Seconds() // an engine without costs takes no time
 	put(n/elapsed, "req/s")
 	put(float64(f.output)/elapsed, "output-tok/s")
 	for _, m := range []struct {
@@ -79,7 +79,8 @@ func (f *figures) values(c engine.Counts) []benchfmt.Value {
 	return v
 }
 
-// quantile is of a sorted list, by linear interpolation (R type 7, as numpy).
+// quantile returns a quantile of a sorted list by linear interpolation, as NumPy does
+// by default.
 func quantile(sorted []float64, share float64) float64 {
 	at := share * float64(len(sorted)-1)
 	i := int(at)

@@ -8,13 +8,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
-// A fleet is one or several replicas behind a router.
+// A fleet is one or more replicas behind a router.
 type fleet struct {
 	replicas []*engine.Engine
 	router   router
 	figures  *figures
 	open     []int // requests at each replica that have not ended
-	ended    int   // since somebody looked
+	ended    int   // requests that have ended since the closed loop last set it to 0
 }
 
 func newFleet(p engine.Profile, n int, routing string) (*fleet, error) {
@@ -38,8 +38,8 @@ func newFleet(p engine.Profile, n int, routing string) (*fleet, error) {
 	return f, nil
 }
 
-// submit sends a job to the replica that the router chooses. What that refuses is
-// counted, not an error.
+// submit sends a job to the replica that the router chooses. If the replica refuses
+// the job, submit counts that and returns no error.
 func (f *fleet) submit(at time.Duration, j engine.Job) error {
 	for _, e := range f.replicas {
 		e.Advance(at)
@@ -62,7 +62,8 @@ func (f *fleet) submit(at time.Duration, j engine.Job) error {
 	return nil
 }
 
-// next is when anything is decided next at any replica.
+// next returns the next instant at which a replica decides anything, and false if all
+// are idle.
 func (f *fleet) next() (at time.Duration, ok bool) {
 	for _, e := range f.replicas {
 		if t, busy := e.NextChange(); busy && (!ok || t < at) {
@@ -78,18 +79,18 @@ func (f *fleet) advance(to time.Duration) {
 	}
 }
 
-// drain serves what is left.
+// drain serves the requests that are left.
 func (f *fleet) drain() {
 	for at, ok := f.next(); ok; at, ok = f.next() {
 		f.advance(at)
 	}
 }
 
-// openLoop serves requests when they come.
-func (f *fleet) openLoop(load requests, tell func(string)) error {
+// openLoop serves requests at the times of their arrivals.
+func (f *fleet) openLoop(load requests, report func(string)) error {
 	for r, err := range load {
 		if f.figures.sent%lookEvery == 0 {
-			tell(fmt.Sprintf("%d requests, %v of the load", f.figures.sent, f.replicas[0].Now().Round(time.Second)))
+			report(fmt.Sprintf("%d requests, %v of the load", f.figures.sent, f.replicas[0].Now().Round(time.Second)))
 		}
 		if err != nil {
 			return err
@@ -102,14 +103,14 @@ func (f *fleet) openLoop(load requests, tell func(string)) error {
 	return nil
 }
 
-// lookEvery is after how many requests it is time to tell how far a load is.
+// lookEvery is after how many requests an open loop reports its progress.
 const lookEvery = 4096
 
-// closedLoop serves n jobs, so many at once.
-func (f *fleet) closedLoop(l lengths, concurrency, n int, tell func(string)) error {
+// closedLoop serves n jobs with that concurrency.
+func (f *fleet) closedLoop(l lengths, concurrency, n int, report func(string)) error {
 	free := concurrency
 	for i := 0; i < n; {
-		tell(fmt.Sprintf("%d of %d requests", i, n))
+		report(fmt.Sprintf("%d of %d requests", i, n))
 		now := f.replicas[0].Now()
 		for ; free > 0 && i < n; i++ {
 			j, err := l.job(i)
@@ -136,7 +137,7 @@ func (f *fleet) closedLoop(l lengths, concurrency, n int, tell func(string)) err
 	return nil
 }
 
-// counts are those of all replicas.
+// counts returns the sum of the counts of all replicas.
 func (f *fleet) counts() (c engine.Counts) {
 	for _, e := range f.replicas {
 		n := e.Counts()

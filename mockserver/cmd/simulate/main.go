@@ -1,43 +1,43 @@
-// Simulate runs a load against a simulated server in virtual time and prints what
-// would be measured, in Go benchmark format: a plan on paper.
+// Simulate runs a load against a simulated server in virtual time and prints what a
+// benchmark would measure, in Go benchmark format.
 //
 // Usage:
 //
 //	simulate [flags]
 //
-// The load is closed (-concurrency), open (-rate) or recorded (-trace). Each
-// value of a list is a load of its own. The server is a profile of package
-// mockserver/profiles, as it is or changed by -engine, once or several times
-// behind a router.
+// The load is a closed loop (-concurrency), an open loop (-rate) or recorded (-trace).
+// Each value of a list is a load of its own. The server is a profile of package
+// mockserver/profiles, possibly with changes (-engine), in one or more replicas behind
+// a router.
 //
 // The flags are:
 //
 //	-profile name           or the path of a .json file (mindie-qwen2-72b-910b4)
-//	-engine json            changes to its engine, as {"max_batch":64}
+//	-engine json            changes to its engine, as in {"max_batch":64}
 //	-concurrency n,...      closed loop (1,8,64)
-//	-rate r,...             open loop instead, Poisson, requests a second
-//	-trace kind:path        a recorded load instead: azure:PATH or mooncake:PATH
-//	-repeat n               the trace so many times, one after the other (1)
-//	-requests n             requests in one load (1000)
-//	-input n, -output n     lengths in tokens (128; as the profile's curve says)
-//	-replicas n,...         so many servers (1)
+//	-rate r,...             open loop instead: Poisson arrivals, requests per second
+//	-trace kind:path        recorded load instead: azure:PATH or mooncake:PATH
+//	-repeat n               repeat the trace that many times (1)
+//	-requests n             requests in each load (1000)
+//	-input n, -output n     lengths in tokens (128; the distribution of the profile)
+//	-replicas n,...         number of servers (1)
 //	-router name            round-robin, least-outstanding or prefix (round-robin)
-//	-seed n                 of arrivals, and of lengths drawn if it is given (1; the
-//	                        profile's)
+//	-seed n                 seed of the arrivals and, if it is given, of the profile,
+//	                        which draws output lengths (1; the profile's)
 //
-// A load that takes long says on standard error how far it is. Each result is
-// written when its load has ended, so that Ctrl-C leaves those before it.
+// During a load that takes long, standard error shows the progress. Each result is
+// written when its load has ended, so that Ctrl-C leaves the results before it.
 //
 // The exit status is 0 for success, 1 if a load cannot be run, and 2 for bad
 // usage.
 //
 // # Limits
 //
-// It is as good as the profile: see its held-out error, and do not go far beyond
-// the loads that it was fitted on. Client and network cost nothing, nobody gives
-// up, replicas are all alike and know nothing of each other, and the router knows
-// at once what has ended. The prefix router does not know what a replica has
-// dropped from its cache.
+// The results are as accurate as the profile: see its held-out errors, and do not go
+// far beyond the loads that it was fitted to. Client and network take no time, and no
+// client gives up. Replicas are equal and independent. The router learns at once that
+// a request has ended. The prefix router does not learn what a replica drops from its
+// cache.
 package main
 
 import (
@@ -54,6 +54,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/cmd/internal/command"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 	"golang.org/x/perf/benchfmt"
 )
@@ -72,44 +73,34 @@ type options struct {
 // run is the command; it returns the exit status.
 func run(args []string, stdout, stderr io.Writer) int {
 	var o options
-	fs := flag.NewFlagSet("simulate", flag.ContinueOnError)
-	fs.SetOutput(stderr)
-	fs.StringVar(&o.profile, "profile", "mindie-qwen2-72b-910b4", "`name` of the profile, or the path of a .json file")
-	fs.StringVar(&o.change, "engine", "", "changes to its engine, in `json`")
-	fs.StringVar(&o.concurrency, "concurrency", "1,8,64", "closed loop, `n,...` at once")
-	fs.StringVar(&o.rate, "rate", "", "open loop instead, `r,...` requests a second")
-	fs.StringVar(&o.trace, "trace", "", "a recorded load instead, `kind:path`: azure or mooncake")
-	fs.IntVar(&o.repeat, "repeat", 1, "the trace `n` times, one after the other")
-	fs.IntVar(&o.requests, "requests", 1000, "`n` requests in one load")
-	fs.IntVar(&o.input, "input", 128, "prompts of `n` tokens")
-	fs.IntVar(&o.output, "output", 0, "outputs of `n` tokens; 0 as the profile's curve says")
-	fs.StringVar(&o.replicas, "replicas", "1", "`n,...` servers")
-	fs.StringVar(&o.router, "router", "round-robin", "`name`: round-robin, least-outstanding or prefix")
-	fs.Uint64Var(&o.seed, "seed", 1, "of arrivals, and of lengths drawn if it is given: a whole number `n`")
-	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return 0
-		}
-		return 2
-	}
-	if err := o.usage(fs); err != nil {
-		fmt.Fprintln(stderr, "simulate:", err)
-		return 2
-	}
-	if err := o.simulate(stdout, stderr); err != nil {
-		fmt.Fprintln(stderr, "simulate:", err)
-		return 1
-	}
-	return 0
+	return command.Command{
+		Name: "simulate",
+		Flags: func(fs *flag.FlagSet) {
+			fs.StringVar(&o.profile, "profile", "mindie-qwen2-72b-910b4", "`name` of the profile, or the path of a .json file")
+			fs.StringVar(&o.change, "engine", "", "`json` with changes to the profile's engine")
+			fs.StringVar(&o.concurrency, "concurrency", "1,8,64", "closed loop with `n,...` requests at once")
+			fs.StringVar(&o.rate, "rate", "", "open loop instead, with `r,...` requests per second")
+			fs.StringVar(&o.trace, "trace", "", "recorded load instead, `kind:path` with the kind azure or mooncake")
+			fs.IntVar(&o.repeat, "repeat", 1, "repeat the trace `n` times")
+			fs.IntVar(&o.requests, "requests", 1000, "`n` requests in each load")
+			fs.IntVar(&o.input, "input", 128, "prompts of `n` tokens")
+			fs.IntVar(&o.output, "output", 0, "outputs of `n` tokens; 0 means the distribution of the profile")
+			fs.StringVar(&o.replicas, "replicas", "1", "`n,...` servers")
+			fs.StringVar(&o.router, "router", "round-robin", "`name`: round-robin, least-outstanding or prefix")
+			fs.Uint64Var(&o.seed, "seed", 1, "seed `n` of the arrivals and, if it is given, of the profile")
+		},
+		Check: o.usage,
+		Do:    func([]string) error { return o.simulate(stdout, stderr) },
+	}.Run(args, stderr)
 }
 
-// The largest values that a load may have.
+// The largest values of a load.
 const (
 	mostReplicas = 10_000
 	mostRequests = 1_000_000_000
 )
 
-// usage reads the lists, and returns what is wrong with the flags.
+// usage reads the lists. It returns an error if the flags or arguments cannot be used.
 func (o *options) usage(fs *flag.FlagSet) (err error) {
 	if fs.NArg() > 0 {
 		return fmt.Errorf("argument %q: want flags only", fs.Arg(0))
@@ -125,7 +116,7 @@ func (o *options) usage(fs *flag.FlagSet) (err error) {
 			return fmt.Errorf("-%s %d, want %d to %d", f.name, f.value, f.least, f.most)
 		}
 	}
-	for _, pair := range [][2]string{ // of the first, nothing is done with the second
+	for _, pair := range [][2]string{ // the second has no effect with the first
 		{"trace", "rate"}, {"trace", "concurrency"}, {"rate", "concurrency"}, {"trace", "requests"}, {"trace", "input"}, {"trace", "output"},
 	} {
 		if set[pair[0]] && set[pair[1]] {
@@ -154,14 +145,14 @@ func (o *options) usage(fs *flag.FlagSet) (err error) {
 	return err
 }
 
-// simulate runs every load there is.
+// simulate runs all loads.
 func (o *options) simulate(stdout, stderr io.Writer) error {
 	c, err := mockserver.Load(o.profile)
 	if err != nil {
 		return err
 	}
 	if c.Engine == nil {
-		return fmt.Errorf("profile %s: has a fixed rate, want one with an engine", o.profile)
+		return fmt.Errorf("profile %s: has a fixed rate, want a profile with an engine", o.profile)
 	}
 	p := *c.Engine
 	if o.change != "" {
@@ -181,22 +172,22 @@ func (o *options) simulate(stdout, stderr io.Writer) error {
 	return nil
 }
 
-// loads runs the loads on so many replicas.
+// loads runs the loads on that many replicas.
 func (o *options) loads(out *benchfmt.Writer, stderr io.Writer, p engine.Profile, replicas int) error {
 	l := lengths{p, o.input, o.output}
-	one := func(key string, send func(f *fleet, tell func(string)) error) error {
+	one := func(key string, send func(f *fleet, report func(string)) error) error {
 		f, err := newFleet(p, replicas, o.router)
 		if err != nil {
 			return err
 		}
 		last := time.Now()
-		tell := func(progress string) {
-			if time.Since(last) > patience {
+		report := func(progress string) {
+			if time.Since(last) > reportEvery {
 				last = time.Now()
 				fmt.Fprintf(stderr, "simulate: replicas=%d %s: %s\n", replicas, key, progress)
 			}
 		}
-		if err := send(f, tell); err != nil {
+		if err := send(f, report); err != nil {
 			return err
 		}
 		name := fmt.Sprintf("Simulate/profile=%s/replicas=%d/router=%s/%s", clean(o.profile), replicas, o.router, key)
@@ -208,11 +199,11 @@ func (o *options) loads(out *benchfmt.Writer, stderr io.Writer, p engine.Profile
 			return err
 		}
 		kind, _, _ := strings.Cut(o.trace, ":")
-		return one(fmt.Sprintf("trace=%s/repeat=%d", kind, o.repeat), func(f *fleet, tell func(string)) error { return f.openLoop(load, tell) })
+		return one(fmt.Sprintf("trace=%s/repeat=%d", kind, o.repeat), func(f *fleet, report func(string)) error { return f.openLoop(load, report) })
 	}
 	for _, r := range o.eachRate {
-		if err := one(fmt.Sprintf("rate=%g", r), func(f *fleet, tell func(string)) error {
-			return f.openLoop(poisson(l, r, o.requests, o.seed), tell)
+		if err := one(fmt.Sprintf("rate=%g", r), func(f *fleet, report func(string)) error {
+			return f.openLoop(poisson(l, r, o.requests, o.seed), report)
 		}); err != nil {
 			return err
 		}
@@ -221,8 +212,8 @@ func (o *options) loads(out *benchfmt.Writer, stderr io.Writer, p engine.Profile
 		return nil
 	}
 	for _, c := range o.eachConcurrency {
-		if err := one(fmt.Sprintf("concurrency=%g", c), func(f *fleet, tell func(string)) error {
-			return f.closedLoop(l, int(c), o.requests, tell)
+		if err := one(fmt.Sprintf("concurrency=%g", c), func(f *fleet, report func(string)) error {
+			return f.closedLoop(l, int(c), o.requests, report)
 		}); err != nil {
 			return err
 		}
@@ -230,10 +221,10 @@ func (o *options) loads(out *benchfmt.Writer, stderr io.Writer, p engine.Profile
 	return nil
 }
 
-// patience is for how long nothing is said of how far a load is.
-const patience = 3 * time.Second
+// reportEvery is the least time between two reports of progress.
+const reportEvery = 3 * time.Second
 
-// numbers reads a flag's comma list of numbers above 0.
+// numbers reads a flag's comma-separated list of numbers above 0.
 func numbers(flag, list string, whole bool, most float64) ([]float64, error) {
 	var all []float64
 	for text := range strings.SplitSeq(list, ",") {
@@ -250,7 +241,7 @@ func numbers(flag, list string, whole bool, most float64) ([]float64, error) {
 	return all, nil
 }
 
-// clean makes a path fit for a benchmark's name.
+// clean returns a path without the characters that a benchmark's name cannot have.
 func clean(path string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '/' || r == ' ' || r == '=' {

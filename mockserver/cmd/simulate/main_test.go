@@ -82,11 +82,11 @@ func TestBadUsage(t *testing.T) {
 		{[]string{"-router", "random"}, 2, `-router: "random", want round-robin, least-outstanding or prefix`},
 		{[]string{"-trace", "sharegpt:x"}, 2, `-trace "sharegpt:x", want azure:PATH or mooncake:PATH`},
 		{[]string{"-trace", "azure"}, 2, `-trace "azure", want azure:PATH or mooncake:PATH`},
-		{[]string{"-trace", "mooncake:/dev/null"}, 1, "trace /dev/null: no request in it"},
+		{[]string{"-trace", "mooncake:/dev/null"}, 1, "trace /dev/null: no requests"},
 		{[]string{"-trace", "azure:testdata/none.csv"}, 1, "none.csv: no such file"},
 		{[]string{"-trace", "azure:testdata/mooncake.jsonl"}, 1, "trace testdata/mooncake.jsonl: parse error on line 1"},
 		{[]string{"-trace", "mooncake:testdata/azure.csv"}, 1, "trace testdata/azure.csv: line 1: invalid character"},
-		{[]string{"-profile", "testdata/server.json", "-engine", `{"output":null}`}, 1, "output: 0, and the profile has no curve"},
+		{[]string{"-profile", "testdata/server.json", "-engine", `{"output":null}`}, 1, "output: 0 and the profile has no distribution"},
 		{[]string{"now"}, 2, `argument "now": want flags only`},
 		{[]string{"-speed", "2"}, 2, "flag provided but not defined: -speed"},
 		{[]string{"-help"}, 0, "-router"},
@@ -100,8 +100,8 @@ func TestBadUsage(t *testing.T) {
 
 func quiet(string) {}
 
-// Two replicas behind any router do no worse than one, and each request is
-// served once.
+// Twice as many replicas behind any router are not slower, and each request is served
+// once.
 func TestReplicas(t *testing.T) {
 	p := engine.Profile{Step: 20_000, StepPerSeq: 500, PrefillPerToken: 100, MaxBatch: 8}
 	l := lengths{p, 100, 50}
@@ -126,7 +126,7 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// BenchmarkTrace is a trace's hour, of requests as Azure's are.
+// BenchmarkTrace serves a trace of an hour in the form of Azure's.
 func BenchmarkTrace(b *testing.B) {
 	p := engine.Profile{Step: 20_000, StepPerSeq: 300, PrefillPerToken: 40, MaxBatch: 128, KVBlocks: 20_000}
 	l := lengths{p, 1155, 211}
@@ -143,18 +143,18 @@ func BenchmarkTrace(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/20_000, "ns/request")
 }
 
-// Lines that make no load are errors with their numbers.
+// The error of a line that cannot be used has its number.
 func TestBadTraces(t *testing.T) {
 	const head, line = "TIMESTAMP,ContextTokens,GeneratedTokens\n", "2023-11-16 18:15:46.6805900,374,44\n"
 	const ask = `{"timestamp":5,"input_length":9,"output_length":5,"hash_ids":[0]}` + "\n"
 	for _, tt := range []struct{ kind, text, want string }{
 		{"azure", head + line + "2023-11-16 18:15:46.6,-1,4\n", "line 3: -1 prompt and 4 output tokens, want 0 or more"},
-		{"azure", head + line + "2023-11-16 18:15:40,374,44\n", "request 2 comes at -6.68059s, want no earlier than 0s"},
+		{"azure", head + line + "2023-11-16 18:15:40,374,44\n", "request 2 arrives at -6.68059s, want 0s (the arrival before)"},
 		{"azure", head + line + "2023-11-16 18:15:50,374\n", "record on line 3: wrong number of fields"},
 		{"azure", head + line + "now,374,44\n", `line 3: parsing time "now"`},
-		{"azure", head, "no request in it"},
+		{"azure", head, "no requests"},
 		{"mooncake", ask + "{\n", "line 2: unexpected end of JSON input"},
-		{"mooncake", ask + strings.Replace(ask, "5", "4", 1), "request 2 comes at 4ms, want no earlier than 5ms"},
+		{"mooncake", ask + strings.Replace(ask, "5", "4", 1), "request 2 arrives at 4ms, want 5ms (the arrival before)"},
 		{"mooncake", ask + strings.Replace(ask, "9", "-9", 1), "line 2: input_length -9 and output_length 5, want 0 or more"},
 		{"mooncake", ask + strings.Replace(ask, "5", "1e300", 1), "line 2: timestamp: 1e+300, want 0 to 3.6e+10 milliseconds"},
 		{"mooncake", ask + strings.Repeat(" ", 17<<20), "line 2: bufio.Scanner: token too long"},
@@ -171,7 +171,7 @@ func TestBadTraces(t *testing.T) {
 	}
 }
 
-// FuzzTrace serves any recorded load, or refuses it with the file's name.
+// FuzzTrace serves any trace or returns an error with the file's name.
 func FuzzTrace(f *testing.F) {
 	for _, kind := range traces {
 		for _, file := range []string{"testdata/azure.csv", "testdata/mooncake.jsonl"} {
@@ -211,8 +211,8 @@ func FuzzTrace(f *testing.F) {
 	})
 }
 
-// Blocks of any size are named so that prompts which agree up to a block's end
-// agree in its name, and no others do.
+// For blocks of any size, two prompts have the same name of a block if and only if they
+// agree up to its end.
 func TestMooncakeBlocks(t *testing.T) {
 	const text = `{"timestamp":0,"input_length":1300,"output_length":5,"hash_ids":[0,1,2]}
 {"timestamp":1,"input_length":1300,"output_length":5,"hash_ids":[0,1,3]}
@@ -248,7 +248,7 @@ func TestMooncakeBlocks(t *testing.T) {
 	}
 }
 
-// Another seed is another load, of lengths too; the same is the same.
+// The load, including the lengths, depends only on the seed.
 func TestSeed(t *testing.T) {
 	out := func(seed string) string {
 		var stdout, stderr bytes.Buffer
@@ -262,5 +262,5 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// The command's documentation has every flag that -help tells, and no other.
+// The command's documentation has the same flags as -help.
 func TestDocumentedFlags(t *testing.T) { flagdoc.Test(t, run) }

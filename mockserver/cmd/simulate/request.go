@@ -17,33 +17,34 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
-// A request is one of a load: when it comes and what it is.
+// A request is a request of a load and the time of its arrival.
 type request struct {
 	at  time.Duration
 	job engine.Job
 }
 
-// requests is a load, in the order in which they come; an error ends it.
+// requests yields the requests of a load in the order of arrival. An error ends it.
 type requests = iter.Seq2[request, error]
 
-// lengths draws the jobs of a synthetic load.
+// lengths are the lengths of the jobs of a synthetic load.
 type lengths struct {
 	profile       engine.Profile
-	input, output int // output 0: from the profile's curve
+	input, output int // output is 0 for lengths from the profile
 }
 
+// job returns job i.
 func (l lengths) job(i int) (engine.Job, error) {
 	j := engine.Job{Prompt: l.input, Output: l.output}
 	if j.Output == 0 {
 		j.Output = l.profile.DrawOutput(uint64(i))
 	}
 	if j.Output == 0 {
-		return j, errors.New("output: 0, and the profile has no curve of lengths: want 1 or more")
+		return j, errors.New("output: 0 and the profile has no distribution of lengths, want 1 or more")
 	}
 	return j, nil
 }
 
-// poisson is an open loop of n requests at a mean rate a second.
+// poisson returns an open loop of n requests with a mean rate per second.
 func poisson(l lengths, rate float64, n int, seed uint64) requests {
 	return func(yield func(request, error) bool) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -58,14 +59,14 @@ func poisson(l lengths, rate float64, n int, seed uint64) requests {
 	}
 }
 
-// longest is how long a trace may be.
+// longest is the largest duration of a trace.
 const longest = 10_000 * time.Hour
 
-// traces are the kinds of recorded loads.
+// traces are the kinds of traces.
 var traces = []string{"azure", "mooncake"}
 
-// trace is a recorded load, azure:PATH or mooncake:PATH, so many times one after
-// the other. Blocks of prompts are named for a cache with blocks of that size.
+// trace returns a recorded load, azure:PATH or mooncake:PATH, repeated that many times.
+// The blocks of prompts have names for a cache with blocks of that many tokens.
 func trace(spec string, repeat, block int) (requests, error) {
 	kind, path, _ := strings.Cut(spec, ":")
 	var read func(io.Reader, func(request, error) bool)
@@ -92,7 +93,7 @@ func trace(spec string, repeat, block int) (requests, error) {
 				}
 				n++
 				if err == nil && (r.at < last-begin || r.at > longest) {
-					err = fmt.Errorf("trace %s: request %d comes at %v, want no earlier than %v, that of the one before, and %v at most", path, n, r.at, last-begin, longest)
+					err = fmt.Errorf("trace %s: request %d arrives at %v, want %v (the arrival before) to %v", path, n, r.at, last-begin, longest)
 				}
 				r.at += begin
 				last = max(last, r.at)
@@ -102,7 +103,7 @@ func trace(spec string, repeat, block int) (requests, error) {
 			f.Close()
 			if n == 0 {
 				on = false
-				yield(request{}, fmt.Errorf("trace %s: no request in it", path))
+				yield(request{}, fmt.Errorf("trace %s: no requests", path))
 			}
 			if !on {
 				return
@@ -112,8 +113,9 @@ func trace(spec string, repeat, block int) (requests, error) {
 	}, nil
 }
 
-// azure reads a trace of Azure's LLM inference service: a line a request with its
-// instant and the tokens of its prompt and of its output.
+// azure reads a trace of Azure's LLM inference service. Each line is a request: the time
+// of arrival, and the tokens of the prompt and of the output.
+// https://github.com/Azure/AzurePublicDataset
 func azure(r io.Reader, yield func(request, error) bool) {
 	lines := csv.NewReader(r)
 	lines.ReuseRecord, lines.FieldsPerRecord = true, 3
@@ -150,13 +152,13 @@ func azure(r io.Reader, yield func(request, error) bool) {
 	}
 }
 
-// mooncakeBlock is the number of tokens that a hash id of Mooncake's trace stands
-// for.
+// mooncakeBlock is the number of tokens for which a hash id of a Mooncake trace stands.
 const mooncakeBlock = 512
 
-// mooncake reads a trace of Mooncake's: a line of JSON a request, with the names
-// of its prompt's blocks, each of which stands for all before it, too. A block of
-// the cache is named for the trace's block that its last token is in, and for where.
+// mooncake reads a trace of Mooncake. Each line is a request in JSON, with the names of
+// the prompt's blocks. A name also stands for all blocks before. The name of a block of
+// the cache is that of the trace's block with its last token, and the position of the
+// token in that block. https://github.com/kvcache-ai/Mooncake
 func mooncake(r io.Reader, block int, yield func(request, error) bool) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 16<<20)

@@ -6,12 +6,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
-// A router chooses the replica for a job, knowing how many requests each has that
-// have not ended.
+// A router chooses the replica for a job. open has the number of requests at each
+// replica that have not ended.
 type router interface {
 	choose(j engine.Job, open []int) int
 }
 
+// newRouter returns the router with that name.
 func newRouter(name string, replicas int) (router, error) {
 	switch name {
 	case "round-robin":
@@ -24,7 +25,7 @@ func newRouter(name string, replicas int) (router, error) {
 	return nil, fmt.Errorf("router: %q, want round-robin, least-outstanding or prefix", name)
 }
 
-// roundRobin takes the replicas in turn.
+// roundRobin chooses the replicas in turn.
 type roundRobin struct{ last int }
 
 func (r *roundRobin) choose(_ engine.Job, open []int) int {
@@ -32,8 +33,8 @@ func (r *roundRobin) choose(_ engine.Job, open []int) int {
 	return (r.last - 1) % len(open)
 }
 
-// leastOutstanding takes the replica with the fewest requests, of several the
-// first after the one before.
+// leastOutstanding chooses the replica with the fewest requests; of several the first
+// after the replica that it chose before.
 type leastOutstanding struct{ last int }
 
 func (r *leastOutstanding) choose(_ engine.Job, open []int) int {
@@ -47,15 +48,15 @@ func (r *leastOutstanding) choose(_ engine.Job, open []int) int {
 	return best
 }
 
-// prefixAware takes the replica that was last sent the longest beginning of the
-// prompt, unless it has many more requests than another: more than twice as many
-// and slack. It does not know what a replica has dropped from its cache.
+// prefixAware chooses the replica that was last sent the longest beginning of the
+// prompt, unless that replica has more than twice as many requests, plus slack, as
+// another. It does not learn what a replica drops from its cache.
 type prefixAware struct {
-	seen  map[uint64]int // block to replica
+	seen  map[uint64]int // name of a block to the replica that was last sent it
 	least leastOutstanding
 }
 
-// slack is how many more requests than another a replica may have.
+// slack is how many requests more than twice those of another a replica may have.
 const slack = 8
 
 func (r *prefixAware) choose(j engine.Job, open []int) int {

@@ -1,4 +1,4 @@
-// Package flagdoc holds a command's documentation against its flags.
+// Package flagdoc compares a command's documentation with its flags.
 package flagdoc
 
 import (
@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Test checks that the documentation in main.go has every flag that -help tells,
-// and no other; run is the command.
+// Test checks that the documentation in main.go has the same flags as -help. run is the
+// command.
 func Test(t *testing.T, run func(args []string, stdout, stderr io.Writer) int) {
 	t.Helper()
 	source, err := os.ReadFile("main.go")
@@ -25,11 +25,12 @@ func Test(t *testing.T, run func(args []string, stdout, stderr io.Writer) int) {
 	run([]string{"-help"}, &stdout, &stderr)
 	got, want := flags(doc, `(?m)^//\t-.*?(  |$)`, `(?:^//\t|, )-(\w+)`), flags(stderr.String(), `(?m)^  -\w+`, `-(\w+)`)
 	if len(want) < 5 || !slices.Equal(got, want) {
-		t.Errorf("the documentation has the flags %q, the command %q", got, want)
+		t.Errorf("the documentation has the flags %q, -help has %q", got, want)
 	}
 }
 
-// flags are the names that each finds in what line does, sorted.
+// flags returns, sorted, the names that each matches in the parts of the text that line
+// matches.
 func flags(text, line, each string) []string {
 	var all []string
 	for _, l := range regexp.MustCompile(line).FindAllString(text, -1) {

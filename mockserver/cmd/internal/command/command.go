@@ -1,0 +1,45 @@
+// Package command runs a command-line program: it parses the flags, checks them, does
+// the work and chooses the exit status.
+package command
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+)
+
+// A Command is a program.
+type Command struct {
+	// Name begins the messages.
+	Name string
+	// Flags defines the flags.
+	Flags func(fs *flag.FlagSet)
+	// Check returns an error if the flags or the arguments cannot be used.
+	Check func(fs *flag.FlagSet) error
+	// Do does the work with the arguments that are not flags.
+	Do func(args []string) error
+}
+
+// Run runs the command and returns the exit status: 0 for success and for -help, 1
+// for an error of Do, 2 for bad usage. Messages go to stderr.
+func (c Command) Run(args []string, stderr io.Writer) int {
+	fs := flag.NewFlagSet(c.Name, flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	c.Flags(fs)
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return 0
+		}
+		return 2
+	}
+	if err := c.Check(fs); err != nil {
+		fmt.Fprintf(stderr, "%s: %v\n", c.Name, err)
+		return 2
+	}
+	if err := c.Do(fs.Args()); err != nil {
+		fmt.Fprintf(stderr, "%s: %v\n", c.Name, err)
+		return 1
+	}
+	return 0
+}
