@@ -51,23 +51,23 @@ func TestBlocksByEstimate(t *testing.T) {
 	assert.NilError(t, err)
 	for i, want := range []int{40, 52} {
 		off := abs(est.Count(requests[i].Prompt) + est.Template() - want)
-		assert.Assert(t, off <= est.Tolerance(), "request %d is off by %d tokens, want %d at most", i, off, est.Tolerance())
+		assert.Assert(t, off <= est.Tolerance(), "the length of request %d differs by %d tokens, want at most %d", i, off, est.Tolerance())
 	}
 	a, b := strings.Fields(requests[0].Prompt), strings.Fields(requests[1].Prompt)
 	assert.Assert(t, slices.Equal(a[:20], b[:20]))
 }
 
-// TestBlocksForgotten checks that the cache of blocks does not change prompts.
-func TestBlocksForgotten(t *testing.T) {
+// TestBlocksCache checks that the cache of blocks does not change prompts.
+func TestBlocksCache(t *testing.T) {
 	fit := newFitter(tokenizer.Words{})
-	u := newDistinctTexts(1)
-	kept, forgets := newBlocks(fit, 16, 1), newBlocks(fit, 16, 1)
+	distinct := newDistinctTexts(1)
+	cached, uncached := newBlocks(fit, 16, 1), newBlocks(fit, 16, 1)
 	for i := range 50 {
 		names := []uint64{uint64(i % 7), uint64(i % 3), uint64(i)}
-		a, err := kept.prompt(names, 48, u, i)
+		a, err := cached.prompt(names, 48, distinct, i)
 		assert.NilError(t, err)
-		clear(forgets.texts)
-		b, err := forgets.prompt(names, 48, u, i)
+		clear(uncached.texts)
+		b, err := uncached.prompt(names, 48, distinct, i)
 		assert.NilError(t, err)
 		assert.Equal(t, a, b)
 	}

@@ -196,7 +196,7 @@ func bodyContent(m item) (string, error) {
 	for i, p := range parts {
 		kind, err := item(p).text("type")
 		if err == nil && kind != "text" {
-			err = fmt.Errorf(`"type" is %q, and only text can be sent`, kind)
+			err = fmt.Errorf(`"type" is %q, must be text`, kind)
 		}
 		var part string
 		if err == nil {

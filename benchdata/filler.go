@@ -67,7 +67,7 @@ func (f Filler) Requests(n int) ([]llmbench.Request, error) {
 		low, high := 0, 1
 		for tok.Count(text(high)) <= target {
 			if low, high = high, 2*high; low > maxWordsPerToken*target {
-				return nil, fmt.Errorf("filler: no prompt of %d tokens found: the tokenizer says %d for %d words", target, tok.Count(text(low)), low)
+				return nil, fmt.Errorf("filler: no prompt of %d tokens found: the tokenizer counts %d for %d words", target, tok.Count(text(low)), low)
 			}
 		}
 		for high-low > 1 {

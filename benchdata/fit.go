@@ -64,7 +64,7 @@ func (f *fitter) search(head string, opening []string, target int, random *rand.
 	words := low + int(float64(target-lowTokens)/f.perWord)
 	for try := 0; high-low > 1; try++ {
 		if try == maxLengths || low > maxWordsPerToken*(target+1) {
-			return "", fmt.Errorf("no text of %d tokens found: the tokenizer says %d for %d words", target, lowTokens, low)
+			return "", fmt.Errorf("no text of %d tokens found: the tokenizer counts %d for %d words", target, lowTokens, low)
 		}
 		words = min(max(words, low+1), high-1)
 		for t.words() < words {

@@ -209,11 +209,11 @@ func Open(spec string, o Options) (Workload, error) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		switch {
 		case !p.known[name] && len(p.known) == 0:
-			p.errorf("parameter %s, but it has none", name)
+			p.errorf("parameter %s, but %s has no parameters", name, k.name)
 		case !p.known[name]:
 			p.errorf("parameter %s, want one of %s", name, strings.Join(slices.Sorted(maps.Keys(p.known)), ", "))
 		case len(values[name]) > 1:
-			p.errorf("parameter %s twice", name)
+			p.errorf("parameter %s is given twice", name)
 		}
 	}
 	if p.err != nil {

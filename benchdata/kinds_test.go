@@ -234,7 +234,7 @@ func TestOpen(t *testing.T) {
 		{"sharegpt:x?repeat=never", Options{}, "parameter repeat=never, want true or false"},
 		{"jsonl:x?own-output=true", Options{Output: 5}, "an output of 5 tokens and parameter own-output=true"},
 		{"azure:x?speed=0", Options{}, "parameter speed=0, want a number above 0"},
-		{"azure:x?speed=1&speed=2", Options{}, "parameter speed twice"},
+		{"azure:x?speed=1&speed=2", Options{}, "parameter speed is given twice"},
 		{"azure:x?from=9", Options{}, "parameter from=9, want a duration like 10m"},
 		{"azure:x?max-tokens=-9", Options{}, "parameter max-tokens=-9, want a whole number"},
 		{"azure:x?%zz", Options{}, "invalid URL escape"},

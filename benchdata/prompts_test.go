@@ -171,11 +171,12 @@ func TestPromptsHaveNoCommonPrefix(t *testing.T) {
 		pairs[r.Prompt] = true
 	}
 	if len(pairs) != 100_000 {
-		t.Errorf("100,000 prompts of two words are %d different ones", len(pairs))
+		t.Errorf("100,000 prompts of two words have %d different texts, want 100,000", len(pairs))
 	}
 }
 
-func TestPromptsAreABeginning(t *testing.T) {
+// TestPromptsAreAPrefix checks that Requests(n) returns the first n requests of a larger n.
+func TestPromptsAreAPrefix(t *testing.T) {
 	for name, tok := range exactTokenizers(t) {
 		p := Prompts{Input: 50, Output: 1, Seed: 9, SharedPrefix: 8, Tokenizer: tok}
 		all := mustRequests(t, p, 30)
@@ -195,7 +196,7 @@ func TestPromptsWithEstimate(t *testing.T) {
 		for input := 8; input < 600; input += 13 {
 			for _, r := range mustRequests(t, Prompts{Input: input, Output: 1, Tokenizer: e}, 2) {
 				if got := e.Count(r.Prompt); abs(got-input) > e.Tolerance() {
-					t.Errorf("%g tokens a word: prompt of %d has %d, want at most %d away", perWord, input, got, e.Tolerance())
+					t.Errorf("%g tokens a word: a prompt of %d tokens has %d, want a difference of at most %d", perWord, input, got, e.Tolerance())
 				}
 			}
 		}
@@ -219,7 +220,7 @@ func TestPromptsErrors(t *testing.T) {
 		{Prompts{Input: 8, Output: 1, Template: -1}, 1, "Template is -1 tokens, must be from 0 to 7"},
 		{Prompts{Input: 7, Output: 1, Tokenizer: even{}}, 1, "request 0: no text of 7 tokens found in 400 tries, the closest is"},
 		{Prompts{Input: 8, Output: 1, SharedPrefix: 3, Tokenizer: even{}}, 1, "SharedPrefix: no text of 3 tokens"},
-		{Prompts{Input: 512, Output: 1, Tokenizer: nothing{}}, 1, "no text of 512 tokens found: the tokenizer says 0"},
+		{Prompts{Input: 512, Output: 1, Tokenizer: nothing{}}, 1, "no text of 512 tokens found: the tokenizer counts 0"},
 	}
 	for _, tt := range tests {
 		got, err := tt.p.Requests(tt.n)

@@ -217,7 +217,7 @@ func TestPrefixRepetition(t *testing.T) {
 	for _, r := range requests {
 		assert.DeepEqual(t, []int{tokenizer.Words{}.Count(r.Prompt), r.PromptTokens, r.MaxTokens}, []int{28, 30, 5})
 	}
-	assert.Assert(t, len(groupsOf(requests[:5], 20)) > 1, "not shuffled")
+	assert.Assert(t, len(groupsOf(requests[:5], 20)) > 1, "the requests are not shuffled")
 	ordered, err := PrefixRepetition{Prefixes: 3, Prefix: 20, Suffix: 10, InOrder: true}.Requests(15)
 	assert.NilError(t, err)
 	assert.Equal(t, len(groupsOf(ordered[:5], 20)), 1)
@@ -299,7 +299,7 @@ func TestBodies(t *testing.T) {
 		{`{"messages": [{"role": "user", "content": 7}]}`, `message 0: "content" is a JSON number, must be a string`},
 		{`{"messages": [{"role": "tool", "content": "a"}]}`, `message 0: "role" is "tool", must be system, developer, user or assistant`},
 		{`{"messages": [{"role": "user", "content": "a", "name": "b"}]}`, `message 0: member "name" cannot be sent`},
-		{`{"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}`, `message 0: part 0: "type" is "image_url", and only text can be sent`},
+		{`{"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}`, `message 0: part 0: "type" is "image_url", must be text`},
 		{`{"messages": [{"role": "user", "content": ["a"]}]}`, `message 0: "content" must be a string or an array of parts`},
 		{`{"messages": [{"role": "user", "content": "a"}], "tools": []}`, `member "tools" cannot be sent`},
 		{`{"messages": [{"role": "user", "content": "a"}], "max_tokens": 0}`, `"max_tokens" is 0, must be at least 1`},

@@ -12,9 +12,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// kept has the lengths in words of prompt and answer of the usable records in
+// usable has the lengths in words of prompt and answer of the usable records in
 // testdata/sharegpt.json, by the beginning of the prompt.
-var kept = map[string][2]int{
+var usable = map[string][2]int{
 	"How do I keep bread":  {9, 27},
 	"Welcome back.":        {10, 10}, // the first turn, although in the role of the model
 	"Name one green fruit": {4, 4},
@@ -23,9 +23,10 @@ var kept = map[string][2]int{
 	"What does \"mind the": {9, 12},
 }
 
-func keptAs(t *testing.T, r llmbench.Request) string {
+// usableAs returns the key of a request in usable, and checks its lengths.
+func usableAs(t *testing.T, r llmbench.Request) string {
 	t.Helper()
-	for begin, lengths := range kept {
+	for begin, lengths := range usable {
 		if strings.HasPrefix(r.Prompt, begin) {
 			if r.PromptTokens != lengths[0] || r.MaxTokens != lengths[1] {
 				t.Errorf("%q has %d and %d tokens, want %v", r.Prompt, r.PromptTokens, r.MaxTokens, lengths)
@@ -33,7 +34,7 @@ func keptAs(t *testing.T, r llmbench.Request) string {
 			return begin
 		}
 	}
-	t.Errorf("%.60q should have been left out", r.Prompt)
+	t.Errorf("%.60q is not a usable record", r.Prompt)
 	return ""
 }
 
@@ -50,14 +51,14 @@ func TestShareGPTFile(t *testing.T) {
 			if r.FixedOutput || r.Messages != nil {
 				t.Errorf("request %+v, want no FixedOutput and no Messages", r)
 			}
-			order = append(order, keptAs(t, r))
+			order = append(order, usableAs(t, r))
 		}
-		if sorted := slices.Compact(slices.Sorted(slices.Values(order))); len(order) != len(kept) || len(sorted) != len(kept) {
-			t.Errorf("seed %d: requests %q, want each of %d records once", seed, order, len(kept))
+		if sorted := slices.Compact(slices.Sorted(slices.Values(order))); len(order) != len(usable) || len(sorted) != len(usable) {
+			t.Errorf("seed %d: requests %q, want each of %d records once", seed, order, len(usable))
 		}
 		orders[strings.Join(order, "|")] = true
 
-		for n := 1; n <= len(kept); n++ {
+		for n := 1; n <= len(usable); n++ {
 			fewer, err := s.Requests(n)
 			if err != nil || len(fewer) != n {
 				t.Fatalf("seed %d: Requests(%d) has %d, error %v", seed, n, len(fewer), err)
@@ -79,9 +80,9 @@ func TestShareGPTFile(t *testing.T) {
 			if i < len(requests) && r.Prompt != requests[i].Prompt {
 				t.Errorf("seed %d: request %d is %q, want the order without oversampling, %q", seed, i, r.Prompt, requests[i].Prompt)
 			}
-			drawn[keptAs(t, r)]++
+			drawn[usableAs(t, r)]++
 		}
-		for begin := range kept {
+		for begin := range usable {
 			if drawn[begin] < 2 {
 				t.Errorf("seed %d: %q is drawn %d times of 100", seed, begin, drawn[begin])
 			}
