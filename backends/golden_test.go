@@ -40,7 +40,7 @@ var goldenCases = []struct {
 	{"tgi", "A14: AWQ, 4 bits", TGI{Container: Container{Model: "01-ai/Yi-6B-Chat-4bits", Quantization: "awq", GPUs: "all"}}},
 	{"tgi", "every field", TGI{Container: Container{Model: "m", ModelsDir: "/data", GPUs: "0,1", ShmSize: 2 << 30}, DType: "bfloat16", NumShard: 2, MaxConcurrentRequests: 512, MaxInputTokens: 4096, MaxTotalTokens: 8192, MaxBatchPrefillTokens: 8192,
 		MaxBatchTotalTokens: 65536, MaxWaitingTokens: 20, CUDAMemoryFraction: .9, KVCacheDType: "fp8_e5m2", Speculate: 2}},
-	{"tgi", "without its prefix cache", TGI{Container: Container{Model: "m", GPUs: "0"}, PrefixCaching: Off}}, // an fp8 KV cache wants FlashInfer, which wants that
+	{"tgi", "without its prefix cache", TGI{Container: Container{Model: "m", GPUs: "0"}, PrefixCaching: Off}}, // not with KVCacheDType, which needs FlashInfer, which needs the prefix cache
 
 	{"sglang", "as the model is", SGLang{Container: Container{Model: "Qwen/Qwen3-8B", GPUs: "all"}}},
 	{"sglang", "every field", SGLang{Container: Container{Model: "m", ModelsDir: "/data", Quantization: "fp8", GPUs: "0,1,2,3", ShmSize: 32 << 30}, DType: "bfloat16", TensorParallel: 2, DataParallel: 2, ContextLength: 8192, MemFractionStatic: .85,

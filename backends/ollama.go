@@ -20,7 +20,7 @@ type Ollama struct {
 	Container
 	Context   int    // tokens of a request, prompt and output together; depends on the GPU's memory
 	Parallel  int    // requests served at once; 1
-	MaxQueue  int    // queued or running; further ones are refused; 512
+	MaxQueue  int    // waiting requests; further ones are refused; 512
 	FlashAttn Toggle // on if the model allows it
 	KVCache   string // type of the KV cache: f16, q8_0 or q4_0
 }

@@ -20,7 +20,7 @@ type SGLang struct {
 	ContextLength      int     // tokens of a request, prompt and output together
 	MemFractionStatic  float64 // share of memory for weights and KV cache
 	MaxRunningRequests int     // requests in a batch
-	MaxQueuedRequests  int     // above it requests are refused
+	MaxQueuedRequests  int     // waiting requests; further ones are refused
 	ChunkedPrefillSize int     // prompt tokens in a step; -1 is whole prompts
 	RadixCache         Toggle  // prefix cache; on
 	KVCacheDType       string  // auto, fp8_e4m3 or fp8_e5m2

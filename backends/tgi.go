@@ -16,7 +16,7 @@ type TGI struct {
 	Container
 	DType                 string  // float16 or bfloat16; not with a Quantization
 	NumShard              int     // GPUs that share each layer; all
-	MaxConcurrentRequests int     // queued or running; further ones are refused; 128
+	MaxConcurrentRequests int     // requests waiting or running; further ones are refused; 128
 	MaxInputTokens        int     // tokens of a prompt
 	MaxTotalTokens        int     // tokens of a request, prompt and output together
 	MaxBatchPrefillTokens int     // prompt tokens in a step

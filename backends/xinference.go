@@ -20,7 +20,7 @@ type Xinference struct {
 	Engine string         // vLLM, SGLang, llama.cpp, Transformers or MindIE
 	Format string         // pytorch, gptq, awq, fp8 or ggufv2
 	SizeB  string         // size in billions of parameters, in Xinference's format: "7" or "1_8"
-	Path   string         // folder in ModelsDir; "" is the Model's name
+	Path   string         // folder in ModelsDir; "" means Model
 	NGPU   int            // GPUs that the model uses
 	Limit  int            // requests at once; further ones are refused
 	Kwargs map[string]any // further settings of the engine

@@ -48,7 +48,7 @@ func newInstance(spec launch.Spec, logf func(string, ...any)) *instance {
 // openLog prepares the server's log, which hides secrets.
 func (i *instance) openLog() error {
 	i.log.Line = func(line string) {
-		if i.tellsFailure(line) {
+		if i.isFailure(line) {
 			i.abort(fmt.Errorf("its log says: %s", strings.TrimSpace(line)))
 		}
 	}

@@ -19,7 +19,7 @@ var engineFailures = []launch.Failure{
 	{Log: `gathering device information.*/dev/(davinci|hisi|devmm)`, Advice: "this machine has no such Ascend NPU: check the ids in LLMBENCH_GPUS and the driver"},
 }
 
-// A journal is the log of a server, and what it tells about the server's failures.
+// A journal is the log of a server, with the known failures that its lines may show.
 type journal struct {
 	backend  string
 	failures []launch.Failure
@@ -63,16 +63,16 @@ func (j journal) advice(lines []string) string {
 	return ""
 }
 
-// tellsFailure reports whether a line of the log says that the server cannot start.
+// isFailure reports whether a line of the log says that the server cannot start.
 // The server's process may go on nevertheless.
-func (j journal) tellsFailure(line string) bool {
+func (j journal) isFailure(line string) bool {
 	return slices.ContainsFunc(j.failures, func(f launch.Failure) bool { return j.matches(f, line) })
 }
 
 // patterns holds compiled regular expressions of failures by their text.
 var patterns sync.Map
 
-// matches reports whether a line of the log tells the failure.
+// matches reports whether a line of the log shows the failure.
 func (j journal) matches(f launch.Failure, line string) bool {
 	if f.WithGPU && j.devices.Vendor == "" {
 		return false

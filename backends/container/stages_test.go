@@ -127,7 +127,7 @@ func TestKnownFailures(t *testing.T) {
 		{backends.TensorRTLLM{Container: gpu}, "RuntimeError: Executor worker died during initialization", "the cause is in the lines above"},
 	} {
 		j := newJournal(specOf(t, c.server), t.Logf)
-		assert.Equal(t, j.tellsFailure(c.line), c.advice != "", "%s: %s", j.backend, c.line)
+		assert.Equal(t, j.isFailure(c.line), c.advice != "", "%s: %s", j.backend, c.line)
 		if c.advice != "" {
 			err := j.failure("port", errors.New(c.line))
 			assert.ErrorContains(t, err, "what to do: ")

@@ -15,8 +15,8 @@ import (
 // request was sent and its sample. An open port or a good health check is not
 // enough, because servers have both before their model is loaded. Completion goes
 // on while connections fail and while the status is 503. Any other refusal is
-// final, and so is a TLS certificate that is not trusted. logf is told about the
-// wait every [ReportInterval].
+// final, and so is a TLS certificate that is not trusted. logf receives a message
+// about the wait every [ReportInterval].
 func Completion(ctx context.Context, t llmbench.Target, stream bool, logf func(string, ...any)) (sent time.Time, s sample.Sample, err error) {
 	began, reported := time.Now(), time.Now()
 	err = Poll(ctx, func() (again bool, err error) {

@@ -17,8 +17,8 @@ type Server struct {
 	URL    string       // base URL without a slash at its end
 	Header http.Header  // of each request
 	Client *http.Client // nil means [Direct]
-	// Exec runs a command beside the server, in its container, and returns the
-	// output. Servers whose steps have no Exec need none.
+	// Exec runs a command in the server's container and returns the output. It may
+	// be nil if no step has a command.
 	Exec func(ctx context.Context, command []string) (output string, err error)
 }
 
