@@ -25,6 +25,13 @@ func TestDockerClient(t *testing.T) {
 		assert.Assert(t, strings.HasPrefix(path, module+"backends/container"), "%s imports a Docker client; only backends/container may", path)
 	}
 	assert.Assert(t, importers > 0)
+
+	out, err = exec.CommandContext(t.Context(), "go", "list", "-deps", module+"backends", module+"scenarios").Output()
+	assert.NilError(t, err)
+	for path := range strings.Lines(string(out)) {
+		assert.Assert(t, !strings.HasPrefix(path, "github.com/testcontainers/") && !strings.HasPrefix(path, "github.com/moby/"),
+			"backends or scenarios links %s, a Docker client", path)
+	}
 }
 
 // TestDependencies keeps the rooms of the project apart: who may import whom.
