@@ -99,28 +99,26 @@ func TestCheckCounts(t *testing.T) {
 	})
 }
 
-// BenchmarkHelperCountsDiffer has a server that counts more prompt tokens than it
+// helperCountsDiffer has a server that counts more prompt tokens than it
 // states.
-func BenchmarkHelperCountsDiffer(b *testing.B) {
-	helperOnly(b)
+func helperCountsDiffer(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{})
 	target.Observe = func() Observer { return &slowCounter{observer: observer{b: b}} }
 	Run(b, target, Load{Requests: words(1, 5), Concurrency: 1})
 }
 
-// BenchmarkHelperCountsFewer has a server one of whose processes counts.
-func BenchmarkHelperCountsFewer(b *testing.B) {
-	helperOnly(b)
+// helperCountsFewer has a server one of whose processes counts.
+func helperCountsFewer(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{})
 	target.Observe = func() Observer { return &slowCounter{observer: observer{b: b}, loose: true} }
 	Run(b, target, Load{Requests: words(1, 5), Concurrency: 1})
 }
 
 func TestRunChecksCounts(t *testing.T) {
-	out, _, code, _ := runHelper(t, "BenchmarkHelperCountsDiffer", nil, nil)
+	out, _, code, _ := runHelper(t, "CountsDiffer", nil, nil)
 	assert.Equal(t, code, 1)
 	assert.Assert(t, strings.Contains(out, "pass 0: the server counted 10 prompt tokens, and the client 4"), out)
-	out, _, code, _ = runHelper(t, "BenchmarkHelperCountsFewer", nil, nil)
+	out, _, code, _ = runHelper(t, "CountsFewer", nil, nil)
 	assert.Equal(t, code, 0, out)
 	assert.Assert(t, strings.Contains(out, "pass 0: the server counted 4 output tokens, and the client 5 of successful requests"), out)
 }

@@ -20,7 +20,12 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
 )
 
-func TestMain(m *testing.M) { os.Exit(Main(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(helper) == "NoMain" {
+		os.Exit(m.Run())
+	}
+	os.Exit(Main(m))
+}
 
 // loopback serves cfg on a loopback socket.
 func loopback(tb testing.TB, cfg mockserver.Config) (*mockserver.Server, Target) {

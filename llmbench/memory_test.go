@@ -2,11 +2,11 @@ package llmbench
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"runtime"
 	"strconv"
 	"strings"
@@ -21,14 +21,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// BenchmarkOpenStream reports what memory a stream takes while it is open, heap
-// and stacks, and how much of it is stacks: B/stream, stack-B/stream. The server is
-// another process. LLMBENCH_FULL=1 opens 10,000, too, for which each process must
-// be allowed as many files.
+// BenchmarkOpenStream reports the memory of an open stream: heap and stacks in B/stream, stacks
+// alone in stack-B/stream. The server is another process. With LLMBENCH_FULL=1 it also opens
+// 10,000 streams, for which each process must be allowed as many files.
 //
-// A stream takes 20,200 bytes, of 1,000, 5,000 and 10,000 alike: a stack of 8 KiB, buffers
-// of 1 and 2 KiB, and net/http's message, the parser and the rest. Over net/http's
-// Transport it took 47,000, with two more stacks and buffers of 4 KiB.
+// A stream takes 20,200 bytes, with 1,000, 5,000 and 10,000 streams: a stack of 8 KiB, buffers
+// of 1 and 2 KiB, net/http's message, the parser and the rest. With net/http's Transport it
+// took 47,000, because of two more stacks and buffers of 4 KiB.
 func BenchmarkOpenStream(b *testing.B) {
 	all := []int{1000, 5000}
 	if os.Getenv("LLMBENCH_FULL") == "1" {
@@ -40,10 +39,7 @@ func BenchmarkOpenStream(b *testing.B) {
 }
 
 func openStreams(b *testing.B, streams int) {
-	exe, err := os.Executable()
-	assert.NilError(b, err)
-	cmd := exec.Command(exe, "-test.run=^$", "-test.bench=^BenchmarkHelperStreams$", "-test.benchtime=1x")
-	cmd.Env = append(os.Environ(), helper+"=BenchmarkHelperStreams")
+	cmd := helperCommand(context.Background(), "Streams")
 	in, err := cmd.StdinPipe()
 	assert.NilError(b, err)
 	out, err := cmd.StdoutPipe()
@@ -55,18 +51,18 @@ func openStreams(b *testing.B, streams int) {
 		io.Copy(io.Discard, out)
 		assert.Check(b, cmd.Wait())
 	})
-	said := bufio.NewScanner(out)
-	says := func(prefix string) string {
-		for said.Scan() {
-			if strings.HasPrefix(said.Text(), prefix) {
-				return said.Text()
+	lines := bufio.NewScanner(out)
+	await := func(prefix string) string {
+		for lines.Scan() {
+			if strings.HasPrefix(lines.Text(), prefix) {
+				return lines.Text()
 			}
 		}
-		b.Fatalf("the server's process ended before it said %q: %v", prefix, said.Err())
+		b.Fatalf("the server's process ended before it printed %q: %v", prefix, lines.Err())
 		return ""
 	}
 	fmt.Fprintln(in, streams)
-	target := Target{URL: says("http://"), NoProxy: true}
+	target := Target{URL: await("http://"), NoProxy: true}
 
 	var before, during runtime.MemStats
 	for b.Loop() {
@@ -80,7 +76,7 @@ func openStreams(b *testing.B, streams int) {
 				assert.Check(b, s.Outcome == sample.OK && s.Deltas == 2, "stream %d: %d deltas, %v", i, s.Deltas, s.Err)
 			}
 		})
-		says("all")
+		await("all")
 		runtime.GC()
 		runtime.ReadMemStats(&during)
 		fmt.Fprintln(in, "go on")
@@ -92,14 +88,13 @@ func openStreams(b *testing.B, streams int) {
 	b.ReportMetric(stacks/float64(streams), "stack-B/stream")
 }
 
-// BenchmarkHelperStreams is BenchmarkOpenStream's server, which waits in the middle
-// of its streams: it is told how many there will be, says when all have begun, and
-// is told to go on, until its input ends.
-func BenchmarkHelperStreams(b *testing.B) {
-	helperOnly(b)
-	told := bufio.NewScanner(os.Stdin)
-	told.Scan()
-	streams, err := strconv.ParseInt(told.Text(), 10, 64)
+// helperStreams is the server of BenchmarkOpenStream, which waits in the middle of its streams.
+// The first line of its input is the number of streams. It prints "all" when all have begun,
+// and each further line lets them end.
+func helperStreams(b *testing.B) {
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Scan()
+	streams, err := strconv.ParseInt(lines.Text(), 10, 64)
 	assert.NilError(b, err)
 	assert.NilError(b, conn.CheckLimits(int(streams)))
 	type round struct {
@@ -122,7 +117,7 @@ func BenchmarkHelperStreams(b *testing.B) {
 		io.WriteString(c, `data: {"choices":[{"index":0,"delta":{"content":"y"},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
 	})
 	fmt.Println(url)
-	for told.Scan() {
+	for lines.Scan() {
 		close(now.Swap(&round{goOn: make(chan struct{})}).goOn)
 	}
 	close(now.Load().goOn)

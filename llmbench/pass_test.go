@@ -60,9 +60,8 @@ func TestPassKeepsRecords(t *testing.T) {
 	assert.Equal(t, len(lines), 3)
 }
 
-// BenchmarkHelperWithheld has a client that may distort nothing.
-func BenchmarkHelperWithheld(b *testing.B) {
-	helperOnly(b)
+// helperWithheld has a client that may distort nothing.
+func helperWithheld(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{TTFT: ms})
 	told := 0.0
 	Run(b, target, Load{Requests: words(20, 4), Concurrency: 1, ClientBound: BoundWithheld, MaxDistortion: 1e-12,
@@ -76,7 +75,7 @@ func BenchmarkHelperWithheld(b *testing.B) {
 
 // TestRunTellsWhatItWithholds.
 func TestRunTellsWhatItWithholds(t *testing.T) {
-	stdout, _, code, _ := runHelper(t, "BenchmarkHelperWithheld", nil, nil)
+	stdout, _, code, _ := runHelper(t, "Withheld", nil, nil)
 	assert.Equal(t, code, 0, stdout)
 	all, _ := results(t, stdout)
 	told, _ := all[0].Value("told")

@@ -23,28 +23,63 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
-// helper names the benchmark below that a test runs in a process of its own,
-// this very test binary; the others skip.
+// The environment variable helper names the helper benchmark that a test runs in a process of
+// its own, which is this test binary. Without it no helper runs.
 const helper = "TEST_HELPER_BENCHMARK"
 
-func helperOnly(b *testing.B) {
-	if os.Getenv(helper) != b.Name() {
-		b.Skip("is run by a test, in a process of its own")
+// helpers are the helper benchmarks.
+var helpers map[string]func(*testing.B)
+
+func init() { // a variable's initializer could not refer to helpers that start further processes
+	helpers = map[string]func(*testing.B){
+		"Bound":         helperBound,
+		"ColdFails":     helperColdFails,
+		"ConfigChanges": helperConfigChanges,
+		"CountsDiffer":  helperCountsDiffer,
+		"CountsFewer":   helperCountsFewer,
+		"DiesEarly":     helperDiesEarly,
+		"Fresh":         helperFresh,
+		"Good":          helperGood,
+		"NoRequests":    helperNoRequests,
+		"Observed":      helperObserved,
+		"OwnUnit":       helperOwnUnit,
+		"SecondFails":   helperSecondFails,
+		"Slow":          helperSlow,
+		"SlowTolerant":  helperSlowTolerant,
+		"Streams":       helperStreams,
+		"Tolerates":     helperTolerates,
+		"Unready":       helperUnready,
+		"Withheld":      helperWithheld,
+		"NoMain":        helperNoMain,
 	}
 }
 
-func BenchmarkHelperGood(b *testing.B) {
-	helperOnly(b)
+// BenchmarkHelper runs the helper that the environment names.
+func BenchmarkHelper(b *testing.B) {
+	name := os.Getenv(helper)
+	if helpers[name] == nil {
+		b.Skip("tests run it, in processes of their own")
+	}
+	b.Run(name, helpers[name])
+}
+
+// helperCommand returns the command that runs a helper in a process of its own.
+func helperCommand(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, os.Args[0], append([]string{"-test.run=^$", "-test.bench=^BenchmarkHelper$/^" + name + "$", "-test.benchtime=1x"}, args...)...)
+	cmd.Env = append(os.Environ(), helper+"="+name)
+	return cmd
+}
+
+func helperGood(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{TTFT: ms, PerToken: ms / 10})
 	target.Config = map[string]string{"backend": "mock"}
 	samples := Run(b, target, Load{Requests: words(20, 8), Warmup: words(2, 4), Concurrency: 4})
 	b.ReportMetric(float64(len(samples)), "samples")
 }
 
-// BenchmarkHelperSecondFails succeeds in its first sample and fails in its
+// helperSecondFails succeeds in its first sample and fails in its
 // second.
-func BenchmarkHelperSecondFails(b *testing.B) {
-	helperOnly(b)
+func helperSecondFails(b *testing.B) {
 	helperRuns++
 	cfg := mockserver.Config{TTFT: ms}
 	if helperRuns == 2 {
@@ -56,44 +91,38 @@ func BenchmarkHelperSecondFails(b *testing.B) {
 
 var helperRuns int
 
-// BenchmarkHelperBound has a client that distorts, if so little is too much.
-func BenchmarkHelperBound(b *testing.B) {
-	helperOnly(b)
+// helperBound has a client that distorts, if so little is too much.
+func helperBound(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{TTFT: 20 * ms, PerToken: 2 * ms})
 	Run(b, target, Load{Requests: words(60, 4), Concurrency: 8, MaxDistortion: 1e-12})
 }
 
-func BenchmarkHelperTolerates(b *testing.B) {
-	helperOnly(b)
+func helperTolerates(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{TTFT: ms, Faults: []fault.Fault{{Kind: fault.Truncate, Every: 10, At: 2}}})
 	Run(b, target, Load{Requests: words(20, 4), Concurrency: 2, MaxFail: 0.1})
 }
 
-func BenchmarkHelperSlow(b *testing.B) {
-	helperOnly(b)
+func helperSlow(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{TTFT: 100 * ms})
 	Run(b, target, Load{Requests: words(10000, 4), Concurrency: 4})
 }
 
-// BenchmarkHelperSlowTolerant would tolerate every failure there is.
-func BenchmarkHelperSlowTolerant(b *testing.B) {
-	helperOnly(b)
+// helperSlowTolerant would tolerate every failure there is.
+func helperSlowTolerant(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{TTFT: 100 * ms})
 	Run(b, target, Load{Requests: words(10000, 4), Concurrency: 4, MaxFail: 1})
 }
 
-// BenchmarkHelperConfigChanges has another configuration in each sample.
-func BenchmarkHelperConfigChanges(b *testing.B) {
-	helperOnly(b)
+// helperConfigChanges has another configuration in each sample.
+func helperConfigChanges(b *testing.B) {
 	helperRuns++
 	_, target := loopback(b, mockserver.Config{})
 	target.Config = map[string]string{"start": fmt.Sprint(helperRuns)}
 	Run(b, target, Load{Requests: words(1, 4), Concurrency: 1})
 }
 
-// BenchmarkHelperDiesEarly fails before Run in its second sample.
-func BenchmarkHelperDiesEarly(b *testing.B) {
-	helperOnly(b)
+// helperDiesEarly fails before Run in its second sample.
+func helperDiesEarly(b *testing.B) {
 	Watch(b)
 	helperRuns++
 	if helperRuns == 2 {
@@ -103,31 +132,27 @@ func BenchmarkHelperDiesEarly(b *testing.B) {
 	Run(b, target, Load{Requests: words(1, 4), Concurrency: 1})
 }
 
-// BenchmarkHelperColdFails fails in its warm-up.
-func BenchmarkHelperColdFails(b *testing.B) {
-	helperOnly(b)
+// helperColdFails fails in its warm-up.
+func helperColdFails(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{Faults: []fault.Fault{{Kind: fault.HTTP500, Every: 2}}})
 	Run(b, target, Load{Requests: words(1, 4), Warmup: words(2, 4), Concurrency: 1})
 }
 
-// BenchmarkHelperNoRequests has nothing to send.
-func BenchmarkHelperNoRequests(b *testing.B) {
-	helperOnly(b)
+// helperNoRequests has nothing to send.
+func helperNoRequests(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{})
 	Run(b, target, Load{Concurrency: 1, Fresh: func(int) ([]Request, error) { return nil, nil }})
 }
 
-// BenchmarkHelperObserved has a server that says something of itself.
-func BenchmarkHelperObserved(b *testing.B) {
-	helperOnly(b)
+// helperObserved has a server that says something of itself.
+func helperObserved(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{})
 	target.Observe = func() Observer { return &observer{b: b} }
 	Run(b, target, Load{Requests: words(4, 4), Warmup: words(2, 4), Concurrency: 1})
 }
 
-// BenchmarkHelperUnready has a server that cannot be readied for a pass.
-func BenchmarkHelperUnready(b *testing.B) {
-	helperOnly(b)
+// helperUnready has a server that cannot be readied for a pass.
+func helperUnready(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{})
 	target.Observe = func() Observer { return &observer{b: b, err: errors.New("the cache is stuck")} }
 	Run(b, target, Load{Requests: words(4, 4), Concurrency: 1})
@@ -158,9 +183,8 @@ func (o *observer) After(context.Context) (map[string]float64, error) {
 	return map[string]float64{"srv-preempt/op": float64(o.passes), "srv-prefix-hit-%": math.NaN(), "no-unit": 1}, nil
 }
 
-// BenchmarkHelperFresh checks what Run asks for between passes.
-func BenchmarkHelperFresh(b *testing.B) {
-	helperOnly(b)
+// helperFresh checks what Run asks for between passes.
+func helperFresh(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{})
 	Run(b, target, Load{Concurrency: 1, Fresh: func(pass int) ([]Request, error) {
 		if pass == 5 {
@@ -170,18 +194,15 @@ func BenchmarkHelperFresh(b *testing.B) {
 	}})
 }
 
-// run runs a helper benchmark and returns what it printed to each stream, its
+// runHelper runs a helper benchmark and returns what it printed to each stream, its
 // exit code, and its records.
 func runHelper(t *testing.T, name string, args []string, during func(cmd *exec.Cmd, out string), env ...string) (stdout, stderr string, code int, records string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "made", "by", "run")
-	exe, err := os.Executable()
-	assert.NilError(t, err)
-	cmd := exec.CommandContext(t.Context(), exe, append([]string{"-test.run=^$", "-test.bench=^" + name + "$", "-test.benchtime=1x"}, args...)...)
+	cmd := helperCommand(t.Context(), name, args...)
 	var o, e bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &o, &e
-	cmd.Env = append(os.Environ(), helper+"="+name, "LLMBENCH_OUT="+out)
-	cmd.Env = append(cmd.Env, env...)
+	cmd.Env = append(append(cmd.Env, "LLMBENCH_OUT="+out), env...)
 	assert.NilError(t, cmd.Start())
 	if during != nil {
 		during(cmd, out)
@@ -210,7 +231,7 @@ func results(t *testing.T, text string) (all []*benchfmt.Result, units benchfmt.
 }
 
 func TestRun(t *testing.T) {
-	stdout, stderr, code, out := runHelper(t, "BenchmarkHelperGood", []string{"-test.count=3"}, nil)
+	stdout, stderr, code, out := runHelper(t, "Good", []string{"-test.count=3"}, nil)
 	assert.Equal(t, code, 0, stdout)
 	assert.Equal(t, stderr, "")
 	all, units := results(t, stdout)
@@ -236,8 +257,8 @@ func TestRun(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, len(files), 3, "one file a sample: %v", files)
 	for i := range files {
-		head, lines := readRecords(t, filepath.Join(out, "BenchmarkHelperGood."+string(rune('1'+i))+".jsonl"))
-		assert.Equal(t, head["benchmark"], "BenchmarkHelperGood")
+		head, lines := readRecords(t, filepath.Join(out, "BenchmarkHelper,Good."+string(rune('1'+i))+".jsonl"))
+		assert.Equal(t, head["benchmark"], "BenchmarkHelper/Good")
 		assert.Equal(t, head["end"], "ok: <nil> <nil>")
 		assert.DeepEqual(t, head["config"], map[string]any{"backend": "mock"})
 		assert.Equal(t, len(lines), 20)
@@ -283,7 +304,7 @@ func readRecords(t *testing.T, file string) (head map[string]any, lines []map[st
 }
 
 func TestRunPools(t *testing.T) {
-	stdout, _, code, out := runHelper(t, "BenchmarkHelperGood", []string{"-test.benchtime=3x"}, nil, "LLMBENCH_UNITS=all")
+	stdout, _, code, out := runHelper(t, "Good", []string{"-test.benchtime=3x"}, nil, "LLMBENCH_UNITS=all")
 	assert.Equal(t, code, 0, stdout)
 	all, _ := results(t, stdout)
 	got, _ := all[0].Value("samples")
@@ -293,7 +314,7 @@ func TestRunPools(t *testing.T) {
 	assert.Assert(t, strings.Contains(stdout, "Unit p90-ttft-ns better=lower\n"), stdout)
 
 	// The time of all passes counts, and nothing between them.
-	_, lines := readRecords(t, filepath.Join(out, "BenchmarkHelperGood.1.jsonl"))
+	_, lines := readRecords(t, filepath.Join(out, "BenchmarkHelper,Good.1.jsonl"))
 	first, last := map[any]float64{}, map[any]float64{}
 	for _, line := range lines {
 		pass := line["pass"]
@@ -314,7 +335,7 @@ func TestRunPools(t *testing.T) {
 
 // TestObserver checks what Run does with what a server says of itself.
 func TestObserver(t *testing.T) {
-	out, _, code, _ := runHelper(t, "BenchmarkHelperObserved", []string{"-test.benchtime=3x"}, nil)
+	out, _, code, _ := runHelper(t, "Observed", []string{"-test.benchtime=3x"}, nil)
 	assert.Equal(t, code, 0, out)
 	all, _ := results(t, out)
 	assert.Equal(t, len(all), 1, out)
@@ -324,7 +345,7 @@ func TestObserver(t *testing.T) {
 		_, has := all[0].Value(unit)
 		assert.Assert(t, !has, "%s is reported:\n%s", unit, out)
 	}
-	out, _, code, _ = runHelper(t, "BenchmarkHelperUnready", nil, nil)
+	out, _, code, _ = runHelper(t, "Unready", nil, nil)
 	assert.Equal(t, code, 1)
 	assert.Assert(t, strings.Contains(out, "pass 0: before it: the cache is stuck"), out)
 }
@@ -332,12 +353,12 @@ func TestObserver(t *testing.T) {
 // TestFailureInLaterSample checks what the testing package forgets: a failure
 // in the second sample of three.
 func TestFailureInLaterSample(t *testing.T) {
-	stdout, _, code, out := runHelper(t, "BenchmarkHelperSecondFails", []string{"-test.count=3"}, nil)
+	stdout, _, code, out := runHelper(t, "SecondFails", []string{"-test.count=3"}, nil)
 	assert.Equal(t, code, 1, stdout)
 	for _, want := range []string{"2 of 20 requests failed, 0% are tolerated: truncated 2", "neither a finish reason nor [DONE]", ".2.jsonl"} {
 		assert.Assert(t, strings.Contains(stdout, want), "no %q in:\n%s", want, stdout)
 	}
-	head, lines := readRecords(t, filepath.Join(out, "BenchmarkHelperSecondFails.2.jsonl"))
+	head, lines := readRecords(t, filepath.Join(out, "BenchmarkHelper,SecondFails.2.jsonl"))
 	assert.Assert(t, strings.HasPrefix(head["end"].(string), "failed: pass 0: 2 of 20 requests failed, 0% are tolerated"), head["end"])
 	assert.Equal(t, len(lines), 20)
 	outcomes := map[any]int{}
@@ -350,8 +371,8 @@ func TestFailureInLaterSample(t *testing.T) {
 // TestWithheld reads in the records which figures the client distorted.
 func TestWithheld(t *testing.T) {
 	for _, bound := range []ClientBound{BoundFails, BoundWithheld, BoundReported} {
-		stdout, _, _, out := runHelper(t, "BenchmarkHelperBound", nil, nil, "LLMBENCH_CLIENT_BOUND="+string(bound))
-		head, _ := readRecords(t, filepath.Join(out, "BenchmarkHelperBound.1.jsonl"))
+		stdout, _, _, out := runHelper(t, "Bound", nil, nil, "LLMBENCH_CLIENT_BOUND="+string(bound))
+		head, _ := readRecords(t, filepath.Join(out, "BenchmarkHelper,Bound.1.jsonl"))
 		end := head["end"].(string)
 		assert.Equal(t, strings.HasPrefix(end, "failed: client-bound: the client distorts these figures"), bound == BoundFails, end)
 		assert.Equal(t, strings.HasPrefix(end, "ok: <nil> "), bound != BoundFails, end)
@@ -360,7 +381,7 @@ func TestWithheld(t *testing.T) {
 }
 
 func TestToleratedFailuresAreReported(t *testing.T) {
-	stdout, _, code, _ := runHelper(t, "BenchmarkHelperTolerates", nil, nil)
+	stdout, _, code, _ := runHelper(t, "Tolerates", nil, nil)
 	assert.Equal(t, code, 0, stdout)
 	all, _ := results(t, stdout)
 	got, has := all[0].Value("fail-%")
@@ -370,10 +391,10 @@ func TestToleratedFailuresAreReported(t *testing.T) {
 // TestRunFails runs what must not pass.
 func TestRunFails(t *testing.T) {
 	for name, want := range map[string]string{
-		"BenchmarkHelperConfigChanges": "configuration differs from that of the sample before: start: 2",
-		"BenchmarkHelperDiesEarly":     "the server did not start",
-		"BenchmarkHelperColdFails":     "warm-up: 1 of 2 requests failed",
-		"BenchmarkHelperNoRequests":    "pass 0: load: no requests",
+		"ConfigChanges": "configuration differs from that of the sample before: start: 2",
+		"DiesEarly":     "the server did not start",
+		"ColdFails":     "warm-up: 1 of 2 requests failed",
+		"NoRequests":    "pass 0: load: no requests",
 	} {
 		stdout, _, code, _ := runHelper(t, name, []string{"-test.count=2"}, nil)
 		assert.Equal(t, code, 1, stdout)
@@ -443,11 +464,11 @@ func TestSkip(t *testing.T) {
 }
 
 func TestFreshRequests(t *testing.T) {
-	stdout, _, code, out := runHelper(t, "BenchmarkHelperFresh", []string{"-test.benchtime=2x", "-test.count=3"}, nil)
+	stdout, _, code, out := runHelper(t, "Fresh", []string{"-test.benchtime=2x", "-test.count=3"}, nil)
 	assert.Equal(t, code, 1, stdout)
 	assert.Assert(t, strings.Contains(stdout, "no requests for pass 5"), stdout)
 	for i, want := range []int{1 + 2, 3 + 4, 5} {
-		_, lines := readRecords(t, filepath.Join(out, "BenchmarkHelperFresh."+string(rune('1'+i))+".jsonl"))
+		_, lines := readRecords(t, filepath.Join(out, "BenchmarkHelper,Fresh."+string(rune('1'+i))+".jsonl"))
 		assert.Equal(t, len(lines), want, "records of sample %d", i+1)
 	}
 }
@@ -455,7 +476,7 @@ func TestFreshRequests(t *testing.T) {
 // TestInterrupt checks that Ctrl-C ends a run at once and keeps its records, and
 // that what was given up is no result even where every failure is tolerated.
 func TestInterrupt(t *testing.T) {
-	for _, name := range []string{"BenchmarkHelperSlow", "BenchmarkHelperSlowTolerant"} {
+	for _, name := range []string{"Slow", "SlowTolerant"} {
 		t.Run(name, func(t *testing.T) { interrupt(t, name) })
 	}
 }
@@ -463,7 +484,7 @@ func TestInterrupt(t *testing.T) {
 func interrupt(t *testing.T, name string) {
 	file := ""
 	stdout, _, code, _ := runHelper(t, name, []string{"-test.benchtime=10s"}, func(cmd *exec.Cmd, out string) {
-		file = filepath.Join(out, name+".1.jsonl")
+		file = filepath.Join(out, "BenchmarkHelper,"+name+".1.jsonl")
 		runtest.Until(t, "there are records", func() bool {
 			info, err := os.Stat(file)
 			return err == nil && info.Size() > 0
@@ -480,10 +501,30 @@ func interrupt(t *testing.T, name string) {
 }
 
 func TestConfigErrorStopsBeforeAnything(t *testing.T) {
-	stdout, stderr, code, out := runHelper(t, "BenchmarkHelperGood", nil, nil, "LLMBENCH_UNITS=some")
+	stdout, stderr, code, out := runHelper(t, "Good", nil, nil, "LLMBENCH_UNITS=some")
 	assert.Equal(t, code, 1)
 	assert.Equal(t, stdout, "")
 	assert.Equal(t, stderr, "LLMBENCH_UNITS=some: want core or all\n")
 	_, err := os.Stat(out)
 	assert.Assert(t, os.IsNotExist(err))
+}
+
+// helperNoMain calls Run twice in a process whose TestMain does not call Main.
+func helperNoMain(b *testing.B) {
+	_, target := loopback(b, mockserver.Config{})
+	for _, name := range []string{"a", "b"} {
+		b.Run(name, func(b *testing.B) {
+			Run(b, target, Load{Requests: words(2, 4), Concurrency: 1})
+		})
+	}
+}
+
+// TestWithoutMain checks that Run logs once that TestMain does not call Main.
+func TestWithoutMain(t *testing.T) {
+	stdout, _, code, _ := runHelper(t, "NoMain", nil, nil)
+	assert.Equal(t, code, 0, stdout)
+	assert.Equal(t, strings.Count(stdout, "TestMain does not call llmbench.Main"), 1, stdout)
+	all, units := results(t, stdout)
+	assert.Equal(t, len(all), 2, stdout)
+	assert.Equal(t, len(units), 0, stdout)
 }

@@ -33,9 +33,8 @@ func TestRegisterUnits(t *testing.T) {
 // ownUnit is a unit of a user of llmbench.
 var ownUnit = sample.Unit{Name: "p50-long-ttft-ns", Better: "lower", Family: sample.FamilyTTFT, Statistic: sample.P50}
 
-// BenchmarkHelperOwnUnit reports a unit of its own, and computes one that is none.
-func BenchmarkHelperOwnUnit(b *testing.B) {
-	helperOnly(b)
+// helperOwnUnit reports a unit of its own, and computes one that is none.
+func helperOwnUnit(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{})
 	Run(b, target, Load{
 		Requests: words(2, 5), Concurrency: 1, Units: append(sample.Named("user-tok/s"), ownUnit),
@@ -47,7 +46,7 @@ func BenchmarkHelperOwnUnit(b *testing.B) {
 
 // TestOwnUnit checks that a load's own unit is announced and reported.
 func TestOwnUnit(t *testing.T) {
-	stdout, _, code, _ := runHelper(t, "BenchmarkHelperOwnUnit", []string{"-test.count=2"}, nil)
+	stdout, _, code, _ := runHelper(t, "OwnUnit", []string{"-test.count=2"}, nil)
 	assert.Equal(t, code, 0, stdout)
 	all, units := results(t, stdout)
 	assert.Equal(t, len(all), 2)
