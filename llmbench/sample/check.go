@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// Check checks a sample against itself. When a request was written is not held
-// against its answer: who waits for the write may be told after who reads.
+// Check returns an error if the sample contradicts itself. It does not compare Wrote with
+// the answer: the goroutine that writes may notice the end of the write after another
+// has read the answer.
 func (s *Sample) Check() error {
 	var gaps time.Duration
-	negative := false // stamps that are out of order are not used
+	negative := false
 	for _, g := range s.Gaps {
 		gaps += g
 		negative = negative || g < 0

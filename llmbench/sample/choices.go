@@ -2,11 +2,12 @@ package sample
 
 import "time"
 
-// Choices are the events of a stream that had a choice, with text or without. Its
-// zero value says that none had, or that the dialect knows none.
+// Choices describe the events of a stream that have a choice (OpenAI's dialects). The zero
+// value means that no event had one, or that the dialect has none.
 type Choices struct {
-	// Before, Amid and After count those without text: before the first delta,
-	// between two, and after the last one. Those with text are Sample.Deltas.
+	// Before, Amid and After are the numbers of such events without text: before the first
+	// delta, between two deltas, and after the last one. Events with text are deltas.
 	Before, Amid, After int
-	First, Last         time.Duration // when the first and the last came
+	// First and Last are the instants of the first and the last such event.
+	First, Last time.Duration
 }

@@ -2,29 +2,27 @@ package sample
 
 import "time"
 
-// A Clock tells where the instants of an answer come from.
+// A Clock is where the instants of an answer come from.
 type Clock string
 
-// The clocks, as they stand in records.
+// The clocks, as records spell them.
 const (
-	// KernelClock instants are those at which the kernel received the last
-	// segment of what was read: Linux, TCP. With TLS it is the last segment of
-	// the record. What waited for the client's CPU did not make them later.
+	// KernelClock instants are the kernel's receive timestamps of the last segment of each
+	// read (Linux, TCP); with TLS, of the last segment of the TLS record. The client's own
+	// delay is not part of them.
 	KernelClock Clock = "kernel"
-	// UserClock instants are those at which the client's Read returned.
+	// UserClock instants are those at which the client's reads returned.
 	UserClock Clock = "user"
 )
 
-// ClockError is how far two measurements of the difference of the clocks may be
-// apart without the wall clock having been set, and how far a stamp may be after
-// the Read that returned it.
+// ClockError is the accuracy of the mapping from the wall clock, which timestamps are on, to
+// the monotonic clock. An instant that contradicts another by no more is not wrong.
 const ClockError = 100 * time.Microsecond
 
-// EventLags are what [Sample].Lags is of the deltas: of the instants of other
-// events.
+// EventLags are the lags, as in [Sample].Lags, of events other than deltas.
 type EventLags struct{ FirstOutput, ChoiceFirst, ChoiceLast, LastEvent, Done time.Duration }
 
-// ToUserClock puts the sample's instants on the user clock.
+// ToUserClock changes the sample's instants from the kernel's clock to the user clock.
 func (s *Sample) ToUserClock() {
 	s.Clock = UserClock
 	s.FirstByte += s.FirstByteLag

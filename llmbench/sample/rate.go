@@ -2,9 +2,9 @@ package sample
 
 import "time"
 
-// AchievedRate returns the rate in requests per second at which the schedule of one pass
-// asked for requests, and the one at which they were sent; false when there are
-// fewer than two, or all were due at once.
+// AchievedRate returns two rates of one pass of an open loop, in requests per second: the
+// rate of the schedule, and the rate of the sends. It returns false if there are fewer than
+// two scheduled requests, or if all were due or sent at once.
 func AchievedRate(samples []Sample) (asked, achieved float64, ok bool) {
 	var due, sent span
 	n := 0
@@ -21,8 +21,8 @@ func AchievedRate(samples []Sample) (asked, achieved float64, ok bool) {
 	return float64(n-1) / due.length().Seconds(), float64(n-1) / sent.length().Seconds(), true
 }
 
-// Lateness returns how late the generator sent each scheduled request of a pass, in
-// order of the schedule, and the time from the first due instant to the last.
+// Lateness returns [Sample.Late] of each scheduled request of a pass, in the order of the
+// samples, and the time from the first due instant to the last.
 func Lateness(samples []Sample) (late []time.Duration, due time.Duration) {
 	var over span
 	for i := range samples {
@@ -34,14 +34,14 @@ func Lateness(samples []Sample) (late []time.Duration, due time.Duration) {
 	return late, over.length()
 }
 
-// Late is how late the generator sent a scheduled request: after it was due and,
-// where the requests in flight are bounded, had its turn.
+// Late returns how late the client sent a scheduled request: the time from the due instant,
+// or from Granted if that is later, to the send.
 func (s *Sample) Late() time.Duration { return s.Start - max(s.Due, s.Granted) }
 
-// A span is from the first of some instants to the last.
+// A span is the time from the first of some instants to the last.
 type span struct{ first, last time.Duration }
 
-// add adds an instant, of which there have been n.
+// add adds an instant after n others.
 func (s *span) add(at time.Duration, n int) {
 	if n == 0 {
 		*s = span{at, at}
@@ -51,8 +51,7 @@ func (s *span) add(at time.Duration, n int) {
 
 func (s *span) length() time.Duration { return s.last - s.first }
 
-// Elapsed is the time of a pass: from the first t0 to the end of the last
-// response.
+// Elapsed returns the time of a pass: from the first t0 to the end of the last response.
 func Elapsed(samples []Sample) time.Duration {
 	if len(samples) == 0 {
 		return 0

@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// An SLO is a set of limits that a good request keeps; a zero limit is none.
+// An SLO (service level objective) is the limits that a good request keeps. A zero limit is
+// no limit.
 type SLO struct {
 	TTFT, TPOT, E2E time.Duration
 }
 
-// ParseSLO reads limits like "ttft=500ms,tpot=50ms,e2e=10s".
+// ParseSLO parses limits like "ttft=500ms,tpot=50ms,e2e=10s".
 func ParseSLO(text string) (SLO, error) {
 	var s SLO
 	limits := map[string]*time.Duration{"ttft": &s.TTFT, "tpot": &s.TPOT, "e2e": &s.E2E}
@@ -27,7 +28,7 @@ func ParseSLO(text string) (SLO, error) {
 	return s, nil
 }
 
-// String returns the limits as [ParseSLO] reads them.
+// String returns the limits in the form that [ParseSLO] parses.
 func (s SLO) String() string {
 	var parts []string
 	add := func(name string, d time.Duration) {
@@ -41,15 +42,15 @@ func (s SLO) String() string {
 	return strings.Join(parts, ",")
 }
 
-// Met reports whether a request kept every limit. A failed request keeps none.
-// A limit on what the request does not have is kept when there was nothing to
-// wait for (the time per token of a single token), and not otherwise.
+// Met reports whether a request keeps every limit. A failed request keeps none. A request
+// without the limited figure does not keep the limit; but a stream of a single token keeps
+// any TPOT limit.
 func (s SLO) Met(r *Sample) bool {
 	if r.Outcome != OK {
 		return false
 	}
-	within := func(limit time.Duration, of func() (time.Duration, bool)) bool {
-		d, ok := of()
+	within := func(limit time.Duration, figure func() (time.Duration, bool)) bool {
+		d, ok := figure()
 		return limit == 0 || ok && d <= limit
 	}
 	tpot := within(s.TPOT, r.TPOT) || r.Streamed && r.OutputTokens < 2

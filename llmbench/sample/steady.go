@@ -11,82 +11,87 @@ import (
 // A Steady is the part of a pass in which output came at a steady rate.
 type Steady struct {
 	Pass int
-	// Begin and End are instants of the pass. What is before Begin was still
-	// on its way to the steady state. At End the last request was sent: what
-	// came after it is the drain, with ever less in flight. Both are 0 when
-	// there is no steady state.
+	// Begin and End are instants of the pass; both are 0 if there is no steady part. Before
+	// Begin the rate had not settled. At End the last request was sent, and ever fewer
+	// requests were in flight from then on.
 	Begin, End time.Duration
-	// Tokens is how many output tokens came between the two: those of
-	// successful requests, spread evenly over the deltas of each.
+	// Tokens is the number of output tokens between Begin and End: those of successful
+	// requests, spread evenly over the deltas of each request.
 	Tokens float64
-	// Why says why there is no steady state; else it is "".
+	// Why is the reason why there is no steady part, or "".
 	Why string
 }
 
-// What a steady state needs.
+// What a steady part needs.
 const (
-	minBatches = 12   // as long as a mean request each, from the first t0 to the last send
-	maxBatches = 1000 // more are made longer
-	minRemain  = 5    // batches, whose variance is still worth something, and a quarter of them
-	minDeltas  = 5    // a batch, in the mean
+	minBatches = 12   // batches from the first t0 to the last send, each as long as a mean request
+	maxBatches = 1000 // in a longer pass, batches are longer
+	minRemain  = 5    // batches that are not cut off, and at least a quarter of all
+	minDeltas  = 5    // mean number of deltas in a batch
 )
 
-// SteadyStates returns the steady part of each pass of samples, in the order of
-// the passes. It is a pure function of what samples yields, which it asks for
-// twice, and which must hold every sample of a pass.
+// SteadyStates returns the steady part of each pass, in the order of the passes. It ranges
+// over samples twice; they must be all samples of each pass. SteadyStates is a pure
+// function.
 //
-// The end is not estimated: from the last send on less and less load is offered.
-// The beginning is found by MSER-5 (White, "An Effective Truncation Heuristic for
-// Bias Reduction in Simulation Output", Simulation 69, 1997; its batches of five
-// are from Spratt's thesis of 1998: http://faculty.virginia.edu/MSER/history.html),
-// which cuts off as many batches as makes the standard error of the mean of the
-// rest least. An observation is a fifth of a mean request, and a batch so as long
-// as one, or longer in a pass of more than a thousand: the waves of a closed loop,
-// whose requests began together, are then no change of the rate.
+// The steady part ends with the last send: from then on the load decreases. Its beginning is
+// found by MSER-5 (White, "An Effective Truncation Heuristic for Bias Reduction in
+// Simulation Output", Simulation 69, 1997; the batches of five observations are from
+// Spratt's thesis of 1998, http://faculty.virginia.edu/MSER/history.html). MSER-5 cuts off
+// the number of batches for which the standard error of the mean of the others is smallest.
+// Here an observation is the output in a fifth of the time of a mean request, so that a
+// batch is as long as a mean request, or longer in a pass of more than a thousand. In a
+// closed loop, requests that began together make waves of that length; such waves are then
+// no change of the rate.
 //
-// There is no steady state when the pass offered load for less than 12 mean
-// requests; when what is to be cut off is more than half of it, as the rate may
-// not have settled yet, or may have changed again; when what remains drifts by
-// more than 2 % (by the trend test of Mann, Econometrica 13, 1945, at a level of
-// 1 %); and when the instants of tokens are not known: answers that were not
-// streamed, or too few deltas. In simulations of 240 requests of steady, random
-// length at concurrency 8 it is missed in one pass of 15, and the rate is right to
-// 0.2 % in the mean, where the whole pass has 2 % less.
+// There is no steady part in these cases:
+//
+//   - The time of the load is less than 12 mean requests.
+//   - More than half of the load would be cut off: the rate may not have settled, or may
+//     have changed later.
+//   - What remains drifts by more than 2 %, by the trend test of Mann (Econometrica 13,
+//     1945) at a level of 1 %.
+//   - The instants of tokens are unknown: an answer was not streamed, or there are too few
+//     deltas.
+//
+// In simulations of 240 requests of steady, random length at concurrency 8, no steady part
+// was found in one pass of 15. The mean of the rates that were found had an error of 0.2 %;
+// the rate of the whole passes was 2 % too low.
 func SteadyStates(samples iter.Seq[*Sample]) []Steady {
 	var all []*batches
 	passes := map[int]*batches{}
-	of := func(pass int) *batches {
-		r := passes[pass]
-		if r == nil {
-			r = &batches{Steady: Steady{Pass: pass}}
-			all, passes[pass] = append(all, r), r
+	pass := func(number int) *batches {
+		b := passes[number]
+		if b == nil {
+			b = &batches{Steady: Steady{Pass: number}}
+			all, passes[number] = append(all, b), b
 		}
-		return r
+		return b
 	}
 	for s := range samples {
-		of(s.Pass).extend(s)
+		pass(s.Pass).extend(s)
 	}
-	for _, r := range all {
-		r.Why = r.divide()
+	for _, b := range all {
+		b.Why = b.divide()
 	}
 	for s := range samples {
-		if r := of(s.Pass); r.Why == "" {
-			r.add(s)
+		if b := pass(s.Pass); b.Why == "" {
+			b.add(s)
 		}
 	}
 	steady := make([]Steady, len(all))
-	for i, r := range all {
-		if r.Why == "" {
-			r.Why = r.settle()
+	for i, b := range all {
+		if b.Why == "" {
+			b.Why = b.settle()
 		}
-		steady[i] = r.Steady
+		steady[i] = b.Steady
 	}
 	slices.SortStableFunc(steady, func(a, b Steady) int { return a.Pass - b.Pass })
 	return steady
 }
 
-// TakeSteady gives s the unit steady-output-tok/s, over the steady parts of all
-// passes, if each of them has one.
+// TakeSteady sets s.Steady, and the unit steady-output-tok/s of all passes together if each
+// of them has a steady part.
 func (s *Summary) TakeSteady(passes []Steady) {
 	s.Steady = passes
 	var tokens, seconds float64
@@ -102,67 +107,67 @@ func (s *Summary) TakeSteady(passes []Steady) {
 	}
 }
 
-// batches is the output of a pass in batches.
+// batches are the output of a pass, divided into times of equal length.
 type batches struct {
 	Steady
-	any         bool
-	from, to    time.Duration // the first t0, the last send
-	answers     int           // the successful ones
-	busy        float64       // the sum of their times, in ns
+	begun       bool
+	from, to    time.Duration // the first t0 and the last send
+	answers     int           // successful requests
+	busy        float64       // sum of their times, in nanoseconds
 	deltas      int
-	untimed     bool // one of them had tokens at unknown instants
-	tokens      []float64
-	batchLength float64 // in ns
+	untimed     bool      // an answer has tokens whose instants are unknown
+	tokens      []float64 // of each batch
+	batchLength float64   // in nanoseconds
 }
 
-// extend takes s into account before there are batches.
-func (r *batches) extend(s *Sample) {
-	if !r.any {
-		r.any, r.from, r.to = true, s.Due, s.Start
+// extend extends the time of the pass by a request, before the pass is divided.
+func (b *batches) extend(s *Sample) {
+	if !b.begun {
+		b.begun, b.from, b.to = true, s.Due, s.Start
 	}
-	r.from, r.to = min(r.from, s.Due), max(r.to, s.Start)
+	b.from, b.to = min(b.from, s.Due), max(b.to, s.Start)
 	if s.Outcome != OK {
 		return
 	}
-	r.answers++
-	r.busy += float64(s.End - s.Due)
-	r.deltas += s.Deltas
-	r.untimed = r.untimed || s.OutputTokens == 0 || s.Deltas == 0 || len(s.Gaps) != s.Deltas-1
+	b.answers++
+	b.busy += float64(s.End - s.Due)
+	b.deltas += s.Deltas
+	b.untimed = b.untimed || s.OutputTokens == 0 || s.Deltas == 0 || len(s.Gaps) != s.Deltas-1
 }
 
-// divide makes the batches.
-func (r *batches) divide() (why string) {
-	if r.answers == 0 {
+// divide divides the pass. It returns why that is not possible, or "".
+func (b *batches) divide() (why string) {
+	if b.answers == 0 {
 		return "no request succeeded"
 	}
-	if r.untimed {
+	if b.untimed {
 		return "not every answer tells when its tokens came"
 	}
-	span := float64(r.to - r.from)
-	answer := r.busy / float64(r.answers)
+	span := float64(b.to - b.from)
+	answer := b.busy / float64(b.answers)
 	if !(answer > 0) || !(span >= minBatches*answer) {
 		return fmt.Sprintf("load was offered for %v, and a mean request took %v: want at least %d times as long",
-			(r.to - r.from).Round(time.Millisecond), time.Duration(answer).Round(time.Millisecond), minBatches)
+			(b.to - b.from).Round(time.Millisecond), time.Duration(answer).Round(time.Millisecond), minBatches)
 	}
 	n := int(min(maxBatches, span/answer))
-	if r.deltas < n*minDeltas {
-		return fmt.Sprintf("%d deltas: want at least %d", r.deltas, n*minDeltas)
+	if b.deltas < n*minDeltas {
+		return fmt.Sprintf("%d deltas: want at least %d", b.deltas, n*minDeltas)
 	}
-	r.tokens = make([]float64, n)
-	r.batchLength = span / float64(n)
+	b.tokens = make([]float64, n)
+	b.batchLength = span / float64(n)
 	return ""
 }
 
-// add counts the tokens of s into the batches.
-func (r *batches) add(s *Sample) {
+// add adds the tokens of a request to the batches in which they came.
+func (b *batches) add(s *Sample) {
 	if s.Outcome != OK {
 		return
 	}
 	each := float64(s.OutputTokens) / float64(s.Deltas)
 	at := s.First
 	for i := 0; ; i++ {
-		if at >= r.from && at < r.to {
-			r.tokens[min(len(r.tokens)-1, int(float64(at-r.from)/r.batchLength))] += each
+		if at >= b.from && at < b.to {
+			b.tokens[min(len(b.tokens)-1, int(float64(at-b.from)/b.batchLength))] += each
 		}
 		if i == len(s.Gaps) {
 			return
@@ -171,28 +176,28 @@ func (r *batches) add(s *Sample) {
 	}
 }
 
-// settle finds the steady part.
-func (r *batches) settle() (why string) {
-	cut := mser(r.tokens)
-	if 2*cut > len(r.tokens) {
-		return fmt.Sprintf("the rate had not settled by the middle of the load, as MSER-5 has it: of %d parts it would cut off %d", len(r.tokens), cut)
+// settle finds the steady part. It returns why there is none, or "".
+func (b *batches) settle() (why string) {
+	cut := mser(b.tokens)
+	if 2*cut > len(b.tokens) {
+		return fmt.Sprintf("the rate had not settled by the middle of the load: of %d parts, MSER-5 would cut off %d", len(b.tokens), cut)
 	}
-	if rest := r.tokens[cut:]; drifts(rest) {
-		return fmt.Sprintf("the rate drifts, as the Mann-Kendall test has it: the second half of %d parts has %.3g times the output of the first",
+	if rest := b.tokens[cut:]; drifts(rest) {
+		return fmt.Sprintf("the rate drifts by the Mann-Kendall test: the second half of %d parts has %.3g times the output of the first",
 			len(rest), mean(rest[len(rest)/2:])/mean(rest[:len(rest)/2]))
 	}
-	r.Begin, r.End = r.from+time.Duration(math.Round(float64(cut)*r.batchLength)), r.to
-	for _, n := range r.tokens[cut:] {
-		r.Tokens += n
+	b.Begin, b.End = b.from+time.Duration(math.Round(float64(cut)*b.batchLength)), b.to
+	for _, n := range b.tokens[cut:] {
+		b.Tokens += n
 	}
 	return ""
 }
 
-// mser returns how many of the first values are to be cut off, so that the
-// squared standard error of the mean of the others, sum of (x - mean)^2 over
-// their number squared, is least. At least minRemain and a quarter of them remain:
-// the fewer do, the more often they are alike by chance. For the same reason
-// standard errors of less than a thousandth of the mean are equal.
+// mser returns the number of first values to cut off, so that the squared standard error of
+// the mean of the others, the sum of (x - mean)^2 divided by their number squared, is
+// smallest. At least minRemain values and a quarter of all remain: fewer values are alike
+// by chance more often. For the same reason, standard errors below a thousandth of the mean
+// count as equal.
 func mser(values []float64) (cut int) {
 	least := math.Inf(1)
 	var n, mean, squares float64 // of values[i:], after Welford (Technometrics 4, 1962)
@@ -209,11 +214,11 @@ func mser(values []float64) (cut int) {
 	return cut
 }
 
-// drifts reports whether values rise or fall: by the Mann-Kendall test at a level
-// of 1 %, and by more than 2 % between the means of their halves.
+// drifts reports whether values rise or fall: by the Mann-Kendall test at a level of 1 %,
+// and by more than 2 % from the mean of the first half to that of the second.
 func drifts(values []float64) bool {
 	n := float64(len(values))
-	rises := 0.0 // pairs that rise, less those that fall
+	rises := 0.0 // number of pairs that rise, minus those that fall
 	for i, x := range values {
 		for _, y := range values[i+1:] {
 			switch {

@@ -1,0 +1,113 @@
+package sample
+
+import (
+	"slices"
+	"time"
+)
+
+// totals are sums over the successful requests of samples, and their latencies.
+type totals struct {
+	slo SLO
+
+	n, good                  float64 // requests, and those within the SLO
+	prompt, asked, cached    float64 // prompt tokens
+	output                   float64 // output tokens
+	promptChars, outputChars float64
+	users, perUser           float64                   // requests with a latency, and the sum of their tokens per second
+	promptKnown, outputKnown bool                      // of every request
+	askedKnown               bool                      // of every request
+	reasoned                 bool                      // one answer has reasoning
+	turned                   bool                      // one request is a later turn of a session
+	durations                [][]time.Duration         // of each latency
+	turns                    [maxTurns][]time.Duration // TTFT of each turn
+	late                     []time.Duration           // of all requests of an open loop, the failed ones too
+}
+
+func newTotals(slo SLO) *totals {
+	return &totals{slo: slo, promptKnown: true, outputKnown: true, askedKnown: true, durations: make([][]time.Duration, len(latencies))}
+}
+
+// add adds a request.
+func (t *totals) add(r *Sample) {
+	if r.Scheduled {
+		t.late = append(t.late, r.Late())
+	}
+	if r.Outcome != OK {
+		return
+	}
+	t.n++
+	if t.slo.Met(r) {
+		t.good++
+	}
+	t.addTokens(r)
+	for i, l := range latencies {
+		t.durations[i] = l.append(t.durations[i], r)
+	}
+	t.reasoned = t.reasoned || r.Outputs < r.Deltas
+	t.turned = t.turned || r.Turn > 0
+	if d, has := r.TTFT(); has && r.Turn < maxTurns {
+		t.turns[r.Turn] = append(t.turns[r.Turn], d)
+	}
+	if d, has := r.E2E(); has && d > 0 {
+		t.perUser += float64(r.OutputTokens) / d.Seconds()
+		t.users++
+	}
+}
+
+// addTokens adds the tokens and characters of a successful request.
+func (t *totals) addTokens(r *Sample) {
+	t.promptKnown = t.promptKnown && r.PromptTokens > 0
+	t.outputKnown = t.outputKnown && r.OutputTokens > 0
+	t.askedKnown = t.askedKnown && r.AskedTokens > 0
+	t.prompt += float64(r.PromptTokens)
+	t.asked += float64(r.AskedTokens)
+	t.cached += float64(r.CachedTokens)
+	t.output += float64(r.OutputTokens)
+	t.promptChars += float64(r.PromptChars)
+	t.outputChars += float64(r.OutputChars)
+}
+
+// setRates sets the units per second.
+func (t *totals) setRates(s *Summary) {
+	seconds := s.Elapsed.Seconds()
+	timed := t.n > 0 && seconds > 0
+	s.set("output-tok/s", t.output/seconds, timed && t.outputKnown)
+	s.set("prompt-tok/s", t.prompt/seconds, timed && t.promptKnown)
+	s.set("total-tok/s", (t.prompt+t.output)/seconds, timed && t.promptKnown && t.outputKnown)
+	s.set("prompt-chars/s", t.promptChars/seconds, timed && t.promptChars > 0)
+	s.set("output-chars/s", t.outputChars/seconds, timed && t.outputChars > 0)
+	s.set("req/s", t.n/seconds, timed)
+	s.set("good-req/s", t.good/seconds, timed && t.slo != SLO{})
+	s.set("user-tok/s", t.perUser/t.users, t.users > 0 && t.outputKnown)
+}
+
+// setMeans sets the tokens per request, and the share of cached tokens.
+func (t *totals) setMeans(s *Summary) {
+	s.set("in-tok/req", t.prompt/t.n, t.n > 0 && t.promptKnown)
+	s.set("asked-in-tok/req", t.asked/t.n, t.n > 0 && t.askedKnown && t.asked != t.prompt)
+	s.set("out-tok/req", t.output/t.n, t.n > 0 && t.outputKnown)
+	s.set("cached-%", 100*t.cached/t.prompt, t.cached > 0 && t.promptKnown)
+}
+
+// setLatencies sets the statistics of latencies, and of how late requests were sent. It
+// sorts the values.
+func (t *totals) setLatencies(s *Summary) {
+	for i, l := range latencies {
+		if l.name == ttfo && !t.reasoned { // it equals the TTFT
+			continue
+		}
+		slices.Sort(t.durations[i])
+		for _, st := range statistics {
+			v, known := statistic(t.durations[i], st)
+			s.set(unitName(st, l.name), v, known)
+		}
+	}
+	for turn, all := range t.turns {
+		slices.Sort(all)
+		v, known := statistic(all, P50)
+		s.set(turnUnit(turn), v, known && t.turned)
+	}
+	slices.Sort(t.late)
+	v, known := statistic(t.late, P99)
+	s.set("p99-lag-ns", v, known)
+}
