@@ -95,9 +95,9 @@ func (o Options) excluded() []string {
 const (
 	// firstGrace is the time that an event may need to pass through the
 	// goroutines of a parser. After that time the event is late.
-	firstGrace = 500 * time.Millisecond
+	firstGrace = time.Second
 	// nextGrace replaces firstGrace once the parser was late.
-	nextGrace = 50 * time.Millisecond
+	nextGrace = 250 * time.Millisecond
 )
 
 // A kit is one run of all cases with one parser.

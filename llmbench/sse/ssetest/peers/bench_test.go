@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// vllmChunks are the events of an answer of 1,000 chunks as vLLM streams them,
-// without the final [DONE], which go-openai does not hand over.
+// vllmChunks returns the events of an answer with 1,000 chunks in the form of vLLM. The
+// final [DONE] is left out, because go-openai does not return it.
 func vllmChunks() [][]byte {
 	const head = `data: {"id":"chatcmpl-7d0f9b6a4be64a2a8f1d","object":"chat.completion.chunk","created":1732180000,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{`
 	const tail = `,"logprobs":null,"finish_reason":null}]}` + "\n\n"
@@ -19,7 +19,8 @@ func vllmChunks() [][]byte {
 	return append(chunks, []byte(head+`"content":""},"logprobs":null,"finish_reason":"length","stop_reason":null}]}`+"\n\n"))
 }
 
-// chunkReader gives a chunk per Read, as a server that flushes each does.
+// chunkReader returns one chunk per Read, like the body of a server that flushes after
+// each chunk.
 type chunkReader struct {
 	chunks [][]byte
 	next   int
@@ -37,8 +38,8 @@ func (r *chunkReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// BenchmarkFraming measures what each parser takes to cut a stream into events,
-// JSON untouched. An op is the whole stream, so allocs/op covers 1,000 events.
+// BenchmarkFraming measures the time that each parser needs to split a stream into events,
+// without parsing JSON. An op is the whole stream, so allocs/op covers 1,000 events.
 func BenchmarkFraming(b *testing.B) {
 	chunks := vllmChunks()
 	size := 0
@@ -64,7 +65,7 @@ func BenchmarkFraming(b *testing.B) {
 	}
 }
 
-// TestDrain checks that the benchmark's loops see the events of the stream.
+// TestDrain checks that the loops of the benchmark see all events.
 func TestDrain(t *testing.T) {
 	chunks := vllmChunks()
 	for _, p := range append(peers, peer{name: "bufio", drain: drainLines}) {
@@ -74,11 +75,12 @@ func TestDrain(t *testing.T) {
 		}
 	}
 	if n := len(chunks[5]); n < 200 || n > 300 {
-		t.Errorf("a chunk has %d bytes; want about 250, as vLLM's", n)
+		t.Errorf("a chunk has %d bytes; want about 250, as in vLLM", n)
 	}
 }
 
-// drainLines is the floor: it finds the line ends and counts blank lines.
+// drainLines finds line ends and counts blank lines. It is the lower bound of the
+// benchmark.
 func drainLines(r io.Reader) (n int, err error) {
 	lines := bufio.NewReader(r)
 	for {

@@ -15,14 +15,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
-// A decoder reads a body to its end and returns how many bytes of text its
-// events carried.
+// A decoder reads a body to its end and returns the number of bytes of text in its
+// events.
 type decoder struct {
 	name   string
 	decode func(io.Reader) (text int, err error)
 }
 
-// sdks decode chat completions as their users get them.
+// sdks decode chat completions into the types that their users see.
 var sdks = []decoder{
 	{"openai-go", func(r io.Reader) (text int, err error) {
 		stream := ssestream.NewStream[openai.ChatCompletionChunk](ssestream.NewDecoder(response(r)), nil)
@@ -50,7 +50,7 @@ var sdks = []decoder{
 			if err = readErr; err != nil {
 				return false
 			}
-			var chunk struct { // as little as tells the text
+			var chunk struct { // only the members that lead to the text
 				Choices []struct{ Delta struct{ Content string } }
 			}
 			if err = json.Unmarshal([]byte(e.Data), &chunk); err == nil {
@@ -64,11 +64,10 @@ var sdks = []decoder{
 	}},
 }
 
-// BenchmarkDecode is what a stream of 1,000 chunks costs from bytes to text, for
-// llmbench and for the public SDKs, beside the least that any line reader does
-// over the same bytes. Times are per chunk; what counts is their ratio in one
-// run. No public SDK of these reads Ollama's lines; its own does as the last
-// decoder here does.
+// BenchmarkDecode measures the time from bytes to text of a stream of 1,000 chunks, for
+// llmbench, for the public SDKs, and for a bare line reader. Times are per chunk. Only their
+// ratios within one run are meaningful. None of these SDKs reads the JSON lines of Ollama;
+// Ollama's own client reads them as the decoder encoding-json does.
 func BenchmarkDecode(b *testing.B) {
 	for _, stream := range []struct {
 		name     string
@@ -114,7 +113,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// decodeWith decodes bodies with a parser of d, which it uses for all of them.
+// decodeWith returns a function that decodes bodies with one parser of d.
 func decodeWith(d dialect.Dialect) func(io.Reader) (int, error) {
 	frames, p := sse.NewDecoder(nil), d.NewParser()
 	frames.Format = sse.Auto

@@ -1,7 +1,7 @@
-// Package peers runs the conformance kit on public Go parsers of Server-Sent
-// Events and measures them beside package sse. It is a module of its own, so
-// that none of them is a dependency of llmbench.
+// Package peers runs the conformance tests of package ssetest on public Go parsers of
+// Server-Sent Events, and measures their speed beside package sse. It is a module of its
+// own, so that the parsers are not dependencies of llmbench.
 //
-// README.md has the results. "go test" compares them with what the parsers do
-// now; "go test -run TestTable -update" writes them anew.
+// README.md has the results. "go test" compares README.md with the current results; "go
+// test -run TestTable -update" writes README.md.
 package peers

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
-// The functions below read a body to its end, count its events and copy nothing.
+// The functions below read a body to its end and count its events. They copy nothing.
 
 func drainLlmbenchSSE(r io.Reader) (n int, err error) {
 	d := sse.NewDecoder(r)

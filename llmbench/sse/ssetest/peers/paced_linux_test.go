@@ -21,11 +21,11 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// BenchmarkPaced is what a chunk costs a client in CPU time when it comes alone:
-// 256 streams of a token every 20 ms, from a mock server in another process, to
-// llmbench as it measures, to OpenAI's SDK and, if it is in PATH, to k6, which does not
-// look at a chunk but collects the answer's bytes. What counts is their ratio in one
-// run: on two cores that others used too, 24 µs, 64 µs and 21 µs, medians of three.
+// BenchmarkPaced measures the CPU time of a client per chunk, if each chunk comes alone. A
+// mock server in another process sends 256 streams with a token every 20 ms. The clients
+// are llmbench, OpenAI's SDK and, if it is in PATH, k6. k6 does not parse chunks; it only
+// collects the bytes of the answer. Only the ratios within one run are meaningful: on two
+// cores with other load, the medians of three runs were 24 µs, 64 µs and 21 µs.
 func BenchmarkPaced(b *testing.B) {
 	const streams, tokens = 256, 100
 	url := paced(b)
@@ -78,7 +78,7 @@ func BenchmarkPaced(b *testing.B) {
 			return cpuTime(b) - before, int(chunks.Load())
 		}},
 		{"k6", func(b *testing.B) (time.Duration, int) {
-			// Its start is in both.
+			// The start of k6 is part of both times, so the difference excludes it.
 			return runK6(b, url, streams, 2*tokens) - runK6(b, url, streams, tokens), streams * tokens
 		}},
 	} {
@@ -98,14 +98,14 @@ func BenchmarkPaced(b *testing.B) {
 	}
 }
 
-// runK6 has k6 (https://grafana.com/docs/k6/latest/using-k6/k6-options/reference/) read
-// that many streams at once, and returns the CPU time it used. It fails if one was
-// not whole.
+// runK6 runs k6 (https://grafana.com/docs/k6/latest/using-k6/k6-options/reference/) with a
+// number of concurrent streams and returns the CPU time of k6. It fails if a stream was
+// incomplete.
 func runK6(b *testing.B, url string, streams, tokens int) time.Duration {
 	b.Helper()
 	k6, err := exec.LookPath("k6")
 	if err != nil {
-		b.Skip("k6 is not in PATH; it can be built by: go install go.k6.io/k6@v1.8.1")
+		b.Skip("k6 is not in PATH; to build it, run go install go.k6.io/k6@v1.8.1")
 	}
 	ctx, cancel := context.WithTimeout(b.Context(), 3*time.Minute)
 	defer cancel()
@@ -117,7 +117,7 @@ func runK6(b *testing.B, url string, streams, tokens int) time.Duration {
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// paced starts the mock server in a process of its own, which ends with b.
+// paced starts the mock server in another process. The process ends with b.
 func paced(b *testing.B) (url string) {
 	b.Helper()
 	binary := filepath.Join(b.TempDir(), "mockserver")
@@ -138,17 +138,17 @@ func paced(b *testing.B) (url string) {
 		cmd.Process.Signal(syscall.SIGTERM)
 		defer time.AfterFunc(10*time.Second, func() { cmd.Process.Kill() }).Stop()
 		io.Copy(io.Discard, stderr)
-		cmd.Wait() // ended by a signal
+		cmd.Wait() // the error is the signal
 	})
 	line, err := bufio.NewReader(stderr).ReadString('\n')
 	_, url, found := strings.Cut(strings.TrimSpace(line), "serving ")
 	if err != nil || !found {
-		b.Fatalf("the mock server says %q: %v", line, err)
+		b.Fatalf("the mock server printed %q: %v", line, err)
 	}
 	return url
 }
 
-// cpuTime is what the process has used of its CPUs.
+// cpuTime returns the CPU time that this process has used.
 func cpuTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

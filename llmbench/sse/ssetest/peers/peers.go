@@ -21,18 +21,18 @@ import (
 
 // A peer is a parser under test.
 type peer struct {
-	short   string // for tables
-	name    string // of its module
-	through string // which of its functions is called, and how it is set up
+	short   string // name in tables
+	name    string // path of its module
+	through string // the function that is called, and its configuration
 	options ssetest.Options
 	decode  ssetest.Decode
-	drain   func(io.Reader) (events int, err error) // the same without copies, for the benchmark
+	drain   func(io.Reader) (events int, err error) // decode without copies, for the benchmark
 }
 
-// raised is the limit given to parsers that take one. Their own is 64 KiB.
+// raised is the size limit for parsers with a configurable limit. Their default is 64 KiB.
 const raised = 4 << 20
 
-// peers are the parsers, in the order of the table.
+// peers lists the parsers, in the order of the table.
 var peers = []peer{
 	{
 		short:   "llmbench",
@@ -101,7 +101,7 @@ func openaiGo(body io.Reader, emit func(ssetest.Event)) error {
 	d := ssestream.NewDecoder(response(body))
 	for d.Next() {
 		data := string(d.Event().Data)
-		// Every data line comes with a LF of its own; the last is not data.
+		// Data ends with an LF that is not part of the data.
 		emit(ssetest.Event{Type: d.Event().Type, Data: data[:len(data)-1]})
 	}
 	return d.Err()
@@ -130,7 +130,7 @@ func goOpenAIStream(body io.Reader) (*goopenai.ChatCompletionStream, error) {
 
 func goSSE(body io.Reader, emit func(ssetest.Event)) error {
 	for e, err := range gosse.Read(body, &gosse.ReadConfig{MaxEventSize: raised}) {
-		if errors.Is(err, gosse.ErrUnexpectedEOF) { // an error of its own
+		if errors.Is(err, gosse.ErrUnexpectedEOF) { // not io.ErrUnexpectedEOF itself
 			return io.ErrUnexpectedEOF
 		}
 		if err != nil {
@@ -149,7 +149,7 @@ func launchDarkly(body io.Reader, emit func(ssetest.Event)) error {
 		if err != nil {
 			return err
 		}
-		// An event has the retry of its own block, 0 if that had none.
+		// Retry is the value in the block of the event, or 0.
 		if r, ok := e.(interface{ Retry() int64 }); ok && r.Retry() != 0 {
 			retry = time.Duration(r.Retry()) * time.Millisecond
 		}
@@ -160,7 +160,7 @@ func launchDarkly(body io.Reader, emit func(ssetest.Event)) error {
 func r3labs(body io.Reader, emit func(ssetest.Event)) error {
 	var retry time.Duration
 	return r3labsClient(body).SubscribeRaw(func(e *r3sse.Event) {
-		// An event has the retry of its own block, as text.
+		// Retry is the text in the block of the event.
 		if ms, err := strconv.ParseUint(string(e.Retry), 10, 31); err == nil {
 			retry = time.Duration(ms) * time.Millisecond
 		}

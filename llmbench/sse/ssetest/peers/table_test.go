@@ -13,14 +13,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse/ssetest"
 )
 
-var update = flag.Bool("update", false, "write README.md anew")
+var update = flag.Bool("update", false, "write README.md")
 
 const readme = "README.md"
 
-// late is the class under which causes speak of events that came late.
+// late is the key of causes for late events.
 const late = "late"
 
-// TestTable compares README.md with what the parsers do.
+// TestTable compares README.md with the current results of the parsers.
 func TestTable(t *testing.T) {
 	results := map[string][]ssetest.Result{}
 	for _, p := range peers {
@@ -37,12 +37,12 @@ func TestTable(t *testing.T) {
 		}
 		for class, names := range failed {
 			if causes[p.short][class] == "" {
-				t.Errorf("%s fails %s cases, and no cause is given: %q", p.name, class, names)
+				t.Errorf("%s fails %s cases without a cause: %q", p.name, class, names)
 			}
 		}
 		for class := range causes[p.short] {
 			if len(failed[class]) == 0 {
-				t.Errorf("%s: a cause is given for %s, but no case fails", p.name, class)
+				t.Errorf("%s: there is a cause for %s, but no case fails", p.name, class)
 			}
 		}
 	}
@@ -63,24 +63,24 @@ func TestTable(t *testing.T) {
 				t.Errorf("%s:%d: %q; now %q", readme, i+1, wantLines[i], gotLines[i])
 			}
 		}
-		t.Errorf("%s differs from what the parsers do now; go test -run TestTable -update writes it anew", readme)
+		t.Errorf("%s differs from the current results; go test -run TestTable -update writes it", readme)
 	}
 }
 
-// table writes README.md.
+// table returns the text of README.md.
 func table(t *testing.T, results map[string][]ssetest.Result) []byte {
 	var b bytes.Buffer
-	b.WriteString(`# Public Go parsers of Server-Sent Events, held to the standard
+	b.WriteString(`# Public Go parsers of Server-Sent Events, compared with the standard
 
 <!-- Written by "go test -run TestTable -update". Do not edit. -->
 
-Each parser is run by [ssetest](..) through its public functions, with what it does not offer declared and not checked.
-A case counts as failed if one of the ways of splitting its body into reads goes wrong. The standard is that of browsers;
-a failure may be a choice of the parser's author, and matters to a client as far as its servers send such streams.
+[ssetest](..) runs each parser through its public functions. Features that a parser does not offer are declared and not checked.
+A case counts as failed if the parser is wrong in any of the ways in which the body is split into reads. The standard is made for
+browsers. A failure may be a decision of the parser's author, and matters to a client only if its servers send such streams.
 
-Passed of all cases, by class. "late" counts cases whose events all came, right, but one only after the parser had read
-beyond it. "–" is not checked: the parser has no limit to hold it to. In brackets: the parser does not offer what the
-class is about, so only the data of its events is checked.
+The table has the number of passed cases and of all cases, by class. "late" is the number of cases in which all events were right,
+but one of them was returned only after the parser had read beyond it. "–" means not checked, because the parser declares no limit.
+Brackets mean that the parser does not offer the subject of the class, so only the data of the events is checked.
 
 | class |`)
 	for _, p := range peers {
@@ -146,7 +146,7 @@ class is about, so only the data of its events is checked.
 	return bytes.ReplaceAll(b.Bytes(), []byte("\n\n\n"), []byte("\n\n"))
 }
 
-// names returns the cases of a class that failed.
+// names returns the names of the failed cases of a class.
 func names(results []ssetest.Result, class string) []string {
 	var all []string
 	for _, r := range results {
@@ -160,7 +160,7 @@ func names(results []ssetest.Result, class string) []string {
 	return all
 }
 
-// declared says what the options of a parser exclude or allow.
+// declared describes the options of a parser.
 func declared(o ssetest.Options) string {
 	var no []string
 	for _, x := range []struct {
@@ -173,16 +173,16 @@ func declared(o ssetest.Options) string {
 	}
 	text := "Not checked: " + strings.Join(no, ", ") + "."
 	if len(no) == 0 {
-		text = "All is checked."
+		text = "Everything is checked."
 	}
 	return text + map[ssetest.EOF]string{
-		ssetest.Discard: " An event cut by the end of the body is to be dropped.",
-		ssetest.Flush:   " An event cut by the end of the body is to be handed over.",
-		ssetest.Mark:    " An event cut by the end of the body is to be handed over with a mark.",
+		ssetest.Discard: " An event that the end of the body cuts must be dropped.",
+		ssetest.Flush:   " An event that the end of the body cuts must be returned.",
+		ssetest.Mark:    " An event that the end of the body cuts must be returned with a mark.",
 	}[o.EOF]
 }
 
-// version returns the version of a parser's module that is in use.
+// version returns the version of a module in go.mod.
 func version(t *testing.T, module string) string {
 	if module == peers[0].name {
 		return "of this repository"

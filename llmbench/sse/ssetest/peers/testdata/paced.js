@@ -1,4 +1,4 @@
-// What k6 does of BenchmarkPaced: each virtual user reads one answer, and counts its events.
+// The k6 script of BenchmarkPaced: each virtual user reads one answer and counts its events.
 import http from "k6/http";
 import { check } from "k6";
 
