@@ -17,7 +17,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// BenchmarkEvent renders one token's event.
+// BenchmarkEvent renders the event of one token.
 func BenchmarkEvent(b *testing.B) {
 	enc, out := chatEncoder(b, shape.Shape{}, 1)
 	b.ReportAllocs()
@@ -30,8 +30,8 @@ func BenchmarkEvent(b *testing.B) {
 	b.SetBytes(int64(len(out.Buf)))
 }
 
-// BenchmarkToken sends one token of a stream over loopback, unpaced, to a client
-// that throws it away.
+// BenchmarkToken sends streams without pacing over loopback to a client that discards
+// them, and reports the time per token.
 func BenchmarkToken(b *testing.B) {
 	s := mustNew(b, Config{})
 	url, stop, err := Listen("127.0.0.1:0", s)
@@ -41,7 +41,7 @@ func BenchmarkToken(b *testing.B) {
 	defer stop(0)
 	const tokens = 100_000
 	b.ReportAllocs()
-	// One op is a whole stream, so that its set-up does not show.
+	// One operation is a whole stream, so that the set-up of a stream does not count.
 	for b.Loop() {
 		resp, err := http.Post(url+textPath, "application/json", strings.NewReader(fmt.Sprintf(`{"prompt":"a","max_tokens":%d,"stream":true}`, tokens)))
 		if err != nil {
@@ -54,9 +54,8 @@ func BenchmarkToken(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/tokens, "ns/token")
 }
 
-// BenchmarkLateness holds many streams of 50 tokens a second at once, with their
-// clients in this process, and tells how long after its deadline a token is
-// written.
+// BenchmarkLateness sends many streams of 50 tokens per second at the same time to
+// clients in this process, and reports how long after its deadline a token is written.
 func BenchmarkLateness(b *testing.B) {
 	for _, streams := range []int{1, 100, 1000} {
 		b.Run(fmt.Sprintf("streams=%d", streams), func(b *testing.B) {

@@ -16,17 +16,16 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// A Config says how fast a [Server] is, what its streams look like and which
-// requests it spoils. The zero Config answers at once and without limit. A server
-// is one of two kinds: without an Engine it has a fixed rate, and a sequence takes
-// as long with 32 others as alone.
+// A Config says how fast a [Server] is, what its answers look like and which requests
+// it spoils. The zero Config answers at once and without limits. Without an Engine the
+// server has a fixed rate: a sequence takes as long with 32 others as alone.
 //
-// In JSON the names are in snake case, durations are strings as
-// time.ParseDuration takes them ("20ms"), unknown names are an error, and a name
-// left out leaves the field as it was.
+// In JSON the names are in snake case and durations are strings that
+// time.ParseDuration accepts, such as "20ms". An unknown name is an error. A missing
+// name leaves the field as it is.
 type Config struct {
-	// Model is the model's name in every answer; empty means "mock". Requests
-	// may ask for any model.
+	// Model is the model's name in every answer; empty means "mock". Requests may name
+	// any model.
 	Model string
 
 	// TTFT is the time from admission to the first token, for an empty prompt.
@@ -35,44 +34,44 @@ type Config struct {
 	PerPromptToken time.Duration
 	// PerToken is the time from one token to the next.
 	PerToken time.Duration
-	// Slots is how many sequences are served at once; the others queue in the
-	// order in which they arrived. 0 means no limit.
+	// Slots is how many sequences are served at the same time; others wait in the
+	// order of their arrival. 0 means no limit.
 	Slots int
-	// OutputTokens is where the output ends by itself, with finish reason
-	// "stop", unless max_tokens ends it first or ignore_eos is set. 0 means
-	// that it always runs to max_tokens.
+	// OutputTokens is after how many tokens the output ends by itself, with finish
+	// reason "stop", unless max_tokens ends it first or ignore_eos is set. 0 means that
+	// the output always has max_tokens.
 	OutputTokens int
 
-	// Engine, if set, is the speed and the limits of a server that batches, in
-	// place of TTFT, PerPromptToken, PerToken, Slots and Jitter, which must be zero
-	// then. Its curve of output lengths holds where OutputTokens is 0.
+	// Engine, if it is set, has the speed and the limits of a server that batches, in
+	// place of TTFT, PerPromptToken, PerToken, Slots and Jitter, which must then be
+	// zero. Its distribution of output lengths applies if OutputTokens is 0.
 	Engine *engine.Profile
-	// FullStatus is the status, 429 or 503, of the answer to a request that finds
-	// the engine's queue full; 0 means 503.
+	// FullStatus is the status, 429 or 503, for a request that finds the engine's queue
+	// full; 0 means 503.
 	FullStatus int
 
 	// Flavor says which server's POST /generate this is; empty means that the body
 	// of each request decides.
 	Flavor Flavor
 
-	// Jitter, 0 to 1, multiplies each interval (admission to first token, token
-	// to token) by a factor drawn uniformly from [1-Jitter, 1+Jitter].
+	// Jitter, 0 to 1, multiplies each interval (from admission to the first token, and
+	// from token to token) by a random factor, uniform in [1-Jitter, 1+Jitter].
 	Jitter float64
-	// Seed chooses the factors, together with the request's ordinal: the same
-	// seed and ordinal always give the same intervals.
+	// Seed and the request's ordinal determine the factors: the same seed and ordinal
+	// always give the same intervals.
 	Seed uint64
 	// Speed divides every time above; 0 means 1, real time.
 	Speed float64
 
-	// Shape is what a stream looks like on the wire.
+	// Shape is what answers look like on the wire.
 	Shape shape.Shape
-	// Faults are the requests to spoil, and how. Where several hit one request
-	// the first in the list does.
+	// Faults says which requests are spoiled and how. If several faults hit a request,
+	// the first in the list occurs.
 	Faults []fault.Fault
 }
 
-// Default returns the configuration of a small, quick server: 20 ms and 10 us a
-// prompt token to the first token, 1.5 ms to each further one, 32 slots.
+// Default returns the configuration of a small, fast server: 20 ms plus 10 us per prompt
+// token to the first token, 1.5 ms to each further token, 32 slots.
 func Default() Config {
 	return Config{
 		TTFT:           20 * time.Millisecond,
@@ -82,11 +81,11 @@ func Default() Config {
 	}
 }
 
-// Load returns the configuration with that name: "" and "default" are
-// [Default], the others those in package profiles. A name ending in ".json" is a
-// file that holds a [Config] (what it leaves out is zero, not the default) or a
-// profile as cmd/calibrate writes it. The result is valid; the error names the
-// file, the field and what is allowed.
+// Load returns the configuration with that name: [Default] for "" and "default", or a
+// profile of package profiles. A name that ends in ".json" is the path of a file with a
+// [Config], whose missing fields are zero, or with a profile that cmd/calibrate has
+// written. The result is valid. The error names the file, the field and what is
+// allowed.
 func Load(nameOrPath string) (Config, error) {
 	switch {
 	case nameOrPath == "" || nameOrPath == "default":
@@ -122,8 +121,9 @@ func Load(nameOrPath string) (Config, error) {
 	return c, nil
 }
 
-// Validate returns an error that names the first field which cannot be used, its
-// value and what is allowed, or nil.
+// Validate returns nil if the configuration can be used. Otherwise its error begins with
+// the JSON name of the first field that cannot, and states the field's value and what is
+// allowed.
 func (c Config) Validate() error {
 	for _, f := range []struct {
 		name  string
@@ -139,7 +139,7 @@ func (c Config) Validate() error {
 	if c.OutputTokens < 0 {
 		return fmt.Errorf("output_tokens: %d, want 0 (run to max_tokens) or more", c.OutputTokens)
 	}
-	if !(c.Jitter >= 0 && c.Jitter <= 1) { // not NaN either
+	if !(c.Jitter >= 0 && c.Jitter <= 1) { // NaN is neither
 		return fmt.Errorf("jitter: %v, want 0 to 1", c.Jitter)
 	}
 	if !(c.Speed >= 0) || math.IsInf(c.Speed, 0) {
@@ -162,12 +162,12 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// validateEngine returns an error if the two kinds of server are mixed up, or if
-// the engine's profile is not valid.
+// validateEngine returns an error if the settings of both kinds of server are mixed, or
+// if the engine's profile is not valid.
 func (c Config) validateEngine() error {
 	if c.Engine == nil {
 		if c.FullStatus != 0 {
-			return fmt.Errorf("full_status: %d without an engine, want 0: its queue has no end", c.FullStatus)
+			return fmt.Errorf("full_status: %d without an engine, want 0: the queue has no limit", c.FullStatus)
 		}
 		return nil
 	}
@@ -179,7 +179,7 @@ func (c Config) validateEngine() error {
 		{"slots", c.Slots != 0}, {"jitter", c.Jitter != 0},
 	} {
 		if f.set {
-			return fmt.Errorf("%s: set beside an engine, which has times and limits of its own: want one of the two", f.name)
+			return fmt.Errorf("%s: set together with an engine, which has its own times and limits: want one of the two", f.name)
 		}
 	}
 	if c.FullStatus != 0 && c.FullStatus != http.StatusTooManyRequests && c.FullStatus != http.StatusServiceUnavailable {

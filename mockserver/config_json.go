@@ -10,7 +10,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// configJSON is a Config as it stands in a file.
+// configJSON is the JSON form of a Config.
 type configJSON struct {
 	Model          string              `json:"model,omitzero"`
 	TTFT           strictjson.Duration `json:"ttft"`
@@ -31,10 +31,11 @@ type configJSON struct {
 // MarshalJSON writes the configuration in the form that UnmarshalJSON reads.
 func (c Config) MarshalJSON() ([]byte, error) { return json.Marshal(toJSON(c)) }
 
-// UnmarshalJSON reads a configuration over c. It does not validate it.
+// UnmarshalJSON sets the fields that data names and leaves the others as they are. An
+// unknown name is an error. It does not validate the result.
 func (c *Config) UnmarshalJSON(data []byte) error {
 	j := toJSON(*c)
-	j.Faults = nil // the decoder would write into the caller's array, and engine
+	j.Faults = nil // a decoder writes into an existing array, which c may share
 	if c.Engine != nil {
 		j.Engine = new(*c.Engine)
 	}

@@ -107,9 +107,9 @@ func TestValidate(t *testing.T) {
 		{Config{Engine: &engine.Profile{MaxBatch: 1}, FullStatus: 429}, ""},
 		{Config{Engine: &engine.Profile{}}, "engine.max_batch: 0, want 1 to 1073741824"},
 		{Config{Engine: &engine.Profile{MaxBatch: 1, Step: -2}}, "engine.step_us: -2, want 0 to 1e+12 microseconds"},
-		{Config{Engine: &engine.Profile{MaxBatch: 1}, Slots: 3}, "slots: set beside an engine, which has times and limits of its own: want one of the two"},
+		{Config{Engine: &engine.Profile{MaxBatch: 1}, Slots: 3}, "slots: set together with an engine, which has its own times and limits: want one of the two"},
 		{Config{Engine: &engine.Profile{MaxBatch: 1}, FullStatus: 200}, "full_status: 200, want 429, 503 or 0 for 503"},
-		{Config{FullStatus: 429}, "full_status: 429 without an engine, want 0: its queue has no end"},
+		{Config{FullStatus: 429}, "full_status: 429 without an engine, want 0: the queue has no limit"},
 		{Config{Speed: -1}, "speed: -1, want a factor above 0, or 0 for 1"},
 		{Config{Speed: math.NaN()}, "speed: NaN, want a factor above 0, or 0 for 1"},
 		{Config{Speed: math.Inf(1)}, "speed: +Inf, want a factor above 0, or 0 for 1"},
@@ -132,8 +132,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Reading over a configuration changes what is named, and nothing that the
-// caller shares with it.
+// UnmarshalJSON changes only the named fields, and nothing that the configuration shares
+// with another.
 func TestUnmarshalOver(t *testing.T) {
 	base := Default()
 	base.Faults = []fault.Fault{{Kind: fault.Reset, Every: 1, At: 0}}

@@ -11,9 +11,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// fuzzDialect fuzzes the decoder of a path's requests. What it takes it answers,
-// with JSON in every event, as many tokens as it planned, and an entry that says
-// so; what it refuses it refuses in JSON.
+// fuzzDialect fuzzes the decoder of the requests to a path. The answer to an accepted
+// request has JSON in every event, and the number of tokens that was planned is in the
+// log. The answer to a refused request is JSON.
 func fuzzDialect(f *testing.F, path string, flavor wire.Flavor, seeds ...string) {
 	for _, d := range dialectCases {
 		if d.path == path && d.flavor == flavor {

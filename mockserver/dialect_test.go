@@ -15,52 +15,51 @@ import (
 
 const tritonPath = "/v2/models/ensemble/generate"
 
-// A dialectCase is a request for n tokens in some dialect, and how its answer is read.
+// A dialectCase is a request for n tokens in a dialect, and a reader of the answer.
 type dialectCase struct {
 	name   string
 	flavor wire.Flavor
 	path   string
 	body   string // with %d for the number of tokens
 	stream bool
-	lines  string // what ends a document that is no event
-	// text returns what an answer's documents say: the text, and whether they say
-	// that it has ended, which "" and false are where the dialect cannot.
+	lines  string // what ends a document that is not an event
+	// text returns the text in an answer's documents, and whether they contain the
+	// dialect's end marker.
 	text func(docs []map[string]any) (text string, ended bool)
 }
 
-// dialectCases has each dialect, streamed and not.
+// dialectCases has a streamed and a whole answer in each dialect.
 var dialectCases = []dialectCase{
-	{"chat", "", chatPath, `{"messages":[{"content":"a prompt"}],"max_tokens":%d,"stream":true,"stream_options":{"include_usage":true}}`, true, "", openaiSays},
-	{"chat-whole", "", chatPath, `{"messages":[{"content":"a prompt"}],"max_tokens":%d}`, false, "", openaiSays},
-	{"text", "", textPath, `{"prompt":"a prompt","max_tokens":%d,"stream":true}`, true, "", openaiSays},
-	{"text-whole", "", textPath, `{"prompt":"a prompt","max_tokens":%d}`, false, "", openaiSays},
-	{"responses", "", "/v1/responses", `{"model":"m","input":"a prompt","max_output_tokens":%d,"stream":true}`, true, "", responseSays},
-	{"responses-whole", "", "/v1/responses", `{"model":"m","input":[{"role":"user","content":[{"type":"input_text","text":"a prompt"}]}],"max_output_tokens":%d}`, false, "", responseSays},
-	{"tgi", "", "/generate_stream", `{"inputs":"a prompt","parameters":{"max_new_tokens":%d,"details":true}}`, true, "", tgiSays},
-	{"tgi-whole", "", "/generate", `{"inputs":"a prompt","parameters":{"max_new_tokens":%d,"details":true}}`, false, "", tgiSays},
-	{"llamacpp", "", "/completion", `{"prompt":"a prompt","n_predict":%d,"stream":true}`, true, "", llamacppSays},
-	{"llamacpp-whole", "", "/completion", `{"prompt":[1,2],"n_predict":%d}`, false, "", llamacppSays},
-	{"ollama-chat", "", "/api/chat", `{"model":"m","messages":[{"role":"user","content":"a prompt"}],"options":{"num_predict":%d}}`, true, "\n", ollamaSays},
-	{"ollama-chat-whole", "", "/api/chat", `{"model":"m","messages":[{"role":"user","content":"a prompt"}],"stream":false,"options":{"num_predict":%d}}`, false, "", ollamaSays},
-	{"ollama-generate", "", "/api/generate", `{"model":"m","prompt":"a prompt","options":{"num_predict":%d}}`, true, "\n", ollamaSays},
-	{"ollama-generate-whole", "", "/api/generate", `{"model":"m","prompt":"a prompt","stream":false,"options":{"num_predict":%d}}`, false, "", ollamaSays},
-	{"sglang", "", "/generate", `{"text":"a prompt","sampling_params":{"max_new_tokens":%d},"stream":true}`, true, "", cumulativeSays},
-	{"sglang-whole", "", "/generate", `{"input_ids":[1,2],"sampling_params":{"max_new_tokens":%d}}`, false, "", cumulativeSays},
-	{"lmdeploy", "", "/generate", `{"prompt":"a prompt","max_tokens":%d,"stream":true}`, true, "", lmdeploySays},
-	{"lmdeploy-whole", wire.FlavorLMDeploy, "/generate", `{"input_ids":[1,2],"max_tokens":%d}`, false, "", lmdeploySays},
-	{"vllm-demo", wire.FlavorVLLM, "/generate", `{"prompt":"a \"prompt\"","max_tokens":%d,"stream":true}`, true, "\n", vllmDemoSays},
-	{"vllm-demo-whole", wire.FlavorVLLM, "/generate", `{"prompt":"a prompt","max_tokens":%d}`, false, "", vllmDemoSays},
-	{"mindie-vllm", wire.FlavorMindIE, "/generate", `{"prompt":"a prompt","max_tokens":%d,"ignore_eos":true,"stream":true}`, true, "\x00", mindieVLLMSays},
-	{"mindie-vllm-whole", wire.FlavorMindIE, "/generate", `{"prompt":"a prompt","max_tokens":%d}`, false, "", mindieVLLMSays},
-	{"mindie-infer", "", "/infer", `{"inputs":"a prompt","parameters":{"max_new_tokens":%d,"details":true},"stream":true}`, true, "", inferSays},
-	{"mindie-infer-whole", "", "/infer", `{"inputs":"a prompt","parameters":{"max_new_tokens":%d,"details":true}}`, false, "", inferSays},
-	{"triton", "", tritonPath + "_stream", `{"text_input":"a prompt","max_tokens":%d,"stream":true}`, true, "", tritonSays},
-	{"triton-whole", "", "/v2/models/ensemble/versions/1/generate", `{"text_input":"a prompt","max_tokens":%d}`, false, "", tritonSays},
+	{"chat", "", chatPath, `{"messages":[{"content":"a prompt"}],"max_tokens":%d,"stream":true,"stream_options":{"include_usage":true}}`, true, "", readOpenAI},
+	{"chat-whole", "", chatPath, `{"messages":[{"content":"a prompt"}],"max_tokens":%d}`, false, "", readOpenAI},
+	{"text", "", textPath, `{"prompt":"a prompt","max_tokens":%d,"stream":true}`, true, "", readOpenAI},
+	{"text-whole", "", textPath, `{"prompt":"a prompt","max_tokens":%d}`, false, "", readOpenAI},
+	{"responses", "", "/v1/responses", `{"model":"m","input":"a prompt","max_output_tokens":%d,"stream":true}`, true, "", readResponses},
+	{"responses-whole", "", "/v1/responses", `{"model":"m","input":[{"role":"user","content":[{"type":"input_text","text":"a prompt"}]}],"max_output_tokens":%d}`, false, "", readResponses},
+	{"tgi", "", "/generate_stream", `{"inputs":"a prompt","parameters":{"max_new_tokens":%d,"details":true}}`, true, "", readTGI},
+	{"tgi-whole", "", "/generate", `{"inputs":"a prompt","parameters":{"max_new_tokens":%d,"details":true}}`, false, "", readTGI},
+	{"llamacpp", "", "/completion", `{"prompt":"a prompt","n_predict":%d,"stream":true}`, true, "", readLlamacpp},
+	{"llamacpp-whole", "", "/completion", `{"prompt":[1,2],"n_predict":%d}`, false, "", readLlamacpp},
+	{"ollama-chat", "", "/api/chat", `{"model":"m","messages":[{"role":"user","content":"a prompt"}],"options":{"num_predict":%d}}`, true, "\n", readOllama},
+	{"ollama-chat-whole", "", "/api/chat", `{"model":"m","messages":[{"role":"user","content":"a prompt"}],"stream":false,"options":{"num_predict":%d}}`, false, "", readOllama},
+	{"ollama-generate", "", "/api/generate", `{"model":"m","prompt":"a prompt","options":{"num_predict":%d}}`, true, "\n", readOllama},
+	{"ollama-generate-whole", "", "/api/generate", `{"model":"m","prompt":"a prompt","stream":false,"options":{"num_predict":%d}}`, false, "", readOllama},
+	{"sglang", "", "/generate", `{"text":"a prompt","sampling_params":{"max_new_tokens":%d},"stream":true}`, true, "", readCumulative},
+	{"sglang-whole", "", "/generate", `{"input_ids":[1,2],"sampling_params":{"max_new_tokens":%d}}`, false, "", readCumulative},
+	{"lmdeploy", "", "/generate", `{"prompt":"a prompt","max_tokens":%d,"stream":true}`, true, "", readLMDeploy},
+	{"lmdeploy-whole", wire.FlavorLMDeploy, "/generate", `{"input_ids":[1,2],"max_tokens":%d}`, false, "", readLMDeploy},
+	{"vllm-demo", wire.FlavorVLLM, "/generate", `{"prompt":"a \"prompt\"","max_tokens":%d,"stream":true}`, true, "\n", readVLLMDemo},
+	{"vllm-demo-whole", wire.FlavorVLLM, "/generate", `{"prompt":"a prompt","max_tokens":%d}`, false, "", readVLLMDemo},
+	{"mindie-vllm", wire.FlavorMindIE, "/generate", `{"prompt":"a prompt","max_tokens":%d,"ignore_eos":true,"stream":true}`, true, "\x00", readMindIEVLLM},
+	{"mindie-vllm-whole", wire.FlavorMindIE, "/generate", `{"prompt":"a prompt","max_tokens":%d}`, false, "", readMindIEVLLM},
+	{"mindie-infer", "", "/infer", `{"inputs":"a prompt","parameters":{"max_new_tokens":%d,"details":true},"stream":true}`, true, "", readInfer},
+	{"mindie-infer-whole", "", "/infer", `{"inputs":"a prompt","parameters":{"max_new_tokens":%d,"details":true}}`, false, "", readInfer},
+	{"triton", "", tritonPath + "_stream", `{"text_input":"a prompt","max_tokens":%d,"stream":true}`, true, "", readTriton},
+	{"triton-whole", "", "/v2/models/ensemble/versions/1/generate", `{"text_input":"a prompt","max_tokens":%d}`, false, "", readTriton},
 }
 
-// TestDialects compares whole bodies with files, and what they say with what was
-// asked. Alone, a request is served alike by a server with a fixed rate and by one
-// that batches.
+// TestDialects compares bodies with files, and their text with the request. A single
+// request gets the same answer at a fixed rate and from a server that batches.
 func TestDialects(t *testing.T) {
 	testDialects(t, Config{Model: "m", TTFT: time.Second, PerToken: time.Second / 10})
 	testDialects(t, Config{Model: "m", Engine: &engine.Profile{Prefill: 1e6, Step: 1e5, MaxBatch: 1}})
@@ -80,7 +79,7 @@ func testDialects(t *testing.T, cfg Config) {
 					t.Errorf("the text is %q, want four words", text)
 				}
 				if could := tt.name != "vllm-demo" && tt.name != "mindie-vllm" && tt.name != "triton"; could && !ended && tt.stream {
-					t.Errorf("%s does not say that it has ended", body)
+					t.Errorf("%s has no end marker", body)
 				}
 				e, want := r.only(), ms(1000, 1100, 1200, 1300)
 				if !tt.stream {
@@ -94,7 +93,7 @@ func testDialects(t *testing.T, cfg Config) {
 	}
 }
 
-// What each dialect says of why the output ended.
+// TestDialectFinish checks the finish reason in each dialect.
 func TestDialectFinish(t *testing.T) {
 	for _, tt := range []struct {
 		name, path, body string
@@ -133,7 +132,7 @@ func TestDialectFinish(t *testing.T) {
 	}
 }
 
-// What each dialect says of a bad request.
+// TestDialectErrors checks the answer to a bad request in each dialect.
 func TestDialectErrors(t *testing.T) {
 	for _, tt := range []struct {
 		path, body string
@@ -160,7 +159,7 @@ func TestDialectErrors(t *testing.T) {
 	}
 }
 
-// The named model of Triton's path is the answer's.
+// The model in Triton's path is the model in the answer.
 func TestTritonModel(t *testing.T) {
 	w := httptest.NewRecorder()
 	mustNew(t, Config{}).ServeHTTP(w, httptest.NewRequest("POST", "/v2/models/tiny/generate", strings.NewReader(`{"text_input":"a"}`)))

@@ -35,7 +35,7 @@ func Example() {
 	}
 	fmt.Println(strings.Count(string(body), "data: "), "events")
 
-	// What the server says about it.
+	// The log of the server.
 	e := s.Log()[0]
 	fmt.Println(e.PromptTokens, "prompt tokens,", e.OutputTokens, "sent, status", e.Status)
 	fmt.Println("first token no earlier than due:", e.Tokens[0]-e.Admitted >= cfg.TTFT/10)

@@ -34,7 +34,7 @@ type exchange struct {
 	conn *sendConn // the connection under w, nil if it is not a sendConn
 }
 
-// A bodyCloser is a ResponseWriter that has to be told where the body ends.
+// A bodyCloser is a ResponseWriter with an end of the body that net/http does not write.
 type bodyCloser interface{ closeBody() error }
 
 // send takes one rendered event that carries that many tokens. It writes the

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
-// A countedConn tells when it is closed.
+// A countedConn counts the connections that are open.
 type countedConn struct {
 	net.Conn
 	open *atomic.Int64
@@ -32,8 +32,8 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// Every fault in every dialect, streamed and not: the client gets to an end, the
-// log has it, and no goroutine and no connection is left; of either kind of server.
+// With every fault in every dialect, streamed and not, and with both kinds of server, the
+// request ends, the log has an entry, and no goroutine or connection remains.
 func TestEveryFaultEverywhere(t *testing.T) {
 	for name, e := range map[string]*engine.Profile{"fixed": nil, "batching": {MaxBatch: 4}} {
 		t.Run(name, func(t *testing.T) { everyFault(t, Config{Engine: e}) })
@@ -71,18 +71,18 @@ func everyFault(t *testing.T, cfg Config) {
 			wg.Wait()
 			tr.CloseIdleConnections()
 			settled(t, "connections", func() bool { return open.Load() == 0 })
-			settled(t, "goroutines", func() bool { return runtime.NumGoroutine() <= before+1 }) // and that of the subtest
+			settled(t, "goroutines", func() bool { return runtime.NumGoroutine() <= before+1 }) // the subtest has one
 		})
 	}
 }
 
-// oneFault sends the one request of a dialect to a server with one fault.
+// oneFault sends the request of a dialect case to a server with one fault.
 func oneFault(t *testing.T, client *http.Client, s *Server, url string, kind fault.Kind, d dialectCase) {
 	hangs := kind == fault.Stall || kind == fault.Endless && d.stream
 	ctx, leave := context.WithCancel(context.Background())
 	defer leave()
 	if hangs {
-		go func() { // there is no end to read to: goes away when the request has its slot
+		go func() { // the answer has no end: hangs up when the request has its slot
 			settled(t, "requests without a slot", func() bool {
 				return s.plan.Load().Running > 0
 			})
@@ -98,13 +98,13 @@ func oneFault(t *testing.T, client *http.Client, s *Server, url string, kind fau
 		t.Errorf("%s: status %d, %q, want %d and JSON", d.name, status, body, want.Status)
 	}
 	settled(t, "requests", func() bool { return len(s.Log()) == 1 })
-	kind = fault.For([]fault.Fault{{Kind: kind, Every: 1}}, 1, d.stream).Kind // some do nothing without a stream
+	kind = fault.For([]fault.Fault{{Kind: kind, Every: 1}}, 1, d.stream).Kind // a fault may have no effect without a stream
 	if log := s.Log(); len(log) != 1 || log[0].Fault != kind || log[0].Aborted != hangs {
 		t.Errorf("%s: Log() = %+v, want one with fault %q, aborted %v", d.name, log, kind, hangs)
 	}
 }
 
-// exchangeOver posts and reads to the end.
+// exchangeOver posts a body and reads the answer to its end.
 func exchangeOver(ctx context.Context, client *http.Client, url, body string) (status int, text string, err error) {
 	req, err := http.NewRequestWithContext(ctx, "POST", url, strings.NewReader(body))
 	if err != nil {
@@ -119,13 +119,13 @@ func exchangeOver(ctx context.Context, client *http.Client, url, body string) (s
 	return resp.StatusCode, string(b), err
 }
 
-// settled waits until a condition holds, which others are about to make true.
+// settled waits until a condition holds that other goroutines make true.
 func settled(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(4 * time.Second); !ok(); runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); !ok(); runtime.Gosched() {
 		if time.Now().After(deadline) {
 			b := make([]byte, 1<<16)
-			t.Errorf("%s are left:\n%s", what, b[:runtime.Stack(b, true)])
+			t.Errorf("%s remain after the deadline:\n%s", what, b[:runtime.Stack(b, true)])
 			return
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
-// What a plain net/http client sees on a real socket.
+// TestFaultsOnLoopback checks the results of a net/http client on a real socket.
 func TestFaultsOnLoopback(t *testing.T) {
 	const (
 		stream = `{"messages":[{"content":"hi"}],"max_tokens":5,"stream":true,"stream_options":{"include_usage":true}}`
@@ -27,12 +27,12 @@ func TestFaultsOnLoopback(t *testing.T) {
 		fault   fault.Fault
 		body    string
 		status  int
-		errIs   error  // of the request or of reading the body
+		errIs   error  // of the request or of the read of the body
 		tokens  int    // events with text
 		has     string // in the body
 		hasNot  string
-		entry   Entry // only what is compared below
-		oneConn bool  // the connection can be used again
+		entry   Entry // only some fields are compared
+		oneConn bool  // the next request uses the same connection
 	}{
 		{"http-500", fault.Fault{Kind: fault.HTTP500, Every: 1, At: 3}, stream, 500, nil, 0, `"type":"InternalServerError"`, done, Entry{Status: 500, Admitted: -1}, true},
 		{"http-500 whole", fault.Fault{Kind: fault.HTTP500, Every: 1, At: 3}, whole, 500, nil, 0, `"type":"InternalServerError"`, "content", Entry{Status: 500, Admitted: -1}, true},
@@ -64,7 +64,7 @@ func TestFaultsOnLoopback(t *testing.T) {
 			if !strings.Contains(text, tt.has) || tt.hasNot != "" && strings.Contains(text, tt.hasNot) {
 				t.Errorf("body %q, want it with %q and without %q", text, tt.has, tt.hasNot)
 			}
-			e := r.only() // complete as soon as the client has read the end
+			e := r.only() // is in the log when the client has read the end
 			kind := tt.fault.Kind
 			if tt.name == "none" {
 				kind = ""
@@ -102,10 +102,10 @@ func TestStopEndsStalledStreams(t *testing.T) {
 		t.Errorf("after its two tokens the stalled stream gave %q, %v, want an error", text, err)
 	}
 	if err := <-queued; err == nil {
-		t.Error("the request behind it has no error")
+		t.Error("the queued request has no error")
 	}
-	r.stop(time.Hour)           // the second call does nothing
-	for _, e := range r.Log() { // the one behind may not have got that far
+	r.stop(time.Hour)           // further calls do nothing
+	for _, e := range r.Log() { // the queued request may not have arrived
 		if !e.Aborted {
 			t.Errorf("Log() has %+v, want it aborted", e)
 		}

@@ -20,10 +20,10 @@ const (
 	chatWhole  = `{"messages":[{"content":"hi"}],"max_tokens":5}`
 )
 
-// always1 is a fault that hits every request at token 3.
+// always1 returns a fault that hits every request at token 3.
 func always1(kind fault.Kind) []fault.Fault { return []fault.Fault{{Kind: kind, Every: 1, At: 3}} }
 
-// What a plain client is answered by the faults that are told by the header.
+// TestFaultAnswers checks the answers of faults that show in the header.
 func TestFaultAnswers(t *testing.T) {
 	plain := call(mustNew(t, Config{}), "POST", chatPath, chatStream).Body.String()
 	whole := call(mustNew(t, Config{}), "POST", chatPath, chatWhole).Body.String()
@@ -78,7 +78,7 @@ func TestFaultAnswers(t *testing.T) {
 			}
 			kind := tt.kind
 			if kind == fault.JSON && tt.body == chatWhole {
-				kind = "" // which is no fault
+				kind = "" // has no effect on such a request
 			}
 			if e := r.only(); e.Status != tt.status || e.OutputTokens != tt.tokens || e.Fault != kind || e.Aborted {
 				t.Errorf("Log()[0] = %+v, want status %d, %d tokens, fault %q", e, tt.status, tt.tokens, kind)
@@ -87,7 +87,7 @@ func TestFaultAnswers(t *testing.T) {
 	}
 }
 
-// created is the time in a body, which is that of the day.
+// created returns the time in a body, which is the time of day.
 func created(body string) string {
 	_, rest, ok := strings.Cut(body, `"created":`)
 	if !ok {
@@ -131,8 +131,8 @@ func TestErrorEventByDialect(t *testing.T) {
 	}
 }
 
-// raw posts over a connection of its own and returns all that comes and how it
-// ends.
+// raw posts over a new connection and returns all bytes of the answer and the error at
+// its end.
 func (r *rig) raw(path, body string) (string, error) {
 	r.t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
@@ -145,7 +145,7 @@ func (r *rig) raw(path, body string) (string, error) {
 	return string(b), err
 }
 
-// How connections end.
+// TestFaultsOnTheWire checks how connections end.
 func TestFaultsOnTheWire(t *testing.T) {
 	for _, tt := range []struct {
 		kind   fault.Kind
@@ -203,7 +203,7 @@ func TestLongLine(t *testing.T) {
 			longest = max(longest, len(strings.TrimSuffix(string(line), "\n")))
 			if doc := bytes.TrimPrefix(line, []byte("data: ")); len(line) > 1 && !bytes.HasPrefix(doc, []byte("[DONE]")) {
 				if !json.Valid(doc) {
-					t.Errorf("a line of %d bytes is no JSON", len(line))
+					t.Errorf("a line of %d bytes is not JSON", len(line))
 				}
 				words += bytes.Count(doc, []byte(`"content":" `))
 			}

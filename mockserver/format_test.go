@@ -13,14 +13,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// formatBodies are requests for a call of f and for an answer after a schema, of
-// three words each; %d is the limit.
+// formatBodies are requests for a call of f and for an instance of a schema. %d is the
+// limit of tokens and %t whether to stream.
 var formatBodies = []struct {
 	name, path, body string
-	says             func(docs []map[string]any) string
+	read             func(docs []map[string]any) string
 }{
 	{"chat/tool", chatPath, `{"messages":[{"content":"a prompt"}],"max_tokens":%d,"stream":%t,"tools":[{"type":"function","function":{"name":"g"}},{"type":"function","function":{"name":"f","parameters":SCHEMA}}],"tool_choice":{"type":"function","function":{"name":"f"}}}`, chatCall},
-	{"chat/schema", chatPath, `{"messages":[{"content":"a prompt"}],"max_tokens":%d,"stream":%t,"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":SCHEMA}}}`, func(d []map[string]any) string { s, _ := openaiSays(d); return s }},
+	{"chat/schema", chatPath, `{"messages":[{"content":"a prompt"}],"max_tokens":%d,"stream":%t,"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":SCHEMA}}}`, func(d []map[string]any) string { s, _ := readOpenAI(d); return s }},
 	{"responses/tool", "/v1/responses", `{"input":"a prompt","max_output_tokens":%d,"stream":%t,"tools":[{"type":"function","name":"f","parameters":SCHEMA}],"tool_choice":"required"}`, responseCall},
 	{"responses/schema", "/v1/responses", `{"input":"a prompt","max_output_tokens":%d,"stream":%t,"text":{"format":{"type":"json_schema","name":"x","schema":SCHEMA}}}`, responseText},
 	{"ollama/tool", "/api/chat", `{"messages":[{"content":"a prompt"}],"options":{"num_predict":%d},"stream":%t,"tools":[{"type":"function","function":{"name":"f","parameters":SCHEMA}}]}`, ollamaCall},
@@ -34,21 +34,21 @@ var formatBodies = []struct {
 	}},
 }
 
-// chatCall is a call as "name arguments".
+// chatCall returns a call as "name arguments".
 func chatCall(docs []map[string]any) (s string) {
 	for _, d := range docs {
 		for _, where := range []string{"delta", "message"} {
-			f := at(d, "choices", 0, where, "tool_calls", 0, "function")
-			if name := str(at(f, "name")); name != "" {
+			f := lookup(d, "choices", 0, where, "tool_calls", 0, "function")
+			if name := str(lookup(f, "name")); name != "" {
 				s += name + " "
 			}
-			s += str(at(f, "arguments"))
+			s += str(lookup(f, "arguments"))
 		}
 	}
 	return s
 }
 
-// responseItem is the item of that type in the output, nil if there is none.
+// responseOutput returns the item of that type in the output, nil if there is none.
 func responseOutput(docs []map[string]any, kind string) (item any) {
 	for _, d := range docs {
 		if whole, ok := d["response"].(map[string]any); ok {
@@ -56,7 +56,7 @@ func responseOutput(docs []map[string]any, kind string) (item any) {
 		}
 		output, _ := d["output"].([]any)
 		for _, o := range output {
-			if at(o, "type") == kind {
+			if lookup(o, "type") == kind {
 				item = o
 			}
 		}
@@ -66,36 +66,36 @@ func responseOutput(docs []map[string]any, kind string) (item any) {
 
 func responseCall(docs []map[string]any) string {
 	if f := responseOutput(docs, "function_call"); f != nil {
-		return str(at(f, "name")) + " " + str(at(f, "arguments"))
+		return str(lookup(f, "name")) + " " + str(lookup(f, "arguments"))
 	}
 	return ""
 }
 
 func responseText(docs []map[string]any) string {
-	return str(at(responseOutput(docs, "message"), "content", 0, "text"))
+	return str(lookup(responseOutput(docs, "message"), "content", 0, "text"))
 }
 
 func ollamaCall(docs []map[string]any) (s string) {
 	for _, d := range docs {
-		if f := at(d, "message", "tool_calls", 0, "function"); f != nil {
-			text, _ := json.Marshal(at(f, "arguments"))
-			s += str(at(f, "name")) + " " + string(text)
+		if f := lookup(d, "message", "tool_calls", 0, "function"); f != nil {
+			text, _ := json.Marshal(lookup(f, "arguments"))
+			s += str(lookup(f, "name")) + " " + string(text)
 		}
-		s += str(at(d, "message", "content"))
+		s += str(lookup(d, "message", "content"))
 	}
 	return s
 }
 
 func ollamaText(docs []map[string]any) (s string) {
 	for _, d := range docs {
-		s += str(at(d, "message", "content")) + str(d["response"])
+		s += str(lookup(d, "message", "content")) + str(d["response"])
 	}
 	return s
 }
 
-// TestFormats asks for a call and for a schema in each dialect, and checks what is
-// said, when its last token is due, and how many there are: also when the limit, a
-// fault or a server that knows no formats cuts it short.
+// TestFormats requests a call and an instance of a schema in each dialect. It checks the
+// text, the number of tokens and the time of the last one, also if the limit or a fault
+// cuts the output or the server ignores formats.
 func TestFormats(t *testing.T) {
 	const schema = `{"type":"object","properties":{"n":{"type":"integer"},"ok":{"type":"boolean"}}}` // {"n": 7, "ok": true}
 	for _, tt := range formatBodies {
@@ -118,7 +118,7 @@ func TestFormats(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s/stream=%t", tt.name, c.name, stream), func(t *testing.T) {
 					n, want := c.n, wantFormat(tt.name, c.name, c.want)
 					if c.cfg.Shape.Reasoning != "" && (tt.path == "/api/generate" || tt.path == "/completion") {
-						n -= 2 // which is of a chat
+						n -= 2 // only a chat has reasoning
 					}
 					synctest.Test(t, func(t *testing.T) {
 						cfg := c.cfg
@@ -129,9 +129,9 @@ func TestFormats(t *testing.T) {
 						if strings.HasPrefix(tt.path, "/api/") {
 							lines = "\n"
 						}
-						got := tt.says(documents(t, r.must(tt.path, body), lines, stream))
+						got := tt.read(documents(t, r.must(tt.path, body), lines, stream))
 						if got != want {
-							t.Errorf("%s says %q, want %q", body, got, want)
+							t.Errorf("%s has the text %q, want %q", body, got, want)
 						}
 						if e := r.only(); e.OutputTokens != n || e.Tokens[n-1]-e.Admitted != time.Duration(n)*time.Second {
 							t.Errorf("Log()[0] = %+v, want %d tokens, a second each", e, n)
@@ -143,15 +143,15 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// wantFormat is what the function of formatBodies says of JSON that was sent.
+// wantFormat returns the text that the reader of a dialect finds if JSON was sent.
 func wantFormat(dialect, name, json string) string {
 	ollama := strings.HasPrefix(dialect, "ollama")
 	switch {
 	case !strings.HasSuffix(dialect, "/tool"):
 		return json
 	case name == "no formats" && !ollama:
-		return "" // it is no call
-	case ollama && !strings.HasSuffix(json, "}"): // what is no whole call is text
+		return "" // the answer is text
+	case ollama && !strings.HasSuffix(json, "}"): // an incomplete call is text
 		return json
 	case ollama:
 		json = strings.ReplaceAll(json, " ", "")
@@ -159,13 +159,14 @@ func wantFormat(dialect, name, json string) string {
 	return "f " + json
 }
 
-// TestFormatFinish: a call that is complete ends as one, and a cut one as cut.
+// TestFormatFinish checks the finish reasons of a complete call and of one that the limit
+// cuts.
 func TestFormatFinish(t *testing.T) {
 	const body = `{"messages":[{"content":"a"}],"max_tokens":%d,"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"required"}`
 	r := onLoopback(t, Config{})
 	for limit, want := range map[int]string{50: "tool_calls", 2: "length"} {
 		docs := documents(t, r.must(chatPath, fmt.Sprintf(body, limit)), "", false)
-		if got := str(at(docs[0], "choices", 0, "finish_reason")); got != want {
+		if got := str(lookup(docs[0], "choices", 0, "finish_reason")); got != want {
 			t.Errorf("finish_reason with max_tokens %d is %q, want %q", limit, got, want)
 		}
 	}
@@ -190,14 +191,14 @@ func TestFormatErrors(t *testing.T) {
 		`"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"auto"`, `"tools":[{"type":"function","function":{"name":"f"}}]`, `"response_format":{"type":"text"}`, `"tools":[]`, `"tools":null`,
 	} {
 		docs := documents(t, r.must(chatPath, `{"messages":[{"content":"a"}],"max_tokens":2,`+body+`}`), "", false)
-		if got, _ := openaiSays(docs); got != " the quick" {
-			t.Errorf("%s says %q, want words", body, got)
+		if got, _ := readOpenAI(docs); got != " the quick" {
+			t.Errorf("%s has the text %q, want words", body, got)
 		}
 	}
 }
 
-// TestCachedUsage: an answer tells how much of its prompt came from the prefix
-// cache, and the rest of the project may hold it against /metrics.
+// TestCachedUsage checks the number of prompt tokens from the prefix cache in an
+// answer.
 func TestCachedUsage(t *testing.T) {
 	r := onLoopback(t, Config{Engine: &engine.Profile{MaxBatch: 1, PrefixCache: true, BlockTokens: 2}})
 	r.must(chatPath, `{"messages":[{"content":"a b c d e"}],"max_tokens":2}`)

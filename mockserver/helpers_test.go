@@ -17,7 +17,7 @@ const (
 	textPath = "/v1/completions"
 )
 
-// A rig is a running server and a client for it.
+// A rig is a running server with a client.
 type rig struct {
 	*Server
 	t      *testing.T
@@ -26,7 +26,7 @@ type rig struct {
 	stop   func(grace time.Duration)
 }
 
-// inMemory starts a server without a network, for use in a bubble.
+// inMemory starts a server on a network in memory, for use in a bubble.
 func inMemory(t *testing.T, cfg Config) *rig {
 	t.Helper()
 	s := mustNew(t, cfg)
@@ -59,7 +59,7 @@ func mustNew(t testing.TB, cfg Config) *Server {
 	return s
 }
 
-// post sends a body and returns the answer, whose body is still to be read.
+// post sends a body and returns the answer, whose body has not been read.
 func (r *rig) post(ctx context.Context, path, body string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, "POST", r.url+path, strings.NewReader(body))
 	if err != nil {
@@ -80,7 +80,7 @@ func (r *rig) read(path, body string) (status int, text string, err error) {
 	return resp.StatusCode, string(b), err
 }
 
-// must is read for an answer that must be 200 and whole.
+// must is read for an answer that must have status 200 and be complete.
 func (r *rig) must(path, body string) string {
 	r.t.Helper()
 	status, text, err := r.read(path, body)
@@ -90,7 +90,7 @@ func (r *rig) must(path, body string) string {
 	return text
 }
 
-// only returns the log's one entry.
+// only returns the only entry of the log.
 func (r *rig) only() Entry {
 	r.t.Helper()
 	log := r.Log()
@@ -100,13 +100,14 @@ func (r *rig) only() Entry {
 	return log[0]
 }
 
-// An arrival is a line with data and when the client had it, on the log's clock.
+// An arrival is a line with data and the instant, on the log's clock, at which the client
+// read it.
 type arrival struct {
 	at   time.Duration
 	data string
 }
 
-// arrivals posts and reads a stream line by line.
+// arrivals posts a body and reads the stream line by line.
 func (r *rig) arrivals(path, body string) []arrival {
 	r.t.Helper()
 	resp, err := r.post(r.t.Context(), path, body)

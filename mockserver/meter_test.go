@@ -12,7 +12,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
-// get returns the body of a GET.
+// get returns the body of the answer to a GET.
 func (r *rig) get(path string) string {
 	r.t.Helper()
 	resp, err := r.client.Get(r.url + path)
@@ -27,8 +27,8 @@ func (r *rig) get(path string) string {
 	return string(body)
 }
 
-// Two requests run and one waits; two have ended, the second of which found 8 of
-// its 10 prompt tokens in the cache.
+// Two requests run, one waits, and two have ended. The second of these found 8 of its 10
+// prompt tokens in the prefix cache.
 func TestMetrics(t *testing.T) {
 	p := engine.Profile{Step: 20_000, PrefillPerToken: 10_000, MaxBatch: 2, KVBlocks: 100, BlockTokens: 4, PrefixCache: true}
 	for name, cfg := range map[string]Config{

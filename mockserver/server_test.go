@@ -250,7 +250,7 @@ func TestLogEndpoint(t *testing.T) {
 	}
 }
 
-// A client that has just read the end of an answer finds it in the log.
+// When a client has read the end of an answer, the log has its entry.
 func TestEntryIsThereAtEOF(t *testing.T) {
 	r := onLoopback(t, Config{})
 	for i := range 200 {

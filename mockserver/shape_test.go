@@ -1,93 +1,68 @@
 package mockserver
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-var update = flag.Bool("update", false, "write the golden files in testdata")
-
-// TestWire compares whole bodies with files. They are what the fake clock of a
-// bubble makes them: it starts at the beginning of the year 2000.
-func TestWire(t *testing.T) {
-	const (
-		chat  = `{"messages":[{"role":"user","content":"say three words"}],"max_tokens":3,"stream":true`
-		text  = `{"prompt":"say three words","max_tokens":3,"stream":true`
-		usage = `,"stream_options":{"include_usage":true}}`
-		k     = 2 // where faults strike
-	)
-	for _, tt := range []struct {
-		name string
-		cfg  Config
-		path string
-		body string
-	}{
-		{"chat", Config{}, chatPath, chat + `}`},
-		{"chat-usage", Config{}, chatPath, chat + usage},
-		{"chat-usage-last", Config{Shape: shape.Shape{Usage: shape.UsageLast}}, chatPath, chat + usage},
-		{"chat-usage-last-unasked", Config{Shape: shape.Shape{Usage: shape.UsageLast}}, chatPath, chat + `}`},
-		{"chat-usage-never", Config{Shape: shape.Shape{Usage: shape.UsageNever}}, chatPath, chat + usage},
-		{"chat-two-per-chunk", Config{Shape: shape.Shape{TokensPerChunk: 2}}, chatPath, chat + `}`},
-		{"chat-all-in-one-chunk", Config{Shape: shape.Shape{TokensPerChunk: 9}}, chatPath, chat + `}`},
-		{"chat-crlf", Config{Shape: shape.Shape{CRLF: true}}, chatPath, chat + usage},
-		{"chat-ping", Config{Shape: shape.Shape{Ping: true}}, chatPath, chat + `}`},
-		{"chat-crlf-ping-nospace", Config{Shape: shape.Shape{CRLF: true, Ping: true, NoSpace: true}}, chatPath, chat + usage},
-		{"chat-nospace", Config{Shape: shape.Shape{NoSpace: true}}, chatPath, chat + `}`},
-		{"chat-role-first", Config{Shape: shape.Shape{RoleFirst: true}}, chatPath, chat + `}`},
-		{"chat-stop", Config{}, chatPath, chat + `,"stop":["\" ","own"]}`},
-		{"chat-stop-at-once", Config{}, chatPath, chat + `,"stop":" the"` + usage},
-		{"chat-natural-end", Config{OutputTokens: 2}, chatPath, chat + usage},
-		{"chat-model", Config{Model: `a "b"\c`}, chatPath, chat + `}`},
-		{"chat-whole", Config{}, chatPath, `{"messages":[{"content":"hi"}],"max_tokens":3}`},
-		{"chat-whole-stop", Config{}, chatPath, `{"messages":[{"content":"hi"}],"stop":"brown"}`},
-		{"text", Config{}, textPath, text + `}`},
-		{"text-usage", Config{}, textPath, text + usage},
-		{"text-usage-last", Config{Shape: shape.Shape{Usage: shape.UsageLast}}, textPath, text + usage},
-		{"text-role-first", Config{Shape: shape.Shape{RoleFirst: true}}, textPath, text + `}`},
-		{"text-whole", Config{}, textPath, `{"prompt":"hi","max_tokens":3}`},
-		{"fault-truncate", Config{Faults: []fault.Fault{{Kind: fault.Truncate, Every: 1, At: k}}}, chatPath, chat + usage},
-		{"fault-truncate-at-0", Config{Faults: []fault.Fault{{Kind: fault.Truncate, Every: 1, At: 0}}}, chatPath, chat + usage},
-		{"fault-error-event", Config{Faults: []fault.Fault{{Kind: fault.ErrorEvent, Every: 1, At: k}}}, chatPath, chat + usage},
-		{"fault-empty", Config{Faults: []fault.Fault{{Kind: fault.Empty, Every: 1, At: k}}, Shape: shape.Shape{RoleFirst: true}}, chatPath, chat + usage},
-		{"fault-no-done", Config{Faults: []fault.Fault{{Kind: fault.NoDone, Every: 1, At: k}}}, chatPath, chat + usage},
-		{"fault-malformed", Config{Faults: []fault.Fault{{Kind: fault.Malformed, Every: 1, At: 1}}}, chatPath, chat + usage},
-		{"fault-malformed-in-chunk", Config{Faults: []fault.Fault{{Kind: fault.Malformed, Every: 1, At: 1}}, Shape: shape.Shape{TokensPerChunk: 2}}, chatPath, chat + usage},
-		{"fault-beyond-the-output", Config{Faults: []fault.Fault{{Kind: fault.Truncate, Every: 1, At: 99}}, Shape: shape.Shape{TokensPerChunk: 9}}, chatPath, chat + usage},
-		{"fault-whole-truncate", Config{Faults: []fault.Fault{{Kind: fault.Truncate, Every: 1, At: k}}}, textPath, `{"prompt":"hi","max_tokens":3}`},
-		{"fault-whole-error-event", Config{Faults: []fault.Fault{{Kind: fault.ErrorEvent, Every: 1, At: k}}}, textPath, `{"prompt":"hi","max_tokens":3}`},
-		{"fault-whole-empty", Config{Faults: []fault.Fault{{Kind: fault.Empty, Every: 1, At: k}}}, textPath, `{"prompt":"hi","max_tokens":3}`},
-		{"fault-whole-no-done", Config{Faults: []fault.Fault{{Kind: fault.NoDone, Every: 1, At: k}}}, textPath, `{"prompt":"hi","max_tokens":3}`},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				tt.cfg.TTFT, tt.cfg.PerToken = time.Second, time.Second
-				got := inMemory(t, tt.cfg).must(tt.path, tt.body)
-				golden(t, tt.name+".txt", got)
-			})
-		})
-	}
-}
-
-func golden(t *testing.T, name, got string) {
+// shaped returns the shape that a list of names describes.
+func shaped(t testing.TB, list string) shape.Shape {
 	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
+	var s shape.Shape
+	if err := s.Set(list); err != nil {
 		t.Fatal(err)
 	}
-	if got != string(want) {
-		t.Errorf("body is not that of %s (-update writes it):\n got %q\nwant %q", file, got, want)
+	return s
+}
+
+// TestShapes compares a chat in each shape, and some answers in other dialects, with
+// files.
+func TestShapes(t *testing.T) {
+	type shapeCase struct{ file, shape, path, body string }
+	const chat = `{"messages":[{"content":"a prompt"}],"max_tokens":4,"stream":true,"stream_options":{"include_usage":true}}`
+	var cases []shapeCase
+	for name := range shape.Names() {
+		value := strings.NewReplacer("=N", "=3", "=DURATION", "=7ms").Replace(name)
+		file, _, _ := strings.Cut(name, "=")
+		cases = append(cases, shapeCase{file, value, chatPath, chat})
+	}
+	const (
+		responses = `{"input":"a prompt","max_output_tokens":4,"stream":true}`
+		ollama    = `{"messages":[{"content":"a prompt"}],"options":{"num_predict":4}}`
+		sglang    = `{"text":"a prompt","sampling_params":{"max_new_tokens":4},"stream":true}`
+		tgi       = `{"inputs":"a prompt","parameters":{"max_new_tokens":4,"details":true}}`
+	)
+	cases = append(cases,
+		shapeCase{"reasoning-then-tool", "reasoning-content,reasoning-tokens=1,tool-call", chatPath, chat},
+		shapeCase{"reasoning-only", "reasoning,reasoning-tokens=9", chatPath, chat},
+		shapeCase{"reasoning-in-one-chunk", "reasoning,tokens-per-chunk=9", chatPath, chat},
+		shapeCase{"reasoning-whole", "reasoning,tool-call", chatPath, strings.Replace(chat, `,"stream":true,"stream_options":{"include_usage":true}`, "", 1)},
+		shapeCase{"everything", "crlf,bom,ping,ping-event,event-lines,no-space,role-null,empty-choices,finish-alone,usage-each,done-twice,after-done,reasoning,dumps,twice,number-strings,unicode", chatPath, chat},
+		shapeCase{"responses-reasoning", "reasoning", "/v1/responses", responses},
+		shapeCase{"responses-reasoning-only", "reasoning,reasoning-tokens=9", "/v1/responses", responses},
+		shapeCase{"responses-tool", "tool-call,tokens-per-chunk=3", "/v1/responses", responses},
+		shapeCase{"responses-lines", "event-lines,crlf,usage-never", "/v1/responses", responses},
+		shapeCase{"ollama-thinking", "reasoning", "/api/chat", ollama},
+		shapeCase{"ollama-tool", "tool-call,reasoning,reasoning-tokens=1", "/api/chat", ollama},
+		shapeCase{"ollama-spelling", "dumps,twice,number-strings,bom,crlf,ping,event-lines", "/api/chat", ollama},
+		shapeCase{"ollama-usage-never", "usage-never,after-done", "/api/chat", ollama},
+		shapeCase{"sglang-incremental", "incremental", "/generate", sglang},
+		shapeCase{"triton-after-done", "after-done,done-twice", tritonPath + "_stream", `{"text_input":"a prompt","max_tokens":4}`},
+		shapeCase{"tgi-nospace", "no-space,usage-never,tokens-per-chunk=2", "/generate_stream", tgi},
+	)
+	for _, tt := range cases {
+		t.Run(tt.file, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := inMemory(t, Config{Model: "m", TTFT: time.Second, PerToken: time.Second, Shape: shaped(t, tt.shape)})
+				golden(t, "shape/"+tt.file+".txt", r.must(tt.path, tt.body))
+				if e := r.only(); e.OutputTokens != 4 || e.Aborted {
+					t.Errorf("Log()[0] = %+v, want 4 tokens", e)
+				}
+			})
+		})
 	}
 }

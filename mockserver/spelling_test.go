@@ -7,28 +7,28 @@ import (
 	"unicode/utf8"
 )
 
-// A shape of spelling changes no document: only how it is written.
+// Shapes that change the spelling do not change the documents.
 func TestSpelling(t *testing.T) {
 	for _, d := range dialectCases {
 		body := strings.Replace(d.body, "%d", "4", 1)
 		plain := call(mustNew(t, Config{Flavor: d.flavor, Shape: shaped(t, "unicode")}), "POST", d.path, body).Body.String()
 		for _, shape := range []string{"dumps", "twice", "dumps,twice"} {
 			got := call(mustNew(t, Config{Flavor: d.flavor, Shape: shaped(t, "unicode,"+shape)}), "POST", d.path, body).Body.String()
-			if got == plain && !strings.Contains(d.name, "vllm") { // two of these have nothing to say twice
-				t.Errorf("%s with %s is as without", d.name, shape)
+			if got == plain && !strings.Contains(d.name, "vllm") { // two of these have no key to write twice
+				t.Errorf("%s with %s is the same as without", d.name, shape)
 			}
 			a, b := documents(t, plain, d.lines, d.stream), documents(t, got, d.lines, d.stream)
 			for i := range a {
 				for _, doc := range []map[string]any{a[i], b[i]} {
-					delete(doc, "created_at") // the time of day, in some
+					delete(doc, "created_at") // the time of day
 					delete(doc, "created")
 				}
 			}
 			if !reflect.DeepEqual(a, b) {
-				t.Errorf("%s with %s says %v, want %v", d.name, shape, b, a)
+				t.Errorf("%s with %s has %v, want %v", d.name, shape, b, a)
 			}
 			if shape == "dumps" && strings.ContainsFunc(got, func(r rune) bool { return r >= utf8.RuneSelf }) {
-				t.Errorf("%s with %s has other characters than ASCII: %s", d.name, shape, got)
+				t.Errorf("%s with %s has characters outside ASCII: %s", d.name, shape, got)
 			}
 		}
 	}

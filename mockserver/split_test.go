@@ -10,16 +10,16 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// A split write has its halves a pause apart, and the log has the second.
+// The parts of a split write are a pause apart, and the log has the second.
 func TestSplitPause(t *testing.T) {
 	for _, tt := range []struct {
 		shape  string
 		tokens []time.Duration
-		first  string // what the first read with the first token ends with
+		first  string // the end of the first read that contains a part of the first token
 	}{
 		{"split-json", ms(25, 35, 45), ""},
 		{"split-utf8", ms(25, 35, 45), " the\xc3"},
-		{"split-utf8,split-pause=15ms", ms(35, 50, 65), " the\xc3"}, // longer than the time between tokens: that has to wait
+		{"split-utf8,split-pause=15ms", ms(35, 50, 65), " the\xc3"}, // longer than the time between tokens, so the next token waits
 		{"split-json,events-per-write=2", ms(35, 35, 45), ""},
 		{"split-json,split-pause=1ms,role-first", ms(21, 31, 41), ""},
 	} {

@@ -66,8 +66,8 @@ func TestInstants(t *testing.T) {
 	}
 }
 
-// perRequest is what a request with one prompt token and 20 of output takes
-// under slotted.
+// perRequest is the time that a request with one prompt token and 20 tokens of output
+// takes with the configuration slotted.
 const perRequest = 20*time.Millisecond + 10*time.Microsecond + 19*2*time.Millisecond
 
 func slotted(slots int) Config {
@@ -99,7 +99,7 @@ func TestClosedLoopMakespan(t *testing.T) {
 		if got, want := time.Since(r.Epoch()), requests/slots*perRequest; got != want {
 			t.Errorf("makespan = %v, want %v", got, want)
 		}
-		// Four at a time, wave after wave.
+		// Four requests at a time run from the same instant.
 		log := r.Log()
 		slices.SortFunc(log, func(a, b Entry) int { return int(a.Admitted - b.Admitted) })
 		for i, e := range log {
@@ -132,10 +132,10 @@ func TestDisconnect(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		stream   string
-		leaves   int           // which of the three, which arrive 1 ms apart, hangs up
-		at       time.Duration // when
+		leaves   int           // index of the request, of three that arrive 1 ms apart, whose client hangs up
+		at       time.Duration // when the client hangs up
 		admitted []time.Duration
-		tokens   int // that it got
+		tokens   int // that the client got
 	}{
 		{"while generating", "true", 0, 27 * time.Millisecond, []time.Duration{0, 27 * time.Millisecond, 27*time.Millisecond + perRequest}, 4},
 		{"while generating, not streamed", "false", 0, 27 * time.Millisecond, []time.Duration{0, 27 * time.Millisecond, 27*time.Millisecond + perRequest}, 0},
@@ -186,10 +186,10 @@ func TestDisconnect(t *testing.T) {
 func TestSlowReaderDelaysOnlyItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := slotted(1)
-		c.Shape.TokensPerChunk = 20 // about as much as fits the client's buffer
+		c.Shape.TokensPerChunk = 20 // about as much as the client buffers
 		r := inMemory(t, c)
 		const long = `{"prompt":"go","max_tokens":2000,"stream":true}`
-		resp, err := r.post(t.Context(), textPath, long) // and does not read
+		resp, err := r.post(t.Context(), textPath, long) // the client does not read the body
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +205,7 @@ func TestSlowReaderDelaysOnlyItself(t *testing.T) {
 		if got := log[1].Admitted; got != first {
 			t.Errorf("the second request was admitted at %v, want %v", got, first)
 		}
-		// The log tells when it was sent, not when it was due.
+		// The log has the time of the write, not the deadline.
 		if got, due := log[0].End, first; got <= due+time.Minute {
 			t.Errorf("the slow reader's last token was sent at %v, want more than a minute after %v", got, due)
 		}

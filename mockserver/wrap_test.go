@@ -14,8 +14,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
 )
 
-// A slow header comes byte by byte on deadlines of its own, and what is due by
-// its end comes then.
+// The bytes of a slow header come at their own deadlines. Tokens that are due before the
+// end of the header come then.
 func TestSlowHeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mustNew(t, Config{PerToken: 100 * time.Millisecond, Faults: always1(fault.SlowHeader)})
@@ -51,8 +51,7 @@ func TestSlowHeader(t *testing.T) {
 	})
 }
 
-// A client that goes away in the middle of a slow header, and a server that
-// stops there, both end it.
+// A slow header ends if the client hangs up or the server stops.
 func TestSlowHeaderEnds(t *testing.T) {
 	for _, stopped := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -8,35 +8,35 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// TestAnswers asks for four tokens in each way, streamed and not, and compares
-// what was said, and the log.
+// TestAnswers requests four tokens through each API, streamed and not, and checks the
+// answer and the log.
 func TestAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		cfg  mockserver.Config
-		ask  asking
-		want said
+		ask  request
+		want reply
 	}{
-		{"chat", mockserver.Config{}, chat, said{Text: " the quick brown fox", Finish: "length", Prompt: 3, Output: 4}},
-		{"chat, end of text", mockserver.Config{OutputTokens: 2}, chat, said{Text: " the quick", Finish: "stop", Prompt: 3, Output: 2}},
-		{"reasoning", mockserver.Config{Shape: shaped(t, "reasoning")}, chat, said{Text: " brown fox", Reasoning: " the quick", Finish: "length", Prompt: 3, Output: 4}},
-		{"reasoning_content", mockserver.Config{Shape: shaped(t, "reasoning-content,reasoning-tokens=1")}, chat, said{Text: " quick brown fox", Reasoning: " the", Finish: "length", Prompt: 3, Output: 4}},
+		{"chat", mockserver.Config{}, chat, reply{Text: " the quick brown fox", Finish: "length", Prompt: 3, Output: 4}},
+		{"chat, end of text", mockserver.Config{OutputTokens: 2}, chat, reply{Text: " the quick", Finish: "stop", Prompt: 3, Output: 2}},
+		{"reasoning", mockserver.Config{Shape: shaped(t, "reasoning")}, chat, reply{Text: " brown fox", Reasoning: " the quick", Finish: "length", Prompt: 3, Output: 4}},
+		{"reasoning_content", mockserver.Config{Shape: shaped(t, "reasoning-content,reasoning-tokens=1")}, chat, reply{Text: " quick brown fox", Reasoning: " the", Finish: "length", Prompt: 3, Output: 4}},
 		{"tool call", mockserver.Config{Shape: shaped(t, "tool-call,reasoning,reasoning-tokens=1")}, chat,
-			said{Reasoning: " the", Tool: "speak", Arguments: `{"text": " quick brown fox"}`, Finish: "tool_calls", Prompt: 3, Output: 4}},
-		{"completion", mockserver.Config{}, completion, said{Text: " the quick brown fox", Finish: "length", Prompt: 3, Output: 4}},
-		{"completion, end of text", mockserver.Config{OutputTokens: 2}, completion, said{Text: " the quick", Finish: "stop", Prompt: 3, Output: 2}},
-		{"response", mockserver.Config{}, response, said{Text: " the quick brown fox", Finish: "incomplete: max_output_tokens", Prompt: 3, Output: 4}},
-		{"response, end of text", mockserver.Config{OutputTokens: 2}, response, said{Text: " the quick", Finish: "completed", Prompt: 3, Output: 2}},
+			reply{Reasoning: " the", Tool: "speak", Arguments: `{"text": " quick brown fox"}`, Finish: "tool_calls", Prompt: 3, Output: 4}},
+		{"completion", mockserver.Config{}, completion, reply{Text: " the quick brown fox", Finish: "length", Prompt: 3, Output: 4}},
+		{"completion, end of text", mockserver.Config{OutputTokens: 2}, completion, reply{Text: " the quick", Finish: "stop", Prompt: 3, Output: 2}},
+		{"response", mockserver.Config{}, response, reply{Text: " the quick brown fox", Finish: "incomplete: max_output_tokens", Prompt: 3, Output: 4}},
+		{"response, end of text", mockserver.Config{OutputTokens: 2}, response, reply{Text: " the quick", Finish: "completed", Prompt: 3, Output: 2}},
 		{"response with reasoning", mockserver.Config{Shape: shaped(t, "reasoning")}, response,
-			said{Text: " brown fox", Reasoning: " the quick", Finish: "incomplete: max_output_tokens", Prompt: 3, Output: 4}},
+			reply{Text: " brown fox", Reasoning: " the quick", Finish: "incomplete: max_output_tokens", Prompt: 3, Output: 4}},
 		{"response with a tool call", mockserver.Config{Shape: shaped(t, "tool-call")}, response,
-			said{Tool: "speak", Arguments: `{"text": " the quick brown fox"}`, Finish: "completed", Prompt: 3, Output: 4}},
-		{"Ollama chat", mockserver.Config{}, ollamaChat, said{Text: " the quick brown fox", Finish: "length", Prompt: 3, Output: 4}},
-		{"Ollama chat, end of text", mockserver.Config{OutputTokens: 2}, ollamaChat, said{Text: " the quick", Finish: "stop", Prompt: 3, Output: 2}},
-		{"Ollama thinking", mockserver.Config{Shape: shaped(t, "reasoning")}, ollamaChat, said{Text: " brown fox", Reasoning: " the quick", Finish: "length", Prompt: 3, Output: 4}},
-		{"Ollama tool call", mockserver.Config{Shape: shaped(t, "tool-call")}, ollamaChat, said{Tool: "speak", Arguments: `{"text":" the quick brown fox"}`, Finish: "length", Prompt: 3, Output: 4}},
-		{"Ollama generate", mockserver.Config{}, ollamaGenerate, said{Text: " the quick brown fox", Finish: "length", Prompt: 3, Output: 4}},
-		{"Ollama generate, end of text", mockserver.Config{OutputTokens: 2}, ollamaGenerate, said{Text: " the quick", Finish: "stop", Prompt: 3, Output: 2}},
+			reply{Tool: "speak", Arguments: `{"text": " the quick brown fox"}`, Finish: "completed", Prompt: 3, Output: 4}},
+		{"Ollama chat", mockserver.Config{}, ollamaChat, reply{Text: " the quick brown fox", Finish: "length", Prompt: 3, Output: 4}},
+		{"Ollama chat, end of text", mockserver.Config{OutputTokens: 2}, ollamaChat, reply{Text: " the quick", Finish: "stop", Prompt: 3, Output: 2}},
+		{"Ollama thinking", mockserver.Config{Shape: shaped(t, "reasoning")}, ollamaChat, reply{Text: " brown fox", Reasoning: " the quick", Finish: "length", Prompt: 3, Output: 4}},
+		{"Ollama tool call", mockserver.Config{Shape: shaped(t, "tool-call")}, ollamaChat, reply{Tool: "speak", Arguments: `{"text":" the quick brown fox"}`, Finish: "length", Prompt: 3, Output: 4}},
+		{"Ollama generate", mockserver.Config{}, ollamaGenerate, reply{Text: " the quick brown fox", Finish: "length", Prompt: 3, Output: 4}},
+		{"Ollama generate, end of text", mockserver.Config{OutputTokens: 2}, ollamaGenerate, reply{Text: " the quick", Finish: "stop", Prompt: 3, Output: 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := serve(t, c.cfg)

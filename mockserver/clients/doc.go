@@ -1,7 +1,7 @@
-// Package clients runs public clients of inference servers against package
-// mockserver, so that it is a server others accept: OpenAI's Go SDK and Ollama's
-// client. It is a module of its own, so that neither is a dependency of llmbench.
+// Package clients runs public clients of inference servers, OpenAI's Go SDK and Ollama's
+// client, against package mockserver, to show that its answers are those of real servers.
+// It is a module of its own, so that the clients are not dependencies of llmbench.
 //
-// The tests also say what the clients themselves get wrong: the streams that
-// broke and that they take for whole.
+// The tests also record errors of the clients: broken streams that they take for
+// complete ones.
 package clients

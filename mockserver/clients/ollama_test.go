@@ -15,7 +15,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
-// ollama is Ollama's client of a mock.
+// ollama returns Ollama's client of a mock.
 func ollama(t *testing.T, m mock) *api.Client {
 	t.Helper()
 	base, err := url.Parse(m.url)
@@ -30,8 +30,8 @@ func ollamaChatFor(tokens int, stream bool) *api.ChatRequest {
 	}
 }
 
-func ollamaChat(t *testing.T, m mock, tokens int, stream bool) (said, error) {
-	var got said
+func ollamaChat(t *testing.T, m mock, tokens int, stream bool) (reply, error) {
+	var got reply
 	err := ollama(t, m).Chat(t.Context(), ollamaChatFor(tokens, stream), func(r api.ChatResponse) error {
 		got.Text += r.Message.Content
 		got.Reasoning += r.Message.Thinking
@@ -47,8 +47,8 @@ func ollamaChat(t *testing.T, m mock, tokens int, stream bool) (said, error) {
 	return got, err
 }
 
-func ollamaGenerate(t *testing.T, m mock, tokens int, stream bool) (said, error) {
-	var got said
+func ollamaGenerate(t *testing.T, m mock, tokens int, stream bool) (reply, error) {
+	var got reply
 	err := ollama(t, m).Generate(t.Context(), &api.GenerateRequest{
 		Model: "mock", System: "say", Prompt: "three words", Stream: &stream, Options: map[string]any{"num_predict": tokens},
 	}, func(r api.GenerateResponse) error {
@@ -59,8 +59,8 @@ func ollamaGenerate(t *testing.T, m mock, tokens int, stream bool) (said, error)
 	return got, err
 }
 
-// end takes what the last line of an answer says.
-func (s *said) end(done bool, reason string, m api.Metrics) {
+// end reads the last line of an answer.
+func (s *reply) end(done bool, reason string, m api.Metrics) {
 	if done {
 		s.Finish, s.Prompt, s.Output = reason, m.PromptEvalCount, m.EvalCount
 	}
@@ -69,14 +69,14 @@ func (s *said) end(done bool, reason string, m api.Metrics) {
 // TestOllamaShapes reads each shape of a stream.
 func TestOllamaShapes(t *testing.T) {
 	broken := map[string]string{
-		"bom": "\ufeff{", "after-done": "{", "nul-raw": " the\x00", // a line that is no JSON is an error as it stands
+		"bom": "\ufeff{", "after-done": "{", "nul-raw": " the\x00", // the error for a line that is not JSON is the line
 		"twice": `parsing time ""`, "number-strings": "cannot unmarshal string into",
 	}
 	t.Run("chat", func(t *testing.T) { everyShape(t, broken, ollamaChat) })
 	t.Run("generate", func(t *testing.T) { everyShape(t, broken, ollamaGenerate) })
 }
 
-// TestOllamaMetrics checks what the server says of itself: the schedule.
+// TestOllamaMetrics checks that the timings in an answer are those of the schedule.
 func TestOllamaMetrics(t *testing.T) {
 	m := serve(t, mockserver.Config{TTFT: 3 * time.Millisecond, PerToken: time.Millisecond})
 	var got api.Metrics
@@ -86,14 +86,14 @@ func TestOllamaMetrics(t *testing.T) {
 		return nil
 	})
 	assert.NilError(t, err)
-	got.TotalDuration -= got.LoadDuration // the wait for a slot, which is not ours to choose
+	got.TotalDuration -= got.LoadDuration // the time from arrival to admission, which varies
 	got.LoadDuration = 0
 	assert.Equal(t, got, api.Metrics{
 		TotalDuration: 6 * time.Millisecond, PromptEvalCount: 3, PromptEvalDuration: 3 * time.Millisecond, EvalCount: 4, EvalDuration: 3 * time.Millisecond,
 	})
 }
 
-// TestOllamaPaths asks what is no completion.
+// TestOllamaPaths checks the paths that are not for completions.
 func TestOllamaPaths(t *testing.T) {
 	m := serve(t, mockserver.Config{Model: "org/name:tag"})
 	c, ctx := ollama(t, m), t.Context()
@@ -119,7 +119,7 @@ func TestOllamaPaths(t *testing.T) {
 	assert.NilError(t, err)
 }
 
-// TestOllamaErrors checks what the client makes of a refusal.
+// TestOllamaErrors checks the errors that the client returns for refused requests.
 func TestOllamaErrors(t *testing.T) {
 	for _, c := range []struct {
 		fault   fault.Kind
@@ -143,12 +143,12 @@ func TestOllamaErrors(t *testing.T) {
 	assert.Assert(t, ok && e.StatusCode == 401, "%T: %v", err, err)
 }
 
-// TestOllamaBrokenStreams has streams go wrong at their third token. The client
-// does not look at why its scanner stopped: what breaks off is whole to it.
+// TestOllamaBrokenStreams breaks streams at their third token. The client ignores the
+// error of its scanner, so it takes a stream that breaks off for a complete one.
 func TestOllamaBrokenStreams(t *testing.T) {
 	for _, c := range []struct {
 		fault fault.Kind
-		err   string // in the error; empty for none
+		err   string // a part of the error; empty for no error
 	}{
 		{"error-event", "mockserver: injected fault"}, {"error-string", "mockserver: injected fault"}, {"malformed", `{"choices":`},
 		{"reset", ""}, {"fin", ""}, {"truncate", ""}, {"empty", ""},
@@ -165,8 +165,8 @@ func TestOllamaBrokenStreams(t *testing.T) {
 	}
 }
 
-// TestOllamaLeaves cancels a request in the middle of its stream, which the
-// client takes for its end, too.
+// TestOllamaLeaves cancels a request in the middle of its stream. The client takes that
+// for the end of the stream.
 func TestOllamaLeaves(t *testing.T) {
 	m := serve(t, hourly)
 	ctx, cancel := context.WithCancel(t.Context())

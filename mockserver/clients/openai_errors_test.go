@@ -16,8 +16,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
-// TestOpenAIErrors checks what the SDK makes of a refusal, of an answer and of a
-// stream.
+// TestOpenAIErrors checks the errors that the SDK returns for refused requests, streamed
+// and not.
 func TestOpenAIErrors(t *testing.T) {
 	for _, c := range []struct {
 		fault         fault.Kind
@@ -28,7 +28,7 @@ func TestOpenAIErrors(t *testing.T) {
 		{"http-400", 400, "BadRequestError", "This model's maximum context length is 4096 tokens.", "input_tokens"},
 		{"http-404", 404, "NotFoundError", "The model `mock` does not exist.", "model"},
 		{"http-413", 413, "RequestTooLargeError", "Request body too large.", ""},
-		{"http-422", 422, "", "", ""}, // FastAPI's has no error in it
+		{"http-422", 422, "", "", ""}, // FastAPI's body has no member "error"
 		{"http-429", 429, "RateLimitError", "Rate limit reached", ""},
 		{"http-500", 500, "InternalServerError", "mockserver: injected fault", ""},
 		{"http-503", 503, "ServiceUnavailableError", "Maximum number of queued requests (8) reached.", ""},
@@ -36,7 +36,7 @@ func TestOpenAIErrors(t *testing.T) {
 	} {
 		t.Run(string(c.fault), func(t *testing.T) {
 			m := spoiled(t, c.fault, 0)
-			for _, ask := range []asking{chat, completion, response} {
+			for _, ask := range []request{chat, completion, response} {
 				for _, stream := range []bool{false, true} {
 					_, err := ask(t, m, 4, stream)
 					e, ok := errors.AsType[*openai.Error](err)
@@ -51,22 +51,22 @@ func TestOpenAIErrors(t *testing.T) {
 	}
 }
 
-// TestOpenAIUnauthorized has the error of vLLM, {"error":"Unauthorized"}, in which
-// the SDK wants an object: it forgets the status.
+// TestOpenAIUnauthorized sends vLLM's error, {"error":"Unauthorized"}. The SDK expects an
+// object there, and loses the status.
 func TestOpenAIUnauthorized(t *testing.T) {
 	_, err := chat(t, spoiled(t, fault.HTTP401, 0), 4, true)
 	assert.ErrorContains(t, err, "cannot unmarshal string into Go value of type apierror.Error")
 }
 
-// TestOpenAIBadRequest checks the error of a request that is wrong in itself.
+// TestOpenAIBadRequest checks the error of an invalid request.
 func TestOpenAIBadRequest(t *testing.T) {
 	_, err := chat(t, serve(t, mockserver.Config{}), 0, false)
 	e, ok := errors.AsType[*openai.Error](err)
 	assert.Assert(t, ok && e.StatusCode == 400 && e.Param == "max_tokens" && e.Code == "400", "%+v", e)
 }
 
-// TestOpenAIRetry has every other request refused: the SDK waits as it is told
-// to, and asks again.
+// TestOpenAIRetry refuses every other request. The SDK waits as the header Retry-After says
+// and sends the request again.
 func TestOpenAIRetry(t *testing.T) {
 	m := serve(t, mockserver.Config{Faults: []fault.Fault{{Kind: fault.HTTP429, Every: 2}}})
 	c := sdk(m, option.WithMaxRetries(1))
@@ -76,15 +76,15 @@ func TestOpenAIRetry(t *testing.T) {
 	}
 	log := m.Log()
 	assert.Assert(t, len(log) == 3 && log[1].Status == 429 && log[2].Status == 200, "%+v", log)
-	assert.Assert(t, log[2].Accepted-log[1].End >= time.Second, "asked again after %v, was told 1s", log[2].Accepted-log[1].End)
+	assert.Assert(t, log[2].Accepted-log[1].End >= time.Second, "the SDK retried after %v, Retry-After is 1s", log[2].Accepted-log[1].End)
 }
 
-// TestOpenAIBrokenStreams has streams go wrong at their third token. The SDK
-// takes those for whole that end cleanly and too early.
+// TestOpenAIBrokenStreams breaks streams at their third token. The SDK takes a stream
+// whose body ends cleanly but early for a complete one.
 func TestOpenAIBrokenStreams(t *testing.T) {
 	for _, c := range []struct {
 		fault fault.Kind
-		err   string // in the error; empty for none
+		err   string // a part of the error; empty for no error
 	}{
 		{"error-event", "mockserver: injected fault"},
 		{"named-error", "mockserver: injected fault"},

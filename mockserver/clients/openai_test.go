@@ -12,14 +12,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// sdk is OpenAI's client of a mock, without retries.
+// sdk returns OpenAI's client of a mock, without retries.
 func sdk(m mock, more ...option.RequestOption) openai.Client {
 	return openai.NewClient(append([]option.RequestOption{
 		option.WithBaseURL(m.url + "/v1/"), option.WithAPIKey("none"), option.WithHTTPClient(m.client), option.WithMaxRetries(0),
 	}, more...)...)
 }
 
-// chatFor asks for so many tokens after three of prompt.
+// chatFor returns a request for n tokens after a prompt of three tokens.
 func chatFor(tokens int) openai.ChatCompletionNewParams {
 	return openai.ChatCompletionNewParams{
 		Model:     "mock",
@@ -31,12 +31,12 @@ func chatFor(tokens int) openai.ChatCompletionNewParams {
 	}
 }
 
-func chat(t *testing.T, m mock, tokens int, stream bool) (said, error) {
+func chat(t *testing.T, m mock, tokens int, stream bool) (reply, error) {
 	c, params := sdk(m), chatFor(tokens)
 	if !stream {
 		answer, err := c.Chat.Completions.New(t.Context(), params)
 		if err != nil {
-			return said{}, err
+			return reply{}, err
 		}
 		got := saidByChat(answer)
 		got.Reasoning = extra(answer.Choices[0].Message.JSON.ExtraFields)
@@ -55,14 +55,14 @@ func chat(t *testing.T, m mock, tokens int, stream bool) (said, error) {
 		}
 	}
 	if s.Err() != nil || len(all.Choices) == 0 {
-		return said{}, s.Err()
+		return reply{}, s.Err()
 	}
 	got := saidByChat(&all.ChatCompletion)
 	got.Reasoning = reasoning
 	return got, nil
 }
 
-// extra returns the reasoning, of which the SDK knows no field.
+// extra returns the reasoning, for which the SDK has no field.
 func extra(fields map[string]respjson.Field) string {
 	for _, name := range []string{"reasoning", "reasoning_content"} {
 		if f, ok := fields[name]; ok {
@@ -72,9 +72,9 @@ func extra(fields map[string]respjson.Field) string {
 	return ""
 }
 
-func saidByChat(c *openai.ChatCompletion) said {
+func saidByChat(c *openai.ChatCompletion) reply {
 	choice := c.Choices[0]
-	got := said{
+	got := reply{
 		Text: choice.Message.Content, Finish: choice.FinishReason, Prompt: int(c.Usage.PromptTokens), Output: int(c.Usage.CompletionTokens),
 	}
 	for _, call := range choice.Message.ToolCalls {
@@ -83,7 +83,7 @@ func saidByChat(c *openai.ChatCompletion) said {
 	return got
 }
 
-func completion(t *testing.T, m mock, tokens int, stream bool) (said, error) {
+func completion(t *testing.T, m mock, tokens int, stream bool) (reply, error) {
 	c := sdk(m)
 	params := openai.CompletionNewParams{
 		Model: "mock", MaxTokens: openai.Int(int64(tokens)), Prompt: openai.CompletionNewParamsPromptUnion{OfString: openai.String("say three words")},
@@ -91,14 +91,14 @@ func completion(t *testing.T, m mock, tokens int, stream bool) (said, error) {
 	if !stream {
 		answer, err := c.Completions.New(t.Context(), params)
 		if err != nil {
-			return said{}, err
+			return reply{}, err
 		}
 		return saidByCompletion(answer), nil
 	}
 	params.StreamOptions.IncludeUsage = openai.Bool(true)
 	s := c.Completions.NewStreaming(t.Context(), params)
 	defer s.Close()
-	var got said
+	var got reply
 	for s.Next() {
 		event := s.Current()
 		one := saidByCompletion(&event)
@@ -111,8 +111,8 @@ func completion(t *testing.T, m mock, tokens int, stream bool) (said, error) {
 	return got, s.Err()
 }
 
-func saidByCompletion(c *openai.Completion) said {
-	got := said{Prompt: int(c.Usage.PromptTokens), Output: int(c.Usage.CompletionTokens)}
+func saidByCompletion(c *openai.Completion) reply {
+	got := reply{Prompt: int(c.Usage.PromptTokens), Output: int(c.Usage.CompletionTokens)}
 	if len(c.Choices) > 0 {
 		got.Text, got.Finish = c.Choices[0].Text, string(c.Choices[0].FinishReason)
 	}
@@ -122,12 +122,12 @@ func saidByCompletion(c *openai.Completion) said {
 // TestOpenAIShapes reads each shape of a stream.
 func TestOpenAIShapes(t *testing.T) {
 	const (
-		pinged = "invalid character '-' after top-level value" // it reads the data of events it does not know
+		pinged = "invalid character '-' after top-level value" // the SDK parses the data of unknown events
 		nul    = `invalid character '\x00' in string literal`  // which JSON forbids
 		silent = "silent"
 	)
-	// The SDK knows no CR as the end of a line, drops a data line after a byte
-	// order mark (a chat's first has no text) and takes the first of two equal keys.
+	// The SDK does not accept CR as the end of a line, drops a data line after a byte
+	// order mark (the first of a chat has no text) and uses the first of two equal keys.
 	t.Run("chat", func(t *testing.T) {
 		everyShape(t, map[string]string{"cr": silent, "twice": silent, "ping-event": pinged, "nul-raw": nul}, chat)
 	})
@@ -137,7 +137,7 @@ func TestOpenAIShapes(t *testing.T) {
 	t.Run("response", func(t *testing.T) {
 		everyShape(t, map[string]string{
 			"cr": silent, "twice": "event 1 has sequence number 0", "ping-event": pinged, "nul-raw": nul,
-			"after-done": "the deltas come to", // it reads on after the last event
+			"after-done": "the deltas come to", // the SDK reads on after the last event
 		}, response)
 	})
 }

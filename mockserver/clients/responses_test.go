@@ -8,9 +8,9 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 )
 
-// response asks the Responses API. Of a stream it checks that the deltas come to
-// what the last event says.
-func response(t *testing.T, m mock, tokens int, stream bool) (said, error) {
+// response sends a request to the Responses API. For a stream it checks that the deltas
+// add up to the text of the last event.
+func response(t *testing.T, m mock, tokens int, stream bool) (reply, error) {
 	c := sdk(m)
 	params := responses.ResponseNewParams{
 		Model: "mock", MaxOutputTokens: openai.Int(int64(tokens)), Instructions: openai.String("say"),
@@ -19,17 +19,17 @@ func response(t *testing.T, m mock, tokens int, stream bool) (said, error) {
 	if !stream {
 		answer, err := c.Responses.New(t.Context(), params)
 		if err != nil {
-			return said{}, err
+			return reply{}, err
 		}
 		return saidByResponse(answer), nil
 	}
 	s := c.Responses.NewStreaming(t.Context(), params)
 	defer s.Close()
-	var deltas, last said
+	var deltas, last reply
 	for n := int64(0); s.Next(); n++ {
 		event := s.Current()
 		if event.SequenceNumber != n {
-			return said{}, fmt.Errorf("event %d has sequence number %d", n, event.SequenceNumber)
+			return reply{}, fmt.Errorf("event %d has sequence number %d", n, event.SequenceNumber)
 		}
 		switch e := event.AsAny().(type) {
 		case responses.ResponseTextDeltaEvent:
@@ -44,14 +44,14 @@ func response(t *testing.T, m mock, tokens int, stream bool) (said, error) {
 			last = saidByResponse(&e.Response)
 		}
 	}
-	if want := (said{Text: last.Text, Reasoning: last.Reasoning, Arguments: last.Arguments}); s.Err() == nil && deltas != want {
-		return said{}, fmt.Errorf("the deltas come to %+v, the last event says %+v", deltas, want)
+	if want := (reply{Text: last.Text, Reasoning: last.Reasoning, Arguments: last.Arguments}); s.Err() == nil && deltas != want {
+		return reply{}, fmt.Errorf("the deltas come to %+v, the last event says %+v", deltas, want)
 	}
 	return last, s.Err()
 }
 
-func saidByResponse(r *responses.Response) said {
-	got := said{
+func saidByResponse(r *responses.Response) reply {
+	got := reply{
 		Text: r.OutputText(), Finish: string(r.Status), Prompt: int(r.Usage.InputTokens), Output: int(r.Usage.OutputTokens),
 	}
 	if r.IncompleteDetails.Reason != "" {

@@ -13,15 +13,15 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// A mock is a running server, and the HTTP client for those who talk to it.
+// A mock is a running server, with an HTTP client for the SDKs.
 type mock struct {
 	*mockserver.Server
 	url    string
 	client *http.Client
 }
 
-// serve starts a server on a real socket. When the test has ended nothing of it,
-// nor of its clients, may be left.
+// serve starts a server on a real socket. At the end of the test it checks that no
+// connection and no goroutine remains.
 func serve(t *testing.T, cfg mockserver.Config) mock {
 	t.Helper()
 	before := runtime.NumGoroutine()
@@ -38,25 +38,25 @@ func serve(t *testing.T, cfg mockserver.Config) mock {
 	return mock{s, url, &http.Client{Transport: tr}}
 }
 
-// spoiled starts a server whose requests all have one fault.
+// spoiled starts a server on which all requests have one fault.
 func spoiled(t *testing.T, kind fault.Kind, at int) mock {
 	t.Helper()
 	return serve(t, mockserver.Config{Faults: []fault.Fault{{Kind: kind, Every: 1, At: at}}})
 }
 
-// settled waits until a condition holds, which others are about to make true.
+// settled waits until a condition holds that other goroutines make true.
 func settled(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(4 * time.Second); !ok(); runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); !ok(); runtime.Gosched() {
 		if time.Now().After(deadline) {
 			b := make([]byte, 1<<16)
-			t.Fatalf("%s are left:\n%s", what, b[:runtime.Stack(b, true)])
+			t.Fatalf("%s remain after the deadline:\n%s", what, b[:runtime.Stack(b, true)])
 		}
 	}
 }
 
-// leaves checks what the log has of a request whose client left after the first
-// token, an hour before the second.
+// leaves checks the log entry of a request whose client hung up after the first token, an
+// hour before the second.
 func (m mock) leaves(t *testing.T) {
 	t.Helper()
 	settled(t, "requests", func() bool { return len(m.Log()) == 1 })
@@ -64,10 +64,10 @@ func (m mock) leaves(t *testing.T) {
 	assert.Assert(t, e.Aborted && e.OutputTokens == 1, "Log()[0] = %+v", e)
 }
 
-// hourly is the configuration for [mock.leaves].
+// hourly is the configuration for mock.leaves.
 var hourly = mockserver.Config{PerToken: time.Hour}
 
-// shaped returns the shape of a list of names.
+// shaped returns the shape that a list of names describes.
 func shaped(t *testing.T, list string) shape.Shape {
 	t.Helper()
 	var s shape.Shape

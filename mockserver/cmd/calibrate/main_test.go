@@ -98,5 +98,5 @@ func TestBadUsage(t *testing.T) {
 	}
 }
 
-// The command's documentation has every flag that -help tells, and no other.
+// The command's documentation has the same flags as -help.
 func TestDocumentedFlags(t *testing.T) { flagdoc.Test(t, run) }

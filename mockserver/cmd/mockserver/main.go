@@ -182,8 +182,8 @@ func help(w io.Writer, fs *flag.FlagSet) {
 	usage(w, fs)
 	list(w, "shapes", shape.Names())
 	list(w, "faults", fault.Names())
-	fmt.Fprintln(w, "\nA fault hits every N-th request with every=N, a share P of the requests drawn with seed=N with share=P,\n"+
-		"and all requests without either. It occurs at token at=K, counted from 0. The line of a long-line has size=N bytes.")
+	fmt.Fprintln(w, "\nWith every=N a fault hits every N-th request; with share=P it hits that share of the requests, drawn with\n"+
+		"seed=N; without either it hits all. It occurs at token at=K, counted from 0. A long-line has size=N bytes.")
 }
 
 // list prints names and what they do.

@@ -17,10 +17,10 @@ func TestSpellingForms(t *testing.T) {
 		{spelling{twice: true}, `{"a":"x","b":[1,"y"],"c":null,"d":0.5,"e":{"f":-1}}`, `{"a":"","a":"x","b":[1,"y"],"c":null,"d":0,"d":0.5,"e":{"f":0,"f":-1}}`},
 		{spelling{numberStrings: true}, `{"prompt_tokens":12,"id":3,"eval_count":0}`, `{"prompt_tokens":"12","id":3,"eval_count":"0"}`},
 		{spelling{true, true, true}, `{"total_tokens":1,"q\"":"\"\\"}`, `{"total_tokens": 0, "total_tokens": "1", "q\"": "", "q\"": "\"\\"}`},
-		{spelling{dumps: true}, `{"a":[{"b":0,`, `{"a": [{"b": 0, `}, // breaks off
+		{spelling{dumps: true}, `{"a":[{"b":0,`, `{"a": [{"b": 0, `}, // an incomplete document
 		{spelling{dumps: true}, `"a\`, `"a\`},
 		{spelling{dumps: true, twice: true}, `{"a":`, `{"a": `},
-		{spelling{dumps: true}, "\"\xff\xf0\x9f\"", "\"\xff\xf0\x9f\""}, // no characters
+		{spelling{dumps: true}, "\"\xff\xf0\x9f\"", "\"\xff\xf0\x9f\""}, // invalid UTF-8
 	} {
 		if got := string(tt.sp.append(nil, []byte(tt.in))); got != tt.want {
 			t.Errorf("%+v.append(%s) = %s, want %s", tt.sp, tt.in, got, tt.want)
@@ -33,13 +33,13 @@ func FuzzSpelling(f *testing.F) {
 	f.Add([]byte(`{"a":[{"b":0,`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, sp := range []spelling{{dumps: true}, {twice: true}, {numberStrings: true}, {true, true, true}} {
-			sp.append(nil, data) // no panic, whatever it is
+			sp.append(nil, data) // must not panic
 		}
 		var v any
 		if json.Unmarshal(data, &v) != nil {
 			return
 		}
-		compact := jsontext.Marshal(v) // with no space outside strings, and no key twice
+		compact := jsontext.Marshal(v) // has no space outside strings and no key twice
 		for _, sp := range []spelling{{dumps: true}, {twice: true}, {true, true, false}} {
 			var again any
 			got := sp.append(nil, compact)

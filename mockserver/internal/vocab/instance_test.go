@@ -45,8 +45,8 @@ func TestInstance(t *testing.T) {
 	}
 }
 
-// FuzzInstance: whatever the schema is, its instance is JSON, always the same, and no
-// longer than it may be by much.
+// FuzzInstance checks that the instance of any schema is JSON, the same each time, and
+// not much longer than the limit.
 func FuzzInstance(f *testing.F) {
 	for _, s := range []string{`true`, `{"type":"object","properties":{"b":{"type":"integer","maximum":-1e400},"a":{"enum":[" "]}}}`, `{"items":{"items":{"const":"x y"}},"minItems":9}`} {
 		f.Add([]byte(s))

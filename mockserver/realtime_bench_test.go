@@ -17,7 +17,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
-// childConfig is the variable that makes this test's program a server.
+// childConfig is the environment variable that makes the test program a server.
 const childConfig = "MOCKSERVER_CHILD_CONFIG"
 
 func TestMain(m *testing.M) {
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serveChild serves a configuration until its input ends.
+// serveChild serves a configuration until the standard input ends.
 func serveChild(text string) {
 	var cfg Config
 	if err := json.Unmarshal([]byte(text), &cfg); err != nil {
@@ -47,7 +47,7 @@ func serveChild(text string) {
 	stop(0)
 }
 
-// A child is a server in a process of its own, so that its CPU time is its own.
+// A child is a server in a process of its own, whose CPU time can be measured.
 type child struct {
 	cmd  *exec.Cmd
 	in   io.Closer
@@ -82,7 +82,7 @@ func startChild(b *testing.B, cfg Config, env ...string) *child {
 	return c
 }
 
-// stop ends the server and returns the CPU time that it took.
+// stop ends the server and returns its CPU time.
 func (c *child) stop(b *testing.B) time.Duration {
 	b.Helper()
 	c.in.Close()
@@ -92,8 +92,8 @@ func (c *child) stop(b *testing.B) time.Duration {
 	return c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime()
 }
 
-// stream asks for one stream on a connection of its own and throws it away, with
-// as little work as a client can have.
+// stream requests one stream on a new connection and discards it, with as little work as
+// possible.
 func (c *child) stream(path, body string, buf []byte) (int, error) {
 	conn, err := net.Dial("tcp", c.addr)
 	if err != nil {
@@ -116,7 +116,7 @@ func (c *child) stream(path, body string, buf []byte) (int, error) {
 	}
 }
 
-// log returns the server's own.
+// log returns the server's log.
 func (c *child) log(b *testing.B) []Entry {
 	b.Helper()
 	conn, err := net.Dial("tcp", c.addr)
@@ -138,7 +138,7 @@ func (c *child) log(b *testing.B) []Entry {
 	return all
 }
 
-// run holds so many streams of so many tokens at once.
+// run requests that many streams of that many tokens at the same time.
 func (c *child) run(b *testing.B, streams, tokens int) {
 	var wg sync.WaitGroup
 	body := fmt.Sprintf(`{"prompt":"a","max_tokens":%d,"stream":true}`, tokens)
@@ -152,8 +152,8 @@ func (c *child) run(b *testing.B, streams, tokens int) {
 	wg.Wait()
 }
 
-// BenchmarkCapacity sends streams as fast as the server can, on one core, and
-// tells what CPU time a token takes there.
+// BenchmarkCapacity sends streams without pacing from a server on one core, and reports
+// the server's CPU time per token.
 func BenchmarkCapacity(b *testing.B) {
 	for _, streams := range []int{1, 64, 1000} {
 		b.Run(fmt.Sprintf("streams=%d", streams), func(b *testing.B) {
@@ -172,8 +172,8 @@ func BenchmarkCapacity(b *testing.B) {
 	}
 }
 
-// BenchmarkAgreement serves a closed loop in real time, and tells by how much it
-// takes longer than the engine alone says, and a request of it.
+// BenchmarkAgreement serves a closed loop in real time, and reports by how much the whole
+// run and a request take longer than with the engine without HTTP.
 func BenchmarkAgreement(b *testing.B) {
 	p := engine.Profile{Step: 20_000, StepPerSeq: 100, Prefill: 4_000, PrefillPerToken: 100, PrefillSeqs: 16, MaxBatch: 64}
 	const output = 50
@@ -218,8 +218,8 @@ func BenchmarkAgreement(b *testing.B) {
 	}
 }
 
-// closedLoop serves n equal jobs with the engine alone, and returns how long that
-// takes and how long a request does, on average.
+// closedLoop serves n equal jobs with an engine without HTTP, and returns the duration of
+// the run and the mean duration of a request.
 func closedLoop(tb testing.TB, p engine.Profile, concurrency, n int, j engine.Job) (took, each time.Duration) {
 	tb.Helper()
 	e, err := engine.New(p, engine.Watcher{Ended: func(s *engine.Sequence, at time.Duration) { each += at - s.Arrived }})
@@ -239,7 +239,7 @@ func closedLoop(tb testing.TB, p engine.Profile, concurrency, n int, j engine.Jo
 	return e.Now(), each / time.Duration(n)
 }
 
-// slope is the time from one instant to the next, by least squares.
+// slope returns the time from one instant to the next, by least squares.
 func slope(at []time.Duration) float64 {
 	mid := float64(len(at)-1) / 2
 	var sum, weight float64
@@ -251,11 +251,11 @@ func slope(at []time.Duration) float64 {
 	return sum / weight
 }
 
-// BenchmarkRealTime holds streams that batch, 200 tokens each, and holds the log
-// against the model: how late a token is sent, by how much the time from token to
-// token, by least squares, differs from the step, and what CPU time a token takes. Where the rate falls
-// short, real time does not keep up, and lateness, which is modulo the step, means
-// nothing. All connect and ask at once: the tokens in which they do are left out.
+// BenchmarkRealTime sends streams from a server that batches and compares the log with
+// the model: how late a token is sent, by how much the time from token to token, by least
+// squares, differs from the step, and the CPU time per token. Lateness is modulo the step,
+// so it means nothing if the rate is lower than asked. All streams begin at the same time;
+// the first tokens, during which the clients connect, are left out.
 func BenchmarkRealTime(b *testing.B) {
 	const tokens, early = 250, 50
 	for _, step := range []time.Duration{20 * time.Millisecond, 100 * time.Millisecond} {

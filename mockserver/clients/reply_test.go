@@ -11,20 +11,20 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// What a client got out of an answer.
-type said struct {
+// A reply is what a client has read from an answer.
+type reply struct {
 	Text, Reasoning string
-	Tool            string // the function called
-	Arguments       string // of the call, in JSON
+	Tool            string // the name of the called function
+	Arguments       string // the arguments of the call, in JSON
 	Finish          string
-	Prompt, Output  int // tokens, by the server's count
+	Prompt, Output  int // numbers of tokens, as the server counts them
 }
 
-// asking asks a mock for so many tokens after three of prompt.
-type asking func(t *testing.T, m mock, tokens int, stream bool) (said, error)
+// A request sends a mock a request for n tokens after a prompt of three tokens.
+type request func(t *testing.T, m mock, tokens int, stream bool) (reply, error)
 
-// words returns the tokens of all that was said.
-func (s said) words(t *testing.T) []string {
+// words returns the tokens of the whole answer.
+func (s reply) words(t *testing.T) []string {
 	t.Helper()
 	var call struct{ Text string }
 	if s.Arguments != "" {
@@ -33,10 +33,10 @@ func (s said) words(t *testing.T) []string {
 	return strings.Fields(s.Text + s.Reasoning + call.Text)
 }
 
-// everyShape reads an answer of each shape, streamed and not: what was said must
-// be the same, and all of it. What a client cannot read is in broken, with the
-// error it gives or, if it gives none, the word "silent".
-func everyShape(t *testing.T, broken map[string]string, ask asking) {
+// everyShape reads an answer in each shape, streamed and not. All must have the same text.
+// broken has the shapes that the client cannot read, with a part of its error or, if it
+// returns no error, the word "silent".
+func everyShape(t *testing.T, broken map[string]string, ask request) {
 	const tokens = 12
 	for name := range shape.Names() {
 		t.Run(name, func(t *testing.T) {
@@ -50,9 +50,9 @@ func everyShape(t *testing.T, broken map[string]string, ask asking) {
 			assert.NilError(t, err)
 			whole, err := ask(t, m, tokens, false)
 			assert.NilError(t, err)
-			got.Prompt, got.Output, whole.Prompt, whole.Output = 0, 0, 0, 0 // which a stream need not tell
+			got.Prompt, got.Output, whole.Prompt, whole.Output = 0, 0, 0, 0 // a stream need not have them
 			if broken[name] == "silent" {
-				assert.Assert(t, got != whole || len(got.words(t)) != tokens, "said all of %+v", got)
+				assert.Assert(t, got != whole || len(got.words(t)) != tokens, "reply all of %+v", got)
 				return
 			}
 			assert.DeepEqual(t, got, whole)
@@ -61,9 +61,9 @@ func everyShape(t *testing.T, broken map[string]string, ask asking) {
 	}
 }
 
-// unquoted returns the string that a JSON value is.
+// unquoted returns a JSON string without quotes and escapes.
 func unquoted(raw string) string {
 	var s string
-	json.Unmarshal([]byte(raw), &s) // anything else is no text
+	json.Unmarshal([]byte(raw), &s) // s stays empty for other values
 	return s
 }

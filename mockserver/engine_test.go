@@ -18,8 +18,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/vocab"
 )
 
-// batching is a server with a bit of everything, whose limits a few dozen
-// requests meet.
+// batching returns a profile that uses all features, and whose limits a few dozen
+// requests reach.
 func batching() engine.Profile {
 	return engine.Profile{
 		Step: 20_000, StepPerSeq: 300, StepPerKVToken: 1.7, Prefill: 7_000, PrefillPerToken: 130, MaxBatch: 8,
@@ -27,12 +27,11 @@ func batching() engine.Profile {
 	}
 }
 
-// A sending is a request of a test load: when it is sent and when its client
-// hangs up.
+// A sending is a request of a test load.
 type sending struct {
-	at, gone       time.Duration // gone 0: never
+	at, gone       time.Duration // when it is sent, and when its client hangs up; gone is 0 for never
 	prompt, output int
-	family         int // prompts of one begin alike
+	family         int // prompts of one family begin with the same words
 }
 
 func sendings(r *rand.Rand, n int) []sending {
@@ -52,8 +51,8 @@ func (s sending) text() string {
 	return strings.TrimSpace(strings.Repeat(fmt.Sprintf("w%d ", s.family), s.prompt))
 }
 
-// inEngine serves a load with the engine alone and returns when each request's
-// tokens came out.
+// inEngine serves a load with an engine without HTTP and returns the instants of each
+// request's tokens.
 func inEngine(t *testing.T, p engine.Profile, load []sending) [][]time.Duration {
 	t.Helper()
 	tokens := make([][]time.Duration, len(load))
@@ -91,8 +90,8 @@ func inEngine(t *testing.T, p engine.Profile, load []sending) [][]time.Duration 
 	return tokens
 }
 
-// Over HTTP, in virtual time, each token is sent at the instant at which the
-// engine alone lets it out.
+// Over HTTP, in virtual time, each token is sent at the instant at which the engine
+// without HTTP emits it.
 func TestHTTPAgreesWithTheEngine(t *testing.T) {
 	with := func(f func(*engine.Profile)) engine.Profile { p := batching(); f(&p); return p }
 	for name, p := range map[string]engine.Profile{
@@ -133,7 +132,7 @@ func TestHTTPAgreesWithTheEngine(t *testing.T) {
 				sent := 0
 				for i, e := range log {
 					due := want[i]
-					if gone := load[i].gone; gone > 0 { // the engine may let a token out, or many, that nobody takes any more
+					if gone := load[i].gone; gone > 0 { // the engine may emit tokens after the client has hung up
 						due = due[:min(len(due), len(slices.DeleteFunc(slices.Clone(due), func(at time.Duration) bool { return at >= gone })))]
 					}
 					if !slices.Equal(e.Tokens, due) {
@@ -149,7 +148,7 @@ func TestHTTPAgreesWithTheEngine(t *testing.T) {
 	}
 }
 
-// A closed loop of equal requests, many of which come at one instant.
+// The same for a closed loop of equal requests, many of which arrive at one instant.
 func TestClosedLoopAgreesWithTheEngine(t *testing.T) {
 	p := batching()
 	p.KVBlocks = 0
@@ -162,7 +161,7 @@ func TestClosedLoopAgreesWithTheEngine(t *testing.T) {
 		for range concurrency {
 			wg.Go(func() {
 				for i := range jobs {
-					// Prompts that have nothing in common.
+					// The prompts have no common beginning.
 					r.must(chatPath, fmt.Sprintf(`{"messages":[{"content":"%d%s"}],"max_tokens":%d,"stream":true}`, i, strings.Repeat(" a", prompt-1), output))
 				}
 			})
@@ -210,14 +209,14 @@ func TestEngineRefusals(t *testing.T) {
 			}
 			wg.Wait()
 			if l := r.plan.Load(); l.Running+l.Waiting != 0 {
-				t.Errorf("in the end there is still %+v", l)
+				t.Errorf("after the last request the load is %+v, want none", l)
 			}
 		})
 	}
 }
 
-// A request without a limit of its own ends where the profile's curve says, and
-// max_tokens with ignore_eos where it says.
+// The output of a request without a limit has a length from the profile's distribution.
+// With max_tokens and ignore_eos it has that length.
 func TestOutputFromTheCurve(t *testing.T) {
 	p := engine.Profile{Step: 1_000, MaxBatch: 8, Seed: 1, Output: engine.Lengths{{0, 20}, {1, 60}}}
 	synctest.Test(t, func(t *testing.T) {
