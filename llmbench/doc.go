@@ -1,8 +1,7 @@
-// Package llmbench measures streaming LLM inference servers from Go benchmarks,
-// and tells the truth about them.
+// Package llmbench measures streaming LLM inference servers from Go benchmarks.
 //
-// A benchmark hands [Run] a [Target] and a [Load]; what comes out is the Go
-// benchmark format, which benchstat compares:
+// A benchmark calls [Run] with a [Target] and a [Load]. The results are in the Go benchmark
+// format, which benchstat compares:
 //
 //	func TestMain(m *testing.M) { os.Exit(llmbench.Main(m)) }
 //
@@ -15,26 +14,28 @@
 //
 // # What a figure means
 //
-// One op is one pass: the load's requests, each sent once, in a closed loop at a
-// concurrency or in an open loop on a schedule, until the last has ended. Each
-// request leaves a [sample.Sample] of raw instants on one monotonic clock: a delta's is
-// when the kernel received its bytes, where it says so ([sample.KernelClock]), or else when
-// they were read, before anything is parsed. All metrics are computed afterwards,
-// by [sample.Summarize], from the samples alone; [sample.Units] lists them with their definitions.
+// One op is one pass: the load's requests, each sent once, in a closed loop at a concurrency or
+// in an open loop on a schedule, until the last has ended. The result of a request is a
+// [sample.Sample] of instants on one monotonic clock. The instant of a delta is when the kernel
+// received its bytes ([sample.KernelClock]). If the kernel gives no timestamp, it is when the
+// client had read the bytes, before parsing. All figures are computed from the samples afterwards,
+// by [sample.Summarize]. [Units] lists them with their definitions.
 //
-// Latencies count from t0. In a closed loop that is the instant just before the
-// request is sent; in an open loop it is the instant it was due, so that a
-// server which makes its clients wait cannot hide it.
+// Latencies count from t0. In a closed loop t0 is the instant just before the request is sent. In
+// an open loop t0 is when the request was due, so that a server cannot hide the delay of requests
+// that it makes wait.
 //
-// # What it refuses to do
+// # What is not reported
 //
-// It reports no figure that the client itself distorted ([Load].MaxDistortion), and
-// no pass that contradicts itself.
+// A figure that the client itself distorted ([Load].MaxDistortion) and a pass that contradicts
+// itself are not reported.
 //
-// It counts no broken answer: a stream that ended before its dialect says it
-// may, or that carried an error, is a failure with an [sample.Outcome], enters no
-// latency and no token figure, and fails the benchmark unless the load tolerates
-// it. It fills in nothing: an answer that was not streamed has no TTFT, and a
-// percentile of too few samples is not reported. And it writes nothing to the
-// standard streams but what [Main] prints before results.
+// A broken answer does not count. A stream that ended too early for its dialect, or that
+// contained an error, is a failure with a [sample.Outcome]. It enters no latency and no token
+// figure, and the benchmark fails unless the load tolerates it.
+//
+// Nothing is made up: an answer that was not streamed has no TTFT, and a percentile of too few
+// samples is left out.
+//
+// Nothing is written to the standard streams, except what [Main] prints before results.
 package llmbench

@@ -10,80 +10,77 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Load says which requests a pass sends, when, and what is tolerated. The
-// zero value of an optional field is its default.
+// A Load says which requests a pass sends, when it sends them, and what is tolerated. The zero
+// value of an optional field is its default.
 type Load struct {
-	// Requests are what one pass sends, each once, in order.
+	// Requests are the requests of one pass. Each is sent once, in order.
 	Requests []Request
-	// Fresh, when set, gives the requests of each pass instead of Requests,
-	// so that no server answers a later pass from its prefix cache. It should
-	// give the same lengths every time; pass counts from 0 over all passes of
-	// the benchmark, those of other -count samples too. It is called between
-	// passes, by the benchmark's goroutine.
+	// Fresh, if set, returns the requests of each pass instead of Requests, so that no
+	// server answers a later pass from its prefix cache. The lengths should be the same for
+	// each pass. The argument counts the passes of the benchmark from 0, over all -count
+	// samples. Fresh is called between passes, by the benchmark's goroutine.
 	Fresh func(pass int) ([]Request, error)
 
-	// Exactly one of Concurrency and Arrivals is set.
+	// Exactly one of Concurrency and Arrivals must be set.
 	//
-	// Concurrency is how many requests a closed loop keeps in flight: each
-	// worker sends its next request when its last one has ended.
+	// Concurrency is the number of requests that a closed loop keeps in flight. Each worker
+	// sends its next request when its last one has ended.
 	Concurrency int
-	// Arrivals is when an open loop's requests are due, whether or not
-	// earlier ones have ended. All that are due are in flight, up to
-	// MaxInFlight.
+	// Arrivals says when the requests of an open loop are due, whether or not earlier ones
+	// have ended.
 	Arrivals arrivals.Process
-	// MaxInFlight bounds how many requests of an open loop are in flight; 0 is
-	// no bound. Those that are due wait for admission, first come first
-	// served, and their latencies count from when they were due.
+	// MaxInFlight is the maximum number of requests of an open loop in flight; 0 means no
+	// maximum. Further requests that are due wait in order. Their latencies count from when
+	// they were due.
 	MaxInFlight int
-	// Stagger is the time between the first sends of two workers of a closed
-	// loop, so that their burst does not make the tail of what is measured:
-	// 0 means 200 microseconds, and a negative one that all begin at once.
+	// Stagger is the time between the first sends of two workers of a closed loop. Without
+	// it, the burst at the beginning would determine the tail of the latencies. 0 means
+	// [DefaultStagger], and a negative value means that all workers begin at once.
 	Stagger time.Duration
 
-	// Warmup is sent once before the first pass, in the same way as a pass,
-	// and not measured. It should hold no prompt of Requests.
+	// Warmup is sent once before the first pass, in the same way as a pass, and is not
+	// measured. It should contain no prompt of Requests.
 	Warmup []Request
 
 	// NoStream asks for whole answers instead of streams.
 	NoStream bool
 
-	// Timeout ends a request, from the send; 0 means 10 minutes.
+	// Timeout is the maximum time of a request, from the send; 0 means [DefaultTimeout].
 	Timeout time.Duration
-	// IdleTimeout ends a stream between two of its events; 0 means 60
-	// seconds. Comments, which servers send as heartbeats, are not events.
-	// Before the first event only Timeout applies, as a request may have to
-	// wait for its turn.
+	// IdleTimeout is the maximum time between two events of a stream; 0 means
+	// [DefaultIdleTimeout]. Comments, which servers send as heartbeats, are not events.
+	// Before the first event only Timeout applies, because a request may have to wait in the
+	// server's queue.
 	IdleTimeout time.Duration
-	// PassTimeout ends a pass; 0 means no limit but those of its requests,
-	// which end every pass in time.
+	// PassTimeout is the maximum time of a pass; 0 means that only the limits of its requests
+	// apply.
 	PassTimeout time.Duration
 
 	// Cancel makes clients leave before their answer has ended.
 	Cancel Cancel
-	// MaxFail is the share of failed requests that is tolerated, in [0,1]:
-	// above it the benchmark fails.
+	// MaxFail is the share of failed requests above which the benchmark fails, in [0,1].
 	MaxFail float64
-	// SLO, if any limit is set, adds the unit good-req/s.
+	// SLO, if one of its limits is set, adds the unit good-req/s.
 	SLO sample.SLO
-	// KeepText keeps what was generated, in [sample.Sample].Answer and in the records.
+	// KeepText keeps the generated text, in [sample.Sample].Answer and in the records.
 	KeepText bool
-	// Tokenizer counts the output of servers that do not state usage; nil
-	// leaves the number of deltas.
+	// Tokenizer counts the output tokens of servers that do not state usage. If it is nil, the
+	// number of deltas is used.
 	Tokenizer Tokenizer
-	// MaxDistortion is the share of a figure by which the client itself may
-	// distort it, above 0; 0 means 5 %. ClientBound says what becomes of figures that are
-	// distorted by more; "" means as LLMBENCH_CLIENT_BOUND says.
+	// MaxDistortion is the share of a figure by which the client itself may distort it; 0
+	// means [DefaultMaxDistortion]. ClientBound says what happens to figures that are
+	// distorted by more; "" means what LLMBENCH_CLIENT_BOUND says.
 	MaxDistortion float64
 	ClientBound   ClientBound
-	// Withheld, if not nil, is called with the units that are withheld because the
-	// client distorts them, the worst first, if there are any: what is computed from
-	// the same instants of the samples is then distorted too.
+	// Withheld, if not nil, is called with the units that are withheld because the client
+	// distorted them, the worst first. It is not called if there are none. Other figures that
+	// are computed from the same instants are then distorted, too.
 	Withheld func(units []string)
 	// Units are reported beside the core units: units of the catalogue, as
 	// [sample.Named] returns them, or units of one's own, which Figures computes.
 	Units []sample.Unit
-	// Figures, when set, computes more units from the samples of all passes: units of
-	// Units or of the catalogue, by name. They are judged and reported as the others are.
+	// Figures, if set, computes further figures from the samples of all passes, by the names
+	// of units of Units or of the catalogue. They are withheld and reported like any others.
 	Figures func([]sample.Sample) map[string]float64
 }
 
@@ -93,7 +90,7 @@ const (
 	DefaultIdleTimeout = time.Minute
 )
 
-// DefaultStagger is the time between the first sends of two workers.
+// DefaultStagger is the default time between the first sends of two workers.
 const DefaultStagger = 200 * time.Microsecond
 
 // A ClientBound says what happens to figures that the client itself distorted.
@@ -110,7 +107,7 @@ const (
 // the load says otherwise.
 const DefaultMaxDistortion = 0.05
 
-// check returns l with its defaults filled in.
+// check returns l with its defaults filled in, or an error that says what is invalid.
 func (l Load) check() (Load, error) {
 	if l.Timeout == 0 {
 		l.Timeout = DefaultTimeout
@@ -157,7 +154,7 @@ func (l Load) check() (Load, error) {
 	return l, nil
 }
 
-// checkCount says whether a pass can have n requests.
+// checkCount returns an error if a pass cannot have n requests.
 func (l Load) checkCount(n int) error {
 	switch {
 	case n == 0:

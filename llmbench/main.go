@@ -18,36 +18,36 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// errInterrupted is why passes end when the process was asked to.
+// errInterrupted is the cause of a context that ends because of a signal.
 var errInterrupted = errors.New("interrupted")
 
-// process is what the benchmarks of this process share. Only [Main] lets it
-// write, and only before a result line: what Run printed while the line of a
-// result is under way would corrupt it.
+// process is the state that the benchmarks of this process share.
 var process = &shared{begun: map[string]bool{}, passes: map[string]int{}, units: map[string]bool{}}
 
+// A shared is the state of a process. It prints only if [Main] was called, and only between the
+// lines of results: the testing package prints such a line in parts.
 type shared struct {
 	mu        sync.Mutex
 	hasMain   bool              // Main was called
-	warned    bool              // that it was not
+	warned    bool              // the lack of Main was logged
 	out       io.Writer         // nil: Main was not called for benchmarks, and nothing is printed
 	state     map[string]string // the configuration lines in force
-	begun     map[string]bool   // benchmarks that had a sample
-	passes    map[string]int
-	units     map[string]bool // whose metadata is printed
-	failed    bool
-	interrupt context.Context
-	last      string // the last throughput, for who watches
+	begun     map[string]bool   // benchmarks that had a -count sample
+	passes    map[string]int    // number of passes of each benchmark
+	units     map[string]bool   // units whose metadata is printed
+	failed    bool              // a watched benchmark failed
+	interrupt context.Context   // ends with the first signal; nil: signals are not caught
+	last      string            // the last throughput, for the progress line
 }
 
-// lastFigure is the throughput of the benchmark before, or "".
+// lastFigure returns the throughput of the previous benchmark, or "".
 func (p *shared) lastFigure() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.last
 }
 
-// setLast keeps a throughput.
+// setLast keeps the throughput of a benchmark.
 func (p *shared) setLast(s sample.Summary) {
 	v, known := s.Metrics["output-tok/s"]
 	if !known {
@@ -62,13 +62,13 @@ func (p *shared) setLast(s sample.Summary) {
 //
 //	func TestMain(m *testing.M) { os.Exit(llmbench.Main(m)) }
 //
-// When benchmarks are asked for, it checks the configuration, and prints the
-// unit metadata that benchstat and benchgate read before any result, and the
-// configuration of each target as it is measured. It returns 1 when a benchmark
-// under [Run] or [Watch] failed in any -count sample, which the testing package
-// forgets after the first. After an interrupt (Ctrl-C) or SIGTERM the pass under
-// way is given up, its records are written, and the benchmarks left fail at once;
-// a second one ends the process.
+// With -bench, Main checks the configuration. It prints the metadata of units, which benchstat
+// and benchgate must read before the first result, and the configuration of each target before
+// its results. It returns 1 if a benchmark under [Run] or [Watch] failed in any -count sample;
+// the testing package itself only notices a failure in the first.
+//
+// After an interrupt (Ctrl-C) or SIGTERM the current pass is given up, its records are written,
+// and the remaining benchmarks fail at once. A second signal ends the process.
 func Main(m *testing.M) int {
 	flag.Parse()
 	process.mu.Lock()
@@ -94,8 +94,7 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// begin lets p write to out, and prints the metadata of the units that will be
-// reported.
+// begin lets p print to out, and prints the metadata of the units that all benchmarks report.
 func (p *shared) begin(out io.Writer, interrupt context.Context, all bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,7 +106,7 @@ func (p *shared) begin(out io.Writer, interrupt context.Context, all bool) {
 	}
 }
 
-// printUnit prints the metadata of u, once.
+// printUnit prints the metadata of u, unless it is printed already.
 func (p *shared) printUnit(u sample.Unit) {
 	if line := u.Line(); line != "" && !p.units[u.Name] {
 		fmt.Fprintln(p.out, line)
@@ -139,15 +138,15 @@ func (p *shared) announceUnits(benchmark string, units []sample.Unit) {
 	}
 }
 
-// Announce prints the configuration lines of t before the results of b, as [Run]
-// does. It is for benchmarks that measure something else of a server. It is an
-// error if they differ from those of a sample before.
+// Announce prints the configuration lines of t before the results of b. [Run] calls it;
+// benchmarks that measure a server in another way call it themselves. It returns an error if
+// the configuration differs from that of an earlier -count sample of b.
 func Announce(b *testing.B, t Target) error { return process.announce(b.Name(), t.config()) }
 
-// announce prints the configuration lines that change with config; a key that
-// config lacks is unset. The first sample of a benchmark runs before its name is
-// printed, so that the lines stand alone. In a later one they would end up within
-// the line of its result, so that a config which changes then is an error.
+// announce prints the configuration lines that change with config, and unsets the keys that
+// config lacks. The testing package prints the name of a benchmark after its first -count
+// sample has run, so that the lines of that sample stand alone. Lines of a later sample would
+// end up within the line of its result. A configuration that changes then is an error.
 func (p *shared) announce(benchmark string, config map[string]string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -179,14 +178,15 @@ func (p *shared) announce(benchmark string, config map[string]string) error {
 	return nil
 }
 
-// Skip skips b as [testing.B.Skip] does, and says why in a comment among the
-// results: of benchmarks the testing package says so with -v only.
+// Skip skips b as [testing.B.Skip] does, and prints the reason as a comment among the results.
+// The testing package prints the reasons of skipped benchmarks with -v only.
 func Skip(b *testing.B, reason string) {
 	b.Helper()
 	process.skip(b.Name(), reason)
 	b.Skip(reason)
 }
 
+// skip prints the reason why a benchmark is skipped, unless the line of a result has begun.
 func (p *shared) skip(benchmark, reason string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,8 +198,8 @@ func (p *shared) skip(benchmark, reason string) {
 	}
 }
 
-// end unsets the configuration, so that it does not hold for what another process
-// adds to the same file.
+// end unsets the configuration, so that it does not apply to the results that another process
+// appends to the same file.
 func (p *shared) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -208,7 +208,8 @@ func (p *shared) end() {
 	}
 }
 
-// nextPass counts the passes of a benchmark over all its samples, from 0.
+// nextPass returns the number of the next pass of a benchmark, over all its -count samples and
+// from 0.
 func (p *shared) nextPass(name string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -217,9 +218,9 @@ func (p *shared) nextPass(name string) int {
 	return n
 }
 
-// Watch makes [Main] notice a failure of tb, which the testing package forgets
-// when tb is a benchmark's second or later -count sample. [Run] calls it; a
-// benchmark that may fail before that calls it first.
+// Watch makes [Main] return 1 if tb fails. The testing package forgets failures of a benchmark's
+// second and later -count samples. [Run] calls Watch; a benchmark that may fail before Run must
+// call it first.
 func Watch(tb testing.TB) {
 	tb.Cleanup(func() {
 		if tb.Failed() {
@@ -230,14 +231,15 @@ func Watch(tb testing.TB) {
 	})
 }
 
+// hasFailed reports whether a watched benchmark failed.
 func (p *shared) hasFailed() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.failed
 }
 
-// Context returns a context that ends with tb, and before that when the process
-// was asked to end and [Main] took note. Its cause then says so.
+// Context returns a context that ends with tb, and also when the process receives a signal that
+// [Main] catches; its cause then is "interrupted".
 func Context(tb testing.TB) context.Context {
 	ctx, cancel := context.WithCancelCause(tb.Context())
 	process.mu.Lock()

@@ -137,7 +137,7 @@ func (m *measurement) shown(u sample.Unit) bool {
 }
 
 // judge sets client-err-% in metrics. Unless distorted figures are reported, it removes them
-// from metrics and tells the load. The report says which figures are distorted too much.
+// from metrics and calls load.Withheld. The report says which figures are distorted too much.
 func (m *measurement) judge(metrics map[string]float64) distortion.Report {
 	r := m.estimate.Report(m.load.units(), metrics, m.load.MaxDistortion, m.shown)
 	metrics[sample.ClientError] = 100 * r.Worst

@@ -22,49 +22,43 @@ type Target struct {
 	URL string
 	// Model is the model's name, sent with each request; "" sends none.
 	Model string
-	// Dialect is what the server speaks; nil means [dialect.OpenAIChat].
+	// Dialect is the API that the server speaks; nil means [dialect.OpenAIChat].
 	Dialect dialect.Dialect
-	// Header is sent with each request. Its values are kept out of errors and
-	// records, if they are eight bytes or longer.
+	// Header is sent with each request. Values of at least eight bytes are removed from
+	// errors and records.
 	Header http.Header
-	// Config is what makes results of this server comparable to others:
-	// backend, its version, model, hardware. [Run] prints it as lines of the
-	// Go benchmark format; keys start with a lower-case letter and hold no
-	// space and no upper case.
+	// Config describes what results depend on: the backend, its version, the model, the
+	// hardware. [Run] prints it as configuration lines of the Go benchmark format. A key
+	// must start with a lower-case letter and contain no space, colon or upper-case letter.
 	Config map[string]string
-	// Observe, if not nil, gives what looks at the server beside the requests.
-	// [Run] calls it once.
+	// Observe, if not nil, returns an Observer of the server. [Run] calls it once.
 	Observe func() Observer
-	// NoProxy keeps requests from the proxy that the environment names
-	// ([http.ProxyFromEnvironment]): for servers on this machine, such as those
-	// in containers, whose addresses no proxy knows.
+	// NoProxy ignores the proxy that the environment names
+	// ([http.ProxyFromEnvironment]). It is for servers on this machine, such as those in
+	// containers, which no proxy can reach.
 	NoProxy bool
-	// Simulated tells that the server is part of this process, for tests: its
-	// work is the client's, so that what the client distorts is reported unless
-	// the load or the environment says otherwise.
+	// Simulated means that the server is part of this process. Its work then delays the
+	// client, so that distorted figures are reported unless the load or the environment
+	// says otherwise; see [ClientBound].
 	Simulated bool
-	// Dial opens a connection, or ends with its context; nil means TCP. In a bubble of
-	// [testing/synctest] the target must be Simulated, too: else the client is judged by
-	// requests over real sockets, which hold the bubble's clock.
+	// Dial opens a connection; nil means TCP. It must return when its context ends. In a
+	// bubble of [testing/synctest] the target must be Simulated, too: otherwise the client's
+	// distortion is measured over real sockets, which stop the bubble's clock.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
-// An Observer readies a server for a pass, and asks it afterwards what it saw.
-// It is for one goroutine, that of the benchmark; nothing it does is part of the
-// time measured, but what it does while a pass is under way is beside the
-// requests.
+// An Observer prepares a server for a pass, and returns the server's own figures afterwards. Only
+// the goroutine of the benchmark uses it. The time of its calls is not measured.
 type Observer interface {
-	// Before is called before each measured pass. An error ends the benchmark:
-	// the pass would not be what it is to be.
+	// Before is called before each measured pass. An error ends the benchmark.
 	Before(ctx context.Context) error
-	// After is called when the last response of the pass has ended, and
-	// returns what the server says of all passes so far, by the names of
-	// [sample.Units]; values that are not finite are left out. An error is logged, and
-	// takes these figures alone from the result.
+	// After is called when the last response of a pass has ended. It returns the server's
+	// figures of all passes so far, by the names of units. Values that are not finite are
+	// left out. After an error, which is logged, the result lacks these figures.
 	After(ctx context.Context) (map[string]float64, error)
 }
 
-// dialect returns the target's dialect, or the default.
+// dialect returns the target's dialect, or the default one.
 func (t Target) dialect() dialect.Dialect {
 	if t.Dialect == nil {
 		return dialect.OpenAIChat{}
@@ -72,7 +66,7 @@ func (t Target) dialect() dialect.Dialect {
 	return t.Dialect
 }
 
-// config returns the target's Config and what else makes results comparable.
+// config returns the target's Config with its dialect.
 func (t Target) config() map[string]string {
 	c := map[string]string{"dialect": t.dialect().Name()}
 	maps.Copy(c, t.Config)

@@ -1,0 +1,125 @@
+package llmbench_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+)
+
+// startMock starts a server for an example. A benchmark of a real server sets Target.URL to the
+// server's base URL instead.
+func startMock(cfg mockserver.Config) (target llmbench.Target, stop func()) {
+	srv, err := mockserver.New(cfg)
+	if err != nil {
+		panic(err)
+	}
+	url, stopServer, err := mockserver.Listen("127.0.0.1:0", srv)
+	if err != nil {
+		panic(err)
+	}
+	return llmbench.Target{URL: url, Model: "mock", NoProxy: true, Simulated: true}, func() { stopServer(0) }
+}
+
+// questions returns n requests for 8 tokens each.
+func questions(n int) []llmbench.Request {
+	requests := make([]llmbench.Request, n)
+	for i := range requests {
+		requests[i] = llmbench.Request{Prompt: fmt.Sprintf("question %d", i), MaxTokens: 8, FixedOutput: true}
+	}
+	return requests
+}
+
+// A closed loop keeps eight requests in flight. In a test file the function is
+// BenchmarkChat, and go test -bench runs it.
+func ExampleRun() {
+	target, stop := startMock(mockserver.Config{TTFT: 5 * time.Millisecond, PerToken: time.Millisecond})
+	defer stop()
+	result := testing.Benchmark(func(b *testing.B) {
+		llmbench.Run(b, target, llmbench.Load{
+			Requests:    questions(32),
+			Warmup:      questions(8),
+			Concurrency: 8,
+		})
+	})
+	fmt.Println("output tokens of a request:", result.Extra["out-tok/req"])
+	// Output: output tokens of a request: 8
+}
+
+// An open loop sends requests when they are due, whether or not earlier ones have ended.
+// Latencies count from when a request was due.
+func ExampleRun_openLoop() {
+	target, stop := startMock(mockserver.Config{TTFT: 5 * time.Millisecond})
+	defer stop()
+	var samples []sample.Sample
+	testing.Benchmark(func(b *testing.B) {
+		samples = llmbench.Run(b, target, llmbench.Load{
+			Requests:    questions(50),
+			Arrivals:    arrivals.Poisson{Rate: 200, Seed: 1},
+			MaxInFlight: 16,
+		})
+	})
+	scheduled := 0
+	for _, s := range samples[:50] {
+		if s.Scheduled {
+			scheduled++
+		}
+	}
+	fmt.Println("scheduled requests of the first pass:", scheduled)
+	// Output: scheduled requests of the first pass: 50
+}
+
+// With an SLO, Run also reports good-req/s, the rate of requests within its limits.
+func ExampleRun_slo() {
+	target, stop := startMock(mockserver.Config{})
+	defer stop()
+	result := testing.Benchmark(func(b *testing.B) {
+		llmbench.Run(b, target, llmbench.Load{
+			Requests:    questions(32),
+			Concurrency: 4,
+			SLO:         sample.SLO{TTFT: time.Minute, E2E: time.Hour},
+		})
+	})
+	fmt.Println("all requests are good:", result.Extra["good-req/s"] == result.Extra["req/s"])
+	// Output: all requests are good: true
+}
+
+// Main is called by the TestMain of a package with benchmarks.
+func ExampleMain() {
+	TestMain := func(m *testing.M) { os.Exit(llmbench.Main(m)) }
+	_ = TestMain // go test calls it
+	// Output:
+}
+
+// Do sends one request, to find out whether a server answers and how it counts tokens.
+func ExampleDo() {
+	target, stop := startMock(mockserver.Config{})
+	defer stop()
+	s := llmbench.Do(context.Background(), target, questions(1)[0], true)
+	fmt.Println(s.Outcome, s.OutputTokens, s.TokenSource)
+	// Output: ok 8 usage
+}
+
+// Pass measures a target without a benchmark, for example in a search for the highest load
+// that meets an SLO.
+func ExamplePass() {
+	target, stop := startMock(mockserver.Config{TTFT: time.Millisecond})
+	defer stop()
+	samples, took, err := llmbench.Pass(context.Background(), "search", target, llmbench.Load{
+		Requests:    questions(16),
+		Concurrency: 4,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	figures := sample.Summarize(samples, took, sample.SLO{}).Metrics
+	fmt.Println(len(samples), "requests of", figures["out-tok/req"], "tokens")
+	// Output: 16 requests of 8 tokens
+}
