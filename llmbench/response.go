@@ -102,6 +102,7 @@ func (r *responseReader) readWhole(ctx context.Context, s *sample.Sample) error 
 	case len(bytes.TrimSpace(body)) == 0:
 		return fail(sample.Empty, "no body")
 	}
+	s.Events = 1
 	if err := r.parser.Body(body, &r.delta); err != nil {
 		return failure{sample.Malformed, err}
 	}

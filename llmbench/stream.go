@@ -13,7 +13,6 @@ import (
 
 // A stream is the state of one streamed answer.
 type stream struct {
-	events int
 	done   bool          // the end marker has come
 	fault  error         // the first fault
 	usage  dialect.Usage // as stated so far
@@ -58,7 +57,7 @@ func (r *responseReader) readStream(ctx context.Context, s *sample.Sample, giveU
 	if st.fault != nil {
 		return st.fault
 	}
-	if st.events == 0 {
+	if s.Events == 0 {
 		return fail(sample.Empty, "no event in the stream")
 	}
 	if err := r.parser.End(); err != nil {
@@ -74,7 +73,7 @@ func (r *responseReader) addEvent(st *stream, s *sample.Sample, e sse.Event) {
 	if r.src.Data.Stamp == 0 {
 		s.Clock = sample.UserClock
 	}
-	st.events++
+	s.Events++
 	if st.fault != nil {
 		return
 	}

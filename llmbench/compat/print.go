@@ -73,6 +73,18 @@ func requestRate(p Pass) Value {
 	return cannotTell("the arrivals have more than one rate: " + a.String())
 }
 
+// burstiness is the gamma shape of an open loop's arrivals, 1 for a Poisson process.
+func burstiness(p Pass) Value {
+	if a := p.Head.Arrivals; a != nil && a.Process == "poisson" {
+		return exact(1)
+	} else if a != nil && a.Process == "gamma" {
+		if shape, err := strconv.ParseFloat(a.Parameters["shape"], 64); err == nil {
+			return exact(shape)
+		}
+	}
+	return cannotTell("the arrivals are neither Poisson nor gamma")
+}
+
 func printSGLang(b *block, p Pass, f Figures) {
 	b.title(" Serving Benchmark Result ", "=")
 	backend := "sglang-oai"

@@ -90,6 +90,35 @@ func TestOpenLoop(t *testing.T) {
 	}
 }
 
+// TestOpenLoopResult checks the rate and the burstiness in vLLM's file of results.
+func TestOpenLoopResult(t *testing.T) {
+	for arrivals, want := range map[string]string{
+		`"arrivals":"llmbench.Poisson{Rate:2 Seed:1}"`:                            `"request_rate":2,"burstiness":1,`,
+		`"arrivals":{"process":"gamma","parameters":{"rate":"0.25","shape":"4"}}`: `"request_rate":0.25,"burstiness":4,`,
+		`"arrivals":{"process":"replay","parameters":{"speed":"1"}}`:              `"request_rate":null,"burstiness":null,`,
+		`"arrivals":{"process":"constant","parameters":{"rate":"3"}}`:             `"request_rate":3,"burstiness":null,`,
+	} {
+		text, err := VLLMResult(run(t, `"concurrency":0,`+arrivals, req(0, []int{100}, 110, wire(0, 0, 100, 100, 105, 106)+","+usage(7, 1))))
+		assert.NilError(t, err)
+		assert.Assert(t, strings.Contains(string(text), want), "%s", text)
+	}
+}
+
+// TestEmptyAnswers checks what a success is of answers without text, in records of
+// different ages.
+func TestEmptyAnswers(t *testing.T) {
+	for _, c := range []struct{ fields, vllm, sglang string }{
+		{`"events":0`, "0", "0"},
+		{`"events":2,"last_event_ns":50000000`, "0", "1"}, // without a choice
+		{`"clock":"user"`, "0", "0"},
+		{`"error":"the answer ended well and holds no token"`, "?", "?"}, // older than both fields
+	} {
+		p := run(t, "", req(0, nil, 60, c.fields+`,"outcome":"empty"`))
+		assert.Equal(t, figure(t, "vllm", p, "completed").Text(0), c.vllm, c.fields)
+		assert.Equal(t, figure(t, "sglang", p, "completed").Text(0), c.sglang, c.fields)
+	}
+}
+
 func TestFind(t *testing.T) {
 	_, err := Find("wrk")
 	assert.Error(t, err, `"wrk": want one of vllm, sglang, evalscope, evalscope-2024, fw-ai, guidellm, aiperf, llama-bench`)

@@ -30,10 +30,15 @@ func SGLang(p Pass) Figures {
 	}
 	g := gather{fate: func(q *records.Request) (fate, string) {
 		switch {
-		case q.Outcome == sample.Empty && noEvent(q):
-			return failed, ""
 		case q.Outcome == sample.Empty:
-			return served, ""
+			any, why := anyEvent(q)
+			switch {
+			case why != "":
+				return unclear, why
+			case any:
+				return served, ""
+			}
+			return failed, ""
 		case q.Outcome == sample.ServerError && q.Status == 200 && p.Head.Dialect == "openai-chat":
 			return served, ""
 		case q.Outcome == sample.ServerError && q.Status == 200:

@@ -51,17 +51,24 @@ func VLLM(p Pass) Figures {
 	return f
 }
 
+// vllmFate follows vLLM in that a message with a choice makes a success, also of an answer
+// that carries an error or has no text.
 func vllmFate(q *records.Request) (fate, string) {
-	switch {
-	case q.Outcome != sample.ServerError && q.Outcome != sample.Empty:
-	case choices(q) > 0:
-		return served, ""
-	case q.Outcome == sample.Empty && noEvent(q), noChoice(q):
-		return failed, ""
-	default:
-		return unclear, whyChoices
+	if q.Outcome != sample.ServerError && q.Outcome != sample.Empty {
+		return usual(q)
 	}
-	return usual(q)
+	if choices(q) > 0 {
+		return served, ""
+	}
+	if noChoice(q) {
+		return failed, ""
+	}
+	if q.Outcome == sample.Empty {
+		if any, why := anyEvent(q); !any && why == "" {
+			return failed, ""
+		}
+	}
+	return unclear, whyChoices
 }
 
 func vllmPrompt(q *records.Request) (int, string) {

@@ -70,8 +70,8 @@ func VLLMResult(p Pass) ([]byte, error) {
 	}
 	if p.Head.Concurrency > 0 {
 		r.MaxConcurrency = &p.Head.Concurrency
-	} else { // how fast is not a field of records, but a text
-		r.RequestRate, r.Burstiness = nil, nil
+	} else {
+		r.RequestRate, r.Burstiness = requestRate(p), burstiness(p)
 	}
 	fill := func(l Latency, mean, median, std, p99 *Value) {
 		*mean, *median, *std, *p99 = ms(l.Mean), ms(l.At(50)), ms(l.Std()), ms(l.At(99))

@@ -16,6 +16,7 @@ const (
 	whyCut       = "its stream was cut: by a reset it failed, by a clean end it did not, and the record does not say which"
 	whyChoices   = "its record does not say when events with a choice came (it is older than that, or of another dialect)"
 	whyLastEvent = "its record does not say when the last event came"
+	whyEvents    = "its record does not say whether an event came (it is older than that)"
 	whyMalformed = "what this client could not read another may have"
 	whyTokens    = "its output tokens were not stated as usage, and its text is not kept for the tool's tokenizer"
 	whyPrompt    = "its prompt tokens were not stated, and the prompt is not kept for the tool's tokenizer"
@@ -40,11 +41,16 @@ func streams(p Pass, tool string) string {
 	return tool + " always streams, and this run did not"
 }
 
-// nothing is all figures of a tool that could not have made the run.
+// nothing returns the figures of a tool that could not have made the run: none is known.
 func nothing(why string) Figures {
 	v := cannotTell(why)
 	l := noLatency(v)
-	return Figures{v, v, v, v, v, v, v, v, v, l, l, l, l, v, v, nil}
+	return Figures{
+		Completed: v, Failed: v, Duration: v, InputTokens: v, OutputTokens: v,
+		Requests: v, Good: v, Output: v, Total: v,
+		TTFT: l, TPOT: l, ITL: l, E2E: l,
+		PeakOutput: v, PeakRequests: v,
+	}
 }
 
 // choices is how many events with a choice were read.
@@ -61,9 +67,16 @@ func noChoice(q *records.Request) bool {
 	return q.ChoiceFirst == 0 && q.Deltas == 0 && (q.LastEvent > 0 || q.Done > 0 || q.Clock != "")
 }
 
-// noEvent reports whether an empty answer had not a single event, [DONE] neither.
-func noEvent(q *records.Request) bool {
-	return q.LastEvent == 0 && q.Done == 0 && !strings.Contains(q.Error, "holds no token")
+// anyEvent reports whether an answer had an event, [DONE] included, or why that is not
+// known.
+func anyEvent(q *records.Request) (bool, string) {
+	switch {
+	case q.Events > 0 || q.LastEvent > 0 || q.Done > 0:
+		return true, ""
+	case q.Events == 0 || q.Streamed && q.Clock != "": // records with a clock have the instant of the last event
+		return false, ""
+	}
+	return false, whyEvents
 }
 
 // calledTools reports whether some of the text may be of tool calls.

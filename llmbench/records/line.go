@@ -28,6 +28,7 @@ type line struct {
 	Last         instant        `json:"last_ns"`
 	End          instant        `json:"end_ns"`
 	Gaps         gaps           `json:"gaps_ns"`
+	Events       *int           `json:"events,omitempty"`  // nil in older files
 	Outputs      *int           `json:"outputs,omitempty"` // this and the next only if there was reasoning
 	FirstOutput  instant        `json:"first_output_ns,omitzero"`
 	Choices      choices        `json:"choices,omitzero"`
@@ -89,7 +90,7 @@ func newLine(s *sample.Sample) writtenLine {
 		Due: when(s.Due, true), Granted: when(s.Granted, s.Granted > 0), Start: when(s.Start, true), Admitted: when(s.Admitted, true),
 		Connect: int64(s.Connect), Resent: s.Resent,
 		Wrote: when(s.Wrote, s.Wrote > 0), FirstByte: when(s.FirstByte, s.FirstByte > 0),
-		First: when(s.First, streamed), Last: when(s.Last, streamed), End: when(s.End, true), Gaps: newGaps(s.Gaps),
+		First: when(s.First, streamed), Last: when(s.Last, streamed), End: when(s.End, true), Gaps: newGaps(s.Gaps), Events: &s.Events,
 		Choices: choices(s.Choices), LastEvent: when(s.LastEvent, s.LastEvent > 0), Done: when(s.Done, s.Done > 0),
 		Clock: string(s.Clock), Lags: newGaps(s.Lags), FirstByteLag: int64(s.FirstByteLag), EndLag: int64(s.EndLag),
 		MaxTokens: s.MaxTokens, Prompt: s.PromptTokens, Cached: s.CachedTokens, Output: s.OutputTokens,

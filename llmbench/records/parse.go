@@ -65,7 +65,11 @@ func (p *parser) request(text []byte, number int) (Request, error) {
 
 // checkCounts returns an error if a count is not one.
 func (l *line) checkCounts() error {
-	for _, n := range []int{l.Pass, l.Turn, l.Resent, l.Prompt, l.Cached, l.Output, l.MaxTokens, l.Asked, l.Status, l.PromptChars, l.OutputChars, l.Choices.Before, l.Choices.Amid, l.Choices.After} {
+	events := 0
+	if l.Events != nil {
+		events = *l.Events
+	}
+	for _, n := range []int{events, l.Pass, l.Turn, l.Resent, l.Prompt, l.Cached, l.Output, l.MaxTokens, l.Asked, l.Status, l.PromptChars, l.OutputChars, l.Choices.Before, l.Choices.Amid, l.Choices.After} {
 		if n < 0 || n > math.MaxInt32 {
 			return fmt.Errorf("count %d: want 0 to %d", n, math.MaxInt32)
 		}
@@ -91,6 +95,10 @@ func (p *parser) convert(l *line) Request {
 	if l.Server != nil {
 		timings := sample.ServerTimings(*l.Server)
 		q.Server = &timings
+	}
+	q.Events = -1
+	if l.Events != nil {
+		q.Events = int32(*l.Events)
 	}
 	if l.First.came {
 		q.Deltas = int32(l.Gaps.len()) + 1

@@ -29,6 +29,7 @@ type Request struct {
 
 	Before, Amid, After int32 // Sample.Choices
 	Deltas, Outputs     int32
+	Events              int32 // Sample.Events; -1: unknown, in older files
 	Prompt, Output      int32 // tokens
 	Cached              int32 // tokens of the prompt
 	MaxTokens           int32 // that the request allowed; 0: unknown

@@ -65,7 +65,7 @@ func TestRoundTrip(t *testing.T) {
 			want := records.Request{
 				Pass: int32(s.Pass), Line: int32(i + 2), Outcome: s.Outcome, Source: s.TokenSource, Finish: s.Finish,
 				Due: s.Due, Start: s.Start, Wrote: s.Wrote, FirstByte: s.FirstByte, First: s.First, Last: s.Last, End: s.End,
-				Turn: int32(s.Turn), FirstOutput: s.FirstOutput, Outputs: int32(s.Outputs),
+				Turn: int32(s.Turn), Events: int32(s.Events), FirstOutput: s.FirstOutput, Outputs: int32(s.Outputs),
 				LastEvent: s.LastEvent, Done: s.Done, Connect: s.Connect, ChoiceFirst: s.Choices.First, ChoiceLast: s.Choices.Last,
 				Before: int32(s.Choices.Before), Amid: int32(s.Choices.Amid), After: int32(s.Choices.After), Deltas: int32(s.Deltas),
 				Prompt: int32(s.PromptTokens), Output: int32(s.OutputTokens), Cached: int32(s.CachedTokens), MaxTokens: int32(s.MaxTokens), Asked: int32(s.AskedTokens), Status: int32(s.Status),

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // latencies are what distributions are shown of.
@@ -103,7 +104,7 @@ func (s *samples) cdf() (*Picture, error) {
 		row := []string{a.label, fmt.Sprint(pooled.N)}
 		for i, v := range pooled.Quantiles(told...) {
 			cell := brief(v * a.scale)
-			if q := told[i]; q > 0.5 && q < 1 && float64(pooled.N)*(1-q) < 1-1e-9 {
+			if !sample.EnoughFor(pooled.N, told[i]) {
 				cell = "" // as in benchmark files: none of too few
 			}
 			row = append(row, cell)

@@ -46,6 +46,9 @@ type Sample struct {
 	End time.Duration
 	// Streamed says that a stream was asked for. Only streamed answers have deltas.
 	Streamed bool
+	// Events is the number of events of the stream, or 1 for the body of an answer that is
+	// not streamed. It is 0 if nothing came.
+	Events int
 	// Deltas is the number of deltas with generated text: content, reasoning or tool-call
 	// arguments.
 	Deltas int

@@ -66,8 +66,14 @@ func (s Statistic) Percent() int { return percents[s] }
 // Enough reports whether n values are enough for s: n >= 1/(1-NN/100) for pNN, and
 // n >= 1 for the others.
 func (s Statistic) Enough(n int) bool {
-	percent := s.Percent()
-	return n > 0 && (percent == 0 || n*(100-percent) >= 100)
+	return EnoughFor(n, float64(s.Percent())/100)
+}
+
+// EnoughFor reports whether n values are enough for their q-quantile, q in [0,1]: n >=
+// 1/(1-q). For a smaller n the quantile lies beyond the values that can be expected. The
+// largest value, q = 1, needs only one.
+func EnoughFor(n int, q float64) bool {
+	return n > 0 && (q == 1 || float64(n)*(1-q) >= 1-1e-9)
 }
 
 // Line returns the unit's metadata line of the Go benchmark format
