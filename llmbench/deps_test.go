@@ -9,114 +9,164 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestDockerClient keeps testcontainers-go, and the Docker client under it, in
-// the package backends/container and below.
-func TestDockerClient(t *testing.T) {
-	const module = "github.com/seed-2b9cec6d/llmbench/"
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-test", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"...").Output()
+const module = "github.com/seed-2b9cec6d/llmbench/"
+
+// allowed lists for each package of the module, by folder, which packages it may import. Packages of
+// the module are folders, and of other modules the module's path or that of a folder in it. The
+// standard library may be imported everywhere; see unreachable for exceptions.
+//
+// The third column is what test files may import in addition. All test files may import their own
+// package, gotest.tools/v3 and github.com/google/go-cmp.
+//
+// A new package needs a row.
+var allowed = []struct{ pkg, imports, tests string }{
+	{"backends", "backends/internal/launch backends/internal/probe backends/internal/secret backends/metrics llmbench llmbench/dialect llmbench/env mockserver github.com/kballard/go-shellquote", "backends/internal/llamatest backends/internal/llamatest/tinygguf llmbench/sample mockserver/profiles golang.org/x/perf"},
+	{"backends/container", "backends backends/container/internal/engine backends/internal/launch backends/internal/probe backends/internal/secret backends/internal/serverlog backends/metrics llmbench github.com/moby/moby/api", "backends/internal/llamatest backends/internal/llamatest/tinygguf backends/internal/need github.com/moby/moby/client golang.org/x/perf"},
+	{"backends/container/internal/engine", "backends/internal/serverlog github.com/containerd/errdefs github.com/gofrs/flock github.com/moby/moby/api github.com/moby/moby/client github.com/testcontainers/testcontainers-go", ""},
+	{"backends/internal/launch", "backends/internal/probe backends/internal/secret backends/metrics llmbench/dialect github.com/kballard/go-shellquote", ""},
+	{"backends/internal/llamatest", "backends/internal/llamatest/tinygguf backends/internal/need backends/internal/serverlog", "benchdata/tokenizer golang.org/x/text"},
+	{"backends/internal/llamatest/cmd/llamaserver", "backends/internal/llamatest", ""},
+	{"backends/internal/llamatest/tinygguf", "", ""},
+	{"backends/internal/need", "llmbench/env", ""},
+	{"backends/internal/probe", "llmbench llmbench/sample github.com/kballard/go-shellquote", ""},
+	{"backends/internal/secret", "", ""},
+	{"backends/internal/serverlog", "backends/internal/secret", ""},
+	{"backends/metrics", "backends/internal/probe llmbench llmbench/env llmbench/sample github.com/prometheus/client_model github.com/prometheus/common", "backends"},
+	{"benchdata", "benchdata/tokenizer llmbench llmbench/arrivals llmbench/sample github.com/go-json-experiment/json github.com/klauspost/compress github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/perf"},
+	{"benchdata/tokenizer", "llmbench llmbench/dialect github.com/dlclark/regexp2/v2 golang.org/x/text", ""},
+	{"llmbench", "llmbench/arrivals llmbench/dialect llmbench/env llmbench/internal/conn llmbench/internal/distortion llmbench/internal/progress llmbench/internal/strain llmbench/records llmbench/sample llmbench/sse golang.org/x/net", "benchdata llmbench/internal/runtest mockserver mockserver/engine mockserver/fault mockserver/memnet mockserver/shape github.com/jarcoal/httpmock golang.org/x/perf"},
+	{"llmbench/arrivals", "", ""},
+	{"llmbench/benchfile", "golang.org/x/perf", ""},
+	{"llmbench/cmd/benchgate", "llmbench/cmd/internal/cli llmbench/gate github.com/gofrs/flock github.com/schollz/progressbar/v3 golang.org/x/term", ""},
+	{"llmbench/cmd/benchreport", "llmbench/cmd/internal/cli llmbench/compat llmbench/gate llmbench/records llmbench/report", ""},
+	{"llmbench/cmd/internal/cli", "", ""},
+	{"llmbench/compat", "llmbench/records llmbench/sample", ""},
+	{"llmbench/dialect", "llmbench/dialect/internal/jsonwalk llmbench/sse", ""},
+	{"llmbench/dialect/internal/jsonwalk", "github.com/go-json-experiment/json", ""},
+	{"llmbench/env", "", ""},
+	{"llmbench/gate", "github.com/aclements/go-moremath golang.org/x/perf", ""},
+	{"llmbench/internal/conn", "llmbench/sample golang.org/x/net golang.org/x/sys", "llmbench/internal/runtest"},
+	{"llmbench/internal/distortion", "llmbench/internal/strain llmbench/sample", ""},
+	{"llmbench/internal/progress", "github.com/schollz/progressbar/v3", ""},
+	{"llmbench/internal/runtest", "gotest.tools/v3", ""},
+	{"llmbench/internal/strain", "", ""},
+	{"llmbench/records", "llmbench/sample github.com/go-json-experiment/json", "llmbench llmbench/arrivals mockserver mockserver/shape"},
+	{"llmbench/report", "llmbench/benchfile llmbench/compat llmbench/gate llmbench/records llmbench/sample gonum.org/v1/plot", ""},
+	{"llmbench/sample", "", ""},
+	{"llmbench/search", "", ""},
+	{"llmbench/sse", "", ""},
+	{"llmbench/sse/ssetest", "", "llmbench/sse"},
+	{"mockserver", "mockserver/engine mockserver/fault mockserver/internal/frame mockserver/internal/jsontext mockserver/internal/pace mockserver/internal/strictjson mockserver/internal/vocab mockserver/internal/wire mockserver/profiles mockserver/shape github.com/prometheus/client_golang", "mockserver/memnet"},
+	{"mockserver/calibrate", "llmbench/benchfile llmbench/records mockserver/engine mockserver/profiles gonum.org/v1/gonum", ""},
+	{"mockserver/cmd/calibrate", "mockserver/calibrate mockserver/cmd/internal/command mockserver/profiles", "mockserver/cmd/internal/flagdoc"},
+	{"mockserver/cmd/internal/command", "", ""},
+	{"mockserver/cmd/internal/flagdoc", "", ""},
+	{"mockserver/cmd/mockserver", "mockserver mockserver/fault mockserver/shape", ""},
+	{"mockserver/cmd/simulate", "mockserver mockserver/cmd/internal/command mockserver/engine golang.org/x/perf", "mockserver/cmd/internal/flagdoc"},
+	{"mockserver/engine", "", ""},
+	{"mockserver/fault", "", ""},
+	{"mockserver/internal/frame", "mockserver/shape", "mockserver/internal/jsontext"},
+	{"mockserver/internal/jsontext", "", ""},
+	{"mockserver/internal/pace", "mockserver/engine", ""},
+	{"mockserver/internal/strictjson", "", ""},
+	{"mockserver/internal/vocab", "mockserver/internal/jsontext mockserver/shape", ""},
+	{"mockserver/internal/wire", "mockserver/internal/frame mockserver/internal/jsontext mockserver/internal/vocab mockserver/shape", ""},
+	{"mockserver/memnet", "", ""},
+	{"mockserver/profiles", "mockserver/engine", ""},
+	{"mockserver/shape", "mockserver/internal/strictjson", ""},
+	{"scenarios", "benchdata benchdata/tokenizer llmbench llmbench/arrivals llmbench/dialect llmbench/env llmbench/sample llmbench/search", "backends backends/container mockserver mockserver/engine mockserver/fault mockserver/memnet mockserver/profiles mockserver/shape github.com/kballard/go-shellquote golang.org/x/perf golang.org/x/sys"},
+}
+
+// unreachable lists what the packages below some folders must not link, directly or through other
+// packages, except for the packages below other folders. A name with a "=" means this package and
+// not those below it. The folder "" means all packages. Test files do not count.
+var unreachable = []struct{ from, except, to, why string }{
+	{"", "backends/container", "github.com/testcontainers github.com/moby github.com/docker", "only the package that starts containers links a Docker client"},
+	{"llmbench/sample llmbench/arrivals llmbench/env llmbench/records llmbench/compat llmbench/benchfile llmbench/report llmbench/gate llmbench/search llmbench/cmd", "",
+		"testing =llmbench llmbench/internal golang.org/x/net/proxy", "what reads results does not link the client"},
+	{"llmbench/sample llmbench/arrivals llmbench/records llmbench/compat llmbench/benchfile llmbench/report", "",
+		"net/http github.com/schollz/progressbar", "what reads results does not link the client"},
+	{"mockserver", "mockserver/calibrate mockserver/cmd/calibrate mockserver/cmd/simulate", "llmbench", "the client and the mock share no code, so that no fault can hide: the wire is the contract"},
+	{"mockserver", "", "=llmbench llmbench/dialect llmbench/sse backends benchdata scenarios", "the mock does not depend on what measures it"},
+	{"mockserver/engine mockserver/calibrate", "", "net", "the model of a server does no I/O, and calibration runs in virtual time"},
+	{"llmbench", "", "mockserver backends benchdata scenarios", "the harness does not depend on servers and data"},
+	{"=llmbench llmbench/internal llmbench/sample llmbench/dialect llmbench/sse", "", "golang.org/x/perf gonum.org github.com/prometheus", "the client computes no statistics and draws nothing"},
+	{"llmbench/gate llmbench/cmd/benchgate", "", "gonum.org/v1/plot", "the gate draws nothing"},
+	{"backends", "", "gonum.org scenarios benchdata", "a server does not depend on data and scenarios"},
+	{"benchdata", "", "backends mockserver", "data does not depend on servers"},
+	{"scenarios", "", "backends mockserver", "scenarios take any target"},
+}
+
+// covers reports whether path is one of the packages that a list of names stands for.
+func covers(names, path string) bool {
+	for name := range strings.FieldsSeq(names) {
+		exact, isExact := strings.CutPrefix(name, "=")
+		if path == exact || !isExact && strings.HasPrefix(path, name+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// goList runs go list and returns the space-separated words of each line.
+func goList(t *testing.T, args ...string) (lines [][]string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...).Output()
 	assert.NilError(t, err)
-	importers := 0
 	for line := range strings.Lines(string(out)) {
-		path, imports, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if !strings.Contains(imports, "github.com/testcontainers/") && !strings.Contains(imports, "github.com/moby/") {
+		lines = append(lines, strings.Fields(strings.ReplaceAll(line, module, "")))
+	}
+	return lines
+}
+
+// TestImports checks that each package imports only what its row in allowed lists.
+func TestImports(t *testing.T) {
+	known := map[string]bool{}
+	for _, row := range allowed {
+		assert.Assert(t, !known[row.pkg], "%s has two rows", row.pkg)
+		known[row.pkg] = true
+	}
+	exists := map[string]bool{}
+	for _, words := range goList(t, "-f", `{{.ImportPath}} {{join .Imports " "}} test {{join .TestImports " "}} {{join .XTestImports " "}}`, module+"...") {
+		pkg := words[0]
+		exists[pkg] = true
+		i := slices.IndexFunc(allowed, func(row struct{ pkg, imports, tests string }) bool { return row.pkg == pkg })
+		if i < 0 {
+			if !strings.HasPrefix(pkg, ".ci/") {
+				t.Errorf("%s has no row in allowed", pkg)
+			}
 			continue
 		}
-		importers++
-		assert.Assert(t, strings.HasPrefix(path, module+"backends/container"), "%s imports a Docker client; only backends/container may", path)
-	}
-	assert.Assert(t, importers > 0)
-
-	out, err = exec.CommandContext(t.Context(), "go", "list", "-deps", module+"backends", module+"scenarios").Output()
-	assert.NilError(t, err)
-	for path := range strings.Lines(string(out)) {
-		assert.Assert(t, !strings.HasPrefix(path, "github.com/testcontainers/") && !strings.HasPrefix(path, "github.com/moby/"),
-			"backends or scenarios links %s, a Docker client", path)
-	}
-}
-
-// TestDependencies keeps the rooms of the project apart: who may import whom.
-func TestDependencies(t *testing.T) {
-	const module = "github.com/seed-2b9cec6d/llmbench/"
-	// What a package must not reach, directly or through others, and why.
-	forbidden := []struct{ from, to, why string }{
-		{"mockserver", module + "llmbench", "a shared bug would hide: the wire is the contract"},
-		{"mockserver", module + "backends", "the mock knows nobody"},
-		{"mockserver/engine", strings.TrimSuffix(module, "/"), "the model is arithmetic alone"},
-		{"mockserver/engine", "net", "the model does no I/O"},
-		{"mockserver/profiles", module + "mockserver/internal", "profiles are data"},
-		{"mockserver/calibrate", "net", "loads are sent in virtual time"},
-		{"backends", "gonum.org", "a fit is no part of a server"},
-		{"llmbench", "github.com/prometheus", "whoever measures a server needs no metrics of the mock's"},
-		{"llmbench/sse", module + "llmbench/dialect", "framing knows no server"},
-		{"llmbench/dialect", module + "mockserver", "the wire is the contract"},
-		{"llmbench", module + "mockserver", "whoever measures a server needs no mock"},
-		{"llmbench", module + "backends", "backends are built on it"},
-		{"llmbench", module + "benchdata", "requests are handed to it"},
-		{"llmbench", "github.com/testcontainers", "who imports llmbench alone builds no Docker client"},
-		{"llmbench", "golang.org/x/perf", "who measures a server judges nothing"},
-		{"llmbench", module + "llmbench/compat", "other tools' definitions are none of the harness's"},
-		{"llmbench/compat", module + "mockserver", "it reads records alone"},
-		{"llmbench/compat", "gonum.org", "it computes and draws nothing"},
-		{"llmbench", module + "llmbench/report", "who measures draws nothing"},
-		{"llmbench", "gonum.org", "who measures draws nothing, and fits nothing"},
-		{"llmbench/report", module + "mockserver", "it reads files alone"},
-		{"llmbench/report", module + "backends", "it knows no server"},
-		{"llmbench/report", module + "benchdata", "it knows no data"},
-		{"llmbench/report", "github.com/chromedp", "a browser is driven by a module of its own"},
-		{"llmbench/cmd/benchreport", module + "backends", "it knows no server"},
-		{"llmbench/gate", "gonum.org/v1/plot", "the gate draws nothing"},
-		{"llmbench/records", module + "mockserver", "whoever reads records needs no mock"},
-		{"llmbench/records", module + "benchdata", "records are read as they are"},
-		{"llmbench/sample", "net", "figures are computed from samples alone"},
-		{"llmbench/sample", "testing", "figures are computed from samples alone"},
-		{"llmbench/arrivals", strings.TrimSuffix(module, "/"), "a schedule knows no server"},
-		{"llmbench/arrivals", "net", "a schedule knows no server"},
-		{"llmbench/records", "net/http", "files are read and written"},
-		{"llmbench/records", "testing", "files are read and written"},
-		{"llmbench/report", "net/http", "it reads files alone"},
-		{"llmbench/report", "testing", "it reads files alone"},
-		{"llmbench/benchfile", "net", "any Go benchmark file is read"},
-		{"llmbench/search", strings.TrimSuffix(module, "/"), "a search knows no server"},
-		{"llmbench/gate", strings.TrimSuffix(module, "/"), "the gate judges any Go benchmark file"},
-		{"llmbench/cmd/benchgate", module + "backends", "the gate knows no server"},
-		{"benchdata", module + "backends", "data knows no server"},
-		{"benchdata", module + "mockserver", "data knows no server"},
-		{"llmbench", "github.com/moby", "who imports llmbench alone builds no Docker client"},
-		{"llmbench", "github.com/prometheus", "what a server says of itself is its backend's to read"},
-		{"mockserver", "github.com/testcontainers", "the mock is a program like any other"},
-		{"benchdata", "github.com/testcontainers", "who imports benchdata alone builds no Docker client"},
-		{"backends", module + "scenarios", "scenarios are built on it"},
-		{"backends", module + "benchdata", "a server knows no data"},
-	}
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", `{{.ImportPath}} {{join .Deps " "}}`, module+"...").Output()
-	assert.NilError(t, err)
-	deps := map[string][]string{}
-	for line := range strings.Lines(string(out)) {
-		path, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		deps[strings.TrimPrefix(path, module)] = strings.Fields(rest)
-	}
-	for _, f := range forbidden {
-		for from, all := range deps {
-			if from != f.from && !(strings.HasPrefix(from, f.from+"/") && f.from != "llmbench") {
+		names := strings.Fields(allowed[i].imports)
+		for _, path := range words[1:] {
+			if path == "test" {
+				names = append(names, strings.Fields(allowed[i].tests+" "+pkg+" gotest.tools/v3 github.com/google/go-cmp")...)
 				continue
 			}
-			for _, to := range all {
-				if fits(from, all) && (to == module+"llmbench/records" || to == module+"llmbench/benchfile" || to == module+"llmbench/sample") {
-					continue
-				}
-				if to == f.to || strings.HasPrefix(to, f.to+"/") {
-					t.Errorf("%s reaches %s: %s", from, to, f.why)
-				}
+			ours := known[path]
+			thirdParty := strings.Contains(strings.Split(path, "/")[0], ".")
+			if ours && !slices.Contains(names, path) || thirdParty && !covers(strings.Join(names, " "), path) {
+				t.Errorf("%s imports %s, which its row in allowed does not list", pkg, path)
 			}
 		}
-		if deps[f.from] == nil {
-			t.Errorf("no package %s", f.from)
-		}
+	}
+	for pkg := range known {
+		assert.Check(t, exists[pkg], "allowed has a row for %s, which does not exist", pkg)
 	}
 }
 
-// fits reports whether a package is mockserver/calibrate or a command on it: these read
-// the results of llmbench.
-func fits(from string, deps []string) bool {
-	return from == "mockserver/calibrate" || strings.HasPrefix(from, "mockserver/cmd/") && slices.Contains(deps, "github.com/seed-2b9cec6d/llmbench/mockserver/calibrate")
+// TestUnreachable checks that packages do not link what they must not.
+func TestUnreachable(t *testing.T) {
+	for _, words := range goList(t, "-f", `{{.ImportPath}} {{join .Deps " "}}`, module+"...") {
+		for _, row := range unreachable {
+			if row.from != "" && !covers(row.from, words[0]) || covers(row.except, words[0]) {
+				continue
+			}
+			for _, path := range words[1:] {
+				if covers(row.to, path) {
+					t.Errorf("%s links %s: %s", words[0], path, row.why)
+				}
+			}
+		}
+	}
 }
