@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -64,7 +65,7 @@ func TestProxies(t *testing.T) {
 				server.Start()
 			}
 			defer server.Close()
-			var asked []string
+			var asked journal
 			var addr string
 			secure := server
 			if strings.HasPrefix(tt.scheme, "socks") {
@@ -94,9 +95,9 @@ func TestProxies(t *testing.T) {
 			}
 			want := strings.ReplaceAll(tt.want, "TARGET", server.Listener.Addr().String())
 			if strings.HasPrefix(want, "POST") {
-				assert.DeepEqual(t, asked, []string{want, want, want})
+				assert.DeepEqual(t, asked.all(), []string{want, want, want})
 			} else {
-				assert.DeepEqual(t, asked, []string{want})
+				assert.DeepEqual(t, asked.all(), []string{want})
 			}
 			p.CloseIdle()
 			assert.Equal(t, p.Open(), 0)
@@ -104,13 +105,32 @@ func TestProxies(t *testing.T) {
 	}
 }
 
+// A journal is what a proxy was asked. The goroutines of the proxy write it, and the
+// test reads it.
+type journal struct {
+	mu      sync.Mutex
+	entries []string
+}
+
+func (j *journal) add(entry string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.entries = append(j.entries, entry)
+}
+
+func (j *journal) all() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.entries)
+}
+
 // httpProxy is a proxy that notes what it was asked.
-func httpProxy(tb testing.TB, asked *[]string) http.Handler {
+func httpProxy(tb testing.TB, asked *journal) http.Handler {
 	forward := &httputil.ReverseProxy{Rewrite: func(*httputil.ProxyRequest) {}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		check := http.Request{Header: http.Header{"Authorization": r.Header["Proxy-Authorization"]}}
 		user, password, _ := check.BasicAuth()
-		*asked = append(*asked, r.Method+" "+strings.TrimPrefix(r.URL.String(), "//")+" "+user+":"+password)
+		asked.add(r.Method + " " + strings.TrimPrefix(r.URL.String(), "//") + " " + user + ":" + password)
 		if r.Method != http.MethodConnect {
 			forward.ServeHTTP(w, r)
 			return
@@ -126,7 +146,7 @@ func httpProxy(tb testing.TB, asked *[]string) http.Handler {
 }
 
 // socksProxy is one of RFC 1928 and RFC 1929.
-func socksProxy(tb testing.TB, asked *[]string) func(net.Conn) {
+func socksProxy(tb testing.TB, asked *journal) func(net.Conn) {
 	return func(c net.Conn) {
 		r := bufio.NewReader(c)
 		next := func() int { b, _ := r.ReadByte(); return int(b) }
@@ -150,7 +170,7 @@ func socksProxy(tb testing.TB, asked *[]string) func(net.Conn) {
 		}
 		io.ReadFull(r, ip)
 		addr := net.JoinHostPort(ip.String(), strconv.Itoa(next()<<8+next()))
-		*asked = append(*asked, "SOCKS "+addr+" "+user+":"+password)
+		asked.add("SOCKS " + addr + " " + user + ":" + password)
 		c.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
 		relay(tb, c, addr)
 	}
