@@ -22,6 +22,7 @@ type Conn struct {
 
 	request   *Trace // the current request, or nil
 	used      bool   // a request has been answered on it
+	ended     bool   // TLS has brought the end or a response while the connection was idle
 	noWait    bool   // Read returns what has arrived and does not wait for more
 	idleSince time.Time
 
@@ -118,11 +119,16 @@ const (
 // taken for the next response.
 func (c *Conn) unusable() bool {
 	idle := time.Since(c.idleSince)
+	if c.ended {
+		return true
+	}
 	switch peek(c.Conn) {
 	case peekEnd:
 		return true
 	case peekBytes:
-		return c.stream == c || c.hasResponse() || idle > maxIdle
+		// hasResponse reads what TLS has brought, so a later call would not see it.
+		c.ended = c.stream != c && c.hasResponse()
+		return c.stream == c || c.ended || idle > maxIdle
 	case peekNothing:
 		return idle > maxIdle
 	}
