@@ -67,7 +67,9 @@ func (f *Framer) Begin(name string) {
 		f.docStart = len(f.Buf)
 		return
 	}
-	f.start()
+	if !f.started {
+		f.start()
+	}
 	if !f.noEvents {
 		if f.Shape.EventLines {
 			f.lastID++
@@ -82,7 +84,7 @@ func (f *Framer) Begin(name string) {
 			f.Add("event: ", name, f.lineEnd)
 		}
 	}
-	f.Add(f.dataPrefix)
+	f.Buf = append(f.Buf, f.dataPrefix...)
 	f.docStart = len(f.Buf)
 }
 
@@ -133,9 +135,9 @@ func (f *Framer) End() {
 
 // EndVerbatim ends a document that is in a frame and leaves its spelling as it is.
 func (f *Framer) EndVerbatim() {
-	f.Add(f.lineEnd)
+	f.Buf = append(f.Buf, f.lineEnd...)
 	if !f.noEvents {
-		f.Add(f.lineEnd)
+		f.Buf = append(f.Buf, f.lineEnd...)
 	}
 }
 
