@@ -8,13 +8,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// A Pass is what one run of a tool is: the requests of one pass.
+// A Pass is the requests of one pass. One run of another tool corresponds to a pass.
 type Pass struct {
 	Head     *records.Head
 	Requests iter.Seq[*records.Request]
 }
 
-// Of is a pass of a run, from 0.
+// Of returns a pass of a run. Passes count from 0.
 func Of(run *records.Run, pass int) Pass {
 	if pass == 0 && run.Passes() == 1 {
 		return Pass{&run.Head, run.All()}
@@ -22,28 +22,28 @@ func Of(run *records.Run, pass int) Pass {
 	return Pass{&run.Head, run.Pass(pass)}
 }
 
-// Figures are what a tool would have said of a pass.
+// Figures are what a tool would have printed for a pass.
 type Figures struct {
-	Completed, Failed         Value // requests, as the tool counts them
+	Completed, Failed         Value // requests, by the tool's definitions
 	Duration                  Value // in seconds
 	InputTokens, OutputTokens Value
-	Requests, Good            Value // requests per second; Good, those within the SLO
+	Requests, Good            Value // requests per second: all, and those within the SLO
 	Output, Total             Value // tokens per second
 	TTFT, TPOT, ITL, E2E      Latency
-	PeakOutput, PeakRequests  Value // "peak" tokens per second, requests at once
+	PeakOutput, PeakRequests  Value // "peak" tokens per second, and concurrent requests
 	Extra                     map[string]Latency
 }
 
 // A Latency is one of a tool's latencies, in nanoseconds.
 type Latency struct {
-	N    int // values it is made of
+	N    int // number of values
 	Mean Value
 	std  func() float64
-	at   func(p float64) float64 // percentile; nil if it cannot be told
-	none Value                   // why
+	at   func(p float64) float64 // percentile; nil if it is unknown
+	none Value                   // the reason
 }
 
-// At is the p-th percentile, p in [0,100], by the tool's own rule.
+// At returns the p-th percentile, p in [0,100], by the tool's own rule.
 func (l Latency) At(p float64) Value {
 	if l.at == nil {
 		return l.none
@@ -51,7 +51,7 @@ func (l Latency) At(p float64) Value {
 	return exact(l.at(p))
 }
 
-// Std is the standard deviation, of n values by n.
+// Std returns the standard deviation of the population.
 func (l Latency) Std() Value {
 	if l.std == nil {
 		return l.none
@@ -59,10 +59,10 @@ func (l Latency) Std() Value {
 	return exact(l.std())
 }
 
-// noLatency is one that there is not, and why.
+// noLatency returns a latency without values. The reason is in v.
 func noLatency(v Value) Latency { return Latency{Mean: v, none: v} }
 
-// latency summarizes s by a rule.
+// latency summarizes s. Percentiles follow the rule.
 func latency(s *series, at percentile) Latency {
 	if s.n() == 0 {
 		return noLatency(cannotTell("no request has one"))
@@ -70,7 +70,7 @@ func latency(s *series, at percentile) Latency {
 	return Latency{N: s.n(), Mean: exact(s.mean()), std: s.std, at: func(p float64) float64 { return at(s, p) }}
 }
 
-// latencyOf summarizes w.
+// latencyOf summarizes weighted values.
 func latencyOf(w *weighted) Latency {
 	if len(w.pairs) == 0 {
 		return noLatency(cannotTell("no request has one"))
@@ -79,28 +79,29 @@ func latencyOf(w *weighted) Latency {
 	return Latency{N: n, Mean: exact(w.mean()), std: w.std, at: w.percentile}
 }
 
-// A fate is what a tool makes of a request.
+// A fate is how a tool counts a request.
 type fate int
 
 const (
 	served fate = iota
 	failed
-	unclear // the records do not say
+	unclear // the records do not determine it
 )
 
-// A gather goes over a pass for a tool. What cannot be told of one request cannot be
-// told of all that is made of it: the first reason stands, with how many have it.
+// A gather collects the requests of a pass for a tool. If something is unknown of one
+// request, figures of all requests are unknown; the reason is that of the first such
+// request, with the number of such requests.
 type gather struct {
 	fate func(q *records.Request) (fate, string)
 
 	all, served, failed int
 	unclear             reasons
-	ok                  []*records.Request // those served
-	first, last         time.Duration      // first send and last end of all
-	lastServed          time.Duration      // last end of those served
+	ok                  []*records.Request // the served requests
+	first, last         time.Duration      // first send and last end of all requests
+	lastServed          time.Duration      // last end of the served requests
 }
 
-// reasons counts requests of which something cannot be told.
+// reasons counts requests of which something is unknown.
 type reasons struct {
 	n   int
 	why string
@@ -113,7 +114,7 @@ func (r *reasons) add(why string) {
 	r.n++
 }
 
-// of says it of so many requests.
+// of returns the unknown value of a number of requests.
 func (r *reasons) of(all int) Value {
 	return cannotTell(fmt.Sprintf("of %d of %d requests: %s", r.n, all, r.why))
 }
@@ -138,7 +139,7 @@ func (g *gather) run(p Pass) {
 	}
 }
 
-// counts are the numbers of requests that were served and that failed.
+// counts returns the numbers of requests that were served and that failed.
 func (g *gather) counts() (completed, failures Value) {
 	if g.unclear.n > 0 {
 		v := g.unclear.of(g.all)
@@ -147,8 +148,8 @@ func (g *gather) counts() (completed, failures Value) {
 	return exact(float64(g.served)), exact(float64(g.failed))
 }
 
-// each calls of for each request that was served, and says why something made of
-// all of them cannot be told: that is the zero Value if it can.
+// each calls of for each served request. It returns the zero Value if of returns no reason,
+// and else why a figure of all requests is unknown.
 func (g *gather) each(of func(q *records.Request) (why string)) Value {
 	if g.unclear.n > 0 {
 		return g.unclear.of(g.all)
@@ -165,7 +166,7 @@ func (g *gather) each(of func(q *records.Request) (why string)) Value {
 	return Value{}
 }
 
-// sum adds what of gives for each request that was served.
+// sum returns the sum of a number of each served request.
 func (g *gather) sum(of func(q *records.Request) (int, string)) Value {
 	sum := 0
 	why := g.each(func(q *records.Request) string {
@@ -176,7 +177,7 @@ func (g *gather) sum(of func(q *records.Request) (int, string)) Value {
 	return why.plus(exact(float64(sum)))
 }
 
-// whole summarizes a time of each request, or what of adds for it.
+// whole summarizes the times that of adds for each served request.
 func (g *gather) whole(at percentile, of func(q *records.Request, d *records.Dist) (why string)) Latency {
 	var s series
 	if v := g.each(func(q *records.Request) string { return of(q, &s.whole) }); !v.known() {
@@ -185,7 +186,7 @@ func (g *gather) whole(at percentile, of func(q *records.Request, d *records.Dis
 	return latency(&s, at)
 }
 
-// parts summarizes a figure of each request that has one.
+// parts summarizes a figure of those served requests that have it.
 func (g *gather) parts(at percentile, of func(q *records.Request) (v float64, has bool, why string)) Latency {
 	s := &series{}
 	if v := g.each(func(q *records.Request) string {
@@ -200,21 +201,21 @@ func (g *gather) parts(at percentile, of func(q *records.Request) (v float64, ha
 	return latency(s, at)
 }
 
-// since makes whole's function of one instant: the time from the send until then.
+// since returns a function for whole, which adds the time from the send to an instant.
 func since(of func(q *records.Request) (time.Duration, string)) func(*records.Request, *records.Dist) string {
 	return func(q *records.Request, d *records.Dist) string {
 		at, why := of(q)
 		if why == "" {
-			d.Add(max(0, at-q.Start)) // the clocks' error may be before the send
+			d.Add(max(0, at-q.Start)) // the kernel's timestamp may be a little before the send
 		}
 		return why
 	}
 }
 
-// seconds makes a Value of a time.
+// seconds returns d in seconds.
 func seconds(d time.Duration) Value { return exact(d.Seconds()) }
 
-// perSecond fills the rates of f from its counts.
+// perSecond sets the rates of f from its counts.
 func (f *Figures) perSecond() {
 	f.Requests = f.Completed.over(f.Duration, noTime)
 	f.Output = f.OutputTokens.over(f.Duration, noTime)

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// run reads lines of requests behind a head with fields of its own.
+// run returns a pass of lines of requests. The fields of head replace those of the first line.
 func run(t testing.TB, head string, requests ...string) Pass {
 	t.Helper()
 	fields := map[string]any{"dialect": "openai-chat", "stream": true, "concurrency": 2, "model": "m", "benchmark": "B",
@@ -24,7 +24,7 @@ func run(t testing.TB, head string, requests ...string) Pass {
 	return Of(r, 0)
 }
 
-// req is a request of a stream: the instants of its texts in ms, and other fields.
+// req returns the line of a streamed request: the instants of its deltas in ms, and other fields.
 func req(start int, texts []int, end int, fields string) string {
 	const ms = 1_000_000
 	first, last, gaps := "null", "null", []string{}
@@ -46,19 +46,19 @@ func req(start int, texts []int, end int, fields string) string {
 		start*ms, start*ms, first, last, strings.Join(gaps, ","), end*ms, strings.TrimPrefix(fields, ","))
 }
 
-// wire is the fields of events that other tools count, in ms.
+// wire returns the fields of events that other tools count. Instants are in ms.
 func wire(before, after, first, last, lastEvent, done int) string {
 	const ms = 1_000_000
 	return fmt.Sprintf(`"choices":{"before":%d,"amid":0,"after":%d,"first_ns":%d,"last_ns":%d},"last_event_ns":%d,"done_ns":%d`,
 		before, after, first*ms, last*ms, lastEvent*ms, done*ms)
 }
 
-// usage is the fields of tokens that were stated in an event of their own.
+// usage returns the fields of tokens that the server stated in an event without a choice.
 func usage(prompt, output int) string {
 	return fmt.Sprintf(`"prompt_tokens":%d,"output_tokens":%d,"token_source":"usage","usage_alone":true`, prompt, output)
 }
 
-// figure is a figure of a tool by name, as the tables of tests have it: times in ms.
+// figure returns a figure of a tool by the name that the tables of tests use. Times are in ms.
 func figure(t testing.TB, tool string, p Pass, name string) Value {
 	t.Helper()
 	found, err := Find(tool)

@@ -7,9 +7,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// peaks are the most messages, and the most requests, in one of the seconds from the
-// first send of a request that was served. The events of a request are its messages,
-// and until end it is there.
+// peaks returns the largest number of messages, and of requests, in one second. Seconds count
+// from the first send of a served request. The function events calls each with the instants
+// of a request's messages; a request lasts until end.
 func (g *gather) peaks(events func(q *records.Request, each func(time.Duration)) string, end func(*records.Request) (time.Duration, string)) (output, requests Value) {
 	var from time.Duration
 	for i, q := range g.ok {
@@ -19,7 +19,7 @@ func (g *gather) peaks(events func(q *records.Request, each func(time.Duration))
 	}
 	var chunks perSecond
 	var touched overlaps
-	add := func(at time.Duration) { chunks.add(max(0, at-from)) } // the clocks' error may be before the send
+	add := func(at time.Duration) { chunks.add(max(0, at-from)) } // the kernel's timestamp may be a little before the send
 	output = g.each(func(q *records.Request) string { return events(q, add) })
 	if output.known() {
 		output = exact(float64(chunks.most))
@@ -35,9 +35,9 @@ func (g *gather) peaks(events func(q *records.Request, each func(time.Duration))
 	return output, requests
 }
 
-// A perSecond counts what comes in each second.
+// A perSecond counts messages by second.
 type perSecond struct {
-	at    []int32 // of the first maxSeconds
+	at    []int32 // counts of the first maxSeconds
 	later map[time.Duration]int32
 	most  int32
 }
@@ -61,14 +61,14 @@ func (c *perSecond) add(at time.Duration) {
 	c.most = max(c.most, c.at[s])
 }
 
-// overlaps are spans of whole seconds, both ends in them.
+// overlaps are ranges of seconds that include both ends.
 type overlaps struct{ from, to []time.Duration }
 
 func (o *overlaps) add(from, to time.Duration) {
 	o.from, o.to = append(o.from, from), append(o.to, to)
 }
 
-// most is how many of them at most have a second in common.
+// most returns the largest number of ranges that have a second in common.
 func (o *overlaps) most() int {
 	slices.Sort(o.from)
 	slices.Sort(o.to)

@@ -10,8 +10,8 @@ import (
 
 // A series is values of a tool's formula, in nanoseconds.
 type series struct {
-	whole  records.Dist // those that are whole nanoseconds
-	parts  []float64    // the others; never both
+	whole  records.Dist // values that are whole nanoseconds
+	parts  []float64    // values that are not; a series has only one kind
 	sorted bool
 }
 
@@ -33,7 +33,7 @@ func (s *series) mean() float64 {
 	return sum / float64(len(s.parts))
 }
 
-// std is the population's, as numpy.std.
+// std returns the standard deviation of the population, as numpy.std does.
 func (s *series) std() float64 {
 	if len(s.parts) == 0 {
 		return s.whole.Std()
@@ -45,7 +45,7 @@ func (s *series) std() float64 {
 	return math.Sqrt(ss / float64(len(s.parts)))
 }
 
-// rank is the value at i of the sorted sample.
+// rank returns the value at index i of the sorted values.
 func (s *series) rank(i int) float64 {
 	if len(s.parts) == 0 {
 		return s.whole.Ranks(i)[0]
@@ -57,8 +57,8 @@ func (s *series) rank(i int) float64 {
 	return s.parts[i]
 }
 
-// A percentile is a tool's rule for the p-th percentile, p in [0,100], of a sample
-// that is not empty.
+// A percentile is a tool's rule for the p-th percentile, p in [0,100], of a series that is not
+// empty.
 type percentile func(s *series, p float64) float64
 
 // linear is numpy.percentile: type 7, interpolated
@@ -73,25 +73,25 @@ func linear(s *series, p float64) float64 {
 	return lo + (h-float64(i))*(hi-lo)
 }
 
-// floorIndex is EvalScope's: sorted[int(n*p/100)], of 100 values the 99th percentile
-// is the largest
+// floorIndex is EvalScope's rule: sorted[int(n*p/100)]. The 99th percentile of 100 values is the
+// largest
 // (https://github.com/modelscope/evalscope/blob/main/evalscope/perf/utils/db_util.py).
 func floorIndex(s *series, p float64) float64 {
 	return s.rank(min(int(float64(s.n())*p/100), s.n()-1))
 }
 
-// locust is that of locust's histogram: values in milliseconds of two digits, of
-// which it takes the one that int(n*p) of them do not exceed
+// locust is the rule of locust's histogram, whose values are milliseconds with two digits: the
+// smallest value that is above int(n*p) of the values
 // (https://github.com/locustio/locust/blob/master/locust/stats.py).
 func locust(s *series, p float64) float64 {
 	n := s.n()
-	// It walks from the largest bucket down until n - count <= int(n*p): that is the
-	// bucket of the sorted value at int(n*p), or at the end the smallest one.
+	// Locust walks from the largest bucket down until n - count <= int(n*p): to the bucket of
+	// the sorted value at int(n*p), or at the end to the smallest one.
 	i := min(int(float64(n)*p/100), n-1)
 	return locustBucket(s.rank(i)/1e6) * 1e6
 }
 
-// locustBucket rounds milliseconds as locust does, half to even as Python.
+// locustBucket rounds milliseconds as locust does, halves to even as in Python.
 func locustBucket(ms float64) float64 {
 	switch {
 	case ms < 100:
@@ -104,12 +104,12 @@ func locustBucket(ms float64) float64 {
 	return math.RoundToEven(ms/1000) * 1000
 }
 
-// weighted is values with weights, as GuideLLM summarizes them: the percentile is the
+// weighted are values with weights, as GuideLLM summarizes them: the p-th percentile is the
 // smallest value whose cumulative share reaches p
 // (https://github.com/vllm-project/guidellm/blob/main/src/guidellm/schemas/statistics.py).
 type weighted struct {
 	pairs   []pair
-	settled bool // pairs are sorted, no value comes twice, and weights are shares
+	settled bool // pairs are sorted and have different values, and weights are shares
 }
 
 type pair struct{ value, weight float64 }
@@ -120,7 +120,7 @@ func (w *weighted) add(v, weight float64) {
 	}
 }
 
-// settle sorts the values, merges equal ones and makes shares of their weights.
+// settle sorts the values, merges equal ones and divides the weights by their sum.
 func (w *weighted) settle() {
 	if w.settled {
 		return

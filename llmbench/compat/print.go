@@ -45,7 +45,7 @@ type section struct {
 	of          Latency
 }
 
-// latencies prints sections, with the percentiles ps after mean and median.
+// latencies writes sections, with the percentiles ps after mean and median.
 func (b *block) latencies(all []section, ps ...float64) {
 	for _, l := range all {
 		b.title(l.title, "-")

@@ -12,8 +12,7 @@ import (
 
 func parse(s string) (float64, error) { return strconv.ParseFloat(s, 64) }
 
-// TestSummary prints every tool's block of two runs: one of which all can be told,
-// and one that was cut.
+// TestSummary prints every tool's block for runs with and without unknown figures.
 func TestSummary(t *testing.T) {
 	for _, c := range tables(t) {
 		if c.name != "a role first" && c.name != "a stream that was cut" && c.name != "not streamed" && c.name != "nothing but failures" && c.name != "the server's own times" {
@@ -27,7 +26,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestVLLMResult writes the schema that vLLM's dashboards read.
+// TestVLLMResult checks the file that vLLM's dashboards read.
 func TestVLLMResult(t *testing.T) {
 	var all strings.Builder
 	for _, c := range tables(t) {
@@ -49,7 +48,7 @@ func TestVLLMResult(t *testing.T) {
 	golden.Assert(t, all.String(), "save-result.json")
 }
 
-// TestIntegers writes whole numbers as vLLM does: digits alone.
+// TestIntegers checks that whole numbers have only digits, as in vLLM's file.
 func TestIntegers(t *testing.T) {
 	for v, want := range map[float64]string{0: "0", 1e6: "1000000", 123456789012: "123456789012", 1e22: "10000000000000000000000", 0.25: "0.25", 1e-7: "0.0000001"} {
 		text, err := exact(v).MarshalJSON()
@@ -58,7 +57,7 @@ func TestIntegers(t *testing.T) {
 	}
 }
 
-// TestReasons says why a quotient cannot be told.
+// TestReasons checks the reasons of unknown quotients.
 func TestReasons(t *testing.T) {
 	for _, c := range tables(t) {
 		switch c.name {
@@ -104,8 +103,7 @@ func TestOpenLoopResult(t *testing.T) {
 	}
 }
 
-// TestEmptyAnswers checks what a success is of answers without text, in records of
-// different ages.
+// TestEmptyAnswers checks how tools count answers without text, in records of different ages.
 func TestEmptyAnswers(t *testing.T) {
 	for _, c := range []struct{ fields, vllm, sglang string }{
 		{`"events":0`, "0", "0"},

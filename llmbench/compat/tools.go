@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// A Tool is one whose figures are known.
+// A Tool is a tool whose figures can be computed.
 type Tool struct {
-	Name    string // for commands: "vllm"
+	Name    string // name in commands, such as "vllm"
 	Title   string
-	URL     string // of the source of its formulas
+	URL     string // source of the formulas
 	Figures func(Pass) Figures
-	// Differs says in a line why its figures are not llmbench's.
+	// Differs is a line about how the figures differ from llmbench's.
 	Differs string
 
 	print func(b *block, p Pass, f Figures)
 }
 
-// Tools are all tools there are.
+// Tools are all tools.
 var Tools = []Tool{
 	{"vllm", "vLLM bench serve", "https://github.com/vllm-project/vllm/blob/main/vllm/benchmarks/serve.py", VLLM,
 		"TTFT ends at the first message with a choice, even a role's; ITL and E2E go on to the finish reason; a stream that is cut cleanly or carries an error is a success.", printVLLM},
@@ -38,7 +38,7 @@ var Tools = []Tool{
 		"It measures no server: only what the server states of its own work comes near.", printLlamaBench},
 }
 
-// Find returns a tool by its name.
+// Find returns the tool of a name.
 func Find(name string) (Tool, error) {
 	var names []string
 	for _, t := range Tools {
@@ -50,15 +50,15 @@ func Find(name string) (Tool, error) {
 	return Tool{}, fmt.Errorf("%q: want one of %s", name, strings.Join(names, ", "))
 }
 
-// Summary is the block that the tool prints at its end, and after it, for each line
-// that it would have had a figure in and cannot, why not: "?" stands there.
+// Summary returns the block that the tool prints at its end. An unknown figure is "?", and
+// lines after the block have the reasons.
 func (t Tool) Summary(p Pass) string {
 	b := &block{format: "%-40s %-10s"}
 	t.print(b, p, t.Figures(p))
 	return b.String()
 }
 
-// A block is lines of labels and values.
+// A block is lines with a label and a value.
 type block struct {
 	strings.Builder
 	format  string
@@ -86,21 +86,21 @@ func (b *block) text(label, value string) {
 	b.WriteString(strings.TrimRight(fmt.Sprintf(b.format, label, value), " ") + "\n")
 }
 
-// title is a line of 50 characters.
+// title writes a line of 50 characters.
 func (b *block) title(text, fill string) {
 	pad := 50 - len(text)
 	b.WriteString(strings.Repeat(fill, pad/2) + text + strings.Repeat(fill, pad-pad/2) + "\n")
 }
 
-// because says why there are question marks.
+// because writes why figures are unknown.
 func (b *block) because() {
 	for i, why := range b.why {
 		fmt.Fprintf(b, "cannot tell: %s: %s\n", b.unknown[i], why)
 	}
 }
 
-// ms is a figure of nanoseconds in milliseconds.
+// ms returns nanoseconds in milliseconds.
 func ms(v Value) Value { return v.times(1e-6) }
 
-// secs is a figure of nanoseconds in seconds.
+// secs returns nanoseconds in seconds.
 func secs(v Value) Value { return v.times(1e-9) }

@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// tables are runs on which tools disagree, and what each would have said. A want is
-// a number, "≤ number", "≥ number", "?" for what cannot be told or "-" for what the
-// tool has not.
+// tables returns runs for which tools print different figures. A want is a number, "≤ number",
+// "≥ number", "?" for an unknown figure or "-" for a figure that the tool does not print.
 func tables(t testing.TB) []struct {
 	name string
 	run  Pass
@@ -48,7 +47,7 @@ func tables(t testing.TB) []struct {
 	// It had an error object after a token.
 	fault := run(t, "", req(0, []int{100}, 150, wire(0, 0, 100, 100, 100, 110)+`,"outcome":"server-error","error":"oops"`))
 
-	// It had nothing else, or was written before there were choices in a record.
+	// The error object came alone, or in an older record without choices.
 	early := run(t, "", req(0, nil, 150, `"last_event_ns":100000000,"outcome":"server-error","error":"oops"`))
 	oldFault := run(t, "", req(0, []int{100}, 150, `"outcome":"server-error","error":"oops"`))
 
@@ -69,7 +68,7 @@ func tables(t testing.TB) []struct {
 	whole := run(t, `"stream":false`,
 		req(0, nil, 1000, usage(7, 10)), req(0, nil, 3000, usage(7, 30)), req(0, nil, 4000, `"outcome":"http","status":503`))
 
-	// A record of before there were choices in it.
+	// An older record without choices.
 	old := run(t, "", req(0, []int{100, 140}, 190, `"prompt_tokens":7,"output_tokens":2,"token_source":"usage"`))
 
 	// Usage on the last event with text.

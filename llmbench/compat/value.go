@@ -5,22 +5,23 @@ import (
 	"strconv"
 )
 
-// A Value is a figure of a tool, or why there is none. Its zero value is 0.
+// A Value is a figure of a tool, or the reason why there is none. Its zero value is an exact
+// 0.
 type Value struct {
 	V     float64
 	Bound Bound
-	Why   string // for CannotTell: what the records lack; for Absent: nothing
+	Why   string // for CannotTell: the reason; else ""
 }
 
-// A Bound is how well a Value is known.
+// A Bound says what is known of a Value.
 type Bound int
 
 const (
 	Exact      Bound = iota // V is what the tool would have printed, before it rounds
-	AtMost                  // it would have been V or less
-	AtLeast                 // it would have been V or more
-	CannotTell              // the records do not hold what its formula needs
-	Absent                  // the tool has no such figure, or none of this run
+	AtMost                  // the tool would have printed V or less
+	AtLeast                 // the tool would have printed V or more
+	CannotTell              // the records do not hold what the formula needs
+	Absent                  // the tool does not print the figure, or not for this run
 )
 
 func exact(v float64) Value           { return Value{V: v} }
@@ -29,14 +30,14 @@ func absent() Value                   { return Value{Bound: Absent} }
 func (v Value) known() bool           { return v.Bound < CannotTell }
 func (v Value) times(f float64) Value { v.V *= f; return v }
 
-// Why a quotient cannot be told whose divisor is 0.
+// The reasons why a quotient is unknown: its divisor is 0.
 const (
 	noTime   = "no time passed"
 	noServed = "no request was served"
 	noToken  = "no output token was counted"
 )
 
-// over is v / w; zero says why w is 0 if it is.
+// over returns v / w. If w is 0, the quotient is unknown for the reason zero.
 func (v Value) over(w Value, zero string) Value {
 	switch {
 	case !v.known():
@@ -56,12 +57,12 @@ func (v Value) over(w Value, zero string) Value {
 		q.Bound = AtLeast
 	}
 	if v.Bound != Exact && w.Bound != Exact && v.Bound != q.Bound {
-		return cannotTell("both parts of it are only bounded")
+		return cannotTell("dividend and divisor are only bounded")
 	}
 	return q
 }
 
-// plus is v + w of two exact values.
+// plus returns v + w. Both are exact, or v is unknown.
 func (v Value) plus(w Value) Value {
 	if !v.known() {
 		return v
@@ -70,8 +71,8 @@ func (v Value) plus(w Value) Value {
 	return w
 }
 
-// Text is the value with so many decimals: "≤ 1.50" at most, "?" if it cannot be
-// told, "-" if the tool has none.
+// Text returns the value with that number of decimals, such as "1.50" or "≤ 1.50"; "?" if the
+// value is unknown, and "-" if the tool does not print it.
 func (v Value) Text(decimals int) string {
 	text := strconv.FormatFloat(v.V, 'f', decimals, 64)
 	switch v.Bound {
@@ -87,8 +88,8 @@ func (v Value) Text(decimals int) string {
 	return text
 }
 
-// MarshalJSON writes null for what cannot be told, and for what is only bounded: who
-// reads another tool's schema takes a number for exact.
+// MarshalJSON writes null for a value that is unknown or only bounded: programs that read
+// another tool's file take each number for exact.
 func (v Value) MarshalJSON() ([]byte, error) {
 	if v.Bound != Exact || math.IsNaN(v.V) || math.IsInf(v.V, 0) {
 		return []byte("null"), nil

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// SaveResult is what `vllm bench serve --save-result` writes, without its arrays of
-// requests: keys in that order, and null for what cannot be told. It is one line.
-// Infinite rates are "inf", as vLLM has it.
+// SaveResult is the file that `vllm bench serve --save-result` writes, without the arrays of
+// requests: the same keys in the same order, on one line. Unknown values are null, and the
+// rate of a closed loop is "inf", as in vLLM.
 type SaveResult struct {
 	Date           string  `json:"date"`
 	EndpointType   string  `json:"endpoint_type"`
@@ -51,7 +51,7 @@ type SaveResult struct {
 	P99E2EL    Value `json:"p99_e2el_ms"`
 }
 
-// VLLMResult is the --save-result of a pass.
+// VLLMResult returns the JSON of a [SaveResult] for a pass.
 func VLLMResult(p Pass) ([]byte, error) {
 	f := VLLM(p)
 	n := 0

@@ -8,24 +8,26 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// What follows is asked of a request by the formulas of several tools. Each says
-// why, where a record does not hold it.
+// The functions of this file answer questions of several tools' formulas about a request.
+// They return a reason if the record does not hold the answer.
 
+// The reasons.
 const (
-	whyGivenUp   = "this client gave it up; how it would have gone on is not known"
-	whyCut       = "its stream was cut: by a reset it failed, by a clean end it did not, and the record does not say which"
-	whyChoices   = "its record does not say when events with a choice came (it is older than that, or of another dialect)"
-	whyLastEvent = "its record does not say when the last event came"
-	whyEvents    = "its record does not say whether an event came (it is older than that)"
-	whyMalformed = "what this client could not read another may have"
-	whyTokens    = "its output tokens were not stated as usage, and its text is not kept for the tool's tokenizer"
-	whyPrompt    = "its prompt tokens were not stated, and the prompt is not kept for the tool's tokenizer"
-	whyAsked     = "its record does not say how long its prompt was to be (it is older than that, or nothing was asked)"
-	whyMost      = "its output tokens were not stated; the tool takes those that were asked for, which its record does not hold"
-	whyTools     = "it has text in tool calls, which the record does not tell from the rest"
+	whyGivenUp   = "llmbench gave it up, and how it would have continued is unknown"
+	whyCut       = "its stream was cut: after a reset the tool counts a failure, after a clean end it does not, and the record does not say which it was"
+	whyChoices   = "its record has no instants of events with a choice (it is an older record, or of another dialect)"
+	whyLastEvent = "its record has no instant of the last event"
+	whyEvents    = "its record does not say whether an event came (it is an older record)"
+	whyMalformed = "the tool may have read what llmbench could not"
+	whyTokens    = "the server stated no usage, and the record does not hold the text for the tool's tokenizer"
+	whyPrompt    = "the server did not state the prompt tokens, and the record does not hold the prompt for the tool's tokenizer"
+	whyAsked     = "its record has no intended prompt length (it is an older record, or the length was not set)"
+	whyMost      = "the server did not state the output tokens, and the record does not hold the limit that the tool uses instead"
+	whyTools     = "it has text in tool calls, which the record does not distinguish from other text"
 )
 
-// speaksOpenAI says why a tool of OpenAI's dialects could not have made the run.
+// speaksOpenAI returns why a tool that speaks OpenAI's dialects could not have made the run,
+// or "".
 func speaksOpenAI(p Pass, tool string) string {
 	if strings.HasPrefix(p.Head.Dialect, "openai-") && p.Head.Dialect != "openai-responses" {
 		return ""
@@ -33,7 +35,7 @@ func speaksOpenAI(p Pass, tool string) string {
 	return tool + " speaks /v1/chat/completions and /v1/completions, and this run was in dialect " + p.Head.Dialect
 }
 
-// streams says why a tool that only streams could not have made the run.
+// streams returns why a tool that always streams could not have made the run, or "".
 func streams(p Pass, tool string) string {
 	if p.Head.Stream {
 		return ""
@@ -53,7 +55,7 @@ func nothing(why string) Figures {
 	}
 }
 
-// choices is how many events with a choice were read.
+// choices returns the number of events with a choice, 0 if it is unknown.
 func choices(q *records.Request) int {
 	if q.ChoiceFirst == 0 {
 		return 0
@@ -61,8 +63,8 @@ func choices(q *records.Request) int {
 	return int(q.Deltas + q.Before + q.Amid + q.After)
 }
 
-// noChoice reports whether it is known that no event had a choice: a record with any
-// instant that tools count, or with a clock, is of a time when choices were written.
+// noChoice reports whether it is known that no event had a choice. A record with the instant
+// of the last event or with a clock has the choices too.
 func noChoice(q *records.Request) bool {
 	return q.ChoiceFirst == 0 && q.Deltas == 0 && (q.LastEvent > 0 || q.Done > 0 || q.Clock != "")
 }
@@ -79,7 +81,7 @@ func anyEvent(q *records.Request) (bool, string) {
 	return false, whyEvents
 }
 
-// calledTools reports whether some of the text may be of tool calls.
+// calledTools reports whether part of the text may be tool calls.
 func calledTools(q *records.Request) bool {
 	return q.Finish == "tool_calls" || q.Finish == "function_call"
 }
@@ -107,8 +109,8 @@ func lastEvent(q *records.Request) (time.Duration, string) {
 
 func ended(q *records.Request) (time.Duration, string) { return q.End, "" }
 
-// choiceGaps adds the gaps between successive events with a choice: those between
-// deltas, and those to an event without text at either end.
+// choiceGaps adds the gaps between successive events with a choice: those between deltas,
+// and those to an event without text before the first or after the last delta.
 func choiceGaps(q *records.Request, d *records.Dist) string {
 	if why := choicesKnown(q); why != "" {
 		return why
@@ -130,14 +132,14 @@ func choiceGaps(q *records.Request, d *records.Dist) string {
 	return ""
 }
 
-// choicesKnown says why the instants of all events with a choice are not known.
+// choicesKnown returns why an instant of an event with a choice is unknown, or "".
 func choicesKnown(q *records.Request) string {
 	n := choices(q)
 	switch {
 	case n == 0:
 		return whyChoices
 	case n > 2 && q.Deltas == 0 || q.Deltas > 0 && (q.Before > 1 || q.Amid > 0 || q.After > 1):
-		return "it has events without text whose instants its record does not hold"
+		return "it has several events without text, whose instants the record does not hold"
 	}
 	return ""
 }
@@ -151,7 +153,7 @@ func textGaps(q *records.Request, d *records.Dist) string {
 	return ""
 }
 
-// promptTokens are those that the server stated.
+// promptTokens returns the prompt tokens that the server stated.
 func promptTokens(q *records.Request) (int, string) {
 	if q.Prompt == 0 {
 		return 0, whyPrompt
@@ -159,7 +161,7 @@ func promptTokens(q *records.Request) (int, string) {
 	return int(q.Prompt), ""
 }
 
-// usageOr are the output tokens of a tool that reads usage, and else counts itself.
+// usageOr returns the output tokens of a tool that uses usage, or else its own tokenizer.
 func usageOr(q *records.Request) (int, string) {
 	switch q.Source {
 	case sample.FromUsage, sample.FromTokenizer:
@@ -168,8 +170,8 @@ func usageOr(q *records.Request) (int, string) {
 	return 0, whyTokens
 }
 
-// perToken makes a TPOT of three formulas: (end - first) / (tokens - 1), of answers
-// of more than one token.
+// perToken returns a function for parts: (end - first) / (tokens - 1), of answers with more
+// than one token.
 func perToken(first, end func(*records.Request) (time.Duration, string), tokens func(*records.Request) (int, string)) func(*records.Request) (float64, bool, string) {
 	return func(q *records.Request) (float64, bool, string) {
 		n, why := tokens(q)
@@ -185,13 +187,13 @@ func perToken(first, end func(*records.Request) (time.Duration, string), tokens 
 	}
 }
 
-// firstText is the first delta with text: content or reasoning.
+// firstText returns the instant of the first delta with text, content or reasoning.
 func firstText(q *records.Request) (time.Duration, string) { return q.First, noText(q) }
 
-// lastText is the last one.
+// lastText returns the instant of the last delta.
 func lastText(q *records.Request) (time.Duration, string) { return q.Last, noText(q) }
 
-// noText says why it is not known when an answer's text came, "" if it is.
+// noText returns why it is unknown when the text came, or "".
 func noText(q *records.Request) string {
 	switch {
 	case q.Deltas == 0:
@@ -202,7 +204,7 @@ func noText(q *records.Request) string {
 	return ""
 }
 
-// usual is what most tools make of a request's outcome, or why it is not known.
+// usual returns how most tools count a request, or why that is unknown.
 func usual(q *records.Request) (fate, string) {
 	switch q.Outcome {
 	case sample.OK:
@@ -216,5 +218,5 @@ func usual(q *records.Request) (fate, string) {
 	case sample.Malformed:
 		return unclear, whyMalformed
 	}
-	return unclear, "what the tool makes of the outcome " + string(q.Outcome) + " is not known"
+	return unclear, "how the tool counts the outcome " + string(q.Outcome) + " is unknown"
 }

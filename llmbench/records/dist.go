@@ -8,26 +8,27 @@ import (
 	"time"
 )
 
-// A Dist is many durations, of which means and quantiles are exact. Its zero value
-// is empty. It shares the memory of the requests it was taken of, and is for one
-// goroutine.
+// A Dist is a distribution of many durations. Its means and quantiles are exact. Its zero
+// value is empty. A Dist shares the memory of the requests that were added to it. It is not
+// safe for concurrent use.
 type Dist struct {
 	N    int
 	sum  int64
-	runs []*gaps // unsorted
-	one  []int64 // durations that came one by one
+	runs []*gaps // of requests
+	one  []int64 // added one by one
 
 	sorted []int64 // all, when there are few enough
-	// When there are not: how many are in each bucket, and those of the buckets that
-	// were asked for, sorted.
+	// When there are more: the number of durations in each bucket, and the sorted durations
+	// of the buckets that were needed so far.
 	counts  []int
 	buckets map[int][]int64
 }
 
-// few is how many durations are sorted; of more, quantiles are found by counting.
+// few is the largest number of durations that is sorted. Of more durations, quantiles are
+// found by counting.
 const few = 1 << 16
 
-// usual are the quantiles that are looked for together with the first.
+// usual are quantiles that are looked up together with the first one.
 var usual = []float64{0.5, 0.9, 0.95, 0.99}
 
 // Add adds a duration.
@@ -39,7 +40,7 @@ func (d *Dist) Add(v time.Duration) {
 }
 
 // AddGaps adds the gaps of q.
-func (d *Dist) AddGaps(q *Request) { d.add(&q.gaps, int64(q.Last-q.First)) } // Read has seen to the sum
+func (d *Dist) AddGaps(q *Request) { d.add(&q.gaps, int64(q.Last-q.First)) } // Read has checked the sum
 
 func (d *Dist) add(g *gaps, sum int64) {
 	n := g.len()
@@ -54,7 +55,7 @@ func (d *Dist) add(g *gaps, sum int64) {
 
 func (d *Dist) forget() { d.sorted, d.counts, d.buckets = nil, nil, nil }
 
-// Mean is the mean in nanoseconds; 0 of none.
+// Mean returns the mean in nanoseconds, or 0 without durations.
 func (d *Dist) Mean() float64 {
 	if d.N == 0 {
 		return 0
@@ -62,7 +63,7 @@ func (d *Dist) Mean() float64 {
 	return float64(d.sum) / float64(d.N)
 }
 
-// Std is the population's standard deviation in nanoseconds, as numpy.std.
+// Std returns the standard deviation of the population in nanoseconds, as numpy.std does.
 func (d *Dist) Std() float64 {
 	if d.N == 0 {
 		return 0
@@ -76,7 +77,7 @@ func (d *Dist) Std() float64 {
 	return math.Sqrt(ss / float64(d.N))
 }
 
-// parts yields all durations, some thousands at once, in memory that it reuses.
+// parts returns all durations, some thousands at a time, in memory that it reuses.
 func (d *Dist) parts() iter.Seq[[]int64] {
 	return func(yield func([]int64) bool) {
 		if len(d.one) > 0 && !yield(d.one) {
@@ -103,8 +104,8 @@ func (d *Dist) parts() iter.Seq[[]int64] {
 	}
 }
 
-// Ranks returns the durations at ranks of the sorted whole, from 0, in nanoseconds.
-// Ranks are less than N.
+// Ranks returns the durations at indices of the sorted durations, in nanoseconds. Indices
+// count from 0 and are less than N.
 func (d *Dist) Ranks(ranks ...int) []float64 {
 	out := make([]float64, len(ranks))
 	if d.N <= few {
@@ -120,8 +121,7 @@ func (d *Dist) Ranks(ranks ...int) []float64 {
 		}
 		return out
 	}
-	// By counting: once by the high bits, and then, of the buckets that a rank is in,
-	// by all.
+	// Count by the high bits, then sort the buckets that contain a rank.
 	d.count()
 	if d.buckets == nil {
 		d.buckets = map[int][]int64{}
@@ -137,7 +137,7 @@ func (d *Dist) Ranks(ranks ...int) []float64 {
 	return out
 }
 
-// count counts how many are in each bucket.
+// count counts the durations in each bucket.
 func (d *Dist) count() {
 	if d.counts != nil {
 		return
@@ -150,7 +150,7 @@ func (d *Dist) count() {
 	}
 }
 
-// bucket is the bucket that a rank is in, and where.
+// bucket returns the bucket that contains a rank, and the index within the bucket.
 func (d *Dist) bucket(rank int) (b, within int) {
 	for b, n := range d.counts {
 		if rank < n {
@@ -161,7 +161,7 @@ func (d *Dist) bucket(rank int) (b, within int) {
 	panic("records: a rank beyond the last duration")
 }
 
-// fetch sees that the buckets of all ranks are there.
+// fetch sorts the buckets of all ranks, unless they are there already.
 func (d *Dist) fetch(ranks []int) {
 	wanted := make([]bool, len(d.counts))
 	any := false
@@ -188,8 +188,8 @@ func (d *Dist) fetch(ranks []int) {
 	}
 }
 
-// high is which of 65536 buckets v is in, in the order of values: those of ten
-// leading bits and their exponent.
+// high returns the bucket of v, of 65536. Buckets are in the order of values; a bucket has the
+// values with the same ten leading bits and the same number of bits.
 func high(v int64) int {
 	n := bits.Len64(uint64(v))
 	if n <= 10 {
@@ -199,8 +199,8 @@ func high(v int64) int {
 	return shift<<10 + int(v>>shift)
 }
 
-// Quantiles returns quantiles in nanoseconds as [sample.Quantile] does: type 7,
-// interpolated. The qs are in [0,1]; there must be a duration.
+// Quantiles returns quantiles in nanoseconds, as [sample.Quantile] does. The range of each q is
+// [0,1], and the Dist must not be empty.
 func (d *Dist) Quantiles(qs ...float64) []float64 {
 	var ranks []int
 	for _, q := range qs {
@@ -217,8 +217,8 @@ func (d *Dist) Quantiles(qs ...float64) []float64 {
 	return out
 }
 
-// Sketch is Quantiles for the eye: of many durations, to a fifth of a percent, at
-// much less cost.
+// Sketch returns quantiles for pictures: those of many durations are accurate to 0.2 %, and
+// cost much less than Quantiles.
 func (d *Dist) Sketch(qs ...float64) []float64 {
 	if d.N <= few {
 		return d.Quantiles(qs...)
@@ -233,7 +233,7 @@ func (d *Dist) Sketch(qs ...float64) []float64 {
 	return out
 }
 
-// lowest is the least value of which high is b or, where there is none, more.
+// lowest returns the smallest value whose bucket is b or a later one.
 func lowest(b int) int64 {
 	if b < 1<<10 {
 		return int64(b)

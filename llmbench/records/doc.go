@@ -1,11 +1,14 @@
-// Package records reads the files that llmbench writes to LLMBENCH_OUT: a line
-// about the benchmark, then one a request, and at last one about how it ended, which
-// older files do not have. A [Run] is such a file in memory, with every instant as it
-// was written, in little enough of it for millions of requests.
+// Package records writes and reads the files in LLMBENCH_OUT. A file has a line about the
+// benchmark, then one line for each request, and at last one about how the benchmark ended,
+// which older files do not have. Each line is a JSON object.
 //
-// It is strict, because a figure computed from half a file looks like any other. It
-// refuses a first line that is not llmbench's, another version of the format, a last
-// line that was cut, an outcome it does not know, and instants that contradict each
-// other, and says which line of which file. Fields that it does not know it passes
-// over: the format grows.
+// A [Writer] writes a file. [Open] and [Read] return a [Run]: a file in memory, with every
+// instant as it was written, small enough for millions of requests. [Run.Figures] computes
+// the figures that the benchmark reported.
+//
+// Reading is strict, because a figure that is computed from half a file looks like any
+// other. These are errors, which name the file and the line: a first line that is not
+// llmbench's, an unknown version, a last line that was cut, an unknown outcome, and instants
+// that contradict each other. Unknown fields are ignored: later releases add fields without
+// a new version.
 package records

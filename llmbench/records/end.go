@@ -41,9 +41,8 @@ func parseEnd(line []byte) (*End, error) {
 	return l.End, nil
 }
 
-// Failed says why what was recorded is no result: the benchmark failed, or was
-// killed. It is "" of one that ended well, and of files of before there was a line
-// about the end, which do not tell.
+// Failed returns why the figures are no result: the benchmark failed, or its process was
+// killed. It returns "" if the benchmark ended well, and for older files, which do not say.
 func (r *Run) Failed() string {
 	switch {
 	case r.End != nil:
@@ -54,8 +53,8 @@ func (r *Run) Failed() string {
 	return ""
 }
 
-// Withheld are the units of a benchmark that ended well which it did not report, as
-// the client distorted them.
+// Withheld returns the units that the benchmark did not report because the client distorted
+// them.
 func (r *Run) Withheld() []string {
 	if r.End == nil {
 		return nil

@@ -8,15 +8,15 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Figures returns the run's units as [sample.Summarize] computes them: the same
-// figures, to the last bit, as in the benchmark file of the same sample, but for
-// those of the server itself and client-err-%, which are no part of the records.
+// Figures returns the figures of the run as [sample.Summarize] computes them. They equal the
+// figures in the benchmark file of the same sample to the last bit. Records do not hold
+// client-err-%, the units that the server states, and units of scenarios.
 func (r *Run) Figures() sample.Summary {
 	r.once.Do(func() { r.known = r.figures(r.All(), r.Elapsed()) })
 	return r.known
 }
 
-// PassFigures are those of one pass alone, from 0.
+// PassFigures returns the figures of one pass. Passes count from 0.
 func (r *Run) PassFigures(pass int) sample.Summary {
 	if pass == 0 && r.Passes() == 1 {
 		return r.Figures()
@@ -33,9 +33,9 @@ func (r *Run) PassFigures(pass int) sample.Summary {
 
 func (r *Run) figures(requests iter.Seq[*Request], elapsed time.Duration) sample.Summary {
 	steady := make(chan []sample.Steady, 1)
-	go func() { steady <- sample.SteadyStates(timed(requests)) }() // it takes as long as the rest
+	go func() { steady <- sample.SteadyStates(timed(requests)) }() // takes as long as the rest
 	s := sample.SummarizeSeq(samples(requests), elapsed, r.Head.Limits())
-	// Gaps and lags are too many to be samples' again.
+	// Samples with all gaps and lags would take too much memory.
 	var itl, lag Dist
 	for q := range requests {
 		if q.OK() {
@@ -49,7 +49,7 @@ func (r *Run) figures(requests iter.Seq[*Request], elapsed time.Duration) sample
 	return s
 }
 
-// Steady is the steady part of a pass, from 0.
+// Steady returns the steady part of a pass. Passes count from 0.
 func (r *Run) Steady(pass int) sample.Steady {
 	for _, s := range sample.SteadyStates(timed(r.Pass(pass))) {
 		return s
@@ -57,7 +57,7 @@ func (r *Run) Steady(pass int) sample.Steady {
 	return sample.Steady{Pass: pass, Why: "no request"}
 }
 
-// report adds the statistics of d to a summary, under unit.
+// report adds the statistics of d to a summary. The unit is a name without its statistic.
 func (d *Dist) report(s sample.Summary, unit string) {
 	if d.N == 0 {
 		return
@@ -70,7 +70,7 @@ func (d *Dist) report(s sample.Summary, unit string) {
 	}
 }
 
-// samples yields requests as samples without gaps and lags.
+// samples returns requests as samples without gaps and lags.
 func samples(requests iter.Seq[*Request]) iter.Seq[*sample.Sample] {
 	return func(yield func(*sample.Sample) bool) {
 		for q := range requests {
@@ -81,7 +81,7 @@ func samples(requests iter.Seq[*Request]) iter.Seq[*sample.Sample] {
 	}
 }
 
-// timed yields requests as samples with their gaps, each in the same memory.
+// timed returns requests as samples with gaps. It reuses the memory of the sample.
 func timed(requests iter.Seq[*Request]) iter.Seq[*sample.Sample] {
 	return func(yield func(*sample.Sample) bool) {
 		var s sample.Sample

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// TestFigures compares figures of random runs with those of their samples.
+// TestFigures compares the figures of random runs with those of their samples.
 func TestFigures(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	steady := 0

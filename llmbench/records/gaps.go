@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// gaps holds times of a request in nanoseconds: four bytes each if all are below 4.29 s,
-// which nearly all are.
+// gaps holds times of a request in nanoseconds, in four bytes each if all are below 4.29 s.
 type gaps struct {
 	short []uint32
 	long  []int64 // in place of short
@@ -61,7 +60,7 @@ func (g *gaps) all() iter.Seq[time.Duration] {
 	}
 }
 
-// sum is their sum, or more than longest if it is.
+// sum returns the sum, or a number above longest if the sum is above it.
 func (g *gaps) sum() (sum int64) {
 	for d := range g.all() {
 		if sum += int64(d); sum > int64(longest) {
@@ -71,7 +70,7 @@ func (g *gaps) sum() (sum int64) {
 	return sum
 }
 
-// most is the longest of those that are long, or 0.
+// most returns the largest time if one is 4.29 s or more, else 0.
 func (g *gaps) most() time.Duration {
 	if len(g.long) == 0 {
 		return 0
@@ -81,7 +80,7 @@ func (g *gaps) most() time.Duration {
 
 var errGaps = errors.New("gaps_ns or read_lags_ns: want an array of whole nanoseconds, none negative")
 
-// UnmarshalJSON reads an array of integers. It is most of what a file holds.
+// UnmarshalJSON reads an array of integers. Files consist mostly of such arrays.
 func (g *gaps) UnmarshalJSON(text []byte) error {
 	*g = gaps{}
 	if string(text) == "null" {

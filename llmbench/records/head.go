@@ -29,11 +29,11 @@ type Head struct {
 	Warmup      int               `json:"warmup"`                // requests
 	Timeout     time.Duration     `json:"timeout_ns"`
 	IdleTimeout time.Duration     `json:"idle_timeout_ns"`
-	SLO         string            `json:"slo,omitempty"`    // as llmbench.ParseSLO reads it, or ""
-	Cancel      string            `json:"cancel,omitempty"` // as llmbench.ParseCancel reads it, or ""
+	SLO         string            `json:"slo,omitempty"`    // as sample.ParseSLO parses it, or ""
+	Cancel      string            `json:"cancel,omitempty"` // as llmbench.ParseCancel parses it, or ""
 	Start       time.Time         `json:"start"`
 	Host        Host              `json:"host"`
-	Ends        bool              `json:"ends"` // the file has a line about the end, unless the process was killed
+	Ends        bool              `json:"ends"` // the file has a last line about the end, unless the process was killed
 }
 
 // A Host is the machine that the client ran on.
@@ -45,16 +45,16 @@ type Host struct {
 	Go         string `json:"go"`
 }
 
-// Limits returns the SLO.
+// Limits returns the SLO of the benchmark; the zero SLO if it had none.
 func (h *Head) Limits() sample.SLO {
 	if h.SLO == "" {
 		return sample.SLO{}
 	}
-	slo, _ := sample.ParseSLO(h.SLO) // parseHead has seen to it
+	slo, _ := sample.ParseSLO(h.SLO) // parseHead has checked it
 	return slo
 }
 
-// nanoseconds reads a time.Duration, which JSON has no type for.
+// nanoseconds reads a time.Duration from a number of nanoseconds.
 var nanoseconds = json.WithUnmarshalers(json.UnmarshalFunc(func(text []byte, d *time.Duration) error {
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	*d = time.Duration(n)

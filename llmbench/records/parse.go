@@ -12,7 +12,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// outcomes and sources are the words of the format, so that each is in memory once.
+// outcomes and sources are the words of the format.
 var (
 	outcomes = known(sample.OK, sample.Connect, sample.HTTP, sample.Timeout, sample.Stalled, sample.Truncated,
 		sample.ServerError, sample.Empty, sample.Malformed, sample.Canceled, sample.Left)
@@ -135,8 +135,8 @@ func (p *parser) word(s string) string {
 	return s
 }
 
-// block reads the lines of text, which are whole, from number on. The line about
-// the end is the last, if it is there.
+// block reads the lines of text, which are complete. The first has that number. A line about
+// the end must be the last one.
 func (p *parser) block(text []byte, number int) (all []Request, end *End, err error) {
 	all = make([]Request, 0, bytes.Count(text, []byte("\n")))
 	for l := range bytes.Lines(text) {
@@ -161,7 +161,7 @@ func (p *parser) block(text []byte, number int) (all []Request, end *End, err er
 	return all, end, nil
 }
 
-// A lineError is what is wrong with a line.
+// A lineError is an error with the number of its line.
 type lineError struct {
 	line int
 	err  error

@@ -14,12 +14,12 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Run is a file of records: the requests of one sample of a benchmark, pass
-// after pass.
+// A Run is a file of records: the requests of one sample of a benchmark, one pass after the
+// other.
 type Run struct {
 	Name string // of the file
 	Head Head
-	End  *End // nil: the file has no line about it
+	End  *End // nil if the file has no line about the end
 
 	blocks [][]Request
 	n      int
@@ -28,10 +28,10 @@ type Run struct {
 	known sample.Summary
 }
 
-// Len is the number of requests.
+// Len returns the number of requests.
 func (r *Run) Len() int { return r.n }
 
-// All yields the requests in the order of the file.
+// All returns the requests in the order of the file.
 func (r *Run) All() iter.Seq[*Request] {
 	return func(yield func(*Request) bool) {
 		for _, b := range r.blocks {
@@ -44,7 +44,7 @@ func (r *Run) All() iter.Seq[*Request] {
 	}
 }
 
-// Passes is how many passes there are.
+// Passes returns the number of passes.
 func (r *Run) Passes() int {
 	if r.n == 0 {
 		return 0
@@ -53,7 +53,7 @@ func (r *Run) Passes() int {
 	return int(last[len(last)-1].Pass) + 1
 }
 
-// Pass yields the requests of one pass, from 0.
+// Pass returns the requests of a pass. Passes count from 0.
 func (r *Run) Pass(pass int) iter.Seq[*Request] {
 	return func(yield func(*Request) bool) {
 		for q := range r.All() {
@@ -64,8 +64,8 @@ func (r *Run) Pass(pass int) iter.Seq[*Request] {
 	}
 }
 
-// Sizes of what is read at once, and of the longest line, in bytes. They are
-// variables for tests.
+// The sizes, in bytes, of what is read at once and of the longest line. They are variables
+// for tests.
 var (
 	blockSize = 1 << 20
 	maxLine   = 64 << 20
@@ -81,8 +81,7 @@ func Open(path string) (*Run, error) {
 	return Read(f, path)
 }
 
-// Read reads r, which errors call name, to its end. Blocks of it are parsed side by
-// side.
+// Read reads r to its end. Errors call it name. Blocks of lines are parsed concurrently.
 func Read(r io.Reader, name string) (*Run, error) {
 	run := &Run{Name: name}
 	b := &blocks{r: r, line: 1}
@@ -111,14 +110,14 @@ func Read(r io.Reader, name string) (*Run, error) {
 		return run.add(p.all)
 	}
 	defer func() {
-		for _, c := range pending { // every parser ends
+		for _, c := range pending { // wait for every parser
 			<-c
 		}
 	}()
 	for {
 		text, line, err := b.next(false)
 		if err != nil {
-			for len(pending) > 0 { // what is wrong before the end is the better message
+			for len(pending) > 0 { // an error before the end explains more
 				if err := take(); err != nil {
 					return nil, err
 				}
@@ -143,8 +142,8 @@ func Read(r io.Reader, name string) (*Run, error) {
 	}
 }
 
-// ReadHead reads the first line of r, which errors call name. It returns the line and a
-// reader of the whole file, so that a program can look at the benchmark before it reads
+// ReadHead reads the first line of r. Errors call it name. The reader that ReadHead returns
+// yields the whole file again, so that a program can look at the benchmark before it reads
 // the requests.
 func ReadHead(r io.Reader, name string) (Head, io.Reader, error) {
 	b := &blocks{r: r, line: 1}
@@ -167,7 +166,7 @@ func readHead(b *blocks, name string) (text []byte, h Head, err error) {
 	return text, h, nil
 }
 
-// add adds the requests of the next block.
+// add adds the requests of the next block of lines.
 func (r *Run) add(all []Request) error {
 	if len(all) == 0 {
 		return nil
@@ -187,7 +186,7 @@ func (r *Run) add(all []Request) error {
 	return nil
 }
 
-// at says where an error is.
+// at returns err with the place: the line of err if it has one, or else line.
 func at(name string, line int, err error) error {
 	if l, ok := errors.AsType[*lineError](err); ok {
 		line = l.line
@@ -198,15 +197,15 @@ func at(name string, line int, err error) error {
 // blocks cuts a file into blocks of whole lines.
 type blocks struct {
 	r    io.Reader
-	rest []byte // what was read of lines to come
+	rest []byte // read, and not returned yet
 	line int    // number of the next line
 	err  error  // of r
 }
 
 var errCut = errors.New("cut: the last line has no end, so the file is not whole")
 
-// next returns whole lines, or just one, and the number of the first. At the end
-// the error is io.EOF.
+// next returns whole lines, or only one of them, and the number of the first line. At the
+// end of the file the error is io.EOF.
 func (b *blocks) next(one bool) (text []byte, line int, err error) {
 	for {
 		end := bytes.LastIndexByte(b.rest, '\n')
@@ -227,7 +226,7 @@ func (b *blocks) next(one bool) (text []byte, line int, err error) {
 		case len(b.rest) > maxLine:
 			return nil, b.line, fmt.Errorf("a line of more than %d bytes", maxLine)
 		}
-		buf := make([]byte, len(b.rest), len(b.rest)+blockSize) // the last one is being parsed
+		buf := make([]byte, len(b.rest), len(b.rest)+blockSize) // the old block is being parsed
 		copy(buf, b.rest)
 		n, err := io.ReadFull(b.r, buf[len(buf):cap(buf)])
 		b.rest = buf[:len(buf)+n]
@@ -238,8 +237,8 @@ func (b *blocks) next(one bool) (text []byte, line int, err error) {
 	}
 }
 
-// Elapsed is the time of all passes together: of each, from the first t0 to the
-// end of the last response.
+// Elapsed returns the sum over passes of the time from the first t0 to the end of the last
+// response.
 func (r *Run) Elapsed() time.Duration {
 	var total time.Duration
 	for pass := range r.elapsed() {
@@ -248,7 +247,7 @@ func (r *Run) Elapsed() time.Duration {
 	return total
 }
 
-// elapsed yields the time of each pass.
+// elapsed returns the time of each pass.
 func (r *Run) elapsed() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		var from, to time.Duration

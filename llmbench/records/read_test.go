@@ -17,7 +17,7 @@ import (
 
 const head = `{"version":1,"benchmark":"BenchmarkA/concurrency=2","dialect":"openai-chat","stream":true,"concurrency":2,"start":"2026-01-02T03:04:05Z","host":{"go":"go1.26"}}` + "\n"
 
-// rec is a record of a request, with fields put in the place of some of it.
+// rec returns the line of a request in which old strings are replaced by new ones.
 func rec(replace ...string) string {
 	return strings.NewReplacer(replace...).Replace(`{"id":"a-1","pass":0,"due_ns":10,"start_ns":10,"connect_ns":0,"wrote_ns":11,"first_byte_ns":12,"first_ns":20,"last_ns":50,"end_ns":60,"gaps_ns":[10,20],`+
 		`"prompt_tokens":5,"output_tokens":3,"token_source":"usage","outcome":"ok","status":200}`) + "\n"
@@ -42,7 +42,7 @@ func TestRead(t *testing.T) {
 		{"cut in the head", head[:40], "f:1: cut: the last line has no end"},
 		{"cut", head + rec() + rec()[:50], "f:3: cut: the last line has no end"},
 		{"cut before the line's end", head + strings.TrimSuffix(rec(), "\n"), "f:2: cut: the last line has no end"},
-		{"an earlier fault is told first", head + "{}\n" + rec()[:50], "f:2: want a request's record, with id"},
+		{"the earlier of two faults", head + "{}\n" + rec()[:50], "f:2: want a request's record, with id"},
 		{"not JSON", head + rec() + "{]\n", "f:3: want a request's record: "},
 		{"an empty line", head + "\n", "f:2: want a request's record: "},
 		{"NaN", head + rec(`"end_ns":60`, `"end_ns":NaN`), "f:2: want a request's record: "},
@@ -106,7 +106,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// events are fields before gaps_ns, of events with a choice.
+// events returns the fields of events with a choice, and the name of the next field.
 func events(first, last, event int64) string {
 	s := fmt.Sprintf(`"choices":{"before":1,"first_ns":%d,"last_ns":%d},`, first, last)
 	if event > 0 {
@@ -115,8 +115,7 @@ func events(first, last, event int64) string {
 	return s + `"gaps_ns"`
 }
 
-// TestEnd tells runs that ended well from those that did not, and from those of
-// which their file does not tell.
+// TestEnd checks runs that ended well, that failed, and whose file does not say.
 func TestEnd(t *testing.T) {
 	defer func(n int) { blockSize = n }(blockSize)
 	ends := strings.Replace(head, `"version"`, `"ends":true,"version"`, 1)
@@ -142,7 +141,7 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// TestBlocks reads a file in blocks of all sizes, which are parsed side by side.
+// TestBlocks reads a file in blocks of several sizes, which are parsed concurrently.
 func TestBlocks(t *testing.T) {
 	defer func(n int) { blockSize = n }(blockSize)
 	before := runtime.NumGoroutine()
@@ -189,7 +188,7 @@ func TestOpen(t *testing.T) {
 	assert.Equal(t, run.Passes(), 1)
 }
 
-// FuzzRead finds what is read without an error and contradicts itself.
+// FuzzRead looks for files that are read without an error and contradict themselves.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(head + rec() + rec()))
 	f.Add([]byte(head + rec(`[10,20]`, `[4294967296,1]`)))

@@ -7,9 +7,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Request is what one request experienced: the fields of [sample.Sample] that
-// its file keeps. Instants are on the client's monotonic clock, from the start of
-// the pass; those that never came are 0. It is read only.
+// A Request is a [sample.Sample] as a file holds it, in less memory. Instants are durations
+// since the start of the pass, on the client's monotonic clock; 0 if they never came. A
+// Request is read only.
 type Request struct {
 	Pass int32
 	Turn int32 // of its session, from 0
@@ -23,7 +23,7 @@ type Request struct {
 	Due, Start, Wrote, FirstByte, First, Last, End time.Duration
 	Granted, Admitted                              time.Duration
 	LastEvent, Done                                time.Duration
-	Connect                                        time.Duration // how long
+	Connect                                        time.Duration // time to open a connection
 	ChoiceFirst, ChoiceLast                        time.Duration // Sample.Choices
 	FirstOutput                                    time.Duration // Sample.FirstOutput
 
@@ -32,8 +32,8 @@ type Request struct {
 	Events              int32 // Sample.Events; -1: unknown, in older files
 	Prompt, Output      int32 // tokens
 	Cached              int32 // tokens of the prompt
-	MaxTokens           int32 // that the request allowed; 0: unknown
-	Asked               int32 // tokens of the prompt that was to be sent; 0: unknown
+	MaxTokens           int32 // upper limit that the request asked for; 0: unknown
+	Asked               int32 // intended tokens of the prompt; 0: unknown
 	PromptChars         int32
 	OutputChars         int32
 	Status              int32
@@ -43,21 +43,21 @@ type Request struct {
 
 	Server *sample.ServerTimings // nil: the server stated none
 
-	Clock sample.Clock // of what came; "": unknown, written before there was a choice
+	Clock sample.Clock // of the answer's instants; "": unknown, in older files
 
 	gaps, lags gaps
 }
 
-// Gaps are the times between successive deltas, Deltas-1 of them.
+// Gaps returns the times between successive deltas, Deltas-1 of them.
 func (q *Request) Gaps() iter.Seq[time.Duration] { return q.gaps.all() }
 
 // OK reports whether the request ended well.
 func (q *Request) OK() bool { return q.Outcome == sample.OK }
 
-// Failed reports whether the request neither ended well nor was left as planned.
+// Failed reports whether the request failed: its outcome is neither OK nor Left.
 func (q *Request) Failed() bool { return !q.OK() && q.Outcome != sample.Left }
 
-// sample returns q as a Sample without its gaps: what its figures are computed of.
+// sample returns q as a Sample without gaps and lags.
 func (q *Request) sample() sample.Sample {
 	return sample.Sample{
 		Due: q.Due, Granted: q.Granted, Admitted: q.Admitted, Start: q.Start, Clock: q.Clock, Scheduled: q.Scheduled, Connect: q.Connect, Resent: int(q.Resent),
@@ -66,11 +66,11 @@ func (q *Request) sample() sample.Sample {
 	}
 }
 
-// TTFT, TPOT and E2E are those of [sample.Sample].
+// TTFT returns the TTFT as [sample.Sample.TTFT] does.
 func (q *Request) TTFT() (time.Duration, bool) { s := q.sample(); return s.TTFT() }
 
-// TPOT is that of [sample.Sample].
+// TPOT returns the time per output token as [sample.Sample.TPOT] does.
 func (q *Request) TPOT() (time.Duration, bool) { s := q.sample(); return s.TPOT() }
 
-// E2E is that of [sample.Sample].
+// E2E returns the E2E latency as [sample.Sample.E2E] does.
 func (q *Request) E2E() (time.Duration, bool) { s := q.sample(); return s.E2E() }

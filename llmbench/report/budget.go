@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// budget is how wrong the client itself was, where results say so: the units of
-// errors against the mock's own log, how late an open loop sent, and by how much the
-// client distorted what it reports. It is nil where they do not.
+// budget draws the errors of the client itself: its errors by the log of the mock server, how
+// late an open loop was, and by how much the client distorted figures. It returns nil if no
+// result has such units.
 func budget(rows []*Row) (*Picture, error) {
 	p := &Picture{ID: "error-budget", Title: "The client's own error"}
 	p.Table.Head = []string{"benchmark", "unit", "value"}
@@ -18,7 +18,7 @@ func budget(rows []*Row) (*Picture, error) {
 	most := 0.0
 	for _, r := range rows {
 		for _, unit := range r.Units {
-			if unit == "client-err-%" { // no time, so it is in the table alone
+			if unit == "client-err-%" { // no time: only in the table
 				p.Table.add(r.Name, unit, r.cell(unit))
 			}
 			if !strings.HasSuffix(unit, "-err-ns") && unit != "p99-lag-ns" && unit != "p99-read-lag-ns" {

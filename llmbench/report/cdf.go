@@ -11,7 +11,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// latencies are what distributions are shown of.
+// latencies are the latencies whose distributions are drawn.
 var latencies = []struct {
 	title, unit string
 	add         func(d *records.Dist, q *records.Request)
@@ -30,7 +30,7 @@ func one(of func(*records.Request) (time.Duration, bool)) func(*records.Dist, *r
 	}
 }
 
-// percents are where distributions are drawn: dense, and denser in the tail.
+// percents are the quantiles at which distributions are drawn, closer together in the tail.
 var percents = func() (all []float64) {
 	for p := 0.0; p < 0.99; p += 0.01 {
 		all = append(all, p)
@@ -38,15 +38,15 @@ var percents = func() (all []float64) {
 	return append(all, 0.99, 0.992, 0.994, 0.996, 0.998, 0.999, 1)
 }()
 
-// told are the quantiles in the table.
-var told = []float64{0, 0.1, 0.5, 0.9, 0.95, 0.99, 0.999, 1}
+// tabled are the quantiles in the table.
+var tabled = []float64{0, 0.1, 0.5, 0.9, 0.95, 0.99, 0.999, 1}
 
-// cdf is the distributions of the successful requests' latencies: of all samples
-// together, in a band from the sample that was fastest there to the slowest.
+// cdf draws the distributions of the latencies of successful requests: a line for all
+// samples together, and a band from the smallest to the largest quantile of the samples.
 func (s *samples) cdf() (*Picture, error) {
 	p := &Picture{ID: slug("cdf", s.name), Title: s.name + ": distributions"}
 	p.Table.Head = []string{"", "n"}
-	for _, q := range told {
+	for _, q := range tabled {
 		switch q {
 		case 0:
 			p.Table.Head = append(p.Table.Head, "least")
@@ -102,10 +102,10 @@ func (s *samples) cdf() (*Picture, error) {
 		}
 		plots = append(plots, plt)
 		row := []string{a.label, fmt.Sprint(pooled.N)}
-		for i, v := range pooled.Quantiles(told...) {
+		for i, v := range pooled.Quantiles(tabled...) {
 			cell := brief(v * a.scale)
-			if !sample.EnoughFor(pooled.N, told[i]) {
-				cell = "" // as in benchmark files: none of too few
+			if !sample.EnoughFor(pooled.N, tabled[i]) {
+				cell = "" // too few values, as in benchmark files
 			}
 			row = append(row, cell)
 		}
@@ -117,12 +117,12 @@ func (s *samples) cdf() (*Picture, error) {
 	p.plots = columnsOf(2, plots)
 	p.Says = fmt.Sprintf("Cumulative distributions over the successful requests of %s.", plural(len(s.runs), "sample"))
 	if len(s.runs) > 1 {
-		p.Says += " Bands reach from the least sample to the most."
+		p.Says += " Bands reach from the smallest to the largest sample."
 	}
 	return p, nil
 }
 
-// band draws between the least and the most quantile of several samples.
+// band draws the area between the smallest and the largest quantile of samples.
 func band(p *plot.Plot, each []*records.Dist, scale float64, l look) error {
 	var lo, hi []float64
 	for _, d := range each {

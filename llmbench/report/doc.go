@@ -1,10 +1,9 @@
 // Package report makes pictures and tables of benchmark files and of the records in
-// LLMBENCH_OUT: one HTML file that needs nothing else and asks nothing of any
-// network, and each picture alone as SVG and PNG.
+// LLMBENCH_OUT. The result is one HTML page that needs no other file and no network, and
+// each picture as SVG and PNG.
 //
-// It draws what it is given and judges nothing: verdicts are package gate's, other
-// tools' figures are package compat's, and figures of llmbench are printed as they
-// stand in the benchmark file, to the last digit. A value that is not a finite number, a file that
-// was cut and a file of another kind are errors, so that no page is made of half a
-// run.
+// The package judges nothing: verdicts come from package gate, and other tools' figures from
+// package compat. Figures of llmbench are printed as in the benchmark file, with all digits.
+// A value that is not finite, a file that was cut and a file of another kind are errors, so
+// that no page shows half a run.
 package report

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// failures is how many requests failed, and how: nil if none did. Runs are all those
-// of the report.
+// failures draws the numbers of failed requests by outcome, of all runs of the report. It
+// returns nil if none failed.
 func failures(all []*samples) (*Picture, error) {
 	type cell struct {
 		name    string

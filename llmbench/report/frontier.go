@@ -11,11 +11,12 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// frontier is throughput against the speed that each user has: what is gained for
-// all by more load, and what each loses. The knee is where a line, up to its greatest
-// throughput, is farthest from the straight one, of both axes from 0 to 1 (Satopää et
-// al., "Finding a 'Kneedle' in a Haystack", https://doi.org/10.1109/ICDCSW.2011.20);
-// the SLO's point is the load with the most requests within the SLO.
+// frontier draws throughput over the speed that each user has. More load raises the
+// throughput and lowers the speed. The knee is the point of a line, up to its greatest
+// throughput, that is farthest from the straight line between its ends, with both axes
+// scaled to 0 to 1 (Satopää et al., "Finding a 'Kneedle' in a Haystack",
+// https://doi.org/10.1109/ICDCSW.2011.20). The SLO's point is the load with the most
+// requests per second within the SLO.
 func (g *group) frontier() (*Picture, error) {
 	load, systems, _ := g.swept()
 	if load == "" {
@@ -80,7 +81,7 @@ func (g *group) frontier() (*Picture, error) {
 	return p, nil
 }
 
-// userSpeed is the tokens per second that a user has.
+// userSpeed returns the tokens per second of one user.
 func userSpeed(r *Row) (float64, bool) {
 	if v, has := r.spread("user-tok/s"); has {
 		return v.mid, true
@@ -93,8 +94,8 @@ func userSpeed(r *Row) (float64, bool) {
 	return 1e9 * tokens.mid / e2e.mid, has && also && e2e.mid > 0
 }
 
-// kneeOf is the index of a line's knee, or -1: of less than three points up to the
-// greatest throughput there is none. What comes after it is collapse, and no knee.
+// kneeOf returns the index of a line's knee, or -1 if there are fewer than three points up to
+// the greatest throughput. The points after that are a collapse, not a knee.
 func kneeOf(l line) int {
 	peak := 0
 	for i, y := range l.ys {
@@ -110,9 +111,9 @@ func kneeOf(l line) int {
 	if x0 == x1 || y0 == y1 {
 		return -1
 	}
-	knee, most := -1, 0.02 // less is a straight line
+	knee, most := -1, 0.02 // closer points are on a straight line
 	for i := 1; i < peak; i++ {
-		// Throughput grows as speed falls.
+		// Throughput rises as speed falls.
 		if d := (ys[i]-y0)/(y1-y0) - (xs[i]-x0)/(x1-x0); d > most {
 			knee, most = i, d
 		}
@@ -120,7 +121,7 @@ func kneeOf(l line) int {
 	return knee
 }
 
-// sloOf is the index of the row with the most requests within the SLO, or -1.
+// sloOf returns the index of the row with the most requests per second within the SLO, or -1.
 func sloOf(rows []*Row) int {
 	at, most := -1, 0.0
 	for i, r := range rows {

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 )
 
-// A group is what belongs in one picture: rows that are alike in the keys that part
+// A group has the rows of one picture: those with the same values of the keys that separate
 // pictures.
 type group struct {
 	title   string
@@ -18,18 +18,18 @@ type group struct {
 	systems []*system
 }
 
-// A system is a line of a picture: rows alike in all but their load.
+// A system is a line of a picture: rows that differ only in their load.
 type system struct {
 	name string
-	load string // the key that rows differ in
+	load string // the key of the load
 	rows []*Row // by load
 	look look
 }
 
-// DefaultParts are the keys of names that have a picture each.
+// DefaultParts are the keys of names that separate pictures.
 var DefaultParts = []string{"workload", "model"}
 
-// groups parts rows into groups, by the first part of their names and by keys.
+// groups divides rows into groups, by their base names and by keys.
 func groups(rows []*Row, parts []string) []*group {
 	var all []*group
 	by := map[string]*group{}
@@ -54,7 +54,7 @@ func groups(rows []*Row, parts []string) []*group {
 	return all
 }
 
-// part makes the group's systems, and names each by what it alone has.
+// part divides the group into systems, and names each by what distinguishes it.
 func (g *group) part(parts []string) {
 	by := map[string]*system{}
 	for _, r := range g.rows {
@@ -68,7 +68,7 @@ func (g *group) part(parts []string) {
 		}
 		s.rows = append(s.rows, r)
 	}
-	var facts [][]benchfile.Setting // of each system, the best to tell it by first
+	var facts [][]benchfile.Setting // of each system, the most distinctive first
 	for _, s := range g.systems {
 		slices.SortStableFunc(s.rows, func(a, b *Row) int {
 			_, x, _ := a.load()
@@ -112,7 +112,7 @@ func (g *group) part(parts []string) {
 	}
 }
 
-// unlike reports whether no other system has the name of i at a depth.
+// unlike reports whether the name of system i at a depth is unique.
 func unlike(facts [][]benchfile.Setting, i, depth int, name func(i, depth int) string) bool {
 	for j := range facts {
 		if j != i && name(j, depth) == name(i, depth) {
@@ -122,7 +122,7 @@ func unlike(facts [][]benchfile.Setting, i, depth int, name func(i, depth int) s
 	return true
 }
 
-// spoken is a fact as a part of a name.
+// spoken returns a fact as part of a name.
 func spoken(f benchfile.Setting) string {
 	switch f.Key {
 	case "backend", "quant", "hardware", "model", "workload":
@@ -135,19 +135,19 @@ func spoken(f benchfile.Setting) string {
 	return f.Key + "=" + f.Value
 }
 
-// settings is the configuration that tells systems apart.
+// settings returns the configuration that distinguishes systems.
 func (r *Row) settings() []benchfile.Setting { return identity(r.Config) }
 
 func without(all []benchfile.Setting, keys ...string) []benchfile.Setting {
 	return slices.DeleteFunc(slices.Clone(all), func(s benchfile.Setting) bool { return slices.Contains(keys, s.Key) })
 }
 
-// maxLines is how many lines a picture can have and be read. Of more systems those
-// with a single load are left to the table of figures.
+// maxLines is the largest number of lines in a legible picture. If there are more systems,
+// those with a single load are only in the table of figures.
 const maxLines = 12
 
-// swept are the systems of a load that has two values or more in one of them, and how
-// many were left out.
+// swept returns the systems to draw over a load that has two or more values in one of them,
+// and the number of systems that are left out.
 func (g *group) swept() (load string, all []*system, left int) {
 	for _, load := range loads {
 		most := 0
@@ -173,7 +173,7 @@ func (g *group) swept() (load string, all []*system, left int) {
 	return "", nil, 0
 }
 
-// line is a unit of a system over its load, or the first of several that a row has.
+// line returns a system's values over its load: of the first of units that each row has.
 func (s *system) line(of func(r *Row) (spread, bool)) line {
 	l := line{name: s.name, look: s.look}
 	for _, r := range s.rows {

@@ -17,7 +17,7 @@ var (
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"picture": func(p *Picture) (template.HTML, error) {
 		text, err := p.inline()
-		return template.HTML(text), err // its texts are escaped by the SVG's writer
+		return template.HTML(text), err // the SVG writer escapes its texts
 	},
 	"label": func(of any, before string) (labelled, error) {
 		switch v := of.(type) {
@@ -38,12 +38,12 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	},
 }).Parse(pageText))
 
-// labelled is a table with the name that who does not see it hears.
+// labelled is a table with the name that a screen reader reads out.
 type labelled struct {
 	Label string
 	Table Table
 }
 
-// HTML writes the report as one page that needs no other file and asks nothing of
-// any network: its policy forbids that to the browser too.
+// HTML writes the report as one page that needs no other file and no network. The page's
+// content security policy forbids the browser to load anything.
 func (r *Report) HTML(w io.Writer) error { return page.Execute(w, r) }

@@ -15,20 +15,20 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// Data is what a report is made of.
+// Data is the input of a report.
 type Data struct {
 	Rows    []*Row
 	Runs    []*records.Run
 	Sources []Source
 }
 
-// A Source is a file that was asked for, and what became of it.
+// A Source is an input file, with what was read from it or why nothing was.
 type Source struct{ Path, Kind string }
 
-// Read reads benchmark files and files of records, and those in folders: .jsonl are
-// records, .txt and .bench benchmark files. Other files in folders are listed as not
-// read; a file that is named is read whatever it is called. It is an error if a file
-// cannot be read whole, or if nothing was found.
+// Read reads benchmark files and files of records. In folders, .jsonl files are records, and
+// .txt and .bench files are benchmark files; other files in folders are listed in Sources
+// as not read. A path that is a file and does not end in .jsonl is a benchmark file. It is
+// an error if a file cannot be read completely, or if there is nothing to report.
 func Read(paths ...string) (*Data, error) {
 	d := &Data{}
 	for _, path := range paths {
@@ -76,7 +76,7 @@ func (d *Data) folder(path string) error {
 
 func (d *Data) file(path string) error {
 	if slices.ContainsFunc(d.Sources, func(s Source) bool { return filepath.Clean(s.Path) == filepath.Clean(path) }) {
-		return nil // a file that is named twice is one
+		return nil // read already
 	}
 	if filepath.Ext(path) == ".jsonl" {
 		run, err := records.Open(path)
@@ -92,7 +92,7 @@ func (d *Data) file(path string) error {
 			kind += "; withheld: " + strings.Join(units, ", ")
 		}
 		d.Sources = append(d.Sources, Source{path, kind})
-		runtime.GC() // what was parsed is much more than what is kept
+		runtime.GC() // parsing leaves much more garbage than data
 		return nil
 	}
 	data, err := os.ReadFile(path)
@@ -111,8 +111,8 @@ func (d *Data) file(path string) error {
 	return nil
 }
 
-// fromRecords adds rows of runs whose benchmark is in no benchmark file. A run that
-// did not end well has none, as it has no line in a benchmark file.
+// fromRecords adds rows for runs whose benchmark is in no benchmark file. It leaves out runs
+// that did not end well, which have no line in a benchmark file either.
 func (d *Data) fromRecords() {
 	named := map[string][]*Row{}
 	for _, r := range d.Rows {
@@ -153,19 +153,18 @@ func (d *Data) fromRecords() {
 	}
 }
 
-// announces reports whether the row has the configuration of a run: of its target, as
-// benchmarks announce it.
+// announces reports whether the row's configuration contains that of a run's target.
 func (r *Row) announces(run *records.Run) bool {
 	for k, v := range run.Head.Config {
-		told := len(identity([]benchfile.Setting{{Key: k, Value: v}})) > 0
-		if told && benchfile.Lookup(r.Config, k) != strings.Join(strings.Fields(v), " ") {
+		kept := len(identity([]benchfile.Setting{{Key: k, Value: v}})) > 0
+		if kept && benchfile.Lookup(r.Config, k) != strings.Join(strings.Fields(v), " ") {
 			return false
 		}
 	}
 	return true
 }
 
-// firstLine is what a reason begins with.
+// firstLine returns the first line of a reason.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return line

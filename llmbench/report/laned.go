@@ -5,16 +5,16 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// A lane is a bar of a picture with a line for each of several things.
+// A lane is a bar in a picture that has one line of bars for each item.
 type lane struct {
 	label    string
 	from, to float64
 	color    int
-	shift    float64 // of a lane with several bars
-	same     bool    // it is on the lane of the one before
+	shift    float64 // vertical offset, if a lane has several bars
+	same     bool    // on the lane of the bar before
 }
 
-// laned draws lanes from the top down, with their labels as marks of the y axis.
+// laned draws lanes from the top down. Their labels are the marks of the y axis.
 func laned(p *plot.Plot, lanes []lane) error {
 	var ticks plot.ConstantTicks
 	y := -1.0

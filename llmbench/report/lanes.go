@@ -14,11 +14,11 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// maxLanes is how many requests have a lane.
+// maxLanes is the largest number of requests that have a lane.
 const maxLanes = 40
 
-// lanes is a lane for each of a sample of requests: how long it waited for its first
-// token, how long it was answered, and how it ended.
+// lanes draws a lane for each of some requests: the time to the first token, the time of the
+// rest of the answer, and the outcome.
 func (s *samples) lanes() (*Picture, error) {
 	run := s.runs[0]
 	n := 0
@@ -45,7 +45,7 @@ func (s *samples) lanes() (*Picture, error) {
 	at := func(d time.Duration) float64 { return float64(d) * x.scale }
 	for i, q := range shown {
 		y := float64(i)
-		first := q.End // not streamed: all of it is waiting
+		first := q.End // not streamed: the whole time is a wait
 		if q.Deltas > 0 {
 			first = q.First
 		}
@@ -80,7 +80,7 @@ func (s *samples) lanes() (*Picture, error) {
 	return p, nil
 }
 
-// unitOf is the unit in an axis's label.
+// unitOf returns the unit in the label of an axis.
 func unitOf(a axis) string {
 	switch a.scale {
 	case 1e-9:
@@ -91,7 +91,7 @@ func unitOf(a axis) string {
 	return "µs"
 }
 
-// bar draws a part of a lane.
+// bar draws part of a lane.
 func bar(p *plot.Plot, y, from, to float64, c color.Color, width vg.Length) error {
 	l, err := plotter.NewLine(plotter.XYs{{X: from, Y: y}, {X: to, Y: y}})
 	if err != nil {

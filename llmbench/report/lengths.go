@@ -12,12 +12,11 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 )
 
-// inputLength is the input length in the name of a workload: "continuation-in500-gen100".
+// inputLength finds the input length in the name of a workload: "continuation-in500-gen100".
 var inputLength = regexp.MustCompile(`-in(\d+)(?:-|$)`)
 
-// lengths are output tokens per second over the length of the output, a line for each
-// length of the input, for each place where a grid was measured. It is one picture a
-// place.
+// lengths draws output tokens per second over the output length, with a line for each input
+// length. There is a picture for each system of which a grid of lengths was measured.
 func lengths(rows []*Row) (all []*Picture, err error) {
 	type place struct {
 		title  string
@@ -44,7 +43,7 @@ func lengths(rows []*Row) (all []*Picture, err error) {
 		}
 		in, err := strconv.Atoi(m[1])
 		if err != nil {
-			continue // more than an int: no length
+			continue // too large for an int
 		}
 		p.inputs[in] = append(p.inputs[in], r)
 	}

@@ -14,8 +14,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// synthetic writes records of n streamed requests of so many tokens at 1000 at once, one in
-// a thousand of them cut, and returns their path.
+// synthetic writes records of n streamed requests with a number of tokens, at concurrency 1000,
+// and returns the path. One request in a thousand was cut.
 func synthetic(tb testing.TB, n, tokens int) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "BenchmarkSynthetic,concurrency=1000.1.jsonl")
@@ -54,8 +54,8 @@ func synthetic(tb testing.TB, n, tokens int) string {
 	return path
 }
 
-// TestSize bounds what a request costs in memory, and that a page does not grow with
-// them.
+// TestSize bounds the memory of a request, and checks that the page does not grow with the
+// number of requests.
 func TestSize(t *testing.T) {
 	size := func(n int) (heap uint64, page int) {
 		path := synthetic(t, n, 32)
@@ -74,7 +74,7 @@ func TestSize(t *testing.T) {
 	}
 	_, small := size(1000)
 	heap, page := size(10000)
-	if heap > 520 { // 31 gaps of 4 bytes are 124 of it
+	if heap > 520 { // of which 31 gaps of 4 bytes are 124
 		t.Errorf("%d bytes a request, want at most 520", heap)
 	}
 	if page > small*3/2 || page > 1<<20 {
@@ -82,8 +82,8 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// BenchmarkMillion makes a report of a million requests of 32 tokens, 757 MB of
-// records. On two cores that others shared it took 8.3 s, and the command 909 MiB.
+// BenchmarkMillion makes a report of a million requests with 32 tokens, from 757 MB of records.
+// It took 8.3 s on two shared cores; the command used 909 MiB.
 func BenchmarkMillion(b *testing.B) {
 	path := synthetic(b, 1_000_000, 32)
 	for b.Loop() {

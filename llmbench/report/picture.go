@@ -15,20 +15,19 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// A Picture is one or more plots, side by side and below each other, with what they
-// show as a table.
+// A Picture is one or more plots in rows, with a table of what they show.
 type Picture struct {
-	ID    string // unique in a report, fit for a file's name
+	ID    string // unique in a report, and valid in a file name
 	Title string
-	Says  string // what there is to see, for those who do not see it too
+	Says  string // description, also for screen readers
 	Table Table
 
 	plots  [][]*plot.Plot
 	legend []line
-	height vg.Length // of a row of plots
+	height vg.Length // height of a row of plots
 }
 
-// A Table is cells of text.
+// A Table is rows of cells.
 type Table struct {
 	Head []string
 	Rows [][]string
@@ -42,7 +41,7 @@ const (
 	legendRow    = 13
 )
 
-// size is the picture's width and height, and how many columns its legend has.
+// size returns the picture's width and height, and the number of columns of its legend.
 func (p *Picture) size() (w, h vg.Length, columns int) {
 	longest := 1
 	for _, l := range p.legend {
@@ -91,7 +90,7 @@ func (p *Picture) drawLegend(c draw.Canvas, columns, rows int) {
 	}
 }
 
-// SVG writes the picture with its own colours, on white.
+// SVG writes the picture as SVG on white.
 func (p *Picture) SVG(w io.Writer) error {
 	text, err := p.svg(true)
 	if err == nil {
@@ -100,7 +99,7 @@ func (p *Picture) SVG(w io.Writer) error {
 	return err
 }
 
-// PNG writes the picture at twice its size, on white.
+// PNG writes the picture as PNG on white, at twice its size.
 func (p *Picture) PNG(w io.Writer) (err error) {
 	defer p.recovered(&err)
 	width, height, _ := p.size()
@@ -110,8 +109,8 @@ func (p *Picture) PNG(w io.Writer) (err error) {
 	return err
 }
 
-// recovered makes an error of a panic: the plot library has those for values that
-// it cannot draw.
+// recovered turns a panic into an error: the plot library panics at values that it cannot
+// draw.
 func (p *Picture) recovered(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("picture %s: %v", p.ID, r)
@@ -136,7 +135,7 @@ func (p *Picture) svg(alone bool) (text string, err error) {
 	if !found {
 		return "", errors.New("picture " + p.ID + ": no svg")
 	}
-	// A family that is not there is taken for a serif one.
+	// Renderers replace an unknown family by a serif one.
 	body = strings.ReplaceAll(body, "font-family:Liberation Sans;", "font-family:Liberation Sans,Arial,Helvetica,sans-serif;")
 	if alone {
 		return `<?xml version="1.0" encoding="UTF-8"?>` + "\n<svg" + body, nil
@@ -144,7 +143,7 @@ func (p *Picture) svg(alone bool) (text string, err error) {
 	return body, nil
 }
 
-// inline is the picture as an element of a page, with colours as CSS variables.
+// inline returns the picture as an element of a page, with CSS variables as colours.
 func (p *Picture) inline() (string, error) {
 	body, err := p.svg(false)
 	if err != nil {
@@ -153,7 +152,7 @@ func (p *Picture) inline() (string, error) {
 	return fmt.Sprintf(`<svg role="img" aria-labelledby="%s-title" aria-describedby="%s-says"`, p.ID, p.ID) + variables.Replace(body), nil
 }
 
-// columnsOf lays plots out in rows of so many columns.
+// columnsOf arranges plots in rows of a number of columns.
 func columnsOf(n int, all []*plot.Plot) (rows [][]*plot.Plot) {
 	n = min(n, len(all))
 	for len(all) > 0 {
@@ -165,7 +164,7 @@ func columnsOf(n int, all []*plot.Plot) (rows [][]*plot.Plot) {
 	return rows
 }
 
-// slug makes an ID of words.
+// slug turns words into an ID.
 func slug(words ...string) string {
 	text := strings.Map(func(r rune) rune {
 		switch {
@@ -182,7 +181,7 @@ func slug(words ...string) string {
 	return strings.Trim(text, "-")
 }
 
-// brief prints a figure of a picture with four digits.
+// brief spells a value with four digits.
 func brief(v float64) string {
 	if v == 0 { // and -0
 		return "0"

@@ -10,34 +10,34 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
-// A Report is pictures and tables, ready to be written.
+// A Report has pictures and tables. HTML writes it as a page.
 type Report struct {
 	Title    string
 	Pictures []*Picture
 	Figures  []*Figures
 	Tools    []*Tools
 	Runs     Table // of the records
-	Config   Table // what holds for the benchmarks of each file
+	Config   Table // configuration of the benchmarks of each file
 	Sources  []Source
-	Command  string // that made it, "" if that is not known
+	Command  string // command line that made the report, or ""
 }
 
-// Figures are all results of a group, as they stand in its files.
+// Figures are all results of a group, with the digits of their files.
 type Figures struct {
 	ID, Title string
 	Table     Table
 }
 
-// Options say how a report is made. The zero value is a good choice.
+// Options say how a report is made. The zero value has useful defaults.
 type Options struct {
 	Title   string   // of the page
-	Parts   []string // keys of names that have pictures of their own; nil is DefaultParts
-	Command string   // that made it, for who reads it
-	// Verdict, of the gate, is drawn if it is not nil.
+	Parts   []string // keys of names that separate pictures; nil means DefaultParts
+	Command string   // command line that makes the report, to be shown in it
+	// Verdict is drawn if it is not nil.
 	Verdict *gate.Report
 }
 
-// New makes the report of d.
+// New returns the report of d.
 func New(d *Data, o Options) (*Report, error) {
 	if o.Parts == nil {
 		o.Parts = DefaultParts
@@ -73,7 +73,7 @@ func New(d *Data, o Options) (*Report, error) {
 	runs := samplesOf(d.Runs)
 	for _, s := range runs {
 		tools := make(chan *Tools, 1)
-		go func() { tools <- s.tools() }() // it takes as long as all pictures
+		go func() { tools <- s.tools() }() // takes as long as all pictures
 		for _, of := range []func() (*Picture, error){s.cdf, s.timeline, s.lanes} {
 			p, err := of()
 			if p != nil {
@@ -99,7 +99,7 @@ func New(d *Data, o Options) (*Report, error) {
 	return r, nil
 }
 
-// figures are all units of all rows.
+// figures returns the table of all units of all rows.
 func (g *group) figures() *Figures {
 	f := &Figures{ID: slug("figures", g.title), Title: g.title}
 	var units []string
@@ -125,7 +125,7 @@ func (g *group) figures() *Figures {
 	return f
 }
 
-// provenance says where everything comes from.
+// provenance fills the tables of files, configurations and runs.
 func (r *Report) provenance(d *Data) {
 	r.Config.Head = []string{"file", "key", "value", "benchmarks"}
 	type entry struct {
@@ -173,7 +173,7 @@ func (r *Report) provenance(d *Data) {
 		if !h.Stream {
 			load += ", not streamed"
 		}
-		ended := "not told"
+		ended := "unknown"
 		switch why := run.Failed(); {
 		case why != "":
 			ended = why
@@ -186,8 +186,7 @@ func (r *Report) provenance(d *Data) {
 	}
 }
 
-// unique makes the IDs of a page, and the names of its pictures' files, unique and
-// short enough for a file system.
+// unique makes the IDs of pictures unique, and short enough for file names.
 func (r *Report) unique() {
 	seen := map[string]int{}
 	fix := func(id *string) {
@@ -212,7 +211,7 @@ func (r *Report) unique() {
 	}
 }
 
-// Names are the files that pictures are written to: each as SVG and as PNG.
+// Names returns the names of the files of pictures: each as SVG and as PNG.
 func (p *Picture) Names() (svg, png string) {
 	name := filepath.Base(p.ID)
 	return name + ".svg", name + ".png"

@@ -22,7 +22,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// file writes a file in a new folder.
+// file writes a file to a new folder and returns its path.
 func file(t testing.TB, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -30,7 +30,7 @@ func file(t testing.TB, name, text string) string {
 	return path
 }
 
-// pageOf is the page of files.
+// pageOf returns the page of files.
 func pageOf(t testing.TB, o Options, paths ...string) (*Report, string) {
 	t.Helper()
 	d, err := Read(paths...)
@@ -44,7 +44,7 @@ func pageOf(t testing.TB, o Options, paths ...string) (*Report, string) {
 
 const head = `{"version":1,"benchmark":"BenchmarkServe/backend=mock/model=m/workload=w/concurrency=2","dialect":"openai-chat","model":"m","stream":true,"concurrency":2,"start":"2026-01-02T03:04:05Z","host":{"go":"go1.26"}}` + "\n"
 
-// recs are n records, of which every fifth failed.
+// recs returns n lines of requests, of which every fifth failed.
 func recs(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -59,7 +59,7 @@ func recs(n int) string {
 	return b.String()
 }
 
-// sweepFile is a benchmark file of two systems, each at three loads in three samples.
+// sweepFile returns a benchmark file of two systems, each at three loads with three samples.
 func sweepFile() string {
 	var b strings.Builder
 	for s := range 3 {
@@ -73,8 +73,7 @@ func sweepFile() string {
 	return b.String()
 }
 
-// TestFigures says that every value of a benchmark file is in the page as it stands
-// there, to the last digit.
+// TestFigures checks that every value of a benchmark file is in the page with all digits.
 func TestFigures(t *testing.T) {
 	published, _ := filepath.Glob("../../benchdata/published/*.txt")
 	assert.Assert(t, len(published) >= 5)
@@ -113,7 +112,7 @@ func TestFigures(t *testing.T) {
 		for line := range strings.Lines(string(text)) {
 			f := strings.Fields(line)
 			if len(f) < 3 || !strings.HasPrefix(f[0], "Benchmark") || samples[f[0]] == 3 && strings.Contains(line, "1.5 ") {
-				continue // of three samples the page has the least, the median and the most: all
+				continue // the minimum, the median and the maximum are all three samples
 			}
 			row := rows[strings.TrimPrefix(f[0], "Benchmark")]
 			for _, m := range values.FindAllStringSubmatch(strings.Join(f[2:], " "), -1) {
@@ -129,7 +128,7 @@ func TestFigures(t *testing.T) {
 	assert.Assert(t, n > 2000, "%d values", n)
 }
 
-// TestLeft counts no request as failed whose client left as was planned.
+// TestLeft checks that a request whose client left as planned is not a failure.
 func TestLeft(t *testing.T) {
 	left := strings.ReplaceAll(recs(20), `truncated","error":"cut off`, `left","error":"the client left`)
 	r, _ := pageOf(t, Options{}, file(t, "r.1.jsonl", head+left))
@@ -140,7 +139,7 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// TestPictures has every kind of picture, and none of them is empty.
+// TestPictures checks that there is every kind of picture, and that none is empty.
 func TestPictures(t *testing.T) {
 	grid := ""
 	for _, in := range []int{100, 500} {
@@ -200,7 +199,7 @@ func TestPictures(t *testing.T) {
 	assert.Assert(t, strings.Contains(page, "one run, every tool&#39;s numbers"))
 }
 
-// TestHostile has input that nobody should make.
+// TestHostile reads malicious input.
 func TestHostile(t *testing.T) {
 	const script = `<script>alert(1)</script>`
 	evil := strings.NewReplacer(`"model":"m"`, `"model":"`+script+`"`, `model=m`, `model=`+script).Replace(head)
@@ -236,8 +235,7 @@ func TestHostile(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// TestExtremes draws values that plots do not expect: zeros alone, the largest, one
-// request.
+// TestExtremes draws unusual values: only zeros, the largest values, a single request.
 func TestExtremes(t *testing.T) {
 	for _, text := range []string{
 		"BenchmarkA/concurrency=1 1 0 req/s 0 mean-e2e-ns\nBenchmarkA/concurrency=2 1 0 req/s 0 mean-e2e-ns\n",
@@ -255,8 +253,8 @@ func TestExtremes(t *testing.T) {
 	pageOf(t, Options{}, file(t, "a.jsonl", head+instant))
 }
 
-// TestEnded has runs that failed, were killed, and whose client was too slow, beside a
-// benchmark file of the same name: none of them passes for an ordinary result.
+// TestEnded checks that runs that failed, were killed, or whose client was too slow are marked,
+// beside a benchmark file with the same benchmark.
 func TestEnded(t *testing.T) {
 	ends := strings.NewReplacer(`"dialect"`, `"ends":true,"config":{"backend":"mock","commit":"a"},"dialect"`).Replace(head)
 	const ok = `{"end":{"outcome":"ok"}}` + "\n"
@@ -299,7 +297,7 @@ func TestEnded(t *testing.T) {
 		assert.Assert(t, p.ID == "failures" || strings.Contains(p.Says, "withheld mean-ttft-ns"), p.ID)
 	}
 
-	// A benchmark file has the run's figures if its configuration is the run's.
+	// A benchmark file has the figures of a run if the configurations are equal.
 	const name = "Serve/backend=mock/model=m/workload=w/concurrency=2"
 	run := file(t, "r.1.jsonl", ends+recs(60)+ok)
 	for config, rows := range map[string]int{"backend: mock\ncommit: b\n": 1, "backend: vllm\n": 2, "": 2} {
@@ -310,7 +308,7 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// TestSamplesOf pools runs of one folder alone.
+// TestSamplesOf checks that runs of different folders are not pooled.
 func TestSamplesOf(t *testing.T) {
 	dir := t.TempDir()
 	var paths []string
@@ -329,7 +327,7 @@ func TestSamplesOf(t *testing.T) {
 	assert.Equal(t, len(d.Rows), 2)
 }
 
-// TestFolder reads what LLMBENCH_OUT holds, and says what it did not.
+// TestFolder reads a folder with records and other files.
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"a.jsonl": head + recs(10), "server.log": "x", "r.txt": sweepFile()} {
@@ -351,7 +349,7 @@ func TestKnee(t *testing.T) {
 		{[]float64{100, 90, 80, 40, 20}, []float64{100, 180, 300, 310, 315}, 2},
 		{[]float64{100, 50, 0}, []float64{0, 50, 100}, -1}, // a straight line
 		{[]float64{100, 50}, []float64{1, 2}, -1},
-		// It collapses: of twice the load each time, up to 256.
+		// The throughput collapses. The load doubles each time, up to 256.
 		{[]float64{150, 134.5, 85.3, 51.5, 28.1, 13.7, 5.8, 1.8, 0.3}, []float64{150, 269, 341, 412, 450, 437, 370, 225, 79}, 1},
 		{[]float64{100, 50, 20}, []float64{300, 200, 100}, -1}, // from the start
 		{[]float64{100, 50, 100}, []float64{1, 2, 3}, -1},
@@ -362,7 +360,7 @@ func TestKnee(t *testing.T) {
 	}
 }
 
-// TestPanels draws a unit that the first row lacks, and shows no mean as a median.
+// TestPanels draws a unit that the first row lacks. A mean must not be shown as a median.
 func TestPanels(t *testing.T) {
 	r, _ := pageOf(t, Options{}, file(t, "a.txt", "BenchmarkA/concurrency=1 1 5 req/s 70 mean-ttft-ns\n"+
 		"BenchmarkA/concurrency=2 1 9 req/s 60 p50-ttft-ns 80 mean-ttft-ns 2 good-req/s\n"+
@@ -376,7 +374,7 @@ func TestPanels(t *testing.T) {
 		{"all", "8", "9", "7", "", "90", ""}, {"all", "16", "9", "8", "", "", ""}})
 }
 
-// TestCourse counts the tokens of successful requests, all of them and none twice.
+// TestCourse checks that each token of a successful request is counted once.
 func TestCourse(t *testing.T) {
 	run, err := records.Open(file(t, "a.jsonl", head+strings.ReplaceAll(recs(20), `"output_tokens":3`, `"output_tokens":2`))) // 3 deltas, a rune in two of them
 	assert.NilError(t, err)
@@ -387,7 +385,8 @@ func TestCourse(t *testing.T) {
 	assert.Assert(t, sum > 31.999 && sum < 32.001, "%v tokens of 16 requests that got 2, and 4 that failed", sum)
 }
 
-// TestLanes marks requests that failed, and not those left as was planned.
+// TestLanes checks that failed requests are marked, and requests that were left as planned are
+// not.
 func TestLanes(t *testing.T) {
 	marks := func(outcome string) int {
 		run, err := records.Open(file(t, "a.jsonl", head+strings.ReplaceAll(recs(20), `truncated`, outcome)))
@@ -409,14 +408,14 @@ func TestLanes(t *testing.T) {
 	assert.Assert(t, failed != left)
 }
 
-// TestNotTold lists each reason once, with all figures that it is of.
-func TestNotTold(t *testing.T) {
+// TestUnknown checks that each reason is listed once, with all its figures.
+func TestUnknown(t *testing.T) {
 	values := make([]compat.Value, len(toolFigures))
 	values[0] = compat.Value{Bound: compat.CannotTell, Why: "a"}
 	values[2] = compat.Value{Bound: compat.CannotTell, Why: "b"}
 	values[3] = compat.Value{Bound: compat.CannotTell, Why: "a"}
 	values[4] = compat.Value{Bound: compat.Absent}
-	assert.Equal(t, notTold(values), "completed, output tok/s: a; req/s: b")
+	assert.Equal(t, unknown(values), "completed, output tok/s: a; req/s: b")
 }
 
 func TestBrief(t *testing.T) {

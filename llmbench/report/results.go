@@ -11,20 +11,20 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
-// A Row is the results of one benchmark in one file: a value of each unit for every
-// sample.
+// A Row is the results of one benchmark with one configuration in one file: for each unit,
+// a value for every sample.
 type Row struct {
 	File   string
-	Line   int    // of the first sample; 0: made of records
+	Line   int    // of the first sample; 0 if the row was made from records
 	Name   string // without "Benchmark"
-	Base   string // its first part
+	Base   string // as benchfile.Name has it
 	Keys   []benchfile.Setting
 	Config []benchfile.Setting
 	Units  []string // in the order of the file
 	Values map[string][]float64
 }
 
-// largest is the largest value that is drawn: sums and scales of it are finite too.
+// largest is the largest value that can be drawn: sums and multiples of it are finite.
 const largest = 1e100
 
 // readResults reads a file in Go benchmark format. Results of one benchmark with one
@@ -74,19 +74,18 @@ func (r *Row) add(unit string, v float64) {
 	r.Values[unit] = append(r.Values[unit], v)
 }
 
-// identity is the configuration that tells systems apart: not which version it was,
-// nor when.
+// identity returns the configuration that distinguishes systems, without versions and times.
 func identity(config []benchfile.Setting) []benchfile.Setting {
 	return slices.DeleteFunc(slices.Clone(config), func(s benchfile.Setting) bool { return slices.Contains(gate.Ignored(), s.Key) || s.Key == "pkg" })
 }
 
-// key is the value of a key of the name, or "".
+// key returns the value of a key of the name, or "".
 func (r *Row) key(name string) string { return benchfile.Lookup(r.Keys, name) }
 
-// loads are the keys of names that a sweep goes over, the first that a name has.
+// loads are the keys that are a load. If a name has several, the first of this list counts.
 var loads = []string{"concurrency", "rate", "streams", "qps"}
 
-// load is the key that a sweep goes over, and its value.
+// load returns the key of the row's load, and its value.
 func (r *Row) load() (key string, v float64, ok bool) {
 	for _, key := range loads {
 		if v, err := strconv.ParseFloat(r.key(key), 64); err == nil && v > 0 && !math.IsInf(v, 0) {
@@ -96,13 +95,13 @@ func (r *Row) load() (key string, v float64, ok bool) {
 	return "", 0, false
 }
 
-// A spread is the median of samples, and the least and the most of them.
+// A spread is the median, the minimum and the maximum of samples.
 type spread struct {
 	mid, lo, hi float64
 	n           int
 }
 
-// spread is that of a unit, or of the first of several that the row has.
+// spread returns the spread of the first of units that the row has.
 func (r *Row) spread(units ...string) (spread, bool) {
 	for _, u := range units {
 		if v := r.Values[u]; len(v) > 0 {
@@ -118,12 +117,11 @@ func spreadOf(values []float64) spread {
 	return spread{mid: (v[(n-1)/2] + v[n/2]) / 2, lo: v[0], hi: v[n-1], n: n}
 }
 
-// exactly prints a value so that reading it again gives the same: all its digits,
-// and no more.
+// exactly spells a value with the fewest digits that read back as the same value.
 func exactly(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// cell is a unit of a row in a table: its value, or of several samples the median
-// and their range.
+// cell returns the text of a unit in a table: the value, or the median and the range of
+// several samples.
 func (r *Row) cell(unit string) string {
 	v := r.Values[unit]
 	switch len(v) {

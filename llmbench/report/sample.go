@@ -9,14 +9,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// A samples is the runs of one benchmark: its -count samples.
+// A samples has the runs of one benchmark, one for each -count sample.
 type samples struct {
 	name string
 	runs []*records.Run
 }
 
-// samplesOf groups runs by folder, benchmark and configuration, without those that have
-// no request. Runs that failed are apart from those that did not.
+// samplesOf groups runs by folder, benchmark, configuration and whether they failed. It
+// leaves out runs without requests.
 func samplesOf(runs []*records.Run) (all []*samples) {
 	by := map[string]*samples{}
 	for _, run := range runs {
@@ -40,7 +40,7 @@ func samplesOf(runs []*records.Run) (all []*samples) {
 		s.runs = append(s.runs, run)
 	}
 	seen := map[string]int{}
-	for _, s := range all { // of one name and another folder or configuration
+	for _, s := range all { // groups of one name differ in folder or configuration
 		if seen[s.name]++; seen[s.name] > 1 {
 			s.name = fmt.Sprintf("%s (%d)", s.name, seen[s.name])
 		}
@@ -48,7 +48,7 @@ func samplesOf(runs []*records.Run) (all []*samples) {
 	return all
 }
 
-// doubt says what of a picture of the samples is no result, and "" if all of it is.
+// doubt returns a sentence about what in a picture of the samples is no result, or "".
 func (s *samples) doubt() string {
 	var withheld []string
 	for _, run := range s.runs {
@@ -64,5 +64,5 @@ func (s *samples) doubt() string {
 	if len(withheld) == 0 {
 		return ""
 	}
-	return " The benchmark withheld " + strings.Join(withheld, ", ") + ", which its client distorted: what is seen of them here is distorted too."
+	return " The benchmark withheld " + strings.Join(withheld, ", ") + ", which the client distorted; they are distorted in this picture too."
 }

@@ -12,10 +12,10 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// The colours of pictures, in a light page: ink, grid and shade, and those of lines,
-// which are of the set that Okabe and Ito made for all kinds of colour vision
-// (https://jfly.uni-koeln.de/color/). Lines differ in dashes and marks too. In a page
-// each is a CSS variable, so that a dark page has its own.
+// The colours of pictures in a light page. The colours of lines are from the set that Okabe and
+// Ito made for all kinds of colour vision (https://jfly.uni-koeln.de/color/). Lines differ in
+// dashes and marks too. In a page each colour is a CSS variable, which a dark page sets to
+// another value.
 var (
 	ink    = color.NRGBA{0x22, 0x22, 0x23, 0xff}
 	grid   = color.NRGBA{0xdd, 0xdd, 0xde, 0xff}
@@ -32,7 +32,7 @@ var (
 	marks  = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{}, draw.PyramidGlyph{}, draw.PlusGlyph{}, draw.RingGlyph{}, draw.BoxGlyph{}}
 )
 
-// variables are the CSS variables in place of the colours, as the SVG has them.
+// variables maps the colours, as the SVG spells them, to CSS variables.
 var variables = func() *strings.Replacer {
 	var pairs []string
 	add := func(c color.NRGBA, name string) {
@@ -47,7 +47,7 @@ var variables = func() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }()
 
-// A look is how a line of a picture looks.
+// A look is the style of a line.
 type look struct {
 	color  color.NRGBA
 	dashes []vg.Length
@@ -58,7 +58,7 @@ func lookOf(i int) look {
 	return look{colors[i%len(colors)], dashes[i/len(colors)%len(dashes)], marks[i%len(marks)]}
 }
 
-// newPlot returns an empty plot whose y begins at 0.
+// newPlot returns an empty plot whose y axis begins at 0.
 func newPlot(title, x, y string) *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil
@@ -81,7 +81,7 @@ func newPlot(title, x, y string) *plot.Plot {
 	return p
 }
 
-// headroom keeps the highest point off the edge.
+// headroom keeps the highest point away from the edge.
 func headroom(p *plot.Plot) {
 	if p.Y.Max <= p.Y.Min {
 		p.Y.Max = p.Y.Min + 1
@@ -89,7 +89,7 @@ func headroom(p *plot.Plot) {
 	p.Y.Max += 0.05 * (p.Y.Max - p.Y.Min)
 }
 
-// niceTicks has about so many marks, at 1, 2 or 5 times a power of ten.
+// niceTicks returns about that number of marks, at 1, 2 or 5 times a power of ten.
 type niceTicks struct{ n float64 }
 
 func (t niceTicks) Ticks(lo, hi float64) (all []plot.Tick) {
@@ -110,7 +110,7 @@ func (t niceTicks) Ticks(lo, hi float64) (all []plot.Tick) {
 	return all
 }
 
-// A line is points of a picture, with a band where there were several samples.
+// A line is the points of a line, with a band if there were several samples.
 type line struct {
 	name   string
 	look   look
@@ -125,7 +125,7 @@ func (l *line) add(x float64, s spread) {
 	l.lo, l.hi = append(l.lo, s.lo), append(l.hi, s.hi)
 }
 
-// banded reports whether the line has a band to show.
+// banded reports whether the line has a visible band.
 func (l *line) banded() bool {
 	for i := range l.lo {
 		if l.lo[i] != l.hi[i] {
@@ -135,7 +135,7 @@ func (l *line) banded() bool {
 	return false
 }
 
-// scale multiplies the line's values.
+// scale multiplies the values of the line.
 func (l line) scale(x, y float64) line {
 	mul := func(v []float64, by float64) []float64 {
 		out := make([]float64, len(v))
@@ -195,13 +195,13 @@ func (l *line) draw(p *plot.Plot) error {
 	return nil
 }
 
-// An axis is the unit that a picture shows a unit of benchmark files in.
+// An axis is the unit in which a picture shows a unit of benchmark files.
 type axis struct {
 	label string
 	scale float64
 }
 
-// axisOf chooses it by the largest value: times in ns become µs, ms or s.
+// axisOf returns the axis for a largest value: nanoseconds become µs, ms or s.
 func axisOf(unit string, largest float64) axis {
 	name, isTime := strings.CutSuffix(unit, "-ns")
 	if !isTime {
@@ -216,8 +216,8 @@ func axisOf(unit string, largest float64) axis {
 	return axis{name + " (µs)", 1e-3}
 }
 
-// loadAxis makes x a load: with marks where there are points, and logarithmic when
-// they reach over more than a factor of ten.
+// loadAxis makes the x axis a load, with marks at the points. The axis is logarithmic if the
+// points span more than a factor of ten.
 func loadAxis(p *plot.Plot, xs []float64) {
 	lo, hi := math.Inf(1), 0.0
 	for _, x := range xs {

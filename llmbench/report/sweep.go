@@ -8,15 +8,15 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// A panel is a figure over the load: a unit, by any of its names, of the rows that do
-// not have another that is drawn instead.
+// A panel is a plot of a figure over the load: of the first of units that a row has, unless
+// the row has the unit that is drawn instead.
 type panel struct {
 	title   string
 	units   []string
-	instead string // "": none
+	instead string // or ""
 }
 
-// of is the panel's figure of a row, and its unit.
+// of returns the panel's figure of a row, and its unit.
 func (p *panel) of(r *Row) (unit string, v spread, has bool) {
 	if p.instead != "" && len(r.Values[p.instead]) > 0 {
 		return "", spread{}, false
@@ -29,7 +29,7 @@ func (p *panel) of(r *Row) (unit string, v spread, has bool) {
 	return "", spread{}, false
 }
 
-// panels of a sweep, as the studies have them and then those of streams.
+// panels are the panels of a sweep: those of published studies, then those of streams.
 var panels = []panel{
 	{"run time", []string{"run-ns"}, ""},
 	{"requests per second", []string{"req/s"}, ""},
@@ -45,10 +45,11 @@ var panels = []panel{
 	{"failed requests", []string{"fail-%"}, ""},
 }
 
-// outputUnits are output tokens per second, as llmbench and the studies call it.
+// outputUnits are the units of output tokens per second, of llmbench and of studies.
 var outputUnits = []string{"output-tok/s", "tok/s"}
 
-// sweep is the group's figures over the load: a line a system, a plot a figure.
+// sweep draws the group's figures over the load: a plot for each figure, with a line for each
+// system.
 func (g *group) sweep() (*Picture, error) {
 	load, systems, left := g.swept()
 	if load == "" {
@@ -61,7 +62,7 @@ func (g *group) sweep() (*Picture, error) {
 	return p, err
 }
 
-// versus compares systems in the four figures of the studies.
+// versus compares systems in the four figures of published studies.
 func (g *group) versus() (*Picture, error) {
 	load, systems, _ := g.swept()
 	many := 0
@@ -95,7 +96,7 @@ func (g *group) overLoad(kind, title, load string, systems []*system, panels []p
 	for _, panel := range panels {
 		var lines []line
 		largest, points := 0.0, 0
-		var units []string // as they are called
+		var units []string // their names
 		for _, s := range systems {
 			l := s.line(func(r *Row) (spread, bool) {
 				unit, v, has := panel.of(r)
@@ -157,7 +158,7 @@ func (g *group) overLoad(kind, title, load string, systems []*system, panels []p
 	return p, nil
 }
 
-// names lists systems.
+// names returns the names of systems.
 func names(systems []*system) string {
 	var all []string
 	for _, s := range systems {

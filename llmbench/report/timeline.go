@@ -10,16 +10,16 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// bins is how many instants a time line has.
+// bins is the number of equal times that a pass is divided into.
 const bins = 240
 
-// A course is what happened in each of the bins of a pass.
+// A course is what happened in each bin of a pass.
 type course struct {
 	width                      time.Duration
 	tokens, inFlight, failures []float64 // tokens of successful requests; mean requests in flight; failed requests
 }
 
-// courseOf counts over the first pass of a run.
+// courseOf returns the course of the first pass of a run.
 func courseOf(run *records.Run) course {
 	var end time.Duration
 	for q := range run.Pass(0) {
@@ -32,8 +32,8 @@ func courseOf(run *records.Run) course {
 			c.failures[bin(q.End)]++
 		}
 		switch {
-		case !q.OK(): // as in output-tok/s: what a failed request got is no output
-		case q.Deltas > 0: // all deltas of an answer hold alike many tokens
+		case !q.OK(): // the tokens of a failed request are no output, as in output-tok/s
+		case q.Deltas > 0: // the tokens are spread evenly over the deltas
 			each := float64(q.Output) / float64(q.Deltas)
 			at := q.First
 			c.tokens[bin(at)] += each
@@ -52,8 +52,8 @@ func courseOf(run *records.Run) course {
 	return c
 }
 
-// timeline is the course of a pass: tokens, requests in flight and failures over time,
-// and where it was steady, as [sample.SteadyStates] finds.
+// timeline draws the course of a pass: tokens, requests in flight and failures over time, and
+// the steady part that [sample.SteadyStates] finds.
 func (s *samples) timeline() (*Picture, error) {
 	run := s.runs[0]
 	c, steady := courseOf(run), run.Steady(0)
@@ -92,7 +92,7 @@ func (s *samples) timeline() (*Picture, error) {
 		plt.X.Min, plt.X.Max, plt.Y.Max = 0, bins*width, top*1.05
 		p.plots = append(p.plots, []*plot.Plot{plt})
 	}
-	const rows = 24 // of the table
+	const rows = 24 // in the table
 	for i := 0; i < bins; i += bins / rows {
 		var tokens, inFlight, failed float64
 		from, to := time.Duration(i)*c.width, time.Duration(i+bins/rows)*c.width
@@ -112,7 +112,7 @@ func (s *samples) timeline() (*Picture, error) {
 	return p, nil
 }
 
-// window shades a plot between two instants.
+// window shades the part of a plot between two instants.
 func window(p *plot.Plot, from, to, top float64) error {
 	poly, err := plotter.NewPolygon(plotter.XYs{{X: from, Y: 0}, {X: from, Y: top}, {X: to, Y: top}, {X: to, Y: 0}})
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/compat"
 )
 
-// toolFigures are the rows of the table of tools.
+// toolFigures are the rows of the table of other tools' figures.
 var toolFigures = []struct {
 	title    string
-	unit     string // of llmbench, or ""
+	unit     string // llmbench's unit, or ""
 	scale    float64
 	decimals int
 	of       func(f compat.Figures) compat.Value
@@ -32,7 +32,7 @@ var toolFigures = []struct {
 	{"p99 latency (ms)", "p99-e2e-ns", 1e-6, 3, func(f compat.Figures) compat.Value { return f.E2E.At(99) }},
 }
 
-// A Tools is one pass in every tool's figures.
+// A Tools has the figures of every tool for one pass.
 type Tools struct {
 	ID, Title string
 	Says      string
@@ -40,7 +40,7 @@ type Tools struct {
 	Why       Table
 }
 
-// tools is the first pass of the first sample, as each tool would have had it.
+// tools returns the figures of every tool for the first pass of the first sample.
 func (s *samples) tools() *Tools {
 	run := s.runs[0]
 	t := &Tools{ID: slug("tools", s.name), Title: s.name + ": one run, every tool's numbers"}
@@ -50,7 +50,7 @@ func (s *samples) tools() *Tools {
 		t.Says += fmt.Sprintf(" It is the first of %d passes.", run.Passes())
 	}
 	t.Says += s.doubt()
-	// Figures hold on to much of what they are made of: only their values are kept.
+	// Figures keep their input in memory; only the values are kept here.
 	values := make([][]compat.Value, len(compat.Tools))
 	var wg sync.WaitGroup
 	limit := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -69,7 +69,7 @@ func (s *samples) tools() *Tools {
 	t.Why.Head = []string{"tool", "why it differs", "not told, because"}
 	for i, tool := range compat.Tools {
 		t.Table.Head = append(t.Table.Head, tool.Title)
-		t.Why.add(tool.Title, tool.Differs, notTold(values[i]))
+		t.Why.add(tool.Title, tool.Differs, unknown(values[i]))
 	}
 	own := run.PassFigures(0)
 	for j, row := range toolFigures {
@@ -96,9 +96,9 @@ func (s *samples) tools() *Tools {
 	return t
 }
 
-// notTold says of a tool's figures, in the order of the table, which cannot be told, and
-// why: each reason once.
-func notTold(values []compat.Value) string {
+// unknown returns which of a tool's figures are unknown, in the order of the table, with each
+// reason once.
+func unknown(values []compat.Value) string {
 	var reasons []string
 	figures := map[string][]string{}
 	for i, v := range values {

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
-// verdict is old against new as package gate judges them: of each row, the 95 %
-// intervals of both medians as shares of the old one, and how much worse is allowed.
+// verdict draws the comparison of package gate: for each row, the 95 % confidence intervals of
+// both medians as shares of the old median, and the margin.
 func verdict(r *gate.Report) (*Picture, error) {
 	p := &Picture{ID: "verdict", Title: "Old against new: " + string(r.Verdict)}
 	p.Table.Head = []string{"benchmark", "unit", "old", "new", "change", "margin", "p worse", "n", "verdict"}
@@ -80,7 +80,7 @@ func verdict(r *gate.Report) (*Picture, error) {
 	return p, nil
 }
 
-// short is the part of a name that a label has room for: its load.
+// short returns the part of a name that fits into a label: the load.
 func short(name string) string {
 	row := newRow(benchfile.ParseName(name))
 	text := row.Base

@@ -1,14 +1,14 @@
-// Benchreport makes one HTML file of benchmark files and of records in LLMBENCH_OUT:
-// pictures, the tables under them, every figure, and what other tools would have
-// printed for the same run. See packages report and compat.
+// Benchreport makes one HTML page from benchmark files and from records in LLMBENCH_OUT:
+// pictures with tables, every figure, and what other tools would have printed for the same
+// run. See packages report and compat.
 //
 // Usage:
 //
 //	benchreport [flags] file or folder...
 //	benchreport -as tool [-json] [-pass number] records.jsonl...
 //
-// Of folders it reads .jsonl as records, .txt and .bench as benchmark files, and says
-// in the report which others there are. The flags are:
+// In folders, .jsonl files are records, and .txt and .bench files are benchmark files; the
+// report lists other files as not read. The flags are:
 //
 //	-o file            write the report here (report.html); - is stdout
 //	-pictures folder   write each picture here too, as SVG and PNG
@@ -25,15 +25,14 @@
 //	                   line a file
 //	-pass number       with -as: of this pass, from 0 (0)
 //
-// The page asks nothing of any network and runs no script. With -as, a figure that the
-// records do not tell is ?, and lines after the block say why; in JSON it is null. Of
-// a benchmark that failed or was killed the last line says that it is no result, and
-// there is no JSON; its records are marked in the page, and have no row among the
-// figures.
+// The page needs no network and runs no script. With -as, a figure that the records do not
+// determine is ?, and lines after the block have the reasons; in JSON the figure is null. If a
+// benchmark failed or was killed, the last line says that there is no result, and there is
+// no JSON; the page marks the records, and the table of figures has no row for them.
 //
-// The exit status is 0 for a report, whatever it says, and 2 if there is none: files
-// that cannot be read or were cut, records of another version, values that are not
-// finite numbers, nothing recorded, bad usage. It prints why.
+// The exit status is 0 if a report was written, and 2 otherwise: a file cannot be read or was
+// cut, records have an unknown version, a value is not finite, nothing was recorded, or the
+// usage is wrong. The reason is printed.
 //
 // # Examples
 //
@@ -59,11 +58,11 @@ import (
 const usage = "usage: benchreport [flags] file or folder...\n" +
 	"       benchreport -as tool [-json] [-pass number] records.jsonl..."
 
-// exitNone is the exit status when there is no report.
+// exitNone is the exit status if there is no report.
 const exitNone = 2
 
 func main() {
-	// Records of millions of requests are kept, and parsing them leaves as much garbage.
+	// Records of millions of requests stay in memory, and parsing leaves as much garbage.
 	debug.SetGCPercent(60)
 	debug.SetMemoryLimit(900 << 20)
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
@@ -80,7 +79,7 @@ type options struct {
 	command                    string
 }
 
-// run is the command; it returns the exit status.
+// run runs the command and returns the exit status.
 func run(args []string, stdout, stderr io.Writer) int {
 	o := options{command: "benchreport " + strings.Join(args, " ")}
 	fs := flag.NewFlagSet("benchreport", flag.ContinueOnError)
@@ -122,7 +121,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// fail tells why there is no report.
+// fail prints why there is no report.
 func fail(stderr io.Writer, err error) int {
 	fmt.Fprintln(stderr, "benchreport:", err)
 	return exitNone

@@ -40,7 +40,7 @@ func (o *options) report(stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var page bytes.Buffer // so that a page is whole, or there is none
+	var page bytes.Buffer // an error must leave no partial page
 	if err := r.HTML(&page); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (o *options) report(stdout io.Writer) error {
 	return os.WriteFile(o.out, page.Bytes(), 0o666)
 }
 
-// judge compares the one benchmark file among the paths with the base.
+// judge compares the benchmark file among the paths, of which there must be one, with the base.
 func (o *options) judge() (*gate.Report, error) {
 	var found []string
 	for _, p := range o.paths {
@@ -98,7 +98,7 @@ func write(r *report.Report, folder string) error {
 	return nil
 }
 
-// print prints a tool's block of every file of records.
+// print prints a tool's block for every file of records.
 func (o *options) print(stdout io.Writer) error {
 	tool, err := compat.Find(o.as)
 	if err != nil {
