@@ -115,9 +115,9 @@ func (s *samples) cdf() (*Picture, error) {
 		return nil, nil
 	}
 	p.plots = columnsOf(2, plots)
-	p.Says = fmt.Sprintf("Cumulative distributions over the successful requests of %s.", plural(len(s.runs), "sample"))
+	p.Caption = fmt.Sprintf("Cumulative distributions over the successful requests of %s.", plural(len(s.runs), "sample"))
 	if len(s.runs) > 1 {
-		p.Says += " Bands reach from the smallest to the largest sample."
+		p.Caption += " Bands reach from the smallest to the largest sample."
 	}
 	return p, nil
 }

@@ -73,11 +73,11 @@ func (g *group) frontier() (*Picture, error) {
 	headroom(plt)
 	plt.X.Max *= 1.03
 	p.plots = [][]*plot.Plot{{plt}}
-	p.Says = fmt.Sprintf("Output tokens per second of all users against those of one, a point a %s, for %s. A ring marks the knee of a line", load, names(systems))
+	p.Caption = fmt.Sprintf("Output tokens per second of all users against those of one, a point a %s, for %s. A ring marks the knee of a line", load, names(systems))
 	if slos > 0 {
-		p.Says += ", a box the load with the most requests within the SLO"
+		p.Caption += ", a box the load with the most requests within the SLO"
 	}
-	p.Says += ". The speed of a user is user-tok/s; without it 1 / mean TPOT, or output tokens per request / mean latency, or else p50 latency."
+	p.Caption += ". The speed of a user is user-tok/s; without it 1 / mean TPOT, or output tokens per request / mean latency, or else p50 latency."
 	return p, nil
 }
 

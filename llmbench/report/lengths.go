@@ -86,7 +86,7 @@ func lengths(rows []*Row) (all []*Picture, err error) {
 		}
 		headroom(plt)
 		pic.plots = [][]*plot.Plot{{plt}}
-		pic.Says = fmt.Sprintf("Output tokens per second over output tokens per request; a line for each of %d input lengths, as the workload's name has them.", len(inputs))
+		pic.Caption = fmt.Sprintf("Output tokens per second over output tokens per request; a line for each of %d input lengths, as the workload's name has them.", len(inputs))
 		all = append(all, pic)
 	}
 	return all, nil

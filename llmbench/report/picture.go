@@ -17,10 +17,10 @@ import (
 
 // A Picture is one or more plots in rows, with a table of what they show.
 type Picture struct {
-	ID    string // unique in a report, and valid in a file name
-	Title string
-	Says  string // description, also for screen readers
-	Table Table
+	ID      string // unique in a report, and valid in a file name
+	Title   string
+	Caption string // description, also for screen readers
+	Table   Table
 
 	plots  [][]*plot.Plot
 	legend []line

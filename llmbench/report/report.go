@@ -77,7 +77,7 @@ func New(d *Data, o Options) (*Report, error) {
 		for _, of := range []func() (*Picture, error){s.cdf, s.timeline, s.lanes} {
 			p, err := of()
 			if p != nil {
-				p.Says += s.doubt()
+				p.Caption += s.doubt()
 			}
 			if err := add(p, err); err != nil {
 				return nil, fmt.Errorf("%s: %w", s.name, err)

@@ -186,7 +186,7 @@ func TestPictures(t *testing.T) {
 			}
 		}
 		assert.Assert(t, len(colors) > 3, "%s has %d colours", p.ID, len(colors))
-		assert.Assert(t, p.Says != "" && len(p.Table.Rows) > 0 && len(p.Table.Rows[0]) == len(p.Table.Head), p.ID)
+		assert.Assert(t, p.Caption != "" && len(p.Table.Rows) > 0 && len(p.Table.Rows[0]) == len(p.Table.Head), p.ID)
 		assert.Assert(t, strings.Contains(page, `id="`+p.ID+`"`), p.ID)
 	}
 	for _, kind := range []string{"verdict", "sweep", "versus", "frontier", "lengths", "cdf", "timeline", "lanes", "failures", "error"} {
@@ -280,9 +280,9 @@ func TestEnded(t *testing.T) {
 		assert.Assert(t, strings.HasPrefix(r.Runs.Rows[0][ended], want))
 		assert.Assert(t, strings.HasSuffix(d.Sources[0].Kind, "; no result: "+want))
 		for _, p := range r.Pictures {
-			assert.Assert(t, p.ID == "failures" || strings.Contains(p.Title, "(failed)") && strings.Contains(p.Says, "no result: "+want), "%+v", p)
+			assert.Assert(t, p.ID == "failures" || strings.Contains(p.Title, "(failed)") && strings.Contains(p.Caption, "no result: "+want), "%+v", p)
 		}
-		assert.Assert(t, strings.Contains(r.Tools[0].Says, "no result: "+want))
+		assert.Assert(t, strings.Contains(r.Tools[0].Caption, "no result: "+want))
 		assert.Assert(t, strings.Contains(page, "no result: "+want))
 	}
 
@@ -294,7 +294,7 @@ func TestEnded(t *testing.T) {
 		assert.Equal(t, row[1] == "withheld", row[0] == "mean TTFT (ms)", row)
 	}
 	for _, p := range r.Pictures {
-		assert.Assert(t, p.ID == "failures" || strings.Contains(p.Says, "withheld mean-ttft-ns"), p.ID)
+		assert.Assert(t, p.ID == "failures" || strings.Contains(p.Caption, "withheld mean-ttft-ns"), p.ID)
 	}
 
 	// A benchmark file has the figures of a run if the configurations are equal.

@@ -57,7 +57,7 @@ func (g *group) sweep() (*Picture, error) {
 	}
 	p, err := g.overLoad("sweep", "Over "+load, load, systems, panels, 3)
 	if p != nil && left > 0 {
-		p.Says += fmt.Sprintf(" %s of one %s each: see all figures.", plural(left, "further system"), load)
+		p.Caption += fmt.Sprintf(" %s of one %s each: see all figures.", plural(left, "further system"), load)
 	}
 	return p, err
 }
@@ -151,9 +151,9 @@ func (g *group) overLoad(kind, title, load string, systems []*system, panels []p
 	for _, panel := range shown {
 		titles = append(titles, panel.title)
 	}
-	p.Says = fmt.Sprintf("%s over %s from %s to %s, for %s.", strings.ToUpper(titles[0][:1])+strings.Join(titles, ", ")[1:], load, exactly(xs[0]), exactly(xs[len(xs)-1]), names(systems))
+	p.Caption = fmt.Sprintf("%s over %s from %s to %s, for %s.", strings.ToUpper(titles[0][:1])+strings.Join(titles, ", ")[1:], load, exactly(xs[0]), exactly(xs[len(xs)-1]), names(systems))
 	if banded {
-		p.Says += " Lines are medians of samples, bands reach from the least sample to the most."
+		p.Caption += " Lines are medians of samples, bands reach from the smallest to the largest sample."
 	}
 	return p, nil
 }

@@ -103,11 +103,11 @@ func (s *samples) timeline() (*Picture, error) {
 		n := float64(bins / rows)
 		p.Table.add(brief(float64(i)*width), brief(tokens/n/per), brief(inFlight/n), brief(failed/n/per), map[bool]string{true: "steady"}[within])
 	}
-	p.Says = fmt.Sprintf("Output tokens per second of the successful requests, requests in flight and failures per second over the first pass of the first sample, in %d steps of %v.", bins, c.width)
+	p.Caption = fmt.Sprintf("Output tokens per second of the successful requests, requests in flight and failures per second over the first pass of the first sample, in %d steps of %v.", bins, c.width)
 	if steady.Why == "" {
-		p.Says += " Shaded is the part in which output came at a steady rate."
+		p.Caption += " Shaded is the part in which output came at a steady rate."
 	} else {
-		p.Says += " No steady state: " + steady.Why + "."
+		p.Caption += " No steady state: " + steady.Why + "."
 	}
 	return p, nil
 }

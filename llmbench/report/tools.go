@@ -35,7 +35,7 @@ var toolFigures = []struct {
 // A Tools has the figures of every tool for one pass.
 type Tools struct {
 	ID, Title string
-	Says      string
+	Caption   string
 	Table     Table
 	Why       Table
 }
@@ -44,12 +44,12 @@ type Tools struct {
 func (s *samples) tools() *Tools {
 	run := s.runs[0]
 	t := &Tools{ID: slug("tools", s.name), Title: s.name + ": one run, every tool's numbers"}
-	t.Says = "What each tool would have printed, had it read the same bytes at the same instants. ? is what the records do not tell, ≤ and ≥ what they bound, - what the tool does not have."
+	t.Caption = "What each tool would have printed, had it read the same bytes at the same instants. ? is what the records do not tell, ≤ and ≥ what they bound, - what the tool does not have."
 	pass := compat.Of(run, 0)
 	if run.Passes() > 1 {
-		t.Says += fmt.Sprintf(" It is the first of %d passes.", run.Passes())
+		t.Caption += fmt.Sprintf(" It is the first of %d passes.", run.Passes())
 	}
-	t.Says += s.doubt()
+	t.Caption += s.doubt()
 	// Figures keep their input in memory; only the values are kept here.
 	values := make([][]compat.Value, len(compat.Tools))
 	var wg sync.WaitGroup

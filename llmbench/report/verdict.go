@@ -48,16 +48,16 @@ func verdict(r *gate.Report) (*Picture, error) {
 		}
 		margins = append(margins, mark{worse, y})
 	}
-	p.Says = fmt.Sprintf("%s against %s: %s. Medians with their 95 %% intervals, as shares of the old median.", r.New, r.Old, r.Verdict)
+	p.Caption = fmt.Sprintf("%s against %s: %s. Medians with their 95 %% intervals, as shares of the old median.", r.New, r.Old, r.Verdict)
 	for _, problem := range r.Problems {
-		p.Says += " Cannot judge: " + problem.Name + " " + problem.Message + "."
+		p.Caption += " Cannot judge: " + problem.Name + " " + problem.Message + "."
 	}
 	if len(lanes) == 0 {
-		p.Says += " No gated row has both medians, so there is nothing to draw."
+		p.Caption += " No gated row has both medians, so there is nothing to draw."
 		lanes = []lane{{label: "nothing to draw"}}
 	}
 	if left > 0 {
-		p.Says += fmt.Sprintf(" Drawn are the first 40 gated rows, and %d are not.", left)
+		p.Caption += fmt.Sprintf(" Drawn are the first 40 gated rows, and %d are not.", left)
 	}
 	if err := laned(plt, lanes); err != nil {
 		return nil, err
