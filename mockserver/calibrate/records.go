@@ -10,11 +10,11 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// Records returns the sample in a file of records, as llmbench writes it to LLMBENCH_OUT,
-// or false if the benchmark's name does not have all the key=value pairs of match. Only
-// requests that ended well count, and nearly all must have. A benchmark that failed or
-// was killed is refused; figures that a benchmark withheld are left out. The error names
-// the file and, where there is one, the line.
+// Records reads a file of records as llmbench writes them to LLMBENCH_OUT. It returns
+// false if the benchmark's name does not have all the key=value pairs of match. Only
+// successful requests count, and at most 1 % may have failed. A benchmark that failed or
+// was killed is an error. Figures that the benchmark withheld are left out. The error
+// names the file and, if possible, the line.
 func Records(r io.Reader, file string, match []string) (Sample, bool, error) {
 	head, whole, err := records.ReadHead(r, file)
 	if err != nil {
@@ -48,7 +48,8 @@ func Records(r io.Reader, file string, match []string) (Sample, bool, error) {
 	return s, true, nil
 }
 
-// takeRun takes over the requests of a file. Errors begin with the line, or with a space.
+// takeRun adds the requests of a file to the sample. Its errors begin with the line, or
+// with a space.
 func (s *Sample) takeRun(file *records.Run) error {
 	if file.Len() > mostRequests {
 		return fmt.Errorf(" %d requests, want %d at most", file.Len(), mostRequests)
@@ -94,7 +95,7 @@ func check(q *records.Request) error {
 	return nil
 }
 
-// asSent is the request as its client saw it.
+// asSent returns the request as its client saw it.
 func asSent(q *records.Request) sent {
 	s := sent{at: q.Start, end: q.End, tokens: int(q.Output), state: failed}
 	if !q.OK() {
@@ -107,7 +108,7 @@ func asSent(q *records.Request) sent {
 	return s
 }
 
-// average makes the sample's figures the mean of those of its passes.
+// average sets the sample's figures to the means over its passes.
 func (s *Sample) average(passes []run) error {
 	full := 0.0
 	for _, r := range passes {

@@ -11,11 +11,11 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
-// Results returns what a file in Go benchmark format has measured: a sample for each
-// result whose benchmark's name has all the key=value pairs of match and a
-// concurrency=N. Each result is taken to be of so many requests or, if requests is 0, of
-// eight times its concurrency and at least 16. All outputs of a benchmark are taken to be
-// of one length. The error names the file and the line.
+// Results reads a file in Go benchmark format. It returns a sample for each result whose
+// benchmark's name has all the key=value pairs of match and a concurrency=N. A result is
+// assumed to have that many requests or, if requests is 0, eight times its concurrency
+// but at least 16. All outputs of a benchmark are assumed to have one length. The error
+// names the file and the line.
 func Results(r io.Reader, file string, match []string, requests int) ([]Sample, error) {
 	results, err := benchfile.Read(r, file)
 	if err != nil {
@@ -39,7 +39,7 @@ func Results(r io.Reader, file string, match []string, requests int) ([]Sample, 
 	return all, nil
 }
 
-// take takes over the values of a result.
+// take sets the values of the sample to those of a result.
 func (s *Sample) take(values []benchfile.Value, requests int) (err error) {
 	s.Point.Requests = requests
 	if requests == 0 {
@@ -63,18 +63,7 @@ func (s *Sample) take(values []benchfile.Value, requests int) (err error) {
 	return s.positive()
 }
 
-// tolerated is how many requests in a hundred may have failed: a simulated one
-// does not, and leaves no room to others.
-const tolerated = 1
-
-// The largest values that a load may have, far beyond any there is.
-const (
-	mostConcurrency = 100_000
-	mostRequests    = 10_000_000
-	mostTokens      = 1 << 30
-)
-
-// tokens is a mean number of tokens.
+// tokens returns a mean number of tokens, which is at least least.
 func (s Sample) tokens(unit string, least float64) (float64, error) {
 	v, ok := s.Point.Values[unit]
 	if !ok {
@@ -86,7 +75,7 @@ func (s Sample) tokens(unit string, least float64) (float64, error) {
 	return v, nil
 }
 
-// positive checks that what a fit looks at is above 0, as any real one is.
+// positive returns an error if a value that a fit uses is not above 0.
 func (s Sample) positive() error {
 	for _, u := range units(profiles.Workload{Client: "closed"}) {
 		if v, ok := s.Point.Values[u]; ok && v <= 0 {
@@ -96,15 +85,15 @@ func (s Sample) positive() error {
 	return nil
 }
 
-// A name is a benchmark's, in parts.
+// A name is the name of a benchmark in parts.
 type name struct {
 	benchfile.Name
 	server      string // backend, model and quantization
 	workload    string // the other parts, without the concurrency
-	concurrency string // "" if it has none
+	concurrency string // empty if there is none
 }
 
-// newName takes a benchmark's name apart.
+// newName splits the name of a benchmark.
 func newName(n benchfile.Name) name {
 	parts := name{Name: n, concurrency: n.Key("concurrency")}
 	var server []string
@@ -131,7 +120,7 @@ func (n name) has(match []string) bool {
 	})
 }
 
-// sample begins a sample of the benchmark.
+// sample returns a sample of the benchmark without values.
 func (n name) sample() (Sample, error) {
 	c, err := strconv.Atoi(n.concurrency)
 	if err != nil || c < 1 || c > mostConcurrency {
