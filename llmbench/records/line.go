@@ -63,23 +63,39 @@ type writtenLine struct {
 
 // choices are sample.Choices.
 type choices struct {
-	Before int           `json:"before"`
-	Amid   int           `json:"amid"`
-	After  int           `json:"after"`
-	First  time.Duration `json:"first_ns"`
-	Last   time.Duration `json:"last_ns"`
+	Before int   `json:"before"`
+	Amid   int   `json:"amid"`
+	After  int   `json:"after"`
+	First  int64 `json:"first_ns"`
+	Last   int64 `json:"last_ns"`
+}
+
+func newChoices(c sample.Choices) choices {
+	return choices{c.Before, c.Amid, c.After, int64(c.First), int64(c.Last)}
 }
 
 // server are sample.ServerTimings. What the server did not state is left out.
 type server struct {
-	Load         time.Duration `json:"load_ns,omitempty"`
-	Queue        time.Duration `json:"queue_ns,omitempty"`
-	Prompt       time.Duration `json:"prompt_ns,omitempty"`
-	Predict      time.Duration `json:"predict_ns,omitempty"`
-	Total        time.Duration `json:"total_ns,omitempty"`
-	PromptTokens int           `json:"prompt_tokens,omitempty"`
-	CachedTokens int           `json:"cached_tokens,omitempty"`
-	OutputTokens int           `json:"output_tokens,omitempty"`
+	Load         int64 `json:"load_ns,omitempty"`
+	Queue        int64 `json:"queue_ns,omitempty"`
+	Prompt       int64 `json:"prompt_ns,omitempty"`
+	Predict      int64 `json:"predict_ns,omitempty"`
+	Total        int64 `json:"total_ns,omitempty"`
+	PromptTokens int   `json:"prompt_tokens,omitempty"`
+	CachedTokens int   `json:"cached_tokens,omitempty"`
+	OutputTokens int   `json:"output_tokens,omitempty"`
+}
+
+func newServer(t sample.ServerTimings) *server {
+	return &server{int64(t.Load), int64(t.Queue), int64(t.Prompt), int64(t.Predict), int64(t.Total), t.PromptTokens, t.CachedTokens, t.OutputTokens}
+}
+
+// timings is the inverse of newServer.
+func (s *server) timings() *sample.ServerTimings {
+	return &sample.ServerTimings{
+		Load: time.Duration(s.Load), Queue: time.Duration(s.Queue), Prompt: time.Duration(s.Prompt), Predict: time.Duration(s.Predict), Total: time.Duration(s.Total),
+		PromptTokens: s.PromptTokens, CachedTokens: s.CachedTokens, OutputTokens: s.OutputTokens,
+	}
 }
 
 // newLine returns the line of a sample.
@@ -91,7 +107,7 @@ func newLine(s *sample.Sample) writtenLine {
 		Connect: int64(s.Connect), Resent: s.Resent,
 		Wrote: when(s.Wrote, s.Wrote > 0), FirstByte: when(s.FirstByte, s.FirstByte > 0),
 		First: when(s.First, streamed), Last: when(s.Last, streamed), End: when(s.End, true), Gaps: newGaps(s.Gaps), Events: &s.Events,
-		Choices: choices(s.Choices), LastEvent: when(s.LastEvent, s.LastEvent > 0), Done: when(s.Done, s.Done > 0),
+		Choices: newChoices(s.Choices), LastEvent: when(s.LastEvent, s.LastEvent > 0), Done: when(s.Done, s.Done > 0),
 		Clock: string(s.Clock), Lags: newGaps(s.Lags), FirstByteLag: int64(s.FirstByteLag), EndLag: int64(s.EndLag),
 		MaxTokens: s.MaxTokens, Prompt: s.PromptTokens, Cached: s.CachedTokens, Output: s.OutputTokens,
 		UsageAlone: s.UsageAlone, Source: string(s.TokenSource), Asked: s.AskedTokens, PromptChars: s.PromptChars, OutputChars: s.OutputChars,
@@ -101,8 +117,7 @@ func newLine(s *sample.Sample) writtenLine {
 		l.Outputs, l.FirstOutput = &s.Outputs, when(s.FirstOutput, s.Outputs > 0)
 	}
 	if s.Server != (sample.ServerTimings{}) {
-		timings := server(s.Server)
-		l.Server = &timings
+		l.Server = newServer(s.Server)
 	}
 	if s.Err != nil {
 		l.Error = s.Err.Error()

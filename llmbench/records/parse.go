@@ -38,7 +38,7 @@ type parser struct {
 func (p *parser) request(text []byte, number int) (Request, error) {
 	l := &p.line
 	*l = line{ID: l.ID[:0]}
-	if err := json.Unmarshal(text, l, nanoseconds); err != nil {
+	if err := json.Unmarshal(text, l); err != nil {
 		return Request{}, fmt.Errorf("want a request's record: %w", err)
 	}
 	if l.ID.Kind() != '"' || !l.Due.came || !l.Start.came || !l.End.came {
@@ -85,7 +85,7 @@ func (p *parser) convert(l *line) Request {
 		Wrote: l.Wrote.at, FirstByte: l.FirstByte.at, First: l.First.at, Last: l.Last.at, End: l.End.at,
 		LastEvent: l.LastEvent.at, Done: l.Done.at,
 		Before: int32(l.Choices.Before), Amid: int32(l.Choices.Amid), After: int32(l.Choices.After),
-		ChoiceFirst: l.Choices.First, ChoiceLast: l.Choices.Last,
+		ChoiceFirst: time.Duration(l.Choices.First), ChoiceLast: time.Duration(l.Choices.Last),
 		Prompt: int32(l.Prompt), Cached: int32(l.Cached), Output: int32(l.Output), UsageAlone: l.UsageAlone,
 		MaxTokens: int32(l.MaxTokens), Asked: int32(l.Asked), PromptChars: int32(l.PromptChars), OutputChars: int32(l.OutputChars),
 		Error: p.word(l.Error), Finish: p.word(l.Finish), Clock: sample.Clock(p.word(l.Clock)),
@@ -93,8 +93,7 @@ func (p *parser) convert(l *line) Request {
 		gaps: l.Gaps, lags: l.Lags,
 	}
 	if l.Server != nil {
-		timings := sample.ServerTimings(*l.Server)
-		q.Server = &timings
+		q.Server = l.Server.timings()
 	}
 	q.Events = -1
 	if l.Events != nil {
