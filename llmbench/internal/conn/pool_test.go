@@ -109,25 +109,24 @@ func TestIdleConnectionEnds(t *testing.T) {
 // end.
 func TestIdleTLS(t *testing.T) {
 	runtest.CheckLeaks(t)
-	for _, timeout := range []time.Duration{0, 50 * ms} { // after which the server closes; 0: never
-		srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	for _, ends := range []bool{false, true} { // the server closes the connection after each request
+		srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			io.Copy(w, r.Body)
 		}))
-		srv.Config.IdleTimeout, srv.Config.ReadHeaderTimeout = timeout, timeout
-		srv.StartTLS()
 		defer srv.Close()
 		p := newPool(t, Options{URL: srv.URL, Roots: srv.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs})
-		if timeout == 0 {
+		if !ends {
 			p.Prepare(t.Context(), 1)
 		}
 		for i := range 3 {
-			if timeout > 0 && i > 0 {
+			if ends && i > 0 {
+				srv.CloseClientConnections()
 				runtest.Until(t, "the connection is unusable", p.idle[0].unusable)
 			}
 			trace, _, err := post(t.Context(), p, srv.URL)
 			assert.NilError(t, err)
 			assert.Equal(t, trace.Attempts, 1)
-			assert.Equal(t, trace.Connect > 0, timeout > 0, "request %d waited %v for a connection", i, trace.Connect)
+			assert.Equal(t, trace.Connect > 0, ends, "request %d waited %v for a connection", i, trace.Connect)
 		}
 		assert.Equal(t, p.Open(), 1)
 	}
