@@ -18,9 +18,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
-// TestCancelAfterDeltas has half of the clients of a closed loop leave. Each goes
-// with the delta that was drawn for it, which the server notices: its log has the
-// answer as cut short, and the slot is free for the next one at once.
+// TestCancelAfterDeltas lets half of the clients of a closed loop leave. Each leaves at the delta
+// that was drawn for it. The server notices it: its log has the answer as aborted, and the slot is
+// free for the next request at once.
 func TestCancelAfterDeltas(t *testing.T) {
 	const tokens, ttft, perToken = 20, 100 * ms, 10 * ms
 	l := Load{Requests: words(40, tokens), Concurrency: 1, Cancel: Cancel{Share: 0.5, Deltas: 10, Seed: 3}}
@@ -66,8 +66,8 @@ func TestCancelAfterDeltas(t *testing.T) {
 	})
 }
 
-// TestCancelAfterTime has clients leave at an instant: before the answer begins,
-// in the middle of a stream, or not at all, as theirs came first.
+// TestCancelAfterTime lets clients leave at an instant: before the answer begins, in the middle of
+// a stream, or not at all because the answer has ended.
 func TestCancelAfterTime(t *testing.T) {
 	for _, noStream := range []bool{false, true} {
 		cfg := mockserver.Config{TTFT: 100 * ms, PerToken: 10 * ms}
@@ -95,9 +95,9 @@ func TestCancelAfterTime(t *testing.T) {
 	}
 }
 
-// TestCancelBatch has a client leave a server that batches one sequence at a time:
-// what the next one waits for is the rest of the step or, where the server goes on
-// with answers that nobody reads, the rest of the answer.
+// TestCancelBatch lets a client leave a server that batches one sequence at a time. The next request
+// waits for the rest of the step or, if the server goes on with abandoned answers, for the rest of
+// the answer.
 func TestCancelBatch(t *testing.T) {
 	for _, zombies := range []bool{false, true} {
 		p := engine.Profile{Step: 10000, MaxBatch: 1, Zombies: zombies}
@@ -116,7 +116,7 @@ func TestCancelBatch(t *testing.T) {
 	}
 }
 
-// TestCancelSessions lets a session end with the turn that its client left.
+// TestCancelSessions checks that a session ends with the turn in which its client left.
 func TestCancelSessions(t *testing.T) {
 	requests := words(30, 8)
 	for i := range requests {
@@ -162,8 +162,8 @@ func TestCancelSockets(t *testing.T) {
 	}
 }
 
-// TestCancelPlan checks that a seed stands for good, that two of them differ, and
-// that a failure stays one.
+// TestCancelPlan checks that a seed always draws the same clients, that another seed draws others,
+// and that a failed request stays a failure.
 func TestCancelPlan(t *testing.T) {
 	plan := func(seed uint64) (all []int) {
 		posts := make([]post, 8)

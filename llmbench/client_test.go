@@ -11,8 +11,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestNoProxy looks which address is dialed in a process whose environment names
-// a proxy: net/http reads that once.
+// TestNoProxy checks which address is dialed in a process whose environment names a proxy. It needs
+// a process of its own because net/http reads the environment once.
 func TestNoProxy(t *testing.T) {
 	const helper, proxy = "NO_PROXY_HELPER", "127.0.0.1:1"
 	if os.Getenv(helper) == "" {

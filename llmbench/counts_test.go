@@ -14,8 +14,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// answered is a successful streamed request of 10 prompt tokens, whose usage the
-// server stated.
+// answered returns a successful streamed request of 10 prompt tokens whose usage the server stated.
 func answered(output int) sample.Sample {
 	return sample.Sample{PromptTokens: 10, OutputTokens: output, TokenSource: sample.FromUsage, Outcome: sample.OK}
 }
@@ -57,7 +56,7 @@ func TestCompareCounts(t *testing.T) {
 	}
 }
 
-// slowCounter agrees from the n-th time on, if n is not 0.
+// A slowCounter agrees with the client from the n-th call on, or never if n is 0.
 type slowCounter struct {
 	observer
 	n, asked int
@@ -73,7 +72,7 @@ func (c *slowCounter) Counts(context.Context) (Counts, error) {
 	return Counts{1, 10, 4, !c.loose}, c.err
 }
 
-// TestCheckCounts gives a server time to count, and not for ever.
+// TestCheckCounts checks that a server gets time to count, and not more than countsDelay.
 func TestCheckCounts(t *testing.T) {
 	samples := []sample.Sample{answered(5)}
 	synctest.Test(t, func(t *testing.T) {
@@ -99,15 +98,14 @@ func TestCheckCounts(t *testing.T) {
 	})
 }
 
-// helperCountsDiffer has a server that counts more prompt tokens than it
-// states.
+// helperCountsDiffer measures a server that counts more prompt tokens than it states.
 func helperCountsDiffer(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{})
 	target.Observe = func() Observer { return &slowCounter{observer: observer{b: b}} }
 	Run(b, target, Load{Requests: words(1, 5), Concurrency: 1})
 }
 
-// helperCountsFewer has a server one of whose processes counts.
+// helperCountsFewer measures a server of several processes, only one of which counts.
 func helperCountsFewer(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{})
 	target.Observe = func() Observer { return &slowCounter{observer: observer{b: b}, loose: true} }

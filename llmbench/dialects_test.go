@@ -20,7 +20,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// reply is a round tripper that always gives the same answer.
+// A reply is a round tripper that always returns the same answer.
 type reply struct {
 	status int
 	header http.Header
@@ -33,7 +33,7 @@ func (a reply) RoundTrip(*http.Request) (*http.Response, error) {
 
 func ofType(contentType string) http.Header { return http.Header{"Content-Type": {contentType}} }
 
-// TestDialects runs an answer of each family from bytes to Sample.
+// TestDialects makes a sample of an answer of each dialect.
 func TestDialects(t *testing.T) {
 	const stream, lines = "text/event-stream", "application/x-ndjson"
 	for _, c := range []struct {
@@ -64,7 +64,7 @@ func TestDialects(t *testing.T) {
 	} {
 		d, err := dialect.ByName(c.dialect)
 		assert.NilError(t, err)
-		w, p := speaking(t, d, reply{200, ofType(c.kind), c.body}, Load{})
+		w, p := newDialectWorker(t, d, reply{200, ofType(c.kind), c.body}, Load{})
 		s := w.do(t.Context(), p, 0, false)
 		got := sample.Sample{Deltas: s.Deltas, PromptTokens: s.PromptTokens, CachedTokens: s.CachedTokens, OutputTokens: s.OutputTokens, TokenSource: s.TokenSource, Finish: s.Finish, Server: s.Server}
 		assert.Equal(t, s.Outcome, sample.OK, "%s: %v", c.dialect, s.Err)
@@ -76,18 +76,18 @@ func TestDialects(t *testing.T) {
 	}
 }
 
-// TestServerTimings checks what a sample holds of a server's own timings.
+// TestServerTimings checks which of a server's own timings a sample has.
 func TestServerTimings(t *testing.T) {
 	h := ofType("application/json")
 	h.Set("X-Queue-Time", "3")
 	h.Set("X-Prompt-Tokens", "5")
-	w, p := speaking(t, dialect.TGI{}, reply{200, h, `{"generated_text":"ab","details":{"finish_reason":"length","generated_tokens":2}}`}, Load{NoStream: true})
+	w, p := newDialectWorker(t, dialect.TGI{}, reply{200, h, `{"generated_text":"ab","details":{"finish_reason":"length","generated_tokens":2}}`}, Load{NoStream: true})
 	s := w.do(t.Context(), p, 0, false)
 	assert.NilError(t, s.Err)
 	assert.Equal(t, s.PromptTokens, 5)
 	assert.Equal(t, s.Server, sample.ServerTimings{Queue: 3 * time.Millisecond, PromptTokens: 5})
 
-	w, p = speaking(t, dialect.TGI{}, reply{200, ofType("application/json"), `{"generated_text":"ab"}`}, Load{NoStream: true})
+	w, p = newDialectWorker(t, dialect.TGI{}, reply{200, ofType("application/json"), `{"generated_text":"ab"}`}, Load{NoStream: true})
 	s = w.do(t.Context(), p, 0, false)
 	assert.Equal(t, s.Server, sample.ServerTimings{})
 }
@@ -128,7 +128,7 @@ func TestCollectedStreams(t *testing.T) {
 			if c.Framing == "http11" {
 				rt = onTheWire(body)
 			}
-			w, p := speaking(t, d, rt, Load{Requests: words(1, 100)}) // more than any of them answers
+			w, p := newDialectWorker(t, d, rt, Load{Requests: words(1, 100)}) // more than any of them answers
 			s := w.do(t.Context(), p, 0, false)
 			want := outcomes[c.End]
 			if o, ok := special[c.File]; ok {
@@ -142,7 +142,7 @@ func TestCollectedStreams(t *testing.T) {
 	}
 }
 
-// onTheWire answers with a response as it stands on the wire.
+// An onTheWire is a round tripper that returns a response from its bytes.
 type onTheWire []byte
 
 func (o onTheWire) RoundTrip(r *http.Request) (*http.Response, error) {

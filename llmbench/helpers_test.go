@@ -76,9 +76,10 @@ func trust(tb testing.TB, c *client, server *httptest.Server) {
 	c.pool, c.sender = pool, pool
 }
 
-// asked is a server that hands each connection's requests to serve, with how many it
-// has had before; false ends the connection.
-func asked(tb testing.TB, serve func(c net.Conn, before int) bool) (target Target, requests func() int) {
+// countingServer serves requests on a loopback socket. It calls serve after each request, with the
+// number of requests before it on that connection, and closes the connection if serve returns false.
+// The function requests returns the number of all requests so far.
+func countingServer(tb testing.TB, serve func(c net.Conn, before int) bool) (target Target, requests func() int) {
 	var n atomic.Int64
 	target.URL = rawServer(tb, func(c net.Conn) {
 		runtest.EachRequest(c, func(c net.Conn, before int) bool {
@@ -89,7 +90,7 @@ func asked(tb testing.TB, serve func(c net.Conn, before int) bool) (target Targe
 	return target, func() int { return int(n.Load()) }
 }
 
-// words returns n requests of a few words for out tokens each.
+// words returns n requests of four words for out tokens each.
 func words(n, out int) []Request {
 	all := make([]Request, n)
 	for i := range all {
@@ -98,9 +99,9 @@ func words(n, out int) []Request {
 	return all
 }
 
-// ready returns what a pass of l takes: a client of t, which the caller closes, the
-// load with its defaults, and what is to be posted.
-func ready(t Target, l Load) (*client, *Load, []post, error) {
+// prepared returns what a pass of l needs: a client of t, which the caller must close, the load with
+// its defaults, and its posts.
+func prepared(t Target, l Load) (*client, *Load, []post, error) {
 	l, err := l.check()
 	if err != nil {
 		return nil, nil, nil, err
@@ -131,7 +132,7 @@ func onePass(tb testing.TB, t Target, l Load) []sample.Sample {
 
 // tryPass is onePass for passes that may fail. It fails tb if a connection stays open.
 func tryPass(tb testing.TB, ctx context.Context, t Target, l Load) (samples []sample.Sample, err error) {
-	c, checked, posts, err := ready(t, l)
+	c, checked, posts, err := prepared(t, l)
 	if err != nil {
 		return nil, err
 	}

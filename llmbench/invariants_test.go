@@ -9,8 +9,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// TestVerifyFlight checks that too many requests in flight, and one without a
-// sample, or with two, are noticed.
+// TestVerifyFlight checks that too many requests in flight are noticed, and requests without a
+// sample or with two.
 func TestVerifyFlight(t *testing.T) {
 	s := []sample.Sample{{Outcome: sample.OK}, {Outcome: sample.OK}, {Outcome: sample.Canceled, Err: errNotSent}}
 	assert.NilError(t, verify(s, &flight{sent: 2}, 0))
@@ -23,8 +23,8 @@ func TestVerifyFlight(t *testing.T) {
 	assert.NilError(t, verify(nil, f, 0))
 }
 
-// TestLittlesLaw checks that samples whose instants have changed are noticed, and
-// that another clock is no change.
+// TestLittlesLaw checks that changed instants of a sample are noticed, and that a change of the
+// clock is none.
 func TestLittlesLaw(t *testing.T) {
 	var f flight
 	var samples []sample.Sample

@@ -20,11 +20,11 @@ import (
 // open.
 func awaitStamps(tb testing.TB) {
 	tb.Helper()
-	target, _ := asked(tb, func(c net.Conn, _ int) bool {
+	target, _ := countingServer(tb, func(c net.Conn, _ int) bool {
 		reply200(c)
 		return true
 	})
-	c, l, posts, err := ready(target, Load{Requests: words(1, 1), Concurrency: 1})
+	c, l, posts, err := prepared(target, Load{Requests: words(1, 1), Concurrency: 1})
 	assert.NilError(tb, err)
 	tb.Cleanup(c.close)
 	w := newWorker(c, l, conn.NewClock(conn.WallClock), nil)
@@ -35,8 +35,7 @@ func awaitStamps(tb testing.TB) {
 	})
 }
 
-// TestKernelClock checks that passes over TCP are on the kernel's clock, with and
-// without TLS.
+// TestKernelClock checks that samples are on the kernel's clock over TCP, with and without TLS.
 func TestKernelClock(t *testing.T) {
 	srv, err := mockserver.New(mockserver.Config{PerToken: ms})
 	assert.NilError(t, err)
@@ -70,7 +69,7 @@ func TestWallClockSet(t *testing.T) {
 	assert.NilError(t, err)
 	server := httptest.NewServer(srv)
 	defer server.Close()
-	c, l, posts, err := ready(Target{URL: server.URL}, Load{Requests: words(4, 3), Concurrency: 1})
+	c, l, posts, err := prepared(Target{URL: server.URL}, Load{Requests: words(4, 3), Concurrency: 1})
 	assert.NilError(t, err)
 	defer c.close()
 	k, err := newControl(0)
@@ -98,11 +97,11 @@ func TestWallClockSet(t *testing.T) {
 	}
 }
 
-// stampedPass sends l to a server once the kernel stamps what comes from it.
+// stampedPass makes a pass once the kernel gives timestamps.
 func stampedPass(tb testing.TB, server *httptest.Server, l Load) []sample.Sample {
 	tb.Helper()
 	awaitStamps(tb)
-	c, checked, posts, err := ready(Target{URL: server.URL}, l)
+	c, checked, posts, err := prepared(Target{URL: server.URL}, l)
 	assert.NilError(tb, err)
 	defer c.close()
 	if server.TLS != nil {

@@ -26,13 +26,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// bubble runs a pass against a mock server on a fake clock.
+// bubble makes a pass against a mock server on a fake clock.
 func bubble(t *testing.T, cfg mockserver.Config, l Load, check func(samples []sample.Sample, srv *mockserver.Server)) {
 	t.Helper()
 	bubbleIn(t, nil, cfg, l, check)
 }
 
-// bubbleIn is bubble in a dialect.
+// bubbleIn is bubble for a dialect.
 func bubbleIn(t *testing.T, d dialect.Dialect, cfg mockserver.Config, l Load, check func(samples []sample.Sample, srv *mockserver.Server)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -45,8 +45,8 @@ func bubbleIn(t *testing.T, d dialect.Dialect, cfg mockserver.Config, l Load, ch
 	})
 }
 
-// TestClosedLoopIsExact holds every figure of a closed loop against arithmetic:
-// 64 requests at concurrency 8 on a server with 4 slots.
+// TestClosedLoopIsExact compares every figure of a closed loop with arithmetic: 64 requests at
+// concurrency 8 on a server with 4 slots.
 func TestClosedLoopIsExact(t *testing.T) {
 	const (
 		ttft, perToken = 200 * ms, 10 * ms
@@ -107,8 +107,7 @@ func TestOpenLoopIsExact(t *testing.T) {
 	})
 }
 
-// TestLatencyCountsFromDue checks the figures of a request that the generator
-// itself sent late.
+// TestLatencyCountsFromDue checks the figures of a request that the client sent late.
 func TestLatencyCountsFromDue(t *testing.T) {
 	s := sample.Sample{Due: 10 * ms, Start: 15 * ms, Scheduled: true, Streamed: true, Deltas: 2,
 		First: 115 * ms, Last: 135 * ms, Gaps: []time.Duration{20 * ms}, End: 136 * ms, OutputTokens: 2, TokenSource: sample.FromUsage, Outcome: sample.OK}
@@ -122,7 +121,7 @@ func TestLatencyCountsFromDue(t *testing.T) {
 	}
 }
 
-// TestQuirks runs the streams that break other tools.
+// TestQuirks reads streams of shapes that other tools misread.
 func TestQuirks(t *testing.T) {
 	base := mockserver.Config{TTFT: 500 * ms, PerToken: 10 * ms}
 	with := func(shape shape.Shape) mockserver.Config {
@@ -168,8 +167,8 @@ func TestQuirks(t *testing.T) {
 	}
 }
 
-// TestFailures checks that each way to fail has its outcome, that the run ends,
-// and that no figure but the share of failures knows of the failed requests.
+// TestFailures checks the outcome of each fault, that the pass ends, and that failed requests change no
+// figure except the share of failures.
 func TestFailures(t *testing.T) {
 	cfg := func(kind fault.Kind) mockserver.Config {
 		return mockserver.Config{TTFT: ms, PerToken: ms / 10, Faults: []fault.Fault{{Kind: kind, Every: 5, At: 3}}}
@@ -261,8 +260,7 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-// TestStalledDespiteHeartbeats checks that comments do not keep a stream alive
-// that has fallen silent.
+// TestStalledDespiteHeartbeats checks that comments do not keep a silent stream alive.
 func TestStalledDespiteHeartbeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		target, stop := inMemory(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -285,8 +283,8 @@ func TestStalledDespiteHeartbeats(t *testing.T) {
 	})
 }
 
-// TestInterrupted checks that a pass that is given up ends at once, and says of
-// every request what became of it.
+// TestInterrupted checks that a pass that is given up ends at once, and that each of its requests has an
+// outcome.
 func TestInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, err := mockserver.New(mockserver.Config{TTFT: time.Second})
@@ -307,12 +305,12 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
-// TestConnectionsAreReused checks that one connection a worker is enough, on a
-// server that keeps them, and that they were open before the pass.
+// TestConnectionsAreReused checks that each worker needs one connection if the server keeps connections,
+// and that the connections are opened before the pass.
 func TestConnectionsAreReused(t *testing.T) {
 	for _, concurrency := range []int{1, 32} {
 		_, target := loopback(t, mockserver.Config{TTFT: ms})
-		c, l, posts, err := ready(target, Load{Requests: words(20*concurrency, 4), Concurrency: concurrency})
+		c, l, posts, err := prepared(target, Load{Requests: words(20*concurrency, 4), Concurrency: concurrency})
 		assert.NilError(t, err)
 		defer c.close()
 		samples, err := sendPass(t.Context(), c, l, posts)
@@ -325,11 +323,10 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 }
 
-// TestClosedConnectionIsNoFailure checks that a request which met a connection
-// that the server closed behind its keep-alive promise is sent again, and that
-// the connection opened for it is in the record.
+// TestClosedConnectionIsNoFailure checks that a request is sent again if the server closes the kept
+// connection instead of answering, and that the sample has the time to open the new connection.
 func TestClosedConnectionIsNoFailure(t *testing.T) {
-	target, _ := asked(t, func(c net.Conn, before int) bool {
+	target, _ := countingServer(t, func(c net.Conn, before int) bool {
 		if before == 0 {
 			reply200(c)
 		}
@@ -362,7 +359,7 @@ func TestConnectTime(t *testing.T) {
 				time.Sleep(20 * ms)
 				return ln.Dial(ctx, network, addr)
 			}}
-			c, l, posts, err := ready(target, Load{Requests: words(1, 1), Concurrency: 1})
+			c, l, posts, err := prepared(target, Load{Requests: words(1, 1), Concurrency: 1})
 			assert.NilError(t, err)
 			trust(t, c, srv)
 			c.pool.Prepare(t.Context(), ahead)
@@ -383,7 +380,7 @@ func TestConnectTime(t *testing.T) {
 	}
 }
 
-// TestNoHTTP checks what is said of a server that does not speak HTTP.
+// TestNoHTTP checks the error for a server that does not speak HTTP.
 func TestNoHTTP(t *testing.T) {
 	url := rawServer(t, func(conn net.Conn) {
 		bufio.NewReader(conn).ReadString('\n')
@@ -394,8 +391,7 @@ func TestNoHTTP(t *testing.T) {
 	assert.ErrorContains(t, s.Err, "malformed HTTP")
 }
 
-// TestPrepareEnds checks that opening connections ahead ends with the request's
-// deadline.
+// TestPrepareEnds checks that opening connections before a pass ends with the timeout of a request.
 func TestPrepareEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hangs := func(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -123,7 +123,7 @@ func TestRates(t *testing.T) {
 	assert.Equal(t, achieved, 80.0)
 }
 
-// TestStagger checks when a closed loop's workers begin.
+// TestStagger checks when the workers of a closed loop begin.
 func TestStagger(t *testing.T) {
 	for _, tt := range []struct{ stagger, want time.Duration }{{0, DefaultStagger}, {-1, 0}, {3 * ms, 3 * ms}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -150,8 +150,8 @@ func TestTooManyConnections(t *testing.T) {
 	}
 }
 
-// TestOpenedAhead checks how many connections are opened ahead of a pass, and that
-// those of the last workers to begin are still good then.
+// TestOpenedAhead checks how many connections are opened before a pass, and that they are still usable
+// for the last workers that begin.
 func TestOpenedAhead(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// TestPassIsJudged: a client that may distort nothing is the limit of every pass, and
-// of none whose figures are reported as they are.
+// TestPassIsJudged checks that Pass returns ErrClientBound if the client may not distort anything, unless
+// distorted figures are reported.
 func TestPassIsJudged(t *testing.T) {
 	_, simulated := loopback(t, mockserver.Config{TTFT: ms})
 	far := simulated
@@ -25,9 +25,9 @@ func TestPassIsJudged(t *testing.T) {
 		bound   ClientBound
 		limited bool
 	}{
-		{"far", far, "", true},
-		{"far, withheld", far, BoundWithheld, true},
-		{"far, reported", far, BoundReported, false},
+		{"not simulated", far, "", true},
+		{"not simulated, withheld", far, BoundWithheld, true},
+		{"not simulated, reported", far, BoundReported, false},
 		{"simulated", simulated, "", false},
 		{"simulated, fails", simulated, BoundFails, true},
 	} {
@@ -45,7 +45,7 @@ func TestPassIsJudged(t *testing.T) {
 	}
 }
 
-// TestPassKeepsRecords: of a pass that was given up, too.
+// TestPassKeepsRecords checks that the records of a pass that was given up are written.
 func TestPassKeepsRecords(t *testing.T) {
 	out := t.TempDir()
 	t.Setenv("LLMBENCH_OUT", out)
@@ -60,25 +60,25 @@ func TestPassKeepsRecords(t *testing.T) {
 	assert.Equal(t, len(lines), 3)
 }
 
-// helperWithheld has a client that may distort nothing.
+// helperWithheld runs with a client that may not distort anything.
 func helperWithheld(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{TTFT: ms})
-	told := 0.0
+	calls := 0.0
 	Run(b, target, Load{Requests: words(20, 4), Concurrency: 1, ClientBound: BoundWithheld, MaxDistortion: 1e-12,
 		Withheld: func(units []string) {
 			if slices.Contains(units, "output-tok/s") {
-				told++
+				calls++
 			}
 		}})
-	b.ReportMetric(told, "told")
+	b.ReportMetric(calls, "calls")
 }
 
-// TestRunTellsWhatItWithholds.
-func TestRunTellsWhatItWithholds(t *testing.T) {
+// TestRunWithholds checks that Run withholds distorted figures and calls Load.Withheld.
+func TestRunWithholds(t *testing.T) {
 	stdout, _, code, _ := runHelper(t, "Withheld", nil, nil)
 	assert.Equal(t, code, 0, stdout)
 	all, _ := results(t, stdout)
-	told, _ := all[0].Value("told")
+	calls, _ := all[0].Value("calls")
 	_, reported := all[0].Value("output-tok/s")
-	assert.Assert(t, told == 1 && !reported && strings.Contains(stdout, "the client distorts"), stdout)
+	assert.Assert(t, calls == 1 && !reported && strings.Contains(stdout, "the client distorts"), stdout)
 }

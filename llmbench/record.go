@@ -30,7 +30,7 @@ func newRecorder(dir, benchmark string, t Target, l Load) (*records.Writer, erro
 	return w, nil
 }
 
-// where tells the reader of a failure which file has the records, if there is one.
+// where names the file of records for the reader of a failure. It returns "" without a file.
 func where(w *records.Writer) string {
 	if w == nil {
 		return ""

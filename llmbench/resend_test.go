@@ -52,7 +52,7 @@ func TestResponses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var conns atomic.Int64
 			runtest.CheckLeaks(t)
-			target, _ := asked(t, func(c net.Conn, before int) bool {
+			target, _ := countingServer(t, func(c net.Conn, before int) bool {
 				if before == 0 {
 					conns.Add(1)
 				}

@@ -77,8 +77,7 @@ func helperGood(b *testing.B) {
 	b.ReportMetric(float64(len(samples)), "samples")
 }
 
-// helperSecondFails succeeds in its first sample and fails in its
-// second.
+// helperSecondFails succeeds in its first -count sample and fails in its second.
 func helperSecondFails(b *testing.B) {
 	helperRuns++
 	cfg := mockserver.Config{TTFT: ms}
@@ -91,7 +90,7 @@ func helperSecondFails(b *testing.B) {
 
 var helperRuns int
 
-// helperBound has a client that distorts, if so little is too much.
+// helperBound runs with a client that distorts its figures too much.
 func helperBound(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{TTFT: 20 * ms, PerToken: 2 * ms})
 	Run(b, target, Load{Requests: words(60, 4), Concurrency: 8, MaxDistortion: 1e-12})
@@ -107,13 +106,13 @@ func helperSlow(b *testing.B) {
 	Run(b, target, Load{Requests: words(10000, 4), Concurrency: 4})
 }
 
-// helperSlowTolerant would tolerate every failure there is.
+// helperSlowTolerant tolerates every failure.
 func helperSlowTolerant(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{TTFT: 100 * ms})
 	Run(b, target, Load{Requests: words(10000, 4), Concurrency: 4, MaxFail: 1})
 }
 
-// helperConfigChanges has another configuration in each sample.
+// helperConfigChanges has another configuration in each -count sample.
 func helperConfigChanges(b *testing.B) {
 	helperRuns++
 	_, target := loopback(b, mockserver.Config{})
@@ -121,7 +120,7 @@ func helperConfigChanges(b *testing.B) {
 	Run(b, target, Load{Requests: words(1, 4), Concurrency: 1})
 }
 
-// helperDiesEarly fails before Run in its second sample.
+// helperDiesEarly fails before Run in its second -count sample.
 func helperDiesEarly(b *testing.B) {
 	Watch(b)
 	helperRuns++
@@ -144,21 +143,21 @@ func helperNoRequests(b *testing.B) {
 	Run(b, target, Load{Concurrency: 1, Fresh: func(int) ([]Request, error) { return nil, nil }})
 }
 
-// helperObserved has a server that says something of itself.
+// helperObserved measures a server with an observer.
 func helperObserved(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{})
 	target.Observe = func() Observer { return &observer{b: b} }
 	Run(b, target, Load{Requests: words(4, 4), Warmup: words(2, 4), Concurrency: 1})
 }
 
-// helperUnready has a server that cannot be readied for a pass.
+// helperUnready measures a server that cannot be prepared for a pass.
 func helperUnready(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{})
 	target.Observe = func() Observer { return &observer{b: b, err: errors.New("the cache is stuck")} }
 	Run(b, target, Load{Requests: words(4, 4), Concurrency: 1})
 }
 
-// observer checks that its calls come in turns.
+// An observer checks that its methods are called in turns.
 type observer struct {
 	b      *testing.B
 	err    error
@@ -183,7 +182,7 @@ func (o *observer) After(context.Context) (map[string]float64, error) {
 	return map[string]float64{"srv-preempt/op": float64(o.passes), "srv-prefix-hit-%": math.NaN(), "no-unit": 1}, nil
 }
 
-// helperFresh checks what Run asks for between passes.
+// helperFresh has new requests for each pass.
 func helperFresh(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{})
 	Run(b, target, Load{Concurrency: 1, Fresh: func(pass int) ([]Request, error) {
@@ -277,7 +276,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// tidy is what benchfmt makes of a unit's name.
+// tidy returns the name that benchfmt gives to a unit.
 func tidy(unit string) string { return strings.Replace(unit, "-ns", "-sec", 1) }
 
 func readRecords(t *testing.T, file string) (head map[string]any, lines []map[string]any) {
@@ -333,7 +332,7 @@ func TestRunPools(t *testing.T) {
 	}
 }
 
-// TestObserver checks what Run does with what a server says of itself.
+// TestObserver checks how Run uses the figures of a server.
 func TestObserver(t *testing.T) {
 	out, _, code, _ := runHelper(t, "Observed", []string{"-test.benchtime=3x"}, nil)
 	assert.Equal(t, code, 0, out)
@@ -350,8 +349,7 @@ func TestObserver(t *testing.T) {
 	assert.Assert(t, strings.Contains(out, "pass 0: before it: the cache is stuck"), out)
 }
 
-// TestFailureInLaterSample checks what the testing package forgets: a failure
-// in the second sample of three.
+// TestFailureInLaterSample checks that a failure in the second of three -count samples is not forgotten.
 func TestFailureInLaterSample(t *testing.T) {
 	stdout, _, code, out := runHelper(t, "SecondFails", []string{"-test.count=3"}, nil)
 	assert.Equal(t, code, 1, stdout)
@@ -368,7 +366,7 @@ func TestFailureInLaterSample(t *testing.T) {
 	assert.DeepEqual(t, outcomes, map[any]int{"ok": 18, "truncated": 2})
 }
 
-// TestWithheld reads in the records which figures the client distorted.
+// TestWithheld checks which units the records name as withheld.
 func TestWithheld(t *testing.T) {
 	for _, bound := range []ClientBound{BoundFails, BoundWithheld, BoundReported} {
 		stdout, _, _, out := runHelper(t, "Bound", nil, nil, "LLMBENCH_CLIENT_BOUND="+string(bound))
@@ -388,7 +386,7 @@ func TestToleratedFailuresAreReported(t *testing.T) {
 	assert.Assert(t, has && got == 10, "fail-%% = %v, %t; want 10 in:\n%s", got, has, stdout)
 }
 
-// TestRunFails runs what must not pass.
+// TestRunFails checks the errors of runs that must fail.
 func TestRunFails(t *testing.T) {
 	for name, want := range map[string]string{
 		"ConfigChanges": "configuration differs from that of the sample before: start: 2",
@@ -452,7 +450,7 @@ func TestAnnounceUnits(t *testing.T) {
 	}
 }
 
-// TestSkip checks that what is skipped says so, in lines that are no results.
+// TestSkip checks that the reason of a skipped benchmark is printed as a comment.
 func TestSkip(t *testing.T) {
 	var out strings.Builder
 	p := &shared{begun: map[string]bool{"B": true}}
@@ -473,8 +471,8 @@ func TestFreshRequests(t *testing.T) {
 	}
 }
 
-// TestInterrupt checks that Ctrl-C ends a run at once and keeps its records, and
-// that what was given up is no result even where every failure is tolerated.
+// TestInterrupt checks that Ctrl-C ends a run at once, that its records are kept, and that the run fails
+// even if every failure is tolerated.
 func TestInterrupt(t *testing.T) {
 	for _, name := range []string{"Slow", "SlowTolerant"} {
 		t.Run(name, func(t *testing.T) { interrupt(t, name) })

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// TestSettle checks on which clock a sample's instants are.
+// TestSettle checks which clock a sample's instants are on.
 func TestSettle(t *testing.T) {
 	c := conn.NewClock(conn.WallClock)
 	at := func(user, stamp time.Duration) conn.Arrival {

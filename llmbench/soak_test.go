@@ -12,16 +12,15 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// BenchmarkSoak sends requests for long, in passes of one client whose samples are
-// thrown away, to see what is left of each: a million with LLMBENCH_FULL=1, which
-// takes minutes, and 20,000 without. It is a closed loop of whole answers of three
-// deltas, of which one in a hundred is left in the middle. The heap after a tenth
-// of them, and the goroutines, must be what they are at the end: B/req, goroutines.
-// What a sample takes while it is kept is B/sample: its own size and its ID, and of
-// each delta a gap and a lag.
+// BenchmarkSoak sends many requests, in passes of one client whose samples are dropped, to find out what
+// remains of each request: 20,000, or a million with LLMBENCH_FULL=1, which takes minutes. It is a
+// closed loop of streams of three deltas, and one client in a hundred leaves. The heap after a tenth
+// of the requests and the number of goroutines must be the same as at the end: B/req, goroutines.
+// B/sample is the memory of a sample that is kept: its own size, its ID, and a gap and a lag for each
+// delta.
 //
-// A million requests left 0.04 bytes each and no goroutine, and a sample of three
-// deltas took 650 bytes.
+// A million requests left 0.04 bytes each and no goroutine, and a sample of three deltas took 650
+// bytes.
 func BenchmarkSoak(b *testing.B) {
 	passes, perPass := 20, 1000
 	if os.Getenv("LLMBENCH_FULL") == "1" {
@@ -32,7 +31,7 @@ func BenchmarkSoak(b *testing.B) {
 
 	l, err := Load{Requests: words(perPass, 3), Concurrency: 16, Cancel: Cancel{Share: 0.01, Deltas: 2}}.check()
 	assert.NilError(b, err)
-	target, _ := asked(b, answerAlways)
+	target, _ := countingServer(b, answerAlways)
 	c, err := newClient(target)
 	assert.NilError(b, err)
 	defer c.close()
@@ -77,13 +76,13 @@ func BenchmarkSoak(b *testing.B) {
 	}
 }
 
-// memory is what a process holds.
+// A memory is what a process holds.
 type memory struct {
 	heap       uint64
 	goroutines int
 }
 
-// takeMemory collects garbage, and what only a second collection finds.
+// takeMemory collects garbage twice, because the second collection frees the contents of pools.
 func takeMemory() memory {
 	runtime.GC()
 	runtime.GC()

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A paced body gives one event every millisecond.
+// A paced body returns one event every millisecond.
 type paced struct{ events []string }
 
 func (p *paced) Read(b []byte) (int, error) {
@@ -35,7 +35,7 @@ func (a answering) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: a()}, nil
 }
 
-// TestChoices says which events other tools would count.
+// TestChoices checks which events other tools would count.
 func TestChoices(t *testing.T) {
 	const (
 		role  = `data: {"choices":[{"delta":{"role":"assistant","content":""}}]}` + "\n\n"
@@ -64,7 +64,7 @@ func TestChoices(t *testing.T) {
 		{"without text", []string{role, finish, usage, done}, sample.Choices{Before: 2, First: 1 * ms, Last: 2 * ms}, 3 * ms, 4 * ms, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			w, p := through(t, answering(func() io.ReadCloser { return &paced{c.events} }), Load{})
+			w, p := newTestWorker(t, answering(func() io.ReadCloser { return &paced{c.events} }), Load{})
 			s := w.do(t.Context(), p, 0, true)
 			assert.NilError(t, s.Err, c.name)
 			assert.Equal(t, s.Choices, c.want, c.name)
@@ -74,7 +74,7 @@ func TestChoices(t *testing.T) {
 		})
 	}
 	// A dialect without choices has none.
-	w, p := speaking(t, dialect.TGI{}, answering(func() io.ReadCloser { return io.NopCloser(strings.NewReader(token)) }), Load{})
+	w, p := newDialectWorker(t, dialect.TGI{}, answering(func() io.ReadCloser { return io.NopCloser(strings.NewReader(token)) }), Load{})
 	s := w.do(t.Context(), p, 0, true)
 	assert.NilError(t, s.Err)
 	assert.Equal(t, s.Choices, sample.Choices{})

@@ -14,11 +14,11 @@ var registered struct {
 	units []sample.Unit
 }
 
-// RegisterUnits adds units to the catalogue of the process: those that [Run] reports
-// if they are core units or all units are wanted, and whose metadata [Main] prints before
-// any result. It is called by init functions of packages that report units of their own;
-// a unit of a single benchmark belongs in [Load].Units instead. It panics if a unit is
-// not valid or has the name of another.
+// RegisterUnits adds units to the catalogue of the process. [Run] reports the core units of the
+// catalogue, or all with LLMBENCH_UNITS=all, and [Main] prints their metadata before any result.
+// Packages with units of their own call RegisterUnits in an init function; a unit of a single
+// benchmark belongs in [Load].Units instead. RegisterUnits panics if a unit is not valid or has
+// the name of another unit.
 func RegisterUnits(units ...sample.Unit) {
 	registered.mu.Lock()
 	defer registered.mu.Unlock()

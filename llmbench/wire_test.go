@@ -19,7 +19,7 @@ import (
 // flavors are the servers that share the path of a dialect.
 var flavors = map[string]string{"sglang": "sglang", "lmdeploy": "lmdeploy", "tgi": "tgi", "vllm-demo": "vllm", "mindie-vllm": "mindie"}
 
-// unmarked are the dialects that say neither why a stream ends nor that it does.
+// unmarked are the dialects without a finish reason and without an end marker.
 var unmarked = []string{"triton", "vllm-demo", "mindie-vllm"}
 
 // everyDialect returns all dialects; the mock speaks each.
@@ -33,9 +33,8 @@ func everyDialect(t *testing.T) []dialect.Dialect {
 	return all
 }
 
-// TestEveryFault runs each fault of the mock in each dialect, streamed and not:
-// every one has its outcome, nothing hangs, and neither a goroutine nor a
-// connection is left.
+// TestEveryFault checks the outcome of each fault of the mock in each dialect, streamed and not. Nothing
+// hangs, and no goroutine and no connection is left.
 func TestEveryFault(t *testing.T) {
 	runtest.CheckLeaks(t)
 	const tokens = 8
@@ -82,8 +81,8 @@ func TestEveryFault(t *testing.T) {
 	}
 }
 
-// TestEveryShape runs each shape of a stream in each dialect: the counts are the
-// server's, and the instants those of its log.
+// TestEveryShape reads each shape of a stream in each dialect: the counts are the server's, and the
+// instants are those of its log.
 func TestEveryShape(t *testing.T) {
 	const tokens = 12
 	for name := range shape.Names() {

@@ -21,14 +21,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// through returns a worker whose requests go to rt instead of a server.
-func through(tb testing.TB, rt http.RoundTripper, l Load) (*worker, post) {
+// newTestWorker returns a worker whose requests go to rt instead of a server, and a post.
+func newTestWorker(tb testing.TB, rt http.RoundTripper, l Load) (*worker, post) {
 	tb.Helper()
-	return speaking(tb, nil, rt, l)
+	return newDialectWorker(tb, nil, rt, l)
 }
 
-// speaking is through in a dialect.
-func speaking(tb testing.TB, d dialect.Dialect, rt http.RoundTripper, l Load) (*worker, post) {
+// newDialectWorker is newTestWorker for a dialect.
+func newDialectWorker(tb testing.TB, d dialect.Dialect, rt http.RoundTripper, l Load) (*worker, post) {
 	tb.Helper()
 	if l.Requests == nil {
 		l.Requests = words(1, 4)
@@ -137,7 +137,7 @@ func TestAnswers(t *testing.T) {
 				}
 				return resp, nil
 			})
-			w, p := through(t, mock, Load{NoStream: c.noStream})
+			w, p := newTestWorker(t, mock, Load{NoStream: c.noStream})
 			for range 2 { // a worker is used again, whatever came before
 				s := w.do(t.Context(), p, 0, false)
 				assert.Equal(t, s.Outcome, c.want, "%v", s.Err)
@@ -166,7 +166,7 @@ func TestTokenizer(t *testing.T) {
 		content + content + finish + done:   {OutputTokens: 4, TokenSource: sample.FromTokenizer},
 		content + finish + "data: [DONE]\n": {OutputTokens: 2, TokenSource: sample.FromTokenizer},
 	} {
-		w, p := through(t, answerer(body), Load{Tokenizer: byBytes{}})
+		w, p := newTestWorker(t, answerer(body), Load{Tokenizer: byBytes{}})
 		samples := []sample.Sample{w.do(t.Context(), p, 0, false), w.do(t.Context(), p, 0, false)}
 		countText(samples, w.load)
 		for _, s := range samples {
@@ -181,7 +181,7 @@ func TestTokenizer(t *testing.T) {
 func TestFirstFaultWins(t *testing.T) {
 	const fault = `data: {"error":{"message":"out of memory"}}` + "\n\n"
 	for name, after := range map[string]error{"cut": io.ErrUnexpectedEOF, "silent": nil} {
-		w, p := through(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+		w, p := newTestWorker(t, roundTrip(func(r *http.Request) (*http.Response, error) {
 			body := io.MultiReader(strings.NewReader(content+fault), readFunc(func([]byte) (int, error) {
 				if after == nil {
 					<-r.Context().Done()
@@ -202,7 +202,7 @@ func TestFirstFaultWins(t *testing.T) {
 func TestInstants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reads := []string{content + content, content, finish + usage + strings.TrimSuffix(content, "\n\n")}
-		w, p := through(t, roundTrip(func(*http.Request) (*http.Response, error) {
+		w, p := newTestWorker(t, roundTrip(func(*http.Request) (*http.Response, error) {
 			time.Sleep(100 * ms)
 			i := 0
 			return &http.Response{StatusCode: 200, Body: io.NopCloser(readFunc(func(b []byte) (int, error) {
@@ -275,7 +275,7 @@ func (c *chunkBody) Close() error { return nil }
 // its chunks.
 func TestChunksDoNotAllocate(t *testing.T) {
 	allocs := func(chunks int) float64 {
-		w, p := through(t, streamer{chunks}, Load{})
+		w, p := newTestWorker(t, streamer{chunks}, Load{})
 		return testing.AllocsPerRun(20, func() {
 			if s := w.do(t.Context(), p, 0, false); s.Outcome != sample.OK || s.Deltas != chunks {
 				t.Fatalf("%d deltas, %s: %v; want %d", s.Deltas, s.Outcome, s.Err, chunks)
@@ -291,7 +291,7 @@ func TestChunksDoNotAllocate(t *testing.T) {
 // to the Sample.
 func BenchmarkStream(b *testing.B) {
 	const chunks = 1000
-	w, p := through(b, streamer{chunks}, Load{})
+	w, p := newTestWorker(b, streamer{chunks}, Load{})
 	b.ReportAllocs()
 	for b.Loop() {
 		if s := w.do(b.Context(), p, 0, false); s.Deltas != chunks {
@@ -309,7 +309,7 @@ func TestCharacters(t *testing.T) {
 	for stream, body := range map[bool]string{false: whole, true: streamed} {
 		mock := httpmock.NewMockTransport()
 		mock.RegisterNoResponder(httpmock.NewStringResponder(200, body))
-		w, _ := through(t, mock, Load{NoStream: !stream})
+		w, _ := newTestWorker(t, mock, Load{NoStream: !stream})
 		posts, err := newPosts(w.load, w.client.target, []Request{
 			{Prompt: "写 ok", MaxTokens: 7},
 			{Messages: []Message{{Role: "system", Content: "é"}, {Role: "user", Content: "写"}}, MaxTokens: 7},
@@ -338,7 +338,7 @@ func TestQueryReachesTheServer(t *testing.T) {
 			path, body, id = r.URL.Path, string(text), r.Header.Get("X-Request-Id")
 			return httpmock.NewStringResponse(200, content+finish+done), err
 		})
-		w, _ := through(t, mock, Load{})
+		w, _ := newTestWorker(t, mock, Load{})
 		w.client.target.Dialect = d
 		posts, err := newPosts(w.load, w.client.target, []Request{{Prompt: "say <hi>", MaxTokens: 7, FixedOutput: true}})
 		assert.NilError(t, err)
@@ -368,7 +368,7 @@ func TestConnectionsNotOpenedAhead(t *testing.T) {
 			time.Sleep(100 * ms)
 			return dial(ctx, network, addr)
 		}
-		c, l, posts, err := ready(target, Load{Requests: words(4, 4), Concurrency: 2, Stagger: 80 * ms})
+		c, l, posts, err := prepared(target, Load{Requests: words(4, 4), Concurrency: 2, Stagger: 80 * ms})
 		assert.NilError(t, err)
 		samples, err := sendPass(t.Context(), c, l, posts)
 		assert.NilError(t, err)
@@ -384,7 +384,7 @@ func TestConnectionsNotOpenedAhead(t *testing.T) {
 
 // TestRequestThatCannotBe checks that the pass says why a request cannot be made.
 func TestRequestThatCannotBe(t *testing.T) {
-	w, p := through(t, answerer(content+finish+done), Load{})
+	w, p := newTestWorker(t, answerer(content+finish+done), Load{})
 	p.path = "/%zz"
 	samples, err := sendPass(t.Context(), w.client, w.load, []post{p})
 	assert.NilError(t, err)
@@ -400,7 +400,7 @@ func TestMoreThanAllowed(t *testing.T) {
 		most int
 		want sample.Outcome
 	}{{3, sample.OK}, {2, sample.OK}, {1, sample.Malformed}} {
-		w, p := through(t, answerer(content+finish+usage+done), Load{})
+		w, p := newTestWorker(t, answerer(content+finish+usage+done), Load{})
 		p.maxTokens = tt.most
 		samples, err := sendPass(t.Context(), w.client, w.load, []post{p})
 		assert.NilError(t, err)
