@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -23,16 +24,16 @@ func TestFaultsOnLoopback(t *testing.T) {
 		done   = "data: [DONE]\n\n"
 	)
 	for _, tt := range []struct {
-		name    string
-		fault   fault.Fault
-		body    string
-		status  int
-		errIs   error  // of the request or of the read of the body
-		tokens  int    // events with text
-		has     string // in the body
-		hasNot  string
-		entry   Entry // only some fields are compared
-		oneConn bool  // the next request uses the same connection
+		name   string
+		fault  fault.Fault
+		body   string
+		status int
+		errIs  error  // of the request or of the read of the body
+		tokens int    // events with text
+		has    string // in the body
+		hasNot string
+		entry  Entry // only some fields are compared
+		reused bool  // the next requests use the same connection
 	}{
 		{"http-500", fault.Fault{Kind: fault.HTTP500, Every: 1, At: 3}, stream, 500, nil, 0, `"type":"InternalServerError"`, done, Entry{Status: 500, Admitted: -1}, true},
 		{"http-500 whole", fault.Fault{Kind: fault.HTTP500, Every: 1, At: 3}, whole, 500, nil, 0, `"type":"InternalServerError"`, "content", Entry{Status: 500, Admitted: -1}, true},
@@ -49,9 +50,9 @@ func TestFaultsOnLoopback(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := onLoopback(t, Config{Faults: []fault.Fault{tt.fault}})
-			dials := 0
+			var dials atomic.Int64
 			r.client.Transport.(*http.Transport).DialContext = func(_ context.Context, network, addr string) (net.Conn, error) {
-				dials++
+				dials.Add(1)
 				return net.Dial(network, addr)
 			}
 			status, text, err := r.read(chatPath, tt.body)
@@ -73,9 +74,15 @@ func TestFaultsOnLoopback(t *testing.T) {
 				(e.Admitted == -1) != (tt.entry.Admitted == -1) {
 				t.Errorf("Log()[0] = %+v, want %+v with fault %q", e, tt.entry, kind)
 			}
-			if tt.oneConn {
-				if r.read(chatPath, tt.body); dials != 1 {
-					t.Errorf("%d connections for two requests, want 1", dials)
+			if tt.reused {
+				// net/http gives up a connection if its own goroutines are late, so a few
+				// requests may need a new one, but not all.
+				const more = 5
+				for range more {
+					r.read(chatPath, tt.body)
+				}
+				if n := dials.Load(); n > more {
+					t.Errorf("%d connections for %d requests, want fewer", n, 1+more)
 				}
 			}
 		})
