@@ -19,7 +19,7 @@ type fleet struct {
 
 func newFleet(p engine.Profile, n int, routing string) (*fleet, error) {
 	f := &fleet{figures: &figures{}, open: make([]int, n)}
-	r, err := newRouter(routing, n)
+	r, err := newRouter(routing)
 	if err != nil {
 		return nil, err
 	}

@@ -129,7 +129,7 @@ func (o *options) usage(fs *flag.FlagSet) (err error) {
 	if kind, path, _ := strings.Cut(o.trace, ":"); o.trace != "" && (!slices.Contains(traces, kind) || path == "") {
 		return fmt.Errorf("-trace %q, want azure:PATH or mooncake:PATH", o.trace)
 	}
-	if _, err := newRouter(o.router, 1); err != nil {
+	if _, err := newRouter(o.router); err != nil {
 		return fmt.Errorf("-%w", err)
 	}
 	o.seeded = set["seed"]

@@ -156,9 +156,9 @@ func azure(r io.Reader, yield func(request, error) bool) {
 const mooncakeBlock = 512
 
 // mooncake reads a trace of Mooncake. Each line is a request in JSON, with the names of
-// the prompt's blocks. A name also stands for all blocks before. The name of a block of
-// the cache is that of the trace's block with its last token, and the position of the
-// token in that block. https://github.com/kvcache-ai/Mooncake
+// the prompt's blocks. A name also stands for all blocks before. A block of the cache gets
+// its name from its last token: from the name of the trace's block with that token and the
+// token's position in it. https://github.com/kvcache-ai/Mooncake
 func mooncake(r io.Reader, block int, yield func(request, error) bool) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 16<<20)

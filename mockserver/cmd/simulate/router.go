@@ -13,7 +13,7 @@ type router interface {
 }
 
 // newRouter returns the router with that name.
-func newRouter(name string, replicas int) (router, error) {
+func newRouter(name string) (router, error) {
 	switch name {
 	case "round-robin":
 		return &roundRobin{}, nil
@@ -56,7 +56,7 @@ type prefixAware struct {
 	least leastOutstanding
 }
 
-// slack is how many requests more than twice those of another a replica may have.
+// slack is how many requests beyond twice the number of another replica are allowed.
 const slack = 8
 
 func (r *prefixAware) choose(j engine.Job, open []int) int {
