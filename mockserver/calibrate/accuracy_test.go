@@ -16,8 +16,8 @@ import (
 var update = flag.Bool("update", false, "write the golden files")
 
 // degenerate has the points, by profile, at which most of the client's workers die in
-// the first seconds. There the figures depend on a few workers more or less, so these
-// points are judged only by the number of workers that die.
+// the first seconds. The figures there depend on the few workers that are left, so the
+// test checks only how many workers die.
 var degenerate = map[string][]string{
 	"mindie-deepseek-coder-6.7b-910b4": {"codefuse-evol/300", "codefuse-evol/400", "codefuse-evol/500", "codefuse-evol/600"},
 	"mindie-qwen2-72b-910b4-long":      {"long/50"},
@@ -47,7 +47,7 @@ func TestAccuracy(t *testing.T) {
 			t.Fatal(err)
 		}
 		if p.Name != name {
-			t.Errorf("%s.json is of %q", name, p.Name)
+			t.Errorf("%s.json has the name %q", name, p.Name)
 		}
 		if all[name], err = Predict(p); err != nil {
 			t.Fatal(err)

@@ -7,8 +7,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
-// A sent is a request that a client has sent, and its result.
-type sent struct {
+// A sentRequest is a request that a client has sent, and its result.
+type sentRequest struct {
 	at, first, end time.Duration
 	streamed       bool // first is known, and end is that of the last token
 	tokens         int
@@ -26,7 +26,7 @@ const (
 
 // A run is what a client has seen of a load.
 type run struct {
-	requests []sent
+	requests []sentRequest
 	engine   engine.Counts
 }
 
@@ -43,7 +43,7 @@ type client struct {
 // send sends the jobs, in order, to an engine. Jobs whose index is in patient have no
 // timeout.
 func (c client) send(p engine.Profile, jobs []engine.Job, patient map[int]bool) (run, error) {
-	r := run{requests: make([]sent, len(jobs))}
+	r := run{requests: make([]sentRequest, len(jobs))}
 	l := &loop{client: c, jobs: jobs, run: &r, patient: patient, seqs: make([]*engine.Sequence, len(jobs)), workers: make([]worker, min(c.concurrency, len(jobs)))}
 	e, err := engine.New(p, engine.Watcher{Ended: l.ended})
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // truth is a server whose speed is known.
 var truth = engine.Profile{Step: 22_000, StepPerSeq: 310, Prefill: 9_000, PrefillPerToken: 140, PrefillSeqs: 16, MaxBatch: 32}
 
-// observed is a profile of the truth, measured at some concurrencies with two
-// lengths of prompts.
+// observed returns a profile with measurements of the truth at those concurrencies, with
+// prompts of two lengths.
 func observed(t *testing.T, concurrencies ...int) profiles.Profile {
 	t.Helper()
 	p := profiles.Profile{
@@ -48,8 +48,8 @@ func observed(t *testing.T, concurrencies ...int) profiles.Profile {
 	return p
 }
 
-// What was measured of a known server gives that server back, and predicts what
-// has not been measured.
+// A fit to measurements of a known server finds the times of that server, and predicts
+// load points that it has not seen.
 func TestFitFindsTheTruth(t *testing.T) {
 	p, err := Fit(observed(t, 1, 3, 8, 20), 2)
 	if err != nil {
@@ -67,7 +67,7 @@ func TestFitFindsTheTruth(t *testing.T) {
 		}
 	}
 	if len(p.Fit.Unidentified) > 0 {
-		t.Errorf("unidentified: %v, want nothing", p.Fit.Unidentified)
+		t.Errorf("unidentified: %v, want none", p.Fit.Unidentified)
 	}
 	for _, e := range p.HeldOut {
 		if e.Most > 3 {
@@ -76,8 +76,8 @@ func TestFitFindsTheTruth(t *testing.T) {
 	}
 }
 
-// A fold that a profile holds is what the calibrator finds: on another machine the
-// last digits may differ, and with them where a simplex ends.
+// A new fit agrees with the fold in the profile. On another machine the last digits may
+// differ, and with them the point at which the simplex method ends.
 func TestRefit(t *testing.T) {
 	p, err := profiles.Load("mindie-qwen1.5-7b-910b4-long")
 	if err != nil {
@@ -103,7 +103,7 @@ func TestRefit(t *testing.T) {
 	}
 }
 
-// One client at a time says nothing of what a second would cost.
+// With one request at a time, a fit cannot find the cost of a second sequence in the batch.
 func TestUnidentified(t *testing.T) {
 	p, err := Fit(observed(t, 1), 2)
 	if err != nil {
@@ -195,6 +195,6 @@ func TestShape(t *testing.T) {
 		t.Errorf("the mean of 1000 lengths is %v, want 240", got)
 	}
 	if fmt.Sprint(s.draw(9, 20, 1)) == fmt.Sprint(s.draw(9, 20, 2)) {
-		t.Error("two seeds give one order")
+		t.Error("seeds 1 and 2 give the same order")
 	}
 }

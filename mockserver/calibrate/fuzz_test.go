@@ -8,7 +8,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
-// FuzzRecords reads any file of records: it is refused with its name, or gives a
+// FuzzRecords reads any file of records. The result is an error that names the file, or a
 // point that can be fitted.
 func FuzzRecords(f *testing.F) {
 	f.Add(header + request)
@@ -26,7 +26,8 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// FuzzResults reads any file in Go benchmark format likewise.
+// FuzzResults reads any file in Go benchmark format. The result is an error that names the
+// file, or points that can be fitted.
 func FuzzResults(f *testing.F) {
 	f.Add(benchmarks)
 	f.Add("BenchmarkX/concurrency=2-2 1 9 in-tok/req 5 out-tok/req NaN req/s\n")

@@ -56,7 +56,7 @@ func TestResults(t *testing.T) {
 const header = `{"version":2,"benchmark":"BenchmarkServe/backend=x/stream=true/concurrency=2","dialect":"openai-chat","stream":true,"concurrency":2,` +
 	`"start":"2026-01-02T03:04:05Z","host":{"go":"go1.26"}}` + "\n"
 
-// request is a record that is in order.
+// request is a valid record.
 const request = `{"id":"a","pass":0,"due_ns":0,"start_ns":0,"first_ns":100,"last_ns":1000,"end_ns":1100,"gaps_ns":[900],"prompt_tokens":10,"output_tokens":10,"outcome":"ok"}` + "\n"
 
 func TestRecords(t *testing.T) {
@@ -73,7 +73,7 @@ func TestRecords(t *testing.T) {
 	if v := p.Values; v["mean-ttft-ns"] != 200 || v["mean-tpot-ns"] != 100 || v["p50-e2e-ns"] != 1550 {
 		t.Errorf("Records: %v, want ttft 200, tpot 100, e2e 1550", v)
 	}
-	// Where the lengths differ, their curve is known.
+	// If the lengths differ, the workload has their distribution.
 	workloads, _, err := Merge([]Sample{s})
 	if err != nil || workloads[0].Constant || workloads[0].Lengths.At(0) != 10 || workloads[0].Lengths.At(1) != 19 || workloads[0].Lengths.Validate() != nil {
 		t.Errorf("workloads %+v, %v, want lengths from 10 to 19", workloads, err)
@@ -85,14 +85,14 @@ func TestRecords(t *testing.T) {
 	if _, ok, err := Records(strings.NewReader(text), "r.jsonl", []string{"stream=false"}); ok || err != nil {
 		t.Errorf("Records of another benchmark: %v, %v, want none", ok, err)
 	}
-	// How it ended is in the last line, with what its client distorted.
+	// The last line has the outcome of the benchmark and the units that it withheld.
 	ended := strings.Replace(text, `"stream"`, `"ends":true,"stream"`, 1) + `{"end":{"outcome":"ok","withheld":["mean-ttft-ns"]}}` + "\n"
 	if s, ok, err := Records(strings.NewReader(ended), "r.jsonl", nil); err != nil || !ok || s.Point.Requests != 2 || s.Point.Values["p50-e2e-ns"] != 1550 {
 		t.Errorf("Records with an end = %+v, %v, %v, want the same 2 requests", s, ok, err)
 	} else if v, has := s.Point.Values["mean-ttft-ns"]; has {
 		t.Errorf("a mean-ttft-ns of %v that was withheld", v)
 	}
-	// Answers that are not streamed have a latency, and nothing else.
+	// Answers that are not streamed have a latency, but neither TTFT nor TPOT.
 	whole := strings.Replace(header, `"stream":true`, `"stream":false`, 1) +
 		`{"id":"a","pass":0,"due_ns":50,"start_ns":50,"first_ns":null,"last_ns":null,"end_ns":1100,"prompt_tokens":10,"output_tokens":10,"outcome":"ok"}` + "\n"
 	if s, _, err = Records(strings.NewReader(whole), "r.jsonl", nil); err != nil {
@@ -103,7 +103,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// Every trouble is an error that names the file and the line.
+// An error names the file and, if it is about one line, the line.
 func TestBadFiles(t *testing.T) {
 	with := func(old, new string) string { return header + request + strings.Replace(request, old, new, 1) }
 	failures := header + strings.Repeat(request, 50) + strings.Repeat(strings.Replace(request, `"ok"`, `"timeout"`, 1), 2)
@@ -111,7 +111,7 @@ func TestBadFiles(t *testing.T) {
 		{"", "r.jsonl: empty: want the line about the benchmark"},
 		{"{}\n", "r.jsonl:1: want the line about the benchmark"},
 		{request, "r.jsonl:1: want the line about the benchmark"},
-		{header, "r.jsonl: no request ended well"},
+		{header, "r.jsonl: no request succeeded"},
 		{header + request + request[:40], "r.jsonl:3: cut: the last line has no end"},
 		{strings.Replace(header, `"concurrency":2`, `"concurrency":0`, 1) + request, `concurrency: "0", want 1 to 100000`},
 		{strings.Replace(header, `"start"`, `"arrivals":"llmbench.Poisson{Rate:2}","start"`, 1) + request, "r.jsonl:1: arrivals: poisson rate=2, want a closed loop"},

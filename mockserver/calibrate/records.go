@@ -39,8 +39,8 @@ func Records(r io.Reader, file string, match []string) (Sample, bool, error) {
 	if why := run.Failed(); why != "" {
 		return Sample{}, false, fmt.Errorf("%s: the benchmark failed, want one that ended ok: %s", file, why)
 	}
-	if err := s.takeRun(run); err != nil {
-		return Sample{}, false, fmt.Errorf("%s:%w", file, err)
+	if err := s.takeRun(run, file); err != nil {
+		return Sample{}, false, err
 	}
 	for _, unit := range run.Withheld() {
 		delete(s.Point.Values, unit)
@@ -48,17 +48,17 @@ func Records(r io.Reader, file string, match []string) (Sample, bool, error) {
 	return s, true, nil
 }
 
-// takeRun adds the requests of a file to the sample. Its errors begin with the line, or
-// with a space.
-func (s *Sample) takeRun(file *records.Run) error {
-	if file.Len() > mostRequests {
-		return fmt.Errorf(" %d requests, want %d at most", file.Len(), mostRequests)
+// takeRun sets the figures of the sample to those of the requests in a file. The error
+// begins with the name of the file.
+func (s *Sample) takeRun(requests *records.Run, file string) error {
+	if requests.Len() > mostRequests {
+		return fmt.Errorf("%s: %d requests, want %d at most", file, requests.Len(), mostRequests)
 	}
-	passes := make([]run, file.Passes())
+	passes := make([]run, requests.Passes())
 	failures := 0
-	for q := range file.All() {
+	for q := range requests.All() {
 		if err := check(q); err != nil {
-			return fmt.Errorf("%d: %w", q.Line, err)
+			return fmt.Errorf("%s:%d: %w", file, q.Line, err)
 		}
 		if !q.OK() {
 			failures++
@@ -68,11 +68,11 @@ func (s *Sample) takeRun(file *records.Run) error {
 		}
 		passes[q.Pass].requests = append(passes[q.Pass].requests, asSent(q))
 	}
-	if 100*failures > tolerated*file.Len() {
-		return fmt.Errorf(" %d of %d requests failed, want %d %% at most", failures, file.Len(), tolerated)
+	if 100*failures > tolerated*requests.Len() {
+		return fmt.Errorf("%s: %d of %d requests failed, want %d %% at most", file, failures, requests.Len(), tolerated)
 	}
 	if err := s.average(passes); err != nil {
-		return fmt.Errorf(" %w", err)
+		return fmt.Errorf("%s: %w", file, err)
 	}
 	return nil
 }
@@ -96,8 +96,8 @@ func check(q *records.Request) error {
 }
 
 // asSent returns the request as its client saw it.
-func asSent(q *records.Request) sent {
-	s := sent{at: q.Start, end: q.End, tokens: int(q.Output), state: failed}
+func asSent(q *records.Request) sentRequest {
+	s := sentRequest{at: q.Start, end: q.End, tokens: int(q.Output), state: failed}
 	if !q.OK() {
 		return s
 	}
@@ -123,13 +123,13 @@ func (s *Sample) average(passes []run) error {
 		}
 	}
 	if full == 0 {
-		return errors.New("no request ended well")
+		return errors.New("no request succeeded")
 	}
 	for u := range s.Point.Values {
 		s.Point.Values[u] /= full
 	}
-	for _, double := range []string{"requests", "run-ns", "tok/s"} {
-		delete(s.Point.Values, double)
+	for _, unit := range []string{"requests", "run-ns", "tok/s"} { // llmbench does not report these
+		delete(s.Point.Values, unit)
 	}
 	s.Point.Prompt /= float64(len(s.Outputs))
 	s.Point.Output = mean(s.Outputs)

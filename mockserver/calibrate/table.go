@@ -45,8 +45,8 @@ func Count(all []Prediction) Tally {
 
 // Summary prints a line for each profile: the shares of the values with an error of at
 // most 5, 10 and 20 %, and the median and largest held-out error in each unit. all has
-// the predictions by name. It returns the tally of all values.
-func Summary(w io.Writer, names []string, all map[string][]Prediction) Tally {
+// the predictions by name.
+func Summary(w io.Writer, names []string, all map[string][]Prediction) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "profile\tvalues\t≤5%\t≤10%\t≤20%\theld-out error, median/most in %")
 	var sum Tally
@@ -64,7 +64,6 @@ func Summary(w io.Writer, names []string, all map[string][]Prediction) Tally {
 	}
 	fmt.Fprintf(tw, "all\t%d\t%.1f\t%.1f\t%.1f\t\n", sum.Values, sum.Share(sum.Within5), sum.Share(sum.Within10), sum.Share(sum.Within20))
 	tw.Flush()
-	return sum
 }
 
 // short returns a unit without the suffixes of latencies.

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
-// results are those of a server whose step takes 20 ms and 0.5 ms a sequence, at
-// the concurrencies that come.
+// results returns results, at those concurrencies, of a server whose decode step takes
+// 20 ms plus 0.5 ms for each sequence.
 func results(concurrencies ...int) string {
 	var b strings.Builder
 	for _, c := range concurrencies {
@@ -26,7 +26,7 @@ func results(concurrencies ...int) string {
 	return b.String()
 }
 
-// From results to a profile, and from that profile to itself.
+// -new makes a profile from results. -check prints the same table for that profile.
 func TestCalibrate(t *testing.T) {
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "r.txt"), filepath.Join(dir, "p.json")
