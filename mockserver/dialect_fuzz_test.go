@@ -31,16 +31,16 @@ func fuzzDialect(f *testing.F, path string, flavor wire.Flavor, seeds ...string)
 	cfg := Config{OutputTokens: 20, Flavor: flavor}
 	to, ok := wire.RouteFor(path, flavor)
 	if !ok {
-		f.Fatalf("routeFor(%q) has no dialect", path)
+		f.Fatalf("RouteFor(%q): not a path for completions", path)
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		to := to.Resolve(body)
 		req, fail := to.Decode(wire.Input{Body: body, NaturalEnd: cfg.OutputTokens, Words: vocab.LexiconFor(shape.TextASCII)})
 		switch {
 		case fail != nil && (req.Output != 0 || fail.Status < 400 || !json.Valid([]byte(to.Dialect.ErrorBody(fail)))):
-			t.Fatalf("decode(%q) = %+v and %+v, want no request and an error in JSON", body, req, fail)
+			t.Fatalf("Decode(%q) = %+v and %+v, want no request and an error in JSON", body, req, fail)
 		case fail == nil && (req.Output < 0 || req.Output > wire.MaxTokens || req.Prompt < 0 || req.Finish == ""):
-			t.Fatalf("decode(%q) = %+v, want 0 to %d tokens and a finish reason", body, req, wire.MaxTokens)
+			t.Fatalf("Decode(%q) = %+v, want 0 to %d tokens and a finish reason", body, req, wire.MaxTokens)
 		case req.Output > 200:
 			return
 		}

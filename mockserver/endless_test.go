@@ -42,7 +42,7 @@ func TestEndless(t *testing.T) {
 				t.Errorf("Log()[1] has %d tokens, aborted %v, fault %q, want %d, true", e.OutputTokens, e.Aborted, e.Fault, tt.want)
 			}
 			if got := log[2].Admitted - start; got != time.Second-time.Nanosecond {
-				t.Errorf("the next was admitted %v after, want when the client had gone", got)
+				t.Errorf("the next request was admitted after %v, want %v, when the client hung up", got, time.Second-time.Nanosecond)
 			}
 		})
 	}

@@ -80,7 +80,7 @@ func (r *rig) read(path, body string) (status int, text string, err error) {
 	return resp.StatusCode, string(b), err
 }
 
-// must is read for an answer that must have status 200 and be complete.
+// must posts and returns the whole answer. Any status but 200 fails the test.
 func (r *rig) must(path, body string) string {
 	r.t.Helper()
 	status, text, err := r.read(path, body)

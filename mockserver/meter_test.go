@@ -72,6 +72,6 @@ func TestTokenize(t *testing.T) {
 	}
 	one, other := call(s, "POST", "/tokenize", `{"content":"zebra"}`).Body.String(), call(s, "POST", "/tokenize", `{"content":"zebras"}`).Body.String()
 	if one == other || one == `{"tokens":[1000]}` {
-		t.Errorf("two words of no vocabulary are %s and %s, want ids of their own", one, other)
+		t.Errorf("two words outside the vocabulary have the ids %s and %s, want different ids outside the vocabulary", one, other)
 	}
 }

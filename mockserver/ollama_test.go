@@ -29,7 +29,7 @@ func TestOllamaPaths(t *testing.T) {
 			t.Errorf("%s %s %s = %d %s, want %d with %s", tt.method, tt.path, tt.body, w.Code, w.Body, tt.status, tt.want)
 		}
 		if json.Valid(w.Body.Bytes()) == (tt.path == "/") {
-			t.Errorf("%s %s %s = %s, want JSON everywhere but of /", tt.method, tt.path, tt.body, w.Body)
+			t.Errorf("%s %s %s = %s, want JSON, except on /", tt.method, tt.path, tt.body, w.Body)
 		}
 	}
 }

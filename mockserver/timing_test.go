@@ -132,10 +132,10 @@ func TestDisconnect(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		stream   string
-		leaves   int           // index of the request, of three that arrive 1 ms apart, whose client hangs up
+		leaves   int           // index of the request whose client hangs up; three requests arrive 1 ms apart
 		at       time.Duration // when the client hangs up
 		admitted []time.Duration
-		tokens   int // that the client got
+		tokens   int // that were sent to that client
 	}{
 		{"while generating", "true", 0, 27 * time.Millisecond, []time.Duration{0, 27 * time.Millisecond, 27*time.Millisecond + perRequest}, 4},
 		{"while generating, not streamed", "false", 0, 27 * time.Millisecond, []time.Duration{0, 27 * time.Millisecond, 27*time.Millisecond + perRequest}, 0},

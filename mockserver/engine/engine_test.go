@@ -93,8 +93,8 @@ func run(t testing.TB, p Profile, calls []call, jump bool) trace {
 	return tr
 }
 
-// TestInstants uses round numbers: a step takes 10 ms and 1 ms per sequence, a
-// prefill 5 ms and 1 ms per token.
+// round has round times: a step takes 10 ms plus 1 ms for each sequence, a prefill 5 ms
+// plus 1 ms for each token.
 var round = Profile{Step: 10_000, StepPerSeq: 1_000, Prefill: 5_000, PrefillPerToken: 1_000, MaxBatch: 8}
 
 func TestInstants(t *testing.T) {

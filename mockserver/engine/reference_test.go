@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// A slow is a direct implementation of the model in the package documentation: it
+// A reference is a direct implementation of the model in the package documentation: it
 // decides after every step and counts all blocks each time. It has neither drafts nor
 // a prefix cache. Times are whole microseconds.
-type slow struct {
+type reference struct {
 	p      Profile
 	now    time.Duration
 	busy   bool
-	ends   time.Duration // of the current activity
-	parts  []slowPart    // of a prefill
-	steps  bool          // the activity includes a decode step
-	gap    int           // decode steps since the last prefill
-	queue  []*slowSeq
-	placed []*slowSeq // in the order of admission
+	ends   time.Duration   // of the current activity
+	parts  []referencePart // of a prefill
+	steps  bool            // the activity includes a decode step
+	gap    int             // decode steps since the last prefill
+	queue  []*referenceSeq
+	placed []*referenceSeq // in the order of admission
 }
 
-type slowSeq struct {
+type referenceSeq struct {
 	prompt, output int
 	hold, gone     bool
 	state          State
@@ -32,14 +32,14 @@ type slowSeq struct {
 	at             []time.Duration
 }
 
-type slowPart struct {
-	s *slowSeq
+type referencePart struct {
+	s *referenceSeq
 	n int
 }
 
-func (s *slow) blocks(tokens int) int { return (tokens + s.p.Block() - 1) / s.p.Block() }
+func (s *reference) blocks(tokens int) int { return (tokens + s.p.Block() - 1) / s.p.Block() }
 
-func (s *slow) in(state State) (all []*slowSeq) {
+func (s *reference) in(state State) (all []*referenceSeq) {
 	for _, q := range s.placed {
 		if q.state == state {
 			all = append(all, q)
@@ -49,7 +49,7 @@ func (s *slow) in(state State) (all []*slowSeq) {
 }
 
 // free returns the number of free blocks.
-func (s *slow) free() int {
+func (s *reference) free() int {
 	if s.p.KVBlocks == 0 {
 		return math.MaxInt
 	}
@@ -65,15 +65,16 @@ func (s *slow) free() int {
 }
 
 // grows returns how many free blocks the next decode step needs.
-func (s *slow) grows() (n int) {
+func (s *reference) grows() (n int) {
 	for _, q := range s.in(Decoding) {
 		n += s.blocks(q.prompt+q.tokens+1) - s.blocks(q.prompt+q.tokens)
 	}
 	return n
 }
 
-// room preempts the sequences admitted last until the next step fits.
-func (s *slow) room() (made bool) {
+// makeRoom preempts the sequences that were admitted last until the next step fits. It
+// reports whether it has preempted any.
+func (s *reference) makeRoom() (preempted bool) {
 	for s.grows() > s.free() {
 		for k := len(s.placed) - 1; ; k-- {
 			if q := s.placed[k]; q.state != Holding {
@@ -83,28 +84,28 @@ func (s *slow) room() (made bool) {
 				break
 			}
 		}
-		made = true
+		preempted = true
 	}
-	return made
+	return preempted
 }
 
-func (s *slow) decide() {
-	s.placed = slices.DeleteFunc(s.placed, func(q *slowSeq) bool { return q.gone && !s.p.Zombies && q.state != Holding })
+func (s *reference) decide() {
+	s.placed = slices.DeleteFunc(s.placed, func(q *referenceSeq) bool { return q.gone && !s.p.Zombies && q.state != Holding })
 	chunked := s.p.PrefillChunk > 0
 	for try := 0; ; try++ {
-		made := chunked && s.room()
+		preempted := chunked && s.makeRoom()
 		s.parts, s.steps = nil, false
 		left := s.p.PrefillChunk
 		if chunked {
 			for _, q := range s.in(Filling) {
 				if left > 0 && len(s.parts) < max(1, s.p.PrefillSeqs) {
 					n := min(left, q.fill)
-					s.parts = append(s.parts, slowPart{q, n})
+					s.parts = append(s.parts, referencePart{q, n})
 					left -= n
 				}
 			}
 		}
-		if !made {
+		if !preempted {
 			s.admit(left)
 		}
 		sum := 0
@@ -118,7 +119,7 @@ func (s *slow) decide() {
 			return
 		}
 		if !chunked {
-			s.room()
+			s.makeRoom()
 			decoding = s.in(Decoding)
 		}
 		if len(decoding) > 0 {
@@ -134,7 +135,7 @@ func (s *slow) decide() {
 }
 
 // begin begins a prefill of that duration, a step, or both.
-func (s *slow) begin(micros float64) {
+func (s *reference) begin(micros float64) {
 	if s.steps {
 		b, k := s.in(Decoding), 0
 		for _, q := range b {
@@ -147,7 +148,7 @@ func (s *slow) begin(micros float64) {
 }
 
 // admit admits sequences; left is how many tokens of a chunk remain.
-func (s *slow) admit(left int) {
+func (s *reference) admit(left int) {
 	if len(s.in(Decoding)) > 0 && s.gap < s.p.PrefillGap {
 		return
 	}
@@ -179,12 +180,12 @@ func (s *slow) admit(left int) {
 			n = min(n, left)
 			left -= n
 		}
-		s.parts = append(s.parts, slowPart{q, n})
+		s.parts = append(s.parts, referencePart{q, n})
 	}
 }
 
 // end ends the current activity.
-func (s *slow) end() {
+func (s *reference) end() {
 	s.now = s.ends
 	if s.steps {
 		s.gap++
@@ -204,7 +205,7 @@ func (s *slow) end() {
 	s.decide()
 }
 
-func (s *slow) token(q *slowSeq) {
+func (s *reference) token(q *referenceSeq) {
 	q.tokens++
 	q.at = append(q.at, s.now)
 	if q.tokens < q.output {
@@ -216,19 +217,19 @@ func (s *slow) token(q *slowSeq) {
 	}
 }
 
-func (s *slow) leave(q *slowSeq) {
+func (s *reference) leave(q *referenceSeq) {
 	q.state = Finished
-	s.placed = slices.DeleteFunc(s.placed, func(o *slowSeq) bool { return o == q })
+	s.placed = slices.DeleteFunc(s.placed, func(o *referenceSeq) bool { return o == q })
 }
 
-func (s *slow) upTo(at time.Duration) {
+func (s *reference) upTo(at time.Duration) {
 	for s.busy && s.ends <= at {
 		s.end()
 	}
 	s.now = at
 }
 
-func (s *slow) submit(at time.Duration, q *slowSeq) bool {
+func (s *reference) submit(at time.Duration, q *referenceSeq) bool {
 	s.upTo(at)
 	most := 1 << 40
 	if s.p.MaxContext > 0 {
@@ -247,7 +248,7 @@ func (s *slow) submit(at time.Duration, q *slowSeq) bool {
 	return true
 }
 
-func (s *slow) cancel(at time.Duration, q *slowSeq) {
+func (s *reference) cancel(at time.Duration, q *referenceSeq) {
 	s.upTo(at)
 	if q.state == Finished || q.gone {
 		return
@@ -260,7 +261,7 @@ func (s *slow) cancel(at time.Duration, q *slowSeq) {
 		q.hold = false
 		return
 	case q.state == Waiting:
-		s.queue = slices.DeleteFunc(s.queue, func(o *slowSeq) bool { return o == q })
+		s.queue = slices.DeleteFunc(s.queue, func(o *referenceSeq) bool { return o == q })
 		q.state = Finished
 	default:
 		return // the sequence leaves at the end of the activity
@@ -270,8 +271,8 @@ func (s *slow) cancel(at time.Duration, q *slowSeq) {
 	}
 }
 
-// The engine and the direct implementation give the same instants.
-func TestAgreesWithASlowModel(t *testing.T) {
+// The engine and the reference give the same instants.
+func TestAgreesWithTheReference(t *testing.T) {
 	compared, preempted := 0, 0
 	for seed := range uint64(600) {
 		r := rand.New(rand.NewPCG(seed, 5))
@@ -285,12 +286,12 @@ func TestAgreesWithASlowModel(t *testing.T) {
 		}
 		got := run(t, p, calls, true)
 
-		s := &slow{p: p}
-		seqs := make([]*slowSeq, len(calls))
+		s := &reference{p: p}
+		seqs := make([]*referenceSeq, len(calls))
 		for _, ev := range eventsOf(calls) {
 			j := calls[ev.i].job
 			if !ev.gone {
-				seqs[ev.i] = &slowSeq{prompt: j.Prompt, output: j.Output, hold: j.Hold}
+				seqs[ev.i] = &referenceSeq{prompt: j.Prompt, output: j.Output, hold: j.Hold}
 				if ok := s.submit(ev.at, seqs[ev.i]); ok != (got.errs[ev.i] == nil) {
 					t.Fatalf("seed %d, %+v: request %d is served %v, the engine says %v", seed, p, ev.i, ok, got.errs[ev.i])
 				} else if !ok {

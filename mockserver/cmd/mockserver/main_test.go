@@ -84,7 +84,7 @@ func TestRunBadUsage(t *testing.T) {
 			t.Errorf("run(%q) = %d, want %d", tt.args, got, tt.status)
 		}
 		if !strings.Contains(stderr.String(), tt.stderr) {
-			t.Errorf("run(%q) stderr = %q, want it to say %q", tt.args, &stderr, tt.stderr)
+			t.Errorf("run(%q) stderr = %q, want it with %q", tt.args, &stderr, tt.stderr)
 		}
 		if stdout.Len() > 0 {
 			t.Errorf("run(%q) stdout = %q, want nothing", tt.args, &stdout)

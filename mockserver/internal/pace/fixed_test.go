@@ -14,18 +14,18 @@ func TestLateSchedulerCatchesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Clock{Epoch: time.Now().Add(-time.Hour)} // everything is an hour late
 		s := newFixed(c, Rate{PerToken: 2 * time.Second, TTFT: time.Second, Speed: 1}, 2)
-		var turns []*fixedPlace
+		var places []*fixedPlace
 		for i := range 5 {
-			turns = append(turns, s.join(Job{Ordinal: uint64(i), Arrived: time.Duration(i) * time.Millisecond, Output: 3}))
+			places = append(places, s.join(Job{Ordinal: uint64(i), Arrived: time.Duration(i) * time.Millisecond, Output: 3}))
 		}
 		want := []time.Duration{0, time.Millisecond, 5 * time.Second, 5*time.Second + time.Millisecond, 10 * time.Second}
-		for i, turn := range turns {
-			got, err := turn.WaitAdmission(t.Context())
+		for i, place := range places {
+			got, err := place.WaitAdmission(t.Context())
 			if err != nil || got != want[i] {
-				t.Errorf("turn %d admitted at %v, %v, want %v", i, got, err, want[i])
+				t.Errorf("request %d: admitted at %v, %v, want %v", i, got, err, want[i])
 			}
-			if err := turn.WaitToken(t.Context(), 2); err != nil {
-				t.Errorf("turn %d: %v", i, err)
+			if err := place.WaitToken(t.Context(), 2); err != nil {
+				t.Errorf("request %d: %v", i, err)
 			}
 		}
 		if got := c.Now(); got != time.Hour {
@@ -39,24 +39,24 @@ func TestSlotsAreHandedOnByDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Clock{Epoch: time.Now()}
 		s := newFixed(c, Rate{PerPromptToken: time.Second, Speed: 1}, 3)
-		var turns []*fixedPlace
+		var places []*fixedPlace
 		for _, seconds := range []int{30, 10, 20, 1, 1, 1} {
-			turns = append(turns, s.join(Job{Prompt: seconds, Output: 1}))
+			places = append(places, s.join(Job{Prompt: seconds, Output: 1}))
 		}
 		time.Sleep(5 * time.Second)
-		turns[2].Leave() // at 5 s, before its end
+		places[2].Leave() // at 5 s, before its end
 		time.Sleep(time.Minute)
 		var got []time.Duration
-		for _, turn := range turns {
-			at, _ := turn.WaitAdmission(t.Context())
+		for _, place := range places {
+			at, _ := place.WaitAdmission(t.Context())
 			got = append(got, at)
 		}
 		want := []time.Duration{0, 0, 0, 5 * time.Second, 6 * time.Second, 7 * time.Second}
 		if !slices.Equal(got, want) {
 			t.Errorf("admitted at %v, want %v", got, want)
 		}
-		for _, turn := range turns {
-			turn.Leave() // after the end: no effect
+		for _, place := range places {
+			place.Leave() // after the end: no effect
 		}
 		if at, _ := s.join(Job{Arrived: c.Now(), Output: 1}).WaitAdmission(t.Context()); at != c.Now() {
 			t.Errorf("with all slots free: admitted at %v, want at once, %v", at, c.Now())

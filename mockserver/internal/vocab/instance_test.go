@@ -24,7 +24,7 @@ func TestInstance(t *testing.T) {
 	} {
 		got, err := Instance(json.RawMessage(tt.schema))
 		if err != nil || got != tt.want || !json.Valid([]byte(got)) {
-			t.Errorf("instance(%s) = %s, %v, want %s", tt.schema, got, err, tt.want)
+			t.Errorf("Instance(%s) = %s, %v, want %s", tt.schema, got, err, tt.want)
 		}
 	}
 	deep := strings.Repeat(`{"items":`, 40) + "{}" + strings.Repeat("}", 40)
@@ -40,7 +40,7 @@ func TestInstance(t *testing.T) {
 		`{"items":{"type":"string"},"minItems":1000000}`: "an instance of more than 1048576 bytes",
 	} {
 		if got, err := Instance(json.RawMessage(schema)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("instance(%s) = %.80s, %v, want an error with %q", schema, got, err, want)
+			t.Errorf("Instance(%s) = %.80s, %v, want an error with %q", schema, got, err, want)
 		}
 	}
 }
@@ -58,7 +58,7 @@ func FuzzInstance(f *testing.F) {
 		}
 		again, _ := Instance(schema)
 		if !json.Valid([]byte(text)) || again != text || len(text) > maxBytes+len(schema)+1000 {
-			t.Fatalf("instance(%q) is %d bytes, %.100q, and then %.100q; want JSON", schema, len(text), text, again)
+			t.Fatalf("Instance(%q) is %d bytes, %.100q, and then %.100q; want JSON", schema, len(text), text, again)
 		}
 	})
 }
