@@ -139,14 +139,14 @@ func TestDialectErrors(t *testing.T) {
 		status     int
 		want       string
 	}{
-		{"/generate_stream", `{}`, 422, `{"error":"inputs: missing or no string, want a string","error_type":"validation"}`},
+		{"/generate_stream", `{}`, 422, `{"error":"inputs: missing or not a string, want a string","error_type":"validation"}`},
 		{"/generate_stream", `{"inputs":"a","parameters":{"max_new_tokens":0}}`, 422, `{"error":"max_new_tokens: 0, want 1 to 1048576","error_type":"validation"}`},
 		{"/generate", `{`, 400, `{"object":"error","message":"body: unexpected end of JSON input","type":"BadRequestError","param":null,"code":400}`},
 		{"/generate", `{}`, 400, `{"object":"error","message":"text: missing, want a string or an array of token ids","type":"BadRequestError","param":"text","code":400}`},
 		{"/generate", `{"prompt":7}`, 400, `{"object":"error","message":"prompt: want a string, an array of one string or an array of token ids","type":"BadRequestError","param":"prompt","code":400}`},
 		{"/completion", `{"prompt":"a","n_predict":1048577}`, 400, `{"error":{"code":400,"message":"n_predict: 1048577, want 0 to 1048576","type":"invalid_request_error"}}`},
 		{"/api/chat", `{"messages":[{"content":3}]}`, 400, `{"error":"messages[0].content: want a string or an array of parts"}`},
-		{"/infer", `{}`, 422, `{"error":"inputs: missing or no string, want a string","error_type":"Input Validation Error"}`},
+		{"/infer", `{}`, 422, `{"error":"inputs: missing or not a string, want a string","error_type":"Input Validation Error"}`},
 		{tritonPath, `{}`, 400, `{"error":"text_input: missing, want a string"}`},
 		{"/v1/responses", `{}`, 400, `{"error":{"message":"input: missing, want a string or an array of items","type":"BadRequestError","param":"input","code":400}}`},
 		{"/v1/responses", `{"input":3}`, 400, `{"error":{"message":"input: want a string or an array of items","type":"BadRequestError","param":"input","code":400}}`},
