@@ -50,7 +50,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/internal/progress", "github.com/schollz/progressbar/v3", ""},
 	{"llmbench/internal/runtest", "gotest.tools/v3", ""},
 	{"llmbench/internal/strain", "", ""},
-	{"llmbench/records", "llmbench/sample github.com/go-json-experiment/json", "llmbench llmbench/arrivals mockserver mockserver/shape"},
+	{"llmbench/records", "llmbench/sample github.com/go-json-experiment/json", "llmbench llmbench/arrivals llmbench/internal/runtest mockserver mockserver/shape"},
 	{"llmbench/report", "llmbench/benchfile llmbench/compat llmbench/gate llmbench/records llmbench/sample gonum.org/v1/plot", ""},
 	{"llmbench/sample", "", ""},
 	{"llmbench/search", "", ""},

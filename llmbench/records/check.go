@@ -22,11 +22,20 @@ func (q *Request) check() error {
 	return nil
 }
 
-// checkRange checks each instant by itself.
+// checkRange checks each instant by itself. Those of the answer may be the kernel's, and so
+// a little before the pass; see [sample.ClockError].
 func (q *Request) checkRange() error {
-	for _, d := range []time.Duration{q.Due, q.Admitted, q.Start, q.Connect, q.Wrote, q.FirstByte, q.First, q.Last, q.End, q.LastEvent, q.Done, q.ChoiceFirst, q.ChoiceLast} {
+	if err := checkInstants(0, q.Due, q.Admitted, q.Start, q.Connect, q.Wrote, q.FirstByte, q.LastEvent, q.Done); err != nil {
+		return err
+	}
+	return checkInstants(-sample.ClockError, q.First, q.Last, q.End, q.ChoiceFirst, q.ChoiceLast)
+}
+
+// checkInstants returns an error if an instant is before least or after longest.
+func checkInstants(least time.Duration, instants ...time.Duration) error {
+	for _, d := range instants {
 		switch {
-		case d < 0:
+		case d < least:
 			return fmt.Errorf("an instant of %d ns: want none before the pass", d)
 		case d > longest:
 			return fmt.Errorf("an instant of %d ns: want none after %v", d, longest)
@@ -34,6 +43,10 @@ func (q *Request) checkRange() error {
 	}
 	return nil
 }
+
+// earliest returns the earliest instant of the answer that does not contradict the send. The
+// send is on the client's clock, and the answer may be on the kernel's.
+func (q *Request) earliest() time.Duration { return q.Start - sample.ClockError }
 
 // checkSend checks the order of what the client did.
 func (q *Request) checkSend() error {
@@ -46,7 +59,7 @@ func (q *Request) checkSend() error {
 		return fmt.Errorf("admitted_ns %d after start_ns %d", q.Admitted, q.Start)
 	case q.Clock != "" && q.Clock != sample.KernelClock && q.Clock != sample.UserClock:
 		return fmt.Errorf("clock %.100q: not one that llmbench writes", q.Clock)
-	case q.End < q.Start:
+	case q.End < q.earliest():
 		return fmt.Errorf("end_ns %d before start_ns %d", q.End, q.Start)
 	}
 	return nil
@@ -59,7 +72,7 @@ func (q *Request) checkText() error {
 		return errors.New("one of first_ns and last_ns: want both or none")
 	case q.Deltas == 0 && q.gaps.len() > 0:
 		return errors.New("gaps_ns without first_ns: want none")
-	case q.Deltas > 0 && (q.First < q.Start || q.Last > q.End || q.Last < q.First):
+	case q.Deltas > 0 && (q.First < q.earliest() || q.Last > q.End || q.Last < q.First):
 		return fmt.Errorf("first_ns %d and last_ns %d: want them in this order between start_ns %d and end_ns %d", q.First, q.Last, q.Start, q.End)
 	case q.Outputs > 0 && (q.FirstOutput < q.First || q.FirstOutput > q.Last):
 		return fmt.Errorf("first_output_ns %d: want it between first_ns %d and last_ns %d", q.FirstOutput, q.First, q.Last)
@@ -102,8 +115,8 @@ func (q *Request) checkGaps() error {
 	return nil
 }
 
-// during reports whether an instant is 0, which is that it never came, or between the
-// send and the end. The kernel's timestamp of an event may be a little before the send.
+// during reports whether an instant of the answer is 0, which means that it never came, or
+// between the send and the end.
 func (q *Request) during(d time.Duration) bool {
-	return d == 0 || d >= q.Start-sample.ClockError && d <= q.End
+	return d == 0 || d >= q.earliest() && d <= q.End
 }

@@ -189,8 +189,10 @@ func (d *Dist) fetch(ranks []int) {
 }
 
 // high returns the bucket of v, of 65536. Buckets are in the order of values; a bucket has the
-// values with the same ten leading bits and the same number of bits.
+// values with the same ten leading bits and the same number of bits. The first bucket also has
+// all values below 0, which the error of two clocks may cause.
 func high(v int64) int {
+	v = max(0, v)
 	n := bits.Len64(uint64(v))
 	if n <= 10 {
 		return int(v)

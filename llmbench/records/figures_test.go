@@ -101,6 +101,7 @@ func TestRanks(t *testing.T) {
 }
 
 func TestHigh(t *testing.T) {
+	assert.Equal(t, high(-100_000), 0)
 	for v, last := int64(0), -1; v < 1<<62; v += 1 + v/700 {
 		h := high(v)
 		assert.Assert(t, lowest(h) <= v && v < lowest(h+1), "lowest(%d) = %d, lowest(%d) = %d around %d", h, lowest(h), h+1, lowest(h+1), v)

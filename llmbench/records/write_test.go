@@ -78,6 +78,26 @@ func TestWriteInvalidText(t *testing.T) {
 	assert.NilError(t, err)
 }
 
+// TestWriteClockError checks that a sample whose answer is a little before its send and before
+// the pass, by the kernel's clock, makes a file that can be read.
+func TestWriteClockError(t *testing.T) {
+	const at = 50*time.Microsecond - sample.ClockError // the earliest instant that Sample.Check allows
+	s := sample.Sample{
+		ID: "a", Outcome: sample.OK, Streamed: true, Start: 50 * time.Microsecond, Wrote: at, FirstByte: at, Clock: sample.KernelClock,
+		Deltas: 2, First: at, Last: at + 1, Gaps: []time.Duration{1}, Lags: []time.Duration{1, 1}, Outputs: 2, FirstOutput: at, End: at + 1, OutputTokens: 2,
+		Choices: sample.Choices{First: at, Last: at + 1}, LastEvent: at + 1, Done: at + 1,
+	}
+	assert.NilError(t, s.Check())
+	lines := written(t, []sample.Sample{s}, End{Outcome: EndedOK})
+	run, err := Read(strings.NewReader(head+strings.Join(lines, "\n")+"\n"), "f")
+	assert.NilError(t, err)
+	for q := range run.All() {
+		assert.Equal(t, q.First, at)
+		assert.Equal(t, q.End, at+1)
+	}
+	run.Figures()
+}
+
 // TestCreate checks the names of files.
 func TestCreate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
