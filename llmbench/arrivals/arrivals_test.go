@@ -56,8 +56,8 @@ func variation(times []time.Duration) float64 {
 	return math.Sqrt(sum/n) / mean
 }
 
-// TestArrivalsStay pins the schedules of a seed: a change would make results
-// incomparable with those of earlier versions.
+// TestArrivalsStay checks that a seed gives the same schedules as in earlier versions.
+// Otherwise results could not be compared with earlier ones.
 func TestArrivalsStay(t *testing.T) {
 	for _, c := range []struct {
 		arrivals Process
@@ -85,7 +85,7 @@ func TestArrivalsErrors(t *testing.T) {
 		{Constant{Rate: math.NaN()}, 1, "rate NaN"},
 		{Poisson{Rate: -1}, 1, "rate -1"},
 		{Gamma{Rate: 1, Shape: math.Inf(1)}, 1, "shape +Inf"},
-		{Gamma{Rate: 1, Shape: 1e-5}, 3, "too uneven"},
+		{Gamma{Rate: 1, Shape: 1e-5}, 3, "all intervals are rounded to 0"},
 		{Poisson{Rate: 1}, 0, "0 requests"},
 		{Poisson{Rate: 1e-300}, 3, "longer than a duration"},
 	} {
@@ -94,7 +94,7 @@ func TestArrivalsErrors(t *testing.T) {
 	}
 }
 
-// TestParameters checks what records say of each process.
+// TestParameters checks the parameters of each process in records.
 func TestParameters(t *testing.T) {
 	second := []time.Duration{0, time.Second}
 	for _, c := range []struct {

@@ -15,15 +15,16 @@ type Process interface {
 	// Times returns the n instants at which requests are due, counted from the start
 	// of the pass, in order. It returns the same instants every time.
 	Times(n int) ([]time.Duration, error)
-	// Name is the name of the process in records, such as "poisson": a-z, 0-9 and -.
+	// Name returns the name of the process in records, such as "poisson". It consists of
+	// a-z, 0-9 and hyphens.
 	Name() string
-	// Parameters are what defines the process besides its name, in records. The
-	// name and the parameters of two schedules that differ should differ.
+	// Parameters returns the parameters of the process in records. Two processes with
+	// different schedules should differ in their name or in a parameter.
 	Parameters() map[string]string
 }
 
-// Schedule returns the n instants of p. It is an error if they are not n, not in
-// order, or not from 0 on.
+// Schedule returns the n instants of p. It returns an error if p returns another number of
+// instants, or if they are not in order or one is negative.
 func Schedule(p Process, n int) ([]time.Duration, error) {
 	times, err := p.Times(n)
 	switch {
@@ -37,8 +38,8 @@ func Schedule(p Process, n int) ([]time.Duration, error) {
 	return times, nil
 }
 
-// number spells v so that reading it gives the same value.
+// number formats v so that parsing gives the same value.
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// whole spells v in decimal digits.
+// whole formats v in decimal digits.
 func whole(v uint64) string { return strconv.FormatUint(v, 10) }

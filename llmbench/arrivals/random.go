@@ -1,6 +1,7 @@
 package arrivals
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -43,8 +44,9 @@ func (p Poisson) Parameters() map[string]string {
 	return map[string]string{"rate": number(p.Rate), "seed": whole(p.Seed)}
 }
 
-// Gamma arrivals come at gamma distributed intervals: burstier than Poisson
-// when Shape is below 1, more even when it is above, and Poisson at 1.
+// Gamma arrivals come at gamma distributed intervals. With a Shape below 1 they are
+// burstier than Poisson arrivals, with a Shape above 1 they are more even, and with a Shape
+// of 1 they are Poisson arrivals.
 type Gamma struct {
 	Rate  float64 // mean requests per second, above 0
 	Shape float64 // above 0; vLLM calls it burstiness
@@ -68,13 +70,13 @@ func (g Gamma) Parameters() map[string]string {
 	return map[string]string{"rate": number(g.Rate), "shape": number(g.Shape), "seed": whole(g.Seed)}
 }
 
-// seeded is the source of random numbers of a seed. The constant tells these numbers
-// from others that the same seed is used for.
+// seeded returns the source of random numbers of a seed. The constant makes these numbers
+// differ from others that are drawn with the same seed, such as those of prompts.
 func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x6c6c6d62656e6368)) }
 
-// schedule turns n-1 intervals, of any scale, into n instants: the first is 0,
-// and the others are scaled so that the mean rate is exactly rate. Two seeds
-// thus offer the same load, and differ only in how it bunches.
+// schedule turns n-1 intervals, of any scale, into n instants. The first instant is 0, and
+// the others are scaled so that the mean rate is exactly rate. The loads of two seeds
+// therefore have the same rate, and differ only in the intervals.
 func schedule(n int, rate float64, interval func() float64) ([]time.Duration, error) {
 	if !(rate > 0) || math.IsInf(rate, 0) {
 		return nil, fmt.Errorf("arrivals: rate %v requests per second; must be above 0", rate)
@@ -88,7 +90,7 @@ func schedule(n int, rate float64, interval func() float64) ([]time.Duration, er
 	}
 	total := sums[n-1]
 	if n > 1 && !(total > 0) {
-		return nil, fmt.Errorf("arrivals: intervals too uneven to be told apart: use a gamma shape nearer to 1")
+		return nil, errors.New("arrivals: all intervals are rounded to 0; want a gamma shape nearer to 1")
 	}
 	span := float64(n-1) / rate * float64(time.Second)
 	if span > math.MaxInt64/2 {
@@ -103,8 +105,8 @@ func schedule(n int, rate float64, interval func() float64) ([]time.Duration, er
 
 // gamma draws from the gamma distribution of the given shape and scale 1, by
 // the method of Marsaglia and Tsang, "A Simple Method for Generating Gamma
-// Variables" (ACM TOMS 26, 2000). It is written here so that a seed gives the
-// same schedule for good: a library may change its method.
+// Variables" (ACM TOMS 26, 2000). A library may change its method. With this function, a
+// seed always gives the same schedule.
 func gamma(r *rand.Rand, shape float64) float64 {
 	if shape < 1 { // section 6 of the paper
 		return gamma(r, shape+1) * math.Pow(1-r.Float64(), 1/shape)

@@ -14,13 +14,13 @@ type Replay struct {
 	// At are the instants, from the start of the pass, none negative and in
 	// order. They are not copied and not changed.
 	At []time.Duration
-	// Speed divides them: at 2 the trace takes half its time, and its rate is
-	// twice what it was. 0 means 1.
+	// Speed is the factor by which the replay is faster than the trace: the instants are
+	// divided by Speed. 0 means 1.
 	Speed float64
 }
 
 // Times returns the first n instants divided by Speed, to the nearest
-// nanosecond. It is an error to ask for more than there are.
+// nanosecond. It returns an error if n is more than the number of instants.
 func (r Replay) Times(n int) ([]time.Duration, error) {
 	speed := r.Speed
 	if speed == 0 {
@@ -30,7 +30,7 @@ func (r Replay) Times(n int) ([]time.Duration, error) {
 	case !(speed > 0) || math.IsInf(speed, 0):
 		return nil, fmt.Errorf("replay: speed %v; must be above 0", speed)
 	case n < 1 || n > len(r.At):
-		return nil, fmt.Errorf("replay: %d requests for %d instants; must be from 1 to as many", n, len(r.At))
+		return nil, fmt.Errorf("replay: %d requests for %d instants; want 1 request to as many as instants", n, len(r.At))
 	case float64(r.At[n-1])/speed > math.MaxInt64/2:
 		return nil, fmt.Errorf("replay: %v at speed %v takes longer than a duration can hold", r.At[n-1], speed)
 	}
@@ -47,9 +47,9 @@ func (r Replay) Times(n int) ([]time.Duration, error) {
 // Name returns "replay".
 func (Replay) Name() string { return "replay" }
 
-// Parameters returns speed, which is 1 where r.Speed is 0, how many instants there
-// are, the last of them, and a checksum of all: the FNV-1a hash of their nanoseconds,
-// each as 8 bytes in little-endian order. The instants themselves may be millions.
+// Parameters returns speed (1 if r.Speed is 0), the number of instants as requests, the last
+// instant, and a checksum of all instants in place of themselves, which may be millions. The
+// checksum is the FNV-1a hash of the nanoseconds, each as 8 bytes in little-endian order.
 func (r Replay) Parameters() map[string]string {
 	speed, last := r.Speed, time.Duration(0)
 	if speed == 0 {

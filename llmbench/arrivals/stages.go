@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// Stages are arrivals whose rate changes with time: one stage after the other,
-// each at a rate of its own, or with a rate that rises or falls within it.
+// Stages are arrivals whose rate changes with time. One stage follows the other.
+// The rate of a stage is constant, or it rises or falls.
 //
-// They are those of a process of rate 1 on another clock, which shows how many
-// requests should have come by then: the integral of the rate (Çinlar,
-// "Introduction to Stochastic Processes", 1975, section 4.7). So the number of
-// requests is that of the rates exactly, and a seed says only how they bunch.
+// The instants are those of a process of rate 1 on a transformed time: the integral
+// of the rate, which is the expected number of requests so far (Çinlar,
+// "Introduction to Stochastic Processes", 1975, section 4.7). The number of requests
+// therefore depends on the rates alone. The seed only changes the intervals.
 type Stages struct {
 	Stages []Stage
-	// Shape is the gamma shape of the intervals on that clock. 0 means 1, a
+	// Shape is the gamma shape of the intervals in the transformed time. 0 means 1, a
 	// Poisson process; +Inf makes the intervals even.
 	Shape float64
 	Seed  uint64
@@ -26,10 +26,10 @@ type Stages struct {
 
 // A Stage is a part of [Stages].
 type Stage struct {
-	For  time.Duration // how long it takes, above 0
-	Rate float64       // requests per second, at its beginning; 0 is a pause, or where a linear ramp begins
-	Ramp Ramp          // how the rate changes until its end
-	To   float64       // the rate at its end, if it does
+	For  time.Duration // length, above 0
+	Rate float64       // requests per second at the beginning; 0 means a pause, or a linear ramp from 0
+	Ramp Ramp          // how the rate changes until the end
+	To   float64       // requests per second at the end of a ramp
 }
 
 // A Ramp is how a rate changes.
@@ -37,15 +37,16 @@ type Ramp string
 
 // The ramps.
 const (
-	Flat        Ramp = ""            // not at all
-	Linear      Ramp = "linear"      // by as much in every second
-	Exponential Ramp = "exponential" // by the same factor in every second; neither rate is 0
+	Flat        Ramp = ""            // the rate is constant
+	Linear      Ramp = "linear"      // by the same difference each second
+	Exponential Ramp = "exponential" // by the same factor each second; neither rate may be 0
 )
 
-// maxStaged bounds how many requests stages may be of.
+// maxStaged is the maximum number of requests of all stages.
 const maxStaged = 1e9
 
-// Requests is how many requests fill all stages.
+// Requests returns the number of requests of all stages. It returns an error if a stage is
+// invalid.
 func (s Stages) Requests() (int, error) {
 	total, length := 0.0, 0.0
 	for i, g := range s.Stages {
@@ -59,20 +60,20 @@ func (s Stages) Requests() (int, error) {
 	case len(s.Stages) == 0:
 		return 0, errors.New("stages: none; want at least one")
 	case !(s.Stages[len(s.Stages)-1].requests() > 0):
-		return 0, errors.New("stages: the last one holds no request")
+		return 0, errors.New("stages: the last one has no request; want a rate above 0")
 	case length > math.MaxInt64/2:
-		return 0, fmt.Errorf("stages: %.4g s; a duration cannot hold twice that", length/1e9)
+		return 0, fmt.Errorf("stages: %.4g s in total; want at most %.4g s", length/1e9, math.MaxInt64/2/1e9)
 	case total > maxStaged:
 		return 0, fmt.Errorf("stages: %.4g requests; want at most %g", total, maxStaged)
 	}
 	return max(1, int(math.Ceil(total-roundedRequests))), nil
 }
 
-// roundedRequests is what a sum of stages may be off by rounding.
+// roundedRequests is the largest rounding error of a sum of the requests of stages.
 const roundedRequests = 1e-6
 
-// MeanRate is the number of requests of all stages by their time, in requests
-// per second.
+// MeanRate returns the number of requests of all stages divided by the length of the
+// stages, in requests per second.
 func (s Stages) MeanRate() float64 {
 	requests, seconds := 0.0, 0.0
 	for _, g := range s.Stages {
@@ -89,7 +90,7 @@ func (s Stages) Times(n int) ([]time.Duration, error) {
 		return nil, err
 	}
 	if n > all {
-		return nil, fmt.Errorf("stages: %d requests; they hold %d", n, all)
+		return nil, fmt.Errorf("stages: %d requests; want at most %d", n, all)
 	}
 	var clock Process = Poisson{Rate: 1, Seed: s.Seed}
 	switch {
@@ -102,7 +103,8 @@ func (s Stages) Times(n int) ([]time.Duration, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stages: %w", err)
 	}
-	stage, begin, before := 0, time.Duration(0), 0.0 // when it begins, and how many came before it
+	// The stage of the current request, its beginning, and the number of requests before it.
+	stage, begin, before := 0, time.Duration(0), 0.0
 	for i, at := range times {
 		for stage < len(s.Stages)-1 && at.Seconds() >= before+s.Stages[stage].requests()-roundedRequests {
 			before += s.Stages[stage].requests()
@@ -119,8 +121,8 @@ func (s Stages) Times(n int) ([]time.Duration, error) {
 // Name returns "stages".
 func (Stages) Name() string { return "stages" }
 
-// Parameters returns stages, as [ParseStages] reads them, shape and seed. The shape is
-// 1 where s.Shape is 0.
+// Parameters returns stages, in the form that [ParseStages] reads, shape and seed. The shape
+// is 1 if s.Shape is 0.
 func (s Stages) Parameters() map[string]string {
 	parts := make([]string, len(s.Stages))
 	for i, g := range s.Stages {
@@ -133,8 +135,8 @@ func (s Stages) Parameters() map[string]string {
 	return map[string]string{"stages": strings.Join(parts, ","), "shape": number(shape), "seed": whole(s.Seed)}
 }
 
-// CheckCount returns an error unless the first n requests reach the last stage: a
-// pass of fewer would leave out whole stages without a word.
+// CheckCount returns an error unless the first n requests reach the last stage. A pass of
+// fewer requests would silently leave out whole stages.
 func (s Stages) CheckCount(n int) error {
 	all, err := s.Requests()
 	if err != nil {
@@ -150,6 +152,7 @@ func (s Stages) CheckCount(n int) error {
 	return nil
 }
 
+// check returns an error if the stage is invalid.
 func (g Stage) check() error {
 	rate := func(r float64) bool { return r >= 0 && !math.IsInf(r, 0) }
 	switch {
@@ -167,7 +170,7 @@ func (g Stage) check() error {
 	return nil
 }
 
-// String returns g as [ParseStages] reads it.
+// String returns g in the form that [ParseStages] reads.
 func (g Stage) String() string {
 	switch g.Ramp {
 	case Linear:
@@ -178,10 +181,11 @@ func (g Stage) String() string {
 	return fmt.Sprintf("%v:%v", g.Rate, g.For)
 }
 
-// growth is by what factor an exponential ramp grows in a second, as a logarithm.
+// growth returns the natural logarithm of the factor by which the rate of an exponential
+// ramp changes each second.
 func (g Stage) growth() float64 { return math.Log(g.To/g.Rate) / g.For.Seconds() }
 
-// requests is the integral of the rate over the stage.
+// requests returns the integral of the rate over the stage.
 func (g Stage) requests() float64 {
 	t := g.For.Seconds()
 	switch {
@@ -193,13 +197,15 @@ func (g Stage) requests() float64 {
 	return g.Rate * t
 }
 
-// when is the second of the stage at which the integral of the rate is n, which
-// is within it.
+// when returns the time since the beginning of the stage, in seconds, at which the integral
+// of the rate reaches n. The stage must have n requests or more.
 func (g Stage) when(n float64) float64 {
 	switch {
 	case n == 0:
 		return 0
-	case g.Ramp == Linear: // the solution of Rate t + (To-Rate)/(2 For) t^2 = n that cancels nothing
+	case g.Ramp == Linear:
+		// The solution of Rate t + (To-Rate)/(2 For) t^2 = n, in the form without a
+		// difference of nearly equal numbers.
 		return 2 * n / (g.Rate + math.Sqrt(max(0, g.Rate*g.Rate+2*n*(g.To-g.Rate)/g.For.Seconds())))
 	case g.Ramp == Exponential && g.To != g.Rate:
 		k := g.growth()
@@ -208,9 +214,9 @@ func (g Stage) when(n float64) float64 {
 	return n / g.Rate
 }
 
-// ParseStages reads stages in the form "10:1m,10..50:2m,50..5:1m:exp": a rate in
-// requests per second, or two with a linear or an exponential ramp between them,
-// and a time.
+// ParseStages reads stages in the form "10:1m,10..50:2m,50..5:1m:exp". A stage has a rate in
+// requests per second, or two rates with a linear or an exponential ramp between them, and a
+// length.
 func ParseStages(text string) ([]Stage, error) {
 	var all []Stage
 	for part := range strings.SplitSeq(text, ",") {
@@ -224,6 +230,7 @@ func ParseStages(text string) ([]Stage, error) {
 	return all, err
 }
 
+// parseStage reads one stage.
 func parseStage(text string) (g Stage, err error) {
 	rates, length, ok := strings.Cut(text, ":")
 	if !ok {

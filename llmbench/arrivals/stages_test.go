@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestStages holds even arrivals against arithmetic, to the nanosecond.
+// TestStages compares even arrivals with arithmetic, to the nanosecond.
 func TestStages(t *testing.T) {
 	const s = time.Second
 	for _, c := range []struct {
@@ -47,8 +47,8 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// TestStagesRandom checks that every stage has its requests, and each second of a
-// ramp its share, whatever the shape; the same ones every time.
+// TestStagesRandom checks the numbers of requests in each stage and in each second of a ramp,
+// for several shapes, and that a seed always gives the same instants.
 func TestStagesRandom(t *testing.T) {
 	stages := []Stage{
 		{For: 100 * time.Second, Rate: 20},
@@ -117,11 +117,11 @@ func TestStagesErrors(t *testing.T) {
 		want   string
 	}{
 		{nil, 0, 1, "stages: none"},
-		{two, 0, 16, "stages: 16 requests; they hold 15"},
+		{two, 0, 16, "stages: 16 requests; want at most 15"},
 		{two, 0, 0, "0 requests; must be at least 1"},
 		{two, -1, 15, "shape -1"},
 		{[]Stage{{Rate: 1}}, 0, 1, "stage 1: for 0s; must be above 0"},
-		{[]Stage{{For: math.MaxInt64, Rate: 1}}, 0, 1, "a duration cannot hold"},
+		{[]Stage{{For: math.MaxInt64, Rate: 1}}, 0, 1, "stages: 9.223e+09 s in total; want at most 4.612e+09 s"},
 		{[]Stage{{For: time.Second, Rate: math.NaN()}}, 0, 1, "stage 1: rate NaN to 0"},
 		{[]Stage{{For: time.Second, Rate: 1, Ramp: Linear, To: math.Inf(1)}}, 0, 1, "rate 1 to +Inf"},
 		{[]Stage{{For: time.Second, Rate: -1}}, 0, 1, "rate -1 to 0"},
@@ -133,7 +133,7 @@ func TestStagesErrors(t *testing.T) {
 		_, err := Stages{Stages: c.stages, Shape: c.shape}.Times(c.n)
 		assert.ErrorContains(t, err, c.want)
 	}
-	// Fewer than all are as good, and in a pass if the last stage has some of them.
+	// A schedule may have fewer requests than all stages, but a pass must reach the last stage.
 	for n := 1; n <= 15; n++ {
 		times, err := Stages{Stages: two, Shape: math.Inf(1)}.Times(n)
 		assert.NilError(t, err)
@@ -147,7 +147,7 @@ func TestStagesErrors(t *testing.T) {
 		}
 	}
 	err := Stages{Stages: append(two, Stage{For: time.Second})}.CheckCount(15)
-	assert.ErrorContains(t, err, "stages: the last one holds no request")
+	assert.ErrorContains(t, err, "stages: the last one has no request; want a rate above 0")
 }
 
 func TestParseStages(t *testing.T) {

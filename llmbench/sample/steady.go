@@ -141,7 +141,7 @@ func (b *batches) divide() (why string) {
 		return "no request succeeded"
 	}
 	if b.untimed {
-		return "not every answer tells when its tokens came"
+		return "the instants of the tokens of an answer are unknown"
 	}
 	span := float64(b.to - b.from)
 	answer := b.busy / float64(b.answers)

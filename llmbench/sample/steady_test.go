@@ -168,9 +168,9 @@ func TestNoSteadyState(t *testing.T) {
 			if i == 7 {
 				s.Streamed, s.Deltas, s.Gaps = false, 0, nil
 			}
-		}), "not every answer"},
-		{"unknown tokens", even(func(i int, s *Sample) { s.OutputTokens = 0 }), "not every answer"},
-		{"gaps are not known", even(func(i int, s *Sample) { s.Gaps = nil }), "not every answer"},
+		}), "instants of the tokens of an answer are unknown"},
+		{"unknown tokens", even(func(i int, s *Sample) { s.OutputTokens = 0 }), "instants of the tokens of an answer are unknown"},
+		{"gaps are not known", even(func(i int, s *Sample) { s.Gaps = nil }), "instants of the tokens of an answer are unknown"},
 		{"failures", even(func(i int, s *Sample) { s.Outcome = HTTP }), "no request succeeded"},
 		{"few deltas", closedLoop(1, 100, 1, func(float64) float64 { return 2 }), "100 deltas: want at least 495"},
 		{"no time at all", make([]Sample, 3), "no request succeeded"},
