@@ -37,20 +37,20 @@ func TestFirstOutput(t *testing.T) {
 					s := &samples[1]
 					assert.Equal(t, s.Outcome, sample.OK, "%v", s.Err)
 					got := *s.Answer
-					if d.Name() == "ollama" && c.want.ToolCalls != "" { // an object, and in one event
+					if d.Name() == "ollama" && c.want.ToolCalls != "" { // Ollama sends a call as an object, in one event
 						c.want.ToolCalls, c.outputs = strings.Replace(c.want.ToolCalls, ": ", ":", 1), 1
 					}
 					assert.DeepEqual(t, got, c.want)
 					assert.Equal(t, s.Outputs, c.outputs)
 					ttfo, has := s.TTFO()
 					assert.Equal(t, has, c.outputs > 0)
-					first := map[int]int{0: 0, 1: 9, 5: 5, 10: 0}[c.outputs] // the token it came with
+					first := map[int]int{0: 0, 1: 9, 5: 5, 10: 0}[c.outputs] // index of the token with the first output
 					if has {
 						assert.Equal(t, ttfo, 100*ms+time.Duration(first)*10*ms)
 					}
 					m := sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{}).Metrics
-					_, told := m["p50-ttfo-ns"]
-					assert.Equal(t, told, has && c.outputs < s.Deltas, "the unit is for answers with reasoning")
+					_, reported := m["p50-ttfo-ns"]
+					assert.Equal(t, reported, has && c.outputs < s.Deltas, "p50-ttfo-ns is only for answers with reasoning and output")
 				})
 			})
 		}
@@ -67,9 +67,9 @@ func TestAnswerWhole(t *testing.T) {
 	})
 }
 
-// TestAnswerOfAFailure checks that the kept text of a failed request is its own, and nothing of
-// an earlier answer.
-func TestAnswerOfAFailure(t *testing.T) {
+// TestAnswerOfFailedRequest checks that the kept text of a failed request has nothing of an
+// earlier answer.
+func TestAnswerOfFailedRequest(t *testing.T) {
 	cfg := mockserver.Config{Faults: []fault.Fault{{Kind: fault.HTTP500, Every: 2}, {Kind: fault.Truncate, Every: 3, At: 1}}}
 	bubble(t, cfg, Load{Requests: words(3, 3), Concurrency: 1, KeepText: true}, func(samples []sample.Sample, _ *mockserver.Server) {
 		for i, want := range []string{" the quick brown", "", " the"} {

@@ -19,14 +19,14 @@ import (
 )
 
 // TestCancelAfterDeltas lets half of the clients of a closed loop leave. Each leaves at the delta
-// that was drawn for it. The server notices it: its log has the answer as aborted, and the slot is
-// free for the next request at once.
+// that was drawn for it. The server's log has the answer as aborted, and the slot is free for the
+// next request at once.
 func TestCancelAfterDeltas(t *testing.T) {
 	const tokens, ttft, perToken = 20, 100 * ms, 10 * ms
 	l := Load{Requests: words(40, tokens), Concurrency: 1, Cancel: Cancel{Share: 0.5, Deltas: 10, Seed: 3}}
 	cfg := mockserver.Config{TTFT: ttft, PerToken: perToken, Slots: 1}
 	bubble(t, cfg, l, func(samples []sample.Sample, srv *mockserver.Server) {
-		synctest.Wait() // the server has noticed the last one too
+		synctest.Wait() // until the server has noticed that the last client left
 		log := srv.Log()
 		assert.Equal(t, len(log), len(samples))
 		left, drawn := 0, map[int]bool{}
@@ -43,8 +43,8 @@ func TestCancelAfterDeltas(t *testing.T) {
 				assert.Equal(t, s.OutputTokens, 0)
 				assert.Assert(t, log[i].Aborted, "the server's log of request %d: %+v", i, log[i])
 			}
-			// What the client was sent is what it had when it left, and the
-			// next one finds the slot free.
+			// A client leaves at the instant of its last delta. The next request finds the
+			// slot free.
 			took := ttft + time.Duration(s.Deltas-1)*perToken
 			assert.Equal(t, s.End-s.Start, took)
 			assert.Equal(t, log[i].Admitted, log[i].Accepted)

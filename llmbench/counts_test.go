@@ -36,19 +36,19 @@ func TestCompareCounts(t *testing.T) {
 		want    string
 	}{
 		{"as many", agrees, two(nil), ""},
-		{"the server says nothing", Counts{-1, -1, -1, true}, two(nil), ""},
+		{"the server counts nothing", Counts{-1, -1, -1, true}, two(nil), ""},
 		{"a request too few", Counts{1, 20, 11, false}, two(nil), "the server counted 1 requests, and the client 2 of successful requests"},
 		{"a prompt too short", Counts{2, 19, 11, false}, two(nil), "the server counted 19 prompt tokens, and the client 20"},
 		{"an output too short", Counts{2, 20, 10, false}, two(nil), "the server counted 10 output tokens, and the client 11"},
 		{"a token too many", more, two(nil), "the server counted 12 output tokens, and the client 11"},
 		{"a request too many", Counts{3, 20, 11, true}, two(nil), "the server counted 3 requests, and the client 2"},
-		{"somebody else may have asked", loose, two(nil), ""},
+		{"the server may have other clients", loose, two(nil), ""},
 		{"one was not successful", more, two(func(s *sample.Sample) { s.Outcome = sample.Left }), ""},
-		{"but that does not explain too few", Counts{2, 20, 4, true}, two(func(s *sample.Sample) { s.Outcome = sample.Left }), "counted 4 output tokens, and the client 5"},
+		{"too few tokens, and one request was not successful", Counts{2, 20, 4, true}, two(func(s *sample.Sample) { s.Outcome = sample.Left }), "counted 4 output tokens, and the client 5"},
 		{"one was sent twice", more, two(func(s *sample.Sample) { s.Resent = 1 }), ""},
 		{"one has no usage", more, two(func(s *sample.Sample) { s.TokenSource = sample.FromDeltas }), ""},
-		{"nor can it be compared", Counts{2, 20, 5, true}, two(func(s *sample.Sample) { s.TokenSource = sample.FromDeltas }), ""},
-		{"a prompt's length is not known", Counts{2, 25, 11, true}, two(func(s *sample.Sample) { s.PromptTokens = 0 }), ""},
+		{"too few tokens, and one request has no usage", Counts{2, 20, 5, true}, two(func(s *sample.Sample) { s.TokenSource = sample.FromDeltas }), ""},
+		{"the length of a prompt is unknown", Counts{2, 25, 11, true}, two(func(s *sample.Sample) { s.PromptTokens = 0 }), ""},
 	} {
 		if got := compareCounts(c.server, c.samples); c.want == "" && got != "" || c.want != "" && !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q; want %q", c.name, got, c.want)
@@ -72,20 +72,20 @@ func (c *slowCounter) Counts(context.Context) (Counts, error) {
 	return Counts{1, 10, 4, !c.loose}, c.err
 }
 
-// TestCheckCounts checks that a server gets time to count, and not more than countsDelay.
+// TestCheckCounts checks that a server has countsDelay, and no longer, to count requests.
 func TestCheckCounts(t *testing.T) {
 	samples := []sample.Sample{answered(5)}
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		differs, _, err := checkCounts(t.Context(), &slowCounter{n: 4}, samples)
+		difference, _, err := checkCounts(t.Context(), &slowCounter{n: 4}, samples)
 		assert.NilError(t, err)
-		assert.Equal(t, differs, "")
+		assert.Equal(t, difference, "")
 		assert.Equal(t, time.Since(start), 7*ms) // 1, 2 and 4
 
 		start = time.Now()
-		differs, exact, err := checkCounts(t.Context(), &slowCounter{}, samples)
+		difference, exact, err := checkCounts(t.Context(), &slowCounter{}, samples)
 		assert.NilError(t, err)
-		assert.Equal(t, differs, "the server counted 4 output tokens, and the client 5 of successful requests")
+		assert.Equal(t, difference, "the server counted 4 output tokens, and the client 5 of successful requests")
 		assert.Assert(t, time.Since(start) <= countsDelay)
 		assert.Assert(t, exact)
 

@@ -92,8 +92,8 @@ func TestServerTimings(t *testing.T) {
 	assert.Equal(t, s.Server, sample.ServerTimings{})
 }
 
-// TestCollectedStreams reads answers of real servers from bytes to outcome. They
-// are not part of this repository.
+// TestCollectedStreams checks the outcomes of recorded answers of real servers. They are not
+// part of this repository.
 func TestCollectedStreams(t *testing.T) {
 	folder := os.Getenv("LLMBENCH_EXTRA_CASES")
 	if folder == "" {
@@ -112,9 +112,9 @@ func TestCollectedStreams(t *testing.T) {
 	assert.NilError(t, json.Unmarshal(text, &all))
 	outcomes := map[string][]sample.Outcome{"clean": {sample.OK}, "error": {sample.ServerError, sample.HTTP}, "incomplete": {sample.Truncated, sample.Empty}}
 	special := map[string]sample.Outcome{
-		"quirk_html_200.txt":            sample.Malformed, // no server of ours spoke
+		"quirk_html_200.txt":            sample.Malformed, // the page of a proxy
 		"quirk_json_200_nonstream.txt":  sample.Malformed, // a stream was asked for
-		"ollama_generate_load_only.txt": sample.Malformed, // the same: it is no stream, and no answer to a prompt
+		"ollama_generate_load_only.txt": sample.Malformed, // no stream, and no answer to a prompt
 	}
 	for _, c := range all {
 		t.Run(c.File, func(t *testing.T) {

@@ -140,7 +140,7 @@ func (lp *loop) work(ctx context.Context, w *worker, next *atomic.Int64) {
 		}
 		p := &lp.posts[i]
 		if ctx.Err() != nil {
-			skipTurns(ctx, p, lp.load, lp.clock.Now(), lp.samples)
+			skipTurns(ctx, p, lp.load, lp.clock, lp.clock.Now(), lp.samples)
 			continue
 		}
 		w.sendTurns(ctx, p, 0, false, lp.samples)
@@ -186,7 +186,7 @@ func (lp *loop) open(ctx context.Context, due []time.Duration) {
 		}
 		p := &lp.posts[i]
 		if ctx.Err() != nil {
-			skipTurns(ctx, p, lp.load, min(due[i], lp.clock.Now()), lp.samples)
+			skipTurns(ctx, p, lp.load, lp.clock, min(due[i], lp.clock.Now()), lp.samples)
 			continue
 		}
 		w := lp.takeWorker()

@@ -301,6 +301,7 @@ func TestInterrupted(t *testing.T) {
 		assert.Equal(t, sample.Elapsed(samples), 1500*ms)
 		for _, r := range samples[2:] {
 			assert.ErrorIs(t, r.Err, why)
+			assert.Equal(t, r.Epoch, samples[0].Epoch)
 		}
 	})
 }
@@ -415,7 +416,7 @@ func TestConnectFails(t *testing.T) {
 	assert.ErrorContains(t, s.Err, "refused")
 }
 
-// times is a schedule as it is written down.
+// times is a process of the given instants, which need not be valid.
 type times []time.Duration
 
 func (s times) Times(int) ([]time.Duration, error) { return s, nil }

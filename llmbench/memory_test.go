@@ -47,7 +47,7 @@ func openStreams(b *testing.B, streams int) {
 	assert.NilError(b, cmd.Start())
 	b.Cleanup(func() {
 		in.Close()
-		defer time.AfterFunc(10*time.Second, func() { cmd.Process.Kill() }).Stop()
+		defer time.AfterFunc(time.Minute, func() { cmd.Process.Kill() }).Stop()
 		io.Copy(io.Discard, out)
 		assert.Check(b, cmd.Wait())
 	})

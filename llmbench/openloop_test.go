@@ -17,14 +17,11 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// TestCoordinatedOmission measures a server that stalls once for 2 s, with 1,000
-// requests, one due every 10 ms, of which one may be in flight. It answers each in
-// 1 ms, but for the one that is due at 1 s, which takes 2 s. Those that become due
-// during the stall wait, and are sent one after the other when it is over: the
-// k-th after it, k ms later. What they took from the send is 1 ms each, as a client
-// that counts from there would report; from when they were due it is
-//
-//	2000 ms - 10k ms + k ms + 1 ms - 1 ms ... until nothing waits any more.
+// TestCoordinatedOmission measures a server that stalls once. Of 1,000 requests, one is due
+// every 10 ms, and one may be in flight. The server answers each request in 1 ms, except the
+// request that is due at 1 s, which takes 2 s. The requests that become due during the stall
+// are sent one after the other when it has ended. From the send, each of them takes 1 ms. From
+// its due instant, the k-th request after the stalled one takes 2000 ms - 10k ms + k ms.
 func TestCoordinatedOmission(t *testing.T) {
 	const n, stalled = 1000, 100
 	synctest.Test(t, func(t *testing.T) {
@@ -64,21 +61,22 @@ func TestCoordinatedOmission(t *testing.T) {
 			assert.Equal(t, s.Admitted, s.Start)
 		}
 		m := sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{}).Metrics
-		// 222 requests waited. The p99 is between the 990th and 991st of 1,000
-		// in order: the eleventh and the tenth from the top, of which the
-		// first is the stalled one and the k-th after it the k-th that waited.
+		// 222 requests waited. The p99 is between the 990th and the 991st of the 1,000 sorted
+		// latencies, which are the eleventh and the tenth from the top. The stalled request
+		// is at the top, and below it is the k-th request that waited, for k from 1 on.
 		p99 := sample.Quantile([]time.Duration{late[stalled+10], late[stalled+9]}, 0.01)
 		assert.Equal(t, len(late), 222)
 		assert.Equal(t, late[stalled+1], 1991*ms)
 		assert.Assert(t, m["p99-ttft-ns"]-p99 < 1 && p99-m["p99-ttft-ns"] < 1, "p99-ttft-ns = %v, want %v", m["p99-ttft-ns"], p99)
 		assert.Equal(t, m["p99-service-ttft-ns"], float64(ms))
 		asked, achieved, ok := sample.AchievedRate(samples)
-		assert.Assert(t, ok && asked == achieved, "asked %v, achieved %v", asked, achieved) // it caught up
+		assert.Assert(t, ok && asked == achieved, "asked %v, achieved %v", asked, achieved) // the client caught up
 	})
 }
 
-// TestFullServerIsNoLateClient checks that what requests wait for a slot is the
-// server's: one slot, 100 ms each, and one due every 50 ms.
+// TestFullServerIsNoLateClient checks that the wait for one of MaxInFlight counts as the
+// server's, not as lateness of the client. One request may be in flight, each takes 100 ms,
+// and one is due every 50 ms.
 func TestFullServerIsNoLateClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		target, stop := inMemory(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -108,7 +106,7 @@ func TestFullServerIsNoLateClient(t *testing.T) {
 	})
 }
 
-// TestRates checks that a generator which falls behind is noticed.
+// TestRates checks the two rates of a client that falls behind its schedule.
 func TestRates(t *testing.T) {
 	var samples []sample.Sample
 	_, _, ok := sample.AchievedRate(samples)

@@ -236,8 +236,8 @@ func TestRun(t *testing.T) {
 	all, units := results(t, stdout)
 	assert.Equal(t, len(all), 3, stdout)
 	for _, u := range Units() {
-		told := units.GetBetter(tidy(u.Name)) != 0
-		assert.Equal(t, told, u.Better != "" && u.Core, "metadata of %s", u.Name)
+		printed := units.GetBetter(tidy(u.Name)) != 0
+		assert.Equal(t, printed, u.Better != "" && u.Core, "metadata of %s", u.Name)
 	}
 	for _, r := range all {
 		assert.Equal(t, r.GetConfig("backend"), "mock")
@@ -254,7 +254,7 @@ func TestRun(t *testing.T) {
 
 	files, err := filepath.Glob(filepath.Join(out, "*.jsonl"))
 	assert.NilError(t, err)
-	assert.Equal(t, len(files), 3, "one file a sample: %v", files)
+	assert.Equal(t, len(files), 3, "want one file for each sample, got %v", files)
 	for i := range files {
 		head, lines := readRecords(t, filepath.Join(out, "BenchmarkHelper,Good."+string(rune('1'+i))+".jsonl"))
 		assert.Equal(t, head["benchmark"], "BenchmarkHelper/Good")
@@ -431,7 +431,7 @@ func TestAnnounce(t *testing.T) {
 func TestAnnounceUnits(t *testing.T) {
 	var out strings.Builder
 	p := &shared{begun: map[string]bool{}, units: map[string]bool{}}
-	p.announceUnits("A", sample.Named("user-tok/s")) // nobody called Main
+	p.announceUnits("A", sample.Named("user-tok/s")) // Main was not called
 	p.begin(&out, t.Context(), false)
 	assert.Assert(t, strings.Contains(out.String(), "Unit output-tok/s "), out.String())
 	for _, c := range []struct {
@@ -454,7 +454,7 @@ func TestAnnounceUnits(t *testing.T) {
 func TestSkip(t *testing.T) {
 	var out strings.Builder
 	p := &shared{begun: map[string]bool{"B": true}}
-	p.skip("A", "nobody called Main")
+	p.skip("A", "Main was not called")
 	p.out = &out
 	p.skip("A", "a.json is not here\nget it")
 	p.skip("B", "within the line of a result")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -38,7 +39,7 @@ func (w *worker) sendFurtherTurns(ctx context.Context, p *post, samples []sample
 			stopped = sleep(ctx, turn.Think)
 		}
 		if stopped != nil {
-			*next = unsent(w.load, w.clock.Now(), stopped)
+			*next = unsent(w.load, w.clock, w.clock.Now(), stopped)
 			if last.Outcome == sample.Left {
 				next.Outcome = sample.Left
 			}
@@ -55,7 +56,7 @@ func (w *worker) sendFurtherTurns(ctx context.Context, p *post, samples []sample
 func (w *worker) sendTurn(ctx context.Context, s *sample.Sample, r Request, l leave) {
 	p, err := newPost(w.load, w.client.target, r)
 	if err != nil { // the replies make the turn one that the dialect cannot express
-		*s = unsent(w.load, w.clock.Now(), err)
+		*s = unsent(w.load, w.clock, w.clock.Now(), err)
 		s.Outcome = sample.Malformed
 		return
 	}
@@ -78,18 +79,19 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 // skipTurns writes the samples of a post that is not sent because the pass has ended.
-func skipTurns(ctx context.Context, p *post, l *Load, at time.Duration, samples []sample.Sample) {
+func skipTurns(ctx context.Context, p *post, l *Load, c conn.Clock, at time.Duration, samples []sample.Sample) {
 	for i := range p.samples() {
-		s := unsent(l, at, context.Cause(ctx))
+		s := unsent(l, c, at, context.Cause(ctx))
 		s.Turn, s.Scheduled = i, l.Arrivals != nil && i == 0
 		samples[p.first+i] = s
 	}
 }
 
-// unsent returns the sample of a request that is not sent.
-func unsent(l *Load, at time.Duration, why error) sample.Sample {
+// unsent returns the sample of a request that is not sent. The instant is on clock c.
+func unsent(l *Load, c conn.Clock, at time.Duration, why error) sample.Sample {
 	return sample.Sample{
-		Due: at, Start: at, End: at,
+		Epoch: c.Epoch(),
+		Due:   at, Start: at, End: at,
 		Streamed: !l.NoStream,
 		Outcome:  sample.Canceled,
 		Err:      errors.Join(errNotSent, why),

@@ -24,8 +24,8 @@ import (
 // A listener keeps the conversations that reach a server.
 type listener struct {
 	http.Handler
-	mu    sync.Mutex
-	heard [][]Message
+	mu            sync.Mutex
+	conversations [][]Message // guarded by mu
 }
 
 func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -35,7 +35,7 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.Handler.ServeHTTP(w, r)
 	if json.Unmarshal([]byte(text.String()), &body) == nil {
 		l.mu.Lock()
-		l.heard = append(l.heard, body.Messages)
+		l.conversations = append(l.conversations, body.Messages)
 		l.mu.Unlock()
 	}
 }
@@ -51,25 +51,25 @@ func session() Request {
 	}
 }
 
-// TestSession holds what a conversation says, and when, against arithmetic: each
-// turn has the server's own replies in it, and its prompt is as much longer.
+// TestSession compares the messages and the instants of a conversation with arithmetic. Each
+// turn contains the server's earlier replies, and its prompt is longer by these.
 func TestSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, err := mockserver.New(mockserver.Config{TTFT: 100 * ms, PerPromptToken: ms, PerToken: 10 * ms})
 		assert.NilError(t, err)
-		heard := &listener{Handler: srv}
-		target, stop := inMemory(t, heard)
+		listener := &listener{Handler: srv}
+		target, stop := inMemory(t, listener)
 		defer stop()
 		samples := onePass(t, target, Load{Requests: []Request{session(), session()}, Concurrency: 1})
 
-		const first = " the quick brown" // what the mock always says
-		assert.DeepEqual(t, heard.heard[:3], [][]Message{
+		const first = " the quick brown" // the mock always generates the same text
+		assert.DeepEqual(t, listener.conversations[:3], [][]Message{
 			{{Role: "system", Content: "be brief"}, {Role: "user", Content: "one two"}},
 			{{Role: "system", Content: "be brief"}, {Role: "user", Content: "one two"}, {Role: "assistant", Content: first}, {Role: "user", Content: "three"}},
 			{{Role: "system", Content: "be brief"}, {Role: "user", Content: "one two"}, {Role: "assistant", Content: first}, {Role: "user", Content: "three"},
 				{Role: "assistant", Content: " the quick"}, {Role: "user", Content: "four five"}},
 		})
-		assert.DeepEqual(t, heard.heard[3:], heard.heard[:3]) // nothing of the one session is in the other
+		assert.DeepEqual(t, listener.conversations[3:], listener.conversations[:3]) // no message of one session is in the other
 		assert.Equal(t, len(samples), 6)
 		var at time.Duration
 		for i, want := range []struct{ turn, prompt, out int }{{0, 4, 3}, {1, 8, 2}, {2, 12, 4}, {0, 4, 3}, {1, 8, 2}, {2, 12, 4}} {
@@ -82,7 +82,7 @@ func TestSession(t *testing.T) {
 			assert.Equal(t, ttft, 100*ms+time.Duration(want.prompt)*ms)
 			at = s.End
 		}
-		assert.Assert(t, samples[0].Answer == nil, "the text is kept though nobody asked for it")
+		assert.Assert(t, samples[0].Answer == nil, "the text is kept although the load does not ask for it")
 		m := sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{}).Metrics
 		assert.Equal(t, m["p50-ttft-turn1-ns"], float64(104*ms))
 		assert.Equal(t, m["p50-ttft-turn3-ns"], float64(112*ms))
@@ -91,8 +91,8 @@ func TestSession(t *testing.T) {
 	})
 }
 
-// TestSessionOpenLoop starts sessions on a schedule, whose later turns follow
-// their replies.
+// TestSessionOpenLoop checks sessions of an open loop: the first turn is scheduled, and each
+// later turn follows the reply to the turn before it.
 func TestSessionOpenLoop(t *testing.T) {
 	cfg := mockserver.Config{TTFT: 100 * ms, PerToken: 10 * ms}
 	bubble(t, cfg, Load{Requests: []Request{session(), session()}, Arrivals: arrivals.Constant{Rate: 0.5}}, func(samples []sample.Sample, _ *mockserver.Server) {
@@ -106,9 +106,9 @@ func TestSessionOpenLoop(t *testing.T) {
 	})
 }
 
-// TestSessionEndsWithAFailure: the turns after a broken one are failures that were
-// not sent, and other sessions go on.
-func TestSessionEndsWithAFailure(t *testing.T) {
+// TestFailedTurn checks that the turns after a failed one are not sent and count as failures,
+// and that other sessions go on.
+func TestFailedTurn(t *testing.T) {
 	cfg := mockserver.Config{TTFT: 100 * ms, Faults: []fault.Fault{{Kind: fault.Truncate, Every: 4, At: 1}}}
 	bubble(t, cfg, Load{Requests: []Request{session(), session()}, Concurrency: 1}, func(samples []sample.Sample, srv *mockserver.Server) {
 		for i, want := range []sample.Outcome{sample.OK, sample.OK, sample.OK, sample.Truncated, sample.Canceled, sample.Canceled} {
@@ -118,15 +118,16 @@ func TestSessionEndsWithAFailure(t *testing.T) {
 		for _, s := range samples[4:] {
 			assert.ErrorIs(t, s.Err, errNotSent)
 			assert.ErrorContains(t, s.Err, "turn 0 of its session: truncated")
-			assert.Equal(t, s.End, samples[3].End) // nobody thinks about what is not said
+			assert.Equal(t, s.End, samples[3].End) // without think time
 		}
 		assert.Equal(t, len(srv.Log()), 4)
 		assert.Equal(t, sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{}).Failed(), 3)
 	})
 }
 
-// TestSessionIsGivenUp ends a pass while its users think: all that is left fails.
-func TestSessionIsGivenUp(t *testing.T) {
+// TestPassEndsInThinkTime ends a pass during the think time of a session. The remaining turns
+// fail.
+func TestPassEndsInThinkTime(t *testing.T) {
 	l := Load{Requests: []Request{session(), session()}, Concurrency: 1, PassTimeout: 2 * time.Second}
 	bubble(t, mockserver.Config{TTFT: 100 * ms}, l, func(samples []sample.Sample, _ *mockserver.Server) {
 		for i, want := range []sample.Outcome{sample.OK, sample.OK, sample.Canceled, sample.Canceled, sample.Canceled, sample.Canceled} {
@@ -160,7 +161,7 @@ func TestPass(t *testing.T) {
 		assert.NilError(t, err)
 		target, stop := inMemory(t, srv)
 		defer stop()
-		l := Load{Requests: words(4, 2), Warmup: words(1, 2), Concurrency: 1, ClientBound: BoundReported} // the control has sockets, which no bubble has
+		l := Load{Requests: words(4, 2), Warmup: words(1, 2), Concurrency: 1, ClientBound: BoundReported} // control streams need sockets, which stop the clock of a bubble
 		samples, took, err := Pass(t.Context(), "TestPass", target, l)
 		assert.NilError(t, err)
 		assert.Equal(t, len(samples), 4)
@@ -191,7 +192,7 @@ func (t tee) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestSessionDialects: a session is one in each dialect that has conversations.
+// TestSessionDialects sends a session in each dialect with conversations.
 func TestSessionDialects(t *testing.T) {
 	for _, d := range []dialect.Dialect{dialect.OpenAIChat{}, dialect.OpenAIResponses{}, dialect.Ollama{}} {
 		for _, l := range []Load{{}, {NoStream: true}} {

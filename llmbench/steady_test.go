@@ -11,8 +11,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// TestSteadyAgainstLog holds the tokens of the steady part against what the server
-// logged that it sent in that time.
+// TestSteadyAgainstLog compares the tokens of the steady part with the tokens that the server
+// sent in that time, by its log.
 func TestSteadyAgainstLog(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 0))
 	requests := words(240, 1)
@@ -34,7 +34,8 @@ func TestSteadyAgainstLog(t *testing.T) {
 			}
 		}
 		assert.Assert(t, math.Abs(s.Tokens-float64(sent)) < 1e-6, "%v tokens in %+v; the server sent %d", s.Tokens, s, sent)
-		// 8 slots, each 50 ms and then 7 ms a token: 29.5 tokens in a mean of 249.5 ms.
+		// In each of 8 slots, a request takes 50 ms and 7 ms for each further token: 29.5 tokens in
+		// 249.5 ms on average.
 		assert.Assert(t, math.Abs(s.Tokens/(s.End-s.Begin).Seconds()/(8*29.5/0.2495)-1) < 0.02, "%v", s.Tokens/(s.End-s.Begin).Seconds())
 	})
 }

@@ -37,7 +37,7 @@ func published(t *testing.T, name string) string {
 	return filepath.Join(folder, "data", name)
 }
 
-// azureInstants reads when the requests of Azure's trace came, on its own.
+// azureInstants reads the arrival of each request in Azure's trace, without package benchdata.
 func azureInstants(t *testing.T, path string) (at []time.Duration) {
 	f, err := os.Open(path)
 	assert.NilError(t, err)
@@ -56,7 +56,8 @@ func azureInstants(t *testing.T, path string) (at []time.Duration) {
 	return at
 }
 
-// mooncakeInstants reads when the requests of Mooncake's trace came, on its own.
+// mooncakeInstants reads the arrival of each request in Mooncake's trace, without package
+// benchdata.
 func mooncakeInstants(t *testing.T, path string) (at []time.Duration) {
 	text, err := os.ReadFile(path)
 	assert.NilError(t, err)
@@ -68,9 +69,8 @@ func mooncakeInstants(t *testing.T, path string) (at []time.Duration) {
 	return at
 }
 
-// TestReplayOfTraces replays every row of two published traces, in virtual time,
-// to a server that notes when requests reach it: each less than a millisecond
-// from when it came.
+// TestReplayOfTraces replays every row of two published traces, in virtual time. Each request
+// must reach the server less than a millisecond from its instant in the trace.
 func TestReplayOfTraces(t *testing.T) {
 	for _, tt := range []struct {
 		format   benchdata.TraceFormat
@@ -99,7 +99,7 @@ func TestReplayOfTraces(t *testing.T) {
 					mu.Lock()
 					came = append(came, time.Since(epoch))
 					mu.Unlock()
-					time.Sleep(2 * time.Second) // others come meanwhile
+					time.Sleep(2 * time.Second) // other requests are in flight meanwhile
 					w.Header().Set("Content-Type", "application/json")
 					fmt.Fprint(w, `{"choices":[{"message":{"content":"yes"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`)
 				}))
@@ -121,15 +121,15 @@ func TestReplayOfTraces(t *testing.T) {
 	}
 }
 
-// hitRatio is the share of prompt tokens that a cache of unlimited size finds,
-// in blocks of 16 tokens, when the requests come one after another: what the
-// names of blocks imply, of which each stands for so many tokens.
+// hitRatio returns how many prompt tokens of rows an unlimited prefix cache with blocks of 16
+// tokens finds, if the requests are sent one after another, and the number of all prompt
+// tokens. The names of a trace's blocks decide. Each name stands for a number of tokens.
 func hitRatio(rows []benchdata.TraceRow, tokens int) (hits, all int) {
 	const block = 16
 	type name struct {
-		before string // the names before it: a block is only found behind them
+		before string // the names before it: a block is only found after the same blocks
 		of     uint64
-		at     int // which block of the prompt
+		index  int // of the block in the prompt
 	}
 	seen := map[name]bool{}
 	for _, r := range rows {
@@ -159,9 +159,8 @@ var (
 	found   = regexp.MustCompile(`(?m)^vllm:prefix_cache_hits_total\{.*\} (\S+)$`)
 )
 
-// TestPrefixHitsOfTraces sends traces with named blocks, one request after the
-// other, to a mock server with a prefix cache: it finds as many tokens as the
-// names imply, to the token.
+// TestPrefixHitsOfTraces sends traces with named blocks, one request after the other, to a mock
+// server with a prefix cache. The cache must find exactly the tokens that the names imply.
 func TestPrefixHitsOfTraces(t *testing.T) {
 	dir := t.TempDir()
 	crafted := func(name string, rows ...string) string {

@@ -38,7 +38,8 @@ func everyDialect(t *testing.T) []dialect.Dialect {
 func TestEveryFault(t *testing.T) {
 	runtest.CheckLeaks(t)
 	const tokens = 8
-	// The outcome when streamed and when not, where some faults do not show.
+	// The outcomes of an answer that is streamed, and of one that is not. Some faults have no
+	// effect on the latter.
 	want := map[string][2]sample.Outcome{
 		"slow-header": {sample.OK, sample.OK}, "no-done": {sample.OK, sample.OK}, "format": {sample.OK, sample.OK},
 		"html-200": {sample.Malformed, sample.Malformed}, "wrong-type": {sample.Malformed, sample.OK}, "json": {sample.Malformed, sample.OK}, "gzip": {sample.Malformed, sample.Malformed},
@@ -54,7 +55,7 @@ func TestEveryFault(t *testing.T) {
 					outcome = sample.OK
 				}
 				if name == "long-line" && d.Name() != "openai-chat" {
-					continue // the limit is that of the framing, and 64 MiB are a lot
+					continue // the limit is the same in each dialect, and such an answer is large
 				}
 				if strings.HasPrefix(name, "http-") || name == "html-502" {
 					outcome = sample.HTTP
@@ -96,7 +97,7 @@ func TestEveryShape(t *testing.T) {
 					l := Load{Requests: words(1, tokens), Concurrency: 1, NoStream: !stream}
 					bubbleIn(t, d, cfg, l, func(samples []sample.Sample, srv *mockserver.Server) {
 						s, e := samples[0], srv.Log()[0]
-						if name == "nul-raw" { // which is no JSON
+						if name == "nul-raw" { // the text is no JSON
 							assert.Equal(t, s.Outcome, sample.Malformed)
 							return
 						}
@@ -107,7 +108,7 @@ func TestEveryShape(t *testing.T) {
 						case sample.FromDeltas:
 							assert.Assert(t, stream && s.OutputTokens == s.Deltas && s.Deltas <= e.OutputTokens, "%d tokens in %d deltas", s.OutputTokens, s.Deltas)
 						default:
-							assert.Assert(t, !stream, "a stream's tokens are not known")
+							assert.Assert(t, !stream, "the number of tokens of a stream is unknown")
 						}
 						if stream {
 							assert.Equal(t, s.First, e.Tokens[0])
