@@ -88,7 +88,7 @@ func timed(requests iter.Seq[*Request]) iter.Seq[*sample.Sample] {
 		for q := range requests {
 			gaps := s.Gaps[:0]
 			s = q.sample()
-			s.Pass, s.Gaps = int(q.Pass), slices.AppendSeq(gaps, q.Gaps())
+			s.Gaps = slices.AppendSeq(gaps, q.Gaps())
 			if !yield(&s) {
 				return
 			}

@@ -60,7 +60,8 @@ func (q *Request) Failed() bool { return !q.OK() && q.Outcome != sample.Left }
 // sample returns q as a Sample without gaps and lags.
 func (q *Request) sample() sample.Sample {
 	return sample.Sample{
-		Due: q.Due, Granted: q.Granted, Admitted: q.Admitted, Start: q.Start, Clock: q.Clock, Scheduled: q.Scheduled, Connect: q.Connect, Resent: int(q.Resent),
+		Pass: int(q.Pass),
+		Due:  q.Due, Granted: q.Granted, Admitted: q.Admitted, Start: q.Start, Clock: q.Clock, Scheduled: q.Scheduled, Connect: q.Connect, Resent: int(q.Resent),
 		Streamed: q.Streamed, Turn: int(q.Turn), Deltas: int(q.Deltas), Outputs: int(q.Outputs), FirstOutput: q.FirstOutput, First: q.First, Last: q.Last, End: q.End,
 		PromptTokens: int(q.Prompt), CachedTokens: int(q.Cached), OutputTokens: int(q.Output), PromptChars: int(q.PromptChars), OutputChars: int(q.OutputChars), TokenSource: q.Source, Outcome: q.Outcome,
 	}

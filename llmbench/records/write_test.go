@@ -63,7 +63,7 @@ func TestWrite(t *testing.T) {
 	s := q.sample()
 	s.Gaps, s.Lags = slices.Collect(q.gaps.all()), slices.Collect(q.lags.all())
 	want := full
-	want.ID, want.Pass, want.Epoch, want.Wrote, want.FirstByte, want.FirstByteLag, want.EndLag = "", 0, time.Time{}, 0, 0, 0, 0
+	want.ID, want.Epoch, want.Wrote, want.FirstByte, want.FirstByteLag, want.EndLag = "", time.Time{}, 0, 0, 0, 0
 	want.Events, want.Choices, want.LastEvent, want.Done, want.UsageAlone = 0, sample.Choices{}, 0, 0, false
 	want.MaxTokens, want.AskedTokens, want.Server, want.Status, want.Finish, want.Answer, want.Scheduled = 0, 0, sample.ServerTimings{}, 0, "", nil, false
 	assert.DeepEqual(t, s, want)

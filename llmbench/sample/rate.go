@@ -51,6 +51,28 @@ func (s *span) add(at time.Duration, n int) {
 
 func (s *span) length() time.Duration { return s.last - s.first }
 
+// A schedule is the due instants of one pass of an open loop.
+type schedule struct {
+	span
+	n int
+}
+
+// add adds a due instant.
+func (s *schedule) add(due time.Duration) {
+	s.span.add(due, s.n)
+	s.n++
+}
+
+// offered returns the number of requests after the first one of each schedule, and the time in
+// which they were due. The quotient is the rate of the schedules.
+func offered(schedules map[int]*schedule) (requests float64, due time.Duration) {
+	for _, s := range schedules {
+		requests += float64(s.n - 1)
+		due += s.length()
+	}
+	return requests, due
+}
+
 // Elapsed returns the time of a pass: from the first t0 to the end of the last response.
 func Elapsed(samples []Sample) time.Duration {
 	if len(samples) == 0 {

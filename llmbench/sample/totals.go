@@ -21,16 +21,18 @@ type totals struct {
 	durations                [][]time.Duration         // of each latency
 	turns                    [maxTurns][]time.Duration // TTFT of each turn
 	late                     []time.Duration           // of all requests of an open loop, the failed ones too
+	schedules                map[int]*schedule         // of an open loop, by pass
 }
 
 func newTotals(slo SLO) *totals {
-	return &totals{slo: slo, promptKnown: true, outputKnown: true, askedKnown: true, durations: make([][]time.Duration, len(latencies))}
+	return &totals{slo: slo, promptKnown: true, outputKnown: true, askedKnown: true, durations: make([][]time.Duration, len(latencies)), schedules: map[int]*schedule{}}
 }
 
 // add adds a request.
 func (t *totals) add(r *Sample) {
 	if r.Scheduled {
 		t.late = append(t.late, r.Late())
+		t.addDue(r)
 	}
 	if r.Outcome != OK {
 		return
@@ -52,6 +54,20 @@ func (t *totals) add(r *Sample) {
 		t.perUser += float64(r.OutputTokens) / d.Seconds()
 		t.users++
 	}
+}
+
+// addDue adds a request to the schedule of its pass. A request that was not sent because the
+// pass had ended is left out: its Due may be the end of the pass.
+func (t *totals) addDue(r *Sample) {
+	if r.Outcome == Canceled && r.Start == r.End {
+		return
+	}
+	p := t.schedules[r.Pass]
+	if p == nil {
+		p = new(schedule)
+		t.schedules[r.Pass] = p
+	}
+	p.add(r.Due)
 }
 
 // addTokens adds the tokens and characters of a successful request.
@@ -78,6 +94,8 @@ func (t *totals) setRates(s *Summary) {
 	s.set("output-chars/s", t.outputChars/seconds, timed && t.outputChars > 0)
 	s.set("req/s", t.n/seconds, timed)
 	s.set("good-req/s", t.good/seconds, timed && t.slo != SLO{})
+	offered, due := offered(t.schedules)
+	s.set("offered-req/s", offered/due.Seconds(), due > 0)
 	s.set("user-tok/s", t.perUser/t.users, t.users > 0 && t.outputKnown)
 }
 
