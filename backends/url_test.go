@@ -98,6 +98,9 @@ func (f *fatalRecorder) Fatalf(format string, args ...any) {
 // TestURLErrors checks the errors of servers that cannot be measured.
 func TestURLErrors(t *testing.T) {
 	const twoModels = `{"data":[{"id":"a"},{"id":"b"}]}`
+	// wait is the limit of a wait that ends with the error of an earlier try. It is long
+	// enough for one try on a busy machine.
+	const wait = 10 * time.Second
 	serve := func(models, completion http.HandlerFunc) string {
 		mux := http.NewServeMux()
 		mux.HandleFunc("GET /v1/models", models)
@@ -117,9 +120,9 @@ func TestURLErrors(t *testing.T) {
 		url  backends.URL
 		want string
 	}{
-		{"the port is closed", backends.URL{URL: "http://127.0.0.1:1", Model: "m", Ready: time.Second}, "connection refused"},
-		{"the port is closed and no model is set", backends.URL{URL: "http://127.0.0.1:1", Ready: time.Second}, "connection refused"},
-		{"the model is never loaded", backends.URL{URL: serve(answer(200, twoModels), answer(503, "loading")), Model: "m", Ready: 5 * time.Second}, "status 503 Service Unavailable: loading"},
+		{"the port is closed", backends.URL{URL: "http://127.0.0.1:1", Model: "m", Ready: wait}, "connection refused"},
+		{"the port is closed and no model is set", backends.URL{URL: "http://127.0.0.1:1", Ready: wait}, "connection refused"},
+		{"the model is never loaded", backends.URL{URL: serve(answer(200, twoModels), answer(503, "loading")), Model: "m", Ready: wait}, "status 503 Service Unavailable: loading"},
 		{"completions are refused", backends.URL{URL: serve(answer(200, twoModels), answer(400, "no such model")), Model: "m"}, "status 400 Bad Request: no such model"},
 		{"two models are listed", backends.URL{URL: serve(answer(200, twoModels), answer(200, ""))}, "LLMBENCH_MODEL is not set, and the server lists 2 models: a, b"},
 		{"the list of models is refused", backends.URL{URL: serve(answer(401, "no key"), answer(401, "no key"))}, "LLMBENCH_MODEL is not set, and the list of models cannot be read: GET /v1/models: status 401 Unauthorized: no key"},
