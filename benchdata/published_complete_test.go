@@ -1,7 +1,6 @@
 package benchdata
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -9,19 +8,18 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/internal/extracases"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
 // TestPublishedComplete checks every value against the project's first
-// transcription, which is not part of this repository.
+// transcription, which is not part of this repository. TestPublished checks the files
+// without it.
 func TestPublishedComplete(t *testing.T) {
-	folder := os.Getenv("LLMBENCH_EXTRA_CASES")
-	if folder == "" {
-		t.Skip("LLMBENCH_EXTRA_CASES is not set: want a folder with published/*.txt, the first transcription; TestPublished checks the files without it")
-	}
-	first, err := filepath.Glob(filepath.Join(folder, "published", "*.txt"))
+	folder := extracases.Path(t, "published")
+	first, err := filepath.Glob(filepath.Join(folder, "*.txt"))
 	assert.NilError(t, err)
-	assert.Assert(t, len(first) > 0, "LLMBENCH_EXTRA_CASES=%s has no published/*.txt", folder)
+	assert.Assert(t, len(first) > 0, "%s has no *.txt", folder)
 	// The units that have another name in benchdata/published, by the letter of the study.
 	renamed := map[string]map[string]string{
 		"a":  {"tok/s": "output-tok/s", "mean-tpot-ns": "mean-token-ns"},

@@ -13,17 +13,14 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
+	"github.com/seed-2b9cec6d/llmbench/internal/extracases"
 )
 
 // extraFile returns the path of a published data file. The files are too large for this
 // repository.
 func extraFile(t testing.TB, name string) string {
 	t.Helper()
-	folder := os.Getenv("LLMBENCH_EXTRA_CASES")
-	if folder == "" {
-		t.Skipf("LLMBENCH_EXTRA_CASES is not set: want a folder with data/%s", name)
-	}
-	return filepath.Join(folder, "data", name)
+	return extracases.Path(t, "data/"+name)
 }
 
 // TestTraceTotals reads every row of two published traces, and compares totals with

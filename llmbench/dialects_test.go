@@ -16,6 +16,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/internal/extracases"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
@@ -93,13 +94,9 @@ func TestServerTimings(t *testing.T) {
 }
 
 // TestCollectedStreams checks the outcomes of recorded answers of real servers. They are not
-// part of this repository.
+// part of this repository; TestAnswers and TestDialects have fewer answers.
 func TestCollectedStreams(t *testing.T) {
-	folder := os.Getenv("LLMBENCH_EXTRA_CASES")
-	if folder == "" {
-		t.Skip("LLMBENCH_EXTRA_CASES is not set: want a folder with streams/expected.json; TestAnswers and TestDialects check the same behavior on fewer answers")
-	}
-	folder = filepath.Join(folder, "streams")
+	folder := extracases.Path(t, "streams")
 	text, err := os.ReadFile(filepath.Join(folder, "expected.json"))
 	assert.NilError(t, err)
 	var all []struct {

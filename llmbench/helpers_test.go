@@ -13,6 +13,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -145,3 +146,13 @@ func tryPass(tb testing.TB, ctx context.Context, t Target, l Load) (samples []sa
 }
 
 const ms = time.Millisecond
+
+// fullForm reports whether LLMBENCH_FULL asks for the full form of benchmarks.
+func fullForm(b *testing.B) bool {
+	b.Helper()
+	var full string
+	r := env.NewReader(os.Environ())
+	env.Read(r, &full, "LLMBENCH_FULL", env.Full, "1, 0 or the name of a published experiment")
+	assert.NilError(b, r.Err())
+	return full == "1"
+}

@@ -30,7 +30,7 @@ import (
 // took 47,000, because of two more stacks and buffers of 4 KiB.
 func BenchmarkOpenStream(b *testing.B) {
 	all := []int{1000, 5000}
-	if os.Getenv("LLMBENCH_FULL") == "1" {
+	if fullForm(b) {
 		all = append(all, 10000)
 	}
 	for _, streams := range all {

@@ -3,7 +3,6 @@ package llmbench
 import (
 	"fmt"
 	"net"
-	"os"
 	"runtime"
 	"testing"
 
@@ -23,7 +22,7 @@ import (
 // bytes.
 func BenchmarkSoak(b *testing.B) {
 	passes, perPass := 20, 1000
-	if os.Getenv("LLMBENCH_FULL") == "1" {
+	if fullForm(b) {
 		passes, perPass = 100, 10000
 	}
 	// What may grow all the same: the runtime's own, and pools.

@@ -20,6 +20,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
+	"github.com/seed-2b9cec6d/llmbench/internal/extracases"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
@@ -30,11 +31,7 @@ import (
 // repository.
 func published(t *testing.T, name string) string {
 	t.Helper()
-	folder := os.Getenv("LLMBENCH_EXTRA_CASES")
-	if folder == "" {
-		t.Skipf("LLMBENCH_EXTRA_CASES is not set: want a folder with data/%s", name)
-	}
-	return filepath.Join(folder, "data", name)
+	return extracases.Path(t, "data/"+name)
 }
 
 // azureInstants reads the arrival of each request in Azure's trace, without package benchdata.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
@@ -66,7 +65,7 @@ func parseConfig(environ []string) (config, error) {
 func parseOwn(r *env.Reader) config {
 	c := config{Serve: parseServe(r)}
 	env.Read(r, &c.Tokenizer, "LLMBENCH_TOKENIZER", env.Text, "a tokenizer.json file")
-	env.Read(r, &c.Full, "LLMBENCH_FULL", parseFull, "1, 0 or the name of a published experiment")
+	env.Read(r, &c.Full, "LLMBENCH_FULL", env.Full, "1, 0 or the name of a published experiment")
 	env.Read(r, &c.Data, "LLMBENCH_DATA", env.Folder, "a folder of this machine")
 	return c
 }
@@ -118,16 +117,4 @@ func parseServe(r *env.Reader) serveConfig {
 		r.Errorf("LLMBENCH_CANCEL=%v: with LLMBENCH_STREAM=false there are no deltas; want a time", s.Cancel)
 	}
 	return s
-}
-
-// parseFull reads which form scenarios have. Names of experiments are checked by
-// the scenario that knows them.
-func parseFull(v string) (string, error) {
-	if yes, err := strconv.ParseBool(v); err == nil {
-		if yes {
-			return "1", nil
-		}
-		return "", nil
-	}
-	return env.Text(strings.TrimSpace(v))
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/seed-2b9cec6d/llmbench/internal/extracases"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
@@ -124,7 +125,7 @@ func streamState(got read) string {
 // TestCaptures reads the recorded answers of real servers, byte for byte with their
 // HTTP framing, and compares the result with that of encoding/json.
 func TestCaptures(t *testing.T) {
-	folder := filepath.Join(extraFolder(t), "captures")
+	folder := extracases.Path(t, "captures")
 	files, err := filepath.Glob(folder + "/*/*.req")
 	if err != nil {
 		t.Fatal(err)

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"testing"
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/internal/extracases"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
@@ -159,16 +159,7 @@ func testBodies(t *testing.T, d Dialect, tests []bodyTest) {
 // test is skipped without that folder.
 func extraCases(t *testing.T, name string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(extraFolder(t), name))
+	text, err := os.ReadFile(extracases.Path(t, name))
 	assert.NilError(t, err)
 	return text
-}
-
-func extraFolder(t *testing.T) string {
-	t.Helper()
-	folder := os.Getenv("LLMBENCH_EXTRA_CASES")
-	if folder == "" {
-		t.Skip("LLMBENCH_EXTRA_CASES names no folder of collected streams; the tables of each dialect cover less")
-	}
-	return folder
 }

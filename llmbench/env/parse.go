@@ -49,6 +49,19 @@ func Text(v string) (string, error) {
 	return v, nil
 }
 
+// Full accepts the values of LLMBENCH_FULL: the name of a published experiment, or
+// true or false in a form of [strconv.ParseBool], which it returns as "1" and "". The
+// names are checked where they are known.
+func Full(v string) (string, error) {
+	if yes, err := strconv.ParseBool(v); err == nil {
+		if yes {
+			return "1", nil
+		}
+		return "", nil
+	}
+	return Text(strings.TrimSpace(v))
+}
+
 // Folder accepts the path of a folder that exists, and makes the path absolute.
 func Folder(v string) (string, error) {
 	info, err := os.Stat(v)

@@ -5,21 +5,19 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"testing/iotest"
+
+	"github.com/seed-2b9cec6d/llmbench/internal/extracases"
 )
 
 // collectedCases returns the file of conformance cases that were collected from the
-// test suites of other parsers. The file is not part of this repository.
+// test suites of other parsers. The file is not part of this repository; TestDecoder
+// has fewer cases.
 func collectedCases(t *testing.T) []byte {
 	t.Helper()
-	folder := os.Getenv("LLMBENCH_EXTRA_CASES")
-	if folder == "" {
-		t.Skip("LLMBENCH_EXTRA_CASES is not set: want a folder with sse-cases.json; TestDecoder checks the algorithm on fewer cases")
-	}
-	text, err := os.ReadFile(filepath.Join(folder, "sse-cases.json"))
+	text, err := os.ReadFile(extracases.Path(t, "sse-cases.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

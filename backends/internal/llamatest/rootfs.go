@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
 var (
@@ -40,8 +42,13 @@ var rootfs = sync.OnceValues(func() (root string, err error) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		return "", fmt.Errorf("%w: its packages are for linux/amd64, this is %s/%s", ErrUnavailable, runtime.GOOS, runtime.GOARCH)
 	}
-	dir := os.Getenv("LLMBENCH_CACHE")
-	if dir == "" {
+	r := env.NewReader(os.Environ())
+	dir := readSettings(r).cache
+	if err := r.Err(); err != nil {
+		return "", err
+	}
+	cacheSet := dir != ""
+	if !cacheSet {
 		cache, err := os.UserCacheDir()
 		if err != nil {
 			return "", fmt.Errorf("%w: no cache directory: %w", ErrUnavailable, err)
@@ -55,7 +62,9 @@ var rootfs = sync.OnceValues(func() (root string, err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
 	defer cancel()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil && cacheSet {
+		return "", fmt.Errorf("LLMBENCH_CACHE: %w", err)
+	} else if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	unlock, err := lock(ctx, root+".lock")

@@ -3,9 +3,10 @@ package ssetest
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/internal/extracases"
 )
 
 // TestReference checks that the hand-written cases and the reference decoder agree.
@@ -82,13 +83,9 @@ func TestDecodeUTF8(t *testing.T) {
 
 // TestReferenceAgreesWithCollectedCases runs the reference decoder on cases that
 // were collected from the test suites of other parsers. They are not part of this
-// repository.
+// repository; TestReference has fewer cases.
 func TestReferenceAgreesWithCollectedCases(t *testing.T) {
-	folder := os.Getenv("LLMBENCH_EXTRA_CASES")
-	if folder == "" {
-		t.Skip("LLMBENCH_EXTRA_CASES is not set: want a folder with sse-cases.json; TestReference checks the reference decoder on fewer cases")
-	}
-	text, err := os.ReadFile(filepath.Join(folder, "sse-cases.json"))
+	text, err := os.ReadFile(extracases.Path(t, "sse-cases.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
