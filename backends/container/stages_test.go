@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -202,37 +203,36 @@ func TestWait(t *testing.T) {
 
 // TestReach checks which of a server's two addresses is used.
 func TestReach(t *testing.T) {
-	listen := func(serve func(net.Conn)) string {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		assert.NilError(t, err)
-		t.Cleanup(func() { l.Close() })
-		go func() {
-			for {
-				conn, err := l.Accept()
-				if err != nil {
-					return
-				}
-				serve(conn)
-			}
-		}()
-		return l.Addr().String()
-	}
-	up, proxy := listen(func(net.Conn) {}), listen(func(c net.Conn) { c.Close() })
-	const refuses, unreachable = "127.0.0.1:1", "224.0.0.1:1" // TCP cannot reach a multicast address
-	for _, c := range []struct{ containerAddr, publishedAddr, addr, route, err string }{
-		{up, proxy, up, "container-address", ""},
-		{"", up, up, "published-port", ""},
-		{unreachable, up, up, "published-port", ""},
-		{refuses, up, "", "", "refused"},
-		{"", proxy, "", "", "the server does not listen behind the published port"},
-		{unreachable, "", "", "", "224.0.0.1:1"},
-	} {
-		addr, route, err := reach(t.Context(), c.containerAddr, c.publishedAddr)
-		if c.err != "" {
-			assert.ErrorContains(t, err, c.err)
-			continue
+	dial := func(_ context.Context, _, addr string) (net.Conn, error) {
+		switch addr {
+		case "refuses":
+			return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+		case "unreachable":
+			return nil, errors.New("unreachable")
 		}
-		assert.NilError(t, err)
-		assert.Equal(t, addr+" "+route, c.addr+" "+c.route)
+		client, server := net.Pipe()
+		if addr == "proxy" { // of a server that does not listen
+			server.Close()
+		}
+		return client, nil
+	}
+	for _, c := range []struct{ containerAddr, publishedAddr, addr, route, err string }{
+		{"up", "proxy", "up", "container-address", ""},
+		{"", "up", "up", "published-port", ""},
+		{"unreachable", "up", "up", "published-port", ""},
+		{"refuses", "up", "", "", "refused"},
+		{"", "refuses", "", "", "refused"},
+		{"", "proxy", "", "", "the server does not listen behind the published port"},
+		{"unreachable", "", "", "", "unreachable"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			addr, route, err := reach(t.Context(), dial, c.containerAddr, c.publishedAddr)
+			if c.err != "" {
+				assert.ErrorContains(t, err, c.err)
+				return
+			}
+			assert.NilError(t, err)
+			assert.Equal(t, addr+" "+route, c.addr+" "+c.route)
+		})
 	}
 }

@@ -3,6 +3,7 @@ package container
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -58,8 +59,9 @@ func (i *instance) getPort(ctx context.Context) error {
 	if i.spec.APIKey != "" {
 		i.target.Header = http.Header{"Authorization": {"Bearer " + i.spec.APIKey}}
 	}
+	dialer := net.Dialer{Timeout: time.Second}
 	err = i.wait(ctx, "port", func(ctx context.Context) error {
-		addr, route, err := reach(ctx, containerAddr, publishedAddr)
+		addr, route, err := reach(ctx, dialer.DialContext, containerAddr, publishedAddr)
 		i.target.URL, i.route = "http://"+addr, route
 		return err
 	})

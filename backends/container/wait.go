@@ -62,14 +62,16 @@ const (
 	portRoute      = "published-port"    // the port published on 127.0.0.1, through the engine's proxy
 )
 
+// A dialFunc connects to an address, as [net.Dialer.DialContext] does.
+type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
+
 // reach returns the address at which a server listens, and its route. The
 // published port is used if the container has no address of its own, or one that
 // packets do not reach, as behind some firewalls. If the container's address
 // refuses the connection, then it is reachable and the server does not listen yet.
-func reach(ctx context.Context, containerAddr, publishedAddr string) (addr, route string, err error) {
-	dialer := net.Dialer{Timeout: time.Second}
+func reach(ctx context.Context, dial dialFunc, containerAddr, publishedAddr string) (addr, route string, err error) {
 	if containerAddr != "" {
-		conn, err := dialer.DialContext(ctx, "tcp", containerAddr)
+		conn, err := dial(ctx, "tcp", containerAddr)
 		if err == nil {
 			return containerAddr, containerRoute, conn.Close()
 		}
@@ -77,7 +79,7 @@ func reach(ctx context.Context, containerAddr, publishedAddr string) (addr, rout
 			return "", "", err
 		}
 	}
-	conn, err := dialer.DialContext(ctx, "tcp", publishedAddr)
+	conn, err := dial(ctx, "tcp", publishedAddr)
 	if err != nil {
 		return "", "", err
 	}
