@@ -105,8 +105,8 @@ func (t Trace) Read(r io.Reader, n int) ([]llmbench.Request, arrivals.Replay, er
 	return l.requests, arrivals.Replay{At: l.at, Speed: t.Speed}, err
 }
 
-// Rows reads the rows that the fields take, one at a time, without making
-// prompts of them. It ends with the first error.
+// Rows reads the rows that the fields select, one at a time, without making their
+// prompts. It ends with the first error.
 func (t Trace) Rows() iter.Seq2[TraceRow, error] {
 	return func(yield func(TraceRow, error) bool) {
 		_, err := readFile(t.kind(), t.Path, func(s *source) (struct{}, error) {

@@ -36,7 +36,8 @@ const (
 	completionEndpoint
 )
 
-// forEndpoint returns s as it takes requests for e, and whether it can.
+// forEndpoint returns s with the dialect of an endpoint of kind e, and whether the
+// server has such an endpoint.
 func (s server) forEndpoint(e endpoint) (server, bool) {
 	switch s.target.Dialect.(type) {
 	case nil, dialect.OpenAIChat:

@@ -119,7 +119,7 @@ func TestServeFewerRequests(t *testing.T) {
 		{"azure:../benchdata/testdata/kinds/azure.csv?speed=1000", "asked for 16 requests, the data set has "},
 		{"openqa:../benchdata/testdata/kinds/openqa.jsonl", ""},
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, self, "-test.run=^$", "-test.bench=^BenchmarkServe$", "-test.benchtime=2x")
 		cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LLMBENCH_") })

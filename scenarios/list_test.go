@@ -58,8 +58,7 @@ func BenchmarkColdStart(b *testing.B) {
 	}
 }
 
-// list runs the scenario after which b is called on each server that the environment
-// names. adapt, if not nil, changes the configuration of the simulated server in this
+// list runs the scenario whose name b has on each server that the environment names. adapt, if not nil, changes the configuration of the simulated server in this
 // process.
 func list(b *testing.B, run func(Options, *testing.B, llmbench.Target), adapt func(*mockserver.Config)) {
 	sc := scenario(strings.TrimPrefix(b.Name(), "Benchmark"))

@@ -78,7 +78,7 @@ func TestReadmeOptions(t *testing.T) {
 // has a published figure and one of this run.
 func TestReadmeExperiment(t *testing.T) {
 	text := readme(t, "scenarios")
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	bench := commandAfter(t, text, "\n    $ LLMBENCH_FULL=D11 LLMBENCH_MOCK=vllm-qwen2-7b-t4 go test ")
 	self, err := os.Executable()
@@ -146,7 +146,7 @@ func TestReadmeExample(t *testing.T) {
 	overlayFile := filepath.Join(dir, "overlay.json")
 	assert.NilError(t, os.WriteFile(overlayFile, overlay, 0o666))
 
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	binary := filepath.Join(dir, "serving.test")
 	out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay="+overlayFile, "-o", binary, "./readmeexample").CombinedOutput()

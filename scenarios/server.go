@@ -101,7 +101,7 @@ func (s server) once(b *testing.B, r llmbench.Request) sample.Sample {
 		case http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusNotImplemented:
 			llmbench.Skip(b, fmt.Sprintf("the server refuses such a request: %v", turn.Err))
 		}
-		b.Fatalf("one request, to see whether the server can serve its like: %s: %v", turn.Outcome, turn.Err)
+		b.Fatalf("a request that tests whether the server can serve such requests: %s: %v", turn.Outcome, turn.Err)
 	}
 	return samples[0]
 }

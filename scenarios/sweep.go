@@ -47,17 +47,17 @@ func sweep(b *testing.B, s server) {
 // A sweeper keeps the points of a sweep. With -count, each concurrency has several
 // points, one for each -count sample.
 type sweeper struct {
-	loads      []int
-	points     map[int][]search.Point // by concurrency
-	knees      int                    // how many -count samples of the knee are done
-	whyWithout string                 // why there is no knee; "" if there is one
+	loads     []int
+	points    map[int][]search.Point // by concurrency
+	knees     int                    // how many -count samples of the knee are done
+	whyNoKnee string                 // why there is no knee; "" if there is one
 }
 
 // withhold notes the units that the client distorts at a concurrency.
 func (w *sweeper) withhold(concurrency int, units []string) {
 	for _, unit := range []string{"output-tok/s", "p50-e2e-ns"} {
-		if w.whyWithout == "" && slices.Contains(units, unit) {
-			w.whyWithout = fmt.Sprintf("%v: the client distorts %s at concurrency %d", search.ErrCannotJudge, unit, concurrency)
+		if w.whyNoKnee == "" && slices.Contains(units, unit) {
+			w.whyNoKnee = fmt.Sprintf("%v: the client distorts %s at concurrency %d", search.ErrCannotJudge, unit, concurrency)
 		}
 	}
 }
@@ -127,8 +127,8 @@ func (w *sweeper) knee(b *testing.B) {
 	if len(points) == 0 {
 		llmbench.Skip(b, "the rows above, of which this is the knee, were not measured")
 	}
-	if w.whyWithout != "" {
-		llmbench.Skip(b, w.whyWithout) // the row above has failed, unless LLMBENCH_CLIENT_BOUND says otherwise
+	if w.whyNoKnee != "" {
+		llmbench.Skip(b, w.whyNoKnee) // the row above has failed, unless LLMBENCH_CLIENT_BOUND says otherwise
 	}
 	at, err := search.Knee(points, saturationGain)
 	if err != nil {

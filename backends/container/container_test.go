@@ -203,7 +203,7 @@ func testFailures(t *testing.T, cases []failureCase) {
 			if spec.Devices.Vendor == launch.NVIDIA && e.HasRuntime("nvidia") || spec.Devices.Vendor == launch.AMD && exists("/dev/kfd") {
 				t.Skip("this machine has such a GPU")
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			i, err := start(ctx, spec, t.Logf)
 			if err == nil {

@@ -77,9 +77,12 @@ func (o *Observer) Before(ctx context.Context) error {
 // and reports whether it has. The answer is no for a server without a gauge of
 // open requests.
 func (o *Observer) settle(ctx context.Context) bool {
-	for deadline := time.Now().Add(countTimeout); o.before.openRequests != nil && time.Now().Before(deadline) && ctx.Err() == nil; {
+	for deadline := time.Now().Add(countTimeout); o.before.openRequests != nil; {
 		if *o.before.openRequests == 0 {
 			return true
+		}
+		if !time.Now().Before(deadline) || ctx.Err() != nil {
+			return false
 		}
 		time.Sleep(time.Millisecond)
 		now, err := o.source.scrape(ctx)

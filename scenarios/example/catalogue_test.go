@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { os.Exit(llmbench.Main(m)) }
 // BenchmarkChat is a scenario of the catalogue as it is.
 func BenchmarkChat(b *testing.B) { scenarios.Chat(b, gateway(b)) }
 
-// BenchmarkMultiTurn is another one with another number of users.
+// BenchmarkMultiTurn is another scenario, with a number of users that is not the default.
 func BenchmarkMultiTurn(b *testing.B) {
 	scenarios.Options{Concurrencies: []int{4}}.MultiTurn(b, gateway(b))
 }

@@ -11,7 +11,7 @@ import (
 
 // dockerTimeout bounds one command of the Docker client, including the import of the
 // image.
-const dockerTimeout = time.Minute
+const dockerTimeout = 3 * time.Minute
 
 // docker runs one command of the Docker client and returns what it prints.
 func docker(ctx context.Context, args ...string) (string, error) {
@@ -30,7 +30,7 @@ func docker(ctx context.Context, args ...string) (string, error) {
 // dockerUsable returns nil if there is a Docker engine that can run the image, and
 // whose containers can be reached at their own addresses.
 func dockerUsable(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	info, err := docker(ctx, "info", "--format", "{{.OSType}}/{{.Architecture}} {{.OperatingSystem}} {{.SecurityOptions}}{{range .ServerErrors}} {{.}}{{end}}")
 	switch {

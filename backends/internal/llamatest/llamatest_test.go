@@ -52,7 +52,7 @@ func get(t *testing.T, url string) (status int, body []byte) {
 
 func do(t *testing.T, method, url string, in io.Reader) (status int, body []byte) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, url, in)
 	if err != nil {
@@ -146,7 +146,7 @@ func dial(base string) error {
 	if err != nil {
 		return err
 	}
-	c, err := net.DialTimeout("tcp", u.Host, time.Second)
+	c, err := net.DialTimeout("tcp", u.Host, 10*time.Second)
 	if err == nil {
 		c.Close()
 	}
@@ -181,9 +181,9 @@ func TestServerDiesWithKilledProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Println("URL", s.URL)
-		select { // until this process is killed, or a minute has passed
+		select { // until this process is killed, or five minutes have passed
 		case <-s.Done():
-		case <-time.After(time.Minute):
+		case <-time.After(5 * time.Minute):
 			s.Close()
 		}
 		return
@@ -191,7 +191,7 @@ func TestServerDiesWithKilledProcess(t *testing.T) {
 	for _, mode := range []string{"chroot", "container"} {
 		t.Run(mode, func(t *testing.T) {
 			run(t, Options{Container: mode == "container"}).Close() // skips t if the server cannot run
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestServerDiesWithKilledProcess$")
 			cmd.Env = append(os.Environ(), variable+"="+mode)

@@ -61,8 +61,7 @@ func TestRootfsScriptRefuses(t *testing.T) {
 	}
 	mirror := httptest.NewServer(mux)
 	defer mirror.Close()
-	gone := httptest.NewServer(nil)
-	gone.Close()
+	const closed = "http://127.0.0.1:1" // where nothing listens
 
 	for _, test := range []struct {
 		name   string
@@ -72,7 +71,7 @@ func TestRootfsScriptRefuses(t *testing.T) {
 		want   []string
 		status int
 	}{
-		{"no mirror", gone.URL, "forky", "1-1", []string{"no mirror with the Debian suite forky", gone.URL, "curl: (7)", "LLMBENCH_DEBIAN_MIRROR"}, 3},
+		{"no mirror", closed, "forky", "1-1", []string{"no mirror with the Debian suite forky", closed, "curl: (7)", "LLMBENCH_DEBIAN_MIRROR"}, 3},
 		{"no suite", mirror.URL, "sid", "1-1", []string{"no mirror with the Debian suite sid", "status 404"}, 3},
 		{"outdated pin", mirror.URL, "forky", "1-1", []string{"llama.cpp-tools: pinned 1-1, found 2-1", "--update-pins"}, 3},
 		{"no package list", mirror.URL, "incomplete", "1-1", []string{"the package list of incomplete: status 404"}, 3},
@@ -86,7 +85,7 @@ func TestRootfsScriptRefuses(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, "bash", filepath.Join(dir, "rootfs.sh"), filepath.Join(dir, "root"))
 			cmd.Env = append(os.Environ(), "LLMBENCH_DEBIAN_MIRROR="+test.mirror, "no_proxy=127.0.0.1")

@@ -23,7 +23,7 @@ type Server struct {
 }
 
 const (
-	readyTimeout = 30 * time.Second // from the start of the process until the model is loaded
+	readyTimeout = 2 * time.Minute // from the start of the process until the model is loaded
 	readyPoll    = 10 * time.Millisecond
 )
 
@@ -103,7 +103,7 @@ func startNative(root, model string, o Options, log *serverlog.Log) (*process, s
 func (s *Server) waitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("not ready after %v", readyTimeout))
 	defer cancel()
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Second} // without a proxy
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second} // without a proxy
 	tick := time.NewTicker(readyPoll)
 	defer tick.Stop()
 	for last := errors.New("no answer"); ; {

@@ -25,8 +25,8 @@ func canChroot() error {
 }
 
 // chrootKind finds out, by trying, whether a chroot is possible directly or in a new
-// user namespace. In the latter any user may create one unless the kernel forbids
-// it (user_namespaces(7)).
+// user namespace. Any user may create a user namespace unless the kernel forbids it
+// (user_namespaces(7)).
 var chrootKind = sync.OnceValues(func() (newUser bool, err error) {
 	plain := tryJail(false)
 	if plain == nil {

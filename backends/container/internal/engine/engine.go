@@ -88,7 +88,7 @@ func prepare(ctx context.Context) error {
 		return err
 	}
 	defer cli.Close()
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
 	if os.Getenv("DOCKER_HOST") != "" {
 		if err := checkLocal(cli.DaemonHost()); err != nil {

@@ -103,8 +103,12 @@ func (e *Engine) Import(ctx context.Context, image, program string, content []by
 		return fmt.Errorf("image %s: %w", image, err)
 	}
 	defer res.Close()
-	if answer, err := io.ReadAll(res); err != nil || bytes.Contains(answer, []byte(`"error"`)) {
-		return fmt.Errorf("image %s: %w: %s", image, errors.Join(err, errors.New("the engine refuses it")), answer)
+	answer, err := io.ReadAll(res)
+	if err == nil && bytes.Contains(answer, []byte(`"error"`)) {
+		err = errors.New("the engine refuses it")
+	}
+	if err != nil {
+		return fmt.Errorf("image %s: %w: %s", image, err, answer)
 	}
 	return nil
 }
