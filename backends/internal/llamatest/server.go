@@ -104,10 +104,19 @@ func (s *Server) waitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("not ready after %v", readyTimeout))
 	defer cancel()
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second} // without a proxy
+	probing, end := context.WithCancel(ctx)                                                               // until the server ends
+	defer end()
+	go func() {
+		select {
+		case <-s.process.done:
+			end()
+		case <-probing.Done():
+		}
+	}()
 	tick := time.NewTicker(readyPoll)
 	defer tick.Stop()
 	for last := errors.New("no answer"); ; {
-		status, err := health(ctx, &client, s.URL)
+		status, err := health(probing, &client, s.URL)
 		if err != nil {
 			last = err
 		} else if status != http.StatusOK {

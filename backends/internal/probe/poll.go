@@ -10,9 +10,9 @@ const ReportInterval = 10 * time.Second
 
 // Poll calls try until try returns false for again, or ctx ends. Its error is
 // the last one that try returned before the end or the deadline of ctx, if there is
-// one: the server's own answer says more than "deadline exceeded". The pause between two calls is
-// a twentieth of the time waited so far, from 10 ms to 500 ms, so that the length
-// of a wait is known to about 5 %.
+// one: the server's own answer says more than "deadline exceeded". The pause between
+// two calls is a twentieth of the time waited so far, from 10 ms to 500 ms, so that
+// the length of a wait is known to about 5 %.
 func Poll(ctx context.Context, try func() (again bool, err error)) error {
 	began := time.Now()
 	var last error
