@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/poll"
 )
 
 // TestMain runs the command instead of the tests if BENCHGATE_TEST_MAIN is set, for
@@ -213,8 +214,14 @@ func TestSecondInterrupt(t *testing.T) {
 	}
 	assert.Equal(t, cmd.ProcessState.ExitCode(), exitCannotJudge, "%s", &progress)
 	onlyOneTree(t)
-	stat, err := os.ReadFile("/proc/" + string(pid) + "/stat")
-	assert.Assert(t, err != nil || strings.Contains(string(stat), ") Z "), "process %s is alive: %s", pid, stat)
+	// A killed process may need a moment to end.
+	poll.WaitOn(t, func(poll.LogT) poll.Result {
+		stat, err := os.ReadFile("/proc/" + string(pid) + "/stat")
+		if err != nil || strings.Contains(string(stat), ") Z ") {
+			return poll.Success()
+		}
+		return poll.Continue("process %s is alive: %s", pid, stat)
+	}, poll.WithTimeout(time.Minute))
 }
 
 func TestAA(t *testing.T) {
