@@ -1,16 +1,16 @@
-// Rooms checks the structure of the packages of this module: a package is a
-// room, and its files are the furniture. For each package it prints
+// Rooms checks the structure of the packages of this module. For each package it
+// prints
 //
-//   - files: how many files that are no tests it has, those for other platforms
-//     included,
-//   - in circles: how many of them can be reached from themselves, where file a
-//     leads to file b when a uses a package-level name or a method that b
-//     declares,
-//   - largest: the size of the largest circle (strongly connected component),
-//   - long: how many functions have more than 80 lines.
+//   - files: the number of its files, without tests and with the files for other
+//     platforms;
+//   - in circles: the number of files that depend on themselves through other
+//     files. File a depends on file b if a uses a package-level name or a method
+//     that b declares;
+//   - largest: the size of the largest circle (strongly connected component);
+//   - long: the number of functions with more than 80 lines.
 //
-// It fails when a circle has more than 4 files, when a package has more than 25
-// files, or when a function has more than 80 lines and no comment in or above it
+// Rooms fails if a circle has more than 4 files, if a package has more than 25
+// files, or if a function has more than 80 lines and no comment in or above it
 // contains "long because". CONTRIBUTING.md can allow a package more files, with
 // a reason, in a line of this form, where PACKAGE is the folder in the module:
 //
@@ -20,8 +20,8 @@
 //
 //	go run ./.ci/rooms [-report] [-v] [packages]
 //
-// Without packages it checks ./... . With -report it exits 0 whatever it finds.
-// With -v it prints the uses that hold each circle together.
+// Without packages it checks ./... . With -report the exit status is always 0.
+// With -v it prints which names the files of each circle use of each other.
 package main
 
 import (
@@ -73,7 +73,7 @@ func main() {
 	}
 }
 
-// listed is what go list says of a package.
+// listed is the output of go list for a package.
 type listed struct {
 	ImportPath, Dir, Export string
 	GoFiles, IgnoredGoFiles []string
@@ -180,10 +180,10 @@ func allowances(file string) (map[string]int, error) {
 	return limits, nil
 }
 
-// A room is a package as this program sees it.
+// A room has the facts about a package.
 type room struct {
-	files int                                   // files that are no tests
-	uses  map[string]map[string]map[string]bool // file, file that it uses, names that it uses of it
+	files int                                   // number of files that are not tests
+	uses  map[string]map[string]map[string]bool // using file, used file, used names
 	long  []function
 }
 
@@ -191,7 +191,7 @@ type room struct {
 type function struct {
 	file, name string
 	lines      int
-	argued     bool // a comment says why
+	argued     bool // a comment states the reason
 }
 
 func load(p listed, exports map[string]string) (*room, error) {

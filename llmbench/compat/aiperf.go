@@ -11,9 +11,9 @@ import (
 //
 //   - TTFT ends at the first message with content that is not empty, the request
 //     latency at the last one.
-//   - ITL = (request latency - TTFT) / (output tokens - 1), one of each request: what
-//     others call TPOT.
-//   - Output tokens are a tokenizer's count of the text, or usage if asked to.
+//   - ITL = (request latency - TTFT) / (output tokens - 1), one value for each request.
+//     Other tools call this TPOT.
+//   - Output tokens are a tokenizer's count of the text, or usage with the flag above.
 //   - Rates are over the time from the first send to the last response.
 func AIPerf(p Pass) Figures {
 	if why := speaksOpenAI(p, "aiperf"); why != "" {

@@ -11,15 +11,16 @@ import (
 // EvalScope is `evalscope perf` of 2026
 // (https://github.com/modelscope/evalscope/tree/main/evalscope/perf).
 //
-//   - TTFT ends at the first message with a choice, a role's too; not streamed, it is
-//     the latency. The latency ends at the last message, usage too, before [DONE].
+//   - TTFT ends at the first message with a choice, even if the choice has only a role.
+//     Without streaming TTFT is the latency. The latency ends at the last message before
+//     [DONE], which may have only usage.
 //   - ITL is the gaps between messages with a choice.
-//   - TPOT = (latency - TTFT) / (output tokens - 1), and 0 of one token, which goes
-//     into means and percentiles.
+//   - TPOT = (latency - TTFT) / (output tokens - 1). The TPOT of an answer with one token
+//     is 0, and is part of means and percentiles.
 //   - Rates are over the time from the first send to the last end.
-//   - 200 is a success, even of nothing: without a choice its TTFT is 0.
-//   - The p-th percentile is sorted[int(n*p/100)], so that of 100 values the 99th is
-//     the largest, rounded to two decimals: of latencies in seconds, 10 ms.
+//   - Each answer with status 200 is a success. The TTFT of an answer without a choice is 0.
+//   - The p-th percentile is sorted[int(n*p/100)], rounded to two decimals of a second:
+//     10 ms. The 99th percentile of 100 values is the largest.
 func EvalScope(p Pass) Figures {
 	const tool = "evalscope perf"
 	if why := speaksOpenAI(p, tool); why != "" {
@@ -71,7 +72,7 @@ func evalscopeFate(q *records.Request) (fate, string) {
 	return usual(q)
 }
 
-// rounded is floorIndex, rounded to two decimals of a unit of so many nanoseconds.
+// rounded returns the rule floorIndex, rounded to two decimals of unit, in nanoseconds.
 func rounded(unit float64) percentile {
 	return func(s *series, p float64) float64 {
 		return math.RoundToEven(floorIndex(s, p)/unit*100) / 100 * unit
@@ -80,15 +81,15 @@ func rounded(unit float64) percentile {
 
 // EvalScope2024 is `evalscope perf` of 2024, with which studies of that time were
 // made (https://github.com/modelscope/evalscope/blob/v0.5.5/evalscope/perf/http_client.py),
-// without streaming: of streams its formulas are not known here.
+// without streaming. Figures of streams are unknown.
 //
 //   - TTFT is the latency. The time per output token is the run's time over all
 //     tokens, 1 / throughput.
-//   - req/s are over the time of the last answer or failure, tok/s over that of the
-//     last success. Both may be up to a second late, as the collector looked once a
-//     second, so that rates are at most what is said here.
+//   - req/s are over the time until the last answer or failure, tok/s over the time until
+//     the last success. EvalScope looked for answers once a second, so both times may be
+//     up to a second longer, and the rates here are upper bounds.
 //   - The p-th percentile is sorted[int(n*p/100)].
-//   - Of the requests that time out some are counted as failed, and some not at all.
+//   - Some requests that time out are counted as failed, and others are not counted.
 func EvalScope2024(p Pass) Figures {
 	const tool = "evalscope perf of 2024"
 	if why := speaksOpenAI(p, tool); why != "" {

@@ -10,12 +10,12 @@ import (
 //
 //   - The time to first token ends at the first text; there is none without streaming.
 //   - The total latency ends with the stream, after [DONE].
-//   - The latency per token is (total latency - time to first token) / output tokens:
-//     not tokens - 1.
-//   - Output tokens are usage, and 0 without it.
-//   - Percentiles are of locust's histogram, of two digits: 3432 ms are 3400.
-//   - A stream that breaks is no success and no failure, and nowhere counted. One with
-//     an error object in it, after some text, is a short success.
+//   - The latency per token is (total latency - time to first token) / output tokens. The
+//     divisor is not output tokens - 1.
+//   - Output tokens are usage, or 0 without usage.
+//   - Percentiles come from locust's histogram, which keeps two digits: 3432 ms become 3400.
+//   - A stream that breaks is counted neither as a success nor as a failure. A stream with
+//     an error object after some text is a short success.
 //   - req/s are over the time from the start to the last end. There is no tok/s.
 func FwAI(p Pass) Figures {
 	g := gather{fate: func(q *records.Request) (fate, string) {

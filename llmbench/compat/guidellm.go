@@ -10,9 +10,9 @@ import (
 // and statistics.py beside it).
 //
 //   - TTFT ends at the first text. The latency ends with the stream.
-//   - TPOT = (last text - send) / output tokens: it has the TTFT in it.
-//   - ITL = (last text - first text) / (output tokens - 1), one of each request.
-//   - Means and percentiles of TPOT and ITL weigh a request by its tokens.
+//   - TPOT = (last text - send) / output tokens, so it includes the TTFT.
+//   - ITL = (last text - first text) / (output tokens - 1), one value for each request.
+//   - In means and percentiles of TPOT and ITL, the weight of a request is its tokens.
 //   - Output tokens are usage, else the number of messages with text.
 //   - The p-th percentile is the smallest value whose cumulative share reaches p.
 //   - Rates are distributions over time, from the scheduler's own start to its end.

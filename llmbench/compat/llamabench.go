@@ -7,11 +7,14 @@ import (
 )
 
 // LlamaBench is llama-bench
-// (https://github.com/ggml-org/llama.cpp/tree/master/tools/llama-bench): tokens per
-// second of processing a prompt (pp) and of generating (tg), one sequence at a time,
-// as mean and standard deviation (of n - 1) over requests, without tokenizing,
-// sampling and HTTP. Only a server that states its own times, as llama.cpp does, and
-// one request at a time come near: it has sampling in its times still.
+// (https://github.com/ggml-org/llama.cpp/tree/master/tools/llama-bench). It measures the
+// tokens per second of processing a prompt (pp) and of generating (tg), one sequence at a
+// time, without tokenizing, sampling and HTTP. It prints the mean and the standard
+// deviation (with n - 1) over runs.
+//
+// The figures are computed from the times that a server such as llama.cpp states itself,
+// for one request at a time. They are close to those of llama-bench, but the server's times
+// include sampling.
 func LlamaBench(p Pass) Figures {
 	f := nothing("llama-bench measures no server")
 	f.TTFT, f.TPOT, f.ITL, f.E2E = noLatency(absent()), noLatency(absent()), noLatency(absent()), noLatency(absent())

@@ -10,19 +10,20 @@ import (
 // SGLang is `python -m sglang.bench_serving`, over OpenAI's endpoints
 // (https://github.com/sgl-project/sglang/blob/main/python/sglang/bench_serving.py).
 //
-//   - TTFT ends at the first text, content or reasoning; without any it stays 0 and
-//     is averaged in. E2E ends at the last line of any kind, [DONE] too.
+//   - TTFT ends at the first text, content or reasoning. The TTFT of an answer without
+//     text is 0, and is part of the mean. E2E ends at the last line of any kind, [DONE]
+//     included.
 //   - ITL is the gaps between messages with text.
-//   - TPOT = (E2E - TTFT) / (output tokens - 1), of more than one token.
-//   - Output tokens are usage, else as many as were asked for. Input tokens are as
-//     many as were to be sent, by the data set, not what the server stated.
-//   - The time of all rates goes on until the server has answered /server_info, so
-//     that rates are at most what the requests alone would give.
-//   - 200 without an exception is a success, with text or without: [DONE] alone is
-//     one, nothing at all is not. Failures are not printed. Percentiles are numpy's,
-//     linear.
-//   - Peaks are per second, as vLLM's, of messages with text. The concurrency is the
-//     sum of all latencies over the time.
+//   - TPOT = (E2E - TTFT) / (output tokens - 1), of answers with more than one token.
+//   - Output tokens are usage, or without usage the tokens that were asked for. Input
+//     tokens are those that the data set intended, not those that the server stated.
+//   - Rates are over a time that ends when the server has answered /server_info, so the
+//     rates here are upper bounds.
+//   - An answer with status 200 and no exception is a success, also if [DONE] is its only
+//     event. A body without any event is a failure. Failures are not printed. Percentiles
+//     are interpolated linearly, as by numpy.
+//   - Peaks are per second, as in vLLM, and count messages with text. The concurrency is
+//     the sum of all latencies divided by the time.
 func SGLang(p Pass) Figures {
 	const tool = "sglang.bench_serving"
 	if why := speaksOpenAI(p, tool); why != "" {

@@ -11,18 +11,20 @@ import (
 // (https://github.com/vllm-project/vllm/blob/main/vllm/benchmarks/serve.py and
 // lib/endpoint_request_func.py beside it).
 //
-//   - TTFT ends at the first message with a choice, whatever it carries: a role is
-//     enough. E2EL ends at the last such message, before usage and [DONE].
-//   - ITL is the gaps between such messages, a finish reason's too; not per token.
-//   - TPOT = (E2EL - TTFT) / (output tokens - 1), of more than one token.
-//   - Tokens are usage, if it came in a message without a choice, else what the
-//     tokenizer makes of the text and of the prompt.
-//   - Rates are over the time from before the first send to the end of the last
-//     request, those that failed too. Percentiles are numpy's, linear.
-//   - 200 and a message with a choice is a success, however the stream ended, short
-//     of a reset.
-//   - Peaks are per second from the first send: messages, not tokens; and every
-//     second that a request touches counts it (https://github.com/vllm-project/vllm/issues/56653).
+//   - TTFT ends at the first message with a choice, even if the choice has only a role.
+//     E2EL ends at the last such message, before usage and [DONE].
+//   - ITL is the gaps between such messages, including a message with only a finish
+//     reason. It is not per token.
+//   - TPOT = (E2EL - TTFT) / (output tokens - 1), of answers with more than one token.
+//   - Tokens are usage if it came in a message without a choice. Otherwise they are the
+//     tokenizer's count of the text and of the prompt.
+//   - Rates are over the time from before the first send to the end of the last request,
+//     failed requests included. Percentiles are interpolated linearly, as by numpy.
+//   - An answer with status 200 and a message with a choice is a success, however the
+//     stream ended, except by a reset.
+//   - Peaks are per second from the first send, and count messages, not tokens. A request
+//     counts in every second in which it runs
+//     (https://github.com/vllm-project/vllm/issues/56653).
 func VLLM(p Pass) Figures {
 	const tool = "vllm bench serve"
 	if why := speaksOpenAI(p, tool); why != "" {

@@ -33,9 +33,9 @@ func budget(rows []*Row) (*Picture, error) {
 	if len(lanes) == 0 {
 		return nil, nil
 	}
-	p.Caption = "What part of the latencies is the client's: their error against the mock server's own log, how late requests were sent, and how late the client read what had come."
+	p.Caption = "The part of the latencies that the client causes: their error against the mock server's own log, how late requests were sent, and how late the client read what had arrived."
 	if len(lanes) > 40 {
-		p.Caption += fmt.Sprintf(" Drawn are the first 40 of %d.", len(lanes))
+		p.Caption += fmt.Sprintf(" The picture has the first 40 of %d.", len(lanes))
 		lanes = lanes[:40]
 	}
 	a := axisOf("time-ns", most)

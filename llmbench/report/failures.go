@@ -68,9 +68,9 @@ func failures(all []*samples) (*Picture, error) {
 		return nil, err
 	}
 	p.plots, p.height = [][]*plot.Plot{{plt}}, vg.Length(50+16*len(shown))
-	p.Caption = "Requests that did not end well, by benchmark and outcome. None of them is in any latency or throughput."
+	p.Caption = "Requests that did not end well, by benchmark and outcome. They enter no latency and no throughput."
 	if len(shown) < len(rows) {
-		p.Caption += fmt.Sprintf(" Drawn are the first %d of %d.", len(shown), len(rows))
+		p.Caption += fmt.Sprintf(" The picture has the first %d of %d.", len(shown), len(rows))
 	}
 	return p, nil
 }

@@ -76,7 +76,7 @@ func (s *samples) lanes() (*Picture, error) {
 	plt.Y.Scale = plot.InvertedScale{Normalizer: plot.LinearScale{}}
 	plt.Y.Tick.Marker = plot.ConstantTicks(nil)
 	p.plots = [][]*plot.Plot{{plt}}
-	p.Caption = fmt.Sprintf("%d of %d requests of the first pass of the first sample, evenly chosen in the order they were sent.", len(shown), n)
+	p.Caption = fmt.Sprintf("%d of %d requests of the first pass of the first sample, evenly chosen in the order in which they were sent.", len(shown), n)
 	return p, nil
 }
 

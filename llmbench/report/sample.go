@@ -48,12 +48,12 @@ func samplesOf(runs []*records.Run) (all []*samples) {
 	return all
 }
 
-// doubt returns a sentence about what in a picture of the samples is no result, or "".
+// doubt returns a sentence about why figures of the samples cannot be used, or "".
 func (s *samples) doubt() string {
 	var withheld []string
 	for _, run := range s.runs {
 		if why := run.Failed(); why != "" {
-			return " This is no result: " + strings.TrimSuffix(firstLine(why), ":") + "."
+			return " The benchmark has no result: " + strings.TrimSuffix(firstLine(why), ":") + "."
 		}
 		for _, unit := range run.Withheld() {
 			if !slices.Contains(withheld, unit) {

@@ -105,7 +105,7 @@ func (s *samples) timeline() (*Picture, error) {
 	}
 	p.Caption = fmt.Sprintf("Output tokens per second of the successful requests, requests in flight and failures per second over the first pass of the first sample, in %d steps of %v.", bins, c.width)
 	if steady.Why == "" {
-		p.Caption += " Shaded is the part in which output came at a steady rate."
+		p.Caption += " The shaded part is that in which output came at a steady rate."
 	} else {
 		p.Caption += " No steady state: " + steady.Why + "."
 	}

@@ -44,7 +44,7 @@ type Tools struct {
 func (s *samples) tools() *Tools {
 	run := s.runs[0]
 	t := &Tools{ID: slug("tools", s.name), Title: s.name + ": one run, every tool's numbers"}
-	t.Caption = "What each tool would have printed, had it read the same bytes at the same instants. ? is what the records do not tell, ≤ and ≥ what they bound, - what the tool does not have."
+	t.Caption = "What each tool would have printed if it had read the same bytes at the same instants. ? means that the records do not determine the figure, ≤ and ≥ that they bound it, and - that the tool does not print it."
 	pass := compat.Of(run, 0)
 	if run.Passes() > 1 {
 		t.Caption += fmt.Sprintf(" It is the first of %d passes.", run.Passes())
@@ -66,7 +66,7 @@ func (s *samples) tools() *Tools {
 	}
 	wg.Wait()
 	t.Table.Head = []string{"", "llmbench"}
-	t.Why.Head = []string{"tool", "why it differs", "not told, because"}
+	t.Why.Head = []string{"tool", "why it differs", "why figures are unknown"}
 	for i, tool := range compat.Tools {
 		t.Table.Head = append(t.Table.Head, tool.Title)
 		t.Why.add(tool.Title, tool.Differs, unknown(values[i]))

@@ -57,7 +57,7 @@ func verdict(r *gate.Report) (*Picture, error) {
 		lanes = []lane{{label: "nothing to draw"}}
 	}
 	if left > 0 {
-		p.Caption += fmt.Sprintf(" Drawn are the first 40 gated rows, and %d are not.", left)
+		p.Caption += fmt.Sprintf(" The picture has the first 40 gated rows, and lacks %d.", left)
 	}
 	if err := laned(plt, lanes); err != nil {
 		return nil, err

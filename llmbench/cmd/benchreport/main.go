@@ -12,18 +12,18 @@
 //
 //	-o file            write the report here (report.html); - is stdout
 //	-pictures folder   write each picture here too, as SVG and PNG
-//	-title text        of the page (Benchmark report)
-//	-parts keys        keys of benchmark names that have pictures of their own, a
-//	                   comma-separated list (workload,model); what differs in others
-//	                   is a line of one picture. Published results lie beside measured
-//	                   ones where these keys are equal.
-//	-base file         judge the benchmark file that is given against this one, and draw
-//	                   the verdict of benchgate
+//	-title text        the title of the page (Benchmark report)
+//	-parts keys        draw a picture for each value of these keys of benchmark names, a
+//	                   comma-separated list (workload,model). Benchmarks that differ in
+//	                   other keys are lines of one picture. Published and measured
+//	                   results are in one picture if they have the same values.
+//	-base file         compare the benchmark file among the arguments with this one, and
+//	                   draw the verdict of benchgate
 //	-as tool           print what vllm, sglang, evalscope, evalscope-2024, fw-ai,
 //	                   guidellm, aiperf or llama-bench would have printed for a pass
 //	-json              with -as vllm: print what --save-result would have written, one
-//	                   line a file
-//	-pass number       with -as: of this pass, from 0 (0)
+//	                   line for each file
+//	-pass number       with -as: use this pass, from 0 (0)
 //
 // The page needs no network and runs no script. With -as, a figure that the records do not
 // determine is ?, and lines after the block have the reasons; in JSON the figure is null. If a
@@ -36,7 +36,7 @@
 //
 // # Examples
 //
-//	LLMBENCH_OUT=out go test -run='^$' -bench=Concurrency -benchtime=1x ./scenarios >new.txt
+//	LLMBENCH_OUT=$PWD/out go test -run='^$' -bench=Concurrency -benchtime=1x ./scenarios >new.txt
 //	benchreport new.txt out
 //	benchreport -base old.txt new.txt
 //	benchreport -pictures pictures benchdata/published
@@ -86,11 +86,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 	fs.StringVar(&o.out, "o", "report.html", "write the report to this `file`; - is stdout")
 	fs.StringVar(&o.pictures, "pictures", "", "write each picture to this `folder` too, as SVG and PNG")
 	fs.StringVar(&o.title, "title", "", "`text` of the page's title (default Benchmark report)")
-	fs.StringVar(&o.parts, "parts", "workload,model", "`keys` of benchmark names that have pictures of their own, a comma-separated list")
-	fs.StringVar(&o.base, "base", "", "judge the benchmark file that is given against this `file`, as benchgate does")
+	fs.StringVar(&o.parts, "parts", "workload,model", "draw a picture for each value of these `keys` of benchmark names, a comma-separated list")
+	fs.StringVar(&o.base, "base", "", "compare the benchmark file among the arguments with this `file`, as benchgate does")
 	fs.StringVar(&o.as, "as", "", "print what this `tool` would have printed for records")
 	fs.BoolVar(&o.json, "json", false, "with -as vllm: print what --save-result would have written")
-	fs.IntVar(&o.pass, "pass", 0, "with -as: the `number` of the pass, from 0")
+	fs.IntVar(&o.pass, "pass", 0, "with -as: use the pass with this `number`, from 0")
 	paths, err := cli.Parse(fs, usage, args, stdout, stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -105,11 +105,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case len(o.paths) == 0:
 		err = errors.New("no files: want benchmark files, records or folders of them")
 	case o.as == "" && (given["json"] || given["pass"]):
-		err = errors.New("-json and -pass: want them with -as")
+		err = errors.New("-json and -pass: want -as too")
 	case o.as != "" && (given["o"] || given["pictures"] || given["base"] || given["parts"] || given["title"]):
 		err = errors.New("-as prints a block: want none of -o, -pictures, -base, -parts and -title with it")
 	case o.json && o.as != "vllm":
-		err = fmt.Errorf("-json with -as %s: want it with -as vllm", o.as)
+		err = fmt.Errorf("-json with -as %s: want -as vllm", o.as)
 	case o.as != "":
 		err = o.print(stdout)
 	default:

@@ -36,7 +36,7 @@ func TestExitStatus(t *testing.T) {
 	for _, c := range []struct {
 		args           []string
 		status         int
-		stdout, stderr string // what it says, among others; "" is nothing at all
+		stdout, stderr string // part of the output; "" means no output
 	}{
 		{[]string{"-o=-", path("a.txt"), path("r.jsonl")}, 0, "</html>", ""},
 		{[]string{out, path("a.txt")}, 0, "", ""},
@@ -46,9 +46,9 @@ func TestExitStatus(t *testing.T) {
 		{[]string{"-as", "sglang", path("r.jsonl"), path("r.jsonl")}, 0, "r.jsonl\n=====", ""},
 		{[]string{"-as", "vllm", "-json", path("r.jsonl")}, 0, `"mean_ttft_ms":10,`, ""},
 		{[]string{"-as", "vllm", path("failed.jsonl")}, 0, "\nno result: pass 0: interrupted\n", ""},
-		{[]string{"-as", "vllm", path("bound.jsonl")}, 0, "\nthe client distorted p99-itl-ns: so it does here\n", ""},
-		{[]string{"-as", "vllm", "-json", path("failed.jsonl")}, 2, "", "failed.jsonl: -json has no place to say that it is no result: pass 0: interrupted"},
-		{[]string{"-o=-", path("failed.jsonl")}, 0, "This is no result: pass 0: interrupted.", ""},
+		{[]string{"-as", "vllm", path("bound.jsonl")}, 0, "\nthe client distorted p99-itl-ns of the benchmark, so the same figures above are distorted too\n", ""},
+		{[]string{"-as", "vllm", "-json", path("failed.jsonl")}, 2, "", "failed.jsonl: the benchmark has no result: pass 0: interrupted: want -as without -json"},
+		{[]string{"-o=-", path("failed.jsonl")}, 0, "The benchmark has no result: pass 0: interrupted.", ""},
 		{[]string{"-help"}, 0, "usage: benchreport", ""},
 		{[]string{}, 2, "", "benchreport: no files: want benchmark files"},
 		{[]string{"-bogus"}, 2, "", "flag provided but not defined: -bogus"},
@@ -58,14 +58,14 @@ func TestExitStatus(t *testing.T) {
 		{[]string{out, path("none.jsonl")}, 2, "", "none.jsonl: an empty run"},
 		{[]string{out, path("missing")}, 2, "", "missing: no such file"},
 		{[]string{"-o", path("no/where.html"), path("a.txt")}, 2, "", "no such file"},
-		{[]string{out, "-base", path("a.txt"), path("r.jsonl")}, 2, "", "0 benchmark files: want one to judge"},
+		{[]string{out, "-base", path("a.txt"), path("r.jsonl")}, 2, "", "0 benchmark files: want one to compare"},
 		{[]string{"-as", "wrk", path("r.jsonl")}, 2, "", `-as "wrk": want one of vllm, sglang`},
 		{[]string{"-as", "vllm", "-pass=1", path("r.jsonl")}, 2, "", "pass 1: want 0 to 0"},
 		{[]string{"-as", "vllm", path("a.txt")}, 2, "", "a.txt:1: want the line about the benchmark"},
 		{[]string{"-as", "vllm", path("none.jsonl")}, 2, "", "an empty run"},
 		{[]string{"-as", "vllm", "-o=x", path("r.jsonl")}, 2, "", "-as prints a block"},
-		{[]string{"-as", "sglang", "-json", path("r.jsonl")}, 2, "", "want it with -as vllm"},
-		{[]string{"-json", path("r.jsonl")}, 2, "", "want them with -as"},
+		{[]string{"-as", "sglang", "-json", path("r.jsonl")}, 2, "", "-json with -as sglang: want -as vllm"},
+		{[]string{"-json", path("r.jsonl")}, 2, "", "want -as too"},
 	} {
 		var stdout, stderr bytes.Buffer
 		if got := run(c.args, &stdout, &stderr); got != c.status {
@@ -79,13 +79,13 @@ func TestExitStatus(t *testing.T) {
 	}
 	pictures, err := filepath.Glob(path("pictures/*"))
 	assert.NilError(t, err)
-	assert.Equal(t, len(pictures), 2) // of one picture
+	assert.Equal(t, len(pictures), 2) // SVG and PNG of one picture
 	var stdout bytes.Buffer
 	run([]string{"-as", "vllm", "-json", path("r.jsonl")}, &stdout, &stdout)
 	assert.Assert(t, json.Valid(stdout.Bytes()))
 }
 
-// TestDoc keeps the doc comment and the flags together.
+// TestDoc checks that the doc comment has every flag.
 func TestDoc(t *testing.T) {
 	source, err := os.ReadFile("main.go")
 	assert.NilError(t, err)

@@ -65,7 +65,7 @@ func (o *options) judge() (*gate.Report, error) {
 		}
 	}
 	if len(found) != 1 {
-		return nil, fmt.Errorf("-base %s: %d benchmark files: want one to judge", o.base, len(found))
+		return nil, fmt.Errorf("-base %s: %d benchmark files: want one to compare", o.base, len(found))
 	}
 	var files [2]gate.File
 	for i, path := range []string{o.base, found[0]} {
@@ -118,7 +118,7 @@ func (o *options) print(stdout io.Writer) error {
 		pass := compat.Of(run, o.pass)
 		if o.json {
 			if why := run.Failed(); why != "" {
-				return fmt.Errorf("%s: -json has no place to say that it is no result: %s", path, why)
+				return fmt.Errorf("%s: the benchmark has no result: %s: want -as without -json, because the file of vLLM cannot state that", path, why)
 			}
 			text, err := compat.VLLMResult(pass)
 			if err != nil {
@@ -138,7 +138,7 @@ func (o *options) print(stdout io.Writer) error {
 			fmt.Fprintf(w, "no result: %s\n", why)
 		}
 		if units := run.Withheld(); len(units) > 0 {
-			fmt.Fprintf(w, "the client distorted %s: so it does here\n", strings.Join(units, ", "))
+			fmt.Fprintf(w, "the client distorted %s of the benchmark, so the same figures above are distorted too\n", strings.Join(units, ", "))
 		}
 	}
 	return w.Flush()
