@@ -27,7 +27,16 @@ type Name struct {
 	Procs string    // GOMAXPROCS, as the testing package appends it unless it is 1: "2"
 }
 
-// ParseName takes a name apart. It may begin with "Benchmark".
+// ParseRunning takes apart the name of a running benchmark, which is that of testing.B.Name
+// and of records. In contrast to the name of a result it never ends with GOMAXPROCS, so that
+// "-7" at its end is a part of a value.
+func ParseRunning(text string) Name {
+	n := ParseName(text + "-1")
+	n.Full, n.Procs = n.WithoutProcs(), ""
+	return n
+}
+
+// ParseName takes the name of a result apart. It may begin with "Benchmark".
 func ParseName(text string) Name {
 	n := Name{Full: strings.TrimPrefix(text, "Benchmark")}
 	base, parts := benchfmt.Name(n.Full).Parts()

@@ -74,3 +74,8 @@ func TestParseName(t *testing.T) {
 	assert.Equal(t, n.Key("b"), "1")
 	assert.Equal(t, n.Key("c"), "")
 }
+
+func TestParseRunning(t *testing.T) {
+	assert.DeepEqual(t, ParseRunning("BenchmarkChat/model=qwen-7"), Name{"Chat/model=qwen-7", "Chat", []Setting{{"model", "qwen-7"}}, ""})
+	assert.DeepEqual(t, ParseRunning("Chat"), Name{"Chat", "Chat", nil, ""})
+}

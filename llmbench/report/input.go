@@ -133,7 +133,7 @@ func (d *Data) fromRecords() {
 			}
 			continue
 		}
-		row := newRow(benchfile.ParseName(name))
+		row := newRow(benchfile.ParseRunning(name))
 		row.File = filepath.Dir(run.Name)
 		for _, k := range sortedKeys(run.Head.Config) {
 			row.Config = append(row.Config, benchfile.Setting{Key: k, Value: run.Head.Config[k]})

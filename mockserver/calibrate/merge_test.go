@@ -73,6 +73,11 @@ func TestRecords(t *testing.T) {
 	if v := p.Values; v["mean-ttft-ns"] != 200 || v["mean-tpot-ns"] != 100 || v["p50-e2e-ns"] != 1550 {
 		t.Errorf("Records: %v, want ttft 200, tpot 100, e2e 1550", v)
 	}
+	// The name of a running benchmark has no GOMAXPROCS at its end.
+	qwen := strings.Replace(text, "concurrency=2", "model=qwen-7", 1)
+	if s, ok, err := Records(strings.NewReader(qwen), "r.jsonl", []string{"model=qwen-7"}); err != nil || !ok || s.Server != "backend=x/model=qwen-7" {
+		t.Errorf("Records of qwen-7 = %+v, %v, %v, want the server backend=x/model=qwen-7", s, ok, err)
+	}
 	// If the lengths differ, the workload has their distribution.
 	workloads, _, err := Merge([]Sample{s})
 	if err != nil || workloads[0].Constant || workloads[0].Lengths.At(0) != 10 || workloads[0].Lengths.At(1) != 19 || workloads[0].Lengths.Validate() != nil {
@@ -119,7 +124,7 @@ func TestBadFiles(t *testing.T) {
 		{with("100,", "NaN,"), "r.jsonl:3: want a request's record: "},
 		{with(`"output_tokens":10`, `"output_tokens":0`), "r.jsonl:3: output_tokens: 0, want 1 to 1073741824"},
 		{with(`"prompt_tokens":10`, `"prompt_tokens":2000000000`), "r.jsonl:3: prompt_tokens: 2000000000, want 0 to 1073741824"},
-		{with(`"first_ns":100`, `"first_ns":-100`), "r.jsonl:3: an instant of -100 ns"},
+		{with(`"first_ns":100,"last_ns":1000,"end_ns":1100,"gaps_ns":[900]`, `"first_ns":-200000,"last_ns":1000,"end_ns":1100,"gaps_ns":[201000]`), "r.jsonl:3: an instant of -200000 ns"},
 		{with(`"first_ns":100,"last_ns":1000,"end_ns":1100,"gaps_ns":[900]`, `"first_ns":0,"last_ns":900,"end_ns":1100,"gaps_ns":[900]`), "r.jsonl:3: start_ns 0 and first_ns 0, want the first delta later"},
 		{with(`"first_ns":100,"last_ns":1000,"end_ns":1100,"gaps_ns":[900]`, `"end_ns":0`), "r.jsonl:3: start_ns 0 and end_ns 0, want the end later"},
 		{with(`"outcome":"ok"`, `"outcome":"fine"`), `r.jsonl:3: outcome "fine"`},

@@ -20,7 +20,7 @@ func Records(r io.Reader, file string, match []string) (Sample, bool, error) {
 	if err != nil {
 		return Sample{}, false, err
 	}
-	n := newName(benchfile.ParseName(head.Benchmark))
+	n := newName(benchfile.ParseRunning(head.Benchmark))
 	if !n.has(match) {
 		return Sample{}, false, nil
 	}
