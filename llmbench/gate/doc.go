@@ -14,7 +14,21 @@
 //	Unit p50-ttft-ns better=lower gate=5%
 //
 // ns/op, B/op, allocs/op and MB/s need no better=. A unit without a margin is shown
-// and not judged. benchstat reads such lines too, and ignores gate=.
+// and not judged. benchstat reads such lines too, and ignores gate= and same=.
+//
+// # What must be equal
+//
+// Some units say what was measured rather than how well it went, such as the mean
+// length of an answer. The key same= gives such a unit a tolerance: a percentage of
+// the larger median, or an amount in the unit.
+//
+//	Unit out-tok/req same=2%
+//	Unit cached-% same=5
+//
+// If the medians of the unit differ by more in a benchmark with a gated unit, the
+// verdict is CannotJudge. A result without a value of the unit counts as 0. If samples
+// are still being added, the medians are compared at the interim look and at the end;
+// before the end, unlike medians keep the comparison from an early Pass.
 //
 // # The test
 //
@@ -57,10 +71,11 @@
 //   - a configuration line (cpu, gpu, model, backend, …) differs between the files or
 //     between the samples of a benchmark, unless [Ignored] or Options.Ignore has its
 //     key;
+//   - the medians of a unit with same= differ by more than its tolerance;
 //   - ignored keys put several benchmarks into one row;
 //   - a value is NaN or infinite, or a gated value is negative or missing in a result
 //     of its benchmark, or the median of the old values is 0 and higher is better;
-//   - Unit lines contradict each other, or a margin or direction is invalid;
+//   - Unit lines contradict each other, or a margin, direction or tolerance is invalid;
 //   - there are too few samples;
 //   - no unit is gated.
 //

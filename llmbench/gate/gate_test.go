@@ -119,6 +119,11 @@ func TestProblems(t *testing.T) {
 		{gateOp, "Unit ns/op better=lower\n" + good, "Unit ns/op better=higher\n" + good,
 			[]string{"new:1: unit ns/op: better=higher, but old:1 says better=lower: want one direction"}},
 
+		{gateOp + "Unit a same=x\n", good, good, []string{"units:2: unit a: same=x: want a percentage such as 2%, or an amount such as 5, of 0 or more"}},
+		{gateOp + "Unit a same=-1%\n", good, good, []string{"units:2: unit a: same=-1%: want a percentage such as 2%, or an amount such as 5, of 0 or more"}},
+		{gateOp + "Unit a same=Inf\n", good, good, []string{"units:2: unit a: same=Inf: want a percentage such as 2%, or an amount such as 5, of 0 or more"}},
+		{gateOp, "Unit a same=1%\n" + good, "Unit a same=1\n" + good, []string{"new:1: unit a: same=1, but old:1 says same=1%: want one tolerance"}},
+
 		// Rows.
 		{gateOp, runs(6, "BenchmarkA-2 1 1 ns/op", "BenchmarkB-2 1 1 ns/op"), runs(6, "BenchmarkA-2 1 1 ns/op", "BenchmarkC-2 1 1 ns/op"),
 			[]string{"old:4: B-2: missing in new", "new:4: C-2: missing in old"}},
@@ -151,6 +156,44 @@ func TestProblems(t *testing.T) {
 			t.Errorf("reasons() mismatch (-want +got):\n%s", diff)
 		}
 	}
+}
+
+// TestSame checks that benchmarks are comparable only within the tolerances of same=. New
+// is always twice as slow as old.
+func TestSame(t *testing.T) {
+	of := func(n int, time int, more string) string {
+		return runs(n, fmt.Sprintf("BenchmarkA 1 %d ns/op%s", time, more))
+	}
+	for _, c := range []struct {
+		name, units, old, new string // old and new are further values of each result
+		want                  string // "": comparable
+	}{
+		{"equal", "Unit tok same=2%", " 100 tok", " 100 tok", ""},
+		{"within a share", "Unit tok same=2%", " 100 tok", " 102 tok", ""},
+		{"shorter", "Unit tok same=2%", " 683 tok", " 46 tok", "the median of tok is 46, but 683 in old: want results that differ by at most same=2%"},
+		{"longer", "Unit tok same=2%", " 100 tok", " 103 tok", "the median of tok is 103, but 100 in old: want results that differ by at most same=2%"},
+		{"only old", "Unit tok same=2%", " 100 tok", "", "the median of tok is 0, but 100 in old: want results that differ by at most same=2%"},
+		{"neither", "Unit tok same=2%", "", "", ""},
+		{"within an amount", "Unit cached-% same=5", "", " 5 cached-%", ""},
+		{"beyond an amount", "Unit cached-% same=5", "", " 5.1 cached-%", "the median of cached-% is 5.1, but 0 in old: want results that differ by at most same=5"},
+		{"an amount of a unit that is tidied", "Unit x-ns same=5", " 100 x-ns", " 105.1 x-ns", "the median of x-sec is 1.051e-07, but 1e-07 in old: want results that differ by at most same=5"},
+		{"within an amount of a unit that is tidied", "Unit x-ns same=5", " 100 x-ns", " 104.9 x-ns", ""},
+		{"the file of units overrides the others", "Unit tok same=100%", " 1 tok", " 100 tok", ""},
+	} {
+		r := compare(t, gateOp+c.units+"\n", "Unit tok same=1%\n"+of(6, 100, c.old), of(6, 200, c.new), Options{})
+		if c.want == "" {
+			assert.DeepEqual(t, r.reasons(), []string{"A sec/op: +100.00%, may be 5% worse"})
+			continue
+		}
+		assert.Equal(t, r.Verdict, CannotJudge, c.name)
+		assert.DeepEqual(t, r.reasons(), []string{"new:3: A: " + c.want})
+		assert.Equal(t, r.Rows[0].Verdict, CannotJudge, c.name)
+	}
+	r := compare(t, gateOp+"Unit tok same=2%\n", of(6, 100, " 1 tok")+runs(6, "BenchmarkB 1 1 tok"), of(6, 100, " 1 tok")+runs(6, "BenchmarkB 1 2 tok"), Options{})
+	assert.Equal(t, r.Verdict, Pass, "benchmark B has no gated unit: %q", r.reasons())
+	// The median of a unit that only some results have.
+	r = compare(t, gateOp+"Unit tok same=2%\n", of(4, 100, "")+of(3, 100, " 9 tok"), of(7, 100, ""), Options{})
+	assert.Equal(t, r.Verdict, Pass, "%q", r.reasons())
 }
 
 // TestProblemsShared checks that problems with the same message share a line.

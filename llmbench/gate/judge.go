@@ -28,13 +28,21 @@ func (m *matcher) report(o Options) *Report {
 	plan := newPlan(o.Planned, r.Cells, o.Alpha)
 	alpha, looks := plan.alpha(r.Samples)
 	r.Alpha = alpha
+	decided := true // no row can become a regression, and no benchmark is unlike
+	for _, p := range m.pairs {
+		unlike := m.unlike(p)
+		if looks {
+			r.Problems = append(r.Problems, unlike...)
+		} else if len(unlike) > 0 { // further samples may change the medians
+			decided = false
+		}
+	}
 	gated = slices.DeleteFunc(gated, func(g gatedRow) bool { return !r.judgeable(g, plan) })
 	cells, reverse := make([]cell, len(gated)), make([]cell, len(gated))
 	for i, g := range gated {
 		cells[i], reverse[i] = g.cell, g.reversed()
 	}
 	better := testCells(reverse, r.Cells)
-	decided := true // no row can become a regression
 	for i, p := range testCells(cells, r.Cells) {
 		row := &r.Rows[gated[i].index]
 		row.PWorse, row.PHolm = known(p.worse), known(p.holm)

@@ -97,6 +97,10 @@ func TestSettled(t *testing.T) {
 		}
 		return all
 	}
+	// length returns runs whose answers have the given length. All become faster with it.
+	length := func(n, tok int) string {
+		return "Unit tok same=2%\n" + runs(n, fmt.Sprintf("BenchmarkA 1 %d ns/op %d tok", 1000-tok, tok))
+	}
 	for _, c := range []struct {
 		name, old, new string
 		o              Options
@@ -119,6 +123,10 @@ func TestSettled(t *testing.T) {
 			runs(9, "BenchmarkA 1 200 ns/op", "BenchmarkB 1 200 ns/op") + run("BenchmarkA 1 200 ns/op"), Options{Planned: 10}, true, CannotJudge,
 			"B sec/op: 10 old and 9 new samples: want one of each process, 10"},
 		{"a median of 0 that may change", "Unit x better=higher gate=5%\n" + runs(1, "BenchmarkA 1 0 x"), runs(1, "BenchmarkA 1 0 x"), Options{Planned: 10}, false, "", ""},
+		{"answers of another length, at the interim look", length(7, 100), length(7, 103), Options{Planned: 10}, true, CannotJudge,
+			"A: the median of tok is 103, but 100 in old: want results that differ by at most same=2%"},
+		{"answers of another length, before the interim look", length(6, 100), length(6, 103), Options{Planned: 10}, false, "", ""},
+		{"answers of equal length, before the interim look", length(6, 100), length(6, 102), Options{Planned: 10}, true, Pass, ""},
 		{"noise", mixed(10), mixed(10), Options{RequireQuiet: true}, true, CannotJudge,
 			"A sec/op: a margin of 5% is less than the noise, 24%: want a quieter machine, more samples or a wider margin"},
 		{"noise that may decrease", mixed(9), mixed(9), Options{RequireQuiet: true, Planned: 10}, false, "", ""},

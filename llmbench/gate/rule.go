@@ -10,16 +10,18 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// A rule is the direction and the margin of a unit, from Unit lines
+// A rule is the direction, the margin and the tolerance of a unit, from Unit lines
 // (https://pkg.go.dev/golang.org/x/perf/cmd/benchstat#hdr-Unit_metadata):
 //
 //	Unit output-tok/s better=higher gate=2%
+//	Unit out-tok/req same=2%
 type rule struct {
 	better int // +1: higher is better, -1: lower is better, 0: not known
 	gated  bool
 	margin float64 // the share of the old value by which new may be worse
-	// betterBy and gateBy are the lines that set better and gated, or nil.
-	betterBy, gateBy *benchfmt.UnitMetadata
+	same   tolerance
+	// betterBy, gateBy and sameBy are the lines that set better, gated and same, or nil.
+	betterBy, gateBy, sameBy *benchfmt.UnitMetadata
 }
 
 // direction returns "higher", "lower" or "".
@@ -35,8 +37,8 @@ func (r rule) direction() string {
 
 // readRules collects the rules of all files, by tidied unit. A line in one file is
 // valid for all files, so that a new file without Unit lines does not disable the
-// gate. Contradictions between files are problems, except that a margin in the file of
-// units overrides the others. A unit without better= has the direction that benchfmt
+// gate. Contradictions between files are problems, except that a margin or a tolerance in
+// the file of units overrides the others. A unit without better= has the direction that benchfmt
 // knows for it, as for ns/op.
 func readRules(units, old, new *results) (map[string]rule, []Problem) {
 	rules := map[string]rule{}
@@ -69,6 +71,16 @@ func readRules(units, old, new *results) (map[string]rule, []Problem) {
 					r.gated, r.margin, r.gateBy = true, margin, by
 				case r.margin != margin && !slices.Contains(units.units, r.gateBy):
 					problemf(by, "gate=%s, but %s says gate=%s: want one margin", by.Value, position(r.gateBy), r.gateBy.Value)
+				}
+			case "same":
+				same, err := parseTolerance(by.Value, by.OrigUnit)
+				switch {
+				case err != nil:
+					problemf(by, "same=%s: %v", by.Value, err)
+				case r.sameBy == nil:
+					r.same, r.sameBy = same, by
+				case r.same != same && !slices.Contains(units.units, r.sameBy):
+					problemf(by, "same=%s, but %s says same=%s: want one tolerance", by.Value, position(r.sameBy), r.sameBy.Value)
 				}
 			}
 			rules[by.Unit] = r

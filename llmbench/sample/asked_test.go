@@ -7,8 +7,35 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestAskedTokens: how long prompts were meant to be is told when it is not how
-// long they were, and only if it is known of all.
+// TestAskedOutput checks that the output tokens that were asked for are reported if they
+// are known of all successful requests and differ from the actual ones.
+func TestAskedOutput(t *testing.T) {
+	asked := func(tokens int) Sample {
+		s := answer(0, 100, 200, 10)
+		s.OutputTokens, s.MaxTokens = 10, tokens
+		return s
+	}
+	failed := asked(1000)
+	failed.Outcome = Truncated
+	for _, c := range []struct {
+		samples []Sample
+		want    float64 // 0: left out
+	}{
+		{[]Sample{asked(16), asked(10)}, 13},
+		{[]Sample{asked(9), asked(10)}, 9.5},
+		{[]Sample{asked(10), asked(10)}, 0},
+		{[]Sample{asked(12), asked(0)}, 0},
+		{[]Sample{asked(12), failed}, 12},
+		{[]Sample{failed}, 0},
+	} {
+		got, has := Summarize(c.samples, time.Second, SLO{}).Metrics["asked-out-tok/req"]
+		assert.Equal(t, got, c.want)
+		assert.Equal(t, has, c.want > 0)
+	}
+}
+
+// TestAskedTokens checks that the intended lengths of prompts are reported if they are
+// known of all successful requests and differ from the actual ones.
 func TestAskedTokens(t *testing.T) {
 	asked := func(tokens int) Sample {
 		s := answer(0, 100, 200, 10) // of 10 prompt tokens

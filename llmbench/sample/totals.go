@@ -11,11 +11,12 @@ type totals struct {
 
 	n, good                  float64 // requests, and those within the SLO
 	prompt, asked, cached    float64 // prompt tokens
-	output                   float64 // output tokens
+	output, askedOutput      float64 // output tokens
 	promptChars, outputChars float64
 	users, perUser           float64                   // requests with a latency, and the sum of their tokens per second
 	promptKnown, outputKnown bool                      // of every request
 	askedKnown               bool                      // of every request
+	askedOutputKnown         bool                      // of every request
 	reasoned                 bool                      // one answer has reasoning
 	turned                   bool                      // one request is a later turn of a session
 	durations                [][]time.Duration         // of each latency
@@ -25,7 +26,7 @@ type totals struct {
 }
 
 func newTotals(slo SLO) *totals {
-	return &totals{slo: slo, promptKnown: true, outputKnown: true, askedKnown: true, durations: make([][]time.Duration, len(latencies)), schedules: map[int]*schedule{}}
+	return &totals{slo: slo, promptKnown: true, outputKnown: true, askedKnown: true, askedOutputKnown: true, durations: make([][]time.Duration, len(latencies)), schedules: map[int]*schedule{}}
 }
 
 // add adds a request.
@@ -75,10 +76,12 @@ func (t *totals) addTokens(r *Sample) {
 	t.promptKnown = t.promptKnown && r.PromptTokens > 0
 	t.outputKnown = t.outputKnown && r.OutputTokens > 0
 	t.askedKnown = t.askedKnown && r.AskedTokens > 0
+	t.askedOutputKnown = t.askedOutputKnown && r.MaxTokens > 0
 	t.prompt += float64(r.PromptTokens)
 	t.asked += float64(r.AskedTokens)
 	t.cached += float64(r.CachedTokens)
 	t.output += float64(r.OutputTokens)
+	t.askedOutput += float64(r.MaxTokens)
 	t.promptChars += float64(r.PromptChars)
 	t.outputChars += float64(r.OutputChars)
 }
@@ -104,6 +107,7 @@ func (t *totals) setMeans(s *Summary) {
 	s.set("in-tok/req", t.prompt/t.n, t.n > 0 && t.promptKnown)
 	s.set("asked-in-tok/req", t.asked/t.n, t.n > 0 && t.askedKnown && t.asked != t.prompt)
 	s.set("out-tok/req", t.output/t.n, t.n > 0 && t.outputKnown)
+	s.set("asked-out-tok/req", t.askedOutput/t.n, t.n > 0 && t.askedOutputKnown && t.askedOutput != t.output)
 	s.set("cached-%", 100*t.cached/t.prompt, t.cached > 0 && t.promptKnown)
 }
 

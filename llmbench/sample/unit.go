@@ -21,6 +21,10 @@ type Unit struct {
 	// Gate is the share that may be lost before benchgate calls a change a
 	// regression, such as "2%"; "" where benchgate does not judge the unit.
 	Gate string
+	// Same says that two benchmark files can be compared only if their values of the unit
+	// are nearly equal: benchgate cannot judge if the medians differ by more than Same, a
+	// share such as "2%" or an amount in the unit such as "5". "" is no such condition.
+	Same string
 	// Family says what the unit measures, and so how the client can distort the unit.
 	Family Family
 	// Statistic says what of the family's values the unit is; "" for a unit that is no
@@ -80,14 +84,16 @@ func EnoughFor(n int, q float64) bool {
 // (https://pkg.go.dev/golang.org/x/perf/cmd/benchstat#hdr-Unit_metadata), or
 // "" when there is none to give.
 func (u Unit) Line() string {
-	if u.Better == "" {
+	line := ""
+	for _, field := range []struct{ key, value string }{{"better", u.Better}, {"gate", u.Gate}, {"same", u.Same}} {
+		if field.value != "" {
+			line += " " + field.key + "=" + field.value
+		}
+	}
+	if line == "" {
 		return ""
 	}
-	line := fmt.Sprintf("Unit %s better=%s", u.Name, u.Better)
-	if u.Gate != "" {
-		line += " gate=" + u.Gate
-	}
-	return line
+	return "Unit " + u.Name + line
 }
 
 // Check returns an error if a benchmark cannot report the unit: its name or another

@@ -1,0 +1,74 @@
+package gate
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/perf/benchunit"
+)
+
+// A tolerance is the greatest difference between the medians of a unit at which two
+// benchmarks are comparable.
+type tolerance struct {
+	amount float64 // a share of the larger median, or an amount in the tidied unit
+	share  bool
+}
+
+// parseTolerance parses the value of same= for a unit that is not tidied: a percentage
+// such as "2%", or an amount in the unit such as "5".
+func parseTolerance(s, unit string) (tolerance, error) {
+	digits, share := strings.CutSuffix(s, "%")
+	amount, err := strconv.ParseFloat(digits, 64)
+	if err != nil || !(amount >= 0) || math.IsInf(amount, 0) {
+		return tolerance{}, fmt.Errorf("want a percentage such as 2%%, or an amount such as 5, of 0 or more")
+	}
+	if share {
+		return tolerance{amount / 100, true}, nil
+	}
+	amount, _ = benchunit.Tidy(amount, unit)
+	return tolerance{amount, false}, nil
+}
+
+// exceeded reports whether a and b, which are 0 or more, differ by more than t.
+func (t tolerance) exceeded(a, b float64) bool {
+	if t.share {
+		return math.Abs(a-b) > t.amount*max(a, b)
+	}
+	return math.Abs(a-b) > t.amount
+}
+
+// unlike returns a problem for each unit with a tolerance whose medians differ by more,
+// if a unit of p is gated. A result without a value of the unit counts as 0.
+func (m *matcher) unlike(p pair) (problems []Problem) {
+	gated := func(unit string) bool { return ruleOf(m.rules, unit).gated }
+	if p.old == nil || p.new == nil || !slices.ContainsFunc(m.unitsOf(p), gated) {
+		return nil
+	}
+	for _, unit := range slices.Sorted(maps.Keys(m.rules)) {
+		r := m.rules[unit]
+		if r.sameBy == nil {
+			continue
+		}
+		old, new := p.old.medianOrZero(unit), p.new.medianOrZero(unit)
+		if old == nil || new == nil || !r.same.exceeded(*old, *new) {
+			continue
+		}
+		problems = append(problems, Problem{File: m.new.name, Line: p.new.line, Pkg: p.new.pkg, Name: p.new.name,
+			Message: fmt.Sprintf("the median of %s is %.4g, but %.4g in %s: want results that differ by at most same=%s", unit, *new, *old, m.old.name, r.sameBy.Value)})
+	}
+	return problems
+}
+
+// medianOrZero returns the median of a unit. A result without a value counts as 0. The
+// median is nil if a value is not usable.
+func (s *samples) medianOrZero(unit string) *float64 {
+	values := slices.Clone(s.values[unit])
+	for len(values) < s.n {
+		values = append(values, 0)
+	}
+	return summarize(values).Median
+}
