@@ -2,6 +2,7 @@ package llmbench
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -14,6 +15,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
@@ -183,6 +185,59 @@ func TestResend(t *testing.T) {
 				}
 				assert.Equal(t, received.Load(), tt.requests)
 				assert.Equal(t, resent, tt.requests-10)
+			})
+		})
+	}
+}
+
+// TestReuse checks which connections are used for a second request, on servers that answer each
+// request once, and that answer the first request of a connection twice. The second answer, which
+// no request asked for, must not become the answer to the next request.
+func TestReuse(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		hidden bool // the client cannot see what there is to read
+		twice  bool
+		conns  int64 // for three requests
+	}{
+		{"visible, one answer", false, false, 1},
+		{"visible, two answers", false, true, 3},
+		{"hidden, one answer", true, false, 3},
+		{"hidden, two answers", true, true, 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var conns atomic.Int64
+				target, stop := rawInMemory(func(c net.Conn) {
+					conns.Add(1)
+					runtest.EachRequest(c, func(c net.Conn, _ int) bool {
+						time.Sleep(300 * ms)
+						reply200(c)
+						if tt.twice {
+							reply200(c)
+						}
+						return true
+					})
+				})
+				defer stop()
+				if dial := target.Dial; tt.hidden {
+					target.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+						c, err := dial(ctx, network, addr)
+						return struct{ net.Conn }{c}, err
+					}
+				}
+				c, l, posts, err := prepared(target, Load{Requests: words(1, 1), Concurrency: 1})
+				assert.NilError(t, err)
+				defer c.close()
+				w := newWorker(c, l, conn.NewClock(conn.WallClock), nil)
+				for i := range 3 {
+					s := w.do(t.Context(), posts[0], 0, false)
+					assert.NilError(t, s.Err)
+					ttft, _ := s.TTFT()
+					assert.Equal(t, ttft, 300*ms, "request %d", i)
+					synctest.Wait() // the server writes its second answer, if any
+				}
+				assert.Equal(t, conns.Load(), tt.conns)
 			})
 		})
 	}

@@ -41,9 +41,20 @@ type Target struct {
 	// client, so that distorted figures are reported unless the load or the environment
 	// says otherwise; see [ClientBound].
 	Simulated bool
-	// Dial opens a connection; nil means TCP. It must return when its context ends. In a
-	// bubble of [testing/synctest] the target must be Simulated, too: otherwise the client's
-	// distortion is measured over real sockets, which stop the bubble's clock.
+	// Dial opens a connection; nil means TCP. It must return when its context ends.
+	//
+	// Each connection is used for one request only, unless the client can see whether
+	// the server has closed it or has sent more than one response. The client sees that
+	// of a [syscall.Conn] on Unix, such as a [net.TCPConn], but of no connection that
+	// wraps one without its method SyscallConn. Other connections need a method
+	//
+	//	Pending() (waiting bool, err error)
+	//
+	// which reports whether bytes wait to be read, and returns an error if the peer has
+	// closed the connection. Those of package memnet have it.
+	//
+	// In a bubble of [testing/synctest] the target must be Simulated, too: otherwise the
+	// client's distortion is measured over real sockets, which stop the bubble's clock.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 

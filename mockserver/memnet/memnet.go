@@ -3,7 +3,8 @@
 // does while one waits for a connection of this package.
 //
 // The connections are net.Pipes, which have no buffer: a write returns when the other
-// side has read the data.
+// side has read the data. They have a method Pending, as llmbench.Target.Dial describes,
+// by which a client knows whether it can use a connection for a further request.
 package memnet
 
 import (
@@ -29,7 +30,7 @@ func Listen() *Listener {
 // until the listener accepts. The error is [net.ErrClosed] if the listener is closed,
 // or that of ctx.
 func (l *Listener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	client, server := net.Pipe()
+	client, server := pipe()
 	select {
 	case l.conns <- server:
 		return client, nil

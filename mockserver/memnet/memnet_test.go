@@ -2,8 +2,12 @@ package memnet
 
 import (
 	"context"
+	"io"
 	"net"
+	"os"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"gotest.tools/v3/assert"
 )
@@ -21,4 +25,44 @@ func TestClosed(t *testing.T) {
 	assert.ErrorIs(t, err, net.ErrClosed)
 	_, err = ln.Accept()
 	assert.ErrorIs(t, err, net.ErrClosed)
+}
+
+// Pending reports bytes until they are read or given up, and whether an end is closed.
+func TestPending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server := pipe()
+		check := func(want bool, wantErr error) {
+			t.Helper()
+			synctest.Wait()
+			waiting, err := client.(*conn).Pending()
+			assert.Equal(t, waiting, want)
+			assert.Equal(t, err, wantErr)
+		}
+		check(false, nil)
+		written := make(chan error)
+		write := func(text string) {
+			_, err := io.WriteString(server, text)
+			written <- err
+		}
+		go write("two words")
+		check(true, nil)
+		_, err := io.ReadFull(client, make([]byte, 3))
+		assert.NilError(t, err)
+		check(true, nil)
+		_, err = io.ReadFull(client, make([]byte, 6))
+		assert.NilError(t, err)
+		check(false, nil)
+		assert.NilError(t, <-written)
+
+		assert.NilError(t, server.SetWriteDeadline(time.Now().Add(time.Second)))
+		go write("unread")
+		check(true, nil)
+		assert.ErrorIs(t, <-written, os.ErrDeadlineExceeded)
+		check(false, nil)
+
+		assert.NilError(t, server.Close())
+		check(false, io.EOF)
+		assert.NilError(t, client.Close())
+		check(false, net.ErrClosed)
+	})
 }

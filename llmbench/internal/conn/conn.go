@@ -20,6 +20,7 @@ type Conn struct {
 	stamp  int64          // kernel timestamp of the last Read, in ns since 1970; 0: none
 	newest int64          // the newest timestamp since the current request took this connection
 
+	visible   bool   // peek can say what there is to read
 	request   *Trace // the current request, or nil
 	used      bool   // a request has been answered on it
 	ended     bool   // TLS has brought the end or a response while the connection was idle
@@ -39,7 +40,7 @@ type Conn struct {
 
 // newConn returns a connection over raw that has no stream yet.
 func newConn(raw net.Conn, closed func()) *Conn {
-	c := &Conn{Conn: raw, kernel: newStampedReader(raw), closed: closed}
+	c := &Conn{Conn: raw, kernel: newStampedReader(raw), closed: closed, visible: peek(raw) != peekUnknown}
 	if c.kernel != nil {
 		c.countReordered = c.kernel.reordered
 	}
@@ -108,8 +109,9 @@ func (c *Conn) setStream(stream net.Conn) {
 
 const (
 	// maxIdle is how long a connection without traffic is kept. maxIdleUnseen is
-	// how long it is kept if the client cannot see whether the server has closed it:
-	// some servers close connections after a few seconds.
+	// how long a connection that was opened ahead of its one request is kept if the
+	// client cannot see whether the server has closed it: some servers close
+	// connections after a few seconds.
 	maxIdle       = 5 * time.Minute
 	maxIdleUnseen = 2 * time.Second
 )
@@ -147,11 +149,34 @@ func (c *Conn) hasResponse() bool {
 // unused reports whether no request has been answered on c.
 func (c *Conn) unused() bool { return !c.used }
 
+// A pender is a connection that is no socket and knows what there is to read.
+type pender interface {
+	// Pending reports whether bytes wait to be read. It returns an error if the peer
+	// has closed the connection.
+	Pending() (waiting bool, err error)
+}
+
+// peek returns what there is to read from c, without reading it. Nobody else may read
+// from c meanwhile.
+func peek(c net.Conn) peekResult {
+	p, ok := c.(pender)
+	if !ok {
+		return peekSocket(c)
+	}
+	switch waiting, err := p.Pending(); {
+	case err != nil:
+		return peekEnd
+	case waiting:
+		return peekBytes
+	}
+	return peekNothing
+}
+
 // A peekResult is what there is to read from a connection.
 type peekResult int
 
 const (
-	peekUnknown peekResult = iota // the system cannot say
+	peekUnknown peekResult = iota // nobody can say
 	peekNothing
 	peekBytes
 	peekEnd // the end of the connection, or an error

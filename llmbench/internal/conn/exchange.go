@@ -127,12 +127,14 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close returns the connection to the pool, or closes it.
+// Close returns the connection to the pool, or closes it. A connection is closed if nobody
+// can say what there is to read from it: a late or second response to this request would
+// be taken for the response to the next.
 func (b *body) Close() error {
 	c := b.conn
 	writeErr := b.stopWriting()
 	c.request = nil
-	if !b.unwatch() || writeErr != nil || !b.keep || !b.ended || c.in.Buffered() > 0 {
+	if !b.unwatch() || writeErr != nil || !b.keep || !b.ended || c.in.Buffered() > 0 || !c.visible {
 		return c.Close()
 	}
 	c.used = true

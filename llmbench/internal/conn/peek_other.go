@@ -4,5 +4,5 @@ package conn
 
 import "net"
 
-// peek knows nothing on this system.
-func peek(net.Conn) peekResult { return peekUnknown }
+// peekSocket knows nothing on this system.
+func peekSocket(net.Conn) peekResult { return peekUnknown }

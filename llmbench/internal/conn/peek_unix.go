@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peek returns what there is to read from c, without reading it. Nobody else may read
-// from c meanwhile.
-func peek(c net.Conn) peekResult {
+// peekSocket is peek for a connection that may be a socket.
+func peekSocket(c net.Conn) peekResult {
 	sys, ok := c.(syscall.Conn)
 	if !ok {
 		return peekUnknown
