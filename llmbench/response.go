@@ -18,6 +18,13 @@ import (
 const (
 	// maxBody is how much of an answer that is not a stream is read, in bytes.
 	maxBody = 64 << 20
+	// maxText is how much generated text of a stream is read, in characters.
+	maxText = 64 << 20
+	// deltasPerToken and moreDeltas bound the deltas of a stream: deltasPerToken for each
+	// token that was allowed, and moreDeltas more. Most servers send at most one delta a token;
+	// some proxies divide the text of a token.
+	deltasPerToken = 8
+	moreDeltas     = 64
 	// maxErrorBody is how much is kept of an answer whose status is an error, in bytes.
 	maxErrorBody = 4 << 10
 	// maxDrained is how much more of such an answer is read, in bytes, so that the
@@ -159,7 +166,7 @@ const excessAllowed = 1
 // output tokens are, in this order: the usage that the server stated, the counts beside its
 // timings, the counts of its events, and what the client can count.
 func (r *responseReader) countTokens(s *sample.Sample, usage dialect.Usage, eventTokens int, hasText bool) error {
-	s.PromptTokens, s.CachedTokens = usage.PromptTokens, usage.CachedTokens
+	s.PromptTokens, s.CachedTokens, s.ReasoningTokens = usage.PromptTokens, usage.CachedTokens, usage.ReasoningTokens
 	if s.PromptTokens == 0 {
 		s.PromptTokens = s.Server.PromptTokens + s.Server.CachedTokens
 	}

@@ -219,6 +219,9 @@ func notes(s sample.Summary, samples []sample.Sample) (all []string) {
 	if len(s.Clocks) > 1 {
 		add("not all instants are the kernel's: requests by clock: %s", tally(s.Clocks))
 	}
+	if n := hidden(samples); n > 0 {
+		add("the server counted reasoning tokens that it did not stream in %d of %d requests: these have no TPOT", n, s.Requests)
+	}
 	if s.Connected > 0 {
 		add("%d of %d requests had to open a connection; the time it took is in their latency, and in the records", s.Connected, s.Requests)
 	}
@@ -247,4 +250,14 @@ func excess(samples []sample.Sample) string {
 	}
 	return fmt.Sprintf("the server states more output tokens than were allowed in %d of %d requests; the first is %s of pass %d, %d of %d",
 		n, len(samples), first.ID, first.Pass, first.OutputTokens, first.MaxTokens)
+}
+
+// hidden returns the number of successful answers with reasoning tokens that were not streamed.
+func hidden(samples []sample.Sample) (n int) {
+	for i := range samples {
+		if s := &samples[i]; s.Outcome == sample.OK && s.Streamed && s.HidesReasoning() {
+			n++
+		}
+	}
+	return n
 }

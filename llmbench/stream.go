@@ -49,6 +49,9 @@ func (r *responseReader) readStream(ctx context.Context, s *sample.Sample, giveU
 			idle.Reset(r.load.IdleTimeout)
 		}
 		r.addEvent(&st, s, e)
+		if err := tooLong(s); err != nil && st.fault == nil {
+			return err
+		}
 		if st.fault == nil && r.leaveAfter > 0 && s.Deltas >= r.leaveAfter {
 			giveUp(errLeft)
 			return interrupted(ctx, r.load, sample.Truncated, io.ErrUnexpectedEOF)
@@ -64,6 +67,18 @@ func (r *responseReader) readStream(ctx context.Context, s *sample.Sample, giveU
 		return failure{sample.Truncated, err}
 	}
 	return r.countTokens(s, st.usage, st.tokens, s.Deltas > 0)
+}
+
+// tooLong returns a failure if a stream has more deltas or more text than any answer of the
+// tokens that were allowed, so that a stream without an end does not fill the memory.
+func tooLong(s *sample.Sample) error {
+	if bound := deltasPerToken*min(s.MaxTokens, maxText) + moreDeltas; s.MaxTokens > 0 && s.Deltas > bound {
+		return fail(sample.Malformed, "the stream has %d deltas and has not ended; want at most %d where %d output tokens are allowed", s.Deltas, bound, s.MaxTokens)
+	}
+	if s.OutputChars > maxText {
+		return fail(sample.Malformed, "the stream has %d characters and has not ended; want at most %d", s.OutputChars, maxText)
+	}
+	return nil
 }
 
 // addEvent parses an event and adds what it holds to the sample. Events after a fault are
@@ -101,6 +116,7 @@ func (r *responseReader) addEvent(st *stream, s *sample.Sample, e sse.Event) {
 	setStated(&st.usage.PromptTokens, d.Usage.PromptTokens)
 	setStated(&st.usage.OutputTokens, d.Usage.OutputTokens)
 	setStated(&st.usage.CachedTokens, d.Usage.CachedTokens)
+	setStated(&st.usage.ReasoningTokens, d.Usage.ReasoningTokens)
 	st.tokens += d.Tokens
 	if d.Timings != (dialect.Timings{}) {
 		s.Server = sample.ServerTimings(d.Timings)

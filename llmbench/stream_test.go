@@ -1,6 +1,7 @@
 package llmbench
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -78,4 +79,64 @@ func TestChoices(t *testing.T) {
 	s := w.do(t.Context(), p, 0, true)
 	assert.NilError(t, s.Err)
 	assert.Equal(t, s.Choices, sample.Choices{})
+}
+
+// TestStreamWithoutEnd checks that a stream is given up when it has far more deltas than tokens
+// were allowed, and that a stream with as many as the limit ends well.
+func TestStreamWithoutEnd(t *testing.T) {
+	const limit = deltasPerToken*4 + moreDeltas // of requests for 4 tokens
+	read := 0                                   // events of the stream
+	endless := answering(func() io.ReadCloser { return io.NopCloser(&repeating{event: content, count: &read}) })
+	w, p := newTestWorker(t, endless, Load{})
+	s := w.do(t.Context(), p, 0, true)
+	assert.Equal(t, s.Outcome, sample.Malformed)
+	assert.Error(t, s.Err, fmt.Sprintf("the stream has %d deltas and has not ended; want at most %d where 4 output tokens are allowed", limit+1, limit))
+	assert.Equal(t, s.Deltas, limit+1)
+	assert.Assert(t, read < 100*limit, read) // the rest of a buffer may have been read too
+
+	long := answering(func() io.ReadCloser {
+		return io.NopCloser(strings.NewReader(strings.Repeat(content, limit) + finish + usage + done))
+	})
+	w, p = newTestWorker(t, long, Load{})
+	s = w.do(t.Context(), p, 0, true)
+	assert.NilError(t, s.Err)
+	assert.Equal(t, s.Deltas, limit)
+}
+
+// TestTooMuchText checks that a stream is given up when it has more text than any answer.
+func TestTooMuchText(t *testing.T) {
+	assert.NilError(t, tooLong(&sample.Sample{MaxTokens: 1 << 30, Deltas: 1 << 20, OutputChars: maxText}))
+	err := tooLong(&sample.Sample{MaxTokens: 1 << 30, Deltas: 1 << 20, OutputChars: maxText + 1})
+	assert.Error(t, err, fmt.Sprintf("the stream has %d characters and has not ended; want at most %d", maxText+1, maxText))
+	assert.Equal(t, asFailure(err).Outcome, sample.Malformed)
+}
+
+// A repeating reader returns the same event without an end, and counts the events.
+type repeating struct {
+	event string
+	count *int
+}
+
+func (r *repeating) Read(b []byte) (int, error) {
+	*r.count++
+	return copy(b, r.event), nil
+}
+
+// TestReasoningTokens checks that a sample holds the reasoning tokens that the server states,
+// and that hidden ones are noted.
+func TestReasoningTokens(t *testing.T) {
+	const stated = `data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":4,"completion_tokens_details":{"reasoning_tokens":2}}}` + "\n\n"
+	body := answering(func() io.ReadCloser {
+		return io.NopCloser(strings.NewReader(content + content + finish + stated + done))
+	})
+	w, p := newTestWorker(t, body, Load{})
+	s := w.do(t.Context(), p, 0, true)
+	assert.NilError(t, s.Err)
+	assert.Equal(t, s.ReasoningTokens, 2)
+	assert.Equal(t, s.OutputTokens, 4)
+	_, ok := s.TPOT()
+	assert.Assert(t, !ok)
+	samples := []sample.Sample{s}
+	all := notes(sample.Summarize(samples, time.Second, sample.SLO{}), samples)
+	assert.Assert(t, strings.Contains(strings.Join(all, "\n"), "reasoning tokens that it did not stream in 1 of 1 requests"), all)
 }

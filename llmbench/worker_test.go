@@ -275,7 +275,7 @@ func (c *chunkBody) Close() error { return nil }
 // the number of its chunks.
 func TestChunksDoNotAllocate(t *testing.T) {
 	allocs := func(chunks int) float64 {
-		w, p := newTestWorker(t, streamer{chunks}, Load{})
+		w, p := newTestWorker(t, streamer{chunks}, Load{Requests: words(1, chunks)})
 		return testing.AllocsPerRun(20, func() {
 			if s := w.do(t.Context(), p, 0, false); s.Outcome != sample.OK || s.Deltas != chunks {
 				t.Fatalf("%d deltas, %s: %v; want %d", s.Deltas, s.Outcome, s.Err, chunks)
@@ -292,7 +292,7 @@ func TestChunksDoNotAllocate(t *testing.T) {
 // sample.
 func BenchmarkStream(b *testing.B) {
 	const chunks = 1000
-	w, p := newTestWorker(b, streamer{chunks}, Load{})
+	w, p := newTestWorker(b, streamer{chunks}, Load{Requests: words(1, chunks)})
 	b.ReportAllocs()
 	for b.Loop() {
 		if s := w.do(b.Context(), p, 0, false); s.Deltas != chunks {

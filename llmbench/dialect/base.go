@@ -207,6 +207,22 @@ func (p *baseParser) cachedTokensMember(name []byte) {
 	p.w.Raw()
 }
 
+// reasoningTokensMember reads a member of the details of the output tokens in OpenAI's usage
+// object (https://platform.openai.com/docs/api-reference/chat/object).
+func (p *baseParser) reasoningTokensMember(name []byte) {
+	if string(name) == "reasoning_tokens" {
+		p.setReasoningTokens()
+		return
+	}
+	p.w.Raw()
+}
+
+// setReasoningTokens reads the next value as the number of reasoning tokens. A server may state
+// the number twice in one usage object, and 0 in one of the two places.
+func (p *baseParser) setReasoningTokens() {
+	p.d.Usage.ReasoningTokens = max(p.d.Usage.ReasoningTokens, p.w.Count())
+}
+
 // timings keeps the timings object that llama.cpp adds in all of its dialects.
 // endDocument reads the object, and only after the end of generation: earlier
 // timings are provisional, and reading them would cost more than the rest of the

@@ -98,6 +98,9 @@ type Usage struct {
 	PromptTokens int
 	OutputTokens int
 	CachedTokens int // the part of PromptTokens that came from a cache
+	// ReasoningTokens is the number of tokens that the model reasoned with. Most servers
+	// count them in OutputTokens too. Some servers do not send their text.
+	ReasoningTokens int
 }
 
 // Timings holds durations that a server measured for one request, on the

@@ -90,6 +90,7 @@ func (r *read) add(d *Delta) {
 	last(&r.Usage.PromptTokens, d.Usage.PromptTokens)
 	last(&r.Usage.OutputTokens, d.Usage.OutputTokens)
 	last(&r.Usage.CachedTokens, d.Usage.CachedTokens)
+	last(&r.Usage.ReasoningTokens, d.Usage.ReasoningTokens)
 	if d.Timings != (Timings{}) {
 		r.Timings = d.Timings
 	}

@@ -84,15 +84,16 @@ type openAIParser struct {
 	reasonPending bool // the finish reason is null or ""
 	choiceStart   mark // where the text of the choice begins
 
-	onChoice, onMessage, onUsage, onDetails func(name []byte)
-	eachChoice                              func()
+	onChoice, onMessage, onUsage, onPromptDetails, onOutputDetails func(name []byte)
+	eachChoice                                                     func()
 }
 
 func newOpenAIParser(dialect string) *openAIParser {
 	p := new(openAIParser)
 	p.init(dialect, "[DONE]", steps{p.begin, p.member, p.end})
 	p.calls.init(&p.baseParser)
-	p.onChoice, p.onMessage, p.onUsage, p.onDetails = p.choiceMember, p.messageMember, p.usageMember, p.cachedTokensMember
+	p.onChoice, p.onMessage, p.onUsage = p.choiceMember, p.messageMember, p.usageMember
+	p.onPromptDetails, p.onOutputDetails = p.cachedTokensMember, p.reasoningTokensMember
 	p.eachChoice = p.choice
 	return p
 }
@@ -204,7 +205,11 @@ func (p *openAIParser) usageMember(name []byte) {
 	case "completion_tokens":
 		u.OutputTokens = p.w.Count()
 	case "prompt_tokens_details":
-		p.w.Object(p.onDetails)
+		p.w.Object(p.onPromptDetails)
+	case "completion_tokens_details":
+		p.w.Object(p.onOutputDetails)
+	case "reasoning_tokens": // SGLang
+		p.setReasoningTokens()
 	case "queue_time": // this and the next three come from hosted servers and TabbyAPI
 		t.Queue = p.w.Duration(time.Second)
 	case "prompt_time":

@@ -91,7 +91,7 @@ func (d OpenAIResponses) NewParser() Parser {
 	p := new(responsesParser)
 	p.init(d.Name(), "response.completed", steps{p.begin, p.member, p.end})
 	p.onResponse, p.onIncomplete = p.responseMember, p.incompleteMember
-	p.onUsage, p.onDetails = p.usageMember, p.cachedTokensMember
+	p.onUsage, p.onInputDetails, p.onOutputDetails = p.usageMember, p.cachedTokensMember, p.reasoningTokensMember
 	p.onItem, p.onPart, p.onOpened = p.itemMember, p.partMember, p.openedMember
 	p.eachItem = p.item
 	p.eachPart = func() { p.w.Object(p.onPart) }
@@ -112,8 +112,9 @@ type responsesParser struct {
 	isReasoning bool
 	itemStart   mark // where the text of the item begins
 
-	onResponse, onIncomplete, onUsage, onDetails, onItem, onPart, onOpened func(name []byte)
-	eachItem, eachPart                                                     func()
+	onResponse, onIncomplete, onUsage, onItem, onPart, onOpened func(name []byte)
+	onInputDetails, onOutputDetails                             func(name []byte)
+	eachItem, eachPart                                          func()
 }
 
 type eventKind int
@@ -245,7 +246,9 @@ func (p *responsesParser) usageMember(name []byte) {
 	case "output_tokens":
 		p.d.Usage.OutputTokens = p.w.Count()
 	case "input_tokens_details":
-		p.w.Object(p.onDetails)
+		p.w.Object(p.onInputDetails)
+	case "output_tokens_details":
+		p.w.Object(p.onOutputDetails)
 	default:
 		p.w.Raw()
 	}

@@ -8,9 +8,9 @@ import (
 func TestOpenAIResponses(t *testing.T) {
 	const (
 		begin = "event: response.created\n" + `data: {"type":"response.created","response":{"id":"r1","status":"in_progress","error":null,"usage":null,"incomplete_details":null}}` + "\n\n"
-		end   = "event: response.completed\n" + `data: {"type":"response.completed","response":{"status":"completed","output":[{"content":[{"text":"no"}]}],"usage":{"input_tokens":9,"output_tokens":2,"input_tokens_details":{"cached_tokens":1}}},"timings":{"prompt_ms":2}}` + "\n\n"
+		end   = "event: response.completed\n" + `data: {"type":"response.completed","response":{"status":"completed","output":[{"content":[{"text":"no"}]}],"usage":{"input_tokens":9,"output_tokens":2,"input_tokens_details":{"cached_tokens":1},"output_tokens_details":{"reasoning_tokens":1}}},"timings":{"prompt_ms":2}}` + "\n\n"
 	)
-	done := read{Finish: "completed", Usage: Usage{PromptTokens: 9, OutputTokens: 2, CachedTokens: 1}, Timings: Timings{Prompt: 2 * time.Millisecond}, Done: true}
+	done := read{Finish: "completed", Usage: Usage{PromptTokens: 9, OutputTokens: 2, CachedTokens: 1, ReasoningTokens: 1}, Timings: Timings{Prompt: 2 * time.Millisecond}, Done: true}
 	with := func(change func(*read)) read {
 		r := done
 		change(&r)

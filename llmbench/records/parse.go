@@ -69,7 +69,7 @@ func (l *line) checkCounts() error {
 	if l.Events != nil {
 		events = *l.Events
 	}
-	for _, n := range []int{events, l.Pass, l.Turn, l.Resent, l.Prompt, l.Cached, l.Output, l.MaxTokens, l.Asked, l.Status, l.PromptChars, l.OutputChars, l.Choices.Before, l.Choices.Amid, l.Choices.After} {
+	for _, n := range []int{events, l.Pass, l.Turn, l.Resent, l.Prompt, l.Cached, l.Output, l.Reasoning, l.MaxTokens, l.Asked, l.Status, l.PromptChars, l.OutputChars, l.Choices.Before, l.Choices.Amid, l.Choices.After} {
 		if n < 0 || n > math.MaxInt32 {
 			return fmt.Errorf("count %d: want 0 to %d", n, math.MaxInt32)
 		}
@@ -86,7 +86,7 @@ func (p *parser) convert(l *line) Request {
 		LastEvent: l.LastEvent.at, Done: l.Done.at,
 		Before: int32(l.Choices.Before), Amid: int32(l.Choices.Amid), After: int32(l.Choices.After),
 		ChoiceFirst: time.Duration(l.Choices.First), ChoiceLast: time.Duration(l.Choices.Last),
-		Prompt: int32(l.Prompt), Cached: int32(l.Cached), Output: int32(l.Output), UsageAlone: l.UsageAlone,
+		Prompt: int32(l.Prompt), Cached: int32(l.Cached), Output: int32(l.Output), Reasoning: int32(l.Reasoning), UsageAlone: l.UsageAlone,
 		MaxTokens: int32(l.MaxTokens), Asked: int32(l.Asked), PromptChars: int32(l.PromptChars), OutputChars: int32(l.OutputChars),
 		Error: p.word(l.Error), Finish: p.word(l.Finish), Clock: sample.Clock(p.word(l.Clock)),
 		Streamed: p.head.Stream, Scheduled: p.head.Concurrency == 0 && l.Turn == 0,

@@ -32,6 +32,7 @@ type Request struct {
 	Events              int32 // Sample.Events; -1: unknown, in older files
 	Prompt, Output      int32 // tokens
 	Cached              int32 // tokens of the prompt
+	Reasoning           int32 // Sample.ReasoningTokens
 	MaxTokens           int32 // upper limit that the request asked for; 0: unknown
 	Asked               int32 // intended tokens of the prompt; 0: unknown
 	PromptChars         int32
@@ -63,7 +64,7 @@ func (q *Request) sample() sample.Sample {
 		Pass: int(q.Pass),
 		Due:  q.Due, Granted: q.Granted, Admitted: q.Admitted, Start: q.Start, Clock: q.Clock, Scheduled: q.Scheduled, Connect: q.Connect, Resent: int(q.Resent),
 		Streamed: q.Streamed, Turn: int(q.Turn), Deltas: int(q.Deltas), Outputs: int(q.Outputs), FirstOutput: q.FirstOutput, First: q.First, Last: q.Last, End: q.End,
-		PromptTokens: int(q.Prompt), CachedTokens: int(q.Cached), OutputTokens: int(q.Output), PromptChars: int(q.PromptChars), OutputChars: int(q.OutputChars), TokenSource: q.Source, Outcome: q.Outcome,
+		PromptTokens: int(q.Prompt), CachedTokens: int(q.Cached), OutputTokens: int(q.Output), ReasoningTokens: int(q.Reasoning), PromptChars: int(q.PromptChars), OutputChars: int(q.OutputChars), TokenSource: q.Source, Outcome: q.Outcome,
 	}
 }
 

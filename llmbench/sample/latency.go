@@ -44,7 +44,7 @@ const ttfo = "ttfo"
 var latencies = []latency{
 	{"ttft", "the time to first token: from t0 to the first delta with generated text (content, reasoning or tool-call arguments)", FamilyTTFT, []Statistic{P50, P99}, true, one((*Sample).TTFT)},
 	{ttfo, "the time to first output: from t0 to the first delta with more than reasoning. Left out when no answer has reasoning", FamilyTTFT, []Statistic{P50}, true, one((*Sample).TTFO)},
-	{"tpot", "the time per output token: (last delta - first delta) / (output tokens - 1), of requests with two tokens and two deltas or more", FamilyTPOT, []Statistic{Mean}, false, one((*Sample).TPOT)},
+	{"tpot", "the time per output token: (last delta - first delta) / (output tokens - 1), of requests with two tokens and two deltas or more. Requests whose server counted reasoning tokens that it did not stream are left out", FamilyTPOT, []Statistic{Mean}, false, one((*Sample).TPOT)},
 	{"itl", "the gaps between successive deltas, pooled over requests; a delta may hold several tokens", FamilyITL, []Statistic{P99}, false,
 		func(all []time.Duration, s *Sample) []time.Duration { return append(all, s.Gaps...) }},
 	{"e2e", "the E2E latency: from t0 to the last delta, or to the end of the body of an answer that is not streamed", FamilyE2E, []Statistic{P50}, true, one((*Sample).E2E)},

@@ -95,6 +95,9 @@ type Sample struct {
 	CachedTokens int // prompt tokens that the server stated as taken from a cache
 	OutputTokens int
 	TokenSource  TokenSource // of OutputTokens
+	// ReasoningTokens is the number of tokens that the model reasoned with, as the server
+	// stated; 0 if the server did not. See [Sample.HidesReasoning].
+	ReasoningTokens int
 	// PromptChars and OutputChars are Unicode code points: of the text that was sent,
 	// without what the dialect and the server add, and of all generated text.
 	PromptChars, OutputChars int
@@ -156,10 +159,31 @@ func (s *Sample) E2E() (time.Duration, bool) {
 }
 
 // TPOT returns the time per output token after the first: (last delta - first delta) /
-// (output tokens - 1). It returns false if there are fewer than two tokens or two deltas.
+// (output tokens - 1). It returns false if there are fewer than two tokens or two deltas, or
+// if the server counted tokens that it did not stream.
 func (s *Sample) TPOT() (time.Duration, bool) {
-	if s.Deltas < 2 || s.OutputTokens < 2 {
+	if s.Deltas < 2 || s.OutputTokens < 2 || s.HidesReasoning() {
 		return 0, false
 	}
 	return (s.Last - s.First) / time.Duration(s.OutputTokens-1), true
+}
+
+// summarized is how many times more tokens a delta of reasoning must have than a delta of the
+// rest of the answer, so that the deltas are taken for a summary of the reasoning.
+const summarized = 4
+
+// HidesReasoning reports whether OutputTokens contains reasoning tokens that the server did not
+// stream. The time between the first and the last delta is then not the time of OutputTokens.
+//
+// The number of deltas decides, since a delta has at least one token. The reasoning is hidden if
+// there is no delta of it, or if its deltas have many more tokens each than the others, as where
+// the server streams a summary or sends all of the reasoning at once. The reasoning is not
+// hidden if there are more deltas of the rest than that can have tokens: then reasoning is part
+// of the text, or OutputTokens does not count it.
+func (s *Sample) HidesReasoning() bool {
+	reasoning, rest := s.ReasoningTokens, s.OutputTokens-s.ReasoningTokens
+	if reasoning == 0 || rest < 0 || s.TokenSource != FromUsage || s.Outputs > rest+reasoning/2 {
+		return false
+	}
+	return summarized*float64(s.Deltas-s.Outputs)*float64(rest) < float64(s.Outputs)*float64(reasoning)
 }
