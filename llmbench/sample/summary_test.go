@@ -13,7 +13,7 @@ import (
 
 const ms = time.Millisecond
 
-// answer is a successful streamed request of the given instants in ms.
+// answer returns a successful streamed request with the given instants in ms.
 func answer(start, first, last float64, tokens int) Sample {
 	at := func(x float64) time.Duration { return time.Duration(x * float64(ms)) }
 	s := Sample{Due: at(start), Start: at(start), First: at(first), Last: at(last), End: at(last) + ms, Streamed: true,
@@ -82,7 +82,7 @@ func TestSummarize(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := Summarize(c.samples, c.elapsed, c.slo).Metrics
-			if len(c.want) == 1 && c.want["good-req/s"] > 0 { // the others are not at stake
+			if len(c.want) == 1 && c.want["good-req/s"] > 0 { // only of cases about the SLO
 				got = map[string]float64{"good-req/s": got["good-req/s"]}
 			}
 			if diff := cmp.Diff(c.want, got, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
@@ -92,8 +92,8 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// TestSummarizeCounts checks what is told beside the metrics, and that the order
-// of samples means nothing.
+// TestSummarizeCounts checks the counts of a summary, and that the order of samples changes
+// nothing.
 func TestSummarizeCounts(t *testing.T) {
 	var samples []Sample
 	for i := range 100 { // the latest last, and every second of the others
@@ -118,8 +118,8 @@ func TestSummarizeCounts(t *testing.T) {
 	assert.Equal(t, Elapsed(shifted), 51*ms)
 }
 
-// TestUnknownIsLeftOut checks that a count that one answer lacks is not filled in
-// with zero.
+// TestUnknownIsLeftOut checks that a figure is left out if one answer lacks a count of it. The
+// count is not taken for zero.
 func TestUnknownIsLeftOut(t *testing.T) {
 	known := answer(0, 100, 200, 10)
 	noOutput := Sample{End: 100 * ms, PromptTokens: 10, TokenSource: FromNothing, Outcome: OK}
@@ -151,8 +151,8 @@ func TestUnknownIsLeftOut(t *testing.T) {
 	assert.Assert(t, !limit.Met(&whole), "an answer that was not streamed keeps a limit on its time per token")
 }
 
-// TestPercentiles checks that a percentile is left out when there are too few
-// samples to tell it, and how it is interpolated.
+// TestPercentiles checks that a percentile of too few samples is left out, and how percentiles
+// are interpolated.
 func TestPercentiles(t *testing.T) {
 	for _, c := range []struct {
 		n    int
@@ -182,8 +182,8 @@ func TestPercentiles(t *testing.T) {
 	}
 }
 
-// TestMetricsCanBeReported checks that nothing is NaN, infinite, zero in
-// nanoseconds, or no unit, whatever the samples.
+// TestMetricsCanBeReported checks that no metric is NaN, infinite, or a time of zero, and that
+// each one is a unit, for samples of several kinds.
 func TestMetricsCanBeReported(t *testing.T) {
 	known := map[string]bool{}
 	for _, u := range Units {
