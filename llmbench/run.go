@@ -204,6 +204,9 @@ func (r *run) publish() {
 // shortAnswers is the share of the asked output tokens below which short answers are logged.
 const shortAnswers = 0.95
 
+// manyCached is the percentage of cached prompt tokens above which they are logged.
+const manyCached = 10
+
 // notes returns what a reader of the figures must know about their sources.
 func notes(s sample.Summary, samples []sample.Sample) (all []string) {
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
@@ -212,6 +215,9 @@ func notes(s sample.Summary, samples []sample.Sample) (all []string) {
 	}
 	if asked, output := s.Metrics["asked-out-tok/req"], s.Metrics["out-tok/req"]; output > 0 && output < shortAnswers*asked {
 		add("answers are shorter than asked: mean %.4g of %.4g output tokens; figures depend on the length", output, asked)
+	}
+	if cached := s.Metrics["cached-%"]; cached > manyCached {
+		add("the server took %.3g%% of the prompts' tokens from its cache, which shortens the TTFT: prompts have a common beginning, or were sent before", cached)
 	}
 	if len(s.Sources) > 1 || s.Sources[sample.FromUsage] == 0 && s.Outcomes[sample.OK] > 0 {
 		add("output tokens were not all stated by the server: %s", tally(s.Sources))

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // multiTurn measures conversations: each turn sends everything that was said
@@ -31,7 +30,7 @@ func multiTurn(b *testing.B, s server) {
 		s.once(b, session[0])
 		for _, users := range s.concurrencies(pick(s, []int{1, 8, 32}, []int{1, 8})...) {
 			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
-				l := llmbench.Load{Concurrency: users, Units: sample.Named("cached-%")}
+				l := llmbench.Load{Concurrency: users}
 				s.run(b, s.fresh(b, l, s.requests(max(3, 2*users)), 1, draw))
 			})
 		}

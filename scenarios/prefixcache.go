@@ -39,7 +39,7 @@ func prefixCache(b *testing.B, s server) {
 					}
 					return requests, err
 				}
-				l := s.fresh(b, llmbench.Load{Concurrency: users, Units: sample.Named("cached-%")}, n, 2, draw)
+				l := s.fresh(b, llmbench.Load{Concurrency: users}, n, 2, draw)
 				l.Figures = func(samples []sample.Sample) map[string]float64 { return hitFigures(s, sent, samples) }
 				measured = true
 				s.run(b, l)

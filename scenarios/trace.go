@@ -74,7 +74,7 @@ func replayTrace(b *testing.B, s server, t benchdata.Trace) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	l := llmbench.Load{Arrivals: recorded, MaxFail: failuresCount, Units: sample.Named("p99-ttft-ns", "cached-%")}
+	l := llmbench.Load{Arrivals: recorded, MaxFail: failuresCount, Units: sample.Named("p99-ttft-ns")}
 	s.run(b, s.fresh(b, l, len(recorded.At), 0, func(n int, seed uint64) ([]llmbench.Request, error) {
 		t := t
 		t.Seed = seed

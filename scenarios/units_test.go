@@ -31,7 +31,8 @@ func TestUnits(t *testing.T) {
 	}
 
 	var b strings.Builder
-	b.WriteString("# The units of llmbench, and by how much each may get worse before benchgate calls the change a regression.\n" +
+	b.WriteString("# The units of llmbench, by how much each may get worse before benchgate calls the\n" +
+		"# change a regression (gate=), and by how much two sides may differ before benchgate cannot judge them (same=).\n" +
 		"# For \"benchgate -units\"; a copy may have other margins. Written by: go test ./scenarios -run='Units$' -update\n\n")
 	for _, u := range llmbench.Units() {
 		if line := u.Line(); line != "" {

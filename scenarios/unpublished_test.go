@@ -106,7 +106,7 @@ func TestPrefixHits(t *testing.T) {
 		withPrefixCache(&c)
 		result := onePass(t, func(b *testing.B) {
 			s := server{target: backends.Mock{Config: &c}.Start(b), tokens: tokenizer.Words{}}
-			s.run(b, llmbench.Load{Requests: requests, Concurrency: 1, Units: sample.Named("cached-%"),
+			s.run(b, llmbench.Load{Requests: requests, Concurrency: 1,
 				Figures: func(samples []sample.Sample) map[string]float64 { return hitFigures(s, requests, samples) }})
 		})
 		implied := 100 * float64(perGroup-1) / float64(perGroup) * 64 / 80
