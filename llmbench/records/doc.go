@@ -9,6 +9,7 @@
 // Reading is strict, because a figure that is computed from half a file looks like any
 // other. These are errors, which name the file and the line: a first line that is not
 // llmbench's, an unknown version, a last line that was cut, an unknown outcome, and instants
-// that contradict each other. Unknown fields are ignored: later releases add fields without
-// a new version.
+// that contradict each other. An answer may be before its send by [sample.ClockError], as
+// the two may be on different clocks. Unknown fields are ignored: later releases add fields
+// without a new version.
 package records
