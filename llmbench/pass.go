@@ -10,7 +10,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// ErrClientBound is wrapped by the error of [Pass] if the client distorted the pass.
+// ErrClientBound is wrapped by the error of [Pass] if the client distorted the pass, or if the
+// distortion is unknown.
 var ErrClientBound = errors.New("client-bound")
 
 // Pass measures t under l once, without a benchmark: it sends the warm-up and then one pass
@@ -24,8 +25,9 @@ var ErrClientBound = errors.New("client-bound")
 // written to a file of that name, whatever the error.
 //
 // If the client distorts a core unit or one of l.Units by more than l.MaxDistortion, the error
-// wraps [ErrClientBound] and names the units; the samples are returned with it. With
-// [BoundReported] the distortion is not measured. That is the default for a target that is
+// wraps [ErrClientBound] and names the units; the samples are returned with it. The error wraps
+// ErrClientBound, too, if the distortion is unknown, because the wall clock was set during the
+// pass or no control stream was measured. With [BoundReported] the distortion is not measured. That is the default for a target that is
 // Simulated, because the distortion cannot be measured in a bubble of testing/synctest.
 func Pass(ctx context.Context, name string, t Target, l Load) (samples []sample.Sample, took time.Duration, err error) {
 	m, err := setUp(t, l)
@@ -69,11 +71,23 @@ func (m *measurement) single(ctx context.Context, posts []post) error {
 		return err
 	}
 	m.add(r)
+	return m.checkSingle(r.clockChange)
+}
+
+// checkSingle returns an error that wraps ErrClientBound if the client distorted the one pass,
+// or if that is unknown. The wall clock was set by clockChange during the pass.
+func (m *measurement) checkSingle(clockChange time.Duration) error {
 	if m.bound == BoundReported {
 		return nil
 	}
-	if d := m.judge(sample.Summarize(m.samples, m.elapsed, m.load.SLO).Metrics); len(d.Units) > 0 {
+	d := m.judge(sample.Summarize(m.samples, m.elapsed, m.load.SLO).Metrics)
+	switch {
+	case len(d.Units) > 0:
 		return fmt.Errorf("%w: %s", ErrClientBound, d.Text)
+	case clockChange != 0:
+		return fmt.Errorf("%w: the wall clock was set by %v during the pass, so that the distortion by the client is unknown", ErrClientBound, clockChange)
+	case d.Unknown != "":
+		return fmt.Errorf("%w: the distortion by the client is unknown: %s", ErrClientBound, d.Unknown)
 	}
 	return nil
 }

@@ -7,9 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
@@ -81,4 +84,64 @@ func TestRunWithholds(t *testing.T) {
 	calls, _ := all[0].Value("calls")
 	_, reported := all[0].Value("output-tok/s")
 	assert.Assert(t, calls == 1 && !reported && strings.Contains(stdout, "the client distorts"), stdout)
+}
+
+// measured returns the measurement of one pass of which the control streams have those errors. It
+// sends nothing.
+func measured(t *testing.T, bound ClientBound, e distortion.Errors) *measurement {
+	l, err := Load{Requests: words(1, 4), Concurrency: 1, ClientBound: bound}.check()
+	assert.NilError(t, err)
+	m := &measurement{load: l, bound: bound}
+	one := sample.Sample{Streamed: true, Outcome: sample.OK, Deltas: 1, First: 100 * ms, Last: 100 * ms, End: 100 * ms}
+	m.add(passResult{Pass: distortion.Pass{Samples: []sample.Sample{one, one}, Errors: e}})
+	return m
+}
+
+// TestUnknownDistortion checks that a pass is not taken for a true one if nothing is known about
+// the client's distortion: if the wall clock was set, and if there was no control stream.
+func TestUnknownDistortion(t *testing.T) {
+	exact := distortion.Errors{TTFT: make([]time.Duration, 9)}
+	wrong := distortion.Errors{TTFT: slices.Repeat([]time.Duration{50 * ms}, 9)}
+	for _, tt := range []struct {
+		name        string
+		bound       ClientBound
+		errors      distortion.Errors
+		clockChange time.Duration
+		want        string // in the error; "": none
+	}{
+		{"an exact client", BoundFails, exact, 0, ""},
+		{"a client that distorts", BoundFails, wrong, 0, "p50-ttft-ns 50%"},
+		{"the wall clock was set", BoundFails, distortion.Errors{}, -time.Hour, "the wall clock was set by -1h0m0s during the pass"},
+		{"the wall clock was set, withheld", BoundWithheld, distortion.Errors{}, time.Hour, "the wall clock was set by 1h0m0s during the pass"},
+		{"no control stream", BoundFails, distortion.Errors{}, 0, "in 1 of 1 passes no control stream was measured"},
+		{"no judgement", BoundReported, distortion.Errors{}, time.Hour, ""},
+	} {
+		err := measured(t, tt.bound, tt.errors).checkSingle(tt.clockChange)
+		if tt.want == "" {
+			assert.NilError(t, err, tt.name)
+			continue
+		}
+		assert.ErrorIs(t, err, ErrClientBound, tt.name)
+		assert.ErrorContains(t, err, tt.want, tt.name)
+	}
+}
+
+// TestUnknownClientError checks that client-err-% is left out if there was no control stream.
+func TestUnknownClientError(t *testing.T) {
+	for _, tt := range []struct {
+		errors  distortion.Errors
+		unknown bool
+	}{
+		{distortion.Errors{TTFT: []time.Duration{ms}}, false},
+		{distortion.Errors{}, true},
+	} {
+		for _, bound := range []ClientBound{BoundFails, BoundWithheld, BoundReported} {
+			m := measured(t, bound, tt.errors)
+			metrics := sample.Summarize(m.samples, m.elapsed, sample.SLO{}).Metrics
+			d := m.judge(metrics)
+			_, has := metrics[sample.ClientError]
+			assert.Equal(t, has, !tt.unknown)
+			assert.Equal(t, d.Unknown != "", tt.unknown)
+		}
+	}
 }

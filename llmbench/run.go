@@ -176,7 +176,11 @@ func (r *run) publish() {
 	}
 	s.Add(r.figures)
 	r.end.Outcome, r.end.Why = records.EndedOK, ""
-	if d := r.judge(s.Metrics); len(d.Units) > 0 {
+	d := r.judge(s.Metrics)
+	if d.Unknown != "" {
+		r.b.Logf("the distortion by the client is unknown, and client-err-%% is left out: %s", d.Unknown)
+	}
+	if len(d.Units) > 0 {
 		r.b.Log(d.Text)
 		if r.bound == BoundFails {
 			r.end.Outcome, r.end.Why = records.EndedFailed, "client-bound: "+d.Text

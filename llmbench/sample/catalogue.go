@@ -44,7 +44,7 @@ var rateUnits = []Unit{
 // otherUnits are the units of the generator, of token counts and of outcomes.
 var otherUnits = []Unit{
 	{Name: "p99-lag-ns", Better: "lower", Core: true, Statistic: P99, Means: "99th percentile of how late the load generator sent a request of an open loop: send - due instant. For a request that waited for one of MaxInFlight to end: send - the instant of that end."},
-	{Name: ClientError, Better: "lower", Core: true, Means: "The largest share by which the client may have distorted a reported figure, as a point estimate."},
+	{Name: ClientError, Better: "lower", Core: true, Means: "The largest share by which the client may have distorted a reported figure, as a point estimate. Left out if it is unknown."},
 	{Name: "in-tok/req", Core: true, Statistic: Mean, Means: "Mean prompt tokens of successful requests."},
 	{Name: "asked-in-tok/req", Core: true, Statistic: Mean, Means: "Mean prompt tokens that successful requests were meant to have. Left out when it equals in-tok/req."},
 	{Name: "out-tok/req", Core: true, Same: "2%", Statistic: Mean, Means: "Mean output tokens of successful requests."},

@@ -151,6 +151,33 @@ func TestReport(t *testing.T) {
 	assert.Assert(t, r.Units == nil && r.Text == "", "%+v", r)
 }
 
+// TestUnknown checks that the distortion is unknown if one pass has no control stream, and that
+// distorted rates are found all the same.
+func TestUnknown(t *testing.T) {
+	checked := Pass{Samples: []sample.Sample{{End: time.Second}}, Errors: Errors{TTFT: alike(ms)}}
+	unchecked := Pass{Samples: []sample.Sample{{End: time.Second}}}
+	idle := Pass{Samples: []sample.Sample{{End: time.Second}}, Pauses: alike(time.Second)}
+	for _, tt := range []struct {
+		name    string
+		passes  []Pass
+		unknown string
+		units   []string
+	}{
+		{"a control stream", []Pass{checked, checked}, "", nil},
+		{"no control stream", []Pass{unchecked}, "in 1 of 1 passes no control stream was measured", nil},
+		{"none in one pass", []Pass{checked, unchecked, checked}, "in 1 of 3 passes no control stream was measured", nil},
+		{"idle workers", []Pass{idle}, "in 1 of 1 passes no control stream was measured", []string{"req/s"}},
+	} {
+		var e Estimate
+		for _, p := range tt.passes {
+			e.Add(p)
+		}
+		r := e.Report(sample.Units, map[string]float64{"req/s": 1, "p50-ttft-ns": 1e9}, 0.05, func(sample.Unit) bool { return true })
+		assert.Equal(t, r.Unknown, tt.unknown, tt.name)
+		assert.DeepEqual(t, r.Units, tt.units)
+	}
+}
+
 func alike(d time.Duration) []time.Duration { return slices.Repeat([]time.Duration{d}, 9) }
 
 // TestCertain checks the lower confidence bounds of few and of many values.

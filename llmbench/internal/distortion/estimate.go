@@ -31,6 +31,8 @@ type Estimate struct {
 	behind  delay           // at the end of the schedule, summed over passes
 	elapsed time.Duration
 	strain  strain.Strain
+
+	passes, unchecked int // all passes, and those without a control stream
 }
 
 // A delay is how far an open loop was behind its schedule at the end of a pass: by its last
@@ -41,6 +43,10 @@ type delay struct{ last, least time.Duration }
 // Add adds a pass.
 func (e *Estimate) Add(p Pass) {
 	e.errors.add(p.Errors)
+	e.passes++
+	if len(p.Errors.TTFT) == 0 {
+		e.unchecked++
+	}
 	e.pauses = append(e.pauses, p.Pauses...)
 	for i := range p.Samples {
 		e.busy += max(0, p.Samples[i].End-p.Samples[i].Start)

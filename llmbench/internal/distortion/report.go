@@ -15,6 +15,9 @@ type Report struct {
 	Worst float64  // the largest point estimate of a share
 	Units []string // those distorted by more than the maximum for certain, the worst first
 	Text  string   // why, for a reader of the log; "" if there are none
+	// Unknown says why the distortion by the client is unknown; "" if it is known. Worst then
+	// means nothing. Units and Text are right, but may lack units.
+	Unknown string
 }
 
 // Report returns a report on those metrics of units for which shown returns true. The maximum is a
@@ -22,6 +25,9 @@ type Report struct {
 func (e *Estimate) Report(units []sample.Unit, metrics map[string]float64, maximum float64, shown func(sample.Unit) bool) Report {
 	shares, sure := e.Shares(units, metrics, false), e.Shares(units, metrics, true)
 	var r Report
+	if e.unchecked > 0 {
+		r.Unknown = fmt.Sprintf("in %d of %d passes no control stream was measured", e.unchecked, e.passes)
+	}
 	for _, u := range units {
 		if !shown(u) {
 			continue
