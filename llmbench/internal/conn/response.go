@@ -9,8 +9,7 @@ import (
 )
 
 // A response reads the responses of one connection, and limits the size of a head.
-// The buffer is small because each waiting stream holds one. Its size also limits a
-// trailer and the extensions of a chunk.
+// The buffer is small because each waiting stream holds one.
 type response struct {
 	*bufio.Reader
 	limit *io.LimitedReader
@@ -40,6 +39,9 @@ func (r response) head(req *http.Request) (*http.Response, error) {
 			resp.Close = true
 			return resp, nil
 		case resp.StatusCode < 100 || resp.StatusCode >= 200:
+			if len(resp.TransferEncoding) > 0 && resp.Body != http.NoBody { // which is chunked
+				resp.Body = io.NopCloser(&chunkReader{in: r.Reader})
+			}
 			return resp, nil
 		}
 	}

@@ -1,0 +1,132 @@
+package conn
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// A chunkReader reads a chunked body (RFC 9112, 7.1). It skips the extensions of chunks and
+// the trailer. The reader of net/http needs a buffer that holds an extension or a trailer
+// whole, and each waiting stream has a buffer.
+type chunkReader struct {
+	in    *bufio.Reader
+	next  chunkPart // what the next bytes are
+	left  uint64    // bytes of the current chunk that have not been read
+	extra int       // bytes since the last data
+	err   error
+}
+
+// A chunkPart is a part of a chunked body.
+type chunkPart int
+
+const (
+	chunkSize    chunkPart = iota // a line with the size of a chunk
+	chunkData                     // the data of a chunk
+	chunkEnd                      // the end of the line after the data
+	chunkTrailer                  // a line of the trailer, which ends with an empty one
+)
+
+// maxExtra is the maximum size of an extension, and of a trailer, in bytes.
+const maxExtra = 1 << 20
+
+// Read reads data of the body. It waits until there is some, and not for more.
+func (c *chunkReader) Read(p []byte) (n int, err error) {
+	for c.err == nil && (n < len(p) || c.next != chunkData) && (n == 0 || c.ready()) {
+		if c.next != chunkData {
+			c.err = c.readLine()
+			continue
+		}
+		var got int
+		got, c.err = c.in.Read(p[n:][:min(uint64(len(p)-n), c.left)])
+		n += got
+		c.extra = 0
+		if c.left -= uint64(got); c.left == 0 {
+			c.next = chunkEnd
+		}
+		if c.err == io.EOF {
+			c.err = io.ErrUnexpectedEOF
+		}
+	}
+	return n, c.err
+}
+
+// ready reports whether c can go on with what the buffer holds.
+func (c *chunkReader) ready() bool {
+	buffered, _ := c.in.Peek(c.in.Buffered())
+	if c.next == chunkData {
+		return len(buffered) > 0
+	}
+	return bytes.IndexByte(buffered, '\n') >= 0
+}
+
+// readLine reads the line that is next. It returns [io.EOF] after the last.
+func (c *chunkReader) readLine() error {
+	line, crlf, err := c.line()
+	switch {
+	case err == io.EOF:
+		return io.ErrUnexpectedEOF
+	case err != nil:
+		return err
+	case !crlf && c.next != chunkTrailer:
+		return errors.New("chunked body: a line ends without CR")
+	}
+	switch c.next {
+	case chunkSize:
+		c.left, err = parseChunkSize(line)
+		c.next = chunkData
+		if c.left == 0 {
+			c.next = chunkTrailer
+		}
+		return err
+	case chunkEnd:
+		if len(line) > 0 {
+			return fmt.Errorf("chunked body: %.20q after the data of a chunk; want CR LF", line)
+		}
+		c.next = chunkSize
+	case chunkTrailer:
+		if len(line) == 0 {
+			return io.EOF
+		}
+		if line[0] != ' ' && line[0] != '\t' && bytes.IndexByte(line, ':') <= 0 {
+			return fmt.Errorf("chunked body: %.20q in the trailer; want a header field", line)
+		}
+	}
+	return nil
+}
+
+// line reads a line, and returns as much from its start as the buffer holds, without the
+// end of the line, and whether the line ends with CR LF. The start is valid until the next
+// read.
+func (c *chunkReader) line() (start []byte, crlf bool, err error) {
+	part, err := c.in.ReadSlice('\n')
+	c.extra += len(part)
+	if err == nil && c.extra <= maxExtra {
+		start, crlf = bytes.CutSuffix(part, []byte("\r\n"))
+		return bytes.TrimSuffix(start, []byte("\n")), crlf, nil
+	}
+	start = bytes.Clone(part)
+	for err == bufio.ErrBufferFull && c.extra <= maxExtra {
+		crlf = part[len(part)-1] == '\r'
+		part, err = c.in.ReadSlice('\n')
+		c.extra += len(part)
+	}
+	if c.extra > maxExtra {
+		return nil, false, fmt.Errorf("chunked body: an extension or a trailer of more than %d bytes", maxExtra)
+	}
+	return start, crlf && len(part) == 1 || bytes.HasSuffix(part, []byte("\r\n")), err
+}
+
+// parseChunkSize returns the size that a line begins with.
+func parseChunkSize(line []byte) (uint64, error) {
+	size, _, _ := bytes.Cut(line, []byte(";"))
+	size = bytes.TrimRight(size, " \t")
+	n, err := strconv.ParseUint(string(size), 16, 64)
+	if err != nil {
+		return 0, fmt.Errorf("chunked body: size %.20q of a chunk; want a hexadecimal number", size)
+	}
+	return n, nil
+}
