@@ -16,8 +16,8 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/seed-2b9cec6d/llmbench/internal/extracases"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env/extracases"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
