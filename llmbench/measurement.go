@@ -136,8 +136,9 @@ func (m *measurement) shown(u sample.Unit) bool {
 	return (u.Core || m.cfg.allUnits || slices.ContainsFunc(m.load.Units, named(u.Name))) && (u.Name != "fail-%" || m.load.MaxFail > 0)
 }
 
-// judge sets client-err-% in metrics if the client's distortion is known. Unless distorted figures are reported, it removes them
-// from metrics and calls load.Withheld. The report says which figures are distorted too much.
+// judge sets client-err-% in metrics if the client's distortion is known. Unless distorted
+// figures are reported, it removes them from metrics and calls load.Withheld. The report says
+// which figures are distorted too much.
 func (m *measurement) judge(metrics map[string]float64) distortion.Report {
 	r := m.estimate.Report(m.load.units(), metrics, m.load.MaxDistortion, m.shown)
 	if r.Unknown == "" {
