@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 )
@@ -21,6 +22,8 @@ type client struct {
 	runID   string       // prefix of the request IDs
 	ordinal atomic.Int64 // of the last request
 	ended   atomic.Int64 // requests that have ended, for the progress line
+
+	longest time.Duration // of the posts of all passes so far; see longestOf
 }
 
 // A sender sends a request and returns when the head of its response has been read, as

@@ -31,7 +31,8 @@ type Load struct {
 	Arrivals arrivals.Process
 	// MaxInFlight is the maximum number of requests of an open loop in flight; 0 means no
 	// maximum. Further requests that are due wait in order. Their latencies count from when
-	// they were due.
+	// they were due. As many connections are opened before a pass; without a maximum, as many
+	// as the schedule needs if requests take up to twice as long as they took in the warm-up.
 	MaxInFlight int
 	// Stagger is the time between the first sends of two workers of a closed loop. Without
 	// it, the burst at the beginning would determine the tail of the latencies. 0 means

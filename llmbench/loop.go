@@ -39,7 +39,7 @@ func (c *client) pass(ctx context.Context, l *Load, posts []post, k *control) (p
 		ctx, cancel = context.WithTimeoutCause(ctx, l.PassTimeout, errors.New("the pass's deadline passed: "+l.PassTimeout.String()))
 		defer cancel()
 	}
-	ahead := connectionsAhead(l, due, len(posts))
+	ahead := connectionsAhead(l, due, len(posts), c.longest)
 	if err := c.openAhead(ctx, l, ahead); err != nil {
 		return passResult{}, err
 	}
@@ -67,6 +67,7 @@ func (c *client) pass(ctx context.Context, l *Load, posts []post, k *control) (p
 			r.Samples[i].ToUserClock()
 		}
 	}
+	c.longest = max(c.longest, longestOf(posts, r.Samples))
 	countText(r.Samples, l)
 	if err := verify(r.Samples, &lp.flight, l.Concurrency+l.MaxInFlight); err != nil {
 		return r, fmt.Errorf("the pass contradicts itself: %w", err)
@@ -74,29 +75,82 @@ func (c *client) pass(ctx context.Context, l *Load, posts []post, k *control) (p
 	return r, nil
 }
 
-// connectionsAhead returns how many connections to open before a pass of n requests: one for
-// each worker of a closed loop. For an open loop with a bound, that is one for each request
-// due within the first second, up to the bound.
-func connectionsAhead(l *Load, due []time.Duration, n int) int {
-	if l.MaxInFlight == 0 {
+const (
+	// assumedLongest is how long requests are assumed to take before any has ended.
+	assumedLongest = time.Second
+	// maxAhead is how many connections are opened ahead at most for an open loop without
+	// MaxInFlight, whose need is only an estimate.
+	maxAhead = 1024
+)
+
+// connectionsAhead returns how many connections to open before a pass of n requests:
+//
+//   - for a closed loop, one for each worker
+//   - for an open loop with MaxInFlight, as many as that
+//   - for other open loops, as many as the schedule has requests in flight at once if each takes
+//     twice the longest time that a request took before, in the warm-up or in earlier passes;
+//     at most maxAhead
+func connectionsAhead(l *Load, due []time.Duration, n int, longest time.Duration) int {
+	switch {
+	case due == nil:
 		return min(l.Concurrency, n)
+	case l.MaxInFlight > 0:
+		return min(l.MaxInFlight, n)
+	case longest == 0:
+		longest = assumedLongest
 	}
-	soon, _ := slices.BinarySearch(due, time.Second)
-	return min(l.MaxInFlight, soon)
+	return min(maxAhead, mostDue(due, 2*longest))
 }
 
-// openAhead opens connections until n are open. It fails if the process may not open as many.
+// mostDue returns the largest number of instants of due within any time of that length. The
+// instants must be in order.
+func mostDue(due []time.Duration, length time.Duration) (most int) {
+	first := 0
+	for i, at := range due {
+		for at-due[first] > length {
+			first++
+		}
+		most = max(most, i-first+1)
+	}
+	return most
+}
+
+// longestOf returns the longest time from the first send of a post to its last end. Posts of
+// which a request did not succeed do not count.
+func longestOf(posts []post, samples []sample.Sample) (longest time.Duration) {
+	for i := range posts {
+		turns := samples[posts[i].first:][:posts[i].samples()]
+		if !slices.ContainsFunc(turns, func(s sample.Sample) bool { return s.Outcome != sample.OK }) {
+			longest = max(longest, turns[len(turns)-1].End-turns[0].Start)
+		}
+	}
+	return longest
+}
+
+// openAhead opens connections until n are open. If the process may not open as many, it fails,
+// or opens fewer if n is an estimate.
 func (c *client) openAhead(ctx context.Context, l *Load, n int) error {
 	if n > 0 {
 		c.pool.CloseUnusable()
-		if err := conn.CheckLimits(n - c.pool.Open()); err != nil && c.target.Dial == nil {
-			return fmt.Errorf("load: %w", err)
+		for err := c.checkLimits(n); err != nil; err = c.checkLimits(n) {
+			if l.Concurrency > 0 || l.MaxInFlight > 0 {
+				return fmt.Errorf("load: %w", err)
+			}
+			n /= 2
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
 	c.pool.Prepare(ctx, n)
 	return nil
+}
+
+// checkLimits returns an error if the process may not have n connections open.
+func (c *client) checkLimits(n int) error {
+	if c.target.Dial != nil || n <= c.pool.Open() {
+		return nil
+	}
+	return conn.CheckLimits(n - c.pool.Open())
 }
 
 // A loop sends the posts of one pass.

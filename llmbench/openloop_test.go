@@ -4,8 +4,10 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -157,9 +159,11 @@ func TestOpenedAhead(t *testing.T) {
 		want int // before the pass
 	}{
 		{"workers that begin over two seconds", Load{Requests: words(20, 4), Concurrency: 20, Stagger: 100 * ms}, 20},
-		{"a bound that the first second does not reach", Load{Requests: words(40, 4), Arrivals: arrivals.Constant{Rate: 10}, MaxInFlight: 30}, 10},
+		{"a bound that the first second does not reach", Load{Requests: words(40, 4), Arrivals: arrivals.Constant{Rate: 10}, MaxInFlight: 30}, 30},
+		{"a bound above the number of requests", Load{Requests: words(20, 4), Arrivals: arrivals.Constant{Rate: 10}, MaxInFlight: 30}, 20},
 		{"a bound", Load{Requests: words(40, 4), Arrivals: arrivals.Constant{Rate: 10}, MaxInFlight: 4}, 4},
-		{"no bound", Load{Requests: words(5, 4), Arrivals: arrivals.Constant{Rate: 10}}, 0},
+		{"no bound", Load{Requests: words(5, 4), Arrivals: arrivals.Constant{Rate: 10}}, 5},
+		{"no bound, and requests over ten seconds", Load{Requests: words(100, 4), Arrivals: arrivals.Constant{Rate: 10}}, 21},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			target, stop := inMemory(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -188,4 +192,91 @@ func TestOpenedAhead(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNothingConnectsInAPass checks that no request of a pass opens a connection if requests take
+// no more than twice as long as those of the warm-up.
+func TestNothingConnectsInAPass(t *testing.T) {
+	for _, tt := range []struct {
+		name           string
+		load           Load
+		warmUp, answer time.Duration // how long an answer takes
+	}{
+		{"a closed loop", Load{Requests: words(40, 4), Concurrency: 8}, 3 * time.Second, 3 * time.Second},
+		{"a bound", Load{Requests: words(200, 4), Arrivals: arrivals.Poisson{Rate: 40, Seed: 1}, MaxInFlight: 90}, 0, 10 * time.Second},
+		{"no bound", Load{Requests: words(200, 4), Arrivals: arrivals.Poisson{Rate: 40, Seed: 1}, Warmup: words(4, 4)}, 2 * time.Second, 2 * time.Second},
+		{"slower than the warm-up", Load{Requests: words(200, 4), Arrivals: arrivals.Gamma{Rate: 40, Shape: 0.5, Seed: 1}, Warmup: words(4, 4)}, 2 * time.Second, 4 * time.Second},
+		{"no bound, no warm-up", Load{Requests: words(200, 4), Arrivals: arrivals.Poisson{Rate: 40, Seed: 1}}, 0, time.Second},
+		{"a burst at the end", Load{Requests: words(60, 4), Arrivals: arrivals.Replay{At: slices.Concat(make([]time.Duration, 10), slices.Repeat([]time.Duration{time.Minute}, 50))}}, 0, time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var took atomic.Int64
+			target, stop := inMemory(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				time.Sleep(time.Duration(took.Load()))
+				w.Header().Set("Content-Type", "text/event-stream")
+				w.Write([]byte(content + finish + usage + done))
+			}))
+			defer stop()
+			dial := target.Dial
+			target.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+				time.Sleep(60 * ms)
+				return dial(ctx, network, addr)
+			}
+			l, err := tt.load.check()
+			assert.NilError(t, err, tt.name)
+			c, err := newClient(target)
+			assert.NilError(t, err, tt.name)
+			m := &measurement{load: l, client: c}
+			defer m.close()
+			took.Store(int64(tt.warmUp))
+			_, err = m.warmUp(t.Context())
+			assert.NilError(t, err, tt.name)
+			posts, err := newPosts(&l, target, l.Requests)
+			assert.NilError(t, err, tt.name)
+			took.Store(int64(tt.answer))
+			samples, err := sendPass(t.Context(), c, &l, posts)
+			assert.NilError(t, err, tt.name)
+			for _, s := range samples {
+				assert.NilError(t, s.Err, tt.name)
+				assert.Equal(t, s.Connect, time.Duration(0), tt.name)
+			}
+		})
+	}
+}
+
+// TestConnectionsAhead checks how many connections the schedule of an open loop needs.
+func TestConnectionsAhead(t *testing.T) {
+	second := time.Second
+	for _, tt := range []struct {
+		due     []time.Duration
+		longest time.Duration
+		want    int
+	}{
+		{[]time.Duration{}, second, 0},
+		{[]time.Duration{0}, second, 1},
+		{[]time.Duration{0, 2 * second, 4 * second}, second, 2},
+		{[]time.Duration{0, 3 * second, 6 * second}, second, 1},
+		{[]time.Duration{0, 3 * second, 6 * second}, 3 * second, 3},
+		{[]time.Duration{0, 9 * second, 9 * second, 9 * second}, second, 3},
+		{[]time.Duration{0, 2 * second}, 0, 2}, // nothing is known
+		{[]time.Duration{0, 3 * second}, 0, 1},
+		{make([]time.Duration, 5000), second, maxAhead},
+	} {
+		assert.Equal(t, connectionsAhead(&Load{}, tt.due, len(tt.due), tt.longest), tt.want, "%v, %v", tt.due, tt.longest)
+	}
+}
+
+// TestLongest checks which posts count as the longest one.
+func TestLongest(t *testing.T) {
+	target := Target{URL: "http://server"}
+	l := Load{Requests: append(words(2, 4), Request{Prompt: "a", MaxTokens: 4, Then: []Turn{{Prompt: "b", MaxTokens: 4}}}), Concurrency: 1}
+	posts, err := newPosts(&l, target, l.Requests)
+	assert.NilError(t, err)
+	samples := []sample.Sample{
+		{Outcome: sample.OK, Start: 1 * ms, End: 5 * ms}, {Outcome: sample.Timeout, Start: 0, End: 900 * ms},
+		{Outcome: sample.OK, Start: 10 * ms, End: 15 * ms}, {Outcome: sample.OK, Start: 25 * ms, End: 30 * ms},
+	}
+	assert.Equal(t, longestOf(posts, samples), 20*ms)
+	samples[3].Outcome = sample.Truncated
+	assert.Equal(t, longestOf(posts, samples), 4*ms)
 }
