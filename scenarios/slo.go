@@ -16,9 +16,11 @@ import (
 // one search, of about ten passes. Each pass has prompts and arrivals that no earlier
 // pass had. The users of a closed loop start one after another, spread over the time
 // that a lone request takes, so that no burst at the start decides. The result is an
-// interval; both of its ends were measured twice. The passes of the reduced form are
-// short, so that a queue has little time to grow, which flatters rates; those of the
-// full form take a minute.
+// interval; both of its ends were measured twice. A rate is met only if the server's
+// completions also keep up with the arrivals, because in a short pass a queue has
+// little time to grow. The passes of the reduced form are short, and may accept rates
+// that exceed the server's capacity by a third or so; those of the full form take a
+// minute.
 //
 // A pass that the client distorts, or whose requests the client sends late, is
 // repeated twice; then the search cannot judge. Prompts from the server's cache end

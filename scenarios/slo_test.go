@@ -68,6 +68,58 @@ func TestSLOByArithmetic(t *testing.T) {
 	}
 }
 
+// TestSLOKeepsUp checks that a rate is not met if completions fall behind arrivals. A
+// server completes 700 requests a second; what arrives in 250 ms at 2,065 a second can
+// wait for less than the limit of the TTFT.
+func TestSLOKeepsUp(t *testing.T) {
+	virtual(t, mockserver.Config{TTFT: 9 * time.Millisecond, PerToken: time.Millisecond, Slots: 7}, func(t *testing.T, target llmbench.Target) {
+		c := capacity{
+			target: target, slo: sample.SLO{TTFT: 500 * time.Millisecond}, least: 20, span: 250 * time.Millisecond, lone: 10 * time.Millisecond, draw: words, send: llmbench.Pass,
+			arrivals: func(rate float64, seed uint64) arrivals.Process { return arrivals.Poisson{Rate: rate, Seed: seed} },
+		}
+		for _, r := range []struct {
+			rate float64
+			met  bool
+		}{{1, true}, {100, true}, {350, true}, {1400, false}, {2065, false}} {
+			met, err := c.byRate(t.Context(), "", r.rate)
+			assert.NilError(t, err)
+			assert.Equal(t, met, r.met, "%v requests a second", r.rate)
+		}
+		c.span = time.Second
+		c.arrivals = func(rate float64, _ uint64) arrivals.Process { return arrivals.Constant{Rate: rate} }
+		found, err := search.Highest{From: 350, To: 1400}.Find(func(rate float64) (bool, error) { return c.byRate(t.Context(), "", rate) })
+		assert.NilError(t, err)
+		assert.Assert(t, found.Low >= 700/1.05 && found.High <= 700*1.15, "%v", found)
+	})
+}
+
+// TestKeepsUp checks keepsUp by arithmetic. 1,000 requests a second arrive for four
+// seconds, and each takes longer than the one before by the same time.
+func TestKeepsUp(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		slower time.Duration // per request
+		lone   time.Duration
+		want   bool
+	}{
+		{"steady", 0, 0, true},
+		{"completions are 96 % of arrivals", time.Millisecond * 4 / 96, 0, true},
+		{"completions are 94 % of arrivals", time.Millisecond * 6 / 94, 0, false},
+		{"half of the growth is the time of a lone request", time.Millisecond * 8 / 92, 80 * time.Millisecond, true},
+		{"completions are half of arrivals", time.Millisecond, 80 * time.Millisecond, false},
+		{"requests become faster", -time.Millisecond / 100, 0, true},
+	} {
+		samples := make([]sample.Sample, 4000)
+		for i := range samples {
+			due := time.Duration(i) * time.Millisecond
+			samples[i] = sample.Sample{Due: due, End: due + 100*time.Millisecond + time.Duration(i)*c.slower}
+		}
+		assert.Equal(t, keepsUp(samples, c.lone), c.want, c.name)
+	}
+	assert.Assert(t, keepsUp(nil, 0))
+	assert.Assert(t, keepsUp(make([]sample.Sample, 3), 0), "all at one instant")
+}
+
 // TestSLOWithoutOpeningBurst checks that users start one after another. Then c users,
 // spread over the second that a request takes, leave slots free for S/c of a second
 // and fill them for the rest, so that a request waits for one or two such rests. If

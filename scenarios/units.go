@@ -18,7 +18,7 @@ var units = []sample.Unit{
 	{Name: "p50-ttft-miss-ns", Better: "lower", Core: true, Family: sample.FamilyTTFT, Statistic: sample.P50, Means: "`BenchmarkPrefixCache`: median TTFT of prompts whose prefix was not sent before."},
 	{Name: "p50-ttft-hit-ns", Better: "lower", Core: true, Family: sample.FamilyTTFT, Statistic: sample.P50, Means: "`BenchmarkPrefixCache`: median TTFT of prompts whose prefix was sent before."},
 	{Name: "valid-%", Better: "higher", Core: true, Means: "`BenchmarkToolCalls`, `BenchmarkStructuredOutput`: successful answers that conform to the request's tools or schema / successful answers."},
-	{Name: "slo-req/s", Better: "higher", Core: true, Means: "`BenchmarkSLO`: highest rate that met the SLO, twice."},
+	{Name: "slo-req/s", Better: "higher", Core: true, Means: "`BenchmarkSLO`: highest rate that met the SLO, and with whose arrivals the completions kept up, twice."},
 	{Name: "slo-missed-req/s", Core: true, Means: "`BenchmarkSLO`: lowest rate that missed the SLO, twice. The limit is between this rate and slo-req/s."},
 	{Name: "slo-concurrency", Better: "higher", Core: true, Means: "`BenchmarkSLO`: highest concurrency that met the SLO, twice."},
 	{Name: "slo-missed-concurrency", Core: true, Means: "`BenchmarkSLO`: lowest concurrency that missed the SLO, twice. The limit is between this concurrency and slo-concurrency."},
