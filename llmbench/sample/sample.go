@@ -32,7 +32,7 @@ type Sample struct {
 	// open, or none could be opened.
 	Connect time.Duration
 	// Resent is how often the request was sent again because the server had closed a kept
-	// connection before the request reached it. Start is the first send.
+	// connection before the first byte of an answer. Start is the first send.
 	Resent int
 	// Wrote is the instant at which the last byte of the request was written; 0 if it
 	// never was. It is no later than FirstByte.

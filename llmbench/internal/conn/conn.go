@@ -23,13 +23,9 @@ type Conn struct {
 	visible   bool   // peek can say what there is to read
 	request   *Trace // the current request, or nil
 	used      bool   // a request has been answered on it
-	unbegun   bool   // the server cannot have begun the current request, which failed
 	ended     bool   // TLS has brought the end or a response while the connection was idle
 	noWait    bool   // Read returns what has arrived and does not wait for more
 	idleSince time.Time
-
-	wrote       atomic.Int64 // bytes that the network connection took, in total
-	wroteBefore int64        // of them, those before the current request
 
 	// countReordered reads the number of segments that arrived out of order; ok is
 	// false once the connection is closed. The last number is kept in reordered.
@@ -94,9 +90,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	if t := c.request; t != nil && !t.Begun {
 		t.Begun, t.Sent = true, t.Clock.Now()
 	}
-	n, err := c.Conn.Write(p)
-	c.wrote.Add(int64(n))
-	return n, err
+	return c.Conn.Write(p)
 }
 
 // Close closes the connection and calls closed.

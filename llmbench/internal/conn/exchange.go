@@ -48,11 +48,8 @@ func (c *Conn) roundTrip(req *http.Request, t *Trace) (resp *http.Response, stop
 		err = fmt.Errorf("the server closed the connection before it answered: %w", err)
 	}
 	if err != nil {
-		closedBefore := c.closedBefore(err)
 		c.Close() // which also ends the writing
-		writeErr := stopWriting()
-		c.unbegun = t.FirstByte.User == 0 && (closedBefore || c.wrote.Load() == c.wroteBefore)
-		if writeErr != nil && t.FirstByte.User == 0 && !errors.Is(writeErr, net.ErrClosed) {
+		if writeErr := stopWriting(); writeErr != nil && t.FirstByte.User == 0 && !errors.Is(writeErr, net.ErrClosed) {
 			err = writeErr
 		}
 		return nil, nil, err
@@ -61,21 +58,6 @@ func (c *Conn) roundTrip(req *http.Request, t *Trace) (resp *http.Response, stop
 		stopWriting()
 	}
 	return resp, stopWriting, nil
-}
-
-// closedBefore reports whether the server certainly closed the connection before a byte of
-// the current request reached it. The read of the response ended with err, and c is open.
-//
-// The segment that closes a connection acknowledges what has arrived before it (RFC 9293,
-// 3.4). A server that closes the connection while it works on a request has therefore
-// acknowledged the request, whatever the reason for which it closes. A reset proves
-// nothing, because the kernel ignores what a reset acknowledges.
-func (c *Conn) closedBefore(err error) bool {
-	if c.kernel == nil || !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) { // the latter from TLS
-		return false
-	}
-	acked, ok := c.kernel.acked()
-	return ok && acked == c.wroteBefore
 }
 
 // writeBeside writes req in a goroutine of its own, and returns the function

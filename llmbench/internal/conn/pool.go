@@ -47,11 +47,9 @@ func NewPool(o Options) (*Pool, error) {
 // the request's steps in t. The caller must read the body to its end if the connection
 // is to be used again, and must close it.
 //
-// A server may close a kept connection just when a request is on its way. A request on
-// a connection that was used before is therefore sent again, once, on a new connection,
-// if the server cannot have begun it: the connection took no byte of the request, or (on
-// Linux) the server closed the connection before a byte arrived. Any other request that
-// gets no response fails, because the server may have worked on it.
+// A server may close a kept connection just when a request is on its way. A request
+// that got no byte of a response on a connection that was used before is therefore
+// sent again, once, on a new connection.
 func (p *Pool) Send(req *http.Request, t *Trace) (*http.Response, error) {
 	ctx := req.Context()
 	if p.dialer.forwards() {
@@ -64,7 +62,7 @@ func (p *Pool) Send(req *http.Request, t *Trace) (*http.Response, error) {
 		return nil, err
 	}
 	resp, err := c.exchange(req, t)
-	if err == nil || !c.used || !c.unbegun || ctx.Err() != nil {
+	if err == nil || !c.used || t.FirstByte.User != 0 || ctx.Err() != nil {
 		return resp, err
 	}
 	if req.GetBody != nil {

@@ -58,26 +58,15 @@ func newStampedReader(c net.Conn) *stampedReader {
 // (tcpi_rcv_ooopack, https://man7.org/linux/man-pages/man7/tcp.7.html; 0 on kernels
 // before 5.4), and false once the connection is closed.
 func (s *stampedReader) reordered() (n int64, ok bool) {
-	info, ok := s.info()
-	return int64(info.Rcv_ooopack), ok
-}
-
-// acked returns how many bytes that were written to the connection its peer has
-// acknowledged (tcpi_bytes_acked, which also counts the SYN), and false once the
-// connection is closed, and on kernels before 4.1.
-func (s *stampedReader) acked() (n int64, ok bool) {
-	info, ok := s.info()
-	return int64(info.Bytes_acked) - 1, ok && info.Bytes_acked > 0
-}
-
-// info returns what the kernel knows of the connection, and false once it is closed.
-func (s *stampedReader) info() (info unix.TCPInfo, ok bool) {
-	s.raw.Control(func(fd uintptr) {
-		if p, err := unix.GetsockoptTCPInfo(int(fd), unix.SOL_TCP, unix.TCP_INFO); err == nil {
-			info, ok = *p, true
-		}
+	var info *unix.TCPInfo
+	var refused error
+	err := s.raw.Control(func(fd uintptr) {
+		info, refused = unix.GetsockoptTCPInfo(int(fd), unix.SOL_TCP, unix.TCP_INFO)
 	})
-	return info, ok
+	if err != nil || refused != nil {
+		return 0, false
+	}
+	return int64(info.Rcv_ooopack), true
 }
 
 // read reads into p, and returns the timestamp of the last segment in p, in nanoseconds

@@ -1,7 +1,6 @@
 package conn
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -170,61 +169,4 @@ func TestReordered(t *testing.T) {
 	assert.Assert(t, !ok)
 	c.countReordered = c.kernel.reordered
 	assert.Equal(t, c.reorderedSegments(), int64(4))
-}
-
-// TestUnbegun checks after which ends of a connection the server cannot have begun the
-// request. A server that has read the request may have worked on it, however it ends the
-// connection.
-func TestUnbegun(t *testing.T) {
-	readStart := func(server *net.TCPConn) { io.ReadFull(server, make([]byte, len("POST / HTTP/1.1"))) }
-	readAll := func(server *net.TCPConn) {
-		if req, err := http.ReadRequest(bufio.NewReader(server)); err == nil {
-			io.Copy(io.Discard, req.Body)
-		}
-	}
-	reset := func(server *net.TCPConn) {
-		server.SetLinger(0)
-		server.Close()
-	}
-	for _, tt := range []struct {
-		name          string
-		before, after func(server *net.TCPConn) // before and after the client writes the request
-		want          bool
-	}{
-		{"closed before", func(server *net.TCPConn) { server.Close() }, nil, true},
-		{"reset before", reset, nil, true},
-		{"closed after it read some", nil, func(server *net.TCPConn) { readStart(server); server.Close() }, false},
-		{"closed after it read all", nil, func(server *net.TCPConn) { readAll(server); server.Close() }, false},
-		{"reset after it read some", nil, func(server *net.TCPConn) { readStart(server); reset(server) }, false},
-		{"reset after it read all", nil, func(server *net.TCPConn) { readAll(server); reset(server) }, false},
-	} {
-		for _, size := range []int{8, writeSize + 1} { // written before the response is read, and beside
-			t.Run(fmt.Sprintf("%s, %d bytes", tt.name, size), func(t *testing.T) {
-				c, server := stampedPair(t)
-				c.setStream(c)
-				_, err := io.WriteString(c, "an earlier request")
-				assert.NilError(t, err)
-				_, err = io.ReadFull(server, make([]byte, len("an earlier request")))
-				assert.NilError(t, err)
-				runtest.Until(t, "the earlier request is acknowledged", func() bool {
-					acked, ok := c.kernel.acked()
-					return ok && acked == c.wrote.Load()
-				})
-				if tt.before != nil {
-					tt.before(server)
-					runtest.Until(t, "the end has arrived", func() bool { return peek(c.Conn) == peekEnd })
-				}
-				var wg sync.WaitGroup
-				if tt.after != nil {
-					wg.Go(func() { tt.after(server) })
-				}
-				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://server", strings.NewReader(strings.Repeat("a", size)))
-				assert.NilError(t, err)
-				_, err = c.exchange(req, &Trace{Clock: NewClock(WallClock)})
-				wg.Wait()
-				assert.Assert(t, err != nil)
-				assert.Equal(t, c.unbegun, tt.want, "%v", err)
-			})
-		}
-	}
 }

@@ -12,8 +12,6 @@ func newStampedReader(net.Conn) *stampedReader { return nil }
 
 func (*stampedReader) reordered() (n int64, ok bool) { return 0, false }
 
-func (*stampedReader) acked() (n int64, ok bool) { return 0, false }
-
 func (*stampedReader) read([]byte) (n int, stamp int64, err error) {
 	panic("conn: a stampedReader on a system without kernel timestamps")
 }

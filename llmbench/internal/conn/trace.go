@@ -23,7 +23,7 @@ type Trace struct {
 func (t *Trace) attach(c *Conn) {
 	t.conn, t.reordered, t.Written = c, c.reorderedSegments(), 0
 	t.Attempts++
-	c.request, c.newest, c.unbegun, c.wroteBefore = t, 0, false, c.wrote.Load()
+	c.request, c.newest = t, 0
 }
 
 // now returns the current instant, which is never 0.
