@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -209,6 +210,8 @@ func TestReach(t *testing.T) {
 			return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
 		case "unreachable":
 			return nil, errors.New("unreachable")
+		case "drops":
+			return nil, os.ErrDeadlineExceeded
 		}
 		client, server := net.Pipe()
 		if addr == "proxy" { // of a server that does not listen
@@ -216,17 +219,23 @@ func TestReach(t *testing.T) {
 		}
 		return client, nil
 	}
-	for _, c := range []struct{ containerAddr, publishedAddr, addr, route, err string }{
-		{"up", "proxy", "up", "container-address", ""},
-		{"", "up", "up", "published-port", ""},
-		{"unreachable", "up", "up", "published-port", ""},
-		{"refuses", "up", "", "", "refused"},
-		{"", "refuses", "", "", "refused"},
-		{"", "proxy", "", "", "the server does not listen behind the published port"},
-		{"unreachable", "", "", "", "unreachable"},
+	for _, c := range []struct {
+		containerAddr, publishedAddr string
+		early                        bool
+		addr, route, err             string
+	}{
+		{"up", "proxy", false, "up", "container-address", ""},
+		{"", "up", false, "up", "published-port", ""},
+		{"unreachable", "up", false, "up", "published-port", ""},
+		{"unreachable", "up", true, "", "", "unreachable"},
+		{"drops", "up", true, "up", "published-port", ""},
+		{"refuses", "up", false, "", "", "refused"},
+		{"", "refuses", false, "", "", "refused"},
+		{"", "proxy", false, "", "", "the server does not listen behind the published port"},
+		{"unreachable", "", false, "", "", "unreachable"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			addr, route, err := reach(t.Context(), dial, c.containerAddr, c.publishedAddr)
+			addr, route, err := reach(t.Context(), dial, c.containerAddr, c.publishedAddr, c.early)
 			if c.err != "" {
 				assert.ErrorContains(t, err, c.err)
 				return

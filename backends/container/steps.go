@@ -60,8 +60,9 @@ func (i *instance) getPort(ctx context.Context) error {
 		i.target.Header = http.Header{"Authorization": {"Bearer " + i.spec.APIKey}}
 	}
 	dialer := net.Dialer{Timeout: time.Second}
+	began := time.Now()
 	err = i.wait(ctx, "port", func(ctx context.Context) error {
-		addr, route, err := reach(ctx, dialer.DialContext, containerAddr, publishedAddr)
+		addr, route, err := reach(ctx, dialer.DialContext, containerAddr, publishedAddr, time.Since(began) < networkGrace)
 		i.target.URL, i.route = "http://"+addr, route
 		return err
 	})

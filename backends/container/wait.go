@@ -56,6 +56,10 @@ func isRefusal(err error) bool {
 	return status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden || status.Code == http.StatusNotFound
 }
 
+// networkGrace is how long the network of a container that has started may need until
+// it delivers packets. On a busy machine the first ones end with an error at once.
+const networkGrace = 3 * time.Second
+
 // The routes by which a server is reached.
 const (
 	containerRoute = "container-address" // the container's own address
@@ -69,13 +73,18 @@ type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 // published port is used if the container has no address of its own, or one that
 // packets do not reach, as behind some firewalls. If the container's address
 // refuses the connection, then it is reachable and the server does not listen yet.
-func reach(ctx context.Context, dial dialFunc, containerAddr, publishedAddr string) (addr, route string, err error) {
+// With early, the container's network may not be up yet: reach returns the error of
+// the container's address, and a later call decides. A timeout always decides,
+// because it means that packets are dropped.
+func reach(ctx context.Context, dial dialFunc, containerAddr, publishedAddr string, early bool) (addr, route string, err error) {
 	if containerAddr != "" {
 		conn, err := dial(ctx, "tcp", containerAddr)
 		if err == nil {
 			return containerAddr, containerRoute, conn.Close()
 		}
-		if publishedAddr == "" || errors.Is(err, syscall.ECONNREFUSED) {
+		var timeout net.Error
+		dropped := errors.As(err, &timeout) && timeout.Timeout()
+		if publishedAddr == "" || errors.Is(err, syscall.ECONNREFUSED) || early && !dropped {
 			return "", "", err
 		}
 	}
