@@ -3,9 +3,12 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -185,6 +188,26 @@ func TestInterrupt(t *testing.T) {
 	status, _, other := benchgate(args...)
 	assert.Equal(t, status, exitCannotJudge)
 	assert.Assert(t, strings.Contains(other, "the folder has samples of another comparison: binary of head example.com/fixture, sources of head changed"), other)
+}
+
+// TestFingerprints checks that the identity of samples tells nothing about the value of a
+// variable without the key of the folder, which nobody else may read.
+func TestFingerprints(t *testing.T) {
+	t.Setenv("LLMBENCH_API_KEY", "hunter2")
+	var seen []string
+	for range 2 {
+		f := folder{path: t.TempDir()}
+		for range 2 { // the second time the folder has a key
+			id, err := (&rounds{folder: f}).identity()
+			assert.NilError(t, err)
+			seen = append(seen, id["LLMBENCH_API_KEY"])
+		}
+		info, err := os.Stat(f.join(keyName))
+		assert.NilError(t, err)
+		assert.Equal(t, info.Mode().Perm(), os.FileMode(0o600))
+	}
+	assert.Assert(t, seen[0] == seen[1] && seen[2] == seen[3] && seen[0] != seen[2], "%q", seen)
+	assert.Assert(t, !slices.Contains(seen, fmt.Sprintf("%x", sha256.Sum256([]byte("hunter2")))), "%q", seen)
 }
 
 // TestSecondInterrupt checks that a second Ctrl-C kills a benchmark that ignores the

@@ -109,7 +109,10 @@ func (c *collector) collect(s suite) (*gate.Report, error) {
 		return nil, err
 	}
 	rs := &rounds{folder: c.folder, sides: sides, run: s.run, timeout: c.timeout, progress: c.stderr, hard: signals.hard}
-	id := rs.identity()
+	id, err := rs.identity()
+	if err != nil {
+		return nil, err
+	}
 	if c.Planned > 0 { // the division of alpha depends on these
 		id["-n"], id["-alpha"] = fmt.Sprint(c.Planned), fmt.Sprint(c.Alpha)
 	}

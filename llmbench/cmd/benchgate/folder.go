@@ -1,6 +1,9 @@
 package main
 
 import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,8 +62,33 @@ func (f folder) join(parts ...string) string {
 }
 
 // An identity describes everything that samples depend on, by name: commits, hashes and
-// numbers. It never holds the value of an environment variable, which may be secret.
+// numbers. It never holds the value of an environment variable, which may be secret, nor a
+// hash by which the value could be guessed; see [folder.fingerprint].
 type identity map[string]string
+
+// keyName is the name of the file with the key of fingerprints.
+const keyName = "benchgate.key"
+
+// fingerprint returns a function that maps texts to fingerprints: equal texts have equal
+// fingerprints. A fingerprint is an HMAC, and its key is random and in a file of the folder
+// that only the owner may read. Whoever has the fingerprint without that file cannot tell
+// whether a guess of the text is right.
+func (f folder) fingerprint() (func(text string) string, error) {
+	path := f.join(keyName)
+	key, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		key = []byte(rand.Text())
+		err = os.WriteFile(path, key, 0o600)
+	}
+	if err == nil && len(key) == 0 {
+		err = fmt.Errorf("%s: empty; delete the folder", path)
+	}
+	return func(text string) string {
+		h := hmac.New(sha256.New, key)
+		h.Write([]byte(text))
+		return fmt.Sprintf("%x", h.Sum(nil))
+	}, err
+}
 
 // claim records id in an empty folder. It returns an error if the folder has samples with
 // another identity.

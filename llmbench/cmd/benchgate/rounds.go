@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"io"
 	"os"
@@ -36,7 +35,11 @@ type rounds struct {
 }
 
 // identity describes everything that the samples depend on.
-func (r *rounds) identity() identity {
+func (r *rounds) identity() (identity, error) {
+	fingerprint, err := r.folder.fingerprint()
+	if err != nil {
+		return nil, err
+	}
 	id := identity{"flags": fmt.Sprintf("%q", r.run)}
 	for _, s := range r.sides {
 		id["sources of "+s.name] = s.source
@@ -46,10 +49,10 @@ func (r *rounds) identity() identity {
 	}
 	for _, v := range os.Environ() {
 		if name, value, _ := strings.Cut(v, "="); strings.HasPrefix(name, "LLMBENCH_") {
-			id[name] = fmt.Sprintf("%x", sha256.Sum256([]byte(value)))
+			id[name] = fingerprint(value)
 		}
 	}
-	return id
+	return id, nil
 }
 
 // file returns the path of a sample.
