@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
 )
 
 // A client sends requests to one target. It keeps every connection for reuse, whatever the
@@ -15,8 +16,9 @@ import (
 // each stream has a connection of its own.
 type client struct {
 	target  Target
-	base    string // the target's URL without a trailing slash
-	sender  sender // the pool, except in tests
+	secrets redact.Secrets // of the target
+	base    string         // the target's URL without a trailing slash
+	sender  sender         // the pool, except in tests
 	pool    *conn.Pool
 	wall    func() int64 // the wall clock, in nanoseconds since 1970
 	runID   string       // prefix of the request IDs
@@ -48,12 +50,13 @@ func newClient(t Target) (*client, error) {
 		return nil, fmt.Errorf("target: %w", err)
 	}
 	return &client{
-		target: t,
-		base:   base,
-		sender: p,
-		pool:   p,
-		wall:   conn.WallClock,
-		runID:  fmt.Sprintf("llmbench-%08x", rand.Uint32()),
+		target:  t,
+		secrets: t.secrets(),
+		base:    base,
+		sender:  p,
+		pool:    p,
+		wall:    conn.WallClock,
+		runID:   fmt.Sprintf("llmbench-%08x", rand.Uint32()),
 	}, nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -90,37 +89,4 @@ func tally[K ~string](counts map[K]int) string {
 		parts = append(parts, fmt.Sprintf("%s %d", k, counts[k]))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// redact removes the target's credentials from an error.
-func redact(t Target, err error) error {
-	before := err.Error()
-	text := t.Redact(before)
-	if text == before {
-		return err
-	}
-	return errors.New(text)
-}
-
-// Redact removes the target's credentials from a text, because servers repeat them in
-// errors. It replaces each value of Header of at least eight bytes, also if the value is
-// escaped as in JSON, or cut off before a [dialect.Cut].
-func (t Target) Redact(text string) string {
-	const least, hidden = 8, "[redacted]"
-	for _, values := range t.Header {
-		for _, v := range values {
-			for _, secret := range []string{v, strings.TrimPrefix(v, "Bearer "), strings.ReplaceAll(strings.TrimPrefix(v, "Bearer "), "/", `\/`)} {
-				if len(secret) < least {
-					continue
-				}
-				text = strings.ReplaceAll(text, secret, hidden)
-				for n := len(secret) - 1; n >= least/2; n-- {
-					if cut := secret[:n] + dialect.Cut; strings.Contains(text, cut) {
-						text = strings.ReplaceAll(text, cut, hidden+dialect.Cut)
-					}
-				}
-			}
-		}
-	}
-	return text
 }

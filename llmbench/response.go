@@ -6,11 +6,13 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
@@ -39,6 +41,7 @@ type responseReader struct {
 	load    *Load
 	dialect dialect.Dialect
 	clock   conn.Clock
+	secrets redact.Secrets // which servers repeat in errors
 
 	src    conn.Reader // the body of the answer
 	sse    *sse.Decoder
@@ -51,8 +54,8 @@ type responseReader struct {
 	text       dialect.Delta // the text generated so far, if keepText
 }
 
-func (r *responseReader) init(d dialect.Dialect, l *Load, clock conn.Clock) {
-	*r = responseReader{load: l, dialect: d, clock: clock, parser: d.NewParser()}
+func (r *responseReader) init(d dialect.Dialect, l *Load, clock conn.Clock, secrets redact.Secrets) {
+	*r = responseReader{load: l, dialect: d, clock: clock, secrets: secrets, parser: d.NewParser()}
 	r.keepText = l.Tokenizer != nil || l.KeepText
 	r.sse = sse.NewDecoder(&r.src)
 }
@@ -70,9 +73,7 @@ func (r *responseReader) reset(leaveAfter int) {
 func (r *responseReader) read(ctx context.Context, resp *http.Response, s *sample.Sample, giveUp context.CancelCauseFunc) error {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		defer time.AfterFunc(errorBodyTime, func() { giveUp(nil) }).Stop()
-		text, _ := io.ReadAll(io.LimitReader(&r.src, maxErrorBody)) // the status is the failure, whatever the body
-		io.Copy(io.Discard, io.LimitReader(&r.src, maxDrained))
-		return fail(sample.HTTP, "status %s: %s", resp.Status, bytes.TrimSpace(text))
+		return fail(sample.HTTP, "status %s: %s", resp.Status, r.errorBody())
 	}
 	if enc := resp.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
 		return fail(sample.Malformed, "content encoding %q, which was not asked for", enc)
@@ -90,6 +91,19 @@ func (r *responseReader) read(ctx context.Context, resp *http.Response, s *sampl
 	}
 	r.sse.Format = sse.FormatOf(kind)
 	return r.readStream(ctx, s, giveUp)
+}
+
+// errorBody reads the body of an answer whose status is an error, and returns its beginning
+// without secrets. The status is the failure, so that errors of the body are ignored.
+func (r *responseReader) errorBody() string {
+	most := maxErrorBody + r.secrets.Longest()
+	body, _ := io.ReadAll(io.LimitReader(&r.src, int64(most)))
+	text := string(body)
+	if len(text) == most { // the end may be within a secret
+		text += redact.Cut
+	}
+	io.Copy(io.Discard, io.LimitReader(&r.src, maxDrained))
+	return r.secrets.Excerpt(strings.TrimSpace(text), maxErrorBody)
 }
 
 // A headerTimer is a dialect whose servers state timings in the header of an answer that is
@@ -136,7 +150,7 @@ func (r *responseReader) readOther(ctx context.Context, kind string) error {
 	case r.parser.Body(body, &r.delta) == nil && r.delta.Fault != "":
 		return fail(sample.ServerError, "%s", r.delta.Fault)
 	}
-	return fail(sample.Malformed, "a stream was asked for and %s came: %.200q", kind, body)
+	return fail(sample.Malformed, "a stream was asked for and %s came: %q", kind, r.secrets.Excerpt(string(body), 200))
 }
 
 // addText counts the characters of the last delta, and keeps its text if it is needed.

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
 )
 
 // A Target is a server under test. It is a value, safe for concurrent use.
@@ -121,6 +122,40 @@ func (t Target) base() (string, error) {
 		}
 	}
 	return strings.TrimSuffix(t.URL, "/"), nil
+}
+
+// secrets returns what must not be shown of t.
+func (t Target) secrets() redact.Secrets {
+	var all []string
+	for _, values := range t.Header {
+		for _, v := range values {
+			all = append(all, v)
+			if _, credential, found := strings.Cut(v, " "); found { // after a scheme, such as Bearer
+				all = append(all, credential)
+			}
+		}
+	}
+	return redact.New(all)
+}
+
+// Redact removes the target's credentials from a text, because servers repeat them in
+// errors. It replaces each value of Header of at least eight bytes, also if the value is
+// escaped as in JSON, HTML, Go or a URL, or cut off before a [dialect.Cut].
+func (t Target) Redact(text string) string { return t.secrets().Hide(text) }
+
+// Excerpt removes the target's credentials from a text as [Target.Redact] does, and then
+// shortens the text to most bytes. A text that is shortened ends with [dialect.Cut].
+// Whoever shortens a text first may show a part of a credential.
+func (t Target) Excerpt(text string, most int) string { return t.secrets().Excerpt(text, most) }
+
+// redactError returns err without secrets.
+func redactError(secrets redact.Secrets, err error) error {
+	before := err.Error()
+	text := secrets.Hide(before)
+	if text == before {
+		return err
+	}
+	return errors.New(text)
 }
 
 // validConfigKey reports whether key may stand in a configuration line

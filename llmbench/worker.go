@@ -26,7 +26,7 @@ type worker struct {
 // newWorker returns a worker of a pass that started with clock.
 func newWorker(c *client, l *Load, clock conn.Clock, f *flight) *worker {
 	w := &worker{client: c, load: l, clock: clock, flight: f}
-	w.in.init(c.target.dialect(), l, clock)
+	w.in.init(c.target.dialect(), l, clock, c.secrets)
 	return w
 }
 
@@ -97,7 +97,7 @@ func (w *worker) send(ctx context.Context, s *sample.Sample, p *post, l leave, d
 	}
 	if err != nil {
 		f := asFailure(err)
-		s.Outcome, s.Err = f.Outcome, redact(w.client.target, f.error)
+		s.Outcome, s.Err = f.Outcome, redactError(w.client.secrets, f.error)
 	}
 }
 

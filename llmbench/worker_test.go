@@ -115,6 +115,10 @@ func TestAnswers(t *testing.T) {
 		{"a key in the answer", false, 401, json, "Incorrect API key provided: sk-secret/key", sample.HTTP, "provided: [redacted]", 0, ""},
 		{"a key in JSON", false, 401, json, `"sk-secret\/key"`, sample.HTTP, `"[redacted]"`, 0, ""},
 		{"a key that an excerpt cuts", false, 200, sse, `data: {"error":"` + strings.Repeat("x", 191) + `sk-secret/key"}` + "\n\n", sample.ServerError, "[redacted]…", 0, ""},
+		{"a key that the limit of an error's body cuts", false, 401, json, strings.Repeat("x", maxErrorBody-12) + "sk-secret/key" + strings.Repeat("x", 1000), sample.HTTP, "xx[redacted]xx…", 0, ""},
+		{"a key beyond blanks", false, 401, json, strings.Repeat(" ", maxErrorBody) + "sk-secret/key" + strings.Repeat(" ", 1000) + "x", sample.HTTP, "status 401: [redacted]", 0, ""},
+		{"a key that an excerpt of JSON cuts", false, 200, json, strings.Repeat("x", 190) + "sk-secret/key" + strings.Repeat("x", 1000), sample.Malformed, `xx[redacted]…"`, 0, ""},
+		{"a key that an excerpt of a page cuts", false, 200, "text/html", strings.Repeat("x", 195) + "sk-secret/key", sample.Malformed, `xx[reda…"`, 0, ""},
 		{"a key of a header of its own", false, 401, json, "no team-secret", sample.HTTP, "no [redacted]", 0, ""},
 
 		{"whole", true, 200, json, `{"choices":[{"message":{"content":"hi"},"finish_reason":"length"}],"usage":{"prompt_tokens":5,"completion_tokens":3}}`, sample.OK, "", 3, sample.FromUsage},

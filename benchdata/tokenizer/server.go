@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 )
 
 // Server counts tokens by asking the server under test at its endpoint /tokenize,
@@ -226,10 +225,5 @@ func (s *Server) where() string {
 
 // excerpt returns the beginning of an answer without credentials.
 func (s *Server) excerpt(answer []byte) string {
-	const most = 200 // bytes
-	text := strings.TrimSpace(s.target.Redact(string(answer[:min(len(answer), 4<<10)])))
-	if len(text) > most {
-		return strings.ToValidUTF8(text[:most], "") + dialect.Cut
-	}
-	return text
+	return s.target.Excerpt(string(bytes.TrimSpace(answer)), 200)
 }

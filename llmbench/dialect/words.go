@@ -1,15 +1,15 @@
 package dialect
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect/internal/jsonwalk"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
 )
 
 // Cut is the last character of an excerpt of a server's message that was
-// shortened.
-const Cut = "…"
+// shortened. The harness looks for it to hide a credential that was cut in two.
+const Cut = redact.Cut
 
 // excerpt returns the start of a server's message, short enough for an error. A
 // quoted JSON string is unquoted.
@@ -18,10 +18,7 @@ func excerpt(text []byte) string {
 	if len(text) > 1 && text[0] == '"' && text[len(text)-1] == '"' {
 		text = jsonwalk.Unquote(nil, text)
 	}
-	if len(text) > most {
-		return string(bytes.ToValidUTF8(text[:most], nil)) + Cut
-	}
-	return string(text)
+	return redact.Excerpt(string(text[:min(len(text), most+1)]), most)
 }
 
 // faultMessage returns the message of the JSON value of an "error" member: the

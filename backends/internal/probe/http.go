@@ -3,6 +3,7 @@
 package probe
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
 // Timeout bounds one probe of a server, so that a probe that hangs does not use
@@ -47,7 +50,8 @@ func Fetch(ctx context.Context, client *http.Client, method, url, body string, h
 	defer res.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err == nil && (res.StatusCode < 200 || res.StatusCode > 299) {
-		err = fmt.Errorf("%s %s: %w: %.300s", method, req.URL.Path, StatusError{res.StatusCode}, b)
+		words := llmbench.Target{Header: header}.Excerpt(string(bytes.TrimSpace(b)), 300)
+		err = fmt.Errorf("%s %s: %w: %s", method, req.URL.Path, StatusError{res.StatusCode}, words)
 	}
 	return b, err
 }

@@ -40,12 +40,29 @@ func (l *Log) Write(p []byte) (int, error) {
 	l.part = append(l.part, p...)
 	for {
 		line, rest, whole := bytes.Cut(l.part, []byte("\n"))
-		if !whole && len(line) < maxLine {
+		switch {
+		case whole:
+			l.add(line)
+			l.part = rest
+		case len(line) < maxLine:
 			return len(p), nil
+		default:
+			l.breakLine()
 		}
-		l.add(line)
-		l.part = rest
 	}
+}
+
+// breakLine ends the unfinished line, except for its last bytes, which may be the beginning of
+// a text to hide.
+func (l *Log) breakLine() {
+	clean := l.Clean(string(l.part))
+	kept := 0
+	for _, hidden := range l.Hide {
+		kept = max(kept, len(hidden)-1)
+	}
+	at := max(len(clean)-kept, len(clean)/2)
+	l.add([]byte(clean[:at]))
+	l.part = []byte(clean[at:])
 }
 
 // Flush ends an unfinished line.
@@ -53,7 +70,7 @@ func (l *Log) Flush() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.part) > 0 {
-		l.add(l.part)
+		l.add([]byte(l.CleanCut(string(l.part))))
 		l.part = nil
 	}
 }
@@ -80,13 +97,30 @@ func (l *Log) Clean(text string) string {
 	return text
 }
 
+// leastPart is the length from which the beginning of a text to hide is hidden, too.
+const leastPart = 4
+
+// CleanCut is [Log.Clean] for a text that may have been cut within a text to hide.
+func (l *Log) CleanCut(text string) string {
+	text = l.Clean(text)
+	for _, hidden := range l.Hide {
+		for n := min(len(hidden)-1, len(text)); n >= leastPart; n-- {
+			if strings.HasSuffix(text, hidden[:n]) {
+				text = text[:len(text)-n] + secret.Placeholder
+				break
+			}
+		}
+	}
+	return text
+}
+
 // Lines returns the kept lines and the unfinished one.
 func (l *Log) Lines() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	lines := append([]string(nil), l.lines...)
 	if len(l.part) > 0 {
-		lines = append(lines, l.Clean(string(l.part)))
+		lines = append(lines, l.CleanCut(string(l.part)))
 	}
 	return lines[max(0, len(lines)-Kept):]
 }

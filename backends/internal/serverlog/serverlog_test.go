@@ -41,6 +41,28 @@ func TestLogHides(t *testing.T) {
 	}
 }
 
+// A secret is hidden where the log breaks a long line within it, and where a line is shown
+// before its end.
+func TestLogHidesAcrossBreak(t *testing.T) {
+	const secret = "hf_PlantedSecretToken"
+	for before := maxLine - 2*len(secret); before < maxLine+2; before++ {
+		var all strings.Builder
+		l := &Log{Next: &all, Hide: []string{secret, "another-secret-that-is-longer"}}
+		fmt.Fprint(l, strings.Repeat(".", before)+secret[:10])
+		fmt.Fprint(l, secret[10:]+" and the rest of the line\n")
+		joined := strings.ReplaceAll(all.String(), "\n", "")
+		assert.Assert(t, !strings.Contains(joined, secret[:leastPart]), "after %d bytes", before)
+		assert.Assert(t, strings.HasSuffix(joined, ".[secret] and the rest of the line"), "after %d bytes: %q", before, joined[before:])
+	}
+	for cut := leastPart; cut < len(secret); cut++ {
+		l := &Log{Hide: []string{secret}}
+		fmt.Fprint(l, "token="+secret[:cut])
+		assert.Equal(t, l.String(), "token=[secret]")
+		l.Flush()
+		assert.Equal(t, l.String(), "token=[secret]")
+	}
+}
+
 // A server that never ends its line takes no memory without bound.
 func TestLogLongLine(t *testing.T) {
 	l := &Log{}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
 )
 
 // A chunkReader reads a chunked body (RFC 9112, 7.1). It skips the extensions of chunks and
@@ -84,7 +86,7 @@ func (c *chunkReader) readLine() error {
 		return err
 	case chunkEnd:
 		if len(line) > 0 {
-			return fmt.Errorf("chunked body: %.20q after the data of a chunk; want CR LF", line)
+			return fmt.Errorf("chunked body: %q after the data of a chunk; want CR LF", excerpt(line))
 		}
 		c.next = chunkSize
 	case chunkTrailer:
@@ -92,7 +94,7 @@ func (c *chunkReader) readLine() error {
 			return io.EOF
 		}
 		if line[0] != ' ' && line[0] != '\t' && bytes.IndexByte(line, ':') <= 0 {
-			return fmt.Errorf("chunked body: %.20q in the trailer; want a header field", line)
+			return fmt.Errorf("chunked body: %q in the trailer; want a header field", excerpt(line))
 		}
 	}
 	return nil
@@ -120,13 +122,17 @@ func (c *chunkReader) line() (start []byte, crlf bool, err error) {
 	return start, crlf && len(part) == 1 || bytes.HasSuffix(part, []byte("\r\n")), err
 }
 
+// excerpt returns the beginning of a line, for an error. The line may hold a credential that the
+// server repeats.
+func excerpt(line []byte) string { return redact.Excerpt(string(line), 20) }
+
 // parseChunkSize returns the size that a line begins with.
 func parseChunkSize(line []byte) (uint64, error) {
 	size, _, _ := bytes.Cut(line, []byte(";"))
 	size = bytes.TrimRight(size, " \t")
 	n, err := strconv.ParseUint(string(size), 16, 64)
 	if err != nil {
-		return 0, fmt.Errorf("chunked body: size %.20q of a chunk; want a hexadecimal number", size)
+		return 0, fmt.Errorf("chunked body: size %q of a chunk; want a hexadecimal number", excerpt(size))
 	}
 	return n, nil
 }

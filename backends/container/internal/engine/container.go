@@ -222,7 +222,7 @@ func (c *Container) Exec(ctx context.Context, cmd []string) (output string, err 
 	}
 	b, err := io.ReadAll(io.LimitReader(r, 1<<20))
 	if err == nil && status != 0 {
-		err = fmt.Errorf("exit status %d: %s", status, bytes.TrimSpace(b))
+		err = fmt.Errorf("exit status %d: %s", status, c.log.CleanCut(string(bytes.TrimSpace(b))))
 	}
 	return string(b), err
 }
