@@ -10,13 +10,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/child"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
 )
 
 // startContainer starts the server in a container. The URL has the container's own
 // address unless o.Addr is set: the proxy behind a published port bunches small
 // writes, which hides when tokens were sent.
-func startContainer(ctx context.Context, root, model string, o Options, log *serverlog.Log) (p *process, url string, err error) {
+func startContainer(ctx context.Context, root, model string, o Options, log *serverlog.Log) (p *child.Process, url string, err error) {
 	image, err := ensureImage(ctx, root)
 	if err != nil {
 		return nil, "", err
@@ -57,8 +58,8 @@ func startContainer(ctx context.Context, root, model string, o Options, log *ser
 	if url == "" {
 		ip, err := docker(ctx, "inspect", "--format", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", id)
 		if err == nil && ip == "" { // the container has already ended
-			p.stop()
-			err = fmt.Errorf("%w; its last lines:\n%s", p.err, log)
+			p.Stop()
+			err = fmt.Errorf("%w; its last lines:\n%s", p.Err, log)
 		}
 		if err != nil {
 			return nil, "", err
@@ -70,7 +71,7 @@ func startContainer(ctx context.Context, root, model string, o Options, log *ser
 
 // follow copies the container's output to log until the container ends. remove stops
 // the container.
-func follow(id string, log *serverlog.Log, remove func()) (*process, error) {
+func follow(id string, log *serverlog.Log, remove func()) (*child.Process, error) {
 	life, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(life, "docker", "logs", "--follow", id)
 	cmd.Stdout, cmd.Stderr = log, log
@@ -79,12 +80,12 @@ func follow(id string, log *serverlog.Log, remove func()) (*process, error) {
 		cancel()
 		return nil, err
 	}
-	p := &process{done: make(chan struct{})}
-	p.stop = func() { remove(); cancel(); <-p.done }
+	p := &child.Process{Done: make(chan struct{})}
+	p.Stop = func() { remove(); cancel(); <-p.Done }
 	go func() {
 		err := cmd.Wait() // docker logs ends with the container
-		p.err = fmt.Errorf("container %.12s ended (docker logs: %v)", id, err)
-		close(p.done)
+		p.Err = fmt.Errorf("container %.12s ended (docker logs: %v)", id, err)
+		close(p.Done)
 	}()
 	return p, nil
 }

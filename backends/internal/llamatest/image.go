@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/debroot"
 )
 
 const (
@@ -19,7 +21,7 @@ func ensureImage(ctx context.Context, root string) (id string, err error) {
 	if id := findImage(ctx); id != "" {
 		return id, nil
 	}
-	unlock, err := lock(ctx, root+".lock")
+	unlock, err := debroot.Lock(ctx, root+".lock")
 	if err != nil {
 		return "", err
 	}
@@ -35,7 +37,7 @@ func ensureImage(ctx context.Context, root string) (id string, err error) {
 		"--change", `ENTRYPOINT ["`+serverPath+`"]`,
 		"--change", "EXPOSE "+containerPort,
 		"--change", "ENV LLAMA_ARG_HOST=0.0.0.0 LLAMA_ARG_PORT="+containerPort,
-		"--change", "LABEL "+imageLabel+"="+rootfsKey(),
+		"--change", "LABEL "+imageLabel+"="+debroot.Key(rootfsPins),
 		"-", imageName)
 	var tarMessage, message strings.Builder
 	tar.Stderr, imp.Stderr = &tarMessage, &message
@@ -62,7 +64,7 @@ func ensureImage(ctx context.Context, root string) (id string, err error) {
 func findImage(ctx context.Context) string {
 	out, err := docker(ctx, "image", "inspect", "--format", `{{.Id}} {{index .Config.Labels "`+imageLabel+`"}}`, imageName)
 	id, key, _ := strings.Cut(out, " ")
-	if err != nil || key != rootfsKey() {
+	if err != nil || key != debroot.Key(rootfsPins) {
 		return ""
 	}
 	return id

@@ -3,12 +3,17 @@ package llamatest
 import (
 	"errors"
 	"io"
+	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest/tinygguf"
 )
 
 // ErrUnavailable is wrapped by errors that say why this machine cannot run the server.
 var ErrUnavailable = errors.New("llama-server is not available here")
+
+// stopDelay is the time between SIGTERM and SIGKILL. It is short because
+// llama-server waits for open streams on SIGTERM, and sends nothing on them.
+const stopDelay = time.Second
 
 // Options describes the server to run. The zero value is a server with four slots of
 // 4096 tokens and the default model.

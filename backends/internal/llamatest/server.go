@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/child"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
 )
 
@@ -17,7 +18,7 @@ import (
 type Server struct {
 	URL string // base URL without a slash at its end, such as http://127.0.0.1:8080
 
-	process *process
+	process *child.Process
 	log     *serverlog.Log
 	close   sync.Once
 }
@@ -66,7 +67,7 @@ func Run(ctx context.Context, o Options) (*Server, error) {
 		return s, nil
 	}
 	if err := s.waitReady(ctx); err != nil {
-		s.process.stop()
+		s.process.Stop()
 		return nil, fmt.Errorf("llamatest: llama-server at %s: %w; its last lines:\n%s", s.URL, err, s.log)
 	}
 	return s, nil
@@ -89,7 +90,7 @@ func needsContainer(ctx context.Context, o Options) (bool, error) {
 }
 
 // startNative starts the server in a chroot and returns its URL.
-func startNative(root, model string, o Options, log *serverlog.Log) (*process, string, error) {
+func startNative(root, model string, o Options, log *serverlog.Log) (*child.Process, string, error) {
 	host, port, err := freeAddr(o.Addr)
 	if err != nil {
 		return nil, "", err
@@ -108,7 +109,7 @@ func (s *Server) waitReady(ctx context.Context) error {
 	defer end()
 	go func() {
 		select {
-		case <-s.process.done:
+		case <-s.process.Done:
 			end()
 		case <-probing.Done():
 		}
@@ -123,8 +124,8 @@ func (s *Server) waitReady(ctx context.Context) error {
 			last = fmt.Errorf("/health: status %d", status)
 		}
 		select {
-		case <-s.process.done:
-			return fmt.Errorf("ended before it was ready: %w", s.process.err)
+		case <-s.process.Done:
+			return fmt.Errorf("ended before it was ready: %w", s.process.Err)
 		case <-ctx.Done():
 			return fmt.Errorf("%w: %w", context.Cause(ctx), last)
 		default:
@@ -133,7 +134,7 @@ func (s *Server) waitReady(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case <-s.process.done:
+		case <-s.process.Done:
 		case <-ctx.Done():
 		case <-tick.C:
 		}
@@ -154,7 +155,7 @@ func health(ctx context.Context, client *http.Client, url string) (status int, e
 }
 
 // Done returns a channel that is closed when the server has ended.
-func (s *Server) Done() <-chan struct{} { return s.process.done }
+func (s *Server) Done() <-chan struct{} { return s.process.Done }
 
 // Log returns the last 40 lines that the server has written.
 func (s *Server) Log() string { return s.log.String() }
@@ -164,11 +165,11 @@ func (s *Server) Log() string { return s.log.String() }
 func (s *Server) Close() (err error) {
 	s.close.Do(func() {
 		select {
-		case <-s.process.done:
-			err = fmt.Errorf("llamatest: llama-server at %s ended by itself: %w; its last lines:\n%s", s.URL, s.process.err, s.log)
+		case <-s.process.Done:
+			err = fmt.Errorf("llamatest: llama-server at %s ended by itself: %w; its last lines:\n%s", s.URL, s.process.Err, s.log)
 		default:
 		}
-		s.process.stop()
+		s.process.Stop()
 	})
 	return err
 }

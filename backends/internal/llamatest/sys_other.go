@@ -3,7 +3,6 @@
 package llamatest
 
 import (
-	"context"
 	"fmt"
 	"os/exec"
 	"runtime"
@@ -17,6 +16,4 @@ func errNotLinux() error { return fmt.Errorf("%w on %s", ErrUnavailable, runtime
 
 func chrootAttr(string) (*syscall.SysProcAttr, error) { return nil, errNotLinux() }
 func canChroot() error                                { return errNotLinux() }
-func killGroup(*exec.Cmd)                             {}
 func detach(*exec.Cmd)                                {}
-func lock(context.Context, string) (func(), error)    { return nil, errNotLinux() }

@@ -14,9 +14,10 @@ import (
 const (
 	Docker   = "docker"
 	LlamaCPP = "llamacpp"
+	Nginx    = "nginx"
 )
 
-var requirements = []string{Docker, LlamaCPP}
+var requirements = []string{Docker, LlamaCPP, Nginx}
 
 func init() { env.Register(func(r *env.Reader) { readFrom(r) }) }
 

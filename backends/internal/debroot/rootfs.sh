@@ -1,14 +1,16 @@
 #!/bin/bash
-# rootfs.sh DIR             unpacks a root filesystem with llama.cpp's llama-server into DIR, which must not exist
-# rootfs.sh --update-pins   pins the packages' current versions: rewrites packages.sha256
+# rootfs.sh PINS DIR             unpacks the packages of the file PINS into the root filesystem DIR, which must not exist
+# rootfs.sh --update-pins PINS   pins the packages' current versions: rewrites PINS
 #
-# The packages are those of packages.sha256, checked against its SHA-256 sums. They come from the Debian mirror that apt
-# uses on this machine, or from LLMBENCH_DEBIAN_MIRROR (the URL of the folder that holds dists/ and pool/). No root needed.
+# PINS has a line for each package, in the form that `sha256sum -c` reads, and the lines
+#   # suite: NAME        the Debian suite of the packages
+#   # folder: PATH       a folder to create in the root filesystem (none, one or more such lines)
+#   # exclude: PATTERN   files that are not unpacked, like ./usr/share/doc/* (none, one or more such lines)
+# The packages come from the Debian mirror that apt uses on this machine, or from LLMBENCH_DEBIAN_MIRROR (the URL of the
+# folder that holds dists/ and pool/). No root needed.
 # Exit status: 3 when this machine cannot (a tool or the mirror is missing, the pins are outdated), 1 when something is wrong.
 set -euo pipefail
 export LC_ALL=C
-self=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-pins=$self/packages.sha256
 
 cannot() { echo "rootfs.sh: $*" >&2; exit 3; }
 wrong() { echo "rootfs.sh: $*" >&2; exit 1; }
@@ -64,7 +66,7 @@ outdated() {
     while read -r sum found; do if [ "$(package "$found")" = "$(package "$path")" ]; then now=$(version "$found"); fi; done <"$tmp/now"
     [ "$now" = "$(version "$path")" ] || message+="; $(package "$path"): pinned $(version "$path"), found ${now:-none}"
   done
-  cannot "outdated pins: the mirror does not hold $1 any more; suite $suite has${message:-; the same versions: is the mirror complete?}; refresh with backends/internal/llamatest/rootfs.sh --update-pins"
+  cannot "outdated pins: the mirror does not hold $1 any more; suite $suite has${message:-; the same versions: is the mirror complete?}; refresh with backends/internal/debroot/rootfs.sh --update-pins PINS"
 }
 
 update_pins() {
@@ -85,10 +87,12 @@ update_pins() {
 }
 
 unpack() {
-  local d i deb root=$1
+  local d i deb root=$1 skip=()
   [ ! -e "$root" ] || wrong "$root exists"
   find_mirror
-  mkdir -p "$root"/usr/{bin,sbin,lib,lib64} "$root"/{tmp,proc,sys,dev,models}
+  mkdir -p "$root"/usr/{bin,sbin,lib,lib64} "$root"/{tmp,proc,sys,dev}
+  while read -r d; do mkdir -p "$root/$d"; done < <(sed -n 's/^# folder: //p' "$pins")
+  while read -r d; do skip+=("--exclude=$d"); done < <(sed -n 's/^# exclude: //p' "$pins")
   for d in bin sbin lib lib64; do ln -s "usr/$d" "$root/$d"; done
   for i in "${!paths[@]}"; do
     deb=$tmp/package.deb
@@ -99,8 +103,7 @@ unpack() {
     echo "${sums[i]}  $deb" | sha256sum -c --quiet >/dev/null 2>&1 ||
       wrong "$mirror/${paths[i]}: SHA-256 is $(sha256sum <"$deb" | cut -d' ' -f1), pinned ${sums[i]}"
     dpkg-deb --fsys-tarfile "$deb" | tar -xp -C "$root" --keep-directory-symlink --no-same-owner \
-      --exclude='./usr/share/man/*' --exclude='./usr/share/locale/*' --exclude='./usr/share/llama.cpp/llama.cpp-tools/*' \
-      --exclude='./usr/lib/x86_64-linux-gnu/gconv/*'
+      --exclude='./usr/share/man/*' --exclude='./usr/share/locale/*' --exclude='./usr/lib/x86_64-linux-gnu/gconv/*' "${skip[@]}"
   done
   chmod 1777 "$root/tmp"
 }
@@ -108,6 +111,11 @@ unpack() {
 missing=
 for t in curl xz dpkg-deb tar awk sha256sum; do command -v $t >/dev/null || missing+=" $t"; done
 [ -z "$missing" ] || cannot "not installed:$missing"
+usage='usage: rootfs.sh PINS DIR | rootfs.sh --update-pins PINS'
+update=
+if [ "${1:-}" = --update-pins ]; then update=1; shift; fi
+pins=${1:-}
+[ -f "$pins" ] || wrong "no file of pins: $usage"
 suite=$(sed -n 's/^# suite: //p' "$pins")
 sums=() paths=() packages=()
 while read -r sum path; do sums+=("$sum") paths+=("$path") packages+=("$(package "$path")"); done < <(grep -v '^#' "$pins")
@@ -120,8 +128,8 @@ fi
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-case ${1:-} in
-  --update-pins) update_pins ;;
-  ''|-*) wrong "usage: rootfs.sh DIR | rootfs.sh --update-pins" ;;
-  *) unpack "$1" ;;
+case $update,$# in
+  1,1) update_pins ;;
+  ,2) unpack "$2" ;;
+  *) wrong "$usage" ;;
 esac

@@ -1,4 +1,4 @@
-package llamatest
+package debroot
 
 import (
 	"bytes"
@@ -15,22 +15,32 @@ import (
 	"time"
 )
 
-// TestPins checks the format of packages.sha256. A malformed line would leave a package
-// out, or unchecked.
+// TestPins checks the format of the pins. A malformed line would leave a package out, or
+// unchecked.
 func TestPins(t *testing.T) {
 	pin := regexp.MustCompile(`^[0-9a-f]{64}  pool/main/[a-z0-9.+-]+/[a-z0-9.+-]+/[a-z0-9.+-]+_[^_/]+_amd64\.deb$`)
-	n := 0
-	for line := range strings.Lines(string(rootfsPins)) {
-		if line = strings.TrimSpace(line); strings.HasPrefix(line, "#") {
-			continue
-		}
-		n++
-		if !pin.MatchString(line) {
-			t.Errorf("packages.sha256: %q is not a pin, want %v", line, pin)
-		}
+	files, err := filepath.Glob("../*/packages.sha256")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("pins %v, error %v; want files", files, err)
 	}
-	if n == 0 || !regexp.MustCompile(`(?m)^# suite: [a-z]+$`).Match(rootfsPins) {
-		t.Errorf("packages.sha256: want a suite and pins, got %d pins:\n%s", n, rootfsPins)
+	for _, file := range files {
+		pins, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for line := range strings.Lines(string(pins)) {
+			if line = strings.TrimSpace(line); strings.HasPrefix(line, "#") {
+				continue
+			}
+			n++
+			if !pin.MatchString(line) {
+				t.Errorf("%s: %q is not a pin, want %v", file, line, pin)
+			}
+		}
+		if n == 0 || !regexp.MustCompile(`(?m)^# suite: [a-z]+$`).Match(pins) {
+			t.Errorf("%s: want a suite and pins, got %d pins:\n%s", file, n, pins)
+		}
 	}
 }
 
@@ -80,14 +90,14 @@ func TestRootfsScriptRefuses(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
 			pins := fmt.Sprintf("# suite: %s\n%064x  %sllama.cpp-tools_%s_amd64.deb\n", test.suite, 2, pool[1:], test.pinned)
-			for name, content := range map[string][]byte{"rootfs.sh": rootfsScript, "packages.sha256": []byte(pins)} {
+			for name, content := range map[string][]byte{"rootfs.sh": script, "packages.sha256": []byte(pins)} {
 				if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
-			cmd := exec.CommandContext(ctx, "bash", filepath.Join(dir, "rootfs.sh"), filepath.Join(dir, "root"))
+			cmd := exec.CommandContext(ctx, "bash", filepath.Join(dir, "rootfs.sh"), filepath.Join(dir, "packages.sha256"), filepath.Join(dir, "root"))
 			cmd.Env = append(os.Environ(), "LLMBENCH_DEBIAN_MIRROR="+test.mirror, "no_proxy=127.0.0.1")
 			var message bytes.Buffer
 			cmd.Stderr = &message

@@ -1,4 +1,4 @@
-package llamatest
+package debroot
 
 import (
 	"errors"

@@ -1,0 +1,58 @@
+// Package child starts processes that tests need, and that must not outlive the test.
+package child
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// A Process is a process, or a container, that runs for a test.
+type Process struct {
+	Done chan struct{} // closed when it has ended
+	Err  error         // how it ended, never nil; set before Done is closed
+	Stop func()        // ends it and waits for its end; may be called several times
+}
+
+// Start starts cmd. On Linux the kernel kills the process when this process ends, however it
+// ends. Stop sends SIGTERM, and after delay SIGKILL.
+func Start(cmd *exec.Cmd, delay time.Duration) (*Process, error) {
+	dieWithParent(cmd)
+	cmd.WaitDelay = delay // for descendants that keep the output open
+	p := &Process{Done: make(chan struct{})}
+	started := make(chan error)
+	go func() {
+		// The process is killed when the thread that started it ends
+		// (PR_SET_PDEATHSIG in prctl(2)): keep the thread until the process ends.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		p.Err = cmd.Wait()
+		if p.Err == nil {
+			p.Err = fmt.Errorf("%v", cmd.ProcessState)
+		}
+		close(p.Done)
+	}()
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	p.Stop = func() { stop(cmd.Process, delay, p.Done) }
+	return p, nil
+}
+
+// stop ends a process and waits until done is closed.
+func stop(p *os.Process, delay time.Duration, done <-chan struct{}) {
+	if err := p.Signal(syscall.SIGTERM); err != nil { // it has ended, or the system has no SIGTERM
+		_ = p.Kill()
+	}
+	overdue := time.AfterFunc(delay, func() { _ = p.Kill() })
+	defer overdue.Stop()
+	<-done
+}

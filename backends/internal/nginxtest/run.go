@@ -1,0 +1,161 @@
+package nginxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/child"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
+)
+
+const (
+	stopDelay    = 5 * time.Second // from SIGTERM to SIGKILL
+	readyTimeout = 2 * time.Minute // from the start of the process to its first answer
+	readyPoll    = 20 * time.Millisecond
+)
+
+// run starts nginx with the prefix directory dir and waits until it answers. ctx bounds the wait
+// only. stop ends nginx; its error says that nginx had ended by itself.
+func run(ctx context.Context, command []string, dir string, o Options) (s *Server, stop func() error, err error) {
+	s = new(Server)
+	if o.TLS {
+		if s.CA, err = writeCertificates(dir); err != nil {
+			return nil, nil, fmt.Errorf("nginxtest: %w", err)
+		}
+		s.CAFile = filepath.Join(dir, caFile)
+	}
+	socket, address, err := listen(o.Network, dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("nginxtest: %w", err)
+	}
+	defer socket.Close()
+	text, err := config(o, address)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, configFile), []byte(text), 0o644)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("nginxtest: %w", err)
+	}
+	log := new(serverlog.Log)
+	// -p sets the prefix directory, and -e where errors before the configuration go.
+	args := append(command[1:len(command):len(command)], "-p", dir, "-c", configFile, "-e", "stderr")
+	cmd := exec.Command(command[0], args...)
+	cmd.Dir = dir
+	// NGINX hands nginx the file descriptors of sockets, as the upgrade of a running nginx
+	// does (https://nginx.org/en/docs/control.html#upgrade). So no other process can take the
+	// port in between. OPENSSL_CONF keeps the packages' OpenSSL from the machine's configuration.
+	cmd.Env = []string{"NGINX=3;", "OPENSSL_CONF=/dev/null"}
+	cmd.ExtraFiles = []*os.File{socket}
+	cmd.Stdout, cmd.Stderr = log, log
+	p, err := child.Start(cmd, stopDelay)
+	if err != nil {
+		return nil, nil, fmt.Errorf("nginxtest: %w", err)
+	}
+	origin := "http://" + address
+	if path, unix := strings.CutPrefix(address, "unix:"); unix {
+		s.Socket, origin = path, "http://localhost"
+	}
+	if o.TLS {
+		origin = strings.Replace(origin, "http", "https", 1)
+	}
+	s.URL = origin + o.Prefix
+	if err := s.waitReady(ctx, p, origin+readyPath); err != nil {
+		p.Stop()
+		return nil, nil, fmt.Errorf("nginxtest: nginx at %s: %w; its last lines:\n%s", address, err, log)
+	}
+	return s, func() (err error) {
+		select {
+		case <-p.Done:
+			err = fmt.Errorf("nginxtest: nginx at %s ended by itself: %w; its last lines:\n%s", address, p.Err, log)
+		default:
+		}
+		p.Stop()
+		return err
+	}, nil
+}
+
+// listen listens on a network for nginx. It returns the socket, and the address in the form of
+// nginx's directive listen.
+func listen(network, dir string) (socket *os.File, address string, err error) {
+	switch network {
+	case "", "tcp4", "tcp6":
+		host := "127.0.0.1"
+		if network == "tcp6" {
+			host = "::1"
+		}
+		l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+		if err != nil {
+			return nil, "", err
+		}
+		defer l.Close()
+		socket, err = l.(*net.TCPListener).File()
+		return socket, l.Addr().String(), err
+	case "unix":
+		path := filepath.Join(dir, socketFile)
+		l, err := net.Listen("unix", path)
+		if err != nil {
+			return nil, "", err
+		}
+		l.(*net.UnixListener).SetUnlinkOnClose(false)
+		defer l.Close()
+		socket, err = l.(*net.UnixListener).File()
+		return socket, "unix:" + path, err
+	}
+	return nil, "", fmt.Errorf("network %q; want tcp4, tcp6 or unix", network)
+}
+
+// waitReady waits until nginx answers a request to url. It returns an error if nginx ends before.
+func (s *Server) waitReady(ctx context.Context, p *child.Process, url string) error {
+	ctx, end := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("not ready after %v", readyTimeout))
+	defer end()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-p.Done:
+			cancel(fmt.Errorf("ended before it was ready: %w", p.Err))
+		case <-ctx.Done():
+		}
+	}()
+	transport := s.Transport()
+	transport.DisableKeepAlives = true
+	client := http.Client{Transport: transport, Timeout: 30 * time.Second}
+	tick := time.NewTicker(readyPoll)
+	defer tick.Stop()
+	for {
+		err := ready(ctx, &client, url)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		case <-tick.C:
+		}
+	}
+}
+
+// ready returns nil if nginx answers.
+func ready(ctx context.Context, client *http.Client, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusNoContent {
+		return errors.New("GET " + url + ": " + res.Status)
+	}
+	return nil
+}
