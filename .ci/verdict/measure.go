@@ -1,0 +1,241 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+)
+
+// A load is one combination of streams and busy loops.
+type load struct {
+	Streams int `json:"streams"`
+	Loops   int `json:"loops"`
+}
+
+// maxRun is the maximum time of a run.
+const maxRun = 5 * time.Minute
+
+// measure makes the runs, and writes and returns their results.
+func measure(ctx context.Context, o options, progress io.Writer) ([]result, error) {
+	var loads []load
+	for _, streams := range o.streams {
+		for _, loops := range o.loops {
+			loads = append(loads, load{streams, loops})
+		}
+	}
+	if err := os.MkdirAll(o.dir, 0o777); err != nil {
+		return nil, err
+	}
+	programs, err := os.MkdirTemp("", "verdict")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(programs)
+	b := bench{options: o, client: filepath.Join(programs, "scenarios.test"), mock: filepath.Join(programs, "mockserver")}
+	for _, args := range [][]string{{"test", "-c", "-o", b.client, "./scenarios"}, {"build", "-o", b.mock, "./mockserver/cmd/mockserver"}} {
+		if out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	lines, err := os.Create(filepath.Join(o.dir, "results.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	defer lines.Close()
+	var all []result
+	for i := range o.runs {
+		l := loads[i%len(loads)]
+		r, err := b.run(ctx, i+1, l)
+		if err != nil {
+			return nil, fmt.Errorf("run %d, %d streams and %d busy loops: %w", i+1, l.Streams, l.Loops, err)
+		}
+		all = append(all, r)
+		if err := json.NewEncoder(lines).Encode(r); err != nil {
+			return nil, err
+		}
+		fmt.Fprintln(progress, r)
+	}
+	return all, lines.Close()
+}
+
+// A bench makes runs.
+type bench struct {
+	options
+	client, mock string // paths of the programs
+}
+
+// run makes one run.
+func (b *bench) run(ctx context.Context, number int, l load) (r result, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, maxRun, fmt.Errorf("not over after %v", maxRun))
+	var children []*exec.Cmd
+	defer func() {
+		if cause := context.Cause(ctx); err != nil && cause != nil {
+			err = errors.Join(cause, err)
+		}
+		cancel()
+		for _, c := range children {
+			c.Wait() // the error says that cancel ended the child
+		}
+	}()
+	dir, err := os.MkdirTemp(b.dir, "run")
+	if err != nil {
+		return r, err
+	}
+	defer os.RemoveAll(dir)
+	mock := pinned(ctx, b.mockCore, b.mock, "-addr=127.0.0.1:0", "-slots=0", "-ttft=200ms", "-per-token=20ms")
+	stderr, err := mock.StderrPipe()
+	if err != nil {
+		return r, err
+	}
+	if err := mock.Start(); err != nil {
+		return r, err
+	}
+	children = append(children, mock)
+	url, err := servingURL(stderr)
+	if err != nil {
+		return r, err
+	}
+	for range l.Loops {
+		c := pinned(ctx, b.clientCore, "sh", "-c", "while :; do :; done")
+		if err := c.Start(); err != nil {
+			return r, err
+		}
+		children = append(children, c)
+	}
+	output, err := b.benchmark(ctx, l, url, dir)
+	if err != nil {
+		return r, err
+	}
+	log, epoch, err := readLog(ctx, url)
+	if err != nil {
+		return r, err
+	}
+	record, err := onlyFile(dir)
+	if err != nil {
+		return r, err
+	}
+	r, err = newResult(number, l, output, record, log, epoch)
+	if b.keep {
+		name := fmt.Sprintf("%03d-streams=%d-loops=%d", number, l.Streams, l.Loops)
+		err = errors.Join(err, b.keepRun(name, output, record, log))
+	}
+	return r, err
+}
+
+// benchmark runs the client, and returns what it printed.
+func (b *bench) benchmark(ctx context.Context, l load, url, out string) (string, error) {
+	out, err := filepath.Abs(out)
+	if err != nil {
+		return "", err
+	}
+	c := pinned(ctx, b.clientCore, b.client, "-test.run=^$", "-test.bench=Serve", "-test.benchtime=1x")
+	c.Dir = "scenarios" // as go test does
+	c.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LLMBENCH_") })
+	for name, value := range map[string]string{
+		"URL": url, "MODEL": "mock", "INPUT": "32", "OUTPUT": strconv.Itoa(b.tokens), "CONCURRENCY": strconv.Itoa(l.Streams),
+		"REQUESTS": strconv.Itoa(b.waves * l.Streams), "WARMUP": strconv.Itoa(l.Streams), "OUT": out, "CLIENT_BOUND": "withhold",
+	} {
+		c.Env = append(c.Env, "LLMBENCH_"+name+"="+value)
+	}
+	text, err := c.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("the benchmark: %w\n%s", err, text)
+	}
+	return string(text), nil
+}
+
+// keepRun keeps the files of a run.
+func (b *bench) keepRun(name, output, record string, log []mockserver.Entry) error {
+	path := filepath.Join(b.dir, name)
+	text, err := json.Marshal(log)
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(path+".txt", []byte(output), 0o666), os.WriteFile(path+".mock.json", text, 0o666), os.Rename(record, path+".jsonl"))
+}
+
+// pinned returns a command that runs on one core. The command ends when ctx ends, and
+// when this process does.
+func pinned(ctx context.Context, core int, command ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, "taskset", append([]string{"-c", strconv.Itoa(core)}, command...)...)
+	c.WaitDelay = 10 * time.Second
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return c
+}
+
+// servingURL returns the URL in the first line of the mock server's output.
+func servingURL(r io.Reader) (string, error) {
+	var line []byte
+	for buf := make([]byte, 1); !bytes.HasSuffix(line, []byte("\n")); {
+		if _, err := io.ReadFull(r, buf); err != nil {
+			return "", fmt.Errorf("the mock server did not print its URL: %w: %s", err, line)
+		}
+		line = append(line, buf...)
+	}
+	_, url, found := strings.Cut(strings.TrimSpace(string(line)), "serving ")
+	if !found {
+		return "", fmt.Errorf("the mock server printed %q; want its URL", line)
+	}
+	return url, nil
+}
+
+// readLog returns the log of the mock server, and the zero of its instants in
+// nanoseconds since 1970.
+func readLog(ctx context.Context, url string) (log []mockserver.Entry, epoch int64, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/mock/log", nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer resp.Body.Close()
+	if epoch, err = strconv.ParseInt(resp.Header.Get("Mock-Epoch-Unix-Ns"), 10, 64); err != nil {
+		return nil, 0, fmt.Errorf("the mock server's log: status %s: %w", resp.Status, err)
+	}
+	return log, epoch, json.NewDecoder(resp.Body).Decode(&log)
+}
+
+// onlyFile returns the path of the file of records in dir.
+func onlyFile(dir string) (string, error) {
+	all, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if err == nil && len(all) != 1 {
+		err = fmt.Errorf("%d files of records; want 1", len(all))
+	}
+	if err != nil {
+		return "", err
+	}
+	return all[0], nil
+}
+
+// figures returns the values in the output of a benchmark.
+func figures(output string) (map[string]float64, error) {
+	all, err := benchfile.Read(strings.NewReader(output), "the output of the benchmark")
+	if err == nil && len(all) != 1 {
+		err = fmt.Errorf("%d results; want 1:\n%s", len(all), output)
+	}
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]float64{}
+	for _, v := range all[0].Values {
+		values[v.Unit] = v.Value
+	}
+	return values, nil
+}

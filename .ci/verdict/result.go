@@ -1,0 +1,126 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+)
+
+// A figure is one core unit of a run.
+type figure struct {
+	Unit     string  `json:"unit"`
+	Measured float64 `json:"measured"` // as the benchmark shows it, or would show it
+	True     float64 `json:"true"`
+	Error    float64 `json:"err_pct"` // of Measured, in percent of True; not negative
+	Shown    bool    `json:"shown"`
+}
+
+// A result is what is known of a run.
+type result struct {
+	load
+	Run         int      `json:"run"`
+	Figures     []figure `json:"figures"`        // the largest error first
+	ClientError *float64 `json:"client_err_pct"` // client-err-%; nil if it was left out
+	Withheld    []string `json:"withheld"`
+	Output      string   `json:"output"` // of the benchmark, without its lines about units
+}
+
+// newResult compares the output of a benchmark with the truth.
+func newResult(number int, l load, output, record string, log []mockserver.Entry, epoch int64) (result, error) {
+	r := result{load: l, Run: number, Output: withoutUnits(output)}
+	shown, err := figures(output)
+	if err != nil {
+		return r, err
+	}
+	if v, known := shown[sample.ClientError]; known {
+		r.ClientError = &v
+	}
+	var requests []sent
+	if requests, r.Withheld, err = readSent(record); err != nil {
+		return r, err
+	}
+	right, err := truth(requests, log, epoch, l.Streams)
+	if err != nil {
+		return r, err
+	}
+	recorded, err := records.Open(record)
+	if err != nil {
+		return r, err
+	}
+	measured := recorded.Figures().Metrics
+	maps.Copy(measured, shown)
+	for _, u := range sample.Units {
+		value, isMeasured := measured[u.Name]
+		want := right[u.Name]
+		if !u.Core || !isMeasured || want == 0 { // the share of failed requests is 0
+			continue
+		}
+		_, isShown := shown[u.Name]
+		r.Figures = append(r.Figures, figure{u.Name, value, want, 100 * math.Abs(value/want-1), isShown})
+	}
+	slices.SortStableFunc(r.Figures, func(a, b figure) int { return cmp.Compare(b.Error, a.Error) })
+	return r, nil
+}
+
+// withoutUnits returns the output of a benchmark without the lines that describe units.
+func withoutUnits(output string) string {
+	var rest strings.Builder
+	for line := range strings.Lines(output) {
+		if !strings.HasPrefix(line, "Unit ") {
+			rest.WriteString(line)
+		}
+	}
+	return rest.String()
+}
+
+// worst returns the largest true error of a figure, in percent, whether it is shown or not.
+func (r *result) worst() float64 { return r.Figures[0].Error }
+
+// wrong returns the figures that are shown and differ from the truth by more than maxShown.
+func (r *result) wrong() []figure {
+	return slices.DeleteFunc(slices.Clone(r.Figures), func(f figure) bool { return !f.Shown || f.Error <= maxShown })
+}
+
+// refused reports whether a figure is withheld.
+func (r *result) refused() bool { return len(r.Withheld) > 0 }
+
+// accused reports whether a run whose figures are right was refused.
+func (r *result) accused() bool { return r.refused() && r.worst() <= rightWithin }
+
+// told reports whether client-err-% tells the largest true error.
+func (r *result) told() bool {
+	if r.ClientError == nil {
+		return false
+	}
+	said, worst := *r.ClientError, r.worst()
+	return said <= nearZero && worst <= nearZero || said <= 2*worst && worst <= 2*said
+}
+
+// String returns a line for a reader who watches the runs.
+func (r result) String() string {
+	said := "unknown"
+	if r.ClientError != nil {
+		said = fmt.Sprintf("%.2g", *r.ClientError)
+	}
+	text := fmt.Sprintf("%3d  %4d streams, %d loops: client-err-%% %s, true %.2g (%s)", r.Run, r.Streams, r.Loops, said, r.worst(), r.Figures[0].Unit)
+	if !r.told() {
+		text += "; NOT WITHIN A FACTOR OF 2"
+	}
+	if r.refused() {
+		text += "; withheld: " + strings.Join(r.Withheld, ", ")
+	}
+	if r.accused() {
+		text += "; ALL FIGURES ARE RIGHT"
+	}
+	for _, f := range r.wrong() {
+		text += fmt.Sprintf("; SHOWN %s IS %.2g %% WRONG", f.Unit, f.Error)
+	}
+	return text
+}

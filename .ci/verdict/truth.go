@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"container/heap"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+)
+
+// A sent is what the client's records say about when a request was sent. Instants count
+// from Epoch.
+type sent struct {
+	ID      string
+	Epoch   int64         `json:"epoch_unix_ns"` // since 1970
+	Start   time.Duration `json:"start_ns"`
+	Wrote   time.Duration `json:"wrote_ns"` // 0: unknown
+	Outcome sample.Outcome
+}
+
+// readSent returns the requests in a file of records, and the units that were withheld.
+func readSent(path string) (all []sent, withheld []string, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	for line := range bytes.Lines(text) {
+		var l struct {
+			sent
+			End *struct{ Withheld []string }
+		}
+		if err := json.Unmarshal(line, &l); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", path, err)
+		}
+		switch {
+		case l.ID != "":
+			all = append(all, l.sent)
+		case l.End != nil:
+			withheld = l.End.Withheld
+		}
+	}
+	return all, withheld, nil
+}
+
+// truth returns the figures of the requests as a client without delays would have measured
+// them. The instants of the log count from epoch.
+func truth(requests []sent, log []mockserver.Entry, epoch int64, streams int) (map[string]float64, error) {
+	entries := map[string]*mockserver.Entry{}
+	for i := range log {
+		entries[log[i].ID] = &log[i]
+	}
+	var samples []sample.Sample
+	for _, r := range requests {
+		e := entries[r.ID]
+		if r.Outcome != sample.OK || e == nil || len(e.Tokens) == 0 {
+			return nil, fmt.Errorf("request %s has the outcome %q and is in the server's log: %t; want answered requests", r.ID, r.Outcome, e != nil)
+		}
+		samples = append(samples, trueSample(r, e, time.Duration(r.Epoch-epoch)))
+	}
+	return sample.Summarize(samples, perfectElapsed(samples, streams), sample.SLO{}).Metrics, nil
+}
+
+// trueSample returns the sample of a request on the clock of the log. The client's instants
+// count from epoch of that clock.
+func trueSample(r sent, e *mockserver.Entry, epoch time.Duration) sample.Sample {
+	reached := e.Accepted
+	if r.Wrote > 0 {
+		reached = min(reached, epoch+r.Wrote)
+	}
+	n := len(e.Tokens)
+	s := sample.Sample{
+		ID: r.ID, Due: reached, Start: reached, Streamed: true, Outcome: sample.OK,
+		Deltas: n, Outputs: n, First: e.Tokens[0], Last: e.Tokens[n-1], End: e.End,
+		PromptTokens: e.PromptTokens, OutputTokens: e.OutputTokens, TokenSource: sample.FromUsage,
+	}
+	for i := range n - 1 {
+		s.Gaps = append(s.Gaps, e.Tokens[i+1]-e.Tokens[i])
+	}
+	return s
+}
+
+// perfectElapsed returns the time that workers without delays take for the requests. The
+// workers begin as a closed loop plans it. Each request takes as long as it took in truth.
+func perfectElapsed(samples []sample.Sample, workers int) (elapsed time.Duration) {
+	var free instants // when each worker can send its next request
+	for k := range min(workers, len(samples)) {
+		heap.Push(&free, time.Duration(k)*llmbench.DefaultStagger)
+	}
+	inOrder := slices.SortedFunc(slices.Values(samples), func(a, b sample.Sample) int { return cmp.Compare(a.Start, b.Start) })
+	for _, s := range inOrder {
+		end := free[0] + s.End - s.Start
+		elapsed = max(elapsed, end)
+		free[0] = end
+		heap.Fix(&free, 0)
+	}
+	return elapsed
+}
+
+// instants are a heap whose first element is the earliest.
+type instants []time.Duration
+
+func (h instants) Len() int           { return len(h) }
+func (h instants) Less(i, j int) bool { return h[i] < h[j] }
+func (h instants) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *instants) Push(x any)        { *h = append(*h, x.(time.Duration)) }
+func (h *instants) Pop() any {
+	last := len(*h) - 1
+	x := (*h)[last]
+	*h = (*h)[:last]
+	return x
+}
