@@ -58,28 +58,42 @@ func interrupted(ctx context.Context, l *Load, o sample.Outcome, err error) erro
 
 // tooManyFailed describes the failures of a pass if the share of failed requests is above what
 // is tolerated. Otherwise it returns "".
+//
+// A server that closed a kept connection when the next request was there may have closed it
+// for itself, or may have refused the request. A server that refuses requests also refuses
+// some on new connections. Where that has happened, the requests that were sent again count
+// as failed.
 func tooManyFailed(samples []sample.Sample, tolerated float64) string {
 	outcomes := map[sample.Outcome]int{}
 	var shown []string
 	seen := map[string]bool{}
-	failed := 0
+	failed, refused, unread := 0, false, 0
 	for i := range samples {
 		s := &samples[i]
 		if s.Outcome == sample.OK || s.Outcome == sample.Left {
+			if s.ResentUnread {
+				unread++
+			}
 			continue
 		}
 		failed++
+		refused = refused || s.Outcome == sample.Connect && s.Wrote > 0
 		outcomes[s.Outcome]++
 		if text := s.Err.Error(); !seen[text] && len(shown) < 5 {
 			seen[text] = true
 			shown = append(shown, fmt.Sprintf("\n  request %d %s: %s: %s", i, s.ID, s.Outcome, text))
 		}
 	}
+	again := ""
+	if refused && unread > 0 {
+		failed += unread
+		again = fmt.Sprintf(", sent again after a connection was closed %d", unread)
+	}
 	if float64(failed)/float64(len(samples)) <= tolerated {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d requests failed, %.4g%% are tolerated: %s%s",
-		failed, len(samples), 100*tolerated, tally(outcomes), strings.Join(shown, ""))
+	return fmt.Sprintf("%d of %d requests failed, %.4g%% are tolerated: %s%s%s",
+		failed, len(samples), 100*tolerated, tally(outcomes), again, strings.Join(shown, ""))
 }
 
 // tally formats counts like "http 1, truncated 2", sorted by name.

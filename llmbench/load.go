@@ -59,7 +59,9 @@ type Load struct {
 
 	// Cancel makes clients leave before their answer has ended.
 	Cancel Cancel
-	// MaxFail is the share of failed requests above which the benchmark fails, in [0,1].
+	// MaxFail is the share of failed requests above which the benchmark fails, in [0,1]. A
+	// request with [sample.Sample].ResentUnread counts as failed if the server closed a new
+	// connection without an answer to another request.
 	MaxFail float64
 	// SLO, if one of its limits is set, adds the unit good-req/s.
 	SLO sample.SLO

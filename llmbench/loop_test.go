@@ -324,24 +324,6 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 }
 
-// TestClosedConnectionIsNoFailure checks that a request is sent again if the server closes the kept
-// connection instead of answering, and that the sample has the time to open the new connection.
-func TestClosedConnectionIsNoFailure(t *testing.T) {
-	target, _ := countingServer(t, func(c net.Conn, before int) bool {
-		if before == 0 {
-			reply200(c)
-		}
-		return before == 0
-	})
-	samples := onePass(t, target, Load{Requests: words(5, 1), Concurrency: 1})
-	for i, s := range samples {
-		assert.NilError(t, s.Err)
-		assert.Equal(t, s.OutputTokens, 1)
-		assert.Equal(t, s.Connect > 0, i > 0, "request %d: opening a connection took %v", i, s.Connect)
-		assert.Equal(t, s.Resent, min(i, 1), "request %d", i)
-	}
-}
-
 // TestConnectTime checks that the sample of a request has the time to open its connection, TLS
 // handshake included. If the connection was opened before the request, that time is 0.
 func TestConnectTime(t *testing.T) {

@@ -146,45 +146,73 @@ func reply200(c net.Conn) {
 	fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n%s", len(wholeAnswer), wholeAnswer)
 }
 
-// TestResend checks which requests are sent again on a server that closes connections 50 ms
-// after a request: only those on a connection that was used before, once. Their latency counts
-// from the first send.
+// An idleConn seems to be idle whatever happens to it, as a connection does whose end is still on
+// its way.
+type idleConn struct{ net.Conn }
+
+// Pending reports an idle connection.
+func (idleConn) Pending() (bool, error) { return false, nil }
+
+// TestResend checks which requests are sent again when the server ends connections, and that the
+// latency of such a request counts from its first send. A request that the server has worked on is
+// a failure. Once the server is known to close connections after its answers, no request is sent on
+// a connection that may be closing.
 func TestResend(t *testing.T) {
 	for _, tt := range []struct {
-		name     string
-		answers  int // on a connection, before the server closes it
-		want     sample.Outcome
-		requests int64 // that the server receives
+		name                     string
+		answers                  int           // on a connection
+		reads                    bool          // the server reads one request more before it closes the connection
+		work                     time.Duration // on that request
+		outcomes                 string
+		received, resent, unread int
 	}{
-		{"first request of a connection", 0, sample.Connect, 10},
-		{"second request of a connection", 1, sample.OK, 10 + 5},
+		{"first request of a connection", 0, true, 50 * ms, "connect 10", 10, 0, 0},
+		{"second request of a connection, at once", 1, true, 0, "ok 10", 11, 1, 1},
+		{"before the second request of a connection", 1, false, 0, "ok 10", 10, 1, 0},
+		{"second request of a connection, after work", 1, true, 300 * ms, "connect 5, ok 5", 10, 0, 0},
+		{"fifth request of a connection, at once", 4, true, 0, "ok 10", 12, 2, 2},
+		{"before the fifth request of a connection", 4, false, 0, "ok 10", 10, 2, 0},
+		{"fifth request of a connection, after work", 4, true, 300 * ms, "connect 2, ok 8", 10, 0, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var received atomic.Int64
+				received := 0
 				target, stop := rawInMemory(func(c net.Conn) {
 					runtest.EachRequest(c, func(c net.Conn, before int) bool {
-						received.Add(1)
+						received++
 						if before < tt.answers {
 							reply200(c)
-							return true
+							return before+1 < tt.answers || tt.reads
 						}
-						time.Sleep(50 * ms)
+						time.Sleep(tt.work)
 						return false
 					})
 				})
 				defer stop()
-				resent := int64(0)
-				for _, s := range onePass(t, target, Load{Requests: words(10, 1), Concurrency: 5}) {
-					assert.Equal(t, s.Outcome, tt.want, "%v", s.Err)
+				dial := target.Dial
+				target.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+					time.Sleep(50 * ms)
+					c, err := dial(ctx, network, addr)
+					return idleConn{c}, err
+				}
+				outcomes, resent, unread := map[sample.Outcome]int{}, 0, 0
+				for _, s := range onePass(t, target, Load{Requests: words(10, 1), Concurrency: 1}) {
+					outcomes[s.Outcome]++
+					resent += s.Resent
 					if s.Resent > 0 {
 						ttft, _ := s.TTFT()
 						assert.Equal(t, ttft, 50*ms, "a request that was sent twice")
+						assert.Equal(t, s.Connect, 50*ms)
 					}
-					resent += int64(s.Resent)
+					if s.ResentUnread {
+						assert.Equal(t, s.Resent, 1)
+						unread++
+					}
 				}
-				assert.Equal(t, received.Load(), tt.requests)
-				assert.Equal(t, resent, tt.requests-10)
+				assert.Equal(t, tally(outcomes), tt.outcomes)
+				assert.Equal(t, received, tt.received)
+				assert.Equal(t, resent, tt.resent)
+				assert.Equal(t, unread, tt.unread)
 			})
 		})
 	}

@@ -236,7 +236,7 @@ func notes(s sample.Summary, samples []sample.Sample) (all []string) {
 		add("%d of %d requests had to open a connection; the time it took is in their latency, and in the records", s.Connected, s.Requests)
 	}
 	if s.Resent > 0 {
-		add("the server closed kept connections: %d of %d requests were sent again", s.Resent, s.Requests)
+		add("the server closed kept connections: %d of %d requests were sent again; the time lost is in their latency", s.Resent, s.Requests)
 	}
 	return all
 }

@@ -90,7 +90,7 @@ func (w *worker) send(ctx context.Context, s *sample.Sample, p *post, l leave, d
 		s.Wrote = min(s.Wrote, s.FirstByte)
 	}
 	w.flight.leave(s.End + s.EndLag)
-	s.Resent = max(0, trace.Attempts-1)
+	s.Resent, s.ResentUnread = max(0, trace.Attempts-1), trace.Unread
 	s.Outcome = sample.OK
 	if w.load.KeepText || err == nil && s.TokenSource == sample.FromTokenizer {
 		s.Answer = w.in.answer()

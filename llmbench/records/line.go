@@ -22,6 +22,7 @@ type line struct {
 	Admitted     instant        `json:"admitted_ns"`
 	Connect      int64          `json:"connect_ns"`
 	Resent       int            `json:"resent,omitempty"`
+	ResentUnread bool           `json:"resent_unread,omitempty"`
 	Wrote        instant        `json:"wrote_ns"`
 	FirstByte    instant        `json:"first_byte_ns"`
 	First        instant        `json:"first_ns"`
@@ -105,7 +106,7 @@ func newLine(s *sample.Sample) writtenLine {
 	l := writtenLine{Answer: s.Answer, line: line{
 		ID: quote(s.ID), Pass: s.Pass, Turn: s.Turn, Epoch: s.Epoch.UnixNano(),
 		Due: when(s.Due, true), Granted: when(s.Granted, s.Granted > 0), Start: when(s.Start, true), Admitted: when(s.Admitted, true),
-		Connect: int64(s.Connect), Resent: s.Resent,
+		Connect: int64(s.Connect), Resent: s.Resent, ResentUnread: s.ResentUnread,
 		Wrote: when(s.Wrote, s.Wrote > 0), FirstByte: when(s.FirstByte, s.FirstByte > 0),
 		First: when(s.First, streamed), Last: when(s.Last, streamed), End: when(s.End, true), Gaps: newGaps(s.Gaps), Events: &s.Events,
 		Choices: newChoices(s.Choices), LastEvent: when(s.LastEvent, s.LastEvent > 0), Done: when(s.Done, s.Done > 0),

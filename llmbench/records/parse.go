@@ -80,7 +80,7 @@ func (l *line) checkCounts() error {
 // convert returns the request of a line, without its outputs.
 func (p *parser) convert(l *line) Request {
 	q := Request{
-		Pass: int32(l.Pass), Turn: int32(l.Turn), Resent: int32(l.Resent), Status: int32(l.Status),
+		Pass: int32(l.Pass), Turn: int32(l.Turn), Resent: int32(l.Resent), ResentUnread: l.ResentUnread, Status: int32(l.Status),
 		Due: l.Due.at, Granted: l.Granted.at, Admitted: l.Admitted.at, Start: l.Start.at, Connect: time.Duration(l.Connect),
 		Wrote: l.Wrote.at, FirstByte: l.FirstByte.at, First: l.First.at, Last: l.Last.at, End: l.End.at,
 		LastEvent: l.LastEvent.at, Done: l.Done.at,

@@ -39,6 +39,7 @@ type Request struct {
 	OutputChars         int32
 	Status              int32
 	Resent              int32
+	ResentUnread        bool
 	UsageAlone          bool
 	Streamed, Scheduled bool
 
@@ -62,7 +63,7 @@ func (q *Request) Failed() bool { return !q.OK() && q.Outcome != sample.Left }
 func (q *Request) sample() sample.Sample {
 	return sample.Sample{
 		Pass: int(q.Pass),
-		Due:  q.Due, Granted: q.Granted, Admitted: q.Admitted, Start: q.Start, Clock: q.Clock, Scheduled: q.Scheduled, Connect: q.Connect, Resent: int(q.Resent),
+		Due:  q.Due, Granted: q.Granted, Admitted: q.Admitted, Start: q.Start, Clock: q.Clock, Scheduled: q.Scheduled, Connect: q.Connect, Resent: int(q.Resent), ResentUnread: q.ResentUnread,
 		Streamed: q.Streamed, Turn: int(q.Turn), Deltas: int(q.Deltas), Outputs: int(q.Outputs), FirstOutput: q.FirstOutput, First: q.First, Last: q.Last, End: q.End,
 		PromptTokens: int(q.Prompt), CachedTokens: int(q.Cached), OutputTokens: int(q.Output), ReasoningTokens: int(q.Reasoning), PromptChars: int(q.PromptChars), OutputChars: int(q.OutputChars), TokenSource: q.Source, Outcome: q.Outcome,
 	}

@@ -32,8 +32,12 @@ type Sample struct {
 	// open, or none could be opened.
 	Connect time.Duration
 	// Resent is how often the request was sent again because the server had closed a kept
-	// connection before the first byte of an answer. Start is the first send.
+	// connection without having worked on the request. Start is the first send.
 	Resent int
+	// ResentUnread says that the request had reached the server before it was sent again. The
+	// server closed the connection too soon to have worked on the request, but may have
+	// refused it.
+	ResentUnread bool
 	// Wrote is the instant at which the last byte of the request was written; 0 if it
 	// never was. It is no later than FirstByte.
 	Wrote time.Duration

@@ -23,9 +23,14 @@ type Conn struct {
 	visible   bool   // peek can say what there is to read
 	request   *Trace // the current request, or nil
 	used      bool   // a request has been answered on it
-	ended     bool   // TLS has brought the end or a response while the connection was idle
+	ended     bool   // the end has come while the connection was idle, or by TLS a response
 	noWait    bool   // Read returns what has arrived and does not wait for more
 	idleSince time.Time
+
+	opening     time.Duration // how long it took to open the embedded Conn
+	wrote       atomic.Int64  // bytes that the embedded Conn took, in total
+	wroteBefore int64         // of them, those before the current request
+	ending      ending        // if the current request got no byte of an answer
 
 	// countReordered reads the number of segments that arrived out of order; ok is
 	// false once the connection is closed. The last number is kept in reordered.
@@ -39,8 +44,9 @@ type Conn struct {
 }
 
 // newConn returns a connection over raw that has no stream yet.
-func newConn(raw net.Conn, closed func()) *Conn {
-	c := &Conn{Conn: raw, kernel: newStampedReader(raw), closed: closed, visible: peek(raw) != peekUnknown}
+// Opening raw took that long.
+func newConn(raw net.Conn, opening time.Duration, closed func()) *Conn {
+	c := &Conn{Conn: raw, kernel: newStampedReader(raw), opening: opening, closed: closed, visible: peek(raw) != peekUnknown}
 	if c.kernel != nil {
 		c.countReordered = c.kernel.reordered
 	}
@@ -85,12 +91,22 @@ func (c *Conn) reorderedSegments() int64 {
 	return c.reordered.Load()
 }
 
+// lookBack returns what the kernel knows of c, or nil. It must be called before Close.
+func (c *Conn) lookBack() *lookBack {
+	if c.kernel == nil {
+		return nil
+	}
+	return c.kernel.lookBack()
+}
+
 // Write writes p, and records when the current request's first byte is written.
 func (c *Conn) Write(p []byte) (int, error) {
 	if t := c.request; t != nil && !t.Begun {
 		t.Begun, t.Sent = true, t.Clock.Now()
 	}
-	return c.Conn.Write(p)
+	n, err := c.Conn.Write(p)
+	c.wrote.Add(int64(n))
+	return n, err
 }
 
 // Close closes the connection and calls closed.
@@ -126,6 +142,7 @@ func (c *Conn) unusable() bool {
 	}
 	switch peek(c.Conn) {
 	case peekEnd:
+		c.ended = true
 		return true
 	case peekBytes:
 		// hasResponse reads what TLS has brought, so a later call would not see it.

@@ -76,18 +76,19 @@ func (d *dialer) forwards() bool {
 
 // open opens a connection that is ready for requests. It makes a Conn of the network
 // connection with wrap.
-func (d *dialer) open(ctx context.Context, wrap func(net.Conn) *Conn) (*Conn, error) {
+func (d *dialer) open(ctx context.Context, wrap func(raw net.Conn, opening time.Duration) *Conn) (*Conn, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, fmt.Errorf("no connection within %v", connectTimeout))
 	defer cancel()
 	addr := d.addr
 	if d.proxy != nil {
 		addr = hostPort(d.proxy)
 	}
+	before := time.Now()
 	raw, err := d.dial(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
-	c := wrap(raw)
+	c := wrap(raw, time.Since(before))
 	stop := context.AfterFunc(ctx, func() { c.Close() })
 	stream, err := d.handshake(ctx, c)
 	if !stop() {

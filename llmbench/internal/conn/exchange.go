@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
@@ -48,8 +49,11 @@ func (c *Conn) roundTrip(req *http.Request, t *Trace) (resp *http.Response, stop
 		err = fmt.Errorf("the server closed the connection before it answered: %w", err)
 	}
 	if err != nil {
+		noticed, k := t.now(), c.lookBack()
 		c.Close() // which also ends the writing
-		if writeErr := stopWriting(); writeErr != nil && t.FirstByte.User == 0 && !errors.Is(writeErr, net.ErrClosed) {
+		writeErr := stopWriting()
+		c.ending = c.endingOf(err, writeErr, t, noticed, k)
+		if writeErr != nil && t.FirstByte.User == 0 && !errors.Is(writeErr, net.ErrClosed) {
 			err = writeErr
 		}
 		return nil, nil, err
@@ -58,6 +62,34 @@ func (c *Conn) roundTrip(req *http.Request, t *Trace) (resp *http.Response, stop
 		stopWriting()
 	}
 	return resp, stopWriting, nil
+}
+
+// endingOf returns the ending of c. The read of the answer to the request that t traces ended
+// with readErr at the instant noticed, which is later than the end itself if the client had
+// too little CPU time. The writing of the request ended with writeErr. The look back is the
+// kernel's, or nil.
+func (c *Conn) endingOf(readErr, writeErr error, t *Trace, noticed time.Duration, k *lookBack) ending {
+	fin := errors.Is(readErr, io.EOF) || errors.Is(readErr, io.ErrUnexpectedEOF) // the latter from TLS
+	// The kernel reports a reset once. If the writer gets it, the reader gets an end.
+	fin = fin && !errors.Is(writeErr, syscall.ECONNRESET)
+	e := ending{
+		took:        c.wrote.Load() - c.wroteBefore,
+		whole:       t.Written != 0,
+		reset:       !fin,
+		acked:       -1,
+		after:       noticed - t.Written,
+		afterAnswer: t.Clock.Start().Add(noticed).Sub(c.idleSince),
+		rtt:         c.opening,
+	}
+	if k == nil {
+		return e
+	}
+	e.acked, e.rtt = k.acked-c.wroteBefore, 2*k.minRTT
+	if late := e.after - k.fin; late > 0 && !e.reset {
+		e.after -= late
+		e.afterAnswer -= late
+	}
+	return e
 }
 
 // writeBeside writes req in a goroutine of its own, and returns the function

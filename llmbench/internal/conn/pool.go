@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,6 +19,9 @@ type Pool struct {
 	mu   sync.Mutex
 	idle []*Conn // the connection that was used last is the last
 	open int     // connections that are not closed
+
+	kept  atomic.Int64 // answers on connections that were used before
+	ended atomic.Int64 // connections that the server ended soon after an answer
 }
 
 // Options say how a [Pool] connects to its server.
@@ -49,7 +53,10 @@ func NewPool(o Options) (*Pool, error) {
 //
 // A server may close a kept connection just when a request is on its way. A request
 // that got no byte of a response on a connection that was used before is therefore
-// sent again, once, on a new connection.
+// sent again, once, on a new connection, if the request had not reached the server, or
+// if the server closed the connection so soon that it cannot have worked on the
+// request; see [ending.loss]. Any other request without a response fails, because the
+// server may have worked on it.
 func (p *Pool) Send(req *http.Request, t *Trace) (*http.Response, error) {
 	ctx := req.Context()
 	if p.dialer.forwards() {
@@ -62,9 +69,21 @@ func (p *Pool) Send(req *http.Request, t *Trace) (*http.Response, error) {
 		return nil, err
 	}
 	resp, err := c.exchange(req, t)
-	if err == nil || !c.used || t.FirstByte.User != 0 || ctx.Err() != nil {
+	switch {
+	case !c.used:
 		return resp, err
+	case err == nil:
+		p.kept.Add(1)
+		return resp, nil
+	case t.FirstByte.User != 0 || ctx.Err() != nil:
+		return nil, err
 	}
+	l := c.ending.loss(p.kept.Load() > 0)
+	if l == worked {
+		return nil, err
+	}
+	t.Unread = l == unread
+	p.noteEnd(c)
 	if req.GetBody != nil {
 		if req.Body, err = req.GetBody(); err != nil {
 			return nil, err
@@ -79,7 +98,7 @@ func (p *Pool) Send(req *http.Request, t *Trace) (*http.Response, error) {
 // get returns an idle connection, or opens one.
 func (p *Pool) get(ctx context.Context, t *Trace) (*Conn, error) {
 	for c := p.take(); c != nil; c = p.take() {
-		if !c.unusable() {
+		if !p.unusable(c) {
 			return c, nil
 		}
 		c.stream.Close()
@@ -99,11 +118,11 @@ func (p *Pool) connectFor(ctx context.Context, t *Trace) (*Conn, error) {
 
 // connect opens a connection.
 func (p *Pool) connect(ctx context.Context) (*Conn, error) {
-	return p.dialer.open(ctx, func(raw net.Conn) *Conn {
+	return p.dialer.open(ctx, func(raw net.Conn, opening time.Duration) *Conn {
 		p.mu.Lock()
 		p.open++
 		p.mu.Unlock()
-		c := newConn(raw, func() {
+		c := newConn(raw, opening, func() {
 			p.mu.Lock()
 			p.open--
 			p.mu.Unlock()
@@ -126,8 +145,30 @@ func (p *Pool) take() *Conn {
 	return c
 }
 
-// put adds an idle connection to the pool.
+// unusable reports whether an idle connection must not be used again.
+func (p *Pool) unusable(c *Conn) bool {
+	unusable := c.unusable()
+	if c.ended {
+		p.noteEnd(c)
+	}
+	return unusable
+}
+
+// noteEnd notes that the server has ended c, whatever the reason.
+func (p *Pool) noteEnd(c *Conn) {
+	if c.used && time.Since(c.idleSince) <= habit {
+		p.ended.Add(1)
+	}
+}
+
+// put adds an idle connection to the pool. It closes a connection that has answered a
+// request if the server does not keep connections: it has ended more of them soon after an
+// answer than it has answered further requests on.
 func (p *Pool) put(c *Conn) {
+	if c.used && p.ended.Load() > p.kept.Load() {
+		c.stream.Close()
+		return
+	}
 	c.idleSince = time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,7 +202,7 @@ func (p *Pool) CloseIdle() { p.closeIdle(func(*Conn) bool { return true }) }
 
 // CloseUnusable closes the idle connections that the server has closed, or that must
 // not be used again for another reason.
-func (p *Pool) CloseUnusable() { p.closeIdle((*Conn).unusable) }
+func (p *Pool) CloseUnusable() { p.closeIdle(p.unusable) }
 
 // CloseUnused closes the idle connections that have answered no request.
 func (p *Pool) CloseUnused() { p.closeIdle((*Conn).unused) }

@@ -4,10 +4,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"os"
 	"sync"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -58,15 +60,48 @@ func newStampedReader(c net.Conn) *stampedReader {
 // (tcpi_rcv_ooopack, https://man7.org/linux/man-pages/man7/tcp.7.html; 0 on kernels
 // before 5.4), and false once the connection is closed.
 func (s *stampedReader) reordered() (n int64, ok bool) {
-	var info *unix.TCPInfo
-	var refused error
-	err := s.raw.Control(func(fd uintptr) {
-		info, refused = unix.GetsockoptTCPInfo(int(fd), unix.SOL_TCP, unix.TCP_INFO)
-	})
-	if err != nil || refused != nil {
+	info := s.info()
+	if info == nil {
 		return 0, false
 	}
 	return int64(info.Rcv_ooopack), true
+}
+
+// lookBack returns what the kernel knows of the connection that has ended, or nil if the
+// connection is closed, and on kernels before 4.6, which lack a part of it.
+//
+// Bytes_acked also counts the SYN. Last_data_sent and Last_ack_recv say how long ago that
+// was, each with an error of one tick of the kernel's clock.
+func (s *stampedReader) lookBack() *lookBack {
+	info := s.info()
+	if info == nil || info.Bytes_acked == 0 {
+		return nil
+	}
+	k := &lookBack{acked: int64(info.Bytes_acked) - 1}
+	k.fin = tick() + max(0, time.Duration(info.Last_data_sent)-time.Duration(info.Last_ack_recv))*time.Millisecond
+	if info.Min_rtt != math.MaxUint32 { // which means that there is no measurement
+		k.minRTT = time.Duration(info.Min_rtt) * time.Microsecond
+	}
+	return k
+}
+
+// tick returns the resolution of the kernel's clock of ticks, which is at most 10 ms.
+var tick = sync.OnceValue(func() time.Duration {
+	var t unix.Timespec
+	if unix.ClockGetres(unix.CLOCK_MONOTONIC_COARSE, &t) != nil {
+		return 10 * time.Millisecond
+	}
+	return time.Duration(t.Nano())
+})
+
+// info returns TCP_INFO, or nil once the connection is closed.
+func (s *stampedReader) info() (info *unix.TCPInfo) {
+	s.raw.Control(func(fd uintptr) {
+		if i, err := unix.GetsockoptTCPInfo(int(fd), unix.SOL_TCP, unix.TCP_INFO); err == nil {
+			info = i
+		}
+	})
+	return info
 }
 
 // read reads into p, and returns the timestamp of the last segment in p, in nanoseconds

@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
@@ -29,7 +31,7 @@ func stampedPair(tb testing.TB) (*Conn, *net.TCPConn) {
 	assert.NilError(tb, err)
 	server, err := ln.Accept()
 	assert.NilError(tb, err)
-	c := newConn(client, func() {})
+	c := newConn(client, 0, func() {})
 	assert.Assert(tb, c.kernel != nil, "the kernel gives no timestamps")
 	tb.Cleanup(func() { c.Close(); server.Close() })
 	// The kernel begins to give timestamps a moment after a process first asks for them.
@@ -169,4 +171,117 @@ func TestReordered(t *testing.T) {
 	assert.Assert(t, !ok)
 	c.countReordered = c.kernel.reordered
 	assert.Equal(t, c.reorderedSegments(), int64(4))
+}
+
+// lost sends a request on c, which gets no answer, and returns the ending of c.
+func lost(t *testing.T, c *Conn, size int) ending {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://server", strings.NewReader(strings.Repeat("a", size)))
+	assert.NilError(t, err)
+	_, err = c.exchange(req, &Trace{Clock: NewClock(WallClock)})
+	assert.Assert(t, err != nil)
+	return c.ending
+}
+
+// usedPair is stampedPair for a connection on which the server has acknowledged an earlier
+// request.
+func usedPair(t *testing.T) (*Conn, *net.TCPConn) {
+	t.Helper()
+	c, server := stampedPair(t)
+	c.setStream(c)
+	_, err := io.WriteString(c, "an earlier request")
+	assert.NilError(t, err)
+	_, err = io.ReadFull(server, make([]byte, len("an earlier request")))
+	assert.NilError(t, err)
+	runtest.Until(t, "the earlier request is acknowledged", func() bool { return c.lookBack().acked == c.wrote.Load() })
+	return c, server
+}
+
+// reset resets a connection.
+func reset(server *net.TCPConn) {
+	server.SetLinger(0)
+	server.Close()
+}
+
+// TestEndBeforeRequest checks what is known of a request to a server that had ended the
+// connection before.
+func TestEndBeforeRequest(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		end  func(t *testing.T, c *Conn, server *net.TCPConn)
+		want loss
+	}{
+		{"closed", func(t *testing.T, c *Conn, server *net.TCPConn) {
+			server.Close()
+			runtest.Until(t, "the end has arrived", func() bool { return peek(c.Conn) == peekEnd })
+		}, unreached},
+		{"reset", func(t *testing.T, c *Conn, server *net.TCPConn) {
+			reset(server)
+			runtest.Until(t, "the end has arrived", func() bool { return peek(c.Conn) == peekEnd })
+		}, unreached},
+		{"forgotten, as by a gateway", func(t *testing.T, c *Conn, server *net.TCPConn) {
+			raw, err := server.SyscallConn()
+			assert.NilError(t, err)
+			assert.NilError(t, raw.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_TCP, unix.TCP_REPAIR, 1) }))
+			if err != nil {
+				t.Skipf("TCP_REPAIR, with which a socket is closed without a word: %v", err)
+			}
+			server.Close()
+		}, unread},
+	} {
+		for _, size := range []int{8, writeSize + 1} { // written before the response is read, and beside
+			t.Run(fmt.Sprintf("%s, %d bytes", tt.name, size), func(t *testing.T) {
+				c, server := usedPair(t)
+				tt.end(t, c, server)
+				e := lost(t, c, size)
+				assert.Equal(t, e.loss(true), tt.want, "%+v", e)
+			})
+		}
+	}
+}
+
+// TestEndAfterWork checks that a request is taken for one that the server worked on if the
+// server closes or resets the connection 60 ms after it has read the request.
+func TestEndAfterWork(t *testing.T) {
+	for name, end := range map[string]func(*net.TCPConn){"closed": func(server *net.TCPConn) { server.Close() }, "reset": reset} {
+		for _, size := range []int{8, writeSize + 1} {
+			t.Run(fmt.Sprintf("%s, %d bytes", name, size), func(t *testing.T) {
+				c, server := usedPair(t)
+				var wg sync.WaitGroup
+				wg.Go(func() {
+					if req, err := http.ReadRequest(bufio.NewReader(server)); err == nil {
+						io.Copy(io.Discard, req.Body)
+					}
+					runtest.Until(t, "60 ms have passed since the request, and it is acknowledged", func() bool {
+						return c.kernel.info().Last_data_sent >= 60 && c.lookBack().acked == c.wrote.Load()
+					})
+					end(server)
+				})
+				e := lost(t, c, size)
+				wg.Wait()
+				assert.Equal(t, e.took, e.acked)
+				assert.Assert(t, e.after >= 60*ms-tick() && e.whole, "%+v", e)
+				assert.Equal(t, e.loss(true), worked, "%+v", e)
+			})
+		}
+	}
+}
+
+// TestEndNoticedLate checks that the kernel tells when a connection was closed to a client that
+// notices it 60 ms later or more.
+func TestEndNoticedLate(t *testing.T) {
+	c, server := usedPair(t)
+	before := time.Now()
+	_, err := io.WriteString(c, "a request that is not read")
+	assert.NilError(t, err)
+	assert.NilError(t, server.CloseWrite())
+	runtest.Until(t, "the end has arrived", func() bool { return peek(c.Conn) == peekEnd })
+	within := time.Since(before)
+	runtest.Until(t, "60 ms have passed", func() bool { return c.kernel.info().Last_data_sent >= 60 })
+	k := c.lookBack()
+	assert.Equal(t, k.acked, c.wrote.Load())
+	assert.Assert(t, k.fin <= within+3*tick(), "%+v, within %v", k, within)
+	assert.Assert(t, k.minRTT > 0)
+	c.Close()
+	assert.Assert(t, c.lookBack() == nil)
 }

@@ -14,6 +14,7 @@ type Trace struct {
 	Written   time.Duration // when the last byte of the request had been written
 	FirstByte Arrival       // the first byte of the response
 	Attempts  int           // how many connections the request was sent on
+	Unread    bool          // the request had reached the server before it was sent again
 
 	conn      *Conn // the last of them
 	reordered int64 // out-of-order segments of conn before the request
@@ -23,7 +24,7 @@ type Trace struct {
 func (t *Trace) attach(c *Conn) {
 	t.conn, t.reordered, t.Written = c, c.reorderedSegments(), 0
 	t.Attempts++
-	c.request, c.newest = t, 0
+	c.request, c.newest, c.wroteBefore = t, 0, c.wrote.Load()
 }
 
 // now returns the current instant, which is never 0.
