@@ -41,6 +41,8 @@ type Bodies struct {
 	// Seed shuffles the bodies; if the file has too few, more are drawn from them
 	// with replacement. 0 takes the bodies in the order of the file.
 	Seed uint64
+	// Salt, if not 0, replaces the beginning of each first message: see [Options].Salt.
+	Salt uint64
 	// Tokenizer counts the tokens of the messages; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
@@ -85,7 +87,7 @@ func (b Bodies) read(s *source, n int) ([]llmbench.Request, error) {
 	if len(sample.kept) == 0 {
 		return nil, errors.New("the file has no bodies of requests")
 	}
-	return sample.requests(!b.NoRepeat), nil
+	return saltTexts(sample.requests(!b.NoRepeat), b.Salt, tok)
 }
 
 // body reads one body.

@@ -24,6 +24,9 @@ type Continuation struct {
 	Ask int
 	// Output limits every answer, in tokens.
 	Output int
+	// Salt, if not 0, replaces the first characters of each block by others of the
+	// block: see [Options].Salt.
+	Salt uint64
 	// Tokenizer counts the tokens of prompts; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
@@ -48,6 +51,7 @@ func (c Continuation) read(s *source, n int) ([]llmbench.Request, error) {
 		return nil, fmt.Errorf("fields Chars, Ask and Output are %d, %d and %d, must be at least 1", c.Chars, c.Ask, c.Output)
 	}
 	tok := orWords(c.Tokenizer)
+	salt := salter{salt: c.Salt, fit: newFitter(tok), byRune: true}
 	var requests []llmbench.Request
 	text := bufio.NewReader(s)
 	var block strings.Builder
@@ -67,7 +71,15 @@ func (c Continuation) read(s *source, n int) ([]llmbench.Request, error) {
 		if size++; size < c.Chars {
 			continue
 		}
-		prompt := fmt.Sprintf("'''\n%s\n'''\n请仔细阅读以上三引号中的文字，然后接着往下续写，续写部分大约 %d 字。", block.String(), c.Ask)
+		chars := block.String()
+		if c.Salt != 0 {
+			salted, err := salt.replace(chars)
+			if err != nil {
+				return nil, err
+			}
+			chars = salted.text
+		}
+		prompt := fmt.Sprintf("'''\n%s\n'''\n请仔细阅读以上三引号中的文字，然后接着往下续写，续写部分大约 %d 字。", chars, c.Ask)
 		requests = append(requests, llmbench.Request{Prompt: prompt, MaxTokens: c.Output, PromptTokens: tok.Count(prompt)})
 		block.Reset()
 		size = 0

@@ -25,8 +25,8 @@ type Filler struct {
 	// Template is the number of the Input tokens that the server adds (chat
 	// template, begin-of-text).
 	Template int
-	// Seed determines the letters.
-	Seed uint64
+	// Seed and Salt determine the letters.
+	Seed, Salt uint64
 	// Tokenizer counts the tokens; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
@@ -49,7 +49,7 @@ func (f Filler) Requests(n int) ([]llmbench.Request, error) {
 	tok := orWords(f.Tokenizer)
 	requests := make([]llmbench.Request, n)
 	for i := range requests {
-		random := rand.New(rand.NewPCG(f.Seed, uint64(i)))
+		random := rand.New(rand.NewPCG(saltedSeed(f.Seed, f.Salt), uint64(i)))
 		var letters strings.Builder
 		for range fillerLetters {
 			letters.WriteByte(byte('a' + random.IntN(26)))

@@ -34,6 +34,16 @@ type Options struct {
 	Seed      uint64
 	Template  int
 	Tokenizer llmbench.Tokenizer
+	// Salt, if not 0, changes the beginning of every prompt, so that a server that was
+	// sent the prompts of another Salt finds none of them in its prefix cache. Lengths,
+	// answers, order and the prefixes that prompts have in common stay the same.
+	//
+	// Random words are other random words. In a text from a file the first two words
+	// are replaced by random words with as many tokens; if no such words are found,
+	// the number of tokens may differ, and PromptTokens states it. In scripts without
+	// spaces between words the first four characters are replaced by characters of the
+	// same text. Equal texts stay equal.
+	Salt uint64
 }
 
 // A Kind describes a kind of data set that [Open] opens.
@@ -72,32 +82,32 @@ var kinds = []kind{
 	{"random", "", true, func(_ string, o Options, p *params) Workload {
 		setDefault(&o.Input, 512)
 		setDefault(&o.Output, 128)
-		return Prompts{Input: o.Input, Output: o.Output, SharedPrefix: p.count("prefix"), Seed: o.Seed, Template: o.Template, Tokenizer: o.Tokenizer}
+		return Prompts{Input: o.Input, Output: o.Output, SharedPrefix: p.count("prefix"), Seed: o.Seed, Salt: o.Salt, Template: o.Template, Tokenizer: o.Tokenizer}
 	}},
 	{"random-vllm", "", true, random(VLLM)},
 	{"random-sglang", "", true, random(SGLang)},
 	{"prefix-repetition", "", true, func(_ string, o Options, p *params) Workload {
 		w := PrefixRepetition{Prefixes: p.count("prefixes"), Prefix: p.count("prefix"), Suffix: p.count("suffix"), Output: o.Output,
-			InOrder: p.bool("in-order", false), Seed: o.Seed, Template: o.Template, Tokenizer: o.Tokenizer}
+			InOrder: p.bool("in-order", false), Seed: o.Seed, Salt: o.Salt, Template: o.Template, Tokenizer: o.Tokenizer}
 		p.noInput(o, "prefix and suffix")
 		return w
 	}},
 	{"generated-shared-prefix", "", true, func(_ string, o Options, p *params) Workload {
 		w := SharedPrefix{PerGroup: p.count("per-group"), System: p.count("system"), Question: p.count("question"), Output: o.Output,
-			Ratio: p.number("ratio"), InOrder: p.bool("in-order", false), Seed: o.Seed, Template: o.Template, Tokenizer: o.Tokenizer}
+			Ratio: p.number("ratio"), InOrder: p.bool("in-order", false), Seed: o.Seed, Salt: o.Salt, Template: o.Template, Tokenizer: o.Tokenizer}
 		p.noInput(o, "system and question")
 		return w
 	}},
 	{"sonnet", "[PATH]", true, func(path string, o Options, p *params) Workload {
 		return Sonnet{Path: path, Input: o.Input, Prefix: p.count("prefix"), Output: o.Output, FixedOutput: o.FixedOutput,
-			Seed: o.Seed, Template: o.Template, Tokenizer: o.Tokenizer}
+			Seed: o.Seed, Salt: o.Salt, Template: o.Template, Tokenizer: o.Tokenizer}
 	}},
 	{"sharegpt", "PATH", false, shareGPT(VLLM)},
 	{"sharegpt-sglang", "PATH", false, shareGPT(SGLang)},
 	{"jsonl-sglang", "PATH", false, shareGPT(SGLangCustom)},
 	question(OpenQA), question(Codefuse), question(Long), question(Alpaca), question(LongAlpaca), question(Lines), question(CustomVLLM),
 	{"openai", "PATH", false, func(path string, o Options, p *params) Workload {
-		return Bodies{Path: path, Output: o.Output, FixedOutput: o.FixedOutput, NoRepeat: !p.bool("repeat", true), Seed: o.Seed, Tokenizer: o.Tokenizer}
+		return Bodies{Path: path, Output: o.Output, FixedOutput: o.FixedOutput, NoRepeat: !p.bool("repeat", true), Seed: o.Seed, Salt: o.Salt, Tokenizer: o.Tokenizer}
 	}},
 	trace(Azure), trace(BurstGPT), trace(Mooncake), trace(Bailian),
 }
@@ -105,7 +115,7 @@ var kinds = []kind{
 // random opens a [Random].
 func random(rules Rules) func(string, Options, *params) Workload {
 	return func(_ string, o Options, p *params) Workload {
-		r := Random{Rules: rules, Input: o.Input, Output: o.Output, Ratio: p.number("ratio"), Seed: o.Seed, Template: o.Template, Tokenizer: o.Tokenizer}
+		r := Random{Rules: rules, Input: o.Input, Output: o.Output, Ratio: p.number("ratio"), Seed: o.Seed, Salt: o.Salt, Template: o.Template, Tokenizer: o.Tokenizer}
 		if rules == VLLM {
 			r.Prefix = p.count("prefix")
 		}
@@ -116,7 +126,7 @@ func random(rules Rules) func(string, Options, *params) Workload {
 // shareGPT opens a [ShareGPT].
 func shareGPT(rules Rules) func(string, Options, *params) Workload {
 	return func(path string, o Options, p *params) Workload {
-		s := ShareGPT{Path: path, Rules: rules, Output: o.Output, FixedOutput: o.FixedOutput, Seed: o.Seed, Tokenizer: o.Tokenizer}
+		s := ShareGPT{Path: path, Rules: rules, Output: o.Output, FixedOutput: o.FixedOutput, Seed: o.Seed, Salt: o.Salt, Tokenizer: o.Tokenizer}
 		if rules == VLLM {
 			s.NoRepeat = !p.bool("repeat", true)
 		} else {
@@ -130,7 +140,7 @@ func shareGPT(rules Rules) func(string, Options, *params) Workload {
 func question(f QuestionFormat) kind {
 	return kind{string(f), "PATH", false, func(path string, o Options, p *params) Workload {
 		q := Questions{Format: f, Path: path, Output: o.Output, FixedOutput: o.FixedOutput, MinPrompt: p.count("min"), MaxPrompt: p.count("max"),
-			NoRepeat: !p.bool("repeat", true), Seed: o.Seed, Tokenizer: o.Tokenizer}
+			NoRepeat: !p.bool("repeat", true), Seed: o.Seed, Salt: o.Salt, Tokenizer: o.Tokenizer}
 		if f == CustomVLLM {
 			if q.OwnOutput = p.bool("own-output", false); q.OwnOutput && o.Output > 0 {
 				p.errorf("an output of %d tokens and parameter own-output=true, want one of them", o.Output)
@@ -144,7 +154,7 @@ func question(f QuestionFormat) kind {
 func trace(f TraceFormat) kind {
 	return kind{string(f), "PATH", false, func(path string, o Options, p *params) Workload {
 		t := Trace{Format: f, Path: path, From: p.duration("from"), For: p.duration("for"), Share: p.number("share"), Speed: p.number("speed"),
-			MaxTokens: p.count("max-tokens"), Seed: o.Seed, Template: o.Template, Tokenizer: o.Tokenizer}
+			MaxTokens: p.count("max-tokens"), Seed: o.Seed, Salt: o.Salt, Template: o.Template, Tokenizer: o.Tokenizer}
 		if f == BurstGPT {
 			t.Model = p.text("model")
 		}

@@ -20,8 +20,9 @@ type PrefixRepetition struct {
 	Prefix, Suffix, Output int
 	// InOrder keeps all prompts of a prefix together instead of shuffling them.
 	InOrder bool
-	// Seed determines the words and the order.
-	Seed uint64
+	// Seed determines the words and the order. Another Salt has other words in the
+	// same order.
+	Seed, Salt uint64
 	// Template is the number of tokens that the server adds to each prompt. The
 	// suffix is shorter by Template, which must be less than Suffix.
 	Template int
@@ -46,7 +47,7 @@ func (p PrefixRepetition) Requests(n int) ([]llmbench.Request, error) {
 	case p.Template < 0 || p.Template >= p.Suffix:
 		return nil, fmt.Errorf("prefix repetition: field Template is %d tokens, must be from 0 to %d (less than Suffix)", p.Template, p.Suffix-1)
 	}
-	g := groups{seed: p.Seed, ordered: p.InOrder, tok: orWords(p.Tokenizer), output: func(*rand.Rand) int { return p.Output }}
+	g := groups{seed: p.Seed, salt: p.Salt, ordered: p.InOrder, tok: orWords(p.Tokenizer), output: func(*rand.Rand) int { return p.Output }}
 	each := n / p.Prefixes
 	for range p.Prefixes {
 		g.add(p.Prefix, each, func(*rand.Rand) int { return p.Suffix - p.Template }, "")
@@ -79,8 +80,9 @@ type SharedPrefix struct {
 	Ratio float64
 	// InOrder keeps all prompts of a group together instead of shuffling them.
 	InOrder bool
-	// Seed determines the words, the lengths and the order.
-	Seed uint64
+	// Seed determines the words, the lengths and the order. Another Salt has other
+	// words of the same lengths in the same order.
+	Seed, Salt uint64
 	// Template is the number of tokens that the server adds to each prompt. The
 	// question is shorter by Template, but has at least one token.
 	Template int
@@ -111,7 +113,7 @@ func (p SharedPrefix) Requests(n int) ([]llmbench.Request, error) {
 	}
 	drawn := func(full int) func(*rand.Rand) int { return lengths{SGLang, full, p.Ratio}.draw }
 	question := drawn(p.Question)
-	g := groups{seed: p.Seed, ordered: p.InOrder, tok: orWords(p.Tokenizer), output: drawn(p.Output)}
+	g := groups{seed: p.Seed, salt: p.Salt, ordered: p.InOrder, tok: orWords(p.Tokenizer), output: drawn(p.Output)}
 	system := rand.New(rand.NewPCG(p.Seed, 4))
 	for left := n; left > 0; left -= p.PerGroup {
 		g.add(drawn(p.System)(system), min(left, p.PerGroup), func(r *rand.Rand) int { return max(question(r)-p.Template, 1) }, "\n\n")
@@ -125,11 +127,11 @@ func (p SharedPrefix) Requests(n int) ([]llmbench.Request, error) {
 
 // groups makes groups of prompts with common prefixes.
 type groups struct {
-	seed    uint64
-	ordered bool
-	tok     llmbench.Tokenizer
-	output  func(*rand.Rand) int // draws the length of an answer in tokens
-	all     []group
+	seed, salt uint64
+	ordered    bool
+	tok        llmbench.Tokenizer
+	output     func(*rand.Rand) int // draws the length of an answer in tokens
+	all        []group
 }
 
 // A group is a number of prompts with a common prefix.
@@ -147,7 +149,7 @@ func (g *groups) add(prefix, prompts int, suffix func(*rand.Rand) int, between s
 // beginning, and no two suffixes.
 func (g *groups) requests(template int) ([]llmbench.Request, error) {
 	fit := newFitter(g.tok)
-	distinct := newDistinctTexts(g.seed)
+	distinct := newDistinctTexts(saltedSeed(g.seed, g.salt))
 	random := rand.New(rand.NewPCG(g.seed, 5))
 	var requests []llmbench.Request
 	texts := 0

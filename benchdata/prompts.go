@@ -23,9 +23,10 @@ type Prompts struct {
 	Input int
 	// Output is the length of each answer in tokens; at least 1.
 	Output int
-	// Seed determines the words. Two runs against one server need different seeds,
-	// or the second run finds its prompts in the server's prefix cache.
-	Seed uint64
+	// Seed and Salt determine the words. Two runs against one server need different
+	// seeds or salts, or the second run finds its prompts in the server's prefix
+	// cache: see [llmbench.Target.Salt].
+	Seed, Salt uint64
 	// SharedPrefix is the number of tokens at the beginning that all prompts have in
 	// common, from 0 to Input - Template - 1. The next word differs.
 	SharedPrefix int
@@ -50,7 +51,7 @@ func (p Prompts) Requests(n int) ([]llmbench.Request, error) {
 		return nil, err
 	}
 	fit := newFitter(orWords(p.Tokenizer))
-	distinct := newDistinctTexts(p.Seed)
+	distinct := newDistinctTexts(saltedSeed(p.Seed, p.Salt))
 
 	var prefix string
 	if p.SharedPrefix > 0 {

@@ -90,6 +90,8 @@ type Questions struct {
 	// Seed shuffles the questions; if there are too few, more are drawn from them
 	// with replacement. 0 takes the questions in the order of the file.
 	Seed uint64
+	// Salt, if not 0, replaces the beginning of each question: see [Options].Salt.
+	Salt uint64
 	// Tokenizer counts the tokens of questions; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
@@ -153,7 +155,7 @@ func (q Questions) read(s *source, n int) ([]llmbench.Request, error) {
 	if len(sample.kept) == 0 {
 		return nil, fmt.Errorf("no question of %d records has an allowed length", sample.records)
 	}
-	return sample.requests(!q.NoRepeat), nil
+	return saltTexts(sample.requests(!q.NoRepeat), q.Salt, tok)
 }
 
 // questions reads all questions of the file, of any length.

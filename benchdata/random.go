@@ -35,8 +35,9 @@ type Random struct {
 	// Prefix is the number of tokens that begin every prompt, in addition to Input.
 	// Only vLLM's rules allow it.
 	Prefix int
-	// Seed determines lengths and words.
-	Seed uint64
+	// Seed determines lengths and words. Another Salt has other words of the same
+	// lengths.
+	Seed, Salt uint64
 	// Template is the number of tokens that the server adds to each prompt. The text
 	// after the Prefix is shorter by Template, but not below 0.
 	Template int
@@ -60,7 +61,7 @@ func (r Random) Requests(n int) ([]llmbench.Request, error) {
 		return nil, fmt.Errorf("random: Input is %d tokens at a Ratio of %v: the shortest prompt has none, must have at least 1", r.Input, r.Ratio)
 	}
 	fit := newFitter(orWords(r.Tokenizer))
-	distinct := newDistinctTexts(r.Seed)
+	distinct := newDistinctTexts(saltedSeed(r.Seed, r.Salt))
 	var prefix string
 	if r.Prefix > 0 {
 		var err error

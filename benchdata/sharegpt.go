@@ -73,6 +73,8 @@ type ShareGPT struct {
 	NoRepeat bool
 	// Seed determines the conversations and their order.
 	Seed uint64
+	// Salt, if not 0, replaces the beginning of each prompt: see [Options].Salt.
+	Salt uint64
 	// Tokenizer counts the tokens of prompts and answers; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
@@ -165,5 +167,5 @@ func (s ShareGPT) read(r *source, n int) ([]llmbench.Request, error) {
 	if len(sample.kept) == 0 {
 		return nil, fmt.Errorf("none of %d records can be used: %d have two turns, and none of these has an allowed length", records, sample.records)
 	}
-	return sample.requests(!s.NoRepeat && !rules.once), nil
+	return saltTexts(sample.requests(!s.NoRepeat && !rules.once), s.Salt, tok)
 }

@@ -43,6 +43,9 @@ type Sonnet struct {
 	FixedOutput bool
 	// Seed determines the lines.
 	Seed uint64
+	// Salt, if not 0, replaces the first words of the task, which all prompts have in
+	// common: see [Options].Salt.
+	Salt uint64
 	// Template is the number of the Input tokens that the server adds (chat
 	// template, begin-of-text).
 	Template int
@@ -116,7 +119,7 @@ func (s Sonnet) read(r *source, n int) ([]llmbench.Request, error) {
 			return nil, fmt.Errorf("request %d: %w", i, err)
 		}
 	}
-	return requests, nil
+	return saltTexts(requests, s.Salt, tok)
 }
 
 // request draws lines until the prompt has at most Input tokens.

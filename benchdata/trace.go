@@ -47,8 +47,8 @@ type Trace struct {
 	// Model takes only the rows of that model; "" means all. Only BurstGPT traces
 	// allow it. vLLM takes the rows of "GPT-4", but does not replay their times.
 	Model string
-	// Seed determines the words.
-	Seed uint64
+	// Seed and Salt determine the words, also those of named blocks.
+	Seed, Salt uint64
 	// Template is the number of tokens that the server adds to each prompt. The text is
 	// shorter by Template, but has at least one token.
 	Template int
@@ -166,8 +166,9 @@ func (t Trace) load(s *source, n int) (loaded, error) {
 		return l, err
 	}
 	fit := newFitter(orWords(t.Tokenizer))
-	distinct := newDistinctTexts(t.Seed)
-	b := newBlocks(fit, max(t.Format.BlockTokens(), 1), t.Seed)
+	seed := saltedSeed(t.Seed, t.Salt)
+	distinct := newDistinctTexts(seed)
+	b := newBlocks(fit, max(t.Format.BlockTokens(), 1), seed)
 	var first time.Duration
 	for r, err := range t.firstRows(s, n) {
 		if err != nil {

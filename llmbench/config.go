@@ -1,7 +1,10 @@
 package llmbench
 
 import (
+	"math/rand/v2"
 	"os"
+	"sync"
+	"sync/atomic"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/progress"
@@ -12,6 +15,7 @@ type config struct {
 	out      string         // LLMBENCH_OUT: folder for per-request records; "" writes none
 	allUnits bool           // LLMBENCH_UNITS: false reports the core units, true all
 	bound    ClientBound    // LLMBENCH_CLIENT_BOUND: what happens to figures that the client distorts; "" is as fail
+	salt     *uint64        // LLMBENCH_SALT: what the words of prompts depend on; nil: random, see Target.Salt
 	progress progress.Place // LLMBENCH_PROGRESS: where the progress of passes is shown; "" is as none
 }
 
@@ -36,6 +40,28 @@ func parseConfig(r *env.Reader) config {
 	env.Read(r, &units, "LLMBENCH_UNITS", env.OneOf("core", "all"), "core or all")
 	c.allUnits = units == "all"
 	env.Read(r, &c.bound, "LLMBENCH_CLIENT_BOUND", env.OneOf(BoundFails, BoundWithheld, BoundReported), "fail, withhold or report")
+	if r.IsSet("LLMBENCH_SALT") {
+		c.salt = new(uint64)
+		env.Read(r, c.salt, "LLMBENCH_SALT", env.Uint64, "a whole number, at least 0")
+	}
 	env.Read(r, &c.progress, "LLMBENCH_PROGRESS", env.OneOf(progress.None, progress.TTY), "none or tty")
 	return c
+}
+
+// randomSalt returns the salt of this process unless LLMBENCH_SALT sets it.
+var randomSalt = sync.OnceValue(func() uint64 { return 1 + uint64(rand.Uint32()) })
+
+// usedSalt is the salt that [Target.Salt] used last, or 0.
+var usedSalt atomic.Uint64
+
+// promptSalt returns the salt of prompts for a server, or 0 for none. outlives means that the
+// server outlives this process.
+func (c config) promptSalt(outlives bool) uint64 {
+	switch {
+	case c.salt != nil:
+		return *c.salt
+	case outlives:
+		return randomSalt()
+	}
+	return 0
 }

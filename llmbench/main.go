@@ -38,6 +38,7 @@ type shared struct {
 	failed    bool              // a watched benchmark failed
 	interrupt context.Context   // ends with the first signal; nil: signals are not caught
 	last      string            // the last throughput, for the progress line
+	salt      uint64            // the salt that was printed last
 }
 
 // lastFigure returns the throughput of the previous benchmark, or "".
@@ -141,7 +142,29 @@ func (p *shared) announceUnits(benchmark string, units []sample.Unit) {
 // Announce prints the configuration lines of t before the results of b. [Run] calls it;
 // benchmarks that measure a server in another way call it themselves. It returns an error if
 // the configuration differs from that of an earlier -count sample of b.
-func Announce(b *testing.B, t Target) error { return process.announce(b.Name(), t.config()) }
+func Announce(b *testing.B, t Target) error {
+	b.Helper()
+	process.announceSalt(b)
+	return process.announce(b.Name(), t.config())
+}
+
+// announceSalt prints the salt once, as a comment, if prompts have one.
+func (p *shared) announceSalt(b *testing.B) {
+	b.Helper()
+	salt := usedSalt.Load()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if salt == p.salt || p.out != nil && p.begun[b.Name()] {
+		return
+	}
+	p.salt = salt
+	text := fmt.Sprintf("LLMBENCH_SALT=%d repeats the prompts of this process", salt)
+	if p.out == nil {
+		b.Log(text)
+		return
+	}
+	fmt.Fprintln(p.out, "#", text)
+}
 
 // announce prints the configuration lines that change with config, and unsets the keys that
 // config lacks. The testing package prints the name of a benchmark after its first -count

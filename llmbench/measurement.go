@@ -63,7 +63,7 @@ func (m *measurement) close() {
 // file says that the measurement panicked, until another end is set.
 func (m *measurement) beginRecords(name string) (err error) {
 	m.end = records.End{Outcome: records.EndedFailed, Why: "the benchmark panicked"}
-	m.records, err = newRecorder(m.cfg.out, name, m.client.target, m.load)
+	m.records, err = newRecorder(m.cfg, name, m.client.target, m.load)
 	return err
 }
 

@@ -3,15 +3,16 @@ package llmbench
 import (
 	"fmt"
 	"runtime"
+	"strconv"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// newRecorder begins a file of records in dir for a benchmark. Without a dir it returns a
+// newRecorder begins a file of records for a benchmark. Without a folder in cfg it returns a
 // nil Writer, which writes nothing.
-func newRecorder(dir, benchmark string, t Target, l Load) (*records.Writer, error) {
-	if dir == "" {
+func newRecorder(cfg config, benchmark string, t Target, l Load) (*records.Writer, error) {
+	if cfg.out == "" {
 		return nil, nil
 	}
 	head := records.Head{
@@ -20,10 +21,13 @@ func newRecorder(dir, benchmark string, t Target, l Load) (*records.Writer, erro
 		Timeout: l.Timeout, IdleTimeout: l.IdleTimeout, SLO: l.SLO.String(), Cancel: l.Cancel.String(), Start: time.Now(),
 		Host: records.Host{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0), Go: runtime.Version()},
 	}
+	if salt := cfg.promptSalt(t.outlives()); salt != 0 && salt == usedSalt.Load() {
+		head.Salt = strconv.FormatUint(salt, 10)
+	}
 	if l.Arrivals != nil {
 		head.Arrivals = &records.Arrivals{Process: l.Arrivals.Name(), Parameters: l.Arrivals.Parameters()}
 	}
-	w, err := records.Create(dir, head)
+	w, err := records.Create(cfg.out, head)
 	if err != nil {
 		return nil, fmt.Errorf("LLMBENCH_OUT: %w", err)
 	}

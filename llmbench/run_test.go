@@ -43,6 +43,8 @@ func init() { // a variable's initializer could not refer to helpers that start 
 		"NoRequests":    helperNoRequests,
 		"Observed":      helperObserved,
 		"OwnUnit":       helperOwnUnit,
+		"Salted":        helperSalted,
+		"SaltLess":      helperSaltLess,
 		"SecondFails":   helperSecondFails,
 		"Slow":          helperSlow,
 		"SlowTolerant":  helperSlowTolerant,

@@ -1,9 +1,11 @@
 package llmbench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"net"
 	"net/http"
@@ -42,6 +44,11 @@ type Target struct {
 	// client, so that distorted figures are reported unless the load or the environment
 	// says otherwise; see [ClientBound].
 	Simulated bool
+	// Ephemeral means that this process has started the server, and ends it, so that the
+	// server's caches hold nothing that an earlier process has sent. Without it, and
+	// unless the server is Simulated, prompts differ from process to process: see
+	// [Target.Salt].
+	Ephemeral bool
 	// Dial opens a connection; nil means TCP. It must return when its context ends.
 	//
 	// Each connection is used for one request only, unless the client can see whether
@@ -84,6 +91,39 @@ func (t Target) config() map[string]string {
 	maps.Copy(c, t.Config)
 	return c
 }
+
+// Salt returns a number on which the words of prompts must depend, so that the prefix cache
+// of a server that outlives this process holds no prompt that an earlier process has sent. It
+// is for the field Salt of the data sets of package benchdata, whose prompts have the same
+// lengths with every salt.
+//
+// For a server that is neither Simulated nor Ephemeral the number is random, and another one
+// in each process. For other servers it is 0, which means no salt: every process sends the same
+// prompts. LLMBENCH_SALT sets the salt of all servers. [Announce] prints the LLMBENCH_SALT that
+// repeats the prompts, and the records have it.
+//
+// The number also depends on the arguments. They keep benchmarks apart that send the same
+// texts from a file: t.Salt(b.Name()).
+func (t Target) Salt(of ...any) uint64 {
+	cfg, err := readConfig()
+	if err != nil {
+		return 0 // Run returns the error
+	}
+	salt := cfg.promptSalt(t.outlives())
+	if salt == 0 {
+		return 0
+	}
+	usedSalt.Store(salt)
+	if len(of) == 0 {
+		return salt
+	}
+	hash := fnv.New64a()
+	fmt.Fprintln(hash, append([]any{salt}, of...)...)
+	return cmp.Or(hash.Sum64(), 1)
+}
+
+// outlives reports whether the server may run longer than this process.
+func (t Target) outlives() bool { return !t.Simulated && !t.Ephemeral }
 
 // Check returns what is wrong with t, or nil. It sends nothing. Its error shows
 // neither values of headers nor more of the URL than scheme and host.

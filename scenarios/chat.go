@@ -37,7 +37,7 @@ func letters(kind string, e endpoint) data {
 	return data{
 		name: "random-512x200-" + kind, endpoint: e, in: 512, limit: 200,
 		draw: func(s server, _ string, n int, seed uint64) ([]llmbench.Request, error) {
-			return s.templated(benchdata.Filler{Input: 512, Output: 200, Seed: seed, Tokenizer: s.tokens}.Requests(n))
+			return s.templated(benchdata.Filler{Input: 512, Output: 200, Seed: seed, Salt: s.salt, Tokenizer: s.tokens}.Requests(n))
 		},
 	}
 }

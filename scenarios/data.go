@@ -121,12 +121,13 @@ func (s server) templated(requests []llmbench.Request, err error) ([]llmbench.Re
 	return requests, err
 }
 
-// questions returns data from a file of questions, in the order of the file.
+// questions returns data from a file of questions, in the order of the file. The seed
+// determines their salt only.
 func questions(name string, format benchdata.QuestionFormat, file, get string, in, limit int) data {
 	return data{
 		name: name, endpoint: chatEndpoint, file: file, get: get, in: in, limit: limit,
-		draw: func(s server, path string, n int, _ uint64) ([]llmbench.Request, error) {
-			return s.templated(benchdata.Questions{Format: format, Path: path, Output: limit, Tokenizer: s.tokens}.Requests(n))
+		draw: func(s server, path string, n int, seed uint64) ([]llmbench.Request, error) {
+			return s.templated(benchdata.Questions{Format: format, Path: path, Output: limit, Salt: s.target.Salt(seed), Tokenizer: s.tokens}.Requests(n))
 		},
 	}
 }

@@ -58,7 +58,7 @@ func TestServeDatasets(t *testing.T) {
 			assert.NilError(t, err)
 			srv, target := backends.Mock{Config: &mockserver.Config{}}.Serve(t)
 			s := server{options: o, target: target, tokens: tokenizer.Words{}}
-			w, err := s.dataset(0)
+			w, err := s.dataset(0, 0)
 			assert.NilError(t, err)
 			trace, isTrace := w.(benchdata.Trace)
 			assert.Equal(t, isTrace, kind.Trace)

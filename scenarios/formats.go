@@ -54,10 +54,14 @@ func formatted(b *testing.B, s server, name, instruction string, ask func(*llmbe
 	in := pick(s, 512, 128)
 	b.Run(fmt.Sprintf("workload=%s-%d/stream=true", name, in), func(b *testing.B) {
 		draw := func(n int, seed uint64) ([]llmbench.Request, error) {
-			requests, err := s.prompts(in, 512, seed).Requests(n)
+			opening, err := s.saltedOpening(seed)
+			if err != nil {
+				return nil, err
+			}
+			requests, err := s.prompts(in-s.tokens.Count(opening), 512, seed).Requests(n)
 			for i := range requests {
 				r := &requests[i]
-				r.Prompt, r.FixedOutput, r.PromptTokens = instruction+r.Prompt, false, 0
+				r.Prompt, r.FixedOutput, r.PromptTokens = opening+instruction+r.Prompt, false, 0
 				ask(r)
 			}
 			return requests, err
@@ -76,6 +80,20 @@ func formatted(b *testing.B, s server, name, instruction string, ask func(*llmbe
 			})
 		}
 	})
+}
+
+// saltedOpening returns two words that begin all prompts of a seed, or "" without a salt.
+// The prompts have an instruction in common, which would otherwise be in the cache of a
+// server that an earlier process has measured.
+func (s server) saltedOpening(seed uint64) (string, error) {
+	if s.salt == 0 {
+		return "", nil
+	}
+	two, err := benchdata.Prompts{Input: 2, Output: 1, Seed: seed, Salt: s.salt}.Requests(1)
+	if err != nil {
+		return "", err
+	}
+	return two[0].Prompt + ". ", nil
 }
 
 // reportValid reports the share of answers that have the format that r asks for;

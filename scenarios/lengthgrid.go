@@ -63,8 +63,8 @@ func continuation(chars, ask int) data {
 		name: fmt.Sprintf("continuation-in%d-gen%d", chars, ask), endpoint: chatEndpoint,
 		file: "continuation.txt",
 		get:  "the study does not name its text: any Chinese text of two million characters", limit: 2048,
-		draw: func(s server, path string, n int, _ uint64) ([]llmbench.Request, error) {
-			return s.templated(benchdata.Continuation{Path: path, Chars: chars, Ask: ask, Output: 2048, Tokenizer: s.tokens}.Requests(n))
+		draw: func(s server, path string, n int, seed uint64) ([]llmbench.Request, error) {
+			return s.templated(benchdata.Continuation{Path: path, Chars: chars, Ask: ask, Output: 2048, Salt: s.target.Salt(seed), Tokenizer: s.tokens}.Requests(n))
 		},
 	}
 }

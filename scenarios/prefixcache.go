@@ -22,7 +22,7 @@ func prefixCache(b *testing.B, s server) {
 	// In the full form, SGLang's defaults for its generated-shared-prefix workload.
 	p := pick(s, benchdata.SharedPrefix{PerGroup: 16, System: 2048, Question: 128, Output: 256},
 		benchdata.SharedPrefix{PerGroup: 8, System: 512, Question: 64, Output: 16, InOrder: true})
-	p.Tokenizer, p.Template = s.tokens, s.template
+	p.Tokenizer, p.Template, p.Salt = s.tokens, s.template, s.salt
 	n := s.requests(pick(s, 64, 4) * p.PerGroup)
 	groups := (n + p.PerGroup - 1) / p.PerGroup
 	b.Run(fmt.Sprintf("workload=prefixes-%dx%d-%dx%d/stream=true", groups, p.PerGroup, p.System, p.Question), func(b *testing.B) {

@@ -18,7 +18,7 @@ import (
 // whether it can be used.
 func prepareServe(o Options, c config) (Options, error) {
 	o = o.withServeEnvironment(c.Serve)
-	_, err := server{options: o}.dataset(0)
+	_, err := server{options: o}.dataset(0, 0)
 	return o, err
 }
 
@@ -29,7 +29,7 @@ func serve(b *testing.B, s server) {
 	o := s.options
 	s = s.withConfig(configLines(o))
 	b.Run(fmt.Sprintf("workload=%s/stream=%t", workloadName(o), !o.NoStream), func(b *testing.B) {
-		data, err := s.dataset(0)
+		data, err := s.dataset(0, 0)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -108,10 +108,10 @@ func workloadName(o Options) string {
 }
 
 // dataset opens the data set of the options.
-func (s server) dataset(seed uint64) (benchdata.Workload, error) {
+func (s server) dataset(seed, salt uint64) (benchdata.Workload, error) {
 	o := s.options
 	w, err := benchdata.Open(o.Dataset, benchdata.Options{
-		Input: o.Input, Output: o.Output, FixedOutput: o.Output > 0, Seed: seed, Template: s.template, Tokenizer: s.tokens,
+		Input: o.Input, Output: o.Output, FixedOutput: o.Output > 0, Seed: seed, Salt: salt, Template: s.template, Tokenizer: s.tokens,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("LLMBENCH_DATASET: %w", err)
@@ -136,7 +136,7 @@ func (s server) serveLoad(b *testing.B, n, warmup int) llmbench.Load {
 	}
 	logged := false
 	l.Fresh = func(pass int) ([]llmbench.Request, error) {
-		requests, err := s.drawDataset(n, seed+uint64(pass)+1)
+		requests, err := s.drawDataset(n, seed+uint64(pass)+1, s.target.Salt(b.Name(), pass))
 		if err == nil && len(requests) < n && !logged {
 			logged = true
 			b.Logf("asked for %d requests, the data set has %d", n, len(requests))
@@ -145,7 +145,7 @@ func (s server) serveLoad(b *testing.B, n, warmup int) llmbench.Load {
 	}
 	if warmup > 0 {
 		// Some data sets have a least number of requests, above that of a warm-up.
-		all, err := s.drawDataset(max(n, warmup), seed)
+		all, err := s.drawDataset(max(n, warmup), seed, s.target.Salt(b.Name(), "warm-up"))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -156,9 +156,10 @@ func (s server) serveLoad(b *testing.B, n, warmup int) llmbench.Load {
 
 // datasetSeed returns the seed of a benchmark's requests; each pass adds its number.
 // Made-up texts depend on the benchmark's name, so that no benchmark finds them in
-// the server's cache. Texts from a file do not: two loads get the same questions.
+// the server's cache. Texts from a file do not: two loads get the same questions, whose
+// first words depend on the salt.
 func (s server) datasetSeed(benchmark string) (uint64, error) {
-	data, err := s.dataset(0)
+	data, err := s.dataset(0, 0)
 	if err != nil {
 		return 0, err
 	}
@@ -173,8 +174,8 @@ func (s server) datasetSeed(benchmark string) (uint64, error) {
 }
 
 // drawDataset returns n requests of the data set, or fewer if it has fewer.
-func (s server) drawDataset(n int, seed uint64) ([]llmbench.Request, error) {
-	w, err := s.dataset(seed)
+func (s server) drawDataset(n int, seed, salt uint64) ([]llmbench.Request, error) {
+	w, err := s.dataset(seed, salt)
 	if err != nil {
 		return nil, err
 	}

@@ -19,15 +19,16 @@ type server struct {
 	options   Options // with the values of the environment
 	target    llmbench.Target
 	tokens    llmbench.Tokenizer
-	template  int  // tokens that the server adds to each prompt
-	countsOut bool // tokens also counts the output of a server that states no usage
+	template  int    // tokens that the server adds to each prompt
+	salt      uint64 // of random words; 0: none
+	countsOut bool   // tokens also counts the output of a server that states no usage
 }
 
 // connect returns target as a server. What goes wrong ends b.
 func connect(b *testing.B, o Options, target llmbench.Target) server {
 	b.Helper()
 	llmbench.Watch(b)
-	s := server{options: o, target: target}
+	s := server{options: o, target: target, salt: target.Salt()}
 	cfg, err := readConfig()
 	if err == nil {
 		s.countsOut = o.Tokenizer != nil || cfg.Tokenizer != ""
@@ -120,10 +121,11 @@ func (s server) withConfig(config map[string]string) server {
 // prompts returns random prompts of in tokens, template included, that ask for out
 // tokens.
 func (s server) prompts(in, out int, seed uint64) benchdata.Prompts {
-	return benchdata.Prompts{Input: in, Output: out, Tokenizer: s.tokens, Template: s.template, Seed: seed}
+	return benchdata.Prompts{Input: in, Output: out, Tokenizer: s.tokens, Template: s.template, Seed: seed, Salt: s.salt}
 }
 
-// A drawFunc returns n requests that depend on seed.
+// A drawFunc returns n requests that depend on seed. Texts from a file depend on
+// target.Salt(seed), so that no benchmark finds those of another in the server's cache.
 type drawFunc func(n int, seed uint64) ([]llmbench.Request, error)
 
 // random sets the requests of l: random prompts of in tokens that ask for out
@@ -163,7 +165,7 @@ const toleratedCached = 0.1
 // its cache than is tolerated.
 func checkCached(samples []sample.Sample, template int) error {
 	if share := cachedShare(samples, template); share > toleratedCached {
-		return fmt.Errorf("%.0f%% of the prompts' tokens were in the server's cache; want prompts that are new to the server: change LLMBENCH_SEED", 100*share)
+		return fmt.Errorf("%.0f%% of the prompts' tokens were in the server's cache; want prompts that are new to the server: change LLMBENCH_SEED, or unset LLMBENCH_SALT", 100*share)
 	}
 	return nil
 }

@@ -30,7 +30,8 @@ var shareGPT = study{
 
 // shareGPTData returns prompts sampled by vLLM's rules. Answers are at most as long
 // as the reference answers, or exactly as long if fixed is set. As published, every
-// load and every pass has the same prompts, and the first of them is the warm-up.
+// load and every pass has the same prompts, and the first of them is the warm-up. With a
+// salt, their first two words differ.
 func shareGPTData(name string, in int, fixed bool) data {
 	const file = "ShareGPT_V3_unfiltered_cleaned_split.json"
 	return data{
@@ -38,8 +39,8 @@ func shareGPTData(name string, in int, fixed bool) data {
 		file: file,
 		get:  getByCurl(file, "https://huggingface.co/datasets/anon8231489123/ShareGPT_Vicuna_unfiltered/resolve/main/"+file),
 		in:   in, limit: 1024,
-		draw: func(s server, path string, n int, _ uint64) ([]llmbench.Request, error) {
-			return s.templated(benchdata.ShareGPT{Path: path, FixedOutput: fixed, Seed: s.options.Seed, Tokenizer: s.tokens}.Requests(n))
+		draw: func(s server, path string, n int, seed uint64) ([]llmbench.Request, error) {
+			return s.templated(benchdata.ShareGPT{Path: path, FixedOutput: fixed, Seed: s.options.Seed, Salt: s.target.Salt(seed), Tokenizer: s.tokens}.Requests(n))
 		},
 	}
 }

@@ -69,7 +69,7 @@ func replayBursts(b *testing.B, s server, speed float64) {
 
 // replayTrace replays a recorded trace.
 func replayTrace(b *testing.B, s server, t benchdata.Trace) {
-	t.Template, t.Tokenizer = s.template, s.tokens
+	t.Template, t.Tokenizer, t.Salt = s.template, s.tokens, s.salt
 	recorded, err := t.Replay(s.options.Requests)
 	if err != nil {
 		b.Fatal(err)

@@ -55,7 +55,7 @@ func (i *instance) getPort(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	i.target = llmbench.Target{Model: i.spec.Model, Dialect: i.spec.Dialect, NoProxy: true}
+	i.target = llmbench.Target{Model: i.spec.Model, Dialect: i.spec.Dialect, NoProxy: true, Ephemeral: true}
 	if i.spec.APIKey != "" {
 		i.target.Header = http.Header{"Authorization": {"Bearer " + i.spec.APIKey}}
 	}

@@ -29,6 +29,7 @@ var names = []string{
 	"LLMBENCH_OUT",
 	"LLMBENCH_UNITS",
 	"LLMBENCH_CLIENT_BOUND",
+	"LLMBENCH_SALT",
 	"LLMBENCH_PROGRESS",
 
 	// Which form of a scenario runs, and the load of BenchmarkServe.

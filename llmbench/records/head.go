@@ -31,6 +31,7 @@ type Head struct {
 	IdleTimeout time.Duration     `json:"idle_timeout_ns"`
 	SLO         string            `json:"slo,omitempty"`    // as sample.ParseSLO parses it, or ""
 	Cancel      string            `json:"cancel,omitempty"` // as llmbench.ParseCancel parses it, or ""
+	Salt        string            `json:"salt,omitempty"`   // the LLMBENCH_SALT that repeats the prompts; "" if they have none
 	Start       time.Time         `json:"start"`
 	Host        Host              `json:"host"`
 	Ends        bool              `json:"ends"` // the file has a last line about the end, unless the process was killed
