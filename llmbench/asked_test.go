@@ -7,14 +7,24 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// TestPostAskedTokens checks that a post has the prompt length that its request
-// was meant to have.
-func TestPostAskedTokens(t *testing.T) {
-	posts, err := newPosts(new(Load), Target{}, []Request{{Prompt: "a b", MaxTokens: 1, PromptTokens: 7}})
-	assert.NilError(t, err)
-	assert.Equal(t, posts[0].promptTokens, 7)
+// TestAsked checks that samples have the lengths that their requests asked for.
+func TestAsked(t *testing.T) {
+	_, target := loopback(t, mockserver.Config{})
+	for _, fixed := range []bool{false, true} {
+		samples := onePass(t, target, Load{Concurrency: 1, Requests: []Request{{
+			Prompt: "a b", MaxTokens: 3, FixedOutput: fixed, PromptTokens: 7,
+			Then: []Turn{{Prompt: "c", MaxTokens: 4, FixedOutput: !fixed}},
+		}}})
+		assert.Equal(t, samples[0].AskedTokens, 7)
+		assert.Equal(t, samples[0].MaxTokens, 3)
+		assert.Equal(t, samples[0].FixedOutput, fixed)
+		assert.Equal(t, samples[1].AskedTokens, 0)
+		assert.Equal(t, samples[1].MaxTokens, 4)
+		assert.Equal(t, samples[1].FixedOutput, !fixed)
+	}
 }
 
 // TestCachedPrompts checks that prompts from the server's cache are logged if they are more
@@ -38,21 +48,22 @@ func TestCachedPrompts(t *testing.T) {
 	assert.Equal(t, unit.Line(), "Unit cached-% better=higher same=5")
 }
 
-// TestShortAnswers checks that answers shorter than 95 % of what was asked are logged, and
-// that others are not.
+// TestShortAnswers checks that answers shorter than 95 % of a fixed length that was asked for
+// are logged, and that others are not.
 func TestShortAnswers(t *testing.T) {
 	for _, c := range []struct {
 		asked, output int
+		atMost        bool // no fixed length
 		want          []string
 	}{
-		{683, 46, []string{"answers are shorter than asked: mean 46 of 683 output tokens; figures depend on the length"}},
-		{683, 683, nil},
-		{100, 95, nil},
-		{100, 94, []string{"answers are shorter than asked: mean 94 of 100 output tokens; figures depend on the length"}},
-		{0, 46, nil}, // not known
+		{683, 46, false, []string{"answers are shorter than asked: mean 46 of 683 output tokens; figures depend on the length"}},
+		{683, 683, false, nil},
+		{100, 95, false, nil},
+		{100, 94, false, []string{"answers are shorter than asked: mean 94 of 100 output tokens; figures depend on the length"}},
+		{683, 46, true, nil},
 	} {
 		s := answered(c.output)
-		s.MaxTokens, s.Streamed = c.asked, true
+		s.MaxTokens, s.FixedOutput, s.Streamed = c.asked, !c.atMost, true
 		samples := []sample.Sample{s, s}
 		got := notes(sample.Summarize(samples, time.Second, sample.SLO{}), samples)
 		assert.DeepEqual(t, got, c.want)

@@ -16,7 +16,8 @@ type post struct {
 	body         []byte
 	chars        int // characters of the text in it
 	promptTokens int // intended length of the prompt; 0: unknown
-	maxTokens    int // output tokens that it asks for
+	maxTokens    int // output tokens that it asks for, at most or exactly
+	fixedOutput  bool
 	first        int // index of its first sample in the pass
 	leave        leave
 
@@ -72,7 +73,7 @@ func newPost(l *Load, t Target, r Request) (post, error) {
 		Schema:      r.Schema,
 	}
 	body, err := d.Body(q)
-	return post{path: d.Path(q), body: body, chars: r.chars(), promptTokens: r.PromptTokens, maxTokens: r.MaxTokens}, err
+	return post{path: d.Path(q), body: body, chars: r.chars(), promptTokens: r.PromptTokens, maxTokens: r.MaxTokens, fixedOutput: r.FixedOutput}, err
 }
 
 // newSession returns the post for a request with further turns. It also builds those turns,

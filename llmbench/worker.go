@@ -52,6 +52,7 @@ func (w *worker) send(ctx context.Context, s *sample.Sample, p *post, l leave, d
 		PromptChars: p.chars,
 		AskedTokens: p.promptTokens,
 		MaxTokens:   p.maxTokens,
+		FixedOutput: p.fixedOutput,
 	}
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)

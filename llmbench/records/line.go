@@ -40,6 +40,7 @@ type line struct {
 	FirstByteLag int64          `json:"first_byte_lag_ns,omitempty"`
 	EndLag       int64          `json:"end_lag_ns,omitempty"`
 	MaxTokens    int            `json:"max_tokens,omitempty"`
+	FixedOutput  bool           `json:"fixed_output,omitempty"`
 	Prompt       int            `json:"prompt_tokens"`
 	Cached       int            `json:"cached_tokens,omitempty"`
 	Output       int            `json:"output_tokens"`
@@ -111,7 +112,7 @@ func newLine(s *sample.Sample) writtenLine {
 		First: when(s.First, streamed), Last: when(s.Last, streamed), End: when(s.End, true), Gaps: newGaps(s.Gaps), Events: &s.Events,
 		Choices: newChoices(s.Choices), LastEvent: when(s.LastEvent, s.LastEvent > 0), Done: when(s.Done, s.Done > 0),
 		Clock: string(s.Clock), Lags: newGaps(s.Lags), FirstByteLag: int64(s.FirstByteLag), EndLag: int64(s.EndLag),
-		MaxTokens: s.MaxTokens, Prompt: s.PromptTokens, Cached: s.CachedTokens, Output: s.OutputTokens, Reasoning: s.ReasoningTokens,
+		MaxTokens: s.MaxTokens, FixedOutput: s.FixedOutput, Prompt: s.PromptTokens, Cached: s.CachedTokens, Output: s.OutputTokens, Reasoning: s.ReasoningTokens,
 		UsageAlone: s.UsageAlone, Source: string(s.TokenSource), Asked: s.AskedTokens, PromptChars: s.PromptChars, OutputChars: s.OutputChars,
 		Finish: s.Finish, Outcome: string(s.Outcome), Status: s.Status,
 	}}

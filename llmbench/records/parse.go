@@ -87,7 +87,7 @@ func (p *parser) convert(l *line) Request {
 		Before: int32(l.Choices.Before), Amid: int32(l.Choices.Amid), After: int32(l.Choices.After),
 		ChoiceFirst: time.Duration(l.Choices.First), ChoiceLast: time.Duration(l.Choices.Last),
 		Prompt: int32(l.Prompt), Cached: int32(l.Cached), Output: int32(l.Output), Reasoning: int32(l.Reasoning), UsageAlone: l.UsageAlone,
-		MaxTokens: int32(l.MaxTokens), Asked: int32(l.Asked), PromptChars: int32(l.PromptChars), OutputChars: int32(l.OutputChars),
+		MaxTokens: int32(l.MaxTokens), FixedOutput: l.FixedOutput, Asked: int32(l.Asked), PromptChars: int32(l.PromptChars), OutputChars: int32(l.OutputChars),
 		Error: p.word(l.Error), Finish: p.word(l.Finish), Clock: sample.Clock(p.word(l.Clock)),
 		Streamed: p.head.Stream, Scheduled: p.head.Concurrency == 0 && l.Turn == 0,
 		gaps: l.Gaps, lags: l.Lags,

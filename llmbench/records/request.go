@@ -33,12 +33,13 @@ type Request struct {
 	Prompt, Output      int32 // tokens
 	Cached              int32 // tokens of the prompt
 	Reasoning           int32 // Sample.ReasoningTokens
-	MaxTokens           int32 // upper limit that the request asked for; 0: unknown
+	MaxTokens           int32 // upper limit of the output that the request asked for; 0: unknown
 	Asked               int32 // intended tokens of the prompt; 0: unknown
 	PromptChars         int32
 	OutputChars         int32
 	Status              int32
 	Resent              int32
+	FixedOutput         bool // the request asked for exactly MaxTokens; false in older files
 	ResentUnread        bool
 	UsageAlone          bool
 	Streamed, Scheduled bool
@@ -65,6 +66,7 @@ func (q *Request) sample() sample.Sample {
 		Pass: int(q.Pass),
 		Due:  q.Due, Granted: q.Granted, Admitted: q.Admitted, Start: q.Start, Clock: q.Clock, Scheduled: q.Scheduled, Connect: q.Connect, Resent: int(q.Resent), ResentUnread: q.ResentUnread,
 		Streamed: q.Streamed, Turn: int(q.Turn), Deltas: int(q.Deltas), Outputs: int(q.Outputs), FirstOutput: q.FirstOutput, First: q.First, Last: q.Last, End: q.End,
+		MaxTokens: int(q.MaxTokens), FixedOutput: q.FixedOutput, AskedTokens: int(q.Asked),
 		PromptTokens: int(q.Prompt), CachedTokens: int(q.Cached), OutputTokens: int(q.Output), ReasoningTokens: int(q.Reasoning), PromptChars: int(q.PromptChars), OutputChars: int(q.OutputChars), TokenSource: q.Source, Outcome: q.Outcome,
 	}
 }

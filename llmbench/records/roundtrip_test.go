@@ -38,7 +38,7 @@ func TestRoundTrip(t *testing.T) {
 		{Arrivals: arrivals.Poisson{Rate: 200, Seed: 1}},
 	} {
 		for i := range 12 {
-			l.Requests = append(l.Requests, llmbench.Request{Prompt: "a b c", MaxTokens: 1 + 3*i})
+			l.Requests = append(l.Requests, llmbench.Request{Prompt: "a b c", MaxTokens: 1 + 3*i, FixedOutput: true, PromptTokens: 7})
 		}
 		l.Requests[3].Then = []llmbench.Turn{{Prompt: "d", MaxTokens: 5}}
 		l.SLO = sample.SLO{E2E: time.Second}
@@ -68,7 +68,7 @@ func TestRoundTrip(t *testing.T) {
 				Turn: int32(s.Turn), Events: int32(s.Events), FirstOutput: s.FirstOutput, Outputs: int32(s.Outputs),
 				LastEvent: s.LastEvent, Done: s.Done, Connect: s.Connect, ChoiceFirst: s.Choices.First, ChoiceLast: s.Choices.Last,
 				Before: int32(s.Choices.Before), Amid: int32(s.Choices.Amid), After: int32(s.Choices.After), Deltas: int32(s.Deltas),
-				Prompt: int32(s.PromptTokens), Output: int32(s.OutputTokens), Cached: int32(s.CachedTokens), MaxTokens: int32(s.MaxTokens), Asked: int32(s.AskedTokens), Status: int32(s.Status),
+				Prompt: int32(s.PromptTokens), Output: int32(s.OutputTokens), Cached: int32(s.CachedTokens), MaxTokens: int32(s.MaxTokens), FixedOutput: s.FixedOutput, Asked: int32(s.AskedTokens), Status: int32(s.Status),
 				PromptChars: int32(s.PromptChars), OutputChars: int32(s.OutputChars), Resent: int32(s.Resent), UsageAlone: s.UsageAlone, Streamed: s.Streamed, Scheduled: s.Scheduled,
 				Granted: s.Granted, Admitted: s.Admitted, Clock: s.Clock, Server: q.Server,
 			}

@@ -34,7 +34,7 @@ func TestWrite(t *testing.T) {
 		Wrote: 15, FirstByte: 16, Clock: sample.KernelClock, Lags: []time.Duration{1, 2, 3}, FirstByteLag: 4, EndLag: 5, Streamed: true, Events: 6,
 		Choices: sample.Choices{Before: 1, Amid: 2, After: 3, First: 17, Last: 40}, LastEvent: 41, Done: 42, UsageAlone: true,
 		Deltas: 3, First: 20, Last: 40, Gaps: []time.Duration{5, 15}, Outputs: 2, FirstOutput: 25, End: 43,
-		MaxTokens: 9, PromptTokens: 8, CachedTokens: 7, OutputTokens: 6, ReasoningTokens: 2, TokenSource: sample.FromUsage, AskedTokens: 5, PromptChars: 4, OutputChars: 3,
+		MaxTokens: 9, FixedOutput: true, PromptTokens: 8, CachedTokens: 7, OutputTokens: 6, ReasoningTokens: 2, TokenSource: sample.FromUsage, AskedTokens: 5, PromptChars: 4, OutputChars: 3,
 		Server: sample.ServerTimings{Load: 1, Queue: 2, Prompt: 3, Predict: 4, Total: 5, PromptTokens: 6, CachedTokens: 7, OutputTokens: 8},
 		Status: 200, Finish: "stop", Outcome: sample.OK, Answer: &sample.Answer{Text: "x<y"},
 	}
@@ -45,7 +45,7 @@ func TestWrite(t *testing.T) {
 		`{"id":"a\"b","pass":1,"turn":2,"due_ns":10,"epoch_unix_ns":1000000007,"granted_ns":11,"start_ns":13,"admitted_ns":12,"connect_ns":14,"resent":1,"resent_unread":true,` +
 			`"wrote_ns":15,"first_byte_ns":16,"first_ns":20,"last_ns":40,"end_ns":43,"gaps_ns":[5,15],"events":6,"outputs":2,"first_output_ns":25,` +
 			`"choices":{"before":1,"amid":2,"after":3,"first_ns":17,"last_ns":40},"last_event_ns":41,"done_ns":42,"clock":"kernel","read_lags_ns":[1,2,3],` +
-			`"first_byte_lag_ns":4,"end_lag_ns":5,"max_tokens":9,"prompt_tokens":8,"cached_tokens":7,"output_tokens":6,"reasoning_tokens":2,"usage_alone":true,"token_source":"usage",` +
+			`"first_byte_lag_ns":4,"end_lag_ns":5,"max_tokens":9,"fixed_output":true,"prompt_tokens":8,"cached_tokens":7,"output_tokens":6,"reasoning_tokens":2,"usage_alone":true,"token_source":"usage",` +
 			`"asked_tokens":5,"prompt_chars":4,"output_chars":3,` +
 			`"server":{"load_ns":1,"queue_ns":2,"prompt_ns":3,"predict_ns":4,"total_ns":5,"prompt_tokens":6,"cached_tokens":7,"output_tokens":8},` +
 			`"finish":"stop","outcome":"ok","status":200,"answer":{"text":"x\u003cy"}}`,
@@ -65,7 +65,7 @@ func TestWrite(t *testing.T) {
 	want := full
 	want.ID, want.Epoch, want.Wrote, want.FirstByte, want.FirstByteLag, want.EndLag = "", time.Time{}, 0, 0, 0, 0
 	want.Events, want.Choices, want.LastEvent, want.Done, want.UsageAlone = 0, sample.Choices{}, 0, 0, false
-	want.MaxTokens, want.AskedTokens, want.Server, want.Status, want.Finish, want.Answer, want.Scheduled = 0, 0, sample.ServerTimings{}, 0, "", nil, false
+	want.Server, want.Status, want.Finish, want.Answer, want.Scheduled = sample.ServerTimings{}, 0, "", nil, false
 	assert.DeepEqual(t, s, want)
 	assert.DeepEqual(t, q.Server, &full.Server)
 	assert.Equal(t, q.Events, int32(6))

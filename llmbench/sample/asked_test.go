@@ -7,14 +7,16 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestAskedOutput checks that the output tokens that were asked for are reported if they
-// are known of all successful requests and differ from the actual ones.
+// TestAskedOutput checks that the output tokens that were asked for are reported if all
+// successful requests asked for a fixed number and the actual numbers differ.
 func TestAskedOutput(t *testing.T) {
 	asked := func(tokens int) Sample {
 		s := answer(0, 100, 200, 10)
-		s.OutputTokens, s.MaxTokens = 10, tokens
+		s.OutputTokens, s.MaxTokens, s.FixedOutput = 10, tokens, true
 		return s
 	}
+	atMost := asked(16)
+	atMost.FixedOutput = false
 	failed := asked(1000)
 	failed.Outcome = Truncated
 	for _, c := range []struct {
@@ -24,7 +26,8 @@ func TestAskedOutput(t *testing.T) {
 		{[]Sample{asked(16), asked(10)}, 13},
 		{[]Sample{asked(9), asked(10)}, 9.5},
 		{[]Sample{asked(10), asked(10)}, 0},
-		{[]Sample{asked(12), asked(0)}, 0},
+		{[]Sample{atMost, atMost}, 0},
+		{[]Sample{asked(12), atMost}, 0},
 		{[]Sample{asked(12), failed}, 12},
 		{[]Sample{failed}, 0},
 	} {

@@ -48,7 +48,7 @@ var otherUnits = []Unit{
 	{Name: "in-tok/req", Core: true, Statistic: Mean, Means: "Mean prompt tokens of successful requests."},
 	{Name: "asked-in-tok/req", Core: true, Statistic: Mean, Means: "Mean prompt tokens that successful requests were meant to have. Left out when it equals in-tok/req."},
 	{Name: "out-tok/req", Core: true, Same: "2%", Statistic: Mean, Means: "Mean output tokens of successful requests."},
-	{Name: "asked-out-tok/req", Core: true, Statistic: Mean, Means: "Mean output tokens that successful requests asked for, their upper limit. Left out when it equals out-tok/req."},
+	{Name: "asked-out-tok/req", Core: true, Statistic: Mean, Means: "Mean output tokens that successful requests asked for, if each asked for exactly that number. Left out when it equals out-tok/req."},
 	{Name: "cached-%", Better: "higher", Core: true, Same: "5", Means: "Prompt tokens that answers state as taken from a cache / prompt tokens of successful requests. Left out when no answer states any."},
 	{Name: "fail-%", Better: "lower", Core: true, Means: "Failed requests / all requests. Reported when failures are tolerated."},
 	{Name: "left-%", Core: true, Means: "Requests whose client left before the end, as the load planned / all requests. Left out when none left."},

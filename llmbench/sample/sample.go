@@ -93,10 +93,11 @@ type Sample struct {
 
 	// Tokens and characters.
 
-	MaxTokens    int // upper limit of the output that the request asked for
-	AskedTokens  int // intended length of the prompt; 0 if unknown
-	PromptTokens int // as the server stated; 0 if it did not
-	CachedTokens int // prompt tokens that the server stated as taken from a cache
+	MaxTokens    int  // upper limit of the output that the request asked for
+	FixedOutput  bool // the request asked for exactly MaxTokens, so that a shorter answer is none
+	AskedTokens  int  // intended length of the prompt; 0 if unknown
+	PromptTokens int  // as the server stated; 0 if it did not
+	CachedTokens int  // prompt tokens that the server stated as taken from a cache
 	OutputTokens int
 	TokenSource  TokenSource // of OutputTokens
 	// ReasoningTokens is the number of tokens that the model reasoned with, as the server

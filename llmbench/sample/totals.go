@@ -16,7 +16,7 @@ type totals struct {
 	users, perUser           float64                   // requests with a latency, and the sum of their tokens per second
 	promptKnown, outputKnown bool                      // of every request
 	askedKnown               bool                      // of every request
-	askedOutputKnown         bool                      // of every request
+	askedOutputKnown         bool                      // of every request: a fixed length
 	reasoned                 bool                      // one answer has reasoning
 	turned                   bool                      // one request is a later turn of a session
 	durations                [][]time.Duration         // of each latency
@@ -76,7 +76,7 @@ func (t *totals) addTokens(r *Sample) {
 	t.promptKnown = t.promptKnown && r.PromptTokens > 0
 	t.outputKnown = t.outputKnown && r.OutputTokens > 0
 	t.askedKnown = t.askedKnown && r.AskedTokens > 0
-	t.askedOutputKnown = t.askedOutputKnown && r.MaxTokens > 0
+	t.askedOutputKnown = t.askedOutputKnown && r.FixedOutput
 	t.prompt += float64(r.PromptTokens)
 	t.asked += float64(r.AskedTokens)
 	t.cached += float64(r.CachedTokens)
