@@ -27,10 +27,10 @@ func TestKeptConnections(t *testing.T) {
 			for i := range c.requests {
 				l.Requests = append(l.Requests, llmbench.Request{Prompt: fmt.Sprint("Tell me about number ", i), MaxTokens: 4, FixedOutput: true})
 			}
-			samples, _, err := llmbench.Pass(t.Context(), "KeptConnections", target, l)
+			result, err := llmbench.Pass(t.Context(), "KeptConnections", target, l)
 			assert.NilError(t, err)
 			resent := 0
-			for _, s := range samples {
+			for s := range result.All() {
 				assert.NilError(t, s.Err)
 				resent += s.Resent
 			}

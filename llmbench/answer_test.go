@@ -48,7 +48,7 @@ func TestFirstOutput(t *testing.T) {
 					if has {
 						assert.Equal(t, ttfo, 100*ms+time.Duration(first)*10*ms)
 					}
-					m := sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{}).Metrics
+					m := sample.Summarize(sample.All(samples...), sample.Elapsed(sample.All(samples...)), sample.SLO{}).Metrics
 					_, reported := m["p50-ttfo-ns"]
 					assert.Equal(t, reported, has && c.outputs < s.Deltas, "p50-ttfo-ns is only for answers with reasoning and output")
 				})

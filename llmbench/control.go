@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -162,10 +163,10 @@ func (k *control) add(s *sample.Sample, start time.Time) {
 }
 
 // medianGap returns the median gap between the deltas of samples, or 0 without any.
-func medianGap(samples []sample.Sample) time.Duration {
+func medianGap(samples iter.Seq[*sample.Sample]) time.Duration {
 	var all []time.Duration
-	for i := range samples {
-		all = append(all, samples[i].Gaps...)
+	for s := range samples {
+		all = append(all, s.Gaps...)
 	}
 	if len(all) == 0 {
 		return 0

@@ -40,8 +40,8 @@ func TestControl(t *testing.T) {
 
 // TestMedianGap checks the median that sets the control's pace.
 func TestMedianGap(t *testing.T) {
-	assert.Equal(t, medianGap(nil), time.Duration(0))
-	assert.Equal(t, medianGap([]sample.Sample{{Gaps: []time.Duration{9, 1}}, {}, {Gaps: []time.Duration{5}}}), time.Duration(5))
+	assert.Equal(t, medianGap(sample.All()), time.Duration(0))
+	assert.Equal(t, medianGap(sample.All(sample.Sample{Gaps: []time.Duration{9, 1}}, sample.Sample{}, sample.Sample{Gaps: []time.Duration{5}})), time.Duration(5))
 }
 
 // TestBound checks what happens to distorted figures by default.

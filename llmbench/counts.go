@@ -3,6 +3,7 @@ package llmbench
 import (
 	"context"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -38,14 +39,15 @@ const countsDelay = 2 * time.Second
 // The client counts successful requests only, so that the server's counts must not be lower.
 // They must not be higher either if the server's are exact and each request succeeded, was
 // sent once and has usage.
-func checkCounts(ctx context.Context, c Counter, samples []sample.Sample) (difference string, exact bool, err error) {
+func checkCounts(ctx context.Context, c Counter, samples iter.Seq[*sample.Sample]) (difference string, exact bool, err error) {
+	own := countOwn(samples)
 	deadline := time.Now().Add(countsDelay)
 	for wait := time.Millisecond; ; wait *= 2 {
 		server, err := c.Counts(ctx)
 		if err != nil {
 			return "", false, err
 		}
-		if difference = compareCounts(server, samples); difference == "" || time.Now().Add(wait).After(deadline) {
+		if difference = own.compare(server); difference == "" || time.Now().Add(wait).After(deadline) {
 			return difference, server.Exact, nil
 		}
 		if err := sleep(ctx, wait); err != nil {
@@ -54,36 +56,46 @@ func checkCounts(ctx context.Context, c Counter, samples []sample.Sample) (diffe
 	}
 }
 
-// compareCounts describes how the counts of a server differ from those of the client. It
-// returns "" if they agree.
-func compareCounts(server Counts, samples []sample.Sample) string {
-	var requests, prompt, output int
-	exact, usage, prompts := server.Exact, true, true
-	for i := range samples {
-		s := &samples[i]
+// ownCounts are what the client counted in a pass.
+type ownCounts struct {
+	requests, prompt, output int  // successful requests and their tokens
+	once                     bool // each request succeeded and was sent once
+	usage, prompts           bool // each successful request has output tokens, prompt tokens stated by the server
+}
+
+func countOwn(samples iter.Seq[*sample.Sample]) ownCounts {
+	c := ownCounts{once: true, usage: true, prompts: true}
+	for s := range samples {
 		if s.Outcome != sample.OK || s.Resent > 0 {
-			exact = false
+			c.once = false
 		}
 		if s.Outcome != sample.OK {
 			continue
 		}
-		requests++
-		prompts = prompts && s.PromptTokens > 0
-		prompt += s.PromptTokens
+		c.requests++
+		c.prompts = c.prompts && s.PromptTokens > 0
+		c.prompt += s.PromptTokens
 		if s.TokenSource == sample.FromUsage {
-			output += s.OutputTokens
+			c.output += s.OutputTokens
 		} else {
-			usage = false
+			c.usage = false
 		}
 	}
+	return c
+}
+
+// compare describes how the counts of a server differ from those of the client. It returns ""
+// if they agree.
+func (own ownCounts) compare(server Counts) string {
+	exact := server.Exact && own.once
 	for _, c := range []struct {
 		what           string
 		server, client int
 		exact          bool
 	}{
-		{"requests", server.Requests, requests, exact},
-		{"prompt tokens", server.PromptTokens, prompt, exact && prompts},
-		{"output tokens", server.OutputTokens, output, exact && usage},
+		{"requests", server.Requests, own.requests, exact},
+		{"prompt tokens", server.PromptTokens, own.prompt, exact && own.prompts},
+		{"output tokens", server.OutputTokens, own.output, exact && own.usage},
 	} {
 		switch {
 		case c.server < 0:

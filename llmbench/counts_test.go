@@ -50,7 +50,7 @@ func TestCompareCounts(t *testing.T) {
 		{"too few tokens, and one request has no usage", Counts{2, 20, 5, true}, two(func(s *sample.Sample) { s.TokenSource = sample.FromDeltas }), ""},
 		{"the length of a prompt is unknown", Counts{2, 25, 11, true}, two(func(s *sample.Sample) { s.PromptTokens = 0 }), ""},
 	} {
-		if got := compareCounts(c.server, c.samples); c.want == "" && got != "" || c.want != "" && !strings.Contains(got, c.want) {
+		if got := countOwn(sample.All(c.samples...)).compare(c.server); c.want == "" && got != "" || c.want != "" && !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q; want %q", c.name, got, c.want)
 		}
 	}
@@ -77,23 +77,23 @@ func TestCheckCounts(t *testing.T) {
 	samples := []sample.Sample{answered(5)}
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		difference, _, err := checkCounts(t.Context(), &slowCounter{n: 4}, samples)
+		difference, _, err := checkCounts(t.Context(), &slowCounter{n: 4}, sample.All(samples...))
 		assert.NilError(t, err)
 		assert.Equal(t, difference, "")
 		assert.Equal(t, time.Since(start), 7*ms) // 1, 2 and 4
 
 		start = time.Now()
-		difference, exact, err := checkCounts(t.Context(), &slowCounter{}, samples)
+		difference, exact, err := checkCounts(t.Context(), &slowCounter{}, sample.All(samples...))
 		assert.NilError(t, err)
 		assert.Equal(t, difference, "the server counted 4 output tokens, and the client 5 of successful requests")
 		assert.Assert(t, time.Since(start) <= countsDelay)
 		assert.Assert(t, exact)
 
-		_, _, err = checkCounts(t.Context(), &slowCounter{err: errors.New("gone")}, samples)
+		_, _, err = checkCounts(t.Context(), &slowCounter{err: errors.New("gone")}, sample.All(samples...))
 		assert.ErrorContains(t, err, "gone")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, _, err = checkCounts(ctx, &slowCounter{}, samples)
+		_, _, err = checkCounts(ctx, &slowCounter{}, sample.All(samples...))
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }

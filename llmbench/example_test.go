@@ -57,20 +57,20 @@ func ExampleRun() {
 func ExampleRun_openLoop() {
 	target, stop := startMock(mockserver.Config{TTFT: 5 * time.Millisecond})
 	defer stop()
-	var samples []sample.Sample
+	scheduled := 0
 	testing.Benchmark(func(b *testing.B) {
-		samples = llmbench.Run(b, target, llmbench.Load{
+		result := llmbench.Run(b, target, llmbench.Load{
 			Requests:    questions(50),
 			Arrivals:    arrivals.Poisson{Rate: 200, Seed: 1},
 			MaxInFlight: 16,
 		})
-	})
-	scheduled := 0
-	for _, s := range samples[:50] {
-		if s.Scheduled {
-			scheduled++
+		scheduled = 0
+		for s := range result.All() {
+			if s.Pass == 0 && s.Scheduled {
+				scheduled++
+			}
 		}
-	}
+	})
 	fmt.Println("scheduled requests of the first pass:", scheduled)
 	// Output: scheduled requests of the first pass: 50
 }
@@ -111,7 +111,7 @@ func ExampleDo() {
 func ExamplePass() {
 	target, stop := startMock(mockserver.Config{TTFT: time.Millisecond})
 	defer stop()
-	samples, took, err := llmbench.Pass(context.Background(), "search", target, llmbench.Load{
+	result, err := llmbench.Pass(context.Background(), "search", target, llmbench.Load{
 		Requests:    questions(16),
 		Concurrency: 4,
 	})
@@ -119,7 +119,8 @@ func ExamplePass() {
 		fmt.Println(err)
 		return
 	}
-	figures := sample.Summarize(samples, took, sample.SLO{}).Metrics
-	fmt.Println(len(samples), "requests of", figures["out-tok/req"], "tokens")
+	defer result.Close()
+	s := sample.Summarize(result.All(), result.Elapsed, sample.SLO{})
+	fmt.Println(s.Requests, "requests of", s.Metrics["out-tok/req"], "tokens")
 	// Output: 16 requests of 8 tokens
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -63,13 +64,13 @@ func interrupted(ctx context.Context, l *Load, o sample.Outcome, err error) erro
 // for itself, or may have refused the request. A server that refuses requests also refuses
 // some on new connections. Where that has happened, the requests that were sent again count
 // as failed.
-func tooManyFailed(samples []sample.Sample, tolerated float64) string {
+func tooManyFailed(samples iter.Seq[*sample.Sample], tolerated float64) string {
 	outcomes := map[sample.Outcome]int{}
 	var shown []string
 	seen := map[string]bool{}
-	failed, refused, unread := 0, false, 0
-	for i := range samples {
-		s := &samples[i]
+	failed, all, refused, unread := 0, 0, false, 0
+	for s := range samples {
+		all++
 		if s.Outcome == sample.OK || s.Outcome == sample.Left {
 			if s.ResentUnread {
 				unread++
@@ -79,9 +80,12 @@ func tooManyFailed(samples []sample.Sample, tolerated float64) string {
 		failed++
 		refused = refused || s.Outcome == sample.Connect && s.Wrote > 0
 		outcomes[s.Outcome]++
-		if text := s.Err.Error(); !seen[text] && len(shown) < 5 {
+		if len(shown) == 5 {
+			continue
+		}
+		if text := s.Err.Error(); !seen[text] {
 			seen[text] = true
-			shown = append(shown, fmt.Sprintf("\n  request %d %s: %s: %s", i, s.ID, s.Outcome, text))
+			shown = append(shown, fmt.Sprintf("\n  request %d %s: %s: %s", s.Request, s.ID, s.Outcome, text))
 		}
 	}
 	again := ""
@@ -89,11 +93,11 @@ func tooManyFailed(samples []sample.Sample, tolerated float64) string {
 		failed += unread
 		again = fmt.Sprintf(", sent again after a connection was closed %d", unread)
 	}
-	if float64(failed)/float64(len(samples)) <= tolerated {
+	if float64(failed)/float64(all) <= tolerated {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d requests failed, %.4g%% are tolerated: %s%s%s",
-		failed, len(samples), 100*tolerated, tally(outcomes), again, strings.Join(shown, ""))
+		failed, all, 100*tolerated, tally(outcomes), again, strings.Join(shown, ""))
 }
 
 // tally formats counts like "http 1, truncated 2", sorted by name.

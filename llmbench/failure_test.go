@@ -47,7 +47,7 @@ func TestTooManyFailed(t *testing.T) {
 			for len(samples) < 10 {
 				samples = append(samples, answered(5))
 			}
-			assert.Equal(t, tooManyFailed(samples, tt.tolerated), tt.want)
+			assert.Equal(t, tooManyFailed(sample.All(samples...), tt.tolerated), tt.want)
 		})
 	}
 }

@@ -1,11 +1,14 @@
 package llmbench
 
 import (
+	"cmp"
 	"context"
+	"iter"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +19,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
@@ -115,10 +119,27 @@ func prepared(t Target, l Load) (*client, *Load, []post, error) {
 	return c, &l, posts, err
 }
 
-// sendPass makes one pass and returns its samples.
+// sendPass makes one pass and returns its samples, in the order of the requests.
 func sendPass(ctx context.Context, c *client, l *Load, posts []post) ([]sample.Sample, error) {
-	r, err := c.pass(ctx, l, posts, nil)
-	return r.Samples, err
+	r, err := c.pass(ctx, l, posts, nil, inMemoryOnly())
+	if r.Samples == nil {
+		return nil, err
+	}
+	return ordered(r.Samples), err
+}
+
+// inMemoryOnly returns an outlet that writes nothing.
+func inMemoryOnly() outlet { return outlet{samples: store.New(store.Bound, "")} }
+
+// ordered returns samples in the order of the passes, the requests and the turns.
+func ordered(samples iter.Seq[*sample.Sample]) (all []sample.Sample) {
+	for s := range samples {
+		all = append(all, *s)
+	}
+	slices.SortFunc(all, func(a, b sample.Sample) int {
+		return cmp.Or(cmp.Compare(a.Pass, b.Pass), cmp.Compare(a.Request, b.Request), cmp.Compare(a.Turn, b.Turn))
+	})
+	return all
 }
 
 // onePass sends l's requests to t once.

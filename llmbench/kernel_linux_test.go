@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -83,20 +84,20 @@ func TestWallClockSet(t *testing.T) {
 	defer k.close()
 	var r passResult
 	runtest.Until(t, "a control stream is measured", func() bool {
-		calls := 0
+		var calls atomic.Int64
 		c.wall = func() int64 {
-			if calls++; calls > 32 { // after the start of the clock
+			if calls.Add(1) > 32 { // after the start of the clock
 				return conn.WallClock() + int64(time.Minute)
 			}
 			return conn.WallClock()
 		}
-		r, err = c.pass(t.Context(), l, posts, k)
+		r, err = c.pass(t.Context(), l, posts, k, inMemoryOnly())
 		assert.NilError(t, err)
 		return len(k.errors.TTFT) > 0
 	})
 	assert.Assert(t, (r.clockChange-time.Minute).Abs() < time.Second, "set by %v", r.clockChange)
 	assert.Assert(t, r.Errors.TTFT == nil, "the control's errors come from timestamps")
-	for _, s := range r.Samples {
+	for s := range r.Samples {
 		assert.NilError(t, s.Err)
 		assert.Equal(t, s.Clock, sample.UserClock)
 		assert.Assert(t, s.Lags == nil)

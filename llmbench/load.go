@@ -3,6 +3,7 @@ package llmbench
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -83,8 +84,8 @@ type Load struct {
 	// [sample.Named] returns them, or units of one's own, which Figures computes.
 	Units []sample.Unit
 	// Figures, if set, computes further figures from the samples of all passes, by the names
-	// of units of Units or of the catalogue. They are withheld and reported like any others.
-	Figures func([]sample.Sample) map[string]float64
+	// of units of Units or of the catalogue. It may range over the samples several times. They are withheld and reported like any others.
+	Figures func(iter.Seq[*sample.Sample]) map[string]float64
 }
 
 // Default deadlines of a request.

@@ -4,29 +4,29 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/audit"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/strain"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // A passResult is what one pass yields.
 type passResult struct {
-	distortion.Pass               // the samples, in the order of the posts, and the state of the client
+	distortion.Pass               // the samples, in the order in which requests ended, and the state of the client
 	clockChange     time.Duration // by how much the wall clock was set; unless 0, no timestamp is used
 }
 
 // pass sends every post once, at the times that the load asks for, with control streams
-// beside them unless k is nil. It returns when every request and every goroutine of the pass
-// has ended; the deadlines of the load bound the time. An error without samples means that
-// the pass did not begin. An error with samples means that they contradict each other.
-func (c *client) pass(ctx context.Context, l *Load, posts []post, k *control) (passResult, error) {
+// beside them unless k is nil. The samples go to o. It returns when every request and every
+// goroutine of the pass has ended; the deadlines of the load bound the time. An error without
+// samples means that the pass did not begin. An error with samples means that they contradict
+// each other, or that not all of them could be kept.
+func (c *client) pass(ctx context.Context, l *Load, posts []post, k *control, o outlet) (passResult, error) {
 	var due []time.Duration
 	if l.Arrivals != nil {
 		var err error
@@ -44,32 +44,37 @@ func (c *client) pass(ctx context.Context, l *Load, posts []post, k *control) (p
 		return passResult{}, err
 	}
 	defer c.pool.CloseUnused()
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
 
-	lp := &loop{client: c, load: l, posts: posts, samples: make([]sample.Sample, countSamples(posts))}
+	lp := &loop{client: c, load: l, posts: posts}
+	begin := o.samples.End()
 	before := strain.Read()
 	if k != nil {
 		k.begin(ctx, ahead)
 	}
 	lp.clock = conn.NewClock(c.wall)
+	lp.recorder = newRecorder(o, l, lp.clock, giveUp)
 	if due != nil {
 		lp.open(ctx, due)
 	} else {
 		lp.closed(ctx)
 	}
-	r := passResult{Pass: distortion.Pass{Samples: lp.samples, Pauses: lp.pauses}}
+	r := passResult{Pass: distortion.Pass{Pauses: lp.pauses}}
 	if k != nil {
 		r.Errors = k.end()
 	}
 	r.Strain = strain.Read().Since(before)
 	if r.clockChange = lp.clock.WallChange(); r.clockChange != 0 {
 		r.Errors = distortion.Errors{} // they come from timestamps, too
-		for i := range r.Samples {
-			r.Samples[i].ToUserClock()
-		}
 	}
-	c.longest = max(c.longest, longestOf(posts, r.Samples))
-	countText(r.Samples, l)
-	if err := verify(r.Samples, &lp.flight, l.Concurrency+l.MaxInFlight); err != nil {
+	err := lp.recorder.close()
+	r.Samples = o.samples.Between(begin, o.samples.End())
+	c.longest = max(c.longest, lp.longest)
+	if err != nil {
+		return r, err
+	}
+	if err := lp.recorder.audit.Check(&lp.flight, l.Concurrency+l.MaxInFlight); err != nil {
 		return r, fmt.Errorf("the pass contradicts itself: %w", err)
 	}
 	return r, nil
@@ -115,18 +120,6 @@ func mostDue(due []time.Duration, length time.Duration) (most int) {
 	return most
 }
 
-// longestOf returns the longest time from the first send of a post to its last end. Posts of
-// which a request did not succeed do not count.
-func longestOf(posts []post, samples []sample.Sample) (longest time.Duration) {
-	for i := range posts {
-		turns := samples[posts[i].first:][:posts[i].samples()]
-		if !slices.ContainsFunc(turns, func(s sample.Sample) bool { return s.Outcome != sample.OK }) {
-			longest = max(longest, turns[len(turns)-1].End-turns[0].Start)
-		}
-	}
-	return longest
-}
-
 // openAhead opens connections until n are open. If the process may not open as many, it fails,
 // or opens fewer if n is an estimate.
 func (c *client) openAhead(ctx context.Context, l *Load, n int) error {
@@ -155,16 +148,17 @@ func (c *client) checkLimits(n int) error {
 
 // A loop sends the posts of one pass.
 type loop struct {
-	client  *client
-	load    *Load
-	posts   []post
-	samples []sample.Sample
-	clock   conn.Clock
-	flight  flight
+	client   *client
+	load     *Load
+	posts    []post
+	clock    conn.Clock
+	flight   audit.Flight
+	recorder *recorder
 
-	mu     sync.Mutex
-	pauses []time.Duration // guarded by mu; see distortion.Pass
-	free   []*worker       // guarded by mu; the workers of an open loop without a request
+	mu      sync.Mutex
+	pauses  []time.Duration // guarded by mu; see distortion.Pass
+	longest time.Duration   // guarded by mu; of the posts whose requests all succeeded
+	free    []*worker       // guarded by mu; the workers of an open loop without a request
 }
 
 // closed keeps load.Concurrency requests in flight.
@@ -173,7 +167,7 @@ func (lp *loop) closed(ctx context.Context) {
 	var wg sync.WaitGroup
 	for k := range min(lp.load.Concurrency, len(lp.posts)) {
 		wg.Go(func() {
-			w := newWorker(lp.client, lp.load, lp.clock, &lp.flight)
+			w := lp.newWorker()
 			begin := time.Duration(k) * max(0, lp.load.Stagger)
 			sleep(ctx, max(0, begin-lp.clock.Now())) // if ctx ends, no request is sent below
 			lp.work(ctx, w, &next)
@@ -186,7 +180,7 @@ func (lp *loop) closed(ctx context.Context) {
 // index of the next post.
 func (lp *loop) work(ctx context.Context, w *worker, next *atomic.Int64) {
 	var pauses []time.Duration
-	ended := time.Duration(-1) // end of the worker's last request
+	longest, ended := time.Duration(0), time.Duration(-1) // ended is the end of the worker's last request
 	for {
 		i := int(next.Add(1)) - 1
 		if i >= len(lp.posts) {
@@ -194,18 +188,19 @@ func (lp *loop) work(ctx context.Context, w *worker, next *atomic.Int64) {
 		}
 		p := &lp.posts[i]
 		if ctx.Err() != nil {
-			skipTurns(ctx, p, lp.load, lp.clock, lp.clock.Now(), lp.samples)
+			lp.skip(ctx, p, lp.clock.Now())
 			continue
 		}
-		w.sendTurns(ctx, p, 0, false, lp.samples)
+		t := w.sendTurns(ctx, p, schedule{})
 		if ended >= 0 {
-			pauses = append(pauses, max(0, lp.samples[p.first].Start-ended))
+			pauses = append(pauses, max(0, t.start-ended))
 		}
-		ended = lp.samples[p.first+p.samples()-1].End
+		longest, ended = max(longest, t.took), t.end
 	}
 	lp.mu.Lock()
 	defer lp.mu.Unlock()
 	lp.pauses = append(lp.pauses, pauses...)
+	lp.longest = max(lp.longest, longest)
 }
 
 // open sends each request when it is due. The instants are absolute: a late request makes no
@@ -240,16 +235,13 @@ func (lp *loop) open(ctx context.Context, due []time.Duration) {
 		}
 		p := &lp.posts[i]
 		if ctx.Err() != nil {
-			skipTurns(ctx, p, lp.load, lp.clock, min(due[i], lp.clock.Now()), lp.samples)
+			lp.skip(ctx, p, min(due[i], lp.clock.Now()))
 			continue
 		}
 		w := lp.takeWorker()
 		wg.Go(func() {
-			w.sendTurns(ctx, p, due[i], true, lp.samples)
-			lp.returnWorker(w)
-			if granted > due[i] {
-				lp.samples[p.first].Granted = granted
-			}
+			t := w.sendTurns(ctx, p, schedule{set: true, due: due[i], granted: granted})
+			lp.returnWorker(w, t)
 			if places != nil {
 				places <- lp.clock.Now()
 			}
@@ -267,27 +259,20 @@ func (lp *loop) takeWorker() *worker {
 		lp.free = lp.free[:n-1]
 		return w
 	}
-	return newWorker(lp.client, lp.load, lp.clock, &lp.flight)
+	return lp.newWorker()
 }
 
-// returnWorker keeps a worker for later requests.
-func (lp *loop) returnWorker(w *worker) {
+// newWorker returns a new worker of the pass.
+func (lp *loop) newWorker() *worker {
+	w := newWorker(lp.client, lp.load, lp.clock, &lp.flight)
+	w.recorder = lp.recorder
+	return w
+}
+
+// returnWorker keeps a worker for later requests. It has sent a post that took as t says.
+func (lp *loop) returnWorker(w *worker, t timing) {
 	lp.mu.Lock()
 	lp.free = append(lp.free, w)
+	lp.longest = max(lp.longest, t.took)
 	lp.mu.Unlock()
-}
-
-// countText counts the tokens of answers whose servers did not state usage, by their text.
-// The text stays in the samples only if the load keeps text.
-func countText(samples []sample.Sample, l *Load) {
-	for i := range samples {
-		s := &samples[i]
-		if s.TokenSource != sample.FromTokenizer {
-			continue
-		}
-		s.OutputTokens = l.Tokenizer.Count(s.Answer.Reasoning + s.Answer.Text + s.Answer.ToolCalls)
-		if !l.KeepText {
-			s.Answer = nil
-		}
-	}
 }

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
@@ -24,13 +26,13 @@ type measurement struct {
 	records *records.Writer // nil: no records are written
 	end     records.End     // of the records
 
-	samples  []sample.Sample // of all passes
-	elapsed  time.Duration   // sum over passes
+	samples  *store.Store  // of all passes
+	elapsed  time.Duration // sum over passes
 	estimate distortion.Estimate
 }
 
 // setUp checks the configuration, the target and the load. It sends nothing. The measurement
-// must be closed.
+// must be closed, and its samples.
 func setUp(t Target, l Load) (*measurement, error) {
 	cfg, err := readConfig()
 	if err != nil {
@@ -48,7 +50,7 @@ func setUp(t Target, l Load) (*measurement, error) {
 		last = BoundReported
 	}
 	bound := cmp.Or(l.ClientBound, cfg.bound, last)
-	return &measurement{cfg: cfg, load: l, bound: bound, client: c}, nil
+	return &measurement{cfg: cfg, load: l, bound: bound, client: c, samples: store.New(store.Bound, cfg.out)}, nil
 }
 
 // close closes the connections, and the control if there is one.
@@ -63,7 +65,7 @@ func (m *measurement) close() {
 // file says that the measurement panicked, until another end is set.
 func (m *measurement) beginRecords(name string) (err error) {
 	m.end = records.End{Outcome: records.EndedFailed, Why: "the benchmark panicked"}
-	m.records, err = newRecorder(m.cfg, name, m.client.target, m.load)
+	m.records, err = newWriter(m.cfg, name, m.client.target, m.load)
 	return err
 }
 
@@ -78,46 +80,46 @@ func (m *measurement) fail(err error) error {
 
 // prepare sends the warm-up, and starts a control if withControl is set.
 func (m *measurement) prepare(ctx context.Context, withControl bool) error {
-	warmUp, err := m.warmUp(ctx)
+	pace, err := m.warmUp(ctx)
 	if err != nil {
 		return fmt.Errorf("warm-up: %w", err)
 	}
 	if withControl {
-		m.control, err = newControl(medianGap(warmUp))
+		m.control, err = newControl(pace)
 	}
 	return err
 }
 
-// warmUp sends the requests of the warm-up and returns their samples.
-func (m *measurement) warmUp(ctx context.Context) ([]sample.Sample, error) {
+// warmUp sends the requests of the warm-up. It returns the median gap between their deltas, or
+// 0 without any.
+func (m *measurement) warmUp(ctx context.Context) (pace time.Duration, err error) {
 	if len(m.load.Warmup) == 0 {
-		return nil, nil
+		return 0, nil
 	}
 	posts, err := newPosts(&m.load, m.client.target, m.load.Warmup)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	r, err := m.client.pass(ctx, &m.load, posts, nil)
-	if err == nil {
-		err = context.Cause(ctx)
+	samples := store.New(store.Bound, m.cfg.out)
+	defer samples.Close()
+	r, err := m.client.pass(ctx, &m.load, posts, nil, outlet{samples: samples})
+	if err != nil {
+		return 0, err
 	}
-	if text := tooManyFailed(r.Samples, m.load.MaxFail); err == nil && text != "" {
-		err = errors.New(text)
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
 	}
-	return r.Samples, err
+	if text := tooManyFailed(r.Samples, m.load.MaxFail); text != "" {
+		return 0, errors.New(text)
+	}
+	return medianGap(r.Samples), samples.Err()
 }
 
 // pass sends posts as the pass of that number, and writes their records, also those of a pass
 // that failed. A pass that was given up because ctx ended has failed, whatever the load
 // tolerates.
 func (m *measurement) pass(ctx context.Context, number int, posts []post) (passResult, error) {
-	r, err := m.client.pass(ctx, &m.load, posts, m.control)
-	for i := range r.Samples {
-		r.Samples[i].Pass = number
-	}
-	if writeErr := m.records.Write(r.Samples); writeErr != nil {
-		err = errors.Join(err, fmt.Errorf("records: %w", writeErr))
-	}
+	r, err := m.client.pass(ctx, &m.load, posts, m.control, outlet{number, m.samples, m.records})
 	if err == nil {
 		err = context.Cause(ctx)
 	}
@@ -126,10 +128,15 @@ func (m *measurement) pass(ctx context.Context, number int, posts []post) (passR
 
 // add adds a successful pass to the result.
 func (m *measurement) add(r passResult) {
-	m.samples = append(m.samples, r.Samples...)
 	m.elapsed += sample.Elapsed(r.Samples)
 	m.estimate.Add(r.Pass)
 }
+
+// all ranges over the samples of all passes.
+func (m *measurement) all() iter.Seq[*sample.Sample] { return m.samples.Between(0, m.samples.End()) }
+
+// result returns the result of all passes. Its samples are those of the measurement.
+func (m *measurement) result() *Result { return &Result{Elapsed: m.elapsed, samples: m.samples} }
 
 // shown reports whether the figure of a unit is reported.
 func (m *measurement) shown(u sample.Unit) bool {

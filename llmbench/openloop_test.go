@@ -17,6 +17,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
 // TestCoordinatedOmission measures a server that stalls once. Of 1,000 requests, one is due
@@ -62,7 +64,7 @@ func TestCoordinatedOmission(t *testing.T) {
 			assert.Equal(t, s.Due, time.Duration(i)*10*ms)
 			assert.Equal(t, s.Admitted, s.Start)
 		}
-		m := sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{}).Metrics
+		m := sample.Summarize(sample.All(samples...), sample.Elapsed(sample.All(samples...)), sample.SLO{}).Metrics
 		// 222 requests waited. The p99 is between the 990th and the 991st of the 1,000 sorted
 		// latencies, which are the eleventh and the tenth from the top. The stalled request
 		// is at the top, and below it is the k-th request that waited, for k from 1 on.
@@ -71,7 +73,7 @@ func TestCoordinatedOmission(t *testing.T) {
 		assert.Equal(t, late[stalled+1], 1991*ms)
 		assert.Assert(t, m["p99-ttft-ns"]-p99 < 1 && p99-m["p99-ttft-ns"] < 1, "p99-ttft-ns = %v, want %v", m["p99-ttft-ns"], p99)
 		assert.Equal(t, m["p99-service-ttft-ns"], float64(ms))
-		asked, achieved, ok := sample.AchievedRate(samples)
+		asked, achieved, ok := sample.AchievedRate(sample.All(samples...))
 		assert.Assert(t, ok && asked == achieved, "asked %v, achieved %v", asked, achieved) // the client caught up
 	})
 }
@@ -94,30 +96,30 @@ func TestFullServerIsNoLateClient(t *testing.T) {
 			assert.Equal(t, s.Granted, time.Duration(i)*100*ms)
 			assert.Equal(t, s.Start, s.Granted)
 		}
-		m := sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{}).Metrics
+		m := sample.Summarize(sample.All(samples...), sample.Elapsed(sample.All(samples...)), sample.SLO{}).Metrics
 		assert.Equal(t, m["p50-service-ttft-ns"], float64(100*ms))
 		assert.Equal(t, m["mean-ttft-ns"], float64(100*ms+39*25*ms))
 		var e distortion.Estimate
-		e.Add(distortion.Pass{Samples: samples})
+		e.Add(distortion.Pass{Samples: sample.All(samples...)})
 		for unit, d := range e.Shares(sample.Units, m, false) {
 			assert.Equal(t, d, 0.0, unit)
 		}
 		samples = append(samples, samples...)
 		samples = append(samples, samples...)
-		assert.Equal(t, sample.Summarize(samples, time.Second, sample.SLO{}).Metrics["p99-lag-ns"], 1.0)
+		assert.Equal(t, sample.Summarize(sample.All(samples...), time.Second, sample.SLO{}).Metrics["p99-lag-ns"], 1.0)
 	})
 }
 
 // TestRates checks the two rates of a client that falls behind its schedule.
 func TestRates(t *testing.T) {
 	var samples []sample.Sample
-	_, _, ok := sample.AchievedRate(samples)
+	_, _, ok := sample.AchievedRate(sample.All(samples...))
 	assert.Assert(t, !ok)
 	for i := range 101 {
 		due := time.Duration(i) * 10 * ms
 		samples = append(samples, sample.Sample{Scheduled: true, Due: due, Start: due * 5 / 4}, sample.Sample{Due: time.Hour, Start: time.Hour})
 	}
-	asked, achieved, ok := sample.AchievedRate(samples)
+	asked, achieved, ok := sample.AchievedRate(sample.All(samples...))
 	assert.Assert(t, ok)
 	assert.Equal(t, asked, 100.0)
 	assert.Equal(t, achieved, 80.0)
@@ -268,15 +270,26 @@ func TestConnectionsAhead(t *testing.T) {
 
 // TestLongest checks which posts count as the longest one.
 func TestLongest(t *testing.T) {
-	target := Target{URL: "http://server"}
-	l := Load{Requests: append(words(2, 4), Request{Prompt: "a", MaxTokens: 4, Then: []Turn{{Prompt: "b", MaxTokens: 4}}}), Concurrency: 1}
-	posts, err := newPosts(&l, target, l.Requests)
-	assert.NilError(t, err)
-	samples := []sample.Sample{
-		{Outcome: sample.OK, Start: 1 * ms, End: 5 * ms}, {Outcome: sample.Timeout, Start: 0, End: 900 * ms},
-		{Outcome: sample.OK, Start: 10 * ms, End: 15 * ms}, {Outcome: sample.OK, Start: 25 * ms, End: 30 * ms},
+	for _, tt := range []struct {
+		name   string
+		faults []fault.Fault
+		want   time.Duration
+	}{
+		{"a session", nil, 250 * ms},
+		{"a session that failed", []fault.Fault{{Kind: fault.Truncate, Every: 4}}, 100 * ms},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			srv, err := mockserver.New(mockserver.Config{TTFT: 100 * ms, Faults: tt.faults})
+			assert.NilError(t, err)
+			target, stop := inMemory(t, srv)
+			defer stop()
+			c, l, posts, err := prepared(target, Load{Concurrency: 1, Requests: append(words(2, 1),
+				Request{Messages: []Message{{Role: "user", Content: "a"}}, MaxTokens: 1, Then: []Turn{{Prompt: "b", MaxTokens: 1, Think: 50 * ms}}})})
+			assert.NilError(t, err)
+			defer c.close()
+			_, err = sendPass(t.Context(), c, l, posts)
+			assert.NilError(t, err)
+			assert.Equal(t, c.longest, tt.want, tt.name)
+		})
 	}
-	assert.Equal(t, longestOf(posts, samples), 20*ms)
-	samples[3].Outcome = sample.Truncated
-	assert.Equal(t, longestOf(posts, samples), 4*ms)
 }

@@ -1,6 +1,7 @@
 package llmbench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,49 +17,54 @@ var ErrClientBound = errors.New("client-bound")
 
 // Pass measures t under l once, without a benchmark: it sends the warm-up and then one pass
 // over l.Requests, as [Run] does. It is for searches, whose op is many passes with a different
-// load each. It returns the samples of the pass, and the time from the first t0 to the end of
-// the last response. [sample.Summarize] computes figures from them.
+// load each. The result has the samples of the pass, and should be closed. [sample.Summarize]
+// computes figures from samples.
 //
 // Failed requests are samples like any other, whatever their number: l.MaxFail only applies to
 // the warm-up. The error says that the pass could not be made, that it contradicts itself, or
-// that ctx has ended; then there are no samples. If LLMBENCH_OUT is set, the samples are
+// that ctx has ended; then there is no result. If LLMBENCH_OUT is set, the samples are
 // written to a file of that name, whatever the error.
 //
 // If the client distorts a core unit or one of l.Units by more than l.MaxDistortion, the error
-// wraps [ErrClientBound] and names the units; the samples are returned with it. The error wraps
+// wraps [ErrClientBound] and names the units; the result is returned with it. The error wraps
 // ErrClientBound, too, if the distortion is unknown, because the wall clock was set during the
 // pass or no control stream was measured. With [BoundReported] the distortion is not measured. That is the default for a target that is
 // Simulated, because the distortion cannot be measured in a bubble of testing/synctest.
-func Pass(ctx context.Context, name string, t Target, l Load) (samples []sample.Sample, took time.Duration, err error) {
+func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, err error) {
 	m, err := setUp(t, l)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
+	defer func() {
+		if result == nil {
+			m.samples.Close()
+		}
+	}()
 	defer m.close()
 	if l.Fresh != nil {
-		return nil, 0, errors.New("load: Fresh for a single pass; want Requests")
+		return nil, errors.New("load: Fresh for a single pass; want Requests")
 	}
 	posts, err := newPosts(&m.load, t, l.Requests)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if err := m.beginRecords(name); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	defer func() {
 		if closeErr := m.endRecords(); closeErr != nil {
-			samples, took, err = nil, 0, errors.Join(err, closeErr)
+			result, err = nil, errors.Join(err, closeErr)
 		}
 	}()
 	if err := m.single(ctx, posts); err != nil {
 		err = m.fail(err)
 		if !errors.Is(err, ErrClientBound) {
-			return nil, 0, err
+			return nil, err
 		}
-		return m.samples, m.elapsed, err
+		return m.result(), err
 	}
 	m.end.Outcome, m.end.Why = records.EndedOK, ""
-	return m.samples, m.elapsed, nil
+	return m.result(), nil
 }
 
 // single makes the one pass of a measurement.
@@ -71,7 +77,8 @@ func (m *measurement) single(ctx context.Context, posts []post) error {
 		return err
 	}
 	m.add(r)
-	return m.checkSingle(r.clockChange)
+	bound := m.checkSingle(r.clockChange)
+	return cmp.Or(m.samples.Err(), bound)
 }
 
 // checkSingle returns an error that wraps ErrClientBound if the client distorted the one pass,
@@ -80,7 +87,7 @@ func (m *measurement) checkSingle(clockChange time.Duration) error {
 	if m.bound == BoundReported {
 		return nil
 	}
-	d := m.judge(sample.Summarize(m.samples, m.elapsed, m.load.SLO).Metrics)
+	d := m.judge(sample.Summarize(m.all(), m.elapsed, m.load.SLO).Metrics)
 	switch {
 	case len(d.Units) > 0:
 		return fmt.Errorf("%w: %s", ErrClientBound, d.Text)

@@ -36,10 +36,10 @@ func TestPassIsJudged(t *testing.T) {
 	} {
 		var units []string
 		l := Load{Requests: words(20, 4), Concurrency: 1, ClientBound: tt.bound, MaxDistortion: 1e-12, Withheld: func(all []string) { units = all }}
-		samples, took, err := Pass(t.Context(), "", tt.target, l)
+		result, err := Pass(t.Context(), "", tt.target, l)
 		assert.Equal(t, errors.Is(err, ErrClientBound), tt.limited, "%s: %v", tt.name, err)
 		assert.Equal(t, slices.Contains(units, "output-tok/s"), tt.limited, "%s: %v", tt.name, units)
-		assert.Assert(t, len(samples) == 20 && took > 0, tt.name)
+		assert.Assert(t, len(ordered(result.All())) == 20 && result.Elapsed > 0, tt.name)
 		if tt.limited { // the workers' time between two requests alone sees to that
 			assert.ErrorContains(t, err, "output-tok/s", tt.name)
 		} else {
@@ -55,10 +55,10 @@ func TestPassKeepsRecords(t *testing.T) {
 	_, target := loopback(t, mockserver.Config{})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
-	samples, _, err := Pass(ctx, "given-up", target, Load{Requests: words(3, 2), Concurrency: 1})
+	result, err := Pass(ctx, "given-up", target, Load{Requests: words(3, 2), Concurrency: 1})
 	assert.ErrorContains(t, err, "enough")
 	assert.ErrorContains(t, err, "given-up.1.jsonl")
-	assert.Equal(t, len(samples), 0)
+	assert.Assert(t, result == nil)
 	_, lines := readRecords(t, filepath.Join(out, "given-up.1.jsonl"))
 	assert.Equal(t, len(lines), 3)
 }
@@ -91,9 +91,10 @@ func TestRunWithholds(t *testing.T) {
 func measured(t *testing.T, bound ClientBound, e distortion.Errors) *measurement {
 	l, err := Load{Requests: words(1, 4), Concurrency: 1, ClientBound: bound}.check()
 	assert.NilError(t, err)
-	m := &measurement{load: l, bound: bound}
-	one := sample.Sample{Streamed: true, Outcome: sample.OK, Deltas: 1, First: 100 * ms, Last: 100 * ms, End: 100 * ms}
-	m.add(passResult{Pass: distortion.Pass{Samples: []sample.Sample{one, one}, Errors: e}})
+	m := &measurement{load: l, bound: bound, samples: inMemoryOnly().samples}
+	one := &sample.Sample{Streamed: true, Outcome: sample.OK, Deltas: 1, First: 100 * ms, Last: 100 * ms, End: 100 * ms}
+	assert.NilError(t, errors.Join(m.samples.Add(one), m.samples.Add(one)))
+	m.add(passResult{Pass: distortion.Pass{Samples: m.all(), Errors: e}})
 	return m
 }
 
@@ -137,7 +138,7 @@ func TestUnknownClientError(t *testing.T) {
 	} {
 		for _, bound := range []ClientBound{BoundFails, BoundWithheld, BoundReported} {
 			m := measured(t, bound, tt.errors)
-			metrics := sample.Summarize(m.samples, m.elapsed, sample.SLO{}).Metrics
+			metrics := sample.Summarize(m.all(), m.elapsed, sample.SLO{}).Metrics
 			d := m.judge(metrics)
 			_, has := metrics[sample.ClientError]
 			assert.Equal(t, has, !tt.unknown)

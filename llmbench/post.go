@@ -18,7 +18,7 @@ type post struct {
 	promptTokens int // intended length of the prompt; 0: unknown
 	maxTokens    int // output tokens that it asks for, at most or exactly
 	fixedOutput  bool
-	first        int // index of its first sample in the pass
+	request      int // index among the requests of the pass
 	leave        leave
 
 	// For a session: the conversation of the first turn, and the turns after it.
@@ -41,7 +41,6 @@ func countSamples(posts []post) int {
 // newPosts returns the posts for requests.
 func newPosts(l *Load, t Target, requests []Request) ([]post, error) {
 	posts := make([]post, len(requests))
-	first := 0
 	for i, r := range requests {
 		build := newPost
 		if len(r.Then) > 0 {
@@ -51,8 +50,7 @@ func newPosts(l *Load, t Target, requests []Request) ([]post, error) {
 		if err != nil {
 			return nil, fmt.Errorf("request %d: %w", i, err)
 		}
-		p.first = first
-		first += p.samples()
+		p.request = i
 		posts[i] = p
 	}
 	planLeaves(l.Cancel, posts)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"testing"
 
@@ -12,7 +13,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Run measures t under l as benchmark b, and returns the samples of every pass.
+// Run measures t under l as benchmark b. The result has the samples of every pass; it is closed
+// when the benchmark ends.
 //
 // One op is one pass over the load's requests: it begins with the first send and ends when
 // the last response has ended. With -benchtime=1x there is one pass, with 3x the samples of
@@ -20,20 +22,21 @@ import (
 // The warm-up and the opening of connections come before the first pass and are not measured.
 //
 // Run reports the core units of the catalogue ([Units]), or all of them with LLMBENCH_UNITS=all, instead
-// of ns/op. It writes each request to a file in the folder LLMBENCH_OUT, if that is set. It
-// fails b as soon as a pass has more failed requests than the load tolerates; the records of
-// that pass are written all the same.
+// of ns/op. If LLMBENCH_OUT is set, Run writes each request to a file in that folder as soon as
+// the request has ended. It fails b as soon as a pass has more failed requests than the load
+// tolerates; the records of that pass are written all the same.
 //
 // Run must be called at most once in a benchmark function, by the benchmark's goroutine. The
 // test binary's TestMain must call [Main]; otherwise the results lack the metadata of units and
 // the configuration lines.
-func Run(b *testing.B, t Target, l Load) []sample.Sample {
+func Run(b *testing.B, t Target, l Load) *Result {
 	b.Helper()
 	Watch(b)
 	m, err := setUp(t, l)
 	if err != nil {
 		b.Fatal(err)
 	}
+	b.Cleanup(func() { m.samples.Close() })
 	defer m.close()
 	ctx := Context(b)
 	if ctx.Err() != nil {
@@ -65,7 +68,7 @@ func Run(b *testing.B, t Target, l Load) []sample.Sample {
 		}
 	}
 	r.publish()
-	return m.samples
+	return m.result()
 }
 
 // A run is the measurement of a benchmark.
@@ -105,7 +108,7 @@ func (r *run) pass(ctx context.Context, number int) error {
 		}
 	}
 	if result.clockChange != 0 {
-		r.b.Logf("pass %d: the wall clock was set by %v: kernel timestamps are not used, instants are those of the client's reads, and the distortion by the client is unknown", number, result.clockChange)
+		r.b.Logf("pass %d: the wall clock was set by %v: of requests that ended later kernel timestamps are not used, instants are those of the client's reads, and the distortion by the client is unknown", number, result.clockChange)
 	}
 	if err != nil {
 		return err
@@ -114,7 +117,7 @@ func (r *run) pass(ctx context.Context, number int) error {
 		return err
 	}
 	r.add(result)
-	return nil
+	return r.samples.Err()
 }
 
 // posts returns the posts of the next pass.
@@ -138,7 +141,7 @@ const toleratedMiss = 0.01
 
 // check compares the samples of a pass with the schedule and with the server's counts, and
 // checks that not too many requests failed.
-func (r *run) check(ctx context.Context, number int, samples []sample.Sample) error {
+func (r *run) check(ctx context.Context, number int, samples iter.Seq[*sample.Sample]) error {
 	if asked, achieved, ok := sample.AchievedRate(samples); ok && math.Abs(achieved-asked) > toleratedMiss*asked {
 		r.b.Logf("pass %d: %.4g requests per second were asked for, and %.4g sent", number, asked, achieved)
 	}
@@ -164,17 +167,21 @@ func (r *run) check(ctx context.Context, number int, samples []sample.Sample) er
 // figures that were reported before.
 func (r *run) publish() {
 	r.b.Helper()
-	s := sample.Summarize(r.samples, r.elapsed, r.load.SLO)
+	samples := r.all()
+	s := sample.Summarize(samples, r.elapsed, r.load.SLO)
 	process.setLast(s)
 	units := r.load.units()
 	if r.load.Figures != nil {
-		more := r.load.Figures(r.samples)
+		more := r.load.Figures(samples)
 		if unknown := unknownUnits(units, more); len(unknown) > 0 {
 			r.b.Errorf("load: figures %q; want names of Load.Units or of the catalogue", unknown)
 		}
 		s.Add(more)
 	}
 	s.Add(r.figures)
+	if err := r.samples.Err(); err != nil {
+		r.b.Fatal(r.fail(err))
+	}
 	r.end.Outcome, r.end.Why = records.EndedOK, ""
 	d := r.judge(s.Metrics)
 	if d.Unknown != "" {
@@ -200,7 +207,7 @@ func (r *run) publish() {
 			}
 		}
 	}
-	for _, note := range notes(s, r.samples) {
+	for _, note := range notes(s, samples) {
 		r.b.Log(note)
 	}
 }
@@ -212,7 +219,7 @@ const shortAnswers = 0.95
 const manyCached = 10
 
 // notes returns what a reader of the figures must know about their sources.
-func notes(s sample.Summary, samples []sample.Sample) (all []string) {
+func notes(s sample.Summary, samples iter.Seq[*sample.Sample]) (all []string) {
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	if text := excess(samples); text != "" {
 		add("%s", text)
@@ -243,11 +250,11 @@ func notes(s sample.Summary, samples []sample.Sample) (all []string) {
 
 // excess describes the answers with more output tokens than the request allowed. It returns ""
 // without such answers.
-func excess(samples []sample.Sample) string {
+func excess(samples iter.Seq[*sample.Sample]) string {
 	var first *sample.Sample
-	n := 0
-	for i := range samples {
-		s := &samples[i]
+	n, all := 0, 0
+	for s := range samples {
+		all++
 		if s.Outcome == sample.OK && s.TokenSource == sample.FromUsage && s.MaxTokens > 0 && s.OutputTokens > s.MaxTokens {
 			if n == 0 {
 				first = s
@@ -259,13 +266,13 @@ func excess(samples []sample.Sample) string {
 		return ""
 	}
 	return fmt.Sprintf("the server states more output tokens than were allowed in %d of %d requests; the first is %s of pass %d, %d of %d",
-		n, len(samples), first.ID, first.Pass, first.OutputTokens, first.MaxTokens)
+		n, all, first.ID, first.Pass, first.OutputTokens, first.MaxTokens)
 }
 
 // hidden returns the number of successful answers with reasoning tokens that were not streamed.
-func hidden(samples []sample.Sample) (n int) {
-	for i := range samples {
-		if s := &samples[i]; s.Outcome == sample.OK && s.Streamed && s.HidesReasoning() {
+func hidden(samples iter.Seq[*sample.Sample]) (n int) {
+	for s := range samples {
+		if s.Outcome == sample.OK && s.Streamed && s.HidesReasoning() {
 			n++
 		}
 	}

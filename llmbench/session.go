@@ -10,46 +10,78 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
+// A schedule is when a request is due in an open loop. The zero value is that of a request
+// without a schedule.
+type schedule struct {
+	set     bool
+	due     time.Duration
+	granted time.Duration // see [sample.Sample]; ignored if it is no later than due
+}
+
+// A timing is when the requests of a post were sent and ended.
+type timing struct {
+	start, end time.Duration // of the first and of the last
+	took       time.Duration // from start to end, by the user's clock; 0 unless all succeeded
+}
+
 // sendTurns sends p and, if p is a session, each further turn after the reply to the turn
-// before it. It writes the samples of the turns into those of the pass.
-func (w *worker) sendTurns(ctx context.Context, p *post, due time.Duration, scheduled bool, samples []sample.Sample) {
-	samples = samples[p.first:][:p.samples()]
+// before it. Each sample is handed to the recorder when its request ends.
+func (w *worker) sendTurns(ctx context.Context, p *post, at schedule) timing {
 	if len(p.then) > 0 {
 		defer func(was bool) { w.in.keepText = was }(w.in.keepText)
 		w.in.keepText = true
 	}
-	w.send(ctx, &samples[0], p, p.leave.inTurn(0), due, scheduled)
-	w.client.ended.Add(1)
-	if len(p.then) > 0 {
-		w.sendFurtherTurns(ctx, p, samples)
+	s := &sample.Sample{}
+	w.send(ctx, s, p, p.leave.inTurn(0), at.due, at.set)
+	if at.granted > at.due {
+		s.Granted = at.granted
 	}
+	t := timing{start: s.Start, end: s.End, took: s.End + s.EndLag - s.Start}
+	outcome := w.ended(s)
+	if len(p.then) > 0 {
+		outcome = w.sendFurtherTurns(ctx, p, outcome, &t)
+	}
+	if outcome != sample.OK {
+		t.took = 0
+	}
+	return t
 }
 
-// sendFurtherTurns sends the turns of a session after the first. The first of samples is
-// that of the first turn.
-func (w *worker) sendFurtherTurns(ctx context.Context, p *post, samples []sample.Sample) {
+// ended hands over the sample of a request that has ended. It returns the sample's outcome.
+func (w *worker) ended(s *sample.Sample) sample.Outcome {
+	outcome := s.Outcome
+	w.client.ended.Add(1)
+	w.recorder.add(s)
+	return outcome
+}
+
+// sendFurtherTurns sends the turns of a session after the first, which had an outcome. It
+// returns the outcome of the last one, and extends t to its end.
+func (w *worker) sendFurtherTurns(ctx context.Context, p *post, outcome sample.Outcome, t *timing) sample.Outcome {
 	messages := p.messages[:len(p.messages):len(p.messages)] // another pass may send them too
 	var stopped error                                        // why no further turn is sent
 	for i, turn := range p.then {
-		last, next := &samples[i], &samples[i+1]
-		if stopped == nil && last.Outcome != sample.OK {
-			stopped = fmt.Errorf("turn %d of its session: %s", i, last.Outcome)
+		if stopped == nil && outcome != sample.OK {
+			stopped = fmt.Errorf("turn %d of its session: %s", i, outcome)
 		}
 		if stopped == nil {
 			stopped = sleep(ctx, turn.Think)
 		}
+		next := &sample.Sample{}
 		if stopped != nil {
 			*next = unsent(w.load, w.clock, w.clock.Now(), stopped)
-			if last.Outcome == sample.Left {
+			if outcome == sample.Left {
 				next.Outcome = sample.Left
 			}
 		} else {
 			messages = append(messages, Message{Role: "assistant", Content: string(w.in.text.Text)}, Message{Role: "user", Content: turn.Prompt})
 			w.sendTurn(ctx, next, turn.request(messages), p.leave.inTurn(i+1))
 		}
-		next.Turn = i + 1
-		w.client.ended.Add(1)
+		next.Request, next.Turn = p.request, i+1
+		t.end, t.took = next.End, next.End+next.EndLag-t.start
+		outcome = w.ended(next)
 	}
+	return outcome
 }
 
 // sendTurn sends a further turn, which has no schedule.
@@ -78,12 +110,12 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// skipTurns writes the samples of a post that is not sent because the pass has ended.
-func skipTurns(ctx context.Context, p *post, l *Load, c conn.Clock, at time.Duration, samples []sample.Sample) {
+// skip hands over the samples of a post that is not sent because the pass has ended.
+func (lp *loop) skip(ctx context.Context, p *post, at time.Duration) {
 	for i := range p.samples() {
-		s := unsent(l, c, at, context.Cause(ctx))
-		s.Turn, s.Scheduled = i, l.Arrivals != nil && i == 0
-		samples[p.first+i] = s
+		s := unsent(lp.load, lp.clock, at, context.Cause(ctx))
+		s.Request, s.Turn, s.Scheduled = p.request, i, lp.load.Arrivals != nil && i == 0
+		lp.recorder.add(&s)
 	}
 }
 

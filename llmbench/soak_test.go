@@ -8,6 +8,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -15,8 +16,7 @@ import (
 // remains of each request: 20,000, or a million with LLMBENCH_FULL=1, which takes minutes. It is a
 // closed loop of streams of three deltas, and one client in a hundred leaves. The heap after a tenth
 // of the requests and the number of goroutines must be the same as at the end: B/req, goroutines.
-// B/sample is the memory of a sample that is kept: its own size, its ID, and a gap and a lag for each
-// delta.
+// B/sample is the memory of a sample that is kept.
 //
 // A million requests left 0.04 bytes each and no goroutine, and a sample of three deltas took 650
 // bytes.
@@ -37,18 +37,19 @@ func BenchmarkSoak(b *testing.B) {
 	k, err := newControl(0)
 	assert.NilError(b, err)
 	defer k.close()
-	pass := func() []sample.Sample {
+	pass := func() *store.Store {
+		o := inMemoryOnly()
 		posts, err := newPosts(&l, c.target, l.Requests)
 		assert.NilError(b, err)
-		r, err := c.pass(b.Context(), &l, posts, k)
+		r, err := c.pass(b.Context(), &l, posts, k, o)
 		assert.NilError(b, err)
 		s := sample.Summarize(r.Samples, sample.Elapsed(r.Samples), sample.SLO{})
 		assert.Equal(b, s.Outcomes[sample.OK], perPass*99/100)
 		assert.Equal(b, s.Outcomes[sample.Left], perPass/100)
-		return r.Samples
+		return o.samples
 	}
 	var begin, end, kept memory
-	var samples []sample.Sample
+	var samples *store.Store
 	for b.Loop() {
 		for n := range passes {
 			if n == passes/10 {

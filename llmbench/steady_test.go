@@ -21,7 +21,7 @@ func TestSteadyAgainstLog(t *testing.T) {
 	}
 	cfg := mockserver.Config{TTFT: 50 * ms, PerToken: 7 * ms, Slots: 8}
 	bubble(t, cfg, Load{Requests: requests, Concurrency: 8}, func(samples []sample.Sample, srv *mockserver.Server) {
-		s := sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{}).Steady[0]
+		s := sample.Summarize(sample.All(samples...), sample.Elapsed(sample.All(samples...)), sample.SLO{}).Steady[0]
 		assert.Equal(t, s.Why, "")
 		log := srv.Log()
 		start := log[0].Accepted - samples[0].Admitted // of the pass, on the server's clock

@@ -1,6 +1,7 @@
 package llmbench
 
 import (
+	"iter"
 	"math"
 	"testing"
 
@@ -38,7 +39,7 @@ func helperOwnUnit(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{})
 	Run(b, target, Load{
 		Requests: words(2, 5), Concurrency: 1, Units: append(sample.Named("user-tok/s"), ownUnit),
-		Figures: func([]sample.Sample) map[string]float64 {
+		Figures: func(iter.Seq[*sample.Sample]) map[string]float64 {
 			return map[string]float64{ownUnit.Name: 7e6, "mean-e2e-ns": math.Inf(1)}
 		},
 	})

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/audit"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
@@ -16,15 +17,16 @@ import (
 // A worker sends one request at a time and makes a sample of it. It reuses its buffers, so
 // that a chunk of a stream costs no allocation.
 type worker struct {
-	client *client
-	load   *Load
-	clock  conn.Clock // of the pass
-	flight *flight    // of the pass; nil for a request outside of a pass
-	in     responseReader
+	client   *client
+	load     *Load
+	clock    conn.Clock    // of the pass
+	flight   *audit.Flight // of the pass; nil for a request outside of a pass
+	recorder *recorder     // of the pass; nil for a request outside of a pass
+	in       responseReader
 }
 
 // newWorker returns a worker of a pass that started with clock.
-func newWorker(c *client, l *Load, clock conn.Clock, f *flight) *worker {
+func newWorker(c *client, l *Load, clock conn.Clock, f *audit.Flight) *worker {
 	w := &worker{client: c, load: l, clock: clock, flight: f}
 	w.in.init(c.target.dialect(), l, clock, c.secrets)
 	return w
@@ -43,6 +45,7 @@ func (w *worker) do(ctx context.Context, p post, due time.Duration, scheduled bo
 // Each open stream has the frame of send on its stack, which is therefore kept small.
 func (w *worker) send(ctx context.Context, s *sample.Sample, p *post, l leave, due time.Duration, scheduled bool) {
 	*s = sample.Sample{
+		Request:   p.request,
 		ID:        w.client.runID + "-" + strconv.FormatInt(w.client.ordinal.Add(1), 10),
 		Due:       due,
 		Scheduled: scheduled,
@@ -73,7 +76,7 @@ func (w *worker) send(ctx context.Context, s *sample.Sample, p *post, l leave, d
 	}
 	w.in.reset(l.deltas)
 	s.Admitted = w.clock.Now()
-	w.flight.enter(s.Admitted)
+	w.flight.Enter(s.Admitted)
 	trace := &conn.Trace{Clock: w.clock}
 	end, err := w.exchange(ctx, req, trace, s, giveUp)
 	if err != nil {
@@ -90,7 +93,7 @@ func (w *worker) send(ctx context.Context, s *sample.Sample, p *post, l leave, d
 	if s.FirstByte > 0 { // the client may notice late that it has written everything
 		s.Wrote = min(s.Wrote, s.FirstByte)
 	}
-	w.flight.leave(s.End + s.EndLag)
+	w.flight.Leave(s.End + s.EndLag)
 	s.Resent, s.ResentUnread = max(0, trace.Attempts-1), trace.Unread
 	s.Outcome = sample.OK
 	if w.load.KeepText || err == nil && s.TokenSource == sample.FromTokenizer {

@@ -171,9 +171,10 @@ func TestTokenizer(t *testing.T) {
 		content + finish + "data: [DONE]\n": {OutputTokens: 2, TokenSource: sample.FromTokenizer},
 	} {
 		w, p := newTestWorker(t, answerer(body), Load{Tokenizer: byBytes{}})
-		samples := []sample.Sample{w.do(t.Context(), p, 0, false), w.do(t.Context(), p, 0, false)}
-		countText(samples, w.load)
+		samples, err := sendPass(t.Context(), w.client, w.load, []post{p, p})
+		assert.NilError(t, err)
 		for _, s := range samples {
+			assert.Assert(t, s.Answer == nil)
 			assert.Equal(t, s.OutputTokens, want.OutputTokens)
 			assert.Equal(t, s.TokenSource, want.TokenSource)
 		}
@@ -228,7 +229,7 @@ func TestInstants(t *testing.T) {
 		assert.DeepEqual(t, s.Gaps, []time.Duration{0, 10 * ms, 10 * ms})
 		assert.Equal(t, s.Last, 131*ms)
 		assert.Equal(t, s.End, 141*ms)
-		assert.Equal(t, sample.Summarize([]sample.Sample{s}, s.End, sample.SLO{}).Metrics["mean-ttft-ns"], 111e6)
+		assert.Equal(t, sample.Summarize(sample.All(s), s.End, sample.SLO{}).Metrics["mean-ttft-ns"], 111e6)
 	})
 }
 
@@ -417,6 +418,6 @@ func TestMoreThanAllowed(t *testing.T) {
 			assert.ErrorContains(t, s.Err, "the server states 3 output tokens, and 1 were allowed")
 		}
 	}
-	assert.Equal(t, excess(all[:1]), "")
-	assert.Equal(t, excess(all), fmt.Sprintf("the server states more output tokens than were allowed in 1 of 2 requests; the first is %s of pass 0, 3 of 2", all[1].ID))
+	assert.Equal(t, excess(sample.All(all[:1]...)), "")
+	assert.Equal(t, excess(sample.All(all...)), fmt.Sprintf("the server states more output tokens than were allowed in 1 of 2 requests; the first is %s of pass 0, 3 of 2", all[1].ID))
 }

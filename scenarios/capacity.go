@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"testing"
 	"time"
@@ -35,12 +36,24 @@ type capacity struct {
 	span     time.Duration // how long requests arrive in an open loop
 	rounds   int           // requests of each user of a closed loop
 	draw     drawFunc
-	send     passFunc // llmbench.Pass
+	send     passFunc // pass
 	passes   uint64   // made so far; the seeds of a pass depend on it
 }
 
 // A passFunc makes a pass, as [llmbench.Pass] does.
-type passFunc func(ctx context.Context, name string, t llmbench.Target, l llmbench.Load) ([]sample.Sample, time.Duration, error)
+type passFunc func(ctx context.Context, name string, t llmbench.Target, l llmbench.Load) (passed, error)
+
+// A passed is the [llmbench.Result] of a pass.
+type passed interface {
+	All() iter.Seq[*sample.Sample]
+	Err() error
+	Close() error
+}
+
+// pass makes a pass with llmbench.
+func pass(ctx context.Context, name string, t llmbench.Target, l llmbench.Load) (passed, error) {
+	return llmbench.Pass(ctx, name, t, l)
+}
 
 // A trial reports whether a load meets the SLO.
 type trial func(ctx context.Context, name string, load float64) (bool, error)
@@ -105,19 +118,20 @@ func (c *capacity) attempt(ctx context.Context, name string, n int, load func(se
 	if l.Requests, err = c.draw(n, c.passes<<32); err != nil {
 		return false, nil, err
 	}
-	samples, _, err := c.send(ctx, name, c.target, l)
+	result, err := c.send(ctx, name, c.target, l)
 	if errors.Is(err, llmbench.ErrClientBound) {
-		return false, err, nil
+		return false, err, result.Close()
 	}
 	if err != nil {
 		return false, nil, err
 	}
+	defer result.Close()
+	samples := result.All()
 	if err := checkCached(samples, c.template); err != nil {
 		return false, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	good, late := 0, 0
-	for i := range samples {
-		s := &samples[i]
+	for s := range samples {
 		if c.slo.Met(s) {
 			good++
 		}
@@ -132,7 +146,7 @@ func (c *capacity) attempt(ctx context.Context, name string, n int, load func(se
 	if l.Arrivals != nil {
 		met = met && keepsUp(samples, c.lone)
 	}
-	return met, spoilt, nil
+	return met, spoilt, result.Err()
 }
 
 // keepsUp reports whether the completions of an open loop keep up with its arrivals. In
@@ -152,13 +166,15 @@ func (c *capacity) attempt(ctx context.Context, name string, n int, load func(se
 // number covers the variation of a steady backlog. In virtual time, with Poisson arrivals for 250 ms at a
 // server with slots, of 20 passes each, keepsUp rejected none at 0.7 times the capacity,
 // one at 0.9 times, and all at twice the capacity.
-func keepsUp(samples []sample.Sample, lone time.Duration) bool {
-	if len(samples) == 0 {
-		return true
-	}
-	first, last := samples[0].Due, samples[0].Due
-	for i := range samples {
-		first, last = min(first, samples[i].Due), max(last, samples[i].Due)
+func keepsUp(samples iter.Seq[*sample.Sample], lone time.Duration) bool {
+	var first, last time.Duration
+	n := 0
+	for s := range samples {
+		if n == 0 {
+			first, last = s.Due, s.Due
+		}
+		first, last = min(first, s.Due), max(last, s.Due)
+		n++
 	}
 	quarter := (last - first) / 4
 	if quarter <= 0 {
@@ -167,14 +183,13 @@ func keepsUp(samples []sample.Sample, lone time.Duration) bool {
 	// backlog returns the mean backlog of the quarter that begins at from.
 	backlog := func(from time.Duration) float64 {
 		var sum time.Duration
-		for i := range samples {
-			s := &samples[i]
+		for s := range samples {
 			sum += max(0, min(s.End, from+quarter)-max(s.Due, from))
 		}
 		return float64(sum) / float64(quarter)
 	}
 	growth := backlog(first+3*quarter) - backlog(first+quarter)
-	perQuarter := float64(len(samples)-1) / 4
+	perQuarter := float64(n-1) / 4
 	return growth <= (1-keptUpShare)*2*perQuarter+perQuarter*float64(lone)/float64(quarter)
 }
 

@@ -184,7 +184,7 @@ func TestCachedShare(t *testing.T) {
 		{[]sample.Sample{answer(100, 3), answer(300, 110), failed}, 0.25},
 		{[]sample.Sample{answer(0, 0)}, 0},
 	} {
-		assert.Equal(t, cachedShare(tt.samples, 10), tt.want)
+		assert.Equal(t, cachedShare(sample.All(tt.samples...), 10), tt.want)
 	}
 }
 
@@ -205,7 +205,7 @@ func TestServerSpeeds(t *testing.T) {
 		{"one output token", []sample.Sample{answer(500, 1, time.Second, time.Millisecond)}, 500, 0},
 		{"an answer without times", []sample.Sample{answer(500, 11, time.Second, time.Second), answer(0, 0, 0, 0)}, 0, 0},
 	} {
-		prompt, output := serverSpeeds(tt.samples)
+		prompt, output := serverSpeeds(sample.All(tt.samples...))
 		assert.Equal(t, prompt, tt.prompt, tt.name)
 		assert.Equal(t, output, tt.output, tt.name)
 	}

@@ -58,13 +58,13 @@ func BenchmarkChunk(b *testing.B) {
 			}{
 				{"bare", func(b *testing.B) int { return barePass(b, mock.target.URL, requests) }},
 				{"llmbench", func(b *testing.B) (chunks int) {
-					samples, _, err := llmbench.Pass(b.Context(), b.Name(), mock.target, llmbench.Load{
+					result, err := llmbench.Pass(b.Context(), b.Name(), mock.target, llmbench.Load{
 						Requests: requests, Concurrency: len(requests), ClientBound: llmbench.BoundReported, // without control streams, whose CPU time would count
 					})
 					if err != nil {
 						b.Fatal(err)
 					}
-					for _, s := range samples {
+					for s := range result.All() {
 						if s.Err != nil {
 							b.Fatal(s.Err)
 						}

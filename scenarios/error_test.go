@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"testing"
 	"time"
@@ -86,8 +87,7 @@ func BenchmarkError(b *testing.B) {
 					case "spread":
 						l.Stagger = time.Duration(load.output) * mode.cfg.PerToken / time.Duration(load.concurrency)
 					}
-					samples := llmbench.Run(b, mock.target, l)
-					reportError(b, mock, samples)
+					reportError(b, mock, llmbench.Run(b, mock.target, l).All())
 				})
 			}
 		})
@@ -95,11 +95,10 @@ func BenchmarkError(b *testing.B) {
 }
 
 // reportError compares samples with the log of the server.
-func reportError(b *testing.B, mock mockProcess, samples []sample.Sample) {
+func reportError(b *testing.B, mock mockProcess, samples iter.Seq[*sample.Sample]) {
 	sent, epoch := mock.log(b)
 	var ttft, itl, wire, user []time.Duration
-	for i := range samples {
-		s := &samples[i]
+	for s := range samples {
 		e, found := sent[s.ID]
 		if !found {
 			b.Fatalf("the server's log has no request %s", s.ID)

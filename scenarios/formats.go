@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
@@ -76,7 +77,7 @@ func formatted(b *testing.B, s server, name, instruction string, ask func(*llmbe
 		for _, users := range s.concurrencies(pick(s, []int{1, 8, 32}, []int{1, 8})...) {
 			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
 				l := s.fresh(b, llmbench.Load{Concurrency: users, KeepText: true}, s.requests(max(16, 4*users)), users, draw)
-				reportValid(b, first[0], s.run(b, l))
+				reportValid(b, first[0], s.run(b, l).All())
 			})
 		}
 	})
@@ -98,7 +99,7 @@ func (s server) saltedOpening(seed uint64) (string, error) {
 
 // reportValid reports the share of answers that have the format that r asks for;
 // all requests ask for the same. It logs what is wrong with the first that does not.
-func reportValid(b *testing.B, r llmbench.Request, samples []sample.Sample) {
+func reportValid(b *testing.B, r llmbench.Request, samples iter.Seq[*sample.Sample]) {
 	b.Helper()
 	good, all, firstErr := countValid(r, samples)
 	if errors.Is(firstErr, benchdata.ErrSchema) {
@@ -114,17 +115,17 @@ func reportValid(b *testing.B, r llmbench.Request, samples []sample.Sample) {
 
 // countValid counts the successful answers, and how many of them have the format
 // that r asks for. firstErr is what is wrong with the first that does not.
-func countValid(r llmbench.Request, samples []sample.Sample) (good, all int, firstErr error) {
-	for i := range samples {
-		if samples[i].Outcome != sample.OK {
+func countValid(r llmbench.Request, samples iter.Seq[*sample.Sample]) (good, all int, firstErr error) {
+	for s := range samples {
+		if s.Outcome != sample.OK {
 			continue
 		}
 		all++
-		err := benchdata.Conforms(r, *samples[i].Answer)
+		err := benchdata.Conforms(r, *s.Answer)
 		if err == nil {
 			good++
 		} else if firstErr == nil {
-			firstErr = fmt.Errorf("request %d: %w", i, err)
+			firstErr = fmt.Errorf("request %d: %w", s.Request, err)
 		}
 	}
 	return good, all, firstErr

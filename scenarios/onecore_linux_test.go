@@ -42,7 +42,7 @@ func BenchmarkOneCore(b *testing.B) {
 		for b.Loop() {
 			runtime.GC()
 			mock.reset(b)
-			samples, _, err := llmbench.Pass(b.Context(), b.Name(), mock.target, llmbench.Load{
+			result, err := llmbench.Pass(b.Context(), b.Name(), mock.target, llmbench.Load{
 				Requests: all[:2*streams], Warmup: all[2*streams:], Concurrency: streams, Stagger: -1, Timeout: 2 * time.Minute,
 				ClientBound: llmbench.BoundReported, // the benchmark measures the distortion
 			})
@@ -50,7 +50,7 @@ func BenchmarkOneCore(b *testing.B) {
 				b.Fatal(err)
 			}
 			entries, epoch := mock.log(b)
-			for _, s := range samples {
+			for s := range result.All() {
 				e := entries[s.ID]
 				if s.Err != nil || s.Clock != sample.KernelClock || s.Deltas != len(e.Tokens) {
 					b.Fatalf("request %s: %d deltas by the %s clock, %d in the log: %v", s.ID, s.Deltas, s.Clock, len(e.Tokens), s.Err)

@@ -19,12 +19,14 @@ func TestOverloadLosesNoRequest(t *testing.T) {
 	srv, target := backends.Mock{Profile: "vllm-qwen2-7b-t4", Speed: 200}.Serve(t)
 	requests, err := benchdata.Prompts{Input: 40, Output: 308, Seed: 1}.Requests(1000)
 	assert.NilError(t, err)
-	samples, _, err := llmbench.Pass(t.Context(), t.Name(), target, llmbench.Load{Requests: requests, Concurrency: 300, NoStream: true})
+	result, err := llmbench.Pass(t.Context(), t.Name(), target, llmbench.Load{Requests: requests, Concurrency: 300, NoStream: true})
 	assert.NilError(t, err)
-	assert.Equal(t, len(samples), len(requests))
-	for i, s := range samples {
-		assert.Equal(t, s.Outcome, sample.OK, "request %d: %v", i, s.Err)
-		assert.Equal(t, s.OutputTokens, 308, "request %d", i)
+	n := 0
+	for s := range result.All() {
+		assert.Equal(t, s.Outcome, sample.OK, "request %d: %v", s.Request, s.Err)
+		assert.Equal(t, s.OutputTokens, 308, "request %d", s.Request)
+		n++
 	}
-	assert.Equal(t, len(srv.Log()), len(samples))
+	assert.Equal(t, n, len(requests))
+	assert.Equal(t, len(srv.Log()), n)
 }

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -40,7 +41,7 @@ func prefixCache(b *testing.B, s server) {
 					return requests, err
 				}
 				l := s.fresh(b, llmbench.Load{Concurrency: users}, n, 2, draw)
-				l.Figures = func(samples []sample.Sample) map[string]float64 { return hitFigures(s, sent, samples) }
+				l.Figures = func(samples iter.Seq[*sample.Sample]) map[string]float64 { return hitFigures(s, sent, n, samples) }
 				measured = true
 				s.run(b, l)
 			})
@@ -50,23 +51,28 @@ func prefixCache(b *testing.B, s server) {
 
 // hitFigures returns the hit rate that the prefixes of requests imply, and the
 // median TTFT of requests whose prefix was sent before and of the others. The
-// samples are those of the requests.
-func hitFigures(s server, requests []llmbench.Request, samples []sample.Sample) map[string]float64 {
+// samples are those of the requests, of which each pass has n.
+func hitFigures(s server, requests []llmbench.Request, n int, samples iter.Seq[*sample.Sample]) map[string]float64 {
+	measured := map[int]time.Duration{} // the TTFT of each request with one
+	for r := range samples {
+		if ttft, has := r.TTFT(); has && r.Outcome == sample.OK {
+			measured[r.Pass*n+r.Request] = ttft
+		}
+	}
 	seen := map[string]bool{}
 	var hits, misses []time.Duration
 	var hitTokens, allTokens float64
 	for i, r := range requests {
 		system, _, _ := strings.Cut(r.Prompt, "\n\n") // the separator before the question
 		allTokens += float64(r.PromptTokens)
-		ttft, measured := samples[i].TTFT()
-		measured = measured && samples[i].Outcome == sample.OK
+		ttft, has := measured[i]
 		switch {
 		case seen[system]:
 			hitTokens += float64(s.tokens.Count(system) + s.template)
-			if measured {
+			if has {
 				hits = append(hits, ttft)
 			}
-		case measured:
+		case has:
 			misses = append(misses, ttft)
 		}
 		seen[system] = true

@@ -32,15 +32,15 @@ func reasoning(b *testing.B, s server) {
 		for _, users := range s.concurrencies(pick(s, []int{1, 8, 32}, []int{1, 8})...) {
 			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
 				l := llmbench.Load{Concurrency: users, Units: sample.Named("mean-ttft-ns", "mean-ttfo-ns")}
-				samples := s.run(b, s.fresh(b, l, s.requests(max(8, 2*users)), users, draw))
-				cut := 0
-				for i := range samples {
-					if samples[i].Outcome == sample.OK && samples[i].Outputs == 0 {
+				cut, all := 0, 0
+				for answer := range s.run(b, s.fresh(b, l, s.requests(max(8, 2*users)), users, draw)).All() {
+					all++
+					if answer.Outcome == sample.OK && answer.Outputs == 0 {
 						cut++
 					}
 				}
 				if cut > 0 {
-					b.Logf("%d of %d answers were cut within their reasoning: they have no TTFO", cut, len(samples))
+					b.Logf("%d of %d answers were cut within their reasoning: they have no TTFO", cut, all)
 				}
 			})
 		}

@@ -41,10 +41,9 @@ func TestSaltKeepsFigures(t *testing.T) {
 			s := saltOf(t, salt, target, o)
 			requests, err := s.drawDataset(12, 1, s.target.Salt("benchmark"))
 			assert.NilError(t, err)
-			samples, _, err := llmbench.Pass(t.Context(), "", target, llmbench.Load{Requests: requests, Concurrency: 1})
+			result, err := llmbench.Pass(t.Context(), "", target, llmbench.Load{Requests: requests, Concurrency: 1})
 			assert.NilError(t, err)
-			for i := range samples {
-				r := &samples[i]
+			for r := range result.All() {
 				assert.Equal(t, r.Outcome, sample.OK, "%v", r.Err)
 				ttft, _ := r.TTFT()
 				e2e, _ := r.E2E()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"iter"
 	"maps"
 	"net/http"
 	"testing"
@@ -64,7 +65,7 @@ func (s server) concurrencies(own ...int) []int {
 func (s server) requests(own int) int { return cmp.Or(s.options.Requests, own) }
 
 // run measures the server under l.
-func (s server) run(b *testing.B, l llmbench.Load) []sample.Sample {
+func (s server) run(b *testing.B, l llmbench.Load) *llmbench.Result {
 	b.Helper()
 	if s.countsOut {
 		l.Tokenizer = s.tokens
@@ -86,7 +87,7 @@ func (s server) run(b *testing.B, l llmbench.Load) []sample.Sample {
 // error if the server fails otherwise.
 func (s server) once(b *testing.B, r llmbench.Request) sample.Sample {
 	b.Helper()
-	samples, _, err := llmbench.Pass(llmbench.Context(b), b.Name()+"/asked-once", s.target,
+	result, err := llmbench.Pass(llmbench.Context(b), b.Name()+"/asked-once", s.target,
 		llmbench.Load{Requests: []llmbench.Request{r}, Concurrency: 1, KeepText: true, ClientBound: llmbench.BoundReported})
 	if errors.Is(err, errors.ErrUnsupported) {
 		llmbench.Skip(b, err.Error())
@@ -94,7 +95,12 @@ func (s server) once(b *testing.B, r llmbench.Request) sample.Sample {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, turn := range samples {
+	defer result.Close()
+	var first sample.Sample
+	for turn := range result.All() {
+		if turn.Turn == 0 {
+			first = *turn
+		}
 		if turn.Outcome == sample.OK {
 			continue
 		}
@@ -104,7 +110,7 @@ func (s server) once(b *testing.B, r llmbench.Request) sample.Sample {
 		}
 		b.Fatalf("a request that tests whether the server can serve such requests: %s: %v", turn.Outcome, turn.Err)
 	}
-	return samples[0]
+	return first
 }
 
 // withConfig returns s with further configuration lines.
@@ -163,7 +169,7 @@ const toleratedCached = 0.1
 
 // checkCached returns an error if the server took more of the prompts' tokens from
 // its cache than is tolerated.
-func checkCached(samples []sample.Sample, template int) error {
+func checkCached(samples iter.Seq[*sample.Sample], template int) error {
 	if share := cachedShare(samples, template); share > toleratedCached {
 		return fmt.Errorf("%.0f%% of the prompts' tokens were in the server's cache; want prompts that are new to the server: change LLMBENCH_SEED, or unset LLMBENCH_SALT", 100*share)
 	}
@@ -173,10 +179,10 @@ func checkCached(samples []sample.Sample, template int) error {
 // cachedShare returns the share of the prompts' tokens that the server says it
 // took from a cache. The template's tokens, which all prompts share, do not count
 // as cached.
-func cachedShare(samples []sample.Sample, template int) float64 {
+func cachedShare(samples iter.Seq[*sample.Sample], template int) float64 {
 	cached, all := 0, 0
-	for i := range samples {
-		if s := &samples[i]; s.Outcome == sample.OK {
+	for s := range samples {
+		if s.Outcome == sample.OK {
 			cached += max(0, s.CachedTokens-template)
 			all += s.PromptTokens
 		}

@@ -36,7 +36,7 @@ func slo(b *testing.B, s server) {
 	s = s.withConfig(map[string]string{"slo": limits.String()})
 	in, out := pick(s, 512, 64), pick(s, 128, 8)
 	c := capacity{
-		target: s.target, template: s.template, slo: limits, send: llmbench.Pass,
+		target: s.target, template: s.template, slo: limits, send: pass,
 		least: 20, // so that one unlucky request does not decide
 		arrivals: func(rate float64, seed uint64) arrivals.Process {
 			return arrivals.Poisson{Rate: rate, Seed: s.options.Seed + seed}

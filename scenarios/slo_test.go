@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"testing"
 	"time"
 
@@ -41,7 +42,7 @@ func TestSLOByArithmetic(t *testing.T) {
 	for _, slots := range []int{3, 20} {
 		cfg := mockserver.Config{TTFT: 900 * time.Millisecond, PerToken: 100 * time.Millisecond, Slots: slots}
 		c := capacity{
-			slo: sample.SLO{TTFT: 1900 * time.Millisecond}, least: 8, span: time.Minute, rounds: 8, lone: time.Second, draw: words, send: llmbench.Pass,
+			slo: sample.SLO{TTFT: 1900 * time.Millisecond}, least: 8, span: time.Minute, rounds: 8, lone: time.Second, draw: words, send: pass,
 			arrivals: func(rate float64, _ uint64) arrivals.Process { return arrivals.Constant{Rate: rate} },
 		}
 		check := func(what string, found search.Interval, limit float64) {
@@ -74,7 +75,7 @@ func TestSLOByArithmetic(t *testing.T) {
 func TestSLOKeepsUp(t *testing.T) {
 	virtual(t, mockserver.Config{TTFT: 9 * time.Millisecond, PerToken: time.Millisecond, Slots: 7}, func(t *testing.T, target llmbench.Target) {
 		c := capacity{
-			target: target, slo: sample.SLO{TTFT: 500 * time.Millisecond}, least: 20, span: 250 * time.Millisecond, lone: 10 * time.Millisecond, draw: words, send: llmbench.Pass,
+			target: target, slo: sample.SLO{TTFT: 500 * time.Millisecond}, least: 20, span: 250 * time.Millisecond, lone: 10 * time.Millisecond, draw: words, send: pass,
 			arrivals: func(rate float64, seed uint64) arrivals.Process { return arrivals.Poisson{Rate: rate, Seed: seed} },
 		}
 		for _, r := range []struct {
@@ -114,10 +115,10 @@ func TestKeepsUp(t *testing.T) {
 			due := time.Duration(i) * time.Millisecond
 			samples[i] = sample.Sample{Due: due, End: due + 100*time.Millisecond + time.Duration(i)*c.slower}
 		}
-		assert.Equal(t, keepsUp(samples, c.lone), c.want, c.name)
+		assert.Equal(t, keepsUp(sample.All(samples...), c.lone), c.want, c.name)
 	}
-	assert.Assert(t, keepsUp(nil, 0))
-	assert.Assert(t, keepsUp(make([]sample.Sample, 3), 0), "all at one instant")
+	assert.Assert(t, keepsUp(sample.All(), 0))
+	assert.Assert(t, keepsUp(sample.All(make([]sample.Sample, 3)...), 0), "all at one instant")
 }
 
 // TestSLOWithoutOpeningBurst checks that users start one after another. Then c users,
@@ -127,7 +128,7 @@ func TestKeepsUp(t *testing.T) {
 func TestSLOWithoutOpeningBurst(t *testing.T) {
 	const slots, limit = 20, 28 // the most users for which 2(1-S/c) is at most 0.6
 	virtual(t, mockserver.Config{TTFT: 900 * time.Millisecond, PerToken: 100 * time.Millisecond, Slots: slots}, func(t *testing.T, target llmbench.Target) {
-		c := capacity{target: target, slo: sample.SLO{TTFT: 1501 * time.Millisecond}, least: 8, rounds: 8, lone: time.Second, draw: words, send: llmbench.Pass}
+		c := capacity{target: target, slo: sample.SLO{TTFT: 1501 * time.Millisecond}, least: 8, rounds: 8, lone: time.Second, draw: words, send: pass}
 		found, err := highestConcurrency(t, &c)
 		assert.NilError(t, err)
 		assert.Assert(t, found.Low <= limit && limit < found.High, "%v", found)
@@ -138,7 +139,7 @@ func TestSLOWithoutOpeningBurst(t *testing.T) {
 func TestSLOArrivals(t *testing.T) {
 	virtual(t, mockserver.Config{TTFT: 900 * time.Millisecond, PerToken: 100 * time.Millisecond, Slots: 3}, func(t *testing.T, target llmbench.Target) {
 		seen := map[string]bool{}
-		c := capacity{target: target, slo: sample.SLO{TTFT: 10 * time.Second}, least: 8, draw: words, send: llmbench.Pass}
+		c := capacity{target: target, slo: sample.SLO{TTFT: 10 * time.Second}, least: 8, draw: words, send: pass}
 		c.arrivals = func(rate float64, seed uint64) arrivals.Process {
 			a := arrivals.Poisson{Rate: 1, Seed: seed}
 			times, err := a.Times(8)
@@ -161,7 +162,7 @@ func TestSLOCached(t *testing.T) {
 		same := func(n int, seed uint64) ([]llmbench.Request, error) {
 			return benchdata.Prompts{Input: 64, Output: 2, Seed: 1}.Requests(n)
 		}
-		c := capacity{target: target, slo: sample.SLO{TTFT: time.Second}, least: 8, rounds: 2, lone: time.Second, draw: same, send: llmbench.Pass}
+		c := capacity{target: target, slo: sample.SLO{TTFT: time.Second}, least: 8, rounds: 2, lone: time.Second, draw: same, send: pass}
 		_, err := c.byConcurrency(t.Context(), "first", 1)
 		assert.NilError(t, err)
 		_, err = c.byConcurrency(t.Context(), "again", 1)
@@ -169,6 +170,13 @@ func TestSLOCached(t *testing.T) {
 		assert.ErrorContains(t, err, "of the prompts' tokens were in the server's cache")
 	})
 }
+
+// A memory is a result of samples in memory.
+type memory struct{ samples []sample.Sample }
+
+func (m memory) All() iter.Seq[*sample.Sample] { return sample.All(m.samples...) }
+func (m memory) Err() error                    { return nil }
+func (m memory) Close() error                  { return nil }
 
 // TestSLOSpoiltPasses checks that a pass that the client spoils is repeated, and that
 // the search cannot judge after three such passes.
@@ -195,9 +203,9 @@ func TestSLOSpoiltPasses(t *testing.T) {
 		{"late", []result{bound, bound, late}, 3, "x: the client is the limit in 3 passes, in the last of them: 1 of 2 requests were sent more than 200ms late"},
 	} {
 		c := capacity{slo: sample.SLO{TTFT: time.Second}, draw: words}
-		c.send = func(context.Context, string, llmbench.Target, llmbench.Load) ([]sample.Sample, time.Duration, error) {
+		c.send = func(context.Context, string, llmbench.Target, llmbench.Load) (passed, error) {
 			r := tt.results[c.passes-1]
-			return r.samples, time.Second, r.err
+			return memory{r.samples}, r.err
 		}
 		met, err := c.pass(t.Context(), "x", 2, func(uint64) llmbench.Load { return llmbench.Load{Concurrency: 1} })
 		assert.Equal(t, c.passes, tt.passes, tt.name)
@@ -224,7 +232,7 @@ func TestSLOCannotJudge(t *testing.T) {
 		{"every request fails", mockserver.Config{Faults: []fault.Fault{{Kind: fault.HTTP500, Every: 1}}}, "the lowest load, 1, misses"},
 	} {
 		virtual(t, c.cfg, func(t *testing.T, target llmbench.Target) {
-			p := capacity{target: target, slo: sample.SLO{TTFT: time.Second}, least: 8, rounds: 2, draw: words, send: llmbench.Pass}
+			p := capacity{target: target, slo: sample.SLO{TTFT: time.Second}, least: 8, rounds: 2, draw: words, send: pass}
 			_, err := highestConcurrency(t, &p)
 			assert.ErrorIs(t, err, search.ErrCannotJudge, c.name)
 			assert.ErrorContains(t, err, c.want, c.name)
@@ -233,7 +241,7 @@ func TestSLOCannotJudge(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("interrupted"))
 	virtual(t, mockserver.Config{}, func(t *testing.T, target llmbench.Target) {
-		p := capacity{target: target, slo: sample.SLO{TTFT: time.Second}, least: 8, rounds: 2, draw: words, send: llmbench.Pass}
+		p := capacity{target: target, slo: sample.SLO{TTFT: time.Second}, least: 8, rounds: 2, draw: words, send: pass}
 		_, err := p.byConcurrency(ctx, "", 1)
 		assert.Error(t, err, "interrupted")
 	})

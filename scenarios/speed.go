@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"iter"
 	"testing"
 	"time"
 
@@ -39,7 +40,7 @@ func speedData(name string, in, out int, e endpoint) data {
 
 // reportServerSpeeds reports the speeds that the server states, if it states them
 // with every answer.
-func reportServerSpeeds(b *testing.B, samples []sample.Sample) {
+func reportServerSpeeds(b *testing.B, samples iter.Seq[*sample.Sample]) {
 	prompt, output := serverSpeeds(samples)
 	if prompt > 0 {
 		b.ReportMetric(prompt, "srv-prompt-tok/s")
@@ -52,12 +53,11 @@ func reportServerSpeeds(b *testing.B, samples []sample.Sample) {
 // serverSpeeds returns tokens per second by the server's clock, or 0 where an
 // answer lacks them. Prompt tokens that the server took from a cache do not count,
 // nor does the first output token, whose time is part of the prompt's.
-func serverSpeeds(samples []sample.Sample) (prompt, output float64) {
+func serverSpeeds(samples iter.Seq[*sample.Sample]) (prompt, output float64) {
 	var promptTokens, outputTokens int
 	var promptTime, outputTime time.Duration
 	promptKnown, outputKnown := true, true
-	for i := range samples {
-		s := &samples[i]
+	for s := range samples {
 		if s.Outcome != sample.OK {
 			continue
 		}

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"testing"
 	"time"
@@ -26,7 +27,7 @@ type study struct {
 	reduced          []cell // ends in seconds on the simulated server, and needs no file
 	published        []cell // the loads of each experiment, as published
 	// report, if not nil, reports further figures of the samples.
-	report func(b *testing.B, samples []sample.Sample)
+	report func(b *testing.B, samples iter.Seq[*sample.Sample])
 	// cold makes prompts from the server's cache an error, because the study
 	// measures how the server processes prompts. Other studies log them.
 	cold bool
@@ -159,7 +160,7 @@ func (st *study) measureCell(b *testing.B, s server, c cell) {
 	l = s.fresh(b, l, c.requests, c.warmup, func(n int, seed uint64) ([]llmbench.Request, error) {
 		return c.data.draw(s, path, n, seed)
 	})
-	samples := s.run(b, l)
+	samples := s.run(b, l).All()
 	if err := checkCached(samples, s.template); err != nil {
 		if st.cold {
 			b.Fatal(err)

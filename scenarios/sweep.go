@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func sweep(b *testing.B, s server) {
 		for c := 1; c <= most && !w.saturated(); c *= 2 {
 			b.Run(fmt.Sprintf("concurrency=%d", c), func(b *testing.B) {
 				l := llmbench.Load{Concurrency: c, Withheld: func(units []string) { w.withhold(c, units) }}
-				w.add(c, s.run(b, s.random(b, l, max(16, 8*c), pick(s, c, 1), in, out)))
+				w.add(c, s.run(b, s.random(b, l, max(16, 8*c), pick(s, c, 1), in, out)).All())
 			})
 		}
 		b.Run(fmt.Sprintf("knee=power/upto=%d", most), w.knee)
@@ -63,13 +64,12 @@ func (w *sweeper) withhold(concurrency int, units []string) {
 }
 
 // add adds a point, which is computed from samples.
-func (w *sweeper) add(concurrency int, samples []sample.Sample) {
+func (w *sweeper) add(concurrency int, samples iter.Seq[*sample.Sample]) {
 	type span struct{ begin, end time.Duration }
 	passes := map[int]span{}
 	p := search.Point{Load: float64(concurrency)}
 	n := 0
-	for i := range samples {
-		r := &samples[i]
+	for r := range samples {
 		s, seen := passes[r.Pass]
 		if !seen {
 			s.begin = r.Due

@@ -18,11 +18,11 @@ func TestSweepKnee(t *testing.T) {
 		for c := 1; !w.saturated(); c *= 2 {
 			requests, err := words(8*c, uint64(c))
 			assert.NilError(t, err)
-			samples, took, err := llmbench.Pass(t.Context(), "", target, llmbench.Load{Requests: requests, Concurrency: c})
+			result, err := llmbench.Pass(t.Context(), "", target, llmbench.Load{Requests: requests, Concurrency: c})
 			assert.NilError(t, err)
-			w.add(c, samples)
+			w.add(c, result.All())
 			p := w.sample(0)[len(w.loads)-1]
-			assert.Equal(t, p.Throughput, float64(2*len(samples))/took.Seconds())
+			assert.Equal(t, p.Throughput, float64(2*len(requests))/result.Elapsed.Seconds())
 			assert.Equal(t, p.Load, float64(c))
 		}
 		assert.DeepEqual(t, w.loads, []int{1, 2, 4, 8, 16})

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -42,9 +43,9 @@ func TestCountValid(t *testing.T) {
 			} {
 				target := backends.Mock{Config: &mockserver.Config{Shape: c.shape, Faults: c.faults}, Dialect: d}.Start(t)
 				l := llmbench.Load{Requests: []llmbench.Request{r, r, r, r, r, r, r, r}, Concurrency: 1, KeepText: true}
-				samples, _, err := llmbench.Pass(t.Context(), "", target, l)
+				result, err := llmbench.Pass(t.Context(), "", target, l)
 				assert.NilError(t, err)
-				good, all, first := countValid(r, samples)
+				good, all, first := countValid(r, result.All())
 				at := fmt.Sprintf("%s, %s, %s: %v", c.name, d.Name(), name, first)
 				assert.Equal(t, good, c.good, at)
 				assert.Equal(t, all, c.all, at)
@@ -107,7 +108,9 @@ func TestPrefixHits(t *testing.T) {
 		result := onePass(t, func(b *testing.B) {
 			s := server{target: backends.Mock{Config: &c}.Start(b), tokens: tokenizer.Words{}}
 			s.run(b, llmbench.Load{Requests: requests, Concurrency: 1,
-				Figures: func(samples []sample.Sample) map[string]float64 { return hitFigures(s, requests, samples) }})
+				Figures: func(samples iter.Seq[*sample.Sample]) map[string]float64 {
+					return hitFigures(s, requests, len(requests), samples)
+				}})
 		})
 		implied := 100 * float64(perGroup-1) / float64(perGroup) * 64 / 80
 		for _, unit := range []string{"implied-hit-%", "srv-prefix-hit-%", "cached-%"} {
@@ -124,9 +127,9 @@ func TestPrefixHitsAreFaster(t *testing.T) {
 	c := mockserver.Config{}
 	withPrefixCache(&c)
 	virtual(t, c, func(t *testing.T, target llmbench.Target) {
-		samples, _, err := llmbench.Pass(t.Context(), "", target, llmbench.Load{Requests: requests, Concurrency: 1})
+		result, err := llmbench.Pass(t.Context(), "", target, llmbench.Load{Requests: requests, Concurrency: 1})
 		assert.NilError(t, err)
-		figures := hitFigures(server{target: target, tokens: tokenizer.Words{}}, requests, samples)
+		figures := hitFigures(server{target: target, tokens: tokenizer.Words{}}, requests, len(requests), result.All())
 		saved := time.Duration(figures["p50-ttft-miss-ns"] - figures["p50-ttft-hit-ns"])
 		assert.Equal(t, saved.Round(100*time.Microsecond), 64*50*time.Microsecond)
 	})

@@ -32,63 +32,25 @@ func (r *Run) PassFigures(pass int) sample.Summary {
 }
 
 func (r *Run) figures(requests iter.Seq[*Request], elapsed time.Duration) sample.Summary {
-	steady := make(chan []sample.Steady, 1)
-	go func() { steady <- sample.SteadyStates(timed(requests)) }() // takes as long as the rest
-	s := sample.SummarizeSeq(samples(requests), elapsed, r.Head.Limits())
-	// Samples with all gaps and lags would take too much memory.
-	var itl, lag Dist
-	for q := range requests {
-		if q.OK() {
-			itl.AddGaps(q)
-			lag.add(&q.lags, q.lags.sum())
-		}
-	}
-	itl.report(s, "itl-ns")
-	lag.report(s, "read-lag-ns")
-	s.TakeSteady(<-steady)
-	return s
+	return sample.Summarize(samples(requests), elapsed, r.Head.Limits())
 }
 
 // Steady returns the steady part of a pass. Passes count from 0.
 func (r *Run) Steady(pass int) sample.Steady {
-	for _, s := range sample.SteadyStates(timed(r.Pass(pass))) {
+	for _, s := range sample.SteadyStates(samples(r.Pass(pass))) {
 		return s
 	}
 	return sample.Steady{Pass: pass, Why: "no request"}
 }
 
-// report adds the statistics of d to a summary. The unit is a name without its statistic.
-func (d *Dist) report(s sample.Summary, unit string) {
-	if d.N == 0 {
-		return
-	}
-	s.Metrics["mean-"+unit] = max(1, d.Mean())
-	for i, v := range d.Quantiles(0.50, 0.90, 0.99) {
-		if p := []sample.Statistic{sample.P50, sample.P90, sample.P99}[i]; p.Enough(d.N) {
-			s.Metrics[string(p)+"-"+unit] = max(1, v)
-		}
-	}
-}
-
-// samples returns requests as samples without gaps and lags.
+// samples returns requests as samples with gaps and lags. It reuses the memory of the sample.
 func samples(requests iter.Seq[*Request]) iter.Seq[*sample.Sample] {
-	return func(yield func(*sample.Sample) bool) {
-		for q := range requests {
-			if s := q.sample(); !yield(&s) {
-				return
-			}
-		}
-	}
-}
-
-// timed returns requests as samples with gaps. It reuses the memory of the sample.
-func timed(requests iter.Seq[*Request]) iter.Seq[*sample.Sample] {
 	return func(yield func(*sample.Sample) bool) {
 		var s sample.Sample
 		for q := range requests {
-			gaps := s.Gaps[:0]
+			gaps, lags := s.Gaps[:0], s.Lags[:0]
 			s = q.sample()
-			s.Gaps = slices.AppendSeq(gaps, q.Gaps())
+			s.Gaps, s.Lags = slices.AppendSeq(gaps, q.Gaps()), slices.AppendSeq(lags, q.lags.all())
 			if !yield(&s) {
 				return
 			}

@@ -56,7 +56,7 @@ func TestFigures(t *testing.T) {
 		if n > 0 {
 			assert.NilError(t, run.add(block))
 		}
-		want := sample.Summarize(samples, run.Elapsed(), run.Head.Limits())
+		want := sample.Summarize(sample.All(samples...), run.Elapsed(), run.Head.Limits())
 		assert.DeepEqual(t, run.Figures(), want)
 		if _, ok := want.Metrics["steady-output-tok/s"]; ok {
 			steady++

@@ -45,7 +45,10 @@ func TestRoundTrip(t *testing.T) {
 		var samples []sample.Sample
 		var passes int
 		result := testing.Benchmark(func(b *testing.B) {
-			samples = llmbench.Run(b, llmbench.Target{URL: server.URL, Model: "m", Simulated: true}, l)
+			samples = samples[:0]
+			for s := range llmbench.Run(b, llmbench.Target{URL: server.URL, Model: "m", Simulated: true}, l).All() {
+				samples = append(samples, *s)
+			}
 			passes = samples[len(samples)-1].Pass + 1
 		})
 		files, _ := filepath.Glob(filepath.Join(dir, "*.jsonl"))

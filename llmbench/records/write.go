@@ -47,7 +47,7 @@ func Create(dir string, h Head) (*Writer, error) {
 			return nil, err
 		}
 	}
-	buf := bufio.NewWriter(file)
+	buf := bufio.NewWriterSize(file, 64<<10)
 	w := &Writer{file: file, buf: buf, enc: json.NewEncoder(buf)}
 	h.Version, h.Ends = Version, true
 	if err := errors.Join(w.enc.Encode(h), buf.Flush()); err != nil {
@@ -64,15 +64,19 @@ func (w *Writer) Name() string {
 	return w.file.Name()
 }
 
-// Write writes the samples of a pass, and hands them to the operating system.
-func (w *Writer) Write(samples []sample.Sample) error {
+// Write writes the line of a request. The operating system has the line after Flush at the
+// latest.
+func (w *Writer) Write(s *sample.Sample) error {
 	if w == nil {
 		return nil
 	}
-	for i := range samples {
-		if err := w.enc.Encode(newLine(&samples[i])); err != nil {
-			return err
-		}
+	return w.enc.Encode(newLine(s))
+}
+
+// Flush hands what was written to the operating system.
+func (w *Writer) Flush() error {
+	if w == nil {
+		return nil
 	}
 	return w.buf.Flush()
 }

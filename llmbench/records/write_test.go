@@ -18,7 +18,9 @@ import (
 func written(t *testing.T, samples []sample.Sample, end End) []string {
 	w, err := Create(t.TempDir(), Head{Benchmark: "A", Dialect: "tgi", Concurrency: 1, Start: time.Unix(0, 0), Host: Host{Go: "go1.26"}})
 	assert.NilError(t, err)
-	assert.NilError(t, w.Write(samples))
+	for i := range samples {
+		assert.NilError(t, w.Write(&samples[i]))
+	}
 	assert.NilError(t, w.Close(end))
 	text, err := os.ReadFile(w.Name())
 	assert.NilError(t, err)

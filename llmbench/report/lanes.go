@@ -1,9 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 	"time"
 
 	"gonum.org/v1/plot"
@@ -21,20 +23,16 @@ const maxLanes = 40
 // rest of the answer, and the outcome.
 func (s *samples) lanes() (*Picture, error) {
 	run := s.runs[0]
-	n := 0
-	for range run.Pass(0) {
-		n++
-	}
+	sent := slices.SortedStableFunc(run.Pass(0), func(a, b *records.Request) int { return cmp.Compare(a.Start, b.Start) })
+	n := len(sent)
 	step := max(1, float64(n)/maxLanes)
 	var shown []*records.Request
-	i := 0
 	var end time.Duration
-	for q := range run.Pass(0) {
+	for i, q := range sent {
 		if float64(i) >= math.Ceil(float64(len(shown))*step-1e-9) && len(shown) < maxLanes {
 			shown = append(shown, q)
 			end = max(end, q.End)
 		}
-		i++
 	}
 	x := axisOf("time-ns", float64(end))
 	wait, answer, broken := lookOf(3), lookOf(0), lookOf(1)

@@ -31,7 +31,7 @@ func TestAskedOutput(t *testing.T) {
 		{[]Sample{asked(12), failed}, 12},
 		{[]Sample{failed}, 0},
 	} {
-		got, has := Summarize(c.samples, time.Second, SLO{}).Metrics["asked-out-tok/req"]
+		got, has := Summarize(All(c.samples...), time.Second, SLO{}).Metrics["asked-out-tok/req"]
 		assert.Equal(t, got, c.want)
 		assert.Equal(t, has, c.want > 0)
 	}
@@ -60,7 +60,7 @@ func TestAskedTokens(t *testing.T) {
 		{[]Sample{silent}, 9},
 		{[]Sample{failed}, 0},
 	} {
-		got, has := Summarize(c.samples, time.Second, SLO{}).Metrics["asked-in-tok/req"]
+		got, has := Summarize(All(c.samples...), time.Second, SLO{}).Metrics["asked-in-tok/req"]
 		assert.Equal(t, got, c.want)
 		assert.Equal(t, has, c.want > 0)
 	}

@@ -20,7 +20,7 @@ func ExampleSummarize() {
 		},
 		{Due: 0, Start: 0, End: 500 * ms, Streamed: true, Outcome: sample.HTTP, Status: 503},
 	}
-	s := sample.Summarize(samples, sample.Elapsed(samples), sample.SLO{TTFT: 300 * ms})
+	s := sample.Summarize(sample.All(samples...), sample.Elapsed(sample.All(samples...)), sample.SLO{TTFT: 300 * ms})
 	for _, unit := range []string{"output-tok/s", "good-req/s", "p50-ttft-ns", "p99-ttft-ns", "fail-%"} {
 		v, known := s.Metrics[unit]
 		fmt.Printf("%s %.4g %t\n", unit, v, known)

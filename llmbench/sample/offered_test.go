@@ -40,11 +40,11 @@ func TestOfferedRate(t *testing.T) {
 		{"all at once", due(0, 10, 10, 10), 0},
 		{"nothing", nil, 0},
 	} {
-		s := Summarize(c.samples, Elapsed(c.samples), SLO{})
+		s := Summarize(All(c.samples...), Elapsed(All(c.samples...)), SLO{})
 		got, has := s.Metrics["offered-req/s"]
 		assert.Equal(t, got, c.want, c.name)
 		assert.Equal(t, has, c.want > 0, c.name)
 	}
-	assert.Assert(t, Summarize(even, Elapsed(even), SLO{}).Metrics["req/s"] < 5) // it counts the last answers
-	assert.Equal(t, Elapsed(even), 1101*time.Millisecond)
+	assert.Assert(t, Summarize(All(even...), Elapsed(All(even...)), SLO{}).Metrics["req/s"] < 5) // it counts the last answers
+	assert.Equal(t, Elapsed(All(even...)), 1101*time.Millisecond)
 }

@@ -1,15 +1,20 @@
 package sample
 
-import "time"
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"time"
+)
 
 // AchievedRate returns two rates of one pass of an open loop, in requests per second: the
 // rate of the schedule, and the rate of the sends. It returns false if there are fewer than
 // two scheduled requests, or if all were due or sent at once.
-func AchievedRate(samples []Sample) (asked, achieved float64, ok bool) {
+func AchievedRate(samples iter.Seq[*Sample]) (asked, achieved float64, ok bool) {
 	var due, sent span
 	n := 0
-	for i := range samples {
-		if s := &samples[i]; s.Scheduled {
+	for s := range samples {
+		if s.Scheduled {
 			due.add(s.Due, n)
 			sent.add(s.Start, n)
 			n++
@@ -21,17 +26,27 @@ func AchievedRate(samples []Sample) (asked, achieved float64, ok bool) {
 	return float64(n-1) / due.length().Seconds(), float64(n-1) / sent.length().Seconds(), true
 }
 
-// Lateness returns [Sample.Late] of each scheduled request of a pass, in the order of the
-// samples, and the time from the first due instant to the last.
-func Lateness(samples []Sample) (late []time.Duration, due time.Duration) {
-	var over span
-	for i := range samples {
-		if s := &samples[i]; s.Scheduled {
-			over.add(s.Due, len(late))
-			late = append(late, s.Late())
+// Lateness returns [Sample.Late] of each scheduled request of a pass, in the order in which
+// they were due, and the time from the first due instant to the last.
+func Lateness(samples iter.Seq[*Sample]) (late []time.Duration, due time.Duration) {
+	type sent struct {
+		request   int
+		due, late time.Duration
+	}
+	var all []sent
+	for s := range samples {
+		if s.Scheduled {
+			all = append(all, sent{s.Request, s.Due, s.Late()})
 		}
 	}
-	return late, over.length()
+	if len(all) == 0 {
+		return nil, 0
+	}
+	slices.SortFunc(all, func(a, b sent) int { return cmp.Or(cmp.Compare(a.due, b.due), cmp.Compare(a.request, b.request)) })
+	for _, s := range all {
+		late = append(late, s.late)
+	}
+	return late, all[len(all)-1].due - all[0].due
 }
 
 // Late returns how late the client sent a scheduled request: the time from the due instant,
@@ -74,14 +89,14 @@ func offered(schedules map[int]*schedule) (requests float64, due time.Duration) 
 }
 
 // Elapsed returns the time of a pass: from the first t0 to the end of the last response.
-func Elapsed(samples []Sample) time.Duration {
-	if len(samples) == 0 {
-		return 0
-	}
-	first, last := samples[0].Due, samples[0].End
-	for i := range samples {
-		first = min(first, samples[i].Due)
-		last = max(last, samples[i].End)
+func Elapsed(samples iter.Seq[*Sample]) time.Duration {
+	var first, last time.Duration
+	any := false
+	for s := range samples {
+		if !any {
+			any, first, last = true, s.Due, s.End
+		}
+		first, last = min(first, s.Due), max(last, s.End)
 	}
 	return last - first
 }

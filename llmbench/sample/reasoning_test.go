@@ -38,7 +38,7 @@ func TestHiddenReasoning(t *testing.T) {
 		if ok {
 			assert.Equal(t, tpot, 900*ms/time.Duration(c.tokens-1), c.name)
 		}
-		_, has := Summarize([]Sample{s}, time.Second, SLO{}).Metrics["mean-tpot-ns"]
+		_, has := Summarize(All(s), time.Second, SLO{}).Metrics["mean-tpot-ns"]
 		assert.Equal(t, has, !c.hidden, c.name)
 	}
 	s := answer(0, 100, 1000, 100)

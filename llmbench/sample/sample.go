@@ -8,7 +8,10 @@ import "time"
 type Sample struct {
 	ID   string // the request's X-Request-Id
 	Pass int    // number of the pass among those of one benchmark sample, from 0
-	Turn int    // number of the turn in its session, from 0
+	// Request is the index of the request among those of the pass, from 0.
+	// Samples come in the order in which their requests ended.
+	Request int
+	Turn    int // number of the turn in its session, from 0
 	// Epoch is the start of the pass on the wall clock, accurate to about a microsecond.
 	Epoch time.Time
 

@@ -15,7 +15,7 @@ import (
 // what must hold of any.
 func steadyOf(tb testing.TB, samples []Sample) Steady {
 	tb.Helper()
-	all := Summarize(samples, Elapsed(samples), SLO{}).Steady
+	all := Summarize(All(samples...), Elapsed(All(samples...)), SLO{}).Steady
 	assert.Equal(tb, len(all), 1)
 	s := all[0]
 	if s.Why != "" {
@@ -108,7 +108,7 @@ func TestSteadyStates(t *testing.T) {
 		why := ""
 		for seed := range uint64(runs) {
 			samples := c.make(random(seed))
-			whole += Summarize(samples, Elapsed(samples), SLO{}).Metrics["output-tok/s"] / runs
+			whole += Summarize(All(samples...), Elapsed(All(samples...)), SLO{}).Metrics["output-tok/s"] / runs
 			s := steadyOf(t, samples)
 			if s.Why != "" {
 				why += s.Why + "\n"
@@ -193,13 +193,13 @@ func TestSteadyPasses(t *testing.T) {
 		}
 		return samples
 	}
-	both := Summarize(slices.Concat(pass(80, 2, 0), pass(80, 4, 1)), time.Minute, SLO{})
+	both := Summarize(All(slices.Concat(pass(80, 2, 0), pass(80, 4, 1))...), time.Minute, SLO{})
 	assert.Equal(t, len(both.Steady), 2)
 	assert.Equal(t, both.Steady[1].Pass, 1)
 	// 38 s at 80 tokens a second and 76 s at 40.
 	got := both.Metrics["steady-output-tok/s"]
 	assert.Assert(t, math.Abs(got-2*3040/114.0) < 0.01, "%v", got)
-	one := Summarize(slices.Concat(pass(80, 2, 0), pass(4, 4, 1)), time.Minute, SLO{})
+	one := Summarize(All(slices.Concat(pass(80, 2, 0), pass(4, 4, 1))...), time.Minute, SLO{})
 	assert.Equal(t, one.Steady[0].Why, "")
 	assert.Assert(t, one.Steady[1].Why != "")
 	_, has := one.Metrics["steady-output-tok/s"]

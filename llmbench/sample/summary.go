@@ -40,28 +40,25 @@ func (s *Summary) set(unit string, v float64, known bool) {
 // [Left].
 func (s Summary) Failed() int { return s.Requests - s.Outcomes[OK] - s.Outcomes[Left] }
 
-// Summarize computes the units of samples. The elapsed time is the sum over passes of
-// [Elapsed]. Summarize is a pure function.
-//
-// A unit that the samples do not determine is left out: a percentile of too few values, the
-// TTFT of answers that were not streamed, a token figure if one answer's tokens are
-// unknown, and a rate if no time elapsed.
-func Summarize(samples []Sample, elapsed time.Duration, slo SLO) Summary {
-	all := func(yield func(*Sample) bool) {
+// All ranges over samples that are in memory.
+func All(samples ...Sample) iter.Seq[*Sample] {
+	return func(yield func(*Sample) bool) {
 		for i := range samples {
 			if !yield(&samples[i]) {
 				return
 			}
 		}
 	}
-	s := SummarizeSeq(all, elapsed, slo)
-	s.TakeSteady(SteadyStates(all))
-	return s
 }
 
-// SummarizeSeq is [Summarize] for samples that are not in memory together. It keeps no
-// sample. It leaves out the steady parts, for which the samples have to be read twice.
-func SummarizeSeq(samples iter.Seq[*Sample], elapsed time.Duration, slo SLO) Summary {
+// Summarize computes the units of samples. The elapsed time is the sum over passes of
+// [Elapsed]. Summarize ranges over samples several times, and keeps none of them. Their order
+// changes no figure.
+//
+// A unit that the samples do not determine is left out: a percentile of too few values, the
+// TTFT of answers that were not streamed, a token figure if one answer's tokens are
+// unknown, and a rate if no time elapsed.
+func Summarize(samples iter.Seq[*Sample], elapsed time.Duration, slo SLO) Summary {
 	s := Summary{
 		Outcomes: map[Outcome]int{},
 		Sources:  map[TokenSource]int{},
@@ -79,6 +76,7 @@ func SummarizeSeq(samples iter.Seq[*Sample], elapsed time.Duration, slo SLO) Sum
 	t.setLatencies(&s)
 	s.set("left-%", 100*float64(s.Outcomes[Left])/float64(s.Requests), s.Outcomes[Left] > 0)
 	s.set("fail-%", 100*float64(s.Failed())/float64(s.Requests), s.Requests > 0)
+	s.TakeSteady(SteadyStates(samples))
 	return s
 }
 

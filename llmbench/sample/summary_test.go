@@ -81,7 +81,7 @@ func TestSummarize(t *testing.T) {
 			time.Second, SLO{TTFT: 100 * ms, TPOT: 100 * ms}, map[string]float64{"good-req/s": 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := Summarize(c.samples, c.elapsed, c.slo).Metrics
+			got := Summarize(All(c.samples...), c.elapsed, c.slo).Metrics
 			if len(c.want) == 1 && c.want["good-req/s"] > 0 { // only of cases about the SLO
 				got = map[string]float64{"good-req/s": got["good-req/s"]}
 			}
@@ -103,7 +103,7 @@ func TestSummarizeCounts(t *testing.T) {
 		s.Resent, s.Connect = i%2, time.Duration(i%4/3)
 		samples = append(samples, s)
 	}
-	forward := Summarize(samples, time.Second, SLO{})
+	forward := Summarize(All(samples...), time.Second, SLO{})
 	assert.Equal(t, forward.Resent, 50)
 	assert.Equal(t, forward.Connected, 25)
 	assert.DeepEqual(t, forward.Sources, map[TokenSource]int{FromUsage: 100})
@@ -112,10 +112,10 @@ func TestSummarizeCounts(t *testing.T) {
 	}
 	assert.Equal(t, forward.Metrics["p50-service-ttft-ns"], 149.5e6)
 	slices.Reverse(samples)
-	assert.DeepEqual(t, Summarize(samples, time.Second, SLO{}), forward, cmpopts.EquateApprox(1e-12, 0))
+	assert.DeepEqual(t, Summarize(All(samples...), time.Second, SLO{}), forward, cmpopts.EquateApprox(1e-12, 0))
 
 	shifted := []Sample{answer(50, 60, 70, 2), answer(20, 30, 40, 2)}
-	assert.Equal(t, Elapsed(shifted), 51*ms)
+	assert.Equal(t, Elapsed(All(shifted...)), 51*ms)
 }
 
 // TestUnknownIsLeftOut checks that a figure is left out if one answer lacks a count of it. The
@@ -132,8 +132,8 @@ func TestUnknownIsLeftOut(t *testing.T) {
 		{noOutput, []string{"output-tok/s", "out-tok/req", "total-tok/s", "user-tok/s"}},
 		{noPrompt, []string{"prompt-tok/s", "in-tok/req", "total-tok/s"}},
 	} {
-		with := Summarize([]Sample{known, known}, time.Second, SLO{}).Metrics
-		without := Summarize([]Sample{known, c.other}, time.Second, SLO{}).Metrics
+		with := Summarize(All(known, known), time.Second, SLO{}).Metrics
+		without := Summarize(All(known, c.other), time.Second, SLO{}).Metrics
 		for _, unit := range c.absent {
 			_, before := with[unit]
 			_, after := without[unit]
@@ -142,7 +142,7 @@ func TestUnknownIsLeftOut(t *testing.T) {
 	}
 	buffered := answer(0, 100, 100, 10) // all the text in one delta
 	buffered.Deltas, buffered.Gaps = 1, nil
-	got := Summarize([]Sample{buffered}, time.Second, SLO{TPOT: 1}).Metrics
+	got := Summarize(All(buffered), time.Second, SLO{TPOT: 1}).Metrics
 	_, has := got["mean-tpot-ns"]
 	assert.Assert(t, !has, "one delta has a time per token: %v", got)
 	assert.Equal(t, got["good-req/s"], 0.0)
@@ -169,7 +169,7 @@ func TestPercentiles(t *testing.T) {
 		for i := range c.n {
 			samples = append(samples, answer(0, float64(i+1), float64(i+2), 2))
 		}
-		all := Summarize(samples, time.Second, SLO{}).Metrics
+		all := Summarize(All(samples...), time.Second, SLO{}).Metrics
 		got := map[string]float64{}
 		for _, s := range statistics {
 			if v, has := all[unitName(s, "ttft")]; has {
@@ -198,7 +198,7 @@ func TestMetricsCanBeReported(t *testing.T) {
 	}
 	for _, samples := range [][]Sample{nil, {instant}, many, {{Outcome: OK}}, {{}}} {
 		for _, elapsed := range []time.Duration{0, 1, time.Hour} {
-			for unit, v := range Summarize(samples, elapsed, SLO{E2E: 1}).Metrics {
+			for unit, v := range Summarize(All(samples...), elapsed, SLO{E2E: 1}).Metrics {
 				if math.IsNaN(v) || math.IsInf(v, 0) || !known[unit] {
 					t.Errorf("%s = %v for %d samples in %v", unit, v, len(samples), elapsed)
 				}

@@ -88,7 +88,7 @@ func TestGateway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	samples, _, err := llmbench.Pass(t.Context(), t.Name(), through, llmbench.Load{
+	result, err := llmbench.Pass(t.Context(), t.Name(), through, llmbench.Load{
 		Requests: requests, Concurrency: 3, ClientBound: llmbench.BoundReported, // the test is about counts, not times
 	})
 	if err != nil {
@@ -98,7 +98,7 @@ func TestGateway(t *testing.T) {
 	for _, e := range srv.Log() {
 		sent[e.ID] = e
 	}
-	for _, s := range samples {
+	for s := range result.All() {
 		e, found := sent[s.ID]
 		if s.Outcome != sample.OK || !found || s.Deltas != 5 || s.OutputTokens != e.OutputTokens || s.PromptTokens != e.PromptTokens {
 			t.Errorf("%s: %s (%v), %d deltas, %d prompt and %d output tokens; the server's log has %d and %d (found: %t)",

@@ -41,7 +41,7 @@ func TestShares(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var e Estimate
-			e.Add(Pass{tt.samples, tt.pauses, tt.errors, tt.strain})
+			e.Add(Pass{sample.All(tt.samples...), tt.pauses, tt.errors, tt.strain})
 			d := e.Shares(sample.Units, metrics, false)
 			var got []string
 			for _, unit := range slices.Sorted(maps.Keys(d)) {
@@ -56,8 +56,8 @@ func TestShares(t *testing.T) {
 		GCPauses: strain.Histogram{Counts: []uint64{0, 2}, Bounds: []float64{0, 0.1, 0.3}},
 		Waits:    strain.Histogram{Counts: []uint64{0, 9}, Bounds: []float64{0, 1, 2}},
 	}
-	e.Add(Pass{busy, nil, few, stopped})
-	e.Add(Pass{busy, nil, few, stopped})
+	e.Add(Pass{sample.All(busy...), nil, few, stopped})
+	e.Add(Pass{sample.All(busy...), nil, few, stopped})
 	assert.Equal(t, e.elapsed, 2*time.Second)
 	assert.Equal(t, e.strain.Paused(), 800*ms)
 	d := e.Shares(sample.Units, metrics, false)
@@ -69,7 +69,7 @@ func TestShares(t *testing.T) {
 // TestUnits checks which figures are compared with which errors of the control.
 func TestUnits(t *testing.T) {
 	var e Estimate
-	e.Add(Pass{Errors: Errors{TTFT: alike(10 * ms), ITL: alike(ms)}})
+	e.Add(Pass{Samples: sample.All(), Errors: Errors{TTFT: alike(10 * ms), ITL: alike(ms)}})
 	units := append(sample.Named("p50-ttft-turn2-ns", "p50-itl-ns", "mean-itl-ns", "p99-itl-ns", "output-chars/s", "p99-ttft-ns"),
 		sample.Unit{Name: "p50-ttft-hit-ns", Family: sample.FamilyTTFT, Statistic: sample.P50},
 		sample.Unit{Name: "p50-ttft-err-ns", Statistic: sample.P50})
@@ -96,7 +96,7 @@ func TestOneHiccup(t *testing.T) {
 		{"every time", slices.Repeat([]time.Duration{6 * ms}, 10), 0.06, 0.06},
 	} {
 		var e Estimate
-		e.Add(Pass{Samples: busy, Pauses: tt.pauses})
+		e.Add(Pass{Samples: sample.All(busy...), Pauses: tt.pauses})
 		assert.Equal(t, e.Shares(sample.Units, metrics, false)["req/s"], tt.estimated, tt.name)
 		assert.Equal(t, e.Shares(sample.Units, metrics, true)["req/s"], tt.sure, tt.name)
 	}
@@ -121,7 +121,7 @@ func TestOneHiccup(t *testing.T) {
 	} {
 		var e Estimate
 		for _, pass := range tt.passes {
-			e.Add(Pass{Samples: pass})
+			e.Add(Pass{Samples: sample.All(pass...)})
 		}
 		assert.Equal(t, e.Shares(sample.Units, metrics, false)["req/s"], tt.estimated, tt.name)
 		assert.Equal(t, e.Shares(sample.Units, metrics, true)["req/s"], tt.sure, tt.name)
@@ -133,14 +133,14 @@ func TestOneHiccup(t *testing.T) {
 func TestThrottled(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var e Estimate
-	e.Add(Pass{Samples: []sample.Sample{{End: time.Second}}, Strain: strain.Strain{Throttled: 100 * ms}})
+	e.Add(Pass{Samples: sample.All(sample.Sample{End: time.Second}), Strain: strain.Strain{Throttled: 100 * ms}})
 	assert.Equal(t, e.Shares(sample.Units, map[string]float64{"req/s": 1}, true)["req/s"], 0.1)
 }
 
 // TestReport checks which units are distorted too much, and the text about them.
 func TestReport(t *testing.T) {
 	var e Estimate
-	e.Add(Pass{Samples: []sample.Sample{{End: time.Second}}, Errors: Errors{TTFT: alike(12 * ms), ITL: alike(3 * ms), E2E: alike(0), TPOT: alike(0)}})
+	e.Add(Pass{Samples: sample.All(sample.Sample{End: time.Second}), Errors: Errors{TTFT: alike(12 * ms), ITL: alike(3 * ms), E2E: alike(0), TPOT: alike(0)}})
 	metrics := map[string]float64{"p50-ttft-ns": 100e6, "p99-itl-ns": 20e6, "p50-itl-ns": 5e6, "mean-tpot-ns": 5e6, "req/s": 1}
 	core := func(u sample.Unit) bool { return u.Core }
 	r := e.Report(sample.Units, metrics, 0.05, core)
@@ -154,9 +154,9 @@ func TestReport(t *testing.T) {
 // TestUnknown checks that the distortion is unknown if one pass has no control stream, and that
 // distorted rates are found all the same.
 func TestUnknown(t *testing.T) {
-	checked := Pass{Samples: []sample.Sample{{End: time.Second}}, Errors: Errors{TTFT: alike(ms)}}
-	unchecked := Pass{Samples: []sample.Sample{{End: time.Second}}}
-	idle := Pass{Samples: []sample.Sample{{End: time.Second}}, Pauses: alike(time.Second)}
+	checked := Pass{Samples: sample.All(sample.Sample{End: time.Second}), Errors: Errors{TTFT: alike(ms)}}
+	unchecked := Pass{Samples: sample.All(sample.Sample{End: time.Second})}
+	idle := Pass{Samples: sample.All(sample.Sample{End: time.Second}), Pauses: alike(time.Second)}
 	for _, tt := range []struct {
 		name    string
 		passes  []Pass

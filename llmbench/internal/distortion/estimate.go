@@ -4,6 +4,7 @@
 package distortion
 
 import (
+	"iter"
 	"runtime"
 	"slices"
 	"time"
@@ -14,7 +15,7 @@ import (
 
 // A Pass is what is known about the client during one pass.
 type Pass struct {
-	Samples []sample.Sample
+	Samples iter.Seq[*sample.Sample]
 	Pauses  []time.Duration // of a closed loop's workers, from the end of a request to the next send
 	Errors  Errors          // of the control streams
 	Strain  strain.Strain
@@ -48,8 +49,8 @@ func (e *Estimate) Add(p Pass) {
 		e.unchecked++
 	}
 	e.pauses = append(e.pauses, p.Pauses...)
-	for i := range p.Samples {
-		e.busy += max(0, p.Samples[i].End-p.Samples[i].Start)
+	for s := range p.Samples {
+		e.busy += max(0, s.End-s.Start)
 	}
 	late, due := sample.Lateness(p.Samples)
 	e.late = append(e.late, late...)

@@ -42,11 +42,11 @@ func BenchmarkPaced(b *testing.B) {
 	}{
 		{"llmbench", func(b *testing.B) (cpu time.Duration, chunks int) {
 			before := cpuTime(b)
-			samples, _, err := llmbench.Pass(b.Context(), b.Name(), llmbench.Target{URL: url, Model: "mock", NoProxy: true}, llmbench.Load{Requests: requests, Concurrency: streams, ClientBound: llmbench.BoundReported})
+			result, err := llmbench.Pass(b.Context(), b.Name(), llmbench.Target{URL: url, Model: "mock", NoProxy: true}, llmbench.Load{Requests: requests, Concurrency: streams, ClientBound: llmbench.BoundReported})
 			if err != nil {
 				b.Fatal(err)
 			}
-			for _, s := range samples {
+			for s := range result.All() {
 				if s.Err != nil {
 					b.Fatal(s.Err)
 				}

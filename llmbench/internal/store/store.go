@@ -1,0 +1,184 @@
+// Package store keeps the samples of a measurement of any length in bounded memory. They are
+// encoded; those that exceed the bound are in a file.
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"sync"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// Bound is how many bytes of samples a measurement keeps in memory.
+const Bound = 64 << 20
+
+// The sizes of what is written to the file at once. A small bound has small blocks.
+const (
+	leastBlock = 4 << 10
+	mostBlock  = 1 << 20
+)
+
+// A Store is a sequence of samples, which can be added to and ranged over as often as wanted.
+// A range may not overlap with Add, but with other ranges.
+type Store struct {
+	bound int
+	dir   string // of the file
+	block int    // size
+
+	blocks [][]byte // in memory, all but the last of the size of a block
+	size   Mark     // of all samples
+	filed  Mark     // the part of them that is in the file and not in blocks
+	file   *os.File // nil until it is needed
+	name   string   // of a file that must be removed
+
+	write codec
+
+	mu  sync.Mutex
+	err error // guarded by mu; of a range
+}
+
+// A Mark is a place between two samples of a Store. The zero Mark is the beginning.
+type Mark int64
+
+// New returns an empty Store that keeps up to bound bytes in memory. The file is in dir, or in
+// the system's folder for temporary files if dir is "".
+func New(bound int, dir string) *Store {
+	return &Store{bound: bound, dir: dir, block: min(max(bound, leastBlock), mostBlock)}
+}
+
+// Add adds a copy of a sample. Of its error the text remains. After an error the Store must not
+// be used any more.
+func (s *Store) Add(one *sample.Sample) error {
+	data := s.write.encode(one)
+	s.append(binary.AppendUvarint(nil, uint64(len(data))))
+	s.append(data)
+	// A file that holds a part takes the rest soon, in small portions: a long write would delay
+	// the samples that come next.
+	for n := 0; n < 2 && len(s.blocks) > 1 && (s.file != nil || int(s.size-s.filed) > s.bound); n++ {
+		if err := s.spill(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// append appends encoded bytes to the blocks.
+func (s *Store) append(data []byte) {
+	s.size += Mark(len(data))
+	for len(data) > 0 {
+		last := len(s.blocks) - 1
+		if last < 0 || len(s.blocks[last]) == s.block {
+			s.blocks = append(s.blocks, nil)
+			last++
+		}
+		n := min(len(data), s.block-len(s.blocks[last]))
+		s.blocks[last] = append(s.blocks[last], data[:n]...)
+		data = data[n:]
+	}
+}
+
+// spill writes the first block to the file.
+func (s *Store) spill() error {
+	if s.file == nil {
+		var err error
+		if s.file, err = os.CreateTemp(s.dir, "llmbench-samples-*.tmp"); err != nil {
+			return fmt.Errorf("samples beyond %d bytes: %w", s.bound, err)
+		}
+		if os.Remove(s.file.Name()) != nil { // not every system removes an open file
+			s.name = s.file.Name()
+		}
+	}
+	n, err := s.file.Write(s.blocks[0])
+	if err != nil {
+		return fmt.Errorf("samples beyond %d bytes: %w", s.bound, err)
+	}
+	s.filed += Mark(n)
+	s.blocks[0] = nil
+	s.blocks = s.blocks[1:]
+	return nil
+}
+
+// End returns the place after the last sample.
+func (s *Store) End() Mark { return s.size }
+
+// Between ranges over the samples between two places, in the order in which they were added.
+// Each sample is a new one, and the caller's. A range ends early if the file cannot be read;
+// then Err returns why.
+func (s *Store) Between(from, to Mark) iter.Seq[*sample.Sample] {
+	return func(yield func(*sample.Sample) bool) {
+		in := bufio.NewReaderSize(s.reader(from, to), 64<<10)
+		read := codec{reading: true, words: map[string]string{}}
+		var data []byte
+		for {
+			n, err := binary.ReadUvarint(in)
+			if err == io.EOF {
+				return
+			}
+			if err == nil && n > uint64(to-from) {
+				err = errForeign
+			}
+			if err == nil {
+				data = append(data[:0], make([]byte, n)...)
+				_, err = io.ReadFull(in, data)
+			}
+			one := new(sample.Sample)
+			if err == nil {
+				err = read.decode(data, one)
+			}
+			if err != nil {
+				s.mu.Lock()
+				s.err = fmt.Errorf("samples that were kept in a file: %w", err)
+				s.mu.Unlock()
+				return
+			}
+			if !yield(one) {
+				return
+			}
+		}
+	}
+}
+
+// reader returns the bytes between two places.
+func (s *Store) reader(from, to Mark) io.Reader {
+	var parts []io.Reader
+	if from < s.filed {
+		end := min(to, s.filed)
+		parts = append(parts, io.NewSectionReader(s.file, int64(from), int64(end-from)))
+	}
+	at := s.filed
+	for _, b := range s.blocks {
+		end := at + Mark(len(b))
+		if lo, hi := max(from, at), min(to, end); lo < hi {
+			parts = append(parts, bytes.NewReader(b[lo-at:hi-at]))
+		}
+		at = end
+	}
+	return io.MultiReader(parts...)
+}
+
+// Err returns why a range ended early, or nil.
+func (s *Store) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// Close removes the file. It may be called again.
+func (s *Store) Close() error {
+	if s.file == nil {
+		return nil
+	}
+	err := s.file.Close()
+	if s.name != "" {
+		err = errors.Join(err, os.Remove(s.name))
+	}
+	s.file = nil
+	return err
+}

@@ -1,0 +1,34 @@
+package llmbench
+
+import (
+	"iter"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// A Result is what [Run] and [Pass] measured.
+type Result struct {
+	// Elapsed is the sum over passes of the time from the first t0 to the end of the last
+	// response.
+	Elapsed time.Duration
+
+	samples *store.Store
+}
+
+// All ranges over the samples of all passes, in the order in which their requests ended. It may
+// be called any number of times before Close. Each sample is a new one, and the caller's; of
+// [sample.Sample].Err the text remains.
+//
+// Samples that take more than 64 MiB are in a file, in the folder LLMBENCH_OUT or in the
+// system's folder for temporary files. A range ends early if the file cannot be read; see
+// [Result.Err].
+func (r *Result) All() iter.Seq[*sample.Sample] { return r.samples.Between(0, r.samples.End()) }
+
+// Err returns why a range over samples ended early, or nil.
+func (r *Result) Err() error { return r.samples.Err() }
+
+// Close removes the file of the samples, if there is one. A result without a file need not be
+// closed. Close may be called again.
+func (r *Result) Close() error { return r.samples.Close() }
