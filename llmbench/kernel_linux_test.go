@@ -2,8 +2,11 @@ package llmbench
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"net"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -117,4 +120,48 @@ func stampedPass(tb testing.TB, server *httptest.Server, l Load) []sample.Sample
 	samples, err := sendPass(context.Background(), c, checked, posts)
 	assert.NilError(tb, err)
 	return samples
+}
+
+// TestMergedDeltas checks that deltas whose segments are read together are marked, and that
+// deltas of one segment are not. The server does not pause, so that the client reads several
+// segments at once now and then. The kernel counts a segment twice that it sent again, as
+// happens on a busy machine.
+func TestMergedDeltas(t *testing.T) {
+	const token = `data: {"choices":[{"index":0,"delta":{"content":" a"}}]}` + "\n\n"
+	const last = `data: {"choices":[{"index":0,"delta":{"content":" b"},"finish_reason":"stop"}]}` + "\n\n" + "data: [DONE]\n\n"
+	awaitStamps(t)
+	for _, together := range []bool{true, false} {
+		target, _ := countingServer(t, func(c net.Conn, _ int) bool {
+			fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n", 9*len(token)+len(last))
+			if together {
+				io.WriteString(c, strings.Repeat(token, 9)+last)
+				return true
+			}
+			for range 9 {
+				io.WriteString(c, token)
+			}
+			io.WriteString(c, last)
+			return true
+		})
+		c, l, posts, err := prepared(target, Load{Requests: words(1, 10), Concurrency: 1})
+		assert.NilError(t, err)
+		defer c.close()
+		w := newWorker(c, l, conn.NewClock(conn.WallClock), nil)
+		runtest.Until(t, fmt.Sprintf("a sample with merged deltas, or without if together=%t", together), func() bool {
+			s := w.do(t.Context(), posts[0], 0, false)
+			assert.NilError(t, s.Err)
+			assert.NilError(t, s.Check())
+			assert.Equal(t, s.Deltas, 10)
+			for _, m := range s.Merged {
+				at := s.First
+				for i, gap := range s.Gaps[:m.Delta+m.Deltas-1] {
+					if at += gap; i+1 > m.Delta {
+						assert.Equal(t, gap, time.Duration(0), "deltas of one read")
+					}
+				}
+				assert.Assert(t, s.Start <= m.Since && m.Since <= at+sample.ClockError, "since %v, at %v", m.Since, at)
+			}
+			return (s.Clock == sample.KernelClock) && (len(s.Merged) > 0) != together
+		})
+	}
 }

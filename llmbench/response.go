@@ -49,7 +49,9 @@ type responseReader struct {
 	delta  dialect.Delta // the event that was parsed last
 
 	arrivals   []conn.Arrival // of the deltas with generated text
-	leaveAfter int            // number of deltas after which the client leaves; 0: never
+	batch      batch          // the deltas of the last batch of bytes
+	merged     []sample.Merged
+	leaveAfter int // number of deltas after which the client leaves; 0: never
 	keepText   bool
 	text       dialect.Delta // the text generated so far, if keepText
 }
@@ -65,6 +67,7 @@ func (r *responseReader) init(d dialect.Dialect, l *Load, clock conn.Clock, secr
 func (r *responseReader) reset(leaveAfter int) {
 	r.leaveAfter = leaveAfter
 	r.arrivals = r.arrivals[:0]
+	r.batch, r.merged = batch{}, r.merged[:0]
 	t := &r.text
 	t.Text, t.Reasoning, t.ToolName, t.ToolCall = t.Text[:0], t.Reasoning[:0], t.ToolName[:0], t.ToolCall[:0]
 }

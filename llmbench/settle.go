@@ -1,6 +1,7 @@
 package llmbench
 
 import (
+	"slices"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
@@ -10,8 +11,8 @@ import (
 // settle writes the instants of a request into its sample, and decides which clock they are
 // on. That is the kernel's clock if each arrival has a possible timestamp, and else the
 // user's. A sample that is on the user's clock before stays on it. The instants that s
-// already holds must be on the kernel's clock.
-func settle(s *sample.Sample, c conn.Clock, first conn.Arrival, deltas []conn.Arrival, end conn.Arrival) {
+// already holds must be on the kernel's clock. Settle copies deltas and merged.
+func settle(s *sample.Sample, c conn.Clock, first conn.Arrival, deltas []conn.Arrival, merged []sample.Merged, end conn.Arrival) {
 	if s.Clock == "" {
 		s.Clock = sample.KernelClock
 	}
@@ -47,6 +48,7 @@ func settle(s *sample.Sample, c conn.Clock, first conn.Arrival, deltas []conn.Ar
 			s.Gaps = nil
 		}
 	}
+	s.Merged = slices.Clip(append([]sample.Merged(nil), merged...))
 	if s.Clock == sample.UserClock || first.User == 0 {
 		s.ToUserClock()
 	}

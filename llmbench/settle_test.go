@@ -53,7 +53,7 @@ func TestSettle(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.want.Start = 2
 			s := sample.Sample{Start: 2, End: 60}
-			settle(&s, c, tt.first, tt.deltas, tt.end)
+			settle(&s, c, tt.first, tt.deltas, nil, tt.end)
 			assert.DeepEqual(t, s, tt.want)
 			s.ToUserClock()
 			for i, d := range tt.deltas {

@@ -57,6 +57,7 @@ func (r *responseReader) readStream(ctx context.Context, s *sample.Sample, giveU
 			return interrupted(ctx, r.load, sample.Truncated, io.ErrUnexpectedEOF)
 		}
 	}
+	r.closeBatch() // the end of the body may have come in a segment of its own
 	if st.fault != nil {
 		return st.fault
 	}
@@ -84,6 +85,7 @@ func tooLong(s *sample.Sample) error {
 // addEvent parses an event and adds what it holds to the sample. Events after a fault are
 // ignored; of events after the end marker only an error counts.
 func (r *responseReader) addEvent(st *stream, s *sample.Sample, e sse.Event) {
+	r.closeBatch()
 	at, lag := r.src.Data.On(r.clock)
 	if r.src.Data.Stamp == 0 {
 		s.Clock = sample.UserClock
@@ -125,6 +127,7 @@ func (r *responseReader) addEvent(st *stream, s *sample.Sample, e sse.Event) {
 		r.arrivals = append(r.arrivals, r.src.Data)
 		s.Deltas++
 	}
+	r.addToBatch(d.Chunks)
 	if d.Chunks > 0 && (len(d.Text) > 0 || len(d.ToolCall) > 0) {
 		if s.Outputs == 0 {
 			s.FirstOutput, s.EventLags.FirstOutput = at, lag
@@ -168,4 +171,41 @@ func addEventInstants(s *sample.Sample, d *dialect.Delta, at, lag time.Duration)
 	default:
 		c.After += n
 	}
+}
+
+// A batch is the deltas that came in one batch of a [conn.Reader].
+type batch struct {
+	number        uint32 // of the reader's batch
+	first, deltas int    // index of the first delta, and their number
+	merged        int    // how many of them, the first ones, are in responseReader.merged
+}
+
+// addToBatch adds the last n deltas to the batch in which they came.
+func (r *responseReader) addToBatch(n int) {
+	if n == 0 {
+		return
+	}
+	if b := &r.batch; b.deltas == 0 || b.number != r.src.Batch {
+		*b = batch{number: r.src.Batch, first: len(r.arrivals) - n}
+	}
+	r.batch.deltas += n
+	if r.sse.Buffered() > 0 || r.src.Follows() {
+		r.closeBatch()
+	}
+}
+
+// closeBatch marks the deltas of a batch of several segments as merged: something has come
+// after them in the same batch. It does nothing if the last bytes are of another batch.
+func (r *responseReader) closeBatch() {
+	b := &r.batch
+	if b.merged == b.deltas || b.number != r.src.Batch || !r.src.Merged() {
+		return
+	}
+	m := sample.Merged{Delta: b.first, Deltas: b.deltas, Since: r.src.Since}
+	if b.merged == 0 {
+		r.merged = append(r.merged, m)
+	} else {
+		r.merged[len(r.merged)-1] = m
+	}
+	b.merged = b.deltas
 }

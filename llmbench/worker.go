@@ -85,11 +85,14 @@ func (w *worker) send(ctx context.Context, s *sample.Sample, p *post, l leave, d
 	s.Connect, s.Wrote = trace.Connect, trace.Written
 	if s.Start = s.Admitted; trace.Begun && s.Connect == 0 {
 		s.Start = trace.Sent
+		if trace.SentBy-s.Start > slowSend {
+			s.SentBy = trace.SentBy
+		}
 	}
 	if !scheduled {
 		s.Due = s.Start
 	}
-	settle(s, w.clock, trace.FirstByte, w.in.arrivals, end)
+	settle(s, w.clock, trace.FirstByte, w.in.arrivals, w.in.merged, end)
 	if s.FirstByte > 0 { // the client may notice late that it has written everything
 		s.Wrote = min(s.Wrote, s.FirstByte)
 	}
@@ -104,6 +107,9 @@ func (w *worker) send(ctx context.Context, s *sample.Sample, p *post, l leave, d
 		s.Outcome, s.Err = f.Outcome, redactError(w.client.secrets, f.error)
 	}
 }
+
+// slowSend is how long after Start a request can have been sent so that its sample has SentBy.
+const slowSend = time.Millisecond
 
 // newRequest returns the HTTP request for p. It fails if the dialect's path, which may hold
 // the model's name, is no URL.

@@ -14,7 +14,7 @@ const longest = 30 * 24 * time.Hour
 
 // check returns an error if the request contradicts itself.
 func (q *Request) check() error {
-	for _, check := range []func() error{q.checkRange, q.checkSend, q.checkText, q.checkChoices, q.checkEvents, q.checkGaps} {
+	for _, check := range []func() error{q.checkRange, q.checkSend, q.checkText, q.checkChoices, q.checkEvents, q.checkGaps, q.checkMerged} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -113,6 +113,20 @@ func (q *Request) checkGaps() error {
 		return fmt.Errorf("gaps_ns add up to %d: want last_ns - first_ns, %d", q.gaps.sum(), q.Last-q.First)
 	}
 	return nil
+}
+
+// checkMerged checks the bounds of instants.
+func (q *Request) checkMerged() error {
+	for _, m := range q.Merged {
+		if m.Since > q.Last {
+			return fmt.Errorf("merged: deltas since %d: want at most last_ns, %d", m.Since, q.Last)
+		}
+	}
+	if q.SentBy != 0 && (q.SentBy < q.Start || q.SentBy > longest) {
+		return fmt.Errorf("sent_by_ns %d: want it after start_ns %d", q.SentBy, q.Start)
+	}
+	s := q.sample()
+	return s.CheckMerged()
 }
 
 // during reports whether an instant of the answer is 0, which means that it never came, or

@@ -11,6 +11,9 @@ import (
 // A line is a request as it stands in a file. Names that end in _ns are nanoseconds:
 // instants since the start of the pass, or durations (connect, gaps, lags and what the
 // server measured). Instants that may never come are null or left out.
+//
+// The instants of the deltas in merged are the latest possible ones: see sample.Merged. With
+// merged and sent_by_ns a reader can compute the bounds of each figure.
 type line struct {
 	ID           jsontext.Value `json:"id"` // a string
 	Pass         int            `json:"pass"`
@@ -20,6 +23,7 @@ type line struct {
 	Granted      instant        `json:"granted_ns,omitzero"`
 	Start        instant        `json:"start_ns"`
 	Admitted     instant        `json:"admitted_ns"`
+	SentBy       instant        `json:"sent_by_ns,omitzero"` // only if it differs much from start_ns
 	Connect      int64          `json:"connect_ns"`
 	Resent       int            `json:"resent,omitempty"`
 	ResentUnread bool           `json:"resent_unread,omitempty"`
@@ -37,6 +41,7 @@ type line struct {
 	Done         instant        `json:"done_ns,omitzero"`
 	Clock        string         `json:"clock,omitempty"`
 	Lags         gaps           `json:"read_lags_ns,omitzero"`
+	Merged       []merged       `json:"merged,omitempty"`
 	FirstByteLag int64          `json:"first_byte_lag_ns,omitempty"`
 	EndLag       int64          `json:"end_lag_ns,omitempty"`
 	MaxTokens    int            `json:"max_tokens,omitempty"`
@@ -62,6 +67,24 @@ type line struct {
 type writtenLine struct {
 	line
 	Answer *sample.Answer `json:"answer,omitempty"`
+}
+
+// merged is a sample.Merged: the index of the first delta, the number of deltas, and Since.
+type merged [3]int64
+
+func newMerged(all []sample.Merged) (m []merged) {
+	for _, g := range all {
+		m = append(m, merged{int64(g.Delta), int64(g.Deltas), int64(g.Since)})
+	}
+	return m
+}
+
+// groups is the inverse of newMerged.
+func groups(all []merged) (m []sample.Merged) {
+	for _, g := range all {
+		m = append(m, sample.Merged{Delta: int(g[0]), Deltas: int(g[1]), Since: time.Duration(g[2])})
+	}
+	return m
 }
 
 // choices are sample.Choices.
@@ -106,12 +129,12 @@ func newLine(s *sample.Sample) writtenLine {
 	streamed := s.Deltas > 0
 	l := writtenLine{Answer: s.Answer, line: line{
 		ID: quote(s.ID), Pass: s.Pass, Turn: s.Turn, Epoch: s.Epoch.UnixNano(),
-		Due: when(s.Due, true), Granted: when(s.Granted, s.Granted > 0), Start: when(s.Start, true), Admitted: when(s.Admitted, true),
+		Due: when(s.Due, true), Granted: when(s.Granted, s.Granted > 0), Start: when(s.Start, true), Admitted: when(s.Admitted, true), SentBy: when(s.SentBy, s.SentBy > 0),
 		Connect: int64(s.Connect), Resent: s.Resent, ResentUnread: s.ResentUnread,
 		Wrote: when(s.Wrote, s.Wrote > 0), FirstByte: when(s.FirstByte, s.FirstByte > 0),
 		First: when(s.First, streamed), Last: when(s.Last, streamed), End: when(s.End, true), Gaps: newGaps(s.Gaps), Events: &s.Events,
 		Choices: newChoices(s.Choices), LastEvent: when(s.LastEvent, s.LastEvent > 0), Done: when(s.Done, s.Done > 0),
-		Clock: string(s.Clock), Lags: newGaps(s.Lags), FirstByteLag: int64(s.FirstByteLag), EndLag: int64(s.EndLag),
+		Clock: string(s.Clock), Lags: newGaps(s.Lags), Merged: newMerged(s.Merged), FirstByteLag: int64(s.FirstByteLag), EndLag: int64(s.EndLag),
 		MaxTokens: s.MaxTokens, FixedOutput: s.FixedOutput, Prompt: s.PromptTokens, Cached: s.CachedTokens, Output: s.OutputTokens, Reasoning: s.ReasoningTokens,
 		UsageAlone: s.UsageAlone, Source: string(s.TokenSource), Asked: s.AskedTokens, PromptChars: s.PromptChars, OutputChars: s.OutputChars,
 		Finish: s.Finish, Outcome: string(s.Outcome), Status: s.Status,

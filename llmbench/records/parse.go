@@ -81,7 +81,7 @@ func (l *line) checkCounts() error {
 func (p *parser) convert(l *line) Request {
 	q := Request{
 		Pass: int32(l.Pass), Turn: int32(l.Turn), Resent: int32(l.Resent), ResentUnread: l.ResentUnread, Status: int32(l.Status),
-		Due: l.Due.at, Granted: l.Granted.at, Admitted: l.Admitted.at, Start: l.Start.at, Connect: time.Duration(l.Connect),
+		Due: l.Due.at, Granted: l.Granted.at, Admitted: l.Admitted.at, Start: l.Start.at, SentBy: l.SentBy.at, Connect: time.Duration(l.Connect),
 		Wrote: l.Wrote.at, FirstByte: l.FirstByte.at, First: l.First.at, Last: l.Last.at, End: l.End.at,
 		LastEvent: l.LastEvent.at, Done: l.Done.at,
 		Before: int32(l.Choices.Before), Amid: int32(l.Choices.Amid), After: int32(l.Choices.After),
@@ -90,7 +90,7 @@ func (p *parser) convert(l *line) Request {
 		MaxTokens: int32(l.MaxTokens), FixedOutput: l.FixedOutput, Asked: int32(l.Asked), PromptChars: int32(l.PromptChars), OutputChars: int32(l.OutputChars),
 		Error: p.word(l.Error), Finish: p.word(l.Finish), Clock: sample.Clock(p.word(l.Clock)),
 		Streamed: p.head.Stream, Scheduled: p.head.Concurrency == 0 && l.Turn == 0,
-		gaps: l.Gaps, lags: l.Lags,
+		Merged: groups(l.Merged), gaps: l.Gaps, lags: l.Lags,
 	}
 	if l.Server != nil {
 		q.Server = l.Server.timings()

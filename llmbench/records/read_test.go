@@ -91,6 +91,11 @@ func TestRead(t *testing.T) {
 		{"done after the end", head + rec(`"gaps_ns"`, `"done_ns":61,"gaps_ns"`), "f:2: last_event_ns 0 and done_ns 61"},
 		{"an end beyond all time", head + rec(`"end_ns":60`, `"end_ns":9000000000000000000`), "f:2: an instant of 9000000000000000000 ns: want none after"},
 		{"gaps that overflow", head + rec(`[10,20]`, `[9000000000000000000,446744073709551646]`), "f:2: gaps_ns or read_lags_ns: 9000000000000000000 ns: want at most 720h0m0s"},
+		{"merged deltas", head + rec(`"gaps_ns"`, `"sent_by_ns":11,"merged":[[0,1,15],[2,1,30]],"gaps_ns"`), ""},
+		{"merged deltas beyond the last", head + rec(`"gaps_ns"`, `"merged":[[2,2,30]],"gaps_ns"`), "f:2: 2 merged deltas from delta 2: want them in order, and among the 3 deltas"},
+		{"merged deltas since later", head + rec(`"gaps_ns"`, `"merged":[[2,1,51]],"gaps_ns"`), "f:2: merged: deltas since 51: want at most last_ns, 50"},
+		{"merged deltas of another form", head + rec(`"gaps_ns"`, `"merged":[[2,1]],"gaps_ns"`), "f:2: want a request's record: "},
+		{"sent by before the send", head + rec(`"gaps_ns"`, `"sent_by_ns":9,"gaps_ns"`), "f:2: sent_by_ns 9: want it after start_ns 10"},
 		{"lags that overflow", head + rec(`"gaps_ns"`, `"read_lags_ns":[1,9000000000000000000,1],"gaps_ns"`), "f:2: gaps_ns or read_lags_ns: 9000000000000000000 ns"},
 
 		{"the end in the middle", head + `{"end":{"outcome":"ok"}}` + "\n" + rec(), "f:3: a line after the one about the end"},

@@ -26,6 +26,7 @@ type Request struct {
 	Connect                                        time.Duration // time to open a connection
 	ChoiceFirst, ChoiceLast                        time.Duration // Sample.Choices
 	FirstOutput                                    time.Duration // Sample.FirstOutput
+	SentBy                                         time.Duration // Sample.SentBy
 
 	Before, Amid, After int32 // Sample.Choices
 	Deltas, Outputs     int32
@@ -48,6 +49,8 @@ type Request struct {
 
 	Clock sample.Clock // of the answer's instants; "": unknown, in older files
 
+	Merged []sample.Merged // Sample.Merged
+
 	gaps, lags gaps
 }
 
@@ -64,7 +67,7 @@ func (q *Request) Failed() bool { return !q.OK() && q.Outcome != sample.Left }
 func (q *Request) sample() sample.Sample {
 	return sample.Sample{
 		Pass: int(q.Pass),
-		Due:  q.Due, Granted: q.Granted, Admitted: q.Admitted, Start: q.Start, Clock: q.Clock, Scheduled: q.Scheduled, Connect: q.Connect, Resent: int(q.Resent), ResentUnread: q.ResentUnread,
+		Due:  q.Due, Granted: q.Granted, Admitted: q.Admitted, Start: q.Start, SentBy: q.SentBy, Merged: q.Merged, Clock: q.Clock, Scheduled: q.Scheduled, Connect: q.Connect, Resent: int(q.Resent), ResentUnread: q.ResentUnread,
 		Streamed: q.Streamed, Turn: int(q.Turn), Deltas: int(q.Deltas), Outputs: int(q.Outputs), FirstOutput: q.FirstOutput, First: q.First, Last: q.Last, End: q.End,
 		MaxTokens: int(q.MaxTokens), FixedOutput: q.FixedOutput, AskedTokens: int(q.Asked),
 		PromptTokens: int(q.Prompt), CachedTokens: int(q.Cached), OutputTokens: int(q.Output), ReasoningTokens: int(q.Reasoning), PromptChars: int(q.PromptChars), OutputChars: int(q.OutputChars), TokenSource: q.Source, Outcome: q.Outcome,

@@ -34,8 +34,24 @@ func (s *Sample) Check() error {
 		return fmt.Errorf("%d of %d deltas more than reasoning, the first at %v; want it between %v and %v", s.Outputs, s.Deltas, s.FirstOutput, s.First, s.Last)
 	case s.Lags != nil && len(s.Lags) != s.Deltas:
 		return fmt.Errorf("%d read lags of %d deltas", len(s.Lags), s.Deltas)
+	case s.SentBy != 0 && s.SentBy < s.Start:
+		return fmt.Errorf("sent %v, and by %v at the latest; want them in this order", s.Start, s.SentBy)
+	case s.CheckMerged() != nil:
+		return s.CheckMerged()
 	case s.Outcome == OK && (s.End < s.Last || s.End < s.Start-ClockError):
 		return fmt.Errorf("ended at %v, before its last delta at %v", s.End, s.Last)
+	}
+	return nil
+}
+
+// CheckMerged returns an error if Merged contradicts the number of deltas.
+func (s *Sample) CheckMerged() error {
+	next := 0
+	for _, m := range s.Merged {
+		if m.Delta < next || m.Deltas < 1 || m.Deltas > s.Deltas-m.Delta {
+			return fmt.Errorf("%d merged deltas from delta %d: want them in order, and among the %d deltas", m.Deltas, m.Delta, s.Deltas)
+		}
+		next = m.Delta + m.Deltas
 	}
 	return nil
 }

@@ -42,5 +42,5 @@ func (s *Sample) ToUserClock() {
 	s.Choices.Last += s.EventLags.ChoiceLast
 	s.LastEvent += s.EventLags.LastEvent
 	s.Done += s.EventLags.Done
-	s.FirstByteLag, s.EndLag, s.Lags, s.EventLags = 0, 0, nil, EventLags{}
+	s.FirstByteLag, s.EndLag, s.Lags, s.Merged, s.EventLags = 0, 0, nil, nil, EventLags{}
 }

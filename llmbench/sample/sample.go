@@ -31,6 +31,10 @@ type Sample struct {
 	// connection had to be opened, Start is Admitted, so that the time to connect is part
 	// of latencies.
 	Start time.Duration
+	// SentBy is the latest instant at which the first byte can have left the process, if
+	// that is more than a millisecond after Start; else 0. The process was then stopped
+	// before the write or after it.
+	SentBy time.Duration
 	// Connect is how long the request waited for a connection to be opened; 0 if one was
 	// open, or none could be opened.
 	Connect time.Duration
@@ -77,6 +81,9 @@ type Sample struct {
 	// Lags has for each delta the time from the kernel's timestamp to the return of the
 	// client's read. It is nil if Clock is UserClock.
 	Lags []time.Duration
+	// Merged are the deltas whose instants are not known exactly, in the order of the
+	// deltas. It is nil if Clock is UserClock.
+	Merged []Merged
 	// FirstByteLag and EndLag are the lags of FirstByte and End. EndLag is 0 if End has no
 	// timestamp, such as the end of a connection.
 	FirstByteLag, EndLag time.Duration
@@ -121,6 +128,17 @@ type Sample struct {
 	Server ServerTimings
 	// Answer is what was generated, if the load keeps it.
 	Answer *Answer
+}
+
+// Merged are successive deltas that the client read together with later bytes, which came in
+// another TCP segment. The kernel's timestamp of such a read is that of the last segment.
+// The instant that the sample has for these deltas is therefore the latest possible one.
+// Deltas that came in one segment are not Merged, because the server, or something
+// between, sent them together.
+type Merged struct {
+	Delta  int           // index of the first of the deltas
+	Deltas int           // number of deltas, at least 1
+	Since  time.Duration // earliest instant at which the deltas can have come
 }
 
 // ServerTimings are a server's own measurements of a request. What the server does not

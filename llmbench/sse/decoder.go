@@ -103,6 +103,15 @@ func (d *Decoder) Reset(r io.Reader) {
 // it asked for one.
 func (d *Decoder) Retry() (time.Duration, bool) { return d.retry, d.hasRetry }
 
+// Buffered returns the number of bytes that were read and belong to no event so far.
+func (d *Decoder) Buffered() int {
+	n := d.end - d.pos
+	if n > 0 && d.skipLF && d.buf[d.pos] == '\n' { // the end of the last line
+		n--
+	}
+	return n
+}
+
 // Next returns the next event. The error is
 //
 //   - [io.EOF] after the last event, if the body ended without an error;

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"gotest.tools/v3/assert"
 )
 
 // want is an expected event.
@@ -266,4 +268,17 @@ func FuzzDecoder(f *testing.F) {
 func cuts(n int, seed uint64) []int {
 	i, j := int(seed%uint64(n+1)), int(seed>>32%uint64(n+1))
 	return []int{min(i, j), max(i, j)}
+}
+
+// TestBuffered checks how many bytes are left after an event, also if its last line ends with
+// CR LF.
+func TestBuffered(t *testing.T) {
+	for _, end := range []string{"\n", "\r\n", "\r"} {
+		d := NewDecoder(strings.NewReader("data: 1" + end + end + "data: 2" + end + end + "data"))
+		for _, want := range []int{2*len(end) + len("data: 2data"), len("data")} {
+			_, err := d.Next()
+			assert.NilError(t, err)
+			assert.Equal(t, d.Buffered(), want, "%q", end)
+		}
+	}
 }

@@ -19,6 +19,7 @@ type Conn struct {
 	kernel *stampedReader // of the embedded Conn; nil without kernel timestamps
 	stamp  int64          // kernel timestamp of the last Read, in ns since 1970; 0: none
 	newest int64          // the newest timestamp since the current request took this connection
+	batch  batch          // the bytes that were read last
 
 	visible   bool   // peek can say what there is to read
 	request   *Trace // the current request, or nil
@@ -32,10 +33,10 @@ type Conn struct {
 	wroteBefore int64         // of them, those before the current request
 	ending      ending        // if the current request got no byte of an answer
 
-	// countReordered reads the number of segments that arrived out of order; ok is
-	// false once the connection is closed. The last number is kept in reordered.
-	countReordered func() (n int64, ok bool)
-	reordered      atomic.Int64
+	// segments counts the segments that arrived; ok is false once the connection is
+	// closed. The last number of those that arrived out of order is kept in reordered.
+	segments  func() (c segmentCounts, ok bool)
+	reordered atomic.Int64
 
 	proxied bool        // requests are sent to a proxy that forwards them
 	release func(*Conn) // takes back a connection that can be used again
@@ -48,7 +49,7 @@ type Conn struct {
 func newConn(raw net.Conn, opening time.Duration, closed func()) *Conn {
 	c := &Conn{Conn: raw, kernel: newStampedReader(raw), opening: opening, closed: closed, visible: peek(raw) != peekUnknown}
 	if c.kernel != nil {
-		c.countReordered = c.kernel.reordered
+		c.segments = c.kernel.counts
 	}
 	return c
 }
@@ -64,9 +65,10 @@ func (c *Conn) Read(p []byte) (int, error) {
 	if c.kernel == nil {
 		return c.Conn.Read(p)
 	}
-	n, stamp, err := c.kernel.read(p)
+	n, stamp, waited, err := c.kernel.read(p)
 	if n > 0 {
 		c.stamp = c.inOrder(stamp)
+		c.batch.read(n == len(p), waited)
 	}
 	return n, err
 }
@@ -83,9 +85,9 @@ func (c *Conn) inOrder(stamp int64) int64 {
 // reorderedSegments returns how many segments have arrived out of order. For a closed
 // connection that is the number at the time of Close.
 func (c *Conn) reorderedSegments() int64 {
-	if c.countReordered != nil {
-		if n, ok := c.countReordered(); ok {
-			c.reordered.Store(n)
+	if c.segments != nil {
+		if n, ok := c.segments(); ok {
+			c.reordered.Store(n.reordered)
 		}
 	}
 	return c.reordered.Load()
@@ -101,12 +103,33 @@ func (c *Conn) lookBack() *lookBack {
 
 // Write writes p, and records when the current request's first byte is written.
 func (c *Conn) Write(p []byte) (int, error) {
-	if t := c.request; t != nil && !t.Begun {
-		t.Begun, t.Sent = true, t.Clock.Now()
+	t := c.request
+	if t == nil || t.Begun {
+		n, err := c.Conn.Write(p)
+		c.wrote.Add(int64(n))
+		return n, err
 	}
+	t.Begun, t.Sent = true, t.Clock.Now()
 	n, err := c.Conn.Write(p)
 	c.wrote.Add(int64(n))
+	t.SentBy = c.sentBy(t)
 	return n, err
+}
+
+// slowSend is how long the write of a request's first bytes takes at least so that the
+// kernel is asked when it sent them.
+const slowSend = time.Millisecond
+
+// sentBy returns the latest instant at which the kernel can have sent the first bytes of
+// the request that t traces, right after they were written. The process may have been
+// stopped before the write, or after it.
+func (c *Conn) sentBy(t *Trace) time.Duration {
+	now := t.now()
+	if now-t.Sent < slowSend || c.kernel == nil {
+		return now
+	}
+	since := c.kernel.sinceSent()
+	return max(t.Sent, min(now, t.now()-since))
 }
 
 // Close closes the connection and calls closed.

@@ -33,11 +33,20 @@ type Reader struct {
 	// Data is the arrival of the bytes that were read last. End is the arrival of
 	// whatever was read last, which may be the end of the body.
 	Data, End Arrival
+	// Batch is the number of the batch that Data is part of: the bytes that were read from
+	// the connection until nothing was left to read. All bytes of a batch arrived at Since or later.
+	Batch uint32
+	Since time.Duration
 }
 
 // Reset makes r read body, the body of the response to the request that t traces.
 func (r *Reader) Reset(body io.Reader, t *Trace) {
-	*r = Reader{body: body, clock: t.Clock, conn: t.conn}
+	*r = Reader{body: body, clock: t.Clock, conn: t.conn, End: t.FirstByte, Since: t.Sent}
+	if t.conn != nil {
+		if r.Batch = t.conn.batch.number; r.Batch > 1 { // the head was several
+			r.Since, _ = t.FirstByte.On(t.Clock)
+		}
+	}
 }
 
 // Read reads from the body. Bytes that an earlier read of the connection left in a
@@ -46,12 +55,33 @@ func (r *Reader) Reset(body io.Reader, t *Trace) {
 // connection, although the caller does not see them.
 func (r *Reader) Read(p []byte) (int, error) {
 	n, err := r.body.Read(p)
+	before := r.End
 	r.End.User = r.clock.Now()
 	if r.conn != nil {
 		r.End.Stamp = r.conn.stamp
+		if b := &r.conn.batch; b.number != r.Batch {
+			r.Batch = b.number
+			if r.Since = before.User; !b.waited {
+				r.Since, _ = before.On(r.clock)
+			}
+		}
 	}
 	if n > 0 {
 		r.Data = r.End
 	}
 	return n, err
+}
+
+// Merged reports whether the last batch arrived in more than one TCP segment, or may have
+// done. Then only the last of its bytes arrived at the instant of Data, and the others at
+// some time between Since and this instant. Merged takes a system call once for each batch,
+// and returns false for a connection without timestamps.
+func (r *Reader) Merged() bool {
+	c := r.conn
+	return c != nil && c.kernel != nil && c.batch.several(c.segments, c.kernel.unread)
+}
+
+// Follows reports whether more of the last batch follows the bytes that were read last.
+func (r *Reader) Follows() bool {
+	return r.conn != nil && (r.conn.in.Buffered() > 0 || r.conn.batch.open)
 }

@@ -27,6 +27,7 @@ type stampedReader struct {
 	n       int
 	err     error
 	stamp   int64
+	waited  bool        // at first there was nothing to read
 	message unix.Msghdr // unix.Recvmsg would allocate one per read
 	part    unix.Iovec
 	control [64]byte
@@ -56,15 +57,36 @@ func newStampedReader(c net.Conn) *stampedReader {
 	return s
 }
 
-// reordered returns how many segments of the connection arrived out of order
-// (tcpi_rcv_ooopack, https://man7.org/linux/man-pages/man7/tcp.7.html; 0 on kernels
-// before 5.4), and false once the connection is closed.
-func (s *stampedReader) reordered() (n int64, ok bool) {
+// counts returns how many segments with data have arrived, and how many arrived out of
+// order (tcpi_data_segs_in and tcpi_rcv_ooopack,
+// https://man7.org/linux/man-pages/man7/tcp.7.html; 0 on kernels before 4.6 and 5.4), and
+// false once the connection is closed.
+func (s *stampedReader) counts() (c segmentCounts, ok bool) {
 	info := s.info()
 	if info == nil {
-		return 0, false
+		return segmentCounts{}, false
 	}
-	return int64(info.Rcv_ooopack), true
+	return segmentCounts{arrived: int64(info.Data_segs_in), reordered: int64(info.Rcv_ooopack)}, true
+}
+
+// unread returns how many bytes have arrived and were not read, and false if that is
+// unknown.
+func (s *stampedReader) unread() (n int, ok bool) {
+	var refused error
+	err := s.raw.Control(func(fd uintptr) {
+		n, refused = unix.IoctlGetInt(int(fd), unix.SIOCINQ)
+	})
+	return n, err == nil && refused == nil
+}
+
+// sinceSent returns the least time since the kernel last sent data, or 0 if that is
+// unknown. The kernel counts whole milliseconds of its clock of ticks.
+func (s *stampedReader) sinceSent() time.Duration {
+	info := s.info()
+	if info == nil {
+		return 0
+	}
+	return max(0, time.Duration(info.Last_data_sent)*time.Millisecond-tick()-time.Millisecond)
 }
 
 // lookBack returns what the kernel knows of the connection that has ended, or nil if the
@@ -105,14 +127,15 @@ func (s *stampedReader) info() (info *unix.TCPInfo) {
 }
 
 // read reads into p, and returns the timestamp of the last segment in p, in nanoseconds
-// since 1970; 0 if the kernel gave none.
-func (s *stampedReader) read(p []byte) (n int, stamp int64, err error) {
+// since 1970; 0 if the kernel gave none. It also reports whether there was nothing to read
+// at first, so that the bytes arrived after the call.
+func (s *stampedReader) read(p []byte) (n int, stamp int64, waited bool, err error) {
 	if len(p) == 0 {
-		return 0, 0, nil
+		return 0, 0, false, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.n, s.err, s.stamp = 0, nil, 0
+	s.n, s.err, s.stamp, s.waited = 0, nil, 0, false
 	s.part.Base = &p[0]
 	s.part.SetLen(len(p))
 	err = s.raw.Read(s.receive)
@@ -122,13 +145,13 @@ func (s *stampedReader) read(p []byte) (n int, stamp int64, err error) {
 		if op, ok := errors.AsType[*net.OpError](err); ok {
 			op.Op, op.Source, op.Addr = "read", s.conn.LocalAddr(), s.conn.RemoteAddr()
 		}
-		return 0, 0, err
+		return 0, 0, false, err
 	case s.err != nil:
-		return 0, 0, &net.OpError{Op: "read", Net: "tcp", Source: s.conn.LocalAddr(), Addr: s.conn.RemoteAddr(), Err: os.NewSyscallError("recvmsg", s.err)}
+		return 0, 0, false, &net.OpError{Op: "read", Net: "tcp", Source: s.conn.LocalAddr(), Addr: s.conn.RemoteAddr(), Err: os.NewSyscallError("recvmsg", s.err)}
 	case s.n == 0:
-		return 0, 0, io.EOF
+		return 0, 0, false, io.EOF
 	}
-	return s.n, s.stamp, nil
+	return s.n, s.stamp, s.waited, nil
 }
 
 // tryReceive reads what has arrived. It reports whether the read is done; otherwise the
@@ -143,6 +166,7 @@ func (s *stampedReader) tryReceive(fd uintptr) bool {
 		case unix.EINTR:
 			continue
 		case unix.EAGAIN:
+			s.waited = true
 			return false
 		case 0:
 			s.n, s.stamp = int(n), stampIn(s.control[:s.message.Controllen])

@@ -2,7 +2,10 @@
 
 package conn
 
-import "net"
+import (
+	"net"
+	"time"
+)
 
 // A stampedReader exists on Linux only.
 type stampedReader struct{}
@@ -10,10 +13,14 @@ type stampedReader struct{}
 // newStampedReader returns nil: there are no kernel timestamps on this system.
 func newStampedReader(net.Conn) *stampedReader { return nil }
 
-func (*stampedReader) reordered() (n int64, ok bool) { return 0, false }
+func (*stampedReader) counts() (c segmentCounts, ok bool) { return segmentCounts{}, false }
 
 func (*stampedReader) lookBack() *lookBack { return nil }
 
-func (*stampedReader) read([]byte) (n int, stamp int64, err error) {
+func (*stampedReader) unread() (n int, ok bool) { return 0, false }
+
+func (*stampedReader) sinceSent() time.Duration { return 0 }
+
+func (*stampedReader) read([]byte) (n int, stamp int64, waited bool, err error) {
 	panic("conn: a stampedReader on a system without kernel timestamps")
 }

@@ -11,6 +11,7 @@ type Trace struct {
 	Connect   time.Duration // how long the request waited for its connection to open
 	Begun     bool          // the first byte was about to be written
 	Sent      time.Duration // when that was, for the first connection
+	SentBy    time.Duration // the latest instant at which the kernel can have sent it
 	Written   time.Duration // when the last byte of the request had been written
 	FirstByte Arrival       // the first byte of the response
 	Attempts  int           // how many connections the request was sent on
@@ -22,7 +23,14 @@ type Trace struct {
 
 // attach notes that the request is now sent on c.
 func (t *Trace) attach(c *Conn) {
-	t.conn, t.reordered, t.Written = c, c.reorderedSegments(), 0
+	t.conn, t.reordered, t.Written = c, 0, 0
+	c.batch = batch{secure: c.stream != c}
+	if c.segments != nil {
+		if n, ok := c.segments(); ok {
+			t.reordered, c.batch.before = n.reordered, n.arrived
+			c.reordered.Store(n.reordered)
+		}
+	}
 	t.Attempts++
 	c.request, c.newest, c.wroteBefore = t, 0, c.wrote.Load()
 }

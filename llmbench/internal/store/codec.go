@@ -42,10 +42,11 @@ func (c *codec) sample(s *sample.Sample) {
 	c.ints(&s.Pass, &s.Request, &s.Turn)
 	c.epoch(&s.Epoch)
 	c.flags(&s.Scheduled, &s.Streamed, &s.UsageAlone, &s.ResentUnread, &s.FixedOutput)
-	c.durations(&s.Due, &s.Granted, &s.Admitted, &s.Start, &s.Connect, &s.Wrote, &s.FirstByte, &s.End)
+	c.durations(&s.Due, &s.Granted, &s.Admitted, &s.Start, &s.SentBy, &s.Connect, &s.Wrote, &s.FirstByte, &s.End)
 	c.ints(&s.Resent, &s.Events, &s.Deltas, &s.Outputs)
 	c.durations(&s.First, &s.Last, &s.FirstOutput, &s.FirstByteLag, &s.EndLag)
 	c.lists(&s.Gaps, &s.Lags)
+	c.merged(&s.Merged)
 	c.durations(&s.EventLags.FirstOutput, &s.EventLags.ChoiceFirst, &s.EventLags.ChoiceLast, &s.EventLags.LastEvent, &s.EventLags.Done)
 	c.ints(&s.Choices.Before, &s.Choices.Amid, &s.Choices.After)
 	c.durations(&s.Choices.First, &s.Choices.Last, &s.LastEvent, &s.Done)
@@ -178,6 +179,19 @@ func (c *codec) lists(a, b *[]time.Duration) {
 		for i, d := range list {
 			list[i] = time.Duration(c.int(int64(d)))
 		}
+	}
+}
+
+// merged writes or reads the deltas whose instants are not known exactly; nearly always none.
+func (c *codec) merged(all *[]sample.Merged) {
+	n := c.length(len(*all))
+	if c.reading && n > 0 {
+		*all = make([]sample.Merged, n)
+	}
+	for i := range *all {
+		m := &(*all)[i]
+		c.ints(&m.Delta, &m.Deltas)
+		c.durations(&m.Since)
 	}
 }
 
