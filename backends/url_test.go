@@ -1,75 +1,20 @@
 package backends_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
-	"golang.org/x/perf/benchfmt"
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
-
-// TestRealServer uses both OpenAI dialects with a real llama-server.
-func TestRealServer(t *testing.T) {
-	url := llamatest.Start(t, llamatest.Options{})
-	for _, d := range []dialect.Dialect{dialect.OpenAIChat{}, dialect.OpenAICompletions{}} {
-		t.Run(d.Name(), func(t *testing.T) {
-			target := backends.URL{URL: url, Dialect: d}.Start(t)
-			assert.Assert(t, target.Model != "", "the name of the server's only model was not found")
-			for _, tokens := range []int{1, 24, 200} {
-				s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: "Tell me about the sea.", MaxTokens: tokens, FixedOutput: true}, true)
-				assert.NilError(t, s.Err)
-				assert.Equal(t, s.OutputTokens, tokens)
-				assert.Equal(t, s.TokenSource, sample.FromUsage)
-				assert.Equal(t, s.Finish, "length")
-				assert.Assert(t, s.PromptTokens > 0 && s.Deltas > 0 && s.Deltas <= tokens, "%+v", s)
-			}
-		})
-	}
-}
-
-// TestServeOnRealServer runs BenchmarkServe with the go command, against a real
-// llama-server.
-func TestServeOnRealServer(t *testing.T) {
-	url := llamatest.Start(t, llamatest.Options{})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench=Serve", "-benchtime=1x", "../scenarios")
-	cmd.Env = append(os.Environ(), "LLMBENCH_URL="+url, "LLMBENCH_NAME=llamacpp", "LLMBENCH_MODEL=tiny",
-		"LLMBENCH_CONCURRENCY=1,8", "LLMBENCH_INPUT=256", "LLMBENCH_OUTPUT=64",
-		"LLMBENCH_CLIENT_BOUND=report") // the client shares its CPU cores with the server and with other tests
-	out, err := cmd.CombinedOutput()
-	assert.NilError(t, err, "%s", out)
-	r := benchfmt.NewReader(strings.NewReader(string(out)), "output")
-	rows := 0
-	for r.Scan() {
-		switch rec := r.Result().(type) {
-		case *benchfmt.SyntaxError:
-			t.Errorf("%v in:\n%s", rec, out)
-		case *benchfmt.Result:
-			rows++
-			tokens, _ := rec.Value("out-tok/req")
-			assert.Equal(t, tokens, 64.0, "%s", rec.Name)
-			assert.Equal(t, rec.GetConfig("backend"), "llamacpp")
-			assert.Equal(t, rec.GetConfig("model"), "tiny")
-		}
-	}
-	assert.Equal(t, rows, 2, "%s", out)
-}
 
 // startError returns the error with which b ends the test that starts it, or "".
 func startError(t *testing.T, b backends.Backend) string {

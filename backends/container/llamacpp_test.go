@@ -17,6 +17,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
@@ -36,11 +37,7 @@ func TestLlamaCPPContainer(t *testing.T) {
 		for range 2 {
 			assert.NilError(t, observer.Before(t.Context())) // this empties the slots
 			for _, tokens := range []int{1, 24, 200} {
-				s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: "Tell me about the sea.", MaxTokens: tokens, FixedOutput: true}, true)
-				assert.NilError(t, s.Err)
-				assert.Equal(t, s.OutputTokens, tokens)
-				assert.Equal(t, s.Server.OutputTokens, tokens, "the server's own timings")
-				assert.Equal(t, s.Server.PromptTokens+s.Server.CachedTokens, s.PromptTokens, "the server's own timings")
+				s := llamatest.Ask(t, target, tokens)
 				requested += tokens
 				assert.Equal(t, s.CachedTokens > 0, tokens > 1, "only the first prompt of a pass is not in the cache; %d cached tokens", s.CachedTokens)
 			}

@@ -1,0 +1,26 @@
+package llamatest
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// Ask asks target, a real llama-server, for a streamed answer of exactly that many tokens, and
+// returns its sample. It fails tb if the request fails, or if the answer or the server's counts
+// of its tokens are not as asked.
+func Ask(tb testing.TB, target llmbench.Target, tokens int) sample.Sample {
+	tb.Helper()
+	s := llmbench.Do(tb.Context(), target, llmbench.Request{Prompt: "Tell me about the sea.", MaxTokens: tokens, FixedOutput: true}, true)
+	assert.NilError(tb, s.Err)
+	assert.Equal(tb, s.OutputTokens, tokens)
+	assert.Equal(tb, s.TokenSource, sample.FromUsage)
+	assert.Equal(tb, s.Finish, "length")
+	assert.Assert(tb, s.PromptTokens > 0 && s.Deltas > 0 && s.Deltas <= tokens, "%+v", s)
+	assert.Equal(tb, s.Server.OutputTokens, tokens, "the server's own timings")
+	assert.Equal(tb, s.Server.PromptTokens+s.Server.CachedTokens, s.PromptTokens, "the server's own timings")
+	return s
+}

@@ -1,0 +1,123 @@
+package backends_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/perf/benchfmt"
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/backends"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+)
+
+// TestRealServer uses both OpenAI dialects with a real llama-server.
+func TestRealServer(t *testing.T) {
+	url := llamatest.Start(t, llamatest.Options{})
+	for _, d := range []dialect.Dialect{dialect.OpenAIChat{}, dialect.OpenAICompletions{}} {
+		t.Run(d.Name(), func(t *testing.T) {
+			target := backends.URL{URL: url, Dialect: d}.Start(t)
+			assert.Assert(t, target.Model != "", "the name of the server's only model was not found")
+			for _, tokens := range []int{1, 24, 200} {
+				llamatest.Ask(t, target, tokens)
+			}
+		})
+	}
+}
+
+// serve runs BenchmarkServe with the go command against a real llama-server at url, and returns
+// its output.
+func serve(t *testing.T, url string, env ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench=Serve", "-benchtime=1x", "-v", "../scenarios")
+	cmd.Env = append(os.Environ(), "LLMBENCH_URL="+url, "LLMBENCH_NAME=llamacpp", "LLMBENCH_MODEL=tiny", "LLMBENCH_OUTPUT=64",
+		"LLMBENCH_CLIENT_BOUND=report") // the client shares its CPU cores with the server and with other tests
+	cmd.Env = append(cmd.Env, env...)
+	out, err := cmd.CombinedOutput()
+	assert.NilError(t, err, "%s", out)
+	return string(out)
+}
+
+// TestServeOnRealServer checks the results of BenchmarkServe on a real llama-server.
+func TestServeOnRealServer(t *testing.T) {
+	out := serve(t, llamatest.Start(t, llamatest.Options{}), "LLMBENCH_CONCURRENCY=1,8", "LLMBENCH_INPUT=256")
+	r := benchfmt.NewReader(strings.NewReader(out), "output")
+	rows := 0
+	for r.Scan() {
+		switch rec := r.Result().(type) {
+		case *benchfmt.SyntaxError:
+			t.Errorf("%v in:\n%s", rec, out)
+		case *benchfmt.Result:
+			rows++
+			tokens, _ := rec.Value("out-tok/req")
+			assert.Equal(t, tokens, 64.0, "%s", rec.Name)
+			assert.Equal(t, rec.GetConfig("backend"), "llamacpp")
+			assert.Equal(t, rec.GetConfig("model"), "tiny")
+		}
+	}
+	assert.Equal(t, rows, 2, "%s", out)
+}
+
+// TestShortAnswersOfRealServer checks that answers are reported which a real llama-server ends
+// before the fixed length that was asked for, because its context is full. benchgate must not
+// compare them with whole answers.
+func TestShortAnswersOfRealServer(t *testing.T) {
+	const short = "answers are shorter than asked: mean 32 of 64 output tokens"
+	results := func(context int) (out, file string) {
+		url := llamatest.Start(t, llamatest.Options{Context: context})
+		out = serve(t, url, "LLMBENCH_INPUT=480", "LLMBENCH_REQUESTS=4", "LLMBENCH_CONCURRENCY=2")
+		file = filepath.Join(t.TempDir(), "results")
+		assert.NilError(t, os.WriteFile(file, []byte(out), 0o644))
+		return out, file
+	}
+	whole, wholeFile := results(1024)
+	assert.Assert(t, !strings.Contains(whole, "shorter than asked") && !strings.Contains(whole, " asked-out-tok/req\t"), "%s", whole)
+	cut, cutFile := results(512)
+	assert.Assert(t, strings.Contains(cut, short), "%s", cut)
+	assert.Assert(t, strings.Contains(cut, " 64.00 asked-out-tok/req\t") && strings.Contains(cut, " 32.00 out-tok/req\t"), "%s", cut)
+
+	report, err := exec.CommandContext(t.Context(), "go", "tool", "benchgate", wholeFile, cutFile).CombinedOutput()
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	assert.Assert(t, ok, "%v: %s", err, report)
+	assert.Equal(t, exit.ExitCode(), 2, "%s", report)
+	assert.Assert(t, strings.Contains(string(report), "the median of out-tok/req is 32, but 64 in"), "%s", report)
+}
+
+// TestKeptConnections sends many requests over kept connections to a real llama-server, which
+// closes each connection after its first streamed answer without saying so. No request may
+// fail. At most one request of each worker may be sent again: then the client knows.
+func TestKeptConnections(t *testing.T) {
+	url := llamatest.Start(t, llamatest.Options{})
+	target := backends.URL{URL: url}.Start(t)
+	for _, c := range []struct {
+		concurrency int
+		noStream    bool
+		requests    int
+	}{{1, false, 500}, {8, false, 200}, {4, true, 200}} {
+		t.Run(fmt.Sprintf("concurrency=%d,stream=%v", c.concurrency, !c.noStream), func(t *testing.T) {
+			l := llmbench.Load{Concurrency: c.concurrency, NoStream: c.noStream, ClientBound: llmbench.BoundReported}
+			for i := range c.requests {
+				l.Requests = append(l.Requests, llmbench.Request{Prompt: fmt.Sprint("Tell me about number ", i), MaxTokens: 4, FixedOutput: true})
+			}
+			result, err := llmbench.Pass(t.Context(), "KeptConnections", target, l)
+			assert.NilError(t, err)
+			resent := 0
+			for s := range result.All() {
+				assert.NilError(t, s.Err)
+				resent += s.Resent
+			}
+			assert.Assert(t, resent <= c.concurrency, "%d requests were sent again", resent)
+		})
+	}
+}
