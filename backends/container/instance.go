@@ -30,7 +30,7 @@ type instance struct {
 	server     probe.Server
 	target     llmbench.Target
 	metricsURL string
-	route      string // containerRoute or portRoute
+	route      route
 	digest     string // of the image
 	gpus       visibleGPUs
 
@@ -78,7 +78,7 @@ func (i *instance) describe() map[string]string {
 	c := maps.Clone(i.spec.Config)
 	c["image"] = i.spec.Image
 	c["image-digest"] = i.digest
-	c["network"] = i.route
+	c["network"] = i.route.name
 	if i.spec.Devices.Vendor != "" {
 		c["gpu"] = i.spec.Devices.String()
 	}

@@ -209,7 +209,7 @@ func TestReach(t *testing.T) {
 		case "refuses":
 			return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
 		case "unreachable":
-			return nil, errors.New("unreachable")
+			return nil, errors.New("no route")
 		case "drops":
 			return nil, os.ErrDeadlineExceeded
 		}
@@ -222,26 +222,27 @@ func TestReach(t *testing.T) {
 	for _, c := range []struct {
 		containerAddr, publishedAddr string
 		early                        bool
-		addr, route, err             string
+		want                         route
+		err                          string
 	}{
-		{"up", "proxy", false, "up", "container-address", ""},
-		{"", "up", false, "up", "published-port", ""},
-		{"unreachable", "up", false, "up", "published-port", ""},
-		{"unreachable", "up", true, "", "", "unreachable"},
-		{"drops", "up", true, "up", "published-port", ""},
-		{"refuses", "up", false, "", "", "refused"},
-		{"", "refuses", false, "", "", "refused"},
-		{"", "proxy", false, "", "", "the server does not listen behind the published port"},
-		{"unreachable", "", false, "", "", "unreachable"},
+		{"up", "proxy", false, route{"up", "container-address", ""}, ""},
+		{"", "up", false, route{"up", "published-port", "the container has no address that this machine can reach"}, ""},
+		{"unreachable", "up", false, route{"up", "published-port", "the container's address unreachable cannot be reached: no route"}, ""},
+		{"unreachable", "up", true, route{}, "no route"},
+		{"drops", "up", true, route{"up", "published-port", "the container's address drops cannot be reached: i/o timeout"}, ""},
+		{"refuses", "up", false, route{}, "refused"},
+		{"", "refuses", false, route{}, "refused"},
+		{"", "proxy", false, route{}, "the server does not listen behind the published port"},
+		{"unreachable", "", false, route{}, "no route"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			addr, route, err := reach(t.Context(), dial, c.containerAddr, c.publishedAddr, c.early)
+			got, err := reach(t.Context(), dial, c.containerAddr, c.publishedAddr, c.early)
 			if c.err != "" {
 				assert.ErrorContains(t, err, c.err)
 				return
 			}
 			assert.NilError(t, err)
-			assert.Equal(t, addr+" "+route, c.addr+" "+c.route)
+			assert.Equal(t, got, c.want)
 		})
 	}
 }

@@ -62,12 +62,15 @@ func (i *instance) getPort(ctx context.Context) error {
 	dialer := net.Dialer{Timeout: time.Second}
 	began := time.Now()
 	err = i.wait(ctx, "port", func(ctx context.Context) error {
-		addr, route, err := reach(ctx, dialer.DialContext, containerAddr, publishedAddr, time.Since(began) < networkGrace)
-		i.target.URL, i.route = "http://"+addr, route
+		r, err := reach(ctx, dialer.DialContext, containerAddr, publishedAddr, time.Since(began) < networkGrace)
+		i.target.URL, i.route = "http://"+r.addr, r
 		return err
 	})
 	if err != nil {
 		return err
+	}
+	if i.route.why != "" {
+		i.logf("%s: requests go through the published port %s: %s", i.spec.Backend, i.route.addr, i.route.why)
 	}
 	i.server = probe.Server{URL: i.target.URL, Header: i.target.Header, Exec: i.box.Exec}
 	i.metricsURL = i.target.URL
@@ -75,7 +78,7 @@ func (i *instance) getPort(ctx context.Context) error {
 		return nil
 	}
 	containerAddr, publishedAddr, err = i.box.Addresses(ctx, i.spec.MetricsPort)
-	if i.metricsURL = "http://" + publishedAddr; i.route == containerRoute {
+	if i.metricsURL = "http://" + publishedAddr; i.route.name == containerRoute {
 		i.metricsURL = "http://" + containerAddr
 	}
 	return err

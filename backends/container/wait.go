@@ -69,28 +69,36 @@ const (
 // A dialFunc connects to an address, as [net.Dialer.DialContext] does.
 type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// reach returns the address at which a server listens, and its route. The
-// published port is used if the container has no address of its own, or one that
+// A route is how a server is reached.
+type route struct {
+	addr string
+	name string // containerRoute or portRoute
+	why  string // for portRoute: why the container's own address is not used
+}
+
+// reach returns the route to a server that listens. The published port is used if the container has no address of its own, or one that
 // packets do not reach, as behind some firewalls. If the container's address
 // refuses the connection, then it is reachable and the server does not listen yet.
 // With early, the container's network may not be up yet: reach returns the error of
 // the container's address, and a later call decides. A timeout always decides,
 // because it means that packets are dropped.
-func reach(ctx context.Context, dial dialFunc, containerAddr, publishedAddr string, early bool) (addr, route string, err error) {
+func reach(ctx context.Context, dial dialFunc, containerAddr, publishedAddr string, early bool) (route, error) {
+	why := "the container has no address that this machine can reach"
 	if containerAddr != "" {
 		conn, err := dial(ctx, "tcp", containerAddr)
 		if err == nil {
-			return containerAddr, containerRoute, conn.Close()
+			return route{containerAddr, containerRoute, ""}, conn.Close()
 		}
 		var timeout net.Error
 		dropped := errors.As(err, &timeout) && timeout.Timeout()
 		if publishedAddr == "" || errors.Is(err, syscall.ECONNREFUSED) || early && !dropped {
-			return "", "", err
+			return route{}, err
 		}
+		why = fmt.Sprintf("the container's address %s cannot be reached: %v", containerAddr, err)
 	}
 	conn, err := dial(ctx, "tcp", publishedAddr)
 	if err != nil {
-		return "", "", err
+		return route{}, err
 	}
 	defer conn.Close()
 	// The proxy accepts connections for a server that does not listen, and closes
@@ -98,7 +106,7 @@ func reach(ctx context.Context, dial dialFunc, containerAddr, publishedAddr stri
 	_ = conn.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
 	var timeout net.Error
 	if _, err := conn.Read(make([]byte, 1)); !errors.As(err, &timeout) || !timeout.Timeout() {
-		return "", "", fmt.Errorf("the server does not listen behind the published port %s: %v", publishedAddr, err)
+		return route{}, fmt.Errorf("the server does not listen behind the published port %s: %v", publishedAddr, err)
 	}
-	return publishedAddr, portRoute, nil
+	return route{publishedAddr, portRoute, why}, nil
 }
