@@ -2,6 +2,7 @@ package llmbench
 
 import (
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -26,7 +27,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"backends/internal/child", "", ""},
 	{"backends/internal/debroot", "llmbench/env", ""},
 	{"backends/internal/launch", "backends/internal/probe backends/internal/secret backends/metrics llmbench/dialect github.com/kballard/go-shellquote", ""},
-	{"backends/internal/llamatest", "backends/internal/child backends/internal/debroot backends/internal/llamatest/tinygguf backends/internal/need backends/internal/serverlog", "benchdata/tokenizer golang.org/x/text"},
+	{"backends/internal/llamatest", "backends/internal/child backends/internal/debroot backends/internal/llamatest/tinygguf backends/internal/need backends/internal/serverlog llmbench llmbench/sample gotest.tools/v3", "benchdata/tokenizer golang.org/x/text"},
 	{"backends/internal/llamatest/cmd/llamaserver", "backends/internal/llamatest", ""},
 	{"backends/internal/llamatest/tinygguf", "", ""},
 	{"backends/internal/need", "llmbench/env", ""},
@@ -126,7 +127,8 @@ func goList(t *testing.T, args ...string) (lines [][]string) {
 	return lines
 }
 
-// TestImports checks that each package imports only what its row in allowed lists.
+// TestImports checks that each package imports only what its row in allowed lists, and on Linux, for
+// which all packages are whole, that it imports all of this.
 func TestImports(t *testing.T) {
 	known := map[string]bool{}
 	for _, row := range allowed {
@@ -144,21 +146,32 @@ func TestImports(t *testing.T) {
 			}
 			continue
 		}
-		names := strings.Fields(allowed[i].imports)
-		for _, path := range words[1:] {
-			if path == "test" {
-				names = append(names, strings.Fields(allowed[i].tests+" "+pkg+" gotest.tools/v3 github.com/google/go-cmp")...)
-				continue
-			}
-			ours := known[path]
-			thirdParty := strings.Contains(strings.Split(path, "/")[0], ".")
-			if ours && !slices.Contains(names, path) || thirdParty && !covers(strings.Join(names, " "), path) {
-				t.Errorf("%s imports %s, which its row in allowed does not list", pkg, path)
-			}
-		}
+		test := slices.Index(words, "test")
+		row := allowed[i]
+		checkImports(t, pkg, words[1:test], row.imports, "", known)
+		checkImports(t, pkg+" in tests", words[test+1:], row.tests, row.imports+" "+pkg+" gotest.tools/v3 github.com/google/go-cmp", known)
 	}
 	for pkg := range known {
 		assert.Check(t, exists[pkg], "allowed has a row for %s, which does not exist", pkg)
+	}
+}
+
+// checkImports checks the imports of a package against the names in its row and against common
+// names. The names in the row must be used.
+func checkImports(t *testing.T, pkg string, imports []string, row, common string, known map[string]bool) {
+	names := strings.Fields(row + " " + common)
+	for _, path := range imports {
+		ours := known[path]
+		thirdParty := strings.Contains(strings.Split(path, "/")[0], ".")
+		if ours && !slices.Contains(names, path) || thirdParty && !covers(row+" "+common, path) {
+			t.Errorf("%s imports %s, which its row in allowed does not list", pkg, path)
+		}
+	}
+	for name := range strings.FieldsSeq(row) {
+		uses := func(path string) bool { return path == name || !known[name] && covers(name, path) }
+		if runtime.GOOS == "linux" && !slices.ContainsFunc(imports, uses) {
+			t.Errorf("%s does not import %s any more, which its row in allowed lists", pkg, name)
+		}
 	}
 }
 
