@@ -2,30 +2,38 @@ package scenarios
 
 import (
 	"bytes"
-	"context"
+	"encoding/json"
+	"fmt"
 	"io"
-	"net/http"
 	"os"
+	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
-	"sync"
-	"sync/atomic"
+	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+	"gotest.tools/v3/assert"
 
-	"github.com/seed-2b9cec6d/llmbench/benchdata"
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// BenchmarkChunk measures the client's CPU time for a chunk, cpu-ns/chunk, and for
-// comparison that of a bare loop over net/http that only counts bytes. The mock server
-// has one core, the client another. Paced chunks are 20 ms apart in each of 256
-// streams, so that each wakes the client; unpaced chunks come as fast as the server
-// can, many in one read.
+// BenchmarkChunk measures the CPU time of the client for a chunk and the memory of its
+// process, beside those of a plain loop over net/http and encoding/json. The mock server
+// has one core, the clients another. Each client is a process of its own: it sends
+// passes of waves requests in each stream. Paced chunks are 20 ms apart, so that each
+// wakes the client; unpaced chunks come as fast as the server can, many in one read.
+//
+// Each op runs both clients, one after the other. The figures are the medians:
+//
+//   - cpu-ns/chunk and plain-cpu-ns/chunk are the CPU time from the first request to the
+//     last figure, with the control streams.
+//   - x-plain is the quotient of the two in one op.
+//   - rss-MB and plain-rss-MB are the peak of the memory that the process had in RAM, its
+//     program included.
 func BenchmarkChunk(b *testing.B) {
 	cfg, err := readConfig()
 	if err != nil {
@@ -35,109 +43,169 @@ func BenchmarkChunk(b *testing.B) {
 		b.Skip("LLMBENCH_FULL=1 runs it")
 	}
 	for _, mode := range []struct {
-		name            string
-		cfg             mockserver.Config
-		streams, output int
+		name          string
+		cfg           mockserver.Config
+		streams       []int
+		waves, output int
 	}{
-		{"paced", mockserver.Config{TTFT: 200 * time.Millisecond, PerToken: 20 * time.Millisecond, Jitter: 0.3}, 256, 200},
-		{"unpaced", mockserver.Config{}, 64, 2000},
-		{"unpaced-usage", mockserver.Config{Shape: shape.Shape{Usage: shape.UsageEach}}, 64, 2000}, // the numbers of each chunk differ
+		{"paced", mockserver.Config{TTFT: 200 * time.Millisecond, PerToken: 20 * time.Millisecond}, []int{64, 256, 1000}, 4, 100},
+		{"unpaced", mockserver.Config{}, []int{64}, 1, 2000},
+		{"unpaced-usage", mockserver.Config{Shape: shape.Shape{Usage: shape.UsageEach}}, []int{64}, 1, 2000}, // the numbers of each chunk differ
 	} {
 		b.Run("tokens="+mode.name, func(b *testing.B) {
 			release := pin(b, 0)
 			mock := startMock(b, mode.cfg) // which inherits the core
 			release()
 			defer pin(b, 1)()
-			requests, err := benchdata.Prompts{Input: 32, Output: mode.output, Seed: 1}.Requests(mode.streams)
-			if err != nil {
-				b.Fatal(err)
-			}
-			for _, client := range []struct {
-				name string
-				pass func(b *testing.B) (chunks int)
-			}{
-				{"bare", func(b *testing.B) int { return barePass(b, mock.target.URL, requests) }},
-				{"llmbench", func(b *testing.B) (chunks int) {
-					result, err := llmbench.Pass(b.Context(), b.Name(), mock.target, llmbench.Load{
-						Requests: requests, Concurrency: len(requests), ClientBound: llmbench.BoundReported, // without control streams, whose CPU time would count
-					})
-					if err != nil {
-						b.Fatal(err)
-					}
-					for s := range result.All() {
-						if s.Err != nil {
-							b.Fatal(s.Err)
-						}
-						chunks += s.Deltas
-					}
-					return chunks
-				}},
-			} {
-				b.Run("client="+client.name+"/concurrency="+strconv.Itoa(mode.streams), func(b *testing.B) {
-					chunks, before := 0, cpuTime(b)
+			for _, streams := range mode.streams {
+				b.Run("concurrency="+strconv.Itoa(streams), func(b *testing.B) {
+					l := clientLoad{URL: mock.target.URL, Streams: streams, Waves: mode.waves, Output: mode.output}
+					var ours, plain, ratio, memory, plainMemory []float64
 					for b.Loop() {
-						chunks += client.pass(b)
+						p, c := runClient(b, "plain", l), runClient(b, "llmbench", l)
+						plain, ours = append(plain, p.cpuPerChunk()), append(ours, c.cpuPerChunk())
+						ratio = append(ratio, c.cpuPerChunk()/p.cpuPerChunk())
+						plainMemory, memory = append(plainMemory, p.megabytes()), append(memory, c.megabytes())
+						mock.reset(b)
 					}
 					b.ReportMetric(0, "ns/op")
-					b.ReportMetric(float64(cpuTime(b)-before)/float64(chunks), "cpu-ns/chunk")
+					b.ReportMetric(median(ours), "cpu-ns/chunk")
+					b.ReportMetric(median(plain), "plain-cpu-ns/chunk")
+					b.ReportMetric(median(ratio), "x-plain")
+					b.ReportMetric(median(memory), "rss-MB")
+					b.ReportMetric(median(plainMemory), "plain-rss-MB")
 				})
 			}
 		})
 	}
 }
 
-// barePass sends all requests at once, reads the answers, and returns how many tokens
-// it asked for.
-func barePass(b *testing.B, url string, requests []llmbench.Request) (chunks int) {
-	tr := &http.Transport{MaxIdleConnsPerHost: len(requests), DisableCompression: true}
-	defer tr.CloseIdleConnections()
-	var wg sync.WaitGroup
-	var bytesRead atomic.Int64
-	for _, r := range requests {
-		chunks += r.MaxTokens
-		body := []byte(`{"model":"mock","stream":true,"ignore_eos":true,"max_tokens":` + strconv.Itoa(r.MaxTokens) + `,"messages":[{"role":"user","content":` + strconv.Quote(r.Prompt) + `}]}`)
-		wg.Go(func() {
-			ctx, cancel := context.WithTimeout(b.Context(), 2*time.Minute)
-			defer cancel()
-			req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/completions", bytes.NewReader(body))
-			if err != nil {
-				b.Error(err)
-				return
-			}
-			resp, err := tr.RoundTrip(req)
-			if err != nil {
-				b.Error(err)
-				return
-			}
-			defer resp.Body.Close()
-			buf := make([]byte, 16<<10)
-			for {
-				n, err := resp.Body.Read(buf)
-				bytesRead.Add(int64(n))
-				if err == io.EOF {
-					return
-				}
-				if err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
+// TestChunkClients runs the clients of BenchmarkChunk with a small load.
+func TestChunkClients(t *testing.T) {
+	mock := startMock(t, mockserver.Config{})
+	for _, client := range []string{"plain", "llmbench"} {
+		r := runClient(t, client, clientLoad{URL: mock.target.URL, Streams: 2, Waves: 3, Output: 4})
+		assert.Equal(t, r.Chunks, 24)
+		assert.Assert(t, r.CPU > 0 && r.Memory > 0, "%+v", r)
 	}
-	wg.Wait()
-	if bytesRead.Load() < 100*int64(chunks) {
-		b.Errorf("%d bytes for %d tokens: want at least 100 bytes for each", bytesRead.Load(), chunks)
+}
+
+// median returns the median of values.
+func median(values []float64) float64 {
+	slices.Sort(values)
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
+}
+
+// clientArg is the first argument of this test binary when it runs as a client of
+// BenchmarkChunk. The second is a clientLoad in JSON.
+const clientArg = "run-client"
+
+// A clientLoad is what a client of BenchmarkChunk sends.
+type clientLoad struct {
+	Client                 string // plain or llmbench
+	URL                    string
+	Streams, Waves, Output int
+}
+
+// A clientResult is what a client of BenchmarkChunk used.
+type clientResult struct {
+	Chunks int
+	CPU    time.Duration
+	Memory int // peak resident set size in KiB
+}
+
+func (r clientResult) cpuPerChunk() float64 { return float64(r.CPU) / float64(r.Chunks) }
+func (r clientResult) megabytes() float64   { return float64(r.Memory) * 1024 / 1e6 }
+
+func init() { roles[clientArg] = serveClient }
+
+// serveClient runs a client, and writes its result to stdout.
+func serveClient(config string, _ io.Reader, stdout, stderr io.Writer) int {
+	var l clientLoad
+	err := json.Unmarshal([]byte(config), &l)
+	var r clientResult
+	if err == nil {
+		r, err = measureClient(l)
 	}
-	return chunks
+	if err == nil {
+		err = json.NewEncoder(stdout).Encode(r)
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// measureClient runs a client in this process.
+func measureClient(l clientLoad) (r clientResult, err error) {
+	send := map[string]func(clientLoad) (int, error){"plain": plainPass, "llmbench": llmbenchPass}[l.Client]
+	before, err := cpuTime()
+	if err != nil {
+		return r, err
+	}
+	if r.Chunks, err = send(l); err != nil {
+		return r, err
+	}
+	after, err := cpuTime()
+	if err != nil {
+		return r, err
+	}
+	r.CPU = after - before
+	r.Memory, err = peakMemory()
+	if want := l.Streams * l.Waves * l.Output; err == nil && r.Chunks != want {
+		err = fmt.Errorf("%d chunks with text; want %d", r.Chunks, want)
+	}
+	return r, err
+}
+
+// runClient runs a client in another process, which inherits the core.
+func runClient(tb testing.TB, client string, l clientLoad) (r clientResult) {
+	tb.Helper()
+	l.Client = client
+	config, err := json.Marshal(l)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	cmd := exec.CommandContext(tb.Context(), self, clientArg, string(config))
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err == nil {
+		err = json.Unmarshal(out, &r)
+	}
+	if err != nil {
+		tb.Fatalf("the client %s: %v\n%s", client, err, &stderr)
+	}
+	return r
 }
 
 // cpuTime returns the CPU time that the process has used.
-func cpuTime(tb testing.TB) time.Duration {
+func cpuTime() (time.Duration, error) {
 	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		tb.Fatal(err)
+	err := unix.Getrusage(unix.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), err
+}
+
+// peakMemory returns the largest resident set size that the process had, in KiB. That of
+// getrusage would include the parent process
+// (https://man7.org/linux/man-pages/man5/proc_pid_status.5.html).
+func peakMemory() (int, error) {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, err
 	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	_, rest, found := strings.Cut(string(text), "VmHWM:")
+	fields := strings.Fields(rest)
+	if !found || len(fields) == 0 {
+		return 0, fmt.Errorf("/proc/self/status has no VmHWM")
+	}
+	return strconv.Atoi(fields[0])
 }
 
 // pin keeps all threads of the process, and those that they start, on one core with

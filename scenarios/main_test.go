@@ -1,15 +1,20 @@
 package scenarios
 
 import (
+	"io"
 	"os"
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
+// roles are what this test binary does instead of running tests if its first argument is
+// a role: it calls the function with its second argument.
+var roles = map[string]func(arg string, stdin io.Reader, stdout, stderr io.Writer) (status int){serveMockArg: serveMock}
+
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == serveMockArg {
-		os.Exit(serveMock(os.Args[2], os.Stdin, os.Stdout, os.Stderr))
+	if len(os.Args) == 3 && roles[os.Args[1]] != nil {
+		os.Exit(roles[os.Args[1]](os.Args[2], os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(llmbench.Main(m))
 }

@@ -154,7 +154,7 @@ func (b *bench) benchmark(ctx context.Context, l load, url, out string) (string,
 	}
 	text, err := c.CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("the benchmark: %w\n%s", err, text)
+		return "", fmt.Errorf("the benchmark: %w\n%s", err, withoutUnits(string(text)))
 	}
 	return string(text), nil
 }

@@ -64,7 +64,7 @@ func truth(requests []sent, log []mockserver.Entry, epoch int64, streams int) (m
 		}
 		samples = append(samples, trueSample(r, e, time.Duration(r.Epoch-epoch)))
 	}
-	return sample.Summarize(samples, perfectElapsed(samples, streams), sample.SLO{}).Metrics, nil
+	return sample.Summarize(sample.All(samples...), perfectElapsed(samples, streams), sample.SLO{}).Metrics, nil
 }
 
 // trueSample returns the sample of a request on the clock of the log. The client's instants

@@ -1,0 +1,102 @@
+package scenarios
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// chunkPrompt is the prompt of the clients of BenchmarkChunk.
+var chunkPrompt = strings.Repeat("word ", 32)
+
+// llmbenchPass sends l as a benchmark does, and returns the number of chunks with text.
+func llmbenchPass(l clientLoad) (chunks int, err error) {
+	result, err := llmbench.Pass(context.Background(), "chunk", llmbench.Target{URL: l.URL, Model: "mock", NoProxy: true}, llmbench.Load{
+		Requests:    slices.Repeat([]llmbench.Request{{Prompt: chunkPrompt, MaxTokens: l.Output, FixedOutput: true}}, l.Streams*l.Waves),
+		Concurrency: l.Streams,
+		ClientBound: llmbench.BoundFails, // so that the distortion is measured
+	})
+	if err != nil && !errors.Is(err, llmbench.ErrClientBound) {
+		return 0, err
+	}
+	defer result.Close()
+	for s := range result.All() {
+		if s.Err != nil {
+			return 0, s.Err
+		}
+		chunks += s.Deltas
+	}
+	sample.Summarize(result.All(), result.Elapsed, sample.SLO{})
+	return chunks, nil
+}
+
+// plainPass sends l with net/http, keeps the instant of each chunk with text, and returns
+// the number of these chunks.
+func plainPass(l clientLoad) (chunks int, err error) {
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: l.Streams, DisableCompression: true}}
+	defer client.CloseIdleConnections()
+	body, err := json.Marshal(map[string]any{
+		"model": "mock", "stream": true, "ignore_eos": true, "max_tokens": l.Output,
+		"messages": []map[string]string{{"role": "user", "content": chunkPrompt}},
+	})
+	if err != nil {
+		return 0, err
+	}
+	instants, errs := make([][]time.Duration, l.Streams), make([]error, l.Streams)
+	var all sync.WaitGroup
+	for i := range l.Streams {
+		all.Go(func() {
+			time.Sleep(time.Duration(i) * llmbench.DefaultStagger)
+			for range l.Waves {
+				at, err := plainRequest(client, l.URL, body)
+				instants[i] = append(instants[i], at...)
+				errs[i] = errors.Join(errs[i], err)
+			}
+		})
+	}
+	all.Wait()
+	return len(slices.Concat(instants...)), errors.Join(errs...)
+}
+
+// plainRequest sends a request, and returns the instants of the chunks with text, since
+// the send.
+func plainRequest(client *http.Client, url string, body []byte) (at []time.Duration, err error) {
+	start := time.Now()
+	resp, err := client.Post(url+"/v1/chat/completions", "application/json", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("status %s", resp.Status)
+	}
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() {
+		data, isData := bytes.CutPrefix(lines.Bytes(), []byte("data: "))
+		if !isData || string(data) == "[DONE]" {
+			continue
+		}
+		now := time.Since(start)
+		var chunk struct {
+			Choices []struct{ Delta struct{ Content string } }
+		}
+		if err := json.Unmarshal(data, &chunk); err != nil {
+			return nil, err
+		}
+		if len(chunk.Choices) > 0 && chunk.Choices[0].Delta.Content != "" {
+			at = append(at, now)
+		}
+	}
+	return at, lines.Err()
+}
