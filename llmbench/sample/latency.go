@@ -2,6 +2,7 @@ package sample
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 )
@@ -14,18 +15,18 @@ type latency struct {
 	family Family
 	core   []Statistic // the others are reported only if all units are
 	due    bool        // it counts from t0
-	// append appends the durations of s to all. It is called for successful requests
-	// only.
-	append func(all []time.Duration, s *Sample) []time.Duration
+	// durations returns the durations of s. It is called for successful requests only.
+	durations func(s *Sample) iter.Seq[time.Duration]
 }
 
-// one returns the append function of a latency of at most one duration a request.
-func one(duration func(s *Sample) (time.Duration, bool)) func([]time.Duration, *Sample) []time.Duration {
-	return func(all []time.Duration, s *Sample) []time.Duration {
-		if d, ok := duration(s); ok {
-			all = append(all, d)
+// one returns the durations of a latency of at most one duration a request.
+func one(duration func(s *Sample) (time.Duration, bool)) func(*Sample) iter.Seq[time.Duration] {
+	return func(s *Sample) iter.Seq[time.Duration] {
+		return func(yield func(time.Duration) bool) {
+			if d, ok := duration(s); ok {
+				yield(d)
+			}
 		}
-		return all
 	}
 }
 
@@ -46,11 +47,11 @@ var latencies = []latency{
 	{ttfo, "the time to first output: from t0 to the first delta with more than reasoning. Left out when no answer has reasoning", FamilyTTFT, []Statistic{P50}, true, one((*Sample).TTFO)},
 	{"tpot", "the time per output token: (last delta - first delta) / (output tokens - 1), of requests with two tokens and two deltas or more. Requests whose server counted reasoning tokens that it did not stream are left out", FamilyTPOT, []Statistic{Mean}, false, one((*Sample).TPOT)},
 	{"itl", "the gaps between successive deltas, pooled over requests; a delta may hold several tokens", FamilyITL, []Statistic{P99}, false,
-		func(all []time.Duration, s *Sample) []time.Duration { return append(all, s.Gaps...) }},
+		func(s *Sample) iter.Seq[time.Duration] { return slices.Values(s.Gaps) }},
 	{"e2e", "the E2E latency: from t0 to the last delta, or to the end of the body of an answer that is not streamed", FamilyE2E, []Statistic{P50}, true, one((*Sample).E2E)},
 	{"service-ttft", "the time from the send to the first delta with generated text, in an open loop", FamilyTTFT, nil, false, one(service((*Sample).TTFT))},
 	{"read-lag", "the time from the kernel's receive timestamp of a delta to the return of the client's read, pooled over requests", FamilyOther, []Statistic{P99}, false,
-		func(all []time.Duration, s *Sample) []time.Duration { return append(all, s.Lags...) }},
+		func(s *Sample) iter.Seq[time.Duration] { return slices.Values(s.Lags) }},
 	{"service-e2e", "the time from the send to the last delta, in an open loop", FamilyE2E, nil, false, one(service((*Sample).E2E))},
 }
 

@@ -3,6 +3,7 @@ package sample
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -58,41 +59,61 @@ const (
 // was found in one pass of 15. The mean of the rates that were found had an error of 0.2 %;
 // the rate of the whole passes was 2 % too low.
 func SteadyStates(samples iter.Seq[*Sample]) []Steady {
-	var all []*batches
-	passes := map[int]*batches{}
-	pass := func(number int) *batches {
-		b := passes[number]
-		if b == nil {
-			b = &batches{Steady: Steady{Pass: number}}
-			all, passes[number] = append(all, b), b
-		}
-		return b
-	}
+	var p passes
 	for s := range samples {
-		pass(s.Pass).extend(s)
+		p.extend(s)
 	}
-	for _, b := range all {
+	if p.divide() {
+		for s := range samples {
+			p.add(s)
+		}
+	}
+	return p.settle()
+}
+
+// passes are the batches of each pass, by its number. The steps are those of [SteadyStates]:
+// extend with each request, divide, add each request, settle.
+type passes struct{ batches map[int]*batches }
+
+func (p *passes) extend(s *Sample) {
+	if p.batches == nil {
+		p.batches = map[int]*batches{}
+	}
+	b := p.batches[s.Pass]
+	if b == nil {
+		b = &batches{Steady: Steady{Pass: s.Pass}}
+		p.batches[s.Pass] = b
+	}
+	b.extend(s)
+}
+
+// divide reports whether a pass needs its requests again.
+func (p *passes) divide() (needs bool) {
+	for _, b := range p.batches {
 		b.Why = b.divide()
+		needs = needs || b.Why == ""
 	}
-	for s := range samples {
-		if b := pass(s.Pass); b.Why == "" {
-			b.add(s)
-		}
+	return needs
+}
+
+func (p *passes) add(s *Sample) {
+	if b := p.batches[s.Pass]; b.Why == "" && s.Outcome == OK {
+		b.add(s)
 	}
-	steady := make([]Steady, len(all))
-	for i, b := range all {
-		if b.Why == "" {
-			b.Why = b.settle()
-		}
-		steady[i] = b.Steady
+}
+
+// settle returns the steady part of each pass, in the order of the passes.
+func (p *passes) settle() []Steady {
+	steady := make([]Steady, 0, len(p.batches))
+	for _, pass := range slices.Sorted(maps.Keys(p.batches)) {
+		steady = append(steady, p.batches[pass].Steady)
 	}
-	slices.SortStableFunc(steady, func(a, b Steady) int { return a.Pass - b.Pass })
 	return steady
 }
 
-// TakeSteady sets s.Steady, and the unit steady-output-tok/s of all passes together if each
+// takeSteady sets s.Steady, and the unit steady-output-tok/s of all passes together if each
 // of them has a steady part.
-func (s *Summary) TakeSteady(passes []Steady) {
+func (s *Summary) takeSteady(passes []Steady) {
 	s.Steady = passes
 	var tokens, seconds float64
 	for _, p := range passes {
@@ -112,12 +133,13 @@ type batches struct {
 	Steady
 	begun       bool
 	from, to    time.Duration // the first t0 and the last send
-	answers     int           // successful requests
+	answers     int           // successful requests, of which add has not been called
+	n           int           // number of batches
 	busy        float64       // sum of their times, in nanoseconds
 	deltas      int
-	untimed     bool      // an answer has tokens whose instants are unknown
-	tokens      []float64 // of each batch
-	batchLength float64   // in nanoseconds
+	untimed     bool    // an answer has tokens whose instants are unknown
+	tokens      []sum   // of each batch
+	batchLength float64 // in nanoseconds
 }
 
 // extend extends the time of the pass by a request, before the pass is divided.
@@ -153,21 +175,30 @@ func (b *batches) divide() (why string) {
 	if b.deltas < n*minDeltas {
 		return fmt.Sprintf("%d deltas: want at least %d", b.deltas, n*minDeltas)
 	}
-	b.tokens = make([]float64, n)
+	b.n = n
 	b.batchLength = span / float64(n)
 	return ""
 }
 
-// add adds the tokens of a request to the batches in which they came.
+// add adds the tokens of a successful request to the batches in which they came. The last of the
+// requests settles the pass.
 func (b *batches) add(s *Sample) {
-	if s.Outcome != OK {
-		return
+	if b.tokens == nil {
+		b.tokens = make([]sum, b.n)
 	}
+	b.addTokens(s)
+	if b.answers--; b.answers == 0 {
+		b.Why = b.settle()
+		b.tokens = nil
+	}
+}
+
+func (b *batches) addTokens(s *Sample) {
 	each := float64(s.OutputTokens) / float64(s.Deltas)
 	at := s.First
 	for i := 0; ; i++ {
 		if at >= b.from && at < b.to {
-			b.tokens[min(len(b.tokens)-1, int(float64(at-b.from)/b.batchLength))] += each
+			b.tokens[min(len(b.tokens)-1, int(float64(at-b.from)/b.batchLength))].add(each)
 		}
 		if i == len(s.Gaps) {
 			return
@@ -178,16 +209,20 @@ func (b *batches) add(s *Sample) {
 
 // settle finds the steady part. It returns why there is none, or "".
 func (b *batches) settle() (why string) {
-	cut := mser(b.tokens)
-	if 2*cut > len(b.tokens) {
-		return fmt.Sprintf("the rate had not settled by the middle of the load: of %d parts, MSER-5 would cut off %d", len(b.tokens), cut)
+	tokens := make([]float64, len(b.tokens))
+	for i := range tokens {
+		tokens[i] = b.tokens[i].value()
 	}
-	if rest := b.tokens[cut:]; drifts(rest) {
+	cut := mser(tokens)
+	if 2*cut > len(tokens) {
+		return fmt.Sprintf("the rate had not settled by the middle of the load: of %d parts, MSER-5 would cut off %d", len(tokens), cut)
+	}
+	if rest := tokens[cut:]; drifts(rest) {
 		return fmt.Sprintf("the rate drifts by the Mann-Kendall test: the second half of %d parts has %.3g times the output of the first",
 			len(rest), mean(rest[len(rest)/2:])/mean(rest[:len(rest)/2]))
 	}
 	b.Begin, b.End = b.from+time.Duration(math.Round(float64(cut)*b.batchLength)), b.to
-	for _, n := range b.tokens[cut:] {
+	for _, n := range tokens[cut:] {
 		b.Tokens += n
 	}
 	return ""

@@ -67,16 +67,31 @@ func Summarize(samples iter.Seq[*Sample], elapsed time.Duration, slo SLO) Summar
 		Metrics:  map[string]float64{},
 	}
 	t := newTotals(slo)
+	var p passes
 	for r := range samples {
 		s.count(r)
 		t.add(r)
+		p.extend(r)
+	}
+	// The requests are read again until all quantiles are known, and once for the steady parts.
+	wants := t.wants()
+	for steady := p.divide(); wants || steady; steady = false {
+		for r := range samples {
+			if wants {
+				t.again(r)
+			}
+			if steady {
+				p.add(r)
+			}
+		}
+		wants = wants && t.wants()
 	}
 	t.setRates(&s)
 	t.setMeans(&s)
 	t.setLatencies(&s)
 	s.set("left-%", 100*float64(s.Outcomes[Left])/float64(s.Requests), s.Outcomes[Left] > 0)
 	s.set("fail-%", 100*float64(s.Failed())/float64(s.Requests), s.Requests > 0)
-	s.TakeSteady(SteadyStates(samples))
+	s.takeSteady(p.settle())
 	return s
 }
 
@@ -96,22 +111,27 @@ func (s *Summary) count(r *Sample) {
 	}
 }
 
-// statistic returns a statistic of sorted values in nanoseconds, and false if there are too
-// few values. A result below the clock's resolution becomes 1 ns: benchstat puts a time of
-// zero in another table.
-func statistic(sorted []time.Duration, s Statistic) (float64, bool) {
-	n := len(sorted)
-	if !s.Enough(n) {
+// wants reports whether d must see all durations again before the statistics are known.
+func wants(d *Distribution, all ...Statistic) bool {
+	var qs []float64
+	for _, st := range all {
+		if percent := st.Percent(); percent > 0 && st.Enough(d.N()) {
+			qs = append(qs, float64(percent)/100)
+		}
+	}
+	return d.Wants(qs...)
+}
+
+// statistic returns a statistic in nanoseconds, and false if there are too few values. A result
+// below the clock's resolution becomes 1 ns: benchstat puts a time of zero in another table.
+func statistic(d *Distribution, st Statistic) (float64, bool) {
+	if !st.Enough(d.N()) {
 		return 0, false
 	}
-	if percent := s.Percent(); percent > 0 {
-		return max(1, Quantile(sorted, float64(percent)/100)), true
+	if percent := st.Percent(); percent > 0 {
+		return max(1, d.Quantile(float64(percent)/100)), true
 	}
-	var sum float64
-	for _, d := range sorted {
-		sum += float64(d)
-	}
-	return max(1, sum/float64(n)), true
+	return max(1, d.Mean()), true
 }
 
 // Quantile returns the q-quantile of sorted, in nanoseconds. The range of q is [0,1], and

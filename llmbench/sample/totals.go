@@ -1,9 +1,6 @@
 package sample
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // totals are sums over the successful requests of samples, and their latencies.
 type totals struct {
@@ -13,26 +10,27 @@ type totals struct {
 	prompt, asked, cached    float64 // prompt tokens
 	output, askedOutput      float64 // output tokens
 	promptChars, outputChars float64
-	users, perUser           float64                   // requests with a latency, and the sum of their tokens per second
-	promptKnown, outputKnown bool                      // of every request
-	askedKnown               bool                      // of every request
-	askedOutputKnown         bool                      // of every request: a fixed length
-	reasoned                 bool                      // one answer has reasoning
-	turned                   bool                      // one request is a later turn of a session
-	durations                [][]time.Duration         // of each latency
-	turns                    [maxTurns][]time.Duration // TTFT of each turn
-	late                     []time.Duration           // of all requests of an open loop, the failed ones too
-	schedules                map[int]*schedule         // of an open loop, by pass
+	users                    float64                // requests with a latency
+	perUser                  sum                    // of their tokens per second
+	promptKnown, outputKnown bool                   // of every request
+	askedKnown               bool                   // of every request
+	askedOutputKnown         bool                   // of every request: a fixed length
+	reasoned                 bool                   // one answer has reasoning
+	turned                   bool                   // one request is a later turn of a session
+	durations                []Distribution         // of each latency
+	turns                    [maxTurns]Distribution // TTFT of each turn
+	late                     Distribution           // of all requests of an open loop, the failed ones too
+	schedules                map[int]*schedule      // of an open loop, by pass
 }
 
 func newTotals(slo SLO) *totals {
-	return &totals{slo: slo, promptKnown: true, outputKnown: true, askedKnown: true, askedOutputKnown: true, durations: make([][]time.Duration, len(latencies)), schedules: map[int]*schedule{}}
+	return &totals{slo: slo, promptKnown: true, outputKnown: true, askedKnown: true, askedOutputKnown: true, durations: make([]Distribution, len(latencies)), schedules: map[int]*schedule{}}
 }
 
 // add adds a request.
 func (t *totals) add(r *Sample) {
+	t.eachDuration(r, (*Distribution).Add)
 	if r.Scheduled {
-		t.late = append(t.late, r.Late())
 		t.addDue(r)
 	}
 	if r.Outcome != OK {
@@ -43,19 +41,46 @@ func (t *totals) add(r *Sample) {
 		t.good++
 	}
 	t.addTokens(r)
-	for i, l := range latencies {
-		t.durations[i] = l.append(t.durations[i], r)
-	}
 	t.reasoned = t.reasoned || r.Outputs < r.Deltas
 	t.turned = t.turned || r.Turn > 0
-	if d, has := r.TTFT(); has && r.Turn < maxTurns {
-		t.turns[r.Turn] = append(t.turns[r.Turn], d)
-	}
 	if d, has := r.E2E(); has && d > 0 {
-		t.perUser += float64(r.OutputTokens) / d.Seconds()
+		t.perUser.add(float64(r.OutputTokens) / d.Seconds())
 		t.users++
 	}
 }
+
+// eachDuration calls add with each duration of a request, and the distribution to which the
+// duration belongs.
+func (t *totals) eachDuration(r *Sample, add func(*Distribution, time.Duration)) {
+	if r.Scheduled {
+		add(&t.late, r.Late())
+	}
+	if r.Outcome != OK {
+		return
+	}
+	for i, l := range latencies {
+		for d := range l.durations(r) {
+			add(&t.durations[i], d)
+		}
+	}
+	if d, has := r.TTFT(); has && r.Turn < maxTurns {
+		add(&t.turns[r.Turn], d)
+	}
+}
+
+// wants reports whether all requests must be passed to again before the latencies are known.
+func (t *totals) wants() (more bool) {
+	for i := range t.durations {
+		more = wants(&t.durations[i], statistics...) || more
+	}
+	for i := range t.turns {
+		more = wants(&t.turns[i], P50) || more
+	}
+	return wants(&t.late, P99) || more
+}
+
+// again adds the durations of a request once more.
+func (t *totals) again(r *Sample) { t.eachDuration(r, (*Distribution).Again) }
 
 // addDue adds a request to the schedule of its pass. A request that was not sent because the
 // pass had ended is left out: its Due may be the end of the pass.
@@ -99,7 +124,7 @@ func (t *totals) setRates(s *Summary) {
 	s.set("good-req/s", t.good/seconds, timed && t.slo != SLO{})
 	offered, due := offered(t.schedules)
 	s.set("offered-req/s", offered/due.Seconds(), due > 0)
-	s.set("user-tok/s", t.perUser/t.users, t.users > 0 && t.outputKnown)
+	s.set("user-tok/s", t.perUser.value()/t.users, t.users > 0 && t.outputKnown)
 }
 
 // setMeans sets the tokens per request, and the share of cached tokens.
@@ -111,25 +136,21 @@ func (t *totals) setMeans(s *Summary) {
 	s.set("cached-%", 100*t.cached/t.prompt, t.cached > 0 && t.promptKnown)
 }
 
-// setLatencies sets the statistics of latencies, and of how late requests were sent. It
-// sorts the values.
+// setLatencies sets the statistics of latencies, and of how late requests were sent.
 func (t *totals) setLatencies(s *Summary) {
 	for i, l := range latencies {
 		if l.name == ttfo && !t.reasoned { // it equals the TTFT
 			continue
 		}
-		slices.Sort(t.durations[i])
 		for _, st := range statistics {
-			v, known := statistic(t.durations[i], st)
+			v, known := statistic(&t.durations[i], st)
 			s.set(unitName(st, l.name), v, known)
 		}
 	}
-	for turn, all := range t.turns {
-		slices.Sort(all)
-		v, known := statistic(all, P50)
+	for turn := range t.turns {
+		v, known := statistic(&t.turns[turn], P50)
 		s.set(turnUnit(turn), v, known && t.turned)
 	}
-	slices.Sort(t.late)
-	v, known := statistic(t.late, P99)
+	v, known := statistic(&t.late, P99)
 	s.set("p99-lag-ns", v, known)
 }

@@ -1,0 +1,238 @@
+package sample
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"time"
+)
+
+// A Distribution finds quantiles of any number of durations exactly, in bounded memory. It keeps
+// few durations as they are. Of more it counts how many have the same leading bits; to find a
+// quantile it must see all durations again:
+//
+//	for d.Wants(0.5, 0.99) {
+//		for v := range durations {
+//			d.Again(v)
+//		}
+//	}
+//
+// That takes two rounds at most where durations are below two seconds. The zero value is empty.
+// A Distribution is not safe for concurrent use.
+type Distribution struct {
+	n      int
+	sum    int64
+	least  int64
+	values []int64 // all durations, while they are few
+	counts []int   // in place of values: the number of durations in each bucket; see bucketOf
+	parts  []*part // what is known of some buckets, and of parts of them
+	open   []*part // those of parts that Again adds to
+}
+
+const (
+	// few is the largest number of durations that are kept as they are.
+	few = 1 << 14
+	// split is the number of parts into which a part with more durations is divided.
+	split = 1 << 16
+)
+
+// A part is the durations from lo up to hi, without hi.
+type part struct {
+	lo, hi int64
+	first  int     // number of durations below lo
+	values []int64 // all of them, sorted; nil if there are too many
+	counts []int   // in place of values: of each division of 1<<shift nanoseconds
+	shift  int
+}
+
+// Add adds a duration. It must not be called after Wants.
+func (d *Distribution) Add(v time.Duration) {
+	if d.n == 0 {
+		d.least = int64(v)
+	}
+	d.n++
+	d.sum += int64(v)
+	d.least = min(d.least, int64(v))
+	if d.counts != nil {
+		d.counts[bucketOf(int64(v))]++
+		return
+	}
+	d.values = append(d.values, int64(v))
+	if len(d.values) > few {
+		d.counts = make([]int, buckets)
+		for _, v := range d.values {
+			d.counts[bucketOf(v)]++
+		}
+		d.values = nil
+	}
+}
+
+// N returns the number of durations.
+func (d *Distribution) N() int { return d.n }
+
+// Mean returns the mean in nanoseconds, or 0 without durations.
+func (d *Distribution) Mean() float64 {
+	if d.n == 0 {
+		return 0
+	}
+	return float64(d.sum) / float64(d.n)
+}
+
+// Wants reports whether all durations must be passed to Again before the quantiles qs are known.
+func (d *Distribution) Wants(qs ...float64) bool {
+	var ranks []int
+	for _, q := range qs {
+		i := int(q * float64(d.n-1))
+		ranks = append(ranks, i, min(i+1, d.n-1))
+	}
+	return d.WantsRanks(ranks...)
+}
+
+// WantsRanks is Wants for the durations at indices of the sorted durations. An index counts from 0
+// and is less than N.
+func (d *Distribution) WantsRanks(ranks ...int) bool {
+	for _, p := range d.open {
+		slices.Sort(p.values)
+	}
+	d.open = nil
+	slices.Sort(d.values)
+	for _, r := range ranks {
+		if _, missing := d.find(r); missing != nil && !slices.ContainsFunc(d.open, missing.same) {
+			missing.divide()
+			d.open = append(d.open, missing)
+		}
+	}
+	d.parts = append(d.parts, d.open...)
+	return len(d.open) > 0
+}
+
+// Again adds a duration once more.
+func (d *Distribution) Again(v time.Duration) {
+	for _, p := range d.open {
+		if v := int64(v); v >= p.lo && v < p.hi {
+			if p.counts != nil {
+				p.counts[(v-p.lo)>>p.shift]++
+			} else {
+				p.values = append(p.values, v)
+			}
+		}
+	}
+}
+
+// At returns the duration at an index of the sorted durations, in nanoseconds. WantsRanks must have
+// returned false for the index.
+func (d *Distribution) At(rank int) float64 {
+	v, missing := d.find(rank)
+	if missing != nil {
+		panic("sample: a rank that is not known")
+	}
+	return float64(v)
+}
+
+// Quantile returns the q-quantile in nanoseconds, as the function [Quantile] does. Wants must have
+// returned false for q. The Distribution must not be empty.
+func (d *Distribution) Quantile(q float64) float64 {
+	h := q * float64(d.n-1)
+	i := int(h)
+	if i+1 >= d.n {
+		return d.At(d.n - 1)
+	}
+	lo, hi := d.At(i), d.At(i+1)
+	return lo + (h-float64(i))*(hi-lo)
+}
+
+// Sketch returns the q-quantile for a picture: that of many durations is accurate to 0.2 %, and
+// does not need Again.
+func (d *Distribution) Sketch(q float64) float64 {
+	if d.counts == nil {
+		d.Wants()
+		return d.Quantile(q)
+	}
+	b, within := position(d.counts, int(q*float64(d.n-1)))
+	from, to := float64(lowest(b)), float64(lowest(b+1))
+	return from + (to-from)*float64(within)/float64(d.counts[b])
+}
+
+// find returns the duration at a rank, or the part of which more must be known.
+func (d *Distribution) find(rank int) (v int64, missing *part) {
+	if d.counts == nil {
+		return d.values[rank], nil
+	}
+	b, within := position(d.counts, rank)
+	p := &part{lo: lowest(b), hi: lowest(b + 1), first: rank - within}
+	if b == 0 {
+		p.lo = min(p.lo, d.least)
+	}
+	n := d.counts[b]
+	for p.hi-p.lo > 1 {
+		i := slices.IndexFunc(d.parts, p.same)
+		if i < 0 {
+			if n <= few {
+				p.values = make([]int64, 0, n)
+			}
+			return 0, p
+		}
+		known := d.parts[i]
+		if known.counts == nil {
+			return known.values[rank-known.first], nil
+		}
+		b, within := position(known.counts, rank-known.first)
+		n = known.counts[b]
+		lo := known.lo + int64(b)<<known.shift
+		p = &part{lo: lo, hi: min(lo+1<<known.shift, known.hi), first: rank - within}
+	}
+	return p.lo, nil
+}
+
+// same reports whether q has the same bounds.
+func (p *part) same(q *part) bool { return p.lo == q.lo && p.hi == q.hi }
+
+// divide prepares p for Again.
+func (p *part) divide() {
+	if p.values != nil {
+		return
+	}
+	for (p.hi-p.lo-1)>>p.shift >= split {
+		p.shift++
+	}
+	p.counts = make([]int, (p.hi-p.lo-1)>>p.shift+1)
+}
+
+// position returns the index of the count that has a rank, and the rank within it.
+func position(counts []int, rank int) (i, within int) {
+	for i, n := range counts {
+		if rank < n {
+			return i, rank
+		}
+		rank -= n
+	}
+	panic("sample: a rank beyond the last duration")
+}
+
+// buckets is the number of buckets of [bucketOf].
+const buckets = 1 << 16
+
+// bucketOf returns the bucket of v. Buckets are in the order of values; a bucket has the
+// values with the same ten leading bits and the same number of bits. The first bucket also has
+// all values below 0, which the error of two clocks may cause.
+func bucketOf(v int64) int {
+	v = max(0, v)
+	n := bits.Len64(uint64(v))
+	if n <= 10 {
+		return int(v)
+	}
+	shift := n - 10
+	return shift<<10 + int(v>>shift)
+}
+
+// lowest returns the smallest value whose bucket is b or a later one.
+func lowest(b int) int64 {
+	if b < 1<<10 {
+		return int64(b)
+	}
+	shift, lead := b>>10, max(b&(1<<10-1), 1<<9)
+	if shift >= 54 {
+		return math.MaxInt64
+	}
+	return int64(lead) << shift
+}
