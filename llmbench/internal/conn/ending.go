@@ -25,9 +25,6 @@ const (
 	// the connection because of that end. It is much longer than soon, as a busy machine
 	// may run other threads in between.
 	soonAfterAnswer = 100 * time.Millisecond
-	// habit is how long a connection is idle at most if its end shows that the server
-	// closes connections after its answers.
-	habit = time.Second
 )
 
 // An ending is what is known of the end of a connection that was used before, on which a

@@ -184,7 +184,7 @@ func (c endingConn) Pending() (bool, error) {
 // TestHabit checks that the end of an idle connection is taken for a habit of the server only
 // if it came soon after an answer.
 func TestHabit(t *testing.T) {
-	for idle, want := range map[time.Duration]int64{time.Second: 1, time.Second + 1: 0} {
+	for idle, want := range map[time.Duration]int64{soonAfterAnswer: 1, soonAfterAnswer + 1: 0} {
 		t.Run(fmt.Sprint(idle), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newPool(t, Options{URL: "http://server"})

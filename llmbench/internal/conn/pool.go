@@ -83,7 +83,7 @@ func (p *Pool) Send(req *http.Request, t *Trace) (*http.Response, error) {
 		return nil, err
 	}
 	t.Unread = l == unread
-	p.noteEnd(c)
+	p.noteEnd(c.ending.afterAnswer)
 	if req.GetBody != nil {
 		if req.Body, err = req.GetBody(); err != nil {
 			return nil, err
@@ -148,15 +148,15 @@ func (p *Pool) take() *Conn {
 // unusable reports whether an idle connection must not be used again.
 func (p *Pool) unusable(c *Conn) bool {
 	unusable := c.unusable()
-	if c.ended {
-		p.noteEnd(c)
+	if c.ended && c.used {
+		p.noteEnd(time.Since(c.idleSince))
 	}
 	return unusable
 }
 
-// noteEnd notes that the server has ended c, whatever the reason.
-func (p *Pool) noteEnd(c *Conn) {
-	if c.used && time.Since(c.idleSince) <= habit {
+// noteEnd notes that the server has ended a connection, at most that long after an answer.
+func (p *Pool) noteEnd(afterAnswer time.Duration) {
+	if afterAnswer <= soonAfterAnswer {
 		p.ended.Add(1)
 	}
 }
