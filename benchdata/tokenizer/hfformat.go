@@ -19,18 +19,21 @@ type hfFile struct {
 	AddedTokens  []addedToken `json:"added_tokens"`
 	Normalizer   *hfStep      `json:"normalizer"`
 	PreTokenizer *hfStep      `json:"pre_tokenizer"`
-	Model        *struct {
-		Type             string           `json:"type"` // absent in older files
-		Vocab            map[string]int32 `json:"vocab"`
-		Merges           []hfMerge        `json:"merges"`
-		Dropout          float64          `json:"dropout"`
-		UnknownToken     *string          `json:"unk_token"`
-		FuseUnknown      bool             `json:"fuse_unk"`
-		ByteFallback     bool             `json:"byte_fallback"`
-		IgnoreMerges     bool             `json:"ignore_merges"`
-		ContinuingPrefix string           `json:"continuing_subword_prefix"`
-		EndOfWordSuffix  string           `json:"end_of_word_suffix"`
-	} `json:"model"`
+	Model        *hfModel     `json:"model"`
+}
+
+// An hfModel is a byte-pair encoding.
+type hfModel struct {
+	Type             string           `json:"type"` // absent in older files
+	Vocab            map[string]int32 `json:"vocab"`
+	Merges           []hfMerge        `json:"merges"`
+	Dropout          float64          `json:"dropout"`
+	UnknownToken     *string          `json:"unk_token"`
+	FuseUnknown      bool             `json:"fuse_unk"`
+	ByteFallback     bool             `json:"byte_fallback"`
+	IgnoreMerges     bool             `json:"ignore_merges"`
+	ContinuingPrefix string           `json:"continuing_subword_prefix"`
+	EndOfWordSuffix  string           `json:"end_of_word_suffix"`
 }
 
 // An hfStep is a normalizer or a pre-tokenizer. The comment of a field names the

@@ -72,6 +72,11 @@ func readTokenizer(r io.Reader) (*HuggingFace, error) {
 	if _, err := dec.Token(); err != io.EOF {
 		return nil, errors.New("there is data after the first JSON value")
 	}
+	return f.tokenizer()
+}
+
+// tokenizer returns the tokenizer that f describes.
+func (f *hfFile) tokenizer() (*HuggingFace, error) {
 	t := &HuggingFace{added: newAddedTokens(f.AddedTokens)}
 	if err := f.model(&t.model); err != nil {
 		return nil, fmt.Errorf("model: %w", err)

@@ -36,9 +36,9 @@ type Server struct {
 	err    error
 }
 
-// ErrNoEndpoint means that the server has no endpoint /tokenize, or one whose answer
-// is not understood.
-var ErrNoEndpoint = errors.New("the server has no known /tokenize")
+// ErrNoEndpoint means that the server has no endpoint that tells about its tokenizer, or
+// one whose answer is not understood.
+var ErrNoEndpoint = errors.New("the server has no known tokenizer")
 
 // A tokenizeForm is the form of requests and answers of one family of servers.
 type tokenizeForm struct {
@@ -97,16 +97,7 @@ const (
 // error wraps [ErrNoEndpoint] if it understands none. ctx applies to all requests
 // that the tokenizer sends later, too.
 func NewServer(ctx context.Context, t llmbench.Target) (*Server, error) {
-	transport := &http.Transport{
-		MaxIdleConnsPerHost: tokenizeAtOnce,
-		MaxConnsPerHost:     tokenizeAtOnce,
-		IdleConnTimeout:     time.Second, // so that closing the server need not wait
-		DialContext:         t.Dial,
-	}
-	if !t.NoProxy {
-		transport.Proxy = http.ProxyFromEnvironment
-	}
-	s := &Server{ctx: ctx, target: t, client: &http.Client{Transport: transport, CheckRedirect: noRedirect}, counts: map[[sha256.Size]byte]int{}}
+	s := &Server{ctx: ctx, target: t, client: clientOf(t), counts: map[[sha256.Size]byte]int{}}
 	var refused []string
 	for _, s.form = range tokenizeForms {
 		one, err := s.ask("one")
@@ -126,6 +117,20 @@ func NewServer(ctx context.Context, t llmbench.Target) (*Server, error) {
 		refused = append(refused, fmt.Sprintf("in the form of %s: %v", s.form.servers, err))
 	}
 	return nil, fmt.Errorf("tokenizer: %w at %s: %s", ErrNoEndpoint, s.where(), strings.Join(refused, "; "))
+}
+
+// clientOf returns a client for t.
+func clientOf(t llmbench.Target) *http.Client {
+	transport := &http.Transport{
+		MaxIdleConnsPerHost: tokenizeAtOnce,
+		MaxConnsPerHost:     tokenizeAtOnce,
+		IdleConnTimeout:     time.Second, // so that closing the server need not wait
+		DialContext:         t.Dial,
+	}
+	if !t.NoProxy {
+		transport.Proxy = http.ProxyFromEnvironment
+	}
+	return &http.Client{Transport: transport, CheckRedirect: noRedirect}
 }
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -181,37 +186,47 @@ func (r *refusal) Unwrap() error { return r.err }
 
 // ask requests the number of tokens in text.
 func (s *Server) ask(text string) (int, error) {
-	ctx, cancel := context.WithTimeout(s.ctx, tokenizeTimeout)
-	defer cancel()
-	body, err := json.Marshal(s.form.body(s.target.Model, text))
+	got, err := post(s.ctx, s.client, s.target, "/tokenize", s.form.body(s.target.Model, text))
 	if err != nil {
 		return 0, err
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(s.target.URL, "/")+"/tokenize", bytes.NewReader(body))
-	if err != nil {
-		return 0, err
-	}
-	for name, values := range s.target.Header {
-		r.Header[http.CanonicalHeaderKey(name)] = values
-	}
-	r.Header.Set("Content-Type", "application/json")
-	answer, err := s.client.Do(r)
-	if err != nil {
-		return 0, err
-	}
-	defer answer.Body.Close()
-	got, err := io.ReadAll(io.LimitReader(answer.Body, mostAnswer))
-	if err != nil {
-		return 0, err
-	}
-	if answer.StatusCode != http.StatusOK {
-		return 0, &refusal{fmt.Errorf("HTTP status %d: %q", answer.StatusCode, s.excerpt(got))}
 	}
 	n, err := s.form.count(got)
 	if err != nil {
-		return 0, &refusal{fmt.Errorf("no count in the answer: %w: %q", err, s.excerpt(got))}
+		return 0, &refusal{fmt.Errorf("no count in the answer: %w: %q", err, excerpt(s.target, got))}
 	}
 	return n, nil
+}
+
+// post sends body as JSON and returns the answer. The error of a status other than 200 is a
+// [*refusal].
+func post(ctx context.Context, client *http.Client, t llmbench.Target, path string, body any) (answer []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, tokenizeTimeout)
+	defer cancel()
+	b, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(t.URL, "/")+path, bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range t.Header {
+		r.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	r.Header.Set("Content-Type", "application/json")
+	res, err := client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	answer, err = io.ReadAll(io.LimitReader(res.Body, mostAnswer))
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode != http.StatusOK {
+		return nil, &refusal{fmt.Errorf("HTTP status %d: %q", res.StatusCode, excerpt(t, answer))}
+	}
+	return answer, nil
 }
 
 // where returns the URL of the endpoint without credentials.
@@ -224,6 +239,6 @@ func (s *Server) where() string {
 }
 
 // excerpt returns the beginning of an answer without credentials.
-func (s *Server) excerpt(answer []byte) string {
-	return s.target.Excerpt(string(bytes.TrimSpace(answer)), 200)
+func excerpt(t llmbench.Target, answer []byte) string {
+	return t.Excerpt(string(bytes.TrimSpace(answer)), 200)
 }

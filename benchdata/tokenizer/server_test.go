@@ -130,7 +130,7 @@ func TestServerRefusal(t *testing.T) {
 		_, err := NewServer(t.Context(), llmbench.Target{URL: at, Header: http.Header{"Authorization": {"Bearer sk-secret-key"}}})
 		srv.Close()
 		assert.ErrorIs(t, err, ErrNoEndpoint)
-		assert.ErrorContains(t, err, "tokenizer: the server has no known /tokenize at "+srv.URL+"/base/tokenize: in the form of vLLM and SGLang: HTTP status 418: ")
+		assert.ErrorContains(t, err, "tokenizer: the server has no known tokenizer at "+srv.URL+"/base/tokenize: in the form of vLLM and SGLang: HTTP status 418: ")
 		assert.ErrorContains(t, err, tt.want)
 		for _, secret := range []string{"secret", "pa55word"} {
 			assert.Assert(t, !strings.Contains(err.Error(), secret), "%v", err)
