@@ -3,6 +3,7 @@ package child
 import (
 	"os/exec"
 	"syscall"
+	"time"
 )
 
 // dieWithParent makes the kernel kill the process when the thread that starts it ends.
@@ -11,4 +12,12 @@ func dieWithParent(cmd *exec.Cmd) {
 		cmd.SysProcAttr = new(syscall.SysProcAttr)
 	}
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+}
+
+// KillGroup makes the end of cmd's context also kill the processes that cmd started. Their pipes
+// may stay open for the time of delay.
+func KillGroup(cmd *exec.Cmd, delay time.Duration) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = delay
 }

@@ -2,6 +2,12 @@
 
 package child
 
-import "os/exec"
+import (
+	"os/exec"
+	"time"
+)
 
 func dieWithParent(*exec.Cmd) {}
+
+// KillGroup only sets cmd.WaitDelay to delay on this system.
+func KillGroup(cmd *exec.Cmd, delay time.Duration) { cmd.WaitDelay = delay }

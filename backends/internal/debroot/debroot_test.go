@@ -18,7 +18,7 @@ import (
 // TestPins checks the format of the pins. A malformed line would leave a package out, or
 // unchecked.
 func TestPins(t *testing.T) {
-	pin := regexp.MustCompile(`^[0-9a-f]{64}  pool/main/[a-z0-9.+-]+/[a-z0-9.+-]+/[a-z0-9.+-]+_[^_/]+_amd64\.deb$`)
+	pin := regexp.MustCompile(`^[0-9a-f]{64}  pool/main/[a-z0-9.+-]+/[a-z0-9.+-]+/[a-z0-9.+-]+_[^_/]+_(amd64|all)\.deb$`)
 	files, err := filepath.Glob("../*/packages.sha256")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("pins %v, error %v; want files", files, err)

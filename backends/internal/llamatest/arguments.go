@@ -1,8 +1,6 @@
 package llamatest
 
 import (
-	"math/rand/v2"
-	"net"
 	"path/filepath"
 	"strconv"
 )
@@ -16,38 +14,4 @@ func arguments(o Options, model, host, port string) []string {
 		"-np", strconv.Itoa(o.Parallel), "-c", strconv.Itoa(o.Parallel * o.Context), // llama-server divides the context among the slots
 		"--no-ui", "--metrics",
 	}, o.Args...)
-}
-
-// The ports among which freeAddr chooses are below those that Linux gives to
-// connections (ip_local_port_range in ip(7)). Otherwise a connection of another process
-// might take the port before the server listens.
-const (
-	firstPort = 10000
-	lastPort  = 32767
-)
-
-// freeAddr returns the host and the port of addr, or a free port of 127.0.0.1 if addr
-// is "". It is an error if something listens there. If another process takes the
-// port before the server does, the server ends with an error.
-func freeAddr(addr string) (host, port string, err error) {
-	if addr != "" {
-		return tryAddr(addr)
-	}
-	for range 100 {
-		port := firstPort + rand.IntN(lastPort-firstPort+1)
-		if host, port, err := tryAddr(net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
-			return host, port, nil
-		}
-	}
-	return tryAddr("127.0.0.1:0")
-}
-
-// tryAddr listens on addr for a moment, and returns the host and the port.
-func tryAddr(addr string) (host, port string, err error) {
-	l, err := net.Listen("tcp", addr)
-	if err != nil {
-		return "", "", err
-	}
-	defer l.Close()
-	return net.SplitHostPort(l.Addr().String())
 }

@@ -24,7 +24,7 @@ func startContainer(ctx context.Context, root, model string, o Options, log *ser
 	}
 	create := []string{"create", "--label", "llmbench=llamatest"}
 	if o.Addr != "" {
-		host, port, err := freeAddr(o.Addr)
+		host, port, err := child.FreeAddr(o.Addr)
 		if err != nil {
 			return nil, "", err
 		}

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strings"
 
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/buildcache"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/debroot"
 )
 
@@ -21,7 +22,7 @@ func ensureImage(ctx context.Context, root string) (id string, err error) {
 	if id := findImage(ctx); id != "" {
 		return id, nil
 	}
-	unlock, err := debroot.Lock(ctx, root+".lock")
+	unlock, err := buildcache.Lock(ctx, root+".lock")
 	if err != nil {
 		return "", err
 	}

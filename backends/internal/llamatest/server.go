@@ -91,7 +91,7 @@ func needsContainer(ctx context.Context, o Options) (bool, error) {
 
 // startNative starts the server in a chroot and returns its URL.
 func startNative(root, model string, o Options, log *serverlog.Log) (*child.Process, string, error) {
-	host, port, err := freeAddr(o.Addr)
+	host, port, err := child.FreeAddr(o.Addr)
 	if err != nil {
 		return nil, "", err
 	}

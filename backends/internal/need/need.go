@@ -15,9 +15,10 @@ const (
 	Docker   = "docker"
 	LlamaCPP = "llamacpp"
 	Nginx    = "nginx"
+	Ollama   = "ollama"
 )
 
-var requirements = []string{Docker, LlamaCPP, Nginx}
+var requirements = []string{Docker, LlamaCPP, Nginx, Ollama}
 
 func init() { env.Register(func(r *env.Reader) { readFrom(r) }) }
 

@@ -1,0 +1,115 @@
+package ollamatest
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/buildcache"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/child"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/debroot"
+)
+
+// Ollama's module. It is MIT-licensed, and nothing of it is linked into this module.
+const (
+	module = "github.com/ollama/ollama"
+	// Version is the version of Ollama without the leading v.
+	Version = "0.17.4"
+)
+
+//go:embed packages.sha256
+var pins []byte
+
+// ErrUnavailable is wrapped by errors that say why this machine cannot build or run Ollama.
+var ErrUnavailable = errors.New("Ollama is not available here")
+
+const (
+	name         = "ollamatest"     // of its folders in the cache
+	buildTimeout = 20 * time.Minute // including the wait for another process that builds
+	stopDelay    = 5 * time.Second
+)
+
+// recipe is what the build depends on beside the headers.
+var recipe = []string{
+	"go", "install", "-trimpath", "-buildvcs=false",
+	"-ldflags=-s -w -X " + module + "/version.Version=" + Version,
+	module + "@v" + Version,
+}
+
+// key identifies the program in the cache.
+func key() string {
+	sum := sha256.Sum256([]byte(strings.Join(recipe, " ") + debroot.Key(pins)))
+	return fmt.Sprintf("%x", sum[:8])
+}
+
+// find returns the path of the program if the cache has it.
+func find() (program string, err error) {
+	dir, found, err := buildcache.Find(name, key())
+	switch {
+	case errors.Is(err, buildcache.ErrNoFolder):
+		return "", fmt.Errorf("%w: %w", ErrUnavailable, err)
+	case err != nil:
+		return "", err
+	case !found:
+		return "", fmt.Errorf("%w: it is not built; build it in about four minutes of CPU time by: go run ./backends/internal/ollamatest/cmd/ollamaserver -build", ErrUnavailable)
+	}
+	return filepath.Join(dir, "ollama"), nil
+}
+
+// Build builds Ollama if the cache does not have it, and returns the path of the program. The error
+// wraps [ErrUnavailable] if this machine cannot build it.
+func Build(ctx context.Context) (program string, err error) {
+	for _, tool := range []string{"go", "gcc", "g++"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return "", fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+	}
+	headers, err := debroot.Build(name+"-headers", pins)
+	if errors.Is(err, debroot.ErrUnavailable) {
+		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	if err != nil {
+		return "", err
+	}
+	dir, err := buildcache.Get(ctx, name, key(), buildTimeout, func(ctx context.Context, dir string) error {
+		return build(ctx, filepath.Join(headers, "usr/include"), dir)
+	})
+	return filepath.Join(dir, "ollama"), err
+}
+
+// build installs the program in dir, which it creates.
+func build(ctx context.Context, include, dir string) error {
+	// llama.cpp includes miniaudio/miniaudio.h, which Debian has outside of such a folder.
+	extra := dir + ".include"
+	defer os.RemoveAll(extra)
+	if err := errors.Join(os.RemoveAll(extra), os.Mkdir(extra, 0o755), os.Symlink(include, filepath.Join(extra, "miniaudio")), os.Mkdir(dir, 0o755)); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, recipe[0], recipe[1:]...)
+	cmd.Dir = dir // outside of any module
+	// Without -g, which is part of the defaults, the build is faster.
+	cmd.Env = append(os.Environ(), "GOBIN="+dir, "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=1",
+		"CGO_CPPFLAGS=-I"+include+" -I"+extra, "CGO_CFLAGS=-O2", "CGO_CXXFLAGS=-O2")
+	child.KillGroup(cmd, stopDelay)
+	out, err := cmd.CombinedOutput()
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w; the end of its output:\n%s", ErrUnavailable, strings.Join(recipe, " "), err, tail(string(out)))
+	}
+	return nil
+}
+
+// tail returns the last lines of text.
+func tail(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-20):], "\n")
+}

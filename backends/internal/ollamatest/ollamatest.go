@@ -1,0 +1,28 @@
+package ollamatest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/need"
+)
+
+// Start runs a server until tb ends and returns its base URL, without a slash at its end. If the
+// error of [Run] wraps [ErrUnavailable], Start skips tb, or fails tb if LLMBENCH_REQUIRE lists
+// ollama. Every other error fails tb, and so does a server that ends before tb.
+func Start(tb testing.TB, o Options) (url string) {
+	tb.Helper()
+	s, err := Run(tb.Context(), o)
+	if errors.Is(err, ErrUnavailable) {
+		need.Missing(tb, need.Ollama, err)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return s.URL
+}

@@ -1,0 +1,159 @@
+package ollamatest_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/perf/benchfmt"
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/backends"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest/tinygguf"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/ollamatest"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// TestDialects uses every dialect that a real Ollama speaks.
+func TestDialects(t *testing.T) {
+	url := ollamatest.Start(t, ollamatest.Options{})
+	for _, d := range []dialect.Dialect{
+		dialect.Ollama{}, dialect.OllamaGenerate{}, dialect.OpenAIChat{}, dialect.OpenAICompletions{}, dialect.OpenAIResponses{},
+	} {
+		for _, stream := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/stream=%t", d.Name(), stream), func(t *testing.T) {
+				target := backends.URL{URL: url, Dialect: d}.Start(t)
+				assert.Equal(t, target.Model, ollamatest.ModelName+":latest")
+				for _, tokens := range []int{1, 24, 200} {
+					s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: "Tell me about the sea.", MaxTokens: tokens}, stream)
+					assert.NilError(t, s.Err)
+					assert.Equal(t, s.OutputTokens, tokens)
+					assert.Equal(t, s.TokenSource, sample.FromUsage)
+					assert.Assert(t, s.PromptTokens > 0, "%+v", s)
+					assert.Assert(t, !stream || s.Deltas > 0 && s.Deltas <= tokens, "%+v", s)
+					if strings.HasPrefix(d.Name(), "ollama") {
+						assert.Equal(t, s.Finish, "length")
+						assert.Equal(t, s.Server.OutputTokens, tokens)
+						assert.Assert(t, s.Server.Total > 0 && s.Server.Total < s.End-s.Start, "%+v", s)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestScenarios runs scenarios in the three dialects that people use with Ollama.
+func TestScenarios(t *testing.T) {
+	url := ollamatest.Start(t, ollamatest.Options{})
+	program := filepath.Join(t.TempDir(), "scenarios.test")
+	run(t, nil, "go", "test", "-c", "-vet=off", "-o", program, "../../../scenarios")
+	outputs := map[string]float64{"Chat": 200, "Concurrency": 128, "MultiTurn": 32}
+	rows := map[string]int{"Chat": 3, "Concurrency": 1, "MultiTurn": 1, "StructuredOutput": 1}
+	for dialect, want := range map[string]map[string]int{
+		"ollama":             rows,
+		"openai-chat":        rows,
+		"openai-completions": {"Chat": 3, "Concurrency": 1}, // the API has neither conversations nor an output format
+	} {
+		t.Run(dialect, func(t *testing.T) {
+			out := run(t, []string{
+				"LLMBENCH_URL=" + url, "LLMBENCH_NAME=ollama", "LLMBENCH_DIALECT=" + dialect,
+				"LLMBENCH_CLIENT_BOUND=report", // the client shares its CPU cores with the server and with other tests
+			}, program, "-test.run=^$", "-test.benchtime=1x",
+				"-test.bench=^Benchmark(Chat|Concurrency|MultiTurn|StructuredOutput)$/./././stream/^concurrency=[14]$")
+			got := map[string]int{}
+			r := benchfmt.NewReader(strings.NewReader(out), "output")
+			for r.Scan() {
+				switch rec := r.Result().(type) {
+				case *benchfmt.SyntaxError:
+					t.Errorf("%v in:\n%s", rec, out)
+				case *benchfmt.Result:
+					name, _, _ := strings.Cut(string(rec.Name), "/")
+					got[name]++
+					if tokens, ok := outputs[name]; ok {
+						value, _ := rec.Value("out-tok/req")
+						assert.Equal(t, value, tokens, "%s", rec.Name)
+					} else {
+						valid, _ := rec.Value("valid-%")
+						assert.Equal(t, valid, 100.0, "%s", rec.Name)
+					}
+				}
+			}
+			assert.DeepEqual(t, got, want)
+		})
+	}
+}
+
+const (
+	// maxDurationError is the largest accepted distance between the client's and Ollama's own
+	// duration of a decode, as a share of the latter.
+	maxDurationError = 0.05
+	// maxDurationSpread is the largest interquartile range of their ratios, over the requests of
+	// a round, at which TestDurations can fail.
+	maxDurationSpread = 0.02
+)
+
+// TestDurations compares, for each of a number of requests that are sent one at a time,
+// the time from the first token to the last with Ollama's eval_duration, which is that of all tokens
+// after the first. Noise of the machine stretches both. The test fails if the median of the ratios
+// is wrong in each of three rounds although they agree, and is skipped if they do not.
+func TestDurations(t *testing.T) {
+	url := ollamatest.Start(t, ollamatest.Options{
+		Parallel: 1, Model: tinygguf.Options{Dim: 512, Layers: 4, Heads: 8, KVHeads: 4, FF: 1024},
+	})
+	for _, d := range []dialect.Dialect{dialect.Ollama{}, dialect.OllamaGenerate{}} {
+		t.Run(d.Name(), func(t *testing.T) {
+			target := llmbench.Target{URL: url, Model: ollamatest.ModelName, Dialect: d}
+			for round := 1; ; round++ {
+				median, spread := decodeRatios(t, target)
+				t.Logf("round %d: the client's durations are %.4f times those of Ollama; interquartile range %.4f", round, median, spread)
+				switch wrong := max(median-1, 1-median) > maxDurationError; {
+				case !wrong:
+					return
+				case spread > maxDurationSpread:
+					t.Skipf("too noisy to tell: the interquartile range is %.3f, more than %.3f", spread, maxDurationSpread)
+				case round == 3:
+					t.Fatalf("in three rounds the client's durations are not within %.0f %% of Ollama's", 100*maxDurationError)
+				}
+			}
+		})
+	}
+}
+
+// decodeRatios returns the median and the interquartile range of the ratios of the client's and the
+// server's duration of a decode.
+func decodeRatios(t *testing.T, target llmbench.Target) (median, spread float64) {
+	t.Helper()
+	const tokens, requests = 64, 12
+	var ratios []float64
+	for i := range requests {
+		s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: fmt.Sprintf("Tell me about the number %d.", i), MaxTokens: tokens}, true)
+		assert.NilError(t, s.Err)
+		assert.Equal(t, s.OutputTokens, tokens)
+		assert.Assert(t, s.Deltas > tokens/2, "%+v", s)
+		assert.Assert(t, s.Server.Predict > time.Millisecond, "%+v", s.Server)
+		ratios = append(ratios, float64(s.Last-s.First)/float64(s.Server.Predict))
+	}
+	slices.Sort(ratios)
+	return (ratios[requests/2-1] + ratios[requests/2]) / 2, ratios[3*requests/4-1] - ratios[requests/4]
+}
+
+// run runs a command and returns its standard output.
+func run(t *testing.T, env []string, name string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	defer cancel()
+	var out, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), env...), &out, &stderr
+	assert.NilError(t, cmd.Run(), "%s %q:\n%s%s", name, args, &out, &stderr)
+	return out.String()
+}

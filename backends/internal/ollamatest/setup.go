@@ -1,0 +1,107 @@
+package ollamatest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest/tinygguf"
+)
+
+const (
+	readyTimeout = 2 * time.Minute // from the start of the process until the model is loaded
+	readyPoll    = 20 * time.Millisecond
+)
+
+// setUp waits until the server answers, and makes and loads the model
+// (https://docs.ollama.com/api).
+func (s *Server) setUp(ctx context.Context, o Options) error {
+	ctx, end := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("not ready after %v", readyTimeout))
+	defer end()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-s.process.Done:
+			cancel(fmt.Errorf("ended before it was ready: %w", s.process.Err))
+		case <-ctx.Done():
+		}
+	}()
+	if err := s.waitReady(ctx); err != nil {
+		return err
+	}
+	var gguf bytes.Buffer
+	if err := tinygguf.Write(&gguf, o.Model); err != nil {
+		return err
+	}
+	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(gguf.Bytes()))
+	if err := s.post(ctx, "/api/blobs/"+digest, gguf.Bytes()); err != nil {
+		return err
+	}
+	if err := s.postJSON(ctx, "/api/create", map[string]any{
+		"model": ModelName, "files": map[string]string{"tiny.gguf": digest}, "stream": false,
+		"parameters": map[string]int{"num_ctx": o.Context, "num_thread": 1},
+	}); err != nil {
+		return err
+	}
+	return s.postJSON(ctx, "/api/generate", map[string]any{"model": ModelName, "keep_alive": -1})
+}
+
+// waitReady waits until the server answers.
+func (s *Server) waitReady(ctx context.Context) error {
+	tick := time.NewTicker(readyPoll)
+	defer tick.Stop()
+	for {
+		err := s.do(ctx, http.MethodGet, "/api/version", nil)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *Server) postJSON(ctx context.Context, path string, body any) error {
+	b, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	return s.post(ctx, path, b)
+}
+
+func (s *Server) post(ctx context.Context, path string, body []byte) error {
+	if err := s.do(ctx, http.MethodPost, path, body); err != nil {
+		return errors.Join(context.Cause(ctx), err)
+	}
+	return nil
+}
+
+// client uses no proxy, and a connection for each request.
+var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
+// do sends a request. A status outside 2xx is an error.
+func (s *Server) do(ctx context.Context, method, path string, body []byte) error {
+	req, err := http.NewRequestWithContext(ctx, method, s.URL+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if err == nil && (res.StatusCode < 200 || res.StatusCode > 299) {
+		err = fmt.Errorf("%s %s: %s: %.300s", method, path, res.Status, answer)
+	}
+	return err
+}
