@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -75,6 +76,7 @@ func (r *responseReader) reset(leaveAfter int) {
 // read reads the answer to its end.
 func (r *responseReader) read(ctx context.Context, resp *http.Response, s *sample.Sample, giveUp context.CancelCauseFunc) error {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		s.RetryAfter = retryAfter(resp.Header, time.Now())
 		defer time.AfterFunc(errorBodyTime, func() { giveUp(nil) }).Stop()
 		return fail(sample.HTTP, "status %s: %s", resp.Status, r.errorBody())
 	}
@@ -94,6 +96,24 @@ func (r *responseReader) read(ctx context.Context, resp *http.Response, s *sampl
 	}
 	r.sse.Format = sse.FormatOf(kind)
 	return r.readStream(ctx, s, giveUp)
+}
+
+// retryAfter returns how long a server asks the client to wait: the seconds in the header, or the
+// time from the date of the answer, or else from now, to the date in the header. It returns 0 if there
+// is no such header, or one that cannot be read.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	value := strings.TrimSpace(h.Get("Retry-After"))
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	until, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	if date, err := http.ParseTime(h.Get("Date")); err == nil { // the server's clock may differ
+		now = date
+	}
+	return max(0, until.Sub(now))
 }
 
 // errorBody reads the body of an answer whose status is an error, and returns its beginning

@@ -60,6 +60,7 @@ type line struct {
 	Outcome      string         `json:"outcome"`
 	Error        string         `json:"error,omitempty"`
 	Status       int            `json:"status"`
+	RetryAfter   int64          `json:"retry_after_ns,omitempty"`
 }
 
 // A writtenLine is a line as it is written. An answer is not read again: no figure is
@@ -137,7 +138,7 @@ func newLine(s *sample.Sample) writtenLine {
 		Clock: string(s.Clock), Lags: newGaps(s.Lags), Merged: newMerged(s.Merged), FirstByteLag: int64(s.FirstByteLag), EndLag: int64(s.EndLag),
 		MaxTokens: s.MaxTokens, FixedOutput: s.FixedOutput, Prompt: s.PromptTokens, Cached: s.CachedTokens, Output: s.OutputTokens, Reasoning: s.ReasoningTokens,
 		UsageAlone: s.UsageAlone, Source: string(s.TokenSource), Asked: s.AskedTokens, PromptChars: s.PromptChars, OutputChars: s.OutputChars,
-		Finish: s.Finish, Outcome: string(s.Outcome), Status: s.Status,
+		Finish: s.Finish, Outcome: string(s.Outcome), Status: s.Status, RetryAfter: int64(s.RetryAfter),
 	}}
 	if s.Outputs < s.Deltas {
 		l.Outputs, l.FirstOutput = &s.Outputs, when(s.FirstOutput, s.Outputs > 0)

@@ -82,7 +82,7 @@ func (p *parser) convert(l *line) Request {
 	q := Request{
 		Pass: int32(l.Pass), Turn: int32(l.Turn), Resent: int32(l.Resent), ResentUnread: l.ResentUnread, Status: int32(l.Status),
 		Due: l.Due.at, Granted: l.Granted.at, Admitted: l.Admitted.at, Start: l.Start.at, SentBy: l.SentBy.at, Connect: time.Duration(l.Connect),
-		Wrote: l.Wrote.at, FirstByte: l.FirstByte.at, First: l.First.at, Last: l.Last.at, End: l.End.at,
+		RetryAfter: time.Duration(l.RetryAfter), Wrote: l.Wrote.at, FirstByte: l.FirstByte.at, First: l.First.at, Last: l.Last.at, End: l.End.at,
 		LastEvent: l.LastEvent.at, Done: l.Done.at,
 		Before: int32(l.Choices.Before), Amid: int32(l.Choices.Amid), After: int32(l.Choices.After),
 		ChoiceFirst: time.Duration(l.Choices.First), ChoiceLast: time.Duration(l.Choices.Last),

@@ -27,6 +27,7 @@ type Request struct {
 	ChoiceFirst, ChoiceLast                        time.Duration // Sample.Choices
 	FirstOutput                                    time.Duration // Sample.FirstOutput
 	SentBy                                         time.Duration // Sample.SentBy
+	RetryAfter                                     time.Duration // Sample.RetryAfter
 
 	Before, Amid, After int32 // Sample.Choices
 	Deltas, Outputs     int32

@@ -120,9 +120,14 @@ type Sample struct {
 	// The end.
 
 	Outcome Outcome
-	Err     error  // the reason, if Outcome is not OK
-	Status  int    // HTTP status; 0 without a response
-	Finish  string // finish reason of the server
+	Err     error // the reason, if Outcome is not OK
+	Status  int   // HTTP status; 0 without a response
+	// RetryAfter is how long the server asked the client to wait before another request, in the
+	// header Retry-After of an answer whose status is an error; 0 if it did not
+	// (https://www.rfc-editor.org/rfc/rfc9110.html#section-10.2.3). No request of a load waits so
+	// long, and no unit is computed from it.
+	RetryAfter time.Duration
+	Finish     string // finish reason of the server
 	// Server is what the server measured itself, on its own clock; zero if it states
 	// nothing. No unit is computed from it.
 	Server ServerTimings
