@@ -166,10 +166,9 @@ func TestCancelSockets(t *testing.T) {
 // and that a failed request stays a failure.
 func TestCancelPlan(t *testing.T) {
 	plan := func(seed uint64) (all []int) {
-		posts := make([]post, 8)
-		planLeaves(Cancel{Share: 0.4, Deltas: 100, Seed: seed}, posts)
-		for _, p := range posts {
-			all = append(all, p.leave.deltas)
+		leaves := planLeaves(Cancel{Share: 0.4, Deltas: 100, Seed: seed}, words(8, 1))
+		for i := range 8 {
+			all = append(all, leaves[i].deltas)
 		}
 		return all
 	}

@@ -25,7 +25,7 @@ type client struct {
 	ordinal atomic.Int64 // of the last request
 	ended   atomic.Int64 // requests that have ended, for the progress line
 
-	longest time.Duration // of the posts of all passes so far; see longestOf
+	longest time.Duration // of the posts of all passes so far of which each request succeeded
 }
 
 // A sender sends a request and returns when the head of its response has been read, as

@@ -122,7 +122,7 @@ func (k *control) begin(ctx context.Context, inFlight int) {
 	ctx, k.stop = context.WithCancel(ctx)
 	k.errors = distortion.Errors{}
 	load, _ := Load{Requests: []Request{{Prompt: "control", MaxTokens: k.tokens}}, Concurrency: 1}.check()
-	posts, err := newPosts(&load, Target{Dialect: dialect.OpenAIChat{}}, load.Requests)
+	p, err := newPost(&load, Target{Dialect: dialect.OpenAIChat{}}, load.Requests[0])
 	if err != nil {
 		panic(err) // the request is a constant
 	}
@@ -137,7 +137,7 @@ func (k *control) begin(ctx context.Context, inFlight int) {
 			pauses := rand.New(rand.NewPCG(uint64(i), 1))
 			for first := true; first || ctx.Err() == nil; first = false {
 				// A stream that has begun goes on to its end, also after the pass.
-				s := w.do(context.WithoutCancel(ctx), posts[0], 0, false)
+				s := w.do(context.WithoutCancel(ctx), p, 0, false)
 				k.add(&s, clock.Start())
 				if sleep(ctx, time.Duration(pauses.ExpFloat64()*float64(controlLength)/2)) != nil {
 					return

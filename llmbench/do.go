@@ -26,7 +26,7 @@ func do(ctx context.Context, t Target, r Request, stream bool) (sample.Sample, e
 	if err != nil {
 		return sample.Sample{}, err
 	}
-	posts, err := newPosts(&l, t, l.Requests)
+	pl, err := newPlan(&l, t, l.Requests)
 	if err != nil {
 		return sample.Sample{}, err
 	}
@@ -35,5 +35,5 @@ func do(ctx context.Context, t Target, r Request, stream bool) (sample.Sample, e
 		return sample.Sample{}, err
 	}
 	defer c.close()
-	return newWorker(c, &l, conn.NewClock(conn.WallClock), nil).do(ctx, posts[0], 0, false), nil
+	return newWorker(c, &l, conn.NewClock(conn.WallClock), nil).do(ctx, pl.build(0), 0, false), nil
 }

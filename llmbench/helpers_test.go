@@ -105,27 +105,32 @@ func words(n, out int) []Request {
 }
 
 // prepared returns what a pass of l needs: a client of t, which the caller must close, the load with
-// its defaults, and its posts.
-func prepared(t Target, l Load) (*client, *Load, []post, error) {
+// its defaults, and its plan.
+func prepared(t Target, l Load) (*client, *Load, *plan, error) {
 	l, err := l.check()
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	posts, err := newPosts(&l, t, l.Requests)
+	pl, err := newPlan(&l, t, l.Requests)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	c, err := newClient(t)
-	return c, &l, posts, err
+	return c, &l, pl, err
 }
 
 // sendPass makes one pass and returns its samples, in the order of the requests.
-func sendPass(ctx context.Context, c *client, l *Load, posts []post) ([]sample.Sample, error) {
-	r, err := c.pass(ctx, l, posts, nil, inMemoryOnly())
+func sendPass(ctx context.Context, c *client, l *Load, pl *plan) ([]sample.Sample, error) {
+	r, err := c.pass(ctx, l, pl, nil, inMemoryOnly())
 	if r.Samples == nil {
 		return nil, err
 	}
 	return ordered(r.Samples), err
+}
+
+// only returns the plan of some posts.
+func only(posts ...post) *plan {
+	return &plan{requests: len(posts), samples: len(posts), ahead: len(posts), build: func(i int) post { return posts[i] }}
 }
 
 // inMemoryOnly returns an outlet that writes nothing.
@@ -154,7 +159,7 @@ func onePass(tb testing.TB, t Target, l Load) []sample.Sample {
 
 // tryPass is onePass for passes that may fail. It fails tb if a connection stays open.
 func tryPass(tb testing.TB, ctx context.Context, t Target, l Load) (samples []sample.Sample, err error) {
-	c, checked, posts, err := prepared(t, l)
+	c, checked, pl, err := prepared(t, l)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +168,7 @@ func tryPass(tb testing.TB, ctx context.Context, t Target, l Load) (samples []sa
 		// A connection that was given up takes a moment to close.
 		runtest.Until(tb, "all connections are closed", func() bool { return c.pool.Open() == 0 })
 	}()
-	return sendPass(ctx, c, checked, posts)
+	return sendPass(ctx, c, checked, pl)
 }
 
 const ms = time.Millisecond

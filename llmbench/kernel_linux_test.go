@@ -28,12 +28,12 @@ func awaitStamps(tb testing.TB) {
 		reply200(c)
 		return true
 	})
-	c, l, posts, err := prepared(target, Load{Requests: words(1, 1), Concurrency: 1})
+	c, l, pl, err := prepared(target, Load{Requests: words(1, 1), Concurrency: 1})
 	assert.NilError(tb, err)
 	tb.Cleanup(c.close)
 	w := newWorker(c, l, conn.NewClock(conn.WallClock), nil)
 	runtest.Until(tb, "an answer has kernel timestamps", func() bool {
-		s := w.do(context.Background(), posts[0], 0, false)
+		s := w.do(context.Background(), pl.build(0), 0, false)
 		assert.NilError(tb, s.Err)
 		return s.Clock == sample.KernelClock
 	})
@@ -79,7 +79,7 @@ func TestWallClockSet(t *testing.T) {
 	assert.NilError(t, err)
 	server := httptest.NewServer(srv)
 	defer server.Close()
-	c, l, posts, err := prepared(Target{URL: server.URL}, Load{Requests: words(4, 3), Concurrency: 1})
+	c, l, pl, err := prepared(Target{URL: server.URL}, Load{Requests: words(4, 3), Concurrency: 1})
 	assert.NilError(t, err)
 	defer c.close()
 	k, err := newControl(0)
@@ -94,7 +94,7 @@ func TestWallClockSet(t *testing.T) {
 			}
 			return conn.WallClock()
 		}
-		r, err = c.pass(t.Context(), l, posts, k, inMemoryOnly())
+		r, err = c.pass(t.Context(), l, pl, k, inMemoryOnly())
 		assert.NilError(t, err)
 		return len(k.errors.TTFT) > 0
 	})
@@ -111,13 +111,13 @@ func TestWallClockSet(t *testing.T) {
 func stampedPass(tb testing.TB, server *httptest.Server, l Load) []sample.Sample {
 	tb.Helper()
 	awaitStamps(tb)
-	c, checked, posts, err := prepared(Target{URL: server.URL}, l)
+	c, checked, pl, err := prepared(Target{URL: server.URL}, l)
 	assert.NilError(tb, err)
 	defer c.close()
 	if server.TLS != nil {
 		trust(tb, c, server)
 	}
-	samples, err := sendPass(context.Background(), c, checked, posts)
+	samples, err := sendPass(context.Background(), c, checked, pl)
 	assert.NilError(tb, err)
 	return samples
 }
@@ -143,12 +143,12 @@ func TestMergedDeltas(t *testing.T) {
 			io.WriteString(c, last)
 			return true
 		})
-		c, l, posts, err := prepared(target, Load{Requests: words(1, 10), Concurrency: 1})
+		c, l, pl, err := prepared(target, Load{Requests: words(1, 10), Concurrency: 1})
 		assert.NilError(t, err)
 		defer c.close()
 		w := newWorker(c, l, conn.NewClock(conn.WallClock), nil)
 		runtest.Until(t, fmt.Sprintf("a sample with merged deltas, or without if together=%t", together), func() bool {
-			s := w.do(t.Context(), posts[0], 0, false)
+			s := w.do(t.Context(), pl.build(0), 0, false)
 			assert.NilError(t, s.Err)
 			assert.NilError(t, s.Check())
 			assert.Equal(t, s.Deltas, 10)

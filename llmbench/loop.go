@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
@@ -21,16 +20,16 @@ type passResult struct {
 	clockChange     time.Duration // by how much the wall clock was set; unless 0, no timestamp is used
 }
 
-// pass sends every post once, at the times that the load asks for, with control streams
+// pass sends every request of pl once, at the times that the load asks for, with control streams
 // beside them unless k is nil. The samples go to o. It returns when every request and every
 // goroutine of the pass has ended; the deadlines of the load bound the time. An error without
 // samples means that the pass did not begin. An error with samples means that they contradict
 // each other, or that not all of them could be kept.
-func (c *client) pass(ctx context.Context, l *Load, posts []post, k *control, o outlet) (passResult, error) {
+func (c *client) pass(ctx context.Context, l *Load, pl *plan, k *control, o outlet) (passResult, error) {
 	var due []time.Duration
 	if l.Arrivals != nil {
 		var err error
-		if due, err = arrivals.Schedule(l.Arrivals, len(posts)); err != nil {
+		if due, err = arrivals.Schedule(l.Arrivals, pl.requests); err != nil {
 			return passResult{}, err
 		}
 	}
@@ -39,7 +38,7 @@ func (c *client) pass(ctx context.Context, l *Load, posts []post, k *control, o 
 		ctx, cancel = context.WithTimeoutCause(ctx, l.PassTimeout, errors.New("the pass's deadline passed: "+l.PassTimeout.String()))
 		defer cancel()
 	}
-	ahead := connectionsAhead(l, due, len(posts), c.longest)
+	ahead := connectionsAhead(l, due, pl.requests, c.longest)
 	if err := c.openAhead(ctx, l, ahead); err != nil {
 		return passResult{}, err
 	}
@@ -47,7 +46,7 @@ func (c *client) pass(ctx context.Context, l *Load, posts []post, k *control, o 
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 
-	lp := &loop{client: c, load: l, posts: posts}
+	lp := &loop{client: c, load: l, requests: pl.requests, posts: pl.feed()}
 	begin := o.samples.End()
 	before := strain.Read()
 	if k != nil {
@@ -150,7 +149,8 @@ func (c *client) checkLimits(n int) error {
 type loop struct {
 	client   *client
 	load     *Load
-	posts    []post
+	requests int // of the pass
+	posts    <-chan post
 	clock    conn.Clock
 	flight   audit.Flight
 	recorder *recorder
@@ -163,35 +163,28 @@ type loop struct {
 
 // closed keeps load.Concurrency requests in flight.
 func (lp *loop) closed(ctx context.Context) {
-	var next atomic.Int64
 	var wg sync.WaitGroup
-	for k := range min(lp.load.Concurrency, len(lp.posts)) {
+	for k := range min(lp.load.Concurrency, lp.requests) {
 		wg.Go(func() {
 			w := lp.newWorker()
 			begin := time.Duration(k) * max(0, lp.load.Stagger)
 			sleep(ctx, max(0, begin-lp.clock.Now())) // if ctx ends, no request is sent below
-			lp.work(ctx, w, &next)
+			lp.work(ctx, w)
 		})
 	}
 	wg.Wait()
 }
 
-// work sends posts with w, one after the other, until none are left. All workers share the
-// index of the next post.
-func (lp *loop) work(ctx context.Context, w *worker, next *atomic.Int64) {
+// work sends posts with w, one after the other, until none are left.
+func (lp *loop) work(ctx context.Context, w *worker) {
 	var pauses []time.Duration
 	longest, ended := time.Duration(0), time.Duration(-1) // ended is the end of the worker's last request
-	for {
-		i := int(next.Add(1)) - 1
-		if i >= len(lp.posts) {
-			break
-		}
-		p := &lp.posts[i]
+	for p := range lp.posts {
 		if ctx.Err() != nil {
-			lp.skip(ctx, p, lp.clock.Now())
+			lp.skip(ctx, &p, lp.clock.Now())
 			continue
 		}
-		t := w.sendTurns(ctx, p, schedule{})
+		t := w.sendTurns(ctx, &p, schedule{})
 		if ended >= 0 {
 			pauses = append(pauses, max(0, t.start-ended))
 		}
@@ -213,12 +206,13 @@ func (lp *loop) open(ctx context.Context, due []time.Duration) {
 	// since which the place is free.
 	var places chan time.Duration
 	if lp.load.MaxInFlight > 0 {
-		places = make(chan time.Duration, min(lp.load.MaxInFlight, len(lp.posts)))
+		places = make(chan time.Duration, min(lp.load.MaxInFlight, lp.requests))
 		for range cap(places) {
 			places <- 0
 		}
 	}
-	for i := range lp.posts {
+	for p := range lp.posts {
+		i := p.request
 		if wait := due[i] - lp.clock.Now(); wait > 0 {
 			timer.Reset(wait)
 			select {
@@ -233,14 +227,13 @@ func (lp *loop) open(ctx context.Context, due []time.Duration) {
 			case <-ctx.Done():
 			}
 		}
-		p := &lp.posts[i]
 		if ctx.Err() != nil {
-			lp.skip(ctx, p, min(due[i], lp.clock.Now()))
+			lp.skip(ctx, &p, min(due[i], lp.clock.Now()))
 			continue
 		}
 		w := lp.takeWorker()
 		wg.Go(func() {
-			t := w.sendTurns(ctx, p, schedule{set: true, due: due[i], granted: granted})
+			t := w.sendTurns(ctx, &p, schedule{set: true, due: due[i], granted: granted})
 			lp.returnWorker(w, t)
 			if places != nil {
 				places <- lp.clock.Now()

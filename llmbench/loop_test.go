@@ -311,10 +311,10 @@ func TestInterrupted(t *testing.T) {
 func TestConnectionsAreReused(t *testing.T) {
 	for _, concurrency := range []int{1, 32} {
 		_, target := loopback(t, mockserver.Config{TTFT: ms})
-		c, l, posts, err := prepared(target, Load{Requests: words(20*concurrency, 4), Concurrency: concurrency})
+		c, l, pl, err := prepared(target, Load{Requests: words(20*concurrency, 4), Concurrency: concurrency})
 		assert.NilError(t, err)
 		defer c.close()
-		samples, err := sendPass(t.Context(), c, l, posts)
+		samples, err := sendPass(t.Context(), c, l, pl)
 		assert.NilError(t, err)
 		for i := range samples {
 			assert.NilError(t, samples[i].Err)
@@ -342,12 +342,12 @@ func TestConnectTime(t *testing.T) {
 				time.Sleep(20 * ms)
 				return ln.Dial(ctx, network, addr)
 			}}
-			c, l, posts, err := prepared(target, Load{Requests: words(1, 1), Concurrency: 1})
+			c, l, pl, err := prepared(target, Load{Requests: words(1, 1), Concurrency: 1})
 			assert.NilError(t, err)
 			trust(t, c, srv)
 			c.pool.Prepare(t.Context(), ahead)
 			w := newWorker(c, l, conn.NewClock(conn.WallClock), nil)
-			first, second := w.do(t.Context(), posts[0], 0, false), w.do(t.Context(), posts[0], 0, false)
+			first, second := w.do(t.Context(), pl.build(0), 0, false), w.do(t.Context(), pl.build(0), 0, false)
 			assert.NilError(t, first.Err)
 			assert.NilError(t, second.Err)
 			if ahead == 0 {

@@ -96,13 +96,13 @@ func (m *measurement) warmUp(ctx context.Context) (pace time.Duration, err error
 	if len(m.load.Warmup) == 0 {
 		return 0, nil
 	}
-	posts, err := newPosts(&m.load, m.client.target, m.load.Warmup)
+	pl, err := newPlan(&m.load, m.client.target, m.load.Warmup)
 	if err != nil {
 		return 0, err
 	}
 	samples := store.New(store.Bound, m.cfg.out)
 	defer samples.Close()
-	r, err := m.client.pass(ctx, &m.load, posts, nil, outlet{samples: samples})
+	r, err := m.client.pass(ctx, &m.load, pl, nil, outlet{samples: samples})
 	if err != nil {
 		return 0, err
 	}
@@ -115,11 +115,11 @@ func (m *measurement) warmUp(ctx context.Context) (pace time.Duration, err error
 	return medianGap(r.Samples), samples.Err()
 }
 
-// pass sends posts as the pass of that number, and writes their records, also those of a pass
+// pass sends the requests of pl as the pass of that number, and writes their records, also those of a pass
 // that failed. A pass that was given up because ctx ended has failed, whatever the load
 // tolerates.
-func (m *measurement) pass(ctx context.Context, number int, posts []post) (passResult, error) {
-	r, err := m.client.pass(ctx, &m.load, posts, m.control, outlet{number, m.samples, m.records})
+func (m *measurement) pass(ctx context.Context, number int, pl *plan) (passResult, error) {
+	r, err := m.client.pass(ctx, &m.load, pl, m.control, outlet{number, m.samples, m.records})
 	if err == nil {
 		err = context.Cause(ctx)
 	}

@@ -233,10 +233,10 @@ func TestNothingConnectsInAPass(t *testing.T) {
 			took.Store(int64(tt.warmUp))
 			_, err = m.warmUp(t.Context())
 			assert.NilError(t, err, tt.name)
-			posts, err := newPosts(&l, target, l.Requests)
+			pl, err := newPlan(&l, target, l.Requests)
 			assert.NilError(t, err, tt.name)
 			took.Store(int64(tt.answer))
-			samples, err := sendPass(t.Context(), c, &l, posts)
+			samples, err := sendPass(t.Context(), c, &l, pl)
 			assert.NilError(t, err, tt.name)
 			for _, s := range samples {
 				assert.NilError(t, s.Err, tt.name)
@@ -283,11 +283,11 @@ func TestLongest(t *testing.T) {
 			assert.NilError(t, err)
 			target, stop := inMemory(t, srv)
 			defer stop()
-			c, l, posts, err := prepared(target, Load{Concurrency: 1, Requests: append(words(2, 1),
+			c, l, pl, err := prepared(target, Load{Concurrency: 1, Requests: append(words(2, 1),
 				Request{Messages: []Message{{Role: "user", Content: "a"}}, MaxTokens: 1, Then: []Turn{{Prompt: "b", MaxTokens: 1, Think: 50 * ms}}})})
 			assert.NilError(t, err)
 			defer c.close()
-			_, err = sendPass(t.Context(), c, l, posts)
+			_, err = sendPass(t.Context(), c, l, pl)
 			assert.NilError(t, err)
 			assert.Equal(t, c.longest, tt.want, tt.name)
 		})

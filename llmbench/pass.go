@@ -44,7 +44,7 @@ func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, e
 	if l.Fresh != nil {
 		return nil, errors.New("load: Fresh for a single pass; want Requests")
 	}
-	posts, err := newPosts(&m.load, t, l.Requests)
+	pl, err := newPlan(&m.load, t, l.Requests)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, e
 			result, err = nil, errors.Join(err, closeErr)
 		}
 	}()
-	if err := m.single(ctx, posts); err != nil {
+	if err := m.single(ctx, pl); err != nil {
 		err = m.fail(err)
 		if !errors.Is(err, ErrClientBound) {
 			return nil, err
@@ -68,11 +68,11 @@ func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, e
 }
 
 // single makes the one pass of a measurement.
-func (m *measurement) single(ctx context.Context, posts []post) error {
+func (m *measurement) single(ctx context.Context, pl *plan) error {
 	if err := m.prepare(ctx, m.bound != BoundReported); err != nil {
 		return err
 	}
-	r, err := m.pass(ctx, 0, posts)
+	r, err := m.pass(ctx, 0, pl)
 	if err != nil {
 		return err
 	}

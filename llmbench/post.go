@@ -29,36 +29,69 @@ type post struct {
 // samples returns how many samples the post has, one for each turn.
 func (p post) samples() int { return 1 + len(p.then) }
 
-// countSamples returns how many samples posts have.
-func countSamples(posts []post) int {
-	n := 0
-	for i := range posts {
-		n += posts[i].samples()
-	}
-	return n
+// A plan is the requests of a pass, which have been checked. Their posts are built a bounded
+// number ahead.
+type plan struct {
+	requests int
+	samples  int              // of all requests: one for each turn
+	ahead    int              // how many posts wait to be sent
+	build    func(i int) post // builds the post of a request
 }
 
-// newPosts returns the posts for requests.
-func newPosts(l *Load, t Target, requests []Request) ([]post, error) {
-	posts := make([]post, len(requests))
+const (
+	// maxWaiting is how many posts wait to be sent at most.
+	maxWaiting = 1024
+	// maxWaitingBytes is how many bytes their bodies may have together, unless one body has more.
+	maxWaitingBytes = 64 << 20
+)
+
+// newPlan checks requests. It builds each body once, so that a request that the dialect cannot
+// express is an error before the pass.
+func newPlan(l *Load, t Target, requests []Request) (*plan, error) {
+	pl := &plan{requests: len(requests)}
+	largest := 1
 	for i, r := range requests {
-		build := newPost
-		if len(r.Then) > 0 {
-			build = newSession
-		}
-		p, err := build(l, t, r)
+		n, err := checkRequest(l, t, r)
 		if err != nil {
 			return nil, fmt.Errorf("request %d: %w", i, err)
 		}
-		p.request = i
-		posts[i] = p
+		largest = max(largest, n)
+		pl.samples += 1 + len(r.Then)
 	}
-	planLeaves(l.Cancel, posts)
-	return posts, nil
+	pl.ahead = min(len(requests), maxWaiting, max(1, maxWaitingBytes/largest))
+	leaves := planLeaves(l.Cancel, requests)
+	pl.build = func(i int) post {
+		p, err := newPost(l, t, requests[i])
+		if err != nil {
+			panic(fmt.Sprintf("llmbench: request %d was valid before the pass: %v", i, err))
+		}
+		p.request, p.leave = i, leaves[i]
+		return p
+	}
+	return pl, nil
 }
 
-// newPost returns the post for r without its further turns.
+// feed returns the posts of all requests, in order. All of them must be received. The first ones
+// are built when feed returns.
+func (pl *plan) feed() <-chan post {
+	posts := make(chan post, pl.ahead)
+	for i := range pl.ahead {
+		posts <- pl.build(i)
+	}
+	go func() {
+		defer close(posts)
+		for i := pl.ahead; i < pl.requests; i++ {
+			posts <- pl.build(i)
+		}
+	}()
+	return posts
+}
+
+// newPost returns the post for r.
 func newPost(l *Load, t Target, r Request) (post, error) {
+	if len(r.Then) > 0 {
+		r.Messages = r.conversation()
+	}
 	d := t.dialect()
 	q := dialect.Query{
 		Model:       t.Model,
@@ -71,47 +104,47 @@ func newPost(l *Load, t Target, r Request) (post, error) {
 		Schema:      r.Schema,
 	}
 	body, err := d.Body(q)
-	return post{path: d.Path(q), body: body, chars: r.chars(), promptTokens: r.PromptTokens, maxTokens: r.MaxTokens, fixedOutput: r.FixedOutput}, err
-}
-
-// newSession returns the post for a request with further turns. It also builds those turns,
-// without the replies, so that a turn the dialect cannot express is an error before the pass.
-func newSession(l *Load, t Target, r Request) (post, error) {
-	if len(r.Tools) > 0 || len(r.Schema) > 0 {
-		return post{}, errors.New("a session with tools or a schema; its replies are texts")
+	p := post{path: d.Path(q), body: body, chars: r.chars(), promptTokens: r.PromptTokens, maxTokens: r.MaxTokens, fixedOutput: r.FixedOutput}
+	if len(r.Then) > 0 {
+		p.messages, p.then = r.Messages, r.Then
 	}
-	messages := r.Messages
-	if len(messages) == 0 {
-		messages = []Message{{Role: "user", Content: r.Prompt}}
-	}
-	for i, turn := range r.Then {
-		if turn.Think < 0 {
-			return post{}, fmt.Errorf("turn %d: think time %v; must be at least 0", i+1, turn.Think)
-		}
-		if _, err := newPost(l, t, turn.request(messages)); err != nil {
-			return post{}, fmt.Errorf("turn %d: %w", i+1, err)
-		}
-	}
-	r.Messages = messages
-	p, err := newPost(l, t, r)
-	p.messages, p.then = messages, r.Then
 	return p, err
 }
 
-// planLeaves draws which clients leave, and when.
-func planLeaves(c Cancel, posts []post) {
+// checkRequest returns an error if r cannot be sent, or the length of its body. The further
+// turns of a session are checked without the replies.
+func checkRequest(l *Load, t Target, r Request) (length int, err error) {
+	if len(r.Then) > 0 && (len(r.Tools) > 0 || len(r.Schema) > 0) {
+		return 0, errors.New("a session with tools or a schema; its replies are texts")
+	}
+	for i, turn := range r.Then {
+		if turn.Think < 0 {
+			return 0, fmt.Errorf("turn %d: think time %v; must be at least 0", i+1, turn.Think)
+		}
+		if _, err := newPost(l, t, turn.request(r.conversation())); err != nil {
+			return 0, fmt.Errorf("turn %d: %w", i+1, err)
+		}
+	}
+	p, err := newPost(l, t, r)
+	return len(p.body), err
+}
+
+// planLeaves draws which clients leave, and when, by the index of their request.
+func planLeaves(c Cancel, requests []Request) map[int]leave {
+	leaves := map[int]leave{}
 	if c.Share == 0 {
-		return
+		return leaves
 	}
 	r := rand.New(rand.NewPCG(c.Seed, 0x6c6566742d656172))
-	n := int(math.Round(c.Share * float64(len(posts))))
-	for _, i := range r.Perm(len(posts))[:n] {
-		l := leave{turn: r.IntN(posts[i].samples())}
+	n := int(math.Round(c.Share * float64(len(requests))))
+	for _, i := range r.Perm(len(requests))[:n] {
+		l := leave{turn: r.IntN(1 + len(requests[i].Then))}
 		if c.Deltas > 0 {
 			l.deltas = 1 + r.IntN(c.Deltas)
 		} else {
 			l.after = 1 + time.Duration(r.Int64N(int64(c.Time)))
 		}
-		posts[i].leave = l
+		leaves[i] = l
 	}
+	return leaves
 }

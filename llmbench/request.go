@@ -61,6 +61,14 @@ func (t Turn) request(messages []Message) Request {
 	return Request{Messages: messages, MaxTokens: t.MaxTokens, FixedOutput: t.FixedOutput}
 }
 
+// conversation returns the messages of r; its prompt is a message of the user.
+func (r Request) conversation() []Message {
+	if len(r.Messages) > 0 {
+		return r.Messages
+	}
+	return []Message{{Role: "user", Content: r.Prompt}}
+}
+
 // chars returns the number of characters of the text that r sends.
 func (r Request) chars() int {
 	if len(r.Messages) == 0 {

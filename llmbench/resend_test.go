@@ -254,12 +254,12 @@ func TestReuse(t *testing.T) {
 						return struct{ net.Conn }{c}, err
 					}
 				}
-				c, l, posts, err := prepared(target, Load{Requests: words(1, 1), Concurrency: 1})
+				c, l, pl, err := prepared(target, Load{Requests: words(1, 1), Concurrency: 1})
 				assert.NilError(t, err)
 				defer c.close()
 				w := newWorker(c, l, conn.NewClock(conn.WallClock), nil)
 				for i := range 3 {
-					s := w.do(t.Context(), posts[0], 0, false)
+					s := w.do(t.Context(), pl.build(0), 0, false)
 					assert.NilError(t, s.Err)
 					ttft, _ := s.TTFT()
 					assert.Equal(t, ttft, 300*ms, "request %d", i)

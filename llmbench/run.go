@@ -81,7 +81,7 @@ type run struct {
 
 // pass makes one pass and adds it to the measurement.
 func (r *run) pass(ctx context.Context, number int) error {
-	posts, err := r.posts()
+	pl, err := r.plan()
 	if err != nil {
 		return err
 	}
@@ -95,10 +95,10 @@ func (r *run) pass(ctx context.Context, number int) error {
 		Benchmark: r.b.Name(),
 		Number:    number,
 		Last:      process.lastFigure(),
-		Requests:  countSamples(posts),
+		Requests:  pl.samples,
 		Ended:     func() int { return int(r.client.ended.Load() - ended) },
 	}.Show(r.cfg.progress, testing.Verbose(), r.b.Logf)
-	result, err := r.measurement.pass(ctx, number, posts)
+	result, err := r.measurement.pass(ctx, number, pl)
 	stop()
 	if r.observer != nil {
 		var observeErr error
@@ -120,8 +120,8 @@ func (r *run) pass(ctx context.Context, number int) error {
 	return r.samples.Err()
 }
 
-// posts returns the posts of the next pass.
-func (r *run) posts() ([]post, error) {
+// plan returns the requests of the next pass.
+func (r *run) plan() (*plan, error) {
 	requests := r.load.Requests
 	if r.load.Fresh != nil {
 		var err error
@@ -132,7 +132,7 @@ func (r *run) posts() ([]post, error) {
 			return nil, err
 		}
 	}
-	return newPosts(&r.load, r.client.target, requests)
+	return newPlan(&r.load, r.client.target, requests)
 }
 
 // toleratedMiss is the share by which an open loop's rate may miss the rate that the schedule

@@ -39,9 +39,9 @@ func BenchmarkSoak(b *testing.B) {
 	defer k.close()
 	pass := func() *store.Store {
 		o := inMemoryOnly()
-		posts, err := newPosts(&l, c.target, l.Requests)
+		pl, err := newPlan(&l, c.target, l.Requests)
 		assert.NilError(b, err)
-		r, err := c.pass(b.Context(), &l, posts, k, o)
+		r, err := c.pass(b.Context(), &l, pl, k, o)
 		assert.NilError(b, err)
 		s := sample.Summarize(r.Samples, sample.Elapsed(r.Samples), sample.SLO{})
 		assert.Equal(b, s.Outcomes[sample.OK], perPass*99/100)

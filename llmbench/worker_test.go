@@ -41,9 +41,9 @@ func newDialectWorker(tb testing.TB, d dialect.Dialect, rt http.RoundTripper, l 
 	assert.NilError(tb, err)
 	tb.Cleanup(c.close)
 	c.sender = roundTripSender{rt}
-	posts, err := newPosts(&l, target, l.Requests)
+	pl, err := newPlan(&l, target, l.Requests)
 	assert.NilError(tb, err)
-	return newWorker(c, &l, conn.NewClock(conn.WallClock), nil), posts[0]
+	return newWorker(c, &l, conn.NewClock(conn.WallClock), nil), pl.build(0)
 }
 
 // A roundTripSender sends requests with a round tripper.
@@ -171,7 +171,7 @@ func TestTokenizer(t *testing.T) {
 		content + finish + "data: [DONE]\n": {OutputTokens: 2, TokenSource: sample.FromTokenizer},
 	} {
 		w, p := newTestWorker(t, answerer(body), Load{Tokenizer: byBytes{}})
-		samples, err := sendPass(t.Context(), w.client, w.load, []post{p, p})
+		samples, err := sendPass(t.Context(), w.client, w.load, only(p, p))
 		assert.NilError(t, err)
 		for _, s := range samples {
 			assert.Assert(t, s.Answer == nil)
@@ -316,7 +316,7 @@ func TestCharacters(t *testing.T) {
 		mock := httpmock.NewMockTransport()
 		mock.RegisterNoResponder(httpmock.NewStringResponder(200, body))
 		w, _ := newTestWorker(t, mock, Load{NoStream: !stream})
-		posts, err := newPosts(w.load, w.client.target, []Request{
+		pl, err := newPlan(w.load, w.client.target, []Request{
 			{Prompt: "写 ok", MaxTokens: 7},
 			{Messages: []Message{{Role: "system", Content: "é"}, {Role: "user", Content: "写"}}, MaxTokens: 7},
 		})
@@ -326,7 +326,7 @@ func TestCharacters(t *testing.T) {
 			want = 5
 		}
 		for i, prompt := range []int{4, 2} {
-			s := w.do(t.Context(), posts[i], 0, false)
+			s := w.do(t.Context(), pl.build(i), 0, false)
 			assert.NilError(t, s.Err)
 			assert.DeepEqual(t, []int{s.PromptChars, s.OutputChars}, []int{prompt, want})
 		}
@@ -346,13 +346,13 @@ func TestQueryReachesTheServer(t *testing.T) {
 		})
 		w, _ := newTestWorker(t, mock, Load{})
 		w.client.target.Dialect = d
-		posts, err := newPosts(w.load, w.client.target, []Request{{Prompt: "say <hi>", MaxTokens: 7, FixedOutput: true}})
+		pl, err := newPlan(w.load, w.client.target, []Request{{Prompt: "say <hi>", MaxTokens: 7, FixedOutput: true}})
 		assert.NilError(t, err)
-		s := w.do(t.Context(), posts[0], 0, false)
+		s := w.do(t.Context(), pl.build(0), 0, false)
 		assert.NilError(t, s.Err)
 		assert.Equal(t, id, s.ID)
 		assert.Equal(t, "http://server"+path, "http://server"+d.Path(dialect.Query{}))
-		assert.Equal(t, body, string(posts[0].body))
+		assert.Equal(t, body, string(pl.build(0).body))
 	}
 }
 
@@ -374,9 +374,9 @@ func TestConnectionsNotOpenedAhead(t *testing.T) {
 			time.Sleep(100 * ms)
 			return dial(ctx, network, addr)
 		}
-		c, l, posts, err := prepared(target, Load{Requests: words(4, 4), Concurrency: 2, Stagger: 80 * ms})
+		c, l, pl, err := prepared(target, Load{Requests: words(4, 4), Concurrency: 2, Stagger: 80 * ms})
 		assert.NilError(t, err)
-		samples, err := sendPass(t.Context(), c, l, posts)
+		samples, err := sendPass(t.Context(), c, l, pl)
 		assert.NilError(t, err)
 		var got []string
 		for _, s := range samples {
@@ -392,7 +392,7 @@ func TestConnectionsNotOpenedAhead(t *testing.T) {
 func TestInvalidPath(t *testing.T) {
 	w, p := newTestWorker(t, answerer(content+finish+done), Load{})
 	p.path = "/%zz"
-	samples, err := sendPass(t.Context(), w.client, w.load, []post{p})
+	samples, err := sendPass(t.Context(), w.client, w.load, only(p))
 	assert.NilError(t, err)
 	assert.Equal(t, samples[0].Outcome, sample.Malformed)
 	assert.ErrorContains(t, samples[0].Err, "%zz")
@@ -408,7 +408,7 @@ func TestMoreThanAllowed(t *testing.T) {
 	}{{3, sample.OK}, {2, sample.OK}, {1, sample.Malformed}} {
 		w, p := newTestWorker(t, answerer(content+finish+usage+done), Load{})
 		p.maxTokens = tt.most
-		samples, err := sendPass(t.Context(), w.client, w.load, []post{p})
+		samples, err := sendPass(t.Context(), w.client, w.load, only(p))
 		assert.NilError(t, err)
 		s := samples[0]
 		assert.Equal(t, s.Outcome, tt.want, "3 of %d: %v", tt.most, s.Err)
