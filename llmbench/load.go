@@ -76,10 +76,12 @@ type Load struct {
 	// distorted by more; "" means what LLMBENCH_CLIENT_BOUND says.
 	MaxDistortion float64
 	ClientBound   ClientBound
-	// Withheld, if not nil, is called with the units that are withheld because the client
-	// distorted them, the worst first. It is not called if there are none. Other figures that
-	// are computed from the same instants are then distorted, too.
-	Withheld func(units []string)
+	// Withheld, if not nil, is called with the units that are withheld, and why: the reason is
+	// [ErrClientBound] for those that the client distorted, the worst first, and [ErrBursts]
+	// for those that mean nothing because answers came in bursts. It is called once for each
+	// reason, and not without units. Other figures that are computed from the same
+	// instants are as wrong.
+	Withheld func(units []string, why error)
 	// Units are reported beside the core units: units of the catalogue, as
 	// [sample.Named] returns them, or units of one's own, which Figures computes.
 	Units []sample.Unit
@@ -152,7 +154,7 @@ func (l Load) check() (Load, error) {
 		return l, fmt.Errorf("load: %w", l.checkUnits())
 	case l.Cancel.check(!l.NoStream) != nil:
 		return l, fmt.Errorf("load: %w", l.Cancel.check(!l.NoStream))
-	case l.NoStream && (l.SLO.TTFT > 0 || l.SLO.TPOT > 0):
+	case l.NoStream && l.SLO.NeedsStream():
 		return l, fmt.Errorf("load: SLO %v; answers that are not streamed have no TTFT and no TPOT", l.SLO)
 	}
 	return l, nil

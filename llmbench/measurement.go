@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
@@ -22,6 +23,7 @@ type measurement struct {
 	load    Load
 	bound   ClientBound
 	client  *client
+	local   bool            // the server is part of this process
 	control *control        // nil: the client's distortion is not measured
 	records *records.Writer // nil: no records are written
 	end     records.End     // of the records
@@ -29,6 +31,7 @@ type measurement struct {
 	samples  *store.Store  // of all passes
 	elapsed  time.Duration // sum over passes
 	estimate distortion.Estimate
+	hidden   []string // units that mean nothing because answers come in bursts
 }
 
 // setUp checks the configuration, the target and the load. It sends nothing. The measurement
@@ -50,7 +53,7 @@ func setUp(t Target, l Load) (*measurement, error) {
 		last = BoundReported
 	}
 	bound := cmp.Or(l.ClientBound, cfg.bound, last)
-	return &measurement{cfg: cfg, load: l, bound: bound, client: c, samples: store.New(store.Bound, cfg.out)}, nil
+	return &measurement{cfg: cfg, load: l, bound: bound, client: c, local: t.Simulated, samples: store.New(store.Bound, cfg.out)}, nil
 }
 
 // close closes the connections, and the control if there is one.
@@ -147,7 +150,8 @@ func (m *measurement) shown(u sample.Unit) bool {
 // figures are reported, it removes them from metrics and calls load.Withheld. The report says
 // which figures are distorted too much.
 func (m *measurement) judge(metrics map[string]float64) distortion.Report {
-	r := m.estimate.Report(m.load.units(), metrics, m.load.MaxDistortion, m.shown)
+	known := func(u sample.Unit) bool { return m.shown(u) && !slices.Contains(m.hidden, u.Name) }
+	r := m.estimate.Report(m.load.units(), metrics, m.load.MaxDistortion, known)
 	if r.Unknown == "" {
 		metrics[sample.ClientError] = 100 * r.Worst
 	}
@@ -155,11 +159,42 @@ func (m *measurement) judge(metrics map[string]float64) distortion.Report {
 		return r
 	}
 	m.end.Withheld = r.Units
-	for _, unit := range r.Units {
+	m.withhold(metrics, r.Units, ErrClientBound)
+	return r
+}
+
+// judgeBursts returns an error that wraps ErrBursts if answers came in bursts because something
+// between the server and the client buffers streams. Unless distorted figures are reported, it
+// removes the figures that then mean nothing from metrics and calls load.Withheld. It must be called before
+// judge, so that the client is not blamed for these figures. Nothing is between the client and a
+// server that is part of this process.
+func (m *measurement) judgeBursts(metrics map[string]float64) error {
+	if m.local {
+		return nil
+	}
+	units := slices.DeleteFunc(m.load.units(), func(u sample.Unit) bool {
+		_, known := metrics[u.Name]
+		return !known || !m.shown(u)
+	})
+	b := sample.FindBursts(m.all())
+	if m.hidden = b.Hide(units, m.load.SLO); len(m.hidden) == 0 {
+		return nil
+	}
+	end := "mean nothing"
+	if m.bound != BoundReported {
+		m.end.Buffered = m.hidden
+		m.withhold(metrics, m.hidden, ErrBursts)
+		end = "mean nothing and are left out"
+	}
+	return fmt.Errorf("%w: %v: something between buffers the stream (nginx: proxy_buffering off)\n  %s %s", ErrBursts, b, strings.Join(m.hidden, ", "), end)
+}
+
+// withhold removes the figures of units from metrics, and tells the load why.
+func (m *measurement) withhold(metrics map[string]float64, units []string, why error) {
+	for _, unit := range units {
 		delete(metrics, unit)
 	}
 	if m.load.Withheld != nil {
-		m.load.Withheld(r.Units)
+		m.load.Withheld(units, why)
 	}
-	return r
 }

@@ -15,6 +15,10 @@ import (
 // distortion is unknown.
 var ErrClientBound = errors.New("client-bound")
 
+// ErrBursts is wrapped by the error of [Pass] if answers came in bursts, because something between
+// the server and the client buffers streams. See [sample.Bursts].
+var ErrBursts = errors.New("answers come in bursts")
+
 // Pass measures t under l once, without a benchmark: it sends the warm-up and then one pass
 // over l.Requests, as [Run] does. It is for searches, whose op is many passes with a different
 // load each. The result has the samples of the pass, and should be closed. [sample.Summarize]
@@ -28,7 +32,12 @@ var ErrClientBound = errors.New("client-bound")
 // If the client distorts a core unit or one of l.Units by more than l.MaxDistortion, the error
 // wraps [ErrClientBound] and names the units; the result is returned with it. The error wraps
 // ErrClientBound, too, if the distortion is unknown, because the wall clock was set during the
-// pass or no control stream was measured. With [BoundReported] the distortion is not measured. That is the default for a target that is
+// pass or no control stream was measured. If answers came in bursts, the error wraps [ErrBursts]
+// and names the units that then mean nothing, times to and between the deltas of answers; the result is
+// returned with it. E2E latencies, rates and counts are right, unless the error wraps
+// ErrClientBound as well.
+//
+// With [BoundReported] neither is judged. That is the default for a target that is
 // Simulated, because the distortion cannot be measured in a bubble of testing/synctest.
 func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, err error) {
 	m, err := setUp(t, l)
@@ -58,7 +67,7 @@ func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, e
 	}()
 	if err := m.single(ctx, pl); err != nil {
 		err = m.fail(err)
-		if !errors.Is(err, ErrClientBound) {
+		if !errors.Is(err, ErrClientBound) && !errors.Is(err, ErrBursts) {
 			return nil, err
 		}
 		return m.result(), err
@@ -82,19 +91,23 @@ func (m *measurement) single(ctx context.Context, pl *plan) error {
 }
 
 // checkSingle returns an error that wraps ErrClientBound if the client distorted the one pass,
-// or if that is unknown. The wall clock was set by clockChange during the pass.
+// or if that is unknown, and that wraps ErrBursts if answers came in bursts. The wall clock was
+// set by clockChange during the pass.
 func (m *measurement) checkSingle(clockChange time.Duration) error {
 	if m.bound == BoundReported {
 		return nil
 	}
-	d := m.judge(sample.Summarize(m.all(), m.elapsed, m.load.SLO).Metrics)
+	metrics := sample.Summarize(m.all(), m.elapsed, m.load.SLO).Metrics
+	bursts := m.judgeBursts(metrics)
+	d := m.judge(metrics)
+	var client error
 	switch {
 	case len(d.Units) > 0:
-		return fmt.Errorf("%w: %s", ErrClientBound, d.Text)
+		client = fmt.Errorf("%w: %s", ErrClientBound, d.Text)
 	case clockChange != 0:
-		return fmt.Errorf("%w: the wall clock was set by %v during the pass, so that the distortion by the client is unknown", ErrClientBound, clockChange)
+		client = fmt.Errorf("%w: the wall clock was set by %v during the pass, so that the distortion by the client is unknown", ErrClientBound, clockChange)
 	case d.Unknown != "":
-		return fmt.Errorf("%w: the distortion by the client is unknown: %s", ErrClientBound, d.Unknown)
+		client = fmt.Errorf("%w: the distortion by the client is unknown: %s", ErrClientBound, d.Unknown)
 	}
-	return nil
+	return errors.Join(client, bursts)
 }

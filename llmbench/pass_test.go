@@ -35,7 +35,10 @@ func TestPassIsJudged(t *testing.T) {
 		{"simulated, fails", simulated, BoundFails, true},
 	} {
 		var units []string
-		l := Load{Requests: words(20, 4), Concurrency: 1, ClientBound: tt.bound, MaxDistortion: 1e-12, Withheld: func(all []string) { units = all }}
+		l := Load{Requests: words(20, 4), Concurrency: 1, ClientBound: tt.bound, MaxDistortion: 1e-12, Withheld: func(all []string, why error) {
+			units = all
+			assert.Equal(t, why, ErrClientBound)
+		}}
 		result, err := Pass(t.Context(), "", tt.target, l)
 		assert.Equal(t, errors.Is(err, ErrClientBound), tt.limited, "%s: %v", tt.name, err)
 		assert.Equal(t, slices.Contains(units, "output-tok/s"), tt.limited, "%s: %v", tt.name, units)
@@ -68,7 +71,7 @@ func helperWithheld(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{TTFT: ms})
 	calls := 0.0
 	Run(b, target, Load{Requests: words(20, 4), Concurrency: 1, ClientBound: BoundWithheld, MaxDistortion: 1e-12,
-		Withheld: func(units []string) {
+		Withheld: func(units []string, _ error) {
 			if slices.Contains(units, "output-tok/s") {
 				calls++
 			}
@@ -125,6 +128,57 @@ func TestUnknownDistortion(t *testing.T) {
 		assert.ErrorIs(t, err, ErrClientBound, tt.name)
 		assert.ErrorContains(t, err, tt.want, tt.name)
 	}
+}
+
+// TestBursts checks what Pass and Run do with answers that come in bursts: an error says so, the
+// figures that mean nothing are left out, and the client is not blamed for them.
+func TestBursts(t *testing.T) {
+	wrong := distortion.Errors{TTFT: slices.Repeat([]time.Duration{5 * ms}, 9), ITL: slices.Repeat([]time.Duration{5 * ms}, 9), E2E: make([]time.Duration, 9)}
+	for _, tt := range []struct {
+		bound ClientBound
+		local bool // the server is part of this process
+		slo   sample.SLO
+		want  []string // units that are left out
+	}{
+		{BoundFails, false, sample.SLO{}, []string{"p50-ttft-ns", "p99-itl-ns"}},
+		{BoundWithheld, false, sample.SLO{TTFT: ms}, []string{"good-req/s", "p50-ttft-ns", "p99-itl-ns"}},
+		{BoundFails, false, sample.SLO{E2E: ms}, []string{"p50-ttft-ns", "p99-itl-ns"}},
+		{BoundReported, false, sample.SLO{}, nil},
+		{BoundFails, true, sample.SLO{}, nil},
+	} {
+		m := measured(t, tt.bound, wrong)
+		m.local, m.load.SLO = tt.local, tt.slo
+		var withheld []string
+		m.load.Withheld = func(units []string, why error) {
+			if why == ErrBursts {
+				withheld = units
+			}
+		}
+		one := &sample.Sample{Streamed: true, Outcome: sample.OK, Clock: sample.KernelClock, Deltas: 101, First: 100 * ms, Last: 100 * ms, End: 100 * ms,
+			Gaps: make([]time.Duration, 100), Lags: make([]time.Duration, 101)}
+		for range 3 { // more than the two of measured
+			assert.NilError(t, m.samples.Add(one))
+		}
+		metrics := sample.Summarize(m.all(), m.elapsed, m.load.SLO).Metrics
+		err := m.judgeBursts(metrics)
+		assert.Equal(t, errors.Is(err, ErrBursts), !tt.local, "%v", err)
+		assert.DeepEqual(t, withheld, tt.want)
+		assert.DeepEqual(t, m.end.Buffered, tt.want)
+		for _, unit := range tt.want {
+			_, has := metrics[unit]
+			assert.Assert(t, !has, unit)
+		}
+		_, has := metrics["p50-e2e-ns"]
+		assert.Assert(t, has)
+		blamed := slices.Contains(m.judge(metrics).Units, "p99-itl-ns")
+		assert.Equal(t, blamed, tt.local, "%+v", tt)
+		if !tt.local {
+			assert.ErrorContains(t, err, "answers come in bursts: 3 of 3 streams, 101 deltas a burst, each answer in one piece: something between buffers the stream (nginx: proxy_buffering off)\n  ")
+			assert.ErrorContains(t, err, "p50-ttft-ns")
+		}
+	}
+	m := measured(t, BoundReported, wrong)
+	assert.NilError(t, m.judgeBursts(sample.Summarize(m.all(), m.elapsed, sample.SLO{}).Metrics))
 }
 
 // TestUnknownClientError checks that client-err-% is left out if there was no control stream.

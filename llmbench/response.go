@@ -49,6 +49,7 @@ type responseReader struct {
 	parser dialect.Parser
 	delta  dialect.Delta // the event that was parsed last
 
+	part       conn.Arrival   // of the beginning of the next event; zero if none of it was read
 	arrivals   []conn.Arrival // of the deltas with generated text
 	batch      batch          // the deltas of the last batch of bytes
 	merged     []sample.Merged

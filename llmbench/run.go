@@ -183,6 +183,9 @@ func (r *run) publish() {
 		r.b.Fatal(r.fail(err))
 	}
 	r.end.Outcome, r.end.Why = records.EndedOK, ""
+	if err := r.judgeBursts(s.Metrics); err != nil {
+		r.b.Log(err)
+	}
 	d := r.judge(s.Metrics)
 	if d.Unknown != "" {
 		r.b.Logf("the distortion by the client is unknown, and client-err-%% is left out: %s", d.Unknown)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
@@ -31,6 +32,10 @@ func (r *responseReader) readStream(ctx context.Context, s *sample.Sample, giveU
 		}
 	}()
 	for {
+		r.part = conn.Arrival{}
+		if r.sse.Buffered() > 0 {
+			r.part = r.src.Data
+		}
 		e, err := r.sse.Next()
 		if err == io.EOF {
 			break
@@ -128,6 +133,9 @@ func (r *responseReader) addEvent(st *stream, s *sample.Sample, e sse.Event) {
 		s.Deltas++
 	}
 	r.addToBatch(d.Chunks)
+	if d.Chunks > 0 && r.cut(at) {
+		s.Cut++
+	}
 	if d.Chunks > 0 && (len(d.Text) > 0 || len(d.ToolCall) > 0) {
 		if s.Outputs == 0 {
 			s.FirstOutput, s.EventLags.FirstOutput = at, lag
@@ -135,6 +143,17 @@ func (r *responseReader) addEvent(st *stream, s *sample.Sample, e sse.Event) {
 		s.Outputs += d.Chunks
 	}
 	r.addText(s)
+}
+
+// cut reports whether the last event, which was complete at the instant at, came in two parts of
+// which the second one arrived after the client had read the first, and sample.BurstPause or more
+// after the first.
+func (r *responseReader) cut(at time.Duration) bool {
+	if r.part.Stamp == 0 || r.src.Data.Stamp == 0 || r.part == r.src.Data {
+		return false
+	}
+	first, _ := r.part.On(r.clock)
+	return at > r.part.User && at-first >= sample.BurstPause
 }
 
 // setStated sets count to what the server stated, unless that is 0.

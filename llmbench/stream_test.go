@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -34,6 +35,30 @@ type answering func() io.ReadCloser
 
 func (a answering) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: a()}, nil
+}
+
+// TestCut checks which events count as cut in two parts.
+func TestCut(t *testing.T) {
+	c := conn.NewClock(conn.WallClock)
+	at := func(stamp, user time.Duration) conn.Arrival {
+		return conn.Arrival{User: user, Stamp: c.Epoch().Add(stamp).UnixNano()}
+	}
+	for _, tt := range []struct {
+		name        string
+		first, rest conn.Arrival
+		want        bool
+	}{
+		{"nothing was there before", conn.Arrival{}, at(9*ms, 9*ms), false},
+		{"in one read", at(9*ms, 9*ms), at(9*ms, 9*ms), false},
+		{"the rest came later", at(5*ms, 6*ms), at(9*ms, 9*ms), true},
+		{"the rest came a little later", at(8500*time.Microsecond, 8600*time.Microsecond), at(9*ms, 9*ms), false},
+		{"the rest was there when the first part was read", at(5*ms, 9*ms), at(8*ms, 9*ms), false},
+		{"without timestamps", conn.Arrival{User: 5 * ms}, conn.Arrival{User: 9 * ms}, false},
+	} {
+		r := &responseReader{clock: c, part: tt.first, src: conn.Reader{Data: tt.rest}}
+		d, _ := tt.rest.On(c)
+		assert.Equal(t, r.cut(d), tt.want, tt.name)
+	}
 }
 
 // TestChoices checks which events other tools would count.

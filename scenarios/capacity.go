@@ -111,7 +111,8 @@ func (c *capacity) pass(ctx context.Context, name string, n int, load func(seed 
 	return false, fmt.Errorf("%w: %s: the client is the limit in %d passes, in the last of them: %w", search.ErrCannotJudge, name, attempts, spoilt)
 }
 
-// attempt makes one pass. spoilt says how the client has spoilt the pass.
+// attempt makes one pass. spoilt says how the client has spoilt the pass. A pass whose answers come
+// in bursts says nothing about an SLO with a limit of the TTFT or the TPOT.
 func (c *capacity) attempt(ctx context.Context, name string, n int, load func(seed uint64) llmbench.Load) (met bool, spoilt, err error) {
 	c.passes++
 	l := load(c.passes)
@@ -119,10 +120,12 @@ func (c *capacity) attempt(ctx context.Context, name string, n int, load func(se
 		return false, nil, err
 	}
 	result, err := c.send(ctx, name, c.target, l)
-	if errors.Is(err, llmbench.ErrClientBound) {
+	switch {
+	case errors.Is(err, llmbench.ErrClientBound):
 		return false, err, result.Close()
-	}
-	if err != nil {
+	case errors.Is(err, llmbench.ErrBursts) && c.slo.NeedsStream():
+		return false, nil, errors.Join(fmt.Errorf("%w: %s: %w", search.ErrCannotJudge, name, err), result.Close())
+	case err != nil && !errors.Is(err, llmbench.ErrBursts):
 		return false, nil, err
 	}
 	defer result.Close()

@@ -179,7 +179,7 @@ func (m memory) Err() error                    { return nil }
 func (m memory) Close() error                  { return nil }
 
 // TestSLOSpoiltPasses checks that a pass that the client spoils is repeated, and that
-// the search cannot judge after three such passes.
+// the search cannot judge after three such passes, or if answers come in bursts.
 func TestSLOSpoiltPasses(t *testing.T) {
 	answer := func(late time.Duration) sample.Sample {
 		return sample.Sample{Outcome: sample.OK, Start: late, First: late + time.Millisecond, Last: late + time.Millisecond, End: late + time.Millisecond, Deltas: 1, OutputTokens: 1}
@@ -191,18 +191,24 @@ func TestSLOSpoiltPasses(t *testing.T) {
 	good := result{samples: []sample.Sample{answer(0), answer(0)}}
 	late := result{samples: []sample.Sample{answer(0), answer(201 * time.Millisecond)}}
 	bound := result{err: fmt.Errorf("a pass: %w", llmbench.ErrClientBound)}
+	bursts := result{samples: good.samples, err: fmt.Errorf("a pass: %w", llmbench.ErrBursts)}
+	both := result{err: errors.Join(bound.err, bursts.err)}
+	ttft := sample.SLO{TTFT: time.Second}
 	for _, tt := range []struct {
 		name    string
+		slo     sample.SLO
 		results []result
 		passes  uint64
 		want    string // "": the SLO is met
 	}{
-		{"good at once", []result{good}, 1, ""},
-		{"good at last", []result{bound, late, good}, 3, ""},
-		{"distorted", []result{late, bound, bound}, 3, "x: the client is the limit in 3 passes, in the last of them: a pass: "},
-		{"late", []result{bound, bound, late}, 3, "x: the client is the limit in 3 passes, in the last of them: 1 of 2 requests were sent more than 200ms late"},
+		{"good at once", ttft, []result{good}, 1, ""},
+		{"good at last", ttft, []result{bound, late, good}, 3, ""},
+		{"bursts", ttft, []result{bound, bursts}, 2, "x: a pass: answers come in bursts"},
+		{"bursts, an SLO of E2E latency", sample.SLO{E2E: time.Second}, []result{both, bursts}, 2, ""},
+		{"distorted", ttft, []result{late, bound, bound}, 3, "x: the client is the limit in 3 passes, in the last of them: a pass: "},
+		{"late", ttft, []result{bound, bound, late}, 3, "x: the client is the limit in 3 passes, in the last of them: 1 of 2 requests were sent more than 200ms late"},
 	} {
-		c := capacity{slo: sample.SLO{TTFT: time.Second}, draw: words}
+		c := capacity{slo: tt.slo, draw: words}
 		c.send = func(context.Context, string, llmbench.Target, llmbench.Load) (passed, error) {
 			r := tt.results[c.passes-1]
 			return memory{r.samples}, r.err

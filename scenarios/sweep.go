@@ -37,7 +37,7 @@ func sweep(b *testing.B, s server) {
 		w := &sweeper{points: map[int][]search.Point{}}
 		for c := 1; c <= most && !w.saturated(); c *= 2 {
 			b.Run(fmt.Sprintf("concurrency=%d", c), func(b *testing.B) {
-				l := llmbench.Load{Concurrency: c, Withheld: func(units []string) { w.withhold(c, units) }}
+				l := llmbench.Load{Concurrency: c, Withheld: func(units []string, why error) { w.withhold(c, units, why) }}
 				w.add(c, s.run(b, s.random(b, l, max(16, 8*c), pick(s, c, 1), in, out)).All())
 			})
 		}
@@ -54,11 +54,11 @@ type sweeper struct {
 	whyNoKnee string                 // why there is no knee; "" if there is one
 }
 
-// withhold notes the units that the client distorts at a concurrency.
-func (w *sweeper) withhold(concurrency int, units []string) {
+// withhold notes the units that are withheld at a concurrency.
+func (w *sweeper) withhold(concurrency int, units []string, why error) {
 	for _, unit := range []string{"output-tok/s", "p50-e2e-ns"} {
 		if w.whyNoKnee == "" && slices.Contains(units, unit) {
-			w.whyNoKnee = fmt.Sprintf("%v: the client distorts %s at concurrency %d", search.ErrCannotJudge, unit, concurrency)
+			w.whyNoKnee = fmt.Sprintf("%v: %s is withheld at concurrency %d: %v", search.ErrCannotJudge, unit, concurrency, why)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func TestSweepWithheld(t *testing.T) {
 	full := map[int][]search.Point{1: {{Load: 1, Throughput: 10, Latency: 1}}, 2: {{Load: 2, Throughput: 10, Latency: 2}}}
 	for unit, skipped := range map[string]bool{"output-tok/s": true, "p50-e2e-ns": true, "p99-itl-ns": false} {
 		w := &sweeper{loads: []int{1, 2}, points: full}
-		w.withhold(2, []string{"req/s", unit})
+		w.withhold(2, []string{"req/s", unit}, llmbench.ErrClientBound)
 		was := false // skipped
 		result := onePass(t, func(b *testing.B) {
 			defer func() { was = b.Skipped() }()

@@ -74,6 +74,8 @@ func (q *Request) checkText() error {
 		return errors.New("gaps_ns without first_ns: want none")
 	case q.Deltas > 0 && (q.First < q.earliest() || q.Last > q.End || q.Last < q.First):
 		return fmt.Errorf("first_ns %d and last_ns %d: want them in this order between start_ns %d and end_ns %d", q.First, q.Last, q.Start, q.End)
+	case q.Cut > q.Deltas:
+		return fmt.Errorf("cut %d: want it among the %d deltas", q.Cut, q.Deltas)
 	case q.Outputs > 0 && (q.FirstOutput < q.First || q.FirstOutput > q.Last):
 		return fmt.Errorf("first_output_ns %d: want it between first_ns %d and last_ns %d", q.FirstOutput, q.First, q.Last)
 	}

@@ -3,6 +3,8 @@ package records
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 )
@@ -12,6 +14,7 @@ type End struct {
 	Outcome  string   `json:"outcome"`            // EndedOK, or EndedFailed: the figures are no result
 	Why      string   `json:"why,omitempty"`      // the reason of a failure; else ""
 	Withheld []string `json:"withheld,omitempty"` // units that the benchmark did not report, because the client distorted them
+	Buffered []string `json:"buffered,omitempty"` // the same, because answers came in bursts: something buffered the streams
 }
 
 // How a benchmark ends.
@@ -53,11 +56,25 @@ func (r *Run) Failed() string {
 	return ""
 }
 
-// Withheld returns the units that the benchmark did not report because the client distorted
-// them.
+// Withheld returns the units that the benchmark did not report: the client distorted them, or
+// they mean nothing because answers came in bursts.
 func (r *Run) Withheld() []string {
 	if r.End == nil {
 		return nil
 	}
-	return r.End.Withheld
+	return slices.Concat(r.End.Withheld, r.End.Buffered)
+}
+
+// WhyWithheld returns a clause about each reason why units were withheld, which names the units.
+func (r *Run) WhyWithheld() (reasons []string) {
+	if r.End == nil {
+		return nil
+	}
+	if units := r.End.Withheld; len(units) > 0 {
+		reasons = append(reasons, "the client distorted "+strings.Join(units, ", "))
+	}
+	if units := r.End.Buffered; len(units) > 0 {
+		reasons = append(reasons, "answers came in bursts because something buffered the streams, so that "+strings.Join(units, ", ")+" mean nothing")
+	}
+	return reasons
 }

@@ -36,6 +36,7 @@ type line struct {
 	Events       *int           `json:"events,omitempty"`  // nil in older files
 	Outputs      *int           `json:"outputs,omitempty"` // this and the next only if there was reasoning
 	FirstOutput  instant        `json:"first_output_ns,omitzero"`
+	Cut          int            `json:"cut,omitempty"`
 	Choices      choices        `json:"choices,omitzero"`
 	LastEvent    instant        `json:"last_event_ns,omitzero"`
 	Done         instant        `json:"done_ns,omitzero"`
@@ -133,7 +134,7 @@ func newLine(s *sample.Sample) writtenLine {
 		Due: when(s.Due, true), Granted: when(s.Granted, s.Granted > 0), Start: when(s.Start, true), Admitted: when(s.Admitted, true), SentBy: when(s.SentBy, s.SentBy > 0),
 		Connect: int64(s.Connect), Resent: s.Resent, ResentUnread: s.ResentUnread,
 		Wrote: when(s.Wrote, s.Wrote > 0), FirstByte: when(s.FirstByte, s.FirstByte > 0),
-		First: when(s.First, streamed), Last: when(s.Last, streamed), End: when(s.End, true), Gaps: newGaps(s.Gaps), Events: &s.Events,
+		First: when(s.First, streamed), Last: when(s.Last, streamed), End: when(s.End, true), Gaps: newGaps(s.Gaps), Events: &s.Events, Cut: s.Cut,
 		Choices: newChoices(s.Choices), LastEvent: when(s.LastEvent, s.LastEvent > 0), Done: when(s.Done, s.Done > 0),
 		Clock: string(s.Clock), Lags: newGaps(s.Lags), Merged: newMerged(s.Merged), FirstByteLag: int64(s.FirstByteLag), EndLag: int64(s.EndLag),
 		MaxTokens: s.MaxTokens, FixedOutput: s.FixedOutput, Prompt: s.PromptTokens, Cached: s.CachedTokens, Output: s.OutputTokens, Reasoning: s.ReasoningTokens,

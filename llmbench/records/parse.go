@@ -69,7 +69,7 @@ func (l *line) checkCounts() error {
 	if l.Events != nil {
 		events = *l.Events
 	}
-	for _, n := range []int{events, l.Pass, l.Turn, l.Resent, l.Prompt, l.Cached, l.Output, l.Reasoning, l.MaxTokens, l.Asked, l.Status, l.PromptChars, l.OutputChars, l.Choices.Before, l.Choices.Amid, l.Choices.After} {
+	for _, n := range []int{events, l.Cut, l.Pass, l.Turn, l.Resent, l.Prompt, l.Cached, l.Output, l.Reasoning, l.MaxTokens, l.Asked, l.Status, l.PromptChars, l.OutputChars, l.Choices.Before, l.Choices.Amid, l.Choices.After} {
 		if n < 0 || n > math.MaxInt32 {
 			return fmt.Errorf("count %d: want 0 to %d", n, math.MaxInt32)
 		}
@@ -90,7 +90,7 @@ func (p *parser) convert(l *line) Request {
 		MaxTokens: int32(l.MaxTokens), FixedOutput: l.FixedOutput, Asked: int32(l.Asked), PromptChars: int32(l.PromptChars), OutputChars: int32(l.OutputChars),
 		Error: p.word(l.Error), Finish: p.word(l.Finish), Clock: sample.Clock(p.word(l.Clock)),
 		Streamed: p.head.Stream, Scheduled: p.head.Concurrency == 0 && l.Turn == 0,
-		Merged: groups(l.Merged), gaps: l.Gaps, lags: l.Lags,
+		Merged: groups(l.Merged), Cut: int32(l.Cut), gaps: l.Gaps, lags: l.Lags,
 	}
 	if l.Server != nil {
 		q.Server = l.Server.timings()

@@ -31,6 +31,7 @@ type Request struct {
 
 	Before, Amid, After int32 // Sample.Choices
 	Deltas, Outputs     int32
+	Cut                 int32 // Sample.Cut
 	Events              int32 // Sample.Events; -1: unknown, in older files
 	Prompt, Output      int32 // tokens
 	Cached              int32 // tokens of the prompt
@@ -69,7 +70,7 @@ func (q *Request) sample() sample.Sample {
 	return sample.Sample{
 		Pass: int(q.Pass),
 		Due:  q.Due, Granted: q.Granted, Admitted: q.Admitted, Start: q.Start, SentBy: q.SentBy, Merged: q.Merged, Clock: q.Clock, Scheduled: q.Scheduled, Connect: q.Connect, Resent: int(q.Resent), ResentUnread: q.ResentUnread,
-		Streamed: q.Streamed, Turn: int(q.Turn), Deltas: int(q.Deltas), Outputs: int(q.Outputs), FirstOutput: q.FirstOutput, First: q.First, Last: q.Last, End: q.End,
+		Streamed: q.Streamed, Turn: int(q.Turn), Deltas: int(q.Deltas), Cut: int(q.Cut), Outputs: int(q.Outputs), FirstOutput: q.FirstOutput, First: q.First, Last: q.Last, End: q.End,
 		MaxTokens: int(q.MaxTokens), FixedOutput: q.FixedOutput, AskedTokens: int(q.Asked),
 		PromptTokens: int(q.Prompt), CachedTokens: int(q.Cached), OutputTokens: int(q.Output), ReasoningTokens: int(q.Reasoning), PromptChars: int(q.PromptChars), OutputChars: int(q.OutputChars), TokenSource: q.Source, Outcome: q.Outcome,
 	}

@@ -33,7 +33,7 @@ func written(t *testing.T, samples []sample.Sample, end End) []string {
 func TestWrite(t *testing.T) {
 	full := sample.Sample{
 		ID: `a"b`, Pass: 1, Turn: 2, Epoch: time.Unix(1, 7), Due: 10, Granted: 11, Admitted: 12, Start: 13, SentBy: 14, Scheduled: true, Connect: 14, Resent: 1, ResentUnread: true,
-		Wrote: 15, FirstByte: 16, Clock: sample.KernelClock, Lags: []time.Duration{1, 2, 3}, Merged: []sample.Merged{{Delta: 1, Deltas: 2, Since: 21}}, FirstByteLag: 4, EndLag: 5, Streamed: true, Events: 6,
+		Wrote: 15, FirstByte: 16, Clock: sample.KernelClock, Lags: []time.Duration{1, 2, 3}, Merged: []sample.Merged{{Delta: 1, Deltas: 2, Since: 21}}, FirstByteLag: 4, EndLag: 5, Streamed: true, Events: 6, Cut: 1,
 		Choices: sample.Choices{Before: 1, Amid: 2, After: 3, First: 17, Last: 40}, LastEvent: 41, Done: 42, UsageAlone: true,
 		Deltas: 3, First: 20, Last: 40, Gaps: []time.Duration{5, 15}, Outputs: 2, FirstOutput: 25, End: 43,
 		MaxTokens: 9, FixedOutput: true, PromptTokens: 8, CachedTokens: 7, OutputTokens: 6, ReasoningTokens: 2, TokenSource: sample.FromUsage, AskedTokens: 5, PromptChars: 4, OutputChars: 3,
@@ -45,7 +45,7 @@ func TestWrite(t *testing.T) {
 	got := written(t, []sample.Sample{full, failed, queued}, End{Outcome: EndedFailed, Why: "x"})
 	assert.DeepEqual(t, got, []string{
 		`{"id":"a\"b","pass":1,"turn":2,"due_ns":10,"epoch_unix_ns":1000000007,"granted_ns":11,"start_ns":13,"admitted_ns":12,"sent_by_ns":14,"connect_ns":14,"resent":1,"resent_unread":true,` +
-			`"wrote_ns":15,"first_byte_ns":16,"first_ns":20,"last_ns":40,"end_ns":43,"gaps_ns":[5,15],"events":6,"outputs":2,"first_output_ns":25,` +
+			`"wrote_ns":15,"first_byte_ns":16,"first_ns":20,"last_ns":40,"end_ns":43,"gaps_ns":[5,15],"events":6,"outputs":2,"first_output_ns":25,"cut":1,` +
 			`"choices":{"before":1,"amid":2,"after":3,"first_ns":17,"last_ns":40},"last_event_ns":41,"done_ns":42,"clock":"kernel","read_lags_ns":[1,2,3],"merged":[[1,2,21]],` +
 			`"first_byte_lag_ns":4,"end_lag_ns":5,"max_tokens":9,"fixed_output":true,"prompt_tokens":8,"cached_tokens":7,"output_tokens":6,"reasoning_tokens":2,"usage_alone":true,"token_source":"usage",` +
 			`"asked_tokens":5,"prompt_chars":4,"output_chars":3,` +

@@ -294,7 +294,7 @@ func TestEnded(t *testing.T) {
 		assert.Equal(t, row[1] == "withheld", row[0] == "mean TTFT (ms)", row)
 	}
 	for _, p := range r.Pictures {
-		assert.Assert(t, p.ID == "failures" || strings.Contains(p.Caption, "withheld mean-ttft-ns"), p.ID)
+		assert.Assert(t, p.ID == "failures" || strings.Contains(p.Caption, "the client distorted mean-ttft-ns"), p.ID)
 	}
 
 	// A benchmark file has the figures of a run if the configurations are equal.

@@ -50,19 +50,19 @@ func samplesOf(runs []*records.Run) (all []*samples) {
 
 // doubt returns a sentence about why figures of the samples cannot be used, or "".
 func (s *samples) doubt() string {
-	var withheld []string
+	var reasons []string
 	for _, run := range s.runs {
 		if why := run.Failed(); why != "" {
 			return " The benchmark has no result: " + strings.TrimSuffix(firstLine(why), ":") + "."
 		}
-		for _, unit := range run.Withheld() {
-			if !slices.Contains(withheld, unit) {
-				withheld = append(withheld, unit)
+		for _, why := range run.WhyWithheld() {
+			if !slices.Contains(reasons, why) {
+				reasons = append(reasons, why)
 			}
 		}
 	}
-	if len(withheld) == 0 {
+	if len(reasons) == 0 {
 		return ""
 	}
-	return " The benchmark withheld " + strings.Join(withheld, ", ") + ", which the client distorted; they are distorted in this picture too."
+	return " The benchmark withheld figures, which are as wrong in this picture: " + strings.Join(reasons, "; ") + "."
 }

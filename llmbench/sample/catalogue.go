@@ -9,6 +9,9 @@ import (
 // distorted the other units.
 const ClientError = "client-err-%"
 
+// GoodRate is the name of the unit that counts the requests within the SLO.
+const GoodRate = "good-req/s"
+
 // Units are the units of any benchmark, in the order of reports: [Summarize] computes
 // all of them but [ClientError]. Scenarios and backends have further ones.
 var Units = slices.Concat(rateUnits, latencyUnits(), turnUnits(), otherUnits)
@@ -37,7 +40,7 @@ var rateUnits = []Unit{
 	{Name: "prompt-chars/s", Better: "higher", Family: FamilyRate, Means: "Characters (Unicode code points) of the prompts of successful requests, as sent / elapsed."},
 	{Name: "req/s", Better: "higher", Core: true, Family: FamilyRate, Means: "Successful requests / elapsed."},
 	{Name: "offered-req/s", Core: true, Means: "The rate of an open loop's schedule: (scheduled requests - 1) / time from the first due instant of a pass to the last, both summed over passes. Unlike req/s it does not count the time in which the last requests end. Later turns of a session have no schedule. Left out if no time is between the instants."},
-	{Name: "good-req/s", Better: "higher", Core: true, Family: FamilyRate, Means: "Successful requests that keep every limit of the SLO / elapsed. Left out without an SLO."},
+	{Name: GoodRate, Better: "higher", Core: true, Family: FamilyRate, Means: "Successful requests that keep every limit of the SLO / elapsed. Left out without an SLO."},
 	{Name: "user-tok/s", Better: "higher", Family: FamilyUserRate, Statistic: Mean, Means: "Mean over successful requests of output tokens / E2E latency."},
 }
 

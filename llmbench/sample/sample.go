@@ -68,6 +68,10 @@ type Sample struct {
 	First, Last time.Duration
 	// Gaps are the times between successive deltas, Deltas-1 of them.
 	Gaps []time.Duration
+	// Cut is the number of deltas whose event came in two parts, [BurstPause] or more apart. The
+	// client had read the first part before the second arrived. It is 0 without kernel
+	// timestamps.
+	Cut int
 	// Outputs is the number of deltas with more than reasoning, and FirstOutput the
 	// instant of the first of them.
 	Outputs     int

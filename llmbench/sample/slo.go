@@ -42,6 +42,10 @@ func (s SLO) String() string {
 	return strings.Join(parts, ",")
 }
 
+// NeedsStream reports whether a limit is of the TTFT or the TPOT, which only answers that are
+// streamed have.
+func (s SLO) NeedsStream() bool { return s.TTFT > 0 || s.TPOT > 0 }
+
 // Met reports whether a request keeps every limit. A failed request keeps none. A request
 // without the limited figure does not keep the limit; but a stream of a single token keeps
 // any TPOT limit.

@@ -121,7 +121,7 @@ func (t *totals) setRates(s *Summary) {
 	s.set("prompt-chars/s", t.promptChars/seconds, timed && t.promptChars > 0)
 	s.set("output-chars/s", t.outputChars/seconds, timed && t.outputChars > 0)
 	s.set("req/s", t.n/seconds, timed)
-	s.set("good-req/s", t.good/seconds, timed && t.slo != SLO{})
+	s.set(GoodRate, t.good/seconds, timed && t.slo != SLO{})
 	offered, due := offered(t.schedules)
 	s.set("offered-req/s", offered/due.Seconds(), due > 0)
 	s.set("user-tok/s", t.perUser.value()/t.users, t.users > 0 && t.outputKnown)

@@ -46,7 +46,7 @@ func TestExitStatus(t *testing.T) {
 		{[]string{"-as", "sglang", path("r.jsonl"), path("r.jsonl")}, 0, "r.jsonl\n=====", ""},
 		{[]string{"-as", "vllm", "-json", path("r.jsonl")}, 0, `"mean_ttft_ms":10,`, ""},
 		{[]string{"-as", "vllm", path("failed.jsonl")}, 0, "\nno result: pass 0: interrupted\n", ""},
-		{[]string{"-as", "vllm", path("bound.jsonl")}, 0, "\nthe client distorted p99-itl-ns of the benchmark, so the same figures above are distorted too\n", ""},
+		{[]string{"-as", "vllm", path("bound.jsonl")}, 0, "\nthe client distorted p99-itl-ns: the same figures above are as wrong\n", ""},
 		{[]string{"-as", "vllm", "-json", path("failed.jsonl")}, 2, "", "failed.jsonl: the benchmark has no result: pass 0: interrupted: want -as without -json"},
 		{[]string{"-o=-", path("failed.jsonl")}, 0, "The benchmark has no result: pass 0: interrupted.", ""},
 		{[]string{"-help"}, 0, "usage: benchreport", ""},

@@ -137,8 +137,8 @@ func (o *options) print(stdout io.Writer) error {
 		if why := run.Failed(); why != "" {
 			fmt.Fprintf(w, "no result: %s\n", why)
 		}
-		if units := run.Withheld(); len(units) > 0 {
-			fmt.Fprintf(w, "the client distorted %s of the benchmark, so the same figures above are distorted too\n", strings.Join(units, ", "))
+		for _, why := range run.WhyWithheld() {
+			fmt.Fprintf(w, "%s: the same figures above are as wrong\n", why)
 		}
 	}
 	return w.Flush()

@@ -1,0 +1,144 @@
+package backends_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/perf/benchfmt"
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/backends"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/nginxtest"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
+)
+
+// TestBursts measures a mock server directly and through real proxies, and checks which answers
+// are recognised as bursts. The shares of requests and bursts that decide do not depend on how
+// soon the machine does something: tokens are at least 10 ms apart.
+func TestBursts(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		proxy   *nginxtest.Options // nil: no proxy
+		shape   shape.Shape
+		pace    time.Duration // of tokens
+		tokens  int           // of an answer
+		streams int
+		behind  int // the first delta comes behind so many tokens
+		found   bool
+	}{
+		{"nginx", &nginxtest.Options{}, shape.Shape{}, 10 * time.Millisecond, 64, 4, 15, true},
+		{"nginx, 64 streams", &nginxtest.Options{}, shape.Shape{}, 10 * time.Millisecond, 64, 64, 15, true},
+		{"nginx, buffers of 8 KiB", &nginxtest.Options{Directives: "proxy_buffer_size 8k; proxy_buffers 8 8k;"}, shape.Shape{}, 10 * time.Millisecond, 128, 4, 30, true},
+		{"nginx, events of half the size", &nginxtest.Options{}, shape.Shape{TokensPerChunk: 4}, 5 * time.Millisecond, 400, 4, 60, true},
+		{"nginx, larger events", &nginxtest.Options{}, shape.Shape{Ping: true, PingEvent: true, EventLines: true, Dumps: true}, 10 * time.Millisecond, 64, 4, 8, true},
+		{"nginx, each answer in one piece", &nginxtest.Options{Directives: "proxy_buffer_size 64k; proxy_buffers 8 64k;"}, shape.Shape{}, 50 * time.Millisecond, 32, 4, 32, true},
+		{"nginx, proxy_buffering off", &nginxtest.Options{Unbuffered: true}, shape.Shape{}, 10 * time.Millisecond, 64, 4, 1, false},
+		{"nginx, HTTP/1.1 to the server, proxy_buffering off", &nginxtest.Options{Unbuffered: true, HTTP11: true}, shape.Shape{}, 10 * time.Millisecond, 64, 4, 1, false},
+		{"direct", nil, shape.Shape{}, 10 * time.Millisecond, 64, 4, 1, false},
+		{"direct, 64 streams", nil, shape.Shape{}, 10 * time.Millisecond, 64, 64, 1, false},
+		{"4 tokens a delta", nil, shape.Shape{TokensPerChunk: 4}, 10 * time.Millisecond, 96, 4, 1, false},
+		{"16 deltas at once", nil, shape.Shape{EventsPerWrite: 16}, 5 * time.Millisecond, 160, 4, 16, false},
+		{"each delta in two parts", nil, shape.Shape{Split: shape.SplitJSON}, 20 * time.Millisecond, 32, 4, 1, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			srv, mock := backends.Mock{Config: &mockserver.Config{TTFT: 10 * time.Millisecond, PerToken: tt.pace, Shape: tt.shape}}.Serve(t)
+			target := llmbench.Target{URL: mock.URL, Model: mock.Model}
+			if tt.proxy != nil {
+				tt.proxy.Upstream = mock.URL
+				target.URL = nginxtest.Start(t, *tt.proxy).URL
+			}
+			var units []string
+			load := llmbench.Load{Concurrency: tt.streams, Requests: make([]llmbench.Request, tt.streams), ClientBound: llmbench.BoundWithheld,
+				Withheld: func(withheld []string, why error) {
+					if why == llmbench.ErrBursts {
+						units = withheld
+					}
+				}}
+			for i := range load.Requests {
+				load.Requests[i] = llmbench.Request{Prompt: "Tell me about the sea.", MaxTokens: tt.tokens, FixedOutput: true}
+			}
+			result, err := llmbench.Pass(t.Context(), "", target, load)
+			assert.Assert(t, result != nil, "%v", err)
+			defer result.Close()
+			b := sample.FindBursts(result.All())
+			assert.Equal(t, b.Streams, tt.streams)
+			assert.Equal(t, b.Found(), tt.found, "%v", b)
+			assert.Equal(t, errors.Is(err, llmbench.ErrBursts), tt.found, "%v", err)
+			for _, unit := range []string{"p50-ttft-ns", "mean-tpot-ns", "p99-itl-ns"} {
+				assert.Equal(t, slices.Contains(units, unit), tt.found, "%s in %q", unit, units)
+			}
+			for _, unit := range []string{"p50-e2e-ns", "output-tok/s", "req/s"} {
+				assert.Assert(t, !slices.Contains(units, unit), unit)
+			}
+			checkBehind(t, srv, result, tt.behind)
+		})
+	}
+}
+
+// checkBehind checks samples against the log of the mock server: an answer has all its tokens, and
+// its first delta came after the server had sent as many tokens as behind, and its last delta after all of them. That
+// is what the TTFT means behind a proxy that buffers, and why the E2E latency is right.
+func checkBehind(t *testing.T, srv *mockserver.Server, result *llmbench.Result, behind int) {
+	t.Helper()
+	log := map[string]mockserver.Entry{}
+	for _, e := range srv.Log() {
+		log[e.ID] = e
+	}
+	for s := range result.All() {
+		e := log[s.ID]
+		assert.Equal(t, s.Outcome, sample.OK, "%v", s.Err)
+		assert.Equal(t, s.OutputTokens, e.OutputTokens)
+		sent := func(token int) time.Duration { // on the clock of the sample
+			return time.Unix(0, srv.EpochUnixNano()).Add(e.Tokens[token-1]).Sub(s.Epoch) - sample.ClockError
+		}
+		assert.Assert(t, s.First >= sent(behind), "the first delta came at %v, token %d was sent at %v", s.First, behind, sent(behind))
+		assert.Assert(t, s.Last >= sent(e.OutputTokens), "the last delta came at %v, the last token was sent at %v", s.Last, sent(e.OutputTokens))
+	}
+}
+
+// TestServeBehindProxy runs BenchmarkServe with the go command behind an nginx that buffers. The
+// figures that mean nothing are left out, the log says why, and the records name them.
+func TestServeBehindProxy(t *testing.T) {
+	_, mock := backends.Mock{Config: &mockserver.Config{TTFT: 10 * time.Millisecond, PerToken: 10 * time.Millisecond}}.Serve(t)
+	proxy := nginxtest.Start(t, nginxtest.Options{Upstream: mock.URL})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	out := t.TempDir()
+	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench=Serve", "-benchtime=1x", "../scenarios")
+	cmd.Env = append(os.Environ(), "LLMBENCH_URL="+proxy.URL, "LLMBENCH_MODEL=mock", "LLMBENCH_OUT="+out,
+		"LLMBENCH_CONCURRENCY=4", "LLMBENCH_REQUESTS=8", "LLMBENCH_INPUT=16", "LLMBENCH_OUTPUT=64", "LLMBENCH_CLIENT_BOUND=withhold")
+	text, err := cmd.CombinedOutput()
+	assert.NilError(t, err, "%s", text)
+	assert.Assert(t, strings.Contains(string(text), "answers come in bursts: "), "%s", text)
+	assert.Assert(t, strings.Contains(string(text), "something between buffers the stream (nginx: proxy_buffering off)"), "%s", text)
+	r := benchfmt.NewReader(strings.NewReader(string(text)), "output")
+	rows := 0
+	for r.Scan() {
+		if row, ok := r.Result().(*benchfmt.Result); ok {
+			rows++
+			for _, unit := range []string{"p50-ttft-ns", "p99-ttft-ns", "mean-tpot-ns", "p99-itl-ns"} {
+				_, has := row.Value(unit)
+				assert.Assert(t, !has, "%s in:\n%s", unit, text)
+			}
+			tokens, _ := row.Value("out-tok/req")
+			assert.Equal(t, tokens, 64.0)
+		}
+	}
+	assert.Equal(t, rows, 1, "%s", text)
+	files, err := filepath.Glob(filepath.Join(out, "*.jsonl"))
+	assert.NilError(t, err)
+	assert.Equal(t, len(files), 1)
+	records, err := os.ReadFile(files[0])
+	assert.NilError(t, err)
+	assert.Assert(t, strings.Contains(string(records), `"buffered":["p50-ttft-ns",`), "%s", records)
+}

@@ -1,0 +1,138 @@
+package sample
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+// A burstShape describes a stream: deltas that come size at once, every size x pace.
+type burstShape struct {
+	deltas int
+	pace   time.Duration // the server's time for a delta
+	size   int           // deltas at once
+	inside time.Duration // between two deltas of a burst
+	first  time.Duration // from the send to the first burst; 0: size x pace
+	cut    int           // bursts whose end cuts an event, in percent
+	lag    time.Duration // from the kernel's timestamp to the client's read
+	merged bool          // the deltas of a burst came in several segments
+}
+
+func (b burstShape) sample() Sample {
+	first := b.first
+	if first == 0 {
+		first = time.Duration(b.size) * b.pace
+	}
+	s := Sample{Outcome: OK, Clock: KernelClock, Streamed: true, Start: time.Second, First: time.Second + first, Deltas: b.deltas}
+	s.Last = s.First
+	bursts := 1
+	for i := range b.deltas {
+		s.Lags = append(s.Lags, b.lag)
+		if i == 0 {
+			continue
+		}
+		gap := b.inside
+		if i%b.size == 0 {
+			gap = time.Duration(b.size)*b.pace - time.Duration(b.size-1)*b.inside
+			bursts++
+		}
+		s.Gaps = append(s.Gaps, gap)
+		s.Last += gap
+	}
+	for i := 0; b.merged && i < b.deltas; i += b.size {
+		s.Merged = append(s.Merged, Merged{Delta: i, Deltas: min(b.size, b.deltas-i)})
+	}
+	s.Cut = (bursts - 1) * b.cut / 100
+	return s
+}
+
+// TestFindBursts checks what is recognised, and what is not.
+func TestFindBursts(t *testing.T) {
+	const us, ms = time.Microsecond, time.Millisecond
+	for _, c := range []struct {
+		name  string
+		shape burstShape
+		want  bool
+	}{
+		{"nginx, 20 tokens/s", burstShape{deltas: 128, pace: 50 * ms, size: 18, cut: 100, lag: 60 * us}, true},
+		{"nginx, 190 tokens/s", burstShape{deltas: 128, pace: 5300 * us, size: 18, cut: 100, lag: 60 * us}, true},
+		{"nginx, 2,000 tokens/s", burstShape{deltas: 2000, pace: 500 * us, size: 18, cut: 95, lag: 60 * us}, true},
+		{"nginx, large events", burstShape{deltas: 128, pace: 5 * ms, size: 5, cut: 100, lag: 60 * us}, true},
+		{"nginx, events of half a buffer", burstShape{deltas: 20, pace: 5 * ms, size: 2, cut: 100, lag: 60 * us}, true},
+		{"nginx, a client that reads late", burstShape{deltas: 128, pace: 5 * ms, size: 18, cut: 100, lag: 20 * ms}, true},
+		{"nginx, two buffers", burstShape{deltas: 24, pace: 5 * ms, size: 18, cut: 100, lag: 60 * us}, true},
+		{"buffers of 64 KiB in many segments", burstShape{deltas: 1000, pace: 5 * ms, size: 290, inside: 2 * us, cut: 100, lag: 60 * us, merged: true}, true},
+		{"one piece", burstShape{deltas: 128, pace: 5 * ms, size: 128, lag: 60 * us}, true},
+		{"one piece in many segments", burstShape{deltas: 2000, pace: 5 * ms, size: 2000, inside: 5 * us, lag: 60 * us, merged: true}, true},
+		{"one piece, 17 deltas", burstShape{deltas: 17, pace: 5 * ms, size: 17, lag: 60 * us}, true},
+		{"one piece in one segment, a client that reads late", burstShape{deltas: 128, pace: 5 * ms, size: 128, lag: 20 * ms}, true},
+		{"flushed every 100 ms", burstShape{deltas: 200, pace: 5 * ms, size: 20, lag: 60 * us}, true},
+
+		{"one by one", burstShape{deltas: 128, pace: 5 * ms, size: 1, lag: 60 * us}, false},
+		{"one piece, 16 deltas", burstShape{deltas: 16, pace: 5 * ms, size: 16, lag: 60 * us}, false},
+		{"flushed every 50 ms", burstShape{deltas: 200, pace: 5 * ms, size: 10, lag: 60 * us}, false},
+		{"speculative decoding", burstShape{deltas: 128, pace: 5 * ms, size: 4, lag: 60 * us}, false},
+		{"16 steps at once", burstShape{deltas: 160, pace: 5 * ms, size: 16, lag: 60 * us}, false},
+		{"16 steps at once, an event in a hundred cut", burstShape{deltas: 1616, pace: 5 * ms, size: 16, cut: 1, lag: 60 * us}, false},
+		{"a client that gets no CPU", burstShape{deltas: 200, pace: 5 * ms, size: 20, lag: 2 * ms, merged: true}, false},
+		{"tokens every 20 us", burstShape{deltas: 500, pace: 20 * us, size: 1, first: 50 * ms, lag: 10 * us}, false},
+		{"all at once, soon", burstShape{deltas: 500, pace: 10 * us, size: 500, inside: us, lag: us}, false},
+		{"a delta in two parts, each alone", burstShape{deltas: 128, pace: 10 * ms, size: 1, cut: 100, lag: 60 * us}, false},
+		{"one delta", burstShape{deltas: 1, pace: 5 * ms, size: 1}, false},
+	} {
+		b := FindBursts(All(c.shape.sample()))
+		assert.Equal(t, b.Found(), c.want, "%s: %v", c.name, b)
+	}
+}
+
+// merged returns a stream of an engine that sends 16 deltas at once, of which two successive
+// bursts arrived together.
+func merged() Sample {
+	s := burstShape{deltas: 128, pace: 5 * time.Millisecond, size: 16, lag: 50 * time.Microsecond}.sample()
+	s.Last -= s.Gaps[31]
+	s.Gaps[31] = 0
+	return s
+}
+
+// TestBursts checks which streams count, and the figures of the bursts.
+func TestBursts(t *testing.T) {
+	pieces := burstShape{deltas: 100, pace: time.Millisecond, size: 25}.sample()
+	whole := burstShape{deltas: 40, pace: time.Millisecond, size: 40}.sample()
+	single := burstShape{deltas: 40, pace: time.Millisecond, size: 1}.sample()
+	short := burstShape{deltas: 4, pace: time.Millisecond, size: 4}.sample()
+	failed, user := whole, whole
+	failed.Outcome = Truncated
+	user.ToUserClock()
+	for _, c := range []struct {
+		samples []Sample
+		found   bool
+		want    string
+	}{
+		{nil, false, "0 of 0 streams, 0 deltas a burst, each answer in one piece"},
+		{[]Sample{pieces}, true, "1 of 1 streams, 25 deltas a burst, 25ms apart"},
+		{[]Sample{whole, whole}, true, "2 of 2 streams, 40 deltas a burst, each answer in one piece"},
+		{[]Sample{pieces, whole, single}, true, "2 of 3 streams, 28 deltas a burst, 25ms apart"},
+		{[]Sample{whole, single}, false, "1 of 2 streams, 40 deltas a burst, each answer in one piece"},
+		{[]Sample{whole, short, failed, user}, true, "1 of 1 streams, 40 deltas a burst, each answer in one piece"},
+		{[]Sample{short, failed, user}, false, "0 of 0 streams, 0 deltas a burst, each answer in one piece"},
+		{[]Sample{merged()}, false, "0 of 1 streams, 0 deltas a burst, each answer in one piece"},
+	} {
+		b := FindBursts(All(c.samples...))
+		assert.Equal(t, b.Found(), c.found, "%v", b)
+		assert.Equal(t, b.String(), c.want)
+	}
+}
+
+// TestHide checks which units mean nothing if answers come in bursts.
+func TestHide(t *testing.T) {
+	found := FindBursts(All(burstShape{deltas: 40, pace: time.Millisecond, size: 40}.sample()))
+	units := Named("output-tok/s", GoodRate, "p50-ttft-ns", "p50-ttft-turn2-ns", "mean-tpot-ns", "p99-itl-ns", "p50-e2e-ns", "p99-service-ttft-ns", "user-tok/s", "out-tok/req")
+	times := []string{"p50-ttft-ns", "p50-ttft-turn2-ns", "mean-tpot-ns", "p99-itl-ns", "p99-service-ttft-ns"}
+	assert.DeepEqual(t, found.Hide(units, SLO{E2E: time.Second}), times)
+	for _, slo := range []SLO{{TTFT: 1}, {TPOT: 1, E2E: 1}} {
+		assert.DeepEqual(t, found.Hide(units, slo), slices.Concat([]string{GoodRate}, times))
+	}
+	assert.Equal(t, len(Bursts{Streams: 1}.Hide(units, SLO{TTFT: 1})), 0)
+}
