@@ -137,10 +137,12 @@ func (w *worker) exchange(ctx context.Context, req *http.Request, t *conn.Trace,
 	}
 	defer resp.Body.Close()
 	s.Status = resp.StatusCode
+	// The head is not used after read, so that a stream that waits does not keep it in memory.
+	ends := resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0
 	w.in.src.Reset(resp.Body, t)
 	err = w.in.read(ctx, resp, s, giveUp)
 	s.End = w.in.src.End.User
-	if err == nil && (resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0) {
+	if err == nil && ends {
 		end = w.in.src.End
 	}
 	if t.Reordered() {

@@ -22,7 +22,7 @@ const Bound = 64 << 20
 // The sizes of what is written to the file at once. A small bound has small blocks.
 const (
 	leastBlock = 4 << 10
-	mostBlock  = 1 << 20
+	mostBlock  = 256 << 10
 )
 
 // A Store is a sequence of samples, which can be added to and ranged over as often as wanted.
@@ -75,7 +75,7 @@ func (s *Store) append(data []byte) {
 	for len(data) > 0 {
 		last := len(s.blocks) - 1
 		if last < 0 || len(s.blocks[last]) == s.block {
-			s.blocks = append(s.blocks, nil)
+			s.blocks = append(s.blocks, make([]byte, 0, s.block))
 			last++
 		}
 		n := min(len(data), s.block-len(s.blocks[last]))
