@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/secret"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
 // A builder makes a Spec from a server's fields. Its methods collect the errors
@@ -38,6 +39,7 @@ func newBuilder(c Container, backend, defaultImage string, port int) *builder {
 		Model:       c.Model,
 		ListedModel: c.Model,
 		Dialect:     c.Dialect,
+		Body:        c.Body,
 		ModelsPath:  "/v1/models",
 		HealthPath:  "/health",
 		Config:      map[string]string{"backend": backend, "model": c.Model},
@@ -122,7 +124,7 @@ func (b *builder) finish() (launch.Spec, error) {
 		delete(b.PassEnv, name)
 	}
 	for name, value := range b.Env {
-		if secret.Is(name, value) {
+		if env.IsSecret(name, value) {
 			b.Secrets = append(b.Secrets, value)
 		}
 	}

@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
@@ -51,6 +52,8 @@ type Container struct {
 	Ready Deadlines
 	// Dialect is the API of the requests; nil means OpenAI chat.
 	Dialect dialect.Dialect
+	// Body changes the body of each completion; see [llmbench.Target].
+	Body json.RawMessage
 	// LogDir is a folder for the server's log, one file for each start. "" keeps
 	// only the last lines of the log, for error messages.
 	LogDir string

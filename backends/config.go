@@ -1,10 +1,11 @@
 package backends
 
 import (
-	"errors"
-	"net/url"
+	"crypto/tls"
+	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kballard/go-shellquote"
@@ -22,6 +23,9 @@ type Config struct {
 	Dialect   dialect.Dialect // LLMBENCH_DIALECT; openai-chat
 	Model     string          // LLMBENCH_MODEL
 	APIKey    env.Secret      // LLMBENCH_API_KEY: bearer token, for a URL and for containers
+	Header    env.Header      // LLMBENCH_HEADER: further fields of each request to that URL
+	Body      env.Secret      // LLMBENCH_BODY: changes the body of each completion
+	TLS       *tls.Config     // LLMBENCH_CA, LLMBENCH_CLIENT_CERT, LLMBENCH_CLIENT_KEY, LLMBENCH_INSECURE, for that URL; nil if none is set
 	Image     string          // LLMBENCH_IMAGE: image of the server's container; "" is the backend's own
 	Args      []string        // LLMBENCH_ARGS: further arguments of that server, quoted as in a shell
 	GPUs      string          // LLMBENCH_GPUS: GPUs of that server: ids, all or none
@@ -50,11 +54,13 @@ func ParseConfig(environ []string) (Config, error) {
 func ReadFrom(r *env.Reader) Config {
 	c := Config{Backends: []string{"mock"}, Name: "url", Dialect: dialect.OpenAIChat{}}
 	env.Read(r, &c.Backends, "LLMBENCH_BACKEND", env.List(env.Text), "a comma list of different servers")
-	env.ReadHidden(r, &c.URL, "LLMBENCH_URL", parseBaseURL, "a base URL like http://127.0.0.1:8000, without /v1")
+	env.ReadHidden(r, &c.URL, "LLMBENCH_URL", parseBaseURL, "a base URL like http://127.0.0.1:8000")
 	env.Read(r, &c.Name, "LLMBENCH_NAME", env.Text, "a name")
 	env.Read(r, &c.Dialect, "LLMBENCH_DIALECT", dialect.ByName, "one of "+strings.Join(dialect.Names(), ", "))
 	env.Read(r, &c.Model, "LLMBENCH_MODEL", env.Text, "a model's name")
 	env.ReadHidden(r, &c.APIKey, "LLMBENCH_API_KEY", parseSecret, "a bearer token")
+	env.ReadHidden(r, &c.Header, "LLMBENCH_HEADER", parseHeader, "Name: value on each line")
+	env.ReadHidden(r, &c.Body, "LLMBENCH_BODY", parseBody, "a JSON object")
 	env.Read(r, &c.Image, "LLMBENCH_IMAGE", env.Text, "an image's name with a tag or a digest")
 	env.ReadHidden(r, &c.Args, "LLMBENCH_ARGS", shellquote.Split, "arguments, quoted as in a shell")
 	env.Read(r, &c.GPUs, "LLMBENCH_GPUS", env.Text, "ids like 0,1, all or none")
@@ -71,6 +77,11 @@ func ReadFrom(r *env.Reader) Config {
 		r.Requires(name, "LLMBENCH_BACKEND")
 	}
 	r.Requires("LLMBENCH_NAME", "LLMBENCH_URL")
+	r.Requires("LLMBENCH_HEADER", "LLMBENCH_URL")
+	c.TLS = readTLS(r, c.URL)
+	if c.APIKey.Reveal() != "" && c.Header["Authorization"] != nil {
+		r.Errorf("LLMBENCH_API_KEY and a line Authorization of LLMBENCH_HEADER: want at most one of them")
+	}
 	if c.OnlyMock() {
 		r.Requires("LLMBENCH_API_KEY", "LLMBENCH_URL")
 	}
@@ -80,15 +91,57 @@ func ReadFrom(r *env.Reader) Config {
 // OnlyMock reports whether the mock of this process is the one server to measure.
 func (c Config) OnlyMock() bool { return c.URL == "" && slices.Equal(c.Backends, []string{"mock"}) }
 
-func parseBaseURL(v string) (string, error) {
-	u, err := url.Parse(v)
+// readTLS reads the variables of connections to the server at a URL. It returns nil if none is set.
+func readTLS(r *env.Reader, baseURL string) *tls.Config {
+	var c tls.Config
+	var cert, key string
+	env.Read(r, &c.RootCAs, "LLMBENCH_CA", env.CertPool, "a file with certificates in PEM")
+	env.Read(r, &cert, "LLMBENCH_CLIENT_CERT", env.Text, "a file with a certificate in PEM")
+	env.Read(r, &key, "LLMBENCH_CLIENT_KEY", env.Text, "a file with a private key in PEM")
+	env.Read(r, &c.InsecureSkipVerify, "LLMBENCH_INSECURE", strconv.ParseBool, "true or false")
+	r.Requires("LLMBENCH_CLIENT_CERT", "LLMBENCH_CLIENT_KEY")
+	r.Requires("LLMBENCH_CLIENT_KEY", "LLMBENCH_CLIENT_CERT")
+	set := false
+	for _, name := range []string{"LLMBENCH_CA", "LLMBENCH_CLIENT_CERT", "LLMBENCH_CLIENT_KEY", "LLMBENCH_INSECURE"} {
+		r.Requires(name, "LLMBENCH_URL")
+		if r.IsSet(name) && baseURL != "" && !strings.HasPrefix(strings.ToLower(baseURL), "https:") {
+			r.Errorf("%s: means nothing without an https URL in LLMBENCH_URL", name)
+		}
+		set = set || r.IsSet(name)
+	}
+	if cert != "" && key != "" {
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			r.Errorf("LLMBENCH_CLIENT_CERT and LLMBENCH_CLIENT_KEY: %v; want a certificate and its key in PEM", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	if !set {
+		return nil
+	}
+	return &c
+}
+
+func parseBaseURL(v string) (string, error) { return v, check(llmbench.Target{URL: v}) }
+
+func parseHeader(v string) (env.Header, error) {
+	h, err := env.ParseHeader(v)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	if strings.HasSuffix(strings.TrimSuffix(u.Path, "/"), "/v1") {
-		return "", errors.New("ends in /v1")
+	return h, check(llmbench.Target{URL: "http://any", Header: http.Header(h)})
+}
+
+func parseBody(v string) (env.Secret, error) {
+	return env.NewSecret(v), check(llmbench.Target{URL: "http://any", Body: []byte(v)})
+}
+
+// check returns what is wrong with a target, which may be shown.
+func check(t llmbench.Target) error {
+	if err := t.Check(); err != nil {
+		return env.Reason(strings.TrimPrefix(err.Error(), "target: "))
 	}
-	return v, llmbench.Target{URL: v}.Check()
+	return nil
 }
 
 func parseSecret(v string) (env.Secret, error) { return env.NewSecret(v), nil }

@@ -42,11 +42,13 @@ func TestParseConfig(t *testing.T) {
 	}
 }
 
-// TestConfigHidesKey checks that printing a Config does not show the API key.
+// TestConfigHidesKey checks that printing a Config does not show the API key or other secrets.
 func TestConfigHidesKey(t *testing.T) {
-	c, err := ParseConfig([]string{"LLMBENCH_URL=http://x", "LLMBENCH_API_KEY=sk-123"})
+	c, err := ParseConfig([]string{"LLMBENCH_URL=http://x", "LLMBENCH_API_KEY=sk-123", "LLMBENCH_HEADER=X-Key: sk-1234\n\n  x-key:sk-12345\n", `LLMBENCH_BODY={"api_key":"sk-123456"}`})
 	assert.NilError(t, err)
 	assert.Equal(t, c.APIKey.Reveal(), "sk-123")
+	assert.DeepEqual(t, c.Header, env.Header{"X-Key": {"sk-1234", "sk-12345"}})
+	assert.Equal(t, c.Body.Reveal(), `{"api_key":"sk-123456"}`)
 	for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
 		text := fmt.Sprintf(format, c)
 		assert.Assert(t, !strings.Contains(text, "sk-123"), "Sprintf(%q): %s", format, text)
@@ -59,9 +61,20 @@ func TestParseConfigErrors(t *testing.T) {
 		{"LLMBENCH_BACKEND=vllm,vllm", "LLMBENCH_BACKEND=vllm,vllm: want a comma list of different servers"},
 		{"LLMBENCH_DIALECT=grpc", "LLMBENCH_DIALECT=grpc: want one of openai-chat"},
 		{"LLMBENCH_MOCK_SPEED=0", "LLMBENCH_MOCK_SPEED=0: want a number above 0"},
-		{"LLMBENCH_URL=http://127.0.0.1:8000/v1", "LLMBENCH_URL=[not shown]: want a base URL like http://127.0.0.1:8000, without /v1"},
-		{"LLMBENCH_URL=host:8000", "LLMBENCH_URL=[not shown]: want a base URL"},
-		{"LLMBENCH_URL=http://u:p@host", "LLMBENCH_URL=[not shown]: want a base URL"},
+		{"LLMBENCH_URL=host:8000", `LLMBENCH_URL=[not shown]: URL "host:8000"; want a base URL like http://127.0.0.1:8000`},
+		{"LLMBENCH_URL=http://u:p@host/x", `LLMBENCH_URL=[not shown]: URL "http://host" with a user or a password before the host, which are not shown`},
+		{"LLMBENCH_HEADER=X-Team: a", "LLMBENCH_HEADER: means nothing without LLMBENCH_URL"},
+		{"LLMBENCH_URL=http://x\nLLMBENCH_HEADER=secret", "LLMBENCH_HEADER=[not shown]: line 1; want Name: value on each line"},
+		{"LLMBENCH_URL=http://x\nLLMBENCH_HEADER=A/B: secret", `LLMBENCH_HEADER=[not shown]: header "A/B"; want letters`},
+		{"LLMBENCH_URL=http://x\nLLMBENCH_API_KEY=k\nLLMBENCH_HEADER=authorization: secret", "LLMBENCH_API_KEY and a line Authorization of LLMBENCH_HEADER: want at most one of them"},
+		{"LLMBENCH_BODY=[secret]", `LLMBENCH_BODY=[not shown]: body: no JSON object whose names differ; want one such as {"temperature":0.7}`},
+		{"LLMBENCH_BODY={\"stream\":false}", `LLMBENCH_BODY=[not shown]: body: member "stream"; it must stay as it is`},
+		{"LLMBENCH_INSECURE=1", "LLMBENCH_INSECURE: means nothing without LLMBENCH_URL"},
+		{"LLMBENCH_URL=https://x\nLLMBENCH_INSECURE=please", "LLMBENCH_INSECURE=please: want true or false"},
+		{"LLMBENCH_URL=http://x\nLLMBENCH_INSECURE=1", "LLMBENCH_INSECURE: means nothing without an https URL in LLMBENCH_URL"},
+		{"LLMBENCH_URL=https://x\nLLMBENCH_CA=/dev/null", "LLMBENCH_CA=/dev/null: want a file with certificates in PEM"},
+		{"LLMBENCH_URL=https://x\nLLMBENCH_CLIENT_CERT=c.pem", "LLMBENCH_CLIENT_CERT: means nothing without LLMBENCH_CLIENT_KEY"},
+		{"LLMBENCH_URL=https://x\nLLMBENCH_CLIENT_CERT=/nosuch/c.pem\nLLMBENCH_CLIENT_KEY=/nosuch/k.pem", "LLMBENCH_CLIENT_CERT and LLMBENCH_CLIENT_KEY: open /nosuch/c.pem: no such file or directory; want a certificate and its key in PEM"},
 		{"LLMBENCH_URL=http://x\nLLMBENCH_BACKEND=mock", "LLMBENCH_BACKEND and LLMBENCH_URL: want at most one"},
 		{"LLMBENCH_URL=http://x\nLLMBENCH_MOCK=default", "LLMBENCH_MOCK and LLMBENCH_URL: want at most one"},
 		{"LLMBENCH_URL=http://x\nLLMBENCH_MOCK_SPEED=2", "LLMBENCH_MOCK_SPEED and LLMBENCH_URL: want at most one"},
@@ -73,6 +86,7 @@ func TestParseConfigErrors(t *testing.T) {
 	} {
 		_, err := ParseConfig(strings.Split(tt.environ, "\n"))
 		assert.ErrorContains(t, err, tt.want)
+		assert.Assert(t, !strings.Contains(err.Error(), "secret"), "%v", err)
 	}
 }
 

@@ -3,6 +3,7 @@ package backends
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -27,6 +28,8 @@ type Mock struct {
 	Model string
 	// Dialect is the API of the requests; nil means OpenAI chat.
 	Dialect dialect.Dialect
+	// Body changes the body of each completion; see [llmbench.Target].
+	Body json.RawMessage
 }
 
 // Start starts the server, which runs until tb ends, and returns it as a target.
@@ -65,6 +68,7 @@ func (m Mock) Serve(tb testing.TB) (*mockserver.Server, llmbench.Target) {
 		Simulated: true,
 		Model:     cfg.Model,
 		Dialect:   m.Dialect,
+		Body:      m.Body,
 		Config:    m.describe(),
 		Observe:   mockMetrics(url, cfg, tb.Logf).Observe,
 	}
@@ -75,13 +79,14 @@ func (m Mock) Serve(tb testing.TB) (*mockserver.Server, llmbench.Target) {
 // The names are vLLM's, plus a gauge of open requests.
 func mockMetrics(url string, cfg mockserver.Config, logf func(string, ...any)) metrics.Source {
 	all := VLLM{}.Metrics()
-	s := metrics.Source{URL: url, Logf: logf, Names: metrics.Names{
+	t := llmbench.Target{URL: url, NoProxy: true}
+	s := metrics.Source{Target: t, Logf: logf, Names: metrics.Names{
 		Path: all.Path, Requests: all.Requests, PromptTokens: all.PromptTokens, OutputTokens: all.OutputTokens,
 	}}
 	if cfg.Engine != nil && cfg.Engine.PrefixCache {
 		s.Names = all
 		s.Reset = func(ctx context.Context) error {
-			return probe.Server{URL: url}.Take(ctx, []probe.Step{resetPrefixCache})
+			return probe.Server{Target: t}.Take(ctx, []probe.Step{resetPrefixCache})
 		}
 	}
 	s.Names.OpenRequests = metrics.Alternatives{"mockserver_requests_open"}

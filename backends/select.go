@@ -3,6 +3,7 @@ package backends
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 )
@@ -13,7 +14,7 @@ import (
 // of package backends/container. If launch is nil, such servers are an error.
 func FromConfig(c Config, launch func(Server) Backend) ([]Named, error) {
 	if c.URL != "" {
-		return []Named{{c.Name, URL{URL: c.URL, Name: c.Name, Model: c.Model, Dialect: c.Dialect, APIKey: c.APIKey}}}, nil
+		return []Named{{c.Name, URL{URL: c.URL, Name: c.Name, Model: c.Model, Dialect: c.Dialect, APIKey: c.APIKey, Header: http.Header(c.Header), Body: []byte(c.Body.Reveal()), TLS: c.TLS}}}, nil
 	}
 	selected := strings.Join(c.Backends, ",")
 	var all []Named
@@ -22,7 +23,7 @@ func FromConfig(c Config, launch func(Server) Backend) ([]Named, error) {
 		server, known := servers[name]
 		switch {
 		case name == "mock":
-			all = append(all, Named{name, Mock{Profile: c.Mock, Speed: c.MockSpeed, Model: c.Model, Dialect: c.Dialect}})
+			all = append(all, Named{name, Mock{Profile: c.Mock, Speed: c.MockSpeed, Model: c.Model, Dialect: c.Dialect, Body: []byte(c.Body.Reveal())}})
 		case !known:
 			return nil, fmt.Errorf("LLMBENCH_BACKEND=%s: %q is not a backend; want a comma list of %s, or LLMBENCH_URL for a server that already runs",
 				selected, name, strings.Join(Names(), ", "))
@@ -73,6 +74,6 @@ var servers = map[string]func(Container) Server{
 func containerFrom(c Config) Container {
 	return Container{
 		Image: c.Image, Model: c.Model, Quantization: c.Quant, Args: c.Args, GPUs: GPUs(c.GPUs), ModelsDir: c.ModelsDir, APIKey: c.APIKey,
-		Dialect: c.Dialect, LogDir: c.LogDir,
+		Dialect: c.Dialect, Body: []byte(c.Body.Reveal()), LogDir: c.LogDir,
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/secret"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
 // Xinference is Xorbits Inference (https://inference.readthedocs.io/). Its model
@@ -77,7 +78,7 @@ func (x Xinference) Spec() (launch.Spec, error) {
 		b.invalid("Kwargs", "cannot be written as JSON: %v", err)
 	}
 	for name, v := range request {
-		if text, ok := v.(string); ok && secret.Is(name, text) {
+		if text, ok := v.(string); ok && env.IsSecret(name, text) {
 			request[name] = secret.Placeholder
 			b.Secrets = append(b.Secrets, text)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/endpoint"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
 )
 
@@ -17,8 +18,8 @@ import (
 type client struct {
 	target  Target
 	secrets redact.Secrets // of the target
-	base    string         // the target's URL without a trailing slash
-	sender  sender         // the pool, except in tests
+	at      endpoint.Endpoint
+	sender  sender // the pool, except in tests
 	pool    *conn.Pool
 	wall    func() int64 // the wall clock, in nanoseconds since 1970
 	runID   string       // prefix of the request IDs
@@ -36,23 +37,19 @@ type sender interface {
 
 // newClient returns a client of t. It must be closed.
 func newClient(t Target) (*client, error) {
-	base, err := t.base()
+	at, err := t.endpoint()
 	if err != nil {
 		return nil, err
 	}
 	t.Header = canonical(t.Header)
-	proxy := http.ProxyFromEnvironment
-	if t.NoProxy {
-		proxy = nil
-	}
-	p, err := conn.NewPool(conn.Options{URL: base, Dial: t.Dial, Proxy: proxy})
+	p, err := conn.NewPool(conn.Options{URL: at.Base, Socket: at.Socket, Dial: t.Dial, Proxy: t.proxy(), TLS: t.TLS})
 	if err != nil {
 		return nil, fmt.Errorf("target: %w", err)
 	}
 	return &client{
 		target:  t,
 		secrets: t.secrets(),
-		base:    base,
+		at:      at,
 		sender:  p,
 		pool:    p,
 		wall:    conn.WallClock,

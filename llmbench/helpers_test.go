@@ -3,6 +3,7 @@ package llmbench
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"iter"
 	"net"
 	"net/http"
@@ -17,7 +18,6 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -70,15 +70,13 @@ func rawInMemory(serve func(net.Conn)) (target Target, stop func()) {
 	return Target{URL: "http://mem", Simulated: true, Dial: ln.Dial}, runtest.Accept(ln, serve)
 }
 
-// trust makes c trust the certificate of a TLS server.
-func trust(tb testing.TB, c *client, server *httptest.Server) {
-	pool, err := conn.NewPool(conn.Options{
-		URL:   c.base,
-		Dial:  c.target.Dial,
-		Roots: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs,
-	})
-	assert.NilError(tb, err)
-	c.pool, c.sender = pool, pool
+// trusted returns the configuration of a client that trusts the certificate of a TLS server, and
+// nil for another server.
+func trusted(server *httptest.Server) *tls.Config {
+	if server.TLS == nil {
+		return nil
+	}
+	return server.Client().Transport.(*http.Transport).TLSClientConfig
 }
 
 // countingServer serves requests on a loopback socket. It calls serve after each request, with the

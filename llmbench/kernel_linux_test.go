@@ -111,12 +111,9 @@ func TestWallClockSet(t *testing.T) {
 func stampedPass(tb testing.TB, server *httptest.Server, l Load) []sample.Sample {
 	tb.Helper()
 	awaitStamps(tb)
-	c, checked, pl, err := prepared(Target{URL: server.URL}, l)
+	c, checked, pl, err := prepared(Target{URL: server.URL, TLS: trusted(server)}, l)
 	assert.NilError(tb, err)
 	defer c.close()
-	if server.TLS != nil {
-		trust(tb, c, server)
-	}
 	samples, err := sendPass(context.Background(), c, checked, pl)
 	assert.NilError(tb, err)
 	return samples

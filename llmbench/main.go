@@ -205,20 +205,32 @@ func (p *shared) announce(benchmark string, config map[string]string) error {
 // The testing package prints the reasons of skipped benchmarks with -v only.
 func Skip(b *testing.B, reason string) {
 	b.Helper()
-	process.skip(b.Name(), reason)
+	process.comment(b.Name(), b.Name()+" is skipped: "+reason)
 	b.Skip(reason)
 }
 
-// skip prints the reason why a benchmark is skipped, unless the line of a result has begun.
-func (p *shared) skip(benchmark, reason string) {
+// Note prints a text at once, as a comment among the results of a benchmark. The testing package
+// prints what a benchmark logs when the benchmark has ended. Where nothing can be printed, as in a
+// test, Note logs the text.
+func Note(tb testing.TB, text string) {
+	tb.Helper()
+	if !process.comment(tb.Name(), tb.Name()+": "+text) {
+		tb.Log(text)
+	}
+}
+
+// comment prints a text as a comment, unless the line of a result has begun. It reports whether
+// it has printed the text.
+func (p *shared) comment(benchmark, text string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.out == nil || p.begun[benchmark] {
-		return
+		return false
 	}
-	for line := range strings.Lines(benchmark + " is skipped: " + reason) {
+	for line := range strings.Lines(text) {
 		fmt.Fprintln(p.out, "#", strings.TrimSpace(line))
 	}
+	return true
 }
 
 // end unsets the configuration, so that it does not apply to the results that another process

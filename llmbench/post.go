@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/mergepatch"
 )
 
 // A post is a request that is ready to be sent.
@@ -104,6 +105,9 @@ func newPost(l *Load, t Target, r Request) (post, error) {
 		Schema:      r.Schema,
 	}
 	body, err := d.Body(q)
+	if err == nil && len(t.Body) > 0 {
+		body, err = mergepatch.Apply(body, t.Body)
+	}
 	p := post{path: d.Path(q), body: body, chars: r.chars(), promptTokens: r.PromptTokens, maxTokens: r.MaxTokens, fixedOutput: r.FixedOutput}
 	if len(r.Then) > 0 {
 		p.messages, p.then = r.Messages, r.Then

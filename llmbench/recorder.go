@@ -107,8 +107,10 @@ func newWriter(cfg config, benchmark string, t Target, l Load) (*records.Writer,
 	if cfg.out == "" {
 		return nil, nil
 	}
+	config := t.config()
+	delete(config, "dialect")
 	head := records.Head{
-		Benchmark: benchmark, Config: t.Config, Dialect: t.dialect().Name(), Model: t.Model,
+		Benchmark: benchmark, Config: config, Dialect: t.dialect().Name(), Model: t.Model,
 		Stream: !l.NoStream, Concurrency: l.Concurrency, Warmup: len(l.Warmup),
 		Timeout: l.Timeout, IdleTimeout: l.IdleTimeout, SLO: l.SLO.String(), Cancel: l.Cancel.String(), Start: time.Now(),
 		Host: records.Host{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0), Go: runtime.Version()},

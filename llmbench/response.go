@@ -79,6 +79,9 @@ func (r *responseReader) read(ctx context.Context, resp *http.Response, s *sampl
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		s.RetryAfter = retryAfter(resp.Header, time.Now())
 		defer time.AfterFunc(errorBodyTime, func() { giveUp(nil) }).Stop()
+		if to := resp.Header.Get("Location"); to != "" {
+			return fail(sample.HTTP, "status %s: redirects are not followed, and this one leads to %s: %s", resp.Status, r.secrets.Excerpt(to, 300), r.errorBody())
+		}
 		return fail(sample.HTTP, "status %s: %s", resp.Status, r.errorBody())
 	}
 	if enc := resp.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {

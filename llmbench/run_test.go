@@ -452,14 +452,14 @@ func TestAnnounceUnits(t *testing.T) {
 	}
 }
 
-// TestSkip checks that the reason of a skipped benchmark is printed as a comment.
-func TestSkip(t *testing.T) {
+// TestComment checks when a text is printed as a comment.
+func TestComment(t *testing.T) {
 	var out strings.Builder
 	p := &shared{begun: map[string]bool{"B": true}}
-	p.skip("A", "Main was not called")
+	assert.Assert(t, !p.comment("A", "Main was not called"))
 	p.out = &out
-	p.skip("A", "a.json is not here\nget it")
-	p.skip("B", "within the line of a result")
+	assert.Assert(t, p.comment("A", "A is skipped: a.json is not here\nget it"))
+	assert.Assert(t, !p.comment("B", "within the line of a result"))
 	assert.Equal(t, out.String(), "# A is skipped: a.json is not here\n# get it\n")
 }
 

@@ -3,6 +3,8 @@ package llmbench
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -16,20 +18,43 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/endpoint"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/mergepatch"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
 )
 
 // A Target is a server under test. It is a value, safe for concurrent use.
 type Target struct {
-	// URL is the server's base URL, without the dialect's path (/v1/…).
+	// URL is the server's base URL, without the dialect's path (/v1/…): of scheme http or
+	// https, with a prefix of all paths if there is one. A path /v1 at its end is ignored. A
+	// query, such as ?api-version=1, is sent with each request. unix:///run/llm.sock is a
+	// server at a Unix socket; a prefix follows a colon, as in unix:///run/llm.sock:/prefix.
+	// Instants of answers from a Unix socket have no kernel timestamps.
+	//
+	// Errors and results show no more of the URL than scheme and host, and values of the query of
+	// at least eight bytes are removed from errors and records.
 	URL string
 	// Model is the model's name, sent with each request; "" sends none.
 	Model string
 	// Dialect is the API that the server speaks; nil means [dialect.OpenAIChat].
 	Dialect dialect.Dialect
-	// Header is sent with each request. Values of at least eight bytes are removed from
-	// errors and records.
+	// Header is sent with each request. The field Host is the name of a virtual host. Values
+	// of at least eight bytes are removed from errors and records. The names, except for
+	// Authorization, are in the configuration lines.
 	Header http.Header
+	// Body, unless empty, is a JSON object that changes the body of each request for a
+	// completion, by the rules of a merge patch (RFC 7386): a member replaces the one of that
+	// name, null removes it, and objects are merged member by member. It is for settings such
+	// as a temperature, and for a server that refuses ignore_eos, min_tokens or
+	// stream_options. It must not have a member "stream", nor "n" other than 1. The
+	// configuration lines show it, without the values of members such as api_key.
+	Body json.RawMessage
+	// TLS configures connections to a server at an https URL: the certificate authorities,
+	// the client's certificate. Nil means the system's authorities. The only protocol is
+	// HTTP/1.1, whatever NextProtos says. With InsecureSkipVerify the configuration lines say
+	// so. It must not be modified while the target is in use.
+	TLS *tls.Config
 	// Config describes what results depend on: the backend, its version, the model, the
 	// hardware. [Run] prints it as configuration lines of the Go benchmark format. A key
 	// must start with a lower-case letter and contain no space, colon or upper-case letter.
@@ -49,7 +74,9 @@ type Target struct {
 	// unless the server is Simulated, prompts differ from process to process: see
 	// [Target.Salt].
 	Ephemeral bool
-	// Dial opens a connection; nil means TCP. It must return when its context ends.
+	// Dial opens a connection; nil means the network. It must return when its context ends.
+	// The network is "tcp", and the address a host and a port; for a Unix socket they are
+	// "unix" and the socket's path.
 	//
 	// Each connection is used for one request only, unless the client can see whether
 	// the server has closed it or has sent more than one response. The client sees that
@@ -85,10 +112,28 @@ func (t Target) dialect() dialect.Dialect {
 	return t.Dialect
 }
 
-// config returns the target's Config with its dialect.
+// config returns what results depend on: the target's Config, its dialect, and what else
+// changes the requests or the connections.
 func (t Target) config() map[string]string {
 	c := map[string]string{"dialect": t.dialect().Name()}
 	maps.Copy(c, t.Config)
+	var names []string
+	for name := range t.Header {
+		if name = http.CanonicalHeaderKey(name); name != "Authorization" {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		slices.Sort(names)
+		c["header"] = strings.Join(names, ", ")
+	}
+	if len(t.Body) > 0 {
+		shown, _ := mergepatch.Hide(t.Body, env.IsSecret)
+		c["body"] = t.Redact(shown)
+	}
+	if t.TLS != nil && t.TLS.InsecureSkipVerify {
+		c["tls"] = "insecure, the server's certificate is not verified"
+	}
 	return c
 }
 
@@ -128,40 +173,73 @@ func (t Target) outlives() bool { return !t.Simulated && !t.Ephemeral }
 // Check returns what is wrong with t, or nil. It sends nothing. Its error shows
 // neither values of headers nor more of the URL than scheme and host.
 func (t Target) Check() error {
-	_, err := t.base()
+	_, err := t.endpoint()
 	return err
 }
 
-// base checks the target and returns its URL without a trailing slash.
-func (t Target) base() (string, error) {
-	u, err := url.Parse(t.URL)
+// endpoint checks the target and returns where it is.
+func (t Target) endpoint() (endpoint.Endpoint, error) {
+	e, err := endpoint.Parse(t.URL)
 	if err != nil {
-		return "", errors.New("target: URL cannot be parsed; want a base like http://127.0.0.1:8000")
+		return e, fmt.Errorf("target: %w", err)
 	}
-	shown := (&url.URL{Scheme: u.Scheme, Opaque: u.Opaque, Host: u.Host}).String() // the rest may be secret
-	switch {
-	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
-		return "", fmt.Errorf("target: URL %q; want a base like http://127.0.0.1:8000", shown)
-	case strings.ContainsAny(t.URL, "?#"):
-		return "", fmt.Errorf("target: URL %q with a query or a fragment; want a base like http://127.0.0.1:8000", shown)
-	case u.User != nil:
-		return "", fmt.Errorf("target: URL %q with a user; credentials belong into the Authorization header", shown)
-	}
-	for name, values := range t.Header {
-		if !httpguts.ValidHeaderFieldName(name) {
-			return "", fmt.Errorf("target: header %q; want letters, digits and hyphens", name)
-		}
-		if !slices.ContainsFunc(values, func(v string) bool { return !httpguts.ValidHeaderFieldValue(v) }) {
-			continue
-		}
-		return "", fmt.Errorf("target: the value of the header %s holds a control character", name) // and may be secret
+	if err := t.checkRequests(); err != nil {
+		return e, fmt.Errorf("target: %w", err)
 	}
 	for key := range t.Config {
 		if !validConfigKey(key) {
-			return "", fmt.Errorf("target: config key %q; must start with a lower-case letter and hold no space, colon or upper case", key)
+			return e, fmt.Errorf("target: config key %q; must start with a lower-case letter and hold no space, colon or upper case", key)
 		}
 	}
-	return strings.TrimSuffix(t.URL, "/"), nil
+	return e, nil
+}
+
+// checkRequests returns what is wrong with what t adds to requests, or nil.
+func (t Target) checkRequests() error {
+	for name, values := range t.Header {
+		if !httpguts.ValidHeaderFieldName(name) {
+			return fmt.Errorf("header %q; want letters, digits and hyphens", name)
+		}
+		if slices.ContainsFunc(values, func(v string) bool { return !httpguts.ValidHeaderFieldValue(v) }) {
+			return fmt.Errorf("the value of the header %s holds a control character", name) // and may be secret
+		}
+	}
+	if len(t.Body) > 0 {
+		if err := mergepatch.Check(t.Body); err != nil {
+			return fmt.Errorf("body: %w", err)
+		}
+	}
+	return nil
+}
+
+// proxy returns the function that names the proxy of a request, or nil for no proxy.
+func (t Target) proxy() func(*http.Request) (*url.URL, error) {
+	if t.NoProxy {
+		return nil
+	}
+	return http.ProxyFromEnvironment
+}
+
+// Client returns a client for requests beside a load, such as those of a probe or a tokenizer,
+// and the URL that their paths are appended to. The client reaches the server as requests of a
+// load do. It adds the target's Header and the query of its URL to each request, and follows no
+// redirect. It keeps connections for a second, and has no time limit of its own.
+func (t Target) Client() (base string, client *http.Client, err error) {
+	e, err := t.endpoint()
+	if err != nil {
+		return "", nil, err
+	}
+	return e.Base, e.Client(endpoint.Options{Header: t.Header, TLS: t.TLS, Dial: t.Dial, Proxy: t.proxy()}), nil
+}
+
+// Where returns the address of the server for messages: host and port, or the path of its socket.
+// It returns "" for an invalid URL.
+func (t Target) Where() string {
+	e, err := endpoint.Parse(t.URL)
+	if err != nil {
+		return ""
+	}
+	return e.Where()
 }
 
 // secrets returns what must not be shown of t.
@@ -175,12 +253,17 @@ func (t Target) secrets() redact.Secrets {
 			}
 		}
 	}
-	return redact.New(all)
+	if e, err := endpoint.Parse(t.URL); err == nil {
+		all = append(all, e.Secrets()...)
+	}
+	_, credentials := mergepatch.Hide(t.Body, env.IsSecret)
+	return redact.New(append(all, credentials...))
 }
 
 // Redact removes the target's credentials from a text, because servers repeat them in
-// errors. It replaces each value of Header of at least eight bytes, also if the value is
-// escaped as in JSON, HTML, Go or a URL, or cut off before a [dialect.Cut].
+// errors. It replaces each value of at least eight bytes of Header, of the query of URL and of
+// secret members of Body, also if the value is escaped as in JSON, HTML, Go or a URL, or cut off
+// before a [dialect.Cut].
 func (t Target) Redact(text string) string { return t.secrets().Hide(text) }
 
 // Excerpt removes the target's credentials from a text as [Target.Redact] does, and then

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"maps"
 	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/audit"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/endpoint"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -114,13 +114,13 @@ const slowSend = time.Millisecond
 // newRequest returns the HTTP request for p. It fails if the dialect's path, which may hold
 // the model's name, is no URL.
 func (w *worker) newRequest(ctx context.Context, id string, p *post) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.client.base+p.path, bytes.NewReader(p.body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.client.at.URL(p.path), bytes.NewReader(p.body))
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(req.Header, w.client.target.Header)
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("X-Request-Id", id)
+	endpoint.AddHeader(req, w.client.target.Header)
+	req.Header["Content-Type"] = []string{"application/json"}
+	req.Header["X-Request-Id"] = []string{id}
 	return req, nil
 }
 

@@ -93,8 +93,10 @@ func (i *instance) describe() map[string]string {
 
 // metrics returns the source of the server's metrics.
 func (i *instance) metrics() metrics.Source {
+	target := i.target
+	target.URL = i.metricsURL
 	s := metrics.Source{
-		Names: i.spec.Metrics, URL: i.metricsURL, Header: i.target.Header, Client: i.server.Client,
+		Names: i.spec.Metrics, Target: target,
 		Logf: func(format string, args ...any) { i.logf(i.spec.Backend+": "+format, args...) },
 	}
 	if len(i.spec.ResetCache) > 0 {

@@ -53,7 +53,7 @@ func TestLlamaCPPContainer(t *testing.T) {
 // according to its metrics.
 func predictedTokens(t *testing.T, target llmbench.Target) int {
 	t.Helper()
-	body, err := probe.Server{URL: target.URL, Header: target.Header}.Get(t.Context(), "/metrics")
+	body, err := probe.Server{Target: target}.Get(t.Context(), "/metrics")
 	assert.NilError(t, err)
 	for line := range strings.Lines(string(body)) {
 		if value, found := strings.CutPrefix(line, "llamacpp:tokens_predicted_total "); found {

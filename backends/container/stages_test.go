@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"syscall"
 	"testing"
@@ -19,26 +18,21 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
 )
 
 // served returns an instance whose server is the handler. Requests do not use the
 // network, so that tests can run in a bubble of [testing/synctest].
 func served(t *testing.T, spec launch.Spec, handler http.HandlerFunc) *instance {
 	t.Helper()
-	client := &http.Client{Transport: handlerTransport{handler}}
+	ln := memnet.Listen()
+	srv := &http.Server{Handler: handler}
+	go srv.Serve(ln)
+	t.Cleanup(func() { assert.NilError(t, srv.Close()) })
 	i := newInstance(spec, t.Logf)
-	i.target = llmbench.Target{URL: "http://server", Model: spec.Model}
-	i.server = probe.Server{URL: "http://server", Client: client}
+	i.target = llmbench.Target{URL: "http://server", Model: spec.Model, Dial: ln.Dial, NoProxy: true}
+	i.server = probe.Server{Target: i.target}
 	return i
-}
-
-// A handlerTransport answers requests by calling a handler.
-type handlerTransport struct{ http.Handler }
-
-func (h handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	return w.Result(), nil
 }
 
 // TestStages checks stages against servers that are functions, for answers of

@@ -55,7 +55,7 @@ func (i *instance) getPort(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	i.target = llmbench.Target{Model: i.spec.Model, Dialect: i.spec.Dialect, NoProxy: true, Ephemeral: true}
+	i.target = llmbench.Target{Model: i.spec.Model, Dialect: i.spec.Dialect, Body: i.spec.Body, NoProxy: true, Ephemeral: true}
 	if i.spec.APIKey != "" {
 		i.target.Header = http.Header{"Authorization": {"Bearer " + i.spec.APIKey}}
 	}
@@ -72,7 +72,7 @@ func (i *instance) getPort(ctx context.Context) error {
 	if i.route.why != "" {
 		i.logf("%s: requests go through the published port %s: %s", i.spec.Backend, i.route.addr, i.route.why)
 	}
-	i.server = probe.Server{URL: i.target.URL, Header: i.target.Header, Exec: i.box.Exec}
+	i.server = probe.Server{Target: i.target, Exec: i.box.Exec}
 	i.metricsURL = i.target.URL
 	if i.spec.MetricsPort == 0 {
 		return nil
@@ -138,7 +138,11 @@ func (i *instance) findModel(ctx context.Context) error {
 // getCompletion waits until the server answers a completion. The completion is
 // streamed, to tell when its first token came.
 func (i *instance) getCompletion(ctx context.Context) error {
-	sent, s, err := probe.Completion(ctx, i.target, true, i.logf)
+	w := probe.NewWatch(func(waited time.Duration, last error) {
+		i.logf("%s: completion: not yet after %v: %s", i.spec.Backend, waited.Round(time.Second), probe.Reason(last))
+	})
+	defer w.Stop()
+	sent, s, err := probe.Completion(ctx, i.target, true, w.Failed)
 	if err != nil {
 		return err
 	}

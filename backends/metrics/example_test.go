@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
 // The metrics of a server that this module does not know. llmbench.Run calls
@@ -21,7 +22,7 @@ func ExampleSource_Observe() {
 	}))
 	defer server.Close()
 	observer := metrics.Source{
-		URL: server.URL,
+		Target: llmbench.Target{URL: server.URL},
 		Names: metrics.Names{
 			Path:         "/metrics",
 			CacheQueries: metrics.Alternatives{"my_cache_queries_total"},

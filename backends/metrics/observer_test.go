@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -16,21 +15,18 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
 )
 
 // source returns a server whose metrics are the answers of handler. Requests do
 // not use the network, so that tests can run in a bubble of [testing/synctest].
-func source(names metrics.Names, handler http.HandlerFunc) metrics.Source {
-	return metrics.Source{Names: names, URL: "http://server", Client: &http.Client{Transport: handlerTransport{handler}}}
-}
-
-// A handlerTransport answers requests by calling a handler.
-type handlerTransport struct{ http.Handler }
-
-func (h handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	return w.Result(), nil
+func source(t *testing.T, names metrics.Names, handler http.HandlerFunc) metrics.Source {
+	t.Helper()
+	ln := memnet.Listen()
+	srv := &http.Server{Handler: handler}
+	go srv.Serve(ln)
+	t.Cleanup(func() { assert.NilError(t, srv.Close()) })
+	return metrics.Source{Names: names, Target: llmbench.Target{URL: "http://server", Dial: ln.Dial, NoProxy: true}}
 }
 
 // TestFigures reads metrics in the servers' own formats, before and after two
@@ -78,7 +74,7 @@ vllm:request_queue_time_seconds_sum{model_name="m"} %g
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // no reading falls into a pass by chance
 				scrapes := 0
-				o := metrics.NewObserver(source(c.names, func(w http.ResponseWriter, r *http.Request) {
+				o := metrics.NewObserver(source(t, c.names, func(w http.ResponseWriter, r *http.Request) {
 					assert.Equal(t, r.Method+" "+r.URL.Path, "GET /metrics")
 					pass := (scrapes + 1) / 2 // metrics are read before and after each pass
 					scrapes++
@@ -112,7 +108,7 @@ func TestReset(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			resets, logged := 0, 0
-			s := source(metrics.Names{}, nil)
+			s := source(t, metrics.Names{}, nil)
 			s.Reset = func(context.Context) error { resets++; return c.reset }
 			s.Logf = func(string, ...any) { logged++ }
 			o := s.Observe()
@@ -138,7 +134,7 @@ func TestDuringPass(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var scrapes atomic.Int64
-			o := metrics.NewObserver(source(backends.VLLM{}.Metrics(), func(w http.ResponseWriter, _ *http.Request) {
+			o := metrics.NewObserver(source(t, backends.VLLM{}.Metrics(), func(w http.ResponseWriter, _ *http.Request) {
 				usage := 0.25
 				if scrapes.Add(1) == 4 { // in the middle of the pass
 					usage = 0.75
@@ -157,7 +153,7 @@ func TestDuringPass(t *testing.T) {
 
 // TestBrokenMetrics checks what an answer without metrics leads to.
 func TestBrokenMetrics(t *testing.T) {
-	o := source(backends.VLLM{}.Metrics(), func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }).Observe()
+	o := source(t, backends.VLLM{}.Metrics(), func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }).Observe()
 	assert.NilError(t, o.Before(t.Context()))
 	_, err := o.After(t.Context())
 	assert.ErrorContains(t, err, "/metrics: ")
@@ -179,7 +175,7 @@ func TestPartialMetrics(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			next := 0
-			o := source(backends.VLLM{}.Metrics(), func(w http.ResponseWriter, _ *http.Request) {
+			o := source(t, backends.VLLM{}.Metrics(), func(w http.ResponseWriter, _ *http.Request) {
 				switch text := c.metrics[next]; text {
 				case "":
 					w.WriteHeader(http.StatusInternalServerError)
@@ -224,7 +220,7 @@ func TestCounts(t *testing.T) {
 		{vllm, "# TYPE other counter\nother %[1]d\n", llmbench.Counts{Requests: -1, PromptTokens: -1, OutputTokens: -1}},
 	} {
 		answers := 0
-		o := metrics.NewObserver(source(c.names, func(w http.ResponseWriter, _ *http.Request) {
+		o := metrics.NewObserver(source(t, c.names, func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprintf(w, c.metrics, 7+answers, 70+10*answers, 700+100*answers)
 			answers++
 		}), false)

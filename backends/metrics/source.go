@@ -4,17 +4,15 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
 // A Source is a server whose metrics are read.
 type Source struct {
 	Names  Names
-	URL    string       // base URL of the server, or of the port that serves the metrics
-	Header http.Header  // of the requests for metrics
-	Client *http.Client // nil means one without a proxy and without kept connections
+	Target llmbench.Target // the server, with the URL of the port that serves the metrics
 	// Reset, if not nil, empties the server's prefix cache. It is called before
 	// each pass. An error that wraps [errors.ErrUnsupported] is only logged:
 	// this version of the server cannot do it.
@@ -48,11 +46,7 @@ func (s Source) scrape(ctx context.Context) (snap snapshot, err error) {
 	if s.Names.Path == "" {
 		return snap, nil
 	}
-	client := s.Client
-	if client == nil {
-		client = probe.Direct
-	}
-	body, err := probe.Fetch(ctx, client, http.MethodGet, strings.TrimSuffix(s.URL, "/")+s.Names.Path, "", s.Header)
+	body, err := probe.Fetch(ctx, s.Target, http.MethodGet, s.Names.Path, "")
 	if err != nil {
 		return snap, err
 	}

@@ -16,7 +16,11 @@ import (
 // GPT-OSS, and byte-pair encodings of SentencePiece. The error wraps [ErrNoEndpoint] if the server is
 // not Ollama, or the vocabulary is not known.
 func NewOllama(ctx context.Context, t llmbench.Target) (*HuggingFace, error) {
-	answer, err := post(ctx, clientOf(t), t, "/api/show", map[string]any{"model": t.Model, "verbose": true})
+	base, client, err := t.Client()
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer: %w", err)
+	}
+	answer, err := post(ctx, client, t, base+"/api/show", map[string]any{"model": t.Model, "verbose": true})
 	if _, refused := errors.AsType[*refusal](err); refused {
 		return nil, fmt.Errorf("tokenizer: %w: /api/show of Ollama: %w", ErrNoEndpoint, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -28,6 +27,7 @@ import (
 type Server struct {
 	ctx    context.Context
 	target llmbench.Target
+	url    string // of the endpoint, without a query
 	client *http.Client
 	form   tokenizeForm
 
@@ -97,7 +97,11 @@ const (
 // error wraps [ErrNoEndpoint] if it understands none. ctx applies to all requests
 // that the tokenizer sends later, too.
 func NewServer(ctx context.Context, t llmbench.Target) (*Server, error) {
-	s := &Server{ctx: ctx, target: t, client: clientOf(t), counts: map[[sha256.Size]byte]int{}}
+	base, client, err := t.Client()
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer: %w", err)
+	}
+	s := &Server{ctx: ctx, target: t, url: base + "/tokenize", client: client, counts: map[[sha256.Size]byte]int{}}
 	var refused []string
 	for _, s.form = range tokenizeForms {
 		one, err := s.ask("one")
@@ -116,24 +120,8 @@ func NewServer(ctx context.Context, t llmbench.Target) (*Server, error) {
 		}
 		refused = append(refused, fmt.Sprintf("in the form of %s: %v", s.form.servers, err))
 	}
-	return nil, fmt.Errorf("tokenizer: %w at %s: %s", ErrNoEndpoint, s.where(), strings.Join(refused, "; "))
+	return nil, fmt.Errorf("tokenizer: %w at %s: %s", ErrNoEndpoint, s.url, strings.Join(refused, "; "))
 }
-
-// clientOf returns a client for t.
-func clientOf(t llmbench.Target) *http.Client {
-	transport := &http.Transport{
-		MaxIdleConnsPerHost: tokenizeAtOnce,
-		MaxConnsPerHost:     tokenizeAtOnce,
-		IdleConnTimeout:     time.Second, // so that closing the server need not wait
-		DialContext:         t.Dial,
-	}
-	if !t.NoProxy {
-		transport.Proxy = http.ProxyFromEnvironment
-	}
-	return &http.Client{Transport: transport, CheckRedirect: noRedirect}
-}
-
-func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // Count returns the number of tokens in text, without those that a chat template or
 // the model would add. After an error Count returns the number of words.
@@ -153,7 +141,7 @@ func (s *Server) Count(text string) int {
 	defer s.mu.Unlock()
 	if err != nil {
 		if _, ok := errors.AsType[*refusal](err); ok {
-			err = fmt.Errorf("%s: %w", s.where(), err)
+			err = fmt.Errorf("%s: %w", s.url, err)
 		}
 		if s.err == nil {
 			s.err = fmt.Errorf("tokenizer: a text of %d bytes: %w", len(text), err)
@@ -186,7 +174,7 @@ func (r *refusal) Unwrap() error { return r.err }
 
 // ask requests the number of tokens in text.
 func (s *Server) ask(text string) (int, error) {
-	got, err := post(s.ctx, s.client, s.target, "/tokenize", s.form.body(s.target.Model, text))
+	got, err := post(s.ctx, s.client, s.target, s.url, s.form.body(s.target.Model, text))
 	if err != nil {
 		return 0, err
 	}
@@ -197,21 +185,18 @@ func (s *Server) ask(text string) (int, error) {
 	return n, nil
 }
 
-// post sends body as JSON and returns the answer. The error of a status other than 200 is a
+// post sends body as JSON to a URL of t, and returns the answer. The error of a status other than 200 is a
 // [*refusal].
-func post(ctx context.Context, client *http.Client, t llmbench.Target, path string, body any) (answer []byte, err error) {
+func post(ctx context.Context, client *http.Client, t llmbench.Target, url string, body any) (answer []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tokenizeTimeout)
 	defer cancel()
 	b, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(t.URL, "/")+path, bytes.NewReader(b))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(b))
 	if err != nil {
 		return nil, err
-	}
-	for name, values := range t.Header {
-		r.Header[http.CanonicalHeaderKey(name)] = values
 	}
 	r.Header.Set("Content-Type", "application/json")
 	res, err := client.Do(r)
@@ -227,15 +212,6 @@ func post(ctx context.Context, client *http.Client, t llmbench.Target, path stri
 		return nil, &refusal{fmt.Errorf("HTTP status %d: %q", res.StatusCode, excerpt(t, answer))}
 	}
 	return answer, nil
-}
-
-// where returns the URL of the endpoint without credentials.
-func (s *Server) where() string {
-	u, err := url.Parse(s.target.URL)
-	if err != nil {
-		return "/tokenize"
-	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).JoinPath("tokenize").String()
 }
 
 // excerpt returns the beginning of an answer without credentials.

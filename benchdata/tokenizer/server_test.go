@@ -126,7 +126,7 @@ func TestServerRefusal(t *testing.T) {
 			w.WriteHeader(http.StatusTeapot)
 			io.WriteString(w, tt.answer)
 		}))
-		at := strings.Replace(srv.URL, "://", "://me:pa55word@", 1) + "/base/"
+		at := srv.URL + "/base/v1/?key=pa55word"
 		_, err := NewServer(t.Context(), llmbench.Target{URL: at, Header: http.Header{"Authorization": {"Bearer sk-secret-key"}}})
 		srv.Close()
 		assert.ErrorIs(t, err, ErrNoEndpoint)

@@ -31,9 +31,15 @@ func NewReader(environ []string) *Reader {
 	return r
 }
 
+// A Reason is an error of a parser that says what is wrong with a value and what is allowed. It is
+// shown, and must not hold a part of a value that may be secret.
+type Reason string
+
+func (r Reason) Error() string { return string(r) }
+
 // Read sets *dst to the value of a variable as parse reads it. It leaves *dst
 // as it is if the variable is not set or parse fails. A failure becomes an
-// error of r that says the name, the value and what is allowed.
+// error of r that says the name, the value and what is allowed, or the [Reason].
 //
 // Read panics if name is not one of [Names].
 func Read[T any](r *Reader, dst *T, name string, parse func(string) (T, error), allowed string) {
@@ -55,6 +61,10 @@ func read[T any](r *Reader, dst *T, name string, parse func(string) (T, error), 
 		return
 	}
 	x, err := parse(value)
+	if reason, ok := errors.AsType[Reason](err); ok {
+		r.Errorf("%s=%s: %s", name, shown, reason)
+		return
+	}
 	if err != nil {
 		r.Errorf("%s=%s: want %s", name, shown, allowed)
 		return

@@ -1,5 +1,12 @@
 package env
 
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
 // A Secret is a text that the fmt verbs do not show. The zero value is no secret.
 type Secret struct{ text string }
 
@@ -19,3 +26,30 @@ func (s Secret) String() string {
 
 // GoString returns the same as [Secret.String].
 func (s Secret) GoString() string { return s.String() }
+
+// IsSecret reports whether the value of a variable, of an option or of a member of a JSON object
+// is a credential. The last word of the name decides. A name that ends in "token" may also be a
+// setting, such as --seconds-per-token=0.5 or HF_HUB_DISABLE_IMPLICIT_TOKEN=1, so that a short
+// number, duration or truth value under such a name is no credential.
+func IsSecret(name, value string) bool {
+	words := strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool { return r == '-' || r == '_' })
+	if len(words) == 0 || value == "" {
+		return false
+	}
+	last := words[len(words)-1]
+	switch {
+	case last == "TOKEN" || last == "HFT": // -hft is llama.cpp's short form of --hf-token
+		return len(value) >= 8 || !isSetting(value)
+	case slices.Contains([]string{"KEY", "KEYS", "APIKEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "CREDENTIALS", "AUTHORIZATION"}, last):
+		return true
+	}
+	return false
+}
+
+// isSetting reports whether a value is a number, a duration or a truth value.
+func isSetting(value string) bool {
+	_, numberErr := strconv.ParseFloat(value, 64)
+	_, durationErr := time.ParseDuration(value)
+	_, boolErr := strconv.ParseBool(value)
+	return numberErr == nil || durationErr == nil || boolErr == nil
+}

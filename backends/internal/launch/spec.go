@@ -3,6 +3,7 @@
 package launch
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
@@ -37,15 +38,16 @@ type Spec struct {
 	ListedModel  string // the name under which the server lists the model; "" does not look for it
 	AdoptModel   bool   // the server makes up the one name that it lists: send that name
 	Dialect      dialect.Dialect
-	HealthPath   string         // answers 200 when the server is up
-	ModelsPath   string         // the list of models
-	Setup        []probe.Step   // taken when the server is healthy, before its model is listed
-	Version      probe.Field    // the server's version
-	GPUResidency [2]probe.Field // with a GPU: two fields that are equal if all of the model is on the GPU
-	Metrics      metrics.Names  // the server's Prometheus metrics
-	MetricsPort  int            // the port that serves them; 0 means Port
-	ResetCache   []probe.Step   // empties the prefix cache between passes
-	Failures     []Failure      // what the server's log says when the server cannot start
+	Body         json.RawMessage // changes the body of each completion; see llmbench.Target
+	HealthPath   string          // answers 200 when the server is up
+	ModelsPath   string          // the list of models
+	Setup        []probe.Step    // taken when the server is healthy, before its model is listed
+	Version      probe.Field     // the server's version
+	GPUResidency [2]probe.Field  // with a GPU: two fields that are equal if all of the model is on the GPU
+	Metrics      metrics.Names   // the server's Prometheus metrics
+	MetricsPort  int             // the port that serves them; 0 means Port
+	ResetCache   []probe.Step    // empties the prefix cache between passes
+	Failures     []Failure       // what the server's log says when the server cannot start
 	Config       map[string]string
 	Deadlines    Deadlines
 	LogDir       string // folder of the server's log; "" writes no file

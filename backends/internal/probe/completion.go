@@ -2,8 +2,6 @@ package probe
 
 import (
 	"context"
-	"crypto/tls"
-	"errors"
 	"net/http"
 	"time"
 
@@ -15,23 +13,22 @@ import (
 // request was sent and its sample. An open port or a good health check is not
 // enough, because servers have both before their model is loaded. Completion goes
 // on while connections fail and while the status is 503. Any other refusal is
-// final, and so is a TLS certificate that is not trusted. logf receives a message
-// about the wait every [ReportInterval].
-func Completion(ctx context.Context, t llmbench.Target, stream bool, logf func(string, ...any)) (sent time.Time, s sample.Sample, err error) {
-	began, reported := time.Now(), time.Now()
+// final, and so is a connection that [Mistake] explains. failed is called with the
+// error of each request after which Completion goes on.
+func Completion(ctx context.Context, t llmbench.Target, stream bool, failed func(error)) (sent time.Time, s sample.Sample, err error) {
 	err = Poll(ctx, func() (again bool, err error) {
 		sent = time.Now()
 		s = llmbench.Do(ctx, t, llmbench.Request{Prompt: "Say hello.", MaxTokens: 4}, stream)
 		if s.Outcome == sample.OK {
 			return false, nil
 		}
-		if time.Since(reported) > ReportInterval {
-			logf("not ready after %v: %s: %v", time.Since(began).Round(time.Second), s.Outcome, s.Err)
-			reported = time.Now()
+		if mistake := Mistake(ctx, t, s.Err); mistake != nil {
+			return false, mistake
 		}
-		var untrusted *tls.CertificateVerificationError
-		again = s.Outcome == sample.Connect && !errors.As(s.Err, &untrusted) ||
-			s.Outcome == sample.HTTP && s.Status == http.StatusServiceUnavailable
+		again = s.Outcome == sample.Connect || s.Outcome == sample.HTTP && s.Status == http.StatusServiceUnavailable
+		if again {
+			failed(s.Err)
+		}
 		return again, s.Err
 	})
 	return sent, s, err

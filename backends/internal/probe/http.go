@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -23,23 +22,19 @@ const Timeout = 10 * time.Second
 // maxAnswer is the number of bytes of an answer that are read.
 const maxAnswer = 16 << 20
 
-// Direct sends each request on a connection of its own, without a proxy.
-// ThroughProxy does the same through the proxy that the environment names
-// ([http.ProxyFromEnvironment]).
-var (
-	Direct       = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	ThroughProxy = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}}
-)
-
-// Fetch sends a request with client and returns the body of the answer. A body
-// that is not empty is sent as JSON. A status outside 2xx is an error that wraps
-// a [StatusError].
-func Fetch(ctx context.Context, client *http.Client, method, url, body string, header http.Header) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+// Fetch sends a request for a path of t, on a connection of its own, and returns the body of the
+// answer. A body that is not empty is sent as JSON. A status outside 2xx is an error that wraps a
+// [StatusError] and shows the server's words without t's credentials.
+func Fetch(ctx context.Context, t llmbench.Target, method, path, body string) ([]byte, error) {
+	base, client, err := t.Client()
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(req.Header, header)
+	req, err := http.NewRequestWithContext(ctx, method, base+path, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Close = true
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -50,8 +45,11 @@ func Fetch(ctx context.Context, client *http.Client, method, url, body string, h
 	defer res.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err == nil && (res.StatusCode < 200 || res.StatusCode > 299) {
-		words := llmbench.Target{Header: header}.Excerpt(string(bytes.TrimSpace(b)), 300)
-		err = fmt.Errorf("%s %s: %w: %s", method, req.URL.Path, StatusError{res.StatusCode}, words)
+		words := string(bytes.TrimSpace(b))
+		if to := res.Header.Get("Location"); to != "" {
+			words = "redirects are not followed, and this one leads to " + to + ": " + words
+		}
+		err = fmt.Errorf("%s %s: %w: %s", method, req.URL.Path, StatusError{res.StatusCode}, t.Excerpt(words, 300))
 	}
 	return b, err
 }

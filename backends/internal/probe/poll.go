@@ -5,9 +5,6 @@ import (
 	"time"
 )
 
-// ReportInterval is the time between two messages about a wait that goes on.
-const ReportInterval = 10 * time.Second
-
 // Poll calls try until try returns false for again, or ctx ends. Its error is
 // the last one that try returned before the end or the deadline of ctx, if there is
 // one: the server's own answer says more than "deadline exceeded". The pause between

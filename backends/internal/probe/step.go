@@ -10,13 +10,13 @@ import (
 	"strings"
 
 	"github.com/kballard/go-shellquote"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
 // A Server is a server that can be probed.
 type Server struct {
-	URL    string       // base URL without a slash at its end
-	Header http.Header  // of each request
-	Client *http.Client // nil means [Direct]
+	Target llmbench.Target
 	// Exec runs a command in the server's container and returns the output. It may
 	// be nil if no step has a command.
 	Exec func(ctx context.Context, command []string) (output string, err error)
@@ -92,7 +92,7 @@ func (s Server) Get(ctx context.Context, path string) ([]byte, error) {
 }
 
 func (s Server) fetch(ctx context.Context, method, path, body string) ([]byte, error) {
-	return Fetch(ctx, cmp.Or(s.Client, Direct), method, s.URL+path, body, s.Header)
+	return Fetch(ctx, s.Target, method, path, body)
 }
 
 // Field returns a text or a number of a JSON document as text. It waits at most
@@ -138,8 +138,8 @@ func (s Server) Models(ctx context.Context, path string) ([]string, error) {
 		return nil, err
 	}
 	var list struct{ Data []struct{ ID string } }
-	if err := json.Unmarshal(body, &list); err != nil {
-		return nil, fmt.Errorf("%s is not a list of models: %w", path, err)
+	if err := json.Unmarshal(body, &list); err != nil || list.Data == nil {
+		return nil, fmt.Errorf("%s is not a list of models: %s", path, s.Target.Excerpt(strings.TrimSpace(string(body)), 300))
 	}
 	var names []string
 	for _, m := range list.Data {

@@ -4,9 +4,9 @@ package secret
 
 import (
 	"slices"
-	"strconv"
 	"strings"
-	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
 // Placeholder replaces a secret wherever something is shown.
@@ -19,7 +19,7 @@ const MinSearched = 8
 // Redact returns the value of the variable name, or [Placeholder] if the value
 // is a secret.
 func Redact(name, value string) string {
-	if Is(name, value) {
+	if env.IsSecret(name, value) {
 		return Placeholder
 	}
 	return value
@@ -35,7 +35,7 @@ func RedactArgs(args []string) (redacted, secrets []string) {
 			continue
 		}
 		if assigned {
-			if Is(option, value) {
+			if env.IsSecret(option, value) {
 				redacted[i] = option + "=" + Placeholder
 				secrets = append(secrets, value)
 			}
@@ -46,40 +46,13 @@ func RedactArgs(args []string) (redacted, secrets []string) {
 			if first := j == i+1; strings.HasPrefix(args[j], "--") || !first && strings.HasPrefix(args[j], "-") {
 				break
 			}
-			if Is(option, args[j]) {
+			if env.IsSecret(option, args[j]) {
 				redacted[j] = Placeholder
 				secrets = append(secrets, args[j])
 			}
 		}
 	}
 	return redacted, secrets
-}
-
-// Is reports whether the value of a variable or an option is a credential. The
-// last word of the name decides. A name that ends in "token" may also be a
-// setting, such as --seconds-per-token=0.5 or HF_HUB_DISABLE_IMPLICIT_TOKEN=1,
-// so that a short number, duration or truth value under such a name is no
-// credential.
-func Is(name, value string) bool {
-	words := strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool { return r == '-' || r == '_' })
-	if len(words) == 0 || value == "" {
-		return false
-	}
-	switch words[len(words)-1] {
-	case "KEY", "KEYS", "APIKEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "CREDENTIALS":
-		return true
-	case "TOKEN", "HFT": // -hft is llama.cpp's short form of --hf-token
-		return len(value) >= MinSearched || !isSetting(value)
-	}
-	return false
-}
-
-// isSetting reports whether a value is a number, a duration or a truth value.
-func isSetting(value string) bool {
-	_, numberErr := strconv.ParseFloat(value, 64)
-	_, durationErr := time.ParseDuration(value)
-	_, boolErr := strconv.ParseBool(value)
-	return numberErr == nil || durationErr == nil || boolErr == nil
 }
 
 // Searched returns the secrets that are long enough to be searched for, the

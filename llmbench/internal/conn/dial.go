@@ -3,7 +3,6 @@ package conn
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -22,11 +21,12 @@ const connectTimeout = 30 * time.Second
 
 // A dialer opens connections to one server, directly or through a proxy.
 type dialer struct {
-	dial  func(ctx context.Context, network, addr string) (net.Conn, error)
-	addr  string         // host:port of the server
-	proxy *url.URL       // the proxy, or nil
-	tls   bool           // the server speaks TLS
-	roots *x509.CertPool // nil: the system's
+	dial    func(ctx context.Context, network, addr string) (net.Conn, error)
+	network string      // tcp or unix
+	addr    string      // host:port of the server, or the path of its socket
+	proxy   *url.URL    // the proxy, or nil
+	tls     bool        // the server speaks TLS
+	config  *tls.Config // how
 }
 
 // newDialer returns a dialer as o says.
@@ -35,9 +35,17 @@ func newDialer(o Options) (*dialer, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &dialer{dial: o.Dial, addr: hostPort(u), tls: u.Scheme == "https", roots: o.Roots}
+	d := &dialer{dial: o.Dial, network: "tcp", addr: hostPort(u), tls: u.Scheme == "https", config: &tls.Config{}}
+	if o.TLS != nil {
+		d.config = o.TLS.Clone()
+	}
+	d.config.NextProtos = []string{"http/1.1"}
 	if d.dial == nil {
 		d.dial = (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext
+	}
+	if o.Socket != "" {
+		d.network, d.addr = "unix", o.Socket
+		return d, nil
 	}
 	if o.Proxy == nil {
 		return d, nil
@@ -84,7 +92,7 @@ func (d *dialer) open(ctx context.Context, wrap func(raw net.Conn, opening time.
 		addr = hostPort(d.proxy)
 	}
 	before := time.Now()
-	raw, err := d.dial(ctx, "tcp", addr)
+	raw, err := d.dial(ctx, d.network, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -106,11 +114,10 @@ func (d *dialer) open(ctx context.Context, wrap func(raw net.Conn, opening time.
 // handshake performs the handshakes with the proxy and with the server. It returns
 // the stream that requests are sent on.
 func (d *dialer) handshake(ctx context.Context, c net.Conn) (stream net.Conn, err error) {
-	config := &tls.Config{RootCAs: d.roots, NextProtos: []string{"http/1.1"}}
 	if d.proxy != nil {
 		switch d.proxy.Scheme {
 		case "https":
-			if c, err = startTLS(ctx, c, hostPort(d.proxy), config); err != nil {
+			if c, err = startTLS(ctx, c, hostPort(d.proxy), d.config); err != nil {
 				return nil, err
 			}
 		case "socks5", "socks5h":
@@ -127,15 +134,21 @@ func (d *dialer) handshake(ctx context.Context, c net.Conn) (stream net.Conn, er
 	if !d.tls {
 		return c, nil
 	}
-	return startTLS(ctx, c, d.addr, config)
+	return startTLS(ctx, c, d.addr, d.config)
 }
 
 // startTLS performs a TLS handshake on c, with the server at addr.
 func startTLS(ctx context.Context, c net.Conn, addr string, config *tls.Config) (net.Conn, error) {
-	config = config.Clone()
-	config.ServerName, _, _ = net.SplitHostPort(addr)
+	if config.ServerName == "" {
+		config = config.Clone()
+		config.ServerName, _, _ = net.SplitHostPort(addr)
+	}
 	s := tls.Client(c, config)
-	return s, s.HandshakeContext(ctx)
+	err := s.HandshakeContext(ctx)
+	if _, plain := errors.AsType[tls.RecordHeaderError](err); plain {
+		err = fmt.Errorf("%s does not speak TLS; without TLS the URL begins with http:// (%w)", addr, err)
+	}
+	return s, err
 }
 
 // proxyAuth returns the header that names the user of a proxy (RFC 7617), or "".

@@ -83,7 +83,7 @@ func TestProxies(t *testing.T) {
 			}
 			o := Options{URL: server.URL, Proxy: http.ProxyURL(&url.URL{Scheme: tt.scheme, Host: addr, User: url.UserPassword("user", "secret")})}
 			if secure.TLS != nil {
-				o.Roots = secure.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+				o.TLS = secure.Client().Transport.(*http.Transport).TLSClientConfig
 			}
 			p := newPool(t, o)
 			p.Prepare(t.Context(), 1)

@@ -2,7 +2,7 @@ package conn
 
 import (
 	"context"
-	"crypto/x509"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"net/url"
@@ -28,13 +28,16 @@ type Pool struct {
 type Options struct {
 	// URL is the server's base URL, of scheme http or https.
 	URL string
-	// Dial opens a connection; nil means TCP.
+	// Socket is the path of the server's Unix socket; "" means TCP. Such a server is
+	// reached without a proxy.
+	Socket string
+	// Dial opens a connection; nil means the network.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Proxy returns the proxy for a request, or nil for none, as
 	// [http.ProxyFromEnvironment] does. A nil function means no proxy.
 	Proxy func(*http.Request) (*url.URL, error)
-	// Roots are the certificate authorities that are trusted; nil means the system's.
-	Roots *x509.CertPool
+	// TLS configures connections to servers that speak TLS; nil means the default.
+	TLS *tls.Config
 }
 
 // NewPool returns a pool without connections. It fails if the URL cannot be parsed, or

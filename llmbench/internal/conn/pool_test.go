@@ -114,7 +114,7 @@ func TestIdleTLS(t *testing.T) {
 			io.Copy(w, r.Body)
 		}))
 		defer srv.Close()
-		p := newPool(t, Options{URL: srv.URL, Roots: srv.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs})
+		p := newPool(t, Options{URL: srv.URL, TLS: srv.Client().Transport.(*http.Transport).TLSClientConfig})
 		p.kept.Store(2) // so that the ends of two connections are not taken for a habit
 		if !ends {
 			p.Prepare(t.Context(), 1)

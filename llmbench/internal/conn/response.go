@@ -2,6 +2,7 @@ package conn
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -28,6 +29,10 @@ func newResponse(r io.Reader) response {
 func (r response) head(req *http.Request) (*http.Response, error) {
 	r.limit.N = maxHead
 	defer func() { r.limit.N = math.MaxInt64 }()
+	// No response begins with these bytes, and each record of TLS does (RFC 8446, 5.1).
+	if b, _ := r.Peek(1); len(b) > 0 && (b[0] == 21 || b[0] == 22) {
+		return nil, errors.New("the server answers with TLS; the URL of such a server begins with https://")
+	}
 	for {
 		resp, err := http.ReadResponse(r.Reader, req)
 		switch {

@@ -1,0 +1,72 @@
+package probe
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+)
+
+// Mistake returns what is wrong with the URL or the TLS settings of t if that is why a request
+// ended with err: waiting does not help. Otherwise it returns nil. If t has an http URL, Mistake
+// may ask the server whether it speaks TLS, because servers answer a request without TLS in
+// many ways, or not at all.
+func Mistake(ctx context.Context, t llmbench.Target, err error) error {
+	var untrusted *tls.CertificateVerificationError
+	var noTLS tls.RecordHeaderError
+	var op *net.OpError
+	switch {
+	case err == nil, ctx.Err() != nil:
+		return nil
+	case errors.As(err, &untrusted):
+		return fmt.Errorf("the server's certificate is not trusted: %w; LLMBENCH_CA names a file with its certificate authority", untrusted.Err)
+	case errors.As(err, &noTLS), errors.Is(err, http.ErrSchemeMismatch):
+		return fmt.Errorf("%s does not speak TLS; without TLS the URL begins with http://", t.Where())
+	case errors.As(err, &op) && op.Op == "remote error": // an alert of TLS
+		return fmt.Errorf("the server ends the TLS handshake: %w; LLMBENCH_CLIENT_CERT and LLMBENCH_CLIENT_KEY name a client's certificate and key", op.Err)
+	case strings.HasPrefix(t.URL, "http://") && !errors.Is(err, syscall.ECONNREFUSED) && speaksTLS(ctx, t):
+		return fmt.Errorf("%s speaks TLS; the URL of such a server begins with https://", t.Where())
+	}
+	return nil
+}
+
+// speaksTLS reports whether the server at the http URL of t answers a request over TLS. The
+// request has no credentials.
+func speaksTLS(ctx context.Context, t llmbench.Target) bool {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	base, _, err := t.Client()
+	if err != nil {
+		return false
+	}
+	secure := llmbench.Target{
+		URL:  "https" + strings.TrimPrefix(base, "http"),
+		TLS:  &tls.Config{InsecureSkipVerify: true}, // nothing is sent that the server must not see
+		Dial: t.Dial, NoProxy: t.NoProxy,
+	}
+	_, err = Fetch(ctx, secure, http.MethodGet, "/v1/models", "")
+	_, answered := errors.AsType[StatusError](err)
+	return err == nil || answered
+}
+
+// Reason returns the part of err that a user needs to know about a server that does not answer:
+// "connection refused" without the addresses around it.
+func Reason(err error) string {
+	if err == nil {
+		return "no answer yet"
+	}
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		return errno.Error()
+	}
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,87 @@
+package endpoint
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Options say how a server is reached.
+type Options struct {
+	Header http.Header // of each request
+	TLS    *tls.Config // nil means the default
+	// Dial opens a connection; nil means the network.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Proxy is that of [http.Transport].
+	Proxy func(*http.Request) (*url.URL, error)
+}
+
+const (
+	// atOnce is the number of connections that a client uses at the same time.
+	atOnce = 8
+	// idleTime is how long a connection is kept for a further request. It is short, so that
+	// closing the server need not wait.
+	idleTime = time.Second
+)
+
+// Client returns a client for requests beside a load, to URLs that begin with e.Base. It adds the
+// query and the header to each request, and follows no redirect.
+func (e Endpoint) Client(o Options) *http.Client {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	t := &http.Transport{
+		Protocols: &protocols,
+		Proxy:     o.Proxy, DialContext: o.Dial, TLSClientConfig: o.TLS.Clone(),
+		MaxIdleConnsPerHost: atOnce, MaxConnsPerHost: atOnce, IdleConnTimeout: idleTime,
+		DisableCompression: true,
+	}
+	if e.Socket != "" {
+		dial := o.Dial
+		if dial == nil {
+			dial = (&net.Dialer{}).DialContext
+		}
+		t.Proxy = nil
+		t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, "unix", e.Socket) }
+	}
+	return &http.Client{
+		Transport:     &transport{t, e.Query, o.Header},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// A transport adds a query and a header to each request.
+type transport struct {
+	*http.Transport
+	query  string
+	header http.Header
+}
+
+// RoundTrip sends a copy of r. A field that r has itself is not replaced.
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	AddHeader(r, t.header)
+	switch {
+	case r.URL.RawQuery == "":
+		r.URL.RawQuery = t.query
+	case t.query != "":
+		r.URL.RawQuery += "&" + t.query
+	}
+	return t.Transport.RoundTrip(r)
+}
+
+// AddHeader adds the fields of header that r does not have. The field Host becomes the host that
+// r asks for.
+func AddHeader(r *http.Request, header http.Header) {
+	for name, values := range header {
+		name = http.CanonicalHeaderKey(name)
+		switch {
+		case name == "Host" && len(values) > 0:
+			r.Host = values[0]
+		case r.Header[name] == nil:
+			r.Header[name] = values
+		}
+	}
+}

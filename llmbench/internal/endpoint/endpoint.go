@@ -1,0 +1,116 @@
+package endpoint
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// An Endpoint is where a server is.
+type Endpoint struct {
+	// Base is scheme, host and prefix, without a slash at its end. The path of a request is
+	// appended to it. The host is "localhost" if Socket is set.
+	Base string
+	// Query is added to each request, without "?"; "" adds none.
+	Query string
+	// Socket is the path of the server's Unix socket; "" means TCP.
+	Socket string
+}
+
+// want says what a URL looks like, for errors.
+const want = "want a base URL like http://127.0.0.1:8000, https://host/prefix or unix:///path/of.sock"
+
+// Parse reads the base URL of a server.
+//
+//   - A path /v1 at its end is taken off, with or without a slash: the paths of requests
+//     begin with it.
+//   - A query is kept for all requests.
+//   - unix:///run/llm.sock is a server at a Unix socket. A prefix of its paths follows a
+//     colon: unix:///run/llm.sock:/prefix.
+//
+// The error shows no more of the URL than scheme and host: the rest may be secret.
+func Parse(raw string) (Endpoint, error) {
+	u, err := url.Parse(raw)
+	if err != nil && hasBareIPv6(raw) {
+		return Endpoint{}, errors.New("URL cannot be parsed: an IPv6 address stands in brackets, as in http://[::1]:8000")
+	}
+	if err != nil {
+		return Endpoint{}, errors.New("URL cannot be parsed; " + want)
+	}
+	shown := (&url.URL{Scheme: u.Scheme, Opaque: u.Opaque, Host: u.Host}).String()
+	switch {
+	case u.User != nil:
+		return Endpoint{}, fmt.Errorf("URL %q with a user or a password before the host, which are not shown; send them as a header: Authorization: Basic …", shown)
+	case u.Fragment != "" || strings.HasSuffix(raw, "#"):
+		return Endpoint{}, fmt.Errorf("URL %q with a fragment, the part from #; %s", shown, want)
+	case u.Scheme == "unix":
+		return parseSocket(u)
+	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
+		return Endpoint{}, fmt.Errorf("URL %q; %s", shown, want)
+	}
+	base := url.URL{Scheme: u.Scheme, Host: u.Host}
+	return Endpoint{Base: base.String() + prefix(u.EscapedPath()), Query: u.RawQuery}, nil
+}
+
+// hasBareIPv6 reports whether the host of a URL has several colons and no brackets.
+func hasBareIPv6(raw string) bool {
+	_, rest, _ := strings.Cut(raw, "://")
+	host := rest
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		host = rest[:i]
+	}
+	return strings.Count(host, ":") > 1 && !strings.ContainsAny(host, "[@")
+}
+
+// parseSocket reads the URL of a server at a Unix socket.
+func parseSocket(u *url.URL) (Endpoint, error) {
+	path, after, _ := strings.Cut(u.Path, ":")
+	if u.Host != "" || u.Opaque != "" || len(path) < 2 || after != "" && after[0] != '/' {
+		return Endpoint{}, errors.New("URL of a Unix socket; want three slashes and the path, as in unix:///run/llm.sock, or with a prefix unix:///run/llm.sock:/prefix")
+	}
+	base := url.URL{Scheme: "http", Host: "localhost", Path: after}
+	return Endpoint{Base: "http://localhost" + prefix(base.EscapedPath()), Query: u.RawQuery, Socket: path}, nil
+}
+
+// prefix returns the prefix that the path of a base URL stands for: without /v1 and slashes at
+// its end.
+func prefix(path string) string {
+	path = strings.TrimRight(path, "/")
+	return strings.TrimRight(strings.TrimSuffix(path, "/v1"), "/")
+}
+
+// URL returns the URL of a request to path, which begins with a slash and may have a query.
+func (e Endpoint) URL(path string) string {
+	switch {
+	case e.Query == "":
+		return e.Base + path
+	case strings.Contains(path, "?"):
+		return e.Base + path + "&" + e.Query
+	}
+	return e.Base + path + "?" + e.Query
+}
+
+// Secrets returns the values in the query, which may hold a key.
+func (e Endpoint) Secrets() []string {
+	values, _ := url.ParseQuery(e.Query) // without the part that cannot be parsed
+	var all []string
+	for _, v := range values {
+		all = append(all, v...)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Where returns the address of the server for messages: host and port, or the socket.
+func (e Endpoint) Where() string {
+	if e.Socket != "" {
+		return e.Socket
+	}
+	u, err := url.Parse(e.Base)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}

@@ -1,0 +1,113 @@
+// Package mergepatch changes the bodies of requests by JSON merge patches (RFC 7386).
+package mergepatch
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// An object is a JSON object.
+type object map[string]jsontext.Value
+
+// Check returns an error if patch cannot be applied to a request: it is no JSON object, a name
+// comes twice in one object, or it sets what the load decides. The error shows no value.
+func Check(patch []byte) error {
+	var members object
+	if err := json.Unmarshal(patch, &members); err != nil || members == nil {
+		return errors.New(`no JSON object whose names differ; want one such as {"temperature":0.7}`)
+	}
+	for _, name := range []string{"stream", "n"} {
+		if v, has := members[name]; has {
+			if name == "n" && (v.Kind() == 'n' || string(v) == "1") {
+				continue
+			}
+			return fmt.Errorf("member %q; it must stay as it is: the load decides whether answers are streamed, and one answer is read for each request", name)
+		}
+	}
+	return nil
+}
+
+// Apply returns the JSON document body changed by patch: members of objects are replaced one by
+// one, null removes a member, and everything else is replaced whole.
+func Apply(body, patch []byte) ([]byte, error) {
+	merged, err := merge(body, patch)
+	if err != nil {
+		return nil, fmt.Errorf("merge patch of the body: %w", err)
+	}
+	return merged, nil
+}
+
+// merge is the function MergePatch of RFC 7386, section 2. A target that does not exist is empty.
+func merge(target, patch jsontext.Value) (jsontext.Value, error) {
+	if patch.Kind() != '{' {
+		return patch, nil
+	}
+	members, err := membersOf(target)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := membersOf(patch)
+	if err != nil {
+		return nil, err
+	}
+	for name, change := range changes {
+		if change.Kind() == 'n' {
+			delete(members, name)
+		} else if members[name], err = merge(members[name], change); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(members, json.Deterministic(true))
+}
+
+// membersOf returns the members of a JSON object, and none for any other value.
+func membersOf(v jsontext.Value) (object, error) {
+	members := object{}
+	if v.Kind() != '{' {
+		return members, nil
+	}
+	return members, json.Unmarshal(v, &members)
+}
+
+// Hide returns a patch in one line without credentials, and the credentials: the texts of members
+// for whose name and text isSecret is true. They are replaced by "[secret]".
+func Hide(patch []byte, isSecret func(name, text string) bool) (shown string, secrets []string) {
+	var v any
+	if json.Unmarshal(patch, &v) != nil {
+		return "", nil
+	}
+	v = hide(v, "", func(name, text string) bool {
+		if !isSecret(name, text) {
+			return false
+		}
+		secrets = append(secrets, text)
+		return true
+	})
+	b, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return "", nil
+	}
+	return string(b), secrets
+}
+
+// hide returns v, the value of a member, with the secrets in it replaced.
+func hide(v any, name string, isSecret func(name, text string) bool) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, x := range v {
+			v[name] = hide(x, name, isSecret)
+		}
+	case []any:
+		for i, x := range v {
+			v[i] = hide(x, name, isSecret)
+		}
+	case string:
+		if isSecret(name, v) {
+			return "[secret]"
+		}
+	}
+	return v
+}
