@@ -20,8 +20,9 @@ import (
 
 // A control is a server in this process that knows when it wrote each token, together with
 // clients that send requests to it during a pass. The clients use the same kernel, scheduler
-// and decoder as the requests of the pass. The errors of what they measure are therefore
-// those of the pass.
+// and decoder as the requests of the pass. How late they read is therefore how late the
+// requests of the pass are read. A control is needed where the kernel gives no timestamps;
+// with timestamps each read tells how late it was.
 type control struct {
 	client *client
 	server *http.Server
@@ -158,6 +159,7 @@ func (k *control) end() distortion.Errors {
 func (k *control) add(s *sample.Sample, start time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	s.ToUserClock()
 	k.errors.AddStream(s, k.writes[s.ID], start)
 	delete(k.writes, s.ID)
 }

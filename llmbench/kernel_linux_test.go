@@ -82,24 +82,17 @@ func TestWallClockSet(t *testing.T) {
 	c, l, pl, err := prepared(Target{URL: server.URL}, Load{Requests: words(4, 3), Concurrency: 1})
 	assert.NilError(t, err)
 	defer c.close()
-	k, err := newControl(0)
-	assert.NilError(t, err)
-	defer k.close()
-	var r passResult
-	runtest.Until(t, "a control stream is measured", func() bool {
-		var calls atomic.Int64
-		c.wall = func() int64 {
-			if calls.Add(1) > 32 { // after the start of the clock
-				return conn.WallClock() + int64(time.Minute)
-			}
-			return conn.WallClock()
+	var calls atomic.Int64
+	c.wall = func() int64 {
+		if calls.Add(1) > 32 { // after the start of the clock
+			return conn.WallClock() + int64(time.Minute)
 		}
-		r, err = c.pass(t.Context(), l, pl, k, inMemoryOnly())
-		assert.NilError(t, err)
-		return len(k.errors.TTFT) > 0
-	})
+		return conn.WallClock()
+	}
+	r, err := c.pass(t.Context(), l, pl, nil, inMemoryOnly())
+	assert.NilError(t, err)
 	assert.Assert(t, (r.clockChange-time.Minute).Abs() < time.Second, "set by %v", r.clockChange)
-	assert.Assert(t, r.Errors.TTFT == nil, "the control's errors come from timestamps")
+	assert.Assert(t, r.ClockSet)
 	for s := range r.Samples {
 		assert.NilError(t, s.Err)
 		assert.Equal(t, s.Clock, sample.UserClock)
@@ -117,6 +110,30 @@ func stampedPass(tb testing.TB, server *httptest.Server, l Load) []sample.Sample
 	samples, err := sendPass(context.Background(), c, checked, pl)
 	assert.NilError(tb, err)
 	return samples
+}
+
+// TestControlWhereNeeded checks that control streams are sent where the kernel gives no
+// timestamps, and only there.
+func TestControlWhereNeeded(t *testing.T) {
+	srv, err := mockserver.New(mockserver.Config{})
+	assert.NilError(t, err)
+	server := httptest.NewServer(srv)
+	defer server.Close()
+	wrapped := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, addr)
+		return struct{ net.Conn }{c}, err
+	}
+	for _, target := range []Target{{URL: server.URL}, {URL: server.URL, Dial: wrapped}} {
+		c, l, pl, err := prepared(target, Load{Requests: words(4, 3), Concurrency: 1})
+		assert.NilError(t, err)
+		defer c.close()
+		k, err := newControl(0)
+		assert.NilError(t, err)
+		defer k.close()
+		r, err := c.pass(t.Context(), l, pl, k, inMemoryOnly())
+		assert.NilError(t, err)
+		assert.Equal(t, r.Errors.Streams > 0, target.Dial != nil)
+	}
 }
 
 // TestMergedDeltas checks that deltas whose segments are read together are marked, and that

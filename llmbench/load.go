@@ -71,8 +71,8 @@ type Load struct {
 	// Tokenizer counts the output tokens of servers that do not state usage. If it is nil, the
 	// number of deltas is used.
 	Tokenizer Tokenizer
-	// MaxDistortion is the share of a figure by which the client itself may distort it; 0
-	// means [DefaultMaxDistortion]. ClientBound says what happens to figures that are
+	// MaxDistortion is the share of a figure by which the client itself may distort it at most,
+	// as far as is known; 0 means [DefaultMaxDistortion]. ClientBound says what happens to figures that are
 	// distorted by more; "" means what LLMBENCH_CLIENT_BOUND says.
 	MaxDistortion float64
 	ClientBound   ClientBound

@@ -20,8 +20,8 @@ type passResult struct {
 	clockChange     time.Duration // by how much the wall clock was set; unless 0, no timestamp is used
 }
 
-// pass sends every request of pl once, at the times that the load asks for, with control streams
-// beside them unless k is nil. The samples go to o. It returns when every request and every
+// pass sends every request of pl once, at the times that the load asks for. With k, control
+// streams run beside them where the kernel gives no timestamps. The samples go to o. It returns when every request and every
 // goroutine of the pass has ended; the deadlines of the load bound the time. An error without
 // samples means that the pass did not begin. An error with samples means that they contradict
 // each other, or that not all of them could be kept.
@@ -49,6 +49,9 @@ func (c *client) pass(ctx context.Context, l *Load, pl *plan, k *control, o outl
 	lp := &loop{client: c, load: l, requests: pl.requests, posts: pl.feed()}
 	begin := o.samples.End()
 	before := strain.Read()
+	if c.pool.Stamped() {
+		k = nil
+	}
 	if k != nil {
 		k.begin(ctx, ahead)
 	}
@@ -59,13 +62,13 @@ func (c *client) pass(ctx context.Context, l *Load, pl *plan, k *control, o outl
 	} else {
 		lp.closed(ctx)
 	}
-	r := passResult{Pass: distortion.Pass{Pauses: lp.pauses}}
+	r := passResult{Pass: distortion.Pass{Workers: l.Concurrency, Stagger: l.Stagger}}
 	if k != nil {
 		r.Errors = k.end()
 	}
 	r.Strain = strain.Read().Since(before)
 	if r.clockChange = lp.clock.WallChange(); r.clockChange != 0 {
-		r.Errors = distortion.Errors{} // they come from timestamps, too
+		r.ClockSet = true
 	}
 	err := lp.recorder.close()
 	r.Samples = o.samples.Between(begin, o.samples.End())
@@ -156,9 +159,8 @@ type loop struct {
 	recorder *recorder
 
 	mu      sync.Mutex
-	pauses  []time.Duration // guarded by mu; see distortion.Pass
-	longest time.Duration   // guarded by mu; of the posts whose requests all succeeded
-	free    []*worker       // guarded by mu; the workers of an open loop without a request
+	longest time.Duration // guarded by mu; of the posts whose requests all succeeded
+	free    []*worker     // guarded by mu; the workers of an open loop without a request
 }
 
 // closed keeps load.Concurrency requests in flight.
@@ -177,22 +179,16 @@ func (lp *loop) closed(ctx context.Context) {
 
 // work sends posts with w, one after the other, until none are left.
 func (lp *loop) work(ctx context.Context, w *worker) {
-	var pauses []time.Duration
-	longest, ended := time.Duration(0), time.Duration(-1) // ended is the end of the worker's last request
+	longest := time.Duration(0)
 	for p := range lp.posts {
 		if ctx.Err() != nil {
 			lp.skip(ctx, &p, lp.clock.Now())
 			continue
 		}
-		t := w.sendTurns(ctx, &p, schedule{})
-		if ended >= 0 {
-			pauses = append(pauses, max(0, t.start-ended))
-		}
-		longest, ended = max(longest, t.took), t.end
+		longest = max(longest, w.sendTurns(ctx, &p, schedule{}))
 	}
 	lp.mu.Lock()
 	defer lp.mu.Unlock()
-	lp.pauses = append(lp.pauses, pauses...)
 	lp.longest = max(lp.longest, longest)
 }
 
@@ -233,8 +229,8 @@ func (lp *loop) open(ctx context.Context, due []time.Duration) {
 		}
 		w := lp.takeWorker()
 		wg.Go(func() {
-			t := w.sendTurns(ctx, &p, schedule{set: true, due: due[i], granted: granted})
-			lp.returnWorker(w, t)
+			took := w.sendTurns(ctx, &p, schedule{set: true, due: due[i], granted: granted})
+			lp.returnWorker(w, took)
 			if places != nil {
 				places <- lp.clock.Now()
 			}
@@ -262,10 +258,10 @@ func (lp *loop) newWorker() *worker {
 	return w
 }
 
-// returnWorker keeps a worker for later requests. It has sent a post that took as t says.
-func (lp *loop) returnWorker(w *worker, t timing) {
+// returnWorker keeps a worker for later requests. It has sent a post that took so long; see sendTurns.
+func (lp *loop) returnWorker(w *worker, took time.Duration) {
 	lp.mu.Lock()
 	lp.free = append(lp.free, w)
-	lp.longest = max(lp.longest, t.took)
+	lp.longest = max(lp.longest, took)
 	lp.mu.Unlock()
 }

@@ -146,12 +146,21 @@ func (m *measurement) shown(u sample.Unit) bool {
 	return (u.Core || m.cfg.allUnits || slices.ContainsFunc(m.load.Units, named(u.Name))) && (u.Name != "fail-%" || m.load.MaxFail > 0)
 }
 
+// figures computes the figures of samples, whose passes took that long in sum, and the load's
+// own figures.
+func (m *measurement) figures(samples iter.Seq[*sample.Sample], elapsed time.Duration) (figures, more map[string]float64) {
+	if m.load.Figures != nil {
+		more = m.load.Figures(samples)
+	}
+	return sample.Summarize(samples, elapsed, m.load.SLO).Metrics, more
+}
+
 // judge sets client-err-% in metrics if the client's distortion is known. Unless distorted
 // figures are reported, it removes them from metrics and calls load.Withheld. The report says
 // which figures are distorted too much.
 func (m *measurement) judge(metrics map[string]float64) distortion.Report {
 	known := func(u sample.Unit) bool { return m.shown(u) && !slices.Contains(m.hidden, u.Name) }
-	r := m.estimate.Report(m.load.units(), metrics, m.load.MaxDistortion, known)
+	r := m.estimate.Report(m.all(), m.figures, m.load.units(), metrics, m.load.MaxDistortion, known)
 	if r.Unknown == "" {
 		metrics[sample.ClientError] = 100 * r.Worst
 	}

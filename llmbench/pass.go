@@ -29,13 +29,14 @@ var ErrBursts = errors.New("answers come in bursts")
 // that ctx has ended; then there is no result. If LLMBENCH_OUT is set, the samples are
 // written to a file of that name, whatever the error.
 //
-// If the client distorts a core unit or one of l.Units by more than l.MaxDistortion, the error
+// If the client may distort a core unit or one of l.Units by more than l.MaxDistortion, the error
 // wraps [ErrClientBound] and names the units; the result is returned with it. The error wraps
-// ErrClientBound, too, if the distortion is unknown, because the wall clock was set during the
-// pass or no control stream was measured. If answers came in bursts, the error wraps [ErrBursts]
-// and names the units that then mean nothing, times to and between the deltas of answers; the result is
-// returned with it. E2E latencies, rates and counts are right, unless the error wraps
-// ErrClientBound as well.
+// ErrClientBound, too, if the distortion is unknown: the wall clock was set during the pass, or
+// the kernel gives no timestamps and fewer than five control streams were measured.
+//
+// If answers came in bursts, the error wraps [ErrBursts] and names the units that then mean
+// nothing, times to and between the deltas of answers; the result is returned with it. E2E
+// latencies, rates and counts are right, unless the error wraps ErrClientBound as well.
 //
 // With [BoundReported] neither is judged. That is the default for a target that is
 // Simulated, because the distortion cannot be measured in a bubble of testing/synctest.

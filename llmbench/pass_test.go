@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/strain"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
@@ -86,41 +87,45 @@ func TestRunWithholds(t *testing.T) {
 	all, _ := results(t, stdout)
 	calls, _ := all[0].Value("calls")
 	_, reported := all[0].Value("output-tok/s")
-	assert.Assert(t, calls == 1 && !reported && strings.Contains(stdout, "the client distorts"), stdout)
+	assert.Assert(t, calls == 1 && !reported && strings.Contains(stdout, "the client may distort"), stdout)
 }
 
-// measured returns the measurement of one pass of which the control streams have those errors. It
-// sends nothing.
-func measured(t *testing.T, bound ClientBound, e distortion.Errors) *measurement {
+// measured returns the measurement of one pass in which a read was that late, of streams on the
+// user clock and of as many control streams. It sends nothing.
+func measured(t *testing.T, bound ClientBound, late time.Duration, streams int, clockSet bool) *measurement {
 	l, err := Load{Requests: words(1, 4), Concurrency: 1, ClientBound: bound}.check()
 	assert.NilError(t, err)
 	m := &measurement{load: l, bound: bound, samples: inMemoryOnly().samples}
-	one := &sample.Sample{Streamed: true, Outcome: sample.OK, Deltas: 1, First: 100 * ms, Last: 100 * ms, End: 100 * ms}
-	assert.NilError(t, errors.Join(m.samples.Add(one), m.samples.Add(one)))
-	m.add(passResult{Pass: distortion.Pass{Samples: m.all(), Errors: e}})
+	for i := range 2 {
+		at := time.Duration(i) * 100 * ms
+		one := &sample.Sample{Request: i, Due: at, Start: at, Streamed: true, Outcome: sample.OK, Clock: sample.UserClock, Deltas: 1, First: at + 100*ms, Last: at + 100*ms, End: at + 100*ms}
+		assert.NilError(t, m.samples.Add(one))
+	}
+	e := distortion.Errors{Streams: streams, Late: slices.Repeat([]time.Duration{late}, 9*streams)}
+	m.add(passResult{Pass: distortion.Pass{Samples: m.all(), Workers: 1, Errors: e, ClockSet: clockSet}})
 	return m
 }
 
 // TestUnknownDistortion checks that a pass is not taken for a true one if nothing is known about
-// the client's distortion: if the wall clock was set, and if there was no control stream.
+// the client's distortion: if the wall clock was set, and if there were few control streams.
 func TestUnknownDistortion(t *testing.T) {
-	exact := distortion.Errors{TTFT: make([]time.Duration, 9)}
-	wrong := distortion.Errors{TTFT: slices.Repeat([]time.Duration{50 * ms}, 9)}
 	for _, tt := range []struct {
 		name        string
 		bound       ClientBound
-		errors      distortion.Errors
+		late        time.Duration
+		streams     int
 		clockChange time.Duration
 		want        string // in the error; "": none
 	}{
-		{"an exact client", BoundFails, exact, 0, ""},
-		{"a client that distorts", BoundFails, wrong, 0, "p50-ttft-ns 50%"},
-		{"the wall clock was set", BoundFails, distortion.Errors{}, -time.Hour, "the wall clock was set by -1h0m0s during the pass"},
-		{"the wall clock was set, withheld", BoundWithheld, distortion.Errors{}, time.Hour, "the wall clock was set by 1h0m0s during the pass"},
-		{"no control stream", BoundFails, distortion.Errors{}, 0, "in 1 of 1 passes no control stream was measured"},
-		{"no judgement", BoundReported, distortion.Errors{}, time.Hour, ""},
+		{"an exact client", BoundFails, 0, 9, 0, ""},
+		{"a client that distorts", BoundFails, 50 * ms, 9, 0, "p50-ttft-ns 101% (at most 101%)"},
+		{"the wall clock was set", BoundFails, 0, 9, -time.Hour, "the wall clock was set by -1h0m0s during the pass"},
+		{"the wall clock was set, withheld", BoundWithheld, 0, 9, time.Hour, "the wall clock was set by 1h0m0s during the pass"},
+		{"few control streams", BoundFails, 0, 4, 0, "in 1 of 1 passes nothing tells how late the client read"},
+		{"no control stream", BoundFails, 0, 0, 0, "in 1 of 1 passes nothing tells how late the client read"},
+		{"no judgement", BoundReported, 0, 9, time.Hour, ""},
 	} {
-		err := measured(t, tt.bound, tt.errors).checkSingle(tt.clockChange)
+		err := measured(t, tt.bound, tt.late, tt.streams, tt.clockChange != 0).checkSingle(tt.clockChange)
 		if tt.want == "" {
 			assert.NilError(t, err, tt.name)
 			continue
@@ -133,7 +138,7 @@ func TestUnknownDistortion(t *testing.T) {
 // TestBursts checks what Pass and Run do with answers that come in bursts: an error says so, the
 // figures that mean nothing are left out, and the client is not blamed for them.
 func TestBursts(t *testing.T) {
-	wrong := distortion.Errors{TTFT: slices.Repeat([]time.Duration{5 * ms}, 9), ITL: slices.Repeat([]time.Duration{5 * ms}, 9), E2E: make([]time.Duration, 9)}
+	wrong := distortion.Pass{Samples: sample.All(), Strain: strain.Strain{Throttled: time.Second}} // which distorts everything
 	for _, tt := range []struct {
 		bound ClientBound
 		local bool // the server is part of this process
@@ -146,7 +151,8 @@ func TestBursts(t *testing.T) {
 		{BoundReported, false, sample.SLO{}, nil},
 		{BoundFails, true, sample.SLO{}, nil},
 	} {
-		m := measured(t, tt.bound, wrong)
+		m := measured(t, tt.bound, 0, 9, false)
+		m.estimate.Add(wrong)
 		m.local, m.load.SLO = tt.local, tt.slo
 		var withheld []string
 		m.load.Withheld = func(units []string, why error) {
@@ -177,21 +183,20 @@ func TestBursts(t *testing.T) {
 			assert.ErrorContains(t, err, "p50-ttft-ns")
 		}
 	}
-	m := measured(t, BoundReported, wrong)
+	m := measured(t, BoundReported, 0, 9, false)
 	assert.NilError(t, m.judgeBursts(sample.Summarize(m.all(), m.elapsed, sample.SLO{}).Metrics))
 }
 
-// TestUnknownClientError checks that client-err-% is left out if there was no control stream.
+// TestUnknownClientError checks that client-err-% is left out if there were few control streams.
 func TestUnknownClientError(t *testing.T) {
 	for _, tt := range []struct {
-		errors  distortion.Errors
+		streams int
 		unknown bool
 	}{
-		{distortion.Errors{TTFT: []time.Duration{ms}}, false},
-		{distortion.Errors{}, true},
+		{5, false}, {4, true}, {0, true},
 	} {
 		for _, bound := range []ClientBound{BoundFails, BoundWithheld, BoundReported} {
-			m := measured(t, bound, tt.errors)
+			m := measured(t, bound, ms, tt.streams, false)
 			metrics := sample.Summarize(m.all(), m.elapsed, sample.SLO{}).Metrics
 			d := m.judge(metrics)
 			_, has := metrics[sample.ClientError]

@@ -18,15 +18,10 @@ type schedule struct {
 	granted time.Duration // see [sample.Sample]; ignored if it is no later than due
 }
 
-// A timing is when the requests of a post were sent and ended.
-type timing struct {
-	start, end time.Duration // of the first and of the last
-	took       time.Duration // from start to end, by the user's clock; 0 unless all succeeded
-}
-
 // sendTurns sends p and, if p is a session, each further turn after the reply to the turn
-// before it. Each sample is handed to the recorder when its request ends.
-func (w *worker) sendTurns(ctx context.Context, p *post, at schedule) timing {
+// before it. Each sample is handed to the recorder when its request ends. It returns the time from
+// the first send to the last end, by the user's clock, or 0 unless all succeeded.
+func (w *worker) sendTurns(ctx context.Context, p *post, at schedule) (took time.Duration) {
 	if len(p.then) > 0 {
 		defer func(was bool) { w.in.keepText = was }(w.in.keepText)
 		w.in.keepText = true
@@ -36,15 +31,15 @@ func (w *worker) sendTurns(ctx context.Context, p *post, at schedule) timing {
 	if at.granted > at.due {
 		s.Granted = at.granted
 	}
-	t := timing{start: s.Start, end: s.End, took: s.End + s.EndLag - s.Start}
+	start, end := s.Start, s.End+s.EndLag
 	outcome := w.ended(s)
 	if len(p.then) > 0 {
-		outcome = w.sendFurtherTurns(ctx, p, outcome, &t)
+		outcome, end = w.sendFurtherTurns(ctx, p, outcome)
 	}
 	if outcome != sample.OK {
-		t.took = 0
+		return 0
 	}
-	return t
+	return end - start
 }
 
 // ended hands over the sample of a request that has ended. It returns the sample's outcome.
@@ -56,8 +51,8 @@ func (w *worker) ended(s *sample.Sample) sample.Outcome {
 }
 
 // sendFurtherTurns sends the turns of a session after the first, which had an outcome. It
-// returns the outcome of the last one, and extends t to its end.
-func (w *worker) sendFurtherTurns(ctx context.Context, p *post, outcome sample.Outcome, t *timing) sample.Outcome {
+// returns the outcome of the last one, and its end by the user's clock.
+func (w *worker) sendFurtherTurns(ctx context.Context, p *post, outcome sample.Outcome) (last sample.Outcome, end time.Duration) {
 	messages := p.messages[:len(p.messages):len(p.messages)] // another pass may send them too
 	var stopped error                                        // why no further turn is sent
 	for i, turn := range p.then {
@@ -78,10 +73,10 @@ func (w *worker) sendFurtherTurns(ctx context.Context, p *post, outcome sample.O
 			w.sendTurn(ctx, next, turn.request(messages), p.leave.inTurn(i+1))
 		}
 		next.Request, next.Turn = p.request, i+1
-		t.end, t.took = next.End, next.End+next.EndLag-t.start
+		end = next.End + next.EndLag
 		outcome = w.ended(next)
 	}
-	return outcome
+	return outcome, end
 }
 
 // sendTurn sends a further turn, which has no schedule.

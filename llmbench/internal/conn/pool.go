@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -198,6 +199,13 @@ func (p *Pool) Open() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.open
+}
+
+// Stamped reports whether the kernel has agreed to give timestamps on an idle connection.
+func (p *Pool) Stamped() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.idle, func(c *Conn) bool { return c.kernel != nil })
 }
 
 // CloseIdle closes all idle connections.

@@ -6,11 +6,12 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Errors are the errors of what the client measured of control streams: of a server in the
-// client's own process that knows when it wrote each token. They are in no order, and
-// never negative.
+// Errors are how late the client read the tokens of control streams: of a server in the
+// client's own process that knows when it wrote each token. They are needed where the kernel
+// gives no timestamps.
 type Errors struct {
-	TTFT, TPOT, ITL, E2E []time.Duration
+	Streams int
+	Late    []time.Duration // of each token, in no order; never negative
 }
 
 // A Write is the time in which the control server wrote one token: the instants before and
@@ -19,40 +20,23 @@ type Errors struct {
 // client.
 type Write struct{ Before, After time.Time }
 
-// error returns the distance of an instant from the write, negative before it. The instant
-// counts from start.
-func (w Write) error(at time.Duration, start time.Time) time.Duration {
-	before, after := w.Before.Sub(start), w.After.Sub(start)
-	return at - min(max(at, before), after)
+// late returns by how much an instant is after the write. The instant counts from start.
+func (w Write) late(at time.Duration, start time.Time) time.Duration {
+	return max(0, at-w.After.Sub(start))
 }
 
 // AddStream adds the errors of one control stream, of which s was measured. Instants of s
-// count from start. Failed streams, streams that waited for a connection, and streams with
-// another number of tokens than writes have no known errors and add nothing.
+// count from start, and are on the user clock. Failed streams, and streams with another
+// number of tokens than writes, have no known errors and add nothing.
 func (e *Errors) AddStream(s *sample.Sample, writes []Write, start time.Time) {
-	if s.Outcome != sample.OK || len(writes) != s.Deltas || s.Connect > 0 {
+	if s.Outcome != sample.OK || len(writes) != s.Deltas {
 		return
 	}
-	sending := max(0, s.Wrote-s.Start) // t0 may be too early by as much
-	at, last := s.First, writes[0].error(s.First, start)
-	e.TTFT = append(e.TTFT, last.Abs()+sending)
-	first := last
+	e.Streams++
+	at := s.First
+	e.Late = append(e.Late, writes[0].late(at, start))
 	for i, gap := range s.Gaps {
 		at += gap
-		now := writes[i+1].error(at, start)
-		e.ITL = append(e.ITL, (now - last).Abs())
-		last = now
+		e.Late = append(e.Late, writes[i+1].late(at, start))
 	}
-	e.E2E = append(e.E2E, last.Abs()+sending)
-	if n := s.Deltas - 1; n > 0 {
-		e.TPOT = append(e.TPOT, (last-first).Abs()/time.Duration(n))
-	}
-}
-
-// add adds the errors of another pass.
-func (e *Errors) add(other Errors) {
-	e.TTFT = append(e.TTFT, other.TTFT...)
-	e.TPOT = append(e.TPOT, other.TPOT...)
-	e.ITL = append(e.ITL, other.ITL...)
-	e.E2E = append(e.E2E, other.E2E...)
 }

@@ -1,12 +1,18 @@
 // Package distortion estimates by how much the client itself distorted each figure of a
-// benchmark. It computes the estimate from the errors of control streams, from the samples
-// and from what the client's process suffered; it measures nothing itself.
+// benchmark. It computes each figure again from samples that are corrected by what is known
+// about the client, and compares the two. It measures nothing itself.
+//
+// On the kernel's clock nearly everything is known of each request: when it was sent, which
+// deltas were read together with later ones, and when a worker could have sent the next
+// request. On the user clock the lags of reads are unknown; there the lags of control streams
+// stand for them.
 package distortion
 
 import (
+	"fmt"
 	"iter"
+	"math"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/strain"
@@ -16,113 +22,184 @@ import (
 // A Pass is what is known about the client during one pass.
 type Pass struct {
 	Samples iter.Seq[*sample.Sample]
-	Pauses  []time.Duration // of a closed loop's workers, from the end of a request to the next send
-	Errors  Errors          // of the control streams
+	Workers int           // of a closed loop; 0: an open loop
+	Stagger time.Duration // the k-th worker, from 0, should begin at k times Stagger
+	Errors  Errors        // of the control streams
 	Strain  strain.Strain
+	// ClockSet says that the wall clock was set during the pass, so that timestamps and lags
+	// may be wrong.
+	ClockSet bool
 }
 
 // An Estimate is the distortion of the passes that were added. Its zero value is one
 // without passes.
 type Estimate struct {
-	errors  Errors
-	pauses  []time.Duration
-	busy    time.Duration   // sum of the times that requests took
-	late    []time.Duration // how late the requests of an open loop were sent
-	due     time.Duration   // from the first due instant of an open loop to its last, summed over passes
-	behind  delay           // at the end of the schedule, summed over passes
-	elapsed time.Duration
-	strain  strain.Strain
+	elapsed, ideal time.Duration // of the passes, and as they would have been without the client's delays
+	late           histogram     // how late the requests of an open loop were sent
+	strain         strain.Strain
+	delays
 
-	passes, unchecked int // all passes, and those without a control stream
+	passes, unchecked int // all passes, and those whose read lags are unknown
 }
 
-// A delay is how far an open loop was behind its schedule at the end of a pass: by its last
-// request, and by the least late of its last tenth. A client that is too slow stays behind.
-// A client that once waited for a CPU catches up.
-type delay struct{ last, least time.Duration }
+// minStreams is the number of streams whose read lags tell those of others: of control
+// streams, or of streams on the kernel's clock.
+const minStreams = 5
 
 // Add adds a pass.
 func (e *Estimate) Add(p Pass) {
-	e.errors.add(p.Errors)
 	e.passes++
-	if len(p.Errors.TTFT) == 0 {
+	e.strain = e.strain.Plus(p.Strain)
+	for _, late := range p.Errors.Late {
+		e.control.add(late)
+	}
+	user, kernel := 0, 0
+	var closed closedLoop
+	var posts []post
+	var first, last, ideal time.Duration // of an open loop
+	n := 0
+	for s := range p.Samples {
+		e.delays.add(s)
+		if s.Outcome == sample.OK {
+			if s.Clock == sample.UserClock {
+				user++
+			} else {
+				kernel++
+			}
+		}
+		late := time.Duration(0)
+		if s.Scheduled {
+			late = s.Late()
+			e.late.add(late)
+		}
+		if n++; n == 1 {
+			first, last, ideal = s.Due, s.End, s.End-late
+		}
+		first, last, ideal = min(first, s.Due), max(last, s.End), max(ideal, s.End-late)
+		if p.Workers > 0 {
+			posts = extend(posts, s)
+		}
+	}
+	if p.ClockSet || user > 0 && max(kernel, p.Errors.Streams) < minStreams {
 		e.unchecked++
 	}
-	e.pauses = append(e.pauses, p.Pauses...)
-	for s := range p.Samples {
-		e.busy += max(0, s.End-s.Start)
-	}
-	late, due := sample.Lateness(p.Samples)
-	e.late = append(e.late, late...)
-	e.due += due
-	if n := len(late); n > 0 && due > 0 {
-		e.behind.last += late[n-1]
-		if n >= minCertain {
-			e.behind.least += slices.Min(late[n-max(minCertain, n/10):])
+	e.elapsed += last - first
+	if p.Workers > 0 {
+		closed.workers, closed.stagger = p.Workers, p.Stagger
+		lag := time.Duration(0)
+		if user > kernel {
+			lag = e.control.mean() // the ends, too, were read as late
 		}
+		for _, post := range posts {
+			closed.took = append(closed.took, post.end-post.start-lag)
+		}
+		e.ideal += closed.elapsed()
+	} else {
+		e.ideal += ideal - first
 	}
-	e.elapsed += sample.Elapsed(p.Samples)
-	e.strain = e.strain.Plus(p.Strain)
 }
 
-// Shares returns the share of each figure in metrics by which the client may have distorted
-// it. Figures that are not of units, and those that the client cannot distort, are left out.
-//
-//   - The share of a latency is the same statistic of the control's errors, divided by the
-//     figure. If the latency counts from when requests of an open loop were due, the
-//     statistic of how late they were sent is added.
-//   - The share of a rate is the part of their time that a closed loop's workers spent
-//     between requests, or the part by which an open loop's rate was missed.
-//   - No share is below the part of the time in which the process's control group was
-//     throttled or a garbage collection stopped the process.
-//
-// The shares are point estimates, or with sure the lower 99 % confidence bounds.
-func (e *Estimate) Shares(units []sample.Unit, metrics map[string]float64, sure bool) map[string]float64 {
-	statistic, behind := estimated, e.behind.last
-	if sure {
-		statistic, behind = certain, e.behind.least
+// A post is when the first request of a post was sent, and when the last one ended.
+type post struct {
+	known      bool
+	start, end time.Duration
+}
+
+// extend extends the post of a sample by it.
+func extend(posts []post, s *sample.Sample) []post {
+	for len(posts) <= s.Request {
+		posts = append(posts, post{})
 	}
-	errors := e.errors
-	families := map[sample.Family][]time.Duration{sample.FamilyTTFT: errors.TTFT, sample.FamilyTPOT: errors.TPOT, sample.FamilyITL: errors.ITL, sample.FamilyE2E: errors.E2E}
-	for _, all := range families {
-		slices.Sort(all)
+	p := &posts[s.Request]
+	if !p.known {
+		*p = post{true, s.Start, s.End}
 	}
-	slices.Sort(e.late)
-	slices.Sort(e.pauses)
-	stopped := e.stopped()
-	paused := statistic(sample.Mean, e.pauses) * float64(len(e.pauses))
-	missed := max(fraction(float64(behind), float64(behind+e.due)), fraction(paused, paused+float64(e.busy)))
-	shares := map[string]float64{}
+	p.start, p.end = min(p.start, s.Start), max(p.end, s.End)
+	return posts
+}
+
+// Figures computes the figures of samples, whose passes took that long in sum, as the
+// benchmark does. More are figures that do not know how long the passes took.
+type Figures func(samples iter.Seq[*sample.Sample], elapsed time.Duration) (figures, more map[string]float64)
+
+// shares are the shares of a figure by which the client may have distorted it: the likely
+// share, and the largest possible one.
+type shares struct{ likely, most float64 }
+
+// shares returns the shares of each figure in metrics that the client can distort. The true
+// figure is taken for the whole.
+//
+// The figures are computed again from samples that are corrected in several ways: as is most
+// likely, and as is possible and gives the lowest or the highest figures. No share is below
+// the part of the time in which the process's control group was throttled: a server in the
+// same group was throttled, too, which no sample tells.
+func (e *Estimate) shares(samples iter.Seq[*sample.Sample], compute Figures, units []sample.Unit, metrics map[string]float64) map[string]shares {
+	all := map[string]shares{}
+	rate := fraction(float64(e.elapsed), float64(e.ideal))
 	for _, u := range units {
-		value, known := metrics[u.Name]
-		if !known {
-			continue
-		}
-		late := 0.0
-		if u.FromDue {
-			late = statistic(u.Statistic, e.late)
-		}
-		if u.Family == sample.FamilyITL { // where one read brings several deltas, most gaps are 0
-			value = max(value, metrics["mean-itl-ns"])
-		}
-		all := families[u.Family]
-		switch {
-		case u.Family == sample.FamilyUserRate:
-			shares[u.Name] = max(stopped, fraction(statistic(sample.Mean, errors.E2E)+statistic(sample.Mean, e.late), metrics["mean-e2e-ns"]))
-		case u.Family == sample.FamilyRate:
-			shares[u.Name] = max(stopped, missed)
-		case all != nil || late > 0:
-			shares[u.Name] = max(stopped, fraction(statistic(u.Statistic, all)+late, value))
+		if _, known := metrics[u.Name]; known && u.Family == sample.FamilyRate {
+			share := math.Abs(1-rate) / max(rate, 1e-9)
+			all[u.Name] = shares{share, share}
+		} else if known && u.Family != sample.FamilyOther {
+			all[u.Name] = shares{}
 		}
 	}
-	return shares
+	for _, w := range e.ways() {
+		figures, more := compute(newCorrector(&e.delays, w).correct(samples), e.ideal)
+		for _, u := range units {
+			s, ok := all[u.Name]
+			if !ok || u.Name == "steady-output-tok/s" {
+				continue
+			}
+			truth, known := figures[u.Name]
+			if v, ok := more[u.Name]; ok {
+				if truth, known = v, true; u.Family == sample.FamilyRate {
+					truth *= rate
+				}
+			}
+			least := 0.0
+			if u.Family == sample.FamilyITL { // where one read brings several deltas, most gaps are 0
+				least = metrics["mean-itl-ns"]
+			}
+			share := maxShare
+			if known {
+				share = math.Abs(metrics[u.Name]-truth) / max(truth, least, 1e-9)
+			}
+			s.most = max(s.most, share)
+			if w == likely {
+				s.likely = share
+			}
+			all[u.Name] = s
+		}
+	}
+	stopped := e.throttled()
+	for unit, s := range all {
+		all[unit] = shares{min(maxShare, max(s.likely, stopped)), min(maxShare, max(s.most, stopped))}
+	}
+	return all
 }
 
-// stopped returns the part of the time in which the process could not run.
-func (e *Estimate) stopped() float64 {
+// maxShare is the largest share that is told from others.
+const maxShare = 10.0
+
+// ways returns the ways to correct samples that can change a latency.
+func (e *Estimate) ways() []way {
+	switch {
+	case e.merged > 0:
+		return []way{likely, earliest, firstEarliest, lastEarliest}
+	case e.slow > 0 || e.users > 0 && e.control.n+e.all.n > 0:
+		return []way{likely, earliest}
+	case e.late.n > 0:
+		return []way{likely}
+	}
+	return nil
+}
+
+// throttled returns the part of the time in which the control group was throttled.
+func (e *Estimate) throttled() float64 {
 	// Throttling takes time from all CPUs that the process can use, but from no others.
 	cpus := min(runtime.NumCPU(), runtime.GOMAXPROCS(0))
-	return fraction(float64(e.strain.Throttled)/float64(cpus)+float64(e.strain.Paused()), float64(e.elapsed))
+	return fraction(float64(e.strain.Throttled)/float64(cpus), float64(e.elapsed))
 }
 
 // fraction returns part/whole, or 0 unless both are positive.
@@ -131,4 +208,12 @@ func fraction(part, whole float64) float64 {
 		return 0
 	}
 	return part / whole
+}
+
+// unknown returns why the distortion is unknown, or "".
+func (e *Estimate) unknown() string {
+	if e.unchecked == 0 {
+		return ""
+	}
+	return fmt.Sprintf("in %d of %d passes nothing tells how late the client read: there are neither kernel timestamps nor %d control streams, or the wall clock was set", e.unchecked, e.passes, minStreams)
 }

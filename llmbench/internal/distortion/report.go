@@ -3,6 +3,7 @@ package distortion
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -12,56 +13,69 @@ import (
 
 // A Report says which figures the client distorted too much.
 type Report struct {
-	Worst float64  // the largest point estimate of a share
-	Units []string // those distorted by more than the maximum for certain, the worst first
+	Worst float64  // the largest likely share of a figure that is shown
+	Units []string // those that may be distorted by more than the maximum, the worst first
 	Text  string   // why, for a reader of the log; "" if there are none
 	// Unknown says why the distortion by the client is unknown; "" if it is known. Worst then
 	// means nothing. Units and Text are right, but may lack units.
 	Unknown string
 }
 
-// Report returns a report on those metrics of units for which shown returns true. The maximum is a
-// share: 0.05 means 5 %.
-func (e *Estimate) Report(units []sample.Unit, metrics map[string]float64, maximum float64, shown func(sample.Unit) bool) Report {
-	shares, sure := e.Shares(units, metrics, false), e.Shares(units, metrics, true)
-	var r Report
-	if e.unchecked > 0 {
-		r.Unknown = fmt.Sprintf("in %d of %d passes no control stream was measured", e.unchecked, e.passes)
-	}
+// Report returns a report on those metrics of units for which shown returns true. The samples
+// are those of all passes, and metrics are the figures that compute returned of them. The
+// maximum is a share: 0.05 means 5 %.
+func (e *Estimate) Report(samples iter.Seq[*sample.Sample], compute Figures, units []sample.Unit, metrics map[string]float64, maximum float64, shown func(sample.Unit) bool) Report {
+	all := e.shares(samples, compute, units, metrics)
+	r := Report{Unknown: e.unknown()}
 	for _, u := range units {
 		if !shown(u) {
 			continue
 		}
-		r.Worst = max(r.Worst, shares[u.Name])
-		if sure[u.Name] > maximum {
+		r.Worst = max(r.Worst, all[u.Name].likely)
+		if all[u.Name].most > maximum {
 			r.Units = append(r.Units, u.Name)
 		}
 	}
 	if len(r.Units) == 0 {
 		return r
 	}
-	slices.SortFunc(r.Units, func(a, b string) int { return cmp.Or(cmp.Compare(shares[b], shares[a]), cmp.Compare(a, b)) })
+	slices.SortFunc(r.Units, func(a, b string) int {
+		return cmp.Or(cmp.Compare(all[b].likely, all[a].likely), cmp.Compare(all[b].most, all[a].most), cmp.Compare(a, b))
+	})
 	var parts []string
 	for _, unit := range r.Units {
-		parts = append(parts, fmt.Sprintf("%s %.2g%%", unit, 100*shares[unit]))
+		parts = append(parts, fmt.Sprintf("%s %s (at most %s)", unit, percent(all[unit].likely), percent(all[unit].most)))
 	}
-	r.Text = fmt.Sprintf("the client distorts these figures by more than %.3g%%: %s\n  %v\n  %s",
+	r.Text = fmt.Sprintf("the client may distort these figures by more than %.3g%%: %s\n  %v\n  %s",
 		100*maximum, strings.Join(parts, ", "), e.strain, e.evidence())
 	return r
 }
 
-// evidence describes the client's delays and errors. The values must be sorted.
+// evidence describes the client's delays.
 func (e *Estimate) evidence() string {
-	delay := fmt.Sprintf("one request in a hundred was sent %v late or later", rounded(sample.P99, e.late))
-	if len(e.late) == 0 {
-		paused := estimated(sample.Mean, e.pauses) * float64(len(e.pauses))
-		delay = fmt.Sprintf("workers spent %.2g%% of their time between requests", 100*fraction(paused, paused+float64(e.busy)))
+	var text []string
+	add := func(format string, args ...any) { text = append(text, fmt.Sprintf(format, args...)) }
+	if e.all.n > 0 {
+		add("%d of %d deltas were read together with later ones; one read in a hundred was %v late or more",
+			e.merged, e.all.n, rounded(e.all.quantile(0.99)))
 	}
-	return fmt.Sprintf("%s; in %d control streams, the gap before one token in a hundred was wrong by %v or more",
-		delay, len(e.errors.TTFT), rounded(sample.P99, e.errors.ITL))
+	if e.users > 0 && e.control.n > 0 {
+		add("one read in a hundred of a control stream was %v late or more", rounded(e.control.quantile(0.99)))
+	}
+	if e.late.n > 0 {
+		add("one request in a hundred was sent %v late or later", rounded(e.late.quantile(0.99)))
+	}
+	add("the passes took %v, and would have taken %v without delays between requests", rounded(e.elapsed), rounded(e.ideal))
+	return strings.Join(text, "; ")
 }
 
-// rounded returns a statistic of sorted values for a reader.
-func rounded(statistic sample.Statistic, sorted []time.Duration) time.Duration {
-	return time.Duration(estimated(statistic, sorted)).Round(time.Microsecond)
+// percent returns a share for a reader.
+func percent(share float64) string {
+	if share < 0.1 {
+		return fmt.Sprintf("%.2g%%", 100*share)
+	}
+	return fmt.Sprintf("%.0f%%", 100*share)
 }
+
+// rounded returns d for a reader.
+func rounded(d time.Duration) time.Duration { return d.Round(time.Microsecond) }
