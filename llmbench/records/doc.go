@@ -6,9 +6,13 @@
 // instant as it was written, small enough for millions of requests. [Run.Figures] computes
 // the figures that the benchmark reported.
 //
-// Reading is strict, because a figure that is computed from half a file looks like any
-// other. These are errors, which name the file and the line: a first line that is not
-// llmbench's, an unknown version, a last line that was cut, an unknown outcome, and instants
+// Each request is written when it has ended, in the order of the ends. If the process is killed,
+// the file has no line about the end, and the last line may be incomplete. Reading leaves such a
+// line out, and [Run.Failed] says that the run was cut: figures that are computed from half a
+// run look like any others.
+//
+// Else reading is strict. These are errors, which name the file and the line: a first line that
+// is not llmbench's, an unknown version, an unknown outcome, and instants
 // that contradict each other. An answer may be before its send by [sample.ClockError], as
 // the two may be on different clocks. Unknown fields are ignored: later releases add fields
 // without a new version.

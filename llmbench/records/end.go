@@ -44,14 +44,14 @@ func parseEnd(line []byte) (*End, error) {
 	return l.End, nil
 }
 
-// Failed returns why the figures are no result: the benchmark failed, or its process was
-// killed. It returns "" if the benchmark ended well, and for older files, which do not say.
+// Failed returns why the figures are no result: the benchmark failed, or the run was cut because
+// its process was killed. It returns "" if the benchmark ended well, and for older files, which do not say.
 func (r *Run) Failed() string {
 	switch {
 	case r.End != nil:
 		return r.End.Why
-	case r.Head.Ends:
-		return "it was killed: the records have no line about its end"
+	case r.Head.Ends || r.Cut:
+		return "the run was cut: its process was killed or still runs, and the records have no line about its end"
 	}
 	return ""
 }

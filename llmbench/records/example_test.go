@@ -20,9 +20,9 @@ func Example() {
 		ttft, _ := q.TTFT()
 		fmt.Println(q.Outcome, ttft)
 	}
-	_, err = records.Read(strings.NewReader(file[:len(file)-10]), "chat.jsonl")
-	fmt.Println(err)
+	run, err = records.Read(strings.NewReader(file[:len(file)-10]), "chat.jsonl")
+	fmt.Println(run.Len(), run.Failed(), err)
 	// Output:
 	// ok 20ms
-	// chat.jsonl:2: cut: the last line has no end, so the file is not whole
+	// 0 the run was cut: its process was killed or still runs, and the records have no line about its end <nil>
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -20,6 +21,9 @@ type Run struct {
 	Name string // of the file
 	Head Head
 	End  *End // nil if the file has no line about the end
+	// Cut says that the last line was incomplete, so that it is left out: the process was killed
+	// or still writes.
+	Cut bool
 
 	blocks [][]Request
 	n      int
@@ -81,7 +85,8 @@ func Open(path string) (*Run, error) {
 	return Read(f, path)
 }
 
-// Read reads r to its end. Errors call it name. Blocks of lines are parsed concurrently.
+// Read reads r to its end. Errors call it name. Of a file that was cut anywhere after its first
+// line, Read returns the complete lines. Blocks of lines are parsed concurrently.
 func Read(r io.Reader, name string) (*Run, error) {
 	run := &Run{Name: name}
 	b := &blocks{r: r, line: 1}
@@ -123,6 +128,7 @@ func Read(r io.Reader, name string) (*Run, error) {
 				}
 			}
 			if err == io.EOF {
+				run.Cut = b.cut
 				return run, nil
 			}
 			return nil, at(name, line, err)
@@ -154,7 +160,10 @@ func ReadHead(r io.Reader, name string) (Head, io.Reader, error) {
 // readHead reads the first line.
 func readHead(b *blocks, name string) (text []byte, h Head, err error) {
 	text, line, err := b.next(true)
-	if err == io.EOF {
+	switch {
+	case err == io.EOF && b.cut:
+		return nil, h, at(name, line, errors.New("the line about the benchmark was cut, so nothing can be read"))
+	case err == io.EOF:
 		return nil, h, fmt.Errorf("%s: empty: want the line about the benchmark", name)
 	}
 	if err != nil {
@@ -200,12 +209,12 @@ type blocks struct {
 	rest []byte // read, and not returned yet
 	line int    // number of the next line
 	err  error  // of r
+	cut  bool   // the last line was incomplete
 }
 
-var errCut = errors.New("cut: the last line has no end, so the file is not whole")
-
 // next returns whole lines, or only one of them, and the number of the first line. At the
-// end of the file the error is io.EOF.
+// end of the file the error is io.EOF. A last line without a line end is whole if it is a JSON
+// value.
 func (b *blocks) next(one bool) (text []byte, line int, err error) {
 	for {
 		end := bytes.LastIndexByte(b.rest, '\n')
@@ -219,9 +228,11 @@ func (b *blocks) next(one bool) (text []byte, line int, err error) {
 			return text, line, nil
 		}
 		switch {
-		case b.err == io.EOF && len(b.rest) > 0:
-			return nil, b.line, errCut
+		case b.err == io.EOF && jsontext.Value(b.rest).IsValid():
+			text, line, b.rest = b.rest, b.line, nil
+			return text, line, nil
 		case b.err != nil:
+			b.cut = b.err == io.EOF && len(b.rest) > 0
 			return nil, b.line, b.err
 		case len(b.rest) > maxLine:
 			return nil, b.line, fmt.Errorf("a line of more than %d bytes", maxLine)

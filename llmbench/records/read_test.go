@@ -41,9 +41,7 @@ func TestRead(t *testing.T) {
 		{"no head", rec(), "f:1: want the line about the benchmark"},
 		{"another version", strings.Replace(head, `"version":1`, `"version":3`, 1) + rec(), "f:1: version 3: want 2, 1 or none"},
 		{"an SLO of another kind", strings.Replace(head, `"stream"`, `"slo":"p99=1","stream"`, 1), "f:1: slo: "},
-		{"cut in the head", head[:40], "f:1: cut: the last line has no end"},
-		{"cut", head + rec() + rec()[:50], "f:3: cut: the last line has no end"},
-		{"cut before the line's end", head + strings.TrimSuffix(rec(), "\n"), "f:2: cut: the last line has no end"},
+		{"cut in the head", head[:40], "f:1: the line about the benchmark was cut"},
 		{"the earlier of two faults", head + "{}\n" + rec()[:50], "f:2: want a request's record, with id"},
 		{"not JSON", head + rec() + "{]\n", "f:3: want a request's record: "},
 		{"an empty line", head + "\n", "f:2: want a request's record: "},
@@ -107,7 +105,6 @@ func TestRead(t *testing.T) {
 		{"an end of another kind", head + rec() + `{"end":1}` + "\n", `f:3: want the line about the end: `},
 		{"a failure without a reason", head + rec() + `{"end":{"outcome":"failed"}}` + "\n", `f:3: {"end":{"outcome":"failed"}}: want a reason if it failed`},
 		{"a reason of no failure", head + rec() + `{"end":{"outcome":"ok","why":"x"}}` + "\n", "want a reason if it failed, and else none"},
-		{"a cut end", head + rec() + `{"end":{"outcome":"ok"}}`, "f:3: cut: the last line has no end"},
 	} {
 		run, err := Read(strings.NewReader(c.text), "f")
 		if c.want == "" {
@@ -143,7 +140,7 @@ func TestEnd(t *testing.T) {
 			{ends + rec() + `{"end":{"outcome":"ok","withheld":["p99-itl-ns"]}}` + "\n", "", 1},
 			{ends + rec() + `{"end":{"outcome":"ok","withheld":["req/s"],"buffered":["p99-itl-ns","p50-ttft-ns"]}}` + "\n", "", 3},
 			{ends + rec() + `{"end":{"outcome":"failed","why":"pass 0: 1 of 1 requests failed"}}` + "\n", "pass 0: 1 of 1 requests failed", 0},
-			{ends + rec(), "it was killed: the records have no line about its end", 0},
+			{ends + rec(), "the run was cut: its process was killed or still runs, and the records have no line about its end", 0},
 			{ends + `{"end":{"outcome":"failed","why":"warm-up: x"}}` + "\n", "warm-up: x", 0},
 		} {
 			run, err := Read(strings.NewReader(c.text), "f")
@@ -153,6 +150,48 @@ func TestEnd(t *testing.T) {
 			assert.Equal(t, len(run.Withheld()), c.withheld)
 		}
 	}
+}
+
+// TestCut reads every prefix of a file: it has the complete lines of the prefix, and is known to be
+// cut unless it is whole.
+func TestCut(t *testing.T) {
+	defer func(n int) { blockSize = n }(blockSize)
+	whole := strings.Replace(head, `"version"`, `"ends":true,"version"`, 1) + rec() + rec(`"id":"`, `"id":"]}é\"`) + rec(`"pass":0`, `"pass":1`)
+	const end = `{"end":{"outcome":"failed","why":"x"}}`
+	text := whole + end + "\n"
+	first := strings.IndexByte(text, '\n')
+	for _, blockSize = range []int{20, 333, 1 << 20} {
+		for n := range len(text) + 1 {
+			run, err := Read(strings.NewReader(text[:n]), "f")
+			switch {
+			case n == 0:
+				assert.ErrorContains(t, err, "f: empty")
+				continue
+			case n < first:
+				assert.ErrorContains(t, err, "f:1: the line about the benchmark was cut")
+				continue
+			}
+			assert.NilError(t, err, "%d bytes", n)
+			lines := strings.Count(text[:min(n+1, len(text))], "\n") // the last one may lack its line end
+			ended := n >= len(whole+end)
+			if ended {
+				lines--
+			}
+			assert.Equal(t, run.Len(), lines-1, "%d bytes", n)
+			assert.Equal(t, run.End != nil, ended, "%d bytes", n)
+			if !ended {
+				assert.Equal(t, run.Failed(), "the run was cut: its process was killed or still runs, and the records have no line about its end")
+			}
+			assert.Equal(t, run.Cut, text[n-1] != '\n' && !strings.HasSuffix(text[:min(n+1, len(text))], "\n"), "%d bytes", n)
+			for q := range run.All() {
+				assert.Assert(t, q.Line > 0 && q.Outcome == "ok")
+			}
+			run.Figures()
+		}
+	}
+	old, err := Read(strings.NewReader(head+rec()+rec()[:50]), "f") // has no line about the end
+	assert.NilError(t, err)
+	assert.Assert(t, strings.HasPrefix(old.Failed(), "the run was cut: "))
 }
 
 // TestBlocks reads a file in blocks of several sizes, which are parsed concurrently.
@@ -218,9 +257,24 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
+		for _, n := range []int{len(text) / 2, len(text) * 3 / 4} {
+			if bytes.IndexByte(text[:n], '\n') < 0 {
+				continue
+			}
+			part, err := Read(bytes.NewReader(text[:n]), "f")
+			if err != nil {
+				t.Fatalf("the first %d bytes: %v", n, err)
+			}
+			if least := bytes.Count(text[:n], []byte("\n")) - 2; part.Len() < least || part.Len() > run.Len() {
+				t.Fatalf("%d requests in the first %d bytes, of %d", part.Len(), n, run.Len())
+			}
+		}
 		want := bytes.Count(text, []byte("\n")) - 1
 		if run.End != nil {
 			want--
+		}
+		if !bytes.HasSuffix(text, []byte("\n")) && !run.Cut {
+			want++
 		}
 		if got := run.Len(); got != want {
 			t.Fatalf("%d requests of %d lines", got, want)

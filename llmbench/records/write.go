@@ -82,7 +82,7 @@ func (w *Writer) Flush() error {
 }
 
 // Close writes how the benchmark ended, and closes the file. A file without that line is
-// of a process that was killed.
+// of a process that was killed, or still runs.
 func (w *Writer) Close(end End) error {
 	if w == nil {
 		return nil

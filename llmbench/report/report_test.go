@@ -219,7 +219,7 @@ func TestHostile(t *testing.T) {
 		{"nothing", "a.txt", "hello\n", "a.txt: no results"},
 		{"cut results", "a.txt", "BenchmarkA 1 1 req/s\nBenchmarkA 1 1", "a.txt:2: the last line has no line end: was the file cut?"},
 		{"results cut in a number", "a.txt", "BenchmarkA 1 12 req/s 345 mean-e2e-ns", "a.txt:1: the last line has no line end: was the file cut?"},
-		{"cut records", "a.jsonl", head + recs(3)[:300], "a.jsonl:3: cut"},
+		{"cut records", "a.jsonl", head[:50], "a.jsonl:1: the line about the benchmark was cut"},
 		{"another version", "a.jsonl", strings.Replace(head, `"version":1`, `"version":7`, 1), "a.jsonl:1: version 7"},
 		{"an empty run", "a.jsonl", head, "a.jsonl: an empty run: no request was recorded"},
 		{"a choice before the send", "a.jsonl", head + strings.Replace(recs(3), `"first_ns":120000000`, `"choices":{"first_ns":1,"last_ns":150000000},"first_ns":120000000`, 1), "a.jsonl:4: choices: first_ns 1"},
@@ -272,7 +272,8 @@ func TestEnded(t *testing.T) {
 	assert.Equal(t, r.Runs.Rows[0][ended], "ok")
 
 	for text, want := range map[string]string{
-		ends + recs(60): "it was killed: the records have no line about its end",
+		ends + recs(60) + recs(1)[:40]: "the run was cut: its process was killed or still runs, and the records have no line about its end",
+		ends + recs(60):                "the run was cut: its process was killed or still runs, and the records have no line about its end",
 		ends + recs(60) + `{"end":{"outcome":"failed","why":"pass 0: 12 of 60 requests failed\n  request 4"}}` + "\n": "pass 0: 12 of 60 requests failed",
 	} {
 		d, r, page := at(t, text)

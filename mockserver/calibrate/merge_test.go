@@ -117,7 +117,7 @@ func TestBadFiles(t *testing.T) {
 		{"{}\n", "r.jsonl:1: want the line about the benchmark"},
 		{request, "r.jsonl:1: want the line about the benchmark"},
 		{header, "r.jsonl: no request succeeded"},
-		{header + request + request[:40], "r.jsonl:3: cut: the last line has no end"},
+		{header + request + request[:40], "r.jsonl: the benchmark failed, want one that ended ok: the run was cut"},
 		{strings.Replace(header, `"concurrency":2`, `"concurrency":0`, 1) + request, `concurrency: "0", want 1 to 100000`},
 		{strings.Replace(header, `"start"`, `"arrivals":"llmbench.Poisson{Rate:2}","start"`, 1) + request, "r.jsonl:1: arrivals: poisson rate=2, want a closed loop"},
 		{strings.Replace(header, `"start"`, `"arrivals":{"process":"replay"},"start"`, 1) + request, "r.jsonl:1: arrivals: replay, want a closed loop"},
@@ -131,7 +131,7 @@ func TestBadFiles(t *testing.T) {
 		{with(`"pass":0`, `"pass":1000000`), "r.jsonl:3: pass 1000000 after pass 0"},
 		{header + request + `{"end":{"outcome":"failed","why":"pass 0: interrupted"}}` + "\n", "r.jsonl: the benchmark failed, want one that ended ok: pass 0: interrupted"},
 		{header + `{"end":{"outcome":"ok"}}` + "\n" + request, "r.jsonl:3: a line after the one about the end"},
-		{strings.Replace(header, `"stream"`, `"ends":true,"stream"`, 1) + request, "r.jsonl: the benchmark failed, want one that ended ok: it was killed"},
+		{strings.Replace(header, `"stream"`, `"ends":true,"stream"`, 1) + request, "r.jsonl: the benchmark failed, want one that ended ok: the run was cut"},
 		{failures, "r.jsonl: 2 of 52 requests failed, want 1 % at most"},
 	} {
 		_, _, err := Records(strings.NewReader(tt.text), "r.jsonl", nil)

@@ -12,8 +12,9 @@ import (
 
 // Records reads a file of records as llmbench writes them to LLMBENCH_OUT. It returns
 // false if the benchmark's name does not have all the key=value pairs of match. Only
-// successful requests count, and at most 1 % may have failed. A benchmark that failed or
-// was killed is an error. Figures that the benchmark withheld are left out. The error
+// successful requests count, and at most 1 % may have failed. A benchmark that failed is
+// an error, and so is one whose records were cut because its process was killed: the requests that
+// were in flight are missing, and the load was lower at the end. Figures that the benchmark withheld are left out. The error
 // names the file and, if possible, the line.
 func Records(r io.Reader, file string, match []string) (Sample, bool, error) {
 	head, whole, err := records.ReadHead(r, file)

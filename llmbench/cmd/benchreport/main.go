@@ -27,11 +27,11 @@
 //
 // The page needs no network and runs no script. With -as, a figure that the records do not
 // determine is ?, and lines after the block have the reasons; in JSON the figure is null. If a
-// benchmark failed or was killed, the last line says that there is no result, and there is
+// benchmark failed, or its run was cut because the process was killed, the last line says that there is no result, and there is
 // no JSON; the page marks the records, and the table of figures has no row for them.
 //
-// The exit status is 0 if a report was written, and 2 otherwise: a file cannot be read or was
-// cut, records have an unknown version, a value is not finite, nothing was recorded, or the
+// The exit status is 0 if a report was written, and 2 otherwise: a file cannot be read, a
+// benchmark file was cut, records have an unknown version, a value is not finite, nothing was recorded, or the
 // usage is wrong. The reason is printed.
 //
 // # Examples
