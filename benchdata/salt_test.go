@@ -18,7 +18,7 @@ func saltedRequests(t *testing.T, spec string, o Options) []llmbench.Request {
 	t.Helper()
 	w, err := Open(spec, o)
 	assert.NilError(t, err)
-	requests, err := w.Requests(20)
+	requests, err := w.Requests(10)
 	assert.NilError(t, err, spec)
 	return requests
 }
@@ -52,7 +52,7 @@ func TestSaltGolden(t *testing.T) {
 // of different salts differ at the beginning of every prompt and are alike in all else:
 // their lengths, and which of them have a common beginning.
 func TestSalt(t *testing.T) {
-	for name, tok := range map[string]llmbench.Tokenizer{"words": nil, "gpt2": loadTokenizer(t, "gpt2-style"), "qwen2": loadTokenizer(t, "qwen2-style")} {
+	for name, tok := range map[string]llmbench.Tokenizer{"words": nil, "qwen2": loadTokenizer(t, "qwen2-style")} {
 		for kind, spec := range specs(t) {
 			without := saltedRequests(t, spec, Options{Seed: 5, Tokenizer: tok})
 			var salted [2][]llmbench.Request
@@ -168,5 +168,20 @@ func TestSaltOfContinuation(t *testing.T) {
 			assert.Equal(t, was[i].PromptTokens, now[i].PromptTokens)
 			assert.Equal(t, len([]rune(was[i].Prompt)), len([]rune(now[i].Prompt)))
 		}
+	}
+}
+
+// TestSaltOfFiller checks that other letters begin the prompts, whose lengths stay.
+func TestSaltOfFiller(t *testing.T) {
+	requests := func(salt uint64) []llmbench.Request {
+		all, err := Filler{Input: 60, Output: 9, Salt: salt}.Requests(5)
+		assert.NilError(t, err)
+		return all
+	}
+	was, now := requests(0), requests(3)
+	for i := range was {
+		assert.Assert(t, was[i].Prompt[:8] != now[i].Prompt[:8], now[i].Prompt)
+		assert.Equal(t, was[i].Prompt[2*fillerLetters:], now[i].Prompt[2*fillerLetters:])
+		assert.Equal(t, was[i].PromptTokens, now[i].PromptTokens)
 	}
 }

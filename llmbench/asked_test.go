@@ -36,7 +36,7 @@ func TestCachedPrompts(t *testing.T) {
 	}{
 		{0, nil},
 		{2, nil},
-		{3, []string{"the server took 15% of the prompts' tokens from its cache, which shortens the TTFT: prompts have a common beginning, or were sent before"}},
+		{3, []string{"the server took 15% of the prompts' tokens from its cache, which shortens the TTFT: prompts have a common beginning, or were sent before, in this process or without Target.Salt in another"}},
 	} {
 		cached := answered(5)
 		cached.CachedTokens = c.cached

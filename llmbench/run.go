@@ -231,7 +231,7 @@ func notes(s sample.Summary, samples iter.Seq[*sample.Sample]) (all []string) {
 		add("answers are shorter than asked: mean %.4g of %.4g output tokens; figures depend on the length", output, asked)
 	}
 	if cached := s.Metrics["cached-%"]; cached > manyCached {
-		add("the server took %.3g%% of the prompts' tokens from its cache, which shortens the TTFT: prompts have a common beginning, or were sent before", cached)
+		add("the server took %.3g%% of the prompts' tokens from its cache, which shortens the TTFT: prompts have a common beginning, or were sent before, in this process or without Target.Salt in another", cached)
 	}
 	if len(s.Sources) > 1 || s.Sources[sample.FromUsage] == 0 && s.Outcomes[sample.OK] > 0 {
 		add("output tokens were not all stated by the server: %s", tally(s.Sources))

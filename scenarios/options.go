@@ -27,7 +27,7 @@ type Options struct {
 	// LLMBENCH_REQUESTS.
 	Requests int
 	// Seed determines prompts, lengths and arrivals; 0 means LLMBENCH_SEED, by
-	// default 1.
+	// default 1. The words of prompts depend on [llmbench.Target.Salt], too.
 	Seed uint64
 	// Full selects the form: "1" is the full form, which for a published scenario
 	// is every published load; the name of an experiment in benchdata/published,

@@ -1,9 +1,23 @@
 package scenarios
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
 	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -12,6 +26,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // saltOf sets LLMBENCH_SALT for the rest of t, and returns a server with that salt.
@@ -67,5 +82,126 @@ func TestSaltKeepsFigures(t *testing.T) {
 			times, _ := measure(t, target, "4")
 			assert.DeepEqual(t, times, first)
 		})
+	}
+}
+
+// A sentPrompt is what a server received of a request.
+type sentPrompt struct {
+	text   string // of the first message or the prompt
+	words  int    // of all messages
+	output int    // most tokens of the answer
+}
+
+// beginning returns the first four words, less than a block of any cache.
+func (p sentPrompt) beginning() string { return strings.Join(strings.Fields(p.text)[:4], " ") }
+
+// recording starts a simulated server without delays, which records the prompts it
+// receives.
+func recording(t *testing.T) (url string, received func() []sentPrompt) {
+	t.Helper()
+	srv, err := mockserver.New(mockserver.Config{Shape: shape.Shape{Reasoning: "reasoning_content"}})
+	assert.NilError(t, err)
+	var mu sync.Mutex
+	var all []sentPrompt
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		var sent struct {
+			Prompt    string
+			Messages  []struct{ Content string }
+			MaxTokens int `json:"max_tokens"`
+		}
+		if json.Unmarshal(body, &sent) == nil && sent.MaxTokens > 0 {
+			p := sentPrompt{sent.Prompt, len(strings.Fields(sent.Prompt)), sent.MaxTokens}
+			for _, m := range slices.Backward(sent.Messages) {
+				p.text = m.Content
+				p.words += len(strings.Fields(m.Content))
+			}
+			mu.Lock()
+			all = append(all, p)
+			mu.Unlock()
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		srv.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	return front.URL, func() []sentPrompt {
+		mu.Lock()
+		defer mu.Unlock()
+		sent := all
+		all = nil
+		return sent
+	}
+}
+
+// sentBy runs benchmarks in a process of their own, and returns the prompts of their
+// requests in an order that does not depend on time.
+func sentBy(t *testing.T, url string, received func() []sentPrompt, names string, env ...string) []sentPrompt {
+	t.Helper()
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, self, "-test.run=^$", "-test.bench=^Benchmark("+names+")$", "-test.benchtime=1x")
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LLMBENCH_") })
+	cmd.Env = append(append(cmd.Env, "LLMBENCH_URL="+url, "LLMBENCH_MODEL=mock", "LLMBENCH_CLIENT_BOUND=report"), env...)
+	out, err := cmd.CombinedOutput()
+	assert.NilError(t, err, "%s", out)
+	// Without the requests that ask whether the server is ready and how it counts.
+	sent := slices.DeleteFunc(received(), func(p sentPrompt) bool { return p.output == 1 || p.text == "Say hello." })
+	slices.SortFunc(sent, func(a, b sentPrompt) int {
+		return cmp.Or(cmp.Compare(a.words, b.words), cmp.Compare(a.output, b.output), cmp.Compare(a.text, b.text))
+	})
+	return sent
+}
+
+// TestSaltOfScenarios runs scenarios in three processes, of which two have the same
+// salt. Equal salts have equal prompts. No prompt of one salt begins as one of
+// another, and their lengths are the same.
+func TestSaltOfScenarios(t *testing.T) {
+	url, received := recording(t)
+	// Other scenarios make their prompts as these do. The number of passes of SLO and Sweep
+	// depends on time.
+	const names = "Chat|Concurrency|MultiTurn|PrefixCache|Reasoning|Serve|StructuredOutput|ToolCalls|Trace"
+	first := sentBy(t, url, received, names, "LLMBENCH_SALT=1")
+	again := sentBy(t, url, received, names, "LLMBENCH_SALT=1")
+	other := sentBy(t, url, received, names, "LLMBENCH_SALT=2")
+	assert.Assert(t, len(first) > 500, "%d requests", len(first))
+	assert.Equal(t, len(again), len(first))
+	assert.Equal(t, len(other), len(first))
+	begin := map[string]bool{}
+	for i, p := range first {
+		assert.Equal(t, again[i], p)
+		assert.Equal(t, other[i].words, p.words)
+		assert.Equal(t, other[i].output, p.output)
+		assert.Assert(t, p.words > 4, p.text)
+		begin[p.beginning()] = true
+	}
+	for _, p := range other {
+		assert.Assert(t, !begin[p.beginning()], "two salts have %q", p.beginning())
+	}
+}
+
+// TestSaltOfQuestions sends the published loads of experiment D8, which has 1, 16, 32 and
+// 64 users, with a file of two questions. With a salt each number of users gets questions
+// of its own; without one they are those of the file.
+func TestSaltOfQuestions(t *testing.T) {
+	url, received := recording(t)
+	dir := t.TempDir()
+	file, err := os.ReadFile("../benchdata/testdata/kinds/openqa.jsonl")
+	assert.NilError(t, err)
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, "open_qa.jsonl"), file, 0o666))
+	for salt, want := range map[string]int{"0": 2, "1": 1 + 3*2} {
+		sent := sentBy(t, url, received, "OpenQA", "LLMBENCH_SALT="+salt, "LLMBENCH_FULL=D8", "LLMBENCH_DATA="+dir)
+		assert.Equal(t, len(sent), 301)
+		texts := map[string]bool{}
+		for _, p := range sent {
+			texts[p.text] = true
+			assert.Assert(t, p.words == 4 || p.words == 5, p.text)
+		}
+		assert.Equal(t, len(texts), want, "salt %s: %q", salt, slices.Collect(maps.Keys(texts)))
+		assert.Equal(t, texts["what makes bread rise"], salt == "0")
 	}
 }
