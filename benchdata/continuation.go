@@ -51,7 +51,7 @@ func (c Continuation) read(s *source, n int) ([]llmbench.Request, error) {
 		return nil, fmt.Errorf("fields Chars, Ask and Output are %d, %d and %d, must be at least 1", c.Chars, c.Ask, c.Output)
 	}
 	tok := orWords(c.Tokenizer)
-	salt := salter{salt: c.Salt, fit: newFitter(tok), byRune: true}
+	salt := salter{salt: c.Salt, tok: tok, byRune: true}
 	var requests []llmbench.Request
 	text := bufio.NewReader(s)
 	var block strings.Builder

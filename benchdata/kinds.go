@@ -38,11 +38,11 @@ type Options struct {
 	// sent the prompts of another Salt finds none of them in its prefix cache. Lengths,
 	// answers, order and the prefixes that prompts have in common stay the same.
 	//
-	// Random words are other random words. In a text from a file the first two words
-	// are replaced by random words with as many tokens; if no such words are found,
-	// the number of tokens may differ, and PromptTokens states it. In scripts without
-	// spaces between words the first four characters are replaced by characters of the
-	// same text. Equal texts stay equal.
+	// Random words are other random words. In a text from a file the first words, as a
+	// rule two, are replaced by two random words with as many tokens; if no such words
+	// are found, the number of tokens may differ, and PromptTokens states it. In
+	// scripts without spaces between words the first four letters are replaced by
+	// letters of the same text. Equal texts stay equal.
 	Salt uint64
 }
 

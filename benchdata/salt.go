@@ -2,6 +2,7 @@ package benchdata
 
 import (
 	"hash/fnv"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ func saltedSeed(seed, salt uint64) uint64 {
 // texts stay equal, and texts with a longer common beginning still have one.
 type salter struct {
 	salt uint64
-	fit  *fitter
+	tok  llmbench.Tokenizer
 	// byRune replaces characters in texts with spaces, too, so that the number of
 	// characters stays the same.
 	byRune bool
@@ -37,7 +38,8 @@ type salter struct {
 const (
 	decidingRunes = 32 // characters of a text that determine its new beginning
 	replacedRunes = 4  // letters that are replaced where there are no words
-	mostSaltings  = 16 // tries to find a beginning with the same number of tokens
+	mostSaltings  = 16 // tries to find a text with the same number of tokens
+	mostDraws     = 16 // tries to find words with the same number of tokens as a beginning
 )
 
 // A saltedText is a text with another beginning.
@@ -52,7 +54,7 @@ func saltTexts(requests []llmbench.Request, salt uint64, tok llmbench.Tokenizer)
 	if salt == 0 {
 		return requests, nil
 	}
-	s := &salter{salt: salt, fit: newFitter(orWords(tok))}
+	s := &salter{salt: salt, tok: orWords(tok)}
 	places := map[string]int{} // of texts; repeated ones are salted once
 	var texts []string
 	for i := range requests {
@@ -63,7 +65,7 @@ func saltTexts(requests []llmbench.Request, salt uint64, tok llmbench.Tokenizer)
 		}
 	}
 	salted := make([]saltedText, len(texts))
-	err := forEach(s.fit.tok, len(texts), func(i int) (err error) {
+	err := forEach(s.tok, len(texts), func(i int) (err error) {
 		salted[i], err = s.replace(texts[i])
 		return err
 	})
@@ -96,30 +98,85 @@ func (s *salter) replace(text string) (saltedText, error) {
 	hash := fnv.New64a()
 	hash.Write([]byte(deciding))
 	random := rand.New(rand.NewPCG(s.salt, hash.Sum64()))
-	head, letters := s.opening(text, deciding)
-	rest := text[len(head):]
-	want, wantHead := s.fit.tok.Count(text), s.fit.tok.Count(head)
+	draw := s.letters(deciding, random)
+	if heads := s.heads(text, len(deciding)); draw == nil || len(heads) > 0 {
+		draw = s.words(heads, random)
+	}
+	want := s.tok.Count(text)
 	closest := saltedText{text: text}
 	for range mostSaltings {
-		drawn := s.draw(head, letters, wantHead, random)
-		if drawn == head {
+		head, drawn := draw()
+		if head == drawn {
 			continue
 		}
-		added := s.fit.tok.Count(drawn+rest) - want
-		if closest.text == text || abs(added) < abs(closest.added) {
-			closest = saltedText{drawn + rest, added}
+		salted := saltedText{text: drawn + text[len(head):]}
+		salted.added = s.tok.Count(salted.text) - want
+		if closest.text == text || abs(salted.added) < abs(closest.added) {
+			closest = salted
 		}
-		if added == 0 {
+		if salted.added == 0 {
 			break
 		}
 	}
-	return closest, tokenizerError(s.fit.tok)
+	return closest, tokenizerError(s.tok)
 }
 
-// opening returns the beginning of text that is replaced. In texts without spaces
-// between words a few letters are replaced, and letters are those to draw from. In other
-// texts it is two words, and there are no letters.
-func (s *salter) opening(text, deciding string) (head string, letters []rune) {
+// A drawHead draws what replaces the beginning head of a text.
+type drawHead func() (head, drawn string)
+
+// heads returns the beginnings of text of one word, of two words and so on, of at most
+// most bytes. It returns none for texts without spaces between words.
+func (s *salter) heads(text string, most int) (all []string) {
+	if s.byRune {
+		return nil
+	}
+	end := 0
+	for word := range strings.FieldsSeq(text) {
+		end += strings.Index(text[end:], word) + len(word)
+		switch few := len(all) < openingWords; {
+		case few && (end > most || strings.ContainsFunc(word, hasNoSpaces)):
+			return nil
+		case end > most:
+			return all
+		}
+		all = append(all, text[:end])
+	}
+	return all
+}
+
+// words draws two random words in place of those heads that have as many tokens, mostly
+// of two words, or of the closest number. There is one word in place of one.
+func (s *salter) words(heads []string, random *rand.Rand) drawHead {
+	tokens := make([]int, len(heads))
+	for i, head := range heads {
+		tokens[i] = s.tok.Count(head)
+	}
+	return func() (head, drawn string) {
+		words := make([]string, min(openingWords, max(len(heads), 1)))
+		best, least := "", math.MaxInt
+		for range mostDraws {
+			for i := range words {
+				words[i] = wordList[random.IntN(len(wordList))]
+			}
+			candidate := strings.Join(words, " ")
+			n := s.tok.Count(candidate)
+			for i, head := range heads {
+				if d := abs(tokens[i] - n); d < least {
+					best, drawn, least = head, candidate, d
+				}
+			}
+			if least == 0 {
+				break
+			}
+		}
+		return best, drawn
+	}
+}
+
+// letters draws some of the first letters of a text in place of its first few. It
+// returns nil for a text that begins without letters.
+func (s *salter) letters(deciding string, random *rand.Rand) drawHead {
+	var letters []rune
 	end := 0 // after the last letter that is replaced
 	for i, r := range deciding {
 		if !isLetter(r) {
@@ -129,12 +186,18 @@ func (s *salter) opening(text, deciding string) (head string, letters []rune) {
 			end = i + utf8.RuneLen(r)
 		}
 	}
-	head = firstWords(text, openingWords)
-	spaced := len(head) <= len(deciding) && !strings.ContainsFunc(head, hasNoSpaces)
-	if spaced && !s.byRune || len(letters) == 0 {
-		return head, nil
+	if len(letters) == 0 {
+		return nil
 	}
-	return text[:end], letters
+	head := deciding[:end]
+	return func() (string, string) {
+		return head, strings.Map(func(r rune) rune {
+			if isLetter(r) {
+				r = letters[random.IntN(len(letters))]
+			}
+			return r
+		}, head)
+	}
 }
 
 // isLetter reports whether r is part of a word or a number.
@@ -153,37 +216,4 @@ func firstRunes(text string, n int) string {
 		end += size
 	}
 	return text[:end]
-}
-
-// firstWords returns the first n words of text, or all if there are fewer.
-func firstWords(text string, n int) string {
-	end := 0
-	for word := range strings.FieldsSeq(text) {
-		if n--; n < 0 {
-			break
-		}
-		end += strings.Index(text[end:], word) + len(word)
-	}
-	return text[:end]
-}
-
-// draw draws a beginning in place of head: random words with that number of tokens, or
-// head with other letters, if there are letters.
-func (s *salter) draw(head string, letters []rune, tokens int, random *rand.Rand) string {
-	if len(letters) > 0 {
-		return strings.Map(func(r rune) rune {
-			if isLetter(r) {
-				r = letters[random.IntN(len(letters))]
-			}
-			return r
-		}, head)
-	}
-	words := make([]string, openingWords)
-	for i := range words {
-		words[i] = wordList[random.IntN(len(wordList))]
-	}
-	if text, err := s.fit.text("", words, tokens, random); err == nil {
-		return text
-	}
-	return strings.Join(words, " ")
 }

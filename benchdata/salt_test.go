@@ -81,7 +81,7 @@ func beginning(r *llmbench.Request) string {
 	if strings.ContainsFunc(text, hasNoSpaces) {
 		return firstRunes(text, replacedRunes)
 	}
-	return firstWords(text, openingWords)
+	return strings.Join(strings.Fields(text)[:min(openingWords, len(strings.Fields(text)))], " ")
 }
 
 // checkAlike checks that salted requests differ from those without a salt in nothing but
@@ -143,7 +143,7 @@ func TestSaltOfTexts(t *testing.T) {
 		{"signs", "+++ --- ***", " ***", tokenizer.Words{}},
 		{"broken UTF-8", "\xff\xfe one two", " two", tokenizer.Words{}},
 	} {
-		s := salter{salt: 7, fit: newFitter(tt.tok)}
+		s := salter{salt: 7, tok: tt.tok}
 		got, err := s.replace(tt.text)
 		assert.NilError(t, err)
 		assert.Assert(t, got.text != tt.text, tt.name)
@@ -183,5 +183,23 @@ func TestSaltOfFiller(t *testing.T) {
 		assert.Assert(t, was[i].Prompt[:8] != now[i].Prompt[:8], now[i].Prompt)
 		assert.Equal(t, was[i].Prompt[2*fillerLetters:], now[i].Prompt[2*fillerLetters:])
 		assert.Equal(t, was[i].PromptTokens, now[i].PromptTokens)
+	}
+}
+
+// TestSaltVaries checks that many salts have many beginnings, also if words have several
+// tokens.
+func TestSaltVaries(t *testing.T) {
+	for _, tok := range []llmbench.Tokenizer{tokenizer.Words{}, letters{}, loadTokenizer(t, "gpt2-style"), loadTokenizer(t, "qwen2-style")} {
+		for _, text := range []string{"I am on a ship to the north of the sea", "in three parts by people who came", "为什么海水是咸的而河水不是"} {
+			seen := map[string]bool{}
+			for salt := range uint64(1000) {
+				s := salter{salt: salt + 1, tok: tok}
+				got, err := s.replace(text)
+				assert.NilError(t, err)
+				assert.Equal(t, got.added, 0, got.text)
+				seen[got.text] = true
+			}
+			assert.Assert(t, len(seen) >= 900, "%T: %d beginnings of 1000 salts for %q", tok, len(seen), text)
+		}
 	}
 }

@@ -44,14 +44,14 @@ func saltOf(t *testing.T, salt string, target llmbench.Target, o Options) server
 // that the server has seen does not.
 func TestSaltKeepsFigures(t *testing.T) {
 	e := engine.Profile{Step: 1500, Prefill: 5000, PrefillPerToken: 50, MaxBatch: 8, KVBlocks: 1 << 20, BlockTokens: 4, PrefixCache: true}
-	for _, dataset := range []string{
-		"random",
-		"random-vllm?ratio=0.5",
-		"generated-shared-prefix?per-group=4&system=64&question=16",
-		"openqa:../benchdata/testdata/kinds/openqa.jsonl",
-		"mooncake:../benchdata/testdata/kinds/mooncake.jsonl",
+	for _, o := range []Options{
+		{Dataset: "random", Input: 40, Output: 4},
+		{Dataset: "random-vllm?ratio=0.5", Input: 40, Output: 4},
+		{Dataset: "generated-shared-prefix?per-group=4&system=64&question=16", Output: 4},
+		{Dataset: "openqa:../benchdata/testdata/kinds/openqa.jsonl", Output: 4},
+		{Dataset: "mooncake:../benchdata/testdata/kinds/mooncake.jsonl"},
 	} {
-		o := Options{Dataset: dataset, Requests: 12, Seed: 1}
+		o.Seed = 1
 		measure := func(t *testing.T, target llmbench.Target, salt string) (times []string, cached int) {
 			s := saltOf(t, salt, target, o)
 			requests, err := s.drawDataset(12, 1, s.target.Salt("benchmark"))
@@ -76,7 +76,7 @@ func TestSaltKeepsFigures(t *testing.T) {
 				assert.DeepEqual(t, times, first)
 			}
 			again, more := measure(t, target, "1")
-			assert.Assert(t, more > cached && !slices.Equal(again, first), "%s: %d and then %d cached tokens", dataset, cached, more)
+			assert.Assert(t, more > cached && !slices.Equal(again, first), "%s: %d and then %d cached tokens", o.Dataset, cached, more)
 		})
 		virtual(t, mockserver.Config{Engine: &e}, func(t *testing.T, target llmbench.Target) {
 			times, _ := measure(t, target, "4")
