@@ -2,6 +2,7 @@ package benchdata
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 )
 
@@ -12,3 +13,6 @@ var wordsText string
 // English words of three to six lower-case letters. Most of them are one or two
 // tokens for a subword tokenizer.
 var wordList = strings.Fields(wordsText)
+
+// WordList returns the words of random prompts. The caller may change the list.
+func WordList() []string { return slices.Clone(wordList) }

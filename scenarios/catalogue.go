@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
@@ -84,12 +85,27 @@ func (sc Scenario) Run(b *testing.B, target llmbench.Target, o Options) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := connect(b, o, target)
+	s := connect(b, o, target, sc.asksLengths(o, cells))
 	if sc.study != nil {
 		sc.study.measure(b, s, cells)
 		return
 	}
 	sc.measure(b, s)
+}
+
+// asksLengths reports whether a load of the scenario asks for lengths of prompts. Prompts from a file
+// are as long as they are.
+func (sc Scenario) asksLengths(o Options, cells []cell) bool {
+	switch {
+	case sc.study != nil:
+		return o.Simulated || slices.ContainsFunc(cells, func(c cell) bool { return c.data.file == "" })
+	case sc.Name == "Serve":
+		data, err := server{options: o}.dataset(0, 0)
+		_, isTrace := data.(benchdata.Trace)
+		_, path, _ := strings.Cut(o.Dataset, ":")
+		return err != nil || isTrace || path == "" || o.Input > 0
+	}
+	return true
 }
 
 // resolve completes o from the environment, checks it, and returns the loads of a

@@ -93,7 +93,7 @@ func TestStudyData(t *testing.T) {
 	} {
 		assert.NilError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
-	s := server{tokens: tokenizer.Words{}}
+	s := server{counter: counter{tokens: tokenizer.Words{}}}
 	files := map[string]bool{}
 	for _, st := range studies() {
 		for _, c := range st.published {
@@ -156,7 +156,7 @@ func TestEndpoints(t *testing.T) {
 		{dialect.Ollama{}, completionEndpoint, nil},
 		{dialect.OpenAIResponses{}, completionEndpoint, nil},
 	} {
-		s, ok := server{target: llmbench.Target{Dialect: tt.dialect}, template: 7}.forEndpoint(tt.endpoint)
+		s, ok := server{target: llmbench.Target{Dialect: tt.dialect}, counter: counter{template: 7}}.forEndpoint(tt.endpoint)
 		assert.Equal(t, ok, tt.want != nil, "%v for endpoint %d", tt.dialect, tt.endpoint)
 		if !ok {
 			continue

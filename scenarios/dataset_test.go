@@ -3,8 +3,6 @@ package scenarios
 import (
 	"context"
 	"flag"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,7 +55,7 @@ func TestServeDatasets(t *testing.T) {
 			o, err := prepareServe(Options{Dataset: spec, Requests: 12, Warmup: 1, Seed: 1}, parse(t))
 			assert.NilError(t, err)
 			srv, target := backends.Mock{Config: &mockserver.Config{}}.Serve(t)
-			s := server{options: o, target: target, tokens: tokenizer.Words{}}
+			s := server{options: o, target: target, counter: counter{tokens: tokenizer.Words{}}}
 			w, err := s.dataset(0, 0)
 			assert.NilError(t, err)
 			trace, isTrace := w.(benchdata.Trace)
@@ -132,36 +130,4 @@ func TestServeFewerRequests(t *testing.T) {
 		assert.Equal(t, strings.Count(string(out), "asked for 16 requests"), min(len(tt.want), 1), "%s: %s", tt.dataset, out)
 		assert.Assert(t, strings.Contains(string(out), tt.want), "%s: %s", tt.dataset, out)
 	}
-}
-
-// TestTokenizerIsAsked checks that a server with /tokenize counts its own tokens, and
-// that those of a server without are estimated.
-func TestTokenizerIsAsked(t *testing.T) {
-	srv, target := backends.Mock{Config: &mockserver.Config{}}.Serve(t)
-	tok, template, err := newTokenizer(t.Context(), target, Options{}, "")
-	assert.NilError(t, err)
-	_, asked := tok.(*tokenizer.Server)
-	assert.Assert(t, asked, "%T", tok)
-	assert.Equal(t, template, 0)
-	assert.Equal(t, tok.Count("one two three"), 3)
-
-	without := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/tokenize" {
-			http.NotFound(w, r)
-			return
-		}
-		srv.ServeHTTP(w, r)
-	}))
-	defer without.Close()
-	target.URL = without.URL
-	tok, _, err = newTokenizer(t.Context(), target, Options{}, "")
-	assert.NilError(t, err)
-	_, estimated := tok.(tokenizer.Estimate)
-	assert.Assert(t, estimated, "%T", tok)
-
-	own := tokenizer.Estimate{PerWord: 2}
-	tok, template, err = newTokenizer(t.Context(), target, Options{Tokenizer: own}, "")
-	assert.NilError(t, err)
-	assert.Equal(t, tok, own)
-	assert.Equal(t, template, 0, "the server counts fewer tokens than the tokenizer")
 }

@@ -45,8 +45,9 @@ type Options struct {
 	// Tokenizer counts the tokens of prompts, so that they have the length that
 	// the scenario states, and the output of servers that state no usage. nil
 	// means the tokenizer.json that LLMBENCH_TOKENIZER names; without it the
-	// server is asked at /tokenize, and a server that has no such path is sent a few
-	// prompts, from whose usage the lengths are estimated.
+	// server is asked at /tokenize, or for the vocabulary that Ollama shows. A server that
+	// has neither is sent a few prompts, from whose usage lengths are estimated if the load
+	// asks for lengths.
 	Tokenizer llmbench.Tokenizer
 	// Simulated says that the target is the simulated server (package mockserver),
 	// to which every word is a token: published loads then send random words, of

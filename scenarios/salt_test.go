@@ -35,7 +35,7 @@ func saltOf(t *testing.T, salt string, target llmbench.Target, o Options) server
 	t.Setenv("LLMBENCH_SALT", salt)
 	o, err := prepareServe(o, parse(t))
 	assert.NilError(t, err)
-	return server{options: o, target: target, tokens: tokenizer.Words{}, salt: target.Salt()}
+	return server{options: o, target: target, counter: counter{tokens: tokenizer.Words{}}, salt: target.Salt()}
 }
 
 // TestSaltKeepsFigures measures a simulated server with a prefix cache in virtual time. Its

@@ -2,38 +2,41 @@ package scenarios
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"iter"
 	"maps"
 	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/patient"
 )
 
 // A server is a target, how it counts tokens, and how a scenario is to measure it.
 type server struct {
-	options   Options // with the values of the environment
-	target    llmbench.Target
-	tokens    llmbench.Tokenizer
-	template  int    // tokens that the server adds to each prompt
+	options Options // with the values of the environment
+	target  llmbench.Target
+	counter
 	salt      uint64 // of random words; 0: none
 	countsOut bool   // tokens also counts the output of a server that states no usage
 }
 
-// connect returns target as a server. What goes wrong ends b.
-func connect(b *testing.B, o Options, target llmbench.Target) server {
+// connect returns target as a server. lengths says that prompts have to have lengths that were asked
+// for. What goes wrong ends b.
+func connect(b *testing.B, o Options, target llmbench.Target, lengths bool) server {
 	b.Helper()
 	llmbench.Watch(b)
 	s := server{options: o, target: target, salt: target.Salt()}
 	cfg, err := readConfig()
 	if err == nil {
 		s.countsOut = o.Tokenizer != nil || cfg.Tokenizer != ""
-		s.tokens, s.template, err = newTokenizer(llmbench.Context(b), target, o, cfg.Tokenizer)
+		s.counter, err = newCounter(llmbench.Context(b), target, o, cfg.Tokenizer, lengths, b.Logf)
 	}
 	if err != nil {
 		b.Fatal(err)
@@ -70,6 +73,9 @@ func (s server) run(b *testing.B, l llmbench.Load) *llmbench.Result {
 	if s.countsOut {
 		l.Tokenizer = s.tokens
 	}
+	if s.unknown {
+		l = withoutLengths(l)
+	}
 	if s.options.MaxFail > 0 {
 		l.MaxFail = s.options.MaxFail
 	}
@@ -82,35 +88,68 @@ func (s server) run(b *testing.B, l llmbench.Load) *llmbench.Result {
 	return llmbench.Run(b, s.target, l)
 }
 
+// withoutLengths returns l with requests that state no intended length of their prompts.
+func withoutLengths(l llmbench.Load) llmbench.Load {
+	forget := func(requests []llmbench.Request) []llmbench.Request {
+		requests = slices.Clone(requests)
+		for i := range requests {
+			requests[i].PromptTokens = 0
+		}
+		return requests
+	}
+	l.Requests, l.Warmup = forget(l.Requests), forget(l.Warmup)
+	if fresh := l.Fresh; fresh != nil {
+		l.Fresh = func(pass int) ([]llmbench.Request, error) {
+			requests, err := fresh(pass)
+			return forget(requests), err
+		}
+	}
+	return l
+}
+
 // once sends r, which is like the requests that will be measured, and returns the
-// first answer. It skips b if the server refuses such requests, and ends b with an
-// error if the server fails otherwise.
+// first answer. It sends r again if the server refuses it for now. It skips b if the
+// server refuses such requests, and ends b with an error if the server fails otherwise.
 func (s server) once(b *testing.B, r llmbench.Request) sample.Sample {
 	b.Helper()
-	result, err := llmbench.Pass(llmbench.Context(b), b.Name()+"/asked-once", s.target,
-		llmbench.Load{Requests: []llmbench.Request{r}, Concurrency: 1, KeepText: true, ClientBound: llmbench.BoundReported})
+	var first sample.Sample
+	last, err := patient.Send(llmbench.Context(b), b.Logf, func() (last sample.Sample, err error) {
+		first, last, err = s.turns(llmbench.Context(b), b.Name()+"/asked-once", r)
+		return last, err
+	})
 	if errors.Is(err, errors.ErrUnsupported) {
 		llmbench.Skip(b, err.Error())
 	}
 	if err != nil {
 		b.Fatal(err)
 	}
+	if last.Outcome != sample.OK {
+		switch last.Status {
+		case http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusNotImplemented:
+			llmbench.Skip(b, fmt.Sprintf("the server refuses such a request: %v", last.Err))
+		}
+		b.Fatalf("a request that tests whether the server can serve such requests: %s: %v", last.Outcome, last.Err)
+	}
+	return first
+}
+
+// turns sends r, and returns the samples of its first turn and of the last turn that was sent.
+func (s server) turns(ctx context.Context, name string, r llmbench.Request) (first, last sample.Sample, err error) {
+	result, err := llmbench.Pass(ctx, name, s.target,
+		llmbench.Load{Requests: []llmbench.Request{r}, Concurrency: 1, KeepText: true, ClientBound: llmbench.BoundReported})
+	if err != nil {
+		return first, last, err
+	}
 	defer result.Close()
-	var first sample.Sample
 	for turn := range result.All() {
 		if turn.Turn == 0 {
 			first = *turn
 		}
-		if turn.Outcome == sample.OK {
-			continue
+		if last = *turn; turn.Outcome != sample.OK {
+			break
 		}
-		switch turn.Status {
-		case http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusNotImplemented:
-			llmbench.Skip(b, fmt.Sprintf("the server refuses such a request: %v", turn.Err))
-		}
-		b.Fatalf("a request that tests whether the server can serve such requests: %s: %v", turn.Outcome, turn.Err)
 	}
-	return first
+	return first, last, nil
 }
 
 // withConfig returns s with further configuration lines.

@@ -73,6 +73,9 @@ func Calibrate(points []Point) (Estimate, error) {
 		square += (words[i] - meanW) * (words[i] - meanW)
 	}
 	e := Estimate{PerWord: cross / square}
+	if math.Abs(e.PerWord) < 1e-9 { // rounding
+		e.PerWord = 0
+	}
 	if !(e.PerWord > 0) || math.IsInf(e.PerWord, 1) { // also true for NaN
 		return Estimate{}, fmt.Errorf("calibrate: %g tokens a word, must be more than 0", e.PerWord)
 	}

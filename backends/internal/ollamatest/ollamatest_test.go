@@ -81,6 +81,10 @@ func TestScenarios(t *testing.T) {
 					if tokens, ok := outputs[name]; ok {
 						value, _ := rec.Value("out-tok/req")
 						assert.Equal(t, value, tokens, "%s", rec.Name)
+						if name != "MultiTurn" { // whose prompts contain answers
+							value, _ = rec.Value("in-tok/req")
+							assert.Equal(t, value, 512.0, "%s", rec.Name)
+						}
 					} else {
 						valid, _ := rec.Value("valid-%")
 						assert.Equal(t, valid, 100.0, "%s", rec.Name)

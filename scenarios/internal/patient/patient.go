@@ -1,0 +1,60 @@
+// Package patient sends requests before a measurement again that a server refuses for now.
+package patient
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// Limits of the tries to send one request before a measurement.
+const (
+	Tries      = 8
+	Time       = time.Minute // from the first try to the beginning of the last
+	firstPause = 250 * time.Millisecond
+)
+
+// Send calls send, and again while the server refuses the request for now: after the time for
+// which the server asks (Retry-After), or else after a pause that grows. It returns the last sample.
+// The error is that of send, or the end of ctx.
+func Send(ctx context.Context, logf func(string, ...any), send func() (sample.Sample, error)) (s sample.Sample, err error) {
+	pauses := backoff.NewExponentialBackOff()
+	pauses.InitialInterval = firstPause
+	_, _ = backoff.Retry(ctx, func() (struct{}, error) {
+		s, err = send()
+		switch {
+		case err != nil || s.Outcome == sample.OK || !refusedForNow(&s):
+			return struct{}{}, nil
+		case s.RetryAfter > 0:
+			return struct{}{}, &backoff.RetryAfterError{Duration: s.RetryAfter}
+		}
+		return struct{}{}, errors.New("refused")
+	}, backoff.WithBackOff(pauses), backoff.WithMaxTries(Tries), backoff.WithMaxElapsedTime(Time),
+		backoff.WithNotify(func(_ error, pause time.Duration) {
+			logf("a request before the measurement is sent again in %v: %s: %v", pause.Round(time.Millisecond), s.Outcome, s.Err)
+		}))
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	return s, err
+}
+
+// refusedForNow reports whether the server may answer the same request later.
+func refusedForNow(s *sample.Sample) bool {
+	switch s.Outcome {
+	case sample.Connect, sample.Truncated:
+		return true
+	case sample.HTTP:
+		switch s.Status {
+		case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
+			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,290 @@
+package scenarios
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
+	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/patient"
+)
+
+// A log keeps the lines of a logf.
+type log struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *log) logf(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, fmt.Sprintf(format, args...))
+}
+
+func (l *log) String() string { return strings.Join(l.lines, "\n") }
+
+// served runs f in virtual time, with a server in memory.
+func served(t *testing.T, h http.Handler, f func(t *testing.T, target llmbench.Target)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		ln := memnet.Listen()
+		srv := &http.Server{Handler: h}
+		var wg sync.WaitGroup
+		wg.Go(func() { srv.Serve(ln) })
+		defer func() { srv.Close(); wg.Wait() }()
+		f(t, llmbench.Target{URL: "http://mem", Model: "m", Dial: ln.Dial})
+	})
+}
+
+// counting answers chats. Its usage states count(prompt), or nothing for 0.
+func counting(count func(prompt string) int) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
+		var q struct{ Messages []struct{ Content string } }
+		body, _ := io.ReadAll(r.Body)
+		if err := json.Unmarshal(body, &q); err != nil || len(q.Messages) == 0 {
+			http.Error(w, "bad", http.StatusBadRequest)
+			return
+		}
+		usage := ""
+		if n := count(q.Messages[0].Content); n > 0 {
+			usage = fmt.Sprintf(`,"usage":{"prompt_tokens":%d,"completion_tokens":1}`, n)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"choices":[{"message":{"content":"a"},"finish_reason":"length"}]%s}`, usage)
+	})
+	return mux
+}
+
+// thirds counts a token for each three letters of a word, begun or whole, and 11 for the template.
+func thirds(prompt string) int {
+	n := 11
+	for _, word := range strings.Fields(prompt) {
+		n += (len(word) + 2) / 3
+	}
+	return n
+}
+
+// TestCounterOfMock checks that a server with /tokenize counts its own tokens, and that a tokenizer
+// of the options comes first.
+func TestCounterOfMock(t *testing.T) {
+	virtual(t, mockserver.Config{}, func(t *testing.T, target llmbench.Target) {
+		var l log
+		c, err := newCounter(t.Context(), target, Options{}, "", true, l.logf)
+		assert.NilError(t, err)
+		_, asked := c.tokens.(*tokenizer.Server)
+		assert.Assert(t, asked, "%T", c.tokens)
+		assert.Equal(t, c.template, 0)
+		assert.Equal(t, c.tokens.Count("one two three"), 3)
+
+		own := tokenizer.Estimate{PerWord: 2}
+		c, err = newCounter(t.Context(), target, Options{Tokenizer: own}, "", true, l.logf)
+		assert.NilError(t, err)
+		assert.Equal(t, c.tokens, own)
+		assert.Equal(t, c.template, 0, "the server counts fewer tokens than the tokenizer")
+		assert.Equal(t, l.String(), "")
+	})
+	_, err := newCounter(t.Context(), llmbench.Target{}, Options{}, "missing.json", true, t.Logf)
+	assert.ErrorContains(t, err, "LLMBENCH_TOKENIZER: tokenizer: open missing.json")
+}
+
+// TestCounterEstimates checks that the estimate is exact on average over the words of prompts, and the
+// template exact.
+func TestCounterEstimates(t *testing.T) {
+	served(t, counting(thirds), func(t *testing.T, target llmbench.Target) {
+		var l log
+		c, err := newCounter(t.Context(), target, Options{}, "", true, l.logf)
+		assert.NilError(t, err)
+		assert.Equal(t, l.String(), "")
+		assert.Equal(t, c.template, 11)
+		all := strings.Join(probeWords(9, 1000), " ")
+		assert.Equal(t, c.tokens.Count(all), thirds(all)-11)
+		assert.Assert(t, !c.unknown)
+
+		s := server{target: target, counter: c}
+		requests, err := s.prompts(512, 8, 1).Requests(100)
+		assert.NilError(t, err)
+		sum := 0
+		for _, r := range requests {
+			sum += thirds(r.Prompt)
+		}
+		mean := float64(sum) / 100
+		assert.Assert(t, mean > 512*0.995 && mean < 512*1.005, "mean length %v", mean)
+	})
+}
+
+// TestCounterGuesses checks that a server that does not tell how it counts can be measured, and that
+// it gets no probe if no lengths are asked for.
+func TestCounterGuesses(t *testing.T) {
+	for name, c := range map[string]struct {
+		handler http.Handler
+		want    string
+	}{
+		"no usage":       {counting(func(string) int { return 0 }), "the server does not tell how it counts tokens: it states no usage; for exact lengths set LLMBENCH_TOKENIZER"},
+		"constant usage": {counting(func(string) int { return 7 }), "the usage that it states cannot be used: calibrate: 0 tokens a word"},
+		"refusal":        {http.NotFoundHandler(), "http: status 404 Not Found"},
+		"busy for long": {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}), "http: status 503 Service Unavailable"},
+		"busy for ever": {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusTooManyRequests)
+		}), "a request before the measurement is sent again in"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var requests atomic.Int32
+			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if strings.HasPrefix(r.URL.Path, "/v1/") {
+					requests.Add(1)
+				}
+				c.handler.ServeHTTP(w, r)
+			})
+			served(t, h, func(t *testing.T, target llmbench.Target) {
+				var l log
+				got, err := newCounter(t.Context(), target, Options{}, "", false, l.logf)
+				assert.NilError(t, err)
+				assert.Assert(t, got.unknown)
+				assert.Equal(t, l.String(), "")
+				assert.Equal(t, requests.Load(), int32(0))
+
+				began := time.Now()
+				got, err = newCounter(t.Context(), target, Options{}, "", true, l.logf)
+				assert.NilError(t, err)
+				assert.Equal(t, got, guess)
+				assert.Assert(t, strings.Contains(l.String(), c.want), "%s", &l)
+				assert.Assert(t, strings.Contains(l.String(), "prompts have about the lengths"), "%s", &l)
+				assert.Assert(t, requests.Load() <= patient.Tries && time.Since(began) <= patient.Time, "%d requests in %v", requests.Load(), time.Since(began))
+			})
+		})
+	}
+}
+
+// TestCounterIsPatient checks that probes are sent again after the time for which a server asks.
+func TestCounterIsPatient(t *testing.T) {
+	var refusals atomic.Int32
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/v1/") {
+			switch refusals.Add(1) {
+			case 1:
+				w.Header().Set("Retry-After", "20")
+				w.WriteHeader(http.StatusTooManyRequests)
+				return
+			case 2:
+				w.Header().Set("Retry-After", time.Now().Add(10*time.Second).UTC().Format(http.TimeFormat))
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+		}
+		counting(thirds).ServeHTTP(w, r)
+	})
+	served(t, h, func(t *testing.T, target llmbench.Target) {
+		var l log
+		began := time.Now()
+		c, err := newCounter(t.Context(), target, Options{}, "", true, l.logf)
+		assert.NilError(t, err)
+		assert.Equal(t, c.template, 11)
+		waited := time.Since(began)
+		assert.Assert(t, waited >= 29*time.Second && waited < 32*time.Second, "waited %v", waited)
+		assert.Equal(t, len(l.lines), 2)
+		assert.Assert(t, strings.Contains(l.lines[0], "a request before the measurement is sent again in 20s: http: status 429"), l.lines[0])
+	})
+}
+
+// TestCounterEnds checks that the end of the context ends the wait.
+func TestCounterEnds(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "30")
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	served(t, h, func(t *testing.T, target llmbench.Target) {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, fmt.Errorf("interrupted"))
+		defer cancel()
+		began := time.Now()
+		_, err := newCounter(ctx, target, Options{}, "", true, t.Logf)
+		assert.ErrorContains(t, err, "interrupted")
+		assert.Equal(t, time.Since(began), time.Second)
+	})
+}
+
+// TestCounterOfOllama checks that the vocabulary that a server shows is used only if the server counts
+// by it.
+func TestCounterOfOllama(t *testing.T) {
+	for _, agrees := range []bool{true, false} {
+		count := thirds
+		if agrees { // each letter and each space is a token
+			count = func(prompt string) int { return 5 + len(prompt) }
+		}
+		var tokens []string
+		var types []int
+		for c := 'a'; c <= 'z'; c++ {
+			tokens, types = append(tokens, string(c)), append(types, 1)
+		}
+		tokens, types = append(tokens, "Ġ", "zq"), append(types, 1, 1)
+		mux := http.NewServeMux()
+		mux.Handle("/v1/", counting(count))
+		mux.HandleFunc("POST /api/show", func(w http.ResponseWriter, _ *http.Request) {
+			json.NewEncoder(w).Encode(map[string]any{"model_info": map[string]any{
+				"tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "qwen2", "tokenizer.ggml.tokens": tokens,
+				"tokenizer.ggml.token_type": types, "tokenizer.ggml.merges": []string{"z q"},
+			}})
+		})
+		served(t, mux, func(t *testing.T, target llmbench.Target) {
+			var l log
+			c, err := newCounter(t.Context(), target, Options{}, "", true, l.logf)
+			assert.NilError(t, err)
+			_, shown := c.tokens.(*tokenizer.HuggingFace)
+			assert.Equal(t, shown, agrees, "%T", c.tokens)
+			if agrees {
+				assert.Equal(t, c.template, 5)
+			}
+			assert.Equal(t, strings.Contains(l.String(), "the vocabulary that the server shows is not used"), !agrees, "%s", &l)
+		})
+	}
+}
+
+// TestAsksLengths checks which loads ask for lengths of prompts.
+func TestAsksLengths(t *testing.T) {
+	const file = "openqa:../benchdata/testdata/kinds/openqa.jsonl"
+	for _, c := range []struct {
+		scenario string
+		options  Options
+		cells    []cell
+		want     bool
+	}{
+		{"Serve", Options{Dataset: "random", Input: 5, Output: 5}, nil, true},
+		{"Serve", Options{Dataset: file}, nil, false},
+		{"Serve", Options{Dataset: "azure:../benchdata/testdata/kinds/azure.csv"}, nil, true},
+		{"Chat", Options{}, chat.reduced, true},
+		{"Chat", Options{}, []cell{{data: shareGPTData("sharegpt", 278, true)}}, false},
+		{"Chat", Options{Simulated: true}, []cell{{data: shareGPTData("sharegpt", 278, true)}}, true},
+		{"MultiTurn", Options{}, nil, true},
+	} {
+		assert.Equal(t, scenario(c.scenario).asksLengths(c.options, c.cells), c.want, "%+v", c)
+	}
+}
+
+// TestWithoutLengths checks that requests of a data set from a file state no length if the server's
+// counts are not known.
+func TestWithoutLengths(t *testing.T) {
+	requests := []llmbench.Request{{Prompt: "a", PromptTokens: 1}, {Prompt: "b", PromptTokens: 2}}
+	l := withoutLengths(llmbench.Load{Warmup: requests, Fresh: func(int) ([]llmbench.Request, error) { return requests, io.EOF }})
+	fresh, err := l.Fresh(0)
+	assert.Equal(t, err, io.EOF)
+	want := []llmbench.Request{{Prompt: "a"}, {Prompt: "b"}}
+	assert.DeepEqual(t, fresh, want)
+	assert.DeepEqual(t, l.Warmup, want)
+	assert.Equal(t, requests[1].PromptTokens, 2, "the data set's own requests were changed")
+}
