@@ -14,7 +14,8 @@ import (
 
 // weather is the tool that ToolCalls offers, and ticket the schema of the record
 // that StructuredOutput asks for. Every part of them has a limit, so that a model
-// that only follows a grammar comes to an end.
+// that only follows a grammar comes to an end. Each has a type, because some servers
+// refuse an enum without one.
 var (
 	weather = llmbench.Tool{
 		Name:        "get_weather",
@@ -22,12 +23,12 @@ var (
 		Parameters: json.RawMessage(`{"type":"object","properties":{
 			"city":{"type":"string","maxLength":24},
 			"days":{"type":"integer","minimum":1,"maximum":14},
-			"unit":{"enum":["celsius","fahrenheit"]}},
+			"unit":{"type":"string","enum":["celsius","fahrenheit"]}},
 			"required":["city","days","unit"],"additionalProperties":false}`),
 	}
 	ticket = json.RawMessage(`{"type":"object","properties":{
 		"title":{"type":"string","maxLength":40},
-		"severity":{"enum":["low","medium","high"]},
+		"severity":{"type":"string","enum":["low","medium","high"]},
 		"open":{"type":"boolean"},
 		"tags":{"type":"array","items":{"type":"string","maxLength":12},"minItems":1,"maxItems":3}},
 		"required":["title","severity","open","tags"],"additionalProperties":false}`)

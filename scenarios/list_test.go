@@ -45,14 +45,16 @@ func BenchmarkTrace(b *testing.B)            { list(b, Options.Trace, nil) }
 func BenchmarkColdStart(b *testing.B) {
 	cfg, servers := environment(b)
 	for _, backend := range servers {
-		b.Run("backend="+llmbench.NameValue(backend.Name)+"/"+modelName(cfg, cmp.Or(cfg.Model, "mock")), func(b *testing.B) {
-			ColdStart(b, func(b *testing.B) Start {
-				launched, ok := backend.Backend.(container.Backend)
-				if !ok {
-					llmbench.Skip(b, backend.Name+" does not run in a container")
-				}
-				cold := container.Cold(b, launched.Server)
-				return Start{Ready: cold.Ready, FirstToken: cold.FirstToken, Target: cold.Target}
+		b.Run("backend="+llmbench.NameValue(backend.Name), func(b *testing.B) {
+			launched, ok := backend.Backend.(container.Backend)
+			if !ok {
+				llmbench.Skip(b, backend.Name+" does not run in a container")
+			}
+			b.Run(modelName(cfg, cmp.Or(cfg.Model, "mock")), func(b *testing.B) {
+				ColdStart(b, func(b *testing.B) Start {
+					cold := container.Cold(b, launched.Server)
+					return Start{Ready: cold.Ready, FirstToken: cold.FirstToken, Target: cold.Target}
+				})
 			})
 		})
 	}
