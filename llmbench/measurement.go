@@ -174,9 +174,9 @@ func (m *measurement) judge(metrics map[string]float64) distortion.Report {
 
 // judgeBursts returns an error that wraps ErrBursts if answers came in bursts because something
 // between the server and the client buffers streams. Unless distorted figures are reported, it
-// removes the figures that then mean nothing from metrics and calls load.Withheld. It must be called before
-// judge, so that the client is not blamed for these figures. Nothing is between the client and a
-// server that is part of this process.
+// removes the figures that then mean nothing from metrics and calls load.Withheld. It must be
+// called before judge, so that the client is not blamed for these figures. Nothing is between the
+// client and a server that is part of this process.
 func (m *measurement) judgeBursts(metrics map[string]float64) error {
 	if m.local {
 		return nil

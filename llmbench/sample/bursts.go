@@ -11,11 +11,12 @@ import (
 // client buffers streams.
 //
 // A burst is the deltas without a gap of [BurstPause] or more. A stream came in bursts if one of
-// the following is true. Both need more deltas than an engine sends at once, and kernel timestamps.
+// the following is true. Both need more deltas than an engine sends at once, and kernel
+// timestamps.
 //
 //   - Most pauses cut an event: the client had read the first part of an event when the rest
-//     arrived (see [Sample].Cut), and a burst has two deltas or more. A buffer of bytes ends anywhere in an event,
-//     and a server writes whole events.
+//     arrived (see [Sample].Cut), and a burst has two deltas or more. A buffer of bytes ends
+//     anywhere in an event, and a server writes whole events.
 //   - Most deltas came in bursts of more deltas than an engine sends at once, each of which
 //     arrived within 10 us a delta and after at least 100 us a delta. These deltas came in one
 //     segment, or the client read them promptly: a client that gets no CPU reads many deltas
@@ -27,20 +28,21 @@ import (
 //
 // What is recognised, as the tests of this package and of package backends check it:
 //
-//	nginx 1.26 with its defaults, 20 to 2,000 tokens/s, 1 to 64 streams   yes
-//	nginx with buffers of 4, 8 or 64 KiB, events of 150 to 900 bytes      yes
-//	a whole answer in one piece, more than 16 deltas                      yes
-//	a proxy that flushes every 100 ms, 5 ms a token                       yes
-//	a proxy that flushes every 50 ms, 5 ms a token: 10 deltas             no: an engine may do this
-//	an answer of up to 16 deltas in one piece                             no: an engine may do this
-//	nginx with proxy_buffering off                                        no
-//	nginx with HTTP/1.1 to the server: passes on each chunk               no
-//	2 to 16 deltas at once                                                no
-//	2 to 16 tokens a delta                                                no
-//	tokens every 20 us, and all tokens at once within 100 us a token      no
-//	a client that gets no CPU                                             no
-//	events in two parts, a pause between                                  no: one delta a burst
-//	without kernel timestamps                                             never
+//	nginx 1.26 with its defaults, 20 to 2,000 tokens/s, 1 to 64 streams  yes
+//	nginx with buffers of 8 or 64 KiB, events of two sizes               yes
+//	a whole answer in one piece, more than 16 deltas                     yes
+//	a proxy that flushes every 100 ms, 5 ms a token                      yes
+//	a proxy that flushes every 50 ms, 5 ms a token: 10 deltas            no: an engine may do this
+//	an answer of up to 16 deltas in one piece                            no: an engine may do this
+//	an answer in one piece in several segments that the client read late no: the client may be late
+//	nginx with proxy_buffering off                                       no
+//	nginx with HTTP/1.1 to the server: it passes on each chunk           no
+//	2 to 16 deltas at once                                               no
+//	2 to 16 tokens a delta                                               no
+//	tokens every 20 us, and all tokens at once within 100 us a token     no
+//	a client that gets no CPU                                            no
+//	events in two parts, a pause between                                 no: one delta a burst
+//	without kernel timestamps                                            never
 type Bursts struct {
 	Streams  int           // successful streams that could be judged
 	InBursts int           // those that came in bursts
@@ -53,10 +55,14 @@ const (
 	// that count for [Sample].Cut.
 	BurstPause = time.Millisecond
 
-	mostAtOnce  = 16                     // deltas that an engine sends at once
-	burstPace   = 10 * time.Microsecond  // the most that a delta of a burst takes
-	enginePace  = 100 * time.Microsecond // the least that an engine takes for the same delta
-	promptShare = 4                      // the lag of a prompt read is at most that part of the time that the engine takes for a delta
+	mostAtOnce = 16                     // deltas that an engine sends at once
+	burstPace  = 10 * time.Microsecond  // the most that a delta of a burst takes
+	enginePace = 100 * time.Microsecond // the least that an engine takes for the same delta
+
+	// promptShare is which part of an engine's time for a delta the lag of a prompt read is at
+	// most, here a quarter. If deltas come one by one and a client reads several at once,
+	// the lag of the last of them is anything up to the whole of this time.
+	promptShare = 4
 )
 
 // FindBursts describes the bursts of samples. It is a pure function.

@@ -76,6 +76,8 @@ func TestFindBursts(t *testing.T) {
 		{"speculative decoding", burstShape{deltas: 128, pace: 5 * ms, size: 4, lag: 60 * us}, false},
 		{"16 steps at once", burstShape{deltas: 160, pace: 5 * ms, size: 16, lag: 60 * us}, false},
 		{"16 steps at once, an event in a hundred cut", burstShape{deltas: 1616, pace: 5 * ms, size: 16, cut: 1, lag: 60 * us}, false},
+		{"one piece in segments, a client that reads late", burstShape{deltas: 128, pace: 5 * ms, size: 128, lag: 20 * ms, merged: true}, false},
+		{"4 tokens a delta", burstShape{deltas: 32, pace: 20 * ms, size: 1, lag: 60 * us}, false},
 		{"a client that gets no CPU", burstShape{deltas: 200, pace: 5 * ms, size: 20, lag: 2 * ms, merged: true}, false},
 		{"tokens every 20 us", burstShape{deltas: 500, pace: 20 * us, size: 1, first: 50 * ms, lag: 10 * us}, false},
 		{"all at once, soon", burstShape{deltas: 500, pace: 10 * us, size: 500, inside: us, lag: us}, false},
