@@ -40,6 +40,7 @@ func init() { // a variable's initializer could not refer to helpers that start 
 		"DiesEarly":     helperDiesEarly,
 		"Fresh":         helperFresh,
 		"Good":          helperGood,
+		"Killed":        helperKilled,
 		"NoRequests":    helperNoRequests,
 		"Observed":      helperObserved,
 		"OwnUnit":       helperOwnUnit,

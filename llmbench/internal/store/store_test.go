@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -116,6 +117,36 @@ func TestStore(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Equal(t, len(left), 0)
 	}
+}
+
+// TestMemory checks that samples beyond the bound take no memory.
+func TestMemory(t *testing.T) {
+	heap := func() uint64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	one := sample.Sample{ID: "llmbench-12345678-123", Deltas: 128, Gaps: make([]time.Duration, 127), Lags: make([]time.Duration, 128), Outcome: sample.OK}
+	for i := range one.Gaps {
+		one.Gaps[i], one.Lags[i] = 5*time.Millisecond, 20*time.Microsecond
+	}
+	const bound, n = 1 << 20, 8000
+	before := heap()
+	s := New(bound, t.TempDir())
+	for range n {
+		assert.NilError(t, s.Add(&one))
+	}
+	grown := int64(heap()) - int64(before)
+	assert.Assert(t, s.size > 5*bound, "%d bytes", s.size)
+	assert.Assert(t, grown < 3*bound, "%d samples of %d bytes in all: the heap grew by %d", n, s.size, grown)
+	got := 0
+	for range s.Between(0, s.End()) {
+		got++
+	}
+	assert.Equal(t, got, n)
+	assert.NilError(t, s.Close())
 }
 
 // TestNoFile checks the errors of a file that cannot be made, written or read.
