@@ -109,7 +109,7 @@ func onlyModel(ctx context.Context, t llmbench.Target, failed func(error)) (stri
 		}
 		var status probe.StatusError
 		var transport *url.Error
-		if again = errors.As(err, &transport) || errors.As(err, &status) && status.Code == http.StatusServiceUnavailable; again {
+		if again = errors.As(err, &transport) || errors.As(err, &status) && probe.RefusedForNow(status.Code); again {
 			failed(err)
 		}
 		return again, err

@@ -35,7 +35,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"backends/internal/nginxtest", "backends/internal/child backends/internal/debroot backends/internal/need backends/internal/serverlog", ""},
 	{"backends/internal/ollamatest", "backends/internal/buildcache backends/internal/child backends/internal/debroot backends/internal/llamatest/tinygguf backends/internal/need backends/internal/serverlog", "backends benchdata/tokenizer llmbench llmbench/dialect llmbench/sample golang.org/x/perf"},
 	{"backends/internal/ollamatest/cmd/ollamaserver", "backends/internal/ollamatest", ""},
-	{"backends/internal/probe", "llmbench llmbench/sample github.com/kballard/go-shellquote", ""},
+	{"backends/internal/probe", "llmbench llmbench/sample github.com/kballard/go-shellquote", "mockserver/memnet"},
 	{"backends/internal/secret", "llmbench/env", ""},
 	{"backends/internal/serverlog", "backends/internal/secret", ""},
 	{"backends/metrics", "backends/internal/probe llmbench llmbench/env llmbench/sample github.com/prometheus/client_model github.com/prometheus/common", "backends mockserver/memnet"},

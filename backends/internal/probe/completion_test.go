@@ -1,0 +1,68 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
+)
+
+// TestCompletionWaits checks how long the wait for a server pauses after a refusal.
+func TestCompletionWaits(t *testing.T) {
+	const deadline = time.Minute
+	for _, c := range []struct {
+		status     int
+		retryAfter string
+		refusals   int
+		least      time.Duration // until the end of the wait
+		most       time.Duration
+		err        string
+	}{
+		{http.StatusTooManyRequests, "7", 1, 7 * time.Second, 8 * time.Second, ""},
+		{http.StatusTooManyRequests, "", 3, 3 * time.Second, 4 * time.Second, ""},
+		{http.StatusServiceUnavailable, "5", 2, 10 * time.Second, 11 * time.Second, ""},
+		{http.StatusServiceUnavailable, "", 1, 0, time.Second, ""},
+		{http.StatusTooManyRequests, "3600", 1, 0, time.Second, "status 429 Too Many Requests"},
+		{http.StatusBadRequest, "1", 1, 0, time.Second, "status 400 Bad Request"},
+	} {
+		t.Run(fmt.Sprintf("%d-%s", c.status, c.retryAfter), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				left := c.refusals
+				ln := memnet.Listen()
+				srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					if left--; left >= 0 {
+						if c.retryAfter != "" {
+							w.Header().Set("Retry-After", c.retryAfter)
+						}
+						w.WriteHeader(c.status)
+						return
+					}
+					w.Header().Set("Content-Type", "application/json")
+					fmt.Fprint(w, `{"choices":[{"message":{"content":"a"},"finish_reason":"length"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`)
+				})}
+				var wg sync.WaitGroup
+				wg.Go(func() { srv.Serve(ln) })
+				defer func() { srv.Close(); wg.Wait() }()
+				ctx, cancel := context.WithTimeout(t.Context(), deadline)
+				defer cancel()
+				began := time.Now()
+				_, _, err := Completion(ctx, llmbench.Target{URL: "http://mem", Model: "m", Dial: ln.Dial}, false, func(error) {})
+				if c.err == "" {
+					assert.NilError(t, err)
+				} else {
+					assert.ErrorContains(t, err, c.err)
+				}
+				waited := time.Since(began)
+				assert.Assert(t, waited >= c.least && waited < c.most, "waited %v", waited)
+			})
+		})
+	}
+}
