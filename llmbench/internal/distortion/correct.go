@@ -20,6 +20,7 @@ type delays struct {
 	merged     int       // deltas whose instants are not known exactly
 	slow       int       // requests whose send may have been late
 	users      int       // successful samples on the user clock
+	passes     map[int]*activity
 	scratch    []time.Duration
 }
 
@@ -36,12 +37,7 @@ func (d *delays) add(s *sample.Sample) {
 		d.user.add(s)
 		return
 	}
-	for i, lag := range s.Lags {
-		if i == 0 {
-			d.first.add(lag)
-		}
-		d.all.add(lag)
-	}
+	d.addReads(s)
 	for _, m := range s.Merged {
 		d.merged += m.Deltas
 	}
@@ -54,6 +50,33 @@ func (d *delays) add(s *sample.Sample) {
 	d.scratch = apart(d.scratch[:0], s)
 	for _, gap := range d.scratch {
 		d.gaps.add(gap)
+	}
+}
+
+// addReads adds the reads of a sample on the kernel's clock.
+func (d *delays) addReads(s *sample.Sample) {
+	if len(s.Lags) == 0 {
+		return
+	}
+	if d.passes == nil {
+		d.passes = map[int]*activity{}
+	}
+	a := d.passes[s.Pass]
+	if a == nil {
+		a = &activity{}
+		d.passes[s.Pass] = a
+	}
+	at := s.First
+	for i, lag := range s.Lags {
+		if i == 0 {
+			d.first.add(lag)
+		} else {
+			at += s.Gaps[i-1]
+		}
+		d.all.add(lag)
+		if i == len(s.Gaps) || s.Gaps[i] > 0 { // else the next delta is of the same read
+			a.add(at+lag, lag)
+		}
 	}
 }
 
@@ -88,7 +111,7 @@ func apart(all []time.Duration, s *sample.Sample) []time.Duration {
 	return all
 }
 
-// How long a merged delta can have waited is judged by two facts, of which the smaller counts.
+// How long a merged delta can have waited is judged by three facts, of which the smallest counts.
 //
 // The first is how late reads were. A client that is stopped goes on at an instant that has
 // nothing to do with when segments arrive. The last segment before that instant, whose lag is
@@ -99,13 +122,19 @@ func apart(all []time.Duration, s *sample.Sample) []time.Duration {
 // waited for 8 times as long; if fewer, at most one in 160 waited for longer than its bound,
 // which changes no percentile up to the 99th.
 //
-// The second is how long gaps between deltas were that were not read together. A longer gap is
+// The second is how late other reads were that returned at the same time: if there are eight, all
+// of them were late by less than half of the time of the stop with the probability 1/256.
+//
+// The third is how long gaps between deltas were that were not read together. A longer gap is
 // less often within one stop of the client than a shorter one. So a gap that was hidden is not
 // longer than the 99th percentile of those that were seen, nearly always.
 const (
 	certainty = 8
 	usual     = 0.95
 	longGap   = 0.99
+
+	minNeighbours = 8
+	neighbours    = 2 // times the longest lag of reads at the same time
 )
 
 // minSeen is the number of gaps of a kind that tell others of this kind.
@@ -192,12 +221,18 @@ func (c *corrector) hidden(s *sample.Sample, i, end int, exact bool) time.Durati
 	return min(c.certain(s, i), gap+time.Duration(gaps)*c.gap)
 }
 
-// certain returns for how long delta i of s can have waited in addition to its lag, by the lags.
+// certain returns for how long delta i of s can have waited in addition to its lag, by the lags of
+// reads. The delta has not been corrected yet.
 func (c *corrector) certain(s *sample.Sample, i int) time.Duration {
+	lag, few := lagOf(s, i), c.usual
 	if i == 0 {
-		return certainty * max(lagOf(s, i), c.usualFirst)
+		few = c.usualFirst
 	}
-	return certainty * max(lagOf(s, i), c.usual)
+	most := certainty * max(lag, few)
+	if n, longest := c.passes[s.Pass].around(c.at[i] + lag); n > minNeighbours {
+		most = min(most, neighbours*longest)
+	}
+	return most
 }
 
 // lagOf returns the lag of the read of delta i.

@@ -69,46 +69,86 @@ func near(t *testing.T, got, want float64) {
 	assert.Assert(t, math.Abs(got-want) < 0.002, "%v, want %v", got, want)
 }
 
-// streams returns the samples of a closed loop of 1,000 workers with four requests each. The first
-// n of every hundred read their first two deltas together.
-func streams(n int, lag func(i int) time.Duration) []sample.Sample {
+// streams returns the samples of a closed loop of 1,000 workers with four requests each.
+func streams() []sample.Sample {
 	var all []sample.Sample
 	for i := range 4000 {
-		s := stream(i, time.Duration(i/1000)*380*ms+time.Duration(i%1000)*200*time.Microsecond)
-		if i%100 < n {
-			together(&s, 0, 1, lag(i), s.Start)
-		}
-		all = append(all, s)
+		all = append(all, stream(i, time.Duration(i/1000)*380*ms+time.Duration(i%1000)*200*time.Microsecond))
 	}
 	return all
 }
 
-// TestMergedFirst checks the report on a client that reads the first two deltas of some streams
-// together. If the client is stopped, its lags are of any length up to the gap of 20 ms.
-func TestMergedFirst(t *testing.T) {
-	stopped := func(i int) time.Duration { return time.Duration(1+7*i%20) * ms }
-	prompt := func(int) time.Duration { return 60 * time.Microsecond }
+// stopped returns s as a client reads it that is stopped for a time, again and again.
+func stopped(s sample.Sample, long, every time.Duration) sample.Sample {
+	s.Lags = slices.Clone(s.Lags)
+	s.Gaps = slices.Clone(s.Gaps)
+	at := s.First
+	from, since := 0, s.Start
+	for i := range s.Lags {
+		if i > 0 {
+			at += 20 * ms
+		}
+		if into := at % every; into < long { // read when the stop is over
+			s.Lags[i] += long - into
+		}
+		if end := at + s.Lags[i]; i+1 < len(s.Lags) && at+20*ms < end {
+			continue // the next delta comes before
+		}
+		if i > from {
+			together(&s, from, i, s.Lags[i], since)
+		}
+		from, since = i+1, at+s.Lags[i]
+	}
+	return s
+}
+
+// TestStopped compares the report on clients that are stopped with the truth: a figure that is
+// more than 5 % wrong must be named, a report on a client without such a figure must be empty,
+// and the worst error must be told within a factor of 2.
+func TestStopped(t *testing.T) {
 	for _, tt := range []struct {
-		name  string
-		n     int // of 100 streams
-		lag   func(int) time.Duration
-		worst float64
-		units string
+		long, every time.Duration
+		units       string
 	}{
-		{"none", 0, stopped, 0, ""},
-		{"two in a hundred", 2, stopped, 0.1, "p99-ttft-ns"},
-		{"a third", 34, stopped, 0.1, "p90-ttft-ns p99-ttft-ns"},
-		{"two in a hundred, read at once", 2, prompt, 0.0003, ""},
-		{"all, read at once", 100, prompt, 0.0003, ""},
+		{0, time.Second, ""},
+		{4 * ms, 12 * ms, ""},
+		{15 * ms, 50 * ms, ""},
+		{30 * ms, 3000 * ms, ""},
+		{30 * ms, 100 * ms, "p99-itl-ns p90-ttft-ns p99-ttft-ns"},
+		{50 * ms, 400 * ms, "p99-itl-ns"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			r := report(Pass{Samples: sample.All(streams(tt.n, tt.lag)...), Workers: 1000, Stagger: 200 * time.Microsecond},
-				"mean-ttft-ns", "p50-ttft-ns", "p90-ttft-ns", "p99-ttft-ns", "mean-tpot-ns", "p99-itl-ns", "mean-itl-ns", "p50-e2e-ns", "req/s", "output-tok/s", "p99-read-lag-ns")
-			near(t, r.Worst, tt.worst)
+		t.Run(fmt.Sprintf("%v of %v", tt.long, tt.every), func(t *testing.T) {
+			all := streams()
+			truth, _ := figures(sample.All(all...), sample.Elapsed(sample.All(all...)))
+			for i, s := range all {
+				all[i] = stopped(s, tt.long, tt.every)
+				assert.NilError(t, all[i].CheckMerged())
+			}
+			got, _ := figures(sample.All(all...), sample.Elapsed(sample.All(all...)))
+			units := []string{"mean-ttft-ns", "p50-ttft-ns", "p90-ttft-ns", "p99-ttft-ns", "mean-tpot-ns", "p90-itl-ns", "p99-itl-ns", "mean-itl-ns", "p50-e2e-ns", "req/s", "output-tok/s", "p99-read-lag-ns"}
+			r := report(Pass{Samples: sample.All(all...), Workers: 1000, Stagger: 200 * time.Microsecond}, units...)
+			worst := 0.0
+			for _, unit := range units[:len(units)-1] {
+				e := math.Abs(got[unit]-truth[unit]) / truth[unit]
+				worst = max(worst, e)
+				assert.Assert(t, e <= 0.05 || slices.Contains(r.Units, unit), "%s is %v wrong\n%s", unit, e, r.Text)
+			}
 			assert.Equal(t, strings.Join(r.Units, " "), tt.units, r.Text)
-			assert.Equal(t, r.Unknown, "")
+			assert.Assert(t, r.Worst < 2*worst && r.Worst > worst/2 || max(r.Worst, worst) < 0.02, "%v, true %v", r.Worst, worst)
 		})
 	}
+}
+
+// TestBurstsAtOnce checks that a client whose reads are prompt is not blamed for the first deltas
+// of each stream, which the server sends at once in two segments.
+func TestBurstsAtOnce(t *testing.T) {
+	all := streams()
+	for i := range all {
+		together(&all[i], 0, 1, 60*time.Microsecond, all[i].Start)
+	}
+	r := report(Pass{Samples: sample.All(all...), Workers: 1000, Stagger: 200 * time.Microsecond}, "mean-ttft-ns", "p50-ttft-ns", "p99-ttft-ns", "mean-tpot-ns", "p99-itl-ns", "req/s")
+	assert.Equal(t, strings.Join(r.Units, " "), "", r.Text)
+	near(t, r.Worst, 0)
 }
 
 // TestMergedLast checks the bounds of the time per output token if the last delta was read
@@ -357,7 +397,12 @@ func TestThrottled(t *testing.T) {
 
 // TestOwnUnits checks units that a load computes itself.
 func TestOwnUnits(t *testing.T) {
-	all := streams(50, func(i int) time.Duration { return 10 * ms })
+	all := streams()
+	for i := range all {
+		if i%2 == 0 {
+			together(&all[i], 0, 1, 10*ms, all[i].Start)
+		}
+	}
 	p := Pass{Samples: sample.All(all...), Workers: 500}
 	var e Estimate
 	e.Add(p)
@@ -432,4 +477,42 @@ func TestAddStream(t *testing.T) {
 			assert.Equal(t, fmt.Sprint(got), tt.want)
 		})
 	}
+}
+
+// TestActivity checks the lags of reads around an instant, for short and for long passes.
+func TestActivity(t *testing.T) {
+	var a *activity
+	n, _ := a.around(0)
+	assert.Equal(t, n, 0)
+	a = &activity{}
+	for i := range 10 {
+		a.add(time.Duration(i)*ms, time.Duration(i))
+	}
+	n, longest := a.around(5*ms + 10)
+	assert.Equal(t, n, 3)
+	assert.Equal(t, longest, time.Duration(6))
+	n, longest = a.around(time.Hour)
+	assert.Assert(t, n == 0 && longest == 0)
+	a.add(time.Hour, 20)
+	n, longest = a.around(time.Hour)
+	assert.Assert(t, n == 1 && longest == 20)
+	n, longest = a.around(0)
+	assert.Assert(t, n == 10 && longest == 9, "%d, %d", n, longest)
+	assert.Assert(t, len(a.slots) <= maxSlots)
+}
+
+// TestBurstsOfServer checks that a client whose reads are prompt is not blamed for what a server
+// sends at once, in several segments.
+func TestBurstsOfServer(t *testing.T) {
+	var all []sample.Sample
+	for i := range 200 {
+		s := stream(i, time.Duration(i)*100*time.Microsecond)
+		together(&s, 4, 5, 3*ms, s.First+61*ms) // after a pause of 40 ms
+		for k := range s.Lags {
+			s.Lags[k] = 3 * ms
+		}
+		all = append(all, s)
+	}
+	r := report(Pass{Samples: sample.All(all...), Workers: 200, Stagger: 100 * time.Microsecond}, "p99-itl-ns", "mean-tpot-ns", "p99-ttft-ns")
+	near(t, r.Worst, 40.0/37-1)
 }
