@@ -41,10 +41,9 @@ func newCounter(ctx context.Context, target llmbench.Target, o Options, file str
 	if o.Tokenizer == nil && o.Simulated {
 		return counter{tokens: tokenizer.Words{}}, nil
 	}
-	outer := ctx
-	ctx, cancel := context.WithTimeout(ctx, probesTime)
+	probes, cancel := context.WithTimeout(ctx, probesTime)
 	defer cancel()
-	p := &prober{ctx: ctx, target: target, logf: logf}
+	p := &prober{ctx: probes, later: ctx, target: target, logf: logf}
 	exact, err := p.exact(o.Tokenizer, file)
 	if err != nil {
 		return counter{}, err
@@ -59,12 +58,13 @@ func newCounter(ctx context.Context, target llmbench.Target, o Options, file str
 		c = guess
 		c.unknown = true
 	}
-	return c, context.Cause(outer)
+	return c, context.Cause(ctx)
 }
 
 // A prober asks a server how it counts tokens.
 type prober struct {
-	ctx    context.Context
+	ctx    context.Context // of the probes
+	later  context.Context // of what a tokenizer asks when the probes have ended
 	target llmbench.Target
 	logf   func(string, ...any)
 }
@@ -82,7 +82,7 @@ func (p *prober) exact(own llmbench.Tokenizer, file string) (llmbench.Tokenizer,
 		}
 		return hf, nil
 	}
-	asked, err := tokenizer.NewServer(p.ctx, p.target)
+	asked, err := tokenizer.NewServer(p.later, p.target)
 	if err == nil {
 		return asked, nil
 	}

@@ -85,10 +85,11 @@ func TestCounterOfMock(t *testing.T) {
 		var l log
 		c, err := newCounter(t.Context(), target, Options{}, "", true, l.logf)
 		assert.NilError(t, err)
-		_, asked := c.tokens.(*tokenizer.Server)
-		assert.Assert(t, asked, "%T", c.tokens)
+		asked, isServer := c.tokens.(*tokenizer.Server)
+		assert.Assert(t, isServer, "%T", c.tokens)
 		assert.Equal(t, c.template, 0)
 		assert.Equal(t, c.tokens.Count("one two three"), 3)
+		assert.NilError(t, asked.Err(), "the server is asked after newCounter has returned")
 
 		own := tokenizer.Estimate{PerWord: 2}
 		c, err = newCounter(t.Context(), target, Options{Tokenizer: own}, "", true, l.logf)
