@@ -16,33 +16,6 @@ type gaps struct {
 	long  []int64 // in place of short
 }
 
-// newGaps returns all as gaps.
-func newGaps(all []time.Duration) gaps {
-	if len(all) == 0 {
-		return gaps{}
-	}
-	g := gaps{long: make([]int64, len(all))}
-	for i, d := range all {
-		g.long[i] = int64(d)
-	}
-	return g
-}
-
-// IsZero reports whether there are none.
-func (g gaps) IsZero() bool { return g.len() == 0 }
-
-// MarshalJSON writes an array of nanoseconds.
-func (g gaps) MarshalJSON() ([]byte, error) {
-	text := []byte{'['}
-	for d := range g.all() {
-		if len(text) > 1 {
-			text = append(text, ',')
-		}
-		text = strconv.AppendInt(text, int64(d), 10)
-	}
-	return append(text, ']'), nil
-}
-
 func (g *gaps) len() int { return len(g.short) + len(g.long) }
 
 func (g *gaps) all() iter.Seq[time.Duration] {

@@ -12,17 +12,6 @@ type instant struct {
 	came bool
 }
 
-// IsZero reports whether the instant never came.
-func (i instant) IsZero() bool { return !i.came }
-
-// MarshalJSON writes nanoseconds, or null.
-func (i instant) MarshalJSON() ([]byte, error) {
-	if !i.came {
-		return []byte("null"), nil
-	}
-	return strconv.AppendInt(nil, int64(i.at), 10), nil
-}
-
 // UnmarshalJSON reads nanoseconds, or null.
 func (i *instant) UnmarshalJSON(text []byte) error {
 	if string(text) == "null" {
@@ -32,12 +21,4 @@ func (i *instant) UnmarshalJSON(text []byte) error {
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	*i = instant{time.Duration(n), true}
 	return err
-}
-
-// when returns the instant, if it came.
-func when(at time.Duration, came bool) instant {
-	if !came {
-		at = 0
-	}
-	return instant{at, came}
 }

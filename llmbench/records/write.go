@@ -20,6 +20,7 @@ type Writer struct {
 	file *os.File
 	buf  *bufio.Writer
 	enc  *json.Encoder
+	line encoder // reused
 }
 
 // maxName is the number of bytes of a benchmark's name that a file name holds: file
@@ -70,7 +71,10 @@ func (w *Writer) Write(s *sample.Sample) error {
 	if w == nil {
 		return nil
 	}
-	return w.enc.Encode(newLine(s))
+	w.line = w.line[:0]
+	w.line.appendLine(s)
+	_, err := w.buf.Write(w.line)
+	return err
 }
 
 // Flush hands what was written to the operating system.
