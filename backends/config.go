@@ -17,23 +17,24 @@ import (
 
 // A Config holds the environment variables that name the servers to measure.
 type Config struct {
-	Backends  []string        // LLMBENCH_BACKEND: names of servers; "mock"
-	URL       string          // LLMBENCH_URL: base URL of a running server, which is measured instead
-	Name      string          // LLMBENCH_NAME: name of that server; "url"
-	Dialect   dialect.Dialect // LLMBENCH_DIALECT; openai-chat
-	Model     string          // LLMBENCH_MODEL
-	APIKey    env.Secret      // LLMBENCH_API_KEY: bearer token, for a URL and for containers
-	Header    env.Header      // LLMBENCH_HEADER: further fields of each request to that URL
-	Body      env.Secret      // LLMBENCH_BODY: changes the body of each completion
-	TLS       *tls.Config     // LLMBENCH_CA, LLMBENCH_CLIENT_CERT, LLMBENCH_CLIENT_KEY, LLMBENCH_INSECURE, for that URL; nil if none is set
-	Image     string          // LLMBENCH_IMAGE: image of the server's container; "" is the backend's own
-	Args      []string        // LLMBENCH_ARGS: further arguments of that server, quoted as in a shell
-	GPUs      string          // LLMBENCH_GPUS: GPUs of that server: ids, all or none
-	ModelsDir string          // LLMBENCH_MODELS_DIR: folder of this machine with models
-	Quant     string          // LLMBENCH_QUANT: how the weights are quantized, in the server's words
-	Mock      string          // LLMBENCH_MOCK: profile of the mock, a name or a JSON file
-	MockSpeed float64         // LLMBENCH_MOCK_SPEED: how many times faster than real time the mock runs; 0 is as the profile says
-	LogDir    string          // LLMBENCH_OUT: folder for logs of servers; "" writes none
+	Backends   []string        // LLMBENCH_BACKEND: names of servers; "mock"
+	URL        string          // LLMBENCH_URL: base URL of a running server, which is measured instead
+	Name       string          // LLMBENCH_NAME: name of that server; "url"
+	Dialect    dialect.Dialect // LLMBENCH_DIALECT; openai-chat
+	Model      string          // LLMBENCH_MODEL
+	APIKey     env.Secret      // LLMBENCH_API_KEY: bearer token, for a URL and for containers
+	Header     env.Header      // LLMBENCH_HEADER: further fields of each request to that URL
+	Body       env.Secret      // LLMBENCH_BODY: changes the body of each completion
+	Compressed bool            // LLMBENCH_COMPRESSED: answers of that URL may be compressed
+	TLS        *tls.Config     // LLMBENCH_CA, LLMBENCH_CLIENT_CERT, LLMBENCH_CLIENT_KEY, LLMBENCH_INSECURE, for that URL; nil if none is set
+	Image      string          // LLMBENCH_IMAGE: image of the server's container; "" is the backend's own
+	Args       []string        // LLMBENCH_ARGS: further arguments of that server, quoted as in a shell
+	GPUs       string          // LLMBENCH_GPUS: GPUs of that server: ids, all or none
+	ModelsDir  string          // LLMBENCH_MODELS_DIR: folder of this machine with models
+	Quant      string          // LLMBENCH_QUANT: how the weights are quantized, in the server's words
+	Mock       string          // LLMBENCH_MOCK: profile of the mock, a name or a JSON file
+	MockSpeed  float64         // LLMBENCH_MOCK_SPEED: how many times faster than real time the mock runs; 0 is as the profile says
+	LogDir     string          // LLMBENCH_OUT: folder for logs of servers; "" writes none
 }
 
 func init() { env.Register(func(r *env.Reader) { ReadFrom(r) }) }
@@ -77,7 +78,9 @@ func ReadFrom(r *env.Reader) Config {
 		r.Requires(name, "LLMBENCH_BACKEND")
 	}
 	r.Requires("LLMBENCH_NAME", "LLMBENCH_URL")
+	env.Read(r, &c.Compressed, "LLMBENCH_COMPRESSED", strconv.ParseBool, "true or false")
 	r.Requires("LLMBENCH_HEADER", "LLMBENCH_URL")
+	r.Requires("LLMBENCH_COMPRESSED", "LLMBENCH_URL")
 	c.TLS = readTLS(r, c.URL)
 	if c.APIKey.Reveal() != "" && c.Header["Authorization"] != nil {
 		r.Errorf("LLMBENCH_API_KEY and a line Authorization of LLMBENCH_HEADER: want at most one of them")

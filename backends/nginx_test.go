@@ -37,6 +37,9 @@ func TestNginx(t *testing.T) {
 		{"compression that is not asked for", nginxtest.Options{Gzip: true}, func(s *nginxtest.Server) []string {
 			return []string{"LLMBENCH_URL=" + s.URL}
 		}, false},
+		{"compressed answers", nginxtest.Options{Gzip: true}, func(s *nginxtest.Server) []string {
+			return []string{"LLMBENCH_URL=" + s.URL, "LLMBENCH_HEADER=Accept-Encoding: gzip", "LLMBENCH_COMPRESSED=1"}
+		}, false},
 		{"IPv6", nginxtest.Options{Network: "tcp6", TLS: true}, func(s *nginxtest.Server) []string {
 			return []string{"LLMBENCH_URL=" + s.URL, "LLMBENCH_CA=" + s.CAFile}
 		}, false},

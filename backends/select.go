@@ -14,7 +14,7 @@ import (
 // of package backends/container. If launch is nil, such servers are an error.
 func FromConfig(c Config, launch func(Server) Backend) ([]Named, error) {
 	if c.URL != "" {
-		return []Named{{c.Name, URL{URL: c.URL, Name: c.Name, Model: c.Model, Dialect: c.Dialect, APIKey: c.APIKey, Header: http.Header(c.Header), Body: []byte(c.Body.Reveal()), TLS: c.TLS}}}, nil
+		return []Named{{c.Name, URL{URL: c.URL, Name: c.Name, Model: c.Model, Dialect: c.Dialect, APIKey: c.APIKey, Header: http.Header(c.Header), Body: []byte(c.Body.Reveal()), Compressed: c.Compressed, TLS: c.TLS}}}, nil
 	}
 	selected := strings.Join(c.Backends, ",")
 	var all []Named

@@ -31,6 +31,8 @@ type URL struct {
 	Header  http.Header     // further fields of each request; see [llmbench.Target]
 	Body    json.RawMessage // changes the body of each completion; see [llmbench.Target]
 	TLS     *tls.Config     // see [llmbench.Target]
+	// Compressed allows answers that are compressed; see [llmbench.Target].
+	Compressed bool
 	// Ready is how long the server may take to answer a completion; 0 means
 	// one minute. A server that answers with a refusal ends the wait at once.
 	Ready time.Duration
@@ -73,7 +75,7 @@ func (u URL) Start(tb testing.TB) llmbench.Target {
 
 // target returns the server without a model that it lists.
 func (u URL) target() llmbench.Target {
-	t := llmbench.Target{URL: u.URL, Model: u.Model, Dialect: u.Dialect, Header: maps.Clone(u.Header), Body: u.Body, TLS: u.TLS}
+	t := llmbench.Target{URL: u.URL, Model: u.Model, Dialect: u.Dialect, Header: maps.Clone(u.Header), Body: u.Body, Compressed: u.Compressed, TLS: u.TLS}
 	if t.Header == nil {
 		t.Header = http.Header{}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/inflate"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -53,6 +54,9 @@ func interrupted(ctx context.Context, l *Load, o sample.Outcome, err error) erro
 		return failure{sample.Left, cause}
 	case cause != nil:
 		return failure{sample.Canceled, cause}
+	}
+	if errors.Is(err, inflate.ErrMalformed) {
+		o = sample.Malformed
 	}
 	return failure{o, err}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/inflate"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
@@ -44,7 +45,10 @@ type responseReader struct {
 	clock   conn.Clock
 	secrets redact.Secrets // which servers repeat in errors
 
+	compressed bool // compressed answers are allowed
+
 	src    conn.Reader // the body of the answer
+	body   io.Reader   // src, or what decodes it
 	sse    *sse.Decoder
 	parser dialect.Parser
 	delta  dialect.Delta // the event that was parsed last
@@ -76,7 +80,8 @@ func (r *responseReader) reset(leaveAfter int) {
 
 // read reads the answer to its end.
 func (r *responseReader) read(ctx context.Context, resp *http.Response, s *sample.Sample, giveUp context.CancelCauseFunc) error {
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+	err := r.decode(resp.Header.Get("Content-Encoding"))
+	if resp.StatusCode < 200 || resp.StatusCode > 299 { // the status is the failure, whatever the encoding
 		s.RetryAfter = retryAfter(resp.Header, time.Now())
 		defer time.AfterFunc(errorBodyTime, func() { giveUp(nil) }).Stop()
 		if to := resp.Header.Get("Location"); to != "" {
@@ -84,8 +89,8 @@ func (r *responseReader) read(ctx context.Context, resp *http.Response, s *sampl
 		}
 		return fail(sample.HTTP, "status %s: %s", resp.Status, r.errorBody())
 	}
-	if enc := resp.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		return fail(sample.Malformed, "content encoding %q, which was not asked for", enc)
+	if err != nil {
+		return err
 	}
 	r.parser.Reset()
 	if !s.Streamed {
@@ -100,6 +105,24 @@ func (r *responseReader) read(ctx context.Context, resp *http.Response, s *sampl
 	}
 	r.sse.Format = sse.FormatOf(kind)
 	return r.readStream(ctx, s, giveUp)
+}
+
+// decode makes r.body the body of an answer with the given Content-Encoding. It returns an error if
+// that is not one that can be decoded, or not allowed.
+func (r *responseReader) decode(encoding string) error {
+	r.body = &r.src
+	if encoding == "" || encoding == "identity" {
+		return nil
+	}
+	body, err := inflate.NewReader(encoding, &r.src)
+	if err != nil {
+		return failure{sample.Malformed, err}
+	}
+	r.body = body
+	if !r.compressed {
+		return fail(sample.Malformed, "content encoding %q, which was not asked for; LLMBENCH_COMPRESSED=1 or Target.Compressed allows it", encoding)
+	}
+	return nil
 }
 
 // retryAfter returns how long a server asks the client to wait: the seconds in the header, or the
@@ -124,12 +147,12 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 // without secrets. The status is the failure, so that errors of the body are ignored.
 func (r *responseReader) errorBody() string {
 	most := maxErrorBody + r.secrets.Longest()
-	body, _ := io.ReadAll(io.LimitReader(&r.src, int64(most)))
+	body, _ := io.ReadAll(io.LimitReader(r.body, int64(most)))
 	text := string(body)
 	if len(text) == most { // the end may be within a secret
 		text += redact.Cut
 	}
-	io.Copy(io.Discard, io.LimitReader(&r.src, maxDrained))
+	io.Copy(io.Discard, io.LimitReader(r.body, maxDrained))
 	return r.secrets.Excerpt(strings.TrimSpace(text), maxErrorBody)
 }
 
@@ -141,7 +164,7 @@ type headerTimer interface {
 
 // readWhole reads an answer that is not streamed.
 func (r *responseReader) readWhole(ctx context.Context, s *sample.Sample) error {
-	body, err := io.ReadAll(io.LimitReader(&r.src, maxBody+1))
+	body, err := io.ReadAll(io.LimitReader(r.body, maxBody+1))
 	switch {
 	case err != nil:
 		return interrupted(ctx, r.load, sample.Truncated, err)
@@ -168,7 +191,7 @@ func (r *responseReader) readWhole(ctx context.Context, s *sample.Sample) error 
 // readOther reads an answer that is not a stream although a stream was asked for. It
 // returns the failure.
 func (r *responseReader) readOther(ctx context.Context, kind string) error {
-	body, err := io.ReadAll(io.LimitReader(&r.src, maxBody))
+	body, err := io.ReadAll(io.LimitReader(r.body, maxBody))
 	switch {
 	case err != nil:
 		return interrupted(ctx, r.load, sample.Truncated, err)

@@ -23,7 +23,7 @@ type stream struct {
 // readStream reads a streamed answer to the end of the body, so that the connection can be
 // used again: also after an error or after the end marker.
 func (r *responseReader) readStream(ctx context.Context, s *sample.Sample, giveUp context.CancelCauseFunc) error {
-	r.sse.Reset(&r.src)
+	r.sse.Reset(r.body)
 	var st stream
 	var idle *time.Timer
 	defer func() {

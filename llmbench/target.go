@@ -50,6 +50,11 @@ type Target struct {
 	// stream_options. It must not have a member "stream", nor "n" other than 1. The
 	// configuration lines show it, without the values of members such as api_key.
 	Body json.RawMessage
+	// Compressed allows answers that are compressed with gzip or deflate. Requests never ask
+	// for that, but some gateways compress any answer. The instants of such an answer are
+	// those of whole compressed blocks, and the configuration lines say so. Otherwise a
+	// compressed answer is a failed request.
+	Compressed bool
 	// TLS configures connections to a server at an https URL: the certificate authorities,
 	// the client's certificate. Nil means the system's authorities. The only protocol is
 	// HTTP/1.1, whatever NextProtos says. With InsecureSkipVerify the configuration lines say
@@ -130,6 +135,9 @@ func (t Target) config() map[string]string {
 	if len(t.Body) > 0 {
 		shown, _ := mergepatch.Hide(t.Body, env.IsSecret)
 		c["body"] = t.Redact(shown)
+	}
+	if t.Compressed {
+		c["compression"] = "allowed, instants of compressed answers are those of whole compressed blocks"
 	}
 	if t.TLS != nil && t.TLS.InsecureSkipVerify {
 		c["tls"] = "insecure, the server's certificate is not verified"

@@ -3,10 +3,13 @@ package endpoint
 import (
 	"context"
 	"crypto/tls"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/inflate"
 )
 
 // Options say how a server is reached.
@@ -28,7 +31,7 @@ const (
 )
 
 // Client returns a client for requests beside a load, to URLs that begin with e.Base. It adds the
-// query and the header to each request, and follows no redirect.
+// query and the header to each request, decodes compressed answers, and follows no redirect.
 func (e Endpoint) Client(o Options) *http.Client {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
@@ -69,7 +72,21 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	case t.query != "":
 		r.URL.RawQuery += "&" + t.query
 	}
-	return t.Transport.RoundTrip(r)
+	resp, err := t.Transport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	// Some gateways compress any answer.
+	if body, err := inflate.NewReader(resp.Header.Get("Content-Encoding"), resp.Body); err == nil {
+		resp.Body = decoded{body, resp.Body}
+	}
+	return resp, nil
+}
+
+// A decoded body is read from Reader, and its compressed form is closed.
+type decoded struct {
+	io.Reader
+	io.Closer
 }
 
 // AddHeader adds the fields of header that r does not have. The field Host becomes the host that
