@@ -88,7 +88,8 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"mockserver/memnet", "", ""},
 	{"mockserver/profiles", "mockserver/engine", ""},
 	{"mockserver/shape", "mockserver/internal/strictjson", ""},
-	{"scenarios", "benchdata benchdata/tokenizer llmbench llmbench/arrivals llmbench/dialect llmbench/env llmbench/sample llmbench/search scenarios/internal/patient", "backends backends/container mockserver mockserver/engine mockserver/fault mockserver/memnet mockserver/profiles mockserver/shape github.com/kballard/go-shellquote golang.org/x/perf golang.org/x/sys"},
+	{"scenarios", "benchdata benchdata/tokenizer llmbench llmbench/arrivals llmbench/dialect llmbench/env llmbench/sample llmbench/search scenarios/internal/limits scenarios/internal/patient", "backends backends/container mockserver mockserver/engine mockserver/fault mockserver/memnet mockserver/profiles mockserver/shape github.com/kballard/go-shellquote golang.org/x/perf golang.org/x/sys"},
+	{"scenarios/internal/limits", "llmbench", ""},
 	{"scenarios/internal/patient", "llmbench/sample github.com/cenkalti/backoff/v5", ""},
 }
 

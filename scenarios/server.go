@@ -15,6 +15,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/limits"
 	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/patient"
 )
 
@@ -23,8 +24,9 @@ type server struct {
 	options Options // with the values of the environment
 	target  llmbench.Target
 	counter
-	salt      uint64 // of random words; 0: none
-	countsOut bool   // tokens also counts the output of a server that states no usage
+	limits    limits.Server // of a server that is not simulated
+	salt      uint64        // of random words; 0: none
+	countsOut bool          // tokens also counts the output of a server that states no usage
 }
 
 // connect returns target as a server. lengths says that prompts have to have lengths that were asked
@@ -40,6 +42,9 @@ func connect(b *testing.B, o Options, target llmbench.Target, lengths bool) serv
 	}
 	if err != nil {
 		b.Fatal(err)
+	}
+	if !o.Simulated {
+		s.limits = limits.Ask(llmbench.Context(b), target)
 	}
 	return s
 }
@@ -76,6 +81,7 @@ func (s server) run(b *testing.B, l llmbench.Load) *llmbench.Result {
 	if s.unknown {
 		l = withoutLengths(l)
 	}
+	l = s.noteLimits(b, l)
 	if s.options.MaxFail > 0 {
 		l.MaxFail = s.options.MaxFail
 	}
@@ -86,6 +92,31 @@ func (s server) run(b *testing.B, l llmbench.Load) *llmbench.Result {
 		l.IdleTimeout = s.options.IdleTimeout
 	}
 	return llmbench.Run(b, s.target, l)
+}
+
+// noteLimits returns l, which says before its first pass which limits of the server it exceeds.
+func (s server) noteLimits(b *testing.B, l llmbench.Load) llmbench.Load {
+	noted := false
+	note := func(requests []llmbench.Request) {
+		if noted {
+			return
+		}
+		noted = true
+		for _, text := range s.limits.Exceeded(l.Concurrency, requests) {
+			llmbench.Note(b, text)
+		}
+	}
+	fresh := l.Fresh
+	if fresh == nil {
+		note(l.Requests)
+		return l
+	}
+	l.Fresh = func(pass int) ([]llmbench.Request, error) {
+		requests, err := fresh(pass)
+		note(requests)
+		return requests, err
+	}
+	return l
 }
 
 // withoutLengths returns l with requests that state no intended length of their prompts.

@@ -1,0 +1,102 @@
+// Package limits asks a server how long its requests may be, and how many it serves at once.
+package limits
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+)
+
+// A Server is what a server says of its limits. What it does not say is 0.
+type Server struct {
+	Context  int  // tokens of a request, prompt and output together
+	Parallel int  // requests that are served at once; others wait
+	Ollama   bool // the server is Ollama
+}
+
+const (
+	timeout    = 10 * time.Second
+	mostAnswer = 16 << 20 // bytes
+)
+
+// Ask asks the server at t, which may be llama.cpp's llama-server or Ollama. It returns zero for
+// others, and for an Ollama that does not state the context. The model must be loaded.
+func Ask(ctx context.Context, t llmbench.Target) Server {
+	base, client, err := t.Client()
+	if err != nil {
+		return Server{}
+	}
+	// https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md#get-props-get-server-global-properties
+	var props struct {
+		Slots    int `json:"total_slots"`
+		Settings struct {
+			Context int `json:"n_ctx"` // of a slot
+		} `json:"default_generation_settings"`
+	}
+	if get(ctx, client, base+"/props", &props) && props.Slots > 0 {
+		return Server{Context: props.Settings.Context, Parallel: props.Slots}
+	}
+	// https://docs.ollama.com/api#list-running-models
+	var ps struct {
+		Models []struct {
+			Name    string
+			Context int `json:"context_length"`
+		}
+	}
+	if get(ctx, client, base+"/api/ps", &ps) {
+		for _, m := range ps.Models {
+			if m.Context > 0 && (m.Name == t.Model || strings.TrimSuffix(m.Name, ":latest") == t.Model) {
+				return Server{Context: m.Context, Ollama: true}
+			}
+		}
+	}
+	return Server{}
+}
+
+// get reads the JSON at a URL into v, and reports whether it could.
+func get(ctx context.Context, client *http.Client, url string, v any) bool {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return false
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return false
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, mostAnswer))
+	return err == nil && res.StatusCode == http.StatusOK && json.Unmarshal(body, v) == nil
+}
+
+// Exceeded says which limits a load exceeds that has users requests in flight, or 0 for an open loop.
+// Turns of conversations are not judged, because their prompts contain answers.
+func (s Server) Exceeded(users int, requests []llmbench.Request) (notes []string) {
+	longest := 0
+	for _, r := range requests {
+		if r.PromptTokens > 0 {
+			longest = max(longest, r.PromptTokens+r.MaxTokens)
+		}
+	}
+	if s.Context > 0 && longest > s.Context {
+		what := "the server refuses or ends longer requests"
+		if s.Ollama {
+			what = "Ollama cuts longer prompts without an error, and ends answers early: raise num_ctx or OLLAMA_CONTEXT_LENGTH"
+		}
+		notes = append(notes, fmt.Sprintf("requests have up to %d tokens, prompt and output together, and the server's context has %d for each: %s", longest, s.Context, what))
+	}
+	switch {
+	case s.Parallel > 0 && users > s.Parallel:
+		notes = append(notes, fmt.Sprintf("%d requests are in flight, and the server has %d slots: the others wait, which is part of their latencies", users, s.Parallel))
+	case s.Ollama && users > 1:
+		notes = append(notes, fmt.Sprintf("%d requests are in flight, and Ollama serves OLLAMA_NUM_PARALLEL of them at once, by default 1: the others wait, which is part of their latencies", users))
+	}
+	return notes
+}

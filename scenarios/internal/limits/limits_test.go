@@ -1,0 +1,62 @@
+package limits
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+)
+
+func TestAsk(t *testing.T) {
+	const ps = `{"models":[{"name":"other:latest","context_length":7},{"name":"m:latest","context_length":4096}]}`
+	for _, c := range []struct {
+		path, answer string
+		want         Server
+	}{
+		{"/props", `{"default_generation_settings":{"n_ctx":2048},"total_slots":4}`, Server{Context: 2048, Parallel: 4}},
+		{"/props", `<html>`, Server{}},
+		{"/props", `{}`, Server{}},
+		{"/api/ps", ps, Server{Context: 4096, Ollama: true}},
+		{"/api/ps", `{"models":[]}`, Server{}},
+		{"/api/ps", `{"models":[{"name":"m"}]}`, Server{}},
+		{"/api/ps", `{"models":7}`, Server{}},
+		{"/none", "", Server{}},
+	} {
+		mux := http.NewServeMux()
+		mux.HandleFunc("GET "+c.path, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, c.answer) })
+		srv := httptest.NewServer(mux)
+		assert.Equal(t, Ask(t.Context(), llmbench.Target{URL: srv.URL, Model: "m"}), c.want, "%s %s", c.path, c.answer)
+		srv.Close()
+	}
+	assert.Equal(t, Ask(t.Context(), llmbench.Target{URL: "http://127.0.0.1:1", Model: "m"}), Server{})
+	assert.Equal(t, Ask(t.Context(), llmbench.Target{URL: "nothing"}), Server{})
+}
+
+func TestExceeded(t *testing.T) {
+	requests := []llmbench.Request{{PromptTokens: 100, MaxTokens: 20}, {PromptTokens: 512, MaxTokens: 128}, {MaxTokens: 9999}}
+	const (
+		long    = "requests have up to 640 tokens, prompt and output together, and the server's context has 639 for each: "
+		refuses = "the server refuses or ends longer requests"
+		cuts    = "Ollama cuts longer prompts without an error, and ends answers early: raise num_ctx or OLLAMA_CONTEXT_LENGTH"
+		slots   = "5 requests are in flight, and the server has 4 slots: the others wait, which is part of their latencies"
+		ollama  = "2 requests are in flight, and Ollama serves OLLAMA_NUM_PARALLEL of them at once, by default 1: the others wait, which is part of their latencies"
+	)
+	for _, c := range []struct {
+		server Server
+		users  int
+		want   []string
+	}{
+		{Server{}, 1000, nil},
+		{Server{Context: 640, Parallel: 4}, 4, nil},
+		{Server{Context: 639, Parallel: 4}, 5, []string{long + refuses, slots}},
+		{Server{Context: 639, Ollama: true}, 1, []string{long + cuts}},
+		{Server{Context: 640, Ollama: true}, 2, []string{ollama}},
+		{Server{Context: 640, Ollama: true}, 0, nil},
+	} {
+		assert.DeepEqual(t, c.server.Exceeded(c.users, requests), c.want)
+	}
+}
