@@ -84,6 +84,7 @@ func (r Request) chars() int {
 // A Tokenizer counts the tokens of a text.
 type Tokenizer interface {
 	// Count returns the number of tokens in text, without any that a chat
-	// template or a server would add.
+	// template or a server would add. A pass calls Count when a request has ended, by
+	// one goroutine at a time.
 	Count(text string) int
 }
