@@ -66,6 +66,9 @@ func find() (program string, err error) {
 // Build builds Ollama if the cache does not have it, and returns the path of the program. The error
 // wraps [ErrUnavailable] if this machine cannot build it.
 func Build(ctx context.Context) (program string, err error) {
+	if program, err = find(); err == nil { // which needs no compiler
+		return program, nil
+	}
 	for _, tool := range []string{"go", "gcc", "g++"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			return "", fmt.Errorf("%w: %w", ErrUnavailable, err)
