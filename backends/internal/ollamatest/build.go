@@ -28,7 +28,7 @@ const (
 var pins []byte
 
 // ErrUnavailable is wrapped by errors that say why this machine cannot build or run Ollama.
-var ErrUnavailable = errors.New("Ollama is not available here")
+var ErrUnavailable = errors.New("no Ollama is available here")
 
 const (
 	name         = "ollamatest"     // of its folders in the cache
