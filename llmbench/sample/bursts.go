@@ -71,7 +71,7 @@ func FindBursts(samples iter.Seq[*Sample]) Bursts {
 	var deltas, bursts, pauses int
 	var apart time.Duration
 	for s := range samples {
-		if s.Outcome != OK || s.Clock != KernelClock || s.Deltas <= mostAtOnce {
+		if s.Outcome != OK || s.Clock != KernelClock || s.Deltas <= mostAtOnce || len(s.Lags) != s.Deltas {
 			continue
 		}
 		b.Streams++

@@ -104,8 +104,9 @@ func TestBursts(t *testing.T) {
 	whole := burstShape{deltas: 40, pace: time.Millisecond, size: 40}.sample()
 	single := burstShape{deltas: 40, pace: time.Millisecond, size: 1}.sample()
 	short := burstShape{deltas: 4, pace: time.Millisecond, size: 4}.sample()
-	failed, user := whole, whole
+	failed, user, noLags := whole, whole, whole
 	failed.Outcome = Truncated
+	noLags.Lags = nil
 	user.ToUserClock()
 	for _, c := range []struct {
 		samples []Sample
@@ -118,7 +119,7 @@ func TestBursts(t *testing.T) {
 		{[]Sample{pieces, whole, single}, true, "2 of 3 streams, 28 deltas a burst, 25ms apart"},
 		{[]Sample{whole, single}, false, "1 of 2 streams, 40 deltas a burst, each answer in one piece"},
 		{[]Sample{whole, short, failed, user}, true, "1 of 1 streams, 40 deltas a burst, each answer in one piece"},
-		{[]Sample{short, failed, user}, false, "0 of 0 streams, 0 deltas a burst, each answer in one piece"},
+		{[]Sample{short, failed, user, noLags}, false, "0 of 0 streams, 0 deltas a burst, each answer in one piece"},
 		{[]Sample{merged()}, false, "0 of 1 streams, 0 deltas a burst, each answer in one piece"},
 	} {
 		b := FindBursts(All(c.samples...))
