@@ -2,7 +2,6 @@ package conn
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -178,29 +177,5 @@ func (c endingConn) Pending() (bool, error) {
 		return false, io.EOF
 	default:
 		return false, nil
-	}
-}
-
-// TestHabit checks that the end of an idle connection is taken for a habit of the server only
-// if it came soon after an answer.
-func TestHabit(t *testing.T) {
-	for idle, want := range map[time.Duration]int64{soonAfterAnswer: 1, soonAfterAnswer + 1: 0} {
-		t.Run(fmt.Sprint(idle), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := newPool(t, Options{URL: "http://server"})
-				client, server := net.Pipe()
-				ended := make(chan bool)
-				c := newConn(endingConn{client, ended}, 0, func() {})
-				c.setStream(c)
-				c.used = true
-				p.put(c)
-				server.Close()
-				close(ended)
-				time.Sleep(idle) // of the fake clock
-				p.CloseUnusable()
-				assert.Equal(t, len(p.idle), 0)
-				assert.Equal(t, p.ended.Load(), want)
-			})
-		})
 	}
 }

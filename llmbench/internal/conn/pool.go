@@ -17,10 +17,12 @@ import (
 type Pool struct {
 	dialer *dialer
 
-	mu   sync.Mutex
-	idle []*Conn // the connection that was used last is the last
-	open int     // connections that are not closed
+	mu    sync.Mutex
+	idle  []*Conn // the connection that was used last is the last
+	open  int     // connections that are not closed
+	trial *Conn   // on trial, or nil; see try
 
+	// The server does not keep connections if ended is larger than kept.
 	kept  atomic.Int64 // answers on connections that were used before
 	ended atomic.Int64 // connections that the server ended soon after an answer
 }
@@ -149,31 +151,19 @@ func (p *Pool) take() *Conn {
 	return c
 }
 
-// unusable reports whether an idle connection must not be used again.
-func (p *Pool) unusable(c *Conn) bool {
-	unusable := c.unusable()
-	if c.ended && c.used {
-		p.noteEnd(time.Since(c.idleSince))
-	}
-	return unusable
-}
-
-// noteEnd notes that the server has ended a connection, at most that long after an answer.
-func (p *Pool) noteEnd(afterAnswer time.Duration) {
-	if afterAnswer <= soonAfterAnswer {
-		p.ended.Add(1)
-	}
-}
-
-// put adds an idle connection to the pool. It closes a connection that has answered a
-// request if the server does not keep connections: it has ended more of them soon after an
-// answer than it has answered further requests on.
+// put adds an idle connection to the pool. A connection that has answered a request goes on
+// trial if the server does not keep connections.
 func (p *Pool) put(c *Conn) {
+	c.idleSince = time.Now()
 	if c.used && p.ended.Load() > p.kept.Load() {
-		c.stream.Close()
+		p.try(c)
 		return
 	}
-	c.idleSince = time.Now()
+	p.keep(c)
+}
+
+// keep adds an idle connection to the pool.
+func (p *Pool) keep(c *Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.idle = append(p.idle, c)
@@ -218,12 +208,15 @@ func (p *Pool) CloseUnusable() { p.closeIdle(p.unusable) }
 // CloseUnused closes the idle connections that have answered no request.
 func (p *Pool) CloseUnused() { p.closeIdle((*Conn).unused) }
 
-// closeIdle closes the idle connections for which remove returns true.
+// closeIdle closes the idle connections for which remove returns true, and the one on trial.
 func (p *Pool) closeIdle(remove func(*Conn) bool) {
 	p.mu.Lock()
-	idle := p.idle
-	p.idle = nil
+	idle, trial := p.idle, p.trial
+	p.idle, p.trial = nil, nil
 	p.mu.Unlock()
+	if trial != nil {
+		trial.stream.Close()
+	}
 	var kept []*Conn
 	for _, c := range idle {
 		if remove(c) {
