@@ -84,4 +84,7 @@ func TestConfigLines(t *testing.T) {
 		"tls":         "insecure, the server's certificate is not verified",
 	})
 	assert.DeepEqual(t, Target{}.config(), map[string]string{"dialect": "openai-chat"})
+	assert.DeepEqual(t, Target{URL: "unix:///run/llm.sock"}.config(), map[string]string{
+		"dialect": "openai-chat", "instants": "of the client's reads, a Unix socket has no kernel timestamps",
+	})
 }

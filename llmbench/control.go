@@ -2,12 +2,15 @@ package llmbench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -27,6 +30,7 @@ type control struct {
 	client *client
 	server *http.Server
 	served sync.WaitGroup
+	dir    string        // of the server's Unix socket; "" for TCP
 	pace   time.Duration // between two tokens
 	tokens int           // in a stream
 
@@ -49,25 +53,47 @@ const (
 )
 
 // newControl starts a server whose tokens are pace apart, within limits. That should be the
-// pace of the target; 0 means unknown.
-func newControl(pace time.Duration) (*control, error) {
+// pace of the target; 0 means unknown. The server is at a Unix socket if the target is, because
+// the kernel wakes the reader of a Unix socket in another way than that of TCP.
+func newControl(pace time.Duration, unix bool) (*control, error) {
 	if pace == 0 {
 		pace = controlPace
 	}
 	pace = min(max(pace, time.Millisecond), controlLength/4)
 	k := &control{pace: pace, tokens: int(controlLength / pace), writes: map[string][]distortion.Write{}}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	ln, target, err := k.listen(unix)
 	if err != nil {
-		return nil, fmt.Errorf("control: %w", err)
+		return nil, fmt.Errorf("control: %w", errors.Join(err, os.RemoveAll(k.dir)))
 	}
 	k.server = &http.Server{Handler: k}
 	k.served.Go(func() { k.server.Serve(ln) })
-	k.client, err = newClient(Target{URL: "http://" + ln.Addr().String(), NoProxy: true})
+	k.client, err = newClient(target)
 	if err != nil {
 		k.close()
 		return nil, err
 	}
 	return k, nil
+}
+
+// listen returns a listener on loopback or on a Unix socket in a new folder, and the server there.
+func (k *control) listen(unix bool) (ln net.Listener, t Target, err error) {
+	if !unix {
+		ln, err = net.Listen("tcp", "127.0.0.1:0")
+		if err == nil {
+			t = Target{URL: "http://" + ln.Addr().String(), NoProxy: true}
+		}
+		return ln, t, err
+	}
+	if k.dir, err = os.MkdirTemp("", "llmbench-"); err != nil {
+		return nil, t, err
+	}
+	ln, err = net.Listen("unix", filepath.Join(k.dir, "control"))
+	return ln, Target{
+		URL: "unix:///control", // the path may hold what no URL may
+		Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(k.dir, "control"))
+		},
+	}, err
 }
 
 // close stops the server.
@@ -77,6 +103,7 @@ func (k *control) close() {
 	}
 	k.server.Close()
 	k.served.Wait()
+	os.RemoveAll(k.dir) // does nothing for ""
 }
 
 // ServeHTTP answers a request with a stream, and keeps when it wrote each token.

@@ -1,6 +1,7 @@
 package llmbench
 
 import (
+	"os"
 	"testing"
 	"time"
 
@@ -14,24 +15,43 @@ import (
 // TestControl checks the number of errors that a control returns: each worker ends the stream
 // that it began.
 func TestControl(t *testing.T) {
-	k, err := newControl(0)
-	assert.NilError(t, err)
-	defer k.close()
-	assert.Equal(t, k.tokens, 12)
-	for range 2 {
-		var got distortion.Errors
-		runtest.Until(t, "two streams are measured", func() bool {
-			k.begin(t.Context(), perControl)
-			got = k.end()
-			return got.Streams >= 2
-		})
-		assert.Equal(t, len(got.Late), got.Streams*k.tokens)
+	t.Setenv("TMPDIR", t.TempDir())
+	for _, unix := range []bool{false, true} {
+		k, err := newControl(0, unix)
+		assert.NilError(t, err)
+		assert.Equal(t, k.client.at.Socket != "", unix)
+		assert.Equal(t, k.tokens, 12)
+		for range 2 {
+			var got distortion.Errors
+			runtest.Until(t, "two streams are measured", func() bool {
+				k.begin(t.Context(), perControl)
+				got = k.end()
+				return got.Streams >= 2
+			})
+			assert.Equal(t, len(got.Late), got.Streams*k.tokens)
+		}
+		k.close()
+		left, err := os.ReadDir(os.TempDir())
+		assert.NilError(t, err)
+		assert.Equal(t, len(left), 0, "%v", left)
 	}
 	for _, tt := range []struct{ pace, want time.Duration }{{1, ms}, {time.Hour, 25 * ms}, {20 * ms, 20 * ms}} {
-		k, err := newControl(tt.pace)
+		k, err := newControl(tt.pace, false)
 		assert.NilError(t, err)
 		assert.Equal(t, k.pace, tt.want)
 		k.close()
+	}
+}
+
+// TestControlOfUnixSocket checks that a target at a Unix socket has its control at one, too.
+func TestControlOfUnixSocket(t *testing.T) {
+	for _, url := range []string{"unix:///run/llm.sock", "http://127.0.0.1:1"} {
+		m, err := setUp(Target{URL: url}, Load{Requests: words(1, 1), Concurrency: 1})
+		assert.NilError(t, err)
+		assert.NilError(t, m.prepare(t.Context(), true))
+		assert.Equal(t, m.control.client.at.Socket != "", m.client.at.Socket != "", url)
+		assert.NilError(t, m.samples.Close())
+		m.close()
 	}
 }
 

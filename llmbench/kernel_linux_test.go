@@ -127,7 +127,7 @@ func TestControlWhereNeeded(t *testing.T) {
 		c, l, pl, err := prepared(target, Load{Requests: words(4, 3), Concurrency: 1})
 		assert.NilError(t, err)
 		defer c.close()
-		k, err := newControl(0)
+		k, err := newControl(0, false)
 		assert.NilError(t, err)
 		defer k.close()
 		r, err := c.pass(t.Context(), l, pl, k, inMemoryOnly())

@@ -88,7 +88,7 @@ func (m *measurement) prepare(ctx context.Context, withControl bool) error {
 		return fmt.Errorf("warm-up: %w", err)
 	}
 	if withControl {
-		m.control, err = newControl(pace)
+		m.control, err = newControl(pace, m.client.at.Socket != "")
 	}
 	return err
 }

@@ -210,9 +210,6 @@ func (r *run) publish() {
 			}
 		}
 	}
-	if r.client.at.Socket != "" {
-		r.b.Log("a Unix socket has no kernel timestamps: instants are those of the client's reads")
-	}
 	for _, note := range notes(s, samples) {
 		r.b.Log(note)
 	}

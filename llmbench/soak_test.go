@@ -33,7 +33,7 @@ func BenchmarkSoak(b *testing.B) {
 	c, err := newClient(target)
 	assert.NilError(b, err)
 	defer c.close()
-	k, err := newControl(0)
+	k, err := newControl(0, false)
 	assert.NilError(b, err)
 	defer k.close()
 	pass := func() *store.Store {

@@ -30,7 +30,8 @@ type Target struct {
 	// https, with a prefix of all paths if there is one. A path /v1 at its end is ignored. A
 	// query, such as ?api-version=1, is sent with each request. unix:///run/llm.sock is a
 	// server at a Unix socket; a prefix follows a colon, as in unix:///run/llm.sock:/prefix.
-	// Instants of answers from a Unix socket have no kernel timestamps.
+	// A Unix socket has no kernel timestamps: the instants of its answers are those of the
+	// client's reads, and the configuration lines say so.
 	//
 	// Errors and results show no more of the URL than scheme and host, and values of the query of
 	// at least eight bytes are removed from errors and records.
@@ -138,6 +139,9 @@ func (t Target) config() map[string]string {
 	}
 	if t.Compressed {
 		c["compression"] = "allowed, instants of compressed answers are those of whole compressed blocks"
+	}
+	if e, err := endpoint.Parse(t.URL); err == nil && e.Socket != "" {
+		c["instants"] = "of the client's reads, a Unix socket has no kernel timestamps"
 	}
 	if t.TLS != nil && t.TLS.InsecureSkipVerify {
 		c["tls"] = "insecure, the server's certificate is not verified"
