@@ -90,6 +90,7 @@ func TestURLErrors(t *testing.T) {
 		{"completions are refused", backends.URL{URL: serve(answer(200, twoModels), answer(400, "no such model")), Model: "m"}, "status 400 Bad Request: no such model"},
 		{"two models are listed", backends.URL{URL: serve(answer(200, twoModels), answer(200, ""))}, "LLMBENCH_MODEL is not set, and the server lists 2 models: a, b"},
 		{"the list of models is refused", backends.URL{URL: serve(answer(401, "no key"), answer(401, "no key"))}, "LLMBENCH_MODEL is not set, and the list of models cannot be read: GET /v1/models: status 401 Unauthorized: no key"},
+		{"a prefix that may be secret", backends.URL{URL: serve(answer(401, ""), answer(401, "no key")) + "/secret-key?a=b"}, "the list of models cannot be read: GET /v1/models: status 401 Unauthorized: no key"},
 		{"the list of models is a page", backends.URL{URL: serve(answer(200, "<html>"), answer(200, ""))}, "/v1/models is not a list of models"},
 		{"no URL", backends.URL{URL: "host:80", Model: "m"}, `target: URL "host:80"; want a base`},
 		{"the port is closed and no model is set", backends.URL{URL: "http://127.0.0.1:1", Ready: wait}, "s: connection refused"},

@@ -257,13 +257,23 @@ func (t Target) Where() string {
 // secrets returns what must not be shown of t.
 func (t Target) secrets() redact.Secrets {
 	var all []string
-	for _, values := range t.Header {
+	for name, values := range t.Header {
 		for _, v := range values {
 			all = append(all, v)
 			if _, credential, found := strings.Cut(v, " "); found { // after a scheme, such as Bearer
 				all = append(all, credential)
 			}
+			if http.CanonicalHeaderKey(name) == "Cookie" {
+				for pair := range strings.SplitSeq(v, ";") {
+					_, value, _ := strings.Cut(pair, "=")
+					all = append(all, strings.Trim(value, ` "`))
+				}
+			}
 		}
+	}
+	r := http.Request{Header: canonical(t.Header)}
+	if _, password, ok := r.BasicAuth(); ok {
+		all = append(all, password)
 	}
 	if e, err := endpoint.Parse(t.URL); err == nil {
 		all = append(all, e.Secrets()...)

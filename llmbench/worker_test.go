@@ -36,7 +36,7 @@ func newDialectWorker(tb testing.TB, d dialect.Dialect, rt http.RoundTripper, l 
 	l.Concurrency = 1
 	l, err := l.check()
 	assert.NilError(tb, err)
-	target := Target{URL: "http://server", Model: "m", Dialect: d, Header: http.Header{"authorization": {"Bearer sk-secret/key"}, "X-Team": {"team-secret"}}}
+	target := Target{URL: "http://server", Model: "m", Dialect: d, Header: http.Header{"authorization": {"Bearer sk-secret/key"}, "X-Team": {"team-secret"}, "Cookie": {`a=b; session="cookie-secret"`}}}
 	c, err := newClient(target)
 	assert.NilError(tb, err)
 	tb.Cleanup(c.close)
@@ -119,6 +119,7 @@ func TestAnswers(t *testing.T) {
 		{"a key beyond blanks", false, 401, json, strings.Repeat(" ", maxErrorBody) + "sk-secret/key" + strings.Repeat(" ", 1000) + "x", sample.HTTP, "status 401: [redacted]", 0, ""},
 		{"a key that an excerpt of JSON cuts", false, 200, json, strings.Repeat("x", 190) + "sk-secret/key" + strings.Repeat("x", 1000), sample.Malformed, `xx[redacted]…"`, 0, ""},
 		{"a key that an excerpt of a page cuts", false, 200, "text/html", strings.Repeat("x", 195) + "sk-secret/key", sample.Malformed, `xx[reda…"`, 0, ""},
+		{"a cookie", false, 401, json, "no session cookie-secret", sample.HTTP, "no session [redacted]", 0, ""},
 		{"a key of a header of its own", false, 401, json, "no team-secret", sample.HTTP, "no [redacted]", 0, ""},
 
 		{"whole", true, 200, json, `{"choices":[{"message":{"content":"hi"},"finish_reason":"length"}],"usage":{"prompt_tokens":5,"completion_tokens":3}}`, sample.OK, "", 3, sample.FromUsage},

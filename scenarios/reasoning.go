@@ -27,7 +27,7 @@ func reasoning(b *testing.B, s server) {
 			b.Fatal(err)
 		}
 		if answer := s.once(b, first[0]); answer.Outputs == answer.Deltas {
-			llmbench.Skip(b, fmt.Sprintf("the server sent no reasoning: its answer begins %.60q", answer.Answer.Text))
+			llmbench.Skip(b, fmt.Sprintf("the server sent no reasoning: its answer begins %q", s.target.Excerpt(answer.Answer.Text, 60)))
 		}
 		for _, users := range s.concurrencies(pick(s, []int{1, 8, 32}, []int{1, 8})...) {
 			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {

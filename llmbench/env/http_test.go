@@ -53,11 +53,11 @@ func TestReason(t *testing.T) {
 }
 
 func TestIsSecret(t *testing.T) {
-	for _, secret := range []string{"api_key=1", "--api-keys=a", "HF_TOKEN=abc", "bos-token=12345678", "password=x", "Authorization=x"} {
+	for _, secret := range []string{"api_key=1", "--api-keys=a", "HF_TOKEN=abc", "bos-token=12345678", "password=x", "Authorization=x", "apiKey=x", "clientSecret=x", "oauth.accessToken=abc", "APIKey_=x"} {
 		name, value, _ := strings.Cut(secret, "=")
 		assert.Assert(t, IsSecret(name, value), secret)
 	}
-	for _, setting := range []string{"api_key=", "max_tokens=512345678", "seconds_per_token=0.5", "keyboard=x", "=x"} {
+	for _, setting := range []string{"api_key=", "max_tokens=512345678", "seconds_per_token=0.5", "keyboard=x", "=x", "maxTokens=512345678", "secondsPerToken=0.5", "_=x"} {
 		name, value, _ := strings.Cut(setting, "=")
 		assert.Assert(t, !IsSecret(name, value), setting)
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // A Secret is a text that the fmt verbs do not show. The zero value is no secret.
@@ -28,22 +29,33 @@ func (s Secret) String() string {
 func (s Secret) GoString() string { return s.String() }
 
 // IsSecret reports whether the value of a variable, of an option or of a member of a JSON object
-// is a credential. The last word of the name decides. A name that ends in "token" may also be a
+// is a credential. The last word of the name decides; words are as in api_key or apiKey. A name that ends in "token" may also be a
 // setting, such as --seconds-per-token=0.5 or HF_HUB_DISABLE_IMPLICIT_TOKEN=1, so that a short
 // number, duration or truth value under such a name is no credential.
 func IsSecret(name, value string) bool {
-	words := strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool { return r == '-' || r == '_' })
-	if len(words) == 0 || value == "" {
+	if value == "" {
 		return false
 	}
-	last := words[len(words)-1]
-	switch {
+	switch last := lastWord(name); {
 	case last == "TOKEN" || last == "HFT": // -hft is llama.cpp's short form of --hf-token
 		return len(value) >= 8 || !isSetting(value)
 	case slices.Contains([]string{"KEY", "KEYS", "APIKEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "CREDENTIALS", "AUTHORIZATION"}, last):
 		return true
 	}
 	return false
+}
+
+// lastWord returns the last word of a name such as api_key, api-key, API_KEY or apiKey, in upper case.
+func lastWord(name string) string {
+	name = strings.TrimRight(name, "-_.")
+	name = name[strings.LastIndexAny(name, "-_.")+1:]
+	for i := len(name) - 1; i > 0; i-- {
+		if unicode.IsUpper(rune(name[i])) && unicode.IsLower(rune(name[i-1])) {
+			name = name[i:]
+			break
+		}
+	}
+	return strings.ToUpper(name)
 }
 
 // isSetting reports whether a value is a number, a duration or a truth value.

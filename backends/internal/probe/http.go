@@ -49,7 +49,8 @@ func Fetch(ctx context.Context, t llmbench.Target, method, path, body string) ([
 		if to := res.Header.Get("Location"); to != "" {
 			words = "redirects are not followed, and this one leads to " + to + ": " + words
 		}
-		err = fmt.Errorf("%s %s: %w: %s", method, req.URL.Path, StatusError{res.StatusCode}, t.Excerpt(words, 300))
+		path, _, _ = strings.Cut(path, "?") // without the URL's prefix and query, which may be secret
+		err = fmt.Errorf("%s %s: %w: %s", method, path, StatusError{res.StatusCode}, t.Excerpt(words, 300))
 	}
 	return b, err
 }

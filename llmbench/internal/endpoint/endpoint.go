@@ -92,15 +92,22 @@ func (e Endpoint) URL(path string) string {
 	return e.Base + path + "?" + e.Query
 }
 
-// Secrets returns the values in the query, which may hold a key.
+// Secrets returns the values in the query, which may hold a key: as they are in the URL, and
+// decoded. A server may repeat either.
 func (e Endpoint) Secrets() []string {
-	values, _ := url.ParseQuery(e.Query) // without the part that cannot be parsed
 	var all []string
-	for _, v := range values {
-		all = append(all, v...)
+	for part := range strings.FieldsFuncSeq(e.Query, func(r rune) bool { return r == '&' || r == ';' }) {
+		_, value, found := strings.Cut(part, "=")
+		if !found {
+			value = part // a key without a name
+		}
+		all = append(all, value)
+		if decoded, err := url.QueryUnescape(value); err == nil {
+			all = append(all, decoded)
+		}
 	}
 	slices.Sort(all)
-	return all
+	return slices.Compact(all)
 }
 
 // Where returns the address of the server for messages: host and port, or the socket.

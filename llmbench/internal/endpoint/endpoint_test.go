@@ -74,9 +74,9 @@ func TestParseErrors(t *testing.T) {
 }
 
 func TestSecrets(t *testing.T) {
-	e, err := Parse("http://host?key=k%2F1&api-version=2&key=k3&%zz=bad")
+	e, err := Parse("http://host?key=k%2F1&api-version=2&key=a+b/c==;key=k3&key=%zz&bare&empty=")
 	assert.NilError(t, err)
-	assert.DeepEqual(t, e.Secrets(), []string{"2", "k/1", "k3"})
+	assert.DeepEqual(t, e.Secrets(), []string{"", "%zz", "2", "a b/c==", "a+b/c==", "bare", "k%2F1", "k/1", "k3"})
 }
 
 // FuzzParse checks that what Parse accepts makes a URL that net/http can use, and that errors do

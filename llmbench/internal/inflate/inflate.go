@@ -87,12 +87,9 @@ func (r *Reader) Read(p []byte) (n int, err error) {
 // are.
 func classify(err error) error {
 	var corrupt flate.CorruptInputError
-	switch {
-	case errors.As(err, &corrupt), errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum),
-		errors.Is(err, zlib.ErrHeader), errors.Is(err, zlib.ErrChecksum), errors.Is(err, zlib.ErrDictionary):
+	if errors.As(err, &corrupt) || errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) ||
+		errors.Is(err, zlib.ErrHeader) || errors.Is(err, zlib.ErrChecksum) || errors.Is(err, zlib.ErrDictionary) {
 		return fmt.Errorf("%w: %w", ErrMalformed, err)
-	case err == io.EOF:
-		return err
 	}
 	return err
 }

@@ -4,6 +4,7 @@ package mergepatch
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -72,19 +73,19 @@ func membersOf(v jsontext.Value) (object, error) {
 	return members, json.Unmarshal(v, &members)
 }
 
-// Hide returns a patch in one line without credentials, and the credentials: the texts of members
-// for whose name and text isSecret is true. They are replaced by "[secret]".
+// Hide returns a patch in one line without credentials, and the credentials: the texts for which
+// isSecret is true with the name of a member that contains them. They are replaced by "[secret]".
 func Hide(patch []byte, isSecret func(name, text string) bool) (shown string, secrets []string) {
 	var v any
 	if json.Unmarshal(patch, &v) != nil {
 		return "", nil
 	}
-	v = hide(v, "", func(name, text string) bool {
-		if !isSecret(name, text) {
-			return false
+	v = hide(v, nil, func(names []string, text string) bool {
+		found := slices.ContainsFunc(names, func(name string) bool { return isSecret(name, text) })
+		if found {
+			secrets = append(secrets, text)
 		}
-		secrets = append(secrets, text)
-		return true
+		return found
 	})
 	b, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
@@ -93,19 +94,19 @@ func Hide(patch []byte, isSecret func(name, text string) bool) (shown string, se
 	return string(b), secrets
 }
 
-// hide returns v, the value of a member, with the secrets in it replaced.
-func hide(v any, name string, isSecret func(name, text string) bool) any {
+// hide returns v with the secrets in it replaced. The members with the given names contain v.
+func hide(v any, names []string, isSecret func(names []string, text string) bool) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, x := range v {
-			v[name] = hide(x, name, isSecret)
+			v[name] = hide(x, append(names, name), isSecret)
 		}
 	case []any:
 		for i, x := range v {
-			v[i] = hide(x, name, isSecret)
+			v[i] = hide(x, names, isSecret)
 		}
 	case string:
-		if isSecret(name, v) {
+		if isSecret(names, v) {
 			return "[secret]"
 		}
 	}
