@@ -76,12 +76,12 @@ type route struct {
 	why  string // for portRoute: why the container's own address is not used
 }
 
-// reach returns the route to a server that listens. The published port is used if the container has no address of its own, or one that
-// packets do not reach, as behind some firewalls. If the container's address
-// refuses the connection, then it is reachable and the server does not listen yet.
-// With early, the container's network may not be up yet: reach returns the error of
-// the container's address, and a later call decides. A timeout always decides,
-// because it means that packets are dropped.
+// reach returns the route to a server that listens. The published port is used if the
+// container has no address of its own, or one that packets do not reach, as behind some
+// firewalls. If the container's address refuses the connection, then it is reachable and
+// the server does not listen yet. With early, the container's network may not be up yet:
+// reach returns the error of the container's address, and a later call decides. A timeout
+// always decides, because it means that packets are dropped.
 func reach(ctx context.Context, dial dialFunc, containerAddr, publishedAddr string, early bool) (route, error) {
 	why := "the container has no address that this machine can reach"
 	if containerAddr != "" {

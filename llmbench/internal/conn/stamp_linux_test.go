@@ -241,7 +241,8 @@ func TestEndBeforeRequest(t *testing.T) {
 }
 
 // TestEndAfterWork checks that a request is taken for one that the server worked on if the
-// server closes or resets the connection 60 ms after it has read the request.
+// server closes or resets the connection 500 ms after it has read the request. The client may
+// notice up to 440 ms late that it has written the request, as a busy machine runs other threads.
 func TestEndAfterWork(t *testing.T) {
 	for name, end := range map[string]func(*net.TCPConn){"closed": func(server *net.TCPConn) { server.Close() }, "reset": reset} {
 		for _, size := range []int{8, writeSize + 1} {
@@ -252,15 +253,15 @@ func TestEndAfterWork(t *testing.T) {
 					if req, err := http.ReadRequest(bufio.NewReader(server)); err == nil {
 						io.Copy(io.Discard, req.Body)
 					}
-					runtest.Until(t, "60 ms have passed since the request, and it is acknowledged", func() bool {
-						return c.kernel.info().Last_data_sent >= 60 && c.lookBack().acked == c.wrote.Load()
+					runtest.Until(t, "500 ms have passed since the request, and it is acknowledged", func() bool {
+						return c.kernel.info().Last_data_sent >= 500 && c.lookBack().acked == c.wrote.Load()
 					})
 					end(server)
 				})
 				e := lost(t, c, size)
 				wg.Wait()
 				assert.Equal(t, e.took, e.acked)
-				assert.Assert(t, e.after >= 60*ms-tick() && e.whole, "%+v", e)
+				assert.Assert(t, e.after >= 60*ms && e.whole, "%+v", e)
 				assert.Equal(t, e.loss(true), worked, "%+v", e)
 			})
 		}
