@@ -58,19 +58,19 @@ func TestBursts(t *testing.T) {
 				tt.proxy.Upstream = mock.URL
 				target.URL = nginxtest.Start(t, *tt.proxy).URL
 			}
-			var units []string
-			load := llmbench.Load{Concurrency: tt.streams, Requests: make([]llmbench.Request, tt.streams), ClientBound: llmbench.BoundWithheld,
-				Withheld: func(withheld []string, why error) {
-					if why == llmbench.ErrBursts {
-						units = withheld
-					}
-				}}
+			load := llmbench.Load{Concurrency: tt.streams, Requests: make([]llmbench.Request, tt.streams), ClientBound: llmbench.BoundWithheld}
 			for i := range load.Requests {
 				load.Requests[i] = llmbench.Request{Prompt: "Tell me about the sea.", MaxTokens: tt.tokens, FixedOutput: true}
 			}
-			result, err := llmbench.Pass(t.Context(), "", target, load)
-			assert.Assert(t, result != nil, "%v", err)
-			defer result.Close()
+			result, units, err := burstPass(t, target, load)
+			// Bursts may not be recognised by a client that gets too little CPU to read them in
+			// time. Other streams must never be taken for bursts.
+			for range 20 {
+				if !tt.found || sample.FindBursts(result.All()).Found() {
+					break
+				}
+				result, units, err = burstPass(t, target, load)
+			}
 			b := sample.FindBursts(result.All())
 			assert.Equal(t, b.Streams, tt.streams)
 			assert.Equal(t, b.Found(), tt.found, "%v", b)
@@ -84,6 +84,21 @@ func TestBursts(t *testing.T) {
 			checkBehind(t, srv, result, tt.behind)
 		})
 	}
+}
+
+// burstPass makes one pass. It returns the units that were withheld because of bursts, and the error
+// of the pass.
+func burstPass(t *testing.T, target llmbench.Target, load llmbench.Load) (result *llmbench.Result, units []string, err error) {
+	t.Helper()
+	load.Withheld = func(withheld []string, why error) {
+		if why == llmbench.ErrBursts {
+			units = withheld
+		}
+	}
+	result, err = llmbench.Pass(t.Context(), "", target, load)
+	assert.Assert(t, result != nil, "%v", err)
+	t.Cleanup(func() { result.Close() })
+	return result, units, err
 }
 
 // checkBehind checks samples against the log of the mock server: an answer has all its tokens, its
