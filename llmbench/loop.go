@@ -46,7 +46,7 @@ func (c *client) pass(ctx context.Context, l *Load, pl *plan, k *control, o outl
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 
-	lp := &loop{client: c, load: l, requests: pl.requests, posts: pl.feed()}
+	lp := &loop{client: c, load: l, requests: pl.requests, posts: pl.feed(ctx)}
 	begin := o.samples.End()
 	before := strain.Read()
 	if c.pool.Stamped() {

@@ -1,6 +1,7 @@
 package llmbench
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -37,6 +38,7 @@ type plan struct {
 	samples  int              // of all requests: one for each turn
 	ahead    int              // how many posts wait to be sent
 	build    func(i int) post // builds the post of a request
+	unsent   func(i int) post // the same without a body, for a request that is not sent
 }
 
 const (
@@ -69,12 +71,13 @@ func newPlan(l *Load, t Target, requests []Request) (*plan, error) {
 		p.request, p.leave = i, leaves[i]
 		return p
 	}
+	pl.unsent = func(i int) post { return post{request: i, then: requests[i].Then} }
 	return pl, nil
 }
 
 // feed returns the posts of all requests, in order. All of them must be received. The first ones
-// are built when feed returns.
-func (pl *plan) feed() <-chan post {
+// are built when feed returns. Posts after the end of ctx have no body, and must not be sent.
+func (pl *plan) feed(ctx context.Context) <-chan post {
 	posts := make(chan post, pl.ahead)
 	for i := range pl.ahead {
 		posts <- pl.build(i)
@@ -82,7 +85,11 @@ func (pl *plan) feed() <-chan post {
 	go func() {
 		defer close(posts)
 		for i := pl.ahead; i < pl.requests; i++ {
-			posts <- pl.build(i)
+			build := pl.build
+			if ctx.Err() != nil {
+				build = pl.unsent
+			}
+			posts <- build(i)
 		}
 	}()
 	return posts
