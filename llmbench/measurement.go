@@ -112,14 +112,18 @@ func (m *measurement) warmUp(ctx context.Context) (pace time.Duration, err error
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
 	}
+	pace = medianGap(r.Samples)
+	if err := samples.Err(); err != nil { // not all samples can be read
+		return 0, err
+	}
 	if text := tooManyFailed(r.Samples, m.load.MaxFail); text != "" {
 		return 0, errors.New(text)
 	}
-	return medianGap(r.Samples), samples.Err()
+	return pace, nil
 }
 
-// pass sends the requests of pl as the pass of that number, and writes their records, also those of a pass
-// that failed. A pass that was given up because ctx ended has failed, whatever the load
+// pass sends the requests of pl as the pass of that number, and writes their records, also those
+// of a pass that failed. A pass that was given up because ctx ended has failed, whatever the load
 // tolerates.
 func (m *measurement) pass(ctx context.Context, number int, pl *plan) (passResult, error) {
 	r, err := m.client.pass(ctx, &m.load, pl, m.control, outlet{number, m.samples, m.records})

@@ -18,12 +18,11 @@ type Result struct {
 }
 
 // All ranges over the samples of all passes, in the order in which their requests ended. It may
-// be called any number of times before Close. Each sample is a new one, and the caller's; of
-// [sample.Sample].Err the text remains.
+// be called any number of times before Close. Each sample is a new one, and the caller's. Of
+// [sample.Sample].Err only the text remains, so that [errors.Is] finds nothing in it.
 //
 // Samples that take more than 64 MiB are in a file, in the folder LLMBENCH_OUT or in the
-// system's folder for temporary files. A range ends early if the file cannot be read; see
-// [Result.Err].
+// folder of [os.TempDir]. A range ends early if the file cannot be read; see [Result.Err].
 func (r *Result) All() iter.Seq[*sample.Sample] { return r.samples.Between(0, r.samples.End()) }
 
 // Err returns why a range over samples ended early, or nil.

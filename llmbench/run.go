@@ -145,6 +145,9 @@ func (r *run) check(ctx context.Context, number int, samples iter.Seq[*sample.Sa
 	if asked, achieved, ok := sample.AchievedRate(samples); ok && math.Abs(achieved-asked) > toleratedMiss*asked {
 		r.b.Logf("pass %d: %.4g requests per second were asked for, and %.4g sent", number, asked, achieved)
 	}
+	if err := r.samples.Err(); err != nil { // not all samples can be read
+		return err
+	}
 	if counter, ok := r.observer.(Counter); ok {
 		difference, exact, err := checkCounts(ctx, counter, samples)
 		if err != nil {

@@ -124,7 +124,7 @@ type Sample struct {
 	// The end.
 
 	Outcome Outcome
-	Err     error // the reason, if Outcome is not OK
+	Err     error // the reason, if Outcome is not OK; in results and records only its text
 	Status  int   // HTTP status; 0 without a response
 	// RetryAfter is how long the server asked the client to wait before another request, in the
 	// header Retry-After of an answer whose status is an error; 0 if it did not

@@ -35,7 +35,7 @@ type Store struct {
 	blocks [][]byte // in memory, all but the last of the size of a block
 	size   Mark     // of all samples
 	filed  Mark     // the part of them that is in the file and not in blocks
-	file   *os.File // nil until it is needed
+	file   *os.File // nil until it is needed, and after Close
 	name   string   // of a file that must be removed
 
 	write codec
@@ -113,6 +113,10 @@ func (s *Store) End() Mark { return s.size }
 // then Err returns why.
 func (s *Store) Between(from, to Mark) iter.Seq[*sample.Sample] {
 	return func(yield func(*sample.Sample) bool) {
+		if from < s.filed && s.file == nil {
+			s.fail(os.ErrClosed)
+			return
+		}
 		in := bufio.NewReaderSize(s.reader(from, to), 64<<10)
 		read := codec{reading: true, words: map[string]string{}}
 		var data []byte
@@ -133,9 +137,7 @@ func (s *Store) Between(from, to Mark) iter.Seq[*sample.Sample] {
 				err = read.decode(data, one)
 			}
 			if err != nil {
-				s.mu.Lock()
-				s.err = fmt.Errorf("samples that were kept in a file: %w", err)
-				s.mu.Unlock()
+				s.fail(err)
 				return
 			}
 			if !yield(one) {
@@ -143,6 +145,13 @@ func (s *Store) Between(from, to Mark) iter.Seq[*sample.Sample] {
 			}
 		}
 	}
+}
+
+// fail makes err the reason why a range ended early.
+func (s *Store) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = fmt.Errorf("samples that were kept in a file: %w", err)
 }
 
 // reader returns the bytes between two places.
@@ -170,7 +179,8 @@ func (s *Store) Err() error {
 	return s.err
 }
 
-// Close removes the file. It may be called again.
+// Close removes the file. The samples that were in it cannot be read any more. Close may be called
+// again.
 func (s *Store) Close() error {
 	if s.file == nil {
 		return nil

@@ -113,6 +113,13 @@ func TestStore(t *testing.T) {
 		assert.NilError(t, s.Err())
 		assert.NilError(t, s.Close())
 		assert.NilError(t, s.Close())
+		if inFile := s.filed > 0; inFile {
+			assert.Equal(t, len(values(s.Between(0, s.End()))), 0)
+			assert.Error(t, s.Err(), "samples that were kept in a file: file already closed")
+		} else {
+			assert.Equal(t, len(values(s.Between(0, s.End()))), len(want))
+			assert.NilError(t, s.Err())
+		}
 		left, err := os.ReadDir(dir)
 		assert.NilError(t, err)
 		assert.Equal(t, len(left), 0)
