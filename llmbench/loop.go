@@ -18,11 +18,13 @@ import (
 type passResult struct {
 	distortion.Pass               // the samples, in the order in which requests ended, and the state of the client
 	clockChange     time.Duration // by how much the wall clock was set; unless 0, no timestamp is used
+	recorderWait    time.Duration // sum of the times that requests waited for the recorder
 }
 
 // pass sends every request of pl once, at the times that the load asks for. With k, control
-// streams run beside them where the kernel gives no timestamps. The samples go to o. It returns when every request and every
-// goroutine of the pass has ended; the deadlines of the load bound the time. An error without
+// streams run beside them where the kernel gives no timestamps. The samples go to o. It returns
+// when every request and every goroutine of the pass has ended; the deadlines of the load bound
+// the time, unless the disk or the tokenizer hangs. An error without
 // samples means that the pass did not begin. An error with samples means that they contradict
 // each other, or that not all of them could be kept.
 func (c *client) pass(ctx context.Context, l *Load, pl *plan, k *control, o outlet) (passResult, error) {
@@ -71,6 +73,7 @@ func (c *client) pass(ctx context.Context, l *Load, pl *plan, k *control, o outl
 		r.ClockSet = true
 	}
 	err := lp.recorder.close()
+	r.recorderWait = time.Duration(lp.recorder.waited.Load())
 	r.Samples = o.samples.Between(begin, o.samples.End())
 	c.longest = max(c.longest, lp.longest)
 	if err != nil {
@@ -185,7 +188,8 @@ func (lp *loop) work(ctx context.Context, w *worker) {
 			lp.skip(ctx, &p, lp.clock.Now())
 			continue
 		}
-		longest = max(longest, w.sendTurns(ctx, &p, schedule{}))
+		took, _ := w.sendTurns(ctx, &p, schedule{})
+		longest = max(longest, took)
 	}
 	lp.mu.Lock()
 	defer lp.mu.Unlock()
@@ -229,10 +233,10 @@ func (lp *loop) open(ctx context.Context, due []time.Duration) {
 		}
 		w := lp.takeWorker()
 		wg.Go(func() {
-			took := w.sendTurns(ctx, &p, schedule{set: true, due: due[i], granted: granted})
+			took, end := w.sendTurns(ctx, &p, schedule{set: true, due: due[i], granted: granted})
 			lp.returnWorker(w, took)
 			if places != nil {
-				places <- lp.clock.Now()
+				places <- min(end, lp.clock.Now())
 			}
 		})
 	}

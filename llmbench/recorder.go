@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/audit"
@@ -35,10 +36,11 @@ type recorder struct {
 	clock  conn.Clock
 	giveUp context.CancelCauseFunc // ends the pass when a sample cannot be kept
 
-	ended chan *sample.Sample
-	done  chan struct{}
-	audit audit.Audit // until done is closed, of the goroutine; as err
-	err   error
+	ended  chan *sample.Sample
+	waited atomic.Int64 // nanoseconds that requests waited in add, in sum
+	done   chan struct{}
+	audit  audit.Audit // until done is closed, of the goroutine; as err
+	err    error
 }
 
 // newRecorder starts a recorder. The pass has started with clock. Close must be called.
@@ -48,8 +50,16 @@ func newRecorder(o outlet, l *Load, clock conn.Clock, giveUp context.CancelCause
 	return r
 }
 
-// add hands over the sample of a request that has ended.
-func (r *recorder) add(s *sample.Sample) { r.ended <- s }
+// add hands over the sample of a request that has ended. It waits while too many samples wait.
+func (r *recorder) add(s *sample.Sample) {
+	select {
+	case r.ended <- s:
+	default:
+		begin := r.clock.Now()
+		r.ended <- s
+		r.waited.Add(int64(r.clock.Now() - begin))
+	}
+}
 
 // close waits until all samples are kept. It returns why one could not be kept.
 func (r *recorder) close() error {

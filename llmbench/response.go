@@ -247,7 +247,7 @@ func (r *responseReader) countTokens(s *sample.Sample, usage dialect.Usage, even
 	case !hasText:
 		return fail(sample.Empty, "the answer ended well and holds no token")
 	case r.load.Tokenizer != nil:
-		s.TokenSource = sample.FromTokenizer // counted after the pass
+		s.TokenSource = sample.FromTokenizer // counted by the recorder
 	case s.Streamed:
 		s.OutputTokens, s.TokenSource = s.Deltas, sample.FromDeltas
 	default:

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/progress"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
@@ -112,6 +113,9 @@ func (r *run) pass(ctx context.Context, number int) error {
 	}
 	if err != nil {
 		return err
+	}
+	if result.recorderWait > 0 {
+		r.b.Logf("pass %d: requests waited %v in sum for their records, so that later requests were sent late: the disk, the tokenizer or this machine is too slow for the load", number, result.recorderWait.Round(time.Microsecond))
 	}
 	if err := r.check(ctx, number, result.Samples); err != nil {
 		return err

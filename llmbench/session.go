@@ -19,9 +19,9 @@ type schedule struct {
 }
 
 // sendTurns sends p and, if p is a session, each further turn after the reply to the turn
-// before it. Each sample is handed to the recorder when its request ends. It returns the time from
-// the first send to the last end, by the user's clock, or 0 unless all succeeded.
-func (w *worker) sendTurns(ctx context.Context, p *post, at schedule) (took time.Duration) {
+// before it. Each sample is handed to the recorder when its request ends. It returns the last end,
+// by the user's clock, and the time from the first send to it, or 0 unless all succeeded.
+func (w *worker) sendTurns(ctx context.Context, p *post, at schedule) (took, end time.Duration) {
 	if len(p.then) > 0 {
 		defer func(was bool) { w.in.keepText = was }(w.in.keepText)
 		w.in.keepText = true
@@ -31,15 +31,16 @@ func (w *worker) sendTurns(ctx context.Context, p *post, at schedule) (took time
 	if at.granted > at.due {
 		s.Granted = at.granted
 	}
-	start, end := s.Start, s.End+s.EndLag
+	start := s.Start
+	end = s.End + s.EndLag
 	outcome := w.ended(s)
 	if len(p.then) > 0 {
 		outcome, end = w.sendFurtherTurns(ctx, p, outcome)
 	}
 	if outcome != sample.OK {
-		return 0
+		return 0, end
 	}
-	return end - start
+	return end - start, end
 }
 
 // ended hands over the sample of a request that has ended. It returns the sample's outcome.
