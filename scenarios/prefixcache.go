@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"hash/maphash"
 	"iter"
 	"slices"
 	"strings"
@@ -29,19 +30,19 @@ func prefixCache(b *testing.B, s server) {
 	b.Run(fmt.Sprintf("workload=prefixes-%dx%d-%dx%d/stream=true", groups, p.PerGroup, p.System, p.Question), func(b *testing.B) {
 		for _, users := range s.concurrencies(pick(s, []int{1, 16}, []int{1})...) {
 			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
-				var sent []llmbench.Request // in all measured passes
+				var sent []prefix // in all measured passes
 				measured := false
 				draw := func(n int, seed uint64) ([]llmbench.Request, error) {
 					p := p
 					p.Seed = seed
 					requests, err := p.Requests(n)
 					if measured {
-						sent = append(sent, requests...)
+						sent = append(sent, prefixes(s, requests)...)
 					}
 					return requests, err
 				}
 				l := s.fresh(b, llmbench.Load{Concurrency: users}, n, 2, draw)
-				l.Figures = func(samples iter.Seq[*sample.Sample]) map[string]float64 { return hitFigures(s, sent, n, samples) }
+				l.Figures = func(samples iter.Seq[*sample.Sample]) map[string]float64 { return hitFigures(sent, n, samples) }
 				measured = true
 				s.run(b, l)
 			})
@@ -49,35 +50,54 @@ func prefixCache(b *testing.B, s server) {
 	})
 }
 
+// A prefix is what is kept of a request: a long run has too many to keep their prompts.
+type prefix struct {
+	hash   uint64 // of the text
+	tokens int    // of the text and the template
+	prompt int    // tokens of the whole prompt
+}
+
+// hashSeed is the seed of the hashes of prefixes.
+var hashSeed = maphash.MakeSeed()
+
+// prefixes returns the prefixes of requests.
+func prefixes(s server, requests []llmbench.Request) []prefix {
+	all := make([]prefix, len(requests))
+	for i, r := range requests {
+		system, _, _ := strings.Cut(r.Prompt, "\n\n") // the separator before the question
+		all[i] = prefix{maphash.String(hashSeed, system), s.tokens.Count(system) + s.template, r.PromptTokens}
+	}
+	return all
+}
+
 // hitFigures returns the hit rate that the prefixes of requests imply, and the
 // median TTFT of requests whose prefix was sent before and of the others. The
 // samples are those of the requests, of which each pass has n.
-func hitFigures(s server, requests []llmbench.Request, n int, samples iter.Seq[*sample.Sample]) map[string]float64 {
+func hitFigures(sent []prefix, n int, samples iter.Seq[*sample.Sample]) map[string]float64 {
 	measured := map[int]time.Duration{} // the TTFT of each request with one
 	for r := range samples {
 		if ttft, has := r.TTFT(); has && r.Outcome == sample.OK {
 			measured[r.Pass*n+r.Request] = ttft
 		}
 	}
-	seen := map[string]bool{}
+	seen := map[uint64]bool{}
 	var hits, misses []time.Duration
-	var hitTokens, allTokens float64
-	for i, r := range requests {
-		system, _, _ := strings.Cut(r.Prompt, "\n\n") // the separator before the question
-		allTokens += float64(r.PromptTokens)
+	hitTokens, allTokens := 0, 0
+	for i, p := range sent {
+		allTokens += p.prompt
 		ttft, has := measured[i]
 		switch {
-		case seen[system]:
-			hitTokens += float64(s.tokens.Count(system) + s.template)
+		case seen[p.hash]:
+			hitTokens += p.tokens
 			if has {
 				hits = append(hits, ttft)
 			}
 		case has:
 			misses = append(misses, ttft)
 		}
-		seen[system] = true
+		seen[p.hash] = true
 	}
-	figures := map[string]float64{"implied-hit-%": 100 * hitTokens / allTokens}
+	figures := map[string]float64{"implied-hit-%": 100 * float64(hitTokens) / float64(allTokens)}
 	for unit, ttfts := range map[string][]time.Duration{"p50-ttft-hit-ns": hits, "p50-ttft-miss-ns": misses} {
 		if slices.Sort(ttfts); len(ttfts) > 1 {
 			figures[unit] = sample.Quantile(ttfts, 0.5)

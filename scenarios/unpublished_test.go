@@ -109,7 +109,7 @@ func TestPrefixHits(t *testing.T) {
 			s := server{target: backends.Mock{Config: &c}.Start(b), counter: counter{tokens: tokenizer.Words{}}}
 			s.run(b, llmbench.Load{Requests: requests, Concurrency: 1,
 				Figures: func(samples iter.Seq[*sample.Sample]) map[string]float64 {
-					return hitFigures(s, requests, len(requests), samples)
+					return hitFigures(prefixes(s, requests), len(requests), samples)
 				}})
 		})
 		implied := 100 * float64(perGroup-1) / float64(perGroup) * 64 / 80
@@ -129,7 +129,7 @@ func TestPrefixHitsAreFaster(t *testing.T) {
 	virtual(t, c, func(t *testing.T, target llmbench.Target) {
 		result, err := llmbench.Pass(t.Context(), "", target, llmbench.Load{Requests: requests, Concurrency: 1})
 		assert.NilError(t, err)
-		figures := hitFigures(server{target: target, counter: counter{tokens: tokenizer.Words{}}}, requests, len(requests), result.All())
+		figures := hitFigures(prefixes(server{target: target, counter: counter{tokens: tokenizer.Words{}}}, requests), len(requests), result.All())
 		saved := time.Duration(figures["p50-ttft-miss-ns"] - figures["p50-ttft-hit-ns"])
 		assert.Equal(t, saved.Round(100*time.Microsecond), 64*50*time.Microsecond)
 	})
