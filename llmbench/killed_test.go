@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -35,6 +36,9 @@ func helperKilled(b *testing.B) {
 // some requests and lets the others wait. The records must have each request that was answered,
 // and benchreport must read them and say that the run was cut.
 func TestKilled(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no SIGKILL")
+	}
 	const answered = 300
 	srv, err := mockserver.New(mockserver.Config{})
 	assert.NilError(t, err)
