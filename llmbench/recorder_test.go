@@ -11,6 +11,8 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // slow is a tokenizer that takes a millisecond for a text.
@@ -49,4 +51,16 @@ func TestSlowRecorder(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestUnreadSamples checks that a pass whose samples cannot be read again fails for that, and not
+// for what the samples that were read say.
+func TestUnreadSamples(t *testing.T) {
+	samples := store.New(0, t.TempDir())
+	for range 1000 {
+		assert.NilError(t, samples.Add(&sample.Sample{Outcome: sample.OK}))
+	}
+	assert.NilError(t, samples.Close())
+	r := &run{measurement: &measurement{samples: samples}}
+	assert.Error(t, r.check(t.Context(), 0, r.all()), "samples that were kept in a file: file already closed")
 }
