@@ -9,109 +9,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// delays are what the samples and the control streams say about the client's delays.
-type delays struct {
-	first, all histogram // lags of reads that brought a first delta, and of all reads, on the kernel's clock
-	control    histogram // lags of the reads of control streams
-	firstGaps  histogram // between the first two deltas, where they were not read together
-	gaps       histogram // between any two deltas that were not read together
-	tails      histogram // from the last delta to the end, where they were not read together
-	user       userTimes // of samples on the user clock
-	merged     int       // deltas whose instants are not known exactly
-	slow       int       // requests whose send may have been late
-	users      int       // successful samples on the user clock
-	passes     map[int]*activity
-	scratch    []time.Duration
-}
-
-// add adds a sample.
-func (d *delays) add(s *sample.Sample) {
-	if s.Outcome != sample.OK {
-		return
-	}
-	if s.SentBy > 0 {
-		d.slow++
-	}
-	if s.Clock == sample.UserClock {
-		d.users++
-		d.user.add(s)
-		return
-	}
-	d.addReads(s)
-	for _, m := range s.Merged {
-		d.merged += m.Deltas
-	}
-	if s.Deltas > 1 && (len(s.Merged) == 0 || s.Merged[0].Delta > 1) {
-		d.firstGaps.add(s.Gaps[0])
-	}
-	if n := len(s.Merged); s.Deltas > 0 && (n == 0 || s.Merged[n-1].Delta+s.Merged[n-1].Deltas < s.Deltas) {
-		d.tails.add(s.End - s.Last)
-	}
-	d.scratch = apart(d.scratch[:0], s)
-	for _, gap := range d.scratch {
-		d.gaps.add(gap)
-	}
-}
-
-// addReads adds the reads of a sample on the kernel's clock.
-func (d *delays) addReads(s *sample.Sample) {
-	if len(s.Lags) == 0 {
-		return
-	}
-	if d.passes == nil {
-		d.passes = map[int]*activity{}
-	}
-	a := d.passes[s.Pass]
-	if a == nil {
-		a = &activity{}
-		d.passes[s.Pass] = a
-	}
-	at := s.First
-	for i, lag := range s.Lags {
-		if i == 0 {
-			d.first.add(lag)
-		} else {
-			at += s.Gaps[i-1]
-		}
-		d.all.add(lag)
-		if i == len(s.Gaps) || s.Gaps[i] > 0 { // else the next delta is of the same read
-			a.add(at+lag, lag)
-		}
-	}
-}
-
-// userTimes are times on the user clock: to the first delta, between two deltas, and to the end of
-// answers without deltas.
-type userTimes struct{ first, gap, end histogram }
-
-// add adds a sample.
-func (u *userTimes) add(s *sample.Sample) {
-	if s.Deltas == 0 {
-		u.end.add(s.End - s.Start)
-		return
-	}
-	u.first.add(s.First - s.Start)
-	for _, gap := range s.Gaps {
-		u.gap.add(gap)
-	}
-}
-
-// apart appends to all the gaps between two deltas that came at exact instants, and not
-// together.
-func apart(all []time.Duration, s *sample.Sample) []time.Duration {
-	merged := s.Merged
-	for i, gap := range s.Gaps { // between deltas i and i+1
-		for len(merged) > 0 && merged[0].Delta+merged[0].Deltas <= i {
-			merged = merged[1:]
-		}
-		if gap > 0 && (len(merged) == 0 || i+1 < merged[0].Delta) {
-			all = append(all, gap)
-		}
-	}
-	return all
-}
-
 // How long a merged delta can have waited is judged by three facts, of which the smallest counts.
+// None of them makes a delta earlier than Merged.Since, which needs no assumption.
 //
 // The first is how late reads were. A client that is stopped goes on at an instant that has
 // nothing to do with when segments arrive. The last segment before that instant, whose lag is
@@ -125,9 +24,17 @@ func apart(all []time.Duration, s *sample.Sample) []time.Duration {
 // The second is how late other reads were that returned at the same time: if there are eight, all
 // of them were late by less than half of the time of the stop with the probability 1/256.
 //
+// Both hold only for stops that are shorter than the step from one segment of a stream to the next.
+// In a longer stop more segments arrive, and the lag of the last one is any part of a step instead
+// of any part of the stop: reads of streams with a token every 20 ms are late by at most about
+// 20 ms, even if the client is stopped for a second. So lags bound a wait if the bound is at most a
+// step. They say nothing otherwise, as every longer stop would have made the same lags.
+//
 // The third is how long gaps between deltas were that were not read together. A longer gap is
 // less often within one stop of the client than a shorter one. So a gap that was hidden is not
-// longer than the 99th percentile of those that were seen, nearly always.
+// longer than the 99th percentile of those that were seen, nearly always. This holds for a client
+// that is stopped most of the time, too, if the server's gaps do not depend on whether the client
+// is stopped, and some gaps were seen.
 const (
 	certainty = 8
 	usual     = 0.95
@@ -139,6 +46,9 @@ const (
 
 // minSeen is the number of gaps of a kind that tell others of this kind.
 const minSeen = 20
+
+// unlimited is longer than any wait.
+const unlimited = time.Duration(1) << 60
 
 // A way is how samples are corrected.
 type way int
@@ -157,7 +67,8 @@ type corrector struct {
 	draw uint64 // number of lags so far
 
 	usualFirst, usual   time.Duration          // lags of which few reads have more
-	firstGap, gap, tail time.Duration          // of which few are longer
+	step                time.Duration          // longest wait that lags can bound
+	firstGap, gap, tail time.Duration          // of which few are longer; 0 if too few were seen
 	lags                [4 << 10]time.Duration // quantiles of the lags of streams on the user clock
 
 	out  sample.Sample
@@ -167,8 +78,10 @@ type corrector struct {
 
 // newCorrector returns a corrector for samples of which d is known.
 func newCorrector(d *delays, w way) *corrector {
-	c := &corrector{delays: d, way: w, usualFirst: d.first.quantile(usual), usual: d.all.quantile(usual)}
-	c.gap = d.gaps.quantile(longGap)
+	c := &corrector{delays: d, way: w, usualFirst: d.first.quantile(usual), usual: d.all.quantile(usual), step: d.meanStep()}
+	if d.gaps.n >= minSeen {
+		c.gap = d.gaps.quantile(longGap)
+	}
 	c.firstGap, c.tail = c.gap, c.gap
 	if d.firstGaps.n >= minSeen {
 		c.firstGap = d.firstGaps.quantile(longGap)
@@ -205,24 +118,32 @@ func (c *corrector) setLags() {
 // together with the deltas before end, and with delta end if that is exact, or else with what
 // came after them.
 func (c *corrector) hidden(s *sample.Sample, i, end int, exact bool) time.Duration {
-	gap := time.Duration(0)
-	gaps := end - i // between the delta and the last one that was read
+	most := c.certain(s, i)
+	gaps := time.Duration(end - i) // between the delta and the last one that was read
+	tail, first := time.Duration(0), time.Duration(0)
 	if !exact {
 		gaps--
-		gap += c.gap
-		if end == s.Deltas {
-			gap += c.tail - c.gap
+		if tail = c.gap; end == s.Deltas {
+			tail = c.tail
+		}
+		if tail == 0 {
+			return most
 		}
 	}
 	if gaps > 0 && i == 0 {
 		gaps--
-		gap += c.firstGap
+		if first = c.firstGap; first == 0 {
+			return most
+		}
 	}
-	return min(c.certain(s, i), gap+time.Duration(gaps)*c.gap)
+	if gaps > 0 && c.gap == 0 {
+		return most
+	}
+	return min(most, first+gaps*c.gap+tail)
 }
 
 // certain returns for how long delta i of s can have waited in addition to its lag, by the lags of
-// reads. The delta has not been corrected yet.
+// reads; unlimited if they do not tell. The delta has not been corrected yet.
 func (c *corrector) certain(s *sample.Sample, i int) time.Duration {
 	lag, few := lagOf(s, i), c.usual
 	if i == 0 {
@@ -231,6 +152,9 @@ func (c *corrector) certain(s *sample.Sample, i int) time.Duration {
 	most := certainty * max(lag, few)
 	if n, longest := c.passes[s.Pass].around(c.at[i] + lag); n > minNeighbours {
 		most = min(most, neighbours*longest)
+	}
+	if most > c.step {
+		return unlimited
 	}
 	return most
 }
@@ -317,6 +241,7 @@ func (c *corrector) move(s *sample.Sample) {
 		if !exact {
 			steps--
 		}
+		room := time.Duration(0) // of each step, if the first delta was as early as possible
 		for i := m.Delta; i < end; i++ {
 			low := min(c.at[i], max(m.Since, c.at[i]-c.hidden(s, i, end, exact)))
 			switch c.way {
@@ -328,9 +253,11 @@ func (c *corrector) move(s *sample.Sample) {
 				if c.certain(s, i) < pace { // the read was prompt: the first of the segments woke the client
 					gap = lagOf(s, i)
 				}
-				if left := steps - (i - m.Delta); left > 0 {
-					c.at[i] -= time.Duration(left) * min(gap, (c.at[i]-low)/time.Duration(steps))
+				if i == m.Delta {
+					room = (c.at[i] - low) / time.Duration(max(1, steps))
 				}
+				left := steps - (i - m.Delta)
+				c.at[i] = max(low, c.at[i]-time.Duration(left)*min(gap, room))
 			case earliest:
 				c.at[i] = low
 			case firstEarliest:

@@ -116,6 +116,8 @@ func TestStopped(t *testing.T) {
 		{30 * ms, 3000 * ms, ""},
 		{30 * ms, 100 * ms, "p99-itl-ns p90-ttft-ns p99-ttft-ns"},
 		{50 * ms, 400 * ms, "p99-itl-ns"},
+		{100 * ms, 150 * ms, "p99-itl-ns p90-itl-ns p90-ttft-ns p99-ttft-ns mean-tpot-ns mean-itl-ns mean-ttft-ns p50-ttft-ns"},
+		{140 * ms, 150 * ms, "p99-itl-ns p90-itl-ns p90-ttft-ns p99-ttft-ns mean-tpot-ns mean-itl-ns p50-ttft-ns mean-ttft-ns"}, // no gap is seen
 	} {
 		t.Run(fmt.Sprintf("%v of %v", tt.long, tt.every), func(t *testing.T) {
 			all := streams()
@@ -137,6 +139,57 @@ func TestStopped(t *testing.T) {
 			assert.Assert(t, r.Worst < 2*worst && r.Worst > worst/2 || max(r.Worst, worst) < 0.02, "%v, true %v", r.Worst, worst)
 		})
 	}
+}
+
+// TestLongStops checks the mean time per output token of answers that take longer than the stops of
+// the client. The lag of a read is at most the time between two tokens, however long the stop was,
+// so that the lags do not tell that the first deltas waited for several of these times.
+func TestLongStops(t *testing.T) {
+	const n = 60
+	for _, tt := range []struct {
+		long, every time.Duration
+		least, most float64 // error of the mean time per output token
+		worst       float64 // its likely share; 0: it must be shown
+	}{
+		{300 * ms, 400 * ms, 0.05, 0.10, 0.075},
+		{10 * ms, 50 * ms, 0, 0.001, 0},
+		{30 * ms, 1000 * ms, 0, 0.001, 0},
+	} {
+		t.Run(fmt.Sprintf("%v of %v", tt.long, tt.every), func(t *testing.T) {
+			var truth, all []sample.Sample
+			for i := range 1000 {
+				s := stream(i, time.Duration(i)*401*time.Microsecond)
+				s.Deltas, s.Outputs, s.OutputTokens = n, n, n
+				s.Gaps, s.Lags = slices.Repeat([]time.Duration{20 * ms}, n-1), slices.Repeat([]time.Duration{50 * time.Microsecond}, n)
+				s.Last = s.First + sum(s.Gaps)
+				s.End = s.Last
+				truth = append(truth, s)
+				all = append(all, stopped(s, tt.long, tt.every))
+				assert.NilError(t, all[i].CheckMerged())
+			}
+			want, _ := figures(sample.All(truth...), sample.Elapsed(sample.All(truth...)))
+			got, _ := figures(sample.All(all...), sample.Elapsed(sample.All(all...)))
+			e := math.Abs(got["mean-tpot-ns"]/want["mean-tpot-ns"] - 1)
+			assert.Assert(t, e >= tt.least && e <= tt.most, "%v is no such case", e)
+			r := report(Pass{Samples: sample.All(all...), Workers: 1000, Stagger: 401 * time.Microsecond}, "mean-tpot-ns")
+			assert.Equal(t, len(r.Units) > 0, tt.worst > 0, r.Text)
+			assert.Assert(t, math.Abs(r.Worst-e) < 0.02, "%v, true %v", r.Worst, e)
+		})
+	}
+}
+
+// TestNoGapSeen checks that deltas can have waited since the last read if nothing tells how long
+// the gaps between deltas are.
+func TestNoGapSeen(t *testing.T) {
+	var all []sample.Sample
+	for i := range 100 {
+		s := stream(i, time.Duration(i)*ms)
+		together(&s, 0, 9, 15*ms, s.Start+20*ms)
+		all = append(all, s)
+	}
+	r := report(Pass{Samples: sample.All(all...), Workers: 100, Stagger: ms}, "mean-ttft-ns")
+	assert.DeepEqual(t, r.Units, []string{"mean-ttft-ns"})
+	assert.Assert(t, strings.Contains(r.Text, "(at most 1000%)"), r.Text)
 }
 
 // TestBurstsAtOnce checks that a client whose reads are prompt is not blamed for the first deltas

@@ -6,6 +6,19 @@
 // deltas were read together with later ones, and when a worker could have sent the next
 // request. On the user clock the lags of reads are unknown; there the lags of control streams
 // stand for them.
+//
+// A delta that was read together with a later one came after the read before it, and before the
+// later one. These bounds always hold. Narrower bounds are taken from other reads and other gaps,
+// under four assumptions:
+//
+//   - The instant at which a stopped client goes on does not depend on when segments arrive.
+//   - The client reads many streams after a stop, and all of them waited for the same stop.
+//   - The server's gaps do not depend on whether the client is stopped.
+//   - Gaps that were hidden in a stop are no longer than 99 % of those that were seen.
+//
+// The lags of reads count only where they show that the stops were shorter than the time from one
+// segment of a stream to the next. With fewer than 20 gaps that were seen, nothing is assumed of
+// those that were hidden.
 package distortion
 
 import (

@@ -1,0 +1,137 @@
+package distortion
+
+import (
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// delays are what the samples and the control streams say about the client's delays.
+type delays struct {
+	first, all histogram // lags of reads that brought a first delta, and of all reads, on the kernel's clock
+	control    histogram // lags of the reads of control streams
+	firstGaps  histogram // between the first two deltas, where they were not read together
+	gaps       histogram // between any two deltas that were not read together
+	tails      histogram // from the last delta to the end, where they were not read together
+	user       userTimes // of samples on the user clock
+	merged     int       // deltas whose instants are not known exactly
+	steps      int64     // between two segments of a stream that have deltas
+	span       float64   // nanoseconds that the steps took in sum
+	slow       int       // requests whose send may have been late
+	users      int       // successful samples on the user clock
+	passes     map[int]*activity
+	scratch    []time.Duration
+}
+
+// add adds a sample.
+func (d *delays) add(s *sample.Sample) {
+	if s.Outcome != sample.OK {
+		return
+	}
+	if s.SentBy > 0 {
+		d.slow++
+	}
+	if s.Clock == sample.UserClock {
+		d.users++
+		d.user.add(s)
+		return
+	}
+	d.addReads(s)
+	d.addSteps(s)
+	if s.Deltas > 1 && (len(s.Merged) == 0 || s.Merged[0].Delta > 1) {
+		d.firstGaps.add(s.Gaps[0])
+	}
+	if n := len(s.Merged); s.Deltas > 0 && (n == 0 || s.Merged[n-1].Delta+s.Merged[n-1].Deltas < s.Deltas) {
+		d.tails.add(s.End - s.Last)
+	}
+	d.scratch = apart(d.scratch[:0], s)
+	for _, gap := range d.scratch {
+		d.gaps.add(gap)
+	}
+}
+
+// addSteps adds the steps from segment to segment of a sample on the kernel's clock. A merged delta
+// has a segment of its own.
+func (d *delays) addSteps(s *sample.Sample) {
+	for _, m := range s.Merged {
+		d.merged += m.Deltas
+		for _, gap := range s.Gaps[m.Delta:min(m.Delta+m.Deltas, len(s.Gaps))] {
+			if gap == 0 {
+				d.steps++
+			}
+		}
+	}
+	for _, gap := range s.Gaps {
+		if gap > 0 {
+			d.steps++
+		}
+		d.span += float64(gap)
+	}
+}
+
+// meanStep returns the mean time from a segment of a stream to the next one; unlimited if no stream has
+// two.
+func (d *delays) meanStep() time.Duration {
+	if d.steps == 0 {
+		return unlimited
+	}
+	return time.Duration(d.span / float64(d.steps))
+}
+
+// addReads adds the reads of a sample on the kernel's clock.
+func (d *delays) addReads(s *sample.Sample) {
+	if len(s.Lags) == 0 {
+		return
+	}
+	if d.passes == nil {
+		d.passes = map[int]*activity{}
+	}
+	a := d.passes[s.Pass]
+	if a == nil {
+		a = &activity{}
+		d.passes[s.Pass] = a
+	}
+	at := s.First
+	for i, lag := range s.Lags {
+		if i == 0 {
+			d.first.add(lag)
+		} else {
+			at += s.Gaps[i-1]
+		}
+		d.all.add(lag)
+		if i == len(s.Gaps) || s.Gaps[i] > 0 { // else the next delta is of the same read
+			a.add(at+lag, lag)
+		}
+	}
+}
+
+// userTimes are times on the user clock: to the first delta, between two deltas, and to the end of
+// answers without deltas.
+type userTimes struct{ first, gap, end histogram }
+
+// add adds a sample.
+func (u *userTimes) add(s *sample.Sample) {
+	if s.Deltas == 0 {
+		u.end.add(s.End - s.Start)
+		return
+	}
+	u.first.add(s.First - s.Start)
+	for _, gap := range s.Gaps {
+		u.gap.add(gap)
+	}
+}
+
+// apart appends to all the gaps between two deltas that came at exact instants, and not
+// together.
+func apart(all []time.Duration, s *sample.Sample) []time.Duration {
+	merged := s.Merged
+	for i, gap := range s.Gaps { // between deltas i and i+1
+		for len(merged) > 0 && merged[0].Delta+merged[0].Deltas <= i {
+			merged = merged[1:]
+		}
+		if gap > 0 && (len(merged) == 0 || i+1 < merged[0].Delta) {
+			all = append(all, gap)
+		}
+	}
+	return all
+}
