@@ -32,7 +32,7 @@ var ErrUnavailable = errors.New("no Ollama is available here")
 
 const (
 	name         = "ollamatest"     // of its folders in the cache
-	buildTimeout = 20 * time.Minute // including the wait for another process that builds
+	buildTimeout = 12 * time.Minute // including the wait for another process that builds
 	stopDelay    = 5 * time.Second
 )
 
@@ -84,6 +84,9 @@ func Build(ctx context.Context) (program string, err error) {
 	dir, err := buildcache.Get(ctx, name, key(), buildTimeout, func(ctx context.Context, dir string) error {
 		return build(ctx, filepath.Join(headers, "usr/include"), dir)
 	})
+	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrUnavailable) { // in the wait for another build
+		err = fmt.Errorf("%w: another process builds it for longer than %v", ErrUnavailable, buildTimeout)
+	}
 	return filepath.Join(dir, "ollama"), err
 }
 

@@ -57,18 +57,21 @@ func TestScenarios(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "scenarios.test")
 	run(t, nil, "go", "test", "-c", "-vet=off", "-o", program, "../../../scenarios")
 	outputs := map[string]float64{"Chat": 200, "Concurrency": 128, "MultiTurn": 32}
-	rows := map[string]int{"Chat": 3, "Concurrency": 1, "MultiTurn": 1, "StructuredOutput": 1}
-	for dialect, want := range map[string]map[string]int{
-		"ollama":             rows,
-		"openai-chat":        rows,
-		"openai-completions": {"Chat": 3, "Concurrency": 1}, // the API has neither conversations nor an output format
+	for dialect, tt := range map[string]struct {
+		loads string // which rows of Chat and Concurrency are run; the others take long
+		want  map[string]int
+	}{
+		"ollama":             {"stream=true/^concurrency=[14]$", map[string]int{"Chat": 2, "Concurrency": 1, "MultiTurn": 1, "StructuredOutput": 1}},
+		"openai-chat":        {"stream=true/^concurrency=1$", map[string]int{"Chat": 1, "Concurrency": 1, "MultiTurn": 1, "StructuredOutput": 1}},
+		"openai-completions": {"stream=true/^concurrency=1$", map[string]int{"Chat": 1, "Concurrency": 1}}, // the API has neither conversations nor an output format
 	} {
 		t.Run(dialect, func(t *testing.T) {
 			out := run(t, []string{
 				"LLMBENCH_URL=" + url, "LLMBENCH_NAME=ollama", "LLMBENCH_DIALECT=" + dialect,
+				"LLMBENCH_REQUESTS=4",          // of all but Chat
 				"LLMBENCH_CLIENT_BOUND=report", // the client shares its CPU cores with the server and with other tests
 			}, program, "-test.run=^$", "-test.benchtime=1x",
-				"-test.bench=^Benchmark(Chat|Concurrency|MultiTurn|StructuredOutput)$/./././stream/^concurrency=[14]$")
+				"-test.bench=^Benchmark(Chat|Concurrency|MultiTurn|StructuredOutput)$/./././"+tt.loads)
 			got := map[string]int{}
 			r := benchfmt.NewReader(strings.NewReader(out), "output")
 			for r.Scan() {
@@ -91,7 +94,7 @@ func TestScenarios(t *testing.T) {
 					}
 				}
 			}
-			assert.DeepEqual(t, got, want)
+			assert.DeepEqual(t, got, tt.want)
 		})
 	}
 }
