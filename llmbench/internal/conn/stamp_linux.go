@@ -62,11 +62,9 @@ func newStampedReader(c net.Conn) *stampedReader {
 // https://man7.org/linux/man-pages/man7/tcp.7.html; 0 on kernels before 4.6 and 5.4), and
 // false once the connection is closed.
 func (s *stampedReader) counts() (c segmentCounts, ok bool) {
-	info := s.info()
-	if info == nil {
-		return segmentCounts{}, false
-	}
-	return segmentCounts{arrived: int64(info.Data_segs_in), reordered: int64(info.Rcv_ooopack)}, true
+	q := s.askInfo()
+	defer infoQueries.Put(q)
+	return segmentCounts{arrived: int64(q.info.Data_segs_in), reordered: int64(q.info.Rcv_ooopack)}, q.ok
 }
 
 // unread returns how many bytes have arrived and were not read, and false if that is
@@ -82,11 +80,12 @@ func (s *stampedReader) unread() (n int, ok bool) {
 // sinceSent returns the least time since the kernel last sent data, or 0 if that is
 // unknown. The kernel counts whole milliseconds of its clock of ticks.
 func (s *stampedReader) sinceSent() time.Duration {
-	info := s.info()
-	if info == nil {
+	q := s.askInfo()
+	defer infoQueries.Put(q)
+	if !q.ok {
 		return 0
 	}
-	return max(0, time.Duration(info.Last_data_sent)*time.Millisecond-tick()-time.Millisecond)
+	return max(0, time.Duration(q.info.Last_data_sent)*time.Millisecond-tick()-time.Millisecond)
 }
 
 // lookBack returns what the kernel knows of the connection that has ended, or nil if the
@@ -95,8 +94,10 @@ func (s *stampedReader) sinceSent() time.Duration {
 // Bytes_acked also counts the SYN. Last_data_sent and Last_ack_recv say how long ago that
 // was, each with an error of one tick of the kernel's clock.
 func (s *stampedReader) lookBack() *lookBack {
-	info := s.info()
-	if info == nil || info.Bytes_acked == 0 {
+	q := s.askInfo()
+	defer infoQueries.Put(q)
+	info := &q.info
+	if !q.ok || info.Bytes_acked == 0 {
 		return nil
 	}
 	k := &lookBack{acked: int64(info.Bytes_acked) - 1}
@@ -116,14 +117,35 @@ var tick = sync.OnceValue(func() time.Duration {
 	return time.Duration(t.Nano())
 })
 
-// info returns TCP_INFO, or nil once the connection is closed.
-func (s *stampedReader) info() (info *unix.TCPInfo) {
-	s.raw.Control(func(fd uintptr) {
-		if i, err := unix.GetsockoptTCPInfo(int(fd), unix.SOL_TCP, unix.TCP_INFO); err == nil {
-			info = i
-		}
-	})
-	return info
+// An infoQuery asks the kernel for TCP_INFO. Queries are used again because a pass makes one for
+// nearly each batch of bytes, and unix.GetsockoptTCPInfo would allocate each answer.
+type infoQuery struct {
+	info unix.TCPInfo // the parts that the kernel does not know are 0
+	ok   bool         // the kernel has answered
+	ask  func(fd uintptr)
+}
+
+// infoQueries holds queries that nobody uses.
+var infoQueries = sync.Pool{New: func() any {
+	q := &infoQuery{}
+	q.ask = q.getsockopt
+	return q
+}}
+
+// askInfo returns an answered query, which is not ok once the connection is closed. The caller
+// puts it back into infoQueries.
+func (s *stampedReader) askInfo() *infoQuery {
+	q := infoQueries.Get().(*infoQuery)
+	q.info, q.ok = unix.TCPInfo{}, false
+	s.raw.Control(q.ask)
+	return q
+}
+
+// getsockopt sets the info and ok of q.
+func (q *infoQuery) getsockopt(fd uintptr) {
+	size := uint32(unsafe.Sizeof(q.info))
+	_, _, err := unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.SOL_TCP, unix.TCP_INFO, uintptr(unsafe.Pointer(&q.info)), uintptr(unsafe.Pointer(&size)), 0)
+	q.ok = err == 0
 }
 
 // read reads into p, and returns the timestamp of the last segment in p, in nanoseconds

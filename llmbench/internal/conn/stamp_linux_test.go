@@ -254,7 +254,7 @@ func TestEndAfterWork(t *testing.T) {
 						io.Copy(io.Discard, req.Body)
 					}
 					runtest.Until(t, "500 ms have passed since the request, and it is acknowledged", func() bool {
-						return c.kernel.info().Last_data_sent >= 500 && c.lookBack().acked == c.wrote.Load()
+						return c.kernel.askInfo().info.Last_data_sent >= 500 && c.lookBack().acked == c.wrote.Load()
 					})
 					end(server)
 				})
@@ -278,7 +278,7 @@ func TestEndNoticedLate(t *testing.T) {
 	assert.NilError(t, server.CloseWrite())
 	runtest.Until(t, "the end has arrived", func() bool { return peek(c.Conn) == peekEnd })
 	within := time.Since(before)
-	runtest.Until(t, "60 ms have passed", func() bool { return c.kernel.info().Last_data_sent >= 60 })
+	runtest.Until(t, "60 ms have passed", func() bool { return c.kernel.askInfo().info.Last_data_sent >= 60 })
 	k := c.lookBack()
 	assert.Equal(t, k.acked, c.wrote.Load())
 	assert.Assert(t, k.fin <= within+3*tick(), "%+v, within %v", k, within)
