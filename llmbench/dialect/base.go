@@ -33,7 +33,7 @@ type baseParser struct {
 
 	// The timings object of llama.cpp in the current document.
 	timingsJSON   []byte
-	timingsWalker *jsonwalk.Walker
+	timingsWalker *jsonwalk.Walker // nil before the first such object: few servers send one
 	onTimings     func(name []byte)
 }
 
@@ -47,7 +47,7 @@ type steps struct {
 // init sets p up. The steps are bound once, so that parsing allocates no
 // closures.
 func (p *baseParser) init(dialect, endMarker string, s steps) {
-	*p = baseParser{dialect: dialect, endMarker: endMarker, steps: s, w: jsonwalk.New(), timingsWalker: jsonwalk.New()}
+	*p = baseParser{dialect: dialect, endMarker: endMarker, steps: s, w: jsonwalk.New()}
 	p.onTimings = p.timingsMember
 }
 
@@ -137,6 +137,9 @@ func (p *baseParser) beginDocument() {
 func (p *baseParser) endDocument() {
 	p.steps.end()
 	if len(p.timingsJSON) > 0 && (p.finished || p.wholeBody) {
+		if p.timingsWalker == nil {
+			p.timingsWalker = jsonwalk.New()
+		}
 		p.timingsWalker.Objects(p.timingsJSON, p.onTimings, func() {}) // no error: the document around it was valid
 	}
 	if p.isError && p.d.Fault == "" {
