@@ -50,10 +50,10 @@ func (c *client) pass(ctx context.Context, l *Load, pl *plan, k *control, o outl
 
 	lp := &loop{client: c, load: l, requests: pl.requests, posts: pl.feed(ctx)}
 	begin := o.samples.End()
-	before := strain.Read()
-	if c.pool.Stamped() {
+	if c.pool.Stamped(ctx) {
 		k = nil
 	}
+	before := strain.Read()
 	if k != nil {
 		k.begin(ctx, ahead)
 	}

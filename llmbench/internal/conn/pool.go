@@ -191,11 +191,13 @@ func (p *Pool) Open() int {
 	return p.open
 }
 
-// Stamped reports whether the kernel has agreed to give timestamps on an idle connection.
-func (p *Pool) Stamped() bool {
+// Stamped reports whether the kernel gives timestamps on an idle connection. If the kernel has
+// agreed to give them, Stamped waits until it does, at most for awaitTime or until ctx ends.
+func (p *Pool) Stamped(ctx context.Context) bool {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.ContainsFunc(p.idle, func(c *Conn) bool { return c.kernel != nil })
+	agreed := slices.ContainsFunc(p.idle, func(c *Conn) bool { return c.kernel != nil })
+	p.mu.Unlock()
+	return agreed && awaitStamps(ctx)
 }
 
 // CloseIdle closes all idle connections.
