@@ -2,8 +2,37 @@ package distortion
 
 import "time"
 
-// An activity is how late the reads of a pass were, by the instant at which they returned. It
-// takes little memory for passes of any length.
+// Activities are those of all passes, by the number of the pass. They take at most about 4 MB,
+// for any number of passes of any length: where they would take more, the slots become wider.
+type activities struct {
+	passes map[int]*activity
+	slots  int // of all passes
+}
+
+// add adds a read of a pass that returned at an instant.
+func (a *activities) add(pass int, at, lag time.Duration) {
+	if a.passes == nil {
+		a.passes = map[int]*activity{}
+	}
+	p := a.passes[pass]
+	if p == nil {
+		p = &activity{}
+		a.passes[pass] = p
+	}
+	before := len(p.slots)
+	p.add(at, lag)
+	a.slots += len(p.slots) - before
+	if len(p.slots) <= before || a.slots <= maxSlots {
+		return
+	}
+	a.slots = 0
+	for _, p := range a.passes {
+		p.halve()
+		a.slots += len(p.slots)
+	}
+}
+
+// An activity is how late the reads of a pass were, by the instant at which they returned.
 type activity struct {
 	width time.Duration // of a slot; 0 before the first read
 	slots []slot
@@ -17,7 +46,7 @@ type slot struct {
 
 const (
 	firstWidth = time.Millisecond
-	maxSlots   = 1 << 18
+	maxSlots   = 1 << 18 // of one pass, and about the most of all passes
 )
 
 // add adds a read that returned at an instant.
@@ -39,16 +68,13 @@ func (a *activity) add(at, lag time.Duration) {
 
 // halve doubles the width of the slots.
 func (a *activity) halve() {
+	half := make([]slot, (len(a.slots)+1)/2) // the memory of the other half is to be freed
 	for i, s := range a.slots {
-		if i%2 == 0 {
-			a.slots[i/2] = s
-			continue
-		}
-		to := &a.slots[i/2]
+		to := &half[i/2]
 		to.reads += s.reads
 		to.longest = max(to.longest, s.longest)
 	}
-	a.slots = a.slots[:(len(a.slots)+1)/2]
+	a.slots = half
 	a.width *= 2
 }
 

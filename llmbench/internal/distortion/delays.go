@@ -19,7 +19,7 @@ type delays struct {
 	span       float64   // nanoseconds that the steps took in sum
 	slow       int       // requests whose send may have been late
 	users      int       // successful samples on the user clock
-	passes     map[int]*activity
+	activities activities
 	scratch    []time.Duration
 }
 
@@ -83,14 +83,6 @@ func (d *delays) addReads(s *sample.Sample) {
 	if len(s.Lags) == 0 {
 		return
 	}
-	if d.passes == nil {
-		d.passes = map[int]*activity{}
-	}
-	a := d.passes[s.Pass]
-	if a == nil {
-		a = &activity{}
-		d.passes[s.Pass] = a
-	}
 	at := s.First
 	for i, lag := range s.Lags {
 		if i == 0 {
@@ -100,7 +92,7 @@ func (d *delays) addReads(s *sample.Sample) {
 		}
 		d.all.add(lag)
 		if i == len(s.Gaps) || s.Gaps[i] > 0 { // else the next delta is of the same read
-			a.add(at+lag, lag)
+			d.activities.add(s.Pass, at+lag, lag)
 		}
 	}
 }

@@ -554,6 +554,26 @@ func TestActivity(t *testing.T) {
 	assert.Assert(t, len(a.slots) <= maxSlots)
 }
 
+// TestActivities checks that many passes take no more memory than a long one, and that each keeps
+// its own reads.
+func TestActivities(t *testing.T) {
+	var all activities
+	const passes = 50
+	for pass := range passes {
+		for at := range 10 * time.Second / ms {
+			all.add(pass, at*ms, time.Duration(pass))
+		}
+	}
+	sum := 0
+	for pass := range passes {
+		a := all.passes[pass]
+		sum += cap(a.slots)
+		n, longest := a.around(5 * time.Second)
+		assert.Assert(t, n >= 3 && longest == time.Duration(pass), "pass %d: %d, %d", pass, n, longest)
+	}
+	assert.Assert(t, sum <= 2*maxSlots, "%d slots", sum)
+}
+
 // TestBurstsOfServer checks that a client whose reads are prompt is not blamed for what a server
 // sends at once, in several segments.
 func TestBurstsOfServer(t *testing.T) {
