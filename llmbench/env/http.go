@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // A Header holds header fields in the form of http.Header. The fmt verbs show the names only,
@@ -33,10 +35,11 @@ func ParseHeader(v string) (Header, error) {
 			continue
 		}
 		name, value, found := strings.Cut(line, ":")
-		if !found || name == "" || strings.ContainsAny(name, " \t") {
+		value = strings.TrimSpace(value)
+		if !found || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
 			return nil, Reason(fmt.Sprintf("line %d; want Name: value on each line", number))
 		}
-		h.Add(name, strings.TrimSpace(value))
+		h.Add(name, value)
 	}
 	if len(h) == 0 {
 		return nil, errors.New("blank")
