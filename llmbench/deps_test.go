@@ -51,7 +51,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/compat", "llmbench/records llmbench/sample", ""},
 	{"llmbench/dialect", "llmbench/dialect/internal/jsonwalk llmbench/internal/redact llmbench/sse", "llmbench/env/extracases"},
 	{"llmbench/dialect/internal/jsonwalk", "github.com/go-json-experiment/json", ""},
-	{"llmbench/env", "golang.org/x/net", ""},
+	{"llmbench/env", "", ""},
 	{"llmbench/gate", "github.com/aclements/go-moremath golang.org/x/perf", ""},
 	{"llmbench/internal/audit", "llmbench/sample", ""},
 	{"llmbench/internal/conn", "llmbench/internal/redact llmbench/sample golang.org/x/net golang.org/x/sys", "llmbench/internal/runtest"},

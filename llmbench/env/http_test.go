@@ -3,10 +3,7 @@ package env
 import (
 	"encoding/pem"
 	"fmt"
-	"io"
-	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,6 +23,7 @@ func TestParseHeader(t *testing.T) {
 		"planted":            "line 1; want Name: value on each line",
 		"A: b\nC d: planted": "line 2; want Name: value on each line",
 		": planted":          "line 1; want Name: value on each line",
+		"A\r: planted":       "line 1; want Name: value on each line",
 		" \n":                "blank",
 	} {
 		_, err := ParseHeader(v)
@@ -71,10 +69,7 @@ func FuzzParseHeader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, v string) {
 		h, err := ParseHeader(v)
 		if err == nil {
-			assert.Assert(t, len(h) > 0, "%q", v)
-			req := http.Request{Method: "GET", Host: "server", URL: &url.URL{Path: "/"}, Header: http.Header(h)}
-			assert.NilError(t, req.Write(io.Discard), "%q: %q", v, h)
-			assert.Assert(t, !strings.ContainsAny(h.String(), "\r\n"), "%q: %q", v, h)
+			assert.Assert(t, len(h) > 0 && !strings.ContainsAny(h.String(), "\r\n"), "%q: %q", v, h)
 		}
 	})
 }
