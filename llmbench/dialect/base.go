@@ -3,6 +3,7 @@ package dialect
 import (
 	"bytes"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect/internal/jsonwalk"
@@ -17,9 +18,9 @@ type baseParser struct {
 	dialect   string
 	endMarker string // the sign of a complete answer, for errors
 	steps     steps
-	w         *jsonwalk.Walker
-	d         *Delta // the delta of the current event
-	wholeBody bool   // the current answer is not streamed
+	w         *jsonwalk.Walker // reads the current documents
+	d         *Delta           // the delta of the current event
+	wholeBody bool             // the current answer is not streamed
 
 	finished      bool // the server stated why generation ended
 	finishPending bool // the server announced a finish reason that has not come
@@ -32,10 +33,14 @@ type baseParser struct {
 	errorText []byte // "message" at the top level
 
 	// The timings object of llama.cpp in the current document.
-	timingsJSON   []byte
-	timingsWalker *jsonwalk.Walker // nil before the first such object: few servers send one
-	onTimings     func(name []byte)
+	timingsJSON []byte
+	onTimings   func(name []byte)
+
+	onlyText struct{ from, to int } // where the only text of the last documents lies in them, or zero
 }
+
+// walkers holds walkers that no parser uses: a parser that waits for the next event needs none.
+var walkers = sync.Pool{New: func() any { return jsonwalk.New() }}
 
 // steps are the parts of parsing that differ between dialects.
 type steps struct {
@@ -47,7 +52,7 @@ type steps struct {
 // init sets p up. The steps are bound once, so that parsing allocates no
 // closures.
 func (p *baseParser) init(dialect, endMarker string, s steps) {
-	*p = baseParser{dialect: dialect, endMarker: endMarker, steps: s, w: jsonwalk.New()}
+	*p = baseParser{dialect: dialect, endMarker: endMarker, steps: s}
 	p.onTimings = p.timingsMember
 }
 
@@ -118,9 +123,11 @@ func (p *baseParser) End() error {
 // documents parses text into d. Text is one JSON document; some gateways put
 // several in a row. The generated text of a malformed document is dropped.
 func (p *baseParser) documents(text []byte, d *Delta) error {
-	p.d = d
+	p.d, p.w = d, walkers.Get().(*jsonwalk.Walker)
+	defer walkers.Put(p.w)
 	p.beginDocument()
 	err := p.w.Objects(text, p.steps.member, p.endDocument)
+	p.onlyText.from, p.onlyText.to = p.w.OnlyText()
 	if err != nil {
 		d.rewind(p.start)
 	}
@@ -137,10 +144,11 @@ func (p *baseParser) beginDocument() {
 func (p *baseParser) endDocument() {
 	p.steps.end()
 	if len(p.timingsJSON) > 0 && (p.finished || p.wholeBody) {
-		if p.timingsWalker == nil {
-			p.timingsWalker = jsonwalk.New()
-		}
-		p.timingsWalker.Objects(p.timingsJSON, p.onTimings, func() {}) // no error: the document around it was valid
+		outer := p.w
+		p.w = walkers.Get().(*jsonwalk.Walker)
+		p.w.Objects(p.timingsJSON, p.onTimings, func() {}) // no error: the document around it was valid
+		walkers.Put(p.w)
+		p.w = outer
 	}
 	if p.isError && p.d.Fault == "" {
 		if p.d.Fault = excerpt(p.errorText); p.d.Fault == "" {
@@ -234,7 +242,7 @@ func (p *baseParser) timings() { p.timingsJSON = append(p.timingsJSON[:0], p.w.R
 
 // timingsMember reads a member of the timings object of llama.cpp.
 func (p *baseParser) timingsMember(name []byte) {
-	t, w := &p.d.Timings, p.timingsWalker
+	t, w := &p.d.Timings, p.w
 	switch string(name) {
 	case "cache_n":
 		t.CachedTokens = w.Count()

@@ -50,3 +50,10 @@ type Parser interface {
 	// d.
 	Body(body []byte, d *Delta) error
 }
+
+// A Knower is a [Parser] that recognizes events without parsing them.
+type Knower interface {
+	// Known does the work of Event and returns true if the event differs from an earlier one only
+	// in its text. Otherwise it does nothing. It needs much less time and stack than Event.
+	Known(e sse.Event, d *Delta) bool
+}

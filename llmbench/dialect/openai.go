@@ -104,18 +104,27 @@ func (p *openAIParser) Reset() {
 	p.textSeen, p.runningCount = false, false
 }
 
-// Event asks the memo first. An event that the memo knows changes nothing in the
+// Known asks the memo. An event that the memo knows changes nothing in the
 // state of the parser: parsing the event that the memo learned from has left the
 // parser in the same state.
+func (p *openAIParser) Known(e sse.Event, d *Delta) bool {
+	text, ok := p.memo.text(e.Data)
+	if !ok || !bytes.Equal(e.Type, messageEvent) {
+		return false
+	}
+	d.reset()
+	d.Text = append(d.Text, text...)
+	d.Chunks, d.Choices = 1, 1
+	return true
+}
+
+// Event asks the memo first.
 func (p *openAIParser) Event(e sse.Event, d *Delta) error {
-	if text, ok := p.memo.text(e.Data); ok && bytes.Equal(e.Type, messageEvent) {
-		d.reset()
-		d.Text = append(d.Text, text...)
-		d.Chunks, d.Choices = 1, 1
+	if p.Known(e, d) {
 		return nil
 	}
 	err := p.baseParser.Event(e, d)
-	if from, to, ok := p.w.OnlyText(); ok && d.onlyText() && err == nil && bytes.Equal(e.Type, messageEvent) {
+	if from, to := p.onlyText.from, p.onlyText.to; to > 0 && d.onlyText() && err == nil && bytes.Equal(e.Type, messageEvent) {
 		if n := len(e.Data); e.Data[n-1] == '}' && bytes.Equal(d.Text, e.Data[from:to]) {
 			p.memo.learn(e.Data, from, to)
 		}

@@ -50,9 +50,9 @@ var latencies = []latency{
 		func(s *Sample) iter.Seq[time.Duration] { return slices.Values(s.Gaps) }},
 	{"e2e", "the E2E latency: from t0 to the last delta, or to the end of the body of an answer that is not streamed", FamilyE2E, []Statistic{P50}, true, one((*Sample).E2E)},
 	{"service-ttft", "the time from the send to the first delta with generated text, in an open loop", FamilyTTFT, nil, false, one(service((*Sample).TTFT))},
+	{"service-e2e", "the time from the send to the last delta, in an open loop", FamilyE2E, nil, false, one(service((*Sample).E2E))},
 	{"read-lag", "the time from the kernel's receive timestamp of a delta to the return of the client's read, pooled over requests", FamilyOther, []Statistic{P99}, false,
 		func(s *Sample) iter.Seq[time.Duration] { return slices.Values(s.Lags) }},
-	{"service-e2e", "the time from the send to the last delta, in an open loop", FamilyE2E, nil, false, one(service((*Sample).E2E))},
 }
 
 // statistics are those of a latency, in the order they are reported.

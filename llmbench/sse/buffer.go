@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"sync"
 )
 
 // minBuffer is the first size of a decoder's buffer in bytes.
@@ -93,12 +94,18 @@ func (d *Decoder) fill() {
 		d.end -= d.pos
 		d.pos = 0
 	}
+	if d.end == 0 {
+		d.await()
+	}
 	d.lf, d.lfTo, d.crTo = -1, d.end, d.end // line has found no line end
 	if d.end > d.limit() {
 		d.err = d.tooLarge()
 		return
 	}
-	if d.end == len(d.buf) { // one unfinished line fills buf
+	switch {
+	case len(d.buf) == 0:
+		d.buf = spareBuffers.Get().(*[minBuffer]byte)[:]
+	case d.end == len(d.buf): // one unfinished line fills buf
 		grown := make([]byte, nextSize(len(d.buf), d.limit()))
 		copy(grown, d.buf[:d.end])
 		d.buf = grown
@@ -116,6 +123,26 @@ func (d *Decoder) fill() {
 		}
 	}
 	d.err = io.ErrNoProgress
+}
+
+// spareBuffers holds buffers that no decoder uses.
+var spareBuffers = sync.Pool{New: func() any { return new([minBuffer]byte) }}
+
+// await waits for bytes without buf, which is empty, if the body can.
+func (d *Decoder) await() {
+	if d.waiter == nil {
+		return
+	}
+	d.letGo()
+	d.waiter.Await()
+}
+
+// letGo gives buf, which is empty, to other decoders.
+func (d *Decoder) letGo() {
+	if d.waiter != nil && len(d.buf) == minBuffer {
+		spareBuffers.Put((*[minBuffer]byte)(d.buf))
+		d.buf = nil
+	}
 }
 
 // reserve makes room for size bytes in data.

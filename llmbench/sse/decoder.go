@@ -45,8 +45,9 @@ type Decoder struct {
 	// EventStream. Format must not change within a body.
 	Format Format
 
-	r   io.Reader
-	err error // the error that ended the stream; every later Next returns it
+	r      io.Reader
+	waiter Waiter // r, if it is one
+	err    error  // the error that ended the stream; every later Next returns it
 
 	// buf[pos:end] holds the bytes that were read and not yet consumed.
 	buf      []byte
@@ -76,8 +77,16 @@ type Decoder struct {
 	hasRetry bool
 }
 
-// NewDecoder returns a decoder of the body r. The decoder buffers its reads and may
-// read more from r than the events that it returns.
+// A Waiter is a body that can wait for bytes before they are read. A decoder of such a body has no
+// buffer while it waits for the next event.
+type Waiter interface {
+	// Await returns when a Read would not wait, or earlier. The next Read returns the error, if
+	// there is one.
+	Await()
+}
+
+// NewDecoder returns a decoder of the body r, which may be a [Waiter]. The decoder buffers its
+// reads and may read more from r than the events that it returns.
 func NewDecoder(r io.Reader) *Decoder {
 	d := new(Decoder)
 	d.Reset(r)
@@ -86,10 +95,12 @@ func NewDecoder(r io.Reader) *Decoder {
 
 // Reset prepares d for the body r. It keeps MaxEventSize, Format and the buffers.
 func (d *Decoder) Reset(r io.Reader) {
+	waiter, _ := r.(Waiter)
 	*d = Decoder{
 		MaxEventSize: d.MaxEventSize,
 		Format:       d.Format,
 		r:            r,
+		waiter:       waiter,
 		buf:          d.buf,
 		atStart:      true,
 		data:         d.data[:0],
@@ -135,6 +146,8 @@ func (d *Decoder) Next() (e Event, err error) {
 				continue
 			}
 			if d.err != io.EOF || !d.finish() {
+				d.pos, d.end, d.lf, d.lfTo, d.crTo = 0, 0, -1, 0, 0
+				d.letGo()
 				return e, d.err
 			}
 			e.Unterminated = true

@@ -142,6 +142,53 @@ func TestDecoderPrompt(t *testing.T) {
 	}
 }
 
+// A waiting body has texts for one Read each, and records whether its decoder has a buffer while it waits.
+type waiting struct {
+	d     *Decoder
+	texts []string
+	holds int // how often the decoder had a buffer
+}
+
+func (w *waiting) Await() {
+	if w.d.buf != nil {
+		w.holds++
+	}
+}
+
+func (w *waiting) Read(p []byte) (int, error) {
+	if len(w.texts) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, w.texts[0])
+	w.texts = w.texts[1:]
+	return n, nil
+}
+
+// TestWaiter checks that a decoder has no buffer between events and after the end, and that its events
+// are those of any other body.
+func TestWaiter(t *testing.T) {
+	long := strings.Repeat("x", 2*minBuffer)
+	w := &waiting{d: new(Decoder)}
+	for range 2 {
+		w.texts = []string{"data: a\n\n", "data: b\n", "data: ", "c\n\n", "data: " + long[:minBuffer/2], "\n\n", "data: d"}
+		w.d.Reset(w)
+		for _, want := range []string{"a", "b\nc", long[:minBuffer/2], "d"} {
+			e, err := w.d.Next()
+			if err != nil || string(e.Data) != want {
+				t.Fatalf("Next() = %q, %v; want %q", e.Data, err, want)
+			}
+		}
+		for range 2 {
+			if e, err := w.d.Next(); err != io.EOF {
+				t.Fatalf("Next() = %q, %v; want EOF", e.Data, err)
+			}
+		}
+		if w.d.buf != nil || w.holds != 0 {
+			t.Errorf("a buffer in %d waits, and %d bytes of buffer after the end; want none", w.holds, len(w.d.buf))
+		}
+	}
+}
+
 func TestDecoderReadError(t *testing.T) {
 	broken := errors.New("connection reset")
 	d := NewDecoder(io.MultiReader(strings.NewReader("data: a\n\ndata: b\ndata: c\n"), iotest.ErrReader(broken)))

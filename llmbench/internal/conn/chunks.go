@@ -15,7 +15,7 @@ import (
 // the trailer. The reader of net/http needs a buffer that holds an extension or a trailer
 // whole, and each waiting stream has a buffer.
 type chunkReader struct {
-	in    *bufio.Reader
+	in    *response
 	next  chunkPart // what the next bytes are
 	left  uint64    // bytes of the current chunk that have not been read
 	extra int       // bytes since the last data

@@ -83,12 +83,12 @@ func eachLength(before, after string) string {
 func TestCutChunks(t *testing.T) {
 	const body = "6;a=b\r\nanswer\r\n0\r\nX: y\r\n\r\n"
 	for n := range len(body) {
-		got, err := io.ReadAll(&chunkReader{in: bufio.NewReader(strings.NewReader(body[:n]))})
+		got, err := io.ReadAll(&chunkReader{in: newResponse(strings.NewReader(body[:n]))})
 		assert.ErrorIs(t, err, io.ErrUnexpectedEOF, "%q", body[:n])
 		assert.Assert(t, strings.HasPrefix("answer", string(got)))
 	}
 	lost := errors.New("lost")
-	_, err := io.ReadAll(&chunkReader{in: bufio.NewReader(io.MultiReader(strings.NewReader("6\r\nans"), iotest.ErrReader(lost)))})
+	_, err := io.ReadAll(&chunkReader{in: newResponse(io.MultiReader(strings.NewReader("6\r\nans"), iotest.ErrReader(lost)))})
 	assert.ErrorIs(t, err, lost)
 }
 
@@ -98,11 +98,11 @@ func TestChunksDoNotWait(t *testing.T) {
 	p := make([]byte, 100)
 	for _, rest := range []string{"", "\r", "\r\n", "\r\n3", "\r\n0\r\n", "\r\n0\r\nX: y\r\n"} {
 		waits := iotest.ErrReader(errors.New("Read waits"))
-		c := chunkReader{in: bufio.NewReader(io.MultiReader(strings.NewReader("6\r\nanswer"+rest), waits))}
+		c := chunkReader{in: newResponse(io.MultiReader(strings.NewReader("6\r\nanswer"+rest), waits))}
 		n, err := c.Read(p)
 		assert.NilError(t, err, "%q", rest)
 		assert.Equal(t, string(p[:n]), "answer")
 	}
-	c := chunkReader{in: bufio.NewReader(strings.NewReader(strings.Repeat("6;a=b\r\nanswer\r\n", 2000)))}
+	c := chunkReader{in: newResponse(strings.NewReader(strings.Repeat("6;a=b\r\nanswer\r\n", 2000)))}
 	assert.Equal(t, testing.AllocsPerRun(1000, func() { c.Read(p[:6]) }), 0.0)
 }

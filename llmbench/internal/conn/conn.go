@@ -15,8 +15,12 @@ import (
 type Conn struct {
 	net.Conn
 	stream net.Conn       // the Conn itself, or TLS on top of it
-	in     response       // reads from stream
+	in     *response      // reads from stream
 	kernel *stampedReader // of the embedded Conn; nil without kernel timestamps
+	plain  bool           // stream is the Conn itself, and there are kernel timestamps
+	held   *buffers       // those of in, if plain; or nil
+	next   []byte         // what await has read into held
+	failed error          // the error of await
 	stamp  int64          // kernel timestamp of the last Read, in ns since 1970; 0: none
 	newest int64          // the newest timestamp since the current request took this connection
 	batch  batch          // the bytes that were read last
@@ -62,8 +66,17 @@ func (c *Conn) Read(p []byte) (int, error) {
 	if c.noWait && peek(c.Conn) == peekNothing {
 		return 0, os.ErrDeadlineExceeded
 	}
-	if c.kernel == nil {
+	switch {
+	case c.kernel == nil:
 		return c.Conn.Read(p)
+	case len(c.next) > 0:
+		n := copy(p, c.next)
+		c.next = c.next[n:]
+		return n, nil
+	case c.failed != nil:
+		err := c.failed
+		c.failed = nil
+		return 0, err
 	}
 	n, stamp, waited, err := c.kernel.read(p)
 	if n > 0 {
@@ -72,6 +85,37 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// await waits until there is something to read, or until the end of the connection, unless bytes
+// that were read are still there. The next Read gets the result. A plain connection has no buffers
+// while it waits; any other connection waits in Read.
+func (c *Conn) await() {
+	if !c.plain || c.holds() || c.failed != nil {
+		return
+	}
+	c.letGo()
+	b, n, stamp, waited, err := c.kernel.borrow()
+	if err != nil {
+		b, c.failed = takeBuffers(), err
+	} else {
+		c.next = b.bytes[:n]
+		c.stamp = c.inOrder(stamp)
+		c.batch.read(n == len(b.bytes), waited)
+	}
+	b.reader.Reset(c.in.limit)
+	c.held, c.in.Reader = b, b.reader
+}
+
+// letGo gives the buffers of c back, which must be empty.
+func (c *Conn) letGo() {
+	if c.held != nil {
+		c.held.giveBack()
+		c.held, c.in.Reader = nil, nil
+	}
+}
+
+// holds reports whether c has read bytes that are not used.
+func (c *Conn) holds() bool { return len(c.next) > 0 || c.in.holds() > 0 }
 
 // inOrder returns stamp, or 0 if stamp is before the newest timestamp.
 func (c *Conn) inOrder(stamp int64) int64 {
@@ -143,7 +187,12 @@ func (c *Conn) Close() error {
 
 // setStream makes stream what requests are sent on.
 func (c *Conn) setStream(stream net.Conn) {
-	c.stream, c.in = stream, newResponse(stream)
+	c.stream = stream
+	if c.plain = stream == net.Conn(c) && c.kernel != nil; c.plain {
+		c.in = newPlainResponse(stream)
+	} else {
+		c.in = newResponse(stream)
+	}
 }
 
 const (

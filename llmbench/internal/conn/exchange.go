@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/net/http/httpguts"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/apart"
 )
 
 // exchange sends req and reads the head of its response. If the context of req ends
@@ -26,7 +28,8 @@ func (c *Conn) exchange(req *http.Request, t *Trace) (*http.Response, error) {
 		return nil, err
 	}
 	keep := !resp.Close && !req.Close && !httpguts.HeaderValuesContainsToken(req.Header["Connection"], "close")
-	resp.Body = &body{Reader: resp.Body, conn: c, stopWriting: stopWriting, keep: keep, unwatch: unwatch}
+	_, awaits := resp.Body.(awaited)
+	resp.Body = &body{Reader: resp.Body, conn: c, stopWriting: stopWriting, keep: keep, awaits: awaits, unwatch: unwatch}
 	return resp, nil
 }
 
@@ -39,12 +42,14 @@ func (c *Conn) roundTrip(req *http.Request, t *Trace) (resp *http.Response, stop
 	if req.ContentLength > writeSize {
 		stopWriting = c.writeBeside(req, t)
 	} else {
-		writeErr := c.write(req, t)
+		var writeErr error
+		apart.Do(func() { writeErr = c.write(req, t) })
 		stopWriting = func() error { return writeErr }
 	}
+	c.await()
 	if _, err = c.in.Peek(1); err == nil {
 		t.FirstByte = Arrival{t.now(), c.stamp}
-		resp, err = c.in.head(req)
+		apart.Do(func() { resp, err = c.in.head(req) })
 	} else if err == io.EOF {
 		err = fmt.Errorf("the server closed the connection before it answered: %w", err)
 	}
@@ -147,8 +152,18 @@ type body struct {
 	stopWriting func() error
 	keep        bool // neither side asked to close the connection
 	ended       bool
+	awaits      bool        // see awaited
 	unwatch     func() bool // ends the watch over the request's context
 }
+
+// await waits until there is something to read, if the body must read more of its connection.
+func (b *body) await() {
+	if b.awaits && !b.ended {
+		b.conn.await()
+	}
+}
+
+func (b *body) canAwait() bool { return b.awaits && b.conn.plain }
 
 // Read reads from the body.
 func (b *body) Read(p []byte) (int, error) {
@@ -166,9 +181,10 @@ func (b *body) Close() error {
 	c := b.conn
 	writeErr := b.stopWriting()
 	c.request = nil
-	if !b.unwatch() || writeErr != nil || !b.keep || !b.ended || c.in.Buffered() > 0 || !c.visible {
+	if !b.unwatch() || writeErr != nil || !b.keep || !b.ended || c.holds() || !c.visible {
 		return c.Close()
 	}
+	c.letGo()
 	c.used = true
 	c.release(c)
 	return nil

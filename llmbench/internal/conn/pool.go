@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/apart"
 )
 
 // A Pool holds the connections to one server and sends requests over them, one at a
@@ -115,7 +117,9 @@ func (p *Pool) get(ctx context.Context, t *Trace) (*Conn, error) {
 // connectFor opens a connection for a request that waits for it.
 func (p *Pool) connectFor(ctx context.Context, t *Trace) (*Conn, error) {
 	before := t.Clock.Now()
-	c, err := p.connect(ctx)
+	var c *Conn
+	var err error
+	apart.Do(func() { c, err = p.connect(ctx) })
 	if err == nil {
 		t.Connect = t.Clock.Now() - before
 	}

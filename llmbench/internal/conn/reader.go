@@ -72,6 +72,26 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Await waits until there is something to read, or until the end of the connection. It may
+// return earlier. A connection that waits in Await needs less memory than one that waits in Read.
+func (r *Reader) Await() {
+	if b, ok := r.body.(awaiter); ok {
+		b.await()
+	}
+}
+
+// CanAwait reports whether Await waits. If it does not, Read waits.
+func (r *Reader) CanAwait() bool {
+	b, ok := r.body.(awaiter)
+	return ok && b.canAwait()
+}
+
+// An awaiter is a body that may be able to wait before it is read.
+type awaiter interface {
+	await()
+	canAwait() bool
+}
+
 // Merged reports whether the last batch arrived in more than one TCP segment, or may have
 // done. Then only the last of its bytes arrived at the instant of Data, and the others at
 // some time between Since and this instant. Merged takes a system call once for each batch,
@@ -83,5 +103,5 @@ func (r *Reader) Merged() bool {
 
 // Follows reports whether more of the last batch follows the bytes that were read last.
 func (r *Reader) Follows() bool {
-	return r.conn != nil && (r.conn.in.Buffered() > 0 || r.conn.batch.open)
+	return r.conn != nil && (r.conn.holds() || r.conn.batch.open)
 }

@@ -10,23 +10,41 @@ import (
 )
 
 // A response reads the responses of one connection, and limits the size of a head.
-// The buffer is small because each waiting stream holds one.
 type response struct {
-	*bufio.Reader
-	limit *io.LimitedReader
+	*bufio.Reader // nil while a plain connection has nothing to read; see Conn.await
+	limit         *io.LimitedReader
 }
 
 // maxHead is the maximum size of a response's head, in bytes.
 const maxHead = 1 << 20
 
-func newResponse(r io.Reader) response {
-	l := &io.LimitedReader{R: r, N: math.MaxInt64}
-	return response{bufio.NewReaderSize(l, 1<<10), l}
+// newResponse returns a response that has its own buffer. The buffer is small because each waiting
+// stream holds one.
+func newResponse(r io.Reader) *response {
+	p := newPlainResponse(r)
+	p.Reader = bufio.NewReaderSize(p.limit, bufferSize)
+	return p
 }
 
+// newPlainResponse returns a response without a buffer.
+func newPlainResponse(r io.Reader) *response {
+	return &response{limit: &io.LimitedReader{R: r, N: math.MaxInt64}}
+}
+
+// holds returns how many bytes were read and not yet used.
+func (r *response) holds() int {
+	if r.Reader == nil {
+		return 0
+	}
+	return r.Buffered()
+}
+
+// Read reads from the current buffer.
+func (r *response) Read(p []byte) (int, error) { return r.Reader.Read(p) }
+
 // head reads the head of the response to req. It skips interim responses, those with
-// a status of 1xx (RFC 9110, 15.2).
-func (r response) head(req *http.Request) (*http.Response, error) {
+// a status of 1xx (RFC 9110, 15.2). The body of a stream can change its buffer while it is read.
+func (r *response) head(req *http.Request) (*http.Response, error) {
 	r.limit.N = maxHead
 	defer func() { r.limit.N = math.MaxInt64 }()
 	// No response begins with these bytes, and each record of TLS does (RFC 8446, 5.1).
@@ -44,10 +62,20 @@ func (r response) head(req *http.Request) (*http.Response, error) {
 			resp.Close = true
 			return resp, nil
 		case resp.StatusCode < 100 || resp.StatusCode >= 200:
-			if len(resp.TransferEncoding) > 0 && resp.Body != http.NoBody { // which is chunked
-				resp.Body = io.NopCloser(&chunkReader{in: r.Reader})
+			switch {
+			case resp.Body == http.NoBody || resp.ContentLength >= 0:
+			case len(resp.TransferEncoding) > 0: // which is chunked
+				resp.Body = awaited{&chunkReader{in: r}}
+			default: // until the end of the connection
+				resp.Body = awaited{r}
 			}
 			return resp, nil
 		}
 	}
 }
+
+// An awaited body ends with bytes, or with the end of the connection, that nobody has read from the
+// connection before. So its reader may wait for them before it reads.
+type awaited struct{ io.Reader }
+
+func (awaited) Close() error { return nil }

@@ -28,6 +28,8 @@ type stampedReader struct {
 	err     error
 	stamp   int64
 	waited  bool        // at first there was nothing to read
+	lend    bool        // the read is into a buffer that is taken when there are bytes
+	lent    *buffers    // that buffer
 	message unix.Msghdr // unix.Recvmsg would allocate one per read
 	part    unix.Iovec
 	control [64]byte
@@ -157,9 +159,27 @@ func (s *stampedReader) read(p []byte) (n int, stamp int64, waited bool, err err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.n, s.err, s.stamp, s.waited = 0, nil, 0, false
+	s.lend = false
 	s.part.Base = &p[0]
 	s.part.SetLen(len(p))
+	n, err = s.wait()
+	return n, s.stamp, s.waited, err
+}
+
+// borrow is read into the bytes of buffers that it takes from the pool when there is something
+// to read. It returns the buffers, which are nil after an error.
+func (s *stampedReader) borrow() (b *buffers, n int, stamp int64, waited bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lend = true
+	n, err = s.wait()
+	b, s.lent = s.lent, nil
+	return b, n, s.stamp, s.waited, err
+}
+
+// wait is a read that sets stamp and waited. It waits until there is something to read.
+func (s *stampedReader) wait() (n int, err error) {
+	s.n, s.err, s.stamp, s.waited = 0, nil, 0, false
 	err = s.raw.Read(s.receive)
 	s.part.Base = nil
 	switch {
@@ -167,18 +187,33 @@ func (s *stampedReader) read(p []byte) (n int, stamp int64, waited bool, err err
 		if op, ok := errors.AsType[*net.OpError](err); ok {
 			op.Op, op.Source, op.Addr = "read", s.conn.LocalAddr(), s.conn.RemoteAddr()
 		}
-		return 0, 0, false, err
+		return 0, err
 	case s.err != nil:
-		return 0, 0, false, &net.OpError{Op: "read", Net: "tcp", Source: s.conn.LocalAddr(), Addr: s.conn.RemoteAddr(), Err: os.NewSyscallError("recvmsg", s.err)}
+		return 0, &net.OpError{Op: "read", Net: "tcp", Source: s.conn.LocalAddr(), Addr: s.conn.RemoteAddr(), Err: os.NewSyscallError("recvmsg", s.err)}
 	case s.n == 0:
-		return 0, 0, false, io.EOF
+		return 0, io.EOF
 	}
-	return s.n, s.stamp, s.waited, nil
+	return s.n, nil
 }
 
 // tryReceive reads what has arrived. It reports whether the read is done; otherwise the
 // caller must wait for more.
 func (s *stampedReader) tryReceive(fd uintptr) bool {
+	if s.lend {
+		s.lent = takeBuffers()
+		s.part.Base = &s.lent.bytes[0]
+		s.part.SetLen(len(s.lent.bytes))
+	}
+	done := s.receiveOnce(fd)
+	if s.lend && s.n == 0 {
+		s.lent.giveBack()
+		s.lent, s.part.Base = nil, nil
+	}
+	return done
+}
+
+// receiveOnce is tryReceive into part.
+func (s *stampedReader) receiveOnce(fd uintptr) bool {
 	for {
 		s.message = unix.Msghdr{Iov: &s.part, Control: &s.control[0]}
 		s.message.SetIovlen(1)

@@ -24,3 +24,7 @@ func (*stampedReader) sinceSent() time.Duration { return 0 }
 func (*stampedReader) read([]byte) (n int, stamp int64, waited bool, err error) {
 	panic("conn: a stampedReader on a system without kernel timestamps")
 }
+
+func (*stampedReader) borrow() (b *buffers, n int, stamp int64, waited bool, err error) {
+	panic("conn: a stampedReader on a system without kernel timestamps")
+}

@@ -32,6 +32,16 @@ func (a *activities) add(pass int, at, lag time.Duration) {
 	}
 }
 
+// around returns the number of reads of a pass that returned within about a slot of an
+// instant, and the longest lag of one.
+func (a *activities) around(pass int, at time.Duration) (reads int, longest time.Duration) {
+	p := a.passes[pass]
+	if p == nil {
+		return 0, 0
+	}
+	return p.around(at)
+}
+
 // An activity is how late the reads of a pass were, by the instant at which they returned.
 type activity struct {
 	width time.Duration // of a slot; 0 before the first read
@@ -78,12 +88,8 @@ func (a *activity) halve() {
 	a.width *= 2
 }
 
-// around returns the number of reads that returned within about a slot of an instant, and the
-// longest lag of one.
+// around is that of activities, for one pass.
 func (a *activity) around(at time.Duration) (reads int, longest time.Duration) {
-	if a == nil || a.width == 0 {
-		return 0, 0
-	}
 	middle := int(max(0, at) / a.width)
 	for i := max(0, middle-1); i <= middle+1 && i < len(a.slots); i++ {
 		reads += int(a.slots[i].reads)

@@ -150,7 +150,7 @@ func (c *corrector) certain(s *sample.Sample, i int) time.Duration {
 		few = c.usualFirst
 	}
 	most := certainty * max(lag, few)
-	if n, longest := c.activities.passes[s.Pass].around(c.at[i] + lag); n > minNeighbours {
+	if n, longest := c.activities.around(s.Pass, c.at[i]+lag); n > minNeighbours {
 		most = min(most, neighbours*longest)
 	}
 	if most > c.step {

@@ -534,10 +534,10 @@ func TestAddStream(t *testing.T) {
 
 // TestActivity checks the lags of reads around an instant, for short and for long passes.
 func TestActivity(t *testing.T) {
-	var a *activity
-	n, _ := a.around(0)
+	var none activities
+	n, _ := none.around(0, 0)
 	assert.Equal(t, n, 0)
-	a = &activity{}
+	var a activity
 	for i := range 10 {
 		a.add(time.Duration(i)*ms, time.Duration(i))
 	}
@@ -566,9 +566,8 @@ func TestActivities(t *testing.T) {
 	}
 	sum := 0
 	for pass := range passes {
-		a := all.passes[pass]
-		sum += cap(a.slots)
-		n, longest := a.around(5 * time.Second)
+		sum += cap(all.passes[pass].slots)
+		n, longest := all.around(pass, 5*time.Second)
 		assert.Assert(t, n >= 3 && longest == time.Duration(pass), "pass %d: %d, %d", pass, n, longest)
 	}
 	assert.Assert(t, sum <= 2*maxSlots, "%d slots", sum)

@@ -11,6 +11,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"runtime"
 	"sync"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -32,7 +33,8 @@ type Store struct {
 	dir   string // of the file
 	block int    // size
 
-	blocks [][]byte // in memory, all but the last of the size of a block
+	blocks []*block // in memory, all but the last full
+	spare  *block   // an empty one, or nil
 	size   Mark     // of all samples
 	filed  Mark     // the part of them that is in the file and not in blocks
 	file   *os.File // nil until it is needed, and after Close
@@ -74,12 +76,17 @@ func (s *Store) append(data []byte) {
 	s.size += Mark(len(data))
 	for len(data) > 0 {
 		last := len(s.blocks) - 1
-		if last < 0 || len(s.blocks[last]) == s.block {
-			s.blocks = append(s.blocks, make([]byte, 0, s.block))
+		if last < 0 || len(s.blocks[last].data) == s.block {
+			if s.spare == nil {
+				s.spare = newBlock(s.block)
+			}
+			s.blocks = append(s.blocks, s.spare)
+			s.spare = nil
 			last++
 		}
-		n := min(len(data), s.block-len(s.blocks[last]))
-		s.blocks[last] = append(s.blocks[last], data[:n]...)
+		b := s.blocks[last]
+		n := min(len(data), s.block-len(b.data))
+		b.data = append(b.data, data[:n]...)
 		data = data[n:]
 	}
 }
@@ -95,12 +102,14 @@ func (s *Store) spill() error {
 			s.name = s.file.Name()
 		}
 	}
-	n, err := s.file.Write(s.blocks[0])
+	b := s.blocks[0]
+	n, err := s.file.Write(b.data)
 	if err != nil {
 		return fmt.Errorf("samples beyond %d bytes: %w", s.bound, err)
 	}
 	s.filed += Mark(n)
-	s.blocks[0] = nil
+	b.data = b.data[:0]
+	s.spare, s.blocks[0] = b, nil
 	s.blocks = s.blocks[1:]
 	return nil
 }
@@ -113,6 +122,7 @@ func (s *Store) End() Mark { return s.size }
 // then Err returns why.
 func (s *Store) Between(from, to Mark) iter.Seq[*sample.Sample] {
 	return func(yield func(*sample.Sample) bool) {
+		defer runtime.KeepAlive(s) // and with it the blocks that are read
 		if from < s.filed && s.file == nil {
 			s.fail(os.ErrClosed)
 			return
@@ -163,9 +173,9 @@ func (s *Store) reader(from, to Mark) io.Reader {
 	}
 	at := s.filed
 	for _, b := range s.blocks {
-		end := at + Mark(len(b))
+		end := at + Mark(len(b.data))
 		if lo, hi := max(from, at), min(to, end); lo < hi {
-			parts = append(parts, bytes.NewReader(b[lo-at:hi-at]))
+			parts = append(parts, bytes.NewReader(b.data[lo-at:hi-at]))
 		}
 		at = end
 	}

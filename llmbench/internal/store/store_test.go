@@ -97,7 +97,7 @@ func TestStore(t *testing.T) {
 		if s.file != nil {
 			held := 0
 			for _, b := range s.blocks {
-				held += len(b)
+				held += len(b.data)
 			}
 			assert.Assert(t, held <= max(bound, leastBlock), "%d bytes in memory, %d allowed", held, bound)
 		}

@@ -34,10 +34,15 @@ func (w *Walker) Text(dst []byte) []byte {
 	return dst
 }
 
-// OnlyText reports whether Text has returned exactly one string from the text
-// that [Walker.Objects] was last given. text[from:to] is then that string as it
-// stands in the text: quoted form, without the quotes.
-func (w *Walker) OnlyText() (from, to int, ok bool) { return w.from, w.to, w.texts == 1 }
+// OnlyText returns where the string lies that Text has returned from the text that
+// [Walker.Objects] was last given: text[from:to] is the string as it stands in the text, in quoted
+// form, without the quotes. It returns zeros unless there was exactly one such string.
+func (w *Walker) OnlyText() (from, to int) {
+	if w.texts != 1 {
+		return 0, 0
+	}
+	return w.from, w.to
+}
 
 // TextOrRaw consumes the next value. It appends a string to dst unquoted, and
 // any other value but null as JSON text.

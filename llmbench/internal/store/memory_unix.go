@@ -1,0 +1,17 @@
+//go:build unix && !aix && !solaris
+
+package store
+
+import "syscall"
+
+// mapMemory returns memory that is not part of Go's heap, or nil.
+func mapMemory(size int) []byte {
+	m, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		return nil
+	}
+	return m
+}
+
+// unmapMemory frees what mapMemory returned.
+func unmapMemory(m []byte) { syscall.Munmap(m) }
