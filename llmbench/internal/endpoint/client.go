@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/inflate"
@@ -30,8 +31,9 @@ const (
 	idleTime = time.Second
 )
 
-// Client returns a client for requests beside a load, to URLs that begin with e.Base. It adds the
-// query and the header to each request, decodes compressed answers, and follows no redirect.
+// Client returns a client for requests beside a load, to e.Base with a path. It adds the query and the
+// header to each request, takes /v1 off if e is unversioned, decodes compressed answers, and follows
+// no redirect.
 func (e Endpoint) Client(o Options) *http.Client {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
@@ -50,15 +52,15 @@ func (e Endpoint) Client(o Options) *http.Client {
 		t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, "unix", e.Socket) }
 	}
 	return &http.Client{
-		Transport:     &transport{t, e.Query, o.Header},
+		Transport:     &transport{t, e, o.Header},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
-// A transport adds a query and a header to each request.
+// A transport changes each request as its endpoint needs it.
 type transport struct {
 	*http.Transport
-	query  string
+	to     Endpoint
 	header http.Header
 }
 
@@ -66,11 +68,18 @@ type transport struct {
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	AddHeader(r, t.header)
+	if path, found := strings.CutPrefix(r.URL.String(), t.to.Base+version+"/"); found && t.to.Unversioned {
+		u, err := url.Parse(t.to.Base + "/" + path)
+		if err != nil {
+			return nil, err
+		}
+		r.URL = u
+	}
 	switch {
 	case r.URL.RawQuery == "":
-		r.URL.RawQuery = t.query
-	case t.query != "":
-		r.URL.RawQuery += "&" + t.query
+		r.URL.RawQuery = t.to.Query
+	case t.to.Query != "":
+		r.URL.RawQuery += "&" + t.to.Query
 	}
 	resp, err := t.Transport.RoundTrip(r)
 	if err != nil {

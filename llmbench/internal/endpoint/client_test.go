@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -53,6 +54,13 @@ func TestClient(t *testing.T) {
 		assert.Equal(t, text, "virtual /p/x?q=1 [a b] [yes] []")
 		_, text = get("/x?a=b")
 		assert.Equal(t, text, "virtual /p/x?a=b&q=1 [a b] [yes] []")
+		c.CloseIdleConnections()
+
+		unversioned, err := Parse(strings.Replace(raw, "/v1", "/chat/completions", 1))
+		assert.NilError(t, err)
+		e, c = unversioned, unversioned.Client(Options{})
+		_, text = get("/v1/models")
+		assert.Assert(t, strings.Contains(text, " /p/models?q=1 "), text)
 		c.CloseIdleConnections()
 
 		e.Base, e.Query = e.Base[:len(e.Base)-len("/p")], ""

@@ -17,7 +17,14 @@ type Endpoint struct {
 	Query string
 	// Socket is the path of the server's Unix socket; "" means TCP.
 	Socket string
+	// Unversioned says that the paths of requests lose the /v1 at their beginning, as those of
+	// deployments at Azure have none
+	// (https://learn.microsoft.com/azure/ai-services/openai/reference).
+	Unversioned bool
 }
+
+// version is what paths of OpenAI's API begin with.
+const version = "/v1"
 
 // want says what a URL looks like, for errors.
 const want = "want a base URL like http://127.0.0.1:8000, https://host/prefix or unix:///path/of.sock"
@@ -26,6 +33,8 @@ const want = "want a base URL like http://127.0.0.1:8000, https://host/prefix or
 //
 //   - A path /v1 at its end is taken off, with or without a slash: the paths of requests
 //     begin with it.
+//   - The URL may be that of requests: /chat/completions, /completions or /responses at its
+//     end is taken off. If no /v1 is before it, the paths of requests have none either.
 //   - A query is kept for all requests.
 //   - unix:///run/llm.sock is a server at a Unix socket. A prefix of its paths follows a
 //     colon: unix:///run/llm.sock:/prefix.
@@ -51,7 +60,11 @@ func Parse(raw string) (Endpoint, error) {
 		return Endpoint{}, fmt.Errorf("URL %q; %s", shown, want)
 	}
 	base := url.URL{Scheme: u.Scheme, Host: u.Host}
-	return Endpoint{Base: base.String() + prefix(u.EscapedPath()), Query: u.RawQuery}, nil
+	if _, err := url.Parse(base.String()); err != nil { // the zone of an IPv6 address
+		return Endpoint{}, fmt.Errorf("URL with a host that holds a character which cannot be sent; %s", want)
+	}
+	path, unversioned := prefix(u.EscapedPath())
+	return Endpoint{Base: base.String() + path, Query: u.RawQuery, Unversioned: unversioned}, nil
 }
 
 // hasBareIPv6 reports whether the host of a URL has several colons and no brackets.
@@ -71,18 +84,31 @@ func parseSocket(u *url.URL) (Endpoint, error) {
 		return Endpoint{}, errors.New("URL of a Unix socket; want three slashes and the path, as in unix:///run/llm.sock, or with a prefix unix:///run/llm.sock:/prefix")
 	}
 	base := url.URL{Scheme: "http", Host: "localhost", Path: after}
-	return Endpoint{Base: "http://localhost" + prefix(base.EscapedPath()), Query: u.RawQuery, Socket: path}, nil
+	before, unversioned := prefix(base.EscapedPath())
+	return Endpoint{Base: "http://localhost" + before, Query: u.RawQuery, Socket: path, Unversioned: unversioned}, nil
 }
 
-// prefix returns the prefix that the path of a base URL stands for: without /v1 and slashes at
-// its end.
-func prefix(path string) string {
+// prefix returns the prefix that the path of a URL stands for, without slashes at its end, and
+// whether the paths of requests have no /v1.
+func prefix(path string) (before string, unversioned bool) {
 	path = strings.TrimRight(path, "/")
-	return strings.TrimRight(strings.TrimSuffix(path, "/v1"), "/")
+	for _, of := range []string{"/chat/completions", "/completions", "/responses"} {
+		if rest, found := strings.CutSuffix(path, of); found {
+			path, unversioned = strings.TrimRight(rest, "/"), true
+			break
+		}
+	}
+	if rest, found := strings.CutSuffix(path, version); found {
+		path, unversioned = strings.TrimRight(rest, "/"), false
+	}
+	return path, unversioned
 }
 
 // URL returns the URL of a request to path, which begins with a slash and may have a query.
 func (e Endpoint) URL(path string) string {
+	if e.Unversioned && strings.HasPrefix(path, version+"/") {
+		path = path[len(version):]
+	}
 	switch {
 	case e.Query == "":
 		return e.Base + path
