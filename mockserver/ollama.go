@@ -31,7 +31,7 @@ func ollamaTags(s *Server, w http.ResponseWriter, _ *http.Request) {
 }
 
 func ollamaProcesses(s *Server, w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, fmt.Appendf(nil, `{"models":[{"name":%s,"model":%[1]s,"size":1,"digest":"%s",%s,"expires_at":"%s","size_vram":1,"context_length":4096}]}`,
+	writeJSON(w, http.StatusOK, fmt.Appendf(nil, `{"models":[{"name":%s,"model":%[1]s,"size":1,"digest":"%s",%s,"expires_at":"%s","size_vram":1}]}`,
 		s.model, ollamaDigest, ollamaDetails, s.epochText()))
 }
 

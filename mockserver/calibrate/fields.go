@@ -12,23 +12,25 @@ type field struct {
 	name  string
 	real  func(*engine.Profile) *float64
 	whole func(*engine.Profile) *int
-	// initial is the value that a fit begins with if the profile has none.
-	initial float64
+	// prior is what a fit expects if the profile says nothing: of a time, as a multiple
+	// of the time per token at the training point with the lowest concurrency.
+	prior float64
 }
 
-// fields has the engine's times, in microseconds, and limits.
+// fields has the engine's times, in microseconds, and limits. A prefill of few tokens is
+// expected to take as long as a decode step, since both read all weights once.
 var fields = []field{
-	{name: "step_us", real: func(p *engine.Profile) *float64 { return &p.Step }, initial: 10_000},
-	{name: "step_per_seq_us", real: func(p *engine.Profile) *float64 { return &p.StepPerSeq }, initial: 50},
-	{name: "step_per_kv_token_us", real: func(p *engine.Profile) *float64 { return &p.StepPerKVToken }, initial: .05},
-	{name: "step_per_seq_above_knee_us", real: func(p *engine.Profile) *float64 { return &p.StepPerSeqAboveKnee }, initial: 50},
-	{name: "knee", whole: func(p *engine.Profile) *int { return &p.Knee }, initial: 100},
-	{name: "prefill_us", real: func(p *engine.Profile) *float64 { return &p.Prefill }, initial: 10_000},
-	{name: "prefill_per_token_us", real: func(p *engine.Profile) *float64 { return &p.PrefillPerToken }, initial: 50},
-	{name: "prefill_seqs", whole: func(p *engine.Profile) *int { return &p.PrefillSeqs }, initial: 2},
-	{name: "prefill_gap", whole: func(p *engine.Profile) *int { return &p.PrefillGap }, initial: 4},
-	{name: "max_batch", whole: func(p *engine.Profile) *int { return &p.MaxBatch }, initial: 256},
-	{name: "kv_blocks", whole: func(p *engine.Profile) *int { return &p.KVBlocks }, initial: 8192},
+	{name: "step_us", real: func(p *engine.Profile) *float64 { return &p.Step }, prior: 1},
+	{name: "step_per_seq_us", real: func(p *engine.Profile) *float64 { return &p.StepPerSeq }, prior: .01},
+	{name: "step_per_kv_token_us", real: func(p *engine.Profile) *float64 { return &p.StepPerKVToken }, prior: 1e-5},
+	{name: "step_per_seq_above_knee_us", real: func(p *engine.Profile) *float64 { return &p.StepPerSeqAboveKnee }, prior: .01},
+	{name: "knee", whole: func(p *engine.Profile) *int { return &p.Knee }, prior: 100},
+	{name: "prefill_us", real: func(p *engine.Profile) *float64 { return &p.Prefill }, prior: 1},
+	{name: "prefill_per_token_us", real: func(p *engine.Profile) *float64 { return &p.PrefillPerToken }, prior: .01},
+	{name: "prefill_seqs", whole: func(p *engine.Profile) *int { return &p.PrefillSeqs }, prior: 2},
+	{name: "prefill_gap", whole: func(p *engine.Profile) *int { return &p.PrefillGap }, prior: 4},
+	{name: "max_batch", whole: func(p *engine.Profile) *int { return &p.MaxBatch }, prior: 256},
+	{name: "kv_blocks", whole: func(p *engine.Profile) *int { return &p.KVBlocks }, prior: 8192},
 }
 
 func fieldNamed(name string) (field, error) {
@@ -44,7 +46,7 @@ func fieldNamed(name string) (field, error) {
 		}
 		names += f.name
 	}
-	return field{}, fmt.Errorf("vary: %q, want one of %s", name, names)
+	return field{}, fmt.Errorf("%q, want one of %s", name, names)
 }
 
 // Field returns the value of an engine's field that a fit may vary, by its JSON name.

@@ -7,76 +7,107 @@ import (
 	"sync"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
-	"gonum.org/v1/gonum/optimize"
 )
 
-// evaluations is how often, at most, a round of a fit runs the model over its points,
-// for each field that varies.
-const evaluations = 70
+// scale is the relative error above which errors count less than their squares.
+const scale = .05
 
-// fit returns the engine that predicts the training points best. It begins with the
-// start values of the profile and not with the profile's engine, which was fitted to
-// all points.
+// fit returns the engine that predicts the training points best, of those with each
+// value of Fit.Choose. It uses nothing of the profile's engine that a fit has found.
 func (m *model) fit(train []int) (engine.Profile, error) {
-	e := m.p.Engine
-	for _, f := range m.vary {
-		f.set(&e, cmp.Or(m.p.Fit.Start[f.name], f.initial))
+	if m.choose == nil {
+		e, _, err := m.fitFields(m.p.Engine, m.vary, train)
+		return e, err
 	}
-	e, _, err := m.minimize(e, m.vary, train, .5, .2, .1)
-	return e, err
+	var best engine.Profile
+	least := math.Inf(1)
+	for _, v := range m.p.Fit.Choose.Values {
+		e := m.p.Engine
+		m.choose.set(&e, v)
+		e, loss, err := m.fitFields(e, m.vary, train)
+		if err != nil {
+			return best, err
+		}
+		if loss < least {
+			best, least = e, loss
+		}
+	}
+	return best, nil
 }
 
-// minimize varies fields of an engine, in a round for each size of the initial
-// simplex, and returns the best engine and its loss.
-func (m *model) minimize(e engine.Profile, vary []field, train []int, sizes ...float64) (engine.Profile, float64, error) {
+// fitFields fits fields of an engine to the training points, and returns the best engine
+// and its loss, to which the distances of the fields from their priors belong. It first
+// fits them to the light half of the points: at the other points whole batches may end
+// just before or just after a timeout, so that a fit that begins far away ends there.
+func (m *model) fitFields(e engine.Profile, vary []field, train []int) (engine.Profile, float64, error) {
 	at := func(x []float64) engine.Profile {
+		q := e
 		for k, f := range vary {
-			f.set(&e, math.Exp(x[k]))
+			f.set(&q, math.Exp(x[k]))
 		}
-		return e
-	}
-	start := make([]float64, len(vary))
-	for k, f := range vary {
-		start[k] = math.Log(f.get(&e))
-	}
-	value, err := m.total(e, train)
-	if err != nil {
-		return e, 0, err
-	}
-	problem := optimize.Problem{Func: func(x []float64) float64 {
-		l, err := m.total(at(x), train)
-		if err != nil {
-			return impossible // the engine cannot serve the load, usually because its KV cache is too small
+		for _, s := range m.same {
+			s.field.set(&q, s.other.get(&q))
 		}
-		return l
-	}}
-	for _, size := range sizes {
-		res, err := optimize.Minimize(problem, start, &optimize.Settings{
-			FuncEvaluations: evaluations * len(vary), Converger: &optimize.FunctionConverge{Absolute: 1e-5, Iterations: 60},
-		}, &optimize.NelderMead{SimplexSize: size})
-		if err != nil {
-			return e, 0, err
+		return q
+	}
+	var p problem
+	for _, f := range vary {
+		p.prior = append(p.prior, math.Log(m.expected(f, train)))
+	}
+	best := trial{x: p.prior}
+	for _, points := range [][]int{m.light(train), train} {
+		var failed error
+		p.errors = func(x []float64) (errs []float64) {
+			errs, failed = m.errors(at(x), points, train)
+			return errs // nil if the engine cannot serve the load, usually because its KV cache is too small
 		}
-		if res.F < value {
-			value, start = res.F, res.X
+		if best = p.solve(best.x); best.errors == nil {
+			return e, 0, failed
 		}
 	}
-	return at(start), value, nil
+	return at(best.x), best.loss, nil
 }
 
-// impossible is the loss of an engine that cannot serve the load. It is greater than
-// the loss of any engine that can.
-const impossible = 1e3
+// light returns the half of the training points of each workload with the lowest
+// concurrency.
+func (m *model) light(train []int) []int {
+	var light []int
+	for name := range m.workloads {
+		var same []int
+		for _, i := range train {
+			if m.p.Points[i].Workload == name {
+				same = append(same, i)
+			}
+		}
+		slices.SortStableFunc(same, func(a, b int) int { return m.p.Points[a].Concurrency - m.p.Points[b].Concurrency })
+		light = append(light, same[:(len(same)+1)/2]...)
+	}
+	slices.Sort(light)
+	return light
+}
 
-// unidentified returns the names of the fields that the points do not determine: if
-// the field is halved or doubled, and the others are fitted again, the loss is hardly
-// greater.
+// expected returns what is expected of a field before the fit.
+func (m *model) expected(f field, train []int) float64 {
+	if v, ok := m.p.Fit.Start[f.name]; ok {
+		return v
+	}
+	if f.real == nil {
+		return f.prior
+	}
+	return f.prior * m.tokenTime(train)
+}
+
+// unidentified returns the names of the fields that the points do not determine: if the
+// field is half or twice as large, and the others are fitted again, the loss of the
+// points grows by less than 1, which is what its prior allows for, or by less than a
+// tenth.
 func (m *model) unidentified(e engine.Profile) ([]string, error) {
 	all := without(len(m.p.Points), nil)
-	best, err := m.total(e, all)
+	errs, err := m.errors(e, all, all)
 	if err != nil {
 		return nil, err
 	}
+	best := lossOf(errs)
 	var names []string
 	for k, f := range m.vary {
 		others := slices.Delete(slices.Clone(m.vary), k, k+1)
@@ -84,26 +115,20 @@ func (m *model) unidentified(e engine.Profile) ([]string, error) {
 		for _, factor := range []float64{.5, 2} {
 			moved := e
 			f.set(&moved, f.get(&e)*factor)
-			value, err := m.total(moved, all)
-			if err != nil {
+			if moved, _, err = m.fitFields(moved, others, all); err != nil {
+				continue // no engine with this value can serve the load
+			}
+			if errs, err = m.errors(moved, all, all); err != nil {
 				return nil, err
 			}
-			if len(others) > 0 && value > visible*best {
-				if _, value, err = m.minimize(moved, others, all, .1); err != nil {
-					return nil, err
-				}
-			}
-			least = min(least, value)
+			least = min(least, lossOf(errs))
 		}
-		if least <= visible*best {
+		if least < best+max(1, best/10) {
 			names = append(names, f.name)
 		}
 	}
 	return names, nil
 }
-
-// visible is the ratio of two losses from which on the engines differ.
-const visible = 1.1
 
 // output returns the distribution of output lengths of the first workload, from its
 // point with the lowest concurrency.
@@ -119,32 +144,62 @@ func (m *model) output(e engine.Profile) engine.Lengths {
 	return m.shape(e, w, *light).curve(light.Output)
 }
 
-// total returns the mean loss over points, each predicted with fitSeeds seeds.
-func (m *model) total(e engine.Profile, points []int) (float64, error) {
-	sums, counts, errs := make([]float64, len(points)), make([]int, len(points)), make([]error, len(points))
+// errors returns the relative errors, over their scale, of the predictions of some of the
+// training points, in each unit.
+func (m *model) errors(e engine.Profile, points, train []int) ([]float64, error) {
+	lists, errs := make([][]float64, len(points)), make([]error, len(points))
 	var wg sync.WaitGroup
 	for k, i := range points {
 		wg.Go(func() {
-			for seed := range uint64(fitSeeds) {
-				got, err := m.predict(e, i, points, 1+seed)
-				if err != nil {
-					errs[k] = err
-					return
+			pt := m.p.Points[i]
+			got, err := m.average(e, i, train, 1, min(max(500/pt.Requests, 1), seeds))
+			if err != nil {
+				errs[k] = err
+				return
+			}
+			for _, u := range units(m.workloads[pt.Workload]) {
+				measured, ok := pt.Values[u]
+				if !ok {
+					continue
 				}
-				s, c := loss(units(m.workloads[m.p.Points[i].Workload]), got, m.p.Points[i].Values)
-				sums[k] += s
-				counts[k] += c
+				off := math.Log(got[u] / measured)
+				if math.IsInf(off, 0) || math.IsNaN(off) {
+					off = 3 // there is no prediction, or it is 0
+				}
+				lists[k] = append(lists[k], off/scale)
 			}
 		})
 	}
 	wg.Wait()
-	sum, n := 0.0, 0
-	for k := range points {
-		if errs[k] != nil {
-			return 0, errs[k]
-		}
-		sum += sums[k]
-		n += counts[k]
+	if err := cmp.Or(errs...); err != nil {
+		return nil, err
 	}
-	return sum / float64(n), nil
+	return slices.Concat(lists...), nil
+}
+
+// average returns the mean of the predictions of a point with n orders of the output
+// lengths, of which first is the seed of the first.
+func (m *model) average(e engine.Profile, i int, train []int, first uint64, n int) (map[string]float64, error) {
+	sum := map[string]float64{}
+	for k := range n {
+		v, err := m.predict(e, i, train, first+uint64(k))
+		if err != nil {
+			return nil, err
+		}
+		for u, x := range v {
+			sum[u] += x / float64(n)
+		}
+	}
+	return sum, nil
+}
+
+// without returns the indices below n that are not held out.
+func without(n int, held []int) []int {
+	var train []int
+	for i := range n {
+		if !slices.Contains(held, i) {
+			train = append(train, i)
+		}
+	}
+	return train
 }

@@ -9,31 +9,23 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
-// split returns the points that each of k folds holds out: those that the profile
-// says, or the points of each workload in turn.
-func (m *model) split(k int) [][]int {
+// split returns the points that each fold holds out: those that the profile says, or
+// each point alone that is not the only one of its workload.
+func (m *model) split() [][]int {
 	if m.p.Fit.HoldOut != nil {
 		return m.p.Fit.HoldOut
 	}
-	folds := make([][]int, k)
-	seen := map[string]int{}
-	for i, p := range m.p.Points {
-		f := seen[p.Workload] % k
-		folds[f] = append(folds[f], i)
-		seen[p.Workload]++
+	points := map[string]int{}
+	for _, p := range m.p.Points {
+		points[p.Workload]++
 	}
-	return folds
-}
-
-// without returns the indices below n that are not held out.
-func without(n int, held []int) []int {
-	var train []int
-	for i := range n {
-		if !slices.Contains(held, i) {
-			train = append(train, i)
+	var folds [][]int
+	for i, p := range m.p.Points {
+		if points[p.Workload] > 1 {
+			folds = append(folds, []int{i})
 		}
 	}
-	return train
+	return folds
 }
 
 // A Prediction is a held-out point and the prediction of an engine that was fitted
@@ -42,21 +34,11 @@ type Prediction struct {
 	Point     profiles.Point
 	Units     []string           // the units in which the point is judged
 	Predicted map[string]float64 // by unit, the mean over several seeds
-}
-
-// average returns the mean of the predictions of a point with all seeds.
-func (m *model) average(e engine.Profile, i int, train []int) (map[string]float64, error) {
-	sum := map[string]float64{}
-	for seed := range uint64(seeds) {
-		v, err := m.predict(e, i, train, seed+100)
-		if err != nil {
-			return nil, err
-		}
-		for u, x := range v {
-			sum[u] += x / seeds
-		}
-	}
-	return sum, nil
+	// Gain is the largest ratio, over the units, of the relative change of the
+	// prediction to a small relative change of the server's speed. It is about 1 where
+	// the client waits for the server. Where workers die, a slightly slower server loses
+	// many more of them, and the gain is large.
+	Gain float64
 }
 
 // Predict predicts the points that each fold of the profile holds out, with the
@@ -73,13 +55,13 @@ func Predict(p profiles.Profile) ([]Prediction, error) {
 		for name, v := range f.Engine {
 			field, err := fieldNamed(name)
 			if err != nil {
-				return nil, fmt.Errorf("profile %s: folds: %w", p.Name, err)
+				return nil, fmt.Errorf("profile %s: folds: engine: %w", p.Name, err)
 			}
 			field.set(&e, v)
 		}
 		train := without(len(p.Points), f.HeldOut)
 		for _, i := range f.HeldOut {
-			v, err := m.average(e, i, train)
+			v, err := m.average(e, i, train, 101, seeds)
 			if err != nil {
 				return nil, err
 			}
@@ -90,10 +72,37 @@ func Predict(p profiles.Profile) ([]Prediction, error) {
 					q.Units = append(q.Units, u)
 				}
 			}
+			if q.Gain, err = m.gain(e, i, train, q.Units); err != nil {
+				return nil, err
+			}
 			all[i] = q
 		}
 	}
 	return slices.DeleteFunc(all, func(q Prediction) bool { return q.Predicted == nil }), nil
+}
+
+// gain returns the gain of a prediction, from the predictions for servers that are a
+// little slower and faster.
+func (m *model) gain(e engine.Profile, i int, train []int, units []string) (float64, error) {
+	const change = .02
+	var v [2]map[string]float64
+	for k, factor := range []float64{1 - change, 1 + change} {
+		moved := e
+		for _, f := range fields {
+			if f.real != nil {
+				f.set(&moved, f.get(&e)*factor)
+			}
+		}
+		var err error
+		if v[k], err = m.average(moved, i, train, 101, seeds); err != nil {
+			return 0, err
+		}
+	}
+	most := 0.0
+	for _, u := range units {
+		most = max(most, math.Abs(math.Log(v[1][u]/v[0][u]))/(2*change))
+	}
+	return most, nil
 }
 
 // Off returns the relative error of a prediction in percent: positive if the
@@ -102,11 +111,11 @@ func (q Prediction) Off(unit string) float64 {
 	return 100 * (q.Predicted[unit]/q.Point.Values[unit] - 1)
 }
 
-// Fit fits the profile's engine to all its points and, for each of k folds, to the
-// points that the fold does not hold out. It returns the profile with the engine, the
-// folds and the held-out errors. k must be 2 or more for the fit to hold out points.
-// A fit takes seconds to minutes.
-func Fit(p profiles.Profile, k int) (profiles.Profile, error) {
+// Fit fits the profile's engine to all its points and, for each fold, to the points that
+// the fold does not hold out. It returns the profile with the engine, the folds and the
+// held-out errors. The folds are those of Fit.HoldOut or, if it is nil, each point alone
+// that is not the only one of its workload. A fit takes seconds.
+func Fit(p profiles.Profile) (profiles.Profile, error) {
 	m, err := newModel(p)
 	if err != nil {
 		return p, err
@@ -115,7 +124,7 @@ func Fit(p profiles.Profile, k int) (profiles.Profile, error) {
 		return p, fmt.Errorf("profile %s: points: none, want one or more", p.Name)
 	}
 	p.Folds = nil
-	for _, held := range m.split(k) {
+	for _, held := range m.split() {
 		train := without(len(p.Points), held)
 		if len(held) == 0 || len(train) == 0 {
 			continue
@@ -145,10 +154,17 @@ func Fit(p profiles.Profile, k int) (profiles.Profile, error) {
 	return p, nil
 }
 
-// values returns the fields that vary, rounded to five digits.
+// values returns the fields that a fit finds, rounded to five digits.
 func (m *model) values(e engine.Profile) map[string]float64 {
+	found := slices.Clone(m.vary)
+	for _, s := range m.same {
+		found = append(found, s.field)
+	}
+	if m.choose != nil {
+		found = append(found, *m.choose)
+	}
 	v := map[string]float64{}
-	for _, f := range m.vary {
+	for _, f := range found {
 		x := f.get(&e)
 		digits := math.Pow(10, 4-math.Floor(math.Log10(math.Max(x, 1e-9))))
 		v[f.name] = math.Round(x*digits) / digits

@@ -26,31 +26,36 @@ type Sample struct {
 // figure. Otherwise a fold could hold out a sample of a load on which it was fitted.
 // Samples of two servers are an error.
 func Merge(all []Sample) ([]profiles.Workload, []profiles.Point, error) {
-	type load struct {
+	type key struct {
 		workload    string
 		concurrency int
 	}
-	groups := map[load][]profiles.Point{}
-	outputs := map[string][]float64{}
+	groups := map[key][]profiles.Point{}
+	outputs := map[key][]float64{}
 	for _, s := range all {
 		if s.Server != all[0].Server {
 			return nil, nil, fmt.Errorf("samples of %q and of %q, want one server: choose with -match", all[0].Server, s.Server)
 		}
-		at := load{s.Point.Workload, s.Point.Concurrency}
+		at := key{s.Point.Workload, s.Point.Concurrency}
 		groups[at] = append(groups[at], s.Point)
-		outputs[s.Point.Workload] = append(outputs[s.Point.Workload], s.Outputs...)
+		outputs[at] = append(outputs[at], s.Outputs...)
 	}
 	var points []profiles.Point
-	for _, at := range slices.SortedFunc(maps.Keys(groups), func(a, b load) int {
+	for _, at := range slices.SortedFunc(maps.Keys(groups), func(a, b key) int {
 		return cmp.Or(cmp.Compare(a.workload, b.workload), a.concurrency-b.concurrency)
 	}) {
-		points = append(points, middle(groups[at]))
+		p := middle(groups[at])
+		p.Lengths = curveOf(outputs[at])
+		points = append(points, p)
 	}
 	var workloads []profiles.Workload
-	for _, name := range slices.Sorted(maps.Keys(outputs)) {
-		w := profiles.Workload{Name: name, Client: "closed", Lengths: curveOf(outputs[name])}
-		w.Constant = w.Lengths == nil
-		workloads = append(workloads, w)
+	for _, p := range points {
+		k := len(workloads) - 1
+		if k < 0 || workloads[k].Name != p.Workload {
+			workloads = append(workloads, profiles.Workload{Name: p.Workload, Client: "closed", Constant: true})
+			k++
+		}
+		workloads[k].Constant = workloads[k].Constant && p.Lengths == nil
 	}
 	return workloads, points, nil
 }

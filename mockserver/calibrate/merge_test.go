@@ -78,13 +78,13 @@ func TestRecords(t *testing.T) {
 	if s, ok, err := Records(strings.NewReader(qwen), "r.jsonl", []string{"model=qwen-7"}); err != nil || !ok || s.Server != "backend=x/model=qwen-7" {
 		t.Errorf("Records of qwen-7 = %+v, %v, %v, want the server backend=x/model=qwen-7", s, ok, err)
 	}
-	// If the lengths differ, the workload has their distribution.
-	workloads, _, err := Merge([]Sample{s})
-	if err != nil || workloads[0].Constant || workloads[0].Lengths.At(0) != 10 || workloads[0].Lengths.At(1) != 19 || workloads[0].Lengths.Validate() != nil {
-		t.Errorf("workloads %+v, %v, want lengths from 10 to 19", workloads, err)
+	// If the lengths differ, the point has their distribution.
+	workloads, points, err := Merge([]Sample{s})
+	if err != nil || workloads[0].Constant || points[0].Lengths.At(0) != 10 || points[0].Lengths.At(1) != 19 || points[0].Lengths.Validate() != nil {
+		t.Errorf("workloads %+v, points %+v, %v, want lengths from 10 to 19", workloads, points, err)
 	}
 	m := &model{p: profiles.Profile{}}
-	if got := m.shape(engine.Profile{}, workloads[0], p).draw(4, 20, 1); len(got) != 4 || got[0]+got[1]+got[2]+got[3] != 80 {
+	if got := m.shape(engine.Profile{}, workloads[0], points[0]).draw(4, 20, 1); len(got) != 4 || got[0]+got[1]+got[2]+got[3] != 80 {
 		t.Errorf("lengths of mean 20: %v, want a sum of 80", got)
 	}
 	if _, ok, err := Records(strings.NewReader(text), "r.jsonl", []string{"stream=false"}); ok || err != nil {

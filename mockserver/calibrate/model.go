@@ -2,6 +2,7 @@ package calibrate
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -12,9 +13,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
-// A prediction is the mean over seeds random orders of the output lengths, a fit uses
-// fitSeeds orders.
-const seeds, fitSeeds = 5, 2
+// A prediction is the mean over that many random orders of the output lengths.
+const seeds = 5
 
 // endless is the output length of a request that does not end before its timeout.
 const endless = 16384
@@ -24,7 +24,12 @@ type model struct {
 	p         profiles.Profile
 	workloads map[string]profiles.Workload
 	vary      []field
+	same      []pair
+	choose    *field // nil without Fit.Choose
 }
+
+// A pair is a field that equals another.
+type pair struct{ field, other field }
 
 // newModel checks the parts of a profile that a fit and a prediction need. The error
 // names the field, its value and what is allowed.
@@ -54,19 +59,53 @@ func newModel(p profiles.Profile) (*model, error) {
 			return nil, fmt.Errorf("profile %s: folds[%d].held_out%w", p.Name, i, err)
 		}
 	}
-	for _, name := range p.Fit.Vary {
+	if err := m.takeFields(); err != nil {
+		return nil, fmt.Errorf("profile %s: fit.%w", p.Name, err)
+	}
+	return m, nil
+}
+
+// takeFields takes the fields of the engine that the fit is about.
+func (m *model) takeFields() error {
+	for _, name := range m.p.Fit.Vary {
 		f, err := fieldNamed(name)
 		if err != nil {
-			return nil, fmt.Errorf("profile %s: fit.%w", p.Name, err)
+			return fmt.Errorf("vary: %w", err)
 		}
 		m.vary = append(m.vary, f)
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.Fit.Start)) {
-		if v := p.Fit.Start[name]; !(v > 0 && v <= 1e9) {
-			return nil, fmt.Errorf("profile %s: fit.start.%s: %v, want above 0, to 1e9", p.Name, name, v)
+	for _, name := range slices.Sorted(maps.Keys(m.p.Fit.Start)) {
+		if v := m.p.Fit.Start[name]; !(v > 0 && v <= 1e9) {
+			return fmt.Errorf("start.%s: %v, want above 0, to 1e9", name, v)
 		}
 	}
-	return m, nil
+	for _, name := range slices.Sorted(maps.Keys(m.p.Fit.Same)) {
+		f, err := fieldNamed(name)
+		if err != nil {
+			return fmt.Errorf("same: %w", err)
+		}
+		other, err := fieldNamed(m.p.Fit.Same[name])
+		if err != nil {
+			return fmt.Errorf("same.%s: %w", name, err)
+		}
+		m.same = append(m.same, pair{f, other})
+	}
+	if c := m.p.Fit.Choose; c != nil {
+		f, err := fieldNamed(c.Field)
+		if err != nil {
+			return fmt.Errorf("choose.field: %w", err)
+		}
+		m.choose = &f
+		if len(c.Values) == 0 {
+			return errors.New("choose.values: none, want one or more")
+		}
+		for i, v := range c.Values {
+			if !(v > 0 && v <= 1e9) {
+				return fmt.Errorf("choose.values[%d]: %v, want above 0, to 1e9", i, v)
+			}
+		}
+	}
+	return nil
 }
 
 // checkWorkload returns an error if a workload cannot be used.
@@ -107,6 +146,12 @@ func checkPoint(p profiles.Point, w profiles.Workload) error {
 			return fmt.Errorf("runaway: %d, want 0 to %d, of %d requests", j, p.Requests-1, p.Requests)
 		}
 	}
+	if n := len(p.Asked); n != 0 && n != 2 {
+		return fmt.Errorf("asked: %d numbers, want the lengths of prompts and outputs", n)
+	}
+	if err := p.Lengths.Validate(); err != nil {
+		return fmt.Errorf("lengths%w", err)
+	}
 	for _, u := range units(w) {
 		if v, ok := p.Values[u]; ok && !(v > 0) {
 			return fmt.Errorf("values: %v %s, want above 0", v, u)
@@ -125,50 +170,70 @@ func (m *model) checkHeld(held []int) error {
 	return nil
 }
 
-// lightest returns the point of a workload from which the distribution of output
-// lengths is taken: with the concurrency ShapeFrom or, without it, the training point
-// with the lowest concurrency. It returns nil if there is none.
+// lightest returns the training point of a workload from which the distribution of
+// output lengths is taken: the one with the lowest concurrency from which it follows, or
+// any if the workload defines it. It returns nil if there is none.
 func (m *model) lightest(train []int, workload string) *profiles.Point {
 	w := m.workloads[workload]
+	defined := w.Constant || len(w.Lengths) > 0 || w.Exponential || w.Spread > 0
 	var best *profiles.Point
-	for i := range m.p.Points {
-		if p := &m.p.Points[i]; w.ShapeFrom > 0 && p.Workload == workload && p.Concurrency == w.ShapeFrom {
-			return p
-		}
-	}
 	for _, i := range train {
 		p := &m.p.Points[i]
-		if _, ok := p.Values["p50-e2e-ns"]; (ok || w.Constant || len(w.Lengths) > 0 || w.Exponential || w.Spread > 0) && p.Workload == workload && (best == nil || p.Concurrency < best.Concurrency) {
+		if p.Workload != workload || best != nil && p.Concurrency >= best.Concurrency {
+			continue
+		}
+		if p.Values["p50-e2e-ns"] > 0 || len(p.Lengths) > 0 || defined {
 			best = p
 		}
 	}
 	return best
 }
 
+// load returns the load of point i. At a training point it is the measured one. At any
+// other point it is the one that the training points lead to expect.
+func (m *model) load(i int, train []int) load {
+	pt := m.p.Points[i]
+	var measured []profiles.Point
+	for _, k := range train {
+		if q := m.p.Points[k]; q.Workload == pt.Workload {
+			measured = append(measured, q)
+		}
+	}
+	if !slices.Contains(train, i) {
+		return expected(pt, measured)
+	}
+	l := load{pt.Output, pt.Runaway, pt.RunawayTokens}
+	if pt.Censored {
+		l.output = meanOutput(measured)
+	}
+	return l
+}
+
 // predict returns the figures that the client would report at point i for a server
-// with that engine. It uses only the training points to find how output lengths are
-// distributed.
+// with that engine. Unless i is a training point, it knows of point i only what the
+// client set: the workload, the number of requests, the concurrency, the mean length of
+// the prompts, and the lengths for which the client asked.
 func (m *model) predict(e engine.Profile, i int, train []int, seed uint64) (map[string]float64, error) {
 	pt := m.p.Points[i]
 	w := m.workloads[pt.Workload]
 	prompt := int(math.Round(pt.Prompt))
-	out := pt.Output
-	light := m.lightest(train, pt.Workload)
-	if light == nil {
-		light = &pt
+	lengthsOf := shape(constant)
+	if light := m.lightest(train, pt.Workload); light != nil {
+		lengthsOf = m.shape(e, w, *light)
 	}
-	if pt.Censored {
-		out = light.Output
+	ld := m.load(i, train)
+	if ld.output == 0 {
+		return nil, fmt.Errorf("profile %s: %s at %d: all points of the workload are held out, want one from which output lengths follow", m.p.Name, pt.Workload, pt.Concurrency)
 	}
-	lengths := m.shape(e, w, *light).draw(pt.Requests, out, seed)
+	lengths := lengthsOf.draw(pt.Requests, ld.output, seed)
 	jobs := make([]engine.Job, pt.Requests)
 	for j := range jobs {
 		jobs[j] = engine.Job{Prompt: prompt, Output: lengths[j]}
 	}
 	patient := map[int]bool{}
-	for _, j := range pt.Runaway {
-		jobs[j].Output = cmp.Or(pt.RunawayTokens, endless)
-		patient[j] = pt.RunawayTokens > 0
+	for _, j := range ld.runaway {
+		jobs[j].Output = cmp.Or(ld.runawayTokens, endless)
+		patient[j] = ld.runawayTokens > 0
 	}
 	c := client{
 		concurrency: pt.Concurrency,
@@ -199,6 +264,9 @@ func (m *model) shape(e engine.Profile, w profiles.Workload, light profiles.Poin
 	case w.Constant:
 		return constant
 	}
+	if len(light.Lengths) > 0 {
+		return known(light.Lengths)
+	}
 	return shapeOf(light, 1000*(e.Prefill+e.PrefillPerToken*light.Prompt))
 }
 
@@ -212,24 +280,22 @@ func units(w profiles.Workload) []string {
 	}
 }
 
-// scale is the relative error above which errors count less than their squares.
-const scale = .05
-
-// loss returns the sum of the losses of a prediction over n units, with Cauchy's loss
-// function of the relative error, which limits the weight of outliers.
-// https://en.wikipedia.org/wiki/Robust_regression
-func loss(units []string, got, want map[string]float64) (sum float64, n int) {
-	for _, u := range units {
-		measured, ok := want[u]
-		if !ok {
-			continue
+// tokenTime returns about how long a token takes, in microseconds, at the training
+// point with the lowest concurrency from which it follows. It is 10 ms without one.
+func (m *model) tokenTime(train []int) float64 {
+	lowest, t := mostConcurrency+1, 10_000.
+	for _, i := range train {
+		p := m.p.Points[i]
+		micros := p.Values["mean-tpot-ns"] / 1000
+		if micros == 0 && p.Output > 0 {
+			micros = cmp.Or(p.Values["mean-e2e-ns"], p.Values["p50-e2e-ns"]) / 1000 / p.Output
 		}
-		n++
-		e := math.Log(got[u] / measured)
-		if math.IsInf(e, 0) || math.IsNaN(e) {
-			e = 3 // there is no prediction, or it is 0
+		if v := p.Values["user-tok/s"]; micros == 0 && v > 0 {
+			micros = 1e6 / v
 		}
-		sum += math.Log1p(e * e / (scale * scale))
+		if micros > 0 && p.Concurrency < lowest {
+			lowest, t = p.Concurrency, micros
+		}
 	}
-	return sum, n
+	return t
 }

@@ -85,7 +85,7 @@ func Table(w io.Writer, all []Prediction) {
 	for _, u := range units {
 		fmt.Fprintf(tw, "%s\t", short(u))
 	}
-	fmt.Fprintln(tw, "lost\tfailed\t")
+	fmt.Fprintln(tw, "lost\tfailed\tgain\t")
 	for _, q := range all {
 		fmt.Fprintf(tw, "%s\t%d\t", q.Point.Workload, q.Point.Concurrency)
 		for _, u := range units {
@@ -101,7 +101,7 @@ func Table(w io.Writer, all []Prediction) {
 			}
 			fmt.Fprint(tw, "\t")
 		}
-		fmt.Fprintln(tw)
+		fmt.Fprintf(tw, "%.1f\t\n", q.Gain)
 	}
 	tw.Flush()
 }

@@ -97,7 +97,7 @@ func (e *Engine) Submit(at time.Duration, j Job) (*Sequence, error) {
 
 // MaxTokens returns how many tokens a prompt and its output may have together.
 func (e *Engine) MaxTokens() int {
-	most := 2 * maxTokens
+	most := min(2*maxTokens, math.MaxInt)
 	if e.p.MaxContext > 0 {
 		most = e.p.MaxContext
 	}

@@ -52,17 +52,30 @@ type Source struct {
 type Fit struct {
 	// Vary has the JSON names of the fields of the engine's profile that are fitted.
 	Vary []string `json:"vary"`
-	// Start has the initial values of these fields, which were guessed before any fit.
-	// Each fit begins with them. A field that is missing begins with a default.
+	// Start has what some of these fields are expected to be, which is known from
+	// elsewhere than the points. Each fit begins there, and a field stays there if the
+	// points do not determine it. Package calibrate has a rule for fields that are
+	// missing.
 	Start map[string]float64 `json:"start,omitempty"`
-	// Unidentified has the names of the fields that the points do not determine: a
-	// factor of two has no visible effect on the predictions.
+	// Same has fields that are not fitted because they equal a fitted one.
+	Same map[string]string `json:"same,omitempty"`
+	// Choose is a field with few possible values. Each fit takes the best of them.
+	Choose *Choice `json:"choose,omitempty"`
+	// Unidentified has the names of the fields that the points do not determine: if
+	// one is wrong by a factor of two, and the others are fitted again, the loss hardly
+	// changes. Such a field has the value that was expected of it.
 	Unidentified []string `json:"unidentified,omitempty"`
-	// HoldOut has the indices of the points that each fold holds out. If it is empty
-	// the points of each workload are held out in turn.
+	// HoldOut has the indices of the points that each fold holds out. If it is nil, each
+	// point is held out alone that is not the only one of its workload.
 	HoldOut [][]int `json:"hold_out,omitzero"`
 	// Workloads are the workloads of the points.
 	Workloads []Workload `json:"workloads"`
+}
+
+// A Choice is a field of the engine's profile and its possible values.
+type Choice struct {
+	Field  string    `json:"field"`
+	Values []float64 `json:"values"`
 }
 
 // A Workload is what a client sends and how the client behaves.
@@ -81,13 +94,12 @@ type Workload struct {
 	// mean is that of each point. Constant: all outputs have one length. Spread: the
 	// lengths are uniform within this share of the mean on either side. Exponential:
 	// the lengths have an exponential distribution. Lengths: the shape of the curve.
-	// Without any, the shape is that of the latencies of the training point with the
-	// lowest concurrency or, if ShapeFrom is set, with that concurrency.
+	// Without any, the shape is that of the output lengths or, if they are not known,
+	// of the latencies of the training point with the lowest concurrency.
 	Constant    bool           `json:"constant,omitzero"`
 	Spread      float64        `json:"spread,omitzero"`
 	Exponential bool           `json:"exponential,omitzero"`
 	Lengths     engine.Lengths `json:"lengths,omitempty"`
-	ShapeFrom   int            `json:"shape_from,omitzero"`
 }
 
 // A Point is one measured load point.
@@ -96,10 +108,16 @@ type Point struct {
 	Concurrency int     `json:"concurrency"`
 	Requests    int     `json:"requests"` // sent
 	Prompt      float64 `json:"prompt"`   // mean, in tokens
+	// Asked has the lengths of prompts and outputs for which the client asked, in its
+	// own unit, if the points of a workload differ in them and the server's outputs have
+	// other lengths.
+	Asked []float64 `json:"asked,omitempty"`
 	// Output is the mean number of output tokens of the requests that succeeded.
 	Output float64 `json:"output"`
+	// Lengths is the distribution of these lengths, if it is known.
+	Lengths engine.Lengths `json:"lengths,omitempty"`
 	// Censored says that timeouts have removed long outputs from the mean in Output.
-	// The mean of the training point with the lowest concurrency is used instead.
+	// The mean of the other training points is used instead.
 	Censored bool `json:"censored,omitzero"`
 	// Runaway has the ordinals, from 0, of requests whose output does not end by
 	// itself. RunawayTokens is the length of their output if it ended within the
@@ -115,7 +133,7 @@ type Point struct {
 type Fold struct {
 	// HeldOut has the indices of the points that the fit did not see.
 	HeldOut []int `json:"held_out"`
-	// Engine has the values of the fields in [Fit.Vary].
+	// Engine has the values of the fields in [Fit.Vary], [Fit.Same] and [Fit.Choose].
 	Engine map[string]float64 `json:"engine"`
 }
 

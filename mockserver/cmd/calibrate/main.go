@@ -18,8 +18,8 @@
 // samples of one load are one point, their median. Records have the length of each
 // output; with results, all outputs of a load are assumed to have one length.
 //
-// Each fit begins with the profile's fit.start, so that no engine of a fold depends on
-// the points that it predicts.
+// Each point is held out alone: it is predicted by an engine that was fitted to the other
+// points. Nothing of the point is used for that but what its client set.
 //
 // The table of held-out errors goes to standard error.
 //
@@ -33,7 +33,6 @@
 //	                      the fit ({"max_batch":256,"prefill_seqs":16})
 //	-vary name,...        the engine's fields to fit (step_us,step_per_seq_us,
 //	                      prefill_us,prefill_per_token_us)
-//	-folds k              hold out each k-th point in turn (2)
 //	-check                do not fit, only predict the points that the folds hold
 //	                      out
 //
@@ -61,7 +60,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 type options struct {
 	name, match, vary, engine string
-	requests, folds           int
+	requests                  int
 	check                     bool
 }
 
@@ -76,7 +75,6 @@ func run(args []string, stdout, stderr io.Writer) int {
 			fs.StringVar(&o.vary, "vary", "step_us,step_per_seq_us,prefill_us,prefill_per_token_us", "the engine's `fields` to fit")
 			fs.IntVar(&o.requests, "requests", 0, "`n` requests in a pass at each point; 0 means 8 x concurrency, at least 16")
 			fs.StringVar(&o.engine, "engine", `{"max_batch":256,"prefill_seqs":16}`, "`json` with the known fields of the engine and the initial values of the fit")
-			fs.IntVar(&o.folds, "folds", 2, "hold out each `k`-th point in turn")
 			fs.BoolVar(&o.check, "check", false, "do not fit, only predict the points that the folds hold out")
 		},
 		Check: o.usage,
@@ -93,9 +91,6 @@ func fitting(w io.Writer, p profiles.Profile) {
 func (o *options) usage(fs *flag.FlagSet) error {
 	if fs.NArg() == 0 {
 		return errors.New("no file, want one or more; see -help")
-	}
-	if o.folds < 2 {
-		return fmt.Errorf("-folds %d, want 2 or more", o.folds)
 	}
 	if o.requests < 0 {
 		return fmt.Errorf("-requests %d, want 0 or more", o.requests)
@@ -116,10 +111,6 @@ func (o *options) usage(fs *flag.FlagSet) error {
 			if o.name != "" {
 				wrong = errors.New("-check with -new: a new profile has no folds")
 			}
-		case "folds":
-			if o.check {
-				wrong = errors.New("-folds with -check: the profile has the folds")
-			}
 		}
 	})
 	return wrong
@@ -133,7 +124,7 @@ func (o *options) do(files []string, stdout, stderr io.Writer) error {
 			return err
 		}
 		fitting(stderr, p)
-		if p, err = calibrate.Fit(p, o.folds); err != nil {
+		if p, err = calibrate.Fit(p); err != nil {
 			return err
 		}
 		if err := report(stderr, p); err != nil {
@@ -153,7 +144,7 @@ func (o *options) do(files []string, stdout, stderr io.Writer) error {
 		}
 		if !o.check {
 			fitting(stderr, p)
-			if p, err = calibrate.Fit(p, o.folds); err != nil {
+			if p, err = calibrate.Fit(p); err != nil {
 				return err
 			}
 			if err := replace(file, encode(p)); err != nil {
@@ -183,7 +174,7 @@ func (o *options) observed(files []string) (profiles.Profile, error) {
 	for _, name := range p.Fit.Vary {
 		v, err := calibrate.Field(p.Engine, name)
 		if err != nil {
-			return p, err
+			return p, fmt.Errorf("-vary: %w", err)
 		}
 		if v > 0 {
 			p.Fit.Start[name] = v

@@ -41,8 +41,8 @@ func TestCalibrate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Name != "x" || len(p.Points) != 4 || len(p.Folds) != 2 || len(p.HeldOut) == 0 {
-		t.Errorf("the profile is %+v, want x with 4 points and 2 folds", p)
+	if p.Name != "x" || len(p.Points) != 4 || len(p.Folds) != 4 || len(p.HeldOut) == 0 {
+		t.Errorf("the profile is %+v, want x with 4 points and 4 folds", p)
 	}
 	if math.Abs(p.Engine.Step/20_000-1) > .1 {
 		t.Errorf("step_us = %v, want about 20000", p.Engine.Step)
@@ -75,12 +75,10 @@ func TestBadUsage(t *testing.T) {
 		want   string
 	}{
 		{nil, 2, "no file, want one or more"},
-		{[]string{"-folds", "1", "x"}, 2, "-folds 1, want 2 or more"},
 		{[]string{"-new", "x", "-requests", "-1", "x"}, 2, "-requests -1, want 0 or more"},
 		{[]string{"-new", "x", "-match", "backend", "x"}, 2, `-match "backend", want key=value`},
 		{[]string{"-vary", "step_us", "x"}, 2, "-vary without -new"},
 		{[]string{"-new", "x", "-check", "x"}, 2, "-check with -new"},
-		{[]string{"-folds", "3", "-check", "x"}, 2, "-folds with -check"},
 		{[]string{"-new", "x", write("f.jsonl", "{\n")}, 1, "f.jsonl:1: want the line about the benchmark"},
 		{[]string{"-speed", "1", "x"}, 2, "flag provided but not defined"},
 		{[]string{"-help"}, 0, "-match"},
@@ -89,7 +87,7 @@ func TestBadUsage(t *testing.T) {
 		{[]string{write("b.json", `{"name":"b","engine":{"max_batch":1}}`)}, 1, "profile b: points: none, want one or more"},
 		{[]string{"-new", "x", write("c.txt", results(1))}, 1, "1 load points, want 2 or more"},
 		{[]string{"-new", "x", "-engine", `{"max_batch":0}`, write("e.txt", results(1, 2))}, 1, "engine.max_batch: 0, want 1 to"},
-		{[]string{"-new", "x", "-vary", "speed", write("d.txt", results(1, 2))}, 1, `vary: "speed", want one of step_us`},
+		{[]string{"-new", "x", "-vary", "speed", write("d.txt", results(1, 2))}, 1, `-vary: "speed", want one of step_us`},
 	} {
 		var stdout, stderr bytes.Buffer
 		if status := run(tt.args, &stdout, &stderr); status != tt.status || !strings.Contains(stderr.String(), tt.want) {

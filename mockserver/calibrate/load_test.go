@@ -1,0 +1,48 @@
+package calibrate
+
+import (
+	"testing"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
+	"gotest.tools/v3/assert"
+)
+
+// The load of a point that has not been measured is that of the measured points.
+func TestExpectedLoad(t *testing.T) {
+	measured := []profiles.Point{
+		{Requests: 1000, Output: 240, Runaway: []int{984}},
+		{Requests: 1000, Output: 244, Runaway: []int{984}, RunawayTokens: 7840},
+		{Requests: 1, Output: 900, Runaway: nil},
+		{Requests: 1000, Output: 200, Runaway: []int{964, 984}, Censored: true},
+	}
+	l := expected(profiles.Point{Requests: 1000, Output: 1, Runaway: []int{3}}, measured)
+	assert.DeepEqual(t, l.runaway, []int{984})
+	assert.Equal(t, l.runawayTokens, 0) // it ended at one point of three
+	assert.Equal(t, l.output, (240*1000+244*1000+900)/2001.)
+	assert.Equal(t, len(expected(profiles.Point{Requests: 900}, measured).runaway), 0)
+	assert.Equal(t, expected(profiles.Point{Requests: 9}, measured[3:]).output, 200.)
+	assert.Equal(t, expected(profiles.Point{Requests: 9}, nil).output, 0.)
+}
+
+// In a grid of asked lengths, a cell is expected from its row and its column.
+func TestExpectedOfAskedLengths(t *testing.T) {
+	var measured []profiles.Point
+	for _, in := range []float64{100, 500} {
+		for _, out := range []float64{100, 1000, 4000} {
+			if in == 500 && out == 4000 {
+				continue
+			}
+			p := profiles.Point{Requests: 100, Asked: []float64{in, out}, Output: 200}
+			if out == 4000 {
+				p.Output, p.Runaway = 500, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
+			}
+			measured = append(measured, p)
+		}
+	}
+	l := expected(profiles.Point{Requests: 50, Asked: []float64{500, 4000}, Output: 7}, measured)
+	assert.Equal(t, l.output, 200*500/260.)
+	assert.Equal(t, len(l.runaway), 0) // none in its row
+	l = expected(profiles.Point{Requests: 10, Asked: []float64{100, 4000}, Output: 7}, measured)
+	// The share is 1/30 in the row, 1/10 in the column and 1/50 in all: 1/6 of 10 is 2.
+	assert.DeepEqual(t, l.runaway, []int{2, 7})
+}
