@@ -27,38 +27,168 @@
 //
 // If the medians of the unit differ by more in a benchmark with a gated unit, the
 // verdict is CannotJudge. A result without a value of the unit counts as 0. If samples
-// are still being added, the medians are compared at the interim look and at the end;
-// before the end, unlike medians keep the comparison from an early Pass.
+// are still being added, the medians are compared at looks; before, unlike medians keep the
+// comparison from an early Pass.
 //
-// # The test
+// # Pairs
 //
-// The old samples are shifted by the margin: multiplied by 1+margin if lower is
-// better, by 1-margin if higher is better. A one-sided Mann-Whitney U test then
-// decides whether the new samples are worse than the shifted old ones. So the test
-// asks whether new is worse than allowed, not whether new differs. Holm's method
-// adjusts the p-values of all gated rows together: if no row is worse than its
-// margin, the probability of a Regression is at most Alpha, 0.025 by default. This
-// holds for samples that are independent and equally distributed within each side.
+// Samples should be taken in pairs: old and new one after the other, in random order, again
+// and again, each from a fresh start of what is measured. Options.NewFirst says so, as
+// benchgate ab does. The old samples are shifted by the margin: multiplied by 1+margin if
+// lower is better, by 1-margin if higher is better. So the test asks whether new is worse than
+// allowed, not whether new differs.
 //
-// n samples a side can reject a row only if 1/C(2n,n) <= Alpha/rows. By default, the
-// minimum is 6 samples for up to 23 gated rows, 7 for up to 85 and 8 for up to 321.
-// With fewer samples the verdict is CannotJudge.
+// The test is a permutation test. If new is worse by exactly the margin, only the random order
+// decides which sample of a pair is called new. So the difference of a pair could as well have
+// the other sign. The statistic of a row is the mean of its differences divided by the root of
+// their mean square. Its p-value is the share of all 2^n exchanges of old and new (of 4096
+// of them, for more than 12 pairs) after which it is at least as large. What disturbs
+// both samples of a pair cancels. So does a steady drift: half the way from the round before
+// to the round after is subtracted from each difference. Exchanges do not change this
+// estimate. The test is exact for every disturbance of the machine that does not depend on
+// which version runs, even for one with the period of a round, because the order is random.
 //
-// Pass means that no regression was shown. How much that is worth depends on the
-// samples: [Row].Detectable states the change that would have been found in 80 % of
-// comparisons. With 10 samples a side, 40 gated rows and a standard deviation of 2 %,
-// a loss of 5 % in one row is found in these shares of comparisons:
+// The p-values are adjusted for all gated rows together: the p-value of a row is the share of
+// exchanges of whole rounds after which the largest statistic of any row is at least that of the
+// row (step-down maxT of Westfall and Young). If no row is worse than its margin, the
+// probability of a Regression is at most Alpha, 0.025 by default. Holm's method would need
+// 2^n >= rows/Alpha, which is 13 rounds for 200 rows. Here six rounds can be enough for any
+// number of rows, but take eight or more: 0.025 of the 64 exchanges of six rounds is a single
+// one, and rows that are far better than their margin often need one more.
 //
-//	margin   0 %   0.5 %  0.75 %  0.8 %  1 %   2 %
-//	found    92 %  83 %   77 %    76 %   70 %  35 %
+// # Other samples
 //
-// A wider margin finds less. In 2,000 comparisons of equal versions, under each of
-// four kinds of noise, at most 0.4 % end in Regression if the margin is 0.5 %, and
-// 2.4 % if the margin is 0. simulate_test.go simulates these figures.
+// Samples that are not pairs are compared by Welch's t-test of means from which a tenth of the
+// samples at each end is trimmed (Yuen's test), and Holm's method. The test allows different
+// numbers of samples and different spreads. It is approximate. With 30 against 8 samples at
+// four times the spread, and 100 against 10 samples at five times, 2.3 % and 2.0 % of
+// comparisons of one row without a margin are false alarms; with 12 rows, the largest share is
+// 3.2 %, for 100 against 10 samples of one spread (TestUnpaired of package decide). The test
+// knows nothing of drift, nor of noise that is correlated from sample to sample.
 //
-// Each sample must be a fresh start of what is measured, with old and new in turn.
-// Ten -count samples of one server start are one observation, and no test can
-// detect that mistake.
+// # Looks
+//
+// benchgate ab compares after each round. With Options.Planned, a Regression is found only at
+// the looks that Options.Looks returns: after eight tenths of the planned rounds, at their end
+// and, if Options.Max is more, after each further two fifths up to Max. Every look but the
+// last spends a fifth of Alpha, or less if there are more than five, and the last one spends
+// the rest. The sum limits the probability of a false alarm (Bonferroni). A look is left out
+// if its part of Alpha is less than 1/2^n. The comparison is settled at a Regression, and when no
+// row is undecided: when each row is NoWorse at a look, or could not become a Regression even if
+// all further rounds were worse.
+//
+// # Verdicts of rows
+//
+// A row is a Regression if its adjusted p-value is at most the Alpha of the look. Otherwise
+// it is NoWorse if the samples show that it is worse by at most its margin, or better:
+// [Row].Bound, the confidence bound of its change, is within the margin. Otherwise nothing is
+// shown. Then the row is CannotJudge if Options.RequireQuiet is set, as in benchgate ab, and
+// its noise is more than its margin; [Row].Wanted states about how many samples it would need.
+// Otherwise it is Pass, and [Row].Detectable states the change that would have been found in
+// 80 % of comparisons.
+//
+// A Regression of one row is the verdict, however noisy the other rows are. Without one, a row
+// that is CannotJudge makes the verdict CannotJudge. Options.RequireNoWorse also requires that
+// each row is NoWorse.
+//
+// # Simulations
+//
+// The tables in this section are the output of
+//
+//	LLMBENCH_FULL=1 go test -timeout=2h ./llmbench/gate/internal/decide
+//
+// They simulate benchgate ab with its looks and its rule for noise.
+// Under the disturbances from "linear drift" on, all rows of a process have a factor in
+// common: a drift of 10 %, correlated noise, a machine that changes between two states that
+// differ by 10 %, and a sine with an amplitude of 10 % and a period of so many processes.
+//
+// False alarms are most frequent in comparisons of equal versions with a margin of 0. The
+// figures are means over 6, 10 and 25 rounds and standard deviations of a row of 0.3 and 5 %.
+// The test is exact, so that shares above 2.5 % are errors of the simulation: the standard
+// error is 0.2 %, and 0.4 % for 200 rows.
+//
+//	gated rows              1      3     12     40    200
+//	normal               2.2%   1.8%   1.8%   1.8%   1.5%
+//	heavy tails          2.1%   2.3%   1.5%   1.9%   2.0%
+//	ties                 1.9%   2.0%   1.7%   1.9%   1.9%
+//	no variance          0.0%   0.0%   0.0%   0.0%   0.0%
+//	linear drift         2.2%   1.8%   1.8%   1.8%   1.5%
+//	AR(1) 0.5, sd 2%     2.0%   2.3%   1.9%   2.4%   1.9%
+//	AR(1) 0.9, sd 5%     2.1%   2.2%   1.9%   2.2%   2.1%
+//	two states           1.5%   2.0%   2.3%   2.0%   2.5%
+//	period 40            1.7%   2.1%   2.1%   2.0%   1.7%
+//	period 20            1.9%   1.8%   2.0%   2.1%   2.6%
+//	period 12            1.9%   2.0%   2.4%   2.0%   1.9%
+//	period 8             1.5%   2.4%   1.9%   2.0%   1.8%
+//	period 7             1.7%   2.2%   2.6%   1.9%   2.4%
+//	period 6             2.3%   2.0%   2.2%   1.8%   2.9%
+//	period 5             2.2%   2.0%   2.3%   1.9%   1.9%
+//	period 4             2.0%   1.9%   1.7%   2.0%   2.5%
+//	period 3             2.1%   1.8%   2.3%   1.7%   2.9%
+//	period 2             2.0%   2.2%   1.2%   1.6%   0.8%
+//
+// A loss of 5 % in one row, whose margin is 2 %, is found in these shares of comparisons under
+// normal noise, by the number of gated rows, the number of rounds and the standard deviation
+// of a row:
+//
+//	gated rows, rounds        sd 0.3%  sd 1.0%  sd 1.5%  sd 2.0%  sd 5.0%
+//	1, 6                         100%      90%      59%      36%       8%
+//	1, 8                         100%     100%      90%      69%      15%
+//	1, 10                        100%     100%      95%      76%      16%
+//	1, 15                        100%     100%     100%      95%      29%
+//	1, 25                        100%     100%     100%     100%      46%
+//	1, 10 to 25                  100%     100%     100%      99%      34%
+//	3, 6                          66%      49%      32%      19%       4%
+//	3, 8                         100%      98%      68%      42%       8%
+//	3, 10                        100%     100%      82%      54%       6%
+//	3, 15                        100%     100%      98%      84%      13%
+//	3, 25                        100%     100%     100%      99%      24%
+//	3, 10 to 25                  100%     100%     100%      97%      16%
+//	12, 6                         25%      20%      12%       4%       0%
+//	12, 8                        100%      86%      39%      18%       2%
+//	12, 10                       100%      94%      59%      29%       2%
+//	12, 15                       100%     100%      92%      63%       4%
+//	12, 25                       100%     100%     100%      95%      15%
+//	12, 10 to 25                 100%     100%     100%      90%       8%
+//	40, 6                         12%       7%       4%       2%       0%
+//	40, 8                        100%      69%      24%       8%       0%
+//	40, 10                       100%      88%      42%      14%       0%
+//	40, 15                       100%     100%      88%      50%       3%
+//	40, 25                       100%     100%      98%      88%       8%
+//	40, 10 to 25                 100%     100%      96%      78%       4%
+//	200, 6                         2%       0%       0%       0%       0%
+//	200, 8                       100%      38%       8%       2%       0%
+//	200, 10                      100%      76%      19%       6%       0%
+//	200, 15                      100%     100%      66%      25%       0%
+//	200, 25                      100%     100%      98%      74%       2%
+//	200, 10 to 25                100%     100%      95%      53%       0%
+//
+// A loss of 3 % in one row, whose margin is 1 % and whose standard deviation is 0.5 %, is found
+// in these shares of comparisons with 10 rounds in one row and one of 12 rows, and with 10 to
+// 25 rounds in one of 12 rows. The last two columns compare equal versions, in 12 rows and 10
+// rounds: shares of comparisons that invent a regression, and that cannot be judged. Drift is
+// removed if it takes 12 processes or more for a period. Faster disturbances hide losses, which
+// the noise of the rows tells, and invent none:
+//
+//	                      1 row  12 rows    10 to 25    invented   too noisy
+//	normal                 100%     100%        100%        0.0%          0%
+//	heavy tails            100%      98%        100%        0.0%         10%
+//	ties                   100%     100%        100%        0.0%          0%
+//	no variance            100%     100%        100%        0.0%          0%
+//	linear drift           100%     100%        100%        0.0%          0%
+//	AR(1) 0.5, sd 2%        73%      36%         89%        0.0%         98%
+//	AR(1) 0.9, sd 5%        68%      32%         86%        0.0%         99%
+//	two states              48%      37%         54%        0.0%         89%
+//	period 40              100%     100%        100%        0.0%          0%
+//	period 20              100%     100%        100%        0.0%          0%
+//	period 12               99%      83%        100%        0.0%         70%
+//	period 8                42%      11%         67%        0.4%        100%
+//	period 7                26%       7%         27%        0.6%         99%
+//	period 6                14%       3%          9%        1.0%         99%
+//	period 5                 9%       2%          4%        1.2%         99%
+//	period 4                10%       3%         11%        0.8%         99%
+//	period 3                 4%       2%          3%        1.4%         99%
+//	period 2                15%       8%         14%        0.2%         95%
 //
 // # What the package refuses to judge
 //
@@ -66,8 +196,12 @@
 // if
 //
 //   - a file has a line that cannot be parsed, is truncated, or has a run that failed
-//     or did not end in PASS;
-//   - one file lacks a benchmark, or GOMAXPROCS differs;
+//     or, unless Options.Partial is set, did not end in PASS;
+//   - the new file lacks a benchmark or a gated unit of the old file, unless
+//     Options.AllowRemoved is set (Options.FailAdded does the same for the reverse), or
+//     GOMAXPROCS differs;
+//   - one process wrote several results of a benchmark with a gated unit, unless
+//     Options.OneStart is set;
 //   - a configuration line (cpu, gpu, model, backend, …) differs between the files or
 //     between the samples of a benchmark, unless [Ignored] or Options.Ignore has its
 //     key;
@@ -79,6 +213,6 @@
 //   - there are too few samples;
 //   - no unit is gated.
 //
-// The package removes no outliers and pools no rows. If lower is better, a baseline
+// The package pools no rows. If lower is better, a baseline
 // of 0 allows only 0: fail-% from 0 to 3 is a regression.
 package gate

@@ -32,6 +32,6 @@ func ExampleCompare() {
 	}
 	// Output:
 	// regression
-	// Chat/backend=vllm/model=yi-6b-chat/concurrency=8-8 mean-tpot-sec +5.6%
+	// Chat/backend=vllm/model=yi-6b-chat/concurrency=8-8 mean-tpot-ns +5.6%
 	// Chat/backend=vllm/model=yi-6b-chat/concurrency=8-8 output-tok/s -5.5%
 }

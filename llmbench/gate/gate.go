@@ -11,16 +11,7 @@ import "fmt"
 // CannotJudge. Compare returns an error if a file cannot be read or an option is
 // out of range.
 func Compare(units, old, new File, o Options) (*Report, error) {
-	if o.Alpha == 0 {
-		o.Alpha = DefaultAlpha
-	}
-	if !(o.Alpha > 0 && o.Alpha <= 0.5) {
-		return nil, fmt.Errorf("alpha: %v, want more than 0 and at most 0.5", o.Alpha)
-	}
-	if o.Planned < 0 {
-		return nil, fmt.Errorf("planned: %d samples, want at least 0", o.Planned)
-	}
-	p, err := newProjections(o.Ignore)
+	p, o, err := prepare(o, "")
 	if err != nil {
 		return nil, err
 	}
@@ -30,19 +21,76 @@ func Compare(units, old, new File, o Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	for _, r := range files[0].rows {
-		files[0].problemf(r.line, "the result of Benchmark%s: want Unit lines only in a file of units", r.name)
+	for i, f := range files[1:] {
+		f.checkRuns(o.Partial)
+		if empty := i == 0 && o.EmptyOld; len(f.rows) == 0 && !empty {
+			f.problemf(0, "no results")
+		}
 	}
-	for _, f := range files[1:] {
-		f.checkRuns()
+	return p.compare(files[0], files[1], files[2], o), nil
+}
+
+// CompareColumns compares results within a file, for example those of a gateway with
+// those without it. The key col names what differs: "/via" is a key of benchmark names,
+// "quantization" a configuration line, ".name" the name of the benchmark. The key must
+// have two values. The results with the value that comes first in the file are old, those
+// with the other are new; col may state the values, old first: "/via@(direct gateway)"
+// (https://pkg.go.dev/golang.org/x/perf/benchproc/syntax). Results with another value or
+// without the key are left out. Otherwise CompareColumns is like [Compare]. It returns an
+// error if the key has one value or more than two.
+func CompareColumns(units, file File, col string, o Options) (*Report, error) {
+	if col == "" {
+		return nil, fmt.Errorf("col: %q, want a key", col)
 	}
-	m := &matcher{old: files[1], new: files[2], projections: p, planned: o.Planned}
+	p, o, err := prepare(o, col)
+	if err != nil {
+		return nil, err
+	}
+	margins, err := p.read(units)
+	if err != nil {
+		return nil, err
+	}
+	old, new, leftOut, err := p.readColumns(file)
+	if err != nil {
+		return nil, err
+	}
+	old.checkRuns(o.Partial)
+	r := p.compare(margins, old, new, o)
+	r.LeftOut = leftOut
+	return r, nil
+}
+
+// prepare checks options, and returns them with their defaults.
+func prepare(o Options, col string) (*projections, Options, error) {
+	if o.Alpha == 0 {
+		o.Alpha = DefaultAlpha
+	}
+	switch {
+	case !(o.Alpha >= minAlpha && o.Alpha <= 0.5):
+		return nil, o, fmt.Errorf("alpha: %v, want at least %v and at most 0.5", o.Alpha, minAlpha)
+	case o.Planned < 0:
+		return nil, o, fmt.Errorf("planned: %d samples, want at least 0", o.Planned)
+	case o.Planned == 0 && o.Max > 0:
+		return nil, o, fmt.Errorf("max: %d samples without a planned number, want 0", o.Max)
+	case o.Planned > 0 && o.NewFirst == nil:
+		return nil, o, fmt.Errorf("planned: %d samples, but the samples are not pairs: want NewFirst", o.Planned)
+	}
+	p, err := newProjections(o.Ignore, col)
+	return p, o, err
+}
+
+// compare compares the results in new with those in old.
+func (p *projections) compare(units, old, new *results, o Options) *Report {
+	for _, r := range units.rows {
+		units.problemf(r.line, "the result of Benchmark%s: want Unit lines only in a file of units", r.name)
+	}
+	m := &matcher{old: old, new: new, projections: p, options: o}
 	var problems []Problem
-	m.rules, problems = readRules(files[0], files[1], files[2])
-	for _, f := range files {
+	m.rules, problems = readRules(units, old, new)
+	for _, f := range []*results{units, old, new} {
 		m.problems = append(m.problems, f.problems...)
 	}
 	m.problems = append(m.problems, problems...)
 	m.match()
-	return m.report(o), nil
+	return m.report(o)
 }

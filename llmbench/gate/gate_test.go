@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -23,7 +24,7 @@ const gateOp = "Unit ns/op gate=5%\n"
 // compare compares files named units, old and new.
 func compare(t *testing.T, units, old, new string, o Options) *Report {
 	t.Helper()
-	r, err := Compare(File{"units", strings.NewReader(units)}, File{"old", strings.NewReader(old)}, File{"new", strings.NewReader(new)}, o)
+	r, err := Compare(File{Name: "units", Data: strings.NewReader(units)}, File{Name: "old", Data: strings.NewReader(old)}, File{Name: "new", Data: strings.NewReader(new)}, o)
 	assert.NilError(t, err)
 	return r
 }
@@ -37,17 +38,17 @@ func TestVerdicts(t *testing.T) {
 		{"equal", gateOp, runs(6, "BenchmarkA 1 100 ns/op"), runs(6, "BenchmarkA 1 100 ns/op"), Pass, nil},
 		{"at the margin", gateOp, runs(6, "BenchmarkA 1 100 ns/op"), runs(6, "BenchmarkA 1 105 ns/op"), Pass, nil},
 		{"beyond the margin", gateOp, runs(6, "BenchmarkA 1 100 ns/op"), runs(6, "BenchmarkA 1 105.1 ns/op"), Regression,
-			[]string{"A sec/op: +5.10%, may be 5% worse"}},
+			[]string{"A ns/op: +5.10%, may be 5% worse"}},
 		{"better", gateOp, runs(6, "BenchmarkA 1 100 ns/op"), runs(6, "BenchmarkA 1 50 ns/op"), Pass, nil},
 		{"higher is better", "Unit tok/s better=higher gate=5%", runs(6, "BenchmarkA 1 100 tok/s"), runs(6, "BenchmarkA 1 94.9 tok/s"), Regression,
 			[]string{"A tok/s: -5.10%, may be 5% worse"}},
 		{"from 0", "Unit fail-% better=lower gate=5%", runs(6, "BenchmarkA 1 0 fail-%"), runs(6, "BenchmarkA 1 3 fail-%"), Regression,
 			[]string{"A fail-%: from 0, may be 5% worse"}},
-		{"a duration of 0 has the tidied unit too", "Unit queue-ns better=lower gate=5%",
+		{"a duration of 0 has the same unit", "Unit queue-ns better=lower gate=5%",
 			run("BenchmarkA 1 0 queue-ns") + runs(5, "BenchmarkA 1 1 queue-ns"),
 			run("BenchmarkA 1 0 queue-ns") + runs(5, "BenchmarkA 1 1 queue-ns"), Pass, nil},
 		{"unit lines of the files themselves", "", runs(6, "Unit x-ns better=lower gate=1%", "BenchmarkA 1 100 x-ns"), runs(6, "BenchmarkA 1 102 x-ns"), Regression,
-			[]string{"A x-sec: +2.00%, may be 1% worse"}},
+			[]string{"A x-ns: +2.00%, may be 1% worse"}},
 		{"the file of units overrides the others", "Unit ns/op gate=5%", runs(6, "Unit ns/op gate=0%", "BenchmarkA 1 100 ns/op"),
 			runs(6, "Unit ns/op gate=1%", "BenchmarkA 1 104 ns/op"), Pass, nil},
 		{"equal margins in different notation", "", runs(6, "Unit ns/op gate=5%", "BenchmarkA 1 100 ns/op"),
@@ -56,13 +57,16 @@ func TestVerdicts(t *testing.T) {
 		{"one benchmark in two packages", gateOp,
 			strings.Repeat("goos: linux\npkg: p\nBenchmarkA 1 1 ns/op\nPASS\ngoos: linux\npkg: q\nBenchmarkA 1 100 ns/op\nPASS\n", 6),
 			strings.Repeat("goos: linux\npkg: p\nBenchmarkA 1 1 ns/op\nPASS\ngoos: linux\npkg: q\nBenchmarkA 1 200 ns/op\nPASS\n", 6), Regression,
-			[]string{"q.A sec/op: +100.00%, may be 5% worse"}},
-		{"unequal numbers of samples", gateOp, runs(3, "BenchmarkA 1 100 ns/op"), runs(12, "BenchmarkA 1 200 ns/op"), Regression,
-			[]string{"A sec/op: +100.00%, may be 5% worse"}},
+			[]string{"q.A ns/op: +100.00%, may be 5% worse"}},
+		{"unequal numbers of samples", gateOp, runs(6, "BenchmarkA 1 100 ns/op"), runs(12, "BenchmarkA 1 200 ns/op"), Regression,
+			[]string{"A ns/op: +100.00%, may be 5% worse"}},
+		{"one unit in two notations", gateOp, runs(6, "BenchmarkA 1 100 ns/op"), runs(6, "BenchmarkA 1 1.051e-7 sec/op"), Regression,
+			[]string{"A ns/op: +5.10%, may be 5% worse"}},
+		{"one unit in two notations, at the margin", gateOp, runs(6, "BenchmarkA 1 1e-7 sec/op"), runs(6, "BenchmarkA 1 105 ns/op"), Pass, nil},
 		{"windows line ends", gateOp, strings.ReplaceAll(runs(6, "BenchmarkA 1 100 ns/op"), "\n", "\r\n"), runs(6, "BenchmarkA 1 100 ns/op"), Pass, nil},
 		{"go test -v", gateOp, runs(6, "=== RUN   BenchmarkA", "BenchmarkA", "BenchmarkA 1 100 ns/op", "--- BENCH: BenchmarkA"), runs(6, "BenchmarkA 1 100 ns/op"), Pass, nil},
 		{"a regression beside a problem", gateOp, runs(7, "BenchmarkA 1 100 ns/op", "BenchmarkB 1 1 ns/op"), runs(7, "BenchmarkA 1 200 ns/op"), CannotJudge,
-			[]string{"A sec/op: +100.00%, may be 5% worse", "old:4: B: missing in new"}},
+			[]string{"A ns/op: +100.00%, may be 5% worse", "old:4: B: missing in new (-removed=allow accepts that)"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := compare(t, c.units, c.old, c.new, Options{})
@@ -82,16 +86,16 @@ func TestProblems(t *testing.T) {
 		want            []string
 	}{
 		// Files.
-		{gateOp, "", good, []string{"old: no results", "new:3: A-2: missing in old"}},
-		{gateOp, good, "PASS\n", []string{"new: no results", "old:3: A-2: missing in new"}},
+		{gateOp, "", good, []string{"old: no results"}},
+		{gateOp, good, "PASS\n", []string{"new: no results", "old:3: A-2: missing in new (-removed=allow accepts that)"}},
 		{gateOp, good, strings.TrimSuffix(good, "\n"), []string{"new:30: the last line has no line end: was the file cut?"}},
 		{gateOp, good, good[:len(good)-len("PASS\nok  \tp\t1.2s\n")],
-			[]string{"new:28: the run of line 26 has not ended in PASS or ok: want the whole output of go test"}},
+			[]string{"new:28: the run of line 26 has not ended in PASS or ok: want the whole output of go test (-partial accepts that)"}},
 		{gateOp, "goos: linux\npkg: p\nBenchmarkA-2 1 100 ns/op\n" + good, good,
-			[]string{"old:4: another run starts here, but that of line 1 has not ended in PASS or ok: want the whole output of each"}},
+			[]string{"old:4: another run starts here, but that of line 1 has not ended in PASS or ok: want the whole output of each (-partial accepts that)"}},
 		{gateOp, good, "goos: linux\n" + good,
-			[]string{"new:2: another run starts here, but that of line 1 has not ended in PASS or ok: want the whole output of each"}},
-		{gateOp, good, good + "goos: linux\npkg: p\n", []string{"new:32: the run of line 31 has not ended in PASS or ok: want the whole output of go test"}},
+			[]string{"new:2: another run starts here, but that of line 1 has not ended in PASS or ok: want the whole output of each (-partial accepts that)"}},
+		{gateOp, good, good + "goos: linux\npkg: p\n", []string{"new:32: the run of line 31 has not ended in PASS or ok: want the whole output of go test (-partial accepts that)"}},
 		{gateOp, good, good + "    --- FAIL: BenchmarkA/b\nPASS\n", []string{`new:31: "    --- FAIL: BenchmarkA/b": want a run without failures`}},
 		{gateOp, good, good + "FAIL\tp\t1.2s\nFAIL\n", []string{`new:31: "FAIL\tp\t1.2s": want a run without failures`, `new:32: "FAIL": want a run without failures`}},
 		{gateOp, good, good + run("BenchmarkA-2 1 100"), []string{"new:33: missing units"}},
@@ -104,8 +108,8 @@ func TestProblems(t *testing.T) {
 		{gateOp + "BenchmarkA-2 1 1 ns/op\n", good, good, []string{"units:2: the result of BenchmarkA-2: want Unit lines only in a file of units"}},
 
 		// Units.
-		{"", good, good, []string{`no unit of these results has a margin: want a line such as "Unit ns/op better=lower gate=5%"`}},
-		{"Unit B/op gate=5%\n", good, good, []string{`no unit of these results has a margin: want a line such as "Unit ns/op better=lower gate=5%"`}},
+		{"", good, good, []string{`no unit of these results has a margin: want a line such as "Unit ns/op better=lower gate=5%" in one of them, or in the file of -units`}},
+		{"Unit B/op gate=5%\n", good, good, []string{`no unit of these results has a margin: want a line such as "Unit ns/op better=lower gate=5%" in one of them, or in the file of -units`}},
 		{gateOp + "Unit ns/op gate\n", good, good, []string{"units:2: expected key=value"}},
 		{gateOp + "Unit ns/op gate=6%\n", good, good, []string{"units:2: metadata gate of unit ns/op already set to 5%"}},
 		{gateOp + "Unit x gate=5%\n", good, good, []string{"units:2: unit x: gate=5% without better=: want better=higher or better=lower"}},
@@ -126,9 +130,10 @@ func TestProblems(t *testing.T) {
 
 		// Rows.
 		{gateOp, runs(6, "BenchmarkA-2 1 1 ns/op", "BenchmarkB-2 1 1 ns/op"), runs(6, "BenchmarkA-2 1 1 ns/op", "BenchmarkC-2 1 1 ns/op"),
-			[]string{"old:4: B-2: missing in new", "new:4: C-2: missing in old"}},
+			[]string{"old:4: B-2: missing in new (-removed=allow accepts that)"}},
 		{gateOp, good, runs(6, "BenchmarkA-4 1 100 ns/op"), []string{"old:3: A-2: GOMAXPROCS is 2, but 4 at new:3: want both run with the same -cpu"}},
 		{gateOp, good, runs(6, "BenchmarkA 1 100 ns/op"), []string{"old:3: A-2: GOMAXPROCS is 2, but 1 at new:3: want both run with the same -cpu"}},
+		{gateOp, good, strings.ReplaceAll(good, "pkg: p\n", ""), []string{"old:3: p.A-2: pkg is p, but not set at new:2: want one package, or -ignore=pkg"}},
 		{gateOp, "gpu: A100\n" + good, "gpu: H100\n" + good, []string{"new:4: A-2: gpu is H100, but A100 in old: want results of equal configuration"}},
 		{gateOp, good, "gpu: H100\nmodel: yi\n" + good, []string{
 			"new:5: A-2: gpu is H100, but not set in old: want results of equal configuration",
@@ -136,17 +141,19 @@ func TestProblems(t *testing.T) {
 		{gateOp, good, good + "gpu: H100\n" + good, []string{"new:34: A-2: gpu is H100, but not set at line 3: want one value for a benchmark"}},
 
 		// Values.
-		{gateOp, good, good + run("BenchmarkA-2 1 NaN ns/op"), []string{"new:33: A-2 sec/op: NaN: want a finite number"}},
+		{gateOp, good, good + run("BenchmarkA-2 1 NaN ns/op"), []string{"new:33: A-2 ns/op: NaN: want a finite number"}},
 		{gateOp, good, good + run("BenchmarkA-2 1 100 ns/op +Inf B/op"), []string{"new:33: A-2 B/op: +Inf: want a finite number"}},
-		{gateOp, good, good + run("BenchmarkA-2 1 1e200 ns/op"), []string{"new:33: A-2 sec/op: 1e+191: want a finite number"}},
-		{gateOp, good, good + run("BenchmarkA-2 1 -1 ns/op"), []string{"new:3: A-2 sec/op: -1e-09: want 0 or more, since a margin is a share"}},
-		{gateOp, good, good + run("BenchmarkA-2 1 1 ns/op 2 ns/op"), []string{"new:33: A-2 sec/op: two values in one result: want one"}},
-		{gateOp, good, good + run("BenchmarkA-2 1 1 B/op"), []string{"new:3: A-2 sec/op: in 6 of 7 results: want a value in each"}},
-		{gateOp, good, runs(6, "BenchmarkA-2 1 1 B/op"), []string{"new:3: A-2 sec/op: in 0 of 6 results: want a value in each"}},
+		{gateOp, good, good + run("BenchmarkA-2 1 1e200 ns/op"), []string{"new:33: A-2 ns/op: 1e+200: want a finite number"}},
+		{gateOp, good, good + run("BenchmarkA-2 1 -1 ns/op"), []string{"new:3: A-2 ns/op: -1: want 0 or more, since a margin is a share"}},
+		{gateOp, good, good + run("BenchmarkA-2 1 1 ns/op 2 ns/op"), []string{"new:33: A-2 ns/op: two values in one result: want one"}},
+		{gateOp, good, good + run("BenchmarkA-2 1 1 B/op"), []string{"new:3: A-2 ns/op: in 6 of 7 results: want a value in each"}},
+		{gateOp, good, runs(6, "BenchmarkA-2 1 1 B/op"), []string{"old:3: A-2 ns/op: missing in new (-removed=allow accepts that)"}},
 		{"Unit tok/s better=higher gate=5%", runs(6, "BenchmarkA 1 0 tok/s"), runs(6, "BenchmarkA 1 1 tok/s"),
 			[]string{"old:3: A tok/s: the median is 0: want more, since a margin is a share of the median"}},
+		{gateOp, run("BenchmarkA-2 1 1 ns/op", "BenchmarkA-2 1 1 ns/op") + good, good,
+			[]string{"old:3: A-2: 2 results of one process are one observation: want each sample from a fresh process (-one-start counts them all)"}},
 		{gateOp, runs(3, "BenchmarkA 1 1 ns/op"), runs(3, "BenchmarkA 1 1 ns/op"),
-			[]string{"old:3: A sec/op: 3 old and 3 new samples: want at least 4 of each for 1 gated cell at alpha 0.025"}},
+			[]string{"old:3: A ns/op: 3 old and 3 new samples: want at least 6 of each at alpha 0.025"}},
 	} {
 		r := compare(t, c.units, c.old, c.new, Options{})
 		if r.Verdict != CannotJudge {
@@ -176,13 +183,13 @@ func TestSame(t *testing.T) {
 		{"neither", "Unit tok same=2%", "", "", ""},
 		{"within an amount", "Unit cached-% same=5", "", " 5 cached-%", ""},
 		{"beyond an amount", "Unit cached-% same=5", "", " 5.1 cached-%", "the median of cached-% is 5.1, but 0 in old: want results that differ by at most same=5"},
-		{"an amount of a unit that is tidied", "Unit x-ns same=5", " 100 x-ns", " 105.1 x-ns", "the median of x-sec is 1.051e-07, but 1e-07 in old: want results that differ by at most same=5"},
+		{"an amount of a unit that is tidied", "Unit x-ns same=5", " 100 x-ns", " 105.1 x-ns", "the median of x-ns is 105.1, but 100 in old: want results that differ by at most same=5"},
 		{"within an amount of a unit that is tidied", "Unit x-ns same=5", " 100 x-ns", " 104.9 x-ns", ""},
 		{"the file of units overrides the others", "Unit tok same=100%", " 1 tok", " 100 tok", ""},
 	} {
 		r := compare(t, gateOp+c.units+"\n", "Unit tok same=1%\n"+of(6, 100, c.old), of(6, 200, c.new), Options{})
 		if c.want == "" {
-			assert.DeepEqual(t, r.reasons(), []string{"A sec/op: +100.00%, may be 5% worse"})
+			assert.DeepEqual(t, r.reasons(), []string{"A ns/op: +100.00%, may be 5% worse"})
 			continue
 		}
 		assert.Equal(t, r.Verdict, CannotJudge, c.name)
@@ -196,17 +203,124 @@ func TestSame(t *testing.T) {
 	assert.Equal(t, r.Verdict, Pass, "%q", r.reasons())
 }
 
+// TestOneSided checks rows that only one file has.
+func TestOneSided(t *testing.T) {
+	const a, b = "BenchmarkA 1 100 ns/op", "BenchmarkB 1 100 ns/op"
+	slow := strings.ReplaceAll(a, "100", "200")
+	for _, c := range []struct {
+		name, old, new string
+		o              Options
+		headline       string
+	}{
+		{"added", runs(6, a), runs(6, a, b), Options{}, "pass: 1 gated cell shown to be no worse than allowed; 1 benchmark added: B"},
+		{"added beside a regression", runs(6, a), runs(6, slow, b), Options{}, "regression: 1 of 1 gated cell worse than allowed; 1 benchmark added: B"},
+		{"added, not allowed", runs(6, a), runs(6, a, b), Options{FailAdded: true},
+			"cannot judge: new:4: B: missing in old (-added=allow accepts that); 0 of 1 gated cell regressed, 1 passed"},
+		{"removed", runs(6, a, b), runs(6, a), Options{},
+			"cannot judge: old:4: B: missing in new (-removed=allow accepts that); 0 of 1 gated cell regressed, 1 passed"},
+		{"removed, allowed", runs(6, a, b), runs(6, a), Options{AllowRemoved: true}, "pass: 1 gated cell shown to be no worse than allowed; 1 benchmark removed: B"},
+		{"renamed", runs(6, a), runs(6, b), Options{},
+			"cannot judge: old:3: A: missing in new (-removed=allow accepts that); 1 benchmark added: B"},
+		{"renamed, allowed", runs(6, a), runs(6, b), Options{AllowRemoved: true},
+			"pass: nothing was judged, because no gated row is in both files; 1 benchmark added: B; 1 benchmark removed: A"},
+		{"a gated unit is added", runs(6, a, "BenchmarkB 1 3 B/op"), runs(6, a, b+" 3 B/op"), Options{},
+			"pass: 1 gated cell shown to be no worse than allowed; 1 row added: B ns/op"},
+		{"a gated unit is removed", runs(6, a, b+" 3 B/op"), runs(6, a, "BenchmarkB 1 3 B/op"), Options{},
+			"cannot judge: old:4: B ns/op: missing in new (-removed=allow accepts that); 0 of 1 gated cell regressed, 1 passed"},
+		{"no benchmarks in old", "PASS\n", runs(1, a, b), Options{EmptyOld: true},
+			"pass: nothing was judged, because no gated row is in both files; 2 benchmarks added: A, B"},
+		{"nothing in old", "", runs(1, a), Options{EmptyOld: true, NewFirst: order(1), Planned: 10}, "pass: nothing was judged, because no gated row is in both files; 1 benchmark added: A"},
+		{"no benchmarks at all", "", "", Options{EmptyOld: true, AllowRemoved: true},
+			"cannot judge: new: no results, and 1 other problem"},
+		{"no benchmarks in new", runs(6, a), "PASS\n", Options{EmptyOld: true, AllowRemoved: true},
+			"cannot judge: new: no results; 1 benchmark removed: A"},
+		{"another GOMAXPROCS is not a removal", runs(6, "BenchmarkA-2 1 1 ns/op"), runs(6, "BenchmarkA-4 1 1 ns/op"), Options{AllowRemoved: true},
+			"cannot judge: old:3: A-2: GOMAXPROCS is 2, but 4 at new:3: want both run with the same -cpu"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := compare(t, gateOp, c.old, c.new, c.o)
+			assert.Equal(t, r.headline(), c.headline, "%q", r.reasons())
+			assert.Equal(t, r.Settled, true)
+		})
+	}
+}
+
+// TestRunsAccepted checks the options that accept files whose runs are not complete, or
+// not separate.
+func TestRunsAccepted(t *testing.T) {
+	const pass = "pass: 1 gated cell shown to be no worse than allowed"
+	line := "BenchmarkA 1 100 ns/op"
+	filtered := "goos: linux\npkg: p\n" + strings.Repeat(line+"\n", 6)
+	counted := run(slices.Repeat([]string{line}, 6)...)
+	for _, c := range []struct {
+		name, old, new string
+		o              Options
+		headline       string
+	}{
+		{"partial, and nothing is missing", runs(6, line), runs(6, line), Options{Partial: true}, pass},
+		{"filtered", filtered, runs(6, line), Options{Partial: true}, pass + "; -partial: results may be missing, or come from one process"},
+		{"filtered, with the headers", runs(6, line), strings.ReplaceAll(runs(6, line), "PASS\nok  \tp\t1.2s\n", ""), Options{Partial: true},
+			pass + "; -partial: results may be missing, or come from one process"},
+		{"a failure", filtered, runs(6, line) + "FAIL\n", Options{Partial: true},
+			`cannot judge: new:31: "FAIL": want a run without failures; 0 of 1 gated cell regressed, 0 passed; -partial: results may be missing, or come from one process`},
+		{"one start", counted, runs(6, line), Options{OneStart: true}, pass + "; -one-start: results of one process count as samples, so their noise may be too small"},
+		{"one start on both sides", counted, counted, Options{},
+			"cannot judge: old:3: A: 6 results of one process are one observation: want each sample from a fresh process (-one-start counts them all), " +
+				"and 1 other problem; 0 of 1 gated cell regressed, 0 passed"},
+		{"several benchmarks of one process", runs(6, line, "BenchmarkB 1 1 B/op"), runs(6, line, "BenchmarkB 1 1 B/op"), Options{}, pass},
+		{"several results that are not gated", runs(6, line, "BenchmarkB 1 1 B/op", "BenchmarkB 1 1 B/op"), runs(6, line, "BenchmarkB 1 1 B/op"), Options{}, pass},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := compare(t, gateOp, c.old, c.new, c.o)
+			assert.Equal(t, r.headline(), c.headline, "%q", r.reasons())
+		})
+	}
+}
+
+// TestMoves checks which changes of rows that are not gated are named.
+func TestMoves(t *testing.T) {
+	side := func(n int, f float64) (all string) {
+		for i := range n {
+			all += run(fmt.Sprintf("BenchmarkA 1 100 ns/op %v x", f*(1000+float64(i))))
+		}
+		return all
+	}
+	for _, c := range []struct {
+		name, old, new string
+		want           []string
+	}{
+		{"large", side(4, 1), side(4, 2), []string{"A x: +100.00%, changed: 1.002k to 2.003k"}},
+		{"small", side(6, 1), side(6, 1.09), nil},
+		{"to 0", side(6, 1), side(6, 0), []string{"A x: -100.00%, changed: 1.002k to 0"}},
+		{"noise", side(2, 1) + side(2, 2) + side(2, 4), side(2, 4) + side(2, 2) + side(2, 4), nil},
+		{"too few", side(3, 1), side(3, 2), nil},
+	} {
+		got := compare(t, gateOp, c.old, c.new, Options{}).moves()
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: moves() mismatch (-want +got):\n%s", c.name, diff)
+		}
+	}
+	var units []string
+	for i := range 10 {
+		units = append(units, fmt.Sprintf("1 x%d", i))
+	}
+	old := "BenchmarkA 1 100 ns/op " + strings.Join(units, " ")
+	got := compare(t, gateOp, runs(6, old), runs(6, strings.ReplaceAll(old, " 1 x", " 2 x")), Options{}).moves()
+	assert.Equal(t, len(got), 9)
+	assert.Equal(t, got[8], "and 2 more")
+}
+
 // TestProblemsShared checks that problems with the same message share a line.
 func TestProblemsShared(t *testing.T) {
 	var lines []string
 	for i := range 24 {
 		lines = append(lines, fmt.Sprintf("Benchmark%c-2 1 1 ns/op", 'A'+i))
 	}
-	r := compare(t, gateOp, runs(6, lines...), runs(6, lines...), Options{})
-	assert.DeepEqual(t, r.reasons(), []string{"old:3: A-2 sec/op, B-2 sec/op, C-2 sec/op, D-2 sec/op, E-2 sec/op, F-2 sec/op, G-2 sec/op, H-2 sec/op and 16 more: " +
-		"6 old and 6 new samples: want at least 7 of each for 24 gated cells at alpha 0.025"})
+	r := compare(t, gateOp, runs(5, lines...), runs(5, lines...), Options{})
+	assert.DeepEqual(t, r.reasons(), []string{"old:3: A-2 ns/op, B-2 ns/op, C-2 ns/op, D-2 ns/op, E-2 ns/op, F-2 ns/op, G-2 ns/op, H-2 ns/op and 16 more: " +
+		"5 old and 5 new samples: want at least 6 of each at alpha 0.025"})
 	assert.Equal(t, len(r.Problems), 24)
-	assert.Equal(t, compare(t, gateOp, runs(6, lines[1:]...), runs(6, lines[1:]...), Options{}).Verdict, Pass)
+	assert.Equal(t, compare(t, gateOp, runs(6, lines...), runs(6, lines...), Options{}).Verdict, Pass)
 }
 
 func TestIgnore(t *testing.T) {
@@ -235,8 +349,11 @@ func TestErrors(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{Alpha: -1}, "alpha: -1, want more than 0 and at most 0.5"},
-		{Options{Alpha: 0.6}, "alpha: 0.6, want more than 0 and at most 0.5"},
+		{Options{Alpha: -1}, "alpha: -1, want at least 0.001 and at most 0.5"},
+		{Options{Alpha: 0.6}, "alpha: 0.6, want at least 0.001 and at most 0.5"},
+		{Options{Planned: -1}, "planned: -1 samples, want at least 0"},
+		{Options{Planned: 10}, "planned: 10 samples, but the samples are not pairs: want NewFirst"},
+		{Options{Max: 10}, "max: 10 samples without a planned number, want 0"},
 		{Options{Ignore: []string{""}}, `ignore: "", want a configuration key or a /key of benchmark names`},
 		{Options{Ignore: []string{".fullname"}}, `ignore: ".fullname", want a configuration key or a /key of benchmark names`},
 	} {
@@ -245,6 +362,56 @@ func TestErrors(t *testing.T) {
 	}
 	_, err := Compare(File{}, File{Name: "old"}, File{Name: "new", Data: iotest.ErrReader(fmt.Errorf("read error"))}, Options{})
 	assert.Error(t, err, "new: read error")
+}
+
+// TestCompareColumns compares results within one file.
+func TestCompareColumns(t *testing.T) {
+	via := func(direct, gateway string) []string {
+		return []string{"BenchmarkChat/via=direct/c=1-2 1 " + direct + " ns/op", "BenchmarkChat/via=gateway/c=1-2 1 " + gateway + " ns/op"}
+	}
+	for _, c := range []struct {
+		name, file, col string
+		headline        string
+	}{
+		{"worse", runs(6, via("100", "106")...), "/via", "regression: 1 of 1 gated cell worse than allowed"},
+		{"within the margin", runs(6, via("100", "104")...), "/via", "pass: 1 gated cell shown to be no worse than allowed"},
+		{"the other order", runs(6, via("100", "106")...), "/via@(gateway direct)", "pass: 1 gated cell shown to be no worse than allowed"},
+		{"others are left out", runs(6, append(via("100", "100"), "BenchmarkChat/c=1-2 1 1 ns/op", "BenchmarkChat/via=x/c=1-2 1 1 ns/op")...), "/via@(direct gateway)",
+			"pass: 1 gated cell shown to be no worse than allowed; left out: 12 results with neither value"},
+		{"a configuration line", runs(6, "quantization: full", "BenchmarkA 1 100 ns/op") + runs(6, "quantization: int8", "BenchmarkA 1 106 ns/op"), "quantization",
+			"regression: 1 of 1 gated cell worse than allowed"},
+		{"benchmarks", runs(6, "BenchmarkA/c=1 1 100 ns/op", "BenchmarkB/c=1 1 106 ns/op"), ".name", "regression: 1 of 1 gated cell worse than allowed"},
+		{"another configuration", runs(6, "gpu: a", "BenchmarkA/via=x 1 100 ns/op", "gpu: b", "BenchmarkA/via=y 1 100 ns/op"), "/via",
+			"cannot judge: file:6: A: gpu is b, but a in /via=x: want results of equal configuration; 0 of 1 gated cell regressed, 0 passed"},
+		{"a row of one value", runs(6, append(via("100", "100"), "BenchmarkB/via=direct-2 1 1 ns/op")...), "/via",
+			"cannot judge: file:5: B-2: missing in /via=gateway (-removed=allow accepts that); 0 of 1 gated cell regressed, 1 passed"},
+		{"a file that was cut", strings.TrimSuffix(runs(6, via("100", "100")...), "PASS\nok  \tp\t1.2s\n"), "/via",
+			"cannot judge: file:34: the run of line 31 has not ended in PASS or ok: want the whole output of go test (-partial accepts that); 0 of 1 gated cell regressed, 0 passed"},
+		{"one start", run(slices.Repeat(via("100", "100"), 6)...), "/via",
+			"cannot judge: file:3: Chat/c=1-2: 6 results of one process are one observation: want each sample from a fresh process (-one-start counts them all); " +
+				"0 of 1 gated cell regressed, 0 passed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := CompareColumns(File{Data: strings.NewReader(gateOp)}, File{Name: "file", Data: strings.NewReader(c.file)}, c.col, Options{})
+			assert.NilError(t, err)
+			assert.Equal(t, r.headline(), c.headline, "%q", r.reasons())
+		})
+	}
+	for col, want := range map[string]string{
+		"":                  `col: "", want a key`,
+		"/c":                "col: the results of file have 1 value of /c: 1; want two, which -col='/c@(OLD NEW)' selects",
+		"/none":             "col: the results of file have 0 values of /none: ; want two, which -col='/none@(OLD NEW)' selects",
+		"/via,/c":           `col: "/via,/c", want one key: a /key of benchmark names, a configuration key or .name`,
+		".config":           `col: ".config", want one key: a /key of benchmark names, a configuration key or .name`,
+		".fullname":         `col: ".fullname", want one key: a /key of benchmark names, a configuration key or .name`,
+		"/via@(direct":      "col: syntax error",
+		"/via@(direct wan)": "col: the results of file have 1 value of /via: direct; want two",
+	} {
+		_, err := CompareColumns(File{}, File{Name: "file", Data: strings.NewReader(runs(6, via("100", "100")...))}, col, Options{})
+		assert.ErrorContains(t, err, want, "col %q", col)
+	}
+	_, err := CompareColumns(File{}, File{Name: "file", Data: iotest.ErrReader(fmt.Errorf("read error"))}, "/via", Options{})
+	assert.Error(t, err, "file: read error")
 }
 
 // TestOrder checks that the rows are in the order of the files.
@@ -256,5 +423,5 @@ func TestOrder(t *testing.T) {
 	for _, row := range r.Rows {
 		got = append(got, row.Name+" "+row.Unit)
 	}
-	assert.DeepEqual(t, got, []string{"Z sec/op", "Z b", "Z a", "Z c", "A sec/op", "A B/op", "M sec/op"})
+	assert.DeepEqual(t, got, []string{"Z ns/op", "Z b", "Z a", "Z c", "A ns/op", "A B/op", "M ns/op"})
 }

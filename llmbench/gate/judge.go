@@ -2,75 +2,87 @@ package gate
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"golang.org/x/perf/benchmath"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/gate/internal/decide"
 )
 
 // report tests the gated rows and returns the report.
 func (m *matcher) report(o Options) *Report {
-	r := &Report{Verdict: Pass, Planned: o.Planned, Power: Power, Old: m.old.name, New: m.new.name,
-		Config: m.settings(), Rows: []Row{}, Problems: append([]Problem{}, m.problems...)}
+	r := &Report{Verdict: Pass, Planned: o.Planned, Looks: o.Looks(), Paired: o.NewFirst != nil, NoWorse: o.RequireNoWorse, Power: decide.Power,
+		Old: m.old.name, New: m.new.name, OldVersion: m.old.version, NewVersion: m.new.version,
+		Config: m.settings(), Rows: []Row{}, Problems: append([]Problem{}, m.problems...),
+		Added: m.added, Removed: m.removed, Partial: m.old.partial || m.new.partial, OneStart: m.oneStart}
 	var gated []gatedRow
 	for _, p := range m.pairs {
 		for _, unit := range m.unitsOf(p) {
 			rule := ruleOf(m.rules, unit)
-			if rule.gated {
-				g := gatedRow{p.cell(unit, rule), len(r.Rows), p.either().line}
-				r.Samples = max(r.Samples, len(g.old), len(g.new))
-				gated = append(gated, g)
+			c := p.cell(unit, rule, o.NewFirst)
+			if rule.gated && p.has(unit) {
+				gated = append(gated, gatedRow{c, len(r.Rows), p.either().line})
+				r.Samples = max(r.Samples, len(c.Old), len(c.New), len(o.NewFirst))
 			}
-			r.Rows = append(r.Rows, p.row(unit, rule))
+			r.Rows = append(r.Rows, p.row(unit, rule, c))
 		}
 	}
 	r.Cells = len(gated)
-	plan := newPlan(o.Planned, r.Cells, o.Alpha)
-	alpha, looks := plan.alpha(r.Samples)
-	r.Alpha = alpha
-	decided := true // no row can become a regression, and no benchmark is unlike
-	for _, p := range m.pairs {
-		unlike := m.unlike(p)
-		if looks {
-			r.Problems = append(r.Problems, unlike...)
-		} else if len(unlike) > 0 { // further samples may change the medians
-			decided = false
-		}
-	}
+	plan := decide.NewPlan(o.Planned, o.Max, o.Alpha)
+	alpha, looks := plan.Level(r.Samples)
+	r.Alpha, r.Max = rounded(alpha, 12), plan.Rounds
+	alike := m.judgeLikeness(r, looks)
 	gated = slices.DeleteFunc(gated, func(g gatedRow) bool { return !r.judgeable(g, plan) })
-	cells, reverse := make([]cell, len(gated)), make([]cell, len(gated))
+	cells, reverse := make([]decide.Cell, len(gated)), make([]decide.Cell, len(gated))
 	for i, g := range gated {
-		cells[i], reverse[i] = g.cell, g.reversed()
+		cells[i], reverse[i] = g.Cell, g.Reversed()
 	}
-	better := testCells(reverse, r.Cells)
-	for i, p := range testCells(cells, r.Cells) {
+	all, settled := decide.Decide(cells, r.Cells, r.Samples, plan, decide.Rules{Quiet: o.RequireQuiet, NoWorse: o.RequireNoWorse})
+	var better []decide.PValues
+	if looks {
+		better = decide.Test(reverse, r.Cells)
+	}
+	for i, d := range all {
 		row := &r.Rows[gated[i].index]
-		row.PWorse, row.PHolm = known(p.worse), known(p.holm)
-		row.Improved, row.Verdict = looks && atMost(better[i].holm, alpha), Pass
-		row.Detectable = known(cells[i].detectable(r.Cells, plan))
-		switch {
-		case looks && atMost(p.holm, alpha):
-			row.Verdict, r.Verdict = Regression, Regression
-		case o.RequireQuiet && !row.quiet():
-			if plan.complete(r.Samples) {
-				row.Verdict = CannotJudge
-				r.problemf(gated[i], "%s: want a quieter machine, more samples or a wider margin", row.noiseText())
-			}
-			decided = false
-		default:
-			decided = decided && plan.decided(cells[i])
+		row.PWorse, row.PAdjusted = known(d.Worse), known(d.Adjusted)
+		row.Verdict = []Verdict{decide.Pass: Pass, decide.NoWorse: NoWorse, decide.Regression: Regression, decide.TooNoisy: CannotJudge}[d.Outcome]
+		row.Improved = looks && decide.AtMost(better[i].Adjusted, alpha)
+		row.Bound = known(cells[i].Bound(alpha))
+		row.Detectable = known(cells[i].Detectable(r.Cells, plan.Rounds, plan.Final()))
+		if d.Outcome == decide.TooNoisy {
+			row.Wanted = decide.Wanted(r.Samples, d.Noise, *row.Margin)
 		}
 	}
-	r.Settled = plan.complete(r.Samples) || r.Verdict == Regression || decided || len(r.Problems) > 0
-	if len(r.Problems) > 0 {
+	r.Settled = settled && (alike || plan.Complete(r.Samples)) || r.count(Regression) > 0 || len(r.Problems) > 0
+	switch {
+	case len(r.Problems) > 0:
+		r.Verdict = CannotJudge
+	case r.count(Regression) > 0:
+		r.Verdict = Regression
+	case r.count(CannotJudge) > 0, o.RequireNoWorse && r.count(Pass) > 0:
 		r.Verdict = CannotJudge
 	}
 	return r
 }
 
+// judgeLikeness reports whether all benchmarks are alike in the units with a tolerance. At a
+// look, benchmarks that are not alike become problems; before, further samples may change
+// the medians.
+func (m *matcher) judgeLikeness(r *Report, looks bool) (alike bool) {
+	alike = true
+	for _, p := range m.pairs {
+		unlike := m.unlike(p)
+		if looks {
+			r.Problems = append(r.Problems, unlike...)
+		}
+		alike = alike && len(unlike) == 0
+	}
+	return alike
+}
+
 // A gatedRow is a gated row before its test.
 type gatedRow struct {
-	cell
+	decide.Cell
 	index int // of the row in Report.Rows
 	line  int // of the first result
 }
@@ -82,66 +94,66 @@ func (r *Report) problemf(g gatedRow, format string, args ...any) {
 }
 
 // judgeable reports whether a gated row can be tested. It adds a problem if there are
-// too few samples, because the minimum depends on the number of gated rows.
-func (r *Report) judgeable(g gatedRow, p plan) bool {
-	n1, n2 := len(g.old), len(g.new)
-	if n1 > 0 && n2 > 0 && !enough(max(n1, p.rounds), max(n2, p.rounds), r.Cells, p.final) {
-		n := minSamples(r.Cells, p.final)
-		if p.rounds > 0 {
-			r.problemf(g, "%d samples a side are planned: want at least %d for %s at alpha %.3g", p.rounds, n, plural(r.Cells, "gated cell"), p.final)
+// too few samples, or samples without a pair.
+func (r *Report) judgeable(g gatedRow, p decide.Plan) bool {
+	n1, n2 := len(g.Old), len(g.New)
+	if n1 > 0 && n2 > 0 && !decide.Enough(max(min(n1, n2), p.Rounds), p.Final()) {
+		want := decide.MinSamples(p.Final())
+		if p.Rounds > 0 {
+			r.problemf(g, "%d samples a side are planned: want at least %d at alpha %.3g", p.Rounds, want, p.Final())
 		} else {
-			r.problemf(g, "%d old and %d new samples: want at least %d of each for %s at alpha %.3g", n1, n2, n, plural(r.Cells, "gated cell"), p.final)
+			r.problemf(g, "%d old and %d new samples: want at least %d of each at alpha %.3g", n1, n2, want, p.Final())
 		}
 	}
-	if p.rounds > 0 && n1 > 0 && n2 > 0 && (n1 != r.Samples || n2 != r.Samples) {
-		r.problemf(g, "%d old and %d new samples: want one of each process, %d", n1, n2, r.Samples)
+	if r.Paired && n1 > 0 && n2 > 0 && (n1 != len(g.NewFirst) || n2 != len(g.NewFirst)) {
+		r.problemf(g, "%d old and %d new samples: want one of each process, %d", n1, n2, len(g.NewFirst))
 	}
 	row := &r.Rows[g.index]
-	return !slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.concerns(row) })
+	return n1 > 0 && n2 > 0 && !slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.concerns(row) })
 }
 
 // cell returns the samples of a unit of p, with the direction and margin of rule.
-func (p pair) cell(unit string, rule rule) cell {
-	c := cell{better: rule.better, margin: rule.margin}
+func (p pair) cell(unit string, rule rule, newFirst []bool) decide.Cell {
+	c := decide.Cell{Better: rule.better, Margin: rule.margin, NewFirst: newFirst}
 	if p.old != nil {
-		c.old = p.old.values[unit]
+		c.Old = p.old.values[unit]
 	}
 	if p.new != nil {
-		c.new = p.new.values[unit]
+		c.New = p.new.values[unit]
 	}
 	return c
 }
 
 // row returns the row of a unit of p, without the result of the test.
-func (p pair) row(unit string, rule rule) Row {
-	c := p.cell(unit, rule)
+func (p pair) row(unit string, rule rule, c decide.Cell) Row {
 	row := Row{Pkg: p.either().pkg, Name: p.either().name, Unit: unit, Better: rule.direction(),
-		Old: summarize(c.old), New: summarize(c.new), Verdict: NotGated}
+		Old: summarize(c.Old), New: summarize(c.New), Verdict: NotGated}
 	if rule.gated {
 		row.Margin, row.Verdict = &rule.margin, CannotJudge
+		switch {
+		case len(c.Old) == 0:
+			row.Verdict = Added
+		case len(c.New) == 0:
+			row.Verdict = Removed
+		}
 	}
 	if row.Old.Median == nil || row.New.Median == nil {
 		return row
 	}
-	if *row.Old.Median == *row.New.Median {
+	whole := c.NewFirst == nil || len(c.Old) == len(c.NewFirst) && len(c.New) == len(c.NewFirst)
+	switch {
+	case c.NewFirst != nil && whole:
+		change := c
+		change.Better, change.Margin = -1, 0
+		row.Change = known(change.Change(change.Estimate().Difference))
+	case *row.Old.Median == *row.New.Median:
 		row.Change = known(0)
-	} else {
+	default:
 		row.Change = known(*row.New.Median / *row.Old.Median - 1)
 	}
-	if c.better != 0 {
-		row.Noise = known(math.Hypot(row.Old.halfWidth(), row.New.halfWidth()))
+	if c.Better != 0 && whole {
+		row.Noise = known(c.Noise())
 	}
-	row.P = known(benchmath.AssumeNothing.Compare(newSample(c.old), newSample(c.new)).P)
+	row.P = known(benchmath.AssumeNothing.Compare(newSample(c.Old), newSample(c.New)).P)
 	return row
-}
-
-// quiet reports whether the noise of the row is at most its margin.
-func (row *Row) quiet() bool { return row.Noise != nil && *row.Noise <= *row.Margin }
-
-// noiseText explains why the row is not quiet.
-func (row *Row) noiseText() string {
-	if row.Noise == nil {
-		return "the noise is not known"
-	}
-	return fmt.Sprintf("a margin of %.2g%% is less than the noise, %.2g%%", 100**row.Margin, 100**row.Noise)
 }

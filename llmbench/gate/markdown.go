@@ -12,7 +12,7 @@ import (
 func (r *Report) Markdown(w io.Writer) error {
 	var b strings.Builder
 	sign := map[Verdict]string{Pass: "✅", Regression: "❌", CannotJudge: "⚠️"}[r.Verdict]
-	fmt.Fprintf(&b, "### %s benchgate: %s\n\n%s against %s", sign, r.headline(), escape(r.New), escape(r.Old))
+	fmt.Fprintf(&b, "### %s benchgate: %s\n\n%s", sign, escape(r.headline()), escape(r.title()))
 	for _, s := range r.settings() {
 		fmt.Fprintf(&b, ", %s: %s", escape(s.Key), escape(s.Value))
 	}
@@ -20,6 +20,12 @@ func (r *Report) Markdown(w io.Writer) error {
 	if reasons := r.reasons(); len(reasons) > 0 {
 		b.WriteString("\n")
 		for _, s := range reasons {
+			fmt.Fprintf(&b, "- %s\n", escape(s))
+		}
+	}
+	if moves := r.moves(); len(moves) > 0 {
+		fmt.Fprintf(&b, "\n%s\n\n", escape(movesTitle()))
+		for _, s := range moves {
 			fmt.Fprintf(&b, "- %s\n", escape(s))
 		}
 	}

@@ -13,9 +13,12 @@ type matcher struct {
 	*projections
 	old, new *results
 	rules    map[string]rule
-	planned  int // final number of samples a side
+	options  Options
 	pairs    []pair
 	problems []Problem
+
+	added, removed []Subject
+	oneStart       bool // results of one process are samples of their own
 }
 
 // A pair is one benchmark in both files. A side is nil if the file lacks the benchmark.
@@ -40,34 +43,52 @@ func (m *matcher) match() {
 			m.pairs = append(m.pairs, pair{nil, s})
 		}
 	}
-	m.reportMissing()
+	m.pairUp()
 	gated := false
 	for _, p := range m.pairs {
 		if p.old != nil && p.new != nil {
 			for _, d := range m.differences(p.old.config, p.new.config) {
-				m.problemf(m.new, p.new, "", "%s is %s, but %s in %s: want results of equal configuration", d.key, d.new, d.old, m.old.name)
+				m.problemf(m.new, p.new, "", "%s is %s, but %s in %s: want results of equal configuration", d.key, d.new, d.old, m.old.label)
 			}
 		}
+		judged := false
 		for _, unit := range m.unitsOf(p) {
 			if ruleOf(m.rules, unit).gated {
 				gated = true
 				m.checkGated(p, unit)
+				judged = judged || p.has(unit)
 			}
+		}
+		if judged {
+			m.checkStarts(m.old, p.old)
+			m.checkStarts(m.new, p.new)
 		}
 	}
 	if !gated {
-		m.problems = append(m.problems, Problem{Message: "no unit of these results has a margin: want a line such as \"Unit ns/op better=lower gate=5%\""})
+		m.problems = append(m.problems, Problem{Message: "no unit of these results has a margin: want a line such as \"Unit ns/op better=lower gate=5%\" in one of them, or in the file of -units"})
 	}
 }
 
-// reportMissing reports the benchmarks that only one file has. Its message is
-// different for two benchmarks that differ only in GOMAXPROCS.
-func (m *matcher) reportMissing() {
-	twins := map[string]*samples{} // benchmarks that only the new file has
+// checkStarts reports a benchmark if one process wrote several of its results.
+func (m *matcher) checkStarts(f *results, s *samples) {
+	switch {
+	case s.inRun < 2 || s.mixed:
+	case m.options.OneStart:
+		m.oneStart = true
+	default:
+		m.problemf(f, s, "", "%d results of one process are one observation: want each sample from a fresh process (-one-start counts them all)", s.inRun)
+	}
+}
+
+// pairUp finds the benchmarks that only one file has. Two benchmarks that differ only in
+// GOMAXPROCS, or in the package, are a problem of their own.
+func (m *matcher) pairUp() {
+	twins := map[string]*samples{} // benchmarks that only the new file has, by package and name
+	byName := map[string]*samples{}
 	for _, p := range m.pairs {
 		if p.old == nil {
 			name, _ := cutProcs(p.new.name)
-			twins[p.new.pkg+" "+name] = p.new
+			twins[p.new.pkg+" "+name], byName[p.new.name] = p.new, p.new
 		}
 	}
 	reported := map[*samples]bool{}
@@ -81,10 +102,31 @@ func (m *matcher) reportMissing() {
 				reported[twin] = true
 				continue
 			}
-			m.problemf(m.old, p.old, "", "missing in %s", m.new.name)
+			if twin := byName[p.old.name]; twin != nil && !m.options.AllowRemoved {
+				m.problemf(m.old, p.old, "", "pkg is %s, but %s at %s:%d: want one package, or -ignore=pkg", orNotSet(p.old.pkg), orNotSet(twin.pkg), m.new.name, twin.line)
+				reported[twin] = true
+				continue
+			}
+			m.onlyOld(p.old, "")
 		case p.old == nil && !reported[p.new]:
-			m.problemf(m.new, p.new, "", "missing in %s", m.old.name)
+			m.onlyNew(p.new, "")
 		}
+	}
+}
+
+// onlyOld notes that only the old file has a benchmark, or a gated unit of it.
+func (m *matcher) onlyOld(s *samples, unit string) {
+	m.removed = append(m.removed, Subject{s.pkg, s.name, unit})
+	if !m.options.AllowRemoved {
+		m.problemf(m.old, s, unit, missing+"%s (-removed=allow accepts that)", m.new.label)
+	}
+}
+
+// onlyNew notes that only the new file has a benchmark, or a gated unit of it.
+func (m *matcher) onlyNew(s *samples, unit string) {
+	m.added = append(m.added, Subject{s.pkg, s.name, unit})
+	if m.options.FailAdded {
+		m.problemf(m.new, s, unit, missing+"%s (-added=allow accepts that)", m.old.label)
 	}
 }
 
@@ -112,11 +154,24 @@ func (m *matcher) unitsOf(p pair) []string {
 	return units
 }
 
+// has reports whether both sides have values of a unit.
+func (p pair) has(unit string) bool {
+	return p.old != nil && p.new != nil && len(p.old.values[unit]) > 0 && len(p.new.values[unit]) > 0
+}
+
 // checkGated reports the problems of a gated unit of a benchmark that both files have,
 // apart from too few samples.
 func (m *matcher) checkGated(p pair, unit string) {
 	if p.old == nil || p.new == nil {
-		return // reported as missing
+		return // added or removed
+	}
+	switch olds, news := len(p.old.values[unit]), len(p.new.values[unit]); {
+	case olds == 0 && news == p.new.n:
+		m.onlyNew(p.new, unit)
+		return
+	case news == 0 && olds == p.old.n:
+		m.onlyOld(p.old, unit)
+		return
 	}
 	for _, side := range []struct {
 		f *results
@@ -132,7 +187,7 @@ func (m *matcher) checkGated(p pair, unit string) {
 		}
 	}
 	old := summarize(p.old.values[unit]).Median
-	if ruleOf(m.rules, unit).better > 0 && old != nil && *old == 0 && len(p.old.values[unit]) >= m.planned {
+	if ruleOf(m.rules, unit).better > 0 && old != nil && *old == 0 && len(p.old.values[unit]) >= m.options.Planned {
 		m.problemf(m.old, p.old, unit, "the median is 0: want more, since a margin is a share of the median")
 	}
 }

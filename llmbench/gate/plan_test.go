@@ -2,88 +2,30 @@ package gate
 
 import (
 	"fmt"
-	"math"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
 )
 
-func TestNewPlan(t *testing.T) {
+// order returns the order of n pairs.
+func order(n int) []bool {
+	newFirst := []bool{false, true, true, false, true, false, false, true, true, true, false, true, false, false, true}
+	return newFirst[:n]
+}
+
+func TestLooks(t *testing.T) {
 	for _, c := range []struct {
-		rounds, cells int
-		want          plan
+		o    Options
+		want []Look
 	}{
-		{0, 1, plan{final: 0.025}},
-		{10, 3, plan{rounds: 10, look: 7, early: 0.005, final: 0.02}},
-		{10, 17, plan{rounds: 10, look: 7, early: 0.005, final: 0.02}},
-		{10, 18, plan{rounds: 10, final: 0.025}}, // 18/C(14,7) > 0.005
-		{6, 23, plan{rounds: 6, final: 0.025}},
-		{1, 1, plan{rounds: 1, final: 0.025}},
+		{Options{}, nil},
+		{Options{Planned: 10}, []Look{{8, 0.005}, {10, 0.02}}},
+		{Options{Planned: 10, Max: 25}, []Look{{8, 0.005}, {10, 0.005}, {14, 0.005}, {20, 0.005}, {25, 0.005}}},
+		{Options{Planned: 6}, []Look{{6, 0.025}}},
+		{Options{Planned: 10, Alpha: 0.005}, []Look{{10, 0.005}}},
 	} {
-		got := newPlan(c.rounds, c.cells, 0.025)
-		got.early, got.final = math.Round(1e6*got.early)/1e6, math.Round(1e6*got.final)/1e6
-		if got != c.want {
-			t.Errorf("newPlan(%d, %d) = %+v, want %+v", c.rounds, c.cells, got, c.want)
-		}
-	}
-}
-
-// roundByRound tests cells after each round, as benchgate ab does. It returns whether a
-// regression was found, and after how many rounds the comparison ended.
-func roundByRound(cells []cell, p plan) (found bool, rounds int) {
-	for n := 1; ; n++ {
-		part := slices.Clone(cells)
-		for i := range part {
-			part[i].old, part[i].new = part[i].old[:n], part[i].new[:n]
-		}
-		if alpha, looks := p.alpha(n); looks && slices.ContainsFunc(testCells(part, len(part)), func(v pValues) bool { return atMost(v.holm, alpha) }) {
-			return true, n
-		}
-		if p.complete(n) || !slices.ContainsFunc(part, func(c cell) bool { return !p.decided(c) }) {
-			return false, n
-		}
-	}
-}
-
-// TestInterimLook checks that the interim look raises no further false alarms, costs
-// hardly any power, and saves rounds.
-func TestInterimLook(t *testing.T) {
-	const trials, cells, rounds = 1000, 6, 10
-	p := newPlan(rounds, cells, DefaultAlpha)
-	for i, c := range []struct {
-		margin, worse float64
-		least, most   float64 // share of trials with a regression
-		mean          float64 // maximum of the mean number of rounds
-	}{
-		{0, 0, 0, DefaultAlpha + 3*math.Sqrt(DefaultAlpha/trials), 9.5},
-		{0.02, 0, 0, 0.005, 7},
-		{0.02, 0.20, 1, 1, 7.1},
-		{0.005, 0.05, 0.85, 1, 10},
-	} {
-		r := rand.New(rand.NewPCG(5, uint64(i)))
-		found, sum, fixed := 0, 0, 0
-		for range trials {
-			all := []cell{simulate(r, noises[0].factor, rounds, +1, c.margin, c.worse)}
-			for range cells - 1 {
-				all = append(all, simulate(r, noises[0].factor, rounds, -1, c.margin, 0))
-			}
-			regression, n := roundByRound(all, p)
-			sum += n
-			if regression {
-				found++
-			}
-			if slices.ContainsFunc(testCells(all, cells), func(v pValues) bool { return atMost(v.holm, DefaultAlpha) }) {
-				fixed++
-			}
-		}
-		got, mean := float64(found)/trials, float64(sum)/trials
-		t.Logf("%+v: found in %.1f%% after %.1f rounds of %d; without the interim look in %.1f%%", c, 100*got, mean, rounds, 100*float64(fixed)/trials)
-		if got < c.least || got > c.most || mean > c.mean {
-			t.Errorf("%+v: found in %v of trials after %v rounds", c, got, mean)
-		}
+		assert.DeepEqual(t, c.o.Looks(), c.want)
 	}
 }
 
@@ -91,6 +33,12 @@ func TestInterimLook(t *testing.T) {
 func TestSettled(t *testing.T) {
 	slow := func(n int) string { return runs(n, "BenchmarkA 1 200 ns/op") }
 	fast := func(n int) string { return runs(n, "BenchmarkA 1 100 ns/op") }
+	values := func(v ...float64) (all string) {
+		for _, v := range v {
+			all += run(fmt.Sprintf("BenchmarkA 1 %v ns/op", v))
+		}
+		return all
+	}
 	mixed := func(n int) (all string) {
 		for i := range n {
 			all += run(fmt.Sprintf("BenchmarkA 1 %d ns/op", 100+20*(i%3)))
@@ -101,37 +49,70 @@ func TestSettled(t *testing.T) {
 	length := func(n, tok int) string {
 		return "Unit tok same=2%\n" + runs(n, fmt.Sprintf("BenchmarkA 1 %d ns/op %d tok", 1000-tok, tok))
 	}
+	// drift returns the old values, if worse is 0, or the new ones.
+	drift := func(worse float64) string {
+		var all []float64
+		for i, newFirst := range order(10) {
+			process := 2 * i
+			if newFirst == (worse == 0) {
+				process++
+			}
+			all = append(all, float64(100+5*process)*(1+worse))
+		}
+		return values(all...)
+	}
+	allZero := func(n int) string {
+		return "Unit fail-% better=lower gate=0%\n" + runs(n, "BenchmarkA 1 0 fail-%")
+	}
+	planned := func(n int) Options { return Options{NewFirst: order(n), Planned: 10, RequireQuiet: true} }
 	for _, c := range []struct {
 		name, old, new string
 		o              Options
 		settled        bool
 		verdict        Verdict // if settled
+		row            Verdict // of the first row, if settled
 		text           string  // part of the rendered text
 	}{
-		{"complete files", fast(6), fast(6), Options{}, true, Pass, "pass: none of 1 gated cell is shown to be worse than allowed"},
-		{"too early for a regression", fast(6), slow(6), Options{Planned: 10}, false, "", ""},
-		{"the interim look", fast(7), slow(7), Options{Planned: 10}, true, Regression,
-			"regression: 1 of 1 gated cell worse than allowed (after 7 of 10 samples a side: found at the interim look)"},
-		{"no look after the interim look", fast(8), slow(8), Options{Planned: 10}, false, "", ""},
-		{"the end", fast(10), slow(10), Options{Planned: 10}, true, Regression, "regression: 1 of 1 gated cell worse than allowed"},
-		{"too early for a pass", slow(4), fast(4), Options{Planned: 10}, false, "", ""},
-		{"a pass that further samples cannot change", slow(6), fast(6), Options{Planned: 10}, true, Pass,
-			"pass: none of 1 gated cell is shown to be worse than allowed (after 6 of 10 samples a side: further samples cannot make a regression)"},
-		{"a problem that further samples cannot change", "gpu: a\n" + fast(1), "gpu: b\n" + fast(1), Options{Planned: 10}, true, CannotJudge, "gpu is b, but a in old"},
-		{"too few planned samples", fast(1), fast(1), Options{Planned: 3}, true, CannotJudge, "3 samples a side are planned: want at least 4 for 1 gated cell at alpha 0.025"},
+		{"files without pairs", fast(6), fast(6), Options{}, true, Pass, NoWorse, "pass: 1 gated cell shown to be no worse than allowed"},
+		{"too early for a regression", fast(7), slow(7), planned(7), false, "", "", ""},
+		{"the first look", fast(8), slow(8), planned(8), true, Regression, Regression,
+			"regression: 1 of 1 gated cell worse than allowed (after 8 of 10 samples a side: found at a look with alpha 0.005)"},
+		{"no look after the first look", fast(9), slow(9), planned(9), false, "", "", ""},
+		{"the end", fast(10), slow(10), planned(10), true, Regression, Regression, "regression: 1 of 1 gated cell worse than allowed"},
+		{"too early for a pass", slow(4), fast(4), planned(4), false, "", "", ""},
+		{"a pass that further samples cannot change", slow(6), fast(6), planned(6), true, Pass, Pass,
+			"pass: none of 1 gated cell is shown to be worse than allowed, 0 shown to be no worse (after 6 of 10 samples a side: further samples cannot make a regression)"},
+		{"no worse is required, before the first look", slow(7), fast(7), Options{NewFirst: order(7), Planned: 10, RequireNoWorse: true}, false, "", "", ""},
+		{"no worse is required, at the first look", slow(8), fast(8), Options{NewFirst: order(8), Planned: 10, RequireNoWorse: true}, true, Pass, NoWorse,
+			"pass: 1 gated cell shown to be no worse than allowed (after 8 of 10 samples a side: no row is undecided)"},
+		{"no worse is required, and samples are equal", allZero(10), allZero(10), Options{NewFirst: order(10), Planned: 10, RequireNoWorse: true}, true, Pass, NoWorse, ""},
+		{"no worse is required, and samples without pairs are equal", allZero(10), allZero(10), Options{RequireNoWorse: true}, true, Pass, NoWorse, ""},
+		{"answers of another length beside a unit that is new", runs(2, "BenchmarkA 1 100 tok"), "Unit tok same=2%\n" + runs(2, "BenchmarkA 1 103 tok 1 ns/op"), planned(2), true, Pass, NotGated,
+			"pass: nothing was judged, because no gated row is in both files"},
+		{"no worse is required, and not shown", values(100, 101, 100, 101, 100, 101), values(105, 106, 103, 106, 104, 107), Options{RequireNoWorse: true}, true, CannotJudge, Pass,
+			"cannot judge: 1 of 1 gated cell not shown to be no worse than allowed"},
+		{"a problem that further samples cannot change", "gpu: a\n" + fast(1), "gpu: b\n" + fast(1), planned(1), true, CannotJudge, CannotJudge, "gpu is b, but a in old"},
+		{"too few planned samples", fast(1), fast(1), Options{NewFirst: order(1), Planned: 3}, true, CannotJudge, CannotJudge,
+			"3 samples a side are planned: want at least 6 at alpha 0.025"},
+		{"few planned samples that may become more", fast(1), fast(1), Options{NewFirst: order(1), Planned: 3, Max: 10}, false, "", "", ""},
 		{"a row without one of the samples", runs(10, "BenchmarkA 1 100 ns/op", "BenchmarkB 1 100 ns/op"),
-			runs(9, "BenchmarkA 1 200 ns/op", "BenchmarkB 1 200 ns/op") + run("BenchmarkA 1 200 ns/op"), Options{Planned: 10}, true, CannotJudge,
-			"B sec/op: 10 old and 9 new samples: want one of each process, 10"},
-		{"a median of 0 that may change", "Unit x better=higher gate=5%\n" + runs(1, "BenchmarkA 1 0 x"), runs(1, "BenchmarkA 1 0 x"), Options{Planned: 10}, false, "", ""},
-		{"answers of another length, at the interim look", length(7, 100), length(7, 103), Options{Planned: 10}, true, CannotJudge,
+			runs(9, "BenchmarkA 1 200 ns/op", "BenchmarkB 1 200 ns/op") + run("BenchmarkA 1 200 ns/op"), planned(10), true, CannotJudge, Regression,
+			"B ns/op: 10 old and 9 new samples: want one of each process, 10"},
+		{"a median of 0 that may change", "Unit x better=higher gate=5%\n" + runs(1, "BenchmarkA 1 0 x"), runs(1, "BenchmarkA 1 0 x"), planned(1), false, "", "", ""},
+		{"answers of another length, at the first look", length(8, 100), length(8, 103), planned(8), true, CannotJudge, CannotJudge,
 			"A: the median of tok is 103, but 100 in old: want results that differ by at most same=2%"},
-		{"answers of another length, before the interim look", length(6, 100), length(6, 103), Options{Planned: 10}, false, "", ""},
-		{"answers of equal length, before the interim look", length(6, 100), length(6, 102), Options{Planned: 10}, true, Pass, ""},
-		{"noise", mixed(10), mixed(10), Options{RequireQuiet: true}, true, CannotJudge,
-			"A sec/op: a margin of 5% is less than the noise, 24%: want a quieter machine, more samples or a wider margin"},
-		{"noise that may decrease", mixed(9), mixed(9), Options{RequireQuiet: true, Planned: 10}, false, "", ""},
-		{"a regression in noise", mixed(10), runs(10, "BenchmarkA 1 300 ns/op"), Options{RequireQuiet: true}, true, Regression, ""},
-		{"noise without RequireQuiet", mixed(10), mixed(10), Options{}, true, Pass, ""},
+		{"answers of another length, before the first look", length(7, 100), length(7, 103), planned(7), false, "", "", ""},
+		{"answers of equal length, before the first look", length(7, 100), length(7, 102), planned(7), true, Pass, Pass, ""},
+		{"noise", mixed(10), values(120, 100, 140, 100, 100, 120, 100, 140, 120, 110), Options{RequireQuiet: true, NewFirst: order(10)}, true, CannotJudge, CannotJudge,
+			"A ns/op: cannot judge: the noise, 9.9%, is more than the margin of 5%: want a quieter machine, about 39 samples a side or a wider margin"},
+		{"noise that may decrease", mixed(9), values(120, 100, 140, 100, 100, 120, 100, 140, 120), planned(9), false, "", "", ""},
+		{"a regression in noise", mixed(10), runs(10, "BenchmarkA 1 300 ns/op"), Options{RequireQuiet: true, NewFirst: order(10)}, true, Regression, Regression, ""},
+		{"a regression beside noise", strings.ReplaceAll(mixed(10), "A 1", "B 1") + fast(10), strings.ReplaceAll(mixed(5)+mixed(5), "A 1", "B 1") + slow(10), planned(10),
+			true, Regression, CannotJudge, "regression: 1 of 2 gated cells worse than allowed; 1 cannot be judged"},
+		{"noise without RequireQuiet", mixed(10), mixed(10), Options{}, true, Pass, Pass, ""},
+		// A machine that becomes slower by 5 ns in each process, and a new version that is 20 % worse.
+		{"a drift without pairs", drift(0), drift(0.2), Options{}, true, Pass, Pass, ""},
+		{"a drift with pairs", drift(0), drift(0.2), Options{NewFirst: order(10)}, true, Regression, Regression, "A ns/op: +20.05%"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := compare(t, gateOp, c.old, c.new, c.o)
@@ -139,12 +120,11 @@ func TestSettled(t *testing.T) {
 			if !c.settled {
 				return
 			}
-			assert.Equal(t, r.Verdict, c.verdict)
 			var b strings.Builder
 			assert.NilError(t, r.Text(&b))
+			assert.Equal(t, r.Verdict, c.verdict, "%s", &b)
+			assert.Equal(t, r.Rows[0].Verdict, c.row, "%s", &b)
 			assert.Assert(t, strings.Contains(b.String(), c.text), "%s", &b)
 		})
 	}
-	_, err := Compare(File{}, File{}, File{}, Options{Planned: -1})
-	assert.Error(t, err, "planned: -1 samples, want at least 0")
 }

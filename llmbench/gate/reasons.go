@@ -9,8 +9,9 @@ import (
 // maxSubjects is the maximum number of rows that are named for one reason.
 const maxSubjects = 8
 
-// reasons explains why the verdict is not Pass. It returns a line for each regression
-// and for each problem; problems with the same message share a line.
+// reasons explains why the verdict is not Pass. It returns a line for each regression,
+// for each row that cannot be judged because of its noise, and for each problem; problems
+// with the same message share a line.
 func (r *Report) reasons() []string {
 	var lines []string
 	for _, row := range r.Rows {
@@ -19,16 +20,57 @@ func (r *Report) reasons() []string {
 				r.qualify(row.Pkg, row.Name), printable(row.Unit), row.changeText(), 100**row.Margin))
 		}
 	}
-	return append(lines, r.problemLines()...)
+	for i := range r.Rows {
+		if row := &r.Rows[i]; row.Verdict == CannotJudge && row.PAdjusted != nil {
+			lines = append(lines, fmt.Sprintf("%s %s: %s", r.qualify(row.Pkg, row.Name), printable(row.Unit), row.noiseText()))
+		} else if r.NoWorse && row.Verdict == Pass && r.Settled {
+			lines = append(lines, fmt.Sprintf("%s %s: may be %s, worse than the margin of %.4g%% allows: want a quieter machine or more samples",
+				r.qualify(row.Pkg, row.Name), printable(row.Unit), percent(row.Bound, 2), 100**row.Margin))
+		}
+	}
+	for _, g := range r.grouped() {
+		lines = append(lines, g.line())
+	}
+	return lines
 }
 
-// problemLines returns a line for each message about a file, with the position of the
-// first row.
-func (r *Report) problemLines() []string {
-	type reason struct {
-		first    Problem
-		subjects []string
+// noiseText explains why a row cannot be judged.
+func (row *Row) noiseText() string {
+	switch {
+	case row.Noise == nil:
+		return "the noise is not known: want a quieter machine or more samples"
+	case row.Wanted == 0:
+		return fmt.Sprintf("cannot judge: the noise, %.2g%%, is more than the margin of %.4g%%: want a quieter machine, more samples or a wider margin",
+			100**row.Noise, 100**row.Margin)
 	}
+	return fmt.Sprintf("cannot judge: the noise, %.2g%%, is more than the margin of %.4g%%: want a quieter machine, about %d samples a side or a wider margin",
+		100**row.Noise, 100**row.Margin, row.Wanted)
+}
+
+// why returns the first problem in short, and how many others there are.
+func (r *Report) why() string {
+	all := r.grouped()
+	if len(all) == 0 {
+		return "no problem is known"
+	}
+	s := all[0].line()
+	if n := len(all[0].subjects) - 1; n > 0 {
+		s = printable(fmt.Sprintf("%s and %d more: %s", all[0].subjects[0], n, all[0].first.Message))
+	}
+	if n := len(all) - 1; n > 0 {
+		s += fmt.Sprintf(", and %s", plural(n, "other problem"))
+	}
+	return s
+}
+
+// A reason is a problem and the rows that share it.
+type reason struct {
+	first    Problem
+	subjects []string
+}
+
+// grouped returns a reason for each message about a file.
+func (r *Report) grouped() []*reason {
 	type key struct{ file, message string }
 	var all []*reason
 	byKey := map[key]*reason{}
@@ -45,19 +87,25 @@ func (r *Report) problemLines() []string {
 			byKey[k].subjects = append(byKey[k].subjects, s)
 		}
 	}
-	var lines []string
-	for _, s := range all {
-		names := strings.Join(s.subjects[:min(maxSubjects, len(s.subjects))], ", ")
-		if n := len(s.subjects) - maxSubjects; n > 0 {
-			names += fmt.Sprintf(" and %d more", n)
+	return all
+}
+
+// line returns the reason as a line of text, with the position of the first row.
+func (s *reason) line() string {
+	var parts []string
+	for _, part := range []string{s.first.position(), list(s.subjects, maxSubjects), s.first.Message} {
+		if part != "" {
+			parts = append(parts, printable(part))
 		}
-		var parts []string
-		for _, part := range []string{s.first.position(), names, s.first.Message} {
-			if part != "" {
-				parts = append(parts, printable(part))
-			}
-		}
-		lines = append(lines, strings.Join(parts, ": "))
 	}
-	return lines
+	return strings.Join(parts, ": ")
+}
+
+// list joins names, at most limit of them.
+func list(names []string, limit int) string {
+	s := strings.Join(names[:min(limit, len(names))], ", ")
+	if n := len(names) - limit; n > 0 {
+		s += fmt.Sprintf(" and %d more", n)
+	}
+	return s
 }

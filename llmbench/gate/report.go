@@ -1,35 +1,75 @@
 package gate
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // A Verdict is the decision about one row or about a whole report.
 type Verdict string
 
 const (
 	Pass        Verdict = "pass"         // not shown to be worse by more than the margin
+	NoWorse     Verdict = "no worse"     // for rows only: shown to be worse by at most the margin, or better
 	Regression  Verdict = "regression"   // worse by more than the margin
-	CannotJudge Verdict = "cannot judge" // a problem keeps the samples from being compared
+	CannotJudge Verdict = "cannot judge" // a problem keeps the samples from being compared, or too much noise
 	NotGated    Verdict = "not gated"    // for rows only: the unit has no margin
+	Added       Verdict = "added"        // for rows only: only the new file has a gated row
+	Removed     Verdict = "removed"      // for rows only: only the old file has a gated row
 )
 
 // A Report is the result of a comparison. A nil pointer is a figure that is not known.
 // No figure is NaN or infinite.
 type Report struct {
 	// Verdict is CannotJudge if there is any problem, otherwise Regression if
-	// any row is a regression, otherwise Pass.
+	// any row is a regression, otherwise CannotJudge if a row is, or if
+	// Options.RequireNoWorse is set and a row is not NoWorse, otherwise Pass.
 	Verdict Verdict `json:"verdict"`
-	// Settled reports that further samples cannot change the verdict.
-	Settled  bool      `json:"settled"`
-	Planned  int       `json:"planned,omitempty"` // Options.Planned
-	Samples  int       `json:"samples"`           // number of samples of each side, the maximum over the gated rows
-	Alpha    float64   `json:"alpha"`             // Options.Alpha, or the part of it that this comparison may spend
-	Power    float64   `json:"power"`             // the probability that Row.Detectable refers to
-	Cells    int       `json:"cells"`             // number of gated rows, the comparisons that Alpha covers
-	Old      string    `json:"old"`               // name of the file
-	New      string    `json:"new"`               // name of the file
-	Config   []Setting `json:"config"`            // the configuration that all rows of both files have in common
-	Rows     []Row     `json:"rows"`              // in the order of the files: by benchmark, then by unit
-	Problems []Problem `json:"problems"`          // the reasons for CannotJudge
+	// Settled reports that the comparison has ended: no samples will come, or the
+	// package documentation says under "Looks" why none are needed.
+	Settled bool    `json:"settled"`
+	Planned int     `json:"planned,omitempty"` // Options.Planned
+	Max     int     `json:"max,omitempty"`     // the largest number of samples of each side that may come, if Planned is set
+	Looks   []Look  `json:"looks,omitempty"`   // when a regression may be found, if Planned is set
+	Paired  bool    `json:"paired"`            // the samples are pairs, Options.NewFirst
+	NoWorse bool    `json:"require_no_worse"`  // Options.RequireNoWorse
+	Samples int     `json:"samples"`           // number of samples of each side, the maximum over the gated rows
+	Alpha   float64 `json:"alpha"`             // Options.Alpha, or the part of it that this comparison may spend
+	Power   float64 `json:"power"`             // the probability that Row.Detectable refers to
+	Cells   int     `json:"cells"`             // number of gated rows, the comparisons that Alpha covers
+	Old     string  `json:"old"`               // name of the file
+	New     string  `json:"new"`               // name of the file
+	// OldVersion and NewVersion are what was measured: File.Version, or a value of the
+	// key of CompareColumns.
+	OldVersion string `json:"old_version,omitempty"`
+	NewVersion string `json:"new_version,omitempty"`
+	// LeftOut is the number of results that CompareColumns leaves out, because their
+	// value of the key is neither of the two.
+	LeftOut  int       `json:"left_out,omitempty"`
+	Config   []Setting `json:"config"`   // the configuration that all rows of both files have in common
+	Rows     []Row     `json:"rows"`     // in the order of the files: by benchmark, then by unit
+	Problems []Problem `json:"problems"` // the reasons for CannotJudge
+	// Added and Removed are the benchmarks that only the new or only the old file
+	// has, and the gated units that only one file has of a benchmark in both.
+	Added    []Subject `json:"added,omitempty"`
+	Removed  []Subject `json:"removed,omitempty"`
+	Partial  bool      `json:"partial,omitempty"`   // a run did not end in PASS, and Options.Partial accepts that
+	OneStart bool      `json:"one_start,omitempty"` // samples come from one process, and Options.OneStart accepts that
+}
+
+// A Subject is a benchmark, or one unit of it.
+type Subject struct {
+	Pkg  string `json:"pkg,omitempty"`
+	Name string `json:"name"`           // as Row.Name
+	Unit string `json:"unit,omitempty"` // as Row.Unit; "" is all units
+}
+
+// A Look is a number of samples of each side after which a regression may be found, and
+// the part of Options.Alpha that this test may spend.
+type Look struct {
+	Samples int     `json:"samples"`
+	Alpha   float64 `json:"alpha"`
 }
 
 // A Setting is a configuration line of a benchmark file.
@@ -42,34 +82,46 @@ type Setting struct {
 type Row struct {
 	Pkg  string `json:"pkg,omitempty"`
 	Name string `json:"name"` // without "Benchmark"
-	// Unit is the tidied name of the unit, for example "sec/op" for "ns/op"
-	// (https://pkg.go.dev/golang.org/x/perf/benchunit#Tidy). All values of the
-	// row are in that unit.
+	// Unit is the name of the unit as the files write it, for example "ns/op". All
+	// values of the row are in that unit. If files write a unit in several ways, such
+	// as "ns/op" and "sec/op", Unit is the first.
 	Unit   string   `json:"unit"`
 	Better string   `json:"better,omitempty"` // "higher", "lower", or "" if not known
 	Margin *float64 `json:"margin"`           // the share of the old value by which new may be worse; nil: not gated
 	Old    Summary  `json:"old"`
 	New    Summary  `json:"new"`
-	Change *float64 `json:"change"` // new median / old median - 1
+	// Change is new median / old median - 1. If the samples are pairs, it is the
+	// mean change from old to new within a pair, without the drift of the
+	// machine.
+	Change *float64 `json:"change"`
 	// P is the p-value that benchstat prints: the two-sided probability of at
 	// least this difference between samples of one distribution.
 	P *float64 `json:"p"`
 	// PWorse is the probability that the samples look this bad if the new
-	// version is worse by exactly the margin. PHolm is PWorse adjusted for the
-	// number of cells. The row is a regression if PHolm <= Report.Alpha.
-	PWorse *float64 `json:"p_worse"`
-	PHolm  *float64 `json:"p_holm"`
+	// version is worse by exactly the margin. PAdjusted is PWorse adjusted for
+	// the number of cells. The row is a regression if PAdjusted <= Report.Alpha.
+	PWorse    *float64 `json:"p_worse"`
+	PAdjusted *float64 `json:"p_adjusted"`
+	// Bound is the confidence bound of the change for the worse: the samples
+	// allow no worse change with a confidence of 1-Report.Alpha. It is a share of the
+	// old value, with its sign. The row is NoWorse if the bound is within the
+	// margin; if Planned is set, only at one of the Looks.
+	Bound *float64 `json:"bound"`
 	// Detectable is the smallest change for the worse that would be found with
 	// probability Report.Power, by as many and as noisy samples. It is a share
 	// of the old value, with its sign.
 	Detectable *float64 `json:"detectable"`
-	// Noise estimates how much the medians of two equal versions differ: by
-	// more than Noise in at most one of 20 comparisons. It is a share, the root
-	// of the summed squares of the half widths of both confidence intervals. It
-	// is set for units with a direction.
-	Noise    *float64 `json:"noise"`
-	Improved bool     `json:"improved"` // new is better than old: the reverse comparison without a margin is a regression
-	Verdict  Verdict  `json:"verdict"`
+	// Noise estimates how much Change differs from 0 for two equal versions: by
+	// more than Noise in one of 20 comparisons. It is half the width of
+	// the 95 % confidence interval of the change, a share of the old value. It is
+	// set for units with a direction.
+	Noise *float64 `json:"noise"`
+	// Wanted is the approximate number of samples of each side with which Noise
+	// would be at most the margin. It is set if the row cannot be judged because
+	// of its noise, unless the margin is 0.
+	Wanted   int     `json:"wanted,omitempty"`
+	Improved bool    `json:"improved"` // new is better than old: the reverse comparison without a margin is a regression
+	Verdict  Verdict `json:"verdict"`
 }
 
 // A Summary describes the samples of one side.
@@ -93,6 +145,9 @@ type Problem struct {
 	Unit    string `json:"unit,omitempty"` // as Row.Unit
 	Message string `json:"message"`
 }
+
+// missing begins the message of a problem with something that only one file has.
+const missing = "missing in "
 
 // whole reports whether the problem applies to all rows.
 func (p Problem) whole() bool { return p.Name == "" }
@@ -132,23 +187,76 @@ func (r *Report) count(v Verdict) (n int) {
 	return n
 }
 
-// headline returns the verdict as a sentence.
+// headline returns the verdict as a sentence, with everything that restricts it.
 func (r *Report) headline() string {
-	if r.Settled && 0 < r.Samples && r.Samples < r.Planned {
-		why := map[Verdict]string{Pass: "further samples cannot make a regression", Regression: "found at the interim look", CannotJudge: "further samples cannot solve the problems"}[r.Verdict]
-		return fmt.Sprintf("%s (after %d of %d samples a side: %s)", r.sentence(), r.Samples, r.Planned, why)
+	s := r.sentence()
+	if r.Settled && 0 < r.Samples && r.Samples < r.Max {
+		why := map[Verdict]string{Pass: "further samples cannot make a regression", Regression: fmt.Sprintf("found at a look with alpha %.3g", r.Alpha), CannotJudge: "further samples cannot solve the problems"}[r.Verdict]
+		if r.Verdict == Pass && r.count(NoWorse) > 0 {
+			why = "no row is undecided"
+		}
+		s += fmt.Sprintf(" (after %d of %d samples a side: %s)", r.Samples, r.Max, why)
 	}
-	return r.sentence()
+	for _, part := range []string{r.onlyIn(r.Added, "added"), r.onlyIn(r.Removed, "removed")} {
+		if part != "" {
+			s += "; " + part
+		}
+	}
+	if r.LeftOut > 0 {
+		s += "; left out: " + plural(r.LeftOut, "result") + " with neither value"
+	}
+	if r.Partial {
+		s += "; -partial: results may be missing, or come from one process"
+	}
+	if r.OneStart {
+		s += "; -one-start: results of one process count as samples, so their noise may be too small"
+	}
+	return s
+}
+
+// onlyIn states that subjects are in one file only, unless a problem states it, or returns "".
+func (r *Report) onlyIn(subjects []Subject, how string) string {
+	noun, names := "benchmark", []string{}
+	for _, s := range subjects {
+		if slices.ContainsFunc(r.Problems, func(p Problem) bool {
+			return strings.HasPrefix(p.Message, missing) && p.Pkg == s.Pkg && p.Name == s.Name && p.Unit == s.Unit
+		}) {
+			continue // the reasons have it
+		}
+		name := r.qualify(s.Pkg, s.Name)
+		if s.Unit != "" {
+			noun = "row"
+			name += " " + printable(s.Unit)
+		}
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s %s: %s", plural(len(names), noun), how, list(names, 3))
 }
 
 func (r *Report) sentence() string {
-	switch r.Verdict {
-	case Regression:
-		return fmt.Sprintf("regression: %d of %s worse than allowed", r.count(Regression), plural(r.Cells, "gated cell"))
-	case CannotJudge:
-		return fmt.Sprintf("cannot judge: %d of %s regressed, %d passed", r.count(Regression), plural(r.Cells, "gated cell"), r.count(Pass))
+	gated := plural(r.Cells, "gated cell")
+	switch noisy, passed, noWorse := r.count(CannotJudge), r.count(Pass), r.count(NoWorse); {
+	case r.Verdict == Regression && noisy > 0:
+		return fmt.Sprintf("regression: %d of %s worse than allowed; %d cannot be judged", r.count(Regression), gated, noisy)
+	case r.Verdict == Regression:
+		return fmt.Sprintf("regression: %d of %s worse than allowed", r.count(Regression), gated)
+	case r.Verdict == Pass && r.Cells == 0:
+		return "pass: nothing was judged, because no gated row is in both files"
+	case r.Verdict == Pass && passed == 0:
+		return fmt.Sprintf("pass: %s shown to be no worse than allowed", gated)
+	case r.Verdict == Pass:
+		return fmt.Sprintf("pass: none of %s is shown to be worse than allowed, %d shown to be no worse", gated, noWorse)
+	case len(r.Problems) > 0 && r.Cells == 0:
+		return "cannot judge: " + r.why()
+	case len(r.Problems) > 0:
+		return fmt.Sprintf("cannot judge: %s; %d of %s regressed, %d passed", r.why(), r.count(Regression), gated, passed+noWorse)
+	case noisy > 0:
+		return fmt.Sprintf("cannot judge: %d of %s too noisy, %d passed", noisy, gated, passed+noWorse)
 	}
-	return fmt.Sprintf("pass: none of %s is shown to be worse than allowed", plural(r.Cells, "gated cell"))
+	return fmt.Sprintf("cannot judge: %d of %s not shown to be no worse than allowed", r.count(Pass), gated)
 }
 
 // plural returns n and its noun.

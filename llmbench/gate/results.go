@@ -3,8 +3,10 @@ package gate
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,12 +18,15 @@ import (
 
 // results holds the results of one file.
 type results struct {
-	name        string
+	name        string // of the file
+	version     string // what the results are of, or ""
+	label       string // version or name, for messages
 	data        []byte
 	rows        []*samples // in order of appearance
 	byKey       map[benchproc.Key]*samples
 	units       []*benchfmt.UnitMetadata // in order
-	resultLines map[int]bool             // numbers of the lines that are results
+	resultLines map[int]*samples         // the rows of the lines that are results, by number of the line
+	partial     bool                     // a run did not end in PASS, and Options.Partial accepts that
 	problems    []Problem
 }
 
@@ -33,25 +38,31 @@ type samples struct {
 	full      string        // full name of the benchmark of the first result
 	line      int           // of the first result
 	n         int           // number of results
+	inRun     int           // the largest number of results of one complete run
 	mixed     bool          // the results differ in benchmark or configuration
 	units     []string
-	values    map[string][]float64 // by tidied unit
+	values    map[string][]float64 // by unit
 }
 
 // maxSyntaxErrors is the maximum number of lines of a file that are reported one by one.
 const maxSyntaxErrors = 10
 
-// projections assign results to rows and find differences in configuration.
+// projections assign results to rows and values to units, and find differences in
+// configuration.
 type projections struct {
 	row    *benchproc.Projection // package and benchmark
 	config *benchproc.Projection // all other keys that are not ignored
 	named  *benchproc.Field      // the field of row with the benchmark
 	pkg    *benchproc.Field      // the field of row with the package, or nil if ignored
+	col    *benchproc.Projection // the key of CompareColumns, or nil
+	filter *benchproc.Filter     // leaves out results whose value of that key is not asked for
+	units  map[string]string     // how the first result with a unit writes it, by tidied unit
 }
 
-// newProjections returns projections without the keys of Ignored and ignore.
-func newProjections(ignore []string) (*projections, error) {
-	p := &projections{}
+// newProjections returns projections without the keys of Ignored and ignore. If col is not
+// "", it is the key of CompareColumns.
+func newProjections(ignore []string, col string) (*projections, error) {
+	p := &projections{units: map[string]string{}}
 	keys := slices.Concat(Ignored(), ignore)
 	row := "pkg .fullname"
 	if slices.Contains(keys, "pkg") {
@@ -72,6 +83,17 @@ func newProjections(ignore []string) (*projections, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ignore: %w", err)
 	}
+	if col != "" {
+		if p.filter, err = benchproc.NewFilter("*"); err == nil {
+			p.col, err = parser.Parse(col, p.filter)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("col: %w", err)
+		}
+		if f := p.col.Fields(); len(f) != 1 || f[0].IsTuple || f[0].Name == ".fullname" {
+			return nil, fmt.Errorf("col: %q, want one key: a /key of benchmark names, a configuration key or .name", col)
+		}
+	}
 	fields := p.row.Fields()
 	p.named = fields[len(fields)-1]
 	if len(fields) > 1 {
@@ -81,16 +103,26 @@ func newProjections(ignore []string) (*projections, error) {
 	return p, nil
 }
 
+// newResults returns the results of a file without any.
+func newResults(name, version string) *results {
+	return &results{name: name, version: version, label: cmp.Or(version, name), byKey: map[benchproc.Key]*samples{}, resultLines: map[int]*samples{}}
+}
+
 // read reads a file. It returns an error if reading fails. Errors in the contents
 // become problems.
 func (p *projections) read(f File) (*results, error) {
-	r := &results{name: f.Name, byKey: map[benchproc.Key]*samples{}, resultLines: map[int]bool{}}
+	r := newResults(f.Name, f.Version)
+	return r, p.readEach(f, r, func(rec *benchfmt.Result) { p.add(r, rec) })
+}
+
+// readEach reads a file into r, apart from the results, which it passes to add.
+func (p *projections) readEach(f File, r *results, add func(*benchfmt.Result)) error {
 	if f.Data == nil {
-		return r, nil
+		return nil
 	}
 	var err error
 	if r.data, err = io.ReadAll(f.Data); err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Name, err)
+		return fmt.Errorf("%s: %w", f.Name, err)
 	}
 	syntax := 0
 	in := benchfmt.NewReader(bytes.NewReader(r.data), f.Name)
@@ -103,7 +135,7 @@ func (p *projections) read(f File) (*results, error) {
 		case *benchfmt.UnitMetadata:
 			r.units = append(r.units, rec)
 		case *benchfmt.Result:
-			p.add(r, rec)
+			add(rec)
 		}
 	}
 	if syntax > maxSyntaxErrors {
@@ -113,13 +145,54 @@ func (p *projections) read(f File) (*results, error) {
 		tooLong := func(line []byte) bool { return len(line) >= bufio.MaxScanTokenSize }
 		r.problemf(1+slices.IndexFunc(bytes.Split(r.data, []byte("\n")), tooLong), "want less than %d bytes in a line", bufio.MaxScanTokenSize)
 	}
-	return r, nil
+	return nil
+}
+
+// readColumns reads a file. It returns the results with the first and the second value of
+// the key p.col, and the number of the others.
+func (p *projections) readColumns(f File) (old, new *results, leftOut int, err error) {
+	whole := newResults(f.Name, "")
+	columns := map[benchproc.Key]*results{}
+	key := p.col.Fields()[0]
+	err = p.readEach(f, whole, func(rec *benchfmt.Result) {
+		if kept, _ := p.filter.Apply(rec); !kept {
+			leftOut++
+			return
+		}
+		column := p.col.Project(rec)
+		value := column.Get(key)
+		if value == "" {
+			leftOut++
+			return
+		}
+		if columns[column] == nil {
+			columns[column] = newResults(f.Name, key.Name+"="+value)
+			columns[column].resultLines = whole.resultLines
+		}
+		p.add(columns[column], rec)
+	})
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	keys := slices.Collect(maps.Keys(columns))
+	benchproc.SortKeys(keys)
+	if len(keys) != 2 {
+		values := make([]string, len(keys))
+		for i, k := range keys {
+			values[i] = k.Get(key)
+		}
+		return nil, nil, 0, fmt.Errorf("col: the results of %s have %s of %s: %s; want two, which -col='%s@(OLD NEW)' selects",
+			f.Name, plural(len(keys), "value"), key.Name, list(values, maxSubjects), key.Name)
+	}
+	old, new = columns[keys[0]], columns[keys[1]]
+	// What concerns the whole file is reported once.
+	old.data, old.units, old.problems = whole.data, whole.units, slices.Concat(whole.problems, old.problems)
+	return old, new, leftOut, nil
 }
 
 // add adds one result to the samples of its row.
 func (p *projections) add(r *results, rec *benchfmt.Result) {
 	_, line := rec.Pos()
-	r.resultLines[line] = true
 	key, config := p.row.Project(rec), p.config.Project(rec)
 	s := r.byKey[key]
 	full := "Benchmark" + rec.Name.String()
@@ -134,6 +207,7 @@ func (p *projections) add(r *results, rec *benchfmt.Result) {
 		r.byKey[key] = s
 		r.rows = append(r.rows, s)
 	}
+	r.resultLines[line] = s
 	s.n++
 	problemf := func(unit, format string, args ...any) {
 		r.problems = append(r.problems, Problem{r.name, line, s.pkg, s.name, unit, fmt.Sprintf(format, args...)})
@@ -149,20 +223,40 @@ func (p *projections) add(r *results, rec *benchfmt.Result) {
 	}
 	seen := map[string]bool{}
 	for _, v := range rec.Values {
-		// benchfmt does not tidy the unit of 0 and of infinity, so Tidy is called here.
-		_, unit := benchunit.Tidy(1, v.Unit)
+		value, unit := p.written(v)
 		if seen[unit] {
 			problemf(unit, "two values in one result: want one")
 		}
 		seen[unit] = true
-		if !usable(v.Value) {
-			problemf(unit, "%v: want a finite number", v.Value)
+		if !usable(value) {
+			problemf(unit, "%v: want a finite number", value)
 		}
 		if s.values[unit] == nil {
 			s.units = append(s.units, unit)
 		}
-		s.values[unit] = append(s.values[unit], v.Value)
+		s.values[unit] = append(s.values[unit], value)
 	}
+}
+
+// written returns a value and its unit as the files write them. benchfmt tidies units:
+// it turns ns/op into sec/op. If the files write one tidied unit in several ways, the
+// value is in the unit that came first.
+func (p *projections) written(v benchfmt.Value) (value float64, unit string) {
+	value, unit = v.OrigValue, v.OrigUnit
+	if unit == "" { // not tidied, as 0 and infinity never are
+		value, unit = v.Value, v.Unit
+	}
+	factor, tidied := benchunit.Tidy(1, unit)
+	first, ok := p.units[tidied]
+	if !ok {
+		p.units[tidied] = unit
+		return value, unit
+	}
+	if first != unit {
+		perFirst, _ := benchunit.Tidy(1, first)
+		value = rounded(value*factor/perFirst, 14)
+	}
+	return value, first
 }
 
 // A difference is a configuration key with two values.

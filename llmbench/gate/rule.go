@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"golang.org/x/perf/benchfmt"
+	"golang.org/x/perf/benchunit"
 )
 
 // A rule is the direction, the margin and the tolerance of a unit, from Unit lines
@@ -99,15 +100,16 @@ func readRules(units, old, new *results) (map[string]rule, []Problem) {
 	return rules, problems
 }
 
-// ruleOf returns the rule of a unit, which need not have a Unit line.
+// ruleOf returns the rule of a unit as files write it, which need not have a Unit line.
 func ruleOf(rules map[string]rule, unit string) rule {
-	if r, ok := rules[unit]; ok {
+	_, tidied := benchunit.Tidy(1, unit)
+	if r, ok := rules[tidied]; ok {
 		return r
 	}
-	return rule{better: builtinBetter(unit)}
+	return rule{better: builtinBetter(tidied)}
 }
 
-// builtinBetter returns the direction that benchfmt knows for a unit, or 0.
+// builtinBetter returns the direction that benchfmt knows for a tidied unit, or 0.
 func builtinBetter(unit string) int { return benchfmt.UnitMetadataMap{}.GetBetter(unit) }
 
 // position returns the file and line of a Unit line.
@@ -123,5 +125,5 @@ func parseMargin(s string) (float64, error) {
 	if !ok || err != nil || !(percent >= 0 && percent < 100) {
 		return 0, fmt.Errorf("want a percentage from 0%% to less than 100%%")
 	}
-	return percent / 100, nil
+	return rounded(percent/100, 14), nil
 }

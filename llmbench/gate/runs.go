@@ -18,8 +18,18 @@ import (
 // file. A file whose last line has no line end was cut too. FAIL, or "--- FAIL" at any
 // indentation, means that samples are missing or cannot be trusted; the exit status of
 // go test does not suffice, because it is 0 if only the second sample of -count fails.
-func (f *results) checkRuns() {
+//
+// If partial is set, runs need no end. For complete runs, checkRuns counts the results
+// of each benchmark.
+func (f *results) checkRuns(partial bool) {
 	begun, lines := 0, bytes.Split(f.data, []byte("\n"))
+	inRun := map[*samples]int{} // number of results since begun
+	unfinished := func(line int, format string, args ...any) {
+		if f.partial = partial; !partial {
+			f.problemf(line, format+" (-partial accepts that)", args...)
+		}
+		clear(inRun)
+	}
 	last := len(lines) // the number of the last line
 	if len(lines[last-1]) == 0 {
 		last--
@@ -32,21 +42,26 @@ func (f *results) checkRuns() {
 		switch {
 		case line == "FAIL", strings.HasPrefix(line, "FAIL\t"), strings.HasPrefix(strings.TrimLeft(line, " \t"), "--- FAIL"):
 			f.problemf(n, "%q: want a run without failures", line)
+			clear(inRun)
 			begun = 0
 		case line == "PASS", strings.HasPrefix(line, "ok  \t"):
+			for s, results := range inRun {
+				s.inRun = max(s.inRun, results)
+			}
+			clear(inRun)
 			begun = 0
 		case start && begun > 0:
-			f.problemf(n, "another run starts here, but that of line %d has not ended in PASS or ok: want the whole output of each", begun)
+			unfinished(n, "another run starts here, but that of line %d has not ended in PASS or ok: want the whole output of each", begun)
 			begun = n
-		case begun == 0 && (start || f.resultLines[n]):
+		case begun == 0 && (start || f.resultLines[n] != nil):
 			begun = n
+		}
+		if s := f.resultLines[n]; s != nil {
+			inRun[s]++
 		}
 	}
 	if begun > 0 {
-		f.problemf(last, "the run of line %d has not ended in PASS or ok: want the whole output of go test", begun)
-	}
-	if len(f.rows) == 0 {
-		f.problemf(0, "no results")
+		unfinished(last, "the run of line %d has not ended in PASS or ok: want the whole output of go test", begun)
 	}
 }
 

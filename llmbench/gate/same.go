@@ -33,32 +33,34 @@ func parseTolerance(s, unit string) (tolerance, error) {
 	return tolerance{amount, false}, nil
 }
 
-// exceeded reports whether a and b, which are 0 or more, differ by more than t.
-func (t tolerance) exceeded(a, b float64) bool {
+// exceeded reports whether a and b, which are 0 or more and have the given unit, differ
+// by more than t.
+func (t tolerance) exceeded(a, b float64, unit string) bool {
 	if t.share {
 		return math.Abs(a-b) > t.amount*max(a, b)
 	}
-	return math.Abs(a-b) > t.amount
+	factor, _ := benchunit.Tidy(1, unit)
+	return rounded(math.Abs(a-b)*factor, 14) > rounded(t.amount, 14)
 }
 
 // unlike returns a problem for each unit with a tolerance whose medians differ by more,
-// if a unit of p is gated. A result without a value of the unit counts as 0.
+// if a unit of p is gated on both sides. A result without a value of the unit counts as 0.
 func (m *matcher) unlike(p pair) (problems []Problem) {
-	gated := func(unit string) bool { return ruleOf(m.rules, unit).gated }
-	if p.old == nil || p.new == nil || !slices.ContainsFunc(m.unitsOf(p), gated) {
+	judged := func(unit string) bool { return ruleOf(m.rules, unit).gated && p.has(unit) }
+	if p.old == nil || p.new == nil || !slices.ContainsFunc(m.unitsOf(p), judged) {
 		return nil
 	}
-	for _, unit := range slices.Sorted(maps.Keys(m.rules)) {
-		r := m.rules[unit]
+	for _, tidied := range slices.Sorted(maps.Keys(m.rules)) {
+		r, unit := m.rules[tidied], m.units[tidied]
 		if r.sameBy == nil {
 			continue
 		}
 		old, new := p.old.medianOrZero(unit), p.new.medianOrZero(unit)
-		if old == nil || new == nil || !r.same.exceeded(*old, *new) {
+		if old == nil || new == nil || !r.same.exceeded(*old, *new, unit) {
 			continue
 		}
 		problems = append(problems, Problem{File: m.new.name, Line: p.new.line, Pkg: p.new.pkg, Name: p.new.name,
-			Message: fmt.Sprintf("the median of %s is %.4g, but %.4g in %s: want results that differ by at most same=%s", unit, *new, *old, m.old.name, r.sameBy.Value)})
+			Message: fmt.Sprintf("the median of %s is %.4g, but %.4g in %s: want results that differ by at most same=%s", unit, *new, *old, m.old.label, r.sameBy.Value)})
 	}
 	return problems
 }

@@ -3,6 +3,7 @@ package gate
 import (
 	"math"
 	"slices"
+	"strconv"
 
 	"golang.org/x/perf/benchmath"
 )
@@ -28,22 +29,19 @@ func newSample(values []float64) *benchmath.Sample {
 	return benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
 }
 
-// known returns a pointer to v, or nil if v is not finite.
+// known returns a pointer to a figure for a report, or nil if v is not finite. The figure
+// has 12 significant digits: the digits after these are errors of floating-point numbers,
+// as in 0.005000000000000001.
 func known(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
 	}
+	v = rounded(v, 12)
 	return &v
 }
 
-// halfWidth returns half the width of the median's confidence interval, as a share of
-// the median, or NaN if the interval is not known.
-func (s Summary) halfWidth() float64 {
-	switch {
-	case s.Low == nil || s.High == nil:
-		return math.NaN()
-	case *s.Low == *s.High: // including a median of 0
-		return 0
-	}
-	return (*s.High - *s.Low) / 2 / *s.Median
+// rounded returns v with a number of significant digits.
+func rounded(v float64, digits int) float64 {
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
+	return v
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -33,14 +34,14 @@ func (r *Report) tables() []*table {
 		if t == nil {
 			t = &table{title: row.title(), gated: row.Margin != nil, head: []string{"", "old", "new", "change", "p", "n"}}
 			if t.gated {
-				t.head = append(t.head, "detectable", "p worse", "verdict")
+				t.head = append(t.head, "at worst", "detectable", "p worse", "verdict")
 			}
 			byUnit[row.Unit] = t
 			all = append(all, t)
 		}
 		cells := []string{label(row), row.Old.text(row.Unit), row.New.text(row.Unit), row.changeText(), decimals(row.P), row.nText()}
 		if t.gated {
-			cells = append(cells, percent(row.Detectable, 1), decimals(row.PHolm), row.verdictText())
+			cells = append(cells, percent(row.Bound, 1), percent(row.Detectable, 1), decimals(row.PAdjusted), row.verdictText())
 		}
 		t.rows = append(t.rows, cells)
 	}
@@ -115,7 +116,7 @@ func (r *Report) pkg() (pkg string, one bool) {
 	return pkg, true
 }
 
-// text returns the median and its confidence interval, for example "1.305k ± 1%".
+// text returns the median and its confidence interval, for example "31.56ms ± 1%".
 func (s Summary) text(unit string) string {
 	if s.Median == nil {
 		return "-"
@@ -124,7 +125,30 @@ func (s Summary) text(unit string) string {
 	if s.Low != nil && s.High != nil {
 		b.Lo, b.Hi = *s.Low, *s.High
 	}
-	return benchunit.Scale(*s.Median, benchunit.ClassOf(unit)) + " ± " + b.PctRangeString()
+	return amount(*s.Median, unit) + " ± " + b.PctRangeString()
+}
+
+// amount formats a value for a reader, with four significant digits. A time has s and a
+// prefix, for example "31.56ms" for 31560000 ns, and an amount of memory has B and a
+// prefix. Any other value has a prefix only from 1000 on, for example "1.305k" for 1305
+// tok/s, and "0.5794" for 0.5794 %.
+func amount(v float64, unit string) string {
+	factor, tidied := benchunit.Tidy(1, unit)
+	symbol := ""
+	numerator, _, _ := strings.Cut(tidied, "/")
+	switch {
+	case slices.Contains(strings.FieldsFunc(numerator, func(r rune) bool { return r == '-' || r == '*' }), "sec"):
+		symbol = "s"
+	case benchunit.ClassOf(tidied) == benchunit.Binary:
+		symbol = "B"
+	}
+	switch {
+	case v == 0:
+		return "0" + symbol
+	case symbol == "" && math.Abs(v) < 1:
+		return strconv.FormatFloat(v, 'g', 4, 64)
+	}
+	return benchunit.Scale(v*factor, benchunit.ClassOf(tidied)) + symbol
 }
 
 func (row *Row) changeText() string {

@@ -12,7 +12,7 @@ import (
 // returns the error of w.
 func (r *Report) Text(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s against %s\n", printable(r.New), printable(r.Old))
+	fmt.Fprintln(&b, r.title())
 	for _, s := range r.settings() {
 		fmt.Fprintf(&b, "%s: %s\n", printable(s.Key), printable(s.Value))
 	}
@@ -21,12 +21,29 @@ func (r *Report) Text(w io.Writer) error {
 		t.text(&b)
 	}
 	fmt.Fprintf(&b, "\n%s\n", r.legend())
+	if moves := r.moves(); len(moves) > 0 {
+		fmt.Fprintln(&b, movesTitle())
+		for _, s := range moves {
+			fmt.Fprintf(&b, "  %s\n", s)
+		}
+	}
 	for _, s := range r.reasons() {
 		fmt.Fprintf(&b, "  %s\n", s)
 	}
 	fmt.Fprintln(&b, r.headline())
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// title names the two sides.
+func (r *Report) title() string {
+	side := func(version, file string) string {
+		if version == "" {
+			return printable(file)
+		}
+		return printable(fmt.Sprintf("%s (%s)", version, file))
+	}
+	return side(r.NewVersion, r.New) + " against " + side(r.OldVersion, r.Old)
 }
 
 // settings returns Config, the package, and the parts of the name that all rows have
@@ -44,10 +61,28 @@ func (r *Report) settings() []Setting {
 
 // legend explains the columns of the tables.
 func (r *Report) legend() string {
-	return fmt.Sprintf("p: two-sided p-value of no change, as in benchstat\n"+
+	if r.Cells == 0 {
+		return "p: two-sided p-value of no change, as in benchstat"
+	}
+	within := "within the margin"
+	if len(r.Looks) > 1 {
+		within += " at a look"
+	}
+	legend := fmt.Sprintf("p: two-sided p-value of no change, as in benchstat\n"+
+		"at worst: with a confidence of %.4g%%, the change is no worse than this; %s, the verdict is \"no worse\"\n"+
 		"detectable: the smallest change for the worse that is found in %.0f%% of comparisons with as many and as noisy samples\n"+
 		"p worse: one-sided p-value of a change by the margin, adjusted for %s; at most %.3g is a regression",
-		100*r.Power, plural(r.Cells, "gated cell"), r.Alpha)
+		100*(1-r.Alpha), within, 100*r.Power, plural(r.Cells, "gated cell"), r.Alpha)
+	if len(r.Looks) < 2 {
+		return legend
+	}
+	total, looks := 0.0, make([]string, len(r.Looks))
+	for i, l := range r.Looks {
+		total += l.Alpha
+		looks[i] = fmt.Sprintf("%d (%.3g)", l.Samples, l.Alpha)
+	}
+	return legend + fmt.Sprintf("\nlooks: alpha, %.3g, is divided among the numbers of samples a side after which a regression may be found: %s;\n"+
+		"  together they raise a false alarm with a probability of at most alpha", total, strings.Join(looks, ", "))
 }
 
 // text writes the table with aligned columns: names and verdicts to the left, numbers

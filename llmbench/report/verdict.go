@@ -22,7 +22,7 @@ func verdict(r *gate.Report) (*Picture, error) {
 	var margins, news []mark
 	left := 0
 	for _, row := range r.Rows {
-		p.Table.add(row.Name, row.Unit, interval(row.Old), interval(row.New), share(row.Change), share(row.Margin), number(row.PHolm),
+		p.Table.add(row.Name, row.Unit, interval(row.Old), interval(row.New), share(row.Change), share(row.Margin), number(row.PAdjusted),
 			fmt.Sprintf("%d+%d", row.Old.N, row.New.N), string(row.Verdict))
 		if row.Margin == nil || row.Old.Median == nil || row.New.Median == nil || *row.Old.Median == 0 {
 			continue

@@ -17,7 +17,8 @@ func aa(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "building the working tree in %s\n", c.folder.path)
 		bin := c.folder.join("bin")
 		clean = func() { os.RemoveAll(bin) }
-		binaries, err := s.compile(ctx, "", bin)
+		c.versions = [2]string{"the working tree", "the working tree"}
+		binaries, err := s.compileHead(ctx, bin)
 		if err != nil {
 			return sides, clean, err
 		}
@@ -37,7 +38,7 @@ func aa(args []string, stdout, stderr io.Writer) int {
 		c.units = c.folder.join("units.txt")
 		err := os.WriteFile(c.units, []byte(units), 0o666)
 		if err == nil {
-			r, err = c.compare(r.Old, r.New)
+			r, err = c.compare(c.folder.join("a.txt"), c.folder.join("b.txt"))
 		}
 		if err != nil {
 			return fail(stderr, err)
@@ -55,7 +56,7 @@ func aa(args []string, stdout, stderr io.Writer) int {
 // of each unit.
 func noiseText(noise []gate.UnitNoise, samples int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# With %d samples a side, the medians of equal versions differ by more than the noise in at most one of 20 comparisons.\n", samples)
+	fmt.Fprintf(&b, "# With %d samples a side, two equal versions differ by more than the noise in one of 20 comparisons.\n", samples)
 	b.WriteString("#   noise  rows  unit\n")
 	for _, u := range noise {
 		fmt.Fprintf(&b, "# %6.2f%% %5d  %s\n", 100*u.Noise, u.Rows, u.Unit)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -79,13 +80,26 @@ func fixture(t *testing.T) (measure func(name, value string), units string) {
 	}
 	measure("X", "100")
 	assert.NilError(t, os.WriteFile("go.mod", []byte(fixtureMod), 0o666))
-	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-qm", "x"}} {
-		_, err := command(t.Context(), "", "git", args...)
-		assert.NilError(t, err)
-	}
+	git(t, "init", "-q")
+	commit(t)
 	units = filepath.Join(t.TempDir(), "units.txt")
 	assert.NilError(t, os.WriteFile(units, []byte("Unit x/op better=lower gate=2%\n"), 0o666))
 	return measure, units
+}
+
+// git runs git in the working directory and returns its output without the last line end.
+func git(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := command(t.Context(), "", "git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "protocol.file.allow=always"}, args...)...)
+	assert.NilError(t, err)
+	return strings.TrimSpace(out)
+}
+
+// commit commits all files of the working directory.
+func commit(t *testing.T) {
+	t.Helper()
+	git(t, "add", "--all", ".")
+	git(t, "commit", "-qm", "x", "--allow-empty")
 }
 
 // benchgate runs the command and returns its exit status and its output.
@@ -112,11 +126,11 @@ func TestAB(t *testing.T) {
 		stderr                      string // part of stderr
 		rounds                      int
 	}{
-		{"equal", "X", "100", "", 0, "x/op, lower is better, may be 2% worse", "round 1 of 10: base ", 6},
-		{"worse", "X", "106", "", 1, "X-", "round 2 of 10: head ", 7},
-		{"a missing benchmark", "XY", "100", "", 2, ": missing in ", "", 1},
-		{"a benchmark that fails", "X", "100", "broken", 2, "", "round 1: base: example.com/fixture: exit status 1\n", 0},
-		{"no build", "X", "nosuch", "", 2, "", "undefined: nosuch", 0},
+		{"equal", "X", "100", "", 0, "x/op, lower is better, may be 2% worse", "a regression may be found after this many rounds: 8 (alpha 0.005), 10 (alpha 0.02)\n10 rounds of 2 processes; ", 6},
+		{"worse", "X", "106", "", 1, "X-", "round 2 of 10: ", 8},
+		{"another benchmark", "XY", "100", "", 2, ": missing in ", "", 1},
+		{"a benchmark that fails", "X", "100", "broken", 2, "", ": example.com/fixture: exit status 1\n", 0},
+		{"no build", "X", "nosuch", "", 2, "", "benchgate: the working tree cannot be built: package example.com/fixture: exit status 1: ", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			measure(c.benchmark, c.value)
@@ -139,6 +153,132 @@ func TestAB(t *testing.T) {
 			onlyOneTree(t)
 		})
 	}
+}
+
+// TestNewBenchmarks compares working trees with bases that have no benchmarks yet.
+func TestNewBenchmarks(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		base     func(t *testing.T) // changes the fixture into the base
+		packages string
+		stderr   string
+	}{
+		{"a base without a module", func(t *testing.T) { git(t, "rm", "-q", "-r", "--cached", "go.mod", "fixture_test.go", "serving") }, "./...", "so all benchmarks are new"},
+		{"a base without tests", func(t *testing.T) { git(t, "rm", "-q", "-r", "--cached", "fixture_test.go", "serving") }, "./...", "so all benchmarks are new"},
+		{"a base without the package", func(t *testing.T) { git(t, "rm", "-q", "-r", "--cached", "serving") }, "./serving", "so all benchmarks are new"},
+		{"a base without the folder of a pattern", func(t *testing.T) { git(t, "rm", "-q", "-r", "--cached", "serving") }, "./serving/...", "so all benchmarks are new"},
+		{"a base with another benchmark", func(t *testing.T) {
+			source, err := os.ReadFile("serving/fixture_test.go")
+			assert.NilError(t, err)
+			assert.NilError(t, os.WriteFile("serving/fixture_test.go", bytes.ReplaceAll(source, []byte("BenchmarkX"), []byte("BenchmarkOther")), 0o666))
+			git(t, "add", "serving")
+			assert.NilError(t, os.WriteFile("serving/fixture_test.go", source, 0o666))
+		}, "./serving", "round 1 of 10: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, units := fixture(t)
+			source, err := os.ReadFile("fixture_test.go")
+			assert.NilError(t, err)
+			assert.NilError(t, os.Mkdir("serving", 0o777))
+			assert.NilError(t, os.WriteFile("serving/fixture_test.go", source, 0o666))
+			git(t, "add", "--all", ".")
+			c.base(t)
+			git(t, "commit", "-qm", "base", "--allow-empty")
+			base := git(t, "rev-parse", "HEAD")
+			commit(t)
+			// A folder of samples below the working tree: the base must not be taken for a
+			// part of the module around it.
+			status, stdout, stderr := benchgate("ab", "-base="+base, "-units="+units, "-out=out", "--", "-bench=X$", "-benchtime=1x", c.packages)
+			assert.Equal(t, status, 0, "%s\n%s", stdout, stderr)
+			assert.Assert(t, strings.Contains(stdout, "pass: nothing was judged, because no gated row is in both files; "), stdout)
+			assert.Assert(t, strings.Contains(stdout, fmt.Sprintf("(head.txt) against the base, %.12s (base.txt)\n", base)), stdout)
+			assert.Assert(t, strings.Contains(stderr, c.stderr), stderr)
+			assert.Equal(t, strings.Count(stderr, " of 10: "), 1, stderr)
+			onlyOneTree(t)
+		})
+	}
+}
+
+// TestBaseDoesNotBuild checks that the error says which side cannot be built.
+func TestBaseDoesNotBuild(t *testing.T) {
+	measure, units := fixture(t)
+	measure("X", "nosuch")
+	commit(t)
+	base := git(t, "rev-parse", "HEAD")
+	measure("X", "100")
+	status, stdout, stderr := benchgate("ab", "-base=HEAD", "-units="+units, "-out="+t.TempDir(), "--", "-bench=X", "-benchtime=1x")
+	assert.Equal(t, status, exitCannotJudge, stdout)
+	assert.Assert(t, strings.Contains(stderr, fmt.Sprintf("benchgate: the base, commit %.12s, cannot be built: package example.com/fixture: exit status 1: ", base)), stderr)
+	assert.Assert(t, strings.Contains(stderr, "undefined: nosuch"), stderr)
+	assert.Assert(t, strings.Contains(stderr, fmt.Sprintf("building the base, %.12s and the working tree at %.12s with changes in ", base, base)), stderr)
+}
+
+// TestHeadVersion checks how reports call the working tree.
+func TestHeadVersion(t *testing.T) {
+	measure, _ := fixture(t)
+	base := git(t, "rev-parse", "HEAD")
+	samples, err := filepath.Abs("out")
+	assert.NilError(t, err)
+	check := func(want string, equal bool) {
+		t.Helper()
+		got, same, err := headVersion(t.Context(), base, samples)
+		assert.NilError(t, err)
+		assert.Equal(t, got, fmt.Sprintf("the working tree at %.12s%s", git(t, "rev-parse", "HEAD"), want))
+		assert.Equal(t, same, equal)
+	}
+	check(", equal to the base", true)
+	assert.NilError(t, os.Mkdir("out", 0o777))
+	assert.NilError(t, os.WriteFile("out/head.txt", nil, 0o666))
+	check(", equal to the base", true)
+	assert.NilError(t, os.Mkdir("sub", 0o777))
+	assert.NilError(t, os.WriteFile("data.txt", nil, 0o666))
+	t.Chdir("sub")
+	check(" with changes", false)
+	t.Chdir("..")
+	assert.NilError(t, os.Remove("data.txt"))
+	measure("X", "106")
+	check(" with changes", false)
+	git(t, "commit", "-qam", "slower")
+	check("", false)
+	measure("X", "100")
+	check(", equal to the base", true)
+}
+
+// TestSubmodule compares versions whose benchmark is in a submodule of a submodule.
+func TestSubmodule(t *testing.T) {
+	_, units := fixture(t)
+	inner := t.TempDir()
+	assert.NilError(t, os.CopyFS(inner, os.DirFS(".")))
+	middle := t.TempDir()
+	t.Chdir(middle)
+	git(t, "init", "-q")
+	git(t, "submodule", "--quiet", "add", inner, "inner")
+	commit(t)
+	outer := t.TempDir()
+	t.Chdir(outer)
+	git(t, "init", "-q")
+	git(t, "submodule", "--quiet", "add", middle, "middle")
+	git(t, "submodule", "--quiet", "update", "--init", "--recursive")
+	commit(t)
+	t.Chdir(filepath.Join(outer, "middle", "inner")) // the module, in its own repository
+	source, err := os.ReadFile("fixture_test.go")
+	assert.NilError(t, err)
+	t.Chdir(outer)
+	// The module of the outer repository uses the package in the submodule.
+	assert.NilError(t, os.WriteFile("go.mod", []byte("module example.com/outer\n\ngo 1.24\n\nrequire example.com/fixture v0.0.0\n\nreplace example.com/fixture => ./middle/inner\n"), 0o666))
+	commit(t)
+	worse := bytes.Replace(source, []byte("b.ReportMetric(100, "), []byte("b.ReportMetric(106, "), 1)
+	assert.NilError(t, os.WriteFile("middle/inner/fixture_test.go", worse, 0o666))
+	out := t.TempDir()
+	status, stdout, stderr := benchgate("ab", "-base=HEAD", "-units="+units, "-out="+out, "--", "-bench=X", "-benchtime=1x", "example.com/fixture")
+	assert.Equal(t, status, exitRegression, "%s\n%s", stdout, stderr)
+	assert.Assert(t, strings.Contains(stdout, "+6.00%"), stdout)
+	onlyOneTree(t)
+
+	// A submodule that is not checked out here is told.
+	git(t, "submodule", "--quiet", "deinit", "--force", "middle")
+	_, _, stderr = benchgate("ab", "-base=HEAD", "-units="+units, "-out="+t.TempDir(), "--", "-bench=X", "-benchtime=1x", "example.com/fixture")
+	assert.Assert(t, strings.Contains(stderr, "the submodule middle is not checked out in the working tree, so it is empty in the base\n"), stderr)
 }
 
 // TestInterrupt checks that Ctrl-C keeps the complete samples, and that the same command
@@ -168,7 +308,12 @@ func TestInterrupt(t *testing.T) {
 
 	status, _, again := benchgate(args...)
 	assert.Equal(t, status, 0, again)
-	assert.Assert(t, strings.Contains(again, "round 1 of 10: base kept, head kept"), again)
+	assert.Assert(t, strings.Contains(again, " kept, ") && strings.Contains(again, " kept\n"), again)
+	seed := regexp.MustCompile(`-seed=\d+`)
+	assert.Equal(t, seed.FindString(again), seed.FindString(progress.String()))
+	status, _, again = benchgate(append([]string{"ab", "-seed=7"}, args[1:]...)...)
+	assert.Equal(t, status, exitCannotJudge)
+	assert.Assert(t, strings.Contains(again, "of another comparison: -seed changed"), again)
 
 	// A file of the working tree that is in no binary.
 	assert.NilError(t, os.WriteFile("data.txt", nil, 0o666))
@@ -247,6 +392,49 @@ func TestSecondInterrupt(t *testing.T) {
 	}, poll.WithTimeout(time.Minute))
 }
 
+// TestSeed checks that a seed determines the order of the sides, and that the orders differ
+// from round to round and from seed to seed.
+func TestSeed(t *testing.T) {
+	order := func(seed uint64, n int) []bool { return (&rounds{seed: seed}).secondFirst(n) }
+	assert.DeepEqual(t, order(1, 8), order(1, 20)[:8])
+	seen := map[string]int{}
+	first := 0
+	for seed := range uint64(2000) {
+		seen[fmt.Sprint(order(seed, 8))]++
+		for _, second := range order(seed, 8) {
+			if second {
+				first++
+			}
+		}
+	}
+	assert.Equal(t, len(seen), 256, "all orders of eight rounds")
+	assert.Assert(t, 7500 < first && first < 8500, "the second side is first in %d of 16000 rounds", first)
+
+	f := folder{path: t.TempDir()}
+	seed, err := f.seed()
+	assert.NilError(t, err)
+	assert.Assert(t, seed > 0)
+	assert.NilError(t, f.claim(identity{seedName: "12"}))
+	seed, err = f.seed()
+	assert.NilError(t, err)
+	assert.Equal(t, seed, uint64(12))
+	assert.NilError(t, writeFile(f.join(identityName), []byte(`{"-seed": "x"}`)))
+	_, err = f.seed()
+	assert.ErrorContains(t, err, `-seed is "x", want a number above 0; delete the folder`)
+}
+
+// TestMax checks that benchgate ab goes on after -n rounds while a row is undecided: one that
+// is worse, where six rounds are too few for a regression.
+func TestMax(t *testing.T) {
+	measure, units := fixture(t)
+	measure("X", "106")
+	status, stdout, stderr := benchgate("ab", "-base=HEAD", "-units="+units, "-n=5", "-max=8", "-seed=3", "-out="+t.TempDir(), "--", "-bench=X", "-benchtime=1x")
+	assert.Equal(t, status, exitRegression, "%s%s", stdout, stderr)
+	assert.Equal(t, strings.Count(stderr, " of 8: "), 8, stderr)
+	assert.Assert(t, strings.Contains(stderr, "-seed=3: the order of base and head in each round is random"), stderr)
+	assert.Assert(t, strings.Contains(stderr, "5 to 8 rounds of 2 processes; each process may take 1h0m0s (-timeout), all together at most 16h0m0s"), stderr)
+}
+
 func TestAA(t *testing.T) {
 	fixture(t)
 	out := t.TempDir()
@@ -255,8 +443,8 @@ func TestAA(t *testing.T) {
 	units := filepath.Join(out, "direction.txt")
 	assert.NilError(t, os.WriteFile(units, []byte("Unit x/op better=lower\n"), 0o666))
 	status, stdout, stderr = benchgate("aa", "-n=6", "-units="+units, "-out="+out, "--", "-bench=X", "-benchtime=1x")
-	assert.Equal(t, status, 0, stderr)
-	assert.Equal(t, stdout, `# With 6 samples a side, the medians of equal versions differ by more than the noise in at most one of 20 comparisons.
+	assert.Equal(t, status, 0, stderr+stdout)
+	assert.Equal(t, stdout, `# With 6 samples a side, two equal versions differ by more than the noise in one of 20 comparisons.
 #   noise  rows  unit
 #   0.00%     1  x/op
 # The margins are wider than the noise. Gate few units: each further unit reduces the power of the others.
@@ -273,14 +461,17 @@ func TestBadUsage(t *testing.T) {
 		{[]string{"ab", "--", "-bench=X"}, "-base: not set, want the commit to compare the working tree with"},
 		{[]string{"ab", "-base=nosuch", "--", "-bench=X"}, "-base=nosuch: want a commit of this repository"},
 		{[]string{"ab", "-base=HEAD", "-n=0", "--", "-bench=X"}, "-n: 0, want at least 1"},
+		{[]string{"ab", "-base=HEAD", "-max=-1", "--", "-bench=X"}, "-max: -1, want at least 0"},
+		{[]string{"aa", "-max=20", "--", "-bench=X"}, "flag provided but not defined: -max"},
 		{[]string{"ab", "-base=HEAD", "-timeout=0s", "--", "-bench=X"}, "-timeout: 0s, want more than 0"},
 		{[]string{"ab", "-base=HEAD"}, "no -bench; want arguments of go test"},
 		{[]string{"aa", "-units=" + units + ".none", "-n=1", "--", "-bench=X", "-benchtime=1x"}, "units.txt.none: no such file"},
 		{[]string{"aa", "--", "-bench=X", "./nosuch"}, "nosuch"},
-		{[]string{"aa", "-alpha=0", "--", "-bench=X"}, "alpha: 0, want more than 0 and at most 0.5"},
+		{[]string{"aa", "-alpha=0", "--", "-bench=X"}, "alpha: 0, want at least 0.001 and at most 0.5"},
 		{[]string{"aa", "-out=.", "--", "-bench=X"}, "want an empty folder or one that benchgate made"},
 		{[]string{"aa", "-n=1", "-units=" + units, "--", "-bench=X", "-benchtime=1x", "-cpu=2,2"}, "2 results of one benchmark in 1 processes: want one of each; does -cpu name a number twice?"},
-		{[]string{"ab", "-bogus"}, "flag provided but not defined: -bogus"},
+		{[]string{"ab", "-bogus"}, "flag provided but not defined: -bogus\n"},
+		{[]string{"ab", "-base=HEAD", "-bench=X", "."}, "-bench; it is a flag of go test, which stands after --: benchgate ab -- -bench=…\n"},
 	} {
 		t.Setenv("TMPDIR", t.TempDir()) // for the folder of samples
 		status, stdout, stderr := benchgate(c.args...)

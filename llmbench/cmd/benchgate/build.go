@@ -21,7 +21,7 @@ type binary struct {
 
 // compile compiles the tests of the suite's packages, with dir as the working directory.
 // It writes the binaries to the folder out, which it empties first. Packages without
-// tests are left out.
+// tests are left out, so that there may be no binary.
 func (s suite) compile(ctx context.Context, dir, out string) ([]binary, error) {
 	if err := os.RemoveAll(out); err != nil {
 		return nil, err
@@ -40,8 +40,8 @@ func (s suite) compile(ctx context.Context, dir, out string) ([]binary, error) {
 		b.pkg, b.dir, _ = strings.Cut(strings.TrimSpace(line), "\t")
 		b.path = filepath.Join(out, fmt.Sprintf("%d.test", len(all)))
 		test := append([]string{"test", "-c", "-buildvcs=false", "-o", b.path}, s.build...)
-		if _, err := command(ctx, dir, "go", append(test, b.pkg)...); err != nil {
-			return nil, err
+		if _, err := output(ctx, dir, nil, "go", append(test, b.pkg)...); err != nil {
+			return nil, fmt.Errorf("package %s: %w", b.pkg, err)
 		}
 		content, err := os.ReadFile(b.path)
 		if errors.Is(err, fs.ErrNotExist) { // no test files
@@ -53,11 +53,58 @@ func (s suite) compile(ctx context.Context, dir, out string) ([]binary, error) {
 		b.sha256 = fmt.Sprintf("%x", sha256.Sum256(content))
 		all = append(all, b)
 	}
-	if len(all) == 0 {
-		if dir == "" {
-			dir = "the working directory"
-		}
-		return nil, fmt.Errorf("no package of %s has tests in %s", strings.Join(s.packages, " "), dir)
-	}
 	return all, nil
+}
+
+// compileHead compiles the tests of the working tree, which must have some.
+func (s suite) compileHead(ctx context.Context, out string) ([]binary, error) {
+	all, err := s.compile(ctx, "", out)
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("no package of %s has tests", strings.Join(s.packages, " "))
+	}
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("the working tree cannot be built: %w", err)
+	}
+	return all, err
+}
+
+// compileBase compiles the tests of the base. It returns none if the base has no tests of
+// the suite's packages: they may be new in the working tree.
+func (s suite) compileBase(ctx context.Context, base worktree, out string) ([]binary, error) {
+	var err error
+	if s.packages, err = s.packagesOf(ctx, base); err == nil && len(s.packages) > 0 {
+		if err = s.checkSources(ctx, base.dir, base.root); err == nil {
+			var all []binary
+			if all, err = s.compile(ctx, base.dir, out); err == nil {
+				return all, nil
+			}
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("the base, commit %.12s, cannot be built: %w", base.commit, err)
+	}
+	return nil, err
+}
+
+// packagesOf returns the import paths of the suite's packages that a worktree has. It may
+// have none, or no module.
+func (s suite) packagesOf(ctx context.Context, tree worktree) ([]string, error) {
+	if _, err := os.Stat(tree.dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	env, err := command(ctx, tree.dir, "go", "env", "GOMOD", "GOWORK")
+	if err != nil {
+		return nil, err
+	}
+	// Without a go.mod of its own, the worktree could be in a module around it.
+	mod, work, _ := strings.Cut(strings.TrimSpace(env), "\n")
+	inside, err := within(mod, tree.root)
+	if err != nil || !inside && (work == "" || work == "off") {
+		return nil, err
+	}
+	// A package that does not exist has an error and no files.
+	const present = "{{if not .Error}}{{.ImportPath}}{{else if or .GoFiles .CgoFiles .TestGoFiles .XTestGoFiles .IgnoredGoFiles .InvalidGoFiles}}{{.ImportPath}}{{end}}"
+	list := append([]string{"list", "-e", "-f", present}, s.build...)
+	packages, err := command(ctx, tree.dir, "go", append(list, s.packages...)...)
+	return strings.Fields(packages), err
 }

@@ -22,6 +22,8 @@ type collector struct {
 	stdout, stderr io.Writer
 
 	n       int
+	most    int    // the number of samples of each side up to which n may grow; less than n means none
+	seed    uint64 // 0: not set
 	out     string
 	timeout time.Duration
 	folder  folder
@@ -37,7 +39,8 @@ func newCollector(name, arguments string, stdout, stderr io.Writer) *collector {
 	c.usage = fmt.Sprintf("usage: benchgate %s %s[flags] -- -bench regexp [go test flags] [packages]", name, arguments)
 	c.fs = flag.NewFlagSet("benchgate "+name, flag.ContinueOnError)
 	c.flags(c.fs)
-	c.fs.IntVar(&c.n, "n", 10, "take at most this `count` of samples of each side")
+	c.fs.IntVar(&c.n, "n", 10, "take this `count` of samples of each side, unless the verdict is known earlier")
+	c.fs.Uint64Var(&c.seed, "seed", 0, "the `number` that determines the random order of the sides in each round (default random, or that of the samples in the folder)")
 	c.fs.StringVar(&c.out, "out", "", "keep the samples in this `folder`, and continue with the samples in it (default a new temporary folder)")
 	c.fs.DurationVar(&c.timeout, "timeout", time.Hour, "the maximum `time` of one process")
 	return c
@@ -53,6 +56,8 @@ func (c *collector) run(args []string) int {
 	var s suite
 	if err == nil {
 		s, err = c.check(rest)
+	} else {
+		err = hint(err, c.fs.Name())
 	}
 	if err != nil {
 		return fail(c.stderr, err)
@@ -88,6 +93,8 @@ func (c *collector) check(args []string) (suite, error) {
 	switch {
 	case c.n < 1:
 		return suite{}, fmt.Errorf("-n: %d, want at least 1", c.n)
+	case c.most < 0:
+		return suite{}, fmt.Errorf("-max: %d, want at least 0", c.most)
 	case c.timeout <= 0:
 		return suite{}, fmt.Errorf("-timeout: %v, want more than 0", c.timeout)
 	}
@@ -108,19 +115,25 @@ func (c *collector) collect(s suite) (*gate.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	rs := &rounds{folder: c.folder, sides: sides, run: s.run, timeout: c.timeout, progress: c.stderr, hard: signals.hard}
+	if c.seed == 0 {
+		if c.seed, err = c.folder.seed(); err != nil {
+			return nil, err
+		}
+	}
+	rs := &rounds{folder: c.folder, sides: sides, seed: c.seed, run: s.run, timeout: c.timeout, progress: c.stderr, hard: signals.hard}
 	id, err := rs.identity()
 	if err != nil {
 		return nil, err
 	}
 	if c.Planned > 0 { // the division of alpha depends on these
-		id["-n"], id["-alpha"] = fmt.Sprint(c.Planned), fmt.Sprint(c.Alpha)
+		id["-n"], id["-max"], id["-alpha"] = fmt.Sprint(c.Planned), fmt.Sprint(c.Max), fmt.Sprint(c.Alpha)
 	}
 	if err := c.folder.claim(id); err != nil {
 		return nil, err
 	}
+	c.announce(rs)
 	var report *gate.Report
-	err = rs.do(signals.gentle, c.n, func(round int) (bool, error) {
+	err = rs.do(signals.gentle, max(c.n, c.most), func(round int) (bool, error) {
 		var paths [2]string
 		for i, s := range sides {
 			text, err := rs.text(s, round)
@@ -133,6 +146,7 @@ func (c *collector) collect(s suite) (*gate.Report, error) {
 			}
 		}
 		var err error
+		c.NewFirst = rs.secondFirst(round)
 		if report, err = c.compare(paths[0], paths[1]); err != nil {
 			return false, err
 		}
@@ -145,4 +159,24 @@ func (c *collector) collect(s suite) (*gate.Report, error) {
 		err = errors.New("the verdict is not settled after the last sample")
 	}
 	return report, err
+}
+
+// announce prints the order of the sides, and how long the rounds may take.
+func (c *collector) announce(rs *rounds) {
+	fmt.Fprintf(c.stderr, "-seed=%d: the order of %s and %s in each round is random, and this seed repeats it\n", c.seed, rs.sides[0].name, rs.sides[1].name)
+	most := max(c.n, c.most)
+	count := fmt.Sprint(c.n)
+	if most > c.n {
+		count += fmt.Sprintf(" to %d", most)
+	}
+	processes := len(rs.sides[0].binaries) + len(rs.sides[1].binaries) // of a round
+	var looks []string
+	for _, l := range c.Looks() {
+		looks = append(looks, fmt.Sprintf("%d (alpha %.3g)", l.Samples, l.Alpha))
+	}
+	if len(looks) > 0 {
+		fmt.Fprintf(c.stderr, "a regression may be found after this many rounds: %s\n", strings.Join(looks, ", "))
+	}
+	fmt.Fprintf(c.stderr, "%s rounds of %d processes; each process may take %v (-timeout), all together at most %v; the first round shows how long they take\n",
+		count, processes, c.timeout, time.Duration(most*processes)*c.timeout)
 }

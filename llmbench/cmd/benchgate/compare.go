@@ -6,6 +6,7 @@ import (
 	"flag"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
@@ -15,6 +16,10 @@ import (
 type comparison struct {
 	render func(*gate.Report, io.Writer) error
 	units  string // path, or ""
+	col    string // key of gate.CompareColumns, or ""
+	// versions describe what benchgate measured itself, old and new. The files are
+	// then named without their folder, which is a temporary one.
+	versions [2]string
 	gate.Options
 }
 
@@ -34,19 +39,41 @@ func (c *comparison) flags(fs *flag.FlagSet) {
 	})
 	fs.StringVar(&c.units, "units", "", "also read Unit lines from this `file`; its margins override those in the results")
 	fs.Float64Var(&c.Alpha, "alpha", gate.DefaultAlpha, "limit the `probability` that equal versions end in a regression")
+	fs.Func("added", "`allow` or fail: whether a benchmark that only new has keeps the rest from being judged (default allow)", policy(&c.FailAdded, "fail", "allow"))
+	fs.Func("removed", "allow or `fail`: whether a benchmark that only old has keeps the rest from being judged (default fail)", policy(&c.AllowRemoved, "allow", "fail"))
+	fs.BoolVar(&c.Partial, "partial", false, "accept runs without PASS, as in filtered or published files")
+	fs.BoolVar(&c.OneStart, "one-start", false, "count results of one process, as of go test -count, as samples of their own")
+	fs.Func("require", "what every gated row must be for exit status 0: `verdict` pass, or no-worse, so that rows of which nothing is shown do not suffice (default pass)", func(v string) error {
+		c.RequireNoWorse = v == "no-worse"
+		if v != "pass" && v != "no-worse" {
+			return errors.New("want pass or no-worse")
+		}
+		return nil
+	})
 	fs.Func("ignore", "allow these configuration `keys` to differ, a comma-separated list, besides "+strings.Join(gate.Ignored(), ", "), func(v string) error {
 		c.Ignore = append(c.Ignore, strings.Split(v, ",")...)
 		return nil
 	})
 }
 
-// compare compares the files at two paths.
-func (c *comparison) compare(old, new string) (*gate.Report, error) {
-	if c.Alpha == 0 {
-		return nil, errors.New("alpha: 0, want more than 0 and at most 0.5")
+// policy returns a function that sets v to true for the value on, and to false for off.
+func policy(v *bool, on, off string) func(string) error {
+	return func(s string) error {
+		if s != on && s != off {
+			return errors.New("want allow or fail")
+		}
+		*v = s == on
+		return nil
 	}
-	var files [3]gate.File
-	for i, path := range []string{c.units, old, new} {
+}
+
+// compare compares the files at two paths, old and new, or results of one file if col is set.
+func (c *comparison) compare(paths ...string) (*gate.Report, error) {
+	if c.Alpha == 0 {
+		return nil, errors.New("alpha: 0, want at least 0.001 and at most 0.5")
+	}
+	files := make([]gate.File, 1+len(paths))
+	for i, path := range append([]string{c.units}, paths...) {
 		if i == 0 && path == "" {
 			continue
 		}
@@ -55,6 +82,12 @@ func (c *comparison) compare(old, new string) (*gate.Report, error) {
 			return nil, err
 		}
 		files[i] = gate.File{Name: path, Data: bytes.NewReader(data)}
+		if i > 0 && c.versions[i-1] != "" {
+			files[i].Name, files[i].Version = filepath.Base(path), c.versions[i-1]
+		}
+	}
+	if c.col != "" {
+		return gate.CompareColumns(files[0], files[1], c.col, c.Options)
 	}
 	return gate.Compare(files[0], files[1], files[2], c.Options)
 }

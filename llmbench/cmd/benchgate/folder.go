@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gofrs/flock"
@@ -90,23 +92,58 @@ func (f folder) fingerprint() (func(text string) string, error) {
 	}, err
 }
 
+// seedName is the name of the seed of the order of sides in an identity.
+const seedName = "-seed"
+
+// seed returns the seed of the samples in the folder, or a random one if it has none. It is
+// never 0.
+func (f folder) seed() (uint64, error) {
+	before, err := f.identity()
+	if err != nil {
+		return 0, err
+	}
+	if text := before[seedName]; text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil || seed == 0 {
+			return 0, fmt.Errorf("%s: %s is %q, want a number above 0; delete the folder", f.join(identityName), seedName, text)
+		}
+		return seed, nil
+	}
+	return 1 + mathrand.Uint64N(1e9), nil // short enough to be typed
+}
+
+// identityName is the name of the file with the identity of the samples.
+const identityName = "benchgate.json"
+
+// identity returns the identity of the samples in the folder, or nil if it has none.
+func (f folder) identity() (identity, error) {
+	text, err := os.ReadFile(f.join(identityName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var id identity
+	if err == nil {
+		err = json.Unmarshal(text, &id)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.join(identityName), err)
+	}
+	return id, nil
+}
+
 // claim records id in an empty folder. It returns an error if the folder has samples with
 // another identity.
 func (f folder) claim(id identity) error {
-	path := f.join("benchgate.json")
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if text, err = json.MarshalIndent(id, "", "\t"); err == nil {
-			err = writeFile(path, text)
-		}
-		return err
-	}
+	before, err := f.identity()
 	if err != nil {
 		return err
 	}
-	var before identity
-	if err := json.Unmarshal(text, &before); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	if before == nil {
+		text, err := json.MarshalIndent(id, "", "\t")
+		if err != nil {
+			return err
+		}
+		return writeFile(f.join(identityName), text)
 	}
 	all := maps.Clone(before)
 	maps.Copy(all, id)

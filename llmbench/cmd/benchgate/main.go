@@ -5,6 +5,7 @@
 // Usage:
 //
 //	benchgate [flags] old new
+//	benchgate -col key [flags] file
 //	benchgate ab -base commit [flags] -- -bench regexp [go test flags] [packages]
 //	benchgate aa [flags] -- -bench regexp [go test flags] [packages]
 //
@@ -12,55 +13,97 @@
 // or of test binaries, one run after another. Each run is a fresh process, old and new
 // in turn, eight or ten of each. The flags are:
 //
+//	-added allow|fail       whether rows that only new has keep the others from being
+//	                        judged (allow)
 //	-alpha probability      limit the probability that equal versions end in a
 //	                        regression (0.025)
+//	-col key                compare results of one file, see below
 //	-format text|md|json    the format of the report; md suits $GITHUB_STEP_SUMMARY
 //	-ignore keys            allow these configuration keys to differ, a comma-separated
 //	                        list, besides branch, commit, commit-time, date, go and
 //	                        toolchain; /gomaxprocs is the suffix of names
+//	-one-start              count results of one process, as of go test -count=10, as
+//	                        samples of their own; otherwise benchgate cannot judge them,
+//	                        as they are one observation
+//	-partial                accept runs that did not end in PASS, as in files that were
+//	                        filtered, converted or published
+//	-removed allow|fail     whether rows that only old has keep the others from being
+//	                        judged (fail)
+//	-require pass|no-worse  what every gated row must be for status 0: pass, the default,
+//	                        or no-worse, so that rows of which nothing is shown do not
+//	                        suffice
 //	-units file             also read Unit lines from this file; its margins override
 //	                        those in the results
 //
 // The exit status is 0 for pass, 1 for a regression, and 2 if benchgate cannot judge:
-// if a file cannot be read or was truncated, a row is missing, machines or models
+// if a file cannot be read or was truncated, a row was removed, machines or models
 // differ, there are too few samples, no unit is gated, or the usage is wrong. It prints
 // the reason.
+//
+// The verdict of a row is "no worse" if the samples show that it is worse by at most its
+// margin, or better. It is "pass" if they show neither that nor a regression.
+//
+// # Results of one file
+//
+// With -col, benchgate compares results of one file with each other, such as a gateway
+// with the server behind it, or a quantized model with the full one. The key states what
+// differs between old and new; everything else must be equal. It is a /key of benchmark
+// names, the key of a configuration line, or .name for the benchmark itself, as for
+// benchstat -col:
+//
+//	benchgate -col /via results.txt
+//	benchgate -col '/via@(direct gateway)' results.txt
+//	benchgate -col '.name@(Direct Gateway)' results.txt
+//
+// The value that comes first in the file is old, unless the values are listed, old first.
+// Results with another value, or without the key, are left out; the last line counts them.
 //
 // # A commit against the working tree
 //
 // benchgate ab takes the samples itself. It checks out the commit (git worktree) and
 // compiles the tests of both versions. Then it runs the binaries in turn, each sample
-// in a fresh process. The order of the two changes from round to round. The arguments
-// after -- are those of go test. There are these further flags:
+// in a fresh process. The order of the two in each round is random. The arguments
+// after -- are those of go test. The base may lack the packages, their benchmarks or the
+// whole module: then these are new, and pass. There are these further flags:
 //
 //	-base commit            the commit to compare the working tree with
-//	-n count                the maximum number of samples of each side (10)
+//	-n count                take this number of samples of each side, unless the verdict is
+//	                        known earlier (10)
+//	-max count              go on to at most this number of samples of each side while rows
+//	                        are undecided (default: -n)
 //	-out folder             keep the samples in this folder, and continue with the
 //	                        samples in it (default: a new temporary folder)
+//	-seed number            the seed of the random order (default: random, or that of the
+//	                        samples in the folder); benchgate prints it
 //	-timeout time           the maximum time of one process (1h)
 //
-// benchgate reports each round on stderr. Ctrl-C ends benchgate with status 2 and keeps
+// benchgate first prints how many rounds there may be, and reports each round on stderr with
+// the time that is left at most. Ctrl-C ends benchgate with status 2 and keeps
 // the samples; the same command with -out continues. The folder also has base.txt and
 // head.txt, which benchstat can read, and report.txt, report.md and report.json. A
 // second Ctrl-C kills the running processes. (If benchgate itself is killed by SIGKILL,
 // "go tool" still exits with status 0. Where that can happen, run the program that "go
 // tool -n benchgate" prints.)
 //
-// benchgate ab ends early in three cases: at a problem that further samples cannot
-// solve; at pass, if no row could become a regression even if all further samples were
-// worse; and at a regression that it finds at an interim look, after seven tenths of
-// the samples. The interim look spends a fifth of alpha and leaves four fifths for the
-// end, so that both looks together have a false alarm with a probability of at most
-// alpha (https://en.wikipedia.org/wiki/Bonferroni_correction). There is no interim look
-// if a fifth of alpha is too little for the number of samples.
+// benchgate ab looks for regressions after eight tenths of -n rounds, after -n rounds and, if
+// -max is larger, after each further two fifths up to -max. Every look but the last may spend a
+// fifth of alpha (less if there are more than five), and the last one spends the rest. So all
+// looks together have a false alarm with a probability of at most alpha
+// (https://en.wikipedia.org/wiki/Bonferroni_correction). There is no look before the end whose
+// part of alpha is too little for the number of samples: 0.005 needs eight.
 //
-// A row cannot pass if its margin is less than the noise of its samples, because such a
-// pass would be meaningless. The verdict is then "cannot judge".
+// benchgate ab ends early at a problem that further samples cannot solve, at a regression, and
+// when no row is undecided. A row is decided if it is shown to be no worse at a look, or if it
+// could not become a regression even if all further samples were worse.
+//
+// A row cannot be judged if it is no regression and its noise is more than its margin, because
+// a pass would be meaningless. The report names the row, and about how many samples it needs.
+// The verdict is then "cannot judge", unless another row is a regression.
 //
 // # The working tree against itself
 //
 // benchgate aa runs one binary as both sides, for all -n rounds, with the same flags
-// except -base. It prints a file for -units: how much the medians of equal versions
+// except -base and -max. It prints a file for -units: how much the medians of equal versions
 // differ on this machine, and margins that are wider. Its exit status is that of
 // comparing the samples with these margins.
 //
@@ -88,34 +131,35 @@
 //	all: /backend=vllm/model=yi-6b-chat
 //
 //	fail-%, lower is better, not gated
-//	                             old         new  change      p  n
-//	Chat/concurrency=1-8  0.000 ± 0%  0.000 ± 0%  +0.00%  1.000  8
-//	Chat/concurrency=8-8  0.000 ± 0%  0.000 ± 0%  +0.00%  1.000  8
+//	                         old     new  change      p  n
+//	Chat/concurrency=1-8  0 ± 0%  0 ± 0%  +0.00%  1.000  8
+//	Chat/concurrency=8-8  0 ± 0%  0 ± 0%  +0.00%  1.000  8
 //
-//	p99-itl-sec, lower is better, not gated
-//	                               old           new  change      p  n
-//	Chat/concurrency=1-8  9.890m ± 14%  9.297m ± 22%  -6.00%  0.798  8
-//	Chat/concurrency=8-8  13.31m ± 15%  13.12m ± 23%  -1.42%  0.798  8
+//	p99-itl-ns, lower is better, not gated
+//	                                old            new  change      p  n
+//	Chat/concurrency=1-8  9.890ms ± 14%  9.297ms ± 22%  -6.00%  0.798  8
+//	Chat/concurrency=8-8  13.31ms ± 15%  13.12ms ± 23%  -1.42%  0.798  8
 //
-//	mean-tpot-sec, lower is better, may be 2% worse
-//	                              old          new  change      p  n  detectable  p worse  verdict
-//	Chat/concurrency=1-8  8.455m ± 1%  8.416m ± 1%  -0.46%  0.050  8       +3.7%    1.000  pass
-//	Chat/concurrency=8-8  9.081m ± 1%  9.591m ± 1%  +5.61%  0.000  8       +3.6%    0.000  REGRESSION
+//	mean-tpot-ns, lower is better, may be 2% worse
+//	                               old           new  change      p  n  at worst  detectable  p worse  verdict
+//	Chat/concurrency=1-8  8.455ms ± 1%  8.416ms ± 1%  -0.46%  0.050  8     +0.1%       +3.7%    1.000  no worse
+//	Chat/concurrency=8-8  9.081ms ± 1%  9.591ms ± 1%  +5.61%  0.000  8     +6.8%       +3.5%    0.000  REGRESSION
 //
 //	output-tok/s, higher is better, may be 2% worse
-//	                             old         new  change      p  n  detectable  p worse  verdict
-//	Chat/concurrency=1-8  117.8 ± 1%  118.4 ± 2%  +0.51%  0.150  8       -3.7%    1.000  pass
-//	Chat/concurrency=8-8  859.6 ± 1%  811.9 ± 2%  -5.55%  0.000  8       -3.7%    0.000  REGRESSION
+//	                             old         new  change      p  n  at worst  detectable  p worse  verdict
+//	Chat/concurrency=1-8  117.8 ± 1%  118.4 ± 2%  +0.51%  0.150  8     -0.3%       -3.8%    1.000  no worse
+//	Chat/concurrency=8-8  859.6 ± 1%  811.9 ± 2%  -5.55%  0.000  8     -6.6%       -3.6%    0.000  REGRESSION
 //
-//	p50-ttft-sec, lower is better, may be 5% worse
-//	                              old          new  change      p  n  detectable  p worse  verdict
-//	Chat/concurrency=1-8  31.56m ± 1%  30.93m ± 4%  -2.01%  0.442  8       +9.2%    1.000  pass
-//	Chat/concurrency=8-8  44.43m ± 3%  44.70m ± 2%  +0.63%  0.382  8       +9.1%    1.000  pass
+//	p50-ttft-ns, lower is better, may be 5% worse
+//	                               old           new  change      p  n  at worst  detectable  p worse  verdict
+//	Chat/concurrency=1-8  31.56ms ± 1%  30.93ms ± 4%  -2.01%  0.442  8     +0.8%       +9.5%    1.000  no worse
+//	Chat/concurrency=8-8  44.43ms ± 3%  44.70ms ± 2%  +0.63%  0.382  8     +3.0%       +8.9%    1.000  no worse
 //
 //	p: two-sided p-value of no change, as in benchstat
+//	at worst: with a confidence of 97.5%, the change is no worse than this; within the margin, the verdict is "no worse"
 //	detectable: the smallest change for the worse that is found in 80% of comparisons with as many and as noisy samples
 //	p worse: one-sided p-value of a change by the margin, adjusted for 6 gated cells; at most 0.025 is a regression
-//	  Chat/backend=vllm/model=yi-6b-chat/concurrency=8-8 mean-tpot-sec: +5.61%, may be 2% worse
+//	  Chat/backend=vllm/model=yi-6b-chat/concurrency=8-8 mean-tpot-ns: +5.61%, may be 2% worse
 //	  Chat/backend=vllm/model=yi-6b-chat/concurrency=8-8 output-tok/s: -5.55%, may be 2% worse
 //	regression: 2 of 6 gated cells worse than allowed
 //	1
@@ -132,35 +176,36 @@
 //	all: /backend=vllm/model=yi-6b-chat
 //
 //	fail-%, lower is better, not gated
-//	                             old         new  change      p  n
-//	Chat/concurrency=1-8  0.000 ± 0%  0.000 ± 0%  +0.00%  1.000  8
-//	Chat/concurrency=8-8  0.000 ± 0%  0.000 ± 0%  +0.00%  1.000  8
+//	                         old     new  change      p  n
+//	Chat/concurrency=1-8  0 ± 0%  0 ± 0%  +0.00%  1.000  8
+//	Chat/concurrency=8-8  0 ± 0%  0 ± 0%  +0.00%  1.000  8
 //
-//	p99-itl-sec, lower is better, not gated
-//	                               old           new  change      p  n
-//	Chat/concurrency=1-8  9.890m ± 14%  9.856m ± 13%  -0.34%  0.878  8
-//	Chat/concurrency=8-8  13.31m ± 15%  13.55m ± 36%  +1.86%  0.878  8
+//	p99-itl-ns, lower is better, not gated
+//	                                old            new  change      p  n
+//	Chat/concurrency=1-8  9.890ms ± 14%  9.856ms ± 13%  -0.34%  0.878  8
+//	Chat/concurrency=8-8  13.31ms ± 15%  13.55ms ± 36%  +1.86%  0.878  8
 //
-//	mean-tpot-sec, lower is better, may be 2% worse
-//	                              old          new  change      p  n  detectable  p worse  verdict
-//	Chat/concurrency=1-8  8.455m ± 1%  8.389m ± 3%  -0.78%  0.234  8           -        -  cannot judge
-//	Chat/concurrency=8-8  9.081m ± 1%  9.069m ± 2%  -0.14%  0.878  8           -        -  cannot judge
+//	mean-tpot-ns, lower is better, may be 2% worse
+//	                               old           new  change      p  n  at worst  detectable  p worse  verdict
+//	Chat/concurrency=1-8  8.455ms ± 1%  8.389ms ± 3%  -0.78%  0.234  8         -           -        -  cannot judge
+//	Chat/concurrency=8-8  9.081ms ± 1%  9.069ms ± 2%  -0.14%  0.878  8         -           -        -  cannot judge
 //
 //	output-tok/s, higher is better, may be 2% worse
-//	                             old         new  change      p  n  detectable  p worse  verdict
-//	Chat/concurrency=1-8  117.8 ± 1%  118.3 ± 2%  +0.47%  0.524  8           -        -  cannot judge
-//	Chat/concurrency=8-8  859.6 ± 1%  859.9 ± 1%  +0.03%  0.859  8           -        -  cannot judge
+//	                             old         new  change      p  n  at worst  detectable  p worse  verdict
+//	Chat/concurrency=1-8  117.8 ± 1%  118.3 ± 2%  +0.47%  0.524  8         -           -        -  cannot judge
+//	Chat/concurrency=8-8  859.6 ± 1%  859.9 ± 1%  +0.03%  0.859  8         -           -        -  cannot judge
 //
-//	p50-ttft-sec, lower is better, may be 5% worse
-//	                              old          new  change      p  n  detectable  p worse  verdict
-//	Chat/concurrency=1-8  31.56m ± 1%  30.78m ± 3%  -2.48%  0.005  8           -        -  cannot judge
-//	Chat/concurrency=8-8  44.43m ± 3%  44.50m ± 2%  +0.18%  0.959  8           -        -  cannot judge
+//	p50-ttft-ns, lower is better, may be 5% worse
+//	                               old           new  change      p  n  at worst  detectable  p worse  verdict
+//	Chat/concurrency=1-8  31.56ms ± 1%  30.78ms ± 3%  -2.48%  0.005  8         -           -        -  cannot judge
+//	Chat/concurrency=8-8  44.43ms ± 3%  44.50ms ± 2%  +0.18%  0.959  8         -           -        -  cannot judge
 //
 //	p: two-sided p-value of no change, as in benchstat
+//	at worst: with a confidence of 97.5%, the change is no worse than this; within the margin, the verdict is "no worse"
 //	detectable: the smallest change for the worse that is found in 80% of comparisons with as many and as noisy samples
 //	p worse: one-sided p-value of a change by the margin, adjusted for 6 gated cells; at most 0.025 is a regression
 //	  a100.txt:14: Chat/backend=vllm/model=yi-6b-chat/concurrency=1-8, Chat/backend=vllm/model=yi-6b-chat/concurrency=8-8: gpu is A100, but H100 in old.txt: want results of equal configuration
-//	cannot judge: 0 of 6 gated cells regressed, 0 passed
+//	cannot judge: Chat/backend=vllm/model=yi-6b-chat/concurrency=1-8 and 1 more: gpu is A100, but H100 in old.txt: want results of equal configuration; 0 of 6 gated cells regressed, 0 passed
 //	2
 package main
 
@@ -175,8 +220,14 @@ import (
 )
 
 const usage = "usage: benchgate [flags] old new\n" +
+	"       benchgate -col key [flags] file\n" +
 	"       benchgate ab -base commit [flags] -- -bench regexp [go test flags] [packages]\n" +
-	"       benchgate aa [flags] -- -bench regexp [go test flags] [packages]"
+	"       benchgate aa [flags] -- -bench regexp [go test flags] [packages]\n" +
+	"\n" +
+	"Benchgate decides whether new benchmark results are worse than old ones by more than is\n" +
+	"allowed. It compares two files, or (ab) measures a commit and the working tree, or (aa)\n" +
+	"the working tree and itself. Lines such as \"Unit ns/op better=lower gate=5%\" state what is\n" +
+	"allowed. Exit status: 0 pass, 1 regression, 2 cannot judge.\n"
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
@@ -193,17 +244,22 @@ func run(args []string, stdout, stderr io.Writer) int {
 	c := &comparison{}
 	fs := flag.NewFlagSet("benchgate", flag.ContinueOnError)
 	c.flags(fs)
+	fs.StringVar(&c.col, "col", "", "compare results of one file whose names or configuration differ in this `key`, for example /via")
 	paths, err := cli.Parse(fs, usage, args, stdout, stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
-	case err == nil && len(paths) != 2:
-		err = fmt.Errorf("%d files: want two, old and new", len(paths))
+	case err != nil:
+		err = hint(err, "benchgate ab -base main")
+	case c.col == "" && len(paths) != 2:
+		err = fmt.Errorf("%d files: want two, old and new; benchgate -help lists what else there is", len(paths))
+	case c.col != "" && len(paths) != 1:
+		err = fmt.Errorf("%d files: want one with -col", len(paths))
 	}
 	if err != nil {
 		return fail(stderr, err)
 	}
-	report, err := c.compare(paths[0], paths[1])
+	report, err := c.compare(paths...)
 	if err != nil {
 		return fail(stderr, err)
 	}

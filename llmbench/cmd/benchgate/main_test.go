@@ -43,7 +43,12 @@ func TestExitStatus(t *testing.T) {
 		"gpu":   "gpu: a\n" + strings.Repeat("goos: linux\nBenchmarkA 1 100 ns/op\nPASS\n", 6),
 		"cut":   strings.Repeat("goos: linux\nBenchmarkA 1 100 ns/op\nPASS\n", 6) + "goos: linux\n",
 		"empty": "",
-		"units": "Unit ns/op gate=5%\n",
+		"via":   strings.Repeat("goos: linux\nBenchmarkA/via=direct 1 100 ns/op\nBenchmarkA/via=gateway 1 200 ns/op\nPASS\n", 6),
+		"more":  strings.Repeat("goos: linux\nBenchmarkA 1 100 ns/op\nBenchmarkB 1 100 ns/op\nPASS\n", 6),
+		"count": "goos: linux\n" + strings.Repeat("BenchmarkA 1 100 ns/op\n", 6) + "PASS\n",
+		// The lines that "grep -e Benchmark -e goos" leaves.
+		"filtered": strings.Repeat("goos: linux\nBenchmarkA 1 100 ns/op\n", 6),
+		"units":    "Unit ns/op gate=5%\n",
 	} {
 		assert.NilError(t, os.WriteFile(path(name), []byte(lines), 0o600))
 	}
@@ -54,26 +59,41 @@ func TestExitStatus(t *testing.T) {
 		stdout string // part of the output; "" means no output
 		stderr string
 	}{
-		{[]string{units, path("ops"), path("ops")}, 0, "\npass: none of 1 gated cell is shown to be worse than allowed\n", ""},
+		{[]string{units, path("ops"), path("ops")}, 0, "\npass: 1 gated cell shown to be no worse than allowed\n", ""},
 		{[]string{units, path("ops"), path("slow")}, 1, "\nregression: 1 of 1 gated cell worse than allowed\n", ""},
-		{[]string{units, path("slow"), path("ops")}, 0, "pass, better\n", ""},
+		{[]string{units, path("slow"), path("ops")}, 0, "no worse, better\n", ""},
 		{[]string{units, "-format=md", path("ops"), path("slow")}, 1, "| **REGRESSION** |", ""},
 		{[]string{units, "-format=json", path("ops"), path("slow")}, 1, `"verdict": "regression"`, ""},
+		{[]string{units, path("ops"), path("more")}, 0, "shown to be no worse than allowed; 1 benchmark added: B\n", ""},
+		{[]string{units, "-added=fail", path("ops"), path("more")}, 2, "B: missing in ", ""},
+		{[]string{units, path("more"), path("ops")}, 2, "B: missing in ", ""},
+		{[]string{units, "-removed=allow", path("more"), path("ops")}, 0, "shown to be no worse than allowed; 1 benchmark removed: B\n", ""},
+		{[]string{"-removed=yes", path("more"), path("ops")}, 2, "", `invalid value "yes" for flag -removed: want allow or fail`},
+		{[]string{units, path("count"), path("ops")}, 2, "6 results of one process are one observation", ""},
+		{[]string{units, "-one-start", path("count"), path("ops")}, 0, "-one-start", ""},
+		{[]string{units, path("filtered"), path("ops")}, 2, "(-partial accepts that)", ""},
+		{[]string{units, "-partial", path("filtered"), path("ops")}, 0, "-partial: results may be missing", ""},
 		{[]string{units, path("ops"), path("cut")}, 2, "has not ended in PASS or ok", ""},
 		{[]string{units, path("ops"), path("empty")}, 2, "no results", ""},
 		{[]string{path("ops"), path("ops")}, 2, "no unit of these results has a margin", ""},
-		{[]string{units, "-alpha=0.001", path("ops"), path("slow")}, 2, "want at least 7 of each for 1 gated cell at alpha 0.001", ""},
+		{[]string{units, "-alpha=0.001", path("ops"), path("slow")}, 2, "want at least 10 of each at alpha 0.001", ""},
 		{[]string{units, path("gpu"), path("ops")}, 2, "gpu is not set, but a in ", ""},
 		{[]string{units, "-ignore=cpu,gpu", path("gpu"), path("ops")}, 0, "pass", ""},
 		{[]string{units, path("ops"), path("none")}, 2, "", "none: "},
 		{[]string{"-units=" + path("none"), path("ops"), path("ops")}, 2, "", "none: "},
 		{[]string{path("ops")}, 2, "", "benchgate: 1 files: want two, old and new"},
 		{[]string{}, 2, "", "benchgate: 0 files: want two, old and new"},
-		{[]string{"-alpha=0", path("ops"), path("ops")}, 2, "", "benchgate: alpha: 0, want more than 0 and at most 0.5"},
-		{[]string{"-alpha=1", path("ops"), path("ops")}, 2, "", "benchgate: alpha: 1, want more than 0 and at most 0.5"},
+		{[]string{"-alpha=0", path("ops"), path("ops")}, 2, "", "benchgate: alpha: 0, want at least 0.001 and at most 0.5"},
+		{[]string{"-alpha=1", path("ops"), path("ops")}, 2, "", "benchgate: alpha: 1, want at least 0.001 and at most 0.5"},
+		{[]string{"-require=maybe"}, 2, "", `invalid value "maybe" for flag -require: want pass or no-worse`},
+		{[]string{units, "-require=no-worse", path("ops"), path("ops")}, 0, "no worse\n", ""},
 		{[]string{"-ignore=", path("ops"), path("ops")}, 2, "", `benchgate: ignore: "", want a configuration key`},
 		{[]string{"-format=csv", path("ops"), path("ops")}, 2, "", `invalid value "csv" for flag -format: want text, md or json`},
-		{[]string{"-bogus"}, 2, "", "flag provided but not defined: -bogus"},
+		{[]string{"-bogus"}, 2, "", "benchgate: flag provided but not defined: -bogus\n"},
+		{[]string{"-bench=X", "./x"}, 2, "", "-bench; it is a flag of go test, which stands after --: benchgate ab -base main -- -bench=…\n"},
+		{[]string{units, "-col=/via", path("via")}, 1, "/via=gateway (" + path("via") + ") against /via=direct (" + path("via") + ")\n", ""},
+		{[]string{units, "-col=/via", path("via"), path("via")}, 2, "", "benchgate: 2 files: want one with -col"},
+		{[]string{units, "-col=/none", path("via")}, 2, "", "have 0 values of /none"},
 	} {
 		var stdout, stderr bytes.Buffer
 		if got := run(c.args, &stdout, &stderr); got != c.status {
@@ -98,7 +118,7 @@ func TestHelpAndDocNameEveryFlag(t *testing.T) {
 	for _, c := range []struct {
 		args  []string
 		flags int
-	}{{[]string{"--help"}, 4}, {[]string{"ab", "-h"}, 8}, {[]string{"aa", "-help"}, 7}} {
+	}{{[]string{"--help"}, 10}, {[]string{"ab", "-h"}, 15}, {[]string{"aa", "-help"}, 13}} {
 		var stdout, stderr bytes.Buffer
 		if got := run(c.args, &stdout, &stderr); got != 0 || stderr.Len() > 0 {
 			t.Errorf("run(%q) = %d with stderr %q, want 0 and nothing", c.args, got, &stderr)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 	"time"
@@ -25,11 +26,22 @@ func runGroup(hard context.Context, cmd *exec.Cmd, delay time.Duration) error {
 	return cmd.Wait()
 }
 
-// command runs a command in dir and returns its stdout. An error includes the stderr of
-// the command.
+// command runs a command in dir and returns its stdout. An error includes the command and
+// its stderr.
 func command(ctx context.Context, dir, name string, args ...string) (string, error) {
+	stdout, err := output(ctx, dir, nil, name, args...)
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
+	}
+	return stdout, err
+}
+
+// output runs a command in dir, with further environment variables, and returns its
+// stdout. An error includes the stderr of the command.
+func output(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := runGroup(context.Background(), cmd, 10*time.Second); err != nil {
@@ -39,7 +51,7 @@ func command(ctx context.Context, dir, name string, args ...string) (string, err
 		if text := bytes.TrimSpace(stderr.Bytes()); len(text) > 0 {
 			err = fmt.Errorf("%w: %s", err, text)
 		}
-		return "", fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
+		return "", err
 	}
 	return stdout.String(), nil
 }

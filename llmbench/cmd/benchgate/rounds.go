@@ -3,14 +3,19 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/perf/benchfmt"
 )
 
 // A side is one of the two versions that are compared.
@@ -22,12 +27,13 @@ type side struct {
 
 // rounds runs the binaries of two sides in turn. A sample is the output of one fresh
 // process of each binary of a side. A round is a sample of each side. The order of the
-// sides changes from round to round, so that a machine that becomes slower affects both
-// sides equally. Each complete sample is a file in the folder, so that an interrupted
-// command can be continued.
+// sides in each round is random, so that nothing that the machine does in turn can favor a
+// side. Each complete sample is a file in the folder, so that an interrupted command can be
+// continued.
 type rounds struct {
 	folder   folder
 	sides    [2]side
+	seed     uint64          // of the order
 	run      []string        // flags of the binaries
 	timeout  time.Duration   // maximum time of one process
 	progress io.Writer       // gets a line per round
@@ -40,7 +46,7 @@ func (r *rounds) identity() (identity, error) {
 	if err != nil {
 		return nil, err
 	}
-	id := identity{"flags": fmt.Sprintf("%q", r.run)}
+	id := identity{"flags": fmt.Sprintf("%q", r.run), seedName: fmt.Sprint(r.seed)}
 	for _, s := range r.sides {
 		id["sources of "+s.name] = s.source
 		for _, b := range s.binaries {
@@ -53,6 +59,17 @@ func (r *rounds) identity() (identity, error) {
 		}
 	}
 	return id, nil
+}
+
+// secondFirst returns the order of the sides in the first n rounds: whether the second side
+// runs first.
+func (r *rounds) secondFirst(n int) []bool {
+	random := rand.New(rand.NewPCG(r.seed, 0))
+	order := make([]bool, n)
+	for i := range order {
+		order[i] = random.IntN(2) == 1
+	}
+	return order
 }
 
 // file returns the path of a sample.
@@ -81,10 +98,14 @@ func (r *rounds) do(ctx context.Context, n int, after func(round int) (enough bo
 	bar := newBar(r.progress, 2*n)
 	defer bar.clear()
 	last := ""
+	secondFirst := r.secondFirst(n)
 	for round := 1; round <= n; round++ {
 		order := []side{r.sides[0], r.sides[1]}
-		if round%2 == 0 {
+		if secondFirst[round-1] {
 			slices.Reverse(order)
+		}
+		if err := r.keepOrder(order, round); err != nil {
+			return err
 		}
 		began := time.Now()
 		var results []string
@@ -120,6 +141,19 @@ func (r *rounds) do(ctx context.Context, n int, after func(round int) (enough bo
 	return nil
 }
 
+// keepOrder removes the second sample of a round if the folder lacks the first, as when somebody
+// deleted that file. The first sample will be taken anew, and the second must be taken after it.
+func (r *rounds) keepOrder(order []side, round int) error {
+	_, err := os.Stat(r.file(order[0], round))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = os.Remove(r.file(order[1], round))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
 // sample takes one sample of s, unless the folder already has the sample. It returns the
 // time that the sample took.
 func (r *rounds) sample(ctx context.Context, s side, round int) (took time.Duration, kept bool, err error) {
@@ -135,8 +169,31 @@ func (r *rounds) sample(ctx context.Context, s side, round int) (took time.Durat
 			return 0, false, err
 		}
 		all = append(all, text...)
+		all = append(all, endConfiguration(text)...)
 	}
 	return time.Since(began), false, writeFile(path, all)
+}
+
+// endConfiguration returns the lines that end the configuration at the end of a process's output,
+// which is not that of the results of the next process. The testing package itself sets goos, goarch,
+// pkg and cpu in each process.
+func endConfiguration(text []byte) []byte {
+	const result = "\nBenchmarkEnd 1 1 ns/op\n" // has the configuration
+	in := benchfmt.NewReader(io.MultiReader(bytes.NewReader(text), strings.NewReader(result)), "")
+	var keys []byte
+	for in.Scan() {
+		rec, ok := in.Result().(*benchfmt.Result)
+		if !ok {
+			continue
+		}
+		keys = keys[:0]
+		for _, c := range rec.Config {
+			if !slices.Contains([]string{"goos", "goarch", "pkg", "cpu"}, c.Key) {
+				keys = fmt.Appendf(keys, "%s:\n", c.Key)
+			}
+		}
+	}
+	return keys
 }
 
 // process runs a binary once and returns its stdout.

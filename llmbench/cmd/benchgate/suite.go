@@ -20,9 +20,38 @@ type suite struct {
 // order.
 func parseSuite(args []string) (suite, error) {
 	var s suite
+	flags := s.flags()
+	for len(args) > 0 {
+		if err := flags.Parse(args); err != nil {
+			return suite{}, fmt.Errorf("after --: %w", err)
+		}
+		args = flags.Args()
+		if len(args) > 0 {
+			s.packages = append(s.packages, args[0])
+			args = args[1:]
+		}
+	}
+	if !s.has("bench") {
+		return suite{}, errors.New("after --: no -bench; want arguments of go test, for example -- -bench=Chat ./scenarios")
+	}
+	if !s.has("run") {
+		s.run = append(s.run, "-test.run=^$")
+	}
+	if len(s.packages) == 0 {
+		s.packages = []string{"."}
+	}
+	return s, nil
+}
+
+// has reports whether the suite sets a flag of the test binaries.
+func (s suite) has(name string) bool {
+	return slices.ContainsFunc(s.run, func(f string) bool { return strings.HasPrefix(f, "-test."+name+"=") })
+}
+
+// flags returns the flags of go test that are useful for benchmarks. They set s.
+func (s *suite) flags() *flag.FlagSet {
 	flags := flag.NewFlagSet("go test", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	// The flags of go test that are useful for benchmarks.
 	for _, name := range []string{"bench", "benchtime", "cpu", "run", "skip", "timeout", "parallel"} {
 		flags.Func(name, "", func(v string) error {
 			s.run = append(s.run, "-test."+name+"="+v)
@@ -50,29 +79,14 @@ func parseSuite(args []string) (suite, error) {
 	flags.Func("count", "", func(string) error {
 		return errors.New("every sample is a process of its own; set their number with -n of benchgate")
 	})
-	for len(args) > 0 {
-		if err := flags.Parse(args); err != nil {
-			return suite{}, fmt.Errorf("after --: %w", err)
-		}
-		args = flags.Args()
-		if len(args) > 0 {
-			s.packages = append(s.packages, args[0])
-			args = args[1:]
-		}
-	}
-	if !s.has("bench") {
-		return suite{}, errors.New("after --: no -bench; want arguments of go test, for example -- -bench=Chat ./scenarios")
-	}
-	if !s.has("run") {
-		s.run = append(s.run, "-test.run=^$")
-	}
-	if len(s.packages) == 0 {
-		s.packages = []string{"."}
-	}
-	return s, nil
+	return flags
 }
 
-// has reports whether the suite sets a flag of the test binaries.
-func (s suite) has(name string) bool {
-	return slices.ContainsFunc(s.run, func(f string) bool { return strings.HasPrefix(f, "-test."+name+"=") })
+// hint adds to an error about a flag of command where flags of go test stand.
+func hint(err error, command string) error {
+	name, undefined := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	if !undefined || new(suite).flags().Lookup(name) == nil {
+		return err
+	}
+	return fmt.Errorf("%w; it is a flag of go test, which stands after --: %s -- -%s=…", err, command, name)
 }

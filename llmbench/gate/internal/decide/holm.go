@@ -1,10 +1,8 @@
-package gate
+package decide
 
 import (
 	"cmp"
 	"slices"
-
-	"github.com/aclements/go-moremath/mathx"
 )
 
 // holm adjusts p-values by Holm's method ("A Simple Sequentially Rejective Multiple
@@ -26,25 +24,4 @@ func holm(ps []float64, family int) []float64 {
 		adjusted[index] = least
 	}
 	return adjusted
-}
-
-// atMost reports whether p <= alpha, apart from floating-point rounding.
-func atMost(p, alpha float64) bool { return p <= alpha*(1+1e-9) }
-
-// enough reports whether n1 and n2 samples suffice to reject one cell of a family.
-// The smallest p-value of the U test is 1 / C(n1+n2, n1), if all values of one side
-// are below all values of the other. Holm's method compares the smallest p-value with
-// alpha / family.
-func enough(n1, n2, family int, alpha float64) bool {
-	return n1 > 0 && n2 > 0 && atMost(float64(family)/mathx.Choose(n1+n2, n1), alpha)
-}
-
-// minSamples returns the smallest number of samples a side that is enough. For alpha
-// 0.025 that is 6 for up to 23 cells, 7 for up to 85 and 8 for up to 321.
-func minSamples(family int, alpha float64) int {
-	n := 1
-	for !enough(n, n, family, alpha) {
-		n++
-	}
-	return n
 }

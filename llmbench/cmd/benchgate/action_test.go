@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+)
+
+// actionFolder is the folder of the GitHub action.
+const actionFolder = "../../../.github/actions/benchgate"
+
+// An actionRun is the result of one run of the action's script.
+type actionRun struct {
+	status, exit int    // the outputs
+	summary      string // of the job
+	log          string
+	text         string // report.txt of the artifact
+	report       gate.Report
+}
+
+// runAction runs the script of the GitHub action in the working directory, with the inputs
+// in env. If ctx ends, the run has status exitCannotJudge and only a log.
+func runAction(ctx context.Context, t *testing.T, script string, env ...string) actionRun {
+	t.Helper()
+	dir := t.TempDir()
+	cmd := exec.CommandContext(ctx, "bash", script)
+	cmd.Env = append(os.Environ(), "ARGS=", "BASE=", "FAIL_ON=any", "FLAGS=", "N=10", "NAME=gate", "UNITS=", "VERSION=latest",
+		"RUNNER_TEMP="+dir, "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary"), "GITHUB_OUTPUT="+filepath.Join(dir, "output"))
+	cmd.Env = append(cmd.Env, env...)
+	var log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &log, &log
+	err := runGroup(t.Context(), cmd, time.Minute)
+	run := actionRun{status: exitCannotJudge, log: log.String()}
+	if ctx.Err() != nil {
+		return run
+	}
+	assert.NilError(t, err, run.log)
+	for name, text := range map[string]*string{"summary": &run.summary, "gate/report.txt": &run.text} {
+		content, err := os.ReadFile(filepath.Join(dir, name))
+		assert.NilError(t, err, run.log)
+		*text = string(content)
+	}
+	output, err := os.ReadFile(filepath.Join(dir, "output"))
+	assert.NilError(t, err)
+	_, err = fmt.Sscanf(string(output), "status=%d\nexit=%d\n", &run.status, &run.exit)
+	assert.NilError(t, err, "%s", output)
+	run.report = readReport(t, filepath.Join(dir, "gate"))
+	return run
+}
+
+// fakeGo puts a go command in front of the PATH that takes this test for the tool benchgate
+// of every module, or that finds no such tool and can install none.
+func fakeGo(t *testing.T, tool bool) {
+	real, err := exec.LookPath("go")
+	assert.NilError(t, err)
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	answer := "echo '" + self + "'"
+	if !tool {
+		answer = "exit 1"
+	}
+	dir := t.TempDir()
+	script := "#!/usr/bin/env bash\ncase \"$1 $2\" in\n\"tool -n\") " + answer + " ;;\n\"install \"*) echo 'no such version' >&2; exit 1 ;;\n*) exec '" + real + "' \"$@\" ;;\nesac\n"
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, "go"), []byte(script), 0o777))
+	t.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	t.Setenv("BENCHGATE_TEST_MAIN", "1")
+}
+
+// TestAction runs the script of the GitHub action for pull requests, in real repositories
+// whose HEAD is the merge of the pull request into its base.
+func TestAction(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("skipped: no bash")
+	}
+	script, err := filepath.Abs(filepath.Join(actionFolder, "gate.bash"))
+	assert.NilError(t, err)
+	const passed = "### ✅ benchgate: pass: none of 1 gated cell "
+	nothing := func(*testing.T, func(name, value string)) {}
+	slower := func(_ *testing.T, measure func(name, value string)) { measure("X", "106") }
+	rename := func(_ *testing.T, measure func(name, value string)) { measure("Y", "100") }
+	add := func(t *testing.T, _ func(name, value string)) {
+		source, err := os.ReadFile("fixture_test.go")
+		assert.NilError(t, err)
+		assert.NilError(t, os.Mkdir("more", 0o777))
+		assert.NilError(t, os.WriteFile("more/fixture_test.go", bytes.ReplaceAll(source, []byte("BenchmarkX"), []byte("BenchmarkMore")), 0o666))
+	}
+	for _, c := range []struct {
+		name         string
+		lacks        []string // what the base lacks of the fixture
+		change       func(t *testing.T, measure func(name, value string))
+		env          []string
+		status, exit int
+		summary      []string // parts of the summary
+	}{
+		{"changes nothing", nil, nothing, nil, 0, 0, []string{passed, ", equal to the base (head.txt) against the base, "}},
+		{"adopts a module", []string{"go.mod", "fixture_test.go"}, nothing, nil, 0, 0,
+			[]string{"### ✅ benchgate: pass: nothing was judged, because no gated row is in both files; 1 benchmark added: X"}},
+		{"adopts benchmarks", []string{"fixture_test.go"}, nothing, nil, 0, 0,
+			[]string{"### ✅ benchgate: pass: nothing was judged, because no gated row is in both files; 1 benchmark added: X"}},
+		{"adds a benchmark", nil, add, nil, 0, 0, []string{passed, "; 1 benchmark added: example.com/fixture/more.More"}},
+		{"adds a benchmark, not allowed", nil, add, []string{"FLAGS=-added=fail"}, 2, 2, []string{"### ⚠️ benchgate: cannot judge: head.txt:", "missing in the base, "}},
+		{"is slower", nil, slower, nil, 1, 1, []string{"### ❌ benchgate: regression: 1 of 1 gated cell "}},
+		{"is slower, and only that fails", nil, slower, []string{"FAIL_ON=regression"}, 1, 1, []string{"### ❌ benchgate: regression: 1 of 1 gated cell "}},
+		{"renames a benchmark", nil, rename, nil, 2, 2, []string{"### ⚠️ benchgate: cannot judge: base.txt:", "X", ": missing in the working tree at ",
+			"(-removed=allow accepts that); 1 benchmark added: Y"}},
+		{"renames a benchmark, and only a regression fails", nil, rename, []string{"FAIL_ON=regression"}, 2, 0,
+			[]string{"### ⚠️ benchgate: cannot judge: base.txt:", "The job does not fail, because of \"fail-on: regression\"."}},
+		{"renames a benchmark, allowed", nil, rename, []string{"FLAGS=-timeout=5m\n-removed=allow\n"}, 0, 0,
+			[]string{"### ✅ benchgate: pass: nothing was judged, because no gated row is in both files; 1 benchmark added: Y", "; 1 benchmark removed: X"}},
+		{"does not compile", nil, func(_ *testing.T, measure func(name, value string)) { measure("X", "nosuch") }, nil, 2, 2,
+			[]string{"### ⚠️ benchgate: cannot judge\n\n    cannot judge: the working tree cannot be built: package example.com/fixture: ", "undefined: nosuch"}},
+		{"is compared with an unknown commit", nil, nothing, []string{"BASE=nosuch"}, 2, 2, []string{"    cannot judge: -base=nosuch: want a commit of this repository"}},
+		{"has an unknown input", nil, nothing, []string{"FAIL_ON=never"}, 2, 2, []string{"### ⚠️ benchgate: cannot judge\n\n    fail-on: never, want any or regression\n"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			measure, units := fixture(t)
+			if len(c.lacks) > 0 {
+				git(t, append([]string{"rm", "-q", "--cached"}, c.lacks...)...)
+			}
+			git(t, "commit", "-qm", "base", "--allow-empty")
+			git(t, "checkout", "-q", "-b", "change")
+			c.change(t, measure)
+			commit(t)
+			git(t, "checkout", "-q", "-")
+			git(t, "merge", "-q", "--no-ff", "-m", "merge", "change")
+			fakeGo(t, true)
+			r := runAction(t.Context(), t, script, append([]string{"ARGS=-bench=.\n-benchtime=1x\n./...\n", "UNITS=" + units}, c.env...)...)
+			assert.Equal(t, r.status, c.status, r.log)
+			assert.Equal(t, r.exit, c.exit, r.log)
+			for _, want := range c.summary {
+				assert.Assert(t, strings.Contains(strings.ReplaceAll(r.summary, `\`, ""), want), "%q is not in\n%s", want, r.summary)
+			}
+			verdict := map[int]string{0: "pass: ", 1: "regression: ", 2: "cannot judge: "}[c.status]
+			assert.Assert(t, strings.Contains(r.text, verdict), r.text)
+			onlyOneTree(t)
+		})
+	}
+}
+
+// TestActionWithoutProgram checks that the summary says why nothing could be run.
+func TestActionWithoutProgram(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("skipped: no bash")
+	}
+	script, err := filepath.Abs(filepath.Join(actionFolder, "gate.bash"))
+	assert.NilError(t, err)
+	fixture(t)
+	r := runAction(t.Context(), t, script, "ARGS=-bench=X")
+	assert.Equal(t, r.status, 2)
+	assert.Equal(t, r.exit, 2)
+	assert.Equal(t, r.summary, "### ⚠️ benchgate: cannot judge\n\n    HEAD has no parent in this clone: set \"fetch-depth: 2\" at actions/checkout, or the input base\n")
+	fakeGo(t, false)
+	r = runAction(t.Context(), t, script, "ARGS=-bench=X", "BASE=HEAD", "VERSION=v0.0.0")
+	assert.Equal(t, r.status, 2)
+	assert.Equal(t, r.exit, 2)
+	assert.Equal(t, r.summary, "### ⚠️ benchgate: cannot judge\n\n    benchgate v0.0.0 cannot be installed: no such version\n")
+	assert.Equal(t, r.text, "cannot judge: benchgate v0.0.0 cannot be installed: no such version\n")
+}
+
+// TestActionInputs checks that action.yml hands every input to the script, and its outputs on.
+func TestActionInputs(t *testing.T) {
+	file, err := os.ReadFile(filepath.Join(actionFolder, "action.yml"))
+	assert.NilError(t, err)
+	script, err := os.ReadFile(filepath.Join(actionFolder, "gate.bash"))
+	assert.NilError(t, err)
+	for name, input := range map[string]string{"ARGS": "args", "BASE": "base", "FAIL_ON": "fail-on", "FLAGS": "flags", "N": "n", "NAME": "name", "UNITS": "units", "VERSION": "version"} {
+		assert.Assert(t, strings.Contains(string(file), fmt.Sprintf("\n        %s: ${{ inputs.%s ", name, input)), "%s", name)
+		assert.Assert(t, strings.Contains(string(file), fmt.Sprintf("\n  %s:\n    description: ", input)), "%s", input)
+		assert.Assert(t, strings.Contains(string(script), "$"+name), "%s", name)
+	}
+	assert.Assert(t, strings.Contains(string(file), "\n      run: bash \"$GITHUB_ACTION_PATH/gate.bash\"\n"))
+	assert.Assert(t, strings.Contains(string(file), "\n        EXIT: ${{ steps.gate.outputs.exit }}\n      run: exit \"$EXIT\"\n"))
+	assert.Assert(t, strings.Contains(string(file), "value: ${{ steps.gate.outputs.status }}"))
+}

@@ -1,0 +1,60 @@
+package decide
+
+import "math"
+
+// An Outcome is the decision about one cell.
+type Outcome int
+
+const (
+	Pass       Outcome = iota // not shown to be worse by more than the margin
+	NoWorse                   // shown to be worse by at most the margin, or better
+	Regression                // worse by more than the margin
+	TooNoisy                  // not shown to be worse, and the noise is more than the margin
+)
+
+// A Decision is the result of one cell.
+type Decision struct {
+	PValues
+	Outcome Outcome
+	Noise   float64 // Cell.Noise
+}
+
+// Rules say what a cell needs for an outcome.
+type Rules struct {
+	Quiet   bool // a cell is TooNoisy rather than Pass if its noise is more than its margin
+	NoWorse bool // a cell that is Pass is undecided, as further samples may make it NoWorse
+}
+
+func (d Decision) quiet(c Cell) bool { return d.Noise <= c.Margin }
+
+// Decide decides about cells that have n samples a side so far. family is the number of
+// gated rows, of which cells are those that can be tested. settled reports that this is the
+// end of the plan, that a cell is a regression, or that no cell is undecided. The p-values are
+// NaN if some cell is undecided whatever they are.
+func Decide(cells []Cell, family, n int, p Plan, rules Rules) (all []Decision, settled bool) {
+	alpha, looks := p.Level(n)
+	all = make([]Decision, len(cells))
+	found, open := false, len(cells) > 0 && !looks && (rules.NoWorse || !p.decided(n-1, 1))
+	for i, c := range cells {
+		all[i] = Decision{PValues: PValues{math.NaN(), math.NaN(), math.NaN()}, Noise: c.Noise()}
+		open = open || !looks && rules.Quiet && !all[i].quiet(c)
+	}
+	if open { // whatever the tests say
+		return all, false
+	}
+	for i, tested := range Test(cells, family) {
+		d := &all[i]
+		d.PValues = tested
+		switch quiet := d.quiet(cells[i]); {
+		case looks && AtMost(d.Adjusted, alpha):
+			d.Outcome, found = Regression, true
+		case looks && AtMost(d.Less, alpha):
+			d.Outcome = NoWorse
+		case rules.Quiet && !quiet:
+			d.Outcome, open = TooNoisy, true
+		case rules.NoWorse || !p.Complete(n) && !p.decided(n-1, cells[i].settledWorse()):
+			open = true
+		}
+	}
+	return all, p.Complete(n) || found || !open
+}

@@ -1,0 +1,355 @@
+package decide
+
+import (
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"gotest.tools/v3/assert"
+)
+
+func flat(n int, v float64) []float64 { return each(n, func(int) float64 { return v }) }
+
+// pairs returns a cell of pairs in which lower is better.
+func pairs(old, new []float64, margin float64) Cell {
+	c := Cell{Old: old, New: new, Better: -1, Margin: margin}
+	for i := range old {
+		c.NewFirst = append(c.NewFirst, bits.OnesCount(uint(i))%2 == 1)
+	}
+	return c
+}
+
+// TestPairsAreExact compares p-values with those of the definition: the shares of all
+// exchanges of old and new, which are made in the samples themselves.
+func TestPairsAreExact(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	statistic := func(c Cell) (s float64) {
+		squares := 0.0
+		for _, d := range c.differences() {
+			s += d
+			squares += d * d
+		}
+		return s / math.Sqrt(squares*float64(len(c.Old)))
+	}
+	const n = 5
+	for _, kinds := range []int{3, 1000} {
+		for range 10 {
+			var cells []Cell
+			for range 3 {
+				value := func(int) float64 { return float64(1 + r.IntN(kinds)) }
+				cells = append(cells, pairs(each(n, value), each(n, value), 0))
+			}
+			got := testPairs(cells)
+			want := make([]PValues, len(cells))
+			top := 0 // the cell with the largest statistic
+			for i, c := range cells {
+				if statistic(c) > statistic(cells[top]) {
+					top = i
+				}
+			}
+			adjusted := 0.0
+			for mask := range 1 << n {
+				largest := math.Inf(-1)
+				for i, c := range cells {
+					x := pairs(append([]float64{}, c.Old...), append([]float64{}, c.New...), 0)
+					for j := range n {
+						if mask>>j&1 == 1 {
+							x.Old[j], x.New[j], x.NewFirst[j] = x.New[j], x.Old[j], !x.NewFirst[j]
+						}
+					}
+					s := statistic(x)
+					largest = max(largest, s)
+					if s >= statistic(c)-1e-9 {
+						want[i].Worse += 1. / (1 << n)
+					}
+					if s <= statistic(c)+1e-9 {
+						want[i].Less += 1. / (1 << n)
+					}
+				}
+				if largest >= statistic(cells[top])-1e-9 {
+					adjusted += 1. / (1 << n)
+				}
+			}
+			for i := range cells {
+				assert.Assert(t, math.Abs(got[i].Worse-want[i].Worse) < 1e-12 && math.Abs(got[i].Less-want[i].Less) < 1e-12, "%+v, want %+v", got[i], want[i])
+				assert.Assert(t, got[i].Adjusted >= got[i].Worse && got[i].Adjusted >= got[top].Adjusted, "%+v", got)
+			}
+			assert.Assert(t, math.Abs(got[top].Adjusted-adjusted) < 1e-12, "%v, want %v", got[top].Adjusted, adjusted)
+		}
+	}
+}
+
+// TestFlips checks the sums after exchanges, for all exchanges and for a sample of them.
+func TestFlips(t *testing.T) {
+	for _, n := range []int{1, 8, 9, 12, 20} {
+		f := flips(n)
+		assert.Equal(t, f.ways, min(1<<n, maxFlips))
+		values := each(n, func(i int) float64 { return math.Pow(3, float64(i)) })
+		got := make([]float64, f.ways)
+		f.sums(values, got)
+		seen := map[float64]bool{}
+		for way, sum := range got {
+			want := 0.0
+			for i, v := range values {
+				if f.blocks[i/8][way]>>(i%8)&1 == 1 {
+					v = -v
+				}
+				want += v
+			}
+			assert.Equal(t, sum, want)
+			seen[sum] = true
+		}
+		assert.Equal(t, got[0], (math.Pow(3, float64(n))-1)/2)
+		if n < 13 {
+			assert.Equal(t, len(seen), f.ways)
+		}
+	}
+}
+
+func TestTest(t *testing.T) {
+	const separate = 1. / 64
+	for _, c := range []struct {
+		Cell
+		paired, unpaired float64
+	}{
+		{Cell{Old: flat(6, 100), New: flat(6, 100), Better: -1}, 1, 1},
+		{Cell{Old: flat(6, 100), New: flat(6, 101), Better: -1}, separate, 0},
+		{Cell{Old: flat(6, 100), New: flat(6, 99), Better: -1}, 1, 1},
+		{Cell{Old: flat(6, 100), New: flat(6, 99), Better: +1}, separate, 0},
+		{Cell{Old: flat(6, 100), New: flat(6, 101), Better: +1}, 1, 1},
+		// Worse by exactly the margin is allowed, although 1.15*100 < 115 in floating point.
+		{Cell{Old: flat(6, 100), New: flat(6, 115), Better: -1, Margin: 0.15}, 1, 1},
+		{Cell{Old: flat(6, 100e-9), New: flat(6, 115*1e-9), Better: -1, Margin: 0.15}, 1, 1},
+		{Cell{Old: flat(6, 100), New: flat(6, 115.1), Better: -1, Margin: 0.15}, separate, 0},
+		{Cell{Old: flat(6, 100), New: flat(6, 98), Better: +1, Margin: 0.02}, 1, 1},
+		{Cell{Old: flat(6, 100), New: flat(6, 97.9), Better: +1, Margin: 0.02}, separate, 0},
+		// A baseline of 0 allows only 0.
+		{Cell{Old: flat(6, 0), New: flat(6, 0), Better: -1, Margin: 0.02}, 1, 1},
+		{Cell{Old: flat(6, 0), New: flat(6, 3), Better: -1, Margin: 0.02}, separate, 0},
+	} {
+		got := Test([]Cell{c.Cell}, 1)[0]
+		assert.Assert(t, math.Abs(got.Worse-c.unpaired) < 1e-12, "%+v: %+v, want %v", c.Cell, got, c.unpaired)
+		c.NewFirst = pairs(c.Old, c.New, 0).NewFirst
+		got = Test([]Cell{c.Cell}, 1)[0]
+		assert.Assert(t, math.Abs(got.Worse-c.paired) < 1e-12, "%+v: %+v, want %v", c.Cell, got, c.paired)
+	}
+	// Tiny and huge values.
+	for _, unit := range []float64{1e-300, 1e149} {
+		c := Cell{Old: []float64{1 * unit, 2 * unit, 3 * unit, 4 * unit, 5 * unit, 6 * unit}, New: []float64{3 * unit, 4 * unit, 5 * unit, 6 * unit, 7 * unit, 12 * unit}, Better: -1}
+		got := Test([]Cell{c}, 1)[0]
+		assert.Assert(t, 0.05 < got.Worse && got.Worse < 0.07, "unit %v: %+v", unit, got)
+	}
+	// One failure in six samples is no proof.
+	got := Test([]Cell{{Old: flat(6, 0), New: []float64{0, 0, 0, 0, 0, 3}, Better: -1}}, 1)[0]
+	assert.Assert(t, got.Worse > 0.1, "%+v", got)
+	// The p-value is adjusted for cells that are not there.
+	got = Test([]Cell{{Old: []float64{1, 2, 3, 4, 5, 6}, New: []float64{3, 4, 5, 6, 7, 12}, Better: -1}}, 3)[0]
+	assert.Assert(t, math.Abs(got.Worse+got.Less-1) < 1e-12 && math.Abs(got.Adjusted-3*got.Worse) < 1e-12, "%+v", got)
+}
+
+// TestTrim compares a trimmed mean and its standard error with values that follow from the
+// definition.
+func TestTrim(t *testing.T) {
+	got := trim([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 1000})
+	// The mean of 2 … 9. The variance of 2, 2, 3, …, 8, 9, 9 is 66.5/9.
+	assert.Assert(t, got.mean == 5.5 && got.free == 6 && math.Abs(got.squared-66.5/(8*7)) < 1e-12, "%+v", got)
+	got = trim([]float64{1, 2, 3, 4})
+	assert.Assert(t, got.mean == 2.5 && got.free == 3 && math.Abs(got.squared-5./12) < 1e-12, "%+v", got)
+}
+
+// TestBound checks that a bound is within the margin if and only if the test says so.
+func TestBound(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	within := 0
+	for i := range 400 {
+		n := 6 + i%10
+		c := pairs(each(n, func(int) float64 { return 100 * normal(r, 0.02) }), each(n, func(int) float64 { return 101 * normal(r, 0.02) }), 0.02)
+		if i%2 == 1 {
+			c.Better = +1
+		}
+		if i%4 < 2 {
+			c.NewFirst = nil
+		}
+		bound, less := c.Bound(alpha), Test([]Cell{c}, 1)[0].Less
+		if -float64(c.Better)*bound < c.Margin {
+			within++
+		}
+		assert.Equal(t, -float64(c.Better)*bound < c.Margin, less <= alpha, "%+v: bound %v, p %v", c, bound, less)
+	}
+	assert.Assert(t, within > 50 && within < 350, "%d of 400 within the margin", within)
+	assert.Assert(t, math.IsNaN(pairs(flat(4, 1), flat(4, 2), 0).Bound(alpha)), "four pairs")
+	assert.Assert(t, math.Abs(pairs(flat(6, 100), flat(6, 103), 0.05).Bound(alpha)-0.03) < 1e-12)
+}
+
+// TestBoundCovers checks that a change is worse than the bound in at most alpha of
+// comparisons.
+func TestBoundCovers(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	const trials = 2000
+	for _, paired := range []bool{true, false} {
+		beyond := 0
+		for range trials {
+			c := pairs(each(10, func(int) float64 { return 100 * normal(r, 0.02) }), each(10, func(int) float64 { return 103 * normal(r, 0.02) }), 0.02)
+			if !paired {
+				c.NewFirst = nil
+			}
+			if c.Bound(alpha) < 0.03 {
+				beyond++
+			}
+		}
+		assert.Assert(t, float64(beyond)/trials <= limit(trials), "paired %t: %d of %d", paired, beyond, trials)
+	}
+}
+
+func TestHolm(t *testing.T) {
+	for _, c := range []struct {
+		ps     []float64
+		family int
+		want   []float64
+	}{
+		{nil, 3, []float64{}},
+		{[]float64{0.01}, 1, []float64{0.01}},
+		// The example of R's p.adjust(c(0.01, 0.04, 0.03), "holm").
+		{[]float64{0.01, 0.04, 0.03}, 3, []float64{0.03, 0.06, 0.06}},
+		{[]float64{0.01, 0.01, 0.5, 1}, 4, []float64{0.04, 0.04, 1, 1}},
+		// Tests that are not in ps count too.
+		{[]float64{0.01, 0.02}, 10, []float64{0.1, 0.18}},
+	} {
+		got := holm(c.ps, c.family)
+		if diff := cmp.Diff(c.want, got, cmpopts.EquateApprox(0, 1e-12)); diff != "" {
+			t.Errorf("holm(%v, %d) mismatch (-want +got):\n%s", c.ps, c.family, diff)
+		}
+	}
+}
+
+func TestMinSamples(t *testing.T) {
+	for alpha, want := range map[float64]int{0.025: 6, 0.5: 4, 0.05: 5, 0.02: 6, 0.005: 8, 0.001: 10} {
+		assert.Equal(t, MinSamples(alpha), want, "alpha %v", alpha)
+		// The minimum suffices for pairs without noise, beside a hundred noisy rows.
+		r := rand.New(rand.NewPCG(1, 1))
+		cells := []Cell{pairs(flat(want, 100), flat(want, 150), 0)}
+		for range 100 {
+			cells = append(cells, pairs(each(want, func(int) float64 { return normal(r, 0.1) }), each(want, func(int) float64 { return normal(r, 0.1) }), 0))
+		}
+		assert.Assert(t, AtMost(Test(cells, len(cells))[0].Adjusted, max(alpha, 1./16)), "alpha %v", alpha)
+	}
+}
+
+func TestNewPlan(t *testing.T) {
+	for _, c := range []struct {
+		planned, most int
+		alpha         float64
+		want          []Look
+	}{
+		{0, 0, 0.025, []Look{{0, 0.025}}},
+		{10, 0, 0.025, []Look{{8, 0.005}, {10, 0.02}}},
+		{9, 0, 0.025, []Look{{8, 0.005}, {9, 0.02}}},
+		{8, 0, 0.025, []Look{{8, 0.025}}}, // 1/2^7 > 0.005
+		{20, 10, 0.025, []Look{{16, 0.005}, {20, 0.02}}},
+		{10, 25, 0.025, []Look{{8, 0.005}, {10, 0.005}, {14, 0.005}, {20, 0.005}, {25, 0.005}}},
+		{10, 60, 0.028, []Look{{8, 0.004}, {10, 0.004}, {14, 0.004}, {20, 0.004}, {28, 0.004}, {40, 0.004}, {60, 0.004}}},
+		{1, 1, 0.025, []Look{{1, 0.025}}},
+	} {
+		p := NewPlan(c.planned, c.most, c.alpha)
+		if diff := cmp.Diff(c.want, p.Looks, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+			t.Errorf("NewPlan(%d, %d, %v) mismatch (-want +got):\n%s", c.planned, c.most, c.alpha, diff)
+		}
+		sum := 0.0
+		for _, l := range p.Looks {
+			sum += l.Alpha
+		}
+		assert.Assert(t, math.Abs(sum-c.alpha) < 1e-12, "the levels of %+v add up to %v", p, sum)
+	}
+}
+
+// TestDecided checks that a cell that is decided is no regression at the end, even if all
+// further rounds are as bad as can be.
+func TestDecided(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	p := NewPlan(10, 0, alpha)
+	checked := 0
+	for range 300 {
+		c := pairs(each(10, func(int) float64 { return 100 * normal(r, 0.01) }), each(10, func(int) float64 { return 100 * normal(r, 0.01) }), 0.005)
+		for n := 1; n < 10; n++ {
+			part := Cell{Old: c.Old[:n], New: c.New[:n], Better: -1, Margin: c.Margin, NewFirst: c.NewFirst[:n]}
+			if !p.decided(n-1, part.settledWorse()) {
+				continue
+			}
+			for _, worse := range []float64{1.01, 1.02, 1.05, 2, 100} {
+				full := c
+				full.New = append([]float64{}, c.New...)
+				for i := n; i < 10; i++ {
+					full.New[i] = c.Old[i] * worse
+				}
+				checked++
+				if got := Test([]Cell{full}, 1)[0].Worse; AtMost(got, p.Final()) {
+					t.Errorf("decided after %d rounds, and p is %v after further rounds that are %v times as long", n, got, worse)
+				}
+			}
+			break
+		}
+	}
+	assert.Assert(t, checked > 500, "%d", checked)
+}
+
+// TestDetectable simulates changes of the size that Detectable typically has for equal
+// versions, and counts how often the changes are found. With heavy tails, the standard
+// deviation is a poor measure of noise, so more changes are found than Power states.
+func TestDetectable(t *testing.T) {
+	const trials = 400
+	for i, d := range disturbances[:2] {
+		for _, c := range []struct {
+			n, rows int
+			margin  float64
+			paired  bool
+		}{{10, 1, 0, true}, {10, 12, 0.02, true}, {15, 40, 0.005, true}, {8, 12, 0.02, false}, {10, 1, 0, false}, {20, 40, 0.02, false}, {60, 40, 0, false}} {
+			r := rand.New(rand.NewPCG(uint64(i), uint64(c.n)))
+			cells := func(worse float64) []Cell {
+				all := make([]Cell, c.rows)
+				for j := range all {
+					all[j] = pairs(each(c.n, func(int) float64 { return d.own(r, 0.02) }), each(c.n, func(int) float64 { return d.own(r, 0.02) }), c.margin)
+					if !c.paired {
+						all[j].NewFirst = nil
+					}
+				}
+				for j := range all[0].New {
+					all[0].New[j] *= 1 + worse
+				}
+				return all
+			}
+			change := 0.0
+			for range 100 {
+				change += cells(0)[0].Detectable(c.rows, 0, alpha) / 100
+			}
+			found := 0.0
+			for range trials {
+				if AtMost(Test(cells(change), c.rows)[0].Adjusted, alpha) {
+					found += 1. / trials
+				}
+			}
+			t.Logf("%s, %+v: %+.2f%% is found in %.1f%%", d.name, c, 100*change, 100*found)
+			assert.Assert(t, found >= Power-0.12 && (found <= Power+0.12 || i == 1), "%s, %+v: a change of %v is found in %v of trials", d.name, c, change, found)
+		}
+	}
+	for _, c := range []struct {
+		Cell
+		want float64
+	}{
+		{pairs(flat(6, 7), flat(6, 7), 0.05), 0.05}, // any change beyond the margin
+		{pairs(flat(6, 0), flat(6, 0), 0.05), math.NaN()},
+		{Cell{Old: flat(6, 7), New: flat(6, 7), Better: +1, Margin: 0.05}, -0.05},
+		{Cell{Old: flat(6, 0), New: flat(6, 0), Better: -1, Margin: 0.05}, math.NaN()},
+	} {
+		got := c.Detectable(1, 0, alpha)
+		assert.Assert(t, math.Abs(got-c.want) < 1e-12 || math.IsNaN(got) && math.IsNaN(c.want), "%+v: %v", c.Cell, got)
+	}
+}
+
+func TestWanted(t *testing.T) {
+	assert.Equal(t, Wanted(10, 0.04, 0.02), 40)
+	assert.Equal(t, Wanted(10, 0.04, 0), 0)
+	assert.Equal(t, Wanted(10, math.NaN(), 0.1), 0)
+}

@@ -1,0 +1,76 @@
+package decide
+
+import (
+	"math"
+	"slices"
+)
+
+// Power is the share of comparisons that find a change of the size that
+// [Cell.Detectable] returns.
+const Power = 0.8
+
+// powerQuantile is the Power quantile of the standard normal distribution.
+const powerQuantile = 0.8416212
+
+// Estimate returns by how much new is worse than old shifted by the margin.
+func (c Cell) Estimate() Estimate {
+	if c.NewFirst != nil {
+		return c.pairedEstimate()
+	}
+	return c.trimmedEstimate()
+}
+
+// Noise returns half the width of the 95 % confidence interval of the change, a share of the
+// old value. It is NaN if there are too few samples.
+func (c Cell) Noise() float64 {
+	c.Margin = 0
+	return c.Estimate().halfWidth()
+}
+
+// Detectable returns the smallest change for the worse that a comparison finds with
+// probability Power, if it has as noisy samples as c and c is the only cell of its family
+// that is worse. The change is a share of the old value, with its sign. It is NaN if all
+// old values are 0 or there are too few samples. If samples are still being added, rounds is the number
+// of samples at the end; otherwise 0.
+//
+// The formula inverts an approximation of the noncentral t-distribution (Johnson and Welch,
+// "Applications of the Non-Central t-Distribution", 1940,
+// https://doi.org/10.1093/biomet/31.3-4.362), at the level alpha/family.
+func (c Cell) Detectable(family, rounds int, alpha float64) float64 {
+	e := c.Estimate()
+	if rounds > len(c.Old) {
+		e.err *= math.Sqrt(float64(len(c.Old)) / float64(rounds))
+		e.free *= float64(rounds-1) / float64(len(c.Old)-1)
+	}
+	switch {
+	case slices.Max(c.Old) == 0:
+		return math.NaN() // a share of nothing
+	case e.err == 0:
+		return c.Change(0) // any change beyond the margin is found
+	}
+	t := tQuantile(alpha/float64(family), e.free)
+	return c.Change(e.err * (t*(1-1/(4*e.free)) + powerQuantile*math.Sqrt(1+t*t/(2*e.free))))
+}
+
+// Bound returns the largest change for the worse that the samples of c allow, with a
+// confidence of 1-alpha. It is NaN if there are too few samples. The bound is within the
+// margin if and only if PValues.Less is at most alpha.
+func (c Cell) Bound(alpha float64) float64 {
+	if c.NewFirst != nil {
+		return c.Change(typicalBound(c.differences(), alpha))
+	}
+	e := c.trimmedEstimate()
+	if e.err == 0 {
+		return c.Change(e.Difference)
+	}
+	return c.Change(e.Difference + e.err*tQuantile(alpha, e.free))
+}
+
+// Wanted returns the number of samples a side with which noise would be about as large as
+// margin, or 0 if no number is known. noise is the noise of n samples.
+func Wanted(n int, noise, margin float64) int {
+	if more := math.Ceil(float64(n) * (noise / margin) * (noise / margin)); more < 1e6 {
+		return int(more)
+	}
+	return 0
+}

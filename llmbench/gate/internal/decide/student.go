@@ -1,0 +1,74 @@
+package decide
+
+import (
+	"math"
+	"strconv"
+	"sync"
+
+	"github.com/aclements/go-moremath/stats"
+)
+
+// tQuantile returns the value that Student's t with the given degrees of freedom exceeds
+// with probability p, at most 0.5. It is NaN without degrees of freedom.
+func tQuantile(p, free float64) float64 {
+	if !(free > 0) {
+		return math.NaN()
+	}
+	key := [2]float64{p, free}
+	if q, ok := tQuantiles.Load(key); ok {
+		return q.(float64)
+	}
+	q := newTQuantile(p, free)
+	tQuantiles.Store(key, q)
+	return q
+}
+
+// tQuantiles caches the results of tQuantile, by p and free.
+var tQuantiles sync.Map
+
+func newTQuantile(p, free float64) float64 {
+	t := stats.TDist{V: free}
+	lo, hi := 0.0, 1.0
+	for t.CDF(-hi) > p && hi < 1e9 {
+		hi *= 2
+	}
+	for range 60 {
+		if mid := (lo + hi) / 2; t.CDF(-mid) > p {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return hi
+}
+
+// meanAndError returns the mean of xs and its standard error, NaN for fewer than two
+// values.
+func meanAndError(xs []float64) (mean, err float64) {
+	equal := true
+	for _, x := range xs {
+		mean += x
+		equal = equal && x == xs[0]
+	}
+	n := float64(len(xs))
+	mean /= n
+	if equal && n > 1 {
+		return xs[0], 0 // without rounding errors
+	}
+	var squares float64
+	for _, x := range xs {
+		squares += (x - mean) * (x - mean)
+	}
+	return mean, math.Sqrt(squares / (n - 1) / n)
+}
+
+// scaled returns xs times f, rounded to 14 significant digits, the most that files
+// have. Without rounding, a value that is worse by exactly the margin could differ
+// from the shifted baseline: in floating point, 1.15 times 100 is less than 115.
+func scaled(xs []float64, f float64) []float64 {
+	out := make([]float64, len(xs))
+	for i, x := range xs {
+		out[i], _ = strconv.ParseFloat(strconv.FormatFloat(x*f, 'g', 14, 64), 64)
+	}
+	return out
+}

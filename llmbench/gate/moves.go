@@ -1,0 +1,64 @@
+package gate
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A row that is not gated is named beside the verdict if its median changed by at least
+// leastMove, and if the samples of equal versions would differ as much with a probability
+// of at most moveP. With four samples of each side, the smallest probability is 0.0286.
+const (
+	leastMove = 0.1
+	moveP     = 0.03
+	maxMoves  = 8 // rows that are named
+)
+
+// moves returns a line for each large change of a row that is not gated, the largest
+// first. Tails are not gated because they are noisy, but a tail that is four times as long
+// should not go unnoticed.
+func (r *Report) moves() []string {
+	type move struct {
+		size float64 // the logarithm of the ratio of the medians, without its sign
+		line string
+	}
+	var all []move
+	for _, row := range r.Rows {
+		if row.Verdict != NotGated || row.P == nil || *row.P > moveP || row.Old.Median == nil || row.New.Median == nil {
+			continue
+		}
+		old, new := *row.Old.Median, *row.New.Median
+		size := math.Inf(1) // from 0, to 0 or to another sign
+		if old*new > 0 {
+			size = math.Abs(math.Log(new / old))
+		}
+		if size < math.Log(1+leastMove) {
+			continue
+		}
+		how := "changed"
+		if row.Better != "" {
+			how = "worse"
+			if (new > old) == (row.Better == "higher") {
+				how = "better"
+			}
+		}
+		all = append(all, move{size, fmt.Sprintf("%s %s: %s, %s: %s to %s", r.qualify(row.Pkg, row.Name), printable(row.Unit),
+			row.changeText(), how, amount(old, row.Unit), amount(new, row.Unit))})
+	}
+	slices.SortStableFunc(all, func(a, b move) int { return cmp.Compare(b.size, a.size) })
+	var lines []string
+	for _, m := range all[:min(maxMoves, len(all))] {
+		lines = append(lines, m.line)
+	}
+	if n := len(all) - maxMoves; n > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", n))
+	}
+	return lines
+}
+
+// movesTitle introduces the lines of moves.
+func movesTitle() string {
+	return fmt.Sprintf("not gated, but changed by at least %.0f%% with p of at most %v:", 100*leastMove, moveP)
+}
