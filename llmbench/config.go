@@ -7,16 +7,16 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/progress"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
 )
 
 // A config holds the variables that the harness itself reads.
 type config struct {
-	out      string         // LLMBENCH_OUT: folder for per-request records; "" writes none
-	allUnits bool           // LLMBENCH_UNITS: false reports the core units, true all
-	bound    ClientBound    // LLMBENCH_CLIENT_BOUND: what happens to figures that the client distorts; "" is as fail
-	salt     *uint64        // LLMBENCH_SALT: what the words of prompts depend on; nil: random, see Target.Salt
-	progress progress.Place // LLMBENCH_PROGRESS: where the progress of passes is shown; "" is as none
+	out      string       // LLMBENCH_OUT: folder for per-request records; "" writes none
+	allUnits bool         // LLMBENCH_UNITS: false reports the core units, true all
+	bound    ClientBound  // LLMBENCH_CLIENT_BOUND: what happens to figures that the client distorts; "" is as fail
+	salt     *uint64      // LLMBENCH_SALT: what the words of prompts depend on; nil: random, see Target.Salt
+	progress screen.Place // LLMBENCH_PROGRESS: the terminal for progress and the table of results; "" is as auto
 }
 
 func init() { env.Register(func(r *env.Reader) { parseConfig(r) }) }
@@ -44,7 +44,7 @@ func parseConfig(r *env.Reader) config {
 		c.salt = new(uint64)
 		env.Read(r, c.salt, "LLMBENCH_SALT", env.Uint64, "a whole number, at least 0")
 	}
-	env.Read(r, &c.progress, "LLMBENCH_PROGRESS", env.OneOf(progress.None, progress.TTY), "none or tty")
+	env.Read(r, &c.progress, "LLMBENCH_PROGRESS", env.OneOf(screen.Auto, screen.TTY, screen.None), "auto, tty or none")
 	return c
 }
 

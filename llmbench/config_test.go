@@ -6,7 +6,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/progress"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
 )
 
 func TestParseConfig(t *testing.T) {
@@ -15,8 +15,8 @@ func TestParseConfig(t *testing.T) {
 		want    config
 	}{
 		{nil, config{}},
-		{[]string{"PATH=/bin", "LLMBENCH_OUT=", "LLMBENCH_UNITS=core", "LLMBENCH_PROGRESS=none", "LLMBENCH_CLIENT_BOUND=fail"}, config{progress: progress.None, bound: BoundFails}},
-		{[]string{"LLMBENCH_OUT=out", "LLMBENCH_UNITS=all", "LLMBENCH_PROGRESS=tty", "LLMBENCH_CLIENT_BOUND=withhold"}, config{out: "out", allUnits: true, progress: progress.TTY, bound: BoundWithheld}},
+		{[]string{"PATH=/bin", "LLMBENCH_OUT=", "LLMBENCH_UNITS=core", "LLMBENCH_PROGRESS=none", "LLMBENCH_CLIENT_BOUND=fail"}, config{progress: screen.None, bound: BoundFails}},
+		{[]string{"LLMBENCH_OUT=out", "LLMBENCH_UNITS=all", "LLMBENCH_PROGRESS=tty", "LLMBENCH_CLIENT_BOUND=withhold"}, config{out: "out", allUnits: true, progress: screen.TTY, bound: BoundWithheld}},
 		{[]string{"LLMBENCH_CLIENT_BOUND=report"}, config{bound: BoundReported}},
 	} {
 		r := env.NewReader(tt.environ)
@@ -30,7 +30,7 @@ func TestParseConfigErrors(t *testing.T) {
 	for entry, want := range map[string]string{
 		"LLMBENCH_OUT= ":              "LLMBENCH_OUT= : want a folder",
 		"LLMBENCH_UNITS=some":         "LLMBENCH_UNITS=some: want core or all",
-		"LLMBENCH_PROGRESS=stderr":    "LLMBENCH_PROGRESS=stderr: want none or tty",
+		"LLMBENCH_PROGRESS=stderr":    "LLMBENCH_PROGRESS=stderr: want auto, tty or none",
 		"LLMBENCH_CLIENT_BOUND=maybe": "LLMBENCH_CLIENT_BOUND=maybe: want fail, withhold or report",
 		"LLMBENCH_UNIT=all":           "LLMBENCH_UNIT: no such variable; the nearest is LLMBENCH_UNITS",
 	} {

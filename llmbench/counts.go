@@ -32,32 +32,37 @@ type Counts struct {
 // countsDelay is how long a server may take to count what it has answered.
 const countsDelay = 2 * time.Second
 
-// checkCounts compares the counts of a server with the samples of a pass. It asks again, for
-// up to countsDelay, until they agree. It returns a description of the difference, or "", and
-// whether the server's counts are exact.
-//
-// The client counts successful requests only, so that the server's counts must not be lower.
-// They must not be higher either if the server's are exact and each request succeeded, was
-// sent once and has usage.
-func checkCounts(ctx context.Context, c Counter, samples iter.Seq[*sample.Sample]) (difference string, exact bool, err error) {
+// A difference says how the counts of a server differ from those of the client. Its zero value
+// says that they agree.
+type difference struct {
+	text  string
+	fewer bool // the server counted less than it answered
+	fault bool // the server's counts are exact, so that one side is wrong
+}
+
+// checkCounts compares the counts of a server with the samples of a pass. While the server has
+// counted less than it answered, checkCounts asks again, for up to delay.
+func checkCounts(ctx context.Context, c Counter, samples iter.Seq[*sample.Sample], delay time.Duration) (difference, error) {
 	own := countOwn(samples)
-	deadline := time.Now().Add(countsDelay)
+	deadline := time.Now().Add(delay)
 	for wait := time.Millisecond; ; wait *= 2 {
 		server, err := c.Counts(ctx)
 		if err != nil {
-			return "", false, err
+			return difference{}, err
 		}
-		if difference = own.compare(server); difference == "" || time.Now().Add(wait).After(deadline) {
-			return difference, server.Exact, nil
+		d := own.compare(server)
+		if !d.fewer || time.Now().Add(wait).After(deadline) {
+			return d, nil
 		}
 		if err := sleep(ctx, wait); err != nil {
-			return "", false, err
+			return difference{}, err
 		}
 	}
 }
 
 // ownCounts are what the client counted in a pass.
 type ownCounts struct {
+	sent                     int  // requests, those that were sent again counted again
 	requests, prompt, output int  // successful requests and their tokens
 	once                     bool // each request succeeded and was sent once
 	usage, prompts           bool // each successful request has output tokens, prompt tokens stated by the server
@@ -66,6 +71,7 @@ type ownCounts struct {
 func countOwn(samples iter.Seq[*sample.Sample]) ownCounts {
 	c := ownCounts{once: true, usage: true, prompts: true}
 	for s := range samples {
+		c.sent += 1 + s.Resent
 		if s.Outcome != sample.OK || s.Resent > 0 {
 			c.once = false
 		}
@@ -84,26 +90,55 @@ func countOwn(samples iter.Seq[*sample.Sample]) ownCounts {
 	return c
 }
 
-// compare describes how the counts of a server differ from those of the client. It returns ""
-// if they agree.
-func (own ownCounts) compare(server Counts) string {
-	exact := server.Exact && own.once
-	for _, c := range []struct {
+// compare returns how the counts of a server differ from those of the client.
+//
+// The client counts successful requests only, so that a server which counts everything that it
+// answers cannot have counted less. If it has, the counters are those of another process, or of
+// one of several. That proves nothing about the answers, unless the counts are exact.
+//
+// A server can have counted more than the client only if it served somebody else, or counts
+// otherwise than its answers state, once each request succeeded, was sent once and has usage.
+// Then nothing can be said about the answers either, unless the counts are exact.
+func (own ownCounts) compare(server Counts) difference {
+	counts := []struct {
 		what           string
 		server, client int
-		exact          bool
+		all            bool // the server cannot have counted more for this client
 	}{
-		{"requests", server.Requests, own.requests, exact},
-		{"prompt tokens", server.PromptTokens, own.prompt, exact && own.prompts},
-		{"output tokens", server.OutputTokens, own.output, exact && own.usage},
-	} {
-		switch {
-		case c.server < 0:
-		case c.server < c.client:
-			return fmt.Sprintf("the server counted %d %s, and the client %d of successful requests", c.server, c.what, c.client)
-		case c.exact && c.server > c.client:
-			return fmt.Sprintf("the server counted %d %s, and the client %d", c.server, c.what, c.client)
+		{"requests", server.Requests, own.requests, own.once},
+		{"prompt tokens", server.PromptTokens, own.prompt, own.once && own.prompts},
+		{"output tokens", server.OutputTokens, own.output, own.once && own.usage},
+	}
+	for _, c := range counts {
+		if server.Exact && c.all && c.server > c.client {
+			return difference{fmt.Sprintf("the server counted %d %s, and the client %d", c.server, c.what, c.client), false, true}
 		}
 	}
-	return ""
+	for _, c := range counts {
+		if c.server < 0 || c.server >= c.client {
+			continue
+		}
+		text := fmt.Sprintf("the server counted %d %s, and the client %d of successful requests", c.server, c.what, c.client)
+		if !server.Exact {
+			text += ": these are not the counters of all processes that answered, and the server's figures are those of a part"
+		}
+		return difference{text, true, server.Exact}
+	}
+	if server.Exact {
+		return difference{}
+	}
+	if server.Requests > own.sent {
+		return difference{text: fmt.Sprintf("the server counted %d requests, and the client sent %d: cannot tell whether the counts agree, because the server also served others; its figures include these", server.Requests, own.sent)}
+	}
+	for _, c := range counts {
+		if !c.all || c.server <= c.client {
+			continue
+		}
+		text := fmt.Sprintf("the server counted %d %s, and its answers state %d", c.server, c.what, c.client)
+		if server.Requests < 0 {
+			text += ": cannot tell whether the counts agree, because the server may also have served others; its figures then include these"
+		}
+		return difference{text: text}
+	}
+	return difference{}
 }

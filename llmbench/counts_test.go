@@ -29,30 +29,39 @@ func TestCompareCounts(t *testing.T) {
 	}
 	agrees := Counts{2, 20, 11, true}
 	more, loose := Counts{2, 20, 12, true}, Counts{2, 20, 12, false}
+	left := func(s *sample.Sample) { s.Outcome = sample.Left }
+	const part = ": these are not the counters of all processes that answered, and the server's figures are those of a part"
+	const others = ": cannot tell whether the counts agree, because the server also served others; its figures include these"
+	const perhaps = ": cannot tell whether the counts agree, because the server may also have served others; its figures then include these"
 	for _, c := range []struct {
 		name    string
 		server  Counts
 		samples []sample.Sample
-		want    string
+		want    difference
 	}{
-		{"as many", agrees, two(nil), ""},
-		{"the server counts nothing", Counts{-1, -1, -1, true}, two(nil), ""},
-		{"a request too few", Counts{1, 20, 11, false}, two(nil), "the server counted 1 requests, and the client 2 of successful requests"},
-		{"a prompt too short", Counts{2, 19, 11, false}, two(nil), "the server counted 19 prompt tokens, and the client 20"},
-		{"an output too short", Counts{2, 20, 10, false}, two(nil), "the server counted 10 output tokens, and the client 11"},
-		{"a token too many", more, two(nil), "the server counted 12 output tokens, and the client 11"},
-		{"a request too many", Counts{3, 20, 11, true}, two(nil), "the server counted 3 requests, and the client 2"},
-		{"the server may have other clients", loose, two(nil), ""},
-		{"one was not successful", more, two(func(s *sample.Sample) { s.Outcome = sample.Left }), ""},
-		{"too few tokens, and one request was not successful", Counts{2, 20, 4, true}, two(func(s *sample.Sample) { s.Outcome = sample.Left }), "counted 4 output tokens, and the client 5"},
-		{"one was sent twice", more, two(func(s *sample.Sample) { s.Resent = 1 }), ""},
-		{"one has no usage", more, two(func(s *sample.Sample) { s.TokenSource = sample.FromDeltas }), ""},
-		{"too few tokens, and one request has no usage", Counts{2, 20, 5, true}, two(func(s *sample.Sample) { s.TokenSource = sample.FromDeltas }), ""},
-		{"the length of a prompt is unknown", Counts{2, 25, 11, true}, two(func(s *sample.Sample) { s.PromptTokens = 0 }), ""},
+		{"as many", agrees, two(nil), difference{}},
+		{"as many, and not exact", Counts{2, 20, 11, false}, two(nil), difference{}},
+		{"the server counts nothing", Counts{-1, -1, -1, true}, two(nil), difference{}},
+		{"a request too few", Counts{1, 20, 11, false}, two(nil), difference{"the server counted 1 requests, and the client 2 of successful requests" + part, true, false}},
+		{"a prompt too short", Counts{2, 19, 11, false}, two(nil), difference{"the server counted 19 prompt tokens, and the client 20 of successful requests" + part, true, false}},
+		{"an output too short", Counts{2, 20, 10, true}, two(nil), difference{"the server counted 10 output tokens, and the client 11 of successful requests", true, true}},
+		{"a token too many", more, two(nil), difference{"the server counted 12 output tokens, and the client 11", false, true}},
+		{"a request too many", Counts{3, 20, 11, true}, two(nil), difference{"the server counted 3 requests, and the client 2", false, true}},
+		{"other clients", Counts{3, 30, 20, false}, two(nil), difference{text: "the server counted 3 requests, and the client sent 2" + others}},
+		{"other clients of a server that counts no requests", Counts{-1, 30, 20, false}, two(nil), difference{text: "the server counted 30 prompt tokens, and its answers state 20" + perhaps}},
+		{"other clients, and one replica of several", Counts{3, 30, 10, false}, two(nil), difference{"the server counted 10 output tokens, and the client 11 of successful requests" + part, true, false}},
+		{"the server counts what its answers do not state", loose, two(nil), difference{text: "the server counted 12 output tokens, and its answers state 11"}},
+		{"one was not successful", more, two(left), difference{}},
+		{"one was not successful, and is counted", loose, two(left), difference{}},
+		{"one was not successful, and there are other clients", Counts{3, 30, 20, false}, two(left), difference{text: "the server counted 3 requests, and the client sent 2" + others}},
+		{"too few tokens, and one request was not successful", Counts{2, 20, 4, true}, two(left), difference{"the server counted 4 output tokens, and the client 5 of successful requests", true, true}},
+		{"one was sent twice", more, two(func(s *sample.Sample) { s.Resent = 1 }), difference{}},
+		{"one was sent twice and counted twice", Counts{3, 30, 17, false}, two(func(s *sample.Sample) { s.Resent = 1 }), difference{}},
+		{"one has no usage", more, two(func(s *sample.Sample) { s.TokenSource = sample.FromDeltas }), difference{}},
+		{"too few tokens, and one request has no usage", Counts{2, 20, 5, true}, two(func(s *sample.Sample) { s.TokenSource = sample.FromDeltas }), difference{}},
+		{"the length of a prompt is unknown", Counts{2, 25, 11, true}, two(func(s *sample.Sample) { s.PromptTokens = 0 }), difference{}},
 	} {
-		if got := countOwn(sample.All(c.samples...)).compare(c.server); c.want == "" && got != "" || c.want != "" && !strings.Contains(got, c.want) {
-			t.Errorf("%s: %q; want %q", c.name, got, c.want)
-		}
+		assert.Equal(t, countOwn(sample.All(c.samples...)).compare(c.server), c.want, c.name)
 	}
 }
 
@@ -77,23 +86,32 @@ func TestCheckCounts(t *testing.T) {
 	samples := []sample.Sample{answered(5)}
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		difference, _, err := checkCounts(t.Context(), &slowCounter{n: 4}, sample.All(samples...))
+		d, err := checkCounts(t.Context(), &slowCounter{n: 4}, sample.All(samples...), countsDelay)
 		assert.NilError(t, err)
-		assert.Equal(t, difference, "")
+		assert.Equal(t, d, difference{})
 		assert.Equal(t, time.Since(start), 7*ms) // 1, 2 and 4
 
 		start = time.Now()
-		difference, exact, err := checkCounts(t.Context(), &slowCounter{}, sample.All(samples...))
+		d, err = checkCounts(t.Context(), &slowCounter{}, sample.All(samples...), countsDelay)
 		assert.NilError(t, err)
-		assert.Equal(t, difference, "the server counted 4 output tokens, and the client 5 of successful requests")
-		assert.Assert(t, time.Since(start) <= countsDelay)
-		assert.Assert(t, exact)
+		assert.Equal(t, d, difference{"the server counted 4 output tokens, and the client 5 of successful requests", true, true})
+		assert.Assert(t, time.Since(start) > 0 && time.Since(start) <= countsDelay)
 
-		_, _, err = checkCounts(t.Context(), &slowCounter{err: errors.New("gone")}, sample.All(samples...))
+		// No time makes more of less, or of a server that never counted a part before.
+		start = time.Now()
+		d, err = checkCounts(t.Context(), &slowCounter{n: 1}, sample.All(answered(4)), countsDelay)
+		assert.NilError(t, err)
+		assert.Equal(t, d, difference{"the server counted 5 output tokens, and the client 4", false, true})
+		d, err = checkCounts(t.Context(), &slowCounter{loose: true}, sample.All(samples...), 0)
+		assert.NilError(t, err)
+		assert.Assert(t, d.fewer && !d.fault)
+		assert.Equal(t, time.Since(start), time.Duration(0))
+
+		_, err = checkCounts(t.Context(), &slowCounter{err: errors.New("gone")}, sample.All(samples...), countsDelay)
 		assert.ErrorContains(t, err, "gone")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, _, err = checkCounts(ctx, &slowCounter{}, sample.All(samples...))
+		_, err = checkCounts(ctx, &slowCounter{}, sample.All(samples...), countsDelay)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }

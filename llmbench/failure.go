@@ -63,12 +63,22 @@ func interrupted(ctx context.Context, l *Load, o sample.Outcome, err error) erro
 
 // tooManyFailed describes the failures of a pass if the share of failed requests is above what
 // is tolerated. Otherwise it returns "".
+func tooManyFailed(samples iter.Seq[*sample.Sample], tolerated float64) string {
+	text, tooMany := describeFailed(samples, tolerated)
+	if !tooMany {
+		return ""
+	}
+	return text
+}
+
+// describeFailed describes the failures of samples, of which a share is tolerated: how many there
+// are of each kind, and up to five that differ. The text is "" if no request failed.
 //
 // A server that closed a kept connection when the next request was there may have closed it
 // for itself, or may have refused the request. A server that refuses requests also refuses
 // some on new connections. Where that has happened, the requests that were sent again count
 // as failed.
-func tooManyFailed(samples iter.Seq[*sample.Sample], tolerated float64) string {
+func describeFailed(samples iter.Seq[*sample.Sample], tolerated float64) (text string, tooMany bool) {
 	outcomes := map[sample.Outcome]int{}
 	var shown []string
 	seen := map[string]bool{}
@@ -97,11 +107,12 @@ func tooManyFailed(samples iter.Seq[*sample.Sample], tolerated float64) string {
 		failed += unread
 		again = fmt.Sprintf(", sent again after a connection was closed %d", unread)
 	}
-	if float64(failed)/float64(all) <= tolerated {
-		return ""
+	if failed == 0 {
+		return "", false
 	}
-	return fmt.Sprintf("%d of %d requests failed, %.4g%% are tolerated: %s%s%s",
+	text = fmt.Sprintf("%d of %d requests failed, %.4g%% are tolerated: %s%s%s",
 		failed, all, 100*tolerated, tally(outcomes), again, strings.Join(shown, ""))
+	return text, float64(failed)/float64(all) > tolerated
 }
 
 // tally formats counts like "http 1, truncated 2", sorted by name.

@@ -18,6 +18,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/resultline"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -28,6 +29,9 @@ import (
 func TestMain(m *testing.M) {
 	if os.Getenv(helper) == "NoMain" {
 		os.Exit(m.Run())
+	}
+	if os.Getenv("TEST_HELPER_NO_EDIT") != "" {
+		process.attach = func(*testing.B, resultline.Editor) bool { return false }
 	}
 	os.Exit(Main(m))
 }

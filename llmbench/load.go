@@ -160,6 +160,9 @@ func (l Load) check() (Load, error) {
 	return l, nil
 }
 
+// keepsText reports whether the text of each answer is kept until its request has ended.
+func (l *Load) keepsText() bool { return l.Tokenizer != nil || l.KeepText }
+
 // checkCount returns an error if a pass cannot have n requests.
 func (l Load) checkCount(n int) error {
 	switch {

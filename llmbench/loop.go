@@ -17,16 +17,16 @@ import (
 // A passResult is what one pass yields.
 type passResult struct {
 	distortion.Pass               // the samples, in the order in which requests ended, and the state of the client
-	clockChange     time.Duration // by how much the wall clock was set; unless 0, no timestamp is used
+	clockChange     time.Duration // by how much the wall clock was set during the pass
 	recorderWait    time.Duration // sum of the times that requests waited for the recorder
 }
 
 // pass sends every request of pl once, at the times that the load asks for. With k, control
 // streams run beside them where the kernel gives no timestamps. The samples go to o. It returns
 // when every request and every goroutine of the pass has ended; the deadlines of the load bound
-// the time, unless the disk or the tokenizer hangs. An error without
-// samples means that the pass did not begin. An error with samples means that they contradict
-// each other, or that not all of them could be kept.
+// the time, unless the disk or the tokenizer hangs. An error without samples means that the pass
+// did not begin. An error with samples means that they contradict each other, or that not all of
+// them could be kept.
 func (c *client) pass(ctx context.Context, l *Load, pl *plan, k *control, o outlet) (passResult, error) {
 	var due []time.Duration
 	if l.Arrivals != nil {
@@ -69,9 +69,8 @@ func (c *client) pass(ctx context.Context, l *Load, pl *plan, k *control, o outl
 		r.Errors = k.end()
 	}
 	r.Strain = strain.Read().Since(before)
-	if r.clockChange = lp.clock.WallChange(); r.clockChange != 0 {
-		r.ClockSet = true
-	}
+	r.clockChange = lp.clock.WallChange()
+	r.ClockSet = r.clockChange != 0
 	err := lp.recorder.close()
 	r.recorderWait = time.Duration(lp.recorder.waited.Load())
 	r.Samples = o.samples.Between(begin, o.samples.End())
@@ -156,7 +155,7 @@ type loop struct {
 	client   *client
 	load     *Load
 	requests int // of the pass
-	posts    <-chan post
+	posts    <-chan *post
 	clock    conn.Clock
 	flight   audit.Flight
 	recorder *recorder
@@ -185,10 +184,10 @@ func (lp *loop) work(ctx context.Context, w *worker) {
 	longest := time.Duration(0)
 	for p := range lp.posts {
 		if ctx.Err() != nil {
-			lp.skip(ctx, &p, lp.clock.Now())
+			lp.skip(ctx, p, lp.clock.Now())
 			continue
 		}
-		took, _ := w.sendTurns(ctx, &p, schedule{})
+		took, _ := w.sendTurns(ctx, p, schedule{})
 		longest = max(longest, took)
 	}
 	lp.mu.Lock()
@@ -228,12 +227,12 @@ func (lp *loop) open(ctx context.Context, due []time.Duration) {
 			}
 		}
 		if ctx.Err() != nil {
-			lp.skip(ctx, &p, min(due[i], lp.clock.Now()))
+			lp.skip(ctx, p, min(due[i], lp.clock.Now()))
 			continue
 		}
 		w := lp.takeWorker()
 		wg.Go(func() {
-			took, end := w.sendTurns(ctx, &p, schedule{set: true, due: due[i], granted: granted})
+			took, end := w.sendTurns(ctx, p, schedule{set: true, due: due[i], granted: granted})
 			lp.returnWorker(w, took)
 			if places != nil {
 				places <- min(end, lp.clock.Now())

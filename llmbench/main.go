@@ -1,6 +1,7 @@
 package llmbench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -9,12 +10,17 @@ import (
 	"maps"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/overview"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/progress"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/resultline"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -22,10 +28,10 @@ import (
 var errInterrupted = errors.New("interrupted")
 
 // process is the state that the benchmarks of this process share.
-var process = &shared{begun: map[string]bool{}, passes: map[string]int{}, units: map[string]bool{}}
+var process = &shared{begun: map[string]bool{}, passes: map[string]int{}, described: map[string]bool{}, attach: resultline.Attach}
 
 // A shared is the state of a process. It prints only if [Main] was called, and only between the
-// lines of results: the testing package prints such a line in parts.
+// lines of results.
 type shared struct {
 	mu        sync.Mutex
 	hasMain   bool              // Main was called
@@ -34,11 +40,15 @@ type shared struct {
 	state     map[string]string // the configuration lines in force
 	begun     map[string]bool   // benchmarks that had a -count sample
 	passes    map[string]int    // number of passes of each benchmark
-	units     map[string]bool   // units whose metadata is printed
-	failed    bool              // a watched benchmark failed
-	interrupt context.Context   // ends with the first signal; nil: signals are not caught
-	last      string            // the last throughput, for the progress line
-	salt      uint64            // the salt that was printed last
+	attach    func(*testing.B, resultline.Editor) bool
+	own       []sample.Unit   // units of loads
+	described map[string]bool // units whose metadata is printed
+	screen    *screen.Screen  // the terminal of the person who runs this, or nil
+	table     overview.Overview
+	failed    bool            // a watched benchmark failed
+	interrupt context.Context // ends with the first signal; nil: signals are not caught
+	last      string          // the last throughput, for the progress line
+	salt      uint64          // the salt that was printed last
 }
 
 // lastFigure returns the throughput of the previous benchmark, or "".
@@ -63,10 +73,14 @@ func (p *shared) setLast(s sample.Summary) {
 //
 //	func TestMain(m *testing.M) { os.Exit(llmbench.Main(m)) }
 //
-// With -bench, Main checks the configuration. It prints the metadata of units, which benchstat
-// and benchgate must read before the first result, and the configuration of each target before
-// its results. It returns 1 if a benchmark under [Run] or [Watch] failed in any -count sample;
-// the testing package itself only notices a failure in the first.
+// With -bench, Main checks the configuration. The configuration of each target is printed before
+// its results. In the lines of results of benchmarks under [Run] or [Watch], the figures are in the
+// order of [Units]. The metadata of a unit is printed before the first line that has the unit.
+// Main returns 1 if a benchmark under Run or Watch failed in any -count sample; the testing
+// package itself only notices a failure in the first.
+//
+// Where standard error is a terminal, the progress of passes is shown there, and at the end a
+// table of the results. Nothing of this is in the standard output. LLMBENCH_PROGRESS says otherwise.
 //
 // After an interrupt (Ctrl-C) or SIGTERM the current pass is given up, its records are written,
 // and the remaining benchmarks fail at once. A second signal ends the process.
@@ -83,10 +97,15 @@ func Main(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	terminal, err := screen.Open(cfg.progress)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "LLMBENCH_PROGRESS=%s: %v\n", cfg.progress, err)
+		return 1
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the next signal has its usual effect
-	process.begin(os.Stdout, ctx, cfg.allUnits)
+	process.begin(os.Stdout, terminal, ctx)
 	code := m.Run()
 	process.end()
 	if code == 0 && process.hasFailed() {
@@ -95,24 +114,117 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// begin lets p print to out, and prints the metadata of the units that all benchmarks report.
-func (p *shared) begin(out io.Writer, interrupt context.Context, all bool) {
+// begin lets p print to out, and show what is for people on a terminal, unless that is nil.
+func (p *shared) begin(out io.Writer, terminal *screen.Screen, interrupt context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.out, p.interrupt = out, interrupt
-	for _, u := range Units() {
-		if u.Core || all {
-			p.printUnit(u)
+	p.out, p.screen, p.interrupt = out, terminal, interrupt
+}
+
+// end shows the table of results.
+func (p *shared) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.screen == nil {
+		return
+	}
+	if text := p.table.String(p.screen.Width()); text != "" {
+		fmt.Fprint(p.screen, "\n"+text+"\n")
+	}
+	p.screen.Close()
+	p.screen = nil
+}
+
+// show adds a -count sample of a benchmark to the table.
+func (p *shared) show(e overview.Entry) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.table.Add(e)
+}
+
+// progressScreen returns the terminal on which progress is shown, or nil.
+func (p *shared) progressScreen() progress.Screen {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.screen == nil {
+		return nil
+	}
+	return p.screen
+}
+
+// edit has the lines of a benchmark's results edited. If the testing package does not let that
+// happen, the metadata of all units of the process is printed at once.
+func (p *shared) edit(tb testing.TB) {
+	b, ok := tb.(*testing.B)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !ok || p.out == nil || p.attach(b, p.editLine) || p.begun[b.Name()] { // within a line
+		return
+	}
+	for _, u := range p.units() {
+		fmt.Fprint(p.out, p.describe(u))
+	}
+}
+
+// addUnits adds the units of a load to those of the process.
+func (p *shared) addUnits(units []sample.Unit) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, u := range units {
+		if !slices.ContainsFunc(p.units(), named(u.Name)) {
+			p.own = append(p.own, u)
 		}
 	}
 }
 
-// printUnit prints the metadata of u, unless it is printed already.
-func (p *shared) printUnit(u sample.Unit) {
-	if line := u.Line(); line != "" && !p.units[u.Name] {
-		fmt.Fprintln(p.out, line)
-		p.units[u.Name] = true
+// units returns the units of the process, in the order of the lines of results.
+func (p *shared) units() []sample.Unit { return slices.Concat(Units(), p.own) }
+
+// describe returns the line with the metadata of u, unless it is printed already.
+func (p *shared) describe(u sample.Unit) string {
+	line := u.Line()
+	if line == "" || p.described[u.Name] {
+		return ""
 	}
+	p.described[u.Name] = true
+	return line + "\n"
+}
+
+// editLine puts the figures of a result into the order of the units. Figures of the testing package
+// itself stay in their places at the beginning, and figures of other units come last. It
+// returns the metadata of the units that no line before had.
+func (p *shared) editLine(l *resultline.Line) (metadata string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	rank := map[string]int{"ns/op": -1, "MB/s": -1}
+	units := p.units()
+	for i, u := range units {
+		rank[u.Name] = i
+	}
+	place := func(f resultline.Figure) int {
+		if at, known := rank[f.Unit]; known {
+			return at
+		}
+		return len(units)
+	}
+	slices.SortStableFunc(l.Figures, func(a, b resultline.Figure) int { return cmp.Compare(place(a), place(b)) })
+	for _, f := range l.Figures {
+		if !slices.ContainsFunc(sample.Units, named(f.Unit)) {
+			p.table.AddFigure(withoutCPUs(l.Name), f.Unit, f.Value)
+		}
+		if at, known := rank[f.Unit]; known && at >= 0 {
+			metadata += p.describe(units[at])
+		}
+	}
+	return metadata
+}
+
+// withoutCPUs returns the name of a benchmark in a line of results as testing.B.Name has it.
+func withoutCPUs(name string) string {
+	if n := runtime.GOMAXPROCS(0); n != 1 {
+		name = strings.TrimSuffix(name, fmt.Sprintf("-%d", n))
+	}
+	return name
 }
 
 // warnWithoutMain logs once that the results lack what Main prints, if Main was not called.
@@ -125,18 +237,6 @@ func (p *shared) warnWithoutMain(b *testing.B) {
 	}
 	p.warned = true
 	b.Log("TestMain does not call llmbench.Main: the results lack the metadata of units and the configuration of targets, and failures of later -count samples are forgotten")
-}
-
-// announceUnits prints the metadata of units before the first sample of a benchmark.
-func (p *shared) announceUnits(benchmark string, units []sample.Unit) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.out == nil || p.begun[benchmark] {
-		return
-	}
-	for _, u := range units {
-		p.printUnit(u)
-	}
 }
 
 // Announce prints the configuration lines of t before the results of b. [Run] calls it;
@@ -166,8 +266,8 @@ func (p *shared) announceSalt(b *testing.B) {
 	fmt.Fprintln(p.out, "#", text)
 }
 
-// announce prints the configuration lines that change with config, and unsets the keys that
-// config lacks. The testing package prints the name of a benchmark after its first -count
+// announce prints the configuration lines that change with config. A line without a value ends
+// a key that config lacks. The testing package prints the name of a benchmark after its first -count
 // sample has run, so that the lines of that sample stand alone. Lines of a later sample would
 // end up within the line of its result. A configuration that changes then is an error.
 func (p *shared) announce(benchmark string, config map[string]string) error {
@@ -233,16 +333,6 @@ func (p *shared) comment(benchmark, text string) bool {
 	return true
 }
 
-// end unsets the configuration, so that it does not apply to the results that another process
-// appends to the same file.
-func (p *shared) end() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, key := range slices.Sorted(maps.Keys(p.state)) {
-		fmt.Fprintln(p.out, key+":")
-	}
-}
-
 // nextPass returns the number of the next pass of a benchmark, over all its -count samples and
 // from 0.
 func (p *shared) nextPass(name string) int {
@@ -254,14 +344,19 @@ func (p *shared) nextPass(name string) int {
 }
 
 // Watch makes [Main] return 1 if tb fails. The testing package forgets failures of a benchmark's
-// second and later -count samples. [Run] calls Watch; a benchmark that may fail before Run must
-// call it first.
+// second and later -count samples. Watch also makes Main print the metadata of the units that tb
+// reports. [Run] calls Watch; a benchmark that may fail before Run must call it first, and so must
+// a benchmark that reports figures without Run.
 func Watch(tb testing.TB) {
+	process.edit(tb)
 	tb.Cleanup(func() {
 		if tb.Failed() {
 			process.mu.Lock()
+			defer process.mu.Unlock()
 			process.failed = true
-			process.mu.Unlock()
+			if !process.table.Has(tb.Name()) {
+				process.table.Add(overview.Entry{Benchmark: tb.Name(), Notes: []string{"failed: see the log"}})
+			}
 		}
 	})
 }

@@ -32,6 +32,7 @@ type measurement struct {
 	elapsed  time.Duration // sum over passes
 	estimate distortion.Estimate
 	hidden   []string // units that mean nothing because answers come in bursts
+	withheld []string // units whose figures are withheld
 }
 
 // setUp checks the configuration, the target and the load. It sends nothing. The measurement
@@ -207,6 +208,7 @@ func (m *measurement) withhold(metrics map[string]float64, units []string, why e
 	for _, unit := range units {
 		delete(metrics, unit)
 	}
+	m.withheld = append(m.withheld, units...)
 	if m.load.Withheld != nil {
 		m.load.Withheld(units, why)
 	}

@@ -25,9 +25,10 @@ import (
 // alone in stack-B/stream. The server is another process. With LLMBENCH_FULL=1 it also opens
 // 10,000 streams, for which each process must be allowed as many files.
 //
-// A stream takes 20,200 bytes, with 1,000, 5,000 and 10,000 streams: a stack of 8 KiB, buffers
-// of 1 and 2 KiB, net/http's message, the parser and the rest. With net/http's Transport it
-// took 47,000, because of two more stacks and buffers of 4 KiB.
+// A stream takes 12,000 bytes, with 5,000 and more streams: a stack of 4 KiB, the request and its
+// context, the parser and the rest. A stack of 8 KiB is a sign that the frames of a stream that waits
+// have grown too large; see worker.send. With net/http's Transport a stream took 47,000, because of
+// two more stacks of 8 KiB and buffers of 4 KiB.
 func BenchmarkOpenStream(b *testing.B) {
 	all := []int{1000, 5000}
 	if fullForm(b) {

@@ -77,10 +77,10 @@ func newPlan(l *Load, t Target, requests []Request) (*plan, error) {
 
 // feed returns the posts of all requests, in order. All of them must be received. The first ones
 // are built when feed returns. Posts after the end of ctx have no body, and must not be sent.
-func (pl *plan) feed(ctx context.Context) <-chan post {
-	posts := make(chan post, pl.ahead)
+func (pl *plan) feed(ctx context.Context) <-chan *post {
+	posts := make(chan *post, pl.ahead)
 	for i := range pl.ahead {
-		posts <- pl.build(i)
+		posts <- new(pl.build(i))
 	}
 	go func() {
 		defer close(posts)
@@ -89,7 +89,7 @@ func (pl *plan) feed(ctx context.Context) <-chan post {
 			if ctx.Err() != nil {
 				build = pl.unsent
 			}
-			posts <- build(i)
+			posts <- new(build(i))
 		}
 	}()
 	return posts

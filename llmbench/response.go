@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/apart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/inflate"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
@@ -52,19 +53,20 @@ type responseReader struct {
 	sse    *sse.Decoder
 	parser dialect.Parser
 	delta  dialect.Delta // the event that was parsed last
+	parsed int           // events of the stream that were parsed whole, up to parsedApart
 
-	part       conn.Arrival   // of the beginning of the next event; zero if none of it was read
-	arrivals   []conn.Arrival // of the deltas with generated text
-	batch      batch          // the deltas of the last batch of bytes
+	part       conn.Arrival  // of the beginning of the next event; zero if none of it was read
+	arrivals   conn.Arrivals // of the deltas with generated text
+	batch      batch         // the deltas of the last batch of bytes
 	merged     []sample.Merged
 	leaveAfter int // number of deltas after which the client leaves; 0: never
 	keepText   bool
-	text       dialect.Delta // the text generated so far, if keepText
+	text       *dialect.Delta // the text generated so far, if keepText; else nil
 }
 
 func (r *responseReader) init(d dialect.Dialect, l *Load, clock conn.Clock, secrets redact.Secrets) {
 	*r = responseReader{load: l, dialect: d, clock: clock, secrets: secrets, parser: d.NewParser()}
-	r.keepText = l.Tokenizer != nil || l.KeepText
+	r.keepText = l.keepsText()
 	r.sse = sse.NewDecoder(&r.src)
 }
 
@@ -72,39 +74,53 @@ func (r *responseReader) init(d dialect.Dialect, l *Load, clock conn.Clock, secr
 // deltas, or never if it is 0.
 func (r *responseReader) reset(leaveAfter int) {
 	r.leaveAfter = leaveAfter
-	r.arrivals = r.arrivals[:0]
+	r.arrivals.Reset()
 	r.batch, r.merged = batch{}, r.merged[:0]
-	t := &r.text
-	t.Text, t.Reasoning, t.ToolName, t.ToolCall = t.Text[:0], t.Reasoning[:0], t.ToolName[:0], t.ToolCall[:0]
+	if r.text = nil; r.keepText {
+		r.text = &dialect.Delta{}
+	}
 }
 
 // read reads the answer to its end.
-func (r *responseReader) read(ctx context.Context, resp *http.Response, s *sample.Sample, giveUp context.CancelCauseFunc) error {
-	err := r.decode(resp.Header.Get("Content-Encoding"))
+func (r *responseReader) read(ctx context.Context, resp *http.Response, s *sample.Sample, giveUp context.CancelCauseFunc) (err error) {
+	streamed := false
+	apart.Do(func() { streamed, err = r.readUnlessStream(ctx, resp, s, giveUp) })
+	if !streamed {
+		return err
+	}
+	return r.readStream(ctx, s, giveUp)
+}
+
+// readUnlessStream reads the answer to its end if it is no stream, and otherwise prepares r for
+// the stream.
+func (r *responseReader) readUnlessStream(ctx context.Context, resp *http.Response, s *sample.Sample, giveUp context.CancelCauseFunc) (streamed bool, err error) {
+	err = r.decode(resp.Header.Get("Content-Encoding"))
 	if resp.StatusCode < 200 || resp.StatusCode > 299 { // the status is the failure, whatever the encoding
 		s.RetryAfter = retryAfter(resp.Header, time.Now())
 		defer time.AfterFunc(errorBodyTime, func() { giveUp(nil) }).Stop()
 		if to := resp.Header.Get("Location"); to != "" {
-			return fail(sample.HTTP, "status %s: redirects are not followed, and this one leads to %s: %s", resp.Status, r.secrets.Excerpt(to, 300), r.errorBody())
+			return false, fail(sample.HTTP, "status %s: redirects are not followed, and this one leads to %s: %s", resp.Status, r.secrets.Excerpt(to, 300), r.errorBody())
 		}
-		return fail(sample.HTTP, "status %s: %s", resp.Status, r.errorBody())
+		return false, fail(sample.HTTP, "status %s: %s", resp.Status, r.errorBody())
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	r.parser.Reset()
+	r.parsed = 0
 	if !s.Streamed {
 		if d, ok := r.dialect.(headerTimer); ok {
 			s.Server = sample.ServerTimings(d.Timings(resp.Header))
 		}
-		return r.readWhole(ctx, s)
+		return false, r.readWhole(ctx, s)
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind == "application/json" || kind == "text/html" {
-		return r.readOther(ctx, kind)
+		return false, r.readOther(ctx, kind)
 	}
 	r.sse.Format = sse.FormatOf(kind)
-	return r.readStream(ctx, s, giveUp)
+	r.sse.Reset(r.body)
+	return true, nil
 }
 
 // decode makes r.body the body of an answer with the given Content-Encoding. It returns an error if
@@ -112,6 +128,9 @@ func (r *responseReader) read(ctx context.Context, resp *http.Response, s *sampl
 func (r *responseReader) decode(encoding string) error {
 	r.body = &r.src
 	if encoding == "" || encoding == "identity" {
+		if !r.src.CanAwait() { // so that the decoder keeps its buffer, which it needs while Read waits
+			r.body = struct{ io.Reader }{&r.src}
+		}
 		return nil
 	}
 	body, err := inflate.NewReader(encoding, &r.src)
@@ -205,7 +224,7 @@ func (r *responseReader) readOther(ctx context.Context, kind string) error {
 
 // addText counts the characters of the last delta, and keeps its text if it is needed.
 func (r *responseReader) addText(s *sample.Sample) {
-	t, d := &r.text, &r.delta
+	t, d := r.text, &r.delta
 	s.OutputChars += utf8.RuneCount(d.Reasoning) + utf8.RuneCount(d.Text) + utf8.RuneCount(d.ToolCall)
 	if !r.keepText {
 		return
@@ -218,7 +237,7 @@ func (r *responseReader) addText(s *sample.Sample) {
 
 // answer returns the text that was kept.
 func (r *responseReader) answer() *sample.Answer {
-	t := &r.text
+	t := r.text
 	return &sample.Answer{Text: string(t.Text), Reasoning: string(t.Reasoning), ToolNames: string(t.ToolName), ToolCalls: string(t.ToolCall)}
 }
 

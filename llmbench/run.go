@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/overview"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/progress"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -33,23 +35,29 @@ import (
 func Run(b *testing.B, t Target, l Load) *Result {
 	b.Helper()
 	Watch(b)
+	fatal := func(err error) {
+		b.Helper()
+		process.show(overview.Entry{Benchmark: b.Name(), Notes: []string{"failed: " + err.Error()}})
+		b.Fatal(err)
+	}
 	m, err := setUp(t, l)
 	if err != nil {
-		b.Fatal(err)
+		fatal(err)
 	}
 	b.Cleanup(func() { m.samples.Close() })
 	defer m.close()
 	ctx := Context(b)
 	if ctx.Err() != nil {
-		b.Fatal(context.Cause(ctx))
+		fatal(context.Cause(ctx))
 	}
 	process.warnWithoutMain(b)
-	process.announceUnits(b.Name(), m.load.Units)
+	process.addUnits(m.load.Units)
+	process.edit(b)
 	if err := Announce(b, t); err != nil {
-		b.Fatal(err)
+		fatal(err)
 	}
 	if err := m.beginRecords(b.Name()); err != nil {
-		b.Fatal(err)
+		fatal(err)
 	}
 	defer func() {
 		if err := m.endRecords(); err != nil {
@@ -57,7 +65,7 @@ func Run(b *testing.B, t Target, l Load) *Result {
 		}
 	}()
 	if err := m.prepare(ctx, true); err != nil {
-		b.Fatal(m.fail(err))
+		fatal(m.fail(err))
 	}
 	r := &run{measurement: m, b: b}
 	if t.Observe != nil {
@@ -65,7 +73,7 @@ func Run(b *testing.B, t Target, l Load) *Result {
 	}
 	for number := 0; b.Loop(); number++ {
 		if err := r.pass(ctx, number); err != nil {
-			b.Fatal(m.fail(fmt.Errorf("pass %d: %w", number, err)))
+			fatal(m.fail(fmt.Errorf("pass %d: %w", number, err)))
 		}
 	}
 	r.publish()
@@ -78,6 +86,10 @@ type run struct {
 	b        *testing.B
 	observer Observer           // or nil
 	figures  map[string]float64 // the observer's, of all passes so far
+	notes    []string           // what was logged about the figures
+	// uncounted means that the server never counted a part of the last pass: the check of the
+	// next one does not wait for that.
+	uncounted bool
 }
 
 // pass makes one pass and adds it to the measurement.
@@ -98,7 +110,7 @@ func (r *run) pass(ctx context.Context, number int) error {
 		Last:      process.lastFigure(),
 		Requests:  pl.samples,
 		Ended:     func() int { return int(r.client.ended.Load() - ended) },
-	}.Show(r.cfg.progress, testing.Verbose(), r.b.Logf)
+	}.Show(process.progressScreen(), testing.Verbose(), r.b.Logf)
 	result, err := r.measurement.pass(ctx, number, pl)
 	stop()
 	if r.observer != nil {
@@ -153,15 +165,21 @@ func (r *run) check(ctx context.Context, number int, samples iter.Seq[*sample.Sa
 		return err
 	}
 	if counter, ok := r.observer.(Counter); ok {
-		difference, exact, err := checkCounts(ctx, counter, samples)
+		delay := countsDelay
+		if r.uncounted {
+			delay = 0
+		}
+		d, err := checkCounts(ctx, counter, samples, delay)
 		if err != nil {
 			r.b.Logf("pass %d: counts of the server: %v", number, err)
 		}
-		if difference != "" && exact {
-			return errors.New(difference)
-		} else if difference != "" { // the counters may be those of one process of several
-			r.b.Logf("pass %d: %s", number, difference)
+		if d.fault {
+			return errors.New(d.text)
 		}
+		if d.text != "" {
+			r.b.Logf("pass %d: %s", number, d.text)
+		}
+		r.uncounted = d.fewer
 	}
 	if text := tooManyFailed(samples, r.load.MaxFail); text != "" {
 		return errors.New(text)
@@ -190,8 +208,16 @@ func (r *run) publish() {
 		r.b.Fatal(r.fail(err))
 	}
 	r.end.Outcome, r.end.Why = records.EndedOK, ""
+	note := func(text string) {
+		r.b.Helper()
+		r.b.Log(text)
+		r.notes = append(r.notes, text)
+	}
+	if text, _ := describeFailed(samples, r.load.MaxFail); text != "" {
+		note(text)
+	}
 	if err := r.judgeBursts(s.Metrics); err != nil {
-		r.b.Log(err)
+		note(err.Error())
 	}
 	d := r.judge(s.Metrics)
 	if d.Unknown != "" {
@@ -199,9 +225,13 @@ func (r *run) publish() {
 	}
 	if len(d.Units) > 0 {
 		r.b.Log(d.Text)
+		first, _, _ := strings.Cut(d.Text, "\n")
+		r.notes = append(r.notes, first)
 		if r.bound == BoundFails {
 			r.end.Outcome, r.end.Why = records.EndedFailed, "client-bound: "+d.Text
-			r.b.Errorf("client-bound: LLMBENCH_CLIENT_BOUND=withhold or report tolerates it%s", where(r.records))
+			const failed = "client-bound: LLMBENCH_CLIENT_BOUND=withhold or report tolerates it"
+			r.notes = append(r.notes, "failed: "+failed)
+			r.b.Errorf("%s%s", failed, where(r.records))
 		}
 	}
 	r.b.ReportMetric(0, "ns/op") // the time of a pass is the inverse of req/s
@@ -217,9 +247,10 @@ func (r *run) publish() {
 			}
 		}
 	}
-	for _, note := range notes(s, samples) {
-		r.b.Log(note)
+	for _, text := range notes(s, samples) {
+		note(text)
 	}
+	process.show(overview.Entry{Benchmark: r.b.Name(), Figures: s.Metrics, Withheld: r.withheld, Notes: r.notes})
 }
 
 // shortAnswers is the share of the asked output tokens below which short answers are logged.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"os"
 	"os/exec"
@@ -38,6 +39,8 @@ func init() { // a variable's initializer could not refer to helpers that start 
 		"CountsDiffer":  helperCountsDiffer,
 		"CountsFewer":   helperCountsFewer,
 		"DiesEarly":     helperDiesEarly,
+		"FailsBefore":   helperFailsBefore,
+		"Fixed":         helperFixed,
 		"Fresh":         helperFresh,
 		"Good":          helperGood,
 		"Killed":        helperKilled,
@@ -51,6 +54,8 @@ func init() { // a variable's initializer could not refer to helpers that start 
 		"SlowTolerant":  helperSlowTolerant,
 		"Streams":       helperStreams,
 		"Tolerates":     helperTolerates,
+		"TwoSeconds":    helperTwoSeconds,
+		"TwoUnits":      helperTwoUnits,
 		"Unready":       helperUnready,
 		"Withheld":      helperWithheld,
 		"NoMain":        helperNoMain,
@@ -239,8 +244,9 @@ func TestRun(t *testing.T) {
 	all, units := results(t, stdout)
 	assert.Equal(t, len(all), 3, stdout)
 	for _, u := range Units() {
+		_, reported := all[0].Value(tidy(u.Name))
 		printed := units.GetBetter(tidy(u.Name)) != 0
-		assert.Equal(t, printed, u.Better != "" && u.Core, "metadata of %s", u.Name)
+		assert.Equal(t, printed, u.Better != "" && reported, "metadata of %s", u.Name)
 	}
 	for _, r := range all {
 		assert.Equal(t, r.GetConfig("backend"), "mock")
@@ -423,34 +429,161 @@ func TestAnnounce(t *testing.T) {
 		assert.Equal(t, out.String(), c.want)
 	}
 	assert.ErrorContains(t, p.announce("C", map[string]string{"d": "1"}), "d: 1")
-	assert.NilError(t, p.announce("D", map[string]string{"f": "1", "e": "1"}))
-	out.Reset()
-	p.end()
-	assert.Equal(t, out.String(), "e:\nf:\n")
 }
 
-// TestAnnounceUnits checks that a unit's metadata comes once, and never within the
-// line of a result.
-func TestAnnounceUnits(t *testing.T) {
-	var out strings.Builder
-	p := &shared{begun: map[string]bool{}, units: map[string]bool{}}
-	p.announceUnits("A", sample.Named("user-tok/s")) // Main was not called
-	p.begin(&out, t.Context(), false)
-	assert.Assert(t, strings.Contains(out.String(), "Unit output-tok/s "), out.String())
-	for _, c := range []struct {
-		benchmark string
-		units     []string
-		want      string
-	}{
-		{"A", []string{"user-tok/s", "output-tok/s", "out-tok/req"}, "Unit user-tok/s better=higher\n"},
-		{"A", []string{"mean-e2e-ns"}, ""},
-		{"B", []string{"mean-e2e-ns", "user-tok/s"}, "Unit mean-e2e-ns better=lower\n"},
-	} {
-		out.Reset()
-		p.announceUnits(c.benchmark, sample.Named(c.units...))
-		assert.Equal(t, out.String(), c.want)
-		assert.NilError(t, p.announce(c.benchmark, nil))
+// TestLines checks the lines of results: the metadata of a unit comes before the first line that has
+// the unit, figures are in the order of the units, and only targets that lack a key have lines without a value.
+func TestLines(t *testing.T) {
+	text, _, code, _ := runHelper(t, "TwoUnits", []string{"-test.count=2"}, nil)
+	assert.Equal(t, code, 0, text)
+	all, _ := results(t, text)
+	assert.Equal(t, len(all), 4, text)
+	// Whether these are reported depends on the machine.
+	depends := func(unit string) bool {
+		return unit == sample.ClientError || strings.Contains(unit, "lag") || strings.HasPrefix(unit, "p99")
 	}
+	var shape []string // what the lines are about
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		switch {
+		case strings.HasPrefix(line, "Unit ") && depends(fields[1]):
+		case strings.HasPrefix(line, "Unit "):
+			shape = append(shape, "Unit "+fields[1])
+		case strings.HasPrefix(line, "BenchmarkHelper/TwoUnits/a=1"), strings.HasPrefix(line, "BenchmarkHelper/TwoUnits/b=1"):
+			var units []string
+			for i := 3; i < len(fields); i += 2 {
+				if !depends(fields[i]) {
+					units = append(units, fields[i])
+				}
+			}
+			shape = append(shape, strings.Join(units, " "))
+		case strings.HasPrefix(line, "x"):
+			shape = append(shape, strings.TrimSpace(line))
+		}
+	}
+	a := "output-tok/s req/s p50-ttft-ns mean-tpot-ns p50-e2e-ns in-tok/req out-tok/req extra"
+	b := "output-tok/s req/s p50-ttft-ns mean-tpot-ns p50-e2e-ns in-tok/req out-tok/req p50-long-ttft-ns extra"
+	assert.DeepEqual(t, shape, []string{
+		"x: 1",
+		"Unit output-tok/s", "Unit req/s", "Unit p50-ttft-ns", "Unit mean-tpot-ns", "Unit p50-e2e-ns", "Unit out-tok/req",
+		a, a,
+		"x:",
+		"Unit p50-long-ttft-ns",
+		b, b,
+	})
+}
+
+// TestLinesOtherGo checks that a version of Go whose lines cannot be edited gets the metadata of all
+// units.
+func TestLinesOtherGo(t *testing.T) {
+	text, _, code, _ := runHelper(t, "TwoUnits", []string{"-test.count=2"}, nil, "TEST_HELPER_NO_EDIT=1")
+	assert.Equal(t, code, 0, text)
+	all, metadata := results(t, text)
+	assert.Equal(t, len(all), 4, text)
+	for _, u := range append(Units(), ownUnit) {
+		assert.Equal(t, metadata.GetBetter(tidy(u.Name)) != 0, u.Better != "", "metadata of %s", u.Name)
+	}
+	assert.Equal(t, strings.Count(text, "Unit p50-long-ttft-ns better=lower\n"), 1, text)
+}
+
+// helperTwoUnits has a benchmark with a configuration line of its own, and one with a unit of its own.
+func helperTwoUnits(b *testing.B) {
+	_, target := loopback(b, mockserver.Config{TTFT: ms, PerToken: ms / 10})
+	for _, name := range []string{"a=1", "b=1"} {
+		b.Run(name, func(b *testing.B) {
+			l := Load{Requests: words(4, 8), Concurrency: 2}
+			if name == "b=1" {
+				l.Units = []sample.Unit{ownUnit}
+				l.Figures = func(iter.Seq[*sample.Sample]) map[string]float64 { return map[string]float64{ownUnit.Name: 1} }
+				target.Config = nil
+			} else {
+				target.Config = map[string]string{"x": "1"}
+			}
+			Run(b, target, l)
+			b.ReportMetric(1, "extra")
+		})
+	}
+}
+
+// TestTerminal checks what a terminal as standard error shows. The standard output of benchmarks
+// that measure nothing is the same with it and without, byte for byte.
+func TestTerminal(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		measure bool
+		want    []string
+	}{
+		{"Fixed", false, []string{"Helper\n  Fixed\n    medians of 2 samples\n    own 1.50 ms, 120 samples\n"}},
+		{"FailsBefore", false, []string{"failed: see the log"}},
+		{"Good", true, []string{"tok/s", "TTFT p50", "Helper\n  Good", "medians of 2 samples", "20.0 samples"}},
+		{"Tolerates", true, []string{"2 of 20 requests failed, 10% are tolerated: truncated 2\n    request ", "truncated: "}},
+		{"SecondFails", true, []string{"failed: pass 0: 2 of 20 requests failed, 0% are tolerated: truncated 2\n    request "}},
+		{"Bound", true, []string{"* withheld: ", "failed: client-bound: LLMBENCH_CLIENT_BOUND=withhold or report tolerates it\n"}},
+	} {
+		if tt.name == "Bound" {
+			t.Setenv("LLMBENCH_CLIENT_BOUND", string(BoundFails))
+		}
+		stdout, shown, code := runAtTerminal(t, tt.name, "-test.count=2")
+		plain, stderr, plainCode, _ := runHelper(t, tt.name, []string{"-test.count=2"}, nil)
+		assert.Equal(t, stderr, "")
+		assert.Equal(t, code, plainCode)
+		if !tt.measure {
+			assert.Equal(t, stdout, plain)
+		}
+		if code == 0 {
+			results(t, stdout)
+		}
+		for _, want := range tt.want {
+			assert.Check(t, strings.Contains(shown, want), "no %q in:\n%s", want, shown)
+		}
+	}
+}
+
+// TestProgressAtTerminal checks that the progress of a pass is shown, and removed.
+func TestProgressAtTerminal(t *testing.T) {
+	stdout, shown, _ := runAtTerminal(t, "TwoSeconds")
+	assert.Assert(t, strings.Contains(shown, "Helper TwoSeconds"), "%q", shown)
+	assert.Assert(t, strings.Contains(shown, "/8, "), "%q", shown)
+	assert.Assert(t, !strings.Contains(stdout, "/8, "), stdout)
+	last := shown[strings.LastIndexByte(shown, '\r')+1:]
+	assert.Assert(t, strings.HasPrefix(last, "\n"), "%q", last)
+}
+
+// helperTwoSeconds has a pass of two seconds.
+func helperTwoSeconds(b *testing.B) {
+	_, target := loopback(b, mockserver.Config{TTFT: 2000 * ms})
+	Run(b, target, Load{Requests: words(8, 1), Concurrency: 8})
+}
+
+// helperFixed reports figures without measuring anything.
+func helperFixed(b *testing.B) {
+	Watch(b)
+	assert.NilError(b, Announce(b, Target{Config: map[string]string{"backend": "none"}}))
+	for b.Loop() {
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(120, "samples")
+	b.ReportMetric(1.5e6, "own-ns")
+}
+
+// helperFailsBefore fails before Run.
+func helperFailsBefore(b *testing.B) {
+	Watch(b)
+	b.Fatal("no server")
+}
+
+// runAtTerminal runs a helper benchmark whose standard error is a terminal. It returns the standard
+// output and what the terminal shows.
+func runAtTerminal(t *testing.T, name string, args ...string) (stdout, shown string, code int) {
+	t.Helper()
+	cmd := helperCommand(t.Context(), name, args...)
+	cmd.Env = append(cmd.Env, "TERM=xterm")
+	stdout, shown, err := runtest.AtTerminal(t, cmd, 80)
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return stdout, shown, cmd.ProcessState.ExitCode()
 }
 
 // TestComment checks when a text is printed as a comment.

@@ -22,10 +22,7 @@ type schedule struct {
 // before it. Each sample is handed to the recorder when its request ends. It returns the last end,
 // by the user's clock, and the time from the first send to it, or 0 unless all succeeded.
 func (w *worker) sendTurns(ctx context.Context, p *post, at schedule) (took, end time.Duration) {
-	if len(p.then) > 0 {
-		defer func(was bool) { w.in.keepText = was }(w.in.keepText)
-		w.in.keepText = true
-	}
+	w.in.keepText = w.load.keepsText() || len(p.then) > 0
 	s := &sample.Sample{}
 	w.send(ctx, s, p, p.leave.inTurn(0), at.due, at.set)
 	if at.granted > at.due {

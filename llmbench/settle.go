@@ -12,7 +12,7 @@ import (
 // on. That is the kernel's clock if each arrival has a possible timestamp, and else the
 // user's. A sample that is on the user's clock before stays on it. The instants that s
 // already holds must be on the kernel's clock. Settle copies deltas and merged.
-func settle(s *sample.Sample, c conn.Clock, first conn.Arrival, deltas []conn.Arrival, merged []sample.Merged, end conn.Arrival) {
+func settle(s *sample.Sample, c conn.Clock, first conn.Arrival, deltas *conn.Arrivals, merged []sample.Merged, end conn.Arrival) {
 	if s.Clock == "" {
 		s.Clock = sample.KernelClock
 	}
@@ -30,11 +30,11 @@ func settle(s *sample.Sample, c conn.Clock, first conn.Arrival, deltas []conn.Ar
 	if end.Stamp != 0 { // else the end has no timestamp of its own
 		s.End, s.EndLag = on(end)
 	}
-	s.Deltas = len(deltas)
-	if n := len(deltas); n > 0 {
+	s.Deltas = deltas.Len()
+	if n := deltas.Len(); n > 0 {
 		all := make([]time.Duration, 2*n-1)
 		s.Lags, s.Gaps = all[:n:n], all[n:]
-		for i, d := range deltas {
+		for i, d := range deltas.All() {
 			var at time.Duration
 			at, s.Lags[i] = on(d)
 			if i == 0 {

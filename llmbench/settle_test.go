@@ -53,7 +53,11 @@ func TestSettle(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.want.Start = 2
 			s := sample.Sample{Start: 2, End: 60}
-			settle(&s, c, tt.first, tt.deltas, nil, tt.end)
+			var deltas conn.Arrivals
+			for _, d := range tt.deltas {
+				deltas.Add(d)
+			}
+			settle(&s, c, tt.first, &deltas, nil, tt.end)
 			assert.DeepEqual(t, s, tt.want)
 			s.ToUserClock()
 			for i, d := range tt.deltas {

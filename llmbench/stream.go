@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/apart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
@@ -23,7 +24,6 @@ type stream struct {
 // readStream reads a streamed answer to the end of the body, so that the connection can be
 // used again: also after an error or after the end marker.
 func (r *responseReader) readStream(ctx context.Context, s *sample.Sample, giveUp context.CancelCauseFunc) error {
-	r.sse.Reset(r.body)
 	var st stream
 	var idle *time.Timer
 	defer func() {
@@ -100,7 +100,7 @@ func (r *responseReader) addEvent(st *stream, s *sample.Sample, e sse.Event) {
 		return
 	}
 	d := &r.delta
-	err := r.parser.Event(e, d)
+	err := r.parse(e)
 	switch {
 	case d.Fault != "":
 		st.fault = fail(sample.ServerError, "%s", d.Fault)
@@ -129,7 +129,7 @@ func (r *responseReader) addEvent(st *stream, s *sample.Sample, e sse.Event) {
 		s.Server = sample.ServerTimings(d.Timings)
 	}
 	for range d.Chunks { // nearly always one
-		r.arrivals = append(r.arrivals, r.src.Data)
+		r.arrivals.Add(r.src.Data)
 		s.Deltas++
 	}
 	r.addToBatch(d.Chunks)
@@ -143,6 +143,28 @@ func (r *responseReader) addEvent(st *stream, s *sample.Sample, e sse.Event) {
 		s.Outputs += d.Chunks
 	}
 	r.addText(s)
+}
+
+// parsedApart is how many events of a stream are parsed apart. A stream with more of them needs a
+// large stack anyway.
+const parsedApart = 8
+
+// parse parses an event into r.delta. An event that differs from the one before only in its text
+// needs little stack; others are few in most streams.
+func (r *responseReader) parse(e sse.Event) error {
+	if q, ok := r.parser.(dialect.Knower); ok && q.Known(e, &r.delta) {
+		return nil
+	}
+	if r.parsed == parsedApart {
+		return r.parser.Event(e, &r.delta)
+	}
+	r.parsed++
+	return r.parseApart(e)
+}
+
+func (r *responseReader) parseApart(e sse.Event) (err error) {
+	apart.Do(func() { err = r.parser.Event(e, &r.delta) })
+	return err
 }
 
 // cut reports whether the last event, which was complete at the instant at, came in two parts of
@@ -205,7 +227,7 @@ func (r *responseReader) addToBatch(n int) {
 		return
 	}
 	if b := &r.batch; b.deltas == 0 || b.number != r.src.Batch {
-		*b = batch{number: r.src.Batch, first: len(r.arrivals) - n}
+		*b = batch{number: r.src.Batch, first: r.arrivals.Len() - n}
 	}
 	r.batch.deltas += n
 	if r.sse.Buffered() > 0 || r.src.Follows() {

@@ -28,6 +28,8 @@ import (
 type Target struct {
 	// URL is the server's base URL, without the dialect's path (/v1/…): of scheme http or
 	// https, with a prefix of all paths if there is one. A path /v1 at its end is ignored. A
+	// URL that ends with /chat/completions, /completions or /responses is that of requests:
+	// if no /v1 is before this end, the paths of all requests have none. A
 	// query, such as ?api-version=1, is sent with each request. unix:///run/llm.sock is a
 	// server at a Unix socket; a prefix follows a colon, as in unix:///run/llm.sock:/prefix.
 	// A Unix socket has no kernel timestamps: the instants of its answers are those of the

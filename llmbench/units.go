@@ -15,7 +15,7 @@ var registered struct {
 }
 
 // RegisterUnits adds units to the catalogue of the process. [Run] reports the core units of the
-// catalogue, or all with LLMBENCH_UNITS=all, and [Main] prints their metadata before any result.
+// catalogue, or all with LLMBENCH_UNITS=all, and [Main] prints the metadata of those that are reported.
 // Packages with units of their own call RegisterUnits in an init function; a unit of a single
 // benchmark belongs in [Load].Units instead. RegisterUnits panics if a unit is not valid or has
 // the name of another unit.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/apart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/audit"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/endpoint"
@@ -43,8 +44,37 @@ func (w *worker) do(ctx context.Context, p post, due time.Duration, scheduled bo
 // scheduled, else it is the send. The request ends by itself, by a deadline, when its
 // client leaves as l says, or when ctx ends.
 //
-// Each open stream has the frame of send on its stack, which is therefore kept small.
+// Each open stream has the frame of send on its stack, and those of what send calls while the
+// stream waits. They are small, and what needs a large stack runs apart, so that the stack of a
+// stream stays at 4 KiB; BenchmarkOpenStream shows it.
 func (w *worker) send(ctx context.Context, s *sample.Sample, p *post, l leave, due time.Duration, scheduled bool) {
+	a := &attempt{worker: w, sample: s}
+	apart.Do(func() { a.begin(ctx, p, l, due, scheduled) })
+	if a.req == nil {
+		return
+	}
+	a.exchange()
+	apart.Do(a.settle)
+}
+
+// An attempt is the state of a request while it is sent and answered.
+type attempt struct {
+	*worker
+	sample *sample.Sample
+	ctx    context.Context
+	giveUp context.CancelCauseFunc
+	timers []*time.Timer // that give up
+	req    *http.Request // nil if there can be none
+	trace  conn.Trace
+	// End is the arrival of the end of the answer. It is zero if the end is only known by the end
+	// of the connection, which has no timestamp.
+	end conn.Arrival
+	err error
+}
+
+// begin makes the request for p.
+func (a *attempt) begin(ctx context.Context, p *post, l leave, due time.Duration, scheduled bool) {
+	s, w := a.sample, a.worker
 	*s = sample.Sample{
 		Request:   p.request,
 		ID:        w.client.runID + "-" + strconv.FormatInt(w.client.ordinal.Add(1), 10),
@@ -58,10 +88,10 @@ func (w *worker) send(ctx context.Context, s *sample.Sample, p *post, l leave, d
 		MaxTokens:   p.maxTokens,
 		FixedOutput: p.fixedOutput,
 	}
-	ctx, giveUp := context.WithCancelCause(ctx)
-	defer giveUp(nil)
-	req, err := w.newRequest(ctx, s.ID, p)
-	if err != nil {
+	a.ctx, a.giveUp = context.WithCancelCause(ctx)
+	var err error
+	if a.req, err = w.newRequest(a.ctx, s.ID, p); err != nil {
+		a.giveUp(nil)
 		now := w.clock.Now()
 		s.Admitted, s.Start, s.End = now, now, now
 		if !scheduled {
@@ -70,19 +100,31 @@ func (w *worker) send(ctx context.Context, s *sample.Sample, p *post, l leave, d
 		s.Outcome, s.Err = sample.Malformed, errors.Join(errNotSent, err)
 		return
 	}
-
-	defer time.AfterFunc(w.load.Timeout, func() { giveUp(errTimeout) }).Stop()
+	a.giveUpAfter(w.load.Timeout, errTimeout)
 	if l.after > 0 {
-		defer time.AfterFunc(l.after, func() { giveUp(errLeft) }).Stop()
+		a.giveUpAfter(l.after, errLeft)
 	}
 	w.in.reset(l.deltas)
+	a.trace.Clock = w.clock
 	s.Admitted = w.clock.Now()
 	w.flight.Enter(s.Admitted)
-	trace := &conn.Trace{Clock: w.clock}
-	end, err := w.exchange(ctx, req, trace, s, giveUp)
-	if err != nil {
+}
+
+// giveUpAfter gives the request up after d.
+func (a *attempt) giveUpAfter(d time.Duration, why error) {
+	a.timers = append(a.timers, time.AfterFunc(d, func() { a.giveUp(why) }))
+}
+
+// settle completes the sample when the exchange has ended.
+func (a *attempt) settle() {
+	s, w, trace := a.sample, a.worker, &a.trace
+	if a.err != nil {
 		s.End = w.clock.Now()
 	}
+	for _, t := range a.timers {
+		t.Stop()
+	}
+	a.giveUp(nil)
 	s.Connect, s.Wrote = trace.Connect, trace.Written
 	if s.Start = s.Admitted; trace.Begun && s.Connect == 0 {
 		s.Start = trace.Sent
@@ -90,21 +132,21 @@ func (w *worker) send(ctx context.Context, s *sample.Sample, p *post, l leave, d
 			s.SentBy = trace.SentBy
 		}
 	}
-	if !scheduled {
+	if !s.Scheduled {
 		s.Due = s.Start
 	}
-	settle(s, w.clock, trace.FirstByte, w.in.arrivals, w.in.merged, end)
+	settle(s, w.clock, trace.FirstByte, &w.in.arrivals, w.in.merged, a.end)
 	if s.FirstByte > 0 { // the client may notice late that it has written everything
 		s.Wrote = min(s.Wrote, s.FirstByte)
 	}
 	w.flight.Leave(s.End + s.EndLag)
 	s.Resent, s.ResentUnread = max(0, trace.Attempts-1), trace.Unread
 	s.Outcome = sample.OK
-	if w.load.KeepText || err == nil && s.TokenSource == sample.FromTokenizer {
+	if w.load.KeepText || a.err == nil && s.TokenSource == sample.FromTokenizer {
 		s.Answer = w.in.answer()
 	}
-	if err != nil {
-		f := asFailure(err)
+	if a.err != nil {
+		f := asFailure(a.err)
 		s.Outcome, s.Err = f.Outcome, redactError(w.client.secrets, f.error)
 	}
 }
@@ -125,29 +167,33 @@ func (w *worker) newRequest(ctx context.Context, id string, p *post) (*http.Requ
 	return req, nil
 }
 
-// exchange sends req and reads the answer into s. It returns the arrival of the end of the
-// answer; that is zero if the end is only known by the end of the connection, which has no
-// timestamp.
-func (w *worker) exchange(ctx context.Context, req *http.Request, t *conn.Trace, s *sample.Sample, giveUp context.CancelCauseFunc) (end conn.Arrival, err error) {
-	resp, err := w.client.sender.Send(req, t)
+// exchange sends the request and reads the answer into the sample.
+func (a *attempt) exchange() {
+	resp, err := a.client.sender.Send(a.req, &a.trace)
+	a.req = nil // a stream that waits does not keep it in memory
 	if err != nil {
-		if t.FirstByte.User != 0 {
-			return end, interrupted(ctx, w.load, sample.Malformed, err)
-		}
-		return end, interrupted(ctx, w.load, sample.Connect, err)
+		a.err = a.notAnswered(err)
+		return
 	}
 	defer resp.Body.Close()
-	s.Status = resp.StatusCode
+	a.sample.Status = resp.StatusCode
 	// The head is not used after read, so that a stream that waits does not keep it in memory.
 	ends := resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0
-	w.in.src.Reset(resp.Body, t)
-	err = w.in.read(ctx, resp, s, giveUp)
-	s.End = w.in.src.End.User
-	if err == nil && ends {
-		end = w.in.src.End
+	a.in.src.Reset(resp.Body, &a.trace)
+	a.err = a.in.read(a.ctx, resp, a.sample, a.giveUp)
+	a.sample.End = a.in.src.End.User
+	if a.err == nil && ends {
+		a.end = a.in.src.End
 	}
-	if t.Reordered() {
-		s.Clock = sample.UserClock
+	if a.trace.Reordered() {
+		a.sample.Clock = sample.UserClock
 	}
-	return end, err
+}
+
+// notAnswered returns the failure of a request whose sending failed with err.
+func (a *attempt) notAnswered(err error) error {
+	if a.trace.FirstByte.User != 0 {
+		return interrupted(a.ctx, a.load, sample.Malformed, err)
+	}
+	return interrupted(a.ctx, a.load, sample.Connect, err)
 }

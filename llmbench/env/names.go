@@ -20,6 +20,8 @@ var names = []string{
 	"LLMBENCH_HEADER",
 	"LLMBENCH_BODY",
 	"LLMBENCH_COMPRESSED",
+	"LLMBENCH_METRICS",
+	"LLMBENCH_RESET_CACHE",
 	"LLMBENCH_CA",
 	"LLMBENCH_CLIENT_CERT",
 	"LLMBENCH_CLIENT_KEY",
@@ -29,6 +31,10 @@ var names = []string{
 	"LLMBENCH_GPUS",
 	"LLMBENCH_MODELS_DIR",
 	"LLMBENCH_QUANT",
+	"LLMBENCH_REVISION",
+	"LLMBENCH_CHAT_TEMPLATE",
+	"LLMBENCH_TRUST_REMOTE_CODE",
+	"LLMBENCH_OFFLINE",
 	"LLMBENCH_MOCK",
 	"LLMBENCH_MOCK_SPEED",
 
@@ -70,11 +76,12 @@ var names = []string{
 // Names returns the names of all variables, sorted.
 func Names() []string { return slices.Sorted(slices.Values(names)) }
 
-// nearest returns the known name that the fewest edits make of name. The case of
-// letters does not count.
-func nearest(name string) string {
+// Nearest returns the one of the names that the fewest edits make of name, for an error
+// that suggests it. The case of letters does not count. There must be a name.
+func Nearest(name string, names []string) string {
 	name = strings.ToUpper(name)
-	return slices.MinFunc(Names(), func(a, b string) int { return edits(name, a) - edits(name, b) })
+	distance := func(to string) int { return edits(name, strings.ToUpper(to)) }
+	return slices.MinFunc(names, func(a, b string) int { return distance(a) - distance(b) })
 }
 
 // edits returns the Levenshtein distance of a and b in bytes: the number of

@@ -23,7 +23,7 @@ func NewReader(environ []string) *Reader {
 		switch {
 		case !ours(name):
 		case !known(name):
-			r.Errorf("%s: no such variable; the nearest is %s", name, nearest(name))
+			r.Errorf("%s: no such variable; the nearest is %s", name, Nearest(name, Names()))
 		case value != "":
 			r.values[name] = value
 		}

@@ -101,7 +101,7 @@ func TestNearest(t *testing.T) {
 		"LLMBENCH_API_KEYS":     "LLMBENCH_API_KEY",
 		"LLMBENCH_CLIENT_BOUNT": "LLMBENCH_CLIENT_BOUND",
 	} {
-		assert.Equal(t, nearest(name), want, "%s", name)
+		assert.Equal(t, Nearest(name, Names()), want, "%s", name)
 	}
 }
 

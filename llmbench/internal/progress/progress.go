@@ -4,7 +4,6 @@ package progress
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -12,19 +11,12 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// A Place is where progress is shown.
-type Place string
-
-// The places.
-const (
-	// None shows no bar.
-	None Place = "none"
-	// TTY draws a bar on the terminal that controls the process, /dev/tty, whatever
-	// stdout and stderr are. It is for results that go to a file. If the screen also
-	// shows the results, the bar overwrites the name of the current benchmark. Output on
-	// stdout or stderr would end up within the line of a result.
-	TTY Place = "tty"
-)
+// A Screen is the terminal on which progress is shown.
+type Screen interface {
+	io.Writer
+	Width() int  // in columns
+	Draws() bool // a line may be drawn again
+}
 
 // A Pass is a pass whose progress is shown.
 type Pass struct {
@@ -35,36 +27,28 @@ type Pass struct {
 	Ended     func() int // returns how many requests have ended
 }
 
-// Show shows the progress of p at a place until stop is called. With verbose it also logs it
-// every ten seconds. Errors are logged.
-func (p Pass) Show(where Place, verbose bool, logf func(format string, args ...any)) (stop func()) {
+// Show shows the progress of p on a screen, unless that is nil, until stop is called. With verbose it
+// logs the progress every ten seconds instead.
+func (p Pass) Show(screen Screen, verbose bool, logf func(format string, args ...any)) (stop func()) {
 	quit := make(chan struct{})
 	var wg sync.WaitGroup
-	if verbose {
+	switch {
+	case verbose:
 		wg.Go(func() {
 			began := time.Now()
 			every(10*time.Second, quit, func() {
 				logf("pass %d: %d of %d requests ended after %v", p.Number, p.Ended(), p.Requests, time.Since(began).Round(time.Second))
 			})
 		})
-	}
-	if where == TTY {
-		tty, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0)
-		if err != nil {
-			logf("LLMBENCH_PROGRESS: %v", err)
-		} else {
-			wg.Go(func() {
-				defer tty.Close()
-				p.draw(tty, quit)
-			})
-		}
+	case screen != nil:
+		wg.Go(func() { p.draw(screen, quit) })
 	}
 	return func() { close(quit); wg.Wait() }
 }
 
-// label returns a name for the bar that is short enough for most screens: the two ends of the
-// benchmark's name, the number of the pass and the last throughput.
-func (p Pass) label() string {
+// label returns a name for the bar of at most room bytes: the two ends of the benchmark's name and
+// the number of the pass, and the last throughput if there is room for it.
+func (p Pass) label(room int) string {
 	name := strings.TrimPrefix(p.Benchmark, "Benchmark")
 	if first, rest, has := strings.Cut(name, "/"); has {
 		name = first + " " + rest[strings.LastIndexByte(rest, '/')+1:]
@@ -72,23 +56,41 @@ func (p Pass) label() string {
 	if p.Number > 0 {
 		name += fmt.Sprintf(" pass %d", p.Number)
 	}
-	if p.Last != "" {
-		name += ", last " + p.Last
+	if last := ", last " + p.Last; p.Last != "" && len(name)+len(last) <= room {
+		return name + last
 	}
-	return name
+	return name[:min(len(name), room)]
 }
 
+// barWidth is the number of columns of the graphical part.
+const barWidth = 10
+
 // draw draws a bar with the number of requests that have ended, their rate and the time left.
-// It removes the bar when quit is closed.
-func (p Pass) draw(w io.Writer, quit <-chan struct{}) {
+// It removes the bar when quit is closed. What does not fit in a line is left out, because a line
+// that wraps cannot be drawn again.
+func (p Pass) draw(screen Screen, quit <-chan struct{}) {
+	digits := len(fmt.Sprint(p.Requests))
+	// The parts are " 100% |==========| (8/8, 10000 req/s) [10m0s:10m0s]".
+	room := screen.Width() - 1 - len(" 100% || (/, 10000 req/s) [10m0s:10m0s]") - barWidth - 2*digits
+	if room < 0 {
+		return
+	}
 	bar := progressbar.NewOptions(p.Requests,
-		progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(p.label()),
+		progressbar.OptionSetWriter(screen), progressbar.OptionSetDescription(p.label(room)),
 		progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("req"),
-		progressbar.OptionSetPredictTime(true), progressbar.OptionSetWidth(10), progressbar.OptionThrottle(0),
+		progressbar.OptionSetPredictTime(true), progressbar.OptionSetWidth(barWidth), progressbar.OptionThrottle(0),
 		progressbar.OptionSetTheme(progressbar.ThemeASCII), progressbar.OptionSetMaxDetailRow(0))
-	bar.RenderBlank()
-	every(200*time.Millisecond, quit, func() { bar.Set(p.Ended()) }) // errors mean that the terminal is gone
-	bar.Clear()
+	bar.StartWithoutRender()
+	drawn := false
+	every(200*time.Millisecond, quit, func() {
+		if screen.Draws() {
+			drawn = true
+			bar.Set(p.Ended()) // errors mean that the terminal is gone
+		}
+	})
+	if drawn && screen.Draws() {
+		bar.Clear()
+	}
 }
 
 // every calls f at an interval until quit is closed.

@@ -12,9 +12,20 @@ import (
 )
 
 func TestLabel(t *testing.T) {
-	assert.Equal(t, Pass{Benchmark: "BenchmarkServe/backend=mock/model=m/concurrency=4"}.label(), "Serve concurrency=4")
-	assert.Equal(t, Pass{Benchmark: "BenchmarkServe", Number: 2, Last: "1064 tok/s"}.label(), "Serve pass 2, last 1064 tok/s")
+	assert.Equal(t, Pass{Benchmark: "BenchmarkServe/backend=mock/model=m/concurrency=4"}.label(19), "Serve concurrency=4")
+	assert.Equal(t, Pass{Benchmark: "BenchmarkServe/concurrency=4", Last: "7 tok/s"}.label(8), "Serve co")
+	assert.Equal(t, Pass{Benchmark: "BenchmarkServe", Number: 2, Last: "1064 tok/s"}.label(80), "Serve pass 2, last 1064 tok/s")
 }
+
+// A screen is a terminal of some width, or in the background.
+type screen struct {
+	bytes.Buffer
+	width      int
+	background bool
+}
+
+func (s *screen) Width() int  { return s.width }
+func (s *screen) Draws() bool { return !s.background }
 
 // TestDraw draws a bar for 40 requests, of which ten end each second.
 func TestDraw(t *testing.T) {
@@ -22,13 +33,13 @@ func TestDraw(t *testing.T) {
 		began := time.Now()
 		quit := make(chan struct{})
 		time.AfterFunc(3100*time.Millisecond, func() { close(quit) })
-		var screen bytes.Buffer
+		screen := &screen{width: 80}
 		Pass{
 			Benchmark: "BenchmarkA/concurrency=8",
 			Number:    2,
 			Requests:  40,
 			Ended:     func() int { return int(time.Since(began) / (100 * time.Millisecond)) },
-		}.draw(&screen, quit)
+		}.draw(screen, quit)
 		drawn := strings.Split(screen.String(), "\r")
 		var last string
 		for _, line := range drawn {
@@ -44,11 +55,34 @@ func TestDraw(t *testing.T) {
 	})
 }
 
+// TestDrawNarrow checks that no line is longer than the screen, and that nothing is drawn in the
+// background.
+func TestDrawNarrow(t *testing.T) {
+	for _, s := range []*screen{{width: 1}, {width: 40}, {width: 59}, {width: 60}, {width: 61}, {width: 70}, {width: 80}, {width: 200}, {width: 80, background: true}} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			quit := make(chan struct{})
+			time.AfterFunc(12*time.Minute, func() { close(quit) })
+			Pass{
+				Benchmark: "BenchmarkServe/concurrency=1024",
+				Number:    100,
+				Last:      "1064000 tok/s",
+				Requests:  10000,
+				Ended:     func() int { return int(time.Since(began) / (100 * time.Millisecond)) },
+			}.draw(s, quit)
+		})
+		for line := range strings.SplitSeq(s.String(), "\r") {
+			assert.Assert(t, len(line) < max(2, s.width), "%d of %d columns: %q", len(line), s.width, line)
+		}
+		assert.Equal(t, s.Len() > 0, s.width >= 60 && !s.background, "width %d", s.width)
+	}
+}
+
 // TestShow checks that a verbose pass is logged until it stops.
 func TestShow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var logged []string
-		stop := Pass{Number: 1, Requests: 40, Ended: func() int { return 7 }}.Show(None, true, func(format string, args ...any) {
+		stop := Pass{Number: 1, Requests: 40, Ended: func() int { return 7 }}.Show(nil, true, func(format string, args ...any) {
 			logged = append(logged, fmt.Sprintf(format, args...))
 		})
 		time.Sleep(25 * time.Second)

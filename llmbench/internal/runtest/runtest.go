@@ -1,13 +1,15 @@
 // Package runtest holds helpers for the tests of several packages: servers that
-// control each byte they send, waits for events, and a check for leaks.
+// control each byte they send, waits for events, a terminal, and a check for leaks.
 package runtest
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -15,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/creack/pty"
 	"gotest.tools/v3/assert"
 )
 
@@ -111,4 +114,28 @@ func countSockets() (n int) {
 		}
 	}
 	return n
+}
+
+// AtTerminal runs a command whose standard error is a terminal with so many columns. It returns what
+// came out of standard output, what the terminal shows, and the error of the command. It skips
+// tb if the system has no pseudo-terminals.
+func AtTerminal(tb testing.TB, cmd *exec.Cmd, columns uint16) (stdout, screen string, err error) {
+	tb.Helper()
+	master, tty, err := pty.Open()
+	if err != nil {
+		tb.Skipf("no pseudo-terminal: %v", err)
+	}
+	defer master.Close()
+	assert.NilError(tb, pty.Setsize(tty, &pty.Winsize{Rows: 24, Cols: columns}))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, tty
+	assert.NilError(tb, cmd.Start())
+	tty.Close()
+	shown := make(chan string)
+	go func() {
+		text, _ := io.ReadAll(master) // ends with an error when nobody has the terminal open any more
+		shown <- string(text)
+	}()
+	err = cmd.Wait()
+	return out.String(), strings.ReplaceAll(<-shown, "\r\n", "\n"), err
 }

@@ -1,0 +1,84 @@
+package overview
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+)
+
+func TestNumbers(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 1: "1.00", 0.05412: "0.0541", 9.999: "10.0", 65.70: "65.7", 999.6: "1000", 4206: "4210", 123456: "123000", -2.345: "-2.35"} {
+		assert.Equal(t, number(v), want)
+	}
+	for v, want := range map[float64]string{0: "0 ns", 999: "999 ns", 999.6: "1.00 µs", 1511855: "1.51 ms", 119026138: "119 ms", 999.4e6: "999 ms", 999.6e6: "1.00 s", 75.31e9: "75.3 s", 4e12: "4000 s"} {
+		assert.Equal(t, duration(v), want)
+	}
+	assert.Equal(t, figure("start-to-ready-ns", 3.2e9), "start-to-ready 3.20 s")
+	assert.Equal(t, figure("slo-req/s", 120), "120 slo-req/s")
+}
+
+// example returns an overview with a row of each kind.
+func example() *Overview {
+	var o Overview
+	serve := "BenchmarkServe/backend=url/model=qwen3-8b/workload=random-512x128/stream=true/concurrency="
+	for i, users := range []int{1, 8, 64} {
+		n := float64(i + 1)
+		o.Add(Entry{Benchmark: serve + fmt.Sprint(users), Figures: map[string]float64{
+			"output-tok/s": 612.4 * n * n, "req/s": 4.783 * n * n, "p50-ttft-ns": 25.2e6 * n, "p99-ttft-ns": 61.7e6 * n, "mean-tpot-ns": 1.512e6 * n,
+			"p99-tpot-ns": 1.7e6 * n, "p50-itl-ns": 1.501e6 * n, "p99-itl-ns": 8.08e6 * n, "p50-e2e-ns": 324.2e6 * n, "p99-e2e-ns": 401e6 * n,
+		}})
+	}
+	o.Add(Entry{
+		Benchmark: "BenchmarkChat/backend=url/concurrency=16",
+		Figures:   map[string]float64{"output-tok/s": 12.34, "req/s": 0.0999, "p50-e2e-ns": 12.3e9},
+		Withheld:  []string{"p50-ttft-ns", "p99-itl-ns"},
+		Notes: []string{
+			"answers come in bursts: something between the server and the client buffers the stream (nginx: proxy_buffering off)",
+			"3 of 64 requests failed, 10% are tolerated: http 2, truncated 1\n  request 7 c-7: http: 429 Too Many Requests: \x1b[31mslow down\a",
+		},
+	})
+	for i := range 8 {
+		o.Add(Entry{Benchmark: "BenchmarkNotes", Notes: []string{fmt.Sprintf("note %d\nof\nfive\nlines\n!", i), "note 0\nof\nfive\nlines\n!"}})
+	}
+	for _, v := range []float64{3, 1, 2} {
+		o.Add(Entry{Benchmark: "BenchmarkToolCalls", Figures: map[string]float64{"output-tok/s": v}})
+		o.AddFigure("BenchmarkToolCalls", "valid-%", 100*v)
+	}
+	o.AddFigure("BenchmarkSLO/of=rate/upto=1024", "slo-req/s", 120)
+	o.AddFigure("BenchmarkSLO/of=rate/upto=1024", "start-to-ready-ns", 1.25e9)
+	o.Add(Entry{Benchmark: "BenchmarkTrace/workload=a-very-long-name-of-a-workload-that-nobody-would-choose-unless-a-test/with-no-number-and-longer-than-the-first-column", Notes: []string{"failed: pass 0: no answer"}})
+	return &o
+}
+
+// TestString compares tables for terminals of several widths with files. With -update it writes
+// them.
+func TestString(t *testing.T) {
+	for _, width := range []int{200, 120, 80, 60, 40} {
+		got := example().String(width)
+		golden.Assert(t, got, fmt.Sprintf("width%d.txt", width))
+	}
+	assert.Equal(t, new(Overview).String(80), "")
+}
+
+// TestWidths checks that no line is too long for any width.
+func TestWidths(t *testing.T) {
+	for width := 1; width < 220; width++ {
+		for line := range strings.SplitSeq(example().String(width), "\n") {
+			if n := text.StringWidthWithoutEscSequences(line); n > max(width, 5) { // notes are indented by 4
+				t.Errorf("width %d: %d columns: %q", width, n, line)
+			}
+			assert.Assert(t, !strings.ContainsAny(line, "\x1b\a\t\r"), "%q", line)
+		}
+	}
+}
+
+func TestHas(t *testing.T) {
+	o := example()
+	for name, want := range map[string]bool{"BenchmarkServe": true, "BenchmarkServe/backend=url": true, "BenchmarkServe/backend=u": false, "BenchmarkToolCalls": true, "BenchmarkTool": false} {
+		assert.Equal(t, o.Has(name), want, name)
+	}
+}

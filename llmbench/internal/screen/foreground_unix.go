@@ -1,0 +1,16 @@
+//go:build unix
+
+package screen
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// foreground reports whether the process may draw on a terminal: the terminal is not that of the
+// process's session, or the process is in its foreground.
+func foreground(f *os.File) bool {
+	group, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)
+	return err != nil || group == unix.Getpgrp()
+}

@@ -1,0 +1,102 @@
+//go:build unix
+
+package screen
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
+)
+
+// helper is the environment variable that names what this binary does instead of tests.
+const helper = "TEST_HELPER"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(helper) {
+	case "show":
+		show(Auto)
+	case "none":
+		show(None)
+	case "go command":
+		runChild()
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// show writes to the terminal at a place.
+func show(p Place) {
+	s, err := Open(p)
+	switch {
+	case err != nil:
+		fmt.Println(err)
+	case s == nil:
+		fmt.Println("no terminal")
+	default:
+		fmt.Fprintf(s, "%d columns, draws: %t\n", s.Width(), s.Draws())
+		s.Close()
+	}
+}
+
+// runChild runs this binary as the go command runs test binaries, or with a file of its own for
+// standard error.
+func runChild() {
+	cmd := exec.Command(os.Getenv("SELF"))
+	cmd.Env = append(os.Environ(), helper+"=show")
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stdout
+	if os.Getenv("SEPARATE") != "" {
+		null, _ := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+		cmd.Stderr = null
+	}
+	if err := cmd.Run(); err != nil {
+		fmt.Println(err)
+	}
+}
+
+// atTerminal runs a command whose standard error is a terminal of 72 columns.
+func atTerminal(t *testing.T, cmd *exec.Cmd) (stdout, screen string) {
+	t.Helper()
+	stdout, screen, err := runtest.AtTerminal(t, cmd, 72)
+	assert.NilError(t, err)
+	return stdout, screen
+}
+
+func command(t *testing.T, path, helps string, env ...string) *exec.Cmd {
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	if path == "" {
+		path = self
+	}
+	cmd := exec.CommandContext(t.Context(), path)
+	cmd.Env = append(append(os.Environ(), "TERM=xterm", "SELF="+self, helper+"="+helps), env...)
+	return cmd
+}
+
+func TestStandardError(t *testing.T) {
+	for _, tt := range []struct{ helper, term, stdout, screen string }{
+		{"show", "xterm", "", "72 columns, draws: true\n"},
+		{"show", "dumb", "", "72 columns, draws: false\n"},
+		{"none", "xterm", "no terminal\n", ""},
+	} {
+		stdout, screen := atTerminal(t, command(t, "", tt.helper, "TERM="+tt.term))
+		assert.Equal(t, stdout, tt.stdout)
+		assert.Equal(t, screen, tt.screen)
+	}
+}
+
+// TestNoTerminal checks that pipes and files get nothing.
+func TestNoTerminal(t *testing.T) {
+	out, err := command(t, "", "show").CombinedOutput()
+	assert.NilError(t, err)
+	assert.Equal(t, string(out), "no terminal\n")
+}
+
+func TestOpenPlace(t *testing.T) {
+	_, err := Open("stdout")
+	assert.Error(t, err, `place "stdout"; want auto, tty or none`)
+}
