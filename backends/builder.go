@@ -21,9 +21,10 @@ import (
 // of all fields, so that the user sees every mistake at once.
 type builder struct {
 	launch.Spec
-	from Container
-	path string // of the model, in the container or on the Hub
-	errs []error
+	from  Container
+	path  string   // of the model, in the container or on the Hub
+	taken []string // settings of Container that the server has; see hub.go
+	errs  []error
 }
 
 // newBuilder starts the Spec of a server with the settings of c.
@@ -133,6 +134,7 @@ func (b *builder) finish() (launch.Spec, error) {
 		b.APIKey = secret.APIKey(b.from.Args, b.from.Env)
 	}
 	b.Secrets = append(b.Secrets, b.APIKey)
+	b.checkTaken()
 	b.describeSettings()
 	if err := errors.Join(b.errs...); err != nil {
 		return launch.Spec{}, fmt.Errorf("%s: %w", b.Backend, err)
@@ -159,9 +161,19 @@ func (b *builder) downloadTo(volume, target, tokenVariable string) {
 	if b.from.ModelsDir != "" {
 		return
 	}
-	b.Mounts = append(b.Mounts, launch.Mount{Source: "llmbench-" + volume, Target: target})
+	b.keepAt(volume, target)
 	b.PassEnv[tokenVariable] = "HF_TOKEN"
 }
+
+// keepAt mounts a named volume at target, which later containers use again.
+func (b *builder) keepAt(volume, target string) {
+	b.Mounts = append(b.Mounts, launch.Mount{Source: "llmbench-" + volume, Target: target})
+}
+
+// keepsPrompts is for a server with a prompt cache that cannot be emptied. Prompts of
+// this process differ from pass to pass, but parts such as a system prompt may be
+// found in the cache; results say so.
+func (b *builder) keepsPrompts() { b.Config["prompt-cache"] = "kept between passes" }
 
 // requireModelsDir is for a server that cannot download a model.
 func (b *builder) requireModelsDir() {

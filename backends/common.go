@@ -19,6 +19,17 @@ type Container struct {
 	// file or folder in ModelsDir. The server is configured to serve the model
 	// under this name if that can be configured.
 	Model string
+	// Revision is the branch, tag or commit of the model on the Hub; "" is the
+	// newest. Results have the commit that was served as model-commit.
+	Revision string
+	// ChatTemplate is a file of this machine with a chat template in Jinja's syntax,
+	// which replaces the model's. A base model has none, and refuses chats without.
+	ChatTemplate string
+	// TrustRemoteCode lets the server run code that comes with the model.
+	TrustRemoteCode bool
+	// Offline keeps the server from asking the Hub: the model must be in ModelsDir, or
+	// in the volume of an earlier run.
+	Offline bool
 	// Quantization says how the weights are quantized, in the server's own
 	// words. "" leaves the choice to the server and the model.
 	Quantization string

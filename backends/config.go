@@ -10,6 +10,7 @@ import (
 
 	"github.com/kballard/go-shellquote"
 
+	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
@@ -27,11 +28,18 @@ type Config struct {
 	Body       env.Secret      // LLMBENCH_BODY: changes the body of each completion
 	Compressed bool            // LLMBENCH_COMPRESSED: answers of that URL may be compressed
 	TLS        *tls.Config     // LLMBENCH_CA, LLMBENCH_CLIENT_CERT, LLMBENCH_CLIENT_KEY, LLMBENCH_INSECURE, for that URL; nil if none is set
+	Metrics    []string        // LLMBENCH_METRICS: addresses of that server's metrics; nil if they are at its URL
+	NoMetrics  bool            // LLMBENCH_METRICS=off: they are not read
+	ResetCache bool            // LLMBENCH_RESET_CACHE: the prefix cache of that server is emptied before each pass
 	Image      string          // LLMBENCH_IMAGE: image of the server's container; "" is the backend's own
 	Args       []string        // LLMBENCH_ARGS: further arguments of that server, quoted as in a shell
 	GPUs       string          // LLMBENCH_GPUS: GPUs of that server: ids, all or none
 	ModelsDir  string          // LLMBENCH_MODELS_DIR: folder of this machine with models
 	Quant      string          // LLMBENCH_QUANT: how the weights are quantized, in the server's words
+	Revision   string          // LLMBENCH_REVISION: branch, tag or commit of the model on the Hub
+	Template   string          // LLMBENCH_CHAT_TEMPLATE: file of this machine with a chat template
+	TrustCode  bool            // LLMBENCH_TRUST_REMOTE_CODE: run code that comes with the model
+	Offline    bool            // LLMBENCH_OFFLINE: do not ask the Hub
 	Mock       string          // LLMBENCH_MOCK: profile of the mock, a name or a JSON file
 	MockSpeed  float64         // LLMBENCH_MOCK_SPEED: how many times faster than real time the mock runs; 0 is as the profile says
 	LogDir     string          // LLMBENCH_OUT: folder for logs of servers; "" writes none
@@ -67,6 +75,10 @@ func ReadFrom(r *env.Reader) Config {
 	env.Read(r, &c.GPUs, "LLMBENCH_GPUS", env.Text, "ids like 0,1, all or none")
 	env.Read(r, &c.ModelsDir, "LLMBENCH_MODELS_DIR", env.Folder, "a folder of this machine")
 	env.Read(r, &c.Quant, "LLMBENCH_QUANT", env.Text, "a quantization in the server's words, like awq or Q4_K_M")
+	env.Read(r, &c.Revision, "LLMBENCH_REVISION", env.Text, "a branch, a tag or a commit of the model on the Hugging Face Hub")
+	env.Read(r, &c.Template, "LLMBENCH_CHAT_TEMPLATE", env.Text, "a file of this machine with a chat template")
+	env.Read(r, &c.TrustCode, "LLMBENCH_TRUST_REMOTE_CODE", strconv.ParseBool, "true or false")
+	env.Read(r, &c.Offline, "LLMBENCH_OFFLINE", strconv.ParseBool, "true or false")
 	env.Read(r, &c.Mock, "LLMBENCH_MOCK", env.Text, "a profile's name or a JSON file")
 	env.Read(r, &c.MockSpeed, "LLMBENCH_MOCK_SPEED", env.Positive, "a number above 0")
 	env.Read(r, &c.LogDir, "LLMBENCH_OUT", env.Text, "a folder")
@@ -74,14 +86,15 @@ func ReadFrom(r *env.Reader) Config {
 	for _, name := range []string{"LLMBENCH_BACKEND", "LLMBENCH_MOCK", "LLMBENCH_MOCK_SPEED"} {
 		r.Exclusive(name, "LLMBENCH_URL")
 	}
-	for _, name := range []string{"LLMBENCH_IMAGE", "LLMBENCH_ARGS", "LLMBENCH_GPUS", "LLMBENCH_MODELS_DIR", "LLMBENCH_QUANT"} {
+	for _, name := range []string{"LLMBENCH_IMAGE", "LLMBENCH_ARGS", "LLMBENCH_GPUS", "LLMBENCH_MODELS_DIR", "LLMBENCH_QUANT", "LLMBENCH_REVISION", "LLMBENCH_CHAT_TEMPLATE", "LLMBENCH_TRUST_REMOTE_CODE", "LLMBENCH_OFFLINE"} {
 		r.Requires(name, "LLMBENCH_BACKEND")
 	}
 	r.Requires("LLMBENCH_NAME", "LLMBENCH_URL")
 	env.Read(r, &c.Compressed, "LLMBENCH_COMPRESSED", strconv.ParseBool, "true or false")
 	r.Requires("LLMBENCH_HEADER", "LLMBENCH_URL")
 	r.Requires("LLMBENCH_COMPRESSED", "LLMBENCH_URL")
-	c.TLS = readTLS(r, c.URL)
+	readMetrics(r, &c)
+	c.TLS = readTLS(r, c.URL, c.Metrics)
 	if c.APIKey.Reveal() != "" && c.Header["Authorization"] != nil {
 		r.Errorf("LLMBENCH_API_KEY and a line Authorization of LLMBENCH_HEADER: want at most one of them")
 	}
@@ -94,8 +107,40 @@ func ReadFrom(r *env.Reader) Config {
 // OnlyMock reports whether the mock of this process is the one server to measure.
 func (c Config) OnlyMock() bool { return c.URL == "" && slices.Equal(c.Backends, []string{"mock"}) }
 
+// readMetrics reads the variables of the metrics and the prefix cache of the server at a URL.
+func readMetrics(r *env.Reader, c *Config) {
+	env.ReadHidden(r, &c.Metrics, "LLMBENCH_METRICS", env.List(parseMetrics), "addresses like http://127.0.0.1:8000/metrics, or off")
+	env.Read(r, &c.ResetCache, "LLMBENCH_RESET_CACHE", strconv.ParseBool, "true or false")
+	r.Requires("LLMBENCH_METRICS", "LLMBENCH_URL")
+	r.Requires("LLMBENCH_RESET_CACHE", "LLMBENCH_URL")
+	if c.NoMetrics = slices.Contains(c.Metrics, metricsOff); !c.NoMetrics {
+		return
+	}
+	if len(c.Metrics) > 1 {
+		r.Errorf("LLMBENCH_METRICS: off and addresses; want one of both")
+	}
+	if c.ResetCache {
+		r.Errorf("LLMBENCH_RESET_CACHE and LLMBENCH_METRICS=off: want at most one of them: the server is recognised by its metrics")
+	}
+	c.Metrics = nil
+}
+
+// metricsOff is the value of LLMBENCH_METRICS that reads no metrics.
+const metricsOff = "off"
+
+func parseMetrics(v string) (string, error) {
+	if v == metricsOff {
+		return v, nil
+	}
+	if _, err := metrics.Beside(llmbench.Target{}, v); err != nil {
+		return "", env.Reason(err.Error())
+	}
+	return v, nil
+}
+
 // readTLS reads the variables of connections to the server at a URL. It returns nil if none is set.
-func readTLS(r *env.Reader, baseURL string) *tls.Config {
+// The metrics of the server are at addresses, if that is not its URL.
+func readTLS(r *env.Reader, baseURL string, addresses []string) *tls.Config {
 	var c tls.Config
 	var cert, key string
 	env.Read(r, &c.RootCAs, "LLMBENCH_CA", env.CertPool, "a file with certificates in PEM")
@@ -107,7 +152,7 @@ func readTLS(r *env.Reader, baseURL string) *tls.Config {
 	set := false
 	for _, name := range []string{"LLMBENCH_CA", "LLMBENCH_CLIENT_CERT", "LLMBENCH_CLIENT_KEY", "LLMBENCH_INSECURE"} {
 		r.Requires(name, "LLMBENCH_URL")
-		if r.IsSet(name) && baseURL != "" && !strings.HasPrefix(strings.ToLower(baseURL), "https:") {
+		if r.IsSet(name) && baseURL != "" && !isHTTPS(baseURL) && !slices.ContainsFunc(addresses, isHTTPS) {
 			r.Errorf("%s: means nothing without an https URL in LLMBENCH_URL", name)
 		}
 		set = set || r.IsSet(name)
@@ -124,6 +169,8 @@ func readTLS(r *env.Reader, baseURL string) *tls.Config {
 	}
 	return &c
 }
+
+func isHTTPS(url string) bool { return strings.HasPrefix(strings.ToLower(url), "https:") }
 
 func parseBaseURL(v string) (string, error) { return v, check(llmbench.Target{URL: v}) }
 

@@ -27,9 +27,10 @@ func TestParseConfig(t *testing.T) {
 		},
 		{
 			[]string{"LLMBENCH_BACKEND=vllm, tgi", "LLMBENCH_IMAGE=a/b:1", `LLMBENCH_ARGS=--seed 0 --x '{"a": 1}'`, "LLMBENCH_GPUS=0,1",
-				"LLMBENCH_MODELS_DIR=" + folder, "LLMBENCH_QUANT=awq", "LLMBENCH_API_KEY=k"},
+				"LLMBENCH_MODELS_DIR=" + folder, "LLMBENCH_QUANT=awq", "LLMBENCH_API_KEY=k",
+				"LLMBENCH_REVISION=v1", "LLMBENCH_CHAT_TEMPLATE=a.jinja", "LLMBENCH_TRUST_REMOTE_CODE=1", "LLMBENCH_OFFLINE=true"},
 			Config{Backends: []string{"vllm", "tgi"}, Name: "url", Dialect: dialect.OpenAIChat{}, Image: "a/b:1",
-				Args: []string{"--seed", "0", "--x", `{"a": 1}`}, GPUs: "0,1", ModelsDir: folder, Quant: "awq", APIKey: env.NewSecret("k")},
+				Args: []string{"--seed", "0", "--x", `{"a": 1}`}, GPUs: "0,1", ModelsDir: folder, Quant: "awq", Revision: "v1", Template: "a.jinja", TrustCode: true, Offline: true, APIKey: env.NewSecret("k")},
 		},
 		{
 			[]string{"LLMBENCH_MOCK=a.json", "LLMBENCH_MOCK_SPEED=2.5", "LLMBENCH_BACKEND=mock"},
@@ -87,6 +88,29 @@ func TestParseConfigErrors(t *testing.T) {
 		_, err := ParseConfig(strings.Split(tt.environ, "\n"))
 		assert.ErrorContains(t, err, tt.want)
 		assert.Assert(t, !strings.Contains(err.Error(), "secret"), "%v", err)
+	}
+}
+
+// TestList checks what LLMBENCH_BACKEND=list and an unknown name say.
+func TestList(t *testing.T) {
+	_, err := FromConfig(Config{Backends: []string{"list"}}, nil)
+	assert.ErrorContains(t, err, "LLMBENCH_BACKEND=list: nothing is measured; the servers are:\n"+List())
+	for _, want := range []string{
+		"ollama\n    image: ollama/ollama:0.32.15, ollama/ollama:0.32.15-rocm with AMD GPUs\n    arguments (LLMBENCH_ARGS): none; it takes its settings from variables\n    settings (go doc ./backends Ollama): Context, Parallel, ",
+		"textgen\n    image: none: set LLMBENCH_IMAGE\n    arguments (LLMBENCH_ARGS): options of the server\n",
+		"mindie\n    image: swr.",
+		"vllm\n    image: vllm/vllm-openai-cpu:",
+		"\n    units of its own figures: srv-prefix-hit-%, srv-preempt/op, srv-kv-%, srv-queue-ns\n    settings (go doc ./backends VLLM): ",
+		"mock-container\n    image: llmbench/mockserver:built, from source\n",
+	} {
+		assert.Assert(t, strings.Contains(List(), want), "want %q in:\n%s", want, List())
+	}
+	for _, name := range Names() {
+		assert.Assert(t, strings.Contains("\n"+List(), "\n"+name+"\n"), "no %s in:\n%s", name, List())
+	}
+	for name, nearest := range map[string]string{"vlm": "vllm", "llama.cpp": "llamacpp", "Ollama": "ollama", "text-gen": "textgen"} {
+		_, err := FromConfig(Config{Backends: []string{name}}, nil)
+		assert.ErrorContains(t, err, "is not a backend; the nearest is "+nearest+"; want a comma list of ")
 	}
 }
 

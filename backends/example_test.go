@@ -55,7 +55,7 @@ func ExampleVLLM() {
 	//   -e VLLM_SERVER_DEV_MODE=1 \
 	//   -e HF_TOKEN \
 	//   --entrypoint=vllm \
-	//   vllm/vllm-openai:v0.29.0 \
+	//   vllm/vllm-openai:v0.31.0 \
 	//   serve Qwen/Qwen3-8B --host 0.0.0.0 --port 8000 --served-model-name Qwen/Qwen3-8B --generation-config vllm --tensor-parallel-size 2 --max-model-len 8192
 	// <nil>
 }

@@ -1,151 +1,14 @@
 package backends
 
 import (
-	"maps"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
 )
-
-// documented lists the options and variables of each server. They are copied from
-// the documents of the server's own project, and not from the code under test.
-var documented = map[string]struct {
-	sources []string
-	flags   string
-	env     string
-}{
-	"vllm": {
-		[]string{
-			"https://docs.vllm.ai/en/latest/cli/serve/",
-			"https://github.com/vllm-project/vllm/blob/main/vllm/engine/arg_utils.py",
-			"https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/openai/cli_args.py",
-			"https://github.com/vllm-project/vllm/blob/main/vllm/envs.py",
-		},
-		`--host --port --served-model-name --generation-config --quantization --dtype --tensor-parallel-size --pipeline-parallel-size
-		--data-parallel-size --max-model-len --max-num-seqs --max-num-batched-tokens --gpu-memory-utilization --kv-cache-memory-bytes
-		--kv-cache-dtype --enable-prefix-caching --no-enable-prefix-caching --enable-chunked-prefill --no-enable-chunked-prefill
-		--enforce-eager --attention-backend --async-scheduling --speculative-config --stream-interval --load-format --seed --api-key`,
-		"VLLM_SERVER_DEV_MODE VLLM_CPU_KVCACHE_SPACE VLLM_LOGGING_LEVEL HF_TOKEN ROCR_VISIBLE_DEVICES",
-	},
-	"tgi": {
-		[]string{
-			"https://huggingface.co/docs/text-generation-inference/reference/launcher",
-			"https://github.com/huggingface/text-generation-inference/blob/main/launcher/src/main.rs",
-			"https://github.com/huggingface/text-generation-inference/blob/main/server/text_generation_server/models/globals.py",
-		},
-		`--model-id --port --hostname --dtype --quantize --num-shard --max-concurrent-requests --max-input-tokens --max-total-tokens
-		--max-batch-prefill-tokens --max-batch-total-tokens --max-batch-size --max-waiting-tokens --waiting-served-ratio --cuda-graphs
-		--cuda-memory-fraction --kv-cache-dtype --speculate --revision --trust-remote-code --json-output`,
-		"HF_TOKEN PREFIX_CACHING ATTENTION HF_HOME",
-	},
-	"sglang": {
-		[]string{
-			"https://docs.sglang.ai/advanced_features/server_arguments.html",
-			"https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/server_args.py",
-		},
-		`-m --model-path --served-model-name --host --port --enable-metrics --random-seed --dtype --quantization --tp-size --dp-size
-		--context-length --mem-fraction-static --max-running-requests --max-queued-requests --max-total-tokens --chunked-prefill-size
-		--max-prefill-tokens --disable-radix-cache --kv-cache-dtype --attention-backend --disable-cuda-graph --schedule-policy`,
-		"HF_TOKEN SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION SGLANG_HEALTH_CHECK_TIMEOUT",
-	},
-	"lmdeploy": {
-		[]string{
-			"https://github.com/InternLM/lmdeploy/blob/main/lmdeploy/cli/serve.py",
-			"https://github.com/InternLM/lmdeploy/blob/main/lmdeploy/cli/utils.py",
-		},
-		`--server-name --server-port --model-name --backend --tp --dp --session-len --max-batch-size --cache-max-entry-count
-		--cache-block-seq-len --enable-prefix-caching --quant-policy --model-format --dtype --max-prefill-token-num
-		--num-tokens-per-iter --max-concurrent-requests --eager-mode --log-level`,
-		"HUGGING_FACE_HUB_TOKEN",
-	},
-	"llamacpp": {
-		[]string{
-			"https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md",
-			"https://github.com/ggml-org/llama.cpp/blob/master/common/arg.cpp",
-		},
-		`-m -hf -c -np -t -ngl -b -ub -fa -ctk -ctv -sm --alias --host --port --metrics --fit --cache-ram --slot-save-path --kv-unified
-		--cache-reuse --no-cache-prompt --threads-http --no-webui --jinja --api-key`,
-		"HF_TOKEN LLAMA_CACHE ROCR_VISIBLE_DEVICES",
-	},
-	"llamacpp-python": {
-		[]string{"https://github.com/abetlen/llama-cpp-python/blob/main/llama_cpp/server/settings.py"},
-		"",
-		`HF_TOKEN MODEL MODEL_ALIAS HF_MODEL_REPO_ID HOST PORT INTERRUPT_REQUESTS N_CTX N_BATCH N_THREADS N_GPU_LAYERS FLASH_ATTN CACHE
-		CACHE_SIZE SEED API_KEY`,
-	},
-	"ollama": {
-		[]string{"https://github.com/ollama/ollama/blob/main/envconfig/config.go", "https://docs.ollama.com/api"},
-		"",
-		`OLLAMA_HOST OLLAMA_KEEP_ALIVE OLLAMA_CONTEXT_LENGTH OLLAMA_NUM_PARALLEL OLLAMA_MAX_QUEUE OLLAMA_FLASH_ATTENTION
-		OLLAMA_KV_CACHE_TYPE OLLAMA_MAX_LOADED_MODELS OLLAMA_LOAD_TIMEOUT OLLAMA_SCHED_SPREAD OLLAMA_DEBUG`,
-	},
-	"textgen": {
-		[]string{
-			"https://github.com/oobabooga/textgen/wiki",
-			"https://github.com/oobabooga/textgen/blob/main/modules/shared.py",
-			"https://github.com/oobabooga/textgen/blob/main/docker/nvidia/Dockerfile",
-		},
-		`--api --listen --api-port --nowebui --model --model-dir --loader --ctx-size --gpu-layers --parallel --extra-flags
-		--load-in-8bit --load-in-4bit --attn-implementation`,
-		"HOME",
-	},
-	"openllm": {
-		[]string{"https://pypi.org/project/openllm/0.4.36/"},
-		"--port --backend --quantize --dtype",
-		"HF_TOKEN",
-	},
-	"xinference": {
-		[]string{"https://inference.readthedocs.io/en/latest/getting_started/using_docker_image.html"},
-		"-H --port --log-level",
-		"HF_TOKEN XINFERENCE_HOME XINFERENCE_MODEL_SRC",
-	},
-	"tensorrtllm": {
-		[]string{
-			"https://nvidia.github.io/TensorRT-LLM/commands/trtllm-serve.html",
-			"https://github.com/NVIDIA/TensorRT-LLM/blob/main/tensorrt_llm/commands/serve.py",
-		},
-		`--host --port --config --tp_size --pp_size --max_batch_size --max_num_tokens --max_seq_len --kv_cache_free_gpu_memory_fraction
-		--num_postprocess_workers`,
-		"HF_TOKEN",
-	},
-	"mindie": {
-		[]string{
-			"https://www.hiascend.com/document/detail/zh/mindie/",
-			"https://gitcode.com/Ascend/MindIE-LLM/blob/master/src/server/conf/config.json",
-		},
-		"--log-level", // of the case that shows Args; the settings are in files
-		"MINDIE_LOG_TO_STDOUT MIES_SERVICE_MONITOR_MODE MINDIE_LLM_BENCHMARK_ENABLE",
-	},
-	"mock-container": {
-		[]string{"mockserver/cmd/mockserver"},
-		"-addr -profile -speed -ttft -per-prompt-token -per-token -slots -jitter -seed -flavor -shape -fault",
-		"",
-	},
-}
-
-// TestFlagsAreDocumented finds options and variables that a server does not have.
-func TestFlagsAreDocumented(t *testing.T) {
-	for _, c := range goldenCases {
-		spec, err := c.server.Spec()
-		assert.NilError(t, err)
-		d, found := documented[c.backend]
-		assert.Assert(t, found && len(d.sources) > 0, c.backend)
-		flags, env := strings.Fields(d.flags), strings.Fields(d.env)
-		for _, word := range spec.Cmd {
-			if strings.HasPrefix(word, "-") && word != "-1" {
-				assert.Assert(t, slices.Contains(flags, word), "%s: %s: option %s is not documented in %v", c.backend, c.name, word, d.sources)
-			}
-		}
-		for _, name := range append(slices.Collect(maps.Keys(spec.Env)), slices.Collect(maps.Keys(spec.PassEnv))...) {
-			assert.Assert(t, slices.Contains(env, name), "%s: %s: variable %s is not documented in %v", c.backend, c.name, name, d.sources)
-		}
-	}
-}
 
 // TestEveryFieldHasGoldenCase checks that the golden files leave out no field.
 func TestEveryFieldHasGoldenCase(t *testing.T) {
@@ -186,7 +49,7 @@ func TestInvalidFields(t *testing.T) {
 		{VLLM{Container: with(func(c *Container) { c.Image = "localhost:5000/vllm:latest" })}, `Image "localhost:5000/vllm:latest": want a tag`},
 		{VLLM{Container: with(func(c *Container) { c.Model = "--trust-remote-code" })}, `Model "--trust-remote-code": want a name, not an option`},
 		{VLLM{Container: with(func(c *Container) { c.Model, c.ModelsDir = "../m", "/data" })}, `Model "../m": want a path in ModelsDir`},
-		{VLLM{Container: with(func(c *Container) { c.Quantization = "q8" })}, `Quantization "q8": want awq, awq_marlin, gptq,`},
+		{VLLM{Container: with(func(c *Container) { c.Quantization = "q8" })}, `Quantization "q8": want awq, auto_awq, awq_marlin,`},
 		{VLLM{Container: with(func(c *Container) { c.GPUs = "one" })}, `GPUs "one": "one" is not the id of a device; want none, all or ids like 0,1`},
 		{VLLM{Container: with(func(c *Container) { c.GPUs = "intel:0" })}, `GPUs "intel:0": vendor "intel" is unknown; want nvidia, amd or ascend`},
 		{VLLM{Container: with(func(c *Container) { c.ShmSize, c.Memory = -1, -2 })}, "ShmSize -1: want bytes, at least 0\nMemory -2: want bytes"},
@@ -212,14 +75,26 @@ func TestInvalidFields(t *testing.T) {
 		{Ollama{Container: Container{Model: "llama3:8b", Quantization: "Q8_0"}}, `Quantization "Q8_0": the tag of the model "llama3:8b" does not name it, and the tag decides what Ollama downloads; want a tag that ends in the quantization, such as llama3:8b-q8_0`},
 		{Ollama{Container: Container{Model: "llama3", Quantization: "q4_K_M"}}, "such as llama3:8b-instruct-q4_K_M"},
 		{Ollama{Container: Container{Model: "llama3:8b-instruct-q4_0", Quantization: "Q8_0"}}, "does not name it"},
-		{LlamaCPPPython{Container: ok}, `Image "": this server has no official image with a version tag`},
+		{LlamaCPPPython{Container: ok}, `ModelsDir "": want the folder that holds the model, because the project's own image cannot download it`},
+		{LlamaCPPPython{Container: Container{Model: "m.gguf", ModelsDir: "/data", GPUs: "0"}}, `Image "": the project's own image is for CPUs; want one for GPUs "0"`},
+		{TextGen{Container: Container{Model: "m", ModelsDir: "/data"}}, `Image "": this server has no official image with a version tag`},
 		{LlamaCPPPython{Container: with(func(c *Container) { c.Image, c.Args = "a:1", []string{"--n_ctx", "1", "--api_key", "k"} })}, `Args ["--n_ctx" "1" "--api_key" "[secret]"]: want none: this server`},
 		{Ollama{Container: ok, KVCache: "q2"}, `KVCache "q2": want f16, q8_0, q4_0`},
 		{TextGen{Container: with(func(c *Container) { c.Image = "a:1" })}, `ModelsDir "": want the folder that holds the model`},
 		{TextGen{Container: Container{Image: "a:1", Model: "m", ModelsDir: "/data"}, Parallel: 2}, `Loader "": want llama.cpp with GPULayers or Parallel`},
 		{TextGen{Container: Container{Image: "a:1", Model: "a b", ModelsDir: "/data"}}, `Model "a b": want a file or folder at the top of ModelsDir, of letters`},
+		{TextGen{Container: Container{Image: "a:3.5", Model: "m", ModelsDir: "/data"}}, `Image needs text-generation-webui 3.6.1 or later, and the image's tag says 3.5`},
+		{TextGen{Container: Container{Image: "a:3.0", Model: "m", ModelsDir: "/data"}, Loader: "ExLlamav2"}, `Loader ExLlamav2 needs text-generation-webui 3.6.1 or later, and the image's tag says 3.0`},
+		{TextGen{Container: Container{Image: "a:v4.0", Model: "m", ModelsDir: "/data"}, Loader: "ExLlamav2"}, `Loader ExLlamav2 ended with text-generation-webui 3.23, and the image's tag says v4.0`},
+		{TextGen{Container: Container{Image: "a:3.9.1", Model: "m", ModelsDir: "/data"}, Loader: "ExLlamav3"}, `Loader ExLlamav3 needs text-generation-webui 3.10 or later`},
+		{TextGen{Container: Container{Image: "a:3.7.1", Model: "m", ModelsDir: "/data"}, Loader: "Transformers", Attention: "eager"}, `Attention needs text-generation-webui 3.8 or later`},
+		{TextGen{Container: Container{Image: "r:5000/a:3.23-cuda", Model: "m.gguf", ModelsDir: "/data"}, Loader: "llama.cpp", Parallel: 2}, `Parallel needs text-generation-webui 4.0 or later, and the image's tag says 3.23-cuda`},
 		{OpenLLM{Container: ok, Engine: "tgi"}, `Engine "tgi": want pt, vllm, ctranslate`},
-		{Xinference{Container: ok}, `Engine "": want vLLM, SGLang`},
+		{OpenLLM{Container: ok, Engine: "ctranslate"}, `Engine "ctranslate": no image of OpenLLM has CTranslate2`},
+		{OpenLLM{Container: with(func(c *Container) { c.Quantization = "gptq" })}, `Quantization "gptq": the image lacks AutoGPTQ, which was last in ghcr.io/bentoml/openllm:0.4.15`},
+		{Xinference{Container: ok}, `Engine "": want one of vLLM, SGLang, llama.cpp, Transformers, LMDEPLOY, MindIE`},
+		{Xinference{Container: ok, Engine: "MindIE"}, `Engine "MindIE": only Xinference Enterprise has it; want an Image of that edition`},
+		{Xinference{Container: with(func(c *Container) { c.GPUs = "0,1" }), Engine: "vLLM", NGPU: 1}, `NGPU makes the server use 1 GPUs, and GPUs "0,1" are 2`},
 		{Xinference{Container: ok, Engine: "vLLM", Kwargs: map[string]any{"f": func() {}}}, "Kwargs cannot be written as JSON"},
 		{TensorRTLLM{Container: ok, BlockReuse: "no"}, `BlockReuse "no": want on, off`},
 		{MindIE{Container: Container{Model: "m", ModelsDir: "/data"}}, `GPUs "": want the ids of NPUs, like 0,1`},

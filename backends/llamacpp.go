@@ -14,9 +14,11 @@ import (
 // Model is a GGUF file in ModelsDir or, without ModelsDir, a repository on the
 // Hub. Quantization is the variant to download from a repository (Q4_K_M). For a
 // file, the start fails if the file's name says another quantization. The default
-// image is the one for the vendor of GPUs, or for CPUs. The server does not shrink
-// the context to what fits, and does not keep prompts in the host's memory. Its
-// slots are emptied before each pass.
+// image is the one for the vendor of GPUs, or for CPUs. The project builds images
+// once a day, so that most of its releases have none. Its image for CUDA 13 is
+// server-cuda13-bNNNNN. The server does not shrink the context to what fits, and
+// does not keep prompts in the host's memory. Its slots are emptied before each
+// pass.
 type LlamaCPP struct {
 	Container
 	Context       int    // tokens of all slots together
@@ -35,10 +37,10 @@ type LlamaCPP struct {
 
 // Spec describes how the server is launched; the error names each invalid field.
 func (l LlamaCPP) Spec() (launch.Spec, error) {
-	b := newBuilder(l.Container, "llamacpp", "ghcr.io/ggml-org/llama.cpp:server-b10472", 8080)
+	b := newBuilder(l.Container, "llamacpp", "ghcr.io/ggml-org/llama.cpp:server-b10868", 8080)
 	b.grantGPUs(launch.NVIDIA)
 	if variant := map[string]string{launch.NVIDIA: "cuda", launch.AMD: "rocm"}[b.Devices.Vendor]; variant != "" && l.Image == "" {
-		b.Image = "ghcr.io/ggml-org/llama.cpp:server-" + variant + "-b10472"
+		b.Image = "ghcr.io/ggml-org/llama.cpp:server-" + variant + "-b10868"
 	}
 	b.downloadTo("llamacpp", "/cache", "HF_TOKEN")
 	b.checkGGUF()
@@ -71,10 +73,12 @@ func (l LlamaCPP) Spec() (launch.Spec, error) {
 	b.textOption("-ctv", l.CacheTypeV)
 	b.choiceOption("SplitMode", "-sm", l.SplitMode, "none", "layer", "row", "tensor")
 	b.toggleOption("PromptCache", l.PromptCache, nil, []string{"--no-cache-prompt"})
+	b.withChatTemplate("--chat-template-file")
+	b.withOfflineOption("--offline")
 	b.Version = probe.Field{Path: "/props", Name: "build_info"}
 	b.Metrics = l.Metrics()
 	if l.PromptCache != Off {
-		b.ResetCache = []probe.Step{{Purpose: "empty the slots", Method: "POST", Path: "/slots/%d?action=erase", Count: probe.Field{Path: "/props", Name: "total_slots"}}}
+		b.ResetCache = resetLlamaCPP
 	}
 	b.Failures = llamaFailures
 	return b.finish()
@@ -89,10 +93,21 @@ var llamaFailures = []launch.Failure{
 	{Log: `failed to initialize CUDA|no CUDA-capable device|no usable GPU found|offloaded 0/`, Advice: "the server runs without the GPU that was requested: take an image for this GPU, such as llama.cpp:server-cuda-bNNNNN, and check the driver", WithGPU: true},
 }
 
+// resetLlamaCPP empties llama.cpp's slots. The server has the request only with
+// --slot-save-path.
+var resetLlamaCPP = []probe.Step{{Purpose: "empty the slots", Method: "POST", Path: "/slots/%d?action=erase", Count: probe.Field{Path: "/props", Name: "total_slots"}}}
+
 // Metrics returns the names of llama.cpp's metrics
-// (https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md).
+// (https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md). It
+// prints them with the six digits of a C++ stream. None of them says how full the KV
+// cache is: that one was removed in May 2025
+// (https://github.com/ggml-org/llama.cpp/pull/13660).
 func (LlamaCPP) Metrics() metrics.Names {
 	return metrics.Names{
-		Path: "/metrics", KVUsage: metrics.Alternatives{"llamacpp:kv_cache_usage_ratio"},
+		Path:         "/metrics",
+		CacheHits:    metrics.Alternatives{"llamacpp:prompt_tokens_cached_total"},
+		CacheMisses:  metrics.Alternatives{"llamacpp:prompt_tokens_total"},
+		OutputTokens: metrics.Alternatives{"llamacpp:tokens_predicted_total"},
+		Digits:       6,
 	}
 }

@@ -6,11 +6,17 @@ import "github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 // (https://llama-cpp-python.readthedocs.io/en/latest/server/).
 //
 // Model is a GGUF file in ModelsDir or, without ModelsDir, a repository on the
-// Hub, of whose files Quantization selects one. Image is required: the project's
-// own image (ghcr.io/abetlen/llama-cpp-python) has only the tag latest, is for
-// CPUs, and builds the library at each start. The server handles one request at a
-// time. Further requests wait; by default a new request would end the current
-// one. The server states no usage in streams, so that a tokenizer is needed.
+// Hub, of whose files Quantization selects one. The default image is the project's
+// own, of the newest version whose image is known to exist. That image is for CPUs,
+// builds the library at each start, and cannot download models. With GPUs, and
+// without ModelsDir, set Image: docker/cuda_simple of the project builds one with
+// CUDA; a download needs the Python package huggingface-hub in it.
+//
+// The server handles one request at a time. Further requests wait; by default a new
+// request would end the current one. The server does not keep the logits of whole
+// prompts, as it would by default, and therefore refuses requests for logprobs. It
+// keeps the last prompt between passes, and states no usage in streams, so that a
+// tokenizer is needed.
 type LlamaCPPPython struct {
 	Container
 	Context   int  // tokens of a request, prompt and output together; 2048
@@ -22,8 +28,14 @@ type LlamaCPPPython struct {
 
 // Spec describes how the server is launched; the error names each invalid field.
 func (l LlamaCPPPython) Spec() (launch.Spec, error) {
-	b := newBuilder(l.Container, "llamacpp-python", "", 8000)
+	b := newBuilder(l.Container, "llamacpp-python", "ghcr.io/abetlen/llama-cpp-python:v0.3.5", 8000)
 	b.grantGPUs(launch.NVIDIA)
+	if l.Image == "" && b.Devices.Vendor != "" {
+		b.invalid("Image", `"": the project's own image is for CPUs; want one for GPUs %q, which docker/cuda_simple of the project builds`, string(l.GPUs))
+	}
+	if l.Image == "" && l.ModelsDir == "" {
+		b.invalid("ModelsDir", `"": want the folder that holds the model, because the project's own image cannot download it, or an Image with the Python package huggingface-hub`)
+	}
 	b.downloadTo("huggingface", "/root/.cache/huggingface", "HF_TOKEN")
 	b.checkGGUF()
 	b.Env["MODEL"] = b.path
@@ -34,6 +46,7 @@ func (l LlamaCPPPython) Spec() (launch.Spec, error) {
 	b.Env["MODEL_ALIAS"] = b.Model
 	b.Env["HOST"], b.Env["PORT"] = "0.0.0.0", "8000"
 	b.Env["INTERRUPT_REQUESTS"] = "false"
+	b.Env["LOGITS_ALL"] = "false" // true keeps one row of logits for each token of the context
 	b.intVariable("Context", "N_CTX", l.Context)
 	b.intVariable("Batch", "N_BATCH", l.Batch)
 	b.intVariable("Threads", "N_THREADS", l.Threads)
@@ -54,5 +67,6 @@ func (l LlamaCPPPython) Spec() (launch.Spec, error) {
 	if l.GPULayers == 0 { // no layer may be on the CPU
 		b.Failures = append(b.Failures, launch.Failure{Log: `layer +0 assigned to device CPU`, Advice: "the server runs without the GPU that was requested: build an image with it from docker/cuda_simple", WithGPU: true})
 	}
+	b.keepsPrompts()
 	return b.finish()
 }

@@ -64,9 +64,14 @@ func TestServeOnRealServer(t *testing.T) {
 			assert.Equal(t, tokens, 64.0, "%s", rec.Name)
 			assert.Equal(t, rec.GetConfig("backend"), "llamacpp")
 			assert.Equal(t, rec.GetConfig("model"), "tiny")
+			_, counted := rec.Value("srv-prefix-hit-%")
+			assert.Assert(t, counted, "%s", out)
 		}
 	}
 	assert.Equal(t, rows, 2, "%s", out)
+	for _, wrong := range []string{"the server counted", "counts of the server", "not available"} {
+		assert.Assert(t, !strings.Contains(out, wrong), "%s", out)
+	}
 }
 
 // TestShortAnswersOfRealServer checks that answers are reported which a real llama-server ends

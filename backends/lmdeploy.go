@@ -12,7 +12,9 @@ import (
 //
 // Quantization is the format of the weights: hf, awq, gptq, compressed-tensors,
 // fp8 or mxfp4. If Engine is turbomind and the server falls back to its PyTorch
-// engine, the start fails.
+// engine, the start fails. The server ignores the sampling defaults of the model's
+// generation_config.json, because they would change the results. The image is the
+// one for CUDA 12; there is also one whose tag ends in -cu13.0, for driver 580 or newer.
 type LMDeploy struct {
 	Container
 	Engine             string  // turbomind or pytorch; turbomind if it supports the model
@@ -28,11 +30,12 @@ type LMDeploy struct {
 
 // Spec describes how the server is launched; the error names each invalid field.
 func (l LMDeploy) Spec() (launch.Spec, error) {
-	b := newBuilder(l.Container, "lmdeploy", "openmmlab/lmdeploy:v0.16.0-cu12.8", 23333)
+	b := newBuilder(l.Container, "lmdeploy", "openmmlab/lmdeploy:v0.17.0-cu12.8", 23333)
 	b.grantGPUs(launch.NVIDIA)
 	b.enlargeShm()
-	b.downloadTo("huggingface", "/root/.cache/huggingface", "HUGGING_FACE_HUB_TOKEN")
-	b.args("lmdeploy", "serve", "api_server", b.path, "--server-name", "0.0.0.0", "--server-port", "23333", "--model-name", b.Model)
+	b.imageFor(map[string]string{launch.NVIDIA: b.Image})
+	b.args("lmdeploy", "serve", "api_server", b.path, "--server-name", "0.0.0.0", "--server-port", "23333", "--model-name", b.Model, "--generation-config", "lmdeploy")
+	b.withHub("huggingface", "/root/.cache/huggingface", "--revision", "", "--trust-remote-code")
 	b.choiceOption("Engine", "--backend", l.Engine, "turbomind", "pytorch")
 	b.choiceOption("Quantization", "--model-format", l.Quantization, "hf", "awq", "gptq", "compressed-tensors", "fp8", "mxfp4")
 	b.choiceOption("DType", "--dtype", l.DType, "auto", "float16", "bfloat16")
@@ -49,9 +52,13 @@ func (l LMDeploy) Spec() (launch.Spec, error) {
 	}
 	b.switchOption("--enable-prefix-caching", l.PrefixCaching)
 	b.intOption("MaxPrefillTokens", "--max-prefill-token-num", l.MaxPrefillTokens)
+	if l.PrefixCaching {
+		b.keepsPrompts()
+	}
 	b.Metrics = l.Metrics()
 	b.Failures = append([]launch.Failure{
-		{Log: `\[TM\]\[ERROR\].*out of memory`, Advice: "lower CacheMaxEntryCount or SessionLen"},
+		{Log: `\[TM\]\[FATAL\].*CUDA error: out of memory`, Advice: "lower CacheMaxEntryCount or SessionLen"},
+		{Log: `\[TM\]\[FATAL\].*CUDA error`, Advice: "the engine failed on the GPU: the line says why"},
 	}, torchFailures...)
 	if l.Engine == "turbomind" {
 		b.Failures = append(b.Failures, launch.Failure{Log: `Fallback to pytorch engine because`, Advice: "TurboMind does not support this model: set Engine to pytorch"})
@@ -64,8 +71,13 @@ func (l LMDeploy) Spec() (launch.Spec, error) {
 func (LMDeploy) Metrics() metrics.Names {
 	return metrics.Names{
 		Path:         "/metrics",
-		CacheHitRate: metrics.Alternatives{"lmdeploy:prefix_cache_hit_rate"},
+		CacheHits:    metrics.Alternatives{"lmdeploy:cached_tokens_total"}, // the gauge of the rate counts from the server's start
+		CacheQueries: metrics.Alternatives{"lmdeploy:prompt_tokens_total"},
 		KVUsage:      metrics.Alternatives{"lmdeploy:gpu_cache_usage_perc"},
 		QueueTime:    metrics.Alternatives{"lmdeploy:request_queue_time_seconds"},
+
+		Requests:     metrics.Alternatives{"lmdeploy:request_success_total"},
+		PromptTokens: metrics.Alternatives{"lmdeploy:prompt_tokens_total"},
+		OutputTokens: metrics.Alternatives{"lmdeploy:generation_tokens_total"},
 	}
 }

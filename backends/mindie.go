@@ -3,6 +3,7 @@ package backends
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
@@ -16,7 +17,10 @@ import (
 // The image's config.json is changed only where a field is set, and to listen on
 // all addresses without TLS, as a container needs. MaxIterTimes limits every
 // answer, whatever the request asks for: raise MaxIterTimes, MaxSeqLen and
-// MaxInputTokens before you measure.
+// MaxInputTokens before you measure. The folder of the weights must belong to the
+// user of the container. The server writes its log to files: it slows the server to
+// write to the output, too, which MINDIE_LOG_TO_STDOUT=1 in Env does when a start
+// fails without a reason.
 type MindIE struct {
 	Container
 	MaxSeqLen           int // tokens of a request, prompt and output together; 2560
@@ -52,13 +56,16 @@ json.dump(conf, open(path, "w"), indent=1)
 PY
 chmod 640 $home/conf/config.json
 cd $home
-if command -v mindie_llm_server >/dev/null; then exec mindie_llm_server "$@"; fi
-exec ./bin/mindieservice_daemon "$@"
+if ! command -v "$1" >/dev/null; then # before version 3
+  shift
+  set -- ./bin/mindieservice_daemon "$@"
+fi
+exec "$@"
 `
 
 // Spec describes how the server is launched; the error names each invalid field.
 func (i MindIE) Spec() (launch.Spec, error) {
-	b := newBuilder(i.Container, "mindie", "swr.cn-south-1.myhuaweicloud.com/ascendhub/mindie:2.3.0-800I-A2-py311-openeuler24.03-lts", 1025)
+	b := newBuilder(i.Container, "mindie", "swr.cn-south-1.myhuaweicloud.com/ascendhub/mindie:3.0.0-800I-A2-py311-openeuler24.03-lts", 1025)
 	b.grantGPUs(launch.Ascend)
 	b.requireModelsDir()
 	if b.Devices.Vendor != launch.Ascend {
@@ -70,16 +77,23 @@ func (i MindIE) Spec() (launch.Spec, error) {
 	if b.ShmSize == 0 {
 		b.ShmSize = 1 << 30
 	}
-	b.Env["MINDIE_LOG_TO_STDOUT"] = "1"
+	b.imageFor(map[string]string{launch.Ascend: b.Image})
+	b.Model = strings.ReplaceAll(b.Model, "/", "_") // a slash would end the name in the server's paths
+	b.ListedModel = b.Model
+	b.taken = append(b.taken, "TrustRemoteCode")
+	b.withOffline()
 	b.Env["MIES_SERVICE_MONITOR_MODE"] = "1" // Prometheus metrics
 	ids := make([]int, len(b.Devices.IDs))   // the container has no other NPUs, and counts them from 0
 	for n := range ids {
 		ids[n] = n
 	}
 	type object = map[string]any
-	server := object{"ipAddress": "0.0.0.0", "managementIpAddress": "0.0.0.0", "allowAllZeroIpListening": true, "port": 1025, "httpsEnabled": false}
+	server := object{"ipAddress": "0.0.0.0", "managementIpAddress": "0.0.0.0", "allowAllZeroIpListening": true, "port": 1025, "managementPort": 1025, "metricsPort": 1027, "httpsEnabled": false}
 	deploy := object{}
 	model := object{"modelName": b.Model, "modelWeightPath": b.path, "worldSize": len(ids)}
+	if i.TrustRemoteCode {
+		model["trustRemoteCode"] = true
+	}
 	schedule := object{}
 	set := func(o object, field, name string, n int) {
 		if b.isPositive(field, n) {
@@ -109,13 +123,14 @@ func (i MindIE) Spec() (launch.Spec, error) {
 	b.Config["settings"] = string(line)
 	b.Files = []launch.File{{Path: "/llmbench/settings.json", Content: string(settings) + "\n"}, {Path: "/llmbench/run.sh", Content: mindieRun}}
 	b.Entrypoint = []string{"bash", "/llmbench/run.sh"}
+	b.args("mindie_llm_server")
 	b.Config["npus"] = strconv.Itoa(len(ids))
-	b.HealthPath = "/v2/health/ready"
+	b.HealthPath = "/v2/health/ready" // of the management port, which is the same port here
 	b.Metrics, b.MetricsPort = i.Metrics(), 1027
 	b.Failures = []launch.Failure{
 		{Log: `Failed to init endpoint`, Advice: "the server refuses its settings, or its port is taken: the cause is in the lines above"},
 		{Log: `ConfigManager init exception|Failed to initialize .* from JSON`, Advice: "this version of MindIE does not take these settings: compare its conf/config.json with the settings in /llmbench/settings.json"},
-		{Log: `NPU out of memory|alloc device memory failed`, Advice: "the NPUs' memory is too small for the model and its KV cache: give more ids, or lower MaxSeqLen"},
+		{Log: `NPU out of memory|Device out of memory`, Advice: "the NPUs' memory is too small for the model and its KV cache: give more ids, or lower MaxSeqLen"},
 	}
 	return b.finish()
 }
@@ -128,5 +143,9 @@ func (MindIE) Metrics() metrics.Names {
 		CacheHitRate: metrics.Alternatives{"npu_prefix_cache_hit_rate"},
 		Preemptions:  metrics.Alternatives{"num_preemptions_total"},
 		KVUsage:      metrics.Alternatives{"npu_cache_usage_perc"},
+
+		Requests:     metrics.Alternatives{"request_success_total"},
+		PromptTokens: metrics.Alternatives{"prompt_tokens_total"},
+		OutputTokens: metrics.Alternatives{"generation_tokens_total"},
 	}
 }

@@ -80,13 +80,13 @@ func (m Mock) Serve(tb testing.TB) (*mockserver.Server, llmbench.Target) {
 func mockMetrics(url string, cfg mockserver.Config, logf func(string, ...any)) metrics.Source {
 	all := VLLM{}.Metrics()
 	t := llmbench.Target{URL: url, NoProxy: true}
-	s := metrics.Source{Target: t, Logf: logf, Names: metrics.Names{
+	s := metrics.Source{Addresses: []metrics.Address{{Target: t}}, Logf: logf, Names: metrics.Names{
 		Path: all.Path, Requests: all.Requests, PromptTokens: all.PromptTokens, OutputTokens: all.OutputTokens,
 	}}
 	if cfg.Engine != nil && cfg.Engine.PrefixCache {
 		s.Names = all
 		s.Reset = func(ctx context.Context) error {
-			return probe.Server{Target: t}.Take(ctx, []probe.Step{resetPrefixCache})
+			return probe.Server{Target: t}.Take(ctx, resetVLLM)
 		}
 	}
 	s.Names.OpenRequests = metrics.Alternatives{"mockserver_requests_open"}

@@ -15,10 +15,15 @@ import (
 // ModelsDir. Quantization must agree with the file's name, or with the tag of the
 // library's name: llama3:8b-instruct-q8_0. The model is loaded before the first
 // request, and kept. Ollama truncates prompts longer than the context silently,
-// and has no way to ignore the end of an answer.
+// has no way to ignore the end of an answer, and keeps prompts between passes: its
+// prompt cache cannot be emptied. The default image is the one for the vendor of
+// GPUs; it also runs on a CPU.
 type Ollama struct {
 	Container
-	Context   int    // tokens of a request, prompt and output together; depends on the GPU's memory
+	// Context is the number of tokens of a request, prompt and output together. If
+	// it is 0, the server chooses, and chooses less when the model does not fit into
+	// memory: the configuration line "context" says what it uses.
+	Context   int
 	Parallel  int    // requests served at once; 1
 	MaxQueue  int    // waiting requests; further ones are refused; 512
 	FlashAttn Toggle // on if the model allows it
@@ -29,6 +34,9 @@ type Ollama struct {
 func (o Ollama) Spec() (launch.Spec, error) {
 	b := newBuilder(o.Container, "ollama", "ollama/ollama:0.32.15", 11434)
 	b.grantGPUs(launch.NVIDIA)
+	if o.Image == "" && b.Devices.Vendor == launch.AMD {
+		b.Image += "-rocm"
+	}
 	b.checkGGUF()
 	b.HealthPath = "/api/version"
 	b.Env["OLLAMA_HOST"] = "0.0.0.0:11434"
@@ -58,11 +66,13 @@ func (o Ollama) Spec() (launch.Spec, error) {
 		b.ListedModel += ":latest"
 	}
 	b.Version = probe.Field{Path: "/api/version", Name: "version"}
+	b.Reported = map[string]probe.Field{"context": {Path: "/api/ps", Name: "models.0.context_length"}}
 	b.GPUResidency = [2]probe.Field{{Path: "/api/ps", Name: "models.0.size"}, {Path: "/api/ps", Name: "models.0.size_vram"}}
 	b.Failures = []launch.Failure{
-		{Log: `no compatible GPUs were discovered`, Advice: "the server runs without the GPU that was requested: check the driver, and use the -rocm image for GPUs of AMD", WithGPU: true},
-		{Log: `model requires more system memory`, Advice: "the model does not fit: take a smaller quantization, or raise Memory"},
+		{Log: `inference compute.*library=cpu`, Advice: "the server runs without the GPU that was requested: check the driver, and use the -rocm image for GPUs of AMD", WithGPU: true},
+		{Log: `model is too large for system memory`, Advice: "the model does not fit: take a smaller quantization, lower Context or Parallel, or raise Memory"},
 	}
+	b.keepsPrompts()
 	return b.finish()
 }
 

@@ -26,10 +26,7 @@ func (b *builder) intOption(field, flag string, n int) {
 // shareOption appends an option with a number above 0 and up to 1, unless v is 0:
 // the server's default.
 func (b *builder) shareOption(field, flag string, v float64) {
-	if !(v >= 0 && v <= 1) {
-		b.invalid(field, "%g: want a share above 0 and up to 1, or 0 for the server's default", v)
-	}
-	if v > 0 {
+	if b.isShare(field, v) {
 		b.args(flag, strconv.FormatFloat(v, 'g', -1, 64))
 	}
 }
@@ -81,6 +78,14 @@ func (b *builder) isPositive(field string, n int) bool {
 		b.invalid(field, "%d: want a whole number above 0, or 0 for the server's default", n)
 	}
 	return n > 0
+}
+
+// isShare reports whether v is set, and notes an error unless v is a share.
+func (b *builder) isShare(field string, v float64) bool {
+	if !(v >= 0 && v <= 1) {
+		b.invalid(field, "%g: want a share above 0 and up to 1, or 0 for the server's default", v)
+	}
+	return v > 0
 }
 
 // isOneOf reports whether value is set, and notes an error if it is not allowed.

@@ -28,6 +28,19 @@ func (b *builder) grantGPUs(vendor string) {
 	}
 }
 
+// imageFor chooses the server's default image by the vendor of its devices, "" for
+// none. A vendor without an image is an error, unless Image is set.
+func (b *builder) imageFor(images map[string]string) {
+	vendor := b.Devices.Vendor
+	switch image, found := images[vendor]; {
+	case b.from.Image != "":
+	case found:
+		b.Image = image
+	case vendor != "":
+		b.invalid("GPUs", "%q: this server has no default image for devices of vendor %s; set Image to one that can use them", string(b.from.GPUs), vendor)
+	}
+}
+
 // A parallelism is one way in which a server spreads a model over devices.
 type parallelism struct {
 	field, flag string

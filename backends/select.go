@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
 // FromConfig returns the backends that the environment selects: the server at
@@ -14,7 +16,8 @@ import (
 // of package backends/container. If launch is nil, such servers are an error.
 func FromConfig(c Config, launch func(Server) Backend) ([]Named, error) {
 	if c.URL != "" {
-		return []Named{{c.Name, URL{URL: c.URL, Name: c.Name, Model: c.Model, Dialect: c.Dialect, APIKey: c.APIKey, Header: http.Header(c.Header), Body: []byte(c.Body.Reveal()), Compressed: c.Compressed, TLS: c.TLS}}}, nil
+		return []Named{{c.Name, URL{URL: c.URL, Name: c.Name, Model: c.Model, Dialect: c.Dialect, APIKey: c.APIKey, Header: http.Header(c.Header), Body: []byte(c.Body.Reveal()),
+			Compressed: c.Compressed, TLS: c.TLS, MetricsURLs: c.Metrics, NoMetrics: c.NoMetrics, ResetCache: c.ResetCache}}}, nil
 	}
 	selected := strings.Join(c.Backends, ",")
 	var all []Named
@@ -24,9 +27,11 @@ func FromConfig(c Config, launch func(Server) Backend) ([]Named, error) {
 		switch {
 		case name == "mock":
 			all = append(all, Named{name, Mock{Profile: c.Mock, Speed: c.MockSpeed, Model: c.Model, Dialect: c.Dialect, Body: []byte(c.Body.Reveal())}})
+		case name == "list":
+			return nil, fmt.Errorf("LLMBENCH_BACKEND=%s: nothing is measured; the servers are:\n%s", selected, List())
 		case !known:
-			return nil, fmt.Errorf("LLMBENCH_BACKEND=%s: %q is not a backend; want a comma list of %s, or LLMBENCH_URL for a server that already runs",
-				selected, name, strings.Join(Names(), ", "))
+			return nil, fmt.Errorf("LLMBENCH_BACKEND=%s: %q is not a backend; the nearest is %s; want a comma list of %s, or LLMBENCH_URL for a server that already runs",
+				selected, name, env.Nearest(name, Names()), strings.Join(Names(), ", "))
 		case launch == nil:
 			return nil, fmt.Errorf("LLMBENCH_BACKEND=%s: this program cannot launch %s in a container; want mock, or LLMBENCH_URL for a server that already runs", selected, name)
 		default:
@@ -74,6 +79,7 @@ var servers = map[string]func(Container) Server{
 func containerFrom(c Config) Container {
 	return Container{
 		Image: c.Image, Model: c.Model, Quantization: c.Quant, Args: c.Args, GPUs: GPUs(c.GPUs), ModelsDir: c.ModelsDir, APIKey: c.APIKey,
+		Revision: c.Revision, ChatTemplate: c.Template, TrustRemoteCode: c.TrustCode, Offline: c.Offline,
 		Dialect: c.Dialect, Body: []byte(c.Body.Reveal()), LogDir: c.LogDir,
 	}
 }

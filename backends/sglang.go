@@ -1,6 +1,8 @@
 package backends
 
 import (
+	"strings"
+
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
 	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
@@ -9,9 +11,15 @@ import (
 // SGLang is SGLang's server, `sglang.launch_server`
 // (https://docs.sglang.ai/advanced_features/server_arguments.html).
 //
-// Quantization is one of awq, gptq, fp8, gguf, bitsandbytes and
-// compressed-tensors. The radix cache is emptied before each pass. The health
-// check is configured not to generate tokens, because that would delay requests.
+// Quantization is awq, gptq, fp8, compressed-tensors, w8a8_int8, gguf, bitsandbytes or
+// another method that SGLang has. The default image is the one for the vendor of GPUs;
+// for AMD it is built for MI300 and MI325, and -rocm10-mi35x in place of
+// -rocm10-mi30x is for MI350 and MI355. The one for NVIDIA is built for CUDA 13, which needs driver 580 or newer;
+// v0.5.19-cu129 is the newest for an older driver. Without GPUs it is the one for Xeon
+// CPUs with AMX. The radix cache is emptied before each pass. The server
+// ignores the sampling defaults of the model's generation_config.json, because they
+// would change the results. The health check is configured not to generate tokens,
+// because that would delay requests.
 type SGLang struct {
 	Container
 	DType              string  // auto, half, float16, bfloat16 or float32
@@ -31,14 +39,20 @@ type SGLang struct {
 
 // Spec describes how the server is launched; the error names each invalid field.
 func (s SGLang) Spec() (launch.Spec, error) {
-	b := newBuilder(s.Container, "sglang", "lmsysorg/sglang:v0.5.20", 30000)
+	b := newBuilder(s.Container, "sglang", "lmsysorg/sglang:"+sglangRelease, 30000)
 	b.grantGPUs(launch.NVIDIA)
+	b.imageFor(map[string]string{launch.NVIDIA: "lmsysorg/sglang:" + sglangRelease, launch.AMD: "lmsysorg/sglang:" + sglangRelease + "-rocm10-mi30x", "": "lmsysorg/sglang:" + sglangRelease + "-xeon"})
 	b.enlargeShm()
-	b.downloadTo("huggingface", "/root/.cache/huggingface", "HF_TOKEN")
+	b.Model = strings.ReplaceAll(b.Model, ":", "_") // a colon would begin the name of an adapter
+	b.ListedModel = b.Model
 	b.Env["SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION"] = "0"
 	b.args("python3", "-m", "sglang.launch_server", "--model-path", b.path, "--served-model-name", b.Model,
-		"--host", "0.0.0.0", "--port", "30000", "--enable-metrics")
-	b.choiceOption("Quantization", "--quantization", s.Quantization, "awq", "gptq", "fp8", "gguf", "bitsandbytes", "compressed-tensors")
+		"--host", "0.0.0.0", "--port", "30000", "--enable-metrics", "--sampling-defaults", "openai")
+	if strings.HasSuffix(b.Image, "-xeon") {
+		b.args("--device", "cpu")
+	}
+	b.withHub("huggingface", "/root/.cache/huggingface", "--revision", "--chat-template", "--trust-remote-code")
+	b.choiceOption("Quantization", "--quantization", s.Quantization, sglangQuantizations...)
 	b.choiceOption("DType", "--dtype", s.DType, "auto", "half", "float16", "bfloat16", "float32")
 	b.parallelOptions(
 		parallelism{"TensorParallel", "--tp-size", s.TensorParallel, []string{"--tp", "--tensor-parallel-size", "--pp-size", "--pp", "--pipeline-parallel-size"}},
@@ -54,14 +68,14 @@ func (s SGLang) Spec() (launch.Spec, error) {
 		b.intOption("ChunkedPrefillSize", "--chunked-prefill-size", s.ChunkedPrefillSize)
 	}
 	b.toggleOption("RadixCache", s.RadixCache, nil, []string{"--disable-radix-cache"})
-	b.choiceOption("KVCacheDType", "--kv-cache-dtype", s.KVCacheDType, "auto", "fp8_e4m3", "fp8_e5m2")
+	b.choiceOption("KVCacheDType", "--kv-cache-dtype", s.KVCacheDType, "auto", "bf16", "bfloat16", "fp8_e4m3", "fp8_e5m2", "mxfp8", "nvfp4", "fp4_mx_block16", "fp4_e2m1")
 	b.textOption("--attention-backend", s.AttentionBackend)
 	b.toggleOption("CUDAGraph", s.CUDAGraph, nil, []string{"--disable-cuda-graph"})
-	b.textOption("--schedule-policy", s.SchedulePolicy)
+	b.choiceOption("SchedulePolicy", "--schedule-policy", s.SchedulePolicy, "lpm", "random", "fcfs", "dfs-weight", "lof", "priority", "routing-key")
 	b.Version = probe.Field{Path: "/server_info", Name: "version"}
 	b.Metrics = s.Metrics()
 	if s.RadixCache != Off {
-		b.ResetCache = []probe.Step{{Purpose: "empty the radix cache", Method: "POST", Path: "/flush_cache?timeout=30"}}
+		b.ResetCache = resetSGLang
 	}
 	b.Failures = append([]launch.Failure{
 		{Log: `Not enough memory\. Please try to increase --mem-fraction-static`, Advice: "raise MemFractionStatic, or use more GPUs"},
@@ -71,16 +85,32 @@ func (s SGLang) Spec() (launch.Spec, error) {
 	return b.finish()
 }
 
+// sglangRelease is the tag of the default images.
+const sglangRelease = "v0.5.21"
+
+// sglangQuantizations are all that SGLang takes, except those for NPUs and Apple's
+// GPUs.
+var sglangQuantizations = []string{
+	"awq", "awq_marlin", "gptq", "gptq_marlin", "marlin", "fp8", "mxfp8", "mxfp4", "bitsandbytes", "gguf", "compressed-tensors", "modelopt", "modelopt_fp8", "modelopt_fp4",
+	"modelopt_mixed", "nvfp4_online", "petit_nvfp4", "w8a8_int8", "w8a8_fp8", "moe_wna16", "w4afp8", "auto-round", "auto-round-int8", "quark", "quark_int4fp8_moe", "quark_mxfp4", "unquant", "humming",
+}
+
+// resetSGLang empties SGLang's radix cache as soon as no request runs, for at most 30
+// seconds.
+var resetSGLang = []probe.Step{{Purpose: "empty the radix cache", Method: "POST", Path: "/flush_cache?timeout=30"}}
+
 // Metrics returns the names of SGLang's metrics
 // (https://docs.sglang.ai/references/production_metrics.html).
 func (SGLang) Metrics() metrics.Names {
 	return metrics.Names{
 		Path:         "/metrics",
+		Preemptions:  metrics.Alternatives{"sglang:num_retracted_requests_total"},
 		CacheHits:    metrics.Alternatives{"sglang:cached_tokens_total"},
 		CacheQueries: metrics.Alternatives{"sglang:prompt_tokens_total"},
 		KVUsage:      metrics.Alternatives{"sglang:token_usage"},
 		QueueTime:    metrics.Alternatives{"sglang:queue_time_seconds"},
 
+		Requests:     metrics.Alternatives{"sglang:num_requests_total"},
 		PromptTokens: metrics.Alternatives{"sglang:prompt_tokens_total"},
 		OutputTokens: metrics.Alternatives{"sglang:generation_tokens_total"},
 	}

@@ -1,6 +1,9 @@
 package backends
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -76,4 +79,75 @@ func TestSettingsAreComparable(t *testing.T) {
 		}
 		assert.Equal(t, keys, 1, "%+v and %+v differ in %d configuration lines", c[0], c[1], keys)
 	}
+}
+
+// TestXinferenceStarts checks what a fresh Xinference needs to take requests and to
+// use the GPUs that it gets.
+func TestXinferenceStarts(t *testing.T) {
+	for _, c := range []struct {
+		x    Xinference
+		want string // in the request that launches the model
+		used string // gpus-used of the configuration lines
+	}{
+		{Xinference{Container: Container{Model: "m", GPUs: "0,1"}, Engine: "vLLM"}, `"n_gpu":2`, "2"},
+		{Xinference{Container: Container{Model: "m", GPUs: "all"}, Engine: "vLLM"}, "", "1"},
+		{Xinference{Container: Container{Model: "m", ModelsDir: "/data"}, Engine: "LMDEPLOY"}, `"model_engine":"LMDEPLOY"`, ""},
+		{Xinference{Container: Container{Model: "m"}, Engine: "vLLM", Packages: []string{"vllm==0.29.0"}}, `"virtual_env_packages":["vllm==0.29.0"]`, ""},
+	} {
+		spec, err := c.x.Spec()
+		assert.NilError(t, err)
+		assert.Equal(t, spec.Env["XINFERENCE_AUTH_ADVANCED"], "false")
+		assert.Equal(t, spec.Env["XINFERENCE_HOME"], "/data")
+		volumes := 0
+		for _, m := range spec.Mounts {
+			if m.Source == "llmbench-xinference" && m.Target == "/data" {
+				volumes++
+			}
+		}
+		assert.Equal(t, volumes, 1, "the engine would be installed at each start: %v", spec.Mounts)
+		body := spec.Setup[0].Body
+		assert.Assert(t, strings.Contains(body, c.want), body)
+		assert.Equal(t, strings.Contains(body, "n_gpu"), strings.Contains(c.want, "n_gpu"), body)
+		assert.Equal(t, spec.Config["gpus-used"], c.used)
+	}
+}
+
+// TestImageOfVendor checks that a GPU gets an image that can use it.
+func TestImageOfVendor(t *testing.T) {
+	for _, c := range []struct {
+		server Server
+		want   string
+	}{
+		{Ollama{Container: Container{Model: "m"}}, "ollama/ollama:0.32.15"},
+		{Ollama{Container: Container{Model: "m", GPUs: "all"}}, "ollama/ollama:0.32.15"},
+		{Ollama{Container: Container{Model: "m", GPUs: "amd:0"}}, "ollama/ollama:0.32.15-rocm"},
+		{Ollama{Container: Container{Model: "m", GPUs: "amd:0", Image: "mine:1"}}, "mine:1"},
+		{LlamaCPP{Container: Container{Model: "m", GPUs: "0"}}, "ghcr.io/ggml-org/llama.cpp:server-cuda-b10868"},
+		{LlamaCPP{Container: Container{Model: "m", GPUs: "amd:0"}}, "ghcr.io/ggml-org/llama.cpp:server-rocm-b10868"},
+	} {
+		spec, err := c.server.Spec()
+		assert.NilError(t, err)
+		assert.Equal(t, spec.Image, c.want)
+	}
+}
+
+// TestTextGenHome checks that HOME is the project's folder, whatever its name is in
+// the image.
+func TestTextGenHome(t *testing.T) {
+	spec, err := TextGen{Container: Container{Image: "a:4.7.3", Model: "m", ModelsDir: "/data"}}.Spec()
+	assert.NilError(t, err)
+	assert.DeepEqual(t, spec.Entrypoint, []string{"sh", spec.Files[0].Path})
+	dir := t.TempDir()
+	script := "#!/bin/sh\necho \"$HOME\" \"$@\"\n"
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, "start_linux.sh"), []byte(script), 0o755))
+	run := filepath.Join(t.TempDir(), "run.sh")
+	assert.NilError(t, os.WriteFile(run, []byte(spec.Files[0].Content), 0o644))
+	cmd := exec.Command("sh", append([]string{run}, spec.Cmd...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOME=/nosuch")
+	out, err := cmd.CombinedOutput()
+	assert.NilError(t, err, "%s", out)
+	real, err := filepath.EvalSymlinks(dir)
+	assert.NilError(t, err)
+	assert.Equal(t, string(out), real+" "+strings.Join(spec.Cmd[1:], " ")+"\n")
 }

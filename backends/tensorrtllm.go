@@ -1,7 +1,7 @@
 package backends
 
 import (
-	"fmt"
+	"encoding/json"
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
@@ -32,53 +32,82 @@ type TensorRTLLM struct {
 func (t TensorRTLLM) Spec() (launch.Spec, error) {
 	b := newBuilder(t.Container, "tensorrtllm", "nvcr.io/nvidia/tensorrt-llm/release:1.2.1", 8000)
 	b.grantGPUs(launch.NVIDIA)
+	b.imageFor(map[string]string{launch.NVIDIA: b.Image})
 	b.enlargeShm()
 	b.Ulimits = []launch.Ulimit{{Name: "memlock", Soft: -1, Hard: -1}, {Name: "stack", Soft: 64 << 20, Hard: 64 << 20}}
-	b.downloadTo("huggingface", "/root/.cache/huggingface", "HF_TOKEN")
 	const settings = "/llmbench/config.yml"
 	b.args("trtllm-serve", b.path, "--host", "0.0.0.0", "--port", "8000", "--config", settings)
+	b.downloadTo("huggingface", "/root/.cache/huggingface", "HF_TOKEN")
+	b.commitIn("/root/.cache/huggingface/hub")
+	b.withOffline()
+	b.withChatTemplate("--chat_template")
 	b.parallelOptions(
-		parallelism{"TensorParallel", "--tp_size", t.TensorParallel, []string{"--tp"}},
-		parallelism{"PipelineParallel", "--pp_size", t.PipelineParallel, []string{"--pp"}},
+		parallelism{"TensorParallel", "--tp_size", t.TensorParallel, []string{"--tensor_parallel_size"}},
+		parallelism{"PipelineParallel", "--pp_size", t.PipelineParallel, []string{"--pipeline_parallel_size"}},
 	)
 	b.intOption("MaxBatchSize", "--max_batch_size", t.MaxBatchSize)
 	b.intOption("MaxNumTokens", "--max_num_tokens", t.MaxNumTokens)
 	b.intOption("MaxSeqLen", "--max_seq_len", t.MaxSeqLen)
-	b.shareOption("FreeGPUMemory", "--kv_cache_free_gpu_memory_fraction", t.FreeGPUMemory)
 	b.intOption("PostprocessWorkers", "--num_postprocess_workers", t.PostprocessWorkers)
-	yml := "enable_iter_perf_stats: true\nreturn_perf_metrics: true\n"
-	cache := ""
-	if b.isOneOf("BlockReuse", string(t.BlockReuse), string(On), string(Off)) {
-		cache += fmt.Sprintf("  enable_block_reuse: %t\n", t.BlockReuse == On)
+	text := t.settings(b)
+	b.Files = []launch.File{{Path: settings, Content: text + "\n"}}
+	b.Config["settings"] = strings.Join(strings.Fields(text), " ")
+	if t.BlockReuse != Off {
+		b.keepsPrompts()
 	}
-	if b.isOneOf("KVCacheDType", t.KVCacheDType, "auto", "fp8") {
-		cache += "  dtype: " + t.KVCacheDType + "\n"
-	}
-	if cache != "" {
-		yml += "kv_cache_config:\n" + cache
-	}
-	if b.isOneOf("ChunkedPrefill", string(t.ChunkedPrefill), string(On), string(Off)) {
-		yml += fmt.Sprintf("enable_chunked_prefill: %t\n", t.ChunkedPrefill == On)
-	}
-	b.Files = []launch.File{{Path: settings, Content: yml}}
-	b.Config["settings"] = strings.ReplaceAll(strings.TrimSpace(yml), "\n", "; ")
 	b.ListedModel = "" // the server lists the folder's name instead of the path
 	b.Version = probe.Field{Path: "/version", Name: "version"}
 	b.Metrics = t.Metrics()
 	b.Failures = append([]launch.Failure{
-		{Log: `is not supported on this GPU`, Advice: "this GPU lacks what the model or its quantization needs: take another model"},
+
 		{Log: `Executor worker died during initialization|Executor worker returned error`, Advice: "the engine did not start: the cause is in the lines above"},
 	}, torchFailures...)
 	return b.finish()
+}
+
+// settings returns the server's configuration file. It is JSON, which is also YAML.
+// The memory of the KV cache is in it and not in an option, because some versions let
+// kv_cache_config of the file replace everything that options say of the cache.
+func (t TensorRTLLM) settings(b *builder) string {
+	type object = map[string]any
+	all, cache := object{"enable_iter_perf_stats": true, "return_perf_metrics": true}, object{}
+	if b.isSet("BlockReuse", t.BlockReuse) {
+		cache["enable_block_reuse"] = t.BlockReuse == On
+	}
+	if b.isOneOf("KVCacheDType", t.KVCacheDType, "auto", "fp8") {
+		cache["dtype"] = t.KVCacheDType
+	}
+	if b.isShare("FreeGPUMemory", t.FreeGPUMemory) {
+		cache["free_gpu_memory_fraction"] = t.FreeGPUMemory
+	}
+	if len(cache) > 0 {
+		all["kv_cache_config"] = cache
+	}
+	if b.isSet("ChunkedPrefill", t.ChunkedPrefill) {
+		all["enable_chunked_prefill"] = t.ChunkedPrefill == On
+	}
+	if r := b.revision(); r != "" {
+		all["revision"] = r
+	}
+	b.taken = append(b.taken, "TrustRemoteCode")
+	if t.TrustRemoteCode {
+		all["trust_remote_code"] = true
+	}
+	text, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		panic(err) // all is made of numbers, strings and booleans: this cannot happen
+	}
+	return string(text)
 }
 
 // Metrics returns the names of TensorRT-LLM's metrics
 // (https://nvidia.github.io/TensorRT-LLM/commands/trtllm-serve.html).
 func (TensorRTLLM) Metrics() metrics.Names {
 	return metrics.Names{
-		Path:         "/prometheus/metrics",
-		CacheHitRate: metrics.Alternatives{"trtllm_kv_cache_hit_rate"},
-		KVUsage:      metrics.Alternatives{"trtllm_kv_cache_utilization"},
-		QueueTime:    metrics.Alternatives{"trtllm_request_queue_time_seconds"},
+		Path:      "/prometheus/metrics",
+		KVUsage:   metrics.Alternatives{"trtllm_kv_cache_utilization"}, // from 1.3 on
+		QueueTime: metrics.Alternatives{"trtllm_request_queue_time_seconds"},
+
+		Requests: metrics.Alternatives{"trtllm_request_success_total"},
 	}
 }

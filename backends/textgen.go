@@ -2,6 +2,9 @@ package backends
 
 import (
 	"regexp"
+	"strings"
+
+	"golang.org/x/mod/semver"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 )
@@ -10,16 +13,22 @@ import (
 // (https://github.com/oobabooga/textgen/wiki).
 //
 // Image is required, because there is no official one. Build it from the
-// project's docker/nvidia/Dockerfile of January 2024 or later
-// (https://github.com/oobabooga/textgen/blob/main/docker/nvidia/Dockerfile). Such
-// an image has the project in its working directory,
-// /home/app/text-generation-webui, and there a Python environment that
-// start_linux.sh enters. Images with another layout do not start.
+// project's docker/nvidia/Dockerfile of 3.6.1 or later
+// (https://github.com/oobabooga/textgen/blob/main/docker/nvidia/Dockerfile). The
+// Dockerfile clones the newest commit: add "git checkout v3.23" or the like after
+// "git clone" for another version. Such an image has the project in its working
+// directory, and there a Python environment that start_linux.sh enters. Images with
+// another layout do not start. If the image's tag is the project's version, as in
+// textgen:3.23, fields that this version lacks are an error:
+//
+//   - the loader ExLlamav2 ended with 3.23; ExLlamav3 began with 3.10
+//   - Attention began with 3.8, and Parallel and ChatTemplate with 4.0
 //
 // Model is a file or folder at the top of ModelsDir. With the loader Transformers,
 // which quantizes while it loads, Quantization is 8bit or 4bit; the other loaders
 // take the quantization of the file. The server handles one request at a time,
-// except with the loader llama.cpp and Parallel.
+// except with the loader llama.cpp and Parallel. It keeps prompts between passes:
+// its prompt cache cannot be emptied.
 type TextGen struct {
 	Container
 	Loader    string // Transformers, ExLlamav2, ExLlamav3 or llama.cpp; "" lets the server choose
@@ -40,8 +49,10 @@ func (t TextGen) Spec() (launch.Spec, error) {
 	if !textgenModel.MatchString(t.Model) {
 		b.invalid("Model", "%q: want a file or folder at the top of ModelsDir, of letters, digits, '.', '_', '+' and '-', because start_linux.sh passes the name to a shell", t.Model)
 	}
-	b.Entrypoint = []string{"./start_linux.sh"}
-	b.Env["HOME"] = "/home/app/text-generation-webui" // as the image's own command sets it
+	// The image's own command sets HOME to the project's folder, whose name changed in 4.5.
+	b.Files = []launch.File{{Path: "/llmbench/run.sh", Content: "export HOME=\"$PWD\"\nexec \"$@\"\n"}}
+	b.Entrypoint = []string{"sh", "/llmbench/run.sh"}
+	b.args("./start_linux.sh")
 	b.args("--api", "--listen", "--api-port", "5000", "--nowebui", "--model-dir", modelsAt, "--model", b.Model)
 	b.choiceOption("Loader", "--loader", t.Loader, "Transformers", "ExLlamav2", "ExLlamav3", "llama.cpp")
 	transformers, llama := t.Loader == "Transformers", t.Loader == "llama.cpp"
@@ -62,12 +73,51 @@ func (t TextGen) Spec() (launch.Spec, error) {
 	if t.Attention != "" && !transformers {
 		b.invalid("Loader", "%q: want Transformers with Attention", t.Loader)
 	}
+	b.withChatTemplate("--chat-template-file")
+	if transformers {
+		b.withTrustRemoteCode("--trust-remote-code")
+	}
 	if t.Loader != "" {
 		b.Config["loader"] = t.Loader
 	}
+	t.checkVersion(b)
 	b.HealthPath = "/v1/internal/health"
 	b.Failures = append(append([]launch.Failure{
-		{Log: `torch\.cuda\.is_available\(\) returned False`, Advice: "the server runs without the GPU that was requested: check the driver and the image", WithGPU: true},
+		{Log: `The path to the model does not exist\. Exiting|Error loading the model with llama\.cpp`, Advice: "the model cannot be loaded: check that Model and Loader agree, and that the files are whole"},
+		{Log: `torch\.cuda\.is_available\(\).* returned False`, Advice: "the server runs without the GPU that was requested: check the driver and the image", WithGPU: true},
 	}, torchFailures...), llamaFailures...)
+	b.keepsPrompts()
 	return b.finish()
+}
+
+// checkVersion notes an error for each field that the version in the image's tag
+// lacks. The tag of an image that a user has built may be anything else: then
+// nothing is checked.
+func (t TextGen) checkVersion(b *builder) {
+	_, tag, _ := strings.Cut(t.Image[strings.LastIndex(t.Image, "/")+1:], ":")
+	tag, _, _ = strings.Cut(tag, "@")
+	number, _, _ := strings.Cut(strings.TrimPrefix(tag, "v"), "-") // 3.23 of 3.23-cuda
+	version := "v" + number
+	if !semver.IsValid(version) || strings.Count(version, ".") == 0 {
+		return
+	}
+	for _, c := range []struct {
+		set                bool
+		field, since, last string // "" is no limit
+	}{
+		{true, "Image", "3.6.1", ""}, // before, the server did not list its models
+		{t.Loader == "ExLlamav2", "Loader ExLlamav2", "3.6.1", "3.23"},
+		{t.Loader == "ExLlamav3", "Loader ExLlamav3", "3.10", ""},
+		{t.Attention != "", "Attention", "3.8", ""},
+		{t.Parallel > 0, "Parallel", "4.0", ""},
+		{t.ChatTemplate != "", "ChatTemplate", "4.0", ""},
+	} {
+		switch {
+		case !c.set:
+		case semver.Compare(version, "v"+c.since) < 0:
+			b.invalid(c.field, "needs text-generation-webui %s or later, and the image's tag says %s", c.since, tag)
+		case c.last != "" && semver.Compare(version, "v"+c.last) > 0:
+			b.invalid(c.field, "ended with text-generation-webui %s, and the image's tag says %s", c.last, tag)
+		}
+	}
 }

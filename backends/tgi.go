@@ -1,6 +1,9 @@
 package backends
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
 	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
@@ -11,7 +14,8 @@ import (
 //
 // Quantization is one of awq, eetq, gptq, marlin, exl2, compressed-tensors,
 // bitsandbytes, bitsandbytes-nf4, bitsandbytes-fp4 and fp8. TGI has no way to
-// ignore the end of an answer, and none to empty its prefix cache.
+// ignore the end of an answer, and none to empty its prefix cache. The default image
+// for AMD is 3.3.5-rocm, the last one that the project's documents name.
 type TGI struct {
 	Container
 	DType                 string  // float16 or bfloat16; not with a Quantization
@@ -32,12 +36,17 @@ type TGI struct {
 func (t TGI) Spec() (launch.Spec, error) {
 	b := newBuilder(t.Container, "tgi", "ghcr.io/huggingface/text-generation-inference:3.3.7", 80)
 	b.grantGPUs(launch.NVIDIA)
+	b.imageFor(map[string]string{launch.NVIDIA: b.Image, launch.AMD: "ghcr.io/huggingface/text-generation-inference:3.3.5-rocm"})
 	if b.ShmSize == 0 {
 		b.ShmSize = 1 << 30 // NCCL needs it between shards; the launcher dies with signal 9 without it
 	}
-	b.downloadTo("tgi", "/data", "HF_TOKEN")
 	b.ListedModel = b.path // TGI lists --model-id, and accepts any name
 	b.args("--model-id", b.path, "--port", "80")
+	b.withHub("tgi", "/data", "--revision", "", "--trust-remote-code")
+	if t.ModelsDir == "" {
+		b.ListedModel, b.AdoptModel = "", true // the Hub's spelling of the name may differ
+		b.CommitFile, b.Commit = "", probe.Field{Path: "/info", Name: "model_sha"}
+	}
 	b.choiceOption("Quantization", "--quantize", t.Quantization, "awq", "eetq", "gptq", "marlin", "exl2", "compressed-tensors", "bitsandbytes", "bitsandbytes-nf4", "bitsandbytes-fp4", "fp8")
 	b.choiceOption("DType", "--dtype", t.DType, "float16", "bfloat16")
 	if t.DType != "" && t.Quantization != "" {
@@ -57,6 +66,14 @@ func (t TGI) Spec() (launch.Spec, error) {
 	b.toggleVariable("PrefixCaching", t.PrefixCaching, "PREFIX_CACHING")
 	b.Version = probe.Field{Path: "/info", Name: "version"}
 	b.Metrics = t.Metrics()
+	if t.PrefixCaching != Off {
+		b.keepsPrompts()
+	}
+	for _, word := range slices.Concat(b.Cmd, t.Args) {
+		if strings.ContainsAny(word, " \t\n*?[") {
+			b.invalid("Args", "%q: want no spaces and none of *?[, because the image's entrypoint hands its arguments to a shell without quotes", word)
+		}
+	}
 	b.Failures = append([]launch.Failure{
 		{Log: `Not enough memory to handle \d+ prefill tokens`, Advice: "lower MaxBatchPrefillTokens"},
 		{Log: `OutOfResources`, Advice: "the GPTQ kernel does not fit this GPU: take an AWQ or EETQ model"},
@@ -70,5 +87,12 @@ func (t TGI) Spec() (launch.Spec, error) {
 // Metrics returns the names of TGI's metrics
 // (https://huggingface.co/docs/text-generation-inference/reference/metrics).
 func (TGI) Metrics() metrics.Names {
-	return metrics.Names{Path: "/metrics", QueueTime: metrics.Alternatives{"tgi_request_queue_duration"}}
+	return metrics.Names{
+		Path:      "/metrics",
+		QueueTime: metrics.Alternatives{"tgi_request_queue_duration"},
+
+		Requests:     metrics.Alternatives{"tgi_request_success"},
+		PromptTokens: metrics.Alternatives{"tgi_request_input_length"},
+		OutputTokens: metrics.Alternatives{"tgi_request_generated_tokens"},
+	}
 }

@@ -10,7 +10,9 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,10 +38,21 @@ type URL struct {
 	// Ready is how long the server may take to answer a completion; 0 means
 	// one minute. A server that answers with a refusal ends the wait at once.
 	Ready time.Duration
-	// Metrics are the names of the server's Prometheus metrics, such as
-	// VLLM{}.Metrics(). The zero value reads none. The metrics must be those of
-	// one server, and not of a random one behind a load balancer.
+	// MetricsURLs are the addresses of the server's Prometheus metrics, such as
+	// http://10.0.0.7:8000/metrics, one for each replica behind URL: their values are
+	// added up. [metrics.Beside] says what is sent to them. Start fails if one of
+	// them has no metrics. Nil means the usual paths at URL, where the metrics may
+	// be missing. NoMetrics reads none.
+	MetricsURLs []string
+	NoMetrics   bool
+	// Metrics are the names of metrics of a server that is not recognised by them.
+	// The zero value recognises vLLM and the others of this package.
 	Metrics metrics.Names
+	// ResetCache empties the prefix cache before each pass, with the request that
+	// vLLM, SGLang and llama.cpp have for that. The server may have other users, who
+	// lose what it has cached of their prompts. Start fails if the server is not
+	// recognised by its metrics, and the benchmark if the server refuses.
+	ResetCache bool
 }
 
 // Start returns the server as a target when the server has answered a completion. If that takes
@@ -67,8 +80,16 @@ func (u URL) Start(tb testing.TB) llmbench.Target {
 		tb.Fatalf("backends: %s: %s is not ready after %v: %s", name, t.Where(), time.Since(began).Round(time.Millisecond), t.Redact(probe.Reason(err)))
 	}
 	t.Config = map[string]string{"backend": name, "model": t.Model}
-	if u.Metrics.Path != "" {
-		t.Observe = metrics.Source{Names: u.Metrics, Target: t, Logf: tb.Logf}.Observe
+	source, err := u.observe(llmbench.Context(tb), t)
+	if err != nil {
+		tb.Fatalf("backends: %s: %s", name, t.Redact(err.Error()))
+	}
+	if source.why != "" {
+		llmbench.Note(tb, t.Redact(source.why))
+	}
+	if len(source.Addresses) > 0 {
+		source.Logf = tb.Logf
+		t.Observe = source.Observe
 	}
 	return t
 }
@@ -123,4 +144,125 @@ func onlyModel(ctx context.Context, t llmbench.Target, failed func(error)) (stri
 		return "", fmt.Errorf("LLMBENCH_MODEL is not set, and the server lists %d models: %s", len(names), strings.Join(names, ", "))
 	}
 	return names[0], nil
+}
+
+// A running is a server that already runs and is recognised by its metrics.
+type running struct {
+	metrics.Kind
+	reset []probe.Step // empties its prefix cache; nil if no request does
+}
+
+// recognised are the servers that are recognised by their metrics. Those of
+// TensorRT-LLM come first, because it has them at a path of their own: what it has at
+// /metrics is a list that each reading empties. A server with the metrics of another
+// one, such as llm-d-inference-sim with vLLM's, is taken for that one.
+var recognised = []running{
+	{metrics.Kind{Name: "TensorRT-LLM", Mark: "trtllm_", Names: TensorRTLLM{}.Metrics()}, nil},
+	{metrics.Kind{Name: "vLLM", Mark: "vllm:", Names: VLLM{}.Metrics()}, resetVLLM},
+	{metrics.Kind{Name: "SGLang", Mark: "sglang:", Names: SGLang{}.Metrics()}, resetSGLang},
+	{metrics.Kind{Name: "llama.cpp", Mark: "llamacpp:", Names: LlamaCPP{}.Metrics()}, resetLlamaCPP},
+	{metrics.Kind{Name: "TGI", Mark: "tgi_", Names: TGI{}.Metrics()}, nil},
+	{metrics.Kind{Name: "LMDeploy", Mark: "lmdeploy:", Names: LMDeploy{}.Metrics()}, nil},
+	{metrics.Kind{Name: "MindIE", Mark: "npu_", Names: MindIE{}.Metrics()}, nil},
+}
+
+// missing has the servers whose metrics were looked for and not found by this process.
+// They are neither looked for nor told again for each benchmark.
+var missing sync.Map // URL to true
+
+// A source is where the counters of a server at a URL are read. Without addresses
+// there are none, and why says the reason, unless it was told before.
+type source struct {
+	metrics.Source
+	why string
+}
+
+// observe finds the counters of the server t. An error ends the benchmark: what the
+// user has asked for cannot be had.
+func (u URL) observe(ctx context.Context, t llmbench.Target) (source, error) {
+	asked := len(u.MetricsURLs) > 0 || u.ResetCache
+	_, known := missing.Load(t.URL)
+	switch {
+	case u.NoMetrics && asked:
+		return source{}, errors.New("no metrics are to be read, but MetricsURLs or ResetCache needs them")
+	case u.NoMetrics, known && !asked:
+		return source{}, nil
+	}
+	addresses, err := u.addresses(t)
+	if err != nil {
+		return source{}, err
+	}
+	found, addresses, err := u.find(ctx, addresses)
+	switch {
+	case err != nil && context.Cause(ctx) != nil:
+		return source{}, context.Cause(ctx)
+	case err != nil && u.ResetCache:
+		return source{}, fmt.Errorf("the prefix cache cannot be emptied, because the server is not recognised by its metrics: %s", oneLine(t, err))
+	case err != nil && asked:
+		return source{}, fmt.Errorf("metrics: %s", oneLine(t, err))
+	case err != nil:
+		missing.Store(t.URL, true)
+		return source{why: "the server's own counters are not available: " + oneLine(t, err) + "; LLMBENCH_METRICS names their address"}, nil
+	}
+	s := source{Source: metrics.Source{Names: found.Names, Addresses: addresses}}
+	if u.ResetCache {
+		s.Reset, err = resetter(t, found)
+	}
+	return s, err
+}
+
+// addresses returns where the metrics may be.
+func (u URL) addresses(t llmbench.Target) (all []metrics.Address, err error) {
+	if len(u.MetricsURLs) == 0 {
+		return []metrics.Address{{Target: t}}, nil
+	}
+	for _, raw := range u.MetricsURLs {
+		a, err := metrics.Beside(t, raw)
+		if err != nil {
+			return nil, fmt.Errorf("address of metrics: %w", err)
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// find recognises the server at the addresses.
+func (u URL) find(ctx context.Context, addresses []metrics.Address) (running, []metrics.Address, error) {
+	candidates := recognised
+	if u.Metrics.Path != "" {
+		candidates = []running{{Kind: metrics.Kind{Name: "a server with the given names", Names: u.Metrics}}}
+	}
+	var kinds []metrics.Kind
+	for _, c := range candidates {
+		kinds = append(kinds, c.Kind)
+	}
+	kind, addresses, err := metrics.Find(ctx, addresses, kinds)
+	if err != nil {
+		return running{}, nil, err
+	}
+	return candidates[slices.IndexFunc(candidates, func(c running) bool { return c.Name == kind.Name })], addresses, nil
+}
+
+// resetter returns what empties the prefix cache of the server t.
+func resetter(t llmbench.Target, found running) (func(context.Context) error, error) {
+	if found.reset == nil {
+		return nil, fmt.Errorf("the prefix cache cannot be emptied: %s has no request for that", found.Name)
+	}
+	return func(ctx context.Context) error {
+		err := probe.Server{Target: t}.Take(ctx, found.reset)
+		if errors.Is(err, errors.ErrUnsupported) { // which is no reason to go on: the cache was to be emptied
+			return fmt.Errorf("%s at %s does not allow it: %s", found.Name, t.Where(), err)
+		}
+		return err
+	}, nil
+}
+
+// oneLine returns the text of an error in one line, which is not long.
+func oneLine(t llmbench.Target, err error) string {
+	text := err.Error()
+	if status, ok := errors.AsType[probe.StatusError](err); ok && errors.Is(err, errors.ErrUnsupported) {
+		before, _, _ := strings.Cut(text, status.Error())
+		text = before + status.Error() // the page that the server shows in place of what it does not have says no more
+	}
+	return t.Excerpt(strings.Join(strings.Fields(text), " "), 200)
 }

@@ -172,26 +172,25 @@ func TestURLRequests(t *testing.T) {
 	assert.Equal(t, target.Redact("no abcdefghi, no 2024-10-21"), "no [redacted], no [redacted]")
 }
 
-// TestURLMetrics checks that a server's metrics are read if their names are given.
-func TestURLMetrics(t *testing.T) {
-	mock := backends.Mock{Config: &mockserver.Config{}}.Start(t)
-	without := backends.URL{URL: mock.URL}.Start(t)
-	assert.Assert(t, without.Observe == nil)
-
-	target := backends.URL{URL: mock.URL + "/", Metrics: backends.VLLM{}.Metrics()}.Start(t)
-	o := target.Observe().(llmbench.Counter)
-	assert.NilError(t, o.Before(t.Context()))
+// TestURLOfRequests checks a URL that is that of requests, at a server whose paths have no /v1 and that has
+// no other path.
+func TestURLOfRequests(t *testing.T) {
+	mock, err := mockserver.New(mockserver.Config{})
+	assert.NilError(t, err)
+	const path = "/openai/deployments/gpt/chat/completions"
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != path || r.URL.RawQuery != "api-version=2024-10-21" {
+			http.Error(w, "no such path: "+r.RequestURI, http.StatusNotFound)
+			return
+		}
+		r.URL.Path = "/v1/chat/completions"
+		mock.ServeHTTP(w, r)
+	}))
+	defer srv.Close()
+	target := backends.URL{URL: srv.URL + path + "?api-version=2024-10-21", Model: "gpt"}.Start(t)
 	s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: "a b c", MaxTokens: 7, FixedOutput: true}, true)
 	assert.NilError(t, s.Err)
-	_, err := o.After(t.Context())
-	assert.NilError(t, err)
-	// The mock counts the probe of Start as well if it does so late.
-	var counts llmbench.Counts
-	for deadline := time.Now().Add(time.Minute); counts.OutputTokens < 7 && time.Now().Before(deadline); {
-		counts, err = o.Counts(t.Context())
-		assert.NilError(t, err)
-	}
-	assert.Assert(t, counts.OutputTokens >= 7 && !counts.Exact, "%+v", counts)
+	assert.Equal(t, s.Outputs, 7)
 }
 
 // A launched is a backend that is never started.
@@ -225,7 +224,7 @@ func TestFromConfig(t *testing.T) {
 		assert.Equal(t, got, want)
 	}
 	_, err := names("LLMBENCH_BACKEND=mock,vlm")
-	assert.ErrorContains(t, err, `LLMBENCH_BACKEND=mock,vlm: "vlm" is not a backend; want a comma list of llamacpp, llamacpp-python, lmdeploy, mindie, mock,`)
+	assert.ErrorContains(t, err, `LLMBENCH_BACKEND=mock,vlm: "vlm" is not a backend; the nearest is vllm; want a comma list of llamacpp, llamacpp-python, lmdeploy, mindie, mock,`)
 	_, err = names("LLMBENCH_BACKEND=vllm,tgi", "LLMBENCH_IMAGE=a:1")
 	assert.ErrorContains(t, err, "LLMBENCH_IMAGE is for one server in a container, and LLMBENCH_BACKEND=vllm,tgi names 2")
 

@@ -1,6 +1,8 @@
 package backends
 
 import (
+	"strings"
+
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
 	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
@@ -10,8 +12,12 @@ import (
 // (https://docs.vllm.ai/en/latest/cli/serve/). Its port opens when the model is
 // loaded, which may take minutes.
 //
-// Quantization is one of awq, awq_marlin, gptq, gptq_marlin, fp8,
-// compressed-tensors (W8A8), bitsandbytes and gguf. The server ignores the
+// Quantization is awq, gptq, fp8, compressed-tensors (W8A8), modelopt_fp4, mxfp4,
+// torchao, quark or another method that the images have. bitsandbytes and gguf are
+// plugins, which they do not have. The default image is the one for the vendor of
+// GPUs, or for CPUs. The one for NVIDIA is built for CUDA 13, which needs driver 580
+// or newer; add -cu129 to its tag for an older driver. V100 needs v0.19.1 or older,
+// the last image that is built for compute capability 7.0. The server ignores the
 // sampling defaults of the model's generation_config.json, because they would
 // change the results. The prefix cache is emptied before each pass.
 type VLLM struct {
@@ -22,7 +28,7 @@ type VLLM struct {
 	MaxModelLen          int     // tokens of a request, prompt and output together
 	MaxNumSeqs           int     // requests in a batch
 	MaxNumBatchedTokens  int     // tokens in a step
-	GPUMemoryUtilization float64 // share of each GPU's memory; 0.9
+	GPUMemoryUtilization float64 // share of each GPU's memory; 0.92
 	KVCacheDType         string  // auto, fp8, fp8_e4m3 or fp8_e5m2
 	PrefixCaching        Toggle  // on
 	ChunkedPrefill       Toggle  // on
@@ -30,22 +36,25 @@ type VLLM struct {
 	AttentionBackend     string  // e.g. FLASH_ATTN
 	Speculative          string  // value of --speculative-config, JSON
 	LoadFormat           string  // auto, or dummy: random weights
+	CompileCache         Toggle  // keeps what torch.compile makes in a volume for later starts; off
 	// CPUKVCache is the size of the KV cache in GiB, for an image for CPUs
-	// (vllm/vllm-openai-cpu). 0 means the image's default. Other values also
-	// grant the container the rights that such an image needs.
+	// (vllm/vllm-openai-cpu). 0 means the image's default.
 	CPUKVCache int
 }
 
 // Spec describes how the server is launched; the error names each invalid field.
 func (v VLLM) Spec() (launch.Spec, error) {
-	b := newBuilder(v.Container, "vllm", "vllm/vllm-openai:v0.29.0", 8000)
+	b := newBuilder(v.Container, "vllm", "vllm/vllm-openai:"+vllmRelease, 8000)
 	b.grantGPUs(launch.NVIDIA)
 	b.enlargeShm()
-	b.downloadTo("huggingface", "/root/.cache/huggingface", "HF_TOKEN")
+	b.imageFor(map[string]string{
+		launch.NVIDIA: "vllm/vllm-openai:" + vllmRelease, launch.AMD: "vllm/vllm-openai-rocm:" + vllmRelease, "": "vllm/vllm-openai-cpu:" + vllmRelease,
+	})
 	b.Entrypoint = []string{"vllm", "serve"} // the images' own entrypoint changed in late 2025
 	b.Env["VLLM_SERVER_DEV_MODE"] = "1"      // for /reset_prefix_cache
 	b.args(b.path, "--host", "0.0.0.0", "--port", "8000", "--served-model-name", b.Model, "--generation-config", "vllm")
-	b.choiceOption("Quantization", "--quantization", v.Quantization, "awq", "awq_marlin", "gptq", "gptq_marlin", "fp8", "compressed-tensors", "bitsandbytes", "gguf")
+	b.withHub("huggingface", "/root/.cache/huggingface", "--revision", "--chat-template", "--trust-remote-code")
+	b.choiceOption("Quantization", "--quantization", v.Quantization, vllmQuantizations...)
 	b.choiceOption("DType", "--dtype", v.DType, "auto", "float16", "bfloat16", "float32")
 	b.parallelOptions(
 		parallelism{"TensorParallel", "--tensor-parallel-size", v.TensorParallel, []string{"-tp"}},
@@ -63,20 +72,40 @@ func (v VLLM) Spec() (launch.Spec, error) {
 	b.textOption("--speculative-config", v.Speculative)
 	b.choiceOption("LoadFormat", "--load-format", v.LoadFormat, "auto", "dummy")
 	b.intVariable("CPUKVCache", "VLLM_CPU_KVCACHE_SPACE", v.CPUKVCache)
-	if v.CPUKVCache > 0 { // https://docs.vllm.ai/en/latest/getting_started/installation/cpu/
+	if strings.Contains(b.Image, "-cpu") || v.CPUKVCache > 0 { // https://docs.vllm.ai/en/latest/getting_started/installation/cpu/
 		b.Capabilities, b.SecurityOptions = append(b.Capabilities, "SYS_NICE"), append(b.SecurityOptions, "seccomp=unconfined")
+	}
+	if b.isSet("CompileCache", v.CompileCache) {
+		b.Config["compile-cache"] = string(v.CompileCache)
+		if v.CompileCache == On {
+			b.Mounts = append(b.Mounts, launch.Mount{Source: "llmbench-vllm", Target: "/root/.cache/vllm"})
+		}
 	}
 	b.Version = probe.Field{Path: "/version", Name: "version"}
 	b.Metrics = v.Metrics()
 	if v.PrefixCaching != Off {
-		b.ResetCache = []probe.Step{resetPrefixCache}
+		b.ResetCache = resetVLLM
 	}
 	b.Failures = vllmFailures
 	return b.finish()
 }
 
-// resetPrefixCache empties vLLM's prefix cache, and the simulated server's.
-var resetPrefixCache = probe.Step{Purpose: "empty the prefix cache", Method: "POST", Path: "/reset_prefix_cache"}
+// vllmRelease is the tag of the default images.
+const vllmRelease = "v0.31.0"
+
+// vllmQuantizations are what vLLM's own images can load. gguf and bitsandbytes are
+// plugins, which the images do not have.
+var vllmQuantizations = []string{
+	"awq", "auto_awq", "awq_marlin", "gptq", "auto_gptq", "gptq_marlin", "fp8", "compressed-tensors", "modelopt", "modelopt_fp4", "modelopt_mxfp8", "modelopt_mixed",
+	"mxfp4", "gpt_oss_mxfp4", "mxfp8", "torchao", "quark", "experts_int8", "moe_wna16", "inc", "humming", "online",
+	"fp8_per_tensor", "fp8_per_block", "fp8_per_channel", "int8_per_channel_weight_only", "nvfp4_per_token",
+}
+
+// resetVLLM empties vLLM's prefix cache, and the simulated server's. vLLM has the
+// request in development mode only (VLLM_SERVER_DEV_MODE=1), and refuses while requests
+// hold parts of the cache, such as requests that have just been cut off. It then answers
+// 200 and success=false.
+var resetVLLM = []probe.Step{{Purpose: "empty the prefix cache", Method: "POST", Path: "/reset_prefix_cache", Success: "success"}}
 
 // Metrics returns the names of vLLM's metrics
 // (https://docs.vllm.ai/en/latest/usage/metrics/).
@@ -102,5 +131,7 @@ var vllmFailures = append([]launch.Failure{
 	{Log: `To serve at least one request with the models?'?s? max seq len`, Advice: "lower MaxModelLen: the KV cache cannot hold one request of that length"},
 	{Log: `Free memory on device .*on startup.*is less than desired GPU memory utilization`, Advice: "another process holds memory of the GPU: end it, or lower GPUMemoryUtilization"},
 	{Log: `Bfloat16 is only supported on GPUs with compute capability`, Advice: "set DType to float16: this GPU has no bfloat16"},
+	{Log: `Failed to infer device type`, Advice: "the server finds no GPU, and its image is not for CPUs: set GPUs, or take the image for CPUs"},
+	{Log: `Unknown quantization method`, Advice: "this image cannot load the model's quantization: gguf and bitsandbytes are plugins, which it does not have"},
 	{Log: `Engine core initialization failed|WorkerProc initialization failed`, Advice: "the engine did not start: the cause is in the lines above"},
 }, torchFailures...)

@@ -3,6 +3,7 @@ package backends
 import (
 	"encoding/json"
 	"path"
+	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
@@ -16,25 +17,39 @@ import (
 // Model is the name of a model that Xinference knows, such as qwen3. With
 // ModelsDir the model is loaded from the folder Path in ModelsDir. Quantization is
 // Xinference's name for it: none, Int4, Int8, Q4_K_M …
+//
+// The image is built for CUDA 13, which needs a driver of 580 or later, and has no
+// engine: the server installs it from PyPI when the model is launched, into a volume
+// that later runs use again. The image's digest therefore does not say which version
+// of the engine was measured. Packages fixes the version.
+//
+// Authentication is switched off, because without it a fresh server refuses every
+// request until somebody has made an account.
 type Xinference struct {
 	Container
-	Engine string         // vLLM, SGLang, llama.cpp, Transformers or MindIE
-	Format string         // pytorch, gptq, awq, fp8 or ggufv2
-	SizeB  string         // size in billions of parameters, in Xinference's format: "7" or "1_8"
-	Path   string         // folder in ModelsDir; "" means Model
-	NGPU   int            // GPUs that the model uses
-	Limit  int            // requests at once; further ones are refused
-	Kwargs map[string]any // further settings of the engine
+	Engine   string         // vLLM, SGLang, llama.cpp, Transformers, LMDEPLOY (models InternVL only), or MindIE with an Image of Xinference Enterprise
+	Packages []string       // Python packages of the engine, instead of Xinference's choice: "vllm==0.29.0"
+	Format   string         // pytorch, gptq, awq, fp8 or ggufv2
+	SizeB    string         // size in billions of parameters, in Xinference's format: "7" or "1_8"
+	Path     string         // folder in ModelsDir; "" means Model
+	NGPU     int            // GPUs that the model uses; all that GPUs names by id, and one of "all"
+	Limit    int            // requests at once; further ones are refused
+	Kwargs   map[string]any // further settings of the engine
 }
+
+// xinferenceEngines are the values of Engine.
+var xinferenceEngines = []string{"vLLM", "SGLang", "llama.cpp", "Transformers", "LMDEPLOY", "MindIE"}
 
 // Spec describes how the server is launched; the error names each invalid field.
 func (x Xinference) Spec() (launch.Spec, error) {
 	b := newBuilder(x.Container, "xinference", "xprobe/xinference:v3.2.1", 9997)
 	b.grantGPUs(launch.NVIDIA)
 	b.enlargeShm()
-	b.downloadTo("xinference", "/data", "HF_TOKEN")
+	b.keepAt("xinference", "/data")
+	b.Env["XINFERENCE_HOME"] = "/data"
+	b.Env["XINFERENCE_AUTH_ADVANCED"] = "false"
 	if x.ModelsDir == "" {
-		b.Env["XINFERENCE_HOME"] = "/data"
+		b.PassEnv["HF_TOKEN"] = "HF_TOKEN"
 		b.Env["XINFERENCE_MODEL_SRC"] = "huggingface"
 	}
 	b.args("xinference-local", "-H", "0.0.0.0", "--port", "9997", "--log-level", "info")
@@ -47,10 +62,13 @@ func (x Xinference) Spec() (launch.Spec, error) {
 			request[name] = value
 		}
 	}
-	if x.Engine == "" {
-		b.invalid("Engine", `"": want vLLM, SGLang, llama.cpp, Transformers or MindIE`)
+	switch {
+	case x.Engine == "":
+		b.invalid("Engine", `"": want one of %s`, strings.Join(xinferenceEngines, ", "))
+	case x.Engine == "MindIE" && x.Image == "":
+		b.invalid("Engine", "%q: only Xinference Enterprise has it; want an Image of that edition, or another engine", x.Engine)
 	}
-	set("Engine", "model_engine", x.Engine, "vLLM", "SGLang", "llama.cpp", "Transformers", "MindIE")
+	set("Engine", "model_engine", x.Engine, xinferenceEngines...)
 	set("Format", "model_format", x.Format, "pytorch", "gptq", "awq", "fp8", "ggufv2")
 	if x.SizeB != "" {
 		request["model_size_in_billions"] = x.SizeB
@@ -58,10 +76,10 @@ func (x Xinference) Spec() (launch.Spec, error) {
 	if x.Quantization != "" {
 		request["quantization"] = x.Quantization
 	}
-	if b.isPositive("NGPU", x.NGPU) {
-		request["n_gpu"] = x.NGPU
-		b.useDevices("NGPU", x.NGPU)
+	if len(x.Packages) > 0 {
+		request["virtual_env_packages"] = x.Packages
 	}
+	x.useGPUs(b, request)
 	if b.isPositive("Limit", x.Limit) {
 		request["request_limits"] = x.Limit
 	}
@@ -90,4 +108,17 @@ func (x Xinference) Spec() (launch.Spec, error) {
 	b.HealthPath = "/status"
 	b.Failures = torchFailures
 	return b.finish()
+}
+
+// useGPUs sets how many GPUs the model uses: NGPU, or all that are named by id. The
+// server would use one if the request did not say.
+func (x Xinference) useGPUs(b *builder, request map[string]any) {
+	n := x.NGPU
+	if b.isPositive("NGPU", n) || len(b.Devices.IDs) > 1 {
+		if n <= 0 {
+			n = len(b.Devices.IDs)
+		}
+		request["n_gpu"] = n
+	}
+	b.useDevices("NGPU", max(1, n))
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/moby/moby/client"
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/poll"
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/backends/container/internal/engine"
@@ -218,8 +219,30 @@ func testFailures(t *testing.T, cases []failureCase) {
 	assert.Equal(t, len(ownContainers(t)), 0)
 }
 
+// TestLastWords checks that a container of which the engine says that it has ended is
+// waited for, so that an error has its exit status and its last lines.
+func TestLastWords(t *testing.T) {
+	i, err := start(t.Context(), specOf(t, mock(t)), t.Logf)
+	assert.NilError(t, err)
+	defer func() { assert.Check(t, i.remove()) }()
+	assert.Assert(t, !i.endedWithin(0))
+	cli, err := client.New(client.FromEnv)
+	assert.NilError(t, err)
+	defer cli.Close()
+	_, err = cli.ContainerKill(t.Context(), i.box.ID(), client.ContainerKillOptions{Signal: "SIGKILL"})
+	assert.NilError(t, err)
+	poll.WaitOn(t, func(poll.LogT) poll.Result {
+		if !i.box.Exited() {
+			return poll.Continue("the container runs")
+		}
+		return poll.Success()
+	}, poll.WithDelay(time.Millisecond), poll.WithTimeout(2*time.Minute))
+	assert.Assert(t, i.endedWithin(0))
+	assert.Equal(t, i.box.End().String(), "the container ended with exit status 137")
+}
+
 // specOf returns the Spec of a server whose fields are valid.
-func specOf(t *testing.T, server backends.Server) launch.Spec {
+func specOf(t testing.TB, server backends.Server) launch.Spec {
 	t.Helper()
 	spec, err := server.Spec()
 	assert.NilError(t, err)

@@ -21,27 +21,33 @@ const buildTimeout = 5 * time.Minute
 // engine has it already. It returns the image's name, whose tag is a hash of the
 // program.
 func buildImage(ctx context.Context, e *engine.Engine, importPath string) (name string, err error) {
-	dir, err := os.MkdirTemp("", "llmbench-image-")
+	content, err := compile(ctx, e, importPath)
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(dir)
-	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
-	defer cancel()
 	base := path.Base(importPath)
-	program := filepath.Join(dir, base)
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", program, importPath)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+e.Platform())
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("the program of its image: go build: %w: %s", errors.Join(err, context.Cause(ctx)), out)
-	}
-	content, err := os.ReadFile(program)
-	if err != nil {
-		return "", err
-	}
 	name = fmt.Sprintf("llmbench/%s:%.16s", base, fmt.Sprintf("%x", sha256.Sum256(content)))
 	if e.Has(ctx, name) {
 		return name, nil
 	}
-	return name, e.Import(ctx, name, base, content)
+	return name, e.Import(ctx, name, "/"+base, []engine.File{{Name: base, Content: content}})
+}
+
+// compile returns a Go command, given by its import path, as a static executable for
+// the engine.
+func compile(ctx context.Context, e *engine.Engine, importPath string) (content []byte, err error) {
+	dir, err := os.MkdirTemp("", "llmbench-image-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
+	defer cancel()
+	program := filepath.Join(dir, path.Base(importPath))
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", program, importPath)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+e.Platform())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("the program of its image: go build: %w: %s", errors.Join(err, context.Cause(ctx)), out)
+	}
+	return os.ReadFile(program)
 }

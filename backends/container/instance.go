@@ -96,7 +96,7 @@ func (i *instance) metrics() metrics.Source {
 	target := i.target
 	target.URL = i.metricsURL
 	s := metrics.Source{
-		Names: i.spec.Metrics, Target: target,
+		Names: i.spec.Metrics, Addresses: []metrics.Address{{Target: target}},
 		Logf: func(format string, args ...any) { i.logf(i.spec.Backend+": "+format, args...) },
 	}
 	if len(i.spec.ResetCache) > 0 {
@@ -127,7 +127,8 @@ func (i *instance) remove() (err error) {
 	return err
 }
 
-// endedWithin reports whether the container ends before d has passed.
+// endedWithin reports whether the container ends before d has passed. On a busy machine
+// the last lines of a container that has ended may come later: endedWithin waits for them.
 func (i *instance) endedWithin(d time.Duration) bool {
 	if i.box == nil {
 		return false
@@ -136,6 +137,14 @@ func (i *instance) endedWithin(d time.Duration) bool {
 	case <-i.box.Ended():
 		return true
 	case <-time.After(d):
+	}
+	if !i.box.Exited() {
+		return false
+	}
+	select {
+	case <-i.box.Ended():
+		return true
+	case <-time.After(lastWords):
 		return false
 	}
 }

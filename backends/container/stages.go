@@ -67,3 +67,6 @@ func run(ctx context.Context, i *instance, st stage) error {
 // endGrace is how long to wait for a container that seems to have failed to end,
 // so that the error can tell its exit status and its last words.
 const endGrace = time.Second
+
+// lastWords bounds the wait for the last lines of a container that has ended.
+const lastWords = time.Minute

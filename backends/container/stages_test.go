@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -104,6 +106,12 @@ func TestKnownFailures(t *testing.T) {
 		{backends.VLLM{Container: gpu}, "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your Tesla T4 GPU has compute capability 7.5.", "set DType to float16"},
 		{backends.VLLM{Container: gpu}, "OSError: nosuch/model is not a local folder and is not a valid model identifier listed on 'https://huggingface.co/models'", "no such model on the Hugging Face Hub"},
 		{backends.VLLM{Container: gpu}, "OSError: You are trying to access a gated repo. Cannot access gated repo for url https://huggingface.co/", "accept its licence"},
+		{backends.VLLM{Container: gpu}, "RuntimeError: Failed to infer device type, please set the environment variable `VLLM_LOGGING_LEVEL=DEBUG`", "the image for CPUs"},
+		{backends.VLLM{Container: gpu}, "ValueError: Unknown quantization method: gguf. Must be one of", "gguf and bitsandbytes are plugins"},
+		{backends.VLLM{Container: gpu}, "RuntimeError: CUDA driver version is insufficient for CUDA runtime version", "driver 580 or newer"},
+		{backends.VLLM{Container: gpu}, "OSError: v9 is not a valid git identifier (branch name, tag name or commit id)", "check Revision"},
+		{backends.VLLM{Container: gpu}, "Please pass the argument `trust_remote_code=True` to allow custom code to be run.", "set TrustRemoteCode"},
+		{backends.VLLM{Container: gpu}, "Initializing a V1 LLM engine with config: model='m', trust_remote_code=True, dtype=torch.bfloat16", ""},
 		{backends.VLLM{Container: gpu}, "INFO 11-21 10:08:15 [loader.py:447] Loading weights took 12.3 seconds", ""},
 		{backends.TGI{Container: gpu}, "RuntimeError: Not enough memory to handle 4096 prefill tokens. You need to decrease `--max-batch-prefill-tokens`", "lower MaxBatchPrefillTokens"},
 		{backends.TGI{Container: gpu}, "triton.runtime.autotuner.OutOfResources: out of resource: shared memory", "take an AWQ or EETQ model"},
@@ -116,10 +124,13 @@ func TestKnownFailures(t *testing.T) {
 		{backends.LlamaCPP{Container: gpu}, "warning: no usable GPU found, --gpu-layers option will be ignored", "runs without the GPU"},
 		{backends.LlamaCPPPython{Container: backends.Container{Image: "a:1", Model: "m", GPUs: "0"}}, "load_tensors: layer   0 assigned to device CPU, is_swa = 0", "runs without the GPU"},
 		{backends.LlamaCPPPython{Container: backends.Container{Image: "a:1", Model: "m", GPUs: "0"}, GPULayers: 8}, "load_tensors: layer   0 assigned to device CPU, is_swa = 0", ""},
-		{backends.TextGen{Container: backends.Container{Image: "a:1", Model: "m", ModelsDir: "/data", GPUs: "0"}}, "Warning: torch.cuda.is_available() returned False.", "runs without the GPU"},
+		{backends.TextGen{Container: backends.Container{Image: "a:1", Model: "m", ModelsDir: "/data", GPUs: "0"}}, "torch.cuda.is_available() and is_xpu_available() returned False. This means that no GPU has been detected. Falling back to CPU mode.", "runs without the GPU"},
+		{backends.TextGen{Container: backends.Container{Image: "a:1", Model: "m", ModelsDir: "/data", GPUs: "0"}}, "10:08:15-123456 ERROR    Error loading the model with llama.cpp: Server process terminated unexpectedly", "check that Model and Loader agree"},
 		{backends.LlamaCPP{Container: gpu}, "load_tensors: offloaded 33/33 layers to GPU", ""},
-		{backends.Ollama{Container: gpu}, `level=INFO msg="no compatible GPUs were discovered"`, "runs without the GPU"},
-		{backends.Ollama{Container: cpu}, `level=INFO msg="no compatible GPUs were discovered"`, ""},
+		{backends.Ollama{Container: gpu}, `level=INFO source=types.go:50 msg="inference compute" id=cpu filter_id="" library=cpu compute="" name=cpu`, "runs without the GPU"},
+		{backends.Ollama{Container: cpu}, `level=INFO source=types.go:50 msg="inference compute" id=cpu filter_id="" library=cpu compute="" name=cpu`, ""},
+		{backends.Ollama{Container: gpu}, `level=INFO source=types.go:32 msg="inference compute" id=GPU-452cac9f filter_id=0 library=CUDA compute=6.1`, ""},
+		{backends.Ollama{Container: cpu}, `level=INFO source=sched.go:632 msg="model is too large for system memory" requireFull=false`, "take a smaller quantization"},
 		{backends.TensorRTLLM{Container: gpu}, "RuntimeError: Executor worker died during initialization", "the cause is in the lines above"},
 	} {
 		j := newJournal(specOf(t, c.server), t.Logf)
@@ -130,6 +141,67 @@ func TestKnownFailures(t *testing.T) {
 			assert.ErrorContains(t, err, c.advice)
 		}
 	}
+}
+
+// TestReported checks that the results name the context that Ollama chose, which may
+// be smaller than its default.
+func TestReported(t *testing.T) {
+	answer := `{"models":[{"name":"m:latest","context_length":8192}]}`
+	i := served(t, specOf(t, backends.Ollama{Container: backends.Container{Model: "m"}}), func(w http.ResponseWriter, r *http.Request) {
+		assert.Equal(t, r.URL.Path, "/api/ps")
+		fmt.Fprint(w, answer)
+	})
+	i.readReported(t.Context())
+	assert.Equal(t, i.describe()["context"], "8192")
+	answer = "{}"
+	i.readReported(t.Context()) // an old version: this is only logged
+}
+
+// TestCommit checks that the result names the commit of the model that was downloaded.
+func TestCommit(t *testing.T) {
+	commit := strings.Repeat("0123456789", 4)
+	for _, c := range []struct {
+		spec   launch.Spec
+		output string
+		want   string
+	}{
+		{launch.Spec{CommitFile: "/hub/refs/main"}, commit + "\n", commit},
+		{launch.Spec{CommitFile: "/hub/refs/main"}, "cat: /hub/refs/main: No such file or directory", ""},
+		{launch.Spec{Commit: probe.Field{Path: "/info", Name: "model_sha"}}, "", commit},
+		{launch.Spec{}, commit, ""},
+	} {
+		c.spec.Config = map[string]string{}
+		i := served(t, c.spec, func(w http.ResponseWriter, r *http.Request) {
+			assert.Equal(t, r.URL.Path, "/info")
+			fmt.Fprintf(w, `{"model_sha":%q}`, commit)
+		})
+		i.server.Exec = func(_ context.Context, command []string) (string, error) {
+			assert.DeepEqual(t, command, []string{"cat", "/hub/refs/main"})
+			return c.output, nil
+		}
+		i.readCommit(t.Context())
+		assert.Equal(t, i.spec.Config["model-commit"], c.want)
+	}
+}
+
+// TestChatTemplate checks that results tell chat templates of the same name apart.
+func TestChatTemplate(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.jinja")
+	describe := func() (string, error) {
+		i := newInstance(launch.Spec{ChatTemplate: file, Config: map[string]string{"chat-template": "a.jinja"}}, t.Logf)
+		err := i.describeTemplate()
+		return i.spec.Config["chat-template"], err
+	}
+	_, err := describe()
+	assert.ErrorContains(t, err, "the chat template: open "+file)
+	assert.NilError(t, os.WriteFile(file, []byte("one"), 0o600))
+	one, err := describe()
+	assert.NilError(t, err)
+	assert.Equal(t, one, "a.jinja sha256:7692c3ad3540")
+	assert.NilError(t, os.WriteFile(file, []byte("two"), 0o600))
+	two, err := describe()
+	assert.NilError(t, err)
+	assert.Assert(t, one != two)
 }
 
 // TestAdoptModel checks that requests carry the only name that a server lists if

@@ -2,6 +2,7 @@ package container
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,6 +27,9 @@ func start(ctx context.Context, spec launch.Spec, logf func(string, ...any)) (_ 
 	if err := checkWeights(spec.Weights); err != nil {
 		return nil, fmt.Errorf("%s: %w", spec.Backend, err)
 	}
+	if err := i.describeTemplate(); err != nil {
+		return nil, fmt.Errorf("%s: %w", spec.Backend, err)
+	}
 	if i.engine, err = engine.Connect(); err != nil {
 		return nil, fmt.Errorf("%s: %w", spec.Backend, err)
 	}
@@ -46,6 +50,21 @@ func start(ctx context.Context, spec launch.Spec, logf func(string, ...any)) (_ 
 	i.target.Config = i.describe()
 	i.target.Observe = i.metrics().Observe
 	return i, nil
+}
+
+// describeTemplate adds a hash of the chat template to the configuration lines, because
+// another template of that name makes other prompts.
+func (i *instance) describeTemplate() error {
+	if i.spec.ChatTemplate == "" {
+		return nil
+	}
+	text, err := os.ReadFile(i.spec.ChatTemplate)
+	if err != nil {
+		return fmt.Errorf("the chat template: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	i.spec.Config["chat-template"] += fmt.Sprintf(" sha256:%x", sum[:6])
+	return nil
 }
 
 // checkWeights returns an error unless the model is where it must be. The error

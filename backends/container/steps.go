@@ -3,8 +3,10 @@ package container
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -95,6 +97,7 @@ func (i *instance) getSetup(ctx context.Context) error { return i.server.Take(ct
 
 func (i *instance) getModel(ctx context.Context) error {
 	i.readVersion(ctx)
+	i.readCommit(ctx)
 	if i.spec.ListedModel != "" || i.spec.AdoptModel {
 		if err := i.wait(ctx, "model", i.findModel); err != nil {
 			return err
@@ -117,6 +120,34 @@ func (i *instance) readVersion(ctx context.Context) {
 	}
 	i.spec.Config["server-version"] = v
 }
+
+// readCommit finds out which commit of the model the server has downloaded. A failure
+// is only logged: a result without the commit is still a result.
+func (i *instance) readCommit(ctx context.Context) {
+	var commit string
+	var err error
+	switch {
+	case i.spec.Commit.Path != "":
+		commit, err = i.server.Field(ctx, i.spec.Commit)
+	case i.spec.CommitFile != "":
+		ctx, cancel := context.WithTimeout(ctx, probe.Timeout)
+		defer cancel()
+		commit, err = i.server.Exec(ctx, []string{"cat", i.spec.CommitFile})
+	default:
+		return
+	}
+	if commit = strings.TrimSpace(commit); err == nil && !isCommit(commit) {
+		err = fmt.Errorf("%q is not the id of a commit", commit)
+	}
+	if err != nil {
+		i.logf("%s: the commit of its model cannot be read: %v", i.spec.Backend, err)
+		return
+	}
+	i.spec.Config["model-commit"] = commit
+}
+
+// isCommit matches the id of a commit on the Hugging Face Hub.
+var isCommit = regexp.MustCompile(`^[0-9a-f]{40}$`).MatchString
 
 // findModel looks for the model in the server's list. If the server makes up the
 // name, findModel takes the only name in the list.
@@ -149,7 +180,21 @@ func (i *instance) getCompletion(ctx context.Context) error {
 	if s.Deltas > 0 {
 		i.firstToken = sent.Add(s.First).Sub(i.started)
 	}
+	i.readReported(ctx)
 	return i.checkResidency(ctx)
+}
+
+// readReported asks the server for the settings that it chose. A failure is only
+// logged, because the server has answered a completion.
+func (i *instance) readReported(ctx context.Context) {
+	for _, name := range slices.Sorted(maps.Keys(i.spec.Reported)) {
+		v, err := i.server.Field(ctx, i.spec.Reported[name])
+		if err != nil {
+			i.logf("%s: its %s cannot be read: %v", i.spec.Backend, name, err)
+			continue
+		}
+		i.spec.Config[name] = v
+	}
 }
 
 // checkResidency returns an error if a GPU was requested and the server says that

@@ -22,7 +22,7 @@ func ExampleSource_Observe() {
 	}))
 	defer server.Close()
 	observer := metrics.Source{
-		Target: llmbench.Target{URL: server.URL},
+		Addresses: []metrics.Address{{Target: llmbench.Target{URL: server.URL}}},
 		Names: metrics.Names{
 			Path:         "/metrics",
 			CacheQueries: metrics.Alternatives{"my_cache_queries_total"},

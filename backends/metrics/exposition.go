@@ -2,6 +2,8 @@ package metrics
 
 import (
 	"bytes"
+	"math"
+	"slices"
 	"strings"
 
 	dto "github.com/prometheus/client_model/go"
@@ -20,6 +22,27 @@ func parse(body []byte) (families, error) {
 	return parser.TextToMetricFamilies(bytes.NewReader(append(bytes.TrimRight(body, "\r\n"), '\n')))
 }
 
+// add adds the metrics of another server.
+func (f families) add(other families) {
+	for name, family := range other {
+		if f[name] == nil {
+			f[name] = family
+		} else {
+			f[name].Metric = append(f[name].Metric, family.Metric...)
+		}
+	}
+}
+
+// has reports whether the name of a metric begins with prefix.
+func (f families) has(prefix string) bool {
+	for name := range f {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
 // find returns the family of the first name that is there, or nil.
 func (f families) find(names Alternatives) *dto.MetricFamily {
 	for _, name := range names {
@@ -36,7 +59,9 @@ func (f families) find(names Alternatives) *dto.MetricFamily {
 }
 
 // sum adds up the values of a metric over its label sets. For a histogram or a
-// summary, sum is the sum of the observed values and count their number.
+// summary, sum is the sum of the observed values and count their number. A sum
+// that is not a finite number of at least 0 is unknown: none of the metrics of
+// interest can have such a value.
 func (f families) sum(names Alternatives) (sum, count *float64) {
 	family := f.find(names)
 	if family == nil || len(family.Metric) == 0 {
@@ -48,6 +73,9 @@ func (f families) sum(names Alternatives) (sum, count *float64) {
 			m.GetHistogram().GetSampleSum() + m.GetSummary().GetSampleSum()
 		c += float64(m.GetHistogram().GetSampleCount() + m.GetSummary().GetSampleCount())
 	}
+	if !(v >= 0) || math.IsInf(v, 0) {
+		return nil, nil
+	}
 	return &v, &c
 }
 
@@ -58,4 +86,17 @@ func (f families) mean(names Alternatives) *float64 {
 		*sum /= float64(len(f.find(names).Metric))
 	}
 	return sum
+}
+
+// starts returns when the processes started that have these metrics, in seconds
+// since 1970 and sorted. Client libraries of Prometheus export that for a process
+// with one registry
+// (https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics).
+func (f families) starts() []float64 {
+	var all []float64
+	for _, m := range f["process_start_time_seconds"].GetMetric() {
+		all = append(all, m.GetGauge().GetValue()+m.GetUntyped().GetValue())
+	}
+	slices.Sort(all)
+	return all
 }

@@ -4,7 +4,9 @@
 //
 // An [Observer] reads the metrics before and after each pass of a benchmark, and
 // nothing during it, unless LLMBENCH_UNITS=all asks for the peak of the KV cache:
-// a server may compute its metrics in the thread that streams tokens.
+// a server may compute its metrics in the thread that streams tokens. Servers in
+// containers and servers at a URL have the same Observer; they differ in how its
+// [Source] is found. [Find] recognises the metrics of a server that already runs.
 package metrics
 
 // Alternatives are the names of one metric in different versions of a server,
@@ -18,10 +20,14 @@ type Names struct {
 	Path string // of the metrics, such as /metrics; "" means that the server has none
 
 	CacheHits, CacheQueries Alternatives // counters of prompt tokens: found in the prefix cache, and looked up in it
-	CacheHitRate            Alternatives // gauge of their ratio, 0 to 1, of a server without the two counters
-	Preemptions             Alternatives // counter of requests put aside for lack of KV cache
-	KVUsage                 Alternatives // gauge of the share of the KV cache in use, 0 to 1
-	QueueTime               Alternatives // histogram or summary of the seconds that requests waited in the queue
+	// CacheMisses is a counter of prompt tokens that were not found in the prefix
+	// cache, of a server that counts these in place of CacheQueries. Hits and
+	// misses are then also the prompt tokens, unless PromptTokens is named.
+	CacheMisses  Alternatives
+	CacheHitRate Alternatives // gauge of the ratio of hits and queries, 0 to 1, of a server without these counters
+	Preemptions  Alternatives // counter of requests put aside for lack of KV cache
+	KVUsage      Alternatives // gauge of the share of the KV cache in use, 0 to 1
+	QueueTime    Alternatives // histogram or summary of the seconds that requests waited in the queue
 
 	Requests     Alternatives // counter of requests that have ended
 	PromptTokens Alternatives // counter of their prompt tokens, as answers state them
@@ -30,4 +36,9 @@ type Names struct {
 	// include yet. Only a server that this process alone sends requests to may
 	// name it: its counts are then exact.
 	OpenRequests Alternatives
+	// Digits is the number of significant digits that the server prints of a
+	// value; 0 means all. A counter of more digits is rounded: it is compared with
+	// nothing, and has no part in a unit unless it grows by a thousand times what
+	// rounding can hide.
+	Digits int
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,9 +14,9 @@ import (
 )
 
 const (
-	// requestTimeout bounds all requests to the server before a pass, and all
-	// after it.
-	requestTimeout = time.Minute
+	// resetTimeout bounds the emptying of the prefix cache: some servers wait until
+	// they are idle.
+	resetTimeout = time.Minute
 	// kvInterval is the time between two readings of the KV cache's usage during
 	// a pass. The KV cache is empty again when the pass has ended.
 	kvInterval = 2 * time.Second
@@ -35,7 +36,8 @@ func (s Source) Observe() llmbench.Observer {
 // reads the server's metrics before and after the pass, and returns the
 // differences as the units srv-prefix-hit-%, srv-preempt/op, srv-kv-% and
 // srv-queue-ns. If the metrics of one pass cannot be read, it returns no figures
-// for the whole benchmark: they would cover fewer passes than the other units.
+// for the whole benchmark: they would cover fewer passes than the other units. It
+// says why once, and asks the server no more. Each reading takes at most ten seconds.
 //
 // It implements [llmbench.Counter]. Use [Source.Observe] to make one.
 type Observer struct {
@@ -44,24 +46,19 @@ type Observer struct {
 	passes  int
 	before  snapshot // at the start of the current pass
 	sum     snapshot // of the differences over all passes
+	rounded float64  // by how much rounding can change the sums of the prefix cache's counters
 	kvPeak  *float64 // the highest usage of the KV cache seen
 	stop    func()   // ends the reading during a pass; nil if there is none
 	err     error    // why there are no figures from now on
+	told    bool     // err was returned
+	warned  bool     // rounded counts were told
 	exact   bool     // nothing sent before the current pass will be counted in it
 }
 
 // Before empties the prefix cache and reads the counters.
 func (o *Observer) Before(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	if o.source.Reset != nil {
-		err := o.source.Reset(ctx)
-		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			return err
-		}
-		if err != nil && o.source.Logf != nil {
-			o.source.Logf("this version of the server cannot do it: %v", err)
-		}
+	if err := o.reset(ctx); err != nil {
+		return err
 	}
 	if o.err == nil {
 		o.before, o.err = o.source.scrape(ctx)
@@ -69,6 +66,23 @@ func (o *Observer) Before(ctx context.Context) error {
 	o.exact = o.err == nil && o.settle(ctx)
 	if o.err == nil && o.watchKV && o.before.kvUsage != nil {
 		o.watch()
+	}
+	return nil
+}
+
+// reset empties the prefix cache if that is wanted.
+func (o *Observer) reset(ctx context.Context) error {
+	if o.source.Reset == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, resetTimeout)
+	defer cancel()
+	err := o.source.Reset(ctx)
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	if o.source.Logf != nil {
+		o.source.Logf("this version of the server cannot do it: %v", err)
 	}
 	return nil
 }
@@ -127,26 +141,30 @@ func (o *Observer) After(ctx context.Context) (map[string]float64, error) {
 		o.stop()
 		o.stop = nil
 	}
-	if o.err != nil {
-		return nil, o.err
+	if o.err == nil {
+		o.passes++
+		after, err := o.source.scrape(ctx)
+		if err == nil {
+			err = o.add(after)
+		}
+		o.err = err
 	}
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	o.passes++
-	after, err := o.source.scrape(ctx)
-	if err == nil {
-		err = o.add(after)
+	switch {
+	case o.err == nil:
+		return o.figures(), nil
+	case o.told:
+		return nil, nil
 	}
-	if err != nil {
-		o.err = fmt.Errorf("pass %d: %w", o.passes, err)
-		return nil, o.err
-	}
-	return o.figures(), nil
+	o.told = true
+	return nil, o.err
 }
 
 // add adds the pass that ended with the snapshot after. A counter that appears
 // during a pass was 0 before it: many counters appear with the first event.
 func (o *Observer) add(after snapshot) error {
+	if !slices.Equal(o.before.starts, after.starts) {
+		return errors.New("process_start_time_seconds has changed: the server was restarted, or several servers answer at this address in turn")
+	}
 	before, sums := o.before.counters(), o.sum.counters()
 	for i, now := range after.counters() {
 		if *now == nil && *before[i] == nil {
@@ -154,10 +172,16 @@ func (o *Observer) add(after snapshot) error {
 		}
 		d := valueOr0(*now) - valueOr0(*before[i])
 		if d < 0 {
-			return fmt.Errorf("a counter fell from %g to %g: the server was restarted", valueOr0(*before[i]), valueOr0(*now))
+			return fmt.Errorf("a counter fell from %g to %g: the server was restarted, or several servers answer at this address in turn", valueOr0(*before[i]), valueOr0(*now))
 		}
 		d += valueOr0(*sums[i])
 		*sums[i] = &d
+	}
+	for _, v := range []*float64{o.before.cacheHits, o.before.cacheQueries, after.cacheHits, after.cacheQueries} {
+		o.rounded += o.source.Names.rounding(valueOr0(v))
+	}
+	if o.rounded > valueOr0(o.sum.cacheQueries)/1000 {
+		return fmt.Errorf("the server prints %d digits of its counters, which are too large by now: restart it", o.source.Names.Digits)
 	}
 	o.sum.cacheHitRate = after.cacheHitRate
 	if o.watchKV {
@@ -167,29 +191,39 @@ func (o *Observer) add(after snapshot) error {
 	return nil
 }
 
-// Counts returns what the server has counted since Before.
+// Counts returns what the server has counted since Before, or -1 for all if that is
+// unknown because of an error that was returned before.
 func (o *Observer) Counts(ctx context.Context) (llmbench.Counts, error) {
+	c := llmbench.Counts{Requests: -1, PromptTokens: -1, OutputTokens: -1}
 	if o.err != nil {
-		return llmbench.Counts{}, o.err
+		return c, nil // After has returned it
 	}
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
 	now, err := o.source.scrape(ctx)
 	if err != nil {
-		return llmbench.Counts{}, err
+		o.err = err // the figures of the next pass cannot be known
+		return c, err
 	}
 	since := func(now, before *float64) int {
-		if now == nil {
+		switch {
+		case now == nil:
+			return -1
+		case o.source.Names.rounding(*now) > 0:
+			err = fmt.Errorf("they are not compared: the server prints %d digits of a counter that is at %g", o.source.Names.Digits, *now)
 			return -1
 		}
-		return int(valueOr0(now) - valueOr0(before))
+		return int(*now - valueOr0(before))
 	}
-	return llmbench.Counts{
+	c = llmbench.Counts{
 		Requests:     since(now.requests, o.before.requests),
 		PromptTokens: since(now.promptTokens, o.before.promptTokens),
 		OutputTokens: since(now.outputTokens, o.before.outputTokens),
 		Exact:        o.exact,
-	}, nil
+	}
+	if o.warned {
+		return c, nil
+	}
+	o.warned = err != nil
+	return c, err
 }
 
 // figures returns the units that are known.

@@ -26,7 +26,7 @@ func source(t *testing.T, names metrics.Names, handler http.HandlerFunc) metrics
 	srv := &http.Server{Handler: handler}
 	go srv.Serve(ln)
 	t.Cleanup(func() { assert.NilError(t, srv.Close()) })
-	return metrics.Source{Names: names, Target: llmbench.Target{URL: "http://server", Dial: ln.Dial, NoProxy: true}}
+	return metrics.Source{Names: names, Addresses: []metrics.Address{{Target: llmbench.Target{URL: "http://server", Dial: ln.Dial, NoProxy: true}}}}
 }
 
 // TestFigures reads metrics in the servers' own formats, before and after two
@@ -66,9 +66,18 @@ vllm:request_queue_time_seconds_sum{model_name="m"} %g
 		{"TGI, whose queue was empty", backends.TGI{}.Metrics(), func(pass int) string {
 			return fmt.Sprintf("# TYPE tgi_request_queue_duration summary\ntgi_request_queue_duration{quantile=\"0.5\"} 0\ntgi_request_queue_duration_sum 0\ntgi_request_queue_duration_count %d", 4*pass)
 		}, map[string]float64{}},
-		{"LMDeploy", backends.LMDeploy{}.Metrics(), func(int) string {
-			return "lmdeploy:prefix_cache_hit_rate 0.2\nlmdeploy:gpu_cache_usage_perc 0.5\n"
+		{"LMDeploy", backends.LMDeploy{}.Metrics(), func(pass int) string {
+			return fmt.Sprintf("lmdeploy:cached_tokens_total %d\nlmdeploy:prompt_tokens_total %d\nlmdeploy:gpu_cache_usage_perc 0.5\n", 20*pass, 100*pass)
 		}, map[string]float64{"srv-prefix-hit-%": 20, "srv-kv-%": 50}},
+		{"llama.cpp", backends.LlamaCPP{}.Metrics(), func(pass int) string {
+			return fmt.Sprintf("# TYPE llamacpp:prompt_tokens_total counter\nllamacpp:prompt_tokens_total %d\n# TYPE llamacpp:prompt_tokens_cached_total counter\nllamacpp:prompt_tokens_cached_total %d\n", 30*pass, 10*pass)
+		}, map[string]float64{"srv-prefix-hit-%": 25}},
+		{"llama.cpp that does not count what it found", backends.LlamaCPP{}.Metrics(), func(pass int) string {
+			return fmt.Sprintf("# TYPE llamacpp:prompt_tokens_total counter\nllamacpp:prompt_tokens_total %d\n", 30*pass)
+		}, map[string]float64{}},
+		{"values that mean nothing", backends.VLLM{}.Metrics(), func(int) string {
+			return "vllm:prefix_cache_queries_total NaN\nvllm:prefix_cache_hits_total 1\nvllm:kv_cache_usage_perc +Inf\nvllm:num_preemptions_total -5\n"
+		}, map[string]float64{}},
 		{"nothing of interest", backends.TGI{}.Metrics(), func(int) string { return "other 1\n" }, map[string]float64{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -151,27 +160,72 @@ func TestDuringPass(t *testing.T) {
 	}
 }
 
-// TestBrokenMetrics checks what an answer without metrics leads to.
+// TestBrokenMetrics checks what an answer without metrics leads to: an error that is
+// returned once.
 func TestBrokenMetrics(t *testing.T) {
-	o := source(t, backends.VLLM{}.Metrics(), func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }).Observe()
-	assert.NilError(t, o.Before(t.Context()))
-	_, err := o.After(t.Context())
-	assert.ErrorContains(t, err, "/metrics: ")
+	asked := 0
+	o := source(t, backends.VLLM{}.Metrics(), func(w http.ResponseWriter, _ *http.Request) { asked++; fmt.Fprint(w, "<html>") }).Observe().(llmbench.Counter)
+	for pass := range 2 {
+		assert.NilError(t, o.Before(t.Context()))
+		figures, err := o.After(t.Context())
+		assert.Equal(t, len(figures), 0)
+		if pass == 0 {
+			assert.ErrorContains(t, err, "GET /metrics from server: the answer is no text of Prometheus metrics: ")
+		} else {
+			assert.NilError(t, err)
+		}
+		counts, err := o.Counts(t.Context())
+		assert.NilError(t, err)
+		assert.Equal(t, counts, llmbench.Counts{Requests: -1, PromptTokens: -1, OutputTokens: -1})
+	}
+	assert.Equal(t, asked, 1)
+}
+
+// TestHangingMetrics checks that a server which does not answer any more delays a
+// benchmark once.
+func TestHangingMetrics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answers := 0
+		o := source(t, backends.VLLM{}.Metrics(), func(w http.ResponseWriter, r *http.Request) {
+			if answers++; answers > 2 {
+				<-r.Context().Done()
+				return
+			}
+			fmt.Fprintln(w, "vllm:num_preemptions_total 1")
+		}).Observe().(llmbench.Counter)
+		start := time.Now()
+		for pass := range 4 {
+			assert.NilError(t, o.Before(t.Context()))
+			figures, err := o.After(t.Context())
+			if pass == 1 {
+				assert.Error(t, err, "GET /metrics from server: no answer in 10s")
+			} else {
+				assert.NilError(t, err)
+			}
+			assert.Equal(t, len(figures) > 0, pass == 0)
+		}
+		assert.Equal(t, time.Since(start), 10*time.Second)
+	})
 }
 
 // TestPartialMetrics checks that a counter may appear during a pass, and that a
-// failure in one pass removes the figures of all later passes.
+// failure in one pass removes the figures of all later passes. The error is returned
+// after the pass in which it came.
 func TestPartialMetrics(t *testing.T) {
+	const restarted = ": the server was restarted, or several servers answer at this address in turn"
 	for _, c := range []struct {
 		name    string
 		metrics []string // before and after each pass: the value of a counter, "" for status 500, or other metrics
-		want    string   // in the last error
+		failed  int      // the pass that fails, from 1; 0 is none
+		want    string   // its error
 	}{
-		{"a scrape before the second pass fails", []string{"1", "2", "", "", "5", "6"}, "status 500"},
-		{"a scrape after the first pass fails", []string{"1", "", "3", "4", "5", "6"}, "pass 1: GET /metrics: status 500"},
-		{"the server is restarted in the first pass", []string{"10", "9", "11", "12", "13", "14"}, "pass 1: a counter fell from 10 to 9: the server was restarted"},
-		{"the counter is lost", []string{"1", "2", "2", "other", "13", "14"}, "a counter fell from 2 to 0"},
-		{"the counter appears in the second pass", []string{"other", "other", "other", "2", "2", "6"}, ""},
+		{"a scrape before the second pass fails", []string{"1", "2", "", "", "5", "6"}, 2, "GET /metrics: status 500 Internal Server Error: "},
+		{"a scrape after the first pass fails", []string{"1", "", "3", "4", "5", "6"}, 1, "GET /metrics: status 500 Internal Server Error: "},
+		{"the server is restarted in the first pass", []string{"10", "9", "11", "12", "13", "14"}, 1, "a counter fell from 10 to 9" + restarted},
+		{"the counter is lost", []string{"1", "2", "2", "other", "13", "14"}, 2, "a counter fell from 2 to 0" + restarted},
+		{"another process answers", []string{"1\nprocess_start_time_seconds 5", "2\nprocess_start_time_seconds 6", "3", "4", "5", "6"}, 1, "process_start_time_seconds has changed" + restarted},
+		{"the counter appears in the second pass", []string{"other", "other", "other", "2", "2", "6"}, 0, ""},
+		{"the same process answers", []string{"1\nprocess_start_time_seconds 5", "2\nprocess_start_time_seconds 5", "3", "4", "5", "8"}, 0, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			next := 0
@@ -186,21 +240,100 @@ func TestPartialMetrics(t *testing.T) {
 				}
 			}).Observe()
 			var got map[string]float64
-			var err error
-			for pass := range 3 {
-				next = 2 * pass
+			for pass := 1; pass <= 3; pass++ {
+				next = 2 * (pass - 1)
 				assert.NilError(t, o.Before(t.Context()))
 				next++
+				var err error
 				got, err = o.After(t.Context())
+				if pass == c.failed {
+					assert.Error(t, err, c.want)
+				} else {
+					assert.NilError(t, err)
+				}
+				assert.Equal(t, len(got) > 0, pass < c.failed || c.failed == 0 && c.metrics[2*pass-1] != "other", "pass %d: %v", pass, got)
 			}
-			if c.want != "" {
-				assert.ErrorContains(t, err, c.want)
-				return
+			if c.failed == 0 {
+				assert.Equal(t, len(got), 1)
+				assert.Equal(t, got["srv-preempt/op"], map[string]float64{"other": 2, "1\nprocess_start_time_seconds 5": 5.0 / 3}[c.metrics[0]])
 			}
-			assert.NilError(t, err)
-			assert.DeepEqual(t, got, map[string]float64{"srv-preempt/op": 2})
 		})
 	}
+}
+
+// TestReplicas checks that the counters of several addresses are added up.
+func TestReplicas(t *testing.T) {
+	both := source(t, backends.VLLM{}.Metrics(), replica(100))
+	both.Addresses = append(both.Addresses, source(t, metrics.Names{}, replica(1000)).Addresses...)
+	both.Addresses[1].Path = "/other"
+	o := both.Observe().(llmbench.Counter)
+	assert.NilError(t, o.Before(t.Context()))
+	counts, err := o.Counts(t.Context())
+	assert.NilError(t, err)
+	assert.Equal(t, counts, llmbench.Counts{Requests: 1100, PromptTokens: -1, OutputTokens: -1})
+	figures, err := o.After(t.Context())
+	assert.NilError(t, err)
+	assert.DeepEqual(t, figures, map[string]float64{"srv-prefix-hit-%": 50})
+
+	broken := source(t, metrics.Names{}, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
+	both.Addresses = append(both.Addresses, broken.Addresses...)
+	o = both.Observe().(llmbench.Counter)
+	assert.NilError(t, o.Before(t.Context()))
+	_, err = o.After(t.Context())
+	assert.ErrorContains(t, err, "GET /metrics: status 403 Forbidden")
+}
+
+// replica is a server whose counters grow from one answer to the next.
+func replica(by int) http.HandlerFunc {
+	answers := 0
+	return func(w http.ResponseWriter, _ *http.Request) {
+		answers++
+		fmt.Fprintf(w, "process_start_time_seconds %d\nvllm:request_success_total %d\nvllm:prefix_cache_queries_total %[2]d\nvllm:prefix_cache_hits_total %d\n", by, by*answers, by*answers/2)
+	}
+}
+
+// TestRounded checks that counters are not used any more when the server prints too few
+// of their digits.
+func TestRounded(t *testing.T) {
+	unknown := llmbench.Counts{Requests: -1, PromptTokens: -1, OutputTokens: -1}
+	for _, c := range []struct {
+		name     string
+		from, by float64 // what the counters are before a pass, and grow by
+		figures  map[string]float64
+		err      string
+		counts   llmbench.Counts
+		countErr string
+	}{
+		{"small", 1e5, 1000, map[string]float64{"srv-prefix-hit-%": 50}, "", llmbench.Counts{Requests: -1, PromptTokens: 2000, OutputTokens: 1000}, ""},
+		{"large", 12e6, 5e5, map[string]float64{"srv-prefix-hit-%": 50}, "", unknown, "they are not compared: the server prints 6 digits of a counter that is at 1.25e+07"},
+		{"too large", 12e6, 5e4, nil, "the server prints 6 digits of its counters, which are too large by now: restart it", unknown, ""},
+	} {
+		now := c.from
+		o := source(t, backends.LlamaCPP{}.Metrics(), func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, "llamacpp:prompt_tokens_cached_total %.6g\nllamacpp:prompt_tokens_total %[1]g\nllamacpp:tokens_predicted_total %[1]g\n", now)
+		}).Observe().(llmbench.Counter)
+		assert.NilError(t, o.Before(t.Context()))
+		now += c.by
+		figures, err := o.After(t.Context())
+		assert.DeepEqual(t, figures, c.figures)
+		assert.Equal(t, text(err), c.err, c.name)
+		for i := range 2 {
+			counts, err := o.Counts(t.Context())
+			assert.Equal(t, counts, c.counts, c.name)
+			if i == 0 {
+				assert.Equal(t, text(err), c.countErr, c.name)
+			} else {
+				assert.NilError(t, err)
+			}
+		}
+	}
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 // TestCounts reads counters in the servers' own formats. Counters that a server

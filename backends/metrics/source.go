@@ -1,18 +1,24 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"sync"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
 // A Source is a server whose metrics are read.
 type Source struct {
-	Names  Names
-	Target llmbench.Target // the server, with the URL of the port that serves the metrics
+	Names Names
+	// Addresses are where the metrics are. The values of several addresses are
+	// added up, and those of gauges averaged: they are for replicas behind one URL,
+	// and for processes that count apart.
+	Addresses []Address
 	// Reset, if not nil, empties the server's prefix cache. It is called before
 	// each pass. An error that wraps [errors.ErrUnsupported] is only logged:
 	// this version of the server cannot do it.
@@ -20,50 +26,51 @@ type Source struct {
 	Logf  func(format string, args ...any) // nil logs nothing
 }
 
-// A snapshot holds the values of a server's metrics at one instant, or the
-// differences of two snapshots. A metric that the server does not have is nil.
-type snapshot struct {
-	cacheHits, cacheQueries, preemptions, queueSum, queueCount *float64
-	requests, promptTokens, outputTokens                       *float64
-	cacheHitRate, kvUsage, openRequests                        *float64
-}
-
-// counters returns the fields of which differences are taken.
-func (s *snapshot) counters() []**float64 {
-	return []**float64{&s.cacheHits, &s.cacheQueries, &s.preemptions, &s.queueSum, &s.queueCount, &s.requests, &s.promptTokens, &s.outputTokens}
-}
-
-// valueOr0 returns *v, or 0 if v is nil.
-func valueOr0(v *float64) float64 {
-	if v == nil {
-		return 0
-	}
-	return *v
-}
-
-// scrape reads the server's metrics.
-func (s Source) scrape(ctx context.Context) (snap snapshot, err error) {
+// scrape reads the server's metrics. It waits at most [probe.Timeout].
+func (s Source) scrape(ctx context.Context) (snapshot, error) {
 	if s.Names.Path == "" {
-		return snap, nil
+		return snapshot{}, nil
 	}
-	body, err := probe.Fetch(ctx, s.Target, http.MethodGet, s.Names.Path, "")
+	ctx, cancel := bound(ctx)
+	defer cancel()
+	read := make([]families, len(s.Addresses))
+	errs := make([]error, len(s.Addresses))
+	var wg sync.WaitGroup
+	for i, a := range s.Addresses {
+		wg.Go(func() { read[i], errs[i] = a.read(ctx, cmp.Or(a.Path, s.Names.Path)) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return snapshot{}, err
+	}
+	all := families{}
+	for _, f := range read {
+		all.add(f)
+	}
+	return s.Names.snapshot(all), nil
+}
+
+// bound returns a context for requests that are waited for no longer than
+// [probe.Timeout].
+func bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, probe.Timeout, fmt.Errorf("no answer in %v", probe.Timeout))
+}
+
+// read reads the metrics at a path.
+func (a Address) read(ctx context.Context, path string) (families, error) {
+	body, err := probe.Fetch(ctx, a.Target, http.MethodGet, path, "")
+	if _, transport := errors.AsType[*url.Error](err); transport { // which shows the whole URL
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return nil, fmt.Errorf("GET %s from %s: %s", path, a.Target.Where(), probe.Reason(err))
+	}
 	if err != nil {
-		return snap, err
+		return nil, err
 	}
-	all, err := parse(body)
+	f, err := parse(body)
 	if err != nil {
-		return snap, fmt.Errorf("%s: %w", s.Names.Path, err)
+		return nil, fmt.Errorf("GET %s from %s: the answer is no text of Prometheus metrics: %w", path, a.Target.Where(), err)
 	}
-	n := s.Names
-	snap.cacheHits, _ = all.sum(n.CacheHits)
-	snap.cacheQueries, _ = all.sum(n.CacheQueries)
-	snap.preemptions, _ = all.sum(n.Preemptions)
-	snap.queueSum, snap.queueCount = all.sum(n.QueueTime)
-	snap.requests, _ = all.sum(n.Requests)
-	snap.promptTokens, _ = all.sum(n.PromptTokens)
-	snap.outputTokens, _ = all.sum(n.OutputTokens)
-	snap.cacheHitRate = all.mean(n.CacheHitRate)
-	snap.kvUsage = all.mean(n.KVUsage)
-	snap.openRequests = all.mean(n.OpenRequests)
-	return snap, nil
+	return f, nil
 }

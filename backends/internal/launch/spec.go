@@ -38,22 +38,26 @@ type Spec struct {
 	ListedModel  string // the name under which the server lists the model; "" does not look for it
 	AdoptModel   bool   // the server makes up the one name that it lists: send that name
 	Dialect      dialect.Dialect
-	Body         json.RawMessage // changes the body of each completion; see llmbench.Target
-	HealthPath   string          // answers 200 when the server is up
-	ModelsPath   string          // the list of models
-	Setup        []probe.Step    // taken when the server is healthy, before its model is listed
-	Version      probe.Field     // the server's version
-	GPUResidency [2]probe.Field  // with a GPU: two fields that are equal if all of the model is on the GPU
-	Metrics      metrics.Names   // the server's Prometheus metrics
-	MetricsPort  int             // the port that serves them; 0 means Port
-	ResetCache   []probe.Step    // empties the prefix cache between passes
-	Failures     []Failure       // what the server's log says when the server cannot start
+	Body         json.RawMessage        // changes the body of each completion; see llmbench.Target
+	HealthPath   string                 // answers 200 when the server is up
+	ModelsPath   string                 // the list of models
+	Setup        []probe.Step           // taken when the server is healthy, before its model is listed
+	Version      probe.Field            // the server's version
+	Reported     map[string]probe.Field // settings that the server chose, by the names of their configuration lines
+	GPUResidency [2]probe.Field         // with a GPU: two fields that are equal if all of the model is on the GPU
+	Metrics      metrics.Names          // the server's Prometheus metrics
+	MetricsPort  int                    // the port that serves them; 0 means Port
+	ResetCache   []probe.Step           // empties the prefix cache between passes
+	Failures     []Failure              // what the server's log says when the server cannot start
 	Config       map[string]string
 	Deadlines    Deadlines
 	LogDir       string // folder of the server's log; "" writes no file
 	Weights      Weights
-	APIKey       string   // bearer token of requests to the server, or ""
-	Secrets      []string // texts to hide, in addition to the values of PassEnv
+	CommitFile   string      // in the container: holds the commit of the model that was downloaded; "" is none
+	Commit       probe.Field // where the server says the commit of its model
+	ChatTemplate string      // file of this machine that is mounted as the chat template; "" is none
+	APIKey       string      // bearer token of requests to the server, or ""
+	Secrets      []string    // texts to hide, in addition to the values of PassEnv
 }
 
 // Weights is where the model must be on this machine before the server is

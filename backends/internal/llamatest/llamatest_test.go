@@ -231,7 +231,7 @@ func TestServerDiesWithKilledProcess(t *testing.T) {
 
 func TestNoWait(t *testing.T) {
 	s := run(t, Options{NoWait: true})
-	if err := s.waitReady(t.Context()); err != nil {
+	if err := s.process.WaitReady(t.Context(), s.ready); err != nil {
 		t.Errorf("the server does not become ready: %v\n%s", err, s.Log())
 	}
 }

@@ -2,7 +2,6 @@ package llamatest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -22,11 +21,6 @@ type Server struct {
 	log     *serverlog.Log
 	close   sync.Once
 }
-
-const (
-	readyTimeout = 2 * time.Minute // from the start of the process until the model is loaded
-	readyPoll    = 10 * time.Millisecond
-)
 
 // Run starts a server and waits until it is ready. ctx bounds the wait only. The
 // server runs until [Server.Close], and ends with this process even if this process
@@ -66,7 +60,7 @@ func Run(ctx context.Context, o Options) (*Server, error) {
 	if o.NoWait {
 		return s, nil
 	}
-	if err := s.waitReady(ctx); err != nil {
+	if err := s.process.WaitReady(ctx, s.ready); err != nil {
 		s.process.Stop()
 		return nil, fmt.Errorf("llamatest: llama-server at %s: %w; its last lines:\n%s", s.URL, err, s.log)
 	}
@@ -99,59 +93,23 @@ func startNative(root, model string, o Options, log *serverlog.Log) (*child.Proc
 	return p, "http://" + net.JoinHostPort(host, port), err
 }
 
-// waitReady waits until /health answers 200. Connections are refused until the port is
-// open, and the answer is 503 until the model is loaded.
-func (s *Server) waitReady(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("not ready after %v", readyTimeout))
-	defer cancel()
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second} // without a proxy
-	probing, end := context.WithCancel(ctx)                                                               // until the server ends
-	defer end()
-	go func() {
-		select {
-		case <-s.process.Done:
-			end()
-		case <-probing.Done():
-		}
-	}()
-	tick := time.NewTicker(readyPoll)
-	defer tick.Stop()
-	for last := errors.New("no answer"); ; {
-		status, err := health(probing, &client, s.URL)
-		if err != nil {
-			last = err
-		} else if status != http.StatusOK {
-			last = fmt.Errorf("/health: status %d", status)
-		}
-		select {
-		case <-s.process.Done:
-			return fmt.Errorf("ended before it was ready: %w", s.process.Err)
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", context.Cause(ctx), last)
-		default:
-		}
-		if err == nil && status == http.StatusOK {
-			return nil
-		}
-		select {
-		case <-s.process.Done:
-		case <-ctx.Done():
-		case <-tick.C:
-		}
-	}
-}
-
-func health(ctx context.Context, client *http.Client, url string) (status int, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/health", nil)
+// ready returns nil if /health answers 200. Connections are refused until the port is open,
+// and the answer is 503 until the model is loaded.
+func (s *Server) ready(ctx context.Context) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/health", nil)
 	if err != nil {
-		return 0, err
+		return err
 	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second} // without a proxy
 	res, err := client.Do(req)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	res.Body.Close()
-	return res.StatusCode, nil
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("/health: status %d", res.StatusCode)
+	}
+	return nil
 }
 
 // Done returns a channel that is closed when the server has ended.

@@ -16,11 +16,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
 )
 
-const (
-	stopDelay    = 5 * time.Second // from SIGTERM to SIGKILL
-	readyTimeout = 2 * time.Minute // from the start of the process to its first answer
-	readyPoll    = 20 * time.Millisecond
-)
+const stopDelay = 5 * time.Second // from SIGTERM to SIGKILL
 
 // run starts nginx with the prefix directory dir and waits until it answers. ctx bounds the wait
 // only. stop ends nginx; its error says that nginx had ended by itself.
@@ -67,7 +63,10 @@ func run(ctx context.Context, command []string, dir string, o Options) (s *Serve
 		origin = strings.Replace(origin, "http", "https", 1)
 	}
 	s.URL = origin + o.Prefix
-	if err := s.waitReady(ctx, p, origin+readyPath); err != nil {
+	transport := s.Transport()
+	transport.DisableKeepAlives = true
+	client := http.Client{Transport: transport, Timeout: 30 * time.Second}
+	if err := p.WaitReady(ctx, func(ctx context.Context) error { return ready(ctx, &client, origin+readyPath) }); err != nil {
 		p.Stop()
 		return nil, nil, fmt.Errorf("nginxtest: nginx at %s: %w; its last lines:\n%s", address, err, log)
 	}
@@ -110,37 +109,6 @@ func listen(network, dir string) (socket *os.File, address string, err error) {
 		return socket, "unix:" + path, err
 	}
 	return nil, "", fmt.Errorf("network %q; want tcp4, tcp6 or unix", network)
-}
-
-// waitReady waits until nginx answers a request to url. It returns an error if nginx ends before.
-func (s *Server) waitReady(ctx context.Context, p *child.Process, url string) error {
-	ctx, end := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("not ready after %v", readyTimeout))
-	defer end()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case <-p.Done:
-			cancel(fmt.Errorf("ended before it was ready: %w", p.Err))
-		case <-ctx.Done():
-		}
-	}()
-	transport := s.Transport()
-	transport.DisableKeepAlives = true
-	client := http.Client{Transport: transport, Timeout: 30 * time.Second}
-	tick := time.NewTicker(readyPoll)
-	defer tick.Stop()
-	for {
-		err := ready(ctx, &client, url)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
-		case <-tick.C:
-		}
-	}
 }
 
 // ready returns nil if nginx answers.

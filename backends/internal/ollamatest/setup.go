@@ -14,26 +14,16 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest/tinygguf"
 )
 
-const (
-	readyTimeout = 2 * time.Minute // from the start of the process until the model is loaded
-	readyPoll    = 20 * time.Millisecond
-)
+const setUpTimeout = 2 * time.Minute // from the start of the process until the model is loaded
 
 // setUp waits until the server answers, and makes and loads the model
 // (https://docs.ollama.com/api).
 func (s *Server) setUp(ctx context.Context, o Options) error {
-	ctx, end := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("not ready after %v", readyTimeout))
+	ctx, end := context.WithTimeoutCause(ctx, setUpTimeout, fmt.Errorf("not set up after %v", setUpTimeout))
 	defer end()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case <-s.process.Done:
-			cancel(fmt.Errorf("ended before it was ready: %w", s.process.Err))
-		case <-ctx.Done():
-		}
-	}()
-	if err := s.waitReady(ctx); err != nil {
+	if err := s.process.WaitReady(ctx, func(ctx context.Context) error {
+		return s.do(ctx, http.MethodGet, "/api/version", nil)
+	}); err != nil {
 		return err
 	}
 	var gguf bytes.Buffer
@@ -51,23 +41,6 @@ func (s *Server) setUp(ctx context.Context, o Options) error {
 		return err
 	}
 	return s.postJSON(ctx, "/api/generate", map[string]any{"model": ModelName, "keep_alive": -1})
-}
-
-// waitReady waits until the server answers.
-func (s *Server) waitReady(ctx context.Context) error {
-	tick := time.NewTicker(readyPoll)
-	defer tick.Stop()
-	for {
-		err := s.do(ctx, http.MethodGet, "/api/version", nil)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(context.Cause(ctx), err)
-		case <-tick.C:
-		}
-	}
 }
 
 func (s *Server) postJSON(ctx context.Context, path string, body any) error {

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kballard/go-shellquote"
 
@@ -31,6 +33,10 @@ type Step struct {
 	Path    string
 	Body    string // JSON, or ""
 	Shown   string // shown in messages instead of a body that holds a secret; "" shows the body
+	// Success, if not "", is a field of the answer that is true if the step has
+	// succeeded, although the status is 200 in any case. The request is then sent
+	// again until the field is true, for at most successTimeout.
+	Success string
 	// Count, if its Path is not "", is where the server states how often the
 	// request has to be sent. Path then holds a %d, which counts from 0.
 	Count Field
@@ -66,6 +72,9 @@ func (s Server) take(ctx context.Context, step Step) error {
 		_, err := s.Exec(ctx, step.Exec)
 		return err
 	}
+	if step.Success != "" {
+		return s.untilSuccess(ctx, step)
+	}
 	if step.Count.Path == "" {
 		_, err := s.fetch(ctx, step.Method, step.Path, step.Body)
 		return err
@@ -84,6 +93,32 @@ func (s Server) take(ctx context.Context, step Step) error {
 		}
 	}
 	return nil
+}
+
+// successTimeout bounds the time in which a step that the server refuses is taken
+// again. A server may refuse to empty its cache until it has noticed that the clients
+// of its last requests are gone.
+const successTimeout = 30 * time.Second
+
+// untilSuccess takes a step until the answer says that it has succeeded. An answer
+// without a body is from a version of the server that cannot tell.
+func (s Server) untilSuccess(ctx context.Context, step Step) error {
+	ctx, cancel := context.WithTimeout(ctx, successTimeout)
+	defer cancel()
+	return Poll(ctx, func() (again bool, err error) {
+		body, err := s.fetch(ctx, step.Method, step.Path, step.Body)
+		if err != nil || len(bytes.TrimSpace(body)) == 0 {
+			return false, err
+		}
+		var answer map[string]json.RawMessage
+		if err := json.Unmarshal(body, &answer); err != nil {
+			return false, fmt.Errorf("%s %s: the answer is not a JSON object: %s", step.Method, step.Path, s.Target.Excerpt(string(body), 300))
+		}
+		if string(answer[step.Success]) == "true" {
+			return false, nil
+		}
+		return true, fmt.Errorf("%s %s: the server refuses it: %s", step.Method, step.Path, s.Target.Excerpt(string(body), 300))
+	})
 }
 
 // Get returns what the server answers to GET path.

@@ -41,8 +41,13 @@ type Request struct {
 // processes and to free the memory of GPUs.
 const stopTimeout = 10 * time.Second
 
-// removeTimeout bounds the removal of a container.
-const removeTimeout = 30 * time.Second
+const (
+	// removeTimeout bounds the removal of a container. An engine whose machine is busy may
+	// take a minute for it.
+	removeTimeout = 2 * time.Minute
+	// lastWords bounds the wait for the state and the last lines of a container that has ended.
+	lastWords = 30 * time.Second
+)
 
 // A Container is a container that [Engine.Create] created. The caller must call
 // Remove.
@@ -164,7 +169,7 @@ func (c *Container) watch(events client.EventsResult, logged <-chan struct{}) {
 	case err := <-exit.Error:
 		end.Err = err.Error()
 	}
-	ctx, cancel := context.WithTimeout(c.life, removeTimeout)
+	ctx, cancel := context.WithTimeout(c.life, lastWords)
 	defer cancel()
 	if s, err := c.inner.State(ctx); err == nil && !s.Running {
 		end = End{ExitCode: s.ExitCode, OOM: s.OOMKilled || end.OOM, Err: s.Error}
@@ -181,6 +186,15 @@ func (c *Container) watch(events client.EventsResult, logged <-chan struct{}) {
 // has lost a process for lack of memory. The log is complete by then. The channel is
 // never closed after Remove.
 func (c *Container) Ended() <-chan struct{} { return c.ended }
+
+// Exited reports whether the engine says that the container has ended. The channel of
+// Ended is closed later, when the last lines of the log are read.
+func (c *Container) Exited() bool {
+	ctx, cancel := context.WithTimeout(c.life, lastWords)
+	defer cancel()
+	s, err := c.inner.State(ctx)
+	return err == nil && s.Status == container.StateExited
+}
 
 // End returns how the container ended. Call it only after the channel of Ended is
 // closed.

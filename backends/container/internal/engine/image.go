@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"strings"
 	"time"
 
@@ -81,23 +82,35 @@ func (e *Engine) Has(ctx context.Context, image string) bool {
 	return err == nil
 }
 
-// Import creates an image that contains one program and nothing else, and runs it.
-// content is the executable.
-func (e *Engine) Import(ctx context.Context, image, program string, content []byte) error {
+// A File is a file of an image, which everybody may read and run, or a symbolic link.
+type File struct {
+	Name    string // path without a slash at its beginning
+	Content []byte
+	Link    string // what the link points to; "" makes it a file
+}
+
+// Import creates an image that contains the files and nothing else, and runs the
+// program.
+func (e *Engine) Import(ctx context.Context, image, program string, files []File) error {
 	var root bytes.Buffer
 	w := tar.NewWriter(&root)
-	err := errors.Join(
-		w.WriteHeader(&tar.Header{Name: program, Mode: 0o755, Size: int64(len(content)), Format: tar.FormatPAX}),
-		func() error { _, err := w.Write(content); return err }(),
-		w.Close(),
-	)
-	if err != nil {
+	var errs []error
+	for _, f := range files {
+		h := &tar.Header{Name: f.Name, Linkname: f.Link, Mode: 0o755, Size: int64(len(f.Content)), Format: tar.FormatPAX}
+		if f.Link != "" {
+			h.Typeflag = tar.TypeSymlink
+		}
+		errs = append(errs, w.WriteHeader(h))
+		_, err := w.Write(f.Content)
+		errs = append(errs, err)
+	}
+	if err := errors.Join(append(errs, w.Close())...); err != nil {
 		return fmt.Errorf("image %s: %w", image, err)
 	}
 	name, tag, _ := strings.Cut(image, ":")
 	res, err := e.client.ImageImport(ctx, client.ImageImportSource{Source: &root, SourceName: "-"}, name, client.ImageImportOptions{
 		Tag:     tag,
-		Changes: []string{fmt.Sprintf("ENTRYPOINT [%q]", "/"+program), "LABEL llmbench.image=" + program},
+		Changes: []string{fmt.Sprintf("ENTRYPOINT [%q]", program), "LABEL llmbench.image=" + path.Base(program)},
 	})
 	if err != nil {
 		return fmt.Errorf("image %s: %w", image, err)

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// metrics returns the server's metrics in Prometheus' text format
+// (https://prometheus.io/docs/instrumenting/exposition_formats/). Counters of
+// requests and tokens are true, and queues were waited in for a millisecond. Every
+// other counter is 0, and every other gauge 0.5.
+func (s *server) metrics() []byte {
+	var requests, prompt, output int
+	s.mu.Lock()
+	for _, m := range s.models {
+		for _, e := range m.Log() {
+			if e.Status == 200 {
+				requests++
+				prompt += e.PromptTokens
+				output += e.OutputTokens
+			}
+		}
+	}
+	s.mu.Unlock()
+	var b bytes.Buffer
+	for _, m := range s.facts.Metrics {
+		if m.Until != "" || m.Needs != "" && !s.set.Has(m.Needs) {
+			continue
+		}
+		fmt.Fprintf(&b, "# TYPE %s %s\n", m.Name, m.Type)
+		amount := amountOf(m.Name, requests, prompt, output)
+		switch m.Type {
+		case "histogram", "summary":
+			if strings.Contains(m.Name, "time") || strings.Contains(m.Name, "duration") || strings.Contains(m.Name, "seconds") || strings.Contains(m.Name, "latency") {
+				fmt.Fprintf(&b, "%s_sum %g\n", m.Name, float64(requests)/1000)
+			} else {
+				fmt.Fprintf(&b, "%s_sum %d\n", m.Name, amount)
+			}
+			if m.Type == "histogram" {
+				fmt.Fprintf(&b, "%s_bucket{le=\"+Inf\"} %d\n", m.Name, requests)
+			}
+			fmt.Fprintf(&b, "%s_count %d\n", m.Name, requests)
+		case "gauge":
+			fmt.Fprintf(&b, "%s 0.5\n", m.Name)
+		default:
+			fmt.Fprintf(&b, "%s %d\n", m.Name, amount)
+		}
+	}
+	return b.Bytes()
+}
+
+// amountOf returns what a counter counts, by its name: servers use these words.
+func amountOf(name string, requests, prompt, output int) int {
+	has := func(words ...string) bool {
+		for _, word := range words {
+			if strings.Contains(name, word) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("preempt", "retract", "error", "fail", "abort"):
+		return 0
+	case has("cached", "hits"):
+		return prompt / 2
+	case has("generat", "predicted", "output"):
+		return output
+	case has("prompt", "input", "queries"):
+		return prompt
+	case has("success", "request"):
+		return requests
+	}
+	return 0
+}

@@ -1,0 +1,361 @@
+package container
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/moby/moby/client"
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/poll"
+
+	"github.com/seed-2b9cec6d/llmbench/backends"
+	"github.com/seed-2b9cec6d/llmbench/backends/container/internal/engine"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/facts"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+)
+
+// standIns are stand-ins for all servers, in containers of one image.
+type standIns struct {
+	image   string
+	facts   []facts.Facts
+	servers map[string]backends.Server // by the name of the backend
+}
+
+// newStandIns builds the image, and a folder of models that are empty files. After t it
+// removes the volumes that did not exist before.
+func newStandIns(t *testing.T) standIns {
+	t.Helper()
+	e := needDocker(t)
+	s := readStandIns(t, t.TempDir())
+	before := cacheVolumes(t)
+	t.Cleanup(func() {
+		for _, name := range cacheVolumes(t) {
+			if !slices.Contains(before, name) {
+				removeVolume(t, name)
+			}
+		}
+	})
+	program, err := compile(t.Context(), e, "github.com/seed-2b9cec6d/llmbench/backends/container/internal/standin")
+	assert.NilError(t, err)
+	files := []engine.File{{Name: "standin", Content: program}}
+	hash := sha256.New()
+	hash.Write(program)
+	paths, err := filepath.Glob("../testdata/facts/*.json")
+	assert.NilError(t, err)
+	for _, p := range paths {
+		content, err := os.ReadFile(p)
+		assert.NilError(t, err)
+		hash.Write(content)
+		files = append(files, engine.File{Name: "facts/" + filepath.Base(p), Content: content})
+	}
+	links := map[string]bool{"bin/sh": true, "bin/bash": true, "bin/ollama": true}
+	for _, f := range s.facts {
+		words := [][]string{f.Command.Words}
+		for _, i := range f.Images {
+			words = append(words, i.Entry)
+		}
+		for _, w := range words {
+			if len(w) > 0 && !strings.HasPrefix(w[0], ".") {
+				links[strings.TrimPrefix(inBin(w[0]), "/")] = true
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(links)) {
+		files = append(files, engine.File{Name: name, Link: "/standin"})
+	}
+	s.image = fmt.Sprintf("llmbench/standin:%.16x", hash.Sum(nil))
+	if !e.Has(t.Context(), s.image) {
+		assert.NilError(t, e.Import(t.Context(), s.image, "/standin", files))
+	}
+	return s
+}
+
+// inBin returns the path of a program that is found by its name.
+func inBin(program string) string {
+	if strings.Contains(program, "/") {
+		return program
+	}
+	return "/bin/" + program
+}
+
+// readStandIns returns stand-ins without an image. Their models are in dir.
+func readStandIns(t testing.TB, dir string) standIns {
+	t.Helper()
+	all, err := facts.Load("../testdata/facts")
+	assert.NilError(t, err)
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, "m.gguf"), nil, 0o644))
+	assert.NilError(t, os.MkdirAll(filepath.Join(dir, "m"), 0o755))
+	hub := backends.Container{Model: "m", ModelsDir: dir}
+	gguf := backends.Container{Model: "m.gguf", ModelsDir: dir}
+	local, npu := hub, hub
+	local.Image = "local/textgen:4.7.3"
+	npu.GPUs = "ascend:0"
+	return standIns{facts: all, servers: map[string]backends.Server{
+		"vllm":            backends.VLLM{Container: hub, MaxModelLen: 4096, PrefixCaching: backends.On},
+		"tgi":             backends.TGI{Container: hub, MaxTotalTokens: 4096},
+		"sglang":          backends.SGLang{Container: hub, ContextLength: 4096},
+		"lmdeploy":        backends.LMDeploy{Container: hub, SessionLen: 4096},
+		"llamacpp":        backends.LlamaCPP{Container: gguf, Context: 4096, Parallel: 4},
+		"llamacpp-python": backends.LlamaCPPPython{Container: gguf, Context: 4096},
+		"ollama":          backends.Ollama{Container: gguf, Context: 4096},
+		"textgen":         backends.TextGen{Container: local, Loader: "Transformers", Context: 4096},
+		"openllm":         backends.OpenLLM{Container: hub, Engine: "pt"},
+		"xinference":      backends.Xinference{Container: hub, Engine: "vLLM", Kwargs: map[string]any{"max_model_len": 4096}},
+		"tensorrtllm":     backends.TensorRTLLM{Container: hub, MaxSeqLen: 4096},
+		"mindie":          backends.MindIE{Container: npu, MaxSeqLen: 4096},
+	}}
+}
+
+// spec returns how the stand-in for a server is launched: as the server itself, but in
+// the stand-ins' image, without devices and the folders of their drivers, and without
+// limits that not every engine may raise.
+func (s standIns) spec(t testing.TB, name string) (launch.Spec, facts.Facts) {
+	t.Helper()
+	spec := specOf(t, s.servers[name])
+	f, found := facts.For(s.facts, name, spec.Image)
+	assert.Assert(t, found, "testdata/facts has no file of %s", name)
+	if spec.Entrypoint == nil {
+		i := max(0, slices.IndexFunc(f.Images, func(i facts.Image) bool { return i.Name == spec.Image }))
+		if len(f.Images) > 0 && len(f.Images[i].Entry) > 0 {
+			spec.Entrypoint = f.Images[i].Entry
+		}
+	}
+	spec.Image = s.image
+	spec.Env["STANDIN"] = f.Server + "-" + f.Version
+	spec.Devices, spec.DevicesUsed, spec.Ulimits = launch.Devices{}, 0, nil
+	spec.Deadlines.Running = 5 * time.Minute // an engine on a busy machine starts several at once
+	spec.Mounts = slices.DeleteFunc(spec.Mounts, func(m launch.Mount) bool { return filepath.IsAbs(m.Source) && !exists(m.Source) })
+	return spec, f
+}
+
+// each runs a test for each server, two at a time.
+func (s standIns) each(t *testing.T, test func(t *testing.T, spec launch.Spec, f facts.Facts)) {
+	t.Helper()
+	for name := range s.servers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			spec, f := s.spec(t, name)
+			test(t, spec, f)
+		})
+	}
+}
+
+// TestStandIns starts a stand-in for every server as the server itself is started,
+// measures it, and removes it.
+func TestStandIns(t *testing.T) {
+	t.Setenv("LLMBENCH_CLIENT_BOUND", "report") // the answers are checked, and not the figures
+	s := newStandIns(t)
+	for _, name := range backends.Names() {
+		assert.Assert(t, s.servers[name] != nil || strings.HasPrefix(name, "mock"), "no stand-in for %s", name)
+	}
+	readme, err := os.ReadFile("../README.md")
+	assert.NilError(t, err)
+	t.Run("servers", func(t *testing.T) {
+		s.each(t, func(t *testing.T, spec launch.Spec, _ facts.Facts) {
+			for _, m := range spec.Mounts {
+				assert.Assert(t, filepath.IsAbs(m.Source) || strings.Contains(string(readme), "`"+m.Source+"`"), "README.md does not name the volume %s", m.Source)
+			}
+			i, err := start(t.Context(), spec, t.Logf)
+			assert.NilError(t, err)
+			measureStandIn(t, i)
+			assert.NilError(t, i.stop())
+		})
+	})
+	assert.Equal(t, len(ownContainers(t)), 0)
+}
+
+// measureStandIn makes one pass, and checks the answers and the server's own figures.
+func measureStandIn(t *testing.T, i *instance) {
+	t.Helper()
+	const n, tokens = 8, 8
+	load := llmbench.Load{Concurrency: 2}
+	for k := range n {
+		load.Requests = append(load.Requests, llmbench.Request{Prompt: fmt.Sprintf("prompt number %d of this pass", k), MaxTokens: tokens})
+	}
+	observer := i.target.Observe()
+	assert.NilError(t, observer.Before(t.Context()))
+	result, err := llmbench.Pass(t.Context(), i.spec.Backend, i.target, load)
+	assert.NilError(t, err)
+	defer result.Close()
+	sent := 0
+	for s := range result.All() {
+		assert.NilError(t, s.Err)
+		assert.Equal(t, s.OutputTokens, tokens)
+		sent++
+	}
+	assert.Equal(t, sent, n)
+	figures, err := observer.After(t.Context())
+	assert.NilError(t, err)
+	names := i.spec.Metrics
+	for unit, has := range map[string]bool{
+		"srv-prefix-hit-%": len(names.CacheHits)+len(names.CacheHitRate) > 0,
+		"srv-preempt/op":   len(names.Preemptions) > 0,
+		"srv-queue-ns":     len(names.QueueTime) > 0,
+	} {
+		_, found := figures[unit]
+		assert.Equal(t, found, has, "%s: %v", unit, figures)
+	}
+}
+
+// TestStandInFailures checks for every server that a start which cannot succeed ends at
+// the line of the log that says so, with advice, although the server's process goes on.
+func TestStandInFailures(t *testing.T) {
+	s := newStandIns(t)
+	t.Run("servers", func(t *testing.T) {
+		s.each(t, func(t *testing.T, spec launch.Spec, f facts.Facts) {
+			j := newJournal(spec, t.Logf)
+			k := slices.IndexFunc(f.Failures, func(l facts.Line) bool { return j.isFailure(l.Text) })
+			assert.Assert(t, k >= 0, "no known failure of %s", f.Server)
+			line := f.Failures[k].Text
+			spec.Env["STANDIN_FAILURE"] = line
+			_, err := start(t.Context(), spec, t.Logf)
+			assert.ErrorContains(t, err, "its log says: "+line)
+			assert.ErrorContains(t, err, "what to do: ")
+		})
+	})
+	assert.Equal(t, len(ownContainers(t)), 0)
+}
+
+// TestStandInRefusesOption checks that an option which a server does not have ends the
+// start with the message of the server's own parser.
+func TestStandInRefusesOption(t *testing.T) {
+	s := newStandIns(t)
+	t.Run("servers", func(t *testing.T) {
+		s.each(t, func(t *testing.T, spec launch.Spec, f facts.Facts) {
+			message := map[string]string{
+				"argparse": "error: unrecognized arguments: --no-such-option", "clap": "error: unexpected argument '--no-such-option' found",
+				"click": "Error: No such option: --no-such-option", "llama": "error: invalid argument: --no-such-option", "none": "unexpected argument: --no-such-option",
+			}[f.Command.Style]
+			spec.Cmd = append(spec.Cmd, "--no-such-option")
+			_, err := start(t.Context(), spec, t.Logf)
+			assert.ErrorContains(t, err, "the container ended with exit status ")
+			assert.ErrorContains(t, err, message)
+		})
+	})
+	assert.Equal(t, len(ownContainers(t)), 0)
+}
+
+// The variables that make [BenchmarkStandInProcess] a helper process: the image, and a
+// folder for the models.
+const (
+	processImage  = "TEST_STANDIN_IMAGE"
+	processModels = "TEST_STANDIN_MODELS"
+)
+
+func TestMain(m *testing.M) { os.Exit(llmbench.Main(m)) }
+
+// A launched is a server whose Spec is made already.
+type launched launch.Spec
+
+func (l launched) Spec() (launch.Spec, error) { return launch.Spec(l), nil }
+
+// BenchmarkStandInProcess is not a benchmark: it is the helper process of
+// TestStandInsEnd. It starts a stand-in for every server, says so, and waits until it is
+// interrupted.
+func BenchmarkStandInProcess(b *testing.B) {
+	image := os.Getenv(processImage)
+	if image == "" {
+		b.Skip("a helper of TestStandInsEnd")
+	}
+	s := readStandIns(b, os.Getenv(processModels))
+	s.image = image
+	for _, name := range slices.Sorted(maps.Keys(s.servers)) {
+		spec, _ := s.spec(b, name)
+		Start(b, launched(spec))
+		fmt.Println("READY", name)
+	}
+	ctx, cancel := context.WithTimeout(llmbench.Context(b), 5*time.Minute) // in case nobody ends it
+	defer cancel()
+	<-ctx.Done()
+	b.Fatal(context.Cause(ctx))
+}
+
+// TestStandInsEnd ends a process that has started all servers by Ctrl-C and by SIGKILL.
+// Its containers must be gone when it has ended, or when the next process has begun.
+func TestStandInsEnd(t *testing.T) {
+	s := newStandIns(t)
+	for _, c := range []struct {
+		name   string
+		signal os.Signal
+	}{{"Ctrl-C", os.Interrupt}, {"SIGKILL", syscall.SIGKILL}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^$", "-test.bench=^BenchmarkStandInProcess$", "-test.benchtime=1x")
+			env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LLMBENCH_") })
+			cmd.Env = append(env, processImage+"="+s.image, processModels+"="+t.TempDir())
+			output, err := cmd.StdoutPipe()
+			assert.NilError(t, err)
+			assert.NilError(t, cmd.Start())
+			var text strings.Builder
+			ready := 0
+			for lines := bufio.NewScanner(output); lines.Scan(); {
+				fmt.Fprintln(&text, lines.Text())
+				if strings.HasPrefix(lines.Text(), "READY ") {
+					if ready++; ready == len(s.servers) {
+						break
+					}
+				}
+			}
+			if ready < len(s.servers) {
+				err := cmd.Wait()
+				t.Fatalf("%d of %d servers are ready: %v\n%s", ready, len(s.servers), err, &text)
+			}
+			assert.Equal(t, containersOf(t, cmd.Process), len(s.servers))
+			assert.NilError(t, cmd.Process.Signal(c.signal))
+			_, _ = io.Copy(io.Discard, output)
+			assert.Assert(t, cmd.Wait() != nil)
+			if c.signal == syscall.SIGKILL {
+				next := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestMockContainer$/^runs$")
+				next.Env = env
+				out, err := next.CombinedOutput()
+				assert.NilError(t, err, "%s", out)
+			}
+			// Another process that has just begun may be removing some of them.
+			poll.WaitOn(t, func(poll.LogT) poll.Result {
+				if n := containersOf(t, cmd.Process); n > 0 {
+					return poll.Continue("%d containers are left", n)
+				}
+				return poll.Success()
+			}, poll.WithTimeout(2*time.Minute))
+		})
+	}
+}
+
+// cacheVolumes returns the names of the volumes in which servers keep what they download.
+func cacheVolumes(t *testing.T) (names []string) {
+	t.Helper()
+	cli, err := client.New(client.FromEnv)
+	assert.NilError(t, err)
+	defer cli.Close()
+	all, err := cli.VolumeList(context.Background(), client.VolumeListOptions{Filters: make(client.Filters).Add("label", "llmbench.cache")})
+	assert.NilError(t, err)
+	for _, v := range all.Items {
+		names = append(names, v.Name)
+	}
+	return names
+}
+
+func removeVolume(t *testing.T, name string) {
+	t.Helper()
+	cli, err := client.New(client.FromEnv)
+	assert.NilError(t, err)
+	defer cli.Close()
+	if _, err := cli.VolumeRemove(context.Background(), name, client.VolumeRemoveOptions{}); err != nil {
+		t.Logf("the volume %s stays, because another process uses it: %v", name, err)
+	}
+}

@@ -1,0 +1,4 @@
+package backends
+
+// ForgetMissing forgets which servers have no metrics.
+func ForgetMissing() { missing.Clear() }

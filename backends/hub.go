@@ -1,0 +1,143 @@
+package backends
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
+)
+
+// The settings of a Container that say which files of a model are served, and how
+// its text is made. Not every server has them. A method whose name begins with "with"
+// applies one of them. If a server's Spec calls no such method, and the setting is
+// set, that is an error: a setting is never ignored.
+
+// commitID matches the id of a commit on the Hub.
+var commitID = regexp.MustCompile(`^[0-9a-f]{40}$`)
+
+// withRevision appends options with the model's revision.
+func (b *builder) withRevision(flags ...string) {
+	for _, flag := range flags {
+		b.textOption(flag, b.revision())
+	}
+}
+
+// revision returns the revision to download, or "".
+func (b *builder) revision() string {
+	b.taken = append(b.taken, "Revision")
+	r := b.from.Revision
+	switch {
+	case r == "":
+		return ""
+	case b.from.ModelsDir != "":
+		b.invalid("Revision", "%q: want none with ModelsDir, whose files are served as they are", r)
+	case strings.HasPrefix(r, "-") || strings.ContainsAny(r, " \t\n\\:") || strings.Contains(r, ".."):
+		b.invalid("Revision", "%q: want a branch, a tag or a commit on the Hugging Face Hub", r)
+	}
+	b.Config["model-revision"] = r
+	return r
+}
+
+// commitIn says where the model's commit can be read when the server has downloaded
+// the model: hub is the folder of the Hub's cache in the container
+// (https://huggingface.co/docs/huggingface_hub/guides/manage-cache).
+func (b *builder) commitIn(hub string) {
+	switch r := b.from.Revision; {
+	case b.from.ModelsDir != "" || b.from.Model == "":
+	case commitID.MatchString(r):
+		b.Config["model-commit"] = r
+	default:
+		if r == "" {
+			r = "main"
+		}
+		b.CommitFile = path.Join(hub, "models--"+strings.ReplaceAll(b.from.Model, "/", "--"), "refs", r)
+	}
+}
+
+// templateAt is the path of ChatTemplate in the container.
+const templateAt = "/llmbench/chat-template.jinja"
+
+// withChatTemplate mounts the file of the chat template, and appends the option that
+// names it.
+func (b *builder) withChatTemplate(flag string) {
+	b.taken = append(b.taken, "ChatTemplate")
+	if b.from.ChatTemplate == "" {
+		return
+	}
+	b.ChatTemplate = b.from.ChatTemplate
+	b.Mounts = append(b.Mounts, launch.Mount{Source: b.from.ChatTemplate, Target: templateAt, ReadOnly: true})
+	b.Config["chat-template"] = filepath.Base(b.from.ChatTemplate)
+	b.args(flag, templateAt)
+}
+
+// withTrustRemoteCode appends the option that lets the server run a model's code.
+func (b *builder) withTrustRemoteCode(flag string) {
+	b.taken = append(b.taken, "TrustRemoteCode")
+	b.switchOption(flag, b.from.TrustRemoteCode)
+}
+
+// withOffline sets the variable that keeps the Hub's library from the network
+// (https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables#hfhuboffline).
+func (b *builder) withOffline() {
+	b.taken = append(b.taken, "Offline")
+	if b.from.Offline {
+		b.Env["HF_HUB_OFFLINE"] = "1"
+	}
+}
+
+// withOfflineOption appends the option that keeps a server without the Hub's library
+// from the network.
+func (b *builder) withOfflineOption(flag string) {
+	b.taken = append(b.taken, "Offline")
+	b.switchOption(flag, b.from.Offline)
+}
+
+// withHub applies all settings of a server that downloads models with the Hub's
+// library into volume, whose cache is below target, and that has an option for each
+// setting. An option "" means that the server has none.
+func (b *builder) withHub(volume, target, revision, chatTemplate, trustRemoteCode string) {
+	b.downloadTo(volume, target, "HF_TOKEN")
+	b.commitIn(path.Join(target, "hub"))
+	b.withOffline()
+	b.withRevision(revision)
+	if chatTemplate != "" {
+		b.withChatTemplate(chatTemplate)
+	}
+	b.withTrustRemoteCode(trustRemoteCode)
+}
+
+// checkTaken notes an error for each setting that is set and that the server lacks.
+func (b *builder) checkTaken() {
+	c := b.from
+	for _, s := range []struct {
+		field string
+		set   bool
+		value any
+	}{
+		{"Revision", c.Revision != "", fmt.Sprintf("%q", c.Revision)},
+		{"ChatTemplate", c.ChatTemplate != "", fmt.Sprintf("%q", c.ChatTemplate)},
+		{"TrustRemoteCode", c.TrustRemoteCode, c.TrustRemoteCode},
+		{"Offline", c.Offline, c.Offline},
+	} {
+		if s.set && !slices.Contains(b.taken, s.field) {
+			b.invalid(s.field, "%v: want none, because this server has no such setting", s.value)
+		}
+	}
+}
+
+// torchFailures are what servers that run on PyTorch, and that fetch models from the
+// Hub, log when they cannot start.
+var torchFailures = []launch.Failure{
+	{Log: `torch\.OutOfMemoryError|CUDA out of memory|HIP out of memory`, Advice: "the GPU's memory is too small for the model and its KV cache: use more GPUs, a quantized model or a shorter context"},
+	{Log: `CUDA driver version is insufficient`, Advice: "the host's GPU driver is too old for this image: an image for CUDA 13 needs driver 580 or newer; update the driver, or take an image for CUDA 12, such as the tags of vLLM and SGLang that end in -cu129"},
+	{Log: `no kernel image is available`, Advice: "the image is not built for this GPU, which may be too old: take an older image"},
+	{Log: `is not a local folder and is not a valid model identifier`, Advice: "no such model on the Hugging Face Hub: check Model, or set ModelsDir"},
+	{Log: `is not a valid git identifier|Revision Not Found for url`, Advice: "the model has no such revision on the Hugging Face Hub: check Revision"},
+	{Log: `401 Client Error|403 Client Error|access(?:ing)? (?:a )?gated repo|GatedRepoError`, Advice: "the model is gated: accept its licence on the Hugging Face Hub and set HF_TOKEN"},
+	{Log: `We couldn't connect to 'https://huggingface\.co'|LocalEntryNotFoundError`, Advice: "the model is not in the cache, and the Hugging Face Hub was not asked or cannot be reached: switch Offline off, or set ModelsDir to a folder with the model"},
+	{Log: `\x60trust_remote_code=True\x60`, Advice: "the model has code of its own: set TrustRemoteCode if you trust it"},
+}

@@ -1,0 +1,53 @@
+package child
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	readyTimeout = 2 * time.Minute // from the start of the process until it is ready
+	readyPoll    = 20 * time.Millisecond
+)
+
+// WaitReady calls ready until ready returns nil, every 20 ms and for at most two minutes. The
+// context of the calls ends with ctx, with the two minutes and with the process. The error says
+// that the process has ended and how, or what ended the wait and the last error of ready.
+func (p *Process) WaitReady(ctx context.Context, ready func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("not ready after %v", readyTimeout))
+	defer cancel()
+	calls, end := context.WithCancel(ctx)
+	defer end()
+	go func() {
+		select {
+		case <-p.Done:
+			end()
+		case <-calls.Done():
+		}
+	}()
+	tick := time.NewTicker(readyPoll)
+	defer tick.Stop()
+	for last := errors.New("no answer"); ; {
+		err := ready(calls)
+		if err != nil && calls.Err() == nil {
+			last = err
+		}
+		select {
+		case <-p.Done: // the answer may be that of another process
+			return fmt.Errorf("ended before it was ready: %w", p.Err)
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", context.Cause(ctx), last)
+		default:
+		}
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-p.Done:
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+}

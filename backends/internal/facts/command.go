@@ -1,0 +1,265 @@
+package facts
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Settings are what a command line, an environment and documents set, by the first
+// name of each option, variable or field. A flag has the value "".
+type Settings map[string][]string
+
+// Has reports whether a setting of the form NAME or NAME=VALUE is made.
+func (s Settings) Has(setting string) bool {
+	name, value, withValue := strings.Cut(setting, "=")
+	values, set := s[name]
+	return set && (!withValue || slices.Contains(values, value))
+}
+
+// Address returns the address that the server binds for l with these settings.
+func (l Listener) Address(s Settings) (host, port string) {
+	host, port = l.Host, strconv.Itoa(l.Port)
+	if values := s[l.HostBy]; l.HostBy != "" && len(values) > 0 {
+		switch h, p, err := net.SplitHostPort(values[0]); {
+		case err == nil:
+			host, port = h, p
+		case values[0] == "": // a flag: on all addresses
+			host = "0.0.0.0"
+		default:
+			host = values[0]
+		}
+	}
+	if values := s[l.PortBy]; l.PortBy != "" && len(values) > 0 {
+		port = values[0]
+	}
+	return host, port
+}
+
+// A UsageError is what the server's parser says of a command line that it refuses.
+type UsageError struct {
+	Message string // in the server's form, for its standard error
+	Exit    int    // the server's exit status
+}
+
+func (e *UsageError) Error() string { return e.Message }
+
+// ParseCommand parses a command line as the server's own parser would, except that
+// options cannot be shortened. Its error is a [UsageError], or says that the command
+// is not the server's.
+func (f Facts) ParseCommand(words []string) (Settings, error) {
+	n := len(f.Command.Words)
+	if len(words) < n || !slices.Equal(words[:n], f.Command.Words) {
+		return nil, fmt.Errorf("command %q: want one that begins with %q", words, f.Command.Words)
+	}
+	p := parser{f: f, words: words[n:], set: Settings{}}
+	for len(p.words) > 0 {
+		if err := p.next(); err != nil {
+			return nil, err
+		}
+	}
+	return p.set, nil
+}
+
+// A parser holds the words that are still to be parsed.
+type parser struct {
+	f           Facts
+	words       []string
+	set         Settings
+	positionals int
+}
+
+var negativeNumber = regexp.MustCompile(`^-\d+$|^-\d*\.\d+$`)
+
+// isOption reports whether a word is an option and not a value.
+func isOption(word string) bool {
+	return len(word) > 1 && word[0] == '-' && !negativeNumber.MatchString(word)
+}
+
+// next parses an option with its values, or a positional argument.
+func (p *parser) next() error {
+	word := p.words[0]
+	p.words = p.words[1:]
+	if !isOption(word) {
+		if p.positionals == len(p.f.Command.Positionals) {
+			return p.usage(unknown, word, "")
+		}
+		p.set[p.f.Command.Positionals[p.positionals]] = []string{word}
+		p.positionals++
+		return nil
+	}
+	name, value, joined := word, "", false
+	if p.f.Command.Style != "llama" {
+		name, value, joined = strings.Cut(word, "=")
+	}
+	o := p.f.option(name)
+	if o == nil {
+		return p.usage(unknown, word, "")
+	}
+	var values []string
+	switch {
+	case o.Kind == "flag":
+		if joined {
+			return p.usage(invalid, name, value)
+		}
+	case joined:
+		values = []string{value}
+	default:
+		for len(p.words) > 0 && (len(values) == 0 || o.Many) && (p.f.Command.Style == "llama" || !isOption(p.words[0])) {
+			values, p.words = append(values, p.words[0]), p.words[1:]
+		}
+		if len(values) == 0 {
+			return p.usage(missing, name, "")
+		}
+	}
+	for _, v := range values {
+		if o.Accepts(v) != nil {
+			return p.usage(invalid, name, v)
+		}
+	}
+	if o.Kind == "flag" {
+		values = []string{""}
+	}
+	p.set[o.Names[0]] = values
+	return nil
+}
+
+// option returns the option with a name, or nil.
+func (f Facts) option(name string) *Option {
+	for i := range f.Options {
+		if slices.Contains(f.Options[i].Names, name) {
+			return &f.Options[i]
+		}
+	}
+	return nil
+}
+
+// The mistakes in a command line.
+const (
+	unknown = iota
+	missing
+	invalid
+)
+
+// usage returns a mistake in the words of the server's parser: Python's argparse and
+// click, Rust's clap, or llama.cpp's own.
+func (p *parser) usage(mistake int, name, value string) error {
+	texts := map[string][3]string{
+		"argparse": {"error: unrecognized arguments: %[1]s", "error: argument %[1]s: expected one argument", "error: argument %[1]s: invalid value: '%[2]s'"},
+		"clap":     {"error: unexpected argument '%[1]s' found", "error: a value is required for '%[1]s' but none was supplied", "error: invalid value '%[2]s' for '%[1]s'"},
+		"click":    {"Error: No such option: %[1]s", "Error: Option '%[1]s' requires an argument.", "Error: Invalid value for '%[1]s': '%[2]s'"},
+		"llama":    {"error: invalid argument: %[1]s", "error while handling argument \"%[1]s\": expected value for argument", "error while handling argument \"%[1]s\": invalid value"},
+		"none":     {"unexpected argument: %[1]s", "no value: %[1]s", "invalid value of %[1]s: %[2]s"},
+	}
+	exit := 2
+	if style := p.f.Command.Style; style == "llama" || style == "none" {
+		exit = 1
+	}
+	return &UsageError{fmt.Sprintf(texts[p.f.Command.Style][mistake], name, value), exit}
+}
+
+// Environment returns the settings that an environment makes. Its error names a
+// variable that the server does not read, or a value that it does not take.
+func (f Facts) Environment(env map[string]string) (Settings, error) {
+	set := Settings{}
+	for name, value := range env {
+		i := slices.IndexFunc(f.Variables, func(o Option) bool { return slices.Contains(o.Names, name) })
+		if i < 0 {
+			return nil, fmt.Errorf("variable %s: %s %s does not read it", name, f.Server, f.Version)
+		}
+		if err := f.Variables[i].Accepts(value); err != nil {
+			return nil, fmt.Errorf("variable %s: %w", name, err)
+		}
+		set[f.Variables[i].Names[0]] = []string{value}
+	}
+	return set, nil
+}
+
+// Document returns the settings that a JSON document makes: a file in the container,
+// or the body of a request, as in [Field]. Its error names a member that the server
+// does not read, or a value that it does not take.
+func (f Facts) Document(in string, text []byte) (Settings, error) {
+	var v any
+	if err := json.Unmarshal(text, &v); err != nil {
+		return nil, fmt.Errorf("%s: %w", in, err)
+	}
+	set := Settings{}
+	return set, f.member(in, "", v, set)
+}
+
+// member adds the settings of one member of a document.
+func (f Facts) member(in, name string, v any, set Settings) error {
+	object, isObject := v.(map[string]any)
+	list, isList := v.([]any)
+	if name != "" {
+		i := slices.IndexFunc(f.Fields, func(d Field) bool { return d.In == in && d.Name == name })
+		if i < 0 {
+			return fmt.Errorf("%s: %s %s does not read the member %s", in, f.Server, f.Version, name)
+		}
+		switch d := f.Fields[i]; {
+		case d.Kind == "json":
+			set[name] = nil
+			return nil
+		case (d.Kind == "object") != (isObject || isList):
+			return fmt.Errorf("%s: %s is %v: want kind %s", in, name, v, d.Kind)
+		case d.Kind != "object":
+			value := fmt.Sprint(v)
+			if err := d.Accepts(value); err != nil {
+				return fmt.Errorf("%s: %s: %w", in, name, err)
+			}
+			set[name] = []string{value}
+			return nil
+		}
+		name += "."
+	}
+	for key, member := range object {
+		if err := f.member(in, name+key, member, set); err != nil {
+			return err
+		}
+	}
+	for _, element := range list {
+		if err := f.member(in, name+"0", element, set); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Accepts returns an error unless v takes the text.
+func (v Value) Accepts(text string) error {
+	var number float64
+	var err error
+	switch v.Kind {
+	case "flag":
+		return fmt.Errorf("%q: want no value", text)
+	case "int":
+		var n int64
+		n, err = strconv.ParseInt(text, 10, 64)
+		number = float64(n)
+	case "float":
+		number, err = strconv.ParseFloat(text, 64)
+	case "bool":
+		if allowed := v.Values; len(allowed) > 0 && !slices.Contains(allowed, text) || len(allowed) == 0 && text != "true" && text != "false" {
+			return fmt.Errorf("%q: want true or false, as one of %q", text, allowed)
+		}
+	case "enum":
+		if !slices.Contains(v.Values, text) {
+			return fmt.Errorf("%q: want one of %q", text, v.Values)
+		}
+	case "json":
+		if !json.Valid([]byte(text)) {
+			return fmt.Errorf("%q: want JSON", text)
+		}
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("%q: want kind %s", text, v.Kind)
+	case v.Min != nil && number < *v.Min, v.Max != nil && number > *v.Max:
+		return fmt.Errorf("%s: out of the range that the server takes", text)
+	}
+	return nil
+}

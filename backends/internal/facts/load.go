@@ -1,0 +1,102 @@
+package facts
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Load reads all files of a folder, and resolves their includes. The error names the
+// file and the fact.
+func Load(dir string) ([]Facts, error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil || len(paths) == 0 {
+		return nil, fmt.Errorf("facts: no *.json in %s", dir)
+	}
+	var all []Facts
+	byName := map[string]Facts{}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		f, err := Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		name := strings.TrimSuffix(filepath.Base(path), ".json")
+		if want := f.Server + "-" + f.Version; name != want {
+			return nil, fmt.Errorf("%s: facts of %s: want the name %s.json", path, want, want)
+		}
+		byName[name] = f
+		all = append(all, f)
+	}
+	for i := range all {
+		for _, name := range all[i].Includes {
+			library, found := byName[name]
+			if !found {
+				return nil, fmt.Errorf("%s-%s: includes %q: no such file in %s", all[i].Server, all[i].Version, name, dir)
+			}
+			all[i].Variables = append(slices.Clip(all[i].Variables), library.Variables...)
+			all[i].Failures = append(slices.Clip(all[i].Failures), library.Failures...)
+		}
+	}
+	return all, nil
+}
+
+// Parse reads one file and checks it strictly. Includes are not resolved.
+func Parse(text []byte) (Facts, error) {
+	var f Facts
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&f); err != nil {
+		return f, err
+	}
+	if d.More() {
+		return f, fmt.Errorf("more than one JSON document")
+	}
+	return f, f.check()
+}
+
+// For returns the facts that describe a server in an image: those which list the
+// image, or else those whose version is in its tag, or else the newest.
+func For(all []Facts, server, image string) (newest Facts, found bool) {
+	var inTag *Facts
+	for _, f := range all {
+		if f.Server != server {
+			continue
+		}
+		if slices.ContainsFunc(f.Images, func(i Image) bool { return i.Name == image }) {
+			return f, true
+		}
+		if _, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":"); strings.Contains(tag, f.Version) {
+			inTag = &f
+		}
+		if !found || compareVersions(f.Version, newest.Version) > 0 {
+			newest, found = f, true
+		}
+	}
+	if inTag != nil {
+		return *inTag, true
+	}
+	return newest, found
+}
+
+// compareVersions compares versions number by number, so that 3.9 is older than 3.23.
+func compareVersions(a, b string) int {
+	numbers := func(s string) (all []int) {
+		for part := range strings.FieldsFuncSeq(s, func(r rune) bool { return r < '0' || r > '9' }) {
+			n := 0
+			for _, digit := range part {
+				n = n*10 + int(digit-'0')
+			}
+			all = append(all, n)
+		}
+		return all
+	}
+	return slices.Compare(numbers(a), numbers(b))
+}

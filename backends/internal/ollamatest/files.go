@@ -1,0 +1,59 @@
+package ollamatest
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/need"
+)
+
+// Files returns what a container needs to run Ollama: files of this machine by their
+// paths in the container. The program is /bin/ollama; the others are the libraries that
+// it is linked with. Files skips tb, or fails it, as [Start] does.
+func Files(tb testing.TB) map[string]string {
+	tb.Helper()
+	var files map[string]string
+	program, err := find()
+	if err == nil {
+		files, err = libraries(program)
+	}
+	if errors.Is(err, ErrUnavailable) {
+		need.Missing(tb, need.Ollama, err)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	files["/bin/ollama"] = program
+	return files
+}
+
+// libraries returns the shared libraries of a program and the loader that links them,
+// as ldd finds them (https://man7.org/linux/man-pages/man1/ldd.1.html).
+func libraries(program string) (map[string]string, error) {
+	out, err := exec.Command("ldd", program).Output()
+	if err != nil {
+		return nil, fmt.Errorf("%w: the libraries of %s cannot be found: ldd: %w", ErrUnavailable, program, err)
+	}
+	files := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		for _, word := range strings.Fields(line) {
+			if filepath.IsAbs(word) {
+				files[word] = word
+			}
+		}
+	}
+	f, err := elf.Open(program)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if wanted, err := f.ImportedLibraries(); err != nil || len(files) < len(wanted) {
+		return nil, fmt.Errorf("%w: ldd found %d of the libraries %v of %s: %v", ErrUnavailable, len(files), wanted, program, err)
+	}
+	return files, nil
+}

@@ -1,0 +1,101 @@
+package backends
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// List describes the servers that LLMBENCH_BACKEND can name, for people: the images
+// that are used by default, the units of the server's own figures, and the fields of
+// each server's type, which a benchmark in Go sets, beside those of [Container].
+func List() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n    the simulated server, in this process\n", "mock")
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		server := servers[name]
+		typ := reflect.TypeOf(server(Container{}))
+		fmt.Fprintf(&b, "%s\n    image: %s\n    arguments (LLMBENCH_ARGS): %s\n", name, strings.Join(defaultImages(server), ", "), arguments(server))
+		if units := units(server); len(units) > 0 {
+			fmt.Fprintf(&b, "    units of its own figures: %s\n", strings.Join(units, ", "))
+		}
+		var fields []string
+		for i := range typ.NumField() {
+			if f := typ.Field(i); !f.Anonymous {
+				fields = append(fields, f.Name)
+			}
+		}
+		if len(fields) > 0 {
+			fmt.Fprintf(&b, "    settings (go doc ./backends %s): %s\n", typ.Name(), strings.Join(fields, ", "))
+		}
+	}
+	return b.String()
+}
+
+// sample returns settings that every server takes.
+func sample(gpus GPUs, image string) Container {
+	return Container{Model: "m", ModelsDir: "/models", GPUs: gpus, Image: image}
+}
+
+// defaultImages returns the images that a server uses by default: without a GPU, and
+// for GPUs of other vendors if they have another one.
+func defaultImages(server func(Container) Server) (images []string) {
+	seen := map[string]bool{}
+	for _, c := range []struct {
+		gpus  GPUs
+		users string
+	}{{"", ""}, {"0", " with NVIDIA GPUs"}, {"amd:0", " with AMD GPUs"}, {"ascend:0", ""}} {
+		spec, err := server(sample(c.gpus, "")).Spec()
+		if err != nil || seen[spec.Image] {
+			continue
+		}
+		seen[spec.Image] = true
+		image := spec.Image
+		if len(images) > 0 {
+			image += c.users
+		}
+		if spec.GoProgram != "" {
+			image += ", from source"
+		}
+		images = append(images, image)
+	}
+	if images == nil {
+		images = []string{"none: set LLMBENCH_IMAGE"}
+	}
+	return images
+}
+
+// arguments says whether a server takes further arguments.
+func arguments(server func(Container) Server) string {
+	c := sample("ascend:0", "any:1")
+	c.Args = []string{"--any"}
+	if _, err := server(c).Spec(); err != nil {
+		return "none; it takes its settings from variables"
+	}
+	return "options of the server"
+}
+
+// units returns the units of the figures that are computed from a server's metrics.
+func units(server func(Container) Server) (all []string) {
+	spec, err := server(sample("ascend:0", "any:1")).Spec()
+	if err != nil {
+		return nil
+	}
+	n := spec.Metrics
+	for _, u := range []struct {
+		has  bool
+		unit string
+	}{
+		{len(n.CacheHits) > 0 || len(n.CacheHitRate) > 0, "srv-prefix-hit-%"},
+		{len(n.Preemptions) > 0, "srv-preempt/op"},
+		{len(n.KVUsage) > 0, "srv-kv-%"},
+		{len(n.QueueTime) > 0, "srv-queue-ns"},
+	} {
+		if u.has {
+			all = append(all, u.unit)
+		}
+	}
+	return all
+}

@@ -1,0 +1,69 @@
+package metrics
+
+import "math"
+
+// A snapshot holds the values of a server's metrics at one instant, or the
+// differences of two snapshots. A metric that the server does not have is nil.
+type snapshot struct {
+	cacheHits, cacheQueries, preemptions, queueSum, queueCount *float64
+	requests, promptTokens, outputTokens                       *float64
+	cacheHitRate, kvUsage, openRequests                        *float64
+	starts                                                     []float64 // see families.starts
+}
+
+// counters returns the fields of which differences are taken.
+func (s *snapshot) counters() []**float64 {
+	return []**float64{&s.cacheHits, &s.cacheQueries, &s.preemptions, &s.queueSum, &s.queueCount, &s.requests, &s.promptTokens, &s.outputTokens}
+}
+
+// empty reports whether the server has none of the metrics.
+func (s *snapshot) empty() bool {
+	for _, v := range append(s.counters(), &s.cacheHitRate, &s.kvUsage, &s.openRequests) {
+		if *v != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// snapshot takes the values that the names stand for.
+func (n Names) snapshot(all families) (s snapshot) {
+	s.cacheHits, _ = all.sum(n.CacheHits)
+	s.cacheQueries, _ = all.sum(n.CacheQueries)
+	s.preemptions, _ = all.sum(n.Preemptions)
+	s.queueSum, s.queueCount = all.sum(n.QueueTime)
+	s.requests, _ = all.sum(n.Requests)
+	s.promptTokens, _ = all.sum(n.PromptTokens)
+	s.outputTokens, _ = all.sum(n.OutputTokens)
+	s.cacheHitRate = all.mean(n.CacheHitRate)
+	s.kvUsage = all.mean(n.KVUsage)
+	s.openRequests = all.mean(n.OpenRequests)
+	s.starts = all.starts()
+	if misses, _ := all.sum(n.CacheMisses); misses != nil && s.cacheHits != nil {
+		both := *misses + *s.cacheHits
+		if s.cacheQueries == nil {
+			s.cacheQueries = &both
+		}
+		if len(n.PromptTokens) == 0 {
+			s.promptTokens = &both
+		}
+	}
+	return s
+}
+
+// rounding returns by how much a value of that size may differ from what the
+// server counted: 0 if the server prints all digits.
+func (n Names) rounding(v float64) float64 {
+	if n.Digits == 0 || v < math.Pow10(n.Digits) {
+		return 0
+	}
+	return math.Pow10(int(math.Floor(math.Log10(v))) + 1 - n.Digits)
+}
+
+// valueOr0 returns *v, or 0 if v is nil.
+func valueOr0(v *float64) float64 {
+	if v == nil {
+		return 0
+	}
+	return *v
+}
