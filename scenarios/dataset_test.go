@@ -131,3 +131,25 @@ func TestServeFewerRequests(t *testing.T) {
 		assert.Assert(t, strings.Contains(string(out), tt.want), "%s: %s", tt.dataset, out)
 	}
 }
+
+// TestServeTemplate checks that the intended length of a prompt from a file contains the tokens
+// that the server adds.
+func TestServeTemplate(t *testing.T) {
+	for _, dataset := range []string{
+		"openqa:../benchdata/testdata/kinds/openqa.jsonl",
+		"sharegpt:../benchdata/testdata/kinds/sharegpt.json",
+		"openai:../benchdata/testdata/kinds/openai.jsonl",
+	} {
+		t.Run(dataset, func(t *testing.T) {
+			s := server{options: Options{Dataset: dataset}, counter: counter{tokens: tokenizer.Words{}}}
+			bare, err := s.drawDataset(2, 1, 0)
+			assert.NilError(t, err)
+			s.template = 7
+			templated, err := s.drawDataset(2, 1, 0)
+			assert.NilError(t, err)
+			for i, r := range templated {
+				assert.Equal(t, r.PromptTokens, bare[i].PromptTokens+7)
+			}
+		})
+	}
+}

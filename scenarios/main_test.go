@@ -1,10 +1,12 @@
 package scenarios
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"testing"
 
+	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
@@ -15,6 +17,10 @@ var roles = map[string]func(arg string, stdin io.Reader, stdout, stderr io.Write
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && roles[os.Args[1]] != nil {
 		os.Exit(roles[os.Args[1]](os.Args[2], os.Stdin, os.Stdout, os.Stderr))
+	}
+	if os.Getenv("LLMBENCH_BACKEND") == "list" {
+		fmt.Print(backends.List())
+		os.Exit(0)
 	}
 	os.Exit(llmbench.Main(m))
 }

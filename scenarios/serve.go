@@ -183,6 +183,10 @@ func (s server) drawDataset(n int, seed, salt uint64) ([]llmbench.Request, error
 	if err != nil {
 		return nil, fmt.Errorf("LLMBENCH_DATASET: %w", err)
 	}
+	switch w.(type) {
+	case benchdata.Questions, benchdata.ShareGPT, benchdata.Bodies: // their lengths are those of texts
+		return s.templated(requests, nil)
+	}
 	return requests, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
 func TestAsk(t *testing.T) {
@@ -34,6 +35,12 @@ func TestAsk(t *testing.T) {
 	}
 	assert.Equal(t, Ask(t.Context(), llmbench.Target{URL: "http://127.0.0.1:1", Model: "m"}), Server{})
 	assert.Equal(t, Ask(t.Context(), llmbench.Target{URL: "nothing"}), Server{})
+
+	simulated, err := mockserver.New(mockserver.Config{}) // which has the endpoints of many servers, and no limits
+	assert.NilError(t, err)
+	srv := httptest.NewServer(simulated)
+	defer srv.Close()
+	assert.Equal(t, Ask(t.Context(), llmbench.Target{URL: srv.URL, Model: "mock"}), Server{})
 }
 
 func TestExceeded(t *testing.T) {
