@@ -127,7 +127,7 @@ func (o Options) StructuredOutput(b *testing.B, target llmbench.Target) {
 }
 
 // Sweep doubles the number of users until the server is full, and reports the knee:
-// the concurrency at which throughput divided by latency is greatest.
+// the concurrency at which output tokens per second divided by the median latency is greatest.
 func Sweep(b *testing.B, target llmbench.Target) { Options{}.Sweep(b, target) }
 
 // Sweep is the scenario [Sweep] with options.

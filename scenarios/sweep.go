@@ -28,9 +28,9 @@ func concurrency(b *testing.B, s server) {
 const saturationGain = 0.1
 
 // sweep doubles the number of users until that raises throughput by less than a
-// tenth. Its last row is the knee of the rows above: the concurrency at which
-// throughput divided by latency is greatest. There is no knee if the client distorts
-// the figures that it depends on.
+// tenth. Its last row is the knee of the rows above, as search.Knee defines it: the
+// concurrency at which output-tok/s divided by p50-e2e-ns is greatest. There is no knee if
+// the client distorts the figures that it depends on.
 func sweep(b *testing.B, s server) {
 	in, out, most := pick(s, 512, 64), pick(s, 128, 16), pick(s, 4096, 512)
 	b.Run(fmt.Sprintf("workload=random-%dx%d/stream=true", in, out), func(b *testing.B) {
@@ -68,7 +68,7 @@ func (w *sweeper) add(concurrency int, samples iter.Seq[*sample.Sample]) {
 	type span struct{ begin, end time.Duration }
 	passes := map[int]span{}
 	p := search.Point{Load: float64(concurrency)}
-	n := 0
+	var latencies []time.Duration
 	for r := range samples {
 		s, seen := passes[r.Pass]
 		if !seen {
@@ -76,16 +76,18 @@ func (w *sweeper) add(concurrency int, samples iter.Seq[*sample.Sample]) {
 		}
 		passes[r.Pass] = span{min(s.begin, r.Due), max(s.end, r.End)}
 		if d, measured := r.E2E(); measured && r.Outcome == sample.OK {
-			p.Latency += d.Seconds()
+			latencies = append(latencies, d)
 			p.Throughput += float64(r.OutputTokens)
-			n++
 		}
 	}
 	var elapsed time.Duration
 	for _, s := range passes {
 		elapsed += s.end - s.begin
 	}
-	p.Latency /= float64(n)
+	if len(latencies) > 0 {
+		slices.Sort(latencies)
+		p.Latency = sample.Quantile(latencies, 0.5) / 1e9
+	}
 	p.Throughput /= elapsed.Seconds()
 	if w.points[concurrency] == nil {
 		w.loads = append(w.loads, concurrency)
@@ -130,7 +132,7 @@ func (w *sweeper) knee(b *testing.B) {
 	if w.whyNoKnee != "" {
 		llmbench.Skip(b, w.whyNoKnee) // the row above has failed, unless LLMBENCH_CLIENT_BOUND says otherwise
 	}
-	at, err := search.Knee(points, saturationGain)
+	at, err := search.Knee(points)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func TestSweepKnee(t *testing.T) {
 			assert.Equal(t, p.Load, float64(c))
 		}
 		assert.DeepEqual(t, w.loads, []int{1, 2, 4, 8, 16})
-		at, err := search.Knee(w.sample(0), saturationGain)
+		at, err := search.Knee(w.sample(0))
 		assert.NilError(t, err)
 		assert.Equal(t, w.loads[at], 8)
 		assert.Equal(t, len(w.sample(1)), 0)

@@ -23,7 +23,7 @@ var units = []sample.Unit{
 	{Name: "slo-concurrency", Better: "higher", Core: true, Means: "`BenchmarkSLO`: highest concurrency that met the SLO, twice."},
 	{Name: "slo-missed-concurrency", Core: true, Means: "`BenchmarkSLO`: lowest concurrency that missed the SLO, twice. The limit is between this concurrency and slo-concurrency."},
 	{Name: "passes/op", Core: true, Means: "`BenchmarkSLO`: passes that one search took."},
-	{Name: "knee-concurrency", Core: true, Means: "`BenchmarkSweep`: concurrency with the greatest throughput / latency."},
+	{Name: "knee-concurrency", Core: true, Means: "`BenchmarkSweep`: the knee, the concurrency with the greatest output-tok/s / p50-e2e-ns."},
 	{Name: "knee-output-tok/s", Better: "higher", Core: true, Means: "`BenchmarkSweep`: output-tok/s at knee-concurrency."},
 	{Name: "start-to-ready-ns", Better: "lower", Core: true, Means: "`BenchmarkColdStart`: time from the start of the server's container until the server listed its model."},
 	{Name: "start-to-first-token-ns", Better: "lower", Core: true, Means: "`BenchmarkColdStart`: time from the start of the server's container to the first token of a completion."},

@@ -22,7 +22,7 @@ func ExampleHighest_Find() {
 // Up to eight users the throughput increases. Above that only the latency does.
 func ExampleKnee() {
 	points := []search.Point{{Load: 4, Throughput: 40, Latency: 0.1}, {Load: 8, Throughput: 80, Latency: 0.1}, {Load: 16, Throughput: 82, Latency: 0.2}}
-	at, err := search.Knee(points, 0.1)
+	at, err := search.Knee(points)
 	fmt.Println(points[at].Load, err)
 	// Output: 8 <nil>
 }

@@ -18,16 +18,24 @@ func Saturated(points []Point, gain float64) bool {
 	return n > 1 && points[n-1].Throughput < points[n-2].Throughput*(1+gain)
 }
 
-// Knee returns the index of the point with the greatest power, which is throughput
-// divided by latency. Below the knee a server has free capacity, and above it users wait
-// for each other (L. Kleinrock, "Power and deterministic rules of thumb for probabilistic
-// problems in computer communications", ICC 1979). If several points have the greatest
-// power, Knee returns the first.
+// Knee returns the index of the knee of a sweep: the point with the greatest power, which
+// is throughput divided by latency. Below the knee a server has free capacity, and above it
+// users wait for each other (L. Kleinrock, "Power and deterministic rules of thumb for
+// probabilistic problems in computer communications", ICC 1979). If several points have the
+// greatest power, Knee returns the first.
 //
-// The points must be a sweep that continued until it was [Saturated] with gain. The error
-// wraps [ErrCannotJudge] if the sweep is not saturated, if the loads do not increase, or
-// if a throughput or latency is not above 0.
-func Knee(points []Point, gain float64) (int, error) {
+// In a closed loop without pauses, the latency is the number of users divided by the
+// throughput (Little's law), so that the power is the square of the throughput divided by the
+// number of users. The knee is then the last load to which doubling the users multiplied the
+// throughput by 1.41 or more. That depends on the loads around the knee alone. The other
+// definition in use, Kneedle (Satopää et al., "Finding a 'Kneedle' in a Haystack",
+// https://doi.org/10.1109/ICDCSW.2011.20), scales both axes to the range of the sweep, so
+// that each further load above the knee moves the knee.
+//
+// The error wraps [ErrCannotJudge] if the last point has the greatest power, because the knee
+// may be above the highest load; if there are fewer than two points; if the loads do not
+// increase; or if a throughput or latency is not above 0.
+func Knee(points []Point) (int, error) {
 	best, most := 0, 0.0
 	for i, p := range points {
 		switch {
@@ -40,13 +48,11 @@ func Knee(points []Point, gain float64) (int, error) {
 			best, most = i, power
 		}
 	}
-	n := len(points)
-	if n < 2 {
+	switch n := len(points); {
+	case n < 2:
 		return 0, fmt.Errorf("%w: %d loads; want two or more", ErrCannotJudge, n)
-	}
-	if last, before := points[n-1], points[n-2]; !Saturated(points, gain) {
-		return 0, fmt.Errorf("%w: throughput still rises by %.4g%% or more at the highest of %d loads: from %.4g at a load of %.4g to %.4g at %.4g",
-			ErrCannotJudge, 100*gain, n, before.Throughput, before.Load, last.Throughput, last.Load)
+	case best == n-1:
+		return 0, fmt.Errorf("%w: throughput / latency is greatest at %.4g, the highest of %d loads; want higher loads", ErrCannotJudge, points[best].Load, n)
 	}
 	return best, nil
 }

@@ -140,13 +140,15 @@ func TestKnee(t *testing.T) {
 		{"between two loads", slots(3, 6, 12, 24), 1, ""}, // 6 users: 6/1; 12: 8/1.5
 		{"one at a time", []Point{{1, 2, 0.5}, {2, 2, 1}}, 0, ""},
 		{"throughput that falls", []Point{{1, 1, 1}, {2, 2, 1}, {4, 1.5, 2.7}}, 1, ""},
-		{"not saturated", slots(1, 2, 4, 8), 0, "cannot judge: throughput still rises by 5% or more at the highest of 4 loads: from 4 at a load of 4 to 8 at 8"},
+		{"the knee may be higher", slots(1, 2, 4, 8), 0, "cannot judge: throughput / latency is greatest at 8, the highest of 4 loads; want higher loads"},
+		{"throughput that still rises", []Point{{1, 1, 1}, {2, 2, 1}, {4, 2.6, 1.54}}, 1, ""},
+		{"further loads do not move it", slots(1, 2, 4, 8, 16, 32, 64, 128, 256), 3, ""},
 		{"one point", slots(1), 0, "cannot judge: 1 loads; want two or more"},
 		{"no points", nil, 0, "cannot judge: 0 loads; want two or more"},
 		{"nothing at all", []Point{{1, 0, 1}}, 0, "cannot judge: at a load of 1 throughput 0 and latency 1; want both above 0"},
 		{"out of order", slots(2, 1), 0, "cannot judge: a load of 1 after 2; want increasing loads"},
 	} {
-		got, err := Knee(c.points, 0.05)
+		got, err := Knee(c.points)
 		if c.err == "" {
 			assert.NilError(t, err, c.name)
 		} else {
