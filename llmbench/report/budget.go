@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 )
 
 // budget draws the errors of the client itself: its errors by the log of the mock server, how
@@ -14,8 +13,9 @@ import (
 func budget(rows []*Row) (*Picture, error) {
 	p := &Picture{ID: "error-budget", Title: "The client's own error"}
 	p.Table.Head = []string{"benchmark", "unit", "value"}
-	var lanes []lane
-	most := 0.0
+	bars := &chart.Series{Kind: chart.Bars, Bare: true, Look: chart.LookOf(3)}
+	plane := &chart.Panel{Series: []*chart.Series{bars}}
+	most, n := 0.0, 0
 	for _, r := range rows {
 		for _, unit := range r.Units {
 			if unit == "client-err-%" { // no time: only in the table
@@ -26,27 +26,21 @@ func budget(rows []*Row) (*Picture, error) {
 			}
 			v, _ := r.spread(unit)
 			p.Table.add(r.Name, unit, r.cell(unit))
-			lanes = append(lanes, lane{label: unit + " " + short(r.Name), to: v.mid, color: 3})
 			most = max(most, v.mid)
+			if n++; n <= maxLanes {
+				bars.Points = append(bars.Points, bar(n-1, 0, v.mid))
+				plane.Lanes = append(plane.Lanes, unit+" "+short(r.Name))
+			}
 		}
 	}
-	if len(lanes) == 0 {
+	if n == 0 {
 		return nil, nil
 	}
 	p.Caption = "The part of the latencies that the client causes: their error against the mock server's own log, how late requests were sent, and how late the client read what had arrived."
-	if len(lanes) > 40 {
-		p.Caption += fmt.Sprintf(" The picture has the first 40 of %d.", len(lanes))
-		lanes = lanes[:40]
+	if n > maxLanes {
+		p.Caption += fmt.Sprintf(" The picture has the first %d of %d.", maxLanes, n)
 	}
-	a := axisOf("time-ns", most)
-	for i := range lanes {
-		lanes[i].to *= a.scale
-	}
-	plt := newPlot("", a.label, "")
-	plt.X.Min = 0
-	if err := laned(plt, lanes); err != nil {
-		return nil, err
-	}
-	p.plots, p.height = [][]*plot.Plot{{plt}}, vg.Length(50+16*len(lanes))
+	plane.Y = axisOf("time-ns", most)
+	p.panels = []*chart.Panel{plane}
 	return p, nil
 }

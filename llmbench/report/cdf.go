@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -56,7 +54,6 @@ func (s *samples) cdf() (*Picture, error) {
 			p.Table.Head = append(p.Table.Head, fmt.Sprintf("p%g", 100*q))
 		}
 	}
-	var plots []*plot.Plot
 	for i, l := range latencies {
 		pooled := &records.Dist{}
 		var each []*records.Dist
@@ -80,30 +77,25 @@ func (s *samples) cdf() (*Picture, error) {
 		}
 		values := pooled.Sketch(percents...)
 		a := axisOf(l.unit, values[len(values)-1])
-		plt := newPlot(l.title, a.label, "share of requests")
+		a.Label = l.title
+		plane := &chart.Panel{Title: l.title, Turned: true, X: chart.Axis{Label: "share of requests", To: 1, Zero: true}, Y: a}
 		if l.unit == "itl-ns" {
-			plt.Y.Label.Text = "share of gaps"
+			plane.X.Label = "share of gaps"
 		}
-		if err := band(plt, each, a.scale, lookOf(i)); err != nil {
-			return nil, err
-		}
-		drawn := line{look: lookOf(i), bare: true}
+		lo, hi := band(each)
+		drawn := &chart.Series{Bare: true, Look: chart.Look{Color: chart.Color(i)}}
 		for i, q := range percents {
-			drawn.xs, drawn.ys = append(drawn.xs, values[i]*a.scale), append(drawn.ys, q)
+			p := chart.At(q, values[i])
+			if lo != nil {
+				p.Low, p.High = min(lo[i], values[i]), max(hi[i], values[i])
+			}
+			drawn.Points = append(drawn.Points, p)
 		}
-		drawn.look.dashes = nil
-		if err := drawn.draw(plt); err != nil {
-			return nil, err
-		}
-		plt.Y.Max = 1
-		plt.X.Min = 0
-		if values[len(values)-1] == 0 {
-			plt.X.Max = 1
-		}
-		plots = append(plots, plt)
-		row := []string{a.label, fmt.Sprint(pooled.N)}
+		plane.Series = []*chart.Series{drawn}
+		p.panels = append(p.panels, plane)
+		row := []string{l.unit[:len(l.unit)-3] + " (" + a.Unit + ")", fmt.Sprint(pooled.N)}
 		for i, v := range pooled.Quantiles(tabled...) {
-			cell := brief(v * a.scale)
+			cell := brief(v * a.Scale)
 			if !sample.EnoughFor(pooled.N, tabled[i]) {
 				cell = "" // too few values, as in benchmark files
 			}
@@ -111,10 +103,10 @@ func (s *samples) cdf() (*Picture, error) {
 		}
 		p.Table.add(row...)
 	}
-	if len(plots) == 0 {
+	if len(p.panels) == 0 {
 		return nil, nil
 	}
-	p.plots = columnsOf(2, plots)
+	p.columns = 2
 	p.Caption = fmt.Sprintf("Cumulative distributions over the successful requests of %s.", plural(len(s.runs), "sample"))
 	if len(s.runs) > 1 {
 		p.Caption += " Bands reach from the smallest to the largest sample."
@@ -122,9 +114,8 @@ func (s *samples) cdf() (*Picture, error) {
 	return p, nil
 }
 
-// band draws the area between the smallest and the largest quantile of samples.
-func band(p *plot.Plot, each []*records.Dist, scale float64, l look) error {
-	var lo, hi []float64
+// band returns the smallest and the largest quantile of samples.
+func band(each []*records.Dist) (lo, hi []float64) {
 	for _, d := range each {
 		if d.N == 0 {
 			continue
@@ -136,25 +127,7 @@ func band(p *plot.Plot, each []*records.Dist, scale float64, l look) error {
 			lo[i], hi[i] = min(lo[i], v), max(hi[i], v)
 		}
 	}
-	if len(lo) == 0 {
-		return nil
-	}
-	var around plotter.XYs
-	for i, q := range percents {
-		around = append(around, plotter.XY{X: hi[i] * scale, Y: q})
-	}
-	for i := len(percents) - 1; i >= 0; i-- {
-		around = append(around, plotter.XY{X: lo[i] * scale, Y: percents[i]})
-	}
-	poly, err := plotter.NewPolygon(around)
-	if err != nil {
-		return err
-	}
-	shade := l.color
-	shade.A = 0x40
-	poly.Color, poly.LineStyle.Width = shade, 0
-	p.Add(poly)
-	return nil
+	return lo, hi
 }
 
 func plural(n int, noun string) string {

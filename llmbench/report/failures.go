@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -51,7 +49,8 @@ func failures(all []*samples) (*Picture, error) {
 	})
 	p := &Picture{ID: "failures", Title: "Failures by outcome"}
 	p.Table.Head = []string{"benchmark", "outcome", "requests", "of", "its most frequent error"}
-	var rows []lane
+	bars := &chart.Series{Kind: chart.Bars, Bare: true, Look: chart.LookOf(1)}
+	plane := &chart.Panel{Y: chart.Axis{Unit: "requests", Zero: true}, Series: []*chart.Series{bars}}
 	for _, c := range cells {
 		often, text := 0, ""
 		for _, w := range sortedKeys(words[c]) {
@@ -60,17 +59,15 @@ func failures(all []*samples) (*Picture, error) {
 			}
 		}
 		p.Table.add(c.name, string(c.outcome), fmt.Sprint(counts[c]), fmt.Sprint(requests[c.name]), text)
-		rows = append(rows, lane{label: string(c.outcome), from: 0, to: float64(counts[c]), color: 1})
+		if n := len(plane.Lanes); n < maxLanes {
+			plane.Lanes = append(plane.Lanes, string(c.outcome))
+			bars.Points = append(bars.Points, bar(n, 0, float64(counts[c])))
+		}
 	}
-	shown := rows[:min(len(rows), 40)]
-	plt := newPlot("", "requests", "")
-	if err := laned(plt, shown); err != nil {
-		return nil, err
-	}
-	p.plots, p.height = [][]*plot.Plot{{plt}}, vg.Length(50+16*len(shown))
+	p.panels = []*chart.Panel{plane}
 	p.Caption = "Requests that did not end well, by benchmark and outcome. They enter no latency and no throughput."
-	if len(shown) < len(rows) {
-		p.Caption += fmt.Sprintf(" The picture has the first %d of %d.", len(shown), len(rows))
+	if len(cells) > maxLanes {
+		p.Caption += fmt.Sprintf(" The picture has the first %d of %d.", maxLanes, len(cells))
 	}
 	return p, nil
 }

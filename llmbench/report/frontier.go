@@ -2,13 +2,9 @@ package report
 
 import (
 	"fmt"
-	"image/color"
 	"slices"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 )
 
 // frontier draws throughput over the speed that each user has. More load raises the
@@ -22,59 +18,55 @@ func (g *group) frontier() (*Picture, error) {
 	if load == "" {
 		return nil, nil
 	}
-	p := &Picture{ID: slug("frontier", g.title), Title: g.title + ": throughput against speed", height: 300}
-	plt := newPlot("", "tokens per second of each user", "output tokens per second of all")
+	p := &Picture{ID: slug("frontier", g.title), Title: g.title + ": throughput against speed"}
+	plane := &chart.Panel{X: chart.Axis{Label: "tokens per second of each user", Zero: true}, Y: chart.Axis{Label: "output tokens per second of all", Zero: true, Both: true}}
+	knees := &chart.Series{Name: "knee", Kind: chart.Dots, Look: chart.Look{Color: chart.Ink, Ring: true, Size: 7}}
+	slos := &chart.Series{Name: "most within the SLO", Kind: chart.Dots, Look: chart.Look{Color: chart.Ink, Mark: chart.Square, Ring: true, Size: 7}}
 	p.Table.Head = []string{"system", load, "user tok/s", "output tok/s", ""}
-	plt.X.Min = 0
-	points, slos := 0, 0
+	points := 0
 	for _, s := range systems {
-		l := line{name: s.name, look: s.look}
+		l := &chart.Series{Name: s.name, Look: s.look}
 		var at []*Row
+		var xs, ys []float64
 		for _, r := range s.rows {
 			x, ok := userSpeed(r)
 			y, has := r.spread(outputUnits...)
 			if !ok || !has {
 				continue
 			}
-			l.xs, l.ys = append(l.xs, x), append(l.ys, y.mid)
+			q := chart.At(x, y.mid)
+			q.Text = load + " " + r.key(load)
+			l.Points = append(l.Points, q)
+			xs, ys = append(xs, x), append(ys, y.mid)
 			at = append(at, r)
 			points++
 		}
 		if len(at) == 0 {
 			continue
 		}
-		if err := l.draw(plt); err != nil {
-			return nil, err
-		}
-		p.legend = append(p.legend, l)
-		knee, slo := kneeOf(l), sloOf(at)
+		plane.Series = append(plane.Series, l)
+		knee, slo := kneeOf(xs, ys), sloOf(at)
 		for i, r := range at {
 			_, x, _ := r.load()
 			said := ""
 			if i == knee {
 				said = "knee"
-				if err := ring(plt, l.xs[i], l.ys[i], ink, draw.RingGlyph{}, 7); err != nil {
-					return nil, err
-				}
+				knees.Points = append(knees.Points, l.Points[i])
 			}
 			if i == slo {
-				slos++
 				said += map[bool]string{true: " and "}[said != ""] + "most within the SLO"
-				if err := ring(plt, l.xs[i], l.ys[i], l.look.color, draw.BoxGlyph{}, 9); err != nil {
-					return nil, err
-				}
+				slos.Points = append(slos.Points, l.Points[i])
 			}
-			p.Table.add(s.name, exactly(x), brief(l.xs[i]), exactly(l.ys[i]), said)
+			p.Table.add(s.name, exactly(x), brief(xs[i]), exactly(ys[i]), said)
 		}
 	}
 	if points < 2 {
 		return nil, nil
 	}
-	headroom(plt)
-	plt.X.Max *= 1.03
-	p.plots = [][]*plot.Plot{{plt}}
+	plane.Series = append(plane.Series, knees, slos)
+	p.panels = []*chart.Panel{plane}
 	p.Caption = fmt.Sprintf("Output tokens per second of all users against those of one, a point a %s, for %s. A ring marks the knee of a line", load, names(systems))
-	if slos > 0 {
+	if len(slos.Points) > 0 {
 		p.Caption += ", a box the load with the most requests within the SLO"
 	}
 	p.Caption += ". The speed of a user is user-tok/s; without it 1 / mean TPOT, or output tokens per request / mean latency, or else p50 latency."
@@ -96,17 +88,17 @@ func userSpeed(r *Row) (float64, bool) {
 
 // kneeOf returns the index of a line's knee, or -1 if there are fewer than three points up to
 // the greatest throughput. The points after that are a collapse, not a knee.
-func kneeOf(l line) int {
+func kneeOf(xs, ys []float64) int {
 	peak := 0
-	for i, y := range l.ys {
-		if y > l.ys[peak] {
+	for i, y := range ys {
+		if y > ys[peak] {
 			peak = i
 		}
 	}
 	if peak < 2 {
 		return -1
 	}
-	xs, ys := l.xs[:peak+1], l.ys[:peak+1]
+	xs, ys = xs[:peak+1], ys[:peak+1]
 	x0, x1, y0, y1 := slices.Max(xs), slices.Min(xs), slices.Min(ys), slices.Max(ys)
 	if x0 == x1 || y0 == y1 {
 		return -1
@@ -130,15 +122,4 @@ func sloOf(rows []*Row) int {
 		}
 	}
 	return at
-}
-
-// ring marks a point.
-func ring(p *plot.Plot, x, y float64, c color.Color, shape draw.GlyphDrawer, radius vg.Length) error {
-	s, err := plotter.NewScatter(plotter.XYs{{X: x, Y: y}})
-	if err != nil {
-		return err
-	}
-	s.GlyphStyle = draw.GlyphStyle{Color: c, Radius: radius, Shape: shape}
-	p.Add(s)
-	return nil
 }

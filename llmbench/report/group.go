@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 )
 
 // A group has the rows of one picture: those with the same values of the keys that separate
@@ -23,7 +24,7 @@ type system struct {
 	name string
 	load string // the key of the load
 	rows []*Row // by load
-	look look
+	look chart.Look
 }
 
 // DefaultParts are the keys of names that separate pictures.
@@ -62,7 +63,7 @@ func (g *group) part(parts []string) {
 		id := fmt.Sprintf("%q %q %q %q", r.File, load, r.settings(), without(r.Keys, load))
 		s := by[id]
 		if s == nil {
-			s = &system{load: load, look: lookOf(len(g.systems))}
+			s = &system{load: load, look: chart.LookOf(len(g.systems))}
 			by[id] = s
 			g.systems = append(g.systems, s)
 		}
@@ -166,7 +167,7 @@ func (g *group) swept() (load string, all []*system, left int) {
 			all = slices.DeleteFunc(all, func(s *system) bool { return len(s.rows) < 2 })
 		}
 		for i, s := range all {
-			s.look = lookOf(i)
+			s.look = chart.LookOf(i)
 		}
 		return load, all, n - len(all)
 	}
@@ -174,12 +175,12 @@ func (g *group) swept() (load string, all []*system, left int) {
 }
 
 // line returns a system's values over its load: of the first of units that each row has.
-func (s *system) line(of func(r *Row) (spread, bool)) line {
-	l := line{name: s.name, look: s.look}
+func (s *system) line(of func(r *Row) (spread, bool)) *chart.Series {
+	l := &chart.Series{Name: s.name, Look: s.look}
 	for _, r := range s.rows {
 		if v, has := of(r); has {
 			_, x, _ := r.load()
-			l.add(x, v)
+			l.Points = append(l.Points, v.point(x))
 		}
 	}
 	return l

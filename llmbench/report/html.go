@@ -1,10 +1,15 @@
 package report
 
 import (
+	"crypto/sha256"
 	_ "embed"
+	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 )
 
 var (
@@ -12,13 +17,11 @@ var (
 	pageText string
 	//go:embed page.css
 	pageStyle string
+	//go:embed page.js
+	pageScript string
 )
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"picture": func(p *Picture) (template.HTML, error) {
-		text, err := p.inline()
-		return template.HTML(text), err // the SVG writer escapes its texts
-	},
 	"label": func(of any, before string) (labelled, error) {
 		switch v := of.(type) {
 		case *Picture:
@@ -30,13 +33,23 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 		}
 		return labelled{}, fmt.Errorf("no table in %T", of)
 	},
-	"of":    func(t Table, label string) labelled { return labelled{label, t} },
-	"why":   func(t *Tools) labelled { return labelled{"Why tools differ: " + t.Title, t.Why} },
-	"style": func() template.CSS { return template.CSS(pageStyle) },
+	"of":         func(t Table, label string) labelled { return labelled{label, t} },
+	"why":        func(t *Tools) labelled { return labelled{"Why tools differ: " + t.Title, t.Why} },
+	"style":      func() template.CSS { return template.CSS(pageStyle + chart.Style) },
+	"script":     func() template.JS { return template.JS(chart.Script + pageScript) },
+	"styleHash":  func() string { return hash(pageStyle + chart.Style) },
+	"scriptHash": func() string { return hash(chart.Script + pageScript) },
 	"bare": func(s string) bool {
 		return s == "" || s == "-" || s == "?" || s[0] >= '0' && s[0] <= '9' || s[0] == '-' || s[0] == '+'
 	},
 }).Parse(pageText))
+
+// hash returns the source expression of a text for a content security policy
+// (https://www.w3.org/TR/CSP3/#grammardef-hash-source).
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
 
 // labelled is a table with the name that a screen reader reads out.
 type labelled struct {
@@ -44,6 +57,32 @@ type labelled struct {
 	Table Table
 }
 
+// Class returns the classes of the table. In a narrow window the rows of "cards" are shown
+// below each other, so that no column is out of sight.
+func (l labelled) Class() string {
+	switch n := len(l.Table.Head); {
+	case n > 10:
+		return "cards large"
+	case n > 3:
+		return "cards"
+	}
+	return ""
+}
+
+// Of returns further attributes of a cell: the name of its column, and the exact value.
+func (l labelled) Of(row, column int) template.HTMLAttr {
+	var b strings.Builder
+	if l.Class() != "" && column < len(l.Table.Head) {
+		fmt.Fprintf(&b, ` data-h="%s"`, template.HTMLEscapeString(l.Table.Head[column]))
+	}
+	if row < len(l.Table.Exact) && column < len(l.Table.Exact[row]) && l.Table.Exact[row][column] != "" {
+		exact := template.HTMLEscapeString(l.Table.Exact[row][column])
+		fmt.Fprintf(&b, ` data-v="%[1]s" title="%[1]s"`, exact)
+	}
+	return template.HTMLAttr(b.String())
+}
+
 // HTML writes the report as one page that needs no other file and no network. The page's
-// content security policy forbids the browser to load anything.
+// content security policy forbids the browser to load anything, and to run any script except
+// the page's own.
 func (r *Report) HTML(w io.Writer) error { return page.Execute(w, r) }

@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strconv"
 
-	"gonum.org/v1/plot"
-
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 )
 
 // inputLength finds the input length in the name of a workload: "continuation-in500-gen100".
@@ -51,8 +50,8 @@ func lengths(rows []*Row) (all []*Picture, err error) {
 		if len(place.inputs) < 2 {
 			continue
 		}
-		pic := &Picture{ID: slug("lengths", place.title), Title: place.title + ": over the length of the output", height: 300}
-		plt := newPlot("", "output tokens per request", "output tok/s")
+		pic := &Picture{ID: slug("lengths", place.title), Title: place.title + ": over the length of the output"}
+		plane := &chart.Panel{X: chart.Axis{Label: "output tokens per request"}, Y: axisOf("output tok/s", 0)}
 		pic.Table.Head = []string{"input", "out-tok/req", "output tok/s"}
 		inputs := make([]int, 0, len(place.inputs))
 		for in := range place.inputs {
@@ -60,7 +59,7 @@ func lengths(rows []*Row) (all []*Picture, err error) {
 		}
 		slices.Sort(inputs)
 		for i, in := range inputs {
-			l := line{name: fmt.Sprintf("input %d", in), look: lookOf(i)}
+			l := &chart.Series{Name: fmt.Sprintf("input %d", in), Look: chart.LookOf(i)}
 			at := place.inputs[in]
 			length := func(r *Row) float64 { s, _ := r.spread("out-tok/req"); return s.mid }
 			slices.SortStableFunc(at, func(a, b *Row) int { return cmp.Compare(length(a), length(b)) })
@@ -69,23 +68,19 @@ func lengths(rows []*Row) (all []*Picture, err error) {
 				if !has {
 					continue
 				}
-				l.add(length(r), v)
+				l.Points = append(l.Points, v.point(length(r)))
 				unit := outputUnits[0]
 				if len(r.Values[unit]) == 0 {
 					unit = outputUnits[1]
 				}
 				pic.Table.add(fmt.Sprint(in), r.cell("out-tok/req"), r.cell(unit))
 			}
-			if err := l.draw(plt); err != nil {
-				return nil, err
-			}
-			pic.legend = append(pic.legend, l)
+			plane.Series = append(plane.Series, l)
 		}
 		if len(pic.Table.Rows) < 2 {
 			continue
 		}
-		headroom(plt)
-		pic.plots = [][]*plot.Plot{{plt}}
+		pic.panels = []*chart.Panel{plane}
 		pic.Caption = fmt.Sprintf("Output tokens per second over output tokens per request; a line for each of %d input lengths, as the workload's name has them.", len(inputs))
 		all = append(all, pic)
 	}

@@ -10,16 +10,38 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
-// A Report has pictures and tables. HTML writes it as a page.
+// A Report has pictures and tables. HTML writes it as a page, whose first screen is the title,
+// the facts, the answer, the headline and the warnings.
 type Report struct {
 	Title    string
-	Pictures []*Picture
+	Facts    [][2]string // what was measured: names and values
+	Answer   []string    // sentences; the first is the most important
+	Headline *Picture    // the picture that shows the answer, or nil
+	Warnings []string
+	Sections []*Section // the rest of the page, in its order
+
+	Pictures []*Picture // all pictures of the page
 	Figures  []*Figures
 	Tools    []*Tools
 	Runs     Table // of the records
 	Config   Table // configuration of the benchmarks of each file
 	Sources  []Source
 	Command  string // command line that made the report, or ""
+}
+
+// A Section is a part of the page with its pictures.
+type Section struct {
+	ID, Title string
+	Text      []string // paragraphs
+	Pictures  []*Picture
+	Folds     []*Fold
+}
+
+// A Fold is a part of a section that a reader must open.
+type Fold struct {
+	Title    string
+	Pictures []*Picture
+	Tools    []*Tools
 }
 
 // Figures are all results of a group, with the digits of their files.
@@ -96,6 +118,7 @@ func New(d *Data, o Options) (*Report, error) {
 	}
 	r.provenance(d)
 	r.unique()
+	r.arrange()
 	return r, nil
 }
 
@@ -208,6 +231,40 @@ func (r *Report) unique() {
 	}
 	for _, t := range r.Tools {
 		fix(&t.ID)
+	}
+}
+
+// arrange puts the pictures into sections.
+func (r *Report) arrange() {
+	results := &Section{ID: "results", Title: "Results"}
+	detail := &Section{ID: "detail", Title: "Detail by load"}
+	folds := map[string]*Fold{}
+	fold := func(title string) *Fold {
+		if folds[title] == nil {
+			folds[title] = &Fold{Title: title}
+			detail.Folds = append(detail.Folds, folds[title])
+		}
+		return folds[title]
+	}
+	for _, p := range r.Pictures {
+		kind, _, _ := strings.Cut(p.ID, "-")
+		if kind == "cdf" || kind == "timeline" || kind == "lanes" {
+			title, _, _ := strings.Cut(p.Title, ": ")
+			f := fold(title)
+			f.Pictures = append(f.Pictures, p)
+			continue
+		}
+		results.Pictures = append(results.Pictures, p)
+	}
+	for _, t := range r.Tools {
+		title, _, _ := strings.Cut(t.Title, ": ")
+		f := fold(title)
+		f.Tools = append(f.Tools, t)
+	}
+	for _, s := range []*Section{results, detail} {
+		if len(s.Pictures)+len(s.Folds) > 0 {
+			r.Sections = append(r.Sections, s)
+		}
 	}
 }
 

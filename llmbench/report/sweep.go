@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/plot"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 )
 
 // A panel is a plot of a figure over the load: of the first of units that a row has, unless
@@ -83,18 +83,19 @@ func (g *group) versus() (*Picture, error) {
 
 func (g *group) overLoad(kind, title, load string, systems []*system, panels []panel, columns int) (*Picture, error) {
 	p := &Picture{ID: slug(kind, g.title), Title: g.title + ": " + strings.ToLower(title[:1]) + title[1:]}
-	var plots []*plot.Plot
 	var shown []panel
 	p.Table.Head = []string{"system", load}
 	var xs []float64
 	for _, s := range systems {
-		l := s.line(func(*Row) (spread, bool) { return spread{}, true })
-		xs = append(xs, l.xs...)
+		for _, r := range s.rows {
+			_, x, _ := r.load()
+			xs = append(xs, x)
+		}
 	}
 	slices.Sort(xs)
 	xs = slices.Compact(xs)
 	for _, panel := range panels {
-		var lines []line
+		var lines []*chart.Series
 		largest, points := 0.0, 0
 		var units []string // their names
 		for _, s := range systems {
@@ -105,8 +106,8 @@ func (g *group) overLoad(kind, title, load string, systems []*system, panels []p
 				}
 				return v, has
 			})
-			for i := range l.ys {
-				largest = max(largest, l.hi[i])
+			for _, p := range l.Points {
+				largest = max(largest, p.High)
 				points++
 			}
 			lines = append(lines, l)
@@ -114,27 +115,15 @@ func (g *group) overLoad(kind, title, load string, systems []*system, panels []p
 		if points < 2 {
 			continue
 		}
-		a := axisOf(units[0], largest)
-		plt := newPlot(panel.title, load, a.label)
-		for _, l := range lines {
-			l = l.scale(1, a.scale)
-			if err := l.draw(plt); err != nil {
-				return nil, err
-			}
-		}
-		loadAxis(plt, xs)
-		headroom(plt)
-		plots = append(plots, plt)
+		p.panels = append(p.panels, &chart.Panel{Title: panel.title, X: loadAxis(load, xs), Y: axisOf(units[0], largest), Series: lines})
 		shown = append(shown, panel)
 		p.Table.Head = append(p.Table.Head, panel.title+" ("+strings.Join(units, ", ")+")")
 	}
-	if len(plots) == 0 {
+	if len(p.panels) == 0 {
 		return nil, nil
 	}
 	banded := false
 	for _, s := range systems {
-		l := line{name: s.name, look: s.look}
-		p.legend = append(p.legend, l)
 		for _, r := range s.rows {
 			_, x, _ := r.load()
 			cells := []string{s.name, exactly(x)}
@@ -146,7 +135,7 @@ func (g *group) overLoad(kind, title, load string, systems []*system, panels []p
 			p.Table.add(cells...)
 		}
 	}
-	p.plots = columnsOf(columns, plots)
+	p.columns = columns
 	var titles []string
 	for _, panel := range shown {
 		titles = append(titles, panel.title)

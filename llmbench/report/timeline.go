@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 )
 
 // bins is the number of equal times that a pass is divided into.
@@ -57,40 +55,26 @@ func courseOf(run *records.Run) course {
 func (s *samples) timeline() (*Picture, error) {
 	run := s.runs[0]
 	c, steady := courseOf(run), run.Steady(0)
-	p := &Picture{ID: slug("timeline", s.name), Title: s.name + ": over time", height: 120}
+	p := &Picture{ID: slug("timeline", s.name), Title: s.name + ": over time", columns: 3}
 	per := c.width.Seconds()
 	x := axisOf("time-ns", float64(c.width)*bins)
-	width := float64(c.width) * x.scale
-	p.Table.Head = []string{x.label, "output tok/s", "requests in flight", "failures/s", ""}
+	width := float64(c.width) * x.Scale
+	p.Table.Head = []string{"time (" + x.Unit + ")", "output tok/s", "requests in flight", "failures/s", ""}
 	for i, of := range []struct {
 		title  string
 		values []float64
 		scale  float64
 	}{{"output tok/s", c.tokens, 1 / per}, {"requests in flight", c.inFlight, 1}, {"failures/s", c.failures, 1 / per}} {
-		plt := newPlot("", "", of.title)
-		if i == 2 {
-			plt.X.Label.Text = x.label
-		}
-		l := line{look: lookOf([]int{0, 2, 1}[i]), bare: true, steps: true}
-		l.look.dashes = nil
-		top := 0.0
+		l := &chart.Series{Kind: chart.Steps, Bare: true, Look: chart.Look{Color: []chart.Color{0, 2, 1}[i]}}
 		for b, v := range of.values {
-			l.xs, l.ys = append(l.xs, float64(b)*width), append(l.ys, v*of.scale)
-			top = max(top, v*of.scale)
+			l.Points = append(l.Points, chart.At(float64(b)*float64(c.width), v*of.scale))
 		}
-		if top == 0 {
-			top = 1
-		}
+		plane := &chart.Panel{Title: of.title, X: x, Y: chart.Axis{Zero: true}, Series: []*chart.Series{l}}
+		plane.X.To = float64(c.width) * bins
 		if steady.Why == "" {
-			if err := window(plt, float64(steady.Begin)*x.scale, float64(steady.End)*x.scale, top*1.05); err != nil {
-				return nil, err
-			}
+			plane.Shades = []chart.Shade{{From: float64(steady.Begin), To: float64(steady.End)}}
 		}
-		if err := l.draw(plt); err != nil {
-			return nil, err
-		}
-		plt.X.Min, plt.X.Max, plt.Y.Max = 0, bins*width, top*1.05
-		p.plots = append(p.plots, []*plot.Plot{plt})
+		p.panels = append(p.panels, plane)
 	}
 	const rows = 24 // in the table
 	for i := 0; i < bins; i += bins / rows {
@@ -110,17 +94,4 @@ func (s *samples) timeline() (*Picture, error) {
 		p.Caption += " No steady state: " + steady.Why + "."
 	}
 	return p, nil
-}
-
-// window shades the part of a plot between two instants.
-func window(p *plot.Plot, from, to, top float64) error {
-	poly, err := plotter.NewPolygon(plotter.XYs{{X: from, Y: 0}, {X: from, Y: top}, {X: to, Y: top}, {X: to, Y: 0}})
-	if err != nil {
-		return err
-	}
-	shade := grid
-	shade.A = 0x70
-	poly.Color, poly.LineStyle.Width = shade, 0
-	p.Add(poly)
-	return nil
 }

@@ -11,7 +11,7 @@
 // report lists other files as not read. The flags are:
 //
 //	-o file            write the report here (report.html); - is stdout
-//	-pictures folder   write each picture here too, as SVG and PNG
+//	-pictures folder   write each picture here too, as SVG, PNG and CSV
 //	-title text        the title of the page (Benchmark report)
 //	-parts keys        draw a picture for each value of these keys of benchmark names, a
 //	                   comma-separated list (workload,model). Benchmarks that differ in
@@ -25,7 +25,7 @@
 //	                   line for each file
 //	-pass number       with -as: use this pass, from 0 (0)
 //
-// The page needs no network and runs no script. With -as, a figure that the records do not
+// The page needs no network. With -as, a figure that the records do not
 // determine is ?, and lines after the block have the reasons; in JSON the figure is null. If a
 // benchmark failed, or its run was cut because the process was killed, the last line says that there is no result, and there is
 // no JSON; the page marks the records, and the table of figures has no row for them.
@@ -84,7 +84,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	o := options{command: "benchreport " + strings.Join(args, " ")}
 	fs := flag.NewFlagSet("benchreport", flag.ContinueOnError)
 	fs.StringVar(&o.out, "o", "report.html", "write the report to this `file`; - is stdout")
-	fs.StringVar(&o.pictures, "pictures", "", "write each picture to this `folder` too, as SVG and PNG")
+	fs.StringVar(&o.pictures, "pictures", "", "write each picture to this `folder` too, as SVG, PNG and CSV")
 	fs.StringVar(&o.title, "title", "", "`text` of the page's title (default Benchmark report)")
 	fs.StringVar(&o.parts, "parts", "workload,model", "draw a picture for each value of these `keys` of benchmark names, a comma-separated list")
 	fs.StringVar(&o.base, "base", "", "compare the benchmark file among the arguments with this `file`, as benchgate does")

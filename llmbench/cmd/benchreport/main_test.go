@@ -83,7 +83,7 @@ func TestExitStatus(t *testing.T) {
 	}
 	pictures, err := filepath.Glob(path("pictures/*"))
 	assert.NilError(t, err)
-	assert.Equal(t, len(pictures), 2) // SVG and PNG of one picture
+	assert.Equal(t, len(pictures), 3) // SVG, PNG and CSV of one picture
 	var stdout bytes.Buffer
 	run([]string{"-as", "vllm", "-json", path("r.jsonl")}, &stdout, &stdout)
 	assert.Assert(t, json.Valid(stdout.Bytes()))

@@ -84,8 +84,11 @@ func write(r *report.Report, folder string) error {
 		return err
 	}
 	for _, p := range r.Pictures {
+		if p.Empty() {
+			continue
+		}
 		svg, png := p.Names()
-		for name, draw := range map[string]func(io.Writer) error{svg: p.SVG, png: p.PNG} {
+		for name, draw := range map[string]func(io.Writer) error{svg: p.SVG, png: p.PNG, strings.TrimSuffix(svg, ".svg") + ".csv": p.CSV} {
 			var b bytes.Buffer
 			if err := draw(&b); err != nil {
 				return err

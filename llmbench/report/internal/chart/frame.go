@@ -1,0 +1,245 @@
+package chart
+
+import (
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// A size is how large a panel is drawn. Units are about pixels.
+type size struct {
+	width, height vg.Length // height of a panel without lanes
+	text          vg.Length // size of the texts at axes
+}
+
+// Sizes of panels, by the number of columns. Panels of one column have another size in a
+// narrow window.
+var (
+	sizes  = [...]size{1: {980, 340, 11}, 2: {460, 270, 11}, 3: {320, 205, 10}}
+	narrow = size{370, 270, 11}
+)
+
+// A frame is what surrounds the points of a panel.
+type frame struct {
+	panel  *Panel
+	log    bool // the Y axis
+	text   words
+	places scale // of X
+	values scale // of Y
+	left, right,
+	top, bottom vg.Length // of the area of the points; y grows upwards
+	lane vg.Length // height of a lane, or 0
+	head vg.Length // height of the label of a lane
+}
+
+const (
+	barWidth  = 7
+	laneSpace = 5
+)
+
+// laneHeights returns the height of a lane, and that of its label.
+func (p *Panel) laneHeights(text vg.Length) (lane, head vg.Length) {
+	bars := 1
+	if p.Beside {
+		bars = max(1, p.bars())
+	}
+	for _, l := range p.Lanes {
+		if l != "" {
+			head = text + 4
+		}
+	}
+	return head + vg.Length(bars)*barWidth + laneSpace, head
+}
+
+// bars returns the number of series of bars.
+func (p *Panel) bars() (n int) {
+	for _, s := range p.Series {
+		if s.Kind == Bars {
+			n++
+		}
+	}
+	return n
+}
+
+// height returns the height of a panel.
+func (p *Panel) height(s size) vg.Length {
+	switch {
+	case p.Lanes != nil:
+		lane, _ := p.laneHeights(s.text)
+		return lane*vg.Length(len(p.Lanes)) + p.above(s) + 2*s.text + 16
+	case p.Height > 0:
+		return vg.Length(p.Height)
+	}
+	return s.height
+}
+
+// head returns the lines above the points: the title, and the label of the vertical axis.
+func (p *Panel) head(s size) (title []string, axis string) {
+	title = words{size: s.text + 2, bold: true}.lines(p.Title, s.width-8, 2)
+	vertical := &p.Y
+	if p.turned() {
+		vertical = &p.X
+	}
+	if p.Lanes == nil {
+		axis = words{size: s.text}.fit(vertical.named(), s.width-8)
+	}
+	return title, axis
+}
+
+// above returns the height of the lines above the points.
+func (p *Panel) above(s size) vg.Length {
+	title, axis := p.head(s)
+	high := vg.Length(len(title)) * (s.text + 5)
+	if axis != "" {
+		high += s.text + 4
+	}
+	return high + 6
+}
+
+// frame draws all of a panel except its series onto a canvas.
+func (p *Panel) frame(c draw.Canvas, s size, log bool) *frame {
+	f := &frame{panel: p, log: log, text: words{size: s.text, color: soft}}
+	f.scales()
+	w := c.Rectangle.Size().X
+	y := c.Max.Y
+	title, axis := p.head(s)
+	for _, l := range title {
+		y -= s.text + 5
+		words{size: s.text + 2, bold: true, color: ink}.draw(c, c.Min.X+2, y+2, 0, l)
+	}
+	if axis != "" {
+		f.text.draw(c, c.Min.X+2, y-s.text, 0, axis)
+	}
+	f.top = c.Max.Y - p.above(s)
+	f.bottom = c.Min.Y + 2*s.text + 14
+	f.left, f.right = c.Min.X+4, c.Max.X-6
+	vertical, across := &f.values, &f.places
+	vAxis, aAxis := &p.Y, &p.X
+	if p.turned() {
+		vertical, across, vAxis, aAxis = across, vertical, aAxis, vAxis
+	}
+	var marks []tick
+	if p.Lanes == nil {
+		marks = vertical.ticks(vAxis, max(2, int((f.top-f.bottom)/(3.2*s.text))))
+		gutter := 3 * s.text // equal for most panels, so that they are aligned
+		for _, t := range marks {
+			gutter = max(gutter, f.text.width(t.label)+4)
+		}
+		f.left = c.Min.X + 2 + min(gutter, w/3)
+		vertical.from, vertical.to = f.bottom, f.top
+	} else {
+		f.lane, f.head = p.laneHeights(s.text)
+		vertical.from, vertical.to = f.top, f.bottom
+	}
+	across.from, across.to = f.left, f.right
+	f.shades(c)
+	f.vertical(c, vertical, marks)
+	f.across(c, across, across.ticks(aAxis, max(2, int((f.right-f.left)/(5.5*s.text)))))
+	f.text.draw(c, (f.left+f.right)/2, c.Min.Y+4, 0.5, f.text.fit(aAxis.named(), f.right-f.left))
+	return f
+}
+
+// scales sets the scales of the frame from the panel's points.
+func (f *frame) scales() {
+	p := f.panel
+	var xs, ys []float64
+	for _, s := range p.Series {
+		for _, q := range s.shown(f.log) {
+			xs = append(xs, q.X)
+			ys = append(ys, q.Value, q.High)
+			if q.Low > 0 || !f.log {
+				ys = append(ys, q.Low)
+			}
+		}
+	}
+	f.values = scaleOf(&p.Y, ys, f.log, 0.05)
+	pad := 0.03
+	if p.Turned || p.Y.Zero && p.X.Zero {
+		pad = 0.01
+	}
+	if p.Lanes != nil {
+		f.places = scale{lo: -0.5, hi: float64(len(p.Lanes)) - 0.5}
+		return
+	}
+	f.places = scaleOf(&p.X, xs, p.X.Log, pad)
+}
+
+// line is the style of the lines of the grid.
+var line = draw.LineStyle{Color: grid, Width: 1}
+
+// vertical draws the marks of the vertical axis, or the labels of lanes.
+func (f *frame) vertical(c draw.Canvas, s *scale, marks []tick) {
+	for _, t := range marks {
+		y := s.at(t.at)
+		c.StrokeLine2(line, f.left, y, f.right, y)
+	}
+	last := vg.Length(-1e9)
+	for _, t := range marks {
+		if y := s.at(t.at); y-last > f.text.size { // labels do not overlap
+			f.text.draw(c, f.left-4, y-0.35*f.text.size, 1, t.label)
+			last = y
+		}
+	}
+}
+
+// labels draws the labels of lanes, which are above their bars.
+func (f *frame) labels(c draw.Canvas) {
+	said := words{size: f.text.size, color: ink}
+	for i, l := range f.panel.Lanes {
+		said.draw(c, f.left, f.top-f.lane*vg.Length(i)-f.text.size-1, 0, said.fit(l, f.right-f.left))
+	}
+}
+
+// across draws the marks of the horizontal axis. Labels do not overlap.
+func (f *frame) across(c draw.Canvas, s *scale, marks []tick) {
+	for _, t := range marks {
+		x := s.at(t.at)
+		c.StrokeLine2(line, x, f.bottom, x, f.top)
+	}
+	c.StrokeLine2(draw.LineStyle{Color: soft, Width: 1}, f.left, f.bottom, f.right, f.bottom)
+	last := vg.Length(-1e9)
+	for _, t := range marks {
+		half := f.text.width(t.label) / 2
+		at := max(s.at(t.at), f.left-20+half)
+		at = min(at, f.right+5-half)
+		if at-half > last {
+			f.text.draw(c, at, f.bottom-f.text.size-2, 0.5, t.label)
+			last = at + half + 5
+		}
+	}
+}
+
+// shades draws the parts of the X axis with another background.
+func (f *frame) shades(c draw.Canvas) {
+	tone := grid
+	tone.A = 0x99
+	for _, s := range f.panel.Shades {
+		from, to := f.point(s.From, f.values.lo), f.point(s.To, f.values.hi)
+		c.FillPolygon(tone, []vg.Point{from, {X: from.X, Y: to.Y}, to, {X: to.X, Y: from.Y}})
+	}
+}
+
+// point returns where a value at a place is.
+func (f *frame) point(x, value float64) vg.Point {
+	if f.panel.turned() {
+		return vg.Point{X: f.values.at(value), Y: f.places.at(x)}
+	}
+	return vg.Point{X: f.places.at(x), Y: f.values.at(value)}
+}
+
+// shift returns how far a bar of a series is above the middle of its lane.
+func (f *frame) shift(s *Series) vg.Length {
+	below := f.head / 2 // bars are below the label
+	if !f.panel.Beside || s.Kind != Bars {
+		return -below
+	}
+	i, n := 0, f.panel.bars()
+	for _, o := range f.panel.Series {
+		if o == s {
+			break
+		}
+		if o.Kind == Bars {
+			i++
+		}
+	}
+	return (vg.Length(n-1)/2-vg.Length(i))*barWidth - below
+}

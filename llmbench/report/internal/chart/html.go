@@ -1,0 +1,227 @@
+package chart
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Style is the style sheet of charts in a page. The page sets the colours: the variables
+// --ink, --soft, --grid, --paper and --c1 to --c6.
+//
+//go:embed chart.css
+var Style string
+
+// Script is the script of charts in a page. It does nothing before the page is complete, asks
+// nothing of any network, and adds all controls itself.
+//
+//go:embed chart.js
+var Script string
+
+// HTML returns the chart as a part of a page. Its texts are escaped.
+func (c *Chart) HTML() (text string, err error) {
+	defer c.recovered(&err)
+	panels, err := c.panels()
+	if err != nil {
+		return "", err
+	}
+	all := c.legend()
+	cols := min(c.columns(), len(panels))
+	var b strings.Builder
+	fmt.Fprintf(&b, `<div class="chart" data-id="%s" data-title="%s">`, escape(c.ID), escape(c.Title))
+	c.keys(&b, all)
+	fmt.Fprintf(&b, `<div class="panels cols%d">`, cols)
+	data := dataOf(c, all)
+	for _, p := range panels {
+		scales := p.scales()
+		class := "panel"
+		if scales[0] {
+			class += " log"
+		}
+		fmt.Fprintf(&b, `<div class="%s">`, class)
+		shifts := []vg.Length{}
+		for _, log := range scales {
+			name := ""
+			if len(scales) > 1 {
+				name = map[bool]string{false: "linear", true: "logarithmic"}[log]
+			}
+			f := p.svg(&b, c, sizes[cols], log, all, strings.TrimSpace(name+map[bool]string{true: " wide"}[cols == 1]))
+			if cols == 1 {
+				p.svg(&b, c, narrow, log, all, strings.TrimSpace(name+" narrow"))
+			}
+			shifts = shifts[:0]
+			for _, s := range p.Series {
+				shifts = append(shifts, f.shift(s))
+			}
+		}
+		b.WriteString(`</div>`)
+		data.Panels = append(data.Panels, p.data(c, all, shifts))
+	}
+	b.WriteString(`</div>`)
+	text, err = data.text()
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprintf(&b, `<script type="application/json">%s</script></div>`, text)
+	return b.String(), nil
+}
+
+// keys writes the legend, if there are several series or marks in doubt.
+func (c *Chart) keys(b *strings.Builder, all []*Series) {
+	if len(all) < 2 && !c.doubtful() {
+		return
+	}
+	b.WriteString(`<ul class="legend">`)
+	if len(all) > 1 {
+		for i, s := range all {
+			fmt.Fprintf(b, `<li data-s="%d">%s %s</li>`, i, swatch(s), escape(s.Name))
+		}
+	}
+	if c.doubtful() {
+		in := newCanvas(14, variable)
+		Look{Color: Ink}.mark(draw.NewCanvas(in, 14, 14), vg.Point{X: 7, Y: 7}, true)
+		fmt.Fprintf(b, `<li><svg width="14" height="14" aria-hidden="true">%s</svg> in doubt</li>`, in)
+	}
+	b.WriteString(`</ul>`)
+}
+
+func swatch(s *Series) string {
+	in := newCanvas(14, variable)
+	s.swatch(draw.NewCanvas(in, 26, 14), vg.Point{X: 1, Y: 7})
+	return `<svg width="26" height="14" aria-hidden="true">` + in.String() + `</svg>`
+}
+
+// svg writes a panel.
+func (p *Panel) svg(b *strings.Builder, c *Chart, s size, log bool, all []*Series, class string) *frame {
+	high := p.height(s)
+	in := newCanvas(high, variable)
+	f := p.draw(draw.NewCanvas(in, s.width, high), s, log, all, func(_ draw.Canvas, index int, of func()) {
+		in.begin(fmt.Sprintf(`data-s="%d"`, index))
+		of()
+		in.close()
+	})
+	if class != "" {
+		class = ` class="` + class + `"`
+	}
+	fmt.Fprintf(b, `<svg%s role="img" aria-label="%s" viewBox="0 0 %s %s" font-family="%s" data-frame="%s">%s</svg>`,
+		class, escape(p.said(c)), short(s.width), short(high), family, f.numbers(high), in)
+	return f
+}
+
+// said describes the panel to a screen reader.
+func (p *Panel) said(c *Chart) string {
+	text := p.name(c)
+	if p.X.Label != "" {
+		text += " over " + p.X.Label
+	}
+	var names []string
+	for _, s := range p.Series {
+		if s.Name != "" && len(names) < 12 {
+			names = append(names, s.Name)
+		}
+	}
+	if len(names) > 0 {
+		text += ": " + strings.Join(names, ", ")
+	}
+	return text
+}
+
+// numbers returns what the script needs to find points: the left, right, upper and lower edge
+// of the area of points, and for places and for values the ends of the scale and whether it is
+// logarithmic.
+func (f *frame) numbers(high vg.Length) string {
+	text := []string{short(f.left), short(f.right), short(high - f.top), short(high - f.bottom)}
+	for _, s := range []scale{f.places, f.values} {
+		text = append(text, exactly(s.lo), exactly(s.hi), map[bool]string{false: "0", true: "1"}[s.log])
+	}
+	return strings.Join(text, " ")
+}
+
+// A figure is the data of a chart, for its script.
+type figure struct {
+	Names  []string `json:"names"`
+	Panels []plane  `json:"panels"`
+}
+
+type plane struct {
+	Name   string    `json:"name"`
+	X      axisData  `json:"x"`
+	Y      axisData  `json:"y"`
+	Turned bool      `json:"turned,omitempty"`
+	Lanes  []string  `json:"lanes,omitempty"`
+	Series []dataSet `json:"series"`
+}
+
+type axisData struct {
+	Label string  `json:"label,omitempty"`
+	Unit  string  `json:"unit,omitempty"`
+	Base  string  `json:"base,omitempty"`
+	Scale float64 `json:"scale,omitempty"`
+}
+
+// A dataSet is a series. A point is its place, its value, and if they say more: the low and
+// the high value, the text and the doubt.
+type dataSet struct {
+	Name   int     `json:"s"`
+	Along  bool    `json:"along,omitempty"` // points are found by their place alone
+	Shift  float64 `json:"shift,omitempty"` // of bars, downwards
+	Bars   bool    `json:"bars,omitempty"`
+	Points [][]any `json:"points"`
+}
+
+func dataOf(_ *Chart, all []*Series) *figure {
+	f := &figure{Names: []string{}}
+	for _, s := range all {
+		f.Names = append(f.Names, s.Name)
+	}
+	return f
+}
+
+func (a *Axis) data() axisData {
+	d := axisData{Label: a.Label, Unit: a.Unit}
+	if a.scale() != 1 || a.base() != a.Unit {
+		d.Base, d.Scale = a.base(), a.scale()
+	}
+	return d
+}
+
+func (p *Panel) data(c *Chart, all []*Series, shifts []vg.Length) plane {
+	d := plane{Name: p.name(c), X: p.X.data(), Y: p.Y.data(), Turned: p.turned(), Lanes: p.Lanes, Series: []dataSet{}}
+	for i, s := range p.Series {
+		set := dataSet{Name: indexOf(all, s), Bars: s.Kind == Bars, Shift: -math.Round(10*float64(shifts[i])) / 10, Points: [][]any{}}
+		if p.Lanes == nil {
+			set.Shift = 0
+		}
+		set.Along = s.Kind == Steps || s.Kind == Lines && s.Bare
+		for _, q := range s.shown(false) {
+			set.Points = append(set.Points, q.data())
+		}
+		d.Series = append(d.Series, set)
+	}
+	return d
+}
+
+func (q *Point) data() []any {
+	all := []any{q.X, q.Value}
+	if q.Low != q.Value || q.High != q.Value || q.Text != "" || q.Doubt != "" {
+		all = append(all, q.Low, q.High)
+	}
+	if q.Text != "" || q.Doubt != "" {
+		all = append(all, q.Text)
+	}
+	if q.Doubt != "" {
+		all = append(all, q.Doubt)
+	}
+	return all
+}
+
+// text returns JSON in which no text ends a script element.
+func (f *figure) text() (string, error) {
+	text, err := json.Marshal(f)
+	return string(text), err
+}
