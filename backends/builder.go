@@ -135,6 +135,7 @@ func (b *builder) finish() (launch.Spec, error) {
 	}
 	b.Secrets = append(b.Secrets, b.APIKey)
 	b.checkTaken()
+	b.noteUnchecked()
 	b.describeSettings()
 	if err := errors.Join(b.errs...); err != nil {
 		return launch.Spec{}, fmt.Errorf("%s: %w", b.Backend, err)

@@ -96,7 +96,7 @@ func TestList(t *testing.T) {
 	_, err := FromConfig(Config{Backends: []string{"list"}}, nil)
 	assert.ErrorContains(t, err, "LLMBENCH_BACKEND=list: nothing is measured; the servers are:\n"+List())
 	for _, want := range []string{
-		"ollama\n    image: ollama/ollama:0.32.15, ollama/ollama:0.32.15-rocm with AMD GPUs\n    arguments (LLMBENCH_ARGS): none; it takes its settings from variables\n    settings (go doc ./backends Ollama): Context, Parallel, ",
+		"ollama\n    image: ollama/ollama:0.35.1, ollama/ollama:0.35.1-rocm with AMD GPUs\n    arguments (LLMBENCH_ARGS): none; it takes its settings from variables\n    settings (go doc ./backends Ollama): Context, Parallel, ",
 		"textgen\n    image: none: set LLMBENCH_IMAGE\n    arguments (LLMBENCH_ARGS): options of the server\n",
 		"mindie\n    image: swr.",
 		"vllm\n    image: vllm/vllm-openai-cpu:",

@@ -29,11 +29,12 @@ func TestFacts(t *testing.T) {
 		t.Run(c.backend+"/"+c.name, func(t *testing.T) {
 			spec, err := c.server.Spec()
 			assert.NilError(t, err)
-			f, found := facts.For(all, c.backend, spec.Image)
+			f, doubt, found := facts.For(all, c.backend, spec.Image)
 			if c.backend == "mock-container" { // the tests of package container run it
 				return
 			}
 			assert.Assert(t, found, "testdata/facts has no file of %s", c.backend)
+			assert.Assert(t, doubt == "" || strings.Contains(spec.Image, "@sha256:"), doubt) // a digest names no version
 			if reflect.ValueOf(c.server).FieldByName("Container").FieldByName("Image").IsZero() {
 				i := slices.IndexFunc(f.Images, func(i facts.Image) bool { return i.Name == spec.Image })
 				assert.Assert(t, i >= 0, "image %s is not attested", spec.Image)
@@ -71,13 +72,16 @@ func TestFactsNotice(t *testing.T) {
 		{func(s *launch.Spec) { s.Cmd = append(s.Cmd, "--host", "localhost") }, "the server listens on localhost, which cannot be reached from outside of the container"},
 		{func(s *launch.Spec) { s.Metrics.KVUsage = metrics.Alternatives{"vllm:kv"} }, "metric vllm:kv: no such name"},
 		{func(s *launch.Spec) { s.Metrics.KVUsage = metrics.Alternatives{"vllm:gpu_cache_usage_perc"} }, "this version has none of the metrics [vllm:gpu_cache_usage_perc]"},
+		{func(s *launch.Spec) { s.ListedModel = "n" }, `the server lists the model as "m" by [--served-model-name model_tag], and "n" is looked for`},
+		{func(s *launch.Spec) { s.Model = "n" }, `the server answers requests for the model "m" only, and they name "n"`},
+		{func(s *launch.Spec) { s.Cmd = append(s.Cmd, "--served-model-name", "n") }, `the server lists the model as "n"`},
 		{func(s *launch.Spec) { s.Metrics.KVUsage = s.Metrics.CacheHits }, "metric vllm:prefix_cache_hits_total is a counter: want gauge"},
 		{func(s *launch.Spec) { s.Failures = []launch.Failure{{Log: "No available memory|out of blocks"}} }, `no known line of the log matches "out of blocks"`},
 	} {
 		spec, err := VLLM{Container: Container{Model: "m"}}.Spec()
 		assert.NilError(t, err)
-		f, found := facts.For(all, "vllm", spec.Image)
-		assert.Assert(t, found)
+		f, doubt, found := facts.For(all, "vllm", spec.Image)
+		assert.Assert(t, found && doubt == "", doubt)
 		c.change(&spec)
 		problems := fmt.Sprintln(contradictions(f, spec))
 		assert.Assert(t, strings.Contains(problems, c.want), "want %q, got %s", c.want, problems)
@@ -101,6 +105,7 @@ func (c *collector) add(format string, args ...any) {
 func contradictions(f facts.Facts, spec launch.Spec) []string {
 	c := &collector{facts: f, spec: spec, set: facts.Settings{}}
 	c.checkSettings()
+	c.checkModel()
 	for _, l := range f.Listeners {
 		host, port := l.Address(c.set)
 		if l.Name == "" && host != "0.0.0.0" && host != "::" {
@@ -173,6 +178,24 @@ func (c *collector) checkSettings() {
 	}
 }
 
+// checkModel checks that the server gives its model the name that is looked for in its
+// list, and the name that requests have.
+func (c *collector) checkModel() {
+	m, name := c.facts.Model, c.facts.ModelName(c.set)
+	switch {
+	case name == "":
+		c.add("nothing gives the model a name: want one of %v", m.Settings)
+	case c.spec.AdoptModel:
+		// Requests have the name that the server lists, whatever that is.
+	case m.Listed == "own":
+		c.add("the server makes a name of its own for the model, which is not adopted")
+	case c.spec.ListedModel != "" && c.spec.ListedModel != name:
+		c.add("the server lists the model as %q by %v, and %q is looked for", name, m.Settings, c.spec.ListedModel)
+	case !m.Any && c.spec.Model != name && !(m.Listed == "tagged" && c.spec.Model+":latest" == name):
+		c.add("the server answers requests for the model %q only, and they name %q", name, c.spec.Model)
+	}
+}
+
 // checkRoutes checks that the server answers what is asked of it, and where.
 func (c *collector) checkRoutes() {
 	main := c.spec.Port
@@ -242,7 +265,7 @@ func (c *collector) checkMetrics() {
 				continue
 			}
 			f := c.facts.Metrics[i]
-			today = today || f.Until == ""
+			today = today || f.Until == "" && f.Since == ""
 			if !slices.Contains(m.types, f.Type) {
 				c.add("metric %s is a %s: want %s", name, f.Type, strings.Join(m.types, " or "))
 			}

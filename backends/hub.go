@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
@@ -80,12 +81,28 @@ func (b *builder) withTrustRemoteCode(flag string) {
 	b.switchOption(flag, b.from.TrustRemoteCode)
 }
 
+// withTrustRemoteCodeVariable sets the variable that decides whether the server runs a
+// model's code. It is always set, because it is on by default in some versions.
+func (b *builder) withTrustRemoteCodeVariable(name string) {
+	b.taken = append(b.taken, "TrustRemoteCode")
+	b.Env[name] = strconv.FormatBool(b.from.TrustRemoteCode)
+}
+
 // withOffline sets the variable that keeps the Hub's library from the network
 // (https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables#hfhuboffline).
 func (b *builder) withOffline() {
 	b.taken = append(b.taken, "Offline")
 	if b.from.Offline {
 		b.Env["HF_HUB_OFFLINE"] = "1"
+	}
+}
+
+// offlineInFolder is for a server that asks the Hub at every start for a model that is
+// not in a folder, and asks nothing for one that is.
+func (b *builder) offlineInFolder() {
+	b.taken = append(b.taken, "Offline")
+	if b.from.Offline && b.from.ModelsDir == "" {
+		b.invalid("Offline", "true: want ModelsDir with it, because this server asks the Hub at every start for a model that is not in a folder")
 	}
 }
 

@@ -124,7 +124,7 @@ func TestChoices(t *testing.T) {
 		{"lmdeploy", "--dtype", func(v string) Server { return LMDeploy{Container: Container{Model: "m"}, DType: v} }, nil},
 		{"lmdeploy", "--backend", func(v string) Server { return LMDeploy{Container: Container{Model: "m"}, Engine: v} }, nil},
 	} {
-		f, found := facts.For(all, c.server, "")
+		f, _, found := facts.For(all, c.server, "")
 		assert.Assert(t, found)
 		i := slices.IndexFunc(f.Options, func(o facts.Option) bool { return slices.Contains(o.Names, c.option) })
 		candidates := slices.Concat(f.Options[i].Values, []string{"bitsandbytes-x", "nonsense"})

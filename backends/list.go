@@ -77,9 +77,15 @@ func arguments(server func(Container) Server) string {
 	return "options of the server"
 }
 
-// units returns the units of the figures that are computed from a server's metrics.
+// units returns the units of the figures that are computed from a server's metrics, in
+// its default image if it has one.
 func units(server func(Container) Server) (all []string) {
-	spec, err := server(sample("ascend:0", "any:1")).Spec()
+	spec, err := server(sample("", "")).Spec()
+	for _, c := range []Container{sample("ascend:0", ""), sample("ascend:0", "any:1")} {
+		if err != nil {
+			spec, err = server(c).Spec()
+		}
+	}
 	if err != nil {
 		return nil
 	}

@@ -37,10 +37,10 @@ type LlamaCPP struct {
 
 // Spec describes how the server is launched; the error names each invalid field.
 func (l LlamaCPP) Spec() (launch.Spec, error) {
-	b := newBuilder(l.Container, "llamacpp", "ghcr.io/ggml-org/llama.cpp:server-b10868", 8080)
+	b := newBuilder(l.Container, "llamacpp", "ghcr.io/ggml-org/llama.cpp:server-b11312", 8080)
 	b.grantGPUs(launch.NVIDIA)
 	if variant := map[string]string{launch.NVIDIA: "cuda", launch.AMD: "rocm"}[b.Devices.Vendor]; variant != "" && l.Image == "" {
-		b.Image = "ghcr.io/ggml-org/llama.cpp:server-" + variant + "-b10868"
+		b.Image = "ghcr.io/ggml-org/llama.cpp:server-" + variant + "-b11312"
 	}
 	b.downloadTo("llamacpp", "/cache", "HF_TOKEN")
 	b.checkGGUF()

@@ -12,6 +12,9 @@ import "github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 // without ModelsDir, set Image: docker/cuda_simple of the project builds one with
 // CUDA; a download needs the Python package huggingface-hub in it.
 //
+// The server has no setting for the revision of a model. Offline needs ModelsDir,
+// because a model on the Hub is looked up there at every start.
+//
 // The server handles one request at a time. Further requests wait; by default a new
 // request would end the current one. The server does not keep the logits of whole
 // prompts, as it would by default, and therefore refuses requests for logprobs. It
@@ -37,6 +40,7 @@ func (l LlamaCPPPython) Spec() (launch.Spec, error) {
 		b.invalid("ModelsDir", `"": want the folder that holds the model, because the project's own image cannot download it, or an Image with the Python package huggingface-hub`)
 	}
 	b.downloadTo("huggingface", "/root/.cache/huggingface", "HF_TOKEN")
+	b.offlineInFolder()
 	b.checkGGUF()
 	b.Env["MODEL"] = b.path
 	if l.ModelsDir == "" {

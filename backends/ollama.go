@@ -32,12 +32,13 @@ type Ollama struct {
 
 // Spec describes how the server is launched; the error names each invalid field.
 func (o Ollama) Spec() (launch.Spec, error) {
-	b := newBuilder(o.Container, "ollama", "ollama/ollama:0.32.15", 11434)
+	b := newBuilder(o.Container, "ollama", "ollama/ollama:0.35.1", 11434)
 	b.grantGPUs(launch.NVIDIA)
 	if o.Image == "" && b.Devices.Vendor == launch.AMD {
 		b.Image += "-rocm"
 	}
 	b.checkGGUF()
+	b.taken = append(b.taken, "Offline") // nothing but the step "fetch the model" asks the network
 	b.HealthPath = "/api/version"
 	b.Env["OLLAMA_HOST"] = "0.0.0.0:11434"
 	b.Env["OLLAMA_KEEP_ALIVE"] = "-1"
@@ -58,7 +59,9 @@ func (o Ollama) Spec() (launch.Spec, error) {
 			b.invalid("Quantization", "%q: the tag of the model %q does not name it, and the tag decides what Ollama downloads; want a tag that ends in the quantization, such as %s", o.Quantization, o.Model, ollamaTag(o.Model, o.Quantization))
 		}
 		b.Mounts = append(b.Mounts, launch.Mount{Source: "llmbench-ollama", Target: "/root/.ollama"})
-		b.Setup = []probe.Step{{Purpose: "fetch the model", Method: "POST", Path: "/api/pull", Body: fmt.Sprintf(`{"model":%q,"stream":false}`, b.Model)}}
+		if !o.Offline { // a model that is not in the volume then cannot be loaded
+			b.Setup = []probe.Step{{Purpose: "fetch the model", Method: "POST", Path: "/api/pull", Body: fmt.Sprintf(`{"model":%q,"stream":false}`, b.Model)}}
+		}
 	}
 	b.Setup = append(b.Setup, probe.Step{Purpose: "load the model", Method: "POST", Path: "/api/generate", Body: fmt.Sprintf(`{"model":%q,"keep_alive":-1}`, b.Model)})
 	b.ListedModel = b.Model

@@ -118,12 +118,12 @@ func TestImageOfVendor(t *testing.T) {
 		server Server
 		want   string
 	}{
-		{Ollama{Container: Container{Model: "m"}}, "ollama/ollama:0.32.15"},
-		{Ollama{Container: Container{Model: "m", GPUs: "all"}}, "ollama/ollama:0.32.15"},
-		{Ollama{Container: Container{Model: "m", GPUs: "amd:0"}}, "ollama/ollama:0.32.15-rocm"},
+		{Ollama{Container: Container{Model: "m"}}, "ollama/ollama:0.35.1"},
+		{Ollama{Container: Container{Model: "m", GPUs: "all"}}, "ollama/ollama:0.35.1"},
+		{Ollama{Container: Container{Model: "m", GPUs: "amd:0"}}, "ollama/ollama:0.35.1-rocm"},
 		{Ollama{Container: Container{Model: "m", GPUs: "amd:0", Image: "mine:1"}}, "mine:1"},
-		{LlamaCPP{Container: Container{Model: "m", GPUs: "0"}}, "ghcr.io/ggml-org/llama.cpp:server-cuda-b10868"},
-		{LlamaCPP{Container: Container{Model: "m", GPUs: "amd:0"}}, "ghcr.io/ggml-org/llama.cpp:server-rocm-b10868"},
+		{LlamaCPP{Container: Container{Model: "m", GPUs: "0"}}, "ghcr.io/ggml-org/llama.cpp:server-cuda-b11312"},
+		{LlamaCPP{Container: Container{Model: "m", GPUs: "amd:0"}}, "ghcr.io/ggml-org/llama.cpp:server-rocm-b11312"},
 	} {
 		spec, err := c.server.Spec()
 		assert.NilError(t, err)

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
+	"golang.org/x/mod/semver"
+
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
 	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
@@ -13,7 +15,8 @@ import (
 // (https://nvidia.github.io/TensorRT-LLM/commands/trtllm-serve.html) with its
 // PyTorch engine, which reads models in Hugging Face's format. Quantization is a
 // property of the model and not an option. The server refuses requests with fields
-// that it does not know. Its prefix cache cannot be emptied.
+// that it does not know. Its prefix cache cannot be emptied. How full its KV cache is
+// can be read since 1.3.0rc5.
 type TensorRTLLM struct {
 	Container
 	TensorParallel     int     // GPUs that share each layer; all that GPUs names by id
@@ -58,8 +61,10 @@ func (t TensorRTLLM) Spec() (launch.Spec, error) {
 	b.ListedModel = "" // the server lists the folder's name instead of the path
 	b.Version = probe.Field{Path: "/version", Name: "version"}
 	b.Metrics = t.Metrics()
+	if v := tagVersion(b.Image); v != "" && semver.Compare(v, "v1.3.0-rc.5") < 0 {
+		b.Metrics.KVUsage = nil // https://github.com/NVIDIA/TensorRT-LLM/pull/11243
+	}
 	b.Failures = append([]launch.Failure{
-
 		{Log: `Executor worker died during initialization|Executor worker returned error`, Advice: "the engine did not start: the cause is in the lines above"},
 	}, torchFailures...)
 	return b.finish()
@@ -105,7 +110,7 @@ func (t TensorRTLLM) settings(b *builder) string {
 func (TensorRTLLM) Metrics() metrics.Names {
 	return metrics.Names{
 		Path:      "/prometheus/metrics",
-		KVUsage:   metrics.Alternatives{"trtllm_kv_cache_utilization"}, // from 1.3 on
+		KVUsage:   metrics.Alternatives{"trtllm_kv_cache_utilization"}, // since 1.3.0rc5
 		QueueTime: metrics.Alternatives{"trtllm_request_queue_time_seconds"},
 
 		Requests: metrics.Alternatives{"trtllm_request_success_total"},

@@ -2,10 +2,10 @@ package backends
 
 import (
 	"regexp"
-	"strings"
 
 	"golang.org/x/mod/semver"
 
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/facts"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 )
 
@@ -74,6 +74,7 @@ func (t TextGen) Spec() (launch.Spec, error) {
 		b.invalid("Loader", "%q: want Transformers with Attention", t.Loader)
 	}
 	b.withChatTemplate("--chat-template-file")
+	b.withOffline()
 	if transformers {
 		b.withTrustRemoteCode("--trust-remote-code")
 	}
@@ -94,13 +95,11 @@ func (t TextGen) Spec() (launch.Spec, error) {
 // lacks. The tag of an image that a user has built may be anything else: then
 // nothing is checked.
 func (t TextGen) checkVersion(b *builder) {
-	_, tag, _ := strings.Cut(t.Image[strings.LastIndex(t.Image, "/")+1:], ":")
-	tag, _, _ = strings.Cut(tag, "@")
-	number, _, _ := strings.Cut(strings.TrimPrefix(tag, "v"), "-") // 3.23 of 3.23-cuda
-	version := "v" + number
-	if !semver.IsValid(version) || strings.Count(version, ".") == 0 {
+	version := tagVersion(t.Image)
+	if version == "" {
 		return
 	}
+	tag := facts.Tag(t.Image)
 	for _, c := range []struct {
 		set                bool
 		field, since, last string // "" is no limit

@@ -23,6 +23,11 @@ import (
 // that later runs use again. The image's digest therefore does not say which version
 // of the engine was measured. Packages fixes the version.
 //
+// Which revision of a model is fetched is in Xinference's own list of models, so that
+// Revision cannot be set. TrustRemoteCode is for models that are not in the list: the
+// server trusts those that are. Offline keeps the server from the Hub, and not from
+// PyPI: start it once without Offline to install the engine.
+//
 // Authentication is switched off, because without it a fresh server refuses every
 // request until somebody has made an account.
 type Xinference struct {
@@ -42,7 +47,7 @@ var xinferenceEngines = []string{"vLLM", "SGLang", "llama.cpp", "Transformers", 
 
 // Spec describes how the server is launched; the error names each invalid field.
 func (x Xinference) Spec() (launch.Spec, error) {
-	b := newBuilder(x.Container, "xinference", "xprobe/xinference:v3.2.1", 9997)
+	b := newBuilder(x.Container, "xinference", "xprobe/xinference:v3.5.0", 9997)
 	b.grantGPUs(launch.NVIDIA)
 	b.enlargeShm()
 	b.keepAt("xinference", "/data")
@@ -52,6 +57,8 @@ func (x Xinference) Spec() (launch.Spec, error) {
 		b.PassEnv["HF_TOKEN"] = "HF_TOKEN"
 		b.Env["XINFERENCE_MODEL_SRC"] = "huggingface"
 	}
+	b.withOffline()
+	b.withTrustRemoteCodeVariable("XINFERENCE_TRUST_REMOTE_CODE")
 	b.args("xinference-local", "-H", "0.0.0.0", "--port", "9997", "--log-level", "info")
 	request := map[string]any{"model_uid": b.Model, "model_name": b.Model}
 	for name, v := range x.Kwargs {

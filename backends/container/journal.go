@@ -25,6 +25,7 @@ type journal struct {
 	failures []launch.Failure
 	devices  launch.Devices
 	log      *serverlog.Log
+	note     string                           // what else is said of every failure; "" is nothing
 	logf     func(format string, args ...any) // for messages to the user
 }
 
@@ -32,7 +33,7 @@ type journal struct {
 func newJournal(spec launch.Spec, logf func(string, ...any)) journal {
 	log := &serverlog.Log{}
 	return journal{
-		backend: spec.Backend, failures: spec.Failures, devices: spec.Devices, log: log,
+		backend: spec.Backend, failures: spec.Failures, devices: spec.Devices, log: log, note: spec.Unchecked,
 		logf: func(format string, args ...any) { logf("%s", log.Clean(fmt.Sprintf(format, args...))) },
 	}
 }
@@ -44,6 +45,9 @@ func (j journal) failure(stage string, err error) error {
 	text := fmt.Sprintf("%s: %s: %v", j.backend, stage, err)
 	if advice := j.advice(append(slices.Clone(lines), text)); advice != "" {
 		text += "\n  what to do: " + advice
+	}
+	if j.note != "" {
+		text += "\n  note: " + j.note
 	}
 	if len(lines) > 0 {
 		text += "\n  last lines of its log:\n    " + strings.Join(lines, "\n    ")

@@ -50,7 +50,7 @@ func TestStages(t *testing.T) {
 		want    string            // in the error; "" is success
 	}{
 		{"the model is listed", model,
-			map[string]string{"/v1/models": `{"data":[{"id":"a"},{"id":"m:latest"}]}`, "/api/version": `{"version":"0.32.15"}`}, ""},
+			map[string]string{"/v1/models": `{"data":[{"id":"a"},{"id":"m:latest"}]}`, "/api/version": `{"version":"0.35.1"}`}, ""},
 		{"another model is listed", model,
 			map[string]string{"/v1/models": `{"data":[{"id":"a"},{"id":"b"}]}`},
 			`ollama: model: not within 1s: model "m:latest" is not listed; the server has: a, b`},
@@ -83,7 +83,7 @@ func TestStages(t *testing.T) {
 				}
 				assert.NilError(t, err)
 				if c.answers["/api/version"] != "" {
-					assert.Equal(t, i.spec.Config["server-version"], "0.32.15")
+					assert.Equal(t, i.spec.Config["server-version"], "0.35.1")
 				}
 			})
 		})
@@ -141,6 +141,8 @@ func TestKnownFailures(t *testing.T) {
 			assert.ErrorContains(t, err, c.advice)
 		}
 	}
+	other := specOf(t, backends.VLLM{Container: backends.Container{Image: "vllm/vllm-openai:v0.9.0", Model: "m"}})
+	assert.ErrorContains(t, newJournal(other, t.Logf).failure("port", errors.New("it ended")), "\n  note: the image vllm/vllm-openai:v0.9.0 names none of the versions")
 }
 
 // TestReported checks that the results name the context that Ollama chose, which may

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,24 +31,20 @@ import (
 // standIns are stand-ins for all servers, in containers of one image.
 type standIns struct {
 	image   string
+	volumes string // prefix of the names of their volumes
 	facts   []facts.Facts
 	servers map[string]backends.Server // by the name of the backend
 }
 
-// newStandIns builds the image, and a folder of models that are empty files. After t it
-// removes the volumes that did not exist before.
+// newStandIns builds the image, and a folder of models that are empty files. The
+// stand-ins' volumes have names of their own, so that those of a real server are not
+// touched, and are removed after t.
 func newStandIns(t *testing.T) standIns {
 	t.Helper()
 	e := needDocker(t)
 	s := readStandIns(t, t.TempDir())
-	before := cacheVolumes(t)
-	t.Cleanup(func() {
-		for _, name := range cacheVolumes(t) {
-			if !slices.Contains(before, name) {
-				removeVolume(t, name)
-			}
-		}
-	})
+	s.volumes = fmt.Sprintf("llmbench-test-%d-%x-", os.Getpid(), rand.Uint64())
+	t.Cleanup(func() { removeVolumes(t, s.volumes) })
 	program, err := compile(t.Context(), e, "github.com/seed-2b9cec6d/llmbench/backends/container/internal/standin")
 	assert.NilError(t, err)
 	files := []engine.File{{Name: "standin", Content: program}}
@@ -125,8 +122,9 @@ func readStandIns(t testing.TB, dir string) standIns {
 func (s standIns) spec(t testing.TB, name string) (launch.Spec, facts.Facts) {
 	t.Helper()
 	spec := specOf(t, s.servers[name])
-	f, found := facts.For(s.facts, name, spec.Image)
+	f, doubt, found := facts.For(s.facts, name, spec.Image)
 	assert.Assert(t, found, "testdata/facts has no file of %s", name)
+	assert.Equal(t, doubt, "")
 	if spec.Entrypoint == nil {
 		i := max(0, slices.IndexFunc(f.Images, func(i facts.Image) bool { return i.Name == spec.Image }))
 		if len(f.Images) > 0 && len(f.Images[i].Entry) > 0 {
@@ -138,6 +136,11 @@ func (s standIns) spec(t testing.TB, name string) (launch.Spec, facts.Facts) {
 	spec.Devices, spec.DevicesUsed, spec.Ulimits = launch.Devices{}, 0, nil
 	spec.Deadlines.Running = 5 * time.Minute // an engine on a busy machine starts several at once
 	spec.Mounts = slices.DeleteFunc(spec.Mounts, func(m launch.Mount) bool { return filepath.IsAbs(m.Source) && !exists(m.Source) })
+	for i, m := range spec.Mounts {
+		if !filepath.IsAbs(m.Source) {
+			spec.Mounts[i].Source = s.volumes + m.Source
+		}
+	}
 	return spec, f
 }
 
@@ -166,7 +169,9 @@ func TestStandIns(t *testing.T) {
 	t.Run("servers", func(t *testing.T) {
 		s.each(t, func(t *testing.T, spec launch.Spec, _ facts.Facts) {
 			for _, m := range spec.Mounts {
-				assert.Assert(t, filepath.IsAbs(m.Source) || strings.Contains(string(readme), "`"+m.Source+"`"), "README.md does not name the volume %s", m.Source)
+				volume, isVolume := strings.CutPrefix(m.Source, s.volumes)
+				assert.Assert(t, isVolume || filepath.IsAbs(m.Source), "a volume of real servers: %s", m.Source)
+				assert.Assert(t, !isVolume || strings.Contains(string(readme), "`"+volume+"`"), "README.md does not name the volume %s", volume)
 			}
 			i, err := start(t.Context(), spec, t.Logf)
 			assert.NilError(t, err)
@@ -221,7 +226,10 @@ func TestStandInFailures(t *testing.T) {
 			assert.Assert(t, k >= 0, "no known failure of %s", f.Server)
 			line := f.Failures[k].Text
 			spec.Env["STANDIN_FAILURE"] = line
-			_, err := start(t.Context(), spec, t.Logf)
+			spec.Unchecked = "the image is of another version"
+			var said strings.Builder
+			_, err := start(t.Context(), spec, func(format string, args ...any) { fmt.Fprintf(&said, format+"\n", args...) })
+			assert.Assert(t, strings.Contains(said.String(), f.Server+": "+spec.Unchecked+"\n"), said.String())
 			assert.ErrorContains(t, err, "its log says: "+line)
 			assert.ErrorContains(t, err, "what to do: ")
 		})
@@ -248,11 +256,12 @@ func TestStandInRefusesOption(t *testing.T) {
 	assert.Equal(t, len(ownContainers(t)), 0)
 }
 
-// The variables that make [BenchmarkStandInProcess] a helper process: the image, and a
-// folder for the models.
+// The variables that make [BenchmarkStandInProcess] a helper process: the image, a
+// folder for the models, and the prefix of the volumes.
 const (
-	processImage  = "TEST_STANDIN_IMAGE"
-	processModels = "TEST_STANDIN_MODELS"
+	processImage   = "TEST_STANDIN_IMAGE"
+	processModels  = "TEST_STANDIN_MODELS"
+	processVolumes = "TEST_STANDIN_VOLUMES"
 )
 
 func TestMain(m *testing.M) { os.Exit(llmbench.Main(m)) }
@@ -271,7 +280,7 @@ func BenchmarkStandInProcess(b *testing.B) {
 		b.Skip("a helper of TestStandInsEnd")
 	}
 	s := readStandIns(b, os.Getenv(processModels))
-	s.image = image
+	s.image, s.volumes = image, os.Getenv(processVolumes)
 	for _, name := range slices.Sorted(maps.Keys(s.servers)) {
 		spec, _ := s.spec(b, name)
 		Start(b, launched(spec))
@@ -297,7 +306,7 @@ func TestStandInsEnd(t *testing.T) {
 			defer cancel()
 			cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^$", "-test.bench=^BenchmarkStandInProcess$", "-test.benchtime=1x")
 			env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LLMBENCH_") })
-			cmd.Env = append(env, processImage+"="+s.image, processModels+"="+t.TempDir())
+			cmd.Env = append(env, processImage+"="+s.image, processModels+"="+t.TempDir(), processVolumes+"="+s.volumes)
 			output, err := cmd.StdoutPipe()
 			assert.NilError(t, err)
 			assert.NilError(t, cmd.Start())
@@ -336,26 +345,20 @@ func TestStandInsEnd(t *testing.T) {
 	}
 }
 
-// cacheVolumes returns the names of the volumes in which servers keep what they download.
-func cacheVolumes(t *testing.T) (names []string) {
+// removeVolumes removes the volumes whose names have a prefix.
+func removeVolumes(t *testing.T, prefix string) {
 	t.Helper()
 	cli, err := client.New(client.FromEnv)
 	assert.NilError(t, err)
 	defer cli.Close()
-	all, err := cli.VolumeList(context.Background(), client.VolumeListOptions{Filters: make(client.Filters).Add("label", "llmbench.cache")})
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	all, err := cli.VolumeList(ctx, client.VolumeListOptions{Filters: make(client.Filters).Add("label", "llmbench.cache")})
 	assert.NilError(t, err)
 	for _, v := range all.Items {
-		names = append(names, v.Name)
-	}
-	return names
-}
-
-func removeVolume(t *testing.T, name string) {
-	t.Helper()
-	cli, err := client.New(client.FromEnv)
-	assert.NilError(t, err)
-	defer cli.Close()
-	if _, err := cli.VolumeRemove(context.Background(), name, client.VolumeRemoveOptions{}); err != nil {
-		t.Logf("the volume %s stays, because another process uses it: %v", name, err)
+		if strings.HasPrefix(v.Name, prefix) {
+			_, err := cli.VolumeRemove(ctx, v.Name, client.VolumeRemoveOptions{})
+			assert.NilError(t, err)
+		}
 	}
 }

@@ -37,6 +37,9 @@ func start(ctx context.Context, spec launch.Spec, logf func(string, ...any)) (_ 
 		return nil, fmt.Errorf("%s: the file of its log: %w", spec.Backend, err)
 	}
 	i.logf("%s: %s", spec.Backend, spec)
+	if spec.Unchecked != "" {
+		i.logf("%s: %s", spec.Backend, spec.Unchecked)
+	}
 	ctx, i.abort = context.WithCancelCause(ctx)
 	defer i.abort(nil)
 	for _, st := range stages(i) {

@@ -50,6 +50,7 @@ func (f Facts) check() error {
 	c.require(f.Checked.How != "", "checked: how: want how the facts were compared with the tree")
 	f.checkImages(c)
 	f.checkSettings(c)
+	f.checkModel(c)
 	f.checkRoutes(c)
 	f.checkObservations(c)
 	return errors.Join(c.errs...)
@@ -73,6 +74,7 @@ func (f Facts) checkImages(c *checker) {
 		c.oneOf("image "+i.Name+": for", i.For, "cpu", "nvidia", "amd", "ascend")
 		c.require(digest.MatchString(i.Digest), "image %s: digest %q: want sha256 and 64 hexadecimal digits", i.Name, i.Digest)
 		c.require(i.Attested != "", "image %s: attested: want where the tag was seen", i.Name)
+		c.require(urlSource.MatchString(i.See), "image %s: see %q: want the URL of the registry's page", i.Name, i.See)
 	}
 }
 
@@ -101,6 +103,21 @@ func (f Facts) checkSettings(c *checker) {
 		d.check(c, "field "+d.Name)
 		f.source(c, "field "+d.Name, d.Source)
 	}
+}
+
+func (f Facts) checkModel(c *checker) {
+	if len(f.Listeners) == 0 { // a library
+		c.require(len(f.Model.Settings) == 0, "model: want none without a listener")
+		return
+	}
+	c.require(len(f.Model.Settings) > 0, "model: want the settings that give the model its name")
+	for _, s := range f.Model.Settings {
+		if !slices.Contains(f.Command.Positionals, s) {
+			f.needs(c, "model", s)
+		}
+	}
+	c.oneOf("model: listed", f.Model.Listed, "", "tagged", "base", "own")
+	f.source(c, "model", f.Model.Source)
 }
 
 // check checks the description of a value.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -47,6 +48,32 @@ type UsageError struct {
 }
 
 func (e *UsageError) Error() string { return e.Message }
+
+// ModelName returns the name under which the server lists its model with these
+// settings, or "" if none of them gives it a name. The name that a server makes itself
+// is lower case, with two hyphens in place of a slash.
+func (f Facts) ModelName(s Settings) string {
+	for _, setting := range f.Model.Settings {
+		values := s[setting]
+		if len(values) == 0 {
+			continue
+		}
+		switch name := values[0]; f.Model.Listed {
+		case "tagged":
+			if !strings.Contains(name, ":") {
+				name += ":latest"
+			}
+			return name
+		case "base":
+			return path.Base(name)
+		case "own":
+			return strings.ReplaceAll(strings.ToLower(strings.Trim(name, "/")), "/", "--")
+		default:
+			return name
+		}
+	}
+	return ""
+}
 
 // ParseCommand parses a command line as the server's own parser would, except that
 // options cannot be shortened. Its error is a [UsageError], or says that the command

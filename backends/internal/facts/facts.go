@@ -21,6 +21,7 @@ type Facts struct {
 
 	Images    []Image    `json:"images,omitempty"`
 	Command   Command    `json:"command,omitzero"`
+	Model     Model      `json:"model,omitzero"`
 	Options   []Option   `json:"options,omitempty"`
 	Variables []Option   `json:"variables,omitempty"`
 	Fields    []Field    `json:"fields,omitempty"`
@@ -55,6 +56,7 @@ type Image struct {
 	Digest   string   `json:"digest,omitempty"` // sha256:…, if a public document has it
 	CUDA     string   `json:"cuda,omitempty"`   // major version of CUDA that the image is built for
 	Attested string   `json:"attested"`         // where the tag was seen
+	See      string   `json:"see"`              // the registry's own page of the image, where anybody can look the tag up
 	Entry    []string `json:"entry,omitempty"`  // the image's own entrypoint
 }
 
@@ -64,6 +66,22 @@ type Command struct {
 	Style       string   `json:"style,omitempty"`       // argparse, clap, click, llama or none
 	Positionals []string `json:"positionals,omitempty"` // names of arguments that are no options
 	Source      Source   `json:"source,omitempty"`
+}
+
+// A Model says which name the server gives its model.
+type Model struct {
+	// Settings are the positional arguments, options, variables or fields that give the
+	// model its name. The first one that is set counts.
+	Settings []string `json:"settings"`
+	// Listed is how the server lists the name:
+	//
+	//	""      as it is set
+	//	tagged  with ":latest" behind it, unless it has a tag
+	//	base    its last element, as of a path
+	//	own     another one, which the server makes of it
+	Listed string `json:"listed,omitempty"`
+	Any    bool   `json:"any,omitempty"` // the server answers requests whatever model they name
+	Source Source `json:"source"`
 }
 
 // A Value is what an option, a variable or a field may have. Kind is one of

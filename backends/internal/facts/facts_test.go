@@ -2,6 +2,7 @@ package facts
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,8 +26,9 @@ func TestFiles(t *testing.T) {
 // valid is a file to spoil.
 const valid = `{"server": "s", "version": "1.2", "tree": {"repository": "https://example.com/s", "commit": "0123abc", "tag": "", "date": "2026-01-02"},
 "checked": {"date": "2026-01-03", "how": "read"},
-"images": [{"name": "a/s:1.2", "for": "cpu", "attested": "somewhere"}],
+"images": [{"name": "a/s:1.2", "for": "cpu", "attested": "somewhere", "see": "https://example.com/tags"}],
 "command": {"words": ["s", "serve"], "style": "argparse", "positionals": ["model"], "source": "main.py:1"},
+"model": {"settings": ["--names", "model"], "listed": "base", "source": "main.py:6"},
 "options": [
  {"names": ["--dtype", "-d"], "kind": "enum", "values": ["auto", "half"], "source": "main.py:2"},
  {"names": ["--share"], "kind": "float", "min": 0, "max": 1, "source": "main.py:3"},
@@ -52,6 +54,7 @@ func TestParse(t *testing.T) {
 		{`"main.py:12"`, `"main.py"`, `failure out of memory: source "main.py": want path:line or a URL`},
 		{`"0123abc"`, `""`, `source "main.py:1": want a URL, because the file names no commit`},
 		{`"a/s:1.2"`, `"a/s:latest"`, `image "a/s:latest": want a tag`},
+		{`"https://example.com/tags"`, `"tags"`, `image a/s:1.2: see "tags": want the URL`},
 		{`"for": "cpu"`, `"for": "tpu"`, `for "tpu": want one of`},
 		{`"argparse"`, `"getopt"`, `command: style "getopt": want one of`},
 		{`"-d"`, `"--fast"`, `option "--fast": want a name that no other has`},
@@ -59,6 +62,9 @@ func TestParse(t *testing.T) {
 		{`"kind": "float"`, `"kind": "text"`, `option --share: only a number has a min`},
 		{`"DEBUG"]`, `"--debug"]`, `variable "--debug": only options begin with a hyphen`},
 		{`"DEBUG=1"`, `"NONE=1"`, `route GET /health: no option, variable or field "NONE"`},
+		{`"--names", "model"`, `"--name"`, `model: no option, variable or field "--name"`},
+		{`["--names", "model"]`, `[]`, `model: want the settings that give the model its name`},
+		{`"base"`, `"short"`, `model: listed "short": want one of`},
 		{`"at once"`, `"soon"`, `opens "soon": want one of`},
 		{`"GET"`, `"FETCH"`, `method "FETCH": want one of`},
 		{`"gauge"`, `"number"`, `metric m: type "number": want one of`},
@@ -152,11 +158,30 @@ func TestFor(t *testing.T) {
 		{Server: "s", Version: "3.23"},
 		{Server: "other", Version: "9"},
 	}
-	for image, want := range map[string]string{"a/s:old": "3.9", "local/s:3.9-cuda": "3.9", "local/s:3.23": "3.23", "local/s:5": "3.23", "": "3.23"} {
-		f, found := For(all, "s", image)
+	for image, want := range map[string]string{"a/s:old": "3.9", "local/s:3.9-cuda": "3.9", "local/s:v3.23": "3.23", "local/s:3.9@sha256:0": "3.9"} {
+		f, doubt, found := For(all, "s", image)
 		assert.Assert(t, found)
 		assert.Equal(t, f.Version, want, image)
+		assert.Equal(t, doubt, "", image)
 	}
-	_, found := For(all, "none", "")
+	for _, image := range []string{"local/s:5", "local/s:13.9", "local/s:3.9.1", "r:3.9/s", ""} {
+		f, doubt, found := For(all, "s", image)
+		assert.Assert(t, found)
+		assert.Equal(t, f.Version, "3.23", image)
+		assert.Equal(t, doubt, fmt.Sprintf("no facts are about the image %q: these are the newest ones of s, of 3.23", image))
+	}
+	_, _, found := For(all, "none", "")
 	assert.Assert(t, !found)
+}
+
+// TestModelName checks how servers list the name of their model.
+func TestModelName(t *testing.T) {
+	for listed, want := range map[string]string{"": "A/b", "tagged": "A/b:latest", "base": "b", "own": "a--b"} {
+		f := Facts{Model: Model{Settings: []string{"--name", "model"}, Listed: listed}}
+		assert.Equal(t, f.ModelName(Settings{"model": {"A/b"}}), want)
+		assert.Equal(t, f.ModelName(Settings{"model": {"m"}, "--name": {"A/b"}}), want)
+		assert.Equal(t, f.ModelName(Settings{"--other": {"A/b"}}), "")
+	}
+	f := Facts{Model: Model{Settings: []string{"model"}, Listed: "tagged"}}
+	assert.Equal(t, f.ModelName(Settings{"model": {"m:8b"}}), "m:8b")
 }

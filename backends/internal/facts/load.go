@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -63,27 +64,46 @@ func Parse(text []byte) (Facts, error) {
 }
 
 // For returns the facts that describe a server in an image: those which list the
-// image, or else those whose version is in its tag, or else the newest.
-func For(all []Facts, server, image string) (newest Facts, found bool) {
-	var inTag *Facts
-	for _, f := range all {
+// image, or else those whose version is in its tag. If there are none, For returns the
+// newest facts of the server, and doubt says so. found is false if the server has no
+// facts.
+func For(all []Facts, server, image string) (f Facts, doubt string, found bool) {
+	var newest, inTag *Facts
+	for i := range all {
+		f := &all[i]
 		if f.Server != server {
 			continue
 		}
 		if slices.ContainsFunc(f.Images, func(i Image) bool { return i.Name == image }) {
-			return f, true
+			return *f, "", true
 		}
-		if _, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":"); strings.Contains(tag, f.Version) {
-			inTag = &f
+		if TagHas(image, f.Version) && (inTag == nil || compareVersions(f.Version, inTag.Version) > 0) {
+			inTag = f
 		}
-		if !found || compareVersions(f.Version, newest.Version) > 0 {
-			newest, found = f, true
+		if newest == nil || compareVersions(f.Version, newest.Version) > 0 {
+			newest = f
 		}
 	}
-	if inTag != nil {
-		return *inTag, true
+	switch {
+	case inTag != nil:
+		return *inTag, "", true
+	case newest != nil:
+		return *newest, fmt.Sprintf("no facts are about the image %q: these are the newest ones of %s, of %s", image, server, newest.Version), true
 	}
-	return newest, found
+	return Facts{}, "", false
+}
+
+// Tag returns the tag of an image, or "".
+func Tag(image string) string {
+	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
+	tag, _, _ = strings.Cut(tag, "@")
+	return tag
+}
+
+// TagHas reports whether an image's tag names a version: 3.23 is in v3.23-cuda, and
+// neither in 3.2 nor in 13.23 nor in 3.23.1.
+func TagHas(image, version string) bool {
+	return regexp.MustCompile(`(^|[^0-9.])` + regexp.QuoteMeta(version) + `($|[^0-9.])`).MatchString(Tag(image))
 }
 
 // compareVersions compares versions number by number, so that 3.9 is older than 3.23.

@@ -49,6 +49,7 @@ type Spec struct {
 	MetricsPort  int                    // the port that serves them; 0 means Port
 	ResetCache   []probe.Step           // empties the prefix cache between passes
 	Failures     []Failure              // what the server's log says when the server cannot start
+	Unchecked    string                 // says that Image is of another version than those the settings are for; "" if it is not
 	Config       map[string]string
 	Deadlines    Deadlines
 	LogDir       string // folder of the server's log; "" writes no file

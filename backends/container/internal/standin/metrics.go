@@ -25,7 +25,7 @@ func (s *server) metrics() []byte {
 	s.mu.Unlock()
 	var b bytes.Buffer
 	for _, m := range s.facts.Metrics {
-		if m.Until != "" || m.Needs != "" && !s.set.Has(m.Needs) {
+		if m.Until != "" || m.Since != "" || m.Needs != "" && !s.set.Has(m.Needs) {
 			continue
 		}
 		fmt.Fprintf(&b, "# TYPE %s %s\n", m.Name, m.Type)

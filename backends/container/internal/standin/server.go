@@ -43,7 +43,7 @@ func (s *server) listen() error {
 	for _, when := range []string{"at once", "loaded"} {
 		if when == "loaded" {
 			time.Sleep(loading)
-			if name := modelName(s.facts.Server, s.set); name != "" {
+			if name := s.facts.ModelName(s.set); name != "" {
 				if err := s.addModel(name); err != nil {
 					return err
 				}
@@ -88,7 +88,7 @@ func (s *server) model(name string) *mockserver.Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, known := range s.names {
-		if name == known || name+":latest" == known || slices.Contains(anyName, s.facts.Server) {
+		if name == known || name+":latest" == known || s.facts.Model.Any {
 			return s.models[i]
 		}
 	}
@@ -157,7 +157,7 @@ func (s *server) setUp(request string, body []byte) (known bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	if name := modelName(s.facts.Server, set); name != "" {
+	if name := s.facts.ModelName(set); name != "" {
 		return true, s.addModel(name)
 	}
 	return true, nil
