@@ -37,9 +37,9 @@ type sending struct {
 func sendings(r *rand.Rand, n int) []sending {
 	var all []sending
 	for range n {
-		s := sending{at: time.Duration(r.IntN(3e9)), prompt: 1 + r.IntN(120), output: 1 + r.IntN(60), family: r.IntN(3)}
+		s := sending{at: time.Duration(r.Int64N(3e9)), prompt: 1 + r.IntN(120), output: 1 + r.IntN(60), family: r.IntN(3)}
 		if r.IntN(4) == 0 {
-			s.gone = s.at + time.Duration(1+r.IntN(2e9))
+			s.gone = s.at + time.Duration(1+r.Int64N(2e9))
 		}
 		all = append(all, s)
 	}

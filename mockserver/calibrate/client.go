@@ -105,6 +105,9 @@ type timeout struct {
 	at          time.Duration
 }
 
+// A sending is which worker has sent which request; see [engine.Job].
+type sending struct{ worker, request int }
+
 // next makes a worker send the next request.
 func (l *loop) next(w int, now time.Duration) error {
 	if l.sent == len(l.jobs) || l.window > 0 && now >= l.window {
@@ -113,7 +116,7 @@ func (l *loop) next(w int, now time.Duration) error {
 	i := l.sent
 	l.sent++
 	j := l.jobs[i]
-	j.Ref = w<<32 | i
+	j.Ref = sending{w, i}
 	l.workers[w].job = i
 	l.run.requests[i].at = now
 	l.busy++
@@ -158,7 +161,8 @@ func (l *loop) expire(now time.Duration) {
 
 // ended is called by the engine when a sequence has ended.
 func (l *loop) ended(s *engine.Sequence, at time.Duration) {
-	w, i := s.Job.Ref.(int)>>32, s.Job.Ref.(int)&(1<<32-1)
+	by := s.Job.Ref.(sending)
+	w, i := by.worker, by.request
 	r := &l.run.requests[i]
 	if r.state != pending || s.State != engine.Finished {
 		return // the client has given up

@@ -231,7 +231,7 @@ func (s *reference) upTo(at time.Duration) {
 
 func (s *reference) submit(at time.Duration, q *referenceSeq) bool {
 	s.upTo(at)
-	most := 1 << 40
+	most := math.MaxInt
 	if s.p.MaxContext > 0 {
 		most = s.p.MaxContext
 	}

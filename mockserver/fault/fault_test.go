@@ -60,7 +60,7 @@ func TestParse(t *testing.T) {
 		"reset,every=10,at=3":               {Kind: Reset, Every: 10, At: 3},
 		" stall , share=0.25, seed=7":       {Kind: Stall, Share: 0.25, Seed: 7},
 		"long-line,size=1048576":            {Kind: LongLine, Every: 1, Size: 1 << 20},
-		"http-429,every=18446744073709551":  {Kind: HTTP429, Every: 18446744073709551},
+		"http-429,every=2147483647":         {Kind: HTTP429, Every: 2147483647},
 		"fin,share=1,at=0,seed=18446744073": {Kind: FIN, Share: 1, Seed: 18446744073},
 	} {
 		got, err := Parse(text)
