@@ -68,7 +68,7 @@ func TestMockCounts(t *testing.T) {
 		figures, err := o.After(t.Context())
 		assert.NilError(t, err)
 		assert.Equal(t, len(figures), 0)
-		want := llmbench.Counts{Requests: 4, PromptTokens: 12, OutputTokens: 26 + 4*pass, Exact: true}
+		want := llmbench.Counts{Requests: 4, PromptTokens: 12, OutputTokens: 26 + 4*pass, Complete: true, Alone: true}
 		var got llmbench.Counts
 		for deadline := time.Now().Add(time.Minute); got != want && time.Now().Before(deadline); {
 			got, err = o.Counts(t.Context())
@@ -79,7 +79,7 @@ func TestMockCounts(t *testing.T) {
 }
 
 // TestMockCountsOpenRequest begins a pass while an earlier request is open. The
-// counts will include that request, so that they must not claim to be exact.
+// counts will include that request, so that they must not claim to be complete.
 func TestMockCountsOpenRequest(t *testing.T) {
 	target := backends.Mock{Config: &mockserver.Config{TTFT: time.Hour}}.Start(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -95,7 +95,7 @@ func TestMockCountsOpenRequest(t *testing.T) {
 	assert.NilError(t, o.Before(t.Context()))
 	counts, err := o.Counts(t.Context())
 	assert.NilError(t, err)
-	assert.Equal(t, counts, llmbench.Counts{PromptTokens: 0, OutputTokens: 0, Requests: -1})
+	assert.Equal(t, counts, llmbench.Counts{PromptTokens: 0, OutputTokens: 0, Requests: -1, Alone: true})
 	cancel()
 	<-done
 }

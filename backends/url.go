@@ -10,7 +10,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -240,7 +239,7 @@ func (u URL) find(ctx context.Context, addresses []metrics.Address) (running, []
 	if err != nil {
 		return running{}, nil, err
 	}
-	return candidates[slices.IndexFunc(candidates, func(c running) bool { return c.Name == kind.Name })], addresses, nil
+	return candidates[kind], addresses, nil
 }
 
 // resetter returns what empties the prefix cache of the server t.

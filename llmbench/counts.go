@@ -23,10 +23,14 @@ type Counts struct {
 	Requests     int // that have ended
 	PromptTokens int
 	OutputTokens int
-	// Exact means that the server counts tokens as its answers state them, and that it has
-	// no other clients. Then its counts must be equal to the client's, and counts that
-	// differ fail the benchmark. Otherwise they are logged.
-	Exact bool
+	// Complete means that the server counts each request of the pass, with the tokens that its
+	// answer states, and none of before the pass. If it has counted less than it answered, the
+	// benchmark fails. Without Complete that is logged: the counters may be those of one process of
+	// several.
+	Complete bool
+	// Alone means that the server has no other clients. If it is also Complete and has counted more
+	// than it answered, the benchmark fails. Otherwise that is logged.
+	Alone bool
 }
 
 // countsDelay is how long a server may take to count what it has answered.
@@ -37,7 +41,7 @@ const countsDelay = 2 * time.Second
 type difference struct {
 	text  string
 	fewer bool // the server counted less than it answered
-	fault bool // the server's counts are exact, so that one side is wrong
+	fault bool // one of the two sides must be wrong
 }
 
 // checkCounts compares the counts of a server with the samples of a pass. While the server has
@@ -94,11 +98,11 @@ func countOwn(samples iter.Seq[*sample.Sample]) ownCounts {
 //
 // The client counts successful requests only, so that a server which counts everything that it
 // answers cannot have counted less. If it has, the counters are those of another process, or of
-// one of several. That proves nothing about the answers, unless the counts are exact.
+// one of several. That proves nothing about the answers, unless the counts are Complete.
 //
-// A server can have counted more than the client only if it served somebody else, or counts
-// otherwise than its answers state, once each request succeeded, was sent once and has usage.
-// Then nothing can be said about the answers either, unless the counts are exact.
+// Once each request succeeded, was sent once and has usage, a server can have counted more than the
+// client only if it served somebody else, or counts otherwise than its answers state. That proves
+// nothing about the answers either, unless the server is Alone and its counts are Complete.
 func (own ownCounts) compare(server Counts) difference {
 	counts := []struct {
 		what           string
@@ -110,7 +114,7 @@ func (own ownCounts) compare(server Counts) difference {
 		{"output tokens", server.OutputTokens, own.output, own.once && own.usage},
 	}
 	for _, c := range counts {
-		if server.Exact && c.all && c.server > c.client {
+		if server.Complete && server.Alone && c.all && c.server > c.client {
 			return difference{fmt.Sprintf("the server counted %d %s, and the client %d", c.server, c.what, c.client), false, true}
 		}
 	}
@@ -119,20 +123,20 @@ func (own ownCounts) compare(server Counts) difference {
 			continue
 		}
 		text := fmt.Sprintf("the server counted %d %s, and the client %d of successful requests", c.server, c.what, c.client)
-		if !server.Exact {
+		if !server.Complete {
 			text += ": these are not the counters of all processes that answered, and the server's figures are those of a part"
 		}
-		return difference{text, true, server.Exact}
+		return difference{text, true, server.Complete}
 	}
-	if server.Exact {
-		return difference{}
-	}
-	if server.Requests > own.sent {
+	if server.Requests > own.sent && !server.Alone {
 		return difference{text: fmt.Sprintf("the server counted %d requests, and the client sent %d: cannot tell whether the counts agree, because the server also served others; its figures include these", server.Requests, own.sent)}
 	}
 	for _, c := range counts {
 		if !c.all || c.server <= c.client {
 			continue
+		}
+		if server.Alone {
+			return difference{text: fmt.Sprintf("the server counted %d %s, and its answers state %d: it also counted requests of before the pass", c.server, c.what, c.client)}
 		}
 		text := fmt.Sprintf("the server counted %d %s, and its answers state %d", c.server, c.what, c.client)
 		if server.Requests < 0 {

@@ -27,12 +27,13 @@ func TestCompareCounts(t *testing.T) {
 		}
 		return samples
 	}
-	agrees := Counts{2, 20, 11, true}
-	more, loose := Counts{2, 20, 12, true}, Counts{2, 20, 12, false}
+	agrees := Counts{2, 20, 11, true, true}
+	more, loose := Counts{2, 20, 12, true, true}, Counts{2, 20, 12, false, false}
 	left := func(s *sample.Sample) { s.Outcome = sample.Left }
 	const part = ": these are not the counters of all processes that answered, and the server's figures are those of a part"
 	const others = ": cannot tell whether the counts agree, because the server also served others; its figures include these"
 	const perhaps = ": cannot tell whether the counts agree, because the server may also have served others; its figures then include these"
+	const before = ": it also counted requests of before the pass"
 	for _, c := range []struct {
 		name    string
 		server  Counts
@@ -40,26 +41,29 @@ func TestCompareCounts(t *testing.T) {
 		want    difference
 	}{
 		{"as many", agrees, two(nil), difference{}},
-		{"as many, and not exact", Counts{2, 20, 11, false}, two(nil), difference{}},
-		{"the server counts nothing", Counts{-1, -1, -1, true}, two(nil), difference{}},
-		{"a request too few", Counts{1, 20, 11, false}, two(nil), difference{"the server counted 1 requests, and the client 2 of successful requests" + part, true, false}},
-		{"a prompt too short", Counts{2, 19, 11, false}, two(nil), difference{"the server counted 19 prompt tokens, and the client 20 of successful requests" + part, true, false}},
-		{"an output too short", Counts{2, 20, 10, true}, two(nil), difference{"the server counted 10 output tokens, and the client 11 of successful requests", true, true}},
+		{"as many, and neither", Counts{2, 20, 11, false, false}, two(nil), difference{}},
+		{"the server counts nothing", Counts{-1, -1, -1, true, true}, two(nil), difference{}},
+		{"a request too few", Counts{1, 20, 11, false, false}, two(nil), difference{"the server counted 1 requests, and the client 2 of successful requests" + part, true, false}},
+		{"a prompt too short", Counts{2, 19, 11, false, false}, two(nil), difference{"the server counted 19 prompt tokens, and the client 20 of successful requests" + part, true, false}},
+		{"an output too short", Counts{2, 20, 10, true, true}, two(nil), difference{"the server counted 10 output tokens, and the client 11 of successful requests", true, true}},
 		{"a token too many", more, two(nil), difference{"the server counted 12 output tokens, and the client 11", false, true}},
-		{"a request too many", Counts{3, 20, 11, true}, two(nil), difference{"the server counted 3 requests, and the client 2", false, true}},
-		{"other clients", Counts{3, 30, 20, false}, two(nil), difference{text: "the server counted 3 requests, and the client sent 2" + others}},
-		{"other clients of a server that counts no requests", Counts{-1, 30, 20, false}, two(nil), difference{text: "the server counted 30 prompt tokens, and its answers state 20" + perhaps}},
-		{"other clients, and one replica of several", Counts{3, 30, 10, false}, two(nil), difference{"the server counted 10 output tokens, and the client 11 of successful requests" + part, true, false}},
+		{"a request too many", Counts{3, 20, 11, true, true}, two(nil), difference{"the server counted 3 requests, and the client 2", false, true}},
+		{"other clients", Counts{3, 30, 20, false, false}, two(nil), difference{text: "the server counted 3 requests, and the client sent 2" + others}},
+		{"other clients of a server that counts no requests", Counts{-1, 30, 20, false, false}, two(nil), difference{text: "the server counted 30 prompt tokens, and its answers state 20" + perhaps}},
+		{"other clients, and one replica of several", Counts{3, 30, 10, false, false}, two(nil), difference{"the server counted 10 output tokens, and the client 11 of successful requests" + part, true, false}},
 		{"the server counts what its answers do not state", loose, two(nil), difference{text: "the server counted 12 output tokens, and its answers state 11"}},
+		{"an output too short, and other clients", Counts{3, 30, 10, true, false}, two(nil), difference{"the server counted 10 output tokens, and the client 11 of successful requests", true, true}},
+		{"other clients, and nothing is missing", Counts{3, 30, 20, true, false}, two(nil), difference{text: "the server counted 3 requests, and the client sent 2" + others}},
+		{"a request of before the pass", Counts{3, 20, 11, false, true}, two(nil), difference{text: "the server counted 3 requests, and its answers state 2" + before}},
 		{"one was not successful", more, two(left), difference{}},
 		{"one was not successful, and is counted", loose, two(left), difference{}},
-		{"one was not successful, and there are other clients", Counts{3, 30, 20, false}, two(left), difference{text: "the server counted 3 requests, and the client sent 2" + others}},
-		{"too few tokens, and one request was not successful", Counts{2, 20, 4, true}, two(left), difference{"the server counted 4 output tokens, and the client 5 of successful requests", true, true}},
+		{"one was not successful, and there are other clients", Counts{3, 30, 20, false, false}, two(left), difference{text: "the server counted 3 requests, and the client sent 2" + others}},
+		{"too few tokens, and one request was not successful", Counts{2, 20, 4, true, true}, two(left), difference{"the server counted 4 output tokens, and the client 5 of successful requests", true, true}},
 		{"one was sent twice", more, two(func(s *sample.Sample) { s.Resent = 1 }), difference{}},
-		{"one was sent twice and counted twice", Counts{3, 30, 17, false}, two(func(s *sample.Sample) { s.Resent = 1 }), difference{}},
+		{"one was sent twice and counted twice", Counts{3, 30, 17, false, false}, two(func(s *sample.Sample) { s.Resent = 1 }), difference{}},
 		{"one has no usage", more, two(func(s *sample.Sample) { s.TokenSource = sample.FromDeltas }), difference{}},
-		{"too few tokens, and one request has no usage", Counts{2, 20, 5, true}, two(func(s *sample.Sample) { s.TokenSource = sample.FromDeltas }), difference{}},
-		{"the length of a prompt is unknown", Counts{2, 25, 11, true}, two(func(s *sample.Sample) { s.PromptTokens = 0 }), difference{}},
+		{"too few tokens, and one request has no usage", Counts{2, 20, 5, true, true}, two(func(s *sample.Sample) { s.TokenSource = sample.FromDeltas }), difference{}},
+		{"the length of a prompt is unknown", Counts{2, 25, 11, true, true}, two(func(s *sample.Sample) { s.PromptTokens = 0 }), difference{}},
 	} {
 		assert.Equal(t, countOwn(sample.All(c.samples...)).compare(c.server), c.want, c.name)
 	}
@@ -76,9 +80,9 @@ type slowCounter struct {
 func (c *slowCounter) Counts(context.Context) (Counts, error) {
 	c.asked++
 	if c.n > 0 && c.asked >= c.n {
-		return Counts{1, 10, 5, !c.loose}, c.err
+		return Counts{1, 10, 5, !c.loose, !c.loose}, c.err
 	}
-	return Counts{1, 10, 4, !c.loose}, c.err
+	return Counts{1, 10, 4, !c.loose, !c.loose}, c.err
 }
 
 // TestCheckCounts checks that a server has countsDelay, and no longer, to count requests.

@@ -16,32 +16,31 @@ type Kind struct {
 	Names Names
 }
 
-// Find asks a server that runs for its metrics, and returns the kind that it is of,
-// and the addresses with the paths of the metrics. Where an address has no path, the
+// Find asks a server that runs for its metrics, and returns the index of the kind that it
+// is of, and the addresses with the paths of the metrics. Where an address has no path, the
 // paths of all kinds are tried, in the order of the kinds. All addresses have to be
 // of the same kind. Find waits at most ten seconds. Its error is for one line.
-func Find(ctx context.Context, addresses []Address, kinds []Kind) (Kind, []Address, error) {
+func Find(ctx context.Context, addresses []Address, kinds []Kind) (kind int, found []Address, err error) {
 	ctx, cancel := bound(ctx)
 	defer cancel()
 	addresses = slices.Clone(addresses)
-	var kind Kind
 	for i := range addresses {
-		found, err := addresses[i].recognise(ctx, kinds)
-		if err == nil && i > 0 && found.Name != kind.Name {
+		k, err := addresses[i].recognise(ctx, kinds)
+		if err == nil && i > 0 && k != kind {
 			err = fmt.Errorf("%s and %s have metrics of %s and %s; want those of one kind of server",
-				addresses[0].Target.Where(), addresses[i].Target.Where(), kind.Name, found.Name)
+				addresses[0].Target.Where(), addresses[i].Target.Where(), kinds[kind].Name, kinds[k].Name)
 		}
 		if err != nil {
-			return Kind{}, nil, err
+			return 0, nil, err
 		}
-		kind = found
+		kind = k
 	}
 	return kind, addresses, nil
 }
 
-// recognise finds the kind of the server, and sets the path of its metrics. Its
+// recognise finds the index of the kind of the server, and sets the path of its metrics. Its
 // error is that of the last path.
-func (a *Address) recognise(ctx context.Context, kinds []Kind) (Kind, error) {
+func (a *Address) recognise(ctx context.Context, kinds []Kind) (kind int, err error) {
 	paths := []string{a.Path}
 	if a.Path == "" {
 		paths = nil
@@ -68,21 +67,21 @@ func (a *Address) recognise(ctx context.Context, kinds []Kind) (Kind, error) {
 		}
 		last = fmt.Errorf("GET %s from %s: %w", path, a.Target.Where(), err)
 	}
-	return Kind{}, last
+	return 0, last
 }
 
-// recognise returns the kind of server that has these metrics.
-func (f families) recognise(kinds []Kind) (Kind, error) {
+// recognise returns the index of the kind of server that has these metrics.
+func (f families) recognise(kinds []Kind) (kind int, err error) {
 	var names []string
-	for _, k := range kinds {
+	for i, k := range kinds {
 		names = append(names, k.Name)
 		if !f.has(k.Mark) {
 			continue
 		}
 		if s := k.Names.snapshot(f); s.empty() {
-			return Kind{}, fmt.Errorf("metrics of %s, but none of its counters of requests, tokens, prefix cache and queue", k.Name)
+			return 0, fmt.Errorf("metrics of %s, but none of its counters of requests, tokens, prefix cache and queue", k.Name)
 		}
-		return k, nil
+		return i, nil
 	}
-	return Kind{}, fmt.Errorf("metrics of no server that is known; known are %s", strings.Join(names, ", "))
+	return 0, fmt.Errorf("metrics of no server that is known; known are %s", strings.Join(names, ", "))
 }

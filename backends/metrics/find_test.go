@@ -76,7 +76,7 @@ func TestFind(t *testing.T) {
 				return
 			}
 			assert.NilError(t, err)
-			assert.Equal(t, kind.Name, c.kind)
+			assert.Equal(t, kinds[kind].Name, c.kind)
 			assert.Equal(t, addresses[len(addresses)-1].Path, c.path)
 		})
 	}

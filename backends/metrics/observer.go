@@ -52,7 +52,7 @@ type Observer struct {
 	err     error    // why there are no figures from now on
 	told    bool     // err was returned
 	warned  bool     // rounded counts were told
-	exact   bool     // nothing sent before the current pass will be counted in it
+	settled bool     // nothing sent before the current pass will be counted in it
 }
 
 // Before empties the prefix cache and reads the counters.
@@ -63,7 +63,7 @@ func (o *Observer) Before(ctx context.Context) error {
 	if o.err == nil {
 		o.before, o.err = o.source.scrape(ctx)
 	}
-	o.exact = o.err == nil && o.settle(ctx)
+	o.settled = o.err == nil && o.settle(ctx)
 	if o.err == nil && o.watchKV && o.before.kvUsage != nil {
 		o.watch()
 	}
@@ -217,7 +217,8 @@ func (o *Observer) Counts(ctx context.Context) (llmbench.Counts, error) {
 		Requests:     since(now.requests, o.before.requests),
 		PromptTokens: since(now.promptTokens, o.before.promptTokens),
 		OutputTokens: since(now.outputTokens, o.before.outputTokens),
-		Exact:        o.exact,
+		Complete:     o.settled,
+		Alone:        len(o.source.Names.OpenRequests) > 0,
 	}
 	if o.warned {
 		return c, nil
