@@ -174,7 +174,10 @@ func (b *builder) keepAt(volume, target string) {
 // keepsPrompts is for a server with a prompt cache that cannot be emptied. Prompts of
 // this process differ from pass to pass, but parts such as a system prompt may be
 // found in the cache; results say so.
-func (b *builder) keepsPrompts() { b.Config["prompt-cache"] = "kept between passes" }
+func (b *builder) keepsPrompts() {
+	b.KeepsPrompts = true
+	b.Config["prompt-cache"] = "kept between passes"
+}
 
 // requireModelsDir is for a server that cannot download a model.
 func (b *builder) requireModelsDir() {

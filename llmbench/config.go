@@ -54,14 +54,18 @@ var randomSalt = sync.OnceValue(func() uint64 { return 1 + uint64(rand.Uint32())
 // usedSalt is the salt that [Target.Salt] used last, or 0.
 var usedSalt atomic.Uint64
 
-// promptSalt returns the salt of prompts for a server, or 0 for none. outlives means that the
-// server outlives this process.
-func (c config) promptSalt(outlives bool) uint64 {
+// keptSalt is the salt for a server that keeps the prompts which this process has sent, and no others.
+const keptSalt = 1
+
+// promptSalt returns the salt of prompts for a server, or 0 for none.
+func (c config) promptSalt(t Target) uint64 {
 	switch {
 	case c.salt != nil:
 		return *c.salt
-	case outlives:
+	case t.outlives():
 		return randomSalt()
+	case t.KeepsPrompts:
+		return keptSalt
 	}
 	return 0
 }

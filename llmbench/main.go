@@ -244,12 +244,12 @@ func (p *shared) warnWithoutMain(b *testing.B) {
 // the configuration differs from that of an earlier -count sample of b.
 func Announce(b *testing.B, t Target) error {
 	b.Helper()
-	process.announceSalt(b)
+	process.announceSalt(b, t)
 	return process.announce(b.Name(), t.config())
 }
 
-// announceSalt prints the salt once, as a comment, if prompts have one.
-func (p *shared) announceSalt(b *testing.B) {
+// announceSalt prints the salt once, as a comment, if prompts for t have one.
+func (p *shared) announceSalt(b *testing.B, t Target) {
 	b.Helper()
 	salt := usedSalt.Load()
 	p.mu.Lock()
@@ -259,6 +259,9 @@ func (p *shared) announceSalt(b *testing.B) {
 	}
 	p.salt = salt
 	text := fmt.Sprintf("LLMBENCH_SALT=%d repeats the prompts of this process", salt)
+	if t.KeepsPrompts && salt == keptSalt {
+		text += ": the server keeps the prompts that it has seen, so that each benchmark and pass sends others; LLMBENCH_SALT=0 sends texts from files as they are"
+	}
 	if p.out == nil {
 		b.Log(text)
 		return

@@ -125,7 +125,7 @@ func newWriter(cfg config, benchmark string, t Target, l Load) (*records.Writer,
 		Timeout: l.Timeout, IdleTimeout: l.IdleTimeout, SLO: l.SLO.String(), Cancel: l.Cancel.String(), Start: time.Now(),
 		Host: records.Host{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0), Go: runtime.Version()},
 	}
-	if salt := cfg.promptSalt(t.outlives()); salt != 0 && salt == usedSalt.Load() {
+	if salt := cfg.promptSalt(t); salt != 0 && salt == usedSalt.Load() {
 		head.Salt = strconv.FormatUint(salt, 10)
 	}
 	if l.Arrivals != nil {

@@ -48,6 +48,7 @@ func init() { // a variable's initializer could not refer to helpers that start 
 		"Observed":      helperObserved,
 		"OwnUnit":       helperOwnUnit,
 		"Salted":        helperSalted,
+		"SaltKept":      helperSaltKept,
 		"SaltLess":      helperSaltLess,
 		"SecondFails":   helperSecondFails,
 		"Slow":          helperSlow,

@@ -21,6 +21,10 @@ func TestSalt(t *testing.T) {
 	assert.Equal(t, outlives.Salt(), salt, "another salt in the same process")
 	assert.Equal(t, Target{Simulated: true}.Salt(), uint64(0))
 	assert.Equal(t, Target{Ephemeral: true}.Salt("a"), uint64(0))
+	keeps := Target{Ephemeral: true, KeepsPrompts: true}
+	assert.Equal(t, keeps.Salt(), uint64(1))
+	assert.Assert(t, keeps.Salt("a") != keeps.Salt("b"))
+	assert.Equal(t, Target{KeepsPrompts: true}.Salt(), salt, "the server also keeps prompts of earlier processes")
 	assert.Equal(t, outlives.Salt("a", 1), outlives.Salt("a", 1))
 	seen := map[uint64]bool{salt: true}
 	for _, of := range [][]any{{"a"}, {"b"}, {"a", 1}, {"a", 2}, {"a 1"}, {1}, {1, 2}, {12}} {
@@ -32,6 +36,7 @@ func TestSalt(t *testing.T) {
 		t.Setenv("LLMBENCH_SALT", text)
 		assert.Equal(t, outlives.Salt(), want)
 		assert.Equal(t, Target{Simulated: true}.Salt(), want)
+		assert.Equal(t, keeps.Salt(), want)
 		assert.Equal(t, outlives.Salt("a") == 0, want == 0)
 	}
 	t.Setenv("LLMBENCH_SALT", "-1")
@@ -50,6 +55,41 @@ func helperSalted(b *testing.B) {
 			Run(b, target, Load{Concurrency: 1, Requests: words(2, 1)})
 		})
 	}
+}
+
+// helperSaltKept logs the salts of a server of this process that keeps prompts.
+func helperSaltKept(b *testing.B) {
+	_, target := loopback(b, mockserver.Config{})
+	target.KeepsPrompts = true
+	for _, name := range []string{"a", "b"} {
+		b.Run(name, func(b *testing.B) {
+			b.Logf("salt %d, of the benchmark %d", target.Salt(), target.Salt(b.Name()))
+			Run(b, target, Load{Concurrency: 1, Requests: words(2, 1)})
+		})
+	}
+}
+
+// TestKeptSaltIsPrinted checks that the results of a server that keeps prompts say which prompts it
+// was sent, and that they are the same in the next process.
+func TestKeptSaltIsPrinted(t *testing.T) {
+	salts := regexp.MustCompile(`salt \d+, of the benchmark \d+`)
+	const why = "# LLMBENCH_SALT=1 repeats the prompts of this process: the server keeps the prompts that it has seen, so that each benchmark and pass sends others; LLMBENCH_SALT=0 sends texts from files as they are\n"
+	var first []string
+	for range 2 {
+		stdout, _, code, _ := runHelper(t, "SaltKept", nil, nil)
+		assert.Equal(t, code, 0, stdout)
+		assert.Equal(t, strings.Count(stdout, why), 1, stdout)
+		all := salts.FindAllString(stdout, -1)
+		assert.Equal(t, len(all), 2, stdout)
+		assert.Assert(t, all[0] != all[1])
+		if first == nil {
+			first = all
+		}
+		assert.DeepEqual(t, all, first)
+	}
+	stdout, _, code, _ := runHelper(t, "SaltKept", nil, nil, "LLMBENCH_SALT=0")
+	assert.Equal(t, code, 0, stdout)
+	assert.Assert(t, !strings.Contains(stdout, "# LLMBENCH_SALT"), stdout)
 }
 
 // helperSaltLess runs a server that outlives the process, with prompts that do not ask for

@@ -82,6 +82,10 @@ type Target struct {
 	// unless the server is Simulated, prompts differ from process to process: see
 	// [Target.Salt].
 	Ephemeral bool
+	// KeepsPrompts means that an Ephemeral server has a prompt cache that nothing empties between
+	// passes. Prompts then differ from benchmark to benchmark, and are the same in each process: see
+	// [Target.Salt].
+	KeepsPrompts bool
 	// Dial opens a connection; nil means the network. It must return when its context ends.
 	// The network is "tcp", and the address a host and a port; for a Unix socket they are
 	// "unix" and the socket's path.
@@ -157,9 +161,9 @@ func (t Target) config() map[string]string {
 // lengths with every salt.
 //
 // For a server that is neither Simulated nor Ephemeral the number is random, and another one
-// in each process. For other servers it is 0, which means no salt: every process sends the same
-// prompts. LLMBENCH_SALT sets the salt of all servers. [Announce] prints the LLMBENCH_SALT that
-// repeats the prompts, and the records have it.
+// in each process. For other servers it is 0, which means no salt, or 1 if the server KeepsPrompts:
+// every process sends the same prompts. LLMBENCH_SALT sets the salt of all servers. [Announce]
+// prints the LLMBENCH_SALT that repeats the prompts, and the records have it.
 //
 // The number also depends on the arguments. They keep benchmarks apart that send the same
 // texts from a file: t.Salt(b.Name()).
@@ -168,7 +172,7 @@ func (t Target) Salt(of ...any) uint64 {
 	if err != nil {
 		return 0 // Run returns the error
 	}
-	salt := cfg.promptSalt(t.outlives())
+	salt := cfg.promptSalt(t)
 	if salt == 0 {
 		return 0
 	}

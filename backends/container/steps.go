@@ -57,7 +57,7 @@ func (i *instance) getPort(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	i.target = llmbench.Target{Model: i.spec.Model, Dialect: i.spec.Dialect, Body: i.spec.Body, NoProxy: true, Ephemeral: true}
+	i.target = llmbench.Target{Model: i.spec.Model, Dialect: i.spec.Dialect, Body: i.spec.Body, NoProxy: true, Ephemeral: true, KeepsPrompts: i.spec.KeepsPrompts}
 	if i.spec.APIKey != "" {
 		i.target.Header = http.Header{"Authorization": {"Bearer " + i.spec.APIKey}}
 	}

@@ -48,6 +48,7 @@ type Spec struct {
 	Metrics      metrics.Names          // the server's Prometheus metrics
 	MetricsPort  int                    // the port that serves them; 0 means Port
 	ResetCache   []probe.Step           // empties the prefix cache between passes
+	KeepsPrompts bool                   // there is a prompt cache, and nothing empties it; see llmbench.Target
 	Failures     []Failure              // what the server's log says when the server cannot start
 	Unchecked    string                 // says that Image is of another version than those the settings are for; "" if it is not
 	Config       map[string]string
