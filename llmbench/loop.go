@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
@@ -24,7 +25,7 @@ type passResult struct {
 // pass sends every request of pl once, at the times that the load asks for. With k, control
 // streams run beside them where the kernel gives no timestamps. The samples go to o. It returns
 // when every request and every goroutine of the pass has ended; the deadlines of the load bound
-// the time, unless the disk or the tokenizer hangs. An error without samples means that the pass
+// the time, unless the tokenizer hangs. An error without samples means that the pass
 // did not begin. An error with samples means that they contradict each other, or that not all of
 // them could be kept.
 func (c *client) pass(ctx context.Context, l *Load, pl *plan, k *control, o outlet) (passResult, error) {
@@ -48,7 +49,7 @@ func (c *client) pass(ctx context.Context, l *Load, pl *plan, k *control, o outl
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 
-	lp := &loop{client: c, load: l, requests: pl.requests, posts: pl.feed(ctx)}
+	lp := &loop{client: c, load: l, requests: pl.requests, posts: pl.feed(ctx), giveUp: giveUp}
 	begin := o.samples.End()
 	if c.pool.Stamped(ctx) {
 		k = nil
@@ -72,9 +73,12 @@ func (c *client) pass(ctx context.Context, l *Load, pl *plan, k *control, o outl
 	r.clockChange = lp.clock.WallChange()
 	r.ClockSet = r.clockChange != 0
 	err := lp.recorder.close()
-	r.recorderWait = time.Duration(lp.recorder.waited.Load())
+	r.recorderWait, r.LateTurns = time.Duration(lp.recorder.waited.Load()), lp.recorder.late
 	r.Samples = o.samples.Between(begin, o.samples.End())
 	c.longest = max(c.longest, lp.longest)
+	if err == nil && lp.exited.Load() {
+		err = errExited
+	}
 	if err != nil {
 		return r, err
 	}
@@ -159,6 +163,8 @@ type loop struct {
 	clock    conn.Clock
 	flight   audit.Flight
 	recorder *recorder
+	giveUp   context.CancelCauseFunc // ends the pass
+	exited   atomic.Bool             // see guard
 
 	mu      sync.Mutex
 	longest time.Duration // guarded by mu; of the posts whose requests all succeeded
@@ -173,10 +179,30 @@ func (lp *loop) closed(ctx context.Context) {
 			w := lp.newWorker()
 			begin := time.Duration(k) * max(0, lp.load.Stagger)
 			sleep(ctx, max(0, begin-lp.clock.Now())) // if ctx ends, no request is sent below
-			lp.work(ctx, w)
+			lp.guard(func() { lp.work(ctx, w) })
 		})
 	}
 	wg.Wait()
+	for p := range lp.posts { // of workers that have exited
+		lp.skip(ctx, p, lp.clock.Now())
+	}
+}
+
+// errExited is the error of a pass of which a worker has exited.
+var errExited = errors.New("a request ended its goroutine with runtime.Goexit, as Fatal of package testing does; a Target.Dial must return its error")
+
+// guard calls f, which sends posts with a worker. If f calls runtime.Goexit, its sample and its place
+// are lost, and guard ends the pass.
+func (lp *loop) guard(f func()) {
+	returned := false
+	defer func() {
+		if !returned {
+			lp.exited.Store(true)
+			lp.giveUp(errExited)
+		}
+	}()
+	f()
+	returned = true
 }
 
 // work sends posts with w, one after the other, until none are left.
@@ -232,11 +258,13 @@ func (lp *loop) open(ctx context.Context, due []time.Duration) {
 		}
 		w := lp.takeWorker()
 		wg.Go(func() {
-			took, end := w.sendTurns(ctx, p, schedule{set: true, due: due[i], granted: granted})
-			lp.returnWorker(w, took)
-			if places != nil {
-				places <- min(end, lp.clock.Now())
-			}
+			lp.guard(func() {
+				took, end := w.sendTurns(ctx, p, schedule{set: true, due: due[i], granted: granted})
+				lp.returnWorker(w, took)
+				if places != nil {
+					places <- min(end, lp.clock.Now())
+				}
+			})
 		})
 	}
 	wg.Wait()

@@ -23,10 +23,10 @@ type measurement struct {
 	load    Load
 	bound   ClientBound
 	client  *client
-	local   bool            // the server is part of this process
-	control *control        // nil: the client's distortion is not measured
-	records *records.Writer // nil: no records are written
-	end     records.End     // of the records
+	local   bool        // the server is part of this process
+	control *control    // nil: the client's distortion is not measured
+	records *book       // nil: no records are written
+	end     records.End // of the records
 
 	samples  *store.Store  // of all passes
 	elapsed  time.Duration // sum over passes
@@ -69,12 +69,12 @@ func (m *measurement) close() {
 // file says that the measurement panicked, until another end is set.
 func (m *measurement) beginRecords(name string) (err error) {
 	m.end = records.End{Outcome: records.EndedFailed, Why: "the benchmark panicked"}
-	m.records, err = newWriter(m.cfg, name, m.client.target, m.load)
+	m.records, err = newBook(m.cfg, name, m.client.target, m.load)
 	return err
 }
 
 // endRecords writes the end of the file of records.
-func (m *measurement) endRecords() error { return m.records.Close(m.end) }
+func (m *measurement) endRecords() error { return m.records.close(m.end) }
 
 // fail makes err the end of the records. It returns err with the name of the file.
 func (m *measurement) fail(err error) error {

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"runtime"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/audit"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/hang"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -20,7 +22,7 @@ import (
 type outlet struct {
 	pass    int // the number of the pass
 	samples *store.Store
-	records *records.Writer // nil: no records are written
+	records *book // nil: no records are written
 }
 
 // waiting is how many samples may wait for the recorder before requests wait, too.
@@ -29,7 +31,7 @@ const waiting = 1024
 // A recorder takes the samples of a pass as their requests end. It completes each of them,
 // checks it, writes its record and stores it. The work is done by a goroutine of its own, so that
 // no request waits for it. The record is with the operating system as soon as no other sample
-// waits, so that a process that is killed loses little.
+// waits, so that a process that is killed loses little. A disk that hangs ends the pass.
 type recorder struct {
 	outlet
 	load   *Load
@@ -38,10 +40,15 @@ type recorder struct {
 
 	ended  chan *sample.Sample
 	waited atomic.Int64 // nanoseconds that requests waited in add, in sum
+	lateMu sync.Mutex
+	late   map[int]time.Duration // guarded by lateMu; see addLate
 	done   chan struct{}
 	audit  audit.Audit // until done is closed, of the goroutine; as err
 	err    error
 }
+
+// errNoRecorder is the error of a pass whose recorder has exited.
+var errNoRecorder = errors.New("the Tokenizer ended its goroutine with runtime.Goexit, as Fatal of package testing does; Count must return")
 
 // newRecorder starts a recorder. The pass has started with clock. Close must be called.
 func newRecorder(o outlet, l *Load, clock conn.Clock, giveUp context.CancelCauseFunc) *recorder {
@@ -50,15 +57,33 @@ func newRecorder(o outlet, l *Load, clock conn.Clock, giveUp context.CancelCause
 	return r
 }
 
-// add hands over the sample of a request that has ended. It waits while too many samples wait.
-func (r *recorder) add(s *sample.Sample) {
+// add hands over the sample of a request that has ended. It waits while too many samples wait, and
+// returns how long.
+func (r *recorder) add(s *sample.Sample) (waited time.Duration) {
 	select {
 	case r.ended <- s:
+		return 0
 	default:
-		begin := r.clock.Now()
-		r.ended <- s
-		r.waited.Add(int64(r.clock.Now() - begin))
 	}
+	begin := r.clock.Now()
+	r.ended <- s
+	waited = r.clock.Now() - begin
+	r.waited.Add(int64(waited))
+	return waited
+}
+
+// addLate notes that a turn of the session of a request was sent late by some time, because the turn
+// before it waited for the recorder. It ignores times that are not positive.
+func (r *recorder) addLate(request int, by time.Duration) {
+	if by <= 0 {
+		return
+	}
+	r.lateMu.Lock()
+	defer r.lateMu.Unlock()
+	if r.late == nil {
+		r.late = map[int]time.Duration{}
+	}
+	r.late[request] += by
 }
 
 // close waits until all samples are kept. It returns why one could not be kept.
@@ -70,18 +95,32 @@ func (r *recorder) close() error {
 
 func (r *recorder) run() {
 	defer close(r.done)
-	for s := range r.ended {
-		if r.err != nil {
-			continue
+	r.err = errNoRecorder
+	defer func() {
+		if why := recover(); why != nil {
+			panic(why)
 		}
+		if r.err != nil {
+			r.giveUp(r.err)
+		}
+		for range r.ended { // so that no request waits
+		}
+	}()
+	r.err = r.keepAll()
+}
+
+// keepAll keeps all samples that end. It returns why one could not be kept.
+func (r *recorder) keepAll() error {
+	for s := range r.ended {
 		r.complete(s)
 		if !errors.Is(s.Err, errNotSent) {
 			r.audit.Add(s)
 		}
-		if r.err = r.keep(s); r.err != nil {
-			r.giveUp(r.err)
+		if err := r.keep(s); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // complete sets what is only known at the end of a request.
@@ -101,19 +140,59 @@ func (r *recorder) complete(s *sample.Sample) {
 
 // keep writes the record of a sample and stores the sample.
 func (r *recorder) keep(s *sample.Sample) error {
-	err := r.records.Write(s)
-	if err == nil && len(r.ended) == 0 {
-		err = r.records.Flush()
-	}
-	if err != nil {
+	if err := r.records.write(s, len(r.ended) == 0); err != nil {
 		return fmt.Errorf("records: %w", err)
 	}
 	return r.samples.Add(s)
 }
 
-// newWriter begins a file of records for a benchmark. Without a folder in cfg it returns a
-// nil Writer, which writes nothing.
-func newWriter(cfg config, benchmark string, t Target, l Load) (*records.Writer, error) {
+// A book writes records to a disk that may hang. A nil book writes nothing.
+type book struct {
+	to   recordWriter
+	hung bool // a write has not ended
+}
+
+// A recordWriter is a [records.Writer].
+type recordWriter interface {
+	Name() string
+	Write(*sample.Sample) error
+	Flush() error
+	Close(records.End) error
+}
+
+// write writes the record of a sample. The operating system has all records after a write that
+// flushes.
+func (b *book) write(s *sample.Sample, flush bool) error {
+	if b == nil {
+		return nil
+	}
+	return b.bound(func() error {
+		err := b.to.Write(s)
+		if err == nil && flush {
+			err = b.to.Flush()
+		}
+		return err
+	})
+}
+
+// close writes how the benchmark ended, and closes the file. If a write hangs, the file remains as
+// that of a process that was killed.
+func (b *book) close(end records.End) error {
+	if b == nil || b.hung {
+		return nil
+	}
+	return b.bound(func() error { return b.to.Close(end) })
+}
+
+// bound calls f, and waits for the disk no longer than [hang.Limit].
+func (b *book) bound(f func() error) error {
+	err := hang.Bound(b.to.Name(), f)
+	b.hung = errors.Is(err, hang.Err)
+	return err
+}
+
+// newBook begins a file of records for a benchmark. Without a folder in cfg it returns nil.
+func newBook(cfg config, benchmark string, t Target, l Load) (*book, error) {
 	if cfg.out == "" {
 		return nil, nil
 	}
@@ -135,13 +214,13 @@ func newWriter(cfg config, benchmark string, t Target, l Load) (*records.Writer,
 	if err != nil {
 		return nil, fmt.Errorf("LLMBENCH_OUT: %w", err)
 	}
-	return w, nil
+	return &book{to: w}, nil
 }
 
 // where names the file of records for the reader of a failure. It returns "" without a file.
-func where(w *records.Writer) string {
-	if w == nil {
+func where(b *book) string {
+	if b == nil {
 		return ""
 	}
-	return "\n  records: " + w.Name()
+	return "\n  records: " + b.to.Name()
 }

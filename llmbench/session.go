@@ -30,9 +30,10 @@ func (w *worker) sendTurns(ctx context.Context, p *post, at schedule) (took, end
 	}
 	start := s.Start
 	end = s.End + s.EndLag
-	outcome := w.ended(s)
+	outcome := s.Outcome
+	waited := w.ended(s)
 	if len(p.then) > 0 {
-		outcome, end = w.sendFurtherTurns(ctx, p, outcome)
+		outcome, end = w.sendFurtherTurns(ctx, p, outcome, waited)
 	}
 	if outcome != sample.OK {
 		return 0, end
@@ -40,17 +41,19 @@ func (w *worker) sendTurns(ctx context.Context, p *post, at schedule) (took, end
 	return end - start, end
 }
 
-// ended hands over the sample of a request that has ended. It returns the sample's outcome.
-func (w *worker) ended(s *sample.Sample) sample.Outcome {
-	outcome := s.Outcome
+// ended hands over the sample of a request that has ended, which the caller must not use any more. It
+// returns how long it waited for the recorder.
+func (w *worker) ended(s *sample.Sample) (waited time.Duration) {
 	w.client.ended.Add(1)
-	w.recorder.add(s)
-	return outcome
+	return w.recorder.add(s)
 }
 
-// sendFurtherTurns sends the turns of a session after the first, which had an outcome. It
-// returns the outcome of the last one, and its end by the user's clock.
-func (w *worker) sendFurtherTurns(ctx context.Context, p *post, outcome sample.Outcome) (last sample.Outcome, end time.Duration) {
+// sendFurtherTurns sends the turns of a session after the first, which had an outcome and has waited
+// for the recorder. It returns the outcome of the last one, and its end by the user's clock.
+//
+// The wait for the recorder is part of the time to think. What is longer makes the turn late, which
+// is the client's fault.
+func (w *worker) sendFurtherTurns(ctx context.Context, p *post, outcome sample.Outcome, waited time.Duration) (last sample.Outcome, end time.Duration) {
 	messages := p.messages[:len(p.messages):len(p.messages)] // another pass may send them too
 	var stopped error                                        // why no further turn is sent
 	for i, turn := range p.then {
@@ -58,7 +61,8 @@ func (w *worker) sendFurtherTurns(ctx context.Context, p *post, outcome sample.O
 			stopped = fmt.Errorf("turn %d of its session: %s", i, outcome)
 		}
 		if stopped == nil {
-			stopped = sleep(ctx, turn.Think)
+			stopped = sleep(ctx, max(0, turn.Think-waited))
+			w.recorder.addLate(p.request, waited-turn.Think)
 		}
 		next := &sample.Sample{}
 		if stopped != nil {
@@ -72,7 +76,8 @@ func (w *worker) sendFurtherTurns(ctx context.Context, p *post, outcome sample.O
 		}
 		next.Request, next.Turn = p.request, i+1
 		end = next.End + next.EndLag
-		outcome = w.ended(next)
+		outcome = next.Outcome
+		waited = w.ended(next)
 	}
 	return outcome, end
 }

@@ -329,7 +329,8 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// TestSession checks that the turns of a session, and the thinking between them, are one post.
+// TestSession checks that the turns of a session, and the thinking between them, are one post, and that
+// turns which were sent late are the client's fault.
 func TestSession(t *testing.T) {
 	turn := func(request, turn int, start, end time.Duration) sample.Sample {
 		return sample.Sample{Request: request, Turn: turn, Due: start, Start: start, End: end, Outcome: sample.OK, Clock: sample.KernelClock}
@@ -337,6 +338,10 @@ func TestSession(t *testing.T) {
 	all := []sample.Sample{turn(0, 0, 0, 10*ms), turn(0, 1, 30*ms, 40*ms), turn(1, 0, 45*ms, 60*ms)}
 	r := report(Pass{Samples: sample.All(all...), Workers: 1}, "req/s")
 	assert.Assert(t, math.Abs(r.Worst-(1-55.0/60)) < 1e-9, "%v", r.Worst)
+	r = report(Pass{Samples: sample.All(all...), Workers: 1, LateTurns: map[int]time.Duration{0: 5 * ms}}, "req/s")
+	assert.Assert(t, math.Abs(r.Worst-(1-50.0/60)) < 1e-9, "%v", r.Worst)
+	r = report(Pass{Samples: sample.All(all[:2]...), LateTurns: map[int]time.Duration{0: 5 * ms}}, "req/s")
+	assert.Assert(t, math.Abs(r.Worst-(1-35.0/40)) < 1e-9, "%v", r.Worst)
 }
 
 // TestOpenLoop checks that a late send of an open loop is the client's, and a wait for one of

@@ -37,8 +37,11 @@ type Pass struct {
 	Samples iter.Seq[*sample.Sample]
 	Workers int           // of a closed loop; 0: an open loop
 	Stagger time.Duration // the k-th worker, from 0, should begin at k times Stagger
-	Errors  Errors        // of the control streams
-	Strain  strain.Strain
+	// LateTurns are, for each session by its request, how late the client sent its turns after the first
+	// one, in sum. Nil means that none was late.
+	LateTurns map[int]time.Duration
+	Errors    Errors // of the control streams
+	Strain    strain.Strain
 	// ClockSet says that the wall clock was set during the pass, so that timestamps and lags
 	// may be wrong.
 	ClockSet bool
@@ -85,6 +88,9 @@ func (e *Estimate) Add(p Pass) {
 			late = s.Late()
 			e.late.add(late)
 		}
+		if s.Turn > 0 {
+			late += p.LateTurns[s.Request]
+		}
 		if n++; n == 1 {
 			first, last, ideal = s.Due, s.End, s.End-late
 		}
@@ -103,8 +109,8 @@ func (e *Estimate) Add(p Pass) {
 		if user > kernel {
 			lag = e.control.mean() // the ends, too, were read as late
 		}
-		for _, post := range posts {
-			closed.took = append(closed.took, post.end-post.start-lag)
+		for request, post := range posts {
+			closed.took = append(closed.took, post.end-post.start-lag-p.LateTurns[request])
 		}
 		e.ideal += closed.elapsed()
 	} else {

@@ -5,6 +5,7 @@ package store
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/hang"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -93,25 +95,35 @@ func (s *Store) append(data []byte) {
 
 // spill writes the first block to the file.
 func (s *Store) spill() error {
-	if s.file == nil {
-		var err error
-		if s.file, err = os.CreateTemp(s.dir, "llmbench-samples-*.tmp"); err != nil {
-			return fmt.Errorf("samples beyond %d bytes: %w", s.bound, err)
+	file, b := s.file, s.blocks[0]
+	err := hang.Bound(cmp.Or(s.dir, os.TempDir()), func() (err error) {
+		if file == nil {
+			if file, err = os.CreateTemp(s.dir, "llmbench-samples-*.tmp"); err != nil {
+				return err
+			}
 		}
-		if os.Remove(s.file.Name()) != nil { // not every system removes an open file
-			s.name = s.file.Name()
-		}
+		_, err = file.Write(b.data)
+		return err
+	})
+	if !errors.Is(err, hang.Err) && file != nil && s.file == nil {
+		s.setFile(file)
 	}
-	b := s.blocks[0]
-	n, err := s.file.Write(b.data)
 	if err != nil {
 		return fmt.Errorf("samples beyond %d bytes: %w", s.bound, err)
 	}
-	s.filed += Mark(n)
+	s.filed += Mark(len(b.data))
 	b.data = b.data[:0]
 	s.spare, s.blocks[0] = b, nil
 	s.blocks = s.blocks[1:]
 	return nil
+}
+
+// setFile makes file the file of s. No name leads to it, where the system allows that.
+func (s *Store) setFile(file *os.File) {
+	s.file = file
+	if os.Remove(file.Name()) != nil { // not every system removes an open file
+		s.name = file.Name()
+	}
 }
 
 // End returns the place after the last sample.

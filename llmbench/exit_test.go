@@ -1,0 +1,35 @@
+package llmbench
+
+import (
+	"context"
+	"net"
+	"runtime"
+	"testing"
+	"testing/synctest"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+)
+
+// TestExit checks that a Target.Dial which ends its goroutine, as Fatal of package testing does, ends
+// the pass with an error, and that nothing waits for what the goroutine should have done.
+func TestExit(t *testing.T) {
+	exit := func(context.Context, string, string) (net.Conn, error) {
+		runtime.Goexit()
+		return nil, nil
+	}
+	for name, l := range map[string]Load{
+		"closed":  {Concurrency: 2},
+		"open":    {Arrivals: arrivals.Constant{Rate: 10}},
+		"bounded": {Arrivals: arrivals.Constant{Rate: 10}, MaxInFlight: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l.Requests = words(maxWaiting+9, 1)
+				_, err := Pass(t.Context(), "", Target{URL: "http://mem", Simulated: true, Dial: exit}, l)
+				assert.ErrorIs(t, err, errExited)
+			})
+		})
+	}
+}
