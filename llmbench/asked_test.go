@@ -41,7 +41,7 @@ func TestCachedPrompts(t *testing.T) {
 		cached := answered(5)
 		cached.CachedTokens = c.cached
 		samples := []sample.Sample{answered(5), cached}
-		assert.DeepEqual(t, notes(sample.Summarize(sample.All(samples...), time.Second, sample.SLO{}), sample.All(samples...)), c.want)
+		assert.DeepEqual(t, notes(findFacts(sample.All(samples...), time.Second, &Load{})), c.want)
 	}
 	unit := sample.Named("cached-%")[0]
 	assert.Assert(t, unit.Core)
@@ -65,7 +65,7 @@ func TestShortAnswers(t *testing.T) {
 		s := answered(c.output)
 		s.MaxTokens, s.FixedOutput, s.Streamed = c.asked, !c.atMost, true
 		samples := []sample.Sample{s, s}
-		got := notes(sample.Summarize(sample.All(samples...), time.Second, sample.SLO{}), sample.All(samples...))
+		got := notes(findFacts(sample.All(samples...), time.Second, &Load{}))
 		assert.DeepEqual(t, got, c.want)
 	}
 }

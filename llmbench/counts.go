@@ -44,10 +44,9 @@ type difference struct {
 	fault bool // one of the two sides must be wrong
 }
 
-// checkCounts compares the counts of a server with the samples of a pass. While the server has
+// checkCounts compares the counts of a server with those of the client in a pass. While the server has
 // counted less than it answered, checkCounts asks again, for up to delay.
-func checkCounts(ctx context.Context, c Counter, samples iter.Seq[*sample.Sample], delay time.Duration) (difference, error) {
-	own := countOwn(samples)
+func checkCounts(ctx context.Context, c Counter, own ownCounts, delay time.Duration) (difference, error) {
 	deadline := time.Now().Add(delay)
 	for wait := time.Millisecond; ; wait *= 2 {
 		server, err := c.Counts(ctx)

@@ -90,32 +90,32 @@ func TestCheckCounts(t *testing.T) {
 	samples := []sample.Sample{answered(5)}
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		d, err := checkCounts(t.Context(), &slowCounter{n: 4}, sample.All(samples...), countsDelay)
+		d, err := checkCounts(t.Context(), &slowCounter{n: 4}, countOwn(sample.All(samples...)), countsDelay)
 		assert.NilError(t, err)
 		assert.Equal(t, d, difference{})
 		assert.Equal(t, time.Since(start), 7*ms) // 1, 2 and 4
 
 		start = time.Now()
-		d, err = checkCounts(t.Context(), &slowCounter{}, sample.All(samples...), countsDelay)
+		d, err = checkCounts(t.Context(), &slowCounter{}, countOwn(sample.All(samples...)), countsDelay)
 		assert.NilError(t, err)
 		assert.Equal(t, d, difference{"the server counted 4 output tokens, and the client 5 of successful requests", true, true})
 		assert.Assert(t, time.Since(start) > 0 && time.Since(start) <= countsDelay)
 
 		// No time makes more of less, or of a server that never counted a part before.
 		start = time.Now()
-		d, err = checkCounts(t.Context(), &slowCounter{n: 1}, sample.All(answered(4)), countsDelay)
+		d, err = checkCounts(t.Context(), &slowCounter{n: 1}, countOwn(sample.All(answered(4))), countsDelay)
 		assert.NilError(t, err)
 		assert.Equal(t, d, difference{"the server counted 5 output tokens, and the client 4", false, true})
-		d, err = checkCounts(t.Context(), &slowCounter{loose: true}, sample.All(samples...), 0)
+		d, err = checkCounts(t.Context(), &slowCounter{loose: true}, countOwn(sample.All(samples...)), 0)
 		assert.NilError(t, err)
 		assert.Assert(t, d.fewer && !d.fault)
 		assert.Equal(t, time.Since(start), time.Duration(0))
 
-		_, err = checkCounts(t.Context(), &slowCounter{err: errors.New("gone")}, sample.All(samples...), countsDelay)
+		_, err = checkCounts(t.Context(), &slowCounter{err: errors.New("gone")}, countOwn(sample.All(samples...)), countsDelay)
 		assert.ErrorContains(t, err, "gone")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err = checkCounts(ctx, &slowCounter{}, sample.All(samples...), countsDelay)
+		_, err = checkCounts(ctx, &slowCounter{}, countOwn(sample.All(samples...)), countsDelay)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }

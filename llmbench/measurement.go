@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/lockstep"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -136,8 +137,13 @@ func (m *measurement) pass(ctx context.Context, number int, pl *plan) (passResul
 
 // add adds a successful pass to the result.
 func (m *measurement) add(r passResult) {
-	m.elapsed += sample.Elapsed(r.Samples)
-	m.estimate.Add(r.Pass)
+	lockstep.Range(r.Samples,
+		func(samples iter.Seq[*sample.Sample]) { m.elapsed += sample.Elapsed(samples) },
+		func(samples iter.Seq[*sample.Sample]) {
+			p := r.Pass
+			p.Samples = samples
+			m.estimate.Add(p)
+		})
 }
 
 // all ranges over the samples of all passes.
@@ -177,12 +183,12 @@ func (m *measurement) judge(metrics map[string]float64) distortion.Report {
 	return r
 }
 
-// judgeBursts returns an error that wraps ErrBursts if answers came in bursts because something
+// judgeBursts returns an error that wraps ErrBursts if b says that answers came in bursts because something
 // between the server and the client buffers streams. Unless distorted figures are reported, it
 // removes the figures that then mean nothing from metrics and calls load.Withheld. It must be
 // called before judge, so that the client is not blamed for these figures. Nothing is between the
 // client and a server that is part of this process.
-func (m *measurement) judgeBursts(metrics map[string]float64) error {
+func (m *measurement) judgeBursts(metrics map[string]float64, b sample.Bursts) error {
 	if m.local {
 		return nil
 	}
@@ -190,7 +196,6 @@ func (m *measurement) judgeBursts(metrics map[string]float64) error {
 		_, known := metrics[u.Name]
 		return !known || !m.shown(u)
 	})
-	b := sample.FindBursts(m.all())
 	if m.hidden = b.Hide(units, m.load.SLO); len(m.hidden) == 0 {
 		return nil
 	}
@@ -212,4 +217,57 @@ func (m *measurement) withhold(metrics map[string]float64, units []string, why e
 	if m.load.Withheld != nil {
 		m.load.Withheld(units, why)
 	}
+}
+
+// Facts are what the samples of all passes say, before figures are judged.
+type facts struct {
+	summary  sample.Summary
+	failures string // see describeFailed
+	bursts   sample.Bursts
+	excess   string
+	hidden   int
+}
+
+// findFacts finds all facts at once, because samples may have to be read from a file. The passes took
+// elapsed in sum.
+func findFacts(all iter.Seq[*sample.Sample], elapsed time.Duration, l *Load) (f facts) {
+	type samples = iter.Seq[*sample.Sample]
+	lockstep.Range(all,
+		func(s samples) { f.summary = sample.Summarize(s, elapsed, l.SLO) },
+		func(s samples) { f.failures, _ = describeFailed(s, l.MaxFail) },
+		func(s samples) { f.bursts = sample.FindBursts(s) },
+		func(s samples) { f.excess = excess(s) },
+		func(s samples) { f.hidden = hidden(s) })
+	return f
+}
+
+// excess describes the answers with more output tokens than the request allowed. It returns ""
+// without such answers.
+func excess(samples iter.Seq[*sample.Sample]) string {
+	var first *sample.Sample
+	n, all := 0, 0
+	for s := range samples {
+		all++
+		if s.Outcome == sample.OK && s.TokenSource == sample.FromUsage && s.MaxTokens > 0 && s.OutputTokens > s.MaxTokens {
+			if n == 0 {
+				first = s
+			}
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the server states more output tokens than were allowed in %d of %d requests; the first is %s of pass %d, %d of %d",
+		n, all, first.ID, first.Pass, first.OutputTokens, first.MaxTokens)
+}
+
+// hidden returns the number of successful answers with reasoning tokens that were not streamed.
+func hidden(samples iter.Seq[*sample.Sample]) (n int) {
+	for s := range samples {
+		if s.Outcome == sample.OK && s.Streamed && s.HidesReasoning() {
+			n++
+		}
+	}
+	return n
 }

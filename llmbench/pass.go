@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // ErrClientBound is wrapped by the error of [Pass] if the client distorted the pass, or if the
@@ -98,8 +97,9 @@ func (m *measurement) checkSingle(clockChange time.Duration) error {
 	if m.bound == BoundReported {
 		return nil
 	}
-	metrics := sample.Summarize(m.all(), m.elapsed, m.load.SLO).Metrics
-	bursts := m.judgeBursts(metrics)
+	f := findFacts(m.all(), m.elapsed, &m.load)
+	metrics := f.summary.Metrics
+	bursts := m.judgeBursts(metrics, f.bursts)
 	d := m.judge(metrics)
 	var client error
 	switch {

@@ -166,7 +166,7 @@ func TestBursts(t *testing.T) {
 			assert.NilError(t, m.samples.Add(one))
 		}
 		metrics := sample.Summarize(m.all(), m.elapsed, m.load.SLO).Metrics
-		err := m.judgeBursts(metrics)
+		err := m.judgeBursts(metrics, sample.FindBursts(m.all()))
 		assert.Equal(t, errors.Is(err, ErrBursts), !tt.local, "%v", err)
 		assert.DeepEqual(t, withheld, tt.want)
 		assert.DeepEqual(t, m.end.Buffered, tt.want)
@@ -184,7 +184,7 @@ func TestBursts(t *testing.T) {
 		}
 	}
 	m := measured(t, BoundReported, 0, 9, false)
-	assert.NilError(t, m.judgeBursts(sample.Summarize(m.all(), m.elapsed, sample.SLO{}).Metrics))
+	assert.NilError(t, m.judgeBursts(sample.Summarize(m.all(), m.elapsed, sample.SLO{}).Metrics, sample.FindBursts(m.all())))
 }
 
 // TestUnknownClientError checks that client-err-% is left out if there were few control streams.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/lockstep"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/overview"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/progress"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
@@ -158,7 +159,15 @@ const toleratedMiss = 0.01
 // check compares the samples of a pass with the schedule and with the server's counts, and
 // checks that not too many requests failed.
 func (r *run) check(ctx context.Context, number int, samples iter.Seq[*sample.Sample]) error {
-	if asked, achieved, ok := sample.AchievedRate(samples); ok && math.Abs(achieved-asked) > toleratedMiss*asked {
+	var asked, achieved float64
+	var scheduled bool
+	var own ownCounts
+	var failures string
+	lockstep.Range(samples,
+		func(s iter.Seq[*sample.Sample]) { asked, achieved, scheduled = sample.AchievedRate(s) },
+		func(s iter.Seq[*sample.Sample]) { own = countOwn(s) },
+		func(s iter.Seq[*sample.Sample]) { failures = tooManyFailed(s, r.load.MaxFail) })
+	if scheduled && math.Abs(achieved-asked) > toleratedMiss*asked {
 		r.b.Logf("pass %d: %.4g requests per second were asked for, and %.4g sent", number, asked, achieved)
 	}
 	if err := r.samples.Err(); err != nil { // not all samples can be read
@@ -169,7 +178,7 @@ func (r *run) check(ctx context.Context, number int, samples iter.Seq[*sample.Sa
 		if r.uncounted {
 			delay = 0
 		}
-		d, err := checkCounts(ctx, counter, samples, delay)
+		d, err := checkCounts(ctx, counter, own, delay)
 		if err != nil {
 			r.b.Logf("pass %d: counts of the server: %v", number, err)
 		}
@@ -181,8 +190,8 @@ func (r *run) check(ctx context.Context, number int, samples iter.Seq[*sample.Sa
 		}
 		r.uncounted = d.fewer
 	}
-	if text := tooManyFailed(samples, r.load.MaxFail); text != "" {
-		return errors.New(text)
+	if failures != "" {
+		return errors.New(failures)
 	}
 	return nil
 }
@@ -192,12 +201,12 @@ func (r *run) check(ctx context.Context, number int, samples iter.Seq[*sample.Sa
 // figures that were reported before.
 func (r *run) publish() {
 	r.b.Helper()
-	samples := r.all()
-	s := sample.Summarize(samples, r.elapsed, r.load.SLO)
+	f := findFacts(r.all(), r.elapsed, &r.load)
+	s := f.summary
 	process.setLast(s)
 	units := r.load.units()
 	if r.load.Figures != nil {
-		more := r.load.Figures(samples)
+		more := r.load.Figures(r.all())
 		if unknown := unknownUnits(units, more); len(unknown) > 0 {
 			r.b.Errorf("load: figures %q; want names of Load.Units or of the catalogue", unknown)
 		}
@@ -213,10 +222,10 @@ func (r *run) publish() {
 		r.b.Log(text)
 		r.notes = append(r.notes, text)
 	}
-	if text, _ := describeFailed(samples, r.load.MaxFail); text != "" {
-		note(text)
+	if f.failures != "" {
+		note(f.failures)
 	}
-	if err := r.judgeBursts(s.Metrics); err != nil {
+	if err := r.judgeBursts(s.Metrics, f.bursts); err != nil {
 		note(err.Error())
 	}
 	d := r.judge(s.Metrics)
@@ -247,7 +256,7 @@ func (r *run) publish() {
 			}
 		}
 	}
-	for _, text := range notes(s, samples) {
+	for _, text := range notes(f) {
 		note(text)
 	}
 	process.show(overview.Entry{Benchmark: r.b.Name(), Figures: s.Metrics, Withheld: r.withheld, Notes: r.notes})
@@ -260,10 +269,11 @@ const shortAnswers = 0.95
 const manyCached = 10
 
 // notes returns what a reader of the figures must know about their sources.
-func notes(s sample.Summary, samples iter.Seq[*sample.Sample]) (all []string) {
+func notes(f facts) (all []string) {
+	s := f.summary
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	if text := excess(samples); text != "" {
-		add("%s", text)
+	if f.excess != "" {
+		add("%s", f.excess)
 	}
 	if asked, output := s.Metrics["asked-out-tok/req"], s.Metrics["out-tok/req"]; output > 0 && output < shortAnswers*asked {
 		add("answers are shorter than asked: mean %.4g of %.4g output tokens; figures depend on the length", output, asked)
@@ -277,8 +287,8 @@ func notes(s sample.Summary, samples iter.Seq[*sample.Sample]) (all []string) {
 	if len(s.Clocks) > 1 {
 		add("not all instants are the kernel's: requests by clock: %s", tally(s.Clocks))
 	}
-	if n := hidden(samples); n > 0 {
-		add("the server counted reasoning tokens that it did not stream in %d of %d requests: these have no TPOT", n, s.Requests)
+	if f.hidden > 0 {
+		add("the server counted reasoning tokens that it did not stream in %d of %d requests: these have no TPOT", f.hidden, s.Requests)
 	}
 	if s.Connected > 0 {
 		add("%d of %d requests had to open a connection; the time it took is in their latency, and in the records", s.Connected, s.Requests)
@@ -287,35 +297,4 @@ func notes(s sample.Summary, samples iter.Seq[*sample.Sample]) (all []string) {
 		add("the server closed kept connections: %d of %d requests were sent again; the time lost is in their latency", s.Resent, s.Requests)
 	}
 	return all
-}
-
-// excess describes the answers with more output tokens than the request allowed. It returns ""
-// without such answers.
-func excess(samples iter.Seq[*sample.Sample]) string {
-	var first *sample.Sample
-	n, all := 0, 0
-	for s := range samples {
-		all++
-		if s.Outcome == sample.OK && s.TokenSource == sample.FromUsage && s.MaxTokens > 0 && s.OutputTokens > s.MaxTokens {
-			if n == 0 {
-				first = s
-			}
-			n++
-		}
-	}
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf("the server states more output tokens than were allowed in %d of %d requests; the first is %s of pass %d, %d of %d",
-		n, all, first.ID, first.Pass, first.OutputTokens, first.MaxTokens)
-}
-
-// hidden returns the number of successful answers with reasoning tokens that were not streamed.
-func hidden(samples iter.Seq[*sample.Sample]) (n int) {
-	for s := range samples {
-		if s.Outcome == sample.OK && s.Streamed && s.HidesReasoning() {
-			n++
-		}
-	}
-	return n
 }

@@ -162,6 +162,6 @@ func TestReasoningTokens(t *testing.T) {
 	_, ok := s.TPOT()
 	assert.Assert(t, !ok)
 	samples := []sample.Sample{s}
-	all := notes(sample.Summarize(sample.All(samples...), time.Second, sample.SLO{}), sample.All(samples...))
+	all := notes(findFacts(sample.All(samples...), time.Second, &Load{}))
 	assert.Assert(t, strings.Contains(strings.Join(all, "\n"), "reasoning tokens that it did not stream in 1 of 1 requests"), all)
 }

@@ -28,6 +28,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/lockstep"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/strain"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
@@ -137,6 +138,9 @@ func extend(posts []post, s *sample.Sample) []post {
 	return posts
 }
 
+// computed is what a Figures returned.
+type computed struct{ all, more map[string]float64 }
+
 // Figures computes the figures of samples, whose passes took that long in sum, as the
 // benchmark does. More are figures that do not know how long the passes took.
 type Figures func(samples iter.Seq[*sample.Sample], elapsed time.Duration) (figures, more map[string]float64)
@@ -163,8 +167,17 @@ func (e *Estimate) shares(samples iter.Seq[*sample.Sample], compute Figures, uni
 			all[u.Name] = shares{}
 		}
 	}
-	for _, w := range e.ways() {
-		figures, more := compute(newCorrector(&e.delays, w).correct(samples), e.ideal)
+	ways := e.ways()
+	results := make([]computed, len(ways))
+	var computations []func(iter.Seq[*sample.Sample])
+	for i, w := range ways {
+		computations = append(computations, func(samples iter.Seq[*sample.Sample]) {
+			results[i].all, results[i].more = compute(newCorrector(&e.delays, w).correct(samples), e.ideal)
+		})
+	}
+	lockstep.Range(samples, computations...)
+	for i, w := range ways {
+		figures, more := results[i].all, results[i].more
 		for _, u := range units {
 			s, ok := all[u.Name]
 			if !ok || u.Name == "steady-output-tok/s" {
