@@ -50,7 +50,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/cmd/benchgate", "llmbench/cmd/internal/cli llmbench/gate github.com/gofrs/flock github.com/schollz/progressbar/v3 golang.org/x/perf golang.org/x/term", ""},
 	{"llmbench/cmd/benchreport", "llmbench/cmd/internal/cli llmbench/compat llmbench/gate llmbench/records llmbench/report", ""},
 	{"llmbench/cmd/internal/cli", "", ""},
-	{"llmbench/compat", "llmbench/records llmbench/sample", ""},
+	{"llmbench/compat", "llmbench/records llmbench/sample golang.org/x/mod", "llmbench/dialect"},
 	{"llmbench/dialect", "llmbench/dialect/internal/jsonwalk llmbench/internal/redact llmbench/sse", "llmbench/env/extracases"},
 	{"llmbench/dialect/internal/jsonwalk", "github.com/go-json-experiment/json", ""},
 	{"llmbench/env", "", ""},

@@ -2,7 +2,7 @@
 // [VLLM], [SGLang], [EvalScope] of today and of 2024, [FwAI], [GuideLLM], [AIPerf] and
 // [LlamaBench]. The tools print different numbers for one run, because each has its own
 // definitions of the first token, the end of an answer, the time per token, a percentile and
-// a failure.
+// a failure. Releases of a tool that differ are told apart: see [Find].
 //
 // The package answers one question: if the tool had read the same bytes at the same
 // instants, what would it have printed? The answer does not include what the tool's client

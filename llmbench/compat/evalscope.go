@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // EvalScope is `evalscope perf` of 2026
@@ -17,7 +16,8 @@ import (
 //   - ITL is the gaps between messages with a choice.
 //   - TPOT = (latency - TTFT) / (output tokens - 1). The TPOT of an answer with one token
 //     is 0, and is part of means and percentiles.
-//   - Rates are over the time from the first send to the last end.
+//   - Rates are over the time from the first send to the last end of an answer with status
+//     200.
 //   - Each answer with status 200 is a success. The TTFT of an answer without a choice is 0.
 //   - The p-th percentile is sorted[int(n*p/100)], rounded to two decimals of a second:
 //     10 ms. The 99th percentile of 100 values is the largest.
@@ -26,17 +26,23 @@ func EvalScope(p Pass) Figures {
 	if why := speaksOpenAI(p, tool); why != "" {
 		return nothing(why)
 	}
-	g := gather{fate: evalscopeFate}
+	g := gather{fate: ok200}
 	g.run(p)
 	var f Figures
 	f.Completed, f.Failed = g.counts()
-	f.Duration = g.each(func(*records.Request) string { return "" }).plus(seconds(g.last - g.first))
+	first, last := evalscopeFirst, evalscopeLast(p)
+	if !p.Head.Stream {
+		first = ended
+	}
+	end := g.first // a failure has no end
+	why := g.each(func(q *records.Request) string {
+		at, why := last(q)
+		end = max(end, at)
+		return why
+	})
+	f.Duration = why.plus(seconds(end - g.first))
 	f.InputTokens, f.OutputTokens = g.sum(promptTokens), g.sum(usageOr)
 	f.perSecond()
-	first, last := evalscopeFirst, lastEvent
-	if !p.Head.Stream {
-		first, last = ended, ended
-	}
 	f.TTFT = g.whole(rounded(1e6), since(first))
 	f.E2E = g.whole(rounded(1e9), since(last))
 	f.ITL = noLatency(absent())
@@ -49,13 +55,93 @@ func EvalScope(p Pass) Figures {
 		})
 	}
 	per := perToken(first, last, usageOr)
-	f.TPOT = g.parts(rounded(1e6), func(q *records.Request) (float64, bool, string) {
+	tpot := func(q *records.Request) (float64, bool, string) {
 		v, _, why := per(q) // 0 of one token
 		return v, true, why
-	})
+	}
+	f.TPOT = g.parts(rounded(1e6), tpot)
 	f.Good, f.PeakOutput, f.PeakRequests = absent(), absent(), absent()
+	f.Extra = evalscopeExtra(&g, last, tpot)
 	return f
 }
+
+// evalscopeLast returns the end of an answer: the last message before [DONE], or the send of
+// an answer without any.
+func evalscopeLast(p Pass) func(*records.Request) (time.Duration, string) {
+	if !p.Head.Stream {
+		return ended
+	}
+	return func(q *records.Request) (time.Duration, string) {
+		if q.LastEvent == 0 && noChoice(q) {
+			return q.Start, ""
+		}
+		return lastEvent(q)
+	}
+}
+
+// evalscopeExtra returns what the table of percentiles has besides latencies, the share of
+// cached tokens, and the tokens in a message, of requests with more than one in each.
+func evalscopeExtra(g *gather, last func(*records.Request) (time.Duration, string), tpot func(*records.Request) (float64, bool, string)) map[string]Latency {
+	count := func(of func(*records.Request) (int, string)) Latency {
+		return g.parts(rounded(1), func(q *records.Request) (float64, bool, string) {
+			n, why := of(q)
+			return float64(n), true, why
+		})
+	}
+	perSecond := func(of func(*records.Request) (int, string)) Latency {
+		return g.parts(rounded(1), func(q *records.Request) (float64, bool, string) {
+			n, why := of(q)
+			if why != "" {
+				return 0, false, why
+			}
+			end, why := last(q)
+			if why == "" && end <= q.Start {
+				why = whyNaN
+			}
+			return float64(n) / (end - q.Start).Seconds(), true, why
+		})
+	}
+	all := func(q *records.Request) (int, string) {
+		in, why := promptTokens(q)
+		if why != "" {
+			return 0, why
+		}
+		out, why := usageOr(q)
+		return in + out, why
+	}
+	cached, in := 0, 0
+	hits := g.each(func(q *records.Request) string {
+		cached += int(q.Cached)
+		in += int(q.Prompt)
+		return ""
+	})
+	if hits = hits.plus(exact(100*float64(cached))).over(exact(float64(in)), "no token was prompted"); cached == 0 {
+		hits = absent() // or the server stated 0 of all
+	}
+	return map[string]Latency{
+		"Input tokens": count(promptTokens), "Output tokens": count(usageOr),
+		"Output (tok/s)": perSecond(usageOr), "Total (tok/s)": perSecond(all),
+		"Decode (tok/s)": g.parts(rounded(1), func(q *records.Request) (float64, bool, string) {
+			v, _, why := tpot(q)
+			if why == "" && v <= 0 {
+				why = whyNaN
+			}
+			return 1e9 / v, true, why
+		}),
+		"KV Cache Hit Rate (%)": noLatency(hits),
+		"Avg Decoded Tok/Iter": g.parts(linear, func(q *records.Request) (float64, bool, string) {
+			n, why := usageOr(q)
+			messages := choices(q)
+			if why != "" || n < 2 || messages < 2 || n <= messages {
+				return 0, false, why
+			}
+			return float64(n-1) / float64(messages-1), true, ""
+		}),
+	}
+}
+
+// whyNaN is why percentiles are unknown with a value that is not a number.
+const whyNaN = "the tool divides by 0, and sorts what is not a number"
 
 // evalscopeFirst is the send of an answer without a choice: its TTFT is 0.
 func evalscopeFirst(q *records.Request) (time.Duration, string) {
@@ -63,13 +149,6 @@ func evalscopeFirst(q *records.Request) (time.Duration, string) {
 		return q.Start, ""
 	}
 	return firstChoice(q)
-}
-
-func evalscopeFate(q *records.Request) (fate, string) {
-	if q.Outcome == sample.ServerError && q.Status == 200 || q.Outcome == sample.Empty {
-		return served, ""
-	}
-	return usual(q)
 }
 
 // rounded returns the rule floorIndex, rounded to two decimals of unit, in nanoseconds.

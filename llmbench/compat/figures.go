@@ -62,10 +62,21 @@ func (l Latency) Std() Value {
 // noLatency returns a latency without values. The reason is in v.
 func noLatency(v Value) Latency { return Latency{Mean: v, none: v} }
 
+// noValue is why there is no latency.
+const noValue = "no request has one"
+
+// orZero returns l as tools print it that write 0 for a latency that no request has.
+func orZero(l Latency) Latency {
+	if l.Mean.Why != noValue {
+		return l
+	}
+	return Latency{Mean: exact(0), std: func() float64 { return 0 }, at: func(float64) float64 { return 0 }}
+}
+
 // latency summarizes s. Percentiles follow the rule.
 func latency(s *series, at percentile) Latency {
 	if s.n() == 0 {
-		return noLatency(cannotTell("no request has one"))
+		return noLatency(cannotTell(noValue))
 	}
 	return Latency{N: s.n(), Mean: exact(s.mean()), std: s.std, at: func(p float64) float64 { return at(s, p) }}
 }
@@ -73,7 +84,7 @@ func latency(s *series, at percentile) Latency {
 // latencyOf summarizes weighted values.
 func latencyOf(w *weighted) Latency {
 	if len(w.pairs) == 0 {
-		return noLatency(cannotTell("no request has one"))
+		return noLatency(cannotTell(noValue))
 	}
 	n := len(w.pairs)
 	return Latency{N: n, Mean: exact(w.mean()), std: w.std, at: w.percentile}
@@ -85,7 +96,8 @@ type fate int
 const (
 	served fate = iota
 	failed
-	unclear // the records do not determine it
+	unclear   // the records do not determine it
+	uncounted // neither as served nor as failed
 )
 
 // A gather collects the requests of a pass for a tool. If something is unknown of one
@@ -133,6 +145,7 @@ func (g *gather) run(p Pass) {
 			g.lastServed = max(g.lastServed, q.End)
 		case failed:
 			g.failed++
+		case uncounted:
 		default:
 			g.unclear.add(why)
 		}

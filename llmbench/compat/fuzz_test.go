@@ -16,6 +16,7 @@ func FuzzTools(f *testing.F) {
 	f.Add(head + whole + whole)
 	f.Add(head + whole + strings.Replace(whole, `"outcome":"ok"`, `"outcome":"truncated"`, 1))
 	f.Add(head + strings.Replace(whole, `"outcome":"ok"`, `"outcome":"http"`, 1))
+	f.Add(head + strings.Replace(whole, `"outcome":"ok"`, `"outcome":"truncated","error":"stream is truncated"`, 1))
 	f.Add(strings.Replace(head, `"stream":true`, `"stream":false`, 1) + req(0, nil, 190, usage(7, 2)) + "\n")
 	f.Add(head + strings.Replace(req(5000, []int{5100}, 5190, wire(0, 0, 5100, 5100, 5100, 5100)+","+usage(7, 2)), `"first_ns":5100000000,"last_ns":5100`, `"first_ns":1,"last_ns":5100`, 1) + "\n")
 	f.Add(head + strings.Replace(whole, `"last_ns":150000000`, `"last_ns":9000000000000000000`, 1))
@@ -35,9 +36,16 @@ func FuzzTools(f *testing.F) {
 					}
 				}
 				tool.Summary(p)
-			}
-			if _, err := VLLMResult(p); err != nil {
-				t.Fatal(err)
+				for _, v := range tool.Versions {
+					tool := tool.as(v)
+					tool.Summary(p)
+					if v.result == nil {
+						continue
+					}
+					if _, err := tool.Result(p); err != nil {
+						t.Fatal(err)
+					}
+				}
 			}
 		}
 	})

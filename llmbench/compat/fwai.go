@@ -12,10 +12,12 @@ import (
 //   - The total latency ends with the stream, after [DONE].
 //   - The latency per token is (total latency - time to first token) / output tokens. The
 //     divisor is not output tokens - 1.
-//   - Output tokens are usage, or 0 without usage.
+//   - Output tokens are usage, or 0 without usage. An answer of 0 tokens has no latency per
+//     token, and is not part of the averages of tokens.
 //   - Percentiles come from locust's histogram, which keeps two digits: 3432 ms become 3400.
-//   - A stream that breaks is counted neither as a success nor as a failure. A stream with
-//     an error object after some text is a short success.
+//   - A stream that is reset is counted neither as a success nor as a failure. A stream that
+//     ends early without an error, or with an error object after some text, is a short
+//     success. One that ends within an event is a failure.
 //   - req/s are over the time from the start to the last end. There is no tok/s.
 func FwAI(p Pass) Figures {
 	g := gather{fate: func(q *records.Request) (fate, string) {
@@ -27,8 +29,14 @@ func FwAI(p Pass) Figures {
 			return served, ""
 		case q.OK() && calledTools(q):
 			return unclear, whyTools
-		case q.Outcome == sample.Empty:
-			return failed, ""
+		case q.Outcome == sample.Empty || q.Outcome == sample.Truncated && q.Deltas == 0 && endedCleanly(q) || cutEvent(q):
+			return failed, "" // it has no first token, or an event that is not JSON
+		case endedCleanly(q) && calledTools(q):
+			return unclear, whyTools
+		case endedCleanly(q):
+			return served, ""
+		case q.Outcome == sample.Truncated:
+			return uncounted, ""
 		}
 		return usual(q)
 	}}
@@ -44,7 +52,7 @@ func FwAI(p Pass) Figures {
 		return g.parts(locust, func(q *records.Request) (float64, bool, string) {
 			n, _ := fwaiTokens(q)
 			if n == 0 {
-				return 0, false, "it has no token that the tool would count, and what it then divides by is not known here"
+				return 0, false, ""
 			}
 			begin := q.Start
 			if from {
@@ -56,7 +64,20 @@ func FwAI(p Pass) Figures {
 			return float64(q.End-begin) / float64(n), true, ""
 		})
 	}
-	f.Extra = map[string]Latency{"Overall Latency Per Token": perToken(false)}
+	some := func(of func(*records.Request) (int, string)) Latency {
+		return g.parts(linear, func(q *records.Request) (float64, bool, string) {
+			n, why := of(q)
+			return float64(n), n > 0, why
+		})
+	}
+	f.Extra = map[string]Latency{
+		"Overall Latency Per Token": perToken(false),
+		"Num Tokens":                some(fwaiTokens),
+		"Prompt Tokens":             some(promptTokens),
+	}
+	if f.Extra["Cached Tokens"] = some(cachedTokens); f.Extra["Cached Tokens"].Mean.Why == noValue {
+		f.Extra["Cached Tokens"] = noLatency(absent()) // or the server stated 0 of all
+	}
 	if p.Head.Stream {
 		f.TTFT, f.TPOT = g.whole(locust, since(firstText)), perToken(true)
 	}

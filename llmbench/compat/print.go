@@ -5,58 +5,6 @@ import (
 	"strconv"
 )
 
-func printVLLM(b *block, p Pass, f Figures) {
-	b.title(" Serving Benchmark Result ", "=")
-	b.line("Successful requests:", f.Completed, 0)
-	b.line("Failed requests:", f.Failed, 0)
-	if p.Head.Concurrency > 0 {
-		b.line("Maximum request concurrency:", exact(float64(p.Head.Concurrency)), 0)
-	} else {
-		b.line("Request rate configured (RPS):", requestRate(p), 2)
-	}
-	b.line("Benchmark duration (s):", f.Duration, 2)
-	b.line("Total input tokens:", f.InputTokens, 0)
-	b.line("Total generated tokens:", f.OutputTokens, 0)
-	b.line("Request throughput (req/s):", f.Requests, 2)
-	b.line("Request goodput (req/s):", f.Good, 2)
-	b.line("Output token throughput (tok/s):", f.Output, 2)
-	b.line("Peak output token throughput (tok/s):", f.PeakOutput, 2)
-	b.line("Peak concurrent requests:", f.PeakRequests, 2)
-	b.line("Total token throughput (tok/s):", f.Total, 2)
-	b.latencies([]section{
-		{"Time to First Token", "TTFT", f.TTFT},
-		{"Time per Output Token (excl. 1st token)", "TPOT", f.TPOT},
-		{"Inter-token Latency", "ITL", f.ITL},
-		{"End-to-end Latency", "E2EL", f.E2E},
-	}, 99)
-	if p.Head.Concurrency > 0 {
-		b.title("Client-side Queueing", "-")
-		for _, stat := range []string{"Mean", "Median", "P99"} {
-			b.line(stat+" Client Queue Time (ms):", cannotTell("how long a request waits in the tool's own client is not known here"), 2)
-		}
-	}
-	b.title("", "=")
-	b.because()
-}
-
-// A section of vLLM's or SGLang's block is about one latency.
-type section struct {
-	title, name string
-	of          Latency
-}
-
-// latencies writes sections, with the percentiles ps after mean and median.
-func (b *block) latencies(all []section, ps ...float64) {
-	for _, l := range all {
-		b.title(l.title, "-")
-		b.line("Mean "+l.name+" (ms):", ms(l.of.Mean), 2)
-		b.line("Median "+l.name+" (ms):", ms(l.of.At(50)), 2)
-		for _, p := range ps {
-			b.line(fmt.Sprintf("P%.0f %s (ms):", p, l.name), ms(l.of.At(p)), 2)
-		}
-	}
-}
-
 // requestRate is the rate of an open loop whose process has one rate, in requests per
 // second.
 func requestRate(p Pass) Value {
@@ -113,10 +61,10 @@ func printSGLang(b *block, p Pass, f Figures) {
 	b.line("Total token throughput (tok/s):", f.Total, 2)
 	b.line("Concurrency:", f.extra("Concurrency"), 2)
 	b.latencies([]section{
-		{"End-to-End Latency", "E2E Latency", f.E2E},
-		{"Time to First Token", "TTFT", f.TTFT},
-		{"Time per Output Token (excl. 1st token)", "TPOT", f.TPOT},
-		{"Inter-Token Latency", "ITL", f.ITL},
+		{"", "End-to-End Latency", "E2E Latency", f.E2E},
+		{"", "Time to First Token", "TTFT", f.TTFT},
+		{"", "Time per Output Token (excl. 1st token)", "TPOT", f.TPOT},
+		{"", "Inter-Token Latency", "ITL", f.ITL},
 	}, 90, 95, 99)
 	b.line("Max ITL (ms):", ms(f.ITL.At(100)), 2)
 	b.title("", "=")
@@ -142,32 +90,6 @@ func total(f Figures) Value {
 // each is v of one request.
 func each(v Value, f Figures) Value { return v.over(f.Completed, noServed) }
 
-func printEvalScope(b *block, p Pass, f Figures) {
-	b.line("Test Duration (s)", f.Duration, 2)
-	if p.Head.Concurrency > 0 {
-		b.line("Concurrency", exact(float64(p.Head.Concurrency)), 0)
-	}
-	b.line("Total / Success / Failed", total(f), 0)
-	b.line("  Success", f.Completed, 0)
-	b.line("  Failed", f.Failed, 0)
-	b.line("Req Throughput (req/s)", f.Requests, 4)
-	b.line("Avg Latency (s)", secs(f.E2E.Mean), 4)
-	b.line("Avg TTFT (ms)", ms(f.TTFT.Mean), 2)
-	b.line("Avg TPOT (ms)", ms(f.TPOT.Mean), 2)
-	b.line("Avg ITL (ms)", ms(f.ITL.Mean), 2)
-	b.line("Avg Input Tokens", each(f.InputTokens, f), 2)
-	b.line("Avg Output Tokens", each(f.OutputTokens, f), 2)
-	b.line("Output Throughput (tok/s)", f.Output, 2)
-	b.line("Total Throughput (tok/s)", f.Total, 2)
-	for _, p := range []float64{50, 90, 99} {
-		b.line(fmt.Sprintf("TTFT (ms) %.0f%%", p), ms(f.TTFT.At(p)), 2)
-		b.line(fmt.Sprintf("ITL (ms) %.0f%%", p), ms(f.ITL.At(p)), 2)
-		b.line(fmt.Sprintf("TPOT (ms) %.0f%%", p), ms(f.TPOT.At(p)), 2)
-		b.line(fmt.Sprintf("Latency (s) %.0f%%", p), secs(f.E2E.At(p)), 2)
-	}
-	b.because()
-}
-
 func printEvalScope2024(b *block, p Pass, f Figures) {
 	if p.Head.Concurrency > 0 {
 		b.line("Number of concurrency:", exact(float64(p.Head.Concurrency)), 0)
@@ -185,33 +107,6 @@ func printEvalScope2024(b *block, p Pass, f Figures) {
 	b.line("Average output tokens per request:", each(f.OutputTokens, f), 3)
 	for _, p := range []float64{50, 66, 75, 80, 90, 95, 98, 99} {
 		b.line(fmt.Sprintf("p%.0f:", p), secs(f.E2E.At(p)), 4)
-	}
-	b.because()
-}
-
-func printFwAI(b *block, p Pass, f Figures) {
-	b.format = "%-33s: %s"
-	b.WriteString("=================================== Summary ====================================\n")
-	b.text("Model", p.Head.Model)
-	b.text("Stream", map[bool]string{true: "True", false: "False"}[p.Head.Stream])
-	b.line("Prompt Tokens", each(f.InputTokens, f), 1)
-	if p.Head.Concurrency > 0 {
-		b.text("Concurrency", fmt.Sprint(p.Head.Concurrency))
-	}
-	b.line("Time To First Token", ms(f.TTFT.Mean), 3)
-	b.line("Latency Per Token", ms(f.TPOT.Mean), 3)
-	b.line("Overall Latency Per Token", ms(f.Extra["Overall Latency Per Token"].Mean), 3)
-	b.line("Total Latency", ms(f.E2E.Mean), 3)
-	b.line("Num Tokens", each(f.OutputTokens, f), 1)
-	b.line("Num Requests", f.Completed, 0)
-	b.line("Qps", f.Requests, 3)
-	for _, l := range []struct {
-		name string
-		of   Latency
-	}{{"Time To First Token", f.TTFT}, {"Total Latency", f.E2E}} {
-		for _, p := range []float64{50, 90, 95, 99, 99.9} {
-			b.line(fmt.Sprintf("P%v %s", p, l.name), ms(l.of.At(p)), 0)
-		}
 	}
 	b.because()
 }

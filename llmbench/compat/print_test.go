@@ -15,7 +15,7 @@ func parse(s string) (float64, error) { return strconv.ParseFloat(s, 64) }
 // TestSummary prints every tool's block for runs with and without unknown figures.
 func TestSummary(t *testing.T) {
 	for _, c := range tables(t) {
-		if c.name != "a role first" && c.name != "a stream that was cut" && c.name != "not streamed" && c.name != "nothing but failures" && c.name != "the server's own times" {
+		if c.name != "a role first" && c.name != "a stream that was cut" && c.name != "a stream that ended early" && c.name != "not streamed" && c.name != "nothing but failures" && c.name != "the server's own times" {
 			continue
 		}
 		var all strings.Builder
@@ -26,35 +26,67 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestVLLMResult checks the file that vLLM's dashboards read.
-func TestVLLMResult(t *testing.T) {
-	var all strings.Builder
-	for _, c := range tables(t) {
-		if c.name != "a role first" && c.name != "usage missing" {
-			continue
+// TestReleases prints the block of every release of a tool that differs, and the file of
+// results, for a run with cached tokens, an answer of several tokens a message, and one that
+// ended early.
+func TestReleases(t *testing.T) {
+	whole := req(0, []int{500, 540, 580}, 590, wire(1, 1, 10, 581, 582, 583)+`,"cached_tokens":4,`+usage(7, 3))
+	run := run(t, `"slo":"ttft=100ms"`, whole,
+		req(600, []int{700, 780}, 900, wire(0, 0, 700, 780, 790, 800)+","+usage(9, 12)),
+		req(1000, nil, 1100, `"outcome":"http","status":500`))
+	for _, tool := range Tools {
+		for _, v := range tool.Versions {
+			name := tool.Name + "@" + v.Since
+			tool, err := Find(name)
+			assert.NilError(t, err)
+			text := tool.Summary(run)
+			if v.result != nil {
+				assert.NilError(t, tool.Select("ttft,e2el", "50,99.9"))
+				result, err := tool.Result(run)
+				assert.NilError(t, err)
+				assert.Assert(t, json.Valid(result))
+				text += string(result)
+			}
+			golden.Assert(t, text, name+".txt")
 		}
-		text, err := VLLMResult(c.run)
+	}
+}
+
+// TestVLLMResult checks the members of the file that vLLM's dashboards read.
+func TestVLLMResult(t *testing.T) {
+	for _, c := range tables(t) {
+		tool, err := Find("vllm")
+		assert.NilError(t, err)
+		text, err := tool.Result(c.run)
 		assert.NilError(t, err)
 		var m map[string]any
 		assert.NilError(t, json.Unmarshal(text, &m))
 		for _, key := range []string{"date", "backend", "model_id", "num_prompts", "request_rate", "max_concurrency", "duration", "completed", "failed",
 			"total_input_tokens", "total_output_tokens", "request_throughput", "request_goodput", "output_throughput", "total_token_throughput",
-			"max_output_tokens_per_s", "max_concurrent_requests", "mean_ttft_ms", "median_tpot_ms", "std_itl_ms", "p99_e2el_ms"} {
+			"max_output_tokens_per_s", "max_concurrent_requests", "rtfx", "mean_ttft_ms", "median_tpot_ms", "std_itl_ms", "p99_itl_ms"} {
 			_, has := m[key]
 			assert.Assert(t, has, key)
 		}
-		all.Write(text)
+		_, has := m["mean_e2el_ms"]
+		assert.Assert(t, !has, "a section that --percentile-metrics does not select")
 	}
-	golden.Assert(t, all.String(), "save-result.json")
 }
 
-// TestIntegers checks that whole numbers have only digits, as in vLLM's file.
-func TestIntegers(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 1e6: "1000000", 123456789012: "123456789012", 1e22: "10000000000000000000000", 0.25: "0.25", 1e-7: "0.0000001"} {
-		text, err := exact(v).MarshalJSON()
-		assert.NilError(t, err)
-		assert.Equal(t, string(text), want)
+// TestPython checks numbers as Python writes them.
+func TestPython(t *testing.T) {
+	for v, want := range map[float64]string{0: "0.0", 1e6: "1000000.0", 1e16: "1e+16", 123456.75: "123456.75", 0.25: "0.25", 1e-4: "0.0001", 1e-5: "1e-05", 1e-7: "1e-07"} {
+		assert.Equal(t, repr(v), want)
 	}
+	for v, want := range map[float64]string{0: "0", 12.5: "13", 90: "90", -0.5: "0", 0.4: "0", 1e22: "10000000000000000000000"} {
+		assert.Equal(t, shortest(v, 0), want)
+	}
+	for v, want := range map[float64]string{1.005: "1.01", 1.004: "1", 0.1: "0.1", 12.346: "12.35", -1: "-1"} {
+		assert.Equal(t, shortest(v, 2), want)
+	}
+	assert.Equal(t, round(2.675, 2), 2.67) // as 2.675 is a little less in binary
+	text, err := exact(1e6).MarshalJSON()
+	assert.NilError(t, err)
+	assert.Equal(t, string(text), "1000000")
 }
 
 // TestReasons checks the reasons of unknown quotients.
@@ -62,8 +94,11 @@ func TestReasons(t *testing.T) {
 	for _, c := range tables(t) {
 		switch c.name {
 		case "nothing but failures":
-			tool, _ := Find("evalscope")
-			assert.Assert(t, strings.Contains(tool.Summary(c.run), "cannot tell: Avg Input Tokens, Avg Output Tokens: no request was served\n"))
+			tool, _ := Find("evalscope@1.10")
+			text := tool.Summary(c.run)
+			for _, row := range []string{"Avg Latency (s)           │     -1.00 │", "Avg TTFT (ms)             │  -1000.00 │", "Latency (s)    │   nan │"} {
+				assert.Assert(t, strings.Contains(text, row), text)
+			}
 		case "nothing but failures, not streamed":
 			f := EvalScope2024(c.run)
 			assert.Equal(t, f.TPOT.Mean.Why, "no output token was counted")
@@ -92,12 +127,14 @@ func TestOpenLoop(t *testing.T) {
 // TestOpenLoopResult checks the rate and the burstiness in vLLM's file of results.
 func TestOpenLoopResult(t *testing.T) {
 	for arrivals, want := range map[string]string{
-		`"arrivals":"llmbench.Poisson{Rate:2 Seed:1}"`:                            `"request_rate":2,"burstiness":1,`,
-		`"arrivals":{"process":"gamma","parameters":{"rate":"0.25","shape":"4"}}`: `"request_rate":0.25,"burstiness":4,`,
-		`"arrivals":{"process":"replay","parameters":{"speed":"1"}}`:              `"request_rate":null,"burstiness":null,`,
-		`"arrivals":{"process":"constant","parameters":{"rate":"3"}}`:             `"request_rate":3,"burstiness":null,`,
+		`"arrivals":"llmbench.Poisson{Rate:2 Seed:1}"`:                            `"request_rate": 2.0, "burstiness": 1.0,`,
+		`"arrivals":{"process":"gamma","parameters":{"rate":"0.25","shape":"4"}}`: `"request_rate": 0.25, "burstiness": 4.0,`,
+		`"arrivals":{"process":"replay","parameters":{"speed":"1"}}`:              `"request_rate": null, "burstiness": null,`,
+		`"arrivals":{"process":"constant","parameters":{"rate":"3"}}`:             `"request_rate": 3.0, "burstiness": null,`,
 	} {
-		text, err := VLLMResult(run(t, `"concurrency":0,`+arrivals, req(0, []int{100}, 110, wire(0, 0, 100, 100, 105, 106)+","+usage(7, 1))))
+		tool, err := Find("vllm")
+		assert.NilError(t, err)
+		text, err := tool.Result(run(t, `"concurrency":0,`+arrivals, req(0, []int{100}, 110, wire(0, 0, 100, 100, 105, 106)+","+usage(7, 1))))
 		assert.NilError(t, err)
 		assert.Assert(t, strings.Contains(string(text), want), "%s", text)
 	}

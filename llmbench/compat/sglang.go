@@ -44,6 +44,8 @@ func SGLang(p Pass) Figures {
 			return served, ""
 		case q.Outcome == sample.ServerError && q.Status == 200:
 			return failed, ""
+		case endedCleanly(q) && !cutEvent(q):
+			return served, ""
 		}
 		return usual(q)
 	}}
@@ -72,9 +74,9 @@ func SGLang(p Pass) Figures {
 		}
 		return lastEvent(q)
 	}
-	f.TTFT, f.E2E = g.whole(linear, since(first)), g.whole(linear, since(last))
-	f.ITL = g.whole(linear, textGaps)
-	f.TPOT = g.parts(linear, perToken(first, last, sglangTokens))
+	f.TTFT, f.E2E = orZero(g.whole(linear, since(first))), g.whole(linear, since(last))
+	f.ITL = orZero(g.whole(linear, textGaps))
+	f.TPOT = orZero(g.parts(linear, perToken(first, last, sglangTokens)))
 	f.Good = absent()
 	f.PeakOutput, f.PeakRequests = g.peaks(func(q *records.Request, each func(time.Duration)) string {
 		at, why := first(q)

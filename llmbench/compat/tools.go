@@ -3,7 +3,10 @@ package compat
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+
+	"golang.org/x/mod/semver"
 )
 
 // A Tool is a tool whose figures can be computed.
@@ -14,34 +17,49 @@ type Tool struct {
 	Figures func(Pass) Figures
 	// Differs is a line about how the figures differ from llmbench's.
 	Differs string
+	// Versions are the ranges of releases that differ, the newest first. A Tool computes and
+	// prints as the newest one, or as the one that was named to Find.
+	Versions []Version
 
-	print func(b *block, p Pass, f Figures)
+	selection
+	print  func(b *block, p Pass, f Figures)
+	result func(selection, Pass) ([]byte, error)
 }
 
-// Tools are all tools.
+// Tools are all tools, as of their newest releases.
 var Tools = []Tool{
-	{"vllm", "vLLM bench serve", "https://github.com/vllm-project/vllm/blob/main/vllm/benchmarks/serve.py", VLLM,
-		"TTFT ends at the first message with a choice, even a role's; ITL and E2E go on to the finish reason; a stream that is cut cleanly or carries an error is a success.", printVLLM},
-	{"sglang", "SGLang bench_serving", "https://github.com/sgl-project/sglang/blob/main/python/sglang/bench_serving.py", SGLang,
-		"E2E and TPOT go on to [DONE]; the time of its rates until /server_info has answered; an answer without text has a TTFT of 0.", printSGLang},
-	{"evalscope", "EvalScope perf", "https://github.com/modelscope/evalscope/tree/main/evalscope/perf", EvalScope,
-		"TTFT as vLLM's; latency and TPOT go on to usage; a TPOT of 0 for one token; of 100 values the p99 is the largest, and latencies are rounded to 10 ms.", printEvalScope},
-	{"evalscope-2024", "EvalScope perf (2024)", "https://github.com/modelscope/evalscope/blob/v0.5.5/evalscope/perf/http_client.py", EvalScope2024,
-		"Without streaming alone: TTFT is the latency, the time per token the inverse of throughput; req/s and tok/s have different clocks.", printEvalScope2024},
-	{"fw-ai", "fw-ai llm_bench", "https://github.com/fw-ai/benchmark/blob/main/llm_bench/load_test.py", FwAI,
-		"The latency goes on to the end of the stream; per token it is divided by N, not N-1; percentiles have two digits; a broken stream is counted nowhere.", printFwAI},
-	{"guidellm", "GuideLLM", "https://github.com/vllm-project/guidellm/blob/main/src/guidellm/schemas/request_stats.py", GuideLLM,
-		"TPOT has the TTFT in it; ITL is one value a request; means weigh requests by their tokens; without usage a message is a token.", printGuideLLM},
-	{"aiperf", "AIPerf", "https://github.com/ai-dynamo/aiperf/blob/main/docs/metrics-reference.md", AIPerf,
-		"Its ITL is one value a request, what others call TPOT; durations end at the last text.", printAIPerf},
-	{"llama-bench", "llama-bench", "https://github.com/ggml-org/llama.cpp/tree/master/tools/llama-bench", LlamaBench,
-		"It measures no server: only what the server states of its own work comes near.", printLlamaBench},
+	newest(Tool{Name: "vllm", Title: "vLLM bench serve", URL: "https://github.com/vllm-project/vllm/blob/main/vllm/benchmarks/serve.py",
+		Differs:  "TTFT ends at the first message with a choice, even a role's; ITL and E2E go on to the finish reason; a stream that is cut cleanly or carries an error is a success.",
+		Versions: vllmVersions, selection: selection{[]string{"ttft", "tpot", "itl"}, []float64{99}}}),
+	{Name: "sglang", Title: "SGLang bench_serving", URL: "https://github.com/sgl-project/sglang/blob/main/python/sglang/bench_serving.py", Figures: SGLang,
+		Differs: "E2E and TPOT go on to [DONE]; the time of its rates until /server_info has answered; an answer without text has a TTFT of 0.", print: printSGLang},
+	newest(Tool{Name: "evalscope", Title: "EvalScope perf", URL: "https://github.com/modelscope/evalscope/tree/main/evalscope/perf",
+		Differs:  "TTFT as vLLM's; latency and TPOT go on to usage; a TPOT of 0 for one token; of 100 values the p99 is the largest, and latencies are rounded to 10 ms.",
+		Versions: evalscopeVersions}),
+	{Name: "evalscope-2024", Title: "EvalScope perf (2024)", URL: "https://github.com/modelscope/evalscope/blob/v0.5.5/evalscope/perf/http_client.py", Figures: EvalScope2024,
+		Differs: "Without streaming alone: TTFT is the latency, the time per token the inverse of throughput; req/s and tok/s have different clocks.", print: printEvalScope2024},
+	{Name: "fw-ai", Title: "fw-ai llm_bench", URL: "https://github.com/fw-ai/benchmark/blob/main/llm_bench/load_test.py", Figures: FwAI,
+		Differs: "The latency goes on to the end of the stream; per token it is divided by N, not N-1; percentiles have two digits; a broken stream is counted nowhere.", print: printFwAI},
+	{Name: "guidellm", Title: "GuideLLM", URL: "https://github.com/vllm-project/guidellm/blob/main/src/guidellm/schemas/request_stats.py", Figures: GuideLLM,
+		Differs: "TPOT has the TTFT in it; ITL is one value a request; means weigh requests by their tokens; without usage a message is a token.", print: printGuideLLM},
+	{Name: "aiperf", Title: "AIPerf", URL: "https://github.com/ai-dynamo/aiperf/blob/main/docs/metrics-reference.md", Figures: AIPerf,
+		Differs: "Its ITL is one value a request, what others call TPOT; durations end at the last text.", print: printAIPerf},
+	{Name: "llama-bench", Title: "llama-bench", URL: "https://github.com/ggml-org/llama.cpp/tree/master/tools/llama-bench", Figures: LlamaBench,
+		Differs: "It measures no server: only what the server states of its own work comes near.", print: printLlamaBench},
 }
 
-// Find returns the tool of a name.
+// newest returns t as its newest version has it.
+func newest(t Tool) Tool { return t.as(t.Versions[0]) }
+
+// Find returns the tool of a name, such as "vllm" or "vllm@0.20". What follows the @ is a
+// release; without it, the tool is of the newest range of releases.
 func Find(name string) (Tool, error) {
 	var names []string
+	name, release, chosen := strings.Cut(name, "@")
 	for _, t := range Tools {
+		if t.Name == name && chosen {
+			return t.at(release)
+		}
 		if t.Name == name {
 			return t, nil
 		}
@@ -50,57 +68,85 @@ func Find(name string) (Tool, error) {
 	return Tool{}, fmt.Errorf("%q: want one of %s", name, strings.Join(names, ", "))
 }
 
+// at returns the tool of a release.
+func (t Tool) at(release string) (Tool, error) {
+	wanted := "v" + strings.TrimPrefix(release, "v")
+	if len(t.Versions) == 0 {
+		return t, fmt.Errorf("%q: want no release, because only one is known", t.Name+"@"+release)
+	}
+	oldest := t.Versions[len(t.Versions)-1].Since
+	if !semver.IsValid(wanted) || semver.Compare(wanted, "v"+oldest) < 0 {
+		return t, fmt.Errorf("%q: want a release such as %s, and at least %s", t.Name+"@"+release, t.Versions[0].Since, oldest)
+	}
+	for _, v := range t.Versions {
+		if semver.Compare(wanted, "v"+v.Since) >= 0 {
+			return t.as(v), nil
+		}
+	}
+	panic("unreachable: the release is at least the oldest one")
+}
+
+// as returns the tool as v has it.
+func (t Tool) as(v Version) Tool {
+	t.Figures, t.print, t.result = v.figures, v.print, v.result
+	return t
+}
+
 // Summary returns the block that the tool prints at its end. An unknown figure is "?", and
 // lines after the block have the reasons.
 func (t Tool) Summary(p Pass) string {
-	b := &block{format: "%-40s %-10s"}
+	b := &block{format: "%-40s %-10s", selection: t.selection}
 	t.print(b, p, t.Figures(p))
 	return b.String()
 }
 
-// A block is lines with a label and a value.
-type block struct {
-	strings.Builder
-	format  string
-	unknown []string // labels
-	why     []string
-}
-
-func (b *block) line(label string, v Value, decimals int) {
-	if v.Bound == Absent {
-		return
+// Result returns the file of results that the tool writes, on one line.
+func (t Tool) Result(p Pass) ([]byte, error) {
+	if t.result == nil {
+		return nil, fmt.Errorf("the file of results of %s is not known here: want vllm", t.Name)
 	}
-	b.text(label, v.Text(decimals))
-	if v.Bound != CannotTell {
-		return
+	return t.result(t.selection, p)
+}
+
+// List returns the names of all tools with the releases that differ, for a person.
+func List() string {
+	var b strings.Builder
+	for _, t := range Tools {
+		fmt.Fprintf(&b, "%-16s %s (%s)\n", t.Name, t.Title, t.URL)
+		for _, v := range t.Versions {
+			fmt.Fprintf(&b, "  %-14s %s\n", t.Name+"@"+v.Since, v.About)
+		}
 	}
-	label = strings.TrimRight(strings.TrimSpace(label), ":")
-	if i := slices.Index(b.why, v.Why); i >= 0 {
-		b.unknown[i] += ", " + label
-		return
+	return b.String()
+}
+
+// Select sets the metrics and the percentiles that vLLM's flags --percentile-metrics and
+// --metric-percentiles would select: comma-separated lists. An empty list stands for the flag's
+// default.
+func (t *Tool) Select(metrics, percentiles string) error {
+	if metrics == "" && percentiles == "" {
+		return nil
 	}
-	b.why, b.unknown = append(b.why, v.Why), append(b.unknown, label)
-}
-
-func (b *block) text(label, value string) {
-	b.WriteString(strings.TrimRight(fmt.Sprintf(b.format, label, value), " ") + "\n")
-}
-
-// title writes a line of 50 characters.
-func (b *block) title(text, fill string) {
-	pad := 50 - len(text)
-	b.WriteString(strings.Repeat(fill, pad/2) + text + strings.Repeat(fill, pad-pad/2) + "\n")
-}
-
-// because writes why figures are unknown.
-func (b *block) because() {
-	for i, why := range b.why {
-		fmt.Fprintf(b, "cannot tell: %s: %s\n", b.unknown[i], why)
+	if t.Name != "vllm" {
+		return fmt.Errorf("%s: want no metrics and percentiles selected, because only vllm has flags for that", t.Name)
 	}
+	if metrics != "" {
+		t.metrics = strings.Split(metrics, ",")
+	}
+	for _, key := range t.metrics {
+		if !slices.ContainsFunc(vllmMetrics, func(m vllmMetric) bool { return m.key == key }) {
+			return fmt.Errorf("metric %q: want some of ttft, tpot, itl and e2el", key)
+		}
+	}
+	if percentiles != "" {
+		t.percentiles = nil
+		for text := range strings.SplitSeq(percentiles, ",") {
+			p, err := strconv.ParseFloat(text, 64)
+			if err != nil || !(p >= 0 && p <= 100) {
+				return fmt.Errorf("percentile %q: want a number of 0 to 100", text)
+			}
+			t.percentiles = append(t.percentiles, p)
+		}
+	}
+	return nil
 }
-
-// ms returns nanoseconds in milliseconds.
-func ms(v Value) Value { return v.times(1e-6) }
-
-// secs returns nanoseconds in seconds.
-func secs(v Value) Value { return v.times(1e-9) }

@@ -4,6 +4,10 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 )
 
 // tables returns runs for which tools print different figures. A want is a number, "≤ number",
@@ -42,7 +46,14 @@ func tables(t testing.TB) []struct {
 	// The second stream was cut after a token.
 	cut := run(t, "",
 		req(0, []int{100, 200}, 400, wire(0, 0, 100, 200, 300, 300)+","+usage(7, 2)),
-		req(0, []int{100}, 150, wire(0, 0, 100, 100, 100, 0)+`,"outcome":"truncated","error":"cut"`))
+		req(0, []int{100}, 150, wire(0, 0, 100, 100, 100, 0)+`,"outcome":"truncated","error":"unexpected EOF"`))
+
+	// The same, and the body ended as if the answer were whole, or within an event.
+	short := func(why string) Pass {
+		return run(t, "",
+			req(0, []int{100, 200}, 400, wire(0, 0, 100, 200, 300, 300)+","+usage(7, 2)),
+			req(0, []int{100, 140}, 150, wire(0, 0, 100, 140, 140, 0)+`,"clock":"kernel","outcome":"truncated","error":"openai-chat: stream is truncated`+why+`"`))
+	}
 
 	// It had an error object after a token.
 	fault := run(t, "", req(0, []int{100}, 150, wire(0, 0, 100, 100, 100, 110)+`,"outcome":"server-error","error":"oops"`))
@@ -163,7 +174,8 @@ func tables(t testing.TB) []struct {
 			"vllm, completed: 1", "vllm, failed: 1",
 			"vllm, duration: 1", "vllm, req/s: 1", "vllm, tok/s: 2",
 			"sglang, completed: 1", "sglang, req/s: ≤ 1",
-			"evalscope, failed: 1", "evalscope, req/s: 1",
+			"evalscope, failed: 1", "evalscope, duration: 0.3", // a failure has no end
+			"evalscope, req/s: 3.333333333333333",
 			"fw-ai, failed: 1", "fw-ai, req/s: 1",
 			"guidellm, failed: 1",
 			"aiperf, failed: 1", "aiperf, duration: 0.2", "aiperf, req/s: 5",
@@ -173,7 +185,7 @@ func tables(t testing.TB) []struct {
 			"vllm, out: ?", "vllm, tok/s: ?", "vllm, mean tpot: ?", "vllm, in: ?", "vllm, mean ttft: 100", "vllm, mean itl: 20",
 			"sglang, out: ?", "sglang, mean tpot: ?",
 			"evalscope, out: ?", "evalscope, mean tpot: ?", "evalscope, mean e2e: 140",
-			"fw-ai, out: 0", "fw-ai, mean tpot: ?",
+			"fw-ai, out: 0", "fw-ai, mean tpot: ?", // no request has one
 			"guidellm, out: 3", // an event is a token
 			"guidellm, mean itl: 20",
 			"aiperf, out: ?", "aiperf, mean itl: ?",
@@ -191,8 +203,20 @@ func tables(t testing.TB) []struct {
 			"aiperf, p99 ttft: 990.1",
 		}},
 		{"a stream that was cut", cut, []string{
-			"vllm, completed: ?", "vllm, mean ttft: ?", "vllm, duration: ?",
-			"sglang, completed: ?", "evalscope, completed: ?", "fw-ai, completed: ?", "guidellm, completed: ?", "aiperf, completed: ?",
+			"vllm, completed: 1", "vllm, failed: 1", "vllm, mean ttft: 100", "vllm, duration: 0.4", "vllm, tok/s: 5",
+			"sglang, completed: 1", "evalscope, completed: 1", "guidellm, failed: 1", "aiperf, failed: 1",
+			"fw-ai, completed: 1", "fw-ai, failed: 0", // counted nowhere
+		}},
+		{"a stream that ended early", short(": neither a finish reason nor [DONE]"), []string{
+			"vllm, completed: 2", "vllm, failed: 0", "vllm, mean ttft: 100", "vllm, mean itl: 70", "vllm, mean e2e: 170", "vllm, req/s: 5",
+			"vllm, out: ?", "vllm, tok/s: ?", "vllm, mean tpot: ?", // the tool counts the text
+			"sglang, completed: 2", "sglang, mean ttft: 100",
+			"evalscope, completed: 2", "evalscope, mean e2e: 220", "evalscope, out: ?",
+			"fw-ai, completed: 2", "fw-ai, out: 2", "fw-ai, mean e2e: 275", "fw-ai, mean tpot: 150", // of one request
+			"guidellm, completed: ?", "aiperf, completed: ?",
+		}},
+		{"a stream that ended within an event", short(" within an event: x"), []string{
+			"vllm, completed: 2", "evalscope, completed: 2", "fw-ai, failed: 1", "sglang, failed: ?",
 		}},
 		{"an error in the stream", fault, []string{
 			"vllm, completed: 1", "vllm, mean ttft: 100", "vllm, out: ?",
@@ -206,9 +230,9 @@ func tables(t testing.TB) []struct {
 			"vllm, completed: ?", "vllm, failed: ?", "evalscope, completed: 1",
 		}},
 		{"nothing but failures", nothing, []string{
-			"vllm, completed: 0", "vllm, failed: 2", "vllm, duration: 5.2", "vllm, req/s: 0", "vllm, mean ttft: ?", "vllm, mean itl: ?", "vllm, peak req: 0",
+			"vllm, completed: 0", "vllm, failed: 2", "vllm, duration: 5.2", "vllm, req/s: 0", "vllm, mean ttft: 0", "vllm, mean itl: 0", "vllm, peak req: 0",
 			"sglang, completed: 0", "sglang, duration: ≥ 5.2", "sglang, req/s: 0", "sglang, mean e2e: ?", "sglang, Concurrency: ?",
-			"evalscope, failed: 2", "evalscope, duration: 0.2", "evalscope, req/s: 0", "evalscope, mean tpot: ?",
+			"evalscope, failed: 2", "evalscope, duration: 0", "evalscope, req/s: ?", "evalscope, mean tpot: ?",
 			"evalscope-2024, completed: ?",
 			"fw-ai, failed: 2", "fw-ai, req/s: 0", "fw-ai, mean e2e: ?",
 			"guidellm, completed: 0", "guidellm, failed: 2", "guidellm, mean e2e: ?",
@@ -224,7 +248,7 @@ func tables(t testing.TB) []struct {
 		{"[DONE] alone", done, []string{
 			"vllm, failed: 1", "fw-ai, failed: 1",
 			"sglang, completed: 1", "sglang, mean ttft: 0", "sglang, mean e2e: 60", "sglang, out: 128",
-			"evalscope, completed: 1", "evalscope, mean ttft: 0", "evalscope, mean e2e: ?",
+			"evalscope, completed: 1", "evalscope, mean ttft: 0", "evalscope, mean e2e: 0",
 		}},
 		{"tokens that were asked for", asked, []string{
 			"sglang, in: 200", "sglang, out: 256", "sglang, total tok/s: ≤ 2400", // 456 / 0.19 s
@@ -239,7 +263,7 @@ func tables(t testing.TB) []struct {
 			"vllm, mean e2e: ?", // it always streams
 			"sglang, mean ttft: 2000",
 			"evalscope, mean ttft: 2000", "evalscope, mean e2e: 2000", "evalscope, mean itl: -",
-			"evalscope, duration: 4",
+			"evalscope, duration: 3", // a failure has no end
 			"evalscope-2024, completed: 2", "evalscope-2024, failed: 1",
 			"evalscope-2024, mean e2e: 2000", "evalscope-2024, mean ttft: 2000",
 			"evalscope-2024, p50 e2e: 3000",               // sorted[int(2*50/100)]
@@ -275,6 +299,46 @@ func tables(t testing.TB) []struct {
 		}},
 		{"two at once", crowd, []string{"llama-bench, tg: ?"}},
 	}
+}
+
+// TestVersions checks what differs between releases: the message with usage came at 582 ms, and
+// the message with the finish reason at 581 ms. Another chat has no message with a choice.
+func TestVersions(t *testing.T) {
+	role := run(t, "", req(0, []int{500, 540, 580}, 590, wire(1, 1, 10, 581, 582, 583)+","+usage(7, 3)))
+	hollow := run(t, "", req(0, nil, 60, `"events":0,"clock":"kernel","outcome":"empty"`))
+	text := run(t, `"dialect":"openai-completions"`, req(0, []int{500, 540, 580}, 590, wire(1, 1, 10, 581, 582, 583)+","+usage(7, 3)))
+	for _, c := range []struct {
+		tool, figure string
+		run          Pass
+		want         string
+	}{
+		{"vllm@0.30", "mean e2e", role, "581"},
+		{"vllm@v0.31.2", "mean e2e", role, "581"},
+		{"vllm@0.29", "mean e2e", role, "582"},
+		{"vllm@0.29", "mean tpot", role, "286"},
+		{"vllm@0.29", "mean itl", role, "142.75"},
+		{"vllm@0.29", "mean e2e", text, "581"}, // only chats differ
+		{"vllm@0.29", "in", role, "7"},
+		{"vllm@0.19.1", "in", role, "?"},
+		{"vllm@0.29", "completed", hollow, "1"},
+		{"vllm@0.29", "mean e2e", hollow, "0"},
+		{"vllm@0.30", "completed", hollow, "0"},
+		{"vllm@0.11.0", "peak req", role, "1"},
+		{"vllm@0.10.2", "peak req", role, "-"},
+		{"evalscope@1.8", "mean e2e", role, "582"},
+	} {
+		got := figure(t, c.tool, c.run, c.figure)
+		text := got.Text(6)
+		if got.known() {
+			text = strings.TrimSuffix(repr(got.V), ".0")
+		}
+		assert.Equal(t, text, c.want, "%s, %s", c.tool, c.figure)
+	}
+}
+
+// TestTruncated checks that the text which tells how a stream ended is that of the dialects.
+func TestTruncated(t *testing.T) {
+	assert.Equal(t, dialect.ErrTruncated.Error(), truncated)
 }
 
 func TestTools(t *testing.T) {

@@ -7,25 +7,64 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// VLLM is `vllm bench serve`
+// A vllm is a range of releases of vLLM.
+type vllm struct {
+	usageEnds  bool // of chats: the message with usage ends E2EL, and an answer without a choice is a success
+	countsIn   bool // the prompt's tokens are the client's own count
+	failedLine bool
+	peakLines  bool
+	totalLabel string
+	resultRTFx bool
+}
+
+// vllmVersions are the ranges of releases of vLLM that differ.
+var vllmVersions = []Version{
+	vllm{failedLine: true, peakLines: true, totalLabel: "Total token throughput (tok/s):", resultRTFx: true}.
+		version("0.30", "E2EL and TPOT of chats end at the last message with a choice; an answer without one is a failure (vllm-project/vllm#55508)"),
+	vllm{failedLine: true, peakLines: true, totalLabel: "Total token throughput (tok/s):", resultRTFx: true, usageEnds: true}.
+		version("0.20", "input tokens are usage (vllm-project/vllm#38654)"),
+	vllm{failedLine: true, peakLines: true, totalLabel: "Total token throughput (tok/s):", resultRTFx: true, usageEnds: true, countsIn: true}.
+		version("0.17", "the file of results has rtfx, which 0.16 may have too (vllm-project/vllm#32300)"),
+	vllm{failedLine: true, peakLines: true, totalLabel: "Total token throughput (tok/s):", usageEnds: true, countsIn: true}.
+		version("0.13", `"Total token throughput" in place of "Total Token throughput" (vllm-project/vllm#30403)`),
+	vllm{failedLine: true, peakLines: true, totalLabel: "Total Token throughput (tok/s):", usageEnds: true, countsIn: true}.
+		version("0.11.1", "a line about failed requests (vllm-project/vllm#26478)"),
+	vllm{peakLines: true, totalLabel: "Total Token throughput (tok/s):", usageEnds: true, countsIn: true}.
+		version("0.11", "lines about peaks (vllm-project/vllm#23867)"),
+	vllm{totalLabel: "Total Token throughput (tok/s):", usageEnds: true, countsIn: true}.
+		version("0.10.1", "E2EL and TPOT of chats end at the message with usage; input tokens are the client's own count"),
+}
+
+func (v vllm) version(since, about string) Version {
+	return Version{Since: since, About: about, figures: v.figures, print: v.block, result: v.save}
+}
+
+// VLLM is `vllm bench serve` of the newest release; [Find] has the older ones
 // (https://github.com/vllm-project/vllm/blob/main/vllm/benchmarks/serve.py and
 // lib/endpoint_request_func.py beside it).
 //
 //   - TTFT ends at the first message with a choice, even if the choice has only a role.
-//     E2EL ends at the last such message, before usage and [DONE].
+//     E2EL ends at the last such message, before usage and [DONE]. In chats of releases
+//     before 0.30, E2EL ends at usage, and an answer without a choice is a success with a
+//     TTFT of 0.
 //   - ITL is the gaps between such messages, including a message with only a finish
 //     reason. It is not per token.
 //   - TPOT = (E2EL - TTFT) / (output tokens - 1), of answers with more than one token.
 //   - Tokens are usage if it came in a message without a choice. Otherwise they are the
-//     tokenizer's count of the text and of the prompt.
+//     tokenizer's count of the text and of the prompt. Releases before 0.20 always count
+//     the prompt.
 //   - Rates are over the time from before the first send to the end of the last request,
-//     failed requests included. Percentiles are interpolated linearly, as by numpy.
+//     failed requests included. Percentiles are interpolated linearly, as by numpy. A mean
+//     and a percentile of nothing are 0.
 //   - An answer with status 200 and a message with a choice is a success, however the
 //     stream ended, except by a reset.
 //   - Peaks are per second from the first send, and count messages, not tokens. A request
 //     counts in every second in which it runs
 //     (https://github.com/vllm-project/vllm/issues/56653).
-func VLLM(p Pass) Figures {
+func VLLM(p Pass) Figures { return vllmVersions[0].figures(p) }
+
+// figures computes the figures of a range of releases.
+func (v vllm) figures(p Pass) Figures {
 	const tool = "vllm bench serve"
 	if why := speaksOpenAI(p, tool); why != "" {
 		return nothing(why)
@@ -33,36 +72,62 @@ func VLLM(p Pass) Figures {
 	if why := streams(p, tool); why != "" {
 		return nothing(why)
 	}
+	first, last, prompt := firstChoice, lastChoice, vllmPrompt
 	g := gather{fate: vllmFate}
+	if v.usageEnds && p.Head.Dialect == "openai-chat" {
+		first, last, g.fate = sendOr(firstChoice), sendOr(lastEvent), ok200
+	}
+	if v.countsIn {
+		prompt = func(*records.Request) (int, string) {
+			return 0, "this release counts the prompt itself, and the record does not hold the prompt"
+		}
+	}
 	g.run(p)
 	var f Figures
 	f.Completed, f.Failed = g.counts()
 	f.Duration = g.each(func(*records.Request) string { return "" }).plus(seconds(g.last))
-	f.InputTokens, f.OutputTokens = g.sum(vllmPrompt), g.sum(vllmTokens)
+	f.InputTokens, f.OutputTokens = g.sum(prompt), g.sum(vllmTokens)
 	f.perSecond()
-	f.TTFT = g.whole(linear, since(firstChoice))
-	f.E2E = g.whole(linear, since(lastChoice))
-	f.ITL = g.whole(linear, choiceGaps)
-	tpot := perToken(firstChoice, lastChoice, vllmTokens)
-	f.TPOT = g.parts(linear, tpot)
+	f.TTFT = orZero(g.whole(linear, since(first)))
+	f.E2E = orZero(g.whole(linear, since(last)))
+	f.ITL = orZero(g.whole(linear, func(q *records.Request, d *records.Dist) string {
+		if noChoice(q) {
+			return ""
+		}
+		return choiceGaps(q, d)
+	}))
+	tpot := perToken(first, last, vllmTokens)
+	f.TPOT = orZero(g.parts(linear, tpot))
 	f.Good = absent()
 	if slo := p.Head.Limits(); slo != (sample.SLO{}) {
-		f.Good = g.sum(func(q *records.Request) (int, string) { return vllmGood(q, slo, tpot) }).over(f.Duration, noTime)
+		f.Good = g.sum(func(q *records.Request) (int, string) { return vllmGood(q, slo, first, last, tpot) }).over(f.Duration, noTime)
 	}
-	f.PeakOutput, f.PeakRequests = g.peaks(vllmEvents, lastChoice)
+	f.PeakOutput, f.PeakRequests = absent(), absent()
+	if v.peakLines {
+		f.PeakOutput, f.PeakRequests = g.peaks(vllmEvents, last)
+	}
 	return f
 }
 
+// sendOr returns the instant of, or the send of an answer without a choice or any event.
+func sendOr(of func(*records.Request) (time.Duration, string)) func(*records.Request) (time.Duration, string) {
+	return func(q *records.Request) (time.Duration, string) {
+		at, why := of(q)
+		if why != "" && noChoice(q) {
+			return q.Start, ""
+		}
+		return at, why
+	}
+}
+
 // vllmFate follows vLLM in that a message with a choice makes a success, also of an answer
-// that carries an error or has no text.
+// that carries an error, has no text or was cut.
 func vllmFate(q *records.Request) (fate, string) {
-	if q.Outcome != sample.ServerError && q.Outcome != sample.Empty {
-		return usual(q)
-	}
-	if choices(q) > 0 {
-		return served, ""
-	}
-	if noChoice(q) {
+	fate, why := ok200(q)
+	switch {
+	case why != "" || q.OK() || fate != served || choices(q) > 0:
+		return fate, why
+	case noChoice(q):
 		return failed, ""
 	}
 	if q.Outcome == sample.Empty {
@@ -88,8 +153,12 @@ func vllmTokens(q *records.Request) (int, string) {
 }
 
 // vllmGood is 1 if q keeps every limit: a TPOT of one token is 0.
-func vllmGood(q *records.Request, slo sample.SLO, tpot func(*records.Request) (float64, bool, string)) (int, string) {
-	first, why := firstChoice(q)
+func vllmGood(q *records.Request, slo sample.SLO, first, last func(*records.Request) (time.Duration, string), tpot func(*records.Request) (float64, bool, string)) (int, string) {
+	begin, why := first(q)
+	if why != "" {
+		return 0, why
+	}
+	end, why := last(q)
 	if why != "" {
 		return 0, why
 	}
@@ -100,7 +169,7 @@ func vllmGood(q *records.Request, slo sample.SLO, tpot func(*records.Request) (f
 		}
 	}
 	within := func(limit time.Duration, v float64) bool { return limit == 0 || v <= float64(limit) }
-	if within(slo.TTFT, float64(first-q.Start)) && within(slo.TPOT, per) && within(slo.E2E, float64(q.ChoiceLast-q.Start)) {
+	if within(slo.TTFT, float64(begin-q.Start)) && within(slo.TPOT, per) && within(slo.E2E, float64(end-q.Start)) {
 		return 1, ""
 	}
 	return 0, ""
@@ -108,6 +177,10 @@ func vllmGood(q *records.Request, slo sample.SLO, tpot func(*records.Request) (f
 
 // vllmEvents calls each with the instants of the messages with a choice.
 func vllmEvents(q *records.Request, each func(time.Duration)) string {
+	if noChoice(q) {
+		each(q.Start) // its TTFT is 0
+		return ""
+	}
 	if why := choicesKnown(q); why != "" {
 		return why
 	}

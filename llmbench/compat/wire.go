@@ -14,7 +14,7 @@ import (
 // The reasons.
 const (
 	whyGivenUp   = "llmbench gave it up, and how it would have continued is unknown"
-	whyCut       = "its stream was cut: after a reset the tool counts a failure, after a clean end it does not, and the record does not say which it was"
+	whyCut       = "its stream ended without an error and without a finish reason, and how the tool counts that is unknown"
 	whyChoices   = "its record has no instants of events with a choice (it is an older record, or of another dialect)"
 	whyLastEvent = "its record has no instant of the last event"
 	whyEvents    = "its record does not say whether an event came (it is an older record)"
@@ -161,6 +161,11 @@ func promptTokens(q *records.Request) (int, string) {
 	return int(q.Prompt), ""
 }
 
+// cachedTokens returns the cached tokens of the prompt that the server stated. Records do not
+// distinguish a server that stated 0 from one that stated nothing: if any request has some, the
+// server states them.
+func cachedTokens(q *records.Request) (int, string) { return int(q.Cached), "" }
+
 // usageOr returns the output tokens of a tool that uses usage, or else its own tokenizer.
 func usageOr(q *records.Request) (int, string) {
 	switch q.Source {
@@ -214,9 +219,37 @@ func usual(q *records.Request) (fate, string) {
 	case sample.Timeout, sample.Stalled, sample.Canceled:
 		return unclear, whyGivenUp
 	case sample.Truncated:
+		if !endedCleanly(q) { // the tool's HTTP client reports an error
+			return failed, ""
+		}
 		return unclear, whyCut
 	case sample.Malformed:
 		return unclear, whyMalformed
 	}
 	return unclear, "how the tool counts the outcome " + string(q.Outcome) + " is unknown"
+}
+
+// ok200 returns how a tool counts a request that takes each answer with status 200 for a
+// success, unless its HTTP client reports an error: also an answer that carries an error
+// object, has no text, or ended early.
+func ok200(q *records.Request) (fate, string) {
+	if q.Outcome == sample.ServerError && q.Status == 200 || q.Outcome == sample.Empty || endedCleanly(q) {
+		return served, ""
+	}
+	return usual(q)
+}
+
+// truncated is part of the error of a stream that ended without an error of the
+// connection, and before the answer was complete. Package dialect writes the text.
+const truncated = "stream is truncated"
+
+// endedCleanly reports whether the stream of an incomplete answer ended without an error of
+// the connection. A stream that was reset has the error of the connection.
+func endedCleanly(q *records.Request) bool {
+	return q.Outcome == sample.Truncated && q.Streamed && strings.Contains(q.Error, truncated)
+}
+
+// cutEvent reports whether the stream ended within an event.
+func cutEvent(q *records.Request) bool {
+	return endedCleanly(q) && strings.Contains(q.Error, truncated+" within an event")
 }

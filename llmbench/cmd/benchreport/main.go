@@ -5,7 +5,8 @@
 // Usage:
 //
 //	benchreport [flags] file or folder...
-//	benchreport -as tool [-json] [-pass number] records.jsonl...
+//	benchreport -as tool[@release] [-json] [-pass number] records.jsonl...
+//	benchreport -as list
 //
 // In folders, .jsonl files are records, and .txt and .bench files are benchmark files; the
 // report lists other files as not read. The flags are:
@@ -20,7 +21,15 @@
 //	-base file         compare the benchmark file among the arguments with this one, and
 //	                   draw the verdict of benchgate
 //	-as tool           print what vllm, sglang, evalscope, evalscope-2024, fw-ai,
-//	                   guidellm, aiperf or llama-bench would have printed for a pass
+//	                   guidellm, aiperf or llama-bench would have printed for a pass.
+//	                   vllm@0.20 is release 0.20 of vLLM; without a release, the tool is
+//	                   the newest known. list prints the tools and their releases that
+//	                   differ.
+//	-percentile-metrics metrics
+//	                   with -as vllm: the metrics that have sections, as vLLM's own flag
+//	                   (ttft,tpot,itl); e2el is the other one
+//	-metric-percentiles percentiles
+//	                   with -as vllm: the percentiles in the sections (99)
 //	-json              with -as vllm: print what --save-result would have written, one
 //	                   line for each file
 //	-pass number       with -as: use this pass, from 0 (0)
@@ -53,10 +62,12 @@ import (
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/compat"
 )
 
 const usage = "usage: benchreport [flags] file or folder...\n" +
-	"       benchreport -as tool [-json] [-pass number] records.jsonl..."
+	"       benchreport -as tool[@release] [-json] [-pass number] records.jsonl...\n" +
+	"       benchreport -as list"
 
 // exitNone is the exit status if there is no report.
 const exitNone = 2
@@ -72,7 +83,7 @@ func main() {
 type options struct {
 	out, pictures, title, base string
 	parts                      string
-	as                         string
+	as, metrics, percentiles   string
 	json                       bool
 	pass                       int
 	paths                      []string
@@ -88,7 +99,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	fs.StringVar(&o.title, "title", "", "`text` of the page's title (default Benchmark report)")
 	fs.StringVar(&o.parts, "parts", "workload,model", "draw a picture for each value of these `keys` of benchmark names, a comma-separated list")
 	fs.StringVar(&o.base, "base", "", "compare the benchmark file among the arguments with this `file`, as benchgate does")
-	fs.StringVar(&o.as, "as", "", "print what this `tool` would have printed for records")
+	fs.StringVar(&o.as, "as", "", "print what this `tool` would have printed for records; list names the tools and their releases")
+	fs.StringVar(&o.metrics, "percentile-metrics", "", "with -as vllm: the `metrics` that have sections, as vLLM's own flag (default ttft,tpot,itl)")
+	fs.StringVar(&o.percentiles, "metric-percentiles", "", "with -as vllm: the `percentiles` in the sections, as vLLM's own flag (default 99)")
 	fs.BoolVar(&o.json, "json", false, "with -as vllm: print what --save-result would have written")
 	fs.IntVar(&o.pass, "pass", 0, "with -as: use the pass with this `number`, from 0")
 	paths, err := cli.Parse(fs, usage, args, stdout, stderr)
@@ -102,14 +115,14 @@ func run(args []string, stdout, stderr io.Writer) int {
 	given := map[string]bool{}
 	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	switch {
+	case o.as == "list":
+		_, err = io.WriteString(stdout, compat.List())
 	case len(o.paths) == 0:
 		err = errors.New("no files: want benchmark files, records or folders of them")
-	case o.as == "" && (given["json"] || given["pass"]):
-		err = errors.New("-json and -pass: want -as too")
+	case o.as == "" && (given["json"] || given["pass"] || given["percentile-metrics"] || given["metric-percentiles"]):
+		err = errors.New("-json, -pass, -percentile-metrics and -metric-percentiles: want -as too")
 	case o.as != "" && (given["o"] || given["pictures"] || given["base"] || given["parts"] || given["title"]):
 		err = errors.New("-as prints a block: want none of -o, -pictures, -base, -parts and -title with it")
-	case o.json && o.as != "vllm":
-		err = fmt.Errorf("-json with -as %s: want -as vllm", o.as)
 	case o.as != "":
 		err = o.print(stdout)
 	default:

@@ -104,8 +104,14 @@ func write(r *report.Report, folder string) error {
 // print prints a tool's block for every file of records.
 func (o *options) print(stdout io.Writer) error {
 	tool, err := compat.Find(o.as)
+	if err == nil {
+		err = tool.Select(o.metrics, o.percentiles)
+	}
 	if err != nil {
 		return fmt.Errorf("-as %w", err)
+	}
+	if o.json && tool.Name != "vllm" {
+		return fmt.Errorf("-json with -as %s: want -as vllm", o.as)
 	}
 	w := bufio.NewWriter(stdout)
 	for i, path := range o.paths {
@@ -123,7 +129,7 @@ func (o *options) print(stdout io.Writer) error {
 			if why := run.Failed(); why != "" {
 				return fmt.Errorf("%s: the benchmark has no result: %s: want -as without -json, because the file of vLLM cannot state that", path, why)
 			}
-			text, err := compat.VLLMResult(pass)
+			text, err := tool.Result(pass)
 			if err != nil {
 				return err
 			}

@@ -1,0 +1,88 @@
+package compat
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A selection is what vLLM's flags --percentile-metrics and --metric-percentiles select.
+type selection struct {
+	metrics     []string
+	percentiles []float64
+}
+
+// A block is lines with a label and a value.
+type block struct {
+	strings.Builder
+	selection
+	format  string
+	unknown []string // labels
+	why     []string
+}
+
+func (b *block) line(label string, v Value, decimals int) {
+	if v.Bound == Absent {
+		return
+	}
+	b.text(label, v.Text(decimals))
+	b.note(label, v)
+}
+
+// note keeps why a figure is unknown, for because.
+func (b *block) note(label string, v Value) {
+	if v.Bound != CannotTell {
+		return
+	}
+	label = strings.TrimRight(strings.TrimSpace(label), ":")
+	if i := slices.Index(b.why, v.Why); i >= 0 {
+		b.unknown[i] += ", " + label
+		return
+	}
+	b.why, b.unknown = append(b.why, v.Why), append(b.unknown, label)
+}
+
+func (b *block) text(label, value string) {
+	fmt.Fprintf(b, b.format+"\n", label, value)
+}
+
+// title writes a line of 50 characters.
+func (b *block) title(text, fill string) {
+	pad := 50 - len(text)
+	b.WriteString(strings.Repeat(fill, pad/2) + text + strings.Repeat(fill, pad-pad/2) + "\n")
+}
+
+// because writes why figures are unknown.
+func (b *block) because() {
+	for i, why := range b.why {
+		fmt.Fprintf(b, "cannot tell: %s: %s\n", b.unknown[i], why)
+	}
+}
+
+// ms returns nanoseconds in milliseconds.
+func ms(v Value) Value { return v.times(1e-6) }
+
+// secs returns nanoseconds in seconds.
+func secs(v Value) Value { return v.times(1e-9) }
+
+// A section of vLLM's or SGLang's block is about one latency.
+type section struct {
+	key, title, name string
+	of               Latency
+}
+
+// percentWord writes a percentile as vLLM does: "99", or "99.9".
+func percentWord(p float64) string { return strconv.FormatFloat(p, 'f', -1, 64) }
+
+// latencies writes sections, with the percentiles ps after mean and median.
+func (b *block) latencies(all []section, ps ...float64) {
+	for _, l := range all {
+		b.title(l.title, "-")
+		b.line("Mean "+l.name+" (ms):", ms(l.of.Mean), 2)
+		b.line("Median "+l.name+" (ms):", ms(l.of.At(50)), 2)
+		for _, p := range ps {
+			b.line(fmt.Sprintf("P%s %s (ms):", percentWord(p), l.name), ms(l.of.At(p)), 2)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package compat
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// The tools are written in Python. The functions of this file write numbers as Python does.
+
+// repr returns a float as repr does: the shortest text that is read back as v.
+func repr(v float64) string {
+	text := strconv.FormatFloat(v, 'f', -1, 64)
+	if abs := math.Abs(v); v != 0 && (abs < 1e-4 || abs >= 1e16) {
+		text = strconv.FormatFloat(v, 'e', -1, 64)
+	} else if !strings.Contains(text, ".") {
+		text += ".0"
+	}
+	return text
+}
+
+// round rounds to decimals, as round does.
+func round(v float64, decimals int) float64 {
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'f', decimals, 64), 64)
+	return rounded
+}
+
+// shortest returns v rounded to decimals, halves up, without zeros at the end.
+func shortest(v float64, decimals int) string {
+	exact, _ := new(big.Rat).SetString(strconv.FormatFloat(v, 'f', -1, 64))
+	unit := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(decimals)), nil))
+	exact.Add(exact.Mul(exact, unit), big.NewRat(1, 2))
+	floor := new(big.Int).Div(exact.Num(), exact.Denom())
+	text := new(big.Rat).Quo(new(big.Rat).SetInt(floor), unit).FloatString(decimals)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text
+}
+
+// A float is a Value that a tool keeps as a float.
+type float Value
+
+// MarshalJSON writes null for a value that is unknown or only bounded.
+func (f float) MarshalJSON() ([]byte, error) {
+	if f.Bound != Exact || math.IsNaN(f.V) || math.IsInf(f.V, 0) {
+		return []byte("null"), nil
+	}
+	return []byte(repr(f.V)), nil
+}
+
+// object returns members as a JSON object on a line, with spaces as json.dump has them.
+func object(members []member) ([]byte, error) {
+	var text bytes.Buffer
+	text.WriteByte('{')
+	for i, m := range members {
+		value, err := json.Marshal(m.value)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		fmt.Fprintf(&text, "%q: %s", m.name, value)
+	}
+	text.WriteString("}\n")
+	return text.Bytes(), nil
+}
+
+// A member is one of a JSON object.
+type member struct {
+	name  string
+	value any
+}
