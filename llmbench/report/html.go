@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 )
@@ -57,29 +56,21 @@ type labelled struct {
 	Table Table
 }
 
-// Class returns the classes of the table. In a narrow window the rows of "cards" are shown
-// below each other, so that no column is out of sight.
+// Class returns the classes of the table. A "large" one may be wider than the window.
 func (l labelled) Class() string {
-	switch n := len(l.Table.Head); {
-	case n > 10:
-		return "cards large"
-	case n > 3:
-		return "cards"
+	if len(l.Table.Head) > 10 {
+		return "large"
 	}
 	return ""
 }
 
-// Of returns further attributes of a cell: the name of its column, and the exact value.
-func (l labelled) Of(row, column int) template.HTMLAttr {
-	var b strings.Builder
-	if l.Class() != "" && column < len(l.Table.Head) {
-		fmt.Fprintf(&b, ` data-h="%s"`, template.HTMLEscapeString(l.Table.Head[column]))
+// Exact returns the attributes of a cell with its exact value.
+func (l labelled) Exact(row, column int) template.HTMLAttr {
+	if row >= len(l.Table.Exact) || column >= len(l.Table.Exact[row]) || l.Table.Exact[row][column] == "" {
+		return ""
 	}
-	if row < len(l.Table.Exact) && column < len(l.Table.Exact[row]) && l.Table.Exact[row][column] != "" {
-		exact := template.HTMLEscapeString(l.Table.Exact[row][column])
-		fmt.Fprintf(&b, ` data-v="%[1]s" title="%[1]s"`, exact)
-	}
-	return template.HTMLAttr(b.String())
+	exact := template.HTMLEscapeString(l.Table.Exact[row][column])
+	return template.HTMLAttr(fmt.Sprintf(` data-v="%[1]s" title="%[1]s"`, exact))
 }
 
 // HTML writes the report as one page that needs no other file and no network. The page's

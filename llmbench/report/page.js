@@ -17,6 +17,12 @@
   document.addEventListener("DOMContentLoaded", () => {
     for (const table of document.querySelectorAll("table")) {
       const heads = [...table.tHead.rows[0].cells];
+      if (heads.length > 2) { // in a narrow window each cell has its column's name before it
+        table.classList.add("cards");
+        for (const row of table.tBodies[0].rows) {
+          [...row.cells].forEach((cell, i) => { if (i) cell.dataset.h = heads[i].textContent.trim(); });
+        }
+      }
       heads.forEach((head, column) => {
         if (!head.textContent.trim()) return;
         const button = Object.assign(document.createElement("button"), { type: "button" });

@@ -19,6 +19,7 @@ import (
 type canvas struct {
 	vg.Canvas
 	high  vg.Length // y of the upper edge
+	size  vg.Length // of most texts
 	paint func(color.NRGBA) string
 	text  strings.Builder
 
@@ -31,8 +32,8 @@ type canvas struct {
 	x, y  int // where the path is, in tenths
 }
 
-func newCanvas(high vg.Length, paint func(color.NRGBA) string) *canvas {
-	return &canvas{high: high, paint: paint}
+func newCanvas(high, size vg.Length, paint func(color.NRGBA) string) *canvas {
+	return &canvas{high: high, size: size, paint: paint}
 }
 
 func (c *canvas) SetLineWidth(w vg.Length)                  { c.width = w }
@@ -106,14 +107,25 @@ func (c *canvas) Fill(p vg.Path) {
 	c.draw(p)
 }
 
+// FillString writes a text. The element around all has the size and colour of most texts.
 func (c *canvas) FillString(f font.Face, at vg.Point, text string) {
 	c.end()
-	weight := ""
-	if f.Font.Weight == bold {
-		weight = ` font-weight="bold"`
+	style := ""
+	if f.Font.Size != c.size {
+		style += ` font-size="` + short(f.Font.Size) + `"`
 	}
-	fmt.Fprintf(&c.text, `<text x="%s" y="%s" font-size="%s"%s fill="%s" textLength="%s" lengthAdjust="spacingAndGlyphs">%s</text>`,
-		short(at.X), short(c.high-at.Y), short(f.Font.Size), weight, c.paint(c.color), short(f.Width(text)), escape(text))
+	if f.Font.Weight == bold {
+		style += ` font-weight="bold"`
+	}
+	if c.color != soft {
+		style += ` fill="` + c.paint(c.color) + `"`
+	}
+	fmt.Fprintf(&c.text, `<text x="%s" y="%s" textLength="%s"%s>%s</text>`, short(at.X), short(c.high-at.Y), short(f.Width(text)), style, escape(text))
+}
+
+// svg returns the attributes of the element around all, except its size.
+func (c *canvas) svg(wide vg.Length) string {
+	return fmt.Sprintf(`viewBox="0 0 %s %s" font-family="Liberation Sans,Arial,Helvetica,sans-serif" font-size="%s" fill="%s"`, short(wide), short(c.high), short(c.size), c.paint(soft))
 }
 
 // draw appends a path to the element.

@@ -143,10 +143,13 @@ func (s *Series) swatch(c draw.Canvas, at vg.Point) {
 		c.StrokeLines(s.Look.line(1.8), []vg.Point{at.Add(vg.Point{X: 12, Y: -6}), at.Add(vg.Point{X: 12, Y: 6})})
 		return
 	case Bars:
-		c.FillPolygon(s.Look.Color.rgb(), []vg.Point{at.Add(vg.Point{Y: -3}), at.Add(vg.Point{Y: 3}), at.Add(vg.Point{X: 24, Y: 3}), at.Add(vg.Point{X: 24, Y: -3})})
+		c.FillPolygon(s.Look.Color.rgb(), []vg.Point{at.Add(vg.Point{Y: -3.5}), at.Add(vg.Point{Y: 3.5}), at.Add(vg.Point{X: 24, Y: 3.5}), at.Add(vg.Point{X: 24, Y: -3.5})})
+		return
 	}
 	if !s.Bare {
-		s.Look.mark(c, at.Add(vg.Point{X: 12}), false)
+		look := s.Look
+		look.Size = min(look.Size, 5)
+		look.mark(c, at.Add(vg.Point{X: 12}), false)
 	}
 }
 
@@ -164,15 +167,12 @@ func (c *Chart) SVG(w io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	dst := newCanvas(s.height, hex)
+	dst := newCanvas(s.height, s.size.text, hex)
 	s.draw(draw.NewCanvas(dst, s.width, s.height), nil)
-	_, err = fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]s %[2]s" width="%[1]s" height="%[2]s" font-family="%[3]s"><rect width="100%%" height="100%%" fill="%[4]s"/>%[5]s</svg>`+"\n",
-		short(s.width), short(s.height), family, hex(paper), dst)
+	_, err = fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" %s><rect width="100%%" height="100%%" fill="%s"/>%s</svg>`+"\n",
+		short(s.width), short(s.height), dst.svg(s.width), hex(paper), dst)
 	return err
 }
-
-// family is the font of texts: Liberation Sans, and others of the same width or near to it.
-const family = "Liberation Sans,Arial,Helvetica,sans-serif"
 
 // PNG writes the chart as a PNG file on white, at twice its size.
 func (c *Chart) PNG(w io.Writer) (err error) {

@@ -14,7 +14,7 @@ type size struct {
 // Sizes of panels, by the number of columns. Panels of one column have another size in a
 // narrow window.
 var (
-	sizes  = [...]size{1: {980, 340, 11}, 2: {460, 270, 11}, 3: {320, 205, 10}}
+	sizes  = [...]size{1: {980, 340, 11}, 2: {430, 265, 12}, 3: {330, 215, 11}}
 	narrow = size{370, 270, 11}
 )
 
@@ -44,7 +44,7 @@ func (p *Panel) laneHeights(text vg.Length) (lane, head vg.Length) {
 	}
 	for _, l := range p.Lanes {
 		if l != "" {
-			head = text + 4
+			head = text + 5
 		}
 	}
 	return head + vg.Length(bars)*barWidth + laneSpace, head
@@ -163,14 +163,20 @@ func (f *frame) scales() {
 	f.places = scaleOf(&p.X, xs, p.X.Log, pad)
 }
 
-// line is the style of the lines of the grid.
-var line = draw.LineStyle{Color: grid, Width: 1}
+// gridLine returns the style of a line of the grid. That of 0 is stronger where values are on
+// both sides of it.
+func gridLine(zero bool) draw.LineStyle {
+	if zero {
+		return draw.LineStyle{Color: soft, Width: 1}
+	}
+	return draw.LineStyle{Color: grid, Width: 1}
+}
 
 // vertical draws the marks of the vertical axis, or the labels of lanes.
 func (f *frame) vertical(c draw.Canvas, s *scale, marks []tick) {
 	for _, t := range marks {
 		y := s.at(t.at)
-		c.StrokeLine2(line, f.left, y, f.right, y)
+		c.StrokeLine2(gridLine(t.at == 0 && s.lo < 0), f.left, y, f.right, y)
 	}
 	last := vg.Length(-1e9)
 	for _, t := range marks {
@@ -181,11 +187,14 @@ func (f *frame) vertical(c draw.Canvas, s *scale, marks []tick) {
 	}
 }
 
-// labels draws the labels of lanes, which are above their bars.
+// labels draws the labels of lanes, which are above their bars, and lines between lanes.
 func (f *frame) labels(c draw.Canvas) {
 	said := words{size: f.text.size, color: ink}
 	for i, l := range f.panel.Lanes {
-		said.draw(c, f.left, f.top-f.lane*vg.Length(i)-f.text.size-1, 0, said.fit(l, f.right-f.left))
+		if y := f.top - f.lane*vg.Length(i); f.head > 0 {
+			c.StrokeLine2(gridLine(false), f.left, y, f.right, y)
+		}
+		said.draw(c, f.left, f.top-f.lane*vg.Length(i)-f.text.size-2, 0, said.fit(l, f.right-f.left))
 	}
 }
 
@@ -193,7 +202,7 @@ func (f *frame) labels(c draw.Canvas) {
 func (f *frame) across(c draw.Canvas, s *scale, marks []tick) {
 	for _, t := range marks {
 		x := s.at(t.at)
-		c.StrokeLine2(line, x, f.bottom, x, f.top)
+		c.StrokeLine2(gridLine(t.at == 0 && s.lo < 0), x, f.bottom, x, f.top)
 	}
 	c.StrokeLine2(draw.LineStyle{Color: soft, Width: 1}, f.left, f.bottom, f.right, f.bottom)
 	last := vg.Length(-1e9)

@@ -83,7 +83,7 @@ func (c *Chart) keys(b *strings.Builder, all []*Series) {
 		}
 	}
 	if c.doubtful() {
-		in := newCanvas(14, variable)
+		in := newCanvas(14, 11, variable)
 		Look{Color: Ink}.mark(draw.NewCanvas(in, 14, 14), vg.Point{X: 7, Y: 7}, true)
 		fmt.Fprintf(b, `<li><svg width="14" height="14" aria-hidden="true">%s</svg> in doubt</li>`, in)
 	}
@@ -91,7 +91,7 @@ func (c *Chart) keys(b *strings.Builder, all []*Series) {
 }
 
 func swatch(s *Series) string {
-	in := newCanvas(14, variable)
+	in := newCanvas(14, 11, variable)
 	s.swatch(draw.NewCanvas(in, 26, 14), vg.Point{X: 1, Y: 7})
 	return `<svg width="26" height="14" aria-hidden="true">` + in.String() + `</svg>`
 }
@@ -99,7 +99,7 @@ func swatch(s *Series) string {
 // svg writes a panel.
 func (p *Panel) svg(b *strings.Builder, c *Chart, s size, log bool, all []*Series, class string) *frame {
 	high := p.height(s)
-	in := newCanvas(high, variable)
+	in := newCanvas(high, s.text, variable)
 	f := p.draw(draw.NewCanvas(in, s.width, high), s, log, all, func(_ draw.Canvas, index int, of func()) {
 		in.begin(fmt.Sprintf(`data-s="%d"`, index))
 		of()
@@ -108,8 +108,7 @@ func (p *Panel) svg(b *strings.Builder, c *Chart, s size, log bool, all []*Serie
 	if class != "" {
 		class = ` class="` + class + `"`
 	}
-	fmt.Fprintf(b, `<svg%s role="img" aria-label="%s" viewBox="0 0 %s %s" font-family="%s" data-frame="%s">%s</svg>`,
-		class, escape(p.said(c)), short(s.width), short(high), family, f.numbers(high), in)
+	fmt.Fprintf(b, `<svg%s role="img" aria-label="%s" %s data-frame="%s">%s</svg>`, class, escape(p.said(c)), in.svg(s.width), f.numbers(high), in)
 	return f
 }
 

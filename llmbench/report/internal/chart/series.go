@@ -25,8 +25,12 @@ func (f *frame) series(c draw.Canvas, s *Series) {
 		return
 	}
 	up := vg.Point{Y: f.shift(s)}
+	look := s.Look
+	if s.Kind == Bars { // a mark of the bar's colour could not be seen
+		look.Color, look.Size = Ink, 2.5
+	}
 	for _, p := range points {
-		s.Look.mark(c, f.point(p.X, p.Value).Add(up), p.Doubt != "")
+		look.mark(c, f.point(p.X, p.Value).Add(up), p.Doubt != "")
 	}
 }
 
