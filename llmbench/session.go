@@ -19,8 +19,9 @@ type schedule struct {
 }
 
 // sendTurns sends p and, if p is a session, each further turn after the reply to the turn
-// before it. Each sample is handed to the recorder when its request ends. It returns the last end,
-// by the user's clock, and the time from the first send to it, or 0 unless all succeeded.
+// before it. Each sample is handed to the recorder when its request ends. sendTurns returns the time
+// from the first send to the last end, or 0 unless all turns succeeded, and the last end, both by the
+// user's clock.
 func (w *worker) sendTurns(ctx context.Context, p *post, at schedule) (took, end time.Duration) {
 	w.in.keepText = w.load.keepsText() || len(p.then) > 0
 	s := &sample.Sample{}

@@ -15,8 +15,8 @@ type batch struct {
 	waited bool   // there was nothing to read when the first read began
 	secure bool   // TLS is on top of the connection
 
-	before int64  // segments that had arrived before the batches that taken counts
-	taken  int64  // batches, including this one
+	before int64  // number of segments that had arrived when the count of batches began
+	taken  int64  // number of batches since then, with this one
 	known  uint32 // number of the batch for which merged is known
 	merged bool   // the batch was more than one segment, or may have been
 }

@@ -18,7 +18,7 @@ type Conn struct {
 	in     *response      // reads from stream
 	kernel *stampedReader // of the embedded Conn; nil without kernel timestamps
 	plain  bool           // stream is the Conn itself, and there are kernel timestamps
-	held   *buffers       // those of in, if plain; or nil
+	held   *buffers       // those that in reads from; nil unless plain, and while there is nothing to read
 	next   []byte         // what await has read into held
 	failed error          // the error of await
 	stamp  int64          // kernel timestamp of the last Read, in ns since 1970; 0: none

@@ -19,7 +19,8 @@ const (
 	// soon is the longest time without work, from the arrival of a request at the server
 	// until the server closes the connection. llama-server (cpp-httplib) closes each
 	// connection after its first streamed answer without saying so. The next request may
-	// be there before; of those that were, it closed the connection within 0.25 ms.
+	// arrive before that. llama-server then closed the connection at most 0.25 ms after
+	// the request had arrived.
 	soon = 2 * time.Millisecond
 	// soonAfterAnswer is the longest time from the end of an answer until a server closes
 	// the connection because of that end. It is much longer than soon, as a busy machine
@@ -39,17 +40,19 @@ type ending struct {
 	rtt         time.Duration // an upper bound of the round-trip time
 }
 
-// loss judges an ending. The server is known to keep connections, or not.
+// loss judges an ending. keeps says whether the server is known to keep connections open
+// after answers.
 //
 // The segment that closes a connection acknowledges what has arrived before it (RFC 9293,
 // 3.4), so a server that closes a connection while it works on a request has acknowledged
 // the request. A reset tells less, because the kernel ignores what a reset acknowledges. But
 // an acknowledgment is sent within 0.5 s in any case (RFC 9293, 3.8.6.3), and within 40 ms
-// by Linux, so a request that was reset before its acknowledgment was hardly worked on.
-// Most such resets come from gateways that have forgotten the connection.
+// by Linux. So a server has hardly worked on a request that it had not acknowledged when
+// the connection was reset. Most such resets come from gateways that have forgotten the connection.
 //
-// A server that has not kept a connection yet may close all of them after their answers.
-// Then the end belongs to the answer before if it came soon after that answer.
+// A server that has not kept a connection yet may close every connection after its answer.
+// If such a server ended the connection soon after an answer, it did so because of that
+// answer, and not because of the request that came next.
 func (e ending) loss(keeps bool) loss {
 	switch {
 	case e.took == 0, e.acked == 0 && !e.reset:
@@ -60,11 +63,13 @@ func (e ending) loss(keeps bool) loss {
 	return worked
 }
 
-// A lookBack is what the kernel knows of a connection that has ended and is still open.
+// A lookBack is what the kernel knows of a connection that the peer has ended and that this
+// side has not closed yet.
 type lookBack struct {
 	acked int64 // bytes that the peer has acknowledged since the connection was opened
-	// fin is the longest time that can have passed between the last segment with data to the
-	// peer and the last acknowledgment from it, which a FIN has and a reset has not.
+	// fin is the longest time that can have passed from the last data that were sent to the
+	// peer to the last acknowledgment that came from it. If the peer ended the connection with
+	// a FIN, that is the time to the FIN, which is also an acknowledgment. A reset is none.
 	fin    time.Duration
 	minRTT time.Duration // 0: unknown
 }

@@ -71,8 +71,8 @@ func (c *Conn) roundTrip(req *http.Request, t *Trace) (resp *http.Response, stop
 
 // endingOf returns the ending of c. The read of the answer to the request that t traces ended
 // with readErr at the instant noticed, which is later than the end itself if the client had
-// too little CPU time. The writing of the request ended with writeErr. The look back is the
-// kernel's, or nil.
+// too little CPU time. The writing of the request ended with writeErr. k is what the kernel knows of
+// the connection, or nil.
 func (c *Conn) endingOf(readErr, writeErr error, t *Trace, noticed time.Duration, k *lookBack) ending {
 	fin := errors.Is(readErr, io.EOF) || errors.Is(readErr, io.ErrUnexpectedEOF) // the latter from TLS
 	// The kernel reports a reset once. If the writer gets it, the reader gets an end.

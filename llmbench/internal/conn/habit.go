@@ -7,7 +7,8 @@ import "time"
 // connection that the server ends meanwhile may fail.
 const trialTime = time.Second
 
-// unusable reports whether an idle connection must not be used again.
+// unusable reports whether an idle connection must not be used again. If the server has ended the
+// connection after an answer, unusable notes that.
 func (p *Pool) unusable(c *Conn) bool {
 	unusable := c.unusable()
 	if c.ended && c.used {

@@ -43,7 +43,7 @@ type Reader struct {
 func (r *Reader) Reset(body io.Reader, t *Trace) {
 	*r = Reader{body: body, clock: t.Clock, conn: t.conn, End: t.FirstByte, Since: t.Sent}
 	if t.conn != nil {
-		if r.Batch = t.conn.batch.number; r.Batch > 1 { // the head was several
+		if r.Batch = t.conn.batch.number; r.Batch > 1 { // the head came in several batches
 			r.Since, _ = t.FirstByte.On(t.Clock)
 		}
 	}

@@ -43,7 +43,8 @@ func (r *response) holds() int {
 func (r *response) Read(p []byte) (int, error) { return r.Reader.Read(p) }
 
 // head reads the head of the response to req. It skips interim responses, those with
-// a status of 1xx (RFC 9110, 15.2). The body of a stream can change its buffer while it is read.
+// a status of 1xx (RFC 9110, 15.2). The body of a stream reads from r itself and not from its
+// buffer, because await changes the buffer.
 func (r *response) head(req *http.Request) (*http.Response, error) {
 	r.limit.N = maxHead
 	defer func() { r.limit.N = math.MaxInt64 }()
@@ -74,8 +75,9 @@ func (r *response) head(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// An awaited body ends with bytes, or with the end of the connection, that nobody has read from the
-// connection before. So its reader may wait for them before it reads.
+// An awaited body goes on until bytes that end it, or the end of the connection, have been read. So
+// whoever reads it may first wait until there is something to read from the connection. The rest of
+// any other body may be in a buffer already, and a wait for more would last until the timeout.
 type awaited struct{ io.Reader }
 
 func (awaited) Close() error { return nil }

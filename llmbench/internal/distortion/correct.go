@@ -9,36 +9,36 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// How long a merged delta can have waited is judged by three facts, of which the smallest counts.
-// None of them makes a delta earlier than Merged.Since, which needs no assumption.
+// Three facts bound how long a merged delta can have waited before it was read. The smallest bound
+// counts. No bound makes a delta earlier than Merged.Since, which needs no assumption.
 //
-// The first is how late reads were. A client that is stopped goes on at an instant that has
-// nothing to do with when segments arrive. The last segment before that instant, whose lag is
-// known, has then waited for any part of the time with the same probability, and for less
-// than an eighth of it with the probability 1/8. So a delta that was read together with a
-// later one waited for at most 8 times the lag of that read, in 7 of 8 cases. If more than one
-// read in twenty was late, the 95th percentile of the lags is large, and all are taken to have
-// waited for 8 times as long; if fewer, at most one in 160 waited for longer than its bound,
-// which changes no percentile up to the 99th.
+// The first fact is how late reads were. A client that is stopped goes on at an instant that does not
+// depend on when segments arrive. So the lag of the last segment of a read is any part of the stop with
+// the same probability: it is less than an eighth of the stop in 1 of 8 stops. In the other 7, every
+// delta of the read waited for at most 8 times that lag. The bound is 8 times the lag, or 8 times the
+// 95th percentile of all lags if that is more. If more than one read in 20 was late, the percentile is
+// large, and so are all bounds. If fewer were late, at most one read in 160, an eighth of a twentieth,
+// waited for longer than its bound, which changes no percentile up to the 99th.
 //
-// The second is how late other reads were that returned at the same time: if there are eight, all
-// of them were late by less than half of the time of the stop with the probability 1/256.
+// The second fact is how late other reads were that returned at the same time, because all of them
+// waited for the same stop. If there are eight, the probability is 1/256 that all of them were late by
+// less than half of the stop. The bound is twice the longest of their lags.
 //
-// Both hold only for stops that are shorter than the step from one segment of a stream to the next.
-// In a longer stop more segments arrive, and the lag of the last one is any part of a step instead
-// of any part of the stop: reads of streams with a token every 20 ms are late by at most about
-// 20 ms, even if the client is stopped for a second. So lags bound a wait if the bound is at most a
-// step. They say nothing otherwise, as every longer stop would have made the same lags.
+// Both facts hold only for stops that are shorter than the step from one segment of a stream to the
+// next. In a longer stop several segments of a stream arrive, and the lag of the last one is any part
+// of a step instead of any part of the stop: reads of streams with a token every 20 ms are late by at
+// most about 20 ms, even if the client is stopped for a second. So a bound by lags counts only if it is
+// at most a step. A longer bound says nothing, because every longer stop would have made the same lags.
 //
-// The third is how long gaps between deltas were that were not read together. A longer gap is
-// less often within one stop of the client than a shorter one. So a gap that was hidden is not
+// The third fact is how long gaps between deltas were that were not read together. A longer gap is
+// less often within one stop of the client than a shorter one. So a gap that was hidden in a stop is not
 // longer than the 99th percentile of those that were seen, nearly always. This holds for a client
 // that is stopped most of the time, too, if the server's gaps do not depend on whether the client
 // is stopped, and some gaps were seen.
 const (
-	certainty = 8
-	usual     = 0.95
-	longGap   = 0.99
+	certainty = 8    // times a lag
+	usual     = 0.95 // quantile of the lags
+	longGap   = 0.99 // quantile of the gaps
 
 	minNeighbours = 8
 	neighbours    = 2 // times the longest lag of reads at the same time
@@ -114,9 +114,9 @@ func (c *corrector) setLags() {
 	}
 }
 
-// hidden returns for how long delta i of s can have waited in addition to its lag. It was read
-// together with the deltas before end, and with delta end if that is exact, or else with what
-// came after them.
+// hidden returns for how long delta i of s can have waited in addition to its lag. The client read it
+// together with the deltas up to end, without end. It also read delta end with them if exact is set,
+// and otherwise bytes without a delta that came after them.
 func (c *corrector) hidden(s *sample.Sample, i, end int, exact bool) time.Duration {
 	most := c.certain(s, i)
 	gaps := time.Duration(end - i) // between the delta and the last one that was read

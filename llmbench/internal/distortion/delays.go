@@ -15,7 +15,7 @@ type delays struct {
 	tails      histogram // from the last delta to the end, where they were not read together
 	user       userTimes // of samples on the user clock
 	merged     int       // deltas whose instants are not known exactly
-	steps      int64     // between two segments of a stream that have deltas
+	steps      int64     // number of steps from a segment with deltas to the next one of its stream
 	span       float64   // nanoseconds that the steps took in sum
 	slow       int       // requests whose send may have been late
 	users      int       // successful samples on the user clock

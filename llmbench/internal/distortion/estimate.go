@@ -149,8 +149,8 @@ type Figures func(samples iter.Seq[*sample.Sample], elapsed time.Duration) (figu
 // share, and the largest possible one.
 type shares struct{ likely, most float64 }
 
-// shares returns the shares of each figure in metrics that the client can distort. The true
-// figure is taken for the whole.
+// shares returns the shares of each figure in metrics that the client can distort: the difference
+// to the true figure, divided by the true figure.
 //
 // The figures are computed again from samples that are corrected in several ways: as is most
 // likely, and as is possible and gives the lowest or the highest figures. No share is below

@@ -29,7 +29,7 @@ const (
 )
 
 // A Store is a sequence of samples, which can be added to and ranged over as often as wanted.
-// A range may not overlap with Add, but with other ranges.
+// Ranges may overlap with each other, but not with Add.
 type Store struct {
 	bound int
 	dir   string // of the file
@@ -38,7 +38,7 @@ type Store struct {
 	blocks []*block // in memory, all but the last full
 	spare  *block   // an empty one, or nil
 	size   Mark     // of all samples
-	filed  Mark     // the part of them that is in the file and not in blocks
+	filed  Mark     // the end of those in the file; the others are in blocks
 	file   *os.File // nil until it is needed, and after Close
 	name   string   // of a file that must be removed
 
@@ -57,14 +57,14 @@ func New(bound int, dir string) *Store {
 	return &Store{bound: bound, dir: dir, block: min(max(bound, leastBlock), mostBlock)}
 }
 
-// Add adds a copy of a sample. Of its error the text remains. After an error the Store must not
-// be used any more.
+// Add adds a copy of a sample. Only the text of the sample's error is kept. If Add returns an error,
+// the Store must not be used any more.
 func (s *Store) Add(one *sample.Sample) error {
 	data := s.write.encode(one)
 	s.append(binary.AppendUvarint(nil, uint64(len(data))))
 	s.append(data)
-	// A file that holds a part takes the rest soon, in small portions: a long write would delay
-	// the samples that come next.
+	// From the time when the bound is exceeded, full blocks go to the file as they come. An Add writes
+	// at most two of them, because the samples that come next wait for the write.
 	for n := 0; n < 2 && len(s.blocks) > 1 && (s.file != nil || int(s.size-s.filed) > s.bound); n++ {
 		if err := s.spill(); err != nil {
 			return err
