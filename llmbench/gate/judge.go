@@ -50,7 +50,7 @@ func (m *matcher) report(o Options) *Report {
 		row.Bound = known(cells[i].Bound(alpha))
 		row.Detectable = known(cells[i].Detectable(r.Cells, plan.Rounds, plan.Final()))
 		if d.Outcome == decide.TooNoisy {
-			row.Wanted = decide.Wanted(r.Samples, d.Noise, *row.Margin)
+			row.Wanted = decide.Wanted(r.Samples, cells[i].Noise(), *row.Margin)
 		}
 	}
 	r.Settled = settled && (alike || plan.Complete(r.Samples)) || r.count(Regression) > 0 || len(r.Problems) > 0

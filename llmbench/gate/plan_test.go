@@ -104,7 +104,7 @@ func TestSettled(t *testing.T) {
 		{"answers of another length, before the first look", length(7, 100), length(7, 103), planned(7), false, "", "", ""},
 		{"answers of equal length, before the first look", length(7, 100), length(7, 102), planned(7), true, Pass, Pass, ""},
 		{"noise", mixed(10), values(120, 100, 140, 100, 100, 120, 100, 140, 120, 110), Options{RequireQuiet: true, NewFirst: order(10)}, true, CannotJudge, CannotJudge,
-			"A ns/op: cannot judge: the noise, 9.9%, is more than the margin of 5%: want a quieter machine, about 39 samples a side or a wider margin"},
+			"A ns/op: cannot judge: the noise, 9.9%, is more than the margin of 5%: want a quieter machine, about 40 samples a side or a wider margin"},
 		{"noise that may decrease", mixed(9), values(120, 100, 140, 100, 100, 120, 100, 140, 120), planned(9), false, "", "", ""},
 		{"a regression in noise", mixed(10), runs(10, "BenchmarkA 1 300 ns/op"), Options{RequireQuiet: true, NewFirst: order(10)}, true, Regression, Regression, ""},
 		{"a regression beside noise", strings.ReplaceAll(mixed(10), "A 1", "B 1") + fast(10), strings.ReplaceAll(mixed(5)+mixed(5), "A 1", "B 1") + slow(10), planned(10),
@@ -112,7 +112,7 @@ func TestSettled(t *testing.T) {
 		{"noise without RequireQuiet", mixed(10), mixed(10), Options{}, true, Pass, Pass, ""},
 		// A machine that becomes slower by 5 ns in each process, and a new version that is 20 % worse.
 		{"a drift without pairs", drift(0), drift(0.2), Options{}, true, Pass, Pass, ""},
-		{"a drift with pairs", drift(0), drift(0.2), Options{NewFirst: order(10)}, true, Regression, Regression, "A ns/op: +20.05%"},
+		{"a drift with pairs", drift(0), drift(0.2), Options{NewFirst: order(10)}, true, Regression, Regression, "A ns/op: +20.02%"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := compare(t, gateOp, c.old, c.new, c.o)

@@ -91,8 +91,8 @@ type Row struct {
 	Old    Summary  `json:"old"`
 	New    Summary  `json:"new"`
 	// Change is new median / old median - 1. If the samples are pairs, it is the
-	// mean change from old to new within a pair, without the drift of the
-	// machine.
+	// mean change from old to new within a pair, without a steady drift of the
+	// machine, and with a limit for what pairs of disturbed processes count.
 	Change *float64 `json:"change"`
 	// P is the p-value that benchstat prints: the two-sided probability of at
 	// least this difference between samples of one distribution.

@@ -1,6 +1,9 @@
 package decide
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // An Outcome is the decision about one cell.
 type Outcome int
@@ -16,7 +19,6 @@ const (
 type Decision struct {
 	PValues
 	Outcome Outcome
-	Noise   float64 // Cell.Noise
 }
 
 // Rules say what a cell needs for an outcome.
@@ -25,8 +27,6 @@ type Rules struct {
 	NoWorse bool // a cell that is Pass is undecided, as further samples may make it NoWorse
 }
 
-func (d Decision) quiet(c Cell) bool { return d.Noise <= c.Margin }
-
 // Decide decides about cells that have n samples a side so far. family is the number of
 // gated rows, of which cells are those that can be tested. settled reports that this is the
 // end of the plan, that a cell is a regression, or that no cell is undecided. The p-values are
@@ -34,26 +34,29 @@ func (d Decision) quiet(c Cell) bool { return d.Noise <= c.Margin }
 func Decide(cells []Cell, family, n int, p Plan, rules Rules) (all []Decision, settled bool) {
 	alpha, looks := p.Level(n)
 	all = make([]Decision, len(cells))
-	found, open := false, len(cells) > 0 && !looks && (rules.NoWorse || !p.decided(n-1, 1))
-	for i, c := range cells {
-		all[i] = Decision{PValues: PValues{math.NaN(), math.NaN(), math.NaN()}, Noise: c.Noise()}
-		open = open || !looks && rules.Quiet && !all[i].quiet(c)
-	}
+	quiet := func(c Cell) bool { return c.Noise() <= c.Margin }
+	open := !looks && slices.ContainsFunc(cells, func(c Cell) bool {
+		return rules.NoWorse || rules.Quiet && !quiet(c) || !p.decided(c, n)
+	})
 	if open { // whatever the tests say
+		for i := range all {
+			all[i].PValues = PValues{math.NaN(), math.NaN(), math.NaN()}
+		}
 		return all, false
 	}
+	found := false
 	for i, tested := range Test(cells, family) {
-		d := &all[i]
+		c, d := cells[i], &all[i]
 		d.PValues = tested
-		switch quiet := d.quiet(cells[i]); {
+		switch {
 		case looks && AtMost(d.Adjusted, alpha):
 			d.Outcome, found = Regression, true
 		case looks && AtMost(d.Less, alpha):
 			d.Outcome = NoWorse
-		case rules.Quiet && !quiet:
+		case rules.Quiet && !quiet(c):
 			d.Outcome, open = TooNoisy, true
-		case rules.NoWorse || !p.Complete(n) && !p.decided(n-1, cells[i].settledWorse()):
-			open = true
+		default:
+			open = open || rules.NoWorse || !p.decided(c, n)
 		}
 	}
 	return all, p.Complete(n) || found || !open

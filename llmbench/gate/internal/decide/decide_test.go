@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,8 +28,20 @@ func pairs(old, new []float64, margin float64) Cell {
 func TestPairsAreExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	statistic := func(c Cell) (s float64) {
+		var sizes []float64
+		for _, d := range c.differences() {
+			if d != 0 {
+				sizes = append(sizes, math.Abs(d))
+			}
+		}
+		slices.Sort(sizes)
+		limit := 0.0
+		if k := len(sizes); k > 0 {
+			limit = 2 * (sizes[k/2] + sizes[(k-1)/2]) / 2
+		}
 		squares := 0.0
 		for _, d := range c.differences() {
+			d = math.Copysign(min(math.Abs(d), limit), d)
 			s += d
 			squares += d * d
 		}
@@ -54,13 +67,7 @@ func TestPairsAreExact(t *testing.T) {
 			for mask := range 1 << n {
 				largest := math.Inf(-1)
 				for i, c := range cells {
-					x := pairs(append([]float64{}, c.Old...), append([]float64{}, c.New...), 0)
-					for j := range n {
-						if mask>>j&1 == 1 {
-							x.Old[j], x.New[j], x.NewFirst[j] = x.New[j], x.Old[j], !x.NewFirst[j]
-						}
-					}
-					s := statistic(x)
+					s := statistic(c.exchanged(uint64(mask)))
 					largest = max(largest, s)
 					if s >= statistic(c)-1e-9 {
 						want[i].Worse += 1. / (1 << n)
@@ -78,6 +85,94 @@ func TestPairsAreExact(t *testing.T) {
 				assert.Assert(t, got[i].Adjusted >= got[i].Worse && got[i].Adjusted >= got[top].Adjusted, "%+v", got)
 			}
 			assert.Assert(t, math.Abs(got[top].Adjusted-adjusted) < 1e-12, "%v, want %v", got[top].Adjusted, adjusted)
+		}
+	}
+}
+
+// TestFalseAlarmsAreExact compares equal versions in all orders that the rounds can have, or as
+// many as there are flips. The shares of orders in which a row is a regression, and in which a
+// row is shown to be no worse, are at most alpha, whatever the values are. Nothing is left to
+// chance.
+func TestFalseAlarmsAreExact(t *testing.T) {
+	for i, d := range disturbances {
+		for _, c := range []struct {
+			n, rows int
+			alpha   float64
+		}{{6, 1, 0.025}, {8, 3, 0.025}, {8, 12, 0.1}, {14, 2, 0.025}} {
+			if c.n == 14 && i > 1 {
+				continue // takes long
+			}
+			s := setting{disturbance: d, rows: c.rows, n: c.n, sd: 0.01}
+			cells := s.take(s.random(0), c.n)
+			f := flips(c.n)
+			worse, less := 0, make([]int, c.rows)
+			for way := range f.ways {
+				all := make([]Cell, len(cells))
+				for i, cell := range cells {
+					all[i] = cell.exchanged(f.pattern(way))
+				}
+				alarm := false
+				for i, p := range Test(all, len(all)) {
+					alarm = alarm || AtMost(p.Adjusted, c.alpha)
+					if AtMost(p.Less, c.alpha) {
+						less[i]++
+					}
+				}
+				if alarm {
+					worse++
+				}
+			}
+			limit := c.alpha * float64(f.ways)
+			assert.Assert(t, float64(worse) <= limit && (worse > 0 || d.name != "normal"), "%s, %+v: %d orders", d.name, c, worse)
+			if d.name != "no variance" { // there new is no worse in all orders
+				assert.Assert(t, float64(slices.Max(less)) <= limit, "%s, %+v: %d orders", d.name, c, less)
+			}
+		}
+	}
+}
+
+// pattern returns the rounds that a way exchanges, as bits.
+func (f *flipSet) pattern(way int) (p uint64) {
+	for i, block := range f.blocks {
+		p |= uint64(block[way]) << (8 * i)
+	}
+	return p
+}
+
+// exchanged returns c with old and new exchanged in the rounds that are bits of pattern.
+func (c Cell) exchanged(pattern uint64) Cell {
+	x := Cell{Old: slices.Clone(c.Old), New: slices.Clone(c.New), NewFirst: slices.Clone(c.NewFirst), Better: c.Better, Margin: c.Margin}
+	for i := range x.Old {
+		if pattern>>i&1 == 1 {
+			x.Old[i], x.New[i], x.NewFirst[i] = x.New[i], x.Old[i], !x.NewFirst[i]
+		}
+	}
+	return x
+}
+
+// TestGroup checks that exchanging in one way and then in another is a way of the set, and that
+// no two rounds are always exchanged together.
+func TestGroup(t *testing.T) {
+	for _, n := range []int{5, 12, 13, 25, 64} {
+		f := flips(n)
+		ways := map[uint64]bool{}
+		for way := range f.ways {
+			ways[f.pattern(way)] = true
+		}
+		assert.Equal(t, len(ways), f.ways)
+		for i := range 1000 {
+			a, b := f.pattern(i*7919%f.ways), f.pattern(i*104729%f.ways)
+			assert.Assert(t, ways[a^b], "%d rounds: %b and %b", n, a, b)
+		}
+		for i := range n {
+			for j := range i {
+				together := 0
+				for way := range f.ways {
+					p := f.pattern(way)
+					together += int(^(p>>i ^ p>>j) & 1)
+				}
+				assert.Equal(t, together, f.ways/2, "rounds %d and %d of %d", i, j, n)
+			}
 		}
 	}
 }
@@ -103,9 +198,7 @@ func TestFlips(t *testing.T) {
 			seen[sum] = true
 		}
 		assert.Equal(t, got[0], (math.Pow(3, float64(n))-1)/2)
-		if n < 13 {
-			assert.Equal(t, len(seen), f.ways)
-		}
+		assert.Equal(t, len(seen), f.ways)
 	}
 }
 
@@ -275,7 +368,7 @@ func TestDecided(t *testing.T) {
 		c := pairs(each(10, func(int) float64 { return 100 * normal(r, 0.01) }), each(10, func(int) float64 { return 100 * normal(r, 0.01) }), 0.005)
 		for n := 1; n < 10; n++ {
 			part := Cell{Old: c.Old[:n], New: c.New[:n], Better: -1, Margin: c.Margin, NewFirst: c.NewFirst[:n]}
-			if !p.decided(n-1, part.settledWorse()) {
+			if !p.decided(part, n) {
 				continue
 			}
 			for _, worse := range []float64{1.01, 1.02, 1.05, 2, 100} {
@@ -296,8 +389,8 @@ func TestDecided(t *testing.T) {
 }
 
 // TestDetectable simulates changes of the size that Detectable typically has for equal
-// versions, and counts how often the changes are found. With heavy tails, the standard
-// deviation is a poor measure of noise, so more changes are found than Power states.
+// versions, and counts how often the changes are found. With heavy tails, fewer changes are
+// found than Power states in some settings: Detectable is an approximation.
 func TestDetectable(t *testing.T) {
 	const trials = 400
 	for i, d := range disturbances[:2] {
@@ -331,7 +424,7 @@ func TestDetectable(t *testing.T) {
 				}
 			}
 			t.Logf("%s, %+v: %+.2f%% is found in %.1f%%", d.name, c, 100*change, 100*found)
-			assert.Assert(t, found >= Power-0.12 && (found <= Power+0.12 || i == 1), "%s, %+v: a change of %v is found in %v of trials", d.name, c, change, found)
+			assert.Assert(t, found >= Power-0.12-0.06*float64(i) && found <= Power+0.12, "%s, %+v: a change of %v is found in %v of trials", d.name, c, change, found)
 		}
 	}
 	for _, c := range []struct {

@@ -43,7 +43,7 @@ func Test(cells []Cell, family int) []PValues {
 func testPairs(cells []Cell) []PValues {
 	all, tests, order := make([]PValues, len(cells)), make([]pairedTest, len(cells)), make([]int, len(cells))
 	for i, c := range cells {
-		tests[i], order[i] = newPairedTest(c), i
+		tests[i], order[i] = newPairedTest(c.differences()), i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(tests[a].statistic, tests[b].statistic) })
 	f := flips(len(cells[0].Old))
@@ -51,16 +51,6 @@ func testPairs(cells []Cell) []PValues {
 	for way := range largest {
 		largest[way] = math.Inf(-1)
 	}
-	share := func(xs []float64, belongs func(float64) bool) float64 {
-		n := 0
-		for _, x := range xs {
-			if belongs(x) {
-				n++
-			}
-		}
-		return float64(n) / float64(f.ways)
-	}
-	const rounding = 1e-9
 	for _, i := range order {
 		s := tests[i].statistic
 		if math.IsInf(s, -1) { // new is worse by exactly the margin in every round
@@ -71,8 +61,7 @@ func testPairs(cells []Cell) []PValues {
 		for way, v := range flipped {
 			largest[way] = max(largest[way], v)
 		}
-		least := func(x float64) bool { return x >= s-rounding }
-		all[i] = PValues{share(flipped, least), share(flipped, func(x float64) bool { return x <= s+rounding }), share(largest, least)}
+		all[i] = PValues{Worse: 1 - shareBelow(flipped, s-rounding), Less: shareBelow(flipped, s+rounding), Adjusted: 1 - shareBelow(largest, s-rounding)}
 	}
 	p := 0.0
 	for _, i := range slices.Backward(order) {
@@ -82,24 +71,47 @@ func testPairs(cells []Cell) []PValues {
 	return all
 }
 
-// settledWorse returns the p-value of the rounds of c but the last, as PValues.Worse. The
-// difference of the last round changes with the next round, which improves the estimate of the
-// drift.
-func (c Cell) settledWorse() float64 {
-	n := len(c.Old) - 1
-	if n < 1 {
-		return 1
+// rounding is the difference up to which statistics count as equal.
+const rounding = 1e-9
+
+// shareBelow returns the share of xs that is less than limit.
+func shareBelow(xs []float64, limit float64) float64 {
+	var n uint64
+	for _, x := range xs {
+		n += math.Float64bits(x-limit) >> 63 // the sign, without a branch
 	}
+	return float64(n) / float64(len(xs))
+}
+
+// leastWorse returns a lower bound of PValues.Worse after n rounds, whose first differences are
+// settled; the others are not known. The exchanges that leave the other rounds alone are
+// among those with a large statistic if the settled differences alone make it large. The limit of
+// the differences is not known either, so the statistic must be large for every limit.
+// The sum of the clipped differences is linear between limits that are differences, so these suffice.
+func leastWorse(settled []float64, n int) float64 {
 	f := flips(n)
-	settled, flipped := c.differences()[:n], make([]float64, f.ways)
-	f.sums(settled, flipped)
-	count := 0
-	for _, v := range flipped {
-		if v >= flipped[0]-1e-12 {
-			count++
+	kept := f.keep(len(settled))
+	small := make([]bool, kept.ways)
+	all, flipped := make([]float64, n), make([]float64, kept.ways)
+	for _, limit := range settled {
+		if limit = math.Abs(limit); limit == 0 {
+			continue
+		}
+		for i, d := range settled {
+			all[i] = clipped(d, limit) / limit
+		}
+		kept.sums(all, flipped)
+		for way, v := range flipped {
+			small[way] = small[way] || v < flipped[0]-rounding
 		}
 	}
-	return float64(count) / float64(f.ways)
+	large := 0
+	for _, s := range small {
+		if !s {
+			large++
+		}
+	}
+	return float64(large) / float64(f.ways)
 }
 
 // AtMost reports whether p <= alpha, apart from floating-point rounding.

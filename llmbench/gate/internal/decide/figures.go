@@ -33,6 +33,9 @@ func (c Cell) Noise() float64 {
 // old values are 0 or there are too few samples. If samples are still being added, rounds is the number
 // of samples at the end; otherwise 0.
 //
+// The number is approximate: in the simulations of TestDetectable, 79 to 87 % of such changes are
+// found under normal noise, and 65 to 84 % under noise with heavy tails.
+//
 // The formula inverts an approximation of the noncentral t-distribution (Johnson and Welch,
 // "Applications of the Non-Central t-Distribution", 1940,
 // https://doi.org/10.1093/biomet/31.3-4.362), at the level alpha/family.
@@ -57,7 +60,7 @@ func (c Cell) Detectable(family, rounds int, alpha float64) float64 {
 // margin if and only if PValues.Less is at most alpha.
 func (c Cell) Bound(alpha float64) float64 {
 	if c.NewFirst != nil {
-		return c.Change(typicalBound(c.differences(), alpha))
+		return c.Change(pairedBound(c.differences(), alpha))
 	}
 	e := c.trimmedEstimate()
 	if e.err == 0 {

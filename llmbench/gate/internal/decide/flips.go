@@ -1,42 +1,49 @@
 package decide
 
 import (
-	"math/rand/v2"
+	"math/bits"
 	"sync"
 )
 
 // maxFlips is the maximum number of ways in which the signs of differences are flipped.
-const maxFlips = 1 << 12
+const maxFlips = 1 << maxFree
+
+// maxFree is the number of rounds that can be exchanged independently of each other.
+const maxFree = 12
 
 // A flipSet is a set of ways in which old and new can be exchanged in each of n rounds. Way
 // 0 exchanges nothing.
+//
+// The ways are a group: exchanging in one way and then in another is a third way of the
+// set. That makes the test exact. If new is worse by exactly the margin, all ways are equally
+// likely to have led to the samples, and each would be compared with the same set, so the
+// share of them whose p-value is at most p is at most p (Hemerik and Goeman, "Exact Testing
+// with Random Permutations", 2018, https://doi.org/10.1007/s11749-017-0571-1).
 type flipSet struct {
 	n      int
 	ways   int
 	blocks [][]byte // for each block of eight rounds, the rounds that each way exchanges
 }
 
-// flips returns all 2^n ways, or a sample of maxFlips ways if there are more. The sample is
-// always the same for the same n.
+// flips returns all 2^n ways, or maxFlips ways if there are more. Then way w exchanges round i if
+// the bits of w in masks[i] are odd in number. The masks are the powers of x modulo a
+// primitive polynomial, so that any maxFree rounds in a row are exchanged in all ways.
 func flips(n int) *flipSet {
 	if f, ok := flipSets.Load(n); ok {
 		return f.(*flipSet)
 	}
-	f := &flipSet{n: n, ways: maxFlips, blocks: make([][]byte, (n+7)/8)}
-	all := n < 31 && 1<<n <= maxFlips
-	if all {
-		f.ways = 1 << n
-	}
-	r := rand.New(rand.NewPCG(uint64(n), 0))
-	for i := range f.blocks {
-		rounds := min(8, n-8*i)
-		f.blocks[i] = make([]byte, f.ways)
-		for way := 1; way < f.ways; way++ {
-			if all {
-				f.blocks[i][way] = byte(way >> (8 * i))
-			} else {
-				f.blocks[i][way] = byte(r.Uint32()) & byte(1<<rounds-1)
-			}
+	f := &flipSet{n: n, ways: 1 << min(n, maxFree), blocks: make([][]byte, (n+7)/8)}
+	const primitive = 1<<12 | 1<<6 | 1<<4 | 1<<1 | 1
+	mask := 1
+	for i := range n {
+		if i%8 == 0 {
+			f.blocks[i/8] = make([]byte, f.ways)
+		}
+		for way := range f.ways {
+			f.blocks[i/8][way] |= byte(bits.OnesCount(uint(way&mask))&1) << (i % 8)
+		}
+		if mask <<= 1; mask >= maxFlips {
+			mask ^= primitive
 		}
 	}
 	flipSets.Store(n, f)
@@ -45,6 +52,33 @@ func flips(n int) *flipSet {
 
 // flipSets caches the results of flips, by n.
 var flipSets sync.Map
+
+// keep returns the ways of f that exchange none of the rounds from the first one on.
+func (f *flipSet) keep(first int) *flipSet {
+	key := [2]int{f.n, first}
+	if kept, ok := keptSets.Load(key); ok {
+		return kept.(*flipSet)
+	}
+	kept := &flipSet{n: f.n, blocks: make([][]byte, len(f.blocks))}
+	for way := range f.ways {
+		exchanged := false
+		for i := first; i < f.n; i++ {
+			exchanged = exchanged || f.blocks[i/8][way]>>(i%8)&1 == 1
+		}
+		if exchanged {
+			continue
+		}
+		kept.ways++
+		for i, block := range f.blocks {
+			kept.blocks[i] = append(kept.blocks[i], block[way])
+		}
+	}
+	keptSets.Store(key, kept)
+	return kept
+}
+
+// keptSets caches the results of keep, by f.n and first.
+var keptSets sync.Map
 
 // sums sets the elements of to, one for each way, to the sum of the values after the signs
 // of the exchanged rounds are flipped.

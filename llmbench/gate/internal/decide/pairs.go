@@ -1,35 +1,73 @@
 package decide
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // differences returns for each pair by how much new is worse than old shifted by the
-// margin, as a share of the mean of both, without the drift of the machine.
+// margin, as a share of the mean of both, without the drift of the machine if it drifts.
+//
+// Exchanging old and new in a round changes only the sign of the difference of that round, and
+// nothing that decides about the drift. So if new is worse by exactly the margin, the sign
+// of each difference is as random as the order of its round. Rosenbaum describes such
+// adjustments ("Covariance Adjustment in Randomized Experiments and Observational Studies",
+// 2002, https://doi.org/10.1214/ss/1042727942).
+func (c Cell) differences() []float64 {
+	plain, steady := c.bothDifferences()
+	if spread(steady) < spread(plain) {
+		return steady
+	}
+	return plain
+}
+
+// bothDifferences returns the differences as they are and without a steady drift.
 //
 // The difference 2(new-old)/(new+old) is the logarithm of new/old for small differences.
 // It is defined for 0 too, and changes its sign if old and new are exchanged.
 //
 // The drift within a round, from its first to its second process, is estimated from the
-// means of the rounds before and after it, and subtracted. Exchanging old and new in a
-// round changes neither the means of rounds nor, therefore, the estimate. So under the
-// null hypothesis the sign of each difference is as random as the order of its round.
-// Rosenbaum describes such adjustments ("Covariance Adjustment in Randomized Experiments
-// and Observational Studies", 2002, https://doi.org/10.1214/ss/1042727942).
-func (c Cell) differences() []float64 {
+// means of the rounds before and after it. A single disturbed process would spoil the estimates of
+// both rounds beside it, and so would a sudden change of the machine. Then the
+// differences as they are spread less.
+func (c Cell) bothDifferences() (plain, steady []float64) {
 	old := c.shifted()
 	n := len(old)
-	all := make([]float64, n)
-	for i := range all {
-		drift := (old[min(i+1, n-1)] + c.New[min(i+1, n-1)]) - (old[max(i-1, 0)] + c.New[max(i-1, 0)])
-		drift = ratio(drift, old[min(i+1, n-1)]+c.New[min(i+1, n-1)]+old[max(i-1, 0)]+c.New[max(i-1, 0)])
-		if 0 < i && i < n-1 {
+	plain, steady = make([]float64, n), make([]float64, n)
+	for i := range n {
+		before, after := max(i-1, 0), min(i+1, n-1)
+		drift := ratio((old[after]+c.New[after])-(old[before]+c.New[before]), old[after]+c.New[after]+old[before]+c.New[before])
+		if after-before == 2 {
 			drift /= 2 // the two rounds are four processes apart rather than two
 		}
 		if c.NewFirst[i] {
 			drift = -drift
 		}
-		all[i] = -float64(c.Better) * (ratio(2*(c.New[i]-old[i]), c.New[i]+old[i]) - drift)
+		d := ratio(2*(c.New[i]-old[i]), c.New[i]+old[i])
+		plain[i], steady[i] = -float64(c.Better)*d, -float64(c.Better)*(d-drift)
 	}
-	return all
+	return plain, steady
+}
+
+// settled returns the differences that further rounds do not change, of which
+// [Cell.differences] returns one or the other: those of all rounds but the last.
+func (c Cell) settled() (plain, steady []float64) {
+	plain, steady = c.bothDifferences()
+	n := len(plain) - 1
+	return plain[:n], steady[:n]
+}
+
+// spread returns the mean distance of the absolute values of differences from their median.
+func spread(differences []float64) float64 {
+	sizes := make([]float64, len(differences))
+	for i, d := range differences {
+		sizes[i] = math.Abs(d)
+	}
+	middle, sum := median(sizes), 0.0
+	for _, size := range sizes {
+		sum += math.Abs(size - middle)
+	}
+	return sum / float64(len(sizes))
 }
 
 // ratio returns a/b, and 0 if b is 0.
@@ -40,25 +78,61 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
+// pairedEstimate returns the center of the differences: the value that makes the mean 0 of the
+// differences from it, clipped. The standard error is that of Huber's estimates of location
+// ("Robust Estimation of a Location Parameter", 1964, https://doi.org/10.1214/aoms/1177703732).
 func (c Cell) pairedEstimate() Estimate {
-	mean, err := meanAndError(c.differences())
-	return Estimate{mean, err, float64(len(c.Old) - 1)}
+	ds := c.differences()
+	n := float64(len(ds))
+	center := median(slices.Clone(ds))
+	rest := make([]float64, len(ds))
+	var squares, inside float64
+	for range 100 {
+		for i, d := range ds {
+			rest[i] = d - center
+		}
+		limit := clipLimit(rest)
+		var move float64
+		squares, inside = 0, 0
+		for _, r := range rest {
+			psi := clipped(r, limit)
+			move += psi / n
+			squares += psi * psi
+			if psi == r {
+				inside++
+			}
+		}
+		if math.Abs(move) <= 1e-9*limit {
+			break
+		}
+		center += move
+	}
+	switch {
+	case n < 2:
+		return Estimate{center, math.NaN(), 0}
+	case squares == 0:
+		return Estimate{center, 0, n - 1}
+	}
+	return Estimate{center, math.Sqrt(squares/(n-1)*n) / inside, inside - 1}
 }
 
 // A pairedTest is the test of one cell of pairs.
 type pairedTest struct {
-	differences []float64
-	statistic   float64
+	differences []float64 // clipped, with a mean square of 1/n²
+	statistic   float64   // the sum of the differences
 }
 
-// newPairedTest prepares the test of c. The statistic is the mean of the differences divided
-// by the root of their mean square. It is 1 if all differences are equal and positive, and
-// increases with Student's t. The mean square does not depend on the signs of the
-// differences, so that the statistics of quiet and noisy rows can be compared.
-func newPairedTest(c Cell) pairedTest {
-	t := pairedTest{differences: c.differences()}
+// newPairedTest prepares a test of differences. The statistic is the mean of the clipped
+// differences divided by the root of their mean square. It is 1 if all differences are
+// equal and positive, and increases with Student's t. The mean square does not depend on the
+// signs of the differences, so that the statistics of quiet and noisy rows can be compared.
+func newPairedTest(differences []float64) pairedTest {
+	t := pairedTest{differences: make([]float64, len(differences))}
+	limit := clipLimit(differences)
 	var sum, squares float64
-	for _, d := range t.differences {
+	for i, d := range differences {
+		d = clipped(d, limit)
+		t.differences[i] = d
 		sum += d
 		squares += d * d
 	}

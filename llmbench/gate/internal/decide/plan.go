@@ -74,13 +74,15 @@ func (p Plan) Level(n int) (alpha float64, looks bool) {
 	return p.Final(), p.Complete(n)
 }
 
-// decided reports whether a cell of pairs can no longer become a regression, even if it is
-// worse in all rounds after the first n; worse is the p-value of these n. After k further
-// rounds, the exchanges that leave these k alone and whose statistic is large now are still
-// among those with a large statistic. So the p-value is then at least worse/2^k.
-func (p Plan) decided(n int, worse float64) bool {
+// decided reports whether a cell of pairs can no longer become a regression, however much
+// worse new is in further rounds. The cell has n samples a side.
+func (p Plan) decided(c Cell, n int) bool {
 	for _, l := range p.Looks {
-		if l.Samples > n && AtMost(worse*math.Pow(2, float64(n-l.Samples)), l.Alpha) {
+		if l.Samples <= n {
+			continue
+		}
+		plain, steady := c.settled()
+		if AtMost(min(leastWorse(plain, l.Samples), leastWorse(steady, l.Samples)), l.Alpha) {
 			return false
 		}
 	}
