@@ -66,7 +66,7 @@ func TestVerdicts(t *testing.T) {
 		{"windows line ends", gateOp, strings.ReplaceAll(runs(6, "BenchmarkA 1 100 ns/op"), "\n", "\r\n"), runs(6, "BenchmarkA 1 100 ns/op"), Pass, nil},
 		{"go test -v", gateOp, runs(6, "=== RUN   BenchmarkA", "BenchmarkA", "BenchmarkA 1 100 ns/op", "--- BENCH: BenchmarkA"), runs(6, "BenchmarkA 1 100 ns/op"), Pass, nil},
 		{"a regression beside a problem", gateOp, runs(7, "BenchmarkA 1 100 ns/op", "BenchmarkB 1 1 ns/op"), runs(7, "BenchmarkA 1 200 ns/op"), CannotJudge,
-			[]string{"A ns/op: +100.00%, may be 5% worse", "old:4: B: missing in new (-removed=allow accepts that)"}},
+			[]string{"A ns/op: +100.00%, may be 5% worse", "old:4: B: missing in new (benchgate -removed=allow accepts that)"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := compare(t, c.units, c.old, c.new, Options{})
@@ -87,15 +87,15 @@ func TestProblems(t *testing.T) {
 	}{
 		// Files.
 		{gateOp, "", good, []string{"old: no results"}},
-		{gateOp, good, "PASS\n", []string{"new: no results", "old:3: A-2: missing in new (-removed=allow accepts that)"}},
+		{gateOp, good, "PASS\n", []string{"new: no results", "old:3: A-2: missing in new (benchgate -removed=allow accepts that)"}},
 		{gateOp, good, strings.TrimSuffix(good, "\n"), []string{"new:30: the last line has no line end: was the file cut?"}},
 		{gateOp, good, good[:len(good)-len("PASS\nok  \tp\t1.2s\n")],
-			[]string{"new:28: the run of line 26 has not ended in PASS or ok: want the whole output of go test (-partial accepts that)"}},
+			[]string{"new:28: the run of line 26 has not ended in PASS or ok: want the whole output of go test (benchgate -partial accepts that)"}},
 		{gateOp, "goos: linux\npkg: p\nBenchmarkA-2 1 100 ns/op\n" + good, good,
-			[]string{"old:4: another run starts here, but that of line 1 has not ended in PASS or ok: want the whole output of each (-partial accepts that)"}},
+			[]string{"old:4: another run starts here, but that of line 1 has not ended in PASS or ok: want the whole output of each (benchgate -partial accepts that)"}},
 		{gateOp, good, "goos: linux\n" + good,
-			[]string{"new:2: another run starts here, but that of line 1 has not ended in PASS or ok: want the whole output of each (-partial accepts that)"}},
-		{gateOp, good, good + "goos: linux\npkg: p\n", []string{"new:32: the run of line 31 has not ended in PASS or ok: want the whole output of go test (-partial accepts that)"}},
+			[]string{"new:2: another run starts here, but that of line 1 has not ended in PASS or ok: want the whole output of each (benchgate -partial accepts that)"}},
+		{gateOp, good, good + "goos: linux\npkg: p\n", []string{"new:32: the run of line 31 has not ended in PASS or ok: want the whole output of go test (benchgate -partial accepts that)"}},
 		{gateOp, good, good + "    --- FAIL: BenchmarkA/b\nPASS\n", []string{`new:31: "    --- FAIL: BenchmarkA/b": want a run without failures`}},
 		{gateOp, good, good + "FAIL\tp\t1.2s\nFAIL\n", []string{`new:31: "FAIL\tp\t1.2s": want a run without failures`, `new:32: "FAIL": want a run without failures`}},
 		{gateOp, good, good + run("BenchmarkA-2 1 100"), []string{"new:33: missing units"}},
@@ -108,8 +108,8 @@ func TestProblems(t *testing.T) {
 		{gateOp + "BenchmarkA-2 1 1 ns/op\n", good, good, []string{"units:2: the result of BenchmarkA-2: want Unit lines only in a file of units"}},
 
 		// Units.
-		{"", good, good, []string{`no unit of these results has a margin: want a line such as "Unit ns/op better=lower gate=5%" in one of them, or in the file of -units`}},
-		{"Unit B/op gate=5%\n", good, good, []string{`no unit of these results has a margin: want a line such as "Unit ns/op better=lower gate=5%" in one of them, or in the file of -units`}},
+		{"", good, good, []string{`no unit of these results has a margin: want a line such as "Unit ns/op better=lower gate=5%" in one of them, or in the file of benchgate -units`}},
+		{"Unit B/op gate=5%\n", good, good, []string{`no unit of these results has a margin: want a line such as "Unit ns/op better=lower gate=5%" in one of them, or in the file of benchgate -units`}},
 		{gateOp + "Unit ns/op gate\n", good, good, []string{"units:2: expected key=value"}},
 		{gateOp + "Unit ns/op gate=6%\n", good, good, []string{"units:2: metadata gate of unit ns/op already set to 5%"}},
 		{gateOp + "Unit x gate=5%\n", good, good, []string{"units:2: unit x: gate=5% without better=: want better=higher or better=lower"}},
@@ -130,10 +130,10 @@ func TestProblems(t *testing.T) {
 
 		// Rows.
 		{gateOp, runs(6, "BenchmarkA-2 1 1 ns/op", "BenchmarkB-2 1 1 ns/op"), runs(6, "BenchmarkA-2 1 1 ns/op", "BenchmarkC-2 1 1 ns/op"),
-			[]string{"old:4: B-2: missing in new (-removed=allow accepts that)"}},
-		{gateOp, good, runs(6, "BenchmarkA-4 1 100 ns/op"), []string{"old:3: A-2: GOMAXPROCS is 2, but 4 at new:3: want both run with the same -cpu"}},
-		{gateOp, good, runs(6, "BenchmarkA 1 100 ns/op"), []string{"old:3: A-2: GOMAXPROCS is 2, but 1 at new:3: want both run with the same -cpu"}},
-		{gateOp, good, strings.ReplaceAll(good, "pkg: p\n", ""), []string{"old:3: p.A-2: pkg is p, but not set at new:2: want one package, or -ignore=pkg"}},
+			[]string{"old:4: B-2: missing in new (benchgate -removed=allow accepts that)"}},
+		{gateOp, good, runs(6, "BenchmarkA-4 1 100 ns/op"), []string{"old:3: A-2: GOMAXPROCS is 2, but 4 at new:3: want both run with the same -cpu of go test"}},
+		{gateOp, good, runs(6, "BenchmarkA 1 100 ns/op"), []string{"old:3: A-2: GOMAXPROCS is 2, but 1 at new:3: want both run with the same -cpu of go test"}},
+		{gateOp, good, strings.ReplaceAll(good, "pkg: p\n", ""), []string{"old:3: p.A-2: pkg is p, but not set at new:2: want one package, or benchgate -ignore=pkg"}},
 		{gateOp, "gpu: A100\n" + good, "gpu: H100\n" + good, []string{"new:4: A-2: gpu is H100, but A100 in old: want results of equal configuration"}},
 		{gateOp, good, "gpu: H100\nmodel: yi\n" + good, []string{
 			"new:5: A-2: gpu is H100, but not set in old: want results of equal configuration",
@@ -147,11 +147,11 @@ func TestProblems(t *testing.T) {
 		{gateOp, good, good + run("BenchmarkA-2 1 -1 ns/op"), []string{"new:3: A-2 ns/op: -1: want 0 or more, since a margin is a share"}},
 		{gateOp, good, good + run("BenchmarkA-2 1 1 ns/op 2 ns/op"), []string{"new:33: A-2 ns/op: two values in one result: want one"}},
 		{gateOp, good, good + run("BenchmarkA-2 1 1 B/op"), []string{"new:3: A-2 ns/op: in 6 of 7 results: want a value in each"}},
-		{gateOp, good, runs(6, "BenchmarkA-2 1 1 B/op"), []string{"old:3: A-2 ns/op: missing in new (-removed=allow accepts that)"}},
+		{gateOp, good, runs(6, "BenchmarkA-2 1 1 B/op"), []string{"old:3: A-2 ns/op: missing in new (benchgate -removed=allow accepts that)"}},
 		{"Unit tok/s better=higher gate=5%", runs(6, "BenchmarkA 1 0 tok/s"), runs(6, "BenchmarkA 1 1 tok/s"),
 			[]string{"old:3: A tok/s: the median is 0: want more, since a margin is a share of the median"}},
 		{gateOp, run("BenchmarkA-2 1 1 ns/op", "BenchmarkA-2 1 1 ns/op") + good, good,
-			[]string{"old:3: A-2: 2 results of one process are one observation: want each sample from a fresh process (-one-start counts them all)"}},
+			[]string{"old:3: A-2: 2 results of one process are one observation: want each sample from a fresh process (benchgate -one-start counts them all)"}},
 		{gateOp, runs(3, "BenchmarkA 1 1 ns/op"), runs(3, "BenchmarkA 1 1 ns/op"),
 			[]string{"old:3: A ns/op: 3 old and 3 new samples: want at least 6 of each at alpha 0.025"}},
 	} {
@@ -215,18 +215,18 @@ func TestOneSided(t *testing.T) {
 		{"added", runs(6, a), runs(6, a, b), Options{}, "pass: 1 gated cell shown to be no worse than allowed; 1 benchmark added: B"},
 		{"added beside a regression", runs(6, a), runs(6, slow, b), Options{}, "regression: 1 of 1 gated cell worse than allowed; 1 benchmark added: B"},
 		{"added, not allowed", runs(6, a), runs(6, a, b), Options{FailAdded: true},
-			"cannot judge: new:4: B: missing in old (-added=allow accepts that); 0 of 1 gated cell regressed, 1 passed"},
+			"cannot judge: new:4: B: missing in old (benchgate -added=allow accepts that); 0 of 1 gated cell regressed, 1 passed"},
 		{"removed", runs(6, a, b), runs(6, a), Options{},
-			"cannot judge: old:4: B: missing in new (-removed=allow accepts that); 0 of 1 gated cell regressed, 1 passed"},
+			"cannot judge: old:4: B: missing in new (benchgate -removed=allow accepts that); 0 of 1 gated cell regressed, 1 passed"},
 		{"removed, allowed", runs(6, a, b), runs(6, a), Options{AllowRemoved: true}, "pass: 1 gated cell shown to be no worse than allowed; 1 benchmark removed: B"},
 		{"renamed", runs(6, a), runs(6, b), Options{},
-			"cannot judge: old:3: A: missing in new (-removed=allow accepts that); 1 benchmark added: B"},
+			"cannot judge: old:3: A: missing in new (benchgate -removed=allow accepts that); 1 benchmark added: B"},
 		{"renamed, allowed", runs(6, a), runs(6, b), Options{AllowRemoved: true},
 			"pass: nothing was judged, because no gated row is in both files; 1 benchmark added: B; 1 benchmark removed: A"},
 		{"a gated unit is added", runs(6, a, "BenchmarkB 1 3 B/op"), runs(6, a, b+" 3 B/op"), Options{},
 			"pass: 1 gated cell shown to be no worse than allowed; 1 row added: B ns/op"},
 		{"a gated unit is removed", runs(6, a, b+" 3 B/op"), runs(6, a, "BenchmarkB 1 3 B/op"), Options{},
-			"cannot judge: old:4: B ns/op: missing in new (-removed=allow accepts that); 0 of 1 gated cell regressed, 1 passed"},
+			"cannot judge: old:4: B ns/op: missing in new (benchgate -removed=allow accepts that); 0 of 1 gated cell regressed, 1 passed"},
 		{"no benchmarks in old", "PASS\n", runs(1, a, b), Options{EmptyOld: true},
 			"pass: nothing was judged, because no gated row is in both files; 2 benchmarks added: A, B"},
 		{"nothing in old", "", runs(1, a), Options{EmptyOld: true, NewFirst: order(1), Planned: 10}, "pass: nothing was judged, because no gated row is in both files; 1 benchmark added: A"},
@@ -235,7 +235,7 @@ func TestOneSided(t *testing.T) {
 		{"no benchmarks in new", runs(6, a), "PASS\n", Options{EmptyOld: true, AllowRemoved: true},
 			"cannot judge: new: no results; 1 benchmark removed: A"},
 		{"another GOMAXPROCS is not a removal", runs(6, "BenchmarkA-2 1 1 ns/op"), runs(6, "BenchmarkA-4 1 1 ns/op"), Options{AllowRemoved: true},
-			"cannot judge: old:3: A-2: GOMAXPROCS is 2, but 4 at new:3: want both run with the same -cpu"},
+			"cannot judge: old:3: A-2: GOMAXPROCS is 2, but 4 at new:3: want both run with the same -cpu of go test"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := compare(t, gateOp, c.old, c.new, c.o)
@@ -265,7 +265,7 @@ func TestRunsAccepted(t *testing.T) {
 			`cannot judge: new:31: "FAIL": want a run without failures; 0 of 1 gated cell regressed, 0 passed; -partial: results may be missing, or come from one process`},
 		{"one start", counted, runs(6, line), Options{OneStart: true}, pass + "; -one-start: results of one process count as samples, so their noise may be too small"},
 		{"one start on both sides", counted, counted, Options{},
-			"cannot judge: old:3: A: 6 results of one process are one observation: want each sample from a fresh process (-one-start counts them all), " +
+			"cannot judge: old:3: A: 6 results of one process are one observation: want each sample from a fresh process (benchgate -one-start counts them all), " +
 				"and 1 other problem; 0 of 1 gated cell regressed, 0 passed"},
 		{"several benchmarks of one process", runs(6, line, "BenchmarkB 1 1 B/op"), runs(6, line, "BenchmarkB 1 1 B/op"), Options{}, pass},
 		{"several results that are not gated", runs(6, line, "BenchmarkB 1 1 B/op", "BenchmarkB 1 1 B/op"), runs(6, line, "BenchmarkB 1 1 B/op"), Options{}, pass},
@@ -384,11 +384,11 @@ func TestCompareColumns(t *testing.T) {
 		{"another configuration", runs(6, "gpu: a", "BenchmarkA/via=x 1 100 ns/op", "gpu: b", "BenchmarkA/via=y 1 100 ns/op"), "/via",
 			"cannot judge: file:6: A: gpu is b, but a in /via=x: want results of equal configuration; 0 of 1 gated cell regressed, 0 passed"},
 		{"a row of one value", runs(6, append(via("100", "100"), "BenchmarkB/via=direct-2 1 1 ns/op")...), "/via",
-			"cannot judge: file:5: B-2: missing in /via=gateway (-removed=allow accepts that); 0 of 1 gated cell regressed, 1 passed"},
+			"cannot judge: file:5: B-2: missing in /via=gateway (benchgate -removed=allow accepts that); 0 of 1 gated cell regressed, 1 passed"},
 		{"a file that was cut", strings.TrimSuffix(runs(6, via("100", "100")...), "PASS\nok  \tp\t1.2s\n"), "/via",
-			"cannot judge: file:34: the run of line 31 has not ended in PASS or ok: want the whole output of go test (-partial accepts that); 0 of 1 gated cell regressed, 0 passed"},
+			"cannot judge: file:34: the run of line 31 has not ended in PASS or ok: want the whole output of go test (benchgate -partial accepts that); 0 of 1 gated cell regressed, 0 passed"},
 		{"one start", run(slices.Repeat(via("100", "100"), 6)...), "/via",
-			"cannot judge: file:3: Chat/c=1-2: 6 results of one process are one observation: want each sample from a fresh process (-one-start counts them all); " +
+			"cannot judge: file:3: Chat/c=1-2: 6 results of one process are one observation: want each sample from a fresh process (benchgate -one-start counts them all); " +
 				"0 of 1 gated cell regressed, 0 passed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

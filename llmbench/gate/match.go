@@ -65,7 +65,7 @@ func (m *matcher) match() {
 		}
 	}
 	if !gated {
-		m.problems = append(m.problems, Problem{Message: "no unit of these results has a margin: want a line such as \"Unit ns/op better=lower gate=5%\" in one of them, or in the file of -units"})
+		m.problems = append(m.problems, Problem{Message: "no unit of these results has a margin: want a line such as \"Unit ns/op better=lower gate=5%\" in one of them, or in the file of benchgate -units"})
 	}
 }
 
@@ -76,7 +76,7 @@ func (m *matcher) checkStarts(f *results, s *samples) {
 	case m.options.OneStart:
 		m.oneStart = true
 	default:
-		m.problemf(f, s, "", "%d results of one process are one observation: want each sample from a fresh process (-one-start counts them all)", s.inRun)
+		m.problemf(f, s, "", "%d results of one process are one observation: want each sample from a fresh process (benchgate -one-start counts them all)", s.inRun)
 	}
 }
 
@@ -98,12 +98,12 @@ func (m *matcher) pairUp() {
 			name, procs := cutProcs(p.old.name)
 			if twin := twins[p.old.pkg+" "+name]; twin != nil {
 				_, other := cutProcs(twin.name)
-				m.problemf(m.old, p.old, "", "GOMAXPROCS is %s, but %s at %s:%d: want both run with the same -cpu", procs, other, m.new.name, twin.line)
+				m.problemf(m.old, p.old, "", "GOMAXPROCS is %s, but %s at %s:%d: want both run with the same -cpu of go test", procs, other, m.new.name, twin.line)
 				reported[twin] = true
 				continue
 			}
 			if twin := byName[p.old.name]; twin != nil && !m.options.AllowRemoved {
-				m.problemf(m.old, p.old, "", "pkg is %s, but %s at %s:%d: want one package, or -ignore=pkg", orNotSet(p.old.pkg), orNotSet(twin.pkg), m.new.name, twin.line)
+				m.problemf(m.old, p.old, "", "pkg is %s, but %s at %s:%d: want one package, or benchgate -ignore=pkg", orNotSet(p.old.pkg), orNotSet(twin.pkg), m.new.name, twin.line)
 				reported[twin] = true
 				continue
 			}
@@ -118,7 +118,7 @@ func (m *matcher) pairUp() {
 func (m *matcher) onlyOld(s *samples, unit string) {
 	m.removed = append(m.removed, Subject{s.pkg, s.name, unit})
 	if !m.options.AllowRemoved {
-		m.problemf(m.old, s, unit, missing+"%s (-removed=allow accepts that)", m.new.label)
+		m.problemf(m.old, s, unit, missing+"%s (benchgate -removed=allow accepts that)", m.new.label)
 	}
 }
 
@@ -126,7 +126,7 @@ func (m *matcher) onlyOld(s *samples, unit string) {
 func (m *matcher) onlyNew(s *samples, unit string) {
 	m.added = append(m.added, Subject{s.pkg, s.name, unit})
 	if m.options.FailAdded {
-		m.problemf(m.new, s, unit, missing+"%s (-added=allow accepts that)", m.old.label)
+		m.problemf(m.new, s, unit, missing+"%s (benchgate -added=allow accepts that)", m.old.label)
 	}
 }
 

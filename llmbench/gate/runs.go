@@ -26,7 +26,7 @@ func (f *results) checkRuns(partial bool) {
 	inRun := map[*samples]int{} // number of results since begun
 	unfinished := func(line int, format string, args ...any) {
 		if f.partial = partial; !partial {
-			f.problemf(line, format+" (-partial accepts that)", args...)
+			f.problemf(line, format+" (benchgate -partial accepts that)", args...)
 		}
 		clear(inRun)
 	}

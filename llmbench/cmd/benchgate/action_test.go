@@ -112,7 +112,7 @@ func TestAction(t *testing.T) {
 		{"is slower", nil, slower, nil, 1, 1, []string{"### ❌ benchgate: regression: 1 of 1 gated cell "}},
 		{"is slower, and only that fails", nil, slower, []string{"FAIL_ON=regression"}, 1, 1, []string{"### ❌ benchgate: regression: 1 of 1 gated cell "}},
 		{"renames a benchmark", nil, rename, nil, 2, 2, []string{"### ⚠️ benchgate: cannot judge: base.txt:", "X", ": missing in the working tree at ",
-			"(-removed=allow accepts that); 1 benchmark added: Y"}},
+			"(benchgate -removed=allow accepts that); 1 benchmark added: Y"}},
 		{"renames a benchmark, and only a regression fails", nil, rename, []string{"FAIL_ON=regression"}, 2, 0,
 			[]string{"### ⚠️ benchgate: cannot judge: base.txt:", "The job does not fail, because of \"fail-on: regression\"."}},
 		{"renames a benchmark, allowed", nil, rename, []string{"FLAGS=-timeout=5m\n-removed=allow\n"}, 0, 0,
