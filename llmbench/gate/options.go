@@ -87,6 +87,10 @@ const DefaultAlpha = 0.025
 // minAlpha is the minimum of Options.Alpha.
 const minAlpha = 0.001
 
+// MinSamples returns the smallest number of samples of each side with which [Compare] can find
+// a regression at alpha: 6 for DefaultAlpha.
+func MinSamples(alpha float64) int { return decide.MinSamples(alpha) }
+
 // Ignored returns the configuration keys that may always differ. They state which
 // version was measured, and when. Two results are not comparable if any other key
 // differs.

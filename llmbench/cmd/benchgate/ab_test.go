@@ -315,6 +315,18 @@ func TestInterrupt(t *testing.T) {
 	assert.Equal(t, status, exitCannotJudge)
 	assert.Assert(t, strings.Contains(again, "of another comparison: -seed changed"), again)
 
+	// Other rules for the same samples.
+	status, _, again = benchgate(append([]string{"ab", "-require=no-worse", "-ignore=gpu"}, args[1:]...)...)
+	assert.Equal(t, status, exitCannotJudge)
+	assert.Assert(t, strings.Contains(again, "of another comparison: -ignore, -require changed"), again)
+	margins, err := os.ReadFile(units)
+	assert.NilError(t, err)
+	assert.NilError(t, os.WriteFile(units, []byte("Unit x/op better=lower gate=9%\n"), 0o666))
+	status, _, again = benchgate(args...)
+	assert.Equal(t, status, exitCannotJudge)
+	assert.Assert(t, strings.Contains(again, "of another comparison: -units changed"), again)
+	assert.NilError(t, os.WriteFile(units, margins, 0o666))
+
 	// A file of the working tree that is in no binary.
 	assert.NilError(t, os.WriteFile("data.txt", nil, 0o666))
 	status, _, data := benchgate(args...)
@@ -461,15 +473,17 @@ func TestBadUsage(t *testing.T) {
 		{[]string{"ab", "--", "-bench=X"}, "-base: not set, want the commit to compare the working tree with"},
 		{[]string{"ab", "-base=nosuch", "--", "-bench=X"}, "-base=nosuch: want a commit of this repository"},
 		{[]string{"ab", "-base=HEAD", "-n=0", "--", "-bench=X"}, "-n: 0, want at least 1"},
+		{[]string{"ab", "-base=HEAD", "-n=3", "-max=5", "--", "-bench=X"}, "-n: 5 samples of each side, want at least 6 for -alpha=0.025"},
+		{[]string{"aa", "-n=5", "--", "-bench=X"}, "-n: 5 samples of each side, want at least 6 for -alpha=0.025"},
 		{[]string{"ab", "-base=HEAD", "-max=-1", "--", "-bench=X"}, "-max: -1, want at least 0"},
 		{[]string{"aa", "-max=20", "--", "-bench=X"}, "flag provided but not defined: -max"},
 		{[]string{"ab", "-base=HEAD", "-timeout=0s", "--", "-bench=X"}, "-timeout: 0s, want more than 0"},
 		{[]string{"ab", "-base=HEAD"}, "no -bench; want arguments of go test"},
-		{[]string{"aa", "-units=" + units + ".none", "-n=1", "--", "-bench=X", "-benchtime=1x"}, "units.txt.none: no such file"},
+		{[]string{"aa", "-units=" + units + ".none", "-n=6", "--", "-bench=X", "-benchtime=1x"}, "units.txt.none: no such file"},
 		{[]string{"aa", "--", "-bench=X", "./nosuch"}, "nosuch"},
 		{[]string{"aa", "-alpha=0", "--", "-bench=X"}, "alpha: 0, want at least 0.001 and at most 0.5"},
 		{[]string{"aa", "-out=.", "--", "-bench=X"}, "want an empty folder or one that benchgate made"},
-		{[]string{"aa", "-n=1", "-units=" + units, "--", "-bench=X", "-benchtime=1x", "-cpu=2,2"}, "2 results of one benchmark in 1 processes: want one of each; does -cpu name a number twice?"},
+		{[]string{"aa", "-n=6", "-units=" + units, "--", "-bench=X", "-benchtime=1x", "-cpu=2,2"}, "2 results of one benchmark in 1 processes: want one of each; does -cpu name a number twice?"},
 		{[]string{"ab", "-bogus"}, "flag provided but not defined: -bogus\n"},
 		{[]string{"ab", "-base=HEAD", "-bench=X", "."}, "-bench; it is a flag of go test, which stands after --: benchgate ab -- -bench=…\n"},
 	} {

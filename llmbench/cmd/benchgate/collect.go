@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,7 +103,11 @@ func (c *collector) check(args []string) (suite, error) {
 	if _, err := c.compare(os.DevNull, os.DevNull); err != nil { // checks the flags
 		return suite{}, err
 	}
-	return parseSuite(args)
+	s, err := parseSuite(args)
+	if want := gate.MinSamples(c.Alpha); err == nil && max(c.n, c.most) < want {
+		err = fmt.Errorf("-n: %d samples of each side, want at least %d for -alpha=%v", max(c.n, c.most), want, c.Alpha)
+	}
+	return s, err
 }
 
 // collect builds both sides, takes samples and compares them.
@@ -125,8 +131,8 @@ func (c *collector) collect(s suite) (*gate.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Planned > 0 { // the division of alpha depends on these
-		id["-n"], id["-max"], id["-alpha"] = fmt.Sprint(c.Planned), fmt.Sprint(c.Max), fmt.Sprint(c.Alpha)
+	if err := c.addRules(id); err != nil {
+		return nil, err
 	}
 	if err := c.folder.claim(id); err != nil {
 		return nil, err
@@ -159,6 +165,31 @@ func (c *collector) collect(s suite) (*gate.Report, error) {
 		err = errors.New("the verdict is not settled after the last sample")
 	}
 	return report, err
+}
+
+// addRules adds to id what decides when ab ends, and with which verdict. Looks at the samples under
+// other rules would be further looks, which alpha was not divided among.
+func (c *collector) addRules(id identity) error {
+	if c.Planned == 0 {
+		return nil // aa judges once, at the end
+	}
+	id["-n"], id["-max"], id["-alpha"] = fmt.Sprint(c.Planned), fmt.Sprint(c.Max), fmt.Sprint(c.Alpha)
+	if c.RequireNoWorse {
+		id["-require"] = "no-worse"
+	}
+	if len(c.Ignore) > 0 {
+		ignored := slices.Clone(c.Ignore)
+		slices.Sort(ignored)
+		id["-ignore"] = strings.Join(slices.Compact(ignored), ",")
+	}
+	if c.units != "" {
+		text, err := os.ReadFile(c.units)
+		if err != nil {
+			return err
+		}
+		id["-units"] = fmt.Sprintf("%x", sha256.Sum256(text))
+	}
+	return nil
 }
 
 // announce prints the order of the sides, and how long the rounds may take.

@@ -70,7 +70,7 @@ func policy(v *bool, on, off string) func(string) error {
 // compare compares the files at two paths, old and new, or results of one file if col is set.
 func (c *comparison) compare(paths ...string) (*gate.Report, error) {
 	if c.Alpha == 0 {
-		return nil, errors.New("alpha: 0, want at least 0.001 and at most 0.5")
+		return nil, errors.New("-alpha: 0, want at least 0.001 and at most 0.5")
 	}
 	files := make([]gate.File, 1+len(paths))
 	for i, path := range append([]string{c.units}, paths...) {

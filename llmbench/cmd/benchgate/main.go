@@ -71,8 +71,9 @@
 //	                        known earlier (10)
 //	-max count              go on to at most this number of samples of each side while rows
 //	                        are undecided (default: -n)
-//	-out folder             keep the samples in this folder, and continue with the
-//	                        samples in it (default: a new temporary folder)
+//	-out folder             keep the samples in this folder, and continue with the samples
+//	                        in it, which must be of the same versions, flags and variables
+//	                        (default: a new temporary folder)
 //	-seed number            the seed of the random order (default: random, or that of the
 //	                        samples in the folder); benchgate prints it
 //	-timeout time           the maximum time of one process (1h)
