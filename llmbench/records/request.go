@@ -84,3 +84,9 @@ func (q *Request) TPOT() (time.Duration, bool) { s := q.sample(); return s.TPOT(
 
 // E2E returns the E2E latency as [sample.Sample.E2E] does.
 func (q *Request) E2E() (time.Duration, bool) { s := q.sample(); return s.E2E() }
+
+// Keeps reports whether the request keeps every limit of an SLO, as sample.SLO.Met does.
+func (q *Request) Keeps(limits sample.SLO) bool {
+	s := q.sample()
+	return limits.Met(&s)
+}

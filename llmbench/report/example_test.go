@@ -32,12 +32,11 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	for _, p := range r.Pictures {
-		fmt.Println(p.Title)
-	}
+	fmt.Print(r.Text())
 	var page strings.Builder
 	fmt.Println(r.HTML(&page), strings.Contains(page.String(), "616.4"))
 	// Output:
-	// Serve: over concurrency
+	// Load: concurrency 1 to 8, 1 sample each
+	// The throughput is greatest at concurrency 8, 4400 tok/s. That is the highest load: the server may carry more.
 	// <nil> true
 }

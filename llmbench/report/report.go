@@ -1,24 +1,44 @@
 package report
 
 import (
-	"fmt"
-	"path/filepath"
 	"slices"
-	"strings"
+	"sync"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/answer"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/pictures"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Report has pictures and tables. HTML writes it as a page, whose first screen is the title,
-// the facts, the answer, the headline and the warnings.
+// Data is the input of a report.
+type Data = results.Data
+
+// A Source is an input file, with what was read from it or why nothing was.
+type Source = results.Source
+
+// A Picture is a chart with a table of what it shows.
+type Picture = pictures.Picture
+
+// A Table is rows of cells.
+type Table = pictures.Table
+
+// Read reads benchmark files and files of records. In folders, .jsonl files are records, and
+// .txt and .bench files are benchmark files; other files in folders are listed in Sources
+// as not read. A path that is a file and does not end in .jsonl is a benchmark file. It is
+// an error if a file cannot be read completely, or if there is nothing to report.
+func Read(paths ...string) (*Data, error) { return results.Read(paths...) }
+
+// A Report has an answer, pictures and tables. HTML writes it as a page, whose first screen is
+// the title, the facts, the answer, the headline and the warnings.
 type Report struct {
 	Title    string
 	Facts    [][2]string // what was measured: names and values
 	Answer   []string    // sentences; the first is the most important
 	Headline *Picture    // the picture that shows the answer, or nil
-	Warnings []string
-	Sections []*Section // the rest of the page, in its order
+	Warnings []string    // what logs and records say against figures, then what else they say
+	Sections []*Section  // the rest of the page, in its order
 
 	Pictures []*Picture // all pictures of the page
 	Figures  []*Figures
@@ -27,6 +47,8 @@ type Report struct {
 	Config   Table // configuration of the benchmarks of each file
 	Sources  []Source
 	Command  string // command line that made the report, or ""
+
+	text string // the answer for a terminal
 }
 
 // A Section is a part of the page with its pictures.
@@ -57,7 +79,13 @@ type Options struct {
 	Command string   // command line that makes the report, to be shown in it
 	// Verdict is drawn if it is not nil.
 	Verdict *gate.Report
+	// SLO is the limits by which systems are ranked. Records tell which requests keep them;
+	// benchmarks without records are left out. Zero means the limits of the benchmarks.
+	SLO sample.SLO
 }
+
+// DefaultParts are the keys of names that separate pictures.
+var DefaultParts = systems.DefaultParts
 
 // New returns the report of d.
 func New(d *Data, o Options) (*Report, error) {
@@ -68,208 +96,168 @@ func New(d *Data, o Options) (*Report, error) {
 	if r.Title == "" {
 		r.Title = "Benchmark report"
 	}
-	add := func(p *Picture, err error) error {
-		if err == nil && p != nil {
-			r.Pictures = append(r.Pictures, p)
-		}
-		return err
-	}
-	if o.Verdict != nil {
-		if err := add(verdict(o.Verdict)); err != nil {
-			return nil, err
+	groups := systems.Groups(d.Rows, o.Parts)
+	limits := map[*systems.Group]systems.SLO{}
+	for _, g := range groups {
+		limits[g] = systems.SLOOf(g.Rows)
+		if o.SLO != (sample.SLO{}) {
+			limits[g] = systems.SLO{Limits: o.SLO, Share: systems.DefaultShare, Given: true}
 		}
 	}
-	all := groups(d.Rows, o.Parts)
-	for _, g := range all {
-		for _, of := range []func() (*Picture, error){g.sweep, g.versus, g.frontier} {
-			if err := add(of()); err != nil {
-				return nil, fmt.Errorf("%s: %w", g.title, err)
-			}
-		}
+	slo := func(g *systems.Group) systems.SLO { return limits[g] }
+	a := answer.Of(d, groups, o.Verdict, slo)
+	r.Answer, r.Warnings, r.text = a.Sentences, a.Warnings, a.Text()
+	for _, f := range a.Measured {
+		r.Facts = append(r.Facts, [2]string{f.Key, f.Value})
 	}
-	grids, err := lengths(d.Rows)
-	if err != nil {
-		return nil, err
-	}
-	r.Pictures = append(r.Pictures, grids...)
-	runs := samplesOf(d.Runs)
-	for _, s := range runs {
-		tools := make(chan *Tools, 1)
-		go func() { tools <- s.tools() }() // takes as long as all pictures
-		for _, of := range []func() (*Picture, error){s.cdf, s.timeline, s.lanes} {
-			p, err := of()
-			if p != nil {
-				p.Caption += s.doubt()
-			}
-			if err := add(p, err); err != nil {
-				return nil, fmt.Errorf("%s: %w", s.name, err)
-			}
-		}
-		r.Tools = append(r.Tools, <-tools)
-	}
-	if err := add(failures(runs)); err != nil {
-		return nil, err
-	}
-	if err := add(budget(d.Rows)); err != nil {
-		return nil, err
-	}
-	for _, g := range all {
-		r.Figures = append(r.Figures, g.figures())
+	r.Headline = headline(d, a, o.Verdict, slo)
+
+	r.section("load", "Over load", overLoad(groups, slo))
+	r.section("comparison", "Comparison", compared(d, groups, slo, r.Headline))
+	r.section("distributions", "Distributions", distributions(groups, r.Headline))
+	r.section("errors", "Failures, and the client's own error", errorsOf(d))
+	r.detail(d)
+	for _, g := range groups {
+		r.Figures = append(r.Figures, &Figures{ID: pictures.Slug("figures", g.Title), Title: g.Title, Table: pictures.Figures(g.Rows)})
 	}
 	r.provenance(d)
 	r.unique()
-	r.arrange()
 	return r, nil
 }
 
-// figures returns the table of all units of all rows.
-func (g *group) figures() *Figures {
-	f := &Figures{ID: slug("figures", g.title), Title: g.title}
-	var units []string
-	for _, r := range g.rows {
-		for _, u := range r.Units {
-			if !slices.Contains(units, u) {
-				units = append(units, u)
-			}
+// Text returns the first screen as lines for a terminal: the facts, the answer and the
+// warnings.
+func (r *Report) Text() string { return r.text }
+
+// headline returns the picture that shows an answer, or nil.
+func headline(d *Data, a *answer.Answer, verdict *gate.Report, slo func(*systems.Group) systems.SLO) *Picture {
+	if verdict != nil {
+		return pictures.Verdict(verdict)
+	}
+	if a.About == nil {
+		return nil
+	}
+	if a.Kind == answer.Comparison {
+		if p := pictures.Ranking(a.About, slo(a.About)); p != nil {
+			return p
 		}
 	}
-	f.Table.Head = append([]string{"benchmark", "file"}, units...)
-	for _, r := range g.rows {
-		where := r.File
-		if r.Line > 0 {
-			where = fmt.Sprintf("%s:%d", r.File, r.Line)
-		}
-		cells := []string{r.Name, where}
-		for _, u := range units {
-			cells = append(cells, r.cell(u))
-		}
-		f.Table.add(cells...)
+	if p := pictures.Headline(a.About); p != nil {
+		return p
 	}
-	return f
+	return pictures.Distributions(pictures.Slug("answer", a.About.Title), a.About.Title, a.About.Rows)
 }
 
-// provenance fills the tables of files, configurations and runs.
-func (r *Report) provenance(d *Data) {
-	r.Config.Head = []string{"file", "key", "value", "benchmarks"}
-	type entry struct {
-		file string
-		benchfile.Setting
-	}
-	var order []entry
-	count := map[entry]int{}
-	total := map[string]int{}
-	for _, row := range d.Rows {
-		total[row.File]++
-		for _, s := range row.Config {
-			e := entry{row.File, s}
-			if count[e] == 0 {
-				order = append(order, e)
-			}
-			count[e]++
-		}
-	}
-	for _, e := range order {
-		r.Config.add(e.file, e.Key, e.Value, fmt.Sprintf("%d of %d", count[e], total[e.file]))
-	}
-	r.Runs.Head = []string{"records", "benchmark", "start", "dialect", "model", "load", "warm-up", "SLO", "requests", "failed", "ended", "passes", "connections opened", "sent again", "host"}
-	for _, run := range d.Runs {
-		h := run.Head
-		opened, again, failed := 0, 0, 0
-		for q := range run.All() {
-			if q.Connect > 0 {
-				opened++
-			}
-			if q.Resent > 0 {
-				again++
-			}
-			if q.Failed() {
-				failed++
-			}
-		}
-		load := fmt.Sprintf("closed loop, %d at once", h.Concurrency)
-		if h.Concurrency == 0 {
-			load = "open loop"
-			if h.Arrivals != nil {
-				load += ", " + h.Arrivals.String()
-			}
-		}
-		if !h.Stream {
-			load += ", not streamed"
-		}
-		ended := "unknown"
-		switch why := run.Failed(); {
-		case why != "":
-			ended = why
-		case run.End != nil:
-			ended = strings.Join(append([]string{"ok"}, run.Withheld()...), ", withheld ")
-		}
-		r.Runs.add(run.Name, h.Benchmark, h.Start.UTC().Format("2006-01-02 15:04:05 UTC"), h.Dialect, h.Model, load, fmt.Sprint(h.Warmup), h.SLO,
-			fmt.Sprint(run.Len()), fmt.Sprint(failed), ended, fmt.Sprint(run.Passes()), fmt.Sprint(opened), fmt.Sprint(again),
-			fmt.Sprintf("%s/%s, %d CPUs, GOMAXPROCS %d, %s", h.Host.OS, h.Host.Arch, h.Host.CPUs, h.Host.GOMAXPROCS, h.Host.Go))
+// section adds a section, unless it would be empty.
+func (r *Report) section(id, title string, all []*Picture) {
+	if len(all) > 0 {
+		r.Sections = append(r.Sections, &Section{ID: id, Title: title, Pictures: all})
 	}
 }
 
-// unique makes the IDs of pictures unique, and short enough for file names.
-func (r *Report) unique() {
-	seen := map[string]int{}
-	fix := func(id *string) {
-		if len(*id) > 120 {
-			*id = strings.TrimRight((*id)[:120], "-")
-		}
-		if *id == "" {
-			*id = "x"
-		}
-		if seen[*id]++; seen[*id] > 1 {
-			*id = fmt.Sprintf("%s_%d", *id, seen[*id])
-		}
+// overLoad returns the pictures of figures over load.
+func overLoad(groups []*systems.Group, slo func(*systems.Group) systems.SLO) []*Picture {
+	var all []*Picture
+	for _, g := range groups {
+		all = append(all, pictures.Sweep(g), pictures.Frontier(g, slo(g)))
 	}
-	for _, p := range r.Pictures {
-		fix(&p.ID)
-	}
-	for _, f := range r.Figures {
-		fix(&f.ID)
-	}
-	for _, t := range r.Tools {
-		fix(&t.ID)
-	}
+	return present(all)
 }
 
-// arrange puts the pictures into sections.
-func (r *Report) arrange() {
-	results := &Section{ID: "results", Title: "Results"}
-	detail := &Section{ID: "detail", Title: "Detail by load"}
-	folds := map[string]*Fold{}
-	fold := func(title string) *Fold {
-		if folds[title] == nil {
-			folds[title] = &Fold{Title: title}
-			detail.Folds = append(detail.Folds, folds[title])
-		}
-		return folds[title]
+// compared returns the pictures that compare systems, without the headline.
+func compared(d *Data, groups []*systems.Group, slo func(*systems.Group) systems.SLO, headline *Picture) []*Picture {
+	var all []*Picture
+	for _, g := range groups {
+		all = append(all, pictures.Ranking(g, slo(g)), pictures.Versus(g))
 	}
-	for _, p := range r.Pictures {
-		kind, _, _ := strings.Cut(p.ID, "-")
-		if kind == "cdf" || kind == "timeline" || kind == "lanes" {
-			title, _, _ := strings.Cut(p.Title, ": ")
-			f := fold(title)
-			f.Pictures = append(f.Pictures, p)
-			continue
-		}
-		results.Pictures = append(results.Pictures, p)
-	}
-	for _, t := range r.Tools {
-		title, _, _ := strings.Cut(t.Title, ": ")
-		f := fold(title)
-		f.Tools = append(f.Tools, t)
-	}
-	for _, s := range []*Section{results, detail} {
-		if len(s.Pictures)+len(s.Folds) > 0 {
-			r.Sections = append(r.Sections, s)
-		}
-	}
+	all = append(all, pictures.Lengths(d.Rows)...)
+	return slices.DeleteFunc(present(all), func(p *Picture) bool { return headline != nil && p.ID == headline.ID })
 }
 
-// Names returns the names of the files of pictures: each as SVG and as PNG.
-func (p *Picture) Names() (svg, png string) {
-	name := filepath.Base(p.ID)
-	return name + ".svg", name + ".png"
+// distributions returns a picture for each system with several loads, and one for the single
+// loads of a group, without the headline.
+func distributions(groups []*systems.Group, headline *Picture) []*Picture {
+	var all []*Picture
+	for _, g := range groups {
+		var single []*results.Row
+		for _, s := range g.Systems {
+			title := g.Title
+			if s.Name != "" && len(g.Systems) > 1 {
+				title += ", " + s.Name
+			}
+			if len(s.Rows) == 1 {
+				single = append(single, s.Rows...)
+			} else {
+				all = append(all, pictures.Distributions(pictures.Slug("distributions", title), title, s.Rows))
+			}
+		}
+		all = append(all, pictures.Distributions(pictures.Slug("distributions", g.Title), g.Title, single))
+	}
+	// The headline may be one of them.
+	return slices.DeleteFunc(present(all), func(p *Picture) bool {
+		return headline != nil && p.Caption == headline.Caption && p.Title == headline.Title
+	})
+}
+
+// errorsOf returns the pictures of what went wrong.
+func errorsOf(d *Data) []*Picture {
+	return present([]*Picture{pictures.Failures(slices.Concat(d.Rows, d.Broken)), pictures.Budget(d.Rows)})
+}
+
+func present(all []*Picture) []*Picture {
+	return slices.DeleteFunc(all, func(p *Picture) bool { return p == nil })
+}
+
+// detail adds the section with a fold for each benchmark that has records: its time line, some
+// of its requests, and what tools would have printed.
+func (r *Report) detail(d *Data) {
+	rows := slices.DeleteFunc(slices.Concat(d.Rows, d.Broken), func(r *results.Row) bool { return len(r.Runs) == 0 })
+	if len(rows) == 0 {
+		return
+	}
+	s := &Section{ID: "detail", Title: "Detail by load"}
+	labels := systems.Labels(rows)
+	order := make([]int, len(rows))
+	for i := range rows {
+		order[i] = i
+		if labels[i] == "" {
+			labels[i] = rows[i].Base
+		}
+		if rows[i].Failed != "" {
+			labels[i] += " (failed)"
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return results.Natural(labels[a], labels[b]) })
+	folds := make([]*Fold, len(rows))
+	var wg sync.WaitGroup
+	for at, i := range order {
+		row, label := rows[i], labels[i]
+		f := &Fold{Title: label}
+		folds[at] = f
+		tools := make(chan *Tools, 1)
+		wg.Go(func() { tools <- toolsOf(label, row) }) // takes as long as all pictures
+		if row.Failed != "" {
+			f.Pictures = append(f.Pictures, pictures.Distributions(pictures.Slug("distributions", label), label+": distributions", []*results.Row{row}))
+		}
+		f.Pictures = append(f.Pictures, pictures.Timeline(pictures.Slug("timeline", label), label+": over time", row), pictures.Lanes(pictures.Slug("lanes", label), label+": requests", row))
+		f.Pictures = present(f.Pictures)
+		for _, p := range f.Pictures {
+			p.Caption += doubtOf(row)
+		}
+		f.Tools = []*Tools{<-tools}
+	}
+	wg.Wait()
+	s.Folds = append(folds, &Fold{Title: "Why tools differ", Tools: []*Tools{differences()}})
+	r.Sections = append(r.Sections, s)
+}
+
+// doubtOf returns a sentence about why figures of a row cannot be used, or "".
+func doubtOf(row *results.Row) string {
+	if row.Failed != "" {
+		return " The benchmark has no result: " + firstLine(row.Failed) + "."
+	}
+	if why := row.Doubt(); why != "" {
+		return " In doubt: " + why + "."
+	}
+	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"html"
 	"image/png"
 	"io"
 	"os"
@@ -19,7 +20,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/compat"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 )
 
 // file writes a file to a new folder and returns its path.
@@ -78,25 +79,24 @@ func TestFigures(t *testing.T) {
 	published, _ := filepath.Glob("../../benchdata/published/*.txt")
 	assert.Assert(t, len(published) >= 5)
 	values := regexp.MustCompile(`([-+0-9.e]+)\s+([a-zA-Z%][^\s]*)`)
-	cells := regexp.MustCompile(`<th scope="row">([^<]*)</th>|<td[^>]*>([^<]*)</td>`)
 	n := 0
 	for _, path := range append(published, file(t, "a.txt", sweepFile())) {
-		_, page := pageOf(t, Options{}, path)
+		r, page := pageOf(t, Options{}, path)
 		// The numbers of each row of the page, by the benchmark's name.
 		rows := map[string]map[float64]bool{}
-		for line := range strings.Lines(page) {
-			name := ""
-			for _, m := range cells.FindAllStringSubmatch(line, -1) {
-				if m[1] != "" {
-					name = m[1]
-					if rows[name] == nil {
-						rows[name] = map[float64]bool{}
-					}
-					continue
+		for _, f := range r.Figures {
+			for i, cells := range f.Table.Rows {
+				name := cells[len(cells)-2]
+				if rows[name] == nil {
+					rows[name] = map[float64]bool{}
 				}
-				for _, word := range regexp.MustCompile(`[-+0-9.e]+`).FindAllString(m[2], -1) {
-					if v, err := strconv.ParseFloat(word, 64); err == nil {
-						rows[name][v] = true
+				for j := range cells {
+					exact := f.Table.Exact[i][j]
+					assert.Assert(t, strings.Contains(page, html.EscapeString(exact)))
+					for _, word := range regexp.MustCompile(`[-+0-9.e]+`).FindAllString(exact, -1) {
+						if v, err := strconv.ParseFloat(word, 64); err == nil {
+							rows[name][v] = true
+						}
 					}
 				}
 			}
@@ -186,10 +186,13 @@ func TestPictures(t *testing.T) {
 			}
 		}
 		assert.Assert(t, len(colors) > 3, "%s has %d colours", p.ID, len(colors))
-		assert.Assert(t, p.Caption != "" && len(p.Table.Rows) > 0 && len(p.Table.Rows[0]) == len(p.Table.Head), p.ID)
+		assert.Assert(t, p.Caption != "", p.ID)
+		for _, row := range p.Table.Rows {
+			assert.Equal(t, len(row), len(p.Table.Head), p.ID)
+		}
 		assert.Assert(t, strings.Contains(page, `id="`+p.ID+`"`), p.ID)
 	}
-	for _, kind := range []string{"verdict", "sweep", "versus", "frontier", "lengths", "cdf", "timeline", "lanes", "failures", "error"} {
+	for _, kind := range []string{"verdict", "sweep", "versus", "frontier", "lengths", "distributions", "timeline", "lanes", "failures", "error"} {
 		assert.Assert(t, kinds[kind], kind)
 	}
 	assert.Equal(t, strings.Count(page, "<figure id="), len(r.Pictures))
@@ -294,14 +297,18 @@ func TestEnded(t *testing.T) {
 	}
 
 	d, r, _ = at(t, ends+recs(60)+`{"end":{"outcome":"ok","withheld":["mean-ttft-ns"]}}`+"\n")
-	_, has := d.Rows[0].spread("mean-ttft-ns")
-	assert.Assert(t, !has)
+	_, has := d.Rows[0].Spread("mean-ttft-ns")
+	assert.Equal(t, has, "")
 	assert.Equal(t, r.Runs.Rows[0][ended], "ok, withheld mean-ttft-ns")
 	for _, row := range r.Tools[0].Table.Rows {
 		assert.Equal(t, row[1] == "withheld", row[0] == "mean TTFT (ms)", row)
 	}
-	for _, p := range r.Pictures {
-		assert.Assert(t, p.ID == "failures" || strings.Contains(p.Caption, "the client distorted mean-ttft-ns"), p.ID)
+	for _, p := range r.Sections[len(r.Sections)-1].Folds[0].Pictures {
+		assert.Assert(t, strings.Contains(p.Caption, "the client distorted mean-ttft-ns"), p.ID)
+	}
+	assert.Assert(t, strings.Contains(strings.Join(r.Warnings, "\n"), "The client distorted mean-ttft-ns"))
+	for i, row := range r.Headline.Table.Rows { // the distributions
+		assert.Equal(t, strings.Contains(strings.Join(row, " "), "†"), strings.HasPrefix(row[0], "time to first token (ms)"), r.Headline.Table.Exact[i])
 	}
 
 	// A benchmark file has the figures of a run if the configurations are equal.
@@ -315,8 +322,8 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// TestSamplesOf checks that runs of different folders are not pooled.
-func TestSamplesOf(t *testing.T) {
+// TestApart checks that runs of different folders are not pooled, and are told apart.
+func TestApart(t *testing.T) {
 	dir := t.TempDir()
 	var paths []string
 	for i, sub := range []string{"a", "a", "b"} {
@@ -327,11 +334,12 @@ func TestSamplesOf(t *testing.T) {
 	}
 	d, err := Read(paths...)
 	assert.NilError(t, err)
-	all := samplesOf(d.Runs)
-	assert.Equal(t, len(all), 2)
-	assert.Equal(t, len(all[0].runs), 2)
-	assert.Assert(t, all[0].name != all[1].name)
 	assert.Equal(t, len(d.Rows), 2)
+	assert.Equal(t, len(d.Rows[0].Runs), 2)
+	r, err := New(d, Options{})
+	assert.NilError(t, err)
+	detail := r.Sections[len(r.Sections)-1]
+	assert.Equal(t, detail.Folds[0].Title+" "+detail.Folds[1].Title, "a b")
 }
 
 // TestFolder reads a folder with records and other files.
@@ -348,71 +356,18 @@ func TestFolder(t *testing.T) {
 	assert.Assert(t, strings.Contains(page, "server.log</code>: not read: neither .jsonl nor .txt nor .bench"))
 }
 
-func TestKnee(t *testing.T) {
-	for _, c := range []struct {
-		xs, ys []float64
-		want   int
-	}{
-		{[]float64{100, 90, 80, 40, 20}, []float64{100, 180, 300, 310, 315}, 2},
-		{[]float64{100, 50, 0}, []float64{0, 50, 100}, -1}, // a straight line
-		{[]float64{100, 50}, []float64{1, 2}, -1},
-		// The throughput collapses. The load doubles each time, up to 256.
-		{[]float64{150, 134.5, 85.3, 51.5, 28.1, 13.7, 5.8, 1.8, 0.3}, []float64{150, 269, 341, 412, 450, 437, 370, 225, 79}, 1},
-		{[]float64{100, 50, 20}, []float64{300, 200, 100}, -1}, // from the start
-		{[]float64{100, 50, 100}, []float64{1, 2, 3}, -1},
-	} {
-		if got := kneeOf(c.xs, c.ys); got != c.want {
-			t.Errorf("kneeOf(%v, %v) = %d, want %d", c.xs, c.ys, got, c.want)
-		}
-	}
-}
-
 // TestPanels draws a unit that the first row lacks. A mean must not be shown as a median.
 func TestPanels(t *testing.T) {
 	r, _ := pageOf(t, Options{}, file(t, "a.txt", "BenchmarkA/concurrency=1 1 5 req/s 70 mean-ttft-ns\n"+
 		"BenchmarkA/concurrency=2 1 9 req/s 60 p50-ttft-ns 80 mean-ttft-ns 2 good-req/s\n"+
 		"BenchmarkA/concurrency=4 1 9 req/s 61 p50-ttft-ns 81 mean-ttft-ns 3 good-req/s\n"+
 		"BenchmarkA/concurrency=8 1 9 req/s 90 mean-ttft-ns 7 output-tok/s\nBenchmarkA/concurrency=16 1 9 req/s 8 tok/s\n"))
-	sweep := r.Pictures[0]
-	assert.DeepEqual(t, sweep.Table.Head, []string{"system", "concurrency", "requests per second (req/s)", "output tokens per second (output-tok/s, tok/s)",
-		"time to first token, p50 (p50-ttft-ns)", "time to first token, mean (mean-ttft-ns)", "requests within the SLO per second (good-req/s)"})
+	sweep := r.Sections[0].Pictures[0]
+	assert.DeepEqual(t, sweep.Table.Head, []string{"concurrency", "requests per second (req/s)", "output tokens per second (tok/s)",
+		"time to first token, p50 (ns)", "time to first token, mean (ns)", "requests within the SLO per second (req/s)"})
 	assert.DeepEqual(t, sweep.Table.Rows, [][]string{
-		{"all", "1", "5", "", "", "70", ""}, {"all", "2", "9", "", "60", "", "2"}, {"all", "4", "9", "", "61", "", "3"},
-		{"all", "8", "9", "7", "", "90", ""}, {"all", "16", "9", "8", "", "", ""}})
-}
-
-// TestCourse checks that each token of a successful request is counted once.
-func TestCourse(t *testing.T) {
-	run, err := records.Open(file(t, "a.jsonl", head+strings.ReplaceAll(recs(20), `"output_tokens":3`, `"output_tokens":2`))) // 3 deltas, a rune in two of them
-	assert.NilError(t, err)
-	sum := 0.0
-	for _, n := range courseOf(run).tokens {
-		sum += n
-	}
-	assert.Assert(t, sum > 31.999 && sum < 32.001, "%v tokens of 16 requests that got 2, and 4 that failed", sum)
-}
-
-// TestLanes checks that failed requests are marked, and requests that were left as planned are
-// not.
-func TestLanes(t *testing.T) {
-	marks := func(outcome string) int {
-		run, err := records.Open(file(t, "a.jsonl", head+strings.ReplaceAll(recs(20), `truncated`, outcome)))
-		assert.NilError(t, err)
-		p, err := samplesOf([]*records.Run{run})[0].lanes()
-		assert.NilError(t, err)
-		var svg bytes.Buffer
-		assert.NilError(t, p.SVG(&svg))
-		return strings.Count(svg.String(), "<path")
-	}
-	failed, left := marks("truncated"), marks("left")
-	ok, err := records.Open(file(t, "a.jsonl", head+strings.ReplaceAll(recs(20), `"truncated","error":"cut off"`, `"ok"`)))
-	assert.NilError(t, err)
-	p, err := samplesOf([]*records.Run{ok})[0].lanes()
-	assert.NilError(t, err)
-	var svg bytes.Buffer
-	assert.NilError(t, p.SVG(&svg))
-	assert.Equal(t, left, strings.Count(svg.String(), "<path"))
-	assert.Assert(t, failed != left)
+		{"1", "5", "", "", "70", ""}, {"2", "9", "", "60", "", "2"}, {"4", "9", "", "61", "", "3"},
+		{"8", "9", "7", "", "90", ""}, {"16", "9", "8", "", "", ""}})
 }
 
 // TestUnknown checks that each reason is listed once, with all its figures.
@@ -425,25 +380,17 @@ func TestUnknown(t *testing.T) {
 	assert.Equal(t, unknown(values), "completed, output tok/s: a; req/s: b")
 }
 
-func TestBrief(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 1: "1", 1234567: "1234567", 12.3456: "12.35", 0.5: "0.5", 1e-9: "1e-09", 1e9: "1e+09", 999.96: "1000"} {
-		if got := brief(v); got != want {
-			t.Errorf("brief(%v) = %q, want %q", v, got, want)
-		}
-	}
-}
-
 // FuzzPage finds benchmark files of which a page cannot be made, or a broken one is.
 func FuzzPage(f *testing.F) {
 	f.Add(sweepFile())
 	f.Add("BenchmarkA/concurrency=1 1 0 req/s\nBenchmarkA/concurrency=2 1 1e308 req/s\n")
 	f.Add("model: <script>\nBenchmarkA/model=<b>/rate=1 1 5 output-tok/s 3 out-tok/req\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		rows, err := readResults(strings.NewReader(text), "f")
+		rows, broken, err := results.Parse([]byte(text), "f")
 		if err != nil {
 			return
 		}
-		r, err := New(&Data{Rows: rows}, Options{})
+		r, err := New(&Data{Rows: rows, Broken: broken}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/compat"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/pictures"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 )
 
 // toolFigures are the rows of the table of other tools' figures.
@@ -40,16 +42,16 @@ type Tools struct {
 	Why       Table
 }
 
-// tools returns the figures of every tool for the first pass of the first sample.
-func (s *samples) tools() *Tools {
-	run := s.runs[0]
-	t := &Tools{ID: slug("tools", s.name), Title: s.name + ": one run, every tool's numbers"}
+// toolsOf returns the figures of every tool for the first pass of the first sample of a row.
+func toolsOf(label string, row *results.Row) *Tools {
+	run := row.Runs[0]
+	t := &Tools{ID: pictures.Slug("tools", label), Title: label + ": one run, every tool's numbers"}
 	t.Caption = "What each tool would have printed if it had read the same bytes at the same instants. ? means that the records do not determine the figure, ≤ and ≥ that they bound it, and - that the tool does not print it."
 	pass := compat.Of(run, 0)
 	if run.Passes() > 1 {
 		t.Caption += fmt.Sprintf(" It is the first of %d passes.", run.Passes())
 	}
-	t.Caption += s.doubt()
+	t.Caption += doubtOf(row)
 	// Figures keep their input in memory; only the values are kept here.
 	values := make([][]compat.Value, len(compat.Tools))
 	var wg sync.WaitGroup
@@ -66,10 +68,12 @@ func (s *samples) tools() *Tools {
 	}
 	wg.Wait()
 	t.Table.Head = []string{"", "llmbench"}
-	t.Why.Head = []string{"tool", "why it differs", "why figures are unknown"}
+	t.Why.Head = []string{"tool", "why figures are unknown"}
 	for i, tool := range compat.Tools {
 		t.Table.Head = append(t.Table.Head, tool.Title)
-		t.Why.add(tool.Title, tool.Differs, unknown(values[i]))
+		if why := unknown(values[i]); why != "" {
+			t.Why.Add(pictures.Texts(tool.Title, why)...)
+		}
 	}
 	own := run.PassFigures(0)
 	for j, row := range toolFigures {
@@ -91,7 +95,17 @@ func (s *samples) tools() *Tools {
 			v.V *= row.scale
 			cells = append(cells, v.Text(row.decimals))
 		}
-		t.Table.add(cells...)
+		t.Table.Add(pictures.Texts(cells...)...)
+	}
+	return t
+}
+
+// differences returns why tools print other numbers for the same run.
+func differences() *Tools {
+	t := &Tools{ID: "tools", Title: "Why tools differ", Caption: "Each tool prints other numbers for the same run, because definitions differ."}
+	t.Table.Head = []string{"tool", "why it differs"}
+	for _, tool := range compat.Tools {
+		t.Table.Add(pictures.Texts(tool.Title, tool.Differs)...)
 	}
 	return t
 }

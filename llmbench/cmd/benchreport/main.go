@@ -1,6 +1,7 @@
-// Benchreport makes one HTML page from benchmark files and from records in LLMBENCH_OUT:
-// pictures with tables, every figure, and what other tools would have printed for the same
-// run. See packages report and compat.
+// Benchreport makes one HTML page from benchmark files and from records in LLMBENCH_OUT: the
+// answer in words, pictures with tables, every figure, and what other tools would have printed
+// for the same run. See packages report and compat. It prints what was measured, the answer and
+// the warnings too, unless the page goes to stdout.
 //
 // Usage:
 //
@@ -20,6 +21,9 @@
 //	                   results are in one picture if they have the same values.
 //	-base file         compare the benchmark file among the arguments with this one, and
 //	                   draw the verdict of benchgate
+//	-slo limits        rank systems by the highest load at which 95 % of the requests keep
+//	                   these limits, such as ttft=500ms,tpot=50ms (those of the
+//	                   benchmarks). Records tell which requests do.
 //	-as tool           print what vllm, sglang, evalscope, evalscope-2024, fw-ai,
 //	                   guidellm, aiperf or llama-bench would have printed for a pass.
 //	                   vllm@0.20 is release 0.20 of vLLM; without a release, the tool is
@@ -82,6 +86,7 @@ func main() {
 // options are the flags.
 type options struct {
 	out, pictures, title, base string
+	slo                        string
 	parts                      string
 	as, metrics, percentiles   string
 	json                       bool
@@ -99,6 +104,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	fs.StringVar(&o.title, "title", "", "`text` of the page's title (default Benchmark report)")
 	fs.StringVar(&o.parts, "parts", "workload,model", "draw a picture for each value of these `keys` of benchmark names, a comma-separated list")
 	fs.StringVar(&o.base, "base", "", "compare the benchmark file among the arguments with this `file`, as benchgate does")
+	fs.StringVar(&o.slo, "slo", "", "rank systems by the load at which 95 % of the requests in records keep these `limits`, such as ttft=500ms,tpot=50ms")
 	fs.StringVar(&o.as, "as", "", "print what this `tool` would have printed for records; list names the tools and their releases")
 	fs.StringVar(&o.metrics, "percentile-metrics", "", "with -as vllm: the `metrics` that have sections, as vLLM's own flag (default ttft,tpot,itl)")
 	fs.StringVar(&o.percentiles, "metric-percentiles", "", "with -as vllm: the `percentiles` in the sections, as vLLM's own flag (default 99)")
@@ -121,8 +127,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		err = errors.New("no files: want benchmark files, records or folders of them")
 	case o.as == "" && (given["json"] || given["pass"] || given["percentile-metrics"] || given["metric-percentiles"]):
 		err = errors.New("-json, -pass, -percentile-metrics and -metric-percentiles: want -as too")
-	case o.as != "" && (given["o"] || given["pictures"] || given["base"] || given["parts"] || given["title"]):
-		err = errors.New("-as prints a block: want none of -o, -pictures, -base, -parts and -title with it")
+	case o.as != "" && (given["o"] || given["pictures"] || given["base"] || given["parts"] || given["title"] || given["slo"]):
+		err = errors.New("-as prints a block: want none of -o, -pictures, -base, -parts, -slo and -title with it")
 	case o.as != "":
 		err = o.print(stdout)
 	default:

@@ -40,9 +40,11 @@ func TestExitStatus(t *testing.T) {
 		stdout, stderr string // part of the output; "" means no output
 	}{
 		{[]string{"-o=-", path("a.txt"), path("r.jsonl")}, 0, "</html>", ""},
-		{[]string{out, path("a.txt")}, 0, "", ""},
-		{[]string{out, "-base", path("six.txt"), path("six.txt")}, 0, "", ""},
-		{[]string{out, "-pictures", path("pictures"), path("a.txt")}, 0, "", ""},
+		{[]string{out, path("a.txt")}, 0, "The throughput is greatest at concurrency 2, 180 tok/s.", ""},
+		{[]string{out, "-slo=ttft=1s", path("r.jsonl")}, 0, "Load: concurrency 2, 1 sample each", ""},
+		{[]string{out, "-slo=fast", path("r.jsonl")}, 2, "", `-slo "fast" is not a limit like ttft=500ms`},
+		{[]string{out, "-base", path("six.txt"), path("six.txt")}, 0, "Pass: in none of 2 figures with a margin is", ""},
+		{[]string{out, "-pictures", path("pictures"), path("a.txt")}, 0, "The throughput", ""},
 		{[]string{"-as", "vllm", path("r.jsonl")}, 0, "Mean TTFT (ms):                          10.00", ""},
 		{[]string{"-as", "sglang", path("r.jsonl"), path("r.jsonl")}, 0, "r.jsonl\n=====", ""},
 		{[]string{"-as", "vllm", "-json", path("r.jsonl")}, 0, `"mean_ttft_ms": 10.0,`, ""},
@@ -89,7 +91,7 @@ func TestExitStatus(t *testing.T) {
 	}
 	pictures, err := filepath.Glob(path("pictures/*"))
 	assert.NilError(t, err)
-	assert.Equal(t, len(pictures), 3) // SVG, PNG and CSV of one picture
+	assert.Equal(t, len(pictures), 6) // SVG, PNG and CSV of the headline and of the sweep
 	var stdout bytes.Buffer
 	run([]string{"-as", "vllm", "-json", path("r.jsonl")}, &stdout, &stdout)
 	assert.Assert(t, json.Valid(stdout.Bytes()))

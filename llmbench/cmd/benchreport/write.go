@@ -13,11 +13,19 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // report writes the page, and the pictures beside it.
 func (o *options) report(stdout io.Writer) error {
 	opts := report.Options{Title: o.title, Command: o.command, Parts: []string{}}
+	if o.slo != "" {
+		limits, err := sample.ParseSLO(o.slo)
+		if err != nil {
+			return fmt.Errorf("-slo %w", err)
+		}
+		opts.SLO = limits
+	}
 	for part := range strings.SplitSeq(o.parts, ",") {
 		if part = strings.TrimSpace(part); part != "" {
 			opts.Parts = append(opts.Parts, part)
@@ -53,7 +61,11 @@ func (o *options) report(stdout io.Writer) error {
 		_, err := stdout.Write(page.Bytes())
 		return err
 	}
-	return os.WriteFile(o.out, page.Bytes(), 0o666)
+	if err := os.WriteFile(o.out, page.Bytes(), 0o666); err != nil {
+		return err
+	}
+	_, err = io.WriteString(stdout, r.Text())
+	return err
 }
 
 // judge compares the benchmark file among the paths, of which there must be one, with the base.

@@ -1,4 +1,4 @@
-package report
+package results
 
 import (
 	"bytes"
@@ -11,13 +11,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
 // Data is the input of a report.
 type Data struct {
-	Rows    []*Row
+	// Rows are the rows of benchmark files in the order of the files, and then rows of runs
+	// whose benchmark is in no benchmark file.
+	Rows []*Row
+	// Broken are the benchmarks that have no result: their rows have a reason, and no values.
+	Broken  []*Row
 	Runs    []*records.Run
 	Sources []Source
 }
@@ -56,7 +59,7 @@ func Read(paths ...string) (*Data, error) {
 	if len(d.Rows) == 0 && requests == 0 {
 		return nil, fmt.Errorf("%s: an empty run: no request was recorded", d.Runs[0].Name)
 	}
-	d.fromRecords()
+	d.join()
 	return d, nil
 }
 
@@ -102,79 +105,11 @@ func (d *Data) file(path string) error {
 	if n := len(data); n > 0 && data[n-1] != '\n' {
 		return fmt.Errorf("%s:%d: the last line has no line end: was the file cut?", path, 1+bytes.Count(data, []byte("\n")))
 	}
-	rows, err := readResults(bytes.NewReader(data), path)
+	rows, failed, err := Parse(data, path)
 	if err != nil {
 		return err
 	}
-	d.Rows = append(d.Rows, rows...)
+	d.Rows, d.Broken = append(d.Rows, rows...), append(d.Broken, failed...)
 	d.Sources = append(d.Sources, Source{path, fmt.Sprintf("results of %d benchmarks", len(rows))})
 	return nil
-}
-
-// fromRecords adds rows for runs whose benchmark is in no benchmark file. It leaves out runs
-// that did not end well, which have no line in a benchmark file either.
-func (d *Data) fromRecords() {
-	named := map[string][]*Row{}
-	for _, r := range d.Rows {
-		name := benchfile.ParseName(r.Name).WithoutProcs()
-		named[name] = append(named[name], r)
-	}
-	rows := map[string]*Row{}
-	for _, run := range d.Runs {
-		name := strings.TrimPrefix(run.Head.Benchmark, "Benchmark")
-		if run.Len() == 0 || run.Failed() != "" {
-			continue
-		}
-		if i := slices.IndexFunc(named[name], func(r *Row) bool { return r.announces(run) }); i >= 0 {
-			for j := range d.Sources {
-				if d.Sources[j].Path == run.Name {
-					d.Sources[j].Kind += "; figures as in " + named[name][i].File
-				}
-			}
-			continue
-		}
-		row := newRow(benchfile.ParseRunning(name))
-		row.File = filepath.Dir(run.Name)
-		for _, k := range sortedKeys(run.Head.Config) {
-			row.Config = append(row.Config, benchfile.Setting{Key: k, Value: run.Head.Config[k]})
-		}
-		id := fmt.Sprintf("%q%q%q", row.File, name, identity(row.Config))
-		if rows[id] == nil {
-			rows[id] = row
-			d.Rows = append(d.Rows, row)
-		}
-		row = rows[id]
-		figures := run.Figures().Metrics
-		for _, unit := range sortedKeys(figures) {
-			if !slices.Contains(run.Withheld(), unit) {
-				row.add(unit, figures[unit])
-			}
-		}
-	}
-}
-
-// announces reports whether the row's configuration contains that of a run's target.
-func (r *Row) announces(run *records.Run) bool {
-	for k, v := range run.Head.Config {
-		kept := len(identity([]benchfile.Setting{{Key: k, Value: v}})) > 0
-		if kept && benchfile.Lookup(r.Config, k) != strings.Join(strings.Fields(v), " ") {
-			return false
-		}
-	}
-	return true
-}
-
-// firstLine returns the first line of a reason.
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return line
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

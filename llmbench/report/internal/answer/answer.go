@@ -1,0 +1,122 @@
+package answer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+)
+
+// A Kind is what an answer is about.
+type Kind string
+
+// The kinds.
+const (
+	Verdict    Kind = "verdict"    // of package gate
+	Comparison Kind = "comparison" // of systems at equal loads
+	Load       Kind = "load"       // one system over its load
+	Run        Kind = "run"        // single loads
+)
+
+// An Answer is what the results tell.
+type Answer struct {
+	Kind      Kind
+	Measured  []Fact
+	Sentences []string
+	Warnings  []string
+	// About is the group that the first sentence is about; nil for a verdict and without
+	// results.
+	About *systems.Group
+}
+
+// A Fact says what was measured.
+type Fact struct{ Key, Value string }
+
+// maxGroups is the number of groups that the answer is about.
+const maxGroups = 4
+
+// Of returns the answer of results. The verdict may be nil. Groups are those of d.
+func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func(*systems.Group) systems.SLO) *Answer {
+	a := &Answer{Measured: measured(d, groups), Warnings: warnings(d)}
+	if verdict != nil {
+		a.Kind, a.Sentences = Verdict, judged(verdict)
+		return a
+	}
+	if len(groups) == 0 {
+		a.Kind, a.Sentences = Run, []string{"No benchmark has a result."}
+		return a
+	}
+	type found struct {
+		kind Kind
+		of   *systems.Group
+		says []string
+	}
+	var all []found
+	for _, g := range groups {
+		f := found{of: g}
+		limits := slo(g)
+		load, swept, _ := g.Swept()
+		switch says := compared(g.Systems); {
+		case says != nil:
+			f.kind, f.says = Comparison, says
+			if load != "" {
+				f.says = append(ranked(swept, limits), f.says...)
+			}
+		case load != "":
+			f.kind = Load
+			for _, s := range swept {
+				if len(s.Rows) > 1 {
+					f.says = append(f.says, overLoad(s, limits)...)
+				}
+			}
+		default:
+			f.kind, f.says = Run, single(g)
+		}
+		if len(f.says) > 0 {
+			all = append(all, f)
+		}
+	}
+	// The groups with the most to say come first: those over load, and of these comparisons.
+	weight := func(f found) (w int) {
+		if load, _, _ := f.of.Swept(); load != "" {
+			w += 2
+		}
+		if f.kind == Comparison {
+			w++
+		}
+		return w
+	}
+	slices.SortStableFunc(all, func(x, y found) int { return weight(y) - weight(x) })
+	for i, f := range all {
+		if i == maxGroups {
+			a.Sentences = append(a.Sentences, fmt.Sprintf("%d further groups of benchmarks are below.", len(all)-i))
+			break
+		}
+		if i == 0 {
+			a.Kind, a.About = f.kind, f.of
+		}
+		if len(all) > 1 {
+			f.says[0] = f.of.Title + ": " + f.says[0]
+		}
+		a.Sentences = append(a.Sentences, f.says...)
+	}
+	return a
+}
+
+// Text returns the answer as lines for a terminal.
+func (a *Answer) Text() string {
+	var b strings.Builder
+	for _, f := range a.Measured {
+		fmt.Fprintf(&b, "%s: %s\n", f.Key, f.Value)
+	}
+	for _, s := range a.Sentences {
+		fmt.Fprintln(&b, s)
+	}
+	for _, s := range a.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", s)
+	}
+	return printable(b.String())
+}

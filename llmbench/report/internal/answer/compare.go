@@ -1,0 +1,239 @@
+package answer
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+)
+
+// A metric is a figure that systems are compared by: the first of units that both rows have.
+type metric struct {
+	units []string
+	sign  float64 // 1: higher is better, -1: lower is better
+	says  string  // what the better system has of it, with a ratio and the other system
+	equal string  // its name
+}
+
+// In a closed loop the throughput at equal loads tells which system is faster. In an open loop
+// it is that of the arrivals, and the latency tells it.
+var (
+	throughput = metric{systems.Throughput, 1, "%s gives %s times the throughput of %s", "throughput"}
+	latency    = metric{[]string{"p50-e2e-ns", "mean-e2e-ns"}, -1, "%s takes %s times the latency of %s", "latency"}
+	firstToken = metric{[]string{"p50-ttft-ns", "mean-ttft-ns"}, -1, "the TTFT of %s is %s times that of %s", "TTFT"}
+)
+
+// significant is the largest p-value of a difference that is called one, over all comparisons
+// of an answer together.
+const significant = 0.05
+
+// A compared pair is two systems at equal loads.
+type pair struct {
+	loads  []float64
+	load   string
+	ratios []float64 // of medians, at each load
+	strata []stratum
+	doubts int // loads that are left out because a figure is in doubt
+	all    int // loads
+}
+
+// pairOf compares a metric of two systems at each load that both have.
+func pairOf(a, b *systems.System, m metric) (p pair) {
+	var inDoubt pair
+	for _, rows := range systems.Shared(a, b) {
+		for _, unit := range m.units {
+			x, y := rows[0].Values[unit], rows[1].Values[unit]
+			if len(x) == 0 || len(y) == 0 {
+				continue
+			}
+			mx, my := results.SpreadOf(x).Mid, results.SpreadOf(y).Mid
+			if mx <= 0 || my <= 0 {
+				break
+			}
+			to := &p
+			if rows[0].Doubt(unit) != "" || rows[1].Doubt(unit) != "" {
+				to = &inDoubt
+			}
+			load, v := rows[0].Load()
+			to.load = load
+			to.loads, to.ratios, to.strata = append(to.loads, v), append(to.ratios, mx/my), append(to.strata, stratum{x, y})
+			break
+		}
+	}
+	all, doubts := len(p.loads)+len(inDoubt.loads), len(inDoubt.loads)
+	if len(p.loads) == 0 {
+		p = inDoubt
+	}
+	p.all, p.doubts = all, doubts
+	return p
+}
+
+// ratio returns the geometric mean of the ratios.
+func (p *pair) ratio() float64 {
+	sum := 0.0
+	for _, r := range p.ratios {
+		sum += math.Log(r)
+	}
+	return math.Exp(sum / float64(len(p.ratios)))
+}
+
+// spoken spells the ratio with its range over the loads.
+func (p *pair) spoken() string {
+	if len(p.ratios) == 1 {
+		return times(p.ratios[0])
+	}
+	return fmt.Sprintf("%s (%s to %s)", times(p.ratio()), times(slices.Min(p.ratios)), times(slices.Max(p.ratios)))
+}
+
+// where says at which loads the pair was compared.
+func (p *pair) where() string {
+	switch n := len(p.loads); {
+	case p.load == "":
+		return "at this load"
+	case n == 1:
+		return "at " + p.load + " " + chart.Brief(p.loads[0])
+	default:
+		return fmt.Sprintf("at equal %s, %s to %s", p.load, chart.Brief(slices.Min(p.loads)), chart.Brief(slices.Max(p.loads)))
+	}
+}
+
+// A judgement is how sure a difference is.
+type judgement struct {
+	sure bool
+	says string
+}
+
+// judge says how sure it is that the first system differs from the second. The answer makes
+// that number of comparisons.
+func (p *pair) judge(comparisons int, sign float64) judgement {
+	least, most := math.MaxInt, 0
+	for _, s := range p.strata {
+		least, most = min(least, len(s.a), len(s.b)), max(most, len(s.a), len(s.b))
+	}
+	n := fmt.Sprint(least)
+	if least != most {
+		n = fmt.Sprintf("%d to %d", least, most)
+	}
+	each := fmt.Sprintf("%s samples each", n)
+	if most == 1 {
+		each = "1 sample each"
+	}
+	chanceIs, atBest := chanceOf(p.strata)
+	switch k := float64(comparisons); {
+	case most < 2 || atBest*k > significant:
+		return judgement{false, "cannot tell whether that is more than chance: " + each}
+	default:
+		wins, pairs := ahead(p.strata)
+		if sign < 0 {
+			wins = pairs - wins
+		}
+		q := min(1, chanceIs*k)
+		said := fmt.Sprintf("ahead in %s of %s pairs of samples, %s if each sample is a fresh start", chart.Brief(wins), chart.Brief(pairs), chance(q))
+		return judgement{q <= significant, said}
+	}
+}
+
+// compared returns what distinguishes systems at equal loads: how the best compares with each
+// other. It returns nil if no two systems have a load in common.
+func compared(all []*systems.System) (says []string) {
+	m := throughput
+	if slices.ContainsFunc(all, func(s *systems.System) bool { return results.Open(s.Load) }) {
+		m = latency
+	}
+	var candidates []*systems.System
+	for _, s := range all {
+		for _, o := range all {
+			if p := pairOf(s, o, m); o != s && len(p.loads) > 0 && !slices.Contains(candidates, s) {
+				candidates = append(candidates, s)
+			}
+		}
+	}
+	if len(candidates) < 2 {
+		return nil
+	}
+	best := candidates[0]
+	for _, s := range candidates[1:] {
+		if p := pairOf(s, best, m); len(p.loads) > 0 && m.sign*math.Log(p.ratio()) > 0 {
+			best = s
+		}
+	}
+	type other struct {
+		*systems.System
+		pair
+	}
+	var others []other
+	for _, s := range candidates {
+		if p := pairOf(best, s, m); s != best && len(p.loads) > 0 {
+			others = append(others, other{s, p})
+		}
+	}
+	slices.SortStableFunc(others, func(a, b other) int { return cmp.Compare(m.sign*a.ratio(), m.sign*b.ratio()) })
+	for i, o := range others {
+		if i == maxNamed {
+			says = append(says, fmt.Sprintf("%d further systems are slower still.", len(others)-i))
+			break
+		}
+		says = append(says, o.sentence(best, o.System, m, len(others)))
+	}
+	return says
+}
+
+// crossed says where the second system is the better one, or returns "" if the first is never
+// behind by 2 %, or never ahead by as much.
+func (p *pair) crossed(best, o string, sign float64) string {
+	var ahead, behind []string
+	most, least := 1.0, 1.0
+	for i, r := range p.ratios {
+		if sign < 0 {
+			r = 1 / r
+		}
+		switch at := chart.Brief(p.loads[i]); {
+		case r > 1.02:
+			ahead, most = append(ahead, at), max(most, r)
+		case r < 1/1.02:
+			behind, least = append(behind, at), min(least, r)
+		}
+	}
+	if len(ahead) == 0 || len(behind) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s is ahead at %s %s by up to %.3g %%, %s at %s by up to %.3g %%", best, p.load, strings.Join(ahead, ", "), 100*(most-1), o, strings.Join(behind, ", "), 100*(1/least-1))
+}
+
+// sentence says how a pair of systems compares, the better one first.
+func (p *pair) sentence(best, o *systems.System, m metric, comparisons int) string {
+	j := p.judge(comparisons, m.sign)
+	said := fmt.Sprintf(m.says+" %s", best.Name, p.spoken(), o.Name, p.where())
+	more := j.says
+	if !j.sure && p.small() {
+		said = fmt.Sprintf("%s and %s have about equal %s %s: the ratio is %s", best.Name, o.Name, m.equal, p.where(), p.spoken())
+	} else if !j.sure && j.says[0] == 'a' {
+		more += ", which may be chance"
+	}
+	parts := []string{said + " (" + more + ")"}
+	if crossed := p.crossed(best.Name, o.Name, m.sign); crossed != "" {
+		parts = []string{fmt.Sprintf("which has the greater %s depends on the load: %s", m.equal, crossed)}
+		if m.sign < 0 {
+			parts = []string{fmt.Sprintf("which has the smaller %s depends on the load: %s", m.equal, crossed)}
+		}
+		parts[0] = capital(parts[0])
+	}
+	if t := pairOf(best, o, firstToken); len(t.loads) > 0 {
+		parts = append(parts, fmt.Sprintf(firstToken.says, best.Name, t.spoken(), o.Name))
+	}
+	switch {
+	case p.doubts == p.all:
+		parts = append(parts, "but the figures are in doubt")
+	case p.doubts > 0:
+		parts = append(parts, fmt.Sprintf("%d of %s left out because figures are in doubt", p.doubts, plural(p.all, "load")))
+	}
+	return sentence(parts...)
+}
+
+// small reports whether the systems differ by less than 2 %.
+func (p *pair) small() bool { return math.Abs(math.Log(p.ratio())) < math.Log(1.02) }

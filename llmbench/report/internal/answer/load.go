@@ -1,0 +1,172 @@
+package answer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+)
+
+// overLoad says where one system saturates, and which load keeps the SLO.
+func overLoad(s *systems.System, slo systems.SLO) (says []string) {
+	name := ""
+	if s.Name != "" {
+		name = s.Name + ": "
+	}
+	if c := s.Carries(slo); c != nil {
+		says = append(says, name+carries(c, slo))
+		name = ""
+	}
+	peak := s.Peak()
+	if peak == nil {
+		return says
+	}
+	said := fmt.Sprintf("the throughput is greatest at %s, %s%s", at(peak), figure(peak, systems.Throughput...), mistrust(peak))
+	if name == "" {
+		said = "T" + said[1:]
+	}
+	knee, err := s.Knee()
+	last := s.Rows[len(s.Rows)-1]
+	switch {
+	case err == nil && knee != peak:
+		said += fmt.Sprintf(". The knee, the greatest throughput / latency, is at %s: %s%s%s. More load than that adds more waiting than throughput",
+			at(knee), figure(knee, systems.Throughput...), with(knee), mistrust(knee))
+	case err == nil:
+		said += fmt.Sprintf(", which is the knee, the greatest throughput / latency%s", with(knee))
+	case peak == last:
+		said += ". That is the highest load: the server may carry more"
+	}
+	return append(says, name+said+".")
+}
+
+// with returns the latencies that users see at a row.
+func with(r *results.Row) (text string) {
+	for _, f := range []struct{ name, text string }{
+		{"for each user", figure(r, "user-tok/s")},
+		{"TTFT", figure(r, "p50-ttft-ns", "mean-ttft-ns")},
+		{"time per token", figure(r, "mean-tpot-ns")},
+		{"latency", figure(r, "p50-e2e-ns", "mean-e2e-ns")},
+	} {
+		if f.text != "" {
+			text += ", " + f.name + " " + f.text
+		}
+	}
+	return text
+}
+
+// mistrust marks a figure of a row that is in doubt.
+func mistrust(r *results.Row) string {
+	if _, unit := r.Spread(systems.Throughput...); r.Doubt(unit) != "" {
+		return " (in doubt, see the warnings)"
+	}
+	return ""
+}
+
+// carries says up to which load a system keeps the SLO.
+func carries(c *systems.Carried, slo systems.SLO) string {
+	switch {
+	case c.Met == nil:
+		return fmt.Sprintf("no load has %s: at %s they are %s.", slo, at(c.Missed), percent(c.Shares[c.Missed]))
+	case c.Missed == nil:
+		return fmt.Sprintf("every load has %s, up to %s: %s%s.", slo, at(c.Met), percent(c.Shares[c.Met]), goodput(c.Met))
+	}
+	return fmt.Sprintf("%s up to %s: there %s%s, and at %s %s.", slo, at(c.Met), percent(c.Shares[c.Met]), goodput(c.Met), at(c.Missed), percent(c.Shares[c.Missed]))
+}
+
+func goodput(r *results.Row) string {
+	if f := figure(r, "req/s"); f != "" {
+		return " of " + f
+	}
+	return ""
+}
+
+// ranked says which loads systems carry within the SLO, the highest first.
+func ranked(all []*systems.System, slo systems.SLO) []string {
+	type entry struct {
+		name string
+		load float64
+		text string
+	}
+	var entries []entry
+	for _, s := range all {
+		c := s.Carries(slo)
+		switch {
+		case c == nil:
+		case c.Met == nil:
+			entries = append(entries, entry{s.Name, 0, "none that was measured"})
+		default:
+			_, load := c.Met.Load()
+			text := at(c.Met)
+			if c.Missed == nil {
+				text += " or more"
+			}
+			entries = append(entries, entry{s.Name, load, text})
+		}
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(b.load, a.load) })
+	said := fmt.Sprintf("With %s, %s carries the most load: %s", slo, entries[0].name, entries[0].text)
+	switch {
+	case entries[0].load == 0:
+		said = fmt.Sprintf("No load that was measured has %s", slo)
+	case len(entries) > 1 && entries[1].load == entries[0].load:
+		said = fmt.Sprintf("With %s, several systems carry the most load: %s %s", slo, entries[0].name, entries[0].text)
+	}
+	for _, e := range entries[1:] {
+		if entries[0].load > 0 {
+			said += "; " + e.name + " " + e.text
+		}
+	}
+	return []string{said + "."}
+}
+
+// single says what was measured at single loads.
+func single(g *systems.Group) (says []string) {
+	rows := g.Rows
+	for i, label := range systems.Labels(rows) {
+		if i == maxNamed {
+			return append(says, fmt.Sprintf("%d further results are in the table.", len(rows)-i))
+		}
+		text := ""
+		for _, f := range []struct {
+			name  string
+			units []string
+		}{
+			{"", []string{"output-tok/s", "tok/s"}}, {"", []string{"req/s"}}, {"TTFT", []string{"p50-ttft-ns", "mean-ttft-ns"}}, {"TTFT p99", []string{"p99-ttft-ns"}},
+			{"time per token", []string{"mean-tpot-ns"}}, {"latency", []string{"p50-e2e-ns", "mean-e2e-ns"}}, {"failed", []string{"fail-%"}},
+			{"SLO kept up to", []string{"slo-req/s"}}, {"SLO kept up to a concurrency of", []string{"slo-concurrency"}}, {"knee at a concurrency of", []string{"knee-concurrency"}},
+		} {
+			v := figure(rows[i], f.units...)
+			if v == "" {
+				continue
+			}
+			if text != "" {
+				text += ", "
+			}
+			if f.name != "" {
+				text += f.name + " "
+			}
+			text += v
+		}
+		if text == "" { // units of a benchmark of the reader's own
+			for _, unit := range rows[i].Units[:min(3, len(rows[i].Units))] {
+				if text != "" {
+					text += ", "
+				}
+				text += figure(rows[i], unit)
+			}
+		}
+		if label != "" {
+			text = label + ": " + text
+		}
+		if rows[i].Doubt() != "" {
+			text += " (in doubt, see the warnings)"
+		}
+		says = append(says, text+".")
+	}
+	return says
+}

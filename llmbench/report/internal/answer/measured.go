@@ -1,0 +1,135 @@
+package answer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+)
+
+// maxValues is the number of values of a fact that are named.
+const maxValues = 4
+
+// measured returns what was measured, as far as results and records say.
+func measured(d *results.Data, groups []*systems.Group) (all []Fact) {
+	rows := slices.Concat(d.Rows, d.Broken)
+	add := func(key string, values []string) {
+		if len(values) == 0 {
+			return
+		}
+		text := strings.Join(values[:min(len(values), maxValues)], ", ")
+		if n := len(values) - maxValues; n > 0 {
+			text += fmt.Sprintf(" and %d more", n)
+		}
+		all = append(all, Fact{key, text})
+	}
+	// of returns the values of keys of names and configurations, the first key that a row has.
+	of := func(keys ...string) (values []string) {
+		for _, r := range rows {
+			for _, key := range keys {
+				v := r.Key(key)
+				if v == "" {
+					v = r.Setting(key)
+				}
+				if v == "" {
+					continue
+				}
+				if !slices.Contains(values, v) {
+					values = append(values, v)
+				}
+				break
+			}
+		}
+		return values
+	}
+	var names []string
+	for _, g := range groups {
+		for _, s := range g.Systems {
+			if s.Name != "" && !slices.Contains(names, s.Name) {
+				names = append(names, s.Name)
+			}
+		}
+	}
+	if backends := of("backend"); len(names) == 0 || len(backends) > 1 && len(names) > maxValues {
+		names = backends
+	}
+	add("Systems", names)
+	add("Version", of("version", "server-version", "backend-version", "image"))
+	add("Model", of("model"))
+	add("Quantization", of("quant", "quantization"))
+	add("Hardware", of("hardware", "hw", "gpu", "gpus"))
+	add("CPU of the client", of("cpu"))
+	add("Workload", of("workload"))
+	add("Load", loads(rows))
+	add("Date", dates(d, of("date")))
+	add("Commit", of("commit"))
+	return all
+}
+
+// loads returns the ranges of loads, and the number of samples.
+func loads(rows []*results.Row) (all []string) {
+	for _, key := range results.Loads {
+		low, high, n := 0.0, 0.0, 0
+		for _, r := range rows {
+			if load, v := r.Load(); load == key {
+				if n == 0 {
+					low, high = v, v
+				}
+				low, high = min(low, v), max(high, v)
+				n++
+			}
+		}
+		switch {
+		case n == 0:
+		case low == high:
+			all = append(all, key+" "+chart.Brief(low))
+		default:
+			all = append(all, fmt.Sprintf("%s %s to %s", key, chart.Brief(low), chart.Brief(high)))
+		}
+	}
+	least, most := 0, 0
+	for i, r := range rows {
+		if r.Failed != "" {
+			continue
+		}
+		n := r.Samples()
+		if i == 0 {
+			least = n
+		}
+		least, most = min(least, n), max(most, n)
+	}
+	switch {
+	case most == 0:
+	case least == most:
+		all = append(all, plural(most, "sample")+" each")
+	default:
+		all = append(all, fmt.Sprintf("%d to %d samples each", least, most))
+	}
+	return all
+}
+
+// dates returns the days of the records, or else those that files state.
+func dates(d *results.Data, stated []string) []string {
+	var first, last time.Time
+	for _, run := range d.Runs {
+		t := run.Head.Start
+		if first.IsZero() || t.Before(first) {
+			first = t
+		}
+		if t.After(last) {
+			last = t
+		}
+	}
+	const day, minute = "2006-01-02", "2006-01-02 15:04"
+	switch {
+	case first.IsZero():
+		return stated
+	case first.UTC().Format(day) == last.UTC().Format(day):
+		return []string{fmt.Sprintf("%s to %s UTC", first.UTC().Format(minute), last.UTC().Format("15:04"))}
+	}
+	return []string{fmt.Sprintf("%s to %s", first.UTC().Format(day), last.UTC().Format(day))}
+}

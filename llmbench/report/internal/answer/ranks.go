@@ -1,0 +1,164 @@
+package answer
+
+import (
+	"math"
+	"slices"
+)
+
+// A stratum is the samples of two systems at one load.
+type stratum struct{ a, b []float64 }
+
+// ahead counts the pairs of samples at equal loads in which a is greater than b, and all pairs.
+// Ties count half.
+func ahead(all []stratum) (wins, pairs float64) {
+	for _, s := range all {
+		for _, x := range s.a {
+			for _, y := range s.b {
+				pairs++
+				switch {
+				case x > y:
+					wins++
+				case x == y:
+					wins += 0.5
+				}
+			}
+		}
+	}
+	return wins, pairs
+}
+
+// chanceOf returns the two-sided p-value that the samples of both systems have the same
+// distribution at each load, and the smallest that so many samples can have. The statistic is
+// the number of pairs in which a is ahead, which is the sum of Mann and Whitney's U over loads:
+// with one load, the test is theirs. Its distribution is that over all exchanges of samples
+// within loads (E. L. Lehmann, "Nonparametrics", 1975, section 3.3, blocked comparisons). It is
+// computed exactly, ties included, unless a load has more than exactSamples samples of both
+// together; then it is approximated by a normal one.
+func chanceOf(all []stratum) (p, least float64) {
+	for _, s := range all {
+		if len(s.a)+len(s.b) > exactSamples {
+			return nearly(all), 0
+		}
+	}
+	return exactly(all)
+}
+
+// exactly computes chanceOf from all exchanges.
+func exactly(all []stratum) (p, least float64) {
+	wins, pairs := ahead(all)
+	off := math.Abs(wins - pairs/2)
+	// ways[i] is the share of exchanges with i half wins.
+	ways := []float64{1}
+	for _, s := range all {
+		ways = convolve(ways, halfWins(s))
+	}
+	least = 1
+	for i, share := range ways {
+		if math.Abs(float64(i)/2-pairs/2) >= off-1e-9 {
+			p += share
+		}
+		if share > 0 && least == 1 {
+			least = min(1, 2*share) // the most extreme exchange, and that on the other side
+		}
+	}
+	return min(1, p), least
+}
+
+// nearly computes chanceOf with a normal distribution.
+func nearly(all []stratum) float64 {
+	wins, pairs := ahead(all)
+	variance := 0.0
+	for _, s := range all {
+		variance += varianceOf(s)
+	}
+	if variance == 0 {
+		return 1
+	}
+	return math.Erfc(max(0, math.Abs(wins-pairs/2)-0.5) / math.Sqrt(2*variance))
+}
+
+// exactSamples is the largest number of samples at a load for an exact test.
+const exactSamples = 40
+
+// halfWins returns the distribution of twice the number of wins of a in a stratum.
+func halfWins(s stratum) []float64 {
+	n, m := len(s.a), len(s.b)
+	values := slices.Sorted(slices.Values(append(slices.Clone(s.a), s.b...)))
+	// ways[k][w]: in how many ways k of the values so far are those of a, with w half wins.
+	// A value of a wins against each smaller value of b, and half against each equal one.
+	ways := make([][]float64, n+1)
+	for k := range ways {
+		ways[k] = make([]float64, 2*n*m+1)
+	}
+	ways[0][0] = 1
+	for i := 0; i < len(values); {
+		j := i
+		for j < len(values) && values[j] == values[i] {
+			j++
+		}
+		next := make([][]float64, n+1)
+		for k := range next {
+			next[k] = make([]float64, 2*n*m+1)
+		}
+		for k, row := range ways {
+			below := i - k // values of b
+			for take := 0; take <= j-i && k+take <= n; take++ {
+				gain := 2*take*below + take*(j-i-take)
+				of := choose(j-i, take)
+				for w, c := range row {
+					if c > 0 && w+gain < len(row) && below >= 0 {
+						next[k+take][w+gain] += c * of
+					}
+				}
+			}
+		}
+		ways, i = next, j
+	}
+	total := choose(n+m, n)
+	for w := range ways[n] {
+		ways[n][w] /= total
+	}
+	return ways[n]
+}
+
+func choose(n, k int) float64 {
+	c := 1.0
+	for i := range k {
+		c = c * float64(n-i) / float64(i+1)
+	}
+	return math.Round(c)
+}
+
+func convolve(a, b []float64) []float64 {
+	c := make([]float64, len(a)+len(b)-1)
+	for i, x := range a {
+		if x == 0 {
+			continue
+		}
+		for j, y := range b {
+			c[i+j] += x * y
+		}
+	}
+	return c
+}
+
+// varianceOf returns the variance of the number of wins in a stratum, with ties.
+func varianceOf(s stratum) float64 {
+	n, m := float64(len(s.a)), float64(len(s.b))
+	if n == 0 || m == 0 {
+		return 0
+	}
+	values := slices.Sorted(slices.Values(append(slices.Clone(s.a), s.b...)))
+	ties := 0.0
+	for i := 0; i < len(values); {
+		j := i
+		for j < len(values) && values[j] == values[i] {
+			j++
+		}
+		t := float64(j - i)
+		ties += t*t*t - t
+		i = j
+	}
+	all := n + m
+	return max(0, n*m/12*(all+1-ties/(all*(all-1))))
+}

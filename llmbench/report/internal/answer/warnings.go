@@ -1,0 +1,87 @@
+package answer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+)
+
+// warnings returns every warning of logs and records, each once, with the benchmarks that it is
+// about: first benchmarks without a result, then figures that may be wrong, then what is worth
+// knowing.
+func warnings(d *results.Data) (all []string) {
+	rows := slices.Concat(d.Broken, d.Rows)
+	labels := systems.Labels(rows)
+	type warning struct {
+		text  string
+		about []string
+	}
+	var kinds [3][]*warning
+	add := func(kind int, text string, i int) {
+		label := labels[i]
+		if label == "" {
+			label = rows[i].Name
+		}
+		same := slices.IndexFunc(kinds[kind], func(w *warning) bool { return key(w.text) == key(text) })
+		if same < 0 {
+			kinds[kind] = append(kinds[kind], &warning{text, []string{label}})
+		} else if w := kinds[kind][same]; !slices.Contains(w.about, label) {
+			w.about = append(w.about, label)
+		}
+	}
+	for i, r := range rows {
+		if r.Failed != "" {
+			add(0, "no result: "+r.Failed, i)
+			continue
+		}
+		for _, doubt := range r.Doubts {
+			if doubt.Note {
+				add(2, doubt.Text, i)
+			} else {
+				add(1, doubt.Text, i)
+			}
+		}
+	}
+	for _, kind := range kinds {
+		for _, w := range kind {
+			about := strings.Join(w.about[:min(maxNamed, len(w.about))], "; ")
+			if n := len(w.about) - maxNamed; n > 0 {
+				about += fmt.Sprintf("; and %d more", n)
+			}
+			said := capital(w.text)
+			if len(w.about) > 1 {
+				said = fmt.Sprintf("%s (the first of %d)", said, len(w.about))
+			}
+			all = append(all, said+". "+about)
+		}
+	}
+	return all
+}
+
+// key returns what texts of the same reason have in common: their beginnings, but for numbers.
+func key(text string) string {
+	if pass, rest, _ := strings.Cut(text, ": "); strings.HasPrefix(pass, "pass ") {
+		text = rest
+	}
+	head, _, _ := strings.Cut(text, ": ")
+	return alike(head)
+}
+
+// alike replaces the numbers in a text, so that texts that differ only in them are equal.
+func alike(text string) string {
+	var b strings.Builder
+	number := false
+	for _, c := range text {
+		digit := c >= '0' && c <= '9' || number && c == '.'
+		if !digit {
+			b.WriteRune(c)
+		} else if !number {
+			b.WriteByte('#')
+		}
+		number = digit
+	}
+	return b.String()
+}

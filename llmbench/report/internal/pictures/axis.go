@@ -1,0 +1,72 @@
+package pictures
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+)
+
+// axisOf returns the axis of values on a scale, from 0. A reader can make the axis
+// logarithmic.
+func axisOf(label string, s human.Scale) chart.Axis {
+	return chart.Axis{Label: label, Unit: s.Unit, Base: s.Base, Scale: s.Factor, Zero: true, Both: true}
+}
+
+// loadAxis returns the axis of a load with marks at the loads of systems. The axis is
+// logarithmic if they span more than a factor of ten.
+func loadAxis(load string, all []*systems.System) chart.Axis {
+	xs := loadsOf(all)
+	a := chart.Axis{Label: load, Ticks: xs}
+	if n := len(xs); n > 0 && xs[0] > 0 {
+		a.Log = xs[n-1] > 10*xs[0]
+	}
+	return a
+}
+
+// loadsOf returns the loads of systems, each once, the least first.
+func loadsOf(all []*systems.System) (xs []float64) {
+	for _, s := range all {
+		for _, r := range s.Rows {
+			_, x := r.Load()
+			xs = append(xs, x)
+		}
+	}
+	slices.Sort(xs)
+	return slices.Compact(xs)
+}
+
+// pointOf returns the first of units that a row has, as a point over its load, and the unit.
+// Without any of them the unit is "".
+func pointOf(r *results.Row, units ...string) (p chart.Point, unit string) {
+	s, unit := r.Spread(units...)
+	_, x := r.Load()
+	p = chart.Point{X: x, Value: s.Mid, Low: s.Low, High: s.High}
+	if unit != "" {
+		p.Doubt = r.Doubt(unit)
+	}
+	if s.N > 1 {
+		p.Text = fmt.Sprintf("median of %d samples", s.N)
+	}
+	return p, unit
+}
+
+// lookOf returns the look of a system of a group, which is the same in all pictures.
+func lookOf(all []*systems.System, s *systems.System) chart.Look {
+	return chart.LookOf(max(0, slices.Index(all, s)))
+}
+
+// bar returns a bar in a lane, whose value is its end.
+func bar(lane int, from, to float64) chart.Point {
+	return chart.Point{X: float64(lane), Value: to, Low: min(from, to), High: max(from, to)}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

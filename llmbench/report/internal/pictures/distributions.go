@@ -1,0 +1,206 @@
+package pictures
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// A latency is one whose distribution is drawn. Its figures are the units that the client
+// distorts with it.
+type latency struct {
+	title, unit string
+	figures     []string
+	add         func(d *records.Dist, q *records.Request)
+}
+
+var latencies = []latency{
+	{"time to first token", "ttft-ns", []string{"mean-ttft-ns", "p50-ttft-ns", "p99-ttft-ns"}, one((*records.Request).TTFT)},
+	{"time per output token", "tpot-ns", []string{"mean-tpot-ns"}, one((*records.Request).TPOT)},
+	{"inter-token latency", "itl-ns", []string{"p99-itl-ns"}, (*records.Dist).AddGaps},
+	{"latency", "e2e-ns", []string{"p50-e2e-ns", "mean-e2e-ns"}, one((*records.Request).E2E)},
+}
+
+func one(of func(*records.Request) (time.Duration, bool)) func(*records.Dist, *records.Request) {
+	return func(d *records.Dist, q *records.Request) {
+		if v, has := of(q); has {
+			d.Add(v)
+		}
+	}
+}
+
+// percents are the percentiles at which distributions are drawn, closer together in the tail.
+var percents = []float64{0, 0.5, 1, 2, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 92, 94, 95, 96, 97, 98, 99, 99.5, 99.9, 100}
+
+// tabled are the percentiles in the table.
+var tabled = []float64{0, 10, 50, 90, 95, 99, 99.9, 100}
+
+// Distributions draws the distributions of the latencies of successful requests: a line for
+// each row with records, of all its samples together, and a band from the smallest to the
+// largest percentile of the samples. It returns nil if no row has records.
+func Distributions(id, title string, rows []*results.Row) *Picture {
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r *results.Row) bool { return len(r.Runs) == 0 })
+	d := &distributions{Picture: &Picture{ID: id, Title: title, columns: 2}, rows: rows, labels: systems.Labels(rows)}
+	d.Table.Head = []string{"", "n"}
+	if d.named() {
+		d.Table.Head = []string{"benchmark", "", "n"}
+	}
+	for _, q := range tabled {
+		switch q {
+		case 0:
+			d.Table.Head = append(d.Table.Head, "least")
+		case 100:
+			d.Table.Head = append(d.Table.Head, "most")
+		default:
+			d.Table.Head = append(d.Table.Head, fmt.Sprintf("p%g", q))
+		}
+	}
+	for _, l := range latencies {
+		d.add(l)
+	}
+	if len(d.panels) == 0 {
+		return nil
+	}
+	d.Caption = fmt.Sprintf("Cumulative distributions of the latencies of successful requests, of %s.", plural(len(rows), "benchmark"))
+	if d.banded {
+		d.Caption += " Lines are all samples together, bands reach from the smallest to the largest sample."
+	}
+	if d.doubted {
+		d.Caption += " Those with " + Mark + " in the table are in doubt: see the warnings."
+	}
+	return d.Picture
+}
+
+// distributions is a picture of distributions while panels are added.
+type distributions struct {
+	*Picture
+	rows            []*results.Row
+	labels          []string // of rows
+	banded, doubted bool
+}
+
+// named reports whether rows have labels.
+func (d *distributions) named() bool {
+	return slices.ContainsFunc(d.labels, func(l string) bool { return l != "" })
+}
+
+// add adds the panel and the rows of the table of a latency, if there is one.
+func (d *distributions) add(l latency) {
+	plane := &chart.Panel{Title: l.title, Turned: true, X: chart.Axis{Label: "share of requests", Unit: "%", From: 0, To: 100}}
+	if l.unit == "itl-ns" {
+		plane.X.Label = "share of gaps"
+	}
+	var pooled []*records.Dist // of each row; nil without durations
+	largest, least := 0.0, 0.0
+	for i, r := range d.rows {
+		all, each := distsOf(r, l.add)
+		pooled = append(pooled, all)
+		if all.N == 0 {
+			continue
+		}
+		values := all.Sketch(fractions(percents)...)
+		plane.Series = append(plane.Series, d.line(i, all.N, values, each))
+		if least == 0 || values[0] < least {
+			least = values[0]
+		}
+		largest = max(largest, values[len(values)-1])
+	}
+	if len(plane.Series) == 0 {
+		return
+	}
+	scale := human.ScaleOf(l.unit, largest)
+	plane.Y = axisOf("", scale)
+	plane.Y.Zero = false // from the least
+	plane.Y.Log = least > 0 && largest > 4*least
+	d.panels = append(d.panels, plane)
+	for i, r := range d.rows {
+		if pooled[i].N == 0 {
+			continue
+		}
+		doubt := r.Doubt(l.figures...)
+		d.doubted = d.doubted || doubt != ""
+		cells := []Cell{{Text: headed(l.title, scale), Doubt: doubt}, count(float64(pooled[i].N))}
+		if d.named() {
+			cells = append([]Cell{{Text: d.labels[i]}}, cells...)
+		}
+		for k, v := range pooled[i].Quantiles(fractions(tabled)...) {
+			cell := Number(scale, "ns", v)
+			if !sample.EnoughFor(pooled[i].N, tabled[k]/100) {
+				cell = Cell{}
+			}
+			cell.Doubt = doubt
+			cells = append(cells, cell)
+		}
+		d.Table.Add(cells...)
+	}
+}
+
+// line returns the line of a row: n values with their percentiles, and those of each sample.
+func (d *distributions) line(row, n int, values []float64, each []*records.Dist) *chart.Series {
+	s := &chart.Series{Name: d.labels[row], Look: chart.LookOf(row), Bare: true}
+	low, high := slices.Clone(values), slices.Clone(values)
+	for _, of := range each {
+		for k, v := range of.Sketch(fractions(percents)...) {
+			low[k], high[k] = min(low[k], v), max(high[k], v)
+		}
+	}
+	for k, v := range values {
+		if percents[k] < 100 && !sample.EnoughFor(n, percents[k]/100) {
+			continue // too few values, as in benchmark files
+		}
+		d.banded = d.banded || low[k] != high[k]
+		s.Points = append(s.Points, chart.Point{X: percents[k], Value: round(v), Low: round(low[k]), High: round(high[k])})
+	}
+	return s
+}
+
+// distsOf returns the distribution of all runs of a row together, and of each if there are
+// several.
+func distsOf(r *results.Row, add func(*records.Dist, *records.Request)) (pooled *records.Dist, each []*records.Dist) {
+	pooled = &records.Dist{}
+	for _, run := range r.Runs {
+		d := pooled
+		if len(r.Runs) > 1 {
+			d = &records.Dist{}
+		}
+		for q := range run.All() {
+			if q.OK() {
+				add(d, q)
+				if d != pooled {
+					add(pooled, q)
+				}
+			}
+		}
+		if d != pooled && d.N > 0 {
+			each = append(each, d)
+		}
+	}
+	return pooled, each
+}
+
+func fractions(percents []float64) (all []float64) {
+	for _, p := range percents {
+		all = append(all, p/100)
+	}
+	return all
+}
+
+// round rounds to four digits. A sketch of a percentile is accurate to 0.2 %.
+func round(v float64) float64 {
+	if v == 0 {
+		return 0
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(math.Abs(v)))-3)
+	if unit < 1 {
+		return math.Round(v*math.Round(1/unit)) / math.Round(1/unit)
+	}
+	return math.Round(v/unit) * unit
+}

@@ -1,0 +1,160 @@
+package pictures
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// Frontier draws throughput over the speed that each user has. More load raises the throughput
+// and lowers the speed. It marks the knee and the load that keeps the SLO.
+func Frontier(g *systems.Group, slo systems.SLO) *Picture {
+	load, all, _ := g.Swept()
+	if load == "" {
+		return nil
+	}
+	p := &Picture{ID: Slug("frontier", g.Title), Title: g.Title + ": throughput against speed"}
+	plane := &chart.Panel{
+		X: chart.Axis{Label: "tokens per second of each user", Unit: "tok/s", Zero: true},
+		Y: chart.Axis{Label: "output tokens per second of all", Unit: "tok/s", Zero: true, Both: true},
+	}
+	knees := &chart.Series{Name: "knee", Kind: chart.Dots, Look: chart.Look{Color: chart.Ink, Ring: true, Size: 8}}
+	kept := &chart.Series{Name: "highest load that keeps the SLO", Kind: chart.Dots, Look: chart.Look{Color: chart.Ink, Mark: chart.Square, Ring: true, Size: 10}}
+	p.Table.Head = append(systemHead(all), load, "of each user (tok/s)", "of all (tok/s)", "")
+	points := 0
+	for _, s := range all {
+		l := &chart.Series{Name: s.Name, Look: lookOf(all, s)}
+		knee, _ := s.Knee() // a line without a knee has no ring
+		carried := s.Carries(slo)
+		for _, r := range s.Rows {
+			x, ok := userSpeed(r)
+			y, unit := r.Spread(outputUnits...)
+			if !ok || unit == "" {
+				continue
+			}
+			_, at := r.Load()
+			q := chart.At(x, y.Mid)
+			q.Text, q.Doubt = load+" "+chart.Brief(at), r.Doubt(unit)
+			l.Points = append(l.Points, q)
+			points++
+			said := ""
+			if r == knee {
+				said = "knee"
+				knees.Points = append(knees.Points, q)
+			}
+			if carried != nil && r == carried.Met {
+				kept.Points = append(kept.Points, q)
+				if said != "" {
+					said += " and "
+				}
+				said += "keeps the SLO"
+			}
+			tokens := human.Scale{Unit: "tok/s", Base: "tok/s", Factor: 1}
+			p.Table.Add(append(systemCell(all, s), count(at), Number(tokens, "tok/s", x), Figure(r, tokens, unit), Cell{Text: said})...)
+		}
+		if len(l.Points) > 0 {
+			plane.Series = append(plane.Series, l)
+		}
+	}
+	if points < 2 {
+		return nil
+	}
+	p.Caption = fmt.Sprintf("Output tokens per second of all users against those of one, a point a %s%s.", load, forSystems(all))
+	if len(knees.Points) > 0 {
+		plane.Series = append(plane.Series, knees)
+		p.Caption += " A ring marks the knee: the greatest throughput / latency."
+	}
+	if len(kept.Points) > 0 {
+		plane.Series = append(plane.Series, kept)
+		p.Caption += fmt.Sprintf(" A box marks the highest load with %s.", slo)
+	}
+	p.Caption += " The speed of a user is user-tok/s; without it 1 / mean TPOT, or output tokens per request / latency."
+	p.panels = []*chart.Panel{plane}
+	return p
+}
+
+// userSpeed returns the tokens per second of one user.
+func userSpeed(r *results.Row) (float64, bool) {
+	if v, has := r.Spread("user-tok/s"); has != "" {
+		return v.Mid, true
+	}
+	if v, has := r.Spread("mean-tpot-ns"); has != "" && v.Mid > 0 {
+		return 1e9 / v.Mid, true
+	}
+	e2e, has := r.Spread("mean-e2e-ns", "p50-e2e-ns")
+	tokens, also := r.Spread("out-tok/req")
+	if has == "" || also == "" || e2e.Mid <= 0 {
+		return 0, false
+	}
+	return 1e9 * tokens.Mid / e2e.Mid, true
+}
+
+// Ranking draws the load that each system carries within an SLO, the highest first. It returns
+// nil if fewer than two systems have one.
+func Ranking(g *systems.Group, slo systems.SLO) *Picture {
+	load, all, _ := g.Swept()
+	type entry struct {
+		*systems.System
+		*systems.Carried
+		met float64
+	}
+	var entries []entry
+	for _, s := range all {
+		if c := s.Carries(slo); c != nil {
+			e := entry{s, c, 0}
+			if c.Met != nil {
+				_, e.met = c.Met.Load()
+			}
+			entries = append(entries, e)
+		}
+	}
+	if len(entries) < 2 {
+		return nil
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int {
+		switch {
+		case a.met > b.met:
+			return -1
+		case a.met < b.met:
+			return 1
+		}
+		return 0
+	})
+	p := &Picture{ID: Slug("ranking", g.Title), Title: fmt.Sprintf("%s: load with %s", g.Title, slo)}
+	kept := &chart.Series{Name: "keeps the SLO", Kind: chart.Bars}
+	missed := &chart.Series{Name: "misses it", Kind: chart.Limits, Look: chart.Look{Color: 1}}
+	plane := &chart.Panel{Y: chart.Axis{Label: load, Zero: true}, Series: []*chart.Series{kept, missed}}
+	p.Table.Head = []string{"system", load + " that keeps it", "share", "requests/s", load + " that misses it", "share"}
+	for i, e := range entries {
+		plane.Lanes = append(plane.Lanes, e.Name)
+		q := bar(i, 0, e.met)
+		cells := []Cell{{Text: e.Name}, {Text: "none"}, {}, {}, {Text: "none"}, {}}
+		if e.Met != nil {
+			q.Text = fmt.Sprintf("%.3g %% within the SLO", 100*e.Shares[e.Met])
+			q.Doubt = e.Met.Doubt(sample.GoodRate)
+			cells[1], cells[2] = count(e.met), shareCell(e.Shares[e.Met])
+			cells[3] = Figure(e.Met, human.Scale{Factor: 1}, "req/s")
+		}
+		kept.Points = append(kept.Points, q)
+		if e.Missed != nil {
+			_, x := e.Missed.Load()
+			m := chart.At(float64(i), x)
+			m.Text = fmt.Sprintf("%.3g %% within the SLO", 100*e.Shares[e.Missed])
+			missed.Points = append(missed.Points, m)
+			cells[4], cells[5] = count(x), shareCell(e.Shares[e.Missed])
+		}
+		p.Table.Add(cells...)
+	}
+	p.Caption = fmt.Sprintf("The highest %s up to which each load had %s, and the lowest that had not. The limit is between them.", load, slo)
+	p.panels = []*chart.Panel{plane}
+	return p
+}
+
+func shareCell(share float64) Cell {
+	return Cell{Text: fmt.Sprintf("%.3g %%", 100*share), Exact: Exactly(100*share) + " %"}
+}

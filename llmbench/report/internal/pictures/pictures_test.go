@@ -1,0 +1,181 @@
+package pictures
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+)
+
+// dataOf reads texts as files; a text that begins with "{" is records.
+func dataOf(t *testing.T, texts ...string) *results.Data {
+	t.Helper()
+	dir := t.TempDir()
+	var paths []string
+	for i, text := range texts {
+		name := fmt.Sprintf("%d.txt", i)
+		if strings.HasPrefix(text, "{") {
+			name = fmt.Sprintf("%d.jsonl", i)
+		}
+		path := filepath.Join(dir, name)
+		assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
+		paths = append(paths, path)
+	}
+	d, err := results.Read(paths...)
+	assert.NilError(t, err)
+	return d
+}
+
+// recorded returns records of n requests with three tokens at a concurrency. Every fifth
+// request has an outcome.
+func recorded(concurrency, n int, outcome string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"version":1,"benchmark":"BenchmarkServe/concurrency=%d","dialect":"openai-chat","stream":true,"concurrency":2,"start":"2026-01-02T03:04:05Z","host":{"go":"go1.26"}}`+"\n", concurrency)
+	for i := range n {
+		of := "ok"
+		if i%5 == 4 {
+			of = outcome
+		}
+		at := i / 2 * 100_000_000
+		fmt.Fprintf(&b, `{"id":"a-%d","pass":0,"due_ns":%d,"start_ns":%d,"connect_ns":0,"first_ns":%d,"last_ns":%d,"end_ns":%d,"gaps_ns":[10000000,%d],"prompt_tokens":5,"output_tokens":2,"token_source":"usage","outcome":"%s","status":200}`+"\n",
+			i, at, at, at+20_000_000, at+50_000_000, at+60_000_000, 20_000_000, of)
+	}
+	return b.String()
+}
+
+// TestCourse checks that each token of a successful request is counted once, and that a bin
+// has several gaps between tokens.
+func TestCourse(t *testing.T) {
+	run := dataOf(t, recorded(2, 40, `truncated","error":"cut off`)).Runs[0] // 3 deltas, a rune in two of them
+	c := courseOf(run)
+	sum := 0.0
+	for _, n := range c.tokens {
+		sum += n
+	}
+	assert.Assert(t, sum > 63.999 && sum < 64.001, "%v tokens of 32 requests that got 2, and 8 that failed", sum)
+	assert.Assert(t, c.gaps >= gapsPerBin && len(c.tokens) < maxBins, "%v gaps in each of %d bins", c.gaps, len(c.tokens))
+}
+
+// TestTimeline checks that there is no panel of failures without failures, and that the width
+// of the steps is stated.
+func TestTimeline(t *testing.T) {
+	p := Timeline("t", "T", dataOf(t, recorded(2, 40, "ok")).Rows[0])
+	assert.Equal(t, len(p.panels), 2)
+	assert.Assert(t, strings.Contains(p.Caption, "median gaps between tokens"), p.Caption)
+	p = Timeline("t", "T", dataOf(t, recorded(2, 40, `truncated","error":"cut`)).Rows[0])
+	assert.Equal(t, len(p.panels), 3)
+	assert.Assert(t, Timeline("t", "T", dataOf(t, recorded(2, 1, "ok")).Rows[0]) == nil, "one bin is no course")
+}
+
+// TestLanes checks that failed requests are marked, and requests that were left as planned are
+// not.
+func TestLanes(t *testing.T) {
+	names := func(outcome string) (all []string) {
+		for _, s := range Lanes("l", "L", dataOf(t, recorded(2, 20, outcome)).Rows[0]).panels[0].Series {
+			all = append(all, s.Name)
+		}
+		return all
+	}
+	assert.DeepEqual(t, names("left"), []string{"until the first token", "answer"})
+	assert.DeepEqual(t, names(`truncated","error":"cut`), []string{"until the first token", "answer", "failed"})
+}
+
+// TestFailures checks that each lane says of which benchmark it is, in the order of loads.
+func TestFailures(t *testing.T) {
+	d := dataOf(t, recorded(16, 20, `truncated","error":"cut`), recorded(2, 20, `http","error":"503`))
+	p := Failures(d.Rows)
+	assert.DeepEqual(t, p.panels[0].Lanes, []string{"concurrency=2 http", "concurrency=16 truncated"})
+	assert.Assert(t, Failures(dataOf(t, recorded(2, 20, "ok")).Rows) == nil)
+}
+
+// TestBudget checks that lanes differ.
+func TestBudget(t *testing.T) {
+	text := ""
+	for _, via := range []string{"direct", "gateway"} {
+		for _, c := range []int{1, 8} {
+			text += fmt.Sprintf("BenchmarkChat/via=%s/concurrency=%d 1 5000 p99-ttft-err-ns 2 client-err-%%\n", via, c)
+		}
+	}
+	p := Budget(dataOf(t, text).Rows)
+	assert.DeepEqual(t, p.panels[0].Lanes, []string{"p99-ttft-err-ns direct concurrency=1", "p99-ttft-err-ns direct concurrency=8", "p99-ttft-err-ns gateway concurrency=1", "p99-ttft-err-ns gateway concurrency=8"})
+	assert.DeepEqual(t, p.Table.Rows[3], []string{"gateway concurrency=8", "5 µs", "2 %"})
+}
+
+// TestVerdict checks that each lane says which line it is of.
+func TestVerdict(t *testing.T) {
+	text := func(tokens int) string {
+		return strings.Repeat(fmt.Sprintf("Unit output-tok/s better=higher gate=2%%\nBenchmarkChat/via=direct/concurrency=8 1 100 output-tok/s\nBenchmarkChat/via=gateway/concurrency=8 1 %d output-tok/s\nPASS\n", tokens), 6)
+	}
+	r, err := gate.Compare(gate.File{}, gate.File{Name: "old", Data: strings.NewReader(text(100))}, gate.File{Name: "new", Data: strings.NewReader(text(80))}, gate.Options{})
+	assert.NilError(t, err)
+	p := Verdict(r)
+	assert.DeepEqual(t, p.panels[0].Lanes, []string{"direct output-tok/s", "gateway output-tok/s"})
+	assert.Equal(t, strings.Join(p.Table.Rows[1][:4], "; "), "gateway output-tok/s; regression; -20.00%; +2.00%")
+}
+
+// TestOffered checks that an open loop's sweep has the line of the offered rate, and a closed
+// loop's has not.
+func TestOffered(t *testing.T) {
+	sweep := func(load string) *Picture {
+		text := ""
+		for _, x := range []int{2, 4, 8} {
+			text += fmt.Sprintf("BenchmarkServe/%s=%d 1 %d req/s %d.5 offered-req/s\n", load, x, min(x, 5), x)
+		}
+		return Sweep(systems.Groups(dataOf(t, text).Rows, nil)[0])
+	}
+	series := sweep("rate").panels[0].Series
+	assert.Equal(t, series[len(series)-1].Name, "offered rate")
+	assert.DeepEqual(t, series[len(series)-1].Points, []chart.Point{chart.At(2, 2.5), chart.At(4, 4.5), chart.At(8, 8.5)})
+	assert.Equal(t, len(sweep("concurrency").panels[0].Series), 1)
+}
+
+// TestDoubt checks that a point that the client distorted is marked in the picture and in the
+// table, and others are not.
+func TestDoubt(t *testing.T) {
+	d := dataOf(t, "BenchmarkServe/concurrency=1 1 100 output-tok/s 5000 p50-ttft-ns 2 client-err-%\nBenchmarkServe/concurrency=2 1 100 output-tok/s 5000 p50-ttft-ns 91 client-err-%\n")
+	p := Sweep(systems.Groups(d.Rows, nil)[0])
+	for _, panel := range p.panels {
+		assert.Equal(t, panel.Series[0].Points[0].Doubt, "")
+		assert.Assert(t, strings.Contains(panel.Series[0].Points[1].Doubt, "91%"))
+	}
+	assert.DeepEqual(t, p.Table.Rows, [][]string{{"1", "100", "5"}, {"2", "100 †", "5 †"}})
+	assert.Assert(t, strings.Contains(p.Table.Exact[1][2], "5000 p50-ttft-ns in doubt: "))
+}
+
+// TestDistributions checks that all loads are in one picture, on an axis from the least value.
+func TestDistributions(t *testing.T) {
+	d := dataOf(t, recorded(16, 200, "ok"), recorded(2, 200, "ok"))
+	p := Distributions("d", "D", d.Rows)
+	for _, panel := range p.panels {
+		assert.Equal(t, len(panel.Series), 2)
+		assert.Equal(t, panel.Series[0].Name+", "+panel.Series[1].Name, "concurrency=2, concurrency=16")
+		assert.Assert(t, !panel.Y.Zero)
+	}
+	assert.Equal(t, len(p.panels), 4)
+	assert.Assert(t, Distributions("d", "D", dataOf(t, "BenchmarkA 1 5 req/s\n").Rows) == nil)
+}
+
+// TestRanking checks the order of systems by the load within the SLO.
+func TestRanking(t *testing.T) {
+	text := ""
+	for i, backend := range []string{"a", "b", "c"} {
+		for _, c := range []int{1, 2, 4, 8} {
+			good := 10
+			if c > 1<<i {
+				good = 5
+			}
+			text += fmt.Sprintf("BenchmarkServe/backend=%s/concurrency=%d 1 10 req/s %d good-req/s\n", backend, c, good)
+		}
+	}
+	p := Ranking(systems.Groups(dataOf(t, text).Rows, nil)[0], systems.SLO{Share: 0.95})
+	assert.DeepEqual(t, p.panels[0].Lanes, []string{"c", "b", "a"})
+	assert.DeepEqual(t, p.Table.Rows[0], []string{"c", "4", "100 %", "10", "8", "50 %"})
+}

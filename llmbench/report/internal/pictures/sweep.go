@@ -1,0 +1,256 @@
+package pictures
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+)
+
+// A panel is a plot of a figure over the load: of the first of units that a row has, unless
+// the row has the unit that is drawn instead.
+type panel struct {
+	title   string
+	units   []string
+	instead string // or ""
+}
+
+// of returns the panel's figure of a row, and its unit; "" without any.
+func (p *panel) of(r *results.Row) (chart.Point, string) {
+	if p.instead != "" && len(r.Values[p.instead]) > 0 {
+		return chart.Point{}, ""
+	}
+	return pointOf(r, p.units...)
+}
+
+// outputUnits are the units of output tokens per second, of llmbench and of studies.
+var outputUnits = []string{"output-tok/s", "tok/s"}
+
+// studied are the six panels over concurrency of published studies. Where a benchmark has no
+// mean latency, the median stands in its place.
+var studied = []panel{
+	{"run time", []string{"run-ns"}, ""},
+	{"requests per second", []string{"req/s"}, ""},
+	{"latency, mean", []string{"mean-e2e-ns"}, ""},
+	{"output tokens per second", outputUnits, ""},
+	{"latency, p50", []string{"p50-e2e-ns"}, ""},
+	{"latency, p90", []string{"p90-e2e-ns"}, ""},
+}
+
+// streamed are the further panels of a sweep.
+var streamed = []panel{
+	{"time to first token, p50", []string{"p50-ttft-ns"}, ""},
+	{"time to first token, mean", []string{"mean-ttft-ns"}, "p50-ttft-ns"},
+	{"time to first token, p99", []string{"p99-ttft-ns"}, ""},
+	{"time per output token, mean", []string{"mean-tpot-ns"}, ""},
+	{"inter-token latency, p99", []string{"p99-itl-ns"}, ""},
+	{"requests within the SLO per second", []string{"good-req/s"}, ""},
+	{"failed requests", []string{"fail-%", "failed-req"}, ""},
+}
+
+// twoByTwo are the panels in which studies compared two systems.
+var twoByTwo = []panel{
+	{"requests per second", []string{"req/s"}, ""},
+	{"latency, mean", []string{"mean-e2e-ns"}, ""}, {"latency, p50", []string{"p50-e2e-ns"}, "mean-e2e-ns"},
+	{"output tokens per second", outputUnits, ""},
+	{"failed requests", []string{"fail-%", "failed-req"}, ""},
+}
+
+// Headline draws what matters most over the load: the throughput, and how long users wait. It
+// returns nil without a load.
+func Headline(g *systems.Group) *Picture {
+	load, all, _ := g.Swept()
+	if load == "" {
+		return nil
+	}
+	p := overLoad("answer", g, load, all, []panel{
+		{"output tokens per second", []string{"output-tok/s", "tok/s", "req/s"}, ""},
+		{"time to first token, p50", []string{"p50-ttft-ns"}, ""}, {"time to first token, mean", []string{"mean-ttft-ns"}, "p50-ttft-ns"},
+		{"latency, p50", []string{"p50-e2e-ns"}, "p50-ttft-ns"}, {"latency, mean", []string{"mean-e2e-ns"}, "p50-e2e-ns"},
+	}, 2)
+	if p != nil {
+		p.Title = g.Title
+		p.Table = Table{} // the sweep has it
+	}
+	return p
+}
+
+// Sweep draws a group's figures over the load: a plot for each figure, with a line for each
+// system. It returns nil without a load.
+func Sweep(g *systems.Group) *Picture {
+	load, all, left := g.Swept()
+	if load == "" {
+		return nil
+	}
+	p := overLoad("sweep", g, load, all, append(studied[:len(studied):len(studied)], streamed...), 3)
+	if p != nil {
+		p.Title = g.Title + ": over " + load
+		if left > 0 {
+			p.Caption += fmt.Sprintf(" %s of one %s each: see all figures.", plural(left, "further system"), load)
+		}
+	}
+	return p
+}
+
+// Versus compares systems in the four figures of published studies. It returns nil unless two
+// systems have several loads.
+func Versus(g *systems.Group) *Picture {
+	load, all, _ := g.Swept()
+	many := 0
+	for _, s := range all {
+		if len(s.Rows) > 1 {
+			many++
+		}
+	}
+	if many < 2 {
+		return nil
+	}
+	p := overLoad("versus", g, load, all, twoByTwo, 2)
+	if p != nil {
+		p.Title = g.Title + ": compared"
+		p.Table = Table{} // the sweep has it
+	}
+	return p
+}
+
+func overLoad(kind string, g *systems.Group, load string, all []*systems.System, panels []panel, columns int) *Picture {
+	p := &Picture{ID: Slug(kind, g.Title), columns: columns}
+	type column struct {
+		panel
+		scale human.Scale
+		names string // of units
+	}
+	var shown []column
+	xs := loadsOf(all)
+	for _, of := range panels {
+		var lines []*chart.Series
+		largest, points := 0.0, 0
+		var units []string // their names
+		for _, s := range all {
+			l := &chart.Series{Name: s.Name, Look: lookOf(all, s)}
+			for _, r := range s.Rows {
+				v, unit := of.of(r)
+				if unit == "" {
+					continue
+				}
+				if !strings.Contains(" "+strings.Join(units, " ")+" ", " "+unit+" ") {
+					units = append(units, unit)
+				}
+				l.Points = append(l.Points, v)
+				largest = max(largest, v.High)
+				points++
+			}
+			lines = append(lines, l)
+		}
+		if points < 2 || of.units[0] == "fail-%" && largest == 0 {
+			continue
+		}
+		c := column{of, human.ScaleOf(units[0], largest), strings.Join(units, ", ")}
+		plane := &chart.Panel{Title: of.title, X: loadAxis(load, all), Y: axisOf("", c.scale), Series: lines}
+		if of.units[0] == "req/s" && results.Open(load) {
+			plane.Series = append(plane.Series, offered(all))
+		}
+		p.panels = append(p.panels, plane)
+		shown = append(shown, c)
+	}
+	if len(p.panels) == 0 {
+		return nil
+	}
+	p.Table.Head = append(systemHead(all), load)
+	for _, c := range shown {
+		p.Table.Head = append(p.Table.Head, headed(c.title, c.scale))
+	}
+	banded, doubted := false, false
+	for _, s := range all {
+		for _, r := range s.Rows {
+			_, x := r.Load()
+			cells := append(systemCell(all, s), count(x))
+			for _, c := range shown {
+				v, unit := c.of(r)
+				cell := Cell{}
+				if unit != "" {
+					cell = Figure(r, c.scale, unit)
+				}
+				cells = append(cells, cell)
+				banded = banded || v.Low != v.High
+				doubted = doubted || v.Doubt != ""
+			}
+			p.Table.Add(cells...)
+		}
+	}
+	var titles []string
+	for _, c := range shown {
+		titles = append(titles, c.title)
+	}
+	p.Caption = fmt.Sprintf("%s over %s from %s to %s%s.", capital(strings.Join(titles, ", ")), load, chart.Brief(xs[0]), chart.Brief(xs[len(xs)-1]), forSystems(all))
+	if banded {
+		p.Caption += " Lines are medians of samples, bands reach from the smallest to the largest sample."
+	}
+	if doubted {
+		p.Caption += " Hollow marks, and figures with a " + Mark + " in tables, are in doubt: see the warnings."
+	}
+	return p
+}
+
+// offered returns the line of the rate that an open loop's schedule asks for.
+func offered(all []*systems.System) *chart.Series {
+	l := &chart.Series{Name: "offered rate", Look: chart.Look{Color: chart.Soft, Dash: chart.Dotted}, Bare: true}
+	seen := map[float64]bool{}
+	for _, x := range loadsOf(all) {
+		for _, s := range all {
+			for _, r := range s.Rows {
+				if _, load := r.Load(); load != x || seen[x] {
+					continue
+				}
+				seen[x] = true
+				rate := x
+				if v, has := r.Spread("offered-req/s"); has != "" {
+					rate = v.Mid
+				}
+				l.Points = append(l.Points, chart.At(x, rate))
+			}
+		}
+	}
+	return l
+}
+
+// systemHead returns the head of the column of systems, which one system without a name does
+// not have.
+func systemHead(all []*systems.System) []string {
+	if len(all) == 1 && all[0].Name == "" {
+		return nil
+	}
+	return []string{"system"}
+}
+
+// systemCell returns the cell of a system in that column.
+func systemCell(all []*systems.System, s *systems.System) []Cell {
+	if systemHead(all) == nil {
+		return nil
+	}
+	return []Cell{{Text: s.Name}}
+}
+
+func capital(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// forSystems returns " for" and the names of systems.
+func forSystems(all []*systems.System) string {
+	var names []string
+	for _, s := range all {
+		if s.Name != "" {
+			names = append(names, s.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ", for " + strings.Join(names, "; ")
+}

@@ -1,0 +1,133 @@
+package results
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+)
+
+// join gives each run to the row of its benchmark in a benchmark file, or else to a row of its
+// own. A run that did not end well has no line in a benchmark file, and gets a row in Broken.
+func (d *Data) join() {
+	texts := len(d.Rows)
+	named := map[string][]*Row{}
+	for _, r := range d.Rows {
+		name := benchfile.ParseName(r.Name).WithoutProcs()
+		named[name] = append(named[name], r)
+	}
+	made := map[string]*Row{}
+	for _, run := range d.Runs {
+		if run.Len() == 0 {
+			continue
+		}
+		name := strings.TrimPrefix(run.Head.Benchmark, "Benchmark")
+		failed := run.Failed()
+		if failed == "" {
+			if row := rowOf(run, named[name]); row != nil {
+				row.Runs = append(row.Runs, run)
+				d.tell(run.Name, "; figures as in "+row.File)
+				continue
+			}
+		}
+		row := newRow(benchfile.ParseRunning(name))
+		if row.Base == "" {
+			row.Base = "benchmark"
+		}
+		row.File, row.Failed = filepath.Dir(run.Name), failed
+		for _, k := range slices.Sorted(maps.Keys(run.Head.Config)) {
+			row.Config = append(row.Config, benchfile.Setting{Key: k, Value: run.Head.Config[k]})
+		}
+		id := fmt.Sprintf("%q%q%q%v", row.File, name, Identity(row.Config), failed != "")
+		if made[id] == nil {
+			made[id] = row
+			if failed == "" {
+				d.Rows = append(d.Rows, row)
+			} else {
+				d.Broken = append(d.Broken, row)
+			}
+		}
+		row = made[id]
+		row.Runs = append(row.Runs, run)
+		if failed != "" {
+			continue
+		}
+		figures := run.Figures().Metrics
+		for _, unit := range slices.Sorted(maps.Keys(figures)) {
+			if !slices.Contains(run.Withheld(), unit) {
+				row.add(unit, figures[unit])
+			}
+		}
+	}
+	for _, row := range d.Rows {
+		row.doubts()
+	}
+	slices.SortStableFunc(d.Rows[texts:], Compare) // folders have "16" before "2"
+}
+
+// tell adds to what is said of a source.
+func (d *Data) tell(path, text string) {
+	for i := range d.Sources {
+		if d.Sources[i].Path == path {
+			d.Sources[i].Kind += text
+		}
+	}
+}
+
+// rowOf returns the row among rows of a name that has a run's figures, or nil. If several have
+// the run's configuration, it is the first with a sample whose values are those of the run;
+// files have about four digits of them.
+func rowOf(run *records.Run, named []*Row) *Row {
+	var all []*Row
+	for _, r := range named {
+		if r.announces(run) {
+			all = append(all, r)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	if len(all) > 1 {
+		figures := run.Figures().Metrics
+		for _, r := range all {
+			for i := range r.Samples() {
+				if r.equal(i, figures) {
+					return r
+				}
+			}
+		}
+	}
+	return all[0]
+}
+
+// equal reports whether the i-th sample has these values, within the rounding of files.
+func (r *Row) equal(i int, figures map[string]float64) bool {
+	compared := 0
+	for unit, values := range r.Values {
+		v, has := figures[unit]
+		if !has || i >= len(values) {
+			continue
+		}
+		if math.Abs(v-values[i]) > 1e-3*math.Abs(v) {
+			return false
+		}
+		compared++
+	}
+	return compared > 0
+}
+
+// announces reports whether the row's configuration contains that of a run's target.
+func (r *Row) announces(run *records.Run) bool {
+	for k, v := range run.Head.Config {
+		kept := len(Identity([]benchfile.Setting{{Key: k, Value: v}})) > 0
+		if kept && benchfile.Lookup(r.Config, k) != strings.Join(strings.Fields(v), " ") {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,112 @@
+package results
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+)
+
+// TestSameRow checks that neither the order of configuration lines nor lines that were cleared
+// divide the samples of a benchmark.
+func TestSameRow(t *testing.T) {
+	const result = "BenchmarkChat/concurrency=8-2 1 20 req/s\nPASS\n"
+	for _, c := range []struct {
+		name, text string
+		samples    []int // of each row
+	}{
+		{"three runs", strings.Repeat("backend: mock\nmodel: m\n"+result, 3), []int{3}},
+		{"another order", "backend: mock\nmodel: m\n" + result + "model: m\nbackend: mock\n" + result, []int{2}},
+		{"a line cleared and set again", "backend: mock\nmodel: m\n" + result + "backend:\n" + "backend: mock\n" + result + "backend:\nmodel:\nmodel: m\nbackend: mock\n" + result, []int{3}},
+		{"a line cleared that another run had", "gpu: a\ngpu:\nbackend: mock\n" + result + "backend: mock\n" + result, []int{2}},
+		{"versions and times", "commit: a\ndate: 1\n" + result + "commit: b\ndate: 2\n" + result, []int{2}},
+		{"another value", "backend: mock\n" + result + "backend: vllm\n" + result, []int{1, 1}},
+		{"without the line", "backend: mock\n" + result + "backend:\n" + result, []int{1, 1}},
+	} {
+		rows, _, err := Parse([]byte(c.text), "a.txt")
+		assert.NilError(t, err, c.name)
+		var samples []int
+		for _, r := range rows {
+			samples = append(samples, r.Samples())
+		}
+		assert.DeepEqual(t, samples, c.samples)
+	}
+}
+
+const logged3 = `BenchmarkServe/concurrency=1-2 1 100 output-tok/s 5000 p50-ttft-ns 9000 p99-itl-ns 3 client-err-%
+BenchmarkServe/concurrency=2-2 1 100 output-tok/s 5000 p50-ttft-ns 9000 p99-itl-ns 37 client-err-%
+--- BENCH: BenchmarkServe/concurrency=2-2
+    run.go:227: the client may distort these figures by more than 5%: p99-itl-ns 37% (at most 91%), p50-ttft-ns 6% (at most 7%)
+          one wait of a goroutine for a CPU in a hundred took 80µs or longer
+    run.go:213: 15 of 16 requests had to open a connection; the time it took is in their latency, and in the records
+BenchmarkServe/rate=5-2 1 100 output-tok/s 40 client-err-%
+--- BENCH: BenchmarkServe/rate=5-2
+    run.go:162: pass 0: 5 requests per second were asked for, and 3.2 sent
+--- FAIL: BenchmarkServe/concurrency=4-2
+    run.go:90: pass 0: 3 of 16 requests failed
+PASS
+`
+
+// TestLogged checks which figures the log of benchmarks puts in doubt.
+func TestLogged(t *testing.T) {
+	rows, failed, err := Parse([]byte(logged3), "a.txt")
+	assert.NilError(t, err)
+	for _, c := range []struct {
+		row  int
+		unit string
+		want string
+	}{
+		{0, "p99-itl-ns", ""},
+		{0, "output-tok/s", ""},
+		{1, "p99-itl-ns", "the client may distort these figures by more than 5%: p99-itl-ns 37% (at most 91%)"},
+		{1, "p50-ttft-ns", "the client may distort these figures by more than 5%: p50-ttft-ns 6% (at most 7%)"},
+		{1, "output-tok/s", ""},
+		{2, "output-tok/s", "pass 0: 5 requests per second were asked for, and 3.2 sent; the client may have distorted figures by 40% (client-err-%)"},
+	} {
+		assert.Equal(t, rows[c.row].Doubt(c.unit), c.want, "%s of row %d", c.unit, c.row)
+	}
+	assert.Equal(t, rows[1].Doubts[1].Note, true)
+	assert.Equal(t, len(failed), 1)
+	assert.Equal(t, failed[0].Name, "Serve/concurrency=4-2")
+	assert.Equal(t, failed[0].Failed, "pass 0: 3 of 16 requests failed")
+}
+
+// TestJoin checks that runs of equal benchmarks go to the file that has their figures.
+func TestJoin(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	run := func(tokens string) string {
+		return `{"version":1,"benchmark":"BenchmarkServe/concurrency=1","dialect":"openai-chat","stream":true,"concurrency":1,"start":"2026-01-02T03:04:05Z","host":{"go":"go1.26"}}` + "\n" +
+			`{"id":"a","pass":0,"due_ns":0,"start_ns":0,"first_ns":20000000,"last_ns":50000000,"end_ns":1000000000,"gaps_ns":[30000000],"prompt_tokens":5,"output_tokens":` + tokens + `,"token_source":"usage","outcome":"ok","status":200}` + "\n"
+	}
+	d, err := Read(write("old.txt", "BenchmarkServe/concurrency=1-2 1 20.00 output-tok/s\n"), write("new.txt", "BenchmarkServe/concurrency=1-2 1 30.00 output-tok/s\n"),
+		write("a.jsonl", run("30")), write("b.jsonl", run("20")))
+	assert.NilError(t, err)
+	assert.Equal(t, len(d.Rows), 2)
+	assert.Equal(t, filepath.Base(d.Rows[0].Runs[0].Name), "b.jsonl")
+	assert.Equal(t, filepath.Base(d.Rows[1].Runs[0].Name), "a.jsonl")
+}
+
+func TestNatural(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{
+		{"c=2", "c=16", -1}, {"c=16", "c=2", 1}, {"c=2", "c=2", 0}, {"c=02", "c=2", 0}, {"a", "b", -1}, {"a", "a1", -1}, {"a9b", "a10a", -1}, {"", "1", -1},
+	} {
+		assert.Equal(t, Natural(c.a, c.b), c.want, "%q and %q", c.a, c.b)
+	}
+}
+
+func TestIdentity(t *testing.T) {
+	got := Identity([]benchfile.Setting{{Key: "model", Value: "m"}, {Key: "pkg", Value: "p"}, {Key: "commit", Value: "c"}, {Key: "gpu"}, {Key: "backend", Value: "b"}})
+	assert.DeepEqual(t, got, []benchfile.Setting{{Key: "backend", Value: "b"}, {Key: "model", Value: "m"}})
+}

@@ -1,0 +1,138 @@
+package results
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+)
+
+// A Row is the results of one benchmark with one configuration in one file: for each unit,
+// a value for every sample.
+type Row struct {
+	File   string
+	Line   int    // of the first sample; 0 if the row was made from records
+	Name   string // without "Benchmark"
+	Base   string // as benchfile.Name has it
+	Keys   []benchfile.Setting
+	Config []benchfile.Setting
+	Units  []string // in the order of the file
+	Values map[string][]float64
+	Runs   []*records.Run // records of its samples, in the order of their files
+	Failed string         // why the figures are no result; "" if they are
+	Doubts []Doubt
+}
+
+// newRow returns a row without values. GOMAXPROCS is a key of it.
+func newRow(name benchfile.Name) *Row {
+	row := &Row{Name: name.Full, Base: name.Base, Keys: name.Keys, Values: map[string][]float64{}}
+	if name.Procs != "" {
+		row.Keys = append(row.Keys, benchfile.Setting{Key: "gomaxprocs", Value: name.Procs})
+	}
+	return row
+}
+
+// Named returns a row without values, of a benchmark's name.
+func Named(name string) *Row { return newRow(benchfile.ParseName(name)) }
+
+func (r *Row) add(unit string, v float64) {
+	if r.Values[unit] == nil {
+		r.Units = append(r.Units, unit)
+	}
+	r.Values[unit] = append(r.Values[unit], v)
+}
+
+// Identity returns the configuration that distinguishes systems, without versions and times.
+// Its order is that of the keys, because the order of configuration lines means nothing, and
+// changes when a line is cleared and set again. A key without a value is one that was cleared.
+func Identity(config []benchfile.Setting) []benchfile.Setting {
+	kept := slices.DeleteFunc(slices.Clone(config), func(s benchfile.Setting) bool {
+		return s.Value == "" || s.Key == "pkg" || slices.Contains(gate.Ignored(), s.Key)
+	})
+	slices.SortStableFunc(kept, func(a, b benchfile.Setting) int { return cmp.Compare(a.Key, b.Key) })
+	return kept
+}
+
+// Key returns the value of a key of the name, or "".
+func (r *Row) Key(name string) string { return benchfile.Lookup(r.Keys, name) }
+
+// Setting returns the value of a configuration line, or "".
+func (r *Row) Setting(key string) string { return benchfile.Lookup(r.Config, key) }
+
+// Loads are the keys that are a load. If a name has several, the first of this list counts.
+var Loads = []string{"concurrency", "rate", "streams", "qps"}
+
+// Open reports whether the load of a key is a rate of arrivals, not a number of users.
+func Open(load string) bool { return load == "rate" || load == "qps" }
+
+// Load returns the key of the row's load, and its value. Without a load, key is "".
+func (r *Row) Load() (key string, v float64) {
+	for _, key := range Loads {
+		if v, err := strconv.ParseFloat(r.Key(key), 64); err == nil && v > 0 && !math.IsInf(v, 0) {
+			return key, v
+		}
+	}
+	return "", 0
+}
+
+// A Spread is the median, the minimum and the maximum of samples.
+type Spread struct {
+	Mid, Low, High float64
+	N              int
+}
+
+// Spread returns the spread of the first of units that the row has, and that unit. Without
+// any, the unit is "".
+func (r *Row) Spread(units ...string) (s Spread, unit string) {
+	for _, u := range units {
+		if v := r.Values[u]; len(v) > 0 {
+			return SpreadOf(v), u
+		}
+	}
+	return Spread{}, ""
+}
+
+// SpreadOf returns the spread of values, of which there must be one or more.
+func SpreadOf(values []float64) Spread {
+	v := slices.Sorted(slices.Values(values))
+	n := len(v)
+	return Spread{Mid: (v[(n-1)/2] + v[n/2]) / 2, Low: v[0], High: v[n-1], N: n}
+}
+
+// Samples returns the largest number of values of a unit.
+func (r *Row) Samples() (n int) {
+	for _, v := range r.Values {
+		n = max(n, len(v))
+	}
+	return n
+}
+
+// Compare orders rows by name, numbers in names by their values.
+func Compare(a, b *Row) int { return Natural(a.Name, b.Name) }
+
+// Natural compares texts like cmp.Compare, but runs of digits by their value, so that
+// "concurrency=2" is before "concurrency=16".
+func Natural(a, b string) int {
+	digits := func(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }
+	for a != "" && b != "" {
+		n, m := digits(a), digits(b)
+		if n > 0 && m > 0 {
+			x, y := strings.TrimLeft(a[:n], "0"), strings.TrimLeft(b[:m], "0")
+			if by := cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y)); by != 0 {
+				return by
+			}
+			a, b = a[n:], b[m:]
+			continue
+		}
+		if a[0] != b[0] {
+			return cmp.Compare(a[0], b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return cmp.Compare(len(a), len(b))
+}

@@ -1,0 +1,124 @@
+package results
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// largest is the largest value that can be drawn: sums and multiples of it are finite.
+const largest = 1e100
+
+// Parse reads a file in Go benchmark format. Results of one benchmark with one configuration
+// are one row. A line that a benchmark logged is a doubt of its row; those of benchmarks
+// without results are in failed, which has a row without values for each.
+func Parse(data []byte, name string) (rows, failed []*Row, err error) {
+	results, err := benchfile.Read(bytes.NewReader(data), name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(results) == 0 {
+		return nil, nil, fmt.Errorf("%s: no results: want a file in Go benchmark format", name)
+	}
+	byID := map[string]*Row{}
+	at := map[string][]result{} // by name
+	for _, res := range results {
+		id := fmt.Sprintf("%q%q", res.Name.Full, Identity(res.Config))
+		row := byID[id]
+		if row == nil {
+			row = newRow(res.Name)
+			row.File, row.Line, row.Config = name, res.Line, res.Config
+			byID[id] = row
+			rows = append(rows, row)
+		}
+		at[row.Name] = append(at[row.Name], result{res.Line, row})
+		for _, v := range res.Values {
+			if math.Abs(v.Value) > largest {
+				return nil, nil, fmt.Errorf("%s:%d: %s is %v: want at most %v to draw it", name, res.Line, v.Unit, v.Value, largest)
+			}
+			row.add(v.Unit, v.Value)
+		}
+	}
+	missing := map[string]*Row{}
+	for _, l := range logsOf(data) {
+		row := before(at[l.benchmark], l.line)
+		if row == nil {
+			if row = missing[l.benchmark]; row == nil {
+				row = newRow(benchfile.ParseName(l.benchmark))
+				row.File, row.Line, row.Failed = name, l.line, firstLine(l.text)
+				missing[l.benchmark] = row
+				failed = append(failed, row)
+			}
+		}
+		known := slices.Clone(row.Units)
+		for _, u := range sample.Units {
+			known = append(known, u.Name)
+		}
+		row.doubt(logged(l.text, known))
+	}
+	for _, row := range rows {
+		row.doubts()
+	}
+	return rows, failed, nil
+}
+
+// A result is a line with a result of a row.
+type result struct {
+	line int
+	row  *Row
+}
+
+// before returns the row of the last result before a line, or the first if there is none
+// before it; nil if there is none at all.
+func before(all []result, line int) (row *Row) {
+	for _, r := range all {
+		if row == nil || r.line < line {
+			row = r.row
+		}
+	}
+	return row
+}
+
+// A logLine is a text that a benchmark logged, of one or several lines.
+type logLine struct {
+	benchmark string // without "Benchmark"
+	line      int    // in the file, from 1
+	text      string
+}
+
+// logsOf returns what benchmarks logged. Package testing prints a line "--- BENCH: name", or
+// FAIL or SKIP, and then each text, indented by four spaces, with the file and line that
+// logged it before it; further lines of a text are indented by eight.
+func logsOf(data []byte) (all []logLine) {
+	benchmark, n := "", 0
+	for line := range strings.Lines(string(data)) {
+		n++
+		line = strings.TrimRight(line, "\r\n")
+		text, indented := strings.CutPrefix(line, "    ")
+		more, deeper := strings.CutPrefix(text, "    ")
+		switch status, rest, _ := strings.Cut(strings.TrimPrefix(line, "--- "), ": "); {
+		case strings.HasPrefix(line, "--- ") && slices.Contains([]string{"BENCH", "FAIL", "SKIP"}, status):
+			rest, _, _ = strings.Cut(rest, " ")
+			benchmark = strings.TrimPrefix(rest, "Benchmark")
+		case benchmark == "" || !indented:
+			benchmark = ""
+		case deeper && len(all) > 0 && all[len(all)-1].benchmark == benchmark:
+			all[len(all)-1].text += "\n" + strings.TrimSpace(more)
+		default:
+			file, said, found := strings.Cut(text, ": ")
+			if strings.HasPrefix(strings.TrimSpace(text), "---") {
+				continue // of a benchmark below it
+			}
+			if !found || !strings.Contains(file, ".go:") {
+				said = text
+			}
+			all = append(all, logLine{benchmark, n, strings.TrimSpace(said)})
+		}
+	}
+	return all
+}

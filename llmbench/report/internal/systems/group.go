@@ -1,0 +1,126 @@
+package systems
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
+)
+
+// A Group has the rows of one picture: those with the same values of the keys that separate
+// pictures.
+type Group struct {
+	Title   string
+	Rows    []*results.Row // by system, and then by load
+	Systems []*System
+}
+
+// A System is a line of a picture: rows that differ only in their load.
+type System struct {
+	Name string // "" if the group has one system
+	Load string // the key of the load, or ""
+	Rows []*results.Row
+}
+
+// DefaultParts are the keys of names that separate pictures.
+var DefaultParts = []string{"workload", "model"}
+
+// Groups divides rows into groups, by their base names and by keys.
+func Groups(rows []*results.Row, parts []string) []*Group {
+	var all []*Group
+	by := map[string]*Group{}
+	for _, r := range rows {
+		title := r.Base
+		for _, key := range parts {
+			if v := r.Key(key); v != "" {
+				title += " " + v
+			}
+		}
+		g := by[title]
+		if g == nil {
+			g = &Group{Title: title}
+			by[title] = g
+			all = append(all, g)
+		}
+		g.Rows = append(g.Rows, r)
+	}
+	for _, g := range all {
+		g.divide()
+	}
+	return all
+}
+
+// divide divides the group into systems, and names each by what distinguishes it.
+func (g *Group) divide() {
+	by := map[string]*System{}
+	for _, r := range g.Rows {
+		load, _ := r.Load()
+		id := fmt.Sprintf("%q %q %q %q", r.File, load, results.Identity(r.Config), without(r.Keys, load))
+		s := by[id]
+		if s == nil {
+			s = &System{Load: load}
+			by[id] = s
+			g.Systems = append(g.Systems, s)
+		}
+		s.Rows = append(s.Rows, r)
+	}
+	g.Rows = nil
+	var first []*results.Row
+	for _, s := range g.Systems {
+		slices.SortStableFunc(s.Rows, func(a, b *results.Row) int {
+			_, x := a.Load()
+			_, y := b.Load()
+			return cmp.Or(cmp.Compare(x, y), results.Compare(a, b))
+		})
+		first = append(first, s.Rows[0])
+		g.Rows = append(g.Rows, s.Rows...)
+	}
+	var loads []string
+	for _, s := range g.Systems {
+		loads = append(loads, s.Load)
+	}
+	names := Labels(first, loads...)
+	for i, s := range g.Systems {
+		s.Name = names[i]
+		for j, o := range g.Systems { // systems that differ only in the kind of their load
+			if names[j] == names[i] && o.Load != s.Load {
+				s.Name = strings.TrimSpace(names[i] + " over " + cmp.Or(s.Load, "no load"))
+			}
+		}
+	}
+}
+
+func without(all []benchfile.Setting, keys ...string) []benchfile.Setting {
+	return slices.DeleteFunc(slices.Clone(all), func(s benchfile.Setting) bool { return slices.Contains(keys, s.Key) })
+}
+
+// maxLines is the largest number of lines in a legible picture. If there are more systems,
+// those with a single load are only in the table of figures.
+const maxLines = 12
+
+// Swept returns the systems to draw over a load that has two or more values in one of them,
+// and the number of systems that are left out. Without such a load, load is "".
+func (g *Group) Swept() (load string, all []*System, left int) {
+	for _, load := range results.Loads {
+		most := 0
+		all = nil
+		for _, s := range g.Systems {
+			if s.Load == load {
+				all = append(all, s)
+				most = max(most, len(s.Rows))
+			}
+		}
+		if most < 2 {
+			continue
+		}
+		n := len(all)
+		if n > maxLines {
+			all = slices.DeleteFunc(all, func(s *System) bool { return len(s.Rows) < 2 })
+		}
+		return load, all, n - len(all)
+	}
+	return "", nil, 0
+}

@@ -1,0 +1,146 @@
+package systems
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
+)
+
+// Labels returns a label for each row: the keys in which the rows differ, and only those. All
+// keys of names that differ are in the labels, except those that are named in except. A key of
+// the configuration, and then the file, is only in the labels if rows would else have the same
+// one. Labels of rows that differ only in excepted keys are equal. If nothing differs, the
+// labels are "".
+func Labels(rows []*results.Row, except ...string) []string {
+	facts := make([]map[string]string, len(rows))
+	var names, configs []string // keys in the order of their first occurrence
+	add := func(keys *[]string, i int, key, value string) {
+		if slices.Contains(except, key) || facts[i][key] != "" {
+			return
+		}
+		facts[i][key] = value
+		if !slices.Contains(*keys, key) {
+			*keys = append(*keys, key)
+		}
+	}
+	files := differing(rows)
+	for i, r := range rows {
+		facts[i] = map[string]string{}
+		add(&names, i, base, r.Base)
+		for _, s := range r.Keys {
+			add(&names, i, s.Key, s.Value)
+		}
+		for _, s := range results.Identity(r.Config) {
+			add(&configs, i, s.Key, s.Value)
+		}
+		add(&configs, i, file, files[i])
+	}
+	configs = slices.DeleteFunc(configs, func(k string) bool { return k == file || slices.Contains(names, k) })
+	configs = append(configs, procs, file)
+
+	var chosen []string
+	for _, key := range names {
+		if key != procs && len(distinct(facts, []string{key})) > 1 {
+			chosen = append(chosen, key)
+		}
+	}
+	for _, key := range configs {
+		if with := append(slices.Clone(chosen), key); len(distinct(facts, with)) > len(distinct(facts, chosen)) {
+			chosen = with
+		}
+	}
+	slices.SortStableFunc(chosen, func(a, b string) int { return order(a) - order(b) })
+	labels := make([]string, len(rows))
+	for i := range rows {
+		var words []string
+		for _, key := range chosen {
+			if v := facts[i][key]; v != "" {
+				words = append(words, spoken(key, v))
+			}
+		}
+		if len(words) == 0 && len(chosen) > 0 {
+			words = []string{"without " + chosen[0]}
+		}
+		labels[i] = strings.Join(words, " ")
+	}
+	return labels
+}
+
+// Keys of facts that are neither in names nor in configurations.
+const (
+	base  = "."
+	file  = "/"
+	procs = "gomaxprocs"
+)
+
+// order puts loads behind all other keys of a label.
+func order(key string) int { return slices.Index(results.Loads, key) }
+
+// distinct returns the different combinations of values of keys.
+func distinct(facts []map[string]string, keys []string) map[string]bool {
+	all := map[string]bool{}
+	for _, f := range facts {
+		id := ""
+		for _, key := range keys {
+			id += fmt.Sprintf("%q", f[key])
+		}
+		all[id] = true
+	}
+	return all
+}
+
+// spoken returns a fact as part of a label.
+func spoken(key, value string) string {
+	switch key {
+	case base, file, "backend", "mock-profile", "quant", "quantization", "hardware", "hw", "model", "workload", "via":
+		return value
+	}
+	return key + "=" + value
+}
+
+// differing returns the parts of the rows' files that are not the same for all: names of files,
+// or of the folders above them.
+func differing(rows []*results.Row) []string {
+	parts := make([][]string, len(rows))
+	for i, r := range rows {
+		parts[i] = strings.Split(filepath.ToSlash(filepath.Clean(r.File)), "/")
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	same := func(at func(p []string) string) bool {
+		return !slices.ContainsFunc(parts, func(p []string) bool { return len(p) < 2 || at(p) != at(parts[0]) })
+	}
+	for same(func(p []string) string { return p[0] }) {
+		for i := range parts {
+			parts[i] = parts[i][1:]
+		}
+	}
+	for same(func(p []string) string { return p[len(p)-1] }) {
+		for i := range parts {
+			parts[i] = parts[i][:len(parts[i])-1]
+		}
+	}
+	names := make([]string, len(rows))
+	for i, p := range parts {
+		names[i] = strings.Join(p, "/")
+	}
+	return names
+}
+
+// Common returns the keys of names, and their values, that all rows have in common.
+func Common(rows []*results.Row) (all []benchfile.Setting) {
+	if len(rows) == 0 {
+		return nil
+	}
+	for _, s := range rows[0].Keys {
+		if !slices.ContainsFunc(rows, func(r *results.Row) bool { return r.Key(s.Key) != s.Value }) {
+			all = append(all, s)
+		}
+	}
+	return all
+}

@@ -1,0 +1,114 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/pictures"
+)
+
+// provenance fills the tables of files, configurations and runs.
+func (r *Report) provenance(d *Data) {
+	add := func(t *Table, texts ...string) { t.Add(pictures.Texts(texts...)...) }
+	r.Config.Head = []string{"file", "key", "value", "benchmarks"}
+	type entry struct {
+		file string
+		benchfile.Setting
+	}
+	var order []entry
+	count := map[entry]int{}
+	total := map[string]int{}
+	for _, row := range d.Rows {
+		total[row.File]++
+		for _, s := range row.Config {
+			e := entry{row.File, s}
+			if count[e] == 0 {
+				order = append(order, e)
+			}
+			count[e]++
+		}
+	}
+	for _, e := range order {
+		add(&r.Config, e.file, e.Key, e.Value, fmt.Sprintf("%d of %d", count[e], total[e.file]))
+	}
+	r.Runs.Head = []string{"records", "benchmark", "start", "dialect", "model", "load", "warm-up", "SLO", "requests", "failed", "ended", "passes", "connections opened", "sent again", "host"}
+	for _, run := range d.Runs {
+		h := run.Head
+		opened, again, failed := 0, 0, 0
+		for q := range run.All() {
+			if q.Connect > 0 {
+				opened++
+			}
+			if q.Resent > 0 {
+				again++
+			}
+			if q.Failed() {
+				failed++
+			}
+		}
+		load := fmt.Sprintf("closed loop, %d at once", h.Concurrency)
+		if h.Concurrency == 0 {
+			load = "open loop"
+			if h.Arrivals != nil {
+				load += ", " + h.Arrivals.String()
+			}
+		}
+		if !h.Stream {
+			load += ", not streamed"
+		}
+		ended := "unknown"
+		switch why := run.Failed(); {
+		case why != "":
+			ended = why
+		case run.End != nil:
+			ended = strings.Join(append([]string{"ok"}, run.Withheld()...), ", withheld ")
+		}
+		add(&r.Runs, run.Name, h.Benchmark, h.Start.UTC().Format("2006-01-02 15:04:05 UTC"), h.Dialect, h.Model, load, fmt.Sprint(h.Warmup), h.SLO,
+			fmt.Sprint(run.Len()), fmt.Sprint(failed), ended, fmt.Sprint(run.Passes()), fmt.Sprint(opened), fmt.Sprint(again),
+			fmt.Sprintf("%s/%s, %d CPUs, GOMAXPROCS %d, %s", h.Host.OS, h.Host.Arch, h.Host.CPUs, h.Host.GOMAXPROCS, h.Host.Go))
+	}
+}
+
+// unique collects all pictures and tables of tools, and makes their IDs unique, and short
+// enough for file names.
+func (r *Report) unique() {
+	seen := map[string]int{}
+	fix := func(id *string) {
+		if len(*id) > 120 {
+			*id = strings.TrimRight((*id)[:120], "-")
+		}
+		if *id == "" {
+			*id = "x"
+		}
+		if seen[*id]++; seen[*id] > 1 {
+			*id = fmt.Sprintf("%s_%d", *id, seen[*id])
+		}
+	}
+	if r.Headline != nil {
+		r.Pictures = append(r.Pictures, r.Headline)
+	}
+	for _, s := range r.Sections {
+		seen[s.ID]++
+		r.Pictures = append(r.Pictures, s.Pictures...)
+		for _, f := range s.Folds {
+			r.Pictures = append(r.Pictures, f.Pictures...)
+			r.Tools = append(r.Tools, f.Tools...)
+		}
+	}
+	for _, p := range r.Pictures {
+		fix(&p.ID)
+	}
+	for _, f := range r.Figures {
+		fix(&f.ID)
+	}
+	for _, t := range r.Tools {
+		fix(&t.ID)
+	}
+}
+
+// firstLine returns the first line of a reason.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.TrimSuffix(line, ":")
+}
