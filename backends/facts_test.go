@@ -301,7 +301,7 @@ func alternatives(expression string) (all []string) {
 }
 
 // TestFactsInReadme checks that backends/README.md says of every file of facts which
-// source tree it was read from, and when.
+// source tree it was read from, whether that is the released one, and when.
 func TestFactsInReadme(t *testing.T) {
 	all, err := facts.Load("testdata/facts")
 	assert.NilError(t, err)
@@ -315,7 +315,8 @@ func TestFactsInReadme(t *testing.T) {
 				tree = f.Tree.Tag + ", " + tree
 			}
 		}
-		row := fmt.Sprintf("| `%s-%s` | %s | %s |\n", f.Server, f.Version, tree, f.Checked.Date)
+		released := map[bool]string{true: "yes", false: "no"}[strings.TrimPrefix(f.Tree.Tag, "v") == f.Version]
+		row := fmt.Sprintf("| `%s-%s` | %s | %s | %s |\n", f.Server, f.Version, tree, released, f.Checked.Date)
 		assert.Assert(t, strings.Contains(string(readme), row), "README.md has no row %s", row)
 	}
 }

@@ -150,7 +150,7 @@ func (b *builder) checkTaken() {
 // Hub, log when they cannot start.
 var torchFailures = []launch.Failure{
 	{Log: `torch\.OutOfMemoryError|CUDA out of memory|HIP out of memory`, Advice: "the GPU's memory is too small for the model and its KV cache: use more GPUs, a quantized model or a shorter context"},
-	{Log: `CUDA driver version is insufficient`, Advice: "the host's GPU driver is too old for this image: an image for CUDA 13 needs driver 580 or newer; update the driver, or take an image for CUDA 12, such as the tags of vLLM and SGLang that end in -cu129"},
+	{Log: `CUDA driver version is insufficient|NVIDIA driver on your system is too old`, Advice: "the host's GPU driver is too old for this image: an image for CUDA 13 needs driver 580 or newer; update the driver, or take an image for CUDA 12, such as the tags of vLLM and SGLang that end in -cu129"},
 	{Log: `no kernel image is available`, Advice: "the image is not built for this GPU, which may be too old: take an older image"},
 	{Log: `is not a local folder and is not a valid model identifier`, Advice: "no such model on the Hugging Face Hub: check Model, or set ModelsDir"},
 	{Log: `is not a valid git identifier|Revision Not Found for url`, Advice: "the model has no such revision on the Hugging Face Hub: check Revision"},

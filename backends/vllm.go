@@ -13,8 +13,9 @@ import (
 // loaded, which may take minutes.
 //
 // Quantization is awq, gptq, fp8, compressed-tensors (W8A8), modelopt_fp4, mxfp4,
-// torchao, quark or another method that the images have. bitsandbytes and gguf are
-// plugins, which they do not have. The default image is the one for the vendor of
+// torchao, quark or another method that the images have. fp8 is for models whose files
+// are in FP8; fp8_per_tensor quantizes others while it loads them. bitsandbytes and gguf
+// are plugins, which the images do not have. The default image is the one for the vendor of
 // GPUs, or for CPUs. The one for NVIDIA is built for CUDA 13, which needs driver 580
 // or newer; add -cu129 to its tag for an older driver. V100 needs v0.19.1 or older,
 // the last image that is built for compute capability 7.0. The server ignores the

@@ -14,6 +14,7 @@ import (
 
 // engineFailures are what container engines say when they cannot grant devices.
 var engineFailures = []launch.Failure{
+	{Log: `unsatisfied condition: cuda`, Advice: "the host's GPU driver is too old for this image: an image for CUDA 13 needs driver 580 or newer; update the driver, or take an image for CUDA 12, such as the tags of vLLM and SGLang that end in -cu129"},
 	{Log: `could not select device driver|unknown runtime specified nvidia|nvidia-container-cli|libnvidia-ml`, Advice: "the engine cannot grant NVIDIA GPUs: install the NVIDIA driver and the NVIDIA Container Toolkit (https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html), or set LLMBENCH_GPUS=none"},
 	{Log: `gathering device information.*(/dev/kfd|/dev/dri)`, Advice: "this machine has no AMD GPU with a driver: install amdgpu-dkms, or set LLMBENCH_GPUS=none"},
 	{Log: `gathering device information.*/dev/(davinci|hisi|devmm)`, Advice: "this machine has no such Ascend NPU: check the ids in LLMBENCH_GPUS and the driver"},

@@ -109,6 +109,7 @@ func TestKnownFailures(t *testing.T) {
 		{backends.VLLM{Container: gpu}, "RuntimeError: Failed to infer device type, please set the environment variable `VLLM_LOGGING_LEVEL=DEBUG`", "the image for CPUs"},
 		{backends.VLLM{Container: gpu}, "ValueError: Unknown quantization method: gguf. Must be one of", "gguf and bitsandbytes are plugins"},
 		{backends.VLLM{Container: gpu}, "RuntimeError: CUDA driver version is insufficient for CUDA runtime version", "driver 580 or newer"},
+		{backends.VLLM{Container: gpu}, "(EngineCore pid=546) ERROR 08-12 03:12:29 [core.py:1202] RuntimeError: The NVIDIA driver on your system is too old (found version 12080).", "driver 580 or newer"},
 		{backends.VLLM{Container: gpu}, "OSError: v9 is not a valid git identifier (branch name, tag name or commit id)", "check Revision"},
 		{backends.VLLM{Container: gpu}, "Please pass the argument `trust_remote_code=True` to allow custom code to be run.", "set TrustRemoteCode"},
 		{backends.VLLM{Container: gpu}, "Initializing a V1 LLM engine with config: model='m', trust_remote_code=True, dtype=torch.bfloat16", ""},
@@ -141,6 +142,8 @@ func TestKnownFailures(t *testing.T) {
 			assert.ErrorContains(t, err, c.advice)
 		}
 	}
+	old := newJournal(specOf(t, backends.VLLM{Container: gpu}), t.Logf).failure("running", errors.New("nvidia-container-cli: requirement error: unsatisfied condition: cuda>=13.0, please update your driver to a newer version, or use an earlier cuda container: unknown"))
+	assert.ErrorContains(t, old, "needs driver 580 or newer")
 	other := specOf(t, backends.VLLM{Container: backends.Container{Image: "vllm/vllm-openai:v0.9.0", Model: "m"}})
 	assert.ErrorContains(t, newJournal(other, t.Logf).failure("port", errors.New("it ended")), "\n  note: the image vllm/vllm-openai:v0.9.0 names none of the versions")
 }
