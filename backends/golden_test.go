@@ -59,6 +59,7 @@ var goldenCases = []struct {
 	{"llamacpp", "C5: Q8_0", LlamaCPP{Container: Container{Image: "ghcr.io/ggml-org/llama.cpp:server-rocm-b11312", Model: "llama-2-7b.Q8_0.gguf", Quantization: "Q8_0", ModelsDir: "/data/models", GPUs: "all"}, Parallel: 16, KVUnified: true, CacheReuse: 256}},
 	{"llamacpp", "C6: Q4_K_M", LlamaCPP{Container: Container{Image: "ghcr.io/ggml-org/llama.cpp:server-rocm-b11312", Model: "llama-2-7b.Q4_K_M.gguf", Quantization: "Q4_K_M", ModelsDir: "/data/models", GPUs: "all"}, Parallel: 16, KVUnified: true, CacheReuse: 256}},
 	{"llamacpp", "C7: Q4_0 from the Hub", LlamaCPP{Container: Container{Model: "TheBloke/Llama-2-7B-GGUF", Quantization: "Q4_0"}}},
+	{"llamacpp", "C7: F16 by hipBLASLt", LlamaCPP{Container: Container{Image: "ghcr.io/ggml-org/llama.cpp:server-rocm-b11312", Model: "llama-2-7b.F16.gguf", Quantization: "F16", ModelsDir: "/data/models", GPUs: "all", Env: map[string]string{"ROCBLAS_USE_HIPBLASLT": "1"}}}},
 	{"llamacpp", "from the Hub's cache, with a chat template", LlamaCPP{Container: Container{Model: "TheBloke/Llama-2-7B-GGUF", Offline: true, ChatTemplate: "/data/chat.jinja"}}},
 	{"llamacpp", "the image of its GPU", LlamaCPP{Container: Container{Model: "m.gguf", ModelsDir: "/data", GPUs: "amd:0"}, PromptCache: Off}},
 	{"llamacpp", "every field", LlamaCPP{Container: Container{Image: "ghcr.io/ggml-org/llama.cpp:server-cuda-b11312", Model: "m,n.gguf", ModelsDir: "/data", GPUs: "0"}, Context: 32768, Parallel: 8, Threads: 4, GPULayers: 20, Batch: 2048, UBatch: 512, FlashAttn: "on",
@@ -123,4 +124,23 @@ func TestGolden(t *testing.T) {
 		})
 	}
 	assert.Equal(t, len(texts), len(servers))
+}
+
+// TestStudies checks that each experiment of the studies whose server is known has a
+// case of TestGolden, so that its configuration can be expressed by fields. The names of
+// the cases begin with those of the experiments. D13 has no results.
+func TestStudies(t *testing.T) {
+	has := map[string]bool{}
+	for _, c := range goldenCases {
+		ids, _, _ := strings.Cut(c.name, ": ")
+		for id := range strings.SplitSeq(ids, ", ") {
+			has[id] = true
+		}
+	}
+	for study, n := range map[string]int{"A": 18, "B": 3, "C": 7, "D": 12} {
+		for i := range n {
+			id := fmt.Sprint(study, i+1)
+			assert.Check(t, has[id], "no case of TestGolden is for the experiment %s", id)
+		}
+	}
 }
