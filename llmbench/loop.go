@@ -1,6 +1,7 @@
 package llmbench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/audit"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/strain"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // A passResult is what one pass yields.
@@ -36,12 +39,14 @@ func (c *client) pass(ctx context.Context, l *Load, pl *plan, k *control, o outl
 			return passResult{}, err
 		}
 	}
+	l = pl.ownLoad(l)
+	outer := ctx
 	if l.PassTimeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, l.PassTimeout, errors.New("the pass's deadline passed: "+l.PassTimeout.String()))
 		defer cancel()
 	}
-	ahead := connectionsAhead(l, due, pl.requests, c.longest)
+	ahead := connectionsAhead(l, pl.ownDue(due), pl.count(), c.longest)
 	if err := c.openAhead(ctx, l, ahead); err != nil {
 		return passResult{}, err
 	}
@@ -49,43 +54,58 @@ func (c *client) pass(ctx context.Context, l *Load, pl *plan, k *control, o outl
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 
-	lp := &loop{client: c, load: l, requests: pl.requests, posts: pl.feed(ctx), giveUp: giveUp}
+	lp := &loop{client: c, load: l, part: pl.part, requests: pl.count(), posts: pl.feed(ctx), giveUp: giveUp}
 	begin := o.samples.End()
 	if c.pool.Stamped(ctx) {
 		k = nil
 	}
-	before := strain.Read()
 	if k != nil {
 		k.begin(ctx, ahead)
 	}
-	lp.clock = conn.NewClock(c.wall)
+	start, err := o.crew.start()
+	if err != nil {
+		giveUp(err)
+		if k != nil {
+			k.end()
+		}
+		for range lp.posts { // all must be received
+		}
+		return passResult{}, err
+	}
+	before := strain.Read()
+	lp.clock = conn.NewClockAt(start, c.wall)
 	lp.recorder = newRecorder(o, l, lp.clock, giveUp)
+	others := o.crew.collect(func(s *sample.Sample) {
+		c.ended.Add(1)
+		lp.recorder.take(s)
+	})
 	if due != nil {
 		lp.open(ctx, due)
 	} else {
 		lp.closed(ctx)
 	}
-	r := passResult{Pass: distortion.Pass{Workers: l.Concurrency, Stagger: l.Stagger}}
+	r := passResult{Pass: distortion.Pass{Workers: l.Concurrency, Stagger: time.Duration(pl.part.Stride()) * l.Stagger}}
 	if k != nil {
 		r.Errors = k.end()
 	}
 	r.Strain = strain.Read().Since(before)
 	r.clockChange = lp.clock.WallChange()
 	r.ClockSet = r.clockChange != 0
-	err := lp.recorder.close()
+	lost := others()
+	err = lp.recorder.close()
 	r.recorderWait, r.LateTurns = time.Duration(lp.recorder.waited.Load()), lp.recorder.late
 	r.Samples = o.samples.Between(begin, o.samples.End())
 	c.longest = max(c.longest, lp.longest)
 	if err == nil && lp.exited.Load() {
 		err = errExited
 	}
-	if err != nil {
-		return r, err
+	if err == nil {
+		err = lp.recorder.audit.Check(&lp.flight, l.Concurrency+l.MaxInFlight)
+		if err != nil {
+			err = fmt.Errorf("the pass contradicts itself: %w", err)
+		}
 	}
-	if err := lp.recorder.audit.Check(&lp.flight, l.Concurrency+l.MaxInFlight); err != nil {
-		return r, fmt.Errorf("the pass contradicts itself: %w", err)
-	}
-	return r, nil
+	return r, o.crew.ended(o.crew.why(outer, cmp.Or(lost, err)))
 }
 
 const (
@@ -158,7 +178,8 @@ func (c *client) checkLimits(n int) error {
 type loop struct {
 	client   *client
 	load     *Load
-	requests int // of the pass
+	part     shard.Part // of this process
+	requests int        // of the part
 	posts    <-chan *post
 	clock    conn.Clock
 	flight   audit.Flight
@@ -177,7 +198,7 @@ func (lp *loop) closed(ctx context.Context) {
 	for k := range min(lp.load.Concurrency, lp.requests) {
 		wg.Go(func() {
 			w := lp.newWorker()
-			begin := time.Duration(k) * max(0, lp.load.Stagger)
+			begin := time.Duration(lp.part.Worker(k)) * max(0, lp.load.Stagger)
 			sleep(ctx, max(0, begin-lp.clock.Now())) // if ctx ends, no request is sent below
 			lp.guard(func() { lp.work(ctx, w) })
 		})

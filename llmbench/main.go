@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,6 +22,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/progress"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/resultline"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -49,6 +51,7 @@ type shared struct {
 	interrupt context.Context // ends with the first signal; nil: signals are not caught
 	last      string          // the last throughput, for the progress line
 	salt      uint64          // the salt that was printed last
+	group     *shard.Group    // this process and others that measure together; nil: it measures alone
 }
 
 // lastFigure returns the throughput of the previous benchmark, or "".
@@ -104,14 +107,26 @@ func Main(m *testing.M) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // the next signal has its usual effect
-	process.begin(os.Stdout, terminal, ctx)
+	interrupt, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	context.AfterFunc(ctx, func() {
+		cancel(errInterrupted)
+		stop() // the next signal has its usual effect
+	})
+	if err := process.join(interrupt, cfg.shards, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if g := process.group; g != nil {
+		context.AfterFunc(g.Context(), func() { cancel(g.Err()) })
+	}
+	process.begin(os.Stdout, terminal, interrupt)
 	code := m.Run()
 	process.end()
 	if code == 0 && process.hasFailed() {
 		code = 1
 	}
-	return code
+	return process.finish(code)
 }
 
 // begin lets p print to out, and show what is for people on a terminal, unless that is nil.
@@ -127,6 +142,9 @@ func (p *shared) end() {
 	defer p.mu.Unlock()
 	if p.screen == nil {
 		return
+	}
+	if p.follows() {
+		p.table = overview.Overview{}
 	}
 	if text := p.table.String(p.screen.Width()); text != "" {
 		fmt.Fprint(p.screen, "\n"+text+"\n")
@@ -153,12 +171,17 @@ func (p *shared) progressScreen() progress.Screen {
 }
 
 // edit has the lines of a benchmark's results edited. If the testing package does not let that
-// happen, the metadata of all units of the process is printed at once.
+// happen, the metadata of all units of the process is printed at once, and a shard that must print
+// no results fails.
 func (p *shared) edit(tb testing.TB) {
 	b, ok := tb.(*testing.B)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !ok || p.out == nil || p.attach(b, p.editLine) || p.begun[b.Name()] { // within a line
+		return
+	}
+	if p.follows() {
+		p.group.Fail(errors.New("this version of Go does not let a shard leave its results to shard 0"))
 		return
 	}
 	for _, u := range p.units() {
@@ -192,10 +215,15 @@ func (p *shared) describe(u sample.Unit) string {
 
 // editLine puts the figures of a result into the order of the units. Figures of the testing package
 // itself stay in their places at the beginning, and figures of other units come last. It
-// returns the metadata of the units that no line before had.
+// returns the metadata of the units that no line before had. A shard other than shard 0 writes a
+// comment instead of the line.
 func (p *shared) editLine(l *resultline.Line) (metadata string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.follows() {
+		l.Drop = true
+		return fmt.Sprintf("# %s: the result of all %d shards is that of shard 0; this is shard %d\n", l.Name, p.group.Count, p.group.Index)
+	}
 	rank := map[string]int{"ns/op": -1, "MB/s": -1}
 	units := p.units()
 	for i, u := range units {
@@ -245,7 +273,11 @@ func (p *shared) warnWithoutMain(b *testing.B) {
 func Announce(b *testing.B, t Target) error {
 	b.Helper()
 	process.announceSalt(b, t)
-	return process.announce(b.Name(), t.config())
+	config := t.config()
+	if n := process.shards(); n > 0 {
+		config["shards"] = strconv.Itoa(n)
+	}
+	return process.announce(b.Name(), config)
 }
 
 // announceSalt prints the salt once, as a comment, if prompts for t have one.
@@ -296,6 +328,9 @@ func (p *shared) announce(benchmark string, config map[string]string) error {
 	}
 	if !first && len(lines) > 0 {
 		return fmt.Errorf("the target's configuration differs from that of the sample before: %s", strings.Join(lines, ", "))
+	}
+	if p.follows() {
+		lines = nil
 	}
 	for _, line := range lines {
 		fmt.Fprintln(p.out, line)
@@ -372,17 +407,17 @@ func (p *shared) hasFailed() bool {
 }
 
 // Context returns a context that ends with tb, and also when the process receives a signal that
-// [Main] catches; its cause then is "interrupted".
+// [Main] catches; its cause then is "interrupted". It ends as well if another shard is lost.
 func Context(tb testing.TB) context.Context {
 	ctx, cancel := context.WithCancelCause(tb.Context())
 	process.mu.Lock()
 	interrupt := process.interrupt
 	process.mu.Unlock()
 	if interrupt != nil {
-		stop := context.AfterFunc(interrupt, func() { cancel(errInterrupted) })
+		stop := context.AfterFunc(interrupt, func() { cancel(context.Cause(interrupt)) })
 		tb.Cleanup(func() { stop() })
 		if interrupt.Err() != nil {
-			cancel(errInterrupted)
+			cancel(context.Cause(interrupt))
 		}
 	}
 	tb.Cleanup(func() { cancel(nil) })

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/lockstep"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -27,10 +29,12 @@ type measurement struct {
 	local   bool        // the server is part of this process
 	control *control    // nil: the client's distortion is not measured
 	records *book       // nil: no records are written
+	crew    *crew       // nil: this process measures alone
 	end     records.End // of the records
 
 	samples  *store.Store  // of all passes
 	elapsed  time.Duration // sum over passes
+	ownTime  time.Duration // the same of the requests of this process
 	estimate distortion.Estimate
 	hidden   []string // units that mean nothing because answers come in bursts
 	withheld []string // units whose figures are withheld
@@ -70,6 +74,9 @@ func (m *measurement) close() {
 // file says that the measurement panicked, until another end is set.
 func (m *measurement) beginRecords(name string) (err error) {
 	m.end = records.End{Outcome: records.EndedFailed, Why: "the benchmark panicked"}
+	if !m.crew.leads() {
+		return nil
+	}
 	m.records, err = newBook(m.cfg, name, m.client.target, m.load)
 	return err
 }
@@ -79,8 +86,47 @@ func (m *measurement) endRecords() error { return m.records.close(m.end) }
 
 // fail makes err the end of the records. It returns err with the name of the file.
 func (m *measurement) fail(err error) error {
+	err = m.crew.fail(err)
 	m.end.Outcome, m.end.Why = records.EndedFailed, err.Error()
 	return fmt.Errorf("%w%s", err, where(m.records))
+}
+
+// begin checks that all shards are to make the same measurement.
+func (m *measurement) begin() error {
+	if m.crew == nil {
+		return nil
+	}
+	if m.client.target.Simulated {
+		return errors.New("the server is part of this process, and the other shards cannot reach it: want LLMBENCH_URL")
+	}
+	return m.crew.agree("begin", m.facts()...)
+}
+
+// facts are what must be the same in all processes that measure together.
+func (m *measurement) facts() (facts []shard.Fact) {
+	add := func(name string, value any) { facts = append(facts, shard.Fact{Name: name, Value: fmt.Sprint(value)}) }
+	t, l := m.client.target, &m.load
+	add("server", t.Where())
+	add("model", t.Model)
+	for key, value := range t.config() {
+		add(key, value)
+	}
+	slices.SortFunc(facts[2:], func(a, b shard.Fact) int { return cmp.Compare(a.Name, b.Name) })
+	add("concurrency", l.Concurrency)
+	if l.Arrivals != nil {
+		add("arrivals", l.Arrivals.Name())
+		add("parameters of arrivals", l.Arrivals.Parameters()) // fmt sorts the keys
+	}
+	add("most in flight", l.MaxInFlight)
+	add("stagger", l.Stagger)
+	add("stream", !l.NoStream)
+	add("limits of requests and passes", []time.Duration{l.Timeout, l.IdleTimeout, l.PassTimeout})
+	add("clients that leave", l.Cancel)
+	add("tolerated failures", l.MaxFail)
+	add("SLO", l.SLO)
+	add("distortion", fmt.Sprint(l.MaxDistortion, m.bound))
+	add("requests of the warm-up", len(l.Warmup))
+	return facts
 }
 
 // prepare sends the warm-up, and starts a control if withControl is set.
@@ -107,7 +153,7 @@ func (m *measurement) warmUp(ctx context.Context) (pace time.Duration, err error
 	}
 	samples := store.New(store.Bound, m.cfg.out)
 	defer samples.Close()
-	r, err := m.client.pass(ctx, &m.load, pl, nil, outlet{samples: samples})
+	r, err := m.send(ctx, "warm-up", pl, nil, outlet{samples: samples})
 	if err != nil {
 		return 0, err
 	}
@@ -119,16 +165,31 @@ func (m *measurement) warmUp(ctx context.Context) (pace time.Duration, err error
 		return 0, err
 	}
 	if text := tooManyFailed(r.Samples, m.load.MaxFail); text != "" {
-		return 0, errors.New(text)
+		err = errors.New(text)
 	}
-	return pace, nil
+	return pace, m.crew.verdict(err)
+}
+
+// send sends the requests of pl, or this process's part of them if others send the rest.
+func (m *measurement) send(ctx context.Context, what string, pl *plan, k *control, o outlet) (passResult, error) {
+	if o.crew = m.crew; m.crew != nil {
+		if err := m.crew.agree(what, shard.Fact{Name: "requests", Value: pl.digest()}); err != nil {
+			return passResult{}, err
+		}
+		pl.divide(m.crew.Part, &m.load)
+	}
+	r, err := m.client.pass(ctx, &m.load, pl, k, o)
+	if err == nil && ctx.Err() == nil {
+		err = m.crew.check(pl, r.Samples)
+	}
+	return r, err
 }
 
 // pass sends the requests of pl as the pass of that number, and writes their records, also those
 // of a pass that failed. A pass that was given up because ctx ended has failed, whatever the load
 // tolerates.
 func (m *measurement) pass(ctx context.Context, number int, pl *plan) (passResult, error) {
-	r, err := m.client.pass(ctx, &m.load, pl, m.control, outlet{number, m.samples, m.records})
+	r, err := m.send(ctx, fmt.Sprintf("pass %d", number), pl, m.control, outlet{pass: number, samples: m.samples, records: m.records})
 	if err == nil {
 		err = context.Cause(ctx)
 	}
@@ -139,9 +200,10 @@ func (m *measurement) pass(ctx context.Context, number int, pl *plan) (passResul
 func (m *measurement) add(r passResult) {
 	lockstep.Range(r.Samples,
 		func(samples iter.Seq[*sample.Sample]) { m.elapsed += sample.Elapsed(samples) },
+		func(samples iter.Seq[*sample.Sample]) { m.ownTime += sample.Elapsed(m.crew.own(samples)) },
 		func(samples iter.Seq[*sample.Sample]) {
 			p := r.Pass
-			p.Samples = samples
+			p.Samples = m.crew.own(samples)
 			m.estimate.Add(p)
 		})
 }
@@ -169,18 +231,41 @@ func (m *measurement) figures(samples iter.Seq[*sample.Sample], elapsed time.Dur
 // judge sets client-err-% in metrics if the client's distortion is known. Unless distorted
 // figures are reported, it removes them from metrics and calls load.Withheld. The report says
 // which figures are distorted too much.
-func (m *measurement) judge(metrics map[string]float64) distortion.Report {
-	known := func(u sample.Unit) bool { return m.shown(u) && !slices.Contains(m.hidden, u.Name) }
-	r := m.estimate.Report(m.all(), m.figures, m.load.units(), metrics, m.load.MaxDistortion, known)
+func (m *measurement) judge(metrics map[string]float64) (distortion.Report, error) {
+	r, err := m.report(metrics)
+	if err != nil {
+		return r, err
+	}
 	if r.Unknown == "" {
 		metrics[sample.ClientError] = 100 * r.Worst
 	}
 	if len(r.Units) == 0 || m.bound == BoundReported {
-		return r
+		return r, nil
 	}
 	m.end.Withheld = r.Units
 	m.withhold(metrics, r.Units, ErrClientBound)
-	return r
+	return r, nil
+}
+
+// report says by how much this process distorted the figures in metrics. If several processes
+// made the measurement, it says at shard 0 by how much the worst of them distorted the figures of
+// its own requests.
+func (m *measurement) report(metrics map[string]float64) (distortion.Report, error) {
+	known := func(u sample.Unit) bool { return m.shown(u) && !slices.Contains(m.hidden, u.Name) }
+	judge := func() distortion.Report {
+		return m.estimate.Report(m.crew.own(m.all()), m.figures, m.load.units(), metrics, m.load.MaxDistortion, known)
+	}
+	if m.crew == nil {
+		return judge(), nil
+	}
+	var err error
+	if m.hidden, err = m.crew.hide(m.hidden); err != nil {
+		return distortion.Report{}, err
+	}
+	own, more := m.figures(m.crew.own(m.all()), m.ownTime)
+	maps.Copy(own, more)
+	metrics = own
+	return m.crew.reports(judge())
 }
 
 // judgeBursts returns an error that wraps ErrBursts if b says that answers came in bursts because something
@@ -271,3 +356,27 @@ func hidden(samples iter.Seq[*sample.Sample]) (n int) {
 	}
 	return n
 }
+
+// A Result is what [Run] and [Pass] measured.
+type Result struct {
+	// Elapsed is the sum over passes of the time from the first t0 to the end of the last
+	// response.
+	Elapsed time.Duration
+
+	samples *store.Store
+}
+
+// All ranges over the samples of all passes, in the order in which their requests ended. It may
+// be called any number of times before Close. Each sample is a new one, and the caller's. Of
+// [sample.Sample].Err only the text remains, so that [errors.Is] finds nothing in it.
+//
+// Samples that take more than 64 MiB are in a file, in the folder LLMBENCH_OUT or in the
+// folder of [os.TempDir]. A range ends early if the file cannot be read; see [Result.Err].
+func (r *Result) All() iter.Seq[*sample.Sample] { return r.samples.Between(0, r.samples.End()) }
+
+// Err returns why a range over samples ended early, or nil.
+func (r *Result) Err() error { return r.samples.Err() }
+
+// Close removes the file of the samples, if there is one. A result without a file need not be
+// closed. Close may be called again.
+func (r *Result) Close() error { return r.samples.Close() }

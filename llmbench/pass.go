@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // ErrClientBound is wrapped by the error of [Pass] if the client distorted the pass, or if the
@@ -40,6 +42,9 @@ var ErrBursts = errors.New("answers come in bursts")
 // With [BoundReported] neither is judged. That is the default for a target that is
 // Simulated, because the distortion cannot be measured in a bubble of testing/synctest.
 func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, err error) {
+	if process.shards() > 0 {
+		return nil, errors.New("a single pass, such as one of a search, is made by one process: want no LLMBENCH_RENDEZVOUS")
+	}
 	m, err := setUp(t, l)
 	if err != nil {
 		return nil, err
@@ -100,7 +105,10 @@ func (m *measurement) checkSingle(clockChange time.Duration) error {
 	f := findFacts(m.all(), m.elapsed, &m.load)
 	metrics := f.summary.Metrics
 	bursts := m.judgeBursts(metrics, f.bursts)
-	d := m.judge(metrics)
+	d, err := m.judge(metrics)
+	if err != nil {
+		return err
+	}
 	var client error
 	switch {
 	case len(d.Units) > 0:
@@ -111,4 +119,35 @@ func (m *measurement) checkSingle(clockChange time.Duration) error {
 		client = fmt.Errorf("%w: the distortion by the client is unknown: %s", ErrClientBound, d.Unknown)
 	}
 	return errors.Join(client, bursts)
+}
+
+// Do sends one request to t, on a new connection, and returns its sample when the request has
+// ended. With stream it asks for a streamed answer. The request ends with ctx, and after
+// [DefaultTimeout] at the latest. Do is for what comes before a measurement: to find out
+// whether a server answers, and how it counts tokens. The Outcome of the sample is not
+// [sample.OK] if the request failed, or if t or r is invalid.
+func Do(ctx context.Context, t Target, r Request, stream bool) sample.Sample {
+	s, err := do(ctx, t, r, stream)
+	if err != nil {
+		return sample.Sample{Outcome: sample.Malformed, Err: err}
+	}
+	return s
+}
+
+// do is Do. It returns an error if t or r is invalid.
+func do(ctx context.Context, t Target, r Request, stream bool) (sample.Sample, error) {
+	l, err := Load{Requests: []Request{r}, Concurrency: 1, NoStream: !stream}.check()
+	if err != nil {
+		return sample.Sample{}, err
+	}
+	pl, err := newPlan(&l, t, l.Requests)
+	if err != nil {
+		return sample.Sample{}, err
+	}
+	c, err := newClient(t)
+	if err != nil {
+		return sample.Sample{}, err
+	}
+	defer c.close()
+	return newWorker(c, &l, conn.NewClock(conn.WallClock), nil).do(ctx, pl.build(0), 0, false), nil
 }

@@ -176,7 +176,9 @@ func TestBursts(t *testing.T) {
 		}
 		_, has := metrics["p50-e2e-ns"]
 		assert.Assert(t, has)
-		blamed := slices.Contains(m.judge(metrics).Units, "p99-itl-ns")
+		d, judgeErr := m.judge(metrics)
+		assert.NilError(t, judgeErr)
+		blamed := slices.Contains(d.Units, "p99-itl-ns")
 		assert.Equal(t, blamed, tt.local, "%+v", tt)
 		if !tt.local {
 			assert.ErrorContains(t, err, "answers come in bursts: 3 of 3 streams, 101 deltas a burst, each answer in one piece: something between buffers the stream (nginx: proxy_buffering off)\n  ")
@@ -198,7 +200,8 @@ func TestUnknownClientError(t *testing.T) {
 		for _, bound := range []ClientBound{BoundFails, BoundWithheld, BoundReported} {
 			m := measured(t, bound, ms, tt.streams, false)
 			metrics := sample.Summarize(m.all(), m.elapsed, sample.SLO{}).Metrics
-			d := m.judge(metrics)
+			d, err := m.judge(metrics)
+			assert.NilError(t, err)
 			_, has := metrics[sample.ClientError]
 			assert.Equal(t, has, !tt.unknown)
 			assert.Equal(t, d.Unknown != "", tt.unknown)

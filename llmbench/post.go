@@ -2,6 +2,8 @@ package llmbench
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/mergepatch"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
 )
 
 // A post is a request that is ready to be sent.
@@ -36,6 +39,8 @@ func (p post) samples() int { return 1 + len(p.then) }
 type plan struct {
 	requests int
 	samples  int              // of all requests: one for each turn
+	part     shard.Part       // of this process
+	own      []int            // the requests of the part; nil: all
 	ahead    int              // how many posts wait to be sent
 	build    func(i int) post // builds the post of a request
 	unsent   func(i int) post // the same without a body, for a request that is not sent
@@ -75,24 +80,83 @@ func newPlan(l *Load, t Target, requests []Request) (*plan, error) {
 	return pl, nil
 }
 
-// feed returns the posts of all requests, in order. All of them must be received. The first ones
-// are built when feed returns. Posts after the end of ctx have no body, and must not be sent.
+// divide leaves this process its part of a plan for l.
+func (pl *plan) divide(part shard.Part, l *Load) {
+	pl.part, pl.own = part, part.Requests(pl.requests, l.Concurrency+l.MaxInFlight)
+	if pl.own == nil {
+		pl.own = []int{}
+	}
+	pl.ahead = min(pl.ahead, len(pl.own))
+}
+
+// count returns the number of requests of this process.
+func (pl *plan) count() int {
+	if pl.own == nil {
+		return pl.requests
+	}
+	return len(pl.own)
+}
+
+// index returns the index of this process's k-th request among all.
+func (pl *plan) index(k int) int {
+	if pl.own == nil {
+		return k
+	}
+	return pl.own[k]
+}
+
+// ownLoad returns l with this process's part of the workers, or of the requests in flight.
+func (pl *plan) ownLoad(l *Load) *Load {
+	if pl.own == nil {
+		return l
+	}
+	own := *l
+	own.Concurrency, own.MaxInFlight = pl.part.Workers(l.Concurrency), pl.part.Workers(l.MaxInFlight)
+	return &own
+}
+
+// ownDue returns those of the instants at which this process's requests are due; nil of nil.
+func (pl *plan) ownDue(due []time.Duration) []time.Duration {
+	if due == nil || pl.own == nil {
+		return due
+	}
+	own := make([]time.Duration, 0, len(pl.own))
+	for _, i := range pl.own {
+		own = append(own, due[i])
+	}
+	return own
+}
+
+// feed returns the posts of this process's requests, in order. All of them must be received. The
+// first ones are built when feed returns. Posts after the end of ctx have no body, and must not be
+// sent.
 func (pl *plan) feed(ctx context.Context) <-chan *post {
 	posts := make(chan *post, pl.ahead)
-	for i := range pl.ahead {
-		posts <- new(pl.build(i))
+	for k := range pl.ahead {
+		posts <- new(pl.build(pl.index(k)))
 	}
 	go func() {
 		defer close(posts)
-		for i := pl.ahead; i < pl.requests; i++ {
+		for k := pl.ahead; k < pl.count(); k++ {
 			build := pl.build
 			if ctx.Err() != nil {
 				build = pl.unsent
 			}
-			posts <- new(build(i))
+			posts <- new(build(pl.index(k)))
 		}
 	}()
 	return posts
+}
+
+// digest returns a hash of what all processes send together: the path and the body of each
+// request, its further turns, and when its client leaves.
+func (pl *plan) digest() string {
+	hash := sha256.New()
+	for i := range pl.requests {
+		p := pl.build(i)
+		fmt.Fprintf(hash, "%d %s %d %s %v %+v\n", i, p.path, len(p.body), p.body, p.leave, p.then)
+	}
+	return hex.EncodeToString(hash.Sum(nil)[:8])
 }
 
 // newPost returns the post for r.

@@ -23,6 +23,7 @@ type outlet struct {
 	pass    int // the number of the pass
 	samples *store.Store
 	records *book // nil: no records are written
+	crew    *crew // nil: this process makes the pass alone
 }
 
 // waiting is how many samples may wait for the recorder before requests wait, too.
@@ -42,6 +43,7 @@ type recorder struct {
 	waited atomic.Int64 // nanoseconds that requests waited in add, in sum
 	lateMu sync.Mutex
 	late   map[int]time.Duration // guarded by lateMu; see addLate
+	relay  *relay                // nil: samples go to no other process
 	done   chan struct{}
 	audit  audit.Audit // until done is closed, of the goroutine; as err
 	err    error
@@ -52,14 +54,20 @@ var errNoRecorder = errors.New("the Tokenizer ended its goroutine with runtime.G
 
 // newRecorder starts a recorder. The pass has started with clock. Close must be called.
 func newRecorder(o outlet, l *Load, clock conn.Clock, giveUp context.CancelCauseFunc) *recorder {
-	r := &recorder{outlet: o, load: l, clock: clock, giveUp: giveUp, ended: make(chan *sample.Sample, waiting), done: make(chan struct{})}
+	r := &recorder{outlet: o, load: l, clock: clock, giveUp: giveUp, relay: o.crew.relay(), ended: make(chan *sample.Sample, waiting), done: make(chan struct{})}
 	go r.run()
 	return r
 }
 
-// add hands over the sample of a request that has ended. It waits while too many samples wait, and
-// returns how long.
+// add hands over the sample of a request of this process that has ended. It waits while too many
+// samples wait, and returns how long.
 func (r *recorder) add(s *sample.Sample) (waited time.Duration) {
+	s.Shard = r.crew.part().Index
+	return r.take(s)
+}
+
+// take is add for a sample of any process.
+func (r *recorder) take(s *sample.Sample) (waited time.Duration) {
 	select {
 	case r.ended <- s:
 		return 0
@@ -102,6 +110,7 @@ func (r *recorder) run() {
 		}
 		if r.err != nil {
 			r.giveUp(r.err)
+			r.crew.fail(r.err)
 		}
 		for range r.ended { // so that no request waits
 		}
@@ -112,9 +121,11 @@ func (r *recorder) run() {
 // keepAll keeps all samples that end. It returns why one could not be kept.
 func (r *recorder) keepAll() error {
 	for s := range r.ended {
-		r.complete(s)
-		if !errors.Is(s.Err, errNotSent) {
-			r.audit.Add(s)
+		if s.Shard == r.crew.part().Index { // the recorder of another process does its own
+			r.complete(s)
+			if !errors.Is(s.Err, errNotSent) {
+				r.audit.Add(s)
+			}
 		}
 		if err := r.keep(s); err != nil {
 			return err
@@ -140,8 +151,12 @@ func (r *recorder) complete(s *sample.Sample) {
 
 // keep writes the record of a sample and stores the sample.
 func (r *recorder) keep(s *sample.Sample) error {
-	if err := r.records.write(s, len(r.ended) == 0); err != nil {
+	idle := len(r.ended) == 0
+	if err := r.records.write(s, idle); err != nil {
 		return fmt.Errorf("records: %w", err)
+	}
+	if err := r.relay.add(s, idle); err != nil {
+		return err
 	}
 	return r.samples.Add(s)
 }
@@ -200,7 +215,7 @@ func newBook(cfg config, benchmark string, t Target, l Load) (*book, error) {
 	delete(config, "dialect")
 	head := records.Head{
 		Benchmark: benchmark, Config: config, Dialect: t.dialect().Name(), Model: t.Model,
-		Stream: !l.NoStream, Concurrency: l.Concurrency, Warmup: len(l.Warmup),
+		Stream: !l.NoStream, Concurrency: l.Concurrency, Shards: process.shards(), Warmup: len(l.Warmup),
 		Timeout: l.Timeout, IdleTimeout: l.IdleTimeout, SLO: l.SLO.String(), Cancel: l.Cancel.String(), Start: time.Now(),
 		Host: records.Host{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0), Go: runtime.Version()},
 	}

@@ -41,43 +41,59 @@ func Run(b *testing.B, t Target, l Load) *Result {
 		process.show(overview.Entry{Benchmark: b.Name(), Notes: []string{"failed: " + err.Error()}})
 		b.Fatal(err)
 	}
+	crew := process.newCrew(b.Name())
 	m, err := setUp(t, l)
 	if err != nil {
-		fatal(err)
+		fatal(crew.fail(err))
 	}
+	m.crew = crew
 	b.Cleanup(func() { m.samples.Close() })
 	defer m.close()
 	ctx := Context(b)
 	if ctx.Err() != nil {
-		fatal(context.Cause(ctx))
+		fatal(crew.fail(context.Cause(ctx)))
 	}
 	process.warnWithoutMain(b)
 	process.addUnits(m.load.Units)
 	process.edit(b)
 	if err := Announce(b, t); err != nil {
-		fatal(err)
+		fatal(crew.fail(err))
 	}
 	if err := m.beginRecords(b.Name()); err != nil {
-		fatal(err)
+		fatal(crew.fail(err))
 	}
 	defer func() {
 		if err := m.endRecords(); err != nil {
 			b.Errorf("records: %v", err)
 		}
 	}()
+	if err := m.begin(); err != nil {
+		fatal(m.fail(err))
+	}
 	if err := m.prepare(ctx, true); err != nil {
 		fatal(m.fail(err))
 	}
 	r := &run{measurement: m, b: b}
-	if t.Observe != nil {
+	if t.Observe != nil && crew.leads() {
 		r.observer = t.Observe()
 	}
-	for number := 0; b.Loop(); number++ {
+	for number := 0; ; number++ {
+		more, err := crew.more(b)
+		if err != nil {
+			fatal(m.fail(err))
+		}
+		if !more {
+			break
+		}
 		if err := r.pass(ctx, number); err != nil {
 			fatal(m.fail(fmt.Errorf("pass %d: %w", number, err)))
 		}
 	}
-	r.publish()
+	if crew.leads() {
+		r.publish()
+	} else {
+		r.follow()
+	}
 	return m.result()
 }
 
@@ -130,7 +146,10 @@ func (r *run) pass(ctx context.Context, number int) error {
 	if result.recorderWait > 0 {
 		r.b.Logf("pass %d: requests waited %v in sum for their records, so that later requests were sent late: the disk, the tokenizer or this machine is too slow for the load", number, result.recorderWait.Round(time.Microsecond))
 	}
-	if err := r.check(ctx, number, result.Samples); err != nil {
+	if r.crew.leads() {
+		err = r.check(ctx, number, result.Samples)
+	}
+	if err := r.crew.verdict(err); err != nil {
 		return err
 	}
 	r.add(result)
@@ -217,6 +236,9 @@ func (r *run) publish() {
 		r.b.Fatal(r.fail(err))
 	}
 	r.end.Outcome, r.end.Why = records.EndedOK, ""
+	if r.crew != nil {
+		r.end.ClockBound = r.crew.bound
+	}
 	note := func(text string) {
 		r.b.Helper()
 		r.b.Log(text)
@@ -228,7 +250,10 @@ func (r *run) publish() {
 	if err := r.judgeBursts(s.Metrics, f.bursts); err != nil {
 		note(err.Error())
 	}
-	d := r.judge(s.Metrics)
+	d, err := r.judge(s.Metrics)
+	if err != nil {
+		r.b.Fatal(r.fail(err))
+	}
 	if d.Unknown != "" {
 		r.b.Logf("the distortion by the client is unknown, and client-err-%% is left out: %s", d.Unknown)
 	}
@@ -259,7 +284,28 @@ func (r *run) publish() {
 	for _, text := range notes(f) {
 		note(text)
 	}
+	if r.crew != nil {
+		note(fmt.Sprintf("%d shards sent the requests; their clocks agree within %v", r.crew.Count, r.crew.bound))
+		var failed error
+		if r.end.Outcome == records.EndedFailed {
+			failed = errors.New(r.end.Why)
+		}
+		if err := r.crew.verdict(failed); err != nil && failed == nil { // another shard is lost
+			r.b.Fatal(r.fail(err))
+		}
+	}
 	process.show(overview.Entry{Benchmark: r.b.Name(), Figures: s.Metrics, Withheld: r.withheld, Notes: r.notes})
+}
+
+// follow is publish for the shards that print no result.
+func (r *run) follow() {
+	r.b.Helper()
+	if _, err := r.report(nil); err != nil {
+		r.b.Fatal(r.fail(err))
+	}
+	if err := r.crew.verdict(nil); err != nil {
+		r.b.Fatal(r.fail(err))
+	}
 }
 
 // shortAnswers is the share of the asked output tokens below which short answers are logged.

@@ -51,6 +51,7 @@ func init() { // a variable's initializer could not refer to helpers that start 
 		"SaltKept":      helperSaltKept,
 		"SaltLess":      helperSaltLess,
 		"SecondFails":   helperSecondFails,
+		"Shards":        helperShards,
 		"Slow":          helperSlow,
 		"SlowTolerant":  helperSlowTolerant,
 		"Streams":       helperStreams,

@@ -45,6 +45,13 @@ var names = []string{
 	"LLMBENCH_SALT",
 	"LLMBENCH_PROGRESS",
 
+	// Several processes that measure together.
+	"LLMBENCH_SHARD",
+	"LLMBENCH_SHARDS",
+	"LLMBENCH_RENDEZVOUS",
+	"LLMBENCH_RENDEZVOUS_TOKEN",
+	"LLMBENCH_RENDEZVOUS_TIMEOUT",
+
 	// Which form of a scenario runs, and the load of BenchmarkServe.
 	"LLMBENCH_TOKENIZER",
 	"LLMBENCH_FULL",
@@ -71,6 +78,12 @@ var names = []string{
 	"LLMBENCH_DEBIAN_MIRROR",
 	"LLMBENCH_CACHE",
 	"LLMBENCH_EXTRA_CASES",
+}
+
+// launchers holds the variables of others that this module reads: those by which launchers of
+// several processes number them.
+var launchers = []string{
+	"JOB_COMPLETION_INDEX", "SLURM_PROCID", "SLURM_NTASKS", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
 }
 
 // Names returns the names of all variables, sorted.

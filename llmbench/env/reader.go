@@ -21,6 +21,8 @@ func NewReader(environ []string) *Reader {
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
 		switch {
+		case slices.Contains(launchers, name):
+			r.values[name] = value
 		case !ours(name):
 		case !known(name):
 			r.Errorf("%s: no such variable; the nearest is %s", name, Nearest(name, Names()))
@@ -74,6 +76,10 @@ func read[T any](r *Reader, dst *T, name string, parse func(string) (T, error), 
 
 // IsSet reports whether a variable is set.
 func (r *Reader) IsSet(name string) bool { return r.values[name] != "" }
+
+// Value returns the value of a variable of this module, or of one by which a launcher numbers
+// processes, such as SLURM_PROCID. It returns "" if the variable is not set.
+func (r *Reader) Value(name string) string { return r.values[name] }
 
 // Exclusive adds an error if both variables are set.
 func (r *Reader) Exclusive(a, b string) {

@@ -14,10 +14,13 @@ import (
 type encoder []byte
 
 // appendLine appends the line of a sample, as the type line has it. An answer is not read again: no
-// figure is computed from it.
-func (e *encoder) appendLine(s *sample.Sample) {
+// figure is computed from it. The line has the shard if several processes made the measurement.
+func (e *encoder) appendLine(s *sample.Sample, shards bool) {
 	*e = append(*e, '{')
 	e.text("id", s.ID)
+	if shards {
+		e.int("shard", s.Shard)
+	}
 	e.int("pass", s.Pass)
 	e.int("request", s.Request)
 	e.unlessZero("turn", s.Turn)

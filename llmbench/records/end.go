@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 )
@@ -15,6 +16,9 @@ type End struct {
 	Why      string   `json:"why,omitempty"`      // the reason of a failure; else ""
 	Withheld []string `json:"withheld,omitempty"` // units that the benchmark did not report, because the client distorted them
 	Buffered []string `json:"buffered,omitempty"` // the same, because answers came in bursts: something buffered the streams
+	// ClockBound is how far apart instants of two shards can be at most that are the same in the
+	// records. It is 0 if there is one process alone.
+	ClockBound time.Duration `json:"clock_bound_ns,omitempty"`
 }
 
 // How a benchmark ends.
@@ -32,7 +36,7 @@ var errAfter = errors.New("a line after the one about the end: want none")
 
 func parseEnd(line []byte) (*End, error) {
 	var l endLine
-	if err := json.Unmarshal(line, &l); err != nil {
+	if err := json.Unmarshal(line, &l, nanoseconds); err != nil {
 		return nil, fmt.Errorf("want the line about the end: %w", err)
 	}
 	switch {

@@ -26,6 +26,7 @@ type Head struct {
 	Stream      bool              `json:"stream"`
 	Concurrency int               `json:"concurrency,omitempty"` // 0: an open loop
 	Arrivals    *Arrivals         `json:"arrivals,omitempty"`    // of an open loop; else nil
+	Shards      int               `json:"shards,omitempty"`      // processes that made the measurement together; 0: one alone
 	Warmup      int               `json:"warmup"`                // requests
 	Timeout     time.Duration     `json:"timeout_ns"`
 	IdleTimeout time.Duration     `json:"idle_timeout_ns"`
@@ -71,6 +72,8 @@ func parseHead(line []byte) (h Head, err error) {
 		return h, fmt.Errorf("version %d: want %d, 1 or none", h.Version, Version)
 	case h.Dialect == "" || h.Start.IsZero() || h.Host.Go == "":
 		return h, errors.New("want the line about the benchmark that llmbench writes, with dialect, start and host")
+	case h.Shards < 0:
+		return h, fmt.Errorf("shards %d: want at least 1, or none", h.Shards)
 	case h.Concurrency < 0:
 		return h, fmt.Errorf("concurrency %d: want at least 1, or none", h.Concurrency)
 	}

@@ -15,7 +15,8 @@ import (
 // The instants of the deltas in merged are the latest possible ones: see sample.Merged. With
 // merged and sent_by_ns a reader can compute the bounds of each figure.
 type line struct {
-	ID           jsontext.Value `json:"id"` // a string
+	ID           jsontext.Value `json:"id"`    // a string
+	Shard        int            `json:"shard"` // only if several processes made the measurement
 	Pass         int            `json:"pass"`
 	Request      int            `json:"request"` // among the requests of the pass; 0 in older files
 	Turn         int            `json:"turn"`

@@ -11,9 +11,10 @@ import (
 // since the start of the pass, on the client's monotonic clock; 0 if they never came. A
 // Request is read only.
 type Request struct {
-	Pass int32
-	Turn int32 // of its session, from 0
-	Line int32 // in the file, from 1
+	Shard int32 // Sample.Shard
+	Pass  int32
+	Turn  int32 // of its session, from 0
+	Line  int32 // in the file, from 1
 
 	Outcome sample.Outcome
 	Source  sample.TokenSource
@@ -68,8 +69,8 @@ func (q *Request) Failed() bool { return !q.OK() && q.Outcome != sample.Left }
 // sample returns q as a Sample without gaps and lags.
 func (q *Request) sample() sample.Sample {
 	return sample.Sample{
-		Pass: int(q.Pass),
-		Due:  q.Due, Granted: q.Granted, Admitted: q.Admitted, Start: q.Start, SentBy: q.SentBy, Merged: q.Merged, Clock: q.Clock, Scheduled: q.Scheduled, Connect: q.Connect, Resent: int(q.Resent), ResentUnread: q.ResentUnread,
+		Shard: int(q.Shard), Pass: int(q.Pass),
+		Due: q.Due, Granted: q.Granted, Admitted: q.Admitted, Start: q.Start, SentBy: q.SentBy, Merged: q.Merged, Clock: q.Clock, Scheduled: q.Scheduled, Connect: q.Connect, Resent: int(q.Resent), ResentUnread: q.ResentUnread,
 		Streamed: q.Streamed, Turn: int(q.Turn), Deltas: int(q.Deltas), Cut: int(q.Cut), Outputs: int(q.Outputs), FirstOutput: q.FirstOutput, First: q.First, Last: q.Last, End: q.End,
 		MaxTokens: int(q.MaxTokens), FixedOutput: q.FixedOutput, AskedTokens: int(q.Asked),
 		PromptTokens: int(q.Prompt), CachedTokens: int(q.Cached), OutputTokens: int(q.Output), ReasoningTokens: int(q.Reasoning), PromptChars: int(q.PromptChars), OutputChars: int(q.OutputChars), TokenSource: q.Source, Outcome: q.Outcome,

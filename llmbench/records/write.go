@@ -21,6 +21,8 @@ type Writer struct {
 	buf  *bufio.Writer
 	enc  *json.Encoder
 	line encoder // reused
+
+	shards bool // several processes make the measurement
 }
 
 // maxName is the number of bytes of a benchmark's name that a file name holds: file
@@ -49,7 +51,7 @@ func Create(dir string, h Head) (*Writer, error) {
 		}
 	}
 	buf := bufio.NewWriterSize(file, 64<<10)
-	w := &Writer{file: file, buf: buf, enc: json.NewEncoder(buf)}
+	w := &Writer{file: file, buf: buf, enc: json.NewEncoder(buf), shards: h.Shards > 0}
 	h.Version, h.Ends = Version, true
 	if err := errors.Join(w.enc.Encode(h), buf.Flush()); err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -72,7 +74,7 @@ func (w *Writer) Write(s *sample.Sample) error {
 		return nil
 	}
 	w.line = w.line[:0]
-	w.line.appendLine(s)
+	w.line.appendLine(s, w.shards)
 	_, err := w.buf.Write(w.line)
 	return err
 }

@@ -6,8 +6,11 @@ import "time"
 // of the pass, on the client's monotonic clock. They are raw: every figure is computed from
 // them afterwards.
 type Sample struct {
-	ID   string // the request's X-Request-Id
-	Pass int    // number of the pass among those of one benchmark sample, from 0
+	ID string // the request's X-Request-Id
+	// Shard is the number of the process that sent the request, from 0, if several processes
+	// made the measurement together. Instants are on its clock.
+	Shard int
+	Pass  int // number of the pass among those of one benchmark sample, from 0
 	// Request is the index of the request among those of the pass, from 0.
 	// Samples come in the order in which their requests ended.
 	Request int

@@ -20,8 +20,12 @@ type Clock struct {
 }
 
 // NewClock starts a clock. The function wall reads the wall clock; see [WallClock].
-func NewClock(wall func() int64) Clock {
-	c := Clock{start: time.Now(), wall: wall}
+func NewClock(wall func() int64) Clock { return NewClockAt(time.Now(), wall) }
+
+// NewClockAt returns a clock whose zero is start, which may be to come. Start must have a reading
+// of the monotonic clock.
+func NewClockAt(start time.Time, wall func() int64) Clock {
+	c := Clock{start: start, wall: wall}
 	c.zero = c.wallAtStart()
 	return c
 }

@@ -51,6 +51,30 @@ func (e *Estimate) Report(samples iter.Seq[*sample.Sample], compute Figures, uni
 	return r
 }
 
+// Worse returns the report of several clients: r of some of them, and o of a further one of that
+// name. Its figures are the worst of any client.
+func (r Report) Worse(name string, o Report) Report {
+	if o.Unknown != "" {
+		o.Unknown = name + ": " + o.Unknown
+	}
+	if o.Text != "" {
+		o.Text = name + ": " + o.Text
+	}
+	if o.Worst > r.Worst {
+		r, o = o, r // the worst comes first
+	}
+	for _, unit := range o.Units {
+		if !slices.Contains(r.Units, unit) {
+			r.Units = append(r.Units, unit)
+		}
+	}
+	join := func(texts ...string) string {
+		return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "\n")
+	}
+	r.Text, r.Unknown = join(r.Text, o.Text), join(r.Unknown, o.Unknown)
+	return r
+}
+
 // evidence describes the client's delays.
 func (e *Estimate) evidence() string {
 	var text []string

@@ -27,6 +27,7 @@ import (
 type Line struct {
 	Name    string // of the benchmark, with the number of CPUs at its end
 	Figures []Figure
+	Drop    bool // the line is not written
 }
 
 // A Figure is a value of a result with its unit.
@@ -36,7 +37,7 @@ type Figure struct {
 	text  string // both, as the testing package wrote them
 }
 
-// An Editor may change the order of the figures of a line, before the line is written. It returns
+// An Editor may change the order of the figures of a line, or drop the line, before the line is written. It returns
 // the lines that are written before, each with its newline.
 type Editor func(*Line) (before string)
 
@@ -114,6 +115,9 @@ func (w *writer) line(name, rest []byte) []byte {
 	}
 	var b bytes.Buffer
 	b.WriteString(w.edit(&line))
+	if line.Drop {
+		return b.Bytes()
+	}
 	b.Write(name)
 	b.WriteString(parts[0])
 	for _, f := range line.Figures {

@@ -39,7 +39,7 @@ func (c *codec) decode(data []byte, s *sample.Sample) error {
 // sample is the format: every field of a sample.
 func (c *codec) sample(s *sample.Sample) {
 	c.text(&s.ID)
-	c.ints(&s.Pass, &s.Request, &s.Turn)
+	c.ints(&s.Shard, &s.Pass, &s.Request, &s.Turn)
 	c.epoch(&s.Epoch)
 	c.flags(&s.Scheduled, &s.Streamed, &s.UsageAlone, &s.ResentUnread, &s.FixedOutput)
 	c.durations(&s.Due, &s.Granted, &s.Admitted, &s.Start, &s.SentBy, &s.Connect, &s.Wrote, &s.FirstByte, &s.End)

@@ -1,0 +1,118 @@
+package shard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+)
+
+// arrivals are the processes that dial shard 0.
+type arrivals struct {
+	options  Options
+	group    *Group
+	all      chan arrival
+	greeting sync.WaitGroup
+	told     []string // who was refused, and why
+
+	mu     sync.Mutex
+	joined []bool // guarded by mu; by the number of the shard
+}
+
+// mostGreetings is how many processes are greeted at once. Others wait.
+const mostGreetings = 64
+
+// accept greets each process that dials, until the listener is closed.
+func (a *arrivals) accept(ctx context.Context, ln net.Listener) {
+	places := make(chan struct{}, mostGreetings)
+	for {
+		c, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		places <- struct{}{}
+		a.greeting.Go(func() {
+			defer func() { <-places }()
+			c.SetDeadline(time.Now().Add(greetingTime))
+			stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Now()) })
+			who, err := greetDialer(c, a.options.Token, a.options.Hand, a.accepts)
+			if err != nil || !stop() {
+				c.Close()
+				a.forget(who, err)
+			}
+			select {
+			case a.all <- arrival{c, who, err}:
+			case <-ctx.Done():
+				c.Close()
+			}
+		})
+	}
+}
+
+// A mismatch is a process of the group that cannot be one of it. The others cannot go on.
+type mismatch struct{ error }
+
+// accepts returns why a process that knows the token cannot join.
+func (a *arrivals) accepts(p *proof) error {
+	o := a.options
+	name := nameOf(p.Index, p.Name)
+	if p.Count != o.Count || p.Index < 1 || p.Index >= o.Count {
+		return mismatch{fmt.Errorf("%s is %d of %d shards: want 1 to %d of %d", name, p.Index, p.Count, o.Count-1, o.Count)}
+	}
+	if text := differences(o.Facts, p.Facts, a.group.name, name); text != "" {
+		return mismatch{errors.New(text)}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.joined[p.Index] {
+		return mismatch{fmt.Errorf("%s is there twice", name)}
+	}
+	a.joined[p.Index] = true
+	return nil
+}
+
+// forget lets a process join again that was accepted and has not been told.
+func (a *arrivals) forget(who *proof, err error) {
+	if who == nil || errors.As(err, new(mismatch)) || errors.Is(err, errToken) {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.joined[who.Index] = false
+}
+
+// refused tells that a process was refused.
+func (a *arrivals) refused(one arrival) {
+	who := "somebody"
+	if one.who != nil {
+		who = "somebody as " + nameOf(one.who.Index, one.who.Name)
+	}
+	text := fmt.Sprintf("refused %s from %s: %v", who, one.conn.RemoteAddr(), one.err)
+	const most = 10
+	if len(a.told) < most {
+		a.told = append(a.told, text)
+	}
+	if a.options.Log != nil {
+		a.options.Log(text)
+	}
+}
+
+// missing returns an error that names the processes that are not there.
+func (a *arrivals) missing(cause error) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var names []string
+	for i, there := range a.joined {
+		if !there {
+			names = append(names, fmt.Sprint(i))
+		}
+	}
+	text := fmt.Sprintf("%s at %s: shards that are not there: %s", a.group.name, a.options.Addr, strings.Join(names, ", "))
+	if len(a.told) > 0 {
+		text += "; " + strings.Join(a.told, "; ")
+	}
+	return fmt.Errorf("%s: %w", text, cause)
+}

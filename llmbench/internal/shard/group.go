@@ -1,0 +1,331 @@
+package shard
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// A Group is this process and the others of a measurement. Its methods are for one goroutine,
+// except for Send, Fail and Context. When the group has ended, each of them returns the reason.
+type Group struct {
+	Part
+	Hand []byte // what shard 0 handed to all
+
+	mu      sync.Mutex // held while links changes, and while another goroutine reads it
+	links   []*link    // of shard 0: to all others; of another shard: to shard 0
+	limit   time.Duration
+	silence time.Duration
+	name    string    // of this process, for errors
+	base    time.Time // the zero of this process's clock
+	begun   []offset  // at shard 0: of the other clocks at the last start
+
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	running sync.WaitGroup // the goroutines of the links
+	telling sync.WaitGroup // those that tell why the group has ended
+	over    sync.Once
+	leaving chan struct{} // closed when connections may end
+	leave   func()        // closes leaving
+}
+
+// ErrLost is wrapped by the error of a group that has ended before all was done.
+var ErrLost = errors.New("cannot judge")
+
+// newGroup returns a group without links.
+func newGroup(o Options) *Group {
+	g := &Group{Part: o.Part, limit: o.Timeout, silence: o.Silence, name: nameOf(o.Index, o.Name), base: time.Now(), leaving: make(chan struct{})}
+	g.ctx, g.cancel = context.WithCancelCause(context.Background())
+	g.leave = sync.OnceFunc(func() { close(g.leaving) })
+	return g
+}
+
+// add adds a link, begins to read from it, and to send beats.
+func (g *Group) add(l *link, beat time.Duration) {
+	g.mu.Lock()
+	g.links = append(g.links, l)
+	g.mu.Unlock()
+	g.running.Go(l.run)
+	g.running.Go(func() {
+		tick := time.NewTicker(beat)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				if l.send(frame{kindBeat, nil}) != nil {
+					return
+				}
+			case <-g.ctx.Done():
+				return
+			}
+		}
+	})
+}
+
+// now returns the time on this process's clock.
+func (g *Group) now() time.Duration { return time.Since(g.base) }
+
+// leads reports whether this process is shard 0.
+func (g *Group) leads() bool { return g.Index == 0 }
+
+// Context returns a context that ends with the group; its cause is the reason.
+func (g *Group) Context() context.Context { return g.ctx }
+
+// Err returns why the group has ended, or nil.
+func (g *Group) Err() error { return context.Cause(g.ctx) }
+
+// Fail ends the group for all processes because of an error of this one. It returns the error
+// for which the group has ended, which may be an earlier one.
+func (g *Group) Fail(err error) error { return g.end(fmt.Errorf("%s: %w", g.name, err), nil) }
+
+// end ends the group unless it has ended, and tells the reason to all but one process. It returns
+// the reason for which the group ended first.
+func (g *Group) end(err error, except *link) error {
+	g.over.Do(func() {
+		select {
+		case <-g.leaving:
+			g.cancel(errClosed)
+			return
+		default:
+		}
+		g.cancel(fmt.Errorf("%w: %w", ErrLost, err))
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		for _, l := range g.links {
+			if l != except { // whose lock this goroutine may hold
+				g.telling.Go(func() { l.send(frame{kindFailed, []byte(err.Error())}) })
+			}
+		}
+	})
+	return g.Err()
+}
+
+var errClosed = errors.New("the group is closed")
+
+// Finish ends a group in which all went well. It returns the largest status of all processes.
+func (g *Group) Finish(status byte) (byte, error) {
+	const step = "the end"
+	all, err := g.Gather(step, []byte{status}, nil)
+	if err != nil {
+		return 0, err
+	}
+	for _, data := range all {
+		if len(data) == 1 {
+			status = max(status, data[0])
+		}
+	}
+	if g.leads() {
+		g.leave() // a process that knows the status may be gone before the last one knows
+	}
+	data, err := g.Share(step+": status", []byte{status})
+	if err == nil && len(data) == 1 {
+		status = data[0]
+	}
+	return status, err
+}
+
+// Close closes the connections, and waits until the other processes have read what was sent, at
+// most for a second.
+func (g *Group) Close() {
+	g.telling.Wait()
+	g.leave()
+	g.cancel(errClosed)
+	for _, l := range g.links {
+		if c, ok := l.conn.(interface{ CloseWrite() error }); ok && c.CloseWrite() == nil {
+			defer time.AfterFunc(time.Second, func() { l.conn.Close() }).Stop()
+		} else {
+			l.conn.Close()
+		}
+	}
+	g.running.Wait()
+	for _, l := range g.links {
+		l.conn.Close()
+	}
+}
+
+// Send sends samples of the current pass to shard 0, which takes them in Gather. The data may be
+// reused afterwards.
+func (g *Group) Send(samples []byte) error {
+	if err := g.Err(); err != nil {
+		return err
+	}
+	return g.links[0].send(frame{kindSamples, samples})
+}
+
+// Gather brings what each process has to shard 0, where all has it by the number of the shard;
+// elsewhere all is nil. Samples that other processes send before are given to take, by several
+// goroutines; if take is nil, there must be none. Gather waits at most for the limit for
+// another process, or without a limit if takes samples.
+func (g *Group) Gather(step string, mine []byte, take func(from int, samples []byte) error) (all [][]byte, err error) {
+	if err := g.Err(); err != nil {
+		return nil, err
+	}
+	if !g.leads() {
+		return nil, g.links[0].send(message{step, mine}.frame())
+	}
+	all = make([][]byte, g.Count)
+	all[0] = mine
+	var wg sync.WaitGroup
+	for _, l := range g.links {
+		wg.Go(func() { all[l.index], _ = l.await(step, take) })
+	}
+	wg.Wait()
+	return all, g.Err()
+}
+
+// await waits for the message of a step. An error ends the group.
+func (l *link) await(step string, take func(int, []byte) error) ([]byte, error) {
+	g := l.group
+	var late <-chan time.Time
+	if g.leads() && take == nil {
+		timer := time.NewTimer(g.limit)
+		defer timer.Stop()
+		late = timer.C
+	}
+	for {
+		var f frame
+		select {
+		case f = <-l.in:
+		case <-late:
+			return nil, g.end(fmt.Errorf("%s did not come to %q within %v", l.name, step, g.limit), nil)
+		case <-g.ctx.Done():
+			select {
+			case f = <-l.in: // came before the end
+			default:
+				return nil, g.Err()
+			}
+		}
+		if f.kind == kindSamples {
+			if take == nil {
+				return nil, g.end(fmt.Errorf("%s sent samples at %q", l.name, step), nil)
+			}
+			if err := take(l.index, f.data); err != nil {
+				return nil, g.end(fmt.Errorf("samples of %s: %w", l.name, err), nil)
+			}
+			continue
+		}
+		m, err := parseMessage(f.data)
+		switch {
+		case err != nil:
+			return nil, g.end(fmt.Errorf("%s: %w", l.name, err), nil)
+		case m.step != step:
+			return nil, g.end(fmt.Errorf("%s is at %q, and %s at %q: want the same benchmarks in the same order in all shards", l.name, m.step, g.name, step), nil)
+		}
+		return m.data, nil
+	}
+}
+
+// Name returns the name of a shard for errors. Only shard 0 knows those of others.
+func (g *Group) Name(index int) string {
+	for _, l := range g.links {
+		if l.index == index {
+			return l.name
+		}
+	}
+	return g.name
+}
+
+// nameOf returns the name of a process for errors.
+func nameOf(index int, machine string) string { return fmt.Sprintf("shard %d (%s)", index, machine) }
+
+// Share returns to each process what shard 0 has. It waits for shard 0 as long as that lives.
+func (g *Group) Share(step string, leaders []byte) ([]byte, error) {
+	return g.scatter(step, func(int) []byte { return leaders })
+}
+
+// scatter returns to each process what shard 0 has for it.
+func (g *Group) scatter(step string, of func(index int) []byte) ([]byte, error) {
+	if err := g.Err(); err != nil {
+		return nil, err
+	}
+	if !g.leads() {
+		return g.links[0].await(step, nil)
+	}
+	for _, l := range g.links {
+		if err := l.send(message{step, of(l.index)}.frame()); err != nil {
+			return nil, err
+		}
+	}
+	return of(0), nil
+}
+
+// Agree returns an error in all processes if a fact differs in one of them. The error ends the
+// group.
+func (g *Group) Agree(step string, facts []Fact) error {
+	mine, err := json.Marshal(facts)
+	if err != nil {
+		return g.Fail(err)
+	}
+	all, err := g.Gather(step, mine, nil)
+	if err != nil {
+		return err
+	}
+	if g.leads() {
+		for _, l := range g.links {
+			var other []Fact
+			if err := json.Unmarshal(all[l.index], &other); err != nil {
+				return g.Fail(fmt.Errorf("facts of %s: %w", l.name, err))
+			}
+			if text := differences(facts, other, g.name, l.name); text != "" {
+				return g.end(fmt.Errorf("%s: %s", step, text), nil)
+			}
+		}
+	}
+	_, err = g.Share(step+": agreed", nil)
+	return err
+}
+
+// head is how long before its instant a start is agreed on.
+const head = 200 * time.Millisecond
+
+// Start returns the same instant in all processes, on the clock of each, when all of them have
+// called Start.
+func (g *Group) Start(step string) (time.Time, error) {
+	if _, err := g.Gather(step+": ready", nil, nil); err != nil {
+		return time.Time{}, err
+	}
+	instant := time.Duration(0)
+	if g.leads() {
+		var err error
+		if g.begun, err = g.offsets(); err != nil {
+			return time.Time{}, err
+		}
+		instant = g.now() + head
+	}
+	data, err := g.scatter(step+": start", func(index int) []byte {
+		return binary.BigEndian.AppendUint64(nil, uint64(instant+g.begun[index].ahead))
+	})
+	if err == nil && len(data) != 8 {
+		err = g.Fail(fmt.Errorf("a start of %d bytes: want 8", len(data)))
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	return g.base.Add(time.Duration(binary.BigEndian.Uint64(data))), nil
+}
+
+// Bound returns at shard 0 how far apart two instants since the last Start can be at most if they
+// have the same distance from it on the clocks of two processes. It measures the clocks again, so
+// that a clock that is faster than another one counts.
+func (g *Group) Bound() (time.Duration, error) {
+	now, err := g.offsets()
+	if err != nil {
+		return 0, err
+	}
+	return spread(g.begun, now), nil
+}
+
+// offsets measures the offsets of all clocks from that of shard 0, by the numbers of the shards.
+func (g *Group) offsets() ([]offset, error) {
+	all := make([]offset, g.Count)
+	var wg sync.WaitGroup
+	for _, l := range g.links {
+		wg.Go(func() { all[l.index], _ = l.offset() })
+	}
+	wg.Wait()
+	return all, g.Err()
+}

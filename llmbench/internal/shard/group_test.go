@@ -1,0 +1,330 @@
+package shard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
+)
+
+const token = "a token of all shards"
+
+// options returns the options of a shard on a network in memory.
+func options(ln *memnet.Listener, index, count int) Options {
+	return Options{
+		Part: Part{index, count}, Addr: "mem:1", Token: token, Timeout: time.Minute, Name: fmt.Sprintf("machine %d", index),
+		Facts:  []Fact{{"binary", "abc"}, {"seed", "1"}},
+		Hand:   []byte("salt"),
+		Listen: func(string) (net.Listener, error) { return ln, nil },
+		Dial:   func(ctx context.Context, addr string) (net.Conn, error) { return ln.Dial(ctx, "tcp", addr) },
+	}
+}
+
+// each runs a shard in each goroutine until all have returned, and returns their errors. The
+// function change changes the options of a shard; nil changes none.
+func each(count int, change func(*Options), run func(g *Group) error) []error {
+	ln := memnet.Listen()
+	defer ln.Close()
+	errs := make([]error, count)
+	var wg sync.WaitGroup
+	for i := range count {
+		wg.Go(func() {
+			o := options(ln, i, count)
+			if change != nil {
+				change(&o)
+			}
+			g, err := Join(context.Background(), o)
+			if err != nil {
+				errs[i] = err
+				return
+			}
+			defer g.Close()
+			errs[i] = run(g)
+		})
+	}
+	wg.Wait()
+	return errs
+}
+
+// TestGroup goes through all steps with four shards.
+func TestGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		starts := make([]time.Time, 4)
+		errs := each(4, nil, func(g *Group) error {
+			assert.Check(t, string(g.Hand) == "salt")
+			if err := g.Agree("begin", []Fact{{"requests", "5"}}); err != nil {
+				return err
+			}
+			time.Sleep(time.Duration(g.Index) * time.Second) // the last one is ready after 3 s
+			at, err := g.Start("pass 0")
+			if err != nil {
+				return err
+			}
+			starts[g.Index] = at
+			var mu sync.Mutex
+			got := map[int]string{}
+			take := func(from int, data []byte) error {
+				mu.Lock()
+				defer mu.Unlock()
+				got[from] += string(data)
+				return nil
+			}
+			if g.Index > 0 {
+				for i := range 3 {
+					time.Sleep(time.Minute)
+					if err := g.Send(fmt.Append(nil, g.Index, i, " ")); err != nil {
+						return err
+					}
+				}
+			}
+			all, err := g.Gather("pass 0 ended", fmt.Append(nil, "end ", g.Index), take)
+			if err != nil {
+				return err
+			}
+			if g.Index == 0 {
+				for i, data := range all {
+					assert.Check(t, string(data) == fmt.Sprint("end ", i))
+				}
+				assert.Check(t, got[3] == "3 0 3 1 3 2 ", got[3])
+				bound, err := g.Bound()
+				assert.Check(t, err == nil && bound == 0, "%v %v", bound, err)
+			}
+			data, err := g.Share("verdict", []byte("fine"))
+			assert.Check(t, g.Index == 0 || string(data) == "fine")
+			if err != nil {
+				return err
+			}
+			status, err := g.Finish(byte(g.Index))
+			assert.Check(t, status == 3)
+			return err
+		})
+		for i, err := range errs {
+			assert.NilError(t, err, "shard %d", i)
+			assert.Equal(t, starts[i], starts[0])
+		}
+		assert.Equal(t, starts[0].Sub(began), 3*time.Second+head)
+	})
+}
+
+// TestLost ends one shard in several ways in the middle of a step. All others must know which one
+// and why, in bounded time.
+func TestLost(t *testing.T) {
+	for _, test := range []struct {
+		name, want string
+		within     time.Duration
+		end        func(g *Group)
+	}{
+		{"dies", "cannot judge: shard 2 (machine 2) is lost: it closed the connection", 0, func(g *Group) { g.links[0].conn.Close() }},
+		{"fails", "cannot judge: shard 2 (machine 2): disk full", 0, func(g *Group) { g.Fail(errors.New("disk full")) }},
+		{"is at another step", `cannot judge: shard 2 (machine 2) is at "other", and shard 0 (machine 0) at "a": want the same benchmarks in the same order in all shards`, 0,
+			func(g *Group) { g.Gather("other", nil, nil) }},
+		{"does not come", `cannot judge: shard 2 (machine 2) did not come to "a" within 1m0s`, time.Minute, func(g *Group) { time.Sleep(2 * time.Minute) }},
+		{"disagrees", "cannot judge: a: seed: 1 in shard 0 (machine 0), 2 in shard 2 (machine 2)", 0, func(g *Group) { g.Agree("a", []Fact{{"seed", "2"}}) }},
+		{"sends a strange frame", "cannot judge: shard 2 (machine 2) sent a frame of kind 1 after the greeting", 0, func(g *Group) { g.links[0].send(frame{kindHello, nil}) }},
+		{"sends no frame", "cannot judge: shard 2 (machine 2) is lost: a frame of kind 0: want 1 to 11", 0, func(g *Group) { g.links[0].send(frame{0, nil}) }},
+		{"sends samples too early", `cannot judge: shard 2 (machine 2) sent samples at "a"`, 0, func(g *Group) { g.Send(nil) }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				errs := each(4, nil, func(g *Group) error {
+					began := time.Now()
+					if g.Index == 2 {
+						test.end(g)
+						<-g.Context().Done()
+						return nil
+					}
+					err := g.Agree("a", []Fact{{"seed", "1"}})
+					assert.Check(t, time.Since(began) == test.within, "%v", time.Since(began))
+					assert.Check(t, g.Context().Err() != nil)
+					assert.Check(t, g.Err() == err)
+					_, again := g.Share("b", nil)
+					assert.Check(t, again == err)
+					return err
+				})
+				for _, i := range []int{0, 1, 3} {
+					assert.Error(t, errs[i], test.want, "shard %d", i)
+					assert.ErrorIs(t, errs[i], ErrLost)
+				}
+			})
+		})
+	}
+}
+
+// A mute is a connection that loses all that is written to it from some instant on, as a network
+// does that is cut, and from which nothing is read any more.
+type mute struct {
+	net.Conn
+	cut chan struct{}
+}
+
+func (m mute) Write(p []byte) (int, error) {
+	select {
+	case <-m.cut:
+		return len(p), nil
+	default:
+		return m.Conn.Write(p)
+	}
+}
+
+// TestSilent cuts the connection of one shard without a sign, or stops the shard, in a pass. The
+// others must know within the time of silence.
+func TestSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cut := make(chan struct{})
+		mutes := func(o *Options) {
+			if o.Index == 2 {
+				dial := o.Dial
+				o.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
+					c, err := dial(ctx, addr)
+					return mute{c, cut}, err
+				}
+			}
+		}
+		errs := each(4, mutes, func(g *Group) error {
+			if g.Index == 2 {
+				time.Sleep(time.Hour)
+				close(cut)
+				<-g.Context().Done()
+				return nil
+			}
+			_, err := g.Gather("ended", nil, func(int, []byte) error { return nil })
+			if g.Index == 0 {
+				return err
+			}
+			_, err = g.Share("verdict", nil) // after an hour of beats alone
+			return err
+		})
+		for _, i := range []int{0, 1, 3} {
+			assert.Error(t, errs[i], "cannot judge: shard 2 (machine 2) is lost: nothing heard for 10s", "shard %d", i)
+		}
+	})
+}
+
+// TestRefused checks that processes which must not take part are refused and named.
+func TestRefused(t *testing.T) {
+	t.Run("wrong token", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var log []string
+			errs := each(3, func(o *Options) {
+				if o.Index == 2 {
+					o.Token = "another token of somebody"
+				}
+				if o.Index == 0 {
+					o.Log = func(text string) { log = append(log, text) }
+				}
+			}, func(g *Group) error { return nil })
+			told := "refused somebody as shard 2 (machine 2) from pipe: its LLMBENCH_RENDEZVOUS_TOKEN is not that of shard 0"
+			assert.Error(t, errs[0], "cannot judge: shard 0 (machine 0) at mem:1: shards that are not there: 2; "+told+": not within 1m0s")
+			assert.Error(t, errs[2], "cannot judge: shard 2 (machine 2) is refused by mem:1: its LLMBENCH_RENDEZVOUS_TOKEN is not that of shard 0")
+			assert.Error(t, errs[1], errs[0].Error())
+			assert.DeepEqual(t, log, []string{told})
+		})
+	})
+	t.Run("a listener without the token", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			ln := memnet.Listen()
+			defer ln.Close()
+			go func() {
+				c, _ := ln.Accept()
+				readKind(c, kindHello)
+				writeFrame(c, frame{kindNonce, nonce()})
+				readKind(c, kindProof)
+				writeJSON(c, kindWelcome, welcome{MAC: nonce()})
+			}()
+			_, err := Join(context.Background(), options(ln, 1, 2))
+			assert.Error(t, err, "cannot judge: shard 1 (machine 1) is refused by mem:1: who listens there does not know LLMBENCH_RENDEZVOUS_TOKEN")
+		})
+	})
+	for _, test := range []struct {
+		name, want string
+		change     func(*Options)
+	}{
+		{"another binary", "binary: abc in shard 0 (machine 0), xyz in shard 2 (machine 2)", func(o *Options) { o.Facts = []Fact{{"binary", "xyz"}, {"seed", "1"}} }},
+		{"another seed", "seed: 1 in shard 0 (machine 0), none in shard 2 (machine 2); more: none in shard 0 (machine 0), 7 in shard 2 (machine 2)",
+			func(o *Options) { o.Facts = []Fact{{"binary", "abc"}, {"more", "7"}} }},
+		{"another number of shards", "shard 2 (machine 2) is 2 of 4 shards: want 1 to 2 of 3", func(o *Options) { o.Count = 4 }},
+		{"a shard twice", "shard 1 (machine 2) is there twice", func(o *Options) { o.Index = 1; o.Timeout = time.Second }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				errs := each(3, func(o *Options) {
+					if o.Index == 2 {
+						time.Sleep(time.Second)
+						test.change(o)
+					}
+				}, func(g *Group) error { <-g.Context().Done(); return g.Err() })
+				assert.Error(t, errs[0], "cannot judge: "+test.want)
+				assert.ErrorContains(t, errs[2], test.want)
+				assert.Error(t, errs[1], errs[0].Error())
+			})
+		})
+	}
+}
+
+// TestStrangers checks that processes which speak otherwise, or say nothing, neither join nor keep
+// the shards from joining.
+func TestStrangers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ln := memnet.Listen()
+		defer ln.Close()
+		var mu sync.Mutex
+		var log []string
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			o := options(ln, 0, 2)
+			o.Log = func(text string) { mu.Lock(); defer mu.Unlock(); log = append(log, text) }
+			g, err := Join(context.Background(), o)
+			assert.Check(t, err == nil, "%v", err)
+			g.Finish(0)
+			g.Close()
+		})
+		for _, speaks := range []string{"GET / HTTP/1.1\r\n\r\n", "", string(appendFrame(nil, frame{kindHello, []byte("llmbench shards 0\n")})), "\xff\xff\xff\xff\xff\xff"} {
+			c, err := ln.Dial(context.Background(), "", "")
+			assert.NilError(t, err)
+			wg.Go(func() {
+				c.Write([]byte(speaks))
+				readFrame(c, maxGreeting)
+				c.Close()
+			})
+		}
+		time.Sleep(20 * time.Second)
+		wg.Go(func() {
+			g, err := Join(context.Background(), options(ln, 1, 2))
+			assert.Check(t, err == nil, "%v", err)
+			g.Finish(0)
+			g.Close()
+		})
+		wg.Wait()
+		assert.Equal(t, len(log), 4, "%q", log)
+		for _, text := range log {
+			assert.Equal(t, text, "refused somebody from pipe: "+errStranger.Error())
+		}
+	})
+}
+
+// TestNobody checks the errors of a shard that is alone.
+func TestNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ln := memnet.Listen()
+		_, err := Join(context.Background(), options(ln, 0, 4))
+		assert.Error(t, err, "cannot judge: shard 0 (machine 0) at mem:1: shards that are not there: 1, 2, 3: not within 1m0s")
+		began := time.Now()
+		_, err = Join(context.Background(), options(ln, 1, 4)) // the listener is closed
+		assert.Error(t, err, "cannot judge: shard 1 (machine 1): shard 0 at mem:1: not within 1m0s: use of closed network connection")
+		assert.Equal(t, time.Since(began), time.Minute)
+		ctx, cancel := context.WithCancelCause(context.Background())
+		cancel(errors.New("interrupted"))
+		_, err = Join(ctx, options(ln, 1, 4))
+		assert.Assert(t, strings.Contains(err.Error(), "interrupted"), "%v", err)
+	})
+}

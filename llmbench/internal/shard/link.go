@@ -1,0 +1,114 @@
+package shard
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// A link is a connection to another process of the group.
+type link struct {
+	group *Group
+	conn  net.Conn
+	index int    // of the other process
+	name  string // of the other process, for errors
+
+	in    chan frame // steps and samples, in the order of the sends
+	pongs chan []byte
+
+	mu sync.Mutex // held while a frame is written
+}
+
+// waitingFrames is how many frames of a link wait before the other process does.
+const waitingFrames = 64
+
+func newLink(g *Group, c net.Conn, index int, name string) *link {
+	return &link{group: g, conn: c, index: index, name: name, in: make(chan frame, waitingFrames), pongs: make(chan []byte, 1)}
+}
+
+// send sends a frame. A process that takes none for as long as it may be silent is lost.
+func (l *link) send(f frame) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conn.SetWriteDeadline(time.Now().Add(l.group.silence))
+	if err := writeFrame(l.conn, f); err != nil {
+		return l.lost(err)
+	}
+	return nil
+}
+
+// lost ends the group because of an error of the connection.
+func (l *link) lost(err error) error {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = fmt.Errorf("%s is lost: nothing heard for %v", l.name, l.group.silence)
+	case errors.Is(err, io.EOF):
+		err = fmt.Errorf("%s is lost: it closed the connection", l.name)
+	default:
+		err = fmt.Errorf("%s is lost: %w", l.name, err)
+	}
+	return l.group.end(err, l)
+}
+
+// run reads frames until the connection ends.
+func (l *link) run() {
+	for {
+		l.conn.SetReadDeadline(time.Now().Add(l.group.silence))
+		f, err := readFrame(l.conn, maxContent)
+		if err != nil {
+			l.lost(err)
+			return
+		}
+		switch f.kind {
+		case kindBeat:
+		case kindPing:
+			now := binary.BigEndian.AppendUint64(f.data, uint64(l.group.now()))
+			l.send(frame{kindPong, now})
+		case kindPong:
+			select {
+			case l.pongs <- f.data:
+			default: // nobody waits for it
+			}
+		case kindFailed:
+			l.group.end(errors.New(string(f.data)), l)
+		case kindStep, kindSamples:
+			select {
+			case l.in <- f:
+			case <-l.group.ctx.Done(): // nobody takes it any more
+			}
+		default:
+			l.group.end(fmt.Errorf("%s sent a frame of kind %d after the greeting", l.name, f.kind), l)
+		}
+	}
+}
+
+// trips is how many round trips measure the offset of a clock.
+const trips = 64
+
+// offset measures by how much the clock of the other process is ahead of the group's.
+func (l *link) offset() (offset, error) {
+	var all []trip
+	for i := range trips {
+		sent := l.group.now()
+		id := binary.BigEndian.AppendUint64(nil, uint64(i))
+		if err := l.send(frame{kindPing, id}); err != nil {
+			return offset{}, err
+		}
+		select {
+		case pong := <-l.pongs:
+			received := l.group.now()
+			if len(pong) != 16 || string(pong[:8]) != string(id) {
+				return offset{}, l.group.end(fmt.Errorf("%s: a pong that answers no ping", l.name), nil)
+			}
+			all = append(all, trip{sent, time.Duration(binary.BigEndian.Uint64(pong[8:])), received})
+		case <-l.group.ctx.Done():
+			return offset{}, l.group.Err()
+		}
+	}
+	return leastTrip(all), nil
+}

@@ -1,0 +1,46 @@
+package shard
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// launchers are the pairs of variables by which launchers tell a process its number and how many
+// processes there are.
+var launchers = []struct{ index, count string }{
+	{"JOB_COMPLETION_INDEX", "LLMBENCH_SHARDS"},      // https://kubernetes.io/docs/concepts/workloads/controllers/job/#completion-mode
+	{"SLURM_PROCID", "SLURM_NTASKS"},                 // https://slurm.schedmd.com/srun.html
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, // https://www.open-mpi.org/faq/?category=running#mpi-environmental-variables
+}
+
+// sources names what Place reads.
+const sources = "LLMBENCH_SHARD=i/n, or JOB_COMPLETION_INDEX and LLMBENCH_SHARDS, SLURM_PROCID and SLURM_NTASKS, or OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE"
+
+// Place returns the part of this process: that of LLMBENCH_SHARD, or that of the first launcher
+// whose variables are set. The function get returns the value of a variable, or "".
+func Place(get func(name string) string) (Part, error) {
+	if text := get("LLMBENCH_SHARD"); text != "" {
+		index, count, _ := strings.Cut(text, "/")
+		return parsePart("LLMBENCH_SHARD="+text, index, count)
+	}
+	for _, l := range launchers {
+		index, count := get(l.index), get(l.count)
+		if index != "" && count != "" {
+			return parsePart(fmt.Sprintf("%s=%s and %s=%s", l.index, index, l.count, count), index, count)
+		}
+	}
+	return Part{}, fmt.Errorf("nothing says which shard this process is: want %s", sources)
+}
+
+// maxShards is the maximum number of processes.
+const maxShards = 1024
+
+func parsePart(source, index, count string) (Part, error) {
+	i, err := strconv.Atoi(index)
+	n, errCount := strconv.Atoi(count)
+	if err != nil || errCount != nil || n < 1 || n > maxShards || i < 0 || i >= n {
+		return Part{}, fmt.Errorf("%s: want a shard from 0 to n-1 of n shards, n from 1 to %d", source, maxShards)
+	}
+	return Part{i, n}, nil
+}

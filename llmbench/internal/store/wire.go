@@ -1,0 +1,39 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// Append appends a sample to data, as another process of the same version reads it with Read.
+func Append(data []byte, s *sample.Sample) []byte {
+	var c codec
+	one := c.encode(s)
+	return append(binary.AppendUvarint(data, uint64(len(one))), one...)
+}
+
+var errCut = errors.New("samples of another process: not as they were sent")
+
+// Read calls f with each sample of data, which Append has made, until f returns an error. Each
+// sample is a new one, and f may keep it.
+func Read(data []byte, f func(*sample.Sample) error) error {
+	read := codec{reading: true, words: map[string]string{}}
+	for len(data) > 0 {
+		n, size := binary.Uvarint(data)
+		if size <= 0 || n > uint64(len(data)-size) {
+			return errCut
+		}
+		end := size + int(n)
+		one := new(sample.Sample)
+		if read.decode(data[size:end], one) != nil {
+			return errCut
+		}
+		if err := f(one); err != nil {
+			return err
+		}
+		data = data[end:]
+	}
+	return nil
+}

@@ -1,0 +1,389 @@
+package llmbench
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/perf/benchfmt"
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+)
+
+// shardsVariant is the variable that makes one shard of helperShards another one.
+const shardsVariant = "TEST_VARIANT_OF_THE_SHARD"
+
+// shardLoads are the loads of helperShards.
+func shardLoads() map[string]Load {
+	numbered := func(n, from int) []Request {
+		all := words(n, 8)
+		for i := range all {
+			all[i].Prompt = fmt.Sprintf("request %d", from+i)
+		}
+		return all
+	}
+	fresh := func(pass int) ([]Request, error) { return numbered(37, 1000*pass), nil }
+	sessions := numbered(11, 0)
+	for i := range sessions {
+		sessions[i].Then = []Turn{{Prompt: fmt.Sprintf("then %d", i), MaxTokens: 3, FixedOutput: true}, {Prompt: "and then", MaxTokens: 2, FixedOutput: true}}
+	}
+	at := make([]time.Duration, 37)
+	for i := range at {
+		at[i] = time.Duration(i*i) * ms / 10
+	}
+	return map[string]Load{
+		"closed":   {Fresh: fresh, Concurrency: 6, Warmup: numbered(9, 90_000), Figures: firstWords, Units: []sample.Unit{{Name: "first-words", Better: "higher"}}},
+		"few":      {Requests: numbered(5, 0), Concurrency: 2},
+		"open":     {Fresh: fresh, Arrivals: arrivals.Poisson{Rate: 500, Seed: 7}, Warmup: numbered(3, 90_000)},
+		"bounded":  {Requests: numbered(20, 0), Arrivals: arrivals.Gamma{Rate: 1000, Shape: 0.5, Seed: 7}, MaxInFlight: 5},
+		"replay":   {Requests: numbered(37, 0), Arrivals: arrivals.Replay{At: at}, NoStream: true},
+		"sessions": {Requests: sessions, Concurrency: 4, Cancel: Cancel{Share: 0.3, Deltas: 3, Seed: 5}},
+	}
+}
+
+// helperShards runs loads against the server of the environment. Shard 0 writes the figures.
+func helperShards(b *testing.B) {
+	target := Target{URL: os.Getenv(killedURL), Model: "mock", NoProxy: true}
+	loads := shardLoads()
+	for _, name := range []string{"closed", "few", "open", "bounded", "replay", "sessions"} {
+		if !regexp.MustCompile(os.Getenv("TEST_LOADS")).MatchString(name) {
+			continue
+		}
+		b.Run(name, func(b *testing.B) {
+			l := loads[name]
+			switch os.Getenv(shardsVariant) {
+			case "seed":
+				l.Arrivals = arrivals.Poisson{Rate: 500, Seed: 8}
+			case "requests":
+				l.Fresh, l.Requests = nil, words(37, 8)
+			case "unable":
+				l.Fresh = func(int) ([]Request, error) { return nil, fmt.Errorf("no such data set") }
+			}
+			result := Run(b, target, l)
+			figures, err := json.Marshal(sample.Summarize(result.All(), result.Elapsed, l.SLO).Metrics)
+			assert.NilError(b, err)
+			path := filepath.Join(os.Getenv("LLMBENCH_OUT"), "figures-"+name+os.Getenv("TEST_SHARD"))
+			assert.NilError(b, os.WriteFile(path, figures, 0o666))
+		})
+	}
+}
+
+// A shardProcess is a process of a group.
+type shardProcess struct {
+	*exec.Cmd
+	stdout, stderr bytes.Buffer
+	out            string
+}
+
+// freeAddress returns a loopback address at which nobody listens.
+func freeAddress(t *testing.T) string {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(t, err)
+	defer ln.Close()
+	return ln.Addr().String()
+}
+
+// startShards starts helperShards in so many processes, or alone if there is one. The function
+// change changes the command of a process.
+func startShards(t *testing.T, count int, url, loads string, change func(i int, p *shardProcess)) []*shardProcess {
+	t.Helper()
+	addr := freeAddress(t)
+	all := make([]*shardProcess, count)
+	for i := range all {
+		p := &shardProcess{Cmd: helperCommand(t.Context(), "Shards"), out: t.TempDir()}
+		p.Cmd.Stdout, p.Cmd.Stderr = &p.stdout, &p.stderr
+		p.Env = append(p.Env, killedURL+"="+url, "TEST_LOADS="+loads, "LLMBENCH_OUT="+p.out, "LLMBENCH_CLIENT_BOUND=report", "LLMBENCH_UNITS=all")
+		if count > 1 {
+			p.Env = append(p.Env, fmt.Sprintf("LLMBENCH_SHARD=%d/%d", i, count), "LLMBENCH_RENDEZVOUS="+addr, "LLMBENCH_RENDEZVOUS_TOKEN=secret")
+		}
+		if change != nil {
+			change(i, p)
+		}
+		assert.NilError(t, p.Start())
+		t.Cleanup(func() { p.Process.Kill() })
+		all[i] = p
+	}
+	return all
+}
+
+// text returns what a process has printed. It must have ended.
+func (p *shardProcess) text() string { return p.stdout.String() + p.stderr.String() }
+
+// wait waits for the end of all processes, and returns their exit codes.
+func waitShards(all []*shardProcess) (codes []int) {
+	for _, p := range all {
+		p.Wait()
+		codes = append(codes, p.ProcessState.ExitCode())
+	}
+	return codes
+}
+
+// A bodyServer is a simulated server that keeps the bodies of requests.
+type bodyServer struct {
+	*httptest.Server
+	mu     sync.Mutex
+	bodies []string
+}
+
+func newBodyServer(t *testing.T) *bodyServer {
+	mock, err := mockserver.New(mockserver.Config{TTFT: 3 * ms, PerToken: ms})
+	assert.NilError(t, err)
+	s := &bodyServer{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		s.mu.Lock()
+		s.bodies = append(s.bodies, r.URL.Path+" "+string(body))
+		s.mu.Unlock()
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		mock.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// take returns the bodies so far, sorted, and forgets them.
+func (s *bodyServer) take() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.bodies
+	s.bodies = nil
+	slices.Sort(all)
+	return all
+}
+
+// lines returns what must be the same in the records of one process and of several, sorted.
+func lines(t *testing.T, run *records.Run) (all []string) {
+	t.Helper()
+	for q := range run.All() {
+		due := q.Due
+		if !q.Scheduled {
+			due = 0
+		}
+		all = append(all, fmt.Sprint(q.Pass, q.Turn, due, q.Outcome, q.Prompt, q.Output, q.MaxTokens, q.PromptChars))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// TestShards checks that four processes send together what one sends alone, and that the result
+// of shard 0 is that of all requests.
+func TestShards(t *testing.T) {
+	server := newBodyServer(t)
+	twice := func(i int, p *shardProcess) { p.Args = append(p.Args, "-test.benchtime=2x", "-test.count=2") }
+	alone := startShards(t, 1, server.URL, "", twice)[0]
+	assert.DeepEqual(t, waitShards([]*shardProcess{alone}), []int{0})
+	bodies := server.take()
+	all := startShards(t, 4, server.URL, "", twice)
+	codes := waitShards(all)
+	assert.Assert(t, slices.Equal(codes, []int{0, 0, 0, 0}), "%v %s", codes, all[0].text()+all[1].text())
+	assert.DeepEqual(t, server.take(), bodies)
+
+	wantRows, _ := results(t, alone.stdout.String())
+	rows, _ := results(t, all[0].stdout.String())
+	assert.Equal(t, len(rows), len(wantRows), all[0].text())
+	for i, row := range rows {
+		assert.Equal(t, string(row.Name), string(wantRows[i].Name))
+		assert.Equal(t, row.GetConfig("shards"), "4")
+	}
+	for i, p := range all[1:] {
+		assert.Assert(t, !strings.Contains(p.stdout.String(), "\nBenchmark"), p.text())
+		assert.Assert(t, strings.Contains(p.stdout.String(), fmt.Sprintf("the result of all 4 shards is that of shard 0; this is shard %d\n", i+1)), p.text())
+		rest, err := filepath.Glob(filepath.Join(p.out, "*.jsonl"))
+		assert.NilError(t, err)
+		assert.Equal(t, len(rest), 0)
+	}
+
+	for name, l := range shardLoads() {
+		for count := 1; count <= 2; count++ {
+			file := fmt.Sprintf("BenchmarkHelper,Shards,%s.%d.jsonl", name, count)
+			want, err := records.Open(filepath.Join(alone.out, file))
+			assert.NilError(t, err)
+			got, err := records.Open(filepath.Join(all[0].out, file))
+			assert.NilError(t, err)
+			assert.DeepEqual(t, lines(t, got), lines(t, want))
+			assert.Equal(t, got.Head.Shards, 4)
+			assert.Equal(t, want.Head.Shards, 0)
+			assert.Assert(t, got.End.ClockBound > 0 && got.End.ClockBound < time.Second, "%v", got.End.ClockBound)
+			sent := map[int32]int{}
+			for q := range got.All() {
+				sent[q.Shard]++
+			}
+			share := min(4, max(4, l.Concurrency)) // of the requests
+			if name == "few" {
+				share = 2
+			}
+			assert.Equal(t, len(sent), share, "%v", sent)
+			if count == 2 {
+				checkFigures(t, filepath.Join(all[0].out, "figures-"+name), got, rows)
+			}
+		}
+	}
+}
+
+// checkFigures checks that the figures of a file are those of records.
+func checkFigures(t *testing.T, file string, run *records.Run, rows []*benchfmt.Result) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	assert.NilError(t, err)
+	var figures map[string]float64
+	assert.NilError(t, json.Unmarshal(text, &figures))
+	want := run.Figures().Metrics
+	checked := 0
+	for unit, v := range figures {
+		if w, ok := want[unit]; ok {
+			assert.Equal(t, v, w, unit)
+			checked++
+		}
+	}
+	assert.Assert(t, checked > 10, "%v", figures)
+	assert.Assert(t, len(rows) > 0)
+}
+
+// firstWords is a figure of a load's own.
+func firstWords(samples iter.Seq[*sample.Sample]) map[string]float64 {
+	n := 0.0
+	for range samples {
+		n++
+	}
+	return map[string]float64{"first-words": n}
+}
+
+// TestShardsDiffer checks that shards which differ do not measure, and name what differs.
+func TestShardsDiffer(t *testing.T) {
+	server := newBodyServer(t)
+	for _, test := range []struct {
+		name, loads string
+		change      func(*shardProcess)
+		want        string
+		sent        bool // requests
+	}{
+		{"seed", "^open$", func(p *shardProcess) { p.Env = append(p.Env, shardsVariant+"=seed") },
+			"BenchmarkHelper/Shards/open: begin: parameters of arrivals: map[rate:500 seed:7] in shard 0 (", false},
+		{"requests", "^open$", func(p *shardProcess) { p.Env = append(p.Env, shardsVariant+"=requests") },
+			"BenchmarkHelper/Shards/open: pass 0: requests: ", true},
+		{"variable", "^few$", func(p *shardProcess) { p.Env = append(p.Env, "LLMBENCH_SEED=2") }, "LLMBENCH_SEED: none in shard 0 (", false},
+		{"flag", "^few$", func(p *shardProcess) { p.Args = append(p.Args, "-test.benchtime=3x") }, "-test.benchtime: 1x in shard 0 (", false},
+		{"benchmarks", "^few$", func(p *shardProcess) { p.Env = append(p.Env, "TEST_LOADS=open") }, "want the same benchmarks in the same order in all shards", false},
+		{"an error of one", "^open$", func(p *shardProcess) { p.Env = append(p.Env, shardsVariant+"=unable") }, ": no such data set", true},
+		{"the token", "^few$", func(p *shardProcess) { p.Env = append(p.Env, "LLMBENCH_RENDEZVOUS_TOKEN=other") }, "its LLMBENCH_RENDEZVOUS_TOKEN is not that of shard 0", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			all := startShards(t, 3, server.URL, test.loads, func(i int, p *shardProcess) {
+				p.Env = append(p.Env, "LLMBENCH_RENDEZVOUS_TIMEOUT=10s")
+				if i == 2 {
+					test.change(p)
+				}
+			})
+			codes := waitShards(all)
+			for i, p := range all {
+				assert.Equal(t, codes[i], 1, p.text())
+				assert.Assert(t, strings.Contains(p.text(), "cannot judge: "), p.text())
+				if i != 1 || strings.HasPrefix(test.want, "BenchmarkHelper") { // that may dial when the others have ended
+					assert.Assert(t, strings.Contains(p.text(), test.want), p.text())
+				}
+				rows, _ := results(t, p.stdout.String())
+				assert.Equal(t, len(rows), 0, p.text())
+			}
+			assert.Equal(t, len(server.take()) > 0, test.sent)
+		})
+	}
+}
+
+// TestShardsFailTogether checks that all shards fail if too many requests failed, and only then.
+func TestShardsFailTogether(t *testing.T) {
+	mock, err := mockserver.New(mockserver.Config{})
+	assert.NilError(t, err)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if bytes.Contains(body, []byte(`"request 3"`)) {
+			http.Error(w, "no", http.StatusTeapot)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		mock.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	all := startShards(t, 3, server.URL, "^(few|bounded)$", nil)
+	assert.DeepEqual(t, waitShards(all), []int{1, 1, 1})
+	for _, p := range all {
+		for _, name := range []string{"few", "bounded"} {
+			assert.Assert(t, strings.Contains(p.text(), "--- FAIL: BenchmarkHelper/Shards/"+name), p.text())
+		}
+		assert.Equal(t, strings.Count(p.text(), "418"), 2, p.text())
+	}
+}
+
+// TestShardsLost ends one of three shards in the middle of a pass: by SIGKILL, and by SIGSTOP. The
+// others must say which one and end, and the records must have what was answered.
+func TestShardsLost(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has neither signal")
+	}
+	for signal, why := range map[syscall.Signal]string{
+		syscall.SIGKILL: " is lost: ",
+		stopSignal:      " is lost: nothing heard for 10s",
+		syscall.SIGTERM: ": interrupted",
+	} {
+		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
+			const answered = 20
+			mock, err := mockserver.New(mockserver.Config{})
+			assert.NilError(t, err)
+			var begun atomic.Int64
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if begun.Add(1) > answered+9 { // the warm-up has nine
+					io.Copy(io.Discard, r.Body)
+					<-r.Context().Done()
+					return
+				}
+				mock.ServeHTTP(w, r)
+			}))
+			defer server.Close()
+			all := startShards(t, 3, server.URL, "^closed$", nil)
+			path := filepath.Join(all[0].out, "BenchmarkHelper,Shards,closed.1.jsonl")
+			runtest.Until(t, "each request that was answered is in the records", func() bool { return countLines(path) == 1+answered })
+			assert.NilError(t, all[2].Process.Signal(signal))
+			assert.DeepEqual(t, waitShards(all[:2]), []int{1, 1})
+			all[2].Process.Kill()
+			all[2].Wait()
+			want := regexp.MustCompile(`cannot judge: shard 2 \(.*\)` + regexp.QuoteMeta(why))
+			for _, p := range all[:2] {
+				assert.Assert(t, want.MatchString(p.text()), p.text())
+				rows, _ := results(t, p.stdout.String())
+				assert.Equal(t, len(rows), 0)
+			}
+			run, err := records.Open(path)
+			assert.NilError(t, err)
+			assert.Assert(t, want.MatchString(run.Failed()), run.Failed())
+			ok := 0
+			for q := range run.All() {
+				if q.OK() {
+					ok++
+				}
+			}
+			assert.Equal(t, ok, answered)
+		})
+	}
+}

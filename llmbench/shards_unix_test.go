@@ -1,0 +1,7 @@
+//go:build unix
+
+package llmbench
+
+import "syscall"
+
+const stopSignal = syscall.SIGSTOP
