@@ -7,10 +7,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +19,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
+	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/chunkclient"
 )
 
 // BenchmarkChunk measures the CPU time of the client for a chunk and the memory of its
@@ -35,7 +36,7 @@ import (
 //   - rss-MB and plain-rss-MB are the peak of the memory that the process had in RAM, its
 //     program included. program-MB are the pages of the program and of other files among them: this
 //     test binary links a Docker client and much else, and the system maps 16 pages for each that
-//     is used.
+//     is used. lean-rss-MB is the peak of the same client in a program that links llmbench alone.
 func BenchmarkChunk(b *testing.B) {
 	cfg, err := readConfig()
 	if err != nil {
@@ -44,6 +45,7 @@ func BenchmarkChunk(b *testing.B) {
 	if cfg.Full != "1" {
 		b.Skip("LLMBENCH_FULL=1 runs it")
 	}
+	lean := buildLean(b)
 	for _, mode := range []struct {
 		name          string
 		cfg           mockserver.Config
@@ -61,14 +63,14 @@ func BenchmarkChunk(b *testing.B) {
 			defer pin(b, 1)()
 			for _, streams := range mode.streams {
 				b.Run("concurrency="+strconv.Itoa(streams), func(b *testing.B) {
-					l := clientLoad{URL: mock.target.URL, Streams: streams, Waves: mode.waves, Output: mode.output}
-					var ours, plain, ratio, memory, plainMemory, program []float64
+					l := chunkclient.Load{URL: mock.target.URL, Streams: streams, Waves: mode.waves, Output: mode.output}
+					var ours, plain, ratio, memory, plainMemory, program, leanMemory []float64
 					for b.Loop() {
-						p, c := runClient(b, "plain", l), runClient(b, "llmbench", l)
-						plain, ours = append(plain, p.cpuPerChunk()), append(ours, c.cpuPerChunk())
-						ratio = append(ratio, c.cpuPerChunk()/p.cpuPerChunk())
+						p, c, own := runClient(b, "plain", l), runClient(b, "llmbench", l), runLean(b, lean, l)
+						plain, ours = append(plain, cpuPerChunk(p)), append(ours, cpuPerChunk(c))
+						ratio = append(ratio, cpuPerChunk(c)/cpuPerChunk(p))
 						plainMemory, memory = append(plainMemory, megabytes(p.Memory)), append(memory, megabytes(c.Memory))
-						program = append(program, megabytes(c.Program))
+						program, leanMemory = append(program, megabytes(c.Program)), append(leanMemory, megabytes(own.Memory))
 						mock.reset(b)
 					}
 					b.ReportMetric(0, "ns/op")
@@ -78,6 +80,7 @@ func BenchmarkChunk(b *testing.B) {
 					b.ReportMetric(median(memory), "rss-MB")
 					b.ReportMetric(median(plainMemory), "plain-rss-MB")
 					b.ReportMetric(median(program), "program-MB")
+					b.ReportMetric(median(leanMemory), "lean-rss-MB")
 				})
 			}
 		})
@@ -87,8 +90,8 @@ func BenchmarkChunk(b *testing.B) {
 // TestChunkClients runs the clients of BenchmarkChunk with a small load.
 func TestChunkClients(t *testing.T) {
 	mock := startMock(t, mockserver.Config{})
-	for _, client := range []string{"plain", "llmbench"} {
-		r := runClient(t, client, clientLoad{URL: mock.target.URL, Streams: 2, Waves: 3, Output: 4})
+	l := chunkclient.Load{URL: mock.target.URL, Streams: 2, Waves: 3, Output: 4}
+	for _, r := range []chunkclient.Result{runClient(t, "plain", l), runClient(t, "llmbench", l), runLean(t, buildLean(t), l)} {
 		assert.Equal(t, r.Chunks, 24)
 		assert.Assert(t, r.CPU > 0 && r.Memory > r.Program && r.Program > 0, "%+v", r)
 	}
@@ -107,33 +110,28 @@ const clientArg = "run-client"
 
 // A clientLoad is what a client of BenchmarkChunk sends.
 type clientLoad struct {
-	Client                 string // plain or llmbench
-	URL                    string
-	Streams, Waves, Output int
+	Client string // plain, llmbench or, in a program of its own, lean
+	chunkclient.Load
 }
 
-// A clientResult is what a client of BenchmarkChunk used.
-type clientResult struct {
-	Chunks  int
-	CPU     time.Duration
-	Memory  int // peak resident set size in KiB
-	Program int // of it, pages of files at the end, in KiB
-}
-
-func (r clientResult) cpuPerChunk() float64 { return float64(r.CPU) / float64(r.Chunks) }
+// cpuPerChunk returns the CPU time for a chunk, in nanoseconds.
+func cpuPerChunk(r chunkclient.Result) float64 { return float64(r.CPU) / float64(r.Chunks) }
 
 // megabytes returns a number of KiB in MB.
 func megabytes(kib int) float64 { return float64(kib) * 1024 / 1e6 }
 
 func init() { roles[clientArg] = serveClient }
 
+// clients send a load, and return the number of chunks with text.
+var clients = map[string]func(chunkclient.Load) (int, error){"plain": plainPass, "llmbench": chunkclient.Send}
+
 // serveClient runs a client, and writes its result to stdout.
 func serveClient(config string, _ io.Reader, stdout, stderr io.Writer) int {
 	var l clientLoad
 	err := json.Unmarshal([]byte(config), &l)
-	var r clientResult
+	var r chunkclient.Result
 	if err == nil {
-		r, err = measureClient(l)
+		r, err = chunkclient.Measure(l.Load, clients[l.Client])
 	}
 	if err == nil {
 		err = json.NewEncoder(stdout).Encode(r)
@@ -145,43 +143,40 @@ func serveClient(config string, _ io.Reader, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// measureClient runs a client in this process.
-func measureClient(l clientLoad) (r clientResult, err error) {
-	send := map[string]func(clientLoad) (int, error){"plain": plainPass, "llmbench": llmbenchPass}[l.Client]
-	before, err := cpuTime()
-	if err != nil {
-		return r, err
-	}
-	if r.Chunks, err = send(l); err != nil {
-		return r, err
-	}
-	after, err := cpuTime()
-	if err != nil {
-		return r, err
-	}
-	r.CPU = after - before
-	if r.Memory, err = resident("VmHWM"); err == nil {
-		r.Program, err = resident("RssFile")
-	}
-	if want := l.Streams * l.Waves * l.Output; err == nil && r.Chunks != want {
-		err = fmt.Errorf("%d chunks with text; want %d", r.Chunks, want)
-	}
-	return r, err
-}
-
 // runClient runs a client in another process, which inherits the core.
-func runClient(tb testing.TB, client string, l clientLoad) (r clientResult) {
+func runClient(tb testing.TB, client string, l chunkclient.Load) chunkclient.Result {
 	tb.Helper()
-	l.Client = client
-	config, err := json.Marshal(l)
-	if err != nil {
-		tb.Fatal(err)
-	}
 	self, err := os.Executable()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	cmd := exec.CommandContext(tb.Context(), self, clientArg, string(config))
+	return resultOf(tb, clientLoad{client, l}, self, clientArg)
+}
+
+// buildLean builds the program leanclient, and returns its path.
+func buildLean(tb testing.TB) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "leanclient")
+	if out, err := exec.CommandContext(tb.Context(), "go", "build", "-o", path, "./internal/chunkclient/cmd/leanclient").CombinedOutput(); err != nil {
+		tb.Fatalf("go build leanclient: %v\n%s", err, out)
+	}
+	return path
+}
+
+// runLean is runClient with the program leanclient at a path.
+func runLean(tb testing.TB, path string, l chunkclient.Load) chunkclient.Result {
+	tb.Helper()
+	return resultOf(tb, l, path)
+}
+
+// resultOf runs a command whose last argument is a load in JSON, and returns what it prints.
+func resultOf(tb testing.TB, l any, command ...string) (r chunkclient.Result) {
+	tb.Helper()
+	config, err := json.Marshal(l)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	cmd := exec.CommandContext(tb.Context(), command[0], append(command[1:], string(config))...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -189,32 +184,9 @@ func runClient(tb testing.TB, client string, l clientLoad) (r clientResult) {
 		err = json.Unmarshal(out, &r)
 	}
 	if err != nil {
-		tb.Fatalf("the client %s: %v\n%s", client, err, &stderr)
+		tb.Fatalf("%s %s: %v\n%s", command[0], config, err, &stderr)
 	}
 	return r
-}
-
-// cpuTime returns the CPU time that the process has used.
-func cpuTime() (time.Duration, error) {
-	var u unix.Rusage
-	err := unix.Getrusage(unix.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), err
-}
-
-// resident returns a figure of the process in /proc/self/status, in KiB: VmHWM is the largest resident set
-// size that it had, and RssFile the pages of files in RAM. The peak that getrusage returns would include the
-// parent process (https://man7.org/linux/man-pages/man5/proc_pid_status.5.html).
-func resident(name string) (int, error) {
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0, err
-	}
-	_, rest, found := strings.Cut(string(text), name+":")
-	fields := strings.Fields(rest)
-	if !found || len(fields) == 0 {
-		return 0, fmt.Errorf("/proc/self/status has no %s", name)
-	}
-	return strconv.Atoi(fields[0])
 }
 
 // pin keeps all threads of the process, and those that they start, on one core with

@@ -3,52 +3,26 @@ package scenarios
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/chunkclient"
 )
-
-// chunkPrompt is the prompt of the clients of BenchmarkChunk.
-var chunkPrompt = strings.Repeat("word ", 32)
-
-// llmbenchPass sends l as a benchmark does, and returns the number of chunks with text.
-func llmbenchPass(l clientLoad) (chunks int, err error) {
-	result, err := llmbench.Pass(context.Background(), "chunk", llmbench.Target{URL: l.URL, Model: "mock", NoProxy: true}, llmbench.Load{
-		Requests:    slices.Repeat([]llmbench.Request{{Prompt: chunkPrompt, MaxTokens: l.Output, FixedOutput: true}}, l.Streams*l.Waves),
-		Concurrency: l.Streams,
-		ClientBound: llmbench.BoundFails, // so that the distortion is measured
-	})
-	if err != nil && !errors.Is(err, llmbench.ErrClientBound) {
-		return 0, err
-	}
-	defer result.Close()
-	for s := range result.All() {
-		if s.Err != nil {
-			return 0, s.Err
-		}
-		chunks += s.Deltas
-	}
-	sample.Summarize(result.All(), result.Elapsed, sample.SLO{})
-	return chunks, nil
-}
 
 // plainPass sends l with net/http, keeps the instant of each chunk with text, and returns
 // the number of these chunks.
-func plainPass(l clientLoad) (chunks int, err error) {
+func plainPass(l chunkclient.Load) (chunks int, err error) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: l.Streams, DisableCompression: true}}
 	defer client.CloseIdleConnections()
 	body, err := json.Marshal(map[string]any{
 		"model": "mock", "stream": true, "ignore_eos": true, "max_tokens": l.Output,
-		"messages": []map[string]string{{"role": "user", "content": chunkPrompt}},
+		"messages": []map[string]string{{"role": "user", "content": chunkclient.Prompt}},
 	})
 	if err != nil {
 		return 0, err
