@@ -166,7 +166,7 @@ func TestCancelSockets(t *testing.T) {
 // and that a failed request stays a failure.
 func TestCancelPlan(t *testing.T) {
 	plan := func(seed uint64) (all []int) {
-		leaves := planLeaves(Cancel{Share: 0.4, Deltas: 100, Seed: seed}, words(8, 1))
+		leaves := planLeaves(Cancel{Share: 0.4, Deltas: 100, Seed: seed}, Lazy{8, func(int) Request { return words(1, 1)[0] }})
 		for i := range 8 {
 			all = append(all, leaves[i].deltas)
 		}

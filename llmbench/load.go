@@ -16,6 +16,9 @@ import (
 type Load struct {
 	// Requests are the requests of one pass. Each is sent once, in order.
 	Requests []Request
+	// Lazy, if its N is not 0, makes the requests of one pass instead of Requests, so that not all
+	// requests of a very long pass are in memory at once.
+	Lazy Lazy
 	// Fresh, if set, returns the requests of each pass instead of Requests, so that no
 	// server answers a later pass from its prefix cache. The lengths should be the same for
 	// each pass. The argument counts the passes of the benchmark from 0, over all -count
@@ -90,6 +93,15 @@ type Load struct {
 	Figures func(iter.Seq[*sample.Sample]) map[string]float64
 }
 
+// Lazy requests are made when they are about to be sent.
+type Lazy struct {
+	N int // number of requests
+	// At returns the request of an index from 0 to N-1. It is called for each index before a pass, to
+	// check the request, and again in the pass, by one goroutine at a time. It must return the same
+	// request each time.
+	At func(i int) Request
+}
+
 // Default deadlines of a request.
 const (
 	DefaultTimeout     = 10 * time.Minute
@@ -128,10 +140,12 @@ func (l Load) check() (Load, error) {
 		l.Stagger = DefaultStagger
 	}
 	switch {
-	case len(l.Requests) == 0 && l.Fresh == nil:
+	case l.Lazy.N < 0 || (l.Lazy.N > 0) != (l.Lazy.At != nil):
+		return l, fmt.Errorf("load: %d lazy requests; want a number above 0 and the function At, or neither", l.Lazy.N)
+	case len(l.Requests) == 0 && l.Fresh == nil && l.Lazy.N == 0:
 		return l, errors.New("load: no requests")
-	case len(l.Requests) > 0 && l.Fresh != nil:
-		return l, errors.New("load: both Requests and Fresh; want one")
+	case (len(l.Requests) > 0 || l.Lazy.N > 0) && l.Fresh != nil || len(l.Requests) > 0 && l.Lazy.N > 0:
+		return l, errors.New("load: more than one of Requests, Lazy and Fresh; want one")
 	case l.Concurrency == 0 && l.Arrivals == nil:
 		return l, errors.New("load: neither Concurrency nor Arrivals; want one")
 	case l.Concurrency != 0 && l.Arrivals != nil:
@@ -142,8 +156,8 @@ func (l Load) check() (Load, error) {
 		return l, fmt.Errorf("load: concurrency %d; must be at least 1", l.Concurrency)
 	case l.Timeout < 0 || l.IdleTimeout < 0 || l.PassTimeout < 0:
 		return l, fmt.Errorf("load: timeout %v, idle timeout %v, pass timeout %v; none may be negative", l.Timeout, l.IdleTimeout, l.PassTimeout)
-	case len(l.Requests) > 0 && l.checkCount(len(l.Requests)) != nil:
-		return l, l.checkCount(len(l.Requests))
+	case l.Fresh == nil && l.checkCount(max(l.Lazy.N, len(l.Requests))) != nil:
+		return l, l.checkCount(max(l.Lazy.N, len(l.Requests)))
 	case !(l.MaxFail >= 0 && l.MaxFail <= 1):
 		return l, fmt.Errorf("load: max fail %v; must be in [0,1]", l.MaxFail)
 	case !(l.MaxDistortion > 0):

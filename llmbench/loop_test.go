@@ -411,7 +411,10 @@ func TestLoadCheck(t *testing.T) {
 		want string
 	}{
 		{Load{}, "no requests"},
-		{Load{Requests: one, Fresh: func(int) ([]Request, error) { return one, nil }, Concurrency: 1}, "both Requests and Fresh"},
+		{Load{Requests: one, Fresh: func(int) ([]Request, error) { return one, nil }, Concurrency: 1}, "more than one of Requests, Lazy and Fresh"},
+		{Load{Requests: one, Lazy: Lazy{1, func(int) Request { return one[0] }}, Concurrency: 1}, "more than one of Requests, Lazy and Fresh"},
+		{Load{Lazy: Lazy{N: 1}, Concurrency: 1}, "load: 1 lazy requests; want a number above 0 and the function At"},
+		{Load{Lazy: Lazy{1, func(int) Request { return one[0] }}, Concurrency: 2}, "1 requests at concurrency 2"},
 		{Load{Requests: one}, "neither Concurrency nor Arrivals"},
 		{Load{Requests: one, Concurrency: 1, Arrivals: arrivals.Constant{Rate: 1}}, "both Concurrency and Arrivals"},
 		{Load{Requests: one, Concurrency: -3}, "concurrency -3"},

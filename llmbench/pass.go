@@ -21,7 +21,7 @@ var ErrClientBound = errors.New("client-bound")
 var ErrBursts = errors.New("answers come in bursts")
 
 // Pass measures t under l once, without a benchmark: it sends the warm-up and then one pass
-// over l.Requests, as [Run] does. It is for searches, whose op is many passes with a different
+// over the requests of l, as [Run] does. It is for searches, whose op is many passes with a different
 // load each. The result has the samples of the pass, and should be closed. [sample.Summarize]
 // computes figures from samples.
 //
@@ -56,9 +56,9 @@ func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, e
 	}()
 	defer m.close()
 	if l.Fresh != nil {
-		return nil, errors.New("load: Fresh for a single pass; want Requests")
+		return nil, errors.New("load: Fresh for a single pass; want Requests or Lazy")
 	}
-	pl, err := newPlan(&m.load, t, l.Requests)
+	pl, err := m.load.plan(t)
 	if err != nil {
 		return nil, err
 	}

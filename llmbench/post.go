@@ -56,9 +56,23 @@ const (
 // newPlan checks requests. It builds each body once, so that a request that the dialect cannot
 // express is an error before the pass.
 func newPlan(l *Load, t Target, requests []Request) (*plan, error) {
-	pl := &plan{requests: len(requests)}
+	return newLazyPlan(l, t, Lazy{len(requests), func(i int) Request { return requests[i] }})
+}
+
+// plan returns the plan of l for each pass. Fresh must be nil.
+func (l *Load) plan(t Target) (*plan, error) {
+	if l.Lazy.N > 0 {
+		return newLazyPlan(l, t, l.Lazy)
+	}
+	return newPlan(l, t, l.Requests)
+}
+
+// newLazyPlan is newPlan for requests that are not in memory.
+func newLazyPlan(l *Load, t Target, requests Lazy) (*plan, error) {
+	pl := &plan{requests: requests.N}
 	largest := 1
-	for i, r := range requests {
+	for i := range requests.N {
+		r := requests.At(i)
 		n, err := checkRequest(l, t, r)
 		if err != nil {
 			return nil, fmt.Errorf("request %d: %w", i, err)
@@ -66,17 +80,17 @@ func newPlan(l *Load, t Target, requests []Request) (*plan, error) {
 		largest = max(largest, n)
 		pl.samples += 1 + len(r.Then)
 	}
-	pl.ahead = min(len(requests), maxWaiting, max(1, maxWaitingBytes/largest))
+	pl.ahead = min(requests.N, maxWaiting, max(1, maxWaitingBytes/largest))
 	leaves := planLeaves(l.Cancel, requests)
 	pl.build = func(i int) post {
-		p, err := newPost(l, t, requests[i])
+		p, err := newPost(l, t, requests.At(i))
 		if err != nil {
 			panic(fmt.Sprintf("llmbench: request %d was valid before the pass: %v", i, err))
 		}
 		p.request, p.leave = i, leaves[i]
 		return p
 	}
-	pl.unsent = func(i int) post { return post{request: i, then: requests[i].Then} }
+	pl.unsent = func(i int) post { return post{request: i, then: requests.At(i).Then} }
 	return pl, nil
 }
 
@@ -205,15 +219,15 @@ func checkRequest(l *Load, t Target, r Request) (length int, err error) {
 }
 
 // planLeaves draws which clients leave, and when, by the index of their request.
-func planLeaves(c Cancel, requests []Request) map[int]leave {
+func planLeaves(c Cancel, requests Lazy) map[int]leave {
 	leaves := map[int]leave{}
 	if c.Share == 0 {
 		return leaves
 	}
 	r := rand.New(rand.NewPCG(c.Seed, 0x6c6566742d656172))
-	n := int(math.Round(c.Share * float64(len(requests))))
-	for _, i := range r.Perm(len(requests))[:n] {
-		l := leave{turn: r.IntN(1 + len(requests[i].Then))}
+	n := int(math.Round(c.Share * float64(requests.N)))
+	for _, i := range r.Perm(requests.N)[:n] {
+		l := leave{turn: r.IntN(1 + len(requests.At(i).Then))}
 		if c.Deltas > 0 {
 			l.deltas = 1 + r.IntN(c.Deltas)
 		} else {

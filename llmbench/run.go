@@ -158,15 +158,15 @@ func (r *run) pass(ctx context.Context, number int) error {
 
 // plan returns the requests of the next pass.
 func (r *run) plan() (*plan, error) {
-	requests := r.load.Requests
-	if r.load.Fresh != nil {
-		var err error
-		if requests, err = r.load.Fresh(process.nextPass(r.b.Name())); err != nil {
-			return nil, err
-		}
-		if err := r.load.checkCount(len(requests)); err != nil {
-			return nil, err
-		}
+	if r.load.Fresh == nil {
+		return r.load.plan(r.client.target)
+	}
+	requests, err := r.load.Fresh(process.nextPass(r.b.Name()))
+	if err != nil {
+		return nil, err
+	}
+	if err := r.load.checkCount(len(requests)); err != nil {
+		return nil, err
 	}
 	return newPlan(&r.load, r.client.target, requests)
 }
