@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -19,16 +20,23 @@ import (
 func synthetic(tb testing.TB, n, tokens int) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "BenchmarkSynthetic,concurrency=1000.1.jsonl")
+	synthesize(tb, path, "mock", 1000, n, tokens)
+	return path
+}
+
+// synthesize writes such records of a backend at a concurrency to a path.
+func synthesize(tb testing.TB, path, backend string, concurrency, n, tokens int) {
+	tb.Helper()
 	f, err := os.Create(path)
 	assert.NilError(tb, err)
 	defer f.Close()
 	w := bufio.NewWriterSize(f, 1<<20)
-	fmt.Fprintln(w, `{"version":1,"benchmark":"BenchmarkSynthetic/backend=mock/model=m/concurrency=1000","dialect":"openai-chat","model":"m","stream":true,"concurrency":1000,"start":"2026-01-02T03:04:05Z","host":{"go":"go1.26"}}`)
-	rng := rand.New(rand.NewPCG(1, 2))
-	free := make([]int64, 1000)
+	fmt.Fprintf(w, `{"version":1,"benchmark":"BenchmarkSynthetic/backend=%s/model=m/concurrency=%d","dialect":"openai-chat","model":"m","stream":true,"concurrency":%[2]d,"slo":"ttft=40ms","start":"2026-01-02T03:04:05Z","host":{"go":"go1.26"}}`+"\n", backend, concurrency)
+	rng := rand.New(rand.NewPCG(1, uint64(concurrency)))
+	free := make([]int64, concurrency)
 	line := make([]byte, 0, 4096)
 	for i := range n {
-		start := free[i%1000] + rng.Int64N(1000)
+		start := free[i%concurrency] + rng.Int64N(1000)
 		first := start + 20e6 + rng.Int64N(30e6)
 		last := first
 		outcome := "ok"
@@ -48,10 +56,30 @@ func synthetic(tb testing.TB, n, tokens int) string {
 		line = fmt.Appendf(line, `],"first_ns":%d,"last_ns":%d,"end_ns":%d,"choices":{"before":1,"amid":0,"after":1,"first_ns":%d,"last_ns":%d},"last_event_ns":%d,"done_ns":%d,"prompt_tokens":512,"output_tokens":%d,"usage_alone":true,"token_source":"usage","finish":"length","outcome":%q,"status":200}`+"\n",
 			first, last, end, first-80000, last, last+100000, last+150000, tokens, outcome)
 		w.Write(line)
-		free[i%1000] = end
+		free[i%concurrency] = end
 	}
 	assert.NilError(tb, w.Flush())
-	return path
+}
+
+// TestThreeSystems checks that the page of three systems at six loads with three samples each
+// stays below 1 MB, with all records.
+func TestThreeSystems(t *testing.T) {
+	dir := t.TempDir()
+	for i, backend := range []string{"a", "b", "c"} {
+		for load := 1; load <= 32; load *= 2 {
+			for sample := range 3 {
+				synthesize(t, filepath.Join(dir, fmt.Sprintf("%s,%d.%d.jsonl", backend, load, sample)), backend, load, 32+load, 24+8*i)
+			}
+		}
+	}
+	r, page := pageOf(t, Options{}, dir)
+	if len(page) >= 1_000_000 {
+		t.Errorf("a page of %d bytes, want less than 1,000,000", len(page))
+	}
+	detail := r.Sections[len(r.Sections)-1]
+	assert.Equal(t, len(detail.Folds), 19)
+	assert.Equal(t, detail.Folds[0].Title+", "+detail.Folds[5].Title+", "+detail.Folds[6].Title, "a concurrency=1, a concurrency=32, b concurrency=1")
+	assert.Assert(t, strings.HasPrefix(r.Headline.ID, "ranking"), r.Headline.ID)
 }
 
 // TestSize bounds the memory of a request, and checks that the page does not grow with the

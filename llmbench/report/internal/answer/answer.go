@@ -40,7 +40,11 @@ const maxGroups = 4
 
 // Of returns the answer of results. The verdict may be nil. Groups are those of d.
 func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func(*systems.Group) systems.SLO) *Answer {
-	a := &Answer{Measured: measured(d, groups), Warnings: warnings(d)}
+	a := &Answer{Warnings: warnings(d)}
+	if verdict != nil {
+		groups = nil // both files have the same systems
+	}
+	a.Measured = measured(d, groups)
 	if verdict != nil {
 		a.Kind, a.Sentences = Verdict, judged(verdict)
 		return a

@@ -84,10 +84,11 @@ func (p *pair) ratio() float64 {
 
 // spoken spells the ratio with its range over the loads.
 func (p *pair) spoken() string {
-	if len(p.ratios) == 1 {
-		return times(p.ratios[0])
+	low, high := times(slices.Min(p.ratios)), times(slices.Max(p.ratios))
+	if low == high {
+		return low
 	}
-	return fmt.Sprintf("%s (%s to %s)", times(p.ratio()), times(slices.Min(p.ratios)), times(slices.Max(p.ratios)))
+	return fmt.Sprintf("%s (%s to %s)", times(p.ratio()), low, high)
 }
 
 // where says at which loads the pair was compared.
@@ -224,7 +225,11 @@ func (p *pair) sentence(best, o *systems.System, m metric, comparisons int) stri
 		parts[0] = capital(parts[0])
 	}
 	if t := pairOf(best, o, firstToken); len(t.loads) > 0 {
-		parts = append(parts, fmt.Sprintf(firstToken.says, best.Name, t.spoken(), o.Name))
+		said := fmt.Sprintf(firstToken.says, best.Name, t.spoken(), o.Name)
+		if len(t.loads) < len(p.loads) {
+			said += " " + t.where()
+		}
+		parts = append(parts, said)
 	}
 	switch {
 	case p.doubts == p.all:

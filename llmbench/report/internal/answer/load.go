@@ -16,7 +16,8 @@ func overLoad(s *systems.System, slo systems.SLO) (says []string) {
 		name = s.Name + ": "
 	}
 	if c := s.Carries(slo); c != nil {
-		says = append(says, name+carries(c, slo))
+		said := name + carries(c, slo)
+		says = append(says, capital(said))
 		name = ""
 	}
 	peak := s.Peak()
@@ -66,13 +67,20 @@ func mistrust(r *results.Row) string {
 
 // carries says up to which load a system keeps the SLO.
 func carries(c *systems.Carried, slo systems.SLO) string {
-	switch {
-	case c.Met == nil:
-		return fmt.Sprintf("no load has %s: at %s they are %s.", slo, at(c.Missed), percent(c.Shares[c.Missed]))
-	case c.Missed == nil:
-		return fmt.Sprintf("every load has %s, up to %s: %s%s.", slo, at(c.Met), percent(c.Shares[c.Met]), goodput(c.Met))
+	kept, missed := "", ""
+	if c.Met != nil {
+		kept = fmt.Sprintf("%s (%s%s)", at(c.Met), percent(c.Shares[c.Met]), goodput(c.Met))
 	}
-	return fmt.Sprintf("%s up to %s: there %s%s, and at %s %s.", slo, at(c.Met), percent(c.Shares[c.Met]), goodput(c.Met), at(c.Missed), percent(c.Shares[c.Missed]))
+	if c.Missed != nil {
+		missed = fmt.Sprintf("%s (%s)", at(c.Missed), percent(c.Shares[c.Missed]))
+	}
+	switch {
+	case kept == "":
+		return fmt.Sprintf("no load keeps %s: the lowest is %s.", slo, missed)
+	case missed == "":
+		return fmt.Sprintf("%s is kept by every load up to the highest, %s.", slo, kept)
+	}
+	return fmt.Sprintf("%s is kept up to %s, and missed at %s.", slo, kept, missed)
 }
 
 func goodput(r *results.Row) string {
@@ -109,12 +117,12 @@ func ranked(all []*systems.System, slo systems.SLO) []string {
 		return nil
 	}
 	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(b.load, a.load) })
-	said := fmt.Sprintf("With %s, %s carries the most load: %s", slo, entries[0].name, entries[0].text)
+	said := fmt.Sprintf("Within %s, %s carries the most load: %s", slo, entries[0].name, entries[0].text)
 	switch {
 	case entries[0].load == 0:
-		said = fmt.Sprintf("No load that was measured has %s", slo)
+		said = fmt.Sprintf("No load that was measured keeps %s", slo)
 	case len(entries) > 1 && entries[1].load == entries[0].load:
-		said = fmt.Sprintf("With %s, several systems carry the most load: %s %s", slo, entries[0].name, entries[0].text)
+		said = fmt.Sprintf("Within %s, several systems carry the most load: %s %s", slo, entries[0].name, entries[0].text)
 	}
 	for _, e := range entries[1:] {
 		if entries[0].load > 0 {

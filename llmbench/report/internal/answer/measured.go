@@ -104,6 +104,8 @@ func loads(rows []*results.Row) (all []string) {
 	}
 	switch {
 	case most == 0:
+	case most == least && len(rows) == 1:
+		all = append(all, plural(most, "sample"))
 	case least == most:
 		all = append(all, plural(most, "sample")+" each")
 	default:
@@ -128,6 +130,8 @@ func dates(d *results.Data, stated []string) []string {
 	switch {
 	case first.IsZero():
 		return stated
+	case first.UTC().Format(minute) == last.UTC().Format(minute):
+		return []string{first.UTC().Format(minute) + " UTC"}
 	case first.UTC().Format(day) == last.UTC().Format(day):
 		return []string{fmt.Sprintf("%s to %s UTC", first.UTC().Format(minute), last.UTC().Format("15:04"))}
 	}

@@ -57,7 +57,7 @@ func judged(r *gate.Report) (all []string) {
 		all = append(all, said+".")
 	}
 	if left > 0 {
-		all = append(all, fmt.Sprintf("%d further figures are in the table.", left))
+		all = append(all, fmt.Sprintf("The table has %s more.", plural(left, "figure")))
 	}
 	seen := map[string]bool{}
 	for _, p := range r.Problems {

@@ -108,8 +108,8 @@ func (d *distributions) add(l latency) {
 		}
 		values := all.Sketch(fractions(percents)...)
 		plane.Series = append(plane.Series, d.line(i, all.N, values, each))
-		if least == 0 || values[0] < least {
-			least = values[0]
+		if low := values[slices.Index(percents, 5)]; least == 0 || low < least {
+			least = low
 		}
 		largest = max(largest, values[len(values)-1])
 	}
@@ -118,8 +118,8 @@ func (d *distributions) add(l latency) {
 	}
 	scale := human.ScaleOf(l.unit, largest)
 	plane.Y = axisOf("", scale)
-	plane.Y.Zero = false // from the least
-	plane.Y.Log = least > 0 && largest > 4*least
+	plane.Y.Zero = false                         // from the least
+	plane.Y.Log = least > 0 && largest > 4*least // the least values may be 0
 	d.panels = append(d.panels, plane)
 	for i, r := range d.rows {
 		if pooled[i].N == 0 {
@@ -132,11 +132,10 @@ func (d *distributions) add(l latency) {
 			cells = append([]Cell{{Text: d.labels[i]}}, cells...)
 		}
 		for k, v := range pooled[i].Quantiles(fractions(tabled)...) {
-			cell := Number(scale, "ns", v)
+			cell := brief(scale, v)
 			if !sample.EnoughFor(pooled[i].N, tabled[k]/100) {
 				cell = Cell{}
 			}
-			cell.Doubt = doubt
 			cells = append(cells, cell)
 		}
 		d.Table.Add(cells...)

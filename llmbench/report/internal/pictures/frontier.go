@@ -71,7 +71,7 @@ func Frontier(g *systems.Group, slo systems.SLO) *Picture {
 	}
 	if len(kept.Points) > 0 {
 		plane.Series = append(plane.Series, kept)
-		p.Caption += fmt.Sprintf(" A box marks the highest load with %s.", slo)
+		p.Caption += fmt.Sprintf(" A box marks the highest load that keeps %s.", slo)
 	}
 	p.Caption += " The speed of a user is user-tok/s; without it 1 / mean TPOT, or output tokens per request / latency."
 	p.panels = []*chart.Panel{plane}
@@ -125,7 +125,7 @@ func Ranking(g *systems.Group, slo systems.SLO) *Picture {
 		}
 		return 0
 	})
-	p := &Picture{ID: Slug("ranking", g.Title), Title: fmt.Sprintf("%s: load with %s", g.Title, slo)}
+	p := &Picture{ID: Slug("ranking", g.Title), Title: fmt.Sprintf("%s: load within %s", g.Title, slo)}
 	kept := &chart.Series{Name: "keeps the SLO", Kind: chart.Bars}
 	missed := &chart.Series{Name: "misses it", Kind: chart.Limits, Look: chart.Look{Color: 1}}
 	plane := &chart.Panel{Y: chart.Axis{Label: load, Zero: true}, Series: []*chart.Series{kept, missed}}
@@ -150,7 +150,7 @@ func Ranking(g *systems.Group, slo systems.SLO) *Picture {
 		}
 		p.Table.Add(cells...)
 	}
-	p.Caption = fmt.Sprintf("The highest %s up to which each load had %s, and the lowest that had not. The limit is between them.", load, slo)
+	p.Caption = fmt.Sprintf("The highest %s up to which each load keeps %s, and the lowest that misses it. The limit is between them.", load, slo)
 	p.panels = []*chart.Panel{plane}
 	return p
 }

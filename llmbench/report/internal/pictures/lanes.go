@@ -14,7 +14,7 @@ import (
 )
 
 // maxLanes is the largest number of requests that have a lane.
-const maxLanes = 32
+const maxLanes = 24
 
 // Lanes draws a lane for each of some requests of the first pass of a row's first run: the
 // time to the first token, the time of the rest of the answer, and whether it failed.

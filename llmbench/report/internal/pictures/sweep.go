@@ -116,28 +116,24 @@ func Versus(g *systems.Group) *Picture {
 	return p
 }
 
+// overLoad draws panels over the load, a line for each system.
 func overLoad(kind string, g *systems.Group, load string, all []*systems.System, panels []panel, columns int) *Picture {
 	p := &Picture{ID: Slug(kind, g.Title), columns: columns}
-	type column struct {
-		panel
-		scale human.Scale
-		names string // of units
-	}
 	var shown []column
 	xs := loadsOf(all)
 	for _, of := range panels {
 		var lines []*chart.Series
 		largest, points := 0.0, 0
-		var units []string // their names
+		unit := "" // of the first point
 		for _, s := range all {
 			l := &chart.Series{Name: s.Name, Look: lookOf(all, s)}
 			for _, r := range s.Rows {
-				v, unit := of.of(r)
-				if unit == "" {
+				v, its := of.of(r)
+				if its == "" {
 					continue
 				}
-				if !strings.Contains(" "+strings.Join(units, " ")+" ", " "+unit+" ") {
-					units = append(units, unit)
+				if unit == "" {
+					unit = its
 				}
 				l.Points = append(l.Points, v)
 				largest = max(largest, v.High)
@@ -148,9 +144,12 @@ func overLoad(kind string, g *systems.Group, load string, all []*systems.System,
 		if points < 2 || of.units[0] == "fail-%" && largest == 0 {
 			continue
 		}
-		c := column{of, human.ScaleOf(units[0], largest), strings.Join(units, ", ")}
+		c := column{of, human.ScaleOf(unit, largest)}
 		plane := &chart.Panel{Title: of.title, X: loadAxis(load, all), Y: axisOf("", c.scale), Series: lines}
 		if of.units[0] == "req/s" && results.Open(load) {
+			if len(all) == 1 && all[0].Name == "" {
+				lines[0].Name = "measured"
+			}
 			plane.Series = append(plane.Series, offered(all))
 		}
 		p.panels = append(p.panels, plane)
@@ -159,11 +158,34 @@ func overLoad(kind string, g *systems.Group, load string, all []*systems.System,
 	if len(p.panels) == 0 {
 		return nil
 	}
+	banded, doubted := p.figures(load, all, shown)
+	var titles []string
+	for _, c := range shown {
+		titles = append(titles, c.title)
+	}
+	p.Caption = fmt.Sprintf("%s over %s from %s to %s%s.", capital(strings.Join(titles, ", ")), load, chart.Brief(xs[0]), chart.Brief(xs[len(xs)-1]), forSystems(all))
+	if banded {
+		p.Caption += " Lines are medians of samples, bands reach from the smallest to the largest sample."
+	}
+	if doubted {
+		p.Caption += " Hollow marks, and figures with a " + Mark + " in tables, are in doubt: see the warnings."
+	}
+	return p
+}
+
+// A column is a figure of a table over the load.
+type column struct {
+	panel
+	scale human.Scale
+}
+
+// figures fills the table of a picture over the load. It reports whether samples differ, and
+// whether figures are in doubt.
+func (p *Picture) figures(load string, all []*systems.System, shown []column) (banded, doubted bool) {
 	p.Table.Head = append(systemHead(all), load)
 	for _, c := range shown {
 		p.Table.Head = append(p.Table.Head, headed(c.title, c.scale))
 	}
-	banded, doubted := false, false
 	for _, s := range all {
 		for _, r := range s.Rows {
 			_, x := r.Load()
@@ -181,18 +203,7 @@ func overLoad(kind string, g *systems.Group, load string, all []*systems.System,
 			p.Table.Add(cells...)
 		}
 	}
-	var titles []string
-	for _, c := range shown {
-		titles = append(titles, c.title)
-	}
-	p.Caption = fmt.Sprintf("%s over %s from %s to %s%s.", capital(strings.Join(titles, ", ")), load, chart.Brief(xs[0]), chart.Brief(xs[len(xs)-1]), forSystems(all))
-	if banded {
-		p.Caption += " Lines are medians of samples, bands reach from the smallest to the largest sample."
-	}
-	if doubted {
-		p.Caption += " Hollow marks, and figures with a " + Mark + " in tables, are in doubt: see the warnings."
-	}
-	return p
+	return banded, doubted
 }
 
 // offered returns the line of the rate that an open loop's schedule asks for.

@@ -3,6 +3,7 @@ package pictures
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
@@ -26,7 +27,7 @@ type Cell struct {
 	Doubt string // why the number may be wrong, or ""
 }
 
-// Mark is behind numbers of a table that are in doubt.
+// Mark is behind numbers of a table that are in doubt. The warnings and the chart say why.
 const Mark = "†"
 
 // Add adds a row.
@@ -36,7 +37,7 @@ func (t *Table) Add(cells ...Cell) {
 		texts[i], exact[i] = c.Text, c.Exact
 		if c.Doubt != "" && c.Text != "" {
 			texts[i] += " " + Mark
-			exact[i] = c.Exact + " in doubt: " + c.Doubt
+			exact[i] = strings.TrimSpace(c.Exact + " in doubt")
 		}
 	}
 	t.Rows, t.Exact = append(t.Rows, texts), append(t.Exact, exact)

@@ -3,6 +3,7 @@ package systems
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -59,13 +60,13 @@ type SLO struct {
 // DefaultShare is the share of requests that BenchmarkSLO wants to keep the limits.
 const DefaultShare = 0.95
 
-// String returns a text like "95 % of requests within ttft=500ms".
+// String returns a text like "the SLO (95 % of requests within ttft=500ms)".
 func (o SLO) String() string {
 	limits := o.Limits.String()
 	if limits == "" {
-		limits = "the SLO"
+		limits = "the limits of good-req/s"
 	}
-	return fmt.Sprintf("%g %% of requests within %s", 100*o.Share, limits)
+	return fmt.Sprintf("the SLO (%g %% of requests within %s)", 100*o.Share, strings.ReplaceAll(limits, ",", ", "))
 }
 
 // SLOOf returns the SLO that the records of rows have in common, with the default share. It has

@@ -1,0 +1,120 @@
+package answer
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+)
+
+// sweepOf returns a benchmark file of systems at loads. The throughput of a system is a rate
+// for each user, up to a limit.
+func sweepOf(samples int, names []string, rate, limit []float64) string {
+	var b strings.Builder
+	for sample := range samples {
+		for i, name := range names {
+			for c := 1; c <= 16; c *= 2 {
+				x := min(rate[i]*float64(c), limit[i])
+				fmt.Fprintf(&b, "BenchmarkServe/backend=%s/concurrency=%d 1 %.4g output-tok/s %.6g p50-e2e-ns %.6g p50-ttft-ns\n",
+					name, c, x*(1+0.001*float64(sample)), 1e9*float64(c)/x, 1e7*float64(c))
+			}
+		}
+	}
+	return b.String()
+}
+
+func answerOf(t *testing.T, text string, verdict *gate.Report) *Answer {
+	t.Helper()
+	rows, broken, err := results.Parse([]byte(text), "a.txt")
+	assert.NilError(t, err)
+	groups := systems.Groups(rows, systems.DefaultParts)
+	return Of(&results.Data{Rows: rows, Broken: broken}, groups, verdict, func(g *systems.Group) systems.SLO { return systems.SLOOf(g.Rows) })
+}
+
+// TestAnswer checks the first sentence of each kind of answer.
+func TestAnswer(t *testing.T) {
+	two, rates, limits := []string{"vllm", "tgi"}, []float64{100, 80}, []float64{800, 640}
+	const doubted = "BenchmarkServe/backend=vllm/concurrency=8 1 200 output-tok/s 2 client-err-%\nBenchmarkServe/backend=tgi/concurrency=8 1 100 output-tok/s 60 client-err-%\n"
+	for _, c := range []struct {
+		name, text string
+		kind       Kind
+		want       string
+	}{
+		{"three samples each", sweepOf(3, two, rates, limits), Comparison,
+			"vllm gives 1.25 times the throughput of tgi at equal concurrency, 1 to 16 (ahead in 45 of 45 pairs of samples, p < 0.001 if each sample is a fresh start), the TTFT of vllm is 1.000 times that of tgi."},
+		{"one sample each", sweepOf(1, two, rates, limits), Comparison,
+			"vllm gives 1.25 times the throughput of tgi at equal concurrency, 1 to 16 (cannot tell whether that is more than chance: 1 sample each), the TTFT of vllm is 1.000 times that of tgi."},
+		{"two samples at one load", strings.Repeat("BenchmarkChat/via=direct 1 100 output-tok/s\nBenchmarkChat/via=gateway 1 80 output-tok/s\n", 2), Comparison,
+			"direct gives 1.25 times the throughput of gateway at this load (cannot tell whether that is more than chance: 2 samples each)."},
+		{"equal", strings.Repeat("BenchmarkChat/via=direct 1 100 output-tok/s\nBenchmarkChat/via=gateway 1 101 output-tok/s\nBenchmarkChat/via=direct 1 102 output-tok/s\nBenchmarkChat/via=gateway 1 99 output-tok/s\n", 3), Comparison,
+			"direct and gateway have about equal throughput at this load: the ratio is 1.010 (ahead in 27 of 36 pairs of samples, p = 0.22 if each sample is a fresh start)."},
+		{"lines that cross", sweepOf(3, two, []float64{100, 60}, []float64{400, 900}), Comparison,
+			"Which has the greater throughput depends on the load: vllm is ahead at concurrency 1, 2, 4 by up to 66.7 %, tgi at 8, 16 by up to 125 %, the TTFT of vllm is 1.000 times that of tgi."},
+		{"an open loop", "BenchmarkServe/backend=vllm/rate=8 1 50000000 p50-e2e-ns 8 req/s\nBenchmarkServe/backend=tgi/rate=8 1 100000000 p50-e2e-ns 8 req/s\n", Comparison,
+			"vllm takes 0.50 times the latency of tgi at rate 8 (cannot tell whether that is more than chance: 1 sample each)."},
+		{"in doubt", doubted, Comparison,
+			"vllm gives 2.00 times the throughput of tgi at concurrency 8 (cannot tell whether that is more than chance: 1 sample each), but the figures are in doubt."},
+		{"other work", "BenchmarkGrid/workload=w/output=100 1 5 output-tok/s\nBenchmarkGrid/workload=w/output=200 1 7 output-tok/s\n", Run, "output=100: 5 tok/s."},
+		{"one system", sweepOf(1, two[:1], rates, limits), Load,
+			"The throughput is greatest at concurrency 8, 800 tok/s, which is the knee, the greatest throughput / latency, TTFT 80 ms, latency 10 ms."},
+		{"a knee below the peak", "BenchmarkA/concurrency=1 1 100 output-tok/s 10 p50-e2e-ns\nBenchmarkA/concurrency=8 1 600 output-tok/s 13 p50-e2e-ns\nBenchmarkA/concurrency=64 1 700 output-tok/s 90 p50-e2e-ns\n", Load,
+			"The throughput is greatest at concurrency 64, 700 tok/s. The knee, the greatest throughput / latency, is at concurrency 8: 600 tok/s, latency 13 ns. More load than that adds more waiting than throughput."},
+		{"not saturated", sweepOf(1, two[:1], rates, []float64{9999}), Load,
+			"The throughput is greatest at concurrency 16, 1600 tok/s. That is the highest load: the server may carry more."},
+		{"an SLO", "BenchmarkA/concurrency=1 1 5 req/s 5 good-req/s\nBenchmarkA/concurrency=8 1 9 req/s 4.5 good-req/s\n", Load, "The SLO (95 % of requests within the limits of good-req/s) is kept up to concurrency 1 (100 % of 5 req/s), and missed at concurrency 8 (50 %)."},
+		{"one run", "BenchmarkA/concurrency=8 1 412 output-tok/s 30000000 p50-ttft-ns 44000000 p99-ttft-ns 1.2 fail-%\n", Run, "412 tok/s, TTFT 30 ms, TTFT p99 44 ms, failed 1.2 %."},
+		{"units of one's own", "BenchmarkA 1 3 frogs/s\n", Run, "3 frogs/s."},
+	} {
+		a := answerOf(t, c.text, nil)
+		assert.Equal(t, a.Sentences[0], c.want, c.name)
+		assert.Equal(t, a.Kind, c.kind, c.name)
+	}
+}
+
+// TestWarnings checks that each warning is there once, with what it is about.
+func TestWarnings(t *testing.T) {
+	text := ""
+	for _, c := range []int{1, 2, 16} {
+		text += fmt.Sprintf("BenchmarkServe/concurrency=%[1]d-2 1 5 req/s\n--- BENCH: BenchmarkServe/concurrency=%[1]d-2\n    run.go:1: the client may distort these figures by more than 5%%: p99-itl-ns %[1]d%% (at most 99%%)\n    run.go:2: %[1]d of 16 requests had to open a connection; the time it took is in their latency, and in the records\n", c)
+	}
+	a := answerOf(t, text+"--- FAIL: BenchmarkServe/concurrency=32-2\n    run.go:3: no answer\n", nil)
+	assert.DeepEqual(t, a.Warnings, []string{
+		"No result: no answer. concurrency=32",
+		"The client may distort these figures by more than 5%: p99-itl-ns 1% (at most 99%) (the first of 3). concurrency=1; concurrency=2; concurrency=16",
+		"1 of 16 requests had to open a connection; the time it took is in their latency, and in the records (the first of 3). concurrency=1; concurrency=2; concurrency=16",
+	})
+}
+
+// TestMeasured checks what is said to have been measured.
+func TestMeasured(t *testing.T) {
+	a := answerOf(t, "commit: abc\nhardware: H100\ndate: 2026-01-02\n"+sweepOf(3, []string{"vllm", "tgi"}, []float64{1, 2}, []float64{9, 9}), nil)
+	assert.DeepEqual(t, a.Measured, []Fact{{"Systems", "vllm, tgi"}, {"Hardware", "H100"}, {"Load", "concurrency 1 to 16, 3 samples each"}, {"Date", "2026-01-02"}, {"Commit", "abc"}})
+	assert.Assert(t, strings.HasPrefix(a.Text(), "Systems: vllm, tgi\nHardware: H100\n"))
+}
+
+// TestVerdict checks the words for verdicts of package gate.
+func TestVerdict(t *testing.T) {
+	file := func(name string, tokens, runs int) gate.File {
+		text := fmt.Sprintf("Unit output-tok/s better=higher gate=2%%\nBenchmarkChat/concurrency=1 1 100 output-tok/s\nBenchmarkChat/concurrency=8 1 %d output-tok/s\nPASS\n", tokens)
+		return gate.File{Name: name, Data: strings.NewReader(strings.Repeat(text, runs))}
+	}
+	for _, c := range []struct {
+		tokens, runs int
+		want         []string
+	}{
+		{100, 6, []string{"Pass: in none of 2 figures with a margin is new.txt shown to be worse than old.txt by more than is allowed; in 2 it is shown not to be."}},
+		{80, 6, []string{"Regression: in 1 of 2 figures with a margin, new.txt is worse than old.txt by more than is allowed.",
+			"concurrency=8 output-tok/s: regression, changed by -20.00 %, may be 2 % worse, p < 0.001."}},
+		{80, 2, []string{"Cannot judge whether new.txt is worse than old.txt."}},
+	} {
+		r, err := gate.Compare(gate.File{}, file("old.txt", 100, c.runs), file("new.txt", c.tokens, c.runs), gate.Options{})
+		assert.NilError(t, err)
+		got := answerOf(t, "BenchmarkA 1 5 req/s\n", r).Sentences
+		assert.DeepEqual(t, got[:len(c.want)], c.want)
+	}
+}
