@@ -1,4 +1,4 @@
-.PHONY: test race lint rooms docs fuzz bench stat error profiles canary ci noise
+.PHONY: test race lint rooms docs fuzz bench stat error profiles canary ci noise image
 test:  ; go test ./...
 race:  ; go test -race ./llmbench/... ./mockserver/...
 lint:  ; test -z "$$(gofmt -l .)" && go vet ./... && go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
@@ -12,3 +12,4 @@ error: ; go test -run='^$$' -bench=Error -benchtime=1x ./scenarios
 canary: ; BENCHGATE_CANARY=1 go test -v -count=1 -run=Canary ./llmbench/cmd/benchgate
 ci:    ; .ci/run
 noise: ; .ci/noise .ci/run
+image: ; .ci/image

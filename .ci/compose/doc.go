@@ -1,0 +1,8 @@
+// Package compose runs scenarios/deploy/compose.yaml on the Docker engine of this machine, by
+// docker commands, so that docker compose need not be installed. The go command leaves the package
+// out of ./..., as the name of a folder above it begins with a dot:
+//
+//	make image && go test -v ./.ci/compose
+//
+// The tests skip without a Docker engine, unless LLMBENCH_REQUIRE lists docker.
+package compose
