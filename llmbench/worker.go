@@ -139,7 +139,7 @@ func (a *attempt) settle() {
 	if s.FirstByte > 0 { // the client may notice late that it has written everything
 		s.Wrote = min(s.Wrote, s.FirstByte)
 	}
-	w.flight.Leave(s.End + s.EndLag)
+	s.InFlight = w.flight.Leave(s.End + s.EndLag)
 	s.Resent, s.ResentUnread = max(0, trace.Attempts-1), trace.Unread
 	s.Outcome = sample.OK
 	if w.load.KeepText || a.err == nil && s.TokenSource == sample.FromTokenizer {

@@ -2,9 +2,9 @@
 // benchmark, then one line for each request, and at last one about how the benchmark ended,
 // which older files do not have. Each line is a JSON object.
 //
-// A [Writer] writes a file. [Open] and [Read] return a [Run]: a file in memory, with every
-// instant as it was written, small enough for millions of requests. [Run.Figures] computes
-// the figures that the benchmark reported.
+// A [Writer] writes a file, and a [Follower] reads it while it grows. [Open] and [Read] return a
+// [Run]: a file in memory, with every instant as it was written, small enough for millions of
+// requests. [Run.Figures] computes the figures that the benchmark reported.
 //
 // Each request is written when it has ended, in the order of the ends. If the process is killed,
 // the file has no line about the end, and the last line may be incomplete. Reading leaves such a

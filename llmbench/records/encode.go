@@ -38,6 +38,7 @@ func (e *encoder) appendLine(s *sample.Sample, shards bool) {
 	e.orNull("first_ns", s.First, s.Deltas > 0)
 	e.orNull("last_ns", s.Last, s.Deltas > 0)
 	e.duration("end_ns", s.End)
+	e.unlessZero("in_flight", s.InFlight)
 	e.list("gaps_ns", s.Gaps)
 	e.int("events", s.Events)
 	if s.Outputs < s.Deltas {

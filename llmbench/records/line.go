@@ -34,6 +34,7 @@ type line struct {
 	First        instant        `json:"first_ns"`
 	Last         instant        `json:"last_ns"`
 	End          instant        `json:"end_ns"`
+	InFlight     int            `json:"in_flight"` // just before the end, itself included; 0 in older files
 	Gaps         gaps           `json:"gaps_ns"`
 	Events       *int           `json:"events"`  // nil in older files
 	Outputs      *int           `json:"outputs"` // this and the next only if there was reasoning

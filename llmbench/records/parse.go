@@ -69,7 +69,7 @@ func (l *line) checkCounts() error {
 	if l.Events != nil {
 		events = *l.Events
 	}
-	for _, n := range []int{events, l.Cut, l.Shard, l.Pass, l.Turn, l.Resent, l.Prompt, l.Cached, l.Output, l.Reasoning, l.MaxTokens, l.Asked, l.Status, l.PromptChars, l.OutputChars, l.Choices.Before, l.Choices.Amid, l.Choices.After} {
+	for _, n := range []int{events, l.Cut, l.Shard, l.Pass, l.Turn, l.Resent, l.InFlight, l.Prompt, l.Cached, l.Output, l.Reasoning, l.MaxTokens, l.Asked, l.Status, l.PromptChars, l.OutputChars, l.Choices.Before, l.Choices.Amid, l.Choices.After} {
 		if n < 0 || n > math.MaxInt32 {
 			return fmt.Errorf("count %d: want 0 to %d", n, math.MaxInt32)
 		}
@@ -83,7 +83,7 @@ func (p *parser) convert(l *line) Request {
 		Shard: int32(l.Shard), Pass: int32(l.Pass), Turn: int32(l.Turn), Resent: int32(l.Resent), ResentUnread: l.ResentUnread, Status: int32(l.Status),
 		Due: l.Due.at, Granted: l.Granted.at, Admitted: l.Admitted.at, Start: l.Start.at, SentBy: l.SentBy.at, Connect: time.Duration(l.Connect),
 		RetryAfter: time.Duration(l.RetryAfter), Wrote: l.Wrote.at, FirstByte: l.FirstByte.at, First: l.First.at, Last: l.Last.at, End: l.End.at,
-		LastEvent: l.LastEvent.at, Done: l.Done.at,
+		Epoch: l.Epoch, InFlight: int32(l.InFlight), LastEvent: l.LastEvent.at, Done: l.Done.at,
 		Before: int32(l.Choices.Before), Amid: int32(l.Choices.Amid), After: int32(l.Choices.After),
 		ChoiceFirst: time.Duration(l.Choices.First), ChoiceLast: time.Duration(l.Choices.Last),
 		Prompt: int32(l.Prompt), Cached: int32(l.Cached), Output: int32(l.Output), Reasoning: int32(l.Reasoning), UsageAlone: l.UsageAlone,

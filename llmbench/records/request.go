@@ -30,6 +30,9 @@ type Request struct {
 	SentBy                                         time.Duration // Sample.SentBy
 	RetryAfter                                     time.Duration // Sample.RetryAfter
 
+	Epoch int64 // Sample.Epoch, in nanoseconds since 1970; 0: unknown, in older files
+
+	InFlight            int32 // Sample.InFlight; 0: unknown, in older files
 	Before, Amid, After int32 // Sample.Choices
 	Deltas, Outputs     int32
 	Cut                 int32 // Sample.Cut

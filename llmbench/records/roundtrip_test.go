@@ -73,13 +73,14 @@ func TestRoundTrip(t *testing.T) {
 				Before: int32(s.Choices.Before), Amid: int32(s.Choices.Amid), After: int32(s.Choices.After), Deltas: int32(s.Deltas), Cut: int32(s.Cut),
 				Prompt: int32(s.PromptTokens), Output: int32(s.OutputTokens), Cached: int32(s.CachedTokens), MaxTokens: int32(s.MaxTokens), FixedOutput: s.FixedOutput, Asked: int32(s.AskedTokens), Status: int32(s.Status),
 				PromptChars: int32(s.PromptChars), OutputChars: int32(s.OutputChars), Resent: int32(s.Resent), UsageAlone: s.UsageAlone, Streamed: s.Streamed, Scheduled: s.Scheduled,
-				Granted: s.Granted, SentBy: s.SentBy, Merged: s.Merged, Admitted: s.Admitted, Clock: s.Clock, Server: q.Server,
+				Epoch: s.Epoch.UnixNano(), InFlight: int32(s.InFlight), Granted: s.Granted, SentBy: s.SentBy, Merged: s.Merged, Admitted: s.Admitted, Clock: s.Clock, Server: q.Server,
 			}
 			if s.Err != nil {
 				want.Error = s.Err.Error()
 			}
 			assert.DeepEqual(t, *q, want, cmpopts.IgnoreUnexported(records.Request{}), cmpopts.EquateEmpty())
 			assert.DeepEqual(t, slices.Collect(q.Gaps()), s.Gaps, cmpopts.EquateEmpty())
+			assert.Assert(t, s.InFlight >= 1 && (l.Concurrency == 0 || s.InFlight <= l.Concurrency), "%+v", s)
 			if s.Streamed && s.Outcome == sample.OK {
 				assert.Assert(t, s.Choices.First > 0 && s.Choices.Last >= s.Last && s.LastEvent >= s.Choices.Last && s.UsageAlone, "%+v", s)
 			}

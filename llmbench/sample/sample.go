@@ -58,6 +58,9 @@ type Sample struct {
 	FirstByte time.Duration
 	// End is the instant of the end of the body, or at which the request was given up.
 	End time.Duration
+	// InFlight is the number of requests of the pass that were in flight just before End, this
+	// one included. It is 0 of a request outside of a pass, and of one that was never sent.
+	InFlight int
 	// Streamed says that a stream was asked for. Only streamed answers have deltas.
 	Streamed bool
 	// Events is the number of events of the stream, or 1 for the body of an answer that is

@@ -8,6 +8,13 @@
 //	benchreport [flags] file or folder...
 //	benchreport -as tool[@release] [-json] [-pass number] records.jsonl...
 //	benchreport -as list
+//	benchreport serve [-addr address] [folder]
+//
+// Serve shows the runs in a folder as they go on, in a browser: requests in flight, tokens a
+// second, TTFT and failures so far, and links to reports of runs that have ended. The folder
+// is that of LLMBENCH_OUT by default, and need not exist yet. Serve ends at Ctrl-C. It
+// listens at a free port of 127.0.0.1. With -addr, it listens elsewhere: everybody who
+// reaches the address can then read the records.
 //
 // In folders, .jsonl files are records, and .txt and .bench files are benchmark files; the
 // report lists other files as not read. The flags are:
@@ -54,6 +61,7 @@
 //	benchreport -base old.txt new.txt
 //	benchreport -pictures pictures benchdata/published
 //	benchreport -as vllm out/*.jsonl
+//	benchreport serve out
 package main
 
 import (
@@ -71,7 +79,8 @@ import (
 
 const usage = "usage: benchreport [flags] file or folder...\n" +
 	"       benchreport -as tool[@release] [-json] [-pass number] records.jsonl...\n" +
-	"       benchreport -as list"
+	"       benchreport -as list\n" +
+	"       benchreport serve [-addr address] [folder]"
 
 // exitNone is the exit status if there is no report.
 const exitNone = 2
@@ -80,6 +89,9 @@ func main() {
 	// Records of millions of requests stay in memory, and parsing leaves as much garbage.
 	debug.SetGCPercent(60)
 	debug.SetMemoryLimit(900 << 20)
+	if len(os.Args) > 1 && os.Args[1] == "serve" {
+		os.Exit(serve(os.Args[2:], os.Stdout, os.Stderr))
+	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 

@@ -26,12 +26,14 @@ type Flight struct {
 // Enter notes that a request began. A nil Flight ignores requests.
 func (f *Flight) Enter(at time.Duration) { f.change(1, -at) }
 
-// Leave notes that a request ended.
-func (f *Flight) Leave(at time.Duration) { f.change(-1, at) }
+// Leave notes that a request ended, and returns how many were in flight just before, itself
+// included; 0 for a nil Flight.
+func (f *Flight) Leave(at time.Duration) int { return f.change(-1, at) }
 
-func (f *Flight) change(by int, area time.Duration) {
+// change returns how many requests were in flight before the change.
+func (f *Flight) change(by int, area time.Duration) (before int) {
 	if f == nil {
-		return
+		return 0
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -39,4 +41,5 @@ func (f *Flight) change(by int, area time.Duration) {
 	f.area += area
 	f.most = max(f.most, f.now)
 	f.sent += max(0, by)
+	return f.now - by
 }

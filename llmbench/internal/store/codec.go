@@ -43,7 +43,7 @@ func (c *codec) sample(s *sample.Sample) {
 	c.epoch(&s.Epoch)
 	c.flags(&s.Scheduled, &s.Streamed, &s.UsageAlone, &s.ResentUnread, &s.FixedOutput)
 	c.durations(&s.Due, &s.Granted, &s.Admitted, &s.Start, &s.SentBy, &s.Connect, &s.Wrote, &s.FirstByte, &s.End)
-	c.ints(&s.Resent, &s.Events, &s.Deltas, &s.Cut, &s.Outputs)
+	c.ints(&s.InFlight, &s.Resent, &s.Events, &s.Deltas, &s.Cut, &s.Outputs)
 	c.durations(&s.First, &s.Last, &s.FirstOutput, &s.FirstByteLag, &s.EndLag)
 	c.lists(&s.Gaps, &s.Lags)
 	c.merged(&s.Merged)

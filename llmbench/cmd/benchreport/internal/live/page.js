@@ -1,0 +1,79 @@
+"use strict";
+const at = id => document.getElementById(id);
+const digits = new Intl.NumberFormat("en", {maximumSignificantDigits: 3});
+const whole = new Intl.NumberFormat("en");
+const clock = text => new Date(text).toLocaleTimeString();
+const known = text => text && !text.startsWith("0001-");
+
+// make returns an element with children: elements, and texts.
+function make(name, fields, ...children) {
+  const e = Object.assign(document.createElement(name), fields);
+  e.append(...children);
+  return e;
+}
+
+function time(ns, n, least) {
+  if (n < least) return n === 0 ? "none yet" : "needs " + least;
+  return ns < 1e9 ? digits.format(ns / 1e6) + " ms" : digits.format(ns / 1e9) + " s";
+}
+
+function failures(run) {
+  const all = Object.entries(run.failures || {}).sort();
+  return {total: all.reduce((sum, f) => sum + f[1], 0), text: all.map(f => f[0] + " " + whole.format(f[1])).join(", ")};
+}
+
+function figure(name, value, detail) {
+  return make("div", {}, make("dt", {}, name), make("dd", {}, value, ...(detail ? [make("small", {}, detail)] : [])));
+}
+
+const name = run => run.benchmark || run.file;
+const link = run => make("a", {href: "report?run=" + encodeURIComponent(run.file)}, "report", make("span", {hidden: true}, " of " + name(run)));
+
+// card shows a run that goes on.
+function card(run) {
+  const failed = failures(run);
+  const e = make("article", {className: "run"}, make("h3", {}, name(run)),
+    make("p", {className: "load"}, [run.model, run.load, known(run.start) ? "since " + clock(run.start) : "", "written " + clock(run.changed)].filter(Boolean).join(" · ")));
+  if (run.unread > 1 << 20) e.append(make("p", {className: "why"}, whole.format(Math.round(run.unread / 1e6)) + " MB are still to be read; the figures are of the beginning."));
+  e.append(make("dl", {},
+    figure("In flight", run.inFlight ? whole.format(run.inFlight) : "not known", run.inFlight && known(run.at) ? "at " + clock(run.at) : "the records do not say"),
+    figure("Requests ended", whole.format(run.requests), run.passes > 1 ? run.passes + " passes" : ""),
+    figure("Failed", whole.format(failed.total), failed.text),
+    figure("Output tok/s", digits.format(run.tokensPerS), digits.format(run.recentPerS) + " in the last 10 s"),
+    figure("TTFT p50", time(run.ttft50, run.ttfts, 1), whole.format(run.ttfts) + " so far"),
+    figure("TTFT p99", time(run.ttft99, run.ttfts, 100), run.ttfts < 100 ? "of successful requests" : "")));
+  return e;
+}
+
+// row shows a run that has ended.
+function row(run) {
+  const failed = failures(run), cell = (text, n) => make("td", {className: n ? "n" : ""}, text);
+  const state = make("td", {}, make("span", {className: run.state === "ended" ? "ended" : "failed"}, run.state));
+  if (run.why) state.append(make("div", {className: "why"}, run.why));
+  const count = cell(whole.format(failed.total), true);
+  if (failed.text) count.append(make("div", {className: "why"}, failed.text));
+  return make("tr", {}, make("td", {}, name(run), make("div", {className: "load"}, [run.model, run.load].filter(Boolean).join(" · "))), state,
+    cell(whole.format(run.requests), true), count, cell(digits.format(run.tokensPerS), true), cell(time(run.ttft50, run.ttfts, 1), true),
+    cell(time(run.ttft99, run.ttfts, 100), true), cell(new Date(run.changed).toLocaleString()),
+    run.requests > 0 && run.state !== "broken" ? make("td", {}, link(run)) : cell("–"));
+}
+
+function show(state) {
+  at("folder").textContent = state.folder;
+  const runs = state.runs || [], on = runs.filter(r => r.state === "running"), off = runs.filter(r => r.state !== "running");
+  at("running").replaceChildren(...on.map(card));
+  at("none").hidden = on.length > 0;
+  if (!at("ended").contains(document.activeElement)) at("ended").replaceChildren(...off.map(row));
+  at("all").hidden = !off.some(r => r.state === "ended");
+  at("hidden").textContent = state.hidden ? whole.format(state.hidden) + " older files are not shown." : "";
+  status(state.why || on.length + " going on, " + off.length + " ended.");
+  document.title = (on.length ? on.length + " going on" : "Runs") + " – " + state.folder;
+}
+
+function status(text) {
+  if (at("status").textContent !== text) at("status").textContent = text;
+}
+
+const events = new EventSource("events");
+events.onmessage = e => show(JSON.parse(e.data));
+events.onerror = () => status("The server does not answer; the figures are old. Asking again.");

@@ -1,0 +1,165 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A Watcher follows the records in a folder. The folder and its files may appear, grow, be cut,
+// be replaced and be removed at any time. Run must be called.
+type Watcher struct {
+	folder string
+
+	mu      sync.Mutex
+	state   State
+	changed chan struct{} // closed when state changes
+
+	files map[string]*file // of the goroutine of Run
+}
+
+// State is what a Watcher knows.
+type State struct {
+	Folder string `json:"folder"`
+	Why    string `json:"why,omitempty"` // why the folder cannot be read
+	Runs   []Run  `json:"runs"`          // the newest first; at most MaxRuns
+	Hidden int    `json:"hidden"`        // number of older runs that are left out
+}
+
+// MaxRuns is the largest number of runs that a Watcher follows.
+const MaxRuns = 500
+
+// The time between two looks at a folder, and the number of bytes that one look reads.
+const (
+	interval = time.Second
+	perLook  = 32 << 20
+)
+
+// A file is a file of records, as it was at the last look.
+type file struct {
+	*tracker
+	size    int64
+	changed time.Time
+	done    int64 // bytes that have been read
+	more    bool  // the last look could not read all
+}
+
+// NewWatcher returns a Watcher of a folder.
+func NewWatcher(folder string) *Watcher {
+	return &Watcher{folder: folder, state: State{Folder: folder}, changed: make(chan struct{}), files: map[string]*file{}}
+}
+
+// Run looks at the folder every second until ctx ends.
+func (w *Watcher) Run(ctx context.Context) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		w.look()
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// State returns what is known, and a channel that is closed when more is. The State must not be
+// changed.
+func (w *Watcher) State() (State, <-chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.state, w.changed
+}
+
+// look looks at the folder once.
+func (w *Watcher) look() {
+	names, hidden, err := w.list()
+	next := State{Folder: w.folder, Hidden: hidden}
+	if err != nil {
+		next.Why = err.Error()
+	}
+	changed := w.read(names)
+	for _, name := range names {
+		if f := w.files[name.Name()]; f != nil {
+			run := f.snapshot()
+			run.Changed = f.changed
+			next.Runs = append(next.Runs, run)
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !changed && next.Why == w.state.Why && next.Hidden == w.state.Hidden && len(next.Runs) == len(w.state.Runs) {
+		return
+	}
+	w.state = next
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+// list returns the files of records, those first that were written last. A folder that does not
+// exist has none yet.
+func (w *Watcher) list() (all []os.FileInfo, hidden int, err error) {
+	entries, err := os.ReadDir(w.folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, errors.New("the folder does not exist yet")
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) != ".jsonl" {
+			continue
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() { // else it was removed, or is no file
+			all = append(all, info)
+		}
+	}
+	slices.SortFunc(all, func(a, b os.FileInfo) int {
+		return cmp.Or(b.ModTime().Compare(a.ModTime()), cmp.Compare(a.Name(), b.Name()))
+	})
+	if len(all) > MaxRuns {
+		all, hidden = all[:MaxRuns], len(all)-MaxRuns
+	}
+	return all, hidden, nil
+}
+
+// read reads what was added to the files, and reports whether anything has changed.
+func (w *Watcher) read(all []os.FileInfo) (changed bool) {
+	seen := map[string]bool{}
+	left := int64(perLook)
+	for _, info := range all {
+		name := info.Name()
+		seen[name] = true
+		f := w.files[name]
+		if f == nil {
+			f = &file{tracker: newTracker(w.folder, name), size: -1}
+			w.files[name] = f
+		}
+		if left <= 0 || f.size == info.Size() && f.changed.Equal(info.ModTime()) && !f.more {
+			continue
+		}
+		f.size, f.changed = info.Size(), info.ModTime()
+		if f.read(left) {
+			f.tracker, f.done = newTracker(w.folder, name), 0
+			f.read(left)
+		}
+		f.more = f.size-f.done > left
+		done := f.size - f.run.Unread
+		left -= max(0, done-f.done)
+		f.done = done
+		changed = true
+	}
+	for name := range w.files {
+		if !seen[name] {
+			delete(w.files, name)
+			changed = true
+		}
+	}
+	return changed
+}

@@ -1,0 +1,154 @@
+package live
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+const head = `{"version":2,"benchmark":"BenchmarkA/concurrency=2","dialect":"openai-chat","model":"m","stream":true,"concurrency":2,"start":"2026-01-02T03:04:05Z","host":{"go":"go1.26"},"ends":true}` + "\n"
+
+const end = `{"end":{"outcome":"ok"}}` + "\n"
+
+// request is the line of a request with ten tokens. Its instants are in ms.
+func request(pass, start, first, end int) string {
+	const ms = 1_000_000
+	return fmt.Sprintf(`{"id":"a","pass":%d,"due_ns":%d,"epoch_unix_ns":1767323045000000000,"start_ns":%d,"first_ns":%d,"last_ns":%d,"end_ns":%d,"in_flight":2,"gaps_ns":[],"output_tokens":10,"token_source":"usage","outcome":"ok","status":200}`+"\n",
+		pass, start*ms, start*ms, first*ms, first*ms, end*ms)
+}
+
+func failure(pass, start, end int) string {
+	line := strings.Replace(request(pass, start, start, end), `"outcome":"ok","status":200`, `"outcome":"http","status":500`, 1)
+	return line[:strings.Index(line, `"first_ns"`)] + line[strings.Index(line, `"end_ns"`):]
+}
+
+// folder is a folder whose files are written between looks.
+type folder struct {
+	t    *testing.T
+	path string
+	w    *Watcher
+}
+
+func newFolder(t *testing.T) *folder {
+	path := filepath.Join(t.TempDir(), "out") // does not exist
+	return &folder{t, path, NewWatcher(path)}
+}
+
+func (f *folder) write(name, text string, flags int) {
+	f.t.Helper()
+	assert.NilError(f.t, os.MkdirAll(f.path, 0o700))
+	file, err := os.OpenFile(filepath.Join(f.path, name), os.O_CREATE|os.O_WRONLY|flags, 0o600)
+	assert.NilError(f.t, err)
+	_, err = file.WriteString(text)
+	assert.NilError(f.t, err)
+	assert.NilError(f.t, file.Close())
+}
+
+// look looks once, and returns what is known.
+func (f *folder) look() State {
+	f.w.look()
+	state, _ := f.w.State()
+	return state
+}
+
+// TestFigures checks the figures of a run that goes on and ends: two passes, and a failure.
+func TestFigures(t *testing.T) {
+	f := newFolder(t)
+	assert.Equal(t, f.look().Why, "the folder does not exist yet")
+	f.write("a.jsonl", head, 0)
+	run := f.look().Runs[0]
+	assert.Equal(t, run.State+" "+run.Benchmark+" "+run.Load, "running BenchmarkA/concurrency=2 concurrency 2")
+	assert.Equal(t, run.InFlight, 0) // not known
+
+	f.write("a.jsonl", request(0, 0, 100, 1000)+request(0, 500, 800, 2000)+failure(0, 600, 2500)+request(1, 0, 200, 1500)[:40], os.O_APPEND)
+	run = f.look().Runs[0]
+	assert.Equal(t, run.Requests, 3)
+	assert.DeepEqual(t, run.Failures, map[string]int{"http": 1})
+	assert.Equal(t, run.InFlight, 2)
+	assert.Assert(t, run.At.Equal(time.Date(2026, 1, 2, 3, 4, 7, 500e6, time.UTC)), run.At)
+	assert.Equal(t, run.OutputTokens, 20)
+	assert.Equal(t, run.TokensPerS, 8.0) // 20 in 2.5 s
+	assert.Equal(t, run.TTFT50, 200e6)   // of 100 and 300 ms
+	assert.Equal(t, run.TTFT99, 0.0)     // of too few
+	assert.Equal(t, run.Unread, int64(40))
+
+	f.write("a.jsonl", request(1, 0, 200, 1500)[40:]+end, os.O_APPEND)
+	run = f.look().Runs[0]
+	assert.Equal(t, run.State, StateEnded)
+	assert.Equal(t, run.Passes, 2)
+	assert.Equal(t, run.InFlight, 0)
+	assert.Equal(t, run.TokensPerS, 7.5)      // 30 in 2.5 s and 1.5 s
+	assert.Equal(t, run.RecentPerS, 10.0/1.5) // of the second pass
+	assert.Equal(t, run.Unread, int64(0))
+	assert.Equal(t, run.TTFTs, 3)
+}
+
+// TestChanges cuts, replaces and removes files, and makes others.
+func TestChanges(t *testing.T) {
+	f := newFolder(t)
+	f.write("a.jsonl", head+request(0, 0, 100, 1000), 0)
+	f.write("b.jsonl", "no records\n", 0)
+	f.write("notes.txt", "no records\n", 0)
+	assert.NilError(t, os.Mkdir(filepath.Join(f.path, "c.jsonl"), 0o700))
+	runs := f.look().Runs
+	assert.Equal(t, len(runs), 2)
+	for _, run := range runs {
+		if run.File == "b.jsonl" {
+			assert.Equal(t, run.State, StateBroken)
+			assert.Assert(t, strings.Contains(run.Why, "b.jsonl:1: want the line about the benchmark"), run.Why)
+		}
+	}
+	_, changed := f.w.State()
+	f.look()
+	select {
+	case <-changed:
+		t.Fatal("nothing has changed")
+	default:
+	}
+
+	assert.NilError(t, os.Remove(filepath.Join(f.path, "b.jsonl")))
+	f.write("a.jsonl", head, os.O_TRUNC)
+	runs = f.look().Runs
+	assert.Equal(t, len(runs), 1)
+	assert.Equal(t, runs[0].Requests, 0)
+	assert.NilError(t, os.Rename(filepath.Join(f.path, "a.jsonl"), filepath.Join(f.path, "old")))
+	f.write("a.jsonl", head+request(0, 0, 100, 1000)+request(0, 0, 100, 1000)+`{"end":{"outcome":"failed","why":"interrupted"}}`+"\n", 0)
+	runs = f.look().Runs
+	assert.Equal(t, runs[0].Requests, 2)
+	assert.Equal(t, runs[0].State+" "+runs[0].Why, "failed interrupted")
+	select {
+	case <-changed:
+	default:
+		t.Fatal("the channel of the state is open")
+	}
+	assert.NilError(t, os.RemoveAll(f.path))
+	state := f.look()
+	assert.Equal(t, len(state.Runs), 0)
+	assert.Equal(t, state.Why, "the folder does not exist yet")
+}
+
+// TestManyRuns checks that old files are left out, and TTFT p99 of enough requests.
+func TestManyRuns(t *testing.T) {
+	f := newFolder(t)
+	for i := range MaxRuns + 3 {
+		f.write(fmt.Sprintf("%d.jsonl", i), head, 0)
+	}
+	old := time.Now().Add(-time.Hour)
+	for i := range 3 {
+		assert.NilError(t, os.Chtimes(filepath.Join(f.path, fmt.Sprintf("%d.jsonl", i)), old, old))
+	}
+	state := f.look()
+	assert.Equal(t, len(state.Runs), MaxRuns)
+	assert.Equal(t, state.Hidden, 3)
+	f.write("99.jsonl", strings.Repeat(request(0, 0, 100, 1000), 100), os.O_APPEND)
+	for _, run := range f.look().Runs {
+		if run.File == "99.jsonl" {
+			assert.Equal(t, run.TTFT99, 100e6)
+		}
+	}
+}
