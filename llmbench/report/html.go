@@ -69,8 +69,7 @@ func (l labelled) Exact(row, column int) template.HTMLAttr {
 	if row >= len(l.Table.Exact) || column >= len(l.Table.Exact[row]) || l.Table.Exact[row][column] == "" {
 		return ""
 	}
-	exact := template.HTMLEscapeString(l.Table.Exact[row][column])
-	return template.HTMLAttr(fmt.Sprintf(` data-v="%[1]s" title="%[1]s"`, exact))
+	return template.HTMLAttr(` title="` + template.HTMLEscapeString(l.Table.Exact[row][column]) + `"`)
 }
 
 // HTML writes the report as one page that needs no other file and no network. The page's

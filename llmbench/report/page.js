@@ -1,7 +1,7 @@
 {
   // key returns what a cell is sorted by: its exact number, or its text.
   const key = cell => {
-    const text = (cell.dataset.v ?? cell.textContent).trim();
+    const text = (cell.title || cell.textContent).trim();
     const number = parseFloat(text);
     return text === "" ? undefined : Number.isNaN(number) ? text : number;
   };

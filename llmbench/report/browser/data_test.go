@@ -29,7 +29,7 @@ func (s simulated) write(t *testing.T, dir string, concurrency, sample int) {
 	const tokens = 32
 	rng := rand.New(rand.NewPCG(uint64(concurrency), uint64(sample)))
 	var b strings.Builder
-	fmt.Fprintf(&b, `{"version":1,"benchmark":"BenchmarkServe/backend=%s/model=qwen2-7b/workload=random-512x32/stream=true/concurrency=%d","config":{"backend":"%[1]s","hardware":"A100 80GB","commit":"4b5ea06"},"dialect":"openai-chat","model":"qwen2-7b","stream":true,"concurrency":%[2]d,"slo":"ttft=500ms,tpot=40ms","start":"2026-01-02T03:04:05Z","ends":true,"host":{"go":"go1.26","os":"linux","arch":"amd64","cpus":8,"gomaxprocs":8}}`+"\n", s.backend, concurrency)
+	fmt.Fprintf(&b, `{"version":1,"benchmark":"BenchmarkServe/backend=%s/model=demo-7b/workload=random-512x32/stream=true/concurrency=%d","config":{"backend":"%[1]s","hardware":"simulated","commit":"4b5ea06"},"dialect":"openai-chat","model":"demo-7b","stream":true,"concurrency":%[2]d,"slo":"ttft=500ms,tpot=40ms","start":"2026-01-02T03:04:05Z","ends":true,"host":{"go":"go1.26","os":"linux","arch":"amd64","cpus":8,"gomaxprocs":8}}`+"\n", s.backend, concurrency)
 	free := make([]int64, concurrency)
 	slow := max(1, float64(concurrency)/float64(s.slots))
 	for i := range max(48, 6*concurrency) {
@@ -62,14 +62,14 @@ func (s simulated) write(t *testing.T, dir string, concurrency, sample int) {
 func systems(t *testing.T) *report.Report {
 	t.Helper()
 	dir := t.TempDir()
-	for _, s := range []simulated{{backend: "vllm", tpot: 9e6, slots: 16}, {backend: "sglang", tpot: 8e6, slots: 8, bound: true}, {backend: "tgi", tpot: 12e6, slots: 4, fails: 17}} {
+	for _, s := range []simulated{{backend: "server-a", tpot: 9e6, slots: 16}, {backend: "server-b", tpot: 8e6, slots: 8, bound: true}, {backend: "server-c", tpot: 12e6, slots: 4, fails: 17}} {
 		for concurrency := 1; concurrency <= 32; concurrency *= 2 {
 			for sample := range 3 {
 				s.write(t, dir, concurrency, sample+1)
 			}
 		}
 	}
-	return reportOf(t, report.Options{Title: "Three systems", Command: "benchreport out"}, dir)
+	return reportOf(t, report.Options{Title: "Three simulated servers", Command: "benchreport out"}, dir)
 }
 
 // verdict returns a report that compares two versions of a server, directly and through a

@@ -3,6 +3,7 @@ package browser
 import (
 	"bytes"
 	_ "embed"
+	"image/png"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report"
 )
@@ -45,6 +47,10 @@ func TestLook(t *testing.T) {
 				for _, name := range []string{"overlaps", "cutOff", "names", "contrast", "drawn"} {
 					p.check(name, where)
 				}
+				// A font in which texts are much wider.
+				eval[int](p, `(() => { const all = document.querySelectorAll(".panel svg"); for (const s of all) s.style.fontFamily = "monospace"; return all.length })()`)
+				p.check("overlaps", where+" in another font")
+				eval[int](p, `(() => { const all = document.querySelectorAll(".panel svg"); for (const s of all) s.style.fontFamily = ""; return all.length })()`)
 				p.do(media("", "dark"))
 				p.check("contrast", where+" in the dark")
 				p.unfold(false)
@@ -52,9 +58,13 @@ func TestLook(t *testing.T) {
 				assert.Check(t, mean(dark) < 80, "mean brightness %v in the dark", mean(dark))
 				assert.Equal(t, eval[string](p, background), "rgb(23, 23, 26)")
 			}
-			p.width(1280)
+			p.width(720) // of A4 paper, without margins
 			p.do(media("print", "dark"))
 			assert.Equal(t, eval[string](p, background), "rgb(255, 255, 255)")
+			for _, name := range []string{"overlaps", "cutOff", "contrast", "drawn"} {
+				p.check(name, "in print")
+			}
+			p.shoot(c.name + "-print")
 			p.do(media("", ""))
 			printed, err := chromedp.Run(p.ctx, chromedp.PrintToPDF())
 			assert.NilError(t, err)
@@ -63,4 +73,32 @@ func TestLook(t *testing.T) {
 			assert.Check(t, bytes.HasPrefix(printed, []byte("%PDF")) && pages > 0 && pages <= c.pages, "%d pages in print, want at most %d", pages, c.pages)
 		})
 	}
+}
+
+// TestSize checks that a page of three systems at six loads with three samples and records is
+// small. The time to the first paint is printed, as it depends on the machine.
+func TestSize(t *testing.T) {
+	p := open(t, systems(t))
+	const limit = 1_000_000
+	assert.Check(t, p.size < limit, "a page of %d bytes, want less than %d", p.size, limit)
+	paint := eval[float64](p, `performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? -1`)
+	t.Logf("%d bytes, first contentful paint after %.0f ms", p.size, paint)
+}
+
+// TestPicture checks the picture of a page that README.md shows. Its first screen is that of the
+// simulated servers. With -update the test writes the picture.
+func TestPicture(t *testing.T) {
+	const path = "../testdata/page.png"
+	p := open(t, systems(t))
+	if golden.FlagUpdate() {
+		p.width(1100)
+		shot, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+		assert.NilError(t, err)
+		assert.NilError(t, os.WriteFile(path, shot, 0o666))
+	}
+	kept, err := os.ReadFile(path)
+	assert.NilError(t, err)
+	shown, err := png.Decode(bytes.NewReader(kept))
+	assert.NilError(t, err)
+	assert.Check(t, len(kept) < 150_000 && shown.Bounds().Dx() == 1100 && mean(shown) > 180, "%s has %d bytes", path, len(kept))
 }

@@ -144,7 +144,7 @@ func TestSort(t *testing.T) {
 	const column = `(() => {
 		const table = document.querySelector("figure[id^=sweep] ~ details table");
 		const cells = [...table.tBodies[0].rows].map(r => r.cells[1]);
-		return table.tHead.rows[0].cells[1].getAttribute("aria-sort") + " " + cells.map(c => parseFloat(c.dataset.v ?? c.textContent)).join(" ");
+		return table.tHead.rows[0].cells[1].getAttribute("aria-sort") + " " + cells.map(c => parseFloat(c.title || c.textContent)).join(" ");
 	})()`
 	const click = `(document.querySelector("figure[id^=sweep] ~ details table").tHead.rows[0].cells[1].querySelector("button").click(), true)`
 	eval[bool](p, click)
@@ -190,7 +190,7 @@ func TestSave(t *testing.T) {
 			texts++
 		}
 	}
-	assert.Check(t, texts > 50 && !strings.Contains(svg, "var(") && strings.Contains(svg, "vllm"), "%d texts", texts)
+	assert.Check(t, texts > 50 && !strings.Contains(svg, "var(") && strings.Contains(svg, "server-a"), "%d texts", texts)
 	assert.NilError(t, os.WriteFile(filepath.Join(shots(t), "saved.svg"), []byte(svg), 0o666))
 
 	rows, err := csv.NewReader(strings.NewReader(save("Save CSV", "csv"))).ReadAll()

@@ -123,9 +123,9 @@ func (c *canvas) FillString(f font.Face, at vg.Point, text string) {
 	fmt.Fprintf(&c.text, `<text x="%s" y="%s" textLength="%s"%s>%s</text>`, short(at.X), short(c.high-at.Y), short(f.Width(text)), style, escape(text))
 }
 
-// svg returns the attributes of the element around all, except its size.
+// svg returns the attributes of the element around all, except its size and the font.
 func (c *canvas) svg(wide vg.Length) string {
-	return fmt.Sprintf(`viewBox="0 0 %s %s" font-family="Liberation Sans,Arial,Helvetica,sans-serif" font-size="%s" fill="%s"`, short(wide), short(c.high), short(c.size), c.paint(soft))
+	return fmt.Sprintf(`viewBox="0 0 %s %s" font-size="%s" fill="%s"`, short(wide), short(c.high), short(c.size), c.paint(soft))
 }
 
 // draw appends a path to the element.

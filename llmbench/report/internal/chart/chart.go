@@ -68,6 +68,7 @@ type Series struct {
 	Look   Look
 	Kind   Kind
 	Bare   bool // without marks at the values
+	Values bool // the values of bars are written behind them
 	Points []Point
 }
 

@@ -137,7 +137,7 @@
     };
     const write = (x, y, size, words) => {
       const t = document.createElementNS(ns, "text");
-      for (const [k, v] of Object.entries({ x, y, "font-size": size, fill: "var(--ink)", "font-family": "Liberation Sans,Arial,Helvetica,sans-serif" })) t.setAttribute(k, v);
+      for (const [k, v] of Object.entries({ x, y, "font-size": size, fill: "var(--ink)" })) t.setAttribute(k, v);
       t.textContent = words;
       out.append(t);
     };
@@ -158,6 +158,7 @@
       x += w;
     }
     y += 24;
+    out.setAttribute("font-family", "Liberation Sans,Arial,Helvetica,sans-serif");
     out.setAttribute("viewBox", `0 0 ${wide} ${y}`);
     out.setAttribute("width", wide);
     out.setAttribute("height", y);

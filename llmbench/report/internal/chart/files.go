@@ -169,7 +169,7 @@ func (c *Chart) SVG(w io.Writer) (err error) {
 	}
 	dst := newCanvas(s.height, s.size.text, hex)
 	s.draw(draw.NewCanvas(dst, s.width, s.height), nil)
-	_, err = fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" %s><rect width="100%%" height="100%%" fill="%s"/>%s</svg>`+"\n",
+	_, err = fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" font-family="Liberation Sans,Arial,Helvetica,sans-serif" %s><rect width="100%%" height="100%%" fill="%s"/>%s</svg>`+"\n",
 		short(s.width), short(s.height), dst.svg(s.width), hex(paper), dst)
 	return err
 }

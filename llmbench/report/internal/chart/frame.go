@@ -14,7 +14,7 @@ type size struct {
 // Sizes of panels, by the number of columns. Panels of one column have another size in a
 // narrow window.
 var (
-	sizes  = [...]size{1: {980, 340, 11}, 2: {430, 265, 12}, 3: {330, 215, 11}}
+	sizes  = [...]size{1: {980, 340, 12}, 2: {430, 265, 12}, 3: {330, 215, 11}}
 	narrow = size{370, 270, 11}
 )
 
@@ -65,7 +65,7 @@ func (p *Panel) height(s size) vg.Length {
 	switch {
 	case p.Lanes != nil:
 		lane, _ := p.laneHeights(s.text)
-		return lane*vg.Length(len(p.Lanes)) + p.above(s) + 2*s.text + 16
+		return lane*vg.Length(len(p.Lanes)) + p.above(s) + 2*s.text + 18
 	case p.Height > 0:
 		return vg.Length(p.Height)
 	}
@@ -74,15 +74,19 @@ func (p *Panel) height(s size) vg.Length {
 
 // head returns the lines above the points: the title, and the label of the vertical axis.
 func (p *Panel) head(s size) (title []string, axis string) {
-	title = words{size: s.text + 2, bold: true}.lines(p.Title, s.width-8, 2)
 	vertical := &p.Y
 	if p.turned() {
 		vertical = &p.X
 	}
-	if p.Lanes == nil {
+	text := p.Title
+	switch {
+	case p.Lanes != nil:
+	case text != "" && vertical.Label == "" && vertical.Unit != "":
+		text += " (" + vertical.Unit + ")"
+	default:
 		axis = words{size: s.text}.fit(vertical.named(), s.width-8)
 	}
-	return title, axis
+	return words{size: s.text + 2, bold: true}.lines(text, s.width-8, 2), axis
 }
 
 // above returns the height of the lines above the points.
@@ -110,7 +114,7 @@ func (p *Panel) frame(c draw.Canvas, s size, log bool) *frame {
 		f.text.draw(c, c.Min.X+2, y-s.text, 0, axis)
 	}
 	f.top = c.Max.Y - p.above(s)
-	f.bottom = c.Min.Y + 2*s.text + 14
+	f.bottom = c.Min.Y + 2*s.text + 16
 	f.left, f.right = c.Min.X+4, c.Max.X-6
 	vertical, across := &f.values, &f.places
 	vAxis, aAxis := &p.Y, &p.X
@@ -211,7 +215,7 @@ func (f *frame) across(c draw.Canvas, s *scale, marks []tick) {
 		at := max(s.at(t.at), f.left-20+half)
 		at = min(at, f.right+5-half)
 		if at-half > last {
-			f.text.draw(c, at, f.bottom-f.text.size-2, 0.5, t.label)
+			f.text.draw(c, at, f.bottom-f.text.size-5, 0.5, t.label)
 			last = at + half + 5
 		}
 	}

@@ -29,8 +29,12 @@ func (s *scale) at(v float64) vg.Length {
 // scaleOf returns the scale of numbers, without places. Pad is the share of the range that is
 // added at the ends.
 func scaleOf(a *Axis, numbers []float64, log bool, pad float64) scale {
-	if a.From != 0 || a.To != 0 {
+	fixed := a.From != 0 || a.To != 0
+	if fixed {
 		numbers = append(numbers, a.From, a.To)
+	}
+	if len(a.Ticks) > 0 {
+		numbers = append(numbers, slices.Min(a.Ticks), slices.Max(a.Ticks))
 	}
 	if log {
 		numbers = slices.DeleteFunc(numbers, func(v float64) bool { return v <= 0 })
@@ -59,11 +63,11 @@ func scaleOf(a *Axis, numbers []float64, log bool, pad float64) scale {
 		}
 	}
 	s := scale{lo: lo - by, hi: hi + by}
-	if a.Zero && lo == 0 {
-		s.lo = 0
+	if a.Zero && lo == 0 || fixed && lo == a.From && a.From < a.To {
+		s.lo = lo
 	}
-	if a.Zero && hi == 0 {
-		s.hi = 0
+	if a.Zero && hi == 0 || fixed && hi == a.To && a.From < a.To {
+		s.hi = hi
 	}
 	if s.lo == 0 && s.hi == 0 {
 		s.hi = 1

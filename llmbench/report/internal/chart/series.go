@@ -69,6 +69,7 @@ func (f *frame) band(c draw.Canvas, s *Series, points []Point) {
 func (f *frame) barsOf(c draw.Canvas, s *Series, points []Point) {
 	const high = barWidth - 1
 	up := f.shift(s)
+	said := words{size: f.text.size, color: ink}
 	for _, p := range points {
 		from, to := f.point(p.X, p.Low), f.point(p.X, p.High)
 		if f.log && p.Low <= 0 {
@@ -77,6 +78,10 @@ func (f *frame) barsOf(c draw.Canvas, s *Series, points []Point) {
 		from.Y, to.Y = from.Y+up-high/2, to.Y+up+high/2
 		if to.X-from.X < 1.5 { // still visible
 			to.X = from.X + 1.5
+		}
+		if text := Brief(p.Value * f.panel.Y.scale()); s.Values {
+			at := min(to.X+4, f.right-said.width(text))
+			said.draw(c, at, from.Y, 0, text)
 		}
 		shape := []vg.Point{from, {X: to.X, Y: from.Y}, to, {X: from.X, Y: to.Y}}
 		if p.Doubt != "" {

@@ -21,7 +21,7 @@ const maxBars = 40
 func Failures(rows []*results.Row) *Picture {
 	p := &Picture{ID: "failures", Title: "Failures by outcome"}
 	p.Table.Head = []string{"benchmark", "outcome", "requests", "of", "its most frequent error"}
-	bars := &chart.Series{Name: "failed", Kind: chart.Bars, Look: chart.LookOf(1), Bare: true}
+	bars := &chart.Series{Name: "failed", Kind: chart.Bars, Look: chart.LookOf(1), Bare: true, Values: true}
 	plane := &chart.Panel{Y: chart.Axis{Label: "requests", Zero: true, Both: true}, Series: []*chart.Series{bars}}
 	labels := systems.Labels(rows)
 	left := 0

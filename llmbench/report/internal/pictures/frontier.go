@@ -126,7 +126,7 @@ func Ranking(g *systems.Group, slo systems.SLO) *Picture {
 		return 0
 	})
 	p := &Picture{ID: Slug("ranking", g.Title), Title: fmt.Sprintf("%s: load within %s", g.Title, slo)}
-	kept := &chart.Series{Name: "keeps the SLO", Kind: chart.Bars}
+	kept := &chart.Series{Name: "keeps the SLO", Kind: chart.Bars, Bare: true, Values: true}
 	missed := &chart.Series{Name: "misses it", Kind: chart.Limits, Look: chart.Look{Color: 1}}
 	plane := &chart.Panel{Y: chart.Axis{Label: load, Zero: true}, Series: []*chart.Series{kept, missed}}
 	p.Table.Head = []string{"system", load + " that keeps it", "share", "requests/s", load + " that misses it", "share"}
