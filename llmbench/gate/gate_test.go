@@ -212,21 +212,21 @@ func TestOneSided(t *testing.T) {
 		o              Options
 		headline       string
 	}{
-		{"added", runs(6, a), runs(6, a, b), Options{}, "pass: 1 gated cell shown to be no worse than allowed; 1 benchmark added: B"},
-		{"added beside a regression", runs(6, a), runs(6, slow, b), Options{}, "regression: 1 of 1 gated cell worse than allowed; 1 benchmark added: B"},
+		{"added", runs(6, a), runs(6, a, b), Options{}, "pass: 1 gated row shown to be no worse than allowed; 1 benchmark added: B"},
+		{"added beside a regression", runs(6, a), runs(6, slow, b), Options{}, "regression: 1 of 1 gated row worse than allowed; 1 benchmark added: B"},
 		{"added, not allowed", runs(6, a), runs(6, a, b), Options{FailAdded: true},
-			"cannot judge: new:4: B: missing in old (benchgate -added=allow accepts that); 0 of 1 gated cell regressed, 1 passed"},
+			"cannot judge: new:4: B: missing in old (benchgate -added=allow accepts that); 0 of 1 gated row regressed, 1 passed"},
 		{"removed", runs(6, a, b), runs(6, a), Options{},
-			"cannot judge: old:4: B: missing in new (benchgate -removed=allow accepts that); 0 of 1 gated cell regressed, 1 passed"},
-		{"removed, allowed", runs(6, a, b), runs(6, a), Options{AllowRemoved: true}, "pass: 1 gated cell shown to be no worse than allowed; 1 benchmark removed: B"},
+			"cannot judge: old:4: B: missing in new (benchgate -removed=allow accepts that); 0 of 1 gated row regressed, 1 passed"},
+		{"removed, allowed", runs(6, a, b), runs(6, a), Options{AllowRemoved: true}, "pass: 1 gated row shown to be no worse than allowed; 1 benchmark removed: B"},
 		{"renamed", runs(6, a), runs(6, b), Options{},
 			"cannot judge: old:3: A: missing in new (benchgate -removed=allow accepts that); 1 benchmark added: B"},
 		{"renamed, allowed", runs(6, a), runs(6, b), Options{AllowRemoved: true},
 			"pass: nothing was judged, because no gated row is in both files; 1 benchmark added: B; 1 benchmark removed: A"},
 		{"a gated unit is added", runs(6, a, "BenchmarkB 1 3 B/op"), runs(6, a, b+" 3 B/op"), Options{},
-			"pass: 1 gated cell shown to be no worse than allowed; 1 row added: B ns/op"},
+			"pass: 1 gated row shown to be no worse than allowed; 1 row added: B ns/op"},
 		{"a gated unit is removed", runs(6, a, b+" 3 B/op"), runs(6, a, "BenchmarkB 1 3 B/op"), Options{},
-			"cannot judge: old:4: B ns/op: missing in new (benchgate -removed=allow accepts that); 0 of 1 gated cell regressed, 1 passed"},
+			"cannot judge: old:4: B ns/op: missing in new (benchgate -removed=allow accepts that); 0 of 1 gated row regressed, 1 passed"},
 		{"no benchmarks in old", "PASS\n", runs(1, a, b), Options{EmptyOld: true},
 			"pass: nothing was judged, because no gated row is in both files; 2 benchmarks added: A, B"},
 		{"nothing in old", "", runs(1, a), Options{EmptyOld: true, NewFirst: order(1), Planned: 10}, "pass: nothing was judged, because no gated row is in both files; 1 benchmark added: A"},
@@ -248,7 +248,7 @@ func TestOneSided(t *testing.T) {
 // TestRunsAccepted checks the options that accept files whose runs are not complete, or
 // not separate.
 func TestRunsAccepted(t *testing.T) {
-	const pass = "pass: 1 gated cell shown to be no worse than allowed"
+	const pass = "pass: 1 gated row shown to be no worse than allowed"
 	line := "BenchmarkA 1 100 ns/op"
 	filtered := "goos: linux\npkg: p\n" + strings.Repeat(line+"\n", 6)
 	counted := run(slices.Repeat([]string{line}, 6)...)
@@ -262,11 +262,11 @@ func TestRunsAccepted(t *testing.T) {
 		{"filtered, with the headers", runs(6, line), strings.ReplaceAll(runs(6, line), "PASS\nok  \tp\t1.2s\n", ""), Options{Partial: true},
 			pass + "; -partial: results may be missing, or come from one process"},
 		{"a failure", filtered, runs(6, line) + "FAIL\n", Options{Partial: true},
-			`cannot judge: new:31: "FAIL": want a run without failures; 0 of 1 gated cell regressed, 0 passed; -partial: results may be missing, or come from one process`},
+			`cannot judge: new:31: "FAIL": want a run without failures; 0 of 1 gated row regressed, 0 passed; -partial: results may be missing, or come from one process`},
 		{"one start", counted, runs(6, line), Options{OneStart: true}, pass + "; -one-start: results of one process count as samples, so their noise may be too small"},
 		{"one start on both sides", counted, counted, Options{},
 			"cannot judge: old:3: A: 6 results of one process are one observation: want each sample from a fresh process (benchgate -one-start counts them all), " +
-				"and 1 other problem; 0 of 1 gated cell regressed, 0 passed"},
+				"and 1 other problem; 0 of 1 gated row regressed, 0 passed"},
 		{"several benchmarks of one process", runs(6, line, "BenchmarkB 1 1 B/op"), runs(6, line, "BenchmarkB 1 1 B/op"), Options{}, pass},
 		{"several results that are not gated", runs(6, line, "BenchmarkB 1 1 B/op", "BenchmarkB 1 1 B/op"), runs(6, line, "BenchmarkB 1 1 B/op"), Options{}, pass},
 	} {
@@ -373,23 +373,23 @@ func TestCompareColumns(t *testing.T) {
 		name, file, col string
 		headline        string
 	}{
-		{"worse", runs(6, via("100", "106")...), "/via", "regression: 1 of 1 gated cell worse than allowed"},
-		{"within the margin", runs(6, via("100", "104")...), "/via", "pass: 1 gated cell shown to be no worse than allowed"},
-		{"the other order", runs(6, via("100", "106")...), "/via@(gateway direct)", "pass: 1 gated cell shown to be no worse than allowed"},
+		{"worse", runs(6, via("100", "106")...), "/via", "regression: 1 of 1 gated row worse than allowed"},
+		{"within the margin", runs(6, via("100", "104")...), "/via", "pass: 1 gated row shown to be no worse than allowed"},
+		{"the other order", runs(6, via("100", "106")...), "/via@(gateway direct)", "pass: 1 gated row shown to be no worse than allowed"},
 		{"others are left out", runs(6, append(via("100", "100"), "BenchmarkChat/c=1-2 1 1 ns/op", "BenchmarkChat/via=x/c=1-2 1 1 ns/op")...), "/via@(direct gateway)",
-			"pass: 1 gated cell shown to be no worse than allowed; left out: 12 results with neither value"},
+			"pass: 1 gated row shown to be no worse than allowed; left out: 12 results with neither value"},
 		{"a configuration line", runs(6, "quantization: full", "BenchmarkA 1 100 ns/op") + runs(6, "quantization: int8", "BenchmarkA 1 106 ns/op"), "quantization",
-			"regression: 1 of 1 gated cell worse than allowed"},
-		{"benchmarks", runs(6, "BenchmarkA/c=1 1 100 ns/op", "BenchmarkB/c=1 1 106 ns/op"), ".name", "regression: 1 of 1 gated cell worse than allowed"},
+			"regression: 1 of 1 gated row worse than allowed"},
+		{"benchmarks", runs(6, "BenchmarkA/c=1 1 100 ns/op", "BenchmarkB/c=1 1 106 ns/op"), ".name", "regression: 1 of 1 gated row worse than allowed"},
 		{"another configuration", runs(6, "gpu: a", "BenchmarkA/via=x 1 100 ns/op", "gpu: b", "BenchmarkA/via=y 1 100 ns/op"), "/via",
-			"cannot judge: file:6: A: gpu is b, but a in /via=x: want results of equal configuration; 0 of 1 gated cell regressed, 0 passed"},
+			"cannot judge: file:6: A: gpu is b, but a in /via=x: want results of equal configuration; 0 of 1 gated row regressed, 0 passed"},
 		{"a row of one value", runs(6, append(via("100", "100"), "BenchmarkB/via=direct-2 1 1 ns/op")...), "/via",
-			"cannot judge: file:5: B-2: missing in /via=gateway (benchgate -removed=allow accepts that); 0 of 1 gated cell regressed, 1 passed"},
+			"cannot judge: file:5: B-2: missing in /via=gateway (benchgate -removed=allow accepts that); 0 of 1 gated row regressed, 1 passed"},
 		{"a file that was cut", strings.TrimSuffix(runs(6, via("100", "100")...), "PASS\nok  \tp\t1.2s\n"), "/via",
-			"cannot judge: file:34: the run of line 31 has not ended in PASS or ok: want the whole output of go test (benchgate -partial accepts that); 0 of 1 gated cell regressed, 0 passed"},
+			"cannot judge: file:34: the run of line 31 has not ended in PASS or ok: want the whole output of go test (benchgate -partial accepts that); 0 of 1 gated row regressed, 0 passed"},
 		{"one start", run(slices.Repeat(via("100", "100"), 6)...), "/via",
 			"cannot judge: file:3: Chat/c=1-2: 6 results of one process are one observation: want each sample from a fresh process (benchgate -one-start counts them all); " +
-				"0 of 1 gated cell regressed, 0 passed"},
+				"0 of 1 gated row regressed, 0 passed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := CompareColumns(File{Data: strings.NewReader(gateOp)}, File{Name: "file", Data: strings.NewReader(c.file)}, c.col, Options{})

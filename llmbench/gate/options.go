@@ -17,7 +17,7 @@ type File struct {
 // Options control how [Compare] decides. The zero value selects the defaults.
 type Options struct {
 	// Alpha limits the probability that a comparison of two equal versions ends
-	// in Regression, over all gated cells together. The range is 0.001 to 0.5;
+	// in Regression, over all gated rows together. The range is 0.001 to 0.5;
 	// 0 means DefaultAlpha.
 	Alpha float64
 	// Ignore lists further configuration keys that may differ, besides those

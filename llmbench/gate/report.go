@@ -237,7 +237,7 @@ func (r *Report) onlyIn(subjects []Subject, how string) string {
 }
 
 func (r *Report) sentence() string {
-	gated := plural(r.Cells, "gated cell")
+	gated := plural(r.Cells, "gated row")
 	switch noisy, passed, noWorse := r.count(CannotJudge), r.count(Pass), r.count(NoWorse); {
 	case r.Verdict == Regression && noisy > 0:
 		return fmt.Sprintf("regression: %d of %s worse than allowed; %d cannot be judged", r.count(Regression), gated, noisy)

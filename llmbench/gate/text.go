@@ -72,7 +72,7 @@ func (r *Report) legend() string {
 		"at worst: with a confidence of %.4g%%, the change is no worse than this; %s, the verdict is \"no worse\"\n"+
 		"detectable: the smallest change for the worse that is found in %.0f%% of comparisons with as many and as noisy samples\n"+
 		"p worse: one-sided p-value of a change by the margin, adjusted for %s; at most %.3g is a regression",
-		100*(1-r.Alpha), within, 100*r.Power, plural(r.Cells, "gated cell"), r.Alpha)
+		100*(1-r.Alpha), within, 100*r.Power, plural(r.Cells, "gated row"), r.Alpha)
 	if len(r.Looks) < 2 {
 		return legend
 	}

@@ -12,7 +12,10 @@ import (
 
 // aa runs "benchgate aa", which compares the working tree with itself.
 func aa(args []string, stdout, stderr io.Writer) int {
-	c := newCollector("aa", "", stdout, stderr)
+	c := newCollector("aa", "", "Benchgate aa measures how much the working tree differs from itself on this machine, and prints\n"+
+		"a file for -units: margins that are wider than this noise. Exit status: 0 if the samples pass with these\n"+
+		"margins, otherwise 1 or 2, as of benchgate ab. For example:\n\n"+
+		"  benchgate aa -- -bench=Chat -benchtime=1x ./scenarios >units.txt\n", stdout, stderr)
 	c.build = func(ctx context.Context, s suite) (sides [2]side, clean func(), err error) {
 		fmt.Fprintf(stderr, "building the working tree in %s\n", c.folder.path)
 		bin := c.folder.join("bin")

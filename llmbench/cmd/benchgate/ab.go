@@ -12,9 +12,12 @@ import (
 
 // ab runs "benchgate ab", which compares the working tree with a commit.
 func ab(args []string, stdout, stderr io.Writer) int {
-	c := newCollector("ab", "-base commit ", stdout, stderr)
+	c := newCollector("ab", "-base commit ", "Benchgate ab compiles the tests of a commit and of the working tree, and runs the benchmarks of\n"+
+		"both in turn, each sample in a fresh process. Then it decides whether the working tree is worse than\n"+
+		"its margins allow. Exit status: 0 pass, 1 regression, 2 cannot judge. For example:\n\n"+
+		"  benchgate ab -base main -- -bench=Chat -benchtime=1x ./scenarios\n", stdout, stderr)
 	base := c.fs.String("base", "", "compare the working tree with this `commit`")
-	c.fs.IntVar(&c.most, "max", 0, "go on to at most this `count` of samples of each side while rows are undecided (default -n)")
+	c.fs.IntVar(&c.most, "max", 0, "the largest `count` of samples of each side, to which it goes on after -n while rows are undecided (default -n)")
 	c.RequireQuiet, c.EmptyOld = true, true
 	c.build = func(ctx context.Context, s suite) (sides [2]side, clean func(), err error) {
 		if *base == "" {

@@ -84,7 +84,7 @@ func TestAction(t *testing.T) {
 	}
 	script, err := filepath.Abs(filepath.Join(actionFolder, "gate.bash"))
 	assert.NilError(t, err)
-	const passed = "### ✅ benchgate: pass: none of 1 gated cell "
+	const passed = "### ✅ benchgate: pass: none of 1 gated row "
 	nothing := func(*testing.T, func(name, value string)) {}
 	slower := func(_ *testing.T, measure func(name, value string)) { measure("X", "106") }
 	rename := func(_ *testing.T, measure func(name, value string)) { measure("Y", "100") }
@@ -109,8 +109,8 @@ func TestAction(t *testing.T) {
 			[]string{"### ✅ benchgate: pass: nothing was judged, because no gated row is in both files; 1 benchmark added: X"}},
 		{"adds a benchmark", nil, add, nil, 0, 0, []string{passed, "; 1 benchmark added: example.com/fixture/more.More"}},
 		{"adds a benchmark, not allowed", nil, add, []string{"FLAGS=-added=fail"}, 2, 2, []string{"### ⚠️ benchgate: cannot judge: head.txt:", "missing in the base, "}},
-		{"is slower", nil, slower, nil, 1, 1, []string{"### ❌ benchgate: regression: 1 of 1 gated cell "}},
-		{"is slower, and only that fails", nil, slower, []string{"FAIL_ON=regression"}, 1, 1, []string{"### ❌ benchgate: regression: 1 of 1 gated cell "}},
+		{"is slower", nil, slower, nil, 1, 1, []string{"### ❌ benchgate: regression: 1 of 1 gated row "}},
+		{"is slower, and only that fails", nil, slower, []string{"FAIL_ON=regression"}, 1, 1, []string{"### ❌ benchgate: regression: 1 of 1 gated row "}},
 		{"renames a benchmark", nil, rename, nil, 2, 2, []string{"### ⚠️ benchgate: cannot judge: base.txt:", "X", ": missing in the working tree at ",
 			"(benchgate -removed=allow accepts that); 1 benchmark added: Y"}},
 		{"renames a benchmark, and only a regression fails", nil, rename, []string{"FAIL_ON=regression"}, 2, 0,

@@ -36,12 +36,13 @@ type collector struct {
 	show func(*gate.Report) int
 }
 
-func newCollector(name, arguments string, stdout, stderr io.Writer) *collector {
+// newCollector returns the command "benchgate name", which does what about says.
+func newCollector(name, arguments, about string, stdout, stderr io.Writer) *collector {
 	c := &collector{stdout: stdout, stderr: stderr}
-	c.usage = fmt.Sprintf("usage: benchgate %s %s[flags] -- -bench regexp [go test flags] [packages]", name, arguments)
+	c.usage = fmt.Sprintf("usage: benchgate %s %s[flags] -- -bench regexp [go test flags] [packages]\n\n%s", name, arguments, about)
 	c.fs = flag.NewFlagSet("benchgate "+name, flag.ContinueOnError)
 	c.flags(c.fs)
-	c.fs.IntVar(&c.n, "n", 10, "take this `count` of samples of each side, unless the verdict is known earlier")
+	c.fs.IntVar(&c.n, "n", 10, "the `count` of samples of each side, unless the verdict is known earlier")
 	c.fs.Uint64Var(&c.seed, "seed", 0, "the `number` that determines the random order of the sides in each round (default random, or that of the samples in the folder)")
 	c.fs.StringVar(&c.out, "out", "", "keep the samples in this `folder`, and continue with the samples in it (default a new temporary folder)")
 	c.fs.DurationVar(&c.timeout, "timeout", time.Hour, "the maximum `time` of one process")

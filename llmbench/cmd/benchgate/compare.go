@@ -30,7 +30,7 @@ var renderings = map[string]func(*gate.Report, io.Writer) error{
 
 func (c *comparison) flags(fs *flag.FlagSet) {
 	c.render = (*gate.Report).Text
-	fs.Func("format", "print the report as `text`, md (Markdown) or json (default text)", func(v string) error {
+	fs.Func("format", "the `format` of the report: text, md (Markdown) or json (default text)", func(v string) error {
 		c.render = renderings[v]
 		if c.render == nil {
 			return errors.New("want text, md or json")
@@ -38,19 +38,19 @@ func (c *comparison) flags(fs *flag.FlagSet) {
 		return nil
 	})
 	fs.StringVar(&c.units, "units", "", "also read Unit lines from this `file`; its margins override those in the results")
-	fs.Float64Var(&c.Alpha, "alpha", gate.DefaultAlpha, "limit the `probability` that equal versions end in a regression")
-	fs.Func("added", "`allow` or fail: whether a benchmark that only new has keeps the rest from being judged (default allow)", policy(&c.FailAdded, "fail", "allow"))
-	fs.Func("removed", "allow or `fail`: whether a benchmark that only old has keeps the rest from being judged (default fail)", policy(&c.AllowRemoved, "allow", "fail"))
-	fs.BoolVar(&c.Partial, "partial", false, "accept runs without PASS, as in filtered or published files")
-	fs.BoolVar(&c.OneStart, "one-start", false, "count results of one process, as of go test -count, as samples of their own")
-	fs.Func("require", "what every gated row must be for exit status 0: `verdict` pass, or no-worse, so that rows of which nothing is shown do not suffice (default pass)", func(v string) error {
+	fs.Float64Var(&c.Alpha, "alpha", gate.DefaultAlpha, "the largest `probability` that equal versions end in a regression")
+	fs.Func("added", "the `policy` for benchmarks that only new has: allow shows them and judges the others, fail makes the verdict \"cannot judge\" (default allow)", policy(&c.FailAdded, "fail", "allow"))
+	fs.Func("removed", "the `policy` for benchmarks that only old has, as of -added (default fail)", policy(&c.AllowRemoved, "allow", "fail"))
+	fs.BoolVar(&c.Partial, "partial", false, "accept runs without PASS, as in filtered or published files; otherwise the verdict is \"cannot judge\"")
+	fs.BoolVar(&c.OneStart, "one-start", false, "count results of one process, as of go test -count, as samples of their own; otherwise the verdict is \"cannot judge\"")
+	fs.Func("require", "the `verdict` that every gated row needs for exit status 0: pass (not shown to be worse than its margin) or no-worse (shown not to be) (default pass)", func(v string) error {
 		c.RequireNoWorse = v == "no-worse"
 		if v != "pass" && v != "no-worse" {
 			return errors.New("want pass or no-worse")
 		}
 		return nil
 	})
-	fs.Func("ignore", "allow these configuration `keys` to differ, a comma-separated list, besides "+strings.Join(gate.Ignored(), ", "), func(v string) error {
+	fs.Func("ignore", "allow these `keys` of configuration lines to differ, a comma-separated list, besides "+strings.Join(gate.Ignored(), ", "), func(v string) error {
 		c.Ignore = append(c.Ignore, strings.Split(v, ",")...)
 		return nil
 	})

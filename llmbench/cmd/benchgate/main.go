@@ -13,8 +13,8 @@
 // or of test binaries, one run after another. Each run is a fresh process, old and new
 // in turn, eight or ten of each. The flags are:
 //
-//	-added allow|fail       whether rows that only new has keep the others from being
-//	                        judged (allow)
+//	-added allow|fail       the policy for rows that only new has: show them and judge the
+//	                        others, or the verdict is "cannot judge" (allow)
 //	-alpha probability      limit the probability that equal versions end in a
 //	                        regression (0.025)
 //	-col key                compare results of one file, see below
@@ -27,8 +27,7 @@
 //	                        as they are one observation
 //	-partial                accept runs that did not end in PASS, as in files that were
 //	                        filtered, converted or published
-//	-removed allow|fail     whether rows that only old has keep the others from being
-//	                        judged (fail)
+//	-removed allow|fail     the policy for rows that only old has, as of -added (fail)
 //	-require pass|no-worse  what every gated row must be for status 0: pass, the default,
 //	                        or no-worse, so that rows of which nothing is shown do not
 //	                        suffice
@@ -144,25 +143,25 @@
 //	mean-tpot-ns, lower is better, may be 2% worse
 //	                               old           new  change      p  n  at worst  detectable  p worse  verdict
 //	Chat/concurrency=1-8  8.455ms ± 1%  8.416ms ± 1%  -0.46%  0.050  8     +0.1%       +3.7%    1.000  no worse
-//	Chat/concurrency=8-8  9.081ms ± 1%  9.591ms ± 1%  +5.61%  0.000  8     +6.8%       +3.5%    0.000  REGRESSION
+//	Chat/concurrency=8-8  9.081ms ± 1%  9.591ms ± 1%  +5.61%  0.000  8     +6.8%       +3.6%    0.000  REGRESSION
 //
 //	output-tok/s, higher is better, may be 2% worse
 //	                             old         new  change      p  n  at worst  detectable  p worse  verdict
 //	Chat/concurrency=1-8  117.8 ± 1%  118.4 ± 2%  +0.51%  0.150  8     -0.3%       -3.8%    1.000  no worse
-//	Chat/concurrency=8-8  859.6 ± 1%  811.9 ± 2%  -5.55%  0.000  8     -6.6%       -3.6%    0.000  REGRESSION
+//	Chat/concurrency=8-8  859.6 ± 1%  811.9 ± 2%  -5.55%  0.000  8     -6.6%       -3.7%    0.000  REGRESSION
 //
 //	p50-ttft-ns, lower is better, may be 5% worse
 //	                               old           new  change      p  n  at worst  detectable  p worse  verdict
 //	Chat/concurrency=1-8  31.56ms ± 1%  30.93ms ± 4%  -2.01%  0.442  8     +0.8%       +9.5%    1.000  no worse
-//	Chat/concurrency=8-8  44.43ms ± 3%  44.70ms ± 2%  +0.63%  0.382  8     +3.0%       +8.9%    1.000  no worse
+//	Chat/concurrency=8-8  44.43ms ± 3%  44.70ms ± 2%  +0.63%  0.382  8     +3.0%       +9.0%    1.000  no worse
 //
 //	p: two-sided p-value of no change, as in benchstat
 //	at worst: with a confidence of 97.5%, the change is no worse than this; within the margin, the verdict is "no worse"
 //	detectable: the smallest change for the worse that is found in 80% of comparisons with as many and as noisy samples
-//	p worse: one-sided p-value of a change by the margin, adjusted for 6 gated cells; at most 0.025 is a regression
+//	p worse: one-sided p-value of a change by the margin, adjusted for 6 gated rows; at most 0.025 is a regression
 //	  Chat/backend=vllm/model=yi-6b-chat/concurrency=8-8 mean-tpot-ns: +5.61%, may be 2% worse
 //	  Chat/backend=vllm/model=yi-6b-chat/concurrency=8-8 output-tok/s: -5.55%, may be 2% worse
-//	regression: 2 of 6 gated cells worse than allowed
+//	regression: 2 of 6 gated rows worse than allowed
 //	1
 //
 // The results come from another machine:
@@ -204,9 +203,9 @@
 //	p: two-sided p-value of no change, as in benchstat
 //	at worst: with a confidence of 97.5%, the change is no worse than this; within the margin, the verdict is "no worse"
 //	detectable: the smallest change for the worse that is found in 80% of comparisons with as many and as noisy samples
-//	p worse: one-sided p-value of a change by the margin, adjusted for 6 gated cells; at most 0.025 is a regression
+//	p worse: one-sided p-value of a change by the margin, adjusted for 6 gated rows; at most 0.025 is a regression
 //	  a100.txt:14: Chat/backend=vllm/model=yi-6b-chat/concurrency=1-8, Chat/backend=vllm/model=yi-6b-chat/concurrency=8-8: gpu is A100, but H100 in old.txt: want results of equal configuration
-//	cannot judge: Chat/backend=vllm/model=yi-6b-chat/concurrency=1-8 and 1 more: gpu is A100, but H100 in old.txt: want results of equal configuration; 0 of 6 gated cells regressed, 0 passed
+//	cannot judge: Chat/backend=vllm/model=yi-6b-chat/concurrency=1-8 and 1 more: gpu is A100, but H100 in old.txt: want results of equal configuration; 0 of 6 gated rows regressed, 0 passed
 //	2
 package main
 
@@ -228,7 +227,8 @@ const usage = "usage: benchgate [flags] old new\n" +
 	"Benchgate decides whether new benchmark results are worse than old ones by more than is\n" +
 	"allowed. It compares two files, or (ab) measures a commit and the working tree, or (aa)\n" +
 	"the working tree and itself. Lines such as \"Unit ns/op better=lower gate=5%\" state what is\n" +
-	"allowed. Exit status: 0 pass, 1 regression, 2 cannot judge.\n"
+	"allowed; they stand in the results or in the file of -units.\n" +
+	"Exit status: 0 pass, 1 regression, 2 cannot judge.\n"
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
@@ -253,7 +253,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case err != nil:
 		err = hint(err, "benchgate ab -base main")
 	case c.col == "" && len(paths) != 2:
-		err = fmt.Errorf("%d files: want two, old and new; benchgate -help lists what else there is", len(paths))
+		err = fmt.Errorf("%d files: want two, old and new; benchgate -help lists the other ways to use it", len(paths))
 	case c.col != "" && len(paths) != 1:
 		err = fmt.Errorf("%d files: want one with -col", len(paths))
 	}

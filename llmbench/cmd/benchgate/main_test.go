@@ -59,8 +59,8 @@ func TestExitStatus(t *testing.T) {
 		stdout string // part of the output; "" means no output
 		stderr string
 	}{
-		{[]string{units, path("ops"), path("ops")}, 0, "\npass: 1 gated cell shown to be no worse than allowed\n", ""},
-		{[]string{units, path("ops"), path("slow")}, 1, "\nregression: 1 of 1 gated cell worse than allowed\n", ""},
+		{[]string{units, path("ops"), path("ops")}, 0, "\npass: 1 gated row shown to be no worse than allowed\n", ""},
+		{[]string{units, path("ops"), path("slow")}, 1, "\nregression: 1 of 1 gated row worse than allowed\n", ""},
 		{[]string{units, path("slow"), path("ops")}, 0, "no worse, better\n", ""},
 		{[]string{units, "-format=md", path("ops"), path("slow")}, 1, "| **REGRESSION** |", ""},
 		{[]string{units, "-format=json", path("ops"), path("slow")}, 1, `"verdict": "regression"`, ""},

@@ -45,7 +45,9 @@ func trim(xs []float64) trimmed {
 // Population Variances are Involved", 1947, https://doi.org/10.1093/biomet/34.1-2.28), which
 // allow different numbers of samples and different spreads. One degree of freedom less, and
 // one less for each trimmed mean, make up for the error of these approximations at the small
-// levels of Holm's method; TestUnpaired shows that the levels hold then.
+// levels of Holm's method. The degrees of freedom are also limited by twice those of the side that
+// has fewer: by chance, few samples may spread so little that the other side seems to
+// decide alone. TestUnpaired shows that the levels hold then.
 func (c Cell) trimmedEstimate() Estimate {
 	shifted := c.shifted()
 	// With values of about 1, no square is too small or too large for a float64.
@@ -60,6 +62,7 @@ func (c Cell) trimmedEstimate() Estimate {
 	}
 	sum := old.squared + new.squared
 	free := sum*sum/(old.squared*old.squared/old.free+new.squared*new.squared/new.free) - 1
+	free = min(free, 2*min(old.free, new.free)-3)
 	return Estimate{-float64(c.Better) * (new.mean - old.mean) / middle, math.Sqrt(sum) / middle, free}
 }
 
