@@ -1,0 +1,161 @@
+// Gate runs "benchgate ab" on this repository many times, with versions of which it knows
+// how they differ, and shows what benchgate says. Three kinds of comparisons take turns:
+//
+//   - equal: both versions are the same, and BenchmarkServe runs against the mock server;
+//   - slower: the mock server of the new version needs 5 % more time per token;
+//   - row: of eight benchmarks, one needs 5 % more time per token in the new version, and
+//     another one is noisy: its time per token has a standard deviation of 4 % between
+//     processes, on both sides.
+//
+// The versions are made from HEAD in a clone in a temporary folder; uncommitted changes
+// are left out. Each benchmark has three gated units.
+//
+// Usage:
+//
+//	go run ./.ci/gate [flags]
+//
+// Gate prints a line for each comparison when it ends, and at the end, or after Ctrl-C, a
+// table of all verdicts, rounds and times. The folder of -dir gets both, in results.txt, and
+// the samples and reports of each comparison. A verdict is
+//
+//	right   a pass of equal versions, a regression of what is slower and of nothing else
+//	noisy   cannot judge, because of noise alone
+//	missed  a pass although the new version is slower
+//	wrong   a regression of what is not slower, or anything else
+//
+// Times include the builds, of which the first are slow.
+// The exit status is 0 without a wrong or missed verdict, 1 with one, and 2 if the comparisons
+// could not be made. The machine should be idle.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+)
+
+// options are the command line.
+type options struct {
+	counts map[kind]*int
+	n, max int
+	dir    string
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is the command. It returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, err := parse(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	var all []comparison
+	if err == nil {
+		all, err = o.compareAll(ctx, stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "gate:", err)
+		return 2
+	}
+	for _, c := range all {
+		if c.finding == wrong || c.finding == missed {
+			return 1
+		}
+	}
+	return 0
+}
+
+// parse reads the command line.
+func parse(args []string, stderr io.Writer) (options, error) {
+	o := options{counts: map[kind]*int{}}
+	fs := flag.NewFlagSet("gate", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	o.counts[equal] = fs.Int("equal", 20, "`number` of comparisons of equal versions")
+	o.counts[slower] = fs.Int("slower", 10, "`number` of comparisons with a version whose tokens are all slower")
+	o.counts[row] = fs.Int("row", 10, "`number` of comparisons with a version of which one benchmark is slower and another one noisy")
+	fs.IntVar(&o.n, "n", 10, "`count` of samples of each side, as of benchgate ab")
+	fs.IntVar(&o.max, "max", 0, "maximum `count` of samples of each side, as of benchgate ab (default -n)")
+	fs.StringVar(&o.dir, "dir", ".ci/cache/gate", "`folder` of the results; results of an earlier run in it are deleted")
+	if err := fs.Parse(args); err != nil {
+		return o, err
+	}
+	if fs.NArg() > 0 {
+		return o, fmt.Errorf("argument %q: want flags only", fs.Arg(0))
+	}
+	for name, count := range o.counts {
+		if *count < 0 {
+			return o, fmt.Errorf("-%s: %d, want at least 0", name, *count)
+		}
+	}
+	var err error
+	o.dir, err = filepath.Abs(o.dir)
+	return o, err
+}
+
+// compareAll makes all comparisons. It prints a line for each, and a table at the end; it ends
+// early when ctx ends.
+func (o options) compareAll(ctx context.Context, stdout io.Writer) (all []comparison, err error) {
+	for _, old := range []string{"results.txt", "runs"} {
+		if err := os.RemoveAll(filepath.Join(o.dir, old)); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(o.dir, 0o777); err != nil {
+		return nil, err
+	}
+	file, err := os.Create(filepath.Join(o.dir, "results.txt"))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	w := io.MultiWriter(stdout, file)
+
+	r, err := prepare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer r.remove()
+	fmt.Fprintln(w, heading)
+	for _, k := range o.order() {
+		c, err := r.compare(ctx, o, k, filepath.Join(o.dir, "runs", fmt.Sprintf("%03d-%s", len(all)+1, k)))
+		if ctx.Err() != nil {
+			fmt.Fprintln(w, "interrupted")
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+		fmt.Fprintln(w, c.line(len(all)))
+	}
+	fmt.Fprintf(w, "\n%s", table(all))
+	return all, nil
+}
+
+// order returns the kinds of all comparisons, evenly mixed.
+func (o options) order() (all []kind) {
+	done := map[kind]int{}
+	for {
+		next, least := kind(""), 2.0
+		for _, k := range []kind{equal, slower, row} {
+			if share := (float64(done[k]) + 0.5) / float64(*o.counts[k]); done[k] < *o.counts[k] && share < least {
+				next, least = k, share
+			}
+		}
+		if next == "" {
+			return all
+		}
+		done[next]++
+		all = append(all, next)
+	}
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+)
+
+// A kind is how the versions of a comparison differ; see the comment of the command.
+type kind string
+
+const (
+	equal  kind = "equal"
+	slower kind = "slower"
+	row    kind = "row"
+)
+
+// A finding says whether a verdict is right; see the comment of the command.
+type finding string
+
+const (
+	right  finding = "right"
+	noisy  finding = "noisy"
+	missed finding = "missed"
+	wrong  finding = "wrong"
+)
+
+// A comparison is one run of benchgate ab.
+type comparison struct {
+	kind    kind
+	finding finding
+	report  gate.Report
+	last    string        // the last line of the report
+	took    time.Duration // with builds
+}
+
+// find returns whether the verdict of a report is right for a kind of comparison.
+func find(k kind, r gate.Report) finding {
+	if len(r.Problems) > 0 || len(r.Rows) == 0 {
+		return wrong
+	}
+	for _, row := range r.Rows {
+		if row.Verdict == gate.Regression && !isSlower(k, row) {
+			return wrong
+		}
+	}
+	switch {
+	case r.Verdict == gate.CannotJudge:
+		return noisy
+	case k != equal && r.Verdict == gate.Pass:
+		return missed
+	}
+	return right
+}
+
+// isSlower reports whether a row is worse in the new version.
+func isSlower(k kind, r gate.Row) bool {
+	speed := r.Unit == "mean-tpot-ns" || r.Unit == "output-tok/s"
+	return k == slower && speed || k == row && speed && strings.Contains(r.Name, fmt.Sprintf("/row=%d/", slowRow))
+}
+
+// heading stands above the lines of comparisons.
+const heading = "  run  versions  verdict       finding  rounds    time  last line of the report"
+
+// line describes a comparison with a number.
+func (c comparison) line(number int) string {
+	return fmt.Sprintf("%5d  %-8s  %-12s  %-7s  %6d  %6s  %s", number, c.kind, c.report.Verdict, c.finding, c.report.Samples, c.took.Round(time.Second), c.last)
+}
+
+// table sums up comparisons by kind: the findings, and the median and the largest of rounds and
+// times.
+func table(all []comparison) string {
+	var b strings.Builder
+	b.WriteString("versions  runs  right  noisy  missed  wrong  rounds (most)    time  (most)\n")
+	for _, k := range []kind{equal, slower, row} {
+		count := map[finding]int{}
+		var rounds []int
+		var times []time.Duration
+		for _, c := range all {
+			if c.kind == k {
+				count[c.finding]++
+				rounds, times = append(rounds, c.report.Samples), append(times, c.took)
+			}
+		}
+		if len(rounds) == 0 {
+			continue
+		}
+		slices.Sort(rounds)
+		slices.Sort(times)
+		n := len(rounds)
+		fmt.Fprintf(&b, "%-8s %5d %6d %6d %7d %6d %8d %5s %7s %7s\n", k, n, count[right], count[noisy], count[missed], count[wrong],
+			rounds[n/2], fmt.Sprintf("(%d)", rounds[n-1]), times[n/2].Round(time.Second), fmt.Sprintf("(%v)", times[n-1].Round(time.Second)))
+	}
+	return b.String()
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// rowsTest is a benchmark that the clone gets in addition, of eight mock servers. NOISY and SLOW
+// stand for numbers of rows, or -1.
+const rowsTest = `package scenarios
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/backends"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+)
+
+func BenchmarkGateRows(b *testing.B) {
+	for row := range 8 {
+		b.Run(fmt.Sprintf("row=%d", row), func(b *testing.B) {
+			c := mockserver.Default()
+			switch row {
+			case SLOW:
+				c.PerToken = c.PerToken * 105 / 100
+			case NOISY:
+				c.PerToken = time.Duration(float64(c.PerToken) * math.Exp(0.04*rand.NormFloat64()))
+			}
+			Options{Concurrencies: []int{2}, Requests: 6, Warmup: 2, Input: 16, Output: 80}.Serve(b, backends.Mock{Config: &c}.Start(b))
+		})
+	}
+}
+`
+
+// slowRow and noisyRow are the rows that differ from the others.
+const slowRow, noisyRow = 2, 5
+
+// A repository is the clone in which versions are compared.
+type repository struct {
+	dir, tree, benchgate string
+}
+
+// prepare clones the repository, adds the benchmark with rows, and builds benchgate.
+func prepare(ctx context.Context) (r *repository, err error) {
+	r = &repository{}
+	if r.dir, err = os.MkdirTemp("", "gate-"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			r.remove()
+		}
+	}()
+	r.tree, r.benchgate = filepath.Join(r.dir, "tree"), filepath.Join(r.dir, "benchgate")
+	if _, err := command(ctx, "", "git", "clone", "-q", ".", r.tree); err != nil {
+		return nil, err
+	}
+	if err := r.write(false, false); err != nil {
+		return nil, err
+	}
+	if _, err := command(ctx, r.tree, "git", "add", "--all"); err != nil {
+		return nil, err
+	}
+	if _, err := command(ctx, r.tree, "git", "-c", "user.name=gate", "-c", "user.email=gate@example.com", "commit", "-qm", "rows"); err != nil {
+		return nil, err
+	}
+	_, err = command(ctx, r.tree, "go", "build", "-o", r.benchgate, "./llmbench/cmd/benchgate")
+	return r, err
+}
+
+func (r *repository) remove() { os.RemoveAll(r.dir) }
+
+// write writes the files of the working tree that differ: the default of the mock server, and
+// the benchmark with rows.
+func (r *repository) write(slowMock, slow bool) error {
+	const setting, slowSetting = "1500 * time.Microsecond", "1575 * time.Microsecond"
+	path := filepath.Join(r.tree, "mockserver", "config.go")
+	source, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	source = bytes.ReplaceAll(source, []byte(slowSetting), []byte(setting))
+	if bytes.Count(source, []byte(setting)) != 1 {
+		return fmt.Errorf("%s: want %q once", path, setting)
+	}
+	if slowMock {
+		source = bytes.Replace(source, []byte(setting), []byte(slowSetting), 1)
+	}
+	if err := os.WriteFile(path, source, 0o666); err != nil {
+		return err
+	}
+	number := -1
+	if slow {
+		number = slowRow
+	}
+	text := strings.NewReplacer("SLOW", fmt.Sprint(number), "NOISY", fmt.Sprint(noisyRow)).Replace(rowsTest)
+	return os.WriteFile(filepath.Join(r.tree, "scenarios", "gaterows_test.go"), []byte(text), 0o666)
+}
+
+// compare makes one comparison, and keeps its samples in the folder out.
+func (r *repository) compare(ctx context.Context, o options, k kind, out string) (c comparison, err error) {
+	if err := r.write(k == slower, k == row); err != nil {
+		return c, err
+	}
+	bench := "-bench=Serve"
+	if k == row {
+		bench = "-bench=GateRows"
+	}
+	cmd := exec.CommandContext(ctx, r.benchgate, "ab", "-base=HEAD", fmt.Sprintf("-n=%d", o.n), fmt.Sprintf("-max=%d", o.max), "-timeout=5m", "-out="+out,
+		"--", bench, "-benchtime=1x", "-trimpath", "./scenarios")
+	cmd.Dir = r.tree
+	// After Ctrl-C at a terminal benchgate gets two signals, of which it ignores the second.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
+	for name, value := range map[string]string{"CONCURRENCY": "2", "REQUESTS": "6", "WARMUP": "2", "INPUT": "16", "OUTPUT": "100", "CLIENT_BOUND": "report"} {
+		cmd.Env = append(cmd.Environ(), "LLMBENCH_"+name+"="+value)
+	}
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	began := time.Now()
+	err = cmd.Run()
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
+		return c, err
+	}
+	c = comparison{kind: k, took: time.Since(began)}
+	text, err := os.ReadFile(filepath.Join(out, "report.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, fmt.Errorf("benchgate made no report, %v:\n%s", cmd.ProcessState, &output)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &c.report)
+	}
+	if err != nil {
+		return c, err
+	}
+	last, err := os.ReadFile(filepath.Join(out, "report.txt"))
+	lines := strings.Split(strings.TrimSpace(string(last)), "\n")
+	c.finding, c.last = find(k, c.report), lines[len(lines)-1]
+	return c, err
+}
+
+// command runs a command in dir and returns its stdout.
+func command(ctx context.Context, dir, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	return stdout.String(), nil
+}
