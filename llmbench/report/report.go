@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 
@@ -106,6 +107,9 @@ func New(d *Data, o Options) (*Report, error) {
 	}
 	slo := func(g *systems.Group) systems.SLO { return limits[g] }
 	a := answer.Of(d, groups, o.Verdict, slo)
+	if without := len(slices.DeleteFunc(slices.Clone(d.Rows), func(r *results.Row) bool { return len(r.Runs) > 0 })); o.SLO != (sample.SLO{}) && without > 0 {
+		a.Warnings = append(a.Warnings, fmt.Sprintf("%d of %d benchmarks have no records, so that nobody can tell whether their requests keep %v.", without, len(d.Rows), o.SLO))
+	}
 	r.Answer, r.Warnings, r.text = a.Sentences, a.Warnings, a.Text()
 	for _, f := range a.Measured {
 		r.Facts = append(r.Facts, [2]string{f.Key, f.Value})

@@ -42,6 +42,7 @@ func TestExitStatus(t *testing.T) {
 		{[]string{"-o=-", path("a.txt"), path("r.jsonl")}, 0, "</html>", ""},
 		{[]string{out, path("a.txt")}, 0, "The throughput is greatest at concurrency 2, 180 tok/s.", ""},
 		{[]string{out, "-slo=ttft=1s", path("r.jsonl")}, 0, "Load: concurrency 2, 1 sample\n", ""},
+		{[]string{out, "-slo=ttft=1s", path("a.txt")}, 0, "warning: 2 of 2 benchmarks have no records, so that nobody can tell whether their requests keep ttft=1s.", ""},
 		{[]string{out, "-slo=fast", path("r.jsonl")}, 2, "", `-slo "fast" is not a limit like ttft=500ms`},
 		{[]string{out, "-base", path("six.txt"), path("six.txt")}, 0, "Pass: in none of 2 figures with a margin is", ""},
 		{[]string{out, "-pictures", path("pictures"), path("a.txt")}, 0, "The throughput", ""},
