@@ -78,7 +78,7 @@ func open(t *testing.T, r *report.Report, before ...chromedp.Action[chromedp.Voi
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithListener(p.hear))
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 3*time.Minute)
+	ctx, cancel = context.WithTimeout(ctx, 8*time.Minute)
 	t.Cleanup(cancel)
 	p.ctx = ctx
 	p.do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
