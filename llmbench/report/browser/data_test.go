@@ -94,6 +94,7 @@ func verdict(t *testing.T) *report.Report {
 				}
 			}
 		}
+		b.WriteString("PASS\n")
 		files[i] = filepath.Join(dir, []string{"old.txt", "new.txt"}[i])
 		assert.NilError(t, os.WriteFile(files[i], []byte(b.String()), 0o600))
 	}

@@ -198,7 +198,14 @@ func (f *frame) labels(c draw.Canvas) {
 		if y := f.top - f.lane*vg.Length(i); f.head > 0 {
 			c.StrokeLine2(gridLine(false), f.left, y, f.right, y)
 		}
-		said.draw(c, f.left, f.top-f.lane*vg.Length(i)-f.text.size-2, 0, said.fit(l, f.right-f.left))
+		text := said.fit(l, f.right-f.left)
+		at := vg.Point{X: f.left, Y: f.top - f.lane*vg.Length(i) - f.text.size - 2}
+		if text != "" { // no line of the grid goes through a label
+			to := at.Add(vg.Point{X: said.width(text) + 3, Y: f.text.size})
+			from := at.Add(vg.Point{Y: -3})
+			c.FillPolygon(paper, []vg.Point{from, {X: to.X, Y: from.Y}, to, {X: from.X, Y: to.Y}})
+		}
+		said.draw(c, at.X, at.Y, 0, text)
 	}
 }
 
