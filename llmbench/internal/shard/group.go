@@ -29,6 +29,7 @@ type Group struct {
 	running sync.WaitGroup // the goroutines of the links
 	telling sync.WaitGroup // those that tell why the group has ended
 	over    sync.Once
+	unbind  func() bool   // lets the end of the context of Join be the end of the group no more
 	leaving chan struct{} // closed when connections may end
 	leave   func()        // closes leaving
 }
@@ -121,19 +122,24 @@ func (g *Group) Finish(status byte) (byte, error) {
 	if g.leads() {
 		g.leave() // a process that knows the status may be gone before the last one knows
 	}
-	data, err := g.Share(step+": status", []byte{status})
-	if err == nil && len(data) == 1 {
-		status = data[0]
+	if !g.leads() { // shard 0 may have sent the status and left before this process waits for it
+		data, err := g.links[0].await(step+": status", nil)
+		if err == nil && len(data) == 1 {
+			status = data[0]
+		}
+		return status, err
 	}
+	_, err = g.Share(step+": status", []byte{status})
 	return status, err
 }
 
 // Close closes the connections, and waits until the other processes have read what was sent, at
 // most for a second.
 func (g *Group) Close() {
-	g.telling.Wait()
+	g.unbind()
 	g.leave()
-	g.cancel(errClosed)
+	g.end(errClosed, nil) // if the group is ending, this waits until all goroutines that tell have begun
+	g.telling.Wait()
 	for _, l := range g.links {
 		if c, ok := l.conn.(interface{ CloseWrite() error }); ok && c.CloseWrite() == nil {
 			defer time.AfterFunc(time.Second, func() { l.conn.Close() }).Stop()

@@ -160,6 +160,102 @@ func TestLost(t *testing.T) {
 	}
 }
 
+// A late connection has a writer that goes on a second after it has written some text.
+type late struct {
+	net.Conn
+	text string
+}
+
+func (c late) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	if strings.Contains(string(p), c.text) {
+		time.Sleep(time.Second)
+	}
+	return n, err
+}
+
+// TestFinishLate has shard 0 leave before another shard waits for the status.
+func TestFinishLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		statuses := make([]byte, 3)
+		errs := each(3, func(o *Options) {
+			if o.Index == 2 {
+				dial := o.Dial
+				o.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
+					c, err := dial(ctx, addr)
+					return late{c, "the end"}, err
+				}
+			}
+		}, func(g *Group) (err error) {
+			statuses[g.Index], err = g.Finish(byte(g.Index))
+			return err
+		})
+		for i, err := range errs {
+			assert.NilError(t, err, "shard %d", i)
+		}
+		assert.DeepEqual(t, statuses, []byte{2, 2, 2})
+	})
+}
+
+// TestInterrupted interrupts one shard, while others go on or have not come. All must know at once.
+func TestInterrupted(t *testing.T) {
+	for _, interrupted := range []int{0, 2} {
+		t.Run(fmt.Sprintf("shard %d in a step", interrupted), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ln := memnet.Listen()
+				defer ln.Close()
+				began := time.Now()
+				var wg sync.WaitGroup
+				for i := range 3 {
+					wg.Go(func() {
+						ctx, cancel := context.WithCancelCause(context.Background())
+						defer cancel(nil)
+						g, err := Join(ctx, options(ln, i, 3))
+						assert.NilError(t, err)
+						defer g.Close()
+						if i == interrupted {
+							time.AfterFunc(time.Second, func() { cancel(errors.New("interrupted")) })
+						}
+						switch i {
+						case 0:
+							_, err = g.Gather("ended", nil, func(int, []byte) error { return nil })
+						case 1: // in a pass
+							<-g.Context().Done()
+							err = g.Err()
+						case 2:
+							_, err = g.Share("verdict", nil)
+						}
+						assert.Check(t, err != nil && err.Error() == fmt.Sprintf("cannot judge: shard %d (machine %[1]d): interrupted", interrupted), "%v", err)
+						assert.Check(t, time.Since(began) == time.Second, "%v", time.Since(began))
+					})
+				}
+				wg.Wait()
+			})
+		})
+	}
+	t.Run("a shard that waits for others to join", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			ln := memnet.Listen()
+			defer ln.Close()
+			began := time.Now()
+			var wg sync.WaitGroup
+			for i := range 2 { // of three
+				wg.Go(func() {
+					ctx, cancel := context.WithCancelCause(context.Background())
+					defer cancel(nil)
+					if i == 1 {
+						time.AfterFunc(time.Second, func() { cancel(errors.New("interrupted")) })
+					}
+					_, err := Join(ctx, options(ln, i, 3))
+					assert.Check(t, err != nil && strings.Contains(err.Error(), "shard 1 (machine 1): interrupted"), "%v", err)
+					assert.Check(t, time.Since(began) < 3*time.Second, "%v", time.Since(began))
+				})
+			}
+			wg.Wait()
+		})
+	})
+}
+
 // A mute is a connection that loses all that is written to it from some instant on, as a network
 // does that is cut, and from which nothing is read any more.
 type mute struct {

@@ -29,7 +29,8 @@ type Options struct {
 // greetingTime is how long a greeting may take.
 const greetingTime = 10 * time.Second
 
-// Join returns the group when all processes have joined it. The group must be closed.
+// Join returns the group when all processes have joined it. The group must be closed. It ends
+// for all processes when ctx ends, also after Join.
 func Join(ctx context.Context, o Options) (*Group, error) {
 	if o.Beat == 0 {
 		o.Beat = time.Second
@@ -45,9 +46,11 @@ func Join(ctx context.Context, o Options) (*Group, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", addr)
 		}
 	}
+	g := newGroup(o)
+	outer := ctx
+	g.unbind = context.AfterFunc(ctx, func() { g.Fail(context.Cause(outer)) })
 	ctx, cancel := context.WithTimeoutCause(ctx, o.Timeout, fmt.Errorf("not within %v", o.Timeout))
 	defer cancel()
-	g := newGroup(o)
 	var err error
 	if g.leads() {
 		err = g.gatherAll(ctx, o)
