@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
 // TestExit checks that a Target.Dial which ends its goroutine, as Fatal of package testing does, ends
@@ -32,4 +33,26 @@ func TestExit(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestLazyExit checks that a Lazy.At which ends the goroutine that builds posts ahead ends the pass
+// with an error: the requests that were not made would be missing without a word.
+func TestLazyExit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, err := mockserver.New(mockserver.Config{})
+		assert.NilError(t, err)
+		target, stop := inMemory(t, srv)
+		defer stop()
+		target.Simulated = true
+		const n = maxWaiting + 9
+		calls := 0
+		at := func(i int) Request {
+			if calls++; calls == n+maxWaiting+5 { // n are for the check before the pass
+				runtime.Goexit()
+			}
+			return words(1, 1)[0]
+		}
+		_, err = Pass(t.Context(), "", target, Load{Concurrency: 2, Lazy: Lazy{n, at}})
+		assert.ErrorIs(t, err, errExited)
+	})
 }

@@ -54,7 +54,8 @@ func (c *client) pass(ctx context.Context, l *Load, pl *plan, k *control, o outl
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 
-	lp := &loop{client: c, load: l, part: pl.part, requests: pl.count(), posts: pl.feed(ctx), giveUp: giveUp}
+	lp := &loop{client: c, load: l, part: pl.part, requests: pl.count(), giveUp: giveUp}
+	lp.posts = pl.feed(ctx, lp.guard)
 	begin := o.samples.End()
 	if c.pool.Stamped(ctx) {
 		k = nil
@@ -209,11 +210,11 @@ func (lp *loop) closed(ctx context.Context) {
 	}
 }
 
-// errExited is the error of a pass of which a worker has exited.
-var errExited = errors.New("a request ended its goroutine with runtime.Goexit, as Fatal of package testing does; a Target.Dial must return its error")
+// errExited is the error of a pass of which a goroutine has exited.
+var errExited = errors.New("a request ended its goroutine with runtime.Goexit, as Fatal of package testing does; a Target.Dial must return its error, and a Lazy.At its request")
 
-// guard calls f, which sends posts with a worker. If f calls runtime.Goexit, its sample and its place
-// are lost, and guard ends the pass.
+// guard calls f, which builds posts, or sends them with a worker. If f calls runtime.Goexit, samples
+// and places are lost, and guard ends the pass.
 func (lp *loop) guard(f func()) {
 	returned := false
 	defer func() {

@@ -142,22 +142,24 @@ func (pl *plan) ownDue(due []time.Duration) []time.Duration {
 }
 
 // feed returns the posts of this process's requests, in order. All of them must be received. The
-// first ones are built when feed returns. Posts after the end of ctx have no body, and must not be
-// sent.
-func (pl *plan) feed(ctx context.Context) <-chan *post {
+// first ones are built when feed returns; a goroutine builds the others in a function that guard
+// calls. Posts after the end of ctx have no body, and must not be sent.
+func (pl *plan) feed(ctx context.Context, guard func(build func())) <-chan *post {
 	posts := make(chan *post, pl.ahead)
 	for k := range pl.ahead {
 		posts <- new(pl.build(pl.index(k)))
 	}
 	go func() {
 		defer close(posts)
-		for k := pl.ahead; k < pl.count(); k++ {
-			build := pl.build
-			if ctx.Err() != nil {
-				build = pl.unsent
+		guard(func() {
+			for k := pl.ahead; k < pl.count(); k++ {
+				build := pl.build
+				if ctx.Err() != nil {
+					build = pl.unsent
+				}
+				posts <- new(build(pl.index(k)))
 			}
-			posts <- new(build(pl.index(k)))
-		}
+		})
 	}()
 	return posts
 }
