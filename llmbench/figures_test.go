@@ -2,6 +2,7 @@ package llmbench
 
 import (
 	"iter"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,7 +17,8 @@ import (
 // pass of 5,000 requests of 128 tokens, some of which were read late. decodes is how often the samples
 // were decoded, and x-decode is the time divided by that of one decoding.
 //
-// Shared ranges made 5 decodings of 16, and the whole 21 times as long as one of 31.
+// Without shared ranges there were 16 decodings, and the whole took 31 times as long as one. With
+// them there are 5, and the whole takes 21 times as long.
 func BenchmarkFigures(b *testing.B) {
 	const requests, tokens = 5000, 128
 	m := &measurement{load: Load{MaxDistortion: DefaultMaxDistortion}, bound: BoundReported, samples: store.New(store.Bound, "")}
@@ -64,4 +66,36 @@ func BenchmarkFigures(b *testing.B) {
 	}
 	b.ReportMetric(float64(decodes), "decodes")
 	b.ReportMetric(float64(whole)/float64(once), "x-decode")
+}
+
+// TestFiguresOwnSamples checks that Load.Figures may keep and change the samples that it gets: the
+// verdict on the client is the same as without it.
+func TestFiguresOwnSamples(t *testing.T) {
+	judged := func(figures func(iter.Seq[*sample.Sample]) map[string]float64) distortion.Report {
+		m := measured(t, BoundReported, 50*ms, 9, false)
+		m.load.Figures = figures
+		assert.NilError(t, m.samples.Add(&sample.Sample{Request: 2, Start: 200 * ms, Due: 200 * ms, Streamed: true, Outcome: sample.OK, Clock: sample.KernelClock,
+			Deltas: 3, First: 300 * ms, Gaps: []time.Duration{10 * ms, 20 * ms}, Lags: make([]time.Duration, 3), Last: 330 * ms, End: 330 * ms}))
+		metrics := sample.Summarize(m.all(), m.elapsed, sample.SLO{}).Metrics
+		assert.Assert(t, metrics["mean-itl-ns"] > 0)
+		r, err := m.judge(metrics)
+		assert.NilError(t, err)
+		return r
+	}
+	calls := 0
+	got := judged(func(samples iter.Seq[*sample.Sample]) map[string]float64 {
+		calls++
+		all := slices.Collect(samples)
+		for i, s := range all {
+			assert.Equal(t, s.Request, i, "it is another sample by now")
+		}
+		for s := range samples {
+			clear(s.Gaps)
+		}
+		return nil
+	})
+	assert.Assert(t, calls > 1)
+	want := judged(nil)
+	assert.Assert(t, len(want.Units) > 0)
+	assert.DeepEqual(t, got, want)
 }

@@ -89,7 +89,11 @@ type Load struct {
 	// [sample.Named] returns them, or units of one's own, which Figures computes.
 	Units []sample.Unit
 	// Figures, if set, computes further figures from the samples of all passes, by the names
-	// of units of Units or of the catalogue. It may range over the samples several times. They are withheld and reported like any others.
+	// of units of Units or of the catalogue. They are withheld and reported like any others. The
+	// function may range over the samples several times, but not within another range, nor in two
+	// goroutines at once. Each sample is a new one, and the function's. It is called several times,
+	// with samples whose instants are corrected in different ways, to estimate the distortion by the
+	// client.
 	Figures func(iter.Seq[*sample.Sample]) map[string]float64
 }
 

@@ -220,12 +220,25 @@ func (m *measurement) shown(u sample.Unit) bool {
 }
 
 // figures computes the figures of samples, whose passes took that long in sum, and the load's
-// own figures.
+// own figures. The samples may be shared with others who range over them at the same time.
 func (m *measurement) figures(samples iter.Seq[*sample.Sample], elapsed time.Duration) (figures, more map[string]float64) {
 	if m.load.Figures != nil {
-		more = m.load.Figures(samples)
+		more = m.load.Figures(copies(samples))
 	}
 	return sample.Summarize(samples, elapsed, m.load.SLO).Metrics, more
+}
+
+// copies ranges over copies of samples, which the caller may keep and change.
+func copies(samples iter.Seq[*sample.Sample]) iter.Seq[*sample.Sample] {
+	return func(yield func(*sample.Sample) bool) {
+		for s := range samples {
+			one := *s
+			one.Gaps, one.Lags, one.Merged = slices.Clone(s.Gaps), slices.Clone(s.Lags), slices.Clone(s.Merged)
+			if !yield(&one) {
+				return
+			}
+		}
+	}
 }
 
 // judge sets client-err-% in metrics if the client's distortion is known. Unless distorted
