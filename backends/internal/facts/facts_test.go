@@ -172,6 +172,7 @@ func TestFor(t *testing.T) {
 	}
 	_, _, found := For(all, "none", "")
 	assert.Assert(t, !found)
+	assert.Assert(t, !TagHas("local/s@sha256:ab11312f", "b11312"), "a digest is no tag")
 }
 
 // TestModelName checks how servers list the name of their model.

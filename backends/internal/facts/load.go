@@ -95,8 +95,8 @@ func For(all []Facts, server, image string) (f Facts, doubt string, found bool) 
 
 // Tag returns the tag of an image, or "".
 func Tag(image string) string {
-	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
-	tag, _, _ = strings.Cut(tag, "@")
+	name, _, _ := strings.Cut(image, "@") // a digest has a colon, too
+	_, tag, _ := strings.Cut(name[strings.LastIndex(name, "/")+1:], ":")
 	return tag
 }
 
