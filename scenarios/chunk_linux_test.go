@@ -110,7 +110,7 @@ const clientArg = "run-client"
 
 // A clientLoad is what a client of BenchmarkChunk sends.
 type clientLoad struct {
-	Client string // plain, llmbench or, in a program of its own, lean
+	Client string // plain or llmbench
 	chunkclient.Load
 }
 

@@ -24,10 +24,10 @@ func Saturated(points []Point, gain float64) bool {
 // probabilistic problems in computer communications", ICC 1979). If several points have the
 // greatest power, Knee returns the first.
 //
-// In a closed loop without pauses, the latency is the number of users divided by the
-// throughput (Little's law), so that the power is the square of the throughput divided by the
-// number of users. The knee is then the last load to which doubling the users multiplied the
-// throughput by 1.41 or more. That depends on the loads around the knee alone. The other
+// In a closed loop without pauses, the mean latency is the number of users divided by the
+// requests per second (Little's law), so that the power with it is the square of the throughput
+// divided by the number of users. The knee is then the last load to which doubling the users
+// multiplied the throughput by more than 1.41. That depends on the loads around the knee alone. The other
 // definition in use, Kneedle (Satopää et al., "Finding a 'Kneedle' in a Haystack",
 // https://doi.org/10.1109/ICDCSW.2011.20), scales both axes to the range of the sweep, so
 // that each further load above the knee moves the knee.
