@@ -23,6 +23,9 @@ type System struct {
 	Name string // "" if the group has one system
 	Load string // the key of the load, or ""
 	Rows []*results.Row
+	// Found: the rows are what a search over loads found, such as a knee. They are no further
+	// system, but an answer about the others.
+	Found bool
 }
 
 // DefaultParts are the keys of names that separate pictures.
@@ -61,31 +64,38 @@ func (g *Group) divide() {
 		id := fmt.Sprintf("%q %q %q %q", r.File, load, results.Identity(r.Config), without(r.Keys, load))
 		s := by[id]
 		if s == nil {
-			s = &System{Load: load}
+			s = &System{Load: load, Found: r.Key("upto") != ""}
 			by[id] = s
 			g.Systems = append(g.Systems, s)
 		}
 		s.Rows = append(s.Rows, r)
 	}
 	g.Rows = nil
-	var first []*results.Row
 	for _, s := range g.Systems {
 		slices.SortStableFunc(s.Rows, func(a, b *results.Row) int {
 			_, x := a.Load()
 			_, y := b.Load()
 			return cmp.Or(cmp.Compare(x, y), results.Compare(a, b))
 		})
-		first = append(first, s.Rows[0])
 		g.Rows = append(g.Rows, s.Rows...)
 	}
+	isFound := func(s *System) bool { return s.Found }
+	isMeasured := func(s *System) bool { return !s.Found }
+	name(slices.DeleteFunc(slices.Clone(g.Systems), isFound))
+	name(slices.DeleteFunc(slices.Clone(g.Systems), isMeasured))
+}
+
+// name names systems by what distinguishes them.
+func name(all []*System) {
+	var first []*results.Row
 	var loads []string
-	for _, s := range g.Systems {
-		loads = append(loads, s.Load)
+	for _, s := range all {
+		first, loads = append(first, s.Rows[0]), append(loads, s.Load)
 	}
 	names := Labels(first, loads...)
-	for i, s := range g.Systems {
+	for i, s := range all {
 		s.Name = names[i]
-		for j, o := range g.Systems { // systems that differ only in the kind of their load
+		for j, o := range all { // systems that differ only in the kind of their load
 			if names[j] == names[i] && o.Load != s.Load {
 				s.Name = strings.TrimSpace(names[i] + " over " + cmp.Or(s.Load, "no load"))
 			}

@@ -72,6 +72,12 @@ func TestGroups(t *testing.T) {
 	}
 	both := Groups(rowsOf(t, "BenchmarkA/rate=5 1 5 req/s\nBenchmarkA/concurrency=5 1 5 req/s\n"), nil)
 	assert.Equal(t, both[0].Systems[0].Name+"; "+both[0].Systems[1].Name, "over rate; over concurrency")
+
+	// What a search found is no further system, from which the measured one must be told.
+	found := "BenchmarkSweep/concurrency=1 1 5 req/s\nBenchmarkSweep/concurrency=2 1 9 req/s\nBenchmarkSweep/knee=power/upto=512 1 2 knee-concurrency\n"
+	sweep := Groups(rowsOf(t, found), nil)[0].Systems
+	assert.Equal(t, fmt.Sprint(len(sweep), sweep[0].Found, sweep[1].Found), "2 false true")
+	assert.Equal(t, sweep[0].Name, "")
 }
 
 // TestKnee checks that the knee is that of package search, of the medians of samples.
