@@ -67,7 +67,11 @@ func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func
 		case says != nil:
 			f.kind, f.says = Comparison, says
 			if load != "" {
-				f.says = append(ranked(swept, limits), f.says...)
+				if first, decided := ranked(swept, limits); decided {
+					f.says = append(first, f.says...)
+				} else {
+					f.says = append(f.says, first...)
+				}
 			}
 		case load != "":
 			f.kind = Load

@@ -46,19 +46,27 @@ func TestAnswer(t *testing.T) {
 		want       string
 	}{
 		{"three samples each", sweepOf(3, two, rates, limits), Comparison,
-			"vllm gives 1.25 times the throughput of tgi at equal concurrency, 1 to 16 (ahead in 45 of 45 pairs of samples, p < 0.001 if each sample is a fresh start), the TTFT of vllm is 1.000 times that of tgi."},
+			"vllm gives 1.25 times the throughput of tgi at equal concurrency, 1 to 16 (ahead in 45 of 45 pairs of samples, p < 0.001 if each sample at each load is a fresh start); the TTFT of vllm is 1.000 times that of tgi."},
 		{"one sample each", sweepOf(1, two, rates, limits), Comparison,
-			"vllm gives 1.25 times the throughput of tgi at equal concurrency, 1 to 16 (cannot tell whether that is more than chance: 1 sample each), the TTFT of vllm is 1.000 times that of tgi."},
+			"vllm gives 1.25 times the throughput of tgi at equal concurrency, 1 to 16 (cannot tell whether that is more than chance: 1 sample each); the TTFT of vllm is 1.000 times that of tgi."},
 		{"two samples at one load", strings.Repeat("BenchmarkChat/via=direct 1 100 output-tok/s\nBenchmarkChat/via=gateway 1 80 output-tok/s\n", 2), Comparison,
 			"direct gives 1.25 times the throughput of gateway at this load (cannot tell whether that is more than chance: 2 samples each)."},
 		{"equal", strings.Repeat("BenchmarkChat/via=direct 1 100 output-tok/s\nBenchmarkChat/via=gateway 1 101 output-tok/s\nBenchmarkChat/via=direct 1 102 output-tok/s\nBenchmarkChat/via=gateway 1 99 output-tok/s\n", 3), Comparison,
 			"direct and gateway have about equal throughput at this load: the ratio is 1.010 (ahead in 27 of 36 pairs of samples, p = 0.22 if each sample is a fresh start)."},
 		{"lines that cross", sweepOf(3, two, []float64{100, 60}, []float64{400, 900}), Comparison,
-			"Which has the greater throughput depends on the load: vllm is ahead at concurrency 1, 2, 4 by up to 66.7 %, tgi at 8, 16 by up to 125 %, the TTFT of vllm is 1.000 times that of tgi."},
+			"Which has the greater throughput depends on the load: vllm is ahead at concurrency 1, 2, 4 by up to 66.7 %, tgi at 8, 16 by up to 125 % (cannot tell whether that is more than chance: 3 samples at each load); the TTFT of vllm is 1.000 times that of tgi."},
+		{"lines that cross for sure", sweepOf(8, two, []float64{100, 60}, []float64{400, 900}), Comparison,
+			"Which has the greater throughput depends on the load: vllm is ahead at concurrency 1, 2, 4 by up to 66.7 %, tgi at 8, 16 by up to 125 % (more than chance at concurrency 1, 2, 4, 8, 16, if each sample is a fresh start); the TTFT of vllm is 1.000 times that of tgi."},
+		{"no load misses the SLO", "BenchmarkA/backend=x/concurrency=1 1 5 req/s 5 good-req/s\nBenchmarkA/backend=x/concurrency=8 1 9 req/s 9 good-req/s\nBenchmarkA/backend=y/concurrency=1 1 4 req/s 4 good-req/s\nBenchmarkA/backend=y/concurrency=8 1 8 req/s 8 good-req/s\n", Comparison,
+			"x gives 1.19 (1.12 to 1.25) times the throughput of y at equal concurrency, 1 to 8 (cannot tell whether that is more than chance: 1 sample each)."},
+		{"a search beside its loads", sweepOf(1, two[:1], rates, []float64{9999}) + "BenchmarkServe/backend=vllm/knee=power/upto=512 1 2 knee-concurrency\n", Load,
+			"The throughput is greatest at concurrency 16, 1600 tok/s. That is the highest load: the server may carry more."},
+		{"another figure is in doubt", "BenchmarkA/concurrency=8-2 1 412 output-tok/s 9 p99-itl-ns\n--- BENCH: BenchmarkA/concurrency=8-2\n    a.go:1: the client may distort these figures by more than 5%: p99-itl-ns 94% (at most 94%)\n", Run, "412 tok/s."},
+		{"a figure is in doubt", "BenchmarkA/concurrency=8-2 1 412 output-tok/s\n--- BENCH: BenchmarkA/concurrency=8-2\n    a.go:1: the client may distort these figures by more than 5%: output-tok/s 94% (at most 94%)\n", Run, "412 tok/s (in doubt, see the warnings)."},
 		{"an open loop", "BenchmarkServe/backend=vllm/rate=8 1 50000000 p50-e2e-ns 8 req/s\nBenchmarkServe/backend=tgi/rate=8 1 100000000 p50-e2e-ns 8 req/s\n", Comparison,
-			"vllm takes 0.50 times the latency of tgi at rate 8 (cannot tell whether that is more than chance: 1 sample each)."},
+			"vllm takes 0.50 times the latency of tgi at rate 8 req/s (cannot tell whether that is more than chance: 1 sample each)."},
 		{"in doubt", doubted, Comparison,
-			"vllm gives 2.00 times the throughput of tgi at concurrency 8 (cannot tell whether that is more than chance: 1 sample each), but the figures are in doubt."},
+			"vllm gives 2.00 times the throughput of tgi at concurrency 8 (cannot tell whether that is more than chance: 1 sample each); but the figures are in doubt."},
 		{"other work", "BenchmarkGrid/workload=w/output=100 1 5 output-tok/s\nBenchmarkGrid/workload=w/output=200 1 7 output-tok/s\n", Run, "output=100: 5 tok/s."},
 		{"one system", sweepOf(1, two[:1], rates, limits), Load,
 			"The throughput is greatest at concurrency 8, 800 tok/s, which is the knee, the greatest throughput / latency, TTFT 80 ms, latency 10 ms."},
@@ -97,6 +105,22 @@ func TestMeasured(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(a.Text(), "Systems: vllm, tgi\nHardware: H100\n"))
 }
 
+// TestSimulated checks that a simulated server is not taken for the one that it imitates.
+func TestSimulated(t *testing.T) {
+	mock := "backend: mock\nmock-profile: vllm-yi-6b\nmock-speed: 15\nBenchmarkA/rate=2 1 5 req/s\nBenchmarkA/rate=8 1 5 req/s\n"
+	assert.DeepEqual(t, answerOf(t, mock, nil).Measured, []Fact{{"Systems", "mock"}, {"Simulated", "a mock server with the profile vllm-yi-6b, 15 times as fast"}, {"Load", "rate 2 to 8 req/s, 1 sample each"}})
+	real := "BenchmarkA/backend=vllm 1 5 req/s\n"
+	assert.DeepEqual(t, answerOf(t, real+"BenchmarkA/backend=mock 1 5 req/s\n", nil).Measured[1], Fact{"Simulated", "a mock server, no GPU, other systems are not"})
+	assert.DeepEqual(t, answerOf(t, real, nil).Measured[0], Fact{"Systems", "vllm"})
+}
+
+// TestCapital checks texts that do not begin with a letter of ASCII.
+func TestCapital(t *testing.T) {
+	for text, want := range map[string]string{"": "", "the log": "The log", "über": "Über", "\xffa": "\xffa", "5 of": "5 of"} {
+		assert.Equal(t, capital(text), want)
+	}
+}
+
 // TestVerdict checks the words for verdicts of package gate.
 func TestVerdict(t *testing.T) {
 	file := func(name string, tokens, runs int) gate.File {
@@ -109,7 +133,7 @@ func TestVerdict(t *testing.T) {
 	}{
 		{100, 6, []string{"Pass: in none of 2 figures with a margin is new.txt shown to be worse than old.txt by more than is allowed; in 2 it is shown not to be."}},
 		{80, 6, []string{"Regression: in 1 of 2 figures with a margin, new.txt is worse than old.txt by more than is allowed.",
-			"concurrency=8 output-tok/s: regression, changed by -20.00 %, may be 2 % worse, p < 0.001."}},
+			"concurrency=8 output-tok/s: regression, changed by -20.00 %, 2 % worse is allowed, p < 0.001."}},
 		{80, 2, []string{"Cannot judge whether new.txt is worse than old.txt."}},
 	} {
 		r, err := gate.Compare(gate.File{}, file("old.txt", 100, c.runs), file("new.txt", c.tokens, c.runs), gate.Options{})

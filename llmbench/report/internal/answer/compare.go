@@ -97,9 +97,9 @@ func (p *pair) where() string {
 	case p.load == "":
 		return "at this load"
 	case n == 1:
-		return "at " + p.load + " " + chart.Brief(p.loads[0])
+		return "at " + p.load + " " + loadText(p.load, p.loads[0])
 	default:
-		return fmt.Sprintf("at equal %s, %s to %s", p.load, chart.Brief(slices.Min(p.loads)), chart.Brief(slices.Max(p.loads)))
+		return fmt.Sprintf("at equal %s, %s to %s", p.load, chart.Brief(slices.Min(p.loads)), loadText(p.load, slices.Max(p.loads)))
 	}
 }
 
@@ -112,31 +112,50 @@ type judgement struct {
 // judge says how sure it is that the first system differs from the second. The answer makes
 // that number of comparisons.
 func (p *pair) judge(comparisons int, sign float64) judgement {
-	least, most := math.MaxInt, 0
-	for _, s := range p.strata {
-		least, most = min(least, len(s.a), len(s.b)), max(most, len(s.a), len(s.b))
-	}
-	n := fmt.Sprint(least)
-	if least != most {
-		n = fmt.Sprintf("%d to %d", least, most)
-	}
-	each := fmt.Sprintf("%s samples each", n)
-	if most == 1 {
-		each = "1 sample each"
-	}
 	chanceIs, atBest := chanceOf(p.strata)
 	switch k := float64(comparisons); {
-	case most < 2 || atBest*k > significant:
-		return judgement{false, "cannot tell whether that is more than chance: " + each}
+	case !slices.ContainsFunc(p.strata, func(s stratum) bool { return max(len(s.a), len(s.b)) > 1 }) || atBest*k > significant:
+		return judgement{false, "cannot tell whether that is more than chance: " + p.samples() + " each"}
 	default:
 		wins, pairs := ahead(p.strata)
 		if sign < 0 {
 			wins = pairs - wins
 		}
 		q := min(1, chanceIs*k)
-		said := fmt.Sprintf("ahead in %s of %s pairs of samples, %s if each sample is a fresh start", chart.Brief(wins), chart.Brief(pairs), chance(q))
+		start := "each sample is a fresh start"
+		if len(p.strata) > 1 {
+			start = "each sample at each load is a fresh start" // loads that share one are not independent
+		}
+		said := fmt.Sprintf("ahead in %s of %s pairs of samples, %s if %s", chart.Brief(wins), chart.Brief(pairs), chance(q), start)
 		return judgement{q <= significant, said}
 	}
+}
+
+// apart says at which loads the systems differ by more than chance, each load for itself:
+// if each is the better one at some, a test of all loads together does not tell that.
+func (p *pair) apart(comparisons int) string {
+	var sure []string
+	for i, s := range p.strata {
+		if q, _ := chanceOf([]stratum{s}); q*float64(comparisons*len(p.strata)) <= significant {
+			sure = append(sure, chart.Brief(p.loads[i]))
+		}
+	}
+	if len(sure) == 0 {
+		return "cannot tell whether that is more than chance: " + p.samples() + " at each load"
+	}
+	return fmt.Sprintf("more than chance at %s %s, if each sample is a fresh start", p.load, strings.Join(sure, ", "))
+}
+
+// samples spells the number of samples of each system at a load.
+func (p *pair) samples() string {
+	least, most := math.MaxInt, 0
+	for _, s := range p.strata {
+		least, most = min(least, len(s.a), len(s.b)), max(most, len(s.a), len(s.b))
+	}
+	if least != most {
+		return fmt.Sprintf("%d to %d samples", least, most)
+	}
+	return plural(most, "sample")
 }
 
 // compared returns what distinguishes systems at equal loads: how the best compares with each
@@ -222,7 +241,7 @@ func (p *pair) sentence(best, o *systems.System, m metric, comparisons int) stri
 		if m.sign < 0 {
 			parts = []string{fmt.Sprintf("which has the smaller %s depends on the load: %s", m.equal, crossed)}
 		}
-		parts[0] = capital(parts[0])
+		parts[0] = capital(parts[0]) + " (" + p.apart(comparisons) + ")"
 	}
 	if t := pairOf(best, o, firstToken); len(t.loads) > 0 {
 		said := fmt.Sprintf(firstToken.says, best.Name, t.spoken(), o.Name)

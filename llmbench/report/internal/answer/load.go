@@ -90,8 +90,9 @@ func goodput(r *results.Row) string {
 	return ""
 }
 
-// ranked says which loads systems carry within the SLO, the highest first.
-func ranked(all []*systems.System, slo systems.SLO) []string {
+// ranked says which loads systems carry within the SLO, the highest first. It reports whether
+// any load missed the SLO: else the systems have no rank.
+func ranked(all []*systems.System, slo systems.SLO) (says []string, missed bool) {
 	type entry struct {
 		name string
 		load float64
@@ -100,6 +101,7 @@ func ranked(all []*systems.System, slo systems.SLO) []string {
 	var entries []entry
 	for _, s := range all {
 		c := s.Carries(slo)
+		missed = missed || c != nil && c.Missed != nil
 		switch {
 		case c == nil:
 		case c.Met == nil:
@@ -114,7 +116,10 @@ func ranked(all []*systems.System, slo systems.SLO) []string {
 		}
 	}
 	if len(entries) == 0 {
-		return nil
+		return nil, false
+	}
+	if !missed {
+		return []string{fmt.Sprintf("Every load keeps %s: higher loads would tell which system carries more.", slo)}, false
 	}
 	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(b.load, a.load) })
 	said := fmt.Sprintf("Within %s, %s carries the most load: %s", slo, entries[0].name, entries[0].text)
@@ -129,7 +134,7 @@ func ranked(all []*systems.System, slo systems.SLO) []string {
 			said += "; " + e.name + " " + e.text
 		}
 	}
-	return []string{said + "."}
+	return []string{said + "."}, true
 }
 
 // single says what was measured at single loads.
@@ -140,6 +145,7 @@ func single(g *systems.Group) (says []string) {
 			return append(says, fmt.Sprintf("%d further results are in the table.", len(rows)-i))
 		}
 		text := ""
+		var shown []string
 		for _, f := range []struct {
 			name  string
 			units []string
@@ -152,6 +158,8 @@ func single(g *systems.Group) (says []string) {
 			if v == "" {
 				continue
 			}
+			_, unit := rows[i].Spread(f.units...)
+			shown = append(shown, unit)
 			if text != "" {
 				text += ", "
 			}
@@ -166,12 +174,13 @@ func single(g *systems.Group) (says []string) {
 					text += ", "
 				}
 				text += figure(rows[i], unit)
+				shown = append(shown, unit)
 			}
 		}
 		if label != "" {
 			text = label + ": " + text
 		}
-		if rows[i].Doubt() != "" {
+		if len(shown) > 0 && rows[i].Doubt(shown...) != "" {
 			text += " (in doubt, see the warnings)"
 		}
 		says = append(says, text+".")

@@ -49,7 +49,7 @@ func measured(d *results.Data, groups []*systems.Group) (all []Fact) {
 	var names []string
 	for _, g := range groups {
 		for _, s := range g.Systems {
-			if s.Name != "" && !slices.Contains(names, s.Name) {
+			if s.Name != "" && !s.Found && !slices.Contains(names, s.Name) {
 				names = append(names, s.Name)
 			}
 		}
@@ -58,6 +58,7 @@ func measured(d *results.Data, groups []*systems.Group) (all []Fact) {
 		names = backends
 	}
 	add("Systems", names)
+	add("Simulated", simulated(rows))
 	add("Version", of("version", "server-version", "backend-version", "image"))
 	add("Model", of("model"))
 	add("Quantization", of("quant", "quantization"))
@@ -67,6 +68,32 @@ func measured(d *results.Data, groups []*systems.Group) (all []Fact) {
 	add("Load", loads(rows))
 	add("Date", dates(d, of("date")))
 	add("Commit", of("commit"))
+	return all
+}
+
+// simulated says which rows are of no server, but of a simulation that may run faster than the
+// server that it imitates.
+func simulated(rows []*results.Row) (all []string) {
+	real := false
+	for _, r := range rows {
+		if r.Key("backend") != "mock" && r.Setting("backend") != "mock" {
+			real = true
+			continue
+		}
+		text := "a mock server, no GPU"
+		if profile := r.Setting("mock-profile"); profile != "" {
+			text = "a mock server with the profile " + profile
+		}
+		if speed := r.Setting("mock-speed"); speed != "" && speed != "1" {
+			text += ", " + speed + " times as fast"
+		}
+		if !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	if real && len(all) > 0 {
+		return append(all, "other systems are not")
+	}
 	return all
 }
 
@@ -86,9 +113,9 @@ func loads(rows []*results.Row) (all []string) {
 		switch {
 		case n == 0:
 		case low == high:
-			all = append(all, key+" "+chart.Brief(low))
+			all = append(all, key+" "+loadText(key, low))
 		default:
-			all = append(all, fmt.Sprintf("%s %s to %s", key, chart.Brief(low), chart.Brief(high)))
+			all = append(all, fmt.Sprintf("%s %s to %s", key, chart.Brief(low), loadText(key, high)))
 		}
 	}
 	least, most := 0, 0

@@ -34,6 +34,13 @@ func judged(r *gate.Report) (all []string) {
 	default:
 		all = append(all, fmt.Sprintf("Cannot judge whether %s is worse than %s.", r.New, r.Old))
 	}
+	seen := map[string]bool{}
+	for _, p := range r.Problems {
+		if !seen[p.Message] && len(seen) < maxNamed {
+			all = append(all, capital(p.Message)+".")
+		}
+		seen[p.Message] = true
+	}
 	labels := VerdictLabels(r)
 	named, left := 0, 0
 	for i, row := range r.Rows {
@@ -49,7 +56,7 @@ func judged(r *gate.Report) (all []string) {
 			said += fmt.Sprintf(", changed by %+.2f %%", 100**row.Change)
 		}
 		if row.Margin != nil {
-			said += fmt.Sprintf(", may be %.3g %% worse", 100**row.Margin)
+			said += fmt.Sprintf(", %.3g %% worse is allowed", 100**row.Margin)
 		}
 		if row.PAdjusted != nil {
 			said += ", " + chance(*row.PAdjusted)
@@ -58,13 +65,6 @@ func judged(r *gate.Report) (all []string) {
 	}
 	if left > 0 {
 		all = append(all, fmt.Sprintf("The table has %s more.", plural(left, "figure")))
-	}
-	seen := map[string]bool{}
-	for _, p := range r.Problems {
-		if !seen[p.Message] && len(seen) < maxNamed {
-			all = append(all, "Cannot judge: "+p.Message+".")
-		}
-		seen[p.Message] = true
 	}
 	return all
 }

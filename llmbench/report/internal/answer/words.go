@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
@@ -17,7 +18,15 @@ func at(r *results.Row) string {
 	if load == "" {
 		return "this load"
 	}
-	return load + " " + chart.Brief(x)
+	return load + " " + loadText(load, x)
+}
+
+// loadText spells a load with its unit.
+func loadText(load string, v float64) string {
+	if results.Open(load) {
+		return chart.Brief(v) + " req/s"
+	}
+	return chart.Brief(v)
 }
 
 // figure spells the median of the first of units that a row has, or returns "".
@@ -54,7 +63,7 @@ func times(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// sentence joins parts with commas and ends them.
+// sentence joins parts with semicolons and ends them.
 func sentence(parts ...string) string {
 	var kept []string
 	for _, p := range parts {
@@ -62,10 +71,17 @@ func sentence(parts ...string) string {
 			kept = append(kept, p)
 		}
 	}
-	return strings.Join(kept, ", ") + "."
+	return strings.Join(kept, "; ") + "."
 }
 
-func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+// capital returns a text with a capital letter. The text may be empty, and not UTF-8.
+func capital(text string) string {
+	first, n := utf8.DecodeRuneInString(text)
+	if first == utf8.RuneError {
+		return text
+	}
+	return string(unicode.ToUpper(first)) + text[n:]
+}
 
 func plural(n int, noun string) string {
 	if n == 1 {

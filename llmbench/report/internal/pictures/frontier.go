@@ -95,7 +95,8 @@ func userSpeed(r *results.Row) (float64, bool) {
 }
 
 // Ranking draws the load that each system carries within an SLO, the highest first. It returns
-// nil if fewer than two systems have one.
+// nil if fewer than two systems have one, and if no system misses the SLO: then the bars would
+// show no more than the highest load of the benchmark.
 func Ranking(g *systems.Group, slo systems.SLO) *Picture {
 	load, all, _ := g.Swept()
 	type entry struct {
@@ -113,7 +114,7 @@ func Ranking(g *systems.Group, slo systems.SLO) *Picture {
 			entries = append(entries, e)
 		}
 	}
-	if len(entries) < 2 {
+	if len(entries) < 2 || !slices.ContainsFunc(entries, func(e entry) bool { return e.Missed != nil }) {
 		return nil
 	}
 	slices.SortStableFunc(entries, func(a, b entry) int {
