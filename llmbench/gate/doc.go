@@ -185,8 +185,9 @@
 // in these shares of comparisons with 10 rounds in one row and one of 12 rows, and with 10 to
 // 25 rounds in one of 12 rows. The last two columns compare equal versions, in 12 rows and 10
 // rounds: shares of comparisons that invent a regression, and that cannot be judged. Drift is
-// removed if it takes 12 processes or more for a period. Faster disturbances hide losses, which
-// the noise of the rows tells, and invent none:
+// removed if it takes 20 processes or more for a period. With 12 processes, most losses are still
+// found, but most comparisons of equal versions are too noisy. Faster disturbances hide losses, which
+// the noise of the rows tells, and invent regressions in fewer than Alpha of comparisons:
 //
 //	                        1 row  12 rows    10 to 25    invented   too noisy
 //	normal                   100%     100%        100%        0.0%          0%
