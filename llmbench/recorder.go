@@ -63,11 +63,6 @@ func newRecorder(o outlet, l *Load, clock conn.Clock, giveUp context.CancelCause
 // samples wait, and returns how long.
 func (r *recorder) add(s *sample.Sample) (waited time.Duration) {
 	s.Shard = r.crew.part().Index
-	return r.take(s)
-}
-
-// take is add for a sample of any process.
-func (r *recorder) take(s *sample.Sample) (waited time.Duration) {
 	select {
 	case r.ended <- s:
 		return 0
@@ -79,6 +74,9 @@ func (r *recorder) take(s *sample.Sample) (waited time.Duration) {
 	r.waited.Add(int64(waited))
 	return waited
 }
+
+// take hands over the sample of another process. No request of this process waits meanwhile.
+func (r *recorder) take(s *sample.Sample) { r.ended <- s }
 
 // addLate notes that a turn of the session of a request was sent late by some time, because the turn
 // before it waited for the recorder. It ignores times that are not positive.

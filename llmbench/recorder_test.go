@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/hang"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
@@ -34,6 +35,21 @@ type slow struct{}
 func (slow) Count(string) int {
 	time.Sleep(ms)
 	return 1
+}
+
+// TestTakeIsNoWait checks that samples of other processes, which wait for the recorder, are not
+// counted as requests of this process that wait.
+func TestTakeIsNoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{clock: conn.NewClock(conn.WallClock), ended: make(chan *sample.Sample)}
+		for _, hand := range []func(*sample.Sample){r.take, func(s *sample.Sample) { r.add(s) }} {
+			go hand(new(sample.Sample))
+			time.Sleep(ms)
+			<-r.ended
+			synctest.Wait()
+		}
+		assert.Equal(t, time.Duration(r.waited.Load()), ms) // of add
+	})
 }
 
 // TestSlowRecorder checks that the time for which requests wait for the recorder is known, and that

@@ -244,6 +244,9 @@ func (r *run) publish() {
 		r.b.Log(text)
 		r.notes = append(r.notes, text)
 	}
+	if r.crew != nil { // first, because the testing package cuts long logs
+		note(fmt.Sprintf("%d shards sent the requests; their clocks agree within %v", r.crew.Count, r.crew.bound))
+	}
 	if f.failures != "" {
 		note(f.failures)
 	}
@@ -285,7 +288,6 @@ func (r *run) publish() {
 		note(text)
 	}
 	if r.crew != nil {
-		note(fmt.Sprintf("%d shards sent the requests; their clocks agree within %v", r.crew.Count, r.crew.bound))
 		var failed error
 		if r.end.Outcome == records.EndedFailed {
 			failed = errors.New(r.end.Why)

@@ -52,7 +52,8 @@ func (e *Estimate) Report(samples iter.Seq[*sample.Sample], compute Figures, uni
 }
 
 // Worse returns the report of several clients: r of some of them, and o of a further one of that
-// name. Its figures are the worst of any client.
+// name. Its figures are the worst of any client. Its text is that of the worst client, and of
+// those that distorted units which a worse one did not.
 func (r Report) Worse(name string, o Report) Report {
 	if o.Unknown != "" {
 		o.Unknown = name + ": " + o.Unknown
@@ -63,15 +64,15 @@ func (r Report) Worse(name string, o Report) Report {
 	if o.Worst > r.Worst {
 		r, o = o, r // the worst comes first
 	}
-	for _, unit := range o.Units {
-		if !slices.Contains(r.Units, unit) {
-			r.Units = append(r.Units, unit)
-		}
-	}
 	join := func(texts ...string) string {
 		return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "\n")
 	}
-	r.Text, r.Unknown = join(r.Text, o.Text), join(r.Unknown, o.Unknown)
+	added := slices.DeleteFunc(slices.Clone(o.Units), func(unit string) bool { return slices.Contains(r.Units, unit) })
+	if len(added) > 0 {
+		r.Units = append(slices.Clip(r.Units), added...)
+		r.Text = join(r.Text, o.Text)
+	}
+	r.Unknown = join(r.Unknown, o.Unknown)
 	return r
 }
 
