@@ -34,7 +34,7 @@ type Names struct {
 	OutputTokens Alternatives // counter of their output tokens, as answers state them
 	// OpenRequests is a gauge of requests that these three counters do not
 	// include yet. Only a server that this process alone sends requests to may
-	// name it: its counts are then exact.
+	// name it: its counts are then Complete and Alone, see [llmbench.Counts].
 	OpenRequests Alternatives
 	// Digits is the number of significant digits that the server prints of a
 	// value; 0 means all. A counter of more digits is rounded: it is compared with
