@@ -105,6 +105,6 @@ func logged(text string, known []string) Doubt {
 
 // firstLine returns the first line of a text.
 func firstLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return strings.TrimSuffix(strings.TrimSpace(line), ":")
 }

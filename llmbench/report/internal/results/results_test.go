@@ -75,6 +75,17 @@ func TestLogged(t *testing.T) {
 	assert.Equal(t, failed[0].Failed, "pass 0: 3 of 16 requests failed")
 }
 
+// TestEmptyLog checks that a benchmark may log an empty line.
+func TestEmptyLog(t *testing.T) {
+	text := "BenchmarkA 1 5 req/s\n--- BENCH: BenchmarkA\n    a.go:1: \n    a.go:2: \n        5 retries\n--- FAIL: BenchmarkB\n    a.go:1: \n"
+	rows, failed, err := Parse([]byte(text), "a.txt")
+	assert.NilError(t, err)
+	assert.DeepEqual(t, rows[0].Doubts, []Doubt{{Text: "5 retries"}})
+	assert.Equal(t, len(failed), 1)
+	assert.Equal(t, failed[0].Failed, "the log does not say why")
+	assert.Equal(t, len(failed[0].Doubts), 0)
+}
+
 // TestJoin checks that runs of equal benchmarks go to the file that has their figures.
 func TestJoin(t *testing.T) {
 	dir := t.TempDir()

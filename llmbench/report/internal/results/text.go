@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -47,13 +48,20 @@ func Parse(data []byte, name string) (rows, failed []*Row, err error) {
 	missing := map[string]*Row{}
 	for _, l := range logsOf(data) {
 		row := before(at[l.benchmark], l.line)
+		empty := firstLine(l.text) == ""
+		if empty && (row != nil || missing[l.benchmark] != nil) {
+			continue // it says nothing
+		}
 		if row == nil {
 			if row = missing[l.benchmark]; row == nil {
 				row = newRow(benchfile.ParseName(l.benchmark))
-				row.File, row.Line, row.Failed = name, l.line, firstLine(l.text)
+				row.File, row.Line, row.Failed = name, l.line, cmp.Or(firstLine(l.text), "the log does not say why")
 				missing[l.benchmark] = row
 				failed = append(failed, row)
 			}
+		}
+		if empty {
+			continue
 		}
 		known := slices.Clone(row.Units)
 		for _, u := range sample.Units {
