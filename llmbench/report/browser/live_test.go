@@ -97,6 +97,9 @@ func TestServe(t *testing.T) {
 		until("#running", want)
 	}
 	until("#ended", "none may: http 3")
+	write("d.jsonl", records(64, 0, ""))
+	until("#running", "In flight\nnot known\nuntil a request ends")
+	assert.NilError(t, os.Remove(filepath.Join(folder, "d.jsonl")))
 	assert.Equal(t, eval[int](p, `document.querySelectorAll("#ended a").length`), 2)
 	for _, width := range []int64{1280, 400} {
 		p.width(width)

@@ -36,7 +36,7 @@ function card(run) {
     make("p", {className: "load"}, [run.model, run.load, known(run.start) ? "since " + clock(run.start) : "", "written " + clock(run.changed)].filter(Boolean).join(" · ")));
   if (run.unread > 1 << 20) e.append(make("p", {className: "why"}, whole.format(Math.round(run.unread / 1e6)) + " MB are still to be read; the figures are of the beginning."));
   e.append(make("dl", {},
-    figure("In flight", run.inFlight ? whole.format(run.inFlight) : "not known", run.inFlight && known(run.at) ? "at " + clock(run.at) : "the records do not say"),
+    figure("In flight", run.inFlight ? whole.format(run.inFlight) : "not known", !run.requests ? "until a request ends" : run.inFlight && known(run.at) ? "at " + clock(run.at) : "the records do not say"),
     figure("Requests ended", whole.format(run.requests), run.passes > 1 ? run.passes + " passes" : ""),
     figure("Failed", whole.format(failed.total), failed.text),
     figure("Output tok/s", digits.format(run.tokensPerS), digits.format(run.recentPerS) + " in the last 10 s"),
