@@ -92,9 +92,9 @@ func TestWarnings(t *testing.T) {
 	}
 	a := answerOf(t, text+"--- FAIL: BenchmarkServe/concurrency=32-2\n    run.go:3: no answer\n", nil)
 	assert.DeepEqual(t, a.Warnings, []string{
-		"No result: no answer. concurrency=32",
-		"The client may distort these figures by more than 5%: p99-itl-ns 1% (at most 99%) (the first of 3). concurrency=1; concurrency=2; concurrency=16",
-		"1 of 16 requests had to open a connection; the time it took is in their latency, and in the records (the first of 3). concurrency=1; concurrency=2; concurrency=16",
+		"No result: no answer. About: concurrency=32",
+		"The client may distort these figures by more than 5%: p99-itl-ns 1% (at most 99%) (the first of 3 such warnings). About: concurrency=1; concurrency=2; concurrency=16",
+		"1 of 16 requests had to open a connection; the time it took is in their latency, and in the records (the first of 3 such warnings). About: concurrency=1; concurrency=2; concurrency=16",
 	})
 }
 
@@ -108,9 +108,9 @@ func TestMeasured(t *testing.T) {
 // TestSimulated checks that a simulated server is not taken for the one that it imitates.
 func TestSimulated(t *testing.T) {
 	mock := "backend: mock\nmock-profile: vllm-yi-6b\nmock-speed: 15\nBenchmarkA/rate=2 1 5 req/s\nBenchmarkA/rate=8 1 5 req/s\n"
-	assert.DeepEqual(t, answerOf(t, mock, nil).Measured, []Fact{{"Systems", "mock"}, {"Simulated", "a mock server with the profile vllm-yi-6b, 15 times as fast"}, {"Load", "rate 2 to 8 req/s, 1 sample each"}})
+	assert.DeepEqual(t, answerOf(t, mock, nil).Measured, []Fact{{"Systems", "mock"}, {"Simulated", "vllm-yi-6b (15 times as fast)"}, {"Load", "rate 2 to 8 req/s, 1 sample each"}})
 	real := "BenchmarkA/backend=vllm 1 5 req/s\n"
-	assert.DeepEqual(t, answerOf(t, real+"BenchmarkA/backend=mock 1 5 req/s\n", nil).Measured[1], Fact{"Simulated", "a mock server, no GPU, other systems are not"})
+	assert.DeepEqual(t, answerOf(t, real+"BenchmarkA/backend=mock 1 5 req/s\n", nil).Measured[1], Fact{"Simulated", "a mock server; the others are real"})
 	assert.DeepEqual(t, answerOf(t, real, nil).Measured[0], Fact{"Systems", "vllm"})
 }
 

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -80,19 +81,16 @@ func simulated(rows []*results.Row) (all []string) {
 			real = true
 			continue
 		}
-		text := "a mock server, no GPU"
-		if profile := r.Setting("mock-profile"); profile != "" {
-			text = "a mock server with the profile " + profile
-		}
+		text := cmp.Or(r.Setting("mock-profile"), "a mock server")
 		if speed := r.Setting("mock-speed"); speed != "" && speed != "1" {
-			text += ", " + speed + " times as fast"
+			text += " (" + speed + " times as fast)"
 		}
 		if !slices.Contains(all, text) {
 			all = append(all, text)
 		}
 	}
 	if real && len(all) > 0 {
-		return append(all, "other systems are not")
+		all[len(all)-1] += "; the others are real"
 	}
 	return all
 }

@@ -53,9 +53,9 @@ func warnings(d *results.Data) (all []string) {
 			}
 			said := capital(w.text)
 			if len(w.about) > 1 {
-				said = fmt.Sprintf("%s (the first of %d)", said, len(w.about))
+				said = fmt.Sprintf("%s (the first of %d such warnings)", said, len(w.about))
 			}
-			all = append(all, said+". "+about)
+			all = append(all, said+". About: "+about)
 		}
 	}
 	return all
