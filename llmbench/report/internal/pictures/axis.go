@@ -21,6 +21,9 @@ func axisOf(label string, s human.Scale) chart.Axis {
 func loadAxis(load string, all []*systems.System) chart.Axis {
 	xs := loadsOf(all)
 	a := chart.Axis{Label: load, Ticks: xs}
+	if results.Open(load) {
+		a.Unit = "req/s"
+	}
 	if n := len(xs); n > 0 && xs[0] > 0 {
 		a.Log = xs[n-1] > 10*xs[0]
 	}

@@ -179,3 +179,10 @@ func TestRanking(t *testing.T) {
 	assert.DeepEqual(t, p.panels[0].Lanes, []string{"c", "b", "a"})
 	assert.DeepEqual(t, p.Table.Rows[0], []string{"c", "4", "100 %", "10", "8", "50 %"})
 }
+
+// TestLoadAxis checks that a rate has a unit, and a number of users has none.
+func TestLoadAxis(t *testing.T) {
+	for load, unit := range map[string]string{"rate": "req/s", "qps": "req/s", "concurrency": "", "streams": ""} {
+		assert.Equal(t, loadAxis(load, nil).Unit, unit, load)
+	}
+}
