@@ -74,6 +74,8 @@ func TestAnswer(t *testing.T) {
 			"The throughput is greatest at concurrency 64, 700 tok/s. The knee, the greatest throughput / latency, is at concurrency 8: 600 tok/s, latency 13 ns. More load than that adds more waiting than throughput."},
 		{"not saturated", sweepOf(1, two[:1], rates, []float64{9999}), Load,
 			"The throughput is greatest at concurrency 16, 1600 tok/s. That is the highest load: the server may carry more."},
+		{"requests that failed", "BenchmarkA/concurrency=1 1 100 output-tok/s 0 fail-%\nBenchmarkA/concurrency=8 1 600 output-tok/s 40 fail-%\n", Load,
+			"The throughput is greatest at concurrency 8, 600 tok/s (40 % of the requests failed). That is the highest load: the server may carry more."},
 		{"an SLO", "BenchmarkA/concurrency=1 1 5 req/s 5 good-req/s\nBenchmarkA/concurrency=8 1 9 req/s 4.5 good-req/s\n", Load, "The SLO (95 % of requests within the limits of good-req/s) is kept up to concurrency 1 (100 % of 5 req/s), and missed at concurrency 8 (50 %)."},
 		{"one run", "BenchmarkA/concurrency=8 1 412 output-tok/s 30000000 p50-ttft-ns 44000000 p99-ttft-ns 1.2 fail-%\n", Run, "412 tok/s, TTFT 30 ms, TTFT p99 44 ms, failed 1.2 %."},
 		{"units of one's own", "BenchmarkA 1 3 frogs/s\n", Run, "3 frogs/s."},

@@ -57,12 +57,15 @@ func with(r *results.Row) (text string) {
 	return text
 }
 
-// mistrust marks a figure of a row that is in doubt.
-func mistrust(r *results.Row) string {
-	if _, unit := r.Spread(systems.Throughput...); r.Doubt(unit) != "" {
-		return " (in doubt, see the warnings)"
+// mistrust marks the throughput of a row of which requests failed, or that is in doubt.
+func mistrust(r *results.Row) (text string) {
+	if v, has := r.Spread("fail-%"); has != "" && v.Mid > 0 {
+		text = fmt.Sprintf(" (%s of the requests failed)", figure(r, "fail-%"))
 	}
-	return ""
+	if _, unit := r.Spread(systems.Throughput...); r.Doubt(unit) != "" {
+		text += " (in doubt, see the warnings)"
+	}
+	return text
 }
 
 // carries says up to which load a system keeps the SLO.
