@@ -205,4 +205,15 @@ func TestLooks(t *testing.T) {
 		seen[fmt.Sprint(l.Dash, l.Mark)] = true
 	}
 	assert.Equal(t, len(seen), 24)
+
+	dashes, lines := map[int]bool{}, map[Look]bool{}
+	for i := range 36 {
+		l := LineLookOf(i)
+		lines[l] = true
+		if i < 6 {
+			dashes[l.Dash] = true
+		}
+	}
+	assert.Equal(t, len(dashes), 6)
+	assert.Equal(t, len(lines), 36)
 }

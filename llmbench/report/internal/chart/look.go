@@ -61,10 +61,16 @@ func LookOf(i int) Look {
 	return Look{Color: Color(i % len(palette)), Dash: i / len(palette) % len(dashes), Mark: i % len(marks)}
 }
 
+// LineLookOf returns the look of a line without marks, of an index from 0. Up to six lines
+// differ without their colours.
+func LineLookOf(i int) Look {
+	return Look{Color: Color(i % len(palette)), Dash: (i + i/len(palette)) % len(dashes)}
+}
+
 // Dotted is the index of dots among dashes.
 const Dotted = 2
 
-var dashes = [][]vg.Length{nil, {7, 3}, {2, 2}, {9, 3, 2, 3}}
+var dashes = [][]vg.Length{nil, {7, 3}, {2, 2}, {9, 3, 2, 3}, {14, 4}, {9, 3, 2, 3, 2, 3}}
 
 // Shapes of marks, for Look.Mark.
 const (

@@ -144,7 +144,7 @@ func (d *distributions) add(l latency) {
 
 // line returns the line of a row: n values with their percentiles, and those of each sample.
 func (d *distributions) line(row, n int, values []float64, each []*records.Dist) *chart.Series {
-	s := &chart.Series{Name: d.labels[row], Look: chart.LookOf(row), Bare: true}
+	s := &chart.Series{Name: d.labels[row], Look: chart.LineLookOf(row), Bare: true}
 	low, high := slices.Clone(values), slices.Clone(values)
 	for _, of := range each {
 		for k, v := range of.Sketch(fractions(percents)...) {
