@@ -160,6 +160,47 @@ func TestLost(t *testing.T) {
 	}
 }
 
+// A slow connection has a reader that goes on half a second after it has read some text.
+type slow struct {
+	net.Conn
+	text string
+}
+
+func (s slow) Read(p []byte) (int, error) {
+	n, err := s.Conn.Read(p)
+	if strings.Contains(string(p[:n]), s.text) {
+		time.Sleep(time.Second / 2)
+	}
+	return n, err
+}
+
+// TestSendAfterFailure has a process send when shard 0 is gone, and before the process has read why.
+func TestSendAfterFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		errs := each(3, func(o *Options) {
+			if o.Index == 1 {
+				dial := o.Dial
+				o.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
+					c, err := dial(ctx, addr)
+					return slow{c, "disk full"}, err
+				}
+			}
+		}, func(g *Group) error {
+			switch g.Index {
+			case 1:
+				time.Sleep(time.Second / 4)
+				return g.Agree("a", nil)
+			case 2:
+				return g.Fail(errors.New("disk full"))
+			}
+			return g.Agree("a", nil)
+		})
+		for i, err := range errs {
+			assert.Error(t, err, "cannot judge: shard 2 (machine 2): disk full", "shard %d", i)
+		}
+	})
+}
+
 // A late connection has a writer that goes on a second after it has written some text.
 type late struct {
 	net.Conn

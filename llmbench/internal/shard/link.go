@@ -31,15 +31,33 @@ func newLink(g *Group, c net.Conn, index int, name string) *link {
 	return &link{group: g, conn: c, index: index, name: name, in: make(chan frame, waitingFrames), pongs: make(chan []byte, 1)}
 }
 
+// lastWords is how long a process that cannot send waits for what the other process sent before.
+const lastWords = time.Second
+
 // send sends a frame. A process that takes none for as long as it may be silent is lost.
 func (l *link) send(f frame) error {
+	err := l.write(f)
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		// The other process has closed the connection. The frame that says why may not be read yet.
+		timer := time.NewTimer(lastWords)
+		defer timer.Stop()
+		select {
+		case <-l.group.ctx.Done():
+		case <-timer.C:
+		}
+	}
+	return l.lost(err)
+}
+
+// write writes a frame. The error does not end the group.
+func (l *link) write(f frame) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.conn.SetWriteDeadline(time.Now().Add(l.group.silence))
-	if err := writeFrame(l.conn, f); err != nil {
-		return l.lost(err)
-	}
-	return nil
+	return writeFrame(l.conn, f)
 }
 
 // lost ends the group because of an error of the connection.
@@ -68,7 +86,10 @@ func (l *link) run() {
 		case kindBeat:
 		case kindPing:
 			now := binary.BigEndian.AppendUint64(f.data, uint64(l.group.now()))
-			l.send(frame{kindPong, now})
+			if err := l.write(frame{kindPong, now}); errors.Is(err, os.ErrDeadlineExceeded) {
+				l.lost(err)
+				return
+			} // the next read tells why another error occurred
 		case kindPong:
 			select {
 			case l.pongs <- f.data:
