@@ -206,13 +206,18 @@ func (e *Estimate) shares(samples iter.Seq[*sample.Sample], compute Figures, uni
 	}
 	stopped := e.throttled()
 	for unit, s := range all {
-		all[unit] = shares{min(maxShare, max(s.likely, stopped)), min(maxShare, max(s.most, stopped))}
+		all[unit] = shares{min(maxShare, max(s.likely, stopped)), min(maxShare, max((1+guard)*s.most, stopped))}
 	}
 	return all
 }
 
 // maxShare is the largest share that is told from others.
 const maxShare = 10.0
+
+// guard is the part by which the largest possible share is raised, because the timestamps that it
+// is computed from have errors of their own. In 100 runs of .ci/verdict a likely share of 4.6 %
+// stood for 5.2 %.
+const guard = 0.25
 
 // ways returns the ways to correct samples that can change a latency.
 func (e *Estimate) ways() []way {

@@ -44,7 +44,7 @@ func (e *Estimate) Report(samples iter.Seq[*sample.Sample], compute Figures, uni
 	})
 	var parts []string
 	for _, unit := range r.Units {
-		parts = append(parts, fmt.Sprintf("%s %s (at most %s)", unit, percent(all[unit].likely), percent(all[unit].most)))
+		parts = append(parts, fmt.Sprintf("%s (likely %s, at most %s)", unit, percent(all[unit].likely), percent(all[unit].most)))
 	}
 	r.Text = fmt.Sprintf("the client may distort these figures by more than %.3g%%: %s\n  %v\n  %s",
 		100*maximum, strings.Join(parts, ", "), e.strain, e.evidence())
