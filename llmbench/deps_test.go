@@ -101,7 +101,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"mockserver/internal/pace", "mockserver/engine", ""},
 	{"mockserver/internal/strictjson", "", ""},
 	{"mockserver/internal/vocab", "mockserver/internal/jsontext mockserver/shape", ""},
-	{"mockserver/internal/wire", "mockserver/internal/frame mockserver/internal/jsontext mockserver/internal/vocab mockserver/shape", ""},
+	{"mockserver/internal/wire", "mockserver/engine mockserver/internal/frame mockserver/internal/jsontext mockserver/internal/vocab mockserver/shape", ""},
 	{"mockserver/memnet", "", ""},
 	{"mockserver/profiles", "mockserver/engine", ""},
 	{"mockserver/shape", "mockserver/internal/strictjson", ""},

@@ -97,7 +97,7 @@ func deadlines(hit fault.Fault, n int) int {
 func (s *Server) answer(x *exchange, model string) wire.Answer {
 	a := wire.Answer{
 		Framer: x.out, Request: x.req, Words: s.words, Ordinal: x.rec.Ordinal, Created: s.clock.Epoch.Add(x.rec.Accepted), Model: s.model,
-		Now: s.clock.Time, Due: x.place.Timetable(), Cached: x.place.Cached, Endless: x.fault.Kind == fault.Endless, Queued: &x.queued,
+		Now: s.clock.Time, Due: x.place.Timetable(), Cached: x.place.Cached, Drafts: x.place.Drafts, Endless: x.fault.Kind == fault.Endless, Queued: &x.queued,
 	}
 	if model != "" {
 		a.Model = jsontext.Quote(model)

@@ -81,8 +81,21 @@ func Default() Config {
 	}
 }
 
-// Load returns the configuration with that name: [Default] for "" and "default", or a
-// profile of package profiles. A name that ends in ".json" is the path of a file with a
+// Speculative returns the configuration of a server with speculative decoding: drafts of four
+// tokens, each of which is accepted with a probability of 0.7 if all before it were. Its
+// acceptance length is 1 + 0.7 + 0.7^2 + 0.7^3 + 0.7^4 = 2.7731 tokens. The tokens of a step come
+// in one chunk.
+func Speculative() Config {
+	return Config{
+		Engine: &engine.Profile{
+			Step: 10_000, StepPerSeq: 100, Prefill: 10_000, PrefillPerToken: 10, PrefillSeqs: 8, MaxBatch: 64, Draft: 4, AcceptRate: 0.7,
+		},
+		Shape: shape.Shape{StepChunks: true},
+	}
+}
+
+// Load returns the configuration with that name: [Default] for "" and "default",
+// [Speculative] for "speculative", or a profile of package profiles. A name that ends in ".json" is the path of a file with a
 // [Config], whose missing fields are zero, or with a profile that cmd/calibrate has
 // written. The result is valid. The error names the file, the field and what is
 // allowed.
@@ -90,10 +103,12 @@ func Load(nameOrPath string) (Config, error) {
 	switch {
 	case nameOrPath == "" || nameOrPath == "default":
 		return Default(), nil
+	case nameOrPath == "speculative":
+		return Speculative(), nil
 	case !strings.HasSuffix(nameOrPath, ".json"):
 		p, err := profiles.Load(nameOrPath)
 		if err != nil {
-			return Config{}, fmt.Errorf("%w, default, or the path of a .json file", err)
+			return Config{}, fmt.Errorf("%w, default, speculative, or the path of a .json file", err)
 		}
 		return Config{Engine: &p.Engine}, nil
 	}

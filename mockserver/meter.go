@@ -2,11 +2,13 @@ package mockserver
 
 import (
 	"net/http"
+	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/pace"
 )
 
@@ -28,12 +30,15 @@ var (
 	requestBounds  = []float64{.3, .5, .8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680}
 )
 
-// newMeter makes the meter of a server with that model and plan.
-func newMeter(model string, p pace.Plan) *meter {
+// newMeter makes the meter of a server with that model and plan, and drafts of that many tokens.
+func newMeter(model string, p pace.Plan, draft int) *meter {
 	reg := prometheus.NewRegistry()
 	labels := prometheus.Labels{"model_name": model, "engine": "0"}
 	vllm := prometheus.WrapRegistererWith(labels, prometheus.WrapRegistererWithPrefix("vllm:", reg))
 	registerPlan(vllm, p)
+	if draft > 0 {
+		registerDrafts(vllm, p, draft)
+	}
 	counter := func(name, help string) prometheus.Counter {
 		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 		vllm.MustRegister(c)
@@ -82,6 +87,21 @@ func registerPlan(reg prometheus.Registerer, p pace.Plan) {
 	counter("num_preemptions_total", "Sequences that lost their place in the batch because the KV cache was full.", func() int { return p.Counts().Preempted })
 	counter("prefix_cache_queries_total", "Tokens looked up in the prefix cache.", func() int { return p.Counts().Queried })
 	counter("prefix_cache_hits_total", "Tokens found in the prefix cache.", func() int { return p.Counts().Hit })
+}
+
+// registerDrafts registers the figures of speculative decoding with drafts of that many tokens, as
+// vLLM has them (https://docs.vllm.ai/en/latest/features/spec_decode.html).
+func registerDrafts(reg prometheus.Registerer, p pace.Plan, draft int) {
+	counter := func(name, help string, labels prometheus.Labels, value func(engine.Counts) int) {
+		reg.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels}, func() float64 { return float64(value(p.Counts())) }))
+	}
+	counter("spec_decode_num_drafts_total", "Drafts that were verified.", nil, func(c engine.Counts) int { return c.Drafts })
+	counter("spec_decode_num_draft_tokens_total", "Tokens of these drafts.", nil, func(c engine.Counts) int { return c.Drafted })
+	counter("spec_decode_num_accepted_tokens_total", "Tokens of these drafts that were accepted.", nil, func(c engine.Counts) int { return c.Accepted })
+	for i := range draft {
+		counter("spec_decode_num_accepted_tokens_per_pos_total", "Tokens that were accepted at a position of a draft.",
+			prometheus.Labels{"position": strconv.Itoa(i)}, func(c engine.Counts) int { return c.AcceptedAt[i] })
+	}
 }
 
 // observe counts a request that has ended. The finish reason is that of its

@@ -1,8 +1,12 @@
 package mockserver
 
 import (
+	"encoding/json"
+	"fmt"
 	"io"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -51,6 +55,78 @@ func TestMetrics(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A stream with speculative decoding has one chunk for each step, as many as the counters state
+// drafts. Their tokens are the acceptance length of the profile within 1 %, but for the last draft
+// of a request, which the end of the output cuts.
+func TestSpeculative(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const output, requests = 1001, 20
+		r := inMemory(t, Speculative())
+		chunks := 0
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		for i := range requests {
+			wg.Go(func() {
+				body := r.must(textPath, fmt.Sprintf(`{"prompt":"%d","max_tokens":%d,"stream":true}`, i, output))
+				mu.Lock()
+				defer mu.Unlock()
+				chunks += strings.Count(body, `"text":" `)
+			})
+		}
+		wg.Wait()
+		counted := map[string]float64{}
+		for line := range strings.Lines(r.get("/metrics")) {
+			if name, rest, found := strings.Cut(line, "{"); found && strings.HasPrefix(name, "vllm:spec_decode_num_") {
+				_, value, _ := strings.Cut(rest, "} ")
+				v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				counted[name] += v
+			}
+		}
+		drafts, accepted := counted["vllm:spec_decode_num_drafts_total"], counted["vllm:spec_decode_num_accepted_tokens_total"]
+		if float64(chunks-requests) != drafts {
+			t.Errorf("%d chunks after the first of each request, and %v drafts; want as many", chunks-requests, drafts)
+		}
+		if accepted != counted["vllm:spec_decode_num_accepted_tokens_per_pos_total"] || counted["vllm:spec_decode_num_draft_tokens_total"] != 4*drafts {
+			t.Errorf("the counters contradict each other: %v", counted)
+		}
+		const want = 1 + 0.7 + 0.49 + 0.343 + 0.2401
+		for by, got := range map[string]float64{"counters": 1 + accepted/drafts, "chunks": (output - 1) * requests / float64(chunks-requests)} {
+			if math.Abs(got/want-1) > 0.01 {
+				t.Errorf("acceptance length by %s %v, want %v within 1 %%", by, got, want)
+			}
+		}
+	})
+}
+
+// What an answer states of its drafts is what its chunks show.
+func TestStatedDrafts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := inMemory(t, Speculative())
+		llama := r.must("/completion", `{"prompt":"a b","n_predict":101,"stream":true}`)
+		var timings struct {
+			Timings struct {
+				Drafted  int `json:"draft_n"`
+				Accepted int `json:"draft_n_accepted"`
+			}
+		}
+		last := llama[strings.LastIndex(llama, "data: ")+len("data: "):]
+		if err := json.Unmarshal([]byte(last), &timings); err != nil {
+			t.Fatalf("%v: %s", err, last)
+		}
+		chunks := strings.Count(llama, `"stop":false`)
+		if d := timings.Timings; 100-d.Accepted != chunks-1 || d.Drafted < d.Accepted || d.Drafted > 4*(chunks-1) {
+			t.Errorf("%d chunks and %+v, want a chunk for each step", chunks, d)
+		}
+		sglang := r.must("/generate", `{"text":"a b","sampling_params":{"max_new_tokens":101},"stream":true}`)
+		if want := fmt.Sprintf(`"spec_verify_ct":%d`, strings.Count(sglang, "data: {")-1); !strings.Contains(sglang, want) {
+			t.Errorf("the last chunk of %s has no %s", sglang, want)
+		}
+	})
 }
 
 func TestTokenize(t *testing.T) {

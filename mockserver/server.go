@@ -46,7 +46,11 @@ func New(cfg Config) (*Server, error) {
 	} else {
 		s.plan = pace.NewFixed(s.clock, cfg.rate(), cfg.Slots)
 	}
-	s.meter = newMeter(cfg.Model, s.plan)
+	draft := 0
+	if cfg.Engine != nil {
+		draft = cfg.Engine.Draft
+	}
+	s.meter = newMeter(cfg.Model, s.plan, draft)
 	return s, nil
 }
 

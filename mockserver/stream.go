@@ -27,15 +27,11 @@ func (x *exchange) stream() {
 			x.cutStream(faultAt)
 			return
 		}
-		to := from + x.out.Shape.ChunkTokens()
-		if !endless {
-			to = min(end, to)
-			last = to == x.req.Output
-		}
-		if x.place.WaitToken(x.ctx, max(to, 1)-1) != nil {
-			x.abort()
+		to, ok := x.awaitChunk(from, end, endless)
+		if !ok {
 			return
 		}
+		last = !endless && to == x.req.Output
 		if !opened {
 			x.enc.Opening()
 			opened = true
@@ -54,6 +50,28 @@ func (x *exchange) stream() {
 		}
 		from = to
 	}
+}
+
+// awaitChunk waits until the next chunk is due. It has the tokens from index from to index to-1,
+// none of them with index end or above unless the stream is endless. awaitChunk reports whether
+// the client is still there.
+func (x *exchange) awaitChunk(from, end int, endless bool) (to int, ok bool) {
+	sh := x.out.Shape
+	to = from + sh.ChunkTokens()
+	if !endless {
+		to = min(end, to)
+	}
+	if x.place.WaitToken(x.ctx, max(to, 1)-1) != nil {
+		x.abort()
+		return 0, false
+	}
+	if sh.StepChunks && to > from {
+		to = max(to, x.place.Step(from))
+		if !endless {
+			to = min(end, to)
+		}
+	}
+	return to, true
 }
 
 // endMarker renders [DONE], where the dialect has it, and what the shape adds

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -292,6 +293,58 @@ func TestDraftsAndLengthsAreIndependent(t *testing.T) {
 	}
 	if share := float64(accepted) / float64(long); share < .4 || share > .6 { // more than four standard errors
 		t.Errorf("of %d long outputs %.2f had their first draft accepted, want about 0.5", long, share)
+	}
+}
+
+// The acceptance length is that of the model: 1 + p + p^2 + ... + p^k, as the counts of the engine
+// state it. A sequence has no drafted token beyond its output.
+func TestAcceptanceLength(t *testing.T) {
+	for _, tt := range []struct {
+		k int
+		p float64
+	}{{1, 0.5}, {4, 0.7}, {8, 0.9}, {3, 0}, {3, 1}} {
+		p := Profile{Step: 1, MaxBatch: 16, Draft: tt.k, AcceptRate: tt.p, Seed: 5}
+		e, err := New(p, Watcher{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []*Sequence
+		for range 400 {
+			s, err := e.Submit(e.Now(), Job{Prompt: 1, Output: 201})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, s)
+		}
+		for next, ok := e.NextChange(); ok; next, ok = e.NextChange() {
+			e.Advance(next)
+		}
+		want := 1.0
+		for i := range tt.k {
+			want += math.Pow(tt.p, float64(i+1))
+		}
+		c := e.Counts()
+		if got := 1 + float64(c.Accepted)/float64(c.Drafts); math.Abs(got/want-1) > 0.01 {
+			t.Errorf("k %d, p %v: acceptance length %v, want %v within 1 %%", tt.k, tt.p, got, want)
+		}
+		if c.Drafted != tt.k*c.Drafts {
+			t.Errorf("k %d: %d tokens in %d drafts", tt.k, c.Drafted, c.Drafts)
+		}
+		at := 0
+		for i, n := range c.AcceptedAt {
+			at += n
+			if i > 0 && n > c.AcceptedAt[i-1] {
+				t.Errorf("k %d: position %d accepted more often than the one before: %v", tt.k, i, c.AcceptedAt[:tt.k])
+			}
+		}
+		if at != c.Accepted {
+			t.Errorf("k %d: %d accepted at all positions, %d in sum", tt.k, at, c.Accepted)
+		}
+		for i, s := range all {
+			if d := s.Drafts; d.Steps+d.Accepted != 200 || d.Accepted > d.Drafted {
+				t.Fatalf("sequence %d: %+v, want 200 tokens after the first", i, d)
+			}
+		}
 	}
 }
 

@@ -48,6 +48,8 @@ type Sequence struct {
 	// Cached is how many tokens of the prompt were in the prefix cache at the last
 	// admission. Preempted is how often the sequence has been preempted.
 	Cached, Preempted int
+	// Drafts are zero without [Profile.Draft].
+	Drafts Drafts
 
 	steps  *int       // the engine's step count
 	order  int        // of arrival

@@ -46,13 +46,22 @@ func (e *Engine) advanceSteps(m int) {
 	}
 }
 
-// accept gives a sequence the accepted drafted tokens of a step and returns their
-// number.
+// accept gives a sequence the accepted drafted tokens of a step, up to the end of its
+// output, and returns their number.
 func (e *Engine) accept(s *Sequence) int {
 	n := 0
-	for most := min(e.p.Draft, s.lastStep-e.steps); n < most && s.drafts.Float64() < e.p.AcceptRate; {
+	for n < e.p.Draft && s.drafts.Float64() < e.p.AcceptRate {
+		e.counts.AcceptedAt[n]++
 		n++
 	}
+	e.counts.Drafts++
+	e.counts.Drafted += e.p.Draft
+	e.counts.Accepted += n
+	most := min(e.p.Draft, s.lastStep-e.steps) // the output ends within the draft
+	n = min(n, most)
+	s.Drafts.Steps++
+	s.Drafts.Drafted += most
+	s.Drafts.Accepted += n
 	if n == 0 {
 		return 0
 	}

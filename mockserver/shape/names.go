@@ -55,6 +55,7 @@ var settings = []setting{
 	flag("usage-null", "usage null on each chunk, then as usage-asked", func(s *Shape) { s.Usage = UsageNull }),
 	flag("usage-each", "the usage so far on each chunk, then as usage-asked", func(s *Shape) { s.Usage = UsageEach }),
 	number("tokens-per-chunk", "N tokens in each chunk", func(s *Shape) *int { return &s.TokensPerChunk }),
+	flag("step-chunks", "the tokens of a decode step in one chunk: several with speculative decoding", func(s *Shape) { s.StepChunks = true }),
 	number("events-per-write", "N events with tokens in each write, sent when the last is due", func(s *Shape) *int { return &s.EventsPerWrite }),
 	flag("split-json", "each write in two parts, split in the middle of an event's JSON", func(s *Shape) { s.Split = SplitJSON }),
 	flag("split-utf8", "each write in two parts, split inside a character; the text is not ASCII", func(s *Shape) { s.Split = SplitUTF8 }),

@@ -22,6 +22,11 @@ type Shape struct {
 	// due when its last token is. TGI has one event per token, so there one write
 	// carries this many events.
 	TokensPerChunk int `json:"tokens_per_chunk,omitzero"`
+	// StepChunks makes one event of all tokens that a decode step has computed for the
+	// request, as vLLM and SGLang do. They are several only with speculative decoding;
+	// see [github.com/seed-2b9cec6d/llmbench/mockserver/engine.Profile]. Without an
+	// engine a step has one token. It excludes TokensPerChunk.
+	StepChunks bool `json:"step_chunks,omitzero"`
 	// EventsPerWrite is how many events with tokens share one write, as behind a
 	// proxy that buffers; 0 means 1. They are sent when the last of them is due.
 	EventsPerWrite int `json:"events_per_write,omitzero"`
@@ -233,6 +238,9 @@ func (s Shape) Validate() error {
 	}
 	if s.SplitPause < 0 {
 		return fmt.Errorf("split_pause: %v, want 0s (5ms) or more", s.SplitPause)
+	}
+	if s.StepChunks && s.TokensPerChunk > 0 {
+		return fmt.Errorf("step_chunks: true with a tokens_per_chunk of %d, want one of the two", s.TokensPerChunk)
 	}
 	if s.CRLF && s.CR {
 		return fmt.Errorf("cr: true with crlf, want one of the two")

@@ -58,6 +58,7 @@ func TestValidate(t *testing.T) {
 		{Shape{ReasoningTokens: -1}, "reasoning_tokens: -1, want 0 (half) or more"},
 		{Shape{SplitPause: -1}, "split_pause: -1ns, want 0s (5ms) or more"},
 		{Shape{CRLF: true, CR: true}, "cr: true with crlf, want one of the two"},
+		{Shape{StepChunks: true, TokensPerChunk: 2}, "step_chunks: true with a tokens_per_chunk of 2, want one of the two"},
 		{Shape{Reasoning: "thinking"}, `reasoning: "thinking", want reasoning or reasoning_content`},
 		{Shape{Role: "first"}, `role: "first", want empty, null, bare, never or each`},
 		{Shape{Usage: "always"}, `usage: "always", want asked, last, never, null or each`},

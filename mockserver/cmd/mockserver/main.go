@@ -12,8 +12,8 @@
 // The flags are:
 //
 //	-addr host:port         listen there; port 0 chooses a free port (127.0.0.1:8000)
-//	-profile name           default, one of package profiles, or the path of a
-//	                        .json file
+//	-profile name           default, speculative, one of package profiles, or the
+//	                        path of a .json file
 //	-speed factor           run faster than real time by this factor
 //	-ttft duration          time to the first token of an empty prompt
 //	-per-prompt-token dur.  time added to -ttft for each token of the prompt
@@ -100,7 +100,7 @@ func parse(args []string, stdout, stderr io.Writer) (options, error) {
 	fs := flag.NewFlagSet("mockserver", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	addr := fs.String("addr", "127.0.0.1:8000", "listen on `host:port`; port 0 chooses a free port")
-	profile := fs.String("profile", "default", "`name` of the profile: default, one of package profiles, or the path of a .json file")
+	profile := fs.String("profile", "default", "`name` of the profile: default, speculative, one of package profiles, or the path of a .json file")
 	defineConfig(fs, &given)
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {

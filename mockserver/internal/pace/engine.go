@@ -189,6 +189,24 @@ func (r *enginePlace) WaitToken(ctx context.Context, k int) error {
 
 func (r *enginePlace) Timetable() []time.Duration { return r.due }
 
+// Step finds the tokens of a step by their instant: all tokens of a step have that of its end.
+// The engine computes a step under the lock.
+func (r *enginePlace) Step(k int) int {
+	r.plan.mu.Lock()
+	defer r.plan.mu.Unlock()
+	n, computed := k+1, int(r.computed.Load())
+	for n < computed && r.due[n] == r.due[k] {
+		n++
+	}
+	return n
+}
+
+func (r *enginePlace) Drafts() engine.Drafts {
+	r.plan.mu.Lock()
+	defer r.plan.mu.Unlock()
+	return r.seq.Drafts
+}
+
 func (r *enginePlace) Cached() int {
 	r.plan.mu.Lock()
 	defer r.plan.mu.Unlock()

@@ -92,6 +92,10 @@ func (p *fixedPlace) WaitToken(ctx context.Context, k int) error {
 
 func (p *fixedPlace) Timetable() []time.Duration { return p.due }
 
+func (p *fixedPlace) Step(k int) int { return k + 1 }
+
+func (p *fixedPlace) Drafts() engine.Drafts { return engine.Drafts{} }
+
 func (p *fixedPlace) Cached() int { return 0 }
 
 func (p *fixedPlace) Leave() {

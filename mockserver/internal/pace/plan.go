@@ -37,6 +37,12 @@ type Place interface {
 	// Timetable returns when each token is due, counted from admission. The entry of
 	// token k is valid once WaitToken(k) has returned.
 	Timetable() []time.Duration
+	// Step returns how many tokens have been computed when the decode step has ended that
+	// computed token k: k + 1 or, with speculative decoding, more. WaitToken(k) must have
+	// returned.
+	Step(k int) int
+	// Drafts returns what was drafted for the request.
+	Drafts() engine.Drafts
 	// Cached returns how many tokens of the prompt came from the prefix cache.
 	Cached() int
 	// Leave gives the slot, or the place in the queue, back. It may be called at any

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/frame"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/vocab"
 )
@@ -20,9 +21,10 @@ type Answer struct {
 	// Due is when each token is due, from admission. The time of a token may be set
 	// only when the token is sent.
 	Due     []time.Duration
-	Cached  func() int     // returns how many tokens of the prompt came from the prefix cache
-	Endless bool           // there is no last token
-	Queued  *time.Duration // the time from arrival to admission, valid after admission
+	Cached  func() int           // returns how many tokens of the prompt came from the prefix cache
+	Drafts  func() engine.Drafts // returns what was drafted for the request
+	Endless bool                 // there is no last token
+	Queued  *time.Duration       // the time from arrival to admission, valid after admission
 }
 
 // text renders tokens as parts of a JSON string.

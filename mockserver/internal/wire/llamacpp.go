@@ -112,6 +112,12 @@ func (e *llamacppEncoder) final(from, to int) {
 	e.AddInt(cached)
 	e.timing("prompt", prompt-cached, e.prefillTime())
 	e.timing("predicted", n, e.decodeTime(n))
+	if d := e.Drafts(); d.Steps > 0 {
+		e.Add(`,"draft_n":`)
+		e.AddInt(d.Drafted)
+		e.Add(`,"draft_n_accepted":`)
+		e.AddInt(d.Accepted)
+	}
 	e.Add(`}}`)
 	e.End()
 }

@@ -103,6 +103,10 @@ func sglangObject(a *Answer, from, to int, last bool) {
 	if last {
 		a.Add(`,"e2e_latency":`)
 		a.AddFloat((*a.Queued + a.prefillTime() + a.decodeTime(to)).Round(time.Microsecond).Seconds())
+		if d := a.Drafts(); d.Steps > 0 {
+			a.Add(`,"spec_verify_ct":`)
+			a.AddInt(d.Steps)
+		}
 	}
 	a.Add(`}}`)
 }
