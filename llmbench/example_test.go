@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -123,4 +124,33 @@ func ExamplePass() {
 	s := sample.Summarize(result.All(), result.Elapsed, sample.SLO{})
 	fmt.Println(s.Requests, "requests of", s.Metrics["out-tok/req"], "tokens")
 	// Output: 16 requests of 8 tokens
+}
+
+// A Client sends requests when its caller says so, here three at once.
+func ExampleClient() {
+	target, stop := startMock(mockserver.Config{TTFT: time.Millisecond})
+	defer stop()
+	client, err := llmbench.NewClient("mine", target, llmbench.Load{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+	var wg sync.WaitGroup
+	for _, question := range questions(3) {
+		wg.Go(func() {
+			s, err := client.Do(context.Background(), question)
+			if err != nil {
+				fmt.Println(err)
+				return
+			}
+			ttft, _ := s.TTFT()
+			fmt.Println(s.Outcome, s.OutputTokens, ttft >= time.Millisecond)
+		})
+	}
+	wg.Wait()
+	// Output:
+	// ok 8 true
+	// ok 8 true
+	// ok 8 true
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/strain"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
@@ -207,4 +209,146 @@ func TestUnknownClientError(t *testing.T) {
 			assert.Equal(t, d.Unknown != "", tt.unknown)
 		}
 	}
+}
+
+// TestClient checks that each request which a Client sends has one sample and one record, with an
+// identifier that the server has seen, and that t0 is the call of Do.
+func TestClient(t *testing.T) {
+	out := t.TempDir()
+	t.Setenv("LLMBENCH_OUT", out)
+	srv, target := loopback(t, mockserver.Config{TTFT: ms, PerToken: ms})
+	c, err := NewClient("single", target, Load{Tokenizer: countingTokenizer{}})
+	assert.NilError(t, err)
+	const workers, each = 8, 10
+	samples := make([][]sample.Sample, workers)
+	var wg sync.WaitGroup
+	for i := range workers {
+		wg.Go(func() {
+			for _, r := range words(each, 4) {
+				called := c.clock.Now()
+				s, err := c.Do(t.Context(), r)
+				if assert.Check(t, err); s.Due < called || s.Due > s.Admitted || !s.Scheduled || s.Answer != nil {
+					t.Errorf("called at %v: %+v", called, s)
+				}
+				samples[i] = append(samples[i], s)
+			}
+		})
+	}
+	wg.Wait()
+	assert.NilError(t, c.Close())
+	assert.NilError(t, c.Close())
+	_, err = c.Do(t.Context(), words(1, 4)[0])
+	assert.Equal(t, err, errClosed)
+
+	run, err := records.Open(filepath.Join(out, "single.1.jsonl"))
+	assert.NilError(t, err)
+	assert.Equal(t, run.Failed(), "")
+	assert.Equal(t, run.Len(), workers*each)
+	assert.Equal(t, run.Figures().Metrics["out-tok/req"], 4.0)
+	ids, numbers := map[string]bool{}, map[int]bool{}
+	for _, s := range slices.Concat(samples...) {
+		assert.Equal(t, s.Outcome, sample.OK)
+		ids[s.ID], numbers[s.Request] = true, true
+	}
+	assert.Equal(t, len(numbers), workers*each)
+	assert.Assert(t, numbers[0] && numbers[workers*each-1])
+	for _, e := range srv.Log() {
+		assert.Assert(t, ids[e.ID], e.ID)
+		delete(ids, e.ID)
+	}
+	assert.Equal(t, len(ids), 0)
+}
+
+// countingTokenizer counts words. It must not be called for a server that states usage.
+type countingTokenizer struct{}
+
+func (countingTokenizer) Count(text string) int { panic("the server states usage: " + text) }
+
+// TestClientFails checks the samples of requests that fail or are given up, and that the records say
+// why the client was closed.
+func TestClientFails(t *testing.T) {
+	out := t.TempDir()
+	t.Setenv("LLMBENCH_OUT", out)
+	_, target := loopback(t, mockserver.Config{TTFT: time.Hour})
+	c, err := NewClient("fails", target, Load{Timeout: 20 * ms})
+	assert.NilError(t, err)
+	s, err := c.Do(t.Context(), words(1, 4)[0])
+	assert.NilError(t, err)
+	assert.Equal(t, s.Outcome, sample.Timeout)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("enough"))
+	s, err = c.Do(ctx, words(1, 4)[0])
+	assert.NilError(t, err)
+	assert.Equal(t, s.Outcome, sample.Canceled)
+	assert.Error(t, s.Err, "enough")
+	assert.NilError(t, c.CloseWithError(errors.New("interrupted")))
+	run, err := records.Open(filepath.Join(out, "fails.1.jsonl"))
+	assert.NilError(t, err)
+	assert.Equal(t, run.Len(), 2)
+	assert.Equal(t, run.Failed(), "interrupted")
+}
+
+// TestClientKeepsRecords checks that a record which cannot be written is an error, that nothing is sent
+// after that, and that the end of the records says so.
+func TestClientKeepsRecords(t *testing.T) {
+	srv, target := loopback(t, mockserver.Config{})
+	c, err := NewClient("", target, Load{})
+	assert.NilError(t, err)
+	full := &fullDisk{}
+	c.records = &book{to: full}
+	s, err := c.Do(t.Context(), words(1, 4)[0])
+	assert.Error(t, err, "records: no space left")
+	assert.Equal(t, s.Outcome, sample.OK)
+	_, err = c.Do(t.Context(), words(1, 4)[0])
+	assert.Error(t, err, "records: no space left")
+	assert.Equal(t, len(srv.Log()), 1)
+	assert.Error(t, c.Close(), "records: no space left")
+	assert.DeepEqual(t, full.end, records.End{Outcome: records.EndedFailed, Why: "records: no space left"})
+}
+
+// A fullDisk writes no record.
+type fullDisk struct{ end records.End }
+
+func (*fullDisk) Name() string                  { return "full" }
+func (*fullDisk) Write(*sample.Sample) error    { return errors.New("no space left") }
+func (*fullDisk) Flush() error                  { return nil }
+func (d *fullDisk) Close(end records.End) error { d.end = end; return nil }
+
+// TestClientRefuses checks the errors of clients and requests that are invalid.
+func TestClientRefuses(t *testing.T) {
+	srv, target := loopback(t, mockserver.Config{})
+	for _, tt := range []struct {
+		target Target
+		load   Load
+		want   string
+	}{
+		{target, Load{Concurrency: 8, Warmup: words(1, 1)}, "load: Concurrency, Warmup for single requests; want NoStream, Timeout, IdleTimeout, SLO, KeepText and Tokenizer at most"},
+		{target, Load{Timeout: -1}, "load: timeout -1ns, idle timeout 1m0s, pass timeout 0s; none may be negative"},
+		{target, Load{NoStream: true, SLO: sample.SLO{TTFT: 1}}, "load: SLO ttft=1ns; answers that are not streamed have no TTFT and no TPOT"},
+		{Target{URL: "ftp://host"}, Load{}, `target: URL "ftp://host"; want a base URL`},
+	} {
+		_, err := NewClient("", tt.target, tt.load)
+		assert.ErrorContains(t, err, tt.want)
+	}
+	t.Run("shards", func(t *testing.T) {
+		t.Setenv("LLMBENCH_RENDEZVOUS", "127.0.0.1:1")
+		t.Setenv("LLMBENCH_SHARD", "0/2")
+		_, err := NewClient("", target, Load{})
+		assert.Error(t, err, "single requests are sent by one process: want no LLMBENCH_RENDEZVOUS")
+	})
+	c, err := NewClient("", target, Load{})
+	assert.NilError(t, err)
+	defer c.Close()
+	for _, tt := range []struct {
+		request Request
+		want    string
+	}{
+		{Request{Prompt: "a", MaxTokens: 1, Then: []Turn{{Prompt: "b", MaxTokens: 1}}}, "request: a session of 2 turns; want one request for each turn"},
+		{Request{Prompt: "a"}, "request: "},
+	} {
+		s, err := c.Do(t.Context(), tt.request)
+		assert.ErrorContains(t, err, tt.want)
+		assert.Equal(t, s.ID, "")
+	}
+	assert.Equal(t, len(srv.Log()), 0)
 }

@@ -120,7 +120,8 @@ func (r *recorder) run() {
 func (r *recorder) keepAll() error {
 	for s := range r.ended {
 		if s.Shard == r.crew.part().Index { // the recorder of another process does its own
-			r.complete(s)
+			s.Pass = r.pass
+			complete(s, r.load, r.clock)
 			if !errors.Is(s.Err, errNotSent) {
 				r.audit.Add(s)
 			}
@@ -132,16 +133,15 @@ func (r *recorder) keepAll() error {
 	return nil
 }
 
-// complete sets what is only known at the end of a request.
-func (r *recorder) complete(s *sample.Sample) {
-	s.Pass = r.pass
+// complete sets what is only known at the end of a request for l on clock.
+func complete(s *sample.Sample, l *Load, clock conn.Clock) {
 	// The timestamps of requests that ended before the wall clock was set are right.
-	if s.Clock != sample.UserClock && r.clock.WallChange() != 0 {
+	if s.Clock != sample.UserClock && clock.WallChange() != 0 {
 		s.ToUserClock()
 	}
 	if s.TokenSource == sample.FromTokenizer {
-		s.OutputTokens = r.load.Tokenizer.Count(s.Answer.Reasoning + s.Answer.Text + s.Answer.ToolCalls)
-		if !r.load.KeepText {
+		s.OutputTokens = l.Tokenizer.Count(s.Answer.Reasoning + s.Answer.Text + s.Answer.ToolCalls)
+		if !l.KeepText {
 			s.Answer = nil
 		}
 	}
