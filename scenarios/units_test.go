@@ -43,7 +43,7 @@ func TestUnits(t *testing.T) {
 }
 
 // statisticOf is the beginning of the definition of a unit that is a statistic.
-var statisticOf = regexp.MustCompile(`^(Mean|Median|\d+th percentile|Maximum) of (.)`)
+var statisticOf = regexp.MustCompile(`^(Mean|Median|(?:Upper 95 % confidence bound of the )?\d+th percentile|Maximum) of (.)`)
 
 // unitTable returns a Markdown table of units. Successive units that differ only in their
 // statistic have one row.

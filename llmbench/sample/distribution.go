@@ -82,10 +82,15 @@ func (d *Distribution) Mean() float64 {
 func (d *Distribution) Wants(qs ...float64) bool {
 	var ranks []int
 	for _, q := range qs {
-		i := int(q * float64(d.n-1))
-		ranks = append(ranks, i, min(i+1, d.n-1))
+		ranks = append(ranks, d.ranks(q)...)
 	}
 	return d.WantsRanks(ranks...)
+}
+
+// ranks returns the indices of the durations between which the q-quantile is.
+func (d *Distribution) ranks(q float64) []int {
+	i := int(q * float64(d.n-1))
+	return []int{i, min(i+1, d.n-1)}
 }
 
 // WantsRanks is Wants for the durations at indices of the sorted durations. An index counts from 0

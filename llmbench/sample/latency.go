@@ -15,6 +15,7 @@ type latency struct {
 	family Family
 	core   []Statistic // the others are reported only if all units are
 	due    bool        // it counts from t0
+	pooled bool        // requests have several durations
 	// durations returns the durations of s. It is called for successful requests only.
 	durations func(s *Sample) iter.Seq[time.Duration]
 }
@@ -43,20 +44,27 @@ func service(duration func(s *Sample) (time.Duration, bool)) func(s *Sample) (ti
 const ttfo = "ttfo"
 
 var latencies = []latency{
-	{"ttft", "the time to first token: from t0 to the first delta with generated text (content, reasoning or tool-call arguments)", FamilyTTFT, []Statistic{P50, P99}, true, one((*Sample).TTFT)},
-	{ttfo, "the time to first output: from t0 to the first delta with more than reasoning. Left out when no answer has reasoning", FamilyTTFT, []Statistic{P50}, true, one((*Sample).TTFO)},
-	{"tpot", "the time per output token: (last delta - first delta) / (output tokens - 1), of requests with two tokens and two deltas or more. Requests whose server counted reasoning tokens that it did not stream are left out", FamilyTPOT, []Statistic{Mean}, false, one((*Sample).TPOT)},
-	{"itl", "the gaps between successive deltas, pooled over requests; a delta may hold several tokens", FamilyITL, []Statistic{P99}, false,
+	{"ttft", "the time to first token: from t0 to the first delta with generated text (content, reasoning or tool-call arguments)", FamilyTTFT, []Statistic{P50, P99}, true, false, one((*Sample).TTFT)},
+	{ttfo, "the time to first output: from t0 to the first delta with more than reasoning. Left out when no answer has reasoning", FamilyTTFT, []Statistic{P50}, true, false, one((*Sample).TTFO)},
+	{"tpot", "the time per output token: (last delta - first delta) / (output tokens - 1), of requests with two tokens and two deltas or more. Requests whose server counted reasoning tokens that it did not stream are left out", FamilyTPOT, []Statistic{Mean}, false, false, one((*Sample).TPOT)},
+	{"itl", "the gaps between successive deltas, pooled over requests; a delta may hold several tokens", FamilyITL, []Statistic{P99}, false, true,
 		func(s *Sample) iter.Seq[time.Duration] { return slices.Values(s.Gaps) }},
-	{"e2e", "the E2E latency: from t0 to the last delta, or to the end of the body of an answer that is not streamed", FamilyE2E, []Statistic{P50}, true, one((*Sample).E2E)},
-	{"service-ttft", "the time from the send to the first delta with generated text, in an open loop", FamilyTTFT, nil, false, one(service((*Sample).TTFT))},
-	{"service-e2e", "the time from the send to the last delta, in an open loop", FamilyE2E, nil, false, one(service((*Sample).E2E))},
-	{"read-lag", "the time from the kernel's receive timestamp of a delta to the return of the client's read, pooled over requests", FamilyOther, []Statistic{P99}, false,
+	{"e2e", "the E2E latency: from t0 to the last delta, or to the end of the body of an answer that is not streamed", FamilyE2E, []Statistic{P50}, true, false, one((*Sample).E2E)},
+	{"service-ttft", "the time from the send to the first delta with generated text, in an open loop", FamilyTTFT, nil, false, false, one(service((*Sample).TTFT))},
+	{"service-e2e", "the time from the send to the last delta, in an open loop", FamilyE2E, nil, false, false, one(service((*Sample).E2E))},
+	{"read-lag", "the time from the kernel's receive timestamp of a delta to the return of the client's read, pooled over requests", FamilyOther, []Statistic{P99}, false, true,
 		func(s *Sample) iter.Seq[time.Duration] { return slices.Values(s.Lags) }},
 }
 
-// statistics are those of a latency, in the order they are reported.
-var statistics = []Statistic{Mean, P50, P90, P99}
+// statistics are those of a latency, in the order they are reported. Values that are pooled over
+// requests have no bound: those of one request are not independent of each other, so that the bound
+// would claim too much.
+func (l latency) statistics() []Statistic {
+	if l.pooled {
+		return []Statistic{Mean, P50, P90, P99}
+	}
+	return []Statistic{Mean, P50, P90, P99, P99Bound}
+}
 
 // gates are the margins of latencies that benchgate judges: the median wait and the
 // mean pace, and no tails, which take far more samples. In 20 comparisons of equal
@@ -67,10 +75,11 @@ var gates = map[string]string{"p50-ttft-ns": "5%", "mean-tpot-ns": "2%"}
 // latencyUnits returns the units of latencies.
 func latencyUnits() (all []Unit) {
 	for _, l := range latencies {
-		for _, s := range statistics {
+		for _, s := range l.statistics() {
 			name := unitName(s, l.name)
+			core := slices.Contains(l.core, s) || s == P99Bound && slices.Contains(l.core, P99)
 			all = append(all, Unit{
-				Name: name, Better: "lower", Core: slices.Contains(l.core, s), Means: s.phrase() + l.means + ".",
+				Name: name, Better: "lower", Core: core, Means: s.phrase() + l.means + ".",
 				Gate: gates[name], Family: l.family, Statistic: s, FromDue: l.due,
 			})
 		}
@@ -85,6 +94,8 @@ func (s Statistic) phrase() string {
 		return "Mean of "
 	case P50:
 		return "Median of "
+	case P99Bound:
+		return "Upper 95 % confidence bound of the 99th percentile of "
 	}
 	return fmt.Sprintf("%dth percentile of ", s.Percent())
 }
@@ -108,4 +119,9 @@ func turnUnits() (all []Unit) {
 // from 0.
 func turnUnit(turn int) string { return fmt.Sprintf("p50-ttft-turn%d-ns", turn+1) }
 
-func unitName(s Statistic, latency string) string { return string(s) + "-" + latency + "-ns" }
+func unitName(s Statistic, latency string) string {
+	if s == P99Bound {
+		return "p99-" + latency + "-bound-ns"
+	}
+	return string(s) + "-" + latency + "-ns"
+}

@@ -113,13 +113,16 @@ func (s *Summary) count(r *Sample) {
 
 // wants reports whether d must see all durations again before the statistics are known.
 func wants(d *Distribution, all ...Statistic) bool {
-	var qs []float64
+	var ranks []int
 	for _, st := range all {
 		if percent := st.Percent(); percent > 0 && st.Enough(d.N()) {
-			qs = append(qs, float64(percent)/100)
+			ranks = append(ranks, d.ranks(float64(percent)/100)...)
+		}
+		if k, known := BoundRank(d.N(), 0.99); known && st == P99Bound {
+			ranks = append(ranks, k-1)
 		}
 	}
-	return d.Wants(qs...)
+	return d.WantsRanks(ranks...)
 }
 
 // statistic returns a statistic in nanoseconds, and false if there are too few values. A result
@@ -127,6 +130,10 @@ func wants(d *Distribution, all ...Statistic) bool {
 func statistic(d *Distribution, st Statistic) (float64, bool) {
 	if !st.Enough(d.N()) {
 		return 0, false
+	}
+	if st == P99Bound {
+		k, _ := BoundRank(d.N(), 0.99)
+		return max(1, d.At(k-1)), true
 	}
 	if percent := st.Percent(); percent > 0 {
 		return max(1, d.Quantile(float64(percent)/100)), true

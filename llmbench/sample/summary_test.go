@@ -164,6 +164,9 @@ func TestPercentiles(t *testing.T) {
 		{10, map[string]float64{"mean": 5.5e6, "p50": 5.5e6, "p90": 9.1e6}},
 		{99, map[string]float64{"mean": 50e6, "p50": 50e6, "p90": 89.2e6}},
 		{100, map[string]float64{"mean": 50.5e6, "p50": 50.5e6, "p90": 90.1e6, "p99": 99.01e6}},
+		{298, map[string]float64{"mean": 149.5e6, "p50": 149.5e6, "p90": 268.3e6, "p99": 295.03e6}},
+		{299, map[string]float64{"mean": 150e6, "p50": 150e6, "p90": 269.2e6, "p99": 296.02e6, "p99-bound": 299e6}},
+		{473, map[string]float64{"mean": 237e6, "p50": 237e6, "p90": 425.8e6, "p99": 468.28e6, "p99-bound": 472e6}},
 	} {
 		var samples []Sample
 		for i := range c.n {
@@ -171,7 +174,7 @@ func TestPercentiles(t *testing.T) {
 		}
 		all := Summarize(All(samples...), time.Second, SLO{}).Metrics
 		got := map[string]float64{}
-		for _, s := range statistics {
+		for _, s := range latencies[0].statistics() {
 			if v, has := all[unitName(s, "ttft")]; has {
 				got[string(s)] = v
 			}

@@ -71,7 +71,7 @@ func (t *totals) eachDuration(r *Sample, add func(*Distribution, time.Duration))
 // wants reports whether all requests must be passed to again before the latencies are known.
 func (t *totals) wants() (more bool) {
 	for i := range t.durations {
-		more = wants(&t.durations[i], statistics...) || more
+		more = wants(&t.durations[i], latencies[i].statistics()...) || more
 	}
 	for i := range t.turns {
 		more = wants(&t.turns[i], P50) || more
@@ -142,7 +142,7 @@ func (t *totals) setLatencies(s *Summary) {
 		if l.name == ttfo && !t.reasoned { // it equals the TTFT
 			continue
 		}
-		for _, st := range statistics {
+		for _, st := range l.statistics() {
 			v, known := statistic(&t.durations[i], st)
 			s.set(unitName(st, l.name), v, known)
 		}

@@ -59,6 +59,8 @@ const (
 	P90  Statistic = "p90"
 	P99  Statistic = "p99"
 	Max  Statistic = "max"
+	// P99Bound is the upper confidence bound of P99; see [BoundRank].
+	P99Bound Statistic = "p99-bound"
 )
 
 // percents are the percentiles among the statistics.
@@ -67,9 +69,13 @@ var percents = map[Statistic]int{P50: 50, P90: 90, P99: 99}
 // Percent returns the percentile that s is, from 1 to 99, or 0 if s is none.
 func (s Statistic) Percent() int { return percents[s] }
 
-// Enough reports whether n values are enough for s: n >= 1/(1-NN/100) for pNN, and
-// n >= 1 for the others.
+// Enough reports whether n values are enough for s: n >= 1/(1-NN/100) for pNN, n >= 299 for
+// [P99Bound], and n >= 1 for the others.
 func (s Statistic) Enough(n int) bool {
+	if s == P99Bound {
+		_, enough := BoundRank(n, 0.99)
+		return enough
+	}
 	return EnoughFor(n, float64(s.Percent())/100)
 }
 
@@ -108,7 +114,7 @@ func (u Unit) Check() error {
 		return fmt.Errorf("unit %s: gate %q without better; want higher or lower", u.Name, u.Gate)
 	case !slices.Contains([]Family{FamilyOther, FamilyTTFT, FamilyTPOT, FamilyITL, FamilyE2E, FamilyRate, FamilyUserRate}, u.Family):
 		return fmt.Errorf("unit %s: family %q; want one of the families", u.Name, u.Family)
-	case !slices.Contains([]Statistic{"", Mean, P50, P90, P99, Max}, u.Statistic):
+	case !slices.Contains([]Statistic{"", Mean, P50, P90, P99, P99Bound, Max}, u.Statistic):
 		return fmt.Errorf("unit %s: statistic %q; want one of the statistics", u.Name, u.Statistic)
 	}
 	return nil
