@@ -29,6 +29,7 @@ type Scenario struct {
 
 // catalogue is every scenario that measures a target.
 var catalogue = []Scenario{
+	{Name: "Agreement", measure: agreement},
 	{Name: "Chat", study: &chat},
 	{Name: "CodeQA", study: &codeQA},
 	{Name: "Concurrency", measure: concurrency, oneForm: true},

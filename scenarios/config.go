@@ -17,6 +17,7 @@ type config struct {
 	Tokenizer string // LLMBENCH_TOKENIZER: a tokenizer.json file
 	Full      string // LLMBENCH_FULL: "1" runs scenarios as they were published, a name one published experiment; "" the reduced forms
 	Data      string // LLMBENCH_DATA: folder with the data sets of published experiments, by their published names
+	Answers   string // LLMBENCH_ANSWERS: file with the reference answers of Agreement, which is written if it does not exist
 	Serve     serveConfig
 }
 
@@ -67,6 +68,7 @@ func parseOwn(r *env.Reader) config {
 	env.Read(r, &c.Tokenizer, "LLMBENCH_TOKENIZER", env.Text, "a tokenizer.json file")
 	env.Read(r, &c.Full, "LLMBENCH_FULL", env.Full, "1, 0 or the name of a published experiment")
 	env.Read(r, &c.Data, "LLMBENCH_DATA", env.Folder, "a folder of this machine")
+	env.Read(r, &c.Answers, "LLMBENCH_ANSWERS", env.Text, "a file of answers, or a new file in a folder of this machine")
 	return c
 }
 

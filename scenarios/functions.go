@@ -2,9 +2,20 @@ package scenarios
 
 import (
 	"testing"
+	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
+
+// Agreement measures how many greedy answers stay the same under load: agree-% is the share
+// that equals the answer of the server to the same prompt alone, or in the file that
+// LLMBENCH_ANSWERS names.
+func Agreement(b *testing.B, target llmbench.Target) { Options{}.Agreement(b, target) }
+
+// Agreement is the scenario [Agreement] with options.
+func (o Options) Agreement(b *testing.B, target llmbench.Target) {
+	scenario("Agreement").Run(b, target, o)
+}
 
 // Chat measures one user and four users with prompts of 512 tokens and answers of
 // at most 200, streamed and not streamed. Full form: study A.
@@ -148,3 +159,32 @@ func Trace(b *testing.B, target llmbench.Target) { Options{}.Trace(b, target) }
 
 // Trace is the scenario [Trace] with options.
 func (o Options) Trace(b *testing.B, target llmbench.Target) { scenario("Trace").Run(b, target, o) }
+
+// A Start is one start of a server, timed on the client's monotonic clock.
+type Start struct {
+	Ready      time.Duration   // from the start until the server could be asked
+	FirstToken time.Duration   // from the start until the first token of a completion
+	Target     llmbench.Target // what was started, for the configuration lines
+}
+
+// ColdStart measures how long a server takes to start: one op calls start once.
+// Reported are the means over the ops, as start-to-ready-ns and
+// start-to-first-token-ns. start starts the server from nothing, removes it, and
+// ends b if something goes wrong. The time of the removal does not count.
+func ColdStart(b *testing.B, start func(b *testing.B) Start) {
+	b.Run("stream=true/concurrency=1", func(b *testing.B) {
+		llmbench.Watch(b)
+		var ready, first time.Duration
+		for b.Loop() {
+			s := start(b)
+			if err := llmbench.Announce(b, s.Target); err != nil {
+				b.Fatal(err)
+			}
+			ready += s.Ready
+			first += s.FirstToken
+		}
+		b.ReportMetric(0, "ns/op") // which would include the removal
+		b.ReportMetric(float64(ready)/float64(b.N), "start-to-ready-ns")
+		b.ReportMetric(float64(first)/float64(b.N), "start-to-first-token-ns")
+	})
+}

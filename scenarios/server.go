@@ -26,6 +26,7 @@ type server struct {
 	counter
 	limits    limits.Server // of a server that is not simulated
 	salt      uint64        // of random words; 0: none
+	answers   string        // LLMBENCH_ANSWERS
 	countsOut bool          // tokens also counts the output of a server that states no usage
 }
 
@@ -37,6 +38,7 @@ func connect(b *testing.B, o Options, target llmbench.Target, lengths bool) serv
 	s := server{options: o, target: target, salt: target.Salt()}
 	cfg, err := readConfig()
 	if err == nil {
+		s.answers = cfg.Answers
 		s.countsOut = o.Tokenizer != nil || cfg.Tokenizer != ""
 		s.counter, err = newCounter(llmbench.Context(b), target, o, cfg.Tokenizer, lengths, b.Logf)
 	}

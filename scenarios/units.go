@@ -14,6 +14,8 @@ func init() {
 
 // units are those of single scenarios.
 var units = []sample.Unit{
+	{Name: "agree-%", Better: "higher", Core: true, Gate: "5%", Means: "`BenchmarkAgreement`: successful answers whose text equals the reference's / successful answers that have a reference."},
+	{Name: "agree-prefix-tok/req", Better: "higher", Core: true, Means: "`BenchmarkAgreement`: mean number of tokens with which an answer begins as its reference does. A part of an answer has the tokens that LLMBENCH_TOKENIZER counts, or without that variable its share of the answer's characters."},
 	{Name: "implied-hit-%", Better: "higher", Core: true, Means: "`BenchmarkPrefixCache`: prompt tokens whose prefix was sent before / prompt tokens of successful requests."},
 	{Name: "p50-ttft-miss-ns", Better: "lower", Core: true, Family: sample.FamilyTTFT, Statistic: sample.P50, Means: "`BenchmarkPrefixCache`: median TTFT of prompts whose prefix was not sent before."},
 	{Name: "p50-ttft-hit-ns", Better: "lower", Core: true, Family: sample.FamilyTTFT, Statistic: sample.P50, Means: "`BenchmarkPrefixCache`: median TTFT of prompts whose prefix was sent before."},

@@ -1,0 +1,134 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"testing"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/agree"
+)
+
+// agreement measures how many greedy answers equal the reference answers to the same prompts:
+// those that the server gave to one user before, or those in the file of LLMBENCH_ANSWERS. With
+// one user, agree-% shows how far the server agrees with itself, which is the noise that the
+// figures under load have to be compared with. Equal texts under load are not demanded:
+// the shape of a batch may change the order of additions, which decides between tokens of nearly
+// equal probability.
+//
+// All prompts were sent before they are measured, so that a server that caches prompts has
+// them. The speeds are those of such a server.
+func agreement(b *testing.B, s server) {
+	in, out := pick(s, 256, 64), pick(s, 256, 32)
+	if s.answers != "" {
+		s.salt = 0 // the prompts of the file
+	}
+	users := s.concurrencies(1, pick(s, 64, 16))
+	n := s.requests(max(pick(s, 128, 32), slices.Max(users)))
+	requests, err := s.prompts(in, out, s.options.Seed).Requests(n)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run(fmt.Sprintf("workload=random-%dx%d/stream=true", in, out), func(b *testing.B) {
+		references, config := s.references(b, requests)
+		s := s.withConfig(map[string]string{"references": config})
+		for _, users := range users {
+			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
+				l := llmbench.Load{Concurrency: users, KeepText: true, Requests: requests}
+				s.reportAgreement(b, references, requests, s.run(b, l))
+			})
+		}
+	})
+}
+
+// references returns the reference answers to requests, and what they are for the configuration
+// line of results. They come from the file of LLMBENCH_ANSWERS. If it does not exist, or none is
+// named, the server gives them to one user, and they are written to the file.
+func (s server) references(b *testing.B, requests []llmbench.Request) (references agree.References, config string) {
+	b.Helper()
+	if references := s.written(b, requests); references != nil {
+		return references, "file"
+	}
+	s.once(b, requests[0])
+	result, err := llmbench.Pass(llmbench.Context(b), b.Name()+"/references", s.target, llmbench.Load{
+		Requests: requests, Concurrency: 1, KeepText: true, Timeout: s.options.Timeout, ClientBound: llmbench.BoundReported})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer result.Close()
+	references = agree.References{}
+	for answer := range result.All() {
+		a, ok := agree.Of(requests[answer.Request], answer)
+		if !ok {
+			b.Fatalf("request %d of %d for a reference answer: %s: %v", answer.Request, len(requests), answer.Outcome, answer.Err)
+		}
+		references[a.Prompt] = a
+	}
+	if err := result.Err(); err != nil {
+		b.Fatal(err)
+	}
+	if s.answers == "" {
+		return references, "one user"
+	}
+	err = agree.Write(s.answers, references)
+	switch {
+	case errors.Is(err, fs.ErrExist): // another process was faster
+		return s.written(b, requests), "file"
+	case err != nil:
+		b.Fatalf("LLMBENCH_ANSWERS=%s: %v", s.answers, err)
+	}
+	b.Logf("%d reference answers were written to LLMBENCH_ANSWERS=%s", len(references), s.answers)
+	return references, "file"
+}
+
+// written returns the answers to requests in the file of LLMBENCH_ANSWERS, or nil if there is no
+// such file.
+func (s server) written(b *testing.B, requests []llmbench.Request) agree.References {
+	b.Helper()
+	if s.answers == "" {
+		return nil
+	}
+	references, err := agree.ReadFile(s.answers)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		b.Fatalf("LLMBENCH_ANSWERS=%s: %v", s.answers, err)
+	}
+	for i, r := range requests {
+		if _, known := references[agree.Hash(r)]; !known {
+			b.Fatalf("LLMBENCH_ANSWERS=%s: no answer to request %d of %d: the file is of another load or LLMBENCH_SEED", s.answers, i, len(requests))
+		}
+	}
+	return references
+}
+
+// reportAgreement reports how far the answers of result agree with the references. It logs the first
+// answer that differs.
+func (s server) reportAgreement(b *testing.B, references agree.References, requests []llmbench.Request, result *llmbench.Result) {
+	b.Helper()
+	var count func(string) int
+	if s.countsOut {
+		count = s.tokens.Count
+	}
+	var all agree.Agreement
+	first := ""
+	for answer := range result.All() {
+		a, ok := agree.Of(requests[answer.Request], answer)
+		if !ok || all.Add(references, a, count) || first != "" {
+			continue
+		}
+		reference := references[a.Prompt].Text
+		from := agree.CommonPrefix(a.Text, reference)
+		first = fmt.Sprintf("request %d answers %q for %q after %d equal characters", answer.Request,
+			s.target.Excerpt(a.Text[from:], 40), s.target.Excerpt(reference[min(from, len(reference)):], 40), len([]rune(a.Text[:from])))
+	}
+	for unit, value := range all.Figures() {
+		b.ReportMetric(value, unit)
+	}
+	if first != "" {
+		b.Logf("%d of %d answers differ from their references: %s", all.Answers-all.Equal, all.Answers, first)
+	}
+}

@@ -1,0 +1,114 @@
+package scenarios
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/agree"
+)
+
+// answering starts a chat server. answer returns the words of an answer to the n-th request,
+// from 0.
+func answering(t *testing.T, answer func(n int, prompt string) string) string {
+	var n atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body struct{ Messages []struct{ Content string } }
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil || len(body.Messages) == 0 {
+			http.Error(w, fmt.Sprintf("%v: %+v", err, body), http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		words := strings.Fields(answer(int(n.Add(1)-1), body.Messages[0].Content))
+		for _, word := range words {
+			fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":{\"content\":%q}}]}\n\n", word+" ")
+		}
+		fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":%d}}\n\ndata: [DONE]\n\n", len(words))
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// TestAgreement checks what is reported of a server that answers some of the requests after the
+// references otherwise.
+func TestAgreement(t *testing.T) {
+	const n = 8
+	echo := func(_ int, prompt string) string { return prompt }
+	for _, tt := range []struct {
+		name          string
+		answer        func(n int, prompt string) string
+		agree, prefix float64
+	}{
+		{"the same answers", echo, 100, 4},
+		{"a fourth ends otherwise", func(i int, prompt string) string {
+			if i > n && i%4 == 0 { // after the request that is sent to see whether the server works, and the references
+				return prompt[:strings.LastIndex(prompt, " ")] + " 0"
+			}
+			return prompt
+		}, 75, 3.75},
+		{"all begin otherwise", func(i int, prompt string) string {
+			if i > n {
+				return "0 " + prompt
+			}
+			return prompt
+		}, 0, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			target := llmbench.Target{URL: answering(t, tt.answer)}
+			result := onePass(t, func(b *testing.B) {
+				s := server{target: target, counter: counter{tokens: tokenizer.Words{}}, countsOut: true}
+				requests, err := s.prompts(4, 4, 1).Requests(n)
+				if err != nil {
+					b.Fatal(err)
+				}
+				references, config := s.references(b, requests)
+				assert.Equal(t, config, "one user")
+				l := llmbench.Load{Requests: requests, Concurrency: 4, KeepText: true, ClientBound: llmbench.BoundReported}
+				s.reportAgreement(b, references, requests, s.run(b, l))
+			})
+			assert.Equal(t, result.Extra["agree-%"], tt.agree)
+			assert.Equal(t, result.Extra["agree-prefix-tok/req"], tt.prefix)
+		})
+	}
+}
+
+// TestAgreementFile checks that the first process writes the references, that a later one compares
+// its answers with them, and that answers to other prompts are refused.
+func TestAgreementFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "answers")
+	s := server{counter: counter{tokens: tokenizer.Words{}}, answers: path}
+	requests, err := s.prompts(4, 4, 1).Requests(4)
+	assert.NilError(t, err)
+
+	references := func(answer string, requests []llmbench.Request) (got agree.References, config string, failed bool) {
+		s.target = llmbench.Target{URL: answering(t, func(int, string) string { return answer })}
+		testing.Benchmark(func(b *testing.B) {
+			defer func() { failed = b.Failed() }()
+			got, config = s.references(b, requests)
+		})
+		return got, config, failed
+	}
+	first, config, failed := references("old", requests)
+	assert.Assert(t, !failed)
+	assert.Equal(t, config, "file")
+	assert.Equal(t, first[agree.Hash(requests[0])].Text, "old ")
+
+	second, config, failed := references("new", requests)
+	assert.Assert(t, !failed)
+	assert.Equal(t, config, "file")
+	assert.DeepEqual(t, second, first)
+
+	others, err := s.prompts(4, 4, 2).Requests(4)
+	assert.NilError(t, err)
+	_, _, failed = references("new", others)
+	assert.Assert(t, failed, "answers to other prompts were accepted")
+}
