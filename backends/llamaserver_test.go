@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest/tinygguf"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 )
@@ -34,13 +36,19 @@ func TestRealServer(t *testing.T) {
 	}
 }
 
-// serve runs BenchmarkServe with the go command against a real llama-server at url, and returns
-// its output.
+// serve runs BenchmarkServe against a real llama-server at url, and returns its output.
 func serve(t *testing.T, url string, env ...string) string {
+	t.Helper()
+	return bench(t, "Serve", url, env...)
+}
+
+// bench runs the benchmark of a scenario with the go command against a real llama-server at url, and
+// returns its output.
+func bench(t *testing.T, scenario, url string, env ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench=Serve", "-benchtime=1x", "-v", "../scenarios")
+	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench=^Benchmark"+scenario+"$", "-benchtime=1x", "-v", "../scenarios")
 	cmd.Env = append(os.Environ(), "LLMBENCH_URL="+url, "LLMBENCH_NAME=llamacpp", "LLMBENCH_MODEL=tiny", "LLMBENCH_OUTPUT=64",
 		"LLMBENCH_CLIENT_BOUND=report") // the client shares its CPU cores with the server and with other tests
 	cmd.Env = append(cmd.Env, env...)
@@ -124,5 +132,27 @@ func TestKeptConnections(t *testing.T) {
 			}
 			assert.Assert(t, resent <= c.concurrency, "%d requests were sent again", resent)
 		})
+	}
+}
+
+// TestAgreementOnRealServer checks what BenchmarkAgreement says of a real llama-server: a server
+// agrees with itself if it answers one user, and quantized weights give other answers.
+func TestAgreementOnRealServer(t *testing.T) {
+	answers := filepath.Join(t.TempDir(), "answers")
+	agreement := func(typ tinygguf.Type, users, results string) float64 {
+		value, has := unitValues(t, results, "concurrency="+users, slices.Max)["agree-%"]
+		assert.Assert(t, has, "%s", results)
+		t.Logf("%s, %s at once: agree-%% %v", typ, users, value)
+		return value
+	}
+	results := func(typ tinygguf.Type) string {
+		url := llamatest.Start(t, llamatest.Options{Parallel: 4, Model: tinygguf.Options{Type: typ}})
+		return bench(t, "Agreement", url, "LLMBENCH_ANSWERS="+answers)
+	}
+	whole, quantized := results(tinygguf.F16), results(tinygguf.Q8_0)
+	assert.Equal(t, agreement(tinygguf.F16, "1", whole), 100.0)
+	for _, users := range []string{"1", "16"} { // of 16 at once the server answers 4
+		same, other := agreement(tinygguf.F16, users, whole), agreement(tinygguf.Q8_0, users, quantized)
+		assert.Assert(t, other < same, "%s at once: Q8_0 %v, F16 %v", users, other, same)
 	}
 }
