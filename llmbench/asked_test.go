@@ -1,11 +1,13 @@
 package llmbench
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
@@ -27,6 +29,14 @@ func TestAsked(t *testing.T) {
 	}
 }
 
+// textsOf returns the texts of notes.
+func textsOf(notes []records.Note) (texts []string) {
+	for _, n := range notes {
+		texts = append(texts, n.Text)
+	}
+	return texts
+}
+
 // TestCachedPrompts checks that prompts from the server's cache are logged if they are more
 // than 10 % of the prompts' tokens.
 func TestCachedPrompts(t *testing.T) {
@@ -41,7 +51,15 @@ func TestCachedPrompts(t *testing.T) {
 		cached := answered(5)
 		cached.CachedTokens = c.cached
 		samples := []sample.Sample{answered(5), cached}
-		assert.DeepEqual(t, notes(findFacts(sample.All(samples...), time.Second, &Load{})), c.want)
+		got := notes(findFacts(sample.All(samples...), time.Second, &Load{}))
+		assert.DeepEqual(t, textsOf(got), c.want)
+		for _, n := range got {
+			assert.Assert(t, !n.Doubt && n.Units == nil, "%v: there is no TTFT", n)
+		}
+	}
+	metrics := map[string]float64{"cached-%": 20, "p99-ttft-ns": 2, "p50-ttft-ns": 1, "output-tok/s": 1}
+	for _, n := range notes(facts{summary: sample.Summary{Metrics: metrics, Sources: map[sample.TokenSource]int{sample.FromUsage: 1}}}) {
+		assert.Assert(t, n.Doubt && slices.Equal(n.Units, []string{"p50-ttft-ns", "p99-ttft-ns"}), "%v", n)
 	}
 	unit := sample.Named("cached-%")[0]
 	assert.Assert(t, unit.Core)
@@ -66,6 +84,9 @@ func TestShortAnswers(t *testing.T) {
 		s.MaxTokens, s.FixedOutput, s.Streamed = c.asked, !c.atMost, true
 		samples := []sample.Sample{s, s}
 		got := notes(findFacts(sample.All(samples...), time.Second, &Load{}))
-		assert.DeepEqual(t, got, c.want)
+		assert.DeepEqual(t, textsOf(got), c.want)
+		for _, n := range got {
+			assert.Assert(t, n.Doubt && n.Units == nil, "%v", n)
+		}
 	}
 }

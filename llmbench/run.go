@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -133,18 +135,18 @@ func (r *run) pass(ctx context.Context, number int) error {
 	if r.observer != nil {
 		var observeErr error
 		if r.figures, observeErr = r.observer.After(ctx); observeErr != nil {
-			r.b.Logf("pass %d: figures of the server: %v", number, observeErr)
+			r.tell(records.Note{Kind: records.NoteServer}, "pass %d: figures of the server: %v", number, observeErr)
 			r.figures = nil
 		}
 	}
 	if result.clockChange != 0 {
-		r.b.Logf("pass %d: the wall clock was set by %v: of requests that ended later kernel timestamps are not used, instants are those of the client's reads, and the distortion by the client is unknown", number, result.clockChange)
+		r.tell(records.Note{Kind: records.NoteClock}, "pass %d: the wall clock was set by %v: of requests that ended later kernel timestamps are not used, instants are those of the client's reads, and the distortion by the client is unknown", number, result.clockChange)
 	}
 	if err != nil {
 		return err
 	}
 	if result.recorderWait > 0 {
-		r.b.Logf("pass %d: requests waited %v in sum for their records, so that later requests were sent late: the disk, the tokenizer or this machine is too slow for the load", number, result.recorderWait.Round(time.Microsecond))
+		r.tell(records.Note{Kind: records.NoteRecorder, Doubt: true}, "pass %d: requests waited %v in sum for their records, so that later requests were sent late: the disk, the tokenizer or this machine is too slow for the load", number, result.recorderWait.Round(time.Microsecond))
 	}
 	if r.crew.leads() {
 		err = r.check(ctx, number, result.Samples)
@@ -187,7 +189,7 @@ func (r *run) check(ctx context.Context, number int, samples iter.Seq[*sample.Sa
 		func(s iter.Seq[*sample.Sample]) { own = countOwn(s) },
 		func(s iter.Seq[*sample.Sample]) { failures = tooManyFailed(s, r.load.MaxFail) })
 	if scheduled && math.Abs(achieved-asked) > toleratedMiss*asked {
-		r.b.Logf("pass %d: %.4g requests per second were asked for, and %.4g sent", number, asked, achieved)
+		r.tell(records.Note{Kind: records.NoteRate, Doubt: true}, "pass %d: %.4g requests per second were asked for, and %.4g sent", number, asked, achieved)
 	}
 	if err := r.samples.Err(); err != nil { // not all samples can be read
 		return err
@@ -199,13 +201,14 @@ func (r *run) check(ctx context.Context, number int, samples iter.Seq[*sample.Sa
 		}
 		d, err := checkCounts(ctx, counter, own, delay)
 		if err != nil {
-			r.b.Logf("pass %d: counts of the server: %v", number, err)
+			r.tell(records.Note{Kind: records.NoteServer}, "pass %d: counts of the server: %v", number, err)
 		}
 		if d.fault {
 			return errors.New(d.text)
 		}
 		if d.text != "" {
-			r.b.Logf("pass %d: %s", number, d.text)
+			units := slices.Sorted(maps.Keys(r.figures)) // the client's figures are right
+			r.tell(records.Note{Kind: records.NoteServer, Doubt: len(units) > 0, Units: units}, "pass %d: %s", number, d.text)
 		}
 		r.uncounted = d.fewer
 	}
@@ -239,29 +242,24 @@ func (r *run) publish() {
 	if r.crew != nil {
 		r.end.ClockBound = r.crew.bound
 	}
-	note := func(text string) {
-		r.b.Helper()
-		r.b.Log(text)
-		r.notes = append(r.notes, text)
-	}
 	if r.crew != nil { // first, because the testing package cuts long logs
-		note(fmt.Sprintf("%d shards sent the requests; their clocks agree within %v", r.crew.Count, r.crew.bound))
+		r.note(records.Note{Kind: records.NoteShards, Text: fmt.Sprintf("%d shards sent the requests; their clocks agree within %v", r.crew.Count, r.crew.bound)})
 	}
 	if f.failures != "" {
-		note(f.failures)
+		r.note(records.Note{Kind: records.NoteFailures, Text: f.failures})
 	}
 	if err := r.judgeBursts(s.Metrics, f.bursts); err != nil {
-		note(err.Error())
+		r.note(records.Note{Kind: records.NoteBursts, Doubt: true, Units: r.hidden, Text: err.Error()})
 	}
 	d, err := r.judge(s.Metrics)
 	if err != nil {
 		r.b.Fatal(r.fail(err))
 	}
 	if d.Unknown != "" {
-		r.b.Logf("the distortion by the client is unknown, and client-err-%% is left out: %s", d.Unknown)
+		r.tell(records.Note{Kind: records.NoteClient}, "the distortion by the client is unknown, and client-err-%% is left out: %s", d.Unknown)
 	}
 	if len(d.Units) > 0 {
-		r.b.Log(d.Text)
+		r.tell(records.Note{Kind: records.NoteClient, Doubt: true, Units: d.Units}, "%s", d.Text)
 		first, _, _ := strings.Cut(d.Text, "\n")
 		r.notes = append(r.notes, first)
 		if r.bound == BoundFails {
@@ -279,13 +277,13 @@ func (r *run) publish() {
 		if u.Name == "steady-output-tok/s" && r.shown(u) {
 			for _, p := range s.Steady {
 				if p.Why != "" {
-					r.b.Logf("pass %d: no steady state: %s", p.Pass, p.Why)
+					r.tell(records.Note{Kind: records.NoteSteady, Units: []string{u.Name}}, "pass %d: no steady state: %s", p.Pass, p.Why)
 				}
 			}
 		}
 	}
-	for _, text := range notes(f) {
-		note(text)
+	for _, n := range notes(f) {
+		r.note(n)
 	}
 	if r.crew != nil {
 		var failed error
@@ -297,6 +295,21 @@ func (r *run) publish() {
 		}
 	}
 	process.show(overview.Entry{Benchmark: r.b.Name(), Figures: s.Metrics, Withheld: r.withheld, Notes: r.notes})
+}
+
+// tell logs a note with that text, and adds it to the end of the records.
+func (r *run) tell(n records.Note, format string, args ...any) {
+	r.b.Helper()
+	n.Text = fmt.Sprintf(format, args...)
+	r.b.Log(n)
+	r.end.Notes = append(r.end.Notes, n)
+}
+
+// note is tell for a note that has its text, and that the table at the end shows too.
+func (r *run) note(n records.Note) {
+	r.b.Helper()
+	r.tell(n, "%s", n.Text)
+	r.notes = append(r.notes, n.Text)
 }
 
 // follow is publish for the shards that print no result.
@@ -317,32 +330,46 @@ const shortAnswers = 0.95
 const manyCached = 10
 
 // notes returns what a reader of the figures must know about their sources.
-func notes(f facts) (all []string) {
+func notes(f facts) (all []records.Note) {
 	s := f.summary
-	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	add := func(n records.Note, format string, args ...any) {
+		n.Text = fmt.Sprintf(format, args...)
+		all = append(all, n)
+	}
 	if f.excess != "" {
-		add("%s", f.excess)
+		add(records.Note{Kind: records.NoteLengths}, "%s", f.excess)
 	}
 	if asked, output := s.Metrics["asked-out-tok/req"], s.Metrics["out-tok/req"]; output > 0 && output < shortAnswers*asked {
-		add("answers are shorter than asked: mean %.4g of %.4g output tokens; figures depend on the length", output, asked)
+		add(records.Note{Kind: records.NoteLengths, Doubt: true}, "answers are shorter than asked: mean %.4g of %.4g output tokens; figures depend on the length", output, asked)
 	}
 	if cached := s.Metrics["cached-%"]; cached > manyCached {
-		add("the server took %.3g%% of the prompts' tokens from its cache, which shortens the TTFT: prompts have a common beginning, or were sent before, in this process or without Target.Salt in another", cached)
+		units := firstTokens(s.Metrics)
+		add(records.Note{Kind: records.NoteCache, Doubt: len(units) > 0, Units: units}, "the server took %.3g%% of the prompts' tokens from its cache, which shortens the TTFT: prompts have a common beginning, or were sent before, in this process or without Target.Salt in another", cached)
 	}
 	if len(s.Sources) > 1 || s.Sources[sample.FromUsage] == 0 && s.Outcomes[sample.OK] > 0 {
-		add("output tokens were not all stated by the server: %s", tally(s.Sources))
+		add(records.Note{Kind: records.NoteTokens}, "output tokens were not all stated by the server: %s", tally(s.Sources))
 	}
 	if len(s.Clocks) > 1 {
-		add("not all instants are the kernel's: requests by clock: %s", tally(s.Clocks))
+		add(records.Note{Kind: records.NoteClock}, "not all instants are the kernel's: requests by clock: %s", tally(s.Clocks))
 	}
 	if f.hidden > 0 {
-		add("the server counted reasoning tokens that it did not stream in %d of %d requests: these have no TPOT", f.hidden, s.Requests)
+		add(records.Note{Kind: records.NoteTokens}, "the server counted reasoning tokens that it did not stream in %d of %d requests: these have no TPOT", f.hidden, s.Requests)
 	}
 	if s.Connected > 0 {
-		add("%d of %d requests had to open a connection; the time it took is in their latency, and in the records", s.Connected, s.Requests)
+		add(records.Note{Kind: records.NoteConnections}, "%d of %d requests had to open a connection; the time it took is in their latency, and in the records", s.Connected, s.Requests)
 	}
 	if s.Resent > 0 {
-		add("the server closed kept connections: %d of %d requests were sent again; the time lost is in their latency", s.Resent, s.Requests)
+		add(records.Note{Kind: records.NoteConnections}, "the server closed kept connections: %d of %d requests were sent again; the time lost is in their latency", s.Resent, s.Requests)
 	}
 	return all
+}
+
+// firstTokens returns the units in figures that are times to the first delta.
+func firstTokens(figures map[string]float64) (units []string) {
+	for _, u := range sample.Units {
+		if _, known := figures[u.Name]; known && u.Family == sample.FamilyTTFT {
+			units = append(units, u.Name)
+		}
+	}
+	return units
 }

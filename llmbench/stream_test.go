@@ -163,5 +163,5 @@ func TestReasoningTokens(t *testing.T) {
 	assert.Assert(t, !ok)
 	samples := []sample.Sample{s}
 	all := notes(findFacts(sample.All(samples...), time.Second, &Load{}))
-	assert.Assert(t, strings.Contains(strings.Join(all, "\n"), "reasoning tokens that it did not stream in 1 of 1 requests"), all)
+	assert.Assert(t, strings.Contains(strings.Join(textsOf(all), "\n"), "reasoning tokens that it did not stream in 1 of 1 requests"), "%v", all)
 }

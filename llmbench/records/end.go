@@ -16,6 +16,8 @@ type End struct {
 	Why      string   `json:"why,omitempty"`      // the reason of a failure; else ""
 	Withheld []string `json:"withheld,omitempty"` // units that the benchmark did not report, because the client distorted them
 	Buffered []string `json:"buffered,omitempty"` // the same, because answers came in bursts: something buffered the streams
+	// Notes are what the harness said about the figures. Files of older releases have none.
+	Notes []Note `json:"notes,omitempty"`
 	// ClockBound is how far apart instants of two shards can be at most that are the same in the
 	// records. It is 0 if there is one process alone.
 	ClockBound time.Duration `json:"clock_bound_ns,omitempty"`
@@ -44,6 +46,11 @@ func parseEnd(line []byte) (*End, error) {
 		return nil, fmt.Errorf("%.100s: want the line about the end, with the outcome ok or failed", line)
 	case (l.End.Outcome == EndedOK) != (l.End.Why == ""):
 		return nil, fmt.Errorf("%.100s: want a reason if it failed, and else none", line)
+	}
+	for _, n := range l.End.Notes {
+		if err := n.check(); err != nil {
+			return nil, fmt.Errorf("%.100s: %w", line, err)
+		}
 	}
 	return l.End, nil
 }

@@ -38,7 +38,8 @@ type Report struct {
 	Facts    [][2]string // what was measured: names and values
 	Answer   []string    // sentences; the first is the most important
 	Headline *Picture    // the picture that shows the answer, or nil
-	Warnings []string    // what logs and records say against figures, then what else they say
+	Warnings []string    // what logs and records say against figures
+	Notes    []string    // what else they say
 	Sections []*Section  // the rest of the page, in its order
 
 	Pictures []*Picture // all pictures of the page
@@ -110,7 +111,7 @@ func New(d *Data, o Options) (*Report, error) {
 	if without := len(slices.DeleteFunc(slices.Clone(d.Rows), func(r *results.Row) bool { return len(r.Runs) > 0 })); o.SLO != (sample.SLO{}) && without > 0 {
 		a.Warnings = append(a.Warnings, fmt.Sprintf("%d of %d benchmarks have no records, so that nobody can tell whether their requests keep %v.", without, len(d.Rows), o.SLO))
 	}
-	r.Answer, r.Warnings, r.text = a.Sentences, a.Warnings, a.Text()
+	r.Answer, r.Warnings, r.Notes, r.text = a.Sentences, a.Warnings, a.Notes, a.Text()
 	for _, f := range a.Measured {
 		r.Facts = append(r.Facts, [2]string{f.Key, f.Value})
 	}

@@ -51,7 +51,9 @@ func (s simulated) write(t *testing.T, dir string, concurrency, sample int) {
 	}
 	b.WriteString(`{"end":{"outcome":"ok"`)
 	if s.bound && concurrency == 32 {
-		b.WriteString(`,"withheld":["p99-itl-ns"]`)
+		b.WriteString(`,"withheld":["p99-itl-ns"],"notes":[{"kind":"client","doubt":true,"units":["p99-itl-ns"],"text":"the client may distort these figures by more than 5%: p99-itl-ns 37% (at most 91%)"}]`)
+	} else if concurrency > 8 {
+		fmt.Fprintf(&b, `,"notes":[{"kind":"connections","text":"%d of %d requests had to open a connection; the time it took is in their latency, and in the records"}]`, concurrency-8, max(48, 6*concurrency))
 	}
 	b.WriteString("}}\n")
 	name := fmt.Sprintf("serve-%s-%d.%d.jsonl", s.backend, concurrency, sample)

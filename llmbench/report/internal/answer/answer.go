@@ -27,6 +27,7 @@ type Answer struct {
 	Measured  []Fact
 	Sentences []string
 	Warnings  []string
+	Notes     []string // what is worth knowing, but speaks against no figure
 	// About is the group that the first sentence is about; nil for a verdict and without
 	// results.
 	About *systems.Group
@@ -40,7 +41,8 @@ const maxGroups = 4
 
 // Of returns the answer of results. The verdict may be nil. Groups are those of d.
 func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func(*systems.Group) systems.SLO) *Answer {
-	a := &Answer{Warnings: warnings(d)}
+	a := &Answer{}
+	a.Warnings, a.Notes = warnings(d)
 	if verdict != nil {
 		groups = nil // both files have the same systems
 	}
@@ -125,6 +127,9 @@ func (a *Answer) Text() string {
 	}
 	for _, s := range a.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", s)
+	}
+	for _, s := range a.Notes {
+		fmt.Fprintf(&b, "note: %s\n", s)
 	}
 	return printable(b.String())
 }

@@ -90,13 +90,17 @@ func TestAnswer(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	text := ""
 	for _, c := range []int{1, 2, 16} {
-		text += fmt.Sprintf("BenchmarkServe/concurrency=%[1]d-2 1 5 req/s\n--- BENCH: BenchmarkServe/concurrency=%[1]d-2\n    run.go:1: the client may distort these figures by more than 5%%: p99-itl-ns %[1]d%% (at most 99%%)\n    run.go:2: %[1]d of 16 requests had to open a connection; the time it took is in their latency, and in the records\n", c)
+		text += fmt.Sprintf("BenchmarkServe/concurrency=%[1]d-2 1 5 req/s\n--- BENCH: BenchmarkServe/concurrency=%[1]d-2\n    run.go:1: the client may distort these figures by more than 5%%: p99-itl-ns %[1]d%% (at most 99%%)\n    run.go:2: llmbench notes (connections): %[1]d of 16 requests had to open a connection; the time it took is in their latency, and in the records\n", c)
 	}
+	text += "    a.go:3: the cache: cold\n"
 	a := answerOf(t, text+"--- FAIL: BenchmarkServe/concurrency=32-2\n    run.go:3: no answer\n", nil)
 	assert.DeepEqual(t, a.Warnings, []string{
 		"No result: no answer. About: concurrency=32",
 		"The client may distort these figures by more than 5%: p99-itl-ns 1% (at most 99%) (the first of 3 such warnings). About: concurrency=1; concurrency=2; concurrency=16",
-		"1 of 16 requests had to open a connection; the time it took is in their latency, and in the records (the first of 3 such warnings). About: concurrency=1; concurrency=2; concurrency=16",
+	})
+	assert.DeepEqual(t, a.Notes, []string{
+		"1 of 16 requests had to open a connection; the time it took is in their latency, and in the records (the first of 3 such notes). About: concurrency=1; concurrency=2; concurrency=16",
+		"Logged: the cache: cold. About: concurrency=16",
 	})
 }
 

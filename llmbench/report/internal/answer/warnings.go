@@ -9,17 +9,17 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
 
-// warnings returns every warning of logs and records, each once, with the benchmarks that it is
-// about: first benchmarks without a result, then figures that may be wrong, then what is worth
-// knowing.
-func warnings(d *results.Data) (all []string) {
+// warnings returns what logs and records say, each text once, with the benchmarks that it is about.
+// Warnings are about benchmarks without a result, and then about figures that may be wrong. Notes
+// say what is worth knowing, and then what the benchmarks' own code logged.
+func warnings(d *results.Data) (warn, notes []string) {
 	rows := slices.Concat(d.Broken, d.Rows)
 	labels := systems.Labels(rows)
 	type warning struct {
 		text  string
 		about []string
 	}
-	var kinds [3][]*warning
+	var kinds [4][]*warning
 	add := func(kind int, text string, i int) {
 		label := labels[i]
 		if label == "" {
@@ -38,14 +38,21 @@ func warnings(d *results.Data) (all []string) {
 			continue
 		}
 		for _, doubt := range r.Doubts {
-			if doubt.Note {
-				add(2, doubt.Text, i)
-			} else {
+			switch {
+			case !doubt.Note:
 				add(1, doubt.Text, i)
+			case doubt.Kind != "":
+				add(2, doubt.Text, i)
+			default:
+				add(3, "logged: "+doubt.Text, i)
 			}
 		}
 	}
-	for _, kind := range kinds {
+	for i, kind := range kinds {
+		what, to := "warnings", &warn
+		if i >= 2 {
+			what, to = "notes", &notes
+		}
 		for _, w := range kind {
 			about := strings.Join(w.about[:min(maxNamed, len(w.about))], "; ")
 			if n := len(w.about) - maxNamed; n > 0 {
@@ -53,16 +60,19 @@ func warnings(d *results.Data) (all []string) {
 			}
 			said := capital(w.text)
 			if len(w.about) > 1 {
-				said = fmt.Sprintf("%s (the first of %d such warnings)", said, len(w.about))
+				said = fmt.Sprintf("%s (the first of %d such %s)", said, len(w.about), what)
 			}
-			all = append(all, said+". About: "+about)
+			*to = append(*to, said+". About: "+about)
 		}
 	}
-	return all
+	return warn, notes
 }
 
 // key returns what texts of the same reason have in common: their beginnings, but for numbers.
 func key(text string) string {
+	if own, logged := strings.CutPrefix(text, "logged: "); logged {
+		return "logged: " + alike(own) // nobody knows what its parts are
+	}
 	if pass, rest, _ := strings.Cut(text, ": "); strings.HasPrefix(pass, "pass ") {
 		text = rest
 	}

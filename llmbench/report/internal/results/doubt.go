@@ -1,10 +1,12 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -12,7 +14,8 @@ import (
 // seem to.
 type Doubt struct {
 	Text  string
-	Units []string // that the text names; nil if it names none, and applies to all
+	Kind  string   // that of a records.Note; "" for what a benchmark's own code logged
+	Units []string // that the doubt is about; nil if it is about all
 	Note  bool     // worth knowing, but the figures are right
 }
 
@@ -60,47 +63,50 @@ func (r *Row) doubt(d Doubt) {
 	}
 }
 
-// doubts finds reasons in the row's own figures and records, where the log has not said so.
+// doubts finds reasons in the row's records and own figures, where the log has not said so.
 func (r *Row) doubts() {
 	known := func(units []string) bool {
 		return slices.ContainsFunc(r.Doubts, func(d Doubt) bool {
-			return !slices.ContainsFunc(units, func(u string) bool { return !slices.Contains(d.Units, u) })
+			return !d.Note && !slices.ContainsFunc(units, func(u string) bool { return !slices.Contains(d.Units, u) })
 		})
 	}
 	for _, run := range r.Runs {
 		if run.End == nil {
 			continue
 		}
+		for _, n := range run.End.Notes {
+			r.doubt(doubtOf(n))
+		}
+		// Older records have no notes.
 		if units := run.End.Withheld; len(units) > 0 && !known(units) {
-			r.doubt(Doubt{Text: "the client distorted " + strings.Join(units, ", "), Units: units})
+			r.doubt(Doubt{Text: "the client distorted " + strings.Join(units, ", "), Kind: records.NoteClient, Units: units})
 		}
 		if units := run.End.Buffered; len(units) > 0 && !known(units) {
-			r.doubt(Doubt{Text: "answers came in bursts because something buffered the streams: " + strings.Join(units, ", ") + " mean nothing", Units: units})
+			r.doubt(Doubt{Text: "answers came in bursts because something buffered the streams: " + strings.Join(units, ", ") + " mean nothing", Kind: records.NoteBursts, Units: units})
 		}
 	}
-	blamed := slices.ContainsFunc(r.Doubts, func(d Doubt) bool { return d.Units != nil && strings.Contains(d.Text, "the client") })
+	blamed := slices.ContainsFunc(r.Doubts, func(d Doubt) bool { return d.Kind == records.NoteClient && !d.Note })
 	if s, has := r.Spread(sample.ClientError); has != "" && s.High > toleratedError && !blamed {
-		r.doubt(Doubt{Text: fmt.Sprintf("the client may have distorted figures by %.3g%% (%s)", s.High, sample.ClientError)})
+		r.doubt(Doubt{Text: fmt.Sprintf("the client may have distorted figures by %.3g%% (%s)", s.High, sample.ClientError), Kind: records.NoteClient})
 	}
 }
 
-// harmless are parts of lines that benchmarks log although the figures are what they seem.
-var harmless = []string{
-	"had to open a connection;", "no steady state:", "output tokens were not all stated by the server",
-	"asked for ", "SLO ", "these have no TPOT", "the distortion by the client is unknown",
+// doubtOf returns the doubt that a note of the harness is.
+func doubtOf(n records.Note) Doubt {
+	return Doubt{Text: cmp.Or(firstLine(n.Text), n.Kind), Kind: n.Kind, Units: n.Units, Note: !n.Doubt}
 }
 
-// logged returns the doubt of a line that a benchmark logged.
+// logged returns what a text that a benchmark logged says. A text without the form of the
+// harness' notes, now or in older releases, is a remark of the benchmark's own code. It puts
+// nothing in doubt.
 func logged(text string, known []string) Doubt {
-	d := Doubt{Text: firstLine(text)}
-	d.Note = slices.ContainsFunc(harmless, func(part string) bool { return strings.Contains(d.Text, part) })
-	words := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" ,:;()\n\t", c) })
-	for _, w := range words {
-		if slices.Contains(known, w) && !slices.Contains(d.Units, w) {
-			d.Units = append(d.Units, w)
-		}
+	if n, ok := records.ParseNote(text); ok {
+		return doubtOf(n)
 	}
-	return d
+	if n, ok := oldNote(text, known); ok {
+		return doubtOf(n)
+	}
+	return Doubt{Text: firstLine(text), Note: true}
 }
 
 // firstLine returns the first line of a text.

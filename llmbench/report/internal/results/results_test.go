@@ -3,6 +3,7 @@ package results
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,6 +38,7 @@ func TestSameRow(t *testing.T) {
 	}
 }
 
+// logged3 is in the form of older releases.
 const logged3 = `BenchmarkServe/concurrency=1-2 1 100 output-tok/s 5000 p50-ttft-ns 9000 p99-itl-ns 3 client-err-%
 BenchmarkServe/concurrency=2-2 1 100 output-tok/s 5000 p50-ttft-ns 9000 p99-itl-ns 37 client-err-%
 --- BENCH: BenchmarkServe/concurrency=2-2
@@ -75,12 +77,70 @@ func TestLogged(t *testing.T) {
 	assert.Equal(t, failed[0].Failed, "pass 0: 3 of 16 requests failed")
 }
 
+// TestNotes checks which lines of a log put figures in doubt: those in the form of the harness'
+// warnings, now or in older releases, and none that a benchmark's own code logged.
+func TestNotes(t *testing.T) {
+	const units = "1 100 output-tok/s 5000 p50-ttft-ns 9000 p99-itl-ns"
+	for _, c := range []struct {
+		line  string
+		want  Doubt
+		wrong []string // units
+	}{
+		{"llmbench warns (client: p99-itl-ns): the client may distort these figures by more than 5%: p99-itl-ns 37% (at most 91%)",
+			Doubt{Text: "the client may distort these figures by more than 5%: p99-itl-ns 37% (at most 91%)", Kind: "client", Units: []string{"p99-itl-ns"}}, []string{"p99-itl-ns"}},
+		{"llmbench warns (of-tomorrow): all is lost", Doubt{Text: "all is lost", Kind: "of-tomorrow"}, []string{"output-tok/s", "p50-ttft-ns", "p99-itl-ns"}},
+		{"llmbench notes (failures): 3 of 16 requests failed", Doubt{Text: "3 of 16 requests failed", Kind: "failures", Note: true}, nil},
+		{"the server took 15% of the prompts' tokens from its cache, which shortens the TTFT",
+			Doubt{Text: "the server took 15% of the prompts' tokens from its cache, which shortens the TTFT", Kind: "cache", Units: []string{"p50-ttft-ns", "p99-ttft-ns"}}, []string{"p50-ttft-ns"}},
+		{"answers are shorter than asked: mean 46 of 683 output tokens; figures depend on the length",
+			Doubt{Text: "answers are shorter than asked: mean 46 of 683 output tokens; figures depend on the length", Kind: "lengths"}, []string{"output-tok/s", "p50-ttft-ns", "p99-itl-ns"}},
+		{"warming up took 3 s", Doubt{Text: "warming up took 3 s", Note: true}, nil},
+		{"p99-itl-ns is output-tok/s", Doubt{Text: "p99-itl-ns is output-tok/s", Note: true}, nil},
+		{"I think that the client may distort these figures by more than 5%: p99-itl-ns 37%", Doubt{Text: "I think that the client may distort these figures by more than 5%: p99-itl-ns 37%", Note: true}, nil},
+		{"warning: the client is slow", Doubt{Text: "warning: the client is slow", Note: true}, nil},
+	} {
+		rows, _, err := Parse([]byte("BenchmarkA "+units+"\n--- BENCH: BenchmarkA\n    a.go:1: "+c.line+"\n"), "a.txt")
+		assert.NilError(t, err)
+		assert.Equal(t, len(rows[0].Doubts), 1, c.line)
+		got := rows[0].Doubts[0]
+		got.Units = slices.DeleteFunc(got.Units, func(u string) bool {
+			return strings.Contains(u, "mean") || strings.Contains(u, "p90") || strings.Contains(u, "turn") || strings.Contains(u, "service")
+		})
+		assert.DeepEqual(t, got, c.want)
+		for _, u := range rows[0].Units {
+			assert.Equal(t, rows[0].Doubt(u) != "", slices.Contains(c.wrong, u), "%s: %s", u, c.line)
+		}
+	}
+}
+
+// TestNotesOfRecords checks that the notes in records are doubts of their row, and each is there once
+// if the log has it too.
+func TestNotesOfRecords(t *testing.T) {
+	dir := t.TempDir()
+	text := "BenchmarkServe/concurrency=1-2 1 30.00 output-tok/s 9 p99-itl-ns\n--- BENCH: BenchmarkServe/concurrency=1-2\n" +
+		"    a.go:1: llmbench warns (client: p99-itl-ns): the client may distort these figures by more than 5%: p99-itl-ns 37% (at most 91%)\n        one read\n    a.go:2: a remark\n"
+	run := `{"version":2,"benchmark":"BenchmarkServe/concurrency=1","dialect":"openai-chat","stream":true,"concurrency":1,"start":"2026-01-02T03:04:05Z","host":{"go":"go1.26"}}` + "\n" +
+		`{"id":"a","pass":0,"due_ns":0,"start_ns":0,"first_ns":20000000,"last_ns":50000000,"end_ns":1000000000,"gaps_ns":[30000000],"prompt_tokens":5,"output_tokens":30,"token_source":"usage","outcome":"ok","status":200}` + "\n" +
+		`{"end":{"outcome":"ok","withheld":["p99-itl-ns"],"notes":[{"kind":"client","doubt":true,"units":["p99-itl-ns"],"text":"the client may distort these figures by more than 5%: p99-itl-ns 37% (at most 91%)\n  one read"},{"kind":"steady","text":"no steady state"}]}}` + "\n"
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte(text), 0o600))
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, "a.jsonl"), []byte(run), 0o600))
+	d, err := Read(dir)
+	assert.NilError(t, err)
+	assert.Equal(t, len(d.Rows), 1)
+	assert.DeepEqual(t, d.Rows[0].Doubts, []Doubt{
+		{Text: "the client may distort these figures by more than 5%: p99-itl-ns 37% (at most 91%)", Kind: "client", Units: []string{"p99-itl-ns"}},
+		{Text: "a remark", Note: true},
+		{Text: "no steady state", Kind: "steady", Note: true},
+	})
+	assert.Equal(t, d.Rows[0].Doubt("output-tok/s"), "")
+}
+
 // TestEmptyLog checks that a benchmark may log an empty line.
 func TestEmptyLog(t *testing.T) {
 	text := "BenchmarkA 1 5 req/s\n--- BENCH: BenchmarkA\n    a.go:1: \n    a.go:2: \n        5 retries\n--- FAIL: BenchmarkB\n    a.go:1: \n"
 	rows, failed, err := Parse([]byte(text), "a.txt")
 	assert.NilError(t, err)
-	assert.DeepEqual(t, rows[0].Doubts, []Doubt{{Text: "5 retries"}})
+	assert.DeepEqual(t, rows[0].Doubts, []Doubt{{Text: "5 retries", Note: true}})
 	assert.Equal(t, len(failed), 1)
 	assert.Equal(t, failed[0].Failed, "the log does not say why")
 	assert.Equal(t, len(failed[0].Doubts), 0)
