@@ -155,7 +155,9 @@ func do(ctx context.Context, t Target, r Request, stream bool) (sample.Sample, e
 		return sample.Sample{}, err
 	}
 	defer c.close()
-	return newWorker(c, &l, conn.NewClock(conn.WallClock), nil).do(ctx, pl.build(0), 0, false), nil
+	clock := conn.NewClock(conn.WallClock)
+	s := newWorker(c, &l, clock, nil).do(ctx, pl.build(0), 0, false)
+	return s, complete(finished{&s, r.Check}, &l, clock)
 }
 
 // A Client sends single requests to a target, each when its caller says so. It is for programs that
@@ -234,7 +236,8 @@ func (l Load) checkSingle() error {
 // has a sample like any other.
 //
 // The error says that r is invalid or the client is closed, so that nothing was sent and there is no
-// sample, or that the record of the sample could not be written. After that no further request is sent.
+// sample, that the record of the sample could not be written, or that the check panicked. After the last
+// two no further request is sent.
 // A session is invalid: its caller sends each turn.
 func (c *Client) Do(ctx context.Context, r Request) (sample.Sample, error) {
 	if len(r.Then) > 0 {
@@ -257,7 +260,7 @@ func (c *Client) Do(ctx context.Context, r Request) (sample.Sample, error) {
 	defer c.mu.Unlock()
 	idle := c.ending.Add(-1) == 0
 	c.free = append(c.free, w)
-	return s, c.keep(&s, idle)
+	return s, c.keep(finished{&s, p.check}, idle)
 }
 
 // takeWorker returns a worker for p, which gets its number.
@@ -279,13 +282,13 @@ func (c *Client) takeWorker(p *post) (*worker, error) {
 
 // keep completes a sample and writes its record; the operating system has the record if idle is
 // set. The caller has locked c.mu.
-func (c *Client) keep(s *sample.Sample, idle bool) error {
-	complete(s, &c.load, c.clock)
-	c.audit.Add(s)
-	if c.err != nil {
+func (c *Client) keep(f finished, idle bool) error {
+	panicked := complete(f, &c.load, c.clock)
+	c.audit.Add(f.Sample)
+	if c.err = cmp.Or(c.err, panicked); c.err != nil {
 		return c.err
 	}
-	if err := c.records.write(s, idle); err != nil {
+	if err := c.records.write(f.Sample, idle); err != nil {
 		c.err = fmt.Errorf("records: %w", err)
 	}
 	return c.err

@@ -25,6 +25,7 @@ type post struct {
 	fixedOutput  bool
 	request      int // index among the requests of the pass
 	leave        leave
+	check        func(Answer) error // or nil
 
 	// For a session: the conversation of the first turn, and the turns after it.
 	messages []Message
@@ -165,12 +166,15 @@ func (pl *plan) feed(ctx context.Context, guard func(build func())) <-chan *post
 }
 
 // digest returns a hash of what all processes send together: the path and the body of each
-// request, its further turns, and when its client leaves.
+// request, its further turns, which of them are checked, and when its client leaves.
 func (pl *plan) digest() string {
 	hash := sha256.New()
 	for i := range pl.requests {
 		p := pl.build(i)
-		fmt.Fprintf(hash, "%d %s %d %s %v %+v\n", i, p.path, len(p.body), p.body, p.leave, p.then)
+		fmt.Fprintf(hash, "%d %s %d %s %v %t\n", i, p.path, len(p.body), p.body, p.leave, p.check != nil)
+		for _, t := range p.then {
+			fmt.Fprintf(hash, "%q %d %t %v %t\n", t.Prompt, t.MaxTokens, t.FixedOutput, t.Think, t.Check != nil)
+		}
 	}
 	return hex.EncodeToString(hash.Sum(nil)[:8])
 }
@@ -195,7 +199,7 @@ func newPost(l *Load, t Target, r Request) (post, error) {
 	if err == nil && len(t.Body) > 0 {
 		body, err = mergepatch.Apply(body, t.Body)
 	}
-	p := post{path: d.Path(q), body: body, chars: r.chars(), promptTokens: r.PromptTokens, maxTokens: r.MaxTokens, fixedOutput: r.FixedOutput}
+	p := post{path: d.Path(q), body: body, chars: r.chars(), promptTokens: r.PromptTokens, maxTokens: r.MaxTokens, fixedOutput: r.FixedOutput, check: r.Check}
 	if len(r.Then) > 0 {
 		p.messages, p.then = r.Messages, r.Then
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/audit"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/hang"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -39,7 +41,7 @@ type recorder struct {
 	clock  conn.Clock
 	giveUp context.CancelCauseFunc // ends the pass when a sample cannot be kept
 
-	ended  chan *sample.Sample
+	ended  chan finished
 	waited atomic.Int64 // nanoseconds that requests waited in add, in sum
 	lateMu sync.Mutex
 	late   map[int]time.Duration // guarded by lateMu; see addLate
@@ -49,34 +51,41 @@ type recorder struct {
 	err    error
 }
 
+// A finished is the sample of a request that has ended, and the check of its answer, or nil.
+type finished struct {
+	*sample.Sample
+	check func(Answer) error
+}
+
 // errNoRecorder is the error of a pass whose recorder has exited.
-var errNoRecorder = errors.New("the Tokenizer ended its goroutine with runtime.Goexit, as Fatal of package testing does; Count must return")
+var errNoRecorder = errors.New("the Tokenizer or the Check of a request ended its goroutine with runtime.Goexit, as Fatal of package testing does; Count and Check must return")
 
 // newRecorder starts a recorder. The pass has started with clock. Close must be called.
 func newRecorder(o outlet, l *Load, clock conn.Clock, giveUp context.CancelCauseFunc) *recorder {
-	r := &recorder{outlet: o, load: l, clock: clock, giveUp: giveUp, relay: o.crew.relay(), ended: make(chan *sample.Sample, waiting), done: make(chan struct{})}
+	r := &recorder{outlet: o, load: l, clock: clock, giveUp: giveUp, relay: o.crew.relay(), ended: make(chan finished, waiting), done: make(chan struct{})}
 	go r.run()
 	return r
 }
 
-// add hands over the sample of a request of this process that has ended. It waits while too many
-// samples wait, and returns how long.
-func (r *recorder) add(s *sample.Sample) (waited time.Duration) {
+// add hands over the sample of a request of this process that has ended, and the check of its answer,
+// or nil. It waits while too many samples wait, and returns how long.
+func (r *recorder) add(s *sample.Sample, check func(Answer) error) (waited time.Duration) {
 	s.Shard = r.crew.part().Index
+	a := finished{s, check}
 	select {
-	case r.ended <- s:
+	case r.ended <- a:
 		return 0
 	default:
 	}
 	begin := r.clock.Now()
-	r.ended <- s
+	r.ended <- a
 	waited = r.clock.Now() - begin
 	r.waited.Add(int64(waited))
 	return waited
 }
 
 // take hands over the sample of another process. No request of this process waits meanwhile.
-func (r *recorder) take(s *sample.Sample) { r.ended <- s }
+func (r *recorder) take(s *sample.Sample) { r.ended <- finished{Sample: s} }
 
 // addLate notes that a turn of the session of a request was sent late by some time, because the turn
 // before it waited for the recorder. It ignores times that are not positive.
@@ -118,10 +127,13 @@ func (r *recorder) run() {
 
 // keepAll keeps all samples that end. It returns why one could not be kept.
 func (r *recorder) keepAll() error {
-	for s := range r.ended {
+	for a := range r.ended {
+		s := a.Sample
 		if s.Shard == r.crew.part().Index { // the recorder of another process does its own
 			s.Pass = r.pass
-			complete(s, r.load, r.clock)
+			if err := complete(a, r.load, r.clock); err != nil {
+				return err
+			}
 			if !errors.Is(s.Err, errNotSent) {
 				r.audit.Add(s)
 			}
@@ -133,18 +145,42 @@ func (r *recorder) keepAll() error {
 	return nil
 }
 
-// complete sets what is only known at the end of a request for l on clock.
-func complete(s *sample.Sample, l *Load, clock conn.Clock) {
+// complete sets what is only known at the end of a request for l on clock, and judges the answer. Its
+// error says that the check panicked.
+func complete(a finished, l *Load, clock conn.Clock) error {
+	s := a.Sample
 	// The timestamps of requests that ended before the wall clock was set are right.
 	if s.Clock != sample.UserClock && clock.WallChange() != 0 {
 		s.ToUserClock()
 	}
 	if s.TokenSource == sample.FromTokenizer {
 		s.OutputTokens = l.Tokenizer.Count(s.Answer.Reasoning + s.Answer.Text + s.Answer.ToolCalls)
-		if !l.KeepText {
-			s.Answer = nil
+	}
+	if a.check != nil && s.Outcome == sample.OK {
+		if err := a.judge(); err != nil {
+			return err
 		}
 	}
+	if !l.KeepText {
+		s.Answer = nil
+	}
+	return nil
+}
+
+// judge checks the answer. It returns an error if the check panics.
+func (a finished) judge() (err error) {
+	s := a.Sample
+	defer func() {
+		if why := recover(); why != nil {
+			err = fmt.Errorf("the Check of request %d, turn %d, panicked: %v; the answer is %.200q\n%s", s.Request, s.Turn, why, s.Answer.Text, debug.Stack())
+		}
+	}()
+	wrong := a.check(newAnswer(s))
+	s.Checked, s.Correct = true, wrong == nil
+	if wrong != nil {
+		s.Wrong = redact.Excerpt(wrong.Error(), sample.MaxWrong-len(redact.Cut))
+	}
+	return nil
 }
 
 // keep writes the record of a sample and stores the sample.

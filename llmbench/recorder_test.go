@@ -41,8 +41,8 @@ func (slow) Count(string) int {
 // counted as requests of this process that wait.
 func TestTakeIsNoWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &recorder{clock: conn.NewClock(conn.WallClock), ended: make(chan *sample.Sample)}
-		for _, hand := range []func(*sample.Sample){r.take, func(s *sample.Sample) { r.add(s) }} {
+		r := &recorder{clock: conn.NewClock(conn.WallClock), ended: make(chan finished)}
+		for _, hand := range []func(*sample.Sample){r.take, func(s *sample.Sample) { r.add(s, nil) }} {
 			go hand(new(sample.Sample))
 			time.Sleep(ms)
 			<-r.ended

@@ -2,10 +2,13 @@ package llmbench
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/check"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // A Message is one turn of a conversation.
@@ -13,6 +16,9 @@ type Message = dialect.Message
 
 // A Tool is a function that a request offers to the model.
 type Tool = dialect.Tool
+
+// An Answer is what a server generated for one request.
+type Answer = check.Answer
 
 // A Request is a prompt and the output to ask for. It does not depend on the server: a [Target]
 // adds the model and the dialect, and a [Load] says when the request is sent and whether the
@@ -35,10 +41,19 @@ type Request struct {
 
 	// Tools are functions of which the answer must call one, and Schema is a JSON schema
 	// that the answer's text must match. At most one of them may be set, and neither with
-	// FixedOutput. Few dialects support them. The harness does not check the answer;
-	// [Load].KeepText keeps it for a check by the caller.
+	// FixedOutput. Few dialects support them. The harness does not check that the
+	// answer conforms; Check can.
 	Tools  []Tool
 	Schema json.RawMessage
+
+	// Check, if set, says whether the answer is right. The error says what was expected and what was
+	// found; records have its first [sample.MaxWrong] bytes. Package check has ready checks.
+	//
+	// Check is called when a request has ended well, off the measuring path and by one goroutine at
+	// a time; requests wait only if checks take longer than requests. It must return, and must not
+	// keep the answer. If it panics, the benchmark fails. A request that failed is not checked: it
+	// counts for fail-% and [Load].MaxFail, and not for accuracy-%.
+	Check func(Answer) error
 
 	// Then, unless empty, makes the request the first turn of a session, and holds the
 	// further turns. Each turn is a request with the whole conversation so far, the server's
@@ -51,14 +66,50 @@ type Request struct {
 // session are not sent, and are failures too.
 type Turn struct {
 	Prompt      string
-	MaxTokens   int           // see [Request]
-	FixedOutput bool          // see [Request]
-	Think       time.Duration // from the end of the last reply to the send; must not be negative
+	MaxTokens   int                // see [Request]
+	FixedOutput bool               // see [Request]
+	Think       time.Duration      // from the end of the last reply to the send; must not be negative
+	Check       func(Answer) error // see [Request]
+}
+
+// newAnswer returns the answer of a sample that has one.
+func newAnswer(s *sample.Sample) Answer {
+	kept := s.Answer
+	a := Answer{Text: kept.Text, Reasoning: kept.Reasoning, Finish: s.Finish}
+	names, args := strings.Fields(kept.ToolNames), splitValues(kept.ToolCalls)
+	for i := range max(len(names), len(args)) {
+		var call check.ToolCall
+		if i < len(names) {
+			call.Name = names[i]
+		}
+		if i < len(args) {
+			call.Arguments = args[i]
+		}
+		a.ToolCalls = append(a.ToolCalls, call)
+	}
+	return a
+}
+
+// splitValues divides JSON values that stand one after the other. What follows the last value that is
+// valid is one more.
+func splitValues(text string) (values []string) {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	for {
+		at := decoder.InputOffset()
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			if rest := strings.TrimSpace(text[at:]); rest != "" {
+				values = append(values, rest)
+			}
+			return values
+		}
+		values = append(values, string(value))
+	}
 }
 
 // request returns the request of turn t in a conversation that began with messages.
 func (t Turn) request(messages []Message) Request {
-	return Request{Messages: messages, MaxTokens: t.MaxTokens, FixedOutput: t.FixedOutput}
+	return Request{Messages: messages, MaxTokens: t.MaxTokens, FixedOutput: t.FixedOutput, Check: t.Check}
 }
 
 // conversation returns the messages of r; its prompt is a message of the user.

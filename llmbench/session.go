@@ -23,7 +23,7 @@ type schedule struct {
 // from the first send to the last end, or 0 unless all turns succeeded, and the last end, both by the
 // user's clock.
 func (w *worker) sendTurns(ctx context.Context, p *post, at schedule) (took, end time.Duration) {
-	w.in.keepText = w.load.keepsText() || len(p.then) > 0
+	w.in.keepText = w.load.keepsText() || len(p.then) > 0 || p.check != nil
 	s := &sample.Sample{}
 	w.send(ctx, s, p, p.leave.inTurn(0), at.due, at.set)
 	if at.granted > at.due {
@@ -32,7 +32,7 @@ func (w *worker) sendTurns(ctx context.Context, p *post, at schedule) (took, end
 	start := s.Start
 	end = s.End + s.EndLag
 	outcome := s.Outcome
-	waited := w.ended(s)
+	waited := w.ended(s, p.check)
 	if len(p.then) > 0 {
 		outcome, end = w.sendFurtherTurns(ctx, p, outcome, waited)
 	}
@@ -42,11 +42,11 @@ func (w *worker) sendTurns(ctx context.Context, p *post, at schedule) (took, end
 	return end - start, end
 }
 
-// ended hands over the sample of a request that has ended, which the caller must not use any more. It
-// returns how long it waited for the recorder.
-func (w *worker) ended(s *sample.Sample) (waited time.Duration) {
+// ended hands over the sample of a request that has ended, which the caller must not use any more, and
+// the check of its answer, or nil. It returns how long it waited for the recorder.
+func (w *worker) ended(s *sample.Sample, check func(Answer) error) (waited time.Duration) {
 	w.client.ended.Add(1)
-	return w.recorder.add(s)
+	return w.recorder.add(s, check)
 }
 
 // sendFurtherTurns sends the turns of a session after the first, which had an outcome and has waited
@@ -78,7 +78,7 @@ func (w *worker) sendFurtherTurns(ctx context.Context, p *post, outcome sample.O
 		next.Request, next.Turn = p.request, i+1
 		end = next.End + next.EndLag
 		outcome = next.Outcome
-		waited = w.ended(next)
+		waited = w.ended(next, turn.Check)
 	}
 	return outcome, end
 }
@@ -114,7 +114,7 @@ func (lp *loop) skip(ctx context.Context, p *post, at time.Duration) {
 	for i := range p.samples() {
 		s := unsent(lp.load, lp.clock, at, context.Cause(ctx))
 		s.Request, s.Turn, s.Scheduled = p.request, i, lp.load.Arrivals != nil && i == 0
-		lp.recorder.add(&s)
+		lp.recorder.add(&s, nil)
 	}
 }
 

@@ -36,6 +36,7 @@ func newWorker(c *client, l *Load, clock conn.Clock, f *audit.Flight) *worker {
 
 // do sends p and returns its sample. The client leaves as p says.
 func (w *worker) do(ctx context.Context, p post, due time.Duration, scheduled bool) (s sample.Sample) {
+	w.in.keepText = w.load.keepsText() || p.check != nil
 	w.send(ctx, &s, &p, p.leave, due, scheduled)
 	return s
 }
@@ -70,11 +71,14 @@ type attempt struct {
 	// of the connection, which has no timestamp.
 	end conn.Arrival
 	err error
+
+	checked bool // the request has a check
 }
 
 // begin makes the request for p.
 func (a *attempt) begin(ctx context.Context, p *post, l leave, due time.Duration, scheduled bool) {
 	s, w := a.sample, a.worker
+	a.checked = p.check != nil
 	*s = sample.Sample{
 		Request:   p.request,
 		ID:        w.client.runID + "-" + strconv.FormatInt(w.client.ordinal.Add(1), 10),
@@ -142,7 +146,7 @@ func (a *attempt) settle() {
 	s.InFlight = w.flight.Leave(s.End + s.EndLag)
 	s.Resent, s.ResentUnread = max(0, trace.Attempts-1), trace.Unread
 	s.Outcome = sample.OK
-	if w.load.KeepText || a.err == nil && s.TokenSource == sample.FromTokenizer {
+	if w.load.KeepText || a.err == nil && (a.checked || s.TokenSource == sample.FromTokenizer) {
 		s.Answer = w.in.answer()
 	}
 	if a.err != nil {

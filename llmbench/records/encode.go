@@ -67,6 +67,10 @@ func (e *encoder) appendLine(s *sample.Sample, shards bool) {
 	}
 	e.int("status", s.Status)
 	e.unlessZero("retry_after_ns", int(s.RetryAfter))
+	if s.Checked {
+		e.bool("correct", s.Correct)
+		e.ifText("wrong", s.Wrong)
+	}
 	if a := s.Answer; a != nil {
 		e.open("answer")
 		e.text("text", a.Text)
@@ -187,10 +191,14 @@ func (e *encoder) ifCame(name string, at time.Duration) {
 	}
 }
 
+func (e *encoder) bool(name string, v bool) {
+	e.key(name)
+	*e = strconv.AppendBool(*e, v)
+}
+
 func (e *encoder) ifTrue(name string, v bool) {
 	if v {
-		e.key(name)
-		*e = append(*e, "true"...)
+		e.bool(name, true)
 	}
 }
 

@@ -65,6 +65,8 @@ type line struct {
 	Error        string         `json:"error"`
 	Status       int            `json:"status"`
 	RetryAfter   int64          `json:"retry_after_ns"`
+	Correct      *bool          `json:"correct"` // only if the answer was checked
+	Wrong        string         `json:"wrong"`   // why it is not correct
 }
 
 // merged is a sample.Merged: the index of the first delta, the number of deltas, and Since.

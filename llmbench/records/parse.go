@@ -95,6 +95,9 @@ func (p *parser) convert(l *line) Request {
 	if l.Server != nil {
 		q.Server = l.Server.timings()
 	}
+	if l.Correct != nil {
+		q.Checked, q.Correct, q.Wrong = true, *l.Correct, p.word(l.Wrong)
+	}
 	q.Events = -1
 	if l.Events != nil {
 		q.Events = int32(*l.Events)

@@ -20,6 +20,7 @@ type Request struct {
 	Source  sample.TokenSource
 	Error   string
 	Finish  string
+	Wrong   string // Sample.Wrong
 
 	Due, Start, Wrote, FirstByte, First, Last, End time.Duration
 	Granted, Admitted                              time.Duration
@@ -50,6 +51,7 @@ type Request struct {
 	ResentUnread        bool
 	UsageAlone          bool
 	Streamed, Scheduled bool
+	Checked, Correct    bool // Sample.Checked and Sample.Correct
 
 	Server *sample.ServerTimings // nil: the server stated none
 
@@ -77,6 +79,7 @@ func (q *Request) sample() sample.Sample {
 		Streamed: q.Streamed, Turn: int(q.Turn), Deltas: int(q.Deltas), Cut: int(q.Cut), Outputs: int(q.Outputs), FirstOutput: q.FirstOutput, First: q.First, Last: q.Last, End: q.End,
 		MaxTokens: int(q.MaxTokens), FixedOutput: q.FixedOutput, AskedTokens: int(q.Asked),
 		PromptTokens: int(q.Prompt), CachedTokens: int(q.Cached), OutputTokens: int(q.Output), ReasoningTokens: int(q.Reasoning), PromptChars: int(q.PromptChars), OutputChars: int(q.OutputChars), TokenSource: q.Source, Outcome: q.Outcome,
+		Checked: q.Checked, Correct: q.Correct, Wrong: q.Wrong,
 	}
 }
 

@@ -9,6 +9,13 @@ import (
 // distorted the other units.
 const ClientError = "client-err-%"
 
+// Accuracy is the name of the unit that states the share of right answers, and CheckedRequests that of
+// the unit that states of how many answers.
+const (
+	Accuracy        = "accuracy-%"
+	CheckedRequests = "checked-req"
+)
+
 // GoodRate is the name of the unit that counts the requests within the SLO.
 const GoodRate = "good-req/s"
 
@@ -53,6 +60,8 @@ var otherUnits = []Unit{
 	{Name: "out-tok/req", Core: true, Same: "2%", Statistic: Mean, Means: "Mean output tokens of successful requests."},
 	{Name: "asked-out-tok/req", Core: true, Statistic: Mean, Means: "Mean output tokens that successful requests asked for, if each asked for exactly that number. Left out when it equals out-tok/req."},
 	{Name: "cached-%", Better: "higher", Core: true, Same: "5", Means: "Prompt tokens that answers state as taken from a cache / prompt tokens of successful requests. Left out when no answer states any."},
+	{Name: Accuracy, Better: "higher", Core: true, Means: "Right answers / checked answers. An answer is checked if its request had a check and ended well: a failed request is no wrong answer, and counts for fail-%. Left out when no answer was checked."},
+	{Name: CheckedRequests, Core: true, Means: "Checked answers of all passes, from which accuracy-% is computed. Left out when no answer was checked."},
 	{Name: "fail-%", Better: "lower", Core: true, Means: "Failed requests / all requests. Reported when failures are tolerated."},
 	{Name: "left-%", Core: true, Means: "Requests whose client left before the end, as the load planned / all requests. Left out when none left."},
 }

@@ -141,9 +141,16 @@ type Sample struct {
 	// Server is what the server measured itself, on its own clock; zero if it states
 	// nothing. No unit is computed from it.
 	Server ServerTimings
+	// Checked says that the request had a check and ended well, Correct that its answer is right,
+	// and Wrong why the answer is not, in at most [MaxWrong] bytes.
+	Checked, Correct bool
+	Wrong            string
 	// Answer is what was generated, if the load keeps it.
 	Answer *Answer
 }
+
+// MaxWrong is the greatest length of Sample.Wrong, in bytes.
+const MaxWrong = 500
 
 // Merged are successive deltas that the client read together with later bytes, which came in
 // another TCP segment. The kernel's timestamp of such a read is that of the last segment.

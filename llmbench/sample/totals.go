@@ -7,6 +7,7 @@ type totals struct {
 	slo SLO
 
 	n, good                  float64 // requests, and those within the SLO
+	checked, correct         float64 // requests whose answer was checked, and those with the right one
 	prompt, asked, cached    float64 // prompt tokens
 	output, askedOutput      float64 // output tokens
 	promptChars, outputChars float64
@@ -39,6 +40,12 @@ func (t *totals) add(r *Sample) {
 	t.n++
 	if t.slo.Met(r) {
 		t.good++
+	}
+	if r.Checked {
+		t.checked++
+	}
+	if r.Checked && r.Correct {
+		t.correct++
 	}
 	t.addTokens(r)
 	t.reasoned = t.reasoned || r.Outputs < r.Deltas
@@ -134,6 +141,8 @@ func (t *totals) setMeans(s *Summary) {
 	s.set("out-tok/req", t.output/t.n, t.n > 0 && t.outputKnown)
 	s.set("asked-out-tok/req", t.askedOutput/t.n, t.n > 0 && t.askedOutputKnown && t.askedOutput != t.output)
 	s.set("cached-%", 100*t.cached/t.prompt, t.cached > 0 && t.promptKnown)
+	s.set(Accuracy, 100*t.correct/t.checked, t.checked > 0)
+	s.set(CheckedRequests, t.checked, t.checked > 0)
 }
 
 // setLatencies sets the statistics of latencies, and of how late requests were sent.

@@ -59,6 +59,8 @@ func (c *codec) sample(s *sample.Sample) {
 	t := &s.Server
 	c.durations(&t.Load, &t.Queue, &t.Prompt, &t.Predict, &t.Total)
 	c.ints(&t.PromptTokens, &t.CachedTokens, &t.OutputTokens)
+	c.flags(&s.Checked, &s.Correct)
+	c.text(&s.Wrong)
 	c.answer(&s.Answer)
 }
 
