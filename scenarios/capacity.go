@@ -15,7 +15,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/search"
 )
 
-// goodShare is the share of requests that must keep the SLO.
+// goodShare is the share of requests that must keep the SLO. See judge.
 const goodShare = 0.95
 
 // keptUpShare is the share of the arrivals that must be matched by completions.
@@ -34,10 +34,13 @@ type capacity struct {
 	least    int           // the fewest requests of a pass
 	arrivals func(rate float64, seed uint64) arrivals.Process
 	span     time.Duration // how long requests arrive in an open loop
+	patience time.Duration // how long a pass may become so that it has enough requests to be certified
 	rounds   int           // requests of each user of a closed loop
 	draw     drawFunc
 	send     passFunc // pass
 	passes   uint64   // made so far; the seeds of a pass depend on it
+	// certified says that the last pass met the SLO with 95 % confidence.
+	certified bool
 }
 
 // A passFunc makes a pass, as [llmbench.Pass] does.
@@ -60,14 +63,21 @@ type trial func(ctx context.Context, name string, load float64) (bool, error)
 
 // search is the benchmark of one search. It reports the highest load that met the
 // SLO as metUnit, and the lowest that missed it as missedUnit.
-func (c capacity) search(b *testing.B, h search.Highest, try trial, metUnit, missedUnit string) {
+func (c *capacity) search(b *testing.B, h search.Highest, try trial, metUnit, missedUnit string) {
 	llmbench.Watch(b)
 	if err := llmbench.Announce(b, c.target); err != nil {
 		b.Fatal(err)
 	}
 	var met, missed, passes float64
 	for b.Loop() {
-		found, err := h.Find(func(load float64) (bool, error) { return try(llmbench.Context(b), b.Name(), load) })
+		certified := map[float64]int{} // passes of each load
+		found, err := h.Find(func(load float64) (bool, error) {
+			met, err := try(llmbench.Context(b), b.Name(), load)
+			if c.certified {
+				certified[load]++
+			}
+			return met, err
+		})
 		if err != nil {
 			b.Fatalf("SLO %v: %v", c.slo, err)
 		}
@@ -75,6 +85,7 @@ func (c capacity) search(b *testing.B, h search.Highest, try trial, metUnit, mis
 		missed += found.High
 		passes += float64(len(found.Trials))
 		b.Logf("SLO %v: %v", c.slo, found.Trials)
+		b.Log(describeCertified(found, certified[found.Low]))
 	}
 	n := float64(b.N)
 	b.ReportMetric(0, "ns/op")
@@ -83,9 +94,51 @@ func (c capacity) search(b *testing.B, h search.Highest, try trial, metUnit, mis
 	b.ReportMetric(passes/n, "passes/op")
 }
 
+// describeCertified says how sure the low end of an interval is, of whose passes that many are certified.
+func describeCertified(found search.Interval, certified int) string {
+	met := 0
+	for _, t := range found.Trials {
+		if t.Load == found.Low && t.Met {
+			met++
+		}
+	}
+	if certified < met {
+		return fmt.Sprintf("%.4g is not certified: %d of the %d passes that met the SLO there have too few requests to show with 95 %% confidence that %.0f of 100 requests keep it; want %d requests or more",
+			found.Low, met-certified, met, 100*goodShare, certifiable)
+	}
+	return fmt.Sprintf("%.4g is certified: each of the %d passes that met the SLO there shows with 95 %% confidence that %.0f of 100 requests keep it", found.Low, met, 100*goodShare)
+}
+
+// certifiable is the least number of requests of a pass that can meet the SLO with 95 % confidence although
+// one of them keeps no limit. With 59 or more all of them must keep the limits.
+const certifiable = 93
+
+// judge reports whether a pass of n requests, of which good kept the limits, meets the SLO, and whether that
+// is certified: with 95 % confidence goodShare of all requests keep the limits. That is so if the upper
+// confidence bound of a percentile, by order statistics, is within the limits; see [sample.BoundRank].
+// With enough requests for that, only a pass that is certified meets the SLO. With fewer, the share of
+// the pass's own requests decides.
+//
+// The confidence is that of one pass, whose requests are taken as independent. In a queue they are not quite.
+func judge(good, n int) (met, certified bool) {
+	k, possible := sample.BoundRank(n, goodShare)
+	certified = possible && good >= k
+	if n >= certifiable {
+		return certified, certified
+	}
+	return float64(good) >= goodShare*float64(n), certified
+}
+
+// count returns the number of requests of a pass of at least n requests, of which that many end in a second. It
+// is raised to certifiable if the pass then takes no longer than patience.
+func (c *capacity) count(n int, perSecond float64) int {
+	within := min(certifiable, int(perSecond*c.patience.Seconds()))
+	return max(c.least, n, within)
+}
+
 // byRate is a trial of an open loop at rate requests per second.
 func (c *capacity) byRate(ctx context.Context, name string, rate float64) (bool, error) {
-	n := max(c.least, int(math.Round(rate*c.span.Seconds())))
+	n := c.count(int(math.Round(rate*c.span.Seconds())), rate)
 	return c.pass(ctx, fmt.Sprintf("%s/rate=%.4g", name, rate), n, func(seed uint64) llmbench.Load {
 		return llmbench.Load{Arrivals: c.arrivals(rate, seed)}
 	})
@@ -93,7 +146,11 @@ func (c *capacity) byRate(ctx context.Context, name string, rate float64) (bool,
 
 // byConcurrency is a trial of a closed loop.
 func (c *capacity) byConcurrency(ctx context.Context, name string, users float64) (bool, error) {
-	n := max(c.least, c.rounds*int(users))
+	n := c.rounds * int(users)
+	if c.lone > 0 {
+		n = c.count(n, users/c.lone.Seconds())
+	}
+	n = max(c.least, n)
 	return c.pass(ctx, fmt.Sprintf("%s/concurrency=%.4g", name, users), n, func(uint64) llmbench.Load {
 		return llmbench.Load{Concurrency: int(users), Stagger: c.lone / time.Duration(users)}
 	})
@@ -115,6 +172,7 @@ func (c *capacity) pass(ctx context.Context, name string, n int, load func(seed 
 // in bursts says nothing about an SLO with a limit of the TTFT or the TPOT.
 func (c *capacity) attempt(ctx context.Context, name string, n int, load func(seed uint64) llmbench.Load) (met bool, spoilt, err error) {
 	c.passes++
+	c.certified = false
 	l := load(c.passes)
 	if l.Requests, err = c.draw(n, c.passes<<32); err != nil {
 		return false, nil, err
@@ -145,9 +203,9 @@ func (c *capacity) attempt(ctx context.Context, name string, n int, load func(se
 	if float64(late) > (1-goodShare)*float64(n) {
 		spoilt = fmt.Errorf("%d of %d requests were sent more than %v late", late, n, c.toleratedLateness())
 	}
-	met = float64(good) >= goodShare*float64(n)
-	if l.Arrivals != nil {
-		met = met && keepsUp(samples, c.lone)
+	met, c.certified = judge(good, n)
+	if l.Arrivals != nil && !keepsUp(samples, c.lone) {
+		met, c.certified = false, false
 	}
 	return met, spoilt, result.Err()
 }

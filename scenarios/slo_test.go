@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -251,4 +253,67 @@ func TestSLOCannotJudge(t *testing.T) {
 		_, err := p.byConcurrency(ctx, "", 1)
 		assert.Error(t, err, "interrupted")
 	})
+}
+
+// TestSLOJudge checks which passes meet the SLO, and which are certified. Of 93 requests one may miss.
+func TestSLOJudge(t *testing.T) {
+	for _, c := range []struct {
+		good, n        int
+		met, certified bool
+	}{
+		{19, 20, true, false}, {18, 20, false, false}, {20, 20, true, false}, {58, 58, true, false},
+		{59, 59, true, true}, {58, 59, true, false}, {92, 92, true, true}, {91, 92, true, false},
+		{93, 93, true, true}, {92, 93, true, true}, {91, 93, false, false},
+		{957, 1000, false, false}, {962, 1000, true, true}, {0, 0, true, false},
+	} {
+		met, certified := judge(c.good, c.n)
+		assert.Equal(t, met, c.met, "%d of %d", c.good, c.n)
+		assert.Equal(t, certified, c.certified, "%d of %d", c.good, c.n)
+	}
+	k, ok := sample.BoundRank(certifiable, goodShare)
+	assert.Assert(t, ok && k == certifiable-1)
+	k, _ = sample.BoundRank(certifiable-1, goodShare)
+	assert.Equal(t, k, certifiable-1)
+}
+
+// TestSLOFalselyCertified simulates passes of a server that misses the SLO: 94.9 of 100 requests keep it. At
+// most 5 of 100 passes meet it, and without the bound about half would.
+func TestSLOFalselyCertified(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{93, 200, 1000} {
+		const passes = 4000
+		met := 0
+		for range passes {
+			good := 0
+			for range n {
+				if r.Float64() < 0.949 {
+					good++
+				}
+			}
+			if ok, _ := judge(good, n); ok {
+				met++
+			}
+		}
+		share := float64(met) / passes
+		t.Logf("%d requests: %.1f %% of passes meet the SLO", n, 100*share)
+		assert.Assert(t, share < 0.05+3*math.Sqrt(0.05*0.95/passes), "%v of passes of %d", share, n)
+	}
+}
+
+// TestSLOCount checks how many requests passes have.
+func TestSLOCount(t *testing.T) {
+	c := capacity{least: 20, patience: 5 * time.Minute}
+	assert.Equal(t, c.count(10, 0.01), 20) // would take too long
+	assert.Equal(t, c.count(12, 0.2), 60)  // as many as five minutes have
+	assert.Equal(t, c.count(60, 1), 93)    // enough
+	assert.Equal(t, c.count(600, 10), 600) // more than enough
+	c.patience = 0
+	assert.Equal(t, c.count(60, 1), 60)
+}
+
+// TestSLODescribesCertified checks what the log says of the result.
+func TestSLODescribesCertified(t *testing.T) {
+	found := search.Interval{Low: 4, High: 5, Trials: []search.Trial{{Load: 4, Met: true}, {Load: 5}, {Load: 4, Met: true}, {Load: 5}}}
+	assert.Equal(t, describeCertified(found, 2), "4 is certified: each of the 2 passes that met the SLO there shows with 95 % confidence that 95 of 100 requests keep it")
+	assert.Equal(t, describeCertified(found, 1), "4 is not certified: 1 of the 2 passes that met the SLO there have too few requests to show with 95 % confidence that 95 of 100 requests keep it; want 93 requests or more")
 }
