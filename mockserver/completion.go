@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
@@ -32,6 +33,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, route wire.Rou
 	if fail == nil {
 		req, fail = route.Decode(wire.Input{
 			Body: body, NaturalEnd: s.cfg.naturalEnd(rec.Ordinal), Words: s.words, PromptTokens: blocks.Sink(), Shape: s.cfg.Shape,
+			Oracle: s.cfg.Oracle, Messages: new(strings.Builder),
 		})
 	}
 	var hit fault.Fault

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/pace"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/oracle"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
@@ -63,6 +64,10 @@ type Config struct {
 	// Speed divides every time above; 0 means 1, real time.
 	Speed float64
 
+	// Oracle returns the right answers to prompts that it knows. The output is then the answer,
+	// and ends with the answer unless ignore_eos or min_tokens asks for more. nil means
+	// [oracle.Known]. It has no name in JSON.
+	Oracle oracle.Func
 	// Shape is what answers look like on the wire.
 	Shape shape.Shape
 	// Faults says which requests are spoiled and how. If several faults hit a request,

@@ -49,7 +49,7 @@ func (c *Config) UnmarshalJSON(data []byte) error {
 	*c = Config{
 		Model: j.Model, TTFT: time.Duration(j.TTFT), PerPromptToken: time.Duration(j.PerPromptToken),
 		PerToken: time.Duration(j.PerToken), Slots: j.Slots, OutputTokens: j.OutputTokens,
-		Engine: j.Engine, FullStatus: j.FullStatus, Flavor: j.Flavor, Jitter: j.Jitter, Seed: j.Seed, Speed: j.Speed, Shape: j.Shape, Faults: faults,
+		Engine: j.Engine, FullStatus: j.FullStatus, Flavor: j.Flavor, Jitter: j.Jitter, Seed: j.Seed, Speed: j.Speed, Shape: j.Shape, Faults: faults, Oracle: c.Oracle,
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/jsontext"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/pace"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/vocab"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/oracle"
 )
 
 // A Server is an http.Handler that answers as an LLM inference server with the
@@ -35,6 +36,9 @@ func New(cfg Config) (*Server, error) {
 	}
 	if cfg.Speed == 0 {
 		cfg.Speed = 1
+	}
+	if cfg.Oracle == nil {
+		cfg.Oracle = oracle.Known
 	}
 	cfg.Faults = slices.Clone(cfg.Faults)
 	s := &Server{

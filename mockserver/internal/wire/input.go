@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/vocab"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
@@ -16,6 +17,18 @@ type Input struct {
 	Words        *vocab.Lexicon // the words of the output
 	PromptTokens vocab.Sink     // receives the tokens of the prompt
 	Shape        shape.Shape
+	// Oracle returns the right answer to a prompt that it knows; nil knows none.
+	Oracle func(prompt string) (answer string, known bool)
+	// Messages receives the text of each message of a chat, followed by a newline, for Oracle.
+	Messages *strings.Builder
+}
+
+// note keeps the text of a message for the oracle.
+func (in Input) note(text string) {
+	if in.Messages != nil {
+		in.Messages.WriteString(text)
+		in.Messages.WriteByte('\n')
+	}
 }
 
 // A Message is a message of a chat, in OpenAI's and in Ollama's form.
@@ -41,9 +54,11 @@ func (in Input) CountMessages(field string, messages []Message) (int, *Error) {
 		switch {
 		case json.Unmarshal(m.Content, &text) == nil:
 			n += in.PromptTokens.Words(text)
+			in.note(text)
 		case json.Unmarshal(m.Content, &parts) == nil:
 			for _, p := range parts {
 				n += in.PromptTokens.Words(p.Text)
+				in.note(p.Text)
 			}
 		default:
 			name := fmt.Sprintf("%s[%d].content", field, i)

@@ -2,6 +2,8 @@ package wire
 
 import (
 	"encoding/json"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // MaxTokens is the largest limit of output tokens that a request may set.
@@ -26,7 +28,28 @@ type Request struct {
 	loadOnly  bool    // Ollama's empty prompt, which only loads the model
 	text      string  // the prompt if it is a text
 	stop      string  // the stop string that ends the output, empty for none
-	script    *script // the output if the request asks for a format, else nil
+	script    *script // the output if the request asks for a format or the oracle knows the answer, else nil
+	answer    string  // the right answer, empty if the oracle does not know it
+	limit     int     // upper limit of the output, in tokens
+	least     int     // lower limit of the output, in tokens
+}
+
+// Answer returns the answer that the output has, and false if the output is the fixed sequence of words
+// or in a format that the request asks for.
+func (r *Request) Answer() (text string, known bool) { return r.answer, r.answer != "" }
+
+// SetAnswer makes text, which must not be empty, the answer of a request whose output is an answer. The
+// output ends with the answer, or where the limits of the request end it.
+func (r *Request) SetAnswer(text string, sh shape.Shape) {
+	r.answer, r.script = text, textScript("", text)
+	n := len(r.script.json)
+	if r.chat {
+		n = r.script.tokens(sh)
+	}
+	r.Output, r.Finish = max(n, r.least), "stop"
+	if n > r.limit || r.least >= r.limit {
+		r.Output, r.Finish = r.limit, "length"
+	}
 }
 
 // EndEarly shortens an output in a requested format by its last token, without a
@@ -91,6 +114,14 @@ func (r *Request) plan(l limits, in Input) *Error {
 		}
 		return nil
 	}
+	r.limit, r.least = limit, l.min
+	if l.ignoreEOS {
+		r.least = limit
+	}
+	if answer, known := in.answer(r.text); known && limit > 0 {
+		r.SetAnswer(answer, in.Shape)
+		return nil
+	}
 	r.Output, r.Finish = limit, "length"
 	if in.NaturalEnd > 0 && !l.ignoreEOS && max(in.NaturalEnd, l.min) < limit {
 		r.Output, r.Finish = max(in.NaturalEnd, l.min), "stop"
@@ -99,6 +130,18 @@ func (r *Request) plan(l limits, in Input) *Error {
 		r.Output, r.Finish, r.stop = left, "stop", stop
 	}
 	return nil
+}
+
+// answer returns the right answer to a prompt that is a text, or to the messages of a chat.
+func (in Input) answer(prompt string) (answer string, known bool) {
+	if in.Oracle == nil {
+		return "", false
+	}
+	if prompt == "" && in.Messages != nil {
+		prompt = in.Messages.String()
+	}
+	answer, known = in.Oracle(prompt)
+	return answer, known && answer != ""
 }
 
 // decodeStop reads the stop strings: a string or an array of strings.

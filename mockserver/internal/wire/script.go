@@ -9,8 +9,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// A script is an output in a format that the request asks for: the arguments of a
-// tool call or an instance of a schema. Each word, with the space before it, is one
+// A script is an output in a format that the request asks for, the arguments of a
+// tool call or an instance of a schema, or an answer. Each word, with the space before it, is one
 // token.
 type script struct {
 	call string   // the name of the called function, empty for none
@@ -28,6 +28,11 @@ func newScript(field, call string, schema json.RawMessage) (*script, *Error) {
 	if err != nil {
 		return nil, BadRequest(field, "%s: unsupported schema: %v", field, err)
 	}
+	return textScript(call, text), nil
+}
+
+// textScript returns a script of a text.
+func textScript(call, text string) *script {
 	s := &script{call: call, text: text}
 	for i, word := range strings.Split(text, " ") {
 		if i > 0 {
@@ -35,7 +40,7 @@ func newScript(field, call string, schema json.RawMessage) (*script, *Error) {
 		}
 		s.json = append(s.json, jsontext.Inner(word))
 	}
-	return s, nil
+	return s
 }
 
 // tokens returns the number of tokens in the output of a chat: those of the
