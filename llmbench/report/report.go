@@ -119,7 +119,7 @@ func New(d *Data, o Options) (*Report, error) {
 
 	r.section("load", "Over load", overLoad(groups, slo))
 	r.section("comparison", "Comparison", compared(d, groups, slo, r.Headline))
-	r.section("distributions", "Distributions", distributions(groups, r.Headline))
+	r.distributions(groups)
 	r.section("errors", "Failures, and the client's own error", errorsOf(d))
 	r.detail(d)
 	for _, g := range groups {
@@ -179,11 +179,15 @@ func compared(d *Data, groups []*systems.Group, slo func(*systems.Group) systems
 	return slices.DeleteFunc(present(all), func(p *Picture) bool { return headline != nil && p.ID == headline.ID })
 }
 
-// distributions returns a picture for each system with several loads, and one for the single
-// loads of a group, without the headline.
-func distributions(groups []*systems.Group, headline *Picture) []*Picture {
+// distributions adds the section of distributions, without the headline: systems over each other
+// at each load, the loads of a system over each other, which are folded if systems are
+// compared, and the single loads of a group.
+func (r *Report) distributions(groups []*systems.Group) {
 	var all []*Picture
+	var folds []*Fold
 	for _, g := range groups {
+		compared := pictures.Overlaid(g)
+		all = append(all, compared...)
 		var single []*results.Row
 		for _, s := range g.Systems {
 			title := g.Title
@@ -192,16 +196,25 @@ func distributions(groups []*systems.Group, headline *Picture) []*Picture {
 			}
 			if len(s.Rows) == 1 {
 				single = append(single, s.Rows...)
-			} else {
-				all = append(all, pictures.Distributions(pictures.Slug("distributions", title), title, s.Rows))
+				continue
+			}
+			switch p := pictures.Distributions(pictures.Slug("distributions", title), title, s.Rows); {
+			case p == nil:
+			case len(compared) > 0:
+				folds = append(folds, &Fold{Title: title + ": all loads", Pictures: []*Picture{p}})
+			default:
+				all = append(all, p)
 			}
 		}
 		all = append(all, pictures.Distributions(pictures.Slug("distributions", g.Title), g.Title, single))
 	}
 	// The headline may be one of them.
-	return slices.DeleteFunc(present(all), func(p *Picture) bool {
-		return headline != nil && p.Caption == headline.Caption && p.Title == headline.Title
+	all = slices.DeleteFunc(present(all), func(p *Picture) bool {
+		return r.Headline != nil && p.Caption == r.Headline.Caption && p.Title == r.Headline.Title
 	})
+	if len(all)+len(folds) > 0 {
+		r.Sections = append(r.Sections, &Section{ID: "distributions", Title: "Distributions", Pictures: all, Folds: folds})
+	}
 }
 
 // errorsOf returns the pictures of what went wrong.

@@ -38,7 +38,7 @@ func one(of func(*records.Request) (time.Duration, bool)) func(*records.Dist, *r
 }
 
 // percents are the percentiles at which distributions are drawn, closer together in the tail.
-var percents = []float64{0, 0.5, 1, 2, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 92, 94, 95, 96, 97, 98, 99, 99.5, 99.9, 100}
+var percents = []float64{0, 1, 2, 5, 10, 20, 25, 30, 40, 50, 60, 70, 75, 80, 85, 90, 95, 98, 99, 99.9, 100}
 
 // tabled are the percentiles in the table.
 var tabled = []float64{0, 10, 50, 90, 95, 99, 99.9, 100}
@@ -94,33 +94,16 @@ func (d *distributions) named() bool {
 
 // add adds the panel and the rows of the table of a latency, if there is one.
 func (d *distributions) add(l latency) {
-	plane := &chart.Panel{Title: l.title, Turned: true, X: chart.Axis{Label: "share of requests", Unit: "%", From: 0, To: 100}}
-	if l.unit == "itl-ns" {
-		plane.X.Label = "share of gaps"
-	}
-	var pooled []*records.Dist // of each row; nil without durations
-	largest, least := 0.0, 0.0
+	plane := newPlane(l.title, l)
+	var pooled []*records.Dist // of each row
 	for i, r := range d.rows {
-		all, each := distsOf(r, l.add)
-		pooled = append(pooled, all)
-		if all.N == 0 {
-			continue
-		}
-		values := all.Sketch(fractions(percents)...)
-		plane.Series = append(plane.Series, d.line(i, all.N, values, each))
-		if low := values[slices.Index(percents, 5)]; least == 0 || low < least {
-			least = low
-		}
-		largest = max(largest, values[len(values)-1])
+		pooled = append(pooled, plane.add(d, i, r, l))
 	}
 	if len(plane.Series) == 0 {
 		return
 	}
-	scale := human.ScaleOf(l.unit, largest)
-	plane.Y = axisOf("", scale)
-	plane.Y.Zero = false                         // from the least
-	plane.Y.Log = least > 0 && largest > 4*least // the least values may be 0
-	d.panels = append(d.panels, plane)
+	scale := plane.finish(l)
+	d.panels = append(d.panels, plane.Panel)
 	for i, r := range d.rows {
 		if pooled[i].N == 0 {
 			continue
@@ -140,6 +123,45 @@ func (d *distributions) add(l latency) {
 		}
 		d.Table.Add(cells...)
 	}
+}
+
+// A plane is a panel of distributions while lines are added.
+type plane struct {
+	*chart.Panel
+	least, largest float64 // of the values
+}
+
+func newPlane(title string, l latency) *plane {
+	p := &plane{Panel: &chart.Panel{Title: title, Turned: true, X: chart.Axis{Label: "share of requests", Unit: "%", From: 0, To: 100}}}
+	if l.unit == "itl-ns" {
+		p.X.Label = "share of gaps"
+	}
+	return p
+}
+
+// add adds the line of a row, with the label and the look of an index, and returns the row's
+// distribution.
+func (p *plane) add(d *distributions, index int, r *results.Row, l latency) *records.Dist {
+	all, each := distsOf(r, l.add)
+	if all.N == 0 {
+		return all
+	}
+	values := all.Sketch(fractions(percents)...)
+	p.Series = append(p.Series, d.line(index, all.N, values, each))
+	if low := values[slices.Index(percents, 5)]; p.least == 0 || low < p.least {
+		p.least = low
+	}
+	p.largest = max(p.largest, values[len(values)-1])
+	return all
+}
+
+// finish sets the axis of values, which begins with the least one, and returns its scale.
+func (p *plane) finish(l latency) human.Scale {
+	scale := human.ScaleOf(l.unit, p.largest)
+	p.Y = axisOf("", scale)
+	p.Y.Zero = false
+	p.Y.Log = p.least > 0 && p.largest > 4*p.least // the least values may be 0
+	return scale
 }
 
 // line returns the line of a row: n values with their percentiles, and those of each sample.

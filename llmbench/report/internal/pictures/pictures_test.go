@@ -186,3 +186,36 @@ func TestLoadAxis(t *testing.T) {
 		assert.Equal(t, loadAxis(load, nil).Unit, unit, load)
 	}
 }
+
+// TestVersus checks that figures are divided by those of one system at the same load.
+func TestVersus(t *testing.T) {
+	text := "BenchmarkServe/backend=a/concurrency=1 1 100 output-tok/s 10 p50-ttft-ns\nBenchmarkServe/backend=a/concurrency=2 1 200 output-tok/s 20 p50-ttft-ns\n" +
+		"BenchmarkServe/backend=b/concurrency=1 1 50 output-tok/s 10 p50-ttft-ns\nBenchmarkServe/backend=b/concurrency=2 1 400 output-tok/s 90 p50-ttft-ns\nBenchmarkServe/backend=b/concurrency=4 1 1 output-tok/s\n"
+	p := Versus(systems.Groups(dataOf(t, text).Rows, nil)[0])
+	assert.Equal(t, len(p.panels), 2)
+	assert.DeepEqual(t, p.panels[0].Series[1].Points, []chart.Point{chart.At(1, 0.5), chart.At(2, 2)})
+	assert.Equal(t, p.panels[0].Y.Log, false)
+	assert.Equal(t, p.panels[1].Y.Log, true)
+	assert.DeepEqual(t, p.Table.Rows, [][]string{{"a", "1", "1", "1"}, {"a", "2", "1", "1"}, {"b", "1", "0.5", "1"}, {"b", "2", "2", "4.5"}})
+	assert.Assert(t, Versus(systems.Groups(dataOf(t, strings.ReplaceAll(text, "backend=b", "backend=a")).Rows, nil)[0]) == nil)
+}
+
+// TestOverlaid checks that each panel has the systems of one load.
+func TestOverlaid(t *testing.T) {
+	var texts []string
+	for _, backend := range []string{"a", "b"} {
+		for _, c := range []int{2, 16} {
+			texts = append(texts, strings.Replace(recorded(c, 200, "ok"), "Serve/", "Serve/backend="+backend+"/", 1))
+		}
+	}
+	all := Overlaid(systems.Groups(dataOf(t, texts...).Rows, nil)[0])
+	assert.Equal(t, len(all), 2)
+	for _, p := range all {
+		assert.Equal(t, len(p.panels), 2)
+		for i, title := range []string{"concurrency 2", "concurrency 16"} {
+			assert.Equal(t, p.panels[i].Title, title)
+			assert.Equal(t, p.panels[i].Series[0].Name+p.panels[i].Series[1].Name, "ab")
+		}
+	}
+	assert.Equal(t, len(Overlaid(systems.Groups(dataOf(t, texts[:2]...).Rows, nil)[0])), 0)
+}

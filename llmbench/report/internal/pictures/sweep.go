@@ -51,14 +51,6 @@ var streamed = []panel{
 	{"failed requests", []string{"fail-%", "failed-req"}, ""},
 }
 
-// twoByTwo are the panels in which studies compared two systems.
-var twoByTwo = []panel{
-	{"requests per second", []string{"req/s"}, ""},
-	{"latency, mean", []string{"mean-e2e-ns"}, ""}, {"latency, p50", []string{"p50-e2e-ns"}, "mean-e2e-ns"},
-	{"output tokens per second", outputUnits, ""},
-	{"failed requests", []string{"fail-%", "failed-req"}, ""},
-}
-
 // Headline draws what matters most over the load: the throughput, and how long users wait. It
 // returns nil without a load.
 func Headline(g *systems.Group) *Picture {
@@ -91,27 +83,6 @@ func Sweep(g *systems.Group) *Picture {
 		if left > 0 {
 			p.Caption += fmt.Sprintf(" %s of one %s each: see all figures.", plural(left, "further system"), load)
 		}
-	}
-	return p
-}
-
-// Versus compares systems in the four figures of published studies. It returns nil unless two
-// systems have several loads.
-func Versus(g *systems.Group) *Picture {
-	load, all, _ := g.Swept()
-	many := 0
-	for _, s := range all {
-		if len(s.Rows) > 1 {
-			many++
-		}
-	}
-	if many < 2 {
-		return nil
-	}
-	p := overLoad("versus", g, load, all, twoByTwo, 2)
-	if p != nil {
-		p.Title = g.Title + ": compared"
-		p.Table = Table{} // the sweep has it
 	}
 	return p
 }

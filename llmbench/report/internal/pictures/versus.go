@@ -1,0 +1,174 @@
+package pictures
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+)
+
+// relative are the figures in which systems are compared with one of them.
+var relative = []panel{
+	{"output tokens per second", outputUnits, ""}, {"requests per second", []string{"req/s"}, outputUnits[0]},
+	{"latency", []string{"p50-e2e-ns", "mean-e2e-ns"}, ""},
+	{"time to first token", []string{"p50-ttft-ns", "mean-ttft-ns"}, ""},
+	{"time per output token", []string{"mean-tpot-ns"}, ""},
+}
+
+// Versus draws the figures of systems as multiples of those of one of them at the same load. It
+// returns nil unless two systems have several loads.
+func Versus(g *systems.Group) *Picture {
+	load, all, _ := g.Swept()
+	all = slices.DeleteFunc(slices.Clone(all), func(s *systems.System) bool { return len(s.Rows) < 2 })
+	if len(all) < 2 {
+		return nil
+	}
+	base, most := all[0], 0
+	for _, s := range all {
+		n := 0
+		for _, o := range all {
+			if o != s {
+				n += len(systems.Shared(s, o))
+			}
+		}
+		if n > most {
+			base, most = s, n
+		}
+	}
+	p := &Picture{ID: Slug("versus", g.Title), Title: g.Title + ": relative to " + base.Name, columns: 2}
+	p.Table.Head = []string{"system", load}
+	var titles []string
+	cells := map[string][]Cell{} // by system and load, a cell for each panel
+	var order []string
+	for _, of := range relative {
+		plane := &chart.Panel{Title: of.title, X: loadAxis(load, all), Y: chart.Axis{Unit: "times", Both: true}}
+		for _, s := range all {
+			l := ratios(of, base, s)
+			l.Look = lookOf(all, s)
+			if len(l.Points) > 0 {
+				plane.Series = append(plane.Series, l)
+			}
+		}
+		if len(plane.Series) < 2 {
+			continue
+		}
+		plane.Y.Log = spans(plane.Series, 4)
+		p.panels = append(p.panels, plane)
+		titles = append(titles, of.title)
+		p.Table.Head = append(p.Table.Head, of.title)
+		for _, l := range plane.Series {
+			for _, q := range l.Points {
+				key := fmt.Sprintf("%s\x00%v", l.Name, q.X)
+				if cells[key] == nil {
+					order = append(order, key)
+					cells[key] = []Cell{{Text: l.Name}, count(q.X)}
+				}
+				for len(cells[key]) < len(p.Table.Head)-1 {
+					cells[key] = append(cells[key], Cell{})
+				}
+				c := count(q.Value)
+				c.Doubt = q.Doubt
+				cells[key] = append(cells[key], c)
+			}
+		}
+	}
+	if len(p.panels) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(order, results.Natural)
+	for _, key := range order {
+		p.Table.Add(append(cells[key], make([]Cell, len(p.Table.Head)-len(cells[key]))...)...)
+	}
+	p.Caption = fmt.Sprintf("%s, divided by those of %s at the same %s. Bands are the widest that the samples allow.", capital(strings.Join(titles, ", ")), base.Name, load)
+	return p
+}
+
+// ratios returns a figure of a system divided by that of the base at the same loads.
+func ratios(of panel, base, s *systems.System) *chart.Series {
+	l := &chart.Series{Name: s.Name}
+	for _, rows := range systems.Shared(base, s) {
+		b, unit := of.of(rows[0])
+		v, its := of.of(rows[1])
+		if unit != its || unit == "" || b.Low <= 0 || v.Low <= 0 {
+			continue
+		}
+		q := chart.Point{X: v.X, Value: v.Value / b.Value, Low: v.Low / b.High, High: v.High / b.Low, Doubt: v.Doubt}
+		if q.Doubt == "" {
+			q.Doubt = b.Doubt
+		}
+		if s == base {
+			q.Low, q.High = 1, 1
+		}
+		l.Points = append(l.Points, q)
+	}
+	return l
+}
+
+// spans reports whether the values of lines span more than a factor.
+func spans(lines []*chart.Series, factor float64) bool {
+	least, most := lines[0].Points[0].Value, 0.0
+	for _, l := range lines {
+		for _, q := range l.Points {
+			least, most = min(least, q.Value), max(most, q.Value)
+		}
+	}
+	return most > factor*least
+}
+
+// overlaid are the latencies whose distributions are drawn for each load: the first two of
+// them that systems have.
+var overlaid = []string{"ttft-ns", "itl-ns", "e2e-ns"}
+
+// Overlaid draws the distributions of systems over each other, a panel for each load that two of
+// them have records of, and a picture for each of two latencies. It returns none unless there is
+// such a load.
+func Overlaid(g *systems.Group) (all []*Picture) {
+	load, swept, _ := g.Swept()
+	if load == "" {
+		return nil
+	}
+	for _, unit := range overlaid {
+		l := latencies[slices.IndexFunc(latencies, func(l latency) bool { return l.unit == unit })]
+		if p := overlay(g, load, swept, l); p != nil {
+			all = append(all, p)
+		}
+		if len(all) == 2 {
+			break
+		}
+	}
+	return all
+}
+
+// overlay draws the distributions of a latency, or returns nil.
+func overlay(g *systems.Group, load string, swept []*systems.System, l latency) *Picture {
+	p := &Picture{ID: Slug("overlaid", l.unit, g.Title), Title: fmt.Sprintf("%s: %s at each %s", g.Title, l.title, load), columns: 3}
+	d := &distributions{Picture: p}
+	for _, s := range swept {
+		d.labels = append(d.labels, s.Name)
+	}
+	for _, x := range loadsOf(swept) {
+		panel := newPlane(fmt.Sprintf("%s %s", load, chart.Brief(x)), l)
+		for i, s := range swept {
+			at := slices.IndexFunc(s.Rows, func(r *results.Row) bool { _, its := r.Load(); return its == x })
+			if at < 0 || len(s.Rows[at].Runs) == 0 {
+				continue
+			}
+			panel.add(d, i, s.Rows[at], l)
+		}
+		if len(panel.Series) > 1 {
+			panel.finish(l)
+			p.panels = append(p.panels, panel.Panel)
+		}
+	}
+	if len(p.panels) == 0 {
+		return nil
+	}
+	p.Caption = fmt.Sprintf("Cumulative distributions of the %s of successful requests%s. The tables of each system have the percentiles.", l.title, forSystems(swept))
+	if d.banded {
+		p.Caption += " Lines are all samples together, bands reach from the smallest to the largest sample."
+	}
+	return p
+}
