@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/nginxtest"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/scenariostest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
@@ -123,7 +124,7 @@ func checkBehind(t *testing.T, srv *mockserver.Server, result *llmbench.Result, 
 	}
 }
 
-// TestServeBehindProxy runs BenchmarkServe with the go command behind an nginx that buffers. The
+// TestServeBehindProxy runs BenchmarkServe in a process of its own behind an nginx that buffers. The
 // figures that mean nothing are left out, the log says why, and the records name them.
 func TestServeBehindProxy(t *testing.T) {
 	_, mock := backends.Mock{Config: &mockserver.Config{TTFT: 10 * time.Millisecond, PerToken: 10 * time.Millisecond}}.Serve(t)
@@ -131,7 +132,7 @@ func TestServeBehindProxy(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	out := t.TempDir()
-	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench=Serve", "-benchtime=1x", "../scenarios")
+	cmd := exec.CommandContext(ctx, scenariostest.Program(t), "-test.run=^$", "-test.bench=Serve", "-test.benchtime=1x")
 	cmd.Env = append(os.Environ(), "LLMBENCH_URL="+proxy.URL, "LLMBENCH_MODEL=mock", "LLMBENCH_OUT="+out,
 		"LLMBENCH_CONCURRENCY=4", "LLMBENCH_REQUESTS=8", "LLMBENCH_INPUT=16", "LLMBENCH_OUTPUT=64", "LLMBENCH_CLIENT_BOUND=withhold")
 	text, err := cmd.CombinedOutput()

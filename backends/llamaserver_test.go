@@ -18,6 +18,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest/tinygguf"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/scenariostest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 )
@@ -42,13 +43,13 @@ func serve(t *testing.T, url string, env ...string) string {
 	return bench(t, "Serve", url, env...)
 }
 
-// bench runs the benchmark of a scenario with the go command against a real llama-server at url, and
-// returns its output.
+// bench runs the benchmark of a scenario in a process of its own against a real llama-server at url,
+// and returns its output.
 func bench(t *testing.T, scenario, url string, env ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench=^Benchmark"+scenario+"$", "-benchtime=1x", "-v", "../scenarios")
+	cmd := exec.CommandContext(ctx, scenariostest.Program(t), "-test.run=^$", "-test.bench=^Benchmark"+scenario+"$", "-test.benchtime=1x", "-test.v")
 	cmd.Env = append(os.Environ(), "LLMBENCH_URL="+url, "LLMBENCH_NAME=llamacpp", "LLMBENCH_MODEL=tiny", "LLMBENCH_OUTPUT=64",
 		"LLMBENCH_CLIENT_BOUND=report") // the client shares its CPU cores with the server and with other tests
 	cmd.Env = append(cmd.Env, env...)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest/tinygguf"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/scenariostest"
 )
 
 const (
@@ -45,10 +46,8 @@ func TestReplay(t *testing.T) {
 		Parallel: 16, Context: 2048, Model: tinygguf.Options{Dim: 512, Layers: 2, Heads: 8, KVHeads: 4, FF: 1024},
 		Args: []string{"--cache-ram", "0", "--no-cache-prompt"}, // the engine has no prompt cache
 	})
-	r := replay{dir: t.TempDir(), url: url}
-	r.scenarios = filepath.Join(r.dir, "scenarios.test")
+	r := replay{dir: t.TempDir(), url: url, scenarios: scenariostest.Program(t)}
 	run(t, nil, "go", "build", "-o", r.dir, "../mockserver/cmd/calibrate", "../mockserver/cmd/simulate")
-	run(t, nil, "go", "test", "-c", "-vet=off", "-o", r.scenarios, "../scenarios")
 	for i := range 2 {
 		wrong, noise := r.attempt(t, i)
 		t.Logf("attempt %d: rounds of one load differ by up to %.1f %%; wrongly predicted: %v", i+1, 100*(noise-1), wrong)

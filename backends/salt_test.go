@@ -13,6 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/scenariostest"
 )
 
 // TestSaltOnRealServer measures one real llama-server from several processes. The server
@@ -22,8 +23,7 @@ import (
 func TestSaltOnRealServer(t *testing.T) {
 	url := llamatest.Start(t, llamatest.Options{Parallel: 4, Context: 1024})
 	dir := t.TempDir()
-	scenarios := filepath.Join(dir, "scenarios.test")
-	run(t, nil, "go", "test", "-c", "-vet=off", "-o", scenarios, "../scenarios")
+	scenarios := scenariostest.Program(t)
 	for dataset, literal := range map[string]bool{"random": false, "openqa:" + writeQuestions(t, dir): true} {
 		process := func(env ...string) (results []*benchfmt.Result, salt string) {
 			t.Helper()

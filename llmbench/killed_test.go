@@ -39,6 +39,7 @@ func TestKilled(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGKILL")
 	}
+	t.Parallel()
 	const answered = 300
 	srv, err := mockserver.New(mockserver.Config{})
 	assert.NilError(t, err)

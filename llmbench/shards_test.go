@@ -190,6 +190,7 @@ func lines(t *testing.T, run *records.Run) (all []string) {
 // TestShards checks that four processes send together what one sends alone, and that the result
 // of shard 0 is that of all requests.
 func TestShards(t *testing.T) {
+	t.Parallel()
 	server := newBodyServer(t)
 	twice := func(i int, p *shardProcess) { p.Args = append(p.Args, "-test.benchtime=2x", "-test.count=2") }
 	alone := startShards(t, 1, server.URL, "", twice)[0]
@@ -272,7 +273,7 @@ func firstWords(samples iter.Seq[*sample.Sample]) map[string]float64 {
 
 // TestShardsDiffer checks that shards which differ do not measure, and name what differs.
 func TestShardsDiffer(t *testing.T) {
-	server := newBodyServer(t)
+	t.Parallel()
 	for _, test := range []struct {
 		name, loads string
 		change      func(*shardProcess)
@@ -290,6 +291,8 @@ func TestShardsDiffer(t *testing.T) {
 		{"the token", "^few$", func(p *shardProcess) { p.Env = append(p.Env, "LLMBENCH_RENDEZVOUS_TOKEN=other") }, "its LLMBENCH_RENDEZVOUS_TOKEN is not that of shard 0", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel() // shard 1 may wait until its deadline
+			server := newBodyServer(t)
 			all := startShards(t, 3, server.URL, test.loads, func(i int, p *shardProcess) {
 				p.Env = append(p.Env, "LLMBENCH_RENDEZVOUS_TIMEOUT=10s")
 				if i == 2 {
@@ -313,6 +316,7 @@ func TestShardsDiffer(t *testing.T) {
 
 // TestShardsFailTogether checks that all shards fail if too many requests failed, and only then.
 func TestShardsFailTogether(t *testing.T) {
+	t.Parallel()
 	mock, err := mockserver.New(mockserver.Config{})
 	assert.NilError(t, err)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -341,6 +345,7 @@ func TestShardsLost(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has neither signal")
 	}
+	t.Parallel()
 	for signal, why := range map[syscall.Signal]string{
 		syscall.SIGKILL: " is lost: ",
 		stopSignal:      " is lost: nothing heard for 10s",

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/container/internal/engine"
@@ -17,20 +18,31 @@ import (
 // buildTimeout bounds the building of a program.
 const buildTimeout = 5 * time.Minute
 
+// built holds the names of the images that this process has made or found, by import path and
+// platform. Each start of a server of this process has the same program.
+var built sync.Map
+
 // buildImage makes an image of a Go command, given by its import path, unless the
 // engine has it already. It returns the image's name, whose tag is a hash of the
-// program.
+// program. A process compiles the program once, unless the engine has lost the image.
 func buildImage(ctx context.Context, e *engine.Engine, importPath string) (name string, err error) {
+	key := importPath + " " + e.Platform()
+	if known, is := built.Load(key); is && e.Has(ctx, known.(string)) {
+		return known.(string), nil
+	}
 	content, err := compile(ctx, e, importPath)
 	if err != nil {
 		return "", err
 	}
 	base := path.Base(importPath)
 	name = fmt.Sprintf("llmbench/%s:%.16s", base, fmt.Sprintf("%x", sha256.Sum256(content)))
-	if e.Has(ctx, name) {
-		return name, nil
+	if !e.Has(ctx, name) {
+		if err := e.Import(ctx, name, "/"+base, []engine.File{{Name: base, Content: content}}); err != nil {
+			return name, err
+		}
 	}
-	return name, e.Import(ctx, name, "/"+base, []engine.File{{Name: base, Content: content}})
+	built.Store(key, name)
+	return name, nil
 }
 
 // compile returns a Go command, given by its import path, as a static executable for

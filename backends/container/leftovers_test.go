@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/backends/container/internal/engine"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/scenariostest"
 )
 
 // helperImage is the variable that makes [TestHelperProcess] a helper process.
@@ -128,11 +128,9 @@ func TestLeftovers(t *testing.T) {
 // TestInterrupt ends a benchmark as Ctrl-C does.
 func TestInterrupt(t *testing.T) {
 	image := mock(t).Image
-	binary := filepath.Join(t.TempDir(), "scenarios.test")
+	binary := scenariostest.Program(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-o", binary, "../../scenarios").CombinedOutput()
-	assert.NilError(t, err, "%s", out)
 	cmd := exec.CommandContext(ctx, binary, "-test.run=^$", "-test.bench=Chat", "-test.benchtime=1000000x", "-test.v")
 	cmd.Env = append(os.Environ(), "LLMBENCH_BACKEND=mock-container", "LLMBENCH_IMAGE="+image)
 	pipe, err := cmd.StdoutPipe()

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/scenariostest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
@@ -87,12 +88,12 @@ func TestBrokenLlamaCPP(t *testing.T) {
 	})
 }
 
-// TestColdStartInContainer runs BenchmarkColdStart with the go command.
+// TestColdStartInContainer runs BenchmarkColdStart in a process of its own.
 func TestColdStartInContainer(t *testing.T) {
 	l := llama(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench=ColdStart", "-benchtime=2x", "../../scenarios")
+	cmd := exec.CommandContext(ctx, scenariostest.Program(t), "-test.run=^$", "-test.bench=ColdStart", "-test.benchtime=2x")
 	cmd.Env = append(os.Environ(), "LLMBENCH_BACKEND=llamacpp", "LLMBENCH_IMAGE="+l.Image, "LLMBENCH_MODELS_DIR="+l.ModelsDir,
 		"LLMBENCH_MODEL="+l.Model, "LLMBENCH_ARGS=-t 1", "LLMBENCH_CLIENT_BOUND=report")
 	text, err := cmd.CombinedOutput()
@@ -112,7 +113,7 @@ func TestColdStartInContainer(t *testing.T) {
 	assert.Equal(t, rows, 1, "%s", text)
 }
 
-// TestChatInContainer runs the streams of BenchmarkChat with the go command, on a
+// TestChatInContainer runs the streams of BenchmarkChat in a process of its own, on a
 // real llama.cpp in a container, and compares the records with the server's own
 // timings.
 func TestChatInContainer(t *testing.T) {
@@ -120,7 +121,7 @@ func TestChatInContainer(t *testing.T) {
 	out := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench=Chat/backend/model/workload/stream=true", "-benchtime=1x", "../../scenarios")
+	cmd := exec.CommandContext(ctx, scenariostest.Program(t), "-test.run=^$", "-test.bench=Chat/backend/model/workload/stream=true", "-test.benchtime=1x")
 	cmd.Env = append(os.Environ(), "LLMBENCH_BACKEND=llamacpp", "LLMBENCH_IMAGE="+l.Image, "LLMBENCH_MODELS_DIR="+l.ModelsDir,
 		"LLMBENCH_MODEL="+l.Model, "LLMBENCH_ARGS=-t 1 -np 4 -c 16384", "LLMBENCH_OUT="+out, "LLMBENCH_CLIENT_BOUND=report")
 	text, err := cmd.CombinedOutput()

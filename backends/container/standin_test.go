@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -36,6 +37,15 @@ type standIns struct {
 	servers map[string]backends.Server // by the name of the backend
 }
 
+// standInProgram returns the program that all stand-ins run.
+var standInProgram = sync.OnceValues(func() ([]byte, error) {
+	e, err := engine.Connect()
+	if err != nil {
+		return nil, err
+	}
+	return compile(context.Background(), e, "github.com/seed-2b9cec6d/llmbench/backends/container/internal/standin")
+})
+
 // newStandIns builds the image, and a folder of models that are empty files. The
 // stand-ins' volumes have names of their own, so that those of a real server are not
 // touched, and are removed after t.
@@ -45,7 +55,7 @@ func newStandIns(t *testing.T) standIns {
 	s := readStandIns(t, t.TempDir())
 	s.volumes = fmt.Sprintf("llmbench-test-%d-%x-", os.Getpid(), rand.Uint64())
 	t.Cleanup(func() { removeVolumes(t, s.volumes) })
-	program, err := compile(t.Context(), e, "github.com/seed-2b9cec6d/llmbench/backends/container/internal/standin")
+	program, err := standInProgram()
 	assert.NilError(t, err)
 	files := []engine.File{{Name: "standin", Content: program}}
 	hash := sha256.New()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest/tinygguf"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/ollamatest"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/scenariostest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -54,8 +54,7 @@ func TestDialects(t *testing.T) {
 // TestScenarios runs scenarios in the three dialects that people use with Ollama.
 func TestScenarios(t *testing.T) {
 	url := ollamatest.Start(t, ollamatest.Options{})
-	program := filepath.Join(t.TempDir(), "scenarios.test")
-	run(t, nil, "go", "test", "-c", "-vet=off", "-o", program, "../../../scenarios")
+	program := scenariostest.Program(t)
 	outputs := map[string]float64{"Chat": 200, "Concurrency": 128, "MultiTurn": 32}
 	for dialect, tt := range map[string]struct {
 		loads string // which rows of Chat and Concurrency are run; the others take long
