@@ -1,0 +1,260 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"time"
+)
+
+// shards is the number of shards in the files of scenarios/deploy.
+const shards = 4
+
+// lost is the number of the shard that is killed.
+const lost = 2
+
+// jobTime is how long a job may take.
+const jobTime = 3 * time.Minute
+
+// A load is the variables and the arguments of a measurement.
+type load struct {
+	name string
+	sent int // requests, with those of the warm-up
+	set  map[string]string
+}
+
+// loads are measured by one process and by all shards. The salt is fixed, so that prompts are equal.
+var loads = []load{
+	{"closed loop", 256 + 8, map[string]string{"LLMBENCH_CONCURRENCY": "16", "LLMBENCH_REQUESTS": "256"}},
+	{"open loop", 200 + 8, map[string]string{"LLMBENCH_RATE": "100", "LLMBENCH_REQUESTS": "200"}},
+}
+
+// common are the variables of all loads. What the client distorts does not fail, as the machine may
+// be busy.
+var common = map[string]string{
+	"LLMBENCH_URL": mockURL, "LLMBENCH_INPUT": "16", "LLMBENCH_OUTPUT": fmt.Sprint(output), "LLMBENCH_WARMUP": "8",
+	"LLMBENCH_SALT": "7", "LLMBENCH_CLIENT_BOUND": "report",
+}
+
+// long is a load that takes minutes, so that a shard can be killed in the middle.
+var long = load{"long", 20000 + 8, map[string]string{"LLMBENCH_CONCURRENCY": "16", "LLMBENCH_REQUESTS": "20000"}}
+
+// variables returns the variables of a load.
+func (l load) variables() map[string]string {
+	all := maps.Clone(common)
+	maps.Copy(all, l.set)
+	return all
+}
+
+// arguments are those of the scenarios.
+var arguments = []string{"-test.bench=Serve", "-test.benchtime=1x", "-test.v"}
+
+// A platform runs the file of scenarios/deploy of an engine.
+type platform interface {
+	// submit starts a job with variables. Shard 0 writes its records to the folder out.
+	submit(ctx context.Context, variables map[string]string, out string) (job, error)
+	// ways are the ways in which a shard can be killed, in their order. The last one may leave the
+	// engine unable to run jobs.
+	ways() []way
+}
+
+// A job is a job of a platform.
+type job interface {
+	// wait waits for the end of the job, and says how it ended. The log has the output of all
+	// shards that could be read.
+	wait(ctx context.Context) (ending, error)
+	// machine returns the name that a shard has in errors.
+	machine(ctx context.Context, shard int) (string, error)
+}
+
+// An ending says how a job ended.
+type ending struct {
+	failed bool
+	status string // in the words of the engine
+	log    string
+}
+
+// A way kills a shard of a job.
+type way struct {
+	name string // of what is killed
+	kill func(ctx context.Context, j job, shard int) error
+}
+
+// check makes all checks of a platform.
+func check(ctx context.Context, l *lab, p platform) error {
+	for _, load := range loads {
+		if err := together(ctx, l, p, load); err != nil {
+			return fmt.Errorf("%s: %w", load.name, err)
+		}
+	}
+	for _, w := range p.ways() {
+		if err := killed(ctx, l, p, w); err != nil {
+			return fmt.Errorf("after a %s was killed: %w", w.name, err)
+		}
+	}
+	return nil
+}
+
+// together checks that all shards send together what one process sends, and give one result.
+func together(ctx context.Context, l *lab, p platform, load load) error {
+	one := filepath.Join(l.dir, "records", load.name, "alone")
+	text, err := l.alone(ctx, load, one)
+	if err != nil {
+		return err
+	}
+	want, err := l.mock.take()
+	if err != nil {
+		return err
+	}
+	if len(want) != load.sent {
+		return fmt.Errorf("one process sent %d requests: want %d", len(want), load.sent)
+	}
+	wantRun, err := read(one)
+	if err != nil {
+		return err
+	}
+	all := filepath.Join(l.dir, "records", load.name, "shards")
+	began := time.Now()
+	j, err := submit(ctx, p, load, all)
+	if err != nil {
+		return err
+	}
+	end, err := j.wait(ctx)
+	if err != nil {
+		return err
+	}
+	took := time.Since(began)
+	if end.failed {
+		return fmt.Errorf("the job failed: %s\n%s", end.status, end.log)
+	}
+	if err := oneResult(results(text), results(end.log)); err != nil {
+		return fmt.Errorf("%w\n%s", err, end.log)
+	}
+	got, err := l.mock.take()
+	if err != nil {
+		return err
+	}
+	if err := sameRequests(want, got); err != nil {
+		return err
+	}
+	run, err := read(all)
+	if err != nil {
+		return err
+	}
+	if err := sameRecords(wantRun, run); err != nil {
+		return err
+	}
+	fmt.Printf("%s: %d shards sent the %d requests of one process, and gave one result, after %.1f s: %s\n  %s\n",
+		load.name, shards, len(got), took.Seconds(), end.status, results(end.log)[0])
+	return nil
+}
+
+// killed kills a shard in the middle of a measurement, and checks what is told.
+func killed(ctx context.Context, l *lab, p platform, w way) error {
+	out := filepath.Join(l.dir, "records", w.name)
+	j, err := submit(ctx, p, long, out)
+	if err != nil {
+		return err
+	}
+	if err := until(ctx, jobTime, func() error { return begun(out, lost) }); err != nil {
+		return err
+	}
+	name, err := j.machine(ctx, lost)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := w.kill(ctx, j, lost); err != nil {
+		return err
+	}
+	end, err := j.wait(ctx)
+	if err != nil {
+		return err
+	}
+	took := time.Since(began)
+	if !end.failed {
+		return fmt.Errorf("the job ended well: %s\n%s", end.status, end.log)
+	}
+	run, err := read(out)
+	if err != nil {
+		return err
+	}
+	if err := cannotJudge(run, end.log, fmt.Sprintf("shard %d (%s)", lost, name)); err != nil {
+		return fmt.Errorf("%w\n%s", err, end.log)
+	}
+	if _, err := l.mock.take(); err != nil {
+		return err
+	}
+	fmt.Printf("a %s is killed: the job ended %.1f s later: %s; %d records are kept\n  %s\n", w.name, took.Seconds(), end.status, run.Len(), run.Failed())
+	return nil
+}
+
+// submit submits a job for a load.
+func submit(ctx context.Context, p platform, load load, out string) (job, error) {
+	if err := folder(out); err != nil {
+		return nil, err
+	}
+	return p.submit(ctx, load.variables(), out)
+}
+
+// folder makes a folder to which every user may write: those of a container are not those of this
+// machine.
+func folder(path string) error {
+	return errors.Join(os.MkdirAll(path, 0o755), os.Chmod(path, 0o777))
+}
+
+// alone measures a load with one process, and returns its output.
+func (l *lab) alone(ctx context.Context, load load, out string) (string, error) {
+	if err := folder(out); err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, jobTime)
+	defer cancel()
+	variables := load.variables()
+	variables["LLMBENCH_OUT"] = out
+	var text bytes.Buffer
+	cmd := exec.CommandContext(ctx, filepath.Join(l.dir, "scenarios.test"), append([]string{"-test.run=^$"}, arguments...)...)
+	cmd.Dir, cmd.Env = l.dir, environment(variables)
+	cmd.Stdout, cmd.Stderr = &text, &text
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("one process: %w\n%s", err, &text)
+	}
+	return text.String(), nil
+}
+
+// environment returns what a command inherits, and variables.
+func environment(variables map[string]string) []string {
+	all := []string{"PATH=" + os.Getenv("PATH"), "HOME=/root", "LC_ALL=C"}
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		all = append(all, name+"="+variables[name])
+	}
+	return all
+}
+
+// begun returns an error unless the records in a folder have ten requests of a shard.
+func begun(dir string, shard int) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if err != nil {
+		return err
+	}
+	if len(files) != 1 {
+		return fmt.Errorf("%d files of records in %s: want one", len(files), dir)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		return err
+	}
+	if n := len(regexp.MustCompile(fmt.Sprintf(`"shard":%d\b`, shard)).FindAll(text, 10)); n < 10 {
+		return fmt.Errorf("%d requests of shard %d so far", n, shard)
+	}
+	return nil
+}

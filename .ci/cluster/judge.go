@@ -1,0 +1,115 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+)
+
+var resultLine = regexp.MustCompile(`(?m)^(?:\d+: )?(Benchmark\S+\s+\d+\s.*)$`)
+
+// results returns the lines of results in the output of shards, without the number that srun puts
+// before each line.
+func results(log string) (all []string) {
+	for _, m := range resultLine.FindAllStringSubmatch(log, -1) {
+		all = append(all, m[1])
+	}
+	return all
+}
+
+// oneResult returns an error unless all shards gave one result, that of the benchmark of one process.
+func oneResult(want, got []string) error {
+	if len(want) != 1 || len(got) != 1 {
+		return fmt.Errorf("%d results of one process, and %d of all shards: want one of each", len(want), len(got))
+	}
+	if w, g := strings.Fields(want[0])[0], strings.Fields(got[0])[0]; w != g {
+		return fmt.Errorf("one process measured %s, and the shards %s", w, g)
+	}
+	return nil
+}
+
+// sameRequests returns an error that names the first request of one list that the other one has not.
+// The lists are sorted.
+func sameRequests(want, got []string) error {
+	for i := range max(len(want), len(got)) {
+		switch {
+		case i >= len(got) || i < len(want) && want[i] < got[i]:
+			return fmt.Errorf("the shards sent %d requests, and one process %d; only the latter sent %s", len(got), len(want), want[i])
+		case i >= len(want) || got[i] < want[i]:
+			return fmt.Errorf("the shards sent %d requests, and one process %d; only the former sent %s", len(got), len(want), got[i])
+		}
+	}
+	return nil
+}
+
+// read reads the one file of records in a folder.
+func read(dir string) (*records.Run, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	if len(files) != 1 {
+		return nil, fmt.Errorf("%d files of records in %s: want one", len(files), dir)
+	}
+	return records.Open(files[0])
+}
+
+// sameRecords returns an error unless all shards had their part in a run that ended well, and its
+// requests are those of one process.
+func sameRecords(want, got *records.Run) error {
+	if why := got.Failed(); why != "" {
+		return fmt.Errorf("the records say that the run failed: %s", why)
+	}
+	if got.Head.Shards != shards {
+		return fmt.Errorf("records of %d shards: want %d", got.Head.Shards, shards)
+	}
+	sent := map[int32]int{}
+	for q := range got.All() {
+		sent[q.Shard]++
+	}
+	if len(sent) != shards {
+		return fmt.Errorf("requests of each shard: %v: want all %d shards", sent, shards)
+	}
+	if err := sameRequests(lines(want), lines(got)); err != nil {
+		return fmt.Errorf("records: %w", err)
+	}
+	return nil
+}
+
+// lines returns what must be equal in the records of one process and of several, sorted.
+func lines(run *records.Run) (all []string) {
+	for q := range run.All() {
+		due := q.Due
+		if !q.Scheduled {
+			due = 0
+		}
+		all = append(all, fmt.Sprint(q.Pass, q.Turn, due, q.Outcome, q.Prompt, q.Output, q.MaxTokens, q.PromptChars))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// cannotJudge returns an error unless the records and the log say that a run could not be judged
+// because a shard was lost, there is no result, and there are records.
+func cannotJudge(run *records.Run, log, shard string) error {
+	want := "cannot judge: " + shard + " is lost: "
+	if why := run.Failed(); !strings.Contains(why, want) {
+		return fmt.Errorf("the records say %q: want %q in it", why, want)
+	}
+	if !strings.Contains(log, want) {
+		return fmt.Errorf("the log has no %q", want)
+	}
+	if all := results(log); len(all) > 0 {
+		return fmt.Errorf("there is a result: %s", all[0])
+	}
+	if run.Len() == 0 {
+		return fmt.Errorf("no records")
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+//go:build linux
+
+// Cluster runs the files of scenarios/deploy for real, on an engine that it brings up on this
+// machine alone:
+// which is the Slurm of Debian or Ubuntu, with four nodes.
+//
+// A node is a process in Linux namespaces of its own, with its own network card, host name and
+// process numbers. All nodes and all daemons of the engine are in further namespaces, where a
+// simulated server runs too. The kernel ends them all when Cluster ends, however it ends.
+//
+// Cluster checks that
+//
+//   - four shards send together exactly what one process sends, and give one result;
+//   - where a node is killed in the middle, the job fails, its log has "cannot judge" and the name
+//     of the shard, there is no result, and the records are kept.
+//
+// Usage:
+//
+//	go run ./.ci/cluster slurm
+//
+// Cluster needs root, and says which packages it needs. The exit status is 0 if all checks hold,
+// and 1 if one does not, or could not be made.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// An engine is what runs a file of scenarios/deploy.
+type engine struct {
+	file     string     // in the folder of the module
+	packages []software // that must be installed
+	// up brings the engine up in a lab.
+	up func(ctx context.Context, l *lab) (platform, error)
+}
+
+// A software is programs, and the packages of Debian and Ubuntu that have them.
+type software struct {
+	programs []string
+	packages string
+}
+
+// engines are the engines by their names.
+var engines = map[string]engine{"slurm": slurm}
+
+func main() {
+	if len(os.Args) > 1 {
+		if f := inside[os.Args[1]]; f != nil {
+			if err := f(os.Args[2:]); err != nil {
+				fmt.Fprintf(os.Stderr, "cluster: %v\n", err)
+				os.Exit(1)
+			}
+			return
+		}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(cluster(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// cluster is the command. It returns the exit status.
+func cluster(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	err := errors.New("want one argument: " + strings.Join(slices.Sorted(maps.Keys(engines)), " or "))
+	if len(args) == 1 {
+		if e, ok := engines[args[0]]; ok {
+			err = outside(ctx, args[0], e, stdout, stderr)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "cluster:", err)
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,133 @@
+//go:build linux
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// limit is how long all checks of an engine may take.
+const limit = 15 * time.Minute
+
+// outside prepares an engine, and runs the checks in namespaces of their own. It leaves nothing.
+func outside(ctx context.Context, name string, e engine, stdout, stderr io.Writer) (err error) {
+	if os.Geteuid() != 0 {
+		return errors.New("want root, to make namespaces")
+	}
+	if err := installed(e.packages); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "llmbench-cluster-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := os.Chmod(dir, 0o755); err != nil { // users of pods, and munge, which wants to reach its socket
+		return err
+	}
+	if err := errors.Join(buildScenarios(ctx, dir), copyFile(ctx, e.file, dir)); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not within %v", limit))
+	defer cancel()
+	cmd, err := self(ctx, "lab", name, dir)
+	if err != nil {
+		return err
+	}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	if err := runNamespaced(cmd); err != nil {
+		return cmp.Or(context.Cause(ctx), errors.New("see above"))
+	}
+	return nil
+}
+
+// installed returns an error that says which packages are missing.
+func installed(all []software) error {
+	var missing, packages []string
+	for _, s := range all {
+		n := len(missing)
+		for _, program := range s.programs {
+			if _, err := exec.LookPath(program); err != nil {
+				missing = append(missing, program)
+			}
+		}
+		if len(missing) > n {
+			packages = append(packages, s.packages)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("not installed: %s: apt-get install --no-install-recommends %s", strings.Join(missing, ", "), strings.Join(packages, " "))
+}
+
+// self returns a command that runs this program with other arguments.
+func self(ctx context.Context, args ...string) (*exec.Cmd, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return exec.CommandContext(ctx, program, args...), nil
+}
+
+// namespaced makes a command the first process of namespaces of its own. When it ends, the kernel
+// kills all others in them.
+func namespaced(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC | syscall.CLONE_NEWNET | syscall.CLONE_NEWPID,
+		Pdeathsig:  syscall.SIGKILL,
+	}
+}
+
+// runNamespaced runs a command in namespaces of its own, on a thread that lives as long as the
+// command: the kernel kills the command when the thread ends.
+func runNamespaced(cmd *exec.Cmd) error {
+	namespaced(cmd)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return cmd.Run()
+}
+
+// root returns the folder of the module.
+func root(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	return filepath.Dir(strings.TrimSpace(string(out))), err
+}
+
+// buildScenarios builds the scenarios as users do, in a folder.
+func buildScenarios(ctx context.Context, dir string) error {
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-o", filepath.Join(dir, "scenarios.test"), "./scenarios")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	var err error
+	if cmd.Dir, err = root(ctx); err != nil {
+		return err
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
+	}
+	return nil
+}
+
+// copyFile copies a file of the module to a folder.
+func copyFile(ctx context.Context, file, dir string) error {
+	module, err := root(ctx)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join(module, file))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, filepath.Base(file)), text, 0o755)
+}
