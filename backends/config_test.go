@@ -100,7 +100,7 @@ func TestList(t *testing.T) {
 		"textgen\n    image: none: set LLMBENCH_IMAGE\n    arguments (LLMBENCH_ARGS): options of the server\n",
 		"mindie\n    image: swr.",
 		"vllm\n    image: vllm/vllm-openai-cpu:",
-		"\n    units of its own figures: srv-prefix-hit-%, srv-preempt/op, srv-kv-%, srv-queue-ns\n    settings (go doc ./backends VLLM): ",
+		"\n    units of its own figures: srv-prefix-hit-%, srv-preempt/op, srv-kv-%, srv-queue-ns, srv-accept-len, srv-accept-%\n    settings (go doc ./backends VLLM): ",
 		"mock-container\n    image: llmbench/mockserver:built, from source\n",
 	} {
 		assert.Assert(t, strings.Contains(List(), want), "want %q in:\n%s", want, List())

@@ -255,7 +255,7 @@ func (c *collector) checkMetrics() {
 		{n.CacheHits, []string{"counter"}}, {n.CacheQueries, []string{"counter"}}, {n.CacheMisses, []string{"counter"}}, {n.CacheHitRate, []string{"gauge"}},
 		{n.Preemptions, []string{"counter"}}, {n.KVUsage, []string{"gauge"}}, {n.QueueTime, []string{"histogram", "summary"}},
 		{n.Requests, []string{"counter", "histogram", "summary"}}, {n.PromptTokens, []string{"counter", "histogram", "summary"}}, {n.OutputTokens, []string{"counter", "histogram", "summary"}},
-		{n.OpenRequests, []string{"gauge"}},
+		{n.OpenRequests, []string{"gauge"}}, {n.Drafts, []string{"counter"}}, {n.DraftTokens, []string{"counter"}}, {n.Accepted, []string{"counter", "histogram", "summary"}}, {n.AcceptLength, []string{"gauge"}},
 	} {
 		today := len(m.names) == 0
 		for _, name := range m.names {

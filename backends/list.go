@@ -98,6 +98,8 @@ func units(server func(Container) Server) (all []string) {
 		{len(n.Preemptions) > 0, "srv-preempt/op"},
 		{len(n.KVUsage) > 0, "srv-kv-%"},
 		{len(n.QueueTime) > 0, "srv-queue-ns"},
+		{len(n.Accepted) > 0 || len(n.AcceptLength) > 0, "srv-accept-len"},
+		{len(n.DraftTokens) > 0, "srv-accept-%"},
 	} {
 		if u.has {
 			all = append(all, u.unit)

@@ -109,5 +109,9 @@ func (LlamaCPP) Metrics() metrics.Names {
 		CacheMisses:  metrics.Alternatives{"llamacpp:prompt_tokens_total"},
 		OutputTokens: metrics.Alternatives{"llamacpp:tokens_predicted_total"},
 		Digits:       6,
+
+		Drafts:      metrics.Alternatives{"llamacpp:spec_decode_num_drafts_total"},
+		DraftTokens: metrics.Alternatives{"llamacpp:spec_decode_num_draft_tokens_total"},
+		Accepted:    metrics.Alternatives{"llamacpp:spec_decode_num_accepted_tokens_total"},
 	}
 }

@@ -79,5 +79,9 @@ func (LMDeploy) Metrics() metrics.Names {
 		Requests:     metrics.Alternatives{"lmdeploy:request_success_total"},
 		PromptTokens: metrics.Alternatives{"lmdeploy:prompt_tokens_total"},
 		OutputTokens: metrics.Alternatives{"lmdeploy:generation_tokens_total"},
+
+		Drafts:      metrics.Alternatives{"lmdeploy:spec_decode_num_drafts_total"},
+		DraftTokens: metrics.Alternatives{"lmdeploy:spec_decode_num_draft_tokens_total"},
+		Accepted:    metrics.Alternatives{"lmdeploy:spec_decode_num_accepted_tokens_total"},
 	}
 }

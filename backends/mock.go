@@ -75,13 +75,14 @@ func (m Mock) Serve(tb testing.TB) (*mockserver.Server, llmbench.Target) {
 }
 
 // mockMetrics returns the metrics of a simulated server. Every simulated server
-// counts requests and tokens. One with a prefix cache also has the other metrics.
+// counts requests and tokens, and drafts if it has any. One with a prefix cache also has the other metrics.
 // The names are vLLM's, plus a gauge of open requests.
 func mockMetrics(url string, cfg mockserver.Config, logf func(string, ...any)) metrics.Source {
 	all := VLLM{}.Metrics()
 	t := llmbench.Target{URL: url, NoProxy: true}
 	s := metrics.Source{Addresses: []metrics.Address{{Target: t}}, Logf: logf, Names: metrics.Names{
 		Path: all.Path, Requests: all.Requests, PromptTokens: all.PromptTokens, OutputTokens: all.OutputTokens,
+		Drafts: all.Drafts, DraftTokens: all.DraftTokens, Accepted: all.Accepted,
 	}}
 	if cfg.Engine != nil && cfg.Engine.PrefixCache {
 		s.Names = all

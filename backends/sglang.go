@@ -113,5 +113,7 @@ func (SGLang) Metrics() metrics.Names {
 		Requests:     metrics.Alternatives{"sglang:num_requests_total"},
 		PromptTokens: metrics.Alternatives{"sglang:prompt_tokens_total"},
 		OutputTokens: metrics.Alternatives{"sglang:generation_tokens_total"},
+
+		AcceptLength: metrics.Alternatives{"sglang:spec_accept_length"},
 	}
 }

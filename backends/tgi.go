@@ -94,5 +94,7 @@ func (TGI) Metrics() metrics.Names {
 		Requests:     metrics.Alternatives{"tgi_request_success"},
 		PromptTokens: metrics.Alternatives{"tgi_request_input_length"},
 		OutputTokens: metrics.Alternatives{"tgi_request_generated_tokens"},
+
+		Accepted: metrics.Alternatives{"tgi_request_skipped_tokens"}, // of each step
 	}
 }

@@ -122,6 +122,10 @@ func (VLLM) Metrics() metrics.Names {
 		Requests:     metrics.Alternatives{"vllm:request_success_total"},
 		PromptTokens: metrics.Alternatives{"vllm:prompt_tokens_total"},
 		OutputTokens: metrics.Alternatives{"vllm:generation_tokens_total"},
+
+		Drafts:      metrics.Alternatives{"vllm:spec_decode_num_drafts_total"},
+		DraftTokens: metrics.Alternatives{"vllm:spec_decode_num_draft_tokens_total"},
+		Accepted:    metrics.Alternatives{"vllm:spec_decode_num_accepted_tokens_total"},
 	}
 }
 

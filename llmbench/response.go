@@ -59,7 +59,9 @@ type responseReader struct {
 	arrivals   conn.Arrivals // of the deltas with generated text
 	batch      batch         // the deltas of the last batch of bytes
 	merged     []sample.Merged
-	leaveAfter int // number of deltas after which the client leaves; 0: never
+	tokens     []int32 // of the deltas so far, where the server states them
+	early      int     // tokens that came before the text of their delta
+	leaveAfter int     // number of deltas after which the client leaves; 0: never
 	keepText   bool
 	text       *dialect.Delta // the text generated so far, if keepText; else nil
 }
@@ -76,6 +78,7 @@ func (r *responseReader) reset(leaveAfter int) {
 	r.leaveAfter = leaveAfter
 	r.arrivals.Reset()
 	r.batch, r.merged = batch{}, r.merged[:0]
+	r.tokens, r.early = r.tokens[:0], 0
 	if r.text = nil; r.keepText {
 		r.text = &dialect.Delta{}
 	}

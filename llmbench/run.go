@@ -349,6 +349,9 @@ func notes(f facts) (all []records.Note) {
 	if len(s.Sources) > 1 || s.Sources[sample.FromUsage] == 0 && s.Outcomes[sample.OK] > 0 {
 		add(records.Note{Kind: records.NoteTokens}, "output tokens were not all stated by the server: %s", tally(s.Sources))
 	}
+	if text := s.DescribeDeltas(); text != "" {
+		add(records.Note{Kind: records.NoteTokens}, "%s", text)
+	}
 	if len(s.Clocks) > 1 {
 		add(records.Note{Kind: records.NoteClock}, "not all instants are the kernel's: requests by clock: %s", tally(s.Clocks))
 	}

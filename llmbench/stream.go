@@ -72,6 +72,7 @@ func (r *responseReader) readStream(ctx context.Context, s *sample.Sample, giveU
 	if err := r.parser.End(); err != nil {
 		return failure{sample.Truncated, err}
 	}
+	s.DeltaTokens = sample.StateDeltaTokens(r.tokens, s.Deltas)
 	return r.countTokens(s, st.usage, st.tokens, s.Deltas > 0)
 }
 
@@ -125,6 +126,7 @@ func (r *responseReader) addEvent(st *stream, s *sample.Sample, e sse.Event) {
 	setStated(&st.usage.CachedTokens, d.Usage.CachedTokens)
 	setStated(&st.usage.ReasoningTokens, d.Usage.ReasoningTokens)
 	st.tokens += d.Tokens
+	r.addTokens(d)
 	if d.Timings != (dialect.Timings{}) {
 		s.Server = sample.ServerTimings(d.Timings)
 	}
@@ -143,6 +145,20 @@ func (r *responseReader) addEvent(st *stream, s *sample.Sample, e sse.Event) {
 		s.Outputs += d.Chunks
 	}
 	r.addText(s)
+}
+
+// addTokens adds the tokens of the deltas of an event, if the server has stated those of all deltas
+// before. Tokens of an event without text, such as a part of a character, belong to the next delta.
+func (r *responseReader) addTokens(d *dialect.Delta) {
+	r.early += d.Tokens
+	if d.Chunks == 0 || d.Tokens == 0 && len(r.tokens) == 0 {
+		return
+	}
+	for left := d.Chunks; left > 0; left-- {
+		n := r.early / left
+		r.tokens = append(r.tokens, int32(n))
+		r.early -= n
+	}
 }
 
 // parsedApart is how many events of a stream are parsed apart. A stream with more of them needs a

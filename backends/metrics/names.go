@@ -1,6 +1,6 @@
 // Package metrics reads what a server states about itself in its Prometheus
 // metrics: how well its prefix cache works, how long requests wait in its queue,
-// how full its KV cache is, and how many requests and tokens it has counted.
+// how full its KV cache is, how many drafted tokens it accepts, and how many requests and tokens it has counted.
 //
 // An [Observer] reads the metrics before and after each pass of a benchmark, and
 // nothing during it, unless LLMBENCH_UNITS=all asks for the peak of the KV cache:
@@ -28,6 +28,14 @@ type Names struct {
 	Preemptions  Alternatives // counter of requests put aside for lack of KV cache
 	KVUsage      Alternatives // gauge of the share of the KV cache in use, 0 to 1
 	QueueTime    Alternatives // histogram or summary of the seconds that requests waited in the queue
+
+	// Speculative decoding: counters of drafts that were verified, of their tokens, and of those
+	// tokens that were accepted. Drafts is not needed if Accepted is a histogram or a summary
+	// of the accepted tokens of each step; the first step of each of Requests is then the prefill.
+	Drafts, DraftTokens, Accepted Alternatives
+	// AcceptLength is a gauge of the tokens that a step yields for a request, of a server
+	// without these counters.
+	AcceptLength Alternatives
 
 	Requests     Alternatives // counter of requests that have ended
 	PromptTokens Alternatives // counter of their prompt tokens, as answers state them

@@ -34,25 +34,26 @@ func (s Source) Observe() llmbench.Observer {
 
 // An Observer empties a server's prefix cache before each pass of a benchmark,
 // reads the server's metrics before and after the pass, and returns the
-// differences as the units srv-prefix-hit-%, srv-preempt/op, srv-kv-% and
-// srv-queue-ns. If the metrics of one pass cannot be read, it returns no figures
+// differences as the units srv-prefix-hit-%, srv-preempt/op, srv-kv-%, srv-queue-ns,
+// srv-accept-len and srv-accept-%. If the metrics of one pass cannot be read, it returns no figures
 // for the whole benchmark: they would cover fewer passes than the other units. It
 // says why once, and asks the server no more. Each reading takes at most ten seconds.
 //
 // It implements [llmbench.Counter]. Use [Source.Observe] to make one.
 type Observer struct {
-	source  Source
-	watchKV bool // read the KV cache's usage during a pass
-	passes  int
-	before  snapshot // at the start of the current pass
-	sum     snapshot // of the differences over all passes
-	rounded float64  // by how much rounding can change the sums of the prefix cache's counters
-	kvPeak  *float64 // the highest usage of the KV cache seen
-	stop    func()   // ends the reading during a pass; nil if there is none
-	err     error    // why there are no figures from now on
-	told    bool     // err was returned
-	warned  bool     // rounded counts were told
-	settled bool     // nothing sent before the current pass will be counted in it
+	source        Source
+	watchKV       bool // read the KV cache's usage during a pass
+	passes        int
+	before        snapshot // at the start of the current pass
+	sum           snapshot // of the differences over all passes
+	rounded       float64  // by how much rounding can change the sums of the prefix cache's counters
+	draftsRounded float64  // the same of the counters of drafts
+	kvPeak        *float64 // the highest usage of the KV cache seen
+	stop          func()   // ends the reading during a pass; nil if there is none
+	err           error    // why there are no figures from now on
+	told          bool     // err was returned
+	warned        bool     // rounded counts were told
+	settled       bool     // nothing sent before the current pass will be counted in it
 }
 
 // Before empties the prefix cache and reads the counters.
@@ -180,10 +181,13 @@ func (o *Observer) add(after snapshot) error {
 	for _, v := range []*float64{o.before.cacheHits, o.before.cacheQueries, after.cacheHits, after.cacheQueries} {
 		o.rounded += o.source.Names.rounding(valueOr0(v))
 	}
+	for _, v := range []*float64{o.before.drafts, o.before.draftTokens, o.before.accepted, after.drafts, after.draftTokens, after.accepted} {
+		o.draftsRounded += o.source.Names.rounding(valueOr0(v))
+	}
 	if o.rounded > valueOr0(o.sum.cacheQueries)/1000 {
 		return fmt.Errorf("the server prints %d digits of its counters, which are too large by now: restart it", o.source.Names.Digits)
 	}
-	o.sum.cacheHitRate = after.cacheHitRate
+	o.sum.cacheHitRate, o.sum.acceptLength = after.cacheHitRate, after.acceptLength
 	if o.watchKV {
 		o.raiseKVPeak(o.before.kvUsage)
 		o.raiseKVPeak(after.kvUsage)
@@ -243,10 +247,34 @@ func (o *Observer) figures() map[string]float64 {
 	if o.kvPeak != nil {
 		f["srv-kv-%"] = 100 * *o.kvPeak
 	}
+	o.speculative(f)
 	// A mean of 0 is left out, because benchstat puts a time of 0 in a table of
 	// its own.
 	if mean := valueOr0(s.queueSum) / valueOr0(s.queueCount) * 1e9; mean > 0 {
 		f["srv-queue-ns"] = mean
 	}
 	return f
+}
+
+// speculative adds the units of speculative decoding. They are left out if nothing was drafted.
+// A gauge stays where it was when the server had its last request, and at 0 or 1 without drafts.
+func (o *Observer) speculative(f map[string]float64) {
+	s := o.sum
+	drafts, accepted := valueOr0(s.drafts), valueOr0(s.accepted)
+	if len(o.source.Names.Drafts) == 0 { // the prefill is among the steps, and drafts nothing
+		drafts -= valueOr0(s.requests)
+	}
+	if o.draftsRounded > drafts/1000 {
+		return
+	}
+	drafted := valueOr0(s.draftTokens)
+	switch {
+	case drafts > 0 && (drafted > 0 || accepted > 0):
+		f["srv-accept-len"] = 1 + accepted/drafts
+	case s.drafts == nil && valueOr0(s.acceptLength) > 1:
+		f["srv-accept-len"] = *s.acceptLength
+	}
+	if drafted > 0 {
+		f["srv-accept-%"] = 100 * accepted / drafted
+	}
 }

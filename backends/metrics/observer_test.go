@@ -75,6 +75,25 @@ vllm:request_queue_time_seconds_sum{model_name="m"} %g
 		{"llama.cpp that does not count what it found", backends.LlamaCPP{}.Metrics(), func(pass int) string {
 			return fmt.Sprintf("# TYPE llamacpp:prompt_tokens_total counter\nllamacpp:prompt_tokens_total %d\n", 30*pass)
 		}, map[string]float64{}},
+		{"vLLM that drafts", backends.VLLM{}.Metrics(), drafting("vllm"), map[string]float64{"srv-accept-len": 2.5, "srv-accept-%": 37.5}},
+		{"llama.cpp that drafts", backends.LlamaCPP{}.Metrics(), drafting("llamacpp"), map[string]float64{"srv-accept-len": 2.5, "srv-accept-%": 37.5}},
+		{"LMDeploy that drafts", backends.LMDeploy{}.Metrics(), drafting("lmdeploy"), map[string]float64{"srv-accept-len": 2.5, "srv-accept-%": 37.5}},
+		{"vLLM with speculative decoding that drafted nothing", backends.VLLM{}.Metrics(), func(int) string {
+			return "vllm:spec_decode_num_drafts_total 5\nvllm:spec_decode_num_draft_tokens_total 20\nvllm:spec_decode_num_accepted_tokens_total 7\n"
+		}, map[string]float64{}},
+		{"llama.cpp, whose counters are rounded", backends.LlamaCPP{}.Metrics(), func(pass int) string {
+			return fmt.Sprintf("llamacpp:spec_decode_num_drafts_total %.6g\nllamacpp:spec_decode_num_draft_tokens_total %.6[2]g\nllamacpp:spec_decode_num_accepted_tokens_total %.6[2]g\n", 9e6+100*float64(pass), 9e6+200*float64(pass))
+		}, map[string]float64{}},
+		{"SGLang that drafts", backends.SGLang{}.Metrics(), func(pass int) string {
+			return fmt.Sprintf("# TYPE sglang:spec_accept_length gauge\nsglang:spec_accept_length{tp_rank=\"0\"} %d\n", 1+pass)
+		}, map[string]float64{"srv-accept-len": 3}},
+		{"SGLang that does not draft", backends.SGLang{}.Metrics(), func(int) string { return "# TYPE sglang:spec_accept_length gauge\nsglang:spec_accept_length 0\n" }, map[string]float64{}},
+		{"TGI that drafts", backends.TGI{}.Metrics(), func(pass int) string { // ten requests a pass, of 11 steps with the prefill
+			return fmt.Sprintf("tgi_request_success %d\n# TYPE tgi_request_skipped_tokens histogram\ntgi_request_skipped_tokens_sum %d\ntgi_request_skipped_tokens_count %d\n", 10*pass, 150*pass, 110*pass)
+		}, map[string]float64{"srv-accept-len": 2.5}},
+		{"TGI that does not draft", backends.TGI{}.Metrics(), func(pass int) string {
+			return fmt.Sprintf("tgi_request_success %d\n# TYPE tgi_request_skipped_tokens histogram\ntgi_request_skipped_tokens_sum 0\ntgi_request_skipped_tokens_count %d\n", 10*pass, 110*pass)
+		}, map[string]float64{}},
 		{"values that mean nothing", backends.VLLM{}.Metrics(), func(int) string {
 			return "vllm:prefix_cache_queries_total NaN\nvllm:prefix_cache_hits_total 1\nvllm:kv_cache_usage_perc +Inf\nvllm:num_preemptions_total -5\n"
 		}, map[string]float64{}},
@@ -99,6 +118,20 @@ vllm:request_queue_time_seconds_sum{model_name="m"} %g
 				assert.DeepEqual(t, got, c.want)
 			})
 		})
+	}
+}
+
+// drafting returns counters of 100 drafts of 4 tokens in each pass, with 1.5 accepted on average, on
+// two engines.
+func drafting(prefix string) func(pass int) string {
+	return func(pass int) string {
+		text := ""
+		for i := range 2 {
+			for name, v := range map[string]int{"drafts": 50, "draft_tokens": 200, "accepted_tokens": 75} {
+				text += fmt.Sprintf("%s:spec_decode_num_%s_total{engine=\"%d\"} %d\n", prefix, name, i, 1000+v*pass)
+			}
+		}
+		return text
 	}
 }
 

@@ -7,18 +7,19 @@ import "math"
 type snapshot struct {
 	cacheHits, cacheQueries, preemptions, queueSum, queueCount *float64
 	requests, promptTokens, outputTokens                       *float64
-	cacheHitRate, kvUsage, openRequests                        *float64
+	drafts, draftTokens, accepted                              *float64
+	cacheHitRate, kvUsage, openRequests, acceptLength          *float64
 	starts                                                     []float64 // see families.starts
 }
 
 // counters returns the fields of which differences are taken.
 func (s *snapshot) counters() []**float64 {
-	return []**float64{&s.cacheHits, &s.cacheQueries, &s.preemptions, &s.queueSum, &s.queueCount, &s.requests, &s.promptTokens, &s.outputTokens}
+	return []**float64{&s.cacheHits, &s.cacheQueries, &s.preemptions, &s.queueSum, &s.queueCount, &s.requests, &s.promptTokens, &s.outputTokens, &s.drafts, &s.draftTokens, &s.accepted}
 }
 
 // empty reports whether the server has none of the metrics.
 func (s *snapshot) empty() bool {
-	for _, v := range append(s.counters(), &s.cacheHitRate, &s.kvUsage, &s.openRequests) {
+	for _, v := range append(s.counters(), &s.cacheHitRate, &s.kvUsage, &s.openRequests, &s.acceptLength) {
 		if *v != nil {
 			return false
 		}
@@ -35,6 +36,13 @@ func (n Names) snapshot(all families) (s snapshot) {
 	s.requests, _ = all.sum(n.Requests)
 	s.promptTokens, _ = all.sum(n.PromptTokens)
 	s.outputTokens, _ = all.sum(n.OutputTokens)
+	s.draftTokens, _ = all.sum(n.DraftTokens)
+	var each *float64
+	s.accepted, each = all.sum(n.Accepted)
+	if s.drafts, _ = all.sum(n.Drafts); len(n.Drafts) == 0 {
+		s.drafts = each
+	}
+	s.acceptLength = all.mean(n.AcceptLength)
 	s.cacheHitRate = all.mean(n.CacheHitRate)
 	s.kvUsage = all.mean(n.KVUsage)
 	s.openRequests = all.mean(n.OpenRequests)

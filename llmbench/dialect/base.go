@@ -254,6 +254,10 @@ func (p *baseParser) timingsMember(name []byte) {
 		t.OutputTokens = w.Count()
 	case "predicted_ms":
 		t.Predict = w.Duration(time.Millisecond)
+	case "draft_n":
+		t.DraftTokens = w.Count()
+	case "draft_n_accepted":
+		t.AcceptedTokens = w.Count()
 	default:
 		w.Raw()
 	}

@@ -115,4 +115,9 @@ type Timings struct {
 	// The tokens that the durations cover: prompt tokens that were processed,
 	// prompt tokens that came from a cache instead, and generated tokens.
 	PromptTokens, CachedTokens, OutputTokens int
+
+	// Speculative decoding: tokens that were drafted, those of them that were accepted, and
+	// the decode steps of the request, each of which yields one token and the accepted ones.
+	// Servers state either the tokens or the steps.
+	DraftTokens, AcceptedTokens, DecodeSteps int
 }

@@ -95,6 +95,8 @@ func (p *generateParser) metaMember(name []byte) {
 		p.d.Timings.Total = p.w.Duration(time.Second)
 	case "queue_time":
 		p.d.Timings.Queue = p.w.Duration(time.Second)
+	case "spec_verify_ct": // SGLang: steps that verified a draft
+		p.d.Timings.DecodeSteps = p.w.Count()
 	case "finish_reason":
 		if p.w.Kind() != '{' {
 			p.finishReason()

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"math"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect/internal/jsonwalk"
@@ -71,8 +72,9 @@ type openAIParser struct {
 	memo  memo
 	calls toolCalls
 
-	textSeen     bool // a document with generated text came
-	runningCount bool // the first such document had a token count, so each one has
+	textSeen     bool          // a document with generated text came
+	perStep      time.Duration // TensorRT-LLM's mean tokens per step, as so many seconds
+	runningCount bool          // the first such document had a token count, so each one has
 
 	// The current document.
 	tokenIDs  int  // number of token ids in the choice with index 0
@@ -102,6 +104,7 @@ func (p *openAIParser) Reset() {
 	p.baseParser.Reset()
 	p.memo.forget()
 	p.textSeen, p.runningCount = false, false
+	p.perStep = 0
 }
 
 // Known asks the memo. An event that the memo knows changes nothing in the
@@ -183,6 +186,8 @@ func (p *openAIParser) choiceMember(name []byte) {
 		}
 	case "token_ids":
 		p.tokenIDs += p.w.Length()
+	case "avg_decoded_tokens_per_iter": // TensorRT-LLM
+		p.perStep = p.w.Duration(time.Second)
 	default:
 		p.w.Raw()
 	}
@@ -232,6 +237,14 @@ func (p *openAIParser) usageMember(name []byte) {
 	}
 }
 
+// countSteps counts the decode steps of an answer whose number of tokens and mean tokens per step
+// are known. TensorRT-LLM counts the prefill, which yields the first token, as a step.
+func (p *openAIParser) countSteps() {
+	if total := p.d.Usage.OutputTokens; p.perStep > 0 && p.finished && total > 0 {
+		p.d.Timings.DecodeSteps = max(0, int(math.Round(float64(total)/p.perStep.Seconds()))-1)
+	}
+}
+
 // end counts the document's choice and its tokens. The tokens are the token ids,
 // if there are any. Otherwise they are the difference between two running counts,
 // if every document since the first one with text has stated a count. A count
@@ -241,6 +254,7 @@ func (p *openAIParser) end() {
 	if p.hasChoice {
 		p.d.Choices++
 	}
+	p.countSteps()
 	if p.tokenIDs > 0 {
 		p.d.Tokens += p.tokenIDs
 		p.counted += p.tokenIDs

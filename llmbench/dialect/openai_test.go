@@ -61,6 +61,11 @@ func TestOpenAIEvents(t *testing.T) {
 			read{Text: "a", Chunks: 1, Tokens: 4, Finish: "stop", Done: true, Usage: Usage{PromptTokens: 5, OutputTokens: 3}}},
 		{"llama.cpp's timings", `{"choices":[{"text":"a","finish_reason":"stop"}],"timings":{"cache_n":4,"prompt_n":1,"prompt_ms":21.5,"prompt_per_second":46.5,"predicted_n":3,"predicted_ms":0.45}}` + "\n\n",
 			read{Text: "a", Chunks: 1, Finish: "stop", Timings: Timings{CachedTokens: 4, PromptTokens: 1, Prompt: 21500 * time.Microsecond, OutputTokens: 3, Predict: 450 * time.Microsecond}}},
+		{"llama.cpp's drafts", `{"choices":[{"text":"a","finish_reason":"stop"}],"timings":{"predicted_n":9,"draft_n":12,"draft_n_accepted":5}}` + "\n\n",
+			read{Text: "a", Chunks: 1, Finish: "stop", Timings: Timings{OutputTokens: 9, DraftTokens: 12, AcceptedTokens: 5}}},
+		{"TensorRT-LLM's tokens per step", `{"choices":[{"delta":{"content":"a"},"avg_decoded_tokens_per_iter":2.0}]}` + "\n\n" + `data: {"choices":[{"delta":{"content":"b"},"finish_reason":"length","avg_decoded_tokens_per_iter":2.5}]}` + "\n\n" +
+			`data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":100}}` + "\n\ndata: [DONE]\n\n",
+			read{Text: "ab", Chunks: 2, Finish: "length", Done: true, Usage: Usage{PromptTokens: 5, OutputTokens: 100}, Timings: Timings{DecodeSteps: 39}}},
 		{"timings in the usage", `{"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"prompt_time":0.25,"queue_time":0.5,"completion_time":1,"total_time":2e10}}` + "\n\n",
 			read{Finish: "stop", Usage: Usage{PromptTokens: 5}, Timings: Timings{Prompt: 250 * time.Millisecond, Queue: 500 * time.Millisecond, Predict: time.Second}}},
 		{"[DONE] alone", "[DONE]\n\n", read{Done: true}},

@@ -38,6 +38,8 @@ func TestSGLang(t *testing.T) {
 		{"new text, without ids", generated("a", "b", "bc"), want("abbc", 3, 3)},
 		{"one event", generated("ab|1"), want("ab", 1, 1)},
 		{"the server replaces the end of its text", generated("a|1", "ab\ufffd|1,2", "ab😀|1,2,3"), want("ab\ufffd😀", 3, 3)},
+		{"drafts", `data: {"text":"a b c","output_ids":[1,2,3],"meta_info":{"completion_tokens":3,"finish_reason":{"type":"length","length":3},"spec_verify_ct":2}}` + "\n\ndata: [DONE]\n\n",
+			read{Text: "a b c", Chunks: 1, Tokens: 3, Finish: "length", Done: true, Usage: Usage{OutputTokens: 3}, Timings: Timings{DecodeSteps: 2}}},
 		{"aborted", `data: {"text":"","meta_info":{"finish_reason":{"type":"abort","message":"no memory","status_code":500},"e2e_latency":0.5}}` + "\n\ndata: [DONE]\n\n",
 			read{Fault: "no memory", Finish: "abort", Done: true, Timings: Timings{Total: 500 * time.Millisecond}}},
 		{"error", `data: {"error":{"message":"too long","code":400}}` + "\n\ndata: [DONE]\n\n", read{Fault: "too long", Done: true}},

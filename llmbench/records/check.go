@@ -3,6 +3,7 @@ package records
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -76,6 +77,8 @@ func (q *Request) checkText() error {
 		return fmt.Errorf("first_ns %d and last_ns %d: want them in this order between start_ns %d and end_ns %d", q.First, q.Last, q.Start, q.End)
 	case q.Cut > q.Deltas:
 		return fmt.Errorf("cut %d: want it among the %d deltas", q.Cut, q.Deltas)
+	case len(q.DeltaTokens) > 0 && (len(q.DeltaTokens) != int(q.Deltas) || slices.Min(q.DeltaTokens) < 0):
+		return fmt.Errorf("delta_tokens of %d deltas: want those of %d, none negative", len(q.DeltaTokens), q.Deltas)
 	case q.Outputs > 0 && (q.FirstOutput < q.First || q.FirstOutput > q.Last):
 		return fmt.Errorf("first_output_ns %d: want it between first_ns %d and last_ns %d", q.FirstOutput, q.First, q.Last)
 	}

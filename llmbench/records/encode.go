@@ -40,6 +40,7 @@ func (e *encoder) appendLine(s *sample.Sample, shards bool) {
 	e.duration("end_ns", s.End)
 	e.unlessZero("in_flight", s.InFlight)
 	e.list("gaps_ns", s.Gaps)
+	e.appendDeltaTokens(s.DeltaTokens)
 	e.int("events", s.Events)
 	if s.Outputs < s.Deltas {
 		e.int("outputs", s.Outputs)
@@ -111,6 +112,22 @@ func (e *encoder) appendChoices(c sample.Choices) {
 	*e = append(*e, '}')
 }
 
+// appendDeltaTokens appends the tokens of each delta, if they are known and some delta has several.
+func (e *encoder) appendDeltaTokens(all []int32) {
+	if len(all) == 0 {
+		return
+	}
+	e.key("delta_tokens")
+	*e = append(*e, '[')
+	for i, n := range all {
+		if i > 0 {
+			*e = append(*e, ',')
+		}
+		*e = strconv.AppendInt(*e, int64(n), 10)
+	}
+	*e = append(*e, ']')
+}
+
 // appendMerged appends the deltas that were read together with later ones.
 func (e *encoder) appendMerged(all []sample.Merged) {
 	if len(all) == 0 {
@@ -143,6 +160,9 @@ func (e *encoder) appendServer(t sample.ServerTimings) {
 	e.unlessZero("prompt_tokens", t.PromptTokens)
 	e.unlessZero("cached_tokens", t.CachedTokens)
 	e.unlessZero("output_tokens", t.OutputTokens)
+	e.unlessZero("draft_tokens", t.DraftTokens)
+	e.unlessZero("accepted_tokens", t.AcceptedTokens)
+	e.unlessZero("decode_steps", t.DecodeSteps)
 	*e = append(*e, '}')
 }
 

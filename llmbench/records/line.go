@@ -36,8 +36,9 @@ type line struct {
 	End          instant        `json:"end_ns"`
 	InFlight     int            `json:"in_flight"` // just before the end, itself included; 0 in older files
 	Gaps         gaps           `json:"gaps_ns"`
-	Events       *int           `json:"events"`  // nil in older files
-	Outputs      *int           `json:"outputs"` // this and the next only if there was reasoning
+	DeltaTokens  []int32        `json:"delta_tokens"` // only if some delta has several
+	Events       *int           `json:"events"`       // nil in older files
+	Outputs      *int           `json:"outputs"`      // this and the next only if there was reasoning
 	FirstOutput  instant        `json:"first_output_ns"`
 	Cut          int            `json:"cut"`
 	Choices      choices        `json:"choices"`
@@ -99,6 +100,9 @@ type server struct {
 	PromptTokens int   `json:"prompt_tokens"`
 	CachedTokens int   `json:"cached_tokens"`
 	OutputTokens int   `json:"output_tokens"`
+	Drafted      int   `json:"draft_tokens"`
+	Accepted     int   `json:"accepted_tokens"`
+	DecodeSteps  int   `json:"decode_steps"`
 }
 
 // timings returns what the server stated.
@@ -106,5 +110,6 @@ func (s *server) timings() *sample.ServerTimings {
 	return &sample.ServerTimings{
 		Load: time.Duration(s.Load), Queue: time.Duration(s.Queue), Prompt: time.Duration(s.Prompt), Predict: time.Duration(s.Predict), Total: time.Duration(s.Total),
 		PromptTokens: s.PromptTokens, CachedTokens: s.CachedTokens, OutputTokens: s.OutputTokens,
+		DraftTokens: s.Drafted, AcceptedTokens: s.Accepted, DecodeSteps: s.DecodeSteps,
 	}
 }

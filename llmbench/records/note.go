@@ -28,7 +28,7 @@ const (
 	NoteShards      = "shards"      // processes that made the measurement together
 	NoteLengths     = "lengths"     // answers that are longer or shorter than was asked for
 	NoteCache       = "cache"       // prompts that the server had in its cache
-	NoteTokens      = "tokens"      // output tokens that the server did not state or not stream
+	NoteTokens      = "tokens"      // output tokens that the server did not state or not stream, or several in a delta
 	NoteConnections = "connections" // connections that were opened or closed on the way
 	NoteSteady      = "steady"      // there was no steady state
 )

@@ -90,7 +90,7 @@ func (p *parser) convert(l *line) Request {
 		MaxTokens: int32(l.MaxTokens), FixedOutput: l.FixedOutput, Asked: int32(l.Asked), PromptChars: int32(l.PromptChars), OutputChars: int32(l.OutputChars),
 		Error: p.word(l.Error), Finish: p.word(l.Finish), Clock: sample.Clock(p.word(l.Clock)),
 		Streamed: p.head.Stream, Scheduled: p.head.Concurrency == 0 && l.Turn == 0,
-		Merged: groups(l.Merged), Cut: int32(l.Cut), gaps: l.Gaps, lags: l.Lags,
+		Merged: groups(l.Merged), Cut: int32(l.Cut), gaps: l.Gaps, lags: l.Lags, DeltaTokens: l.DeltaTokens,
 	}
 	if l.Server != nil {
 		q.Server = l.Server.timings()

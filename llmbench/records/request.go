@@ -59,6 +59,8 @@ type Request struct {
 
 	Merged []sample.Merged // Sample.Merged
 
+	DeltaTokens []int32 // Sample.DeltaTokens
+
 	gaps, lags gaps
 }
 

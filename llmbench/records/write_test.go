@@ -35,9 +35,9 @@ func TestWrite(t *testing.T) {
 		ID: `a"b`, Pass: 1, Request: 3, Turn: 2, Epoch: time.Unix(1, 7), Due: 10, Granted: 11, Admitted: 12, Start: 13, SentBy: 14, Scheduled: true, Connect: 14, Resent: 1, ResentUnread: true,
 		Wrote: 15, FirstByte: 16, Clock: sample.KernelClock, Lags: []time.Duration{1, 2, 3}, Merged: []sample.Merged{{Delta: 1, Deltas: 2, Since: 21}}, FirstByteLag: 4, EndLag: 5, Streamed: true, Events: 6, Cut: 1,
 		Choices: sample.Choices{Before: 1, Amid: 2, After: 3, First: 17, Last: 40}, LastEvent: 41, Done: 42, UsageAlone: true,
-		Deltas: 3, First: 20, Last: 40, Gaps: []time.Duration{5, 15}, Outputs: 2, FirstOutput: 25, End: 43,
+		Deltas: 3, First: 20, Last: 40, Gaps: []time.Duration{5, 15}, DeltaTokens: []int32{1, 0, 5}, Outputs: 2, FirstOutput: 25, End: 43,
 		MaxTokens: 9, FixedOutput: true, PromptTokens: 8, CachedTokens: 7, OutputTokens: 6, ReasoningTokens: 2, TokenSource: sample.FromUsage, AskedTokens: 5, PromptChars: 4, OutputChars: 3,
-		Server: sample.ServerTimings{Load: 1, Queue: 2, Prompt: 3, Predict: 4, Total: 5, PromptTokens: 6, CachedTokens: 7, OutputTokens: 8},
+		Server: sample.ServerTimings{Load: 1, Queue: 2, Prompt: 3, Predict: 4, Total: 5, PromptTokens: 6, CachedTokens: 7, OutputTokens: 8, DraftTokens: 9, AcceptedTokens: 10, DecodeSteps: 11},
 		Status: 200, RetryAfter: 9, Finish: "stop", Outcome: sample.OK, Answer: &sample.Answer{Text: "x<y"},
 	}
 	failed := sample.Sample{ID: "c", Epoch: time.Unix(1, 0), Outcome: sample.Connect, Err: errors.New("refused"), Clock: sample.UserClock}
@@ -45,11 +45,11 @@ func TestWrite(t *testing.T) {
 	got := written(t, []sample.Sample{full, failed, queued}, End{Outcome: EndedFailed, Why: "x"})
 	assert.DeepEqual(t, got, []string{
 		`{"id":"a\"b","pass":1,"request":3,"turn":2,"due_ns":10,"epoch_unix_ns":1000000007,"granted_ns":11,"start_ns":13,"admitted_ns":12,"sent_by_ns":14,"connect_ns":14,"resent":1,"resent_unread":true,` +
-			`"wrote_ns":15,"first_byte_ns":16,"first_ns":20,"last_ns":40,"end_ns":43,"gaps_ns":[5,15],"events":6,"outputs":2,"first_output_ns":25,"cut":1,` +
+			`"wrote_ns":15,"first_byte_ns":16,"first_ns":20,"last_ns":40,"end_ns":43,"gaps_ns":[5,15],"delta_tokens":[1,0,5],"events":6,"outputs":2,"first_output_ns":25,"cut":1,` +
 			`"choices":{"before":1,"amid":2,"after":3,"first_ns":17,"last_ns":40},"last_event_ns":41,"done_ns":42,"clock":"kernel","read_lags_ns":[1,2,3],"merged":[[1,2,21]],` +
 			`"first_byte_lag_ns":4,"end_lag_ns":5,"max_tokens":9,"fixed_output":true,"prompt_tokens":8,"cached_tokens":7,"output_tokens":6,"reasoning_tokens":2,"usage_alone":true,"token_source":"usage",` +
 			`"asked_tokens":5,"prompt_chars":4,"output_chars":3,` +
-			`"server":{"load_ns":1,"queue_ns":2,"prompt_ns":3,"predict_ns":4,"total_ns":5,"prompt_tokens":6,"cached_tokens":7,"output_tokens":8},` +
+			`"server":{"load_ns":1,"queue_ns":2,"prompt_ns":3,"predict_ns":4,"total_ns":5,"prompt_tokens":6,"cached_tokens":7,"output_tokens":8,"draft_tokens":9,"accepted_tokens":10,"decode_steps":11},` +
 			`"finish":"stop","outcome":"ok","status":200,"retry_after_ns":9,"answer":{"text":"x<y"}}`,
 		`{"id":"c","pass":0,"request":0,"due_ns":0,"epoch_unix_ns":1000000000,"start_ns":0,"admitted_ns":0,"connect_ns":0,"wrote_ns":null,"first_byte_ns":null,"first_ns":null,` +
 			`"last_ns":null,"end_ns":0,"gaps_ns":[],"events":0,"clock":"user","prompt_tokens":0,"output_tokens":0,"outcome":"connect","error":"refused","status":0}`,
@@ -65,6 +65,8 @@ func TestWrite(t *testing.T) {
 	s := q.sample()
 	s.Gaps, s.Lags = slices.Collect(q.gaps.all()), slices.Collect(q.lags.all())
 	want := full
+	assert.DeepEqual(t, q.DeltaTokens, full.DeltaTokens)
+	want.DeltaTokens = nil
 	want.ID, want.Request, want.Epoch, want.Wrote, want.FirstByte, want.FirstByteLag, want.EndLag = "", 0, time.Time{}, 0, 0, 0, 0
 	want.Events, want.Choices, want.LastEvent, want.Done, want.UsageAlone = 0, sample.Choices{}, 0, 0, false
 	want.Server, want.Status, want.RetryAfter, want.Finish, want.Answer, want.Scheduled = sample.ServerTimings{}, 0, 0, "", nil, false

@@ -21,7 +21,7 @@ const GoodRate = "good-req/s"
 
 // Units are the units of any benchmark, in the order of reports: [Summarize] computes
 // all of them but [ClientError]. Scenarios and backends have further ones.
-var Units = slices.Concat(rateUnits, latencyUnits(), turnUnits(), otherUnits)
+var Units = slices.Concat(rateUnits, latencyUnits(), turnUnits(), speculativeUnits, otherUnits)
 
 // Named returns the units of [Units] of those names, in their order. It panics if there
 // is no unit of a name.
@@ -59,9 +59,21 @@ var otherUnits = []Unit{
 	{Name: "asked-in-tok/req", Core: true, Statistic: Mean, Means: "Mean prompt tokens that successful requests were meant to have. Left out when it equals in-tok/req."},
 	{Name: "out-tok/req", Core: true, Same: "2%", Statistic: Mean, Means: "Mean output tokens of successful requests."},
 	{Name: "asked-out-tok/req", Core: true, Statistic: Mean, Means: "Mean output tokens that successful requests asked for, if each asked for exactly that number. Left out when it equals out-tok/req."},
+	{Name: "reason-tok/req", Statistic: Mean, Means: "Mean reasoning tokens of successful requests, as the server states them. Most servers count them in out-tok/req, too. Left out when no answer states any."},
+	{Name: "hidden-tok/req", Core: true, Statistic: Mean, Means: "Mean reasoning tokens of successful requests that the server counted and did not stream. They are in out-tok/req, and no latency per token counts them. Left out when no answer hides any."},
 	{Name: "cached-%", Better: "higher", Core: true, Same: "5", Means: "Prompt tokens that answers state as taken from a cache / prompt tokens of successful requests. Left out when no answer states any."},
 	{Name: Accuracy, Better: "higher", Core: true, Means: "Right answers / checked answers. An answer is checked if its request had a check and ended well: a failed request is no wrong answer, and counts for fail-%. Left out when no answer was checked."},
 	{Name: CheckedRequests, Core: true, Means: "Checked answers of all passes, from which accuracy-% is computed. Left out when no answer was checked."},
 	{Name: "fail-%", Better: "lower", Core: true, Means: "Failed requests / all requests. Reported when failures are tolerated."},
 	{Name: "left-%", Core: true, Means: "Requests whose client left before the end, as the load planned / all requests. Left out when none left."},
+}
+
+// The units of speculative decoding, and of servers that send several tokens in a delta for another
+// reason. The acceptance length is the mean number of tokens that a decode step yields for a
+// request: one, and the drafted tokens that are accepted
+// (Leviathan et al., https://arxiv.org/abs/2211.17192).
+var speculativeUnits = []Unit{
+	{Name: "tok/delta", Core: true, Statistic: Mean, Means: "Mean tokens of a delta after the first: the acceptance length of speculative decoding if each decode step has one delta. They are what the server states with each delta, or else (output tokens - 1) / (deltas - 1), over all requests. An answer that max_tokens cuts within a step makes it smaller. Left out below 1.05, because a token without text of its own, as at the end of an answer, has no delta."},
+	{Name: "accept-len", Better: "higher", Core: true, Statistic: Mean, Means: "Mean tokens of a decode step with speculative decoding (acceptance length), as answers state them: (output tokens - 1) / decode steps, over all requests. Left out when no answer states drafts or steps."},
+	{Name: "accept-%", Better: "higher", Means: "Drafted tokens that were accepted / drafted tokens, as answers state them. Left out when no answer states them."},
 }

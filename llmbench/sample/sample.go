@@ -74,6 +74,9 @@ type Sample struct {
 	First, Last time.Duration
 	// Gaps are the times between successive deltas, Deltas-1 of them.
 	Gaps []time.Duration
+	// DeltaTokens has the number of tokens of each delta, as the server stated them with its
+	// events. It is nil if the server did not, or if no delta has several tokens.
+	DeltaTokens []int32
 	// Cut is the number of deltas whose event came in two parts, [BurstPause] or more apart. The
 	// client had read the first part before the second arrived. It is 0 without kernel
 	// timestamps.
@@ -139,7 +142,7 @@ type Sample struct {
 	RetryAfter time.Duration
 	Finish     string // finish reason of the server
 	// Server is what the server measured itself, on its own clock; zero if it states
-	// nothing. No unit is computed from it.
+	// nothing. Only accept-len and accept-% are computed from it.
 	Server ServerTimings
 	// Checked says that the request had a check and ended well, Correct that its answer is right,
 	// and Wrong why the answer is not, in at most [MaxWrong] bytes.
@@ -175,6 +178,11 @@ type ServerTimings struct {
 	PromptTokens int // prompt tokens that were processed
 	CachedTokens int // prompt tokens that were taken from a cache instead
 	OutputTokens int // generated tokens
+
+	// DraftTokens are the tokens that speculative decoding drafted, and AcceptedTokens those of
+	// them that were accepted. DecodeSteps are the decode steps of the request. Servers state
+	// either the tokens or the steps; see [Sample.Accepted].
+	DraftTokens, AcceptedTokens, DecodeSteps int
 }
 
 // An Answer is what a server generated for one request.

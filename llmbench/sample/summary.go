@@ -1,8 +1,12 @@
 package sample
 
 import (
+	"fmt"
 	"iter"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -18,6 +22,9 @@ type Summary struct {
 	// Metrics has the value of each unit that the samples determine. Times are in
 	// nanoseconds. No value is NaN or infinite.
 	Metrics map[string]float64
+	// DeltaTokens is the number of deltas, after the first of each request, by how many tokens
+	// they had. It has only requests with [Sample].DeltaTokens, and is nil without them.
+	DeltaTokens map[int]int
 	// Steady has the steady part of each pass, or the reason why there is none.
 	Steady []Steady
 }
@@ -154,3 +161,37 @@ func Quantile(sorted []time.Duration, q float64) float64 {
 	lo, hi := float64(sorted[i]), float64(sorted[i+1])
 	return lo + (h-float64(i))*(hi-lo)
 }
+
+// DescribeDeltas says how many tokens deltas have, if they have several: their mean and, where the
+// server states the tokens of each delta, how many deltas have how many tokens. It returns "" if
+// the deltas have one token each.
+func (s *Summary) DescribeDeltas() string {
+	mean, several := s.Metrics["tok/delta"]
+	if !several {
+		return ""
+	}
+	text := fmt.Sprintf("deltas after the first have %.4g tokens on average, and the ITL is that of deltas", mean)
+	if s.DeltaTokens == nil {
+		return text + "; how many each has, and the ITL of tokens, is unknown, because the server states tokens only of whole answers (with vLLM and SGLang, stream_options.continuous_usage_stats in LLMBENCH_BODY asks for those of each delta)"
+	}
+	all := 0
+	for _, n := range s.DeltaTokens {
+		all += n
+	}
+	text += "; tokens of a delta:"
+	sizes := slices.Sorted(maps.Keys(s.DeltaTokens))
+	for i, size := range sizes {
+		if i == mostSizes && len(sizes) > mostSizes+1 {
+			rest := 0
+			for _, size := range sizes[i:] {
+				rest += s.DeltaTokens[size]
+			}
+			return text + fmt.Sprintf(" %d to %d %.1f%%", size, sizes[len(sizes)-1], 100*float64(rest)/float64(all))
+		}
+		text += fmt.Sprintf(" %d %.1f%%,", size, 100*float64(s.DeltaTokens[size])/float64(all))
+	}
+	return strings.TrimSuffix(text, ",")
+}
+
+// mostSizes is the number of sizes of deltas that are described one by one.
+const mostSizes = 16

@@ -11,11 +11,13 @@ type totals struct {
 	prompt, asked, cached    float64 // prompt tokens
 	output, askedOutput      float64 // output tokens
 	promptChars, outputChars float64
-	users                    float64                // requests with a latency
-	perUser                  sum                    // of their tokens per second
-	promptKnown, outputKnown bool                   // of every request
-	askedKnown               bool                   // of every request
-	askedOutputKnown         bool                   // of every request: a fixed length
+	users                    float64 // requests with a latency
+	perUser                  sum     // of their tokens per second
+	promptKnown, outputKnown bool    // of every request
+	askedKnown               bool    // of every request
+	askedOutputKnown         bool    // of every request: a fixed length
+	speculation              speculation
+	reasoning, hidden        float64                // reasoning tokens, and those not streamed
 	reasoned                 bool                   // one answer has reasoning
 	turned                   bool                   // one request is a later turn of a session
 	durations                []Distribution         // of each latency
@@ -48,6 +50,7 @@ func (t *totals) add(r *Sample) {
 		t.correct++
 	}
 	t.addTokens(r)
+	t.speculation.add(r)
 	t.reasoned = t.reasoned || r.Outputs < r.Deltas
 	t.turned = t.turned || r.Turn > 0
 	if d, has := r.E2E(); has && d > 0 {
@@ -114,6 +117,10 @@ func (t *totals) addTokens(r *Sample) {
 	t.cached += float64(r.CachedTokens)
 	t.output += float64(r.OutputTokens)
 	t.askedOutput += float64(r.MaxTokens)
+	t.reasoning += float64(r.ReasoningTokens)
+	if r.Streamed && r.HidesReasoning() {
+		t.hidden += float64(r.ReasoningTokens)
+	}
 	t.promptChars += float64(r.PromptChars)
 	t.outputChars += float64(r.OutputChars)
 }
@@ -140,6 +147,9 @@ func (t *totals) setMeans(s *Summary) {
 	s.set("asked-in-tok/req", t.asked/t.n, t.n > 0 && t.askedKnown && t.asked != t.prompt)
 	s.set("out-tok/req", t.output/t.n, t.n > 0 && t.outputKnown)
 	s.set("asked-out-tok/req", t.askedOutput/t.n, t.n > 0 && t.askedOutputKnown && t.askedOutput != t.output)
+	s.set("reason-tok/req", t.reasoning/t.n, t.reasoning > 0)
+	s.set("hidden-tok/req", t.hidden/t.n, t.hidden > 0)
+	t.setSpeculation(s)
 	s.set("cached-%", 100*t.cached/t.prompt, t.cached > 0 && t.promptKnown)
 	s.set(Accuracy, 100*t.correct/t.checked, t.checked > 0)
 	s.set(CheckedRequests, t.checked, t.checked > 0)
@@ -162,4 +172,17 @@ func (t *totals) setLatencies(s *Summary) {
 	}
 	v, known := statistic(&t.late, P99)
 	s.set("p99-lag-ns", v, known)
+}
+
+// fewTokens is the number of tokens a delta below which deltas are taken to have one token each.
+const fewTokens = 1.05
+
+// setSpeculation sets the units of speculative decoding, and the distribution.
+func (t *totals) setSpeculation(s *Summary) {
+	p := &t.speculation
+	mean := p.tokens / p.deltas
+	s.set("tok/delta", mean, p.deltas > 0 && mean >= fewTokens)
+	s.set("accept-len", p.accepted/p.steps, p.steps > 0)
+	s.set("accept-%", 100*p.ofDrafts/p.drafted, p.drafted > 0)
+	s.DeltaTokens = p.counts
 }

@@ -46,6 +46,7 @@ func (c *codec) sample(s *sample.Sample) {
 	c.ints(&s.InFlight, &s.Resent, &s.Events, &s.Deltas, &s.Cut, &s.Outputs)
 	c.durations(&s.First, &s.Last, &s.FirstOutput, &s.FirstByteLag, &s.EndLag)
 	c.lists(&s.Gaps, &s.Lags)
+	c.tokens(&s.DeltaTokens)
 	c.merged(&s.Merged)
 	c.durations(&s.EventLags.FirstOutput, &s.EventLags.ChoiceFirst, &s.EventLags.ChoiceLast, &s.EventLags.LastEvent, &s.EventLags.Done)
 	c.ints(&s.Choices.Before, &s.Choices.Amid, &s.Choices.After)
@@ -58,7 +59,7 @@ func (c *codec) sample(s *sample.Sample) {
 	c.failure(&s.Err)
 	t := &s.Server
 	c.durations(&t.Load, &t.Queue, &t.Prompt, &t.Predict, &t.Total)
-	c.ints(&t.PromptTokens, &t.CachedTokens, &t.OutputTokens)
+	c.ints(&t.PromptTokens, &t.CachedTokens, &t.OutputTokens, &t.DraftTokens, &t.AcceptedTokens, &t.DecodeSteps)
 	c.flags(&s.Checked, &s.Correct)
 	c.text(&s.Wrong)
 	c.answer(&s.Answer)
@@ -181,6 +182,17 @@ func (c *codec) lists(a, b *[]time.Duration) {
 		for i, d := range list {
 			list[i] = time.Duration(c.int(int64(d)))
 		}
+	}
+}
+
+// tokens writes or reads the tokens of deltas. An empty list is read as nil.
+func (c *codec) tokens(all *[]int32) {
+	n := c.length(len(*all))
+	if c.reading && n > 0 {
+		*all = make([]int32, n)
+	}
+	for i, v := range *all {
+		(*all)[i] = int32(c.int(int64(v)))
 	}
 }
 
