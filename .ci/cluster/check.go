@@ -16,9 +16,6 @@ import (
 	"time"
 )
 
-// shards is the number of shards in the files of scenarios/deploy.
-const shards = 4
-
 // lost is the number of the shard that is killed.
 const lost = 2
 
@@ -57,37 +54,6 @@ func (l load) variables() map[string]string {
 
 // arguments are those of the scenarios.
 var arguments = []string{"-test.bench=Serve", "-test.benchtime=1x", "-test.v"}
-
-// A platform runs the file of scenarios/deploy of an engine.
-type platform interface {
-	// submit starts a job with variables. Shard 0 writes its records to the folder out.
-	submit(ctx context.Context, variables map[string]string, out string) (job, error)
-	// ways are the ways in which a shard can be killed, in their order. The last one may leave the
-	// engine unable to run jobs.
-	ways() []way
-}
-
-// A job is a job of a platform.
-type job interface {
-	// wait waits for the end of the job, and says how it ended. The log has the output of all
-	// shards that could be read.
-	wait(ctx context.Context) (ending, error)
-	// machine returns the name that a shard has in errors.
-	machine(ctx context.Context, shard int) (string, error)
-}
-
-// An ending says how a job ended.
-type ending struct {
-	failed bool
-	status string // in the words of the engine
-	log    string
-}
-
-// A way kills a shard of a job.
-type way struct {
-	name string // of what is killed
-	kill func(ctx context.Context, j job, shard int) error
-}
 
 // check makes all checks of a platform.
 func check(ctx context.Context, l *lab, p platform) error {

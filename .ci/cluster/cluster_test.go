@@ -64,8 +64,8 @@ func run(t *testing.T, lines ...string) *records.Run {
 func TestCannotJudge(t *testing.T) {
 	const why = "cannot judge: shard 2 (n3) is lost: nothing heard for 10s"
 	head := `{"version":2,"benchmark":"BenchmarkServe","dialect":"openai-chat","start":"2026-11-23T04:00:00Z","host":{"go":"go1.26"},"shards":4,"ends":true}`
-	request := `{"pass":0,"due_ns":0,"start_ns":0,"connect_ns":0,"first_ns":20,"last_ns":50,"end_ns":60,"gaps_ns":[30],"prompt_tokens":5,"output_tokens":2,"token_source":"usage","outcome":"ok","status":200}`
-	end := `{"outcome":"failed","why":"` + why + `"}`
+	request := `{"id":"a-1","pass":0,"due_ns":0,"start_ns":0,"connect_ns":0,"first_ns":20,"last_ns":50,"end_ns":60,"gaps_ns":[30],"prompt_tokens":5,"output_tokens":2,"token_source":"usage","outcome":"ok","status":200}`
+	end := `{"end":{"outcome":"failed","why":"` + why + `"}}`
 	good, log := run(t, head, request, end), "0: "+why+"\n"
 	assert.NilError(t, cannotJudge(good, log, "shard 2 (n3)"))
 	assert.ErrorContains(t, cannotJudge(good, log, "shard 1 (n2)"), "the records say")

@@ -12,6 +12,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
+// shards is the number of shards in the files of scenarios/deploy.
+const shards = 4
+
 var resultLine = regexp.MustCompile(`(?m)^(?:\d+: )?(Benchmark\S+\s+\d+\s.*)$`)
 
 // results returns the lines of results in the output of shards, without the number that srun puts

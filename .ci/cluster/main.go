@@ -33,21 +33,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 )
-
-// An engine is what runs a file of scenarios/deploy.
-type engine struct {
-	file     string     // in the folder of the module
-	packages []software // that must be installed
-	// up brings the engine up in a lab.
-	up func(ctx context.Context, l *lab) (platform, error)
-}
-
-// A software is programs, and the packages of Debian and Ubuntu that have them.
-type software struct {
-	programs []string
-	packages string
-}
 
 // engines are the engines by their names.
 var engines = map[string]engine{"slurm": slurm}
@@ -80,4 +67,29 @@ func cluster(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 1
 	}
 	return 0
+}
+
+// inside are the commands that this program starts itself, in namespaces.
+var inside = map[string]func(args []string) error{"lab": runLab, "node": runNode}
+
+// runLab runs the checks of an engine as the first process of namespaces.
+func runLab(args []string) error {
+	if len(args) != 2 || os.Getpid() != 1 {
+		return errors.New("want to be started by cluster itself")
+	}
+	ctx := context.Background() // the namespaces end with their first process
+	e, l := engines[args[0]], &lab{dir: args[1]}
+	if err := l.open(ctx); err != nil {
+		return err
+	}
+	began := time.Now()
+	p, err := e.up(ctx, l)
+	if err != nil {
+		return errors.Join(err, l.logs())
+	}
+	fmt.Printf("%s is up after %.1f s\n", args[0], time.Since(began).Seconds())
+	if err := check(ctx, l, p); err != nil {
+		return errors.Join(err, l.logs())
+	}
+	return nil
 }

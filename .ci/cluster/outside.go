@@ -11,9 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -70,33 +68,6 @@ func installed(all []software) error {
 		return nil
 	}
 	return fmt.Errorf("not installed: %s: apt-get install --no-install-recommends %s", strings.Join(missing, ", "), strings.Join(packages, " "))
-}
-
-// self returns a command that runs this program with other arguments.
-func self(ctx context.Context, args ...string) (*exec.Cmd, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	return exec.CommandContext(ctx, program, args...), nil
-}
-
-// namespaced makes a command the first process of namespaces of its own. When it ends, the kernel
-// kills all others in them.
-func namespaced(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC | syscall.CLONE_NEWNET | syscall.CLONE_NEWPID,
-		Pdeathsig:  syscall.SIGKILL,
-	}
-}
-
-// runNamespaced runs a command in namespaces of its own, on a thread that lives as long as the
-// command: the kernel kills the command when the thread ends.
-func runNamespaced(cmd *exec.Cmd) error {
-	namespaced(cmd)
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	return cmd.Run()
 }
 
 // root returns the folder of the module.

@@ -1,0 +1,50 @@
+//go:build linux
+
+package main
+
+import "context"
+
+// An engine is what runs a file of scenarios/deploy.
+type engine struct {
+	file     string     // in the folder of the module
+	packages []software // that must be installed
+	// up brings the engine up in a lab.
+	up func(ctx context.Context, l *lab) (platform, error)
+}
+
+// A software is programs, and the packages of Debian and Ubuntu that have them.
+type software struct {
+	programs []string
+	packages string
+}
+
+// A platform runs the file of scenarios/deploy of an engine.
+type platform interface {
+	// submit starts a job with variables. Shard 0 writes its records to the folder out.
+	submit(ctx context.Context, variables map[string]string, out string) (job, error)
+	// ways are the ways in which a shard can be killed, in their order. The last one may leave the
+	// engine unable to run jobs.
+	ways() []way
+}
+
+// A job is a job of a platform.
+type job interface {
+	// wait waits for the end of the job, and says how it ended. The log has the output of all
+	// shards that could be read.
+	wait(ctx context.Context) (ending, error)
+	// machine returns the name that a shard has in errors.
+	machine(ctx context.Context, shard int) (string, error)
+}
+
+// An ending says how a job ended.
+type ending struct {
+	failed bool
+	status string // in the words of the engine
+	log    string
+}
+
+// A way kills a shard of a job.
+type way struct {
+	name string // of what is killed
+	kill func(ctx context.Context, j job, shard int) error
+}

@@ -1,0 +1,58 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+)
+
+// self returns a command that runs this program with other arguments.
+func self(ctx context.Context, args ...string) (*exec.Cmd, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return exec.CommandContext(ctx, program, args...), nil
+}
+
+// namespaced makes a command the first process of namespaces of its own. When it ends, the kernel
+// kills all others in them.
+func namespaced(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC | syscall.CLONE_NEWNET | syscall.CLONE_NEWPID,
+		Pdeathsig:  syscall.SIGKILL,
+	}
+}
+
+// runNamespaced runs a command in namespaces of its own, on a thread that lives as long as the
+// command: the kernel kills the command when the thread ends.
+func runNamespaced(cmd *exec.Cmd) error {
+	namespaced(cmd)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return cmd.Run()
+}
+
+// ownMounts lets this process, which has namespaces of its own, see its own processes and host name.
+func ownMounts(hostname string) error {
+	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("mount: %w", err)
+	}
+	if err := syscall.Mount("proc", "/proc", "proc", syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("mount /proc: %w", err)
+	}
+	return syscall.Sethostname([]byte(hostname))
+}
+
+// hide lets a path show what another path shows, in this mount namespace and those made of it.
+func hide(path, shows string) error {
+	if err := syscall.Mount(shows, path, "", syscall.MS_BIND, ""); err != nil {
+		return fmt.Errorf("mount %s on %s: %w", shows, path, err)
+	}
+	return nil
+}
