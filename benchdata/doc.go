@@ -14,6 +14,7 @@
 //   - [Questions] has real questions from files in several formats.
 //   - [Filler] and [Continuation] are the workloads of two published studies.
 //   - [Bodies] has recorded requests to an OpenAI-compatible server.
+//   - [Answered] has questions whose answers are known, and checks of the answers.
 //   - [Trace] has requests with the lengths, the arrival times and the common
 //     prefixes of a recorded load.
 //

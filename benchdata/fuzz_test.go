@@ -21,6 +21,8 @@ func readKind(w Workload, file []byte, n int) ([]llmbench.Request, error) {
 		return w.Read(r, n)
 	case Bodies:
 		return w.Read(r, n)
+	case Answered:
+		return w.Read(r, n)
 	case Sonnet:
 		return w.Read(r, n)
 	case Trace:

@@ -109,6 +109,8 @@ var kinds = []kind{
 	{"openai", "PATH", false, func(path string, o Options, p *params) Workload {
 		return Bodies{Path: path, Output: o.Output, FixedOutput: o.FixedOutput, NoRepeat: !p.bool("repeat", true), Seed: o.Seed, Salt: o.Salt, Tokenizer: o.Tokenizer}
 	}},
+	{"arithmetic", "", false, answered(SetArithmetic)}, {"gsm8k", "PATH", false, answered(SetGSM8K)}, {"mmlu", "PATH", false, answered(SetMMLU)},
+	{"needle", "", true, answered(SetNeedle)},
 	trace(Azure), trace(BurstGPT), trace(Mooncake), trace(Bailian),
 }
 
@@ -187,6 +189,8 @@ func Kinds() []Kind {
 //	generated-shared-prefix?per-group=32&system=4096
 //	openqa:open_qa.jsonl?repeat=false
 //	jsonl:prompts.jsonl?own-output=true
+//	arithmetic?operations=5&shots=8
+//	mmlu:abstract_algebra_test.csv?subject=abstract+algebra
 //
 // The parameters are fields of the data set's type, with names in lower case.
 // repeat=false sets NoRepeat. Open does not read the file; the methods of the data

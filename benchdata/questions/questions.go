@@ -1,0 +1,65 @@
+// Package questions has questions with known answers: requests that carry the check of their answer.
+// Prompts and checks follow the published rules of each set, so that accuracies can be compared with
+// published ones. Sampling should be greedy: temperature 0.
+package questions
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/check"
+)
+
+// A Question is a question with its answer as the examples of a few-shot prompt show it.
+type Question struct {
+	Text   string     // what is asked, with "Answer:" at its end
+	Answer string     // what follows in an example
+	Check  check.Func // accepts right answers
+}
+
+// request returns the request for a question after an introduction and examples, of which each is
+// followed by an empty line. The answer has at most output tokens.
+func (q Question) request(intro string, examples []Question, output int) llmbench.Request {
+	prompt := intro
+	for _, e := range examples {
+		prompt += e.Text + " " + e.Answer + "\n\n"
+	}
+	return llmbench.Request{Prompt: prompt + q.Text, MaxTokens: output, Check: q.Check}
+}
+
+// choose returns n of all, in an order that the seed determines, without repetition. A seed of 0 chooses
+// the first n.
+func choose[T any](all []T, n int, seed uint64) []T {
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	if seed != 0 {
+		order = rand.New(rand.NewPCG(seed, 0)).Perm(len(all))
+	}
+	chosen := make([]T, 0, min(n, len(all)))
+	for _, i := range order[:min(n, len(all))] {
+		chosen = append(chosen, all[i])
+	}
+	return chosen
+}
+
+// number returns an error unless v is from least to most.
+func number(name string, v, least, most int) error {
+	if v < least || v > most {
+		return fmt.Errorf("%s is %d, must be from %d to %d", name, v, least, most)
+	}
+	return nil
+}
+
+// A LineError is an error in a line of a file.
+type LineError struct {
+	Line int // from 1
+	Err  error
+}
+
+func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+// Unwrap returns the error without the line.
+func (e *LineError) Unwrap() error { return e.Err }
