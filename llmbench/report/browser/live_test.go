@@ -65,7 +65,7 @@ func TestServe(t *testing.T) {
 	}
 	write("a.jsonl", records(8, 200, `{"end":{"outcome":"ok"}}`+"\n"))
 	write("b.jsonl", records(16, 40, `{"end":{"outcome":"failed","why":"pass 0: 3 of 40 requests failed, and none may: http 3"}}`+"\n"))
-	write("c.jsonl", records(32, 90, ""))
+	write("c.jsonl", records(32, 250, ""))
 	address := serve(t, folder)
 
 	p := &tab{t: t, address: address + "/"}
@@ -93,8 +93,17 @@ func TestServe(t *testing.T) {
 		}
 	}
 	until("#running", "concurrency=32")
-	for _, want := range []string{"In flight\n32", "Requests ended\n90", "Failed\n5\nhttp 5", "TTFT p99\nneeds 100"} {
+	for _, want := range []string{"In flight\n32", "Requests ended\n250", "Failed\n15\nhttp 15", "TTFT p99\n"} {
 		until("#running", want)
+	}
+	until("#running", "TTFT, mean")
+	said := eval[[]string](p, `[...document.querySelectorAll("#running .charts svg")].map(s => s.getAttribute("aria-label"))`)
+	assert.Equal(t, len(said), 4, "%q", said)
+	for i, want := range []string{"In flight, the most: 32 at last, 32 to 32 from ", "Output tok/s: ", "TTFT, mean: ", "Failures: "} {
+		assert.Check(t, strings.HasPrefix(said[i], want), "%q", said[i])
+	}
+	for i := range said {
+		assert.Check(t, eval[float64](p, fmt.Sprintf(`document.querySelectorAll("#running .charts svg path:last-child")[%d].getBBox().width`, i)) > 40, said[i])
 	}
 	until("#ended", "none may: http 3")
 	write("d.jsonl", records(64, 0, ""))
@@ -113,7 +122,7 @@ func TestServe(t *testing.T) {
 			assert.Assert(t, eval[bool](p, `document.documentElement.scrollWidth <= innerWidth`), "%s is wider than the window", where)
 		}
 	}
-	write("c.jsonl", records(32, 200, `{"end":{"outcome":"ok"}}`+"\n"))
+	write("c.jsonl", records(32, 300, `{"end":{"outcome":"ok"}}`+"\n"))
 	until("#ended", "concurrency=32")
 	until("#status", "0 going on, 3 ended")
 	p.mu.Lock()

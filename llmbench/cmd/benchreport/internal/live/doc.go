@@ -13,6 +13,9 @@
 // what the client counted when the newest of them ended, with that instant; it is not
 // computed. Records of older versions do not have the number, and then the page shows none.
 //
+// A run that goes on has its course in at most 240 steps: requests in flight, tokens per second,
+// TTFT and failures. The page's script draws it. Steps become longer as the run does.
+//
 // A [Server] answers programs on this machine only, unless another address is asked for. It
 // refuses requests whose Host is a name other than localhost, so that no page of another site
 // can read from it by making its own name lead to this machine. Its page runs no script but

@@ -29,6 +29,49 @@ function figure(name, value, detail) {
 const name = run => run.benchmark || run.file;
 const link = run => make("a", {href: "report?run=" + encodeURIComponent(run.file)}, "report", make("span", {hidden: true}, " of " + name(run)));
 
+// drawn returns an element of a picture.
+function drawn(name, attributes, ...children) {
+  const e = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
+  e.append(...children);
+  return e;
+}
+
+// chart draws values over time from 0: steps as bars or as a line, which a null breaks.
+function chart(title, values, course, text, bars) {
+  const known = values.filter(v => v !== null), most = Math.max(0, ...known), n = values.length;
+  if (!known.length) return make("figure", {}, make("figcaption", {}, title, make("small", {}, "none yet")));
+  const y = v => most ? 50 - 48 * v / most : 50;
+  let path = "";
+  values.forEach((v, i) => {
+    const x = 240 * i / n, to = 240 * (i + 1) / n;
+    if (v === null || bars && !v) return;
+    if (bars) path += `M${x} 50V${y(v)}H${to}V50Z`;
+    else path += `${i && values[i - 1] !== null ? "L" : "M"}${x} ${y(v)}H${to}`;
+  });
+  const least = Math.min(...known);
+  const said = `${title}: ${text(known.at(-1))} at last, ${text(least)} to ${text(most)} from ${span(course)}`;
+  const svg = drawn("svg", {viewBox: "0 0 240 52", preserveAspectRatio: "none", role: "img", "aria-label": said}, drawn("title", {}, said),
+    drawn("path", {class: "base", d: "M0 50.5H240"}), drawn("path", {class: bars ? "bars" : "line", d: path}));
+  return make("figure", {}, make("figcaption", {}, title, make("small", {}, least === most ? text(most) : text(least) + " to " + text(most))), svg);
+}
+
+// span is the time of a course.
+function span(course) {
+  const end = new Date(course.start).getTime() + course.tokens.length * course.stepMs;
+  return clock(course.start) + " to " + clock(end);
+}
+
+// charts draws the course of a run.
+function charts(c) {
+  const step = c.stepMs < 60000 ? digits.format(c.stepMs / 1000) + " s" : digits.format(c.stepMs / 60000) + " min";
+  const all = [];
+  if (c.inFlight.some(v => v !== null)) all.push(chart("In flight, the most", c.inFlight, c, v => whole.format(v)));
+  all.push(chart("Output tok/s", c.tokens, c, v => digits.format(v)), chart("TTFT, mean", c.ttft, c, v => time(1e6 * v, 1, 1)),
+    chart("Failures", c.failed, c, v => whole.format(v), true));
+  return make("div", {className: "charts"}, ...all, make("p", {className: "load"}, span(c) + " in steps of " + step + ", drawn from 0. A request counts when it ends."));
+}
+
 // card shows a run that goes on.
 function card(run) {
   const failed = failures(run);
@@ -42,6 +85,7 @@ function card(run) {
     figure("Output tok/s", digits.format(run.tokensPerS), digits.format(run.recentPerS) + " in the last 10 s"),
     figure("TTFT p50", time(run.ttft50, run.ttfts, 1), whole.format(run.ttfts) + " so far"),
     figure("TTFT p99", time(run.ttft99, run.ttfts, 100), run.ttfts < 100 ? "of successful requests" : "")));
+  if (run.course) e.append(charts(run.course));
   return e;
 }
 

@@ -41,6 +41,8 @@ type Run struct {
 	TTFTs        int     `json:"ttfts"`        // number of TTFTs
 	TTFT50       float64 `json:"ttft50"`       // in ns; of at least one
 	TTFT99       float64 `json:"ttft99"`       // in ns; of at least 100
+
+	Course *Course `json:"course,omitempty"` // of a run that goes on; nil if it is short
 }
 
 // The states of a run.
@@ -63,6 +65,7 @@ type tracker struct {
 	pass     int32
 	from, to time.Duration // first t0 and last end of the current pass
 	recent   []tokensAt    // of successful requests of the current pass, by end
+	course   course
 }
 
 // tokensAt are the output tokens of a request that ended at an instant.
@@ -101,7 +104,7 @@ func (t *tracker) read(most int64) (replaced bool) {
 			t.run.State = StateFailed
 		}
 		t.figures()
-		t.ttft, t.recent = sample.Distribution{}, nil // nothing is added any more
+		t.ttft, t.recent, t.course = sample.Distribution{}, nil, course{} // nothing is added any more
 		return false
 	}
 	t.figures()
@@ -133,9 +136,12 @@ func (t *tracker) add(q *records.Request) {
 	if t.run.InFlight = int(q.InFlight); t.follower.Head().Shards > 1 {
 		t.run.InFlight = 0 // each process counts its own
 	}
+	at := t.follower.Head().Start.Add(t.elapsed + q.End - t.from) // older records do not have the epoch
 	if q.Epoch > 0 {
-		t.run.At = time.Unix(0, q.Epoch).Add(q.End)
+		at = time.Unix(0, q.Epoch).Add(q.End)
+		t.run.At = at
 	}
+	t.course.add(at, t.run.InFlight, q)
 	if q.Failed() {
 		if t.run.Failures == nil {
 			t.run.Failures = map[string]int{}
@@ -192,5 +198,6 @@ func (t *tracker) figures() {
 func (t *tracker) snapshot() Run {
 	r := t.run
 	r.Failures = maps.Clone(r.Failures)
+	r.Course = t.course.over()
 	return r
 }

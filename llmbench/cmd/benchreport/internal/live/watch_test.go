@@ -1,6 +1,7 @@
 package live
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,9 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 const head = `{"version":2,"benchmark":"BenchmarkA/concurrency=2","dialect":"openai-chat","model":"m","stream":true,"concurrency":2,"start":"2026-01-02T03:04:05Z","host":{"go":"go1.26"},"ends":true}` + "\n"
@@ -151,4 +155,36 @@ func TestManyRuns(t *testing.T) {
 			assert.Equal(t, run.TTFT99, 100e6)
 		}
 	}
+}
+
+// TestCourse checks the steps of a run that goes on, and that a run of any length has few of them.
+func TestCourse(t *testing.T) {
+	f := newFolder(t)
+	f.write("a.jsonl", head+request(0, 0, 100, 1000)+request(0, 500, 800, 1900), 0)
+	assert.Assert(t, f.look().Runs[0].Course == nil, "one step, which is not over")
+	f.write("a.jsonl", failure(0, 600, 2500)+request(0, 2000, 2200, 4100)+request(0, 2000, 2200, 5200), os.O_APPEND)
+	c := f.look().Runs[0].Course
+	assert.Assert(t, c.Start.Equal(time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC)), c.Start)
+	text, err := json.Marshal(c)
+	assert.NilError(t, err)
+	assert.Equal(t, string(text[strings.Index(string(text), `"stepMs"`):]), `"stepMs":1000,"inFlight":[2,2,null,2],"tokens":[20,0,0,10],"ttft":[200,null,null,200],"failed":[0,1,0,0]}`)
+
+	var long course
+	q := records.Request{Outcome: sample.OK, Output: 10}
+	const hours = 10
+	for i := range hours * 3600 {
+		long.add(c.Start.Add(time.Duration(i)*time.Second), 1+i%7, &q)
+	}
+	assert.Assert(t, len(long.steps) <= maxSteps && len(long.steps) > maxSteps/4, "%d steps", len(long.steps))
+	tokens := 0
+	for _, s := range long.steps {
+		tokens += s.tokens
+	}
+	assert.Equal(t, tokens, 10*hours*3600)
+	assert.Equal(t, long.over().Tokens[3], 10.0)
+	long.add(c.Start.Add(1<<63-1), 1, &q) // a clock that is wrong
+	long.add(c.Start.Add(-time.Hour), 1, &q)
+	assert.Assert(t, len(long.steps) <= maxSteps)
+	f.write("a.jsonl", end, os.O_APPEND)
+	assert.Assert(t, f.look().Runs[0].Course == nil, "the run has ended")
 }
