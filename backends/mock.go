@@ -32,7 +32,8 @@ type Mock struct {
 	Body json.RawMessage
 }
 
-// Start starts the server, which runs until tb ends, and returns it as a target.
+// Start starts the server, which runs until tb ends, and returns it as a target. It fails if several
+// processes measure together.
 func (m Mock) Start(tb testing.TB) llmbench.Target {
 	tb.Helper()
 	_, target := m.Serve(tb)
@@ -43,6 +44,9 @@ func (m Mock) Start(tb testing.TB) llmbench.Target {
 func (m Mock) Serve(tb testing.TB) (*mockserver.Server, llmbench.Target) {
 	tb.Helper()
 	llmbench.Watch(tb)
+	if _, shards := llmbench.Shard(); shards > 1 {
+		tb.Fatal("backends: mock: it is part of one process, which the other shards of LLMBENCH_RENDEZVOUS cannot reach: want LLMBENCH_BACKEND=mock-container, or LLMBENCH_URL of a server that runs, such as go run ./mockserver/cmd/mockserver")
+	}
 	cfg, err := mockserver.Load(m.Profile)
 	if m.Config != nil {
 		cfg, err = *m.Config, nil

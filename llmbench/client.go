@@ -23,7 +23,8 @@ type client struct {
 	pool    *conn.Pool
 	wall    func() int64 // the wall clock, in nanoseconds since 1970
 	runID   string       // prefix of the request IDs
-	ordinal atomic.Int64 // of the last request
+	passes  atomic.Int64 // number of passes so far, the warm-up included
+	ordinal atomic.Int64 // of the last request outside of a pass
 	ended   atomic.Int64 // requests that have ended, for the progress line
 
 	longest time.Duration // of the posts of all passes so far of which each request succeeded

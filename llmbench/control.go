@@ -144,9 +144,19 @@ const (
 	controlLast  = `data: {"id":"control","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":" token"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
 )
 
-// begin starts the control clients of a pass with inFlight requests in flight. They send
-// requests until end is called or ctx ends, with random pauses of a fixed seed.
-func (k *control) begin(ctx context.Context, inFlight int) {
+// clients returns the number of control clients for that many requests in flight.
+func clients(inFlight int) int { return 1 + inFlight/perControl }
+
+// open opens the connections of the control clients of a pass with inFlight requests in flight.
+func (k *control) open(ctx context.Context, inFlight int) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	k.client.pool.Prepare(ctx, clients(inFlight))
+}
+
+// begin starts the control clients of a pass with inFlight requests in flight. From the instant start
+// on they send requests until end is called or ctx ends, with random pauses of a fixed seed.
+func (k *control) begin(ctx context.Context, inFlight int, start time.Time) {
 	ctx, k.stop = context.WithCancel(ctx)
 	k.errors = distortion.Errors{}
 	load, _ := Load{Requests: []Request{{Prompt: "control", MaxTokens: k.tokens}}, Concurrency: 1}.check()
@@ -154,13 +164,10 @@ func (k *control) begin(ctx context.Context, inFlight int) {
 	if err != nil {
 		panic(err) // the request is a constant
 	}
-	n := 1 + inFlight/perControl
-	opening, cancel := context.WithTimeout(ctx, time.Second)
-	k.client.pool.Prepare(opening, n)
-	cancel()
 	clock := conn.NewClock(conn.WallClock)
-	for i := range n {
+	for i := range clients(inFlight) {
 		k.done.Go(func() {
+			sleep(ctx, max(0, time.Until(start)))
 			w := newWorker(k.client, &load, clock, nil)
 			pauses := rand.New(rand.NewPCG(uint64(i), 1))
 			for first := true; first || ctx.Err() == nil; first = false {

@@ -24,7 +24,7 @@ func TestControl(t *testing.T) {
 		for range 2 {
 			var got distortion.Errors
 			runtest.Until(t, "two streams are measured", func() bool {
-				k.begin(t.Context(), perControl)
+				k.begin(t.Context(), perControl, time.Now())
 				got = k.end()
 				return got.Streams >= 2
 			})

@@ -28,6 +28,8 @@ type crew struct {
 // A common error is one that all processes have, so that they can go on with the next benchmark.
 type common struct{ error }
 
+func (c common) Unwrap() error { return c.error }
+
 // part returns the part of this process.
 func (c *crew) part() shard.Part {
 	if c == nil {
@@ -152,6 +154,41 @@ func (c *crew) verdict(err error) error {
 	return nil
 }
 
+// conclude returns the conclusion of shard 0 to all processes. Then it gives the samples of all
+// processes, which are those of shard 0, to keep in the others.
+func (c *crew) conclude(own conclusion, all iter.Seq[*sample.Sample], keep func(*sample.Sample) error) (conclusion, error) {
+	data, err := json.Marshal(own)
+	if err != nil {
+		return own, err
+	}
+	if data, err = c.Share(c.name(" conclusion"), data); err != nil {
+		return own, err
+	}
+	if err := json.Unmarshal(data, &own); err != nil {
+		return own, fmt.Errorf("the conclusion of shard 0: %w", err)
+	}
+	return own, c.Spread(c.name(" result"), encoded(all), func(data []byte) error { return store.Read(data, keep) })
+}
+
+// encoded ranges over samples as they are sent.
+func encoded(samples iter.Seq[*sample.Sample]) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		var data []byte
+		for s := range samples {
+			if data = store.Append(data, s); len(data) < relayed {
+				continue
+			}
+			if !yield(data) {
+				return
+			}
+			data = data[:0]
+		}
+		if len(data) > 0 {
+			yield(data)
+		}
+	}
+}
+
 // check returns an error unless the processes have sent each request of a plan once. It measures
 // how far apart their clocks are.
 func (c *crew) check(pl *plan, samples iter.Seq[*sample.Sample]) error {
@@ -173,6 +210,18 @@ func (c *crew) check(pl *plan, samples iter.Seq[*sample.Sample]) error {
 	bound, err := c.Bound()
 	c.bound = max(c.bound, bound)
 	return err
+}
+
+// maxLate is by how much the part of a process may begin late.
+const maxLate = 200 * time.Millisecond
+
+// checkStart returns an error if the part of this process began too late. The requests of the other
+// processes then were alone at the server.
+func (c *crew) checkStart(late time.Duration) error {
+	if c == nil || late <= maxLate {
+		return nil
+	}
+	return fmt.Errorf("%s: began %v after the instant on which all shards had agreed; want at most %v: is this machine too busy?", c.step, late.Round(time.Millisecond), maxLate)
 }
 
 // reports gathers the reports of all processes at shard 0, and returns the worst there. Elsewhere

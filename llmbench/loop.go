@@ -23,6 +23,7 @@ type passResult struct {
 	distortion.Pass               // the samples, in the order in which requests ended, and the state of the client
 	clockChange     time.Duration // by how much the wall clock was set during the pass
 	recorderWait    time.Duration // sum of the times that requests waited for the recorder
+	late            time.Duration // by how much the pass, or a worker of a closed loop, began late
 }
 
 // pass sends every request of pl once, at the times that the load asks for. With k, control
@@ -54,27 +55,28 @@ func (c *client) pass(ctx context.Context, l *Load, pl *plan, k *control, o outl
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 
-	lp := &loop{client: c, load: l, part: pl.part, requests: pl.count(), giveUp: giveUp}
+	lp := &loop{client: c, number: c.passes.Add(1), load: l, part: pl.part, requests: pl.count(), giveUp: giveUp}
 	lp.posts = pl.feed(ctx, lp.guard)
 	begin := o.samples.End()
 	if c.pool.Stamped(ctx) {
 		k = nil
 	}
 	if k != nil {
-		k.begin(ctx, ahead)
+		k.open(ctx, ahead)
 	}
 	start, err := o.crew.start()
 	if err != nil {
 		giveUp(err)
-		if k != nil {
-			k.end()
-		}
 		for range lp.posts { // all must be received
 		}
 		return passResult{}, err
 	}
+	if k != nil {
+		k.begin(ctx, ahead, start)
+	}
 	before := strain.Read()
 	lp.clock = conn.NewClockAt(start, c.wall)
+	lp.beganLate(lp.clock.Now())
 	lp.recorder = newRecorder(o, l, lp.clock, giveUp)
 	others := o.crew.collect(func(s *sample.Sample) {
 		c.ended.Add(1)
@@ -92,6 +94,7 @@ func (c *client) pass(ctx context.Context, l *Load, pl *plan, k *control, o outl
 	r.Strain = strain.Read().Since(before)
 	r.clockChange = lp.clock.WallChange()
 	r.ClockSet = r.clockChange != 0
+	r.late = lp.late
 	lost := others()
 	err = lp.recorder.close()
 	r.recorderWait, r.LateTurns = time.Duration(lp.recorder.waited.Load()), lp.recorder.late
@@ -178,6 +181,7 @@ func (c *client) checkLimits(n int) error {
 // A loop sends the posts of one pass.
 type loop struct {
 	client   *client
+	number   int64 // of the pass among those of the client, from 1
 	load     *Load
 	part     shard.Part // of this process
 	requests int        // of the part
@@ -190,6 +194,7 @@ type loop struct {
 
 	mu      sync.Mutex
 	longest time.Duration // guarded by mu; of the posts whose requests all succeeded
+	late    time.Duration // guarded by mu; see passResult
 	free    []*worker     // guarded by mu; the workers of an open loop without a request
 }
 
@@ -201,6 +206,7 @@ func (lp *loop) closed(ctx context.Context) {
 			w := lp.newWorker()
 			begin := time.Duration(lp.part.Worker(k)) * max(0, lp.load.Stagger)
 			sleep(ctx, max(0, begin-lp.clock.Now())) // if ctx ends, no request is sent below
+			lp.beganLate(lp.clock.Now() - begin)
 			lp.guard(func() { lp.work(ctx, w) })
 		})
 	}
@@ -208,6 +214,13 @@ func (lp *loop) closed(ctx context.Context) {
 	for p := range lp.posts { // of workers that have exited
 		lp.skip(ctx, p, lp.clock.Now())
 	}
+}
+
+// beganLate notes that something began late.
+func (lp *loop) beganLate(by time.Duration) {
+	lp.mu.Lock()
+	defer lp.mu.Unlock()
+	lp.late = max(lp.late, by)
 }
 
 // errExited is the error of a pass of which a goroutine has exited.
@@ -307,7 +320,7 @@ func (lp *loop) takeWorker() *worker {
 // newWorker returns a new worker of the pass.
 func (lp *loop) newWorker() *worker {
 	w := newWorker(lp.client, lp.load, lp.clock, &lp.flight)
-	w.recorder = lp.recorder
+	w.recorder, w.pass = lp.recorder, lp.number
 	return w
 }
 

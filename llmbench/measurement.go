@@ -37,7 +37,7 @@ type measurement struct {
 	ownTime  time.Duration // the same of the requests of this process
 	estimate distortion.Estimate
 	hidden   []string // units that mean nothing because answers come in bursts
-	withheld []string // units whose figures are withheld
+	withheld []withholding
 }
 
 // setUp checks the configuration, the target and the load. It sends nothing. The measurement
@@ -99,7 +99,12 @@ func (m *measurement) begin() error {
 	if m.client.target.Simulated {
 		return errors.New("the server is part of this process, and the other shards cannot reach it: want LLMBENCH_URL")
 	}
-	return m.crew.agree("begin", m.facts()...)
+	if err := m.crew.agree("begin", m.facts()...); err != nil {
+		return err
+	}
+	run, err := m.crew.Share(m.crew.name(" ids"), []byte(m.client.runID))
+	m.client.runID = string(run) // so that requests have the ids that one process would give them
+	return err
 }
 
 // facts are what must be the same in all processes that measure together.
@@ -173,14 +178,21 @@ func (m *measurement) warmUp(ctx context.Context) (pace time.Duration, err error
 // send sends the requests of pl, or this process's part of them if others send the rest.
 func (m *measurement) send(ctx context.Context, what string, pl *plan, k *control, o outlet) (passResult, error) {
 	if o.crew = m.crew; m.crew != nil {
-		if err := m.crew.agree(what, shard.Fact{Name: "requests", Value: pl.digest()}); err != nil {
+		if err := m.crew.agree(what, shard.Fact{Name: "requests", Value: pl.digest}); err != nil {
 			return passResult{}, err
 		}
 		pl.divide(m.crew.Part, &m.load)
+		var cancel context.CancelCauseFunc
+		ctx, cancel = context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(m.crew.Context(), func() { cancel(m.crew.Err()) })()
 	}
 	r, err := m.client.pass(ctx, &m.load, pl, k, o)
 	if err == nil && ctx.Err() == nil {
 		err = m.crew.check(pl, r.Samples)
+	}
+	if err == nil && m.bound != BoundReported {
+		err = m.crew.checkStart(r.late)
 	}
 	return r, err
 }
@@ -311,10 +323,42 @@ func (m *measurement) withhold(metrics map[string]float64, units []string, why e
 	for _, unit := range units {
 		delete(metrics, unit)
 	}
-	m.withheld = append(m.withheld, units...)
-	if m.load.Withheld != nil {
-		m.load.Withheld(units, why)
+	m.tellWithheld(withholding{units, why == ErrBursts})
+}
+
+// tellWithheld keeps a withholding, and tells the load.
+func (m *measurement) tellWithheld(w withholding) {
+	m.withheld = append(m.withheld, w)
+	why := ErrClientBound
+	if w.Bursts {
+		why = ErrBursts
 	}
+	if m.load.Withheld != nil {
+		m.load.Withheld(w.Units, why)
+	}
+}
+
+// conclude makes the conclusion, the samples and the elapsed time of shard 0 those of all processes.
+func (m *measurement) conclude(c conclusion) (conclusion, error) {
+	if m.crew == nil {
+		return c, nil
+	}
+	c.Elapsed, c.Withheld = m.elapsed, m.withheld
+	if m.crew.leads() {
+		c, err := m.crew.conclude(c, m.all(), nil)
+		return c, cmp.Or(err, m.samples.Err())
+	}
+	all := store.New(store.Bound, m.cfg.out)
+	c, err := m.crew.conclude(c, nil, all.Add)
+	m.samples.Close() // the file of this process's own samples, which are among all
+	m.samples, m.elapsed = all, c.Elapsed
+	if err != nil {
+		return c, err
+	}
+	for _, w := range c.Withheld {
+		m.tellWithheld(w)
+	}
+	return c, nil
 }
 
 // Facts are what the samples of all passes say, before figures are judged.

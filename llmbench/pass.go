@@ -45,16 +45,19 @@ var ErrBursts = errors.New("answers come in bursts")
 // nothing, times to and between the deltas of answers; the result is returned with it. E2E
 // latencies, rates and counts are right, unless the error wraps ErrClientBound as well.
 //
+// If several processes measure together, all of them must make the same passes in the same order.
+// Each sends its part of the requests. Result and error are the same in all of them, so that what a
+// search does next is the same, too.
+//
 // With [BoundReported] neither is judged. That is the default for a target that is
 // Simulated, because the distortion cannot be measured in a bubble of testing/synctest.
 func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, err error) {
-	if process.shards() > 0 {
-		return nil, errors.New("a single pass, such as one of a search, is made by one process: want no LLMBENCH_RENDEZVOUS")
-	}
+	crew := process.newCrew(cmp.Or(name, "a single pass"))
 	m, err := setUp(t, l)
 	if err != nil {
-		return nil, err
+		return nil, crew.fail(err)
 	}
+	m.crew = crew
 	defer func() {
 		if result == nil {
 			m.samples.Close()
@@ -62,18 +65,18 @@ func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, e
 	}()
 	defer m.close()
 	if l.Fresh != nil {
-		return nil, errors.New("load: Fresh for a single pass; want Requests or Lazy")
+		return nil, crew.fail(errors.New("load: Fresh for a single pass; want Requests or Lazy"))
 	}
 	pl, err := m.load.plan(t)
 	if err != nil {
-		return nil, err
+		return nil, crew.fail(err)
 	}
 	if err := m.beginRecords(name); err != nil {
-		return nil, err
+		return nil, crew.fail(err)
 	}
 	defer func() {
 		if closeErr := m.endRecords(); closeErr != nil {
-			result, err = nil, errors.Join(err, closeErr)
+			result, err = nil, errors.Join(err, crew.fail(closeErr))
 		}
 	}()
 	if err := m.single(ctx, pl); err != nil {
@@ -89,6 +92,9 @@ func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, e
 
 // single makes the one pass of a measurement.
 func (m *measurement) single(ctx context.Context, pl *plan) error {
+	if err := m.begin(); err != nil {
+		return err
+	}
 	if err := m.prepare(ctx, m.bound != BoundReported); err != nil {
 		return err
 	}
@@ -97,35 +103,86 @@ func (m *measurement) single(ctx context.Context, pl *plan) error {
 		return err
 	}
 	m.add(r)
-	bound := m.checkSingle(r.clockChange)
-	return cmp.Or(m.samples.Err(), bound)
+	var c conclusion
+	if m.crew.leads() {
+		c, err = m.checkSingle(r.clockChange)
+	} else if m.bound != BoundReported {
+		_, err = m.report(nil)
+	}
+	if err = cmp.Or(err, m.samples.Err()); err != nil {
+		return err
+	}
+	if c, err = m.conclude(c); err != nil {
+		return err
+	}
+	return c.error()
 }
 
-// checkSingle returns an error that wraps ErrClientBound if the client distorted the one pass,
-// or if that is unknown, and that wraps ErrBursts if answers came in bursts. The wall clock was
-// set by clockChange during the pass.
-func (m *measurement) checkSingle(clockChange time.Duration) error {
+// checkSingle says in what way the client distorted the one pass, or why that is unknown, and in
+// what way answers came in bursts; each is "" if not. The wall clock was set by clockChange during
+// the pass. Without a judgement, both are "".
+func (m *measurement) checkSingle(clockChange time.Duration) (c conclusion, err error) {
 	if m.bound == BoundReported {
-		return nil
+		return c, nil
 	}
 	f := findFacts(m.all(), m.elapsed, &m.load)
 	metrics := f.summary.Metrics
-	bursts := m.judgeBursts(metrics, f.bursts)
+	if err := m.judgeBursts(metrics, f.bursts); err != nil {
+		c.Bursts = err.Error()
+	}
 	d, err := m.judge(metrics)
-	if err != nil {
-		return err
-	}
-	var client error
 	switch {
+	case err != nil:
+		return c, err
 	case len(d.Units) > 0:
-		client = fmt.Errorf("%w: %s", ErrClientBound, d.Text)
+		c.Client = d.Text
 	case clockChange != 0:
-		client = fmt.Errorf("%w: the wall clock was set by %v during the pass, so that the distortion by the client is unknown", ErrClientBound, clockChange)
+		c.Client = fmt.Sprintf("the wall clock was set by %v during the pass, so that the distortion by the client is unknown", clockChange)
 	case d.Unknown != "":
-		client = fmt.Errorf("%w: the distortion by the client is unknown: %s", ErrClientBound, d.Unknown)
+		c.Client = "the distortion by the client is unknown: " + d.Unknown
 	}
-	return errors.Join(client, bursts)
+	return c, nil
 }
+
+// A conclusion is what shard 0 tells the others at the end of a measurement. A process alone has one,
+// too.
+type conclusion struct {
+	Failed   string // why a benchmark has failed although it has a result; ""
+	Client   string // in what way the client distorted a single pass; ""
+	Bursts   string // in what way the answers of a single pass came in bursts; ""
+	Elapsed  time.Duration
+	Withheld []withholding
+}
+
+// A withholding is a call of [Load].Withheld.
+type withholding struct {
+	Units  []string
+	Bursts bool // the reason is ErrBursts and not ErrClientBound
+}
+
+// error returns the error of a single pass that has a result, or nil.
+func (c conclusion) error() error {
+	var all []error
+	if c.Client != "" {
+		all = append(all, fmt.Errorf("%w: %s", ErrClientBound, c.Client))
+	}
+	if c.Bursts != "" {
+		all = append(all, explained{ErrBursts, c.Bursts})
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return common{errors.Join(all...)}
+}
+
+// An explained error is one whose text has all.
+type explained struct {
+	error
+	text string
+}
+
+func (e explained) Error() string { return e.text }
+func (e explained) Unwrap() error { return e.error }
 
 // Do sends one request to t, on a new connection, and returns its sample when the request has
 // ended. With stream it asks for a streamed answer. The request ends with ctx, and after

@@ -127,7 +127,9 @@ func TestUnknownDistortion(t *testing.T) {
 		{"no control stream", BoundFails, 0, 0, 0, "in 1 of 1 passes nothing tells how late the client read"},
 		{"no judgement", BoundReported, 0, 9, time.Hour, ""},
 	} {
-		err := measured(t, tt.bound, tt.late, tt.streams, tt.clockChange != 0).checkSingle(tt.clockChange)
+		c, err := measured(t, tt.bound, tt.late, tt.streams, tt.clockChange != 0).checkSingle(tt.clockChange)
+		assert.NilError(t, err, tt.name)
+		err = c.error()
 		if tt.want == "" {
 			assert.NilError(t, err, tt.name)
 			continue

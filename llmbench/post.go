@@ -6,8 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
@@ -24,6 +27,7 @@ type post struct {
 	maxTokens    int // output tokens that it asks for, at most or exactly
 	fixedOutput  bool
 	request      int // index among the requests of the pass
+	turn         int // of a session, from 0
 	leave        leave
 	check        func(Answer) error // or nil
 
@@ -43,6 +47,7 @@ type plan struct {
 	part     shard.Part       // of this process
 	own      []int            // the requests of the part; nil: all
 	ahead    int              // how many posts wait to be sent
+	digest   string           // see newDigest; "" for a process that measures alone
 	build    func(i int) post // builds the post of a request
 	unsent   func(i int) post // the same without a body, for a request that is not sent
 }
@@ -71,18 +76,21 @@ func (l *Load) plan(t Target) (*plan, error) {
 // newLazyPlan is newPlan for requests that are not in memory.
 func newLazyPlan(l *Load, t Target, requests Lazy) (*plan, error) {
 	pl := &plan{requests: requests.N}
+	digest := newDigest()
 	largest := 1
 	for i := range requests.N {
 		r := requests.At(i)
-		n, err := checkRequest(l, t, r)
+		p, err := checkRequest(l, t, r)
 		if err != nil {
 			return nil, fmt.Errorf("request %d: %w", i, err)
 		}
-		largest = max(largest, n)
+		largest = max(largest, len(p.body))
 		pl.samples += 1 + len(r.Then)
+		digest.add(i, p)
 	}
 	pl.ahead = min(requests.N, maxWaiting, max(1, maxWaitingBytes/largest))
 	leaves := planLeaves(l.Cancel, requests)
+	pl.digest = digest.sum(leaves)
 	pl.build = func(i int) post {
 		p, err := newPost(l, t, requests.At(i))
 		if err != nil {
@@ -165,18 +173,38 @@ func (pl *plan) feed(ctx context.Context, guard func(build func())) <-chan *post
 	return posts
 }
 
-// digest returns a hash of what all processes send together: the path and the body of each
-// request, its further turns, which of them are checked, and when its client leaves.
-func (pl *plan) digest() string {
-	hash := sha256.New()
-	for i := range pl.requests {
-		p := pl.build(i)
-		fmt.Fprintf(hash, "%d %s %d %s %v %t\n", i, p.path, len(p.body), p.body, p.leave, p.check != nil)
-		for _, t := range p.then {
-			fmt.Fprintf(hash, "%q %d %t %v %t\n", t.Prompt, t.MaxTokens, t.FixedOutput, t.Think, t.Check != nil)
-		}
+// A digest is a hash of what all processes send together: the path and the body of each request, its
+// further turns, which of them are checked, and when its client leaves. The zero digest is that of a process alone, and hashes
+// nothing.
+type digest struct{ hash hash.Hash }
+
+func newDigest() digest {
+	if process.shards() == 0 {
+		return digest{}
 	}
-	return hex.EncodeToString(hash.Sum(nil)[:8])
+	return digest{sha256.New()}
+}
+
+// add adds the request of an index.
+func (d digest) add(i int, p post) {
+	if d.hash == nil {
+		return
+	}
+	fmt.Fprintf(d.hash, "%d %s %d %s %t\n", i, p.path, len(p.body), p.body, p.check != nil)
+	for _, t := range p.then {
+		fmt.Fprintf(d.hash, "%q %d %t %v %t\n", t.Prompt, t.MaxTokens, t.FixedOutput, t.Think, t.Check != nil)
+	}
+}
+
+// sum returns the hash, with the clients that leave.
+func (d digest) sum(leaves map[int]leave) string {
+	if d.hash == nil {
+		return ""
+	}
+	for _, i := range slices.Sorted(maps.Keys(leaves)) {
+		fmt.Fprintf(d.hash, "%d %+v\n", i, leaves[i])
+	}
+	return hex.EncodeToString(d.hash.Sum(nil)[:8])
 }
 
 // newPost returns the post for r.
@@ -206,22 +234,21 @@ func newPost(l *Load, t Target, r Request) (post, error) {
 	return p, err
 }
 
-// checkRequest returns an error if r cannot be sent, or the length of its body. The further
-// turns of a session are checked without the replies.
-func checkRequest(l *Load, t Target, r Request) (length int, err error) {
+// checkRequest returns an error if r cannot be sent, or its post. The further turns of a session are
+// checked without the replies.
+func checkRequest(l *Load, t Target, r Request) (post, error) {
 	if len(r.Then) > 0 && (len(r.Tools) > 0 || len(r.Schema) > 0) {
-		return 0, errors.New("a session with tools or a schema; its replies are texts")
+		return post{}, errors.New("a session with tools or a schema; its replies are texts")
 	}
 	for i, turn := range r.Then {
 		if turn.Think < 0 {
-			return 0, fmt.Errorf("turn %d: think time %v; must be at least 0", i+1, turn.Think)
+			return post{}, fmt.Errorf("turn %d: think time %v; must be at least 0", i+1, turn.Think)
 		}
 		if _, err := newPost(l, t, turn.request(r.conversation())); err != nil {
-			return 0, fmt.Errorf("turn %d: %w", i+1, err)
+			return post{}, fmt.Errorf("turn %d: %w", i+1, err)
 		}
 	}
-	p, err := newPost(l, t, r)
-	return len(p.body), err
+	return newPost(l, t, r)
 }
 
 // planLeaves draws which clients leave, and when, by the index of their request.

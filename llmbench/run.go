@@ -20,7 +20,8 @@ import (
 )
 
 // Run measures t under l as benchmark b. The result has the samples of every pass; it is closed
-// when the benchmark ends.
+// when the benchmark ends. If several processes measure together, all of them get the samples of
+// all.
 //
 // One op is one pass over the load's requests: it begins with the first send and ends when
 // the last response has ended. With -benchtime=1x there is one pass, with 3x the samples of
@@ -285,16 +286,18 @@ func (r *run) publish() {
 	for _, n := range notes(f) {
 		r.note(n)
 	}
-	if r.crew != nil {
-		var failed error
-		if r.end.Outcome == records.EndedFailed {
-			failed = errors.New(r.end.Why)
-		}
-		if err := r.crew.verdict(failed); err != nil && failed == nil { // another shard is lost
-			r.b.Fatal(r.fail(err))
-		}
+	var c conclusion
+	if r.end.Outcome == records.EndedFailed {
+		c.Failed = r.end.Why
 	}
-	process.show(overview.Entry{Benchmark: r.b.Name(), Figures: s.Metrics, Withheld: r.withheld, Notes: r.notes})
+	if _, err := r.conclude(c); err != nil { // another shard is lost
+		r.b.Fatal(r.fail(err))
+	}
+	var withheld []string
+	for _, w := range r.withheld {
+		withheld = append(withheld, w.Units...)
+	}
+	process.show(overview.Entry{Benchmark: r.b.Name(), Figures: s.Metrics, Withheld: withheld, Notes: r.notes})
 }
 
 // tell logs a note with that text, and adds it to the end of the records.
@@ -318,8 +321,12 @@ func (r *run) follow() {
 	if _, err := r.report(nil); err != nil {
 		r.b.Fatal(r.fail(err))
 	}
-	if err := r.crew.verdict(nil); err != nil {
+	c, err := r.conclude(conclusion{})
+	if err != nil {
 		r.b.Fatal(r.fail(err))
+	}
+	if c.Failed != "" {
+		r.b.Error(c.Failed) // as at shard 0, the benchmark goes on
 	}
 }
 

@@ -73,7 +73,7 @@ func (w *worker) sendFurtherTurns(ctx context.Context, p *post, outcome sample.O
 			}
 		} else {
 			messages = append(messages, Message{Role: "assistant", Content: string(w.in.text.Text)}, Message{Role: "user", Content: turn.Prompt})
-			w.sendTurn(ctx, next, turn.request(messages), p.leave.inTurn(i+1))
+			w.sendTurn(ctx, next, turn.request(messages), p.request, i+1, p.leave.inTurn(i+1))
 		}
 		next.Request, next.Turn = p.request, i+1
 		end = next.End + next.EndLag
@@ -83,14 +83,15 @@ func (w *worker) sendFurtherTurns(ctx context.Context, p *post, outcome sample.O
 	return outcome, end
 }
 
-// sendTurn sends a further turn, which has no schedule.
-func (w *worker) sendTurn(ctx context.Context, s *sample.Sample, r Request, l leave) {
+// sendTurn sends r, a further turn of a request, which has no schedule.
+func (w *worker) sendTurn(ctx context.Context, s *sample.Sample, r Request, request, turn int, l leave) {
 	p, err := newPost(w.load, w.client.target, r)
 	if err != nil { // the replies make the turn one that the dialect cannot express
 		*s = unsent(w.load, w.clock, w.clock.Now(), err)
 		s.Outcome = sample.Malformed
 		return
 	}
+	p.request, p.turn = request, turn
 	w.send(ctx, s, &p, l, 0, false)
 }
 

@@ -84,10 +84,52 @@ func helperShards(b *testing.B) {
 			result := Run(b, target, l)
 			figures, err := json.Marshal(sample.Summarize(result.All(), result.Elapsed, l.SLO).Metrics)
 			assert.NilError(b, err)
-			path := filepath.Join(os.Getenv("LLMBENCH_OUT"), "figures-"+name+os.Getenv("TEST_SHARD"))
-			assert.NilError(b, os.WriteFile(path, figures, 0o666))
+			writeFound(b, "figures-"+name, figures)
 		})
 	}
+	if regexp.MustCompile(os.Getenv("TEST_LOADS")).MatchString("search") {
+		b.Run("search", func(b *testing.B) { helperSearch(b, target) })
+	}
+}
+
+// writeFound writes what a process has found to a file of its own.
+func writeFound(b *testing.B, name string, text []byte) {
+	assert.NilError(b, os.WriteFile(filepath.Join(os.Getenv("LLMBENCH_OUT"), name), text, 0o666))
+}
+
+// helperSearch makes passes of which each depends on the result of the one before, and on what one
+// process alone knows.
+func helperSearch(b *testing.B, target Target) {
+	Watch(b)
+	led, err := Lead("the process", func() (int, error) { return os.Getpid(), nil })
+	assert.NilError(b, err)
+	_, refused := Lead("an error", func() (int, error) { return 0, fmt.Errorf("not in %d", os.Getpid()) })
+	writeFound(b, "led", fmt.Append(nil, led, refused))
+	var all []string
+	n := 5
+	for more := Loop(b); more(); {
+		for range 2 {
+			requests := words(n, 4)
+			for i := range requests {
+				requests[i].Prompt = fmt.Sprintf("search %d %d", n, i)
+			}
+			l := Load{Requests: requests, Concurrency: min(n, 6), KeepText: true}
+			if len(all)%2 == 1 {
+				l.Concurrency, l.Arrivals = 0, arrivals.Poisson{Rate: 1000, Seed: uint64(n)}
+			}
+			result, err := Pass(Context(b), fmt.Sprintf("%s/n=%d", b.Name(), n), target, l)
+			assert.NilError(b, err)
+			for s := range result.All() {
+				n++
+				answer := *s.Answer
+				s.Answer = nil // an address
+				all = append(all, fmt.Sprint(*s, answer, result.Elapsed))
+			}
+			assert.NilError(b, result.Err())
+			assert.NilError(b, result.Close())
+		}
+	}
+	writeFound(b, "found", []byte(strings.Join(all, "\n")))
 }
 
 // A shardProcess is a process of a group.
@@ -154,7 +196,8 @@ func newBodyServer(t *testing.T) *bodyServer {
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		s.mu.Lock()
-		s.bodies = append(s.bodies, r.URL.Path+" "+string(body))
+		_, id, _ := strings.Cut(strings.TrimPrefix(r.Header.Get("X-Request-Id"), "llmbench-"), "-") // without that of the run
+		s.bodies = append(s.bodies, r.URL.Path+" "+id+" "+string(body))
 		s.mu.Unlock()
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		mock.ServeHTTP(w, r)
@@ -207,6 +250,15 @@ func TestShards(t *testing.T) {
 	for i, row := range rows {
 		assert.Equal(t, string(row.Name), string(wantRows[i].Name))
 		assert.Equal(t, row.GetConfig("shards"), "4")
+	}
+	for _, name := range []string{"led", "found", "figures-open", "figures-sessions"} {
+		want, err := os.ReadFile(filepath.Join(all[0].out, name))
+		assert.NilError(t, err)
+		for _, p := range all[1:] {
+			got, err := os.ReadFile(filepath.Join(p.out, name))
+			assert.NilError(t, err)
+			assert.Assert(t, bytes.Equal(got, want), "%s differs", name)
+		}
 	}
 	for i, p := range all[1:] {
 		assert.Assert(t, !strings.Contains(p.stdout.String(), "\nBenchmark"), p.text())

@@ -23,6 +23,7 @@ type worker struct {
 	clock    conn.Clock    // of the pass
 	flight   *audit.Flight // of the pass; nil for a request outside of a pass
 	recorder *recorder     // of the pass; nil for a request outside of a pass
+	pass     int64         // number of the pass of the client, from 1; 0 for a request outside of a pass
 	in       responseReader
 }
 
@@ -81,7 +82,7 @@ func (a *attempt) begin(ctx context.Context, p *post, l leave, due time.Duration
 	a.checked = p.check != nil
 	*s = sample.Sample{
 		Request:   p.request,
-		ID:        w.client.runID + "-" + strconv.FormatInt(w.client.ordinal.Add(1), 10),
+		ID:        w.id(p),
 		Due:       due,
 		Scheduled: scheduled,
 		Epoch:     w.clock.Epoch(),
@@ -112,6 +113,23 @@ func (a *attempt) begin(ctx context.Context, p *post, l leave, due time.Duration
 	a.trace.Clock = w.clock
 	s.Admitted = w.clock.Now()
 	w.flight.Enter(s.Admitted)
+}
+
+// id returns the ID of the request of p. It does not depend on the order in which requests are sent,
+// nor on which of several processes sends them.
+func (w *worker) id(p *post) string {
+	id := append(make([]byte, 0, 48), w.client.runID...)
+	add := func(n int64) { id = strconv.AppendInt(append(id, '-'), n, 10) }
+	if w.pass == 0 {
+		add(w.client.ordinal.Add(1))
+		return string(id)
+	}
+	add(w.pass)
+	add(int64(p.request))
+	if p.turn > 0 {
+		add(int64(p.turn))
+	}
+	return string(id)
 }
 
 // giveUpAfter gives the request up after d.

@@ -69,7 +69,7 @@ func (c *capacity) search(b *testing.B, h search.Highest, try trial, metUnit, mi
 		b.Fatal(err)
 	}
 	var met, missed, passes float64
-	for b.Loop() {
+	for more := llmbench.Loop(b); more(); {
 		certified := map[float64]int{} // passes of each load
 		found, err := h.Find(func(load float64) (bool, error) {
 			met, err := try(llmbench.Context(b), b.Name(), load)

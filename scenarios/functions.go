@@ -171,9 +171,13 @@ type Start struct {
 // Reported are the means over the ops, as start-to-ready-ns and
 // start-to-first-token-ns. start starts the server from nothing, removes it, and
 // ends b if something goes wrong. The time of the removal does not count.
+// ColdStart fails if several processes measure together.
 func ColdStart(b *testing.B, start func(b *testing.B) Start) {
 	b.Run("stream=true/concurrency=1", func(b *testing.B) {
 		llmbench.Watch(b)
+		if _, shards := llmbench.Shard(); shards > 1 {
+			b.Fatal("one process measures how long a server takes to start: want no LLMBENCH_RENDEZVOUS")
+		}
 		var ready, first time.Duration
 		for b.Loop() {
 			s := start(b)

@@ -164,8 +164,12 @@ func probeWords(seed uint64, n int) []string {
 }
 
 // ask sends a prompt of words, again if the server refuses it for now, and returns the prompt with
-// the number of tokens that the server states.
+// the number of tokens that the server states. One of several processes sends the prompt.
 func (p *prober) ask(words []string) (tokenizer.Point, error) {
+	return llmbench.Lead("how the server counts tokens", func() (tokenizer.Point, error) { return p.askAlone(words) })
+}
+
+func (p *prober) askAlone(words []string) (tokenizer.Point, error) {
 	r := llmbench.Request{Prompt: strings.Join(words, " "), MaxTokens: 1, FixedOutput: true}
 	s, err := patient.Send(p.ctx, p.logf, func() (sample.Sample, error) { return llmbench.Do(p.ctx, p.target, r, false), nil })
 	switch {

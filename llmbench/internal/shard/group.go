@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"time"
 )
@@ -241,6 +242,29 @@ func nameOf(index int, machine string) string { return fmt.Sprintf("shard %d (%s
 // Share returns to each process what shard 0 has. It waits for shard 0 as long as that lives.
 func (g *Group) Share(step string, leaders []byte) ([]byte, error) {
 	return g.scatter(step, func(int) []byte { return leaders })
+}
+
+// Spread sends parts from shard 0 to all other processes, which give each of them to take. A part may
+// be reused when the next one is asked for.
+func (g *Group) Spread(step string, parts iter.Seq[[]byte], take func(part []byte) error) error {
+	if err := g.Err(); err != nil {
+		return err
+	}
+	if !g.leads() {
+		_, err := g.links[0].await(step, func(_ int, part []byte) error { return take(part) })
+		return err
+	}
+	for part := range parts {
+		var wg sync.WaitGroup
+		for _, l := range g.links {
+			wg.Go(func() { l.send(frame{kindSamples, part}) })
+		}
+		if wg.Wait(); g.Err() != nil {
+			return g.Err()
+		}
+	}
+	_, err := g.Share(step, nil)
+	return err
 }
 
 // scatter returns to each process what shard 0 has for it.
