@@ -95,6 +95,8 @@ type Load struct {
 	// with samples whose instants are corrected in different ways, to estimate the distortion by the
 	// client.
 	Figures func(iter.Seq[*sample.Sample]) map[string]float64
+
+	digest bool // plans have one, because several processes must have the same
 }
 
 // Lazy requests are made when they are about to be sent.

@@ -62,6 +62,9 @@ func setUp(t Target, l Load) (*measurement, error) {
 	return &measurement{cfg: cfg, load: l, bound: bound, client: c, local: t.Simulated, samples: store.New(store.Bound, cfg.out)}, nil
 }
 
+// joins makes m the measurement of a crew, or of this process alone if c is nil.
+func (m *measurement) joins(c *crew) { m.crew, m.load.digest = c, c != nil }
+
 // close closes the connections, and the control if there is one.
 func (m *measurement) close() {
 	if m.control != nil {

@@ -57,7 +57,7 @@ func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, e
 	if err != nil {
 		return nil, crew.fail(err)
 	}
-	m.crew = crew
+	m.joins(crew)
 	defer func() {
 		if result == nil {
 			m.samples.Close()

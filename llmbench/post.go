@@ -76,7 +76,10 @@ func (l *Load) plan(t Target) (*plan, error) {
 // newLazyPlan is newPlan for requests that are not in memory.
 func newLazyPlan(l *Load, t Target, requests Lazy) (*plan, error) {
 	pl := &plan{requests: requests.N}
-	digest := newDigest()
+	var digest digest
+	if l.digest {
+		digest.hash = sha256.New()
+	}
 	largest := 1
 	for i := range requests.N {
 		r := requests.At(i)
@@ -177,13 +180,6 @@ func (pl *plan) feed(ctx context.Context, guard func(build func())) <-chan *post
 // further turns, which of them are checked, and when its client leaves. The zero digest is that of a process alone, and hashes
 // nothing.
 type digest struct{ hash hash.Hash }
-
-func newDigest() digest {
-	if process.shards() == 0 {
-		return digest{}
-	}
-	return digest{sha256.New()}
-}
 
 // add adds the request of an index.
 func (d digest) add(i int, p post) {

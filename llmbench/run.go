@@ -49,7 +49,7 @@ func Run(b *testing.B, t Target, l Load) *Result {
 	if err != nil {
 		fatal(crew.fail(err))
 	}
-	m.crew = crew
+	m.joins(crew)
 	b.Cleanup(func() { m.samples.Close() })
 	defer m.close()
 	ctx := Context(b)
