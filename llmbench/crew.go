@@ -154,6 +154,22 @@ func (c *crew) verdict(err error) error {
 	return nil
 }
 
+// A conclusion is what shard 0 tells the others at the end of a measurement. A process alone has one,
+// too.
+type conclusion struct {
+	Failed   string // why a benchmark has failed although it has a result; ""
+	Client   string // in what way the client distorted a single pass; ""
+	Bursts   string // in what way the answers of a single pass came in bursts; ""
+	Elapsed  time.Duration
+	Withheld []withholding
+}
+
+// A withholding is a call of [Load].Withheld.
+type withholding struct {
+	Units  []string
+	Bursts bool // the reason is ErrBursts and not ErrClientBound
+}
+
 // conclude returns the conclusion of shard 0 to all processes. Then it gives the samples of all
 // processes, which are those of shard 0, to keep in the others.
 func (c *crew) conclude(own conclusion, all iter.Seq[*sample.Sample], keep func(*sample.Sample) error) (conclusion, error) {

@@ -115,7 +115,7 @@ func (m *measurement) single(ctx context.Context, pl *plan) error {
 	if c, err = m.conclude(c); err != nil {
 		return err
 	}
-	return c.error()
+	return errorOf(c)
 }
 
 // checkSingle says in what way the client distorted the one pass, or why that is unknown, and in
@@ -144,24 +144,8 @@ func (m *measurement) checkSingle(clockChange time.Duration) (c conclusion, err 
 	return c, nil
 }
 
-// A conclusion is what shard 0 tells the others at the end of a measurement. A process alone has one,
-// too.
-type conclusion struct {
-	Failed   string // why a benchmark has failed although it has a result; ""
-	Client   string // in what way the client distorted a single pass; ""
-	Bursts   string // in what way the answers of a single pass came in bursts; ""
-	Elapsed  time.Duration
-	Withheld []withholding
-}
-
-// A withholding is a call of [Load].Withheld.
-type withholding struct {
-	Units  []string
-	Bursts bool // the reason is ErrBursts and not ErrClientBound
-}
-
-// error returns the error of a single pass that has a result, or nil.
-func (c conclusion) error() error {
+// errorOf returns the error of a single pass that has a result, or nil.
+func errorOf(c conclusion) error {
 	var all []error
 	if c.Client != "" {
 		all = append(all, fmt.Errorf("%w: %s", ErrClientBound, c.Client))

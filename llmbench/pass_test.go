@@ -129,7 +129,7 @@ func TestUnknownDistortion(t *testing.T) {
 	} {
 		c, err := measured(t, tt.bound, tt.late, tt.streams, tt.clockChange != 0).checkSingle(tt.clockChange)
 		assert.NilError(t, err, tt.name)
-		err = c.error()
+		err = errorOf(c)
 		if tt.want == "" {
 			assert.NilError(t, err, tt.name)
 			continue
