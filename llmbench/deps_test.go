@@ -222,3 +222,13 @@ func TestUnreachable(t *testing.T) {
 		}
 	}
 }
+
+// TestNoK6 checks that no version of k6, which is published under the AGPL, is among the modules that
+// this module needs. The extension of k6 is a module of its own.
+func TestNoK6(t *testing.T) {
+	modules := goList(t, "-m", "-f", "{{.Path}}", "all")
+	assert.Assert(t, len(modules) > 10, "%v", modules)
+	for _, words := range modules {
+		assert.Check(t, !strings.HasPrefix(words[0], "go.k6.io/") && !strings.HasPrefix(words[0], "github.com/grafana/"), words[0])
+	}
+}

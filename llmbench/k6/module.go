@@ -1,0 +1,157 @@
+package k6
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/grafana/sobek"
+	"github.com/sirupsen/logrus"
+	"go.k6.io/k6/v2/errext"
+	"go.k6.io/k6/v2/errext/exitcodes"
+	"go.k6.io/k6/v2/js/common"
+	"go.k6.io/k6/v2/js/modules"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+)
+
+// name is what scripts import.
+const name = "k6/x/llmbench"
+
+func init() { modules.Register(name, &root{}) }
+
+// root is the extension. The clients of all VUs that have the same options are one, so that they share
+// connections and a file of records.
+type root struct {
+	watch sync.Once
+
+	mu      sync.Mutex
+	clients map[[sha256.Size]byte]*llmbench.Client
+	ended   bool // the test has ended
+}
+
+// An instance is the extension in one VU.
+type instance struct {
+	root    *root
+	vu      modules.VU
+	metrics *figures
+}
+
+// NewModuleInstance registers the metrics, and returns the extension for a VU.
+func (r *root) NewModuleInstance(vu modules.VU) modules.Instance {
+	m, err := newFigures(vu.InitEnv().Registry)
+	if err != nil { // the script has a metric of that name
+		common.Throw(vu.Runtime(), fmt.Errorf("%s: %w", name, err))
+	}
+	r.watch.Do(func() { r.closeAtExit(vu.Events(), vu.InitEnv().Logger) })
+	return &instance{root: r, vu: vu, metrics: m}
+}
+
+// Exports returns what scripts can import.
+func (i *instance) Exports() modules.Exports {
+	return modules.Exports{Named: map[string]any{"Client": i.newClient}}
+}
+
+// newClient is the constructor of the class Client.
+func (i *instance) newClient(call sobek.ConstructorCall) *sobek.Object {
+	rt := i.vu.Runtime()
+	o, err := readOptions(rt, call.Argument(0))
+	if err != nil {
+		common.Throw(rt, fmt.Errorf("%s: Client: %w", name, err))
+	}
+	c := &client{instance: i, options: o}
+	object := rt.NewObject()
+	for method, send := range map[string]func(sobek.Value) (*sobek.Object, error){"chat": c.chat, "completion": c.completion} {
+		throws := func(call sobek.FunctionCall) sobek.Value {
+			result, err := send(call.Argument(0))
+			if err != nil {
+				common.Throw(rt, fmt.Errorf("%s: %s: %w", name, method, err))
+			}
+			return result
+		}
+		if err := object.Set(method, throws); err != nil {
+			common.Throw(rt, err)
+		}
+	}
+	return object
+}
+
+// open returns the client with that key, and makes it if there is none yet.
+func (r *root) open(key [sha256.Size]byte, benchmark string, t llmbench.Target, l llmbench.Load) (*llmbench.Client, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c, ok := r.clients[key]; ok {
+		return c, nil
+	}
+	if r.ended {
+		return nil, errors.New("the test has ended")
+	}
+	c, err := llmbench.NewClient(benchmark, t, l)
+	if err != nil {
+		return nil, err
+	}
+	if r.clients == nil {
+		r.clients = map[[sha256.Size]byte]*llmbench.Client{}
+	}
+	r.clients[key] = c
+	return c, nil
+}
+
+// close ends the records of all clients. They say that the test failed because of why, unless why is
+// nil.
+func (r *root) close(why error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+	var errs []error
+	for _, c := range r.clients {
+		errs = append(errs, c.CloseWithError(why))
+	}
+	return errors.Join(errs...)
+}
+
+// The global events of k6, in the order of its internal package event (k6 v2.2.0, internal/event/type.go).
+// Their names are compared, so that a release with other numbers closes no records too early.
+const (
+	eventInit      = 1
+	eventTestStart = 2
+	eventTestEnd   = 3
+	eventExit      = 6
+)
+
+// closeAtExit closes all clients when k6 is about to exit.
+func (r *root) closeAtExit(events common.Events, log logrus.FieldLogger) {
+	_, all := events.Global.Subscribe(eventInit, eventTestStart, eventTestEnd, eventExit)
+	go func() {
+		for e := range all {
+			if e.Type.String() == "Exit" {
+				if err := r.close(whyFailed(e.Data)); err != nil {
+					log.WithError(err).Error(name)
+				}
+			}
+			e.Done()
+		}
+	}()
+}
+
+// whyFailed returns why the figures of a test are no result, or nil: it was interrupted or aborted. A
+// threshold that was crossed at the end is a result. The data are those of the event of the exit, whose
+// type is internal to k6: a struct with the field Error.
+func whyFailed(data any) error {
+	v := reflect.Indirect(reflect.ValueOf(data))
+	if v.Kind() != reflect.Struct || !v.FieldByName("Error").IsValid() {
+		return errors.New("k6 does not say how the test ended")
+	}
+	err, _ := v.FieldByName("Error").Interface().(error)
+	var aborted errext.HasAbortReason
+	if errors.As(err, &aborted) && aborted.AbortReason() == errext.AbortedByThresholdsAfterTestEnd {
+		return nil
+	}
+	var code errext.HasExitCode
+	if errors.As(err, &code) && code.ExitCode() == exitcodes.MarkedAsFailed { // the script judged the figures
+		return nil
+	}
+	return err
+}

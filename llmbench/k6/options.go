@@ -1,0 +1,143 @@
+package k6
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/grafana/sobek"
+
+	"github.com/seed-2b9cec6d/llmbench/backends"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// options are those of a client. A field that a script leaves out has the value of its variable.
+type options struct {
+	name    string // of the benchmark in records
+	target  llmbench.Target
+	load    llmbench.Load
+	dialect dialect.Dialect // nil: that of the method
+	tags    [][2]string     // in the order of the script
+	key     []byte          // what the script has set, as JSON
+}
+
+func init() { env.Register(func(r *env.Reader) { readLoad(r) }) }
+
+// readLoad reads the variables of requests. Errors are those of r.
+func readLoad(r *env.Reader) llmbench.Load {
+	var l llmbench.Load
+	stream := true
+	env.Read(r, &stream, "LLMBENCH_STREAM", strconv.ParseBool, "true or false")
+	l.NoStream = !stream
+	env.Read(r, &l.Timeout, "LLMBENCH_TIMEOUT", env.Duration, "a duration like 10m, above 0")
+	env.Read(r, &l.IdleTimeout, "LLMBENCH_IDLE_TIMEOUT", env.Duration, "a duration like 60s, above 0")
+	env.Read(r, &l.SLO, "LLMBENCH_SLO", sample.ParseSLO, sloAllowed)
+	return l
+}
+
+// sloAllowed is what an SLO looks like.
+const sloAllowed = "limits like ttft=500ms,tpot=50ms,e2e=10s"
+
+// readOptions reads the argument of the class Client, and the variables.
+func readOptions(rt *sobek.Runtime, v sobek.Value) (*options, error) {
+	environ := os.Environ()
+	if err := env.Check(environ); err != nil {
+		return nil, err
+	}
+	r := env.NewReader(environ)
+	cfg := backends.ReadFrom(r)
+	o := &options{name: "k6", load: readLoad(r)}
+	if r.IsSet("LLMBENCH_DIALECT") {
+		o.dialect = cfg.Dialect
+	}
+	header := http.Header(maps.Clone(cfg.Header))
+	if header == nil {
+		header = http.Header{}
+	}
+	if key := cfg.APIKey.Reveal(); key != "" {
+		header.Set("Authorization", "Bearer "+key)
+	}
+	t := llmbench.Target{URL: cfg.URL, Model: cfg.Model, Header: header, Body: json.RawMessage(cfg.Body.Reveal()), Compressed: cfg.Compressed, TLS: cfg.TLS}
+
+	a := readArgs(rt, v)
+	a.text(&o.name, "name")
+	a.text(&t.URL, "url")
+	a.text(&t.Model, "model")
+	parsed(a, &o.dialect, "dialect", dialect.ByName, "one of "+strings.Join(dialect.Names(), ", "))
+	a.texts("header", rt, func(name, value string) { header.Set(name, value) })
+	a.json(&t.Body, "body")
+	a.flag(&t.Compressed, "compressed")
+	stream := !o.load.NoStream
+	a.flag(&stream, "stream")
+	o.load.NoStream = !stream
+	a.duration(&o.load.Timeout, "timeout")
+	a.duration(&o.load.IdleTimeout, "idleTimeout")
+	parsed(a, &o.load.SLO, "slo", sample.ParseSLO, sloAllowed)
+	a.flag(&o.load.KeepText, "keepText")
+	a.texts("tags", rt, func(name, value string) { o.tags = append(o.tags, [2]string{name, value}) })
+	if err := a.end(); err != nil {
+		return nil, err
+	}
+	server := "url"
+	if t.URL == cfg.URL {
+		server = cfg.Name
+	}
+	o.target = t
+	o.target.Config = map[string]string{"backend": server, "model": t.Model, "load-generator": "k6"}
+	return o, o.check(cfg, a)
+}
+
+// check returns what is wrong with options that were read with a.
+func (o *options) check(cfg backends.Config, a *args) error {
+	switch {
+	case o.target.URL == "":
+		return errors.New("url missing; want a base URL like http://127.0.0.1:8000, or LLMBENCH_URL")
+	case cfg.URL != "" && o.target.URL != cfg.URL && (cfg.APIKey.Reveal() != "" || len(cfg.Header) > 0 || cfg.TLS != nil):
+		return errors.New("url is not LLMBENCH_URL, to which LLMBENCH_API_KEY, LLMBENCH_HEADER and the variables of TLS belong; want that URL, or the field header and none of these")
+	case o.load.NoStream && o.load.SLO.NeedsStream():
+		return fmt.Errorf("slo %v: answers that are not streamed have no TTFT and no TPOT; want e2e alone, or stream true", o.load.SLO)
+	}
+	if err := o.target.Check(); err != nil {
+		return err
+	}
+	if a.object != nil {
+		var err error
+		if o.key, err = a.object.MarshalJSON(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A route is where the requests of a method of a client go.
+type route struct {
+	benchmark string
+	target    llmbench.Target
+	key       [sha256.Size]byte // equal for equal routes
+}
+
+// route returns the route of a method whose requests are in dialect d unless the options have
+// another one.
+func (o *options) route(d dialect.Dialect) *route {
+	if o.dialect != nil {
+		d = o.dialect
+	}
+	t := o.target
+	t.Dialect = d
+	return &route{o.name + "/dialect=" + d.Name(), t, sha256.Sum256(append([]byte(d.Name()+" "), o.key...))}
+}
+
+// talks reports whether a dialect has conversations.
+func talks(d dialect.Dialect) bool {
+	_, err := d.Body(dialect.Query{Model: "m", Messages: []dialect.Message{{Role: "user", Content: "a"}}, MaxTokens: 1})
+	return !errors.Is(err, errors.ErrUnsupported)
+}
