@@ -2,7 +2,6 @@ package compose
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -12,11 +11,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/poll"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
@@ -38,25 +39,15 @@ type service struct {
 	Ulimits     map[string]int
 }
 
+// projects is the number of projects so far.
+var projects atomic.Int64
+
 // A project is the services of the file as containers.
 type project struct {
 	t        *testing.T
 	name     string
 	services map[string]service
 	out      string // the folder in place of the volume
-}
-
-// docker runs a docker command and returns what it printed.
-func docker(t *testing.T, args ...string) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
-	defer cancel()
-	var stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, "docker", args...)
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	assert.NilError(t, err, "docker %s: %s", strings.Join(args, " "), &stderr)
-	return strings.TrimSpace(string(out))
 }
 
 // newProject reads the file, makes a network, and starts the services. The function change changes
@@ -80,9 +71,9 @@ func newProject(t *testing.T, change map[string]string) *project {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.KnownFields(true)
 	assert.NilError(t, decoder.Decode(&file))
-	p := &project{t: t, name: fmt.Sprintf("llmbench-compose-%d-%d", os.Getpid(), time.Now().UnixNano()%1e6), services: file.Services, out: t.TempDir()}
+	p := &project{t: t, name: fmt.Sprintf("llmbench-compose-%d-%d", os.Getpid(), projects.Add(1)), services: file.Services, out: t.TempDir()}
 	assert.NilError(t, os.Chmod(p.out, 0o777)) // the user of the image is another one
-	docker(t, "network", "create", p.name)
+	docker(t, "network", "create", "--label", label, p.name)
 	t.Cleanup(func() { docker(t, "network", "rm", p.name) })
 	names := slices.Sorted(maps.Keys(p.services)) // the mock first
 	for _, name := range names {
@@ -97,7 +88,7 @@ func newProject(t *testing.T, change map[string]string) *project {
 
 // start starts a service as docker compose does.
 func (p *project) start(name string, s service) {
-	args := []string{"create", "--name", p.container(name), "--network", p.name, "--network-alias", name, "--hostname", name}
+	args := []string{"create", "--label", label, "--name", p.container(name), "--network", p.name, "--network-alias", name, "--hostname", name}
 	for _, key := range slices.Sorted(maps.Keys(s.Environment)) {
 		args = append(args, "--env", key+"="+s.Environment[key])
 	}
@@ -132,7 +123,7 @@ func (p *project) container(service string) string { return p.name + "-" + servi
 // wait waits for the end of a service, and returns its exit status and its log.
 func (p *project) wait(service string) (status int, log string) {
 	p.t.Helper()
-	status, err := strconv.Atoi(docker(p.t, "wait", p.container(service)))
+	status, err := strconv.Atoi(dockerWait(p.t, "wait", p.container(service)))
 	assert.NilError(p.t, err)
 	out, err := exec.Command("docker", "logs", p.container(service)).CombinedOutput()
 	assert.NilError(p.t, err)
@@ -208,22 +199,26 @@ func TestCut(t *testing.T) {
 		"kill":    func(p *project) { docker(p.t, "kill", p.container("shard2")) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of the time is spent until the others notice
 			p := newProject(t, map[string]string{
 				"LLMBENCH_CLIENT_BOUND": "report", "LLMBENCH_CONCURRENCY": "64", "LLMBENCH_REQUESTS": "6400", "LLMBENCH_OUTPUT": "2",
 			})
-			deadline := time.Now().Add(3 * time.Minute)
-			for {
-				files, _ := filepath.Glob(filepath.Join(p.out, "*.jsonl"))
+			poll.WaitOn(t, func(poll.LogT) poll.Result {
+				files, err := filepath.Glob(filepath.Join(p.out, "*.jsonl"))
+				if err != nil {
+					return poll.Error(err)
+				}
 				if len(files) == 1 {
 					text, err := os.ReadFile(files[0])
-					assert.NilError(t, err)
+					if err != nil {
+						return poll.Error(err)
+					}
 					if bytes.Count(text, []byte(`"shard":2`)) > 10 { // the pass has begun
-						break
+						return poll.Success()
 					}
 				}
-				assert.Assert(t, time.Now().Before(deadline), "no requests within 3 minutes")
-				time.Sleep(50 * time.Millisecond)
-			}
+				return poll.Continue("no records of shard 2")
+			}, poll.WithDelay(50*time.Millisecond), poll.WithTimeout(3*time.Minute))
 			began := time.Now()
 			cut(p)
 			want := regexp.MustCompile(`cannot judge: shard 2 \(shard2\) is lost: `)

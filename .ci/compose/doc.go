@@ -4,5 +4,8 @@
 //
 //	make image && go test -v ./.ci/compose
 //
+// One process at a time runs the tests on a machine. It removes the containers and networks of an
+// earlier one that was killed, and its own after SIGINT or SIGTERM.
+//
 // The tests skip without a Docker engine, unless LLMBENCH_REQUIRE lists docker.
 package compose
