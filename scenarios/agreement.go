@@ -1,12 +1,15 @@
 package scenarios
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io/fs"
 	"slices"
 	"testing"
 
+	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/agree"
 )
@@ -131,4 +134,70 @@ func (s server) reportAgreement(b *testing.B, references agree.References, reque
 	if first != "" {
 		b.Logf("%d of %d answers differ from their references: %s", all.Answers-all.Equal, all.Answers, first)
 	}
+}
+
+// prepareAccuracy takes the data set of the environment if its questions have answers.
+func prepareAccuracy(o Options, c config) (Options, error) {
+	if o.Dataset == "" && hasAnswers(c.Serve.Dataset) {
+		o.Dataset = c.Serve.Dataset
+		o.Input, o.Output = cmp.Or(o.Input, c.Serve.Input), cmp.Or(o.Output, c.Serve.Output)
+	}
+	if o.Dataset == "" {
+		o.Dataset = "arithmetic"
+	}
+	if _, err := (server{options: o}).dataset(0, 0); err != nil {
+		return o, err
+	}
+	if !hasAnswers(o.Dataset) {
+		return o, fmt.Errorf("LLMBENCH_DATASET: dataset %q has no answers: want arithmetic, gsm8k:PATH, mmlu:PATH or needle", o.Dataset)
+	}
+	return o, nil
+}
+
+// hasAnswers reports whether the questions of a data set have answers.
+func hasAnswers(dataset string) bool {
+	w, err := benchdata.Open(dataset, benchdata.Options{})
+	_, answered := w.(benchdata.Answered)
+	return err == nil && answered
+}
+
+// accuracy measures how many questions a server answers right while it serves one user and many,
+// because errors of batching show under load. Sampling is greedy.
+//
+// Each process asks other questions, so that the answers of several processes are independent
+// observations and their counts can be added: a greedy server gives the same answer to the same question
+// again. question-set tells the questions of processes apart. Within a process, each concurrency and each
+// pass has questions of its own.
+func accuracy(b *testing.B, s server) {
+	set := questionSet(s.options.Seed, llmbench.Target{}.Salt("questions")) // another salt in each process, whatever the server
+	b.Run("workload="+workloadName(s.options)+"/stream=true", func(b *testing.B) {
+		for _, users := range s.concurrencies(1, 64) {
+			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) { s.ask(b, users, set) })
+		}
+	})
+}
+
+// ask measures that number of users with questions of a set.
+func (s server) ask(b *testing.B, users int, set uint64) {
+	n := s.requests(max(pick(s, 200, 64), 4*users))
+	draw := func(n int, seed uint64) ([]llmbench.Request, error) {
+		w, err := s.dataset(seed, s.target.Salt(seed))
+		if err != nil {
+			return nil, err
+		}
+		a := w.(benchdata.Answered) // see prepareAccuracy
+		a.FixedOutput = false       // an answer ends where the model ends it
+		return s.templated(a.Requests(n))
+	}
+	s.options.Seed = set
+	s.run(b, s.fresh(b, llmbench.Load{Concurrency: users}, n, min(users, 8), draw))
+	b.ReportMetric(float64(set), "question-set")
+}
+
+// questionSet returns the number of the questions that a process asks, from 1,000 to 999,999,999. Files of
+// results have such numbers with all their digits.
+func questionSet(seed, salt uint64) uint64 {
+	hash := fnv.New64a()
+	fmt.Fprint(hash, seed, " ", salt)
+	return 1_000 + hash.Sum64()%999_999_000
 }

@@ -7,13 +7,17 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/oracle"
 	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/agree"
 )
 
@@ -111,4 +115,65 @@ func TestAgreementFile(t *testing.T) {
 	assert.NilError(t, err)
 	_, _, failed = references("new", others)
 	assert.Assert(t, failed, "answers to other prompts were accepted")
+}
+
+// TestAccuracy checks what is reported of a server that answers one question in four wrong, and that each
+// salt and each concurrency has questions of its own.
+func TestAccuracy(t *testing.T) {
+	const n = 64
+	o, err := scenario("Accuracy").prepare(Options{Seed: 1, Requests: n}, parse(t))
+	assert.NilError(t, err)
+	assert.Equal(t, o.Dataset, "arithmetic")
+	asked := map[string]bool{}
+	var mu sync.Mutex
+	for runs, salt := range []string{"1", "2"} {
+		t.Setenv("LLMBENCH_SALT", salt)
+		set := questionSet(o.Seed, llmbench.Target{}.Salt("questions"))
+		for k, users := range []int{1, 8} {
+			count := -users // the warm-up
+			target := backends.Mock{Config: &mockserver.Config{Oracle: func(prompt string) (string, bool) {
+				mu.Lock()
+				defer mu.Unlock()
+				if count++; count > 0 {
+					asked[prompt] = true
+				}
+				if count > 0 && count%4 == 0 {
+					return "The answer is 1000000.", true
+				}
+				return oracle.Known(prompt)
+			}}}.Start(t)
+			result := onePass(t, func(b *testing.B) {
+				s := server{options: o, target: target, counter: counter{tokens: tokenizer.Words{}}}
+				s.ask(b, users, set+uint64(k)) // the benchmark has no name, from which the seed would be another one
+			})
+			assert.Equal(t, result.Extra["accuracy-%"], 75.)
+			assert.Equal(t, result.Extra["checked-req"], float64(n))
+			assert.Equal(t, result.Extra["question-set"], float64(set+uint64(k)))
+			assert.Equal(t, len(asked), (2*runs+k+1)*n, "different questions")
+		}
+	}
+}
+
+// TestAccuracyDataset checks which data sets Accuracy takes.
+func TestAccuracyDataset(t *testing.T) {
+	for _, tt := range []struct{ env, option, want, err string }{
+		{"", "", "arithmetic", ""},
+		{"needle?depth=50", "", "needle?depth=50", ""},
+		{"sharegpt:file", "", "arithmetic", ""}, // the data set of another scenario
+		{"needle", "arithmetic?operations=9", "arithmetic?operations=9", ""},
+		{"", "random", "", "has no answers: want arithmetic, gsm8k:PATH, mmlu:PATH or needle"},
+		{"", "gsm8k", "", "want the path of a file, gsm8k:PATH"},
+	} {
+		c := parse(t)
+		if tt.env != "" {
+			c.Serve.Dataset = tt.env
+		}
+		o, err := scenario("Accuracy").prepare(Options{Dataset: tt.option}, c)
+		if tt.err != "" {
+			assert.ErrorContains(t, err, tt.err)
+			continue
+		}
+		assert.NilError(t, err)
+		assert.Equal(t, o.Dataset, tt.want)
+	}
 }

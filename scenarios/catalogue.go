@@ -29,6 +29,7 @@ type Scenario struct {
 
 // catalogue is every scenario that measures a target.
 var catalogue = []Scenario{
+	{Name: "Accuracy", measure: accuracy, prepare: prepareAccuracy},
 	{Name: "Agreement", measure: agreement},
 	{Name: "Chat", study: &chat},
 	{Name: "CodeQA", study: &codeQA},
@@ -100,6 +101,8 @@ func (sc Scenario) asksLengths(o Options, cells []cell) bool {
 	switch {
 	case sc.study != nil:
 		return o.Simulated || slices.ContainsFunc(cells, func(c cell) bool { return c.data.file == "" })
+	case sc.Name == "Accuracy":
+		return strings.HasPrefix(o.Dataset, "needle")
 	case sc.Name == "Serve":
 		data, err := server{options: o}.dataset(0, 0)
 		_, isTrace := data.(benchdata.Trace)

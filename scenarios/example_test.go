@@ -43,6 +43,7 @@ func ExampleScenarios() {
 		fmt.Println(s.Name)
 	}
 	// Output:
+	// Accuracy
 	// Agreement
 	// Chat
 	// CodeQA

@@ -7,6 +7,16 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
+// Accuracy measures how many questions the server answers right, one after the other and
+// 64 at once, beside its speed. The data set is that of Options.Dataset, by default
+// LLMBENCH_DATASET if its questions have answers, and arithmetic otherwise.
+func Accuracy(b *testing.B, target llmbench.Target) { Options{}.Accuracy(b, target) }
+
+// Accuracy is the scenario [Accuracy] with options.
+func (o Options) Accuracy(b *testing.B, target llmbench.Target) {
+	scenario("Accuracy").Run(b, target, o)
+}
+
 // Agreement measures how many greedy answers stay the same under load: agree-% is the share
 // that equals the answer of the server to the same prompt alone, or in the file that
 // LLMBENCH_ANSWERS names.

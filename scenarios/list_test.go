@@ -22,6 +22,7 @@ import (
 // The catalogue as benchmarks, on the servers that the environment names. Some
 // scenarios need another simulated server than the default one.
 
+func BenchmarkAccuracy(b *testing.B)         { list(b, Options.Accuracy, nil) }
 func BenchmarkAgreement(b *testing.B)        { list(b, Options.Agreement, nil) }
 func BenchmarkChat(b *testing.B)             { list(b, Options.Chat, nil) }
 func BenchmarkCodeQA(b *testing.B)           { list(b, Options.CodeQA, nil) }

@@ -62,7 +62,7 @@ type Options struct {
 	// minutes, and LLMBENCH_IDLE_TIMEOUT, by default 60 seconds.
 	Timeout, IdleTimeout time.Duration
 
-	// The fields below are for Serve.
+	// The fields below are for Serve; Dataset, Input and Output also apply to Accuracy.
 
 	// Rates are requests per second of an open loop, which is measured with each:
 	// LLMBENCH_RATE. Stages are an open loop whose rate changes: LLMBENCH_STAGES.

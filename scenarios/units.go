@@ -14,6 +14,7 @@ func init() {
 
 // units are those of single scenarios.
 var units = []sample.Unit{
+	{Name: "question-set", Core: true, Means: "`BenchmarkAccuracy`: a number of the questions that the process asked. Processes with equal numbers asked the same questions, so that their answers are not independent."},
 	{Name: "agree-%", Better: "higher", Core: true, Gate: "5%", Means: "`BenchmarkAgreement`: successful answers whose text equals the reference's / successful answers that have a reference."},
 	{Name: "agree-prefix-tok/req", Better: "higher", Core: true, Means: "`BenchmarkAgreement`: mean number of tokens with which an answer begins as its reference does. A part of an answer has the tokens that LLMBENCH_TOKENIZER counts, or without that variable its share of the answer's characters."},
 	{Name: "implied-hit-%", Better: "higher", Core: true, Means: "`BenchmarkPrefixCache`: prompt tokens whose prefix was sent before / prompt tokens of successful requests."},
