@@ -41,7 +41,7 @@ func TestEveryFault(t *testing.T) {
 	// The outcomes of an answer that is streamed, and of one that is not. Some faults have no
 	// effect on the latter.
 	want := map[string][2]sample.Outcome{
-		"slow-header": {sample.OK, sample.OK}, "no-done": {sample.OK, sample.OK}, "format": {sample.OK, sample.OK},
+		"slow-header": {sample.OK, sample.OK}, "no-done": {sample.OK, sample.OK}, "format": {sample.OK, sample.OK}, "wrong": {sample.OK, sample.OK}, "short": {sample.OK, sample.OK}, "swap": {sample.OK, sample.OK},
 		"html-200": {sample.Malformed, sample.Malformed}, "wrong-type": {sample.Malformed, sample.OK}, "json": {sample.Malformed, sample.OK}, "gzip": {sample.Malformed, sample.Malformed},
 		"empty": {sample.Empty, sample.Empty}, "error-event": {sample.ServerError, sample.ServerError}, "named-error": {sample.ServerError, sample.ServerError}, "error-string": {sample.ServerError, sample.ServerError},
 		"malformed": {sample.Malformed, sample.Malformed}, "long-line": {sample.Malformed, sample.Malformed},

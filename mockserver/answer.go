@@ -46,6 +46,7 @@ func (x *exchange) whole() {
 		x.abort()
 		return
 	}
+	x.beginOutput()
 	x.out.Unframed = true
 	x.pending = x.req.Output
 	switch x.fault.Kind {

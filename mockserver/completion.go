@@ -38,7 +38,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, route wire.Rou
 	}
 	var hit fault.Fault
 	if fail == nil {
-		hit = fault.For(s.cfg.Faults, rec.Ordinal, req.Stream)
+		hit = fault.For(s.cfg.Faults, rec.Ordinal, req.Stream, int(s.meter.open.Load()))
 		rec.Stream, rec.PromptTokens, rec.Fault = req.Stream, req.Prompt, hit.Kind
 		fail = refusals[hit.Kind]
 	}
@@ -55,6 +55,10 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, route wire.Rou
 		req.EndEarly()
 	case fault.JSON:
 		req.Stream = false
+	case fault.Wrong:
+		req.MakeWrong(hit.Amount(rec.Ordinal))
+	case fault.Short:
+		req.CutShort()
 	}
 	place, err := s.plan.Join(pace.Job{
 		Ordinal: rec.Ordinal, Arrived: arrived, Prompt: req.Prompt, Prefix: blocks.Names(),
@@ -70,6 +74,11 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, route wire.Rou
 	}
 	x.conn, _ = r.Context().Value(connKey{}).(*sendConn)
 	x.enc = route.Dialect.Encode(s.answer(x, route.Model))
+	if hit.Kind == fault.Swap {
+		x.swaps = &s.swaps
+		s.swaps.offer(x)
+		defer s.swaps.settle(x)
+	}
 	x.answer()
 	s.meter.observe(rec, arrived, x.queued, req.Finish)
 }

@@ -56,7 +56,7 @@
 // One token is one word with the space before it, in prompts and outputs, so
 // strings.Fields counts tokens. A chat template adds none. Prompts share blocks in the
 // prefix cache as far as they begin with the same words. The output is a fixed sequence
-// of 20 words, repeated, unless [Config.Oracle] knows the right answer to the prompt: then
+// of 20 words, repeated, whatever the prompt and the seed, unless [Config.Oracle] knows the right answer to the prompt: then
 // the output is the answer, which stop strings do not end, and goes on with the sequence if
 // the request asks for a longer output. The id of one of these words is its
 // index plus 1000; other words have larger ids. Reasoning, and the arguments of a tool

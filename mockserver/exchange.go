@@ -24,9 +24,10 @@ type exchange struct {
 	queued  time.Duration // from arrival to admission
 	enc     wire.Encoder
 	out     *frame.Framer
-	pending int  // tokens rendered and not yet written
-	events  int  // events that carry the pending tokens
-	last    bool // what is being written is the end of the answer
+	pending int    // tokens rendered and not yet written
+	swaps   *swaps // nil unless the fault swap hits
+	events  int    // events that carry the pending tokens
+	last    bool   // what is being written is the end of the answer
 
 	ctx  context.Context // ends with the client's connection or the server
 	w    http.ResponseWriter
@@ -36,6 +37,14 @@ type exchange struct {
 
 // A bodyCloser is a ResponseWriter with an end of the body that net/http does not write.
 type bodyCloser interface{ closeBody() error }
+
+// beginOutput must be called before anything of the output is rendered.
+func (x *exchange) beginOutput() {
+	if x.swaps != nil {
+		x.swaps.settle(x)
+		x.swaps = nil
+	}
+}
 
 // send takes one rendered event that carries that many tokens. It writes the
 // events that are pending if there are enough for a write, or if this is the last.
@@ -110,4 +119,7 @@ func (x *exchange) push(b []byte, last bool) bool {
 }
 
 // abort ends an answer whose client is gone.
-func (x *exchange) abort() { x.rec.abort(x.clock.Now()) }
+func (x *exchange) abort() {
+	x.beginOutput() // the record must not change any more
+	x.rec.abort(x.clock.Now())
+}

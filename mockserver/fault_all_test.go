@@ -98,7 +98,7 @@ func oneFault(t *testing.T, client *http.Client, s *Server, url string, kind fau
 		t.Errorf("%s: status %d, %q, want %d and JSON", d.name, status, body, want.Status)
 	}
 	settled(t, "requests", func() bool { return len(s.Log()) == 1 })
-	kind = fault.For([]fault.Fault{{Kind: kind, Every: 1}}, 1, d.stream).Kind // a fault may have no effect without a stream
+	kind = fault.For([]fault.Fault{{Kind: kind, Every: 1}}, 1, d.stream, 1).Kind // a fault may have no effect without a stream
 	if log := s.Log(); len(log) != 1 || log[0].Fault != kind || log[0].Aborted != hangs {
 		t.Errorf("%s: Log() = %+v, want one with fault %q, aborted %v", d.name, log, kind, hangs)
 	}

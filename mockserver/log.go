@@ -42,6 +42,9 @@ type Entry struct {
 	Status int `json:"status"`
 	// Fault is the fault that hit the request, empty for none.
 	Fault fault.Kind `json:"fault"`
+	// Swapped is the ordinal of the request whose answer this one had, with the fault swap; 0 if it
+	// had its own.
+	Swapped uint64 `json:"swapped,omitzero"`
 	// Aborted is true if the answer was cut short because the client hung up or the
 	// server stopped.
 	Aborted bool `json:"aborted"`

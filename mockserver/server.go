@@ -24,6 +24,7 @@ type Server struct {
 	plan  pace.Plan
 	log   sendLog
 	meter *meter
+	swaps swaps
 }
 
 // New makes a server. The error is that of [Config.Validate].

@@ -15,6 +15,7 @@ func (x *exchange) stream() {
 	}
 	opened := x.fault.Kind == fault.Empty // such a stream has no opening
 	if x.out.Shape.RoleFirst && !opened {
+		x.beginOutput()
 		if x.enc.Opening(); len(x.out.Buf) > 0 {
 			if !x.flush(false) {
 				return
@@ -32,6 +33,7 @@ func (x *exchange) stream() {
 			return
 		}
 		last = !endless && to == x.req.Output
+		x.beginOutput()
 		if !opened {
 			x.enc.Opening()
 			opened = true

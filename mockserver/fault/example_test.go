@@ -14,7 +14,7 @@ func Example() {
 	}
 	const stream = true
 	for ordinal := range uint64(6) {
-		fmt.Printf("%d: %q\n", ordinal+1, fault.For([]fault.Fault{f}, ordinal+1, stream).Kind)
+		fmt.Printf("%d: %q\n", ordinal+1, fault.For([]fault.Fault{f}, ordinal+1, stream, 1).Kind)
 	}
 	// Output:
 	// 1: ""

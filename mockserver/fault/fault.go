@@ -20,6 +20,9 @@ type Fault struct {
 	// index in its list and on the ordinal.
 	Share float64 `json:"share,omitzero"`
 	Seed  uint64  `json:"seed,omitzero"`
+	// Above is how many requests the server may have in flight, the one itself included,
+	// without the fault: it hits only with more of them, as a bug of large batches does.
+	Above int `json:"above,omitzero"`
 	// At is the index, from 0, of the token at which the fault occurs: the tokens
 	// before it are sent as usual, and when token At is due the fault takes its
 	// place. In an output of At tokens or fewer the fault occurs at the last one.
@@ -60,18 +63,20 @@ func (f Fault) Validate() error {
 		return fmt.Errorf("every: %d, want 1 or more, or a share", f.Every)
 	case f.At < 0:
 		return fmt.Errorf("at: %d, want 0 or more", f.At)
+	case f.Above < 0:
+		return fmt.Errorf("above: %d, want 0 or more requests in flight", f.Above)
 	case f.Size < 0 || f.Size > MaxLine:
 		return fmt.Errorf("size: %d, want 0 (64 MiB) to %d", f.Size, MaxLine)
 	}
 	return nil
 }
 
-// For returns the first of the faults that hits the request with that ordinal, or
-// the zero Fault if none does. A fault that has no effect on a request which is
+// For returns the first of the faults that hits the request with that ordinal, which is one of
+// that many in flight, or the zero Fault if none does. A fault that has no effect on a request which is
 // not streamed hides the faults after it, but is not returned for such a request.
-func For(faults []Fault, ordinal uint64, stream bool) Fault {
+func For(faults []Fault, ordinal uint64, stream bool, inFlight int) Fault {
 	for i, f := range faults {
-		if !f.hits(i, ordinal) {
+		if inFlight <= f.Above || !f.hits(i, ordinal) {
 			continue
 		}
 		if f.Kind.traits().streamOnly && !stream {
@@ -91,6 +96,12 @@ func (f Fault) hits(index int, ordinal uint64) bool {
 		return rand.New(rand.NewPCG(f.Seed, ordinal<<16|uint64(index)&0xffff)).Float64() < f.Share
 	}
 	return ordinal%uint64(f.Every) == 0
+}
+
+// Amount returns by how much the number of a Wrong answer differs from the right one, 1 to 9. It
+// depends only on Seed and on the ordinal.
+func (f Fault) Amount(ordinal uint64) int {
+	return 1 + rand.New(rand.NewPCG(^f.Seed, ordinal)).IntN(9)
 }
 
 // Token returns the index of the token at which the fault occurs in an output of

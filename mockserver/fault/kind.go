@@ -34,6 +34,9 @@ const (
 	Endless     Kind = "endless"
 	NoDone      Kind = "no-done"
 	Format      Kind = "format"
+	Wrong       Kind = "wrong"
+	Short       Kind = "short"
+	Swap        Kind = "swap"
 )
 
 // traits are the properties of a kind.
@@ -74,6 +77,9 @@ var table = []traits{
 	{Stall, true, true, false, "nothing more, and the slot is kept, until the client or the server closes the connection"},
 	{Endless, false, false, true, "tokens without end past max_tokens, and the slot is kept, until the client or the server closes the connection"},
 	{NoDone, false, false, true, "a complete stream without its [DONE], as with the shape done-never"},
+	{Wrong, false, false, false, "a wrong answer, as if right: the last number of an answer that the oracle knows is another, which seed and ordinal decide; any other output is other words"},
+	{Short, false, false, false, "the answer ends after a quarter of its tokens, as if complete"},
+	{Swap, false, false, false, "the answers of two requests that the fault hits are exchanged, as when rows of a batch are mixed up: both are in flight without output, and the oracle knows answers of the same number of tokens"},
 	{Format, false, false, false, "the JSON of a tool call or a schema ends one token early, as if complete; no effect if the request asks for neither"},
 }
 

@@ -7,8 +7,8 @@ import (
 )
 
 // Parse reads a fault as the command line has it: its kind, then the fields that
-// are set, as in "reset", "reset,every=10,at=3", "stall,share=0.05,seed=7" or
-// "long-line,size=1048576". Without every and share the fault hits every request.
+// are set, as in "reset", "reset,every=10,at=3", "stall,share=0.05,seed=7",
+// "long-line,size=1048576" or "swap,above=32". Without every and share the fault hits every request.
 // The result is valid. The error quotes text and says which part cannot be used.
 func Parse(text string) (Fault, error) {
 	kind, rest, _ := strings.Cut(text, ",")
@@ -47,10 +47,12 @@ func (f *Fault) set(text string) error {
 		f.Seed, err = strconv.ParseUint(value, 10, 64)
 	case "at":
 		f.At, err = strconv.Atoi(value)
+	case "above":
+		f.Above, err = strconv.Atoi(value)
 	case "size":
 		f.Size, err = strconv.ParseInt(value, 10, 64)
 	default:
-		return fmt.Errorf("%q: want every, share, seed, at or size", text)
+		return fmt.Errorf("%q: want every, share, seed, above, at or size", text)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %q, want a number", key, value)

@@ -25,9 +25,9 @@
 //	                        lmdeploy, vllm or mindie; without it the body of each
 //	                        request decides
 //	-shape name,...         what a stream looks like; may be repeated
-//	-fault kind[,every=N][,share=P][,seed=N][,at=K][,size=N]
-//	                        spoil every N-th request, or a share P of them, at token
-//	                        K; may be repeated, and the first fault that hits a
+//	-fault kind[,every=N][,share=P][,seed=N][,above=N][,at=K][,size=N]
+//	                        spoil every N-th request, or a share P of them, while
+//	                        more than N are in flight, at token K; may be repeated, and the first fault that hits a
 //	                        request occurs
 //
 // A flag replaces the profile's value. The flag -help lists the names of shapes and the
@@ -136,7 +136,7 @@ func defineConfig(fs *flag.FlagSet, c *mockserver.Config) {
 		return nil
 	})
 	fs.Func("shape", "what a stream looks like, as a `list` of the names below; may be repeated", c.Shape.Set)
-	fs.Func("fault", "spoil requests: `kind[,every=N][,share=P][,seed=N][,at=K][,size=N]`; may be repeated, and the first fault that hits a request occurs", func(v string) error {
+	fs.Func("fault", "spoil requests: `kind[,every=N][,share=P][,seed=N][,above=N][,at=K][,size=N]`; may be repeated, and the first fault that hits a request occurs", func(v string) error {
 		f, err := fault.Parse(v)
 		c.Faults = append(c.Faults, f)
 		return err
@@ -183,7 +183,8 @@ func help(w io.Writer, fs *flag.FlagSet) {
 	list(w, "shapes", shape.Names())
 	list(w, "faults", fault.Names())
 	fmt.Fprintln(w, "\nWith every=N a fault hits every N-th request; with share=P it hits that share of the requests, drawn with\n"+
-		"seed=N; without either it hits all. It occurs at token at=K, counted from 0. A long-line has size=N bytes.")
+		"seed=N; without either it hits all. With above=N it hits only while more than N requests are in flight. It occurs at\n"+
+		"token at=K, counted from 0. A long-line has size=N bytes.")
 }
 
 // list prints names and what they do.

@@ -73,7 +73,7 @@ func TestRunBadUsage(t *testing.T) {
 		{[]string{"-jitter=2"}, 2, "jitter: 2, want 0 to 1"},
 		{[]string{"-fault=flood"}, 2, `kind: "flood", want one of http-400, `},
 		{[]string{"-fault=reset,every=0"}, 2, "every: 0, want 1 or more"},
-		{[]string{"-fault=reset,often"}, 2, `"often": want every, share, seed, at or size`},
+		{[]string{"-fault=reset,often"}, 2, `"often": want every, share, seed, above, at or size`},
 		{[]string{"-shape=lf,round"}, 2, `shape "round": not known, want one of lf, `},
 		{[]string{"-shape=tokens-per-chunk"}, 2, `want tokens-per-chunk=N`},
 		{[]string{"-flavor=plain"}, 2, `flavor: "plain", want tgi, sglang, lmdeploy, vllm or mindie`},

@@ -31,7 +31,7 @@ type Answer struct {
 func (a *Answer) text(from, to int) {
 	s, first := a.Request.script, 0 // first is the index of the script's first token
 	if s == nil {
-		a.Buf = a.Words.Append(a.Buf, from, to)
+		a.Buf = a.Words.Append(a.Buf, from+a.Request.shift, to+a.Request.shift)
 		return
 	}
 	if a.Request.chat {
@@ -83,7 +83,7 @@ func (a *Answer) tokenCount() int {
 // ids renders the ids of tokens as an array.
 func (a *Answer) ids(from, to int) {
 	a.Add("[")
-	a.Buf = vocab.AppendIDs(a.Buf, from, to)
+	a.Buf = vocab.AppendIDs(a.Buf, from+a.Request.shift, to+a.Request.shift)
 	a.Add("]")
 }
 

@@ -2,6 +2,9 @@ package wire
 
 import (
 	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
@@ -29,6 +32,7 @@ type Request struct {
 	text      string  // the prompt if it is a text
 	stop      string  // the stop string that ends the output, empty for none
 	script    *script // the output if the request asks for a format or the oracle knows the answer, else nil
+	shift     int     // index of the first word of an output of words
 	answer    string  // the right answer, empty if the oracle does not know it
 	limit     int     // upper limit of the output, in tokens
 	least     int     // lower limit of the output, in tokens
@@ -50,6 +54,57 @@ func (r *Request) SetAnswer(text string, sh shape.Shape) {
 	if n > r.limit || r.least >= r.limit {
 		r.Output, r.Finish = r.limit, "length"
 	}
+}
+
+// CutShort ends the output after a quarter of its tokens, as if it were complete.
+func (r *Request) CutShort() {
+	if r.Output > 1 {
+		r.Output, r.Finish, r.stop = (r.Output+3)/4, "stop", ""
+	}
+}
+
+// MakeWrong makes a right answer a wrong one of as many tokens, whose last number is larger by that
+// much, and an output of words one of other words. An output in a format that the request asks for
+// remains as it is.
+func (r *Request) MakeWrong(by int) {
+	switch {
+	case r.answer != "":
+		output, finish := r.Output, r.Finish
+		r.answer = wrong(r.answer, by)
+		r.script = textScript("", r.answer)
+		r.Output, r.Finish = output, finish
+	case r.script == nil:
+		r.shift = by
+	}
+}
+
+// lastNumber matches a text with a whole number: what is before the last one, the number, and the rest.
+var lastNumber = regexp.MustCompile(`(?s)^(.*?)(\d{1,18})(\D*)$`)
+
+// wrong returns a text whose last whole number is larger by that much. If it has none, its first word is
+// another.
+func wrong(text string, by int) string {
+	m := lastNumber.FindStringSubmatch(text)
+	if m == nil {
+		_, rest, more := strings.Cut(text, " ")
+		if more {
+			rest = " " + rest
+		}
+		return "wrong-" + strconv.Itoa(by) + rest
+	}
+	n, _ := strconv.ParseInt(m[2], 10, 64) // has 18 digits at most
+	return m[1] + strconv.FormatInt(n+int64(by), 10) + m[3]
+}
+
+// Swap exchanges the answers of two requests, if the oracle knew both, and they differ and have the same number of tokens. It
+// reports whether it has. Copies of the requests see the change.
+func Swap(a, b *Request) bool {
+	if a.answer == "" || b.answer == "" || a.answer == b.answer || a.Output != b.Output || len(a.script.json) != len(b.script.json) {
+		return false
+	}
+	a.answer, b.answer = b.answer, a.answer
+	*a.script, *b.script = *b.script, *a.script
+	return true
 }
 
 // EndEarly shortens an output in a requested format by its last token, without a
