@@ -146,6 +146,9 @@ func headline(d *Data, a *answer.Answer, verdict *gate.Report, slo func(*systems
 		if p := pictures.Ranking(a.About, slo(a.About)); p != nil {
 			return p
 		}
+		if p := pictures.Standing(a.About, a.Compared, a.By); p != nil {
+			return p
+		}
 	}
 	if p := pictures.Headline(a.About); p != nil {
 		return p

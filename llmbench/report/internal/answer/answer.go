@@ -31,6 +31,10 @@ type Answer struct {
 	// About is the group that the first sentence is about; nil for a verdict and without
 	// results.
 	About *systems.Group
+	// Compared are the systems that a comparison names, the best first, and By the units by
+	// which they were compared, of which a row has one.
+	Compared []*systems.System
+	By       []string
 }
 
 // A Fact says what was measured.
@@ -59,15 +63,17 @@ func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func
 		kind Kind
 		of   *systems.Group
 		says []string
+		comparison
 	}
 	var all []found
 	for _, g := range groups {
 		f := found{of: g}
 		limits := slo(g)
 		load, swept, _ := g.Swept()
-		switch says := compared(g.Systems); {
-		case says != nil:
-			f.kind, f.says = Comparison, says
+		f.comparison = compared(g.Systems)
+		switch {
+		case f.comparison.says != nil:
+			f.kind, f.says = Comparison, f.comparison.says
 			if load != "" {
 				if first, decided := ranked(swept, limits); decided {
 					f.says = append(first, f.says...)
@@ -106,7 +112,7 @@ func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func
 			break
 		}
 		if i == 0 {
-			a.Kind, a.About = f.kind, f.of
+			a.Kind, a.About, a.Compared, a.By = f.kind, f.of, f.systems, f.units
 		}
 		if len(all) > 1 {
 			f.says[0] = f.of.Title + ": " + f.says[0]

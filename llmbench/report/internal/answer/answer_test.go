@@ -148,3 +148,24 @@ func TestVerdict(t *testing.T) {
 		assert.DeepEqual(t, got[:len(c.want)], c.want)
 	}
 }
+
+// TestVerdictOrder checks that regressions are first, then the figures that are worse by more of
+// what is allowed, and that figures which nobody can judge are named only if their medians are worse.
+func TestVerdictOrder(t *testing.T) {
+	share := func(v float64) *float64 { return &v }
+	r := &gate.Report{Old: "old", New: "new", Verdict: gate.CannotJudge, Cells: 4, Rows: []gate.Row{
+		{Name: "A/c=1", Unit: "x/s", Better: "higher", Margin: share(0.02), Change: share(0.01), Verdict: gate.CannotJudge},
+		{Name: "A/c=2", Unit: "x/s", Better: "higher", Margin: share(0.02), Change: share(-0.05), Verdict: gate.CannotJudge},
+		{Name: "A/c=3", Unit: "x/s", Verdict: gate.CannotJudge},
+		{Name: "A/c=4", Unit: "y-ns", Better: "lower", Margin: share(0.05), Change: share(0.2), Verdict: gate.CannotJudge},
+	}}
+	assert.DeepEqual(t, VerdictOrder(r), []int{3, 1, 0, 2})
+	assert.DeepEqual(t, judged(r), []string{
+		"Cannot judge whether new is worse than old.",
+		"c=4 y-ns: cannot judge, changed by +20.00 %, 5 % worse is allowed.",
+		"c=2 x/s: cannot judge, changed by -5.00 %, 2 % worse is allowed.",
+		"In 1 such figure the median is not worse by more than is allowed.",
+	})
+	r.Rows[0].Verdict = gate.Regression
+	assert.DeepEqual(t, VerdictOrder(r), []int{0, 3, 1, 2})
+}

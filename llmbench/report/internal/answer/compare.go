@@ -158,9 +158,15 @@ func (p *pair) samples() string {
 	return plural(most, "sample")
 }
 
-// compared returns what distinguishes systems at equal loads: how the best compares with each
-// other. It returns nil if no two systems have a load in common.
-func compared(all []*systems.System) (says []string) {
+// A comparison is what distinguishes systems at equal loads.
+type comparison struct {
+	says    []string          // how the best compares with each other
+	systems []*systems.System // that are named, the best first
+	units   []string          // of the figure that was compared
+}
+
+// compared compares systems. The comparison says nothing if no two systems have a load in common.
+func compared(all []*systems.System) (c comparison) {
 	m := throughput
 	if slices.ContainsFunc(all, func(s *systems.System) bool { return results.Open(s.Load) }) {
 		m = latency
@@ -174,7 +180,7 @@ func compared(all []*systems.System) (says []string) {
 		}
 	}
 	if len(candidates) < 2 {
-		return nil
+		return c
 	}
 	best := candidates[0]
 	for _, s := range candidates[1:] {
@@ -193,14 +199,16 @@ func compared(all []*systems.System) (says []string) {
 		}
 	}
 	slices.SortStableFunc(others, func(a, b other) int { return cmp.Compare(m.sign*a.ratio(), m.sign*b.ratio()) })
+	c.systems, c.units = append(c.systems, best), m.units
 	for i, o := range others {
 		if i == maxNamed {
-			says = append(says, fmt.Sprintf("%d further systems are slower still.", len(others)-i))
+			c.says = append(c.says, fmt.Sprintf("%d further systems are slower still.", len(others)-i))
 			break
 		}
-		says = append(says, o.sentence(best, o.System, m, len(others)))
+		c.says = append(c.says, o.sentence(best, o.System, m, len(others)))
+		c.systems = append(c.systems, o.System)
 	}
-	return says
+	return c
 }
 
 // crossed says where the second system is the better one, or returns "" if the first is never

@@ -1,7 +1,10 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
@@ -42,9 +45,14 @@ func judged(r *gate.Report) (all []string) {
 		seen[p.Message] = true
 	}
 	labels := VerdictLabels(r)
-	named, left := 0, 0
-	for i, row := range r.Rows {
+	named, left, within := 0, 0, 0
+	for _, i := range VerdictOrder(r) {
+		row := r.Rows[i]
 		if row.Verdict != gate.Regression && (row.Verdict != gate.CannotJudge || row.Margin == nil || r.Verdict != gate.CannotJudge) {
+			continue
+		}
+		if row.Verdict == gate.CannotJudge && row.Change != nil && worse(row) <= 1 {
+			within++
 			continue
 		}
 		if named++; named > maxNamed {
@@ -66,7 +74,43 @@ func judged(r *gate.Report) (all []string) {
 	if left > 0 {
 		all = append(all, fmt.Sprintf("The table has %s more.", plural(left, "figure")))
 	}
+	if within > 0 {
+		all = append(all, fmt.Sprintf("In %s the median is not worse by more than is allowed.", plural(within, "such figure")))
+	}
 	return all
+}
+
+// worse returns by how much a row is worse, as a multiple of what is allowed. It is negative if
+// the row is better, and -Inf if that is not known.
+func worse(r gate.Row) float64 {
+	if r.Change == nil || r.Margin == nil {
+		return math.Inf(-1)
+	}
+	by := *r.Change
+	if r.Better == "higher" {
+		by = -by
+	}
+	return by / max(*r.Margin, 1e-9)
+}
+
+// VerdictOrder returns the indexes of the rows of a verdict: regressions first, and then those
+// that are worse by more of what is allowed.
+func VerdictOrder(r *gate.Report) []int {
+	order := make([]int, len(r.Rows))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := r.Rows[a], r.Rows[b]
+		if regressed := x.Verdict == gate.Regression; regressed != (y.Verdict == gate.Regression) {
+			if regressed {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(worse(y), worse(x))
+	})
+	return order
 }
 
 // VerdictLabels returns a label for each row of a verdict: the unit, and the keys in which the

@@ -117,8 +117,8 @@ func TestVerdict(t *testing.T) {
 	r, err := gate.Compare(gate.File{}, gate.File{Name: "old", Data: strings.NewReader(text(100))}, gate.File{Name: "new", Data: strings.NewReader(text(80))}, gate.Options{})
 	assert.NilError(t, err)
 	p := Verdict(r)
-	assert.DeepEqual(t, p.panels[0].Lanes, []string{"direct output-tok/s", "gateway output-tok/s"})
-	assert.Equal(t, strings.Join(p.Table.Rows[1][:4], "; "), "gateway output-tok/s; regression; -20.00%; +2.00%")
+	assert.DeepEqual(t, p.panels[0].Lanes, []string{"gateway output-tok/s", "direct output-tok/s"}) // the regression first
+	assert.Equal(t, strings.Join(p.Table.Rows[0][:4], "; "), "gateway output-tok/s; regression; -20.00%; +2.00%")
 }
 
 // TestOffered checks that an open loop's sweep has the line of the offered rate, and a closed
@@ -218,4 +218,17 @@ func TestOverlaid(t *testing.T) {
 		}
 	}
 	assert.Equal(t, len(Overlaid(systems.Groups(dataOf(t, texts[:2]...).Rows, nil)[0])), 0)
+}
+
+// TestStanding checks the bars of systems with one load, and that there are none where the
+// picture over the load shows the systems.
+func TestStanding(t *testing.T) {
+	text := "BenchmarkServe/backend=a/concurrency=4 1 100 output-tok/s\nBenchmarkServe/backend=b/concurrency=4 1 50 output-tok/s\nBenchmarkServe/backend=b/concurrency=8 1 400 output-tok/s\n"
+	g := systems.Groups(dataOf(t, text).Rows, nil)[0]
+	p := Standing(g, g.Systems, []string{"tok/s", "output-tok/s"})
+	assert.DeepEqual(t, p.panels[0].Lanes, []string{"a", "b"})
+	assert.Equal(t, p.panels[0].Series[0].Points[1].Value, 50.0)
+	assert.Assert(t, strings.Contains(p.Caption, "at concurrency 4"), p.Caption)
+	g = systems.Groups(dataOf(t, text+"BenchmarkServe/backend=a/concurrency=8 1 9 output-tok/s\n").Rows, nil)[0]
+	assert.Assert(t, Standing(g, g.Systems, []string{"output-tok/s"}) == nil)
 }

@@ -19,8 +19,9 @@ func Verdict(r *gate.Report) *Picture {
 	allowed := &chart.Series{Name: "as much worse as is allowed", Kind: chart.Limits, Look: chart.Look{Color: chart.Ink, Dash: chart.Dotted}, Bare: true}
 	plane := &chart.Panel{Y: chart.Axis{Label: "change", Unit: "%"}, Beside: true, Series: []*chart.Series{old, now, allowed}}
 	left := 0
-	for i, label := range answer.VerdictLabels(r) {
-		row := r.Rows[i]
+	labels := answer.VerdictLabels(r)
+	for _, i := range answer.VerdictOrder(r) {
+		row, label := r.Rows[i], labels[i]
 		p.Table.Add(Cell{Text: label}, Cell{Text: string(row.Verdict)}, share(row.Change), share(row.Margin), interval(row.Unit, row.Old), interval(row.Unit, row.New), chance(row.PAdjusted),
 			Cell{Text: fmt.Sprintf("%d+%d", row.Old.N, row.New.N)})
 		if row.Margin == nil || row.Old.Median == nil || row.New.Median == nil || *row.Old.Median == 0 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
@@ -116,6 +117,70 @@ func spans(lines []*chart.Series, factor float64) bool {
 		}
 	}
 	return most > factor*least
+}
+
+// Standing draws a figure, the first of units that a row has, of systems at the load that most of
+// them share with the first one: a bar for each. It returns nil if the picture over the load
+// shows the first two of them.
+func Standing(g *systems.Group, compared []*systems.System, units []string) *Picture {
+	_, swept, _ := g.Swept()
+	swept = slices.DeleteFunc(slices.Clone(swept), func(s *systems.System) bool { return len(s.Rows) < 2 })
+	if len(compared) < 2 || slices.Contains(swept, compared[0]) && slices.Contains(swept, compared[1]) {
+		return nil
+	}
+	var rows []*results.Row
+	for i := range compared[0].Rows {
+		var at []*results.Row
+		for _, s := range compared {
+			for _, pair := range systems.Shared(compared[0], s) {
+				if _, unit := pointOf(pair[1], units...); pair[0] == compared[0].Rows[i] && unit != "" {
+					at = append(at, pair[1])
+				}
+			}
+		}
+		if len(at) > len(rows) {
+			rows = at
+		}
+	}
+	if len(rows) < 2 {
+		return nil
+	}
+	_, unit := pointOf(rows[0], units...)
+	load, x := rows[0].Load()
+	largest := 0.0
+	for _, r := range rows {
+		v, _ := pointOf(r, unit)
+		largest = max(largest, v.High)
+	}
+	scale := human.ScaleOf(unit, largest)
+	bars := &chart.Series{Name: unit, Kind: chart.Bars, Bare: true, Values: true}
+	plane := &chart.Panel{Y: axisOf(unit, scale), Series: []*chart.Series{bars}}
+	p := &Picture{ID: Slug("standing", g.Title), Title: g.Title}
+	p.Table.Head = []string{"system", headed(unit, scale)}
+	for _, r := range rows {
+		v, its := pointOf(r, unit)
+		if its == "" {
+			continue
+		}
+		name := ""
+		for _, s := range compared {
+			if slices.Contains(s.Rows, r) {
+				name = s.Name
+			}
+		}
+		q := bar(len(plane.Lanes), 0, v.Value)
+		q.Text, q.Doubt = v.Text, v.Doubt
+		plane.Lanes = append(plane.Lanes, name)
+		bars.Points = append(bars.Points, q)
+		p.Table.Add(Cell{Text: name}, Figure(r, scale, unit))
+	}
+	p.Caption = fmt.Sprintf("%s of the systems that the answer compares", unit)
+	if load != "" {
+		p.Caption += fmt.Sprintf(", at %s %s", load, chart.Brief(x))
+	}
+	p.Caption += "."
+	p.panels = []*chart.Panel{plane}
+	return p
 }
 
 // overlaid are the latencies whose distributions are drawn for each load: the first two of
