@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/overview"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/prefix"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/progress"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/resultline"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
@@ -51,6 +52,7 @@ type shared struct {
 	interrupt context.Context // ends with the first signal; nil: signals are not caught
 	last      string          // the last throughput, for the progress line
 	salt      uint64          // the salt that was printed last
+	sent      prefix.Sent     // the beginnings of all prompts
 	group     *shard.Group    // this process and others that measure together; nil: it measures alone
 }
 

@@ -38,6 +38,7 @@ type measurement struct {
 	estimate distortion.Estimate
 	hidden   []string // units that mean nothing because answers come in bursts
 	withheld []withholding
+	prompts  prompts // of all passes
 }
 
 // setUp checks the configuration, the target and the load. It sends nothing. The measurement
@@ -159,6 +160,7 @@ func (m *measurement) warmUp(ctx context.Context) (pace time.Duration, err error
 	if err != nil {
 		return 0, err
 	}
+	process.sent.Add(m.client.target.Where(), pl.openings)
 	samples := store.New(store.Bound, m.cfg.out)
 	defer samples.Close()
 	r, err := m.send(ctx, "warm-up", pl, nil, outlet{samples: samples})
@@ -204,6 +206,7 @@ func (m *measurement) send(ctx context.Context, what string, pl *plan, k *contro
 // of a pass that failed. A pass that was given up because ctx ended has failed, whatever the load
 // tolerates.
 func (m *measurement) pass(ctx context.Context, number int, pl *plan) (passResult, error) {
+	m.prompts.add(m.client.target, pl)
 	r, err := m.send(ctx, fmt.Sprintf("pass %d", number), pl, m.control, outlet{pass: number, samples: m.samples, records: m.records})
 	if err == nil {
 		err = context.Cause(ctx)
@@ -362,6 +365,20 @@ func (m *measurement) conclude(c conclusion) (conclusion, error) {
 		m.tellWithheld(w)
 	}
 	return c, nil
+}
+
+// prompts are what is known of the prompts of all passes.
+type prompts struct {
+	all      int
+	repeated int  // begin like one that the process has sent before
+	last     Lazy // those of the last pass
+}
+
+// add adds the prompts of a pass, before they are sent.
+func (p *prompts) add(t Target, pl *plan) {
+	p.all += len(pl.openings)
+	p.repeated += process.sent.Add(t.Where(), pl.openings)
+	p.last = pl.source
 }
 
 // Facts are what the samples of all passes say, before figures are judged.

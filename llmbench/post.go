@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/mergepatch"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/prefix"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
 )
 
@@ -50,7 +51,12 @@ type plan struct {
 	digest   string           // see newDigest; "" for a process that measures alone
 	build    func(i int) post // builds the post of a request
 	unsent   func(i int) post // the same without a body, for a request that is not sent
+	source   Lazy             // the requests
+	openings []prefix.Opening // of the first maxOpenings requests, and of their sessions' further turns
 }
+
+// maxOpenings is how many openings of prompts a plan has at most.
+const maxOpenings = 1 << 20
 
 const (
 	// maxWaiting is how many posts wait to be sent at most.
@@ -75,7 +81,7 @@ func (l *Load) plan(t Target) (*plan, error) {
 
 // newLazyPlan is newPlan for requests that are not in memory.
 func newLazyPlan(l *Load, t Target, requests Lazy) (*plan, error) {
-	pl := &plan{requests: requests.N}
+	pl := &plan{requests: requests.N, source: requests}
 	var digest digest
 	if l.digest {
 		digest.hash = sha256.New()
@@ -90,6 +96,9 @@ func newLazyPlan(l *Load, t Target, requests Lazy) (*plan, error) {
 		largest = max(largest, len(p.body))
 		pl.samples += 1 + len(r.Then)
 		digest.add(i, p)
+		for range min(1+len(r.Then), maxOpenings-len(pl.openings)) { // each turn repeats the first one
+			pl.openings = append(pl.openings, r.opening())
+		}
 	}
 	pl.ahead = min(requests.N, maxWaiting, max(1, maxWaitingBytes/largest))
 	leaves := planLeaves(l.Cancel, requests)

@@ -2,12 +2,14 @@ package llmbench
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/check"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/prefix"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -130,6 +132,27 @@ func (r Request) chars() int {
 		n += utf8.RuneCountInString(m.Content)
 	}
 	return n
+}
+
+// opening returns the beginning of the request's prompt.
+func (r Request) opening() prefix.Opening {
+	var texts []string
+	for _, m := range r.conversation() {
+		texts = append(texts, m.Content)
+	}
+	return prefix.Of(texts...)
+}
+
+// shuffled returns r with the words of its texts in another order.
+func (r Request) shuffled(random *rand.Rand) Request {
+	r.Prompt = prefix.Shuffle(r.Prompt, random)
+	messages := r.Messages
+	r.Messages = nil
+	for _, m := range messages {
+		m.Content = prefix.Shuffle(m.Content, random)
+		r.Messages = append(r.Messages, m)
+	}
+	return r
 }
 
 // A Tokenizer counts the tokens of a text.

@@ -236,6 +236,7 @@ func (r *run) publish() {
 		s.Add(more)
 	}
 	s.Add(r.figures)
+	cache := r.judgeCache(s.Metrics)
 	if err := r.samples.Err(); err != nil {
 		r.b.Fatal(r.fail(err))
 	}
@@ -283,7 +284,7 @@ func (r *run) publish() {
 			}
 		}
 	}
-	for _, n := range notes(f) {
+	for _, n := range append(notes(f), cache...) {
 		r.note(n)
 	}
 	var c conclusion

@@ -47,6 +47,7 @@ func init() { // a variable's initializer could not refer to helpers that start 
 		"NoRequests":    helperNoRequests,
 		"Observed":      helperObserved,
 		"OwnUnit":       helperOwnUnit,
+		"WarmCache":     helperWarmCache,
 		"Salted":        helperSalted,
 		"SaltKept":      helperSaltKept,
 		"SaltLess":      helperSaltLess,

@@ -10,7 +10,7 @@ func init() { llmbench.RegisterUnits(units...) }
 // units are the figures of an [Observer]. A unit is left out of a result if one pass
 // lacks it.
 var units = []sample.Unit{
-	{Name: "srv-prefix-hit-%", Better: "higher", Core: true, Means: "Prompt tokens that the server found in its prefix cache / prompt tokens that it looked up, by its own counters."},
+	{Name: "srv-prefix-hit-%", Better: "higher", Core: true, Same: "5", Means: "Prompt tokens that the server found in its prefix cache / prompt tokens that it looked up, by its own counters."},
 	{Name: "srv-preempt/op", Better: "lower", Core: true, Means: "Requests that the server preempted for lack of KV cache / passes, by its own counters."},
 	{Name: "srv-kv-%", Means: "Largest share of the server's KV cache in use. The server is asked every two seconds of a pass, and only with `LLMBENCH_UNITS=all`."},
 	{Name: "srv-accept-len", Better: "higher", Core: true, Statistic: sample.Mean, Means: "Mean tokens that a step of speculative decoding yields for a request (acceptance length): 1 + accepted tokens / drafts, by the server's own counters. Of SGLang, what it states after the last pass of its last steps. Left out when nothing was drafted."},

@@ -18,6 +18,9 @@ type End struct {
 	Buffered []string `json:"buffered,omitempty"` // the same, because answers came in bursts: something buffered the streams
 	// Notes are what the harness said about the figures. Files of older releases have none.
 	Notes []Note `json:"notes,omitempty"`
+	// PrefixCache says whether the server took prompts from its prefix cache. It is nil in files of older
+	// releases, of single passes and of benchmarks that failed before the end.
+	PrefixCache *PrefixCache `json:"prefix_cache,omitempty"`
 	// ClockBound is how far apart instants of two shards can be at most that are the same in the
 	// records. It is 0 if there is one process alone.
 	ClockBound time.Duration `json:"clock_bound_ns,omitempty"`
@@ -27,6 +30,36 @@ type End struct {
 const (
 	EndedOK     = "ok"
 	EndedFailed = "failed"
+)
+
+// A PrefixCache says whether the server took prompts, or their beginnings, from a prefix cache, and how
+// that is known.
+type PrefixCache struct {
+	Verdict string `json:"verdict"`      // one of the constants
+	By      string `json:"by,omitempty"` // CacheByAnswers, CacheByCounters, CacheByControl, or "" for CacheNew and CacheUnknown
+	// Cached is the share of the prompts' tokens that the server states, from 0 to 1. It is 0 if a
+	// control decided.
+	Cached float64 `json:"cached,omitempty"`
+	// Prompts is the number of prompts of the passes, and Repeated that of prompts which begin like one that
+	// the process had sent before.
+	Prompts  int `json:"prompts"`
+	Repeated int `json:"repeated,omitempty"`
+	// Pairs is the number of pairs of the control, and Ratio the median of the TTFT of a repeated prompt
+	// divided by that of a new one.
+	Pairs int     `json:"pairs,omitempty"`
+	Ratio float64 `json:"ratio,omitempty"`
+}
+
+// Verdicts of a PrefixCache, and what they are by.
+const (
+	CacheWarm    = "warm"    // more than a tenth of the prompts' tokens came from the cache, or a control tells so
+	CacheCold    = "cold"    // fewer, or a control tells so
+	CacheNew     = "new"     // no prompt repeats the beginning of an earlier one, so that nothing can be in the cache
+	CacheUnknown = "unknown" // prompts repeat, or may have been sent by an earlier process, and nothing tells
+
+	CacheByAnswers  = "answers"  // the answers state cached tokens
+	CacheByCounters = "counters" // the server's metrics
+	CacheByControl  = "control"  // requests after the passes
 )
 
 // endLine is the last line.
@@ -46,6 +79,9 @@ func parseEnd(line []byte) (*End, error) {
 		return nil, fmt.Errorf("%.100s: want the line about the end, with the outcome ok or failed", line)
 	case (l.End.Outcome == EndedOK) != (l.End.Why == ""):
 		return nil, fmt.Errorf("%.100s: want a reason if it failed, and else none", line)
+	}
+	if c := l.End.PrefixCache; c != nil && c.Verdict == "" {
+		return nil, fmt.Errorf("%.100s: a prefix cache without a verdict: want one, such as new", line)
 	}
 	for _, n := range l.End.Notes {
 		if err := n.check(); err != nil {

@@ -101,6 +101,7 @@ func TestRead(t *testing.T) {
 		{"the end in the middle", head + `{"end":{"outcome":"ok"}}` + "\n" + rec(), "f:3: a line after the one about the end"},
 		{"two ends", head + rec() + strings.Repeat(`{"end":{"outcome":"ok"}}`+"\n", 2), "f:4: a line after the one about the end"},
 		{"an unknown end", head + rec() + `{"end":{"outcome":"fine"}}` + "\n", `f:3: {"end":{"outcome":"fine"}}: want the line about the end, with the outcome ok or failed`},
+		{"a prefix cache without a verdict", head + rec() + `{"end":{"outcome":"ok","prefix_cache":{"prompts":1}}}` + "\n", "f:3: {\"end\":{\"outcome\":\"ok\",\"prefix_cache\":{\"prompts\":1}}}: a prefix cache without a verdict: want one, such as new"},
 		{"no end", head + rec() + `{"end":null}` + "\n", `f:3: {"end":null}: want the line about the end`},
 		{"an end of another kind", head + rec() + `{"end":1}` + "\n", `f:3: want the line about the end: `},
 		{"a failure without a reason", head + rec() + `{"end":{"outcome":"failed"}}` + "\n", `f:3: {"end":{"outcome":"failed"}}: want a reason if it failed`},

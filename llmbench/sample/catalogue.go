@@ -16,11 +16,14 @@ const (
 	CheckedRequests = "checked-req"
 )
 
+// WarmCache is the name of the unit that says that a control found a warm prefix cache.
+const WarmCache = "warm-cache"
+
 // GoodRate is the name of the unit that counts the requests within the SLO.
 const GoodRate = "good-req/s"
 
 // Units are the units of any benchmark, in the order of reports: [Summarize] computes
-// all of them but [ClientError]. Scenarios and backends have further ones.
+// all of them but [ClientError] and [WarmCache]. Scenarios and backends have further ones.
 var Units = slices.Concat(rateUnits, latencyUnits(), turnUnits(), speculativeUnits, otherUnits)
 
 // Named returns the units of [Units] of those names, in their order. It panics if there
@@ -64,6 +67,7 @@ var otherUnits = []Unit{
 	{Name: "cached-%", Better: "higher", Core: true, Same: "5", Means: "Prompt tokens that answers state as taken from a cache / prompt tokens of successful requests. Left out when no answer states any."},
 	{Name: Accuracy, Better: "higher", Core: true, Means: "Right answers / checked answers. An answer is checked if its request had a check and ended well: a failed request is no wrong answer, and counts for fail-%. Left out when no answer was checked."},
 	{Name: CheckedRequests, Core: true, Means: "Checked answers of all passes, from which accuracy-% is computed. Left out when no answer was checked."},
+	{Name: WarmCache, Core: true, Same: "0", Means: "1 if prompts repeat, the server does not state what it took from its prefix cache, and a control after the passes tells that prompts which were sent before have a shorter TTFT than new ones. Otherwise left out."},
 	{Name: "fail-%", Better: "lower", Core: true, Means: "Failed requests / all requests. Reported when failures are tolerated."},
 	{Name: "left-%", Core: true, Means: "Requests whose client left before the end, as the load planned / all requests. Left out when none left."},
 }
