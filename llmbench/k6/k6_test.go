@@ -336,6 +336,30 @@ func TestDialects(t *testing.T) {
 	assert.Equal(t, len(r.records), 7)
 }
 
+// TestSharing checks that the clients of all VUs write one file of records for each method, also if their
+// tags differ, and that requests may come from data that VUs share.
+func TestSharing(t *testing.T) {
+	_, url := serve(t, mockserver.Config{}, nil)
+	r := start(t, prelude+`
+		import { SharedArray } from 'k6/data';
+		const data = new SharedArray('requests', () => [{ messages: [{ role: 'user', content: 'one two' }], maxTokens: 3, tags: { kind: 'a' } }]);
+		const client = new Client(__VU % 2 ? { name: 'mine', model: 'm', tags: { vu: __VU } } : { model: 'm', name: 'mine' });
+		export const options = { scenarios: { a: { executor: 'per-vu-iterations', vus: 4, iterations: 3 } } };
+		export default function () {
+			const r = client.chat(data[0]);
+			const s = client.completion({ prompt: 'one', maxTokens: 1 });
+			if (!r.ok || !s.ok) { exec.test.fail(); console.error(JSON.stringify([r, s])); }
+		}
+	`, []string{"LLMBENCH_URL=" + url})()
+	assert.Equal(t, r.code, 0, "%s", r.out)
+	lengths := map[string]int{}
+	for _, one := range r.records {
+		lengths[one.Head.Benchmark] += one.Len()
+	}
+	assert.DeepEqual(t, lengths, map[string]int{"mine/dialect=openai-chat": 12, "mine/dialect=openai-completions": 12})
+	assert.Equal(t, len(r.records), 2)
+}
+
 // TestBadArguments checks that bad arguments are exceptions which name the field, its value and what is
 // allowed, and that nothing is sent.
 func TestBadArguments(t *testing.T) {

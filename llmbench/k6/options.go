@@ -27,7 +27,7 @@ type options struct {
 	load    llmbench.Load
 	dialect dialect.Dialect // nil: that of the method
 	tags    [][2]string     // in the order of the script
-	key     []byte          // what the script has set, as JSON
+	key     []byte          // what the script has set and is sent or recorded, as JSON
 }
 
 func init() { env.Register(func(r *env.Reader) { readLoad(r) }) }
@@ -109,13 +109,26 @@ func (o *options) check(cfg backends.Config, a *args) error {
 	if err := o.target.Check(); err != nil {
 		return err
 	}
-	if a.object != nil {
-		var err error
-		if o.key, err = a.object.MarshalJSON(); err != nil {
+	return o.setKey(a.object)
+}
+
+// setKey makes the key of what a script has set, which is nil or an object. Clients may differ in their tags, which k6
+// alone uses, and share their connections and records.
+func (o *options) setKey(object *sobek.Object) error {
+	set := map[string]any{}
+	if object != nil {
+		text, err := object.MarshalJSON()
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(text, &set); err != nil {
 			return err
 		}
 	}
-	return nil
+	delete(set, "tags")
+	var err error
+	o.key, err = json.Marshal(set) // sorts the names
+	return err
 }
 
 // A route is where the requests of a method of a client go.
