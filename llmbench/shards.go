@@ -12,6 +12,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
@@ -109,6 +110,22 @@ func Shard() (index, count int) {
 		return 0, 1
 	}
 	return process.group.Index, process.group.Count
+}
+
+// CheckOneMachine returns an error if another process of a measurement is on another machine than
+// shard 0, or in another network namespace, so that it may not reach what only this machine can reach.
+// The error names these processes. Only shard 0 knows: elsewhere CheckOneMachine returns nil.
+func CheckOneMachine() error {
+	process.mu.Lock()
+	g := process.group
+	process.mu.Unlock()
+	if g == nil || g.Index > 0 {
+		return nil
+	}
+	if names := g.Elsewhere(); len(names) > 0 {
+		return fmt.Errorf("not on the machine of shard 0, or not in its network: %s", strings.Join(names, ", "))
+	}
+	return nil
 }
 
 // Lead calls f and returns what f returns. If several processes measure together, shard 0 alone calls

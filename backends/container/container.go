@@ -17,6 +17,7 @@
 package container
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
@@ -41,16 +42,55 @@ func (b Backend) Start(tb testing.TB) llmbench.Target {
 // Start launches server in a container and returns it as a target when it has
 // answered a completion, or ends tb with an error. The container is removed when
 // tb ends. If the server has ended before that, tb fails.
+//
+// If several processes measure together, shard 0 alone launches the server, and tells the others where
+// the server is. Each process has the API key from its own environment. Start fails if a process is on
+// another machine, because only this one can reach the container.
 func Start(tb testing.TB, server backends.Server) llmbench.Target {
 	tb.Helper()
 	llmbench.Watch(tb)
-	i := launchFor(tb, server)
-	tb.Cleanup(func() {
-		if err := i.stop(); err != nil {
-			tb.Errorf("backends: %v", err)
+	spec, err := server.Spec()
+	if err != nil {
+		tb.Fatalf("backends: %v", err)
+	}
+	var i *instance // nil in other processes than shard 0
+	told, err := llmbench.Lead("the start of "+spec.Backend, func() (reached, error) {
+		if err := llmbench.CheckOneMachine(); err != nil {
+			return reached{}, fmt.Errorf("%s: only this machine can reach its container, and these shards are %w; start the server, and set LLMBENCH_URL in all shards", spec.Backend, err)
 		}
+		var err error
+		if i, err = start(llmbench.Context(tb), spec, tb.Logf); err != nil {
+			return reached{}, err
+		}
+		t := i.target
+		return reached{URL: t.URL, Model: t.Model, Config: t.Config, HasKey: spec.APIKey != ""}, nil
 	})
-	return i.target
+	if i != nil {
+		tb.Cleanup(func() {
+			if err := i.stop(); err != nil {
+				tb.Errorf("backends: %v", err)
+			}
+		})
+	}
+	if err == nil && told.HasKey != (spec.APIKey != "") {
+		err = fmt.Errorf("%s: LLMBENCH_API_KEY is set in only one of this process and shard 0: want the same key in all shards", spec.Backend)
+	}
+	if err != nil {
+		tb.Fatalf("backends: %v", err)
+	}
+	if i != nil {
+		return i.target
+	}
+	t := targetOf(spec)
+	t.URL, t.Model, t.Config = told.URL, told.Model, told.Config
+	return t
+}
+
+// A reached is what shard 0 tells the others of a server that it has launched. It has no secret.
+type reached struct {
+	URL, Model string
+	Config     map[string]string
+	HasKey     bool // requests have an API key
 }
 
 // launchFor launches server, or ends tb.

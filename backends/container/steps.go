@@ -51,16 +51,22 @@ func (i *instance) getRunning(ctx context.Context) error {
 	return nil
 }
 
+// targetOf returns a target for a server, without its address.
+func targetOf(s launch.Spec) llmbench.Target {
+	t := llmbench.Target{Model: s.Model, Dialect: s.Dialect, Body: s.Body, NoProxy: true, Ephemeral: true, KeepsPrompts: s.KeepsPrompts}
+	if s.APIKey != "" {
+		t.Header = http.Header{"Authorization": {"Bearer " + s.APIKey}}
+	}
+	return t
+}
+
 // getPort waits until the server listens, and decides how it is reached.
 func (i *instance) getPort(ctx context.Context) error {
 	containerAddr, publishedAddr, err := i.box.Addresses(ctx, i.spec.Port)
 	if err != nil {
 		return err
 	}
-	i.target = llmbench.Target{Model: i.spec.Model, Dialect: i.spec.Dialect, Body: i.spec.Body, NoProxy: true, Ephemeral: true, KeepsPrompts: i.spec.KeepsPrompts}
-	if i.spec.APIKey != "" {
-		i.target.Header = http.Header{"Authorization": {"Bearer " + i.spec.APIKey}}
-	}
+	i.target = targetOf(i.spec)
 	dialer := net.Dialer{Timeout: time.Second}
 	began := time.Now()
 	err = i.wait(ctx, "port", func(ctx context.Context) error {

@@ -16,7 +16,8 @@ type arrivals struct {
 	group    *Group
 	all      chan arrival
 	greeting sync.WaitGroup
-	told     []string // who was refused, and why
+	told     []string // who was refused first, and why
+	untold   int      // number of further refusals
 
 	mu     sync.Mutex
 	joined []bool // guarded by mu; by the number of the shard
@@ -91,11 +92,27 @@ func (a *arrivals) refused(one arrival) {
 		who = "somebody as " + nameOf(one.who.Index, one.who.Name)
 	}
 	text := fmt.Sprintf("refused %s from %s: %v", who, one.conn.RemoteAddr(), one.err)
-	const most = 10
-	if len(a.told) < most {
-		a.told = append(a.told, text)
+	if len(a.told) == mostTold { // somebody may dial as often as the network allows
+		a.untold++
+		return
 	}
-	if a.options.Log != nil {
+	a.told = append(a.told, text)
+	a.log(text)
+}
+
+// mostTold is how many refusals are told one by one.
+const mostTold = 10
+
+// more says how many refusals were not told, or "".
+func (a *arrivals) more() string {
+	if a.untold == 0 {
+		return ""
+	}
+	return fmt.Sprintf("refused %d more", a.untold)
+}
+
+func (a *arrivals) log(text string) {
+	if a.options.Log != nil && text != "" {
 		a.options.Log(text)
 	}
 }
@@ -113,6 +130,9 @@ func (a *arrivals) missing(cause error) error {
 	text := fmt.Sprintf("%s at %s: shards that are not there: %s", a.group.name, a.options.Addr, strings.Join(names, ", "))
 	if len(a.told) > 0 {
 		text += "; " + strings.Join(a.told, "; ")
+	}
+	if more := a.more(); more != "" {
+		text += "; " + more
 	}
 	return fmt.Errorf("%s: %w", text, cause)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net"
 	"sync"
 	"time"
 )
@@ -234,6 +235,19 @@ func (g *Group) Name(index int) string {
 		}
 	}
 	return g.name
+}
+
+// Elsewhere returns at shard 0 the names of the processes that are on other machines, or in other
+// networks of this one: those whose connection has two addresses.
+func (g *Group) Elsewhere() (names []string) {
+	for _, l := range g.links {
+		local, isLocal := l.conn.LocalAddr().(*net.TCPAddr)
+		remote, isRemote := l.conn.RemoteAddr().(*net.TCPAddr)
+		if isLocal && isRemote && !local.IP.Equal(remote.IP) {
+			names = append(names, l.name)
+		}
+	}
+	return names
 }
 
 // nameOf returns the name of a process for errors.

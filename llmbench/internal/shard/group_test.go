@@ -55,6 +55,126 @@ func each(count int, change func(*Options), run func(g *Group) error) []error {
 	return errs
 }
 
+// TestSpreadParts checks that each process gets the parts of shard 0, in order.
+func TestSpreadParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		errs := each(3, nil, func(g *Group) error {
+			var got []string
+			parts := func(yield func([]byte) bool) {
+				part := make([]byte, 1)
+				for part[0] = 'a'; part[0] < 'e' && yield(part); part[0]++ {
+				}
+			}
+			err := g.Spread("result", parts, func(part []byte) error { got = append(got, string(part)); return nil })
+			if g.Index > 0 {
+				assert.Check(t, strings.Join(got, "") == "abcd", "%q", got)
+			}
+			if err != nil {
+				return err
+			}
+			err = g.Spread("full", parts, func([]byte) error {
+				if g.Index == 2 {
+					return errors.New("no room")
+				}
+				return nil
+			})
+			if err == nil { // another process may fail afterwards
+				_, err = g.Finish(0)
+			}
+			return err
+		})
+		for _, err := range errs {
+			assert.ErrorContains(t, err, "no room")
+		}
+	})
+}
+
+// TestLateReason checks that a process which has heard nothing for too long believes what comes just
+// afterwards, as when it was stopped itself: the others then say who is lost.
+func TestLateReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		errs := each(2, func(o *Options) {
+			if o.Index == 1 {
+				o.Beat = time.Hour
+			}
+		}, func(g *Group) error {
+			if g.Index == 1 {
+				time.Sleep(10*time.Second + lastWords/2)
+				return g.Fail(errors.New("shard 0 is lost"))
+			}
+			_, err := g.Gather("next", nil, nil)
+			return err
+		})
+		for _, err := range errs {
+			assert.Error(t, err, "cannot judge: shard 1 (machine 1): shard 0 is lost")
+		}
+	})
+}
+
+// TestElsewhere checks that a process with another address is told apart.
+func TestElsewhere(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(t, err)
+	from := []string{"", "127.0.0.1", "127.0.0.2"} // each is an address of this machine
+	if c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from[2])}}).Dial("tcp", ln.Addr().String()); err != nil {
+		t.Skipf("this machine has no second address on loopback: %v", err)
+	} else {
+		c.Close()
+		c, err = ln.Accept()
+		assert.NilError(t, err)
+		c.Close()
+	}
+	errs := each(3, func(o *Options) {
+		o.Listen = func(string) (net.Listener, error) { return ln, nil }
+		o.Dial = func(ctx context.Context, _ string) (net.Conn, error) {
+			return (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from[o.Index])}}).DialContext(ctx, "tcp", ln.Addr().String())
+		}
+	}, func(g *Group) error {
+		if g.Index == 0 {
+			assert.Check(t, fmt.Sprint(g.Elsewhere()) == "[shard 2 (machine 2)]", "%v", g.Elsewhere())
+		}
+		_, err := g.Finish(0)
+		return err
+	})
+	for _, err := range errs {
+		assert.NilError(t, err)
+	}
+}
+
+// TestManyStrangers checks that those who dial in vain do not flood the log.
+func TestManyStrangers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const strangers = 500
+		var mu sync.Mutex
+		var log []string
+		errs := each(2, func(o *Options) {
+			o.Log = func(text string) { mu.Lock(); defer mu.Unlock(); log = append(log, text) }
+			if dial := o.Dial; o.Index == 1 {
+				first := true
+				o.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
+					for range strangers {
+						if !first {
+							break
+						}
+						c, err := dial(ctx, addr)
+						assert.Check(t, err == nil)
+						c.Write([]byte("GET / HTTP/1.1\r\n\r\n"))
+						c.Close()
+					}
+					if first {
+						first = false
+						time.Sleep(time.Second)
+					}
+					return dial(ctx, addr)
+				}
+			}
+		}, func(g *Group) error { _, err := g.Finish(0); return err })
+		assert.NilError(t, errors.Join(errs...))
+		assert.Equal(t, len(log), mostTold+1, "%v", log)
+		assert.Equal(t, log[mostTold], fmt.Sprintf("refused %d more", strangers-mostTold))
+	})
+}
+
 // TestGroup goes through all steps with four shards.
 func TestGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

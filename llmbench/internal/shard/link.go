@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -73,11 +74,28 @@ func (l *link) lost(err error) error {
 	return l.group.end(err, l)
 }
 
+// wait waits for bytes of the other process. If this process was stopped itself, what came
+// meanwhile counts, and says who is lost.
+func (l *link) wait(in *bufio.Reader) error {
+	l.conn.SetReadDeadline(time.Now().Add(l.group.silence))
+	_, err := in.Peek(1)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		l.conn.SetReadDeadline(time.Now().Add(lastWords))
+		_, err = in.Peek(1)
+	}
+	l.conn.SetReadDeadline(time.Now().Add(l.group.silence))
+	return err
+}
+
 // run reads frames until the connection ends.
 func (l *link) run() {
+	in := bufio.NewReader(l.conn)
 	for {
-		l.conn.SetReadDeadline(time.Now().Add(l.group.silence))
-		f, err := readFrame(l.conn, maxContent)
+		err := l.wait(in)
+		var f frame
+		if err == nil {
+			f, err = readFrame(in, maxContent)
+		}
 		if err != nil {
 			l.lost(err)
 			return

@@ -163,5 +163,6 @@ func (g *Group) gatherAll(ctx context.Context, o Options) error {
 			return a.missing(context.Cause(ctx))
 		}
 	}
+	a.log(a.more())
 	return nil
 }
