@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
@@ -51,6 +52,25 @@ func TestCountValid(t *testing.T) {
 				assert.Equal(t, all, c.all, at)
 				assert.Equal(t, first == nil, good == all, at)
 			}
+		}
+	}
+}
+
+// TestValidUnderLoad checks that valid-% finds a server that breaks formats only when it has several
+// requests at once, and not at 1.
+func TestValidUnderLoad(t *testing.T) {
+	for name, r := range map[string]llmbench.Request{
+		"tools":  {Prompt: "a", MaxTokens: 100, Tools: []llmbench.Tool{weather}},
+		"schema": {Prompt: "a", MaxTokens: 100, Schema: ticket},
+	} {
+		target := backends.Mock{Config: &mockserver.Config{TTFT: 20 * time.Millisecond, Faults: []fault.Fault{{Kind: fault.Format, Every: 1, Above: 4}}}}.Start(t)
+		for _, users := range []int{1, 8} {
+			l := llmbench.Load{Requests: slices.Repeat([]llmbench.Request{r}, 24), Concurrency: users, KeepText: true}
+			result, err := llmbench.Pass(t.Context(), "", target, l)
+			assert.NilError(t, err)
+			good, all, first := countValid(r, result.All())
+			assert.Equal(t, all, 24)
+			assert.Equal(t, good == all, users == 1, "%s, %d at once: %d of %d are valid: %v", name, users, good, all, first)
 		}
 	}
 }

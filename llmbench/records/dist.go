@@ -35,6 +35,14 @@ func (d *Dist) Add(v time.Duration) {
 // AddGaps adds the gaps of q.
 func (d *Dist) AddGaps(q *Request) { d.add(&q.gaps, int64(q.Last-q.First)) } // Read has checked the sum
 
+// AddTokenGaps adds the gaps between tokens, as [sample.Sample.TokenGaps] has them.
+func (d *Dist) AddTokenGaps(q *Request) {
+	s := sample.Sample{Gaps: slices.Collect(q.Gaps()), DeltaTokens: q.DeltaTokens}
+	for v := range s.TokenGaps() {
+		d.Add(v)
+	}
+}
+
 func (d *Dist) add(g *gaps, sum int64) {
 	n := g.len()
 	if n == 0 {

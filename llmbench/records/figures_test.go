@@ -100,3 +100,14 @@ func TestDist(t *testing.T) {
 	}
 	assert.Equal(t, d.Mean(), float64(sum)/float64(d.N))
 }
+
+// TestAddTokenGaps checks the gaps between tokens: each gap between deltas, divided by the tokens of the
+// later delta, and nothing of requests whose tokens are not known.
+func TestAddTokenGaps(t *testing.T) {
+	var d Dist
+	d.AddTokenGaps(&Request{gaps: gaps{short: []uint32{100, 100}}})
+	assert.Equal(t, d.N, 0)
+	d.AddTokenGaps(&Request{gaps: gaps{short: []uint32{100, 90}}, DeltaTokens: []int32{1, 4, 3}})
+	assert.Equal(t, d.N, 7)
+	assert.DeepEqual(t, d.Quantiles(0, 1), []float64{25, 30})
+}

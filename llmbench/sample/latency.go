@@ -49,7 +49,7 @@ var latencies = []latency{
 	{"tpot", "the time per output token: (last delta - first delta) / (output tokens - 1), of requests with two tokens and two deltas or more. Requests whose server counted reasoning tokens that it did not stream are left out", FamilyTPOT, []Statistic{Mean}, false, false, one((*Sample).TPOT)},
 	{"itl", "the gaps between successive deltas, pooled over requests; a delta may hold several tokens", FamilyITL, []Statistic{P99}, false, true,
 		func(s *Sample) iter.Seq[time.Duration] { return slices.Values(s.Gaps) }},
-	{"token-itl", "the gaps between successive tokens, pooled over requests: each gap between deltas divided by the tokens of the later delta, once for each of its tokens. Of requests with several tokens in a delta, if the server states them with each delta; left out when there are none", FamilyITL, []Statistic{P99}, false, true, (*Sample).tokenGaps},
+	{"token-itl", "the gaps between successive tokens, pooled over requests: each gap between deltas divided by the tokens of the later delta, once for each of its tokens. Of requests with several tokens in a delta, if the server states them with each delta; left out when there are none", FamilyITL, []Statistic{P99}, false, true, (*Sample).TokenGaps},
 	{"e2e", "the E2E latency: from t0 to the last delta, or to the end of the body of an answer that is not streamed", FamilyE2E, []Statistic{P50}, true, false, one((*Sample).E2E)},
 	{"service-ttft", "the time from the send to the first delta with generated text, in an open loop", FamilyTTFT, nil, false, false, one(service((*Sample).TTFT))},
 	{"service-e2e", "the time from the send to the last delta, in an open loop", FamilyE2E, nil, false, false, one(service((*Sample).E2E))},

@@ -20,10 +20,10 @@ func (s *Sample) Accepted() (tokens, steps int, ok bool) {
 	return 0, 0, false
 }
 
-// tokenGaps returns the gaps between successive tokens: each gap between deltas, divided by the
+// TokenGaps returns the gaps between successive tokens: each gap between deltas, divided by the
 // tokens of the later delta, once for each of these tokens. The gap before a delta without a token
-// counts to the next.
-func (s *Sample) tokenGaps() iter.Seq[time.Duration] {
+// counts to the next. There are none without DeltaTokens.
+func (s *Sample) TokenGaps() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		var since time.Duration
 		for i, gap := range s.Gaps {

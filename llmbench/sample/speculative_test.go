@@ -47,7 +47,7 @@ func spoken(tokens ...int32) Sample {
 func TestTokenGaps(t *testing.T) {
 	const ms = time.Millisecond
 	s := spoken(1, 2, 0, 4)
-	assert.DeepEqual(t, slices.Collect(s.tokenGaps()), []time.Duration{5 * ms, 5 * ms, 5 * ms, 5 * ms, 5 * ms, 5 * ms})
+	assert.DeepEqual(t, slices.Collect(s.TokenGaps()), []time.Duration{5 * ms, 5 * ms, 5 * ms, 5 * ms, 5 * ms, 5 * ms})
 	got := Summarize(All(spoken(1, 4, 4, 4)), time.Second, SLO{})
 	assert.Equal(t, got.Metrics["mean-itl-ns"], 10e6)
 	assert.Equal(t, got.Metrics["mean-token-itl-ns"], 2.5e6)
