@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/signal"
 	"runtime"
@@ -19,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/overview"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/preamble"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/prefix"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/progress"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/resultline"
@@ -31,22 +31,19 @@ import (
 var errInterrupted = errors.New("interrupted")
 
 // process is the state that the benchmarks of this process share.
-var process = &shared{begun: map[string]bool{}, passes: map[string]int{}, described: map[string]bool{}, attach: resultline.Attach}
+var process = &shared{passes: map[string]int{}, attach: resultline.Attach}
 
 // A shared is the state of a process. It prints only if [Main] was called, and only between the
 // lines of results.
 type shared struct {
 	mu        sync.Mutex
-	hasMain   bool              // Main was called
-	warned    bool              // the lack of Main was logged
-	out       io.Writer         // nil: Main was not called for benchmarks, and nothing is printed
-	state     map[string]string // the configuration lines in force
-	begun     map[string]bool   // benchmarks that had a -count sample
-	passes    map[string]int    // number of passes of each benchmark
+	hasMain   bool             // Main was called
+	warned    bool             // the lack of Main was logged
+	preamble  preamble.Printer // prints nothing if Main was not called for benchmarks
+	passes    map[string]int   // number of passes of each benchmark
 	attach    func(*testing.B, resultline.Editor) bool
-	own       []sample.Unit   // units of loads
-	described map[string]bool // units whose metadata is printed
-	screen    *screen.Screen  // the terminal of the person who runs this, or nil
+	own       []sample.Unit  // units of loads
+	screen    *screen.Screen // the terminal of the person who runs this, or nil
 	table     overview.Overview
 	failed    bool            // a watched benchmark failed
 	interrupt context.Context // ends with the first signal; nil: signals are not caught
@@ -135,7 +132,7 @@ func Main(m *testing.M) int {
 func (p *shared) begin(out io.Writer, terminal *screen.Screen, interrupt context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.out, p.screen, p.interrupt = out, terminal, interrupt
+	p.preamble.Out, p.screen, p.interrupt = out, terminal, interrupt
 }
 
 // end shows the table of results.
@@ -179,7 +176,7 @@ func (p *shared) edit(tb testing.TB) {
 	b, ok := tb.(*testing.B)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !ok || p.out == nil || p.attach(b, p.editLine) || p.begun[b.Name()] { // within a line
+	if !ok || p.preamble.Out == nil || p.attach(b, p.editLine) || p.preamble.InLine(b.Name()) {
 		return
 	}
 	if p.follows() {
@@ -187,7 +184,7 @@ func (p *shared) edit(tb testing.TB) {
 		return
 	}
 	for _, u := range p.units() {
-		fmt.Fprint(p.out, p.describe(u))
+		fmt.Fprint(p.preamble.Out, p.preamble.Describe(u))
 	}
 }
 
@@ -204,16 +201,6 @@ func (p *shared) addUnits(units []sample.Unit) {
 
 // units returns the units of the process, in the order of the lines of results.
 func (p *shared) units() []sample.Unit { return slices.Concat(Units(), p.own) }
-
-// describe returns the line with the metadata of u, unless it is printed already.
-func (p *shared) describe(u sample.Unit) string {
-	line := u.Line()
-	if line == "" || p.described[u.Name] {
-		return ""
-	}
-	p.described[u.Name] = true
-	return line + "\n"
-}
 
 // editLine puts the figures of a result into the order of the units. Figures of the testing package
 // itself stay in their places at the beginning, and figures of other units come last. It
@@ -243,7 +230,7 @@ func (p *shared) editLine(l *resultline.Line) (metadata string) {
 			p.table.AddFigure(withoutCPUs(l.Name), f.Unit, f.Value)
 		}
 		if at, known := rank[f.Unit]; known && at >= 0 {
-			metadata += p.describe(units[at])
+			metadata += p.preamble.Describe(units[at])
 		}
 	}
 	return metadata
@@ -288,7 +275,7 @@ func (p *shared) announceSalt(b *testing.B, t Target) {
 	salt := usedSalt.Load()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if salt == p.salt || p.out != nil && p.begun[b.Name()] {
+	if salt == p.salt || p.preamble.Begun(b.Name()) {
 		return
 	}
 	p.salt = salt
@@ -296,49 +283,17 @@ func (p *shared) announceSalt(b *testing.B, t Target) {
 	if t.KeepsPrompts && salt == keptSalt {
 		text += ": the server keeps the prompts that it has seen, so that each benchmark and pass sends others; LLMBENCH_SALT=0 sends texts from files as they are"
 	}
-	if p.out == nil {
+	if !p.preamble.Comment(b.Name(), text) {
 		b.Log(text)
-		return
 	}
-	fmt.Fprintln(p.out, "#", text)
 }
 
-// announce prints the configuration lines that change with config. A line without a value ends
-// a key that config lacks. The testing package prints the name of a benchmark after its first -count
-// sample has run, so that the lines of that sample stand alone. Lines of a later sample would
-// end up within the line of its result. A configuration that changes then is an error.
+// announce prints the configuration lines that change with config, unless another process prints
+// the results.
 func (p *shared) announce(benchmark string, config map[string]string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.out == nil {
-		return nil
-	}
-	first := !p.begun[benchmark]
-	p.begun[benchmark] = true
-	var lines []string
-	for _, key := range slices.Sorted(maps.Keys(p.state)) {
-		if _, kept := config[key]; !kept {
-			lines = append(lines, key+":")
-		}
-	}
-	state := map[string]string{}
-	for _, key := range slices.Sorted(maps.Keys(config)) {
-		state[key] = strings.Join(strings.Fields(config[key]), " ")
-		if old, has := p.state[key]; !has || old != state[key] {
-			lines = append(lines, key+": "+state[key])
-		}
-	}
-	if !first && len(lines) > 0 {
-		return fmt.Errorf("the target's configuration differs from that of the sample before: %s", strings.Join(lines, ", "))
-	}
-	if p.follows() {
-		lines = nil
-	}
-	for _, line := range lines {
-		fmt.Fprintln(p.out, line)
-	}
-	p.state = state
-	return nil
+	return p.preamble.Configure(benchmark, config, p.follows())
 }
 
 // Skip skips b as [testing.B.Skip] does, and prints the reason as a comment among the results.
@@ -364,13 +319,7 @@ func Note(tb testing.TB, text string) {
 func (p *shared) comment(benchmark, text string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.out == nil || p.begun[benchmark] {
-		return false
-	}
-	for line := range strings.Lines(text) {
-		fmt.Fprintln(p.out, "#", strings.TrimSpace(line))
-	}
-	return true
+	return p.preamble.Comment(benchmark, text)
 }
 
 // nextPass returns the number of the next pass of a benchmark, over all its -count samples and

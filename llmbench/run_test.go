@@ -412,28 +412,6 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
-// TestAnnounce checks which configuration lines are printed, and that none can
-// break the format.
-func TestAnnounce(t *testing.T) {
-	var out strings.Builder
-	p := &shared{out: &out, begun: map[string]bool{}}
-	for _, c := range []struct {
-		benchmark string
-		config    map[string]string
-		want      string
-	}{
-		{"A", map[string]string{"b": "1", "a": "x\ny  z"}, "a: x y z\nb: 1\n"},
-		{"A", map[string]string{"b": "1", "a": "x y z"}, ""},
-		{"B", map[string]string{"b": "2", "c": ""}, "a:\nb: 2\nc: \n"},
-		{"C", nil, "b:\nc:\n"},
-	} {
-		out.Reset()
-		assert.NilError(t, p.announce(c.benchmark, c.config))
-		assert.Equal(t, out.String(), c.want)
-	}
-	assert.ErrorContains(t, p.announce("C", map[string]string{"d": "1"}), "d: 1")
-}
-
 // TestLines checks the lines of results: the metadata of a unit comes before the first line that has
 // the unit, figures are in the order of the units, and only targets that lack a key have lines without a value.
 func TestLines(t *testing.T) {
@@ -587,17 +565,6 @@ func runAtTerminal(t *testing.T, name string, args ...string) (stdout, shown str
 		t.Fatal(err)
 	}
 	return stdout, shown, cmd.ProcessState.ExitCode()
-}
-
-// TestComment checks when a text is printed as a comment.
-func TestComment(t *testing.T) {
-	var out strings.Builder
-	p := &shared{begun: map[string]bool{"B": true}}
-	assert.Assert(t, !p.comment("A", "Main was not called"))
-	p.out = &out
-	assert.Assert(t, p.comment("A", "A is skipped: a.json is not here\nget it"))
-	assert.Assert(t, !p.comment("B", "within the line of a result"))
-	assert.Equal(t, out.String(), "# A is skipped: a.json is not here\n# get it\n")
 }
 
 func TestFreshRequests(t *testing.T) {
