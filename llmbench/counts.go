@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -45,23 +46,27 @@ type difference struct {
 }
 
 // checkCounts compares the counts of a server with those of the client in a pass. While the server has
-// counted less than it answered, checkCounts asks again, for up to delay.
-func checkCounts(ctx context.Context, c Counter, own ownCounts, delay time.Duration) (difference, error) {
+// counted less than it answered, checkCounts asks again, for up to delay. It returns the counts that it
+// compared.
+func checkCounts(ctx context.Context, c Counter, own ownCounts, delay time.Duration) (Counts, difference, error) {
 	deadline := time.Now().Add(delay)
 	for wait := time.Millisecond; ; wait *= 2 {
 		server, err := c.Counts(ctx)
 		if err != nil {
-			return difference{}, err
+			return unknownCounts, difference{}, err
 		}
 		d := own.compare(server)
 		if !d.fewer || time.Now().Add(wait).After(deadline) {
-			return d, nil
+			return server, d, nil
 		}
 		if err := sleep(ctx, wait); err != nil {
-			return difference{}, err
+			return server, difference{}, err
 		}
 	}
 }
+
+// unknownCounts are the counts of a server that states none.
+var unknownCounts = Counts{Requests: -1, PromptTokens: -1, OutputTokens: -1}
 
 // ownCounts are what the client counted in a pass.
 type ownCounts struct {
@@ -69,6 +74,11 @@ type ownCounts struct {
 	requests, prompt, output int  // successful requests and their tokens
 	once                     bool // each request succeeded and was sent once
 	usage, prompts           bool // each successful request has output tokens, prompt tokens stated by the server
+
+	stated    int // successful requests of which the server stated the output tokens
+	deltas    int // of successful requests
+	tokenizer int // output tokens of successful requests that the tokenizer counted, because the server stated none
+	crowded   int // successful requests with more deltas than stated output tokens; see explainedDeltas
 }
 
 func countOwn(samples iter.Seq[*sample.Sample]) ownCounts {
@@ -84,6 +94,16 @@ func countOwn(samples iter.Seq[*sample.Sample]) ownCounts {
 		c.requests++
 		c.prompts = c.prompts && s.PromptTokens > 0
 		c.prompt += s.PromptTokens
+		c.deltas += s.Deltas
+		if s.TokenSource == sample.FromTokenizer {
+			c.tokenizer += s.OutputTokens
+		}
+		if s.TokenSource == sample.FromUsage {
+			c.stated++
+			if s.Outputs > explainedDeltas(s.OutputTokens) {
+				c.crowded++
+			}
+		}
 		if s.TokenSource == sample.FromUsage {
 			c.output += s.OutputTokens
 		} else {
@@ -91,6 +111,31 @@ func countOwn(samples iter.Seq[*sample.Sample]) ownCounts {
 		}
 	}
 	return c
+}
+
+// explainedDeltas is the largest number of deltas, without those of reasoning, that an answer with that many
+// stated output tokens should have. A delta has one token or more, and a stated number does not count
+// reasoning on some servers. Two deltas more are explained: one without a token of its own for a character that
+// was held back, and one for the name of a tool.
+func explainedDeltas(tokens int) int { return tokens + 2 }
+
+// contradiction says how what the server states in its answers contradicts what the client received. It
+// returns "" if all is explained. Something between the two that cuts the text into pieces smaller than
+// tokens has the same effect, so that the pass does not fail.
+func (own ownCounts) contradiction() string {
+	if 10*own.crowded <= own.stated {
+		return ""
+	}
+	return fmt.Sprintf("in %d of %d successful requests the answer came in more deltas than the output tokens that the server states, and a delta has at least one token: the stated numbers are too small, or something cuts the text into pieces", own.crowded, own.stated)
+}
+
+// record returns the row of a pass in the records.
+func (own ownCounts) record(pass int, server Counts) records.Counts {
+	return records.Counts{
+		Pass: pass, Requests: own.requests, Deltas: own.deltas,
+		StatedRequests: own.stated, StatedPrompt: own.prompt, StatedOutput: own.output, Tokenizer: own.tokenizer,
+		ServerRequests: server.Requests, ServerPrompt: server.PromptTokens, ServerOutput: server.OutputTokens,
+	}
 }
 
 // compare returns how the counts of a server differ from those of the client.

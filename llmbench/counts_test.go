@@ -3,6 +3,7 @@ package llmbench
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,6 +11,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
@@ -69,6 +71,42 @@ func TestCompareCounts(t *testing.T) {
 	}
 }
 
+// TestCountsContradict checks which answers contradict the output tokens that they state, and the row of
+// the records.
+func TestCountsContradict(t *testing.T) {
+	answer := func(deltas, reasoning, tokens int) sample.Sample {
+		s := answered(tokens)
+		s.Streamed, s.Deltas, s.Outputs = true, deltas, deltas-reasoning
+		return s
+	}
+	silent := answer(30, 0, 30)
+	silent.TokenSource = sample.FromTokenizer
+	failed := answer(30, 0, 1)
+	failed.Outcome = sample.Truncated
+	for _, c := range []struct {
+		name    string
+		samples []sample.Sample
+		want    string
+	}{
+		{"a token a delta", []sample.Sample{answer(10, 0, 10)}, ""},
+		{"an end token", []sample.Sample{answer(10, 0, 11)}, ""},
+		{"several tokens a delta", []sample.Sample{answer(3, 0, 12)}, ""},
+		{"a held back character and a tool's name", []sample.Sample{answer(12, 0, 10)}, ""},
+		{"more deltas than tokens", []sample.Sample{answer(13, 0, 10)}, "in 1 of 1 successful requests the answer came in more deltas"},
+		{"half of the tokens", []sample.Sample{answer(20, 0, 10), answer(30, 0, 15), answer(10, 0, 10)}, "in 2 of 3 successful requests"},
+		{"one answer in ten", append(slices.Repeat([]sample.Sample{answer(10, 0, 10)}, 9), answer(20, 0, 10)), ""},
+		{"reasoning that is not counted", []sample.Sample{answer(110, 100, 10)}, ""},
+		{"not stated", []sample.Sample{silent}, ""},
+		{"a failed request", []sample.Sample{failed, answer(10, 0, 10)}, ""},
+		{"nothing", nil, ""},
+	} {
+		got := countOwn(sample.All(c.samples...)).contradiction()
+		assert.Assert(t, strings.HasPrefix(got, c.want) && (got == "") == (c.want == ""), "%s: %q", c.name, got)
+	}
+	row := countOwn(sample.All(answer(10, 0, 11), silent, failed)).record(3, Counts{2, 20, -1, true, true})
+	assert.DeepEqual(t, row, records.Counts{Pass: 3, Requests: 2, Deltas: 40, StatedRequests: 1, StatedPrompt: 20, StatedOutput: 11, Tokenizer: 30, ServerRequests: 2, ServerPrompt: 20, ServerOutput: -1})
+}
+
 // A slowCounter agrees with the client from the n-th call on, or never if n is 0.
 type slowCounter struct {
 	observer
@@ -90,32 +128,32 @@ func TestCheckCounts(t *testing.T) {
 	samples := []sample.Sample{answered(5)}
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		d, err := checkCounts(t.Context(), &slowCounter{n: 4}, countOwn(sample.All(samples...)), countsDelay)
+		_, d, err := checkCounts(t.Context(), &slowCounter{n: 4}, countOwn(sample.All(samples...)), countsDelay)
 		assert.NilError(t, err)
 		assert.Equal(t, d, difference{})
 		assert.Equal(t, time.Since(start), 7*ms) // 1, 2 and 4
 
 		start = time.Now()
-		d, err = checkCounts(t.Context(), &slowCounter{}, countOwn(sample.All(samples...)), countsDelay)
+		_, d, err = checkCounts(t.Context(), &slowCounter{}, countOwn(sample.All(samples...)), countsDelay)
 		assert.NilError(t, err)
 		assert.Equal(t, d, difference{"the server counted 4 output tokens, and the client 5 of successful requests", true, true})
 		assert.Assert(t, time.Since(start) > 0 && time.Since(start) <= countsDelay)
 
 		// No time makes more of less, or of a server that never counted a part before.
 		start = time.Now()
-		d, err = checkCounts(t.Context(), &slowCounter{n: 1}, countOwn(sample.All(answered(4))), countsDelay)
+		_, d, err = checkCounts(t.Context(), &slowCounter{n: 1}, countOwn(sample.All(answered(4))), countsDelay)
 		assert.NilError(t, err)
 		assert.Equal(t, d, difference{"the server counted 5 output tokens, and the client 4", false, true})
-		d, err = checkCounts(t.Context(), &slowCounter{loose: true}, countOwn(sample.All(samples...)), 0)
+		_, d, err = checkCounts(t.Context(), &slowCounter{loose: true}, countOwn(sample.All(samples...)), 0)
 		assert.NilError(t, err)
 		assert.Assert(t, d.fewer && !d.fault)
 		assert.Equal(t, time.Since(start), time.Duration(0))
 
-		_, err = checkCounts(t.Context(), &slowCounter{err: errors.New("gone")}, countOwn(sample.All(samples...)), countsDelay)
+		_, _, err = checkCounts(t.Context(), &slowCounter{err: errors.New("gone")}, countOwn(sample.All(samples...)), countsDelay)
 		assert.ErrorContains(t, err, "gone")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err = checkCounts(ctx, &slowCounter{}, countOwn(sample.All(samples...)), countsDelay)
+		_, _, err = checkCounts(ctx, &slowCounter{}, countOwn(sample.All(samples...)), countsDelay)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }
@@ -135,10 +173,13 @@ func helperCountsFewer(b *testing.B) {
 }
 
 func TestRunChecksCounts(t *testing.T) {
-	out, _, code, _ := runHelper(t, "CountsDiffer", nil, nil)
+	out, _, code, folder := runHelper(t, "CountsDiffer", nil, nil)
 	assert.Equal(t, code, 1)
+	row := records.Counts{Requests: 1, Deltas: 5, StatedRequests: 1, StatedPrompt: 4, StatedOutput: 5, ServerRequests: 1, ServerPrompt: 10, ServerOutput: 4}
+	assert.DeepEqual(t, ended(t, folder).Counts, []records.Counts{row})
 	assert.Assert(t, strings.Contains(out, "pass 0: the server counted 10 prompt tokens, and the client 4"), out)
-	out, _, code, _ = runHelper(t, "CountsFewer", nil, nil)
+	out, _, code, folder = runHelper(t, "CountsFewer", nil, nil)
 	assert.Equal(t, code, 0, out)
+	assert.DeepEqual(t, ended(t, folder).Counts, []records.Counts{row})
 	assert.Assert(t, strings.Contains(out, "pass 0: the server counted 4 output tokens, and the client 5 of successful requests"), out)
 }

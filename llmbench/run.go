@@ -195,12 +195,16 @@ func (r *run) check(ctx context.Context, number int, samples iter.Seq[*sample.Sa
 	if err := r.samples.Err(); err != nil { // not all samples can be read
 		return err
 	}
-	if counter, ok := r.observer.(Counter); ok {
+	counter, ok := r.observer.(Counter)
+	if !ok {
+		r.end.Counts = append(r.end.Counts, own.record(number, unknownCounts))
+	} else {
 		delay := countsDelay
 		if r.uncounted {
 			delay = 0
 		}
-		d, err := checkCounts(ctx, counter, own, delay)
+		server, d, err := checkCounts(ctx, counter, own, delay)
+		r.end.Counts = append(r.end.Counts, own.record(number, server))
 		if err != nil {
 			r.tell(records.Note{Kind: records.NoteServer}, "pass %d: counts of the server: %v", number, err)
 		}
@@ -212,6 +216,9 @@ func (r *run) check(ctx context.Context, number int, samples iter.Seq[*sample.Sa
 			r.tell(records.Note{Kind: records.NoteServer, Doubt: len(units) > 0, Units: units}, "pass %d: %s", number, d.text)
 		}
 		r.uncounted = d.fewer
+	}
+	if text := own.contradiction(); text != "" {
+		r.tell(records.Note{Kind: records.NoteTokens, Doubt: true, Units: r.ofTokens()}, "pass %d: %s", number, text)
 	}
 	if failures != "" {
 		return errors.New(failures)
@@ -373,6 +380,18 @@ func notes(f facts) (all []records.Note) {
 		add(records.Note{Kind: records.NoteConnections}, "the server closed kept connections: %d of %d requests were sent again; the time lost is in their latency", s.Resent, s.Requests)
 	}
 	return all
+}
+
+// ofTokens returns the units of the load that depend on the number of output tokens.
+func (r *run) ofTokens() (units []string) {
+	for _, u := range r.load.units() {
+		if u.Family == sample.FamilyTPOT || slices.Contains([]string{"output-tok/s", "steady-output-tok/s", "total-tok/s", "user-tok/s", "out-tok/req"}, u.Name) {
+			if r.shown(u) {
+				units = append(units, u.Name)
+			}
+		}
+	}
+	return units
 }
 
 // firstTokens returns the units in figures that are times to the first delta.

@@ -18,6 +18,9 @@ type End struct {
 	Buffered []string `json:"buffered,omitempty"` // the same, because answers came in bursts: something buffered the streams
 	// Notes are what the harness said about the figures. Files of older releases have none.
 	Notes []Note `json:"notes,omitempty"`
+	// Counts are what the client and the server counted, by pass. Files of older releases, and of single
+	// passes, have none.
+	Counts []Counts `json:"counts,omitempty"`
 	// PrefixCache says whether the server took prompts from its prefix cache. It is nil in files of older
 	// releases, of single passes and of benchmarks that failed before the end.
 	PrefixCache *PrefixCache `json:"prefix_cache,omitempty"`
@@ -31,6 +34,22 @@ const (
 	EndedOK     = "ok"
 	EndedFailed = "failed"
 )
+
+// Counts are what the client and the server counted in a pass. The numbers of the client are those of
+// successful requests. Those of the server's metrics are of all that it answered in the pass, to other clients too;
+// -1 means unknown.
+type Counts struct {
+	Pass           int `json:"pass"`
+	Requests       int `json:"requests"`
+	Deltas         int `json:"deltas"`               // with generated text; 0 if answers were not streamed
+	StatedRequests int `json:"stated_requests"`      // answers that state their output tokens
+	StatedPrompt   int `json:"stated_prompt_tokens"` // prompt tokens that answers state
+	StatedOutput   int `json:"stated_output_tokens"` // output tokens that answers state
+	Tokenizer      int `json:"tokenizer,omitempty"`  // output tokens of the other answers, if a tokenizer counted them
+	ServerRequests int `json:"server_requests"`      // requests, prompt tokens and output tokens in the server's metrics
+	ServerPrompt   int `json:"server_prompt_tokens"`
+	ServerOutput   int `json:"server_output_tokens"`
+}
 
 // A PrefixCache says whether the server took prompts, or their beginnings, from a prefix cache, and how
 // that is known.
