@@ -43,6 +43,9 @@ func TestLook(t *testing.T) {
 				p.width(width)
 				light := p.shoot(c.name + "-" + where)
 				assert.Check(t, mean(light) > 180, "mean brightness %v in the light", mean(light))
+				// The picture of the answer is on the first screen, which has 900 pixels.
+				top := eval[float64](p, `document.querySelector(".answer .panel").getBoundingClientRect().top + scrollY`)
+				assert.Check(t, top < 640, "the answer's picture begins at %v, %s", top, where)
 				p.unfold(true)
 				for _, name := range []string{"overlaps", "cutOff", "names", "contrast", "drawn"} {
 					p.check(name, where)

@@ -93,7 +93,7 @@ func TestBars(t *testing.T) {
 	})()`)
 	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at.X, at.Y))
 	said := eval[string](p, tip)
-	assert.Check(t, strings.HasPrefix(said, "old\n") && strings.Contains(said, "output-tok/s") && strings.Contains(said, "change: 0 %") && strings.Contains(said, "from -0."), "%q", said)
+	assert.Check(t, strings.HasPrefix(said, "old\n") && strings.Contains(said, "mean-tpot-ns") && strings.Contains(said, "change: 0 %") && strings.Contains(said, "from -0."), "%q", said)
 }
 
 // TestLegend checks that the legend hides and shows a series in all panels of its picture, by

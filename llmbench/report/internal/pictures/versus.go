@@ -153,10 +153,18 @@ func Standing(g *systems.Group, compared []*systems.System, units []string) *Pic
 		largest = max(largest, v.High)
 	}
 	scale := human.ScaleOf(unit, largest)
-	bars := &chart.Series{Name: unit, Kind: chart.Bars, Bare: true, Values: true}
-	plane := &chart.Panel{Y: axisOf(unit, scale), Series: []*chart.Series{bars}}
+	what := "output tokens per second"
+	switch {
+	case strings.HasSuffix(unit, "e2e-ns"):
+		what = "latency"
+	case !slices.Contains(outputUnits, unit):
+		what = unit
+	}
+	bars := &chart.Series{Name: what, Kind: chart.Bars, Bare: true, Values: true}
+	plane := &chart.Panel{Y: axisOf(what, scale), Series: []*chart.Series{bars}}
+	plane.Y.Both, plane.Y.To = false, 1.08*largest // room for the values behind the bars
 	p := &Picture{ID: Slug("standing", g.Title), Title: g.Title}
-	p.Table.Head = []string{"system", headed(unit, scale)}
+	p.Table.Head = []string{"system", headed(what, scale)}
 	for _, r := range rows {
 		v, its := pointOf(r, unit)
 		if its == "" {
@@ -174,7 +182,7 @@ func Standing(g *systems.Group, compared []*systems.System, units []string) *Pic
 		bars.Points = append(bars.Points, q)
 		p.Table.Add(Cell{Text: name}, Figure(r, scale, unit))
 	}
-	p.Caption = fmt.Sprintf("%s of the systems that the answer compares", unit)
+	p.Caption = capital(what) + " of the systems that the answer compares"
 	if load != "" {
 		p.Caption += fmt.Sprintf(", at %s %s", load, chart.Brief(x))
 	}
