@@ -1,14 +1,10 @@
 package llmbench
 
 import (
-	"errors"
 	"math/rand/v2"
-	"net"
 	"os"
-	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
@@ -22,7 +18,7 @@ type config struct {
 	bound    ClientBound  // LLMBENCH_CLIENT_BOUND: what happens to figures that the client distorts; "" is as fail
 	salt     *uint64      // LLMBENCH_SALT: what the words of prompts depend on; nil: random, see Target.Salt
 	progress screen.Place // LLMBENCH_PROGRESS: the terminal for progress and the table of results; "" is as auto
-	shards   rendezvous
+	shards   shard.Config
 }
 
 func init() { env.Register(func(r *env.Reader) { parseConfig(r) }) }
@@ -51,7 +47,7 @@ func parseConfig(r *env.Reader) config {
 		env.Read(r, c.salt, "LLMBENCH_SALT", env.Uint64, "a whole number, at least 0")
 	}
 	env.Read(r, &c.progress, "LLMBENCH_PROGRESS", env.OneOf(screen.Auto, screen.TTY, screen.None), "auto, tty or none")
-	c.shards = parseRendezvous(r)
+	c.shards = shard.ReadFrom(r)
 	return c
 }
 
@@ -75,50 +71,4 @@ func (c config) promptSalt(t Target) uint64 {
 		return keptSalt
 	}
 	return 0
-}
-
-// A rendezvous says which processes make measurements together. Without an address this process
-// measures alone.
-type rendezvous struct {
-	shard.Part
-	addr    string        // LLMBENCH_RENDEZVOUS: where shard 0 listens
-	token   string        // LLMBENCH_RENDEZVOUS_TOKEN
-	timeout time.Duration // LLMBENCH_RENDEZVOUS_TIMEOUT
-}
-
-// leastToken is the number of bytes that a token must have, unless all shards are on one machine.
-const leastToken = 16
-
-// parseRendezvous reads the variables of a rendezvous. Errors are those of r.
-func parseRendezvous(r *env.Reader) rendezvous {
-	c := rendezvous{timeout: 2 * time.Minute}
-	env.Read(r, &c.addr, "LLMBENCH_RENDEZVOUS", hostPort, "host:port, where shard 0 listens and the others dial")
-	env.ReadHidden(r, &c.token, "LLMBENCH_RENDEZVOUS_TOKEN", env.Text, "a text that is not blank")
-	env.Read(r, &c.timeout, "LLMBENCH_RENDEZVOUS_TIMEOUT", env.Duration, "a duration above 0, such as 2m")
-	for _, name := range []string{"LLMBENCH_SHARD", "LLMBENCH_SHARDS", "LLMBENCH_RENDEZVOUS_TOKEN", "LLMBENCH_RENDEZVOUS_TIMEOUT"} {
-		r.Requires(name, "LLMBENCH_RENDEZVOUS")
-	}
-	if c.addr == "" {
-		return rendezvous{}
-	}
-	var err error
-	if c.Part, err = shard.Place(r.Value); err != nil {
-		r.Errorf("%v", err)
-	}
-	if host, _, _ := net.SplitHostPort(c.addr); !shard.Loopback(host) && len(c.token) < leastToken {
-		r.Errorf("LLMBENCH_RENDEZVOUS_TOKEN: want at least %d bytes, the same in all shards, as LLMBENCH_RENDEZVOUS=%s is not on loopback", leastToken, c.addr)
-	}
-	return c
-}
-
-// hostPort accepts a host and a port from 1 on.
-func hostPort(v string) (string, error) {
-	host, port, err := net.SplitHostPort(v)
-	if err != nil {
-		return "", err
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 || host == "" {
-		return "", errors.New("not a host and a port")
-	}
-	return v, nil
 }

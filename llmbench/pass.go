@@ -235,7 +235,7 @@ func NewClient(name string, t Target, l Load) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.shards.addr != "" {
+	if cfg.shards.Addr != "" {
 		return nil, errors.New("single requests are sent by one process: want no LLMBENCH_RENDEZVOUS")
 	}
 	if err := l.checkSingle(); err != nil {

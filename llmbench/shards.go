@@ -32,7 +32,7 @@ var agreedFiles = []string{"LLMBENCH_TOKENIZER"}
 
 // join joins the other shards, and sets the group of p. Without a rendezvous it does nothing. It
 // writes to out who was refused.
-func (p *shared) join(ctx context.Context, c rendezvous, out io.Writer) error {
+func (p *shared) join(ctx context.Context, c shard.Config, out io.Writer) error {
 	if c.Part.Alone() {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (p *shared) join(ctx context.Context, c rendezvous, out io.Writer) error {
 	}
 	machine, err := os.Hostname()
 	g, err := shard.Join(ctx, shard.Options{
-		Part: c.Part, Addr: c.addr, Token: c.token, Timeout: c.timeout,
+		Part: c.Part, Addr: c.Addr, Token: c.Token, Timeout: c.Timeout,
 		Name: cmp.Or(machine, fmt.Sprint(err)), Facts: facts, Hand: handed(randomSalt()),
 		Log: func(text string) { fmt.Fprintln(out, "#", text) },
 	})

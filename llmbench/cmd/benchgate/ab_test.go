@@ -42,6 +42,14 @@ import (
 )
 
 func BenchmarkNAME(b *testing.B) {
+	if path := os.Getenv("FIXTURE_LOG"); path != "" {
+		log, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+		if err != nil {
+			b.Fatal(err)
+		}
+		log.WriteString("VALUE ")
+		log.Close()
+	}
 	if os.Getenv("FIXTURE") == "hangs" {
 		time.Sleep(time.Hour)
 	}

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
 )
 
 // A collector is a command that takes the samples of two sides itself: ab or aa.
@@ -29,6 +31,10 @@ type collector struct {
 	out     string
 	timeout time.Duration
 	folder  folder
+
+	shards   shard.Config
+	team     *team // nil: this command alone starts the processes
+	followed int   // the exit status of shard 0, which this command has followed
 
 	// build builds both sides. clean removes what build made, and may be nil.
 	build func(context.Context, suite) (sides [2]side, clean func(), err error)
@@ -65,11 +71,29 @@ func (c *collector) run(args []string) int {
 	if err != nil {
 		return fail(c.stderr, err)
 	}
+	if c.shards, err = readShards(); err != nil {
+		return fail(c.stderr, err)
+	}
+	if !c.shards.Alone() {
+		s.build = append(s.build, "-trimpath") // so that the folder of a shard is not part of its binaries
+	}
+	if c.shards.Index > 0 {
+		c.out = "" // shard 0 keeps the samples
+	}
 	if c.folder, err = openFolder(c.out); err != nil {
 		return fail(c.stderr, err)
 	}
 	defer c.folder.close()
+	if c.shards.Index > 0 {
+		defer os.RemoveAll(c.folder.path)
+	}
+	status := exitCannotJudge
 	r, err := c.collect(s)
+	defer func() { c.team.end(status, err) }()
+	if err == errFollowed {
+		err = nil
+		return c.followed
+	}
 	if errors.Is(err, errInterrupted) {
 		err = fmt.Errorf("%w; the same command with -out=%q continues with these samples", err, c.folder.path)
 	}
@@ -88,7 +112,8 @@ func (c *collector) run(args []string) int {
 			return fail(c.stderr, err)
 		}
 	}
-	return c.show(r)
+	status = c.show(r)
+	return status
 }
 
 // check checks the flags and arguments before anything is built.
@@ -115,7 +140,13 @@ func (c *collector) check(args []string) (suite, error) {
 func (c *collector) collect(s suite) (*gate.Report, error) {
 	signals := newInterrupt(c.stderr)
 	defer signals.stop()
-	sides, clean, err := c.build(signals.gentle, s)
+	var err error
+	if c.team, err = join(signals.gentle, c.shards, c.timeout, c.stderr); err != nil {
+		return nil, err
+	}
+	ctx, cancel := c.team.within(signals.gentle)
+	defer cancel()
+	sides, clean, err := c.build(ctx, s)
 	if clean != nil {
 		defer clean()
 	}
@@ -127,20 +158,31 @@ func (c *collector) collect(s suite) (*gate.Report, error) {
 			return nil, err
 		}
 	}
-	rs := &rounds{folder: c.folder, sides: sides, seed: c.seed, run: s.run, timeout: c.timeout, progress: c.stderr, hard: signals.hard}
+	rs := &rounds{folder: c.folder, sides: sides, seed: c.seed, run: s.run, timeout: c.timeout, progress: c.stderr, hard: signals.hard, team: c.team}
 	id, err := rs.identity()
 	if err != nil {
 		return nil, err
 	}
-	if err := c.addRules(id); err != nil {
+	rules := rs.built()
+	if err := c.addRules(rules); err != nil {
 		return nil, err
+	}
+	maps.Copy(id, rules)
+	if err := c.team.agree(rules); err != nil {
+		return nil, err
+	}
+	if c.shards.Index > 0 {
+		if c.followed, err = c.team.follow(ctx, rs); err != nil {
+			return nil, err
+		}
+		return nil, errFollowed
 	}
 	if err := c.folder.claim(id); err != nil {
 		return nil, err
 	}
 	c.announce(rs)
 	var report *gate.Report
-	err = rs.do(signals.gentle, max(c.n, c.most), func(round int) (bool, error) {
+	err = rs.do(ctx, max(c.n, c.most), func(round int) (bool, error) {
 		var paths [2]string
 		for i, s := range sides {
 			text, err := rs.text(s, round)

@@ -38,6 +38,7 @@ type rounds struct {
 	timeout  time.Duration   // maximum time of one process
 	progress io.Writer       // gets a line per round
 	hard     context.Context // kills the processes when it ends
+	team     *team           // nil: this command alone starts the processes
 }
 
 // identity describes everything that the samples depend on.
@@ -46,12 +47,10 @@ func (r *rounds) identity() (identity, error) {
 	if err != nil {
 		return nil, err
 	}
-	id := identity{"flags": fmt.Sprintf("%q", r.run), seedName: fmt.Sprint(r.seed)}
+	id := r.built()
+	id[seedName] = fmt.Sprint(r.seed)
 	for _, s := range r.sides {
 		id["sources of "+s.name] = s.source
-		for _, b := range s.binaries {
-			id["binary of "+s.name+" "+b.pkg] = b.sha256
-		}
 	}
 	for _, v := range os.Environ() {
 		if name, value, _ := strings.Cut(v, "="); strings.HasPrefix(name, "LLMBENCH_") {
@@ -59,6 +58,17 @@ func (r *rounds) identity() (identity, error) {
 		}
 	}
 	return id, nil
+}
+
+// built describes the processes: their flags and binaries.
+func (r *rounds) built() identity {
+	id := identity{"flags": fmt.Sprintf("%q", r.run)}
+	for _, s := range r.sides {
+		for _, b := range s.binaries {
+			id["binary of "+s.name+" "+b.pkg] = b.sha256
+		}
+	}
+	return id
 }
 
 // secondFirst returns the order of the sides in the first n rounds: whether the second side
@@ -164,8 +174,11 @@ func (r *rounds) sample(ctx context.Context, s side, round int) (took time.Durat
 	began := time.Now()
 	var all []byte
 	for _, b := range s.binaries {
+		if err := r.team.order(order{Side: s.name, Package: b.pkg}); err != nil {
+			return 0, false, err
+		}
 		text, err := r.process(ctx, b)
-		if err != nil {
+		if err := r.team.ran(err); err != nil {
 			return 0, false, err
 		}
 		all = append(all, text...)

@@ -41,7 +41,7 @@ var ErrLost = errors.New("cannot judge")
 
 // newGroup returns a group without links.
 func newGroup(o Options) *Group {
-	g := &Group{Part: o.Part, limit: o.Timeout, silence: o.Silence, name: nameOf(o.Index, o.Name), base: time.Now(), leaving: make(chan struct{})}
+	g := &Group{Part: o.Part, limit: o.StepTimeout, silence: o.Silence, name: nameOf(o.Index, o.Name), base: time.Now(), leaving: make(chan struct{})}
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
 	g.leave = sync.OnceFunc(func() { close(g.leaving) })
 	return g

@@ -14,12 +14,14 @@ type Options struct {
 	Addr    string        // host:port at which shard 0 listens
 	Token   string        // that all processes know
 	Timeout time.Duration // for all to be there, and for each to come to a step
-	Name    string        // of this machine, for errors
-	Facts   []Fact        // that must be the same in all processes
-	Hand    []byte        // what shard 0 hands to all
-	Log     func(string)  // is told who was refused, and what is waited for
-	Beat    time.Duration // between two signs of life; 0 means a second
-	Silence time.Duration // after which a process is lost; 0 means ten seconds
+	// StepTimeout is for each to come to a step; 0 means Timeout.
+	StepTimeout time.Duration
+	Name        string        // of this machine, for errors
+	Facts       []Fact        // that must be the same in all processes
+	Hand        []byte        // what shard 0 hands to all
+	Log         func(string)  // is told who was refused, and what is waited for
+	Beat        time.Duration // between two signs of life; 0 means a second
+	Silence     time.Duration // after which a process is lost; 0 means ten seconds
 
 	// For tests; nil means the network.
 	Listen func(addr string) (net.Listener, error)
@@ -32,6 +34,9 @@ const greetingTime = 10 * time.Second
 // Join returns the group when all processes have joined it. The group must be closed. It ends
 // for all processes when ctx ends, also after Join.
 func Join(ctx context.Context, o Options) (*Group, error) {
+	if o.StepTimeout == 0 {
+		o.StepTimeout = o.Timeout
+	}
 	if o.Beat == 0 {
 		o.Beat = time.Second
 	}

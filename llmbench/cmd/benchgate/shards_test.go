@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// abShards runs "benchgate ab" in so many shards. The function change changes the command of a shard. It
+// returns exit statuses, outputs, and the values that the benchmarks of each shard had, in order.
+func abShards(t *testing.T, count int, units string, change func(i int, cmd *exec.Cmd)) (statuses []int, stdout, stderr, values []string) {
+	t.Helper()
+	program, err := os.Executable()
+	assert.NilError(t, err)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(t, err)
+	addr := ln.Addr().String()
+	assert.NilError(t, ln.Close())
+	out, logs := t.TempDir(), t.TempDir()
+	var commands []*exec.Cmd
+	var outs, errs []*bytes.Buffer
+	for i := range count {
+		cmd := exec.CommandContext(t.Context(), program, "ab", "-base=HEAD", "-units="+units, "-out="+out, "--", "-bench=X", "-benchtime=1x")
+		cmd.Env = append(os.Environ(), "BENCHGATE_TEST_MAIN=1", "LLMBENCH_RENDEZVOUS="+addr,
+			fmt.Sprintf("LLMBENCH_SHARD=%d/%d", i, count), "FIXTURE_LOG="+filepath.Join(logs, fmt.Sprint(i)), "TMPDIR="+t.TempDir())
+		outs, errs = append(outs, &bytes.Buffer{}), append(errs, &bytes.Buffer{})
+		cmd.Stdout, cmd.Stderr = outs[i], errs[i]
+		if change != nil {
+			change(i, cmd)
+		}
+		assert.NilError(t, cmd.Start())
+		commands = append(commands, cmd)
+	}
+	for i, cmd := range commands {
+		cmd.Wait()
+		statuses = append(statuses, cmd.ProcessState.ExitCode())
+		stdout, stderr = append(stdout, outs[i].String()), append(stderr, errs[i].String())
+		text, _ := os.ReadFile(filepath.Join(logs, fmt.Sprint(i)))
+		values = append(values, string(text))
+	}
+	return statuses, stdout, stderr, values
+}
+
+// TestABShards checks that commands in several shards run the same versions in the same order, that shard
+// 0 alone prints the verdict, and that all end with its status.
+func TestABShards(t *testing.T) {
+	measure, units := fixture(t)
+	measure("X", "106")
+	statuses, stdout, stderr, values := abShards(t, 3, units, nil)
+	assert.DeepEqual(t, statuses, []int{1, 1, 1})
+	assert.Assert(t, strings.Contains(stdout[0], "regression"), stdout[0]+stderr[0])
+	assert.Equal(t, len(strings.Fields(values[0])), 16, values[0]) // eight rounds: the first look
+	for i := 1; i < 3; i++ {
+		assert.Equal(t, stdout[i], "")
+		assert.Equal(t, values[i], values[0])
+	}
+	onlyOneTree(t)
+}
+
+// TestABShardFails checks that all commands end if a process of one fails, or if one runs other benchmarks.
+func TestABShardFails(t *testing.T) {
+	_, units := fixture(t)
+	for _, c := range []struct {
+		name, want string
+		change     func(cmd *exec.Cmd)
+	}{
+		{"a benchmark that fails", "example.com/fixture: exit status 1", func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "FIXTURE=broken") }},
+		{"other flags", "flags: ", func(cmd *exec.Cmd) { cmd.Args[len(cmd.Args)-1] = "-benchtime=2x" }},
+		{"another token", "LLMBENCH_RENDEZVOUS_TOKEN", func(cmd *exec.Cmd) {
+			cmd.Env = append(cmd.Env, "LLMBENCH_RENDEZVOUS_TOKEN=another one", "LLMBENCH_RENDEZVOUS_TIMEOUT=5s")
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			statuses, stdout, stderr, _ := abShards(t, 2, units, func(i int, cmd *exec.Cmd) {
+				cmd.Env = append(cmd.Env, "LLMBENCH_RENDEZVOUS_TIMEOUT=5s")
+				if i == 1 {
+					c.change(cmd)
+				}
+			})
+			assert.DeepEqual(t, statuses, []int{2, 2})
+			for i := range 2 {
+				assert.Equal(t, stdout[i], "")
+				assert.Assert(t, strings.Contains(stderr[i], c.want), stderr[i])
+			}
+			onlyOneTree(t)
+		})
+	}
+}
