@@ -2,6 +2,7 @@ package backends_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -35,6 +36,26 @@ func TestRealServer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDraftsOfRealServer checks what a real llama-server that drafts by n-grams states of its drafts: the
+// answer and the server's counters agree. The server drafts only now and then, so that the mean of all
+// decode steps, which answers state, is below that of the steps with a draft.
+func TestDraftsOfRealServer(t *testing.T) {
+	url := llamatest.Start(t, llamatest.Options{Args: []string{"--spec-default", "--metrics"}})
+	target := backends.URL{URL: url, Dialect: dialect.LlamaCPP{}, Body: json.RawMessage(`{"temperature":0}`)}.Start(t) // greedy, it repeats itself
+	o := target.Observe()
+	assert.NilError(t, o.Before(t.Context()))
+	s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: "a" + strings.Repeat(" a", 15), MaxTokens: 800, FixedOutput: true}, true)
+	assert.NilError(t, s.Err)
+	figures, err := o.After(t.Context())
+	assert.NilError(t, err)
+	drafted, accepted := s.Server.DraftTokens, s.Server.AcceptedTokens
+	assert.Assert(t, drafted > 0 && accepted > 0 && accepted <= drafted, "%+v", s.Server)
+	assert.Equal(t, figures["srv-accept-%"], 100*float64(accepted)/float64(drafted))
+	tokens, steps, known := s.Accepted()
+	assert.Assert(t, known && tokens == 799 && steps == 799-accepted, "%d tokens in %d steps, %v", tokens, steps, known)
+	assert.Assert(t, figures["srv-accept-len"] > float64(tokens)/float64(steps), "%v", figures)
 }
 
 // serve runs BenchmarkServe against a real llama-server at url, and returns its output.

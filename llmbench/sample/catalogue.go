@@ -78,6 +78,6 @@ var otherUnits = []Unit{
 // (Leviathan et al., https://arxiv.org/abs/2211.17192).
 var speculativeUnits = []Unit{
 	{Name: "tok/delta", Core: true, Statistic: Mean, Means: "Mean tokens of a delta after the first: the acceptance length of speculative decoding if each decode step has one delta. They are what the server states with each delta, or else (output tokens - 1) / (deltas - 1), over all requests. An answer that max_tokens cuts within a step makes it smaller. Left out below 1.05, because a token without text of its own, as at the end of an answer, has no delta."},
-	{Name: "accept-len", Better: "higher", Core: true, Statistic: Mean, Means: "Mean tokens of a decode step with speculative decoding (acceptance length), as answers state them: (output tokens - 1) / decode steps, over all requests. Left out when no answer states drafts or steps."},
+	{Name: "accept-len", Better: "higher", Core: true, Statistic: Mean, Means: "Mean tokens of a decode step of a request with speculative decoding, as answers state them: (output tokens - 1) / decode steps, over all requests. Steps without a draft count. Left out when no answer states drafts or steps."},
 	{Name: "accept-%", Better: "higher", Means: "Drafted tokens that were accepted / drafted tokens, as answers state them. Left out when no answer states them."},
 }
