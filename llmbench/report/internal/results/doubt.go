@@ -46,12 +46,14 @@ func (d *Doubt) about(units []string) string {
 			continue
 		}
 		head, list, found := strings.Cut(d.Text, ": ")
-		for part := range strings.SplitSeq(list, ", ") {
-			if found && strings.HasPrefix(part, u+" ") {
-				return head + ": " + part
-			}
+		_, part, named := strings.Cut(", "+list, ", "+u+" ")
+		if !found || !named {
+			return d.Text
 		}
-		return d.Text
+		for _, next := range d.Units { // the part may have commas
+			part, _, _ = strings.Cut(part, ", "+next+" ")
+		}
+		return head + ": " + u + " " + part
 	}
 	return ""
 }

@@ -179,3 +179,16 @@ func TestIdentity(t *testing.T) {
 	got := Identity([]benchfile.Setting{{Key: "model", Value: "m"}, {Key: "pkg", Value: "p"}, {Key: "commit", Value: "c"}, {Key: "gpu"}, {Key: "backend", Value: "b"}})
 	assert.DeepEqual(t, got, []benchfile.Setting{{Key: "backend", Value: "b"}, {Key: "model", Value: "m"}})
 }
+
+// TestAbout checks that a doubt about a unit has the part of the text about that unit.
+func TestAbout(t *testing.T) {
+	d := Doubt{Text: "the client may distort: p99-itl-ns (likely 140%, at most 597%), mean-tpot-ns (likely 3%, at most 7%)", Units: []string{"p99-itl-ns", "mean-tpot-ns", "req/s"}}
+	for unit, want := range map[string]string{
+		"p99-itl-ns":   "the client may distort: p99-itl-ns (likely 140%, at most 597%)",
+		"mean-tpot-ns": "the client may distort: mean-tpot-ns (likely 3%, at most 7%)",
+		"req/s":        d.Text,
+		"p50-ttft-ns":  "",
+	} {
+		assert.Equal(t, d.about([]string{unit}), want)
+	}
+}
