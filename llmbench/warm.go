@@ -101,11 +101,10 @@ func (r *run) cacheNotes(c *records.PrefixCache, metrics map[string]float64) []r
 	return []records.Note{n}
 }
 
-// controlCache sends up to n pairs of requests: one of the given ones again, evenly chosen, and one of the same
-// words in another order. The random choices depend on seed. It ends early with ctx, and after a request that failed.
+// controlCache sends up to n pairs of requests: one of the given ones again, evenly chosen, and a new one of the
+// same words in another order. Fewer than n requests are sent again more than once. The random choices depend on seed. It ends early with ctx, and after a request that failed.
 func (c *client) controlCache(ctx context.Context, l *Load, requests Lazy, n int, seed uint64) (pairs []prefix.Pair) {
 	r := rand.New(rand.NewPCG(seed, 1))
-	n = min(n, requests.N)
 	w := newWorker(c, l, conn.NewClock(conn.WallClock), nil)
 	for i := range n {
 		again := requests.At(i * requests.N / n)

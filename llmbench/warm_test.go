@@ -54,7 +54,8 @@ func TestControlCache(t *testing.T) {
 		{"a cache, not streamed", slowPrefill(true), essays(20, 4), false, true, false, prefix.Pairs},
 		{"no cache", slowPrefill(false), essays(20, 4), true, false, true, prefix.Pairs},
 		{"a noisy server without a cache", mockserver.Config{TTFT: 20 * time.Millisecond, PerToken: time.Millisecond, Jitter: 0.02}, essays(20, 4), true, false, true, prefix.Pairs},
-		{"few prompts", slowPrefill(true), essays(4, 4), true, false, false, 4},
+		{"few prompts", slowPrefill(true), essays(3, 4), true, true, false, prefix.Pairs},
+		{"few prompts, no cache", slowPrefill(false), essays(3, 4), true, false, true, prefix.Pairs},
 		{"a failing server", mockserver.Config{Engine: &engine.Profile{Step: 1000, Prefill: 1000, PrefillPerToken: 200, MaxBatch: 8, MaxContext: 10}}, essays(20, 4), true, false, false, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
