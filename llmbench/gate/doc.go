@@ -75,6 +75,41 @@
 // that TestUnpaired of package decide simulates is 2.5 %, for 12 rows of 30 against 8. The test
 // knows nothing of drift, nor of noise that is correlated from sample to sample.
 //
+// # Proportions
+//
+// A margin in percentage points is for a percentage of observations, such as the share of right answers:
+//
+//	Unit accuracy-% better=higher gate=2pp of=checked-req apart=question-set
+//
+// The unit after of= is the number of observations. The counts of all samples of a side are added, and
+// the test is one of counts: the exact unconditional test of two binomial proportions with the score of
+// Farrington and Manning (Chan, 1998), whose p-value is the largest over a confidence interval of the unknown
+// rate (Berger and Boos, 1994). NoWorse is the same test in the other direction. Such rows get a fifth of
+// Alpha if there are other gated rows, which then get four fifths, and Holm's method divides the fifth among
+// them. The order of the samples does not matter.
+//
+// Counts can be added if observations are independent. A server with greedy sampling repeats its answer
+// to a question, so ten processes that ask the same questions are one observation. So each process must
+// ask other questions. The unit after apart= tells: if two samples of a side have the same value of it, the
+// verdict is CannotJudge. The two samples of a pair may have the same questions. The test does not use that;
+// it is then conservative.
+//
+// A row whose counts allow an error of more than the margin (Row.Noise, from the exact test, which is
+// above 0 even if all answers are right) is CannotJudge unless it is a Regression, whatever Options.RequireQuiet is.
+//
+// The table is the output of TestProportions of package decide with LLMBENCH_FULL=1: shares of
+// comparisons that find a regression, with a margin of 2 percentage points, 10 samples a side of 200 questions
+// each, and the looks of benchgate ab. The first two lines are of 2,000 comparisons for each accuracy, the
+// others of 500. "Other rows" means that the family has gated rows that are no proportions. The last line
+// shows why equal questions are refused: each side has 200 answers, and counts them ten times.
+//
+//	old accuracy                           50%     80%     90%     95%     99%
+//	equal                                 0.1%    0.0%    0.0%    0.0%    0.0%
+//	worse by the margin                   2.1%    2.4%    2.5%    1.6%    1.6%
+//	worse by 5 points                    41.4%   62.6%   79.2%   94.6%  100.0%
+//	worse by 5 points, other rows        22.4%   38.0%   60.0%   84.0%  100.0%
+//	equal, the same questions            14.2%   11.0%    8.8%    6.2%    0.2%
+//
 // # Looks
 //
 // benchgate ab compares after each round. With Options.Planned, a Regression is found only at

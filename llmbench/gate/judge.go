@@ -121,6 +121,15 @@ func (p pair) cell(unit string, rule rule, newFirst []bool) decide.Cell {
 	if p.new != nil {
 		c.New = p.new.values[unit]
 	}
+	if rule.points {
+		c.Trials = &decide.Trials{}
+		if p.old != nil {
+			c.Trials.Old = p.old.values[rule.of]
+		}
+		if p.new != nil {
+			c.Trials.New = p.new.values[rule.of]
+		}
+	}
 	return c
 }
 
@@ -129,7 +138,7 @@ func (p pair) row(unit string, rule rule, c decide.Cell) Row {
 	row := Row{Pkg: p.either().pkg, Name: p.either().name, Unit: unit, Better: rule.direction(),
 		Old: summarize(c.Old), New: summarize(c.New), Verdict: NotGated}
 	if rule.gated {
-		row.Margin, row.Verdict = &rule.margin, CannotJudge
+		row.Margin, row.Points, row.Verdict = &rule.margin, rule.points, CannotJudge
 		switch {
 		case len(c.Old) == 0:
 			row.Verdict = Added
@@ -138,6 +147,13 @@ func (p pair) row(unit string, rule rule, c decide.Cell) Row {
 		}
 	}
 	if row.Old.Median == nil || row.New.Median == nil {
+		return row
+	}
+	if c.Trials != nil {
+		if countsOf(c.Old, c.Trials.Old) == nil && countsOf(c.New, c.Trials.New) == nil {
+			row.Change, row.Noise = known(c.Difference()), known(c.Noise())
+		}
+		row.P = known(benchmath.AssumeNothing.Compare(newSample(c.Old), newSample(c.New)).P)
 		return row
 	}
 	whole := c.NewFirst == nil || len(c.Old) == len(c.NewFirst) && len(c.New) == len(c.NewFirst)

@@ -24,7 +24,7 @@ type UnitNoise struct {
 func (r *Report) Noise() []UnitNoise {
 	var all []UnitNoise
 	for _, row := range r.Rows {
-		if row.Noise == nil {
+		if row.Noise == nil || row.Points { // the noise of points follows from counts
 			continue
 		}
 		i := slices.IndexFunc(all, func(u UnitNoise) bool { return u.Unit == row.Unit })

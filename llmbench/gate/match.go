@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"golang.org/x/perf/benchfmt"
@@ -185,11 +186,51 @@ func (m *matcher) checkGated(p pair, unit string) {
 		if least := slices.Min(values); least < 0 && usable(least) {
 			m.problemf(side.f, side.s, unit, "%v: want 0 or more, since a margin is a share", least)
 		}
+		m.checkCounts(side.f, side.s, unit)
+	}
+	if ruleOf(m.rules, unit).points {
+		return
 	}
 	old := summarize(p.old.values[unit]).Median
 	if ruleOf(m.rules, unit).better > 0 && old != nil && *old == 0 && len(p.old.values[unit]) >= m.options.Planned {
 		m.problemf(m.old, p.old, unit, "the median is 0: want more, since a margin is a share of the median")
 	}
+}
+
+// checkCounts reports what keeps the observations of a unit whose margin is in percentage points from
+// being counted: numbers that are missing or no numbers, and samples that are of the same observations.
+func (m *matcher) checkCounts(f *results, s *samples, unit string) {
+	r := ruleOf(m.rules, unit)
+	if !r.points || r.of == "" {
+		return
+	}
+	if err := countsOf(s.values[unit], s.values[r.of]); err != nil {
+		m.problemf(f, s, unit, "of=%s: %v", r.of, err)
+	}
+	seen := map[float64]bool{}
+	for _, set := range s.values[r.apart] {
+		if seen[set] {
+			m.problemf(f, s, unit, "several results with a %s of %.0f are of the same observations: want others in each process", r.apart, set)
+			return
+		}
+		seen[set] = true
+	}
+}
+
+// countsOf returns an error unless percents are percentages of so many observations.
+func countsOf(percents, of []float64) error {
+	if len(of) != len(percents) {
+		return fmt.Errorf("in %d of %s: want the number of observations in each", len(of), plural(len(percents), "result"))
+	}
+	for i, n := range of {
+		if !(n >= 1 && n <= 1e9) || n != math.Trunc(n) {
+			return fmt.Errorf("%v: want a whole number of observations, from 1 to 1e9", n)
+		}
+		if !(percents[i] <= 100) {
+			return fmt.Errorf("%v %%: want at most 100 %%", percents[i])
+		}
+	}
+	return nil
 }
 
 // problemf adds a problem of one benchmark, with the position of its first result in f.

@@ -16,16 +16,16 @@ func (r *Report) reasons() []string {
 	var lines []string
 	for _, row := range r.Rows {
 		if row.Verdict == Regression {
-			lines = append(lines, fmt.Sprintf("%s %s: %s, may be %.4g%% worse",
-				r.qualify(row.Pkg, row.Name), printable(row.Unit), row.changeText(), 100**row.Margin))
+			lines = append(lines, fmt.Sprintf("%s %s: %s, may be %s worse",
+				r.qualify(row.Pkg, row.Name), printable(row.Unit), row.changeText(), row.share(*row.Margin, 4)))
 		}
 	}
 	for i := range r.Rows {
 		if row := &r.Rows[i]; row.Verdict == CannotJudge && row.PAdjusted != nil {
 			lines = append(lines, fmt.Sprintf("%s %s: %s", r.qualify(row.Pkg, row.Name), printable(row.Unit), row.noiseText()))
 		} else if r.NoWorse && row.Verdict == Pass && r.Settled {
-			lines = append(lines, fmt.Sprintf("%s %s: may be %s, worse than the margin of %.4g%% allows: want a quieter machine or more samples",
-				r.qualify(row.Pkg, row.Name), printable(row.Unit), percent(row.Bound, 2), 100**row.Margin))
+			lines = append(lines, fmt.Sprintf("%s %s: may be %s, worse than the margin of %s allows: want %s",
+				r.qualify(row.Pkg, row.Name), printable(row.Unit), row.percent(row.Bound, 2), row.share(*row.Margin, 4), row.wants()))
 		}
 	}
 	for _, g := range r.grouped() {
@@ -39,12 +39,23 @@ func (row *Row) noiseText() string {
 	switch {
 	case row.Noise == nil:
 		return "the noise is not known: want a quieter machine or more samples"
+	case row.Points:
+		return fmt.Sprintf("cannot judge: the counts allow errors of %s, more than the margin of %s: want about %d samples a side, more observations in each, or a wider margin",
+			row.share(*row.Noise, 2), row.share(*row.Margin, 4), row.Wanted)
 	case row.Wanted == 0:
 		return fmt.Sprintf("cannot judge: the noise, %.2g%%, is more than the margin of %.4g%%: want a quieter machine, more samples or a wider margin",
 			100**row.Noise, 100**row.Margin)
 	}
 	return fmt.Sprintf("cannot judge: the noise, %.2g%%, is more than the margin of %.4g%%: want a quieter machine, about %d samples a side or a wider margin",
 		100**row.Noise, 100**row.Margin, row.Wanted)
+}
+
+// wants says what a row needs that is not shown to be no worse.
+func (row *Row) wants() string {
+	if row.Points {
+		return "more observations"
+	}
+	return "a quieter machine or more samples"
 }
 
 // why returns the first problem in short, and how many others there are.

@@ -88,8 +88,12 @@ type Row struct {
 	Unit   string   `json:"unit"`
 	Better string   `json:"better,omitempty"` // "higher", "lower", or "" if not known
 	Margin *float64 `json:"margin"`           // the share of the old value by which new may be worse; nil: not gated
-	Old    Summary  `json:"old"`
-	New    Summary  `json:"new"`
+	// Points says that values are percentages of observations, whose counts are compared. Margin,
+	// Change, Bound, Detectable and Noise are then differences of percentages: 0.02 is two percentage
+	// points. Change is that of the percentage of all observations.
+	Points bool    `json:"points,omitempty"`
+	Old    Summary `json:"old"`
+	New    Summary `json:"new"`
 	// Change is new median / old median - 1. If the samples are pairs, it is the
 	// mean change from old to new within a pair, without a steady drift of the
 	// machine, and with a limit for what pairs of disturbed processes count.

@@ -16,10 +16,14 @@ import (
 //
 //	Unit output-tok/s better=higher gate=2%
 //	Unit out-tok/req same=2%
+//	Unit accuracy-% better=higher gate=2pp of=checked-req apart=question-set
 type rule struct {
 	better int // +1: higher is better, -1: lower is better, 0: not known
 	gated  bool
-	margin float64 // the share of the old value by which new may be worse
+	margin float64 // the share of the old value by which new may be worse, or 0.01 for each percentage point
+	points bool    // the margin is in percentage points, and values are percentages of observations
+	of     string  // the unit with the number of observations
+	apart  string  // a unit whose values must differ from sample to sample; "" is none
 	same   tolerance
 	// betterBy, gateBy and sameBy are the lines that set better, gated and same, or nil.
 	betterBy, gateBy, sameBy *benchfmt.UnitMetadata
@@ -64,15 +68,21 @@ func readRules(units, old, new *results) (map[string]rule, []Problem) {
 					problemf(by, "better=%s, but %s says better=%s: want one direction", by.Value, position(r.betterBy), r.betterBy.Value)
 				}
 			case "gate":
-				margin, err := parseMargin(by.Value)
+				margin, points, err := parseMargin(by.Value)
 				switch {
 				case err != nil:
 					problemf(by, "gate=%s: %v", by.Value, err)
 				case r.gateBy == nil:
-					r.gated, r.margin, r.gateBy = true, margin, by
-				case r.margin != margin && !slices.Contains(units.units, r.gateBy):
+					r.gated, r.margin, r.points, r.gateBy = true, margin, points, by
+				case (r.margin != margin || r.points != points) && !slices.Contains(units.units, r.gateBy):
 					problemf(by, "gate=%s, but %s says gate=%s: want one margin", by.Value, position(r.gateBy), r.gateBy.Value)
 				}
+			case "of":
+				if r.of = by.Value; by.Value == "" {
+					problemf(by, "of=: want the unit with the number of observations")
+				}
+			case "apart":
+				r.apart = by.Value
 			case "same":
 				same, err := parseTolerance(by.Value, by.OrigUnit)
 				switch {
@@ -96,6 +106,9 @@ func readRules(units, old, new *results) (map[string]rule, []Problem) {
 		if r.gated && r.better == 0 {
 			problemf(r.gateBy, "gate=%s without better=: want better=higher or better=lower", r.gateBy.Value)
 		}
+		if r.points && r.of == "" {
+			problemf(r.gateBy, "gate=%s without of=: want of=UNIT, the unit with the number of observations", r.gateBy.Value)
+		}
 	}
 	return rules, problems
 }
@@ -118,12 +131,15 @@ func position(by *benchfmt.UnitMetadata) string {
 	return fmt.Sprintf("%s:%d", file, line)
 }
 
-// parseMargin parses a percentage such as "2%" and returns a share.
-func parseMargin(s string) (float64, error) {
+// parseMargin parses a percentage such as "2%" and returns a share, or percentage points such as "2pp".
+func parseMargin(s string) (share float64, points bool, err error) {
 	digits, ok := strings.CutSuffix(s, "%")
-	percent, err := strconv.ParseFloat(digits, 64)
-	if !ok || err != nil || !(percent >= 0 && percent < 100) {
-		return 0, fmt.Errorf("want a percentage from 0%% to less than 100%%")
+	if !ok {
+		digits, points = strings.CutSuffix(s, "pp")
 	}
-	return rounded(percent/100, 14), nil
+	percent, err := strconv.ParseFloat(digits, 64)
+	if !ok && !points || err != nil || !(percent >= 0 && percent < 100) {
+		return 0, false, fmt.Errorf("want a percentage from 0%% to less than 100%%, or percentage points such as 2pp")
+	}
+	return rounded(percent/100, 14), points, nil
 }

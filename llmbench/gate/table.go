@@ -41,7 +41,7 @@ func (r *Report) tables() []*table {
 		}
 		cells := []string{label(row), row.Old.text(row.Unit), row.New.text(row.Unit), row.changeText(), decimals(row.P), row.nText()}
 		if t.gated {
-			cells = append(cells, percent(row.Bound, 1), percent(row.Detectable, 1), decimals(row.PAdjusted), row.verdictText())
+			cells = append(cells, row.percent(row.Bound, 1), row.percent(row.Detectable, 1), decimals(row.PAdjusted), row.verdictText())
 		}
 		t.rows = append(t.rows, cells)
 	}
@@ -66,7 +66,7 @@ func (row *Row) title() string {
 	if row.Margin == nil {
 		return s + ", not gated"
 	}
-	return fmt.Sprintf("%s, may be %.4g%% worse", s, 100**row.Margin)
+	return fmt.Sprintf("%s, may be %s worse", s, row.share(*row.Margin, 4))
 }
 
 // labeler returns a function that names a row in a table. The name lacks the parts
@@ -155,7 +155,23 @@ func (row *Row) changeText() string {
 	if row.Change == nil && row.P != nil {
 		return "from 0"
 	}
-	return percent(row.Change, 2)
+	return row.percent(row.Change, 2)
+}
+
+// percent formats a change of the row with its sign, or returns "-".
+func (row *Row) percent(v *float64, precision int) string {
+	if row.Points && v != nil {
+		return fmt.Sprintf("%+.*f points", precision, 100**v)
+	}
+	return percent(v, precision)
+}
+
+// share formats a margin or the noise of the row.
+func (row *Row) share(v float64, digits int) string {
+	if row.Points {
+		return fmt.Sprintf("%.*g percentage points", digits, 100*v)
+	}
+	return fmt.Sprintf("%.*g%%", digits, 100*v)
 }
 
 func (row *Row) nText() string {

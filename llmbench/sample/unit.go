@@ -21,6 +21,10 @@ type Unit struct {
 	// Gate is the share that may be lost before benchgate calls a change a
 	// regression, such as "2%"; "" where benchgate does not judge the unit.
 	Gate string
+	// Of, for a percentage whose Gate is in percentage points, such as "2pp", is the unit with the number
+	// of observations: benchgate compares the counts. Apart is a unit whose values differ from process to
+	// process if their observations are independent, or "".
+	Of, Apart string
 	// Same says that two benchmark files can be compared only if their values of the unit
 	// are nearly equal: benchgate cannot judge if the medians differ by more than Same, a
 	// share such as "2%" or an amount in the unit such as "5". "" is no such condition.
@@ -91,7 +95,7 @@ func EnoughFor(n int, q float64) bool {
 // "" when there is none to give.
 func (u Unit) Line() string {
 	line := ""
-	for _, field := range []struct{ key, value string }{{"better", u.Better}, {"gate", u.Gate}, {"same", u.Same}} {
+	for _, field := range []struct{ key, value string }{{"better", u.Better}, {"gate", u.Gate}, {"of", u.Of}, {"apart", u.Apart}, {"same", u.Same}} {
 		if field.value != "" {
 			line += " " + field.key + "=" + field.value
 		}
@@ -112,6 +116,8 @@ func (u Unit) Check() error {
 		return fmt.Errorf("unit %s: better %q; want higher, lower or \"\"", u.Name, u.Better)
 	case u.Gate != "" && u.Better == "":
 		return fmt.Errorf("unit %s: gate %q without better; want higher or lower", u.Name, u.Gate)
+	case strings.HasSuffix(u.Gate, "pp") != (u.Of != ""):
+		return fmt.Errorf("unit %s: gate %q and of %q; want of, the unit with the number of observations, for a gate in percentage points only", u.Name, u.Gate, u.Of)
 	case !slices.Contains([]Family{FamilyOther, FamilyTTFT, FamilyTPOT, FamilyITL, FamilyE2E, FamilyRate, FamilyUserRate}, u.Family):
 		return fmt.Errorf("unit %s: family %q; want one of the families", u.Name, u.Family)
 	case !slices.Contains([]Statistic{"", Mean, P50, P90, P99, P99Bound, Max}, u.Statistic):

@@ -10,6 +10,35 @@ type Cell struct {
 	// NewFirst states for each pair of samples whether the new version ran first. It is
 	// nil if the samples are not pairs, and otherwise as long as Old and New.
 	NewFirst []bool
+	// Trials, if not nil, says that Old and New are percentages of so many observations, and that
+	// Margin and all changes are differences of shares: 0.02 is two percentage points.
+	Trials *Trials
+}
+
+// Trials are the numbers of observations of which the samples of a cell are percentages, such as the
+// checked answers of each process. The observations are independent, and so the counts of processes can
+// be added.
+type Trials struct {
+	Old, New []float64 // whole numbers above 0, as many as samples
+}
+
+// proportion returns the counts of c, which has Trials. If lower percentages are better, misses count.
+func (c Cell) proportion() proportion {
+	var p proportion
+	sum := func(percents, trials []float64) (hits, of int) {
+		for i, percent := range percents {
+			n := int(math.Round(trials[i]))
+			h := min(n, int(math.Round(percent/100*trials[i])))
+			if c.Better < 0 {
+				h = n - h
+			}
+			hits, of = hits+h, of+n
+		}
+		return hits, of
+	}
+	p.old, p.ofOld = sum(c.Old, c.Trials.Old)
+	p.new, p.ofNew = sum(c.New, c.Trials.New)
+	return p
 }
 
 // shifted returns the old values shifted by the margin: times 1+margin if lower is better,
@@ -38,6 +67,9 @@ func (c Cell) Change(difference float64) float64 {
 // regression, new is better than old.
 func (c Cell) Reversed() Cell {
 	r := Cell{Old: c.New, New: c.Old, Better: c.Better}
+	if c.Trials != nil {
+		r.Trials = &Trials{Old: c.Trials.New, New: c.Trials.Old}
+	}
 	if c.NewFirst != nil {
 		r.NewFirst = make([]bool, len(c.NewFirst))
 		for i, first := range c.NewFirst {

@@ -23,7 +23,7 @@ type Decision struct {
 
 // Rules say what a cell needs for an outcome.
 type Rules struct {
-	Quiet   bool // a cell is TooNoisy rather than Pass if its noise is more than its margin
+	Quiet   bool // a cell is TooNoisy rather than Pass if its noise is more than its margin; always so of proportions
 	NoWorse bool // a cell that is Pass is undecided, as further samples may make it NoWorse
 }
 
@@ -34,9 +34,9 @@ type Rules struct {
 func Decide(cells []Cell, family, n int, p Plan, rules Rules) (all []Decision, settled bool) {
 	alpha, looks := p.Level(n)
 	all = make([]Decision, len(cells))
-	quiet := func(c Cell) bool { return c.Noise() <= c.Margin }
+	noisy := func(c Cell) bool { return (rules.Quiet || c.Trials != nil) && !(c.Noise() <= c.Margin) }
 	open := !looks && slices.ContainsFunc(cells, func(c Cell) bool {
-		return rules.NoWorse || rules.Quiet && !quiet(c) || !p.decided(c, n)
+		return rules.NoWorse || noisy(c) || !p.decided(c, n)
 	})
 	if open { // whatever the tests say
 		for i := range all {
@@ -53,7 +53,7 @@ func Decide(cells []Cell, family, n int, p Plan, rules Rules) (all []Decision, s
 			d.Outcome, found = Regression, true
 		case looks && AtMost(d.Less, alpha):
 			d.Outcome = NoWorse
-		case rules.Quiet && !quiet(c):
+		case noisy(c):
 			d.Outcome, open = TooNoisy, true
 		default:
 			open = open || rules.NoWorse || !p.decided(c, n)

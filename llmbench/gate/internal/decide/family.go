@@ -15,8 +15,59 @@ type PValues struct {
 
 // Test tests whether cells are worse than allowed. The cells may be a subset of the
 // family of family comparisons that is corrected for. A cell is a regression if its adjusted
-// p-value is at most alpha. All cells must be pairs with the same order, or none.
+// p-value is at most alpha. All cells must be pairs with the same order, or none. Cells with Trials
+// are tested by their counts, whatever the order.
 func Test(cells []Cell, family int) []PValues {
+	var proportions, others []Cell
+	for _, c := range cells {
+		if c.Trials != nil {
+			proportions = append(proportions, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	if len(proportions) == 0 {
+		return testOthers(cells, family)
+	}
+	part := 1.
+	if family -= len(proportions); family > 0 {
+		part = proportionShare
+	}
+	tested, rest := testProportions(proportions, part), testOthers(others, family)
+	all := make([]PValues, 0, len(cells))
+	for _, c := range cells {
+		if c.Trials != nil {
+			all, tested = append(all, tested[0]), tested[1:]
+			continue
+		}
+		rest[0].Adjusted = min(1, rest[0].Adjusted/(1-proportionShare))
+		all, rest = append(all, rest[0]), rest[1:]
+	}
+	return all
+}
+
+// proportionShare is the part of alpha for the proportions of a family that has other cells, too. The
+// sum of the parts limits the probability of a false alarm (Bonferroni). The other cells keep so much
+// that six rounds suffice for them.
+const proportionShare = 0.2
+
+// testProportions tests cells that have Trials, at a part of alpha. The p-values of several cells are
+// adjusted by Holm's method.
+func testProportions(cells []Cell, part float64) []PValues {
+	all, ps := make([]PValues, len(cells)), make([]float64, len(cells))
+	for i, c := range cells {
+		p := c.proportion()
+		all[i].Worse, all[i].Less = p.test(c.Margin, false), p.test(c.Margin, true)
+		ps[i] = all[i].Worse
+	}
+	for i, adjusted := range holm(ps, len(ps)) {
+		all[i].Adjusted = min(1, adjusted/part)
+	}
+	return all
+}
+
+// testOthers is Test for cells that are no proportions.
+func testOthers(cells []Cell, family int) []PValues {
 	if len(cells) > 0 && cells[0].NewFirst != nil {
 		return testPairs(cells)
 	}

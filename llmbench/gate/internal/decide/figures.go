@@ -12,6 +12,10 @@ const Power = 0.8
 // powerQuantile is the Power quantile of the standard normal distribution.
 const powerQuantile = 0.8416212
 
+// Difference returns by how much the share of all observations changed from old to new. The cell has
+// Trials.
+func (c Cell) Difference() float64 { return -float64(c.Better) * c.proportion().loss() }
+
 // Estimate returns by how much new is worse than old shifted by the margin.
 func (c Cell) Estimate() Estimate {
 	if c.NewFirst != nil {
@@ -23,6 +27,9 @@ func (c Cell) Estimate() Estimate {
 // Noise returns half the width of the 95 % confidence interval of the change, a share of the
 // old value. It is NaN if there are too few samples.
 func (c Cell) Noise() float64 {
+	if c.Trials != nil {
+		return c.proportion().noise()
+	}
 	c.Margin = 0
 	return c.Estimate().halfWidth()
 }
@@ -40,6 +47,12 @@ func (c Cell) Noise() float64 {
 // "Applications of the Non-Central t-Distribution", 1940,
 // https://doi.org/10.1093/biomet/31.3-4.362), at the level alpha/family.
 func (c Cell) Detectable(family, rounds int, alpha float64) float64 {
+	if c.Trials != nil {
+		if family > 1 {
+			alpha *= proportionShare
+		}
+		return -float64(c.Better) * c.proportion().detectable(c.Margin, max(1, float64(rounds)/float64(len(c.Old))), tQuantile(alpha, 1e6)+powerQuantile)
+	}
 	e := c.Estimate()
 	if rounds > len(c.Old) {
 		e.err *= math.Sqrt(float64(len(c.Old)) / float64(rounds))
@@ -59,6 +72,9 @@ func (c Cell) Detectable(family, rounds int, alpha float64) float64 {
 // confidence of 1-alpha. It is NaN if there are too few samples. The bound is within the
 // margin if and only if PValues.Less is at most alpha.
 func (c Cell) Bound(alpha float64) float64 {
+	if c.Trials != nil {
+		return -float64(c.Better) * c.proportion().bound(alpha)
+	}
 	if c.NewFirst != nil {
 		return c.Change(pairedBound(c.differences(), alpha))
 	}

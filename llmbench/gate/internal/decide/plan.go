@@ -77,6 +77,9 @@ func (p Plan) Level(n int) (alpha float64, looks bool) {
 // decided reports whether a cell of pairs can no longer become a regression, however much
 // worse new is in further rounds. The cell has n samples a side.
 func (p Plan) decided(c Cell, n int) bool {
+	if c.Trials != nil { // further counts may be anything
+		return false
+	}
 	for _, l := range p.Looks {
 		if l.Samples <= n {
 			continue
