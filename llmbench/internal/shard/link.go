@@ -62,16 +62,17 @@ func (l *link) write(f frame) error {
 }
 
 // lost ends the group because of an error of the connection.
-func (l *link) lost(err error) error {
+func (l *link) lost(err error) error { return l.group.end(l.why(err), l) }
+
+// why says that the other process is lost because of an error of the connection.
+func (l *link) why(err error) error {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		err = fmt.Errorf("%s is lost: nothing heard for %v", l.name, l.group.silence)
+		return fmt.Errorf("%s is lost: nothing heard for %v", l.name, l.group.silence)
 	case errors.Is(err, io.EOF):
-		err = fmt.Errorf("%s is lost: it closed the connection", l.name)
-	default:
-		err = fmt.Errorf("%s is lost: %w", l.name, err)
+		return fmt.Errorf("%s is lost: it closed the connection", l.name)
 	}
-	return l.group.end(err, l)
+	return fmt.Errorf("%s is lost: %w", l.name, err)
 }
 
 // wait waits for bytes of the other process. If this process was stopped itself, what came
@@ -97,6 +98,9 @@ func (l *link) run() {
 			f, err = readFrame(in, maxContent)
 		}
 		if err != nil {
+			if errors.Is(err, os.ErrDeadlineExceeded) { // it may only be stopped: tell it, too
+				l.group.end(l.why(err), nil)
+			}
 			l.lost(err)
 			return
 		}
