@@ -16,9 +16,6 @@ import (
 	"time"
 )
 
-// lost is the number of the shard that is killed.
-const lost = 2
-
 // jobTime is how long a job may take.
 const jobTime = 3 * time.Minute
 
@@ -131,15 +128,12 @@ func killed(ctx context.Context, l *lab, p platform, w way) error {
 	if err != nil {
 		return err
 	}
-	if err := until(ctx, jobTime, func() error { return begun(out, lost) }); err != nil {
-		return err
-	}
-	name, err := j.machine(ctx, lost)
-	if err != nil {
+	if err := until(ctx, jobTime, func() error { return begun(out) }); err != nil {
 		return err
 	}
 	began := time.Now()
-	if err := w.kill(ctx, j, lost); err != nil {
+	names, err := w.kill(ctx, j)
+	if err != nil {
 		return err
 	}
 	end, err := j.wait(ctx)
@@ -154,7 +148,7 @@ func killed(ctx context.Context, l *lab, p platform, w way) error {
 	if err != nil {
 		return err
 	}
-	if err := cannotJudge(run, end.log, fmt.Sprintf("shard %d (%s)", lost, name)); err != nil {
+	if err := cannotJudge(run, end.log, names); err != nil {
 		return fmt.Errorf("%w\n%s", err, end.log)
 	}
 	if _, err := l.mock.take(); err != nil {
@@ -206,8 +200,8 @@ func environment(variables map[string]string) []string {
 	return all
 }
 
-// begun returns an error unless the records in a folder have ten requests of a shard.
-func begun(dir string, shard int) error {
+// begun returns an error unless the records in a folder have ten requests of each shard.
+func begun(dir string) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 	if err != nil {
 		return err
@@ -219,8 +213,10 @@ func begun(dir string, shard int) error {
 	if err != nil {
 		return err
 	}
-	if n := len(regexp.MustCompile(fmt.Sprintf(`"shard":%d\b`, shard)).FindAll(text, 10)); n < 10 {
-		return fmt.Errorf("%d requests of shard %d so far", n, shard)
+	for shard := range shards {
+		if n := len(regexp.MustCompile(fmt.Sprintf(`"shard":%d\b`, shard)).FindAll(text, 10)); n < 10 {
+			return fmt.Errorf("%d requests of shard %d so far", n, shard)
+		}
 	}
 	return nil
 }

@@ -67,12 +67,12 @@ func TestCannotJudge(t *testing.T) {
 	request := `{"id":"a-1","pass":0,"due_ns":0,"start_ns":0,"connect_ns":0,"first_ns":20,"last_ns":50,"end_ns":60,"gaps_ns":[30],"prompt_tokens":5,"output_tokens":2,"token_source":"usage","outcome":"ok","status":200}`
 	end := `{"end":{"outcome":"failed","why":"` + why + `"}}`
 	good, log := run(t, head, request, end), "0: "+why+"\n"
-	assert.NilError(t, cannotJudge(good, log, "shard 2 (n3)"))
-	assert.ErrorContains(t, cannotJudge(good, log, "shard 1 (n2)"), "the records say")
-	assert.ErrorContains(t, cannotJudge(good, "", "shard 2 (n3)"), "the log has no")
-	assert.ErrorContains(t, cannotJudge(good, log+srunLog, "shard 2 (n3)"), "there is a result")
-	assert.ErrorContains(t, cannotJudge(run(t, head, end), log, "shard 2 (n3)"), "no records")
-	assert.ErrorContains(t, cannotJudge(run(t, head, request), log, "shard 2 (n3)"), "the records say")
+	assert.NilError(t, cannotJudge(good, log, []string{"shard 1 (n2)", "shard 2 (n3)"}))
+	assert.ErrorContains(t, cannotJudge(good, log, []string{"shard 1 (n2)"}), "the records say")
+	assert.ErrorContains(t, cannotJudge(good, "", []string{"shard 1 (n2)", "shard 2 (n3)"}), "the log has no")
+	assert.ErrorContains(t, cannotJudge(good, log+srunLog, []string{"shard 1 (n2)", "shard 2 (n3)"}), "there is a result")
+	assert.ErrorContains(t, cannotJudge(run(t, head, end), log, []string{"shard 1 (n2)", "shard 2 (n3)"}), "no records")
+	assert.ErrorContains(t, cannotJudge(run(t, head, request), log, []string{"shard 1 (n2)", "shard 2 (n3)"}), "the records say")
 }
 
 // TestMockTake checks that requests are taken once, sorted, and that no two have one id.
@@ -91,15 +91,15 @@ func TestMockTake(t *testing.T) {
 
 func TestBegun(t *testing.T) {
 	dir := t.TempDir()
-	assert.ErrorContains(t, begun(dir, 2), "0 files")
-	write := func(n int) {
-		text := strings.Repeat(`{"shard":2}`+"\n", n) + strings.Repeat(`{"shard":21}`+"\n", 20)
+	assert.ErrorContains(t, begun(dir), "0 files")
+	write := func(two int) {
+		text := strings.Repeat(`{"shard":0}{"shard":1}{"shard":3}{"shard":21}`+"\n", 10) + strings.Repeat(`{"shard":2}`+"\n", two)
 		assert.NilError(t, os.WriteFile(filepath.Join(dir, "a.jsonl"), []byte(text), 0o666))
 	}
 	write(9)
-	assert.ErrorContains(t, begun(dir, 2), "9 requests of shard 2")
+	assert.ErrorContains(t, begun(dir), "9 requests of shard 2")
 	write(10)
-	assert.NilError(t, begun(dir, 2))
+	assert.NilError(t, begun(dir))
 }
 
 func TestSlurm(t *testing.T) {

@@ -2,14 +2,21 @@
 
 package main
 
-import "context"
+import (
+	"context"
+	"io"
+)
 
 // An engine is what runs a file of scenarios/deploy.
 type engine struct {
 	file     string     // in the folder of the module
 	packages []software // that must be installed
+	// prepare makes in the folder of a lab what the engine needs; it may use the network. nil: nothing.
+	prepare func(ctx context.Context, dir string, out io.Writer) error
 	// up brings the engine up in a lab.
 	up func(ctx context.Context, l *lab) (platform, error)
+	// down removes what outlives the namespaces of a lab. nil: nothing.
+	down func(dir string) error
 }
 
 // A software is programs, and the packages of Debian and Ubuntu that have them.
@@ -32,8 +39,6 @@ type job interface {
 	// wait waits for the end of the job, and says how it ended. The log has the output of all
 	// shards that could be read.
 	wait(ctx context.Context) (ending, error)
-	// machine returns the name that a shard has in errors.
-	machine(ctx context.Context, shard int) (string, error)
 }
 
 // An ending says how a job ended.
@@ -43,8 +48,9 @@ type ending struct {
 	log    string
 }
 
-// A way kills a shard of a job.
+// A way kills shards of a job in the middle.
 type way struct {
 	name string // of what is killed
-	kill func(ctx context.Context, j job, shard int) error
+	// kill returns the names that the shards have in errors.
+	kill func(ctx context.Context, j job) ([]string, error)
 }

@@ -99,14 +99,15 @@ func lines(run *records.Run) (all []string) {
 }
 
 // cannotJudge returns an error unless the records and the log say that a run could not be judged
-// because a shard was lost, there is no result, and there are records.
-func cannotJudge(run *records.Run, log, shard string) error {
-	want := "cannot judge: " + shard + " is lost: "
-	if why := run.Failed(); !strings.Contains(why, want) {
-		return fmt.Errorf("the records say %q: want %q in it", why, want)
+// because one of some shards was lost, there is no result, and there are records.
+func cannotJudge(run *records.Run, log string, lost []string) error {
+	why := run.Failed()
+	i := slices.IndexFunc(lost, func(name string) bool { return strings.Contains(why, "cannot judge: "+name+" is lost: ") })
+	if i < 0 {
+		return fmt.Errorf("the records say %q: want that it cannot be judged because one of %q is lost", why, lost)
 	}
-	if !strings.Contains(log, want) {
-		return fmt.Errorf("the log has no %q", want)
+	if !strings.Contains(log, why) {
+		return fmt.Errorf("the log has no %q", why)
 	}
 	if all := results(log); len(all) > 0 {
 		return fmt.Errorf("there is a result: %s", all[0])

@@ -2,7 +2,9 @@
 
 // Cluster runs the files of scenarios/deploy for real, on an engine that it brings up on this
 // machine alone:
-// which is the Slurm of Debian or Ubuntu, with four nodes.
+//
+//   - slurm: the Slurm of Debian or Ubuntu, with four nodes;
+//   - kubernetes: Kubernetes v1.36 with two nodes, each with a kubelet and a containerd.
 //
 // A node is a process in Linux namespaces of its own, with its own network card, host name and
 // process numbers. All nodes and all daemons of the engine are in further namespaces, where a
@@ -11,12 +13,17 @@
 // Cluster checks that
 //
 //   - four shards send together exactly what one process sends, and give one result;
-//   - where a node is killed in the middle, the job fails, its log has "cannot judge" and the name
-//     of the shard, there is no result, and the records are kept.
+//   - where a node, or a pod of Kubernetes, is killed in the middle, the job fails, its log has
+//     "cannot judge" and the name of the shard, there is no result, and the records are kept.
 //
 // Usage:
 //
+//	go run ./.ci/cluster kubernetes
 //	go run ./.ci/cluster slurm
+//
+// The first time, Cluster builds the programs of Kubernetes from their Go modules: a quarter of an
+// hour of CPU time, and 10 GB of disk until they are built. They are kept in LLMBENCH_CACHE (the
+// folder llmbench in the user's cache folder).
 //
 // Cluster needs root, and says which packages it needs. The exit status is 0 if all checks hold,
 // and 1 if one does not, or could not be made.
@@ -37,7 +44,7 @@ import (
 )
 
 // engines are the engines by their names.
-var engines = map[string]engine{"slurm": slurm}
+var engines = map[string]engine{"kubernetes": kubernetes, "slurm": slurm}
 
 func main() {
 	if len(os.Args) > 1 {

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // A node is a machine of the lab.
@@ -26,6 +27,9 @@ type machine struct {
 	Name, Addr string     // the address without the length of the network
 	Routes     [][]string // further arguments of ip route add
 	Commands   [][]string // the daemons
+	Socket     string     // the second daemon is started when this file is there; "" means at once
+	Private    []string   // folders, of which the node has empty ones of its own
+	Sysctls    []string   // files, of which the node has copies of its own
 	Log        string     // file with their output
 }
 
@@ -79,16 +83,8 @@ func (l *lab) kill(ctx context.Context, n *node) error {
 	return n.cmd.Process.Kill()
 }
 
-// runNode is the first process of a node. It starts the daemons, and waits for all processes of the
-// node that nobody else waits for, as init does. It ends when a daemon ends.
-func runNode([]string) error {
-	var m machine
-	if err := json.NewDecoder(os.Stdin).Decode(&m); err != nil {
-		return err
-	}
-	if err := ownMounts(m.Name); err != nil {
-		return err
-	}
+// setNetwork gives this node its address and routes, and lets it forward for its pods.
+func (m machine) setNetwork() error {
 	lines := [][]string{
 		strings.Fields("ip link set lo up"),
 		strings.Fields("ip addr add " + m.Addr + "/24 dev eth0"),
@@ -103,12 +99,53 @@ func runNode([]string) error {
 			return err
 		}
 	}
+	return os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0) // of this namespace
+}
+
+// hideFiles gives this node folders and files of its own in place of those of the whole machine.
+func (m machine) hideFiles() error {
+	for _, path := range m.Private {
+		if err := syscall.Mount("tmpfs", path, "tmpfs", 0, "mode=755"); err != nil {
+			return fmt.Errorf("mount %s: %w", path, err)
+		}
+	}
+	for i, path := range m.Sysctls {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		own := filepath.Join(filepath.Dir(m.Log), "..", fmt.Sprintf("%s-sysctl-%d", m.Name, i))
+		if err := errors.Join(os.WriteFile(own, text, 0o644), hide(path, own)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runNode is the first process of a node. It starts the daemons, and waits for all processes of the
+// node that nobody else waits for, as init does. It ends when a daemon ends.
+func runNode([]string) error {
+	var m machine
+	if err := json.NewDecoder(os.Stdin).Decode(&m); err != nil {
+		return err
+	}
+	if err := ownMounts(m.Name); err != nil {
+		return err
+	}
+	if err := errors.Join(m.setNetwork(), m.hideFiles()); err != nil {
+		return err
+	}
 	log, err := os.Create(m.Log)
 	if err != nil {
 		return err
 	}
 	daemons := map[int]string{}
-	for _, args := range m.Commands {
+	for i, args := range m.Commands {
+		if i == 1 && m.Socket != "" {
+			if err := until(context.Background(), time.Minute, func() error { _, err := os.Stat(m.Socket); return err }); err != nil {
+				return err
+			}
+		}
 		path, err := exec.LookPath(args[0])
 		if err != nil {
 			return err

@@ -37,6 +37,14 @@ func outside(ctx context.Context, name string, e engine, stdout, stderr io.Write
 	if err := errors.Join(buildScenarios(ctx, dir), copyFile(ctx, e.file, dir)); err != nil {
 		return err
 	}
+	if e.down != nil {
+		defer func() { err = errors.Join(e.down(dir), err) }()
+	}
+	if e.prepare != nil {
+		if err := e.prepare(ctx, dir, stdout); err != nil {
+			return err
+		}
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not within %v", limit))
 	defer cancel()
 	cmd, err := self(ctx, "lab", name, dir)

@@ -136,17 +136,9 @@ func (p *slurmPlatform) submit(ctx context.Context, variables map[string]string,
 
 // ways of Slurm: its nodes can be killed.
 func (p *slurmPlatform) ways() []way {
-	return []way{{"node", func(ctx context.Context, j job, shard int) error {
-		name, err := j.machine(ctx, shard)
-		if err != nil {
-			return err
-		}
-		for _, n := range p.lab.nodes {
-			if n.name == name {
-				return p.lab.kill(ctx, n)
-			}
-		}
-		return fmt.Errorf("no node %q", name)
+	return []way{{"node", func(ctx context.Context, _ job) ([]string, error) {
+		const shard = 2 // Slurm has one task on each node, in their order
+		return []string{fmt.Sprintf("shard %d (%s)", shard, slurmNodes[shard])}, p.lab.kill(ctx, p.lab.nodes[shard])
 	}}}
 }
 
@@ -175,11 +167,6 @@ func (j *slurmJob) wait(ctx context.Context) (ending, error) {
 		err = fmt.Errorf("%w\n%s", err, text)
 	}
 	return end, err
-}
-
-// machine returns the name of a node: Slurm has one task on each, in their order.
-func (j *slurmJob) machine(_ context.Context, shard int) (string, error) {
-	return slurmNodes[shard], nil
 }
 
 // slurmValue returns the value of a name in a line of scontrol.
