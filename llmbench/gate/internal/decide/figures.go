@@ -14,7 +14,7 @@ const powerQuantile = 0.8416212
 
 // Difference returns by how much the share of all observations changed from old to new. The cell has
 // Trials.
-func (c Cell) Difference() float64 { return -float64(c.Better) * c.proportion().loss() }
+func (c Cell) Difference() float64 { return 0 - float64(c.Better)*c.proportion().loss() }
 
 // Estimate returns by how much new is worse than old shifted by the margin.
 func (c Cell) Estimate() Estimate {
