@@ -17,11 +17,11 @@ type vllm struct {
 	resultRTFx bool
 }
 
-// vllmVersions are the ranges of releases of vLLM that differ. What the pull requests from #23867
-// to #38654 changed was read in their commits, of 2025-09-17, 2025-10-16, 2025-12-10, 2026-02-09 and
-// 2026-04-14. The first release with a commit is the first one whose branch is younger. Of
-// #38654 that was read in the branch of 0.19.1, which lacks the commit. The branch of 0.16 is
-// about as old as #32300.
+// vllmVersions are the ranges of releases of vLLM that differ. The labels before and after #23867,
+// #26478 and #30403, and the rtfx of #32300, were read in the commits, of 2025-09-17, 2025-10-16, 2025-12-10
+// and 2026-02-09. Of #38654 (2026-04-14) and #55508 only the descriptions were read. No tag was read above 0.10: the
+// first release with a commit is the one that was made next after its date. So a boundary may be off by
+// one release.
 var vllmVersions = []Version{
 	vllm{failedLine: true, peakLines: true, totalLabel: "Total token throughput (tok/s):", resultRTFx: true}.
 		version("0.30", "E2EL and TPOT of chats end at the last message with a choice; an answer without one is a failure (vllm-project/vllm#55508)"),
