@@ -6,17 +6,23 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
+	answered "github.com/seed-2b9cec6d/llmbench/benchdata/questions"
 	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/oracle"
 	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/agree"
 )
@@ -175,5 +181,73 @@ func TestAccuracyDataset(t *testing.T) {
 		}
 		assert.NilError(t, err)
 		assert.Equal(t, o.Dataset, tt.want)
+	}
+}
+
+// TestFastAndWrong checks that benchgate finds servers that are faster and answer worse, in the rows
+// where they do: a tenth faster with 5 % wrong answers, and answers that are swapped when more than 32
+// requests are in flight. Each sample is of another process, in virtual time.
+func TestFastAndWrong(t *testing.T) {
+	const processes, questionsOfOne = 8, 256
+	// results returns what processes print of a server.
+	results := func(t *testing.T, seed uint64, faster float64, faults ...fault.Fault) string {
+		var out strings.Builder
+		for _, u := range llmbench.Units() {
+			if line := u.Line(); line != "" {
+				fmt.Fprintln(&out, line)
+			}
+		}
+		for process := range uint64(processes) {
+			for _, users := range []int{1, 64} {
+				set := seed + process
+				asked, err := answered.Arithmetic{Seed: 1000*set + uint64(users)}.Requests(questionsOfOne)
+				assert.NilError(t, err)
+				took := func(d time.Duration) time.Duration { return time.Duration(float64(d) / faster) }
+				c := mockserver.Config{TTFT: took(100 * time.Millisecond), PerToken: took(5 * time.Millisecond), Faults: slices.Clone(faults)}
+				for i := range c.Faults {
+					c.Faults[i].Seed = set // which requests a share takes
+				}
+				virtual(t, c, func(t *testing.T, target llmbench.Target) {
+					result, err := llmbench.Pass(t.Context(), "", target, llmbench.Load{Requests: asked, Concurrency: users})
+					assert.NilError(t, err)
+					metrics := sample.Summarize(result.All(), result.Elapsed, sample.SLO{}).Metrics
+					fmt.Fprintf(&out, "BenchmarkAccuracy/concurrency=%d 1", users)
+					for _, unit := range []string{"output-tok/s", "mean-tpot-ns", sample.Accuracy, sample.CheckedRequests} {
+						fmt.Fprintf(&out, " %v %s", metrics[unit], unit)
+					}
+					fmt.Fprintf(&out, " %d question-set\n", set)
+				})
+			}
+			fmt.Fprintln(&out, "PASS")
+		}
+		return out.String()
+	}
+	old := results(t, 1, 1)
+	for _, tt := range []struct {
+		name, new string
+		verdict   gate.Verdict
+		worse     []string
+	}{
+		{"equal", results(t, 101, 1), gate.Pass, nil},
+		{"a tenth faster", results(t, 201, 1.1), gate.Pass, nil},
+		{"a tenth faster, 5 % wrong", results(t, 301, 1.1, fault.Fault{Kind: fault.Wrong, Share: 0.05}), gate.Regression,
+			[]string{"concurrency=1 accuracy-%", "concurrency=64 accuracy-%"}},
+		{"a tenth faster, swapped above 32", results(t, 401, 1.1, fault.Fault{Kind: fault.Swap, Every: 8, Above: 32}), gate.Regression,
+			[]string{"concurrency=64 accuracy-%"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			report, err := gate.Compare(gate.File{}, gate.File{Name: "old", Data: strings.NewReader(old)}, gate.File{Name: "new", Data: strings.NewReader(tt.new)}, gate.Options{})
+			assert.NilError(t, err)
+			assert.Equal(t, report.Verdict, tt.verdict, "%+v", report.Problems)
+			var worse []string
+			for _, row := range report.Rows {
+				if row.Verdict == gate.Regression {
+					_, name, _ := strings.Cut(row.Name, "/")
+					worse = append(worse, name+" "+row.Unit)
+				}
+			}
+			slices.Sort(worse)
+			assert.DeepEqual(t, worse, tt.worse)
+		})
 	}
 }
