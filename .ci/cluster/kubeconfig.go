@@ -156,6 +156,9 @@ func deployment(file []byte, variables map[string]string) ([]byte, error) {
 		switch item["kind"] {
 		case "ConfigMap":
 			data := item["data"].(map[string]any)
+			if _, open := variables["LLMBENCH_RATE"]; open {
+				delete(data, "LLMBENCH_CONCURRENCY") // a load has one of them
+			}
 			for name, value := range maps.All(variables) {
 				data[name] = value
 			}

@@ -70,6 +70,7 @@ func TestDeployment(t *testing.T) {
 		case "ConfigMap":
 			assert.Equal(t, item.Data["LLMBENCH_URL"], mockURL)
 			assert.Equal(t, item.Data["LLMBENCH_RATE"], "5")
+			assert.Equal(t, item.Data["LLMBENCH_CONCURRENCY"], "")
 			assert.Equal(t, item.Data["LLMBENCH_SHARDS"], "4")
 			assert.Equal(t, item.Data["LLMBENCH_RENDEZVOUS_TOKEN"], "")
 		case "Job":
