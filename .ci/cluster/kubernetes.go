@@ -122,7 +122,7 @@ func upKubernetes(ctx context.Context, l *lab) (platform, error) {
 			"--kubelet-preferred-address-types=InternalIP", "--token-auth-file="+k.path("tokens.csv"), "--authorization-mode=RBAC"),
 		until(ctx, 2*time.Minute, func() error { _, err := k.kubectl(ctx, "get", "--raw=/readyz"); return err }),
 		l.daemon("controllers", k.path("bin/kube-controller-manager"), "--kubeconfig="+k.path("kubeconfig"), "--cert-dir="+k.path("certs"),
-			"--service-account-private-key-file="+k.path("sa.key"), "--leader-elect=false"),
+			"--service-account-private-key-file="+k.path("sa.key"), "--leader-elect=false", "--flex-volume-plugin-dir="+k.path("plugins")),
 		l.daemon("scheduler", k.path("bin/kube-scheduler"), "--kubeconfig="+k.path("kubeconfig"), "--cert-dir="+k.path("certs"), "--leader-elect=false"),
 		l.daemon("dns", k.path("bin/coredns"), "-conf", k.path("Corefile")),
 	); err != nil {
