@@ -79,7 +79,15 @@ type ownCounts struct {
 	deltas    int // of successful requests
 	tokenizer int // output tokens of successful requests that the tokenizer counted, because the server stated none
 	crowded   int // successful requests with more deltas than stated output tokens; see explainedDeltas
+
+	// Of successful requests whose output tokens the server stated and whose text the tokenizer counted:
+	// their number, the stated tokens, and those of the text.
+	compared, comparedStated, comparedText int
 }
+
+// tokenizedAnswers is the number of answers of a pass whose text a tokenizer counts although the server
+// states usage. Counting takes CPU time from the client.
+const tokenizedAnswers = 64
 
 func countOwn(samples iter.Seq[*sample.Sample]) ownCounts {
 	c := ownCounts{once: true, usage: true, prompts: true}
@@ -100,6 +108,11 @@ func countOwn(samples iter.Seq[*sample.Sample]) ownCounts {
 		}
 		if s.TokenSource == sample.FromUsage {
 			c.stated++
+			if s.TextTokens > 0 {
+				c.compared++
+				c.comparedStated += s.OutputTokens
+				c.comparedText += s.TextTokens
+			}
 			if s.Outputs > explainedDeltas(s.OutputTokens) {
 				c.crowded++
 			}
@@ -129,11 +142,22 @@ func (own ownCounts) contradiction() string {
 	return fmt.Sprintf("in %d of %d successful requests the answer came in more deltas than the output tokens that the server states, and a delta has at least one token: the stated numbers are too small, or something cuts the text into pieces", own.crowded, own.stated)
 }
 
+// understated returns an error if the texts of the compared answers have clearly more tokens than the
+// server states. A text that is split into tokens again can have a few more than were generated, most of all
+// where it begins and ends. Fewer are explained by tokens without text, such as hidden reasoning.
+func (own ownCounts) understated() error {
+	if explained := own.comparedStated + own.comparedStated/10 + 2*own.compared; own.comparedText <= explained {
+		return nil
+	}
+	return fmt.Errorf("the server states %d output tokens in %d answers, and the tokenizer counts %d in their text: the stated numbers are too small, or the tokenizer (LLMBENCH_TOKENIZER) is of another model", own.comparedStated, own.compared, own.comparedText)
+}
+
 // record returns the row of a pass in the records.
 func (own ownCounts) record(pass int, server Counts) records.Counts {
 	return records.Counts{
 		Pass: pass, Requests: own.requests, Deltas: own.deltas,
 		StatedRequests: own.stated, StatedPrompt: own.prompt, StatedOutput: own.output, Tokenizer: own.tokenizer,
+		ComparedRequests: own.compared, ComparedStated: own.comparedStated, ComparedText: own.comparedText,
 		ServerRequests: server.Requests, ServerPrompt: server.PromptTokens, ServerOutput: server.OutputTokens,
 	}
 }

@@ -3,6 +3,7 @@ package llmbench
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -105,6 +106,67 @@ func TestCountsContradict(t *testing.T) {
 	}
 	row := countOwn(sample.All(answer(10, 0, 11), silent, failed)).record(3, Counts{2, 20, -1, true, true})
 	assert.DeepEqual(t, row, records.Counts{Pass: 3, Requests: 2, Deltas: 40, StatedRequests: 1, StatedPrompt: 20, StatedOutput: 11, Tokenizer: 30, ServerRequests: 2, ServerPrompt: 20, ServerOutput: -1})
+}
+
+// TestUnderstated checks which texts have more tokens than a server may have stated.
+func TestUnderstated(t *testing.T) {
+	answer := func(stated, text int) sample.Sample {
+		s := answered(stated)
+		s.TextTokens = text
+		return s
+	}
+	for _, c := range []struct {
+		name    string
+		samples []sample.Sample
+		want    string
+	}{
+		{"equal", []sample.Sample{answer(100, 100)}, ""},
+		{"a tenth and two more", []sample.Sample{answer(100, 112)}, ""},
+		{"more", []sample.Sample{answer(100, 113)}, "the server states 100 output tokens in 1 answers, and the tokenizer counts 113 in their text"},
+		{"half is stated", slices.Repeat([]sample.Sample{answer(50, 100)}, 3), "the server states 150 output tokens in 3 answers, and the tokenizer counts 300 in their text"},
+		{"hidden reasoning", []sample.Sample{answer(1000, 10)}, ""},
+		{"not counted", []sample.Sample{answer(1, 0)}, ""},
+		{"nothing", nil, ""},
+	} {
+		err := countOwn(sample.All(c.samples...)).understated()
+		if c.want == "" {
+			assert.NilError(t, err, c.name)
+		} else {
+			assert.ErrorContains(t, err, c.want, c.name)
+		}
+	}
+}
+
+// factor counts each word as so many tokens.
+type factor int
+
+func (f factor) Count(text string) int { return int(f) * len(strings.Fields(text)) }
+
+// TestUnderstatedUsage checks that a benchmark fails if a tokenizer counts twice the tokens that the server
+// states, and that the records have the comparison of the first answers of each pass.
+func TestUnderstatedUsage(t *testing.T) {
+	for _, c := range []struct {
+		tokenizer factor
+		fails     bool
+	}{{1, false}, {2, true}} {
+		_, target := loopback(t, mockserver.Config{})
+		out, failed := t.TempDir(), false
+		t.Setenv("LLMBENCH_OUT", out)
+		testing.Benchmark(func(b *testing.B) {
+			defer func() { failed = b.Failed() }()
+			Run(b, target, Load{Requests: words(tokenizedAnswers+10, 8), Concurrency: 8, Tokenizer: c.tokenizer})
+		})
+		assert.Equal(t, failed, c.fails)
+		files, err := filepath.Glob(filepath.Join(out, "*.jsonl"))
+		assert.NilError(t, err)
+		run, err := records.Open(files[0])
+		assert.NilError(t, err)
+		first := run.End.Counts[0]
+		assert.Equal(t, first.ComparedRequests, tokenizedAnswers)
+		assert.Equal(t, first.ComparedStated, 8*tokenizedAnswers)
+		assert.Equal(t, first.ComparedText, int(c.tokenizer)*8*tokenizedAnswers)
+		assert.Equal(t, strings.Contains(run.Failed(), "the tokenizer counts 1024 in their text"), c.fails, run.Failed())
+	}
 }
 
 // A slowCounter agrees with the client from the n-th call on, or never if n is 0.

@@ -124,8 +124,9 @@ var allowed = []struct{ pkg, imports, tests string }{
 // not those below it. The folder "" means all packages. Test files do not count.
 var unreachable = []struct{ from, except, to, why string }{
 	{"", "backends/container", "github.com/testcontainers github.com/moby github.com/docker", "only the package that starts containers links a Docker client"},
-	{"llmbench/sample llmbench/arrivals llmbench/env llmbench/records llmbench/compat llmbench/benchfile llmbench/report llmbench/gate llmbench/search llmbench/cmd", "llmbench/env/extracases",
+	{"llmbench/sample llmbench/arrivals llmbench/env llmbench/records llmbench/compat llmbench/benchfile llmbench/report llmbench/gate llmbench/search llmbench/cmd", "llmbench/env/extracases llmbench/cmd/benchgate",
 		"testing =llmbench llmbench/internal golang.org/x/net/proxy", "what reads results does not link the client"},
+	{"llmbench/cmd/benchgate", "", "testing =llmbench llmbench/internal/conn golang.org/x/net/proxy", "what judges results does not link the client; it keeps shards in step by llmbench/internal/shard"},
 	{"llmbench/sample llmbench/arrivals llmbench/records llmbench/compat llmbench/benchfile llmbench/report", "",
 		"net/http github.com/schollz/progressbar", "what reads results does not link the client"},
 	{"mockserver", "mockserver/calibrate mockserver/cmd/calibrate mockserver/cmd/simulate", "llmbench", "the client and the mock share no code, so that no fault can hide: the wire is the contract"},

@@ -72,7 +72,9 @@ type Load struct {
 	// KeepText keeps the generated text, in [sample.Sample].Answer and in the records.
 	KeepText bool
 	// Tokenizer counts the output tokens of servers that do not state usage. If it is nil, the
-	// number of deltas is used.
+	// number of deltas is used. It must be the model's: [Run] also compares its counts with what the
+	// server states, in the first answers of each pass, and fails if the server states clearly fewer
+	// tokens than the text has.
 	Tokenizer Tokenizer
 	// MaxDistortion is the share of a figure by which the client itself may distort it at most,
 	// as far as is known; 0 means [DefaultMaxDistortion]. ClientBound says what happens to figures that are
@@ -96,7 +98,8 @@ type Load struct {
 	// client.
 	Figures func(iter.Seq[*sample.Sample]) map[string]float64
 
-	digest bool // plans have one, because several processes must have the same
+	digest    bool // plans have one, because several processes must have the same
+	tokenized int  // the Tokenizer counts answers to the requests before this one even if the server states usage
 }
 
 // Lazy requests are made when they are about to be sent.
@@ -182,6 +185,11 @@ func (l Load) check() (Load, error) {
 
 // keepsText reports whether the text of each answer is kept until its request has ended.
 func (l *Load) keepsText() bool { return l.Tokenizer != nil || l.KeepText }
+
+// counts reports whether the Tokenizer counts the text of s, whose request has ended well.
+func (l *Load) counts(s *sample.Sample) bool {
+	return s.TokenSource == sample.FromTokenizer || l.Tokenizer != nil && s.TokenSource == sample.FromUsage && s.Request < l.tokenized
+}
 
 // checkCount returns an error if a pass cannot have n requests.
 func (l Load) checkCount(n int) error {

@@ -7,9 +7,11 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/audit"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
@@ -155,6 +157,12 @@ func complete(a finished, l *Load, clock conn.Clock) error {
 	}
 	if s.TokenSource == sample.FromTokenizer {
 		s.OutputTokens = l.Tokenizer.Count(s.Answer.Reasoning + s.Answer.Text + s.Answer.ToolCalls)
+	} else if s.Outcome == sample.OK && l.counts(s) {
+		// A broken character has more tokens in the text than the model generated. Some servers do not
+		// count reasoning.
+		if text := s.Answer.Text + s.Answer.ToolCalls; !strings.ContainsRune(text, utf8.RuneError) {
+			s.TextTokens = l.Tokenizer.Count(text)
+		}
 	}
 	if a.check != nil && s.Outcome == sample.OK {
 		if err := a.judge(); err != nil {

@@ -50,6 +50,7 @@ func Run(b *testing.B, t Target, l Load) *Result {
 		fatal(crew.fail(err))
 	}
 	m.joins(crew)
+	m.load.tokenized = tokenizedAnswers
 	b.Cleanup(func() { m.samples.Close() })
 	defer m.close()
 	ctx := Context(b)
@@ -216,6 +217,9 @@ func (r *run) check(ctx context.Context, number int, samples iter.Seq[*sample.Sa
 			r.tell(records.Note{Kind: records.NoteServer, Doubt: len(units) > 0, Units: units}, "pass %d: %s", number, d.text)
 		}
 		r.uncounted = d.fewer
+	}
+	if err := own.understated(); err != nil {
+		return err
 	}
 	if text := own.contradiction(); text != "" {
 		r.tell(records.Note{Kind: records.NoteTokens, Doubt: true, Units: r.ofTokens()}, "pass %d: %s", number, text)

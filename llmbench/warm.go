@@ -106,6 +106,7 @@ func (r *run) cacheNotes(c *records.PrefixCache, metrics map[string]float64) []r
 func (c *client) controlCache(ctx context.Context, l *Load, requests Lazy, n int, seed uint64) (pairs []prefix.Pair) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	w := newWorker(c, l, conn.NewClock(conn.WallClock), nil)
+	w.cache = true
 	for i := range n {
 		again := requests.At(i * requests.N / n)
 		again.Then, again.Check = nil, nil

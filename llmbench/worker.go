@@ -25,6 +25,7 @@ type worker struct {
 	flight   *audit.Flight // of the pass; nil for a request outside of a pass
 	recorder *recorder     // of the pass; nil for a request outside of a pass
 	pass     int64         // number of the pass of the client, from 1; 0 for a request outside of a pass
+	cache    bool          // it makes the control of the prefix cache, outside of a pass
 	in       responseReader
 }
 
@@ -122,6 +123,9 @@ func (w *worker) id(p *post) string {
 	id := append(make([]byte, 0, 48), w.client.runID...)
 	add := func(n int64) { id = strconv.AppendInt(append(id, '-'), n, 10) }
 	if w.pass == 0 {
+		if w.cache {
+			id = append(id, "-cache"...)
+		}
 		add(w.client.ordinal.Add(1))
 		return string(id)
 	}
@@ -165,7 +169,7 @@ func (a *attempt) settle() {
 	s.InFlight = w.flight.Leave(s.End + s.EndLag)
 	s.Resent, s.ResentUnread = max(0, trace.Attempts-1), trace.Unread
 	s.Outcome = sample.OK
-	if w.load.KeepText || a.err == nil && (a.checked || s.TokenSource == sample.FromTokenizer) {
+	if w.load.KeepText || a.err == nil && (a.checked || w.load.counts(s)) {
 		s.Answer = w.in.answer()
 	}
 	if a.err != nil {

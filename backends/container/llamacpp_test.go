@@ -172,7 +172,7 @@ func compareTimings(t *testing.T, file string) (n int) {
 	lines.Scan() // the header
 	for lines.Scan() {
 		if bytes.HasPrefix(lines.Bytes(), []byte(`{"end":`)) {
-			assert.Equal(t, lines.Text(), `{"end":{"outcome":"ok"}}`)
+			assert.Assert(t, bytes.HasPrefix(lines.Bytes(), []byte(`{"end":{"outcome":"ok",`)), "%s", lines.Bytes())
 			continue
 		}
 		var rec struct {

@@ -46,7 +46,13 @@ type Counts struct {
 	StatedPrompt   int `json:"stated_prompt_tokens"` // prompt tokens that answers state
 	StatedOutput   int `json:"stated_output_tokens"` // output tokens that answers state
 	Tokenizer      int `json:"tokenizer,omitempty"`  // output tokens of the other answers, if a tokenizer counted them
-	ServerRequests int `json:"server_requests"`      // requests, prompt tokens and output tokens in the server's metrics
+	// Of the first answers of a pass whose text a tokenizer counted although they state their output
+	// tokens: their number, the output tokens that they state, and those of the text.
+	ComparedRequests int `json:"compared_requests,omitempty"`
+	ComparedStated   int `json:"compared_stated_tokens,omitempty"`
+	ComparedText     int `json:"compared_text_tokens,omitempty"`
+
+	ServerRequests int `json:"server_requests"` // requests, prompt tokens and output tokens in the server's metrics
 	ServerPrompt   int `json:"server_prompt_tokens"`
 	ServerOutput   int `json:"server_output_tokens"`
 }

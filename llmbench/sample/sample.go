@@ -123,6 +123,9 @@ type Sample struct {
 	CachedTokens int  // prompt tokens that the server stated as taken from a cache
 	OutputTokens int
 	TokenSource  TokenSource // of OutputTokens
+	// TextTokens is the number of tokens of the answer without its reasoning, as a tokenizer counts
+	// them for a comparison with OutputTokens; 0 if none did. Records do not hold it.
+	TextTokens int
 	// ReasoningTokens is the number of tokens that the model reasoned with, as the server
 	// stated; 0 if the server did not. See [Sample.HidesReasoning].
 	ReasoningTokens int

@@ -51,7 +51,7 @@ func (c *codec) sample(s *sample.Sample) {
 	c.durations(&s.EventLags.FirstOutput, &s.EventLags.ChoiceFirst, &s.EventLags.ChoiceLast, &s.EventLags.LastEvent, &s.EventLags.Done)
 	c.ints(&s.Choices.Before, &s.Choices.Amid, &s.Choices.After)
 	c.durations(&s.Choices.First, &s.Choices.Last, &s.LastEvent, &s.Done, &s.RetryAfter)
-	c.ints(&s.MaxTokens, &s.AskedTokens, &s.PromptTokens, &s.CachedTokens, &s.OutputTokens, &s.ReasoningTokens, &s.PromptChars, &s.OutputChars, &s.Status)
+	c.ints(&s.MaxTokens, &s.AskedTokens, &s.PromptTokens, &s.CachedTokens, &s.OutputTokens, &s.TextTokens, &s.ReasoningTokens, &s.PromptChars, &s.OutputChars, &s.Status)
 	word(c, &s.Clock)
 	word(c, &s.TokenSource)
 	word(c, &s.Outcome)
