@@ -73,7 +73,7 @@ type ownCounts struct {
 	sent                     int  // requests, those that were sent again counted again
 	requests, prompt, output int  // successful requests and their tokens
 	once                     bool // each request succeeded and was sent once
-	usage, prompts           bool // each successful request has output tokens, prompt tokens stated by the server
+	prompts                  bool // the server stated the prompt tokens of each successful request
 
 	stated    int // successful requests of which the server stated the output tokens
 	deltas    int // of successful requests
@@ -90,7 +90,7 @@ type ownCounts struct {
 const tokenizedAnswers = 64
 
 func countOwn(samples iter.Seq[*sample.Sample]) ownCounts {
-	c := ownCounts{once: true, usage: true, prompts: true}
+	c := ownCounts{once: true, prompts: true}
 	for s := range samples {
 		c.sent += 1 + s.Resent
 		if s.Outcome != sample.OK || s.Resent > 0 {
@@ -103,11 +103,12 @@ func countOwn(samples iter.Seq[*sample.Sample]) ownCounts {
 		c.prompts = c.prompts && s.PromptTokens > 0
 		c.prompt += s.PromptTokens
 		c.deltas += s.Deltas
-		if s.TokenSource == sample.FromTokenizer {
+		switch s.TokenSource {
+		case sample.FromTokenizer:
 			c.tokenizer += s.OutputTokens
-		}
-		if s.TokenSource == sample.FromUsage {
+		case sample.FromUsage:
 			c.stated++
+			c.output += s.OutputTokens
 			if s.TextTokens > 0 {
 				c.compared++
 				c.comparedStated += s.OutputTokens
@@ -116,11 +117,6 @@ func countOwn(samples iter.Seq[*sample.Sample]) ownCounts {
 			if s.Outputs > explainedDeltas(s.OutputTokens) {
 				c.crowded++
 			}
-		}
-		if s.TokenSource == sample.FromUsage {
-			c.output += s.OutputTokens
-		} else {
-			c.usage = false
 		}
 	}
 	return c
@@ -179,7 +175,7 @@ func (own ownCounts) compare(server Counts) difference {
 	}{
 		{"requests", server.Requests, own.requests, own.once},
 		{"prompt tokens", server.PromptTokens, own.prompt, own.once && own.prompts},
-		{"output tokens", server.OutputTokens, own.output, own.once && own.usage},
+		{"output tokens", server.OutputTokens, own.output, own.once && own.stated == own.requests},
 	}
 	for _, c := range counts {
 		if server.Complete && server.Alone && c.all && c.server > c.client {

@@ -259,9 +259,9 @@ func NewClient(name string, t Target, l Load) (*Client, error) {
 
 // checkSingle returns an error if l has a field that single requests do not have.
 func (l Load) checkSingle() error {
+	used := []string{"NoStream", "Timeout", "IdleTimeout", "SLO", "KeepText", "Tokenizer"}
 	var set []string
 	for field, value := range reflect.ValueOf(l).Fields() {
-		used := []string{"NoStream", "Timeout", "IdleTimeout", "SLO", "KeepText", "Tokenizer"}
 		if !value.IsZero() && !slices.Contains(used, field.Name) {
 			set = append(set, field.Name)
 		}

@@ -33,7 +33,7 @@ const (
 func (r *run) judgeCache(metrics map[string]float64) (notes []records.Note) {
 	c := &records.PrefixCache{Prompts: r.prompts.all, Repeated: r.prompts.repeated}
 	r.end.PrefixCache = c
-	if r.stated(c, metrics) || c.Verdict != "" {
+	if r.stated(c, metrics) {
 		return r.cacheNotes(c, metrics)
 	}
 	ctx, cancel := context.WithTimeout(Context(r.b), controlTime)

@@ -167,17 +167,17 @@ func interval(hits, n int, alpha float64) (low, high float64) {
 		return sum
 	}
 	if low = 0; hits > 0 {
-		low = bisect(0, 1, func(rate float64) bool { return tail(rate, true) > alpha/2 })
+		low = bisect(40, 0, 1, func(rate float64) bool { return tail(rate, true) > alpha/2 })
 	}
 	if high = 1; hits < n {
-		high = bisect(0, 1, func(rate float64) bool { return tail(rate, false) <= alpha/2 })
+		high = bisect(40, 0, 1, func(rate float64) bool { return tail(rate, false) <= alpha/2 })
 	}
 	return low, high
 }
 
-// bisect returns the place from lo to hi at which holds becomes true.
-func bisect(lo, hi float64, holds func(float64) bool) float64 {
-	for range 40 {
+// bisect returns the place from lo to hi at which holds becomes true, after so many halvings of the distance.
+func bisect(halvings int, lo, hi float64, holds func(float64) bool) float64 {
+	for range halvings {
 		if mid := (lo + hi) / 2; holds(mid) {
 			hi = mid
 		} else {
@@ -189,15 +189,7 @@ func bisect(lo, hi float64, holds func(float64) bool) float64 {
 
 // bound returns the largest loss that the counts allow, with a confidence of 1-alpha.
 func (p proportion) bound(alpha float64) float64 {
-	lo, hi := max(-1, p.loss()), 1.
-	for range 20 {
-		if mid := (lo + hi) / 2; p.test(mid, true) <= alpha {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
-	return hi
+	return bisect(20, max(-1, p.loss()), 1, func(loss float64) bool { return p.test(loss, true) <= alpha })
 }
 
 // noise returns the distance from the loss to its largest value with a confidence of 97.5 %, which is
