@@ -28,6 +28,9 @@ func TestShapes(t *testing.T) {
 	for name := range shape.Names() {
 		value := strings.NewReplacer("=N", "=3", "=DURATION", "=7ms").Replace(name)
 		file, _, _ := strings.Cut(name, "=")
+		if file == "nul" { // nul.txt is no file on Windows, and a module must not have one
+			file = "nul-escaped"
+		}
 		cases = append(cases, shapeCase{file, value, chatPath, chat})
 	}
 	const (

@@ -33,7 +33,7 @@ func AIPerf(p Pass) Figures {
 		end = max(end, at)
 		return why
 	})
-	f.Duration = why.plus(seconds(end - g.first))
+	f.Duration = why.plus(seconds(between(g.first, end)))
 	if len(g.ok) == 0 && why.known() {
 		f.Duration = cannotTell(noServed + ", and it ends at the last text")
 	}

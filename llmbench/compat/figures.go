@@ -219,11 +219,15 @@ func since(of func(q *records.Request) (time.Duration, string)) func(*records.Re
 	return func(q *records.Request, d *records.Dist) string {
 		at, why := of(q)
 		if why == "" {
-			d.Add(max(0, at-q.Start)) // the kernel's timestamp may be a little before the send
+			d.Add(between(q.Start, at))
 		}
 		return why
 	}
 }
+
+// between returns the time from one instant to another. It is 0 if the second comes first by the error between
+// two clocks: the send is on the client's clock, and the answer may be on the kernel's. A tool has one clock.
+func between(from, to time.Duration) time.Duration { return max(0, to-from) }
 
 // seconds returns d in seconds.
 func seconds(d time.Duration) Value { return exact(d.Seconds()) }

@@ -61,7 +61,7 @@ func FwAI(p Pass) Figures {
 					return 0, false, why
 				}
 			}
-			return float64(q.End-begin) / float64(n), true, ""
+			return float64(between(begin, q.End)) / float64(n), true, ""
 		})
 	}
 	some := func(of func(*records.Request) (int, string)) Latency {

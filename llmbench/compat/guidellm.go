@@ -36,7 +36,7 @@ func GuideLLM(p Pass) Figures {
 		return latencyOf(w)
 	}
 	f.E2E = weigh(func(q *records.Request, w *weighted) string {
-		w.add(float64(q.End-q.Start), 1)
+		w.add(float64(between(q.Start, q.End)), 1)
 		return ""
 	})
 	f.TTFT = weigh(func(q *records.Request, w *weighted) string {
@@ -46,7 +46,7 @@ func GuideLLM(p Pass) Figures {
 			if why != "" {
 				return why
 			}
-			ttft = float64(first - q.Start)
+			ttft = float64(between(q.Start, first))
 		}
 		w.add(ttft, 1)
 		return ""
@@ -58,7 +58,7 @@ func GuideLLM(p Pass) Figures {
 			last, why = lastText(q)
 		}
 		if n > 0 {
-			w.add(float64(last-q.Start)/float64(n), float64(n))
+			w.add(float64(between(q.Start, last))/float64(n), float64(n))
 		}
 		return why
 	})

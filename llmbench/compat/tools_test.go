@@ -291,7 +291,7 @@ func tables(t testing.TB) []struct {
 			"guidellm, mean ttft: ?", "guidellm, mean itl: ?", "guidellm, mean tpot: ?", "guidellm, mean e2e: 190",
 			"evalscope, mean ttft: 100",
 		}},
-		{"the server's own times", timed, []string{
+		{"own times of the server", timed, []string{
 			"llama-bench, pp: 128",
 			"llama-bench, tg: 25",
 			"llama-bench, tg std: 7.0710678118654755", // of 20 and 30, by n-1

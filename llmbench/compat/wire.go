@@ -188,7 +188,7 @@ func perToken(first, end func(*records.Request) (time.Duration, string), tokens 
 			return 0, false, why
 		}
 		b, why := end(q)
-		return float64(b-a) / float64(n-1), why == "", why
+		return float64(between(a, b)) / float64(n-1), why == "", why
 	}
 }
 
