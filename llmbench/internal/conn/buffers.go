@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// bufferSize is the size of each of the two buffers, in bytes. The timestamp of a read is that of
-// the last segment that it took, so a larger buffer would give fewer timestamps.
+// bufferSize is the size of each of the two buffers, in bytes. Most reads take the segment of one
+// token.
 const bufferSize = 1 << 10
 
 // Buffers are what a connection needs while there are bytes to read. Those of a plain connection

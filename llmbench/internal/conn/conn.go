@@ -37,10 +37,10 @@ type Conn struct {
 	wroteBefore int64         // of them, those before the current request
 	ending      ending        // if the current request got no byte of an answer
 
-	// segments counts the segments that arrived; ok is false once the connection is
-	// closed. The last number of those that arrived out of order is kept in reordered.
-	segments  func() (c segmentCounts, ok bool)
-	reordered atomic.Int64
+	// outOfOrder counts the segments that arrived out of order; ok is false once the connection
+	// is closed. The last number is kept in reordered.
+	outOfOrder func() (n int64, ok bool)
+	reordered  atomic.Int64
 
 	proxied bool        // requests are sent to a proxy that forwards them
 	release func(*Conn) // takes back a connection that can be used again
@@ -53,15 +53,14 @@ type Conn struct {
 func newConn(raw net.Conn, opening time.Duration, closed func()) *Conn {
 	c := &Conn{Conn: raw, kernel: newStampedReader(raw), opening: opening, closed: closed, visible: peek(raw) != peekUnknown}
 	if c.kernel != nil {
-		c.segments = c.kernel.counts
+		c.outOfOrder = c.kernel.outOfOrder
 	}
 	return c
 }
 
-// Read reads what has arrived. The timestamp of a Read is that of the last segment
-// it took, also if several segments arrived. A timestamp before an earlier one is
-// dropped: segments were lost, and the segments behind the lost ones keep the
-// timestamps of their own arrival.
+// Read reads what has arrived, at most the bytes of one timestamp. A timestamp before an
+// earlier one is dropped: segments were lost, and the segments behind the lost ones keep
+// the timestamps of their own arrival.
 func (c *Conn) Read(p []byte) (int, error) {
 	if c.noWait && peek(c.Conn) == peekNothing {
 		return 0, os.ErrDeadlineExceeded
@@ -78,12 +77,9 @@ func (c *Conn) Read(p []byte) (int, error) {
 		c.failed = nil
 		return 0, err
 	}
-	n, stamp, waited, err := c.kernel.read(p)
-	if n > 0 {
-		c.stamp = c.inOrder(stamp)
-		c.batch.read(n == len(p), waited)
-	}
-	return n, err
+	got, err := c.kernel.read(p)
+	c.took(got)
+	return got.n, err
 }
 
 // await waits until there is something to read, or until the end of the connection, unless bytes
@@ -94,16 +90,23 @@ func (c *Conn) await() {
 		return
 	}
 	c.letGo()
-	b, n, stamp, waited, err := c.kernel.borrow()
+	b, got, err := c.kernel.borrow()
 	if err != nil {
 		b, c.failed = takeBuffers(), err
 	} else {
-		c.next = b.bytes[:n]
-		c.stamp = c.inOrder(stamp)
-		c.batch.read(n == len(b.bytes), waited)
+		c.next = b.bytes[:got.n]
 	}
+	c.took(got)
 	b.reader.Reset(c.in.limit)
 	c.held, c.in.Reader = b, b.reader
+}
+
+// took notes what was read.
+func (c *Conn) took(p piece) {
+	if p.n > 0 {
+		c.stamp = c.inOrder(p.stamp)
+		c.batch.read(p)
+	}
 }
 
 // letGo gives the buffers of c back, which must be empty.
@@ -129,9 +132,9 @@ func (c *Conn) inOrder(stamp int64) int64 {
 // reorderedSegments returns how many segments have arrived out of order. For a closed
 // connection that is the number at the time of Close.
 func (c *Conn) reorderedSegments() int64 {
-	if c.segments != nil {
-		if n, ok := c.segments(); ok {
-			c.reordered.Store(n.reordered)
+	if c.outOfOrder != nil {
+		if n, ok := c.outOfOrder(); ok {
+			c.reordered.Store(n)
 		}
 	}
 	return c.reordered.Load()

@@ -33,8 +33,8 @@ type Reader struct {
 	// Data is the arrival of the bytes that were read last. End is the arrival of
 	// whatever was read last, which may be the end of the body.
 	Data, End Arrival
-	// Batch is the number of the batch that Data is part of: the bytes that were read from
-	// the connection until nothing was left to read. All bytes of a batch arrived at Since or later.
+	// Batch is the number of the batch that Data is part of: bytes with the same timestamp. All of
+	// them arrived at Since or later.
 	Batch uint32
 	Since time.Duration
 }
@@ -94,11 +94,10 @@ type awaiter interface {
 
 // Merged reports whether the last batch arrived in more than one TCP segment, or may have
 // done. Then only the last of its bytes arrived at the instant of Data, and the others at
-// some time between Since and this instant. Merged takes a system call once for each batch,
-// and returns false for a connection without timestamps.
+// some time between Since and this instant. Merged returns false for a connection without
+// timestamps.
 func (r *Reader) Merged() bool {
-	c := r.conn
-	return c != nil && c.kernel != nil && c.batch.several(c.segments, c.kernel.unread)
+	return r.conn != nil && r.conn.kernel != nil && r.conn.batch.several
 }
 
 // Follows reports whether more of the last batch follows the bytes that were read last.

@@ -23,17 +23,17 @@ type stampedReader struct {
 	conn *net.TCPConn
 	raw  syscall.RawConn
 
-	mu      sync.Mutex // guards the fields below, which are those of one read
-	n       int
+	mu      sync.Mutex // guards the fields below; all but queue belong to one read
+	piece   piece
 	err     error
-	stamp   int64
-	waited  bool        // at first there was nothing to read
 	lend    bool        // the read is into a buffer that is taken when there are bytes
 	lent    *buffers    // that buffer
+	to      []byte      // where the read puts bytes
 	message unix.Msghdr // unix.Recvmsg would allocate one per read
 	part    unix.Iovec
 	control [64]byte
 	receive func(fd uintptr) bool
+	queue   queue
 }
 
 // newStampedReader returns a reader of c, or nil if the kernel gives no timestamps: c
@@ -59,14 +59,13 @@ func newStampedReader(c net.Conn) *stampedReader {
 	return s
 }
 
-// counts returns how many segments with data have arrived, and how many arrived out of
-// order (tcpi_data_segs_in and tcpi_rcv_ooopack,
-// https://man7.org/linux/man-pages/man7/tcp.7.html; 0 on kernels before 4.6 and 5.4), and
-// false once the connection is closed.
-func (s *stampedReader) counts() (c segmentCounts, ok bool) {
+// outOfOrder returns how many segments have arrived out of order (tcpi_rcv_ooopack,
+// https://man7.org/linux/man-pages/man7/tcp.7.html; 0 on kernels before 5.4), and false once the
+// connection is closed.
+func (s *stampedReader) outOfOrder() (n int64, ok bool) {
 	q := s.askInfo()
 	defer infoQueries.Put(q)
-	return segmentCounts{arrived: int64(q.info.Data_segs_in), reordered: int64(q.info.Rcv_ooopack)}, q.ok
+	return int64(q.info.Rcv_ooopack), q.ok
 }
 
 // unread returns how many bytes have arrived and were not read, and false if that is
@@ -150,87 +149,132 @@ func (q *infoQuery) getsockopt(fd uintptr) {
 	q.ok = err == 0
 }
 
-// read reads into p, and returns the timestamp of the last segment in p, in nanoseconds
-// since 1970; 0 if the kernel gave none. It also reports whether there was nothing to read
-// at first, so that the bytes arrived after the call.
-func (s *stampedReader) read(p []byte) (n int, stamp int64, waited bool, err error) {
+// read reads into p. It takes the bytes of one timestamp at most.
+func (s *stampedReader) read(p []byte) (piece, error) {
 	if len(p) == 0 {
-		return 0, 0, false, nil
+		return piece{}, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lend = false
-	s.part.Base = &p[0]
-	s.part.SetLen(len(p))
-	n, err = s.wait()
-	return n, s.stamp, s.waited, err
+	s.lend, s.to = false, p
+	return s.wait()
 }
 
 // borrow is read into the bytes of buffers that it takes from the pool when there is something
 // to read. It returns the buffers, which are nil after an error.
-func (s *stampedReader) borrow() (b *buffers, n int, stamp int64, waited bool, err error) {
+func (s *stampedReader) borrow() (b *buffers, p piece, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lend = true
-	n, err = s.wait()
+	p, err = s.wait()
 	b, s.lent = s.lent, nil
-	return b, n, s.stamp, s.waited, err
+	return b, p, err
 }
 
-// wait is a read that sets stamp and waited. It waits until there is something to read.
-func (s *stampedReader) wait() (n int, err error) {
-	s.n, s.err, s.stamp, s.waited = 0, nil, 0, false
-	err = s.raw.Read(s.receive)
-	s.part.Base = nil
+// wait is a read. It waits until there is something to read.
+func (s *stampedReader) wait() (piece, error) {
+	s.piece, s.err = piece{}, nil
+	err := s.raw.Read(s.receive)
+	s.to = nil
 	switch {
 	case err != nil: // a deadline passed, or the connection is closed
 		if op, ok := errors.AsType[*net.OpError](err); ok {
 			op.Op, op.Source, op.Addr = "read", s.conn.LocalAddr(), s.conn.RemoteAddr()
 		}
-		return 0, err
+		return piece{}, err
 	case s.err != nil:
-		return 0, &net.OpError{Op: "read", Net: "tcp", Source: s.conn.LocalAddr(), Addr: s.conn.RemoteAddr(), Err: os.NewSyscallError("recvmsg", s.err)}
-	case s.n == 0:
-		return 0, io.EOF
+		return piece{}, &net.OpError{Op: "read", Net: "tcp", Source: s.conn.LocalAddr(), Addr: s.conn.RemoteAddr(), Err: os.NewSyscallError("recvmsg", s.err)}
+	case s.piece.n == 0:
+		return piece{}, io.EOF
 	}
-	return s.n, nil
+	return s.piece, nil
 }
 
 // tryReceive reads what has arrived. It reports whether the read is done; otherwise the
 // caller must wait for more.
 func (s *stampedReader) tryReceive(fd uintptr) bool {
+	if k := &s.queue; k.began && len(k.runs) == 0 {
+		if !s.piece.waited {
+			// Mostly there is nothing yet, and this one system call says so.
+			if n, _, err := s.recvmsg(fd, &nowhere[0], 1, unix.MSG_PEEK|unix.MSG_TRUNC); err != 0 || n == 0 {
+				return s.done(err)
+			}
+		}
+		s.look(fd)
+	}
 	if s.lend {
 		s.lent = takeBuffers()
-		s.part.Base = &s.lent.bytes[0]
-		s.part.SetLen(len(s.lent.bytes))
+		s.to = s.lent.bytes[:]
 	}
-	done := s.receiveOnce(fd)
-	if s.lend && s.n == 0 {
+	done := s.done(s.take(fd))
+	if s.lend && s.piece.n == 0 {
 		s.lent.giveBack()
-		s.lent, s.part.Base = nil, nil
+		s.lent, s.to = nil, nil
 	}
 	return done
 }
 
-// receiveOnce is tryReceive into part.
-func (s *stampedReader) receiveOnce(fd uintptr) bool {
+// done keeps the error of a system call. It reports whether the read is done.
+func (s *stampedReader) done(err unix.Errno) bool {
+	switch err {
+	case 0:
+	case unix.EAGAIN:
+		s.piece.waited = true
+		return false
+	default:
+		s.err = err
+	}
+	return true
+}
+
+// take reads the next bytes into s.to: of the first run, or of all that has arrived if there are no
+// runs.
+func (s *stampedReader) take(fd uintptr) unix.Errno {
+	k, p := &s.queue, &s.piece
+	if len(k.runs) == 0 {
+		n, stamp, err := s.recvmsg(fd, &s.to[0], len(s.to), 0)
+		p.n, p.stamp, p.more, p.several = n, stamp, n == len(s.to), true
+		k.bytes += int64(n)
+		return err
+	}
+	r := &k.runs[0]
+	want := min(len(s.to), r.n)
+	n, stamp, err := s.recvmsg(fd, &s.to[0], want, 0)
+	if err != 0 {
+		return err
+	}
+	// A segment that arrived after the look may have been joined to the run, which then has the
+	// timestamp of the segment.
+	p.n, p.stamp, p.several = n, stamp, k.several || r.stamp == 0 && stamp > k.looked
+	if r.stamp != 0 {
+		p.stamp = r.stamp
+	}
+	if r.n -= n; r.n > 0 && n == want {
+		p.more = true
+		return 0
+	}
+	// The kernel also counts the end of the connection as a byte. That run is shorter.
+	k.runs = k.runs[:copy(k.runs, k.runs[1:])]
+	return 0
+}
+
+// recvmsg receives up to n bytes to base, and returns the timestamp of the last of them, or 0.
+func (s *stampedReader) recvmsg(fd uintptr, base *byte, n, flags int) (int, int64, unix.Errno) {
+	s.part.Base = base
+	s.part.SetLen(n)
+	defer func() { s.part.Base = nil }()
 	for {
 		s.message = unix.Msghdr{Iov: &s.part, Control: &s.control[0]}
 		s.message.SetIovlen(1)
 		s.message.SetControllen(len(s.control))
-		n, _, err := unix.Syscall(unix.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&s.message)), 0)
+		got, _, err := unix.Syscall(unix.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&s.message)), uintptr(flags))
 		switch err {
 		case unix.EINTR:
 			continue
-		case unix.EAGAIN:
-			s.waited = true
-			return false
 		case 0:
-			s.n, s.stamp = int(n), stampIn(s.control[:s.message.Controllen])
-		default:
-			s.err = err
+			return int(got), stampIn(s.control[:s.message.Controllen]), 0
 		}
-		return true
+		return 0, 0, err
 	}
 }
 

@@ -156,20 +156,20 @@ func TestStampsOutOfOrder(t *testing.T) {
 // request, and those alone. A closed connection keeps its count.
 func TestReordered(t *testing.T) {
 	c, _ := stampedPair(t)
-	n, ok := c.kernel.counts()
-	assert.Assert(t, ok && n.reordered == 0, "%+v, %t", n, ok)
-	n.reordered = 3 // before the request
-	c.segments = func() (segmentCounts, bool) { return n, true }
+	n, ok := c.kernel.outOfOrder()
+	assert.Assert(t, ok && n == 0, "%d, %t", n, ok)
+	n = 3 // before the request
+	c.outOfOrder = func() (int64, bool) { return n, true }
 	var trace Trace
 	assert.Assert(t, !trace.Reordered(), "no connection")
 	trace.attach(c)
 	assert.Assert(t, !trace.Reordered())
-	n.reordered = 4
+	n = 4
 	assert.Assert(t, trace.Reordered())
 	c.Close()
-	_, ok = c.kernel.counts()
+	_, ok = c.kernel.outOfOrder()
 	assert.Assert(t, !ok)
-	c.segments = c.kernel.counts
+	c.outOfOrder = c.kernel.outOfOrder
 	assert.Equal(t, c.reorderedSegments(), int64(4))
 }
 

@@ -13,18 +13,18 @@ type stampedReader struct{}
 // newStampedReader returns nil: there are no kernel timestamps on this system.
 func newStampedReader(net.Conn) *stampedReader { return nil }
 
-func (*stampedReader) counts() (c segmentCounts, ok bool) { return segmentCounts{}, false }
+func (*stampedReader) outOfOrder() (n int64, ok bool) { return 0, false }
 
 func (*stampedReader) lookBack() *lookBack { return nil }
 
-func (*stampedReader) unread() (n int, ok bool) { return 0, false }
+func (*stampedReader) mark() {}
 
 func (*stampedReader) sinceSent() time.Duration { return 0 }
 
-func (*stampedReader) read([]byte) (n int, stamp int64, waited bool, err error) {
+func (*stampedReader) read([]byte) (piece, error) {
 	panic("conn: a stampedReader on a system without kernel timestamps")
 }
 
-func (*stampedReader) borrow() (b *buffers, n int, stamp int64, waited bool, err error) {
+func (*stampedReader) borrow() (*buffers, piece, error) {
 	panic("conn: a stampedReader on a system without kernel timestamps")
 }

@@ -24,12 +24,10 @@ type Trace struct {
 // attach notes that the request is now sent on c.
 func (t *Trace) attach(c *Conn) {
 	t.conn, t.reordered, t.Written = c, 0, 0
-	c.batch = batch{secure: c.stream != c}
-	if c.segments != nil {
-		if n, ok := c.segments(); ok {
-			t.reordered, c.batch.before = n.reordered, n.arrived
-			c.reordered.Store(n.reordered)
-		}
+	c.batch = batch{}
+	t.reordered = c.reorderedSegments()
+	if c.kernel != nil {
+		c.kernel.mark()
 	}
 	t.Attempts++
 	c.request, c.newest, c.wroteBefore = t, 0, c.wrote.Load()
