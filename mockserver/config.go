@@ -99,6 +99,35 @@ func Speculative() Config {
 	}
 }
 
+// Describe says in one line how fast the server is: the true times of a request that no other disturbs,
+// and how many are served at once.
+func (c Config) Describe() string {
+	speed := c.Speed
+	if speed == 0 {
+		speed = 1
+	}
+	scaled := func(d time.Duration) string { return time.Duration(float64(d) / speed).String() }
+	micros := func(us float64) string { return scaled(time.Duration(us * float64(time.Microsecond))) }
+	first, perPrompt, next, most, at := scaled(c.TTFT), scaled(c.PerPromptToken), scaled(c.PerToken), c.Slots, ""
+	if e := c.Engine; e != nil {
+		first, perPrompt, next, most, at = micros(e.Prefill), micros(e.PrefillPerToken), micros(e.Step+e.StepPerSeq), e.MaxBatch, " of a lone request"
+		if e.Draft > 0 {
+			next = micros(e.Step+e.StepPerSeq) + " for each step"
+		}
+	}
+	if perPrompt != "0s" {
+		first += fmt.Sprintf(" + %s for each token of the prompt", perPrompt)
+	}
+	text := fmt.Sprintf("TTFT %s, TPOT %s%s", first, next, at)
+	if c.Jitter > 0 {
+		text += fmt.Sprintf(", each time %g %% more or less", 100*c.Jitter)
+	}
+	if most > 0 {
+		text += fmt.Sprintf(", %d requests at once", most)
+	}
+	return text
+}
+
 // Load returns the configuration with that name: [Default] for "" and "default",
 // [Speculative] for "speculative", or a profile of package profiles. A name that ends in ".json" is the path of a file with a
 // [Config], whose missing fields are zero, or with a profile that cmd/calibrate has

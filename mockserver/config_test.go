@@ -184,3 +184,20 @@ func FuzzConfig(f *testing.F) {
 		mustNew(t, c)
 	})
 }
+
+func TestDescribe(t *testing.T) {
+	for _, tt := range []struct {
+		c    Config
+		want string
+	}{
+		{Config{}, "TTFT 0s, TPOT 0s"},
+		{Default(), "TTFT 20ms + 10µs for each token of the prompt, TPOT 1.5ms, 32 requests at once"},
+		{Config{TTFT: 20 * time.Millisecond, PerToken: 2 * time.Millisecond, Jitter: 0.5, Speed: 10}, "TTFT 2ms, TPOT 200µs, each time 50 % more or less"},
+		{Config{Engine: &engine.Profile{Step: 1500, StepPerSeq: 100, Prefill: 5000, PrefillPerToken: 50, MaxBatch: 8}}, "TTFT 5ms + 50µs for each token of the prompt, TPOT 1.6ms of a lone request, 8 requests at once"},
+		{Speculative(), "TTFT 10ms + 10µs for each token of the prompt, TPOT 10.1ms for each step of a lone request, 64 requests at once"},
+	} {
+		if got := tt.c.Describe(); got != tt.want {
+			t.Errorf("%+v: %q, want %q", tt.c, got, tt.want)
+		}
+	}
+}

@@ -6,21 +6,30 @@ import (
 	"net/http"
 )
 
-// A sendConn is a connection that reports a write just before it happens. Without
+// A sendConn is a connection that reports a write just before it happens, and its end. Without
 // it the log would have the instant before net/http formats and buffers the data.
 type sendConn struct {
 	net.Conn
-	observer interface{ writing() } // is called before the next write, nil for none
+	observer observer // of the next write, nil for none
+}
+
+// An observer is told about a write.
+type observer interface {
+	writing() // just before the write
+	wrote()   // as soon as the write has returned
 }
 
 // connKey is the context key of a request's *sendConn.
 type connKey struct{}
 
 func (c *sendConn) Write(p []byte) (int, error) {
-	if o := c.observer; o != nil {
-		c.observer = nil
-		o.writing()
+	o := c.observer
+	if o == nil {
+		return c.Conn.Write(p)
 	}
+	c.observer = nil
+	o.writing()
+	defer o.wrote()
 	return c.Conn.Write(p)
 }
 

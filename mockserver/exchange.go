@@ -24,10 +24,12 @@ type exchange struct {
 	queued  time.Duration // from arrival to admission
 	enc     wire.Encoder
 	out     *frame.Framer
-	pending int    // tokens rendered and not yet written
-	swaps   *swaps // nil unless the fault swap hits
-	events  int    // events that carry the pending tokens
-	last    bool   // what is being written is the end of the answer
+	pending int           // tokens rendered and not yet written
+	swaps   *swaps        // nil unless the fault swap hits
+	events  int           // events that carry the pending tokens
+	last    bool          // what is being written is the end of the answer
+	began   time.Duration // when the last observed write began
+	carries bool          // that write has tokens
 
 	ctx  context.Context // ends with the client's connection or the server
 	w    http.ResponseWriter
@@ -94,12 +96,20 @@ func (x *exchange) flush(last bool) bool {
 // writing records that the pending tokens are about to be written.
 func (x *exchange) writing() {
 	now := x.clock.Now()
+	x.began, x.carries = now, x.pending > 0
 	for range x.pending {
 		x.rec.Tokens = append(x.rec.Tokens, now)
 	}
 	x.pending, x.events = 0, 0
 	if x.last {
 		x.rec.finish(now)
+	}
+}
+
+// wrote records how long the write took that writing announced, if the write has tokens and took long.
+func (x *exchange) wrote() {
+	if took := x.clock.Now() - x.began; x.carries && took >= slowWrite {
+		x.rec.slow(took, x.last)
 	}
 }
 

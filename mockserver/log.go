@@ -35,6 +35,10 @@ type Entry struct {
 	// End is the instant before the last write or, if the request ended without
 	// one, the instant at which it ended.
 	End time.Duration `json:"end_ns"`
+	// SlowWrites are the writes of tokens that took 20 µs or longer. The bytes left the server
+	// between the instant in Tokens and the end of the write, because the server can be
+	// stopped before the kernel sends them.
+	SlowWrites []SlowWrite `json:"slow_writes,omitempty"`
 	// PromptTokens is the length of the prompt, OutputTokens the length of Tokens.
 	PromptTokens int `json:"prompt_tokens"`
 	OutputTokens int `json:"output_tokens"`
@@ -50,12 +54,32 @@ type Entry struct {
 	Aborted bool `json:"aborted"`
 }
 
+// slowWrite is how long a write in SlowWrites took at least.
+const slowWrite = 20 * time.Microsecond
+
+// A SlowWrite is a write of tokens that took long.
+type SlowWrite struct {
+	Token int           `json:"token"` // index of the last token that was written
+	Took  time.Duration `json:"took_ns"`
+}
+
 // A record is an Entry that is being written. It belongs to the request's handler
 // until it is done. From then on nobody changes it, except for cut.
 type record struct {
 	Entry
 	done atomic.Bool
-	cut  atomic.Bool // the last write failed after the record was done
+	cut  atomic.Bool  // the last write failed after the record was done
+	end  atomic.Int64 // how long the last write took, in nanoseconds; 0: not long, or not over yet
+}
+
+// slow records that the write of the last tokens took long.
+func (r *record) slow(took time.Duration, last bool) {
+	switch {
+	case last:
+		r.end.Store(int64(took))
+	case !r.done.Load():
+		r.SlowWrites = append(r.SlowWrites, SlowWrite{len(r.Tokens) - 1, took})
+	}
 }
 
 // finish completes the record; further calls do nothing. It is called before the
@@ -85,6 +109,9 @@ func (r *record) entry() Entry {
 	e := r.Entry
 	e.Tokens = append([]time.Duration{}, e.Tokens...) // never nil, for JSON
 	e.Aborted = e.Aborted || r.cut.Load()
+	if took := time.Duration(r.end.Load()); took > 0 {
+		e.SlowWrites = append(slices.Clip(e.SlowWrites), SlowWrite{len(e.Tokens) - 1, took})
+	}
 	return e
 }
 
