@@ -15,6 +15,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/strain"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/wake"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -260,8 +261,8 @@ func (lp *loop) work(ctx context.Context, w *worker) {
 // other request late, unless it is one of MaxInFlight.
 func (lp *loop) open(ctx context.Context, due []time.Duration) {
 	var wg sync.WaitGroup
-	timer := time.NewTimer(0)
-	defer timer.Stop()
+	waker := wake.New()
+	defer waker.Close()
 	// The places of the requests in flight, if they are bounded. A value is the instant
 	// since which the place is free.
 	var places chan time.Duration
@@ -273,13 +274,7 @@ func (lp *loop) open(ctx context.Context, due []time.Duration) {
 	}
 	for p := range lp.posts {
 		i := p.request
-		if wait := due[i] - lp.clock.Now(); wait > 0 {
-			timer.Reset(wait)
-			select {
-			case <-timer.C:
-			case <-ctx.Done():
-			}
-		}
+		waker.Until(ctx, lp.clock.Start().Add(due[i]))
 		granted := time.Duration(0)
 		if places != nil {
 			select {

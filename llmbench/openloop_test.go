@@ -103,7 +103,7 @@ func TestFullServerIsNoLateClient(t *testing.T) {
 		e.Add(distortion.Pass{Samples: sample.All(samples...)})
 		all := &measurement{load: Load{}}
 		d := e.Report(sample.All(samples...), all.figures, sample.Units, m, 1e-9, func(sample.Unit) bool { return true })
-		assert.Assert(t, d.Units == nil && d.Worst == 0, "%+v", d)
+		assert.Assert(t, d.Distorted == nil && d.Worst == 0, "%+v", d)
 		samples = append(samples, samples...)
 		samples = append(samples, samples...)
 		assert.Equal(t, sample.Summarize(sample.All(samples...), time.Second, sample.SLO{}).Metrics["p99-lag-ns"], 1.0)
