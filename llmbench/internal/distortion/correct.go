@@ -9,7 +9,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Three facts bound how long a merged delta can have waited before it was read. The smallest bound
+// Four facts bound how long a merged delta can have waited before it was read. The smallest bound
 // counts. No bound makes a delta earlier than Merged.Since, which needs no assumption.
 //
 // The first fact is how late reads were. A client that is stopped goes on at an instant that does not
@@ -30,22 +30,19 @@ import (
 // most about 20 ms, even if the client is stopped for a second. So a bound by lags counts only if it is
 // at most a step. A longer bound says nothing, because every longer stop would have made the same lags.
 //
-// The third fact is how long gaps between deltas were that were not read together. A longer gap is
-// less often within one stop of the client than a shorter one. So a gap that was hidden in a stop is not
-// longer than the 99th percentile of those that were seen, nearly always. This holds for a client
-// that is stopped most of the time, too, if the server's gaps do not depend on whether the client
-// is stopped, and some gaps were seen.
+// The third fact is the lags of reads before silences, which hold for servers that send in bursts, too:
+// see silences.
+//
+// The fourth fact is how long the gaps of the stream are. The server's gaps do not depend on whether the
+// client is stopped, so that hidden gaps are as long as others on average. The mean gap is known but for
+// the first and the last delta of a stream, whichever deltas were read together between them. The bound is
+// half as long again as so many mean gaps.
 const (
-	certainty = 8    // times a lag
-	usual     = 0.95 // quantile of the lags
-	longGap   = 0.99 // quantile of the gaps
-
+	certainty     = 8    // times a lag
+	usual         = 0.95 // quantile of the lags
 	minNeighbours = 8
 	neighbours    = 2 // times the longest lag of reads at the same time
 )
-
-// minSeen is the number of gaps of a kind that tell others of this kind.
-const minSeen = 20
 
 // unlimited is longer than any wait.
 const unlimited = time.Duration(1) << 60
@@ -66,10 +63,11 @@ type corrector struct {
 	way  way
 	draw uint64 // number of lags so far
 
-	usualFirst, usual   time.Duration          // lags of which few reads have more
-	step                time.Duration          // longest wait that lags can bound
-	firstGap, gap, tail time.Duration          // of which few are longer; 0 if too few were seen
-	lags                [4 << 10]time.Duration // quantiles of the lags of streams on the user clock
+	usualFirst, usual time.Duration          // lags of which few reads have more
+	step              time.Duration          // longest wait that lags can bound
+	stop              time.Duration          // few stops of the client are longer
+	gap               time.Duration          // mean of all streams; 0 if there is none
+	lags              [4 << 10]time.Duration // quantiles of the lags of streams on the user clock
 
 	out  sample.Sample
 	at   []time.Duration // of the deltas
@@ -78,17 +76,7 @@ type corrector struct {
 
 // newCorrector returns a corrector for samples of which d is known.
 func newCorrector(d *delays, w way) *corrector {
-	c := &corrector{delays: d, way: w, usualFirst: d.first.quantile(usual), usual: d.all.quantile(usual), step: d.meanStep()}
-	if d.gaps.n >= minSeen {
-		c.gap = d.gaps.quantile(longGap)
-	}
-	c.firstGap, c.tail = c.gap, c.gap
-	if d.firstGaps.n >= minSeen {
-		c.firstGap = d.firstGaps.quantile(longGap)
-	}
-	if d.tails.n >= minSeen {
-		c.tail = d.tails.quantile(longGap)
-	}
+	c := &corrector{delays: d, way: w, usualFirst: d.first.quantile(usual), usual: d.all.quantile(usual), step: d.meanStep(), stop: d.silences.longest(), gap: d.meanGap()}
 	if d.users > 0 {
 		c.setLags()
 	}
@@ -118,28 +106,31 @@ func (c *corrector) setLags() {
 // together with the deltas up to end, without end. It also read delta end with them if exact is set,
 // and otherwise bytes without a delta that came after them.
 func (c *corrector) hidden(s *sample.Sample, i, end int, exact bool) time.Duration {
-	most := c.certain(s, i)
-	gaps := time.Duration(end - i) // between the delta and the last one that was read
-	tail, first := time.Duration(0), time.Duration(0)
-	if !exact {
-		gaps--
-		if tail = c.gap; end == s.Deltas {
-			tail = c.tail
-		}
-		if tail == 0 {
-			return most
-		}
-	}
-	if gaps > 0 && i == 0 {
-		gaps--
-		if first = c.firstGap; first == 0 {
-			return most
-		}
-	}
-	if gaps > 0 && c.gap == 0 {
+	most, gap := c.certain(s, i), c.meanGap(s)
+	if gap == 0 {
 		return most
 	}
-	return min(most, first+gaps*c.gap+tail)
+	gaps := end - i // between the delta and the last one that was read, or the bytes after it
+	sum := time.Duration(0)
+	if !exact && end == s.Deltas {
+		gaps--
+		sum += max(gap, c.tails.mean())
+	}
+	if i == 0 && gaps > 0 {
+		gaps--
+		sum += max(gap, c.firstGaps.mean())
+	}
+	sum += time.Duration(gaps) * gap
+	return min(most, sum+sum/2)
+}
+
+// meanGap returns the mean gap of a stream, or of all streams if that is longer: a late first delta
+// makes the stream shorter than it was.
+func (c *corrector) meanGap(s *sample.Sample) time.Duration {
+	if len(s.Gaps) == 0 {
+		return c.gap
+	}
+	return max(c.gap, (s.Last-s.First)/time.Duration(len(s.Gaps)))
 }
 
 // certain returns for how long delta i of s can have waited in addition to its lag, by the lags of
@@ -154,7 +145,10 @@ func (c *corrector) certain(s *sample.Sample, i int) time.Duration {
 		most = min(most, neighbours*longest)
 	}
 	if most > c.step {
-		return unlimited
+		most = unlimited
+	}
+	if lag <= c.stop { // else the read was after one of the few longer stops
+		most = min(most, c.stop)
 	}
 	return most
 }
@@ -186,7 +180,7 @@ func (c *corrector) sample(s *sample.Sample) *sample.Sample {
 	}
 	c.out = *s
 	output := s.Deltas - s.Outputs // the first delta with more than reasoning, which comes before
-	if s.Deltas > 0 && (len(s.Merged) > 0 || s.Clock == sample.UserClock) {
+	if s.Deltas > 0 && (len(s.Merged) > 0 || s.Deltas > window || s.Clock == sample.UserClock) {
 		c.setInstants(s)
 		if s.Outputs > 0 && c.at[output] != s.FirstOutput { // reasoning and the rest take turns
 			output = s.Deltas
@@ -270,6 +264,9 @@ func (c *corrector) move(s *sample.Sample) {
 				}
 			}
 		}
+	}
+	for free, last := range heldBack(s) {
+		c.release(free, last)
 	}
 	for i := 1; i < n; i++ { // batches of one read can overlap by the error of the clock
 		c.at[i] = max(c.at[i], c.at[i-1])

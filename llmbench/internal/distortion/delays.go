@@ -15,11 +15,14 @@ type delays struct {
 	tails      histogram // from the last delta to the end, where they were not read together
 	user       userTimes // of samples on the user clock
 	merged     int       // deltas whose instants are not known exactly
+	held       int       // times that the server may have waited for the client
 	steps      int64     // number of steps from a segment with deltas to the next one of its stream
-	span       float64   // nanoseconds that the steps took in sum
+	between    int64     // number of gaps between deltas
+	span       float64   // nanoseconds that the steps, and the gaps, took in sum
 	slow       int       // requests whose send may have been late
 	users      int       // successful samples on the user clock
 	activities activities
+	silences   silences
 	scratch    []time.Duration
 }
 
@@ -37,6 +40,10 @@ func (d *delays) add(s *sample.Sample) {
 		return
 	}
 	d.addReads(s)
+	d.silences.add(s)
+	for range heldBack(s) {
+		d.held++
+	}
 	d.addSteps(s)
 	if s.Deltas > 1 && (len(s.Merged) == 0 || s.Merged[0].Delta > 1) {
 		d.firstGaps.add(s.Gaps[0])
@@ -61,6 +68,7 @@ func (d *delays) addSteps(s *sample.Sample) {
 			}
 		}
 	}
+	d.between += int64(len(s.Gaps))
 	for _, gap := range s.Gaps {
 		if gap > 0 {
 			d.steps++
@@ -76,6 +84,14 @@ func (d *delays) meanStep() time.Duration {
 		return unlimited
 	}
 	return time.Duration(d.span / float64(d.steps))
+}
+
+// meanGap returns the mean gap between deltas; 0 if no stream has two.
+func (d *delays) meanGap() time.Duration {
+	if d.between == 0 {
+		return 0
+	}
+	return time.Duration(d.span / float64(d.between))
 }
 
 // addReads adds the reads of a sample on the kernel's clock.

@@ -14,11 +14,10 @@
 //   - The instant at which a stopped client goes on does not depend on when segments arrive.
 //   - The client reads many streams after a stop, and all of them waited for the same stop.
 //   - The server's gaps do not depend on whether the client is stopped.
-//   - Gaps that were hidden in a stop are no longer than 99 % of those that were seen.
+//   - Gaps that were hidden in a stop are at most half as long again as the mean gap of the stream.
 //
 // The lags of reads count only where they show that the stops were shorter than the time from one
-// segment of a stream to the next. With fewer than 20 gaps that were seen, nothing is assumed of
-// those that were hidden.
+// segment of a stream to the next, or than the silence after a burst.
 package distortion
 
 import (
@@ -146,8 +145,11 @@ type computed struct{ all, more map[string]float64 }
 type Figures func(samples iter.Seq[*sample.Sample], elapsed time.Duration) (figures, more map[string]float64)
 
 // shares are the shares of a figure by which the client may have distorted it: the likely
-// share, and the largest possible one.
-type shares struct{ likely, most float64 }
+// share, and the largest possible one. The shift says in which direction.
+type shares struct {
+	likely, most float64
+	shift        Shift
+}
 
 // shares returns the shares of each figure in metrics that the client can distort: the difference
 // to the true figure, divided by the true figure.
@@ -162,7 +164,7 @@ func (e *Estimate) shares(samples iter.Seq[*sample.Sample], compute Figures, uni
 	for _, u := range units {
 		if _, known := metrics[u.Name]; known && u.Family == sample.FamilyRate {
 			share := math.Abs(1-rate) / max(rate, 1e-9)
-			all[u.Name] = shares{share, share}
+			all[u.Name] = shares{share, share, Shift{}.with(metrics[u.Name], metrics[u.Name]*rate, true)}
 		} else if known && u.Family != sample.FamilyOther {
 			all[u.Name] = shares{}
 		}
@@ -201,14 +203,47 @@ func (e *Estimate) shares(samples iter.Seq[*sample.Sample], compute Figures, uni
 			if w == likely {
 				s.likely = share
 			}
+			if !known {
+				truth = 0
+			}
+			s.shift = s.shift.with(metrics[u.Name], truth, w == likely)
 			all[u.Name] = s
 		}
 	}
+	shorter, waits := shortened(metrics, results), fraction(float64(e.held), float64(e.all.n))
+	for _, u := range units {
+		s, ok := all[u.Name]
+		switch {
+		case !ok:
+			continue
+		case u.Family == sample.FamilyRate:
+			s.most += shorter
+			s.shift.Least -= shorter * metrics[u.Name]
+		case u.Family == sample.FamilyITL && u.Statistic == sample.P99: // the longest gaps are where the server waited for the client
+			s.most += waits
+			s.shift.Most += waits * metrics[u.Name]
+		}
+		all[u.Name] = s
+	}
 	stopped := e.throttled()
-	for unit, s := range all {
-		all[unit] = shares{min(maxShare, max(s.likely, stopped)), min(maxShare, max((1+guard)*s.most, stopped))}
+	for _, u := range units {
+		if s, ok := all[u.Name]; ok {
+			all[u.Name] = shares{min(maxShare, max(s.likely, stopped)), min(maxShare, max((1+guard)*s.most, stopped)), s.shift.widened(u, metrics[u.Name], stopped)}
+		}
 	}
 	return all
+}
+
+// shortened returns the largest share of the E2E latency by which a corrected result is shorter than the
+// measured one. A request that ended so much sooner would have let the next one begin sooner.
+func shortened(measured map[string]float64, corrected []computed) (share float64) {
+	const e2e = "mean-e2e-ns"
+	for _, r := range corrected {
+		if v := r.all[e2e]; v > 0 && measured[e2e] > 0 {
+			share = max(share, 1-v/measured[e2e])
+		}
+	}
+	return share
 }
 
 // maxShare is the largest share that is told from others.
@@ -222,7 +257,7 @@ const guard = 0.25
 // ways returns the ways to correct samples that can change a latency.
 func (e *Estimate) ways() []way {
 	switch {
-	case e.merged > 0:
+	case e.merged > 0 || e.held > 0:
 		return []way{likely, earliest, firstEarliest, lastEarliest}
 	case e.slow > 0 || e.users > 0 && e.control.n+e.all.n > 0:
 		return []way{likely, earliest}

@@ -4,25 +4,27 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // TestWorse checks the report of several clients: which units are distorted by any of them, by how
-// much, and whose texts say it.
+// much, and which client it was.
 func TestWorse(t *testing.T) {
-	mild := Report{Worst: 0.06, Units: []string{"itl"}, Text: "itl 6%"}
-	other := Report{Worst: 0.07, Units: []string{"ttft"}, Text: "ttft 7%"}
-	worst := Report{Worst: 0.5, Units: []string{"tpot", "itl"}, Text: "tpot 50%, itl 9%"}
+	mild := Report{Worst: 0.06, Distorted: []Distorted{{"itl", 0.06, 0.07, ""}}, Why: "slow"}
+	other := Report{Worst: 0.07, Distorted: []Distorted{{"ttft", 0.07, 0.08, ""}}}
+	worst := Report{Worst: 0.5, Distorted: []Distorted{{"tpot", 0.5, 0.6, ""}, {"itl", 0.09, 0.1, ""}}, Why: "stopped"}
 	for _, test := range []struct {
 		name string
 		all  []Report
 		want Report
 	}{
 		{"none distorts", []Report{{Worst: 0.01}, {Worst: 0.02}}, Report{Worst: 0.02}},
-		{"the worst says it for others", []Report{mild, worst, mild}, Report{0.5, []string{"tpot", "itl"}, "b: tpot 50%, itl 9%", ""}},
-		{"the worst comes last", []Report{mild, {}, worst}, Report{0.5, []string{"tpot", "itl"}, "c: tpot 50%, itl 9%", ""}},
-		{"a further unit", []Report{other, worst, other}, Report{0.5, []string{"tpot", "itl", "ttft"}, "b: tpot 50%, itl 9%\na: ttft 7%", ""}},
-		{"one is unknown", []Report{mild, {Unknown: "no stamps"}}, Report{0.06, []string{"itl"}, "a: itl 6%", "b: no stamps"}},
-		{"both are unknown", []Report{{Unknown: "x"}, {Worst: 0.01, Unknown: "y"}}, Report{0.01, nil, "", "b: y\na: x"}},
+		{"the worst in the middle", []Report{mild, worst, mild}, Report{0.5, []Distorted{{"tpot", 0.5, 0.6, "b"}, {"itl", 0.09, 0.1, "b"}}, "a: slow\nb: stopped\nc: slow", "", nil}},
+		{"the worst comes last", []Report{mild, {}, worst}, Report{0.5, []Distorted{{"tpot", 0.5, 0.6, "c"}, {"itl", 0.09, 0.1, "c"}}, "a: slow\nc: stopped", "", nil}},
+		{"a further unit", []Report{other, worst}, Report{0.5, []Distorted{{"tpot", 0.5, 0.6, "b"}, {"itl", 0.09, 0.1, "b"}, {"ttft", 0.07, 0.08, "a"}}, "b: stopped", "", nil}},
+		{"one is unknown", []Report{mild, {Unknown: "no stamps"}}, Report{0.06, []Distorted{{"itl", 0.06, 0.07, "a"}}, "a: slow", "b: no stamps", nil}},
+		{"both are unknown", []Report{{Unknown: "x"}, {Worst: 0.01, Unknown: "y"}}, Report{0.01, nil, "", "a: x\nb: y", nil}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var r Report
@@ -32,4 +34,42 @@ func TestWorse(t *testing.T) {
 			assert.DeepEqual(t, r, test.want)
 		})
 	}
+}
+
+// TestText checks the line about figures that the client distorted.
+func TestText(t *testing.T) {
+	itl := Distorted{Unit: "p99-itl-ns", Likely: 0.015, Most: 0.1}
+	ttft := Distorted{Unit: "p50-ttft-ns", Likely: 0.01, Most: 0.065}
+	afar := Distorted{Unit: "p99-itl-ns", Likely: 0.015, Most: 20, Client: "shard 2 (n3)"}
+	for _, tt := range []struct {
+		all      []Distorted
+		withheld bool
+		want     string
+	}{
+		{nil, true, ""},
+		{[]Distorted{itl}, true, "p99-itl-ns is withheld: the client may have changed it by up to 10 %. To get it, leave the client a free core or ask for longer answers."},
+		{[]Distorted{itl, ttft}, true, "p99-itl-ns, p50-ttft-ns are withheld: the client may have changed them by up to 10 %, 6.5 %. To get them, leave the client a free core or ask for longer answers."},
+		{[]Distorted{afar}, true, "p99-itl-ns is withheld: the client may have changed it by up to 1000 % or more at shard 2 (n3). To get it, leave the client a free core or ask for longer answers."},
+		{[]Distorted{itl}, false, "p99-itl-ns is uncertain: the client may have changed it by up to 10 %. Leave the client a free core or ask for longer answers."},
+	} {
+		assert.Equal(t, Report{Distorted: tt.all}.Text(tt.withheld), tt.want)
+	}
+}
+
+// TestShifts checks the bounds of figures of one client, and of several: rates are sums, and the shift of other
+// figures is between the extremes.
+func TestShifts(t *testing.T) {
+	one := Report{Shifts: map[string]Shift{"p50-ttft-ns": {-1, 2, 5, false}, "req/s": {-3, -2, 0, true}, "p99-ttft-ns": {0, 0, 200, false}}}
+	two := Report{Shifts: map[string]Shift{"p50-ttft-ns": {-5, -4, 3, false}, "req/s": {-1, -1, 2, true}}}
+	metrics := map[string]float64{"p50-ttft-ns": 100, "req/s": 50, "p99-ttft-ns": 120, "fail-%": 0}
+	assert.DeepEqual(t, one.Bounds(metrics), map[string]sample.Interval{
+		"p50-ttft-ns": {Low: 95, Likely: 98, High: 101}, "req/s": {Low: 50, Likely: 52, High: 53}, "p99-ttft-ns": {Low: 0, Likely: 120, High: 120},
+	})
+	both := Report{}.Worse("a", one).Worse("b", two)
+	assert.DeepEqual(t, both.Bounds(metrics), map[string]sample.Interval{
+		"p50-ttft-ns": {Low: 95, Likely: 104, High: 105}, "req/s": {Low: 48, Likely: 53, High: 54}, "p99-ttft-ns": {Low: 0, Likely: 120, High: 120},
+	})
+	delete(metrics, "req/s")
+	_, known := both.Bounds(metrics)["req/s"]
+	assert.Assert(t, !known)
 }

@@ -1,0 +1,117 @@
+package distortion
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+const us = time.Microsecond
+
+// pairs returns a request whose answer has 40 deltas after TTFT, in pairs of two segments that are 20 µs apart, with a
+// silence of 980 µs after each pair. Every other pair was read together.
+func pairs(i int, ttft, lag time.Duration) sample.Sample {
+	const n = 40
+	start := time.Duration(i) * 100 * ms
+	s := sample.Sample{
+		Request: i, Due: start, Start: start, Streamed: true, Outcome: sample.OK, Clock: sample.KernelClock, OutputTokens: n, TokenSource: sample.FromUsage,
+		Deltas: n, Outputs: n, First: start + ttft, FirstOutput: start + ttft, Lags: slices.Repeat([]time.Duration{lag}, n),
+	}
+	s.Last = s.First
+	for k := range n - 1 {
+		gap := 20 * us
+		if k%2 == 1 {
+			gap = 980 * us
+		}
+		s.Gaps = append(s.Gaps, gap)
+		s.Last += gap
+	}
+	s.End = s.Last + ms
+	for k := 0; k < n; k += 4 {
+		together(&s, k, k+1, lag, s.Start)
+	}
+	return s
+}
+
+// TestSilences checks that a client whose reads are prompt before silences is not blamed for bursts
+// of the server, and that one whose reads are late is.
+func TestSilences(t *testing.T) {
+	for _, tt := range []struct {
+		lag     time.Duration
+		longest time.Duration
+		units   []string
+	}{
+		{60 * us, 100 * us, nil},
+		{600 * us, unlimited, []string{"p50-ttft-ns"}},
+	} {
+		var all []sample.Sample
+		for i := range 40 {
+			all = append(all, pairs(i, 10*ms, tt.lag))
+		}
+		p := Pass{Samples: sample.All(all...), Workers: 1}
+		var e Estimate
+		e.Add(p)
+		assert.Equal(t, e.silences.longest(), tt.longest)
+		assert.DeepEqual(t, report(p, "p50-ttft-ns").Units(), tt.units)
+	}
+}
+
+// TestFewSilences checks that some reads that were prompt by chance tell nothing.
+func TestFewSilences(t *testing.T) {
+	var e Estimate
+	s := pairs(0, 10*ms, 60*us)
+	e.Add(Pass{Samples: sample.All(s), Workers: 1})
+	assert.Equal(t, e.silences.longest(), unlimited)
+}
+
+// TestHeldBack checks which deltas a server may have held back: those that came while a window of others
+// was unread.
+func TestHeldBack(t *testing.T) {
+	for _, tt := range []struct {
+		lags []time.Duration
+		want [][2]int
+	}{
+		{[]time.Duration{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, nil},
+		{[]time.Duration{0, 8 * ms, 7 * ms, 6 * ms, 5 * ms, 4 * ms, 3 * ms, 2 * ms, 0, 0, 0, 0}, nil},                                // seven were unread
+		{[]time.Duration{0, 9 * ms, 8 * ms, 7 * ms, 6 * ms, 5 * ms, 4 * ms, 3 * ms, 2 * ms, 0, 0, 0}, [][2]int{{8, 9}}},              // eight
+		{[]time.Duration{0, 11 * ms, 10 * ms, 9 * ms, 8 * ms, 7 * ms, 6 * ms, 5 * ms, 4 * ms, 3 * ms, 2 * ms, 0}, [][2]int{{8, 11}}}, // to the end
+	} {
+		s := &sample.Sample{Outcome: sample.OK, First: 10 * ms, Deltas: 12, Gaps: slices.Repeat([]time.Duration{ms}, 11), Lags: tt.lags}
+		var got [][2]int
+		for free, last := range heldBack(s) {
+			got = append(got, [2]int{free, last})
+		}
+		assert.DeepEqual(t, got, tt.want)
+	}
+}
+
+// TestRelease checks that a client that leaves a window of segments unread may have delayed what the server
+// sent after that, and so the next request.
+func TestRelease(t *testing.T) {
+	for _, tt := range []struct {
+		unread int
+		units  []string
+	}{
+		{window - 1, nil},
+		{window, []string{"req/s", "p50-e2e-ns"}},
+	} {
+		var all []sample.Sample
+		for i := range 40 {
+			start := time.Duration(i) * 61 * ms
+			n := tt.unread + 1
+			s := sample.Sample{
+				Request: i, Due: start, Start: start, Streamed: true, Outcome: sample.OK, Clock: sample.KernelClock, OutputTokens: n, TokenSource: sample.FromUsage,
+				Deltas: n, Outputs: n, First: start + 40*ms, FirstOutput: start + 40*ms, Last: start + 60*ms, End: start + 60*ms,
+				Gaps: slices.Repeat([]time.Duration{0}, n-1), Lags: slices.Repeat([]time.Duration{21 * ms}, n),
+			}
+			s.Gaps[n-2], s.Lags[n-1] = 20*ms, ms // came just before the client read what was there
+			all = append(all, s)
+		}
+		r := report(Pass{Samples: sample.All(all...), Workers: 1}, "p50-e2e-ns", "req/s", "p50-ttft-ns")
+		assert.DeepEqual(t, r.Units(), tt.units)
+	}
+}
