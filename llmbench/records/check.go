@@ -101,8 +101,13 @@ func (q *Request) checkChoices() error {
 
 // checkEvents checks the last events of a stream.
 func (q *Request) checkEvents() error {
-	if !q.during(q.LastEvent) || !q.during(q.Done) {
+	switch {
+	case !q.during(q.LastEvent) || !q.during(q.Done):
 		return fmt.Errorf("last_event_ns %d and done_ns %d: want them between start_ns %d and end_ns %d", q.LastEvent, q.Done, q.Start, q.End)
+	case q.LastEvent != 0 && q.LastEvent < q.ChoiceLast:
+		return fmt.Errorf("last_event_ns %d before the last choice, %d", q.LastEvent, q.ChoiceLast)
+	case q.Done != 0 && q.Done < max(q.Last, q.ChoiceLast, q.LastEvent):
+		return fmt.Errorf("done_ns %d before another event, %d: want none after the end marker", q.Done, max(q.Last, q.ChoiceLast, q.LastEvent))
 	}
 	return nil
 }

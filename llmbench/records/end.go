@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // An End is the last line of a file: how the benchmark ended.
@@ -16,6 +18,10 @@ type End struct {
 	Why      string   `json:"why,omitempty"`      // the reason of a failure; else ""
 	Withheld []string `json:"withheld,omitempty"` // units that the benchmark did not report, because the client distorted them
 	Buffered []string `json:"buffered,omitempty"` // the same, because answers came in bursts: something buffered the streams
+	// Bounds are, by unit, the intervals of the true values of the figures that a client's delays can change,
+	// also of figures that are withheld. They are nil if the client's delays are unknown, and in files of older
+	// releases.
+	Bounds map[string]sample.Interval `json:"bounds,omitempty"`
 	// Notes are what the harness said about the figures. Files of older releases have none.
 	Notes []Note `json:"notes,omitempty"`
 	// Counts are what the client and the server counted, by pass. Files of older releases, and of single
@@ -107,6 +113,11 @@ func parseEnd(line []byte) (*End, error) {
 	}
 	if c := l.End.PrefixCache; c != nil && c.Verdict == "" {
 		return nil, fmt.Errorf("%.100s: a prefix cache without a verdict: want one, such as new", line)
+	}
+	for unit, b := range l.End.Bounds {
+		if b.Low > b.Likely || b.Likely > b.High {
+			return nil, fmt.Errorf("%.100s: bounds of %s from %v to %v, most likely %v: want them in this order", line, unit, b.Low, b.High, b.Likely)
+		}
 	}
 	for _, n := range l.End.Notes {
 		if err := n.check(); err != nil {

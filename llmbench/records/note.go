@@ -31,6 +31,7 @@ const (
 	NoteTokens      = "tokens"      // output tokens that the server did not state or not stream, or several in a delta
 	NoteConnections = "connections" // connections that were opened or closed on the way
 	NoteSteady      = "steady"      // there was no steady state
+	NoteAnswers     = "answers"     // none of the checked answers is right
 )
 
 var (
@@ -40,7 +41,7 @@ var (
 
 // String returns the form of a note in a log, which [ParseNote] reads:
 //
-//	llmbench warns (client: p99-itl-ns, p50-ttft-ns): the client may distort …
+//	llmbench warns (client: p99-itl-ns, p50-ttft-ns): p99-itl-ns, p50-ttft-ns are withheld: …
 //	llmbench notes (connections): 15 of 16 requests had to open a connection …
 //
 // A note warns if it puts figures in doubt. The units are left out if the note is about all.

@@ -21,8 +21,8 @@ type Run struct {
 	Name string // of the file
 	Head Head
 	End  *End // nil if the file has no line about the end
-	// Cut says that the last line was incomplete, so that it is left out: the process was killed
-	// or still writes.
+	// Cut says that the last line was the beginning of a JSON object, so that it is left out: the
+	// process was killed or still writes.
 	Cut bool
 
 	blocks [][]Request
@@ -213,8 +213,8 @@ type blocks struct {
 }
 
 // next returns whole lines, or only one of them, and the number of the first line. At the
-// end of the file the error is io.EOF. A last line without a line end is whole if it is a JSON
-// value.
+// end of the file the error is io.EOF. A last line without a line end is left out if it is
+// unfinished.
 func (b *blocks) next(one bool) (text []byte, line int, err error) {
 	for {
 		end := bytes.LastIndexByte(b.rest, '\n')
@@ -228,7 +228,7 @@ func (b *blocks) next(one bool) (text []byte, line int, err error) {
 			return text, line, nil
 		}
 		switch {
-		case b.err == io.EOF && jsontext.Value(b.rest).IsValid():
+		case b.err == io.EOF && len(b.rest) > 0 && !unfinished(b.rest):
 			text, line, b.rest = b.rest, b.line, nil
 			return text, line, nil
 		case b.err != nil:
@@ -246,6 +246,17 @@ func (b *blocks) next(one bool) (text []byte, line int, err error) {
 		}
 		b.err = err
 	}
+}
+
+// unfinished reports whether a line is a JSON object without its end, as a process that was killed
+// leaves it. Other lines that are not JSON were never written by llmbench.
+func unfinished(line []byte) bool {
+	line = bytes.TrimLeft(line, " \t\r")
+	if len(line) == 0 || line[0] != '{' {
+		return len(line) == 0
+	}
+	_, err := jsontext.NewDecoder(bytes.NewReader(line)).ReadValue()
+	return errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // Elapsed returns the sum over passes of the time from the first t0 to the end of the last

@@ -15,6 +15,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 const head = `{"version":1,"benchmark":"BenchmarkA/concurrency=2","dialect":"openai-chat","stream":true,"concurrency":2,"start":"2026-01-02T03:04:05Z","host":{"go":"go1.26"}}` + "\n"
@@ -44,6 +45,10 @@ func TestRead(t *testing.T) {
 		{"cut in the head", head[:40], "f:1: the line about the benchmark was cut"},
 		{"the earlier of two faults", head + "{}\n" + rec()[:50], "f:2: want a request's record, with id"},
 		{"not JSON", head + rec() + "{]\n", "f:3: want a request's record: "},
+		{"text after the object of a line without a line end", head + rec() + `{"id":"a"},"pass":0`, "f:3: want a request's record: "},
+		{"a string without a line end", head + rec() + `"a"`, "f:3: want a request's record: "},
+		{"the beginning of a number", head + rec() + `1.`, "f:3: want a request's record: "},
+		{"zeros after the last line", head + rec() + "\x00\x00", "f:3: want a request's record: "},
 		{"an empty line", head + "\n", "f:2: want a request's record: "},
 		{"NaN", head + rec(`"end_ns":60`, `"end_ns":NaN`), "f:2: want a request's record: "},
 		{"a second head", head + head, "f:2: want a request's record, with id"},
@@ -88,6 +93,10 @@ func TestRead(t *testing.T) {
 		{"text after the last choice", head + rec(`"gaps_ns"`, events(20, 45, 0)), "f:2: choices: first_ns 20 and last_ns 45: want those of the text"},
 		{"choices that never came", head + rec(`"gaps_ns"`, `"choices":{"before":3},"gaps_ns"`), "f:2: choices: 3 events without text"},
 		{"the last event after the end", head + rec(`"gaps_ns"`, `"last_event_ns":61,"gaps_ns"`), "f:2: last_event_ns 61 and done_ns 0"},
+		{"the last event before the last choice", head + rec(`"gaps_ns"`, events(15, 56, 55)), "f:2: last_event_ns 55 before the last choice, 56"},
+		{"done before the last delta", head + rec(`"gaps_ns"`, `"done_ns":49,"gaps_ns"`), "f:2: done_ns 49 before another event, 50: want none after the end marker"},
+		{"done before the last event", head + rec(`"gaps_ns"`, `"last_event_ns":55,"done_ns":54,"gaps_ns"`), "f:2: done_ns 54 before another event, 55"},
+		{"done with the last delta", head + rec(`"gaps_ns"`, `"done_ns":50,"gaps_ns"`), ""},
 		{"done after the end", head + rec(`"gaps_ns"`, `"done_ns":61,"gaps_ns"`), "f:2: last_event_ns 0 and done_ns 61"},
 		{"an end beyond all time", head + rec(`"end_ns":60`, `"end_ns":9000000000000000000`), "f:2: an instant of 9000000000000000000 ns: want none after"},
 		{"gaps that overflow", head + rec(`[10,20]`, `[9000000000000000000,446744073709551646]`), "f:2: gaps_ns or read_lags_ns: 9000000000000000000 ns: want at most 720h0m0s"},
@@ -150,6 +159,20 @@ func TestEnd(t *testing.T) {
 			assert.Equal(t, run.Failed(), c.failed)
 			assert.Equal(t, len(run.Withheld()), c.withheld)
 		}
+	}
+}
+
+// TestBounds reads the bounds of figures.
+func TestBounds(t *testing.T) {
+	read := func(bounds string) (*Run, error) {
+		return Read(strings.NewReader(head+rec()+`{"end":{"outcome":"ok","bounds":{"p50-ttft-ns":`+bounds+`}}}`+"\n"), "f")
+	}
+	run, err := read(`{"low":1,"likely":2.5,"high":3}`)
+	assert.NilError(t, err)
+	assert.DeepEqual(t, run.End.Bounds, map[string]sample.Interval{"p50-ttft-ns": {Low: 1, Likely: 2.5, High: 3}})
+	for _, wrong := range []string{`{"low":3,"likely":2,"high":4}`, `{"low":1,"likely":5,"high":4}`} {
+		_, err := read(wrong)
+		assert.ErrorContains(t, err, "bounds of p50-ttft-ns from ")
 	}
 }
 
