@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"os"
 	"slices"
 	"sync"
@@ -231,7 +233,7 @@ func (o *Observer) Counts(ctx context.Context) (llmbench.Counts, error) {
 	return c, err
 }
 
-// figures returns the units that are known.
+// figures returns the units that are known, all of them finite.
 func (o *Observer) figures() map[string]float64 {
 	f := map[string]float64{}
 	s := o.sum
@@ -249,10 +251,12 @@ func (o *Observer) figures() map[string]float64 {
 	}
 	o.speculative(f)
 	// A mean of 0 is left out, because benchstat puts a time of 0 in a table of
-	// its own.
-	if mean := valueOr0(s.queueSum) / valueOr0(s.queueCount) * 1e9; mean > 0 {
-		f["srv-queue-ns"] = mean
+	// its own. Without a request that waited there is no mean, even if the sum has grown.
+	if waits, sum := valueOr0(s.queueCount), valueOr0(s.queueSum); waits > 0 && sum > 0 {
+		f["srv-queue-ns"] = sum / waits * 1e9
 	}
+	// Finite numbers that no sound server has can overflow.
+	maps.DeleteFunc(f, func(_ string, v float64) bool { return math.IsInf(v, 0) || math.IsNaN(v) })
 	return f
 }
 
