@@ -14,7 +14,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// Mistake returns what is wrong with the URL or the TLS settings of t if that is why a request
+// Mistake returns what is wrong with the name of the host, the URL or the TLS settings of t if that is why a request
 // ended with err: waiting does not help. Otherwise it returns nil. If t has an http URL, Mistake
 // may ask the server whether it speaks TLS, because servers answer a request without TLS in
 // many ways, or not at all.
@@ -22,11 +22,14 @@ func Mistake(ctx context.Context, t llmbench.Target, err error) error {
 	var untrusted *tls.CertificateVerificationError
 	var noTLS tls.RecordHeaderError
 	var op *net.OpError
+	var dns *net.DNSError
 	switch {
 	case err == nil, ctx.Err() != nil:
 		return nil
 	case errors.As(err, &untrusted):
 		return fmt.Errorf("the server's certificate is not trusted: %w; LLMBENCH_CA names a file with its certificate authority", untrusted.Err)
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return fmt.Errorf("no host has the name %s", dns.Name)
 	case errors.As(err, &noTLS), errors.Is(err, http.ErrSchemeMismatch):
 		return fmt.Errorf("%s does not speak TLS; without TLS the URL begins with http://", t.Where())
 	case errors.As(err, &op) && op.Op == "remote error": // an alert of TLS
