@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -29,6 +30,22 @@ func duration(ns float64) string {
 		}
 	}
 	return number(ns/1e9) + " s"
+}
+
+// value formats a figure of a unit.
+func value(unit string, v float64) string {
+	if strings.HasSuffix(unit, "-ns") {
+		return duration(v)
+	}
+	return number(v)
+}
+
+// String says how wrong the figure may be, such as "p99-itl 14.5 ms, up to 10 % off".
+func (w Withheld) String() string {
+	if w.Most == 0 {
+		return strings.TrimSuffix(w.Unit, "-ns")
+	}
+	return fmt.Sprintf("%s, up to %s %% off", figure(w.Unit, w.Value), number(100*w.Most))
 }
 
 // figure formats a value with its unit.

@@ -12,6 +12,7 @@ import (
 // A column of the table has the figures of a unit.
 type column struct {
 	title, unit string
+	truth       bool // the figures come from the server's log
 	// weight is the importance. The columns of the least weight are left out of a narrow
 	// table, and those of weight 0 without a word.
 	weight int
@@ -19,17 +20,20 @@ type column struct {
 
 // columns are the columns of a wide table.
 var columns = []column{
-	{"tok/s", "output-tok/s", 9},
-	{"req/s", "req/s", 4},
-	{"good/s", "good-req/s", 8},
-	{"TTFT p50", "p50-ttft-ns", 7},
-	{"p99", "p99-ttft-ns", 3},
-	{"TPOT", "mean-tpot-ns", 6},
-	{"p99", "p99-tpot-ns", 0},
-	{"ITL p50", "p50-itl-ns", 0},
-	{"ITL p99", "p99-itl-ns", 2},
-	{"E2E p50", "p50-e2e-ns", 5},
-	{"p99", "p99-e2e-ns", 0},
+	{title: "tok/s", unit: "output-tok/s", weight: 12},
+	{title: "req/s", unit: "req/s", weight: 4},
+	{title: "good/s", unit: "good-req/s", weight: 11},
+	{title: "TTFT p50", unit: "p50-ttft-ns", weight: 10},
+	{title: "true", unit: "p50-ttft-ns", weight: 7, truth: true},
+	{title: "p99", unit: "p99-ttft-ns", weight: 3},
+	{title: "TPOT", unit: "mean-tpot-ns", weight: 9},
+	{title: "true", unit: "mean-tpot-ns", weight: 6, truth: true},
+	{title: "p99", unit: "p99-tpot-ns"},
+	{title: "ITL p50", unit: "p50-itl-ns"},
+	{title: "ITL p99", unit: "p99-itl-ns", weight: 2},
+	{title: "E2E p50", unit: "p50-e2e-ns", weight: 8},
+	{title: "true", unit: "p50-e2e-ns", weight: 5, truth: true},
+	{title: "p99", unit: "p99-e2e-ns"},
 }
 
 // Of each row so many notes are shown, and of each note so many lines. The log has all.
@@ -45,7 +49,7 @@ func (o *Overview) String(width int) string {
 		return ""
 	}
 	groups := o.groups()
-	shown, dropped := slices.DeleteFunc(slices.Clone(columns), func(c column) bool { return !o.has(c.unit) }), []string(nil)
+	shown, dropped := slices.DeleteFunc(slices.Clone(columns), func(c column) bool { return !o.has(c) }), []string(nil)
 	lines := render(groups, shown)
 	for widest(lines) > width && len(shown) > 1 {
 		at := 0
@@ -55,7 +59,7 @@ func (o *Overview) String(width int) string {
 			}
 		}
 		if shown[at].weight > 0 {
-			dropped = append(dropped, shown[at].unit)
+			dropped = append(dropped, shown[at].name())
 		}
 		shown = slices.Delete(shown, at, at+1)
 		lines = render(groups, shown)
@@ -121,7 +125,11 @@ func (r *row) writeNotes(write func(string)) {
 		write(strings.Join(more, ", "))
 	}
 	if len(r.withheld) > 0 {
-		write("* withheld: " + strings.Join(r.withheld, ", "))
+		var all []string
+		for _, w := range r.withheld {
+			all = append(all, w.String())
+		}
+		write("* withheld: " + strings.Join(all, "; "))
 	}
 	for i, note := range r.notes {
 		if i == maxNotes {
@@ -156,14 +164,33 @@ func (o *Overview) groups() (all []*group) {
 	return all
 }
 
-// has reports whether a row has a figure of a unit, or would have it.
-func (o *Overview) has(unit string) bool {
-	return slices.ContainsFunc(o.rows, func(r *row) bool { return len(r.figures[unit]) > 0 || slices.Contains(r.withheld, unit) })
+// name returns the name of a column in a sentence.
+func (c column) name() string {
+	if c.truth {
+		return "true " + c.unit
+	}
+	return c.unit
+}
+
+// has reports whether a row has a figure of a column, or would have it.
+func (o *Overview) has(c column) bool {
+	return slices.ContainsFunc(o.rows, func(r *row) bool {
+		if c.truth {
+			return len(r.truths[c.unit]) > 0
+		}
+		return r.knows(c.unit)
+	})
 }
 
 // hasColumn reports whether a column has something to show of the row.
 func (r *row) hasColumn() bool {
-	return slices.ContainsFunc(columns, func(c column) bool { return len(r.figures[c.unit]) > 0 || slices.Contains(r.withheld, c.unit) })
+	return slices.ContainsFunc(columns, func(c column) bool { return r.knows(c.unit) })
+}
+
+// knows reports whether the row has a figure of a unit, or would have it.
+func (r *row) knows(unit string) bool {
+	_, withheld := r.withholds(unit)
+	return withheld || len(r.figures[unit]) > 0
 }
 
 // render returns the line with the titles, and a line for each row.
@@ -207,15 +234,22 @@ func render(groups []*group, shown []column) []string {
 // cell returns the figure of a column.
 func (r *row) cell(c column) string {
 	v, known := r.median(c.unit)
+	if c.truth {
+		if v, known = median(r.truths[c.unit]); !known {
+			return "-"
+		}
+		return value(c.unit, v)
+	}
+	w, withheld := r.withholds(c.unit)
 	switch {
-	case slices.Contains(r.withheld, c.unit):
+	case withheld && w.Most > 0:
+		return value(c.unit, w.Value) + "*"
+	case withheld:
 		return "*"
 	case !known:
 		return "-"
-	case strings.HasSuffix(c.unit, "-ns"):
-		return duration(v)
 	}
-	return number(v)
+	return value(c.unit, v)
 }
 
 // widest returns the width of the widest line.

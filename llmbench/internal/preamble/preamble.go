@@ -30,9 +30,6 @@ type Printer struct {
 // nothing to print to.
 func (p *Printer) InLine(benchmark string) bool { return p.Out == nil || p.begun[benchmark] }
 
-// Begun reports whether a benchmark had a -count sample.
-func (p *Printer) Begun(benchmark string) bool { return p.begun[benchmark] }
-
 // Configure prints the configuration lines that change with config before the first sample of a
 // benchmark, unless quiet. A line without a value ends a key that config lacks. A configuration
 // that changes in a later sample is an error.
@@ -94,4 +91,14 @@ func (p *Printer) Comment(benchmark, text string) bool {
 		fmt.Fprintln(p.Out, "#", strings.TrimSpace(line))
 	}
 	return true
+}
+
+// End prints a text as a comment after all results.
+func (p *Printer) End(text string) {
+	if p.Out == nil {
+		return
+	}
+	for line := range strings.Lines(text) {
+		fmt.Fprintln(p.Out, strings.TrimRight("# "+line, " \n"))
+	}
 }

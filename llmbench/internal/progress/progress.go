@@ -22,6 +22,8 @@ type Screen interface {
 type Pass struct {
 	Benchmark string     // the benchmark's name
 	Number    int        // of the pass, from 0
+	Place     string     // of the benchmark among all that the process runs, or ""
+	Left      string     // how long these will take, or ""
 	Last      string     // the last throughput, or ""
 	Requests  int        // in the pass
 	Ended     func() int // returns how many requests have ended
@@ -46,8 +48,8 @@ func (p Pass) Show(screen Screen, verbose bool, logf func(format string, args ..
 	return func() { close(quit); wg.Wait() }
 }
 
-// label returns a name for the bar of at most room bytes: the two ends of the benchmark's name and
-// the number of the pass, and the last throughput if there is room for it.
+// label returns a name for the bar of at most room bytes: the place, the two ends of the benchmark's name and
+// the number of the pass; and the time left and the last throughput if there is room for them.
 func (p Pass) label(room int) string {
 	name := strings.TrimPrefix(p.Benchmark, "Benchmark")
 	if first, rest, has := strings.Cut(name, "/"); has {
@@ -55,6 +57,13 @@ func (p Pass) label(room int) string {
 	}
 	if p.Number > 0 {
 		name += fmt.Sprintf(" pass %d", p.Number)
+	}
+	if p.Place != "" {
+		if place := p.Place + ", " + p.Left; p.Left != "" && len(place)+2+len(name) <= room {
+			name = place + ": " + name
+		} else {
+			name = p.Place + " " + name
+		}
 	}
 	if last := ", last " + p.Last; p.Last != "" && len(name)+len(last) <= room {
 		return name + last
@@ -65,8 +74,8 @@ func (p Pass) label(room int) string {
 // barWidth is the number of columns of the graphical part.
 const barWidth = 10
 
-// draw draws a bar with the number of requests that have ended, their rate and the time left.
-// It removes the bar when quit is closed. What does not fit in a line is left out, because a line
+// draw draws a bar with the number of requests that have ended, their rate and the time left. Before one has
+// ended there is no rate, and draw draws only the name and the number of requests. It removes the bar when quit is closed. What does not fit in a line is left out, because a line
 // that wraps cannot be drawn again.
 func (p Pass) draw(screen Screen, quit <-chan struct{}) {
 	digits := len(fmt.Sprint(p.Requests))
@@ -75,21 +84,39 @@ func (p Pass) draw(screen Screen, quit <-chan struct{}) {
 	if room < 0 {
 		return
 	}
+	label := p.label(room)
 	bar := progressbar.NewOptions(p.Requests,
-		progressbar.OptionSetWriter(screen), progressbar.OptionSetDescription(p.label(room)),
+		progressbar.OptionSetWriter(screen), progressbar.OptionSetDescription(label),
 		progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("req"),
 		progressbar.OptionSetPredictTime(true), progressbar.OptionSetWidth(barWidth), progressbar.OptionThrottle(0),
 		progressbar.OptionSetTheme(progressbar.ThemeASCII), progressbar.OptionSetMaxDetailRow(0))
 	bar.StartWithoutRender()
-	drawn := false
+	drawn := 0 // columns of the line without a rate
+	clear := func() {
+		if drawn > 0 {
+			fmt.Fprintf(screen, "\r%s\r", strings.Repeat(" ", drawn))
+			drawn = 0
+		}
+	}
+	barred := false
 	every(200*time.Millisecond, quit, func() {
-		if screen.Draws() {
-			drawn = true
-			bar.Set(p.Ended()) // errors mean that the terminal is gone
+		switch ended := p.Ended(); {
+		case !screen.Draws():
+		case ended == 0 && !barred:
+			line := fmt.Sprintf("%s (0/%d)", label, p.Requests)
+			fmt.Fprint(screen, "\r"+line)
+			drawn = len(line)
+		default:
+			clear()
+			barred = true
+			bar.Set(ended) // errors mean that the terminal is gone
 		}
 	})
-	if drawn && screen.Draws() {
-		bar.Clear()
+	if screen.Draws() {
+		clear()
+		if barred {
+			bar.Clear()
+		}
 	}
 }
 

@@ -37,7 +37,7 @@ type Figure struct {
 	text  string // both, as the testing package wrote them
 }
 
-// An Editor may change the order of the figures of a line, or drop the line, before the line is written. It returns
+// An Editor may change the order of the figures of a line, leave some out, or drop the line, before the line is written. It returns
 // the lines that are written before, each with its newline.
 type Editor func(*Line) (before string)
 

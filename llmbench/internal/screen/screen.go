@@ -1,4 +1,5 @@
-// Package screen finds the terminal of the person who runs benchmarks.
+// Package screen finds where the person who runs benchmarks reads what is no result: a terminal, or
+// the log of CI.
 package screen
 
 import (
@@ -8,29 +9,30 @@ import (
 	"golang.org/x/term"
 )
 
-// A Place says which terminal is used.
+// A Place says what is used.
 type Place string
 
 // The places.
 const (
-	// Auto is standard error if that is a terminal. The go command gives its standard
-	// output to a test binary for both; then Auto, on Linux, is the standard error of the go
-	// command if that is a terminal.
+	// Auto is standard error, unless that is the file of standard output. The go command gives its
+	// standard output to a test binary for both; then Auto is the standard error of the go
+	// command, on Linux, unless that is the same file too. If all are one terminal, Auto is that.
 	Auto Place = "auto"
 	// TTY is the terminal that controls the process, /dev/tty, whatever standard output and
 	// standard error are.
 	TTY Place = "tty"
-	// None is no terminal.
+	// None is nothing.
 	None Place = "none"
 )
 
-// A Screen is a terminal. It is never a file or a pipe.
+// A Screen is where people read. It is never the file of standard output, unless that is a terminal.
 type Screen struct {
-	file   *os.File
-	opened bool
+	file     *os.File
+	opened   bool
+	terminal bool
 }
 
-// Open returns the terminal at a place, or nil if there is none. It returns an error if TTY
+// Open returns the screen at a place, or nil if there is none. It returns an error if TTY
 // cannot be opened.
 func Open(p Place) (*Screen, error) {
 	switch p {
@@ -41,13 +43,13 @@ func Open(p Place) (*Screen, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Screen{f, true}, nil
+		return &Screen{f, true, true}, nil
 	case Auto, "":
-		if isTerminal(os.Stderr) {
-			return &Screen{os.Stderr, false}, nil
+		if isTerminal(os.Stderr) || !same(os.Stdout, os.Stderr) {
+			return &Screen{os.Stderr, false, isTerminal(os.Stderr)}, nil
 		}
 		if f := goCommandStderr(); f != nil {
-			return &Screen{f, true}, nil
+			return &Screen{f, true, isTerminal(f)}, nil
 		}
 		return nil, nil
 	}
@@ -56,11 +58,25 @@ func Open(p Place) (*Screen, error) {
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// Write writes to the terminal.
+// same reports whether two files are one, or cannot be told apart.
+func same(a, b *os.File) bool {
+	inA, errA := a.Stat()
+	inB, errB := b.Stat()
+	return errA != nil || errB != nil || os.SameFile(inA, inB)
+}
+
+// Write writes to the screen.
 func (s *Screen) Write(p []byte) (int, error) { return s.file.Write(p) }
 
-// Width returns the number of columns, at least 1. It is 80 if the terminal does not tell.
+// logWidth is the number of columns of a screen that does not tell.
+const logWidth = 120
+
+// Width returns the number of columns, at least 1. A screen that is no terminal has the width of a wide log. A
+// terminal that does not state its width has 80.
 func (s *Screen) Width() int {
+	if !s.terminal {
+		return logWidth
+	}
 	width, _, err := term.GetSize(int(s.file.Fd()))
 	if err != nil || width < 1 {
 		return 80
@@ -68,11 +84,13 @@ func (s *Screen) Width() int {
 	return width
 }
 
-// Draws reports whether lines can be drawn again: the terminal is not a dumb one, and the process
+// Draws reports whether lines can be drawn again: the screen is a terminal and not a dumb one, and the process
 // is not in the background of the shell of the terminal.
-func (s *Screen) Draws() bool { return os.Getenv("TERM") != "dumb" && foreground(s.file) }
+func (s *Screen) Draws() bool {
+	return s.terminal && os.Getenv("TERM") != "dumb" && foreground(s.file)
+}
 
-// Close closes the terminal, unless it is standard error.
+// Close closes the screen, unless it is standard error.
 func (s *Screen) Close() {
 	if s.opened {
 		s.file.Close()

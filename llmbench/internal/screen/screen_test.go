@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -50,8 +51,7 @@ func runChild() {
 	cmd.Env = append(os.Environ(), helper+"=show")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stdout
 	if os.Getenv("SEPARATE") != "" {
-		null, _ := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-		cmd.Stderr = null
+		cmd.Stderr, _ = os.OpenFile(os.Getenv("SEPARATE"), os.O_WRONLY|os.O_CREATE, 0o666)
 	}
 	if err := cmd.Run(); err != nil {
 		fmt.Println(err)
@@ -89,11 +89,18 @@ func TestStandardError(t *testing.T) {
 	}
 }
 
-// TestNoTerminal checks that pipes and files get nothing.
+// TestNoTerminal checks that a pipe is used unless it is standard output too.
 func TestNoTerminal(t *testing.T) {
 	out, err := command(t, "", "show").CombinedOutput()
 	assert.NilError(t, err)
 	assert.Equal(t, string(out), "no terminal\n")
+	var stderr strings.Builder
+	cmd := command(t, "", "show")
+	cmd.Stderr = &stderr
+	out, err = cmd.Output()
+	assert.NilError(t, err)
+	assert.Equal(t, string(out), "")
+	assert.Equal(t, stderr.String(), "120 columns, draws: false\n")
 }
 
 func TestOpenPlace(t *testing.T) {

@@ -1,0 +1,98 @@
+package overview
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Report returns the table and, as its last line, the summary. Only the summary may be longer than so
+// many columns, so that a command in it can be copied. Report returns "" if there is nothing to show.
+func (o *Overview) Report(width int) string {
+	if len(o.rows) == 0 {
+		return ""
+	}
+	return o.String(width) + "\n" + o.summary() + "\n"
+}
+
+// mostNamed is how many figures the summary names at most.
+const mostNamed = 3
+
+// summary returns a line about all results.
+func (o *Overview) summary() string {
+	parts := []string{fmt.Sprintf("%s, %d skipped", counted(o.Results, "result"), o.Skipped)}
+	failed := 0
+	var withheld, why []string
+	var worst fault
+	for _, r := range o.rows {
+		if slices.ContainsFunc(r.notes, func(n string) bool { return strings.HasPrefix(n, "failed: ") }) {
+			failed++
+		}
+		for _, w := range r.withheld {
+			withheld = append(withheld, w.Unit+" of "+r.short())
+			because := "the client may have changed them"
+			if w.Most == 0 {
+				because = "answers came in bursts"
+			}
+			why = appendNew(why, because)
+		}
+		if f := r.worst(); f.share > worst.share || worst.of == "" {
+			worst = f
+		}
+	}
+	if failed > 0 {
+		parts[0] += fmt.Sprintf(", %d failed", failed)
+	}
+	if worst.of != "" {
+		parts = append(parts, fmt.Sprintf("largest error against the server's own log %s %% (%s)", number(100*worst.share), worst.of))
+	}
+	if n := len(withheld); n > 0 {
+		if n > mostNamed {
+			withheld = append(withheld[:mostNamed:mostNamed], fmt.Sprintf("and %d more", n-mostNamed))
+		}
+		parts = append(parts, fmt.Sprintf("withheld: %s (%s), because %s", counted(n, "figure"), strings.Join(withheld, ", "), strings.Join(why, ", or ")))
+	}
+	if len(o.next) == 1 && o.next[0] != "" {
+		parts = append(parts, "next: "+o.next[0])
+	}
+	return printable(strings.ReplaceAll(strings.Join(parts, "; "), "\n", " "))
+}
+
+// counted returns a number of things in words.
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
+// A fault is by which share a figure differs from the true one, and which figure that is.
+type fault struct {
+	share float64
+	of    string // "" if no figure has a true one
+}
+
+// worst returns the largest fault of the row's figures that the client is not known to have changed.
+func (r *row) worst() (w fault) {
+	for unit, truths := range r.truths {
+		m, measured := r.median(unit)
+		v, known := median(truths)
+		if !measured || !known || v <= 0 || slices.Contains(r.doubted, unit) {
+			continue
+		}
+		if f := (fault{math.Abs(m/v - 1), unit + " of " + r.short()}); w.of == "" || f.share > w.share || f.share == w.share && f.of < w.of {
+			w = f
+		}
+	}
+	return w
+}
+
+// short returns the two ends of the row's name.
+func (r *row) short() string {
+	first, rest, has := strings.Cut(r.name, "/")
+	if !has {
+		return first
+	}
+	return first + " " + rest[strings.LastIndexByte(rest, '/')+1:]
+}

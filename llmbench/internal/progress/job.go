@@ -1,0 +1,108 @@
+package progress
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// A Job is all benchmarks that a process runs. Its methods must not be called concurrently.
+type Job struct {
+	names []string // of the benchmarks, in their order; none if they are not known
+	began time.Time
+	at    int // the place in names of the benchmark that runs
+}
+
+// NewJob returns the job of a process whose benchmarks are the fields Name of the elements of the
+// field benchmarks of m, which is a [testing.M], and whose flags -test.bench and -test.skip have these
+// values. The field is not part of the API of package testing: with a version of Go that has
+// none, as with a -test.skip, the benchmarks are not known.
+func NewJob(m any, bench, skip string) *Job {
+	j := &Job{began: time.Now()}
+	all := reflect.ValueOf(m).Elem().FieldByName("benchmarks")
+	if !all.IsValid() || all.Kind() != reflect.Slice || all.Type().Elem().Kind() != reflect.Struct || skip != "" {
+		return j
+	}
+	var wanted []*regexp.Regexp
+	for _, pattern := range firsts(bench) {
+		re, err := regexp.Compile(pattern)
+		if err != nil {
+			return j
+		}
+		wanted = append(wanted, re)
+	}
+	for i := range all.Len() {
+		name := all.Index(i).FieldByName("Name")
+		if !name.IsValid() || name.Kind() != reflect.String {
+			return &Job{began: j.began}
+		}
+		for _, re := range wanted {
+			if re.MatchString(name.String()) {
+				j.names = append(j.names, name.String())
+				break
+			}
+		}
+	}
+	return j
+}
+
+// firsts returns the first element of each alternative of a pattern, which slashes and bars divide
+// outside of brackets and parentheses, as package testing divides it.
+func firsts(pattern string) (all []string) {
+	depth, class, from, slash := 0, 0, 0, -1
+	end := func(i int) {
+		if slash < 0 {
+			slash = i
+		}
+		all = append(all, pattern[from:slash])
+		from, slash = i+1, -1
+	}
+	for i := 0; i < len(pattern); i++ {
+		switch pattern[i] {
+		case '\\':
+			i++
+		case '[':
+			class++
+		case ']':
+			class = max(0, class-1)
+		case '(':
+			if class == 0 {
+				depth++
+			}
+		case ')':
+			if class == 0 {
+				depth--
+			}
+		case '/':
+			if class == 0 && depth == 0 && slash < 0 {
+				slash = i
+			}
+		case '|':
+			if class == 0 && depth == 0 {
+				end(i)
+			}
+		}
+	}
+	end(len(pattern))
+	return all
+}
+
+// Place returns where a benchmark is in the job, such as "3/22", and how long the rest will take if a benchmark takes
+// as long as the ones before did, such as "1m10s left". Either is "" if it is not known.
+func (j *Job) Place(benchmark string) (place, left string) {
+	root, _, _ := strings.Cut(benchmark, "/")
+	for i := range j.names {
+		if at := (j.at + i) % len(j.names); j.names[at] == root {
+			j.at = at
+			place = fmt.Sprintf("%d/%d", at+1, len(j.names))
+			if at > 0 {
+				rest := time.Since(j.began) / time.Duration(at) * time.Duration(len(j.names)-at)
+				left = max(rest, time.Second).Round(time.Second).String() + " left"
+			}
+			break
+		}
+	}
+	return place, left
+}
