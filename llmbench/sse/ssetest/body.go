@@ -152,6 +152,11 @@ func (b *body) awaitDue() {
 			b.mu.Unlock()
 			return
 		}
+		if b.grace == 0 {
+			b.late = len(b.events)
+			b.mu.Unlock()
+			return
+		}
 		if deadline == nil {
 			deadline = time.NewTimer(b.grace)
 			defer deadline.Stop()

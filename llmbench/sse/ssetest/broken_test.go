@@ -278,7 +278,8 @@ func TestKitRejects(t *testing.T) {
 	for _, b := range broken {
 		t.Run(b.name, func(t *testing.T) {
 			class, name, _ := strings.Cut(b.rejects, "/")
-			k := kit{decode: b.decode, o: b.o, grace: nextGrace}
+			k := newKit(b.decode, b.o)
+			k.grace = nextGrace
 			var r Result
 			if class == endlessClass {
 				i := slices.IndexFunc(endlessCases, func(c endlessCase) bool { return c.name == name })
@@ -337,6 +338,39 @@ func TestFuzzRejects(t *testing.T) {
 		}
 		if err := find(b.decode, o); err == nil {
 			t.Errorf("a decoder that %s was not detected", b.name)
+		}
+	}
+}
+
+// TestGaps checks that fuzzing finds nothing wrong with a broken decoder if the classes in which cases
+// are wrong are declared. A decoder that is wrong about a body of one plain event has no such gaps.
+func TestGaps(t *testing.T) {
+	find := func(d Decode, o Options, part int) error {
+		for i, in := range seeds() {
+			if i%5 != part%5 { // all take long
+				continue
+			}
+			for _, body := range [][]byte{in, bodyOf(in, maxFuzzBody)} {
+				if err := checkBody(d, o, avoid(body, o.avoided()), uint64(i), 0); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	for part, b := range broken {
+		if b.noFuzz || b.o.MaxEventSize > 0 || b.o.Timeout > 0 || b.rejects == "dispatch/one" {
+			continue
+		}
+		o := b.o
+		for _, c := range allCases() {
+			wrong := c.err == nil && checkBody(b.decode, o, []byte(c.stream), 0, 0) != nil
+			if wrong && !slices.Contains(o.Gaps, c.class) {
+				o.Gaps = append(o.Gaps, c.class)
+			}
+		}
+		if err := find(b.decode, o, part); err != nil {
+			t.Errorf("a decoder that %s, with the gaps %q: %v", b.name, o.Gaps, err)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"testing"
 	"time"
 )
 
@@ -30,7 +29,7 @@ const maxHangs = 4
 // Check runs every case with the parser d and returns the results, in an order that
 // never changes.
 func Check(d Decode, o Options) []Result {
-	k := kit{decode: d, o: o, grace: firstGrace}
+	k := newKit(d, o)
 	var results []Result
 	for _, c := range allCases() {
 		results = append(results, k.check(c))
@@ -39,37 +38,6 @@ func Check(d Decode, o Options) []Result {
 		results = append(results, k.endless(c))
 	}
 	return results
-}
-
-// TestDecoder runs every case with the parser d, each as a subtest named class/name.
-// It logs what the options exclude.
-//
-// If [Options.MaxEventSize] is set, TestDecoder measures the memory of the whole
-// process. Nothing else should allocate memory at the same time.
-func TestDecoder(t *testing.T, d Decode, o Options) {
-	k := kit{decode: d, o: o, grace: firstGrace}
-	run := func(class, name string, check func() Result) {
-		t.Run(class+"/"+name, func(t *testing.T) {
-			r := check()
-			if r.NotChecked != "" {
-				t.Logf("not checked: %s", r.NotChecked)
-			}
-			for _, err := range []error{r.Err, r.Late} {
-				if err != nil {
-					t.Errorf("%s/%s: %s\n%v", r.Class, r.Name, r.Why, err)
-				}
-			}
-		})
-	}
-	for _, c := range allCases() {
-		run(c.class, c.name, func() Result { return k.check(c) })
-	}
-	for _, c := range endlessCases {
-		run(endlessClass, c.name, func() Result { return k.endless(c) })
-	}
-	if left := o.excluded(); len(left) > 0 {
-		t.Logf("not checked: %s", strings.Join(left, ", "))
-	}
 }
 
 // excluded lists what the options exclude from all cases.
@@ -98,14 +66,31 @@ const (
 	firstGrace = time.Second
 	// nextGrace replaces firstGrace once the parser was late.
 	nextGrace = 250 * time.Millisecond
+	// firstPatience is how long the goroutines of a parser may need to end.
+	firstPatience = time.Second
 )
 
 // A kit is one run of all cases with one parser.
 type kit struct {
-	decode Decode
-	o      Options
-	grace  time.Duration
-	hangs  int
+	decode   Decode
+	o        Options
+	grace    time.Duration
+	patience time.Duration
+	hangs    int
+	lateOnce bool // promptness is no longer checked once the parser was late
+}
+
+// leaks is leaks with the patience of k, which ends once the parser has left goroutines.
+func (k *kit) leaks(run func()) []byte {
+	left := leaks(run, k.patience)
+	if left != nil {
+		k.patience = 50 * time.Millisecond
+	}
+	return left
+}
+
+func newKit(d Decode, o Options) *kit {
+	return &kit{decode: d, o: o, grace: firstGrace, patience: firstPatience}
 }
 
 // check runs one case, in every way of reading its body.
@@ -127,29 +112,32 @@ func (k *kit) check(c testCase) Result {
 		tail = nil // the incomplete event of a body that failed is dropped
 	}
 	ends := ref.ends
-	if k.o.NoPrompt {
+	if k.o.NoPrompt || k.lateOnce && k.grace == nextGrace {
 		ends = nil
 	}
 	ways := scripts(stream, c.err)
 	wrong := 0
 	var wrongText, lateText string
-	left := leaks(func() {
+	left := k.leaks(func() {
 		for _, s := range ways {
-			b := newBody(s, ends, k.grace)
-			got, lateAt, err := read(k.decode, b, k.o.timeout())
-			want := expected(k.o, c.want, tail, len(got), err)
-			problem := endProblem(err, c.err, ref.open, false)
-			if difference := differ(k.o, got, want); difference != "" {
-				if problem != "" {
-					problem += "; "
+			var want []Event
+			problem, lateAt, err := attempt(k.decode, s, ends, k.grace, k.o.timeout(k.hangs), func(got []Event, err error) string {
+				want = expected(k.o, c.want, tail, len(got), err)
+				problem := endProblem(err, c.err, ref.open, false)
+				if difference := differ(k.o, got, want); difference != "" {
+					if problem != "" {
+						problem += "; "
+					}
+					problem += difference
 				}
-				problem += difference
-			}
+				return problem
+			})
 			if problem != "" {
 				if wrong++; wrong == 1 {
 					wrongText = fmt.Sprintf("%s: %s", s.how, problem)
 				}
 			} else if lateAt >= 0 {
+				k.grace = nextGrace
 				lateText = fmt.Sprintf("%s: event %d, %s, is complete after %d bytes, but was emitted only after the parser had read more",
 					s.how, lateAt, show(k.o, want[lateAt]), ref.ends[lateAt])
 			}
@@ -157,8 +145,7 @@ func (k *kit) check(c testCase) Result {
 				k.hangs++
 				return
 			}
-			if lateAt >= 0 { // one late event suffices, and each costs the grace time
-				k.grace = nextGrace
+			if lateAt >= 0 && problem == "" { // one late event suffices, and each costs the grace time
 				ends = nil
 			}
 		}

@@ -52,7 +52,7 @@ func (k *kit) endless(c endlessCase) Result {
 	next := 0
 	var events []Event
 	var err error
-	left := leaks(func() {
+	left := k.leaks(func() {
 		b := newBody(endless, nil, 0)
 		b.probe = func(served int) {
 			if served >= next { // garbage collection is slow
@@ -62,7 +62,7 @@ func (k *kit) endless(c endlessCase) Result {
 				}
 			}
 		}
-		events, _, err = read(k.decode, b, k.o.timeout())
+		events, _, err = read(k.decode, b, k.o.timeout(k.hangs))
 		if errors.Is(err, errHung) {
 			k.hangs++
 		}

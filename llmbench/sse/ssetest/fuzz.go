@@ -3,9 +3,11 @@ package ssetest
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 )
@@ -25,22 +27,80 @@ const maxFuzzBody = 80 << 10
 // data than MaxEventSize.
 //
 // The seeds are the conformance cases and some programs, so an ordinary run of go
-// test already covers much.
+// test already covers much. It fails once for each class of rules that the parser breaks.
+// [Options.Gaps] can declare the class, and fuzzing then looks for others.
 func Fuzz(f *testing.F, d Decode, o Options) {
+	if err := o.checkGaps(); err != nil {
+		f.Fatal(err)
+	}
 	for _, s := range seeds() {
 		f.Add(s, uint64(len(s)))
 	}
+	z := fuzzing{d: d, o: o, first: map[string]string{}}
 	f.Fuzz(func(t *testing.T, input []byte, split uint64) {
 		for _, body := range [][]byte{input, bodyOf(input, maxFuzzBody)} {
-			if err := checkBody(d, o, body, split, firstGrace); err != nil {
-				t.Errorf("body %s\n%v", quote(string(body)), err)
-				if errors.Is(err, errHung) {
-					t.FailNow()
-				}
-			}
+			z.check(t, avoid(body, o.avoided()), split)
 		}
 	})
 }
+
+// A fuzzing is the state of Fuzz in one process.
+type fuzzing struct {
+	d     Decode
+	o     Options
+	mu    sync.Mutex
+	first map[string]string // the test that failed first, by the class of rules that the parser broke
+	hangs int
+}
+
+// check checks a body, and fails unless an earlier seed has failed by the same class. While the
+// fuzzing engine runs, each wrong body fails, so that the engine can minimize the input.
+func (z *fuzzing) check(t *testing.T, body []byte, split uint64) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	engine := isSet("test.fuzz") || isSet("test.fuzzworker")
+	if z.hangs == maxHangs && !engine {
+		t.Skipf("not run: the parser hung with %d earlier inputs", z.hangs)
+	}
+	o, grace := z.o, firstGrace
+	o.Timeout = o.timeout(z.hangs)
+	if o.gap(lateGap, "") != "" || z.first[lateGap] != "" && !engine {
+		o.NoPrompt = true
+	}
+	err := checkBody(z.d, o, body, split, grace)
+	if err == nil {
+		return
+	}
+	class := ""
+	switch {
+	case errors.Is(err, errHung):
+		z.hangs++
+		t.Fatalf("body %s\n%v", quote(string(body)), err)
+	case errors.Is(err, errLate):
+		class = lateGap
+	default:
+		class = cause(z.d, o, body, split)
+	}
+	if first := z.first[class]; first != "" && !engine {
+		t.Logf("wrong as in %s", first)
+		return
+	}
+	z.first[class] = t.Name()
+	advice := ""
+	if class != "" {
+		advice = fmt.Sprintf("\nOptions{Gaps: %#v} declares this, so that fuzzing goes on; further seeds that are wrong like this are not shown", append(slices.Clone(z.o.Gaps), class))
+	}
+	t.Errorf("body %s\n%v%s", quote(string(body)), err, advice)
+}
+
+// isSet reports whether a flag is set.
+func isSet(name string) bool {
+	f := flag.Lookup(name)
+	return f != nil && f.Value.String() != f.DefValue
+}
+
+// errLate is in the error about an event that is emitted too late.
+var errLate = errors.New("late")
 
 // seeds returns the seed inputs of fuzzing.
 func seeds() [][]byte {
@@ -66,11 +126,12 @@ func seeds() [][]byte {
 }
 
 // checkBody reads body in several ways, one of them chosen by split. It returns an
-// error for the first reading that is wrong.
+// error for the first reading that is wrong. grace is the time that an event may need to pass
+// through the goroutines of a parser; 0 means that promptness is not checked.
 func checkBody(d Decode, o Options, body []byte, split uint64, grace time.Duration) error {
 	ref := reference(body)
 	ends := ref.ends
-	if o.NoPrompt {
+	if o.NoPrompt || grace == 0 {
 		ends = nil
 	}
 	ways := []script{
@@ -85,22 +146,9 @@ func checkBody(d Decode, o Options, body []byte, split uint64, grace time.Durati
 	}
 	for _, s := range ways {
 		s.stream = bytes.Clone(body)
-		got, late, err := read(d, newBody(s, ends, grace), o.timeout())
+		problem, late, err := attempt(d, s, ends, grace, o.timeout(0), func(got []Event, err error) string { return o.bodyProblem(ref, got, err) })
 		if !slices.Equal(s.stream, body) {
 			return fmt.Errorf("%s: the parser changed the bytes after reading them", s.how)
-		}
-		problem := endProblem(err, nil, ref.open, !o.mustAccept(ref.block))
-		want := expected(o, ref.events, ref.tail, len(got), err)
-		if err != nil && !o.mustAccept(ref.block) {
-			want = ref.events[:min(len(got), len(ref.events))] // any number of events before the error
-		}
-		if problem == "" {
-			problem = differ(o, got, want)
-		}
-		for i, e := range got {
-			if o.MaxEventSize > 0 && len(e.Data) > o.MaxEventSize {
-				problem = fmt.Sprintf("event %d has %d bytes of data; MaxEventSize is %d", i, len(e.Data), o.MaxEventSize)
-			}
 		}
 		switch {
 		case errors.Is(err, errHung):
@@ -108,9 +156,53 @@ func checkBody(d Decode, o Options, body []byte, split uint64, grace time.Durati
 		case problem != "":
 			return fmt.Errorf("%s: %s", s.how, problem)
 		case late >= 0 && late < len(ref.ends):
-			return fmt.Errorf("%s: event %d, %s, is complete after %d bytes, but was emitted only after the parser had read more",
-				s.how, late, show(o, ref.events[late]), ref.ends[late])
+			return fmt.Errorf("%s: %w: event %d, %s, is complete after %d bytes, but was emitted only after the parser had read more",
+				s.how, errLate, late, show(o, ref.events[late]), ref.ends[late])
 		}
 	}
 	return nil
+}
+
+// bodyProblem describes what is wrong with the events and the error of a parser for a body with
+// the transcript ref, or returns "".
+func (o Options) bodyProblem(ref transcript, got []Event, err error) string {
+	problem := endProblem(err, nil, ref.open, !o.mustAccept(ref.block))
+	want := expected(o, ref.events, ref.tail, len(got), err)
+	if err != nil && !o.mustAccept(ref.block) {
+		want = ref.events[:min(len(got), len(ref.events))] // any number of events before the error
+	}
+	if problem == "" {
+		problem = differ(o, got, want)
+	}
+	for i, e := range got {
+		if o.MaxEventSize > 0 && len(e.Data) > o.MaxEventSize {
+			problem = fmt.Sprintf("event %d has %d bytes of data; MaxEventSize is %d", i, len(e.Data), o.MaxEventSize)
+		}
+	}
+	return problem
+}
+
+// cause returns the class of the rules that d breaks in a body, of which checkBody returned an
+// error. That is the class without which the body is right, or the last one of several that have to be
+// avoided together, or "" if the body is wrong without all of them.
+func cause(d Decode, o Options, body []byte, split uint64) string {
+	right := func(classes ...string) bool {
+		rest := avoid(bytes.Clone(body), classes)
+		return !bytes.Equal(rest, body) && checkBody(d, o, rest, split, 0) == nil
+	}
+	classes := []string{"bom"}
+	for _, a := range avoidances {
+		classes = append(classes, a.class)
+	}
+	for _, class := range classes {
+		if right(class) {
+			return class
+		}
+	}
+	for n := range classes {
+		if right(classes[:n+1]...) {
+			return classes[n]
+		}
+	}
+	return ""
 }

@@ -55,16 +55,29 @@ func read(d Decode, b *body, timeout time.Duration) (events []Event, late int, e
 	return events, late, err
 }
 
+// attempt reads a body with the parser. judge returns what is wrong with the result, or "". An event
+// that a parser of several goroutines emits may be on its way when the parser reads on. So if
+// an event is late, but everything else is right, the body is read once more, and each event
+// has the time grace.
+func attempt(d Decode, s script, ends []int, grace, timeout time.Duration, judge func([]Event, error) string) (problem string, late int, err error) {
+	events, late, err := read(d, newBody(s, ends, 0), timeout)
+	if problem = judge(events, err); problem != "" || late < 0 || grace == 0 {
+		return problem, late, err
+	}
+	events, late, err = read(d, newBody(s, ends, grace), timeout)
+	return judge(events, err), late, err
+}
+
 // caseLabel is the profile label of the goroutines of one case.
 const caseLabel = "ssetest-case"
 
 var caseNumber atomic.Int64
 
 // leaks calls run and returns a profile of the goroutines that run started and that
-// have not ended about two seconds later, or nil if there are none. The goroutines
-// are recognized by a profile label, which they inherit, so other goroutines of the
-// process do not matter.
-func leaks(run func()) (left []byte) {
+// have not ended about twice the time patience later, or nil if there are none. The
+// goroutines are recognized by a profile label, which they inherit, so other goroutines of
+// the process do not matter.
+func leaks(run func(), patience time.Duration) (left []byte) {
 	id := strconv.FormatInt(caseNumber.Add(1), 10)
 	pprof.Do(context.Background(), pprof.Labels(caseLabel, id), func(context.Context) { run() })
 	mark := fmt.Appendf(nil, "%q:%q", caseLabel, id)
@@ -77,7 +90,7 @@ func leaks(run func()) (left []byte) {
 				left = record
 			}
 		}
-		if left == nil || wait > time.Second {
+		if left == nil || wait > patience {
 			return left
 		}
 		time.Sleep(wait) // the goroutines of a parser may need a moment to end

@@ -37,22 +37,6 @@ func TestDecoderFlush(t *testing.T) {
 	ssetest.TestDecoder(t, decoder(0), ssetest.Options{EOF: ssetest.Flush})
 }
 
-// TestDecoderDiscard checks a caller that drops unterminated events.
-func TestDecoderDiscard(t *testing.T) {
-	decode := func(body io.Reader, emit func(ssetest.Event)) error {
-		return decoder(0)(body, func(e ssetest.Event) {
-			if !e.Unterminated {
-				emit(e)
-			}
-		})
-	}
-	ssetest.TestDecoder(t, decode, ssetest.Options{})
-}
-
-func FuzzDecoder(f *testing.F) {
-	ssetest.Fuzz(f, decoder(0), ssetest.Options{EOF: ssetest.Mark})
-}
-
 func FuzzDecoderLimit(f *testing.F) {
 	ssetest.Fuzz(f, decoder(4<<10), ssetest.Options{EOF: ssetest.Mark, MaxEventSize: 4 << 10})
 }

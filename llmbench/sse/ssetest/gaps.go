@@ -1,0 +1,194 @@
+package ssetest
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// lateGap is the gap of a parser that returns events late.
+const lateGap = "late"
+
+// gap returns the element of Options.Gaps that declares a case of a class, or "".
+func (o Options) gap(class, name string) string {
+	for _, g := range o.Gaps {
+		if g == class || g == class+"/"+name {
+			return g
+		}
+	}
+	return ""
+}
+
+// A line is a line of a body.
+type line struct{ text, end string }
+
+// An avoidance changes a body so that the body does not depend on the rules of a class of cases. It
+// gets the lines of the body, without a byte order mark.
+type avoidance struct {
+	class string
+	lines func([]line) []line
+}
+
+// avoidances are in the order in which they must be used. Cases of other classes need no change,
+// because fuzzing has no bodies for them.
+var avoidances = []avoidance{
+	{"utf8", each(func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if r >= 0x80 {
+				return 'u'
+			}
+			return r
+		}, s)
+	})},
+	{"nul", each(func(s string) string { return strings.ReplaceAll(s, "\x00", "0") })},
+	{"lines", func(lines []line) []line {
+		like := strings.NewReplacer("\v", " ", "\f", " ", "\x1c", " ", "\x1d", " ", "\x1e", " ", "\u0085", " ", "\u2028", " ", "\u2029", " ")
+		lines = each(like.Replace)(lines)
+		for i := range lines {
+			if lines[i].end != "" {
+				lines[i].end = "\n"
+			}
+		}
+		return lines
+	}},
+	{"comments", without(func(s string) bool { return strings.HasPrefix(s, ":") })},
+	{"fields", func(lines []line) []line {
+		lines = without(func(s string) bool { return s != "" && s[0] != ':' && !slices.Contains(fields, nameOf(s)) })(lines)
+		return each(func(s string) string {
+			if s == "" || s[0] == ':' {
+				return s
+			}
+			name, value, _ := strings.Cut(s, ":")
+			return name + ": " + strings.TrimSpace(value)
+		})(lines)
+	}},
+	{"event", without(func(s string) bool { return nameOf(s) == "event" })},
+	{"id", without(func(s string) bool { return nameOf(s) == "id" })},
+	{"retry", without(func(s string) bool { return nameOf(s) == "retry" })},
+	{"dispatch", oneDataLine},
+	{"limits", func(lines []line) []line {
+		return each(func(s string) string { return s[:min(len(s), 1000)] })(lines)
+	}},
+	{"eof", func(lines []line) []line {
+		for range 2 { // a line, and a blank line
+			if n := len(lines); n > 0 && lines[n-1].end == "" {
+				lines[n-1].end = "\n"
+			} else if n > 0 && lines[n-1].text != "" {
+				lines = append(lines, line{end: "\n"})
+			}
+		}
+		return lines
+	}},
+}
+
+// fields are the names of fields that are known.
+var fields = []string{"data", "event", "id", "retry"}
+
+// nameOf returns the name of the field of a line.
+func nameOf(s string) string {
+	name, _, _ := strings.Cut(s, ":")
+	return name
+}
+
+// each returns a function that changes the text of each line.
+func each(change func(string) string) func([]line) []line {
+	return func(lines []line) []line {
+		for i := range lines {
+			lines[i].text = change(lines[i].text)
+		}
+		return lines
+	}
+}
+
+// without returns a function that removes lines.
+func without(remove func(string) bool) func([]line) []line {
+	return func(lines []line) []line {
+		return slices.DeleteFunc(lines, func(l line) bool { return remove(l.text) })
+	}
+}
+
+// oneDataLine leaves one data line in each block, with a value, and no block without data.
+func oneDataLine(lines []line) (all []line) {
+	var block []line
+	hasData := false
+	for _, l := range lines {
+		if nameOf(l.text) == "data" {
+			if _, value, _ := strings.Cut(l.text, ":"); hasData || value == "" || value == " " {
+				continue
+			}
+			hasData = true
+		}
+		if block = append(block, l); l.text != "" {
+			continue
+		}
+		if hasData {
+			all = append(all, block...)
+		}
+		block, hasData = nil, false
+	}
+	if hasData {
+		all = append(all, block...)
+	}
+	return all
+}
+
+// avoid returns body without what the rules of some classes are about.
+func avoid(body []byte, classes []string) []byte {
+	if len(classes) == 0 {
+		return body
+	}
+	marks := slices.Contains(classes, "bom")
+	trim := func() {
+		for marks && bytes.HasPrefix(body, []byte("\ufeff")) {
+			body = body[len("\ufeff"):]
+		}
+	}
+	trim()
+	mark := []byte("\ufeff")
+	if !bytes.HasPrefix(body, mark) {
+		mark = nil
+	}
+	lines := splitLines(string(body[len(mark):]))
+	for _, a := range avoidances {
+		if slices.Contains(classes, a.class) {
+			lines = a.lines(lines)
+		}
+	}
+	var b strings.Builder
+	b.Write(mark)
+	for i, l := range lines {
+		if l.end == "\r" && i+1 < len(lines) && lines[i+1].text == "" && strings.HasPrefix(lines[i+1].end, "\n") {
+			l.end = "\n" // or the blank line would become the end of this one
+		}
+		b.WriteString(l.text + l.end)
+	}
+	body = []byte(b.String())
+	trim()
+	return body
+}
+
+// splitLines returns the lines of a body with their ends: LF, CR, CRLF, or "" for the last one.
+func splitLines(body string) (lines []line) {
+	for body != "" {
+		n := strings.IndexAny(body, "\r\n")
+		if n < 0 {
+			return append(lines, line{text: body})
+		}
+		end := n + 1
+		if strings.HasPrefix(body[n:], "\r\n") {
+			end++
+		}
+		lines = append(lines, line{body[:n], body[n:end]})
+		body = body[end:]
+	}
+	return lines
+}
+
+// avoided are the classes that fuzzing avoids because a gap declares them, or a case of them.
+func (o Options) avoided() (classes []string) {
+	for _, g := range o.Gaps {
+		class, _, _ := strings.Cut(g, "/")
+		classes = append(classes, class)
+	}
+	return classes
+}

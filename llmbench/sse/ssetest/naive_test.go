@@ -1,0 +1,103 @@
+package ssetest_test
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sse/ssetest"
+)
+
+// naive is a decoder as many clients have it.
+func naive(body io.Reader, emit func(ssetest.Event)) error {
+	lines := bufio.NewScanner(body)
+	for lines.Scan() {
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+			emit(ssetest.Event{Data: data})
+		}
+	}
+	return lines.Err()
+}
+
+// naiveGaps are the rules that naive breaks.
+var naiveGaps = ssetest.Options{NoType: true, NoID: true, NoRetry: true, Gaps: []string{
+	"bom", "lines", "fields", "comments", "event", "dispatch", "nul", "utf8", "eof", "errors", "llm", "limits"}}
+
+// TestNaive passes, because the options declare everything that naive does wrong.
+func TestNaive(t *testing.T) { ssetest.TestDecoder(t, naive, naiveGaps) }
+
+// FuzzNaive finds nothing, unless it is a helper.
+func FuzzNaive(f *testing.F) {
+	o := naiveGaps
+	if os.Getenv(helper) == "naive" {
+		o = ssetest.Options{}
+	}
+	ssetest.Fuzz(f, naive, o)
+}
+
+// helper is the environment variable that makes TestHelper and FuzzNaive fail.
+const helper = "SSETEST_HELPER"
+
+func TestHelper(t *testing.T) {
+	switch os.Getenv(helper) {
+	case "naive":
+		ssetest.TestDecoder(t, naive, ssetest.Options{})
+	case "closed gaps":
+		ssetest.TestDecoder(t, decoder(0), ssetest.Options{EOF: ssetest.Mark, Gaps: []string{"bom", "lines/cr", "late"}})
+	case "no such gap":
+		ssetest.TestDecoder(t, decoder(0), ssetest.Options{EOF: ssetest.Mark, Gaps: []string{"line"}})
+	case "late":
+		ssetest.TestDecoder(t, late, ssetest.Options{EOF: ssetest.Mark})
+	case "late, declared":
+		ssetest.TestDecoder(t, late, ssetest.Options{EOF: ssetest.Mark, Gaps: []string{"late"}})
+	}
+}
+
+// late is right, but returns each event only when the body has ended.
+func late(body io.Reader, emit func(ssetest.Event)) error {
+	var all []ssetest.Event
+	err := decoder(0)(body, func(e ssetest.Event) { all = append(all, e) })
+	for _, e := range all {
+		emit(e)
+	}
+	return err
+}
+
+// TestSummary checks what wrong decoders print: the first wrong case of each class, and no more
+// than that.
+func TestSummary(t *testing.T) {
+	for _, c := range []struct {
+		helper string
+		failed int // lines "--- FAIL"
+		want   []string
+	}{
+		{"naive", 1 + 2*14 + 1 + 8, []string{
+			`fields/no-space: the space after the colon is optional`,
+			`whole: event 0 is missing: want {Data: "a"}`,
+			`9 of 26 cases are wrong: no-space, trailing-spaces, tab, `,
+			`110 of 262 cases are right; Options{Gaps: []string{"bom", "lines", `,
+			`Options{Gaps: []string{"retry"}} declares this, so that fuzzing goes on; further seeds that are wrong like this are not shown`,
+		}},
+		{"closed gaps", 1, []string{`Options.Gaps: "bom" no longer occurs: remove it`, `"lines/cr" no longer occurs`, `"late" no longer occurs`}},
+		{"no such gap", 1, []string{`ssetest: Options.Gaps: "line", want a class of cases such as "lines", a case such as "lines/cr", or "late"`}},
+		{"late", 3, []string{"was emitted only after the parser had read more\n", "promptness is not checked in further cases", `Options{Gaps: []string{"late"}} declares`}},
+		{"late, declared", 0, nil},
+	} {
+		t.Run(c.helper, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^(TestHelper|FuzzNaive)$")
+			cmd.Env = append(os.Environ(), helper+"="+c.helper)
+			out, err := cmd.CombinedOutput()
+			assert.Equal(t, err != nil, c.failed > 0, "%s", out)
+			assert.Equal(t, strings.Count(string(out), "--- FAIL"), c.failed, "%s", out)
+			for _, want := range c.want {
+				assert.Assert(t, strings.Contains(string(out), want), "%q is not in\n%s", want, out)
+			}
+		})
+	}
+}

@@ -1,0 +1,147 @@
+package ssetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestDecoder runs every case with the parser d, each as a subtest named class/name.
+// It shows the first wrong case of each class, and skips the others, whose errors -v shows.
+// It logs what the options exclude.
+//
+// If [Options.MaxEventSize] is set, TestDecoder measures the memory of the whole
+// process. Nothing else should allocate memory at the same time.
+func TestDecoder(t *testing.T, d Decode, o Options) {
+	if err := o.checkGaps(); err != nil {
+		t.Fatal(err)
+	}
+	s := summary{kit: newKit(d, o), t: t, ran: map[string]bool{}, occurs: map[string]bool{}}
+	s.lateOnce = true
+	all := allCases()
+	for len(all) > 0 {
+		n := slices.IndexFunc(all, func(c testCase) bool { return c.class != all[0].class })
+		if n < 0 {
+			n = len(all)
+		}
+		s.class(all[0].class, n, func(i int) (string, func() Result) {
+			return all[i].name, func() Result { return s.check(all[i]) }
+		})
+		all = all[n:]
+	}
+	s.class(endlessClass, len(endlessCases), func(i int) (string, func() Result) {
+		return endlessCases[i].name, func() Result { return s.endless(endlessCases[i]) }
+	})
+	s.end()
+	if left := o.excluded(); len(left) > 0 {
+		t.Logf("not checked: %s", strings.Join(left, ", "))
+	}
+}
+
+// A summary runs the cases of [TestDecoder] and sums up what is wrong by class.
+type summary struct {
+	*kit
+	t      *testing.T
+	cases  int             // that ran
+	right  int             // of them
+	broken []string        // the classes of wrong cases that no gap declares, and "late"
+	ran    map[string]bool // cases, as class/name
+	occurs map[string]bool // the gaps that occur
+}
+
+// maxNames is the maximum number of cases that are named for a class.
+const maxNames = 10
+
+// class runs the n cases of a class. get returns the name of a case and what runs it.
+func (s *summary) class(class string, n int, get func(i int) (string, func() Result)) {
+	s.t.Run(class, func(t *testing.T) {
+		var wrong []string
+		cases := 0
+		for i := range n {
+			name, check := get(i)
+			t.Run(name, func(t *testing.T) {
+				cases++
+				r := check()
+				s.ran[class+"/"+name] = true
+				if r.NotChecked != "" {
+					t.Logf("not checked: %s", r.NotChecked)
+				}
+				s.one(t, r, &wrong)
+			})
+		}
+		s.cases += cases
+		s.right += cases - len(wrong)
+		if len(wrong) > 1 {
+			more := ""
+			if n := len(wrong) - maxNames; n > 0 {
+				more = fmt.Sprintf(" and %d more", n)
+			}
+			t.Errorf("%d of %d cases are wrong: %s%s", len(wrong), cases, strings.Join(wrong[:min(maxNames, len(wrong))], ", "), more)
+		}
+	})
+}
+
+// one reports one result. wrong are the names of the wrong cases of the class, without gaps.
+func (s *summary) one(t *testing.T, r Result, wrong *[]string) {
+	text := func(err error) string { return fmt.Sprintf("%s/%s: %s\n%v", r.Class, r.Name, r.Why, err) }
+	if r.Late != nil {
+		switch {
+		case s.o.gap(lateGap, "") != "":
+			s.occurs[lateGap] = true
+			t.Logf("the gap %q: %s", lateGap, text(r.Late))
+		default:
+			s.broken = append(s.broken, lateGap)
+			t.Errorf("%s\npromptness is not checked in further cases", text(r.Late))
+		}
+	}
+	if r.Err == nil {
+		return
+	}
+	if gap := s.o.gap(r.Class, r.Name); gap != "" {
+		s.occurs[gap] = true
+		t.Skipf("the gap %q: %s", gap, text(r.Err))
+	}
+	if *wrong = append(*wrong, r.Name); len(*wrong) > 1 {
+		t.Skipf("wrong too: %s", text(r.Err))
+	}
+	s.broken = append(s.broken, r.Class)
+	t.Error(text(r.Err))
+}
+
+// end sums up all classes, and fails if a gap does not occur although all its cases ran.
+func (s *summary) end() {
+	if len(s.broken) > 0 {
+		gaps := slices.Concat(s.o.Gaps, s.broken)
+		s.t.Logf("%d of %d cases are right; Options{Gaps: %#v} declares what is wrong, so that fuzzing goes on", s.right, s.cases, gaps)
+	}
+	for _, g := range s.o.Gaps {
+		all := true
+		for _, c := range allCases() {
+			all = all && (s.ran[c.class+"/"+c.name] || g != lateGap && g != c.class && g != c.class+"/"+c.name)
+		}
+		for _, c := range endlessCases {
+			all = all && (s.ran[endlessClass+"/"+c.name] || g != endlessClass && g != endlessClass+"/"+c.name)
+		}
+		if all && !s.occurs[g] {
+			s.t.Errorf("Options.Gaps: %q no longer occurs: remove it", g)
+		}
+	}
+}
+
+// checkGaps returns an error if a gap is neither a class of cases nor a case.
+func (o Options) checkGaps() error {
+	known := map[string]bool{lateGap: true, endlessClass: true}
+	for _, c := range allCases() {
+		known[c.class], known[c.class+"/"+c.name] = true, true
+	}
+	for _, c := range endlessCases {
+		known[endlessClass+"/"+c.name] = true
+	}
+	for _, g := range o.Gaps {
+		if !known[g] {
+			return fmt.Errorf("ssetest: Options.Gaps: %q, want a class of cases such as \"lines\", a case such as \"lines/cr\", or %q", g, lateGap)
+		}
+	}
+	return nil
+}
