@@ -75,6 +75,32 @@
 // that TestUnpaired of package decide simulates is 2.5 %, for 12 rows of 30 against 8. The test
 // knows nothing of drift, nor of noise that is correlated from sample to sample.
 //
+// # Missing values
+//
+// A program may withhold a value that it does not trust, so that some results lack a unit. A unit
+// that is not gated never keeps rows from being judged. Results that lack a gated unit are left out; of
+// pairs, both results are. The report names the row, and how many results have the value.
+//
+// The values that are missing may be the worst of their side. If both versions lack values for the
+// same reason, the test of pairs stays exact, because a pair is left out whichever of its results lacks
+// the value. If one version lacks more, the rest flatters that version. So a row is CannotJudge if more
+// than a fifth of the results of a side lack the value; another row may still be a Regression. A version
+// that is worse only in so few processes would not be found in complete samples either, where these count
+// as disturbed. While samples are still being added, such a row is undecided, and so is a row that new
+// lacks in all results.
+//
+// The table is the output of TestWithheld of package decide. One value of ten is 30 % larger than the
+// others, and such values are withheld on both sides, or on one of them. The shares are of 2,000
+// comparisons of ten pairs, with a standard deviation of 1 % and a margin of 2 %: those that are
+// refused, and of the others those that find a regression. The figure for values that only old lacks
+// would be 2.5 % if both sides lacked them.
+//
+//	withheld               refused     equal  2% worse  5% worse
+//	nothing                   0.0%      0.0%      2.8%     38.5%
+//	on both sides            12.4%      0.0%      2.2%     98.8%
+//	only old                  6.6%      0.0%      5.8%     98.7%
+//	only new                  6.3%      0.0%      1.3%     38.1%
+//
 // # Proportions
 //
 // A margin in percentage points is for a percentage of observations, such as the share of right answers:
@@ -127,7 +153,8 @@
 // it is NoWorse if the samples show that it is worse by at most its margin, or better:
 // [Row].Bound, the confidence bound of its change, is within the margin. Otherwise nothing is
 // shown. Then the row is CannotJudge if Options.RequireQuiet is set, as in benchgate ab, and
-// its noise is more than its margin; [Row].Wanted states about how many samples it would need.
+// its noise is more than its margin; [Row].Wanted states about how many samples it would need. It is
+// also CannotJudge if too many results lack its unit ([Row].Lacks).
 // Otherwise it is Pass, and [Row].Detectable states the change that would have been found in
 // 80 % of comparisons.
 //
@@ -253,8 +280,8 @@
 //
 //   - a file has a line that cannot be parsed, is truncated, or has a run that failed
 //     or, unless Options.Partial is set, did not end in PASS;
-//   - the new file lacks a benchmark or a gated unit of the old file, unless
-//     Options.AllowRemoved is set (Options.FailAdded does the same for the reverse), or
+//   - the new file lacks a benchmark of the old file, or a gated unit if no row is a
+//     Regression, unless Options.AllowRemoved is set (Options.FailAdded does the same for the reverse), or
 //     GOMAXPROCS differs;
 //   - one process wrote several results of a benchmark with a gated unit, unless
 //     Options.OneStart is set;
@@ -263,8 +290,8 @@
 //     key;
 //   - the medians of a unit with same= differ by more than its tolerance;
 //   - ignored keys put several benchmarks into one row;
-//   - a value is NaN or infinite, or a gated value is negative or missing in a result
-//     of its benchmark, or the median of the old values is 0 and higher is better;
+//   - a value is NaN or infinite, or a gated value is negative, or the median of the old
+//     values is 0 and higher is better;
 //   - Unit lines contradict each other, or a margin, direction or tolerance is invalid;
 //   - there are too few samples;
 //   - no unit is gated.

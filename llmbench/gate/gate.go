@@ -1,6 +1,11 @@
 package gate
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/gate/internal/decide"
+)
 
 // Compare decides whether the results in new are worse than those in old by more
 // than the margins allow. The margins come from Unit lines in the two files and in
@@ -27,7 +32,9 @@ func Compare(units, old, new File, o Options) (*Report, error) {
 			f.problemf(0, "no results")
 		}
 	}
-	return p.compare(files[0], files[1], files[2], o), nil
+	r := p.compare(files[0], files[1], files[2], o)
+	r.Equal = !r.Paired && len(r.Rows) > 0 && bytes.Equal(files[1].data, files[2].data)
+	return r, nil
 }
 
 // CompareColumns compares results within a file, for example those of a gateway with
@@ -84,7 +91,7 @@ func (p *projections) compare(units, old, new *results, o Options) *Report {
 	for _, r := range units.rows {
 		units.problemf(r.line, "the result of Benchmark%s: want Unit lines only in a file of units", r.name)
 	}
-	m := &matcher{old: old, new: new, projections: p, options: o}
+	m := &matcher{old: old, new: new, projections: p, options: o, plan: decide.NewPlan(o.Planned, o.Max, o.Alpha)}
 	var problems []Problem
 	m.rules, problems = readRules(units, old, new)
 	for _, f := range []*results{units, old, new} {

@@ -146,7 +146,10 @@ func TestProblems(t *testing.T) {
 		{gateOp, good, good + run("BenchmarkA-2 1 1e200 ns/op"), []string{"new:33: A-2 ns/op: 1e+200: want a finite number"}},
 		{gateOp, good, good + run("BenchmarkA-2 1 -1 ns/op"), []string{"new:3: A-2 ns/op: -1: want 0 or more, since a margin is a share"}},
 		{gateOp, good, good + run("BenchmarkA-2 1 1 ns/op 2 ns/op"), []string{"new:33: A-2 ns/op: two values in one result: want one"}},
-		{gateOp, good, good + run("BenchmarkA-2 1 1 B/op"), []string{"new:3: A-2 ns/op: in 6 of 7 results: want a value in each"}},
+		{gateOp, good, good + runs(2, "BenchmarkA-2 1 1 B/op"),
+			[]string{"A-2 ns/op: cannot judge: the unit is in all 6 old and 6 of 8 new samples: want four of five of each side, since the missing values may be the worst"}},
+		{gateOp, good, runs(5, "BenchmarkA-2 1 100 ns/op") + run("BenchmarkA-2 1 1 B/op"),
+			[]string{"A-2 ns/op: cannot judge: the unit is in all 6 old and 5 of 6 new samples, and too few are left: want more samples"}},
 		{gateOp, good, runs(6, "BenchmarkA-2 1 1 B/op"), []string{"old:3: A-2 ns/op: missing in new (benchgate -removed=allow accepts that)"}},
 		{"Unit tok/s better=higher gate=5%", runs(6, "BenchmarkA 1 0 tok/s"), runs(6, "BenchmarkA 1 1 tok/s"),
 			[]string{"old:3: A tok/s: the median is 0: want more, since a margin is a share of the median"}},
@@ -212,28 +215,28 @@ func TestOneSided(t *testing.T) {
 		o              Options
 		headline       string
 	}{
-		{"added", runs(6, a), runs(6, a, b), Options{}, "pass: 1 gated row shown to be no worse than allowed; 1 benchmark added: B"},
-		{"added beside a regression", runs(6, a), runs(6, slow, b), Options{}, "regression: 1 of 1 gated row worse than allowed; 1 benchmark added: B"},
+		{"added", runs(6, a), runs(6, a, b), Options{}, "pass: 1 row within its margin; new: B"},
+		{"added beside a regression", runs(6, a), runs(6, slow, b), Options{}, "regression: A ns/op: +100.00% (margin 5%); new: B"},
 		{"added, not allowed", runs(6, a), runs(6, a, b), Options{FailAdded: true},
-			"cannot judge: new:4: B: missing in old (benchgate -added=allow accepts that); 0 of 1 gated row regressed, 1 passed"},
+			"cannot judge: new:4: B: missing in old (benchgate -added=allow accepts that)"},
 		{"removed", runs(6, a, b), runs(6, a), Options{},
-			"cannot judge: old:4: B: missing in new (benchgate -removed=allow accepts that); 0 of 1 gated row regressed, 1 passed"},
-		{"removed, allowed", runs(6, a, b), runs(6, a), Options{AllowRemoved: true}, "pass: 1 gated row shown to be no worse than allowed; 1 benchmark removed: B"},
+			"cannot judge: old:4: B: missing in new (benchgate -removed=allow accepts that)"},
+		{"removed, allowed", runs(6, a, b), runs(6, a), Options{AllowRemoved: true}, "pass: 1 row within its margin; removed: B"},
 		{"renamed", runs(6, a), runs(6, b), Options{},
-			"cannot judge: old:3: A: missing in new (benchgate -removed=allow accepts that); 1 benchmark added: B"},
+			"cannot judge: old:3: A: missing in new (benchgate -removed=allow accepts that); new: B"},
 		{"renamed, allowed", runs(6, a), runs(6, b), Options{AllowRemoved: true},
-			"pass: nothing was judged, because no gated row is in both files; 1 benchmark added: B; 1 benchmark removed: A"},
+			"pass: nothing was judged, because no gated row is in both files; new: B; removed: A"},
 		{"a gated unit is added", runs(6, a, "BenchmarkB 1 3 B/op"), runs(6, a, b+" 3 B/op"), Options{},
-			"pass: 1 gated row shown to be no worse than allowed; 1 row added: B ns/op"},
+			"pass: 1 row within its margin; new: B ns/op"},
 		{"a gated unit is removed", runs(6, a, b+" 3 B/op"), runs(6, a, "BenchmarkB 1 3 B/op"), Options{},
-			"cannot judge: old:4: B ns/op: missing in new (benchgate -removed=allow accepts that); 0 of 1 gated row regressed, 1 passed"},
+			"cannot judge: old:4: B ns/op: missing in new (benchgate -removed=allow accepts that)"},
 		{"no benchmarks in old", "PASS\n", runs(1, a, b), Options{EmptyOld: true},
-			"pass: nothing was judged, because no gated row is in both files; 2 benchmarks added: A, B"},
-		{"nothing in old", "", runs(1, a), Options{EmptyOld: true, NewFirst: order(1), Planned: 10}, "pass: nothing was judged, because no gated row is in both files; 1 benchmark added: A"},
+			"pass: nothing was judged, because no gated row is in both files; new: A, B"},
+		{"nothing in old", "", runs(1, a), Options{EmptyOld: true, NewFirst: order(1), Planned: 10}, "pass: nothing was judged, because no gated row is in both files; new: A"},
 		{"no benchmarks at all", "", "", Options{EmptyOld: true, AllowRemoved: true},
 			"cannot judge: new: no results, and 1 other problem"},
 		{"no benchmarks in new", runs(6, a), "PASS\n", Options{EmptyOld: true, AllowRemoved: true},
-			"cannot judge: new: no results; 1 benchmark removed: A"},
+			"cannot judge: new: no results; removed: A"},
 		{"another GOMAXPROCS is not a removal", runs(6, "BenchmarkA-2 1 1 ns/op"), runs(6, "BenchmarkA-4 1 1 ns/op"), Options{AllowRemoved: true},
 			"cannot judge: old:3: A-2: GOMAXPROCS is 2, but 4 at new:3: want both run with the same -cpu of go test"},
 	} {
@@ -248,7 +251,8 @@ func TestOneSided(t *testing.T) {
 // TestRunsAccepted checks the options that accept files whose runs are not complete, or
 // not separate.
 func TestRunsAccepted(t *testing.T) {
-	const pass = "pass: 1 gated row shown to be no worse than allowed"
+	const pass = "pass: 1 row within its margin"
+	const equal = "; both files have the same contents, so the results are compared with themselves"
 	line := "BenchmarkA 1 100 ns/op"
 	filtered := "goos: linux\npkg: p\n" + strings.Repeat(line+"\n", 6)
 	counted := run(slices.Repeat([]string{line}, 6)...)
@@ -257,17 +261,17 @@ func TestRunsAccepted(t *testing.T) {
 		o              Options
 		headline       string
 	}{
-		{"partial, and nothing is missing", runs(6, line), runs(6, line), Options{Partial: true}, pass},
+		{"partial, and nothing is missing", runs(6, line), runs(6, line), Options{Partial: true}, pass + equal},
 		{"filtered", filtered, runs(6, line), Options{Partial: true}, pass + "; -partial: results may be missing, or come from one process"},
 		{"filtered, with the headers", runs(6, line), strings.ReplaceAll(runs(6, line), "PASS\nok  \tp\t1.2s\n", ""), Options{Partial: true},
 			pass + "; -partial: results may be missing, or come from one process"},
 		{"a failure", filtered, runs(6, line) + "FAIL\n", Options{Partial: true},
-			`cannot judge: new:31: "FAIL": want a run without failures; 0 of 1 gated row regressed, 0 passed; -partial: results may be missing, or come from one process`},
+			`cannot judge: new:31: "FAIL": want a run without failures; -partial: results may be missing, or come from one process`},
 		{"one start", counted, runs(6, line), Options{OneStart: true}, pass + "; -one-start: results of one process count as samples, so their noise may be too small"},
 		{"one start on both sides", counted, counted, Options{},
 			"cannot judge: old:3: A: 6 results of one process are one observation: want each sample from a fresh process (benchgate -one-start counts them all), " +
-				"and 1 other problem; 0 of 1 gated row regressed, 0 passed"},
-		{"several benchmarks of one process", runs(6, line, "BenchmarkB 1 1 B/op"), runs(6, line, "BenchmarkB 1 1 B/op"), Options{}, pass},
+				"and 1 other problem" + equal},
+		{"several benchmarks of one process", runs(6, line, "BenchmarkB 1 1 B/op"), runs(6, line, "BenchmarkB 1 1 B/op"), Options{}, pass + equal},
 		{"several results that are not gated", runs(6, line, "BenchmarkB 1 1 B/op", "BenchmarkB 1 1 B/op"), runs(6, line, "BenchmarkB 1 1 B/op"), Options{}, pass},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -373,23 +377,22 @@ func TestCompareColumns(t *testing.T) {
 		name, file, col string
 		headline        string
 	}{
-		{"worse", runs(6, via("100", "106")...), "/via", "regression: 1 of 1 gated row worse than allowed"},
-		{"within the margin", runs(6, via("100", "104")...), "/via", "pass: 1 gated row shown to be no worse than allowed"},
-		{"the other order", runs(6, via("100", "106")...), "/via@(gateway direct)", "pass: 1 gated row shown to be no worse than allowed"},
+		{"worse", runs(6, via("100", "106")...), "/via", "regression: Chat-2 ns/op: +6.00% (margin 5%)"},
+		{"within the margin", runs(6, via("100", "104")...), "/via", "pass: 1 row within its margin"},
+		{"the other order", runs(6, via("100", "106")...), "/via@(gateway direct)", "pass: 1 row within its margin"},
 		{"others are left out", runs(6, append(via("100", "100"), "BenchmarkChat/c=1-2 1 1 ns/op", "BenchmarkChat/via=x/c=1-2 1 1 ns/op")...), "/via@(direct gateway)",
-			"pass: 1 gated row shown to be no worse than allowed; left out: 12 results with neither value"},
+			"pass: 1 row within its margin; left out: 12 results with neither value"},
 		{"a configuration line", runs(6, "quantization: full", "BenchmarkA 1 100 ns/op") + runs(6, "quantization: int8", "BenchmarkA 1 106 ns/op"), "quantization",
-			"regression: 1 of 1 gated row worse than allowed"},
-		{"benchmarks", runs(6, "BenchmarkA/c=1 1 100 ns/op", "BenchmarkB/c=1 1 106 ns/op"), ".name", "regression: 1 of 1 gated row worse than allowed"},
+			"regression: A ns/op: +6.00% (margin 5%)"},
+		{"benchmarks", runs(6, "BenchmarkA/c=1 1 100 ns/op", "BenchmarkB/c=1 1 106 ns/op"), ".name", "regression: * ns/op: +6.00% (margin 5%)"},
 		{"another configuration", runs(6, "gpu: a", "BenchmarkA/via=x 1 100 ns/op", "gpu: b", "BenchmarkA/via=y 1 100 ns/op"), "/via",
-			"cannot judge: file:6: A: gpu is b, but a in /via=x: want results of equal configuration; 0 of 1 gated row regressed, 0 passed"},
+			"cannot judge: file:6: A: gpu is b, but a in /via=x: want results of equal configuration"},
 		{"a row of one value", runs(6, append(via("100", "100"), "BenchmarkB/via=direct-2 1 1 ns/op")...), "/via",
-			"cannot judge: file:5: B-2: missing in /via=gateway (benchgate -removed=allow accepts that); 0 of 1 gated row regressed, 1 passed"},
+			"cannot judge: file:5: B-2: missing in /via=gateway (benchgate -removed=allow accepts that)"},
 		{"a file that was cut", strings.TrimSuffix(runs(6, via("100", "100")...), "PASS\nok  \tp\t1.2s\n"), "/via",
-			"cannot judge: file:34: the run of line 31 has not ended in PASS or ok: want the whole output of go test (benchgate -partial accepts that); 0 of 1 gated row regressed, 0 passed"},
+			"cannot judge: file:34: the run of line 31 has not ended in PASS or ok: want the whole output of go test (benchgate -partial accepts that)"},
 		{"one start", run(slices.Repeat(via("100", "100"), 6)...), "/via",
-			"cannot judge: file:3: Chat/c=1-2: 6 results of one process are one observation: want each sample from a fresh process (benchgate -one-start counts them all); " +
-				"0 of 1 gated row regressed, 0 passed"},
+			"cannot judge: file:3: Chat/c=1-2: 6 results of one process are one observation: want each sample from a fresh process (benchgate -one-start counts them all)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := CompareColumns(File{Data: strings.NewReader(gateOp)}, File{Name: "file", Data: strings.NewReader(c.file)}, c.col, Options{})

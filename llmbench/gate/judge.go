@@ -16,19 +16,23 @@ func (m *matcher) report(o Options) *Report {
 		Config: m.settings(), Rows: []Row{}, Problems: append([]Problem{}, m.problems...),
 		Added: m.added, Removed: m.removed, Partial: m.old.partial || m.new.partial, OneStart: m.oneStart}
 	var gated []gatedRow
+	awaits := false
 	for _, p := range m.pairs {
 		for _, unit := range m.unitsOf(p) {
 			rule := ruleOf(m.rules, unit)
 			c := p.cell(unit, rule, o.NewFirst)
 			if rule.gated && p.has(unit) {
-				gated = append(gated, gatedRow{c, len(r.Rows), p.either().line})
-				r.Samples = max(r.Samples, len(c.Old), len(c.New), len(o.NewFirst))
+				gated = append(gated, gatedRow{c, p, len(r.Rows)})
+				r.Samples = max(r.Samples, p.old.n, p.new.n, len(o.NewFirst))
 			}
-			r.Rows = append(r.Rows, p.row(unit, rule, c))
+			row := p.row(unit, rule, c)
+			row.Lacks = m.lacks(p, unit)
+			awaits = awaits || m.awaits(p, unit)
+			r.Rows = append(r.Rows, row)
 		}
 	}
 	r.Cells = len(gated)
-	plan := decide.NewPlan(o.Planned, o.Max, o.Alpha)
+	plan := m.plan
 	alpha, looks := plan.Level(r.Samples)
 	r.Alpha, r.Max = rounded(alpha, 12), plan.Rounds
 	alike := m.judgeLikeness(r, looks)
@@ -53,7 +57,11 @@ func (m *matcher) report(o Options) *Report {
 			row.Wanted = decide.Wanted(r.Samples, cells[i].Noise(), *row.Margin)
 		}
 	}
-	r.Settled = settled && (alike || plan.Complete(r.Samples)) || r.count(Regression) > 0 || len(r.Problems) > 0
+	if r.count(Regression) == 0 {
+		r.Problems = append(r.Problems, m.lost...)
+	}
+	waits := awaits || slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Lacks })
+	r.Settled = settled && (alike && !waits || plan.Complete(r.Samples)) || r.count(Regression) > 0 || len(r.Problems) > 0
 	switch {
 	case len(r.Problems) > 0:
 		r.Verdict = CannotJudge
@@ -83,36 +91,45 @@ func (m *matcher) judgeLikeness(r *Report, looks bool) (alike bool) {
 // A gatedRow is a gated row before its test.
 type gatedRow struct {
 	decide.Cell
+	pair
 	index int // of the row in Report.Rows
-	line  int // of the first result
 }
 
 // problemf adds a problem of a gated row.
 func (r *Report) problemf(g gatedRow, format string, args ...any) {
 	row := r.Rows[g.index]
-	r.Problems = append(r.Problems, Problem{r.Old, g.line, row.Pkg, row.Name, row.Unit, fmt.Sprintf(format, args...)})
+	r.Problems = append(r.Problems, Problem{r.Old, g.either().line, row.Pkg, row.Name, row.Unit, fmt.Sprintf(format, args...)})
 }
 
 // judgeable reports whether a gated row can be tested. It adds a problem if there are
 // too few samples, or samples without a pair.
 func (r *Report) judgeable(g gatedRow, p decide.Plan) bool {
-	n1, n2 := len(g.Old), len(g.New)
-	if n1 > 0 && n2 > 0 && !decide.Enough(max(min(n1, n2), p.Rounds), p.Final()) {
+	row, n1, n2 := &r.Rows[g.index], len(g.Old), len(g.New)
+	most := max(min(n1, n2), p.Rounds-(r.Samples-min(n1, n2))) // samples a side at the end
+	if !row.Lacks && !decide.Enough(most, p.Final()) {
 		want := decide.MinSamples(p.Final())
-		if p.Rounds > 0 {
+		switch {
+		case row.Old.Of+row.New.Of > 0:
+			row.Lacks = true
+		case p.Rounds > 0:
 			r.problemf(g, "%d samples a side are planned: want at least %d at alpha %.3g", p.Rounds, want, p.Final())
-		} else {
+		default:
 			r.problemf(g, "%d old and %d new samples: want at least %d of each at alpha %.3g", n1, n2, want, p.Final())
 		}
 	}
-	if r.Paired && n1 > 0 && n2 > 0 && (n1 != len(g.NewFirst) || n2 != len(g.NewFirst)) {
-		r.problemf(g, "%d old and %d new samples: want one of each process, %d", n1, n2, len(g.NewFirst))
+	if r.Paired && !g.paired(len(g.NewFirst)) {
+		r.problemf(g, "%d old and %d new samples: want one of each process, %d", g.old.n, g.new.n, len(g.NewFirst))
 	}
-	row := &r.Rows[g.index]
-	return n1 > 0 && n2 > 0 && !slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.concerns(row) })
+	return !row.Lacks && !slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.concerns(row) })
 }
 
-// cell returns the samples of a unit of p, with the direction and margin of rule.
+// paired reports whether each of so many rounds has a result on both sides.
+func (p pair) paired(rounds int) bool {
+	return p.old != nil && p.new != nil && p.old.n == rounds && p.new.n == rounds
+}
+
+// cell returns the samples of a unit of p, with the direction and margin of rule. Of pairs only
+// those are samples that have a value on both sides.
 func (p pair) cell(unit string, rule rule, newFirst []bool) decide.Cell {
 	c := decide.Cell{Better: rule.better, Margin: rule.margin, NewFirst: newFirst}
 	if p.old != nil {
@@ -121,7 +138,8 @@ func (p pair) cell(unit string, rule rule, newFirst []bool) decide.Cell {
 	if p.new != nil {
 		c.New = p.new.values[unit]
 	}
-	if rule.points {
+	switch {
+	case rule.points:
 		c.Trials = &decide.Trials{}
 		if p.old != nil {
 			c.Trials.Old = p.old.values[rule.of]
@@ -129,6 +147,8 @@ func (p pair) cell(unit string, rule rule, newFirst []bool) decide.Cell {
 		if p.new != nil {
 			c.Trials.New = p.new.values[rule.of]
 		}
+	case newFirst != nil && p.has(unit) && p.paired(len(newFirst)):
+		c.Old, c.New, c.Rounds = p.complete(unit)
 	}
 	return c
 }
@@ -136,27 +156,30 @@ func (p pair) cell(unit string, rule rule, newFirst []bool) decide.Cell {
 // row returns the row of a unit of p, without the result of the test.
 func (p pair) row(unit string, rule rule, c decide.Cell) Row {
 	row := Row{Pkg: p.either().pkg, Name: p.either().name, Unit: unit, Better: rule.direction(),
-		Old: summarize(c.Old), New: summarize(c.New), Verdict: NotGated}
+		Old: p.old.summary(unit), New: p.new.summary(unit), Verdict: NotGated}
 	if rule.gated {
 		row.Margin, row.Points, row.Verdict = &rule.margin, rule.points, CannotJudge
 		switch {
-		case len(c.Old) == 0:
+		case row.Old.N == 0:
 			row.Verdict = Added
-		case len(c.New) == 0:
+		case row.New.N == 0:
 			row.Verdict = Removed
 		}
+	}
+	if c.Rounds != nil {
+		row.Pairs = len(c.Rounds)
 	}
 	if row.Old.Median == nil || row.New.Median == nil {
 		return row
 	}
+	row.P = known(benchmath.AssumeNothing.Compare(newSample(p.old.values[unit]), newSample(p.new.values[unit])).P)
 	if c.Trials != nil {
 		if countsOf(c.Old, c.Trials.Old) == nil && countsOf(c.New, c.Trials.New) == nil {
 			row.Change, row.Noise = known(c.Difference()), known(c.Noise())
 		}
-		row.P = known(benchmath.AssumeNothing.Compare(newSample(c.Old), newSample(c.New)).P)
 		return row
 	}
-	whole := c.NewFirst == nil || len(c.Old) == len(c.NewFirst) && len(c.New) == len(c.NewFirst)
+	whole := c.NewFirst == nil || p.paired(len(c.NewFirst)) && len(c.Old) > 0
 	switch {
 	case c.NewFirst != nil && whole:
 		change := c
@@ -170,6 +193,17 @@ func (p pair) row(unit string, rule rule, c decide.Cell) Row {
 	if c.Better != 0 && whole {
 		row.Noise = known(c.Noise())
 	}
-	row.P = known(benchmath.AssumeNothing.Compare(newSample(c.Old), newSample(c.New)).P)
 	return row
+}
+
+// summary returns the figures of a unit. Without samples, none are known.
+func (s *samples) summary(unit string) Summary {
+	if s == nil {
+		return Summary{}
+	}
+	all := summarize(s.values[unit])
+	if all.N < s.n {
+		all.Of = s.n
+	}
+	return all
 }

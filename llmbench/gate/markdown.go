@@ -3,6 +3,7 @@ package gate
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -17,11 +18,14 @@ func (r *Report) Markdown(w io.Writer) error {
 		fmt.Fprintf(&b, ", %s: %s", escape(s.Key), escape(s.Value))
 	}
 	b.WriteString("\n")
-	if reasons := r.reasons(); len(reasons) > 0 {
+	if reasons := slices.Concat(r.lacking(), r.reasons()); len(reasons) > 0 {
 		b.WriteString("\n")
 		for _, s := range reasons {
 			fmt.Fprintf(&b, "- %s\n", escape(s))
 		}
+	}
+	if hint := r.hint(); hint != "" {
+		fmt.Fprintf(&b, "\n%s\n", escape(hint))
 	}
 	if moves := r.moves(); len(moves) > 0 {
 		fmt.Fprintf(&b, "\n%s\n\n", escape(movesTitle()))

@@ -7,6 +7,8 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchproc"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/gate/internal/decide"
 )
 
 // A matcher pairs the rows of two files.
@@ -15,8 +17,11 @@ type matcher struct {
 	old, new *results
 	rules    map[string]rule
 	options  Options
+	plan     decide.Plan
 	pairs    []pair
 	problems []Problem
+
+	lost []Problem // gated units that benchmarks of the new file lack; a regression of another row comes first
 
 	added, removed []Subject
 	oneStart       bool // results of one process are samples of their own
@@ -118,8 +123,13 @@ func (m *matcher) pairUp() {
 // onlyOld notes that only the old file has a benchmark, or a gated unit of it.
 func (m *matcher) onlyOld(s *samples, unit string) {
 	m.removed = append(m.removed, Subject{s.pkg, s.name, unit})
-	if !m.options.AllowRemoved {
-		m.problemf(m.old, s, unit, missing+"%s (benchgate -removed=allow accepts that)", m.new.label)
+	p := Problem{m.old.name, s.line, s.pkg, s.name, unit, fmt.Sprintf(missing+"%s (benchgate -removed=allow accepts that)", m.new.label)}
+	switch {
+	case m.options.AllowRemoved:
+	case unit == "":
+		m.problems = append(m.problems, p)
+	default:
+		m.lost = append(m.lost, p)
 	}
 }
 
@@ -166,11 +176,13 @@ func (m *matcher) checkGated(p pair, unit string) {
 	if p.old == nil || p.new == nil {
 		return // added or removed
 	}
-	switch olds, news := len(p.old.values[unit]), len(p.new.values[unit]); {
-	case olds == 0 && news == p.new.n:
+	switch {
+	case m.awaits(p, unit):
+		return
+	case len(p.old.values[unit]) == 0:
 		m.onlyNew(p.new, unit)
 		return
-	case news == 0 && olds == p.old.n:
+	case len(p.new.values[unit]) == 0:
 		m.onlyOld(p.old, unit)
 		return
 	}
@@ -179,7 +191,7 @@ func (m *matcher) checkGated(p pair, unit string) {
 		s *samples
 	}{{m.old, p.old}, {m.new, p.new}} {
 		values := side.s.values[unit]
-		if len(values) < side.s.n {
+		if side.s.missing(unit) > 0 && ruleOf(m.rules, unit).points {
 			m.problemf(side.f, side.s, unit, "in %d of %s: want a value in each", len(values), plural(side.s.n, "result"))
 			continue
 		}
@@ -259,4 +271,44 @@ func (m *matcher) settings() []Setting {
 		}
 	}
 	return all
+}
+
+// missing returns the number of results of s without a value of unit.
+func (s *samples) missing(unit string) int { return s.n - len(s.values[unit]) }
+
+// lacks reports whether a gated unit of p cannot be judged because too many results of a side
+// lack a value. Further samples may change that.
+func (m *matcher) lacks(p pair, unit string) bool {
+	r := ruleOf(m.rules, unit)
+	return r.gated && !r.points && p.has(unit) && (lacksMany(p.old.missing(unit), p.old.n) || lacksMany(p.new.missing(unit), p.new.n))
+}
+
+// awaits reports whether a side of p has no value of a gated unit so far, and further samples may
+// show that it was only withheld. If the new side lacks the unit, only the end can tell: other rows
+// may be a regression before. If the old side lacks the unit in more results than allowed, the unit
+// counts as new.
+func (m *matcher) awaits(p pair, unit string) bool {
+	if p.old == nil || p.new == nil || !ruleOf(m.rules, unit).gated || p.has(unit) {
+		return false
+	}
+	if p.new.values[unit] == nil {
+		return p.new.n < m.plan.Rounds
+	}
+	return !lacksMany(p.old.missing(unit), m.plan.Rounds)
+}
+
+// complete returns the values of the rounds in which both sides have a value of a unit, and these
+// rounds, or nil if that is each of them.
+func (p pair) complete(unit string) (old, new []float64, rounds []int) {
+	for i, round := range p.old.of[unit] {
+		for j, other := range p.new.of[unit] {
+			if round == other {
+				old, new, rounds = append(old, p.old.values[unit][i]), append(new, p.new.values[unit][j]), append(rounds, round)
+			}
+		}
+	}
+	if len(rounds) == p.old.n && len(rounds) == p.new.n {
+		rounds = nil
+	}
+	return old, new, rounds
 }

@@ -21,7 +21,9 @@ func (r *Report) reasons() []string {
 		}
 	}
 	for i := range r.Rows {
-		if row := &r.Rows[i]; row.Verdict == CannotJudge && row.PAdjusted != nil {
+		if row := &r.Rows[i]; row.Lacks {
+			lines = append(lines, fmt.Sprintf("%s %s: %s", r.qualify(row.Pkg, row.Name), printable(row.Unit), row.lackReason()))
+		} else if row.Verdict == CannotJudge && row.PAdjusted != nil {
 			lines = append(lines, fmt.Sprintf("%s %s: %s", r.qualify(row.Pkg, row.Name), printable(row.Unit), row.noiseText()))
 		} else if r.NoWorse && row.Verdict == Pass && r.Settled {
 			lines = append(lines, fmt.Sprintf("%s %s: may be %s, worse than the margin of %s allows: want %s",

@@ -1,10 +1,6 @@
 package gate
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
+import "fmt"
 
 // A Verdict is the decision about one row or about a whole report.
 type Verdict string
@@ -56,6 +52,7 @@ type Report struct {
 	Removed  []Subject `json:"removed,omitempty"`
 	Partial  bool      `json:"partial,omitempty"`   // a run did not end in PASS, and Options.Partial accepts that
 	OneStart bool      `json:"one_start,omitempty"` // samples come from one process, and Options.OneStart accepts that
+	Equal    bool      `json:"equal,omitempty"`     // both files have the same contents, so that a file is compared with itself
 }
 
 // A Subject is a benchmark, or one unit of it.
@@ -94,6 +91,9 @@ type Row struct {
 	Points bool    `json:"points,omitempty"`
 	Old    Summary `json:"old"`
 	New    Summary `json:"new"`
+	// Pairs is the number of rounds in which both sides have a value, if the samples are pairs
+	// and some results lack the value. Only these are compared.
+	Pairs int `json:"pairs,omitempty"`
 	// Change is new median / old median - 1. If the samples are pairs, it is the
 	// mean change from old to new within a pair, without a steady drift of the
 	// machine, and with a limit for what pairs of disturbed processes count.
@@ -124,13 +124,15 @@ type Row struct {
 	// would be at most the margin. It is set if the row cannot be judged because
 	// of its noise, unless the margin is 0.
 	Wanted   int     `json:"wanted,omitempty"`
-	Improved bool    `json:"improved"` // new is better than old: the reverse comparison without a margin is a regression
+	Lacks    bool    `json:"lacks,omitempty"` // the row cannot be judged because too many results of a side lack a value
+	Improved bool    `json:"improved"`        // new is better than old: the reverse comparison without a margin is a regression
 	Verdict  Verdict `json:"verdict"`
 }
 
 // A Summary describes the samples of one side.
 type Summary struct {
-	N      int      `json:"n"`
+	N      int      `json:"n"`            // number of values
+	Of     int      `json:"of,omitempty"` // number of results, if some lack a value
 	Median *float64 `json:"median"`
 	// Low and High are the 95 % confidence interval of the median, nil if there
 	// are too few samples.
@@ -189,78 +191,6 @@ func (r *Report) count(v Verdict) (n int) {
 		}
 	}
 	return n
-}
-
-// headline returns the verdict as a sentence, with everything that restricts it.
-func (r *Report) headline() string {
-	s := r.sentence()
-	if r.Settled && 0 < r.Samples && r.Samples < r.Max {
-		why := map[Verdict]string{Pass: "further samples cannot make a regression", Regression: fmt.Sprintf("found at a look with alpha %.3g", r.Alpha), CannotJudge: "further samples cannot solve the problems"}[r.Verdict]
-		if r.Verdict == Pass && r.count(NoWorse) > 0 {
-			why = "no row is undecided"
-		}
-		s += fmt.Sprintf(" (after %d of %d samples a side: %s)", r.Samples, r.Max, why)
-	}
-	for _, part := range []string{r.onlyIn(r.Added, "added"), r.onlyIn(r.Removed, "removed")} {
-		if part != "" {
-			s += "; " + part
-		}
-	}
-	if r.LeftOut > 0 {
-		s += "; left out: " + plural(r.LeftOut, "result") + " with neither value"
-	}
-	if r.Partial {
-		s += "; -partial: results may be missing, or come from one process"
-	}
-	if r.OneStart {
-		s += "; -one-start: results of one process count as samples, so their noise may be too small"
-	}
-	return s
-}
-
-// onlyIn states that subjects are in one file only, unless a problem states it, or returns "".
-func (r *Report) onlyIn(subjects []Subject, how string) string {
-	noun, names := "benchmark", []string{}
-	for _, s := range subjects {
-		if slices.ContainsFunc(r.Problems, func(p Problem) bool {
-			return strings.HasPrefix(p.Message, missing) && p.Pkg == s.Pkg && p.Name == s.Name && p.Unit == s.Unit
-		}) {
-			continue // the reasons have it
-		}
-		name := r.qualify(s.Pkg, s.Name)
-		if s.Unit != "" {
-			noun = "row"
-			name += " " + printable(s.Unit)
-		}
-		names = append(names, name)
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s %s: %s", plural(len(names), noun), how, list(names, 3))
-}
-
-func (r *Report) sentence() string {
-	gated := plural(r.Cells, "gated row")
-	switch noisy, passed, noWorse := r.count(CannotJudge), r.count(Pass), r.count(NoWorse); {
-	case r.Verdict == Regression && noisy > 0:
-		return fmt.Sprintf("regression: %d of %s worse than allowed; %d cannot be judged", r.count(Regression), gated, noisy)
-	case r.Verdict == Regression:
-		return fmt.Sprintf("regression: %d of %s worse than allowed", r.count(Regression), gated)
-	case r.Verdict == Pass && r.Cells == 0:
-		return "pass: nothing was judged, because no gated row is in both files"
-	case r.Verdict == Pass && passed == 0:
-		return fmt.Sprintf("pass: %s shown to be no worse than allowed", gated)
-	case r.Verdict == Pass:
-		return fmt.Sprintf("pass: none of %s is shown to be worse than allowed, %d shown to be no worse", gated, noWorse)
-	case len(r.Problems) > 0 && r.Cells == 0:
-		return "cannot judge: " + r.why()
-	case len(r.Problems) > 0:
-		return fmt.Sprintf("cannot judge: %s; %d of %s regressed, %d passed", r.why(), r.count(Regression), gated, passed+noWorse)
-	case noisy > 0:
-		return fmt.Sprintf("cannot judge: %d of %s too noisy, %d passed", noisy, gated, passed+noWorse)
-	}
-	return fmt.Sprintf("cannot judge: %d of %s not shown to be no worse than allowed", r.count(Pass), gated)
 }
 
 // plural returns n and its noun.

@@ -42,6 +42,7 @@ type samples struct {
 	mixed     bool          // the results differ in benchmark or configuration
 	units     []string
 	values    map[string][]float64 // by unit
+	of        map[string][]int     // the results that have the values, from 0, by unit
 }
 
 // maxSyntaxErrors is the maximum number of lines of a file that are reported one by one.
@@ -200,7 +201,7 @@ func (p *projections) add(r *results, rec *benchfmt.Result) {
 		full = pkg + "." + full
 	}
 	if s == nil {
-		s = &samples{key: key, config: config, name: key.Get(p.named), full: full, line: line, values: map[string][]float64{}}
+		s = &samples{key: key, config: config, name: key.Get(p.named), full: full, line: line, values: map[string][]float64{}, of: map[string][]int{}}
 		if p.pkg != nil {
 			s.pkg = key.Get(p.pkg)
 		}
@@ -234,7 +235,7 @@ func (p *projections) add(r *results, rec *benchfmt.Result) {
 		if s.values[unit] == nil {
 			s.units = append(s.units, unit)
 		}
-		s.values[unit] = append(s.values[unit], value)
+		s.values[unit], s.of[unit] = append(s.values[unit], value), append(s.of[unit], s.n-1)
 	}
 }
 

@@ -45,3 +45,12 @@ func rounded(v float64, digits int) float64 {
 	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
 	return v
 }
+
+// maxLacking is the part of the results of a side, one of maxLacking, that may lack a value of a
+// gated unit. The results that lack the value may be those in which the unit was worst, so the more
+// of them there are, the more the others may flatter a side. Up to a fifth they count as little as
+// disturbed processes, whose differences the test limits.
+const maxLacking = 5
+
+// lacksMany reports whether more of n results than allowed lack a value, if so many are missing.
+func lacksMany(missing, n int) bool { return maxLacking*missing > n }

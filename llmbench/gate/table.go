@@ -23,7 +23,7 @@ type table struct {
 }
 
 // tables returns one table per unit, in the order in which the units appear, with the
-// gated units last.
+// gated units first.
 func (r *Report) tables() []*table {
 	var all []*table
 	byUnit := map[string]*table{}
@@ -49,7 +49,7 @@ func (r *Report) tables() []*table {
 		switch {
 		case a.gated == b.gated:
 			return 0
-		case b.gated:
+		case a.gated:
 			return -1
 		}
 		return +1

@@ -8,27 +8,38 @@ import (
 	"unicode/utf8"
 )
 
-// Text writes the report as tables for a terminal. The verdict comes last. Text
-// returns the error of w.
+// Text writes the report as tables for a terminal. The verdict comes first and last, and
+// tables of units that are not gated come after the others. Text returns the error of w.
 func (r *Report) Text(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintln(&b, r.title())
+	fmt.Fprintf(&b, "%s\n\n%s\n", r.headline(), r.title())
 	for _, s := range r.settings() {
 		fmt.Fprintf(&b, "%s: %s\n", printable(s.Key), printable(s.Value))
 	}
+	explained := false
 	for _, t := range r.tables() {
+		if !t.gated && !explained {
+			fmt.Fprintf(&b, "\n%s\n", r.legend())
+			explained = true
+		}
 		fmt.Fprintf(&b, "\n%s\n", t.title)
 		t.text(&b)
 	}
-	fmt.Fprintf(&b, "\n%s\n", r.legend())
+	if !explained {
+		fmt.Fprintf(&b, "\n%s\n", r.legend())
+	}
+	b.WriteString("\n")
 	if moves := r.moves(); len(moves) > 0 {
 		fmt.Fprintln(&b, movesTitle())
 		for _, s := range moves {
 			fmt.Fprintf(&b, "  %s\n", s)
 		}
 	}
-	for _, s := range r.reasons() {
+	for _, s := range slices.Concat(r.lacking(), r.reasons()) {
 		fmt.Fprintf(&b, "  %s\n", s)
+	}
+	if hint := r.hint(); hint != "" {
+		fmt.Fprintln(&b, hint)
 	}
 	fmt.Fprintln(&b, r.headline())
 	_, err := io.WriteString(w, b.String())

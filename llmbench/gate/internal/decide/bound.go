@@ -5,15 +5,16 @@ import (
 	"slices"
 )
 
-// pairedBound returns the upper confidence bound of the center of differences, with a
+// pairedBound returns the upper confidence bound of the center of the differences, with a
 // confidence of 1-alpha, that belongs to the test of pairs: a value is beyond the bound if the
 // test rejects it. It is NaN if there are too few differences. The bound is negative if and
 // only if the test rejects 0, apart from floating-point rounding.
-func pairedBound(differences []float64, alpha float64) float64 {
-	f := flips(len(differences))
-	if !AtMost(1/float64(f.ways), alpha) {
+func (c Cell) pairedBound(alpha float64) float64 {
+	differences := c.differences()
+	if !AtMost(1/float64(flips(len(differences)).ways), alpha) {
 		return math.NaN()
 	}
+	f := flips(len(c.NewFirst))
 	lowest, highest := slices.Min(differences), slices.Max(differences)
 	if lowest == highest {
 		return lowest
@@ -24,7 +25,7 @@ func pairedBound(differences []float64, alpha float64) float64 {
 			rest[i] = d - center
 		}
 		t := newPairedTest(rest)
-		f.sums(t.differences, flipped)
+		f.sums(c.place(t.differences), flipped)
 		return AtMost(shareBelow(flipped, t.statistic+rounding), alpha)
 	}
 	lo, hi := lowest, highest+(highest-lowest)

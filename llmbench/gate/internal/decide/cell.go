@@ -7,9 +7,12 @@ type Cell struct {
 	Old, New []float64 // finite, not negative, not empty
 	Better   int       // +1: higher is better, -1: lower is better
 	Margin   float64   // the share of the old value by which new may be worse
-	// NewFirst states for each pair of samples whether the new version ran first. It is
-	// nil if the samples are not pairs, and otherwise as long as Old and New.
+	// NewFirst states for each round whether the new version ran first. It is nil if the samples
+	// are not pairs.
 	NewFirst []bool
+	// Rounds are the rounds, ascending and from 0, that the pairs in Old and New are of, if some
+	// rounds have no pair. Otherwise it is nil.
+	Rounds []int
 	// Trials, if not nil, says that Old and New are percentages of so many observations, and that
 	// Margin and all changes are differences of shares: 0.02 is two percentage points.
 	Trials *Trials
@@ -41,6 +44,26 @@ func (c Cell) proportion() proportion {
 	return p
 }
 
+// round returns the round of a pair.
+func (c Cell) round(pair int) int {
+	if c.Rounds == nil {
+		return pair
+	}
+	return c.Rounds[pair]
+}
+
+// place returns a value for each round, of values of the pairs. A round without a pair has 0.
+func (c Cell) place(values []float64) []float64 {
+	if c.Rounds == nil {
+		return values
+	}
+	all := make([]float64, len(c.NewFirst))
+	for pair, v := range values {
+		all[c.Rounds[pair]] = v
+	}
+	return all
+}
+
 // shifted returns the old values shifted by the margin: times 1+margin if lower is better,
 // times 1-margin if higher is better.
 func (c Cell) shifted() []float64 {
@@ -66,7 +89,7 @@ func (c Cell) Change(difference float64) float64 {
 // Reversed exchanges old and new and drops the margin. If the reversed cell is a
 // regression, new is better than old.
 func (c Cell) Reversed() Cell {
-	r := Cell{Old: c.New, New: c.Old, Better: c.Better}
+	r := Cell{Old: c.New, New: c.Old, Better: c.Better, Rounds: c.Rounds}
 	if c.Trials != nil {
 		r.Trials = &Trials{Old: c.Trials.New, New: c.Trials.Old}
 	}

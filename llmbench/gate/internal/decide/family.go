@@ -87,7 +87,8 @@ func testOthers(cells []Cell, family int) []PValues {
 // new in a round is a matter of the random order of the round, which all cells share. So
 // the statistics are compared with those after exchanges of whole rounds. The adjusted
 // p-value of a cell is the share of exchanges after which the largest statistic of any cell
-// is at least that of the cell; cells with larger statistics no longer count (step-down maxT:
+// is at least the cell's; cells with larger statistics no longer count. A round in which a
+// cell has no pair changes nothing in that cell if it is exchanged (step-down maxT:
 // Westfall and Young, "Resampling-Based Multiple Testing", 1993; Romano and Wolf, "Exact and
 // Approximate Stepdown Methods for Multiple Hypothesis Testing", 2005,
 // https://doi.org/10.1198/016214504000000539).
@@ -97,7 +98,7 @@ func testPairs(cells []Cell) []PValues {
 		tests[i], order[i] = newPairedTest(c.differences()), i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(tests[a].statistic, tests[b].statistic) })
-	f := flips(len(cells[0].Old))
+	f := flips(len(cells[0].NewFirst))
 	flipped, largest := make([]float64, f.ways), make([]float64, f.ways)
 	for way := range largest {
 		largest[way] = math.Inf(-1)
@@ -105,10 +106,10 @@ func testPairs(cells []Cell) []PValues {
 	for _, i := range order {
 		s := tests[i].statistic
 		if math.IsInf(s, -1) { // new is worse by exactly the margin in every round
-			all[i] = PValues{Worse: 1, Less: 1 / float64(f.ways), Adjusted: 1}
+			all[i] = PValues{Worse: 1, Less: 1 / float64(flips(len(cells[i].Old)).ways), Adjusted: 1}
 			continue
 		}
-		f.sums(tests[i].differences, flipped)
+		f.sums(cells[i].place(tests[i].differences), flipped)
 		for way, v := range flipped {
 			largest[way] = max(largest[way], v)
 		}

@@ -76,7 +76,7 @@ func (c Cell) Bound(alpha float64) float64 {
 		return -float64(c.Better) * c.proportion().bound(alpha)
 	}
 	if c.NewFirst != nil {
-		return c.Change(pairedBound(c.differences(), alpha))
+		return c.Change(c.pairedBound(alpha))
 	}
 	e := c.trimmedEstimate()
 	if e.err == 0 {

@@ -37,10 +37,10 @@ func (c Cell) bothDifferences() (plain, steady []float64) {
 	for i := range n {
 		before, after := max(i-1, 0), min(i+1, n-1)
 		drift := ratio((old[after]+c.New[after])-(old[before]+c.New[before]), old[after]+c.New[after]+old[before]+c.New[before])
-		if after-before == 2 {
-			drift /= 2 // the two rounds are four processes apart rather than two
+		if rounds := c.round(after) - c.round(before); rounds > 1 {
+			drift /= float64(rounds) // the two rounds are 2*rounds processes apart rather than two
 		}
-		if c.NewFirst[i] {
+		if c.NewFirst[c.round(i)] {
 			drift = -drift
 		}
 		d := ratio(2*(c.New[i]-old[i]), c.New[i]+old[i])
@@ -50,7 +50,7 @@ func (c Cell) bothDifferences() (plain, steady []float64) {
 }
 
 // settled returns the differences that further rounds do not change, of which
-// [Cell.differences] returns one or the other: those of all rounds but the last.
+// [Cell.differences] returns one or the other: those of all pairs but the last.
 func (c Cell) settled() (plain, steady []float64) {
 	plain, steady = c.bothDifferences()
 	n := len(plain) - 1

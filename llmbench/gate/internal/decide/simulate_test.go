@@ -489,6 +489,54 @@ func TestEqualVersions(t *testing.T) {
 	assert.Assert(t, o.tooNoisy <= 0.02, "%+v", o)
 }
 
+// TestWithheld makes the table in the doc comment of package gate of rows that lack values. One value
+// of ten is 30 % larger, and such values are withheld on both sides or on one of them. A comparison
+// is refused if a side then lacks more than a fifth of its values, as package gate does.
+func TestWithheld(t *testing.T) {
+	const trials = 2000
+	slow := disturbance{"", steady, func(r *rand.Rand, sd float64) float64 {
+		if r.IntN(10) == 0 {
+			return 1.3 * normal(r, sd)
+		}
+		return normal(r, sd)
+	}}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-20s%10s%10s%10s%10s", "withheld", "refused", "equal", "2% worse", "5% worse")
+	for _, c := range []struct {
+		name     string
+		old, new bool
+	}{{"nothing", false, false}, {"on both sides", true, true}, {"only old", true, false}, {"only new", false, true}} {
+		fmt.Fprintf(&b, "\n%-20s", c.name)
+		for _, worse := range []float64{0, 0.02, 0.05} {
+			s := setting{disturbance: slow, rows: 1, n: 10, sd: 0.01, margin: 0.02, worse: worse}
+			var refused, found atomic.Int64
+			parallel(0, trials, func(seed int) {
+				cell := s.take(s.random(seed), s.n)[0]
+				var old, new, rounds []int // that lack a value
+				for i := range cell.Old {
+					if c.old && cell.Old[i] > 115 {
+						old, rounds = append(old, i), append(rounds, i)
+					}
+					if c.new && cell.New[i] > 115*(1+worse) {
+						new, rounds = append(new, i), append(rounds, i)
+					}
+				}
+				if 5*max(len(old), len(new)) > s.n {
+					refused.Add(1)
+				} else if rejectsAny([]Cell{cell.without(rounds)}, alpha) {
+					found.Add(1)
+				}
+			})
+			judged := trials - float64(refused.Load())
+			if worse == 0 {
+				fmt.Fprintf(&b, "%9.1f%%", 100*(1-judged/trials))
+			}
+			fmt.Fprintf(&b, "%9.1f%%", 100*float64(found.Load())/judged)
+		}
+	}
+	golden.Assert(t, b.String()+"\n", "withheld.golden")
+}
+
 // TestUnpaired compares samples that are not pairs, of different numbers and spreads. The
 // false alarms without a margin stay near the level. The doc comment of package gate states
 // the largest shares with LLMBENCH_FULL set.

@@ -1,0 +1,191 @@
+package gate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// headline returns the verdict as a sentence, with the worst row and everything that restricts
+// the verdict.
+func (r *Report) headline() string {
+	s := string(r.Verdict) + r.after() + ": " + r.sentence()
+	for _, part := range []string{r.onlyIn(r.Added, "new"), r.onlyIn(r.Removed, "removed")} {
+		if part != "" {
+			s += "; " + part
+		}
+	}
+	if r.LeftOut > 0 {
+		s += "; left out: " + plural(r.LeftOut, "result") + " with neither value"
+	}
+	if r.Partial {
+		s += "; -partial: results may be missing, or come from one process"
+	}
+	if r.OneStart {
+		s += "; -one-start: results of one process count as samples, so their noise may be too small"
+	}
+	if r.Equal {
+		s += "; both files have the same contents, so the results are compared with themselves"
+	}
+	return s
+}
+
+// after states after how many rounds the comparison ended, if the samples are pairs.
+func (r *Report) after() string {
+	switch {
+	case !r.Paired || r.Samples == 0:
+		return ""
+	case r.Samples < r.Max:
+		return fmt.Sprintf(" after %d of %d rounds", r.Samples, r.Max)
+	}
+	return fmt.Sprintf(" after %s", plural(r.Samples, "round"))
+}
+
+// sentence returns what the verdict is about.
+func (r *Report) sentence() string {
+	switch noisy := r.count(CannotJudge); {
+	case r.Verdict == Regression:
+		s := r.worst(Regression, "", func(row *Row) (float64, string) {
+			text := row.changeText()
+			if row.Change == nil { // from 0
+				return math.Inf(+1), text
+			}
+			return row.worse() - *row.Margin, text
+		})
+		if noisy > 0 {
+			s += fmt.Sprintf("; %d cannot be judged", noisy)
+		}
+		return s
+	case r.Verdict == Pass:
+		return r.passed()
+	case len(r.Problems) > 0:
+		s := r.why()
+		if n := r.count(Regression); n > 0 {
+			s += fmt.Sprintf("; %d of %s regressed", n, plural(r.Cells, "row"))
+		}
+		return s
+	case noisy > 0:
+		return r.worst(CannotJudge, "", func(row *Row) (float64, string) {
+			switch {
+			case row.Lacks:
+				return math.Inf(+1), row.changeText() + ", " + row.lackText()
+			case row.Noise == nil:
+				return math.Inf(+1), row.changeText() + ", noise unknown"
+			}
+			return *row.Noise - *row.Margin, row.changeText() + ", noise " + row.share(*row.Noise, 2)
+		})
+	}
+	return r.worst(Pass, " not shown to be within the margin", func(row *Row) (float64, string) {
+		if row.Bound == nil {
+			return math.Inf(+1), row.changeText()
+		}
+		return math.Abs(*row.Bound) - *row.Margin, row.changeText() + ", at worst " + row.percent(row.Bound, 2)
+	})
+}
+
+// passed says what a pass is worth. A row counts as within its margin if it is shown to be no
+// worse, or if both its change and its noise are within the margin.
+func (r *Report) passed() string {
+	within := 0
+	for i := range r.Rows {
+		if r.Rows[i].within() {
+			within++
+		}
+	}
+	switch {
+	case r.Cells == 0:
+		return "nothing was judged, because no gated row is in both files"
+	case within == 1 && r.Cells == 1:
+		return "1 row within its margin"
+	case within == r.Cells:
+		return fmt.Sprintf("%d rows within their margins", within)
+	case within == 0:
+		return fmt.Sprintf("no regression found in %s", plural(r.Cells, "row"))
+	}
+	return fmt.Sprintf("no regression found in %d rows, %d of them within their margins", r.Cells, within)
+}
+
+// within reports whether the samples show that the change of the row is within its margin, or
+// whether at least the change and the noise that were measured are.
+func (row *Row) within() bool {
+	if row.Verdict != Pass || row.Change == nil || row.Noise == nil {
+		return row.Verdict == NoWorse
+	}
+	const rounding = 1e-9
+	return row.worse() <= *row.Margin+rounding && *row.Noise <= *row.Margin+rounding
+}
+
+// worse returns the change of the row for the worse, which is negative if new is better.
+func (row *Row) worse() float64 {
+	if row.Better == "higher" {
+		return -*row.Change
+	}
+	return *row.Change
+}
+
+// worst counts the rows with verdict v and names the first one with the largest size, as of
+// measure.
+func (r *Report) worst(v Verdict, what string, measure func(*Row) (size float64, text string)) string {
+	label, _ := r.labeler()
+	name, largest := "", math.Inf(-1)
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if row.Verdict != v {
+			continue
+		}
+		if size, text := measure(row); name == "" || size > largest {
+			name = fmt.Sprintf("%s %s: %s (margin %s)", label(row), printable(row.Unit), text, row.share(*row.Margin, 4))
+			largest = size
+		}
+	}
+	most := ", most "
+	switch {
+	case r.Cells == 1 && what == "":
+		return name
+	case r.count(v) == 1:
+		most = ": "
+	}
+	return fmt.Sprintf("%d of %s%s%s%s", r.count(v), plural(r.Cells, "row"), what, most, name)
+}
+
+// onlyIn names subjects that are in one file only, except those that a problem names, or
+// returns "".
+func (r *Report) onlyIn(subjects []Subject, how string) string {
+	label, _ := r.labeler()
+	var names []string
+	for _, s := range subjects {
+		if slices.ContainsFunc(r.Problems, func(p Problem) bool {
+			return strings.HasPrefix(p.Message, missing) && p.Pkg == s.Pkg && p.Name == s.Name && p.Unit == s.Unit
+		}) {
+			continue // the reasons have it
+		}
+		name := label(&Row{Pkg: s.Pkg, Name: s.Name})
+		if s.Unit != "" {
+			name += " " + printable(s.Unit)
+		}
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return how + ": " + list(names, 3)
+}
+
+// hint asks whether the arguments were swapped if rows are better by more than their margin, or
+// returns "". Samples that benchgate took itself cannot be swapped.
+func (r *Report) hint() string {
+	n := 0
+	for i := range r.Rows {
+		if row := &r.Rows[i]; row.Improved && row.Change != nil && -row.worse() > *row.Margin {
+			n++
+		}
+	}
+	switch {
+	case r.Paired || r.Verdict != Pass || n == 0:
+		return ""
+	case n == 1:
+		return "1 row is better by more than its margin: is OLD really first?"
+	}
+	return fmt.Sprintf("%d rows are better by more than their margins: is OLD really first?", n)
+}

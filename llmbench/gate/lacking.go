@@ -1,0 +1,43 @@
+package gate
+
+import "fmt"
+
+// lacking returns a line for each gated row that is judged although some results lack its value.
+func (r *Report) lacking() (lines []string) {
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if row.PAdjusted == nil || row.Old.Of == 0 && row.New.Of == 0 {
+			continue
+		}
+		if len(lines) == maxSubjects {
+			return append(lines, "and further rows that some samples lack, as column n says")
+		}
+		line := fmt.Sprintf("%s %s: %s", r.qualify(row.Pkg, row.Name), printable(row.Unit), row.lackText())
+		if r.Paired {
+			line += fmt.Sprintf("; %s have both and are compared", plural(row.Pairs, "round"))
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// lackReason explains why a row cannot be judged that too many results lack.
+func (row *Row) lackReason() string {
+	if row.Old.Of > 0 && lacksMany(row.Old.Of-row.Old.N, row.Old.Of) || row.New.Of > 0 && lacksMany(row.New.Of-row.New.N, row.New.Of) {
+		return "cannot judge: the unit is " + row.lackText() + ": want four of five of each side, since the missing values may be the worst"
+	}
+	return "cannot judge: the unit is " + row.lackText() + ", and too few are left: want more samples"
+}
+
+// lackText states how many samples have a value of the row.
+func (row *Row) lackText() string {
+	return fmt.Sprintf("in %s old and %s new samples", row.Old.share(), row.New.share())
+}
+
+// share returns how many of how many samples have a value.
+func (s Summary) share() string {
+	if s.Of == 0 {
+		return fmt.Sprintf("all %d", s.N)
+	}
+	return fmt.Sprintf("%d of %d", s.N, s.Of)
+}
