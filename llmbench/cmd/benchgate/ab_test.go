@@ -4,13 +4,16 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -78,7 +81,7 @@ func fixture(t *testing.T) (measure func(name, value string), units string) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("skipped: no git")
 	}
-	t.Setenv("GOFLAGS", "-mod=mod")
+	t.Setenv("GOFLAGS", "-mod=mod -ldflags=-s") // without debug information, a test is linked in half the time
 	t.Setenv("GOWORK", "off")
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -117,12 +120,41 @@ func benchgate(args ...string) (status int, stdout, stderr string) {
 	return status, out.String(), err.String()
 }
 
-// onlyOneTree checks that no worktree is left behind.
-func onlyOneTree(t *testing.T) {
+// noSources checks that a folder of samples has neither the files of the base nor binaries.
+func noSources(t *testing.T, out string) {
 	t.Helper()
-	trees, err := command(t.Context(), "", "git", "worktree", "list")
-	assert.NilError(t, err)
-	assert.Equal(t, strings.Count(trees, "\n"), 1, trees)
+	for _, pattern := range []string{"_base-src", "*-bin"} {
+		left, err := filepath.Glob(filepath.Join(out, pattern))
+		assert.NilError(t, err)
+		assert.Equal(t, len(left), 0, "%q", left)
+	}
+}
+
+// TestCheckOutAtOnce checks that several commands can have the files of one repository's commits at
+// the same time, as shards on one file system do, and that the repository does not change.
+func TestCheckOutAtOnce(t *testing.T) {
+	measure, _ := fixture(t)
+	measure("X", "106")
+	dir := t.TempDir()
+	var all sync.WaitGroup
+	for i := range 16 {
+		all.Go(func() {
+			for range 4 { // again in the same folder, as after a killed command
+				base, err := checkOut(t.Context(), "HEAD", filepath.Join(dir, fmt.Sprint(i), "_base-src"))
+				if !assert.Check(t, err) {
+					return
+				}
+				source, err := os.ReadFile(filepath.Join(base.dir, "fixture_test.go"))
+				assert.Check(t, err)
+				assert.Check(t, strings.Contains(string(source), "b.ReportMetric(100, "))
+				_, err = os.Stat(filepath.Join(base.dir, ".git"))
+				assert.Check(t, errors.Is(err, fs.ErrNotExist), err)
+			}
+		})
+	}
+	all.Wait()
+	assert.Equal(t, git(t, "status", "--porcelain"), "M fixture_test.go")
+	assert.Equal(t, strings.Count(git(t, "worktree", "list"), "\n"), 0)
 }
 
 func TestAB(t *testing.T) {
@@ -158,7 +190,7 @@ func TestAB(t *testing.T) {
 			}
 			samples, _ := filepath.Glob(filepath.Join(out, "head", "*.txt"))
 			assert.Equal(t, len(samples), c.rounds)
-			onlyOneTree(t)
+			noSources(t, out)
 		})
 	}
 }
@@ -202,7 +234,7 @@ func TestNewBenchmarks(t *testing.T) {
 			assert.Assert(t, strings.Contains(stdout, fmt.Sprintf("(head.txt) against the base, %.12s (base.txt)\n", base)), stdout)
 			assert.Assert(t, strings.Contains(stderr, c.stderr), stderr)
 			assert.Equal(t, strings.Count(stderr, " of 10: "), 1, stderr)
-			onlyOneTree(t)
+			noSources(t, "out")
 		})
 	}
 }
@@ -281,7 +313,7 @@ func TestSubmodule(t *testing.T) {
 	status, stdout, stderr := benchgate("ab", "-base=HEAD", "-units="+units, "-out="+out, "--", "-bench=X", "-benchtime=1x", "example.com/fixture")
 	assert.Equal(t, status, exitRegression, "%s\n%s", stdout, stderr)
 	assert.Assert(t, strings.Contains(stdout, "+6.00%"), stdout)
-	onlyOneTree(t)
+	noSources(t, out)
 
 	// A submodule that is not checked out here is told.
 	git(t, "submodule", "--quiet", "deinit", "--force", "middle")
@@ -312,7 +344,7 @@ func TestInterrupt(t *testing.T) {
 	cmd.Wait()
 	assert.Equal(t, cmd.ProcessState.ExitCode(), exitCannotJudge, progress.String())
 	assert.Assert(t, strings.Contains(progress.String(), "interrupted; the same command with -out=\""+out+"\" continues with these samples"), progress.String())
-	onlyOneTree(t)
+	noSources(t, out)
 
 	status, _, again := benchgate(args...)
 	assert.Equal(t, status, 0, again)
@@ -376,13 +408,13 @@ func TestFingerprints(t *testing.T) {
 }
 
 // TestSecondInterrupt checks that a second Ctrl-C kills a benchmark that ignores the
-// first, together with its child process, and that the worktree is removed.
+// first, together with its child process, and that the files of the base are removed.
 func TestSecondInterrupt(t *testing.T) {
 	_, units := fixture(t)
 	self, err := os.Executable()
 	assert.NilError(t, err)
-	ready := filepath.Join(t.TempDir(), "ready")
-	cmd := exec.CommandContext(t.Context(), self, "ab", "-base=HEAD", "-units="+units, "-out="+t.TempDir(), "--", "-bench=X", "-benchtime=1x")
+	out, ready := t.TempDir(), filepath.Join(t.TempDir(), "ready")
+	cmd := exec.CommandContext(t.Context(), self, "ab", "-base=HEAD", "-units="+units, "-out="+out, "--", "-bench=X", "-benchtime=1x")
 	cmd.Env = append(os.Environ(), "BENCHGATE_TEST_MAIN=1", "FIXTURE=deaf", "FIXTURE_READY="+ready)
 	var progress bytes.Buffer
 	cmd.Stderr = &progress
@@ -401,7 +433,7 @@ func TestSecondInterrupt(t *testing.T) {
 		}
 	}
 	assert.Equal(t, cmd.ProcessState.ExitCode(), exitCannotJudge, "%s", &progress)
-	onlyOneTree(t)
+	noSources(t, out)
 	// A killed process may need a moment to end.
 	poll.WaitOn(t, func(poll.LogT) poll.Result {
 		stat, err := os.ReadFile("/proc/" + string(pid) + "/stat")
@@ -500,7 +532,7 @@ func TestBadUsage(t *testing.T) {
 		assert.Equal(t, status, exitCannotJudge)
 		assert.Equal(t, stdout, "")
 		assert.Assert(t, strings.Contains(stderr, c.want), "benchgate %q prints %q, want %q", c.args, stderr, c.want)
-		onlyOneTree(t)
+		noSources(t, filepath.Join(os.Getenv("TMPDIR"), "benchgate-*"))
 	}
 	t.Setenv("FIXTURE", "hangs")
 	status, _, stderr := benchgate("aa", "-timeout=50ms", "-out="+t.TempDir(), "--", "-bench=X", "-benchtime=1x")

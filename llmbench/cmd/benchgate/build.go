@@ -70,7 +70,7 @@ func (s suite) compileHead(ctx context.Context, out string) ([]binary, error) {
 
 // compileBase compiles the tests of the base. It returns none if the base has no tests of
 // the suite's packages: they may be new in the working tree.
-func (s suite) compileBase(ctx context.Context, base worktree, out string) ([]binary, error) {
+func (s suite) compileBase(ctx context.Context, base tree, out string) ([]binary, error) {
 	var err error
 	if s.packages, err = s.packagesOf(ctx, base); err == nil && len(s.packages) > 0 {
 		if err = s.checkSources(ctx, base.dir, base.root); err == nil {
@@ -86,25 +86,25 @@ func (s suite) compileBase(ctx context.Context, base worktree, out string) ([]bi
 	return nil, err
 }
 
-// packagesOf returns the import paths of the suite's packages that a worktree has. It may
+// packagesOf returns the import paths of the suite's packages that the base has. It may
 // have none, or no module.
-func (s suite) packagesOf(ctx context.Context, tree worktree) ([]string, error) {
-	if _, err := os.Stat(tree.dir); errors.Is(err, fs.ErrNotExist) {
+func (s suite) packagesOf(ctx context.Context, base tree) ([]string, error) {
+	if _, err := os.Stat(base.dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	env, err := command(ctx, tree.dir, "go", "env", "GOMOD", "GOWORK")
+	env, err := command(ctx, base.dir, "go", "env", "GOMOD", "GOWORK")
 	if err != nil {
 		return nil, err
 	}
-	// Without a go.mod of its own, the worktree could be in a module around it.
+	// Without a go.mod of its own, the base could be in a module around it.
 	mod, work, _ := strings.Cut(strings.TrimSpace(env), "\n")
-	inside, err := within(mod, tree.root)
+	inside, err := within(mod, base.root)
 	if err != nil || !inside && (work == "" || work == "off") {
 		return nil, err
 	}
 	// A package that does not exist has an error and no files.
 	const present = "{{if not .Error}}{{.ImportPath}}{{else if or .GoFiles .CgoFiles .TestGoFiles .XTestGoFiles .IgnoredGoFiles .InvalidGoFiles}}{{.ImportPath}}{{end}}"
 	list := append([]string{"list", "-e", "-f", present}, s.build...)
-	packages, err := command(ctx, tree.dir, "go", append(list, s.packages...)...)
+	packages, err := command(ctx, base.dir, "go", append(list, s.packages...)...)
 	return strings.Fields(packages), err
 }

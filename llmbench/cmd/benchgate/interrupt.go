@@ -15,7 +15,7 @@ import (
 var errInterrupted = errors.New("interrupted")
 
 // An interrupt ends a command in two steps. The first Ctrl-C or SIGTERM ends the context
-// gentle: the processes get an interrupt signal, complete samples are kept, and worktrees
+// gentle: the processes get an interrupt signal, complete samples are kept, and the files of the base
 // are removed. A second signal, at least a second later, ends the context hard, which
 // kills the processes. The command itself always cleans up before it ends.
 //

@@ -215,8 +215,10 @@ func (r *rounds) process(ctx context.Context, b binary) ([]byte, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, b.path, r.run...)
 	cmd.Dir = b.dir
-	cmd.Env = os.Environ()
-	if records := os.Getenv("LLMBENCH_OUT"); records != "" { // a relative path must not lead into the worktree, which is removed
+	// A benchmark of llmbench that the client disturbed so much that no figure is left must not end the comparison. The
+	// sample then lacks the benchmark's gated units, which package gate judges.
+	cmd.Env = append([]string{"LLMBENCH_CLIENT_BOUND=withhold"}, os.Environ()...)
+	if records := os.Getenv("LLMBENCH_OUT"); records != "" { // a relative path must not lead into the files of the base, which are removed
 		records, err := filepath.Abs(records)
 		if err != nil {
 			return nil, err
@@ -230,7 +232,7 @@ func (r *rounds) process(ctx context.Context, b binary) ([]byte, error) {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%s: %w", b.pkg, context.Cause(ctx))
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w\n%s", b.pkg, err, tail(append(stdout.Bytes(), stderr.Bytes()...)))
+		return nil, fmt.Errorf("%s: %w\n%s", b.pkg, err, append(tail(stdout.Bytes()), tail(stderr.Bytes())...))
 	}
 	return stdout.Bytes(), nil
 }

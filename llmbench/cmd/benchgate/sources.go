@@ -8,11 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 )
 
-// A worktree is a checkout of a commit of the repository.
-type worktree struct {
+// A tree is the files of a commit of the repository.
+type tree struct {
 	commit string // its full hash
 	root   string
 	dir    string   // the folder that corresponds to the working directory
@@ -20,51 +19,54 @@ type worktree struct {
 	remove func()
 }
 
-// checkOut checks out the commit ref of the repository of the working directory, as a
-// worktree at path.
-func checkOut(ctx context.Context, ref, path string) (worktree, error) {
+// checkOut writes the files of the commit ref, and of its submodules, to the folder path, which
+// it empties first. The working directory is in the repository. The folder does not become
+// a worktree of the repository, so that several commands may do this at the same time.
+func checkOut(ctx context.Context, ref, path string) (tree, error) {
 	commit, err := command(ctx, "", "git", "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
 	if err != nil {
 		if ctx.Err() != nil {
-			return worktree{}, err
+			return tree{}, err
 		}
-		return worktree{}, fmt.Errorf("-base=%s: want a commit of this repository (was it fetched?): %w", ref, err)
+		return tree{}, fmt.Errorf("-base=%s: want a commit of this repository (was it fetched?): %w", ref, err)
 	}
-	prefix, err := command(ctx, "", "git", "rev-parse", "--show-prefix")
-	if err != nil {
-		return worktree{}, err
-	}
-	w := worktree{commit: strings.TrimSpace(commit), root: path, dir: filepath.Join(path, strings.TrimSpace(prefix))}
-	w.remove = func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		// A killed run can leave a worktree that git does not know, that only git
-		// knows, or that is locked.
-		command(ctx, "", "git", "worktree", "remove", "--force", "--force", path)
-		os.RemoveAll(path)
-		command(ctx, "", "git", "worktree", "unlock", path)
-		command(ctx, "", "git", "worktree", "prune")
-	}
-	w.remove()
-	_, err = command(ctx, "", "git", "worktree", "add", "--quiet", "--detach", path, w.commit)
-	if err == nil {
-		var top string
-		if top, err = command(ctx, "", "git", "rev-parse", "--show-toplevel"); err == nil {
-			w.empty, err = checkOutSubmodules(ctx, strings.TrimSpace(top), w.commit, path)
+	texts := [2]string{"--show-toplevel", "--show-prefix"}
+	for i, flag := range texts {
+		if texts[i], err = command(ctx, "", "git", "rev-parse", flag); err != nil {
+			return tree{}, err
 		}
 	}
-	if err != nil {
+	w := tree{commit: strings.TrimSpace(commit), root: path, dir: filepath.Join(path, strings.TrimSpace(texts[1]))}
+	w.remove = func() { os.RemoveAll(path) }
+	if err := os.RemoveAll(path); err != nil { // what a killed command left
+		return tree{}, err
+	}
+	if w.empty, err = writeFiles(ctx, strings.TrimSpace(texts[0]), w.commit, path); err != nil {
 		w.remove()
-		return worktree{}, err
+		return tree{}, err
 	}
 	return w, nil
 }
 
-// checkOutSubmodules writes the files of a commit's submodules to the folder to, because git
-// worktree leaves their folders empty. The commit is one of the repository at from, whose
-// own submodules have the objects. A submodule that is not checked out there stays empty;
-// checkOutSubmodules returns the paths of these.
-func checkOutSubmodules(ctx context.Context, from, commit, to string) (empty []string, err error) {
+// writeFiles writes the files of a commit, and of its submodules, to the folder to. The commit is
+// one of the repository at from, whose own submodules have the objects. A submodule that is not
+// checked out there stays empty; writeFiles returns the paths of these.
+func writeFiles(ctx context.Context, from, commit, to string) (empty []string, err error) {
+	// No file of a commit is in a folder with the name .git.
+	folder := filepath.Join(to, ".git")
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return nil, err
+	}
+	env := []string{"GIT_WORK_TREE=" + to, "GIT_INDEX_FILE=" + filepath.Join(folder, "index")}
+	if _, err := output(ctx, from, env, "git", "read-tree", "--reset", "-u", "--no-recurse-submodules", commit); err != nil {
+		if ctx.Err() == nil {
+			err = fmt.Errorf("the files of commit %s cannot be written to %s: %w", commit, to, err)
+		}
+		return nil, err
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		return nil, err
+	}
 	entries, err := command(ctx, from, "git", "ls-tree", "-r", "-z", "--full-tree", commit)
 	if err != nil {
 		return nil, err
@@ -75,24 +77,17 @@ func checkOutSubmodules(ctx context.Context, from, commit, to string) (empty []s
 		if len(fields) != 3 || fields[1] != "commit" {
 			continue
 		}
-		sub, folder := filepath.Join(from, path), filepath.Join(to, path)
+		sub := filepath.Join(from, path)
 		if _, err := os.Stat(filepath.Join(sub, ".git")); err != nil {
 			empty = append(empty, path)
 			continue
 		}
-		index := []string{"GIT_INDEX_FILE=" + folder + ".index"}
-		if _, err = output(ctx, sub, index, "git", "read-tree", fields[2]); err == nil {
-			_, err = output(ctx, sub, index, "git", "checkout-index", "--all", "--force", "--prefix="+folder+string(filepath.Separator))
-		}
+		inner, err := writeFiles(ctx, sub, fields[2], filepath.Join(to, path))
 		if err != nil {
-			return nil, fmt.Errorf("submodule %s: want its commit %s (git -C %s fetch): %w", path, fields[2], path, err)
-		}
-		if err := os.Remove(folder + ".index"); err != nil {
+			if ctx.Err() == nil {
+				err = fmt.Errorf("submodule %s: want its commit %s (git -C %s fetch): %w", path, fields[2], path, err)
+			}
 			return nil, err
-		}
-		inner, err := checkOutSubmodules(ctx, sub, fields[2], folder)
-		if err != nil {
-			return nil, fmt.Errorf("submodule %s: %w", path, err)
 		}
 		for _, p := range inner {
 			empty = append(empty, filepath.Join(path, p))
@@ -150,7 +145,7 @@ func (s suite) checkSources(ctx context.Context, dir, root string) error {
 			return err
 		}
 		if !inside {
-			return fmt.Errorf("package %s would come from %s, outside its worktree: is there a go.work or a replace with an absolute path?", path, folder)
+			return fmt.Errorf("package %s would come from %s, outside the files of the commit: is there a go.work or a replace with an absolute path?", path, folder)
 		}
 	}
 	return nil

@@ -82,11 +82,16 @@ func (s *suite) flags() *flag.FlagSet {
 	return flags
 }
 
-// hint adds to an error about a flag of command where flags of go test stand.
+// hint adds to an error about a flag of command how a format is selected, or where flags of go
+// test stand.
 func hint(err error, command string) error {
 	name, undefined := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
-	if !undefined || new(suite).flags().Lookup(name) == nil {
-		return err
+	switch {
+	case !undefined:
+	case renderings[name] != nil:
+		return fmt.Errorf("%w; want -format %s", err, name)
+	case new(suite).flags().Lookup(name) != nil:
+		return fmt.Errorf("%w; it is a flag of go test, which stands after --: %s -- -%s=…", err, command, name)
 	}
-	return fmt.Errorf("%w; it is a flag of go test, which stands after --: %s -- -%s=…", err, command, name)
+	return err
 }
