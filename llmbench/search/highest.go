@@ -12,7 +12,8 @@ import (
 var ErrCannotJudge = errors.New("cannot judge")
 
 // Highest is a search for the highest load that meets a condition. The search has three
-// steps. It multiplies the load by four until a load misses the condition. It bisects
+// steps. It multiplies the load by four until a load misses the condition; with a Start it goes from there
+// in steps that grow. It bisects
 // between the last load that met and the first that missed, by geometric means. Then it
 // tries both ends of the interval again, so that each end is confirmed by two trials.
 type Highest struct {
@@ -22,6 +23,10 @@ type Highest struct {
 	// Tolerance is the maximum width of the interval, as a share of its low end.
 	// 0 means 0.05.
 	Tolerance float64
+	// Start, if not 0, is a guess of the result, between From and To, where the search begins. Its first step up or
+	// down is one Tolerance, and each further step is the square of the step before. A good guess saves trials,
+	// and a bad one costs some. Start is not for searches with Whole.
+	Start float64
 	// Whole restricts the loads to whole numbers.
 	Whole bool
 }
@@ -58,7 +63,8 @@ const raise = 4
 // Near its limit, a server may meet a load once and miss it the next time. If an end of
 // the interval is not confirmed by its second trial, Find moves that end outwards, to a
 // load that gives the expected answer twice in a row: by one width of the interval, then
-// by three, then by seven. If no such load is found, the answers are not monotone, and
+// by three, then by seven. Then it bisects and confirms once more, so that one disturbed trial does not widen
+// the interval. If no such load is found, the answers are not monotone, and
 // the error wraps [ErrCannotJudge]. The interval always has the trials, also together
 // with an error.
 func (h Highest) Find(try func(load float64) (met bool, err error)) (Interval, error) {
@@ -71,13 +77,15 @@ func (h Highest) Find(try func(load float64) (met bool, err error)) (Interval, e
 	if !(h.From > 0 && h.To > h.From && h.Tolerance > 0) || math.IsInf(h.To+h.Tolerance, 0) {
 		return Interval{}, fmt.Errorf("search: from %v to %v within %v; want 0 < from < to, and a tolerance above 0", h.From, h.To, h.Tolerance)
 	}
+	if h.Start != 0 && (h.Whole || !(h.Start >= h.From && h.Start <= h.To)) {
+		return Interval{}, fmt.Errorf("search: a start at %v of a search from %v to %v; want one between them, and no whole numbers", h.Start, h.From, h.To)
+	}
 	s := &run{Highest: h, try: try}
 	low, high, err := s.bracket()
-	if err == nil {
-		low, high, err = s.bisect(low, high)
-	}
-	if err == nil {
-		low, high, err = s.confirm(low, high)
+	for round := 0; err == nil && (round == 0 || round == 1 && !s.narrow(low, high)); round++ {
+		if low, high, err = s.bisect(low, high); err == nil {
+			low, high, err = s.confirm(low, high)
+		}
 	}
 	if err != nil {
 		return Interval{Trials: s.trials}, err
@@ -112,19 +120,33 @@ func (s *run) cannotJudge(format string, args ...any) error {
 
 // bracket returns a load that met the condition and a higher load that missed it.
 func (s *run) bracket() (low, high float64, err error) {
-	for load := s.From; ; load = min(raise*load, s.To) {
+	load, factor := s.From, float64(raise)
+	if s.Start != 0 {
+		load, factor = s.Start, 1+s.Tolerance
+	}
+	for {
 		met, err := s.met(load)
 		switch {
 		case err != nil:
 			return 0, 0, err
-		case !met && low == 0:
-			return 0, 0, s.cannotJudge("the lowest load, %.4g, misses", load)
-		case !met:
-			return low, load, nil
-		case load >= s.To:
-			return 0, 0, s.cannotJudge("the highest load, %.4g, still meets", load)
+		case met:
+			low = load
+		default:
+			high = load
 		}
-		low = load
+		switch {
+		case low > 0 && high > 0:
+			return low, high, nil
+		case met && load >= s.To:
+			return 0, 0, s.cannotJudge("the highest load, %.4g, still meets", load)
+		case met:
+			load = min(load*factor, s.To)
+		case load <= s.From:
+			return 0, 0, s.cannotJudge("the lowest load, %.4g, misses", load)
+		default:
+			load = max(load/factor, s.From)
+		}
+		factor = min(factor*factor, raise)
 	}
 }
 

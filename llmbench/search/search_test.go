@@ -44,6 +44,31 @@ func TestHighestTrials(t *testing.T) {
 	assert.Equal(t, fmt.Sprint(got), "{11 12 [1 met 4 met 16 missed 8 met 11 met 13 missed 12 missed 11 met 12 missed]}")
 }
 
+// TestHighestStart checks searches that begin at a guess, which is good or bad.
+func TestHighestStart(t *testing.T) {
+	for _, c := range []struct {
+		start float64
+		want  string
+	}{
+		{10, "{10 10.5 [10 met 10.5 missed 10 met 10.5 missed]}"},
+		{10.3, "{9.81 10.3 [10.3 missed 9.81 met 9.81 met 10.3 missed]}"},
+		{9, "{9.923 10.42 [9 met 9.45 met 10.42 missed 9.923 met 9.923 met 10.42 missed]}"},
+		{64, "{9.972 10.41 [64 missed 60.95 missed 55.29 missed 45.48 missed 30.79 missed 14.1 missed 3.526 met 7.052 met 9.972 met 11.86 missed 10.87 missed 10.41 missed 9.972 met 10.41 missed]}"},
+	} {
+		got, err := Highest{From: 1, To: 64, Start: c.start}.Find(upTo(10.1))
+		assert.NilError(t, err)
+		assert.Assert(t, got.Low <= 10.1 && 10.1 < got.High && got.High <= 1.0501*got.Low)
+		assert.Equal(t, fmt.Sprintf("{%.4g %.4g %v}", got.Low, got.High, got.Trials), c.want)
+	}
+	for limit := 1.0; limit < 60; limit *= 1.013 {
+		for start := 1.0; start <= 64; start *= 1.7 {
+			got, err := Highest{From: 1, To: 64, Start: start}.Find(upTo(limit))
+			assert.NilError(t, err)
+			assert.Assert(t, got.Low <= limit && limit < got.High && got.High <= got.Low*1.0501, "from %v: %v is not in [%v, %v)", start, limit, got.Low, got.High)
+		}
+	}
+}
+
 func TestHighestCannotJudge(t *testing.T) {
 	broken := errors.New("no server")
 	// seq returns the given answers in turn, then those of a server with a limit of 11.
@@ -71,6 +96,10 @@ func TestHighestCannotJudge(t *testing.T) {
 		{"no room to move the low end", Highest{From: 1, To: 3, Whole: true}, seq(true, false, true, false, false),
 			"cannot judge: not monotone: 1 contradicts an earlier trial (1 met, 3 missed, 2 met, 2 missed, 1 missed)"},
 		{"an error", Highest{From: 1, To: 2}, func(float64) (bool, error) { return false, broken }, "no server"},
+		{"the lowest load misses, from above", Highest{From: 2, To: 64, Start: 2.5, Tolerance: 0.1}, upTo(1), "cannot judge: the lowest load, 2, misses (2.5 missed, 2.273 missed, 2 missed)"},
+		{"the highest load meets, from below", Highest{From: 1, To: 9, Start: 8, Tolerance: 0.1}, upTo(9), "cannot judge: the highest load, 9, still meets (8 met, 8.8 met, 9 met)"},
+		{"a start outside", Highest{From: 1, To: 9, Start: 10}, upTo(9), "search: a start at 10 of a search from 1 to 9; want one between them, and no whole numbers"},
+		{"a start of whole numbers", Highest{From: 1, To: 9, Start: 2, Whole: true}, upTo(9), "search: a start at 2 of a search from 1 to 9; want one between them, and no whole numbers"},
 		{"empty range", Highest{From: 2, To: 2}, upTo(1), "search: from 2 to 2 within 0.05; want 0 < from < to, and a tolerance above 0"},
 		{"empty range of whole numbers", Highest{From: 1.5, To: 2.5, Whole: true}, upTo(1), "search: from 2 to 2 within 0.05; want 0 < from < to, and a tolerance above 0"},
 		{"NaN and infinity", Highest{From: math.NaN(), To: math.Inf(1)}, upTo(1), "search: from NaN to +Inf within 0.05; want 0 < from < to, and a tolerance above 0"},
@@ -82,8 +111,8 @@ func TestHighestCannotJudge(t *testing.T) {
 	}
 }
 
-// TestHighestMovesEnd checks that a load that met once and missed once is inside the
-// interval.
+// TestHighestMovesEnd checks that an end that is not confirmed is moved, and that the interval is then narrowed
+// again.
 func TestHighestMovesEnd(t *testing.T) {
 	seen := map[float64]int{}
 	got, err := Highest{From: 1, To: 100, Whole: true}.Find(func(load float64) (bool, error) {
@@ -91,7 +120,7 @@ func TestHighestMovesEnd(t *testing.T) {
 		return load < 11 || load == 11 && seen[load] == 1, nil
 	})
 	assert.NilError(t, err)
-	assert.Equal(t, fmt.Sprint(got), "{10 12 [1 met 4 met 16 missed 8 met 11 met 13 missed 12 missed 11 missed 10 met 10 met 12 missed]}")
+	assert.Equal(t, fmt.Sprint(got), "{10 11 [1 met 4 met 16 missed 8 met 11 met 13 missed 12 missed 11 missed 10 met 10 met 12 missed 11 missed 10 met 11 missed]}")
 }
 
 // TestHighestConfirmsEnds checks that both ends give the same answer twice in a row, for a
