@@ -3,6 +3,8 @@ package llmbench
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,6 +45,28 @@ func TestCheck(t *testing.T) {
 			})
 		}
 	}
+}
+
+// helperWrong checks answers, of which none is right, to prompts with a credential and a control character.
+func helperWrong(b *testing.B) {
+	_, target := loopback(b, mockserver.Config{})
+	target.Header = http.Header{"X-Key": {"a-secret-key"}}
+	l := Load{Requests: words(3, 3), Concurrency: 1}
+	for i := range l.Requests {
+		l.Requests[i].Prompt = strings.Repeat("long ", 100) + "a-secret-key\nHow many?"
+		l.Requests[i].Check = func(a Answer) error { return fmt.Errorf("want a-secret-key\x1b[2J\nand got %q", a.Text) }
+	}
+	Run(b, target, l)
+}
+
+// TestNoneRight checks that a result without a right answer shows one.
+func TestNoneRight(t *testing.T) {
+	stdout, _, code, _ := runHelper(t, "Wrong", []string{"-test.benchtime=2x"}, nil)
+	assert.Equal(t, code, 0, stdout)
+	const want = `llmbench notes (answers: accuracy-%): 0 of 6 right; for example asked "…`
+	assert.Assert(t, strings.Contains(stdout, want), stdout)
+	assert.Assert(t, strings.Contains(stdout, `long [redacted]\nHow many?": want [redacted] [2J and got "`), stdout)
+	assert.Assert(t, !strings.Contains(stdout, "secret"), stdout)
 }
 
 // TestCheckTurns checks that each turn of a session has a check of its own.

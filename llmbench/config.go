@@ -15,7 +15,7 @@ import (
 type config struct {
 	out      string       // LLMBENCH_OUT: folder for per-request records; "" writes none
 	allUnits bool         // LLMBENCH_UNITS: false reports the core units, true all
-	bound    ClientBound  // LLMBENCH_CLIENT_BOUND: what happens to figures that the client distorts; "" is as fail
+	bound    ClientBound  // LLMBENCH_CLIENT_BOUND: what happens to figures that the client distorts; "" is as withhold
 	salt     *uint64      // LLMBENCH_SALT: what the words of prompts depend on; nil: random, see Target.Salt
 	progress screen.Place // LLMBENCH_PROGRESS: the terminal for progress and the table of results; "" is as auto
 	shards   shard.Config

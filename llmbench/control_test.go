@@ -69,9 +69,9 @@ func TestBound(t *testing.T) {
 		simulated bool
 		want      ClientBound
 	}{
-		{"", "", false, BoundFails},
+		{"", "", false, BoundWithheld},
 		{"", "", true, BoundReported},
-		{"", BoundWithheld, false, BoundWithheld},
+		{"", BoundFails, false, BoundFails},
 		{"", BoundFails, true, BoundFails},
 		{BoundReported, BoundFails, false, BoundReported},
 	} {

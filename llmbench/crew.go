@@ -162,6 +162,7 @@ type conclusion struct {
 	Bursts   string // in what way the answers of a single pass came in bursts; ""
 	Elapsed  time.Duration
 	Withheld []withholding
+	Bounds   map[string]sample.Interval // see [Result].Bounds
 }
 
 // A withholding is a call of [Load].Withheld.

@@ -21,7 +21,7 @@ const module = "github.com/seed-2b9cec6d/llmbench/"
 //
 // A new package needs a row.
 var allowed = []struct{ pkg, imports, tests string }{
-	{"backends", "backends/internal/facts backends/internal/launch backends/internal/probe backends/internal/secret backends/metrics llmbench llmbench/dialect llmbench/env mockserver github.com/kballard/go-shellquote golang.org/x/mod", "backends/internal/llamatest backends/internal/llamatest/tinygguf backends/internal/nginxtest backends/internal/scenariostest llmbench/sample mockserver/profiles mockserver/shape golang.org/x/perf"},
+	{"backends", "backends/internal/facts backends/internal/launch backends/internal/probe backends/internal/secret backends/metrics llmbench llmbench/dialect llmbench/env llmbench/sample mockserver github.com/kballard/go-shellquote golang.org/x/mod", "backends/internal/llamatest backends/internal/llamatest/tinygguf backends/internal/nginxtest backends/internal/scenariostest llmbench/arrivals mockserver/profiles mockserver/shape golang.org/x/perf"},
 	{"backends/container", "backends backends/container/internal/engine backends/internal/launch backends/internal/probe backends/internal/secret backends/internal/serverlog backends/metrics llmbench github.com/moby/moby/api", "backends/internal/facts backends/internal/llamatest backends/internal/llamatest/tinygguf backends/internal/need backends/internal/ollamatest backends/internal/scenariostest github.com/moby/moby/client golang.org/x/perf mockserver/memnet"},
 	{"backends/container/internal/standin", "backends/internal/facts mockserver", ""},
 	{"backends/container/internal/engine", "backends/internal/serverlog github.com/containerd/errdefs github.com/gofrs/flock github.com/moby/moby/api github.com/moby/moby/client github.com/testcontainers/testcontainers-go", ""},
@@ -46,7 +46,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"benchdata/questions", "llmbench llmbench/check", ""},
 	{"benchdata/tokenizer", "llmbench github.com/dlclark/regexp2/v2 golang.org/x/text", ""},
 	{"llmbench/env/extracases", "llmbench/env", ""},
-	{"llmbench", "llmbench/arrivals llmbench/check llmbench/dialect llmbench/env llmbench/internal/apart llmbench/internal/audit llmbench/internal/conn llmbench/internal/distortion llmbench/internal/endpoint llmbench/internal/hang llmbench/internal/inflate llmbench/internal/lockstep llmbench/internal/mergepatch llmbench/internal/overview llmbench/internal/preamble llmbench/internal/prefix llmbench/internal/progress llmbench/internal/redact llmbench/internal/resultline llmbench/internal/screen llmbench/internal/shard llmbench/internal/store llmbench/internal/strain llmbench/records llmbench/sample llmbench/sse golang.org/x/net", "benchdata llmbench/env/extracases llmbench/internal/runtest mockserver mockserver/engine mockserver/fault mockserver/memnet mockserver/shape github.com/jarcoal/httpmock golang.org/x/perf"},
+	{"llmbench", "llmbench/arrivals llmbench/check llmbench/dialect llmbench/env llmbench/internal/apart llmbench/internal/audit llmbench/internal/conn llmbench/internal/distortion llmbench/internal/endpoint llmbench/internal/hang llmbench/internal/inflate llmbench/internal/lockstep llmbench/internal/mergepatch llmbench/internal/overview llmbench/internal/preamble llmbench/internal/prefix llmbench/internal/progress llmbench/internal/redact llmbench/internal/resultline llmbench/internal/screen llmbench/internal/shard llmbench/internal/store llmbench/internal/strain llmbench/internal/wake llmbench/records llmbench/sample llmbench/sse golang.org/x/net", "benchdata llmbench/env/extracases llmbench/internal/runtest mockserver mockserver/engine mockserver/fault mockserver/memnet mockserver/shape github.com/jarcoal/httpmock golang.org/x/perf"},
 	{"llmbench/arrivals", "", ""},
 	{"llmbench/benchfile", "golang.org/x/perf", ""},
 	{"llmbench/check", "github.com/go-json-experiment/json", ""},
@@ -80,6 +80,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/internal/shard", "llmbench/env", "mockserver/memnet"},
 	{"llmbench/internal/store", "llmbench/internal/hang llmbench/sample", ""},
 	{"llmbench/internal/strain", "", ""},
+	{"llmbench/internal/wake", "golang.org/x/sys", ""},
 	{"llmbench/records", "llmbench/sample github.com/go-json-experiment/json", "llmbench llmbench/arrivals llmbench/internal/runtest mockserver mockserver/shape"},
 	{"llmbench/report", "llmbench/benchfile llmbench/compat llmbench/gate llmbench/report/internal/answer llmbench/report/internal/chart llmbench/report/internal/pictures llmbench/report/internal/results llmbench/report/internal/systems llmbench/sample", ""},
 	{"llmbench/report/internal/answer", "llmbench/gate llmbench/report/internal/chart llmbench/report/internal/human llmbench/report/internal/results llmbench/report/internal/systems", "golang.org/x/perf"},
@@ -115,7 +116,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"scenarios/internal/agree", "llmbench llmbench/sample", ""},
 	{"scenarios/internal/chunkclient", "llmbench llmbench/sample golang.org/x/sys", ""},
 	{"scenarios/internal/chunkclient/cmd/leanclient", "scenarios/internal/chunkclient", ""},
-	{"scenarios/internal/limits", "llmbench", "mockserver"},
+	{"scenarios/internal/limits", "llmbench llmbench/sample", "mockserver"},
 	{"scenarios/internal/patient", "llmbench/sample github.com/cenkalti/backoff/v5", ""},
 }
 

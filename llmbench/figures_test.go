@@ -96,6 +96,6 @@ func TestFiguresOwnSamples(t *testing.T) {
 	})
 	assert.Assert(t, calls > 1)
 	want := judged(nil)
-	assert.Assert(t, len(want.Units) > 0)
+	assert.Assert(t, len(want.Distorted) > 0)
 	assert.DeepEqual(t, got, want)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"flag"
 	"iter"
 	"net"
 	"net/http"
@@ -33,6 +34,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("TEST_HELPER_NO_EDIT") != "" {
 		process.attach = func(*testing.B, resultline.Editor) bool { return false }
 	}
+	_ = flag.Set("test.parallel", "8") // tests that are parallel mostly wait
 	os.Exit(Main(m))
 }
 

@@ -91,11 +91,11 @@ type Load struct {
 	// [sample.Named] returns them, or units of one's own, which Figures computes.
 	Units []sample.Unit
 	// Figures, if set, computes further figures from the samples of all passes, by the names
-	// of units of Units or of the catalogue. They are withheld and reported like any others. The
-	// function may range over the samples several times, but not within another range, nor in two
-	// goroutines at once. Each sample is a new one, and the function's. It is called several times,
-	// with samples whose instants are corrected in different ways, to estimate the distortion by the
-	// client.
+	// of units of Units or of the catalogue. They are withheld and reported like any others.
+	// Values that are not finite are left out. The function may range over the samples several times,
+	// but not within another range, nor in two goroutines at once. Each sample is a new one, and the
+	// function's. It is called several times, with samples whose instants are corrected in different
+	// ways, to estimate the distortion by the client.
 	Figures func(iter.Seq[*sample.Sample]) map[string]float64
 
 	digest    bool // plans have one, because several processes must have the same
@@ -125,9 +125,11 @@ type ClientBound string
 
 // The values of a ClientBound.
 const (
-	BoundFails    ClientBound = "fail"     // the figures are withheld, and the benchmark fails
-	BoundWithheld ClientBound = "withhold" // the figures are withheld, and the benchmark logs which
-	BoundReported ClientBound = "report"   // the figures are reported, with the unit client-err-%
+	// BoundWithheld is the default: the figures are left out, the others stand, and the benchmark
+	// passes. It fails if neither a rate nor a latency is left, unless LLMBENCH_CLIENT_BOUND says so.
+	BoundWithheld ClientBound = "withhold"
+	BoundFails    ClientBound = "fail"   // the figures are left out, and the benchmark fails
+	BoundReported ClientBound = "report" // the figures are reported, with the unit client-err-%
 )
 
 // DefaultMaxDistortion is the share of a figure by which the client may distort it, unless

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"runtime"
@@ -43,21 +44,17 @@ type shared struct {
 	passes    map[string]int   // number of passes of each benchmark
 	attach    func(*testing.B, resultline.Editor) bool
 	own       []sample.Unit  // units of loads
-	screen    *screen.Screen // the terminal of the person who runs this, or nil
+	screen    *screen.Screen // where people read, or nil
+	comments  bool           // without a screen the table is printed as comments
+	job       *progress.Job  // the benchmarks of the process
 	table     overview.Overview
 	failed    bool            // a watched benchmark failed
 	interrupt context.Context // ends with the first signal; nil: signals are not caught
 	last      string          // the last throughput, for the progress line
-	salt      uint64          // the salt that was printed last
+	salts     []string        // what is said at the end about the salts of prompts
+	speed     string          // of the simulated server that was described last
 	sent      prefix.Sent     // the beginnings of all prompts
 	group     *shard.Group    // this process and others that measure together; nil: it measures alone
-}
-
-// lastFigure returns the throughput of the previous benchmark, or "".
-func (p *shared) lastFigure() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.last
 }
 
 // setLast keeps the throughput of a benchmark.
@@ -81,8 +78,10 @@ func (p *shared) setLast(s sample.Summary) {
 // Main returns 1 if a benchmark under Run or Watch failed in any -count sample; the testing
 // package itself only notices a failure in the first.
 //
-// Where standard error is a terminal, the progress of passes is shown there, and at the end a
-// table of the results. Nothing of this is in the standard output. LLMBENCH_PROGRESS says otherwise.
+// After the results comes a table of them for people, and a line that sums them up. Both are on
+// standard error, or on the standard error of the go command, which gives a test binary its standard output for both. Where
+// these are one file, both are comments after the results. On a terminal the progress is shown too.
+// LLMBENCH_PROGRESS says otherwise.
 //
 // After an interrupt (Ctrl-C) or SIGTERM the current pass is given up, its records are written,
 // and the remaining benchmarks fail at once. A second signal ends the process.
@@ -120,6 +119,8 @@ func Main(m *testing.M) int {
 		context.AfterFunc(g.Context(), func() { cancel(g.Err()) })
 	}
 	process.begin(os.Stdout, terminal, interrupt)
+	process.comments = terminal == nil && cfg.progress != screen.None
+	process.job = progress.NewJob(m, flag.Lookup("test.bench").Value.String(), flag.Lookup("test.skip").Value.String())
 	code := m.Run()
 	process.end()
 	if code == 0 && process.hasFailed() {
@@ -135,22 +136,31 @@ func (p *shared) begin(out io.Writer, terminal *screen.Screen, interrupt context
 	p.preamble.Out, p.screen, p.interrupt = out, terminal, interrupt
 }
 
-// end shows the table of results.
+// end prints what comes after the results: how prompts are repeated, the table and its summary.
 func (p *shared) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.screen == nil {
-		return
+	for _, text := range p.salts {
+		p.preamble.End(text)
 	}
 	if p.follows() {
 		p.table = overview.Overview{}
 	}
-	if text := p.table.String(p.screen.Width()); text != "" {
-		fmt.Fprint(p.screen, "\n"+text+"\n")
+	if p.screen == nil {
+		if p.comments {
+			p.preamble.End(p.table.Report(commentWidth))
+		}
+		return
+	}
+	if text := p.table.Report(p.screen.Width()); text != "" {
+		fmt.Fprint(p.screen, "\n"+text)
 	}
 	p.screen.Close()
 	p.screen = nil
 }
+
+// commentWidth is the number of columns of a table that is printed as comments.
+const commentWidth = 118
 
 // show adds a -count sample of a benchmark to the table.
 func (p *shared) show(e overview.Entry) {
@@ -159,14 +169,17 @@ func (p *shared) show(e overview.Entry) {
 	p.table.Add(e)
 }
 
-// progressScreen returns the terminal on which progress is shown, or nil.
-func (p *shared) progressScreen() progress.Screen {
+// showPass shows the progress of a pass until stop is called, on a terminal or in the log.
+func (p *shared) showPass(pass progress.Pass, logf func(string, ...any)) (stop func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.screen == nil {
-		return nil
+	pass.Last = p.last
+	var on progress.Screen
+	if p.screen != nil {
+		on = p.screen
+		pass.Place, pass.Left = p.job.Place(pass.Benchmark)
 	}
-	return p.screen
+	return pass.Show(on, testing.Verbose(), logf)
 }
 
 // edit has the lines of a benchmark's results edited. If the testing package does not let that
@@ -204,15 +217,24 @@ func (p *shared) units() []sample.Unit { return slices.Concat(Units(), p.own) }
 
 // editLine puts the figures of a result into the order of the units. Figures of the testing package
 // itself stay in their places at the beginning, and figures of other units come last. It
-// returns the metadata of the units that no line before had. A shard other than shard 0 writes a
-// comment instead of the line.
-func (p *shared) editLine(l *resultline.Line) (metadata string) {
+// returns the metadata of the units that no line before had, and a comment for each figure that is
+// left out because it is no finite number. A shard other than shard 0 writes a comment instead of
+// the line.
+func (p *shared) editLine(l *resultline.Line) (before string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.follows() {
 		l.Drop = true
 		return fmt.Sprintf("# %s: the result of all %d shards is that of shard 0; this is shard %d\n", l.Name, p.group.Count, p.group.Index)
 	}
+	l.Figures = slices.DeleteFunc(l.Figures, func(f resultline.Figure) bool {
+		if finite(f.Value) {
+			return false
+		}
+		before += fmt.Sprintf("# %s: %s is left out: it is %v, want a finite number\n", l.Name, f.Unit, f.Value)
+		return true
+	})
+	l.Drop = len(l.Figures) == 0
 	rank := map[string]int{"ns/op": -1, "MB/s": -1}
 	units := p.units()
 	for i, u := range units {
@@ -225,16 +247,21 @@ func (p *shared) editLine(l *resultline.Line) (metadata string) {
 		return len(units)
 	}
 	slices.SortStableFunc(l.Figures, func(a, b resultline.Figure) int { return cmp.Compare(place(a), place(b)) })
+	p.table.Results++
 	for _, f := range l.Figures {
-		if !slices.ContainsFunc(sample.Units, named(f.Unit)) {
+		// A figure that only tells results apart says nothing to people.
+		if !slices.ContainsFunc(sample.Units, func(u sample.Unit) bool { return u.Name == f.Unit || u.Apart == f.Unit }) {
 			p.table.AddFigure(withoutCPUs(l.Name), f.Unit, f.Value)
 		}
 		if at, known := rank[f.Unit]; known && at >= 0 {
-			metadata += p.preamble.Describe(units[at])
+			before += p.preamble.Describe(units[at])
 		}
 	}
-	return metadata
+	return before
 }
+
+// finite reports whether v may be in a line of results. Benchstat takes all memory for an infinite value.
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // withoutCPUs returns the name of a benchmark in a line of results as testing.B.Name has it.
 func withoutCPUs(name string) string {
@@ -262,6 +289,7 @@ func (p *shared) warnWithoutMain(b *testing.B) {
 func Announce(b *testing.B, t Target) error {
 	b.Helper()
 	process.announceSalt(b, t)
+	process.announceSpeed(b, t)
 	config := t.config()
 	if n := process.shards(); n > 0 {
 		config["shards"] = strconv.Itoa(n)
@@ -269,21 +297,42 @@ func Announce(b *testing.B, t Target) error {
 	return process.announce(b.Name(), config)
 }
 
-// announceSalt prints the salt once, as a comment, if prompts for t have one.
+// announceSpeed prints a comment with the speed of a simulated server, unless the server before had
+// the same.
+func (p *shared) announceSpeed(b *testing.B, t Target) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	speed := ""
+	if t.Truth != nil {
+		speed = t.Truth.Speed
+	}
+	if speed == p.speed || p.preamble.InLine(b.Name()) {
+		return
+	}
+	if p.speed = speed; speed != "" {
+		p.preamble.Comment(b.Name(), "the server is simulated: "+speed)
+	}
+}
+
+// announceSalt keeps for the end of the process what the salt of prompts for t is, if they have one. Without
+// Main it is logged.
 func (p *shared) announceSalt(b *testing.B, t Target) {
 	b.Helper()
 	salt := usedSalt.Load()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if salt == p.salt || p.preamble.Begun(b.Name()) {
+	if salt == 0 {
 		return
 	}
-	p.salt = salt
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	text := fmt.Sprintf("LLMBENCH_SALT=%d repeats the prompts of this process", salt)
 	if t.KeepsPrompts && salt == keptSalt {
 		text += ": the server keeps the prompts that it has seen, so that each benchmark and pass sends others; LLMBENCH_SALT=0 sends texts from files as they are"
 	}
-	if !p.preamble.Comment(b.Name(), text) {
+	if slices.Contains(p.salts, text) {
+		return
+	}
+	p.salts = append(p.salts, text)
+	if p.preamble.Out == nil {
 		b.Log(text)
 	}
 }
@@ -301,7 +350,15 @@ func (p *shared) announce(benchmark string, config map[string]string) error {
 func Skip(b *testing.B, reason string) {
 	b.Helper()
 	process.comment(b.Name(), b.Name()+" is skipped: "+reason)
+	process.skipped()
 	b.Skip(reason)
+}
+
+// skipped counts a benchmark that is skipped.
+func (p *shared) skipped() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.table.Skipped++
 }
 
 // Note prints a text at once, as a comment among the results of a benchmark. The testing package

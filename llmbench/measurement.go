@@ -55,7 +55,7 @@ func setUp(t Target, l Load) (*measurement, error) {
 	if err != nil {
 		return nil, err
 	}
-	last := BoundFails
+	last := BoundWithheld
 	if t.Simulated {
 		last = BoundReported
 	}
@@ -230,7 +230,9 @@ func (m *measurement) add(r passResult) {
 func (m *measurement) all() iter.Seq[*sample.Sample] { return m.samples.Between(0, m.samples.End()) }
 
 // result returns the result of all passes. Its samples are those of the measurement.
-func (m *measurement) result() *Result { return &Result{Elapsed: m.elapsed, samples: m.samples} }
+func (m *measurement) result() *Result {
+	return &Result{Elapsed: m.elapsed, Bounds: m.end.Bounds, samples: m.samples}
+}
 
 // shown reports whether the figure of a unit is reported.
 func (m *measurement) shown(u sample.Unit) bool {
@@ -268,13 +270,18 @@ func (m *measurement) judge(metrics map[string]float64) (distortion.Report, erro
 		return r, err
 	}
 	if r.Unknown == "" {
+		m.end.Bounds = r.Bounds(metrics)
+		maps.DeleteFunc(m.end.Bounds, func(unit string, i sample.Interval) bool { // JSON has no number for +Inf
+			return slices.Contains(m.hidden, unit) || !finite(i.Low) || !finite(i.Likely) || !finite(i.High)
+		})
 		metrics[sample.ClientError] = 100 * r.Worst
 	}
-	if len(r.Units) == 0 || m.bound == BoundReported {
+	units := r.Units()
+	if len(units) == 0 || m.bound == BoundReported {
 		return r, nil
 	}
-	m.end.Withheld = r.Units
-	m.withhold(metrics, r.Units, ErrClientBound)
+	m.end.Withheld = units
+	m.withhold(metrics, units, ErrClientBound)
 	return r, nil
 }
 
@@ -344,12 +351,12 @@ func (m *measurement) tellWithheld(w withholding) {
 	}
 }
 
-// conclude makes the conclusion, the samples and the elapsed time of shard 0 those of all processes.
+// conclude gives all processes the conclusion, the samples, the elapsed time and the bounds of shard 0.
 func (m *measurement) conclude(c conclusion) (conclusion, error) {
 	if m.crew == nil {
 		return c, nil
 	}
-	c.Elapsed, c.Withheld = m.elapsed, m.withheld
+	c.Elapsed, c.Withheld, c.Bounds = m.elapsed, m.withheld, m.end.Bounds
 	if m.crew.leads() {
 		c, err := m.crew.conclude(c, m.all(), nil)
 		return c, cmp.Or(err, m.samples.Err())
@@ -357,7 +364,7 @@ func (m *measurement) conclude(c conclusion) (conclusion, error) {
 	all := store.New(store.Bound, m.cfg.out)
 	c, err := m.crew.conclude(c, nil, all.Add)
 	m.samples.Close() // the file of this process's own samples, which are among all
-	m.samples, m.elapsed = all, c.Elapsed
+	m.samples, m.elapsed, m.end.Bounds = all, c.Elapsed, c.Bounds
 	if err != nil {
 		return c, err
 	}
@@ -370,12 +377,14 @@ func (m *measurement) conclude(c conclusion) (conclusion, error) {
 // prompts are what is known of the prompts of all passes.
 type prompts struct {
 	all      int
+	passes   int  // so many
 	repeated int  // begin like one that the process has sent before
 	last     Lazy // those of the last pass
 }
 
 // add adds the prompts of a pass, before they are sent.
 func (p *prompts) add(t Target, pl *plan) {
+	p.passes++
 	p.all += len(pl.openings)
 	p.repeated += process.sent.Add(t.Where(), pl.openings)
 	p.last = pl.source
@@ -439,6 +448,10 @@ type Result struct {
 	// Elapsed is the sum over passes of the time from the first t0 to the end of the last
 	// response.
 	Elapsed time.Duration
+	// Bounds are, by unit, the intervals of the true values of the figures that the client's delays can change,
+	// also of figures that are withheld. They are nil if these delays are unknown, and if [Pass] did not
+	// judge them.
+	Bounds map[string]sample.Interval
 
 	samples *store.Store
 }

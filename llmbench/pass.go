@@ -37,8 +37,8 @@ var ErrBursts = errors.New("answers come in bursts")
 // written to a file of that name, whatever the error.
 //
 // If the client may distort a core unit or one of l.Units by more than l.MaxDistortion, the error
-// wraps [ErrClientBound] and names the units; the result is returned with it. The error wraps
-// ErrClientBound, too, if the distortion is unknown: the wall clock was set during the pass, or
+// wraps [ErrClientBound] and names the units; the result is returned with it. Its Bounds say whether that
+// can change a conclusion. The error wraps ErrClientBound, too, and there are no Bounds, if the distortion is unknown: the wall clock was set during the pass, or
 // the kernel gives no timestamps and fewer than five control streams were measured.
 //
 // If answers came in bursts, the error wraps [ErrBursts] and names the units that then mean
@@ -84,6 +84,9 @@ func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, e
 		if !errors.Is(err, ErrClientBound) && !errors.Is(err, ErrBursts) {
 			return nil, err
 		}
+		if m.bound == BoundWithheld && m.end.Bounds != nil && !errors.Is(err, ErrBursts) { // the other figures stand
+			m.end.Outcome, m.end.Why = records.EndedOK, ""
+		}
 		return m.result(), err
 	}
 	m.end.Outcome, m.end.Why = records.EndedOK, ""
@@ -126,6 +129,9 @@ func (m *measurement) checkSingle(clockChange time.Duration) (c conclusion, err 
 		return c, nil
 	}
 	f := findFacts(m.all(), m.elapsed, &m.load)
+	if m.load.Figures != nil {
+		f.summary.Add(m.load.Figures(m.all()))
+	}
 	metrics := f.summary.Metrics
 	if err := m.judgeBursts(metrics, f.bursts); err != nil {
 		c.Bursts = err.Error()
@@ -134,8 +140,8 @@ func (m *measurement) checkSingle(clockChange time.Duration) (c conclusion, err 
 	switch {
 	case err != nil:
 		return c, err
-	case len(d.Units) > 0:
-		c.Client = d.Text
+	case len(d.Distorted) > 0:
+		c.Client = d.Text(true)
 	case clockChange != 0:
 		c.Client = fmt.Sprintf("the wall clock was set by %v during the pass, so that the distortion by the client is unknown", clockChange)
 	case d.Unknown != "":

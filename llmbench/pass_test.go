@@ -3,6 +3,8 @@ package llmbench
 import (
 	"context"
 	"errors"
+	"iter"
+	"net"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -69,27 +71,51 @@ func TestPassKeepsRecords(t *testing.T) {
 	assert.Equal(t, len(lines), 3)
 }
 
-// helperWithheld runs with a client that may not distort anything.
-func helperWithheld(b *testing.B) {
+// helperWithheld runs with a client that may not distort anything, and has a figure that is exact.
+func helperWithheld(b *testing.B) { runWithheld(b, withExact) }
+
+// helperNothingLeft is helperWithheld without the exact figure.
+func helperNothingLeft(b *testing.B) { runWithheld(b, func(l Load) Load { return l }) }
+
+// runWithheld measures a server without kernel timestamps, so that the client may have distorted every
+// figure of time.
+func runWithheld(b *testing.B, change func(Load) Load) {
 	_, target := loopback(b, mockserver.Config{TTFT: ms})
+	target.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, addr)
+		return struct{ net.Conn }{c}, err
+	}
 	calls := 0.0
-	Run(b, target, Load{Requests: words(20, 4), Concurrency: 1, ClientBound: BoundWithheld, MaxDistortion: 1e-12,
+	Run(b, target, change(Load{Requests: words(20, 4), Concurrency: 1, ClientBound: BoundWithheld, MaxDistortion: 1e-300,
 		Withheld: func(units []string, _ error) {
 			if slices.Contains(units, "output-tok/s") {
 				calls++
 			}
-		}})
+		}}))
 	b.ReportMetric(calls, "calls")
 }
 
-// TestRunWithholds checks that Run withholds distorted figures and calls Load.Withheld.
+// TestRunWithholds checks that Run withholds distorted figures, calls Load.Withheld, and lets the
+// others stand.
 func TestRunWithholds(t *testing.T) {
 	stdout, _, code, _ := runHelper(t, "Withheld", nil, nil)
 	assert.Equal(t, code, 0, stdout)
 	all, _ := results(t, stdout)
 	calls, _ := all[0].Value("calls")
 	_, reported := all[0].Value("output-tok/s")
-	assert.Assert(t, calls == 1 && !reported && strings.Contains(stdout, "the client may distort"), stdout)
+	_, exact := all[0].Value("exact-sec")
+	assert.Assert(t, calls == 1 && !reported && exact && strings.Contains(stdout, "withheld: the client may have changed them by up to "), stdout)
+	assert.Assert(t, !strings.Contains(stdout, "goroutine"), stdout)
+}
+
+// TestNothingLeft checks that a benchmark fails if the client distorted all rates and latencies.
+func TestNothingLeft(t *testing.T) {
+	stdout, _, code, _ := runHelper(t, "NothingLeft", nil, nil)
+	assert.Equal(t, code, 1, stdout)
+	assert.Assert(t, strings.Contains(stdout, "client-bound: neither a rate nor a latency is left"), stdout)
+	// As benchgate runs it.
+	stdout, _, code, _ = runHelper(t, "NothingLeft", nil, nil, "LLMBENCH_CLIENT_BOUND=withhold")
+	assert.Equal(t, code, 0, stdout)
 }
 
 // measured returns the measurement of one pass in which a read was that late, of streams on the
@@ -120,7 +146,7 @@ func TestUnknownDistortion(t *testing.T) {
 		want        string // in the error; "": none
 	}{
 		{"an exact client", BoundFails, 0, 9, 0, ""},
-		{"a client that distorts", BoundFails, 50 * ms, 9, 0, "p50-ttft-ns (likely 101%, at most 127%)"},
+		{"a client that distorts", BoundFails, 50 * ms, 9, 0, "p50-ttft-ns"},
 		{"the wall clock was set", BoundFails, 0, 9, -time.Hour, "the wall clock was set by -1h0m0s during the pass"},
 		{"the wall clock was set, withheld", BoundWithheld, 0, 9, time.Hour, "the wall clock was set by 1h0m0s during the pass"},
 		{"few control streams", BoundFails, 0, 4, 0, "in 1 of 1 passes nothing tells how late the client read"},
@@ -182,7 +208,7 @@ func TestBursts(t *testing.T) {
 		assert.Assert(t, has)
 		d, judgeErr := m.judge(metrics)
 		assert.NilError(t, judgeErr)
-		blamed := slices.Contains(d.Units, "p99-itl-ns")
+		blamed := slices.Contains(d.Units(), "p99-itl-ns")
 		assert.Equal(t, blamed, tt.local, "%+v", tt)
 		if !tt.local {
 			assert.ErrorContains(t, err, "answers come in bursts: 3 of 3 streams, 101 deltas a burst, each answer in one piece: something between buffers the stream (nginx: proxy_buffering off)\n  ")
@@ -208,6 +234,9 @@ func TestUnknownClientError(t *testing.T) {
 			assert.NilError(t, err)
 			_, has := metrics[sample.ClientError]
 			assert.Equal(t, has, !tt.unknown)
+			b, bounded := m.end.Bounds["mean-ttft-ns"]
+			assert.Equal(t, bounded, !tt.unknown)
+			assert.Assert(t, !bounded || b.Low < 99.5e6 && b.Low > 98e6 && b.High == 100e6, "%v", b) // a lag of 1 ms in 100 ms
 			assert.Equal(t, d.Unknown != "", tt.unknown)
 		}
 	}
@@ -353,4 +382,34 @@ func TestClientRefuses(t *testing.T) {
 		assert.Equal(t, s.ID, "")
 	}
 	assert.Equal(t, len(srv.Log()), 0)
+}
+
+// TestPassBounds checks that the result of a pass has the bounds of the load's own figure, and none if the
+// client's delays are unknown or not judged.
+func TestPassBounds(t *testing.T) {
+	kept := sample.Unit{Name: "kept-%", Better: "higher", Family: sample.FamilyTTFT}
+	for _, tt := range []struct {
+		bound   ClientBound
+		streams int
+		known   bool
+	}{
+		{BoundWithheld, 9, true}, {BoundFails, 9, true}, {BoundWithheld, 0, false}, {BoundReported, 9, false},
+	} {
+		m := measured(t, tt.bound, 50*ms, tt.streams, false) // two TTFT of 100 ms, of which 50 ms are a lag
+		m.load.Units = []sample.Unit{kept}
+		m.load.Figures = func(samples iter.Seq[*sample.Sample]) map[string]float64 {
+			n := 0
+			for s := range samples {
+				if d, ok := s.TTFT(); ok && d < 60*ms {
+					n++
+				}
+			}
+			return map[string]float64{kept.Name: 50 * float64(n)}
+		}
+		_, err := m.checkSingle(0)
+		assert.NilError(t, err)
+		b, known := m.result().Bounds[kept.Name]
+		assert.Equal(t, known, tt.known)
+		assert.Assert(t, !known || b.Low == 0 && b.Likely == 100 && b.High >= 100, "%v", b)
+	}
 }

@@ -11,7 +11,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/lockstep"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/overview"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/progress"
@@ -125,13 +127,12 @@ func (r *run) pass(ctx context.Context, number int) error {
 		}
 	}
 	ended := r.client.ended.Load()
-	stop := progress.Pass{
+	stop := process.showPass(progress.Pass{
 		Benchmark: r.b.Name(),
 		Number:    number,
-		Last:      process.lastFigure(),
 		Requests:  pl.samples,
 		Ended:     func() int { return int(r.client.ended.Load() - ended) },
-	}.Show(process.progressScreen(), testing.Verbose(), r.b.Logf)
+	}, r.b.Logf)
 	result, err := r.measurement.pass(ctx, number, pl)
 	stop()
 	if r.observer != nil {
@@ -247,6 +248,11 @@ func (r *run) publish() {
 		s.Add(more)
 	}
 	s.Add(r.figures)
+	for _, unit := range slices.Sorted(maps.Keys(r.figures)) {
+		if v := r.figures[unit]; !finite(v) {
+			r.tell(records.Note{Kind: records.NoteServer, Units: []string{unit}}, "%s is left out: the Observer returned %v, want a finite number", unit, v)
+		}
+	}
 	cache := r.judgeCache(s.Metrics)
 	if err := r.samples.Err(); err != nil {
 		r.b.Fatal(r.fail(err))
@@ -261,6 +267,7 @@ func (r *run) publish() {
 	if f.failures != "" {
 		r.note(records.Note{Kind: records.NoteFailures, Text: f.failures})
 	}
+	measured := maps.Clone(s.Metrics)
 	if err := r.judgeBursts(s.Metrics, f.bursts); err != nil {
 		r.note(records.Note{Kind: records.NoteBursts, Doubt: true, Units: r.hidden, Text: err.Error()})
 	}
@@ -271,17 +278,7 @@ func (r *run) publish() {
 	if d.Unknown != "" {
 		r.tell(records.Note{Kind: records.NoteClient}, "the distortion by the client is unknown, and client-err-%% is left out: %s", d.Unknown)
 	}
-	if len(d.Units) > 0 {
-		r.tell(records.Note{Kind: records.NoteClient, Doubt: true, Units: d.Units}, "%s", d.Text)
-		first, _, _ := strings.Cut(d.Text, "\n")
-		r.notes = append(r.notes, first)
-		if r.bound == BoundFails {
-			r.end.Outcome, r.end.Why = records.EndedFailed, "client-bound: "+d.Text
-			const failed = "client-bound: LLMBENCH_CLIENT_BOUND=withhold or report tolerates it"
-			r.notes = append(r.notes, "failed: "+failed)
-			r.b.Errorf("%s%s", failed, where(r.records))
-		}
-	}
+	r.tellDistorted(d, s.Metrics)
 	r.b.ReportMetric(0, "ns/op") // the time of a pass is the inverse of req/s
 	for _, u := range units {
 		if v, known := s.Metrics[u.Name]; known && r.shown(u) {
@@ -295,7 +292,7 @@ func (r *run) publish() {
 			}
 		}
 	}
-	for _, n := range append(notes(f), cache...) {
+	for _, n := range slices.Concat(r.wrongAnswers(s.Metrics), notes(f), cache) {
 		r.note(n)
 	}
 	var c conclusion
@@ -305,26 +302,122 @@ func (r *run) publish() {
 	if _, err := r.conclude(c); err != nil { // another shard is lost
 		r.b.Fatal(r.fail(err))
 	}
-	var withheld []string
-	for _, w := range r.withheld {
-		withheld = append(withheld, w.Units...)
-	}
-	process.show(overview.Entry{Benchmark: r.b.Name(), Figures: s.Metrics, Withheld: withheld, Notes: r.notes})
+	e := r.entry(s.Metrics, d)
+	e.Withheld = r.withheldFigures(measured, d)
+	process.show(e)
 }
 
-// tell logs a note with that text, and adds it to the end of the records.
+// tellDistorted says which figures the client distorted too much. The benchmark fails if the load wants
+// that, and if the figures that are left in metrics have neither a rate nor a latency, unless
+// LLMBENCH_CLIENT_BOUND is withhold. Figures of a server in this process are reported with its own beside
+// them, so that only the records and the log with -v have the note.
+func (r *run) tellDistorted(d distortion.Report, metrics map[string]float64) {
+	r.b.Helper()
+	if len(d.Distorted) == 0 {
+		return
+	}
+	n := records.Note{Kind: records.NoteClient, Doubt: true, Units: d.Units(), Text: d.Text(r.bound != BoundReported)}
+	if !r.local || r.bound != BoundReported || testing.Verbose() { // a simulated server states the true figures
+		r.b.Log(n)
+	}
+	if testing.Verbose() {
+		r.b.Log(d.Why)
+	}
+	why := ""
+	switch {
+	case r.bound == BoundFails:
+		why = "client-bound, and LLMBENCH_CLIENT_BOUND is fail"
+	case r.bound == BoundWithheld && r.cfg.bound != BoundWithheld && !slices.ContainsFunc(r.load.units(), func(u sample.Unit) bool { return u.Timed() && r.shown(u) && has(metrics, u.Name) }):
+		why = "client-bound: neither a rate nor a latency is left"
+	}
+	if why != "" {
+		r.end.Outcome, r.end.Why = records.EndedFailed, why+": "+n.Text
+		r.notes = append(r.notes, "failed: "+why)
+		r.b.Errorf("%s%s", why, where(r.records))
+	}
+	n.Text += "\n" + d.Why
+	r.end.Notes = append(r.end.Notes, n)
+}
+
+// withheldFigures returns the figures that were withheld, for the table at the end. Measured are all
+// figures.
+func (r *run) withheldFigures(measured map[string]float64, d distortion.Report) (all []overview.Withheld) {
+	for _, w := range r.withheld {
+		for _, unit := range w.Units {
+			one := overview.Withheld{Unit: unit}
+			if !w.Bursts {
+				one.Value, one.Most = measured[unit], d.Most(unit)
+			}
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// has reports whether metrics have a unit.
+func has(metrics map[string]float64, unit string) bool {
+	_, known := metrics[unit]
+	return known
+}
+
+// entry returns what the table at the end has of the result: the figures that are reported, of which some
+// are doubted.
+func (r *run) entry(figures map[string]float64, d distortion.Report) overview.Entry {
+	e := overview.Entry{Benchmark: r.b.Name(), Figures: figures, Doubted: d.Units(), Notes: r.notes}
+	truth := r.client.target.Truth
+	if truth == nil {
+		return e
+	}
+	e.Next = truth.Next
+	if truth.Figures != nil {
+		e.True = truth.Figures(r.all())
+		maps.DeleteFunc(e.True, func(unit string, _ float64) bool { return len(r.ofResult([]string{unit})) == 0 })
+	}
+	return e
+}
+
+// tell adds a note with that text to the end of the records, and logs it unless it is reassuring.
+// The note names only units that the result may have.
 func (r *run) tell(n records.Note, format string, args ...any) {
 	r.b.Helper()
 	n.Text = fmt.Sprintf(format, args...)
-	r.b.Log(n)
+	if about := r.ofResult(n.Units); len(n.Units) > 0 {
+		n.Units, n.Doubt = about, n.Doubt && len(about) > 0
+	}
 	r.end.Notes = append(r.end.Notes, n)
+	if !reassuring(n) || testing.Verbose() {
+		r.b.Log(n)
+	}
 }
 
 // note is tell for a note that has its text, and that the table at the end shows too.
 func (r *run) note(n records.Note) {
 	r.b.Helper()
 	r.tell(n, "%s", n.Text)
-	r.notes = append(r.notes, n.Text)
+	if told := r.end.Notes[len(r.end.Notes)-1]; !reassuring(told) || testing.Verbose() {
+		r.notes = append(r.notes, n.Text)
+	}
+}
+
+// reassuring reports whether a note puts nothing in doubt, and says nothing of requests that failed,
+// of figures that are missing, nor where figures come from.
+func reassuring(n records.Note) bool {
+	switch n.Kind {
+	case records.NoteAnswers, records.NoteFailures, records.NoteServer, records.NoteClient, records.NoteSteady, records.NoteTokens, records.NoteClock:
+		return false
+	}
+	return !n.Doubt
+}
+
+// ofResult returns those of the named units that are reported.
+func (r *run) ofResult(names []string) (reported []string) {
+	units := r.load.units()
+	for _, name := range names {
+		if at := slices.IndexFunc(units, named(name)); at >= 0 && r.shown(units[at]) {
+			reported = append(reported, name)
+		}
+	}
+	return reported
 }
 
 // follow is publish for the shards that print no result.
@@ -384,6 +477,43 @@ func notes(f facts) (all []records.Note) {
 		add(records.Note{Kind: records.NoteConnections}, "the server closed kept connections: %d of %d requests were sent again; the time lost is in their latency", s.Resent, s.Requests)
 	}
 	return all
+}
+
+// Of a prompt and of what is wrong with its answer so many bytes are shown.
+const (
+	shownPrompt = 80
+	shownWrong  = 160
+)
+
+// wrongAnswers shows one of the checked answers if none of them is right: then the server, the prompt
+// or the check is mostly not what the user thinks.
+func (r *run) wrongAnswers(metrics map[string]float64) []records.Note {
+	if right, checked := metrics[sample.Accuracy]; !checked || right > 0 {
+		return nil
+	}
+	text := fmt.Sprintf("0 of %.0f right", metrics[sample.CheckedRequests])
+	t := r.client.target
+	for s := range r.all() {
+		if s.Checked && s.Turn == 0 && s.Pass == r.prompts.passes-1 {
+			prompt := t.Redact(r.prompts.last.At(s.Request).Prompt)
+			if cut := len(prompt) - shownPrompt; cut > 0 {
+				prompt = "…" + strings.ToValidUTF8(prompt[cut:], "")
+			}
+			text += fmt.Sprintf("; for example asked %q: %s", prompt, graphic(t.Excerpt(s.Wrong, shownWrong)))
+			break
+		}
+	}
+	return []records.Note{{Kind: records.NoteAnswers, Units: []string{sample.Accuracy}, Text: text}}
+}
+
+// graphic replaces what could change the screen, because servers write some of the text.
+func graphic(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsGraphic(r) {
+			return r
+		}
+		return ' '
+	}, text)
 }
 
 // ofTokens returns the units of the load that depend on the number of output tokens.

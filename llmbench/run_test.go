@@ -12,8 +12,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/perf/benchfmt"
 	"gotest.tools/v3/assert"
@@ -57,10 +59,13 @@ func init() { // a variable's initializer could not refer to helpers that start 
 		"SlowTolerant":  helperSlowTolerant,
 		"Streams":       helperStreams,
 		"Tolerates":     helperTolerates,
+		"Truth":         helperTruth,
 		"TwoSeconds":    helperTwoSeconds,
 		"TwoUnits":      helperTwoUnits,
 		"Unready":       helperUnready,
 		"Withheld":      helperWithheld,
+		"NothingLeft":   helperNothingLeft,
+		"Wrong":         helperWrong,
 		"NoMain":        helperNoMain,
 	}
 }
@@ -77,7 +82,7 @@ func BenchmarkHelper(b *testing.B) {
 // helperCommand returns the command that runs a helper in a process of its own.
 func helperCommand(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0], append([]string{"-test.run=^$", "-test.bench=^BenchmarkHelper$/^" + name + "$", "-test.benchtime=1x"}, args...)...)
-	cmd.Env = append(os.Environ(), helper+"="+name)
+	cmd.Env = append(os.Environ(), helper+"="+name, "LLMBENCH_PROGRESS=none")
 	return cmd
 }
 
@@ -104,7 +109,14 @@ var helperRuns int
 // helperBound runs with a client that distorts its figures too much.
 func helperBound(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{TTFT: 20 * ms, PerToken: 2 * ms})
-	Run(b, target, Load{Requests: words(60, 4), Concurrency: 8, MaxDistortion: 1e-12})
+	Run(b, target, withExact(Load{Requests: words(60, 4), Concurrency: 8, MaxDistortion: 1e-12}))
+}
+
+// withExact returns l with a latency of its own that no client can distort.
+func withExact(l Load) Load {
+	l.Units = []sample.Unit{{Name: "exact-ns", Better: "lower", Means: "A constant.", Family: sample.FamilyE2E}}
+	l.Figures = func(iter.Seq[*sample.Sample]) map[string]float64 { return map[string]float64{"exact-ns": 7} }
+	return l
 }
 
 func helperTolerates(b *testing.B) {
@@ -154,11 +166,12 @@ func helperNoRequests(b *testing.B) {
 	Run(b, target, Load{Concurrency: 1, Fresh: func(int) ([]Request, error) { return nil, nil }})
 }
 
-// helperObserved measures a server with an observer.
+// helperObserved measures a server with an observer, and reports a figure that is not finite.
 func helperObserved(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{})
 	target.Observe = func() Observer { return &observer{b: b} }
 	Run(b, target, Load{Requests: words(4, 4), Warmup: words(2, 4), Concurrency: 1})
+	b.ReportMetric(math.Inf(-1), "own")
 }
 
 // helperUnready measures a server that cannot be prepared for a pass.
@@ -190,7 +203,7 @@ func (o *observer) After(context.Context) (map[string]float64, error) {
 	}
 	o.within = false
 	o.passes++
-	return map[string]float64{"srv-preempt/op": float64(o.passes), "srv-prefix-hit-%": math.NaN(), "no-unit": 1}, nil
+	return map[string]float64{"srv-preempt/op": float64(o.passes), "srv-prefix-hit-%": math.NaN(), "srv-queue-ns": math.Inf(1), "no-unit": 1}, nil
 }
 
 // helperFresh has new requests for each pass.
@@ -344,7 +357,7 @@ func TestRunPools(t *testing.T) {
 	}
 }
 
-// TestObserver checks how Run uses the figures of a server.
+// TestObserver checks how Run uses the figures of a server, and that no line of results has one that is not finite.
 func TestObserver(t *testing.T) {
 	out, _, code, _ := runHelper(t, "Observed", []string{"-test.benchtime=3x"}, nil)
 	assert.Equal(t, code, 0, out)
@@ -352,9 +365,13 @@ func TestObserver(t *testing.T) {
 	assert.Equal(t, len(all), 1, out)
 	v, _ := all[0].Value("srv-preempt/op")
 	assert.Equal(t, v, 3.0, "the figures of the last pass are those of all")
-	for _, unit := range []string{"srv-prefix-hit-%", "no-unit"} {
+	for _, unit := range []string{"srv-prefix-hit-%", "srv-queue-ns", "own", "no-unit"} {
 		_, has := all[0].Value(unit)
 		assert.Assert(t, !has, "%s is reported:\n%s", unit, out)
+	}
+	for _, want := range []string{"srv-prefix-hit-% is left out: the Observer returned NaN, want a finite number",
+		"srv-queue-ns is left out: the Observer returned +Inf, want a finite number", ": own is left out: it is -Inf, want a finite number"} {
+		assert.Equal(t, strings.Count(out, want), 1, "%s in:\n%s", want, out)
 	}
 	out, _, code, _ = runHelper(t, "Unready", nil, nil)
 	assert.Equal(t, code, 1)
@@ -384,7 +401,7 @@ func TestWithheld(t *testing.T) {
 		stdout, _, _, out := runHelper(t, "Bound", nil, nil, "LLMBENCH_CLIENT_BOUND="+string(bound))
 		head, _ := readRecords(t, filepath.Join(out, "BenchmarkHelper,Bound.1.jsonl"))
 		end := head["end"].(string)
-		assert.Equal(t, strings.HasPrefix(end, "failed: client-bound: the client may distort these figures"), bound == BoundFails, end)
+		assert.Equal(t, strings.HasPrefix(end, "failed: client-bound, and LLMBENCH_CLIENT_BOUND is fail: "), bound == BoundFails, end)
 		assert.Equal(t, strings.HasPrefix(end, "ok: <nil> "), bound != BoundFails, end)
 		assert.Equal(t, strings.Contains(end, "req/s"), bound != BoundReported, "%s:\n%s", end, stdout)
 	}
@@ -499,7 +516,7 @@ func TestTerminal(t *testing.T) {
 		{"Good", true, []string{"tok/s", "TTFT p50", "Helper\n  Good", "medians of 2 samples", "20.0 samples"}},
 		{"Tolerates", true, []string{"2 of 20 requests failed, 10% are tolerated: truncated 2\n    request ", "truncated: "}},
 		{"SecondFails", true, []string{"failed: pass 0: 2 of 20 requests failed, 0% are tolerated: truncated 2\n    request "}},
-		{"Bound", true, []string{"* withheld: ", "failed: client-bound: LLMBENCH_CLIENT_BOUND=withhold or report tolerates it\n"}},
+		{"Bound", true, []string{"* withheld: ", "failed: client-bound, and LLMBENCH_CLIENT_BOUND is fail\n"}},
 	} {
 		if tt.name == "Bound" {
 			t.Setenv("LLMBENCH_CLIENT_BOUND", string(BoundFails))
@@ -523,9 +540,8 @@ func TestTerminal(t *testing.T) {
 // TestProgressAtTerminal checks that the progress of a pass is shown, and removed.
 func TestProgressAtTerminal(t *testing.T) {
 	stdout, shown, _ := runAtTerminal(t, "TwoSeconds")
-	assert.Assert(t, strings.Contains(shown, "Helper TwoSeconds"), "%q", shown)
-	assert.Assert(t, strings.Contains(shown, "/8, "), "%q", shown)
-	assert.Assert(t, !strings.Contains(stdout, "/8, "), stdout)
+	assert.Assert(t, strings.Contains(shown, "\r1/1 Helper TwoSeconds (0/8)"), "%q", shown)
+	assert.Assert(t, !strings.Contains(stdout, "/8)"), stdout)
 	last := shown[strings.LastIndexByte(shown, '\r')+1:]
 	assert.Assert(t, strings.HasPrefix(last, "\n"), "%q", last)
 }
@@ -553,12 +569,48 @@ func helperFailsBefore(b *testing.B) {
 	b.Fatal("no server")
 }
 
+// TestTable checks where the table is if there is no terminal: on standard error, or in comments where that
+// is standard output. A simulated server says how fast it is.
+func TestTable(t *testing.T) {
+	stdout, stderr, code, _ := runHelper(t, "Truth", nil, nil, "LLMBENCH_PROGRESS=auto")
+	assert.Equal(t, code, 0, stdout)
+	const speed = "# the server is simulated: TTFT 1ms, TPOT 100µs\n"
+	assert.Assert(t, strings.HasPrefix(stdout, speed), stdout)
+	assert.Equal(t, strings.Count(stdout, "#"), 1, stdout)
+	// On a busy machine the client may have changed the figure.
+	summary := regexp.MustCompile(`\n(# )?1 result, 1 skipped(; largest error against the server's own log 0 % \(p50-ttft-ns of Helper Truth\))?; next: make tea\n$`)
+	assert.Assert(t, summary.MatchString(stderr), stderr)
+	assert.Assert(t, strings.Contains(stderr, "TTFT p50"), stderr)
+
+	cmd := helperCommand(t.Context(), "Truth")
+	cmd.Env = append(cmd.Env, "LLMBENCH_PROGRESS=auto")
+	both, err := cmd.CombinedOutput()
+	assert.NilError(t, err)
+	all, _ := results(t, string(both))
+	assert.Equal(t, len(all), 1, string(both))
+	for line := range strings.Lines(string(both)[strings.Index(string(both), "PASS\n")+len("PASS\n"):]) {
+		assert.Assert(t, strings.HasPrefix(line, "#"), "%q", line)
+	}
+	assert.Assert(t, summary.Match(both), "%s", both)
+}
+
+// helperTruth measures a server that knows the truth.
+func helperTruth(b *testing.B) {
+	_, target := loopback(b, mockserver.Config{TTFT: ms, PerToken: ms / 10})
+	target.Truth = &Truth{Speed: "TTFT 1ms, TPOT 100µs", Next: "make tea", Figures: func(all iter.Seq[*sample.Sample]) map[string]float64 {
+		figures := sample.Summarize(all, time.Second, sample.SLO{}).Metrics
+		return map[string]float64{"p50-ttft-ns": figures["p50-ttft-ns"], "p50-itl-ns": 1}
+	}}
+	Run(b, target, Load{Requests: words(20, 8), Concurrency: 4})
+	process.skipped()
+}
+
 // runAtTerminal runs a helper benchmark whose standard error is a terminal. It returns the standard
 // output and what the terminal shows.
 func runAtTerminal(t *testing.T, name string, args ...string) (stdout, shown string, code int) {
 	t.Helper()
 	cmd := helperCommand(t.Context(), name, args...)
-	cmd.Env = append(cmd.Env, "TERM=xterm")
+	cmd.Env = append(cmd.Env, "TERM=xterm", "LLMBENCH_PROGRESS=auto")
 	stdout, shown, err := runtest.AtTerminal(t, cmd, 80)
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

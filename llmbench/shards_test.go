@@ -387,7 +387,7 @@ func TestShardsFailTogether(t *testing.T) {
 		for _, name := range []string{"few", "bounded"} {
 			assert.Assert(t, strings.Contains(p.text(), "--- FAIL: BenchmarkHelper/Shards/"+name), p.text())
 		}
-		assert.Equal(t, strings.Count(p.text(), "418"), 2, p.text())
+		assert.Equal(t, strings.Count(p.text(), "status 418"), 2, p.text())
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"iter"
 	"maps"
 	"net"
 	"net/http"
@@ -22,6 +23,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/endpoint"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/mergepatch"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // A Target is a server under test. It is a value, safe for concurrent use.
@@ -77,6 +79,10 @@ type Target struct {
 	// client, so that distorted figures are reported unless the load or the environment
 	// says otherwise; see [ClientBound].
 	Simulated bool
+	// Truth, if not nil, is what a simulated server knows about itself. Only people see it: a comment
+	// before the results says how fast the server is, and the table at the end has the server's
+	// own figures beside the measured ones.
+	Truth *Truth
 	// Ephemeral means that this process has started the server, and ends it, so that the
 	// server's caches hold nothing that an earlier process has sent. Without it, and
 	// unless the server is Simulated, prompts differ from process to process: see
@@ -105,14 +111,29 @@ type Target struct {
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
+// A Truth is what a simulated server knows about itself. It is safe for concurrent use.
+type Truth struct {
+	// Speed says in words of one line how fast the server is, such as "TTFT 20ms, TPOT 1.5ms".
+	Speed string
+	// PrefixCache says that the server has a prefix cache. [Run] asks no other server whether its cache
+	// answers prompts sooner.
+	PrefixCache bool
+	// Figures, if not nil, returns latencies of those requests, by the names of units, as the
+	// server's own log has them. Only the goroutine of the benchmark calls it.
+	Figures func(samples iter.Seq[*sample.Sample]) map[string]float64
+	// Next, unless empty, is what a person can do after a measurement of this server, such as a
+	// command. It is part of the last line of the process.
+	Next string
+}
+
 // An Observer prepares a server for a pass, and returns the server's own figures afterwards. Only
 // the goroutine of the benchmark uses it. The time of its calls is not measured.
 type Observer interface {
 	// Before is called before each measured pass. An error ends the benchmark.
 	Before(ctx context.Context) error
 	// After is called when the last response of a pass has ended. It returns the server's
-	// figures of all passes so far, by the names of units. Values that are not finite are
-	// left out. After an error, which is logged, the result lacks these figures.
+	// figures of all passes so far, by the names of units. A value that is not finite is
+	// left out, and logged. After an error, which is logged, the result lacks these figures.
 	After(ctx context.Context) (map[string]float64, error)
 }
 
@@ -162,8 +183,8 @@ func (t Target) config() map[string]string {
 //
 // For a server that is neither Simulated nor Ephemeral the number is random, and another one
 // in each process. For other servers it is 0, which means no salt, or 1 if the server KeepsPrompts:
-// every process sends the same prompts. LLMBENCH_SALT sets the salt of all servers. [Announce]
-// prints the LLMBENCH_SALT that repeats the prompts, and the records have it.
+// every process sends the same prompts. LLMBENCH_SALT sets the salt of all servers. [Main]
+// prints the LLMBENCH_SALT that repeats the prompts after the results, and the records have it.
 //
 // The number also depends on the arguments. They keep benchmarks apart that send the same
 // texts from a file: t.Salt(b.Name()).

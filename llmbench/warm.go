@@ -63,7 +63,10 @@ func (r *run) stated(c *records.PrefixCache, metrics map[string]float64) bool {
 	case byCounters:
 		c.By, c.Cached = records.CacheByCounters, hits/100
 	case float64(c.Repeated) > manyRepeated*float64(c.Prompts) && r.crew == nil:
-		return false
+		if t.Truth == nil || t.Truth.PrefixCache {
+			return false
+		}
+		c.By = records.CacheByCounters
 	case c.Repeated > 0 || t.outlives() && (r.cfg.salt != nil || usedSalt.Load() != r.cfg.promptSalt(t)):
 		c.Verdict = records.CacheUnknown
 		return true

@@ -116,7 +116,7 @@ func TestPrefixCacheVerdict(t *testing.T) {
 	}{
 		{"silent", "1x", records.PrefixCache{Verdict: records.CacheNew, Prompts: 12}, false, "", 12},
 		{"silent", "2x", records.PrefixCache{Verdict: records.CacheWarm, By: records.CacheByControl, Prompts: 24, Repeated: 12, Pairs: 11}, true, "llmbench warns (cache: ", 24 + 22},
-		{"silent none", "2x", records.PrefixCache{Verdict: records.CacheCold, By: records.CacheByControl, Prompts: 24, Repeated: 12, Pairs: 11}, false, "llmbench notes (cache: ", 24 + 22},
+		{"silent none", "2x", records.PrefixCache{Verdict: records.CacheCold, By: records.CacheByControl, Prompts: 24, Repeated: 12, Pairs: 11}, false, "", 24 + 22},
 		{"stated", "2x", records.PrefixCache{Verdict: records.CacheWarm, By: records.CacheByAnswers, Prompts: 24, Repeated: 12}, false, "tokens from its cache", 24},
 		{"silent short", "2x", records.PrefixCache{Verdict: records.CacheNew, Prompts: 24}, false, "", 24},
 	} {

@@ -179,7 +179,7 @@ func (a *attempt) settle() {
 }
 
 // slowSend is how long after Start a request can have been sent so that its sample has SentBy.
-const slowSend = time.Millisecond
+const slowSend = 100 * time.Microsecond
 
 // newRequest returns the HTTP request for p. It fails if the dialect's path, which may hold
 // the model's name, is no URL.

@@ -91,9 +91,10 @@ var launchers = []string{
 func Names() []string { return slices.Sorted(slices.Values(names)) }
 
 // Nearest returns the one of the names that the fewest edits make of name, for an error
-// that suggests it. The case of letters does not count. There must be a name.
+// that suggests it. The case of letters does not count, nor does what follows the first 100 bytes of
+// name: the time grows with its length. There must be a name.
 func Nearest(name string, names []string) string {
-	name = strings.ToUpper(name)
+	name = strings.ToUpper(name[:min(len(name), 100)])
 	distance := func(to string) int { return edits(name, strings.ToUpper(to)) }
 	return slices.MinFunc(names, func(a, b string) int { return distance(a) - distance(b) })
 }

@@ -35,7 +35,7 @@ type Sample struct {
 	// of latencies.
 	Start time.Duration
 	// SentBy is the latest instant at which the first byte can have left the process, if
-	// that is more than a millisecond after Start; else 0. The process was then stopped
+	// that is more than 100 µs after Start; else 0. The process was then stopped
 	// before the write or after it.
 	SentBy time.Duration
 	// Connect is how long the request waited for a connection to be opened; 0 if one was

@@ -53,6 +53,9 @@ const (
 	FamilyUserRate Family = "userrate" // amounts per second of each request
 )
 
+// Timed reports whether the unit is a rate or a latency, which the client can distort.
+func (u Unit) Timed() bool { return u.Family != FamilyOther }
+
 // A Statistic is what of many values a unit is.
 type Statistic string
 
@@ -124,4 +127,12 @@ func (u Unit) Check() error {
 		return fmt.Errorf("unit %s: statistic %q; want one of the statistics", u.Name, u.Statistic)
 	}
 	return nil
+}
+
+// An Interval is what the true value of a figure is between, because the client's own delays may have changed
+// the measured one. It contains the measured value.
+type Interval struct {
+	Low    float64 `json:"low"`    // the lowest value that is possible
+	Likely float64 `json:"likely"` // the most likely value
+	High   float64 `json:"high"`   // the highest value that is possible
 }
