@@ -34,8 +34,8 @@ func List() string {
 	return b.String()
 }
 
-// sample returns settings that every server takes.
-func sample(gpus GPUs, image string) Container {
+// typical returns settings that every server takes.
+func typical(gpus GPUs, image string) Container {
 	return Container{Model: "m", ModelsDir: "/models", GPUs: gpus, Image: image}
 }
 
@@ -47,7 +47,7 @@ func defaultImages(server func(Container) Server) (images []string) {
 		gpus  GPUs
 		users string
 	}{{"", ""}, {"0", " with NVIDIA GPUs"}, {"amd:0", " with AMD GPUs"}, {"ascend:0", ""}} {
-		spec, err := server(sample(c.gpus, "")).Spec()
+		spec, err := server(typical(c.gpus, "")).Spec()
 		if err != nil || seen[spec.Image] {
 			continue
 		}
@@ -69,7 +69,7 @@ func defaultImages(server func(Container) Server) (images []string) {
 
 // arguments says whether a server takes further arguments.
 func arguments(server func(Container) Server) string {
-	c := sample("ascend:0", "any:1")
+	c := typical("ascend:0", "any:1")
 	c.Args = []string{"--any"}
 	if _, err := server(c).Spec(); err != nil {
 		return "none; it takes its settings from variables"
@@ -80,8 +80,8 @@ func arguments(server func(Container) Server) string {
 // units returns the units of the figures that are computed from a server's metrics, in
 // its default image if it has one.
 func units(server func(Container) Server) (all []string) {
-	spec, err := server(sample("", "")).Spec()
-	for _, c := range []Container{sample("ascend:0", ""), sample("ascend:0", "any:1")} {
+	spec, err := server(typical("", "")).Spec()
+	for _, c := range []Container{typical("ascend:0", ""), typical("ascend:0", "any:1")} {
 		if err != nil {
 			spec, err = server(c).Spec()
 		}

@@ -5,12 +5,17 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
+	"maps"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
 	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
@@ -75,7 +80,54 @@ func (m Mock) Serve(tb testing.TB) (*mockserver.Server, llmbench.Target) {
 		Body:      m.Body,
 		Config:    m.describe(),
 		Observe:   mockMetrics(url, cfg, tb.Logf).Observe,
+		Truth: &llmbench.Truth{
+			Speed:       cfg.Describe(),
+			PrefixCache: cfg.Engine != nil && cfg.Engine.PrefixCache,
+			Figures:     func(samples iter.Seq[*sample.Sample]) map[string]float64 { return logged(srv, samples) },
+		},
 	}
+}
+
+// logged returns the latencies of samples as the server's log has them. They count from the instant at
+// which the server had read the request's header, or in an open loop from the instant at which the request was
+// due, to the instant before the server wrote.
+func logged(srv *mockserver.Server, samples iter.Seq[*sample.Sample]) map[string]float64 {
+	log := map[string]mockserver.Entry{}
+	for _, e := range srv.Log() {
+		log[e.ID] = e
+	}
+	figures := sample.Summarize(func(yield func(*sample.Sample) bool) {
+		for s := range samples {
+			e, known := log[s.ID]
+			if s.Outcome != sample.OK || !known || len(e.Tokens) == 0 {
+				continue
+			}
+			truth := *s
+			written := func(at time.Duration) time.Duration { return at - s.Epoch.Sub(srv.Epoch()) }
+			if truth.Start = written(e.Accepted); !s.Scheduled {
+				truth.Due = truth.Start
+			}
+			truth.First, truth.Last, truth.End = written(e.Tokens[0]), written(e.Tokens[len(e.Tokens)-1]), written(e.End)
+			if writes := slices.Compact(slices.Clone(e.Tokens)); s.Streamed && len(writes) == s.Deltas {
+				truth.Gaps = make([]time.Duration, 0, len(writes))
+				for k := range writes[1:] {
+					truth.Gaps = append(truth.Gaps, writes[k+1]-writes[k])
+				}
+			} else {
+				truth.Gaps, truth.DeltaTokens = nil, nil
+			}
+			if !yield(&truth) {
+				return
+			}
+		}
+	}, time.Second, sample.SLO{}).Metrics
+	maps.DeleteFunc(figures, func(unit string, _ float64) bool { return !slices.Contains(inLog, unit) })
+	return figures
+}
+
+// inLog are the units of latencies that the log of the simulated server has too.
+var inLog = []string{
+	"p50-ttft-ns", "p99-ttft-ns", "mean-tpot-ns", "p99-itl-ns", "p50-e2e-ns",
 }
 
 // mockMetrics returns the metrics of a simulated server. Every simulated server

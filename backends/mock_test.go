@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
@@ -27,6 +28,42 @@ func TestMock(t *testing.T) {
 	assert.Equal(t, len(srv.Log()), 1)
 	assert.DeepEqual(t, target.Config, map[string]string{"backend": "mock", "mock-speed": "10"})
 	assert.Assert(t, strings.Contains(startError(t, backends.Mock{Profile: "h100"}), `profile "h100": not known`))
+}
+
+// TestMockTruth compares figures with those that the server's log has: its own times, without the way to the client,
+// and in an open loop from the instants at which requests were due.
+func TestMockTruth(t *testing.T) {
+	target := backends.Mock{Config: &mockserver.Config{TTFT: 20 * time.Millisecond, PerToken: 2 * time.Millisecond, Slots: 4}}.Start(t)
+	assert.Equal(t, target.Truth.Speed, "TTFT 20ms, TPOT 2ms, 4 requests at once")
+	assert.Equal(t, target.Truth.PrefixCache, false)
+	requests := make([]llmbench.Request, 8)
+	for i := range requests {
+		requests[i] = llmbench.Request{Prompt: "one two", MaxTokens: 5, FixedOutput: true}
+	}
+	for _, c := range []struct {
+		name string
+		load llmbench.Load
+		want []string
+	}{
+		{"closed", llmbench.Load{Requests: requests, Concurrency: 4}, []string{"mean-tpot-ns", "p50-e2e-ns", "p50-ttft-ns"}},
+		{"open", llmbench.Load{Requests: requests, Arrivals: arrivals.Constant{Rate: 1000}}, []string{"mean-tpot-ns", "p50-e2e-ns", "p50-ttft-ns"}},
+		{"whole", llmbench.Load{Requests: requests, Concurrency: 4, NoStream: true}, []string{"p50-e2e-ns"}},
+	} {
+		result, err := llmbench.Pass(t.Context(), c.name, target, c.load)
+		assert.NilError(t, err)
+		truth := target.Truth.Figures(result.All())
+		measured := sample.Summarize(result.All(), result.Elapsed, sample.SLO{}).Metrics
+		for _, unit := range c.want {
+			assert.Assert(t, truth[unit] > 0, "%s: %s is not in %v", c.name, unit, truth)
+			if unit != "mean-tpot-ns" { // an answer arrives after it was written, and its request was sent before it came
+				assert.Assert(t, truth[unit] < measured[unit], "%s: %s: %v by the log, %v measured", c.name, unit, truth[unit], measured[unit])
+			}
+		}
+		if first := truth["p50-ttft-ns"]; first > 0 {
+			assert.Assert(t, first >= 20e6, "%s: %v", c.name, truth)
+		}
+		assert.NilError(t, result.Close())
+	}
 }
 
 // TestMockProfiles sends a request to each profile that LLMBENCH_MOCK can name.

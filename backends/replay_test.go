@@ -75,8 +75,8 @@ func (r replay) attempt(t *testing.T, n int) (wrong []string, noise float64) {
 	records := filepath.Join(r.dir, fmt.Sprint(n))
 	var measurements strings.Builder
 	for range 3 {
-		measurements.WriteString(r.measure(t, "LLMBENCH_CONCURRENCY=1,2,4,8", "LLMBENCH_OUT="+records))
-		measurements.WriteString(r.measure(t, "LLMBENCH_CONCURRENCY=16", "LLMBENCH_REQUESTS=64"))
+		measurements.WriteString(r.measure(t, "LLMBENCH_CONCURRENCY=1,2,4,8", "LLMBENCH_REQUESTS=16", "LLMBENCH_OUT="+records))
+		measurements.WriteString(r.measure(t, "LLMBENCH_CONCURRENCY=16", "LLMBENCH_REQUESTS=32"))
 	}
 	measured := unitValues(t, measurements.String(), "concurrency=16", median)
 	predicted := unitValues(t, r.predict(t, records, measured["in-tok/req"]), "concurrency=16", median)
@@ -114,7 +114,7 @@ func (r replay) predict(t *testing.T, records string, inputTokens float64) strin
 	text := run(t, nil, filepath.Join(r.dir, "calibrate"),
 		append([]string{"-new", "llama", "-engine", `{"max_batch":16,"prefill_seqs":16,"prefill_chunk":2048}`}, files...)...)
 	assert.NilError(t, os.WriteFile(profile, []byte(text), 0o666))
-	return run(t, nil, filepath.Join(r.dir, "simulate"), "-profile", profile, "-concurrency", "16", "-requests", "64",
+	return run(t, nil, filepath.Join(r.dir, "simulate"), "-profile", profile, "-concurrency", "16", "-requests", "32",
 		"-input", fmt.Sprintf("%.0f", inputTokens), "-output", "32")
 }
 

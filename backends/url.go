@@ -35,7 +35,8 @@ type URL struct {
 	// Compressed allows answers that are compressed; see [llmbench.Target].
 	Compressed bool
 	// Ready is how long the server may take to answer a completion; 0 means
-	// one minute. A server that answers with a refusal ends the wait at once.
+	// one minute, and five seconds if nothing listens at its address. A server that answers with a
+	// refusal ends the wait at once.
 	Ready time.Duration
 	// MetricsURLs are the addresses of the server's Prometheus metrics, such as
 	// http://10.0.0.7:8000/metrics, one for each replica behind URL: their values are
@@ -54,6 +55,16 @@ type URL struct {
 	ResetCache bool
 }
 
+// patience is how long nothing may listen at the address of a server.
+const patience = 5 * time.Second
+
+// errNothing is the cause of a context that ends because nothing listens at the address of a server.
+var errNothing = errors.New("nothing listens")
+
+// absent are the servers at whose addresses nothing listened. The next benchmarks of this process do not wait
+// for them again.
+var absent sync.Map // URL to true
+
 // Start returns the server as a target when the server has answered a completion. If that takes
 // about a second or more, Start says what it waits for; see [llmbench.Note].
 func (u URL) Start(tb testing.TB) llmbench.Target {
@@ -68,11 +79,26 @@ func (u URL) Start(tb testing.TB) llmbench.Target {
 	ctx, cancel := context.WithTimeoutCause(llmbench.Context(tb), limit, fmt.Errorf("no answer in %v", limit))
 	defer cancel()
 	began := time.Now()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	w := probe.NewWatch(func(waited time.Duration, last error) {
 		llmbench.Note(tb, fmt.Sprintf("waiting for %s: %s; %v left", t.Where(), t.Redact(probe.Reason(last)), (limit-waited).Round(time.Second)))
 	})
 	defer w.Stop()
-	if err := u.ready(ctx, &t, w.Failed); err != nil {
+	var refusals probe.Refusals
+	err := u.ready(ctx, &t, func(err error) {
+		w.Failed(err)
+		lasted, refused := refusals.Failed(err)
+		if _, known := absent.Load(t.URL); refused && u.Ready == 0 && (known || lasted >= patience) {
+			end(errNothing)
+		}
+	})
+	if context.Cause(ctx) == errNothing {
+		absent.Store(t.URL, true)
+		tb.Fatalf("backends: %s: nothing listens at %s; start the server, or set LLMBENCH_URL", name, t.Where())
+	}
+	absent.Delete(t.URL)
+	if err != nil {
 		if cause := context.Cause(llmbench.Context(tb)); cause != nil { // interrupted
 			err = cause
 		}

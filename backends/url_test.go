@@ -93,6 +93,8 @@ func TestURLErrors(t *testing.T) {
 		{"a prefix that may be secret", backends.URL{URL: serve(answer(401, ""), answer(401, "no key")) + "/secret-key?a=b"}, "the list of models cannot be read: GET /v1/models: status 401 Unauthorized: no key"},
 		{"the list of models is a page", backends.URL{URL: serve(answer(200, "<html>"), answer(200, ""))}, "/v1/models is not a list of models"},
 		{"no URL", backends.URL{URL: "host:80", Model: "m"}, `target: URL "host:80"; want a base`},
+		{"nothing listens", backends.URL{URL: "http://127.0.0.1:1", Model: "m"}, "backends: url: nothing listens at 127.0.0.1:1; start the server, or set LLMBENCH_URL"},
+		{"nothing listens and no model is set", backends.URL{URL: "http://127.0.0.1:1"}, "backends: url: nothing listens at 127.0.0.1:1; start the server, or set LLMBENCH_URL"},
 		{"the port is closed and no model is set", backends.URL{URL: "http://127.0.0.1:1", Ready: wait}, "s: connection refused"},
 		{"no URL and no model is set", backends.URL{URL: "host:80"}, `target: URL "host:80"; want a base URL like http://127.0.0.1:8000`},
 		{"the list of models is an error", backends.URL{URL: serve(answer(200, `{"error":"no key"}`), answer(200, ""))}, `/v1/models is not a list of models: {"error":"no key"}`},

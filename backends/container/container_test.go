@@ -198,24 +198,27 @@ type failureCase struct {
 func testFailures(t *testing.T, cases []failureCase) {
 	t.Helper()
 	e := needDocker(t)
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			spec := specOf(t, c.server)
-			if spec.Devices.Vendor == launch.NVIDIA && e.HasRuntime("nvidia") || spec.Devices.Vendor == launch.AMD && exists("/dev/kfd") {
-				t.Skip("this machine has such a GPU")
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-			defer cancel()
-			i, err := start(ctx, spec, t.Logf)
-			if err == nil {
-				assert.NilError(t, i.stop())
-			}
-			for _, want := range c.want {
-				assert.ErrorContains(t, err, want)
-			}
-			assert.NilError(t, ctx.Err(), "%v", err)
-		})
-	}
+	t.Run("servers", func(t *testing.T) {
+		for _, c := range cases {
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel()
+				spec := specOf(t, c.server)
+				if spec.Devices.Vendor == launch.NVIDIA && e.HasRuntime("nvidia") || spec.Devices.Vendor == launch.AMD && exists("/dev/kfd") {
+					t.Skip("this machine has such a GPU")
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+				defer cancel()
+				i, err := start(ctx, spec, t.Logf)
+				if err == nil {
+					assert.NilError(t, i.stop())
+				}
+				for _, want := range c.want {
+					assert.ErrorContains(t, err, want)
+				}
+				assert.NilError(t, ctx.Err(), "%v", err)
+			})
+		}
+	})
 	assert.Equal(t, len(ownContainers(t)), 0)
 }
 

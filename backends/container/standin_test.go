@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/sha256"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -154,7 +155,7 @@ func (s standIns) spec(t testing.TB, name string) (launch.Spec, facts.Facts) {
 	return spec, f
 }
 
-// each runs a test for each server, two at a time.
+// each runs a test for each server, several at a time.
 func (s standIns) each(t *testing.T, test func(t *testing.T, spec launch.Spec, f facts.Facts)) {
 	t.Helper()
 	for name := range s.servers {
@@ -274,7 +275,10 @@ const (
 	processVolumes = "TEST_STANDIN_VOLUMES"
 )
 
-func TestMain(m *testing.M) { os.Exit(llmbench.Main(m)) }
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "4") // tests that are parallel mostly wait for the engine
+	os.Exit(llmbench.Main(m))
+}
 
 // A launched is a server whose Spec is made already.
 type launched launch.Spec
