@@ -29,7 +29,11 @@ func agreement(b *testing.B, s server) {
 		s.salt = 0 // the prompts of the file
 	}
 	users := s.concurrencies(1, pick(s, 64, 16))
-	n := s.requests(max(pick(s, 128, 32), slices.Max(users)))
+	few := 32
+	if s.quick() {
+		few = 16
+	}
+	n := s.requests(max(pick(s, 128, few), slices.Max(users)))
 	requests, err := s.prompts(in, out, s.options.Seed).Requests(n)
 	if err != nil {
 		b.Fatal(err)
@@ -179,7 +183,11 @@ func accuracy(b *testing.B, s server) {
 
 // ask measures that number of users with questions of a set.
 func (s server) ask(b *testing.B, users int, set uint64) {
-	n := s.requests(max(pick(s, 200, 64), 4*users))
+	few := 64
+	if s.quick() {
+		few = 24
+	}
+	n := s.requests(max(pick(s, 200, few), 4*users))
 	draw := func(n int, seed uint64) ([]llmbench.Request, error) {
 		w, err := s.dataset(seed, s.target.Salt(seed))
 		if err != nil {

@@ -188,7 +188,7 @@ func TestAccuracyDataset(t *testing.T) {
 // where they do: a tenth faster with 5 % wrong answers, and answers that are swapped when more than 32
 // requests are in flight. Each sample is of another process, in virtual time.
 func TestFastAndWrong(t *testing.T) {
-	const processes, questionsOfOne = 8, 256
+	const processes, questionsOfOne = 8, 128
 	// results returns what processes print of a server.
 	results := func(t *testing.T, seed uint64, faster float64, faults ...fault.Fault) string {
 		var out strings.Builder

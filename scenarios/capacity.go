@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -33,18 +34,21 @@ type capacity struct {
 	lone     time.Duration // E2E latency of a request that is alone
 	least    int           // the fewest requests of a pass
 	arrivals func(rate float64, seed uint64) arrivals.Process
+	even     bool          // arrivals are at even intervals, and not random
 	span     time.Duration // how long requests arrive in an open loop
 	patience time.Duration // how long a pass may become so that it has enough requests to be certified
 	rounds   int           // requests of each user of a closed loop
 	draw     drawFunc
 	send     passFunc // pass
 	passes   uint64   // made so far; the seeds of a pass depend on it
-	// certified says that the last pass met the SLO with 95 % confidence.
+	// Of the last pass: whether it met the SLO with 95 % confidence, and the successful requests that ended in
+	// a second, without the first and the last tenth of them.
 	certified bool
+	perSecond float64
 }
 
-// A passFunc makes a pass, as [llmbench.Pass] does.
-type passFunc func(ctx context.Context, name string, t llmbench.Target, l llmbench.Load) (passed, error)
+// A passFunc makes a pass, as [llmbench.Pass] does. It also returns the bounds of the result.
+type passFunc func(ctx context.Context, name string, t llmbench.Target, l llmbench.Load) (p passed, bounds map[string]sample.Interval, err error)
 
 // A passed is the [llmbench.Result] of a pass.
 type passed interface {
@@ -54,23 +58,34 @@ type passed interface {
 }
 
 // pass makes a pass with llmbench.
-func pass(ctx context.Context, name string, t llmbench.Target, l llmbench.Load) (passed, error) {
-	return llmbench.Pass(ctx, name, t, l)
+func pass(ctx context.Context, name string, t llmbench.Target, l llmbench.Load) (p passed, bounds map[string]sample.Interval, err error) {
+	r, err := llmbench.Pass(ctx, name, t, l)
+	if r == nil {
+		return nil, nil, err
+	}
+	return r, r.Bounds, err
 }
 
 // A trial reports whether a load meets the SLO.
 type trial func(ctx context.Context, name string, load float64) (bool, error)
 
-// search is the benchmark of one search. It reports the highest load that met the
-// SLO as metUnit, and the lowest that missed it as missedUnit.
-func (c *capacity) search(b *testing.B, h search.Highest, try trial, metUnit, missedUnit string) {
+// search is the benchmark of one search for the highest load of a kind, such as req/s. It reports the highest
+// load that met the SLO, under a name of its own if that is not certified, and the lowest that missed it. Start
+// returns a guess of the result, or 0.
+func (c *capacity) search(b *testing.B, h search.Highest, start func(ctx context.Context, name string, h search.Highest) (float64, error), try trial, kind string) {
 	llmbench.Watch(b)
 	if err := llmbench.Announce(b, c.target); err != nil {
 		b.Fatal(err)
 	}
-	var met, missed, passes float64
+	var met, missed float64
+	before := c.passes
+	unit := "slo-" + kind
 	for more := llmbench.Loop(b); more(); {
 		certified := map[float64]int{} // passes of each load
+		var err error
+		if h.Start, err = start(llmbench.Context(b), b.Name(), h); err != nil {
+			b.Fatalf("SLO %v: %v", c.slo, err)
+		}
 		found, err := h.Find(func(load float64) (bool, error) {
 			met, err := try(llmbench.Context(b), b.Name(), load)
 			if c.certified {
@@ -83,19 +98,47 @@ func (c *capacity) search(b *testing.B, h search.Highest, try trial, metUnit, mi
 		}
 		met += found.Low
 		missed += found.High
-		passes += float64(len(found.Trials))
 		b.Logf("SLO %v: %v", c.slo, found.Trials)
-		b.Log(describeCertified(found, certified[found.Low]))
+		text, sure := describeCertified(found, certified[found.Low])
+		b.Log(text)
+		if !sure {
+			unit = "slo-uncertified-" + kind
+		}
 	}
 	n := float64(b.N)
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(met/n, metUnit)
-	b.ReportMetric(missed/n, missedUnit)
-	b.ReportMetric(passes/n, "passes/op")
+	b.ReportMetric(met/n, unit)
+	b.ReportMetric(missed/n, "slo-missed-"+kind)
+	b.ReportMetric(float64(c.passes-before)/n, "passes/op")
 }
 
-// describeCertified says how sure the low end of an interval is, of whose passes that many are certified.
-func describeCertified(found search.Interval, certified int) string {
+// noStart is a start of a search that has no guess.
+func noStart(context.Context, string, search.Highest) (float64, error) { return 0, nil }
+
+// scout guesses the rate that a search will find. It makes short passes, each of four times the rate of the one
+// before, until one misses the SLO. If the server fell behind in that pass, its completions per second are the
+// guess, and otherwise the rate between the last two passes.
+func (c *capacity) scout(ctx context.Context, name string, h search.Highest) (float64, error) {
+	low := h.From
+	for rate := 4 * low; rate < h.To; low, rate = rate, 4*rate {
+		n := max(c.least, int(rate*c.span.Seconds()/6))
+		met, _, err := c.attempt(ctx, fmt.Sprintf("%s/scout=%.4g", name, rate), n, c.open(rate))
+		switch {
+		case err != nil:
+			return 0, err
+		case met:
+		case c.perSecond > 0 && c.perSecond < 0.9*rate:
+			return max(c.perSecond, h.From), nil
+		default:
+			return math.Sqrt(low * rate), nil
+		}
+	}
+	return low, nil
+}
+
+// describeCertified says how sure the low end of an interval is, of whose passes that many are certified, and
+// whether all of them are.
+func describeCertified(found search.Interval, certified int) (text string, all bool) {
 	met := 0
 	for _, t := range found.Trials {
 		if t.Load == found.Low && t.Met {
@@ -104,9 +147,9 @@ func describeCertified(found search.Interval, certified int) string {
 	}
 	if certified < met {
 		return fmt.Sprintf("%.4g is not certified: %d of the %d passes that met the SLO there have too few requests to show with 95 %% confidence that %.0f of 100 requests keep it; want %d requests or more",
-			found.Low, met-certified, met, 100*goodShare, certifiable)
+			found.Low, met-certified, met, 100*goodShare, certifiable), false
 	}
-	return fmt.Sprintf("%.4g is certified: each of the %d passes that met the SLO there shows with 95 %% confidence that %.0f of 100 requests keep it", found.Low, met, 100*goodShare)
+	return fmt.Sprintf("%.4g is certified: each of the %d passes that met the SLO there shows with 95 %% confidence that %.0f of 100 requests keep it", found.Low, met, 100*goodShare), true
 }
 
 // certifiable is the least number of requests of a pass that can meet the SLO with 95 % confidence although
@@ -138,10 +181,17 @@ func (c *capacity) count(n int, perSecond float64) int {
 
 // byRate is a trial of an open loop at rate requests per second.
 func (c *capacity) byRate(ctx context.Context, name string, rate float64) (bool, error) {
-	n := c.count(int(math.Round(rate*c.span.Seconds())), rate)
-	return c.pass(ctx, fmt.Sprintf("%s/rate=%.4g", name, rate), n, func(seed uint64) llmbench.Load {
-		return llmbench.Load{Arrivals: c.arrivals(rate, seed)}
-	})
+	n := int(math.Round(rate * c.span.Seconds()))
+	if c.even {
+		tell := evenRequests * math.Sqrt(rate*c.lone.Seconds())
+		n = max(n, int(min(tell, rate*c.patience.Seconds())))
+	}
+	return c.pass(ctx, fmt.Sprintf("%s/rate=%.4g", name, rate), c.count(n, rate), c.open(rate))
+}
+
+// open returns the load of an open loop.
+func (c *capacity) open(rate float64) func(seed uint64) llmbench.Load {
+	return func(seed uint64) llmbench.Load { return llmbench.Load{Arrivals: c.arrivals(rate, seed)} }
 }
 
 // byConcurrency is a trial of a closed loop.
@@ -168,22 +218,47 @@ func (c *capacity) pass(ctx context.Context, name string, n int, load func(seed 
 	return false, fmt.Errorf("%w: %s: the client is the limit in %d passes, in the last of them: %w", search.ErrCannotJudge, name, attempts, spoilt)
 }
 
+// keptShare is the unit of the share of the requests that keep the SLO. It is no result, but its bounds say
+// whether the client's own delays can change the verdict on a pass.
+const keptShare = "slo-kept-%"
+
+// asks returns l, whose result says which share of the requests keeps the SLO.
+func (c *capacity) asks(l llmbench.Load) llmbench.Load {
+	family := sample.FamilyE2E
+	if c.slo.NeedsStream() {
+		family = sample.FamilyTTFT
+	}
+	l.Units = []sample.Unit{{Name: keptShare, Better: "higher", Family: family}}
+	l.Figures = func(samples iter.Seq[*sample.Sample]) map[string]float64 {
+		n, good := 0, 0
+		for s := range samples {
+			n++
+			if c.slo.Met(s) {
+				good++
+			}
+		}
+		return map[string]float64{keptShare: 100 * float64(good) / float64(max(1, n))}
+	}
+	return l
+}
+
 // attempt makes one pass. spoilt says how the client has spoilt the pass. A pass whose answers come
 // in bursts says nothing about an SLO with a limit of the TTFT or the TPOT.
 func (c *capacity) attempt(ctx context.Context, name string, n int, load func(seed uint64) llmbench.Load) (met bool, spoilt, err error) {
 	c.passes++
 	c.certified = false
-	l := load(c.passes)
+	l := c.asks(load(c.passes))
 	if l.Requests, err = c.draw(n, c.passes<<32); err != nil {
 		return false, nil, err
 	}
-	result, err := c.send(ctx, name, c.target, l)
+	result, bounds, err := c.send(ctx, name, c.target, l)
+	bursts, bound := errors.Is(err, llmbench.ErrBursts), errors.Is(err, llmbench.ErrClientBound)
 	switch {
-	case errors.Is(err, llmbench.ErrClientBound):
-		return false, err, result.Close()
-	case errors.Is(err, llmbench.ErrBursts) && c.slo.NeedsStream():
+	case bursts && c.slo.NeedsStream():
 		return false, nil, errors.Join(fmt.Errorf("%w: %s: %w", search.ErrCannotJudge, name, err), result.Close())
-	case err != nil && !errors.Is(err, llmbench.ErrBursts):
+	case bound && bounds == nil:
+		return false, err, result.Close()
+	case err != nil && !bursts && !bound:
 		return false, nil, err
 	}
 	defer result.Close()
@@ -192,6 +267,7 @@ func (c *capacity) attempt(ctx context.Context, name string, n int, load func(se
 		return false, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	good, late := 0, 0
+	var ends []time.Duration // of successful requests
 	for s := range samples {
 		if c.slo.Met(s) {
 			good++
@@ -199,15 +275,52 @@ func (c *capacity) attempt(ctx context.Context, name string, n int, load func(se
 		if s.Start-s.Due > c.toleratedLateness() {
 			late++
 		}
+		if s.Outcome == sample.OK {
+			ends = append(ends, s.End)
+		}
 	}
-	if float64(late) > (1-goodShare)*float64(n) {
-		spoilt = fmt.Errorf("%d of %d requests were sent more than %v late", late, n, c.toleratedLateness())
-	}
-	met, c.certified = judge(good, n)
-	if l.Arrivals != nil && !keepsUp(samples, c.lone) {
-		met, c.certified = false, false
-	}
+	c.perSecond = completions(ends)
+	met, spoilt = c.verdict(good, late, n, bounds, l.Arrivals == nil || keepsUp(samples, c.lone, c.even))
 	return met, spoilt, result.Err()
+}
+
+// verdict reports whether a pass of n requests met the SLO, and sets c.certified. Good of the requests kept the
+// limits as measured, and late of them were sent too late. Delays of the client make latencies longer, and seldom
+// shorter: bounds has the lowest and the highest share of the requests that can have kept the limits. The pass
+// met the SLO if it did with the lowest share, and missed it if it did with the highest. Otherwise, or if it was
+// missed and the client sent requests late, the client has spoilt it. A pass that met the SLO with late requests
+// would have met it without the delays, because latencies count from the due instants.
+func (c *capacity) verdict(good, late, n int, bounds map[string]sample.Interval, keptUp bool) (met bool, spoilt error) {
+	low, high := good, good
+	if b, known := bounds[keptShare]; known {
+		const rounding = 1e-6
+		low = int(math.Floor(b.Low/100*float64(n) + rounding))
+		high = min(n, int(math.Ceil(b.High/100*float64(n)-rounding)))
+	}
+	met, certified := judge(low, n)
+	possible, _ := judge(high, n)
+	switch {
+	case keptUp && met:
+		c.certified = certified
+		return true, nil
+	case float64(late) > (1-goodShare)*float64(n):
+		return false, fmt.Errorf("%d of %d requests were sent more than %v late", late, n, c.toleratedLateness())
+	case keptUp && possible:
+		return false, fmt.Errorf("the client's own delays decide whether the SLO is met: between %d and %d of %d requests keep it", low, high, n)
+	}
+	return false, nil
+}
+
+// completions returns how many of the ends there are in a second, without the first and the last tenth of them;
+// 0 if they are too few to tell.
+func completions(ends []time.Duration) float64 {
+	slices.Sort(ends)
+	tenth := len(ends) / 10
+	middle := ends[tenth : len(ends)-tenth]
+	if len(middle) < 2 || middle[len(middle)-1] == middle[0] {
+		return 0
+	}
+	return float64(len(middle)-1) / (middle[len(middle)-1] - middle[0]).Seconds()
 }
 
 // keepsUp reports whether the completions of an open loop keep up with its arrivals. In
@@ -227,7 +340,10 @@ func (c *capacity) attempt(ctx context.Context, name string, n int, load func(se
 // number covers the variation of a steady backlog. In virtual time, with Poisson arrivals for 250 ms at a
 // server with slots, of 20 passes each, keepsUp rejected none at 0.7 times the capacity,
 // one at 0.9 times, and all at twice the capacity.
-func keepsUp(samples iter.Seq[*sample.Sample], lone time.Duration) bool {
+//
+// Of even arrivals a steady backlog varies little. There the growth may be 0.5 % of the arrivals, plus the
+// root of the number in flight; see evenRequests.
+func keepsUp(samples iter.Seq[*sample.Sample], lone time.Duration, even bool) bool {
 	var first, last time.Duration
 	n := 0
 	for s := range samples {
@@ -251,8 +367,21 @@ func keepsUp(samples iter.Seq[*sample.Sample], lone time.Duration) bool {
 	}
 	growth := backlog(first+3*quarter) - backlog(first+quarter)
 	perQuarter := float64(n-1) / 4
-	return growth <= (1-keptUpShare)*2*perQuarter+perQuarter*float64(lone)/float64(quarter)
+	share, inFlight := 1-keptUpShare, perQuarter*float64(lone)/float64(quarter)
+	if even {
+		share, inFlight = evenShare, math.Sqrt(inFlight)
+	}
+	return growth <= share*2*perQuarter+inFlight
 }
+
+// evenShare is the growth of the backlog, as a share of the even arrivals, that is tolerated. With evenRequests
+// times the root of the requests in flight, a pass tells a rate that is 2.5 % above the capacity: in half of
+// the time of arrivals the backlog grows by 2.5 % of half of the requests, and 0.5 % of them and that root
+// are tolerated.
+const (
+	evenShare    = 0.005
+	evenRequests = 2 / (0.025 - evenShare)
+)
 
 // toleratedLateness returns how late a request may be sent: a fifth of the smaller
 // of the limits of TTFT and E2E latency.

@@ -145,7 +145,11 @@ func start(b *testing.B, backend backends.Named, adapt func(*mockserver.Config))
 	b.Helper()
 	target := backend.Start(b)
 	mock, inProcess := backend.Backend.(backends.Mock)
-	if adapt == nil || !inProcess {
+	if !inProcess {
+		return target
+	}
+	target.Truth.Next = nextStep
+	if adapt == nil {
 		return target
 	}
 	c, err := mockserver.Load(mock.Profile)
@@ -156,8 +160,12 @@ func start(b *testing.B, backend backends.Named, adapt func(*mockserver.Config))
 	mock.Config = &c
 	adapted := mock.Start(b)
 	adapted.Config = target.Config
+	adapted.Truth.Next = nextStep
 	return adapted
 }
+
+// nextStep is what comes after a measurement of the simulated server.
+const nextStep = "LLMBENCH_URL=http://127.0.0.1:8000 go test -run='^$' -bench=Serve -benchtime=1x ./scenarios measures a server that runs"
 
 // modelName returns the part of a benchmark's name that identifies the model.
 func modelName(cfg backends.Config, model string) string {

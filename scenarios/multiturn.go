@@ -31,7 +31,7 @@ func multiTurn(b *testing.B, s server) {
 		for _, users := range s.concurrencies(pick(s, []int{1, 8, 32}, []int{1, 8})...) {
 			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
 				l := llmbench.Load{Concurrency: users}
-				s.run(b, s.fresh(b, l, s.requests(max(3, 2*users)), 1, draw))
+				s.run(b, s.fresh(b, l, s.requests(s.fewest(max(3, 2*users), users, 1)), 1, draw))
 			})
 		}
 	})

@@ -162,13 +162,17 @@ func sentBy(t *testing.T, url string, received func() []sentPrompt, names string
 // salt. Equal salts have equal prompts. No prompt of one salt begins as one of
 // another, and their lengths are the same.
 func TestSaltOfScenarios(t *testing.T) {
-	url, received := recording(t)
 	// Other scenarios make their prompts as these do. The number of passes of SLO and Sweep
 	// depends on time.
 	const names = "Chat|Concurrency|MultiTurn|PrefixCache|Reasoning|Serve|StructuredOutput|ToolCalls|Trace"
-	first := sentBy(t, url, received, names, "LLMBENCH_SALT=1")
-	again := sentBy(t, url, received, names, "LLMBENCH_SALT=1")
-	other := sentBy(t, url, received, names, "LLMBENCH_SALT=2")
+	var sent [3][]sentPrompt
+	var all sync.WaitGroup
+	for i, salt := range []string{"1", "1", "2"} {
+		url, received := recording(t)
+		all.Go(func() { sent[i] = sentBy(t, url, received, names, "LLMBENCH_SALT="+salt) })
+	}
+	all.Wait()
+	first, again, other := sent[0], sent[1], sent[2]
 	assert.Assert(t, len(first) > 500, "%d requests", len(first))
 	assert.Equal(t, len(again), len(first))
 	assert.Equal(t, len(other), len(first))

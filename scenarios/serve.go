@@ -150,6 +150,9 @@ func (s server) serveLoad(b *testing.B, n, warmup int) llmbench.Load {
 			b.Fatal(err)
 		}
 		l.Warmup = all[:min(warmup, len(all))]
+		if o.Simulated && o.Warmup == 0 {
+			shorten(l.Warmup)
+		}
 	}
 	return l
 }

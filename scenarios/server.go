@@ -93,7 +93,11 @@ func (s server) run(b *testing.B, l llmbench.Load) *llmbench.Result {
 	if l.IdleTimeout == 0 {
 		l.IdleTimeout = s.options.IdleTimeout
 	}
-	return llmbench.Run(b, s.target, l)
+	result := llmbench.Run(b, s.target, l)
+	if text := s.limits.Waited(l.Concurrency, result.All()); text != "" {
+		b.Log(text)
+	}
+	return result
 }
 
 // noteLimits returns l, which says before its first pass which limits of the server it exceeds.
@@ -210,14 +214,15 @@ type drawFunc func(n int, seed uint64) ([]llmbench.Request, error)
 // tokens. See fresh for n and warmup.
 func (s server) random(b *testing.B, l llmbench.Load, n, warmup, in, out int) llmbench.Load {
 	b.Helper()
-	return s.fresh(b, l, n, warmup, func(n int, seed uint64) ([]llmbench.Request, error) {
+	return s.fresh(b, l, s.fewest(n, l.Concurrency, 2), warmup, func(n int, seed uint64) ([]llmbench.Request, error) {
 		return s.prompts(in, out, seed).Requests(n)
 	})
 }
 
 // fresh sets the requests of l: each pass draws n new ones, after a warm-up with
 // other requests. The seeds depend on the benchmark's name, so that no benchmark
-// finds the prompts of another in the server's cache.
+// finds the prompts of another in the server's cache. In the reduced form the answers of a simulated server's
+// warm-up are short: only the client needs one.
 func (s server) fresh(b *testing.B, l llmbench.Load, n, warmup int, draw drawFunc) llmbench.Load {
 	b.Helper()
 	seed := func(pass int) uint64 { // a hash, so that neighbouring values of Seed share no prompts
@@ -231,8 +236,38 @@ func (s server) fresh(b *testing.B, l llmbench.Load, n, warmup int, draw drawFun
 		if l.Warmup, err = draw(warmup, seed(-1)); err != nil {
 			b.Fatal(err)
 		}
+		if s.quick() {
+			shorten(l.Warmup)
+		}
 	}
 	return l
+}
+
+// quick reports whether a scenario is to take no longer than the figures need: in the reduced form, on a
+// simulated server, whose speed does not vary.
+func (s server) quick() bool { return s.options.Simulated && s.options.Full == "" }
+
+// fewest returns n. If the scenario is to be quick, it returns the least number of requests of a closed loop, up to n, with
+// which each user sends rounds of them or more, all users send as many, and which suffices for the percentiles that n
+// suffices for.
+func (s server) fewest(n, users, rounds int) int {
+	if !s.quick() || s.options.Requests > 0 || users == 0 {
+		return n
+	}
+	least := max(4, rounds*users)
+	for _, s := range []sample.Statistic{sample.P99, sample.P99Bound} {
+		for s.Enough(n) && !s.Enough(least) {
+			least += users
+		}
+	}
+	return min(n, (least+users-1)/users*users)
+}
+
+// shorten makes the answers to the requests of a warm-up short.
+func shorten(warmup []llmbench.Request) {
+	for i := range warmup {
+		warmup[i].MaxTokens = min(warmup[i].MaxTokens, 8)
+	}
 }
 
 // toleratedCached is the share of the prompts' tokens that may come from a cache

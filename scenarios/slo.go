@@ -21,13 +21,17 @@ import (
 // that a lone request takes, so that no burst at the start decides. The result is an
 // interval; both of its ends were measured twice. A rate is met only if the server's
 // completions also keep up with the arrivals, because in a short pass a queue has
-// little time to grow. The passes of the reduced form are short, and may accept rates
-// that exceed the server's capacity by a third or so; those of the full form take a
-// minute, or up to five if they need that for 93 requests.
+// little time to grow.
 //
-// A pass that the client distorts, or whose requests the client sends late, is
-// repeated twice; then the search cannot judge. Prompts from the server's cache end
-// the search with an error.
+// The full form has random arrivals, and passes of a minute, or up to five if they need that for 93 requests.
+// In the reduced form requests arrive evenly, because random ones tell the capacity within 3 % only in passes
+// of minutes: the rate is that at which the server is full, or at which a latency is too long although nobody
+// waits. Its passes take a second and a half, or up to fifteen seconds where the rate is low, and longer where
+// answers take long.
+//
+// The client's own delays matter only where they decide whether a pass meets the SLO; see
+// capacity.verdict. Such a pass is repeated twice; then the search cannot judge. Prompts from the server's cache
+// end the search with an error.
 func slo(b *testing.B, s server) {
 	limits := s.options.Limits
 	if limits == (sample.SLO{}) {
@@ -42,14 +46,16 @@ func slo(b *testing.B, s server) {
 		target: s.target, template: s.template, slo: limits, send: pass,
 		least: 20, // so that one unlucky request does not decide
 		arrivals: func(rate float64, seed uint64) arrivals.Process {
+			if !s.full() {
+				return arrivals.Constant{Rate: rate}
+			}
 			return arrivals.Poisson{Rate: rate, Seed: s.options.Seed + seed}
 		},
-		span: pick(s, time.Minute, 250*time.Millisecond), patience: pick(s, 5*time.Minute, 0), rounds: pick(s, 8, 3),
+		even: !s.full(), rounds: pick(s, 8, 3),
 		draw: func(n int, seed uint64) ([]llmbench.Request, error) {
 			return s.prompts(in, out, s.options.Seed+seed).Requests(n)
 		},
 	}
-	tolerance := pick(s, 0.05, 0.1)
 	b.Run(fmt.Sprintf("workload=random-%dx%d/stream=true", in, out), func(b *testing.B) {
 		lone, err := c.draw(1, 1<<40)
 		if err != nil {
@@ -57,12 +63,15 @@ func slo(b *testing.B, s server) {
 		}
 		answer := s.once(b, lone[0])
 		c.lone, _ = answer.E2E()
+		c.span = pick(s, time.Minute, max(1500*time.Millisecond, 8*c.lone))
 		b.Run("of=rate/upto=1024", func(b *testing.B) { // up to 1,024 times half the rate of one user
+			c.patience = pick(s, 5*time.Minute, max(15*time.Second, c.span))
 			from := 0.5 / c.lone.Seconds()
-			c.search(b, search.Highest{From: from, To: 1024 * from, Tolerance: tolerance}, c.byRate, "slo-req/s", "slo-missed-req/s")
+			c.search(b, search.Highest{From: from, To: 1024 * from, Tolerance: pick(s, 0.03, 0.02)}, c.scout, c.byRate, "req/s")
 		})
 		b.Run("of=concurrency/upto=1024", func(b *testing.B) {
-			c.search(b, search.Highest{From: 1, To: 1024, Tolerance: tolerance, Whole: true}, c.byConcurrency, "slo-concurrency", "slo-missed-concurrency")
+			c.patience = pick(s, 5*time.Minute, max(time.Second, 8*c.lone))
+			c.search(b, search.Highest{From: 1, To: 1024, Tolerance: 0.05, Whole: true}, noStart, c.byConcurrency, "concurrency")
 		})
 	})
 }

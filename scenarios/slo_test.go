@@ -103,24 +103,29 @@ func TestKeepsUp(t *testing.T) {
 		name   string
 		slower time.Duration // per request
 		lone   time.Duration
+		even   bool
 		want   bool
 	}{
-		{"steady", 0, 0, true},
-		{"completions are 96 % of arrivals", time.Millisecond * 4 / 96, 0, true},
-		{"completions are 94 % of arrivals", time.Millisecond * 6 / 94, 0, false},
-		{"half of the growth is the time of a lone request", time.Millisecond * 8 / 92, 80 * time.Millisecond, true},
-		{"completions are half of arrivals", time.Millisecond, 80 * time.Millisecond, false},
-		{"requests become faster", -time.Millisecond / 100, 0, true},
+		{"steady", 0, 0, false, true},
+		{"completions are 96 % of arrivals", time.Millisecond * 4 / 96, 0, false, true},
+		{"completions are 94 % of arrivals", time.Millisecond * 6 / 94, 0, false, false},
+		{"half of the growth is the time of a lone request", time.Millisecond * 8 / 92, 80 * time.Millisecond, false, true},
+		{"completions are half of arrivals", time.Millisecond, 80 * time.Millisecond, false, false},
+		{"requests become faster", -time.Millisecond / 100, 0, false, true},
+		{"steady, even arrivals", 0, 80 * time.Millisecond, true, true},
+		{"completions are 99.4 % of even arrivals", time.Millisecond * 6 / 994, 0, true, false},
+		{"a third of the growth is the root of the number in flight", time.Millisecond * 6 / 994, 20 * time.Millisecond, true, true},
+		{"completions are 96 % of even arrivals", time.Millisecond * 4 / 96, 80 * time.Millisecond, true, false},
 	} {
 		samples := make([]sample.Sample, 4000)
 		for i := range samples {
 			due := time.Duration(i) * time.Millisecond
 			samples[i] = sample.Sample{Due: due, End: due + 100*time.Millisecond + time.Duration(i)*c.slower}
 		}
-		assert.Equal(t, keepsUp(sample.All(samples...), c.lone), c.want, c.name)
+		assert.Equal(t, keepsUp(sample.All(samples...), c.lone, c.even), c.want, c.name)
 	}
-	assert.Assert(t, keepsUp(sample.All(), 0))
-	assert.Assert(t, keepsUp(sample.All(make([]sample.Sample, 3)...), 0), "all at one instant")
+	assert.Assert(t, keepsUp(sample.All(), 0, false))
+	assert.Assert(t, keepsUp(sample.All(make([]sample.Sample, 3)...), 0, false), "all at one instant")
 }
 
 // TestSLOWithoutOpeningBurst checks that users start one after another. Then c users,
@@ -191,7 +196,8 @@ func TestSLOSpoiltPasses(t *testing.T) {
 		err     error
 	}
 	good := result{samples: []sample.Sample{answer(0), answer(0)}}
-	late := result{samples: []sample.Sample{answer(0), answer(201 * time.Millisecond)}}
+	late := result{samples: []sample.Sample{answer(0), answer(1001 * time.Millisecond)}}
+	lateButMet := result{samples: []sample.Sample{answer(0), answer(201 * time.Millisecond)}}
 	bound := result{err: fmt.Errorf("a pass: %w", llmbench.ErrClientBound)}
 	bursts := result{samples: good.samples, err: fmt.Errorf("a pass: %w", llmbench.ErrBursts)}
 	both := result{err: errors.Join(bound.err, bursts.err)}
@@ -205,15 +211,17 @@ func TestSLOSpoiltPasses(t *testing.T) {
 	}{
 		{"good at once", ttft, []result{good}, 1, ""},
 		{"good at last", ttft, []result{bound, late, good}, 3, ""},
+		{"good although late", ttft, []result{lateButMet}, 1, ""},
+		{"bursts and distorted", ttft, []result{both}, 1, "x: a pass: client-bound\na pass: answers come in bursts"},
 		{"bursts", ttft, []result{bound, bursts}, 2, "x: a pass: answers come in bursts"},
 		{"bursts, an SLO of E2E latency", sample.SLO{E2E: time.Second}, []result{both, bursts}, 2, ""},
 		{"distorted", ttft, []result{late, bound, bound}, 3, "x: the client is the limit in 3 passes, in the last of them: a pass: "},
 		{"late", ttft, []result{bound, bound, late}, 3, "x: the client is the limit in 3 passes, in the last of them: 1 of 2 requests were sent more than 200ms late"},
 	} {
 		c := capacity{slo: tt.slo, draw: words}
-		c.send = func(context.Context, string, llmbench.Target, llmbench.Load) (passed, error) {
+		c.send = func(context.Context, string, llmbench.Target, llmbench.Load) (passed, map[string]sample.Interval, error) {
 			r := tt.results[c.passes-1]
-			return memory{r.samples}, r.err
+			return memory{r.samples}, nil, r.err
 		}
 		met, err := c.pass(t.Context(), "x", 2, func(uint64) llmbench.Load { return llmbench.Load{Concurrency: 1} })
 		assert.Equal(t, c.passes, tt.passes, tt.name)
@@ -225,6 +233,148 @@ func TestSLOSpoiltPasses(t *testing.T) {
 		assert.ErrorIs(t, err, search.ErrCannotJudge, tt.name)
 		assert.ErrorContains(t, err, tt.want, tt.name)
 	}
+}
+
+// TestSLOVerdict checks that a pass is spoilt only if the client's own delays can change the verdict on it.
+func TestSLOVerdict(t *testing.T) {
+	bounds := func(low, high float64) map[string]sample.Interval {
+		return map[string]sample.Interval{keptShare: {Low: low, Likely: high, High: high}}
+	}
+	for _, tt := range []struct {
+		name           string
+		good, late, n  int
+		bounds         map[string]sample.Interval
+		behind         bool // the completions fell behind
+		met, certified bool
+		spoilt         string
+	}{
+		{"met, nothing known", 99, 0, 100, nil, false, true, true, ""},
+		{"missed, nothing known", 90, 0, 100, nil, false, false, false, ""},
+		{"met as measured", 99, 0, 100, bounds(99, 100), false, true, true, ""},
+		{"met as measured, certified in a perfect world only", 58, 0, 60, bounds(100*58/60., 100), false, true, false, ""},
+		{"met, perhaps not without the client", 99, 0, 100, bounds(97, 100), false, false, false, "between 97 and 100 of 100 requests keep it"},
+		{"missed at either end", 50, 0, 100, bounds(50, 97), false, false, false, ""},
+		{"missed as measured, perhaps met", 50, 0, 100, bounds(50, 98.5), false, false, false, "between 50 and 99 of 100 requests keep it"},
+		{"missed as measured, all perhaps met", 0, 0, 100, bounds(0, 130), false, false, false, "between 0 and 100 of 100 requests keep it"},
+		{"met, but completions fell behind", 99, 0, 100, bounds(99, 100), true, false, false, ""},
+		{"undecided, but completions fell behind", 50, 0, 100, bounds(50, 100), true, false, false, ""},
+		{"late, and met", 99, 50, 100, bounds(99, 100), false, true, true, ""},
+		{"late, and missed", 50, 6, 100, bounds(50, 50), false, false, false, "6 of 100 requests were sent more than 20ms late"},
+		{"a few late, and missed", 50, 5, 100, bounds(50, 50), false, false, false, ""},
+		{"late, and fell behind", 99, 50, 100, bounds(99, 99), true, false, false, "50 of 100 requests were sent more than 20ms late"},
+		{"a bound that a float rounds", 92, 0, 93, bounds(100*92/93., 100*92/93.), false, true, true, ""},
+	} {
+		c := capacity{slo: sample.SLO{TTFT: 100 * time.Millisecond}}
+		met, spoilt := c.verdict(tt.good, tt.late, tt.n, tt.bounds, !tt.behind)
+		assert.Equal(t, met, tt.met, tt.name)
+		assert.Equal(t, c.certified, tt.certified, tt.name)
+		if tt.spoilt == "" {
+			assert.NilError(t, spoilt, tt.name)
+		} else {
+			assert.ErrorContains(t, spoilt, tt.spoilt, tt.name)
+		}
+	}
+}
+
+// TestSLODistortedPass checks that a pass whose TTFT the client may have distorted by half is judged all the
+// same, by the share of the requests that keep the SLO.
+func TestSLODistortedPass(t *testing.T) {
+	c := capacity{slo: sample.SLO{TTFT: time.Second}, draw: words}
+	c.send = func(_ context.Context, _ string, _ llmbench.Target, l llmbench.Load) (passed, map[string]sample.Interval, error) {
+		assert.Equal(t, l.Units[0].Name, keptShare)
+		at := func(ttft time.Duration) sample.Sample {
+			return sample.Sample{Outcome: sample.OK, First: ttft, Last: ttft, End: ttft, Deltas: 1, OutputTokens: 1}
+		}
+		all := []sample.Sample{at(10 * time.Millisecond), at(20 * time.Millisecond), at(2 * time.Second)}
+		kept := l.Figures(sample.All(all...))[keptShare]
+		assert.Equal(t, kept, 200/3.)
+		return memory{all[:2]}, map[string]sample.Interval{keptShare: {Low: 100, Likely: 100, High: 100}, "p50-ttft-ns": {Low: 5e6, High: 10e6}}, llmbench.ErrClientBound
+	}
+	met, err := c.pass(t.Context(), "x", 2, func(uint64) llmbench.Load { return llmbench.Load{Concurrency: 1} })
+	assert.NilError(t, err)
+	assert.Assert(t, met)
+	assert.Equal(t, c.passes, uint64(1))
+}
+
+// TestSLOReducedForm searches as the reduced form does, for the capacity of servers with slots: the number of slots
+// divided by the time of a request. Requests arrive evenly, and each pass is as long as its rate asks for.
+func TestSLOReducedForm(t *testing.T) {
+	for _, server := range []struct {
+		slots int
+		first time.Duration // to the first of eight tokens, which come every 2 ms
+		limit time.Duration
+	}{
+		{8, 10 * time.Millisecond, 100 * time.Millisecond}, // the simulated server of BenchmarkSLO: 333 requests a second
+		{32, 20 * time.Millisecond, 500 * time.Millisecond},
+		{2, 9 * time.Millisecond, 100 * time.Millisecond},
+		{4, 32 * time.Millisecond, 100 * time.Millisecond},
+		{3, 200 * time.Millisecond, 5 * time.Second},
+	} {
+		service := server.first + 14*time.Millisecond
+		want := float64(server.slots) / service.Seconds()
+		virtual(t, mockserver.Config{TTFT: server.first, PerToken: 2 * time.Millisecond, Slots: server.slots}, func(t *testing.T, target llmbench.Target) {
+			c := capacity{
+				target: target, slo: sample.SLO{TTFT: server.limit}, least: 20, even: true, lone: service, send: pass,
+				span: max(1500*time.Millisecond, 8*service), patience: 15 * time.Second,
+				arrivals: func(rate float64, _ uint64) arrivals.Process { return arrivals.Constant{Rate: rate} },
+				draw: func(n int, seed uint64) ([]llmbench.Request, error) {
+					return benchdata.Prompts{Input: 4, Output: 8, Seed: seed}.Requests(n)
+				},
+			}
+			from := 0.5 / service.Seconds()
+			h := search.Highest{From: from, To: 1024 * from, Tolerance: 0.02}
+			start, err := c.scout(t.Context(), "", h)
+			assert.NilError(t, err)
+			assert.Assert(t, math.Abs(start/want-1) < 0.05, "%v, want %v", start, want)
+			h.Start = start
+			found, err := h.Find(func(rate float64) (bool, error) {
+				met, err := c.byRate(t.Context(), "", rate)
+				assert.Equal(t, met, c.certified)
+				return met, err
+			})
+			assert.NilError(t, err)
+			t.Logf("%d slots: [%.4g, %.4g), want %.4g: %v", server.slots, found.Low, found.High, want, found.Trials)
+			assert.Assert(t, math.Abs(found.Low/want-1) < 0.03 && found.High > want, "[%v, %v), want %v", found.Low, found.High, want)
+		})
+	}
+}
+
+// TestSLOScout checks the guesses of a search: the completions per second of a server that falls behind, a rate
+// between two passes if the server keeps up but is too slow, and the ends of the range.
+func TestSLOScout(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		limit float64 // the rate above which the SLO is missed
+		done  float64 // most completions per second
+		want  float64
+	}{
+		{"falls behind", 100, 120, 120},
+		{"falls behind far above the limit", 20, 900, 32}, // between 16 and 64
+		{"too slow from 16 on", 10, 900, 8},
+		{"too slow at once", 0.5, 900, 2},
+		{"keeps every limit", 1e6, 1e6, 1024},
+	} {
+		c := capacity{slo: sample.SLO{TTFT: time.Second}, draw: words, least: 20, span: 6 * time.Second}
+		c.arrivals = func(rate float64, _ uint64) arrivals.Process { return arrivals.Constant{Rate: rate} }
+		c.send = func(_ context.Context, _ string, _ llmbench.Target, l llmbench.Load) (passed, map[string]sample.Interval, error) {
+			rate := l.Arrivals.(arrivals.Constant).Rate
+			ttft := time.Millisecond
+			if rate > tt.limit {
+				ttft = time.Minute
+			}
+			var all []sample.Sample
+			for i := range l.Requests {
+				end := time.Duration(float64(i) / min(rate, tt.done) * 1e9)
+				all = append(all, sample.Sample{Outcome: sample.OK, First: ttft, Deltas: 1, End: end})
+			}
+			return memory{all}, nil, nil
+		}
+		got, err := c.scout(t.Context(), "x", search.Highest{From: 1, To: 1100})
+		assert.NilError(t, err)
+		assert.Assert(t, math.Abs(got/tt.want-1) < 0.01, "%s: %v, want %v", tt.name, got, tt.want)
+	}
+	assert.Equal(t, completions(nil), 0.0)
+	assert.Equal(t, completions([]time.Duration{1, 1}), 0.0)
 }
 
 // TestSLOCannotJudge checks the errors for a server that is too slow for the lowest
@@ -314,6 +464,10 @@ func TestSLOCount(t *testing.T) {
 // TestSLODescribesCertified checks what the log says of the result.
 func TestSLODescribesCertified(t *testing.T) {
 	found := search.Interval{Low: 4, High: 5, Trials: []search.Trial{{Load: 4, Met: true}, {Load: 5}, {Load: 4, Met: true}, {Load: 5}}}
-	assert.Equal(t, describeCertified(found, 2), "4 is certified: each of the 2 passes that met the SLO there shows with 95 % confidence that 95 of 100 requests keep it")
-	assert.Equal(t, describeCertified(found, 1), "4 is not certified: 1 of the 2 passes that met the SLO there have too few requests to show with 95 % confidence that 95 of 100 requests keep it; want 93 requests or more")
+	text, all := describeCertified(found, 2)
+	assert.Equal(t, text, "4 is certified: each of the 2 passes that met the SLO there shows with 95 % confidence that 95 of 100 requests keep it")
+	assert.Assert(t, all)
+	text, all = describeCertified(found, 1)
+	assert.Assert(t, !all)
+	assert.Equal(t, text, "4 is not certified: 1 of the 2 passes that met the SLO there have too few requests to show with 95 % confidence that 95 of 100 requests keep it; want 93 requests or more")
 }

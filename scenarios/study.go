@@ -157,7 +157,15 @@ func (st *study) measureCell(b *testing.B, s server, c cell) {
 		}
 		s = s.withConfig(config)
 	}
-	l = s.fresh(b, l, c.requests, c.warmup, func(n int, seed uint64) ([]llmbench.Request, error) {
+	rounds := 2
+	if c.noStream {
+		rounds = 1 // there is one latency, and no first token that waits for other requests
+	}
+	n := s.fewest(c.requests, c.concurrency, rounds)
+	if s.quick() && c.rate > 0 && s.options.Requests == 0 {
+		n = min(n, int(c.rate)) // of a second
+	}
+	l = s.fresh(b, l, n, c.warmup, func(n int, seed uint64) ([]llmbench.Request, error) {
 		return c.data.draw(s, path, n, seed)
 	})
 	samples := s.run(b, l).All()

@@ -1,8 +1,11 @@
 package scenarios
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -30,15 +33,23 @@ const saturationGain = 0.1
 // sweep doubles the number of users until that raises throughput by less than a
 // tenth. Its last row is the knee of the rows above, as search.Knee defines it: the
 // concurrency at which output-tok/s divided by p50-e2e-ns is greatest. There is no knee if
-// the client distorts the figures that it depends on.
+// one of these figures is withheld, and its bounds leave open which concurrency has the greatest power.
 func sweep(b *testing.B, s server) {
 	in, out, most := pick(s, 512, 64), pick(s, 128, 16), pick(s, 4096, 512)
 	b.Run(fmt.Sprintf("workload=random-%dx%d/stream=true", in, out), func(b *testing.B) {
-		w := &sweeper{points: map[int][]search.Point{}}
+		w := &sweeper{points: map[int][]point{}}
 		for c := 1; c <= most && !w.saturated(); c *= 2 {
 			b.Run(fmt.Sprintf("concurrency=%d", c), func(b *testing.B) {
-				l := llmbench.Load{Concurrency: c, Withheld: func(units []string, why error) { w.withhold(c, units, why) }}
-				w.add(c, s.run(b, s.random(b, l, max(16, 8*c), pick(s, c, 1), in, out)).All())
+				var withheld []error // why, of the figures on which the knee depends
+				l := llmbench.Load{Concurrency: c, Withheld: func(units []string, why error) {
+					for _, unit := range ofKnee {
+						if slices.Contains(units, unit) {
+							withheld = append(withheld, fmt.Errorf("%s is withheld at concurrency %d: %w", unit, c, why))
+						}
+					}
+				}}
+				r := s.run(b, s.random(b, l, max(16, 8*c), pick(s, c, 1), in, out))
+				w.add(c, r.All(), errors.Join(withheld...), r.Bounds)
 			})
 		}
 		b.Run(fmt.Sprintf("knee=power/upto=%d", most), w.knee)
@@ -48,23 +59,54 @@ func sweep(b *testing.B, s server) {
 // A sweeper keeps the points of a sweep. With -count, each concurrency has several
 // points, one for each -count sample.
 type sweeper struct {
-	loads     []int
-	points    map[int][]search.Point // by concurrency
-	knees     int                    // how many -count samples of the knee are done
-	whyNoKnee string                 // why there is no knee; "" if there is one
+	loads  []int
+	points map[int][]point // by concurrency
+	knees  int             // how many -count samples of the knee are done
 }
 
-// withhold notes the units that are withheld at a concurrency.
-func (w *sweeper) withhold(concurrency int, units []string, why error) {
-	for _, unit := range []string{"output-tok/s", "p50-e2e-ns"} {
-		if w.whyNoKnee == "" && slices.Contains(units, unit) {
-			w.whyNoKnee = fmt.Sprintf("%v: %s is withheld at concurrency %d: %v", search.ErrCannotJudge, unit, concurrency, why)
+// ofKnee are the units on which the knee depends.
+var ofKnee = []string{"output-tok/s", "p50-e2e-ns"}
+
+// A point is a result at a concurrency.
+type point struct {
+	search.Point
+	withheld error // why a figure of ofKnee is withheld, or nil
+	// least and most are the extremes of the power, which is the throughput divided by the latency. They are
+	// the power itself unless a figure is withheld.
+	least, most float64
+}
+
+// bounded returns p whose figures have these bounds.
+func (p point) bounded(withheld error, bounds map[string]sample.Interval) point {
+	power := p.Throughput / p.Latency
+	p.withheld, p.least, p.most = withheld, power, power
+	if withheld == nil {
+		return p
+	}
+	throughput, ok := bounds[ofKnee[0]]
+	latency, known := bounds[ofKnee[1]]
+	if !ok || !known {
+		p.least, p.most = 0, math.Inf(1)
+		return p
+	}
+	const second = 1e9
+	p.least, p.most = throughput.Low/latency.High*second, throughput.High/latency.Low*second
+	return p
+}
+
+// doubt returns why the client leaves open whether the knee of points is the one at that index, or nil.
+func doubt(points []point, at int) error {
+	for i, p := range points {
+		if i != at && p.most >= points[at].least && cmp.Or(p.withheld, points[at].withheld) != nil {
+			return fmt.Errorf("%w: the knee may be at concurrency %.4g or %.4g: %w", search.ErrCannotJudge, points[at].Load, p.Load, errors.Join(points[at].withheld, p.withheld))
 		}
 	}
+	return nil
 }
 
-// add adds a point, which is computed from samples.
-func (w *sweeper) add(concurrency int, samples iter.Seq[*sample.Sample]) {
+// add adds a point, which is computed from samples. Withheld says why a figure on which the knee depends is
+// withheld, or is nil, and bounds belong to the result.
+func (w *sweeper) add(concurrency int, samples iter.Seq[*sample.Sample], withheld error, bounds map[string]sample.Interval) {
 	type span struct{ begin, end time.Duration }
 	passes := map[int]span{}
 	p := search.Point{Load: float64(concurrency)}
@@ -92,11 +134,11 @@ func (w *sweeper) add(concurrency int, samples iter.Seq[*sample.Sample]) {
 	if w.points[concurrency] == nil {
 		w.loads = append(w.loads, concurrency)
 	}
-	w.points[concurrency] = append(w.points[concurrency], p)
+	w.points[concurrency] = append(w.points[concurrency], point{Point: p}.bounded(withheld, bounds))
 }
 
 // sample returns the i-th point of each concurrency that has so many.
-func (w *sweeper) sample(i int) (all []search.Point) {
+func (w *sweeper) sample(i int) (all []point) {
 	for _, c := range w.loads {
 		if i < len(w.points[c]) {
 			all = append(all, w.points[c][i])
@@ -113,11 +155,19 @@ func (w *sweeper) saturated() bool {
 	}
 	last := w.loads[len(w.loads)-1]
 	for i := range w.points[last] {
-		if !search.Saturated(w.sample(i), saturationGain) {
+		if !search.Saturated(plain(w.sample(i)), saturationGain) {
 			return false
 		}
 	}
 	return true
+}
+
+// plain returns points without their bounds.
+func plain(points []point) (all []search.Point) {
+	for _, p := range points {
+		all = append(all, p.Point)
+	}
+	return all
 }
 
 // knee is the benchmark of the last row. Each -count sample of it is the knee of
@@ -129,12 +179,12 @@ func (w *sweeper) knee(b *testing.B) {
 	if len(points) == 0 {
 		llmbench.Skip(b, "the rows above, of which this is the knee, were not measured")
 	}
-	if w.whyNoKnee != "" {
-		llmbench.Skip(b, w.whyNoKnee) // the row above has failed, unless LLMBENCH_CLIENT_BOUND says otherwise
-	}
-	at, err := search.Knee(points)
+	at, err := search.Knee(plain(points))
 	if err != nil {
 		b.Fatal(err)
+	}
+	if err := doubt(points, at); err != nil {
+		llmbench.Skip(b, err.Error())
 	}
 	for b.Loop() { // the rows above are the measurement
 	}

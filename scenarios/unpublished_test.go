@@ -21,6 +21,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
+	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/patient"
 )
 
 // TestCountValid checks that answers which break their format are counted, in every
@@ -76,10 +77,12 @@ func TestValidUnderLoad(t *testing.T) {
 }
 
 // TestOnce checks that a benchmark is skipped if the server cannot serve such a
-// request, and fails if the server is broken.
+// request, and fails if the server is broken. The server asks for a pause that is longer than
+// the patience with it, so that no request is sent again.
 func TestOnce(t *testing.T) {
 	status := 0
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", fmt.Sprint(int(2*patient.Time.Seconds())))
 		http.Error(w, `{"error":{"message":"tools are not supported"}}`, status)
 	}))
 	defer refusing.Close()

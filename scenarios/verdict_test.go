@@ -1,9 +1,6 @@
 package scenarios
 
 import (
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,8 +11,7 @@ import (
 
 // BenchmarkVerdict shows whether client-err-% tells a client that is short of CPU from
 // a healthy one: 16 streams of a mock server in another process, with a token every
-// 20 ms. The client of client=busy has one P, and a goroutine that never yields.
-// .ci/sabotage runs it.
+// 20 ms. .ci/sabotage runs it, also in a cgroup that has little CPU time.
 func BenchmarkVerdict(b *testing.B) {
 	cfg, err := readConfig()
 	if err != nil {
@@ -31,16 +27,4 @@ func BenchmarkVerdict(b *testing.B) {
 	}
 	load := llmbench.Load{Requests: all[:32], Warmup: all[32:], Concurrency: 16, ClientBound: llmbench.BoundReported}
 	b.Run("client=healthy/concurrency=16", func(b *testing.B) { llmbench.Run(b, mock.target, load) })
-	b.Run("client=busy/concurrency=16", func(b *testing.B) {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-		var stop atomic.Bool
-		var busy sync.WaitGroup
-		busy.Go(func() {
-			for !stop.Load() {
-			}
-		})
-		llmbench.Run(b, mock.target, load)
-		stop.Store(true)
-		busy.Wait()
-	})
 }

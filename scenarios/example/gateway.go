@@ -1,7 +1,9 @@
 // Package gateway is an example: a gateway in front of an inference server, and its
-// benchmarks. To begin a module of your own, copy the folder, remove the replace line
-// of go.mod, run "go get github.com/seed-2b9cec6d/llmbench", and put your own code in
-// the place of New.
+// benchmarks. To begin a module of your own, copy the folder, run these commands in the
+// copy, and put your own code in the place of New:
+//
+//	go mod edit -dropreplace=github.com/seed-2b9cec6d/llmbench -droprequire=github.com/seed-2b9cec6d/llmbench
+//	go mod tidy
 //
 // catalogue_test.go runs two scenarios of the catalogue against the gateway.
 // gateway_test.go has a benchmark of its own: what the gateway costs.

@@ -2,8 +2,7 @@ module example.com/gateway
 
 go 1.26.0
 
-// A copy leaves this line out, and gets the module itself instead of the version
-// below, which is none: go get github.com/seed-2b9cec6d/llmbench
+// A copy has neither this line nor the version below, which is none: see gateway.go.
 replace github.com/seed-2b9cec6d/llmbench => ../..
 
 require github.com/seed-2b9cec6d/llmbench v0.0.0-00010101000000-000000000000

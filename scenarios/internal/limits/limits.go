@@ -2,15 +2,19 @@
 package limits
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // A Server is what a server says of its limits. What it does not say is 0.
@@ -92,11 +96,43 @@ func (s Server) Exceeded(users int, requests []llmbench.Request) (notes []string
 		}
 		notes = append(notes, fmt.Sprintf("requests have up to %d tokens, prompt and output together, and the server's context has %d for each: %s", longest, s.Context, what))
 	}
-	switch {
-	case s.Parallel > 0 && users > s.Parallel:
+	if s.Parallel > 0 && users > s.Parallel {
 		notes = append(notes, fmt.Sprintf("%d requests are in flight, and the server has %d slots: the others wait, which is part of their latencies", users, s.Parallel))
-	case s.Ollama && users > 1:
-		notes = append(notes, fmt.Sprintf("%d requests are in flight, and Ollama serves OLLAMA_NUM_PARALLEL of them at once, by default 1: the others wait, which is part of their latencies", users))
 	}
 	return notes
+}
+
+// Waited says that a server which does not state how many requests it serves at once served fewer than the
+// users of a closed loop, by its streams. It returns "" for other servers, and without streams.
+func (s Server) Waited(users int, samples iter.Seq[*sample.Sample]) string {
+	if !s.Ollama {
+		return ""
+	}
+	if most := streams(samples); most > 0 && most < users {
+		return fmt.Sprintf("Ollama streamed no more than %d of %d requests at once: the others waited, which is part of their latencies; OLLAMA_NUM_PARALLEL is how many it serves, 1 unless it is set", most, users)
+	}
+	return ""
+}
+
+// streams returns how many answers came at once, at most.
+func streams(samples iter.Seq[*sample.Sample]) (most int) {
+	type event struct {
+		at time.Duration
+		by int // 1 at the first delta, -1 at the last
+	}
+	passes := map[int][]event{}
+	for s := range samples {
+		if s.Outcome == sample.OK && s.Deltas > 0 {
+			passes[s.Pass] = append(passes[s.Pass], event{s.First, 1}, event{s.Last, -1})
+		}
+	}
+	for _, events := range passes {
+		slices.SortFunc(events, func(a, b event) int { return cmp.Or(cmp.Compare(a.at, b.at), b.by-a.by) })
+		n := 0
+		for _, e := range events {
+			n += e.by
+			most = max(most, n)
+		}
+	}
+	return most
 }

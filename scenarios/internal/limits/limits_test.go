@@ -5,10 +5,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
@@ -50,7 +52,6 @@ func TestExceeded(t *testing.T) {
 		refuses = "the server refuses or ends longer requests"
 		cuts    = "Ollama cuts longer prompts without an error, and ends answers early: raise num_ctx or OLLAMA_CONTEXT_LENGTH"
 		slots   = "5 requests are in flight, and the server has 4 slots: the others wait, which is part of their latencies"
-		ollama  = "2 requests are in flight, and Ollama serves OLLAMA_NUM_PARALLEL of them at once, by default 1: the others wait, which is part of their latencies"
 	)
 	for _, c := range []struct {
 		server Server
@@ -61,9 +62,28 @@ func TestExceeded(t *testing.T) {
 		{Server{Context: 640, Parallel: 4}, 4, nil},
 		{Server{Context: 639, Parallel: 4}, 5, []string{long + refuses, slots}},
 		{Server{Context: 639, Ollama: true}, 1, []string{long + cuts}},
-		{Server{Context: 640, Ollama: true}, 2, []string{ollama}},
+		{Server{Context: 640, Ollama: true}, 2, nil},
 		{Server{Context: 640, Ollama: true}, 0, nil},
 	} {
 		assert.DeepEqual(t, c.server.Exceeded(c.users, requests), c.want)
 	}
+}
+
+func TestWaited(t *testing.T) {
+	stream := func(pass int, first, last time.Duration) sample.Sample {
+		return sample.Sample{Pass: pass, Outcome: sample.OK, Deltas: 2, First: first, Last: last}
+	}
+	two := sample.All(stream(0, 1, 5), stream(0, 3, 7), stream(0, 8, 9), stream(1, 4, 6), sample.Sample{Pass: 0, Outcome: sample.OK})
+	for _, c := range []struct {
+		server Server
+		users  int
+		want   string
+	}{
+		{Server{Ollama: true}, 3, "Ollama streamed no more than 2 of 3 requests at once: the others waited, which is part of their latencies; OLLAMA_NUM_PARALLEL is how many it serves, 1 unless it is set"},
+		{Server{Ollama: true}, 2, ""},
+		{Server{}, 3, ""},
+	} {
+		assert.Equal(t, c.server.Waited(c.users, two), c.want)
+	}
+	assert.Equal(t, Server{Ollama: true}.Waited(3, sample.All(sample.Sample{Outcome: sample.OK})), "")
 }

@@ -13,12 +13,15 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// An errorLoad is one row of BenchmarkError: rounds requests in each of concurrency
-// streams, with output tokens each. Rows with fullOnly need LLMBENCH_FULL.
+// An errorLoad is one row of BenchmarkError: with so many streams, a form that takes a second or two, and the
+// full one of LLMBENCH_FULL. A row whose short form is zero has the full one alone.
 type errorLoad struct {
-	concurrency, rounds, output int
-	fullOnly                    bool
+	concurrency int
+	short, full errorForm
 }
+
+// An errorForm is rounds requests in each stream, with output tokens each.
+type errorForm struct{ rounds, output int }
 
 // errorModes are the ways in which the server of BenchmarkError paces its tokens.
 var errorModes = []struct {
@@ -27,12 +30,15 @@ var errorModes = []struct {
 	loads []errorLoad
 }{
 	{"spread", mockserver.Config{TTFT: 20 * time.Millisecond, PerToken: 20 * time.Millisecond, Jitter: 0.5},
-		[]errorLoad{{1, 100, 2, false}, {64, 4, 25, false}, {256, 4, 25, false}, {1000, 2, 100, true}, {4000, 2, 25, true}, {10000, 2, 25, true}}},
+		[]errorLoad{
+			{1, errorForm{25, 2}, errorForm{100, 2}}, {64, errorForm{2, 10}, errorForm{4, 25}}, {256, errorForm{2, 10}, errorForm{4, 25}},
+			{1000, errorForm{}, errorForm{2, 100}}, {4000, errorForm{}, errorForm{2, 25}}, {10000, errorForm{}, errorForm{2, 25}},
+		}},
 	{"lockstep", mockserver.Config{TTFT: 200 * time.Millisecond, PerToken: 20 * time.Millisecond},
-		[]errorLoad{{64, 2, 25, false}, {256, 2, 25, false}, {1000, 1, 100, true}}},
+		[]errorLoad{{64, errorForm{2, 10}, errorForm{2, 25}}, {256, errorForm{2, 10}, errorForm{2, 25}}, {1000, errorForm{}, errorForm{1, 100}}}},
 	{"slow", mockserver.Config{TTFT: 5 * time.Second, PerToken: 500 * time.Millisecond, Jitter: 0.5},
-		[]errorLoad{{10000, 1, 25, true}}},
-	{"unpaced", mockserver.Config{}, []errorLoad{{64, 8, 100, false}}},
+		[]errorLoad{{10000, errorForm{}, errorForm{1, 25}}}},
+	{"unpaced", mockserver.Config{}, []errorLoad{{64, errorForm{8, 100}, errorForm{8, 100}}}},
 }
 
 // BenchmarkError measures the error of the harness. It compares each sample with the
@@ -60,7 +66,7 @@ func BenchmarkError(b *testing.B) {
 		llmbench.Skip(b, "it measures the harness with the mock server, and the environment names another server")
 	}
 	for _, mode := range errorModes {
-		loads := slices.DeleteFunc(slices.Clone(mode.loads), func(l errorLoad) bool { return l.fullOnly && cfg.Full != "1" })
+		loads := slices.DeleteFunc(slices.Clone(mode.loads), func(l errorLoad) bool { return l.short == errorForm{} && cfg.Full != "1" })
 		if len(loads) == 0 {
 			continue
 		}
@@ -68,11 +74,16 @@ func BenchmarkError(b *testing.B) {
 			mock := startMock(b, mode.cfg)
 			for _, load := range loads {
 				b.Run(fmt.Sprintf("concurrency=%d", load.concurrency), func(b *testing.B) {
-					n := load.concurrency * load.rounds
-					all, err := benchdata.Prompts{Input: 32, Output: load.output, Seed: 1}.Requests(n + load.concurrency)
+					form := load.short
+					if cfg.Full == "1" {
+						form = load.full
+					}
+					n := load.concurrency * form.rounds
+					all, err := benchdata.Prompts{Input: 32, Output: form.output, Seed: 1}.Requests(n + load.concurrency)
 					if err != nil {
 						b.Fatal(err)
 					}
+					shorten(all[n:])
 					mock.reset(b)
 					l := llmbench.Load{
 						Requests:    all[:n],
@@ -85,7 +96,7 @@ func BenchmarkError(b *testing.B) {
 					case "lockstep":
 						l.Stagger = -1
 					case "spread":
-						l.Stagger = time.Duration(load.output) * mode.cfg.PerToken / time.Duration(load.concurrency)
+						l.Stagger = time.Duration(form.output) * mode.cfg.PerToken / time.Duration(load.concurrency)
 					}
 					reportError(b, mock, llmbench.Run(b, mock.target, l).All())
 				})
