@@ -24,6 +24,8 @@ func TestFind(t *testing.T) {
 	rate := gate.Row{Name: "X/row=2/c=2-2", Unit: "output-tok/s"}
 	ttft := gate.Row{Name: "X/row=2/c=2-2", Unit: "p50-ttft-ns"}
 	other := gate.Row{Name: "X/row=5/c=2-2", Unit: "mean-tpot-ns"}
+	through := gate.Row{Name: "Gateway/via=gateway/concurrency=1-2", Unit: "p50-ttft-ns"}
+	direct := gate.Row{Name: "Gateway/via=direct/concurrency=1-2", Unit: "p50-ttft-ns"}
 	problem := report(gate.CannotJudge)
 	problem.Problems = []gate.Problem{{Message: "no results"}}
 	for _, c := range []struct {
@@ -43,6 +45,9 @@ func TestFind(t *testing.T) {
 		{row, report(gate.Regression, tpot), right},
 		{row, report(gate.Regression, tpot, other), wrong},
 		{row, report(gate.Pass), missed},
+		{gateway, report(gate.Regression, through), right},
+		{gateway, report(gate.Regression, through, direct), wrong},
+		{gateway, report(gate.Regression, tpot), wrong},
 	} {
 		assert.Equal(t, find(c.kind, c.report), c.want, "%s: %+v", c.kind, c.report)
 	}
@@ -50,9 +55,10 @@ func TestFind(t *testing.T) {
 
 func TestOrder(t *testing.T) {
 	for args, want := range map[string]string{
-		"-equal=4 -slower=2 -row=2": "equal slower row equal equal slower row equal",
-		"-equal=0 -slower=2 -row=0": "slower slower",
-		"-equal=0 -slower=0 -row=0": "",
+		"-equal=4 -slower=2 -row=2 -gateway=0": "equal slower row equal equal slower row equal",
+		"-equal=0 -slower=2 -row=0 -gateway=0": "slower slower",
+		"-equal=0 -slower=0 -row=0 -gateway=1": "gateway",
+		"-equal=0 -slower=0 -row=0 -gateway=0": "",
 	} {
 		o, err := parse(strings.Fields(args), io.Discard)
 		assert.NilError(t, err)

@@ -1,14 +1,17 @@
 // Gate runs "benchgate ab" on this repository many times, with versions of which it knows
-// how they differ, and shows what benchgate says. Three kinds of comparisons take turns:
+// how they differ, and shows what benchgate says. Four kinds of comparisons take turns:
 //
 //   - equal: both versions are the same, and BenchmarkServe runs against the mock server;
 //   - slower: the mock server of the new version needs 5 % more time per token;
 //   - row: of eight benchmarks, one needs 5 % more time per token in the new version, and
 //     another one is noisy: its time per token has a standard deviation of 4 % between
 //     processes, on both sides.
+//   - gateway: the gateway of scenarios/example waits 3 ms before it forwards a request, and the
+//     benchmark measures it and the server behind it, as its users would.
 //
 // The versions are made from HEAD in a clone in a temporary folder; uncommitted changes
-// are left out. Each benchmark has three gated units.
+// are left out. Each benchmark has three gated units. The gateway must be found by its TTFT or
+// throughput.
 //
 // Usage:
 //
@@ -83,6 +86,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	o.counts[equal] = fs.Int("equal", 20, "`number` of comparisons of equal versions")
 	o.counts[slower] = fs.Int("slower", 10, "`number` of comparisons with a version whose tokens are all slower")
 	o.counts[row] = fs.Int("row", 10, "`number` of comparisons with a version of which one benchmark is slower and another one noisy")
+	o.counts[gateway] = fs.Int("gateway", 10, "`number` of comparisons with a gateway that needs 3 ms more")
 	fs.IntVar(&o.n, "n", 10, "`count` of samples of each side, as of benchgate ab")
 	fs.IntVar(&o.max, "max", 0, "maximum `count` of samples of each side, as of benchgate ab (default -n)")
 	fs.StringVar(&o.dir, "dir", ".ci/cache/gate", "`folder` of the results; results of an earlier run in it are deleted")
@@ -147,7 +151,7 @@ func (o options) order() (all []kind) {
 	done := map[kind]int{}
 	for {
 		next, least := kind(""), 2.0
-		for _, k := range []kind{equal, slower, row} {
+		for _, k := range kinds {
 			if share := (float64(done[k]) + 0.5) / float64(*o.counts[k]); done[k] < *o.counts[k] && share < least {
 				next, least = k, share
 			}

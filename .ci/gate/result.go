@@ -13,10 +13,14 @@ import (
 type kind string
 
 const (
-	equal  kind = "equal"
-	slower kind = "slower"
-	row    kind = "row"
+	equal   kind = "equal"
+	slower  kind = "slower"
+	row     kind = "row"
+	gateway kind = "gateway"
 )
+
+// kinds are all kinds, in the order of the table.
+var kinds = []kind{equal, slower, row, gateway}
 
 // A finding says whether a verdict is right; see the comment of the command.
 type finding string
@@ -59,7 +63,15 @@ func find(k kind, r gate.Report) finding {
 // isSlower reports whether a row is worse in the new version.
 func isSlower(k kind, r gate.Row) bool {
 	speed := r.Unit == "mean-tpot-ns" || r.Unit == "output-tok/s"
-	return k == slower && speed || k == row && speed && strings.Contains(r.Name, fmt.Sprintf("/row=%d/", slowRow))
+	switch k {
+	case slower:
+		return speed
+	case row:
+		return speed && strings.Contains(r.Name, fmt.Sprintf("/row=%d/", slowRow))
+	case gateway:
+		return (r.Unit == "p50-ttft-ns" || r.Unit == "output-tok/s") && strings.Contains(r.Name, "/via=gateway/")
+	}
+	return false
 }
 
 // heading stands above the lines of comparisons.
@@ -75,7 +87,7 @@ func (c comparison) line(number int) string {
 func table(all []comparison) string {
 	var b strings.Builder
 	b.WriteString("versions  runs  right  noisy  missed  wrong  rounds (most)    time  (most)\n")
-	for _, k := range []kind{equal, slower, row} {
+	for _, k := range kinds {
 		count := map[finding]int{}
 		var rounds []int
 		var times []time.Duration

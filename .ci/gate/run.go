@@ -68,7 +68,7 @@ func prepare(ctx context.Context) (r *repository, err error) {
 	if _, err := command(ctx, "", "git", "clone", "-q", ".", r.tree); err != nil {
 		return nil, err
 	}
-	if err := r.write(false, false); err != nil {
+	if err := r.write(equal); err != nil {
 		return nil, err
 	}
 	if _, err := command(ctx, r.tree, "git", "add", "--all"); err != nil {
@@ -83,51 +83,65 @@ func prepare(ctx context.Context) (r *repository, err error) {
 
 func (r *repository) remove() { os.RemoveAll(r.dir) }
 
-// write writes the files of the working tree that differ: the default of the mock server, and
-// the benchmark with rows.
-func (r *repository) write(slowMock, slow bool) error {
-	const setting, slowSetting = "1500 * time.Microsecond", "1575 * time.Microsecond"
-	path := filepath.Join(r.tree, "mockserver", "config.go")
-	source, err := os.ReadFile(path)
-	if err != nil {
+// write makes the working tree the new version of a kind of comparison.
+func (r *repository) write(k kind) error {
+	const mock, slowMock = "1500 * time.Microsecond", "1575 * time.Microsecond"
+	if err := r.replace("mockserver/config.go", mock, slowMock, k == slower); err != nil {
 		return err
 	}
-	source = bytes.ReplaceAll(source, []byte(slowSetting), []byte(setting))
-	if bytes.Count(source, []byte(setting)) != 1 {
-		return fmt.Errorf("%s: want %q once", path, setting)
+	const forward = "\t\tproxy.ServeHTTP(w, r)\n"
+	if err := r.replace("scenarios/example/gateway.go", forward, "\t\t<-time.After(3 * time.Millisecond)\n"+forward, k == gateway); err != nil {
+		return err
 	}
-	if slowMock {
-		source = bytes.Replace(source, []byte(setting), []byte(slowSetting), 1)
-	}
-	if err := os.WriteFile(path, source, 0o666); err != nil {
+	const imports, more = "\t\"strings\"\n)\n", "\t\"strings\"\n\t\"time\"\n)\n"
+	if err := r.replace("scenarios/example/gateway.go", imports, more, k == gateway); err != nil {
 		return err
 	}
 	number := -1
-	if slow {
+	if k == row {
 		number = slowRow
 	}
 	text := strings.NewReplacer("SLOW", fmt.Sprint(number), "NOISY", fmt.Sprint(noisyRow)).Replace(rowsTest)
 	return os.WriteFile(filepath.Join(r.tree, "scenarios", "gaterows_test.go"), []byte(text), 0o666)
 }
 
+// replace makes a text of a file, which the file has once, slow or normal.
+func (r *repository) replace(file, normal, slow string, isSlow bool) error {
+	path := filepath.Join(r.tree, file)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	text = bytes.ReplaceAll(text, []byte(slow), []byte(normal))
+	if bytes.Count(text, []byte(normal)) != 1 {
+		return fmt.Errorf("%s: want %q once", path, normal)
+	}
+	if isSlow {
+		text = bytes.Replace(text, []byte(normal), []byte(slow), 1)
+	}
+	return os.WriteFile(path, text, 0o666)
+}
+
 // compare makes one comparison, and keeps its samples in the folder out.
 func (r *repository) compare(ctx context.Context, o options, k kind, out string) (c comparison, err error) {
-	if err := r.write(k == slower, k == row); err != nil {
+	if err := r.write(k); err != nil {
 		return c, err
 	}
-	bench := "-bench=Serve"
-	if k == row {
+	dir, bench, packages := r.tree, "-bench=Serve", "./scenarios"
+	env := []string{"LLMBENCH_CONCURRENCY=2", "LLMBENCH_REQUESTS=6", "LLMBENCH_WARMUP=2", "LLMBENCH_INPUT=16", "LLMBENCH_OUTPUT=100", "LLMBENCH_CLIENT_BOUND=report"}
+	switch k {
+	case row:
 		bench = "-bench=GateRows"
+	case gateway: // as in a module of a user, without any variable
+		dir, bench, packages, env = filepath.Join(r.tree, "scenarios", "example"), "-bench=Gateway", ".", nil
 	}
 	cmd := exec.CommandContext(ctx, r.benchgate, "ab", "-base=HEAD", fmt.Sprintf("-n=%d", o.n), fmt.Sprintf("-max=%d", o.max), "-timeout=5m", "-out="+out,
-		"--", bench, "-benchtime=1x", "-trimpath", "./scenarios")
-	cmd.Dir = r.tree
+		"--", bench, "-benchtime=1x", "-trimpath", packages)
+	cmd.Dir = dir
 	// After Ctrl-C at a terminal benchgate gets two signals, of which it ignores the second.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = time.Minute
-	for name, value := range map[string]string{"CONCURRENCY": "2", "REQUESTS": "6", "WARMUP": "2", "INPUT": "16", "OUTPUT": "100", "CLIENT_BOUND": "report"} {
-		cmd.Env = append(cmd.Environ(), "LLMBENCH_"+name+"="+value)
-	}
+	cmd.Env = append(cmd.Environ(), env...)
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	began := time.Now()

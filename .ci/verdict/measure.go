@@ -21,10 +21,50 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// A load is one combination of streams and busy loops.
+// A load is what the server does, how many streams ask it, and what runs beside the client.
 type load struct {
-	Streams int `json:"streams"`
-	Loops   int `json:"loops"`
+	TTFT     time.Duration `json:"ttft_ns"`
+	PerToken time.Duration `json:"per_token_ns"`
+	Streams  int           `json:"streams"`
+	Loops    int           `json:"loops"` // busy loops
+	Build    bool          `json:"build"` // a build of the standard library at nice 19
+}
+
+// idle reports whether nothing runs beside the client.
+func (l load) idle() bool { return l.Loops == 0 && !l.Build }
+
+// beside says what runs beside the client.
+func (l load) beside() string {
+	switch {
+	case l.Build:
+		return "a build"
+	case l.Loops == 1:
+		return "1 loop"
+	case l.Loops > 1:
+		return fmt.Sprintf("%d loops", l.Loops)
+	}
+	return "-"
+}
+
+func (l load) String() string {
+	return fmt.Sprintf("TTFT %v, %v a token, %d streams, beside %s", l.TTFT, l.PerToken, l.Streams, l.beside())
+}
+
+// loads returns all combinations.
+func (o *options) loads() (all []load) {
+	for _, ttft := range o.ttft {
+		for _, token := range o.perToken {
+			for _, streams := range o.streams {
+				for _, loops := range o.loops {
+					all = append(all, load{ttft, token, streams, loops, false})
+				}
+				if o.build {
+					all = append(all, load{ttft, token, streams, 0, true})
+				}
+			}
+		}
+	}
+	return all
 }
 
 // maxRun is the maximum time of a run.
@@ -32,11 +72,9 @@ const maxRun = 5 * time.Minute
 
 // measure makes the runs, and writes and returns their results.
 func measure(ctx context.Context, o options, progress io.Writer) ([]result, error) {
-	var loads []load
-	for _, streams := range o.streams {
-		for _, loops := range o.loops {
-			loads = append(loads, load{streams, loops})
-		}
+	loads := o.loads()
+	if o.runs == 0 {
+		o.runs = len(loads)
 	}
 	if err := os.MkdirAll(o.dir, 0o777); err != nil {
 		return nil, err
@@ -62,7 +100,7 @@ func measure(ctx context.Context, o options, progress io.Writer) ([]result, erro
 		l := loads[i%len(loads)]
 		r, err := b.run(ctx, i+1, l)
 		if err != nil {
-			return nil, fmt.Errorf("run %d, %d streams and %d busy loops: %w", i+1, l.Streams, l.Loops, err)
+			return nil, fmt.Errorf("run %d, %v: %w", i+1, l, err)
 		}
 		all = append(all, r)
 		if err := json.NewEncoder(lines).Encode(r); err != nil {
@@ -97,7 +135,7 @@ func (b *bench) run(ctx context.Context, number int, l load) (r result, err erro
 		return r, err
 	}
 	defer os.RemoveAll(dir)
-	mock := pinned(ctx, b.mockCore, b.mock, "-addr=127.0.0.1:0", "-slots=0", "-ttft=200ms", "-per-token=20ms")
+	mock := pinned(ctx, b.mockCore, b.mock, "-addr=127.0.0.1:0", "-slots=0", "-ttft="+l.TTFT.String(), "-per-token="+l.PerToken.String())
 	stderr, err := mock.StderrPipe()
 	if err != nil {
 		return r, err
@@ -117,6 +155,14 @@ func (b *bench) run(ctx context.Context, number int, l load) (r result, err erro
 		}
 		children = append(children, c)
 	}
+	if l.Build {
+		c := pinned(ctx, b.clientCore, "nice", "-n", "19", "go", "build", "-a", "std")
+		c.Env = append(os.Environ(), "GOCACHE="+filepath.Join(dir, "cache"), "GOFLAGS=")
+		if err := c.Start(); err != nil {
+			return r, err
+		}
+		children = append(children, c)
+	}
 	output, err := b.benchmark(ctx, l, url, dir)
 	if err != nil {
 		return r, err
@@ -131,7 +177,7 @@ func (b *bench) run(ctx context.Context, number int, l load) (r result, err erro
 	}
 	r, err = newResult(number, l, output, record, log, epoch)
 	if b.keep {
-		name := fmt.Sprintf("%03d-streams=%d-loops=%d", number, l.Streams, l.Loops)
+		name := fmt.Sprintf("%03d-ttft=%v-token=%v-streams=%d-loops=%d-build=%t", number, l.TTFT, l.PerToken, l.Streams, l.Loops, l.Build)
 		err = errors.Join(err, b.keepRun(name, output, record, log))
 	}
 	return r, err
@@ -148,12 +194,12 @@ func (b *bench) benchmark(ctx context.Context, l load, url, out string) (string,
 	c.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LLMBENCH_") })
 	for name, value := range map[string]string{
 		"URL": url, "MODEL": "mock", "INPUT": "32", "OUTPUT": strconv.Itoa(b.tokens), "CONCURRENCY": strconv.Itoa(l.Streams),
-		"REQUESTS": strconv.Itoa(b.waves * l.Streams), "WARMUP": strconv.Itoa(l.Streams), "OUT": out, "CLIENT_BOUND": "withhold",
+		"REQUESTS": strconv.Itoa(max(16, b.waves*l.Streams)), "WARMUP": strconv.Itoa(l.Streams), "OUT": out, "CLIENT_BOUND": "withhold",
 	} {
 		c.Env = append(c.Env, "LLMBENCH_"+name+"="+value)
 	}
 	text, err := c.CombinedOutput()
-	if err != nil {
+	if err != nil && !strings.Contains(string(text), "neither a rate nor a latency is left") {
 		return "", fmt.Errorf("the benchmark: %w\n%s", err, withoutUnits(string(text)))
 	}
 	return string(text), nil
@@ -169,10 +215,13 @@ func (b *bench) keepRun(name, output, record string, log []mockserver.Entry) err
 	return errors.Join(os.WriteFile(path+".txt", []byte(output), 0o666), os.WriteFile(path+".mock.json", text, 0o666), os.Rename(record, path+".jsonl"))
 }
 
-// pinned returns a command that runs on one core. The command ends when ctx ends, and
+// pinned returns a command that runs on one core, or on any if core is -1. The command ends when ctx ends, and
 // when this process does.
 func pinned(ctx context.Context, core int, command ...string) *exec.Cmd {
-	c := exec.CommandContext(ctx, "taskset", append([]string{"-c", strconv.Itoa(core)}, command...)...)
+	if core >= 0 {
+		command = append([]string{"taskset", "-c", strconv.Itoa(core)}, command...)
+	}
+	c := exec.CommandContext(ctx, command[0], command[1:]...)
 	c.WaitDelay = 10 * time.Second
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return c
@@ -227,15 +276,17 @@ func onlyFile(dir string) (string, error) {
 // figures returns the values in the output of a benchmark.
 func figures(output string) (map[string]float64, error) {
 	all, err := benchfile.Read(strings.NewReader(output), "the output of the benchmark")
-	if err == nil && len(all) != 1 {
+	if err == nil && len(all) > 1 {
 		err = fmt.Errorf("%d results; want 1:\n%s", len(all), output)
 	}
 	if err != nil {
 		return nil, err
 	}
 	values := map[string]float64{}
-	for _, v := range all[0].Values {
-		values[v.Unit] = v.Value
+	for _, one := range all { // none if the benchmark failed
+		for _, v := range one.Values {
+			values[v.Unit] = v.Value
+		}
 	}
 	return values, nil
 }

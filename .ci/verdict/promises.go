@@ -1,19 +1,28 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 )
 
 // The limits of the promises, in percent.
 const (
 	maxShown    = 5 // the error of a figure that is shown
-	rightWithin = 2 // the error of the figures of a run that should not be refused
+	rightWithin = 2 // the error of a figure that should be shown
 	nearZero    = 2 // the error that client-err-% need not tell from 0
-	maxAccused  = 2 // the runs that may be refused although their figures are right
+	minFast     = 90
 	minTold     = 90
+)
+
+// The time of a token from which on every right figure should be shown, and from which on
+// minFast percent of them should be.
+const (
+	slowToken = 2 * time.Millisecond
+	fastToken = 500 * time.Microsecond
 )
 
 // A promise is what should hold for the runs together.
@@ -32,18 +41,29 @@ func (p promise) String() string {
 // promises returns whether the results keep the promises.
 func promises(all []result) []promise {
 	s := sum(all)
+	slow := sum(only(all, func(l load) bool { return l.idle() && l.PerToken >= slowToken }))
+	paced := sum(only(all, func(l load) bool { return l.PerToken >= slowToken }))
+	fast := sum(only(all, func(l load) bool { return l.idle() && l.PerToken >= fastToken && l.PerToken < slowToken }))
 	return []promise{
 		{s.wrong == 0, fmt.Sprintf("%d of %d shown figures are more than %d %% wrong; want none", s.wrong, s.shown, maxShown)},
-		{100*s.accused <= maxAccused*s.runs, fmt.Sprintf("%d of %d runs were refused although all figures are within %d %%; want at most %d %%", s.accused, s.runs, rightWithin, maxAccused)},
-		{100*s.told >= minTold*s.runs, fmt.Sprintf("client-err-%% is within a factor of 2 of the truth, or both are at most %d %%, in %d of %d runs; want %d %%", nearZero, s.told, s.runs, minTold)},
+		{slow.rightShown == slow.right, fmt.Sprintf("%d of %d figures within %d %% are shown with nothing beside, at %v a token and more; want all", slow.rightShown, slow.right, rightWithin, slowToken)},
+		{100*fast.rightShown >= minFast*fast.right, fmt.Sprintf("%d of %d figures within %d %% are shown with nothing beside, at %v a token; want %d %%", fast.rightShown, fast.right, rightWithin, fastToken, minFast)},
+		{100*paced.told >= minTold*paced.runs, fmt.Sprintf("client-err-%% is within a factor of 2 of the truth, or both are at most %d %%, in %d of %d runs at %v a token and more; want %d %%", nearZero, paced.told, paced.runs, slowToken, minTold)},
 	}
+}
+
+// only returns the results of loads that are wanted.
+func only(all []result, wanted func(load) bool) []result {
+	return slices.DeleteFunc(slices.Clone(all), func(r result) bool { return !wanted(r.load) })
 }
 
 // A total is what counts in the results of some runs.
 type total struct {
-	runs, refused, accused, told          int     // runs
-	shown, wrong, withheld, withheldRight int     // figures
-	worstShown                            float64 // percent
+	runs, told        int     // runs
+	figures, shown    int     // figures
+	right, rightShown int     // figures within rightWithin of the truth
+	wrong             int     // figures that are shown, and more than maxShown from the truth
+	worstShown        float64 // percent
 }
 
 // sum adds results.
@@ -51,24 +71,19 @@ func sum(all []result) (t total) {
 	for _, r := range all {
 		t.runs++
 		for _, f := range r.Figures {
-			switch {
-			case f.Shown:
+			t.figures++
+			if f.Shown {
 				t.shown++
 				t.worstShown = max(t.worstShown, f.Error)
-			default:
-				t.withheld++
-				if f.Error <= rightWithin {
-					t.withheldRight++
+			}
+			if f.Error <= rightWithin {
+				t.right++
+				if f.Shown {
+					t.rightShown++
 				}
 			}
 		}
 		t.wrong += len(r.wrong())
-		if r.refused() {
-			t.refused++
-		}
-		if r.accused() {
-			t.accused++
-		}
 		if r.told() {
 			t.told++
 		}
@@ -76,27 +91,36 @@ func sum(all []result) (t total) {
 	return t
 }
 
-// table returns the results of each load as a table in Markdown.
+// table returns the results of each time per token and neighbour as a table in Markdown.
 func table(all []result) string {
-	loads := map[load][]result{}
-	var order []load
-	for _, r := range all {
-		if loads[r.load] == nil {
-			order = append(order, r.load)
-		}
-		loads[r.load] = append(loads[r.load], r)
+	type key struct {
+		token  time.Duration
+		loops  int
+		build  bool
+		beside string
 	}
-	slices.SortFunc(order, func(a, b load) int { return 1000*(a.Streams-b.Streams) + a.Loops - b.Loops })
+	rows := map[key][]result{}
+	for _, r := range all {
+		k := key{r.PerToken, r.Loops, r.Build, r.beside()}
+		rows[k] = append(rows[k], r)
+	}
+	var order []key
+	for k := range rows {
+		order = append(order, k)
+	}
+	slices.SortFunc(order, func(a, b key) int {
+		return cmp.Or(cmp.Compare(a.token, b.token), strings.Compare(fmt.Sprint(a.build), fmt.Sprint(b.build)), a.loops-b.loops)
+	})
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 1, ' ', 0)
-	fmt.Fprintf(w, "| streams\t| busy loops\t| runs\t| refused\t| refused, all figures within %d %%\t| client-err-%% tells the error\t| figures shown, more than %d %% wrong\t| largest error shown\t| figures withheld, within %d %%\t|\n", rightWithin, maxShown, rightWithin)
-	fmt.Fprintln(w, strings.Repeat("| ---\t", 9)+"|")
-	row := func(streams, loops any, t total) {
-		fmt.Fprintf(w, "| %v\t| %v\t| %d\t| %d\t| %d\t| %d\t| %d, %d\t| %.2g %%\t| %d, %d\t|\n",
-			streams, loops, t.runs, t.refused, t.accused, t.told, t.shown, t.wrong, t.worstShown, t.withheld, t.withheldRight)
+	fmt.Fprintf(w, "| a token\t| beside\t| runs\t| figures\t| within %d %%\t| of these shown\t| shown\t| more than %d %% wrong\t| largest error shown\t| client-err-%% tells the error\t|\n", rightWithin, maxShown)
+	fmt.Fprintln(w, strings.Repeat("| ---\t", 10)+"|")
+	row := func(token, beside any, t total) {
+		fmt.Fprintf(w, "| %v\t| %v\t| %d\t| %d\t| %d\t| %d\t| %d\t| %d\t| %.2g %%\t| %d\t|\n",
+			token, beside, t.runs, t.figures, t.right, t.rightShown, t.shown, t.wrong, t.worstShown, t.told)
 	}
-	for _, l := range order {
-		row(l.Streams, l.Loops, sum(loads[l]))
+	for _, k := range order {
+		row(k.token, k.beside, sum(rows[k]))
 	}
 	row("all", "all", sum(all))
 	w.Flush()

@@ -88,12 +88,6 @@ func (r *result) wrong() []figure {
 	return slices.DeleteFunc(slices.Clone(r.Figures), func(f figure) bool { return !f.Shown || f.Error <= maxShown })
 }
 
-// refused reports whether a figure is withheld.
-func (r *result) refused() bool { return len(r.Withheld) > 0 }
-
-// accused reports whether a run whose figures are right was refused.
-func (r *result) accused() bool { return r.refused() && r.worst() <= rightWithin }
-
 // told reports whether client-err-% tells the largest true error.
 func (r *result) told() bool {
 	if r.ClientError == nil {
@@ -109,15 +103,14 @@ func (r result) String() string {
 	if r.ClientError != nil {
 		said = fmt.Sprintf("%.2g", *r.ClientError)
 	}
-	text := fmt.Sprintf("%3d  %4d streams, %d loops: client-err-%% %s, true %.2g (%s)", r.Run, r.Streams, r.Loops, said, r.worst(), r.Figures[0].Unit)
+	text := fmt.Sprintf("%3d  %v: client-err-%% %s, true %.2g (%s)", r.Run, r.load, said, r.worst(), r.Figures[0].Unit)
 	if !r.told() {
 		text += "; NOT WITHIN A FACTOR OF 2"
 	}
-	if r.refused() {
-		text += "; withheld: " + strings.Join(r.Withheld, ", ")
-	}
-	if r.accused() {
-		text += "; ALL FIGURES ARE RIGHT"
+	for _, f := range r.Figures {
+		if !f.Shown {
+			text += fmt.Sprintf("; withheld %s, %.2g %% off", f.Unit, f.Error)
+		}
 	}
 	for _, f := range r.wrong() {
 		text += fmt.Sprintf("; SHOWN %s IS %.2g %% WRONG", f.Unit, f.Error)

@@ -19,9 +19,11 @@ import (
 // from Epoch.
 type sent struct {
 	ID      string
-	Epoch   int64         `json:"epoch_unix_ns"` // since 1970
-	Start   time.Duration `json:"start_ns"`
-	Wrote   time.Duration `json:"wrote_ns"` // 0: unknown
+	Epoch   int64           `json:"epoch_unix_ns"` // since 1970
+	Start   time.Duration   `json:"start_ns"`
+	Wrote   time.Duration   `json:"wrote_ns"` // 0: unknown
+	First   time.Duration   `json:"first_ns"`
+	Gaps    []time.Duration `json:"gaps_ns"`
 	Outcome sample.Outcome
 }
 
@@ -74,16 +76,40 @@ func trueSample(r sent, e *mockserver.Entry, epoch time.Duration) sample.Sample 
 	if r.Wrote > 0 {
 		reached = min(reached, epoch+r.Wrote)
 	}
-	n := len(e.Tokens)
+	tokens := onTheWire(r, e, epoch)
+	n := len(tokens)
 	s := sample.Sample{
 		ID: r.ID, Due: reached, Start: reached, Streamed: true, Outcome: sample.OK,
-		Deltas: n, Outputs: n, First: e.Tokens[0], Last: e.Tokens[n-1], End: e.End,
+		Deltas: n, Outputs: n, First: tokens[0], Last: tokens[n-1], End: e.End,
 		PromptTokens: e.PromptTokens, OutputTokens: e.OutputTokens, TokenSource: sample.FromUsage,
 	}
 	for i := range n - 1 {
-		s.Gaps = append(s.Gaps, e.Tokens[i+1]-e.Tokens[i])
+		s.Gaps = append(s.Gaps, tokens[i+1]-tokens[i])
 	}
 	return s
+}
+
+// onTheWire returns when each token of an answer left the server. That is between the instant before
+// the server's write and the end of the write, which differ where the server was stopped. An instant
+// of the client between the two cannot be shown to be wrong, and is taken for true; any other is
+// taken for the nearest of the two.
+func onTheWire(r sent, e *mockserver.Entry, epoch time.Duration) []time.Duration {
+	tokens := slices.Clone(e.Tokens)
+	if len(r.Gaps) != len(tokens)-1 {
+		return tokens
+	}
+	seen := make([]time.Duration, 0, len(tokens)) // by the client
+	at := epoch + r.First
+	for _, gap := range append([]time.Duration{0}, r.Gaps...) {
+		at += gap
+		seen = append(seen, at)
+	}
+	for _, w := range e.SlowWrites {
+		for i := w.Token; i >= 0 && e.Tokens[i] == e.Tokens[w.Token]; i-- { // tokens of one write
+			tokens[i] = min(max(seen[i], e.Tokens[i]), e.Tokens[i]+w.Took)
+		}
+	}
+	return tokens
 }
 
 // perfectElapsed returns the time that workers without delays take for the requests. The

@@ -60,37 +60,48 @@ func TestTruth(t *testing.T) {
 	assert.ErrorContains(t, err, `"stalled"`)
 }
 
+// TestOnTheWire checks when tokens left the server: at its write, or where the client saw them if the
+// write took long.
+func TestOnTheWire(t *testing.T) {
+	e := &mockserver.Entry{Tokens: []time.Duration{100 * ms, 120 * ms, 120 * ms, 140 * ms}, SlowWrites: []mockserver.SlowWrite{{Token: 2, Took: 10 * ms}, {Token: 3, Took: 2 * ms}}}
+	r := sent{First: 50 * ms, Gaps: []time.Duration{25 * ms, 10 * ms, 8 * ms}} // seen at 110, 135, 145, 153 ms
+	assert.DeepEqual(t, onTheWire(r, e, 60*ms), []time.Duration{100 * ms, 130 * ms, 130 * ms, 142 * ms})
+	r.First = 35 * ms // seen at 95, 120, 130, 138 ms
+	assert.DeepEqual(t, onTheWire(r, e, 60*ms), []time.Duration{100 * ms, 120 * ms, 130 * ms, 140 * ms})
+	r.Gaps = nil // the client saw another number of deltas
+	assert.DeepEqual(t, onTheWire(r, e, 60*ms), e.Tokens)
+}
+
 // TestPromises checks each promise at its limit and beyond.
 func TestPromises(t *testing.T) {
 	said := func(v float64) *float64 { return &v }
-	right := result{load: load{64, 0}, ClientError: said(0.1), Figures: []figure{{"a", 1.02, 1, 2, true}}}
-	wrong := result{load: load{64, 2}, ClientError: said(12), Figures: []figure{{"a", 1.06, 1, 6, true}}}
-	withheld := result{load: load{64, 2}, ClientError: said(12), Figures: []figure{{"a", 1.06, 1, 6, false}, {"b", 1, 1, 0, false}}, Withheld: []string{"a", "b"}}
-	accused := result{load: load{64, 2}, ClientError: said(2), Figures: []figure{{"a", 1.02, 1, 2, false}}, Withheld: []string{"a"}}
-	small, large := withheld, withheld
-	small.ClientError, large.ClientError = said(2.9), said(12.1)
-	silent := right
-	silent.ClientError = nil
+	slow, fast := load{PerToken: slowToken, Streams: 8}, load{PerToken: fastToken, Streams: 8}
+	busy := load{PerToken: slowToken, Streams: 8, Loops: 1}
+	of := func(l load, err float64, shown bool, client *float64) result {
+		return result{load: l, ClientError: client, Figures: []figure{{"a", 1 + err/100, 1, err, shown}}}
+	}
 	many := func(n int, r result) (all []result) {
 		for range n {
 			all = append(all, r)
 		}
 		return all
 	}
+	right := of(slow, 2, true, said(0.1))
 	for _, test := range []struct {
 		name    string
 		results []result
 		held    string
 	}{
-		{"right", many(100, right), "yes yes yes"},
-		{"wrong", append(many(99, right), wrong), "no yes yes"},
-		{"withheld", many(100, withheld), "yes yes yes"},
-		{"two accused", append(many(98, right), many(2, accused)...), "yes yes yes"},
-		{"three accused", append(many(97, right), many(3, accused)...), "yes no yes"},
-		{"one of ten accused", append(many(9, right), accused), "yes no yes"},
-		{"ten too small", append(many(90, right), many(10, small)...), "yes yes yes"},
-		{"eleven too small or too large", append(append(many(89, right), many(6, small)...), many(5, large)...), "yes yes no"},
-		{"unknown", append(many(89, right), many(11, silent)...), "yes yes no"},
+		{"right", many(100, right), "yes yes yes yes"},
+		{"wrong", append(many(99, right), of(busy, 6, true, said(12))), "no yes yes yes"},
+		{"withheld", many(100, of(slow, 6, false, said(12))), "yes yes yes yes"},
+		{"right, withheld", append(many(99, right), of(slow, 2, false, said(2))), "yes no yes yes"},
+		{"right, withheld beside a loop", append(many(99, right), of(busy, 2, false, said(2))), "yes yes yes yes"},
+		{"one fast of ten", append(many(9, of(fast, 1, true, said(1))), of(fast, 2, false, said(2))), "yes yes yes yes"},
+		{"two fast of ten", append(many(8, of(fast, 1, true, said(1))), many(2, of(fast, 2, false, said(2)))...), "yes yes no yes"},
+		{"ten too small", append(many(90, right), many(10, of(busy, 6, false, said(2.9)))...), "yes yes yes yes"},
+		{"eleven too small or too large", append(append(many(89, right), many(6, of(busy, 6, false, said(2.9)))...), many(5, of(busy, 6, false, said(12.1)))...), "yes yes yes no"},
+		{"unknown", append(many(89, right), many(11, of(slow, 2, true, nil))...), "yes yes yes no"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var held []string
@@ -101,12 +112,13 @@ func TestPromises(t *testing.T) {
 		})
 	}
 
-	assert.Equal(t, table([]result{wrong, right, withheld}), ""+
-		"| streams | busy loops | runs | refused | refused, all figures within 2 % | client-err-% tells the error | figures shown, more than 5 % wrong | largest error shown | figures withheld, within 2 % |\n"+
-		"| ---     | ---        | ---  | ---     | ---                             | ---                          | ---                                | ---                 | ---                          |\n"+
-		"| 64      | 0          | 1    | 0       | 0                               | 1                            | 1, 0                               | 2 %                 | 0, 0                         |\n"+
-		"| 64      | 2          | 2    | 1       | 0                               | 2                            | 1, 1                               | 6 %                 | 2, 1                         |\n"+
-		"| all     | all        | 3    | 1       | 0                               | 3                            | 2, 1                               | 6 %                 | 2, 1                         |\n")
+	assert.Equal(t, table([]result{of(busy, 6, true, said(12)), right, of(fast, 1, false, said(1))}), ""+
+		"| a token | beside | runs | figures | within 2 % | of these shown | shown | more than 5 % wrong | largest error shown | client-err-% tells the error |\n"+
+		"| ---     | ---    | ---  | ---     | ---        | ---            | ---   | ---                 | ---                 | ---                          |\n"+
+		"| 500µs   | -      | 1    | 1       | 1          | 0              | 0     | 0                   | 0 %                 | 1                            |\n"+
+		"| 2ms     | -      | 1    | 1       | 1          | 1              | 1     | 0                   | 2 %                 | 1                            |\n"+
+		"| 2ms     | 1 loop | 1    | 1       | 0          | 0              | 1     | 1                   | 6 %                 | 1                            |\n"+
+		"| all     | all    | 3    | 3       | 2          | 1              | 2     | 1                   | 6 %                 | 3                            |\n")
 }
 
 // TestRun makes a run of each of two loads. What the runs show depends on the machine.
@@ -117,16 +129,16 @@ func TestRun(t *testing.T) {
 	t.Chdir("../..")
 	dir := t.TempDir()
 	var stdout, stderr strings.Builder
-	status := run(t.Context(), []string{"-runs=2", "-streams=5", "-loops=0,1", "-waves=2", "-tokens=3", "-keep", "-dir=" + dir}, &stdout, &stderr)
+	status := run(t.Context(), []string{"-runs=2", "-ttft=10ms", "-per-token=2ms", "-streams=5", "-loops=0,1", "-build=false", "-waves=2", "-tokens=3", "-keep", "-dir=" + dir}, &stdout, &stderr)
 	assert.Equal(t, stderr.String(), "")
 	assert.Assert(t, status < 2, stdout.String())
 	text, err := os.ReadFile(filepath.Join(dir, "results.jsonl"))
 	assert.NilError(t, err)
 	assert.Equal(t, strings.Count(string(text), "\n"), 2)
-	for _, part := range []string{`"streams":5,"loops":1,"run":2`, `{"unit":"p50-ttft-ns","measured":`, `{"unit":"req/s","measured":`, `BenchmarkServe/`} {
+	for _, part := range []string{`"streams":5,"loops":1,"build":false,"run":2`, `{"unit":"p50-ttft-ns","measured":`, `{"unit":"req/s","measured":`, `BenchmarkServe/`} {
 		assert.Assert(t, strings.Contains(string(text), part), "%s in\n%s", part, text)
 	}
-	for _, name := range []string{"001-streams=5-loops=0.jsonl", "002-streams=5-loops=1.mock.json", "002-streams=5-loops=1.txt"} {
+	for _, name := range []string{"001-ttft=10ms-token=2ms-streams=5-loops=0-build=false.jsonl", "002-ttft=10ms-token=2ms-streams=5-loops=1-build=false.mock.json", "002-ttft=10ms-token=2ms-streams=5-loops=1-build=false.txt"} {
 		_, err := os.Stat(filepath.Join(dir, name))
 		assert.NilError(t, err)
 	}
@@ -135,13 +147,14 @@ func TestRun(t *testing.T) {
 // TestArguments checks the answers to bad arguments.
 func TestArguments(t *testing.T) {
 	for args, want := range map[string]string{
-		"-streams=0":     `invalid value "0" for flag -streams: "0"; want numbers of at least 1`,
-		"-loops=1,x":     `invalid value "1,x" for flag -loops: "x"; want numbers of at least 0`,
-		"-runs=0":        "0 runs of 4 waves; want at least 1 of 1",
-		"-tokens=1":      "1 tokens; want at least 2",
-		"-mock-core=1":   "core 1 for both the mock server and the client; want two cores",
-		"more":           `argument "more": want flags only`,
-		"-dir=/dev/null": "/dev/null",
+		"-streams=0":                  `invalid value "0" for flag -streams: "0"; want values of at least 1`,
+		"-loops=1,x":                  `invalid value "1,x" for flag -loops: "x"; want values of at least 0`,
+		"-waves=0":                    "0 runs of 0 waves; want at least 0 of 1",
+		"-ttft=1":                     `invalid value "1" for flag -ttft: "1"; want values of at least 0s`,
+		"-tokens=1":                   "1 tokens; want at least 2",
+		"-mock-core=1 -client-core=1": "core 1 for both the mock server and the client; want two cores",
+		"more":                        `argument "more": want flags only`,
+		"-dir=/dev/null":              "/dev/null",
 	} {
 		var stderr strings.Builder
 		assert.Equal(t, run(t.Context(), strings.Fields(args), &strings.Builder{}, &stderr), 2)
