@@ -47,6 +47,10 @@ const (
 	removeTimeout = 2 * time.Minute
 	// lastWords bounds the wait for the state and the last lines of a container that has ended.
 	lastWords = 30 * time.Second
+	// killed is the exit status of a container whose first process was killed (128 + SIGKILL). The
+	// engine may say within oomLate of the end that lack of memory was the reason.
+	killed  = 137
+	oomLate = 2 * time.Second
 )
 
 // A Container is a container that [Engine.Create] created. The caller must call
@@ -171,6 +175,14 @@ func (c *Container) watch(events client.EventsResult, logged <-chan struct{}) {
 	}
 	ctx, cancel := context.WithTimeout(c.life, lastWords)
 	defer cancel()
+	if end.ExitCode == killed { // the engine may hear of the lack of memory only after the end
+		select {
+		case <-events.Messages:
+			end.OOM = true
+		case <-time.After(oomLate):
+		case <-ctx.Done():
+		}
+	}
 	if s, err := c.inner.State(ctx); err == nil && !s.Running {
 		end = End{ExitCode: s.ExitCode, OOM: s.OOMKilled || end.OOM, Err: s.Error}
 		select { // wait for the last lines, which say why the container ended
