@@ -53,10 +53,11 @@ func trusting(server *httptest.Server) *tls.Config {
 
 // TestURLErrors checks the errors of servers that cannot be measured.
 func TestURLErrors(t *testing.T) {
+	t.Parallel()
 	const twoModels = `{"data":[{"id":"a"},{"id":"b"}]}`
 	// wait is the limit of a wait that ends with the error of an earlier try. It is long
 	// enough for one try on a busy machine.
-	const wait = 10 * time.Second
+	const wait = 5 * time.Second
 	serve := func(models, completion http.HandlerFunc) string {
 		mux := http.NewServeMux()
 		mux.HandleFunc("GET /v1/models", models)

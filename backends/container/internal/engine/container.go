@@ -50,7 +50,7 @@ const (
 	// killed is the exit status of a container whose first process was killed (128 + SIGKILL). The
 	// engine may say within oomLate of the end that lack of memory was the reason.
 	killed  = 137
-	oomLate = 2 * time.Second
+	oomLate = time.Second
 )
 
 // A Container is a container that [Engine.Create] created. The caller must call
