@@ -26,6 +26,7 @@ type Config struct {
 	APIKey     env.Secret      // LLMBENCH_API_KEY: bearer token, for a URL and for containers
 	Header     env.Header      // LLMBENCH_HEADER: further fields of each request to that URL
 	Body       env.Secret      // LLMBENCH_BODY: changes the body of each completion
+	Proxy      string          // LLMBENCH_PROXY: URL of a proxy to that URL; "" is none
 	Compressed bool            // LLMBENCH_COMPRESSED: answers of that URL may be compressed
 	TLS        *tls.Config     // LLMBENCH_CA, LLMBENCH_CLIENT_CERT, LLMBENCH_CLIENT_KEY, LLMBENCH_INSECURE, for that URL; nil if none is set
 	Metrics    []string        // LLMBENCH_METRICS: addresses of that server's metrics; nil if they are at its URL
@@ -93,6 +94,8 @@ func ReadFrom(r *env.Reader) Config {
 	env.Read(r, &c.Compressed, "LLMBENCH_COMPRESSED", strconv.ParseBool, "true or false")
 	r.Requires("LLMBENCH_HEADER", "LLMBENCH_URL")
 	r.Requires("LLMBENCH_COMPRESSED", "LLMBENCH_URL")
+	env.ReadHidden(r, &c.Proxy, "LLMBENCH_PROXY", parseProxy, "the URL of a proxy like http://proxy:3128")
+	r.Requires("LLMBENCH_PROXY", "LLMBENCH_URL")
 	readMetrics(r, &c)
 	c.TLS = readTLS(r, c.URL, c.Metrics)
 	if c.APIKey.Reveal() != "" && c.Header["Authorization"] != nil {
@@ -173,6 +176,10 @@ func readTLS(r *env.Reader, baseURL string, addresses []string) *tls.Config {
 func isHTTPS(url string) bool { return strings.HasPrefix(strings.ToLower(url), "https:") }
 
 func parseBaseURL(v string) (string, error) { return v, check(llmbench.Target{URL: v}) }
+
+func parseProxy(v string) (string, error) {
+	return v, check(llmbench.Target{URL: "http://any", Proxy: v})
+}
 
 func parseHeader(v string) (env.Header, error) {
 	h, err := env.ParseHeader(v)

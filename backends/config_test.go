@@ -79,6 +79,8 @@ func TestParseConfigErrors(t *testing.T) {
 		{"LLMBENCH_URL=http://x\nLLMBENCH_BACKEND=mock", "LLMBENCH_BACKEND and LLMBENCH_URL: want at most one"},
 		{"LLMBENCH_URL=http://x\nLLMBENCH_MOCK=default", "LLMBENCH_MOCK and LLMBENCH_URL: want at most one"},
 		{"LLMBENCH_URL=http://x\nLLMBENCH_MOCK_SPEED=2", "LLMBENCH_MOCK_SPEED and LLMBENCH_URL: want at most one"},
+		{"LLMBENCH_PROXY=http://proxy:3128", "LLMBENCH_PROXY: means nothing without LLMBENCH_URL"},
+		{"LLMBENCH_URL=http://x\nLLMBENCH_PROXY=http://user:secret@", "LLMBENCH_PROXY=[not shown]: proxy: no host; want a URL like http://proxy:3128, of scheme http, https, socks5 or socks5h"},
 		{"LLMBENCH_API_KEY=k", "LLMBENCH_API_KEY: means nothing without LLMBENCH_URL"},
 		{"LLMBENCH_NAME=mine", "LLMBENCH_NAME: means nothing without LLMBENCH_URL"},
 		{"LLMBENCH_GPUS=all", "LLMBENCH_GPUS: means nothing without LLMBENCH_BACKEND"},

@@ -135,7 +135,7 @@ var inLog = []string{
 // The names are vLLM's, plus a gauge of open requests.
 func mockMetrics(url string, cfg mockserver.Config, logf func(string, ...any)) metrics.Source {
 	all := VLLM{}.Metrics()
-	t := llmbench.Target{URL: url, NoProxy: true}
+	t := llmbench.Target{URL: url}
 	s := metrics.Source{Addresses: []metrics.Address{{Target: t}}, Logf: logf, Names: metrics.Names{
 		Path: all.Path, Requests: all.Requests, PromptTokens: all.PromptTokens, OutputTokens: all.OutputTokens,
 		Drafts: all.Drafts, DraftTokens: all.DraftTokens, Accepted: all.Accepted,

@@ -34,6 +34,8 @@ type URL struct {
 	TLS     *tls.Config     // see [llmbench.Target]
 	// Compressed allows answers that are compressed; see [llmbench.Target].
 	Compressed bool
+	// Proxy is the URL of the proxy to the server, or ""; see [llmbench.Target].
+	Proxy string
 	// Ready is how long the server may take to answer a completion; 0 means
 	// one minute, and five seconds if nothing listens at its address. A server that answers with a
 	// refusal ends the wait at once.
@@ -102,7 +104,7 @@ func (u URL) Start(tb testing.TB) llmbench.Target {
 		if cause := context.Cause(llmbench.Context(tb)); cause != nil { // interrupted
 			err = cause
 		}
-		tb.Fatalf("backends: %s: %s is not ready after %v: %s", name, t.Where(), time.Since(began).Round(time.Millisecond), t.Redact(probe.Reason(err)))
+		tb.Fatalf("backends: %s: %s is not ready after %v: %s%s", name, t.Where(), time.Since(began).Round(time.Millisecond), t.Redact(probe.Reason(err)), u.ignoredProxy())
 	}
 	t.Config = map[string]string{"backend": name, "model": t.Model}
 	source, err := u.observe(llmbench.Context(tb), t)
@@ -119,9 +121,21 @@ func (u URL) Start(tb testing.TB) llmbench.Target {
 	return t
 }
 
+// ignoredProxy says that the proxy is not used which the environment names for the server, if it names one.
+func (u URL) ignoredProxy() string {
+	at, err := url.Parse(u.URL)
+	if err != nil || u.Proxy != "" {
+		return ""
+	}
+	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: at}); err != nil || proxy == nil {
+		return ""
+	}
+	return "; the proxy of the environment is not used: LLMBENCH_PROXY names one"
+}
+
 // target returns the server without a model that it lists.
 func (u URL) target() llmbench.Target {
-	t := llmbench.Target{URL: u.URL, Model: u.Model, Dialect: u.Dialect, Header: maps.Clone(u.Header), Body: u.Body, Compressed: u.Compressed, TLS: u.TLS}
+	t := llmbench.Target{URL: u.URL, Model: u.Model, Dialect: u.Dialect, Header: maps.Clone(u.Header), Body: u.Body, Compressed: u.Compressed, Proxy: u.Proxy, TLS: u.TLS}
 	if t.Header == nil {
 		t.Header = http.Header{}
 	}

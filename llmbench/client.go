@@ -43,7 +43,11 @@ func newClient(t Target) (*client, error) {
 		return nil, err
 	}
 	t.Header = canonical(t.Header)
-	p, err := conn.NewPool(conn.Options{URL: at.Base, Socket: at.Socket, Dial: t.Dial, Proxy: t.proxy(), TLS: t.TLS})
+	proxy, err := t.proxy()
+	if err != nil {
+		return nil, fmt.Errorf("target: %w", err)
+	}
+	p, err := conn.NewPool(conn.Options{URL: at.Base, Socket: at.Socket, Dial: t.Dial, Proxy: proxy, TLS: t.TLS})
 	if err != nil {
 		return nil, fmt.Errorf("target: %w", err)
 	}

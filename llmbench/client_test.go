@@ -11,25 +11,48 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestNoProxy checks which address is dialed in a process whose environment names a proxy. It needs
-// a process of its own because net/http reads the environment once.
-func TestNoProxy(t *testing.T) {
-	const helper, proxy = "NO_PROXY_HELPER", "127.0.0.1:1"
+// TestProxy checks which address is dialed in a process whose environment names a proxy: the server's,
+// or that of Target.Proxy. It needs a process of its own because net/http reads the environment once.
+func TestProxy(t *testing.T) {
+	const helper, server, proxy = "PROXY_HELPER", "172.17.0.2:8000", "172.17.0.3:3128"
 	if os.Getenv(helper) == "" {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestNoProxy$", "-test.v")
-		cmd.Env = append(os.Environ(), helper+"=1", "HTTP_PROXY=http://"+proxy, "http_proxy=", "NO_PROXY=", "no_proxy=")
+		cmd := exec.Command(os.Args[0], "-test.run=^TestProxy$", "-test.v")
+		cmd.Env = append(os.Environ(), helper+"=1", "HTTP_PROXY=http://127.0.0.1:1", "http_proxy=http://127.0.0.1:1", "ALL_PROXY=http://127.0.0.1:1", "NO_PROXY=", "no_proxy=")
 		out, err := cmd.CombinedOutput()
 		assert.NilError(t, err, "%s", out)
-		assert.Assert(t, strings.Contains(string(out), "--- PASS: TestNoProxy"), "%s", out)
+		assert.Assert(t, strings.Contains(string(out), "--- PASS: TestProxy"), "%s", out)
 		return
 	}
-	for _, noProxy := range []bool{false, true} {
-		want := map[bool]string{false: proxy, true: "172.17.0.2:8000"}[noProxy]
-		var dialed string
-		Do(t.Context(), Target{URL: "http://172.17.0.2:8000", NoProxy: noProxy, Dial: func(_ context.Context, _, addr string) (net.Conn, error) {
-			dialed = addr
+	for url, want := range map[string]string{"": server, "http://user:password@" + proxy: proxy, "socks5h://" + proxy: proxy} {
+		var dialed []string
+		target := Target{URL: "http://" + server, Proxy: url, Dial: func(_ context.Context, _, addr string) (net.Conn, error) {
+			dialed = append(dialed, addr)
 			return nil, net.ErrClosed
-		}}, Request{Prompt: "a", MaxTokens: 1}, true)
-		assert.Equal(t, dialed, want, "NoProxy: %t", noProxy)
+		}}
+		Do(t.Context(), target, Request{Prompt: "a", MaxTokens: 1}, true)
+		base, beside, err := target.Client()
+		assert.NilError(t, err)
+		if _, err := beside.Get(base); err == nil {
+			t.Errorf("a request with the proxy %q was answered", url)
+		}
+		assert.DeepEqual(t, dialed, []string{want, want})
+	}
+}
+
+// TestProxySetting checks what the configuration lines say of a proxy, and the errors of bad ones.
+func TestProxySetting(t *testing.T) {
+	target := Target{URL: "http://server", Proxy: "http://user:long-password@proxy:3128/"}
+	assert.NilError(t, target.Check())
+	assert.Equal(t, target.config()["proxy"], "http://proxy:3128")
+	assert.Equal(t, target.Redact("long-password"), "[redacted]")
+	for proxy, want := range map[string]string{
+		"proxy:3128":                     `target: proxy: scheme "proxy"; want a URL like http://proxy:3128, of scheme http, https, socks5 or socks5h`,
+		"ftp://user:long-password@proxy": `target: proxy: scheme "ftp"; want a URL`,
+		"http://":                        "target: proxy: no host; want a URL",
+		"http://a b:long-password@c":     "target: proxy: not a URL; want a URL",
+	} {
+		err := Target{URL: "http://server", Proxy: proxy}.Check()
+		assert.ErrorContains(t, err, want)
+		assert.Assert(t, !strings.Contains(err.Error(), "long-password"), "%v", err)
 	}
 }

@@ -80,7 +80,7 @@ func (k *control) listen(unix bool) (ln net.Listener, t Target, err error) {
 	if !unix {
 		ln, err = net.Listen("tcp", "127.0.0.1:0")
 		if err == nil {
-			t = Target{URL: "http://" + ln.Addr().String(), NoProxy: true}
+			t = Target{URL: "http://" + ln.Addr().String()}
 		}
 		return ln, t, err
 	}

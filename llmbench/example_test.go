@@ -25,7 +25,7 @@ func startMock(cfg mockserver.Config) (target llmbench.Target, stop func()) {
 	if err != nil {
 		panic(err)
 	}
-	return llmbench.Target{URL: url, Model: "mock", NoProxy: true, Simulated: true}, func() { stopServer(0) }
+	return llmbench.Target{URL: url, Model: "mock", Simulated: true}, func() { stopServer(0) }
 }
 
 // questions returns n requests for 8 tokens each.

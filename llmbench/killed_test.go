@@ -29,7 +29,7 @@ const killedInFlight = 8
 
 // helperKilled makes a pass that does not end before the process is killed.
 func helperKilled(b *testing.B) {
-	Run(b, Target{URL: os.Getenv(killedURL), Model: "mock", NoProxy: true}, Load{Requests: words(5000, 5), Concurrency: killedInFlight})
+	Run(b, Target{URL: os.Getenv(killedURL), Model: "mock"}, Load{Requests: words(5000, 5), Concurrency: killedInFlight})
 }
 
 // TestKilled kills a benchmark with SIGKILL in the middle of a pass, when its server has answered

@@ -63,7 +63,7 @@ func openStreams(b *testing.B, streams int) {
 		return ""
 	}
 	fmt.Fprintln(in, streams)
-	target := Target{URL: await("http://"), NoProxy: true}
+	target := Target{URL: await("http://")}
 
 	var before, during runtime.MemStats
 	for b.Loop() {

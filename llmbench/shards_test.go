@@ -65,7 +65,7 @@ func shardLoads() map[string]Load {
 
 // helperShards runs loads against the server of the environment. Shard 0 writes the figures.
 func helperShards(b *testing.B) {
-	target := Target{URL: os.Getenv(killedURL), Model: "mock", NoProxy: true}
+	target := Target{URL: os.Getenv(killedURL), Model: "mock"}
 	loads := shardLoads()
 	for _, name := range []string{"closed", "few", "open", "bounded", "replay", "sessions"} {
 		if !regexp.MustCompile(os.Getenv("TEST_LOADS")).MatchString(name) {

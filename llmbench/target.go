@@ -20,6 +20,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/endpoint"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/mergepatch"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
@@ -71,10 +72,11 @@ type Target struct {
 	Config map[string]string
 	// Observe, if not nil, returns an Observer of the server. [Run] calls it once.
 	Observe func() Observer
-	// NoProxy ignores the proxy that the environment names
-	// ([http.ProxyFromEnvironment]). It is for servers on this machine, such as those in
-	// containers, which no proxy can reach.
-	NoProxy bool
+	// Proxy is the URL of the proxy through which all requests go; its scheme is http, https, socks5
+	// or socks5h. "" means none, also if HTTP_PROXY or another variable of the environment names
+	// one, because the time in a proxy is not the server's. The configuration lines have the
+	// proxy. A server with a Unix socket is reached without it.
+	Proxy string
 	// Simulated means that the server is part of this process. Its work then delays the
 	// client, so that distorted figures are reported unless the load or the environment
 	// says otherwise; see [ClientBound].
@@ -167,6 +169,11 @@ func (t Target) config() map[string]string {
 	if t.Compressed {
 		c["compression"] = "allowed, instants of compressed answers are those of whole compressed blocks"
 	}
+	if t.Proxy != "" {
+		if u, err := url.Parse(t.Proxy); err == nil {
+			c["proxy"] = u.Scheme + "://" + u.Host
+		}
+	}
 	if e, err := endpoint.Parse(t.URL); err == nil && e.Socket != "" {
 		c["instants"] = "of the client's reads, a Unix socket has no kernel timestamps"
 	}
@@ -225,6 +232,9 @@ func (t Target) endpoint() (endpoint.Endpoint, error) {
 	if err := t.checkRequests(); err != nil {
 		return e, fmt.Errorf("target: %w", err)
 	}
+	if _, err := t.proxy(); err != nil {
+		return e, fmt.Errorf("target: %w", err)
+	}
 	for key := range t.Config {
 		if !validConfigKey(key) {
 			return e, fmt.Errorf("target: config key %q; must start with a lower-case letter and hold no space, colon or upper case", key)
@@ -251,12 +261,22 @@ func (t Target) checkRequests() error {
 	return nil
 }
 
-// proxy returns the function that names the proxy of a request, or nil for no proxy.
-func (t Target) proxy() func(*http.Request) (*url.URL, error) {
-	if t.NoProxy {
-		return nil
+// proxy returns the URL of the proxy, or nil for none. Its error shows neither user nor password.
+func (t Target) proxy() (*url.URL, error) {
+	if t.Proxy == "" {
+		return nil, nil
 	}
-	return http.ProxyFromEnvironment
+	const want = "want a URL like http://proxy:3128, of scheme http, https, socks5 or socks5h"
+	u, err := url.Parse(t.Proxy)
+	switch {
+	case err != nil:
+		return nil, errors.New("proxy: not a URL; " + want)
+	case !conn.KnownProxy(u):
+		return nil, fmt.Errorf("proxy: scheme %q; %s", u.Scheme, want)
+	case u.Hostname() == "":
+		return nil, errors.New("proxy: no host; " + want)
+	}
+	return u, nil
 }
 
 // Client returns a client for requests beside a load, such as those of a probe or a tokenizer,
@@ -268,7 +288,11 @@ func (t Target) Client() (base string, client *http.Client, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	return e.Base, e.Client(endpoint.Options{Header: t.Header, TLS: t.TLS, Dial: t.Dial, Proxy: t.proxy()}), nil
+	proxy, err := t.proxy()
+	if err != nil {
+		return "", nil, fmt.Errorf("target: %w", err)
+	}
+	return e.Base, e.Client(endpoint.Options{Header: t.Header, TLS: t.TLS, Dial: t.Dial, Proxy: proxy}), nil
 }
 
 // Where returns the address of the server for messages: host and port, or the path of its socket.
@@ -304,6 +328,11 @@ func (t Target) secrets() redact.Secrets {
 	}
 	if e, err := endpoint.Parse(t.URL); err == nil {
 		all = append(all, e.Secrets()...)
+	}
+	if proxy, err := t.proxy(); err == nil && proxy != nil {
+		if password, set := proxy.User.Password(); set {
+			all = append(all, password)
+		}
 	}
 	_, credentials := mergepatch.Hide(t.Body, env.IsSecret)
 	return redact.New(append(all, credentials...))

@@ -92,7 +92,7 @@ func startMock(tb testing.TB, cfg mockserver.Config) mockProcess {
 	if err != nil {
 		tb.Fatalf("the mock server's process did not print its URL: %v", err)
 	}
-	return mockProcess{llmbench.Target{URL: strings.TrimSpace(url), Model: "mock", NoProxy: true, Config: map[string]string{"backend": "mock"},
+	return mockProcess{llmbench.Target{URL: strings.TrimSpace(url), Model: "mock", Config: map[string]string{"backend": "mock"},
 		Truth: &llmbench.Truth{Speed: cfg.Describe() + ", in another process", Next: nextStep}}}
 }
 

@@ -32,7 +32,7 @@ func served(t *testing.T, spec launch.Spec, handler http.HandlerFunc) *instance 
 	go srv.Serve(ln)
 	t.Cleanup(func() { assert.NilError(t, srv.Close()) })
 	i := newInstance(spec, t.Logf)
-	i.target = llmbench.Target{URL: "http://server", Model: spec.Model, Dial: ln.Dial, NoProxy: true}
+	i.target = llmbench.Target{URL: "http://server", Model: spec.Model, Dial: ln.Dial}
 	i.server = probe.Server{Target: i.target}
 	return i
 }

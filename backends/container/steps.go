@@ -53,7 +53,7 @@ func (i *instance) getRunning(ctx context.Context) error {
 
 // targetOf returns a target for a server, without its address.
 func targetOf(s launch.Spec) llmbench.Target {
-	t := llmbench.Target{Model: s.Model, Dialect: s.Dialect, Body: s.Body, NoProxy: true, Ephemeral: true, KeepsPrompts: s.KeepsPrompts}
+	t := llmbench.Target{Model: s.Model, Dialect: s.Dialect, Body: s.Body, Ephemeral: true, KeepsPrompts: s.KeepsPrompts}
 	if s.APIKey != "" {
 		t.Header = http.Header{"Authorization": {"Bearer " + s.APIKey}}
 	}

@@ -30,7 +30,7 @@ type Address struct {
 // The error shows no more of the URL than scheme and host.
 func Beside(t llmbench.Target, raw string) (Address, error) {
 	host, path := split(raw)
-	a := Address{Target: llmbench.Target{URL: host, Header: t.Header, TLS: t.TLS, NoProxy: t.NoProxy, Dial: t.Dial}, Path: path}
+	a := Address{Target: llmbench.Target{URL: host, Header: t.Header, TLS: t.TLS, Proxy: t.Proxy, Dial: t.Dial}, Path: path}
 	if err := a.Target.Check(); err != nil {
 		return Address{}, errors.New(strings.TrimPrefix(err.Error(), "target: "))
 	}

@@ -39,7 +39,7 @@ func TestBeside(t *testing.T) {
 		{"http://localhost", "unix:///run/llm.sock", "unix:///run/llm.sock", "", false, false},
 	} {
 		pool := x509.NewCertPool()
-		server := llmbench.Target{URL: c.server, Header: http.Header{"Authorization": {"Bearer k"}}, NoProxy: true,
+		server := llmbench.Target{URL: c.server, Proxy: "http://proxy", Header: http.Header{"Authorization": {"Bearer k"}},
 			TLS: &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{{}}, ServerName: "host", InsecureSkipVerify: true}}
 		a, err := metrics.Beside(server, c.raw)
 		assert.NilError(t, err, c.raw)
@@ -48,7 +48,7 @@ func TestBeside(t *testing.T) {
 		assert.Equal(t, a.Target.Header != nil, c.header, "%s beside %s", c.raw, c.server)
 		assert.Equal(t, len(a.Target.TLS.Certificates) > 0, c.certificate, "%s beside %s", c.raw, c.server)
 		assert.Equal(t, a.Target.TLS.ServerName != "", c.certificate)
-		assert.Assert(t, a.Target.TLS.RootCAs == pool && a.Target.TLS.InsecureSkipVerify && a.Target.NoProxy)
+		assert.Assert(t, a.Target.TLS.RootCAs == pool && a.Target.TLS.InsecureSkipVerify && a.Target.Proxy == "http://proxy")
 	}
 }
 

@@ -26,7 +26,7 @@ func source(t *testing.T, names metrics.Names, handler http.HandlerFunc) metrics
 	srv := &http.Server{Handler: handler}
 	go srv.Serve(ln)
 	t.Cleanup(func() { assert.NilError(t, srv.Close()) })
-	return metrics.Source{Names: names, Addresses: []metrics.Address{{Target: llmbench.Target{URL: "http://server", Dial: ln.Dial, NoProxy: true}}}}
+	return metrics.Source{Names: names, Addresses: []metrics.Address{{Target: llmbench.Target{URL: "http://server", Dial: ln.Dial}}}}
 }
 
 // TestFigures reads metrics in the servers' own formats, before and after two

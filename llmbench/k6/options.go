@@ -66,7 +66,7 @@ func readOptions(rt *sobek.Runtime, v sobek.Value) (*options, error) {
 	if key := cfg.APIKey.Reveal(); key != "" {
 		header.Set("Authorization", "Bearer "+key)
 	}
-	t := llmbench.Target{URL: cfg.URL, Model: cfg.Model, Header: header, Body: json.RawMessage(cfg.Body.Reveal()), Compressed: cfg.Compressed, TLS: cfg.TLS}
+	t := llmbench.Target{URL: cfg.URL, Model: cfg.Model, Header: header, Body: json.RawMessage(cfg.Body.Reveal()), Compressed: cfg.Compressed, Proxy: cfg.Proxy, TLS: cfg.TLS}
 
 	a := readArgs(rt, v)
 	a.text(&o.name, "name")
@@ -76,6 +76,7 @@ func readOptions(rt *sobek.Runtime, v sobek.Value) (*options, error) {
 	a.texts("header", rt, func(name, value string) { header.Set(name, value) })
 	a.json(&t.Body, "body")
 	a.flag(&t.Compressed, "compressed")
+	a.text(&t.Proxy, "proxy")
 	stream := !o.load.NoStream
 	a.flag(&stream, "stream")
 	o.load.NoStream = !stream

@@ -52,7 +52,7 @@ func speaksTLS(ctx context.Context, t llmbench.Target) bool {
 	secure := llmbench.Target{
 		URL:  "https" + strings.TrimPrefix(base, "http"),
 		TLS:  &tls.Config{InsecureSkipVerify: true}, // nothing is sent that the server must not see
-		Dial: t.Dial, NoProxy: t.NoProxy,
+		Dial: t.Dial, Proxy: t.Proxy,
 	}
 	_, err = Fetch(ctx, secure, http.MethodGet, "/v1/models", "")
 	_, answered := errors.AsType[StatusError](err)

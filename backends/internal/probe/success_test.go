@@ -40,7 +40,7 @@ func TestSuccess(t *testing.T) {
 				})}
 				go srv.Serve(ln)
 				defer srv.Close()
-				s := Server{Target: llmbench.Target{URL: "http://server", Dial: ln.Dial, NoProxy: true}}
+				s := Server{Target: llmbench.Target{URL: "http://server", Dial: ln.Dial}}
 				began := time.Now()
 				err := s.Take(context.Background(), []Step{{Purpose: "empty the cache", Method: "POST", Path: "/reset", Success: "success"}})
 				if c.want == "" {

@@ -47,17 +47,12 @@ func newDialer(o Options) (*dialer, error) {
 		d.network, d.addr = "unix", o.Socket
 		return d, nil
 	}
-	if o.Proxy == nil {
-		return d, nil
-	}
-	if d.proxy, err = o.Proxy(&http.Request{URL: u}); err != nil {
-		return nil, fmt.Errorf("proxy from the environment: %w", err)
-	}
-	if d.proxy != nil && hostPort(d.proxy) == "" {
-		return nil, fmt.Errorf("proxy from the environment: scheme %q; want http, https, socks5 or socks5h", d.proxy.Scheme)
-	}
+	d.proxy = o.Proxy
 	return d, nil
 }
+
+// KnownProxy reports whether the scheme of a proxy is known: http, https, socks5 or socks5h.
+func KnownProxy(u *url.URL) bool { return hostPort(u) != "" }
 
 // hostPort returns the host:port of u, or "" if the scheme is unknown. International
 // names are converted to ASCII.

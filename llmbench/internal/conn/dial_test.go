@@ -2,7 +2,6 @@ package conn
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -81,7 +80,7 @@ func TestProxies(t *testing.T) {
 				defer proxy.Close()
 				addr = proxy.Listener.Addr().String()
 			}
-			o := Options{URL: server.URL, Proxy: http.ProxyURL(&url.URL{Scheme: tt.scheme, Host: addr, User: url.UserPassword("user", "secret")})}
+			o := Options{URL: server.URL, Proxy: &url.URL{Scheme: tt.scheme, Host: addr, User: url.UserPassword("user", "secret")}}
 			if secure.TLS != nil {
 				o.TLS = secure.Client().Transport.(*http.Transport).TLSClientConfig
 			}
@@ -193,21 +192,15 @@ func relay(tb testing.TB, c net.Conn, addr string) {
 	wg.Wait()
 }
 
-// TestBadProxies checks the errors for a proxy that refuses the connection, for one of
-// an unknown scheme, and for a proxy setting that cannot be read.
-func TestBadProxies(t *testing.T) {
+// TestBadProxy checks the error for a proxy that refuses the connection.
+func TestBadProxy(t *testing.T) {
 	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "who are you?", http.StatusProxyAuthRequired)
 	}))
 	defer refuses.Close()
 	u, err := url.Parse(refuses.URL)
 	assert.NilError(t, err)
-	p := newPool(t, Options{URL: "https://192.0.2.1", Proxy: http.ProxyURL(u)})
+	p := newPool(t, Options{URL: "https://192.0.2.1", Proxy: u})
 	_, _, err = post(t.Context(), p, "https://192.0.2.1")
 	assert.ErrorContains(t, err, "proxy: status 407 Proxy Authentication Required")
-
-	_, err = NewPool(Options{URL: "http://server", Proxy: http.ProxyURL(&url.URL{Scheme: "ftp", Host: "proxy"})})
-	assert.ErrorContains(t, err, `scheme "ftp"; want http, https, socks5 or socks5h`)
-	_, err = NewPool(Options{URL: "http://server", Proxy: func(*http.Request) (*url.URL, error) { return nil, errors.New("not a URL") }})
-	assert.ErrorContains(t, err, "not a URL")
 }

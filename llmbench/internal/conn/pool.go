@@ -38,15 +38,13 @@ type Options struct {
 	Socket string
 	// Dial opens a connection; nil means the network.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Proxy returns the proxy for a request, or nil for none, as
-	// [http.ProxyFromEnvironment] does. A nil function means no proxy.
-	Proxy func(*http.Request) (*url.URL, error)
+	// Proxy is the proxy to the server, which must be known to [KnownProxy]; nil means none.
+	Proxy *url.URL
 	// TLS configures connections to servers that speak TLS; nil means the default.
 	TLS *tls.Config
 }
 
-// NewPool returns a pool without connections. It fails if the URL cannot be parsed, or
-// if the proxy's scheme is none of http, https, socks5 and socks5h.
+// NewPool returns a pool without connections. It fails if the URL cannot be parsed.
 func NewPool(o Options) (*Pool, error) {
 	d, err := newDialer(o)
 	if err != nil {

@@ -138,7 +138,7 @@ func TestIdleTLS(t *testing.T) {
 func TestInvalidRequest(t *testing.T) {
 	p := newPool(t, Options{
 		URL:   "http://a<b",
-		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: "proxy"}),
+		Proxy: &url.URL{Scheme: "http", Host: "proxy"},
 		Dial: func(context.Context, string, string) (net.Conn, error) {
 			client, _ := net.Pipe()
 			return client, nil

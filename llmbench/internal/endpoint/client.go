@@ -18,9 +18,8 @@ type Options struct {
 	Header http.Header // of each request
 	TLS    *tls.Config // nil means the default
 	// Dial opens a connection; nil means the network.
-	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Proxy is that of [http.Transport].
-	Proxy func(*http.Request) (*url.URL, error)
+	Dial  func(ctx context.Context, network, addr string) (net.Conn, error)
+	Proxy *url.URL // nil means none
 }
 
 const (
@@ -39,7 +38,7 @@ func (e Endpoint) Client(o Options) *http.Client {
 	protocols.SetHTTP1(true)
 	t := &http.Transport{
 		Protocols: &protocols,
-		Proxy:     o.Proxy, DialContext: o.Dial, TLSClientConfig: o.TLS.Clone(),
+		Proxy:     http.ProxyURL(o.Proxy), DialContext: o.Dial, TLSClientConfig: o.TLS.Clone(),
 		MaxIdleConnsPerHost: atOnce, MaxConnsPerHost: atOnce, IdleConnTimeout: idleTime,
 		DisableCompression: true,
 	}

@@ -37,7 +37,7 @@ type Result struct {
 
 // Send sends l as a benchmark does, and returns the number of chunks with text.
 func Send(l Load) (chunks int, err error) {
-	result, err := llmbench.Pass(context.Background(), "chunk", llmbench.Target{URL: l.URL, Model: "mock", NoProxy: true}, llmbench.Load{
+	result, err := llmbench.Pass(context.Background(), "chunk", llmbench.Target{URL: l.URL, Model: "mock"}, llmbench.Load{
 		Requests:    slices.Repeat([]llmbench.Request{{Prompt: Prompt, MaxTokens: l.Output, FixedOutput: true}}, l.Streams*l.Waves),
 		Concurrency: l.Streams,
 		ClientBound: llmbench.BoundFails, // so that the distortion is measured

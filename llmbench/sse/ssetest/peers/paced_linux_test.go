@@ -42,7 +42,7 @@ func BenchmarkPaced(b *testing.B) {
 	}{
 		{"llmbench", func(b *testing.B) (cpu time.Duration, chunks int) {
 			before := cpuTime(b)
-			result, err := llmbench.Pass(b.Context(), b.Name(), llmbench.Target{URL: url, Model: "mock", NoProxy: true}, llmbench.Load{Requests: requests, Concurrency: streams, ClientBound: llmbench.BoundReported})
+			result, err := llmbench.Pass(b.Context(), b.Name(), llmbench.Target{URL: url, Model: "mock"}, llmbench.Load{Requests: requests, Concurrency: streams, ClientBound: llmbench.BoundReported})
 			if err != nil {
 				b.Fatal(err)
 			}
