@@ -259,6 +259,10 @@ func (r *responseReader) countTokens(s *sample.Sample, usage dialect.Usage, even
 	if s.CachedTokens == 0 {
 		s.CachedTokens = s.Server.CachedTokens
 	}
+	// A first token may have no text: the one that ends the answer, or a part of a character.
+	if stated := max(usage.OutputTokens, s.Server.OutputTokens); !hasText && stated > 0 && eventTokens == 0 && s.ReasoningTokens == 0 && s.MaxTokens != 1 {
+		return fail(sample.Empty, "the answer ended well without text, and the server states %d output tokens", stated)
+	}
 	switch {
 	case usage.OutputTokens > 0:
 		s.OutputTokens, s.TokenSource = usage.OutputTokens, sample.FromUsage

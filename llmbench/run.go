@@ -461,6 +461,9 @@ func notes(f facts) (all []records.Note) {
 	if len(s.Sources) > 1 || s.Sources[sample.FromUsage] == 0 && s.Outcomes[sample.OK] > 0 {
 		add(records.Note{Kind: records.NoteTokens}, "output tokens were not all stated by the server: %s", tally(s.Sources))
 	}
+	for _, text := range s.Contradictions {
+		add(records.Note{Kind: records.NoteTokens}, "%s", text)
+	}
 	if text := s.DescribeDeltas(); text != "" {
 		add(records.Note{Kind: records.NoteTokens}, "%s", text)
 	}

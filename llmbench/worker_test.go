@@ -89,7 +89,8 @@ func TestAnswers(t *testing.T) {
 		{"reasoning alone", false, 200, sse, `data: {"choices":[{"delta":{"reasoning":"hm"}}]}` + "\n\n" + finish + done, sample.OK, "", 1, sample.FromDeltas},
 		{"two documents in one event", false, 200, sse, `data: {"choices":[{"text":"a"}]}{"choices":[{"text":"b"}]}` + "\n\n" + finish + done, sample.OK, "", 2, sample.FromDeltas},
 		{"[DONE] without a blank line", false, 200, sse, content + finish + "data: [DONE]", sample.OK, "", 1, sample.FromDeltas},
-		{"tokens without any text", false, 200, sse, finish + usage + done, sample.OK, "", 3, sample.FromUsage},
+		{"tokens without any text", false, 200, sse, finish + usage + done, sample.Empty, "without text, and the server states 3 output tokens", 0, ""},
+		{"reasoning that is not shown", false, 200, sse, finish + `data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":3,"completion_tokens_details":{"reasoning_tokens":3}}}` + "\n\n" + done, sample.OK, "", 3, sample.FromUsage},
 		{"neither tokens nor text", false, 200, sse, finish + done, sample.Empty, "no token", 0, ""},
 		{"only [DONE]", false, 200, sse, done, sample.Empty, "no token", 0, ""},
 		{"only comments", false, 200, sse, ": ping\n\n", sample.Empty, "no event", 0, ""},
@@ -421,4 +422,14 @@ func TestMoreThanAllowed(t *testing.T) {
 	}
 	assert.Equal(t, excess(sample.All(all[:1]...)), "")
 	assert.Equal(t, excess(sample.All(all...)), fmt.Sprintf("the server states more output tokens than were allowed in 1 of 2 requests; the first is %s of pass 0, 3 of 2", all[1].ID))
+}
+
+// TestOneTokenWithoutText checks that an answer of one token may have no text if one token was asked for.
+func TestOneTokenWithoutText(t *testing.T) {
+	for tokens, want := range map[int]sample.Outcome{1: sample.OK, 2: sample.Empty} {
+		requests := []Request{{Prompt: "a", MaxTokens: tokens}}
+		w, p := newTestWorker(t, answerer(finish+strings.ReplaceAll(usage, `"completion_tokens":3`, `"completion_tokens":1`)+done), Load{Requests: requests})
+		s := w.do(t.Context(), p, 0, false)
+		assert.Equal(t, s.Outcome, want, "%d tokens asked for: %v", tokens, s.Err)
+	}
 }

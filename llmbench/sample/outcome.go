@@ -14,7 +14,7 @@ const (
 	Stalled     Outcome = "stalled"      // no event came for longer than the idle timeout
 	Truncated   Outcome = "truncated"    // the answer broke off
 	ServerError Outcome = "server-error" // the answer carried an error of the server
-	Empty       Outcome = "empty"        // the answer had no event, or no token
+	Empty       Outcome = "empty"        // the answer had no event, no token, or no text although more than one token was asked for
 	Malformed   Outcome = "malformed"    // the answer was not what the dialect allows
 	Canceled    Outcome = "canceled"     // the pass was given up: its deadline passed, or it was interrupted
 	Left        Outcome = "left"         // the client left before the end, as the load planned

@@ -22,6 +22,9 @@ type Summary struct {
 	// Metrics has the value of each unit that the samples determine. Times are in
 	// nanoseconds. No value is NaN or infinite.
 	Metrics map[string]float64
+	// Contradictions says which figures are missing because the server's numbers contradict each
+	// other, a sentence for each.
+	Contradictions []string
 	// DeltaTokens is the number of deltas, after the first of each request, by how many tokens
 	// they had. It has only requests with [Sample].DeltaTokens, and is nil without them.
 	DeltaTokens map[int]int

@@ -232,3 +232,27 @@ func TestParseSLO(t *testing.T) {
 		}
 	}
 }
+
+// TestContradictions checks that a part which is larger than the whole leaves its figure out, and no other one.
+func TestContradictions(t *testing.T) {
+	sound := answer(0, 100, 200, 32)
+	sound.PromptTokens, sound.CachedTokens, sound.ReasoningTokens = 100, 100, 32
+	cached, reasoned := sound, sound
+	cached.CachedTokens, reasoned.ReasoningTokens = 5000, 5000
+	for _, c := range []struct {
+		samples []Sample
+		absent  string
+		want    []string
+	}{
+		{[]Sample{sound, sound}, "", nil},
+		{[]Sample{sound, cached, cached}, "cached-%", []string{"cached-% is left out: 2 answers state more cached than prompt tokens, the first 5000 of 100"}},
+		{[]Sample{reasoned, sound}, "reason-tok/req", []string{"reason-tok/req is left out: 1 answers state more reasoning than output tokens, the first 5000 of 32"}},
+	} {
+		got := Summarize(All(c.samples...), time.Second, SLO{})
+		assert.DeepEqual(t, got.Contradictions, c.want)
+		for _, unit := range []string{"cached-%", "reason-tok/req", "in-tok/req", "out-tok/req", "output-tok/s"} {
+			_, has := got.Metrics[unit]
+			assert.Equal(t, has, unit != c.absent, unit)
+		}
+	}
+}

@@ -1,6 +1,9 @@
 package sample
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // totals are sums over the successful requests of samples, and their latencies.
 type totals struct {
@@ -19,6 +22,8 @@ type totals struct {
 	speculation              speculation
 	reasoning, hidden        float64                // reasoning tokens, and those not streamed
 	reasoned                 bool                   // one answer has reasoning
+	overCached               contradiction          // more cached tokens than the prompt has
+	overReasoned             contradiction          // more reasoning tokens than the answer has
 	turned                   bool                   // one request is a later turn of a session
 	durations                []Distribution         // of each latency
 	turns                    [maxTurns]Distribution // TTFT of each turn
@@ -121,6 +126,8 @@ func (t *totals) addTokens(r *Sample) {
 	if r.Streamed && r.HidesReasoning() {
 		t.hidden += float64(r.ReasoningTokens)
 	}
+	t.overCached.check(r.CachedTokens, r.PromptTokens)
+	t.overReasoned.check(r.ReasoningTokens, r.OutputTokens)
 	t.promptChars += float64(r.PromptChars)
 	t.outputChars += float64(r.OutputChars)
 }
@@ -147,12 +154,33 @@ func (t *totals) setMeans(s *Summary) {
 	s.set("asked-in-tok/req", t.asked/t.n, t.n > 0 && t.askedKnown && t.asked != t.prompt)
 	s.set("out-tok/req", t.output/t.n, t.n > 0 && t.outputKnown)
 	s.set("asked-out-tok/req", t.askedOutput/t.n, t.n > 0 && t.askedOutputKnown && t.askedOutput != t.output)
-	s.set("reason-tok/req", t.reasoning/t.n, t.reasoning > 0)
+	s.set("reason-tok/req", t.reasoning/t.n, t.reasoning > 0 && t.overReasoned.requests == 0)
 	s.set("hidden-tok/req", t.hidden/t.n, t.hidden > 0)
 	t.setSpeculation(s)
-	s.set("cached-%", 100*t.cached/t.prompt, t.cached > 0 && t.promptKnown)
+	s.set("cached-%", 100*t.cached/t.prompt, t.cached > 0 && t.promptKnown && t.overCached.requests == 0)
+	t.overCached.tell(s, "cached than prompt", "cached-%")
+	t.overReasoned.tell(s, "reasoning than output", "reason-tok/req")
 	s.set(Accuracy, 100*t.correct/t.checked, t.checked > 0)
 	s.set(CheckedRequests, t.checked, t.checked > 0)
+}
+
+// A contradiction is requests of which a server states a part that is larger than the whole.
+type contradiction struct{ requests, part, whole int }
+
+// check counts a request. A whole of 0 is unknown.
+func (c *contradiction) check(part, whole int) {
+	if whole > 0 && part > whole {
+		if c.requests++; c.requests == 1 {
+			c.part, c.whole = part, whole
+		}
+	}
+}
+
+// tell adds c to the contradictions of s, if there is one, with the unit that it leaves out.
+func (c *contradiction) tell(s *Summary, of, unit string) {
+	if c.requests > 0 {
+		s.Contradictions = append(s.Contradictions, fmt.Sprintf("%s is left out: %d answers state more %s tokens, the first %d of %d", unit, c.requests, of, c.part, c.whole))
+	}
 }
 
 // setLatencies sets the statistics of latencies, and of how late requests were sent.
