@@ -110,10 +110,15 @@ func (c *client) pass(ctx context.Context, l *Load, pl *plan, k *control, o outl
 			err = fmt.Errorf("the pass contradicts itself: %w", err)
 		}
 	}
+	if n := c.pool.Strays(min(lp.longest, strayTime)); err == nil && n > 0 {
+		err = fmt.Errorf("the server sent answers that no request asked for, on %d connections: answers may have been taken for those to later requests", n)
+	}
 	return r, o.crew.ended(o.crew.why(outer, cmp.Or(lost, err)))
 }
 
 const (
+	// strayTime is how long answers that nobody asked for are awaited at most after a pass.
+	strayTime = 50 * time.Millisecond
 	// assumedLongest is how long requests are assumed to take before any has ended.
 	assumedLongest = time.Second
 	// maxAhead is how many connections are opened ahead at most for an open loop without

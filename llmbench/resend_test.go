@@ -73,6 +73,24 @@ func TestResponses(t *testing.T) {
 	}
 }
 
+// TestAnswerToNothing checks that a pass fails if the server sends a second answer behind each, at once
+// or a little later, so that answers may have been taken for those to other requests.
+func TestAnswerToNothing(t *testing.T) {
+	for _, later := range []time.Duration{0, 150 * time.Microsecond, 5 * ms} {
+		t.Run(later.String(), func(t *testing.T) {
+			target, _ := countingServer(t, func(c net.Conn, _ int) bool {
+				time.Sleep(10 * ms)
+				reply200(c)
+				time.Sleep(later)
+				reply200(c)
+				return true
+			})
+			_, err := tryPass(t, t.Context(), target, Load{Requests: words(10, 3), Concurrency: 2})
+			assert.ErrorContains(t, err, "the server sent answers that no request asked for, on ")
+		})
+	}
+}
+
 // TestLargeRequest sends a request that a connection cannot hold to servers that read it
 // slowly, that answer before they have read it, and that never read it.
 func TestLargeRequest(t *testing.T) {

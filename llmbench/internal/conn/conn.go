@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"bytes"
 	"errors"
 	"net"
 	"os"
@@ -28,7 +29,7 @@ type Conn struct {
 	visible   bool   // peek can say what there is to read
 	request   *Trace // the current request, or nil
 	used      bool   // a request has been answered on it
-	ended     bool   // the end has come while the connection was idle, or by TLS a response
+	ended     bool   // the end, or bytes of a response, have come while the connection was idle
 	noWait    bool   // Read returns what has arrived and does not wait for more
 	idleSince time.Time
 
@@ -44,6 +45,7 @@ type Conn struct {
 
 	proxied bool        // requests are sent to a proxy that forwards them
 	release func(*Conn) // takes back a connection that can be used again
+	stray   func()      // called if an answer came that no request asked for
 	closed  func()      // called once, when the connection is closed
 	once    sync.Once
 }
@@ -51,7 +53,7 @@ type Conn struct {
 // newConn returns a connection over raw that has no stream yet.
 // Opening raw took that long.
 func newConn(raw net.Conn, opening time.Duration, closed func()) *Conn {
-	c := &Conn{Conn: raw, kernel: newStampedReader(raw), opening: opening, closed: closed, visible: peek(raw) != peekUnknown}
+	c := &Conn{Conn: raw, kernel: newStampedReader(raw), opening: opening, closed: closed, stray: func() {}, visible: peek(raw) != peekUnknown}
 	if c.kernel != nil {
 		c.outOfOrder = c.kernel.outOfOrder
 	}
@@ -62,7 +64,7 @@ func newConn(raw net.Conn, opening time.Duration, closed func()) *Conn {
 // earlier one is dropped: segments were lost, and the segments behind the lost ones keep
 // the timestamps of their own arrival.
 func (c *Conn) Read(p []byte) (int, error) {
-	if c.noWait && peek(c.Conn) == peekNothing {
+	if c.noWait && len(c.next) == 0 && peek(c.Conn) == peekNothing {
 		return 0, os.ErrDeadlineExceeded
 	}
 	switch {
@@ -220,13 +222,30 @@ func (c *Conn) unusable() bool {
 		c.ended = true
 		return true
 	case peekBytes:
-		// hasResponse reads what TLS has brought, so a later call would not see it.
-		c.ended = c.stream != c && c.hasResponse()
-		return c.stream == c || c.ended || idle > maxIdle
+		// hasResponse and noteStray read what has come, so a later call would not see it.
+		if c.ended = c.stream == c || c.hasResponse(); c.ended {
+			c.noteStray()
+		}
+		return c.ended || idle > maxIdle
 	case peekNothing:
 		return idle > maxIdle
 	}
 	return idle > maxIdleUnseen
+}
+
+// noteStray calls stray if c, which is not used again, has the beginning of an answer that no request
+// asked for. A response of status 408 is none: some servers send it before they close an idle
+// connection (RFC 9110, 15.5.9).
+func (c *Conn) noteStray() {
+	const status = "HTTP/1.1 408"
+	c.noWait = true
+	defer func() { c.noWait = false }()
+	c.await() // which does not wait, as there are bytes
+	head, _ := c.in.Peek(len(status))
+	if bytes.HasPrefix(head, []byte("HTTP/")) && !bytes.HasSuffix(head, []byte(" 408")) {
+		c.stray()
+		c.stray = func() {} // a connection counts once
+	}
 }
 
 // hasResponse reports whether TLS has brought the end of the connection or a part of

@@ -181,6 +181,9 @@ func (b *body) Close() error {
 	c := b.conn
 	writeErr := b.stopWriting()
 	c.request = nil
+	if b.ended && c.holds() {
+		c.noteStray()
+	}
 	if !b.unwatch() || writeErr != nil || !b.keep || !b.ended || c.holds() || !c.visible {
 		return c.Close()
 	}

@@ -25,8 +25,9 @@ type Pool struct {
 	trial *Conn   // on trial, or nil; see try
 
 	// The server does not keep connections if ended is larger than kept.
-	kept  atomic.Int64 // answers on connections that were used before
-	ended atomic.Int64 // connections that the server ended soon after an answer
+	kept   atomic.Int64 // answers on connections that were used before
+	strays atomic.Int64 // connections on which an answer came that no request asked for
+	ended  atomic.Int64 // connections that the server ended soon after an answer
 }
 
 // Options say how a [Pool] connects to its server.
@@ -135,7 +136,7 @@ func (p *Pool) connect(ctx context.Context) (*Conn, error) {
 			p.open--
 			p.mu.Unlock()
 		})
-		c.release = p.put
+		c.release, c.stray = p.put, func() { p.strays.Add(1) }
 		return c
 	})
 }
@@ -208,6 +209,27 @@ func (p *Pool) CloseIdle() { p.closeIdle(func(*Conn) bool { return true }) }
 // CloseUnusable closes the idle connections that the server has closed, or that must
 // not be used again for another reason.
 func (p *Pool) CloseUnusable() { p.closeIdle(p.unusable) }
+
+// Strays returns on how many connections an answer came that no request asked for. It watches the idle
+// connections that have answered a request for up to wait. If there was such an answer, it may have been
+// taken for the answer to a later request.
+func (p *Pool) Strays(wait time.Duration) int {
+	const step = 2 * time.Millisecond
+	for left := wait; ; left -= step {
+		p.CloseUnusable()
+		if n := p.strays.Load(); n > 0 || left <= 0 || !p.answered() {
+			return int(n)
+		}
+		time.Sleep(min(step, left))
+	}
+}
+
+// answered reports whether an idle connection has answered a request.
+func (p *Pool) answered() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.idle, func(c *Conn) bool { return c.used })
+}
 
 // CloseUnused closes the idle connections that have answered no request.
 func (p *Pool) CloseUnused() { p.closeIdle((*Conn).unused) }

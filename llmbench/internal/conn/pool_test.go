@@ -2,6 +2,7 @@ package conn
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -64,18 +65,24 @@ func TestPrepare(t *testing.T) {
 // TestIdleConnectionEnds checks that a connection which the server closed while idle is
 // replaced: by Prepare, and by the request that needs it.
 func TestIdleConnectionEnds(t *testing.T) {
-	for name, extra := range map[string]string{
-		"the server closes it":                  "",
-		"the server sends an answer to nothing": "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n",
+	for _, tt := range []struct {
+		name, extra string
+		strays      int // connections on which an answer came that nobody asked for
+	}{
+		{"the server closes it", "", 0},
+		{"the server says that it will close it", "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n", 0},
+		{"the server ends the answer with a blank line too many", "\r\n", 0},
+		{"the server sends an answer to nothing", "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nunasked", 2},
+		{"the server begins an answer to nothing", "HTTP/1.1", 2},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			idle := make(chan bool)
 			url := "http://" + runtest.Serve(t, func(c net.Conn) {
 				runtest.EachRequest(c, func(c net.Conn, _ int) bool {
 					answer(c)
 					<-idle
-					io.WriteString(c, extra)
-					return extra != ""
+					io.WriteString(c, tt.extra)
+					return tt.extra != ""
 				})
 			})
 			p := newPool(t, Options{URL: url})
@@ -99,6 +106,7 @@ func TestIdleConnectionEnds(t *testing.T) {
 			assert.Assert(t, trace.Connect > 0)
 			assert.Equal(t, trace.Attempts, 1)
 			assert.Equal(t, p.Open(), 1)
+			assert.Equal(t, p.Strays(0), tt.strays)
 			close(idle)
 			p.CloseIdle()
 		})
@@ -147,4 +155,46 @@ func TestInvalidRequest(t *testing.T) {
 	_, _, err := post(t.Context(), p, "http://a<b")
 	assert.ErrorContains(t, err, "invalid Host header")
 	assert.Equal(t, p.Open(), 0)
+}
+
+// TestStrays checks that an answer is noticed which came behind the answer to a request, or later, with
+// and without TLS.
+func TestStrays(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		for _, later := range []bool{false, true} {
+			next := make(chan bool, 1)
+			serve := func(c net.Conn) {
+				runtest.EachRequest(c, func(c net.Conn, _ int) bool {
+					const text = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nanswer"
+					if !later {
+						io.WriteString(c, text+text)
+						return true
+					}
+					io.WriteString(c, text)
+					<-next
+					io.WriteString(c, text)
+					return true
+				})
+			}
+			o := Options{}
+			if secure {
+				srv := httptest.NewTLSServer(nil)
+				srv.Close()
+				config := srv.TLS
+				o.TLS = srv.Client().Transport.(*http.Transport).TLSClientConfig
+				o.URL = "https://" + runtest.Serve(t, func(c net.Conn) { serve(tls.Server(c, config)) })
+			} else {
+				o.URL = "http://" + runtest.Serve(t, serve)
+			}
+			p := newPool(t, o)
+			_, _, err := post(t.Context(), p, o.URL)
+			assert.NilError(t, err)
+			if later {
+				assert.Equal(t, p.Strays(0), 0)
+				next <- true
+			}
+			assert.Equal(t, p.Strays(time.Minute), 1, "tls=%t later=%t", secure, later)
+			assert.Equal(t, p.Open(), 0)
+		}
+	}
 }
