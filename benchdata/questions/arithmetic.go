@@ -13,7 +13,7 @@ import (
 
 // Arithmetic has sums that are made up: "Question: What is 12 + 7 - 3?", followed by "Answer:". Examples that work
 // out their answer step by step come before the question, so that base models know the form. The check
-// wants the number at the end of the answer, before a further question: [check.Number]. No published
+// wants the number that the answer concludes with, before a further question: [check.Number]. No published
 // accuracy belongs to the set; it tells servers of one model apart.
 type Arithmetic struct {
 	Operations int    // additions and subtractions in a sum, from 1 to 100; 0 means 3

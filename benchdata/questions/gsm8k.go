@@ -20,7 +20,7 @@ import (
 // Prompts are those of the task gsm8k of lm-evaluation-harness
 // (https://github.com/EleutherAI/lm-evaluation-harness/blob/main/lm_eval/tasks/gsm8k/gsm8k.yaml): 5 examples
 // of the form "Question: ...\nAnswer: ...", and the question in the same form. The answer ends before a
-// further "Question:", and its last number counts ([check.Number], the filter "flexible-extract").
+// further "Question:", and the number that it concludes with counts ([check.Number]).
 //
 // The task takes its examples from the training file. A single file has both here: the examples are the
 // last questions of the file, which are not asked.

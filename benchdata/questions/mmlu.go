@@ -19,7 +19,7 @@ import (
 // Prompts are those of the paper (https://arxiv.org/abs/2009.03300) and of its evaluate.py: "The following are
 // multiple choice questions (with answers) about SUBJECT.", 5 examples, and the question. The paper compares the
 // probabilities of the four letters after "Answer:"; here the server generates, and the letter counts
-// with which the answer begins or that the answer names ([check.Choice]).
+// that the answer concludes with, or begins with ([check.Choice]).
 //
 // The paper takes its examples from another file. A single file has both here: the examples are the last
 // questions of the file, which are not asked.

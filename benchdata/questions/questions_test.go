@@ -20,7 +20,7 @@ func TestArithmetic(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, requests[0].Prompt, "Question: What is 36 + 18 - 64?\nAnswer: 36 + 18 = 54. 54 - 64 = -10. The answer is -10.\n\nQuestion: What is 46 + 63 - 74?\nAnswer:")
 	assert.NilError(t, answer(requests[0], " 46 + 63 = 109. 109 - 74 = 35. The answer is 35.\n\nQuestion: What is 1 + 1?\nAnswer: 2"))
-	assert.ErrorContains(t, answer(requests[0], "The answer is -35."), "want the number 35, and the last number of the answer is -35")
+	assert.ErrorContains(t, answer(requests[0], "The answer is -35."), "want the number 35, and the number of the answer is -35")
 	prompts := map[string]bool{}
 	for _, r := range requests {
 		prompts[r.Prompt] = true

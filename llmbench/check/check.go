@@ -101,3 +101,13 @@ func Until(f Func, stops ...string) Func {
 		return f(a)
 	}
 }
+
+// visible returns a text without the reasoning that a server left in it: all before the last
+// "</think>", and all after a "<think>" that has no end.
+func visible(text string) string {
+	if at := strings.LastIndex(text, "</think>"); at >= 0 {
+		text = text[at+len("</think>"):]
+	}
+	text, _, _ = strings.Cut(text, "<think>")
+	return text
+}

@@ -13,42 +13,117 @@ import (
 // https://github.com/EleutherAI/lm-evaluation-harness/blob/main/lm_eval/tasks/gsm8k/gsm8k.yaml
 var numbers = regexp.MustCompile(`(-?[$0-9.,]{2,})|(-?[0-9]+)`)
 
-// minus are characters that models write for the sign of a number, which the pattern does not know.
-var minus = strings.NewReplacer("\u2212", "-", "\u2013", "-")
+// amount matches a number in digits.
+const amount = `-?[$€£]?-?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)`
 
-// Number wants a text whose last number has the value of want, such as "18", "-3.5" or "1,000". Number
+var (
+	// simple writes signs, spaces between digits, and LaTeX in the characters that the patterns know.
+	simple = strings.NewReplacer("\u2212", "-", "\u2013", "-", "\u202f", "", "\u2009", "", "{,}", ",", `\,`, "", `\!`, "", `\$`, "$", "**", "", "`", "",
+		`\text{`, "{", `\textbf{`, "{", `\mathbf{`, "{", "：", ":", "。", ".")
+	// spaced matches a space between thousands.
+	spaced = regexp.MustCompile(`([0-9])[ \x{a0}]([0-9]{3})\b`)
+	// fraction matches a fraction in LaTeX.
+	fraction = regexp.MustCompile(`\\[dt]?frac\{([0-9]+)\}\{([0-9]+)\}`)
+	// remark matches a number that says how sure the text is.
+	remark = regexp.MustCompile(`(?i)[0-9.]+\s*%\s*(?:sure|certain|confiden(?:t|ce)|accurate)|(?:confidence|certainty|sure|certain)(?:\s+(?:is|of|level|score))*\s*[:=]?\s*[0-9.]+\s*%?`)
+	// concluded matches a conclusion. The group is its number, behind the terms of a sum.
+	concluded = regexp.MustCompile(`(?i)(?:####|\\boxed\s*\{|\banswer(?:\s+(?:to|for)\b[^.:\n]{0,60}?)?\s*(?:is|=|:|would\s+be|must\s+be)|答案\s*(?:是|为|:)?)[\s{(\["*]*` +
+		`(?:(?:exactly|about|approximately|therefore|thus|simply|either|a\s+total\s+of|[a-z]\s*=)[\s{(]*)*` +
+		`(?:` + amount + `(?:\s+\pL+)?\s*[-+*/x×÷]\s*[^=\n]{0,60}=\s*)*(` + amount + `(?:/[0-9]+)?)`)
+	// alone matches a first sentence or paragraph that is a number.
+	alone = regexp.MustCompile(`(?i)^\s*(` + amount + `)(?:\s*%|\s+\pL+)?(?:\.\s|\s*\n\s*(?:\n|explanation|because|since|reason|here))`)
+	// list matches the beginning of a numbered list.
+	list = regexp.MustCompile(`^\s*1[.)]`)
+	// open matches what follows the first one of two numbers that a text leaves open: "18 or 20", "18-20".
+	open = regexp.MustCompile(`(?i)^(?:\s+\pL+)?\s+(?:or|to)\s+(?:(?:about|even|maybe|perhaps|possibly)\s+)*[$]?[0-9]|^\s?-\s?[0-9]`)
+	// opened and negated match what stands before the second one, and before a number that is not meant.
+	opened  = regexp.MustCompile(`(?i)[0-9](?:\s+\pL+)?\s+(?:or|to)\s+(?:(?:about|even|maybe|perhaps|possibly)\s+)*$|\bbetween\s+[$]?[0-9.,]+\s+and\s+$|[0-9]\s?$`)
+	negated = regexp.MustCompile(`(?i)\bnot\s+$`)
+	// over matches what stands before the denominator of a fraction.
+	over = regexp.MustCompile(`[0-9]+/$`)
+)
+
+// Number wants a text whose number has the value of want, such as "18", "-3.5" or "1,000". Number
 // panics if want is not a number that [ParseNumber] accepts.
 //
-// The rule is that of lm-evaluation-harness for gsm8k ("flexible-extract"): the last match of its
-// pattern counts, without dollar signs, thousands separators and a period at the end. It differs in
-// three points. A match without a digit is no number. A true minus sign and an en dash are signs, too.
-// Values are compared and not spellings, so that 18.00 is 18.
+// What the text concludes counts: the number behind the last "####", "the answer is", "Answer:" or
+// `\boxed{`. The first of these is the form of GSM8K's own answers
+// (https://github.com/openai/grade-school-math), and the filter "strict-match" of
+// lm-evaluation-harness. If the text has no such conclusion, the number counts that is the first
+// sentence or paragraph, and else the last number. The latter is the filter "flexible-extract" of
+// lm-evaluation-harness: the last match of its pattern counts, without signs of currencies, thousands
+// separators and a period at the end. It differs in some points. A match without a digit is no number.
+// A true minus sign and an en dash are signs, too. Values are compared and not spellings, so that 18.00
+// is 18, and 1/2 is 0.5. A number that says how sure the text is ("100% sure") is none. Two numbers
+// that are left open ("18 or 20", "18-20") are none.
 func Number(want string) Func {
 	value, err := ParseNumber(want)
 	if err != nil {
 		panic("check.Number: " + err.Error())
 	}
 	return func(a Answer) error {
-		found := lastNumber(a.Text)
+		found := concludedNumber(a.Text)
 		if found == "" {
 			return fmt.Errorf("want the number %s, and the answer has none: %s", want, show(a.Text))
 		}
-		if v, err := ParseNumber(found); err != nil || v.Cmp(value) != 0 {
-			return fmt.Errorf("want the number %s, and the last number of the answer is %.40s", want, found)
+		if v, err := fractional(found); err != nil || v.Cmp(value) != 0 {
+			return fmt.Errorf("want the number %s, and the number of the answer is %.40s", want, found)
 		}
 		return nil
 	}
 }
 
-// lastNumber returns the last match of numbers that has a digit, or "".
+// concludedNumber returns the number that a text comes to, or "".
+func concludedNumber(text string) string {
+	text = spaced.ReplaceAllString(simple.Replace(visible(text)), "$1,$2")
+	text = remark.ReplaceAllString(fraction.ReplaceAllString(text, "$1/$2"), "")
+	if all := concluded.FindAllStringSubmatchIndex(text, -1); all != nil {
+		m := all[len(all)-1]
+		switch behind := text[m[3]:]; {
+		case open.MatchString(behind):
+			return ""
+		case strings.Contains(text[m[0]:m[2]], "= ") && strings.Contains(behind, "= "):
+			return lastNumber(text) // "Answer: 16 - 7 = 9 are left, and 9 * 2 = 18"
+		}
+		return text[m[2]:m[3]]
+	}
+	if m := alone.FindStringSubmatch(text); m != nil && !list.MatchString(text) {
+		return m[1]
+	}
+	return lastNumber(text)
+}
+
+// lastNumber returns the last match of numbers that has a digit and is not negated, or "".
 func lastNumber(text string) string {
-	all := numbers.FindAllString(minus.Replace(text), -1)
+	all := numbers.FindAllStringIndex(text, -1)
 	for i := len(all) - 1; i >= 0; i-- {
-		if strings.ContainsAny(all[i], "0123456789") {
-			return all[i]
+		found, before := text[all[i][0]:all[i][1]], text[max(all[i][0]-maxBefore, 0):all[i][0]]
+		switch {
+		case !strings.ContainsAny(found, "0123456789") || negated.MatchString(before):
+		case opened.MatchString(before):
+			return ""
+		default:
+			return over.FindString(before) + found
 		}
 	}
 	return ""
+}
+
+// maxBefore is how much text before an answer is looked at, in bytes.
+const maxBefore = 60
+
+// fractional returns the exact value of a decimal number or of a fraction of two.
+func fractional(text string) (*big.Rat, error) {
+	above, below, found := strings.Cut(text, "/")
+	v, err := ParseNumber(above)
+	if err != nil || !found {
+		return v, err
+	}
+	d, err := ParseNumber(below)
+	if err != nil || d.Sign() == 0 {
+		return nil, fmt.Errorf("%.40q: not a fraction", text)
+	}
+	return v.Quo(v, d), nil
 }
 
 // maxDigits is the greatest length of a number, so that a text cannot make a check slow.
@@ -57,13 +132,13 @@ const maxDigits = 1000
 // plain matches a number without separators.
 var plain = regexp.MustCompile(`^-?([0-9]+(\.[0-9]*)?|\.[0-9]+)$`)
 
-// ParseNumber returns the exact value of a decimal number. Dollar signs, commas as thousands
-// separators, and a period at the end do not count. It has at most 1000 characters, and no exponent.
+// ParseNumber returns the exact value of a decimal number. Signs of dollars, euros and pounds, commas as
+// thousands separators, and a period at the end do not count. It has at most 1000 characters, and no exponent.
 func ParseNumber(text string) (*big.Rat, error) {
 	if len(text) > maxDigits {
 		return nil, fmt.Errorf("a number of %d characters: want at most %d", len(text), maxDigits)
 	}
-	digits := strings.TrimSuffix(strings.NewReplacer("$", "", ",", "").Replace(strings.TrimSpace(text)), ".")
+	digits := strings.TrimSuffix(strings.NewReplacer("$", "", "€", "", "£", "", ",", "").Replace(strings.TrimSpace(text)), ".")
 	if !plain.MatchString(digits) {
 		return nil, fmt.Errorf("%q: want a decimal number, such as 18, -3.5 or 1,000", text)
 	}
