@@ -65,7 +65,7 @@ func TestNoneRight(t *testing.T) {
 	assert.Equal(t, code, 0, stdout)
 	const want = `llmbench notes (answers: accuracy-%): 0 of 6 right; for example asked "…`
 	assert.Assert(t, strings.Contains(stdout, want), stdout)
-	assert.Assert(t, strings.Contains(stdout, `long [redacted]\nHow many?": want [redacted] [2J and got "`), stdout)
+	assert.Assert(t, strings.Contains(stdout, `long [redacted]\nHow many?": want [redacted]\x1b[2J and got "`), stdout)
 	assert.Assert(t, !strings.Contains(stdout, "secret"), stdout)
 }
 

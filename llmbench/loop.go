@@ -78,7 +78,7 @@ func (c *client) pass(ctx context.Context, l *Load, pl *plan, k *control, o outl
 	before := strain.Read()
 	lp.clock = conn.NewClockAt(start, c.wall)
 	lp.beganLate(lp.clock.Now())
-	lp.recorder = newRecorder(o, l, lp.clock, giveUp)
+	lp.recorder = newRecorder(o, l, lp.clock, c.secrets, giveUp)
 	others := o.crew.collect(func(s *sample.Sample) {
 		c.ended.Add(1)
 		lp.recorder.take(s)

@@ -204,7 +204,7 @@ func do(ctx context.Context, t Target, r Request, stream bool) (sample.Sample, e
 	defer c.close()
 	clock := conn.NewClock(conn.WallClock)
 	s := newWorker(c, &l, clock, nil).do(ctx, pl.build(0), 0, false)
-	return s, complete(finished{&s, r.Check}, &l, clock)
+	return s, complete(finished{&s, r.Check}, &l, clock, c.secrets)
 }
 
 // A Client sends single requests to a target, each when its caller says so. It is for programs that
@@ -330,7 +330,7 @@ func (c *Client) takeWorker(p *post) (*worker, error) {
 // keep completes a sample and writes its record; the operating system has the record if idle is
 // set. The caller has locked c.mu.
 func (c *Client) keep(f finished, idle bool) error {
-	panicked := complete(f, &c.load, c.clock)
+	panicked := complete(f, &c.load, c.clock, c.client.secrets)
 	c.audit.Add(f.Sample)
 	if c.err = cmp.Or(c.err, panicked); c.err != nil {
 		return c.err

@@ -39,9 +39,10 @@ const waiting = 1024
 // waits, so that a process that is killed loses little. A disk that hangs ends the pass.
 type recorder struct {
 	outlet
-	load   *Load
-	clock  conn.Clock
-	giveUp context.CancelCauseFunc // ends the pass when a sample cannot be kept
+	load    *Load
+	clock   conn.Clock
+	secrets redact.Secrets          // which the error of a check may have
+	giveUp  context.CancelCauseFunc // ends the pass when a sample cannot be kept
 
 	ended  chan finished
 	waited atomic.Int64 // nanoseconds that requests waited in add, in sum
@@ -63,8 +64,8 @@ type finished struct {
 var errNoRecorder = errors.New("the Tokenizer or the Check of a request ended its goroutine with runtime.Goexit, as Fatal of package testing does; Count and Check must return")
 
 // newRecorder starts a recorder. The pass has started with clock. Close must be called.
-func newRecorder(o outlet, l *Load, clock conn.Clock, giveUp context.CancelCauseFunc) *recorder {
-	r := &recorder{outlet: o, load: l, clock: clock, giveUp: giveUp, relay: o.crew.relay(), ended: make(chan finished, waiting), done: make(chan struct{})}
+func newRecorder(o outlet, l *Load, clock conn.Clock, secrets redact.Secrets, giveUp context.CancelCauseFunc) *recorder {
+	r := &recorder{outlet: o, load: l, clock: clock, secrets: secrets, giveUp: giveUp, relay: o.crew.relay(), ended: make(chan finished, waiting), done: make(chan struct{})}
 	go r.run()
 	return r
 }
@@ -133,7 +134,7 @@ func (r *recorder) keepAll() error {
 		s := a.Sample
 		if s.Shard == r.crew.part().Index { // the recorder of another process does its own
 			s.Pass = r.pass
-			if err := complete(a, r.load, r.clock); err != nil {
+			if err := complete(a, r.load, r.clock, r.secrets); err != nil {
 				return err
 			}
 			if !errors.Is(s.Err, errNotSent) {
@@ -149,7 +150,7 @@ func (r *recorder) keepAll() error {
 
 // complete sets what is only known at the end of a request for l on clock, and judges the answer. Its
 // error says that the check panicked.
-func complete(a finished, l *Load, clock conn.Clock) error {
+func complete(a finished, l *Load, clock conn.Clock, secrets redact.Secrets) error {
 	s := a.Sample
 	// The timestamps of requests that ended before the wall clock was set are right.
 	if s.Clock != sample.UserClock && clock.WallChange() != 0 {
@@ -165,7 +166,7 @@ func complete(a finished, l *Load, clock conn.Clock) error {
 		}
 	}
 	if a.check != nil && s.Outcome == sample.OK {
-		if err := a.judge(); err != nil {
+		if err := a.judge(secrets); err != nil {
 			return err
 		}
 	}
@@ -175,8 +176,8 @@ func complete(a finished, l *Load, clock conn.Clock) error {
 	return nil
 }
 
-// judge checks the answer. It returns an error if the check panics.
-func (a finished) judge() (err error) {
+// judge checks the answer. It returns an error if the check panics. Secrets are hidden in what the check says.
+func (a finished) judge(secrets redact.Secrets) (err error) {
 	s := a.Sample
 	defer func() {
 		if why := recover(); why != nil {
@@ -186,7 +187,7 @@ func (a finished) judge() (err error) {
 	wrong := a.check(newAnswer(s))
 	s.Checked, s.Correct = true, wrong == nil
 	if wrong != nil {
-		s.Wrong = redact.Excerpt(wrong.Error(), sample.MaxWrong-len(redact.Cut))
+		s.Wrong = secrets.Excerpt(wrong.Error(), sample.MaxWrong-len(redact.Cut))
 	}
 	return nil
 }

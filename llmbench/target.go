@@ -164,7 +164,7 @@ func (t Target) config() map[string]string {
 	}
 	if len(t.Body) > 0 {
 		shown, _ := mergepatch.Hide(t.Body, env.IsSecret)
-		c["body"] = t.Redact(shown)
+		c["body"] = shown
 	}
 	if t.Compressed {
 		c["compression"] = "allowed, instants of compressed answers are those of whole compressed blocks"
@@ -179,6 +179,10 @@ func (t Target) config() map[string]string {
 	}
 	if t.TLS != nil && t.TLS.InsecureSkipVerify {
 		c["tls"] = "insecure, the server's certificate is not verified"
+	}
+	secrets := t.secrets() // a server may have stated some of the values
+	for name, value := range c {
+		c[name] = secrets.Hide(value)
 	}
 	return c
 }
@@ -338,8 +342,9 @@ func (t Target) secrets() redact.Secrets {
 	return redact.New(append(all, credentials...))
 }
 
-// Redact removes the target's credentials from a text, because servers repeat them in
-// errors. It replaces each value of at least eight bytes of Header, of the query of URL and of
+// Redact returns a text as it may be shown. It removes the target's credentials, because servers
+// repeat them in errors, and writes control characters other than tabs and newlines as in Go, because
+// they can change a terminal. It replaces each value of at least eight bytes of Header, of the query of URL and of
 // secret members of Body, also if the value is escaped as in JSON, HTML, Go or a URL, or cut off
 // before a [dialect.Cut].
 func (t Target) Redact(text string) string { return t.secrets().Hide(text) }

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/audit"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/endpoint"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -174,7 +175,20 @@ func (a *attempt) settle() {
 	}
 	if a.err != nil {
 		f := asFailure(a.err)
-		s.Outcome, s.Err = f.Outcome, redactError(w.client.secrets, f.error)
+		s.Outcome, s.Err = f.Outcome, f.error
+	}
+	clean(s, w.client.secrets)
+}
+
+// clean removes secrets from all that a server or an error of Go may have written into s. All further
+// use of s is safe: records, logs, checks and other shards.
+func clean(s *sample.Sample, secrets redact.Secrets) {
+	s.Finish = secrets.Hide(s.Finish)
+	if s.Err != nil {
+		s.Err = redactError(secrets, s.Err)
+	}
+	if a := s.Answer; a != nil {
+		*a = sample.Answer{Text: secrets.Remove(a.Text), Reasoning: secrets.Remove(a.Reasoning), ToolNames: secrets.Remove(a.ToolNames), ToolCalls: secrets.Remove(a.ToolCalls)}
 	}
 }
 

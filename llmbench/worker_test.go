@@ -2,6 +2,7 @@ package llmbench
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -156,6 +157,33 @@ func TestAnswers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSecretsNowhere checks that no part of a sample has a credential that the server repeats, or a
+// control character that could change a terminal.
+func TestSecretsNowhere(t *testing.T) {
+	wrong := func(a Answer) error { return fmt.Errorf("want no sk-secret/key, and the answer is \x1b[2J%s", a.Text) }
+	for name, body := range map[string]string{
+		"text":      `data: {"choices":[{"delta":{"content":"it is sk-sec"}}]}` + "\n\n" + `data: {"choices":[{"delta":{"content":"ret/key"}}]}` + "\n\n" + finish + done,
+		"reasoning": `data: {"choices":[{"delta":{"reasoning":"sk-secret/key"}}]}` + "\n\n" + content + finish + done,
+		"tool call": `data: {"choices":[{"delta":{"tool_calls":[{"function":{"name":"sk-secret/key","arguments":"{\"a\":\"sk-secret/key\"}"}}]}}]}` + "\n\n" + finish + done,
+		"finish":    content + `data: {"choices":[{"delta":{},"finish_reason":"sk-secret/key\u001b[2J"}]}` + "\n\n" + done,
+		"error":     content + `data: {"error":"\u001b[2Jno sk-secret/key"}` + "\n\n",
+		"not JSON":  content + "data: {sk-secret/key \x1b[2J\n\n",
+	} {
+		w, p := newTestWorker(t, answerer(body), Load{KeepText: true})
+		p.check = wrong
+		samples, err := sendPass(t.Context(), w.client, w.load, only(p))
+		assert.NilError(t, err)
+		s := samples[0]
+		written, err := json.Marshal(s)
+		assert.NilError(t, err)
+		shown := string(written) + fmt.Sprint(s.Err, s.Finish, s.Wrong)
+		assert.Assert(t, strings.Contains(shown, "[redacted]"), "%s: %s", name, shown)
+		for _, never := range []string{"sk-sec", `et\/key`, "\x1b", `\u001b`} {
+			assert.Assert(t, !strings.Contains(shown, never), "%s: %q in %s", name, never, shown)
+		}
 	}
 }
 

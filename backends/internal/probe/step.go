@@ -178,6 +178,9 @@ func (s Server) Models(ctx context.Context, path string) ([]string, error) {
 	}
 	var names []string
 	for _, m := range list.Data {
+		if shown := s.Target.Redact(m.ID); shown != m.ID {
+			return nil, fmt.Errorf("%s has a model whose name repeats a credential or has control characters: %q", path, s.Target.Excerpt(m.ID, 300))
+		}
 		names = append(names, m.ID)
 	}
 	return names, nil

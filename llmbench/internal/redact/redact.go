@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 const (
@@ -67,9 +68,30 @@ func spellings(s string) []string {
 	return all
 }
 
-// Hide returns text without the secrets. If text was shortened within a secret, and has [Cut]
-// there, Hide also replaces the part of the secret.
-func (s Secrets) Hide(text string) string {
+// Hide returns text as it may be shown: without the secrets, and with the control characters that
+// could change a terminal written as in Go, such as \x1b. Tabs and newlines stay.
+func (s Secrets) Hide(text string) string { return printable(s.Remove(text)) }
+
+// printable writes control characters as in Go.
+func printable(text string) string {
+	control := func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
+	if !strings.ContainsFunc(text, control) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if control(r) {
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// Remove returns text without the secrets. If text was shortened within a secret, and has [Cut]
+// there, Remove also replaces the part of the secret.
+func (s Secrets) Remove(text string) string {
 	if len(s.spellings) == 0 {
 		return text
 	}
