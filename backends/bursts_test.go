@@ -1,8 +1,14 @@
 package backends_test
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,7 +55,7 @@ func TestBursts(t *testing.T) {
 		{"direct", nil, shape.Shape{}, 10 * time.Millisecond, 64, 4, 1, false},
 		{"direct, 64 streams", nil, shape.Shape{}, 10 * time.Millisecond, 64, 64, 1, false},
 		{"4 tokens a delta", nil, shape.Shape{TokensPerChunk: 4}, 10 * time.Millisecond, 96, 4, 1, false},
-		{"16 deltas at once", nil, shape.Shape{EventsPerWrite: 16}, 10 * time.Millisecond, 160, 4, 16, false},
+		{"16 deltas at once", nil, shape.Shape{EventsPerWrite: 16}, 10 * time.Millisecond, 160, 4, 16, true},
 		{"each delta in two parts", nil, shape.Shape{Split: shape.SplitJSON}, 100 * time.Millisecond, 20, 4, 1, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -83,6 +89,102 @@ func TestBursts(t *testing.T) {
 				assert.Assert(t, !slices.Contains(units, unit), unit)
 			}
 			checkBehind(t, srv, result, tt.behind)
+		})
+	}
+}
+
+// A flusher is a proxy that passes an answer on in pieces of its own.
+type flusher struct {
+	upstream string
+	pass     func(w io.Writer, flush func(), events <-chan []byte) // writes the events of an answer
+}
+
+func (f flusher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	req, err := http.NewRequestWithContext(r.Context(), r.Method, f.upstream+r.URL.Path, r.Body)
+	if err != nil {
+		panic(err)
+	}
+	req.Header, req.ContentLength = r.Header, r.ContentLength
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
+	defer resp.Body.Close()
+	maps.Copy(w.Header(), resp.Header)
+	events := make(chan []byte, 1000)
+	go func() {
+		defer close(events)
+		for s := bufio.NewScanner(resp.Body); s.Scan(); {
+			events <- append(bytes.Clone(s.Bytes()), '\n')
+		}
+	}()
+	f.pass(w, w.(http.Flusher).Flush, events)
+}
+
+// TestFlushers measures a mock server through proxies that hold answers back. What they spoil is left
+// out, and the client is not blamed.
+func TestFlushers(t *testing.T) {
+	everyTime := func(w io.Writer, flush func(), events <-chan []byte) {
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case line, more := <-events:
+				if !more {
+					return
+				}
+				w.Write(line)
+			case <-tick.C:
+				flush()
+			}
+		}
+	}
+	everyCount := func(w io.Writer, flush func(), events <-chan []byte) {
+		n := 0
+		for line := range events {
+			w.Write(line)
+			if bytes.HasPrefix(line, []byte("data:")) {
+				if n++; n%8 == 0 {
+					flush()
+				}
+			}
+		}
+	}
+	held := func(pause time.Duration) func(w io.Writer, flush func(), events <-chan []byte) {
+		return func(w io.Writer, flush func(), events <-chan []byte) {
+			var all [][]byte
+			for line := range events {
+				all = append(all, line)
+			}
+			for i, line := range all {
+				w.Write(line)
+				if i == len(all)/2 {
+					flush()
+					time.Sleep(pause)
+				}
+			}
+		}
+	}
+	for name, pass := range map[string]func(io.Writer, func(), <-chan []byte){
+		"every 50 ms": everyTime, "every 8 events": everyCount,
+		"whole, in two writes": held(0), "whole, in two writes, a short pause": held(2 * time.Millisecond), "whole, in two writes, a long pause": held(50 * time.Millisecond),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, mock := backends.Mock{Config: &mockserver.Config{TTFT: 20 * time.Millisecond, PerToken: 5 * time.Millisecond}}.Serve(t)
+			proxy := httptest.NewServer(flusher{mock.URL, pass})
+			defer proxy.Close()
+			load := llmbench.Load{Concurrency: 4, Requests: make([]llmbench.Request, 16), ClientBound: llmbench.BoundWithheld}
+			for i := range load.Requests {
+				load.Requests[i] = llmbench.Request{Prompt: "Tell me about the sea.", MaxTokens: 64, FixedOutput: true}
+			}
+			result, units, err := burstPass(t, llmbench.Target{URL: proxy.URL, Model: mock.Model}, load)
+			b := sample.FindBursts(result.All())
+			assert.Assert(t, errors.Is(err, llmbench.ErrBursts), "%v: %v", b, err)
+			assert.Assert(t, !errors.Is(err, llmbench.ErrClientBound), "%v: %v", b, err)
+			for _, unit := range []string{"p50-ttft-ns", "mean-tpot-ns", "p99-itl-ns"} {
+				assert.Assert(t, slices.Contains(units, unit), "%s in %q", unit, units)
+			}
 		})
 	}
 }

@@ -11,8 +11,8 @@ import (
 // client buffers streams.
 //
 // A burst is the deltas without a gap of [BurstPause] or more. A stream came in bursts if one of
-// the following is true. Both need more deltas than an engine sends at once, and kernel
-// timestamps.
+// the following is true. All need kernel timestamps. The first two need more deltas than an engine
+// sends at once.
 //
 //   - Most pauses cut an event: the client had read the first part of an event when the rest
 //     arrived (see [Sample].Cut), and a burst has two deltas or more. A buffer of bytes ends
@@ -21,10 +21,15 @@ import (
 //     arrived within 10 us a delta and after at least 100 us a delta. These deltas came in one
 //     segment, or the client read them promptly: a client that gets no CPU reads many deltas
 //     at once which came one by one, see [Merged].
+//   - The same is true of bursts of two deltas or more, the first one is among them, and the mean
+//     pause is at least 10 ms. An engine sends its first delta alone, because the prefill
+//     generates one token.
 //
 // Engines send up to 16 deltas at once: with multi-step scheduling
 // (https://docs.vllm.ai/en/v0.6.6/serving/engine_args.html, --num-scheduler-steps) and with
-// speculative decoding, where the server has an event for each accepted token.
+// speculative decoding, where the server has an event for each accepted token. With both, the prefill
+// is a step of its own, of one token
+// (https://github.com/vllm-project/vllm/blob/v0.6.6/vllm/core/scheduler.py, _get_num_lookahead_slots).
 //
 // What is recognised, as the tests of this package and of package backends check it:
 //
@@ -32,12 +37,14 @@ import (
 //	nginx with buffers of 8 or 64 KiB, events of two sizes               yes
 //	a whole answer in one piece, more than 16 deltas                     yes
 //	a proxy that flushes every 100 ms, 5 ms a token                      yes
-//	a proxy that flushes every 50 ms, 5 ms a token: 10 deltas            no: an engine may do this
-//	an answer of up to 16 deltas in one piece                            no: an engine may do this
+//	a proxy that flushes every 50 ms, 5 ms a token: 10 deltas            yes
+//	a proxy or a server that sends 2 to 16 deltas at once, 10 ms apart   yes
+//	an answer of up to 16 deltas in one piece                            no: a server may do this
 //	an answer in one piece in several segments that the client read late no: the client may be late
 //	nginx with proxy_buffering off                                       no
 //	nginx with HTTP/1.1 to the server: it passes on each chunk           no
-//	2 to 16 deltas at once                                               no
+//	2 to 16 deltas at once, the first one alone: drafts, several steps   no
+//	2 to 16 deltas at once, less than 10 ms apart                        no: a server's timer may do this
 //	2 to 16 tokens a delta                                               no
 //	tokens every 20 us, and all tokens at once within 100 us a token     no
 //	a client that gets no CPU                                            no
@@ -55,9 +62,11 @@ const (
 	// that count for [Sample].Cut.
 	BurstPause = time.Millisecond
 
-	mostAtOnce = 16                     // deltas that an engine sends at once
-	burstPace  = 10 * time.Microsecond  // the most that a delta of a burst takes
-	enginePace = 100 * time.Microsecond // the least that an engine takes for the same delta
+	mostAtOnce  = 16                     // deltas that an engine sends at once
+	leastDeltas = 4                      // of a stream that is judged
+	flushPause  = 10 * time.Millisecond  // the least mean pause between bursts that have up to mostAtOnce deltas
+	burstPace   = 10 * time.Microsecond  // the most that a delta of a burst takes
+	enginePace  = 100 * time.Microsecond // the least that an engine takes for the same delta
 
 	// promptShare is which part of an engine's time for a delta the lag of a prompt read is at
 	// most, here a quarter. If deltas come one by one and a client reads several at once,
@@ -71,11 +80,14 @@ func FindBursts(samples iter.Seq[*Sample]) Bursts {
 	var deltas, bursts, pauses int
 	var apart time.Duration
 	for s := range samples {
-		if s.Outcome != OK || s.Clock != KernelClock || s.Deltas <= mostAtOnce || len(s.Lags) != s.Deltas {
+		if s.Outcome != OK || s.Clock != KernelClock || s.Deltas < leastDeltas || len(s.Lags) != s.Deltas {
+			continue
+		}
+		n, between, found := s.bursts()
+		if n == 1 && s.Deltas <= mostAtOnce { // a server may send these at once
 			continue
 		}
 		b.Streams++
-		n, between, found := s.bursts()
 		if !found {
 			continue
 		}
@@ -129,16 +141,24 @@ func (b Bursts) Hide(units []Unit, slo SLO) (names []string) {
 // bursts returns the number of bursts of a stream and the sum of the times between them. It also
 // reports whether the stream came in bursts because something buffers it.
 func (s *Sample) bursts() (n int, apart time.Duration, found bool) {
-	certain := 0 // deltas in bursts that no engine sends
+	certain := 0  // deltas in bursts that no engine sends
+	together := 0 // deltas in bursts of two or more that were sent at once
+	first := 1    // deltas of the first burst, if they were sent at once
 	begin, pause := 0, s.First-s.Start
 	var inside time.Duration // of the burst that began with delta begin, after pause
 	end := func(to int) {
 		n++
 		size := time.Duration(to - begin)
 		engine := pause / size
-		together := s.Lags[begin] <= engine/promptShare || !s.mergedWithin(begin, to)
-		if size > mostAtOnce && inside <= burstPace*(size-1) && engine >= enginePace && together {
+		prompt := s.Lags[begin] <= engine/promptShare || !s.mergedWithin(begin, to)
+		if size < 2 || inside > burstPace*(size-1) || engine < enginePace || !prompt {
+			return
+		}
+		if together += int(size); size > mostAtOnce {
 			certain += int(size)
+		}
+		if begin == 0 {
+			first = int(size)
 		}
 	}
 	for i, gap := range s.Gaps {
@@ -151,8 +171,9 @@ func (s *Sample) bursts() (n int, apart time.Duration, found bool) {
 		apart += gap
 	}
 	end(s.Deltas)
-	cut := 2*s.Cut > n-1 && s.Deltas >= 2*n && n > 1
-	return n, apart, cut || 2*certain > s.Deltas
+	cut := 2*s.Cut > n-1 && s.Deltas >= 2*n && n > 1 && s.Deltas > mostAtOnce
+	flushed := first > 1 && n > 1 && 4*together >= 3*s.Deltas && apart >= flushPause*time.Duration(n-1)
+	return n, apart, cut || 2*certain > s.Deltas || flushed
 }
 
 // mergedWithin reports whether one of the deltas from begin to end, without end, is Merged.

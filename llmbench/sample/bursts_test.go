@@ -18,6 +18,7 @@ type burstShape struct {
 	cut    int           // bursts whose end cuts an event, in percent
 	lag    time.Duration // from the kernel's timestamp to the client's read
 	merged bool          // the deltas of a burst came in several segments
+	alone  bool          // the first delta comes alone, as the prefill generates it
 }
 
 func (b burstShape) sample() Sample {
@@ -34,7 +35,11 @@ func (b burstShape) sample() Sample {
 			continue
 		}
 		gap := b.inside
-		if i%b.size == 0 {
+		at := i
+		if b.alone {
+			at += b.size - 1
+		}
+		if at%b.size == 0 {
 			gap = time.Duration(b.size)*b.pace - time.Duration(b.size-1)*b.inside
 			bursts++
 		}
@@ -68,14 +73,18 @@ func TestFindBursts(t *testing.T) {
 		{"one piece in many segments", burstShape{deltas: 2000, pace: 5 * ms, size: 2000, inside: 5 * us, lag: 60 * us, merged: true}, true},
 		{"one piece, 17 deltas", burstShape{deltas: 17, pace: 5 * ms, size: 17, lag: 60 * us}, true},
 		{"one piece in one segment, a client that reads late", burstShape{deltas: 128, pace: 5 * ms, size: 128, lag: 20 * ms}, true},
+		{"flushed every 50 ms", burstShape{deltas: 200, pace: 5 * ms, size: 10, lag: 60 * us}, true},
+		{"flushed every 50 ms, a short answer", burstShape{deltas: 16, pace: 5 * ms, size: 10, lag: 60 * us}, true},
+		{"8 at once", burstShape{deltas: 64, pace: 5 * ms, size: 8, lag: 60 * us}, true},
 		{"flushed every 100 ms", burstShape{deltas: 200, pace: 5 * ms, size: 20, lag: 60 * us}, true},
 
+		{"a short answer, one by one", burstShape{deltas: 16, pace: 20 * ms, size: 1, lag: 60 * us}, false},
 		{"one by one", burstShape{deltas: 128, pace: 5 * ms, size: 1, lag: 60 * us}, false},
 		{"one piece, 16 deltas", burstShape{deltas: 16, pace: 5 * ms, size: 16, lag: 60 * us}, false},
-		{"flushed every 50 ms", burstShape{deltas: 200, pace: 5 * ms, size: 10, lag: 60 * us}, false},
-		{"speculative decoding", burstShape{deltas: 128, pace: 5 * ms, size: 4, lag: 60 * us}, false},
-		{"16 steps at once", burstShape{deltas: 160, pace: 5 * ms, size: 16, lag: 60 * us}, false},
-		{"16 steps at once, an event in a hundred cut", burstShape{deltas: 1616, pace: 5 * ms, size: 16, cut: 1, lag: 60 * us}, false},
+		{"speculative decoding", burstShape{deltas: 129, pace: 5 * ms, size: 4, lag: 60 * us, alone: true}, false},
+		{"16 steps at once", burstShape{deltas: 161, pace: 5 * ms, size: 16, lag: 60 * us, alone: true}, false},
+		{"16 steps at once, an event in a hundred cut", burstShape{deltas: 1617, pace: 5 * ms, size: 16, cut: 1, lag: 60 * us, alone: true}, false},
+		{"a timer of 1 ms, 300 us a token", burstShape{deltas: 120, pace: 300 * us, size: 4, lag: 60 * us}, false},
 		{"one piece in segments, a client that reads late", burstShape{deltas: 128, pace: 5 * ms, size: 128, lag: 20 * ms, merged: true}, false},
 		{"4 tokens a delta", burstShape{deltas: 32, pace: 20 * ms, size: 1, lag: 60 * us}, false},
 		{"a client that gets no CPU", burstShape{deltas: 200, pace: 5 * ms, size: 20, lag: 2 * ms, merged: true}, false},
@@ -92,9 +101,9 @@ func TestFindBursts(t *testing.T) {
 // merged returns a stream of an engine that sends 16 deltas at once, of which two successive
 // bursts arrived together.
 func merged() Sample {
-	s := burstShape{deltas: 128, pace: 5 * time.Millisecond, size: 16, lag: 50 * time.Microsecond}.sample()
-	s.Last -= s.Gaps[31]
-	s.Gaps[31] = 0
+	s := burstShape{deltas: 129, pace: 5 * time.Millisecond, size: 16, lag: 50 * time.Microsecond, alone: true}.sample()
+	s.Last -= s.Gaps[32]
+	s.Gaps[32] = 0
 	return s
 }
 
