@@ -114,6 +114,14 @@ func (c *crew) collect(take func(*sample.Sample)) (wait func() error) {
 	return func() error { return <-done }
 }
 
+// silences returns at shard 0 how long nothing was heard of a shard during the pass, if that was long.
+func (c *crew) silences() map[int]time.Duration {
+	if c == nil {
+		return nil
+	}
+	return c.Silences()
+}
+
 // why returns why the pass of this process has failed, or nil. A pass that was given up because ctx
 // ended is one that all processes give up.
 func (c *crew) why(ctx context.Context, err error) error {

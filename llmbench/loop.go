@@ -21,10 +21,11 @@ import (
 
 // A passResult is what one pass yields.
 type passResult struct {
-	distortion.Pass               // the samples, in the order in which requests ended, and the state of the client
-	clockChange     time.Duration // by how much the wall clock was set during the pass
-	recorderWait    time.Duration // sum of the times that requests waited for the recorder
-	late            time.Duration // by how much the pass, or a worker of a closed loop, began late
+	distortion.Pass                       // the samples, in the order in which requests ended, and the state of the client
+	clockChange     time.Duration         // by how much the wall clock was set during the pass
+	recorderWait    time.Duration         // sum of the times that requests waited for the recorder
+	late            time.Duration         // by how much the pass, or a worker of a closed loop, began late
+	silences        map[int]time.Duration // how long nothing was heard of a shard, if that was long
 }
 
 // pass sends every request of pl once, at the times that the load asks for. With k, control
@@ -97,6 +98,7 @@ func (c *client) pass(ctx context.Context, l *Load, pl *plan, k *control, o outl
 	r.ClockSet = r.clockChange != 0
 	r.late = lp.late
 	lost := others()
+	r.silences = o.crew.silences()
 	err = lp.recorder.close()
 	r.recorderWait, r.LateTurns = time.Duration(lp.recorder.waited.Load()), lp.recorder.late
 	r.Samples = o.samples.Between(begin, o.samples.End())

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/judge"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/lockstep"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/overview"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/progress"
@@ -151,6 +152,9 @@ func (r *run) pass(ctx context.Context, number int) error {
 	if result.recorderWait > 0 {
 		r.tell(records.Note{Kind: records.NoteRecorder, Doubt: true}, "pass %d: requests waited %v in sum for their records, so that later requests were sent late: the disk, the tokenizer or this machine is too slow for the load", number, result.recorderWait.Round(time.Microsecond))
 	}
+	for _, shard := range slices.Sorted(maps.Keys(result.silences)) {
+		r.note(records.Note{Kind: records.NoteShards, Doubt: true, Text: fmt.Sprintf("pass %d: nothing was heard of %s for %v: its network was down, or its machine had no CPU, and its requests may have waited", number, r.crew.Name(shard), result.silences[shard].Round(100*time.Millisecond))})
+	}
 	if r.crew.leads() {
 		err = r.check(ctx, number, result.Samples)
 	}
@@ -263,6 +267,9 @@ func (r *run) publish() {
 	}
 	if r.crew != nil { // first, because the testing package cuts long logs
 		r.note(records.Note{Kind: records.NoteShards, Text: fmt.Sprintf("%d shards sent the requests; their clocks agree within %v", r.crew.Count, r.crew.bound)})
+		for _, o := range judge.Outliers(r.all(), r.crew.Count) {
+			r.note(records.Note{Kind: records.NoteShards, Doubt: true, Text: fmt.Sprintf("%s is out of line: %v; its network or its machine was slower, all the time or for a while", r.crew.Name(o.Shard), o)})
+		}
 	}
 	if f.failures != "" {
 		r.note(records.Note{Kind: records.NoteFailures, Text: f.failures})

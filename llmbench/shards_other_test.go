@@ -4,4 +4,4 @@ package llmbench
 
 import "syscall"
 
-const stopSignal = syscall.Signal(0x7f) // there is none; the test that uses it skips
+const stopSignal, resumeSignal = syscall.Signal(0x7f), syscall.Signal(0x7f) // there are none; the tests that use them skip

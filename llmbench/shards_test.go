@@ -391,6 +391,34 @@ func TestShardsFailTogether(t *testing.T) {
 	}
 }
 
+// TestShardsSilent stops one of three shards for a while in the middle of a pass. The result says so.
+func TestShardsSilent(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no SIGSTOP")
+	}
+	t.Parallel()
+	mock, err := mockserver.New(mockserver.Config{})
+	assert.NilError(t, err)
+	var begun atomic.Int64
+	resume := make(chan bool)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if begun.Add(1) > 20 {
+			<-resume
+		}
+		mock.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	all := startShards(t, 3, server.URL, "^closed$", nil)
+	runtest.Until(t, "the pass has begun", func() bool { return begun.Load() > 20 })
+	assert.NilError(t, all[2].Process.Signal(stopSignal))
+	time.Sleep(1500 * time.Millisecond)
+	assert.NilError(t, all[2].Process.Signal(resumeSignal))
+	close(resume)
+	assert.DeepEqual(t, waitShards(all), []int{0, 0, 0})
+	want := regexp.MustCompile(`llmbench warns \(shards\): pass \d+: nothing was heard of shard 2 \(\S+\) for (1\.[4-9]|[2-9]\.\d)s: its network was down`)
+	assert.Assert(t, want.MatchString(all[0].text()), all[0].text())
+}
+
 // TestShardsLost ends one of three shards in the middle of a pass: by SIGKILL, and by SIGSTOP. The
 // others must say which one and end, and the records must have what was answered.
 func TestShardsLost(t *testing.T) {

@@ -4,4 +4,4 @@ package llmbench
 
 import "syscall"
 
-const stopSignal = syscall.SIGSTOP
+const stopSignal, resumeSignal = syscall.SIGSTOP, syscall.SIGCONT

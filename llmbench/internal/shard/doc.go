@@ -9,7 +9,8 @@
 //
 // After that all processes go through the same steps in the same order. A step has a name, which
 // each message carries: a process that is at another step is an error that names both. Each
-// process sends a beat every second. A process of which nothing was heard for ten seconds is lost.
+// process sends a beat every 300 ms. A process of which nothing was heard for 0.9 s is told: its
+// network was down, or it got no CPU. A process of which nothing was heard for ten seconds is lost.
 // What is lost or fails ends the group for all processes, with an error that names the shard; no
 // step succeeds without all of them.
 //

@@ -22,6 +22,7 @@ type Group struct {
 	links   []*link    // of shard 0: to all others; of another shard: to shard 0
 	limit   time.Duration
 	silence time.Duration
+	normal  time.Duration // the longest silence of a process that lives
 	name    string    // of this process, for errors
 	base    time.Time // the zero of this process's clock
 	begun   []offset  // at shard 0: of the other clocks at the last start
@@ -36,12 +37,15 @@ type Group struct {
 	leave   func()        // closes leaving
 }
 
+// normalBeats is how many beats a process that lives may be late.
+const normalBeats = 3
+
 // ErrLost is wrapped by the error of a group that has ended before all was done.
 var ErrLost = errors.New("cannot judge")
 
 // newGroup returns a group without links.
 func newGroup(o Options) *Group {
-	g := &Group{Part: o.Part, limit: o.StepTimeout, silence: o.Silence, name: nameOf(o.Index, o.Name), base: time.Now(), leaving: make(chan struct{})}
+	g := &Group{Part: o.Part, limit: o.StepTimeout, silence: o.Silence, normal: normalBeats * o.Beat, name: nameOf(o.Index, o.Name), base: time.Now(), leaving: make(chan struct{})}
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
 	g.leave = sync.OnceFunc(func() { close(g.leaving) })
 	return g
@@ -339,6 +343,9 @@ func (g *Group) Start(step string) (time.Time, error) {
 			return time.Time{}, err
 		}
 		instant = g.now() + head
+		for _, l := range g.links {
+			l.quiet.Store(0)
+		}
 	}
 	data, err := g.scatter(step+": start", func(index int) []byte {
 		return binary.BigEndian.AppendUint64(nil, uint64(instant+g.begun[index].ahead))
@@ -350,6 +357,18 @@ func (g *Group) Start(step string) (time.Time, error) {
 		return time.Time{}, err
 	}
 	return g.base.Add(time.Duration(binary.BigEndian.Uint64(data))), nil
+}
+
+// Silences returns at shard 0 the shards of which nothing was heard for longer than a process that
+// lives is silent, since the last Start, and for how long.
+func (g *Group) Silences() map[int]time.Duration {
+	all := map[int]time.Duration{}
+	for _, l := range g.links {
+		if quiet := time.Duration(l.quiet.Load()); quiet > g.normal {
+			all[l.index] = quiet
+		}
+	}
+	return all
 }
 
 // Bound returns at shard 0 how far apart two instants since the last Start can be at most if they

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,7 +23,8 @@ type link struct {
 	in    chan frame // steps and samples, in the order of the sends
 	pongs chan []byte
 
-	mu sync.Mutex // held while a frame is written
+	mu    sync.Mutex   // held while a frame is written
+	quiet atomic.Int64 // the longest time without a byte since the last start, in nanoseconds
 }
 
 // waitingFrames is how many frames of a link wait before the other process does.
@@ -78,6 +80,12 @@ func (l *link) why(err error) error {
 // wait waits for bytes of the other process. If this process was stopped itself, what came
 // meanwhile counts, and says who is lost.
 func (l *link) wait(in *bufio.Reader) error {
+	began := time.Now()
+	defer func() {
+		if quiet := int64(time.Since(began)); quiet > l.quiet.Load() {
+			l.quiet.Store(quiet)
+		}
+	}()
 	l.conn.SetReadDeadline(time.Now().Add(l.group.silence))
 	_, err := in.Peek(1)
 	if errors.Is(err, os.ErrDeadlineExceeded) {

@@ -38,7 +38,7 @@ func Join(ctx context.Context, o Options) (*Group, error) {
 		o.StepTimeout = o.Timeout
 	}
 	if o.Beat == 0 {
-		o.Beat = time.Second
+		o.Beat = 300 * time.Millisecond
 	}
 	if o.Silence == 0 {
 		o.Silence = 10 * time.Second

@@ -1,0 +1,135 @@
+// Package judge finds what the samples of a measurement say about its soundness. Its functions are pure.
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// An Outlier is a shard whose requests took longer than those of the others.
+type Outlier struct {
+	Shard    int
+	Quantile float64       // at which the difference is largest: 0.5, 0.9, 0.99, or 1 for the slowest requests
+	Own      time.Duration // E2E latency of the shard at Quantile; of its slowest requests, the least
+	Others   time.Duration // of all other shards
+}
+
+// String describes an outlier, for a sentence that begins with the name of the shard.
+func (o Outlier) String() string {
+	if o.Quantile == 1 {
+		return fmt.Sprintf("its slowest requests took %v and more, and the slowest of the other shards %v", round(o.Own), round(o.Others))
+	}
+	return fmt.Sprintf("its p%g E2E latency is %v, and %v in the other shards", 100*o.Quantile, round(o.Own), round(o.Others))
+}
+
+// round rounds to three digits or so.
+func round(d time.Duration) time.Duration {
+	unit := time.Duration(1)
+	for ; d/unit >= 1000; unit *= 10 {
+	}
+	return d.Round(unit)
+}
+
+const (
+	// outlierRisk is the probability that a shard is called an outlier by chance, for all shards and
+	// quantiles of a measurement together.
+	outlierRisk = 1e-3
+	// leastRatio is how many times the latency of the others an outlier's is at least.
+	leastRatio = 1.2
+	// leastRequests is how many requests a shard and the others must have.
+	leastRequests = 8
+)
+
+// Outliers returns the shards, of so many, whose successful requests took longer than those of the
+// others by more than chance explains: a shard whose network or machine is slower, all the time or for a
+// while. The plan deals requests to shards in turn, so that the slowest requests of all are anywhere
+// with the same probability, and their number in a shard has a hypergeometric distribution. Sessions
+// count once, by their slowest turn, because turns depend on each other.
+func Outliers(samples iter.Seq[*sample.Sample], shards int) (all []Outlier) {
+	type key struct{ pass, request int }
+	type request struct {
+		shard int
+		e2e   time.Duration
+	}
+	slowest := map[key]request{}
+	for s := range samples {
+		e2e, known := s.E2E()
+		if k := (key{s.Pass, s.Request}); s.Outcome == sample.OK && known && e2e >= slowest[k].e2e {
+			slowest[k] = request{s.Shard, e2e}
+		}
+	}
+	requests := make([]request, 0, len(slowest))
+	of := make([]int, shards) // requests of each shard
+	for _, r := range slowest {
+		if r.shard >= 0 && r.shard < shards {
+			requests = append(requests, r)
+			of[r.shard]++
+		}
+	}
+	slices.SortFunc(requests, func(a, b request) int { return cmp.Or(cmp.Compare(a.e2e, b.e2e), cmp.Compare(a.shard, b.shard)) })
+	levels := []float64{0.5, 0.9, 0.99}
+	risk := outlierRisk / float64(shards*(len(levels)+1))
+	for shard, n := range of {
+		if n < leastRequests || len(requests)-n < leastRequests {
+			continue
+		}
+		var own, others []time.Duration
+		for _, r := range requests {
+			if r.shard == shard {
+				own = append(own, r.e2e)
+			} else {
+				others = append(others, r.e2e)
+			}
+		}
+		worst := Outlier{Shard: shard}
+		last := others[len(others)-1]
+		above, _ := slices.BinarySearch(own, time.Duration(leastRatio*float64(last)))
+		if k := n - above; k > 0 && atLeast(k, k, n, len(requests)) <= risk {
+			worst = Outlier{shard, 1, own[above], last}
+		}
+		for _, q := range levels {
+			slow := requests[quantile(len(requests), q):]
+			inShard := 0
+			for _, r := range slow {
+				if r.shard == shard {
+					inShard++
+				}
+			}
+			o := Outlier{shard, q, own[quantile(len(own), q)], others[quantile(len(others), q)]}
+			ratio := float64(o.Own) / float64(max(o.Others, 1))
+			if ratio >= leastRatio && ratio > float64(worst.Own)/float64(max(worst.Others, 1)) && atLeast(inShard, len(slow), n, len(requests)) <= risk {
+				worst = o
+			}
+		}
+		if worst.Own > 0 {
+			all = append(all, worst)
+		}
+	}
+	return all
+}
+
+// quantile returns the index of a quantile among n sorted values.
+func quantile(n int, q float64) int { return min(int(q*float64(n)), n-1) }
+
+// atLeast returns the probability that k or more of drawn are among the marked of all.
+func atLeast(k, drawn, marked, all int) (p float64) {
+	for ; k <= min(drawn, marked); k++ {
+		p += math.Exp(choose(marked, k) + choose(all-marked, drawn-k) - choose(all, drawn))
+	}
+	return p
+}
+
+// choose returns the logarithm of the number of ways to choose k of n.
+func choose(n, k int) float64 {
+	if k < 0 || k > n {
+		return math.Inf(-1)
+	}
+	log := func(x int) float64 { l, _ := math.Lgamma(float64(x + 1)); return l }
+	return log(n) - log(k) - log(n-k)
+}
