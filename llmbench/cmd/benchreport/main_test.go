@@ -19,9 +19,13 @@ func TestExitStatus(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
 	result := "BenchmarkServe/concurrency=1 1 100 output-tok/s\nBenchmarkServe/concurrency=2 1 180 output-tok/s\nPASS\n"
+	assert.NilError(t, os.Mkdir(path("night"), 0o777))
 	for name, text := range map[string]string{
 		"a.txt":        result,
 		"six.txt":      strings.Repeat("Unit output-tok/s better=higher gate=2%\n"+result, 6),
+		"fast.txt":     "mock-speed: 8\nBenchmarkA/rate=2 1 5 req/s\nPASS\n",
+		"night/1.txt":  result,
+		"night/2.txt":  "--- FAIL: BenchmarkServe\n    serve.go:51: the server is gone\nFAIL\n",
 		"nan.txt":      "BenchmarkA 1 NaN req/s\n",
 		"r.jsonl":      recorded,
 		"cut.jsonl":    recorded + recorded[strings.Index(recorded, "\n")+1:len(recorded)-9],
@@ -43,6 +47,9 @@ func TestExitStatus(t *testing.T) {
 		{[]string{out, path("a.txt")}, 0, "The throughput is greatest at concurrency 2, 180 tok/s.", ""},
 		{[]string{out, "-slo=ttft=1s", path("r.jsonl")}, 0, "Load: concurrency 2, 1 sample\n", ""},
 		{[]string{out, "-slo=ttft=1s", path("a.txt")}, 0, "warning: 2 of 2 benchmarks have no records, so that nobody can tell whether their requests keep ttft=1s.", ""},
+		{[]string{out, "-slo=ttft=1s", path("fast.txt")}, 0, "warning: 1 of 1 benchmarks are of a simulated server whose time runs faster (LLMBENCH_MOCK_SPEED), so that no SLO is judged of them.", ""},
+		{[]string{out, path("night")}, 0, "The throughput is greatest at concurrency 2, 180 tok/s.", ""},
+		{[]string{out, path("night/2.txt")}, 2, "", "no benchmark has a result; " + path("night/2.txt") + ": Serve: the server is gone"},
 		{[]string{out, "-slo=fast", path("r.jsonl")}, 2, "", `-slo "fast" is not a limit like ttft=500ms`},
 		{[]string{out, "-base", path("six.txt"), path("six.txt")}, 0, "Pass: in none of 2 figures with a margin is", ""},
 		{[]string{out, "-pictures", path("pictures"), path("a.txt")}, 0, "The throughput", ""},

@@ -23,9 +23,9 @@ type Group struct {
 	limit   time.Duration
 	silence time.Duration
 	normal  time.Duration // the longest silence of a process that lives
-	name    string    // of this process, for errors
-	base    time.Time // the zero of this process's clock
-	begun   []offset  // at shard 0: of the other clocks at the last start
+	name    string        // of this process, for errors
+	base    time.Time     // the zero of this process's clock
+	begun   []offset      // at shard 0: of the other clocks at the last start
 
 	ctx     context.Context
 	cancel  context.CancelCauseFunc

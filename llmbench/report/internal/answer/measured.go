@@ -82,8 +82,8 @@ func simulated(rows []*results.Row) (all []string) {
 			continue
 		}
 		text := cmp.Or(r.Setting("mock-profile"), "a mock server")
-		if speed := r.Setting("mock-speed"); speed != "" && speed != "1" {
-			text += " (" + speed + " times as fast)"
+		if r.SpedUp() {
+			text += " (" + r.Setting("mock-speed") + " times as fast)"
 		}
 		if !slices.Contains(all, text) {
 			all = append(all, text)

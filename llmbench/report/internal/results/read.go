@@ -49,6 +49,9 @@ func Read(paths ...string) (*Data, error) {
 			return nil, err
 		}
 	}
+	if len(d.Rows) == 0 && len(d.Runs) == 0 && len(d.Broken) > 0 {
+		return nil, fmt.Errorf("no benchmark has a result; %s: %s: %s", d.Broken[0].File, d.Broken[0].Name, d.Broken[0].Failed)
+	}
 	if len(d.Rows) == 0 && len(d.Runs) == 0 {
 		return nil, errors.New("neither results nor records: want benchmark files, or folders with some or with records of LLMBENCH_OUT")
 	}
@@ -75,6 +78,14 @@ func (d *Data) folder(path string) error {
 		d.Sources = append(d.Sources, Source{p, "not read: neither .jsonl nor .txt nor .bench"})
 		return nil
 	})
+}
+
+// without says how many benchmarks of a file have no result.
+func without(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", and %d without a result", n)
 }
 
 func (d *Data) file(path string) error {
@@ -110,6 +121,6 @@ func (d *Data) file(path string) error {
 		return err
 	}
 	d.Rows, d.Broken = append(d.Rows, rows...), append(d.Broken, failed...)
-	d.Sources = append(d.Sources, Source{path, fmt.Sprintf("results of %d benchmarks", len(rows))})
+	d.Sources = append(d.Sources, Source{path, fmt.Sprintf("results of %d benchmarks", len(rows)) + without(len(failed))})
 	return nil
 }

@@ -64,6 +64,13 @@ func (r *Row) Key(name string) string { return benchfile.Lookup(r.Keys, name) }
 // Setting returns the value of a configuration line, or "".
 func (r *Row) Setting(key string) string { return benchfile.Lookup(r.Config, key) }
 
+// SpedUp reports whether the row is of a simulated server whose time runs faster or slower than that of
+// the server that it imitates (LLMBENCH_MOCK_SPEED).
+func (r *Row) SpedUp() bool {
+	speed := r.Setting("mock-speed")
+	return speed != "" && speed != "1"
+}
+
 // Loads are the keys that are a load. If a name has several, the first of this list counts.
 var Loads = []string{"concurrency", "rate", "streams", "qps"}
 

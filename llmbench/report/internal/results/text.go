@@ -23,9 +23,6 @@ func Parse(data []byte, name string) (rows, failed []*Row, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(results) == 0 {
-		return nil, nil, fmt.Errorf("%s: no results: want a file in Go benchmark format", name)
-	}
 	byID := map[string]*Row{}
 	at := map[string][]result{} // by name
 	for _, res := range results {
@@ -71,6 +68,9 @@ func Parse(data []byte, name string) (rows, failed []*Row, err error) {
 	}
 	for _, row := range rows {
 		row.doubts()
+	}
+	if len(rows) == 0 && len(failed) == 0 {
+		return nil, nil, fmt.Errorf("%s: no results: want a file in Go benchmark format", name)
 	}
 	return rows, failed, nil
 }

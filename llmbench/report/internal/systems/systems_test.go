@@ -107,4 +107,6 @@ func TestCarries(t *testing.T) {
 	assert.Assert(t, s.Carries(SLO{Share: 0.95, Given: true}) == nil, "good-req/s counts other limits")
 	c = s.Carries(SLO{Share: 1.1})
 	assert.Assert(t, c.Met == nil && c.Missed == s.Rows[0])
+	faster := Groups(rowsOf(t, "mock-speed: 8\nBenchmarkA/concurrency=1 1 10 req/s 10 good-req/s\n"), nil)[0].Systems[0]
+	assert.Assert(t, faster.Carries(SLO{Share: 0.95}) == nil, "its time is not that of the limits")
 }
