@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,27 +20,32 @@ type arrivals struct {
 	told     []string // who was refused first, and why
 	untold   int      // number of further refusals
 
-	mu     sync.Mutex
-	joined []bool // guarded by mu; by the number of the shard
+	mu      sync.Mutex
+	joined  []bool     // guarded by mu; by the number of the shard
+	greeted []net.Conn // guarded by mu; of processes that have not proved that they are shards, the oldest first
 }
 
-// mostGreetings is how many processes are greeted at once. Others wait.
-const mostGreetings = 64
+const (
+	// mostGreetings is how many processes are greeted at once. When another one dials, the connection
+	// is closed that has been greeted for the longest time: a shard proves within a few round trips
+	// that it knows the token, and dials again if it could not.
+	mostGreetings = 64
+	// helloTime is how long a process may be silent after it has dialed. A shard says hello at once.
+	helloTime = 2 * time.Second
+)
 
 // accept greets each process that dials, until the listener is closed.
 func (a *arrivals) accept(ctx context.Context, ln net.Listener) {
-	places := make(chan struct{}, mostGreetings)
 	for {
 		c, err := ln.Accept()
 		if err != nil {
 			return
 		}
-		places <- struct{}{}
+		a.begin(c)
 		a.greeting.Go(func() {
-			defer func() { <-places }()
-			c.SetDeadline(time.Now().Add(greetingTime))
 			stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Now()) })
-			who, err := greetDialer(c, a.options.Token, a.options.Hand, a.accepts)
+			who, err := a.greet(ctx, c)
+			a.end(c)
 			if err != nil || !stop() {
 				c.Close()
 				a.forget(who, err)
@@ -51,6 +57,41 @@ func (a *arrivals) accept(ctx context.Context, ln net.Listener) {
 			}
 		})
 	}
+}
+
+// greet greets a process that has dialed.
+func (a *arrivals) greet(ctx context.Context, c net.Conn) (*proof, error) {
+	c.SetDeadline(time.Now().Add(helloTime))
+	if err := ctx.Err(); err != nil { // its own deadline may be replaced
+		return nil, err
+	}
+	dialer, err := awaitHello(c)
+	if err != nil {
+		return nil, err
+	}
+	c.SetDeadline(time.Now().Add(greetingTime))
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return greetDialer(c, dialer, a.options.Token, a.options.Hand, a.accepts)
+}
+
+// begin notes that a process is greeted. It closes the connection of another one if there are too many.
+func (a *arrivals) begin(c net.Conn) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.greeted = append(a.greeted, c)
+	if len(a.greeted) > mostGreetings {
+		a.greeted[0].Close()
+		a.greeted = a.greeted[1:]
+	}
+}
+
+// end notes that a process is greeted no more.
+func (a *arrivals) end(c net.Conn) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.greeted = slices.DeleteFunc(a.greeted, func(g net.Conn) bool { return g == c })
 }
 
 // A mismatch is a process of the group that cannot be one of it. The others cannot go on.

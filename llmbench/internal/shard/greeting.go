@@ -59,9 +59,8 @@ var errStranger = errors.New("does not speak as a shard of this version of llmbe
 
 var errToken = errors.New("its LLMBENCH_RENDEZVOUS_TOKEN is not that of shard 0")
 
-// greetDialer greets a process that has dialed, and returns who it is, or says it is. An error of
-// accept refuses the process, which is told why.
-func greetDialer(c io.ReadWriter, token string, hand []byte, accept func(*proof) error) (*proof, error) {
+// awaitHello reads the hello of a process that has dialed, and returns its random number.
+func awaitHello(c io.ReadWriter) (dialer []byte, err error) {
 	hello, err := readKind(c, kindHello)
 	if err != nil {
 		return nil, errStranger
@@ -70,6 +69,12 @@ func greetDialer(c io.ReadWriter, token string, hand []byte, accept func(*proof)
 	if !ours || len(dialer) != nonceLength {
 		return nil, refuse(c, errStranger)
 	}
+	return dialer, nil
+}
+
+// greetDialer greets a process that has said hello with a random number, and returns who it is, or says
+// it is. An error of accept refuses the process, which is told why.
+func greetDialer(c io.ReadWriter, dialer []byte, token string, hand []byte, accept func(*proof) error) (*proof, error) {
 	listener := nonce()
 	if err := writeFrame(c, frame{kindNonce, listener}); err != nil {
 		return nil, err

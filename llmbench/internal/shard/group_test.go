@@ -175,6 +175,38 @@ func TestManyStrangers(t *testing.T) {
 	})
 }
 
+// TestSilentStrangers checks that those who dial and say nothing do not keep a shard from joining.
+func TestSilentStrangers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var silent []net.Conn
+		errs := each(2, func(o *Options) {
+			if dial := o.Dial; o.Index == 1 {
+				o.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
+					for len(silent) < 200 {
+						c, err := dial(ctx, addr)
+						if err != nil {
+							return nil, err
+						}
+						silent = append(silent, c)
+					}
+					return dial(ctx, addr)
+				}
+			}
+		}, func(g *Group) error {
+			if took := time.Since(began); took > time.Second {
+				t.Errorf("the shards met after %v", took)
+			}
+			_, err := g.Finish(0)
+			return err
+		})
+		for _, c := range silent {
+			c.Close()
+		}
+		assert.NilError(t, errors.Join(errs...))
+	})
+}
+
 // TestGroup goes through all steps with four shards.
 func TestGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
