@@ -77,7 +77,12 @@ func Run(b *testing.B, t Target, l Load) *Result {
 	if err := m.begin(); err != nil {
 		fatal(m.fail(err))
 	}
-	if err := m.prepare(ctx, true); err != nil {
+	stop := func() {}
+	if n := len(m.load.Warmup); n > 0 {
+		stop = process.showPass(progress.Pass{Benchmark: b.Name(), Number: progress.Warmup, Requests: n, Ended: func() int { return int(m.client.ended.Load()) }}, b.Logf)
+	}
+	err = m.prepare(ctx, true)
+	if stop(); err != nil {
 		fatal(m.fail(err))
 	}
 	r := &run{measurement: m, b: b}

@@ -10,7 +10,9 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
@@ -37,18 +39,38 @@ func connect(b *testing.B, o Options, target llmbench.Target, lengths bool) serv
 	llmbench.Watch(b)
 	s := server{options: o, target: target, salt: target.Salt()}
 	cfg, err := readConfig()
+	stop := noteWhile(b, "asking the server how it counts tokens, and for its limits")
 	if err == nil {
 		s.answers = cfg.Answers
 		s.countsOut = o.Tokenizer != nil || cfg.Tokenizer != ""
 		s.counter, err = newCounter(llmbench.Context(b), target, o, cfg.Tokenizer, lengths, b.Logf)
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
-	if !o.Simulated {
+	if err == nil && !o.Simulated {
 		s.limits = limits.Ask(llmbench.Context(b), target)
 	}
+	if stop(); err != nil {
+		b.Fatal(err)
+	}
 	return s
+}
+
+// noteWhile notes what a benchmark waits for, after five seconds and then every thirty, until stop is
+// called. Stop must be called before tb ends.
+func noteWhile(tb testing.TB, what string) (stop func()) {
+	tb.Helper()
+	quit, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for next := 5 * time.Second; ; next = 30 * time.Second {
+			select {
+			case <-time.After(next):
+				llmbench.Note(tb, what)
+			case <-quit:
+				return
+			}
+		}
+	}()
+	return sync.OnceFunc(func() { close(quit); <-ended })
 }
 
 // full reports whether the full form is asked for.

@@ -21,12 +21,23 @@ type Screen interface {
 // A Pass is a pass whose progress is shown.
 type Pass struct {
 	Benchmark string     // the benchmark's name
-	Number    int        // of the pass, from 0
+	Number    int        // of the pass, from 0, or Warmup
 	Place     string     // of the benchmark among all that the process runs, or ""
 	Left      string     // how long these will take, or ""
 	Last      string     // the last throughput, or ""
 	Requests  int        // in the pass
 	Ended     func() int // returns how many requests have ended
+}
+
+// Warmup is the number of a warm-up, which comes before the first pass.
+const Warmup = -1
+
+// what returns the name of the pass.
+func (p Pass) what() string {
+	if p.Number == Warmup {
+		return "warm-up"
+	}
+	return fmt.Sprintf("pass %d", p.Number)
 }
 
 // Show shows the progress of p on a screen, unless that is nil, until stop is called. With verbose it
@@ -39,7 +50,7 @@ func (p Pass) Show(screen Screen, verbose bool, logf func(format string, args ..
 		wg.Go(func() {
 			began := time.Now()
 			every(10*time.Second, quit, func() {
-				logf("pass %d: %d of %d requests ended after %v", p.Number, p.Ended(), p.Requests, time.Since(began).Round(time.Second))
+				logf("%s: %d of %d requests ended after %v", p.what(), p.Ended(), p.Requests, time.Since(began).Round(time.Second))
 			})
 		})
 	case screen != nil:
@@ -55,8 +66,8 @@ func (p Pass) label(room int) string {
 	if first, rest, has := strings.Cut(name, "/"); has {
 		name = first + " " + rest[strings.LastIndexByte(rest, '/')+1:]
 	}
-	if p.Number > 0 {
-		name += fmt.Sprintf(" pass %d", p.Number)
+	if p.Number != 0 {
+		name += " " + p.what()
 	}
 	if p.Place != "" {
 		if place := p.Place + ", " + p.Left; p.Left != "" && len(place)+2+len(name) <= room {

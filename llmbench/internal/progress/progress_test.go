@@ -14,6 +14,7 @@ import (
 func TestLabel(t *testing.T) {
 	assert.Equal(t, Pass{Benchmark: "BenchmarkServe/backend=mock/model=m/concurrency=4"}.label(19), "Serve concurrency=4")
 	assert.Equal(t, Pass{Benchmark: "BenchmarkServe/concurrency=4", Last: "7 tok/s"}.label(8), "Serve co")
+	assert.Equal(t, Pass{Benchmark: "BenchmarkServe", Number: Warmup}.label(80), "Serve warm-up")
 	assert.Equal(t, Pass{Benchmark: "BenchmarkServe", Number: 2, Last: "1064 tok/s"}.label(80), "Serve pass 2, last 1064 tok/s")
 }
 
