@@ -10,6 +10,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/endpoint"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
 // A client sends requests to one target. It keeps every connection for reuse, whatever the
@@ -18,6 +19,7 @@ import (
 type client struct {
 	target  Target
 	secrets redact.Secrets // of the target
+	events  *sse.Budget    // for large events of all streams
 	at      endpoint.Endpoint
 	sender  sender // the pool, except in tests
 	pool    *conn.Pool
@@ -35,6 +37,9 @@ type client struct {
 type sender interface {
 	Send(*http.Request, *conn.Trace) (*http.Response, error)
 }
+
+// maxLarge is how many bytes the large events of all streams may take.
+const maxLarge = 512 << 20
 
 // newClient returns a client of t. It must be closed.
 func newClient(t Target) (*client, error) {
@@ -54,6 +59,7 @@ func newClient(t Target) (*client, error) {
 	return &client{
 		target:  t,
 		secrets: t.secrets(),
+		events:  sse.NewBudget(maxLarge),
 		at:      at,
 		sender:  p,
 		pool:    p,

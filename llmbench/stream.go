@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
@@ -30,6 +31,7 @@ func (r *responseReader) readStream(ctx context.Context, s *sample.Sample, giveU
 		if idle != nil {
 			idle.Stop()
 		}
+		r.sse.Reset(http.NoBody) // large events of other streams may need the buffers
 	}()
 	for {
 		r.part = conn.Arrival{}

@@ -34,6 +34,7 @@ type worker struct {
 func newWorker(c *client, l *Load, clock conn.Clock, f *audit.Flight) *worker {
 	w := &worker{client: c, load: l, clock: clock, flight: f}
 	w.in.init(c.target.dialect(), l, clock, c.secrets)
+	w.in.sse.Budget = c.events
 	w.in.compressed = c.target.Compressed
 	return w
 }

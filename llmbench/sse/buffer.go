@@ -88,7 +88,9 @@ func (d *Decoder) dropBOM() bool {
 // fill reads once into buf. It sets err if the read fails, or if the line in buf is
 // larger than the limit.
 func (d *Decoder) fill() {
-	d.detach()
+	if d.detach(); d.err != nil {
+		return
+	}
 	if d.pos > 0 { // buf holds part of a line: move it to the front
 		copy(d.buf, d.buf[d.pos:d.end])
 		d.end -= d.pos
@@ -106,7 +108,11 @@ func (d *Decoder) fill() {
 	case len(d.buf) == 0:
 		d.buf = spareBuffers.Get().(*[minBuffer]byte)[:]
 	case d.end == len(d.buf): // one unfinished line fills buf
-		grown := make([]byte, nextSize(len(d.buf), d.limit()))
+		size := nextSize(len(d.buf), d.limit())
+		if !d.take(len(d.buf), size) {
+			return
+		}
+		grown := make([]byte, size)
 		copy(grown, d.buf[:d.end])
 		d.buf = grown
 	}
@@ -145,16 +151,20 @@ func (d *Decoder) letGo() {
 	}
 }
 
-// reserve makes room for size bytes in data.
-func (d *Decoder) reserve(size int) {
+// reserve makes room for size bytes in data. It sets err and returns false if the budget is too small.
+func (d *Decoder) reserve(size int) bool {
 	room := cap(d.data)
 	if size <= room {
-		return
+		return true
 	}
 	for room < size {
 		room = nextSize(room, d.limit())
 	}
+	if !d.take(cap(d.data), room) {
+		return false
+	}
 	d.data = append(make([]byte, 0, room), d.data...)
+	return true
 }
 
 // nextSize returns the size in bytes of the buffer that replaces a full one of the

@@ -41,6 +41,9 @@ type Decoder struct {
 	// data of an event. 0 means [DefaultMaxEventSize]. Whether an event exceeds
 	// the limit does not depend on how reads split the event.
 	MaxEventSize int
+	// Budget, if it is set, bounds the buffers of this decoder and of others together. An event
+	// for which too little is left is too large, too. It is taken until the next Reset.
+	Budget *Budget
 	// Format selects how the body is split into events. The default is
 	// EventStream. Format must not change within a body.
 	Format Format
@@ -75,6 +78,8 @@ type Decoder struct {
 
 	retry    time.Duration
 	hasRetry bool
+
+	taken int64 // bytes taken from Budget
 }
 
 // A Waiter is a body that can wait for bytes before they are read. A decoder of such a body has no
@@ -93,11 +98,14 @@ func NewDecoder(r io.Reader) *Decoder {
 	return d
 }
 
-// Reset prepares d for the body r. It keeps MaxEventSize, Format and the buffers.
+// Reset prepares d for the body r. It keeps MaxEventSize, Budget, Format and the buffers, except for
+// buffers that were taken from Budget.
 func (d *Decoder) Reset(r io.Reader) {
+	d.giveBack()
 	waiter, _ := r.(Waiter)
 	*d = Decoder{
 		MaxEventSize: d.MaxEventSize,
+		Budget:       d.Budget,
 		Format:       d.Format,
 		r:            r,
 		waiter:       waiter,
@@ -126,7 +134,7 @@ func (d *Decoder) Buffered() int {
 // Next returns the next event. The error is
 //
 //   - [io.EOF] after the last event, if the body ended without an error;
-//   - an error that wraps [ErrTooLarge] if an event exceeds MaxEventSize;
+//   - an error that wraps [ErrTooLarge] if an event exceeds MaxEventSize or what is left of Budget;
 //   - the error of the reader if a read failed. The incomplete event is dropped.
 //
 // After an error, every call returns the same error. Next never returns an event
@@ -249,7 +257,9 @@ func (d *Decoder) addData(value []byte) error {
 	if size > d.limit() {
 		return d.tooLarge()
 	}
-	d.reserve(size)
+	if !d.reserve(size) {
+		return d.err
+	}
 	if d.hasData {
 		d.data = append(d.data, '\n')
 	}
@@ -261,10 +271,11 @@ func (d *Decoder) addData(value []byte) error {
 // detach copies a data line that lies in buf to data, before buf changes.
 func (d *Decoder) detach() {
 	if d.inBuf {
-		d.data = d.data[:0]
-		d.reserve(d.to - d.from)
-		d.data = append(d.data, d.buf[d.from:d.to]...)
 		d.inBuf = false
+		d.data = d.data[:0]
+		if d.reserve(d.to - d.from) {
+			d.data = append(d.data, d.buf[d.from:d.to]...)
+		}
 	}
 }
 
