@@ -25,6 +25,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/resultline"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -97,6 +98,12 @@ func Main(m *testing.M) int {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
+	}
+	if cfg.out != "" {
+		if err := records.CheckFolder(cfg.out); err != nil {
+			fmt.Fprintf(os.Stderr, "LLMBENCH_OUT=%s: no records can be written there: %v\n", cfg.out, err)
+			return 1
+		}
 	}
 	terminal, err := screen.Open(cfg.progress)
 	if err != nil {

@@ -663,6 +663,13 @@ func TestConfigErrorStopsBeforeAnything(t *testing.T) {
 	assert.Equal(t, stderr, "LLMBENCH_UNITS=some: want core or all\n")
 	_, err := os.Stat(out)
 	assert.Assert(t, os.IsNotExist(err))
+
+	file := filepath.Join(t.TempDir(), "file")
+	assert.NilError(t, os.WriteFile(file, nil, 0o666))
+	stdout, stderr, code, _ = runHelper(t, "Good", nil, nil, "LLMBENCH_OUT="+filepath.Join(file, "out"))
+	assert.Equal(t, code, 1)
+	assert.Equal(t, stdout, "")
+	assert.Assert(t, strings.HasPrefix(stderr, "LLMBENCH_OUT="+filepath.Join(file, "out")+": no records can be written there: "), stderr)
 }
 
 // helperNoMain calls Run twice in a process whose TestMain does not call Main.

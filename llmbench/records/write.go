@@ -29,6 +29,19 @@ type Writer struct {
 // systems allow 255 in all.
 const maxName = 200
 
+// CheckFolder returns an error unless files of records can be written to dir, which it makes if it is
+// missing.
+func CheckFolder(dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".llmbench-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
 // Create makes a new file in dir, which it makes if it is missing, and writes h to it
 // with the version of the format. The file is named for the benchmark, with / replaced
 // by a comma, and the first number that is free; no file is overwritten.
