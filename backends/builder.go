@@ -186,11 +186,25 @@ func (b *builder) requireModelsDir() {
 	}
 }
 
+// hasArg reports whether Args have an option of one of some names.
+func (b *builder) hasArg(names ...string) bool {
+	return slices.ContainsFunc(b.from.Args, func(arg string) bool {
+		option, _, _ := strings.Cut(arg, "=")
+		return slices.Contains(names, option)
+	})
+}
+
 // forbidArgs is for a server that takes no arguments; reason says why.
 func (b *builder) forbidArgs(reason string) {
 	if args, _ := secret.RedactArgs(b.from.Args); len(args) > 0 {
 		b.invalid("Args", "%q: want none: %s", args, reason)
 	}
+}
+
+// allowNUMA lets a server on CPUs bind its memory and threads to NUMA nodes
+// (https://docs.vllm.ai/en/latest/getting_started/installation/cpu/).
+func (b *builder) allowNUMA() {
+	b.Capabilities, b.SecurityOptions = append(b.Capabilities, "SYS_NICE"), append(b.SecurityOptions, "seccomp=unconfined")
 }
 
 // enlargeShm makes room in /dev/shm for processes that share memory, unless

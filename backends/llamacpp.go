@@ -16,9 +16,9 @@ import (
 // file, the start fails if the file's name says another quantization. The default
 // image is the one for the vendor of GPUs, or for CPUs. The project builds images
 // once a day, so that most of its releases have none. Its image for CUDA 13 is
-// server-cuda13-bNNNNN. The server does not shrink the context to what fits, and
-// does not keep prompts in the host's memory. Its slots are emptied before each
-// pass.
+// server-cuda13-bNNNNN. The server does not shrink a Context that is set to what
+// fits, and does not keep prompts in the host's memory. Its slots are emptied before
+// each pass.
 type LlamaCPP struct {
 	Container
 	Context       int    // tokens of all slots together
@@ -56,8 +56,11 @@ func (l LlamaCPP) Spec() (launch.Spec, error) {
 	}
 	b.Model = strings.ReplaceAll(b.Model, ",", "_") // a comma would separate two aliases
 	b.ListedModel = b.Model
-	b.args("--alias", b.Model, "--host", "0.0.0.0", "--port", "8080", "--metrics", "--fit", "off", "--cache-ram", "0", "--slot-save-path", "/tmp")
+	b.args("--alias", b.Model, "--host", "0.0.0.0", "--port", "8080", "--metrics", "--cache-ram", "0", "--slot-save-path", "/tmp")
 	b.intOption("Context", "-c", l.Context)
+	if l.Context > 0 || b.hasArg("-c", "--ctx-size") { // else the context is the model's, which may be far too large for the memory
+		b.args("--fit", "off")
+	}
 	b.intOption("Parallel", "-np", l.Parallel)
 	b.intOption("Threads", "-t", l.Threads)
 	b.intOption("GPULayers", "-ngl", l.GPULayers)

@@ -71,7 +71,7 @@ func (i MindIE) Spec() (launch.Spec, error) {
 	if b.Devices.Vendor != launch.Ascend {
 		b.invalid("GPUs", "%q: want the ids of NPUs, like 0,1", string(i.GPUs))
 	}
-	for _, dir := range []string{"/usr/local/Ascend/driver", "/usr/local/sbin"} {
+	for _, dir := range []string{"/usr/local/Ascend/driver", "/usr/local/sbin", "/usr/local/dcmi", "/usr/local/bin/npu-smi"} {
 		b.Mounts = append(b.Mounts, launch.Mount{Source: dir, Target: dir, ReadOnly: true})
 	}
 	if b.ShmSize == 0 {

@@ -58,10 +58,8 @@ type parallelism struct {
 func (b *builder) parallelOptions(ways ...parallelism) {
 	set, used := false, 1
 	for i, w := range ways {
-		for _, arg := range b.from.Args {
-			if option, _, _ := strings.Cut(arg, "="); option == w.flag || slices.Contains(w.aliases, option) {
-				set, used = true, 0
-			}
+		if b.hasArg(append(slices.Clone(w.aliases), w.flag)...) {
+			set, used = true, 0
 		}
 		if w.n < 0 {
 			b.invalid(w.field, "%d: want a whole number above 0, or 0 for all GPUs that are named", w.n)

@@ -50,6 +50,7 @@ func (s SGLang) Spec() (launch.Spec, error) {
 		"--host", "0.0.0.0", "--port", "30000", "--enable-metrics", "--sampling-defaults", "openai")
 	if strings.HasSuffix(b.Image, "-xeon") {
 		b.args("--device", "cpu")
+		b.allowNUMA()
 	}
 	b.withHub("huggingface", "/root/.cache/huggingface", "--revision", "--chat-template", "--trust-remote-code")
 	b.choiceOption("Quantization", "--quantization", s.Quantization, sglangQuantizations...)

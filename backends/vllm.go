@@ -73,8 +73,8 @@ func (v VLLM) Spec() (launch.Spec, error) {
 	b.textOption("--speculative-config", v.Speculative)
 	b.choiceOption("LoadFormat", "--load-format", v.LoadFormat, "auto", "dummy")
 	b.intVariable("CPUKVCache", "VLLM_CPU_KVCACHE_SPACE", v.CPUKVCache)
-	if strings.Contains(b.Image, "-cpu") || v.CPUKVCache > 0 { // https://docs.vllm.ai/en/latest/getting_started/installation/cpu/
-		b.Capabilities, b.SecurityOptions = append(b.Capabilities, "SYS_NICE"), append(b.SecurityOptions, "seccomp=unconfined")
+	if strings.Contains(b.Image, "-cpu") || v.CPUKVCache > 0 {
+		b.allowNUMA()
 	}
 	if b.isSet("CompileCache", v.CompileCache) {
 		b.Config["compile-cache"] = string(v.CompileCache)

@@ -75,10 +75,12 @@ func (d Devices) String() string {
 }
 
 // Env returns the variables that select devices in a container that can open
-// all of them (https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html).
+// all of them (https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html). For AMD it is the
+// variable of HIP, because Ray, which vLLM imports, refuses to run with ROCR_VISIBLE_DEVICES alone
+// (https://github.com/ray-project/ray/pull/51104).
 func (d Devices) Env() map[string]string {
 	if d.Vendor == AMD && d.IDs != nil {
-		return map[string]string{"ROCR_VISIBLE_DEVICES": d.List()}
+		return map[string]string{"HIP_VISIBLE_DEVICES": d.List()}
 	}
 	return nil
 }
