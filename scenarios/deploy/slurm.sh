@@ -2,6 +2,7 @@
 #SBATCH --job-name=llmbench
 #SBATCH --nodes=4
 #SBATCH --ntasks-per-node=1
+#SBATCH --cpus-per-task=2
 #SBATCH --time=00:30:00
 #SBATCH --no-requeue
 #SBATCH --output=%x-%j.log
@@ -12,8 +13,9 @@
 #   LLMBENCH_URL=http://server:8000 LLMBENCH_CONCURRENCY=256 sbatch scenarios/deploy/slurm.sh -test.bench=Serve -test.benchtime=1x
 #
 # The arguments are those of scenarios.test. The result is in llmbench-JOB.log, and the records are in
-# the folder llmbench-JOB. Other numbers of nodes: sbatch --nodes=8 … . A shard finds its number in
-# SLURM_PROCID and the number of all in SLURM_NTASKS.
+# the folder llmbench-JOB. Other numbers of nodes, and of CPUs for each shard:
+# sbatch --nodes=8 --cpus-per-task=16 … . A shard finds its number in SLURM_PROCID and the number of
+# all in SLURM_NTASKS.
 
 set -euo pipefail
 
@@ -37,4 +39,4 @@ mkdir -p "$LLMBENCH_OUT"
 # A shard that ends with another status than 0 ends the others, after they have had the time to say
 # why. srun may wait for a node that is down for as long as the job may run: hence timeout.
 exec timeout --kill-after=30s "$limit" \
-  srun --distribution=block --kill-on-bad-exit=1 --label "$SLURM_SUBMIT_DIR/scenarios.test" -test.run='^$' "$@"
+  srun --cpus-per-task="$SLURM_CPUS_PER_TASK" --distribution=block --kill-on-bad-exit=1 --label "$SLURM_SUBMIT_DIR/scenarios.test" -test.run='^$' "$@"
