@@ -278,6 +278,10 @@ func (l Load) checkSingle() error {
 	return nil
 }
 
+// Open opens connections until n are open, so that the first requests find one. It opens fewer if the
+// process may not open as many, or if the server does not let it; requests then open their own.
+func (c *Client) Open(ctx context.Context, n int) { _ = c.client.openAhead(ctx, &c.load, n) } // no error without a concurrency
+
 // Do sends r now, and returns its sample when the request has ended. The request ends by itself, by a
 // deadline of the load, or when ctx ends; its outcome is then [sample.Canceled]. A request that failed
 // has a sample like any other.

@@ -413,3 +413,16 @@ func TestPassBounds(t *testing.T) {
 		assert.Assert(t, !known || b.Low == 0 && b.Likely == 100 && b.High >= 100, "%v", b)
 	}
 }
+
+// TestClientOpen checks that a request finds a connection that was opened ahead.
+func TestClientOpen(t *testing.T) {
+	_, target := loopback(t, mockserver.Config{})
+	c, err := NewClient("BenchmarkOpen", target, Load{})
+	assert.NilError(t, err)
+	defer c.Close()
+	c.Open(t.Context(), 3)
+	assert.Equal(t, c.client.pool.Open(), 3)
+	s, err := c.Do(t.Context(), Request{Prompt: "one", MaxTokens: 2})
+	assert.NilError(t, err)
+	assert.Equal(t, s.Connect, time.Duration(0))
+}

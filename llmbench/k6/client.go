@@ -7,6 +7,7 @@ import (
 
 	"github.com/grafana/sobek"
 	"go.k6.io/k6/v2/errext"
+	"go.k6.io/k6/v2/lib"
 	"go.k6.io/k6/v2/metrics"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
@@ -61,7 +62,7 @@ func (c *client) send(to *route, v sobek.Value, chat bool) (*sobek.Object, error
 	if err != nil {
 		return nil, err
 	}
-	sender, err := c.root.open(to.key, to.benchmark, to.target, c.options.load)
+	sender, err := c.root.open(c.vu.Context(), mostVUs(&state.Options), to.key, to.benchmark, to.target, c.options.load)
 	if err != nil {
 		rt.Interrupt(&errext.InterruptError{Reason: fmt.Sprintf("%s: %v", name, err)})
 		return nil, err
@@ -78,6 +79,15 @@ func (c *client) send(to *route, v sobek.Value, chat bool) (*sobek.Object, error
 		return nil, err
 	}
 	return result(rt, &s), nil
+}
+
+// mostVUs returns how many VUs the test may have at once.
+func mostVUs(o *lib.Options) int {
+	tuple, err := lib.NewExecutionTuple(o.ExecutionSegment, o.ExecutionSegmentSequence)
+	if err != nil { // k6 has checked both
+		return 1
+	}
+	return int(lib.GetMaxPossibleVUs(o.Scenarios.GetFullExecutionRequirements(tuple)))
 }
 
 // readRequest reads the argument of a method. The tags of the request are added to tags.

@@ -258,6 +258,21 @@ func TestInterrupted(t *testing.T) {
 	assert.Equal(t, r.records[0].Failed(), "")
 }
 
+// TestOpenAhead checks that no request has to open a connection.
+func TestOpenAhead(t *testing.T) {
+	_, url := serve(t, mockserver.Config{TTFT: 20 * time.Millisecond}, nil)
+	r := start(t, prelude+`
+		export const options = { scenarios: { a: { executor: 'per-vu-iterations', vus: 16, iterations: 2 } } };
+		const client = new Client();
+		export default function () { client.chat({ prompt: 'one', maxTokens: 2 }); }
+	`, []string{"LLMBENCH_URL=" + url})()
+	assert.Equal(t, r.code, 0, "%s", r.out)
+	assert.Equal(t, r.records[0].Len(), 32)
+	for q := range r.records[0].All() {
+		assert.Equal(t, q.Connect, time.Duration(0))
+	}
+}
+
 // TestAborted checks that the records of a test say whether the test was cut. A threshold that is crossed
 // at the end cuts nothing.
 func TestAborted(t *testing.T) {

@@ -1,6 +1,7 @@
 package k6
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -78,8 +79,13 @@ func (i *instance) newClient(call sobek.ConstructorCall) *sobek.Object {
 	return object
 }
 
-// open returns the client with that key, and makes it if there is none yet.
-func (r *root) open(key [sha256.Size]byte, benchmark string, t llmbench.Target, l llmbench.Load) (*llmbench.Client, error) {
+// mostAhead is how many connections a client opens ahead at most.
+const mostAhead = 1000
+
+// open returns the client with that key, and makes it if there is none yet. A new client opens a
+// connection for each VU first, while all of them wait: connections that are opened by many VUs at the
+// same moment would slow down the first requests.
+func (r *root) open(ctx context.Context, vus int, key [sha256.Size]byte, benchmark string, t llmbench.Target, l llmbench.Load) (*llmbench.Client, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c, ok := r.clients[key]; ok {
@@ -96,6 +102,7 @@ func (r *root) open(key [sha256.Size]byte, benchmark string, t llmbench.Target, 
 		r.clients = map[[sha256.Size]byte]*llmbench.Client{}
 	}
 	r.clients[key] = c
+	c.Open(ctx, min(vus, mostAhead))
 	return c, nil
 }
 
