@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/inflate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/endpoint"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -55,7 +55,7 @@ func interrupted(ctx context.Context, l *Load, o sample.Outcome, err error) erro
 	case cause != nil:
 		return failure{sample.Canceled, cause}
 	}
-	if errors.Is(err, inflate.ErrMalformed) {
+	if errors.Is(err, endpoint.ErrCompressed) {
 		o = sample.Malformed
 	}
 	return failure{o, err}

@@ -103,19 +103,24 @@ func (c *client) pass(ctx context.Context, l *Load, pl *plan, k *control, o outl
 	r.recorderWait, r.LateTurns = time.Duration(lp.recorder.waited.Load()), lp.recorder.late
 	r.Samples = o.samples.Between(begin, o.samples.End())
 	c.longest = max(c.longest, lp.longest)
-	if err == nil && lp.exited.Load() {
-		err = errExited
-	}
 	if err == nil {
-		err = lp.recorder.audit.Check(&lp.flight, l.Concurrency+l.MaxInFlight)
-		if err != nil {
-			err = fmt.Errorf("the pass contradicts itself: %w", err)
-		}
-	}
-	if n := c.pool.Strays(min(lp.longest, strayTime)); err == nil && n > 0 {
-		err = fmt.Errorf("the server sent answers that no request asked for, on %d connections: answers may have been taken for those to later requests", n)
+		err = lp.check()
 	}
 	return r, o.crew.ended(o.crew.why(outer, cmp.Or(lost, err)))
+}
+
+// check returns why a pass whose samples are all kept is none, or nil.
+func (lp *loop) check() error {
+	if lp.exited.Load() {
+		return errExited
+	}
+	if err := lp.recorder.audit.Check(&lp.flight, lp.load.Concurrency+lp.load.MaxInFlight); err != nil {
+		return fmt.Errorf("the pass contradicts itself: %w", err)
+	}
+	if n := lp.client.pool.Strays(min(lp.longest, strayTime)); n > 0 {
+		return fmt.Errorf("the server sent answers that no request asked for, on %d connections: answers may have been taken for those to later requests", n)
+	}
+	return nil
 }
 
 const (

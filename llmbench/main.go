@@ -18,10 +18,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/overview"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/preamble"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/prefix"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/progress"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/resultline"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
@@ -39,16 +36,16 @@ var process = &shared{passes: map[string]int{}, attach: resultline.Attach}
 // lines of results.
 type shared struct {
 	mu        sync.Mutex
-	hasMain   bool             // Main was called
-	warned    bool             // the lack of Main was logged
-	preamble  preamble.Printer // prints nothing if Main was not called for benchmarks
-	passes    map[string]int   // number of passes of each benchmark
+	hasMain   bool               // Main was called
+	warned    bool               // the lack of Main was logged
+	preamble  resultline.Printer // prints nothing if Main was not called for benchmarks
+	passes    map[string]int     // number of passes of each benchmark
 	attach    func(*testing.B, resultline.Editor) bool
 	own       []sample.Unit  // units of loads
 	screen    *screen.Screen // where people read, or nil
 	comments  bool           // without a screen the table is printed as comments
-	job       *progress.Job  // the benchmarks of the process
-	table     overview.Overview
+	job       *screen.Job    // the benchmarks of the process
+	table     screen.Overview
 	failed    bool            // a watched benchmark failed
 	interrupt context.Context // ends with the first signal; nil: signals are not caught
 	last      string          // the last throughput, for the progress line
@@ -127,7 +124,7 @@ func Main(m *testing.M) int {
 	}
 	process.begin(os.Stdout, terminal, interrupt)
 	process.comments = terminal == nil && cfg.progress != screen.None
-	process.job = progress.NewJob(m, flag.Lookup("test.bench").Value.String(), flag.Lookup("test.skip").Value.String())
+	process.job = screen.NewJob(m, flag.Lookup("test.bench").Value.String(), flag.Lookup("test.skip").Value.String())
 	code := m.Run()
 	process.end()
 	if code == 0 && process.hasFailed() {
@@ -151,7 +148,7 @@ func (p *shared) end() {
 		p.preamble.End(text)
 	}
 	if p.follows() {
-		p.table = overview.Overview{}
+		p.table = screen.Overview{}
 	}
 	if p.screen == nil {
 		if p.comments {
@@ -170,18 +167,18 @@ func (p *shared) end() {
 const commentWidth = 118
 
 // show adds a -count sample of a benchmark to the table.
-func (p *shared) show(e overview.Entry) {
+func (p *shared) show(e screen.Entry) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.table.Add(e)
 }
 
 // showPass shows the progress of a pass until stop is called, on a terminal or in the log.
-func (p *shared) showPass(pass progress.Pass, logf func(string, ...any)) (stop func()) {
+func (p *shared) showPass(pass screen.Pass, logf func(string, ...any)) (stop func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	pass.Last = p.last
-	var on progress.Screen
+	var on screen.Canvas
 	if p.screen != nil {
 		on = p.screen
 		pass.Place, pass.Left = p.job.Place(pass.Benchmark)
@@ -408,7 +405,7 @@ func Watch(tb testing.TB) {
 			defer process.mu.Unlock()
 			process.failed = true
 			if !process.table.Has(tb.Name()) {
-				process.table.Add(overview.Entry{Benchmark: tb.Name(), Notes: []string{"failed: see the log"}})
+				process.table.Add(screen.Entry{Benchmark: tb.Name(), Notes: []string{"failed: see the log"}})
 			}
 		}
 	})

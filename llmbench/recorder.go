@@ -15,7 +15,6 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/audit"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/hang"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
@@ -242,10 +241,10 @@ func (b *book) close(end records.End) error {
 	return b.bound(func() error { return b.to.Close(end) })
 }
 
-// bound calls f, and waits for the disk no longer than [hang.Limit].
+// bound calls f, and waits for the disk no longer than [store.WriteLimit].
 func (b *book) bound(f func() error) error {
-	err := hang.Bound(b.to.Name(), f)
-	b.hung = errors.Is(err, hang.Err)
+	err := store.Write(b.to.Name(), f)
+	b.hung = errors.Is(err, store.ErrHangs)
 	return err
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/hang"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -136,7 +135,7 @@ func TestHangingDisk(t *testing.T) {
 		o.records = &book{to: stuck}
 		r, err := c.pass(t.Context(), l, pl, nil, o)
 		assert.Error(t, err, "records: x.jsonl: a write has not ended after 1m0s: the disk hangs")
-		assert.Equal(t, time.Since(begin), hang.Limit)
+		assert.Equal(t, time.Since(begin), store.WriteLimit)
 		assert.Equal(t, len(ordered(r.Samples)), 5)
 		assert.NilError(t, o.records.close(records.End{}))
 		close(stuck.free)

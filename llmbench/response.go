@@ -12,9 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/apart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/inflate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/endpoint"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
@@ -87,7 +86,7 @@ func (r *responseReader) reset(leaveAfter int) {
 // read reads the answer to its end.
 func (r *responseReader) read(ctx context.Context, resp *http.Response, s *sample.Sample, giveUp context.CancelCauseFunc) (err error) {
 	streamed := false
-	apart.Do(func() { streamed, err = r.readUnlessStream(ctx, resp, s, giveUp) })
+	conn.Apart(func() { streamed, err = r.readUnlessStream(ctx, resp, s, giveUp) })
 	if !streamed {
 		return err
 	}
@@ -136,7 +135,7 @@ func (r *responseReader) decode(encoding string) error {
 		}
 		return nil
 	}
-	body, err := inflate.NewReader(encoding, &r.src)
+	body, err := endpoint.NewInflater(encoding, &r.src)
 	if err != nil {
 		return failure{sample.Malformed, err}
 	}

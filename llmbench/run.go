@@ -16,8 +16,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/judge"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/lockstep"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/overview"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/progress"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
@@ -44,7 +43,7 @@ func Run(b *testing.B, t Target, l Load) *Result {
 	Watch(b)
 	fatal := func(err error) {
 		b.Helper()
-		process.show(overview.Entry{Benchmark: b.Name(), Notes: []string{"failed: " + err.Error()}})
+		process.show(screen.Entry{Benchmark: b.Name(), Notes: []string{"failed: " + err.Error()}})
 		b.Fatal(err)
 	}
 	crew := process.newCrew(b.Name())
@@ -79,7 +78,7 @@ func Run(b *testing.B, t Target, l Load) *Result {
 	}
 	stop := func() {}
 	if n := len(m.load.Warmup); n > 0 {
-		stop = process.showPass(progress.Pass{Benchmark: b.Name(), Number: progress.Warmup, Requests: n, Ended: func() int { return int(m.client.ended.Load()) }}, b.Logf)
+		stop = process.showPass(screen.Pass{Benchmark: b.Name(), Number: screen.Warmup, Requests: n, Ended: func() int { return int(m.client.ended.Load()) }}, b.Logf)
 	}
 	err = m.prepare(ctx, true)
 	if stop(); err != nil {
@@ -133,7 +132,7 @@ func (r *run) pass(ctx context.Context, number int) error {
 		}
 	}
 	ended := r.client.ended.Load()
-	stop := process.showPass(progress.Pass{
+	stop := process.showPass(screen.Pass{
 		Benchmark: r.b.Name(),
 		Number:    number,
 		Requests:  pl.samples,
@@ -353,10 +352,10 @@ func (r *run) tellDistorted(d distortion.Report, metrics map[string]float64) {
 
 // withheldFigures returns the figures that were withheld, for the table at the end. Measured are all
 // figures.
-func (r *run) withheldFigures(measured map[string]float64, d distortion.Report) (all []overview.Withheld) {
+func (r *run) withheldFigures(measured map[string]float64, d distortion.Report) (all []screen.Withheld) {
 	for _, w := range r.withheld {
 		for _, unit := range w.Units {
-			one := overview.Withheld{Unit: unit}
+			one := screen.Withheld{Unit: unit}
 			if !w.Bursts {
 				one.Value, one.Most = measured[unit], d.Most(unit)
 			}
@@ -374,8 +373,8 @@ func has(metrics map[string]float64, unit string) bool {
 
 // entry returns what the table at the end has of the result: the figures that are reported, of which some
 // are doubted.
-func (r *run) entry(figures map[string]float64, d distortion.Report) overview.Entry {
-	e := overview.Entry{Benchmark: r.b.Name(), Figures: figures, Doubted: d.Units(), Notes: r.notes}
+func (r *run) entry(figures map[string]float64, d distortion.Report) screen.Entry {
+	e := screen.Entry{Benchmark: r.b.Name(), Figures: figures, Doubted: d.Units(), Notes: r.notes}
 	truth := r.client.target.Truth
 	if truth == nil {
 		return e

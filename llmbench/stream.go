@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/apart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
@@ -181,7 +180,7 @@ func (r *responseReader) parse(e sse.Event) error {
 }
 
 func (r *responseReader) parseApart(e sse.Event) (err error) {
-	apart.Do(func() { err = r.parser.Event(e, &r.delta) })
+	conn.Apart(func() { err = r.parser.Event(e, &r.delta) })
 	return err
 }
 

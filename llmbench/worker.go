@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/apart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/audit"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/endpoint"
@@ -55,12 +54,12 @@ func (w *worker) do(ctx context.Context, p post, due time.Duration, scheduled bo
 // stream stays at 4 KiB; BenchmarkOpenStream shows it.
 func (w *worker) send(ctx context.Context, s *sample.Sample, p *post, l leave, due time.Duration, scheduled bool) {
 	a := &attempt{worker: w, sample: s}
-	apart.Do(func() { a.begin(ctx, p, l, due, scheduled) })
+	conn.Apart(func() { a.begin(ctx, p, l, due, scheduled) })
 	if a.req == nil {
 		return
 	}
 	a.exchange()
-	apart.Do(a.settle)
+	conn.Apart(a.settle)
 }
 
 // An attempt is the state of a request while it is sent and answered.

@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"golang.org/x/net/http/httpguts"
-
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/apart"
 )
 
 // exchange sends req and reads the head of its response. If the context of req ends
@@ -43,13 +41,13 @@ func (c *Conn) roundTrip(req *http.Request, t *Trace) (resp *http.Response, stop
 		stopWriting = c.writeBeside(req, t)
 	} else {
 		var writeErr error
-		apart.Do(func() { writeErr = c.write(req, t) })
+		Apart(func() { writeErr = c.write(req, t) })
 		stopWriting = func() error { return writeErr }
 	}
 	c.await()
 	if _, err = c.in.Peek(1); err == nil {
 		t.FirstByte = Arrival{t.now(), c.stamp}
-		apart.Do(func() { resp, err = c.in.head(req) })
+		Apart(func() { resp, err = c.in.head(req) })
 	} else if err == io.EOF {
 		err = fmt.Errorf("the server closed the connection before it answered: %w", err)
 	}

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/apart"
 )
 
 // A Pool holds the connections to one server and sends requests over them, one at a
@@ -118,7 +116,7 @@ func (p *Pool) connectFor(ctx context.Context, t *Trace) (*Conn, error) {
 	before := t.Clock.Now()
 	var c *Conn
 	var err error
-	apart.Do(func() { c, err = p.connect(ctx) })
+	Apart(func() { c, err = p.connect(ctx) })
 	if err == nil {
 		t.Connect = t.Clock.Now() - before
 	}

@@ -9,8 +9,6 @@ import (
 	"net/url"
 	"strings"
 	"time"
-
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/inflate"
 )
 
 // Options say how a server is reached.
@@ -85,7 +83,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	// Some gateways compress any answer.
-	if body, err := inflate.NewReader(resp.Header.Get("Content-Encoding"), resp.Body); err == nil {
+	if body, err := NewInflater(resp.Header.Get("Content-Encoding"), resp.Body); err == nil {
 		resp.Body = decoded{body, resp.Body}
 	}
 	return resp, nil

@@ -1,5 +1,6 @@
-// Package screen finds where the person who runs benchmarks reads what is no result: a terminal, or
-// the log of CI.
+// Package screen is for the person who runs benchmarks: where this person reads, which is a terminal or
+// the log of CI, and what stands there beside the results: the progress of a pass, and a table of the
+// figures at the end.
 package screen
 
 import (

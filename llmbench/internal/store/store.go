@@ -15,7 +15,6 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/hang"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -96,7 +95,7 @@ func (s *Store) append(data []byte) {
 // spill writes the first block to the file.
 func (s *Store) spill() error {
 	file, b := s.file, s.blocks[0]
-	err := hang.Bound(cmp.Or(s.dir, os.TempDir()), func() (err error) {
+	err := Write(cmp.Or(s.dir, os.TempDir()), func() (err error) {
 		if file == nil {
 			if file, err = os.CreateTemp(s.dir, "llmbench-samples-*.tmp"); err != nil {
 				return err
@@ -105,7 +104,7 @@ func (s *Store) spill() error {
 		_, err = file.Write(b.data)
 		return err
 	})
-	if !errors.Is(err, hang.Err) && file != nil && s.file == nil {
+	if !errors.Is(err, ErrHangs) && file != nil && s.file == nil {
 		s.setFile(file)
 	}
 	if err != nil {

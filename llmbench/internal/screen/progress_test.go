@@ -1,4 +1,4 @@
-package progress
+package screen
 
 import (
 	"bytes"
@@ -18,15 +18,15 @@ func TestLabel(t *testing.T) {
 	assert.Equal(t, Pass{Benchmark: "BenchmarkServe", Number: 2, Last: "1064 tok/s"}.label(80), "Serve pass 2, last 1064 tok/s")
 }
 
-// A screen is a terminal of some width, or in the background.
-type screen struct {
+// A canvas is a terminal of some width, or in the background.
+type canvas struct {
 	bytes.Buffer
 	width      int
 	background bool
 }
 
-func (s *screen) Width() int  { return s.width }
-func (s *screen) Draws() bool { return !s.background }
+func (s *canvas) Width() int  { return s.width }
+func (s *canvas) Draws() bool { return !s.background }
 
 // TestDraw draws a bar for 40 requests, of which ten end each second.
 func TestDraw(t *testing.T) {
@@ -34,14 +34,14 @@ func TestDraw(t *testing.T) {
 		began := time.Now()
 		quit := make(chan struct{})
 		time.AfterFunc(3100*time.Millisecond, func() { close(quit) })
-		screen := &screen{width: 80}
+		canvas := &canvas{width: 80}
 		Pass{
 			Benchmark: "BenchmarkA/concurrency=8",
 			Number:    2,
 			Requests:  40,
 			Ended:     func() int { return int(time.Since(began) / (100 * time.Millisecond)) },
-		}.draw(screen, quit)
-		drawn := strings.Split(screen.String(), "\r")
+		}.draw(canvas, quit)
+		drawn := strings.Split(canvas.String(), "\r")
 		var last string
 		for _, line := range drawn {
 			if strings.TrimSpace(line) != "" {
@@ -52,14 +52,14 @@ func TestDraw(t *testing.T) {
 			assert.Check(t, strings.Contains(last, want), "%q has no %q", last, want)
 		}
 		assert.Equal(t, strings.TrimSpace(drawn[len(drawn)-1]), "", "the bar stays")
-		assert.Assert(t, !strings.Contains(screen.String(), "\n"))
+		assert.Assert(t, !strings.Contains(canvas.String(), "\n"))
 	})
 }
 
-// TestDrawNarrow checks that no line is longer than the screen, and that nothing is drawn in the
+// TestDrawNarrow checks that no line is longer than the canvas, and that nothing is drawn in the
 // background.
 func TestDrawNarrow(t *testing.T) {
-	for _, s := range []*screen{{width: 1}, {width: 40}, {width: 59}, {width: 60}, {width: 61}, {width: 70}, {width: 80}, {width: 200}, {width: 80, background: true}} {
+	for _, s := range []*canvas{{width: 1}, {width: 40}, {width: 59}, {width: 60}, {width: 61}, {width: 70}, {width: 80}, {width: 200}, {width: 80, background: true}} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
 			quit := make(chan struct{})

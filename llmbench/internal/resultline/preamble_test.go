@@ -1,4 +1,4 @@
-package preamble
+package resultline
 
 import (
 	"strings"

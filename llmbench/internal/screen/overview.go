@@ -1,6 +1,4 @@
-// Package overview writes the figures of benchmarks for people, as a table. It computes nothing but
-// medians of -count samples.
-package overview
+package screen
 
 import (
 	"slices"

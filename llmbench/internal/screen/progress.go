@@ -1,5 +1,4 @@
-// Package progress shows how many requests of a pass have ended.
-package progress
+package screen
 
 import (
 	"fmt"
@@ -11,8 +10,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// A Screen is the terminal on which progress is shown.
-type Screen interface {
+// A Canvas is where progress is shown: a [Screen].
+type Canvas interface {
 	io.Writer
 	Width() int  // in columns
 	Draws() bool // a line may be drawn again
@@ -42,7 +41,7 @@ func (p Pass) what() string {
 
 // Show shows the progress of p on a screen, unless that is nil, until stop is called. With verbose it
 // logs the progress every ten seconds instead.
-func (p Pass) Show(screen Screen, verbose bool, logf func(format string, args ...any)) (stop func()) {
+func (p Pass) Show(on Canvas, verbose bool, logf func(format string, args ...any)) (stop func()) {
 	quit := make(chan struct{})
 	var wg sync.WaitGroup
 	switch {
@@ -53,8 +52,8 @@ func (p Pass) Show(screen Screen, verbose bool, logf func(format string, args ..
 				logf("%s: %d of %d requests ended after %v", p.what(), p.Ended(), p.Requests, time.Since(began).Round(time.Second))
 			})
 		})
-	case screen != nil:
-		wg.Go(func() { p.draw(screen, quit) })
+	case on != nil:
+		wg.Go(func() { p.draw(on, quit) })
 	}
 	return func() { close(quit); wg.Wait() }
 }
@@ -88,16 +87,16 @@ const barWidth = 10
 // draw draws a bar with the number of requests that have ended, their rate and the time left. Before one has
 // ended there is no rate, and draw draws only the name and the number of requests. It removes the bar when quit is closed. What does not fit in a line is left out, because a line
 // that wraps cannot be drawn again.
-func (p Pass) draw(screen Screen, quit <-chan struct{}) {
+func (p Pass) draw(on Canvas, quit <-chan struct{}) {
 	digits := len(fmt.Sprint(p.Requests))
 	// The parts are " 100% |==========| (8/8, 10000 req/s) [10m0s:10m0s]".
-	room := screen.Width() - 1 - len(" 100% || (/, 10000 req/s) [10m0s:10m0s]") - barWidth - 2*digits
+	room := on.Width() - 1 - len(" 100% || (/, 10000 req/s) [10m0s:10m0s]") - barWidth - 2*digits
 	if room < 0 {
 		return
 	}
 	label := p.label(room)
 	bar := progressbar.NewOptions(p.Requests,
-		progressbar.OptionSetWriter(screen), progressbar.OptionSetDescription(label),
+		progressbar.OptionSetWriter(on), progressbar.OptionSetDescription(label),
 		progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("req"),
 		progressbar.OptionSetPredictTime(true), progressbar.OptionSetWidth(barWidth), progressbar.OptionThrottle(0),
 		progressbar.OptionSetTheme(progressbar.ThemeASCII), progressbar.OptionSetMaxDetailRow(0))
@@ -105,17 +104,17 @@ func (p Pass) draw(screen Screen, quit <-chan struct{}) {
 	drawn := 0 // columns of the line without a rate
 	clear := func() {
 		if drawn > 0 {
-			fmt.Fprintf(screen, "\r%s\r", strings.Repeat(" ", drawn))
+			fmt.Fprintf(on, "\r%s\r", strings.Repeat(" ", drawn))
 			drawn = 0
 		}
 	}
 	barred := false
 	every(200*time.Millisecond, quit, func() {
 		switch ended := p.Ended(); {
-		case !screen.Draws():
+		case !on.Draws():
 		case ended == 0 && !barred:
 			line := fmt.Sprintf("%s (0/%d)", label, p.Requests)
-			fmt.Fprint(screen, "\r"+line)
+			fmt.Fprint(on, "\r"+line)
 			drawn = len(line)
 		default:
 			clear()
@@ -123,7 +122,7 @@ func (p Pass) draw(screen Screen, quit <-chan struct{}) {
 			bar.Set(ended) // errors mean that the terminal is gone
 		}
 	})
-	if screen.Draws() {
+	if on.Draws() {
 		clear()
 		if barred {
 			bar.Clear()

@@ -1,10 +1,4 @@
-// Package preamble prints what stands between the lines of benchmark results: configuration lines,
-// the metadata of units, and comments.
-//
-// The testing package prints the name of a benchmark after its first -count sample has run, and
-// each result after it. So text of the first sample stands alone, and text of a later
-// one would end up within the line of its result.
-package preamble
+package resultline
 
 import (
 	"fmt"
@@ -16,7 +10,12 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Printer prints between the lines of results. The zero Printer prints nothing. A Printer is not
+// A Printer prints what stands between the lines of results: configuration lines, the metadata of units,
+// and comments. The testing package prints the name of a benchmark after its first -count sample has run,
+// and each result after it. So text of the first sample stands alone, and text of a later one would end up
+// within the line of its result.
+//
+// The zero Printer prints nothing. A Printer is not
 // for concurrent use.
 type Printer struct {
 	Out io.Writer // nil: nothing is printed

@@ -1,4 +1,4 @@
-package apart
+package conn
 
 import (
 	"fmt"
@@ -26,7 +26,7 @@ func TestGoexit(t *testing.T) {
 			wentOn := false
 			var caller sync.WaitGroup
 			caller.Go(func() {
-				Do(tt.f)
+				Apart(tt.f)
 				wentOn = true
 			})
 			caller.Wait()
@@ -39,7 +39,7 @@ func TestGoexit(t *testing.T) {
 func TestPanic(t *testing.T) {
 	const name = "LLMBENCH_TEST_APART_PANIC"
 	if os.Getenv(name) != "" {
-		Do(func() { panic("of f") })
+		Apart(func() { panic("of f") })
 		fmt.Println("the caller went on")
 		os.Exit(0)
 	}

@@ -1,16 +1,15 @@
-// Package apart runs functions on stacks of their own.
-package apart
+package conn
 
 import "runtime"
 
-// Do calls f in a new goroutine and returns when f has returned. The stack of a goroutine grows to
+// Apart calls f in a new goroutine and returns when f has returned. The stack of a goroutine grows to
 // the next power of two that f needs, and does not shrink soon; that of a thousand goroutines that
-// wait is much memory. So a goroutine that waits long calls what needs a large stack with Do.
+// wait is much memory. So a goroutine that waits long calls what needs a large stack with Apart.
 // It costs about a microsecond.
 //
-// If f calls [runtime.Goexit], as the Fatal methods of package testing do, Do calls it too. If f
+// If f calls [runtime.Goexit], as the Fatal methods of package testing do, Apart calls it too. If f
 // panics, the process ends.
-func Do(f func()) {
+func Apart(f func()) {
 	done := make(chan struct{})
 	returned := false
 	go func() {

@@ -1,6 +1,4 @@
-// Package inflate decodes bodies of answers that a server has compressed although it was not asked
-// to.
-package inflate
+package endpoint
 
 import (
 	"bufio"
@@ -17,21 +15,21 @@ import (
 // compressed body can stand for a thousand times as many.
 const MaxDecoded = 512 << 20
 
-// ErrMalformed is wrapped by the error of a body that cannot be decoded, or that is too long.
-var ErrMalformed = errors.New("compressed body")
+// ErrCompressed is wrapped by the error of a body that cannot be decoded, or that is too long.
+var ErrCompressed = errors.New("compressed body")
 
-// A Reader decodes a body. It returns what a server has flushed without waiting for more, if the
+// An Inflater decodes a body. It returns what a server has flushed without waiting for more, if the
 // server flushes as RFC 1951 has it, with an empty block.
-type Reader struct {
+type Inflater struct {
 	open    func(*bufio.Reader) (io.Reader, error)
 	raw     *bufio.Reader
 	decoder io.Reader // nil before the first Read
 	left    int64     // how many more bytes may come
 }
 
-// NewReader returns a reader that decodes the body r. The encoding is the value of the header
+// NewInflater returns a reader that decodes the body r. The encoding is the value of the header
 // Content-Encoding (RFC 9110, 8.4): gzip, x-gzip or deflate. The error of any other names it.
-func NewReader(encoding string, r io.Reader) (*Reader, error) {
+func NewInflater(encoding string, r io.Reader) (*Inflater, error) {
 	var open func(*bufio.Reader) (io.Reader, error)
 	switch strings.ToLower(strings.TrimSpace(encoding)) {
 	case "gzip", "x-gzip":
@@ -41,7 +39,7 @@ func NewReader(encoding string, r io.Reader) (*Reader, error) {
 	default:
 		return nil, fmt.Errorf("content encoding %.40q; only gzip and deflate can be decoded", encoding)
 	}
-	return &Reader{open: open, raw: bufio.NewReader(r), left: MaxDecoded}, nil
+	return &Inflater{open: open, raw: bufio.NewReader(r), left: MaxDecoded}, nil
 }
 
 // openDeflate reads the zlib format, and the format without zlib's header that some servers send
@@ -59,7 +57,7 @@ func openDeflate(r *bufio.Reader) (io.Reader, error) {
 
 // Read decodes the body. When the decoded body ends, Read reads the rest of the body, so that the
 // connection can be used again.
-func (r *Reader) Read(p []byte) (n int, err error) {
+func (r *Inflater) Read(p []byte) (n int, err error) {
 	if r.decoder == nil {
 		if _, err := r.raw.Peek(1); err != nil { // an empty body, or an error of the connection
 			return 0, err
@@ -71,25 +69,25 @@ func (r *Reader) Read(p []byte) (n int, err error) {
 	}
 	n, err = r.decoder.Read(p)
 	if r.left -= int64(n); r.left < 0 {
-		return 0, fmt.Errorf("%w: more than %d bytes after decoding", ErrMalformed, MaxDecoded)
+		return 0, fmt.Errorf("%w: more than %d bytes after decoding", ErrCompressed, MaxDecoded)
 	}
 	if err == io.EOF {
 		if rest, restErr := io.Copy(io.Discard, io.LimitReader(r.raw, 4<<10)); restErr != nil {
 			err = restErr
 		} else if rest > 0 {
-			err = fmt.Errorf("%w: bytes after its end", ErrMalformed)
+			err = fmt.Errorf("%w: bytes after its end", ErrCompressed)
 		}
 	}
 	return n, classify(err)
 }
 
-// classify makes an error of a decoder wrap ErrMalformed. Errors of the connection stay as they
+// classify makes an error of a decoder wrap ErrCompressed. Errors of the connection stay as they
 // are.
 func classify(err error) error {
 	var corrupt flate.CorruptInputError
 	if errors.As(err, &corrupt) || errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) ||
 		errors.Is(err, zlib.ErrHeader) || errors.Is(err, zlib.ErrChecksum) || errors.Is(err, zlib.ErrDictionary) {
-		return fmt.Errorf("%w: %w", ErrMalformed, err)
+		return fmt.Errorf("%w: %w", ErrCompressed, err)
 	}
 	return err
 }

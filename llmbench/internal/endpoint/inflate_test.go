@@ -1,4 +1,4 @@
-package inflate
+package endpoint
 
 import (
 	"bytes"
@@ -43,7 +43,7 @@ func TestFlushes(t *testing.T) {
 			c.Close()
 			out.Close()
 		}()
-		r, err := NewReader(encoding, in)
+		r, err := NewInflater(encoding, in)
 		assert.NilError(t, err)
 		for _, piece := range pieces {
 			got := make([]byte, len(piece))
@@ -71,7 +71,7 @@ func TestErrors(t *testing.T) {
 		encoding, _, _ := strings.Cut(name, " ")
 		whole := compressed(newCompressor, "some text")
 		read := func(body io.Reader) error {
-			r, err := NewReader(encoding, body)
+			r, err := NewInflater(encoding, body)
 			assert.NilError(t, err)
 			_, err = io.ReadAll(r)
 			return err
@@ -80,25 +80,25 @@ func TestErrors(t *testing.T) {
 		assert.NilError(t, read(iotest.OneByteReader(strings.NewReader(whole))), name)
 		assert.NilError(t, read(strings.NewReader("")), name)
 		assert.ErrorIs(t, read(strings.NewReader(whole[:len(whole)-1])), io.ErrUnexpectedEOF, name)
-		assert.ErrorIs(t, read(strings.NewReader(whole+"more than a header")), ErrMalformed, name)
-		assert.ErrorIs(t, read(strings.NewReader("\xffplain text")), ErrMalformed, name)
+		assert.ErrorIs(t, read(strings.NewReader(whole+"more than a header")), ErrCompressed, name)
+		assert.ErrorIs(t, read(strings.NewReader("\xffplain text")), ErrCompressed, name)
 		reset := errors.New("reset")
 		assert.ErrorIs(t, read(io.MultiReader(strings.NewReader(whole[:5]), iotest.ErrReader(reset))), reset, name)
 	}
-	_, err := NewReader("br", nil)
+	_, err := NewInflater("br", nil)
 	assert.Error(t, err, `content encoding "br"; only gzip and deflate can be decoded`)
-	_, err = NewReader("X-GZIP", nil)
+	_, err = NewInflater("X-GZIP", nil)
 	assert.NilError(t, err)
 }
 
 // TestBomb checks that decoding ends if a small body stands for a large one.
 func TestBomb(t *testing.T) {
 	body := compressed(compressors["gzip"], strings.Repeat("\x00", 1<<20))
-	r, err := NewReader("gzip", io.MultiReader(strings.NewReader(body), strings.NewReader(body)))
+	r, err := NewInflater("gzip", io.MultiReader(strings.NewReader(body), strings.NewReader(body)))
 	assert.NilError(t, err)
 	r.left = 3 << 19
 	n, err := io.Copy(io.Discard, r)
-	assert.ErrorIs(t, err, ErrMalformed)
+	assert.ErrorIs(t, err, ErrCompressed)
 	assert.Assert(t, n <= 3<<19, "%d bytes", n)
 }
 
@@ -107,7 +107,7 @@ func FuzzReader(f *testing.F) {
 		f.Add(name, compressed(newCompressor, "data: {}\n\n"))
 	}
 	f.Fuzz(func(t *testing.T, encoding, body string) {
-		r, err := NewReader(encoding, strings.NewReader(body))
+		r, err := NewInflater(encoding, strings.NewReader(body))
 		if err != nil {
 			return
 		}
