@@ -143,7 +143,9 @@ func (r *run) pass(ctx context.Context, number int) error {
 	if r.observer != nil {
 		var observeErr error
 		if r.figures, observeErr = r.observer.After(ctx); observeErr != nil {
-			r.tell(records.Note{Kind: records.NoteServer}, "pass %d: figures of the server: %v", number, observeErr)
+			if ctx.Err() == nil { // else the pass was given up
+				r.tell(records.Note{Kind: records.NoteServer}, "pass %d: figures of the server: %v", number, observeErr)
+			}
 			r.figures = nil
 		}
 	}
