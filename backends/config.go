@@ -3,7 +3,6 @@ package backends
 import (
 	"crypto/tls"
 	"net/http"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,9 +46,6 @@ type Config struct {
 }
 
 func init() { env.Register(func(r *env.Reader) { ReadFrom(r) }) }
-
-// ReadConfig reads the process's environment; see [ParseConfig].
-func ReadConfig() (Config, error) { return ParseConfig(os.Environ()) }
 
 // ParseConfig reads a [Config] from an environment in the form of [os.Environ].
 // The error names each variable that cannot be used, its value, and what is

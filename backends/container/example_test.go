@@ -26,7 +26,7 @@ func ExampleStart() {
 	_ = benchmark // func BenchmarkServing(b *testing.B)
 }
 
-// The servers that an environment names; backends.ReadConfig reads that of the process.
+// The servers that an environment names; os.Environ returns that of the process.
 // The Start method of each server returns a target.
 func ExampleNew() {
 	cfg, err := backends.ParseConfig([]string{"LLMBENCH_BACKEND=mock,vllm", "LLMBENCH_MODEL=Qwen/Qwen3-8B"})

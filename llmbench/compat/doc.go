@@ -1,5 +1,5 @@
 // Package compat computes what other tools would have printed for a run, from its records:
-// [VLLM], [SGLang], [EvalScope] of today and of 2024, [FwAI], [GuideLLM], [AIPerf] and
+// vLLM, [SGLang], [EvalScope] of today and of 2024, [FwAI], [GuideLLM], [AIPerf] and
 // [LlamaBench]. The tools print different numbers for one run, because each has its own
 // definitions of the first token, the end of an answer, the time per token, a percentile and
 // a failure. Releases of a tool that differ are told apart: see [Find].

@@ -43,7 +43,7 @@ func (v vllm) version(since, about string) Version {
 	return Version{Since: since, About: about, figures: v.figures, print: v.block, result: v.save}
 }
 
-// VLLM is `vllm bench serve` of the newest release; [Find] has the older ones
+// figures computes the figures of a range of releases of `vllm bench serve`
 // (https://github.com/vllm-project/vllm/blob/main/vllm/benchmarks/serve.py and
 // lib/endpoint_request_func.py beside it).
 //
@@ -65,9 +65,6 @@ func (v vllm) version(since, about string) Version {
 //   - Peaks are per second from the first send, and count messages, not tokens. A request
 //     counts in every second in which it runs
 //     (https://github.com/vllm-project/vllm/issues/56653).
-func VLLM(p Pass) Figures { return vllmVersions[0].figures(p) }
-
-// figures computes the figures of a range of releases.
 func (v vllm) figures(p Pass) Figures {
 	const tool = "vllm bench serve"
 	if why := speaksOpenAI(p, tool); why != "" {

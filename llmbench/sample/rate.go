@@ -1,9 +1,7 @@
 package sample
 
 import (
-	"cmp"
 	"iter"
-	"slices"
 	"time"
 )
 
@@ -24,29 +22,6 @@ func AchievedRate(samples iter.Seq[*Sample]) (asked, achieved float64, ok bool) 
 		return 0, 0, false
 	}
 	return float64(n-1) / due.length().Seconds(), float64(n-1) / sent.length().Seconds(), true
-}
-
-// Lateness returns [Sample.Late] of each scheduled request of a pass, in the order in which
-// they were due, and the time from the first due instant to the last.
-func Lateness(samples iter.Seq[*Sample]) (late []time.Duration, due time.Duration) {
-	type sent struct {
-		request   int
-		due, late time.Duration
-	}
-	var all []sent
-	for s := range samples {
-		if s.Scheduled {
-			all = append(all, sent{s.Request, s.Due, s.Late()})
-		}
-	}
-	if len(all) == 0 {
-		return nil, 0
-	}
-	slices.SortFunc(all, func(a, b sent) int { return cmp.Or(cmp.Compare(a.due, b.due), cmp.Compare(a.request, b.request)) })
-	for _, s := range all {
-		late = append(late, s.late)
-	}
-	return late, all[len(all)-1].due - all[0].due
 }
 
 // Late returns how late the client sent a scheduled request: the time from the due instant,

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 )
 
@@ -130,17 +129,4 @@ func differing(rows []*results.Row) []string {
 		names[i] = strings.Join(p, "/")
 	}
 	return names
-}
-
-// Common returns the keys of names, and their values, that all rows have in common.
-func Common(rows []*results.Row) (all []benchfile.Setting) {
-	if len(rows) == 0 {
-		return nil
-	}
-	for _, s := range rows[0].Keys {
-		if !slices.ContainsFunc(rows, func(r *results.Row) bool { return r.Key(s.Key) != s.Value }) {
-			all = append(all, s)
-		}
-	}
-	return all
 }
