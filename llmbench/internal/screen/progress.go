@@ -123,10 +123,10 @@ func (p Pass) draw(on Canvas, quit <-chan struct{}) {
 		}
 	})
 	if on.Draws() {
-		clear()
-		if barred {
-			bar.Clear()
+		if barred { // Clear of a bar that was complete when first drawn leaves it
+			drawn = on.Width() - 1
 		}
+		clear()
 	}
 }
 

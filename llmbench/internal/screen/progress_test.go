@@ -56,6 +56,21 @@ func TestDraw(t *testing.T) {
 	})
 }
 
+// TestDrawTogether draws a bar for requests that end together, as the pass does.
+func TestDrawTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		quit := make(chan struct{})
+		time.AfterFunc(2010*time.Millisecond, func() { close(quit) })
+		canvas := &canvas{width: 80}
+		Pass{Benchmark: "BenchmarkA", Requests: 8, Ended: func() int { return int(time.Since(began)/(2*time.Second)) * 8 }}.draw(canvas, quit)
+		drawn := strings.Split(canvas.String(), "\r")
+		assert.Assert(t, strings.Contains(canvas.String(), "(8/8"), "%q", drawn)
+		assert.Equal(t, strings.TrimSpace(drawn[len(drawn)-1]), "", "the bar stays: %q", drawn)
+		assert.Equal(t, len(drawn[len(drawn)-2]), 79, "%q", drawn)
+	})
+}
+
 // TestDrawNarrow checks that no line is longer than the canvas, and that nothing is drawn in the
 // background.
 func TestDrawNarrow(t *testing.T) {
