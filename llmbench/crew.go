@@ -134,8 +134,12 @@ func (c *crew) why(ctx context.Context, err error) error {
 // ended tells shard 0 that the pass of this process has ended, or tells all that it has failed
 // with err.
 func (c *crew) ended(err error) error {
+	if c != nil && err != nil {
+		err = c.fail(err)
+		c.EndSamples(c.name(" ended"))
+	}
 	if c == nil || err != nil || c.leads() {
-		return c.fail(err)
+		return err
 	}
 	_, err = c.Gather(c.name(" ended"), nil, nil)
 	return err

@@ -420,7 +420,8 @@ func TestShardsSilent(t *testing.T) {
 }
 
 // TestShardsLost ends one of three shards in the middle of a pass: by SIGKILL, and by SIGSTOP. The
-// others must say which one and end, and the records must have what was answered.
+// others must say which one and end, and the records must have what was answered, and what the others
+// had in flight.
 func TestShardsLost(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has neither signal")
@@ -448,7 +449,7 @@ func TestShardsLost(t *testing.T) {
 			defer server.Close()
 			all := startShards(t, 3, server.URL, "^closed$", nil)
 			path := filepath.Join(all[0].out, "BenchmarkHelper,Shards,closed.1.jsonl")
-			runtest.Until(t, "each request that was answered is in the records", func() bool { return countLines(path) == 1+answered })
+			runtest.Until(t, "each request that was answered is in the records, and each worker waits", func() bool { return countLines(path) == 1+answered && begun.Load() == answered+9+6 })
 			assert.NilError(t, all[2].Process.Signal(signal))
 			assert.DeepEqual(t, waitShards(all[:2]), []int{1, 1})
 			all[2].Process.Kill()
@@ -463,12 +464,18 @@ func TestShardsLost(t *testing.T) {
 			assert.NilError(t, err)
 			assert.Assert(t, want.MatchString(run.Failed()), run.Failed())
 			ok := 0
+			inFlight := map[int32]int{} // by the shard
 			for q := range run.All() {
-				if q.OK() {
+				switch {
+				case q.OK():
 					ok++
+				case q.Wrote > 0:
+					inFlight[q.Shard]++
 				}
 			}
 			assert.Equal(t, ok, answered)
+			assert.Equal(t, inFlight[0], 2, "%v", inFlight)
+			assert.Equal(t, inFlight[1], 2, "%v", inFlight)
 		})
 	}
 }

@@ -13,7 +13,8 @@ import (
 )
 
 // A Group is this process and the others of a measurement. Its methods are for one goroutine,
-// except for Send, Fail and Context. When the group has ended, each of them returns the reason.
+// except for Send, Fail and Context. When the group has ended, each of them returns the reason,
+// except for Send.
 type Group struct {
 	Part
 	Hand []byte // what shard 0 handed to all
@@ -160,20 +161,25 @@ func (g *Group) Close() {
 }
 
 // Send sends samples of the current pass to shard 0, which takes them in Gather. The data may be
-// reused afterwards.
-func (g *Group) Send(samples []byte) error {
-	if err := g.Err(); err != nil {
-		return err
+// reused afterwards. When the group has ended, Send still sends the samples of requests that were in
+// flight, and returns the reason only if shard 0 does not take them.
+func (g *Group) Send(samples []byte) error { return g.links[0].sendLast(frame{kindSamples, samples}) }
+
+// EndSamples tells shard 0, when the group has ended, that no more samples come to a step.
+func (g *Group) EndSamples(step string) {
+	if !g.leads() {
+		g.telling.Wait() // the reason comes first
+		g.links[0].sendLast(message{step, nil}.frame())
 	}
-	return g.links[0].send(frame{kindSamples, samples})
 }
 
 // Gather brings what each process has to shard 0, where all has it by the number of the shard;
 // elsewhere all is nil. Samples that other processes send before are given to take, by several
 // goroutines; if take is nil, there must be none. Gather waits at most for the limit for
-// another process, or without a limit if takes samples.
+// another process, or without a limit if it takes samples. When the group has ended, Gather still takes
+// the samples of the other processes, for a second.
 func (g *Group) Gather(step string, mine []byte, take func(from int, samples []byte) error) (all [][]byte, err error) {
-	if err := g.Err(); err != nil {
+	if err := g.Err(); err != nil && (take == nil || !g.leads()) {
 		return nil, err
 	}
 	if !g.leads() {
@@ -198,18 +204,33 @@ func (l *link) await(step string, take func(int, []byte) error) ([]byte, error) 
 		defer timer.Stop()
 		late = timer.C
 	}
+	ended := g.ctx.Done()
+	var last <-chan struct{} // closed when samples are awaited no longer, after the end of the group
 	for {
 		var f frame
+		live := true
 		select {
-		case f = <-l.in:
+		case f, live = <-l.in:
 		case <-late:
 			return nil, g.end(fmt.Errorf("%s did not come to %q within %v", l.name, step, g.limit), nil)
-		case <-g.ctx.Done():
-			select {
-			case f = <-l.in: // came before the end
-			default:
-				return nil, g.Err()
+		case <-ended:
+			wait := lastWords
+			if take == nil {
+				wait = 0
 			}
+			c, cancel := context.WithTimeout(context.Background(), wait)
+			defer cancel()
+			ended, last = nil, c.Done()
+			continue
+		case <-last:
+			select {
+			case f, live = <-l.in: // came before
+			default:
+				live = false
+			}
+		}
+		if !live {
+			return nil, g.Err()
 		}
 		if f.kind == kindSamples {
 			if take == nil {

@@ -20,7 +20,7 @@ type link struct {
 	index int    // of the other process
 	name  string // of the other process, for errors
 
-	in    chan frame // steps and samples, in the order of the sends
+	in    chan frame // steps and samples, in the order of the sends; closed when no more can come
 	pongs chan []byte
 
 	mu    sync.Mutex   // held while a frame is written
@@ -34,12 +34,13 @@ func newLink(g *Group, c net.Conn, index int, name string) *link {
 	return &link{group: g, conn: c, index: index, name: name, in: make(chan frame, waitingFrames), pongs: make(chan []byte, 1)}
 }
 
-// lastWords is how long a process that cannot send waits for what the other process sent before.
+// lastWords is how long a process that cannot send waits for what the other process sent before, and how
+// long samples are sent and taken after the end of the group.
 const lastWords = time.Second
 
 // send sends a frame. A process that takes none for as long as it may be silent is lost.
 func (l *link) send(f frame) error {
-	err := l.write(f)
+	err := l.write(f, l.group.silence)
 	if err == nil {
 		return nil
 	}
@@ -55,11 +56,24 @@ func (l *link) send(f frame) error {
 	return l.lost(err)
 }
 
-// write writes a frame. The error does not end the group.
-func (l *link) write(f frame) error {
+// sendLast sends a frame, also when the group has ended. Then it returns the reason if the other process
+// does not take the frame.
+func (l *link) sendLast(f frame) error {
+	ended := l.group.Err()
+	if ended == nil {
+		return l.send(f)
+	}
+	if l.write(f, lastWords) == nil {
+		return nil
+	}
+	return ended
+}
+
+// write writes a frame within a time. The error does not end the group.
+func (l *link) write(f frame, within time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.conn.SetWriteDeadline(time.Now().Add(l.group.silence))
+	l.conn.SetWriteDeadline(time.Now().Add(within))
 	return writeFrame(l.conn, f)
 }
 
@@ -98,6 +112,7 @@ func (l *link) wait(in *bufio.Reader) error {
 
 // run reads frames until the connection ends.
 func (l *link) run() {
+	defer close(l.in)
 	in := bufio.NewReader(l.conn)
 	for {
 		err := l.wait(in)
@@ -116,7 +131,7 @@ func (l *link) run() {
 		case kindBeat:
 		case kindPing:
 			now := binary.BigEndian.AppendUint64(f.data, uint64(l.group.now()))
-			if err := l.write(frame{kindPong, now}); errors.Is(err, os.ErrDeadlineExceeded) {
+			if err := l.write(frame{kindPong, now}, l.group.silence); errors.Is(err, os.ErrDeadlineExceeded) {
 				l.lost(err)
 				return
 			} // the next read tells why another error occurred
@@ -130,7 +145,7 @@ func (l *link) run() {
 		case kindStep, kindSamples:
 			select {
 			case l.in <- f:
-			case <-l.group.ctx.Done(): // nobody takes it any more
+			case <-l.group.leaving: // nobody takes it any more
 			}
 		default:
 			l.group.end(fmt.Errorf("%s sent a frame of kind %d after the greeting", l.name, f.kind), l)
