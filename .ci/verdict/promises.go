@@ -18,6 +18,9 @@ const (
 	minTold     = 90
 )
 
+// maxPace is the share of its time per token by which a server that keeps its pace may be off.
+const maxPace = 0.05
+
 // The time of a token from which on every right figure should be shown, and from which on
 // minFast percent of them should be.
 const (
@@ -41,20 +44,20 @@ func (p promise) String() string {
 // promises returns whether the results keep the promises.
 func promises(all []result) []promise {
 	s := sum(all)
-	slow := sum(only(all, func(l load) bool { return l.idle() && l.PerToken >= slowToken }))
-	paced := sum(only(all, func(l load) bool { return l.PerToken >= slowToken }))
-	fast := sum(only(all, func(l load) bool { return l.idle() && l.PerToken >= fastToken && l.PerToken < slowToken }))
+	slow := sum(only(all, func(r result) bool { return r.healthy() && r.PerToken >= slowToken }))
+	paced := sum(only(all, func(r result) bool { return r.PerToken >= slowToken }))
+	fast := sum(only(all, func(r result) bool { return r.healthy() && r.PerToken >= fastToken && r.PerToken < slowToken }))
 	return []promise{
 		{s.wrong == 0, fmt.Sprintf("%d of %d shown figures are more than %d %% wrong; want none", s.wrong, s.shown, maxShown)},
-		{slow.rightShown == slow.right, fmt.Sprintf("%d of %d figures within %d %% are shown with nothing beside, at %v a token and more; want all", slow.rightShown, slow.right, rightWithin, slowToken)},
-		{100*fast.rightShown >= minFast*fast.right, fmt.Sprintf("%d of %d figures within %d %% are shown with nothing beside, at %v a token; want %d %%", fast.rightShown, fast.right, rightWithin, fastToken, minFast)},
+		{slow.rightShown == slow.right, fmt.Sprintf("%d of %d figures within %d %% are shown in %d healthy runs at %v a token and more; want all", slow.rightShown, slow.right, rightWithin, slow.runs, slowToken)},
+		{100*fast.rightShown >= minFast*fast.right, fmt.Sprintf("%d of %d figures within %d %% are shown in %d healthy runs at %v a token; want %d %%", fast.rightShown, fast.right, rightWithin, fast.runs, fastToken, minFast)},
 		{100*paced.told >= minTold*paced.runs, fmt.Sprintf("client-err-%% is within a factor of 2 of the truth, or both are at most %d %%, in %d of %d runs at %v a token and more; want %d %%", nearZero, paced.told, paced.runs, slowToken, minTold)},
 	}
 }
 
-// only returns the results of loads that are wanted.
-func only(all []result, wanted func(load) bool) []result {
-	return slices.DeleteFunc(slices.Clone(all), func(r result) bool { return !wanted(r.load) })
+// only returns the results that are wanted.
+func only(all []result, wanted func(result) bool) []result {
+	return slices.DeleteFunc(slices.Clone(all), func(r result) bool { return !wanted(r) })
 }
 
 // A total is what counts in the results of some runs.

@@ -27,6 +27,7 @@ type result struct {
 	load
 	Run         int      `json:"run"`
 	Figures     []figure `json:"figures"`        // the largest error first
+	TPOT        float64  `json:"true_tpot_ns"`   // mean, by the server's log
 	ClientError *float64 `json:"client_err_pct"` // client-err-%; nil if it was left out
 	Withheld    []string `json:"withheld"`
 	Output      string   `json:"output"` // of the benchmark, without its lines about units
@@ -50,6 +51,7 @@ func newResult(number int, l load, output, record string, log []mockserver.Entry
 	if err != nil {
 		return r, err
 	}
+	r.TPOT = right["mean-tpot-ns"]
 	recorded, err := records.Open(record)
 	if err != nil {
 		return r, err
@@ -78,6 +80,12 @@ func withoutUnits(output string) string {
 		}
 	}
 	return rest.String()
+}
+
+// healthy reports whether nothing ran beside the client, and the server kept the pace that it was told to
+// keep. Otherwise the load takes more than the two cores, and each delay of the client is the server's, too.
+func (r *result) healthy() bool {
+	return r.idle() && math.Abs(r.TPOT/float64(r.PerToken)-1) <= maxPace
 }
 
 // worst returns the largest true error of a figure, in percent, whether it is shown or not.

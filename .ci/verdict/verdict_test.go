@@ -78,7 +78,7 @@ func TestPromises(t *testing.T) {
 	slow, fast := load{PerToken: slowToken, Streams: 8}, load{PerToken: fastToken, Streams: 8}
 	busy := load{PerToken: slowToken, Streams: 8, Loops: 1}
 	of := func(l load, err float64, shown bool, client *float64) result {
-		return result{load: l, ClientError: client, Figures: []figure{{"a", 1 + err/100, 1, err, shown}}}
+		return result{load: l, ClientError: client, TPOT: float64(l.PerToken), Figures: []figure{{"a", 1 + err/100, 1, err, shown}}}
 	}
 	many := func(n int, r result) (all []result) {
 		for range n {
@@ -87,6 +87,8 @@ func TestPromises(t *testing.T) {
 		return all
 	}
 	right := of(slow, 2, true, said(0.1))
+	late := of(slow, 2, false, said(2))
+	late.TPOT *= 1.06
 	for _, test := range []struct {
 		name    string
 		results []result
@@ -97,6 +99,7 @@ func TestPromises(t *testing.T) {
 		{"withheld", many(100, of(slow, 6, false, said(12))), "yes yes yes yes"},
 		{"right, withheld", append(many(99, right), of(slow, 2, false, said(2))), "yes no yes yes"},
 		{"right, withheld beside a loop", append(many(99, right), of(busy, 2, false, said(2))), "yes yes yes yes"},
+		{"right, withheld of a late server", append(many(99, right), late), "yes yes yes yes"},
 		{"one fast of ten", append(many(9, of(fast, 1, true, said(1))), of(fast, 2, false, said(2))), "yes yes yes yes"},
 		{"two fast of ten", append(many(8, of(fast, 1, true, said(1))), many(2, of(fast, 2, false, said(2)))...), "yes yes no yes"},
 		{"ten too small", append(many(90, right), many(10, of(busy, 6, false, said(2.9)))...), "yes yes yes yes"},

@@ -21,7 +21,7 @@ type batch struct {
 
 // read notes a read of some bytes.
 func (b *batch) read(p piece) {
-	if !b.open {
+	if !b.open || p.waited { // after a wait nothing of the batch was left
 		*b = batch{number: b.number + 1, waited: p.waited}
 	}
 	b.open, b.several = p.more, b.several || p.several

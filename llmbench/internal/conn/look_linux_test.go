@@ -94,7 +94,9 @@ func TestEndAfterSegments(t *testing.T) {
 }
 
 // TestJoinedAfterLook checks that a segment which was joined to an earlier one between the look and
-// the read makes the batch one of several segments.
+// the read makes the batch one of several segments, and that the bytes of the later segment, which
+// are read next, are of the same batch. The earlier bytes would otherwise pass for the last of
+// their batch, which arrived at the instant of the timestamp.
 func TestJoinedAfterLook(t *testing.T) {
 	r, trace, server := begun(t)
 	s := trace.conn.kernel
@@ -103,7 +105,20 @@ func TestJoinedAfterLook(t *testing.T) {
 	s.queue.looked = 1 // as if "a" had arrived later
 	_, err := r.Read(make([]byte, 8))
 	assert.NilError(t, err)
-	assert.Assert(t, r.Merged())
+	assert.Assert(t, r.Merged() && r.Follows())
+	number := r.Batch
+	write(t, server, "b")
+	_, err = r.Read(make([]byte, 8))
+	assert.NilError(t, err)
+	assert.Equal(t, r.Batch, number)
+}
+
+// TestNothingJoined checks that bytes for which the client had to wait begin a batch, also after a read
+// to which a later segment may have been joined.
+func TestNothingJoined(t *testing.T) {
+	b := batch{number: 1, open: true, several: true}
+	b.read(piece{n: 1, waited: true})
+	assert.Equal(t, b, batch{number: 2, waited: true})
 }
 
 // TestArrivalsDuringLook checks that no byte gets a timestamp before its arrival if a segment arrives at

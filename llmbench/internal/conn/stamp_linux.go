@@ -244,13 +244,17 @@ func (s *stampedReader) take(fd uintptr) unix.Errno {
 		return err
 	}
 	// A segment that arrived after the look may have been joined to the run, which then has the
-	// timestamp of the segment.
-	p.n, p.stamp, p.several = n, stamp, k.several || r.stamp == 0 && stamp > k.looked
+	// timestamp of the segment. The bytes of the segment are left to read.
+	joined := r.stamp == 0 && stamp > k.looked
+	p.n, p.stamp, p.several, p.more = n, stamp, k.several || joined, joined
 	if r.stamp != 0 {
 		p.stamp = r.stamp
 	}
 	if r.n -= n; r.n > 0 && n == want {
 		p.more = true
+		if !p.several { // whatever is joined to the rest
+			r.stamp = p.stamp
+		}
 		return 0
 	}
 	// The kernel also counts the end of the connection as a byte. That run is shorter.
