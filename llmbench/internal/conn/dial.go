@@ -41,7 +41,7 @@ func newDialer(o Options) (*dialer, error) {
 	}
 	d.config.NextProtos = []string{"http/1.1"}
 	if d.dial == nil {
-		d.dial = (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext
+		d.dial = (&net.Dialer{KeepAlive: 30 * time.Second, Control: keepSegmentsApart}).DialContext
 	}
 	if o.Socket != "" {
 		d.network, d.addr = "unix", o.Socket

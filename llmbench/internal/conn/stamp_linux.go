@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"net"
+	"net/netip"
 	"os"
 	"sync"
 	"syscall"
@@ -34,6 +35,21 @@ type stampedReader struct {
 	control [64]byte
 	receive func(fd uintptr) bool
 	queue   queue
+}
+
+// ownBuffer is the size of the receive buffer of a connection to loopback, in bytes. Linux begins with
+// this size, too, but makes the buffer larger later.
+const ownBuffer = 64 << 10
+
+// keepSegmentsApart is the Control of a [net.Dialer]. It fixes the receive buffer of a connection to loopback, so
+// that the kernel acknowledges the first segments less often, and joins fewer of them (see the package
+// documentation). The size would limit the speed of a connection to a distant server. A kernel that refuses
+// the size joins more segments, which is no error.
+func keepSegmentsApart(network, address string, c syscall.RawConn) error {
+	if to, err := netip.ParseAddrPort(address); err != nil || !to.Addr().Unmap().IsLoopback() {
+		return nil
+	}
+	return c.Control(func(fd uintptr) { unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, ownBuffer) })
 }
 
 // newStampedReader returns a reader of c, or nil if the kernel gives no timestamps: c

@@ -4,8 +4,12 @@ package conn
 
 import (
 	"net"
+	"syscall"
 	"time"
 )
+
+// keepSegmentsApart does nothing: there are no kernel timestamps on this system.
+func keepSegmentsApart(network, address string, c syscall.RawConn) error { return nil }
 
 // A stampedReader exists on Linux only.
 type stampedReader struct{}
