@@ -22,8 +22,8 @@
 //   - At 2 ms a token and more client-err-% is, in 90 of 100 runs, within a factor of 2 of the largest true error
 //     of a figure, or both are at most 2 %.
 //
-// A run is healthy if nothing runs beside the client, and the server's mean TPOT is within 5 % of what it
-// was told: a server that is later than that shares the client's lack of cores.
+// A run is healthy if nothing runs beside the client, and the server's own mean TPOT is within 5 %, and its median
+// TTFT within 10 % and 2 ms, of what the server was told: a server that is later shares the client's lack of cores.
 //
 // The exit status is 0 if the promises hold, 1 if one is broken, and 2 if the runs
 // could not be made. The machine needs two idle cores, Linux and taskset.

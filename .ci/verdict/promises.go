@@ -18,8 +18,13 @@ const (
 	minTold     = 90
 )
 
-// maxPace is the share of its time per token by which a server that keeps its pace may be off.
-const maxPace = 0.05
+// By how much the mean TPOT and the median TTFT of a healthy run's server may differ from what the server was told: a
+// share, and for the TTFT the time that the server takes to read a request and to wake up.
+const (
+	maxTPOTOff = 0.05
+	maxTTFTOff = 0.1
+	ownTime    = 2 * time.Millisecond
+)
 
 // The time of a token from which on every right figure should be shown, and from which on
 // minFast percent of them should be.

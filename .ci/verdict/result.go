@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -27,7 +28,8 @@ type result struct {
 	load
 	Run         int      `json:"run"`
 	Figures     []figure `json:"figures"`        // the largest error first
-	TPOT        float64  `json:"true_tpot_ns"`   // mean, by the server's log
+	TrueTPOT    float64  `json:"true_tpot_ns"`   // mean, by the server's log
+	TrueTTFT    float64  `json:"true_ttft_ns"`   // median, by the server's log
 	ClientError *float64 `json:"client_err_pct"` // client-err-%; nil if it was left out
 	Withheld    []string `json:"withheld"`
 	Output      string   `json:"output"` // of the benchmark, without its lines about units
@@ -51,7 +53,7 @@ func newResult(number int, l load, output, record string, log []mockserver.Entry
 	if err != nil {
 		return r, err
 	}
-	r.TPOT = right["mean-tpot-ns"]
+	r.TrueTPOT, r.TrueTTFT = right["mean-tpot-ns"], right["p50-ttft-ns"]
 	recorded, err := records.Open(record)
 	if err != nil {
 		return r, err
@@ -82,10 +84,11 @@ func withoutUnits(output string) string {
 	return rest.String()
 }
 
-// healthy reports whether nothing ran beside the client, and the server kept the pace that it was told to
-// keep. Otherwise the load takes more than the two cores, and each delay of the client is the server's, too.
+// healthy reports whether nothing ran beside the client, and the server was about as fast as it was told to
+// be. Otherwise the load takes more than the two cores, and each delay of the client is the server's, too.
 func (r *result) healthy() bool {
-	return r.idle() && math.Abs(r.TPOT/float64(r.PerToken)-1) <= maxPace
+	off := func(is float64, want time.Duration) float64 { return math.Abs(is - float64(want)) }
+	return r.idle() && off(r.TrueTPOT, r.PerToken) <= maxTPOTOff*float64(r.PerToken) && off(r.TrueTTFT, r.TTFT) <= maxTTFTOff*float64(r.TTFT)+float64(ownTime)
 }
 
 // worst returns the largest true error of a figure, in percent, whether it is shown or not.

@@ -75,10 +75,10 @@ func TestOnTheWire(t *testing.T) {
 // TestPromises checks each promise at its limit and beyond.
 func TestPromises(t *testing.T) {
 	said := func(v float64) *float64 { return &v }
-	slow, fast := load{PerToken: slowToken, Streams: 8}, load{PerToken: fastToken, Streams: 8}
+	slow, fast := load{TTFT: 10 * time.Millisecond, PerToken: slowToken, Streams: 8}, load{TTFT: 10 * time.Millisecond, PerToken: fastToken, Streams: 8}
 	busy := load{PerToken: slowToken, Streams: 8, Loops: 1}
 	of := func(l load, err float64, shown bool, client *float64) result {
-		return result{load: l, ClientError: client, TPOT: float64(l.PerToken), Figures: []figure{{"a", 1 + err/100, 1, err, shown}}}
+		return result{load: l, ClientError: client, TrueTPOT: float64(l.PerToken), TrueTTFT: float64(l.TTFT), Figures: []figure{{"a", 1 + err/100, 1, err, shown}}}
 	}
 	many := func(n int, r result) (all []result) {
 		for range n {
@@ -88,7 +88,9 @@ func TestPromises(t *testing.T) {
 	}
 	right := of(slow, 2, true, said(0.1))
 	late := of(slow, 2, false, said(2))
-	late.TPOT *= 1.06
+	late.TrueTPOT *= 1.06
+	later := of(slow, 2, false, said(2))
+	later.TrueTTFT *= 1.31
 	for _, test := range []struct {
 		name    string
 		results []result
@@ -99,7 +101,7 @@ func TestPromises(t *testing.T) {
 		{"withheld", many(100, of(slow, 6, false, said(12))), "yes yes yes yes"},
 		{"right, withheld", append(many(99, right), of(slow, 2, false, said(2))), "yes no yes yes"},
 		{"right, withheld beside a loop", append(many(99, right), of(busy, 2, false, said(2))), "yes yes yes yes"},
-		{"right, withheld of a late server", append(many(99, right), late), "yes yes yes yes"},
+		{"right, withheld of a late server", append(many(98, right), late, later), "yes yes yes yes"},
 		{"one fast of ten", append(many(9, of(fast, 1, true, said(1))), of(fast, 2, false, said(2))), "yes yes yes yes"},
 		{"two fast of ten", append(many(8, of(fast, 1, true, said(1))), many(2, of(fast, 2, false, said(2)))...), "yes yes no yes"},
 		{"ten too small", append(many(90, right), many(10, of(busy, 6, false, said(2.9)))...), "yes yes yes yes"},

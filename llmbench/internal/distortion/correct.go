@@ -55,6 +55,7 @@ const (
 	earliest                 // every delta as early as possible, and every send as late
 	firstEarliest            // the first delta of each answer as early as possible
 	lastEarliest             // the last delta of each answer as early as possible
+	heldEarliest             // what the server may have held back as early as possible, and nothing else
 )
 
 // A corrector corrects samples in one way.

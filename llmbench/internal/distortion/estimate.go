@@ -257,7 +257,9 @@ const guard = 0.25
 // ways returns the ways to correct samples that can change a latency.
 func (e *Estimate) ways() []way {
 	switch {
-	case e.merged > 0 || e.held > 0:
+	case e.held > 0:
+		return []way{likely, earliest, firstEarliest, lastEarliest, heldEarliest}
+	case e.merged > 0:
 		return []way{likely, earliest, firstEarliest, lastEarliest}
 	case e.slow > 0 || e.users > 0 && e.control.n+e.all.n > 0:
 		return []way{likely, earliest}
