@@ -29,21 +29,6 @@ type Cancel struct {
 	Seed   uint64
 }
 
-// A leave is when a client leaves. Its zero value means never.
-type leave struct {
-	turn   int           // of its session
-	deltas int           // after so many deltas; 0: see after
-	after  time.Duration // since the send
-}
-
-// inTurn returns l for a turn of its session.
-func (l leave) inTurn(turn int) leave {
-	if l.turn != turn {
-		return leave{}
-	}
-	return l
-}
-
 func (c Cancel) check(stream bool) error {
 	switch {
 	case !(c.Share >= 0 && c.Share <= 1):

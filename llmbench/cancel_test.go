@@ -11,7 +11,9 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/judge"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/send"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
@@ -38,7 +40,7 @@ func TestCancelAfterDeltas(t *testing.T) {
 				left++
 				drawn[s.Deltas] = true
 				assert.Equal(t, s.Outcome, sample.Left, "%v", s.Err)
-				assert.ErrorContains(t, s.Err, errLeft.Error())
+				assert.ErrorContains(t, s.Err, "the client left")
 				assert.Assert(t, s.Deltas >= 1 && s.Deltas <= 10, "left after %d deltas", s.Deltas)
 				assert.Equal(t, s.OutputTokens, 0)
 				assert.Assert(t, log[i].Aborted, "the server's log of request %d: %+v", i, log[i])
@@ -62,7 +64,7 @@ func TestCancelAfterDeltas(t *testing.T) {
 		assert.Equal(t, s.Metrics["req/s"], 20/sample.Elapsed(sample.All(samples...)).Seconds())
 		assert.Equal(t, s.Metrics["output-tok/s"], 20*tokens/sample.Elapsed(sample.All(samples...)).Seconds())
 		assert.Equal(t, s.Metrics["p50-e2e-ns"], float64(ttft+(tokens-1)*perToken))
-		assert.Equal(t, tooManyFailed(sample.All(samples...), 0), "")
+		assert.Equal(t, judge.TooManyFailed(sample.All(samples...), 0), "")
 	})
 }
 
@@ -131,12 +133,12 @@ func TestCancelSessions(t *testing.T) {
 			for j, o := range outcomes {
 				assert.Equal(t, o == sample.Left, j >= turn, "%v", outcomes)
 				if j > turn {
-					assert.ErrorContains(t, samples[i+j].Err, errNotSent.Error())
+					assert.ErrorContains(t, samples[i+j].Err, send.ErrNotSent.Error())
 				}
 			}
 		}
 		assert.Assert(t, turns[0] > 2 && turns[1] > 2 && turns[2] > 2 && len(turns) == 3, "%v", turns)
-		assert.Equal(t, tooManyFailed(sample.All(samples...), 0), "")
+		assert.Equal(t, judge.TooManyFailed(sample.All(samples...), 0), "")
 	})
 }
 
@@ -168,7 +170,7 @@ func TestCancelPlan(t *testing.T) {
 	plan := func(seed uint64) (all []int) {
 		leaves := planLeaves(Cancel{Share: 0.4, Deltas: 100, Seed: seed}, Lazy{8, func(int) Request { return words(1, 1)[0] }})
 		for i := range 8 {
-			all = append(all, leaves[i].deltas)
+			all = append(all, leaves[i].Deltas)
 		}
 		return all
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -17,6 +18,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
+
+// slow is a tokenizer that takes a millisecond for a text.
+type slow struct{}
+
+func (slow) Count(string) int {
+	time.Sleep(ms)
+	return 1
+}
 
 // TestCheck checks that the answer of each request is judged by its own check, that a failed request is
 // not judged, and that the text is not kept for longer than its check.
@@ -114,22 +123,4 @@ func TestCheckRecords(t *testing.T) {
 		got = append(got, string(q.Correct)+" "+q.Wrong)
 	}
 	assert.DeepEqual(t, got, []string{"true ", `false want the text "a", and the answer is "the"`, " "})
-}
-
-// TestNewAnswer checks how names and arguments of tool calls are put together.
-func TestNewAnswer(t *testing.T) {
-	type call = check.ToolCall
-	for _, test := range []struct {
-		names, args string
-		want        []call
-	}{
-		{"", "", nil},
-		{"f", `{"a":1}`, []call{{Name: "f", Arguments: `{"a":1}`}}},
-		{"f g", `{"a":1}{"b":"} {"}`, []call{{Name: "f", Arguments: `{"a":1}`}, {Name: "g", Arguments: `{"b":"} {"}`}}},
-		{"f g", `{"a":1}`, []call{{Name: "f", Arguments: `{"a":1}`}, {Name: "g"}}},
-		{"f", `{"a":1} {"b"`, []call{{Name: "f", Arguments: `{"a":1}`}, {Arguments: `{"b"`}}},
-	} {
-		got := newAnswer(&sample.Sample{Finish: "stop", Answer: &sample.Answer{Text: "t", Reasoning: "r", ToolNames: test.names, ToolCalls: test.args}})
-		assert.DeepEqual(t, got, Answer{Text: "t", Reasoning: "r", Finish: "stop", ToolCalls: test.want})
-	}
 }

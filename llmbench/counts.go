@@ -2,12 +2,10 @@ package llmbench
 
 import (
 	"context"
-	"fmt"
-	"iter"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/judge"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/send"
 )
 
 // A Counter is an [Observer] that also returns what the server counted.
@@ -37,176 +35,27 @@ type Counts struct {
 // countsDelay is how long a server may take to count what it has answered.
 const countsDelay = 2 * time.Second
 
-// A difference says how the counts of a server differ from those of the client. Its zero value
-// says that they agree.
-type difference struct {
-	text  string
-	fewer bool // the server counted less than it answered
-	fault bool // one of the two sides must be wrong
-}
-
 // checkCounts compares the counts of a server with those of the client in a pass. While the server has
 // counted less than it answered, checkCounts asks again, for up to delay. It returns the counts that it
 // compared.
-func checkCounts(ctx context.Context, c Counter, own ownCounts, delay time.Duration) (Counts, difference, error) {
+func checkCounts(ctx context.Context, c Counter, own judge.Own, delay time.Duration) (judge.Counts, judge.Difference, error) {
 	deadline := time.Now().Add(delay)
 	for wait := time.Millisecond; ; wait *= 2 {
-		server, err := c.Counts(ctx)
+		counts, err := c.Counts(ctx)
 		if err != nil {
-			return unknownCounts, difference{}, err
+			return judge.Unknown, judge.Difference{}, err
 		}
-		d := own.compare(server)
-		if !d.fewer || time.Now().Add(wait).After(deadline) {
+		server := judge.Counts(counts)
+		d := own.Compare(server)
+		if !d.Fewer || time.Now().Add(wait).After(deadline) {
 			return server, d, nil
 		}
-		if err := sleep(ctx, wait); err != nil {
-			return server, difference{}, err
+		if err := send.Sleep(ctx, wait); err != nil {
+			return server, judge.Difference{}, err
 		}
 	}
-}
-
-// unknownCounts are the counts of a server that states none.
-var unknownCounts = Counts{Requests: -1, PromptTokens: -1, OutputTokens: -1}
-
-// ownCounts are what the client counted in a pass.
-type ownCounts struct {
-	sent                     int  // requests, those that were sent again counted again
-	requests, prompt, output int  // successful requests and their tokens
-	once                     bool // each request succeeded and was sent once
-	prompts                  bool // the server stated the prompt tokens of each successful request
-
-	stated    int // successful requests of which the server stated the output tokens
-	deltas    int // of successful requests
-	tokenizer int // output tokens of successful requests that the tokenizer counted, because the server stated none
-	crowded   int // successful requests with more deltas than stated output tokens; see explainedDeltas
-
-	// Of successful requests whose output tokens the server stated and whose text the tokenizer counted:
-	// their number, the stated tokens, and those of the text.
-	compared, comparedStated, comparedText int
 }
 
 // tokenizedAnswers is the number of answers of a pass whose text a tokenizer counts although the server
 // states usage. Counting takes CPU time from the client.
 const tokenizedAnswers = 64
-
-func countOwn(samples iter.Seq[*sample.Sample]) ownCounts {
-	c := ownCounts{once: true, prompts: true}
-	for s := range samples {
-		c.sent += 1 + s.Resent
-		if s.Outcome != sample.OK || s.Resent > 0 {
-			c.once = false
-		}
-		if s.Outcome != sample.OK {
-			continue
-		}
-		c.requests++
-		c.prompts = c.prompts && s.PromptTokens > 0
-		c.prompt += s.PromptTokens
-		c.deltas += s.Deltas
-		switch s.TokenSource {
-		case sample.FromTokenizer:
-			c.tokenizer += s.OutputTokens
-		case sample.FromUsage:
-			c.stated++
-			c.output += s.OutputTokens
-			if s.TextTokens > 0 {
-				c.compared++
-				c.comparedStated += s.OutputTokens
-				c.comparedText += s.TextTokens
-			}
-			if s.Outputs > explainedDeltas(s.OutputTokens) {
-				c.crowded++
-			}
-		}
-	}
-	return c
-}
-
-// explainedDeltas is the largest number of deltas, without those of reasoning, that an answer with that many
-// stated output tokens should have. A delta has one token or more, and a stated number does not count
-// reasoning on some servers. Two deltas more are explained: one without a token of its own for a character that
-// was held back, and one for the name of a tool.
-func explainedDeltas(tokens int) int { return tokens + 2 }
-
-// contradiction says how what the server states in its answers contradicts what the client received. It
-// returns "" if all is explained. Something between the two that cuts the text into pieces smaller than
-// tokens has the same effect, so that the pass does not fail.
-func (own ownCounts) contradiction() string {
-	if 10*own.crowded <= own.stated {
-		return ""
-	}
-	return fmt.Sprintf("in %d of %d successful requests the answer came in more deltas than the output tokens that the server states, and a delta has at least one token: the stated numbers are too small, or something cuts the text into pieces", own.crowded, own.stated)
-}
-
-// understated returns an error if the texts of the compared answers have clearly more tokens than the
-// server states. A text that is split into tokens again can have a few more than were generated, most of all
-// where it begins and ends. Fewer are explained by tokens without text, such as hidden reasoning.
-func (own ownCounts) understated() error {
-	if explained := own.comparedStated + own.comparedStated/10 + 2*own.compared; own.comparedText <= explained {
-		return nil
-	}
-	return fmt.Errorf("the server states %d output tokens in %d answers, and the tokenizer counts %d in their text: the stated numbers are too small, or the tokenizer (LLMBENCH_TOKENIZER) is of another model", own.comparedStated, own.compared, own.comparedText)
-}
-
-// record returns the row of a pass in the records.
-func (own ownCounts) record(pass int, server Counts) records.Counts {
-	return records.Counts{
-		Pass: pass, Requests: own.requests, Deltas: own.deltas,
-		StatedRequests: own.stated, StatedPrompt: own.prompt, StatedOutput: own.output, Tokenizer: own.tokenizer,
-		ComparedRequests: own.compared, ComparedStated: own.comparedStated, ComparedText: own.comparedText,
-		ServerRequests: server.Requests, ServerPrompt: server.PromptTokens, ServerOutput: server.OutputTokens,
-	}
-}
-
-// compare returns how the counts of a server differ from those of the client.
-//
-// The client counts successful requests only, so that a server which counts everything that it
-// answers cannot have counted less. If it has, the counters are those of another process, or of
-// one of several. That proves nothing about the answers, unless the counts are Complete.
-//
-// Once each request succeeded, was sent once and has usage, a server can have counted more than the
-// client only if it served somebody else, or counts otherwise than its answers state. That proves
-// nothing about the answers either, unless the server is Alone and its counts are Complete.
-func (own ownCounts) compare(server Counts) difference {
-	counts := []struct {
-		what           string
-		server, client int
-		all            bool // the server cannot have counted more for this client
-	}{
-		{"requests", server.Requests, own.requests, own.once},
-		{"prompt tokens", server.PromptTokens, own.prompt, own.once && own.prompts},
-		{"output tokens", server.OutputTokens, own.output, own.once && own.stated == own.requests},
-	}
-	for _, c := range counts {
-		if server.Complete && server.Alone && c.all && c.server > c.client {
-			return difference{fmt.Sprintf("the server counted %d %s, and the client %d", c.server, c.what, c.client), false, true}
-		}
-	}
-	for _, c := range counts {
-		if c.server < 0 || c.server >= c.client {
-			continue
-		}
-		text := fmt.Sprintf("the server counted %d %s, and the client %d of successful requests", c.server, c.what, c.client)
-		if !server.Complete {
-			text += ": these are not the counters of all processes that answered, and the server's figures are those of a part"
-		}
-		return difference{text, true, server.Complete}
-	}
-	if server.Requests > own.sent && !server.Alone {
-		return difference{text: fmt.Sprintf("the server counted %d requests, and the client sent %d: cannot tell whether the counts agree, because the server also served others; its figures include these", server.Requests, own.sent)}
-	}
-	for _, c := range counts {
-		if !c.all || c.server <= c.client {
-			continue
-		}
-		if server.Alone {
-			return difference{text: fmt.Sprintf("the server counted %d %s, and its answers state %d: it also counted requests of before the pass", c.server, c.what, c.client)}
-		}
-		text := fmt.Sprintf("the server counted %d %s, and its answers state %d", c.server, c.what, c.client)
-		if server.Requests < 0 {
-			text += ": cannot tell whether the counts agree, because the server may also have served others; its figures then include these"
-		}
-		return difference{text: text}
-	}
-	return difference{}
-}

@@ -9,6 +9,8 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/judge"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
@@ -21,7 +23,7 @@ import (
 // them there are 5, and the whole takes 21 times as long.
 func BenchmarkFigures(b *testing.B) {
 	const requests, tokens = 5000, 128
-	m := &measurement{load: Load{MaxDistortion: DefaultMaxDistortion}, bound: BoundReported, samples: store.New(store.Bound, "")}
+	m := &measurement{load: Load{Concurrency: 64, MaxDistortion: DefaultMaxDistortion}, bound: BoundReported, party: process.Join("test"), samples: store.New(store.Bound, "")}
 	for i := range requests {
 		s := sample.Sample{Request: i, Streamed: true, Outcome: sample.OK, Clock: sample.KernelClock, TokenSource: sample.FromUsage,
 			Start: time.Duration(i) * ms, Deltas: tokens, Outputs: tokens, OutputTokens: tokens, PromptTokens: 10}
@@ -49,9 +51,9 @@ func BenchmarkFigures(b *testing.B) {
 	}
 	compute := func(samples iter.Seq[*sample.Sample]) {
 		m.elapsed, m.estimate = 0, distortion.Estimate{}
-		m.add(passResult{Pass: distortion.Pass{Samples: samples, Workers: 64}})
-		f := findFacts(samples, m.elapsed, &m.load)
-		m.estimate.Report(samples, m.figures, m.load.units(), f.summary.Metrics, m.load.MaxDistortion, m.shown)
+		m.add(passResult{plan: &plan{}, samples: samples})
+		f := judge.FindFacts(samples, m.elapsed, m.load.SLO, m.load.MaxFail)
+		m.estimate.Report(samples, m.figures, m.load.units(), f.Summary.Metrics, m.load.MaxDistortion, m.shown)
 	}
 	var once, whole time.Duration
 	for b.Loop() {
@@ -78,9 +80,9 @@ func TestFiguresOwnSamples(t *testing.T) {
 			Deltas: 3, First: 300 * ms, Gaps: []time.Duration{10 * ms, 20 * ms}, Lags: make([]time.Duration, 3), Last: 330 * ms, End: 330 * ms}))
 		metrics := sample.Summarize(m.all(), m.elapsed, sample.SLO{}).Metrics
 		assert.Assert(t, metrics["mean-itl-ns"] > 0)
-		r, err := m.judge(metrics)
+		v, err := m.judge(metrics, sample.Bursts{})
 		assert.NilError(t, err)
-		return r
+		return v.client
 	}
 	calls := 0
 	got := judged(func(samples iter.Seq[*sample.Sample]) map[string]float64 {

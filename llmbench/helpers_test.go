@@ -19,8 +19,10 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/resultline"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/send"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
@@ -32,7 +34,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	if os.Getenv("TEST_HELPER_NO_EDIT") != "" {
-		process.attach = func(*testing.B, resultline.Editor) bool { return false }
+		process.Attach(func(*testing.B, resultline.Editor) bool { return false })
 	}
 	_ = flag.Set("test.parallel", "8") // tests that are parallel mostly wait
 	os.Exit(Main(m))
@@ -110,7 +112,7 @@ func words(n, out int) []Request {
 
 // prepared returns what a pass of l needs: a client of t, which the caller must close, the load with
 // its defaults, and its plan.
-func prepared(t Target, l Load) (*client, *Load, *plan, error) {
+func prepared(t Target, l Load) (*send.Client, *Load, *plan, error) {
 	l, err := l.check()
 	if err != nil {
 		return nil, nil, nil, err
@@ -124,21 +126,29 @@ func prepared(t Target, l Load) (*client, *Load, *plan, error) {
 }
 
 // sendPass makes one pass and returns its samples, in the order of the requests.
-func sendPass(ctx context.Context, c *client, l *Load, pl *plan) ([]sample.Sample, error) {
-	r, err := c.pass(ctx, l, pl, nil, inMemoryOnly())
-	if r.Samples == nil {
+func sendPass(ctx context.Context, c *send.Client, l *Load, pl *plan) ([]sample.Sample, error) {
+	samples := store.New(store.Bound, "")
+	_, began, err := sendTo(ctx, c, l, pl, func(s *sample.Sample, _ bool) error { return samples.Add(s) })
+	if !began {
 		return nil, err
 	}
-	return ordered(r.Samples), err
+	return ordered(samples.Between(0, samples.End())), err
+}
+
+// sendTo makes one pass and gives its samples to keep.
+func sendTo(ctx context.Context, c *send.Client, l *Load, pl *plan, keep func(*sample.Sample, bool) error) (send.Result, bool, error) {
+	p, err := pl.pass(l)
+	if err != nil {
+		return send.Result{}, false, err
+	}
+	p.With, p.Keep = process.Join("test"), keep
+	return c.Pass(ctx, p)
 }
 
 // only returns the plan of some posts.
-func only(posts ...post) *plan {
-	return &plan{requests: len(posts), samples: len(posts), ahead: len(posts), build: func(i int) post { return posts[i] }}
+func only(posts ...send.Post) *plan {
+	return &plan{requests: len(posts), samples: len(posts), ahead: len(posts), build: func(i int) send.Post { return posts[i] }}
 }
-
-// inMemoryOnly returns an outlet that writes nothing.
-func inMemoryOnly() outlet { return outlet{samples: store.New(store.Bound, "")} }
 
 // ordered returns samples in the order of the passes, the requests and the turns.
 func ordered(samples iter.Seq[*sample.Sample]) (all []sample.Sample) {
@@ -168,9 +178,9 @@ func tryPass(tb testing.TB, ctx context.Context, t Target, l Load) (samples []sa
 		return nil, err
 	}
 	defer func() {
-		c.close()
+		c.Close()
 		// A connection that was given up takes a moment to close.
-		runtest.Until(tb, "all connections are closed", func() bool { return c.pool.Open() == 0 })
+		runtest.Until(tb, "all connections are closed", func() bool { return c.Open(tb.Context(), 0, time.Second) == 0 })
 	}()
 	return sendPass(ctx, c, checked, pl)
 }
@@ -186,3 +196,17 @@ func fullForm(b *testing.B) bool {
 	assert.NilError(b, r.Err())
 	return full == "1"
 }
+
+// testWorker returns a worker for requests outside of a pass of l.
+func testWorker(c *send.Client, l *Load) *send.Worker {
+	o := l.options()
+	return send.NewWorker(c, &o, c.Clock(), nil)
+}
+
+// Events of a stream in OpenAI's dialect.
+const (
+	content = `data: {"choices":[{"delta":{"content":"hi"}}]}` + "\n\n"
+	finish  = `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}` + "\n\n"
+	usage   = `data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":3}}` + "\n\n"
+	done    = "data: [DONE]\n\n"
+)

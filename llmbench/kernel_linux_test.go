@@ -7,13 +7,13 @@ import (
 	"net"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/control"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
@@ -30,10 +30,10 @@ func awaitStamps(tb testing.TB) {
 	})
 	c, l, pl, err := prepared(target, Load{Requests: words(1, 1), Concurrency: 1})
 	assert.NilError(tb, err)
-	tb.Cleanup(c.close)
-	w := newWorker(c, l, conn.NewClock(conn.WallClock), nil)
+	tb.Cleanup(c.Close)
+	w := testWorker(c, l)
 	runtest.Until(tb, "an answer has kernel timestamps", func() bool {
-		s := w.do(context.Background(), pl.build(0), 0, false)
+		s := w.Do(context.Background(), pl.build(0), 0, false)
 		assert.NilError(tb, s.Err)
 		return s.Clock == sample.KernelClock
 	})
@@ -73,40 +73,13 @@ func TestKernelClock(t *testing.T) {
 	}
 }
 
-// TestWallClockSet checks that no timestamp is used if the wall clock was set during the pass.
-func TestWallClockSet(t *testing.T) {
-	srv, err := mockserver.New(mockserver.Config{})
-	assert.NilError(t, err)
-	server := httptest.NewServer(srv)
-	defer server.Close()
-	c, l, pl, err := prepared(Target{URL: server.URL}, Load{Requests: words(4, 3), Concurrency: 1})
-	assert.NilError(t, err)
-	defer c.close()
-	var calls atomic.Int64
-	c.wall = func() int64 {
-		if calls.Add(1) > 32 { // after the start of the clock
-			return conn.WallClock() + int64(time.Minute)
-		}
-		return conn.WallClock()
-	}
-	r, err := c.pass(t.Context(), l, pl, nil, inMemoryOnly())
-	assert.NilError(t, err)
-	assert.Assert(t, (r.clockChange-time.Minute).Abs() < time.Second, "set by %v", r.clockChange)
-	assert.Assert(t, r.ClockSet)
-	for s := range r.Samples {
-		assert.NilError(t, s.Err)
-		assert.Equal(t, s.Clock, sample.UserClock)
-		assert.Assert(t, s.Lags == nil)
-	}
-}
-
 // stampedPass makes a pass once the kernel gives timestamps.
 func stampedPass(tb testing.TB, server *httptest.Server, l Load) []sample.Sample {
 	tb.Helper()
 	awaitStamps(tb)
 	c, checked, pl, err := prepared(Target{URL: server.URL, TLS: trusted(server)}, l)
 	assert.NilError(tb, err)
-	defer c.close()
+	defer c.Close()
 	samples, err := sendPass(context.Background(), c, checked, pl)
 	assert.NilError(tb, err)
 	return samples
@@ -126,13 +99,16 @@ func TestControlWhereNeeded(t *testing.T) {
 	for _, target := range []Target{{URL: server.URL}, {URL: server.URL, Dial: wrapped}} {
 		c, l, pl, err := prepared(target, Load{Requests: words(4, 3), Concurrency: 1})
 		assert.NilError(t, err)
-		defer c.close()
-		k, err := newControl(0, false)
+		defer c.Close()
+		k, err := control.New(0, false)
 		assert.NilError(t, err)
-		defer k.close()
-		r, err := c.pass(t.Context(), l, pl, k, inMemoryOnly())
+		defer k.Close()
+		p, err := pl.pass(l)
 		assert.NilError(t, err)
-		assert.Equal(t, r.Errors.Streams > 0, target.Dial != nil)
+		p.With, p.Beside, p.Keep = process.Join("test"), k, func(*sample.Sample, bool) error { return nil }
+		_, _, err = c.Pass(t.Context(), p)
+		assert.NilError(t, err)
+		assert.Equal(t, k.Errors().Streams > 0, target.Dial != nil)
 	}
 }
 
@@ -159,10 +135,10 @@ func TestMergedDeltas(t *testing.T) {
 		})
 		c, l, pl, err := prepared(target, Load{Requests: words(1, 10), Concurrency: 1})
 		assert.NilError(t, err)
-		defer c.close()
-		w := newWorker(c, l, conn.NewClock(conn.WallClock), nil)
+		defer c.Close()
+		w := testWorker(c, l)
 		runtest.Until(t, fmt.Sprintf("a sample with merged deltas, or without if together=%t", together), func() bool {
-			s := w.do(t.Context(), pl.build(0), 0, false)
+			s := w.Do(t.Context(), pl.build(0), 0, false)
 			assert.NilError(t, s.Err)
 			assert.NilError(t, s.Check())
 			assert.Equal(t, s.Deltas, 10)

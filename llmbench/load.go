@@ -185,14 +185,6 @@ func (l Load) check() (Load, error) {
 	return l, nil
 }
 
-// keepsText reports whether the text of each answer is kept until its request has ended.
-func (l *Load) keepsText() bool { return l.Tokenizer != nil || l.KeepText }
-
-// counts reports whether the Tokenizer counts the text of s, whose request has ended well.
-func (l *Load) counts(s *sample.Sample) bool {
-	return s.TokenSource == sample.FromTokenizer || l.Tokenizer != nil && s.TokenSource == sample.FromUsage && s.Request < l.tokenized
-}
-
 // checkCount returns an error if a pass cannot have n requests.
 func (l Load) checkCount(n int) error {
 	switch {
@@ -203,6 +195,33 @@ func (l Load) checkCount(n int) error {
 	}
 	if stages, ok := l.Arrivals.(arrivals.Stages); ok {
 		return stages.CheckCount(n)
+	}
+	return nil
+}
+
+// units returns the catalogue with the load's own units.
+func (l Load) units() []sample.Unit {
+	all := Units()
+	for _, u := range l.Units {
+		if !slices.ContainsFunc(all, named(u.Name)) {
+			all = append(all, u)
+		}
+	}
+	return all
+}
+
+// checkUnits checks the load's own units.
+func (l Load) checkUnits() error {
+	all := Units()
+	for _, u := range l.Units {
+		if err := u.Check(); err != nil {
+			return err
+		}
+		if at := slices.IndexFunc(all, named(u.Name)); at < 0 {
+			all = append(all, u)
+		} else if all[at] != u {
+			return fmt.Errorf("unit %s: another unit has this name", u.Name)
+		}
 	}
 	return nil
 }

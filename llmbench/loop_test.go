@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,7 +20,6 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
@@ -313,14 +314,14 @@ func TestConnectionsAreReused(t *testing.T) {
 		_, target := loopback(t, mockserver.Config{TTFT: ms})
 		c, l, pl, err := prepared(target, Load{Requests: words(20*concurrency, 4), Concurrency: concurrency})
 		assert.NilError(t, err)
-		defer c.close()
+		defer c.Close()
 		samples, err := sendPass(t.Context(), c, l, pl)
 		assert.NilError(t, err)
 		for i := range samples {
 			assert.NilError(t, samples[i].Err)
 			assert.Equal(t, samples[i].Connect, time.Duration(0), "request %d opened a connection", i)
 		}
-		assert.Equal(t, c.pool.Open(), concurrency)
+		assert.Equal(t, c.Open(t.Context(), 0, time.Second), concurrency)
 	}
 }
 
@@ -344,9 +345,9 @@ func TestConnectTime(t *testing.T) {
 			}}
 			c, l, pl, err := prepared(target, Load{Requests: words(1, 1), Concurrency: 1})
 			assert.NilError(t, err)
-			c.pool.Prepare(t.Context(), ahead)
-			w := newWorker(c, l, conn.NewClock(conn.WallClock), nil)
-			first, second := w.do(t.Context(), pl.build(0), 0, false), w.do(t.Context(), pl.build(0), 0, false)
+			c.Open(t.Context(), ahead, time.Minute)
+			w := testWorker(c, l)
+			first, second := w.Do(t.Context(), pl.build(0), 0, false), w.Do(t.Context(), pl.build(0), 0, false)
 			assert.NilError(t, first.Err)
 			assert.NilError(t, second.Err)
 			if ahead == 0 {
@@ -356,8 +357,8 @@ func TestConnectTime(t *testing.T) {
 				assert.Equal(t, first.Connect, time.Duration(0))
 			}
 			assert.Equal(t, second.Connect, time.Duration(0))
-			c.close()
-			assert.Equal(t, c.pool.Open(), 0)
+			c.Close()
+			assert.Equal(t, c.Open(t.Context(), 0, time.Second), 0)
 		})
 	}
 }
@@ -456,4 +457,36 @@ func TestLoadCheck(t *testing.T) {
 	_, err = tryPass(t, t.Context(), Target{URL: "http://127.0.0.1:1", Dialect: dialect.OpenAICompletions{}},
 		Load{Requests: []Request{{Messages: []Message{{Role: "user", Content: "x"}}, MaxTokens: 1}}, Concurrency: 1})
 	assert.ErrorContains(t, err, "conversation of 1 messages")
+}
+
+// TestConnectionsNotOpenedAhead checks two workers whose connections take 100 ms to open. Each
+// worker opens its own connection and keeps it.
+func TestConnectionsNotOpenedAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		target, stop := inMemory(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(10 * ms)
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, content+finish+usage+done)
+		}))
+		defer stop()
+		dial, dials := target.Dial, atomic.Int64{}
+		target.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if dials.Add(1) <= 2 {
+				return nil, errors.New("those ahead cannot be opened")
+			}
+			time.Sleep(100 * ms)
+			return dial(ctx, network, addr)
+		}
+		c, l, pl, err := prepared(target, Load{Requests: words(4, 4), Concurrency: 2, Stagger: 80 * ms})
+		assert.NilError(t, err)
+		samples, err := sendPass(t.Context(), c, l, pl)
+		assert.NilError(t, err)
+		var got []string
+		for _, s := range samples {
+			ttft, _ := s.TTFT()
+			got = append(got, fmt.Sprintf("%v %v %v", s.Start, s.Connect, ttft))
+		}
+		c.Close()
+		assert.DeepEqual(t, got, []string{"0s 100ms 110ms", "80ms 100ms 110ms", "110ms 0s 10ms", "120ms 0s 10ms"})
+	})
 }

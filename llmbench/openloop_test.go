@@ -16,9 +16,8 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
-	"github.com/seed-2b9cec6d/llmbench/mockserver"
-	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
 // TestCoordinatedOmission measures a server that stalls once. Of 1,000 requests, one is due
@@ -228,7 +227,7 @@ func TestNothingConnectsInAPass(t *testing.T) {
 			assert.NilError(t, err, tt.name)
 			c, err := newClient(target)
 			assert.NilError(t, err, tt.name)
-			m := &measurement{load: l, client: c}
+			m := &measurement{load: l, target: target, client: c, party: process.Join("test")}
 			defer m.close()
 			took.Store(int64(tt.warmUp))
 			_, err = m.warmUp(t.Context())
@@ -242,54 +241,6 @@ func TestNothingConnectsInAPass(t *testing.T) {
 				assert.NilError(t, s.Err, tt.name)
 				assert.Equal(t, s.Connect, time.Duration(0), tt.name)
 			}
-		})
-	}
-}
-
-// TestConnectionsAhead checks how many connections the schedule of an open loop needs.
-func TestConnectionsAhead(t *testing.T) {
-	second := time.Second
-	for _, tt := range []struct {
-		due     []time.Duration
-		longest time.Duration
-		want    int
-	}{
-		{[]time.Duration{}, second, 0},
-		{[]time.Duration{0}, second, 1},
-		{[]time.Duration{0, 2 * second, 4 * second}, second, 2},
-		{[]time.Duration{0, 3 * second, 6 * second}, second, 1},
-		{[]time.Duration{0, 3 * second, 6 * second}, 3 * second, 3},
-		{[]time.Duration{0, 9 * second, 9 * second, 9 * second}, second, 3},
-		{[]time.Duration{0, 2 * second}, 0, 2}, // nothing is known
-		{[]time.Duration{0, 3 * second}, 0, 1},
-		{make([]time.Duration, 5000), second, maxAhead},
-	} {
-		assert.Equal(t, connectionsAhead(&Load{}, tt.due, len(tt.due), tt.longest), tt.want, "%v, %v", tt.due, tt.longest)
-	}
-}
-
-// TestLongest checks which posts count as the longest one.
-func TestLongest(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		faults []fault.Fault
-		want   time.Duration
-	}{
-		{"a session", nil, 250 * ms},
-		{"a session that failed", []fault.Fault{{Kind: fault.Truncate, Every: 4}}, 100 * ms},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			srv, err := mockserver.New(mockserver.Config{TTFT: 100 * ms, Faults: tt.faults})
-			assert.NilError(t, err)
-			target, stop := inMemory(t, srv)
-			defer stop()
-			c, l, pl, err := prepared(target, Load{Concurrency: 1, Requests: append(words(2, 1),
-				Request{Messages: []Message{{Role: "user", Content: "a"}}, MaxTokens: 1, Then: []Turn{{Prompt: "b", MaxTokens: 1, Think: 50 * ms}}})})
-			assert.NilError(t, err)
-			defer c.close()
-			_, err = sendPass(t.Context(), c, l, pl)
-			assert.NilError(t, err)
-			assert.Equal(t, c.longest, tt.want, tt.name)
 		})
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/strain"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -123,14 +125,18 @@ func TestNothingLeft(t *testing.T) {
 func measured(t *testing.T, bound ClientBound, late time.Duration, streams int, clockSet bool) *measurement {
 	l, err := Load{Requests: words(1, 4), Concurrency: 1, ClientBound: bound}.check()
 	assert.NilError(t, err)
-	m := &measurement{load: l, bound: bound, samples: inMemoryOnly().samples}
+	m := &measurement{load: l, bound: bound, party: process.Join("test"), samples: store.New(store.Bound, "")}
 	for i := range 2 {
 		at := time.Duration(i) * 100 * ms
 		one := &sample.Sample{Request: i, Due: at, Start: at, Streamed: true, Outcome: sample.OK, Clock: sample.UserClock, Deltas: 1, First: at + 100*ms, Last: at + 100*ms, End: at + 100*ms}
 		assert.NilError(t, m.samples.Add(one))
 	}
 	e := distortion.Errors{Streams: streams, Late: slices.Repeat([]time.Duration{late}, 9*streams)}
-	m.add(passResult{Pass: distortion.Pass{Samples: m.all(), Workers: 1, Errors: e, ClockSet: clockSet}})
+	r := passResult{plan: &plan{}, samples: m.all(), errors: e}
+	if clockSet {
+		r.ClockChange = time.Hour
+	}
+	m.add(r)
 	return m
 }
 
@@ -183,7 +189,7 @@ func TestBursts(t *testing.T) {
 	} {
 		m := measured(t, tt.bound, 0, 9, false)
 		m.estimate.Add(wrong)
-		m.local, m.load.SLO = tt.local, tt.slo
+		m.target.Simulated, m.load.SLO = tt.local, tt.slo
 		var withheld []string
 		m.load.Withheld = func(units []string, why error) {
 			if why == ErrBursts {
@@ -196,27 +202,27 @@ func TestBursts(t *testing.T) {
 			assert.NilError(t, m.samples.Add(one))
 		}
 		metrics := sample.Summarize(m.all(), m.elapsed, m.load.SLO).Metrics
-		err := m.judgeBursts(metrics, sample.FindBursts(m.all()))
-		assert.Equal(t, errors.Is(err, ErrBursts), !tt.local, "%v", err)
+		v, err := m.judge(metrics, sample.FindBursts(m.all()))
+		assert.NilError(t, err)
+		assert.Equal(t, v.bursts != "", !tt.local, v.bursts)
 		assert.DeepEqual(t, withheld, tt.want)
 		assert.DeepEqual(t, m.end.Buffered, tt.want)
 		for _, unit := range tt.want {
 			_, has := metrics[unit]
 			assert.Assert(t, !has, unit)
 		}
-		_, has := metrics["p50-e2e-ns"]
-		assert.Assert(t, has)
-		d, judgeErr := m.judge(metrics)
-		assert.NilError(t, judgeErr)
-		blamed := slices.Contains(d.Units(), "p99-itl-ns")
+		assert.Assert(t, !slices.Contains(v.Hidden, "p50-e2e-ns"))
+		blamed := slices.Contains(v.client.Units(), "p99-itl-ns")
 		assert.Equal(t, blamed, tt.local, "%+v", tt)
 		if !tt.local {
-			assert.ErrorContains(t, err, "answers come in bursts: 3 of 3 streams, 101 deltas a burst, each answer in one piece: something between buffers the stream (nginx: proxy_buffering off)\n  ")
-			assert.ErrorContains(t, err, "p50-ttft-ns")
+			assert.Assert(t, strings.HasPrefix(v.bursts, "answers come in bursts: 3 of 3 streams, 101 deltas a burst, each answer in one piece: something between buffers the stream (nginx: proxy_buffering off)\n  "), v.bursts)
+			assert.Assert(t, strings.Contains(v.bursts, "p50-ttft-ns"), v.bursts)
 		}
 	}
 	m := measured(t, BoundReported, 0, 9, false)
-	assert.NilError(t, m.judgeBursts(sample.Summarize(m.all(), m.elapsed, sample.SLO{}).Metrics, sample.FindBursts(m.all())))
+	v, err := m.judge(sample.Summarize(m.all(), m.elapsed, sample.SLO{}).Metrics, sample.FindBursts(m.all()))
+	assert.NilError(t, err)
+	assert.Equal(t, v.bursts, "")
 }
 
 // TestUnknownClientError checks that client-err-% is left out if there were few control streams.
@@ -230,14 +236,14 @@ func TestUnknownClientError(t *testing.T) {
 		for _, bound := range []ClientBound{BoundFails, BoundWithheld, BoundReported} {
 			m := measured(t, bound, ms, tt.streams, false)
 			metrics := sample.Summarize(m.all(), m.elapsed, sample.SLO{}).Metrics
-			d, err := m.judge(metrics)
+			v, err := m.judge(metrics, sample.Bursts{})
 			assert.NilError(t, err)
 			_, has := metrics[sample.ClientError]
 			assert.Equal(t, has, !tt.unknown)
 			b, bounded := m.end.Bounds["mean-ttft-ns"]
 			assert.Equal(t, bounded, !tt.unknown)
 			assert.Assert(t, !bounded || b.Low < 99.5e6 && b.Low > 98e6 && b.High == 100e6, "%v", b) // a lag of 1 ms in 100 ms
-			assert.Equal(t, d.Unknown != "", tt.unknown)
+			assert.Equal(t, v.client.Unknown != "", tt.unknown)
 		}
 	}
 }
@@ -420,8 +426,7 @@ func TestClientOpen(t *testing.T) {
 	c, err := NewClient("BenchmarkOpen", target, Load{})
 	assert.NilError(t, err)
 	defer c.Close()
-	c.Open(t.Context(), 3)
-	assert.Equal(t, c.client.pool.Open(), 3)
+	assert.Equal(t, c.Open(t.Context(), 3), 3)
 	s, err := c.Do(t.Context(), Request{Prompt: "one", MaxTokens: 2})
 	assert.NilError(t, err)
 	assert.Equal(t, s.Connect, time.Duration(0))

@@ -3,14 +3,13 @@ package llmbench
 import (
 	"encoding/json"
 	"math/rand/v2"
-	"strings"
+	"slices"
 	"time"
 	"unicode/utf8"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/check"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/prefix"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // A Message is one turn of a conversation.
@@ -74,44 +73,18 @@ type Turn struct {
 	Check       func(Answer) error // see [Request]
 }
 
-// newAnswer returns the answer of a sample that has one.
-func newAnswer(s *sample.Sample) Answer {
-	kept := s.Answer
-	a := Answer{Text: kept.Text, Reasoning: kept.Reasoning, Finish: s.Finish}
-	names, args := strings.Fields(kept.ToolNames), splitValues(kept.ToolCalls)
-	for i := range max(len(names), len(args)) {
-		var call check.ToolCall
-		if i < len(names) {
-			call.Name = names[i]
-		}
-		if i < len(args) {
-			call.Arguments = args[i]
-		}
-		a.ToolCalls = append(a.ToolCalls, call)
-	}
-	return a
-}
-
-// splitValues divides JSON values that stand one after the other. What follows the last value that is
-// valid is one more.
-func splitValues(text string) (values []string) {
-	decoder := json.NewDecoder(strings.NewReader(text))
-	for {
-		at := decoder.InputOffset()
-		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil {
-			if rest := strings.TrimSpace(text[at:]); rest != "" {
-				values = append(values, rest)
-			}
-			return values
-		}
-		values = append(values, string(value))
-	}
-}
-
 // request returns the request of turn t in a conversation that began with messages.
 func (t Turn) request(messages []Message) Request {
 	return Request{Messages: messages, MaxTokens: t.MaxTokens, FixedOutput: t.FixedOutput, Check: t.Check}
+}
+
+// after returns the turn of the session of r that follows so many replies.
+func (r Request) after(replies []string) Request {
+	messages := slices.Clip(r.conversation()) // another pass may send them too
+	for i, reply := range replies {
+		messages = append(messages, Message{Role: "assistant", Content: reply}, Message{Role: "user", Content: r.Then[i].Prompt})
+	}
+	return r.Then[len(replies)-1].request(messages)
 }
 
 // conversation returns the messages of r; its prompt is a message of the user.

@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,7 +17,6 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
@@ -227,7 +228,7 @@ func TestResend(t *testing.T) {
 						unread++
 					}
 				}
-				assert.Equal(t, tally(outcomes), tt.outcomes)
+				assert.Equal(t, tallied(outcomes), tt.outcomes)
 				assert.Equal(t, received, tt.received)
 				assert.Equal(t, resent, tt.resent)
 				assert.Equal(t, unread, tt.unread)
@@ -274,10 +275,10 @@ func TestReuse(t *testing.T) {
 				}
 				c, l, pl, err := prepared(target, Load{Requests: words(1, 1), Concurrency: 1})
 				assert.NilError(t, err)
-				defer c.close()
-				w := newWorker(c, l, conn.NewClock(conn.WallClock), nil)
+				defer c.Close()
+				w := testWorker(c, l)
 				for i := range 3 {
-					s := w.do(t.Context(), pl.build(0), 0, false)
+					s := w.Do(t.Context(), pl.build(0), 0, false)
 					assert.NilError(t, s.Err)
 					ttft, _ := s.TTFT()
 					assert.Equal(t, ttft, 300*ms, "request %d", i)
@@ -287,4 +288,13 @@ func TestReuse(t *testing.T) {
 			})
 		})
 	}
+}
+
+// tallied formats counts like "connect 1, ok 9", sorted by name.
+func tallied(counts map[sample.Outcome]int) string {
+	var parts []string
+	for _, o := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%s %d", o, counts[o]))
+	}
+	return strings.Join(parts, ", ")
 }

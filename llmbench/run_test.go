@@ -20,6 +20,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
@@ -602,7 +603,7 @@ func helperTruth(b *testing.B) {
 		return map[string]float64{"p50-ttft-ns": figures["p50-ttft-ns"], "p50-itl-ns": 1}
 	}}
 	Run(b, target, Load{Requests: words(20, 8), Concurrency: 4})
-	process.skipped()
+	process.Skipped()
 }
 
 // runAtTerminal runs a helper benchmark whose standard error is a terminal. It returns the standard

@@ -9,6 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
@@ -41,7 +42,7 @@ func TestSalt(t *testing.T) {
 	}
 	t.Setenv("LLMBENCH_SALT", "-1")
 	assert.Equal(t, outlives.Salt(), uint64(0))
-	_, err := setUp(outlives, Load{})
+	_, err := setUp(process.Join("test"), outlives, Load{})
 	assert.Error(t, err, "LLMBENCH_SALT=-1: want a whole number, at least 0")
 }
 

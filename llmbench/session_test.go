@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/send"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
@@ -116,7 +117,7 @@ func TestFailedTurn(t *testing.T) {
 			assert.Equal(t, samples[i].Turn, i%3)
 		}
 		for _, s := range samples[4:] {
-			assert.ErrorContains(t, s.Err, errNotSent.Error())
+			assert.ErrorContains(t, s.Err, send.ErrNotSent.Error())
 			assert.ErrorContains(t, s.Err, "turn 0 of its session: truncated")
 			assert.Equal(t, s.End, samples[3].End) // without think time
 		}

@@ -8,6 +8,8 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/control"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
@@ -32,20 +34,24 @@ func BenchmarkSoak(b *testing.B) {
 	target, _ := countingServer(b, answerAlways)
 	c, err := newClient(target)
 	assert.NilError(b, err)
-	defer c.close()
-	k, err := newControl(0, false)
+	defer c.Close()
+	k, err := control.New(0, false)
 	assert.NilError(b, err)
-	defer k.close()
+	defer k.Close()
 	pass := func() *store.Store {
-		o := inMemoryOnly()
-		pl, err := newPlan(&l, c.target, l.Requests)
+		samples := store.New(store.Bound, "")
+		pl, err := newPlan(&l, target, l.Requests)
 		assert.NilError(b, err)
-		r, err := c.pass(b.Context(), &l, pl, k, o)
+		p, err := pl.pass(&l)
 		assert.NilError(b, err)
-		s := sample.Summarize(r.Samples, sample.Elapsed(r.Samples), sample.SLO{})
+		p.With, p.Beside, p.Keep = process.Join("soak"), k, func(s *sample.Sample, _ bool) error { return samples.Add(s) }
+		_, _, err = c.Pass(b.Context(), p)
+		assert.NilError(b, err)
+		all := samples.Between(0, samples.End())
+		s := sample.Summarize(all, sample.Elapsed(all), sample.SLO{})
 		assert.Equal(b, s.Outcomes[sample.OK], perPass*99/100)
 		assert.Equal(b, s.Outcomes[sample.Left], perPass/100)
-		return o.samples
+		return samples
 	}
 	var begin, end, kept memory
 	var samples *store.Store

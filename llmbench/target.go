@@ -1,13 +1,11 @@
 package llmbench
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"iter"
 	"maps"
 	"net"
@@ -24,6 +22,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/endpoint"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/mergepatch"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/send"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -174,7 +173,7 @@ func (t Target) config() map[string]string {
 			c["proxy"] = u.Scheme + "://" + u.Host
 		}
 	}
-	if e, err := endpoint.Parse(t.URL); err == nil && e.Socket != "" {
+	if t.overUnixSocket() {
 		c["instants"] = "of the client's reads, a Unix socket has no kernel timestamps"
 	}
 	if t.TLS != nil && t.TLS.InsecureSkipVerify {
@@ -187,34 +186,10 @@ func (t Target) config() map[string]string {
 	return c
 }
 
-// Salt returns a number on which the words of prompts must depend, so that the prefix cache
-// of a server that outlives this process holds no prompt that an earlier process has sent. It
-// is for the field Salt of the data sets of package benchdata, whose prompts have the same
-// lengths with every salt.
-//
-// For a server that is neither Simulated nor Ephemeral the number is random, and another one
-// in each process. For other servers it is 0, which means no salt, or 1 if the server KeepsPrompts:
-// every process sends the same prompts. LLMBENCH_SALT sets the salt of all servers. [Main]
-// prints the LLMBENCH_SALT that repeats the prompts after the results, and the records have it.
-//
-// The number also depends on the arguments. They keep benchmarks apart that send the same
-// texts from a file: t.Salt(b.Name()).
-func (t Target) Salt(of ...any) uint64 {
-	cfg, err := readConfig()
-	if err != nil {
-		return 0 // Run returns the error
-	}
-	salt := cfg.promptSalt(t)
-	if salt == 0 {
-		return 0
-	}
-	usedSalt.Store(salt)
-	if len(of) == 0 {
-		return salt
-	}
-	hash := fnv.New64a()
-	fmt.Fprintln(hash, append([]any{salt}, of...)...)
-	return cmp.Or(hash.Sum64(), 1)
+// overUnixSocket reports whether the server is at a Unix socket.
+func (t Target) overUnixSocket() bool {
+	e, err := endpoint.Parse(t.URL)
+	return err == nil && e.Socket != ""
 }
 
 // outlives reports whether the server may run longer than this process.
@@ -225,6 +200,32 @@ func (t Target) outlives() bool { return !t.Simulated && !t.Ephemeral }
 func (t Target) Check() error {
 	_, err := t.endpoint()
 	return err
+}
+
+// server returns where requests are sent, and an error if t is invalid.
+func (t Target) server() (send.Server, error) {
+	at, err := t.endpoint()
+	if err != nil {
+		return send.Server{}, err
+	}
+	proxy, err := t.proxy()
+	if err != nil {
+		return send.Server{}, fmt.Errorf("target: %w", err)
+	}
+	return send.Server{At: at, Dialect: t.dialect(), Header: t.Header, Secrets: t.secrets(), Compressed: t.Compressed, Dial: t.Dial, Proxy: proxy, TLS: t.TLS}, nil
+}
+
+// newClient returns a client of t, which must be closed.
+func newClient(t Target) (*send.Client, error) {
+	s, err := t.server()
+	if err != nil {
+		return nil, err
+	}
+	c, err := send.NewClient(s)
+	if err != nil {
+		return nil, fmt.Errorf("target: %w", err)
+	}
+	return c, nil
 }
 
 // endpoint checks the target and returns where it is.
@@ -326,7 +327,7 @@ func (t Target) secrets() redact.Secrets {
 			}
 		}
 	}
-	r := http.Request{Header: canonical(t.Header)}
+	r := http.Request{Header: http.Header{"Authorization": authorization(t.Header)}}
 	if _, password, ok := r.BasicAuth(); ok {
 		all = append(all, password)
 	}
@@ -342,6 +343,16 @@ func (t Target) secrets() redact.Secrets {
 	return redact.New(append(all, credentials...))
 }
 
+// authorization returns the values of that field, whatever the case of its name.
+func authorization(h http.Header) (values []string) {
+	for name, all := range h {
+		if http.CanonicalHeaderKey(name) == "Authorization" {
+			values = append(values, all...)
+		}
+	}
+	return values
+}
+
 // Redact returns a text as it may be shown. It removes the target's credentials, because servers
 // repeat them in errors, and writes control characters other than tabs and newlines as in Go, because
 // they can change a terminal. It replaces each value of at least eight bytes of Header, of the query of URL and of
@@ -353,16 +364,6 @@ func (t Target) Redact(text string) string { return t.secrets().Hide(text) }
 // shortens the text to most bytes. A text that is shortened ends with [dialect.Cut].
 // Whoever shortens a text first may show a part of a credential.
 func (t Target) Excerpt(text string, most int) string { return t.secrets().Excerpt(text, most) }
-
-// redactError returns err without secrets.
-func redactError(secrets redact.Secrets, err error) error {
-	before := err.Error()
-	text := secrets.Hide(before)
-	if text == before {
-		return err
-	}
-	return errors.New(text)
-}
 
 // validConfigKey reports whether key may stand in a configuration line
 // (https://go.googlesource.com/proposal/+/master/design/14313-benchmark-format.md).

@@ -1,4 +1,3 @@
-// Package judge finds what the samples of a measurement say about its soundness. Its functions are pure.
 package judge
 
 import (

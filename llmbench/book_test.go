@@ -1,0 +1,46 @@
+package llmbench
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+	"gotest.tools/v3/assert"
+)
+
+// A stuckWriter writes records to a disk that hangs after some of them.
+type stuckWriter struct {
+	left int
+	free chan struct{} // closed when the disk works again
+}
+
+func (w *stuckWriter) Name() string            { return "x.jsonl" }
+func (w *stuckWriter) Flush() error            { return nil }
+func (w *stuckWriter) Close(records.End) error { return errors.New("closed while a write hangs") }
+func (w *stuckWriter) Write(*sample.Sample) error {
+	if w.left--; w.left < 0 {
+		<-w.free
+	}
+	return nil
+}
+
+// TestHangingDisk checks that a write which hangs is an error after some time, and that the file is not touched any
+// more.
+func TestHangingDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stuck := &stuckWriter{left: 5, free: make(chan struct{})}
+		b := &book{to: stuck}
+		for range 5 {
+			assert.NilError(t, b.write(&sample.Sample{}, false))
+		}
+		begin := time.Now()
+		assert.Error(t, b.write(&sample.Sample{}, false), "x.jsonl: a write has not ended after 1m0s: the disk hangs")
+		assert.Equal(t, time.Since(begin), store.WriteLimit)
+		assert.NilError(t, b.close(records.End{}))
+		close(stuck.free)
+	})
+}

@@ -1,0 +1,89 @@
+package judge
+
+import (
+	"fmt"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/prefix"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// manyRepeated is the share of repeated prompts above which a prefix cache matters.
+const manyRepeated = 0.1
+
+// Prompts are what is known of the prompts of all passes.
+type Prompts struct {
+	All      int
+	Repeated int  // begin like one that the process has sent before
+	Uncached bool // the server is known to have no prefix cache
+	Seen     bool // an earlier process may have sent the same ones
+	Control  bool // a control can tell whether repeated prompts are answered sooner
+}
+
+// StatedCache returns what answers, the server's counters or the prompts say about the prefix cache. It reports false
+// if only a control can tell: more than manyRepeated of the prompts repeat, and the server states nothing.
+func StatedCache(p Prompts, metrics map[string]float64) (c *records.PrefixCache, ok bool) {
+	c = &records.PrefixCache{Prompts: p.All, Repeated: p.Repeated}
+	cached, byAnswers := metrics["cached-%"]
+	hits, byCounters := metrics["srv-prefix-hit-%"]
+	switch {
+	case byAnswers:
+		c.By, c.Cached = records.CacheByAnswers, cached/100
+	case byCounters:
+		c.By, c.Cached = records.CacheByCounters, hits/100
+	case float64(c.Repeated) > manyRepeated*float64(c.Prompts) && p.Control:
+		if !p.Uncached {
+			return c, false
+		}
+		c.By = records.CacheByCounters
+	case c.Repeated > 0 || p.Seen:
+		c.Verdict = records.CacheUnknown
+		return c, true
+	default:
+		c.Verdict = records.CacheNew
+		return c, true
+	}
+	if c.Verdict = records.CacheCold; 100*c.Cached > manyCached {
+		c.Verdict = records.CacheWarm
+	}
+	return c, true
+}
+
+// ControlledCache sets what a control says about the prefix cache in c, and in metrics if the cache is warm.
+func ControlledCache(c *records.PrefixCache, pairs []prefix.Pair, metrics map[string]float64) {
+	v := prefix.Judge(pairs)
+	c.By, c.Pairs, c.Ratio = records.CacheByControl, v.Pairs, v.Ratio
+	switch {
+	case v.Warm:
+		c.Verdict = records.CacheWarm
+		metrics[sample.WarmCache] = 1
+	case v.Cold:
+		c.Verdict = records.CacheCold
+	default:
+		c.Verdict, c.By = records.CacheUnknown, ""
+	}
+}
+
+// CacheNotes returns what a reader of the figures must know about the prefix cache. What answers state is one of
+// [Facts.Notes].
+func CacheNotes(c *records.PrefixCache, metrics map[string]float64) []records.Note {
+	units := firstTokens(metrics)
+	n := records.Note{Kind: records.NoteCache, Units: units, Doubt: len(units) > 0}
+	repeat := fmt.Sprintf("%d of %d prompts begin like an earlier one", c.Repeated, c.Prompts)
+	pairs := fmt.Sprintf("in a control of %d pairs after the passes, the TTFT of prompts that were sent before was %.3g times that of new ones of the same words (median)", c.Pairs, c.Ratio)
+	switch {
+	case c.By == records.CacheByCounters && c.Verdict == records.CacheWarm:
+		n.Text = fmt.Sprintf("the server took %.3g%% of the prompts' tokens from its prefix cache, by its own counters, which shortens the TTFT", 100*c.Cached)
+	case c.By == records.CacheByControl && c.Verdict == records.CacheWarm:
+		n.Text = fmt.Sprintf("the prefix cache is warm, which shortens the TTFT: %s, and %s", repeat, pairs)
+	case c.By == records.CacheByControl:
+		n.Doubt, n.Text = false, fmt.Sprintf("no prefix cache shortens the TTFT: %s, but %s", repeat, pairs)
+	case c.Verdict == records.CacheUnknown && c.Pairs > 0:
+		n.Text = fmt.Sprintf("cannot tell whether a prefix cache shortens the TTFT: %s, and %s, which decides nothing", repeat, pairs)
+	case c.Verdict == records.CacheUnknown && c.Repeated > 0 && float64(c.Repeated) > manyRepeated*float64(c.Prompts):
+		n.Text = fmt.Sprintf("cannot tell whether a prefix cache shortens the TTFT: %s, and the server states nothing", repeat)
+	default:
+		return nil
+	}
+	return []records.Note{n}
+}

@@ -1,0 +1,63 @@
+package judge
+
+import (
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/lockstep"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// Facts are what the samples of all passes say, before figures are judged.
+type Facts struct {
+	Summary  sample.Summary
+	Failures string // requests that failed although that is tolerated; ""
+	Bursts   sample.Bursts
+	excess   string
+	hidden   int
+}
+
+// FindFacts finds all facts at once, because samples may have to be read from a file. The passes took
+// elapsed in sum.
+func FindFacts(all iter.Seq[*sample.Sample], elapsed time.Duration, slo sample.SLO, maxFail float64) (f Facts) {
+	type samples = iter.Seq[*sample.Sample]
+	lockstep.Range(all,
+		func(s samples) { f.Summary = sample.Summarize(s, elapsed, slo) },
+		func(s samples) { f.Failures, _ = failures(s, maxFail) },
+		func(s samples) { f.Bursts = sample.FindBursts(s) },
+		func(s samples) { f.excess = excess(s) },
+		func(s samples) { f.hidden = hidden(s) })
+	return f
+}
+
+// excess describes the answers with more output tokens than the request allowed. It returns ""
+// without such answers.
+func excess(samples iter.Seq[*sample.Sample]) string {
+	var first *sample.Sample
+	n, all := 0, 0
+	for s := range samples {
+		all++
+		if s.Outcome == sample.OK && s.TokenSource == sample.FromUsage && s.MaxTokens > 0 && s.OutputTokens > s.MaxTokens {
+			if n == 0 {
+				first = s
+			}
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the server states more output tokens than were allowed in %d of %d requests; the first is %s of pass %d, %d of %d",
+		n, all, first.ID, first.Pass, first.OutputTokens, first.MaxTokens)
+}
+
+// hidden returns the number of successful answers with reasoning tokens that were not streamed.
+func hidden(samples iter.Seq[*sample.Sample]) (n int) {
+	for s := range samples {
+		if s.Outcome == sample.OK && s.Streamed && s.HidesReasoning() {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,103 @@
+package judge
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// Figures are the figures of a measurement while they are judged.
+type Figures struct {
+	Metrics  map[string]float64     // those that are left, by unit
+	Units    []sample.Unit          // that Metrics may have, in order
+	Shown    func(sample.Unit) bool // whether the figure of a unit is reported
+	Reported bool                   // figures that are doubted are left all the same
+
+	Withheld []Withholding
+	Hidden   []string                   // units that mean nothing because answers come in bursts
+	Bounds   map[string]sample.Interval // of the true values of figures that the client can distort; nil: unknown
+}
+
+// A Withholding is figures that were left out for one reason.
+type Withholding struct {
+	Units  []string
+	Bursts bool // answers came in bursts; else the client distorted the figures
+}
+
+// Named returns those of the units that a result may have.
+func (f *Figures) Named(units []string) (reported []string) {
+	for _, name := range units {
+		if at := slices.IndexFunc(f.Units, func(u sample.Unit) bool { return u.Name == name }); at >= 0 && f.Shown(f.Units[at]) {
+			reported = append(reported, name)
+		}
+	}
+	return reported
+}
+
+// OfTokens returns the units of a result that depend on the number of output tokens.
+func (f *Figures) OfTokens() (units []string) {
+	for _, u := range f.Units {
+		if u.Family == sample.FamilyTPOT || slices.Contains([]string{"output-tok/s", "steady-output-tok/s", "total-tok/s", "user-tok/s", "out-tok/req"}, u.Name) {
+			units = append(units, u.Name)
+		}
+	}
+	return f.Named(units)
+}
+
+// JudgeBursts leaves out the figures that mean nothing if answers came in bursts, because something between the
+// server and the client buffers streams. It returns a text about these figures, or "". It must be called before
+// JudgeClient, so that the client is not blamed for them.
+func (f *Figures) JudgeBursts(b sample.Bursts, slo sample.SLO) string {
+	units := slices.DeleteFunc(slices.Clone(f.Units), func(u sample.Unit) bool {
+		_, known := f.Metrics[u.Name]
+		return !known || !f.Shown(u)
+	})
+	if f.Hidden = b.Hide(units, slo); len(f.Hidden) == 0 {
+		return ""
+	}
+	end := "mean nothing"
+	if !f.Reported {
+		f.withhold(f.Hidden, true)
+		end = "mean nothing and are left out"
+	}
+	return fmt.Sprintf("answers come in bursts: %v: something between buffers the stream (nginx: proxy_buffering off)\n  %s %s", b, strings.Join(f.Hidden, ", "), end)
+}
+
+// JudgeClient sets client-err-% and the bounds if the distortion by the client is known, and leaves out the figures that
+// the client distorted too much.
+func (f *Figures) JudgeClient(r distortion.Report) {
+	if r.Unknown == "" {
+		f.Bounds = r.Bounds(f.Metrics)
+		maps.DeleteFunc(f.Bounds, func(unit string, i sample.Interval) bool { // JSON has no number for +Inf
+			return slices.Contains(f.Hidden, unit) || !Finite(i.Low) || !Finite(i.Likely) || !Finite(i.High)
+		})
+		f.Metrics[sample.ClientError] = 100 * r.Worst
+	}
+	if units := r.Units(); len(units) > 0 && !f.Reported {
+		f.withhold(units, false)
+	}
+}
+
+// withhold leaves out the figures of units.
+func (f *Figures) withhold(units []string, bursts bool) {
+	for _, unit := range units {
+		delete(f.Metrics, unit)
+	}
+	f.Withheld = append(f.Withheld, Withholding{units, bursts})
+}
+
+// HasSpeed reports whether a rate or a latency is left.
+func (f *Figures) HasSpeed() bool {
+	return slices.ContainsFunc(f.Units, func(u sample.Unit) bool {
+		_, known := f.Metrics[u.Name]
+		return known && u.Timed() && f.Shown(u)
+	})
+}
+
+// Finite reports whether v may be in a result. Benchstat takes all memory for an infinite value.
+func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -1,0 +1,65 @@
+package judge
+
+import (
+	"fmt"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// shortAnswers is the share of the asked output tokens below which short answers are logged.
+const shortAnswers = 0.95
+
+// manyCached is the percentage of cached prompt tokens above which they are logged.
+const manyCached = 10
+
+// Notes returns what a reader of the figures must know about their sources.
+func (f Facts) Notes() (all []records.Note) {
+	s := f.Summary
+	add := func(n records.Note, format string, args ...any) {
+		n.Text = fmt.Sprintf(format, args...)
+		all = append(all, n)
+	}
+	if f.excess != "" {
+		add(records.Note{Kind: records.NoteLengths}, "%s", f.excess)
+	}
+	if asked, output := s.Metrics["asked-out-tok/req"], s.Metrics["out-tok/req"]; output > 0 && output < shortAnswers*asked {
+		add(records.Note{Kind: records.NoteLengths, Doubt: true}, "answers are shorter than asked: mean %.4g of %.4g output tokens; figures depend on the length", output, asked)
+	}
+	if cached := s.Metrics["cached-%"]; cached > manyCached {
+		units := firstTokens(s.Metrics)
+		add(records.Note{Kind: records.NoteCache, Doubt: len(units) > 0, Units: units}, "the server took %.3g%% of the prompts' tokens from its cache, which shortens the TTFT: prompts have a common beginning, or were sent before, in this process or without Target.Salt in another", cached)
+	}
+	if len(s.Sources) > 1 || s.Sources[sample.FromUsage] == 0 && s.Outcomes[sample.OK] > 0 {
+		add(records.Note{Kind: records.NoteTokens}, "output tokens were not all stated by the server: %s", tally(s.Sources))
+	}
+	for _, text := range s.Contradictions {
+		add(records.Note{Kind: records.NoteTokens}, "%s", text)
+	}
+	if text := s.DescribeDeltas(); text != "" {
+		add(records.Note{Kind: records.NoteTokens}, "%s", text)
+	}
+	if len(s.Clocks) > 1 {
+		add(records.Note{Kind: records.NoteClock}, "not all instants are the kernel's: requests by clock: %s", tally(s.Clocks))
+	}
+	if f.hidden > 0 {
+		add(records.Note{Kind: records.NoteTokens}, "the server counted reasoning tokens that it did not stream in %d of %d requests: these have no TPOT", f.hidden, s.Requests)
+	}
+	if s.Connected > 0 {
+		add(records.Note{Kind: records.NoteConnections}, "%d of %d requests had to open a connection; the time it took is in their latency, and in the records", s.Connected, s.Requests)
+	}
+	if s.Resent > 0 {
+		add(records.Note{Kind: records.NoteConnections}, "the server closed kept connections: %d of %d requests were sent again; the time lost is in their latency", s.Resent, s.Requests)
+	}
+	return all
+}
+
+// firstTokens returns the units in figures that are times to the first delta.
+func firstTokens(figures map[string]float64) (units []string) {
+	for _, u := range sample.Units {
+		if _, known := figures[u.Name]; known && u.Family == sample.FamilyTTFT {
+			units = append(units, u.Name)
+		}
+	}
+	return units
+}

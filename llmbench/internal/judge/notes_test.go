@@ -1,0 +1,91 @@
+package judge
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// textsOf returns the texts of notes.
+func textsOf(notes []records.Note) (texts []string) {
+	for _, n := range notes {
+		texts = append(texts, n.Text)
+	}
+	return texts
+}
+
+// TestCachedPrompts checks that prompts from the server's cache are logged if they are more
+// than 10 % of the prompts' tokens.
+func TestCachedPrompts(t *testing.T) {
+	for _, c := range []struct {
+		cached int // of 10 prompt tokens in one of two requests
+		want   []string
+	}{
+		{0, nil},
+		{2, nil},
+		{3, []string{"the server took 15% of the prompts' tokens from its cache, which shortens the TTFT: prompts have a common beginning, or were sent before, in this process or without Target.Salt in another"}},
+	} {
+		cached := answered(5)
+		cached.CachedTokens = c.cached
+		samples := []sample.Sample{answered(5), cached}
+		got := FindFacts(sample.All(samples...), time.Second, sample.SLO{}, 0).Notes()
+		assert.DeepEqual(t, textsOf(got), c.want)
+		for _, n := range got {
+			assert.Assert(t, !n.Doubt && n.Units == nil, "%v: there is no TTFT", n)
+		}
+	}
+	metrics := map[string]float64{"cached-%": 20, "p99-ttft-ns": 2, "p50-ttft-ns": 1, "output-tok/s": 1}
+	for _, n := range (Facts{Summary: sample.Summary{Metrics: metrics, Sources: map[sample.TokenSource]int{sample.FromUsage: 1}}}).Notes() {
+		assert.Assert(t, n.Doubt && slices.Equal(n.Units, []string{"p50-ttft-ns", "p99-ttft-ns"}), "%v", n)
+	}
+	unit := sample.Named("cached-%")[0]
+	assert.Assert(t, unit.Core)
+	assert.Equal(t, unit.Line(), "Unit cached-% better=higher same=5")
+}
+
+// TestShortAnswers checks that answers shorter than 95 % of a fixed length that was asked for
+// are logged, and that others are not.
+func TestShortAnswers(t *testing.T) {
+	for _, c := range []struct {
+		asked, output int
+		atMost        bool // no fixed length
+		want          []string
+	}{
+		{683, 46, false, []string{"answers are shorter than asked: mean 46 of 683 output tokens; figures depend on the length"}},
+		{683, 683, false, nil},
+		{100, 95, false, nil},
+		{100, 94, false, []string{"answers are shorter than asked: mean 94 of 100 output tokens; figures depend on the length"}},
+		{683, 46, true, nil},
+	} {
+		s := answered(c.output)
+		s.MaxTokens, s.FixedOutput, s.Streamed = c.asked, !c.atMost, true
+		samples := []sample.Sample{s, s}
+		got := FindFacts(sample.All(samples...), time.Second, sample.SLO{}, 0).Notes()
+		assert.DeepEqual(t, textsOf(got), c.want)
+		for _, n := range got {
+			assert.Assert(t, n.Doubt && n.Units == nil, "%v", n)
+		}
+	}
+}
+
+// TestHiddenReasoning checks that reasoning which the server counts and does not stream is told.
+func TestHiddenReasoning(t *testing.T) {
+	s := answered(4)
+	s.Streamed, s.Deltas, s.Outputs, s.ReasoningTokens = true, 2, 2, 2
+	got := FindFacts(sample.All(s), time.Second, sample.SLO{}, 0).Notes()
+	assert.DeepEqual(t, textsOf(got), []string{"the server counted reasoning tokens that it did not stream in 1 of 1 requests: these have no TPOT"})
+}
+
+// TestExcess checks that answers with more tokens than the request allowed are told.
+func TestExcess(t *testing.T) {
+	right, more := answered(3), answered(3)
+	right.ID, right.MaxTokens = "a", 3
+	more.ID, more.MaxTokens = "b", 2
+	assert.Equal(t, excess(sample.All(right)), "")
+	assert.Equal(t, excess(sample.All(right, more)), "the server states more output tokens than were allowed in 1 of 2 requests; the first is b of pass 0, 3 of 2")
+}

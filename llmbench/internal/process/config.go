@@ -1,0 +1,49 @@
+package process
+
+import (
+	"os"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
+)
+
+// A Config holds the variables of the environment that the harness itself reads.
+type Config struct {
+	Out         string       // LLMBENCH_OUT: folder for per-request records; "" writes none
+	AllUnits    bool         // LLMBENCH_UNITS: false reports the core units, true all
+	ClientBound string       // LLMBENCH_CLIENT_BOUND: fail, withhold or report; "" if it is not set
+	Salt        *uint64      // LLMBENCH_SALT: what the words of prompts depend on; nil: not set
+	Progress    screen.Place // LLMBENCH_PROGRESS: the terminal for progress and the table of results; "" is as auto
+	Shards      shard.Config
+}
+
+func init() { env.Register(func(r *env.Reader) { parseConfig(r) }) }
+
+// ReadConfig reads the environment of the process. It checks the variables of every
+// package of the process, so that a wrong one stops a benchmark before it sends
+// anything.
+func ReadConfig() (Config, error) {
+	environ := os.Environ()
+	if err := env.Check(environ); err != nil {
+		return Config{}, err
+	}
+	return parseConfig(env.NewReader(environ)), nil
+}
+
+// parseConfig reads the variables of a Config. Errors are those of r.
+func parseConfig(r *env.Reader) Config {
+	var c Config
+	env.Read(r, &c.Out, "LLMBENCH_OUT", env.Text, "a folder")
+	units := "core"
+	env.Read(r, &units, "LLMBENCH_UNITS", env.OneOf("core", "all"), "core or all")
+	c.AllUnits = units == "all"
+	env.Read(r, &c.ClientBound, "LLMBENCH_CLIENT_BOUND", env.OneOf("fail", "withhold", "report"), "fail, withhold or report")
+	if r.IsSet("LLMBENCH_SALT") {
+		c.Salt = new(uint64)
+		env.Read(r, c.Salt, "LLMBENCH_SALT", env.Uint64, "a whole number, at least 0")
+	}
+	env.Read(r, &c.Progress, "LLMBENCH_PROGRESS", env.OneOf(screen.Auto, screen.TTY, screen.None), "auto, tty or none")
+	c.Shards = shard.ReadFrom(r)
+	return c
+}

@@ -1,0 +1,39 @@
+package process
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
+)
+
+func TestParseConfig(t *testing.T) {
+	for _, tt := range []struct {
+		environ []string
+		want    Config
+	}{
+		{nil, Config{}},
+		{[]string{"PATH=/bin", "LLMBENCH_OUT=", "LLMBENCH_UNITS=core", "LLMBENCH_PROGRESS=none", "LLMBENCH_CLIENT_BOUND=fail"}, Config{Progress: screen.None, ClientBound: "fail"}},
+		{[]string{"LLMBENCH_OUT=out", "LLMBENCH_UNITS=all", "LLMBENCH_PROGRESS=tty", "LLMBENCH_CLIENT_BOUND=withhold"}, Config{Out: "out", AllUnits: true, Progress: screen.TTY, ClientBound: "withhold"}},
+		{[]string{"LLMBENCH_CLIENT_BOUND=report"}, Config{ClientBound: "report"}},
+	} {
+		r := env.NewReader(tt.environ)
+		got := parseConfig(r)
+		assert.NilError(t, r.Err(), "%q", tt.environ)
+		assert.Equal(t, got, tt.want, "%q", tt.environ)
+	}
+}
+
+func TestParseConfigErrors(t *testing.T) {
+	for entry, want := range map[string]string{
+		"LLMBENCH_OUT= ":              "LLMBENCH_OUT= : want a folder",
+		"LLMBENCH_UNITS=some":         "LLMBENCH_UNITS=some: want core or all",
+		"LLMBENCH_PROGRESS=stderr":    "LLMBENCH_PROGRESS=stderr: want auto, tty or none",
+		"LLMBENCH_CLIENT_BOUND=maybe": "LLMBENCH_CLIENT_BOUND=maybe: want fail, withhold or report",
+		"LLMBENCH_UNIT=all":           "LLMBENCH_UNIT: no such variable; the nearest is LLMBENCH_UNITS",
+	} {
+		assert.Error(t, env.Check([]string{entry}), want)
+	}
+}

@@ -1,0 +1,139 @@
+package process
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"sync"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
+)
+
+// randomSalt returns the salt of this process, or of all shards.
+var randomSalt = sync.OnceValue(func() uint64 { return 1 + uint64(rand.Uint32()) })
+
+// RandomSalt returns a random number above 0 that is the same in all processes that measure together, and during all
+// of their lives.
+func RandomSalt() uint64 { return randomSalt() }
+
+// agreed are the variables that must be the same in all shards. Others may differ, such as folders,
+// or are secret. What they do to requests must not differ: requests are compared, too.
+var agreed = []string{
+	"LLMBENCH_BACKEND", "LLMBENCH_NAME", "LLMBENCH_MODEL", "LLMBENCH_DIALECT", "LLMBENCH_MOCK", "LLMBENCH_MOCK_SPEED",
+	"LLMBENCH_UNITS", "LLMBENCH_CLIENT_BOUND", "LLMBENCH_SALT", "LLMBENCH_FULL", "LLMBENCH_CONCURRENCY", "LLMBENCH_RATE", "LLMBENCH_STAGES",
+	"LLMBENCH_BURSTINESS", "LLMBENCH_REQUESTS", "LLMBENCH_INPUT", "LLMBENCH_OUTPUT", "LLMBENCH_STREAM", "LLMBENCH_WARMUP", "LLMBENCH_TIMEOUT",
+	"LLMBENCH_IDLE_TIMEOUT", "LLMBENCH_MAX_FAIL", "LLMBENCH_CANCEL", "LLMBENCH_SLO", "LLMBENCH_SEED",
+}
+
+// agreedFiles are the variables with the path of a file that must have the same content in all shards.
+var agreedFiles = []string{"LLMBENCH_TOKENIZER"}
+
+// join joins the other shards, and sets the group of p. Without a rendezvous it does nothing. It
+// writes to out who was refused.
+func (p *process) join(ctx context.Context, c shard.Config, out io.Writer) error {
+	if c.Part.Alone() {
+		return nil
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("LLMBENCH_SHARD: %w", err)
+	}
+	facts := []shard.Fact{{Name: "the test binary's SHA-256", Value: hashOfFile(program)}}
+	for _, name := range agreed {
+		facts = append(facts, shard.Fact{Name: name, Value: os.Getenv(name)})
+	}
+	for _, name := range agreedFiles {
+		facts = append(facts, shard.Fact{Name: "the SHA-256 of the file " + name, Value: hashOfFile(os.Getenv(name))})
+	}
+	for _, name := range []string{"test.benchtime", "test.count", "test.cpu"} {
+		if f := flag.Lookup(name); f != nil {
+			facts = append(facts, shard.Fact{Name: "-" + name, Value: f.Value.String()})
+		}
+	}
+	machine, err := os.Hostname()
+	g, err := shard.Join(ctx, shard.Options{
+		Part: c.Part, Addr: c.Addr, Token: c.Token, Timeout: c.Timeout,
+		Name: cmp.Or(machine, fmt.Sprint(err)), Facts: facts, Hand: handed(RandomSalt()),
+		Log: func(text string) { fmt.Fprintln(out, "#", text) },
+	})
+	if err != nil {
+		return err
+	}
+	salt, err := takeHanded(g.Hand)
+	if err != nil {
+		defer g.Close()
+		return g.Fail(err)
+	}
+	randomSalt = func() uint64 { return salt }
+	p.mu.Lock()
+	p.group = g
+	p.mu.Unlock()
+	return nil
+}
+
+// handed is what shard 0 hands to all: the salt of prompts.
+func handed(salt uint64) []byte { return binary.BigEndian.AppendUint64(nil, salt) }
+
+func takeHanded(data []byte) (salt uint64, err error) {
+	if len(data) != 8 {
+		return 0, fmt.Errorf("shard 0 handed over %d bytes: want 8", len(data))
+	}
+	return binary.BigEndian.Uint64(data), nil
+}
+
+// hashOfFile returns the first bytes of the SHA-256 of a file, or why the file cannot be read. It
+// returns "" for "".
+func hashOfFile(path string) string {
+	if path == "" {
+		return ""
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return err.Error()
+	}
+	defer file.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, file); err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%x", hash.Sum(nil)[:8])
+}
+
+// Group returns the processes that measure together, or nil for a process alone.
+func Group() *shard.Group {
+	current.mu.Lock()
+	defer current.mu.Unlock()
+	return current.group
+}
+
+// Join returns the party that makes the measurement of a benchmark.
+func Join(benchmark string) Party {
+	if g := Group(); g != nil {
+		return &shards{group: g, benchmark: benchmark}
+	}
+	return alone{}
+}
+
+// follows reports whether another process prints the results. The caller holds p.mu.
+func (p *process) follows() bool { return p.group != nil && p.group.Index > 0 }
+
+// finish ends the run of all shards, and returns the exit code of all of them for that of this one.
+func (p *process) finish(code int) int {
+	if p.group == nil {
+		return code
+	}
+	defer p.group.Close()
+	status, err := p.group.Finish(byte(min(max(code, 0), math.MaxUint8)))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return max(code, 1)
+	}
+	return int(status)
+}

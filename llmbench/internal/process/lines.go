@@ -1,0 +1,109 @@
+package process
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/resultline"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// edit has the lines of a benchmark's results edited. If the testing package does not let that
+// happen, the metadata of all units of the process is printed at once, and a shard that must print
+// no results fails.
+func (p *process) edit(tb testing.TB) {
+	b, ok := tb.(*testing.B)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !ok || p.preamble.Out == nil || p.attach(b, p.editLine) || p.preamble.InLine(b.Name()) {
+		return
+	}
+	if p.follows() {
+		p.group.Fail(errors.New("this version of Go does not let a shard leave its results to shard 0"))
+		return
+	}
+	for _, u := range p.units() {
+		fmt.Fprint(p.preamble.Out, p.preamble.Describe(u))
+	}
+}
+
+// editLine puts the figures of a result into the order of the units. Figures of the testing package
+// itself stay in their places at the beginning, and figures of other units come last. It
+// returns the metadata of the units that no line before had, and a comment for each figure that is
+// left out because it is no finite number. A shard other than shard 0 writes a comment instead of
+// the line.
+func (p *process) editLine(l *resultline.Line) (before string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.follows() {
+		l.Drop = true
+		return fmt.Sprintf("# %s: the result of all %d shards is that of shard 0; this is shard %d\n", l.Name, p.group.Count, p.group.Index)
+	}
+	l.Figures = slices.DeleteFunc(l.Figures, func(f resultline.Figure) bool {
+		if finite(f.Value) {
+			return false
+		}
+		before += fmt.Sprintf("# %s: %s is left out: it is %v, want a finite number\n", l.Name, f.Unit, f.Value)
+		return true
+	})
+	l.Drop = len(l.Figures) == 0
+	rank := map[string]int{"ns/op": -1, "MB/s": -1}
+	units := p.units()
+	for i, u := range units {
+		rank[u.Name] = i
+	}
+	place := func(f resultline.Figure) int {
+		if at, known := rank[f.Unit]; known {
+			return at
+		}
+		return len(units)
+	}
+	slices.SortStableFunc(l.Figures, func(a, b resultline.Figure) int { return cmp.Compare(place(a), place(b)) })
+	p.table.Results++
+	for _, f := range l.Figures {
+		// A figure that only tells results apart says nothing to people.
+		if !slices.ContainsFunc(sample.Units, func(u sample.Unit) bool { return u.Name == f.Unit || u.Apart == f.Unit }) {
+			p.table.AddFigure(withoutCPUs(l.Name), f.Unit, f.Value)
+		}
+		if at, known := rank[f.Unit]; known && at >= 0 {
+			before += p.preamble.Describe(units[at])
+		}
+	}
+	return before
+}
+
+// withoutCPUs returns the name of a benchmark in a line of results as testing.B.Name has it.
+func withoutCPUs(name string) string {
+	if n := runtime.GOMAXPROCS(0); n != 1 {
+		name = strings.TrimSuffix(name, fmt.Sprintf("-%d", n))
+	}
+	return name
+}
+
+// Attach replaces how the lines of results are edited; a function that returns false cannot edit them.
+func Attach(f func(*testing.B, resultline.Editor) bool) { current.attach = f }
+
+// Edit has the lines of a benchmark's results edited.
+func Edit(tb testing.TB) { current.edit(tb) }
+
+// WarnWithoutMain logs once that the results lack what Main prints, if Main was not called.
+func WarnWithoutMain(b *testing.B) {
+	b.Helper()
+	p := current
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.hasMain || p.warned {
+		return
+	}
+	p.warned = true
+	b.Log("TestMain does not call llmbench.Main: the results lack the metadata of units and the configuration of targets, and failures of later -count samples are forgotten")
+}
+
+// finite reports whether v may be in a line of results. Benchstat takes all memory for an infinite value.
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -1,0 +1,142 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/prefix"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/resultline"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// errInterrupted is the cause of a context that ends because of a signal.
+var errInterrupted = errors.New("interrupted")
+
+// current is the state of this process.
+var current = &process{passes: map[string]int{}, attach: resultline.Attach}
+
+// A process is what benchmarks share. It prints only if [Main] was called, and only between the
+// lines of results.
+type process struct {
+	mu        sync.Mutex
+	hasMain   bool               // Main was called
+	warned    bool               // the lack of Main was logged
+	preamble  resultline.Printer // prints nothing if Main was not called for benchmarks
+	passes    map[string]int     // number of passes of each benchmark
+	attach    func(*testing.B, resultline.Editor) bool
+	own       []sample.Unit  // units of loads
+	screen    *screen.Screen // where people read, or nil
+	comments  bool           // without a screen the table is printed as comments
+	job       *screen.Job    // the benchmarks of the process
+	table     screen.Overview
+	failed    bool            // a watched benchmark failed
+	interrupt context.Context // ends with the first signal; nil: signals are not caught
+	last      string          // the last throughput, for the progress line
+	atEnd     []string        // what is printed after the results
+	speed     string          // of the simulated server that was described last
+	sent      prefix.Sent     // the beginnings of all prompts
+	group     *shard.Group    // this process and others that measure together; nil: it measures alone
+}
+
+// Main runs m, and returns the exit code. Package llmbench documents it.
+func Main(m *testing.M) int {
+	flag.Parse()
+	p := current
+	p.mu.Lock()
+	p.hasMain = true
+	p.mu.Unlock()
+	if f := flag.Lookup("test.bench"); f == nil || f.Value.String() == "" {
+		return m.Run()
+	}
+	cfg, err := ReadConfig()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if cfg.Out != "" {
+		if err := records.CheckFolder(cfg.Out); err != nil {
+			fmt.Fprintf(os.Stderr, "LLMBENCH_OUT=%s: no records can be written there: %v\n", cfg.Out, err)
+			return 1
+		}
+	}
+	terminal, err := screen.Open(cfg.Progress)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "LLMBENCH_PROGRESS=%s: %v\n", cfg.Progress, err)
+		return 1
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	interrupt, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	context.AfterFunc(ctx, func() {
+		cancel(errInterrupted)
+		stop() // the next signal has its usual effect
+	})
+	if err := p.join(interrupt, cfg.Shards, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if g := p.group; g != nil {
+		context.AfterFunc(g.Context(), func() { cancel(g.Err()) })
+	}
+	p.begin(os.Stdout, terminal, interrupt)
+	p.comments = terminal == nil && cfg.Progress != screen.None
+	p.job = screen.NewJob(m, flag.Lookup("test.bench").Value.String(), flag.Lookup("test.skip").Value.String())
+	code := m.Run()
+	p.end()
+	if code == 0 && p.hasFailed() {
+		code = 1
+	}
+	return p.finish(code)
+}
+
+// begin lets p print to out, and show what is for people on a terminal, unless that is nil.
+func (p *process) begin(out io.Writer, terminal *screen.Screen, interrupt context.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.preamble.Out, p.screen, p.interrupt = out, terminal, interrupt
+}
+
+// end prints what comes after the results: how prompts are repeated, the table and its summary.
+func (p *process) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, text := range p.atEnd {
+		p.preamble.End(text)
+	}
+	if p.follows() {
+		p.table = screen.Overview{}
+	}
+	if p.screen == nil {
+		if p.comments {
+			p.preamble.End(p.table.Report(commentWidth))
+		}
+		return
+	}
+	if text := p.table.Report(p.screen.Width()); text != "" {
+		fmt.Fprint(p.screen, "\n"+text)
+	}
+	p.screen.Close()
+	p.screen = nil
+}
+
+// commentWidth is the number of columns of a table that is printed as comments.
+const commentWidth = 118
+
+// hasFailed reports whether a watched benchmark failed.
+func (p *process) hasFailed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.failed
+}

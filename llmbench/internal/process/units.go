@@ -1,0 +1,57 @@
+package process
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// registered are the units that packages added to the catalogue.
+var registered struct {
+	mu    sync.Mutex
+	units []sample.Unit
+}
+
+// RegisterUnits adds units to the catalogue. It panics if a unit is not valid or has the name of another unit.
+func RegisterUnits(units ...sample.Unit) {
+	registered.mu.Lock()
+	defer registered.mu.Unlock()
+	for _, u := range units {
+		if err := u.Check(); err != nil {
+			panic("llmbench: " + err.Error())
+		}
+		if slices.ContainsFunc(slices.Concat(sample.Units, registered.units), named(u.Name)) {
+			panic(fmt.Sprintf("llmbench: unit %q is registered twice", u.Name))
+		}
+		registered.units = append(registered.units, u)
+	}
+}
+
+// Units returns the catalogue: [sample.Units], then the units that were registered, in the order of their
+// registration.
+func Units() []sample.Unit {
+	registered.mu.Lock()
+	defer registered.mu.Unlock()
+	return slices.Concat(sample.Units, registered.units)
+}
+
+// AddUnits adds the units of a load to those that the process can print.
+func AddUnits(units []sample.Unit) {
+	current.mu.Lock()
+	defer current.mu.Unlock()
+	for _, u := range units {
+		if !slices.ContainsFunc(current.units(), named(u.Name)) {
+			current.own = append(current.own, u)
+		}
+	}
+}
+
+// units returns the units of the process, in the order of the lines of results.
+func (p *process) units() []sample.Unit { return slices.Concat(Units(), p.own) }
+
+// named returns the function that reports whether a unit has a name.
+func named(name string) func(sample.Unit) bool {
+	return func(u sample.Unit) bool { return u.Name == name }
+}

@@ -1,0 +1,58 @@
+package process
+
+import (
+	"context"
+	"testing"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/prefix"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
+)
+
+// Watch makes Main return 1 if tb fails, and has the lines of its results edited.
+func Watch(tb testing.TB) {
+	p := current
+	p.edit(tb)
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.failed = true
+			if !p.table.Has(tb.Name()) {
+				p.table.Add(screen.Entry{Benchmark: tb.Name(), Notes: []string{"failed: see the log"}})
+			}
+		}
+	})
+}
+
+// Context returns a context that ends with tb, with a signal that Main catches, and if another process is lost.
+func Context(tb testing.TB) context.Context {
+	ctx, cancel := context.WithCancelCause(tb.Context())
+	current.mu.Lock()
+	interrupt := current.interrupt
+	current.mu.Unlock()
+	if interrupt != nil {
+		stop := context.AfterFunc(interrupt, func() { cancel(context.Cause(interrupt)) })
+		tb.Cleanup(func() { stop() })
+		if interrupt.Err() != nil {
+			cancel(context.Cause(interrupt))
+		}
+	}
+	tb.Cleanup(func() { cancel(nil) })
+	return ctx
+}
+
+// NextPass returns the number of the next pass of a benchmark, over all its -count samples and
+// from 0.
+func NextPass(benchmark string) int {
+	p := current
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := p.passes[benchmark]
+	p.passes[benchmark]++
+	return n
+}
+
+// Sent adds the beginnings of prompts for a server, before they are sent, and returns how many of them are repeated.
+func Sent(server string, openings []prefix.Opening) (repeated int) {
+	return current.sent.Add(server, openings)
+}

@@ -1,0 +1,100 @@
+package send
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/endpoint"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
+)
+
+// A Server is where a [Client] sends posts, and how the server is reached and understood.
+type Server struct {
+	At         endpoint.Endpoint
+	Dialect    dialect.Dialect
+	Header     http.Header    // of each request
+	Secrets    redact.Secrets // which the server may repeat, and samples must not have
+	Compressed bool           // answers may be compressed
+	Dial       func(ctx context.Context, network, addr string) (net.Conn, error)
+	Proxy      *url.URL // nil: none
+	TLS        *tls.Config
+}
+
+// A Client sends posts to one server. It keeps every connection for reuse, whatever the
+// concurrency, asks for no compression and follows no redirects. It speaks HTTP/1.1, so that
+// each stream has a connection of its own.
+type Client struct {
+	server  Server
+	events  *sse.Budget // for large events of all streams
+	sender  sender      // the pool, except in tests
+	pool    *conn.Pool
+	wall    func() int64 // the wall clock, in nanoseconds since 1970
+	runID   string       // prefix of the request IDs
+	passes  atomic.Int64 // number of passes so far, the warm-up included
+	ordinal atomic.Int64 // of the last request outside of a pass
+	ended   atomic.Int64 // requests that have ended
+
+	longest time.Duration // of the posts of all passes so far of which each request succeeded
+}
+
+// A sender sends a request and returns when the head of its response has been read, as
+// [conn.Pool.Send] does.
+type sender interface {
+	Send(*http.Request, *conn.Trace) (*http.Response, error)
+}
+
+// maxLarge is how many bytes the large events of all streams may take.
+const maxLarge = 512 << 20
+
+// NewClient returns a client of s. It sends nothing. The client must be closed.
+func NewClient(s Server) (*Client, error) {
+	s.Header = canonical(s.Header)
+	p, err := conn.NewPool(conn.Options{URL: s.At.Base, Socket: s.At.Socket, Dial: s.Dial, Proxy: s.Proxy, TLS: s.TLS})
+	if err != nil {
+		return nil, err
+	}
+	return &Client{
+		server: s,
+		events: sse.NewBudget(maxLarge),
+		sender: p,
+		pool:   p,
+		wall:   conn.WallClock,
+		runID:  fmt.Sprintf("llmbench-%08x", rand.Uint32()),
+	}, nil
+}
+
+// Close closes the connections. No request may be in flight.
+func (c *Client) Close() { c.pool.CloseIdle() }
+
+// Clock returns a clock that begins now.
+func (c *Client) Clock() conn.Clock { return conn.NewClock(c.wall) }
+
+// Ended returns how many requests of passes have ended so far.
+func (c *Client) Ended() int { return int(c.ended.Load()) }
+
+// RunID returns the prefix of the IDs of requests.
+func (c *Client) RunID() string { return c.runID }
+
+// SetRunID sets the prefix of the IDs of requests. No request may be in flight.
+func (c *Client) SetRunID(id string) { c.runID = id }
+
+// canonical returns a copy of h whose names are in canonical form.
+func canonical(h http.Header) http.Header {
+	c := http.Header{}
+	for name, values := range h {
+		for _, v := range values {
+			c.Add(name, v)
+		}
+	}
+	return c
+}

@@ -1,0 +1,178 @@
+package send
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/audit"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// waiting is how many samples may wait for the recorder before requests wait, too.
+const waiting = 1024
+
+// A recorder takes the samples of a pass as their requests end. It completes each of them,
+// checks it, and has it kept. The work is done by a goroutine of its own, so that
+// no request waits for it. The sample is kept as soon as no other sample
+// waits, so that a process that is killed loses little.
+type recorder struct {
+	pass    *Pass
+	clock   conn.Clock
+	secrets redact.Secrets          // which the error of a check may have
+	giveUp  context.CancelCauseFunc // ends the pass when a sample cannot be kept
+
+	ended  chan Finished
+	waited atomic.Int64 // nanoseconds that requests waited in add, in sum
+	lateMu sync.Mutex
+	late   map[int]time.Duration // guarded by lateMu; see addLate
+	done   chan struct{}
+	audit  audit.Audit // until done is closed, of the goroutine; as err
+	err    error
+}
+
+// A Finished is the sample of a request that has ended, and the check of its answer, or nil.
+type Finished struct {
+	*sample.Sample
+	Check func(Answer) error
+}
+
+// errNoRecorder is the error of a pass whose recorder has exited.
+var errNoRecorder = errors.New("the Tokenizer or the Check of a request ended its goroutine with runtime.Goexit, as Fatal of package testing does; Count and Check must return")
+
+// newRecorder starts a recorder. The pass has started with clock. Close must be called.
+func newRecorder(p *Pass, clock conn.Clock, secrets redact.Secrets, giveUp context.CancelCauseFunc) *recorder {
+	r := &recorder{pass: p, clock: clock, secrets: secrets, giveUp: giveUp, ended: make(chan Finished, waiting), done: make(chan struct{})}
+	go r.run()
+	return r
+}
+
+// add hands over the sample of a request of this process that has ended, and the check of its answer,
+// or nil. It waits while too many samples wait, and returns how long.
+func (r *recorder) add(s *sample.Sample, check func(Answer) error) (waited time.Duration) {
+	s.Shard = r.pass.Shard
+	a := Finished{s, check}
+	select {
+	case r.ended <- a:
+		return 0
+	default:
+	}
+	begin := r.clock.Now()
+	r.ended <- a
+	waited = r.clock.Now() - begin
+	r.waited.Add(int64(waited))
+	return waited
+}
+
+// take hands over the sample of another process. No request of this process waits meanwhile.
+func (r *recorder) take(s *sample.Sample) { r.ended <- Finished{Sample: s} }
+
+// addLate notes that a turn of the session of a request was sent late by some time, because the turn
+// before it waited for the recorder. It ignores times that are not positive.
+func (r *recorder) addLate(request int, by time.Duration) {
+	if by <= 0 {
+		return
+	}
+	r.lateMu.Lock()
+	defer r.lateMu.Unlock()
+	if r.late == nil {
+		r.late = map[int]time.Duration{}
+	}
+	r.late[request] += by
+}
+
+// close waits until all samples are kept. It returns why one could not be kept.
+func (r *recorder) close() error {
+	close(r.ended)
+	<-r.done
+	return r.err
+}
+
+func (r *recorder) run() {
+	defer close(r.done)
+	r.err = errNoRecorder
+	defer func() {
+		if why := recover(); why != nil {
+			panic(why)
+		}
+		if r.err != nil {
+			r.giveUp(r.err)
+			r.pass.With.Fail(r.err)
+		}
+		for range r.ended { // so that no request waits
+		}
+	}()
+	r.err = r.keepAll()
+}
+
+// keepAll keeps all samples that end. It returns why one could not be kept.
+func (r *recorder) keepAll() error {
+	for a := range r.ended {
+		s := a.Sample
+		if s.Shard == r.pass.Shard { // the recorder of another process does its own
+			s.Pass = r.pass.Number
+			if err := a.Complete(&r.pass.Options, r.clock, r.secrets); err != nil {
+				return err
+			}
+			if !errors.Is(s.Err, ErrNotSent) {
+				r.audit.Add(s)
+			}
+		}
+		if err := r.pass.Keep(s, len(r.ended) == 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Complete sets what is only known at the end of a request on clock, and judges the answer. Secrets are hidden in
+// what the check says. The error says that the check panicked.
+func (a Finished) Complete(o *Options, clock conn.Clock, secrets redact.Secrets) error {
+	s := a.Sample
+	// The timestamps of requests that ended before the wall clock was set are right.
+	if s.Clock != sample.UserClock && clock.WallChange() != 0 {
+		s.ToUserClock()
+	}
+	if s.TokenSource == sample.FromTokenizer {
+		s.OutputTokens = o.Tokenizer.Count(s.Answer.Reasoning + s.Answer.Text + s.Answer.ToolCalls)
+	} else if s.Outcome == sample.OK && o.counts(s) {
+		// A broken character has more tokens in the text than the model generated. Some servers do not
+		// count reasoning.
+		if text := s.Answer.Text + s.Answer.ToolCalls; !strings.ContainsRune(text, utf8.RuneError) {
+			s.TextTokens = o.Tokenizer.Count(text)
+		}
+	}
+	if a.Check != nil && s.Outcome == sample.OK {
+		if err := a.judge(secrets); err != nil {
+			return err
+		}
+	}
+	if !o.KeepText {
+		s.Answer = nil
+	}
+	return nil
+}
+
+// judge checks the answer. It returns an error if the check panics. Secrets are hidden in what the check says.
+func (a Finished) judge(secrets redact.Secrets) (err error) {
+	s := a.Sample
+	defer func() {
+		if why := recover(); why != nil {
+			err = fmt.Errorf("the Check of request %d, turn %d, panicked: %v; the answer is %.200q\n%s", s.Request, s.Turn, why, s.Answer.Text, debug.Stack())
+		}
+	}()
+	wrong := a.Check(newAnswer(s))
+	s.Checked, s.Correct = true, wrong == nil
+	if wrong != nil {
+		s.Wrong = secrets.Excerpt(wrong.Error(), sample.MaxWrong-len(redact.Cut))
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package send
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/strain"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// Pass sends every post of p once, and returns when every request and every goroutine of the pass has ended; the
+// deadlines of p bound the time, unless the tokenizer hangs. Began is false if the pass did not begin. The error of a
+// pass that began says that its samples contradict each other, or that not all of them could be kept.
+func (c *Client) Pass(ctx context.Context, p *Pass) (r Result, began bool, err error) {
+	if p.Limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, p.Limit, errors.New("the pass's deadline passed: "+p.Limit.String()))
+		defer cancel()
+	}
+	ahead := p.connectionsAhead(c.longest)
+	if err := c.openAhead(ctx, p, ahead); err != nil {
+		return r, false, err
+	}
+	defer c.pool.CloseUnused()
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+
+	lp := &loop{client: c, number: c.passes.Add(1), pass: p, giveUp: giveUp}
+	lp.posts = p.Posts.feed(ctx, lp.guard)
+	beside := p.Beside
+	if beside == nil || c.pool.Stamped(ctx) {
+		beside = nothing{}
+	}
+	beside.Open(ctx, ahead)
+	start, err := p.With.Start()
+	if err != nil {
+		giveUp(err)
+		for range lp.posts { // all must be received
+		}
+		return r, false, err
+	}
+	beside.Begin(ctx, ahead, start)
+	before := strain.Read()
+	lp.clock = conn.NewClockAt(start, c.wall)
+	lp.beganLate(lp.clock.Now())
+	lp.recorder = newRecorder(p, lp.clock, c.server.Secrets, giveUp)
+	others := p.With.Collect(func(s *sample.Sample) {
+		c.ended.Add(1)
+		lp.recorder.take(s)
+	})
+	if p.Due != nil {
+		lp.open(ctx)
+	} else {
+		lp.closed(ctx)
+	}
+	beside.End()
+	r.Strain = strain.Read().Since(before)
+	r.ClockChange = lp.clock.WallChange()
+	r.Late = lp.late
+	lost := others()
+	err = lp.recorder.close()
+	r.RecorderWait, r.LateTurns = time.Duration(lp.recorder.waited.Load()), lp.recorder.late
+	c.longest = max(c.longest, lp.longest)
+	if err == nil {
+		err = lp.check()
+	}
+	return r, true, cmp.Or(lost, err)
+}
+
+// check returns why a pass whose samples are all kept is none, or nil.
+func (lp *loop) check() error {
+	if lp.exited.Load() {
+		return errExited
+	}
+	if err := lp.recorder.audit.Check(&lp.flight, lp.pass.Workers+lp.pass.MaxInFlight); err != nil {
+		return fmt.Errorf("the pass contradicts itself: %w", err)
+	}
+	if n := lp.client.pool.Strays(min(lp.longest, strayTime)); n > 0 {
+		return fmt.Errorf("the server sent answers that no request asked for, on %d connections: answers may have been taken for those to later requests", n)
+	}
+	return nil
+}
+
+// strayTime is how long answers that nobody asked for are awaited at most after a pass.
+const strayTime = 50 * time.Millisecond

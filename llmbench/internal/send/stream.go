@@ -1,0 +1,269 @@
+package send
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
+)
+
+// A stream is the state of one streamed answer.
+type stream struct {
+	done   bool          // the end marker has come
+	fault  error         // the first fault
+	usage  dialect.Usage // as stated so far
+	tokens int           // sum of the counts that the server stated for single events
+}
+
+// readStream reads a streamed answer to the end of the body, so that the connection can be
+// used again: also after an error or after the end marker.
+func (r *reader) readStream(ctx context.Context, s *sample.Sample, giveUp context.CancelCauseFunc) error {
+	var st stream
+	var idle *time.Timer
+	defer func() {
+		if idle != nil {
+			idle.Stop()
+		}
+		r.sse.Reset(http.NoBody) // large events of other streams may need the buffers
+	}()
+	for {
+		r.part = conn.Arrival{}
+		if r.sse.Buffered() > 0 {
+			r.part = r.src.Data
+		}
+		e, err := r.sse.Next()
+		if err == io.EOF {
+			break
+		}
+		switch {
+		case err != nil && st.fault != nil:
+			return st.fault // an engine that dies states the reason before the connection breaks
+		case errors.Is(err, sse.ErrTooLarge):
+			return failure{sample.Malformed, err}
+		case err != nil:
+			return interrupted(ctx, r.options, sample.Truncated, err)
+		}
+		if idle == nil {
+			idle = time.AfterFunc(r.options.IdleTimeout, func() { giveUp(errStalled) })
+		} else {
+			idle.Reset(r.options.IdleTimeout)
+		}
+		r.addEvent(&st, s, e)
+		if err := tooLong(s); err != nil && st.fault == nil {
+			return err
+		}
+		if st.fault == nil && r.leaveAfter > 0 && s.Deltas >= r.leaveAfter {
+			giveUp(errLeft)
+			return interrupted(ctx, r.options, sample.Truncated, io.ErrUnexpectedEOF)
+		}
+	}
+	r.closeBatch() // the end of the body may have come in a segment of its own
+	if st.fault != nil {
+		return st.fault
+	}
+	if s.Events == 0 {
+		return fail(sample.Empty, "no event in the stream")
+	}
+	if err := r.parser.End(); err != nil {
+		return failure{sample.Truncated, err}
+	}
+	s.DeltaTokens = sample.StateDeltaTokens(r.tokens, s.Deltas)
+	return r.countTokens(s, st.usage, st.tokens, s.Deltas > 0)
+}
+
+// tooLong returns a failure if a stream has more deltas or more text than any answer of the
+// tokens that were allowed, so that a stream without an end does not fill the memory.
+func tooLong(s *sample.Sample) error {
+	if bound := deltasPerToken*min(s.MaxTokens, maxText) + moreDeltas; s.MaxTokens > 0 && s.Deltas > bound {
+		return fail(sample.Malformed, "the stream has %d deltas and has not ended; want at most %d where %d output tokens are allowed", s.Deltas, bound, s.MaxTokens)
+	}
+	if s.OutputChars > maxText {
+		return fail(sample.Malformed, "the stream has %d characters and has not ended; want at most %d", s.OutputChars, maxText)
+	}
+	return nil
+}
+
+// addEvent parses an event and adds what it holds to the sample. Events after a fault are
+// ignored; of events after the end marker only an error counts.
+func (r *reader) addEvent(st *stream, s *sample.Sample, e sse.Event) {
+	r.closeBatch()
+	at, lag := r.src.Data.On(r.clock)
+	if r.src.Data.Stamp == 0 {
+		s.Clock = sample.UserClock
+	}
+	s.Events++
+	if st.fault != nil {
+		return
+	}
+	d := &r.delta
+	err := r.parse(e)
+	switch {
+	case d.Fault != "":
+		st.fault = fail(sample.ServerError, "%s", d.Fault)
+		return
+	case st.done:
+		return
+	case errors.Is(err, dialect.ErrTruncated):
+		st.fault = failure{sample.Truncated, err}
+		return
+	case err != nil:
+		st.fault = failure{sample.Malformed, err}
+		return
+	}
+	st.done = d.Done
+	addEventInstants(s, d, at, lag)
+	if d.Finish != "" {
+		s.Finish = d.Finish
+	}
+	// Some servers state zeros before or after the true counts.
+	setStated(&st.usage.PromptTokens, d.Usage.PromptTokens)
+	setStated(&st.usage.OutputTokens, d.Usage.OutputTokens)
+	setStated(&st.usage.CachedTokens, d.Usage.CachedTokens)
+	setStated(&st.usage.ReasoningTokens, d.Usage.ReasoningTokens)
+	st.tokens += d.Tokens
+	r.addTokens(d)
+	if d.Timings != (dialect.Timings{}) {
+		s.Server = sample.ServerTimings(d.Timings)
+	}
+	for range d.Chunks { // nearly always one
+		r.arrivals.Add(r.src.Data)
+		s.Deltas++
+	}
+	r.addToBatch(d.Chunks)
+	if d.Chunks > 0 && r.cut(at) {
+		s.Cut++
+	}
+	if d.Chunks > 0 && (len(d.Text) > 0 || len(d.ToolCall) > 0) {
+		if s.Outputs == 0 {
+			s.FirstOutput, s.EventLags.FirstOutput = at, lag
+		}
+		s.Outputs += d.Chunks
+	}
+	r.addText(s)
+}
+
+// addTokens adds the tokens of the deltas of an event, if the server has stated those of all deltas
+// before. Tokens of an event without text, such as a part of a character, belong to the next delta.
+func (r *reader) addTokens(d *dialect.Delta) {
+	r.early += d.Tokens
+	if d.Chunks == 0 || d.Tokens == 0 && len(r.tokens) == 0 {
+		return
+	}
+	for left := d.Chunks; left > 0; left-- {
+		n := r.early / left
+		r.tokens = append(r.tokens, int32(n))
+		r.early -= n
+	}
+}
+
+// parsedApart is how many events of a stream are parsed apart. A stream with more of them needs a
+// large stack anyway.
+const parsedApart = 8
+
+// parse parses an event into r.delta. An event that differs from the one before only in its text
+// needs little stack; others are few in most streams.
+func (r *reader) parse(e sse.Event) error {
+	if q, ok := r.parser.(dialect.Knower); ok && q.Known(e, &r.delta) {
+		return nil
+	}
+	if r.parsed == parsedApart {
+		return r.parser.Event(e, &r.delta)
+	}
+	r.parsed++
+	return r.parseApart(e)
+}
+
+func (r *reader) parseApart(e sse.Event) (err error) {
+	conn.Apart(func() { err = r.parser.Event(e, &r.delta) })
+	return err
+}
+
+// cut reports whether the last event, which was complete at the instant at, came in two parts of
+// which the second one arrived after the client had read the first, and sample.BurstPause or more
+// after the first.
+func (r *reader) cut(at time.Duration) bool {
+	if r.part.Stamp == 0 || r.src.Data.Stamp == 0 || r.part == r.src.Data {
+		return false
+	}
+	first, _ := r.part.On(r.clock)
+	return at > r.part.User && at-first >= sample.BurstPause
+}
+
+// setStated sets count to what the server stated, unless that is 0.
+func setStated(count *int, stated int) {
+	if stated != 0 {
+		*count = stated
+	}
+}
+
+// addEventInstants adds the instants of an event that other tools compute their figures
+// from. It must be called before the event's deltas are counted.
+func addEventInstants(s *sample.Sample, d *dialect.Delta, at, lag time.Duration) {
+	if d.Done && s.Done == 0 {
+		s.Done, s.EventLags.Done = at, lag
+	}
+	if !d.Done || d.Choices > 0 {
+		s.LastEvent, s.EventLags.LastEvent = at, lag
+	}
+	c := &s.Choices
+	if d.Choices > 0 {
+		if c.First == 0 {
+			c.First, s.EventLags.ChoiceFirst = at, lag
+		}
+		c.Last, s.EventLags.ChoiceLast = at, lag
+	} else if d.Usage.OutputTokens > 0 {
+		s.UsageAlone = true
+	}
+	if d.Chunks > 0 {
+		c.Amid, c.After = c.Amid+c.After, 0
+	}
+	switch n := max(0, d.Choices-d.Chunks); {
+	case s.Deltas+d.Chunks == 0:
+		c.Before += n
+	default:
+		c.After += n
+	}
+}
+
+// A batch is the deltas that came in one batch of a [conn.Reader].
+type batch struct {
+	number        uint32 // of the reader's batch
+	first, deltas int    // index of the first delta, and their number
+	merged        int    // how many of them, the first ones, are in reader.merged
+}
+
+// addToBatch adds the last n deltas to the batch in which they came.
+func (r *reader) addToBatch(n int) {
+	if n == 0 {
+		return
+	}
+	if b := &r.batch; b.deltas == 0 || b.number != r.src.Batch {
+		*b = batch{number: r.src.Batch, first: r.arrivals.Len() - n}
+	}
+	r.batch.deltas += n
+	if r.sse.Buffered() > 0 || r.src.Follows() {
+		r.closeBatch()
+	}
+}
+
+// closeBatch marks the deltas of a batch of several segments as merged: something has come
+// after them in the same batch. It does nothing if the last bytes are of another batch.
+func (r *reader) closeBatch() {
+	b := &r.batch
+	if b.merged == b.deltas || b.number != r.src.Batch || !r.src.Merged() {
+		return
+	}
+	m := sample.Merged{Delta: b.first, Deltas: b.deltas, Since: r.src.Since}
+	if b.merged == 0 {
+		r.merged = append(r.merged, m)
+	} else {
+		r.merged[len(r.merged)-1] = m
+	}
+	b.merged = b.deltas
+}

@@ -1,0 +1,163 @@
+package send
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// A paced body returns one event every millisecond.
+type paced struct{ events []string }
+
+func (p *paced) Read(b []byte) (int, error) {
+	if len(p.events) == 0 {
+		return 0, io.EOF
+	}
+	time.Sleep(time.Millisecond)
+	n := copy(b, p.events[0])
+	p.events = p.events[1:]
+	return n, nil
+}
+
+func (p *paced) Close() error { return nil }
+
+type answering func() io.ReadCloser
+
+func (a answering) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: a()}, nil
+}
+
+// TestCut checks which events count as cut in two parts.
+func TestCut(t *testing.T) {
+	c := conn.NewClock(conn.WallClock)
+	at := func(stamp, user time.Duration) conn.Arrival {
+		return conn.Arrival{User: user, Stamp: c.Epoch().Add(stamp).UnixNano()}
+	}
+	for _, tt := range []struct {
+		name        string
+		first, rest conn.Arrival
+		want        bool
+	}{
+		{"nothing was there before", conn.Arrival{}, at(9*ms, 9*ms), false},
+		{"in one read", at(9*ms, 9*ms), at(9*ms, 9*ms), false},
+		{"the rest came later", at(5*ms, 6*ms), at(9*ms, 9*ms), true},
+		{"the rest came a little later", at(8500*time.Microsecond, 8600*time.Microsecond), at(9*ms, 9*ms), false},
+		{"the rest was there when the first part was read", at(5*ms, 9*ms), at(8*ms, 9*ms), false},
+		{"without timestamps", conn.Arrival{User: 5 * ms}, conn.Arrival{User: 9 * ms}, false},
+	} {
+		r := &reader{clock: c, part: tt.first, src: conn.Reader{Data: tt.rest}}
+		d, _ := tt.rest.On(c)
+		assert.Equal(t, r.cut(d), tt.want, tt.name)
+	}
+}
+
+// TestChoices checks which events other tools would count.
+func TestChoices(t *testing.T) {
+	const (
+		role  = `data: {"choices":[{"delta":{"role":"assistant","content":""}}]}` + "\n\n"
+		null  = `data: {"choices":[{"delta":{"content":null}}]}` + "\n\n"
+		both  = `data: {"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":3}}` + "\n\n"
+		ping  = ": ping\n\n"
+		empty = `data: {"choices":[],"prompt_filter_results":[]}` + "\n\n"
+		token = `data: {"index":1,"token":{"id":1,"text":"a","special":false},"generated_text":"a","details":{"finish_reason":"length","generated_tokens":1}}` + "\n\n"
+	)
+	const ms = time.Millisecond
+	for _, c := range []struct {
+		name       string
+		events     []string // the first is read after 1 ms
+		want       sample.Choices
+		last, done time.Duration
+		alone      bool
+	}{
+		{"a role first, a finish reason and usage last", []string{role, content, content, finish, usage, done},
+			sample.Choices{Before: 1, After: 1, First: 1 * ms, Last: 4 * ms}, 5 * ms, 6 * ms, true},
+		{"nothing but text", []string{content, content, both, done}, sample.Choices{First: 1 * ms, Last: 3 * ms}, 3 * ms, 4 * ms, false},
+		{"none in the first event", []string{empty, ping, content, finish, done}, sample.Choices{After: 1, First: 3 * ms, Last: 4 * ms}, 4 * ms, 5 * ms, false},
+		{"null between texts", []string{role, null, content, null, content, finish, done},
+			sample.Choices{Before: 2, Amid: 1, After: 1, First: 1 * ms, Last: 6 * ms}, 6 * ms, 7 * ms, false},
+		{"without an end marker", []string{content, finish}, sample.Choices{After: 1, First: 1 * ms, Last: 2 * ms}, 2 * ms, 0, false},
+		{"together", []string{role + content, finish + done}, sample.Choices{Before: 1, After: 1, First: 1 * ms, Last: 2 * ms}, 2 * ms, 2 * ms, false},
+		{"without text", []string{role, finish, usage, done}, sample.Choices{Before: 2, First: 1 * ms, Last: 2 * ms}, 3 * ms, 4 * ms, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w, p := newTestWorker(t, answering(func() io.ReadCloser { return &paced{c.events} }), Options{Stream: true})
+			s := w.Do(t.Context(), p, 0, true)
+			assert.Equal(t, s.Err == nil, c.name != "without text", "%s: %v", c.name, s.Err)
+			assert.Equal(t, s.Choices, c.want, c.name)
+			assert.Equal(t, s.LastEvent, c.last, c.name)
+			assert.Equal(t, s.Done, c.done, c.name)
+			assert.Equal(t, s.UsageAlone, c.alone, c.name)
+		})
+	}
+	// A dialect without choices has none.
+	w, p := newDialectWorker(t, dialect.TGI{}, answering(func() io.ReadCloser { return io.NopCloser(strings.NewReader(token)) }), Options{Stream: true})
+	s := w.Do(t.Context(), p, 0, true)
+	assert.NilError(t, s.Err)
+	assert.Equal(t, s.Choices, sample.Choices{})
+}
+
+// TestStreamWithoutEnd checks that a stream is given up when it has far more deltas than tokens
+// were allowed, and that a stream with as many as the limit ends well.
+func TestStreamWithoutEnd(t *testing.T) {
+	const limit = deltasPerToken*4 + moreDeltas // of requests for 4 tokens
+	read := 0                                   // events of the stream
+	endless := answering(func() io.ReadCloser { return io.NopCloser(&repeating{event: content, count: &read}) })
+	w, p := newTestWorker(t, endless, Options{Stream: true})
+	s := w.Do(t.Context(), p, 0, true)
+	assert.Equal(t, s.Outcome, sample.Malformed)
+	assert.Error(t, s.Err, fmt.Sprintf("the stream has %d deltas and has not ended; want at most %d where 4 output tokens are allowed", limit+1, limit))
+	assert.Equal(t, s.Deltas, limit+1)
+	assert.Assert(t, read < 100*limit, read) // the rest of a buffer may have been read too
+
+	long := answering(func() io.ReadCloser {
+		return io.NopCloser(strings.NewReader(strings.Repeat(content, limit) + finish + usage + done))
+	})
+	w, p = newTestWorker(t, long, Options{Stream: true})
+	s = w.Do(t.Context(), p, 0, true)
+	assert.NilError(t, s.Err)
+	assert.Equal(t, s.Deltas, limit)
+}
+
+// TestTooMuchText checks that a stream is given up when it has more text than any answer.
+func TestTooMuchText(t *testing.T) {
+	assert.NilError(t, tooLong(&sample.Sample{MaxTokens: 1 << 30, Deltas: 1 << 20, OutputChars: maxText}))
+	err := tooLong(&sample.Sample{MaxTokens: 1 << 30, Deltas: 1 << 20, OutputChars: maxText + 1})
+	assert.Error(t, err, fmt.Sprintf("the stream has %d characters and has not ended; want at most %d", maxText+1, maxText))
+	assert.Equal(t, asFailure(err).Outcome, sample.Malformed)
+}
+
+// A repeating reader returns the same event without an end, and counts the events.
+type repeating struct {
+	event string
+	count *int
+}
+
+func (r *repeating) Read(b []byte) (int, error) {
+	*r.count++
+	return copy(b, r.event), nil
+}
+
+// TestReasoningTokens checks that a sample holds the reasoning tokens that the server states.
+func TestReasoningTokens(t *testing.T) {
+	const stated = `data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":4,"completion_tokens_details":{"reasoning_tokens":2}}}` + "\n\n"
+	body := answering(func() io.ReadCloser {
+		return io.NopCloser(strings.NewReader(content + content + finish + stated + done))
+	})
+	w, p := newTestWorker(t, body, Options{Stream: true})
+	s := w.Do(t.Context(), p, 0, true)
+	assert.NilError(t, s.Err)
+	assert.Equal(t, s.ReasoningTokens, 2)
+	assert.Equal(t, s.OutputTokens, 4)
+	_, ok := s.TPOT()
+	assert.Assert(t, !ok)
+}

@@ -1,0 +1,179 @@
+package llmbench
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/judge"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// publish computes the figures of all passes, leaves out those that the client distorted too
+// much, and reports the others. It must be called after the last b.Loop, which deletes the
+// figures that were reported before.
+func (r *run) publish() {
+	r.b.Helper()
+	f := judge.FindFacts(r.all(), r.elapsed, r.load.SLO, r.load.MaxFail)
+	r.collect(f.Summary)
+	metrics := f.Summary.Metrics
+	cache := r.judgeCache(metrics)
+	if err := r.samples.Err(); err != nil {
+		r.b.Fatal(r.fail(err))
+	}
+	r.end.Outcome, r.end.Why, r.end.ClockBound = records.EndedOK, "", r.party.ClockBound()
+	r.tellShards() // first, because the testing package cuts long logs
+	if f.Failures != "" {
+		r.note(records.Note{Kind: records.NoteFailures, Text: f.Failures})
+	}
+	measured := maps.Clone(metrics)
+	v, err := r.judge(metrics, f.Bursts)
+	if err != nil {
+		r.b.Fatal(r.fail(err))
+	}
+	r.tellVerdict(v)
+	r.report(f.Summary)
+	for _, n := range slices.Concat(r.wrongAnswers(metrics), f.Notes(), cache) {
+		r.note(n)
+	}
+	c := conclusion{Withheld: v.Withheld}
+	if r.end.Outcome == records.EndedFailed {
+		c.Failed = r.end.Why
+	}
+	if _, err := r.conclude(c); err != nil { // another shard is lost
+		r.b.Fatal(r.fail(err))
+	}
+	process.Show(r.entry(v, measured))
+}
+
+// collect adds the figures of the load and of the observer to the summary.
+func (r *run) collect(s sample.Summary) {
+	r.b.Helper()
+	if v, known := s.Metrics["output-tok/s"]; known {
+		process.SetLast(fmt.Sprintf("%.4g tok/s", v))
+	}
+	if r.load.Figures != nil {
+		more := r.load.Figures(r.all())
+		if unknown := unknownUnits(r.load.units(), more); len(unknown) > 0 {
+			r.b.Errorf("load: figures %q; want names of Load.Units or of the catalogue", unknown)
+		}
+		s.Add(more)
+	}
+	s.Add(r.figures)
+	for _, unit := range slices.Sorted(maps.Keys(r.figures)) {
+		if v := r.figures[unit]; !judge.Finite(v) {
+			r.tell(records.Note{Kind: records.NoteServer, Units: []string{unit}}, "%s is left out: the Observer returned %v, want a finite number", unit, v)
+		}
+	}
+}
+
+// tellShards says who sent the requests, if this process was not alone.
+func (r *run) tellShards() {
+	r.b.Helper()
+	part := r.party.Part()
+	if part.Alone() {
+		return
+	}
+	r.note(records.Note{Kind: records.NoteShards, Text: fmt.Sprintf("%d shards sent the requests; their clocks agree within %v", part.Count, r.party.ClockBound())})
+	for _, o := range judge.Outliers(r.all(), part.Count) {
+		r.note(records.Note{Kind: records.NoteShards, Doubt: true, Text: fmt.Sprintf("%s is out of line: %v; its network or its machine was slower, all the time or for a while", r.party.Name(o.Shard), o)})
+	}
+}
+
+// report reports the figures that are left.
+func (r *run) report(s sample.Summary) {
+	r.b.Helper()
+	r.b.ReportMetric(0, "ns/op") // the time of a pass is the inverse of req/s
+	for _, u := range r.load.units() {
+		if v, known := s.Metrics[u.Name]; known && r.shown(u) {
+			r.b.ReportMetric(v, u.Name)
+		}
+		if u.Name == "steady-output-tok/s" && r.shown(u) {
+			for _, p := range s.Steady {
+				if p.Why != "" {
+					r.tell(records.Note{Kind: records.NoteSteady, Units: []string{u.Name}}, "pass %d: no steady state: %s", p.Pass, p.Why)
+				}
+			}
+		}
+	}
+}
+
+// tellVerdict says which figures are left out or doubted. The benchmark fails if the load wants
+// that, and if neither a rate nor a latency is left, unless
+// LLMBENCH_CLIENT_BOUND is withhold. Figures of a server in this process are reported with its own beside
+// them, so that only the records and the log with -v have the note about the client.
+func (r *run) tellVerdict(v verdict) {
+	r.b.Helper()
+	if v.bursts != "" {
+		r.note(records.Note{Kind: records.NoteBursts, Doubt: true, Units: v.Hidden, Text: v.bursts})
+	}
+	if v.client.Unknown != "" {
+		r.tell(records.Note{Kind: records.NoteClient}, "the distortion by the client is unknown, and client-err-%% is left out: %s", v.client.Unknown)
+	}
+	if len(v.client.Distorted) == 0 {
+		return
+	}
+	n := records.Note{Kind: records.NoteClient, Doubt: true, Units: v.client.Units(), Text: v.client.Text(!v.Reported)}
+	if !r.target.Simulated || !v.Reported || testing.Verbose() { // a simulated server states the true figures
+		r.b.Log(n)
+	}
+	if testing.Verbose() {
+		r.b.Log(v.client.Why)
+	}
+	why := ""
+	switch {
+	case r.bound == BoundFails:
+		why = "client-bound, and LLMBENCH_CLIENT_BOUND is fail"
+	case r.bound == BoundWithheld && ClientBound(r.cfg.ClientBound) != BoundWithheld && !v.HasSpeed():
+		why = "client-bound: neither a rate nor a latency is left"
+	}
+	if why != "" {
+		r.end.Outcome, r.end.Why = records.EndedFailed, why+": "+n.Text
+		r.notes = append(r.notes, "failed: "+why)
+		r.b.Errorf("%s%s", why, r.records.where())
+	}
+	n.Text += "\n" + v.client.Why
+	r.end.Notes = append(r.end.Notes, n)
+}
+
+// entry returns what the table at the end has of the result: the figures that are reported, of which some
+// are doubted, and those that were left out, of all that were measured.
+func (r *run) entry(v verdict, measured map[string]float64) screen.Entry {
+	e := screen.Entry{Benchmark: r.b.Name(), Figures: v.Metrics, Doubted: v.client.Units(), Notes: r.notes}
+	for _, w := range v.Withheld {
+		for _, unit := range w.Units {
+			one := screen.Withheld{Unit: unit}
+			if !w.Bursts {
+				one.Value, one.Most = measured[unit], v.client.Most(unit)
+			}
+			e.Withheld = append(e.Withheld, one)
+		}
+	}
+	if truth := r.target.Truth; truth != nil {
+		e.Next = truth.Next
+		if truth.Figures != nil {
+			e.True = truth.Figures(r.all())
+			maps.DeleteFunc(e.True, func(unit string, _ float64) bool { return len(v.Named([]string{unit})) == 0 })
+		}
+	}
+	return e
+}
+
+// follow is publish for the shards that print no result.
+func (r *run) follow() {
+	r.b.Helper()
+	if _, err := r.distortion(nil, nil); err != nil {
+		r.b.Fatal(r.fail(err))
+	}
+	c, err := r.conclude(conclusion{})
+	if err != nil {
+		r.b.Fatal(r.fail(err))
+	}
+	if c.Failed != "" {
+		r.b.Error(c.Failed) // as at shard 0, the benchmark goes on
+	}
+}

@@ -1,0 +1,109 @@
+package llmbench
+
+import (
+	"encoding/json"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/judge"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// A verdict is what is left of the figures of a measurement, and why others were left out.
+type verdict struct {
+	*judge.Figures
+	bursts string            // about answers that came in bursts; "" if they did not
+	client distortion.Report // about the client
+}
+
+// judge judges the figures in metrics, and keeps in the records what was left out. It tells the load.
+func (m *measurement) judge(metrics map[string]float64, b sample.Bursts) (v verdict, err error) {
+	v.Figures = &judge.Figures{Metrics: metrics, Units: m.load.units(), Shown: m.shown, Reported: m.bound == BoundReported}
+	if !m.target.Simulated { // nothing is between the client and a server in this process
+		v.bursts = v.JudgeBursts(b, m.load.SLO)
+	}
+	if v.client, err = m.distortion(metrics, v.Hidden); err != nil {
+		return v, err
+	}
+	v.JudgeClient(v.client)
+	m.end.Bounds = v.Bounds
+	for _, w := range v.Withheld {
+		if w.Bursts {
+			m.end.Buffered = w.Units
+		} else {
+			m.end.Withheld = w.Units
+		}
+	}
+	m.tellWithheld(v.Withheld)
+	return v, nil
+}
+
+// tellWithheld tells the load which figures were left out.
+func (m *measurement) tellWithheld(all []judge.Withholding) {
+	if m.load.Withheld == nil {
+		return
+	}
+	for _, w := range all {
+		why := ErrClientBound
+		if w.Bursts {
+			why = ErrBursts
+		}
+		m.load.Withheld(w.Units, why)
+	}
+}
+
+// distortion says by how much this process distorted the figures in metrics, without the hidden ones. If several
+// processes made the measurement, each says by how much it distorted the figures of its own requests, and the one that
+// leads has the worst.
+func (m *measurement) distortion(metrics map[string]float64, hidden []string) (distortion.Report, error) {
+	if !m.party.Part().Alone() {
+		var err error
+		if hidden, err = m.shareHidden(hidden); err != nil {
+			return distortion.Report{}, err
+		}
+		own, more := m.figures(process.Own(m.party, m.all()), m.ownTime)
+		maps.Copy(own, more)
+		metrics = own
+	}
+	known := func(u sample.Unit) bool { return m.shown(u) && !slices.Contains(hidden, u.Name) }
+	own := m.estimate.Report(process.Own(m.party, m.all()), m.figures, m.load.units(), metrics, m.load.MaxDistortion, known)
+	return m.party.Worst(own)
+}
+
+// shareHidden gives all processes the units that the one that leads hides.
+func (m *measurement) shareHidden(units []string) ([]string, error) {
+	text, err := json.Marshal(units)
+	if err != nil {
+		return nil, err
+	}
+	if text, err = m.party.Share(" hidden", text); err != nil {
+		return nil, err
+	}
+	return units, json.Unmarshal(text, &units)
+}
+
+// figures computes the figures of samples, whose passes took that long in sum, and the load's
+// own figures. The samples may be shared with others who range over them at the same time.
+func (m *measurement) figures(samples iter.Seq[*sample.Sample], elapsed time.Duration) (figures, more map[string]float64) {
+	if m.load.Figures != nil {
+		more = m.load.Figures(copies(samples))
+	}
+	return sample.Summarize(samples, elapsed, m.load.SLO).Metrics, more
+}
+
+// copies ranges over copies of samples, which the caller may keep and change.
+func copies(samples iter.Seq[*sample.Sample]) iter.Seq[*sample.Sample] {
+	return func(yield func(*sample.Sample) bool) {
+		for s := range samples {
+			one := *s
+			one.Gaps, one.Lags, one.Merged = slices.Clone(s.Gaps), slices.Clone(s.Lags), slices.Clone(s.Merged)
+			if !yield(&one) {
+				return
+			}
+		}
+	}
+}
