@@ -145,11 +145,6 @@ func sendTo(ctx context.Context, c *send.Client, l *Load, pl *plan, keep func(*s
 	return c.Pass(ctx, p)
 }
 
-// only returns the plan of some posts.
-func only(posts ...send.Post) *plan {
-	return &plan{requests: len(posts), samples: len(posts), ahead: len(posts), build: func(i int) send.Post { return posts[i] }}
-}
-
 // ordered returns samples in the order of the passes, the requests and the turns.
 func ordered(samples iter.Seq[*sample.Sample]) (all []sample.Sample) {
 	for s := range samples {
