@@ -122,6 +122,7 @@ func TestSwap(t *testing.T) {
 					if wrong := r.all(n); len(wrong) > 0 {
 						t.Errorf("%d at once: %v, want no answer of another", n, wrong)
 					}
+					synctest.Wait() // the server has counted the end of each request
 				}
 				r.Reset()
 				wrong := r.all(64)

@@ -57,7 +57,12 @@ func startContainer(ctx context.Context, root, model string, o Options, log *ser
 	}
 	if url == "" {
 		ip, err := docker(ctx, "inspect", "--format", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", id)
-		if err == nil && ip == "" { // the container has already ended
+		if err == nil && ip == "" { // the container has already ended, and so docker logs ends by itself
+			select {
+			case <-p.Done:
+			case <-ctx.Done():
+			case <-time.After(dockerTimeout):
+			}
 			p.Stop()
 			err = fmt.Errorf("%w; its last lines:\n%s", p.Err, log)
 		}
