@@ -212,7 +212,7 @@ func (l *link) await(step string, take func(int, []byte) error) ([]byte, error) 
 		select {
 		case f, live = <-l.in:
 		case <-late:
-			return nil, g.end(fmt.Errorf("%s did not come to %q within %v", l.name, step, g.limit), nil)
+			return nil, g.end(fmt.Errorf("%s did not come to %q within %v; a longer LLMBENCH_RENDEZVOUS_TIMEOUT gives it more time", l.name, step, g.limit), nil)
 		case <-ended:
 			wait := lastWords
 			if take == nil {

@@ -280,7 +280,7 @@ func TestLost(t *testing.T) {
 		{"fails", "cannot judge: shard 2 (machine 2): disk full", 0, func(g *Group) { g.Fail(errors.New("disk full")) }},
 		{"is at another step", `cannot judge: shard 2 (machine 2) is at "other", and shard 0 (machine 0) at "a": want the same benchmarks in the same order in all shards`, 0,
 			func(g *Group) { g.Gather("other", nil, nil) }},
-		{"does not come", `cannot judge: shard 2 (machine 2) did not come to "a" within 1m0s`, time.Minute, func(g *Group) { time.Sleep(2 * time.Minute) }},
+		{"does not come", `cannot judge: shard 2 (machine 2) did not come to "a" within 1m0s; a longer LLMBENCH_RENDEZVOUS_TIMEOUT gives it more time`, time.Minute, func(g *Group) { time.Sleep(2 * time.Minute) }},
 		{"disagrees", "cannot judge: a: seed: 1 in shard 0 (machine 0), 2 in shard 2 (machine 2)", 0, func(g *Group) { g.Agree("a", []Fact{{"seed", "2"}}) }},
 		{"sends a strange frame", "cannot judge: shard 2 (machine 2) sent a frame of kind 1 after the greeting", 0, func(g *Group) { g.links[0].send(frame{kindHello, nil}) }},
 		{"sends no frame", "cannot judge: shard 2 (machine 2) is lost: a frame of kind 0: want 1 to 11", 0, func(g *Group) { g.links[0].send(frame{0, nil}) }},
@@ -513,7 +513,7 @@ func TestRefused(t *testing.T) {
 				}
 			}, func(g *Group) error { return nil })
 			told := "refused somebody as shard 2 (machine 2) from pipe: its LLMBENCH_RENDEZVOUS_TOKEN is not that of shard 0"
-			assert.Error(t, errs[0], "cannot judge: shard 0 (machine 0) at mem:1: shards that are not there: 2; "+told+": not within 1m0s")
+			assert.Error(t, errs[0], "cannot judge: shard 0 (machine 0) at mem:1: shards that are not there: 2; "+told+": not within LLMBENCH_RENDEZVOUS_TIMEOUT=1m0s")
 			assert.Error(t, errs[2], "cannot judge: shard 2 (machine 2) is refused by mem:1: its LLMBENCH_RENDEZVOUS_TOKEN is not that of shard 0")
 			assert.Error(t, errs[1], errs[0].Error())
 			assert.DeepEqual(t, log, []string{told})
@@ -601,15 +601,47 @@ func TestStrangers(t *testing.T) {
 	})
 }
 
+// TestLateNode checks that shards wait for one whose machine starts minutes later, if the limit allows it,
+// and that the error names the variable that sets the limit if it does not.
+func TestLateNode(t *testing.T) {
+	for limit, want := range map[time.Duration]string{
+		15 * time.Minute: "",
+		2 * time.Minute:  "cannot judge: shard 0 (machine 0) at mem:1: shards that are not there: 2: not within LLMBENCH_RENDEZVOUS_TIMEOUT=2m0s",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			starts := func(o *Options) {
+				o.Timeout = limit
+				if o.Index == 2 {
+					time.Sleep(4 * time.Minute)
+				}
+			}
+			errs := each(3, starts, func(g *Group) error {
+				waited := time.Since(began)
+				assert.Check(t, waited >= 4*time.Minute, "shard %d went on after %v", g.Index, waited)
+				_, err := g.Finish(0)
+				return err
+			})
+			if want == "" {
+				assert.DeepEqual(t, errs, make([]error, 3))
+				return
+			}
+			assert.Error(t, errs[0], want)
+			assert.Error(t, errs[1], want)                                                                    // it is told why
+			assert.ErrorContains(t, errs[2], "shard 0 at mem:1: not within LLMBENCH_RENDEZVOUS_TIMEOUT=2m0s") // it dials in vain
+		})
+	}
+}
+
 // TestNobody checks the errors of a shard that is alone.
 func TestNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ln := memnet.Listen()
 		_, err := Join(context.Background(), options(ln, 0, 4))
-		assert.Error(t, err, "cannot judge: shard 0 (machine 0) at mem:1: shards that are not there: 1, 2, 3: not within 1m0s")
+		assert.Error(t, err, "cannot judge: shard 0 (machine 0) at mem:1: shards that are not there: 1, 2, 3: not within LLMBENCH_RENDEZVOUS_TIMEOUT=1m0s")
 		began := time.Now()
 		_, err = Join(context.Background(), options(ln, 1, 4)) // the listener is closed
-		assert.Error(t, err, "cannot judge: shard 1 (machine 1): shard 0 at mem:1: not within 1m0s: use of closed network connection")
+		assert.Error(t, err, "cannot judge: shard 1 (machine 1): shard 0 at mem:1: not within LLMBENCH_RENDEZVOUS_TIMEOUT=1m0s: use of closed network connection")
 		assert.Equal(t, time.Since(began), time.Minute)
 		ctx, cancel := context.WithCancelCause(context.Background())
 		cancel(errors.New("interrupted"))

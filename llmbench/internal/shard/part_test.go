@@ -57,6 +57,10 @@ func TestPlace(t *testing.T) {
 		err  string
 	}{
 		{env: map[string]string{"LLMBENCH_SHARD": "2/4"}, want: Part{2, 4}},
+		{env: map[string]string{"LLMBENCH_SHARD": "2+1/4"}, want: Part{3, 4}},
+		{env: map[string]string{"LLMBENCH_SHARD": "3+1/4"}, err: "LLMBENCH_SHARD=3+1/4: want a shard from 0 to n-1 of n shards, n from 1 to 1024"},
+		{env: map[string]string{"LLMBENCH_SHARD": "-1+1/4"}, err: "LLMBENCH_SHARD=-1+1/4: want a shard from 0 to n-1 of n shards, n from 1 to 1024"},
+		{env: map[string]string{"LLMBENCH_SHARD": "$(INDEX)+1/4"}, err: "LLMBENCH_SHARD=$(INDEX)+1/4: want a shard from 0 to n-1 of n shards, n from 1 to 1024"},
 		{env: map[string]string{"LLMBENCH_SHARD": "0/1", "SLURM_PROCID": "1", "SLURM_NTASKS": "2"}, want: Part{0, 1}},
 		{env: map[string]string{"JOB_COMPLETION_INDEX": "3", "LLMBENCH_SHARDS": "4"}, want: Part{3, 4}},
 		{env: map[string]string{"SLURM_PROCID": "1", "SLURM_NTASKS": "2"}, want: Part{1, 2}},

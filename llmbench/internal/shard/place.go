@@ -17,17 +17,21 @@ var launchers = []struct{ index, count string }{
 // sources names what Place reads.
 const sources = "LLMBENCH_SHARD=i/n, or JOB_COMPLETION_INDEX and LLMBENCH_SHARDS, SLURM_PROCID and SLURM_NTASKS, or OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE"
 
-// Place returns the part of this process: that of LLMBENCH_SHARD, or that of the first launcher
-// whose variables are set. The function get returns the value of a variable, or "".
+// Place returns the part of this process: the one that LLMBENCH_SHARD names, or the one that the first
+// launcher names whose variables are set. The function get returns the value of a variable, or "".
+//
+// LLMBENCH_SHARD may add 1 to the number, as in 2+1/4 for shard 3 of 4. A file for Kubernetes cannot
+// calculate, but it can write an index before "+1/4": so shard 0 can be another Job than the others.
 func Place(get func(name string) string) (Part, error) {
 	if text := get("LLMBENCH_SHARD"); text != "" {
 		index, count, _ := strings.Cut(text, "/")
-		return parsePart("LLMBENCH_SHARD="+text, index, count)
+		index, after := strings.CutSuffix(index, "+1")
+		return parsePart("LLMBENCH_SHARD="+text, index, count, after)
 	}
 	for _, l := range launchers {
 		index, count := get(l.index), get(l.count)
 		if index != "" && count != "" {
-			return parsePart(fmt.Sprintf("%s=%s and %s=%s", l.index, index, l.count, count), index, count)
+			return parsePart(fmt.Sprintf("%s=%s and %s=%s", l.index, index, l.count, count), index, count, false)
 		}
 	}
 	return Part{}, fmt.Errorf("nothing says which shard this process is: want %s", sources)
@@ -36,8 +40,12 @@ func Place(get func(name string) string) (Part, error) {
 // maxShards is the maximum number of processes.
 const maxShards = 1024
 
-func parsePart(source, index, count string) (Part, error) {
+// parsePart returns the part of the process with a number, or of the one after it.
+func parsePart(source, index, count string, after bool) (Part, error) {
 	i, err := strconv.Atoi(index)
+	if after && i >= 0 {
+		i++
+	}
 	n, errCount := strconv.Atoi(count)
 	if err != nil || errCount != nil || n < 1 || n > maxShards || i < 0 || i >= n {
 		return Part{}, fmt.Errorf("%s: want a shard from 0 to n-1 of n shards, n from 1 to %d", source, maxShards)

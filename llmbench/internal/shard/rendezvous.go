@@ -54,7 +54,7 @@ func Join(ctx context.Context, o Options) (*Group, error) {
 	g := newGroup(o)
 	outer := ctx
 	g.unbind = context.AfterFunc(ctx, func() { g.Fail(context.Cause(outer)) })
-	ctx, cancel := context.WithTimeoutCause(ctx, o.Timeout, fmt.Errorf("not within %v", o.Timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, o.Timeout, fmt.Errorf("not within LLMBENCH_RENDEZVOUS_TIMEOUT=%v", o.Timeout))
 	defer cancel()
 	var err error
 	if g.leads() {
