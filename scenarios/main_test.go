@@ -12,7 +12,7 @@ import (
 
 // roles are what this test binary does instead of running tests if its first argument is
 // a role: it calls the function with its second argument.
-var roles = map[string]func(arg string, stdin io.Reader, stdout, stderr io.Writer) (status int){serveMockArg: serveMock}
+var roles = map[string]func(arg string, stdin io.Reader, stdout, stderr io.Writer) (status int){serveMockArg: serveMock, tarArg: writeTar}
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && roles[os.Args[1]] != nil {

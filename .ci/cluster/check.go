@@ -109,7 +109,11 @@ func together(ctx context.Context, l *lab, p platform, load load) error {
 	if err := sameRequests(want, got); err != nil {
 		return err
 	}
-	run, err := read(all)
+	fetched, err := j.records(ctx)
+	if err != nil {
+		return err
+	}
+	run, err := read(fetched)
 	if err != nil {
 		return err
 	}
@@ -144,7 +148,11 @@ func killed(ctx context.Context, l *lab, p platform, w way) error {
 	if !end.failed {
 		return fmt.Errorf("the job ended well: %s\n%s", end.status, end.log)
 	}
-	run, err := read(out)
+	fetched, err := j.records(ctx)
+	if err != nil {
+		return err
+	}
+	run, err := read(fetched)
 	if err != nil {
 		return err
 	}

@@ -7,9 +7,9 @@ import (
 	"io"
 )
 
-// An engine is what runs a file of scenarios/deploy.
+// An engine is what runs files of scenarios/deploy.
 type engine struct {
-	file     string     // in the folder of the module
+	files    []string   // in the folder of the module
 	packages []software // that must be installed
 	// prepare makes in the folder of a lab what the engine needs; it may use the network. nil: nothing.
 	prepare func(ctx context.Context, dir string, out io.Writer) error
@@ -39,6 +39,9 @@ type job interface {
 	// wait waits for the end of the job, and says how it ended. The log has the output of all
 	// shards that could be read.
 	wait(ctx context.Context) (ending, error)
+	// records returns the folder with the records of the job, which has ended. It brings them out as
+	// the documents say.
+	records(ctx context.Context) (dir string, err error)
 }
 
 // An ending says how a job ended.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"path/filepath"
 
 	"go.yaml.in/yaml/v3"
@@ -124,27 +123,30 @@ makeIPTablesUtilChains: false
 `, n.dir, n.socket(), n.addr, n.cgroup, headAddr)
 }
 
-// volume returns a volume that is a folder of the lab.
+// volume returns a volume that is a folder of the lab. One node alone can mount it, as it is with the disks
+// that most clusters have: a pod with the volume runs there or not at all.
 func volume(name, path string) string {
 	return fmt.Sprintf(`apiVersion: v1
 kind: PersistentVolume
 metadata: {name: %s}
 spec:
-  accessModes: [ReadWriteMany]
+  accessModes: [ReadWriteOnce]
   capacity: {storage: 1Gi}
   persistentVolumeReclaimPolicy: Retain
   claimRef: {namespace: %[1]s, name: llmbench}
   hostPath: {path: "%s", type: Directory}
-`, name, path)
+  nodeAffinity:
+    required:
+      nodeSelectorTerms:
+        - matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [%s]}]
+`, name, path, kubeNodes("")[0].name)
 }
 
-// deployment returns a file of Kubernetes as a List in JSON, with further variables in its ConfigMap
-// and with the image of the lab. All else is as in the file.
+// deployment returns a file of Kubernetes as a List in JSON, with the image of the lab, and with further
+// variables in its ConfigMap if there are any. All else is as in the file.
 func deployment(file []byte, variables map[string]string) ([]byte, error) {
-	decoder := yaml.NewDecoder(bytes.NewReader(file))
-	var items []map[string]any
-	changed := 0
-	for {
+	var items []any
+	for decoder := yaml.NewDecoder(bytes.NewReader(file)); ; {
 		var item map[string]any
 		err := decoder.Decode(&item)
 		if err == io.EOF {
@@ -153,27 +155,44 @@ func deployment(file []byte, variables map[string]string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		if item["kind"] == "List" {
+			items = append(items, item["items"].([]any)...)
+		} else {
+			items = append(items, item)
+		}
+	}
+	maps, containers := 0, 0
+	for _, one := range items {
+		item := one.(map[string]any)
+		spec, _ := item["spec"].(map[string]any)
 		switch item["kind"] {
 		case "ConfigMap":
-			data := item["data"].(map[string]any)
-			if _, open := variables["LLMBENCH_RATE"]; open {
-				delete(data, "LLMBENCH_CONCURRENCY") // a load has one of them
-			}
-			for name, value := range maps.All(variables) {
-				data[name] = value
-			}
-			changed++
+			addTo(item["data"].(map[string]any), variables)
+			maps++
+			continue
 		case "Job":
-			spec := item["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)
-			for _, c := range spec["containers"].([]any) {
-				c.(map[string]any)["image"] = scenariosImage
-				changed++
-			}
+			spec = spec["template"].(map[string]any)["spec"].(map[string]any)
+		case "Pod":
+		default:
+			continue
 		}
-		items = append(items, item)
+		for _, c := range spec["containers"].([]any) {
+			c.(map[string]any)["image"] = scenariosImage
+			containers++
+		}
 	}
-	if changed != 2 {
-		return nil, fmt.Errorf("%d ConfigMaps and containers: want one of each", changed)
+	if containers == 0 || len(variables) > 0 && maps != 1 {
+		return nil, fmt.Errorf("%d ConfigMaps and %d containers: want one ConfigMap for the variables, and containers", maps, containers)
 	}
 	return json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+}
+
+// addTo adds variables to those of a ConfigMap.
+func addTo(data map[string]any, variables map[string]string) {
+	if _, open := variables["LLMBENCH_RATE"]; open {
+		delete(data, "LLMBENCH_CONCURRENCY") // a load has one of them
+	}
+	for name, value := range variables {
+		data[name] = value
+	}
 }

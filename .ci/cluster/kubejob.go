@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// A kubeJob is the Job of a namespace.
+// A kubeJob is the two Jobs of a namespace.
 type kubeJob struct {
 	kube      *kube
 	namespace string
@@ -62,6 +62,7 @@ func (k *kube) submit(ctx context.Context, variables map[string]string, out stri
 		{"label", "namespace", j.namespace, "pod-security.kubernetes.io/enforce=restricted"},
 		{"create", "secret", "generic", "llmbench", "--from-file=LLMBENCH_RENDEZVOUS_TOKEN=" + k.path("token")},
 		{"apply", "--filename=" + disk},
+		{"apply", "--dry-run=server", "--filename=" + k.path("kubernetes.yaml")}, // as it is
 		{"apply", "--filename=" + manifest},
 	} {
 		if _, err := j.kubectl(ctx, args...); err != nil {
@@ -77,7 +78,11 @@ func (k *kube) submit(ctx context.Context, variables map[string]string, out stri
 
 // pod returns a field of the pod of a shard.
 func (j *kubeJob) pod(ctx context.Context, shard int, field string) (string, error) {
-	return j.kubectl(ctx, "get", "pods", fmt.Sprintf("--selector=batch.kubernetes.io/job-completion-index=%d", shard), "--output=jsonpath={.items[0]"+field+"}")
+	selector := "--selector=batch.kubernetes.io/job-name=llmbench"
+	if shard > 0 {
+		selector += fmt.Sprintf("-others,batch.kubernetes.io/job-completion-index=%d", shard-1)
+	}
+	return j.kubectl(ctx, "get", "pods", selector, "--output=jsonpath={.items[0]"+field+"}")
 }
 
 // follow copies the log of a shard to a file until the log or ctx ends. Kubernetes removes logs with
@@ -111,7 +116,12 @@ func (j *kubeJob) wait(ctx context.Context) (ending, error) {
 	var end ending
 	var decided time.Time
 	err := until(ctx, jobTime, func() error {
-		out, err := j.kubectl(ctx, "get", "job", "llmbench", `--output=jsonpath={range .status.conditions[*]}{.type}={.status} {.reason}; {end}`)
+		const conditions = `--output=jsonpath={range .status.conditions[*]}{.type}={.status} {.reason}; {end}`
+		out, err := j.kubectl(ctx, "get", "job", "llmbench", conditions)
+		if err != nil {
+			return err
+		}
+		others, err := j.kubectl(ctx, "get", "job", "llmbench-others", conditions)
 		if err != nil {
 			return err
 		}
@@ -121,10 +131,10 @@ func (j *kubeJob) wait(ctx context.Context) (ending, error) {
 		if failing && decided.IsZero() {
 			decided = time.Now()
 		}
-		if strings.Contains(out, "Complete=True") || strings.Contains(out, "Failed=True") || failing && time.Since(decided) > settle {
+		if strings.Contains(out, "Complete=True") && strings.Contains(others, "Complete=True") || strings.Contains(out, "Failed=True") || failing && time.Since(decided) > settle {
 			return nil
 		}
-		return fmt.Errorf("the Job is %q", out)
+		return fmt.Errorf("the Job of shard 0 is %q, and the other one %q", out, others)
 	})
 	if err != nil {
 		pods, _ := j.kubectl(ctx, "describe", "pods")
@@ -146,8 +156,48 @@ func (j *kubeJob) wait(ctx context.Context) (ending, error) {
 	return end, err
 }
 
-// name returns the name of a shard in errors: a pod is named after the Job and its index.
-func (j *kubeJob) name(shard int) string { return fmt.Sprintf("shard %d (llmbench-%[1]d)", shard) }
+// name returns the name of a shard in errors: a pod of the Indexed Job is named after it and its index.
+func (j *kubeJob) name(shard int) string {
+	if shard == 0 {
+		return "shard 0 (shard0)"
+	}
+	return fmt.Sprintf("shard %d (llmbench-others-%d)", shard, shard-1)
+}
+
+// takeOut is the command that brings out records, as records.yaml has it after "kubectl".
+var takeOut = []string{"exec", "llmbench-records", "--", "/scenarios.test", "tar", "/records"}
+
+// records brings the records of the job to a folder by the commands of records.yaml.
+func (j *kubeJob) records(ctx context.Context) (string, error) {
+	text, err := os.ReadFile(j.kube.path("records.yaml"))
+	if err != nil {
+		return "", err
+	}
+	changed, err := deployment(text, nil)
+	if err != nil {
+		return "", err
+	}
+	manifest, dir := j.kube.path(j.namespace+"-records.json"), j.kube.path(j.namespace+"-records")
+	if err := errors.Join(os.WriteFile(manifest, changed, 0o644), os.Mkdir(dir, 0o755)); err != nil {
+		return "", err
+	}
+	var archive string
+	for _, args := range [][]string{
+		{"apply", "--filename=" + manifest},
+		{"wait", "--for=condition=Ready", "--timeout=50s", "pod/llmbench-records"},
+		takeOut,
+	} {
+		if archive, err = j.kubectl(ctx, args...); err != nil {
+			return "", err
+		}
+	}
+	cmd := exec.CommandContext(ctx, "tar", "x", "-C", dir)
+	cmd.Stdin = strings.NewReader(archive)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("tar: %w: %s", err, out)
+	}
+	return dir, nil
+}
 
 // ways of Kubernetes.
 func (k *kube) ways() []way {
@@ -164,7 +214,7 @@ func (k *kube) killPod(_ context.Context, one job) ([]string, error) {
 	killed := 0
 	for _, f := range files {
 		text, err := os.ReadFile(f)
-		if err != nil || !slices.Contains(strings.Split(string(text), "\x00"), fmt.Sprintf("JOB_COMPLETION_INDEX=%d", shard)) {
+		if err != nil || !slices.Contains(strings.Split(string(text), "\x00"), fmt.Sprintf("LLMBENCH_SHARD=%d+1/%d", shard-1, shards)) {
 			continue // another process, or one that has ended
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f)))

@@ -24,7 +24,7 @@ const cniDir = "/usr/lib/cni"
 
 // kubernetes is the release of Kubernetes that is built, with what the distribution has beside it.
 var kubernetes = engine{
-	file: "scenarios/deploy/kubernetes.yaml",
+	files: []string{"scenarios/deploy/kubernetes.yaml", "scenarios/deploy/records.yaml"},
 	packages: []software{
 		{[]string{"ip"}, "iproute2"},
 		{[]string{"etcd"}, "etcd-server"},

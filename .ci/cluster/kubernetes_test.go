@@ -4,10 +4,13 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 	"gotest.tools/v3/assert"
@@ -35,63 +38,132 @@ replace (
 	assert.ErrorContains(t, err, "want replacements")
 }
 
-// TestDeployment checks that only the image and the ConfigMap of the file change, and that the file
-// keeps its promises: no privileges, no second attempt, and no secret.
-func TestDeployment(t *testing.T) {
-	text, err := os.ReadFile("../../scenarios/deploy/kubernetes.yaml")
-	assert.NilError(t, err)
-	out, err := deployment(text, map[string]string{"LLMBENCH_URL": mockURL, "LLMBENCH_RATE": "5"})
-	assert.NilError(t, err)
-	var list struct {
-		Items []struct {
-			Kind string
-			Data map[string]string
-			Spec struct {
-				CompletionMode                                                string
-				Completions, Parallelism, BackoffLimit, ActiveDeadlineSeconds *int
-				Template                                                      struct {
-					Spec struct {
-						AutomountServiceAccountToken *bool
-						SecurityContext              map[string]any
-						Containers                   []struct {
-							Image           string
-							SecurityContext map[string]any
-						}
-					}
-				}
-			}
-		}
+// A manifest is what the tests read of an object.
+type manifest struct {
+	Kind     string
+	Metadata struct{ Name string }
+	Data     map[string]string
+	Spec     struct {
+		podSpec
+		AccessModes                                                   []string
+		CompletionMode                                                string
+		Completions, Parallelism, BackoffLimit, ActiveDeadlineSeconds int
+		Template                                                      struct{ Spec podSpec }
 	}
+}
+
+// A podSpec is what the tests read of a pod.
+type podSpec struct {
+	Hostname, Subdomain          string
+	AutomountServiceAccountToken *bool
+	SecurityContext              map[string]any
+	Containers                   []struct {
+		Image           string
+		Env             []struct{ Name, Value string }
+		SecurityContext map[string]any
+	}
+	Volumes []struct {
+		PersistentVolumeClaim struct{ ClaimName string }
+	}
+}
+
+// deployed returns the objects of a file of scenarios/deploy as the lab deploys them.
+func deployed(t *testing.T, file string, variables map[string]string) []manifest {
+	t.Helper()
+	text, err := os.ReadFile("../../scenarios/deploy/" + file)
+	assert.NilError(t, err)
+	out, err := deployment(text, variables)
+	assert.NilError(t, err)
+	var list struct{ Items []manifest }
 	assert.NilError(t, json.Unmarshal(out, &list))
-	var kinds []string
-	for _, item := range list.Items {
-		kinds = append(kinds, item.Kind)
-		switch item.Kind {
+	return list.Items
+}
+
+// checkPod checks that a pod has the image of the lab, no privileges, and no way to the API server.
+func checkPod(t *testing.T, pod podSpec) {
+	t.Helper()
+	assert.Equal(t, *pod.AutomountServiceAccountToken, false)
+	assert.Equal(t, pod.SecurityContext["runAsNonRoot"], true)
+	assert.DeepEqual(t, pod.SecurityContext["seccompProfile"], map[string]any{"type": "RuntimeDefault"})
+	assert.Equal(t, len(pod.Containers), 1)
+	c := pod.Containers[0]
+	assert.Equal(t, c.Image, scenariosImage)
+	assert.DeepEqual(t, c.SecurityContext, map[string]any{
+		"readOnlyRootFilesystem": true, "allowPrivilegeEscalation": false, "capabilities": map[string]any{"drop": []any{"ALL"}},
+	})
+}
+
+// TestDeployment checks that only the images and the ConfigMap of the file change, and that the file
+// keeps its promises: no privileges, no second attempt, no secret, time for nodes that the cluster has
+// to start, and a volume that one node at a time can mount, in the pod of shard 0 alone.
+func TestDeployment(t *testing.T) {
+	var names []string
+	for _, item := range deployed(t, "kubernetes.yaml", map[string]string{"LLMBENCH_URL": mockURL, "LLMBENCH_RATE": "5"}) {
+		names = append(names, item.Kind+" "+item.Metadata.Name)
+		switch s := item.Spec; item.Kind {
 		case "ConfigMap":
 			assert.Equal(t, item.Data["LLMBENCH_URL"], mockURL)
 			assert.Equal(t, item.Data["LLMBENCH_RATE"], "5")
 			assert.Equal(t, item.Data["LLMBENCH_CONCURRENCY"], "")
-			assert.Equal(t, item.Data["LLMBENCH_SHARDS"], "4")
+			assert.Equal(t, item.Data["LLMBENCH_RENDEZVOUS"], "shard0.llmbench:9000")
 			assert.Equal(t, item.Data["LLMBENCH_RENDEZVOUS_TOKEN"], "")
+			limit, err := time.ParseDuration(item.Data["LLMBENCH_RENDEZVOUS_TIMEOUT"])
+			assert.NilError(t, err)
+			assert.Assert(t, limit >= 10*time.Minute, "%v", limit)
+		case "PersistentVolumeClaim":
+			assert.DeepEqual(t, s.AccessModes, []string{"ReadWriteOnce"})
 		case "Job":
-			s := item.Spec
-			assert.Equal(t, s.CompletionMode, "Indexed")
-			assert.DeepEqual(t, []int{*s.Completions, *s.Parallelism, *s.BackoffLimit}, []int{shards, shards, 0})
-			assert.Assert(t, *s.ActiveDeadlineSeconds > 0)
+			assert.Equal(t, s.BackoffLimit, 0)
+			assert.Assert(t, s.ActiveDeadlineSeconds > 0)
 			pod := s.Template.Spec
-			assert.Equal(t, *pod.AutomountServiceAccountToken, false)
-			assert.Equal(t, pod.SecurityContext["runAsNonRoot"], true)
-			assert.DeepEqual(t, pod.SecurityContext["seccompProfile"], map[string]any{"type": "RuntimeDefault"})
-			c := pod.Containers[0]
-			assert.Equal(t, c.Image, scenariosImage)
-			assert.DeepEqual(t, c.SecurityContext, map[string]any{
-				"readOnlyRootFilesystem": true, "allowPrivilegeEscalation": false, "capabilities": map[string]any{"drop": []any{"ALL"}},
-			})
+			checkPod(t, pod)
+			assert.Equal(t, pod.Subdomain, "llmbench")
+			env := map[string]string{}
+			for _, v := range pod.Containers[0].Env {
+				env[v.Name] = v.Value
+			}
+			if item.Metadata.Name == "llmbench" {
+				assert.Equal(t, pod.Hostname, "shard0")
+				assert.DeepEqual(t, env, map[string]string{"LLMBENCH_SHARD": fmt.Sprintf("0/%d", shards), "LLMBENCH_OUT": "/records"})
+				assert.Equal(t, len(pod.Volumes), 1)
+				assert.Equal(t, pod.Volumes[0].PersistentVolumeClaim.ClaimName, "llmbench")
+				continue
+			}
+			assert.Equal(t, s.CompletionMode, "Indexed")
+			assert.DeepEqual(t, []int{s.Completions, s.Parallelism}, []int{shards - 1, shards - 1})
+			assert.DeepEqual(t, env, map[string]string{"INDEX": "", "LLMBENCH_SHARD": fmt.Sprintf("$(INDEX)+1/%d", shards)})
+			assert.Equal(t, len(pod.Volumes), 0)
 		}
 	}
-	assert.DeepEqual(t, kinds, []string{"ConfigMap", "Service", "PersistentVolumeClaim", "Job"})
-	_, err = deployment([]byte("kind: Service\n"), nil)
-	assert.ErrorContains(t, err, "0 ConfigMaps and containers")
+	assert.DeepEqual(t, names, []string{"ConfigMap llmbench", "Service llmbench", "PersistentVolumeClaim llmbench", "Job llmbench", "Job llmbench-others"})
+	_, err := deployment([]byte("kind: Service\n"), nil)
+	assert.ErrorContains(t, err, "0 ConfigMaps and 0 containers")
+	_, err = deployment([]byte("kind: Pod\nspec: {containers: [{}]}\n"), map[string]string{"LLMBENCH_RATE": "5"})
+	assert.ErrorContains(t, err, "0 ConfigMaps and 1 containers")
+}
+
+// TestImageNames checks that no file names an image that somebody else could own: registry.example is a
+// name that nobody can register (RFC 2606).
+func TestImageNames(t *testing.T) {
+	for _, file := range []string{"kubernetes.yaml", "records.yaml"} {
+		text, err := os.ReadFile("../../scenarios/deploy/" + file)
+		assert.NilError(t, err)
+		images := regexp.MustCompile(`(?m)^ +image: (.*)$`).FindAllStringSubmatch(string(text), -1)
+		assert.Equal(t, len(images), 1, file)
+		assert.Equal(t, images[0][1], "registry.example/llmbench/scenarios", file)
+	}
+}
+
+// TestRecordsPod checks that the pod which brings out records has the volume and no privileges, and that
+// the lab runs the command of the file.
+func TestRecordsPod(t *testing.T) {
+	items := deployed(t, "records.yaml", nil)
+	assert.Equal(t, len(items), 1)
+	checkPod(t, items[0].Spec.podSpec)
+	assert.Equal(t, items[0].Spec.Volumes[0].PersistentVolumeClaim.ClaimName, "llmbench")
+	text, err := os.ReadFile("../../scenarios/deploy/records.yaml")
+	assert.NilError(t, err)
+	assert.Assert(t, cmp.Contains(string(text), "\n#   kubectl "+strings.Join(takeOut, " ")+" | tar xv\n"))
 }
 
 // TestKubeNodes checks that nodes share nothing, and that their configurations can be read.

@@ -34,7 +34,7 @@ func outside(ctx context.Context, name string, e engine, stdout, stderr io.Write
 	if err := os.Chmod(dir, 0o755); err != nil { // users of pods, and munge, which wants to reach its socket
 		return err
 	}
-	if err := errors.Join(buildScenarios(ctx, dir), copyFile(ctx, e.file, dir)); err != nil {
+	if err := errors.Join(buildScenarios(ctx, dir), copyFiles(ctx, e.files, dir)); err != nil {
 		return err
 	}
 	if e.down != nil {
@@ -98,15 +98,12 @@ func buildScenarios(ctx context.Context, dir string) error {
 	return nil
 }
 
-// copyFile copies a file of the module to a folder.
-func copyFile(ctx context.Context, file, dir string) error {
+// copyFiles copies files of the module to a folder.
+func copyFiles(ctx context.Context, files []string, dir string) error {
 	module, err := root(ctx)
-	if err != nil {
-		return err
+	for _, file := range files {
+		text, e := os.ReadFile(filepath.Join(module, file))
+		err = errors.Join(err, e, os.WriteFile(filepath.Join(dir, filepath.Base(file)), text, 0o755))
 	}
-	text, err := os.ReadFile(filepath.Join(module, file))
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, filepath.Base(file)), text, 0o755)
+	return err
 }

@@ -17,7 +17,7 @@ import (
 
 // slurm is the Slurm of the distribution.
 var slurm = engine{
-	file: "scenarios/deploy/slurm.sh",
+	files: []string{"scenarios/deploy/slurm.sh"},
 	packages: []software{
 		{[]string{"ip"}, "iproute2"},
 		{[]string{"munged"}, "munge"},
@@ -122,7 +122,7 @@ func upSlurm(ctx context.Context, l *lab) (platform, error) {
 func (p *slurmPlatform) submit(ctx context.Context, variables map[string]string, out string) (job, error) {
 	p.jobs++
 	variables["LLMBENCH_OUT"] = out
-	j := &slurmJob{log: filepath.Join(p.lab.dir, fmt.Sprintf("job-%d", p.jobs))}
+	j := &slurmJob{out: out, log: filepath.Join(p.lab.dir, fmt.Sprintf("job-%d", p.jobs))}
 	cmd := exec.CommandContext(ctx, "sbatch", append([]string{"--parsable", "--output=" + j.log, "slurm.sh"}, arguments...)...)
 	cmd.Dir, cmd.Env = p.lab.dir, environment(variables)
 	var stdout, stderr bytes.Buffer
@@ -143,7 +143,10 @@ func (p *slurmPlatform) ways() []way {
 }
 
 // A slurmJob is a job of Slurm.
-type slurmJob struct{ id, log string }
+type slurmJob struct{ id, log, out string }
+
+// records returns the folder of LLMBENCH_OUT, which all nodes share.
+func (j *slurmJob) records(context.Context) (string, error) { return j.out, nil }
 
 func (j *slurmJob) wait(ctx context.Context) (ending, error) {
 	var end ending
