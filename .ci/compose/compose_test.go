@@ -168,6 +168,11 @@ func TestCompose(t *testing.T) {
 	run := p.run()
 	assert.Equal(t, run.Failed(), "")
 	assert.Equal(t, run.Len(), 8000)
+	taken := t.TempDir()
+	docker(t, "cp", p.container("shard0")+":/records", taken) // what docker compose cp does
+	files, err := filepath.Glob(filepath.Join(taken, "records", "*.jsonl"))
+	assert.NilError(t, err)
+	assert.Equal(t, len(files), 1)
 	sent := map[int32]int{}
 	least := map[int32]time.Duration{} // by which a request was sent after its instant
 	for q := range run.All() {
