@@ -29,11 +29,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
 )
 
+// withoutEditing is the variable with which the lines of results cannot be edited.
+const withoutEditing = "TEST_HELPER_NO_EDIT"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(helper) == "NoMain" {
 		os.Exit(m.Run())
 	}
-	if os.Getenv("TEST_HELPER_NO_EDIT") != "" {
+	if os.Getenv(withoutEditing) != "" {
 		process.Attach(func(*testing.B, resultline.Editor) bool { return false })
 	}
 	_ = flag.Set("test.parallel", "8") // tests that are parallel mostly wait

@@ -58,7 +58,6 @@ func Run(b *testing.B, t Target, l Load) *Result {
 	}
 	process.WarnWithoutMain(b)
 	process.AddUnits(m.load.Units)
-	process.Edit(b)
 	if err := Announce(b, t); err != nil {
 		fatal(p.Fail(err))
 	}

@@ -475,7 +475,7 @@ func TestLines(t *testing.T) {
 // TestLinesOtherGo checks that a version of Go whose lines cannot be edited gets the metadata of all
 // units.
 func TestLinesOtherGo(t *testing.T) {
-	text, _, code, _ := runHelper(t, "TwoUnits", []string{"-test.count=2"}, nil, "TEST_HELPER_NO_EDIT=1")
+	text, _, code, _ := runHelper(t, "TwoUnits", []string{"-test.count=2"}, nil, withoutEditing+"=1")
 	assert.Equal(t, code, 0, text)
 	all, metadata := results(t, text)
 	assert.Equal(t, len(all), 4, text)

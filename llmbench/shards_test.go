@@ -295,6 +295,26 @@ func TestShards(t *testing.T) {
 	}
 }
 
+// TestShardsOtherGo checks that shards measure under a version of Go whose lines of results cannot be
+// edited, and that only the line of shard 0 has figures.
+func TestShardsOtherGo(t *testing.T) {
+	t.Parallel()
+	server := newBodyServer(t)
+	all := startShards(t, 2, server.URL, "^few$", func(_ int, p *shardProcess) {
+		p.Env = append(p.Env, withoutEditing+"=1")
+		p.Args = append(p.Args, "-test.benchtime=2x", "-test.count=2")
+	})
+	assert.DeepEqual(t, waitShards(all), []int{0, 0})
+	rows, _ := results(t, all[0].stdout.String())
+	assert.Equal(t, len(rows), 2, all[0].text())
+	bare := regexp.MustCompile(`(?m)^BenchmarkHelper/Shards/few\S*\s+\d+$`)
+	assert.Equal(t, len(bare.FindAllString(all[1].stdout.String(), -1)), 2, all[1].text())
+	rest := bare.ReplaceAllString(all[1].stdout.String(), "")
+	rows, _ = results(t, rest)
+	assert.Equal(t, len(rows), 0, all[1].text())
+	assert.Equal(t, strings.Count(rest, "the result of all 2 shards is that of shard 0; this is shard 1\n"), 1, all[1].text())
+}
+
 // checkFigures checks that the figures of a file are those of records.
 func checkFigures(t *testing.T, file string, run *records.Run, rows []*benchfmt.Result) {
 	t.Helper()

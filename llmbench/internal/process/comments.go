@@ -1,16 +1,20 @@
 package process
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 )
 
-// Configure prints the configuration lines that change with config, unless another process prints
+// Configure prints the configuration lines that change with config, or that another process prints
 // the results.
 func Configure(benchmark string, config map[string]string) error {
 	p := current
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.follows() {
+		p.preamble.Comment(benchmark, fmt.Sprintf("%s: the result of all %d shards is that of shard 0; this is shard %d", benchmark, p.group.Count, p.group.Index))
+	}
 	return p.preamble.Configure(benchmark, config, p.follows())
 }
 

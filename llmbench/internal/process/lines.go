@@ -2,7 +2,6 @@ package process
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -15,35 +14,25 @@ import (
 )
 
 // edit has the lines of a benchmark's results edited. If the testing package does not let that
-// happen, the metadata of all units of the process is printed at once, and a shard that must print
-// no results fails.
+// happen, the metadata of all units of the process is printed at the end.
 func (p *process) edit(tb testing.TB) {
-	b, ok := tb.(*testing.B)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !ok || p.preamble.Out == nil || p.attach(b, p.editLine) || p.preamble.InLine(b.Name()) {
-		return
-	}
-	if p.follows() {
-		p.group.Fail(errors.New("this version of Go does not let a shard leave its results to shard 0"))
-		return
-	}
-	for _, u := range p.units() {
-		fmt.Fprint(p.preamble.Out, p.preamble.Describe(u))
+	if b, ok := tb.(*testing.B); ok && p.preamble.Out != nil && !p.attach(b, p.editLine) {
+		p.unedited = true
 	}
 }
 
 // editLine puts the figures of a result into the order of the units. Figures of the testing package
 // itself stay in their places at the beginning, and figures of other units come last. It
 // returns the metadata of the units that no line before had, and a comment for each figure that is
-// left out because it is no finite number. A shard other than shard 0 writes a comment instead of
-// the line.
+// left out because it is no finite number. A line without figures is not written, nor is any line of
+// a shard other than shard 0.
 func (p *process) editLine(l *resultline.Line) (before string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.follows() {
-		l.Drop = true
-		return fmt.Sprintf("# %s: the result of all %d shards is that of shard 0; this is shard %d\n", l.Name, p.group.Count, p.group.Index)
+	if l.Drop = p.follows(); l.Drop {
+		return ""
 	}
 	l.Figures = slices.DeleteFunc(l.Figures, func(f resultline.Figure) bool {
 		if finite(f.Value) {
@@ -88,9 +77,6 @@ func withoutCPUs(name string) string {
 
 // Attach replaces how the lines of results are edited; a function that returns false cannot edit them.
 func Attach(f func(*testing.B, resultline.Editor) bool) { current.attach = f }
-
-// Edit has the lines of a benchmark's results edited.
-func Edit(tb testing.TB) { current.edit(tb) }
 
 // WarnWithoutMain logs once that the results lack what Main prints, if Main was not called.
 func WarnWithoutMain(b *testing.B) {

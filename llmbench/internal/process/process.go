@@ -35,6 +35,7 @@ type process struct {
 	preamble  resultline.Printer // prints nothing if Main was not called for benchmarks
 	passes    map[string]int     // number of passes of each benchmark
 	attach    func(*testing.B, resultline.Editor) bool
+	unedited  bool           // attach could not have lines edited
 	own       []sample.Unit  // units of loads
 	screen    *screen.Screen // where people read, or nil
 	comments  bool           // without a screen the table is printed as comments
@@ -112,11 +113,15 @@ func (p *process) begin(out io.Writer, terminal *screen.Screen, interrupt contex
 func (p *process) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, text := range p.atEnd {
-		p.preamble.End(text)
-	}
 	if p.follows() {
 		p.table = screen.Overview{}
+	} else if p.unedited {
+		for _, u := range p.units() {
+			fmt.Fprint(p.preamble.Out, p.preamble.Describe(u))
+		}
+	}
+	for _, text := range p.atEnd {
+		p.preamble.End(text)
 	}
 	if p.screen == nil {
 		if p.comments {

@@ -71,7 +71,7 @@ type writer struct {
 
 var (
 	nameOfLine    = regexp.MustCompile(`^Benchmark\S* *\t$`)
-	figuresOfLine = regexp.MustCompile(`^ *[0-9]+(\t[^\t\n]+)+\n$`)
+	figuresOfLine = regexp.MustCompile(`^ *[0-9]+(\t[^\t\n]+)*\n$`)
 )
 
 // Write writes p. It keeps the name of a benchmark until the next call, so that the line of a

@@ -41,7 +41,7 @@ func TestWriter(t *testing.T) {
 		{"two names", []string{"BenchmarkA\t", "BenchmarkB\t", "1\t2 a\n"}, "BenchmarkA\tBenchmarkB\t1\t2 a\n"},
 		{"no unit", []string{"BenchmarkA\t", "1\t2\n"}, "BenchmarkA\t1\t2\n"},
 		{"no number", []string{"BenchmarkA\t", "1\tx a\n"}, "BenchmarkA\t1\tx a\n"},
-		{"no figures", []string{"BenchmarkA\t", "1\n"}, "BenchmarkA\t1\n"},
+		{"no figures", []string{"BenchmarkA\t", "1\n"}, "# BenchmarkA\nBenchmarkA\t1\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
