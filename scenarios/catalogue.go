@@ -14,7 +14,7 @@ import (
 
 // A Scenario is an entry of the catalogue.
 type Scenario struct {
-	// Name is the name of the scenario's function, for example "Chat".
+	// Name is the name of the scenario's method of [Options], for example "Chat".
 	Name string
 
 	// Exactly one of study and measure is set. A study measures its loads.

@@ -1,16 +1,16 @@
 // Package scenarios is the catalogue: experiments on LLM inference servers, as
-// functions that any Go benchmark can call.
+// methods of [Options] that any Go benchmark can call.
 //
 //	func BenchmarkChat(b *testing.B) {
 //		target := backends.URL{URL: "http://127.0.0.1:8000"}.Start(b)
-//		scenarios.Chat(b, target)
+//		scenarios.Options{}.Chat(b, target)
 //	}
 //
 // A scenario measures its target in sub-benchmarks of b. Their names say what was
-// sent: workload=random-512x200/stream=true/concurrency=4. [Options] change a
+// sent: workload=random-512x200/stream=true/concurrency=4. The fields of Options change a
 // scenario: other concurrencies, more requests, the published form.
 //
-//	scenarios.Options{Concurrency: []int{1, 16}}.Chat(b, target)
+//	scenarios.Options{Concurrencies: []int{1, 16}}.Chat(b, target)
 //
 // [Scenarios] lists the whole catalogue. README.md, in the folder of the package,
 // describes each scenario, its parameters, and the published study that it repeats.

@@ -10,10 +10,10 @@ import (
 
 // A benchmark of a gateway, with a scenario of the catalogue. In a module of your own
 // it is a function of a _test.go file.
-func ExampleChat() {
+func ExampleOptions_Chat() {
 	BenchmarkGateway := func(b *testing.B) {
 		target := backends.URL{URL: "http://127.0.0.1:8000"}.Start(b)
-		scenarios.Chat(b, target)
+		scenarios.Options{}.Chat(b, target)
 	}
 	_ = BenchmarkGateway
 }

@@ -10,9 +10,6 @@ import (
 // Accuracy measures how many questions the server answers right, one after the other and
 // 64 at once, beside its speed. The data set is that of Options.Dataset, by default
 // LLMBENCH_DATASET if its questions have answers, and arithmetic otherwise.
-func Accuracy(b *testing.B, target llmbench.Target) { Options{}.Accuracy(b, target) }
-
-// Accuracy is the scenario [Accuracy] with options.
 func (o Options) Accuracy(b *testing.B, target llmbench.Target) {
 	scenario("Accuracy").Run(b, target, o)
 }
@@ -20,154 +17,97 @@ func (o Options) Accuracy(b *testing.B, target llmbench.Target) {
 // Agreement measures how many greedy answers stay the same under load: agree-% is the share
 // that equals the answer of the server to the same prompt alone, or in the file that
 // LLMBENCH_ANSWERS names.
-func Agreement(b *testing.B, target llmbench.Target) { Options{}.Agreement(b, target) }
-
-// Agreement is the scenario [Agreement] with options.
 func (o Options) Agreement(b *testing.B, target llmbench.Target) {
 	scenario("Agreement").Run(b, target, o)
 }
 
 // Chat measures one user and four users with prompts of 512 tokens and answers of
 // at most 200, streamed and not streamed. Full form: study A.
-func Chat(b *testing.B, target llmbench.Target) { Options{}.Chat(b, target) }
-
-// Chat is the scenario [Chat] with options.
 func (o Options) Chat(b *testing.B, target llmbench.Target) { scenario("Chat").Run(b, target, o) }
 
 // CodeQA measures ever more users with programming tasks. Full form: study D.
-func CodeQA(b *testing.B, target llmbench.Target) { Options{}.CodeQA(b, target) }
-
-// CodeQA is the scenario [CodeQA] with options.
 func (o Options) CodeQA(b *testing.B, target llmbench.Target) { scenario("CodeQA").Run(b, target, o) }
 
 // Concurrency measures 1, 8, 16 and 64 users with prompts of 512 tokens and answers
 // of 128. It has no full form.
-func Concurrency(b *testing.B, target llmbench.Target) { Options{}.Concurrency(b, target) }
-
-// Concurrency is the scenario [Concurrency] with options.
 func (o Options) Concurrency(b *testing.B, target llmbench.Target) {
 	scenario("Concurrency").Run(b, target, o)
 }
 
 // Decode measures how fast one user's answers of 128 tokens are generated, as
 // llama-bench's tg128 does. Full form: study C.
-func Decode(b *testing.B, target llmbench.Target) { Options{}.Decode(b, target) }
-
-// Decode is the scenario [Decode] with options.
 func (o Options) Decode(b *testing.B, target llmbench.Target) { scenario("Decode").Run(b, target, o) }
 
 // LengthGrid measures how throughput depends on the lengths of prompts and answers.
 // Full form: study B.
-func LengthGrid(b *testing.B, target llmbench.Target) { Options{}.LengthGrid(b, target) }
-
-// LengthGrid is the scenario [LengthGrid] with options.
 func (o Options) LengthGrid(b *testing.B, target llmbench.Target) {
 	scenario("LengthGrid").Run(b, target, o)
 }
 
 // LongContext measures ever more users with one long text to be translated. Full
 // form: study D.
-func LongContext(b *testing.B, target llmbench.Target) { Options{}.LongContext(b, target) }
-
-// LongContext is the scenario [LongContext] with options.
 func (o Options) LongContext(b *testing.B, target llmbench.Target) {
 	scenario("LongContext").Run(b, target, o)
 }
 
 // MultiTurn measures conversations of five turns, in which each turn sends all that
 // was said before: p50-ttft-turnN-ns is the TTFT of turn N.
-func MultiTurn(b *testing.B, target llmbench.Target) { Options{}.MultiTurn(b, target) }
-
-// MultiTurn is the scenario [MultiTurn] with options.
 func (o Options) MultiTurn(b *testing.B, target llmbench.Target) {
 	scenario("MultiTurn").Run(b, target, o)
 }
 
 // OpenQA measures ever more users with short questions. Full form: study D.
-func OpenQA(b *testing.B, target llmbench.Target) { Options{}.OpenQA(b, target) }
-
-// OpenQA is the scenario [OpenQA] with options.
 func (o Options) OpenQA(b *testing.B, target llmbench.Target) { scenario("OpenQA").Run(b, target, o) }
 
 // Prefill measures how fast prompts of 512 tokens are processed, as llama-bench's
 // pp512 does. Full form: study C.
-func Prefill(b *testing.B, target llmbench.Target) { Options{}.Prefill(b, target) }
-
-// Prefill is the scenario [Prefill] with options.
 func (o Options) Prefill(b *testing.B, target llmbench.Target) { scenario("Prefill").Run(b, target, o) }
 
 // PrefixCache measures prompts that begin alike: the hit rate of a prefix cache, and
 // the TTFT of hits and misses.
-func PrefixCache(b *testing.B, target llmbench.Target) { Options{}.PrefixCache(b, target) }
-
-// PrefixCache is the scenario [PrefixCache] with options.
 func (o Options) PrefixCache(b *testing.B, target llmbench.Target) {
 	scenario("PrefixCache").Run(b, target, o)
 }
 
 // Reasoning measures a model that thinks before it answers: the time to the first
 // token of its reasoning, and to the first token that the user sees.
-func Reasoning(b *testing.B, target llmbench.Target) { Options{}.Reasoning(b, target) }
-
-// Reasoning is the scenario [Reasoning] with options.
 func (o Options) Reasoning(b *testing.B, target llmbench.Target) {
 	scenario("Reasoning").Run(b, target, o)
 }
 
 // SLO searches for the highest rate and the highest concurrency at which 95 of 100
 // requests keep the Limits, by default a TTFT of 500 ms and a TPOT of 50 ms.
-func SLO(b *testing.B, target llmbench.Target) { Options{}.SLO(b, target) }
-
-// SLO is the scenario [SLO] with options.
 func (o Options) SLO(b *testing.B, target llmbench.Target) { scenario("SLO").Run(b, target, o) }
 
 // Serve measures the load that the options, or LLMBENCH_CONCURRENCY, LLMBENCH_RATE,
 // LLMBENCH_DATASET and so on describe: by default 1 and 8 users with prompts of 512
 // tokens and answers of 128. It has no full form.
-func Serve(b *testing.B, target llmbench.Target) { Options{}.Serve(b, target) }
-
-// Serve is the scenario [Serve] with options.
 func (o Options) Serve(b *testing.B, target llmbench.Target) { scenario("Serve").Run(b, target, o) }
 
 // ShareGPT measures real conversations in a closed and in an open loop; the reduced
 // form sends random words of the same mean lengths. Full form: studies B and C.
-func ShareGPT(b *testing.B, target llmbench.Target) { Options{}.ShareGPT(b, target) }
-
-// ShareGPT is the scenario [ShareGPT] with options.
 func (o Options) ShareGPT(b *testing.B, target llmbench.Target) {
 	scenario("ShareGPT").Run(b, target, o)
 }
 
 // StructuredOutput measures answers after a JSON schema: valid-% is the share of
 // answers that conform to the schema.
-func StructuredOutput(b *testing.B, target llmbench.Target) { Options{}.StructuredOutput(b, target) }
-
-// StructuredOutput is the scenario [StructuredOutput] with options.
 func (o Options) StructuredOutput(b *testing.B, target llmbench.Target) {
 	scenario("StructuredOutput").Run(b, target, o)
 }
 
 // Sweep doubles the number of users until the server is full, and reports the knee:
 // the concurrency at which output tokens per second divided by the median latency is greatest.
-func Sweep(b *testing.B, target llmbench.Target) { Options{}.Sweep(b, target) }
-
-// Sweep is the scenario [Sweep] with options.
 func (o Options) Sweep(b *testing.B, target llmbench.Target) { scenario("Sweep").Run(b, target, o) }
 
 // ToolCalls measures answers that call a function: valid-% is the share of answers
 // whose call conforms to the function's schema.
-func ToolCalls(b *testing.B, target llmbench.Target) { Options{}.ToolCalls(b, target) }
-
-// ToolCalls is the scenario [ToolCalls] with options.
 func (o Options) ToolCalls(b *testing.B, target llmbench.Target) {
 	scenario("ToolCalls").Run(b, target, o)
 }
 
 // Trace replays requests at recorded instants, faster by a factor. The full form
 // replays traces of Azure and of Mooncake.
-func Trace(b *testing.B, target llmbench.Target) { Options{}.Trace(b, target) }
-
-// Trace is the scenario [Trace] with options.
 func (o Options) Trace(b *testing.B, target llmbench.Target) { scenario("Trace").Run(b, target, o) }
 
 // A Start is one start of a server, timed on the client's monotonic clock.

@@ -9,9 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
 // TestScenarios checks that each scenario has a method of Options by its name, and
@@ -30,6 +32,36 @@ func TestScenarios(t *testing.T) {
 	for i := range reflect.TypeFor[Options]().NumMethod() {
 		name := reflect.TypeFor[Options]().Method(i).Name
 		assert.Equal(t, strings.Count(" "+strings.Join(names, " ")+" ", " "+name+" "), 1, "%s in the catalogue", name)
+	}
+}
+
+// TestChat calls a scenario as users do. It checks that the server receives the requests of the scenario,
+// as many as the options say.
+func TestChat(t *testing.T) {
+	for _, name := range env.Names() {
+		t.Setenv(name, "") // as if it were not set
+	}
+	for _, tt := range []struct {
+		o               Options
+		streamed, whole int // requests, those of the warm-up included
+	}{
+		{Options{}, 8 + 1 + 4 + 4, 4 + 4}, // fewer than a real server gets
+		{Options{Concurrencies: []int{2}, Requests: 3}, 3 + 2, 3 + 2},
+	} {
+		srv, target := backends.Mock{Config: &mockserver.Config{}}.Serve(t)
+		onePass(t, func(b *testing.B) { tt.o.Chat(b, target) })
+		var streamed, whole int
+		for _, e := range srv.Log() {
+			switch {
+			case e.PromptTokens != 512 || strings.Contains(e.ID, "-cache-"): // the control of the prefix cache
+			case e.Stream:
+				streamed++
+			default:
+				whole++
+			}
+		}
+		assert.Equal(t, streamed, tt.streamed)
+		assert.Equal(t, whole, tt.whole)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(llmbench.Main(m)) }
 
 // BenchmarkChat is a scenario of the catalogue as it is.
-func BenchmarkChat(b *testing.B) { scenarios.Chat(b, gateway(b)) }
+func BenchmarkChat(b *testing.B) { scenarios.Options{}.Chat(b, gateway(b)) }
 
 // BenchmarkMultiTurn is another scenario, with a number of users that is not the default.
 func BenchmarkMultiTurn(b *testing.B) {
