@@ -3,16 +3,21 @@ package store
 import (
 	"encoding/binary"
 	"errors"
+	"sync"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // Append appends a sample to data, as another process of the same version reads it with Read.
 func Append(data []byte, s *sample.Sample) []byte {
-	var c codec
+	c := writers.Get().(*codec)
+	defer writers.Put(c)
 	one := c.encode(s)
 	return append(binary.AppendUvarint(data, uint64(len(one))), one...)
 }
+
+// writers are codecs whose memory Append uses again.
+var writers = sync.Pool{New: func() any { return new(codec) }}
 
 var errCut = errors.New("samples of another process: not as they were sent")
 

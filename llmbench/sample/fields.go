@@ -1,0 +1,176 @@
+package sample
+
+import "time"
+
+// A Visitor is handed the fields of a sample by [Sample.Visit]. Each method gets the name that records
+// give the field, which is "" for a field that records do not hold, a pointer to the field, and when
+// records have it. A visitor may read fields or set them.
+type Visitor interface {
+	Text(name string, p *string, when When)
+	Word(name string, p *string, when When) // a text that many samples share
+	Int(name string, p *int, when When)
+	Flag(name string, p *bool, when When)
+	Duration(name string, p *time.Duration, when When) // a duration, or an instant since the start of the pass
+	Wall(name string, p *time.Time, when When)
+	Error(name string, p *error, when When)
+	Durations(name string, p *[]time.Duration, when When)
+	Counts(name string, p *[]int32, when When)
+	Merged(name string, p *[]Merged, when When)
+	// Open begins a group of fields, and set says whether the sample has the group. Visit visits the
+	// fields of the group, and then calls Close, only if Open returns true.
+	Open(name string, set bool) bool
+	Close()
+}
+
+// When says when records have a field. Without the field, it is zero.
+type When int
+
+const (
+	Always   When = iota
+	IfSet         // if it is not zero
+	IfCame        // if it is an instant after the start of the pass
+	Came          // always, and null unless it is an instant after the start of the pass
+	Null          // null
+	IfShards      // if several processes made the measurement together
+	Never
+)
+
+// given returns when records have a field that they have if yes is true.
+func given(yes bool) When {
+	if yes {
+		return Always
+	}
+	return Never
+}
+
+// Visit hands all fields of s to v. It is the one list of the fields: what writes, reads or stores
+// samples visits them. The order is that of records.
+func (s *Sample) Visit(v Visitor) {
+	v.Text("id", &s.ID, Always)
+	v.Int("shard", &s.Shard, IfShards)
+	v.Int("pass", &s.Pass, Always)
+	v.Int("request", &s.Request, Always)
+	v.Int("turn", &s.Turn, IfSet)
+	s.visitSend(v)
+	s.visitAnswer(v)
+	s.visitClock(v)
+	s.visitTokens(v)
+	s.visitEnd(v)
+}
+
+// visitSend visits the schedule and the send, and the instants of the answer.
+func (s *Sample) visitSend(v Visitor) {
+	text := Null
+	if s.Deltas > 0 {
+		text = Always
+	}
+	v.Flag("", &s.Scheduled, Never)
+	v.Duration("due_ns", &s.Due, Always)
+	v.Wall("epoch_unix_ns", &s.Epoch, Always)
+	v.Duration("granted_ns", &s.Granted, IfCame)
+	v.Duration("start_ns", &s.Start, Always)
+	v.Duration("admitted_ns", &s.Admitted, Always)
+	v.Duration("sent_by_ns", &s.SentBy, IfCame)
+	v.Duration("connect_ns", &s.Connect, Always)
+	v.Int("resent", &s.Resent, IfSet)
+	v.Flag("resent_unread", &s.ResentUnread, IfSet)
+	v.Duration("wrote_ns", &s.Wrote, Came)
+	v.Duration("first_byte_ns", &s.FirstByte, Came)
+	v.Duration("first_ns", &s.First, text)
+	v.Duration("last_ns", &s.Last, text)
+	v.Duration("end_ns", &s.End, Always)
+	v.Int("in_flight", &s.InFlight, IfSet)
+}
+
+// visitAnswer visits the events of the answer. Records without outputs are of an answer whose deltas
+// all have more than reasoning.
+func (s *Sample) visitAnswer(v Visitor) {
+	v.Flag("", &s.Streamed, Never)
+	v.Int("", &s.Deltas, Never)
+	v.Durations("gaps_ns", &s.Gaps, Always)
+	v.Counts("delta_tokens", &s.DeltaTokens, IfSet)
+	v.Int("events", &s.Events, Always)
+	v.Int("outputs", &s.Outputs, given(s.Outputs < s.Deltas))
+	v.Duration("first_output_ns", &s.FirstOutput, given(s.Outputs < s.Deltas && s.Outputs > 0))
+	v.Int("cut", &s.Cut, IfSet)
+	if c := &s.Choices; v.Open("choices", *c != Choices{}) {
+		v.Int("before", &c.Before, Always)
+		v.Int("amid", &c.Amid, Always)
+		v.Int("after", &c.After, Always)
+		v.Duration("first_ns", &c.First, Always)
+		v.Duration("last_ns", &c.Last, Always)
+		v.Close()
+	}
+	v.Duration("last_event_ns", &s.LastEvent, IfCame)
+	v.Duration("done_ns", &s.Done, IfCame)
+}
+
+// visitClock visits the clock of the answer.
+func (s *Sample) visitClock(v Visitor) {
+	v.Word("clock", (*string)(&s.Clock), IfSet)
+	v.Durations("read_lags_ns", &s.Lags, IfSet)
+	v.Merged("merged", &s.Merged, IfSet)
+	v.Duration("first_byte_lag_ns", &s.FirstByteLag, IfSet)
+	v.Duration("end_lag_ns", &s.EndLag, IfSet)
+	if l := &s.EventLags; v.Open("", *l != EventLags{}) {
+		v.Duration("", &l.FirstOutput, Never)
+		v.Duration("", &l.ChoiceFirst, Never)
+		v.Duration("", &l.ChoiceLast, Never)
+		v.Duration("", &l.LastEvent, Never)
+		v.Duration("", &l.Done, Never)
+		v.Close()
+	}
+}
+
+// visitTokens visits tokens and characters, and what the server measured.
+func (s *Sample) visitTokens(v Visitor) {
+	v.Int("max_tokens", &s.MaxTokens, IfSet)
+	v.Flag("fixed_output", &s.FixedOutput, IfSet)
+	v.Int("prompt_tokens", &s.PromptTokens, Always)
+	v.Int("cached_tokens", &s.CachedTokens, IfSet)
+	v.Int("output_tokens", &s.OutputTokens, Always)
+	v.Int("", &s.TextTokens, Never)
+	v.Int("reasoning_tokens", &s.ReasoningTokens, IfSet)
+	v.Flag("usage_alone", &s.UsageAlone, IfSet)
+	v.Word("token_source", (*string)(&s.TokenSource), IfSet)
+	v.Int("asked_tokens", &s.AskedTokens, IfSet)
+	v.Int("prompt_chars", &s.PromptChars, IfSet)
+	v.Int("output_chars", &s.OutputChars, IfSet)
+	if t := &s.Server; v.Open("server", *t != ServerTimings{}) {
+		v.Duration("load_ns", &t.Load, IfSet)
+		v.Duration("queue_ns", &t.Queue, IfSet)
+		v.Duration("prompt_ns", &t.Prompt, IfSet)
+		v.Duration("predict_ns", &t.Predict, IfSet)
+		v.Duration("total_ns", &t.Total, IfSet)
+		v.Int("prompt_tokens", &t.PromptTokens, IfSet)
+		v.Int("cached_tokens", &t.CachedTokens, IfSet)
+		v.Int("output_tokens", &t.OutputTokens, IfSet)
+		v.Int("draft_tokens", &t.DraftTokens, IfSet)
+		v.Int("accepted_tokens", &t.AcceptedTokens, IfSet)
+		v.Int("decode_steps", &t.DecodeSteps, IfSet)
+		v.Close()
+	}
+}
+
+// visitEnd visits how the request ended, and the answer if it is kept.
+func (s *Sample) visitEnd(v Visitor) {
+	v.Word("finish", &s.Finish, IfSet)
+	v.Word("outcome", (*string)(&s.Outcome), Always)
+	v.Error("error", &s.Err, IfSet)
+	v.Int("status", &s.Status, Always)
+	v.Duration("retry_after_ns", &s.RetryAfter, IfSet)
+	v.Flag("", &s.Checked, Never)
+	v.Flag("correct", &s.Correct, given(s.Checked))
+	v.Word("wrong", &s.Wrong, given(s.Checked && s.Wrong != ""))
+	if v.Open("answer", s.Answer != nil) {
+		if s.Answer == nil {
+			s.Answer = &Answer{}
+		}
+		a := s.Answer
+		v.Text("text", &a.Text, Always)
+		v.Text("reasoning", &a.Reasoning, IfSet)
+		v.Text("tool_names", &a.ToolNames, IfSet)
+		v.Text("tool_calls", &a.ToolCalls, IfSet)
+		v.Close()
+	}
+}
