@@ -9,240 +9,132 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// An encoder appends members to a JSON object. Records are written while the client measures, and
-// appending takes a fraction of the time of a package that looks at types.
-type encoder []byte
-
-// appendLine appends the line of a sample, as the type line has it. An answer is not read again: no
-// figure is computed from it. The line has the shard if several processes made the measurement.
-func (e *encoder) appendLine(s *sample.Sample, shards bool) {
-	*e = append(*e, '{')
-	e.text("id", s.ID)
-	if shards {
-		e.int("shard", s.Shard)
-	}
-	e.int("pass", s.Pass)
-	e.int("request", s.Request)
-	e.unlessZero("turn", s.Turn)
-	e.duration("due_ns", s.Due)
-	e.duration("epoch_unix_ns", time.Duration(s.Epoch.UnixNano()))
-	e.ifCame("granted_ns", s.Granted)
-	e.duration("start_ns", s.Start)
-	e.duration("admitted_ns", s.Admitted)
-	e.ifCame("sent_by_ns", s.SentBy)
-	e.duration("connect_ns", s.Connect)
-	e.unlessZero("resent", s.Resent)
-	e.ifTrue("resent_unread", s.ResentUnread)
-	e.orNull("wrote_ns", s.Wrote, s.Wrote > 0)
-	e.orNull("first_byte_ns", s.FirstByte, s.FirstByte > 0)
-	e.orNull("first_ns", s.First, s.Deltas > 0)
-	e.orNull("last_ns", s.Last, s.Deltas > 0)
-	e.duration("end_ns", s.End)
-	e.unlessZero("in_flight", s.InFlight)
-	e.list("gaps_ns", s.Gaps)
-	e.appendDeltaTokens(s.DeltaTokens)
-	e.int("events", s.Events)
-	if s.Outputs < s.Deltas {
-		e.int("outputs", s.Outputs)
-		if s.Outputs > 0 {
-			e.duration("first_output_ns", s.FirstOutput)
-		}
-	}
-	e.unlessZero("cut", s.Cut)
-	e.appendChoices(s.Choices)
-	e.ifCame("last_event_ns", s.LastEvent)
-	e.ifCame("done_ns", s.Done)
-	e.ifText("clock", string(s.Clock))
-	if len(s.Lags) > 0 {
-		e.list("read_lags_ns", s.Lags)
-	}
-	e.appendMerged(s.Merged)
-	e.unlessZero("first_byte_lag_ns", int(s.FirstByteLag))
-	e.unlessZero("end_lag_ns", int(s.EndLag))
-	e.appendTokens(s)
-	e.appendServer(s.Server)
-	e.ifText("finish", s.Finish)
-	e.text("outcome", string(s.Outcome))
-	if s.Err != nil {
-		e.ifText("error", s.Err.Error())
-	}
-	e.int("status", s.Status)
-	e.unlessZero("retry_after_ns", int(s.RetryAfter))
-	if s.Checked {
-		e.bool("correct", s.Correct)
-		e.ifText("wrong", s.Wrong)
-	}
-	if a := s.Answer; a != nil {
-		e.open("answer")
-		e.text("text", a.Text)
-		e.ifText("reasoning", a.Reasoning)
-		e.ifText("tool_names", a.ToolNames)
-		e.ifText("tool_calls", a.ToolCalls)
-		*e = append(*e, '}')
-	}
-	*e = append(*e, '}', '\n')
+// An encoder appends the fields of a sample, which it visits, to a line. Records are written while the
+// client measures, and appending takes a fraction of the time of a package that looks at types.
+type encoder struct {
+	line   []byte
+	shards bool // several processes made the measurement
 }
 
-// appendTokens appends what is known of tokens and characters.
-func (e *encoder) appendTokens(s *sample.Sample) {
-	e.unlessZero("max_tokens", s.MaxTokens)
-	e.ifTrue("fixed_output", s.FixedOutput)
-	e.int("prompt_tokens", s.PromptTokens)
-	e.unlessZero("cached_tokens", s.CachedTokens)
-	e.int("output_tokens", s.OutputTokens)
-	e.unlessZero("reasoning_tokens", s.ReasoningTokens)
-	e.ifTrue("usage_alone", s.UsageAlone)
-	e.ifText("token_source", string(s.TokenSource))
-	e.unlessZero("asked_tokens", s.AskedTokens)
-	e.unlessZero("prompt_chars", s.PromptChars)
-	e.unlessZero("output_chars", s.OutputChars)
+// encode returns the line of a sample, which is valid until the next call.
+func (e *encoder) encode(s *sample.Sample) []byte {
+	e.line = append(e.line[:0], '{')
+	s.Visit(e)
+	e.line = append(e.line, "}\n"...)
+	return e.line
 }
 
-// appendChoices appends the events with a choice, if there were any.
-func (e *encoder) appendChoices(c sample.Choices) {
-	if c == (sample.Choices{}) {
-		return
+// has reports whether a line has a field.
+func (e *encoder) has(when sample.When, zero bool) bool {
+	switch when {
+	case sample.IfSet:
+		return !zero
+	case sample.IfShards:
+		return e.shards
 	}
-	e.open("choices")
-	e.int("before", c.Before)
-	e.int("amid", c.Amid)
-	e.int("after", c.After)
-	e.duration("first_ns", c.First)
-	e.duration("last_ns", c.Last)
-	*e = append(*e, '}')
-}
-
-// appendDeltaTokens appends the tokens of each delta, if they are known and some delta has several.
-func (e *encoder) appendDeltaTokens(all []int32) {
-	if len(all) == 0 {
-		return
-	}
-	e.key("delta_tokens")
-	*e = append(*e, '[')
-	for i, n := range all {
-		if i > 0 {
-			*e = append(*e, ',')
-		}
-		*e = strconv.AppendInt(*e, int64(n), 10)
-	}
-	*e = append(*e, ']')
-}
-
-// appendMerged appends the deltas that were read together with later ones.
-func (e *encoder) appendMerged(all []sample.Merged) {
-	if len(all) == 0 {
-		return
-	}
-	e.key("merged")
-	*e = append(*e, '[')
-	for i, m := range all {
-		if i > 0 {
-			*e = append(*e, ',')
-		}
-		*e = append(strconv.AppendInt(append(*e, '['), int64(m.Delta), 10), ',')
-		*e = append(strconv.AppendInt(*e, int64(m.Deltas), 10), ',')
-		*e = append(strconv.AppendInt(*e, int64(m.Since), 10), ']')
-	}
-	*e = append(*e, ']')
-}
-
-// appendServer appends what the server stated.
-func (e *encoder) appendServer(t sample.ServerTimings) {
-	if t == (sample.ServerTimings{}) {
-		return
-	}
-	e.open("server")
-	e.unlessZero("load_ns", int(t.Load))
-	e.unlessZero("queue_ns", int(t.Queue))
-	e.unlessZero("prompt_ns", int(t.Prompt))
-	e.unlessZero("predict_ns", int(t.Predict))
-	e.unlessZero("total_ns", int(t.Total))
-	e.unlessZero("prompt_tokens", t.PromptTokens)
-	e.unlessZero("cached_tokens", t.CachedTokens)
-	e.unlessZero("output_tokens", t.OutputTokens)
-	e.unlessZero("draft_tokens", t.DraftTokens)
-	e.unlessZero("accepted_tokens", t.AcceptedTokens)
-	e.unlessZero("decode_steps", t.DecodeSteps)
-	*e = append(*e, '}')
+	return when != sample.Never
 }
 
 // key appends the name of a member, which needs no escapes.
 func (e *encoder) key(name string) {
-	if (*e)[len(*e)-1] != '{' {
-		*e = append(*e, ',')
+	if e.line[len(e.line)-1] != '{' {
+		e.line = append(e.line, ',')
 	}
-	*e = append(append(append(*e, '"'), name...), '"', ':')
+	e.line = append(append(append(e.line, '"'), name...), '"', ':')
 }
 
-// open begins an object that is a member.
-func (e *encoder) open(name string) {
-	e.key(name)
-	*e = append(*e, '{')
-}
-
-func (e *encoder) int(name string, v int) { e.duration(name, time.Duration(v)) }
-
-func (e *encoder) unlessZero(name string, v int) {
-	if v != 0 {
-		e.int(name, v)
+func (e *encoder) number(name string, v int64, when sample.When) {
+	switch {
+	case when == sample.Null || when == sample.Came && v <= 0:
+		e.key(name)
+		e.line = append(e.line, "null"...)
+	case e.has(when, v == 0) && (when != sample.IfCame || v > 0):
+		e.key(name)
+		e.line = strconv.AppendInt(e.line, v, 10)
 	}
 }
 
-// duration appends nanoseconds.
-func (e *encoder) duration(name string, d time.Duration) {
-	e.key(name)
-	*e = strconv.AppendInt(*e, int64(d), 10)
+func (e *encoder) Int(name string, p *int, when sample.When) { e.number(name, int64(*p), when) }
+
+func (e *encoder) Duration(name string, p *time.Duration, when sample.When) {
+	e.number(name, int64(*p), when)
 }
 
-// orNull appends an instant, or null if it never came.
-func (e *encoder) orNull(name string, at time.Duration, came bool) {
-	if came {
-		e.duration(name, at)
+func (e *encoder) Wall(name string, p *time.Time, when sample.When) {
+	e.number(name, p.UnixNano(), when)
+}
+
+func (e *encoder) Flag(name string, p *bool, when sample.When) {
+	if e.has(when, !*p) {
+		e.key(name)
+		e.line = strconv.AppendBool(e.line, *p)
+	}
+}
+
+// Text appends a text. Bytes that are not UTF-8 are replaced.
+func (e *encoder) Text(name string, p *string, when sample.When) {
+	if e.has(when, *p == "") {
+		e.key(name)
+		e.line, _ = jsontext.AppendQuote(e.line, *p) // the error is about bytes that were replaced
+	}
+}
+
+func (e *encoder) Word(name string, p *string, when sample.When) { e.Text(name, p, when) }
+
+func (e *encoder) Error(name string, p *error, when sample.When) {
+	if *p != nil {
+		text := (*p).Error()
+		e.Text(name, &text, when)
+	}
+}
+
+func (e *encoder) Durations(name string, p *[]time.Duration, when sample.When) {
+	if e.has(when, len(*p) == 0) {
+		e.key(name)
+		e.line = appendList(e.line, *p)
+	}
+}
+
+func (e *encoder) Counts(name string, p *[]int32, when sample.When) {
+	if e.has(when, len(*p) == 0) {
+		e.key(name)
+		e.line = appendList(e.line, *p)
+	}
+}
+
+// Merged appends an array of three numbers for each group of deltas.
+func (e *encoder) Merged(name string, p *[]sample.Merged, when sample.When) {
+	if !e.has(when, len(*p) == 0) {
 		return
 	}
 	e.key(name)
-	*e = append(*e, "null"...)
-}
-
-// ifCame appends an instant, or nothing if it never came.
-func (e *encoder) ifCame(name string, at time.Duration) {
-	if at > 0 {
-		e.duration(name, at)
+	before := byte('[')
+	for _, m := range *p {
+		e.line = appendList(append(e.line, before), []int64{int64(m.Delta), int64(m.Deltas), int64(m.Since)})
+		before = ','
 	}
+	e.line = append(e.line, ']')
 }
 
-func (e *encoder) bool(name string, v bool) {
-	e.key(name)
-	*e = strconv.AppendBool(*e, v)
-}
-
-func (e *encoder) ifTrue(name string, v bool) {
-	if v {
-		e.bool(name, true)
+func (e *encoder) Open(name string, set bool) bool {
+	if !set || name == "" {
+		return false
 	}
-}
-
-// text appends a text. Bytes that are not UTF-8 are replaced.
-func (e *encoder) text(name, s string) {
 	e.key(name)
-	*e, _ = jsontext.AppendQuote(*e, s) // the error is about bytes that were replaced
+	e.line = append(e.line, '{')
+	return true
 }
 
-func (e *encoder) ifText(name, s string) {
-	if s != "" {
-		e.text(name, s)
-	}
-}
+func (e *encoder) Close() { e.line = append(e.line, '}') }
 
-// list appends an array of nanoseconds.
-func (e *encoder) list(name string, all []time.Duration) {
-	e.key(name)
-	*e = append(*e, '[')
-	for i, d := range all {
+// appendList appends an array of numbers.
+func appendList[T ~int64 | ~int32](line []byte, all []T) []byte {
+	line = append(line, '[')
+	for i, v := range all {
 		if i > 0 {
-			*e = append(*e, ',')
+			line = append(line, ',')
 		}
-		*e = strconv.AppendInt(*e, int64(d), 10)
+		line = strconv.AppendInt(line, int64(v), 10)
 	}
-	*e = append(*e, ']')
+	return append(line, ']')
 }

@@ -17,7 +17,7 @@ type Follower struct {
 	file   os.FileInfo // of the file that was read; nil before the first one
 	offset int64       // of the file, up to which lines were read
 	pass   int32
-	parser parser
+	parser *parser
 	lines  int
 	head   *Head
 	end    *End
@@ -138,7 +138,7 @@ func (f *Follower) line(line []byte, each func(q *Request)) error {
 			return err
 		}
 		f.head = &head
-		f.parser = parser{head: f.head, words: map[string]string{}}
+		f.parser = newParser(f.head)
 		return nil
 	case bytes.HasPrefix(line, []byte(`{"end":`)):
 		end, err := parseEnd(line)

@@ -53,12 +53,8 @@ func (g *gaps) most() time.Duration {
 
 var errGaps = errors.New("gaps_ns or read_lags_ns: want an array of whole nanoseconds, none negative")
 
-// UnmarshalJSON reads an array of integers. Files consist mostly of such arrays.
-func (g *gaps) UnmarshalJSON(text []byte) error {
-	*g = gaps{}
-	if string(text) == "null" {
-		return nil
-	}
+// read sets g to an array of integers. Files consist mostly of such arrays.
+func (g *gaps) read(text []byte) error {
 	if len(text) < 2 || text[0] != '[' {
 		return errGaps
 	}

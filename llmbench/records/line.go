@@ -1,115 +1,225 @@
 package records
 
 import (
+	"fmt"
+	"math"
+	"strconv"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A line is a request as it stands in a file. Names that end in _ns are nanoseconds:
-// instants since the start of the pass, or durations (connect, gaps, lags and what the
-// server measured). Instants that may never come are null or left out.
-//
-// The instants of the deltas in merged are the latest possible ones: see sample.Merged. With
-// merged and sent_by_ns a reader can compute the bounds of each figure.
+// Members are the members of a JSON object that are read, by their names.
+type members map[string]*member
+
+// A member is where the value of a member goes.
+type member struct {
+	name  string
+	to    any  // a pointer to a field, or the members of an object; nil if a text is not kept
+	count bool // a number from 0 to math.MaxInt32
+	line  int  // number of the last line that has the member, and not null
+}
+
+// A line is a request as it stands in a file. Names that end in _ns are nanoseconds: instants since the
+// start of the pass, or durations. It visits its sample to find out where each member goes.
 type line struct {
-	ID           jsontext.Value `json:"id"`    // a string
-	Shard        int            `json:"shard"` // only if several processes made the measurement
-	Pass         int            `json:"pass"`
-	Request      int            `json:"request"` // among the requests of the pass; 0 in older files
-	Turn         int            `json:"turn"`
-	Due          instant        `json:"due_ns"`
-	Epoch        int64          `json:"epoch_unix_ns"` // the zero of instants, on the wall clock
-	Granted      instant        `json:"granted_ns"`
-	Start        instant        `json:"start_ns"`
-	Admitted     instant        `json:"admitted_ns"`
-	SentBy       instant        `json:"sent_by_ns"` // only if it differs much from start_ns
-	Connect      int64          `json:"connect_ns"`
-	Resent       int            `json:"resent"`
-	ResentUnread bool           `json:"resent_unread"`
-	Wrote        instant        `json:"wrote_ns"`
-	FirstByte    instant        `json:"first_byte_ns"`
-	First        instant        `json:"first_ns"`
-	Last         instant        `json:"last_ns"`
-	End          instant        `json:"end_ns"`
-	InFlight     int            `json:"in_flight"` // just before the end, itself included; 0 in older files
-	Gaps         gaps           `json:"gaps_ns"`
-	DeltaTokens  []int32        `json:"delta_tokens"` // only if some delta has several
-	Events       *int           `json:"events"`       // nil in older files
-	Outputs      *int           `json:"outputs"`      // this and the next only if there was reasoning
-	FirstOutput  instant        `json:"first_output_ns"`
-	Cut          int            `json:"cut"`
-	Choices      choices        `json:"choices"`
-	LastEvent    instant        `json:"last_event_ns"`
-	Done         instant        `json:"done_ns"`
-	Clock        string         `json:"clock"`
-	Lags         gaps           `json:"read_lags_ns"`
-	Merged       []merged       `json:"merged"`
-	FirstByteLag int64          `json:"first_byte_lag_ns"`
-	EndLag       int64          `json:"end_lag_ns"`
-	MaxTokens    int            `json:"max_tokens"`
-	FixedOutput  bool           `json:"fixed_output"`
-	Prompt       int            `json:"prompt_tokens"`
-	Cached       int            `json:"cached_tokens"`
-	Output       int            `json:"output_tokens"`
-	Reasoning    int            `json:"reasoning_tokens"`
-	UsageAlone   bool           `json:"usage_alone"`
-	Source       string         `json:"token_source"`
-	Asked        int            `json:"asked_tokens"`
-	PromptChars  int            `json:"prompt_chars"`
-	OutputChars  int            `json:"output_chars"`
-	Server       *server        `json:"server"`
-	Finish       string         `json:"finish"`
-	Outcome      string         `json:"outcome"`
-	Error        string         `json:"error"`
-	Status       int            `json:"status"`
-	RetryAfter   int64          `json:"retry_after_ns"`
-	Correct      *bool          `json:"correct"` // only if the answer was checked
-	Wrong        string         `json:"wrong"`   // why it is not correct
+	sample     sample.Sample // without ID, Gaps, Lags, Err and Answer
+	gaps, lags gaps
+	failure    string // the text of the sample's Err
+	fault      error  // a count that is none
+
+	number  int
+	members members
+	object  members           // while an object is visited; else nil
+	words   map[string]string // texts, each in memory once
+	text    []byte            // reused
 }
 
-// merged is a sample.Merged: the index of the first delta, the number of deltas, and Since.
-type merged [3]int64
+func newLine() *line {
+	l := &line{members: members{}, words: map[string]string{}}
+	l.sample.Visit(l)
+	return l
+}
 
-// groups returns the groups of merged deltas.
-func groups(all []merged) (m []sample.Merged) {
-	for _, g := range all {
-		m = append(m, sample.Merged{Delta: int(g[0]), Deltas: int(g[1]), Since: time.Duration(g[2])})
+// add adds a member, of the object if one is visited. Fields without a name are not in records.
+func (l *line) add(name string, m member) {
+	m.name = name
+	switch {
+	case name == "":
+	case l.object != nil:
+		l.object[name] = &m
+	default:
+		l.members[name] = &m
 	}
-	return m
 }
 
-// choices are sample.Choices.
-type choices struct {
-	Before int   `json:"before"`
-	Amid   int   `json:"amid"`
-	After  int   `json:"after"`
-	First  int64 `json:"first_ns"`
-	Last   int64 `json:"last_ns"`
+func (l *line) Text(name string, _ *string, _ sample.When)            { l.add(name, member{}) }
+func (l *line) Word(name string, p *string, _ sample.When)            { l.add(name, member{to: p}) }
+func (l *line) Flag(name string, p *bool, _ sample.When)              { l.add(name, member{to: p}) }
+func (l *line) Duration(name string, p *time.Duration, _ sample.When) { l.add(name, member{to: p}) }
+func (l *line) Wall(name string, p *time.Time, _ sample.When)         { l.add(name, member{to: p}) }
+func (l *line) Error(name string, _ *error, _ sample.When)            { l.add(name, member{to: &l.failure}) }
+func (l *line) Counts(name string, p *[]int32, _ sample.When)         { l.add(name, member{to: p}) }
+func (l *line) Merged(name string, p *[]sample.Merged, _ sample.When) { l.add(name, member{to: p}) }
+
+// Int adds a count. What a server measured may be any number.
+func (l *line) Int(name string, p *int, _ sample.When) {
+	l.add(name, member{to: p, count: l.object == nil || l.members["server"] == nil})
 }
 
-// server are sample.ServerTimings. What the server did not state is left out.
-type server struct {
-	Load         int64 `json:"load_ns"`
-	Queue        int64 `json:"queue_ns"`
-	Prompt       int64 `json:"prompt_ns"`
-	Predict      int64 `json:"predict_ns"`
-	Total        int64 `json:"total_ns"`
-	PromptTokens int   `json:"prompt_tokens"`
-	CachedTokens int   `json:"cached_tokens"`
-	OutputTokens int   `json:"output_tokens"`
-	Drafted      int   `json:"draft_tokens"`
-	Accepted     int   `json:"accepted_tokens"`
-	DecodeSteps  int   `json:"decode_steps"`
-}
-
-// timings returns what the server stated.
-func (s *server) timings() *sample.ServerTimings {
-	return &sample.ServerTimings{
-		Load: time.Duration(s.Load), Queue: time.Duration(s.Queue), Prompt: time.Duration(s.Prompt), Predict: time.Duration(s.Predict), Total: time.Duration(s.Total),
-		PromptTokens: s.PromptTokens, CachedTokens: s.CachedTokens, OutputTokens: s.OutputTokens,
-		DraftTokens: s.Drafted, AcceptedTokens: s.Accepted, DecodeSteps: s.DecodeSteps,
+func (l *line) Durations(name string, p *[]time.Duration, _ sample.When) {
+	to := &l.gaps
+	if p == &l.sample.Lags {
+		to = &l.lags
 	}
+	l.add(name, member{to: to})
+}
+
+// Open adds an object. An answer is not read: no figure is computed from it.
+func (l *line) Open(name string, _ bool) bool {
+	if name == "" || name == "answer" {
+		return false
+	}
+	object := members{}
+	l.add(name, member{to: object})
+	l.object = object
+	return true
+}
+
+func (l *line) Close() { l.object = nil }
+
+// has reports whether the line has a member, and not null.
+func (l *line) has(name string) bool { return l.members[name].line == l.number }
+
+// read reads the line of that number.
+func (l *line) read(text []byte, number int) error {
+	l.sample, l.gaps, l.lags, l.failure, l.fault, l.number = sample.Sample{}, gaps{}, gaps{}, "", nil, number
+	return json.Unmarshal(text, l)
+}
+
+// UnmarshalJSONFrom reads a line.
+func (l *line) UnmarshalJSONFrom(d *jsontext.Decoder) error { return l.readObject(d, l.members) }
+
+// readObject reads the values of known members of an object.
+func (l *line) readObject(d *jsontext.Decoder, known members) error {
+	if kind := d.PeekKind(); kind != '{' && kind != 0 {
+		return fmt.Errorf("a %v: want an object", kind)
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	for d.PeekKind() != '}' {
+		name, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		l.text, _ = jsontext.AppendUnquote(l.text[:0], name) // the decoder has checked the name
+		if m := known[string(l.text)]; m == nil {
+			err = d.SkipValue()
+		} else {
+			err = l.readMember(d, m)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+// readMember reads the value of a member. Null is the same as no member.
+func (l *line) readMember(d *jsontext.Decoder, m *member) error {
+	if object, ok := m.to.(members); ok && d.PeekKind() != 'n' {
+		return l.readObject(d, object)
+	}
+	value, err := d.ReadValue()
+	if err != nil || value.Kind() == 'n' {
+		return err
+	}
+	m.line = l.number
+	if to, ok := m.to.(*gaps); ok {
+		return to.read(value)
+	}
+	if err := l.set(m, value); err != nil {
+		return fmt.Errorf("%s: %w", m.name, err)
+	}
+	return nil
+}
+
+// set sets the place of a member to a value other than null.
+func (l *line) set(m *member, value jsontext.Value) (err error) {
+	var n int64
+	switch to := m.to.(type) {
+	case *int:
+		n, err = integer(value)
+		if *to = int(n); m.count && (n < 0 || n > math.MaxInt32) {
+			l.fault = fmt.Errorf("count %d: want 0 to %d", n, math.MaxInt32)
+		}
+	case *time.Duration:
+		n, err = integer(value)
+		*to = time.Duration(n)
+	case *time.Time:
+		n, err = integer(value)
+		*to = time.Unix(0, n)
+	case *bool:
+		if *to = value.Kind() == 't'; !*to && value.Kind() != 'f' {
+			err = fmt.Errorf("%.100s: want true or false", value)
+		}
+	case *string:
+		*to, err = l.word(value)
+	case nil:
+		_, err = l.unquote(value)
+	case *[]sample.Merged:
+		*to, err = readMerged(value)
+	default:
+		err = json.Unmarshal(value, m.to)
+	}
+	return err
+}
+
+func integer(value jsontext.Value) (int64, error) {
+	n, err := strconv.ParseInt(string(value), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%.100s: want a whole number of 64 bits", value)
+	}
+	return n, nil
+}
+
+// unquote returns a text, which is valid until the next call.
+func (l *line) unquote(value jsontext.Value) ([]byte, error) {
+	if value.Kind() != '"' {
+		return nil, fmt.Errorf("%.100s: want a string", value)
+	}
+	var err error
+	l.text, err = jsontext.AppendUnquote(l.text[:0], value)
+	return l.text, err
+}
+
+// word returns a text, in memory once as long as there are few different ones.
+func (l *line) word(value jsontext.Value) (string, error) {
+	text, err := l.unquote(value)
+	if err != nil || len(text) == 0 {
+		return "", err
+	}
+	w, ok := l.words[string(text)]
+	if !ok {
+		w = string(text)
+		if len(l.words) < 1<<12 {
+			l.words[w] = w
+		}
+	}
+	return w, nil
+}
+
+// readMerged reads groups of deltas: the index of the first delta, the number of deltas, and Since.
+func readMerged(value jsontext.Value) (all []sample.Merged, err error) {
+	var groups [][3]int64
+	err = json.Unmarshal(value, &groups)
+	for _, g := range groups {
+		all = append(all, sample.Merged{Delta: int(g[0]), Deltas: int(g[1]), Since: time.Duration(g[2])})
+	}
+	return all, err
 }

@@ -95,6 +95,7 @@ func Read(r io.Reader, name string) (*Run, error) {
 		return nil, err
 	}
 	run.Head = head
+	parsers := sync.Pool{New: func() any { return newParser(&run.Head) }}
 	type parsed struct {
 		all  []Request
 		end  *End
@@ -136,7 +137,8 @@ func Read(r io.Reader, name string) (*Run, error) {
 		c := make(chan parsed, 1)
 		pending = append(pending, c)
 		go func() {
-			p := parser{head: &run.Head, words: map[string]string{}}
+			p := parsers.Get().(*parser)
+			defer parsers.Put(p)
 			all, end, err := p.block(text, line)
 			c <- parsed{all, end, line, err}
 		}()

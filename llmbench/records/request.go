@@ -85,6 +85,31 @@ func (q *Request) sample() sample.Sample {
 	}
 }
 
+// request returns the line's sample.
+func (l *line) request() Request {
+	s := &l.sample
+	q := Request{
+		Shard: int32(s.Shard), Pass: int32(s.Pass), Turn: int32(s.Turn), Line: int32(l.number), Resent: int32(s.Resent), ResentUnread: s.ResentUnread, Status: int32(s.Status),
+		Due: s.Due, Granted: s.Granted, Admitted: s.Admitted, Start: s.Start, SentBy: s.SentBy, Connect: s.Connect,
+		RetryAfter: s.RetryAfter, Wrote: s.Wrote, FirstByte: s.FirstByte, First: s.First, Last: s.Last, End: s.End,
+		InFlight: int32(s.InFlight), LastEvent: s.LastEvent, Done: s.Done,
+		Before: int32(s.Choices.Before), Amid: int32(s.Choices.Amid), After: int32(s.Choices.After), ChoiceFirst: s.Choices.First, ChoiceLast: s.Choices.Last,
+		Prompt: int32(s.PromptTokens), Cached: int32(s.CachedTokens), Output: int32(s.OutputTokens), Reasoning: int32(s.ReasoningTokens), UsageAlone: s.UsageAlone,
+		MaxTokens: int32(s.MaxTokens), FixedOutput: s.FixedOutput, Asked: int32(s.AskedTokens), PromptChars: int32(s.PromptChars), OutputChars: int32(s.OutputChars),
+		Outcome: s.Outcome, Source: s.TokenSource, Error: l.failure, Finish: s.Finish, Clock: s.Clock, Streamed: s.Streamed, Scheduled: s.Scheduled,
+		Events: int32(s.Events), Deltas: int32(s.Deltas), Outputs: int32(s.Outputs), FirstOutput: s.FirstOutput,
+		Merged: s.Merged, Cut: int32(s.Cut), gaps: l.gaps, lags: l.lags, DeltaTokens: s.DeltaTokens, Checked: s.Checked, Correct: s.Correct, Wrong: s.Wrong,
+	}
+	if l.has("epoch_unix_ns") {
+		q.Epoch = s.Epoch.UnixNano()
+	}
+	if s.Server != (sample.ServerTimings{}) {
+		q.Server = &sample.ServerTimings{}
+		*q.Server = s.Server
+	}
+	return q
+}
+
 // TTFT returns the TTFT as [sample.Sample.TTFT] does.
 func (q *Request) TTFT() (time.Duration, bool) { s := q.sample(); return s.TTFT() }
 

@@ -20,9 +20,7 @@ type Writer struct {
 	file *os.File
 	buf  *bufio.Writer
 	enc  *json.Encoder
-	line encoder // reused
-
-	shards bool // several processes make the measurement
+	line encoder
 }
 
 // maxName is the number of bytes of a benchmark's name that a file name holds: file
@@ -64,7 +62,7 @@ func Create(dir string, h Head) (*Writer, error) {
 		}
 	}
 	buf := bufio.NewWriterSize(file, 64<<10)
-	w := &Writer{file: file, buf: buf, enc: json.NewEncoder(buf), shards: h.Shards > 0}
+	w := &Writer{file: file, buf: buf, enc: json.NewEncoder(buf), line: encoder{shards: h.Shards > 0}}
 	h.Version, h.Ends = Version, true
 	if err := errors.Join(w.enc.Encode(h), buf.Flush()); err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -86,9 +84,7 @@ func (w *Writer) Write(s *sample.Sample) error {
 	if w == nil {
 		return nil
 	}
-	w.line = w.line[:0]
-	w.line.appendLine(s, w.shards)
-	_, err := w.buf.Write(w.line)
+	_, err := w.buf.Write(w.line.encode(s))
 	return err
 }
 

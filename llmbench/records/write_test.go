@@ -59,7 +59,7 @@ func TestWrite(t *testing.T) {
 	})
 
 	// Reading gives the same back.
-	p := parser{head: &Head{Stream: true}, words: map[string]string{}}
+	p := newParser(&Head{Stream: true})
 	q, err := p.request([]byte(got[0]), 2)
 	assert.NilError(t, err)
 	s := q.sample()
