@@ -461,6 +461,22 @@ func TestSLOCount(t *testing.T) {
 	assert.Equal(t, c.count(60, 1), 60)
 }
 
+// TestSLOUnits checks that the unit of a result says whether the result is certified.
+func TestSLOUnits(t *testing.T) {
+	for unit, certified := range map[string]bool{"slo-req/s": true, "slo-uncertified-req/s": false} {
+		c := capacity{target: llmbench.Target{URL: "http://127.0.0.1:1", Model: "mock"}}
+		got := onePass(t, func(b *testing.B) {
+			c.search(b, search.Highest{From: 1, To: 64}, noStart, func(_ context.Context, _ string, rate float64) (bool, error) {
+				c.certified = certified
+				return rate <= 5, nil
+			}, "req/s")
+		})
+		assert.Equal(t, len(got.Extra), 4, "%v", got.Extra)
+		assert.Assert(t, got.Extra[unit] > 4.5 && got.Extra[unit] <= 5, "%s: %v", unit, got.Extra)
+		assert.Assert(t, got.Extra["slo-missed-req/s"] > 5, "%v", got.Extra)
+	}
+}
+
 // TestSLODescribesCertified checks what the log says of the result.
 func TestSLODescribesCertified(t *testing.T) {
 	found := search.Interval{Low: 4, High: 5, Trials: []search.Trial{{Load: 4, Met: true}, {Load: 5}, {Load: 4, Met: true}, {Load: 5}}}
