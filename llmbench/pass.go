@@ -12,14 +12,6 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// ErrClientBound is wrapped by the error of [Pass] if the client distorted the pass, or if the
-// distortion is unknown.
-var ErrClientBound = errors.New("client-bound")
-
-// ErrBursts is wrapped by the error of [Pass] if answers came in bursts, because something between
-// the server and the client buffers streams. See [sample.Bursts].
-var ErrBursts = errors.New("answers come in bursts")
-
 // Pass measures t under l once, without a benchmark: it sends the warm-up and then one pass
 // over the requests of l, as [Run] does. It is for searches, whose op is many passes with a different
 // load each. The result has the samples of the pass, and should be closed. [sample.Summarize]

@@ -2,6 +2,7 @@ package llmbench
 
 import (
 	"encoding/json"
+	"errors"
 	"iter"
 	"maps"
 	"slices"
@@ -12,6 +13,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
+
+// ErrClientBound is wrapped by the error of [Pass] if the client distorted the pass, or if the
+// distortion is unknown.
+var ErrClientBound = errors.New("client-bound")
+
+// ErrBursts is wrapped by the error of [Pass] if answers came in bursts, because something between
+// the server and the client buffers streams. See [sample.Bursts].
+var ErrBursts = errors.New("answers come in bursts")
 
 // A verdict is what is left of the figures of a measurement, and why others were left out.
 type verdict struct {

@@ -1,27 +1,25 @@
-// Rooms checks the structure of the packages of this module. For each package it
-// prints
+// Rooms draws the packages of this module, and checks that the files of some of them use each other in one
+// direction. For each package it prints
 //
 //   - files: the number of its files, without tests and with the files for other
 //     platforms;
-//   - in circles: the number of files that depend on themselves through other
-//     files. File a depends on file b if a uses a package-level name or a method
-//     that b declares;
+//   - arrows: the number of pairs of files of which one uses the other. File a uses file b if a uses a
+//     package-level name or a method that b declares. Files for other platforms have no arrows;
+//   - in circles: the number of files that use themselves through other files;
 //   - largest: the size of the largest circle (strongly connected component);
-//   - long: the number of functions with more than 80 lines.
+//   - longest: the lines of the longest function;
+//   - stages: the number of its stages, if it has any.
 //
-// Rooms fails if a circle has more than 4 files, if a package has more than 25
-// files, or if a function has more than 80 lines and no comment in or above it
-// contains "long because". CONTRIBUTING.md can allow a package more files, with
-// a reason, in a line of this form, where PACKAGE is the folder in the module:
+// These numbers are for a person to look at. None of them has a limit.
 //
-//   - `PACKAGE` may have N files: REASON
+// The file .ci/rooms/stages.txt of the module names the stages of packages. Rooms fails if a file uses a file of
+// a stage above its own, and if a file of such a package is in no stage.
 //
 // Usage:
 //
-//	go run ./.ci/rooms [-report] [-v] [packages]
+//	go run ./.ci/rooms [-v] [packages]
 //
-// Without packages it checks ./... . With -report the exit status is always 0.
-// With -v it prints which names the files of each circle use of each other.
+// Without packages it checks ./... . With -v it prints which names the files of each circle use of each other.
 package main
 
 import (
@@ -39,21 +37,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 )
 
-const (
-	maxCircle = 4
-	maxFiles  = 25
-	maxLines  = 80
-)
-
 func main() {
-	report := flag.Bool("report", false, "exit 0 whatever is found")
 	verbose := flag.Bool("v", false, "print the uses that hold each circle together")
 	flag.Parse()
 	patterns := flag.Args()
@@ -68,7 +57,7 @@ func main() {
 	for _, p := range problems {
 		fmt.Println(p)
 	}
-	if len(problems) > 0 && !*report {
+	if len(problems) > 0 {
 		os.Exit(1)
 	}
 }
@@ -82,7 +71,7 @@ type listed struct {
 }
 
 // check writes the table of the packages that match patterns to w, and returns
-// one line for each rule that a package breaks.
+// one line for each file that is in no stage or uses a stage above its own.
 func check(w io.Writer, patterns []string, verbose bool) (problems []string, err error) {
 	packages, err := list(patterns)
 	if err != nil {
@@ -93,16 +82,16 @@ func check(w io.Writer, patterns []string, verbose bool) (problems []string, err
 		exports[p.ImportPath] = p.Export
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "package\tfiles\tin circles\tlargest\tlong")
+	fmt.Fprintln(table, "package\tfiles\tarrows\tin circles\tlargest\tlongest\tstages")
 	slices.SortFunc(packages, func(a, b listed) int { return strings.Compare(a.ImportPath, b.ImportPath) })
-	var allowed map[string]int
+	var stages map[string][]stage
 	var reasons []string
 	for _, p := range packages {
 		if p.DepOnly {
 			continue
 		}
-		if allowed == nil {
-			if allowed, err = allowances(filepath.Join(p.Module.Dir, "CONTRIBUTING.md")); err != nil {
+		if stages == nil {
+			if stages, err = readStages(filepath.Join(p.Module.Dir, ".ci", "rooms", "stages.txt")); err != nil {
 				return nil, err
 			}
 		}
@@ -112,26 +101,21 @@ func check(w io.Writer, patterns []string, verbose bool) (problems []string, err
 		}
 		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, p.Module.Path), "/")
 		circles := room.circles()
-		inCircles, largest := 0, 0
+		inCircles, largest, arrows := 0, 0, 0
 		for _, c := range circles {
 			inCircles += len(c)
 			largest = max(largest, len(c))
-			if len(c) > maxCircle {
-				problems = append(problems, fmt.Sprintf("%s: a circle of %d files, at most %d are allowed: %s", name, len(c), maxCircle, strings.Join(c, " ")))
-			}
 			if verbose {
 				reasons = append(reasons, room.reasons(name, c)...)
 			}
 		}
-		if limit := max(maxFiles, allowed[name]); room.files > limit {
-			problems = append(problems, fmt.Sprintf("%s: %d files, at most %d are allowed", name, room.files, limit))
+		for _, used := range room.uses {
+			arrows += len(used)
 		}
-		for _, f := range room.long {
-			if !f.argued {
-				problems = append(problems, fmt.Sprintf("%s: %s: %s has %d lines; more than %d need a comment with \"long because\"", name, f.file, f.name, f.lines, maxLines))
-			}
+		for _, p := range room.against(stages[name]) {
+			problems = append(problems, name+": "+p)
 		}
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\n", name, room.files, inCircles, largest, len(room.long))
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%d\n", name, len(room.files), arrows, inCircles, largest, room.longest, len(stages[name]))
 	}
 	if err := table.Flush(); err != nil {
 		return nil, err
@@ -165,33 +149,11 @@ func list(patterns []string) ([]listed, error) {
 	}
 }
 
-// allowance is the line of CONTRIBUTING.md that allows a package more files.
-var allowance = regexp.MustCompile("(?m)^- `([^`]+)` may have ([0-9]+) files: ")
-
-func allowances(file string) (map[string]int, error) {
-	text, err := os.ReadFile(file)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	limits := map[string]int{}
-	for _, m := range allowance.FindAllSubmatch(text, -1) {
-		limits[string(m[1])], _ = strconv.Atoi(string(m[2]))
-	}
-	return limits, nil
-}
-
 // A room has the facts about a package.
 type room struct {
-	files int                                   // number of files that are not tests
-	uses  map[string]map[string]map[string]bool // using file, used file, used names
-	long  []function
-}
-
-// A function has more than maxLines lines.
-type function struct {
-	file, name string
-	lines      int
-	argued     bool // a comment states the reason
+	files   []string                              // that are not tests
+	uses    map[string]map[string]map[string]bool // using file, used file, used names
+	longest int                                   // lines of the longest function
 }
 
 func load(p listed, exports map[string]string) (*room, error) {
@@ -204,9 +166,9 @@ func load(p listed, exports map[string]string) (*room, error) {
 			return nil, err
 		}
 		files = append(files, f)
+		room.files = append(room.files, name)
 		room.measure(fset, f)
 	}
-	room.files = len(files)
 	// Files for other platforms count, but are not type-checked.
 	for _, name := range p.IgnoredGoFiles {
 		if strings.HasSuffix(name, "_test.go") {
@@ -216,7 +178,7 @@ func load(p listed, exports map[string]string) (*room, error) {
 		if err != nil {
 			return nil, err
 		}
-		room.files++
+		room.files = append(room.files, name)
 		room.measure(fset, f)
 	}
 	lookup := func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }
@@ -257,25 +219,11 @@ func (r *room) use(from, to, name string) {
 	r.uses[from][to][name] = true
 }
 
-// measure adds the long functions of f.
+// measure takes the functions of f into account.
 func (r *room) measure(fset *token.FileSet, f *ast.File) {
 	for _, d := range f.Decls {
-		fn, ok := d.(*ast.FuncDecl)
-		if !ok {
-			continue
+		if fn, ok := d.(*ast.FuncDecl); ok {
+			r.longest = max(r.longest, fset.Position(fn.End()).Line-fset.Position(fn.Pos()).Line+1)
 		}
-		lines := fset.Position(fn.End()).Line - fset.Position(fn.Pos()).Line + 1
-		if lines <= maxLines {
-			continue
-		}
-		// The doc comment does not count as lines of the function.
-		from := fn.Pos()
-		if fn.Doc != nil {
-			from = fn.Doc.Pos()
-		}
-		argued := slices.ContainsFunc(f.Comments, func(c *ast.CommentGroup) bool {
-			return c.Pos() >= from && c.End() <= fn.End() && strings.Contains(strings.ToLower(strings.Join(strings.Fields(c.Text()), " ")), "long because")
-		})
-		r.long = append(r.long, function{filepath.Base(fset.Position(fn.Pos()).Filename), fn.Name.Name, lines, argued})
 	}
 }
