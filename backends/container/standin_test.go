@@ -119,6 +119,7 @@ func readStandIns(t testing.TB, dir string) standIns {
 		"llamacpp":        backends.LlamaCPP{Container: gguf, Context: 4096, Parallel: 4},
 		"llamacpp-python": backends.LlamaCPPPython{Container: gguf, Context: 4096},
 		"ollama":          backends.Ollama{Container: gguf, Context: 4096},
+		"localai":         backends.LocalAI{Container: gguf, Context: 4096},
 		"textgen":         backends.TextGen{Container: local, Loader: "Transformers", Context: 4096},
 		"openllm":         backends.OpenLLM{Container: hub, Engine: "pt"},
 		"xinference":      backends.Xinference{Container: hub, Engine: "vLLM", Kwargs: map[string]any{"max_model_len": 4096}},
@@ -256,7 +257,7 @@ func TestStandInRefusesOption(t *testing.T) {
 		s.each(t, func(t *testing.T, spec launch.Spec, f facts.Facts) {
 			message := map[string]string{
 				"argparse": "error: unrecognized arguments: --no-such-option", "clap": "error: unexpected argument '--no-such-option' found",
-				"click": "Error: No such option: --no-such-option", "llama": "error: invalid argument: --no-such-option", "none": "unexpected argument: --no-such-option",
+				"click": "Error: No such option: --no-such-option", "llama": "error: invalid argument: --no-such-option", "none": "unexpected argument: --no-such-option", "kong": "error: unknown flag --no-such-option",
 			}[f.Command.Style]
 			spec.Cmd = append(spec.Cmd, "--no-such-option")
 			_, err := start(t.Context(), spec, t.Logf)

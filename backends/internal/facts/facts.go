@@ -63,7 +63,7 @@ type Image struct {
 // A Command is how the server's command line begins, and how it is parsed.
 type Command struct {
 	Words       []string `json:"words,omitempty"`       // program and subcommands
-	Style       string   `json:"style,omitempty"`       // argparse, clap, click, llama or none
+	Style       string   `json:"style,omitempty"`       // argparse, clap, click, kong, llama or none
 	Positionals []string `json:"positionals,omitempty"` // names of arguments that are no options
 	Source      Source   `json:"source,omitempty"`
 }
