@@ -80,6 +80,7 @@ func TestInvalidFields(t *testing.T) {
 		{LocalAI{Container: with(func(c *Container) { c.Quantization = "Q8_0" }), Parallel: 2, GPULayers: 3}, "localai: Parallel 2: want ModelsDir with it, because a model of LocalAI's gallery comes with its own configuration\nGPULayers 3: want ModelsDir with it, because a model of LocalAI's gallery comes with its own configuration\nQuantization Q8_0: want ModelsDir"},
 		{LocalAI{Container: with(func(c *Container) { c.GPUs = "ascend:0" })}, `GPUs "ascend:0": this server has no default image for devices of vendor ascend`},
 		{LocalAI{Container: with(func(c *Container) { c.Offline = true })}, `Offline true: want none`},
+		{Dynamo{Container: with(func(c *Container) { c.GPUs = "amd:0" })}, `GPUs "amd:0": this server has no default image for devices of vendor amd`},
 		{TextGen{Container: Container{Model: "m", ModelsDir: "/data"}}, `Image "": this server has no official image with a version tag`},
 		{LlamaCPPPython{Container: with(func(c *Container) { c.Image, c.Args = "a:1", []string{"--n_ctx", "1", "--api_key", "k"} })}, `Args ["--n_ctx" "1" "--api_key" "[secret]"]: want none: this server`},
 		{Ollama{Container: ok, KVCache: "q2"}, `KVCache "q2": want f16, q8_0, q4_0`},

@@ -109,6 +109,10 @@ var goldenCases = []struct {
 	{"mindie", "D4, D5: 72B", MindIE{Container: Container{Model: "Qwen2-72B-Chat", ModelsDir: "/data/models", GPUs: "0,1,2,3,4,5,6,7"}, MaxSeqLen: 16384, MaxInputTokens: 8192, MaxIterTimes: 8192}},
 	{"mindie", "D6: every field", MindIE{Container: Container{Model: "deepseek-coder-6.7b-instruct", ModelsDir: "/data/models", GPUs: "ascend:0", ShmSize: 16 << 30, TrustRemoteCode: true, Offline: true, Args: []string{"--expert-parallel", "false"}}, MaxSeqLen: 2560, MaxInputTokens: 2048, MaxIterTimes: 400, MaxPrefillBatchSize: 50, MaxPrefillTokens: 8192, MaxBatchSize: 200, MaxLinks: 1000}},
 
+	{"dynamo", "as the model is", Dynamo{Container: Container{Model: "Qwen/Qwen3-8B", GPUs: "all"}}},
+	{"dynamo", "one revision of a base model, on two GPUs", Dynamo{Container: Container{Model: "m", Revision: "v1", ChatTemplate: "/data/chatml.jinja", TrustRemoteCode: true, Offline: true, GPUs: "0,1"}}},
+	{"dynamo", "every field", Dynamo{Container: Container{Model: "m", ModelsDir: "/data", Quantization: "fp8", GPUs: "0,1"}, DType: "bfloat16", TensorParallel: 2, MaxModelLen: 8192, MaxNumSeqs: 256, MaxNumBatchedTokens: 8192, GPUMemoryUtilization: .9, PrefixCaching: Off, EnforceEager: true}},
+
 	{"mock-container", "with faults", MockContainer{Container: Container{Image: "llmbench/mockserver:test", Args: []string{"-fault", "http-500,every=10"}}}},
 }
 

@@ -1,11 +1,14 @@
 package backends
 
 import (
+	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 )
@@ -150,4 +153,36 @@ func TestTextGenHome(t *testing.T) {
 	real, err := filepath.EvalSymlinks(dir)
 	assert.NilError(t, err)
 	assert.Equal(t, string(out), real+" "+strings.Join(spec.Cmd[1:], " ")+"\n")
+}
+
+// TestDynamoScript checks that the script of Dynamo's container runs the front-end without the
+// worker's port of metrics, ends with the status of the process that ends first, and lets both
+// processes end when it is told to stop.
+func TestDynamoScript(t *testing.T) {
+	dir := t.TempDir()
+	wait := "for i in {1..1200}; do sleep .05; done\n" // a minute, and any signal is noticed between two sleeps
+	frontend := "#!/bin/bash\ntrap 'echo front-end stopped; exit' TERM\necho \"front-end ${DYN_SYSTEM_PORT-none} $*\"\ntouch \"${0%/*}/up\"\n" + wait
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, "python3"), []byte(frontend), 0o755))
+	script := filepath.Join(dir, "run.sh")
+	assert.NilError(t, os.WriteFile(script, []byte(dynamoScript), 0o644))
+	run := func(worker string) (status int, output string) {
+		_ = os.Remove(filepath.Join(dir, "up"))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, "bash", script, "bash", "-c", worker)
+		cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "DYN_SYSTEM_PORT=8081", "UP="+filepath.Join(dir, "up"))
+		out, err := cmd.CombinedOutput()
+		var ended *exec.ExitError
+		assert.Assert(t, errors.As(err, &ended), "%v: %s", err, out)
+		return ended.ExitCode(), string(out)
+	}
+	untilUp := "until [ -e \"$UP\" ]; do sleep .05; done\n"
+	status, output := run(untilUp + "exit 3")
+	assert.Equal(t, status, 3)
+	assert.Assert(t, strings.Contains(output, "front-end none -m dynamo.frontend\nfront-end stopped\n"), output)
+	status, output = run("trap 'echo worker stopped; exit' TERM\n" + untilUp + "kill -TERM $PPID\n" + wait)
+	assert.Equal(t, status, 143)
+	for _, want := range []string{"front-end stopped\n", "worker stopped\n"} {
+		assert.Assert(t, strings.Contains(output, want), "no %q in %s", want, output)
+	}
 }

@@ -123,6 +123,7 @@ func readStandIns(t testing.TB, dir string) standIns {
 		"textgen":         backends.TextGen{Container: local, Loader: "Transformers", Context: 4096},
 		"openllm":         backends.OpenLLM{Container: hub, Engine: "pt"},
 		"xinference":      backends.Xinference{Container: hub, Engine: "vLLM", Kwargs: map[string]any{"max_model_len": 4096}},
+		"dynamo":          backends.Dynamo{Container: hub, MaxModelLen: 4096, PrefixCaching: backends.On},
 		"tensorrtllm":     backends.TensorRTLLM{Container: hub, MaxSeqLen: 4096},
 		"mindie":          backends.MindIE{Container: npu, MaxSeqLen: 4096},
 	}}

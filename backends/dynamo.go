@@ -1,0 +1,84 @@
+package backends
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
+	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
+)
+
+// Dynamo is NVIDIA Dynamo (https://docs.nvidia.com/dynamo/) on one machine: its
+// front-end and one worker with vLLM in one container. They find each other by files in
+// the container (discovery backend "file"), so that neither etcd nor NATS is needed.
+//
+// The port opens at once, and the model is listed when the worker has loaded it, which
+// may take minutes: Ready.Model is 30 minutes by default. Args are options of the
+// worker, which takes those of vLLM, and of `python3 -m dynamo.vllm --help`. The options
+// of the front-end are variables, such as DYN_ROUTER_MODE. A worker that ends, ends the
+// container. The metrics are those of vLLM in the worker. The prefix cache is not
+// emptied between passes.
+type Dynamo struct {
+	Container
+	DType                string  // float16, bfloat16, float32 or auto
+	TensorParallel       int     // GPUs that share each layer; all that GPUs names by id
+	MaxModelLen          int     // tokens of a request, prompt and output together
+	MaxNumSeqs           int     // requests in a batch
+	MaxNumBatchedTokens  int     // tokens in a step
+	GPUMemoryUtilization float64 // share of each GPU's memory
+	PrefixCaching        Toggle  // on
+	EnforceEager         bool    // no CUDA graphs
+}
+
+// dynamoScript runs the front-end beside the worker, whose command are the script's
+// arguments. The front-end must not take the worker's port of metrics. The container
+// ends when either of them ends, and lets both end when it is told to stop.
+const dynamoScript = `trap 'kill $(jobs -p); wait; exit 143' TERM INT
+env -u DYN_SYSTEM_PORT python3 -m dynamo.frontend &
+"$@" &
+wait -n
+status=$?
+kill $(jobs -p) 2>/dev/null
+exit $status
+`
+
+// Spec describes how the server is launched; the error names each invalid field.
+func (d Dynamo) Spec() (launch.Spec, error) {
+	b := newBuilder(d.Container, "dynamo", "nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.5.0", 8000)
+	b.grantGPUs(launch.NVIDIA)
+	b.enlargeShm()
+	b.imageFor(map[string]string{launch.NVIDIA: b.Image, "": b.Image})
+	b.Deadlines.Model = cmp.Or(b.Deadlines.Model, 30*time.Minute)
+	b.Files = []launch.File{{Path: "/llmbench/run.sh", Content: dynamoScript}}
+	b.Entrypoint = []string{"bash", "/llmbench/run.sh"}
+	b.Env["DYN_DISCOVERY_BACKEND"] = "file" // of both processes
+	b.Env["DYN_HTTP_PORT"] = "8000"
+	b.Env["DYN_SYSTEM_PORT"] = "8081" // the worker's metrics
+	b.MetricsPort = 8081
+	b.args("python3", "-m", "dynamo.vllm", "--model", b.path, "--served-model-name", b.Model)
+	b.downloadTo("dynamo", "/home/dynamo/.cache", "HF_TOKEN") // the image's user owns this folder
+	b.commitIn("/home/dynamo/.cache/huggingface/hub")
+	b.withOffline()
+	b.withRevision("--revision")
+	b.withChatTemplate("--custom-jinja-template")
+	b.withTrustRemoteCode("--trust-remote-code")
+	b.choiceOption("Quantization", "--quantization", d.Quantization, vllmQuantizations...)
+	b.choiceOption("DType", "--dtype", d.DType, "auto", "float16", "bfloat16", "float32")
+	b.parallelOptions(parallelism{"TensorParallel", "--tensor-parallel-size", d.TensorParallel, []string{"-tp", "--pipeline-parallel-size", "-pp", "--data-parallel-size", "-dp"}})
+	b.intOption("MaxModelLen", "--max-model-len", d.MaxModelLen)
+	b.intOption("MaxNumSeqs", "--max-num-seqs", d.MaxNumSeqs)
+	b.intOption("MaxNumBatchedTokens", "--max-num-batched-tokens", d.MaxNumBatchedTokens)
+	b.shareOption("GPUMemoryUtilization", "--gpu-memory-utilization", d.GPUMemoryUtilization)
+	b.toggleOption("PrefixCaching", d.PrefixCaching, []string{"--enable-prefix-caching"}, []string{"--no-enable-prefix-caching"})
+	b.switchOption("--enforce-eager", d.EnforceEager)
+	b.Metrics = d.Metrics()
+	b.Failures = vllmFailures
+	if d.PrefixCaching != Off {
+		b.keepsPrompts()
+	}
+	return b.finish()
+}
+
+// Metrics returns the names of vLLM's metrics, which the worker passes through
+// (https://docs.nvidia.com/dynamo/v1.2.0/backends/v-llm/observability).
+func (Dynamo) Metrics() metrics.Names { return VLLM{}.Metrics() }
