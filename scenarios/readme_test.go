@@ -22,27 +22,30 @@ import (
 )
 
 // readme returns the README of a folder of the repository.
-func readme(t *testing.T, folder string) string {
-	text, err := os.ReadFile(filepath.Join("..", folder, "README.md"))
+func readme(t *testing.T, folder string) string { return document(t, folder+"/README.md") }
+
+// document returns the text of a file of the repository.
+func document(t *testing.T, file string) string {
+	text, err := os.ReadFile(filepath.Join("..", file))
 	assert.NilError(t, err)
 	return string(text)
 }
 
-// TestReadmeBackends checks that llmbench/README.md names every backend.
+// TestReadmeBackends checks that llmbench/VARIABLES.md names every backend.
 func TestReadmeBackends(t *testing.T) {
-	_, row, _ := strings.Cut(readme(t, "llmbench"), "| `LLMBENCH_BACKEND` |")
+	_, row, _ := strings.Cut(document(t, "llmbench/VARIABLES.md"), "| `LLMBENCH_BACKEND` |")
 	row, _, _ = strings.Cut(row, "\n")
 	for _, name := range backends.Names() {
-		assert.Assert(t, strings.Contains(row, "`"+name+"`"), "llmbench/README.md does not name %s", name)
+		assert.Assert(t, strings.Contains(row, "`"+name+"`"), "llmbench/VARIABLES.md does not name %s", name)
 	}
 }
 
-// TestReadmeDatasets checks that llmbench/README.md names every kind of data set.
+// TestReadmeDatasets checks that llmbench/VARIABLES.md names every kind of data set.
 func TestReadmeDatasets(t *testing.T) {
-	_, row, _ := strings.Cut(readme(t, "llmbench"), "| `LLMBENCH_DATASET` |")
+	_, row, _ := strings.Cut(document(t, "llmbench/VARIABLES.md"), "| `LLMBENCH_DATASET` |")
 	row, _, _ = strings.Cut(row, "\n")
 	for _, kind := range benchdata.Kinds() {
-		assert.Assert(t, strings.Contains(row, "`"+kind.Name+"`"), "llmbench/README.md does not name %s", kind.Name)
+		assert.Assert(t, strings.Contains(row, "`"+kind.Name+"`"), "llmbench/VARIABLES.md does not name %s", kind.Name)
 	}
 }
 

@@ -12,21 +12,21 @@ func init() {
 	llmbench.RegisterUnits(errorUnits()...)
 }
 
-// units are those of single scenarios.
+// units are the units of single scenarios.
 var units = []sample.Unit{
-	{Name: "question-set", Core: true, Means: "`BenchmarkAccuracy`: a number of the questions that the process asked. Processes with equal numbers asked the same questions, so that their answers are not independent."},
+	{Name: "question-set", Core: true, Means: "`BenchmarkAccuracy`: checksum of the questions asked. Processes with equal checksums asked the same questions, so their answers are not independent."},
 	{Name: "agree-%", Better: "higher", Core: true, Gate: "5%", Means: "`BenchmarkAgreement`: successful answers whose text equals the reference's / successful answers that have a reference."},
-	{Name: "agree-prefix-tok/req", Better: "higher", Core: true, Means: "`BenchmarkAgreement`: mean number of tokens with which an answer begins as its reference does. A part of an answer has the tokens that LLMBENCH_TOKENIZER counts, or without that variable its share of the answer's characters."},
+	{Name: "agree-prefix-tok/req", Better: "higher", Core: true, Means: "`BenchmarkAgreement`: mean tokens of the beginning that an answer shares with its reference, counted by LLMBENCH_TOKENIZER, or without it by the share of the answer's characters."},
 	{Name: "implied-hit-%", Better: "higher", Core: true, Means: "`BenchmarkPrefixCache`: prompt tokens whose prefix was sent before / prompt tokens of successful requests."},
 	{Name: "p50-ttft-miss-ns", Better: "lower", Core: true, Family: sample.FamilyTTFT, Statistic: sample.P50, Means: "`BenchmarkPrefixCache`: median TTFT of prompts whose prefix was not sent before."},
 	{Name: "p50-ttft-hit-ns", Better: "lower", Core: true, Family: sample.FamilyTTFT, Statistic: sample.P50, Means: "`BenchmarkPrefixCache`: median TTFT of prompts whose prefix was sent before."},
 	{Name: "valid-%", Better: "higher", Core: true, Means: "`BenchmarkToolCalls`, `BenchmarkStructuredOutput`: successful answers that conform to the request's tools or schema / successful answers."},
-	{Name: "slo-req/s", Better: "higher", Core: true, Means: "`BenchmarkSLO`: highest rate that met the SLO, and with whose arrivals the completions kept up, twice, each time with 95 % confidence. In the reduced form requests arrive evenly, and in the full form at random."},
-	{Name: "slo-uncertified-req/s", Better: "higher", Core: true, Means: "`BenchmarkSLO`: instead of slo-req/s, if the passes had too few requests to show with 95 % confidence that the SLO is met."},
-	{Name: "slo-missed-req/s", Core: true, Means: "`BenchmarkSLO`: lowest rate that missed the SLO, twice. The limit is between this rate and slo-req/s."},
-	{Name: "slo-concurrency", Better: "higher", Core: true, Means: "`BenchmarkSLO`: highest concurrency that met the SLO, twice, each time with 95 % confidence."},
-	{Name: "slo-uncertified-concurrency", Better: "higher", Core: true, Means: "`BenchmarkSLO`: instead of slo-concurrency, if the passes had too few requests to show with 95 % confidence that the SLO is met."},
-	{Name: "slo-missed-concurrency", Core: true, Means: "`BenchmarkSLO`: lowest concurrency that missed the SLO, twice. The limit is between this concurrency and slo-concurrency."},
+	{Name: "slo-req/s", Better: "higher", Core: true, Means: "`BenchmarkSLO`: highest rate at which two passes met the SLO with 95 % confidence and completions kept up. Requests arrive evenly in the reduced form, at random in the full form."},
+	{Name: "slo-uncertified-req/s", Better: "higher", Core: true, Means: "`BenchmarkSLO`: instead of slo-req/s, if passes had too few requests for 95 % confidence."},
+	{Name: "slo-missed-req/s", Core: true, Means: "`BenchmarkSLO`: lowest rate at which two passes missed the SLO. The limit is between this rate and slo-req/s."},
+	{Name: "slo-concurrency", Better: "higher", Core: true, Means: "`BenchmarkSLO`: highest concurrency at which two passes met the SLO with 95 % confidence."},
+	{Name: "slo-uncertified-concurrency", Better: "higher", Core: true, Means: "`BenchmarkSLO`: instead of slo-concurrency, if passes had too few requests for 95 % confidence."},
+	{Name: "slo-missed-concurrency", Core: true, Means: "`BenchmarkSLO`: lowest concurrency at which two passes missed the SLO. The limit is between this concurrency and slo-concurrency."},
 	{Name: "passes/op", Core: true, Means: "`BenchmarkSLO`: passes that one search took."},
 	{Name: "knee-concurrency", Core: true, Means: "`BenchmarkSweep`: the knee, the concurrency with the greatest output-tok/s / p50-e2e-ns."},
 	{Name: "knee-output-tok/s", Better: "higher", Core: true, Means: "`BenchmarkSweep`: output-tok/s at knee-concurrency."},

@@ -14,18 +14,18 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// TestUnits keeps two lists of all units like the code: the table in llmbench/README.md,
+// TestUnits keeps two lists of all units like the code: the table in llmbench/UNITS.md,
 // and benchdata/units.txt with the margins for people who edit them. The flag -update
 // writes both.
 func TestUnits(t *testing.T) {
 	const begin, end = "<!-- units -->\n", "<!-- /units -->\n"
-	text := readme(t, "llmbench")
+	text := document(t, "llmbench/UNITS.md")
 	before, rest, found := strings.Cut(text, begin)
 	_, after, closed := strings.Cut(rest, end)
-	assert.Assert(t, found && closed, "llmbench/README.md has no section between %q and %q", begin, end)
+	assert.Assert(t, found && closed, "llmbench/UNITS.md has no section between %q and %q", begin, end)
 	want := before + begin + unitTable(llmbench.Units()) + end + after
 	if golden.FlagUpdate() {
-		assert.NilError(t, os.WriteFile("../llmbench/README.md", []byte(want), 0o666))
+		assert.NilError(t, os.WriteFile("../llmbench/UNITS.md", []byte(want), 0o666))
 	} else {
 		assert.Equal(t, text, want, "run: go test ./scenarios -run='Units$' -update")
 	}
@@ -45,10 +45,13 @@ func TestUnits(t *testing.T) {
 // statisticOf is the beginning of the definition of a unit that is a statistic.
 var statisticOf = regexp.MustCompile(`^(Mean|Median|(?:Upper 95 % confidence bound of the )?\d+th percentile|Maximum) of (.)`)
 
+// turnOf finds the number of a turn in the name or the definition of a unit.
+var turnOf = regexp.MustCompile(`\bturn ?\d+`)
+
 // unitTable returns a Markdown table of units. Successive units that differ only in their
-// statistic have one row.
+// statistic have one row, and so have those that differ only in the turn.
 func unitTable(units []sample.Unit) string {
-	type row struct{ names, better, means string }
+	type row struct{ names, better, means, last string }
 	var rows []row
 	for _, u := range units {
 		name := "`" + u.Name + "`"
@@ -60,16 +63,20 @@ func unitTable(units []sample.Unit) string {
 			better = "-"
 		}
 		means := statisticOf.ReplaceAllStringFunc(u.Means, func(s string) string { return strings.ToUpper(s[len(s)-1:]) })
-		if n := len(rows); n > 0 && rows[n-1].means == means && rows[n-1].better == better {
+		isTurn := turnOf.MatchString(u.Name)
+		means = turnOf.ReplaceAllString(means, "that turn")
+		if n := len(rows); n == 0 || rows[n-1].means != means || rows[n-1].better != better {
+			rows = append(rows, row{name, better, means, ""})
+		} else if isTurn {
+			rows[n-1].last = " to " + name
+		} else {
 			rows[n-1].names += ", " + name
-			continue
 		}
-		rows = append(rows, row{name, better, means})
 	}
 	var b strings.Builder
 	b.WriteString("| unit | better | meaning |\n| --- | --- | --- |\n")
 	for _, r := range rows {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", r.names, r.better, r.means)
+		fmt.Fprintf(&b, "| %s%s | %s | %s |\n", r.names, r.last, r.better, r.means)
 	}
 	return b.String()
 }

@@ -116,7 +116,7 @@ func TestFiles(t *testing.T) {
 }
 
 // TestVariables checks that each variable in a document exists, and that
-// llmbench/README.md describes all.
+// llmbench/VARIABLES.md describes all.
 func TestVariables(t *testing.T) {
 	for file, text := range documents(t) {
 		for _, name := range find(`(LLMBENCH_[A-Z_]*[A-Z])`, text) {
@@ -125,10 +125,10 @@ func TestVariables(t *testing.T) {
 			}
 		}
 	}
-	readme := read(t, "llmbench/README.md")
+	described := read(t, "llmbench/VARIABLES.md")
 	for _, name := range env.Names() {
-		if !strings.Contains(readme, "`"+name+"` ") && !strings.Contains(readme, "`"+name+"`,") {
-			t.Errorf("llmbench/README.md does not describe %s", name)
+		if !strings.Contains(described, "`"+name+"` ") && !strings.Contains(described, "`"+name+"`,") {
+			t.Errorf("llmbench/VARIABLES.md does not describe %s", name)
 		}
 	}
 }
