@@ -1,15 +1,36 @@
-.PHONY: test race lint rooms docs fuzz bench stat error profiles canary ci noise image
-test:  ; go test ./...
-race:  ; go test -race ./llmbench/... ./mockserver/...
-lint:  ; test -z "$$(gofmt -l .)" && go vet ./... && go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
-rooms: ; go run ./.ci/rooms
-docs:  ; go test ./.ci/docs
-fuzz:  ; .ci/fuzz 15s
-bench: ; go test -run='^$$' -bench=. -benchtime=1x ./scenarios
-stat:  ; go test -run='^$$' -bench=. -benchtime=1x ./scenarios | go tool benchstat /dev/stdin
-profiles: ; go run ./mockserver/cmd/calibrate mockserver/profiles/*.json && go test ./mockserver/calibrate -run Accuracy -update
-error: ; go test -run='^$$' -bench=Error -benchtime=1x ./scenarios
-canary: ; BENCHGATE_CANARY=1 go test -v -count=1 -run=Canary ./llmbench/cmd/benchgate
-ci:    ; .ci/run
-noise: ; .ci/noise .ci/run
-image: ; .ci/image
+.PHONY: help check form test race lint rooms docs fuzz bench stat profiles error canary ci noise image
+help:  ## list the targets
+	@sed -n 's/^\([a-z]*\): .*## /\1	/p' Makefile | expand -t 10
+check: form rooms docs ## form, rooms, documents and short tests; within three minutes with warm caches
+	go test -short -vet=off -p=4 ./...
+form:  ## gofmt and go vet
+	@test -z "$$(gofmt -l .)" || { echo "not gofmt-ed: $$(gofmt -l .)"; exit 1; }
+	go vet ./...
+test:  ## all tests
+	go test ./...
+race:  ## tests with the race detector
+	go test -race ./llmbench/... ./mockserver/...
+lint: form ## form, and staticcheck
+	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+rooms: ## the size of packages and functions, and circles of files
+	go run ./.ci/rooms
+docs:  ## documents against the code
+	go test ./.ci/docs
+fuzz:  ## each fuzz target for 15 seconds
+	.ci/fuzz 15s
+bench: ## the main job, on the simulated server
+	go test -run='^$$' -bench=. -benchtime=1x ./scenarios
+stat:  ## the main job, read by benchstat
+	go test -run='^$$' -bench=. -benchtime=1x ./scenarios | go tool benchstat /dev/stdin
+profiles: ## fit the profiles of measured servers again
+	go run ./mockserver/cmd/calibrate mockserver/profiles/*.json && go test ./mockserver/calibrate -run Accuracy -update
+error: ## measure the accuracy of the harness
+	go test -run='^$$' -bench=Error -benchtime=1x ./scenarios
+canary: ## the gate must find a simulated regression
+	BENCHGATE_CANARY=1 go test -v -count=1 -run=Canary ./llmbench/cmd/benchgate
+ci:    ## every check that a change has to pass
+	.ci/run
+noise: ## every check, beside a busy machine
+	.ci/noise .ci/run
+image: ## the image of the scenarios and the simulated server
+	.ci/image

@@ -106,6 +106,9 @@ func helperWarmCache(b *testing.B) {
 // TestPrefixCacheVerdict checks the verdict on the prefix cache in the records, the unit, the log, and that a load
 // whose prompts are new sends no request more.
 func TestPrefixCacheVerdict(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	for _, c := range []struct {
 		kind, passes string
 		want         records.PrefixCache // without Ratio and Cached

@@ -36,6 +36,9 @@ func helperKilled(b *testing.B) {
 // some requests and lets the others wait. The records must have each request that was answered,
 // and benchreport must read them and say that the run was cut.
 func TestKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGKILL")
 	}

@@ -507,6 +507,9 @@ func helperTwoUnits(b *testing.B) {
 // TestTerminal checks what a terminal as standard error shows. The standard output of benchmarks
 // that measure nothing is the same with it and without, byte for byte.
 func TestTerminal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	for _, tt := range []struct {
 		name    string
 		measure bool

@@ -233,6 +233,9 @@ func lines(t *testing.T, run *records.Run) (all []string) {
 // TestShards checks that four processes send together what one sends alone, and that the result
 // of shard 0 is that of all requests.
 func TestShards(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	t.Parallel()
 	server := newBodyServer(t)
 	twice := func(i int, p *shardProcess) { p.Args = append(p.Args, "-test.benchtime=2x", "-test.count=2") }
@@ -388,6 +391,9 @@ func TestShardsDiffer(t *testing.T) {
 
 // TestShardsFailTogether checks that all shards fail if too many requests failed, and only then.
 func TestShardsFailTogether(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	t.Parallel()
 	mock, err := mockserver.New(mockserver.Config{})
 	assert.NilError(t, err)
@@ -413,6 +419,9 @@ func TestShardsFailTogether(t *testing.T) {
 
 // TestShardsSilent stops one of three shards for a while in the middle of a pass. The result says so.
 func TestShardsSilent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGSTOP")
 	}

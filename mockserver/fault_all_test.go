@@ -35,6 +35,9 @@ func (c *countedConn) Close() error {
 // With every fault in every dialect, streamed and not, and with both kinds of server, the
 // request ends, the log has an entry, and no goroutine or connection remains.
 func TestEveryFaultEverywhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	for name, e := range map[string]*engine.Profile{"fixed": nil, "batching": {MaxBatch: 4}} {
 		t.Run(name, func(t *testing.T) { everyFault(t, Config{Engine: e}) })
 	}

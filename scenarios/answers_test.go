@@ -188,6 +188,9 @@ func TestAccuracyDataset(t *testing.T) {
 // where they do: a tenth faster with 5 % wrong answers, and answers that are swapped when more than 32
 // requests are in flight. Each sample is of another process, in virtual time.
 func TestFastAndWrong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	const processes, questionsOfOne = 8, 128
 	// results returns what processes print of a server.
 	results := func(t *testing.T, seed uint64, faster float64, faults ...fault.Fault) string {

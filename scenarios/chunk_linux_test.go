@@ -89,6 +89,9 @@ func BenchmarkChunk(b *testing.B) {
 
 // TestChunkClients runs the clients of BenchmarkChunk with a small load.
 func TestChunkClients(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	mock := startMock(t, mockserver.Config{})
 	l := chunkclient.Load{URL: mock.target.URL, Streams: 2, Waves: 3, Output: 4}
 	for _, r := range []chunkclient.Result{runClient(t, "plain", l), runClient(t, "llmbench", l), runLean(t, buildLean(t), l)} {

@@ -40,6 +40,9 @@ func onePass(t *testing.T, f func(b *testing.B)) testing.BenchmarkResult {
 // Serve does. The server received the prompts of the data set, token for token, and
 // its answers have the lengths that were asked for.
 func TestServeDatasets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	for _, kind := range benchdata.Kinds() {
 		t.Run(kind.Name, func(t *testing.T) {
 			spec := kind.Name
@@ -109,6 +112,9 @@ func TestServeDatasetErrors(t *testing.T) {
 // fewer requests than were asked for, and that it logs nothing of the kind if the
 // data set has enough.
 func TestServeFewerRequests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	for _, tt := range []struct{ dataset, want string }{

@@ -80,6 +80,9 @@ func TestReadmeOptions(t *testing.T) {
 // published experiment, on a server 1,000 times as fast. Every row that benchstat shows
 // has a published figure and one of this run.
 func TestReadmeExperiment(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	text := readme(t, "scenarios")
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -136,6 +139,9 @@ func commandAfter(t *testing.T, text, prefix string) []string {
 // TestReadmeExample runs the first Go file in README.md, as a package of this module
 // that exists in an overlay only.
 func TestReadmeExample(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	_, code, _ := strings.Cut(readme(t, "."), "```go\n")
 	code, _, found := strings.Cut(code, "```")
 	assert.Assert(t, found, "README has no Go code")

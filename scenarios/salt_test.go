@@ -162,6 +162,9 @@ func sentBy(t *testing.T, url string, received func() []sentPrompt, names string
 // salt. Equal salts have equal prompts. No prompt of one salt begins as one of
 // another, and their lengths are the same.
 func TestSaltOfScenarios(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	// Other scenarios make their prompts as these do. The number of passes of SLO and Sweep
 	// depends on time.
 	const names = "Chat|Concurrency|MultiTurn|PrefixCache|Reasoning|Serve|StructuredOutput|ToolCalls|Trace"
@@ -193,6 +196,9 @@ func TestSaltOfScenarios(t *testing.T) {
 // 64 users, with a file of two questions. With a salt each number of users gets questions
 // of its own; without one they are those of the file.
 func TestSaltOfQuestions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	url, received := recording(t)
 	dir := t.TempDir()
 	file, err := os.ReadFile("../benchdata/testdata/kinds/openqa.jsonl")

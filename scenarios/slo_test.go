@@ -41,6 +41,9 @@ func highestConcurrency(t *testing.T, c *capacity) (search.Interval, error) {
 // each second, evenly spaced, none waits; if a few more arrive, each waits longer
 // than the one before. Of c users, c-S wait at any time, each for (c-S)/S seconds.
 func TestSLOByArithmetic(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	for _, slots := range []int{3, 20} {
 		cfg := mockserver.Config{TTFT: 900 * time.Millisecond, PerToken: 100 * time.Millisecond, Slots: slots}
 		c := capacity{
@@ -75,6 +78,9 @@ func TestSLOByArithmetic(t *testing.T) {
 // server completes 700 requests a second; what arrives in 250 ms at 2,065 a second can
 // wait for less than the limit of the TTFT.
 func TestSLOKeepsUp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	virtual(t, mockserver.Config{TTFT: 9 * time.Millisecond, PerToken: time.Millisecond, Slots: 7}, func(t *testing.T, target llmbench.Target) {
 		c := capacity{
 			target: target, slo: sample.SLO{TTFT: 500 * time.Millisecond}, least: 20, span: 250 * time.Millisecond, lone: 10 * time.Millisecond, draw: words, send: pass,
@@ -299,6 +305,9 @@ func TestSLODistortedPass(t *testing.T) {
 // TestSLOReducedForm searches as the reduced form does, for the capacity of servers with slots: the number of slots
 // divided by the time of a request. Requests arrive evenly, and each pass is as long as its rate asks for.
 func TestSLOReducedForm(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	for _, server := range []struct {
 		slots int
 		first time.Duration // to the first of eight tokens, which come every 2 ms

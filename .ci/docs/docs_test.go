@@ -6,6 +6,7 @@
 package docs
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path"
@@ -16,6 +17,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
@@ -201,38 +203,55 @@ func TestSymbols(t *testing.T) {
 	assert.Assert(t, checked > 20, "%d names", checked)
 }
 
-// TestPlan checks that the plan of the packages in CONTRIBUTING.md has exactly the
-// packages of the module.
+// TestPlan checks that the list of packages in CONTRIBUTING.md has each package of the module
+// with the beginning of its comment. The flag -update writes the list.
 func TestPlan(t *testing.T) {
-	_, plan, _ := strings.Cut(read(t, "CONTRIBUTING.md"), "## The plan of the packages\n")
-	plan, _, _ = strings.Cut(plan, "\nAn arrow")
-	var planned []string
-	top := ""
-	for line := range strings.Lines(plan) {
-		folders := find(`((?:[a-z]+/)+)(?: |,|\n|$)`, strings.TrimLeft(line, " "))
-		for _, folder := range folders {
-			folder = strings.TrimSuffix(folder, "/")
-			if strings.HasPrefix(line, "      ") {
-				folder = top + "/" + folder
-			} else {
-				top = folder
-			}
-			planned = append(planned, folder)
-		}
-	}
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-f", `{{slice .ImportPath (len .Module.Path)}}`, "./...")
+	const begin, end = "<!-- packages -->\n", "<!-- /packages -->\n"
+	text := read(t, "CONTRIBUTING.md")
+	before, rest, found := strings.Cut(text, begin)
+	_, after, closed := strings.Cut(rest, end)
+	assert.Assert(t, found && closed, "CONTRIBUTING.md has no section between %q and %q", begin, end)
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-f", `{{slice .ImportPath (len .Module.Path)}} {{.Doc}}`, "./...")
 	cmd.Dir = root
-	out, err := cmd.Output()
+	packages, err := cmd.Output()
 	assert.NilError(t, err)
-	for folder := range strings.FieldsSeq(string(out)) {
-		if folder = folder[1:]; !slices.Contains(planned, folder) {
-			t.Errorf("the plan has no %s", folder)
-		}
+	var list strings.Builder
+	for line := range strings.Lines(string(packages)) {
+		folder, synopsis, documented := strings.Cut(strings.TrimSpace(line), " ")
+		assert.Check(t, documented, "package %s has no comment", folder)
+		fmt.Fprintf(&list, "- `%s` %s\n", folder[1:], purpose(synopsis))
 	}
-	for _, folder := range planned {
-		if !exists(folder) {
-			t.Errorf("the plan has %s, which does not exist", folder)
-		}
+	want := before + begin + list.String() + end + after
+	if golden.FlagUpdate() {
+		assert.NilError(t, os.WriteFile(filepath.Join(root, "CONTRIBUTING.md"), []byte(want), 0o666))
+		return
+	}
+	assert.Equal(t, text, want, "run: go test ./.ci/docs -run=Plan -update")
+}
+
+// purpose returns the main clause of a package's synopsis, without the package's name.
+func purpose(synopsis string) string {
+	words := strings.Fields(synopsis)
+	skip := 1 // the name of a command
+	if words[0] == "Package" || words[0] == "Command" {
+		skip = 2
+	}
+	clause := strings.Join(words[skip:], " ")
+	if i := strings.IndexAny(clause, ":,;("); i > 0 {
+		clause = clause[:i]
+	}
+	return strings.TrimSpace(strings.TrimSuffix(clause, "."))
+}
+
+func TestPurpose(t *testing.T) {
+	for synopsis, want := range map[string]string{
+		"Package check says whether an answer of a model is right.":    "says whether an answer of a model is right",
+		"Package sse decodes a body, one event at a time.":             "decodes a body",
+		"Command standin stands in for a server: in tests.":            "stands in for a server",
+		"Calibrate fits a simulated server to a measured one.":         "fits a simulated server to a measured one",
+		"Package merge changes bodies by JSON merge patch (RFC 7386).": "changes bodies by JSON merge patch",
+	} {
+		assert.Equal(t, purpose(synopsis), want)
 	}
 }
 

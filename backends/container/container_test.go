@@ -30,6 +30,9 @@ import (
 // LLMBENCH_REQUIRE contains docker.
 func needDocker(t *testing.T) *engine.Engine {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: containers take seconds")
+	}
 	e, err := engine.Connect()
 	if err == nil {
 		return e

@@ -141,6 +141,9 @@ func TestLeft(t *testing.T) {
 
 // TestPictures checks that there is every kind of picture, and that none is empty.
 func TestPictures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	grid := ""
 	for _, in := range []int{100, 500} {
 		for _, out := range []int{50, 90} {

@@ -11,9 +11,12 @@ import (
 // Start runs a server until tb ends and returns its base URL, without a slash at its
 // end. If [Run] returns [ErrUnavailable], Start skips tb, or fails tb if
 // LLMBENCH_REQUIRE lists llamacpp. Every other error fails tb, and so does a server
-// that ends before tb.
+// that ends before tb. With -short, Start skips tb.
 func Start(tb testing.TB, o Options) (url string) {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("-short: a real server takes seconds")
+	}
 	s, err := Run(tb.Context(), o)
 	check(tb, err)
 	tb.Cleanup(func() {

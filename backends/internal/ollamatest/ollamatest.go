@@ -9,9 +9,13 @@ import (
 
 // Start runs a server until tb ends and returns its base URL, without a slash at its end. If the
 // error of [Run] wraps [ErrUnavailable], Start skips tb, or fails tb if LLMBENCH_REQUIRE lists
-// ollama. Every other error fails tb, and so does a server that ends before tb.
+// ollama. Every other error fails tb, and so does a server that ends before tb. With
+// -short, Start skips tb.
 func Start(tb testing.TB, o Options) (url string) {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("-short: a real server takes seconds")
+	}
 	s, err := Run(tb.Context(), o)
 	if errors.Is(err, ErrUnavailable) {
 		need.Missing(tb, need.Ollama, err)

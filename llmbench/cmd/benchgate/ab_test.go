@@ -133,6 +133,9 @@ func noSources(t *testing.T, out string) {
 // TestCheckOutAtOnce checks that several commands can have the files of one repository's commits at
 // the same time, as shards on one file system do, and that the repository does not change.
 func TestCheckOutAtOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	measure, _ := fixture(t)
 	measure("X", "106")
 	dir := t.TempDir()
@@ -158,6 +161,9 @@ func TestCheckOutAtOnce(t *testing.T) {
 }
 
 func TestAB(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	measure, units := fixture(t)
 	for _, c := range []struct {
 		name, benchmark, value, env string
@@ -197,6 +203,9 @@ func TestAB(t *testing.T) {
 
 // TestNewBenchmarks compares working trees with bases that have no benchmarks yet.
 func TestNewBenchmarks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	for _, c := range []struct {
 		name     string
 		base     func(t *testing.T) // changes the fixture into the base
@@ -241,6 +250,9 @@ func TestNewBenchmarks(t *testing.T) {
 
 // TestBaseDoesNotBuild checks that the error says which side cannot be built.
 func TestBaseDoesNotBuild(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	measure, units := fixture(t)
 	measure("X", "nosuch")
 	commit(t)
@@ -286,6 +298,9 @@ func TestHeadVersion(t *testing.T) {
 
 // TestSubmodule compares versions whose benchmark is in a submodule of a submodule.
 func TestSubmodule(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	_, units := fixture(t)
 	inner := t.TempDir()
 	assert.NilError(t, os.CopyFS(inner, os.DirFS(".")))
@@ -324,6 +339,9 @@ func TestSubmodule(t *testing.T) {
 // TestInterrupt checks that Ctrl-C keeps the complete samples, and that the same command
 // continues with them.
 func TestInterrupt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	measure, units := fixture(t)
 	out := t.TempDir()
 	args := []string{"ab", "-base=HEAD", "-units=" + units, "-out=" + out, "--", "-bench=X", "-benchtime=1x"}
@@ -410,6 +428,9 @@ func TestFingerprints(t *testing.T) {
 // TestSecondInterrupt checks that a second Ctrl-C kills a benchmark that ignores the
 // first, together with its child process, and that the files of the base are removed.
 func TestSecondInterrupt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	_, units := fixture(t)
 	self, err := os.Executable()
 	assert.NilError(t, err)
@@ -478,6 +499,9 @@ func TestSeed(t *testing.T) {
 // TestMax checks that benchgate ab goes on after -n rounds while a row is undecided: one that
 // is worse, where six rounds are too few for a regression.
 func TestMax(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	measure, units := fixture(t)
 	measure("X", "106")
 	status, stdout, stderr := benchgate("ab", "-base=HEAD", "-units="+units, "-n=5", "-max=8", "-seed=3", "-out="+t.TempDir(), "--", "-bench=X", "-benchtime=1x")
@@ -488,6 +512,9 @@ func TestMax(t *testing.T) {
 }
 
 func TestAA(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	fixture(t)
 	out := t.TempDir()
 	status, stdout, stderr := benchgate("aa", "-n=6", "-out="+out, "--", "-bench=X", "-benchtime=1x")

@@ -79,6 +79,9 @@ func fakeGo(t *testing.T, tool bool) {
 // TestAction runs the script of the GitHub action for pull requests, in real repositories
 // whose HEAD is the merge of the pull request into its base.
 func TestAction(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("skipped: no bash")
 	}

@@ -52,6 +52,9 @@ func abShards(t *testing.T, count int, units string, change func(i int, cmd *exe
 // TestABShards checks that commands in several shards run the same versions in the same order, that shard
 // 0 alone prints the verdict, and that all end with its status.
 func TestABShards(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	measure, units := fixture(t)
 	measure("X", "106")
 	statuses, stdout, stderr, values := abShards(t, 3, units, nil)
@@ -66,6 +69,9 @@ func TestABShards(t *testing.T) {
 
 // TestABShardFails checks that all commands end if a process of one fails, or if one runs other benchmarks.
 func TestABShardFails(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	_, units := fixture(t)
 	for _, c := range []struct {
 		name, want string

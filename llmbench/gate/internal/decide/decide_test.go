@@ -94,6 +94,9 @@ func TestPairsAreExact(t *testing.T) {
 // row is shown to be no worse, are at most alpha, whatever the values are. Nothing is left to
 // chance.
 func TestFalseAlarmsAreExact(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	for i, d := range disturbances {
 		for _, c := range []struct {
 			n, rows  int
@@ -426,6 +429,9 @@ func TestDecided(t *testing.T) {
 // versions, and counts how often the changes are found. With heavy tails, fewer changes are
 // found than Power states in some settings: Detectable is an approximation.
 func TestDetectable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	const trials = 400
 	for i, d := range disturbances[:2] {
 		for _, c := range []struct {

@@ -383,6 +383,9 @@ func TestFalseAlarms(t *testing.T) {
 
 // TestFasterAlarms compares falseAlarms with the simulation of benchgate ab.
 func TestFasterAlarms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	for _, d := range disturbances {
 		for _, n := range []int{6, 10} {
 			s := setting{disturbance: d, rows: 3, n: n, sd: 0.01}
