@@ -66,10 +66,13 @@ func TestSpreadParts(t *testing.T) {
 				}
 			}
 			err := g.Spread("result", parts, func(part []byte) error { got = append(got, string(part)); return nil })
+			if err != nil {
+				return err
+			}
 			if g.Index > 0 {
 				assert.Check(t, strings.Join(got, "") == "abcd", "%q", got)
 			}
-			if err != nil {
+			if _, err := g.Gather("all have it", nil, nil); err != nil { // a failure overtakes what is on its way
 				return err
 			}
 			err = g.Spread("full", parts, func([]byte) error {
