@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -34,39 +34,25 @@ var ErrSchema = errors.New("invalid JSON schema")
 
 // callsConform checks the calls of an answer against the tools of its request.
 func callsConform(tools []llmbench.Tool, a sample.Answer) error {
-	if a.ToolCalls == "" && a.ToolNames == "" {
+	calls := a.ToolCalls
+	if len(calls) == 0 {
 		return fmt.Errorf("the answer calls no tool; its text is %.60q", a.Text)
 	}
-	var calls []string
-	for d := json.NewDecoder(strings.NewReader(a.ToolCalls)); ; {
-		var arguments json.RawMessage
-		err := d.Decode(&arguments)
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("the arguments are not JSON: %v: %.60q", err, a.ToolCalls)
-		}
-		calls = append(calls, string(arguments))
+	same := func(c sample.ToolCall) bool { return c.Name == calls[0].Name && c.Arguments == "" }
+	if calls[0].Arguments != "" && !slices.ContainsFunc(calls[1:], func(c sample.ToolCall) bool { return !same(c) }) {
+		calls = calls[:1] // some servers repeat the name with every piece of the arguments
 	}
-	names := strings.Fields(a.ToolNames)
-	if len(calls) == 1 && len(names) > 1 && strings.Count(a.ToolNames, names[0]) == len(names) {
-		names = names[:1] // some servers repeat the name with every piece of the arguments
-	}
-	if len(names) != len(calls) || len(calls) == 0 {
-		return fmt.Errorf("%d names of functions (%.60q) and arguments of %d calls, must be the same number", len(names), a.ToolNames, len(calls))
-	}
-next:
-	for i, name := range names {
-		for _, t := range tools {
-			if t.Name == name {
-				if err := conforms("the call of "+name, t.Parameters, calls[i]); err != nil {
-					return err
-				}
-				continue next
-			}
+	for _, c := range calls {
+		if c.Name == "" || c.Arguments == "" {
+			return fmt.Errorf("a call of the function %.60q with the arguments %.60q: must have a name and arguments", c.Name, c.Arguments)
 		}
-		return fmt.Errorf("the answer calls %.60q, which is not a tool of the request", name)
+		at := slices.IndexFunc(tools, func(t llmbench.Tool) bool { return t.Name == c.Name })
+		if at < 0 {
+			return fmt.Errorf("the answer calls %.60q, which is not a tool of the request", c.Name)
+		}
+		if err := conforms("the call of "+c.Name, tools[at].Parameters, c.Arguments); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 func TestConforms(t *testing.T) {
 	const schema = `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`
+	type call = sample.ToolCall
 	text := llmbench.Request{Schema: json.RawMessage(schema)}
 	tools := llmbench.Request{Tools: []llmbench.Tool{
 		{Name: "f", Parameters: json.RawMessage(schema)},
@@ -30,16 +31,17 @@ func TestConforms(t *testing.T) {
 		{text, sample.Answer{Text: `{}`}, "missing property 'n'"},
 		{text, sample.Answer{Text: `{"n": 1.5}`}, "got number, want integer"},
 		{text, sample.Answer{Text: `{"n": 1, "m": 2}`}, "additional properties 'm' not allowed"},
-		{tools, sample.Answer{ToolNames: "f", ToolCalls: `{"n": 1}`}, ""},
-		{tools, sample.Answer{ToolNames: "f g", ToolCalls: `{"n": 1}{}`, Text: "I call them."}, ""},
-		{tools, sample.Answer{ToolNames: "f f f", ToolCalls: `{"n": 1}`}, ""},
+		{tools, sample.Answer{ToolCalls: []call{{Name: "f", Arguments: `{"n": 1}`}}}, ""},
+		{tools, sample.Answer{ToolCalls: []call{{Name: "f", Arguments: `{"n": 1}`}, {Name: "g", Arguments: "{}"}}, Text: "I call them."}, ""},
+		{tools, sample.Answer{ToolCalls: []call{{Name: "f", Arguments: `{"n": 1}`}, {Name: "f"}, {Name: "f"}}}, ""},
 		{tools, sample.Answer{Text: "no"}, `the answer calls no tool; its text is "no"`},
-		{tools, sample.Answer{ToolNames: "f", ToolCalls: `{"n": `}, "the arguments are not JSON: unexpected EOF"},
-		{tools, sample.Answer{ToolNames: "f"}, `1 names of functions ("f") and arguments of 0 calls`},
-		{tools, sample.Answer{ToolCalls: "{}"}, `0 names of functions ("") and arguments of 1 calls`},
-		{tools, sample.Answer{ToolNames: "f g", ToolCalls: "{}"}, "2 names of functions"},
-		{tools, sample.Answer{ToolNames: "h", ToolCalls: "{}"}, `the answer calls "h", which is not a tool of the request`},
-		{tools, sample.Answer{ToolNames: "f g", ToolCalls: `{}{}`}, "the call of f does not conform"},
+		{tools, sample.Answer{ToolCalls: []call{{Name: "f", Arguments: `{"n": `}}}, "the call of f is not JSON: unexpected EOF"},
+		{tools, sample.Answer{ToolCalls: []call{{Name: "f"}}}, `a call of the function "f" with the arguments "": must have a name and arguments`},
+		{tools, sample.Answer{ToolCalls: []call{{Arguments: "{}"}}}, `a call of the function "" with the arguments "{}": must have a name and arguments`},
+		{tools, sample.Answer{ToolCalls: []call{{Name: "g", Arguments: "{}"}, {Name: "f"}}}, `a call of the function "f" with the arguments ""`},
+		{tools, sample.Answer{ToolCalls: []call{{Name: "f", Arguments: `{"n": 1}`}, {Name: "g"}}}, `a call of the function "g" with the arguments ""`},
+		{tools, sample.Answer{ToolCalls: []call{{Name: "h", Arguments: "{}"}}}, `the answer calls "h", which is not a tool of the request`},
+		{tools, sample.Answer{ToolCalls: []call{{Name: "f", Arguments: "{}"}, {Name: "g", Arguments: "{}"}}}, "the call of f does not conform"},
 		{llmbench.Request{Schema: json.RawMessage(`{"type":7}`)}, sample.Answer{Text: "{}"}, "invalid JSON schema"},
 		{llmbench.Request{Schema: json.RawMessage(`{"$ref":"file:///etc/hostname"}`)}, sample.Answer{Text: "{}"}, "invalid JSON schema"},
 		{llmbench.Request{Schema: json.RawMessage(`{`)}, sample.Answer{Text: "{}"}, "invalid JSON schema"},
@@ -61,7 +63,7 @@ func FuzzConforms(f *testing.F) {
 	f.Add("f f", `{}{`, `[`)
 	schema := json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)
 	f.Fuzz(func(t *testing.T, names, calls, text string) {
-		a := sample.Answer{ToolNames: names, ToolCalls: calls, Text: text}
+		a := sample.Answer{ToolCalls: []sample.ToolCall{{Name: names, Arguments: calls}}, Text: text}
 		if Conforms(llmbench.Request{Schema: schema}, a) == nil && !json.Valid([]byte(text)) {
 			t.Errorf("%q conforms, but is not JSON", text)
 		}

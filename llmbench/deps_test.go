@@ -49,7 +49,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench", "llmbench/arrivals llmbench/check llmbench/dialect llmbench/env llmbench/internal/audit llmbench/internal/conn llmbench/internal/control llmbench/internal/distortion llmbench/internal/endpoint llmbench/internal/judge llmbench/internal/lockstep llmbench/internal/mergepatch llmbench/internal/prefix llmbench/internal/process llmbench/internal/redact llmbench/internal/screen llmbench/internal/send llmbench/internal/shard llmbench/internal/store llmbench/records llmbench/sample golang.org/x/net", "benchdata llmbench/env/extracases llmbench/internal/resultline llmbench/internal/runtest llmbench/internal/strain mockserver mockserver/engine mockserver/fault mockserver/memnet mockserver/shape golang.org/x/perf"},
 	{"llmbench/arrivals", "", ""},
 	{"llmbench/benchfile", "golang.org/x/perf", ""},
-	{"llmbench/check", "github.com/go-json-experiment/json", ""},
+	{"llmbench/check", "llmbench/sample github.com/go-json-experiment/json", ""},
 	{"llmbench/cmd/benchgate", "llmbench/cmd/internal/cli llmbench/env llmbench/gate llmbench/internal/shard github.com/gofrs/flock github.com/schollz/progressbar/v3 golang.org/x/perf golang.org/x/term", ""},
 	{"llmbench/cmd/benchreport", "llmbench/cmd/benchreport/internal/live llmbench/cmd/internal/cli llmbench/compat llmbench/gate llmbench/records llmbench/report llmbench/sample", ""},
 	{"llmbench/cmd/benchreport/internal/live", "llmbench/records llmbench/report llmbench/sample", "llmbench mockserver mockserver/memnet"},

@@ -111,7 +111,7 @@ func TestOnce(t *testing.T) {
 			if c.status < 0 {
 				r.Tools, r.Then = nil, []llmbench.Turn{{Prompt: "b", MaxTokens: 1}}
 			}
-			answered = server{target: c.target}.once(b, r).Answer.ToolCalls != ""
+			answered = server{target: c.target}.once(b, r).Answer.ToolCalls != nil
 		})
 		assert.Equal(t, skipped, c.skipped, c.name)
 		assert.Equal(t, failed, c.failed, c.name)

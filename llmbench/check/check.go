@@ -10,21 +10,15 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // An Answer is what a server generated for one request.
-type Answer struct {
-	Text      string     // without the reasoning, if the server separates the two
-	Reasoning string     // "" if the server does not separate the reasoning from the text
-	ToolCalls []ToolCall // in the order in which the server sent them
-	Finish    string     // the finish reason of the server, in the server's words; "" if the server stated none
-}
+type Answer = sample.Answer
 
 // A ToolCall is a call of a function that an answer asks for.
-type ToolCall struct {
-	Name      string // "" if the server sent more arguments than names
-	Arguments string // normally a JSON object; "" if the server sent more names than arguments
-}
+type ToolCall = sample.ToolCall
 
 // A Func returns nil if an answer is right. Its error says what was expected and what was found. It
 // must return, and must not keep the answer.

@@ -78,12 +78,12 @@ func TestTool(t *testing.T) {
 		calls []ToolCall
 		err   string
 	}{
-		{"right", []ToolCall{{"weather", `{"days": 2, "city": "Rome"}`}}, ""},
-		{"other name", []ToolCall{{"time", `{}`}}, `want a call of weather, and the answer calls "time"`},
-		{"other arguments", []ToolCall{{"weather", `{"city":"Oslo","days":2}`}}, `want weather with the arguments {"city":"Rome","days":2}, and those of the answer are {"city":"Oslo","days":2}`},
-		{"no JSON", []ToolCall{{"weather", `{"city"`}}, `want weather with the arguments {"city":"Rome","days":2}, and those of the answer are no JSON (jsontext: unexpected EOF within "/city" after offset 7): "{\"city\""`},
+		{"right", []ToolCall{{Name: "weather", Arguments: `{"days": 2, "city": "Rome"}`}}, ""},
+		{"other name", []ToolCall{{Name: "time", Arguments: `{}`}}, `want a call of weather, and the answer calls "time"`},
+		{"other arguments", []ToolCall{{Name: "weather", Arguments: `{"city":"Oslo","days":2}`}}, `want weather with the arguments {"city":"Rome","days":2}, and those of the answer are {"city":"Oslo","days":2}`},
+		{"no JSON", []ToolCall{{Name: "weather", Arguments: `{"city"`}}, `want weather with the arguments {"city":"Rome","days":2}, and those of the answer are no JSON (jsontext: unexpected EOF within "/city" after offset 7): "{\"city\""`},
 		{"no call", nil, `want one call of weather, and the answer has 0 calls, with the text "hello"`},
-		{"two calls", []ToolCall{{"weather", `{}`}, {"weather", `{}`}}, `want one call of weather, and the answer has 2 calls, with the text "hello"`},
+		{"two calls", []ToolCall{{Name: "weather", Arguments: `{}`}, {Name: "weather", Arguments: `{}`}}, `want one call of weather, and the answer has 2 calls, with the text "hello"`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func FuzzChecks(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		a := Answer{Text: text, ToolCalls: []ToolCall{{"f", text}}}
+		a := Answer{Text: text, ToolCalls: []ToolCall{{Name: "f", Arguments: text}}}
 		for _, c := range []Func{Exact("x"), Contains("x"), Number("1"), Choice("A"), JSON("{}"), Tool("f", "{}"), Until(Number("1"), "Q:", "\n")} {
 			if err := c(a); err != nil {
 				assert.Assert(t, len(err.Error()) < 2000, "%d bytes", len(err.Error()))

@@ -170,8 +170,8 @@ func result(rt *sobek.Runtime, s *sample.Sample) *sobek.Object {
 	if a := s.Answer; a != nil {
 		set("text", a.Text)
 		set("reasoning", a.Reasoning)
-		set("toolNames", a.ToolNames)
-		set("toolCalls", a.ToolCalls)
+		set("toolNames", a.ToolNames())
+		set("toolCalls", a.Arguments())
 	}
 	return o
 }

@@ -116,6 +116,16 @@ func (e *encoder) Merged(name string, p *[]sample.Merged, when sample.When) {
 	e.line = append(e.line, ']')
 }
 
+// ToolCalls appends the names of all calls as a text, and the arguments as another.
+func (e *encoder) ToolCalls(names, arguments string, p *[]sample.ToolCall, when sample.When) {
+	if len(*p) > 0 {
+		a := sample.Answer{ToolCalls: *p}
+		name, argument := a.ToolNames(), a.Arguments()
+		e.Text(names, &name, when)
+		e.Text(arguments, &argument, when)
+	}
+}
+
 func (e *encoder) Open(name string, set bool) bool {
 	if !set || name == "" {
 		return false

@@ -65,6 +65,9 @@ func (l *line) Error(name string, _ *error, _ sample.When)            { l.add(na
 func (l *line) Counts(name string, p *[]int32, _ sample.When)         { l.add(name, member{to: p}) }
 func (l *line) Merged(name string, p *[]sample.Merged, _ sample.When) { l.add(name, member{to: p}) }
 
+// ToolCalls does nothing: no figure is computed from an answer.
+func (l *line) ToolCalls(string, string, *[]sample.ToolCall, sample.When) {}
+
 // Int adds a count. What a server measured may be any number.
 func (l *line) Int(name string, p *int, _ sample.When) {
 	l.add(name, member{to: p, count: l.object == nil || l.members["server"] == nil})
@@ -78,7 +81,7 @@ func (l *line) Durations(name string, p *[]time.Duration, _ sample.When) {
 	l.add(name, member{to: to})
 }
 
-// Open adds an object. An answer is not read: no figure is computed from it.
+// Open adds an object. An answer is not read.
 func (l *line) Open(name string, _ bool) bool {
 	if name == "" || name == "answer" {
 		return false

@@ -38,7 +38,7 @@ func TestWrite(t *testing.T) {
 		Deltas: 3, First: 20, Last: 40, Gaps: []time.Duration{5, 15}, DeltaTokens: []int32{1, 0, 5}, Outputs: 2, FirstOutput: 25, End: 43,
 		MaxTokens: 9, FixedOutput: true, PromptTokens: 8, CachedTokens: 7, OutputTokens: 6, ReasoningTokens: 2, TokenSource: sample.FromUsage, AskedTokens: 5, PromptChars: 4, OutputChars: 3,
 		Server: sample.ServerTimings{Load: 1, Queue: 2, Prompt: 3, Predict: 4, Total: 5, PromptTokens: 6, CachedTokens: 7, OutputTokens: 8, DraftTokens: 9, AcceptedTokens: 10, DecodeSteps: 11},
-		Status: 200, RetryAfter: 9, Finish: "stop", Outcome: sample.OK, Answer: &sample.Answer{Text: "x<y"},
+		Status: 200, RetryAfter: 9, Finish: "stop", Outcome: sample.OK, Answer: &sample.Answer{Text: "x<y", ToolCalls: []sample.ToolCall{{Name: "f", Arguments: "[1]"}, {Name: "g"}, {Arguments: " 2"}}},
 	}
 	failed := sample.Sample{ID: "c", Epoch: time.Unix(1, 0), Outcome: sample.Connect, Err: errors.New("refused"), Clock: sample.UserClock}
 	queued := sample.Sample{ID: "d", Epoch: time.Unix(1, 0), Outcome: sample.OK, TokenSource: sample.FromNothing, Server: sample.ServerTimings{Queue: 3e6, PromptTokens: 5}}
@@ -50,7 +50,7 @@ func TestWrite(t *testing.T) {
 			`"first_byte_lag_ns":4,"end_lag_ns":5,"max_tokens":9,"fixed_output":true,"prompt_tokens":8,"cached_tokens":7,"output_tokens":6,"reasoning_tokens":2,"usage_alone":true,"token_source":"usage",` +
 			`"asked_tokens":5,"prompt_chars":4,"output_chars":3,` +
 			`"server":{"load_ns":1,"queue_ns":2,"prompt_ns":3,"predict_ns":4,"total_ns":5,"prompt_tokens":6,"cached_tokens":7,"output_tokens":8,"draft_tokens":9,"accepted_tokens":10,"decode_steps":11},` +
-			`"finish":"stop","outcome":"ok","status":200,"retry_after_ns":9,"answer":{"text":"x<y"}}`,
+			`"finish":"stop","outcome":"ok","status":200,"retry_after_ns":9,"answer":{"text":"x<y","tool_names":"f g","tool_calls":"[1] 2"}}`,
 		`{"id":"c","pass":0,"request":0,"due_ns":0,"epoch_unix_ns":1000000000,"start_ns":0,"admitted_ns":0,"connect_ns":0,"wrote_ns":null,"first_byte_ns":null,"first_ns":null,` +
 			`"last_ns":null,"end_ns":0,"gaps_ns":[],"events":0,"clock":"user","prompt_tokens":0,"output_tokens":0,"outcome":"connect","error":"refused","status":0}`,
 		`{"id":"d","pass":0,"request":0,"due_ns":0,"epoch_unix_ns":1000000000,"start_ns":0,"admitted_ns":0,"connect_ns":0,"wrote_ns":null,"first_byte_ns":null,"first_ns":null,` +

@@ -16,6 +16,8 @@ type Visitor interface {
 	Durations(name string, p *[]time.Duration, when When)
 	Counts(name string, p *[]int32, when When)
 	Merged(name string, p *[]Merged, when When)
+	// ToolCalls gets the names of the names and of the arguments.
+	ToolCalls(names, arguments string, p *[]ToolCall, when When)
 	// Open begins a group of fields, and set says whether the sample has the group. Visit visits the
 	// fields of the group, and then calls Close, only if Open returns true.
 	Open(name string, set bool) bool
@@ -169,8 +171,8 @@ func (s *Sample) visitEnd(v Visitor) {
 		a := s.Answer
 		v.Text("text", &a.Text, Always)
 		v.Text("reasoning", &a.Reasoning, IfSet)
-		v.Text("tool_names", &a.ToolNames, IfSet)
-		v.Text("tool_calls", &a.ToolCalls, IfSet)
+		v.ToolCalls("tool_names", "tool_calls", &a.ToolCalls, IfSet)
+		v.Word("", &a.Finish, Never)
 		v.Close()
 	}
 }

@@ -188,16 +188,6 @@ type ServerTimings struct {
 	DraftTokens, AcceptedTokens, DecodeSteps int
 }
 
-// An Answer is what a server generated for one request.
-type Answer struct {
-	Text      string `json:"text"`
-	Reasoning string `json:"reasoning,omitempty"` // if the server separates it from Text
-	// ToolNames are the names of the called functions, separated by spaces, and ToolCalls
-	// their arguments, one after the other.
-	ToolNames string `json:"tool_names,omitempty"`
-	ToolCalls string `json:"tool_calls,omitempty"`
-}
-
 // TTFT returns the time to first token: from t0 to the first delta with generated text. It
 // returns false if the answer was not streamed or has no text.
 func (s *Sample) TTFT() (time.Duration, bool) { return s.First - s.Due, s.Deltas > 0 }

@@ -11,37 +11,28 @@ import (
 // An Answer is what a server generated for one request.
 type Answer = check.Answer
 
-// newAnswer returns the answer of a sample that has one.
-func newAnswer(s *sample.Sample) Answer {
-	kept := s.Answer
-	a := Answer{Text: kept.Text, Reasoning: kept.Reasoning, Finish: s.Finish}
-	names, args := strings.Fields(kept.ToolNames), splitValues(kept.ToolCalls)
-	for i := range max(len(names), len(args)) {
-		var call check.ToolCall
-		if i < len(names) {
-			call.Name = names[i]
-		}
-		if i < len(args) {
-			call.Arguments = args[i]
-		}
-		a.ToolCalls = append(a.ToolCalls, call)
+// toolCalls puts names, which are separated by spaces, and arguments, JSON values one after the other,
+// together. What follows the last value that is valid is one more.
+func toolCalls(names, arguments string) (calls []sample.ToolCall) {
+	for name := range strings.FieldsSeq(names) {
+		calls = append(calls, sample.ToolCall{Name: name})
 	}
-	return a
-}
-
-// splitValues divides JSON values that stand one after the other. What follows the last value that is
-// valid is one more.
-func splitValues(text string) (values []string) {
-	decoder := json.NewDecoder(strings.NewReader(text))
-	for {
-		at := decoder.InputOffset()
+	if strings.TrimSpace(arguments) == "" {
+		return calls
+	}
+	decoder := json.NewDecoder(strings.NewReader(arguments))
+	for i, from, to := 0, 0, 0; from < len(arguments); i, from = i+1, to {
 		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil {
-			if rest := strings.TrimSpace(text[at:]); rest != "" {
-				values = append(values, rest)
-			}
-			return values
+		if err := decoder.Decode(&value); err == nil {
+			to = int(decoder.InputOffset())
 		}
-		values = append(values, string(value))
+		if to == from || strings.TrimSpace(arguments[to:]) == "" {
+			to = len(arguments)
+		}
+		if i == len(calls) {
+			calls = append(calls, sample.ToolCall{})
+		}
+		calls[i].Arguments = arguments[from:to]
 	}
+	return calls
 }

@@ -142,11 +142,11 @@ func (a Finished) Complete(o *Options, clock conn.Clock, secrets redact.Secrets)
 		s.ToUserClock()
 	}
 	if s.TokenSource == sample.FromTokenizer {
-		s.OutputTokens = o.Tokenizer.Count(s.Answer.Reasoning + s.Answer.Text + s.Answer.ToolCalls)
+		s.OutputTokens = o.Tokenizer.Count(s.Answer.Reasoning + s.Answer.Text + s.Answer.Arguments())
 	} else if s.Outcome == sample.OK && o.counts(s) {
 		// A broken character has more tokens in the text than the model generated. Some servers do not
 		// count reasoning.
-		if text := s.Answer.Text + s.Answer.ToolCalls; !strings.ContainsRune(text, utf8.RuneError) {
+		if text := s.Answer.Text + s.Answer.Arguments(); !strings.ContainsRune(text, utf8.RuneError) {
 			s.TextTokens = o.Tokenizer.Count(text)
 		}
 	}
@@ -169,7 +169,7 @@ func (a Finished) judge(secrets redact.Secrets) (err error) {
 			err = fmt.Errorf("the Check of request %d, turn %d, panicked: %v; the answer is %.200q\n%s", s.Request, s.Turn, why, s.Answer.Text, debug.Stack())
 		}
 	}()
-	wrong := a.Check(newAnswer(s))
+	wrong := a.Check(*s.Answer)
 	s.Checked, s.Correct = true, wrong == nil
 	if wrong != nil {
 		s.Wrong = secrets.Excerpt(wrong.Error(), sample.MaxWrong-len(redact.Cut))

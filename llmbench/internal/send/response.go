@@ -235,10 +235,10 @@ func (r *reader) addText(s *sample.Sample) {
 	t.ToolCall = append(t.ToolCall, d.ToolCall...)
 }
 
-// answer returns the text that was kept.
+// answer returns the text that was kept, without secrets. All further use of it is safe.
 func (r *reader) answer() *sample.Answer {
-	t := r.text
-	return &sample.Answer{Text: string(t.Text), Reasoning: string(t.Reasoning), ToolNames: string(t.ToolName), ToolCalls: string(t.ToolCall)}
+	t, secrets := r.text, r.server.Secrets
+	return &sample.Answer{Text: secrets.Remove(string(t.Text)), Reasoning: secrets.Remove(string(t.Reasoning)), ToolCalls: toolCalls(secrets.Remove(string(t.ToolName)), secrets.Remove(string(t.ToolCall)))}
 }
 
 // excessAllowed is how many tokens above the limit a server may state: some servers count

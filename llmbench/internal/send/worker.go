@@ -188,8 +188,8 @@ func clean(s *sample.Sample, secrets redact.Secrets) {
 			s.Err = errors.New(secrets.Hide(before))
 		}
 	}
-	if a := s.Answer; a != nil {
-		*a = sample.Answer{Text: secrets.Remove(a.Text), Reasoning: secrets.Remove(a.Reasoning), ToolNames: secrets.Remove(a.ToolNames), ToolCalls: secrets.Remove(a.ToolCalls)}
+	if s.Answer != nil {
+		s.Answer.Finish = s.Finish
 	}
 }
 

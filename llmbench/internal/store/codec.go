@@ -176,6 +176,18 @@ func (c *codec) Counts(_ string, p *[]int32, _ sample.When) {
 	}
 }
 
+// ToolCalls writes or reads the calls of an answer.
+func (c *codec) ToolCalls(_, _ string, p *[]sample.ToolCall, when sample.When) {
+	n := c.length(len(*p))
+	if c.reading && n > 0 {
+		*p = make([]sample.ToolCall, n)
+	}
+	for i := range *p {
+		c.Text("", &(*p)[i].Name, when)
+		c.Text("", &(*p)[i].Arguments, when)
+	}
+}
+
 // Merged writes or reads the deltas whose instants are not known exactly; nearly always none.
 func (c *codec) Merged(_ string, p *[]sample.Merged, _ sample.When) {
 	n := c.length(len(*p))

@@ -1,0 +1,37 @@
+package sample
+
+import "strings"
+
+// An Answer is what a server generated for one request.
+type Answer struct {
+	Text      string     // without the reasoning, if the server separates the two
+	Reasoning string     // "" if the server does not separate the reasoning from the text
+	ToolCalls []ToolCall // in the order in which the server sent them
+	Finish    string     // the finish reason of the server, in the server's words; "" if the server stated none
+}
+
+// A ToolCall is a call of a function that an answer asks for.
+type ToolCall struct {
+	Name      string // "" if the server sent more arguments than names
+	Arguments string // normally a JSON object, with the space around it; "" if the server sent more names than arguments
+}
+
+// ToolNames returns the names of the called functions, separated by spaces.
+func (a *Answer) ToolNames() string {
+	var names []string
+	for _, c := range a.ToolCalls {
+		if c.Name != "" {
+			names = append(names, c.Name)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// Arguments returns the arguments of the called functions, one after the other, as the server sent them.
+func (a *Answer) Arguments() string {
+	var all strings.Builder
+	for _, c := range a.ToolCalls {
+		all.WriteString(c.Arguments)
+	}
+	return all.String()
+}
