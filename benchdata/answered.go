@@ -27,18 +27,18 @@ type Answered struct {
 	Set AnsweredSet
 	// Path is the file of SetGSM8K and SetMMLU, which may be compressed by gzip or zstd.
 	Path string
-	// Shots is the number of examples before the question, and the other fields of one set are those
-	// of the set in package questions; 0 and "" mean the set's own.
+	// Shots is the number of examples before the question, and the other fields of one set have the meaning they have in
+	// package questions; 0 and "" mean the set's own.
 	Shots, Operations, Digits, Length int
 	Depth, Subject                    string
 	// Output limits every answer, in tokens; 0 means the set's own limit. FixedOutput makes the
 	// server generate the full length of each answer.
 	Output      int
 	FixedOutput bool
-	// Seed determines which questions are asked, and their order. 0 takes those of a file in the order of
+	// Seed determines which questions are asked, and their order. 0 takes the questions of a file in the order of
 	// the file.
 	Seed uint64
-	// Salt, if not 0, replaces the beginning of each prompt, which is that of its first example or
+	// Salt, if not 0, replaces the beginning of each prompt, which is the beginning of its first example or
 	// of an introduction, and not of the question: see [Options].Salt.
 	Salt uint64
 	// Tokenizer counts the tokens of prompts; nil means [tokenizer.Words].
@@ -56,7 +56,7 @@ func (a Answered) Requests(n int) ([]llmbench.Request, error) {
 	case SetGSM8K, SetMMLU:
 		return readFile(string(a.Set), a.Path, func(s *source) ([]llmbench.Request, error) { return a.read(s, n) })
 	}
-	return nil, fmt.Errorf("answered: field Set is %q, must be one of the sets", a.Set)
+	return nil, fmt.Errorf("answered: field Set is %q, must be %s, %s, %s or %s", a.Set, SetArithmetic, SetNeedle, SetGSM8K, SetMMLU)
 }
 
 // Read is like Requests for a file that is read from r.

@@ -19,7 +19,7 @@ type conversation struct {
 // A conversationFormat describes the records of a file of conversations.
 type conversationFormat struct {
 	array bool // the file must be one JSON array
-	// turns lists the possible names of the member with the turns, and texts those
+	// turns lists the possible names of the member with the turns, and texts the names
 	// of the member with the text of a turn. The first name that exists counts.
 	turns, texts []string
 	// optional skips a record without turns. Without optional such a record is an

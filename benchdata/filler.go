@@ -12,7 +12,7 @@ import (
 // were published for many servers (study A of benchdata/published). Each prompt is
 // ten random letters, so that no two prompts have a common prefix, then one word
 // repeated, then a request for a long program. The model may end its answer before
-// Output tokens. The words are not those of llm_bench.
+// Output tokens. llm_bench uses other words.
 //
 // Requests(n) returns the first n requests of Requests(n+1).
 type Filler struct {

@@ -9,7 +9,7 @@ import (
 )
 
 // A fitter makes texts of an exact number of tokens. It counts whole texts only,
-// because the tokens of parts need not add up to those of the whole. A text of any
+// because the tokens of parts need not add up to the tokens of the whole. A text of any
 // length takes about three calls of the tokenizer.
 type fitter struct {
 	tok     llmbench.Tokenizer

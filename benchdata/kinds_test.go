@@ -43,7 +43,7 @@ func specs(t testing.TB) map[string]string {
 var uncheckedRequests = cmpopts.IgnoreFields(llmbench.Request{}, "Check")
 
 // TestKinds checks for every kind that its requests are valid, that equal seeds give
-// equal requests, that lengths are those of the tokenizer, and that Output applies.
+// equal requests, that lengths are what the tokenizer counts, and that Output applies.
 func TestKinds(t *testing.T) {
 	for name, spec := range specs(t) {
 		o := Options{Seed: 5}

@@ -95,7 +95,7 @@ func newDistinctTexts(seed uint64) *distinctTexts {
 }
 
 // text returns the i-th text. It has that number of tokens, head included, and its
-// words after head differ from those of other texts.
+// words after head differ from the words of other texts.
 func (d *distinctTexts) text(fit *fitter, head string, i, tokens int) (string, error) {
 	// The first word depends on i modulo the length of the list, and the second also
 	// on the quotient, so that a pair of words recurs after a million texts.

@@ -57,7 +57,7 @@ func TestQuestionErrors(t *testing.T) {
 		{Questions{Format: OpenQA}, "{\"question\": \"a\"}\n{\"quest", "openqa: line 2: record 1: "},
 		{Questions{Format: OpenQA}, "{\"question\": \"a\"}\n{\"input\": \"b\"}", `openqa: line 2: record 1: there is no "question", must be a string`},
 		{Questions{Format: Codefuse}, "[\n{\"input\": \"a\"},\n{\"input\": 7}\n]", `codefuse: line 3: record 1: "input" is a JSON number, must be a string`},
-		{Questions{Format: Codefuse}, "[\n{\"input\": \"a\"}\n] {}", "codefuse: line 3: the file has more after its JSON array"},
+		{Questions{Format: Codefuse}, "[\n{\"input\": \"a\"}\n] {}", "codefuse: line 3: the file must end after its JSON array"},
 		{Questions{Format: Codefuse}, "[\n{\"input\": \"a\"}\n", "codefuse: line 3: "},
 		{Questions{Format: Long}, "\xff\xfe{\x00", "long: the file is UTF-16, must be UTF-8"},
 		{Questions{Format: Alpaca}, `{"instruction": "a", "input": 7}`, `alpaca: line 1: record 0: "input" is a JSON number, must be a string`},

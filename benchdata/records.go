@@ -82,7 +82,7 @@ func lineNow(d *jsontext.Decoder, s *source) int {
 	return 1 + s.newlines - bytes.Count(d.UnreadBuffer(), []byte{'\n'})
 }
 
-// lineOf adds the line to an error. The line is that of the next byte that d has not
+// lineOf adds the line to an error. The line has the next byte that d has not
 // decoded and that is not white space.
 func lineOf(d *jsontext.Decoder, s *source, err error) error {
 	if long, ok := errors.AsType[errTooLong](err); ok {
@@ -99,7 +99,7 @@ func end(d *jsontext.Decoder) error {
 		return err
 	}
 	if _, err := d.ReadToken(); err != io.EOF {
-		return errors.New("the file has more after its JSON array, must end there")
+		return errors.New("the file must end after its JSON array, but goes on")
 	}
 	return nil
 }

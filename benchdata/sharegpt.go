@@ -32,7 +32,7 @@ const (
 //   - The conversations are shuffled and the first n are taken. If there are fewer,
 //     more are drawn from them with replacement.
 //
-// With Rules it follows those of SGLang (sharegpt.py and custom.py in
+// With Rules it follows SGLang's rules (sharegpt.py and custom.py in
 // https://github.com/sgl-project/sglang/tree/main/python/sglang/benchmark/datasets):
 //
 //   - The member with the turns may also be named "conversation". Records without
@@ -96,7 +96,7 @@ var shareGPTRules = map[Rules]struct {
 }
 
 // Requests returns n requests from the file at Path. Their PromptTokens is the length
-// of the prompt by the Tokenizer, and their MaxTokens that of the answer. It returns an
+// of the prompt by the Tokenizer, and their MaxTokens the length of the answer. It returns an
 // error if n or a field is out of range, if the file cannot be read, with the line and
 // the record if the file is not in the format, or if no conversation is usable.
 func (s ShareGPT) Requests(n int) ([]llmbench.Request, error) {

@@ -193,7 +193,7 @@ func TestShareGPTErrors(t *testing.T) {
 		{`[{"conversations": [{"value": "a"}, {"value": 7}]}]`, `record 0: turn 1: "value" is a JSON number, must be a string`},
 		{`[` + good, "unexpected EOF"},
 		{`[` + good + `,`, "record 1: "},
-		{`[` + good + `] []`, "has more after its JSON array"},
+		{`[` + good + `] []`, "must end after its JSON array"},
 		{`[` + good + `}`, "record 1: "},
 		{`[` + good[:len(good)-10], "record 0: "},
 		{"[{\"conversations\": [{\"value\": \"a\nb\"}]}]", "record 0: "},

@@ -20,9 +20,9 @@ import (
 // Some traces name the blocks of each prompt. Blocks with equal names get equal text,
 // so that a server's prefix cache finds the same prefixes as the recorded one: if the
 // first k names of two requests are equal, so is the text of the first k blocks. Text
-// without a name differs from that of all other requests. The first block begins at
+// without a name differs from the text of all other requests. The first block begins at
 // the beginning of the prompt's text, so that a chat template shifts the blocks against
-// those of the server's cache.
+// the blocks of the server's cache.
 //
 // Rows are taken in the order of the file, which must be the order of time. Rows
 // without a prompt or without an answer are failed requests, and are skipped.
@@ -47,7 +47,7 @@ type Trace struct {
 	// Model takes only the rows of that model; "" means all. Only BurstGPT traces
 	// allow it. vLLM takes the rows of "GPT-4", but does not replay their times.
 	Model string
-	// Seed and Salt determine the words, also those of named blocks.
+	// Seed and Salt determine the words, also in named blocks.
 	Seed, Salt uint64
 	// Template is the number of tokens that the server adds to each prompt. The text is
 	// shorter by Template, but has at least one token.

@@ -32,7 +32,7 @@ const (
 	// 512 tokens in order
 	// (https://github.com/kvcache-ai/Mooncake/tree/main/FAST25-release).
 	Mooncake TraceFormat = "mooncake"
-	// Bailian is the format of Alibaba Cloud's Qwen-Bailian traces: that of Mooncake,
+	// Bailian is the format of Alibaba Cloud's Qwen-Bailian traces: as Mooncake,
 	// but with timestamps in seconds and blocks of 16 tokens
 	// (https://github.com/alibaba-edu/qwen-bailian-usagetraces-anon).
 	Bailian TraceFormat = "bailian"

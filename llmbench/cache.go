@@ -26,7 +26,7 @@ const (
 // The control is made after the passes, so that it changes none of their figures and costs nothing where
 // prompts are new or the server states what it took from its cache. It sends requests of the last pass again, and in
 // turn new ones of the same words in another order, one at a time, in random order. The new ones differ in each
-// process, whatever the salt, because a server may have seen those of an earlier one. The control tells
+// process, whatever the salt, because a server may have seen the prompts of an earlier process. The control tells
 // the state of the cache after the passes: what a long pass has pushed out of the cache counts as cold.
 func (r *run) judgeCache(metrics map[string]float64) (notes []records.Note) {
 	t := r.target

@@ -15,7 +15,7 @@ import (
 // A request whose client left has the outcome [sample.Left]: it is neither successful nor
 // failed. It is counted in left-%, and in the total of fail-%, but in no latency and no token
 // figure. With Time the slowest answers are the likeliest to be left, so that the latencies of
-// the others are lower than those of all requests.
+// the others are lower than the latencies of all requests.
 type Cancel struct {
 	// Share is the share of the requests of each pass whose clients leave, in [0,1],
 	// rounded to a whole number of requests. Seed chooses them. In a session the client

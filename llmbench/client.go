@@ -24,7 +24,7 @@ import (
 // whole loads. It keeps connections for reuse, as they do, and is safe for concurrent use.
 //
 // The instants of its samples count from its creation. t0 of a request is the instant at which [Client.Do]
-// was called, so that samples are those of an open loop. A Client does not judge whether the client
+// was called, as in an open loop. A Client does not judge whether the client
 // distorted a figure; [sample.Sample].Lags say how late it read each delta.
 type Client struct {
 	target  Target

@@ -12,7 +12,7 @@ import (
 )
 
 // TestProxy checks which address is dialed in a process whose environment names a proxy: the server's,
-// or that of Target.Proxy. It needs a process of its own because net/http reads the environment once.
+// or the address of Target.Proxy. It needs a process of its own because net/http reads the environment once.
 func TestProxy(t *testing.T) {
 	const helper, server, proxy = "PROXY_HELPER", "172.17.0.2:8000", "172.17.0.3:3128"
 	if os.Getenv(helper) == "" {

@@ -24,7 +24,7 @@ type Counts struct {
 	OutputTokens int
 	// Complete means that the server counts each request of the pass, with the tokens that its
 	// answer states, and none of before the pass. If it has counted less than it answered, the
-	// benchmark fails. Without Complete that is logged: the counters may be those of one process of
+	// benchmark fails. Without Complete that is logged: the counters may belong to one process of
 	// several.
 	Complete bool
 	// Alone means that the server has no other clients. If it is also Complete and has counted more
@@ -35,7 +35,7 @@ type Counts struct {
 // countsDelay is how long a server may take to count what it has answered.
 const countsDelay = 2 * time.Second
 
-// checkCounts compares the counts of a server with those of the client in a pass. While the server has
+// checkCounts compares the counts of a server with the client's counts in a pass. While the server has
 // counted less than it answered, checkCounts asks again, for up to delay. It returns the counts that it
 // compared.
 func checkCounts(ctx context.Context, c Counter, own judge.Own, delay time.Duration) (judge.Counts, judge.Difference, error) {

@@ -13,7 +13,7 @@ import (
 const module = "github.com/seed-2b9cec6d/llmbench/"
 
 // allowed lists for each package of the module, by folder, which packages it may import. Packages of
-// the module are folders, and of other modules the module's path or that of a folder in it. The
+// the module are folders, and of other modules the path of the module or of a folder in it. The
 // standard library may be imported everywhere; see unreachable for exceptions.
 //
 // The third column is what test files may import in addition. All test files may import their own

@@ -17,7 +17,7 @@ import (
 
 // BenchmarkFigures measures the computation of all figures and of the verdict on the client after a
 // pass of 5,000 requests of 128 tokens, some of which were read late. decodes is how often the samples
-// were decoded, and x-decode is the time divided by that of one decoding.
+// were decoded, and x-decode is the time divided by the time of one decoding.
 //
 // Without shared ranges there were 16 decodings, and the whole took 31 times as long as one. With
 // them there are 5, and the whole takes 21 times as long.

@@ -156,7 +156,7 @@ func (l Load) check() (Load, error) {
 	case len(l.Requests) == 0 && l.Fresh == nil && l.Lazy.N == 0:
 		return l, errors.New("load: no requests")
 	case (len(l.Requests) > 0 || l.Lazy.N > 0) && l.Fresh != nil || len(l.Requests) > 0 && l.Lazy.N > 0:
-		return l, errors.New("load: more than one of Requests, Lazy and Fresh; want one")
+		return l, errors.New("load: more than one of Requests, Lazy and Fresh is set; want one")
 	case l.Concurrency == 0 && l.Arrivals == nil:
 		return l, errors.New("load: neither Concurrency nor Arrivals; want one")
 	case l.Concurrency != 0 && l.Arrivals != nil:

@@ -29,7 +29,7 @@ func Main(m *testing.M) int { return process.Main(m) }
 
 // Announce prints the configuration lines of t before the results of b. [Run] calls it;
 // benchmarks that measure a server in another way call it themselves. It returns an error if
-// the configuration differs from that of an earlier -count sample of b.
+// the configuration differs from an earlier -count sample of b.
 func Announce(b *testing.B, t Target) error {
 	b.Helper()
 	announceSalt(b, t)

@@ -263,7 +263,7 @@ func (m *measurement) keep(o outlet, s *sample.Sample, idle bool) error {
 	return o.samples.Add(s)
 }
 
-// pass sends the requests of pl as the pass of that number, and writes their records, also those
+// pass sends the requests of pl as the pass of that number, and writes their records, also the records
 // of a pass that failed. A pass that was given up because ctx ended has failed, whatever the load
 // tolerates.
 func (m *measurement) pass(ctx context.Context, number int, pl *plan) (passResult, error) {
@@ -301,7 +301,7 @@ func (m *measurement) shown(u sample.Unit) bool {
 	return (u.Core || m.cfg.AllUnits || slices.ContainsFunc(m.load.Units, named(u.Name))) && (u.Name != "fail-%" || m.load.MaxFail > 0)
 }
 
-// result returns the result of all passes. Its samples are those of the measurement.
+// result returns the result of all passes, with the samples of the measurement.
 func (m *measurement) result() *Result {
 	return &Result{Elapsed: m.elapsed, Bounds: m.end.Bounds, samples: m.samples}
 }

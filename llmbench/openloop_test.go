@@ -196,7 +196,7 @@ func TestOpenedAhead(t *testing.T) {
 }
 
 // TestNothingConnectsInAPass checks that no request of a pass opens a connection if requests take
-// no more than twice as long as those of the warm-up.
+// no more than twice as long as requests of the warm-up.
 func TestNothingConnectsInAPass(t *testing.T) {
 	for _, tt := range []struct {
 		name           string

@@ -159,7 +159,7 @@ func (l *Load) options() send.Options {
 }
 
 // A digest is a hash of what all processes send together: the path and the body of each request, its
-// further turns, which of them are checked, and when its client leaves. The zero digest is that of a process alone, and hashes
+// further turns, which of them are checked, and when its client leaves. The zero digest stands for a process alone, and hashes
 // nothing.
 type digest struct{ hash hash.Hash }
 

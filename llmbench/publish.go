@@ -59,7 +59,7 @@ func (r *run) collect(s sample.Summary) {
 	if r.load.Figures != nil {
 		more := r.load.Figures(r.all())
 		if unknown := unknownUnits(r.load.units(), more); len(unknown) > 0 {
-			r.b.Errorf("load: figures %q; want names of Load.Units or of the catalogue", unknown)
+			r.b.Errorf("load: Figures returned the unknown units %q; want units that are in Load.Units or in the catalogue", unknown)
 		}
 		s.Add(more)
 	}

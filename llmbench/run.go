@@ -134,7 +134,7 @@ func (r *run) pass(ctx context.Context, number int) error {
 		}
 	}
 	if result.ClockChange != 0 {
-		r.tell(records.Note{Kind: records.NoteClock}, "pass %d: the wall clock was set by %v: of requests that ended later kernel timestamps are not used, instants are those of the client's reads, and the distortion by the client is unknown", number, result.ClockChange)
+		r.tell(records.Note{Kind: records.NoteClock}, "pass %d: the wall clock jumped by %v; after that, times are when the client read the data, and nobody knows how late that was", number, result.ClockChange)
 	}
 	if err != nil {
 		return err

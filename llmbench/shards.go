@@ -34,7 +34,7 @@ func CheckOneMachine() error {
 // Lead calls f and returns what f returns. If several processes measure together, shard 0 alone calls
 // f, and all of them return what f returned there, as package encoding/json keeps it; of an error they
 // return the text. All processes must call Lead at the same place, from the goroutine of the benchmark.
-// The name says what f does, for the error of a process that is elsewhere. The error wraps that
+// The name says what f does, for the error of a process that is elsewhere. The error wraps the error
 // of the group if another process is lost.
 //
 // Lead is for what decides which requests are sent next, and may differ between processes: what a

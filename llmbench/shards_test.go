@@ -231,7 +231,7 @@ func lines(t *testing.T, run *records.Run) (all []string) {
 }
 
 // TestShards checks that four processes send together what one sends alone, and that the result
-// of shard 0 is that of all requests.
+// of shard 0 is computed from all requests.
 func TestShards(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -318,7 +318,7 @@ func TestShardsOtherGo(t *testing.T) {
 	assert.Equal(t, strings.Count(rest, "the result of all 2 shards is that of shard 0; this is shard 1\n"), 1, all[1].text())
 }
 
-// checkFigures checks that the figures of a file are those of records.
+// checkFigures checks that the figures of a file follow from records.
 func checkFigures(t *testing.T, file string, run *records.Run, rows []*benchfmt.Result) {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -30,12 +30,12 @@ import (
 type Target struct {
 	// URL is the server's base URL, without the dialect's path (/v1/…): of scheme http or
 	// https, with a prefix of all paths if there is one. A path /v1 at its end is ignored. A
-	// URL that ends with /chat/completions, /completions or /responses is that of requests:
+	// URL that ends with /chat/completions, /completions or /responses is the address of requests:
 	// if no /v1 is before this end, the paths of all requests have none. A
 	// query, such as ?api-version=1, is sent with each request. unix:///run/llm.sock is a
 	// server at a Unix socket; a prefix follows a colon, as in unix:///run/llm.sock:/prefix.
-	// A Unix socket has no kernel timestamps: the instants of its answers are those of the
-	// client's reads, and the configuration lines say so.
+	// A Unix socket has no kernel timestamps: the instants of its answers are when the
+	// client's reads returned, and the configuration lines say so.
 	//
 	// Errors and results show no more of the URL than scheme and host, and values of the query of
 	// at least eight bytes are removed from errors and records.
@@ -49,7 +49,7 @@ type Target struct {
 	// Authorization, are in the configuration lines.
 	Header http.Header
 	// Body, unless empty, is a JSON object that changes the body of each request for a
-	// completion, by the rules of a merge patch (RFC 7386): a member replaces the one of that
+	// completion, by the rules of a merge patch (RFC 7386): a member replaces the member of that
 	// name, null removes it, and objects are merged member by member. It is for settings such
 	// as a temperature, and for a server that refuses ignore_eos, min_tokens or
 	// stream_options. It must not have a member "stream", nor "n" other than 1. The
@@ -57,7 +57,7 @@ type Target struct {
 	Body json.RawMessage
 	// Compressed allows answers that are compressed with gzip or deflate. Requests never ask
 	// for that, but some gateways compress any answer. The instants of such an answer are
-	// those of whole compressed blocks, and the configuration lines say so. Otherwise a
+	// the instants of whole compressed blocks, and the configuration lines say so. Otherwise a
 	// compressed answer is a failed request.
 	Compressed bool
 	// TLS configures connections to a server at an https URL: the certificate authorities,
@@ -98,14 +98,14 @@ type Target struct {
 	// "unix" and the socket's path.
 	//
 	// Each connection is used for one request only, unless the client can see whether
-	// the server has closed it or has sent more than one response. The client sees that
+	// the server has closed it or has sent more than one response. The client sees this
 	// of a [syscall.Conn] on Unix, such as a [net.TCPConn], but of no connection that
 	// wraps one without its method SyscallConn. Other connections need a method
 	//
 	//	Pending() (waiting bool, err error)
 	//
 	// which reports whether bytes wait to be read, and returns an error if the peer has
-	// closed the connection. Those of package memnet have it.
+	// closed the connection. The connections of package memnet have it.
 	//
 	// In a bubble of [testing/synctest] the target must be Simulated, too: otherwise the
 	// client's distortion is measured over real sockets, which stop the bubble's clock.
@@ -284,7 +284,7 @@ func (t Target) proxy() (*url.URL, error) {
 	return u, nil
 }
 
-// Client returns a client for requests beside a load, such as those of a probe or a tokenizer,
+// Client returns a client for requests beside a load, such as requests of a probe or a tokenizer,
 // and the URL that their paths are appended to. The client reaches the server as requests of a
 // load do. It adds the target's Header and the query of its URL to each request, and follows no
 // redirect. It keeps connections for a second, and has no time limit of its own.

@@ -56,7 +56,7 @@ func reassuring(n records.Note) bool {
 	return !n.Doubt
 }
 
-// ofResult returns those of the named units that the result may have.
+// ofResult returns the names, among names, of units that the result may have.
 func (r *run) ofResult(names []string) []string {
 	f := judge.Figures{Units: r.load.units(), Shown: r.shown}
 	return f.Named(names)

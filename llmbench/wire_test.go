@@ -83,7 +83,7 @@ func TestEveryFault(t *testing.T) {
 }
 
 // TestEveryShape reads each shape of a stream in each dialect: the counts are the server's, and the
-// instants are those of its log.
+// instants are in its log.
 func TestEveryShape(t *testing.T) {
 	const tokens = 12
 	for name := range shape.Names() {

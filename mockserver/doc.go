@@ -42,7 +42,7 @@
 // and its prompt has n tokens, the first token is due at A + TTFT + n x PerPromptToken
 // and each further token PerToken later. Other requests have no influence.
 //
-// With [Config.Engine] the deadlines are those of a server with continuous batching.
+// With [Config.Engine] the deadlines follow a model of continuous batching.
 // Package engine describes the model: queue, KV cache, prefix cache and so on. A timer
 // is set to the end of the current step, and wakes the handlers whose tokens are then
 // due.
@@ -60,7 +60,7 @@
 // the output is the answer, which stop strings do not end, and goes on with the sequence if
 // the request asks for a longer output. The id of one of these words is its
 // index plus 1000; other words have larger ids. Reasoning, and the arguments of a tool
-// call, are made of the same sequence: the text of one field continues where that of
+// call, are made of the same sequence: the text of one field continues where the text of
 // the other ends.
 //
 // # Tool calls and schemas
@@ -77,7 +77,7 @@
 //
 // # The server's own timings
 //
-// The timings in the answers of llama.cpp, Ollama, SGLang and MindIE are those of the
+// The timings in the answers of llama.cpp, Ollama, SGLang and MindIE come from the
 // schedule: prefill is the time from admission to the deadline of the first token,
 // decode the time from there to the deadline of the last. They can be compared with the
 // log.

@@ -29,7 +29,7 @@ type Entry struct {
 	Admitted time.Duration `json:"admitted_ns"`
 	// Tokens has one instant for each token that was sent, taken immediately
 	// before the write that carried it. Tokens of one write share an instant. If the
-	// shape splits the write, the instant is that of the second part. Writes that
+	// shape splits the write, the instant is when the second part was written. Writes that
 	// failed are included.
 	Tokens []time.Duration `json:"tokens_ns"`
 	// End is the instant before the last write or, if the request ended without

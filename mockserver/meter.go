@@ -104,7 +104,7 @@ func registerDrafts(reg prometheus.Registerer, p pace.Plan, draft int) {
 	}
 }
 
-// observe counts a request that has ended. The finish reason is that of its
+// observe counts a request that has ended. The finish reason is named as in its
 // dialect, unless the answer was cut short.
 func (m *meter) observe(rec *record, arrived, queued time.Duration, finish string) {
 	if rec.Admitted < 0 {

@@ -27,7 +27,7 @@ type Server struct {
 	swaps swaps
 }
 
-// New makes a server. The error is that of [Config.Validate].
+// New makes a server. The error comes from [Config.Validate].
 func New(cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("mockserver: %w", err)

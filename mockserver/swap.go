@@ -14,7 +14,7 @@ type swaps struct {
 	waiting []*exchange // in the order of their arrival
 }
 
-// offer exchanges the answer of x with that of the first request that waits and has an answer of the
+// offer exchanges the answer of x with the answer of the first request that waits and has an answer of the
 // same number of tokens. If there is none x waits. The logs of both name the other.
 func (s *swaps) offer(x *exchange) {
 	s.mu.Lock()

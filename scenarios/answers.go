@@ -22,7 +22,7 @@ import (
 // equal probability.
 //
 // All prompts were sent before they are measured, so that a server that caches prompts has
-// them. The speeds are those of such a server.
+// them. The speeds show such a server.
 func agreement(b *testing.B, s server) {
 	in, out := pick(s, 256, 64), pick(s, 256, 32)
 	if s.answers != "" {

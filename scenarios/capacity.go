@@ -162,7 +162,7 @@ const certifiable = 93
 // With enough requests for that, only a pass that is certified meets the SLO. With fewer, the share of
 // the pass's own requests decides.
 //
-// The confidence is that of one pass, whose requests are taken as independent. In a queue they are not quite.
+// The confidence is about one pass, whose requests are taken as independent. In a queue they are not quite.
 func judge(good, n int) (met, certified bool) {
 	k, possible := sample.BoundRank(n, goodShare)
 	certified = possible && good >= k

@@ -23,7 +23,7 @@ import (
 )
 
 // BenchmarkChunk measures the CPU time of the client for a chunk and the memory of its
-// process, beside those of a plain loop over net/http and encoding/json. The mock server
+// process, beside a plain loop over net/http and encoding/json. The mock server
 // has one core, the clients another. Each client is a process of its own: it sends
 // passes of waves requests in each stream. Paced chunks are 20 ms apart, so that each
 // wakes the client; unpaced chunks come as fast as the server can, many in one read.

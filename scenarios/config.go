@@ -62,7 +62,7 @@ func parseConfig(environ []string) (config, error) {
 	return c, r.Err()
 }
 
-// parseOwn reads a config. Errors are those of r.
+// parseOwn reads a config. It adds errors to r.
 func parseOwn(r *env.Reader) config {
 	c := config{Serve: parseServe(r)}
 	env.Read(r, &c.Tokenizer, "LLMBENCH_TOKENIZER", env.Text, "a tokenizer.json file")
@@ -72,7 +72,7 @@ func parseOwn(r *env.Reader) config {
 	return c
 }
 
-// parseServe reads a serveConfig. Errors are those of r.
+// parseServe reads a serveConfig. It adds errors to r.
 func parseServe(r *env.Reader) serveConfig {
 	s := serveConfig{
 		Concurrency: []int{1, 8},

@@ -1,4 +1,4 @@
-// Package scenarios is the catalogue: experiments on LLM inference servers, as
+// Package scenarios is a catalogue of experiments on LLM inference servers, as
 // methods of [Options] that any Go benchmark can call.
 //
 //	func BenchmarkChat(b *testing.B) {

@@ -73,7 +73,7 @@ func formatted(b *testing.B, s server, name, instruction string, ask func(*llmbe
 			b.Fatal(err)
 		}
 		if answer := s.once(b, first[0]).Answer; name == "tools" && len(answer.ToolCalls) == 0 {
-			llmbench.Skip(b, fmt.Sprintf("the server answers a request with tools without a call: %q", s.target.Excerpt(answer.Text, 60)))
+			llmbench.Skip(b, fmt.Sprintf("the server did not call the tool that it was offered, but answered %q", s.target.Excerpt(answer.Text, 60)))
 		}
 		for _, users := range s.concurrencies(pick(s, []int{1, 8, 32}, []int{1, 8})...) {
 			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {

@@ -138,7 +138,7 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// start starts a server. Its results are comparable, whatever adapt does, with those
+// start starts a server. Its results are comparable, whatever adapt does, with the results
 // of other runs of this code, and have the configuration lines of the server that the
 // environment describes.
 func start(b *testing.B, backend backends.Named, adapt func(*mockserver.Config)) llmbench.Target {

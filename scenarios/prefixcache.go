@@ -72,7 +72,7 @@ func prefixes(s server, requests []llmbench.Request) []prefix {
 
 // hitFigures returns the hit rate that the prefixes of requests imply, and the
 // median TTFT of requests whose prefix was sent before and of the others. The
-// samples are those of the requests, of which each pass has n.
+// samples belong to the requests, of which each pass has n.
 func hitFigures(sent []prefix, n int, samples iter.Seq[*sample.Sample]) map[string]float64 {
 	measured := map[int]time.Duration{} // the TTFT of each request with one
 	for r := range samples {

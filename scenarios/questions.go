@@ -8,8 +8,8 @@ import (
 )
 
 // openQA and codeQA are part of study D: ever more users ask questions. Answers are
-// not streamed. The timeouts are those of the study's tool. The answers of openQA
-// end by themselves, or at 2,048 tokens; those of codeQA end at 400 tokens, which
+// not streamed. The timeouts are as in the study's tool. The answers of openQA
+// end by themselves, or at 2,048 tokens; the answers of codeQA end at 400 tokens, which
 // was the limit of the server.
 var (
 	openQA = study{

@@ -194,7 +194,7 @@ func TestSaltOfScenarios(t *testing.T) {
 
 // TestSaltOfQuestions sends the published loads of experiment D8, which has 1, 16, 32 and
 // 64 users, with a file of two questions. With a salt each number of users gets questions
-// of its own; without one they are those of the file.
+// of its own; without one it gets the questions of the file.
 func TestSaltOfQuestions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")

@@ -144,7 +144,7 @@ func (s server) serveLoad(b *testing.B, n, warmup int) llmbench.Load {
 		return requests, err
 	}
 	if warmup > 0 {
-		// Some data sets have a least number of requests, above that of a warm-up.
+		// Some data sets have a least number of requests, which a warm-up does not reach.
 		all, err := s.drawDataset(max(n, warmup), seed, s.target.Salt(b.Name(), "warm-up"))
 		if err != nil {
 			b.Fatal(err)

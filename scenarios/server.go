@@ -84,7 +84,7 @@ func pick[T any](s server, ifFull, reduced T) T {
 	return reduced
 }
 
-// concurrencies returns those of the options, or else the scenario's own.
+// concurrencies returns the concurrencies of the options, or else the scenario's own.
 func (s server) concurrencies(own ...int) []int {
 	if len(s.options.Concurrencies) > 0 {
 		return s.options.Concurrencies
@@ -229,7 +229,7 @@ func (s server) prompts(in, out int, seed uint64) benchdata.Prompts {
 }
 
 // A drawFunc returns n requests that depend on seed. Texts from a file depend on
-// target.Salt(seed), so that no benchmark finds those of another in the server's cache.
+// target.Salt(seed), so that no benchmark finds another's texts in the server's cache.
 type drawFunc func(n int, seed uint64) ([]llmbench.Request, error)
 
 // random sets the requests of l: random prompts of in tokens that ask for out

@@ -31,7 +31,7 @@ var guess = counter{tokens: tokenizer.Estimate{PerWord: 4.0 / 3}}
 // probesTime bounds all requests that find out how a server counts tokens.
 const probesTime = 2 * time.Minute
 
-// newCounter returns the counter for target. Its tokenizer is the first of: that of the options,
+// newCounter returns the counter for target. Its tokenizer is the first of: the tokenizer of the options,
 // words for the simulated server, the tokenizer.json called file, the server's /tokenize, the
 // vocabulary that Ollama shows, an estimate from the usage that the server states for a few prompts,
 // and a guess. The estimate is made only if lengths is set: if the prompts have to have lengths that
@@ -69,8 +69,8 @@ type prober struct {
 	logf   func(string, ...any)
 }
 
-// exact returns the tokenizer that is at hand: own, that of file, or the server's. It returns nil if
-// there is none. The error is that of file.
+// exact returns the tokenizer that is at hand: own, file's tokenizer, or the server's. It returns nil if
+// there is none. The error is about file.
 func (p *prober) exact(own llmbench.Tokenizer, file string) (llmbench.Tokenizer, error) {
 	if own != nil {
 		return own, nil
@@ -128,7 +128,7 @@ func (p *prober) template(exact llmbench.Tokenizer) int {
 }
 
 // estimate returns a counter that is calibrated by the usage that the server states. Quarters and
-// halves of the list of words are sent, so that the mean length of the words in both is that of the
+// halves of the list of words are sent, so that the mean length of the words in both equals the mean of the
 // words of all prompts.
 func (p *prober) estimate() counter {
 	var points []tokenizer.Point

@@ -15,7 +15,7 @@ import (
 
 // trace replays requests at their recorded instants, faster by a factor. The
 // reduced form replays a made-up trace. The full form replays the conversations of
-// Azure, and those of Mooncake with their shared prefixes, from LLMBENCH_DATA.
+// Azure, and the conversations of Mooncake with their shared prefixes, from LLMBENCH_DATA.
 func trace(b *testing.B, s server) {
 	if !s.full() {
 		b.Run("workload=bursts/stream=true", func(b *testing.B) {
@@ -83,7 +83,7 @@ func replayTrace(b *testing.B, s server, t benchdata.Trace) {
 }
 
 // bursts returns a made-up trace of n requests, about 16 a second, with lengths as
-// uneven as those of people: gaps of gamma shape 0.5, which is burstier than
+// uneven as people's requests: gaps of gamma shape 0.5, which is burstier than
 // Poisson, and log-normal lengths of 32 to 512 tokens in and 4 to 64 out. The seed
 // determines the words only; instants and lengths are always the same, so that two
 // passes are one load.

@@ -144,7 +144,7 @@ func (p *project) run() *records.Run {
 // shards are the services that must agree.
 var shards = []string{"shard0", "shard1", "shard2", "shard3"}
 
-// maxSkew is by how much later or earlier than that of another shard the first request of a shard may
+// maxSkew is how much earlier or later one shard may send its first request than another shard may
 // be sent.
 const maxSkew = 5 * time.Millisecond
 

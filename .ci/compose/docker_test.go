@@ -32,8 +32,8 @@ var interrupted, interrupt = context.WithCancel(context.Background())
 var commands sync.RWMutex
 
 // TestMain lets one process at a time run the tests on this machine, so that containers and networks
-// with the label that are there at the start are those of a process that was killed. It removes
-// them, and after SIGINT or SIGTERM those of its own.
+// with the label that are there at the start belong to a process that was killed. It removes
+// them, and after SIGINT or SIGTERM its own.
 func TestMain(m *testing.M) {
 	if _, err := output(context.Background(), "version"); err != nil {
 		os.Exit(m.Run()) // the tests say that there is no engine

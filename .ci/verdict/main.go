@@ -11,7 +11,7 @@
 //     first.
 //   - A token has the instant of the server's write call. If the call took long, because
 //     the server itself was stopped, any instant from its begin to its end is true.
-//   - A rate is that of workers which begin as planned, and send the next request as
+//   - A rate is computed for workers which begin as planned, and send the next request as
 //     soon as the server has written the end of the answer before.
 //
 // Verdict checks four promises:

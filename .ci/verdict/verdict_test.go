@@ -20,7 +20,7 @@ import (
 const ms = time.Millisecond
 
 // TestTruth computes the figures of two workers with two requests each. The epoch of the
-// client is 1 s after that of the server.
+// client is 1 s after the server's epoch.
 func TestTruth(t *testing.T) {
 	const epoch = int64(1e18)
 	var requests []sent

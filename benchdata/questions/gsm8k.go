@@ -17,7 +17,7 @@ import (
 // GSM8K has the word problems of the GSM8K data set (https://github.com/openai/grade-school-math), whose
 // files are JSON Lines with "question" and "answer"; the answer ends with "#### " and a number.
 //
-// Prompts are those of the task gsm8k of lm-evaluation-harness
+// Prompts are as in the task gsm8k of lm-evaluation-harness
 // (https://github.com/EleutherAI/lm-evaluation-harness/blob/main/lm_eval/tasks/gsm8k/gsm8k.yaml): 5 examples
 // of the form "Question: ...\nAnswer: ...", and the question in the same form. The answer ends before a
 // further "Question:", and the number that it concludes with counts ([check.Number]).

@@ -16,7 +16,7 @@ import (
 // without a header, with the question, the four choices and the letter of the right one. Each file has
 // the questions of one subject.
 //
-// Prompts are those of the paper (https://arxiv.org/abs/2009.03300) and of its evaluate.py: "The following are
+// Prompts are as in the paper (https://arxiv.org/abs/2009.03300) and its evaluate.py: "The following are
 // multiple choice questions (with answers) about SUBJECT.", 5 examples, and the question. The paper compares the
 // probabilities of the four letters after "Answer:"; here the server generates, and the letter counts
 // that the answer concludes with, or begins with ([check.Choice]).
@@ -67,7 +67,7 @@ func (m MMLU) Read(r io.Reader, n int) ([]llmbench.Request, error) {
 // parseMMLU returns the question of a row.
 func parseMMLU(row []string) (Question, error) {
 	if len(row) != 6 {
-		return Question{}, fmt.Errorf("%d columns: want a question, four choices and a letter", len(row))
+		return Question{}, fmt.Errorf("the row has %d columns; want 6: a question, four choices and a letter", len(row))
 	}
 	letter := strings.TrimSpace(row[5])
 	if len(letter) != 1 || letter < "A" || letter > "D" {

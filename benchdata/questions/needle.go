@@ -12,7 +12,7 @@ import (
 )
 
 // Needle has long texts with a fact in them, the special magic number of a made-up name, and asks for
-// the number. The form is that of the needle tests of RULER (https://github.com/NVIDIA/RULER,
+// the number. The form follows the needle tests of RULER (https://github.com/NVIDIA/RULER,
 // https://arxiv.org/abs/2404.06654): the text is made of sentences that repeat, and an answer is right if it
 // contains the number ([check.Contains]). Each request has a fact, a number and a beginning of its own.
 type Needle struct {

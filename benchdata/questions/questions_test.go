@@ -112,7 +112,7 @@ func TestErrors(t *testing.T) {
 		{gsm8k(`{"question":"a","answer":"#### five"}`), `line 1: the answer after ####: "five": want a decimal number`},
 		{gsm8k(strings.Repeat("x", maxLine+1)), "line 1: bufio.Scanner: token too long"},
 		{gsm8k(`{"question":"a","answer":"#### 1"}`), "1 questions, of which 1 are examples: want more"},
-		{mmlu("a,b,c,d,e\n"), "line 1: 5 columns: want a question, four choices and a letter"},
+		{mmlu("a,b,c,d,e\n"), "line 1: the row has 5 columns; want 6: a question, four choices and a letter"},
 		{mmlu("q,1,2,3,4,A\nq,1,2,3,4,E\n"), `line 2: the answer is "E": want A, B, C or D`},
 		{mmlu("q,1,2,3,4,A\nq,\"1,2,3,4,E\n"), "line 2: "},
 		{of(Arithmetic{Operations: 101}.Requests(1)), "arithmetic: field Operations is 101, must be from 1 to 100"},

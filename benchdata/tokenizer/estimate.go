@@ -108,8 +108,8 @@ func (e Estimate) Template() int {
 	return max(0, int(math.Round(e.Overhead)))
 }
 
-// Tolerance returns the largest difference, in tokens, between a wanted length and
-// that of the nearest text of whole words: 0 for up to one token per word, 1 for up
+// Tolerance returns the largest difference, in tokens, between a wanted length and the
+// length of the nearest text of whole words: 0 for up to one token per word, 1 for up
 // to three, and so on.
 func (e Estimate) Tolerance() int {
 	return int(math.Ceil(e.perWord())) / 2

@@ -27,7 +27,7 @@ const (
 	ggufUserDefined int32 = 4
 )
 
-// A ggufSplit is a way to split a text into pieces. The patterns are those of the tokenizers that
+// A ggufSplit is a way to split a text into pieces. The patterns come from the tokenizers that
 // models publish, and the names are llama.cpp's
 // (https://github.com/ggml-org/llama.cpp/blob/master/src/llama-vocab.cpp).
 type ggufSplit struct {
@@ -70,7 +70,7 @@ func (v *ggufVocabulary) tokenizer() (*HuggingFace, error) {
 		return nil, errors.New("no tokenizer.ggml.tokens")
 	}
 	if len(v.Types) != len(v.Tokens) {
-		return nil, fmt.Errorf("%d tokens and %d types of tokens; want as many", len(v.Tokens), len(v.Types))
+		return nil, fmt.Errorf("%d tokens and %d types of tokens; want one type for each token", len(v.Tokens), len(v.Types))
 	}
 	f := hfFile{Model: &hfModel{Type: "BPE", Vocab: make(map[string]int32, len(v.Tokens))}}
 	for id, token := range v.Tokens {
@@ -115,7 +115,7 @@ func (v *ggufVocabulary) byteLevel(f *hfFile) error {
 // they make a token, and first those that make the token with the highest score.
 func (v *ggufVocabulary) sentencePiece(f *hfFile) error {
 	if len(v.Scores) != len(v.Tokens) {
-		return fmt.Errorf("%d tokens and %d scores; want as many", len(v.Tokens), len(v.Scores))
+		return fmt.Errorf("%d tokens and %d scores; want one score for each token", len(v.Tokens), len(v.Scores))
 	}
 	unknown := slices.Index(v.Types, 2)
 	if unknown >= 0 {

@@ -21,7 +21,7 @@ type splitter interface {
 }
 
 // A behavior says what a splitter does with the parts of a text that its pattern
-// matches. The values are those of tokenizer.json.
+// matches. The values are spelled as in tokenizer.json.
 type behavior string
 
 const (

@@ -28,7 +28,7 @@ import (
 //
 // HuggingFace differs from the Rust library in three points. Added tokens are
 // found in the text before normalization, even if their "normalized" is true.
-// Character classes and normal forms are those of Go's version of Unicode. Normal
+// Character classes and normal forms follow Go's version of Unicode. Normal
 // forms insert U+034F into a run of more than 30 combining marks
 // (https://unicode.org/reports/tr15/#Stream_Safe_Text_Format).
 type HuggingFace struct {

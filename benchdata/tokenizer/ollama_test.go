@@ -105,7 +105,7 @@ func TestOllamaSplits(t *testing.T) {
 // sentencePieceTokens is the vocabulary of TestOllamaSentencePiece by score, the highest first.
 var sentencePieceTokens = strings.Fields("▁t he ▁the in er ▁a ing re on ▁s th ▁in and ▁and the ▁ a b c d e f g h i n o r s t .")
 
-// TestOllamaSentencePiece compares tokens with those of the published rule, written in the simplest
+// TestOllamaSentencePiece compares tokens with what the published rule gives, written in the simplest
 // way.
 func TestOllamaSentencePiece(t *testing.T) {
 	tokens, types, scores := []string{"<unk>", "<s>", "</s>"}, []int{2, 3, 3}, []float64{0, 0, 0}
@@ -192,12 +192,12 @@ func TestOllamaErrors(t *testing.T) {
 		{http.StatusOK, nil, "/api/show of Ollama has no model_info"},
 		{http.StatusOK, "text", "/api/show of Ollama: json: cannot unmarshal"},
 		{http.StatusOK, one("tokens", nil), "no tokenizer.ggml.tokens"},
-		{http.StatusOK, one("tokens", []string{"a"}), "1 tokens and 3 types of tokens; want as many"},
+		{http.StatusOK, one("tokens", []string{"a"}), "1 tokens and 3 types of tokens; want one type for each token"},
 		{http.StatusOK, one("merges", nil), "no tokenizer.ggml.merges"},
 		{http.StatusOK, one("merges", []string{"a c"}), `merge 0 is "a" and "c"`},
 		{http.StatusOK, one("pre", "new"), `tokenizer.ggml.pre is "new", which is not known`},
 		{http.StatusOK, one("model", "bert"), `tokenizer.ggml.model is "bert"; want gpt2 or llama`},
-		{http.StatusOK, one("model", "llama"), "3 tokens and 0 scores; want as many"},
+		{http.StatusOK, one("model", "llama"), "3 tokens and 0 scores; want one score for each token"},
 	} {
 		_, err := NewOllama(t.Context(), showing(t, c.status, c.info))
 		assert.ErrorIs(t, err, ErrNoEndpoint)

@@ -17,7 +17,7 @@ import (
 )
 
 // Server counts tokens by asking the server under test at its endpoint /tokenize,
-// so that the counts are those of the tokenizer that will read the prompts. vLLM,
+// so that the tokenizer that will read the prompts makes the counts. vLLM,
 // SGLang, llama.cpp and TGI have such an endpoint. It is safe for concurrent use.
 //
 // Each text is one HTTP request with a deadline of 30 seconds; the count is kept for

@@ -71,7 +71,7 @@ func (g Gamma) Parameters() map[string]string {
 }
 
 // seeded returns the source of random numbers of a seed. The constant makes these numbers
-// differ from others that are drawn with the same seed, such as those of prompts.
+// differ from others that are drawn with the same seed, such as the numbers for prompts.
 func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x6c6c6d62656e6368)) }
 
 // schedule turns n-1 intervals, of any scale, into n instants. The first instant is 0, and

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Replay is arrivals at given instants, such as those of a recorded trace.
+// Replay is arrivals at given instants, such as a recorded trace has.
 type Replay struct {
 	// At are the instants, from the start of the pass, none negative and in
 	// order. They are not copied and not changed.

@@ -12,7 +12,7 @@ import (
 // Stages are arrivals whose rate changes with time. One stage follows the other.
 // The rate of a stage is constant, or it rises or falls.
 //
-// The instants are those of a process of rate 1 on a transformed time: the integral
+// The instants come from a process of rate 1 on a transformed time: the integral
 // of the rate, which is the expected number of requests so far (Çinlar,
 // "Introduction to Stochastic Processes", 1975, section 4.7). The number of requests
 // therefore depends on the rates alone. The seed only changes the intervals.

@@ -27,8 +27,8 @@ type Name struct {
 	Procs string    // GOMAXPROCS, as the testing package appends it unless it is 1: "2"
 }
 
-// ParseRunning takes apart the name of a running benchmark, which is that of testing.B.Name
-// and of records. In contrast to the name of a result it never ends with GOMAXPROCS, so that
+// ParseRunning takes apart the name of a running benchmark, as testing.B.Name returns it
+// and records have it. In contrast to the name of a result it never ends with GOMAXPROCS, so that
 // "-7" at its end is a part of a value.
 func ParseRunning(text string) Name {
 	n := ParseName(text + "-1")

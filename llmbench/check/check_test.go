@@ -80,8 +80,8 @@ func TestTool(t *testing.T) {
 	}{
 		{"right", []ToolCall{{Name: "weather", Arguments: `{"days": 2, "city": "Rome"}`}}, ""},
 		{"other name", []ToolCall{{Name: "time", Arguments: `{}`}}, `want a call of weather, and the answer calls "time"`},
-		{"other arguments", []ToolCall{{Name: "weather", Arguments: `{"city":"Oslo","days":2}`}}, `want weather with the arguments {"city":"Rome","days":2}, and those of the answer are {"city":"Oslo","days":2}`},
-		{"no JSON", []ToolCall{{Name: "weather", Arguments: `{"city"`}}, `want weather with the arguments {"city":"Rome","days":2}, and those of the answer are no JSON (jsontext: unexpected EOF within "/city" after offset 7): "{\"city\""`},
+		{"other arguments", []ToolCall{{Name: "weather", Arguments: `{"city":"Oslo","days":2}`}}, `want weather with the arguments {"city":"Rome","days":2}; the answer has {"city":"Oslo","days":2}`},
+		{"no JSON", []ToolCall{{Name: "weather", Arguments: `{"city"`}}, `want weather with the arguments {"city":"Rome","days":2}; the arguments in the answer are no JSON (jsontext: unexpected EOF within "/city" after offset 7): "{\"city\""`},
 		{"no call", nil, `want one call of weather, and the answer has 0 calls, with the text "hello"`},
 		{"two calls", []ToolCall{{Name: "weather", Arguments: `{}`}, {Name: "weather", Arguments: `{}`}}, `want one call of weather, and the answer has 2 calls, with the text "hello"`},
 	}

@@ -16,8 +16,8 @@ import (
 // text that ends with several letters ("B or C"), or that takes its only letter back ("B is wrong"),
 // chooses none. Choice panics if want is another letter.
 //
-// The forms "Answer: B" and "the answer is (B)" are those of simple-evals
-// (https://github.com/openai/simple-evals/blob/main/common.py) and of MMLU-Pro
+// The forms "Answer: B" and "the answer is (B)" come from simple-evals
+// (https://github.com/openai/simple-evals/blob/main/common.py) and MMLU-Pro
 // (https://github.com/TIGER-AI-Lab/MMLU-Pro/blob/main/evaluate_from_local.py). The further forms are
 // habits of models that these two count as wrong, or find in the wrong place.
 func Choice(want string) Func {

@@ -75,10 +75,10 @@ func Tool(name, args string) Func {
 		}
 		found, err := canon(call.Arguments)
 		if err != nil {
-			return fmt.Errorf("want %s with the arguments %s, and those of the answer are no JSON (%w): %s", name, brief(canonical), err, show(call.Arguments))
+			return fmt.Errorf("want %s with the arguments %s; the arguments in the answer are no JSON (%w): %s", name, brief(canonical), err, show(call.Arguments))
 		}
 		if found != canonical {
-			return fmt.Errorf("want %s with the arguments %s, and those of the answer are %s", name, brief(canonical), brief(found))
+			return fmt.Errorf("want %s with the arguments %s; the answer has %s", name, brief(canonical), brief(found))
 		}
 		return nil
 	}

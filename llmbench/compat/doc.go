@@ -9,6 +9,6 @@
 // would have changed: when it would have sent, and how it would have used connections.
 //
 // A [Value] that the records do not determine says so, with the reason. A Value that they
-// bound has the bound. Nothing is guessed. The formulas are those of the sources that the
+// bound has the bound. Nothing is guessed. The formulas come from the sources that the
 // comment of each tool names, as of August to November 2026.
 package compat

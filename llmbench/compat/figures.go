@@ -101,7 +101,7 @@ const (
 )
 
 // A gather collects the requests of a pass for a tool. If something is unknown of one
-// request, figures of all requests are unknown; the reason is that of the first such
+// request, figures of all requests are unknown; the reason names the first such
 // request, with the number of such requests.
 type gather struct {
 	fate func(q *records.Request) (fate, string)
@@ -190,7 +190,7 @@ func (g *gather) sum(of func(q *records.Request) (int, string)) Value {
 	return why.plus(exact(float64(sum)))
 }
 
-// whole summarizes the times that of adds for each served request.
+// whole summarizes the times that function of adds for each served request.
 func (g *gather) whole(at percentile, of func(q *records.Request, d *records.Dist) (why string)) Latency {
 	var s series
 	if v := g.each(func(q *records.Request) string { return of(q, &s.whole) }); !v.known() {

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// run returns a pass of lines of requests. The fields of head replace those of the first line.
+// run returns a pass of lines of requests. The fields of head replace fields of the first line.
 func run(t testing.TB, head string, requests ...string) Pass {
 	t.Helper()
 	fields := map[string]any{"dialect": "openai-chat", "stream": true, "concurrency": 2, "model": "m", "benchmark": "B",

@@ -13,7 +13,7 @@ import (
 // deviation (with n - 1) over runs.
 //
 // The figures are computed from the times that a server such as llama.cpp states itself,
-// for one request at a time. They are close to those of llama-bench, but the server's times
+// for one request at a time. They are close to llama-bench's figures, but the server's times
 // include sampling.
 func LlamaBench(p Pass) Figures {
 	f := nothing("llama-bench measures no server")

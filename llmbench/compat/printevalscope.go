@@ -29,8 +29,8 @@ type evalscope struct {
 	shortest   bool   // numbers without zeros at the end
 }
 
-// number writes a number. The decimals are those of releases that write the shortest text;
-// the others always write two.
+// number writes a number, with so many decimals in releases that write the shortest text, and
+// with two in the others.
 func (v evalscope) number(x float64, decimals int) string {
 	switch {
 	case math.IsNaN(x) && v.shortest:

@@ -135,7 +135,7 @@ func (t *Tool) Select(metrics, percentiles string) error {
 	}
 	for _, key := range t.metrics {
 		if !slices.ContainsFunc(vllmMetrics, func(m vllmMetric) bool { return m.key == key }) {
-			return fmt.Errorf("metric %q: want some of ttft, tpot, itl and e2el", key)
+			return fmt.Errorf("metric %q: want ttft, tpot, itl or e2el", key)
 		}
 	}
 	if percentiles != "" {

@@ -336,7 +336,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestTruncated checks that the text which tells how a stream ended is that of the dialects.
+// TestTruncated checks that dialects and tools tell by the same text how a stream ended.
 func TestTruncated(t *testing.T) {
 	assert.Equal(t, dialect.ErrTruncated.Error(), truncated)
 }

@@ -123,7 +123,7 @@ func streamState(got read) string {
 }
 
 // TestCaptures reads the recorded answers of real servers, byte for byte with their
-// HTTP framing, and compares the result with that of encoding/json.
+// HTTP framing, and compares the result with what encoding/json reads.
 func TestCaptures(t *testing.T) {
 	folder := extracases.Path(t, "captures")
 	files, err := filepath.Glob(folder + "/*/*.req")

@@ -116,7 +116,7 @@ type Timings struct {
 	// prompt tokens that came from a cache instead, and generated tokens.
 	PromptTokens, CachedTokens, OutputTokens int
 
-	// Speculative decoding: tokens that were drafted, those of them that were accepted, and
+	// Speculative decoding: tokens that were drafted, the accepted ones among them, and
 	// the decode steps of the request, each of which yields one token and the accepted ones.
 	// Servers state either the tokens or the steps.
 	DraftTokens, AcceptedTokens, DecodeSteps int

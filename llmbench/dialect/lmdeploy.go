@@ -1,7 +1,7 @@
 package dialect
 
 // LMDeploy is the native API of LMDeploy (/generate,
-// https://lmdeploy.readthedocs.io). Its events have the form of those of SGLang,
+// https://lmdeploy.readthedocs.io). Its events have the form of SGLang's events,
 // but always with only the new text.
 type LMDeploy struct{}
 

@@ -53,7 +53,7 @@ func (q Query) conversation() []Message {
 }
 
 // checkQuery returns an error if q is invalid for every dialect. Its errors and
-// those of the checks below begin with the name of the dialect.
+// the errors of the checks below begin with the name of the dialect.
 func checkQuery(dialect string, q Query) error {
 	if q.MaxTokens < 1 {
 		return fmt.Errorf("%s: max tokens %d; must be at least 1", dialect, q.MaxTokens)

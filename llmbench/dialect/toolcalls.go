@@ -1,6 +1,6 @@
 package dialect
 
-// toolCalls reads the tool calls of OpenAI's chat API. Those of Ollama have the
+// toolCalls reads the tool calls of OpenAI's chat API. Ollama's tool calls have the
 // same form, apart from the arguments, which are an object instead of a string.
 type toolCalls struct {
 	p                  *baseParser

@@ -91,7 +91,7 @@ var launchers = []string{
 // Names returns the names of all variables, sorted.
 func Names() []string { return slices.Sorted(slices.Values(names)) }
 
-// Nearest returns the one of the names that the fewest edits make of name, for an error
+// Nearest returns the name in names that is the fewest edits away from name, for an error
 // that suggests it. The case of letters does not count, nor does what follows the first 100 bytes of
 // name: the time grows with its length. There must be a name.
 func Nearest(name string, names []string) string {

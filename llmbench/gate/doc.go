@@ -27,8 +27,8 @@
 //
 // If the medians of the unit differ by more in a benchmark with a gated unit, the
 // verdict is CannotJudge. A result without a value of the unit counts as 0. If samples
-// are still being added, the medians are compared at looks; before, unlike medians keep the
-// comparison from an early Pass.
+// are still being added, differing medians are a verdict at looks only; between looks, they only
+// block an early Pass.
 //
 // # Pairs
 //
@@ -58,7 +58,7 @@
 // few processes, such as one start of five that is much slower, looks like a disturbance.
 //
 // The p-values are adjusted for all gated rows together: the p-value of a row is the share of
-// exchanges of whole rounds after which the largest statistic of any row is at least that of the
+// exchanges of whole rounds after which the largest statistic of any row is at least the statistic of the
 // row (step-down maxT of Westfall and Young). If no row is worse than its margin, the
 // probability of a Regression is at most Alpha, 0.025 by default. Holm's method would need
 // 2^n >= rows/Alpha, which is 13 rounds for 200 rows. Here six rounds can be enough for any

@@ -37,8 +37,8 @@ func Compare(units, old, new File, o Options) (*Report, error) {
 	return r, nil
 }
 
-// CompareColumns compares results within a file, for example those of a gateway with
-// those without it. The key col names what differs: "/via" is a key of benchmark names,
+// CompareColumns compares results within a file, for example results with a gateway and
+// results without it. The key col names what differs: "/via" is a key of benchmark names,
 // "quantization" a configuration line, ".name" the name of the benchmark. The key must
 // have two values. The results with the value that comes first in the file are old, those
 // with the other are new; col may state the values, old first: "/via@(direct gateway)"

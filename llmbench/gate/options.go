@@ -52,7 +52,7 @@ type Options struct {
 	// converted or published. Then nobody can tell whether results are missing, nor
 	// which of them come from one process.
 	Partial bool
-	// OneStart counts results that one process wrote for a benchmark, such as those
+	// OneStart counts results that one process wrote for a benchmark, such as the results
 	// of go test -count=10, as samples of their own. They share everything that
 	// differs from start to start, so the test takes their noise for the whole noise.
 	OneStart bool

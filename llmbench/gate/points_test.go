@@ -9,7 +9,7 @@ import (
 )
 
 // accuracyLines returns a file with a result of each accuracy, each by a process of its own, with that
-// number of checked answers. The questions of process i are set+i if set is above 0, and those of all
+// number of checked answers. The questions of process i are set+i if set is above 0, and the questions of all
 // processes are -set if set is below 0.
 func accuracyLines(unit string, set int, of string, percents ...float64) File {
 	var b strings.Builder

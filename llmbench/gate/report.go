@@ -87,7 +87,7 @@ type Row struct {
 	Margin *float64 `json:"margin"`           // the share of the old value by which new may be worse; nil: not gated
 	// Points says that values are percentages of observations, whose counts are compared. Margin,
 	// Change, Bound, Detectable and Noise are then differences of percentages: 0.02 is two percentage
-	// points. Change is that of the percentage of all observations.
+	// points. Change is computed from the percentages of all observations.
 	Points bool    `json:"points,omitempty"`
 	Old    Summary `json:"old"`
 	New    Summary `json:"new"`

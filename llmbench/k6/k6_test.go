@@ -112,7 +112,7 @@ func serve(t *testing.T, cfg mockserver.Config, see func(r *http.Request, body [
 	return mock, url
 }
 
-// TestOutcomes checks that the outcomes in k6's metrics and in records are those of the faults that the
+// TestOutcomes checks that the outcomes in k6's metrics and in records match the faults that the
 // server made.
 func TestOutcomes(t *testing.T) {
 	want := map[fault.Kind]sample.Outcome{
@@ -166,7 +166,7 @@ func TestOutcomes(t *testing.T) {
 	assert.DeepEqual(t, recorded, truth)
 }
 
-// TestLatencies checks that k6 has the latencies of the records, and that these are not before those of
+// TestLatencies checks that k6 has the latencies of the records, and that these are not shorter than in the log of
 // the server. How much later they are depends on the machine; the command accuracy measures it.
 func TestLatencies(t *testing.T) {
 	mock, url := serve(t, mockserver.Config{TTFT: 50 * time.Millisecond, PerToken: 5 * time.Millisecond}, nil)

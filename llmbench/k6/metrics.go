@@ -82,7 +82,7 @@ func (f *figures) of(s *sample.Sample, slo sample.SLO, tags metrics.TagsAndMeta)
 	return v.all
 }
 
-// values are those of one request.
+// values are the values of one request's metrics.
 type values struct {
 	time     time.Time
 	metadata map[string]string

@@ -144,7 +144,7 @@ func (r *root) closeAtExit(events common.Events, log logrus.FieldLogger) {
 }
 
 // whyFailed returns why the figures of a test are no result, or nil: it was interrupted or aborted. A
-// threshold that was crossed at the end is a result. The data are those of the event of the exit, whose
+// threshold that was crossed at the end is a result. The data belong to the event of the exit, whose
 // type is internal to k6: a struct with the field Error.
 func whyFailed(data any) error {
 	v := reflect.Indirect(reflect.ValueOf(data))

@@ -20,7 +20,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// options are those of a client. A field that a script leaves out has the value of its variable.
+// options are what a script says of a client. A field that a script leaves out has the value of its variable.
 type options struct {
 	name    string // of the benchmark in records
 	target  llmbench.Target
@@ -32,7 +32,7 @@ type options struct {
 
 func init() { env.Register(func(r *env.Reader) { readLoad(r) }) }
 
-// readLoad reads the variables of requests. Errors are those of r.
+// readLoad reads the variables of requests. It adds errors to r.
 func readLoad(r *env.Reader) llmbench.Load {
 	var l llmbench.Load
 	stream := true

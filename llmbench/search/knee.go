@@ -10,7 +10,7 @@ type Point struct {
 	Latency    float64 // for example seconds
 }
 
-// Saturated reports whether the throughput of the last point exceeds that of the point
+// Saturated reports whether the throughput of the last point exceeds the throughput of the point
 // before by less than gain, as a share. More load then only means more waiting. The points
 // must be in the order of their loads.
 func Saturated(points []Point, gain float64) bool {

@@ -71,7 +71,7 @@ func TestHighestStart(t *testing.T) {
 
 func TestHighestCannotJudge(t *testing.T) {
 	broken := errors.New("no server")
-	// seq returns the given answers in turn, then those of a server with a limit of 11.
+	// seq returns the given answers in turn, then the answers of a server with a limit of 11.
 	seq := func(answers ...bool) func(float64) (bool, error) {
 		n := 0
 		return func(load float64) (bool, error) {

@@ -165,7 +165,7 @@ func (w *waiting) Read(p []byte) (int, error) {
 }
 
 // TestWaiter checks that a decoder has no buffer between events and after the end, and that its events
-// are those of any other body.
+// are the same as for any other body.
 func TestWaiter(t *testing.T) {
 	long := strings.Repeat("x", 2*minBuffer)
 	w := &waiting{d: new(Decoder)}

@@ -76,7 +76,7 @@ func TestOllamaShapes(t *testing.T) {
 	t.Run("generate", func(t *testing.T) { everyShape(t, broken, ollamaGenerate) })
 }
 
-// TestOllamaMetrics checks that the timings in an answer are those of the schedule.
+// TestOllamaMetrics checks that the timings in an answer follow the schedule.
 func TestOllamaMetrics(t *testing.T) {
 	m := serve(t, mockserver.Config{TTFT: 3 * time.Millisecond, PerToken: time.Millisecond})
 	var got api.Metrics

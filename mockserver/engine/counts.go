@@ -11,7 +11,7 @@ type Counts struct {
 	Hit       int // tokens found in the prefix cache
 
 	// Drafts is how many drafts a step has verified, one for each sequence in the step;
-	// 0 without [Profile.Draft]. Drafted and Accepted are their tokens, and those of
+	// 0 without [Profile.Draft]. Drafted and Accepted are their tokens, and the tokens among
 	// them that were accepted: also tokens beyond the end of an output, which vLLM
 	// counts, too. AcceptedAt has those that were accepted at each position of a draft.
 	// 1 + Accepted / Drafts is the acceptance length.

@@ -45,7 +45,7 @@ type Watcher struct {
 	Ended func(s *Sequence, at time.Duration)
 }
 
-// New makes a server with that profile. The error is that of [Profile.Validate].
+// New makes a server with that profile. The error comes from [Profile.Validate].
 func New(p Profile, w Watcher) (*Engine, error) {
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("engine: %w", err)

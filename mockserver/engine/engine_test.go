@@ -296,7 +296,7 @@ func TestDraftsAndLengthsAreIndependent(t *testing.T) {
 	}
 }
 
-// The acceptance length is that of the model: 1 + p + p^2 + ... + p^k, as the counts of the engine
+// The acceptance length follows the model: 1 + p + p^2 + ... + p^k, as the counts of the engine
 // state it. A sequence has no drafted token beyond its output.
 func TestAcceptanceLength(t *testing.T) {
 	for _, tt := range []struct {

@@ -28,7 +28,7 @@ func Listen() *Listener {
 
 // Dial connects to the listener and ignores the network and the address. It waits
 // until the listener accepts. The error is [net.ErrClosed] if the listener is closed,
-// or that of ctx.
+// or the error of ctx.
 func (l *Listener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	client, server := pipe()
 	select {

@@ -91,11 +91,11 @@ type Workload struct {
 	// there are requests.
 	WindowSeconds float64 `json:"window_s,omitzero"`
 	// At most one of the next four describes the distribution of output lengths, whose
-	// mean is that of each point. Constant: all outputs have one length. Spread: the
+	// mean each point states. Constant: all outputs have one length. Spread: the
 	// lengths are uniform within this share of the mean on either side. Exponential:
 	// the lengths have an exponential distribution. Lengths: the shape of the curve.
-	// Without any, the shape is that of the output lengths or, if they are not known,
-	// of the latencies of the training point with the lowest concurrency.
+	// Without any, the shape comes from the output lengths or, if they are not known,
+	// the latencies of the training point with the lowest concurrency.
 	Constant    bool           `json:"constant,omitzero"`
 	Spread      float64        `json:"spread,omitzero"`
 	Exponential bool           `json:"exponential,omitzero"`

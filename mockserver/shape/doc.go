@@ -3,5 +3,5 @@
 // end, how a stream reports its role, usage and end, and how JSON is spelled.
 //
 // Servers, and the proxies in front of them, differ in all of this within one API.
-// A client has to read each variant. The zero [Shape] is that of vLLM.
+// A client has to read each variant. The zero [Shape] is vLLM's.
 package shape

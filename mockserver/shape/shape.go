@@ -9,7 +9,7 @@ import (
 )
 
 // A Shape is what the answers of a mock server look like on the wire. The zero
-// Shape is that of vLLM: one event per token, lines that end in LF, a chunk with
+// Shape is vLLM's: one event per token, lines that end in LF, a chunk with
 // only the role in the same write as the first token, and usage in a chunk of its
 // own.
 //
@@ -76,7 +76,7 @@ type Shape struct {
 	Done DoneMode `json:"done,omitzero"`
 	// AfterDone continues after the end marker with an event of one more token,
 	// which is in no count and not in the log, and half of another event. It has
-	// no effect on streams without an end marker: those of Triton, of vLLM's
+	// no effect on streams without an end marker: the streams of Triton, of vLLM's
 	// demonstration server and of MindIE's version of that server.
 	AfterDone bool `json:"after_done,omitzero"`
 
@@ -240,10 +240,10 @@ func (s Shape) Validate() error {
 		return fmt.Errorf("split_pause: %v, want 0s (5ms) or more", s.SplitPause)
 	}
 	if s.StepChunks && s.TokensPerChunk > 0 {
-		return fmt.Errorf("step_chunks: true with a tokens_per_chunk of %d, want one of the two", s.TokensPerChunk)
+		return fmt.Errorf("step_chunks: true and tokens_per_chunk: %d are both set, want one", s.TokensPerChunk)
 	}
 	if s.CRLF && s.CR {
-		return fmt.Errorf("cr: true with crlf, want one of the two")
+		return fmt.Errorf("cr and crlf are both true, want one")
 	}
 	return cmp.Or(
 		oneOf("reasoning", s.Reasoning, "reasoning", "reasoning_content"),

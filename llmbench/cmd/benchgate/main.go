@@ -62,7 +62,7 @@
 // benchgate ab takes the samples itself. It writes the files of the commit to a folder and
 // compiles the tests of both versions. Then it runs the binaries in turn, each sample
 // in a fresh process. The order of the two in each round is random. The arguments
-// after -- are those of go test. The base may lack the packages, their benchmarks or the
+// after -- are passed to go test. The base may lack the packages, their benchmarks or the
 // whole module: then these are new, and pass. There are these further flags:
 //
 //	-base commit            the commit to compare the working tree with
@@ -73,7 +73,7 @@
 //	-out folder             keep the samples in this folder, and continue with the samples
 //	                        in it, which must be of the same versions, flags and variables
 //	                        (default: a new temporary folder)
-//	-seed number            the seed of the random order (default: random, or that of the
+//	-seed number            the seed of the random order (default: random, or the seed of the
 //	                        samples in the folder); benchgate prints it
 //	-timeout time           the maximum time of one process (1h)
 //
@@ -104,7 +104,7 @@
 //
 // benchgate aa runs one binary as both sides, for all -n rounds, with the same flags
 // except -base and -max. It prints a file for -units: how much the medians of equal versions
-// differ on this machine, and margins that are wider. Its exit status is that of
+// differ on this machine, and margins that are wider. Its exit status is the result of
 // comparing the samples with these margins.
 //
 // # Margins

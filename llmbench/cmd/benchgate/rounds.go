@@ -188,7 +188,7 @@ func (r *rounds) sample(ctx context.Context, s side, round int) (took time.Durat
 }
 
 // endConfiguration returns the lines that end the configuration at the end of a process's output,
-// which is not that of the results of the next process. The testing package itself sets goos, goarch,
+// so that the next process begins with none. The testing package itself sets goos, goarch,
 // pkg and cpu in each process.
 func endConfiguration(text []byte) []byte {
 	const result = "\nBenchmarkEnd 1 1 ns/op\n" // has the configuration

@@ -12,7 +12,7 @@
 //
 // Serve shows the runs in a folder as they go on, in a browser: requests in flight, tokens a
 // second, TTFT and failures so far, and links to reports of runs that have ended. The folder
-// is that of LLMBENCH_OUT by default, and need not exist yet. Serve ends at Ctrl-C. It
+// is LLMBENCH_OUT by default, and need not exist yet. Serve ends at Ctrl-C. It
 // listens at a free port of 127.0.0.1. With -addr, it listens elsewhere: everybody who
 // reaches the address can then read the records.
 //
@@ -29,7 +29,7 @@
 //	-base file         compare the benchmark file among the arguments with this one, and
 //	                   draw the verdict of benchgate
 //	-slo limits        rank systems by the highest load at which 95 % of the requests keep
-//	                   these limits, such as ttft=500ms,tpot=50ms (those of the
+//	                   these limits, such as ttft=500ms,tpot=50ms (default: the limits of the
 //	                   benchmarks). Records tell which requests do.
 //	-as tool           print what vllm, sglang, evalscope, evalscope-2024, fw-ai,
 //	                   guidellm, aiperf or llama-bench would have printed for a pass.

@@ -13,7 +13,7 @@ import (
 func init() { env.Register(func(r *env.Reader) { readFrom(r) }) }
 
 // readFrom returns the value of LLMBENCH_EXTRA_CASES as an absolute path, or "" if the
-// variable is not set. Errors are those of r.
+// variable is not set. It adds errors to r.
 func readFrom(r *env.Reader) (folder string) {
 	env.Read(r, &folder, "LLMBENCH_EXTRA_CASES", env.Folder, "a folder of this machine")
 	return folder

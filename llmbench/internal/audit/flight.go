@@ -10,7 +10,7 @@ import (
 // Proof for the Queuing Formula: L = λW", Operations Research 9, 1961; the law is exact if no
 // request is in flight at the beginning and at the end). So if the area differs from the sum
 // over the samples, a sample is missing or its instants have changed. The instants that a
-// Flight is given are those of the samples, so that a client that waits for a CPU is no
+// Flight is given come from the samples, so that a client that waits for a CPU is no
 // contradiction.
 //
 // The zero value has no requests. A Flight is safe for concurrent use, but Check must come after

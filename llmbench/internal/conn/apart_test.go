@@ -12,7 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestGoexit checks that a function that ends its goroutine also ends that of the caller.
+// TestGoexit checks that a function that ends its goroutine also ends the caller's goroutine.
 func TestGoexit(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -9,7 +9,7 @@ import (
 // token.
 const bufferSize = 1 << 10
 
-// Buffers are what a connection needs while there are bytes to read. Those of a plain connection
+// Buffers are what a connection needs while there are bytes to read. The buffers of a plain connection
 // are shared: a stream that waits has none.
 type buffers struct {
 	bytes  [bufferSize]byte // what the kernel had

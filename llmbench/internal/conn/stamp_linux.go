@@ -19,7 +19,7 @@ import (
 // A stampedReader reads from a TCP connection, and returns with the bytes the kernel's
 // timestamp of their arrival (SO_TIMESTAMPNS,
 // https://docs.kernel.org/networking/timestamping.html). Deadlines and Close end its
-// reads as they end those of the connection.
+// reads as they end the reads of the connection.
 type stampedReader struct {
 	conn *net.TCPConn
 	raw  syscall.RawConn

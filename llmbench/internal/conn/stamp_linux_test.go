@@ -73,7 +73,7 @@ func TestStampIsArrival(t *testing.T) {
 	}
 }
 
-// TestStampedReadEnds checks that a read ends with the same errors as that of any other
+// TestStampedReadEnds checks that a read ends with the same errors as a read of any other
 // connection.
 func TestStampedReadEnds(t *testing.T) {
 	p := make([]byte, 8)

@@ -56,7 +56,7 @@ const (
 
 // New starts a server whose tokens are pace apart, within limits. That should be the
 // pace of the target; 0 means unknown. The server is at a Unix socket if the target is, because
-// the kernel wakes the reader of a Unix socket in another way than that of TCP.
+// the kernel wakes the reader of a Unix socket in another way than the reader of a TCP socket.
 func New(pace time.Duration, unix bool) (*Control, error) {
 	if pace == 0 {
 		pace = controlPace

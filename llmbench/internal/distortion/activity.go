@@ -2,7 +2,7 @@ package distortion
 
 import "time"
 
-// Activities are those of all passes, by the number of the pass. They take at most about 4 MB,
+// activities holds the activity of each pass, by the number of the pass. They take at most about 4 MB,
 // for any number of passes of any length: where they would take more, the slots become wider.
 type activities struct {
 	passes map[int]*activity
@@ -88,7 +88,7 @@ func (a *activity) halve() {
 	a.width *= 2
 }
 
-// around is that of activities, for one pass.
+// around is activities.around for one pass.
 func (a *activity) around(at time.Duration) (reads int, longest time.Duration) {
 	middle := int(max(0, at) / a.width)
 	for i := max(0, middle-1); i <= middle+1 && i < len(a.slots); i++ {

@@ -84,7 +84,7 @@ func newCorrector(d *delays, w way) *corrector {
 	return c
 }
 
-// setLags sets the quantiles of the lags of streams on the user clock: those of the control
+// setLags sets the quantiles of the lags of streams on the user clock: the lags of the control
 // streams, or of the streams on the kernel's clock if there are none. Unless the way is likely,
 // each is the lower end of its one-sided 99 % confidence interval, by the normal approximation
 // of the binomial distribution (Hahn and Meeker, "Statistical Intervals", 1991, 5.2).
@@ -206,7 +206,7 @@ func (c *corrector) setInstants(s *sample.Sample) {
 	}
 }
 
-// takeInstants makes the instants of the deltas those of the sample. The delta of index output,
+// takeInstants copies the instants of the deltas into the sample. The delta of index output,
 // if there is one, is the first with more than reasoning.
 func (c *corrector) takeInstants(output int) {
 	s := &c.out
@@ -289,7 +289,7 @@ func (c *corrector) pace(s *sample.Sample) time.Duration {
 
 // takeLags takes from the instant of each delta of s, which is on the user clock, the lag that its
 // read may have had. Which reads were late is unknown. But a late read makes the time before it
-// longer, so that the longest times are taken for those of the latest reads. So as many times are
+// longer, so that the longest times are taken to end with the latest reads. So as many times are
 // made shorter as reads were late. The deltas that were read together are spread over the lag.
 func (c *corrector) takeLags(s *sample.Sample) {
 	last := s.Start

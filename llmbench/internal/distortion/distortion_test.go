@@ -271,7 +271,7 @@ func TestSlowSend(t *testing.T) {
 	near(t, r.Worst, 0)
 }
 
-// TestLateWorkers checks that the rates of a closed loop are compared with those of workers that
+// TestLateWorkers checks that the rates of a closed loop are compared with the rates of workers that
 // begin as planned and never pause.
 func TestLateWorkers(t *testing.T) {
 	post := func(i int, start, took time.Duration) sample.Sample {
@@ -302,7 +302,7 @@ func TestLateWorkers(t *testing.T) {
 	}
 }
 
-// TestSchedule compares the ideal time of a pass with that of simulated workers of the same
+// TestSchedule compares the ideal time of a pass with the time that simulated workers take for the same
 // requests without delays, while the workers that were measured pause and begin late.
 func TestSchedule(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -485,7 +485,7 @@ func TestOwnUnits(t *testing.T) {
 	near(t, got["own-req/s"].likely, math.Abs(1-float64(e.elapsed)/float64(e.ideal))/(float64(e.elapsed)/float64(e.ideal)))
 }
 
-// TestHistogram checks quantiles against those of sorted values.
+// TestHistogram checks quantiles against sorted values.
 func TestHistogram(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var h histogram

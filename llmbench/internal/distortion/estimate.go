@@ -58,7 +58,7 @@ type Estimate struct {
 	passes, unchecked int // all passes, and those whose read lags are unknown
 }
 
-// minStreams is the number of streams whose read lags tell those of others: of control
+// minStreams is the number of streams from whose read lags the lags of others follow: of control
 // streams, or of streams on the kernel's clock.
 const minStreams = 5
 

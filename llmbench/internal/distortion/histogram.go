@@ -57,7 +57,7 @@ func (h *histogram) quantile(q float64) time.Duration {
 }
 
 // ranks returns the ranks of a duration's bucket as shares of all: the durations of lower buckets,
-// and with those of its own.
+// and these with the durations of its own bucket.
 func (h *histogram) ranks(d time.Duration) (from, to float64) {
 	b := bucket(max(0, d))
 	n := int64(0)

@@ -77,7 +77,7 @@ func (r Report) Text(withheld bool) string {
 }
 
 // Report returns a report on those metrics of units for which shown returns true. The samples
-// are those of all passes, and metrics are the figures that compute returned of them. The
+// belong to all passes, and metrics are the figures that compute returned of them. The
 // maximum is a share: 0.05 means 5 %.
 func (e *Estimate) Report(samples iter.Seq[*sample.Sample], compute Figures, units []sample.Unit, metrics map[string]float64, maximum float64, shown func(sample.Unit) bool) Report {
 	all := e.shares(samples, compute, units, metrics)

@@ -17,8 +17,8 @@ type Endpoint struct {
 	Query string
 	// Socket is the path of the server's Unix socket; "" means TCP.
 	Socket string
-	// Unversioned says that the paths of requests lose the /v1 at their beginning, as those of
-	// deployments at Azure have none
+	// Unversioned says that the paths of requests lose the /v1 at their beginning, because
+	// deployments at Azure have no /v1
 	// (https://learn.microsoft.com/azure/ai-services/openai/reference).
 	Unversioned bool
 }
@@ -33,7 +33,7 @@ const want = "want a base URL like http://127.0.0.1:8000, https://host/prefix or
 //
 //   - A path /v1 at its end is taken off, with or without a slash: the paths of requests
 //     begin with it.
-//   - The URL may be that of requests: /chat/completions, /completions or /responses at its
+//   - The URL may be the address of requests: /chat/completions, /completions or /responses at its
 //     end is taken off. If no /v1 is before it, the paths of requests have none either.
 //   - A query is kept for all requests.
 //   - unix:///run/llm.sock is a server at a Unix socket. A prefix of its paths follows a

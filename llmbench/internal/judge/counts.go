@@ -18,7 +18,7 @@ type Counts struct {
 // Unknown are the counts of a server that states none.
 var Unknown = Counts{Requests: -1, PromptTokens: -1, OutputTokens: -1}
 
-// A Difference says how the counts of a server differ from those of the client. Its zero value
+// A Difference says how a server's counts differ from the client's counts. Its zero value
 // says that they agree.
 type Difference struct {
 	Text  string
@@ -39,7 +39,7 @@ type Own struct {
 	crowded   int // successful requests with more deltas than stated output tokens; see explainedDeltas
 
 	// Of successful requests whose output tokens the server stated and whose text the tokenizer counted:
-	// their number, the stated tokens, and those of the text.
+	// their number, the stated tokens, and the tokens of the text.
 	compared, comparedStated, comparedText int
 }
 
@@ -77,7 +77,7 @@ func CountOwn(samples iter.Seq[*sample.Sample]) Own {
 	return c
 }
 
-// explainedDeltas is the largest number of deltas, without those of reasoning, that an answer with that many
+// explainedDeltas is the largest number of deltas, without deltas of reasoning, that an answer with that many
 // stated output tokens should have. A delta has one token or more, and a stated number does not count
 // reasoning on some servers. Two deltas more are explained: one without a token of its own for a character that
 // was held back, and one for the name of a tool.
@@ -113,10 +113,10 @@ func (own Own) Record(pass int, server Counts) records.Counts {
 	}
 }
 
-// Compare returns how the counts of a server differ from those of the client.
+// Compare returns how a server's counts differ from the client's counts.
 //
 // The client counts successful requests only, so that a server which counts everything that it
-// answers cannot have counted less. If it has, the counters are those of another process, or of
+// answers cannot have counted less. If it has, the counters belong to another process, or to
 // one of several. That proves nothing about the answers, unless the counts are Complete.
 //
 // Once each request succeeded, was sent once and has usage, a server can have counted more than the

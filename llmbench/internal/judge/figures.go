@@ -29,7 +29,7 @@ type Withholding struct {
 	Bursts bool // answers came in bursts; else the client distorted the figures
 }
 
-// Named returns those of the units that a result may have.
+// Named returns the units, among units, that a result may have.
 func (f *Figures) Named(units []string) (reported []string) {
 	for _, name := range units {
 		if at := slices.IndexFunc(f.Units, func(u sample.Unit) bool { return u.Name == name }); at >= 0 && f.Shown(f.Units[at]) {

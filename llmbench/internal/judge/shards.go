@@ -11,7 +11,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// An Outlier is a shard whose requests took longer than those of the others.
+// An Outlier is a shard whose requests took longer than the requests of the others.
 type Outlier struct {
 	Shard    int
 	Quantile float64       // at which the difference is largest: 0.5, 0.9, 0.99, or 1 for the slowest requests
@@ -45,7 +45,7 @@ const (
 	leastRequests = 8
 )
 
-// Outliers returns the shards, of so many, whose successful requests took longer than those of the
+// Outliers returns the shards, of so many, whose successful requests took longer than the requests of the
 // others by more than chance explains: a shard whose network or machine is slower, all the time or for a
 // while. The plan deals requests to shards in turn, so that the slowest requests of all are anywhere
 // with the same probability, and their number in a shard has a hypergeometric distribution. Sessions

@@ -26,7 +26,7 @@ const (
 	most = 1 << 20
 )
 
-// An Opening stands for the beginning of a prompt. 0 is that of a prompt which is too short for a
+// An Opening stands for the beginning of a prompt. 0 stands for a prompt which is too short for a
 // cache.
 type Opening uint64
 
@@ -98,8 +98,8 @@ func Shuffle(text string, r *rand.Rand) string {
 // length, which were sent one after the other.
 type Pair struct{ Repeated, New time.Duration }
 
-// Pairs is how many pairs a verdict should have: the largest number of which two may contradict a verdict
-// with 95 % confidence, so that neither single delays nor many requests decide.
+// Pairs is how many pairs a verdict should have: the most pairs for which a verdict with 95 % confidence
+// tolerates two contradictions. So single delays do not decide, and few requests are enough.
 const Pairs = 11
 
 // A Verdict says what pairs tell.

@@ -31,7 +31,7 @@ func ReadConfig() (Config, error) {
 	return parseConfig(env.NewReader(environ)), nil
 }
 
-// parseConfig reads the variables of a Config. Errors are those of r.
+// parseConfig reads the variables of a Config. It adds errors to r.
 func parseConfig(r *env.Reader) Config {
 	var c Config
 	env.Read(r, &c.Out, "LLMBENCH_OUT", env.Text, "a folder")

@@ -124,7 +124,7 @@ func Join(benchmark string) Party {
 // follows reports whether another process prints the results. The caller holds p.mu.
 func (p *process) follows() bool { return p.group != nil && p.group.Index > 0 }
 
-// finish ends the run of all shards, and returns the exit code of all of them for that of this one.
+// finish ends the run of all shards, and returns the exit code that all have, given this one's code.
 func (p *process) finish(code int) int {
 	if p.group == nil {
 		return code

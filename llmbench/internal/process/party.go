@@ -85,7 +85,7 @@ func (alone) Worst(own distortion.Report) (distortion.Report, error) { return ow
 
 func (alone) Spread(iter.Seq[*sample.Sample], func(*sample.Sample) error) error { return nil }
 
-// Own ranges over those of the samples that this process sent.
+// Own ranges over the samples of the requests that this process sent.
 func Own(p Party, samples iter.Seq[*sample.Sample]) iter.Seq[*sample.Sample] {
 	if p.Part().Alone() {
 		return samples

@@ -31,7 +31,7 @@ type Secrets struct {
 	spellings []string // the longest first
 }
 
-// New returns the secrets to hide. Those of less than eight bytes are ignored.
+// New returns the secrets to hide. Secrets of less than eight bytes are ignored.
 func New(secrets []string) Secrets {
 	var all []string
 	for _, s := range secrets {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// foreground reports whether the process may draw on a terminal: the terminal is not that of the
+// foreground reports whether the process may draw on a terminal: the terminal does not control the
 // process's session, or the process is in its foreground.
 func foreground(f *os.File) bool {
 	group, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)

@@ -9,7 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestGoCommand checks that the standard error of the go command is used, and that of no other
+// TestGoCommand checks that the standard error of the go command is used, and of no other
 // parent.
 func TestGoCommand(t *testing.T) {
 	for _, tt := range []struct{ name, env, stdout, screen string }{

@@ -1,4 +1,4 @@
-// Package screen is for the person who runs benchmarks: where this person reads, which is a terminal or
+// Package screen shows progress and results to the person who runs benchmarks: where this person reads, which is a terminal or
 // the log of CI, and what stands there beside the results: the progress of a pass, and a table of the
 // figures at the end.
 package screen

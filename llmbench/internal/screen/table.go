@@ -14,7 +14,7 @@ type column struct {
 	title, unit string
 	truth       bool // the figures come from the server's log
 	// weight is the importance. The columns of the least weight are left out of a narrow
-	// table, and those of weight 0 without a word.
+	// table, and columns of weight 0 without a word.
 	weight int
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A schedule is when a request is due in an open loop. The zero value is that of a request
+// A schedule is when a request is due in an open loop. The zero value is for a request
 // without a schedule.
 type schedule struct {
 	set     bool

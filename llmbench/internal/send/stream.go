@@ -148,7 +148,7 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e sse.Event) {
 	r.addText(s)
 }
 
-// addTokens adds the tokens of the deltas of an event, if the server has stated those of all deltas
+// addTokens adds the tokens of the deltas of an event, if the server has stated the tokens of all deltas
 // before. Tokens of an event without text, such as a part of a character, belong to the next delta.
 func (r *reader) addTokens(d *dialect.Delta) {
 	r.early += d.Tokens

@@ -50,7 +50,7 @@ func (w *Worker) Do(ctx context.Context, p Post, due time.Duration, scheduled bo
 // scheduled, else it is the send. The request ends by itself, by a deadline, when its
 // client leaves as l says, or when ctx ends.
 //
-// Each open stream has the frame of send on its stack, and those of what send calls while the
+// Each open stream has the frame of send on its stack, and the frames of what send calls while the
 // stream waits. They are small, and what needs a large stack runs apart, so that the stack of a
 // stream stays at 4 KiB; BenchmarkOpenStream shows it.
 func (w *Worker) send(ctx context.Context, s *sample.Sample, p *Post, l Leave, due time.Duration, scheduled bool) {

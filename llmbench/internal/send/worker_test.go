@@ -191,7 +191,7 @@ func TestFirstFaultWins(t *testing.T) {
 	}
 }
 
-// TestInstants checks that instants are those of the reads. The time of parsing is in none of
+// TestInstants checks that instants are when reads returned. The time of parsing is in none of
 // them, and neither is the wait for the end of the body.
 func TestInstants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -55,7 +55,7 @@ func serve(t *testing.T, folder string) string {
 
 // TestServe opens the page of benchreport serve beside a run that goes on, one that failed, and one that
 // ended: its figures change without a reload, it asks nothing of another host, and its look is
-// checked as that of reports is.
+// checked as for reports.
 func TestServe(t *testing.T) {
 	bin := chromium(t)
 	folder := t.TempDir()

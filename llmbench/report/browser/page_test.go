@@ -88,7 +88,7 @@ func TestSize(t *testing.T) {
 	t.Logf("%d bytes, first contentful paint after %.0f ms", p.size, paint)
 }
 
-// TestPicture checks the picture of a page that README.md shows. Its first screen is that of the
+// TestPicture checks the picture of a page that README.md shows. Its first screen shows the
 // simulated servers. With -update the test writes the picture.
 func TestPicture(t *testing.T) {
 	const path = "../testdata/page.png"

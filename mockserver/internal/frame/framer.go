@@ -60,7 +60,7 @@ func (f *Framer) AddInt(n int) { f.Buf = strconv.AppendInt(f.Buf, int64(n), 10) 
 // short as possible.
 func (f *Framer) AddFloat(v float64) { f.Buf = strconv.AppendFloat(f.Buf, v, 'f', -1, 64) }
 
-// Begin begins a document without tokens. The name is that of its event, empty for
+// Begin begins a document without tokens. The name is its event's name, empty for
 // none.
 func (f *Framer) Begin(name string) {
 	if f.Unframed {

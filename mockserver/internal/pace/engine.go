@@ -189,7 +189,7 @@ func (r *enginePlace) WaitToken(ctx context.Context, k int) error {
 
 func (r *enginePlace) Timetable() []time.Duration { return r.due }
 
-// Step finds the tokens of a step by their instant: all tokens of a step have that of its end.
+// Step finds the tokens of a step by their instant: all tokens of a step have the instant of its end.
 // The engine computes a step under the lock.
 func (r *enginePlace) Step(k int) int {
 	r.plan.mu.Lock()

@@ -32,7 +32,7 @@ type Place interface {
 	// which it has one.
 	WaitAdmission(ctx context.Context) (time.Duration, error)
 	// WaitToken waits until token k is due. The request must have been admitted.
-	// Tokens after those of the timetable follow at a steady rate.
+	// Tokens after the end of the timetable follow at a steady rate.
 	WaitToken(ctx context.Context, k int) error
 	// Timetable returns when each token is due, counted from admission. The entry of
 	// token k is valid once WaitToken(k) has returned.

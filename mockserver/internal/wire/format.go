@@ -15,8 +15,8 @@ type format struct {
 	JSONSchema     json.RawMessage `json:"json_schema"`     // llama.cpp
 }
 
-// A formatTool is a function. In the Responses API its fields are those of the
-// tool, in the other APIs those of its member "function".
+// A formatTool is a function. In the Responses API its fields are in the
+// tool, in the other APIs in its member "function".
 type formatTool struct {
 	Type     string        `json:"type"`
 	Function *toolFunction `json:"function"`

@@ -7,7 +7,7 @@ import (
 )
 
 // mindieVLLM is MindIE's version of vLLM's demonstration server. Documents end with
-// a NUL and have only their own tokens, although the content type is that of events.
+// a NUL and have only their own tokens, although the content type is text/event-stream.
 // A whole answer has the prompt, a space and the text.
 var mindieVLLM = &Dialect{
 	ContentType: "text/event-stream", DocumentEnd: "\x00", Unmarked: true,

@@ -7,7 +7,7 @@ import (
 )
 
 // mindieInfer is MindIE's /infer. It has TGI's fields and the time of each step in
-// whole milliseconds. The last event has the text of all tokens, but not that of its
+// whole milliseconds. The last event has the text of all tokens, but not of its
 // own.
 var mindieInfer = &Dialect{
 	ContentType: "text/event-stream",

@@ -43,8 +43,8 @@ func textScript(call, text string) *script {
 	return s
 }
 
-// tokens returns the number of tokens in the output of a chat: those of the
-// reasoning before the script, and those of the script.
+// tokens returns the number of tokens in the output of a chat: the tokens of the
+// reasoning before the script, and of the script.
 func (s *script) tokens(sh shape.Shape) int {
 	n := len(s.json)
 	switch {

@@ -1,5 +1,5 @@
 // Package agree compares the answers of a server with earlier answers to the same prompts.
-// The answers are those of greedy decoding, which gives the same answer to a prompt each
+// The answers come from greedy decoding, which gives the same answer to a prompt each
 // time, unless the server's arithmetic depends on what else is in a batch, or its weights
 // are others.
 package agree

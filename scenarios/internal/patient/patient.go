@@ -21,7 +21,7 @@ const (
 
 // Send calls send, and again while the server refuses the request for now: after the time for
 // which the server asks (Retry-After), or else after a pause that grows. It returns the last sample.
-// The error is that of send, or the end of ctx.
+// The error comes from send, or says that ctx ended.
 func Send(ctx context.Context, logf func(string, ...any), send func() (sample.Sample, error)) (s sample.Sample, err error) {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval = firstPause

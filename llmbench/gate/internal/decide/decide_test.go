@@ -23,7 +23,7 @@ func pairs(old, new []float64, margin float64) Cell {
 	return c
 }
 
-// TestPairsAreExact compares p-values with those of the definition: the shares of all
+// TestPairsAreExact compares p-values with their definition: the shares of all
 // exchanges of old and new, which are made in the samples themselves.
 func TestPairsAreExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))

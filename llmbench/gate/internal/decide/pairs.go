@@ -50,7 +50,7 @@ func (c Cell) bothDifferences() (plain, steady []float64) {
 }
 
 // settled returns the differences that further rounds do not change, of which
-// [Cell.differences] returns one or the other: those of all pairs but the last.
+// [Cell.differences] returns one or the other: the differences of all pairs but the last.
 func (c Cell) settled() (plain, steady []float64) {
 	plain, steady = c.bothDifferences()
 	n := len(plain) - 1
@@ -79,7 +79,7 @@ func ratio(a, b float64) float64 {
 }
 
 // pairedEstimate returns the center of the differences: the value that makes the mean 0 of the
-// differences from it, clipped. The standard error is that of Huber's estimates of location
+// differences from it, clipped. The standard error follows Huber's estimates of location
 // ("Robust Estimation of a Location Parameter", 1964, https://doi.org/10.1214/aoms/1177703732).
 func (c Cell) pairedEstimate() Estimate {
 	ds := c.differences()

@@ -17,7 +17,7 @@ func proportionOf(old, ofOld, new, ofNew int) proportion {
 	return proportion{old: old, ofOld: ofOld, new: new, ofNew: ofNew}
 }
 
-// TestBinomial checks probabilities against those of a recursion without approximations.
+// TestBinomial checks probabilities against a recursion without approximations.
 func TestBinomial(t *testing.T) {
 	for _, rate := range []float64{0, 0.01, 0.5, 0.97, 1} {
 		want := []float64{1}

@@ -41,11 +41,11 @@ func trim(xs []float64) trimmed {
 
 // trimmedEstimate compares the trimmed means of samples that are not pairs. Trimming keeps
 // one disturbed process from hiding a change. The standard error and its degrees of freedom
-// are those of Welch ("The Generalization of 'Student's' Problem when Several Different
+// follow Welch ("The Generalization of 'Student's' Problem when Several Different
 // Population Variances are Involved", 1947, https://doi.org/10.1093/biomet/34.1-2.28), which
 // allow different numbers of samples and different spreads. One degree of freedom less, and
 // one less for each trimmed mean, make up for the error of these approximations at the small
-// levels of Holm's method. The degrees of freedom are also limited by twice those of the side that
+// levels of Holm's method. The degrees of freedom are also at most twice the degrees of freedom of the side that
 // has fewer: by chance, few samples may spread so little that the other side seems to
 // decide alone. TestUnpaired shows that the levels hold then.
 func (c Cell) trimmedEstimate() Estimate {

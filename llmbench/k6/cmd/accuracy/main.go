@@ -1,5 +1,5 @@
-// Accuracy measures how far the TTFT of the extension is from that of the server. For each number of VUs it
-// runs k6 against a mock server, and compares the median of llm_ttft with that of the mock's log. It exits
+// Accuracy measures how far the TTFT of the extension is from the TTFT of the server. For each number of VUs it
+// runs k6 against a mock server, and compares the median of llm_ttft with the median in the mock's log. It exits
 // with 1 if they are more than a millisecond apart. The machine must be idle.
 //
 //	go run ./cmd/accuracy -vus 64,256
@@ -68,7 +68,7 @@ func main() {
 	}
 }
 
-// quantiles are those of TTFT, in milliseconds.
+// quantiles are quantiles of TTFT, in milliseconds.
 type quantiles struct {
 	P50 float64 `json:"med"`
 	P99 float64 `json:"p(99)"`

@@ -1,4 +1,4 @@
-// K6 is Grafana k6 with the extension k6/x/llmbench. Its commands and flags are those of k6.
+// K6 is Grafana k6 with the extension k6/x/llmbench. It has k6's commands and flags.
 package main
 
 import (

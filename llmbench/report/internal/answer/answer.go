@@ -43,7 +43,7 @@ type Fact struct{ Key, Value string }
 // maxGroups is the number of groups that the answer is about.
 const maxGroups = 4
 
-// Of returns the answer of results. The verdict may be nil. Groups are those of d.
+// Of returns the answer of results. The verdict may be nil. Groups are made of d.
 func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func(*systems.Group) systems.SLO) *Answer {
 	a := &Answer{}
 	a.Warnings, a.Notes = warnings(d)

@@ -21,7 +21,7 @@ type metric struct {
 }
 
 // In a closed loop the throughput at equal loads tells which system is faster. In an open loop
-// it is that of the arrivals, and the latency tells it.
+// it is the rate of the arrivals, and the latency tells it.
 var (
 	throughput = metric{systems.Throughput, 1, "%s gives %s times the throughput of %s", "throughput"}
 	latency    = metric{[]string{"p50-e2e-ns", "mean-e2e-ns"}, -1, "%s takes %s times the latency of %s", "latency"}

@@ -84,7 +84,7 @@ const exactSamples = 40
 func halfWins(s stratum) []float64 {
 	n, m := len(s.a), len(s.b)
 	values := slices.Sorted(slices.Values(append(slices.Clone(s.a), s.b...)))
-	// ways[k][w]: in how many ways k of the values so far are those of a, with w half wins.
+	// ways[k][w]: in how many ways k of the values so far belong to a, with w half wins.
 	// A value of a wins against each smaller value of b, and half against each equal one.
 	ways := make([][]float64, n+1)
 	for k := range ways {

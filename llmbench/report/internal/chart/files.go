@@ -15,7 +15,7 @@ import (
 // A group marks elements of an SVG as a series. It is nil in a picture of pixels.
 type group func(c draw.Canvas, index int, of func())
 
-// draw draws a panel with its series, whose indices are those of the legend.
+// draw draws a panel with its series, which have their indices in the legend.
 func (p *Panel) draw(c draw.Canvas, s size, log bool, all []*Series, g group) *frame {
 	f := p.frame(c, s, log)
 	for _, s := range p.Series {

@@ -36,7 +36,7 @@ const (
 	laneSpace = 5
 )
 
-// laneHeights returns the height of a lane, and that of its label.
+// laneHeights returns the heights of a lane and of its label.
 func (p *Panel) laneHeights(text vg.Length) (lane, head vg.Length) {
 	bars := 1
 	if p.Beside {
@@ -167,7 +167,7 @@ func (f *frame) scales() {
 	f.places = scaleOf(&p.X, xs, p.X.Log, pad)
 }
 
-// gridLine returns the style of a line of the grid. That of 0 is stronger where values are on
+// gridLine returns the style of a line of the grid. The line at 0 is stronger where values are on
 // both sides of it.
 func gridLine(zero bool) draw.LineStyle {
 	if zero {

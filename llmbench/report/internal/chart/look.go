@@ -17,7 +17,7 @@ const (
 	Soft Color = -2 // less prominent than Ink
 )
 
-// The colours on a light page. Those of series differ in brightness too, so that they differ
+// The colours on a light page. The colours of series differ in brightness too, so that they differ
 // for all kinds of colour vision, and each has a contrast of at least 3 to the paper, as
 // WCAG 2.2 wants of graphics (https://www.w3.org/TR/WCAG22/#non-text-contrast).
 var (

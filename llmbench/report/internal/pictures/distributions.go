@@ -165,7 +165,7 @@ func (p *plane) finish(l latency) human.Scale {
 	return scale
 }
 
-// line returns the line of a row: n values with their percentiles, and those of each sample.
+// line returns the line of a row: n values with their percentiles, and the percentiles of each sample.
 func (d *distributions) line(row, n int, values []float64, each []*records.Dist) *chart.Series {
 	s := &chart.Series{Name: d.labels[row], Look: chart.LineLookOf(row), Bare: true}
 	low, high := slices.Clone(values), slices.Clone(values)

@@ -19,7 +19,7 @@ var relative = []panel{
 	{"time per output token", []string{"mean-tpot-ns"}, ""},
 }
 
-// Versus draws the figures of systems as multiples of those of one of them at the same load. It
+// Versus draws the figures of systems as multiples of one system's figures at the same load. It
 // returns nil unless two systems have several loads.
 func Versus(g *systems.Group) *Picture {
 	load, all, _ := g.Swept()
@@ -87,7 +87,7 @@ func Versus(g *systems.Group) *Picture {
 	return p
 }
 
-// ratios returns a figure of a system divided by that of the base at the same loads.
+// ratios returns a figure of a system divided by the base's figure at the same loads.
 func ratios(of panel, base, s *systems.System) *chart.Series {
 	l := &chart.Series{Name: s.Name}
 	for _, rows := range systems.Shared(base, s) {

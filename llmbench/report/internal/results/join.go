@@ -80,7 +80,7 @@ func (d *Data) tell(path, text string) {
 }
 
 // rowOf returns the row among rows of a name that has a run's figures, or nil. If several have
-// the run's configuration, it is the first with a sample whose values are those of the run;
+// the run's configuration, it is the first with a sample that has the values of the run;
 // files have about four digits of them.
 func rowOf(run *records.Run, named []*Row) *Row {
 	var all []*Row
@@ -121,7 +121,7 @@ func (r *Row) equal(i int, figures map[string]float64) bool {
 	return compared > 0
 }
 
-// announces reports whether the row's configuration contains that of a run's target.
+// announces reports whether the row's configuration contains the configuration of a run's target.
 func (r *Row) announces(run *records.Run) bool {
 	for k, v := range run.Head.Config {
 		kept := len(Identity([]benchfile.Setting{{Key: k, Value: v}})) > 0

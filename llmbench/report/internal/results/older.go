@@ -23,7 +23,7 @@ var older = []struct {
 	{records.NoteCache, regexp.MustCompile(`^the server took [\d.e+]+% of the prompts' tokens from its cache, `)},
 }
 
-// oldNote returns the note of an older release that a text is. The note is about those of the
+// oldNote returns the note of an older release that a text is. The note is about the
 // known units that the text names, and a note about a cache about the TTFT.
 func oldNote(text string, known []string) (n records.Note, ok bool) {
 	for _, o := range older {

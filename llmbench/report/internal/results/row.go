@@ -48,7 +48,7 @@ func (r *Row) add(unit string, v float64) {
 }
 
 // Identity returns the configuration that distinguishes systems, without versions and times.
-// Its order is that of the keys, because the order of configuration lines means nothing, and
+// It is ordered by key, because the order of configuration lines means nothing, and
 // changes when a line is cleared and set again. A key without a value is one that was cleared.
 func Identity(config []benchfile.Setting) []benchfile.Setting {
 	kept := slices.DeleteFunc(slices.Clone(config), func(s benchfile.Setting) bool {
@@ -64,7 +64,7 @@ func (r *Row) Key(name string) string { return benchfile.Lookup(r.Keys, name) }
 // Setting returns the value of a configuration line, or "".
 func (r *Row) Setting(key string) string { return benchfile.Lookup(r.Config, key) }
 
-// SpedUp reports whether the row is of a simulated server whose time runs faster or slower than that of
+// SpedUp reports whether the row is of a simulated server whose time runs faster or slower than the time of
 // the server that it imitates (LLMBENCH_MOCK_SPEED).
 func (r *Row) SpedUp() bool {
 	speed := r.Setting("mock-speed")

@@ -16,7 +16,7 @@ import (
 const largest = 1e100
 
 // Parse reads a file in Go benchmark format. Results of one benchmark with one configuration
-// are one row. A line that a benchmark logged is a doubt of its row; those of benchmarks
+// are one row. A line that a benchmark logged is a doubt of its row; lines of benchmarks
 // without results are in failed, which has a row without values for each.
 func Parse(data []byte, name string) (rows, failed []*Row, err error) {
 	results, err := benchfile.Read(bytes.NewReader(data), name)

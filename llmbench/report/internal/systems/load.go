@@ -86,7 +86,7 @@ func SLOOf(rows []*results.Row) SLO {
 }
 
 // Kept returns the share of a row's requests that kept the limits: of its records, or else as
-// good-req/s tells it, if the limits are those of the benchmark. Requests that failed kept
+// good-req/s tells it, if the benchmark had the same limits. Requests that failed kept
 // none. The share is unknown where a simulated server has a time of its own: limits are of real time.
 func (o SLO) Kept(r *results.Row) (share float64, known bool) {
 	if r.SpedUp() {

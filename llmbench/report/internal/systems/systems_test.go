@@ -80,7 +80,7 @@ func TestGroups(t *testing.T) {
 	assert.Equal(t, sweep[0].Name, "")
 }
 
-// TestKnee checks that the knee is that of package search, of the medians of samples.
+// TestKnee checks that package search finds the knee, by the medians of samples.
 func TestKnee(t *testing.T) {
 	var b strings.Builder
 	for _, c := range []int{1, 2, 4, 8, 16} {

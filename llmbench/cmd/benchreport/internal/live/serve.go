@@ -178,8 +178,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// report makes the report of the runs that are named, of all that have ended without a name. The
-// names are those of files that the watcher has seen.
+// report makes the report of the named runs, or without a name, of all runs that have ended. The
+// watcher must have seen a file of each name.
 func (s *Server) report(w http.ResponseWriter, r *http.Request) {
 	names := r.URL.Query()["run"]
 	state, _ := s.watcher.State()
