@@ -100,6 +100,8 @@ func TestURLErrors(t *testing.T) {
 		{"no URL and no model is set", backends.URL{URL: "host:80"}, `target: URL "host:80"; want a base URL like http://127.0.0.1:8000`},
 		{"the list of models is an error", backends.URL{URL: serve(answer(200, `{"error":"no key"}`), answer(200, ""))}, `/v1/models is not a list of models: {"error":"no key"}`},
 		{"an error repeats a part of the key", backends.URL{URL: serve(answer(401, strings.Repeat("x", 290)+"sk-secret-key-of-39-characters and more"), answer(200, "")), APIKey: env.NewSecret("sk-secret-key-of-39-characters")}, "xx[redacted]…"},
+		{"the name of a model repeats the key", backends.URL{URL: serve(answer(200, `{"data":[{"id":"for sk-secret-key"}]}`), answer(200, "")), APIKey: env.NewSecret("sk-secret-key")}, `/v1/models has a model whose name repeats a credential or has control characters: "for [redacted]"`},
+		{"the name of a model changes the terminal", backends.URL{URL: serve(answer(200, `{"data":[{"id":"m\u001b[2J"}]}`), answer(200, ""))}, `/v1/models has a model whose name repeats a credential or has control characters: "m`},
 		{"the list of models is elsewhere", backends.URL{URL: serve(moved, moved) + "?key=key-in-the-url"}, "status 301 Moved Permanently: redirects are not followed, and this one leads to https://gateway.example/v1/models?key=[redacted]: "},
 		{"completions are elsewhere", backends.URL{URL: serve(moved, moved) + "?key=key-in-the-url", Model: "m"}, "status 301 Moved Permanently: redirects are not followed, and this one leads to https://gateway.example/v1/chat/completions?key=[redacted]: "},
 		{"TLS to a server without it, models", backends.URL{URL: strings.Replace(plain, "http", "https", 1)}, "does not speak TLS; without TLS the URL begins with http://"},
