@@ -35,13 +35,20 @@ func TestFacts(t *testing.T) {
 			}
 			assert.Assert(t, found, "testdata/facts has no file of %s", c.backend)
 			assert.Assert(t, doubt == "" || strings.Contains(spec.Image, "@sha256:"), doubt) // a digest names no version
-			if reflect.ValueOf(c.server).FieldByName("Container").FieldByName("Image").IsZero() {
+			if reflect.ValueOf(c.server).FieldByName("Container").FieldByName("Image").IsZero() && !strings.Contains(spec.Image, "@sha256:") {
 				i := slices.IndexFunc(f.Images, func(i facts.Image) bool { return i.Name == spec.Image })
 				assert.Assert(t, i >= 0, "image %s is not attested", spec.Image)
 				assert.Assert(t, spec.Devices.Vendor == "" || spec.Devices.Vendor == f.Images[i].For, "image %s is for %s, and the devices are %s", spec.Image, f.Images[i].For, spec.Devices)
 			}
 			for _, problem := range contradictions(f, spec) {
 				t.Errorf("%s %s: %s", f.Server, f.Version, problem)
+			}
+			for _, part := range spec.Beside {
+				f, doubt, found := facts.For(all, part.Backend, part.Image)
+				assert.Assert(t, found && doubt == "", "%s: %s", part.Name, doubt)
+				for _, problem := range contradictions(f, part) {
+					t.Errorf("%s: %s %s: %s", part.Name, f.Server, f.Version, problem)
+				}
 			}
 		})
 	}
@@ -183,6 +190,8 @@ func (c *collector) checkSettings() {
 func (c *collector) checkModel() {
 	m, name := c.facts.Model, c.facts.ModelName(c.set)
 	switch {
+	case m.Behind != "":
+		// The server behind this one has the model, and has facts of its own.
 	case name == "":
 		c.add("nothing gives the model a name: want one of %v", m.Settings)
 	case c.spec.AdoptModel:
@@ -212,7 +221,9 @@ func (c *collector) checkRoutes() {
 	if c.spec.MetricsPort != 0 {
 		main = c.spec.MetricsPort
 	}
-	c.checkRoute("GET", c.spec.Metrics.Path, main)
+	if c.spec.MetricsOf == "" { // otherwise the facts of that container are asked
+		c.checkRoute("GET", c.spec.Metrics.Path, main)
+	}
 }
 
 // checkRoute checks one route; a path "" means that nothing is asked.

@@ -113,6 +113,10 @@ var goldenCases = []struct {
 	{"dynamo", "one revision of a base model, on two GPUs", Dynamo{Container: Container{Model: "m", Revision: "v1", ChatTemplate: "/data/chatml.jinja", TrustRemoteCode: true, Offline: true, GPUs: "0,1"}}},
 	{"dynamo", "every field", Dynamo{Container: Container{Model: "m", ModelsDir: "/data", Quantization: "fp8", GPUs: "0,1"}, DType: "bfloat16", TensorParallel: 2, MaxModelLen: 8192, MaxNumSeqs: 256, MaxNumBatchedTokens: 8192, GPUMemoryUtilization: .9, PrefixCaching: Off, EnforceEager: true}},
 
+	{"vllm-disagg", "one GPU each", VLLMDisagg{VLLM: VLLM{Container: Container{Model: "Qwen/Qwen3-8B", GPUs: "0,1"}}}},
+	{"vllm-disagg", "every field, of a folder", VLLMDisagg{VLLM: VLLM{Container: Container{Model: "m", ModelsDir: "/data", GPUs: "nvidia:0,1,2,3", Args: []string{"--seed", "0"}, Env: map[string]string{"UCX_TLS": "all"}}, MaxModelLen: 8192, PrefixCaching: Off},
+		RouterImage: "vllm/vllm-router@sha256:" + strings.Repeat("0", 64), RouterPolicy: "power_of_two", PrefillArgs: []string{"--max-num-batched-tokens", "16384"}, DecodeArgs: []string{"--max-num-seqs", "256"}, KVLoadFailure: "recompute"}},
+
 	{"mock-container", "with faults", MockContainer{Container: Container{Image: "llmbench/mockserver:test", Args: []string{"-fault", "http-500,every=10"}}}},
 }
 

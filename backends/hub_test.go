@@ -19,6 +19,9 @@ func minimal(name string, c Container) Server {
 	case "llamacpp-python":
 		c.Image = "local/llama-cpp-python:0.3.35"
 	}
+	if name == "vllm-disagg" {
+		c.GPUs = "0,1"
+	}
 	if name == "mindie" {
 		c.GPUs = "0"
 	}
@@ -45,7 +48,7 @@ func TestNoSettingIsIgnored(t *testing.T) {
 				assert.ErrorContains(t, err, field, name)
 				continue
 			}
-			same := slices.Equal(spec.Cmd, plain.Cmd) && reflect.DeepEqual(spec.Env, plain.Env) && reflect.DeepEqual(spec.Files, plain.Files) && reflect.DeepEqual(spec.Setup, plain.Setup)
+			same := slices.Equal(spec.Cmd, plain.Cmd) && reflect.DeepEqual(spec.Env, plain.Env) && reflect.DeepEqual(spec.Files, plain.Files) && reflect.DeepEqual(spec.Setup, plain.Setup) && reflect.DeepEqual(spec.Beside, plain.Beside)
 			assert.Assert(t, !same, "%s ignores %s", name, field)
 		}
 	}

@@ -46,7 +46,7 @@ func defaultImages(server func(Container) Server) (images []string) {
 	for _, c := range []struct {
 		gpus  GPUs
 		users string
-	}{{"", ""}, {"0", " with NVIDIA GPUs"}, {"amd:0", " with AMD GPUs"}, {"ascend:0", ""}} {
+	}{{"", ""}, {"0", " with NVIDIA GPUs"}, {"amd:0", " with AMD GPUs"}, {"ascend:0", ""}, {"0,1", ""}} {
 		spec, err := server(typical(c.gpus, "")).Spec()
 		if err != nil || seen[spec.Image] {
 			continue
@@ -69,19 +69,21 @@ func defaultImages(server func(Container) Server) (images []string) {
 
 // arguments says whether a server takes further arguments.
 func arguments(server func(Container) Server) string {
-	c := typical("ascend:0", "any:1")
-	c.Args = []string{"--any"}
-	if _, err := server(c).Spec(); err != nil {
-		return "none; it takes its settings from variables"
+	for _, gpus := range []GPUs{"ascend:0", "0,1"} {
+		c := typical(gpus, "any:1")
+		c.Args = []string{"--any"}
+		if _, err := server(c).Spec(); err == nil {
+			return "options of the server"
+		}
 	}
-	return "options of the server"
+	return "none; it takes its settings from variables"
 }
 
 // units returns the units of the figures that are computed from a server's metrics, in
 // its default image if it has one.
 func units(server func(Container) Server) (all []string) {
 	spec, err := server(typical("", "")).Spec()
-	for _, c := range []Container{typical("ascend:0", ""), typical("ascend:0", "any:1")} {
+	for _, c := range []Container{typical("ascend:0", ""), typical("ascend:0", "any:1"), typical("0,1", "")} {
 		if err != nil {
 			spec, err = server(c).Spec()
 		}

@@ -28,6 +28,7 @@ var checkedVersions = map[string][]string{
 	"textgen":         {"4.7.3", "3.23"},
 	"tgi":             {"3.3.7", "3.3.5"},
 	"vllm":            {"0.31.0", "0.19.1"},
+	"vllm-disagg":     {"20260809"},
 	"xinference":      {"3.5.0"},
 }
 

@@ -74,6 +74,7 @@ var servers = map[string]func(Container) Server{
 	"openllm":         func(c Container) Server { return OpenLLM{Container: c} },
 	"xinference":      func(c Container) Server { return Xinference{Container: c, Engine: "vLLM"} },
 	"tensorrtllm":     func(c Container) Server { return TensorRTLLM{Container: c} },
+	"vllm-disagg":     func(c Container) Server { return VLLMDisagg{VLLM: VLLM{Container: c}} },
 	"mindie":          func(c Container) Server { return MindIE{Container: c} },
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,11 +20,13 @@ import (
 // An instance is a server in a container.
 type instance struct {
 	journal
-	spec   launch.Spec
-	engine *engine.Engine
-	box    *engine.Container       // nil before it is created
-	file   *os.File                // holds the whole log; nil without a LogDir
-	abort  context.CancelCauseFunc // ends the wait for the server to be ready
+	spec    launch.Spec
+	engine  *engine.Engine
+	network *engine.Network         // of several containers; nil without
+	beside  []part                  // the containers that run beside the main one
+	box     *engine.Container       // the main one; nil before it is created
+	file    *os.File                // holds the whole log; nil without a LogDir
+	abort   context.CancelCauseFunc // ends the wait for the server to be ready
 
 	server     probe.Server
 	target     llmbench.Target
@@ -52,9 +53,12 @@ func (i *instance) openLog() error {
 			i.abort(fmt.Errorf("its log says: %s", strings.TrimSpace(line)))
 		}
 	}
-	secrets := slices.Clone(i.spec.Secrets)
-	for _, from := range i.spec.PassEnv {
-		secrets = append(secrets, os.Getenv(from))
+	var secrets []string
+	for _, spec := range append([]launch.Spec{i.spec}, i.spec.Beside...) {
+		secrets = append(secrets, spec.Secrets...)
+		for _, from := range spec.PassEnv {
+			secrets = append(secrets, os.Getenv(from))
+		}
 	}
 	i.log.Hide = secret.Searched(secrets)
 	if i.spec.LogDir == "" {
@@ -82,6 +86,9 @@ func (i *instance) describe() map[string]string {
 	if i.spec.Devices.Vendor != "" {
 		c["gpu"] = i.spec.Devices.String()
 	}
+	if gpus := i.describeGPUs(); gpus != "" {
+		c["gpu"] = gpus
+	}
 	if i.gpus.names != "" {
 		c["gpu"], c["gpu-driver"] = i.gpus.names, i.gpus.driver
 	}
@@ -108,43 +115,57 @@ func (i *instance) metrics() metrics.Source {
 // stop removes the server. It returns an error if the server had ended before.
 func (i *instance) stop() error {
 	var err error
-	select {
-	case <-i.box.Ended():
-		err = i.failure("after it was ready", errors.New(i.box.End().String()))
-	default:
+	if end := i.end(); end != "" {
+		err = i.failure("after it was ready", errors.New(end))
 	}
 	return errors.Join(err, i.remove())
 }
 
-// remove removes the container, if there is one, and closes the log.
+// remove removes the containers, if there are some, and closes the log.
 func (i *instance) remove() (err error) {
 	if i.box != nil {
 		err = i.box.Remove()
 	}
+	err = errors.Join(err, i.removeBeside())
 	if i.file != nil {
 		err = errors.Join(err, i.file.Close())
 	}
 	return err
 }
 
-// endedWithin reports whether the container ends before d has passed. On a busy machine
-// the last lines of a container that has ended may come later: endedWithin waits for them.
+// endedWithin reports whether a container of the server ends before d has passed. On a busy
+// machine the last lines of a container that has ended may come later: endedWithin waits for
+// them.
 func (i *instance) endedWithin(d time.Duration) bool {
-	if i.box == nil {
-		return false
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	boxes := i.boxes()
+	ended := make(chan struct{}, len(boxes))
+	for _, box := range boxes {
+		go func() {
+			select {
+			case <-box.Ended():
+				ended <- struct{}{}
+			case <-ctx.Done():
+			}
+		}()
 	}
-	select {
-	case <-i.box.Ended():
-		return true
-	case <-time.After(d):
+	if len(boxes) > 0 {
+		select {
+		case <-ended:
+			return true
+		case <-ctx.Done():
+		}
 	}
-	if !i.box.Exited() {
-		return false
+	for _, box := range boxes {
+		if !box.Exited() {
+			continue
+		}
+		select {
+		case <-box.Ended():
+			return true
+		case <-time.After(lastWords):
+		}
 	}
-	select {
-	case <-i.box.Ended():
-		return true
-	case <-time.After(lastWords):
-		return false
-	}
+	return false
 }

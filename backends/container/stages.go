@@ -30,7 +30,7 @@ func stages(i *instance) []stage {
 	}
 }
 
-// run runs one stage. The stage ends at its deadline, or when the container ends.
+// run runs one stage. The stage ends at its deadline, or when a container ends.
 func run(ctx context.Context, i *instance, st stage) error {
 	began := time.Now()
 	errLate := fmt.Errorf("not within %v", st.limit)
@@ -38,10 +38,10 @@ func run(ctx context.Context, i *instance, st stage) error {
 	defer cancel()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	if i.box != nil {
+	for _, box := range i.boxes() {
 		go func() {
 			select {
-			case <-i.box.Ended():
+			case <-box.Ended():
 				fail(errors.New("the container ended"))
 			case <-ctx.Done():
 			}
@@ -55,7 +55,7 @@ func run(ctx context.Context, i *instance, st stage) error {
 	ended := i.endedWithin(endGrace)
 	switch cause := context.Cause(ctx); {
 	case ended:
-		err = errors.New(i.box.End().String())
+		err = errors.New(i.end())
 	case cause == errLate:
 		err = fmt.Errorf("%w: %w", errLate, err)
 	case cause != nil:

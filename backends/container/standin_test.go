@@ -108,7 +108,8 @@ func readStandIns(t testing.TB, dir string) standIns {
 	assert.NilError(t, os.MkdirAll(filepath.Join(dir, "m"), 0o755))
 	hub := backends.Container{Model: "m", ModelsDir: dir}
 	gguf := backends.Container{Model: "m.gguf", ModelsDir: dir}
-	local, npu := hub, hub
+	local, npu, two := hub, hub, hub
+	two.GPUs = "0,1"
 	local.Image = "local/textgen:4.7.3"
 	npu.GPUs = "ascend:0"
 	return standIns{facts: all, servers: map[string]backends.Server{
@@ -124,6 +125,7 @@ func readStandIns(t testing.TB, dir string) standIns {
 		"openllm":         backends.OpenLLM{Container: hub, Engine: "pt"},
 		"xinference":      backends.Xinference{Container: hub, Engine: "vLLM", Kwargs: map[string]any{"max_model_len": 4096}},
 		"dynamo":          backends.Dynamo{Container: hub, MaxModelLen: 4096, PrefixCaching: backends.On},
+		"vllm-disagg":     backends.VLLMDisagg{VLLM: backends.VLLM{Container: two, MaxModelLen: 4096, PrefixCaching: backends.On}},
 		"tensorrtllm":     backends.TensorRTLLM{Container: hub, MaxSeqLen: 4096},
 		"mindie":          backends.MindIE{Container: npu, MaxSeqLen: 4096},
 	}}
@@ -134,9 +136,17 @@ func readStandIns(t testing.TB, dir string) standIns {
 // limits that not every engine may raise.
 func (s standIns) spec(t testing.TB, name string) (launch.Spec, facts.Facts) {
 	t.Helper()
-	spec := specOf(t, s.servers[name])
-	f, doubt, found := facts.For(s.facts, name, spec.Image)
-	assert.Assert(t, found, "testdata/facts has no file of %s", name)
+	return s.standIn(t, specOf(t, s.servers[name]))
+}
+
+// standIn makes the stand-in of a server out of how the server is launched.
+func (s standIns) standIn(t testing.TB, spec launch.Spec) (launch.Spec, facts.Facts) {
+	t.Helper()
+	for i := range spec.Beside {
+		spec.Beside[i], _ = s.standIn(t, spec.Beside[i])
+	}
+	f, doubt, found := facts.For(s.facts, spec.Backend, spec.Image)
+	assert.Assert(t, found, "testdata/facts has no file of %s", spec.Backend)
 	assert.Equal(t, doubt, "")
 	if spec.Entrypoint == nil {
 		i := max(0, slices.IndexFunc(f.Images, func(i facts.Image) bool { return i.Name == spec.Image }))
@@ -181,7 +191,11 @@ func TestStandIns(t *testing.T) {
 	assert.NilError(t, err)
 	t.Run("servers", func(t *testing.T) {
 		s.each(t, func(t *testing.T, spec launch.Spec, _ facts.Facts) {
-			for _, m := range spec.Mounts {
+			mounts := spec.Mounts
+			for _, part := range spec.Beside {
+				mounts = append(mounts, part.Mounts...)
+			}
+			for _, m := range mounts {
 				volume, isVolume := strings.CutPrefix(m.Source, s.volumes)
 				assert.Assert(t, isVolume || filepath.IsAbs(m.Source), "a volume of real servers: %s", m.Source)
 				assert.Assert(t, !isVolume || strings.Contains(string(readme), "`"+volume+"`"), "README.md does not name the volume %s", volume)
@@ -193,6 +207,7 @@ func TestStandIns(t *testing.T) {
 		})
 	})
 	assert.Equal(t, len(ownContainers(t)), 0)
+	assert.Equal(t, networksOf(t, os.Getpid()), 0)
 }
 
 // measureStandIn makes one pass, and checks the answers and the server's own figures.
@@ -226,6 +241,30 @@ func measureStandIn(t *testing.T, i *instance) {
 		_, found := figures[unit]
 		assert.Equal(t, found, has, "%s: %v", unit, figures)
 	}
+}
+
+// TestBesideEnds checks that a server of several containers is given up when one of them
+// ends, that the error names that one and has its last words, and that nothing is left.
+func TestBesideEnds(t *testing.T) {
+	s := newStandIns(t)
+	spec, _ := s.spec(t, "vllm-disagg")
+	spec.Beside[0].Cmd = append(spec.Beside[0].Cmd, "--no-such-option")
+	_, err := start(t.Context(), spec, t.Logf)
+	assert.ErrorContains(t, err, "prefill: the container ended with exit status 2")
+	assert.ErrorContains(t, err, "prefill: error: unrecognized arguments: --no-such-option")
+	assert.Equal(t, len(ownContainers(t)), 0)
+	assert.Equal(t, networksOf(t, os.Getpid()), 0)
+}
+
+// networksOf returns how many networks a process has created that are left.
+func networksOf(t *testing.T, pid int) int {
+	t.Helper()
+	cli, err := client.New(client.FromEnv)
+	assert.NilError(t, err)
+	defer cli.Close()
+	all, err := cli.NetworkList(t.Context(), client.NetworkListOptions{Filters: make(client.Filters).Add("label", fmt.Sprintf("%s=%d", engine.LabelProcess, pid))})
+	assert.NilError(t, err)
+	return len(all.Items)
 }
 
 // TestStandInFailures checks for every server that a start which cannot succeed ends at
@@ -287,8 +326,12 @@ type launched launch.Spec
 
 func (l launched) Spec() (launch.Spec, error) { return launch.Spec(l), nil }
 
-// ending are the servers of TestStandInsEnd: one of each way in which a model gets into a container.
-var ending = []string{"llamacpp", "ollama", "vllm", "xinference"}
+// ending are the servers of TestStandInsEnd: one of each way in which a model gets into a container, and
+// one that has several containers.
+var ending = []string{"llamacpp", "ollama", "vllm", "xinference", "vllm-disagg"}
+
+// endingContainers are the containers of these servers: vllm-disagg has three.
+var endingContainers = len(ending) + 2
 
 // BenchmarkStandInProcess is not a benchmark: it is the helper process of
 // TestStandInsEnd. It starts stand-ins for several servers, says so, and waits until it is
@@ -343,7 +386,8 @@ func TestStandInsEnd(t *testing.T) {
 				err := cmd.Wait()
 				t.Fatalf("%d of %d servers are ready: %v\n%s", ready, len(ending), err, &text)
 			}
-			assert.Equal(t, containersOf(t, cmd.Process), len(ending))
+			assert.Equal(t, containersOf(t, cmd.Process), endingContainers)
+			assert.Equal(t, networksOf(t, cmd.Process.Pid), 1)
 			assert.NilError(t, cmd.Process.Signal(c.signal))
 			_, _ = io.Copy(io.Discard, output)
 			assert.Assert(t, cmd.Wait() != nil)
@@ -355,8 +399,8 @@ func TestStandInsEnd(t *testing.T) {
 			}
 			// Another process that has just begun may be removing some of them.
 			poll.WaitOn(t, func(poll.LogT) poll.Result {
-				if n := containersOf(t, cmd.Process); n > 0 {
-					return poll.Continue("%d containers are left", n)
+				if n, networks := containersOf(t, cmd.Process), networksOf(t, cmd.Process.Pid); n+networks > 0 {
+					return poll.Continue("%d containers and %d networks are left", n, networks)
 				}
 				return poll.Success()
 			}, poll.WithTimeout(2*time.Minute))

@@ -23,32 +23,35 @@ func (i *instance) getImage(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	i.digest, err = i.engine.Pull(ctx, i.spec.Image, i.logf)
-	return err
+	if i.digest, err = i.engine.Pull(ctx, i.spec.Image, i.logf); err != nil {
+		return err
+	}
+	return i.pullBeside(ctx)
 }
 
-// getRunning starts the container and checks its GPUs.
+// getRunning starts the containers and checks their GPUs.
 func (i *instance) getRunning(ctx context.Context) error {
+	if err := i.startBeside(ctx); err != nil {
+		return err
+	}
 	req, err := requestOf(i.spec, i.engine.HasRuntime("nvidia"), i.log)
 	if err != nil {
 		return err
 	}
+	if i.network != nil {
+		req.Network = i.network.Name()
+	}
 	if i.box, err = i.engine.Create(ctx, req); err != nil {
 		return err
 	}
-	i.started = time.Now()
+	if i.started.IsZero() {
+		i.started = time.Now()
+	}
 	if err := i.box.Start(ctx); err != nil {
 		return err
 	}
-	if i.spec.Devices.Vendor == launch.NVIDIA {
-		output, err := i.box.Exec(ctx, listGPUs)
-		if err != nil {
-			return fmt.Errorf("GPUs %s were requested, and the container has none: nvidia-smi: %w", i.spec.Devices, err)
-		}
-		i.gpus = parseGPUs(output)
-		return checkGPUs(i.spec.Devices, i.gpus, i.spec.DevicesUsed)
-	}
-	return nil
+	i.gpus, err = grantedGPUs(ctx, i.box, i.spec)
+	return err
 }
 
 // targetOf returns a target for a server, without its address.
@@ -82,10 +85,11 @@ func (i *instance) getPort(ctx context.Context) error {
 	}
 	i.server = probe.Server{Target: i.target, Exec: i.box.Exec}
 	i.metricsURL = i.target.URL
-	if i.spec.MetricsPort == 0 {
+	box, port := i.metricsBox()
+	if port == 0 {
 		return nil
 	}
-	containerAddr, publishedAddr, err = i.box.Addresses(ctx, i.spec.MetricsPort)
+	containerAddr, publishedAddr, err = box.Addresses(ctx, port)
 	if i.metricsURL = "http://" + publishedAddr; i.route.name == containerRoute {
 		i.metricsURL = "http://" + containerAddr
 	}

@@ -110,7 +110,8 @@ func (f Facts) checkModel(c *checker) {
 		c.require(len(f.Model.Settings) == 0, "model: want none without a listener")
 		return
 	}
-	c.require(len(f.Model.Settings) > 0, "model: want the settings that give the model its name")
+	c.require((len(f.Model.Settings) > 0) != (f.Model.Behind != ""), "model: want the settings that give the model its name, or the option with the server behind this one")
+	f.needs(c, "model", f.Model.Behind)
 	for _, s := range f.Model.Settings {
 		if !slices.Contains(f.Command.Positionals, s) {
 			f.needs(c, "model", s)

@@ -80,6 +80,9 @@ type Model struct {
 	//	base    its last element, as of a path
 	//	own     another one, which the server makes of it
 	Listed string `json:"listed,omitempty"`
+	// Behind is the option with the address of the server that has the model, if this
+	// one passes requests on. Settings are then empty.
+	Behind string `json:"behind,omitempty"`
 	Any    bool   `json:"any,omitempty"` // the server answers requests whatever model they name
 	Source Source `json:"source"`
 }

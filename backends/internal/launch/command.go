@@ -16,9 +16,23 @@ import (
 // with the files and the steps that it also needs. It holds no secret: the
 // variables of PassEnv appear without a value.
 func (s Spec) String() string {
+	var before string
+	if len(s.Beside) > 0 {
+		before = "docker network create llmbench\n"
+		for _, part := range s.Beside {
+			before += fmt.Sprintf("in the background, %s:\n%s", part.Name, part)
+		}
+		before += "and then, as the server:\n"
+	}
 	var lines []string
 	option := func(words ...string) { lines = append(lines, "  "+shellquote.Join(words...)) }
 	lines = append(lines, "docker run")
+	if s.Name != "" || len(s.Beside) > 0 {
+		option("--network=llmbench")
+	}
+	if s.Name != "" {
+		option("--network-alias=" + s.Name)
+	}
 	for _, o := range s.Devices.flags() {
 		option(o...)
 	}
@@ -64,7 +78,7 @@ func (s Spec) String() string {
 		redacted, _ := secret.RedactArgs(args)
 		option(redacted...)
 	}
-	text := strings.Join(lines, " \\\n") + "\n"
+	text := before + strings.Join(lines, " \\\n") + "\n"
 	for _, f := range s.Files {
 		text += fmt.Sprintf("with the file %s:\n%s\n", f.Path, strings.TrimRight(f.Content, "\n"))
 	}

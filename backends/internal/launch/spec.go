@@ -26,6 +26,10 @@ type Spec struct {
 	Files      []File
 	Port       int // that the server listens on
 
+	Name      string // by which other containers of a network reach this one; "" is none
+	Beside    []Spec // further containers in one network with this one, which start before it; each has a Name
+	MetricsOf string // the name of the container in Beside that serves the metrics, on its Port; "" is this one
+
 	Devices         Devices
 	DevicesUsed     int // how many of them the server uses; 0 means unknown
 	ShmSize, Memory int64

@@ -35,6 +35,8 @@ type Request struct {
 	Labels     map[string]string           // in addition to LabelOwner and LabelProcess
 	Host       func(*container.HostConfig) // changes the rest of what the engine grants
 	Log        *serverlog.Log              // receives the container's output
+	Network    string                      // name of a [Network]; "" is the engine's default one
+	Alias      string                      // name by which containers of Network reach this one; "" is none
 }
 
 // stopTimeout is the time between SIGTERM and SIGKILL. Servers need it to end their
@@ -112,6 +114,12 @@ func (e *Engine) Create(ctx context.Context, r Request) (*Container, error) {
 				r.Host(h)
 			}
 		},
+	}
+	if r.Network != "" {
+		req.Networks = []string{r.Network}
+		if r.Alias != "" {
+			req.NetworkAliases = map[string][]string{r.Network: {r.Alias}}
+		}
 	}
 	maps.Copy(req.Labels, r.Labels)
 	for _, p := range r.Ports {

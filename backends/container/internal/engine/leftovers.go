@@ -98,7 +98,7 @@ func (o *owner) hasEnded(label string) bool {
 }
 
 // removeLeftovers removes the containers of processes that have ended, with their
-// anonymous volumes, and then the locks of those processes.
+// anonymous volumes, then their networks, and then the locks of those processes.
 func (o *owner) removeLeftovers(ctx context.Context, cli client.APIClient) error {
 	all, err := cli.ContainerList(ctx, client.ContainerListOptions{
 		All:     true,
@@ -118,6 +118,9 @@ func (o *owner) removeLeftovers(ctx context.Context, cli client.APIClient) error
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if err := o.removeNetworks(ctx, cli); err != nil {
 		return err
 	}
 	return o.removeLocks()

@@ -7,7 +7,8 @@
 //     also refuses variables that the server does not read.
 //   - It listens where and when the server does, and answers the server's routes:
 //     health, models, metrics, the requests that set a server up, and completions,
-//     which the simulated server of package mockserver answers.
+//     which the simulated server of package mockserver answers. A router passes them on
+//     to the servers behind it.
 //   - If the variable STANDIN_FAILURE is set, it prints that line, as a server does
 //     that cannot start, and waits.
 //

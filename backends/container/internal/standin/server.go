@@ -43,6 +43,9 @@ func (s *server) listen() error {
 	for _, when := range []string{"at once", "loaded"} {
 		if when == "loaded" {
 			time.Sleep(loading)
+			if err := s.waitBehind(); err != nil {
+				return err
+			}
 			if name := s.facts.ModelName(s.set); name != "" {
 				if err := s.addModel(name); err != nil {
 					return err
@@ -119,6 +122,8 @@ func (s *server) serve(listeners []string, w http.ResponseWriter, r *http.Reques
 		refuse(w, http.StatusBadRequest, err.Error())
 	case known:
 		answer(w, cmp.Or(route.Answer, "{}"))
+	case isCompletion(r.URL.Path) && r.Method == http.MethodPost && s.facts.Model.Behind != "":
+		s.pass(w, r, body)
 	case isCompletion(r.URL.Path) && r.Method == http.MethodPost:
 		s.complete(w, r, body)
 	case strings.HasSuffix(r.URL.Path, "/metrics"):
