@@ -69,7 +69,7 @@ func defaultImages(server func(Container) Server) (images []string) {
 
 // arguments says whether a server takes further arguments.
 func arguments(server func(Container) Server) string {
-	for _, gpus := range []GPUs{"ascend:0", "0,1"} {
+	for _, gpus := range []GPUs{"ascend:0", "0,1", "amd:0"} {
 		c := typical(gpus, "any:1")
 		c.Args = []string{"--any"}
 		if _, err := server(c).Spec(); err == nil {
@@ -83,7 +83,7 @@ func arguments(server func(Container) Server) string {
 // its default image if it has one.
 func units(server func(Container) Server) (all []string) {
 	spec, err := server(typical("", "")).Spec()
-	for _, c := range []Container{typical("ascend:0", ""), typical("ascend:0", "any:1"), typical("0,1", "")} {
+	for _, c := range []Container{typical("ascend:0", ""), typical("ascend:0", "any:1"), typical("0,1", ""), typical("amd:0", "")} {
 		if err != nil {
 			spec, err = server(c).Spec()
 		}

@@ -15,6 +15,7 @@ import (
 // checkedVersions are the versions whose own sources each server's settings are held
 // against by tests: those of testdata/facts, the newest first.
 var checkedVersions = map[string][]string{
+	"atom":            {"0.1.7-rc0"},
 	"dynamo":          {"1.5.0"},
 	"llamacpp":        {"b11312", "b10868"},
 	"llamacpp-python": {"0.3.35", "0.3.5"},

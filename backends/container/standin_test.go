@@ -108,8 +108,8 @@ func readStandIns(t testing.TB, dir string) standIns {
 	assert.NilError(t, os.MkdirAll(filepath.Join(dir, "m"), 0o755))
 	hub := backends.Container{Model: "m", ModelsDir: dir}
 	gguf := backends.Container{Model: "m.gguf", ModelsDir: dir}
-	local, npu, two := hub, hub, hub
-	two.GPUs = "0,1"
+	local, npu, two, amd := hub, hub, hub, hub
+	two.GPUs, amd.GPUs = "0,1", "amd:0"
 	local.Image = "local/textgen:4.7.3"
 	npu.GPUs = "ascend:0"
 	return standIns{facts: all, servers: map[string]backends.Server{
@@ -126,6 +126,7 @@ func readStandIns(t testing.TB, dir string) standIns {
 		"xinference":      backends.Xinference{Container: hub, Engine: "vLLM", Kwargs: map[string]any{"max_model_len": 4096}},
 		"dynamo":          backends.Dynamo{Container: hub, MaxModelLen: 4096, PrefixCaching: backends.On},
 		"vllm-disagg":     backends.VLLMDisagg{VLLM: backends.VLLM{Container: two, MaxModelLen: 4096, PrefixCaching: backends.On}},
+		"atom":            backends.ATOM{Container: amd, MaxModelLen: 4096},
 		"tensorrtllm":     backends.TensorRTLLM{Container: hub, MaxSeqLen: 4096},
 		"mindie":          backends.MindIE{Container: npu, MaxSeqLen: 4096},
 	}}
@@ -156,7 +157,7 @@ func (s standIns) standIn(t testing.TB, spec launch.Spec) (launch.Spec, facts.Fa
 	}
 	spec.Image = s.image
 	spec.Env["STANDIN"] = f.Server + "-" + f.Version
-	spec.Devices, spec.DevicesUsed, spec.Ulimits = launch.Devices{}, 0, nil
+	spec.Devices, spec.DevicesUsed, spec.Ulimits, spec.Groups = launch.Devices{}, 0, nil, nil
 	spec.Deadlines.Running = 5 * time.Minute // an engine on a busy machine starts several at once
 	spec.Mounts = slices.DeleteFunc(spec.Mounts, func(m launch.Mount) bool { return filepath.IsAbs(m.Source) && !exists(m.Source) })
 	for i, m := range spec.Mounts {

@@ -1,0 +1,72 @@
+package backends
+
+import (
+	"fmt"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
+	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
+)
+
+// ATOM is AMD's engine for its Instinct GPUs (https://github.com/ROCm/ATOM). GPUs
+// without a vendor are AMD's. Its port opens when the model is loaded and compiled: the
+// first start of a model may take ten minutes more.
+//
+// Quantization is found in the model's files. The default image was seen to run on
+// MI355X only. Of its metrics only the use of the KV cache is read: its counters are
+// copies that the server renews now and then, so that they do not belong to one pass.
+// The prefix cache is not emptied between passes. A revision cannot be chosen.
+type ATOM struct {
+	Container
+	TensorParallel       int     // GPUs that share each layer; all that GPUs names by id
+	MaxModelLen          int     // tokens of a request, prompt and output together
+	MaxNumSeqs           int     // requests in a batch; 512
+	MaxNumBatchedTokens  int     // tokens in a step; 16384
+	GPUMemoryUtilization float64 // share of each GPU's memory; 0.9
+	KVCacheDType         string  // bf16 or fp8
+	PrefixCaching        Toggle  // on
+	EnforceEager         bool    // no CUDA graphs
+}
+
+// Spec describes how the server is launched; the error names each invalid field.
+func (a ATOM) Spec() (launch.Spec, error) {
+	b := newBuilder(a.Container, "atom", "rocm/atom-dev:v0.1.7-rc0", 8000)
+	b.grantGPUs(launch.AMD)
+	if b.Devices.Vendor != launch.AMD {
+		b.invalid("GPUs", "%q: want ids of AMD GPUs, like 0,1, or all", string(a.GPUs))
+	}
+	b.enlargeShm()
+	b.Ulimits = []launch.Ulimit{{Name: "memlock", Soft: -1, Hard: -1}, {Name: "stack", Soft: 67108864, Hard: 67108864}}
+	b.Entrypoint = []string{"python3", "-m", "atom.entrypoints.openai_server"} // the image runs a shell
+	b.args("--model", b.path, "--served-model-name", b.Model, "--host", "0.0.0.0", "--server-port", fmt.Sprint(b.Port))
+	b.downloadTo("huggingface", "/root/.cache/huggingface", "HF_TOKEN")
+	b.commitIn("/root/.cache/huggingface/hub")
+	b.withOffline()
+	b.withChatTemplate("--chat-template")
+	b.withTrustRemoteCode("--trust-remote-code")
+	if a.Quantization != "" {
+		b.invalid("Quantization", "%q: want none, because the server finds it in the model's files", a.Quantization)
+	}
+	b.parallelOptions(parallelism{"TensorParallel", "--tensor-parallel-size", a.TensorParallel, []string{"-tp", "--pipeline-parallel-size", "-pp", "--data-parallel-size", "-dp", "--prefill-context-parallel-size", "-pcp"}})
+	b.intOption("MaxModelLen", "--max-model-len", a.MaxModelLen)
+	b.intOption("MaxNumSeqs", "--max-num-seqs", a.MaxNumSeqs)
+	b.intOption("MaxNumBatchedTokens", "--max-num-batched-tokens", a.MaxNumBatchedTokens)
+	b.shareOption("GPUMemoryUtilization", "--gpu-memory-utilization", a.GPUMemoryUtilization)
+	b.choiceOption("KVCacheDType", "--kv_cache_dtype", a.KVCacheDType, "bf16", "fp8")
+	b.toggleOption("PrefixCaching", a.PrefixCaching, []string{"--enable_prefix_caching"}, []string{"--no-enable_prefix_caching"})
+	b.switchOption("--enforce-eager", a.EnforceEager)
+	b.Metrics = a.Metrics()
+	b.Failures = append([]launch.Failure{
+		{Log: `Not enough memory for KV cache`, Advice: "raise GPUMemoryUtilization, lower MaxNumSeqs or MaxModelLen, or spread the model over more GPUs with TensorParallel"},
+		{Log: `Some processes failed to start, shutting down all`, Advice: "the engine did not start: the cause is in the lines above"},
+	}, torchFailures...)
+	if a.PrefixCaching != Off {
+		b.keepsPrompts()
+	}
+	return b.finish()
+}
+
+// Metrics returns the names of those metrics of ATOM that are read
+// (https://github.com/ROCm/ATOM/blob/main/atom/entrypoints/openai/metrics.py).
+func (ATOM) Metrics() metrics.Names {
+	return metrics.Names{Path: "/metrics", KVUsage: metrics.Alternatives{"atom:kv_cache_usage_ratio"}}
+}
