@@ -52,6 +52,19 @@ func keepSegmentsApart(network, address string, c syscall.RawConn) error {
 	return c.Control(func(fd uintptr) { unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, ownBuffer) })
 }
 
+// keepStamping makes the kernel stamp packets until the process ends. The kernel stops a moment after the last
+// socket that asked for timestamps was closed, and that moment may be after the first reads of the next socket (see
+// awaitStamps), whose later reads would then lack timestamps.
+var keepStamping = sync.OnceFunc(func() {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1) != nil {
+		unix.Close(fd)
+	}
+})
+
 // newStampedReader returns a reader of c, or nil if the kernel gives no timestamps: c
 // is no TCP connection, or the option is refused.
 func newStampedReader(c net.Conn) *stampedReader {
@@ -70,6 +83,7 @@ func newStampedReader(c net.Conn) *stampedReader {
 	if err != nil || refused != nil {
 		return nil
 	}
+	keepStamping()
 	s := &stampedReader{conn: tcp, raw: raw}
 	s.receive = s.tryReceive
 	return s
