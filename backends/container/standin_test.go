@@ -290,21 +290,33 @@ func TestStandInFailures(t *testing.T) {
 	assert.Equal(t, len(ownContainers(t)), 0)
 }
 
-// TestStandInRefusesOption checks that an option which a server does not have ends the
-// start with the message of the server's own parser.
+// TestStandInRefusesOption checks for a server of each style of command line that an option which the
+// server does not have ends the start with the message of the server's own parser.
 func TestStandInRefusesOption(t *testing.T) {
+	messages := map[string]string{
+		"argparse": "error: unrecognized arguments: --no-such-option", "clap": "error: unexpected argument '--no-such-option' found",
+		"click": "Error: No such option: --no-such-option", "llama": "error: invalid argument: --no-such-option", "none": "unexpected argument: --no-such-option", "kong": "error: unknown flag --no-such-option",
+	}
+	tried := map[string]bool{}
 	s := newStandIns(t)
-	t.Run("servers", func(t *testing.T) {
-		s.each(t, func(t *testing.T, spec launch.Spec, f facts.Facts) {
-			message := map[string]string{
-				"argparse": "error: unrecognized arguments: --no-such-option", "clap": "error: unexpected argument '--no-such-option' found",
-				"click": "Error: No such option: --no-such-option", "llama": "error: invalid argument: --no-such-option", "none": "unexpected argument: --no-such-option", "kong": "error: unknown flag --no-such-option",
-			}[f.Command.Style]
-			spec.Cmd = append(spec.Cmd, "--no-such-option")
-			_, err := start(t.Context(), spec, t.Logf)
-			assert.ErrorContains(t, err, "the container ended with exit status ")
-			assert.ErrorContains(t, err, message)
-		})
+	t.Run("styles", func(t *testing.T) {
+		for _, name := range slices.Sorted(maps.Keys(s.servers)) {
+			spec, f := s.spec(t, name)
+			if tried[f.Command.Style] {
+				continue
+			}
+			tried[f.Command.Style] = true
+			message := messages[f.Command.Style]
+			assert.Assert(t, message != "", "no message of the style %q of %s", f.Command.Style, name)
+			t.Run(f.Command.Style, func(t *testing.T) {
+				t.Parallel()
+				spec.Cmd = append(spec.Cmd, "--no-such-option")
+				_, err := start(t.Context(), spec, t.Logf)
+				assert.ErrorContains(t, err, "the container ended with exit status ")
+				assert.ErrorContains(t, err, message)
+			})
+		}
+		assert.Equal(t, len(tried), len(messages), "%v", tried)
 	})
 	assert.Equal(t, len(ownContainers(t)), 0)
 }
