@@ -19,7 +19,7 @@ import (
 // complete answers a request for a completion: it reads the request, decides
 // whether to refuse it, joins the plan and sends the answer.
 func (s *Server) complete(w http.ResponseWriter, r *http.Request, route wire.Route, accepted time.Duration) {
-	s.meter.open.Add(1)
+	inFlight := int(s.meter.open.Add(1))
 	defer s.meter.open.Add(-1)
 	rec := s.log.open(Entry{
 		ID: r.Header.Get("X-Request-Id"), Path: r.URL.Path, Accepted: accepted, Admitted: -1,
@@ -38,7 +38,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, route wire.Rou
 	}
 	var hit fault.Fault
 	if fail == nil {
-		hit = fault.For(s.cfg.Faults, rec.Ordinal, req.Stream, int(s.meter.open.Load()))
+		hit = fault.For(s.cfg.Faults, rec.Ordinal, req.Stream, inFlight)
 		rec.Stream, rec.PromptTokens, rec.Fault = req.Stream, req.Prompt, hit.Kind
 		fail = refusals[hit.Kind]
 	}

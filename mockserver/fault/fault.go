@@ -20,8 +20,8 @@ type Fault struct {
 	// index in its list and on the ordinal.
 	Share float64 `json:"share,omitzero"`
 	Seed  uint64  `json:"seed,omitzero"`
-	// Above is how many requests the server may have in flight, the one itself included,
-	// without the fault: it hits only with more of them, as a bug of large batches does.
+	// Above is how many requests the server may have in flight when a request arrives, the request itself
+	// included, without the fault: it hits only with more of them, as a bug of large batches does.
 	Above int `json:"above,omitzero"`
 	// At is the index, from 0, of the token at which the fault occurs: the tokens
 	// before it are sent as usual, and when token At is due the fault takes its
