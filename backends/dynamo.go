@@ -14,9 +14,9 @@ import (
 //
 // The port opens at once, and the model is listed when the worker has loaded it, which
 // may take minutes: Ready.Model is 30 minutes by default. Args are options of the
-// worker, which takes those of vLLM, and of `python3 -m dynamo.vllm --help`. The options
+// worker, which takes vLLM's options and what `python3 -m dynamo.vllm --help` lists. The options
 // of the front-end are variables, such as DYN_ROUTER_MODE. A worker that ends, ends the
-// container. The metrics are those of vLLM in the worker. The prefix cache is not
+// container. The metrics come from vLLM in the worker. The prefix cache is not
 // emptied between passes.
 type Dynamo struct {
 	Container
