@@ -302,6 +302,32 @@ func TestLateWorkers(t *testing.T) {
 	}
 }
 
+// TestOtherLoad checks that latencies are doubted, too, if the client's delays have made another load of a
+// closed loop with several workers. A lone worker that pauses between requests has the same latencies.
+func TestOtherLoad(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		workers int
+		pause   time.Duration // after each request of 380 ms
+		doubted bool
+	}{
+		{"no pause", 4, 0, false},
+		{"a tenth", 4, 38 * ms, false},
+		{"a third", 4, 127 * ms, true},
+		{"a third, alone", 1, 127 * ms, false},
+	} {
+		var all []sample.Sample
+		for i := range 10 * tt.workers {
+			s := stream(i, 0)
+			took := s.End - s.Start
+			s = stream(i, time.Duration(i/tt.workers)*(took+tt.pause))
+			all = append(all, s)
+		}
+		r := report(Pass{Samples: sample.All(all...), Workers: tt.workers, Stagger: -1}, "mean-ttft-ns", "mean-e2e-ns")
+		assert.Equal(t, len(r.Distorted), map[bool]int{true: 2}[tt.doubted], "%s: %v", tt.name, r.Distorted)
+	}
+}
+
 // TestSchedule compares the ideal time of a pass with the time that simulated workers take for the same
 // requests without delays, while the workers that were measured pause and begin late.
 func TestSchedule(t *testing.T) {
