@@ -71,7 +71,7 @@ func slo(b *testing.B, s server) {
 		})
 		b.Run("of=concurrency/upto=1024", func(b *testing.B) {
 			c.patience = pick(s, 5*time.Minute, max(time.Second, 8*c.lone))
-			c.search(b, search.Highest{From: 1, To: 1024, Tolerance: 0.05, Whole: true}, noStart, c.byConcurrency, "concurrency")
+			c.search(b, search.Highest{From: 1, To: 1024, Tolerance: pick(s, 0.05, 0.1), Whole: true}, noStart, c.byConcurrency, "concurrency")
 		})
 	})
 }

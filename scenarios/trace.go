@@ -19,7 +19,7 @@ import (
 func trace(b *testing.B, s server) {
 	if !s.full() {
 		b.Run("workload=bursts/stream=true", func(b *testing.B) {
-			for _, speed := range []float64{2, 8} {
+			for _, speed := range []float64{4, 8} {
 				b.Run(fmt.Sprintf("speed=%g", speed), func(b *testing.B) { replayBursts(b, s, speed) })
 			}
 		})
