@@ -111,8 +111,8 @@ func evalscopeExtra(g *gather, last func(*records.Request) (time.Duration, strin
 	}
 	cached, in := 0, 0
 	hits := g.each(func(q *records.Request) string {
-		cached += int(q.Cached)
-		in += int(q.Prompt)
+		cached += int(q.CachedTokens)
+		in += int(q.PromptTokens)
 		return ""
 	})
 	if hits = hits.plus(exact(100*float64(cached))).over(exact(float64(in)), "no token was prompted"); cached == 0 {

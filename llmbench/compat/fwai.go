@@ -86,8 +86,8 @@ func FwAI(p Pass) Figures {
 }
 
 func fwaiTokens(q *records.Request) (int, string) {
-	if q.Source == sample.FromUsage {
-		return int(q.Output), ""
+	if q.TokenSource == sample.FromUsage {
+		return int(q.OutputTokens), ""
 	}
 	return 0, ""
 }

@@ -81,8 +81,8 @@ func GuideLLM(p Pass) Figures {
 
 func guidellmTokens(q *records.Request) (int, string) {
 	switch {
-	case q.Source == sample.FromUsage:
-		return int(q.Output), ""
+	case q.TokenSource == sample.FromUsage:
+		return int(q.OutputTokens), ""
 	case q.Deltas > 0 && calledTools(q):
 		return 0, whyTools
 	case q.Deltas > 0:

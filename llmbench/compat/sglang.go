@@ -99,8 +99,8 @@ func SGLang(p Pass) Figures {
 
 func sglangTokens(q *records.Request) (int, string) {
 	switch {
-	case q.Source == sample.FromUsage:
-		return int(q.Output), ""
+	case q.TokenSource == sample.FromUsage:
+		return int(q.OutputTokens), ""
 	case q.MaxTokens > 0:
 		return int(q.MaxTokens), ""
 	}
@@ -111,8 +111,8 @@ func sglangPrompt(q *records.Request) (int, string) {
 	switch {
 	case q.Turn > 0:
 		return 0, "it is of a session, of which the tool does not add up prompts"
-	case q.Asked == 0:
+	case q.AskedTokens == 0:
 		return 0, whyAsked
 	}
-	return int(q.Asked), ""
+	return int(q.AskedTokens), ""
 }

@@ -140,14 +140,14 @@ func vllmFate(q *records.Request) (fate, string) {
 }
 
 func vllmPrompt(q *records.Request) (int, string) {
-	if q.Prompt > 0 && !q.UsageAlone {
+	if q.PromptTokens > 0 && !q.UsageAlone {
 		return 0, "its usage came with a choice, where vLLM does not look, or its record does not say; it would count the prompt itself, which is not kept"
 	}
 	return promptTokens(q)
 }
 
 func vllmTokens(q *records.Request) (int, string) {
-	if q.Source == sample.FromUsage && !q.UsageAlone {
+	if q.TokenSource == sample.FromUsage && !q.UsageAlone {
 		return 0, "its usage came with a choice, where vLLM does not look, or its record does not say; it would tokenize the text, which is not kept"
 	}
 	return usageOr(q)
@@ -185,9 +185,9 @@ func vllmEvents(q *records.Request, each func(time.Duration)) string {
 	if why := choicesKnown(q); why != "" {
 		return why
 	}
-	at := q.ChoiceFirst
+	at := q.Choices.First
 	each(at)
-	if q.Before == 1 && q.Deltas > 0 {
+	if q.Choices.Before == 1 && q.Deltas > 0 {
 		at = q.First
 		each(at)
 	}
@@ -195,8 +195,8 @@ func vllmEvents(q *records.Request, each func(time.Duration)) string {
 		at += gap
 		each(at)
 	}
-	if q.After == 1 || q.Deltas == 0 && choices(q) == 2 {
-		each(q.ChoiceLast)
+	if q.Choices.After == 1 || q.Deltas == 0 && choices(q) == 2 {
+		each(q.Choices.Last)
 	}
 	return ""
 }

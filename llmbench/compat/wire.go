@@ -57,16 +57,16 @@ func nothing(why string) Figures {
 
 // choices returns the number of events with a choice, 0 if it is unknown.
 func choices(q *records.Request) int {
-	if q.ChoiceFirst == 0 {
+	if q.Choices.First == 0 {
 		return 0
 	}
-	return int(q.Deltas + q.Before + q.Amid + q.After)
+	return int(q.Deltas) + q.Choices.Before + q.Choices.Amid + q.Choices.After
 }
 
 // noChoice reports whether it is known that no event had a choice. A record with the instant
 // of the last event or with a clock has the choices too.
 func noChoice(q *records.Request) bool {
-	return q.ChoiceFirst == 0 && q.Deltas == 0 && (q.LastEvent > 0 || q.Done > 0 || q.Clock != "")
+	return q.Choices.First == 0 && q.Deltas == 0 && (q.LastEvent > 0 || q.Done > 0 || q.Clock != "")
 }
 
 // anyEvent reports whether an answer had an event, [DONE] included, or why that is not
@@ -87,17 +87,17 @@ func calledTools(q *records.Request) bool {
 }
 
 func firstChoice(q *records.Request) (time.Duration, string) {
-	if q.ChoiceFirst == 0 {
+	if q.Choices.First == 0 {
 		return 0, whyChoices
 	}
-	return q.ChoiceFirst, ""
+	return q.Choices.First, ""
 }
 
 func lastChoice(q *records.Request) (time.Duration, string) {
-	if q.ChoiceFirst == 0 {
+	if q.Choices.First == 0 {
 		return 0, whyChoices
 	}
-	return q.ChoiceLast, ""
+	return q.Choices.Last, ""
 }
 
 func lastEvent(q *records.Request) (time.Duration, string) {
@@ -119,15 +119,15 @@ func choiceGaps(q *records.Request, d *records.Dist) string {
 	case choices(q) == 1:
 		return ""
 	case q.Deltas == 0:
-		d.Add(q.ChoiceLast - q.ChoiceFirst)
+		d.Add(q.Choices.Last - q.Choices.First)
 		return ""
 	}
-	if q.Before == 1 {
-		d.Add(q.First - q.ChoiceFirst)
+	if q.Choices.Before == 1 {
+		d.Add(q.First - q.Choices.First)
 	}
 	d.AddGaps(q)
-	if q.After == 1 {
-		d.Add(q.ChoiceLast - q.Last)
+	if q.Choices.After == 1 {
+		d.Add(q.Choices.Last - q.Last)
 	}
 	return ""
 }
@@ -138,7 +138,7 @@ func choicesKnown(q *records.Request) string {
 	switch {
 	case n == 0:
 		return whyChoices
-	case n > 2 && q.Deltas == 0 || q.Deltas > 0 && (q.Before > 1 || q.Amid > 0 || q.After > 1):
+	case n > 2 && q.Deltas == 0 || q.Deltas > 0 && (q.Choices.Before > 1 || q.Choices.Amid > 0 || q.Choices.After > 1):
 		return "it has several events without text, whose instants the record does not hold"
 	}
 	return ""
@@ -155,22 +155,22 @@ func textGaps(q *records.Request, d *records.Dist) string {
 
 // promptTokens returns the prompt tokens that the server stated.
 func promptTokens(q *records.Request) (int, string) {
-	if q.Prompt == 0 {
+	if q.PromptTokens == 0 {
 		return 0, whyPrompt
 	}
-	return int(q.Prompt), ""
+	return int(q.PromptTokens), ""
 }
 
 // cachedTokens returns the cached tokens of the prompt that the server stated. Records do not
 // distinguish a server that stated 0 from one that stated nothing: if any request has some, the
 // server states them.
-func cachedTokens(q *records.Request) (int, string) { return int(q.Cached), "" }
+func cachedTokens(q *records.Request) (int, string) { return int(q.CachedTokens), "" }
 
 // usageOr returns the output tokens of a tool that uses usage, or else its own tokenizer.
 func usageOr(q *records.Request) (int, string) {
-	switch q.Source {
+	switch q.TokenSource {
 	case sample.FromUsage, sample.FromTokenizer:
-		return int(q.Output), ""
+		return int(q.OutputTokens), ""
 	}
 	return 0, whyTokens
 }

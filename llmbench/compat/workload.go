@@ -41,8 +41,8 @@ func newWorkload(p Pass) (w workload, why Value) {
 			begin = q.Start.Seconds()
 		}
 		sum.at = end.Seconds() - begin
-		sum.fresh += float64(max(0, in-int(q.Cached)))
-		sum.cached += float64(q.Cached)
+		sum.fresh += float64(max(0, in-int(q.CachedTokens)))
+		sum.cached += float64(q.CachedTokens)
 		sum.prompt = sum.fresh + sum.cached
 		sum.output += float64(out)
 		w.points = append(w.points, sum)

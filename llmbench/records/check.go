@@ -29,7 +29,7 @@ func (q *Request) checkRange() error {
 	if err := checkInstants(0, q.Due, q.Admitted, q.Start, q.Connect, q.Wrote, q.FirstByte, q.LastEvent, q.Done); err != nil {
 		return err
 	}
-	return checkInstants(-sample.ClockError, q.First, q.Last, q.End, q.ChoiceFirst, q.ChoiceLast)
+	return checkInstants(-sample.ClockError, q.First, q.Last, q.End, q.Choices.First, q.Choices.Last)
 }
 
 // checkInstants returns an error if an instant is before least or after longest.
@@ -87,14 +87,14 @@ func (q *Request) checkText() error {
 
 // checkChoices checks the events with a choice.
 func (q *Request) checkChoices() error {
-	without := q.Before + q.Amid + q.After // text
+	without := q.Choices.Before + q.Choices.Amid + q.Choices.After // text
 	switch {
-	case (q.ChoiceFirst == 0) != (q.ChoiceLast == 0) || q.ChoiceFirst == 0 && without > 0:
-		return fmt.Errorf("choices: %d events without text, first_ns %d and last_ns %d: want both instants, or nothing", without, q.ChoiceFirst, q.ChoiceLast)
-	case !q.during(q.ChoiceFirst) || !q.during(q.ChoiceLast) || q.ChoiceLast < q.ChoiceFirst:
-		return fmt.Errorf("choices: first_ns %d and last_ns %d: want them in this order between start_ns %d and end_ns %d", q.ChoiceFirst, q.ChoiceLast, q.Start, q.End)
-	case q.Deltas > 0 && q.ChoiceFirst > 0 && (q.ChoiceFirst > q.First || q.ChoiceLast < q.Last):
-		return fmt.Errorf("choices: first_ns %d and last_ns %d: want those of the text, %d and %d, between them", q.ChoiceFirst, q.ChoiceLast, q.First, q.Last)
+	case (q.Choices.First == 0) != (q.Choices.Last == 0) || q.Choices.First == 0 && without > 0:
+		return fmt.Errorf("choices: %d events without text, first_ns %d and last_ns %d: want both instants, or nothing", without, q.Choices.First, q.Choices.Last)
+	case !q.during(q.Choices.First) || !q.during(q.Choices.Last) || q.Choices.Last < q.Choices.First:
+		return fmt.Errorf("choices: first_ns %d and last_ns %d: want them in this order between start_ns %d and end_ns %d", q.Choices.First, q.Choices.Last, q.Start, q.End)
+	case q.Deltas > 0 && q.Choices.First > 0 && (q.Choices.First > q.First || q.Choices.Last < q.Last):
+		return fmt.Errorf("choices: first_ns %d and last_ns %d: want those of the text, %d and %d, between them", q.Choices.First, q.Choices.Last, q.First, q.Last)
 	}
 	return nil
 }
@@ -104,10 +104,10 @@ func (q *Request) checkEvents() error {
 	switch {
 	case !q.during(q.LastEvent) || !q.during(q.Done):
 		return fmt.Errorf("last_event_ns %d and done_ns %d: want them between start_ns %d and end_ns %d", q.LastEvent, q.Done, q.Start, q.End)
-	case q.LastEvent != 0 && q.LastEvent < q.ChoiceLast:
-		return fmt.Errorf("last_event_ns %d before the last choice, %d", q.LastEvent, q.ChoiceLast)
-	case q.Done != 0 && q.Done < max(q.Last, q.ChoiceLast, q.LastEvent):
-		return fmt.Errorf("done_ns %d before another event, %d: want none after the end marker", q.Done, max(q.Last, q.ChoiceLast, q.LastEvent))
+	case q.LastEvent != 0 && q.LastEvent < q.Choices.Last:
+		return fmt.Errorf("last_event_ns %d before the last choice, %d", q.LastEvent, q.Choices.Last)
+	case q.Done != 0 && q.Done < max(q.Last, q.Choices.Last, q.LastEvent):
+		return fmt.Errorf("done_ns %d before another event, %d: want none after the end marker", q.Done, max(q.Last, q.Choices.Last, q.LastEvent))
 	}
 	return nil
 }

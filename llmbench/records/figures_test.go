@@ -39,8 +39,8 @@ func TestFigures(t *testing.T) {
 			}
 			s.OutputTokens, s.End = s.Deltas, s.Last+time.Duration(rng.Int64N(1e6))
 			samples = append(samples, s)
-			q := Request{Outcome: s.Outcome, Source: s.TokenSource, Due: s.Due, Start: s.Start, First: s.First, Last: s.Last, End: s.End,
-				Deltas: int32(s.Deltas), Prompt: int32(s.PromptTokens), Output: int32(s.OutputTokens), Streamed: true, Scheduled: s.Scheduled, Line: int32(i)}
+			q := Request{Outcome: s.Outcome, TokenSource: s.TokenSource, Due: s.Due, Start: s.Start, First: s.First, Last: s.Last, End: s.End,
+				Deltas: int32(s.Deltas), PromptTokens: int32(s.PromptTokens), OutputTokens: int32(s.OutputTokens), Streamed: true, Scheduled: s.Scheduled, Line: int32(i)}
 			for _, g := range s.Gaps {
 				if g > math.MaxUint32 || q.gaps.long != nil {
 					for _, v := range q.gaps.short {

@@ -70,12 +70,12 @@ func TestRoundTrip(t *testing.T) {
 		for q := range run.All() {
 			s := samples[i]
 			want := records.Request{
-				Pass: int32(s.Pass), Line: int32(i + 2), Outcome: s.Outcome, Source: s.TokenSource, Finish: s.Finish,
+				Pass: int32(s.Pass), Line: int32(i + 2), Outcome: s.Outcome, TokenSource: s.TokenSource, Finish: s.Finish,
 				Due: s.Due, Start: s.Start, Wrote: s.Wrote, FirstByte: s.FirstByte, First: s.First, Last: s.Last, End: s.End,
 				Turn: int32(s.Turn), Events: int32(s.Events), FirstOutput: s.FirstOutput, Outputs: int32(s.Outputs),
-				LastEvent: s.LastEvent, Done: s.Done, Connect: s.Connect, ChoiceFirst: s.Choices.First, ChoiceLast: s.Choices.Last,
-				Before: int32(s.Choices.Before), Amid: int32(s.Choices.Amid), After: int32(s.Choices.After), Deltas: int32(s.Deltas), Cut: int32(s.Cut),
-				Prompt: int32(s.PromptTokens), Output: int32(s.OutputTokens), Cached: int32(s.CachedTokens), MaxTokens: int32(s.MaxTokens), FixedOutput: s.FixedOutput, Asked: int32(s.AskedTokens), Status: int32(s.Status),
+				LastEvent: s.LastEvent, Done: s.Done, Connect: s.Connect, Choices: s.Choices,
+				Deltas: int32(s.Deltas), Cut: int32(s.Cut),
+				PromptTokens: int32(s.PromptTokens), OutputTokens: int32(s.OutputTokens), CachedTokens: int32(s.CachedTokens), MaxTokens: int32(s.MaxTokens), FixedOutput: s.FixedOutput, AskedTokens: int32(s.AskedTokens), Status: int32(s.Status),
 				PromptChars: int32(s.PromptChars), OutputChars: int32(s.OutputChars), Resent: int32(s.Resent), UsageAlone: s.UsageAlone, Streamed: s.Streamed, Scheduled: s.Scheduled,
 				Epoch: s.Epoch.UnixNano(), InFlight: int32(s.InFlight), Granted: s.Granted, SentBy: s.SentBy, Merged: s.Merged, Admitted: s.Admitted, Clock: s.Clock, Server: q.Server,
 			}

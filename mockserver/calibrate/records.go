@@ -64,8 +64,8 @@ func (s *Sample) takeRun(requests *records.Run, file string) error {
 		if !q.OK() {
 			failures++
 		} else {
-			s.Point.Prompt += float64(q.Prompt)
-			s.Outputs = append(s.Outputs, float64(q.Output))
+			s.Point.Prompt += float64(q.PromptTokens)
+			s.Outputs = append(s.Outputs, float64(q.OutputTokens))
 		}
 		passes[q.Pass].requests = append(passes[q.Pass].requests, asSent(q))
 	}
@@ -86,10 +86,10 @@ func check(q *records.Request) error {
 		return nil
 	case q.End <= q.Start:
 		return fmt.Errorf("start_ns %d and end_ns %d, want the end later", q.Start, q.End)
-	case q.Prompt > mostTokens:
-		return fmt.Errorf("prompt_tokens: %d, want 0 to %d", q.Prompt, mostTokens)
-	case q.Output < 1 || q.Output > mostTokens:
-		return fmt.Errorf("output_tokens: %d, want 1 to %d", q.Output, mostTokens)
+	case q.PromptTokens > mostTokens:
+		return fmt.Errorf("prompt_tokens: %d, want 0 to %d", q.PromptTokens, mostTokens)
+	case q.OutputTokens < 1 || q.OutputTokens > mostTokens:
+		return fmt.Errorf("output_tokens: %d, want 1 to %d", q.OutputTokens, mostTokens)
 	case q.Deltas > 0 && q.First <= q.Start:
 		return fmt.Errorf("start_ns %d and first_ns %d, want the first delta later", q.Start, q.First)
 	}
@@ -98,7 +98,7 @@ func check(q *records.Request) error {
 
 // asSent returns the request as its client saw it.
 func asSent(q *records.Request) sentRequest {
-	s := sentRequest{at: q.Start, end: q.End, tokens: int(q.Output), state: failed}
+	s := sentRequest{at: q.Start, end: q.End, tokens: int(q.OutputTokens), state: failed}
 	if !q.OK() {
 		return s
 	}

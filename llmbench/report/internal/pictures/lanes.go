@@ -55,7 +55,7 @@ func Lanes(id, title string, r *results.Row) *Picture {
 				answers.Points = append(answers.Points, bar(i, float64(first), float64(q.End)))
 			}
 		}
-		p.Table.Add(count(float64(q.Line)), brief(x, float64(q.Start)), token, brief(x, float64(q.End)), count(float64(q.Output)),
+		p.Table.Add(count(float64(q.Line)), brief(x, float64(q.Start)), token, brief(x, float64(q.End)), count(float64(q.OutputTokens)),
 			Cell{Text: string(q.Outcome)}, Cell{Text: q.Error})
 	}
 	for _, s := range []*chart.Series{waits, answers, broken} {

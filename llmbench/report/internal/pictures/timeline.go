@@ -58,7 +58,7 @@ func courseOf(run *records.Run) course {
 		switch {
 		case !q.OK(): // the tokens of a failed request are no output, as in output-tok/s
 		case q.Deltas > 0: // the tokens are spread evenly over the deltas
-			each := float64(q.Output) / float64(q.Deltas)
+			each := float64(q.OutputTokens) / float64(q.Deltas)
 			at := q.First
 			c.tokens[bin(at)] += each
 			for gap := range q.Gaps() {
@@ -66,7 +66,7 @@ func courseOf(run *records.Run) course {
 				c.tokens[bin(at)] += each
 			}
 		default:
-			c.tokens[bin(q.End)] += float64(q.Output)
+			c.tokens[bin(q.End)] += float64(q.OutputTokens)
 		}
 		for b := bin(q.Start); b <= bin(q.End); b++ {
 			from, to := max(q.Start, time.Duration(b)*c.width), min(q.End, time.Duration(b+1)*c.width)

@@ -50,7 +50,7 @@ func (c *course) add(at time.Time, inFlight int, q *records.Request) {
 	s.inFlight = max(s.inFlight, inFlight)
 	switch {
 	case q.OK():
-		s.tokens += int(q.Output)
+		s.tokens += int(q.OutputTokens)
 		if ttft, ok := q.TTFT(); ok {
 			s.ttfts++
 			s.ttft += ttft

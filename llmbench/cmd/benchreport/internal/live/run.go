@@ -151,8 +151,8 @@ func (t *tracker) add(q *records.Request) {
 	if !q.OK() {
 		return
 	}
-	t.run.OutputTokens += int(q.Output)
-	if t.recent = append(t.recent, tokensAt{q.End, int(q.Output)}); len(t.recent) > maxRecent {
+	t.run.OutputTokens += int(q.OutputTokens)
+	if t.recent = append(t.recent, tokensAt{q.End, int(q.OutputTokens)}); len(t.recent) > maxRecent {
 		t.forget()
 	}
 	if ttft, ok := q.TTFT(); ok {

@@ -170,7 +170,7 @@ func TestCourse(t *testing.T) {
 	assert.Equal(t, string(text[strings.Index(string(text), `"stepMs"`):]), `"stepMs":1000,"inFlight":[2,2,null,2],"tokens":[20,0,0,10],"ttft":[200,null,null,200],"failed":[0,1,0,0]}`)
 
 	var long course
-	q := records.Request{Outcome: sample.OK, Output: 10}
+	q := records.Request{Outcome: sample.OK, OutputTokens: 10}
 	const hours = 10
 	for i := range hours * 3600 {
 		long.add(c.Start.Add(time.Duration(i)*time.Second), 1+i%7, &q)
