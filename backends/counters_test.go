@@ -243,7 +243,7 @@ func TestMissingCounters(t *testing.T) {
 		}, "GET /metrics: status 302 Found: redirects are not followed, and this one leads to https://elsewhere.example/?xx"},
 		{"a page", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<!doctype html>") }, "the answer is no text of Prometheus metrics"},
 		{"broken", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
-		{"of another program", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "go_goroutines 3") }, "metrics of no server that is known; known are TensorRT-LLM, vLLM, SGLang, llama.cpp, TGI, LMDeploy, MindIE"},
+		{"of another program", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "go_goroutines 3") }, "these are not the metrics of a known server; known are TensorRT-LLM, vLLM, SGLang, llama.cpp, TGI, LMDeploy, MindIE"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, srv := newCounting(t, "", nil, c.metrics)

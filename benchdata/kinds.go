@@ -215,7 +215,7 @@ func Open(spec string, o Options) (Workload, error) {
 	case k.path == "PATH" && path == "":
 		return nil, fmt.Errorf("dataset %q: want the path of a file, %s:PATH", spec, name)
 	case k.path == "" && path != "":
-		return nil, fmt.Errorf("dataset %q: %s has no file", spec, name)
+		return nil, fmt.Errorf("dataset %q: %s reads no file; want no path", spec, name)
 	case o.Input > 0 && !k.generated:
 		p.errorf("an input of %d tokens, but the lengths of its prompts are fixed", o.Input)
 	}

@@ -231,7 +231,7 @@ func TestOpen(t *testing.T) {
 		{"nothing:x", Options{}, `dataset "nothing:x": want one of random, random-vllm, random-sglang, prefix-repetition, generated-shared-prefix, sonnet[:PATH], sharegpt:PATH`},
 		{"openqa", Options{}, "want the path of a file, openqa:PATH"},
 		{"openqa:?min=3", Options{}, "want the path of a file, openqa:PATH"},
-		{"random:x", Options{}, "random has no file"},
+		{"random:x", Options{}, "random reads no file; want no path"},
 		{"openqa:x?speed=2", Options{}, "parameter speed, want one of max, min, repeat"},
 		{"sharegpt:x?speed=2", Options{}, "parameter speed, want one of repeat"},
 		{"sharegpt-sglang:x?repeat=false", Options{}, "parameter repeat, want one of context"},

@@ -24,9 +24,9 @@ const (
 // unit warm-cache if the cache is warm. It returns what a reader of the figures must know.
 //
 // The control is made after the passes, so that it changes none of their figures and costs nothing where
-// prompts are new or the server states what it took from its cache. It sends requests of the last pass again, and in
-// turn new ones of the same words in another order, one at a time, in random order. The new ones differ in each
-// process, whatever the salt, because a server may have seen the prompts of an earlier process. The control tells
+// prompts are new or the server states what it took from its cache. One at a time, it sends
+// requests of the last pass again, each beside a new one of the same words in another order; chance decides which
+// of the two is first. The new ones differ in each process, whatever the salt, because a server may have seen the prompts of an earlier process. The control tells
 // the state of the cache after the passes: what a long pass has pushed out of the cache counts as cold.
 func (r *run) judgeCache(metrics map[string]float64) (notes []records.Note) {
 	t := r.target

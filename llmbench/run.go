@@ -128,7 +128,7 @@ func (r *run) pass(ctx context.Context, number int) error {
 		var observeErr error
 		if r.figures, observeErr = r.observer.After(ctx); observeErr != nil {
 			if ctx.Err() == nil { // else the pass was given up
-				r.tell(records.Note{Kind: records.NoteServer}, "pass %d: figures of the server: %v", number, observeErr)
+				r.tell(records.Note{Kind: records.NoteServer}, "pass %d: the server's own figures are left out: %v", number, observeErr)
 			}
 			r.figures = nil
 		}

@@ -142,7 +142,7 @@ func (sc Scenario) resolve(o Options) (Options, []cell, error) {
 // checkFull returns an error if full is no value of LLMBENCH_FULL.
 func checkFull(full string) error {
 	if why, found := unrepeatable[full]; found {
-		return fmt.Errorf("LLMBENCH_FULL=%s: cannot be repeated: %s", full, why)
+		return fmt.Errorf("LLMBENCH_FULL=%s: this experiment cannot be repeated: %s", full, why)
 	}
 	if names := experiments(); full != "" && full != "1" && !slices.Contains(names, full) {
 		return fmt.Errorf("LLMBENCH_FULL=%s: want 1 or one of %s", full, strings.Join(names, ", "))

@@ -119,7 +119,7 @@ func TestCheck(t *testing.T) {
 		{"Chat", Options{Full: "E1"}, "LLMBENCH_FULL=E1: want 1 or one of A, A0, B2, B3, C, C7, D1, D2,", false},
 		{"Sweep", Options{Full: "1"}, "", false},
 		{"Sweep", Options{Full: "D11"}, "nothing to measure: Sweep has no part in LLMBENCH_FULL=D11", true},
-		{"Sweep", Options{Full: "D9"}, "LLMBENCH_FULL=D9: cannot be repeated: its servers gave no answer", false},
+		{"Sweep", Options{Full: "D9"}, "LLMBENCH_FULL=D9: this experiment cannot be repeated: its servers gave no answer", false},
 		{"OpenQA", Options{Full: "D11"}, "nothing to measure: LLMBENCH_DATA is not set: workload=openqa needs a folder with open_qa.jsonl\nget it by: curl", true},
 		{"OpenQA", Options{Full: "D11", Data: t.TempDir()}, "workload=openqa needs open_qa.jsonl in it", true},
 		{"OpenQA", Options{Full: "D11", Simulated: true}, "", false},

@@ -16,34 +16,34 @@ func init() {
 var units = []sample.Unit{
 	{Name: "question-set", Core: true, Means: "`BenchmarkAccuracy`: checksum of the questions asked. Processes with equal checksums asked the same questions, so their answers are not independent."},
 	{Name: "agree-%", Better: "higher", Core: true, Gate: "5%", Means: "`BenchmarkAgreement`: successful answers whose text equals the reference's / successful answers that have a reference."},
-	{Name: "agree-prefix-tok/req", Better: "higher", Core: true, Means: "`BenchmarkAgreement`: mean tokens of the beginning that an answer shares with its reference, counted by LLMBENCH_TOKENIZER, or without it by the share of the answer's characters."},
+	{Name: "agree-prefix-tok/req", Better: "higher", Core: true, Means: "`BenchmarkAgreement`: mean tokens that an answer and its reference have in common at the beginning, by LLMBENCH_TOKENIZER, or else by the share of characters."},
 	{Name: "implied-hit-%", Better: "higher", Core: true, Means: "`BenchmarkPrefixCache`: prompt tokens whose prefix was sent before / prompt tokens of successful requests."},
 	{Name: "p50-ttft-miss-ns", Better: "lower", Core: true, Family: sample.FamilyTTFT, Statistic: sample.P50, Means: "`BenchmarkPrefixCache`: median TTFT of prompts whose prefix was not sent before."},
 	{Name: "p50-ttft-hit-ns", Better: "lower", Core: true, Family: sample.FamilyTTFT, Statistic: sample.P50, Means: "`BenchmarkPrefixCache`: median TTFT of prompts whose prefix was sent before."},
 	{Name: "valid-%", Better: "higher", Core: true, Means: "`BenchmarkToolCalls`, `BenchmarkStructuredOutput`: successful answers that conform to the request's tools or schema / successful answers."},
-	{Name: "slo-req/s", Better: "higher", Core: true, Means: "`BenchmarkSLO`: highest rate at which two passes met the SLO with 95 % confidence and completions kept up. Requests arrive evenly in the reduced form, at random in the full form."},
+	{Name: "slo-req/s", Better: "higher", Core: true, Means: "`BenchmarkSLO`: highest rate at which two passes met the SLO with 95 % confidence and completions kept up with arrivals. Arrivals are even in the reduced form, random in the full form."},
 	{Name: "slo-uncertified-req/s", Better: "higher", Core: true, Means: "`BenchmarkSLO`: instead of slo-req/s, if passes had too few requests for 95 % confidence."},
-	{Name: "slo-missed-req/s", Core: true, Means: "`BenchmarkSLO`: lowest rate at which two passes missed the SLO. The limit is between this rate and slo-req/s."},
+	{Name: "slo-missed-req/s", Core: true, Means: "`BenchmarkSLO`: lowest rate at which two passes missed the SLO. The server's limit is between slo-req/s and this rate."},
 	{Name: "slo-concurrency", Better: "higher", Core: true, Means: "`BenchmarkSLO`: highest concurrency at which two passes met the SLO with 95 % confidence."},
 	{Name: "slo-uncertified-concurrency", Better: "higher", Core: true, Means: "`BenchmarkSLO`: instead of slo-concurrency, if passes had too few requests for 95 % confidence."},
-	{Name: "slo-missed-concurrency", Core: true, Means: "`BenchmarkSLO`: lowest concurrency at which two passes missed the SLO. The limit is between this concurrency and slo-concurrency."},
+	{Name: "slo-missed-concurrency", Core: true, Means: "`BenchmarkSLO`: lowest concurrency at which two passes missed the SLO."},
 	{Name: "passes/op", Core: true, Means: "`BenchmarkSLO`: passes that one search took."},
 	{Name: "knee-concurrency", Core: true, Means: "`BenchmarkSweep`: the knee, the concurrency with the greatest output-tok/s / p50-e2e-ns."},
 	{Name: "knee-output-tok/s", Better: "higher", Core: true, Means: "`BenchmarkSweep`: output-tok/s at knee-concurrency."},
 	{Name: "start-to-ready-ns", Better: "lower", Core: true, Means: "`BenchmarkColdStart`: time from the start of the server's container until the server listed its model."},
 	{Name: "start-to-first-token-ns", Better: "lower", Core: true, Means: "`BenchmarkColdStart`: time from the start of the server's container to the first token of a completion."},
-	{Name: "srv-prompt-tok/s", Better: "higher", Core: true, Means: "`BenchmarkPrefill`, `BenchmarkDecode`: prompt tokens that the server processed / the time that the server says this took."},
-	{Name: "srv-output-tok/s", Better: "higher", Core: true, Means: "`BenchmarkPrefill`, `BenchmarkDecode`: output tokens after the first of each answer / the time that the server says they took."},
+	{Name: "srv-prompt-tok/s", Better: "higher", Core: true, Means: "`BenchmarkPrefill`, `BenchmarkDecode`: prompt tokens / processing time, as the server states both."},
+	{Name: "srv-output-tok/s", Better: "higher", Core: true, Means: "`BenchmarkPrefill`, `BenchmarkDecode`: output tokens after the first of each answer / time for them, as the server states both."},
 }
 
 // errorUnits are the units of BenchmarkError: the client's error by the log of the mock
 // server.
 func errorUnits() (all []sample.Unit) {
 	for _, e := range []struct{ name, means string }{
-		{"ttft-err", "the error of the first token's instant, against the mock server's own write of it (`BenchmarkError`)"},
-		{"itl-err", "the error of the gaps between tokens (`BenchmarkError`)"},
+		{"ttft-err", "the difference between the instants of the first token by the client and by the mock server's log (`BenchmarkError`)"},
+		{"itl-err", "the difference between gaps of tokens by the client and by the mock server's log (`BenchmarkError`)"},
 		{"wire-err", "the time from the server's write of a token to the kernel's receive timestamp (`BenchmarkError`)"},
-		{"user-err", "the time from the kernel's receive timestamp, or without one from the server's write, to the client's read (`BenchmarkError`)"},
+		{"user-err", "the time from the kernel's receive timestamp, or else from the server's write, to the client's read (`BenchmarkError`)"},
 	} {
 		for _, s := range []struct {
 			statistic sample.Statistic

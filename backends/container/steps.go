@@ -180,7 +180,7 @@ func (i *instance) findModel(ctx context.Context) error {
 // streamed, to tell when its first token came.
 func (i *instance) getCompletion(ctx context.Context) error {
 	w := probe.NewWatch(func(waited time.Duration, last error) {
-		i.logf("%s: completion: not yet after %v: %s", i.spec.Backend, waited.Round(time.Second), probe.Reason(last))
+		i.logf("%s: completion: no answer yet, after %v: %s", i.spec.Backend, waited.Round(time.Second), probe.Reason(last))
 	})
 	defer w.Stop()
 	sent, s, err := probe.Completion(ctx, i.target, true, w.Failed)

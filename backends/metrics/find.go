@@ -83,5 +83,5 @@ func (f families) recognise(kinds []Kind) (kind int, err error) {
 		}
 		return i, nil
 	}
-	return 0, fmt.Errorf("metrics of no server that is known; known are %s", strings.Join(names, ", "))
+	return 0, fmt.Errorf("these are not the metrics of a known server; known are %s", strings.Join(names, ", "))
 }

@@ -115,8 +115,8 @@ type Row struct {
 	// probability Report.Power, by as many and as noisy samples. It is a share
 	// of the old value, with its sign.
 	Detectable *float64 `json:"detectable"`
-	// Noise estimates how much Change differs from 0 for two equal versions: by
-	// more than Noise in one of 20 comparisons. It is half the width of
+	// Noise is how far chance alone moves Change from 0: of two equal versions,
+	// Change exceeds Noise in one of 20 comparisons. Noise is half the width of
 	// the 95 % confidence interval of the change, a share of the old value. It is
 	// set for units with a direction.
 	Noise *float64 `json:"noise"`
@@ -152,7 +152,7 @@ type Problem struct {
 	Message string `json:"message"`
 }
 
-// missing begins the message of a problem with something that only one file has.
+// missing begins the Message of a Problem with a row or unit that one of the files lacks.
 const missing = "missing in "
 
 // whole reports whether the problem applies to all rows.

@@ -447,7 +447,7 @@ func TestBadEnvironment(t *testing.T) {
 		"LLMBENCH_TIMEOUT=soon":          `LLMBENCH_TIMEOUT`,
 		"LLMBENCH_MODLE=m":               `LLMBENCH_MODEL`,
 		"LLMBENCH_API_KEY=0123456789abc": `LLMBENCH_URL`,
-		"LLMBENCH_URL=http://127.0.0.1:2 LLMBENCH_API_KEY=0123456789abc": `Client: url is not LLMBENCH_URL, to which LLMBENCH_API_KEY`,
+		"LLMBENCH_URL=http://127.0.0.1:2 LLMBENCH_API_KEY=0123456789abc": `Client: url differs from LLMBENCH_URL, and LLMBENCH_API_KEY`,
 	} {
 		r := start(t, script, strings.Fields(variable))()
 		assert.Equal(t, r.code, 107, "%s: %s", variable, r.out)

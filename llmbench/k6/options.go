@@ -103,7 +103,7 @@ func (o *options) check(cfg backends.Config, a *args) error {
 	case o.target.URL == "":
 		return errors.New("url missing; want a base URL like http://127.0.0.1:8000, or LLMBENCH_URL")
 	case cfg.URL != "" && o.target.URL != cfg.URL && (cfg.APIKey.Reveal() != "" || len(cfg.Header) > 0 || cfg.TLS != nil):
-		return errors.New("url is not LLMBENCH_URL, to which LLMBENCH_API_KEY, LLMBENCH_HEADER and the variables of TLS belong; want that URL, or the field header and none of these")
+		return errors.New("url differs from LLMBENCH_URL, and LLMBENCH_API_KEY, LLMBENCH_HEADER and the TLS variables are for LLMBENCH_URL alone; want that URL, or none of these variables (the field header takes a key)")
 	case o.load.NoStream && o.load.SLO.NeedsStream():
 		return fmt.Errorf("slo %v: answers that are not streamed have no TTFT and no TPOT; want e2e alone, or stream true", o.load.SLO)
 	}

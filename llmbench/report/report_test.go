@@ -321,7 +321,7 @@ func TestEnded(t *testing.T) {
 		d, err := Read(file(t, "a.txt", config+"Benchmark"+name+"-8 1 5 req/s\n"), run)
 		assert.NilError(t, err)
 		assert.Equal(t, len(d.Rows), rows, config)
-		assert.Equal(t, strings.Contains(d.Sources[1].Kind, "; figures as in "), rows == 1)
+		assert.Equal(t, strings.Contains(d.Sources[1].Kind, "; its figures are taken from "), rows == 1)
 	}
 }
 

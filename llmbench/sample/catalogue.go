@@ -43,33 +43,33 @@ func Named(names ...string) []Unit {
 // rateUnits are the units per second.
 var rateUnits = []Unit{
 	{Name: "output-tok/s", Better: "higher", Core: true, Gate: "2%", Family: FamilyRate, Means: "Output tokens of successful requests / elapsed."},
-	{Name: "steady-output-tok/s", Better: "higher", Family: FamilyRate, Means: "Output tokens in the steady part of each pass / length of these parts. The steady part begins where MSER-5 puts the end of the warm-up, and ends with the last send. Left out, with the reason, if a pass has none."},
+	{Name: "steady-output-tok/s", Better: "higher", Family: FamilyRate, Means: "Output tokens / time, in the steady part of each pass: from the end of the warm-up by MSER-5 to the last send. Omitted, with the reason, if a pass has no steady part."},
 	{Name: "total-tok/s", Better: "higher", Family: FamilyRate, Means: "Prompt and output tokens of successful requests / elapsed."},
 	{Name: "prompt-tok/s", Better: "higher", Family: FamilyRate, Means: "Prompt tokens of successful requests / elapsed."},
-	{Name: "output-chars/s", Better: "higher", Family: FamilyRate, Means: "Generated characters (Unicode code points) of successful requests / elapsed."},
-	{Name: "prompt-chars/s", Better: "higher", Family: FamilyRate, Means: "Characters (Unicode code points) of the prompts of successful requests, as sent / elapsed."},
+	{Name: "output-chars/s", Better: "higher", Family: FamilyRate, Means: "Characters (Unicode code points) of the answers of successful requests / elapsed."},
+	{Name: "prompt-chars/s", Better: "higher", Family: FamilyRate, Means: "Characters (Unicode code points) of the prompts of successful requests / elapsed."},
 	{Name: "req/s", Better: "higher", Core: true, Family: FamilyRate, Means: "Successful requests / elapsed."},
-	{Name: "offered-req/s", Core: true, Means: "Rate of an open loop's schedule: (scheduled requests - 1) / time from the first due instant of a pass to the last, both summed over passes. Unlike req/s it does not count the time in which the last requests end. Later turns of a session have no schedule. Left out if all requests are due at once."},
-	{Name: GoodRate, Better: "higher", Core: true, Family: FamilyRate, Means: "Successful requests that keep every limit of the SLO / elapsed. Left out without an SLO."},
+	{Name: "offered-req/s", Core: true, Means: "Rate at which an open loop's requests were due: (scheduled requests - 1) / time from the first due instant of a pass to the last. Unlike req/s, without the time in which the last requests end, and without later turns of sessions. Omitted if all requests are due at once."},
+	{Name: GoodRate, Better: "higher", Core: true, Family: FamilyRate, Means: "Successful requests that keep every limit of the SLO / elapsed."},
 	{Name: "user-tok/s", Better: "higher", Family: FamilyUserRate, Statistic: Mean, Means: "Mean over successful requests of output tokens / E2E latency."},
 }
 
 // otherUnits are the units of the generator, of token counts and of outcomes.
 var otherUnits = []Unit{
-	{Name: "p99-lag-ns", Better: "lower", Core: true, Statistic: P99, Means: "99th percentile of how late a request of an open loop was sent: send - due instant, or for a request that waited for one of MaxInFlight to end, send - that end."},
-	{Name: ClientError, Better: "lower", Core: true, Means: "The largest share by which the client may have distorted a reported figure, as a point estimate. Left out if it is unknown."},
+	{Name: "p99-lag-ns", Better: "lower", Core: true, Statistic: P99, Means: "99th percentile of how late the client sent a request of an open loop: send - due instant. For a request that MaxInFlight held back, send - end of the request that made room."},
+	{Name: ClientError, Better: "lower", Core: true, Means: "Largest share by which the client is likely to have distorted a reported figure."},
 	{Name: "in-tok/req", Core: true, Statistic: Mean, Means: "Mean prompt tokens of successful requests."},
-	{Name: "asked-in-tok/req", Core: true, Statistic: Mean, Means: "Mean intended prompt tokens of successful requests. Left out if equal to in-tok/req."},
+	{Name: "asked-in-tok/req", Core: true, Statistic: Mean, Means: "Mean intended prompt tokens of successful requests, where they differ from in-tok/req."},
 	{Name: "out-tok/req", Core: true, Same: "2%", Statistic: Mean, Means: "Mean output tokens of successful requests."},
-	{Name: "asked-out-tok/req", Core: true, Statistic: Mean, Means: "Mean output tokens that successful requests asked for, if each asked for an exact number. Left out if equal to out-tok/req."},
-	{Name: "reason-tok/req", Statistic: Mean, Means: "Mean reasoning tokens of successful requests, as answers state them; most servers count them in out-tok/req too. Left out if no answer states any, or one states more than its output tokens."},
-	{Name: "hidden-tok/req", Core: true, Statistic: Mean, Means: "Mean reasoning tokens of successful requests that the server counted and did not stream. They are in out-tok/req and in no latency per token. Left out if there are none."},
-	{Name: "cached-%", Better: "higher", Core: true, Same: "5", Means: "Prompt tokens from a cache, as answers state them / prompt tokens of successful requests. Left out if no answer states any, or one states more than its prompt has."},
-	{Name: Accuracy, Better: "higher", Core: true, Gate: "2pp", Of: CheckedRequests, Apart: "question-set", Means: "Right answers / checked answers, which successful requests with a check have. A failed request counts in fail-% instead. Left out if no answer was checked."},
-	{Name: CheckedRequests, Core: true, Means: "Checked answers of all passes, the base of accuracy-%. Left out if there are none."},
-	{Name: WarmCache, Core: true, Same: "0", Means: "1 if a control after the passes found that repeated prompts have a shorter TTFT than new ones. Otherwise left out."},
-	{Name: "fail-%", Better: "lower", Core: true, Means: "Failed requests / all requests. Reported when failures are tolerated."},
-	{Name: "left-%", Core: true, Means: "Requests whose client left before the end, as the load planned / all requests. Left out when none left."},
+	{Name: "asked-out-tok/req", Core: true, Statistic: Mean, Means: "Mean output tokens that successful requests asked for, if each asked for an exact number and the mean differs from out-tok/req."},
+	{Name: "reason-tok/req", Statistic: Mean, Means: "Mean reasoning tokens of successful requests, as answers state them. Most servers count them in out-tok/req too. Omitted if an answer states more of them than output tokens."},
+	{Name: "hidden-tok/req", Core: true, Statistic: Mean, Means: "Mean reasoning tokens of successful requests that the server counted and did not stream. They are in out-tok/req and in no latency per token."},
+	{Name: "cached-%", Better: "higher", Core: true, Same: "5", Means: "Prompt tokens from a cache, as answers state them / prompt tokens of successful requests. Omitted if an answer states more than its prompt has."},
+	{Name: Accuracy, Better: "higher", Core: true, Gate: "2pp", Of: CheckedRequests, Apart: "question-set", Means: "Right answers / checked answers. Only answers of successful requests are checked."},
+	{Name: CheckedRequests, Core: true, Means: "Checked answers of all passes, the base of accuracy-%."},
+	{Name: WarmCache, Core: true, Same: "0", Means: "1 if a control after the passes found that repeated prompts have a shorter TTFT than new ones. Otherwise omitted."},
+	{Name: "fail-%", Better: "lower", Core: true, Means: "Failed requests / all requests. Only if Load.MaxFail tolerates failures; otherwise they fail the benchmark."},
+	{Name: "left-%", Core: true, Means: "Requests whose client left early, as the load planned / all requests."},
 }
 
 // The units of speculative decoding, and of servers that send several tokens in a delta for another
@@ -77,7 +77,7 @@ var otherUnits = []Unit{
 // request: one, and the drafted tokens that are accepted
 // (Leviathan et al., https://arxiv.org/abs/2211.17192).
 var speculativeUnits = []Unit{
-	{Name: "tok/delta", Core: true, Statistic: Mean, Means: "Mean tokens of a delta after the first, as the server states them with each delta, or else (output tokens - 1) / (deltas - 1), over all requests. It is the acceptance length of speculative decoding if each decode step has one delta; max_tokens may cut the last step. Left out below 1.05, because a token without text has no delta."},
-	{Name: "accept-len", Better: "higher", Core: true, Statistic: Mean, Means: "Mean tokens of a decode step with speculative decoding, as answers state them: (output tokens - 1) / decode steps, over all requests. Steps without a draft count. Left out if no answer states drafts or steps."},
-	{Name: "accept-%", Better: "higher", Means: "Drafted tokens that were accepted / drafted tokens, as answers state them. Left out if no answer states them."},
+	{Name: "tok/delta", Core: true, Statistic: Mean, Means: "Mean tokens of a delta after the first, as the server states them, or else (output tokens - 1) / (deltas - 1), over all requests. The acceptance length of speculative decoding, if each decode step makes one delta. Omitted below 1.05, because tokens without text have no delta."},
+	{Name: "accept-len", Better: "higher", Core: true, Statistic: Mean, Means: "Mean tokens of a decode step with speculative decoding, as answers state them: (output tokens - 1) / decode steps, over all requests. Steps without a draft count."},
+	{Name: "accept-%", Better: "higher", Means: "Accepted tokens / drafted tokens, as answers state them."},
 }

@@ -22,7 +22,7 @@ var requirements = []string{Docker, LlamaCPP, Nginx, Ollama}
 
 func init() { env.Register(func(r *env.Reader) { readFrom(r) }) }
 
-// readFrom reads LLMBENCH_REQUIRE. Errors are those of r.
+// readFrom reads LLMBENCH_REQUIRE by r, which collects the errors.
 func readFrom(r *env.Reader) (required []string) {
 	env.Read(r, &required, "LLMBENCH_REQUIRE", env.List(env.OneOf(requirements...)), "a comma list of "+strings.Join(requirements, ", "))
 	return required

@@ -67,9 +67,8 @@ func (e ending) loss(keeps bool) loss {
 // side has not closed yet.
 type lookBack struct {
 	acked int64 // bytes that the peer has acknowledged since the connection was opened
-	// fin is the longest time that can have passed from the last data that were sent to the
-	// peer to the last acknowledgment that came from it. If the peer ended the connection with
-	// a FIN, that is the time to the FIN, which is also an acknowledgment. A reset is none.
+	// fin is an upper bound of the time from the last data that this side sent to the last
+	// acknowledgment by the peer. A FIN of the peer is an acknowledgment, a reset is not.
 	fin    time.Duration
 	minRTT time.Duration // 0: unknown
 }

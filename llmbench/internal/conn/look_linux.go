@@ -29,8 +29,8 @@ type queue struct {
 	several bool  // one of the runs is more than one segment, or may be
 }
 
-// mark begins to count bytes and segments, at the beginning of a request. What has arrived until
-// then, such as messages of TLS, is one run.
+// mark begins to count bytes and segments when a request begins. Unread data from before, such
+// as messages of TLS, counts as one run.
 func (s *stampedReader) mark() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -83,9 +83,9 @@ func CountOwn(samples iter.Seq[*sample.Sample]) Own {
 // was held back, and one for the name of a tool.
 func explainedDeltas(tokens int) int { return tokens + 2 }
 
-// Contradiction says how what the server states in its answers contradicts what the client received. It
-// returns "" if all is explained. Something between the two that cuts the text into pieces smaller than
-// tokens has the same effect, so that the pass does not fail.
+// Contradiction says in how many answers the client received more deltas than the output tokens that the
+// server states allow. It returns "" if these are at most a tenth of the answers. The pass does not fail,
+// because a proxy that cuts text into pieces smaller than tokens has the same effect.
 func (own Own) Contradiction() string {
 	if 10*own.crowded <= own.stated {
 		return ""

@@ -189,7 +189,7 @@ func (c *shards) Worst(own distortion.Report) (distortion.Report, error) {
 	for i, data := range all {
 		var r distortion.Report
 		if err := json.Unmarshal(data, &r); err != nil {
-			return own, fmt.Errorf("the report of %s: %w", c.Name(i), err)
+			return own, fmt.Errorf("the distortion that %s reports cannot be read: %w", c.Name(i), err)
 		}
 		worst = worst.Worse(c.Name(i), r)
 	}

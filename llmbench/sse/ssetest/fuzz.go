@@ -82,7 +82,7 @@ func (z *fuzzing) check(t *testing.T, body []byte, split uint64) {
 		class = cause(z.d, o, body, split)
 	}
 	if first := z.first[class]; first != "" && !engine {
-		t.Logf("wrong as in %s", first)
+		t.Logf("wrong in the same way as in %s", first)
 		return
 	}
 	z.first[class] = t.Name()

@@ -132,7 +132,8 @@ func oneDataLine(lines []line) (all []line) {
 	return all
 }
 
-// avoid returns body without what the rules of some classes are about.
+// avoid removes from body what the rules of the classes are about, so that a parser that breaks these
+// rules can be tested for the others.
 func avoid(body []byte, classes []string) []byte {
 	if len(classes) == 0 {
 		return body

@@ -42,7 +42,7 @@ type Encoder interface {
 // A Failer is an Encoder that renders an error within a stream differently from
 // other documents.
 type Failer interface {
-	// Failed renders the event of a server that fails or, if named is true, an
-	// event with the name "error".
+	// Failed renders e as an event of a stream. If named is true, the event has
+	// the name "error".
 	Failed(e *Error, named bool)
 }

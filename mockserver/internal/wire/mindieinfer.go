@@ -40,8 +40,8 @@ func inferObject(a *Answer, from, to int, last bool) {
 	a.Add(`}`)
 }
 
-// stepTime renders the time of the step that made the tokens with indices from to
-// to-1.
+// stepTime renders how long it took to make the tokens [from, to): the prefill if from
+// is 0, else decode steps.
 func (a *Answer) stepTime(from, to int) {
 	field, other, step := `"prefill_time":`, `,"decode_time":null,`, a.prefillTime()
 	if from > 0 {

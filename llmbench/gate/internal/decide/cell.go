@@ -18,9 +18,8 @@ type Cell struct {
 	Trials *Trials
 }
 
-// Trials are the numbers of observations of which the samples of a cell are percentages, such as the
-// checked answers of each process. The observations are independent, and so the counts of processes can
-// be added.
+// Trials has the number of observations behind each sample that is a percentage, such as the answers
+// that a process checked. Observations are independent, so the counts of processes can be added.
 type Trials struct {
 	Old, New []float64 // whole numbers above 0, as many as samples
 }

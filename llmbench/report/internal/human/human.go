@@ -15,8 +15,8 @@ type Scale struct {
 	Factor float64 // of Base
 }
 
-// ScaleOf returns the scale of values of a unit up to a largest one. Nanoseconds become µs, ms
-// or s; the other units stay, without the words that say what of: "tok/s".
+// ScaleOf returns the scale for values of a unit, the largest of which is largest. Nanoseconds
+// become µs, ms or s. Other units lose what they are of: "output-tok/s" becomes "tok/s".
 func ScaleOf(unit string, largest float64) Scale {
 	if !strings.HasSuffix(unit, "-ns") && unit != "ns/op" {
 		short := unit

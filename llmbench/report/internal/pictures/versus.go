@@ -11,7 +11,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
 
-// relative are the figures in which systems are compared with one of them.
+// relative lists the figures that Versus draws as multiples of one system's figures.
 var relative = []panel{
 	{"output tokens per second", outputUnits, ""}, {"requests per second", []string{"req/s"}, outputUnits[0]},
 	{"latency", []string{"p50-e2e-ns", "mean-e2e-ns"}, ""},
@@ -108,7 +108,7 @@ func ratios(of panel, base, s *systems.System) *chart.Series {
 	return l
 }
 
-// spans reports whether the values of lines span more than a factor.
+// spans reports whether the largest value of lines is more than factor times the smallest.
 func spans(lines []*chart.Series, factor float64) bool {
 	least, most := lines[0].Points[0].Value, 0.0
 	for _, l := range lines {

@@ -31,7 +31,7 @@ func (d *Data) join() {
 		if failed == "" {
 			if row := rowOf(run, named[name]); row != nil {
 				row.Runs = append(row.Runs, run)
-				d.tell(run.Name, "; figures as in "+row.File)
+				d.tell(run.Name, "; its figures are taken from "+row.File)
 				continue
 			}
 		}

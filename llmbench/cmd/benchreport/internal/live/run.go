@@ -13,8 +13,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Run is what is known of a file of records. Latencies and rates are of requests that have
-// ended, as of the newest one.
+// A Run is what a file of records says so far. Latencies and rates count the requests that have
+// ended, and time ends with the newest of them.
 type Run struct {
 	File      string    `json:"file"` // its name in the folder
 	Benchmark string    `json:"benchmark"`
