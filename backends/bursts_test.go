@@ -59,6 +59,9 @@ func TestBursts(t *testing.T) {
 		{"each delta in two parts", nil, shape.Shape{Split: shape.SplitJSON}, 100 * time.Millisecond, 20, 4, 1, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.found { // the others are measured one at a time: servers that are delayed send bursts
+				t.Parallel()
+			}
 			srv, mock := backends.Mock{Config: &mockserver.Config{TTFT: 10 * time.Millisecond, PerToken: tt.pace, Shape: tt.shape}}.Serve(t)
 			target := llmbench.Target{URL: mock.URL, Model: mock.Model}
 			if tt.proxy != nil {
@@ -171,6 +174,7 @@ func TestFlushers(t *testing.T) {
 		"whole, in two writes": held(0), "whole, in two writes, a short pause": held(2 * time.Millisecond), "whole, in two writes, a long pause": held(50 * time.Millisecond),
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			_, mock := backends.Mock{Config: &mockserver.Config{TTFT: 20 * time.Millisecond, PerToken: 5 * time.Millisecond}}.Serve(t)
 			proxy := httptest.NewServer(flusher{mock.URL, pass})
 			defer proxy.Close()
@@ -231,6 +235,7 @@ func checkBehind(t *testing.T, srv *mockserver.Server, result *llmbench.Result, 
 // TestServeBehindProxy runs BenchmarkServe in a process of its own behind an nginx that buffers. The
 // figures that mean nothing are left out, the log says why, and the records name them.
 func TestServeBehindProxy(t *testing.T) {
+	t.Parallel()
 	_, mock := backends.Mock{Config: &mockserver.Config{TTFT: 10 * time.Millisecond, PerToken: 10 * time.Millisecond}}.Serve(t)
 	proxy := nginxtest.Start(t, nginxtest.Options{Upstream: mock.URL})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)

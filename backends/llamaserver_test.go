@@ -26,6 +26,7 @@ import (
 
 // TestRealServer uses both OpenAI dialects with a real llama-server.
 func TestRealServer(t *testing.T) {
+	t.Parallel()
 	url := llamatest.Start(t, llamatest.Options{})
 	for _, d := range []dialect.Dialect{dialect.OpenAIChat{}, dialect.OpenAICompletions{}} {
 		t.Run(d.Name(), func(t *testing.T) {
@@ -42,6 +43,7 @@ func TestRealServer(t *testing.T) {
 // answer and the server's counters agree. The server drafts only now and then, so that the mean of all
 // decode steps, which answers state, is below that of the steps with a draft.
 func TestDraftsOfRealServer(t *testing.T) {
+	t.Parallel()
 	url := llamatest.Start(t, llamatest.Options{Args: []string{"--spec-default", "--metrics"}})
 	target := backends.URL{URL: url, Dialect: dialect.LlamaCPP{}, Body: json.RawMessage(`{"temperature":0}`)}.Start(t) // greedy, it repeats itself
 	o := target.Observe()
@@ -81,6 +83,7 @@ func bench(t *testing.T, scenario, url string, env ...string) string {
 
 // TestServeOnRealServer checks the results of BenchmarkServe on a real llama-server.
 func TestServeOnRealServer(t *testing.T) {
+	t.Parallel()
 	out := serve(t, llamatest.Start(t, llamatest.Options{}), "LLMBENCH_CONCURRENCY=1,8", "LLMBENCH_INPUT=256")
 	r := benchfmt.NewReader(strings.NewReader(out), "output")
 	rows := 0
@@ -108,6 +111,7 @@ func TestServeOnRealServer(t *testing.T) {
 // before the fixed length that was asked for, because its context is full. benchgate must not
 // compare them with whole answers.
 func TestShortAnswersOfRealServer(t *testing.T) {
+	t.Parallel()
 	const short = "answers are shorter than asked: mean 32 of 64 output tokens"
 	results := func(context int) (out, file string) {
 		url := llamatest.Start(t, llamatest.Options{Context: context})
@@ -133,6 +137,7 @@ func TestShortAnswersOfRealServer(t *testing.T) {
 // closes each connection after its first streamed answer without saying so. No request may
 // fail. At most one request of each worker may be sent again: then the client knows.
 func TestKeptConnections(t *testing.T) {
+	t.Parallel()
 	url := llamatest.Start(t, llamatest.Options{})
 	target := backends.URL{URL: url}.Start(t)
 	for _, c := range []struct {
@@ -160,6 +165,7 @@ func TestKeptConnections(t *testing.T) {
 // TestAgreementOnRealServer checks what BenchmarkAgreement says of a real llama-server: a server
 // agrees with itself if it answers one user, and quantized weights give other answers.
 func TestAgreementOnRealServer(t *testing.T) {
+	t.Parallel()
 	answers := filepath.Join(t.TempDir(), "answers")
 	agreement := func(typ tinygguf.Type, users, results string) float64 {
 		value, has := unitValues(t, results, "concurrency="+users, slices.Max)["agree-%"]

@@ -48,6 +48,7 @@ func TestNginx(t *testing.T) {
 		}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			_, mock := backends.Mock{Config: &mockserver.Config{TTFT: 10 * time.Millisecond, PerToken: 5 * time.Millisecond}}.Serve(t)
 			tt.proxy.Upstream, tt.proxy.Unbuffered = mock.URL, true
 			c, err := backends.ParseConfig(append(tt.environ(nginxtest.Start(t, tt.proxy)), `LLMBENCH_BODY={"temperature":0.5}`))

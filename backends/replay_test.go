@@ -42,13 +42,17 @@ var judgedUnits = []string{"output-tok/s", "mean-e2e-ns"}
 // is the median of three rounds. The test fails if two attempts predict times wrongly although
 // their rounds agree. It is skipped if the rounds are too noisy to tell.
 func TestReplay(t *testing.T) {
+	full := os.Getenv("LLMBENCH_FULL") != ""
+	if !full {
+		t.Parallel()
+	}
 	url := llamatest.Start(t, llamatest.Options{
 		Parallel: 16, Context: 2048, Model: tinygguf.Options{Dim: 512, Layers: 2, Heads: 8, KVHeads: 4, FF: 1024},
 		Args: []string{"--cache-ram", "0", "--no-cache-prompt"}, // the engine has no prompt cache
 	})
 	r := replay{dir: t.TempDir(), url: url, scenarios: scenariostest.Program(t)}
 	run(t, nil, "go", "build", "-o", r.dir, "../mockserver/cmd/calibrate", "../mockserver/cmd/simulate")
-	if os.Getenv("LLMBENCH_FULL") == "" {
+	if !full {
 		r.attempt(t, 0, 1)
 		return
 	}

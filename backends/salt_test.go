@@ -21,6 +21,7 @@ import (
 // an earlier one. The numbers of tokens and the configuration lines do not depend on the
 // salt.
 func TestSaltOnRealServer(t *testing.T) {
+	t.Parallel()
 	url := llamatest.Start(t, llamatest.Options{Parallel: 4, Context: 1024})
 	dir := t.TempDir()
 	scenarios := scenariostest.Program(t)

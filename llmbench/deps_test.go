@@ -211,6 +211,7 @@ func checkImports(t *testing.T, pkg string, imports []string, row, common string
 
 // TestUnreachable checks that packages do not link what they must not.
 func TestUnreachable(t *testing.T) {
+	t.Parallel()
 	for _, words := range goList(t, "-f", `{{.ImportPath}} {{join .Deps " "}}`, module+"...") {
 		for _, row := range unreachable {
 			if row.from != "" && !covers(row.from, words[0]) || covers(row.except, words[0]) {

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(withoutEditing) != "" {
 		process.Attach(func(*testing.B, resultline.Editor) bool { return false })
 	}
-	_ = flag.Set("test.parallel", "8") // tests that are parallel mostly wait
+	_ = flag.Set("test.parallel", "16") // tests that are parallel mostly wait
 	os.Exit(Main(m))
 }
 

@@ -543,6 +543,7 @@ func TestTerminal(t *testing.T) {
 
 // TestProgressAtTerminal checks that the progress of a pass is shown, and removed.
 func TestProgressAtTerminal(t *testing.T) {
+	t.Parallel()
 	stdout, shown, _ := runAtTerminal(t, "TwoSeconds")
 	assert.Assert(t, strings.Contains(shown, "\r1/1 Helper TwoSeconds (0/8)"), "%q", shown)
 	assert.Assert(t, !strings.Contains(stdout, "/8)"), stdout)

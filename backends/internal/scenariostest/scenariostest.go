@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,40 +21,47 @@ import (
 // buildTimeout bounds the building of the program, and the wait for another process that builds it.
 const buildTimeout = 10 * time.Minute
 
-// Program returns the path of the test program of package scenarios, as the sources are now. The
-// program is removed when tb ends. A copy stays in the cache folder: the go command links the
-// program again only if that copy is not of the same sources.
+// Program returns the path of the test program of package scenarios, as the sources were when this
+// process first asked for the program. The program is removed when tb ends. A copy stays in the cache
+// folder: the go command links the program again only if that copy is not of the same sources.
 func Program(tb testing.TB) (path string) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), buildTimeout)
-	defer cancel()
 	path = filepath.Join(tb.TempDir(), "scenarios.test")
-	if err := build(ctx, path); err != nil {
+	program, err := built()
+	if err == nil {
+		err = writeProgram(path, program)
+	}
+	if err != nil {
 		tb.Fatalf("scenarios.test: %v", err)
 	}
 	return path
 }
 
-// build builds the program in the cache folder, and copies it to path. Without a cache folder
-// the program is built at path.
-func build(ctx context.Context, path string) error {
+// built builds the program once in this process, and returns the program's open file. Another process
+// may replace the file in the cache folder, but not change what is open.
+var built = sync.OnceValues(func() (*os.File, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
+	defer cancel()
 	dir, err := buildcache.Get(ctx, "scenariostest", "program", buildTimeout, func(_ context.Context, dir string) error { return os.Mkdir(dir, 0o755) })
 	if errors.Is(err, buildcache.ErrNoFolder) {
-		return compile(ctx, path)
-	} else if err != nil {
-		return err
+		if dir, err = os.MkdirTemp("", "scenariostest-"); err == nil {
+			defer os.RemoveAll(dir)
+		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	unlock, err := buildcache.Lock(ctx, filepath.Join(dir, "lock"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer unlock()
 	kept := filepath.Join(dir, "scenarios.test")
 	if err := compile(ctx, kept); err != nil {
-		return err
+		return nil, err
 	}
-	return copyFile(path, kept)
-}
+	return os.Open(kept)
+})
 
 // compile has the go command build the program, unless it is at path already.
 func compile(ctx context.Context, path string) error {
@@ -63,17 +72,20 @@ func compile(ctx context.Context, path string) error {
 	return nil
 }
 
-// copyFile copies a program. Another process may replace the original, but not change it.
-func copyFile(to, from string) (err error) {
-	in, err := os.Open(from)
+// writeProgram writes a program to path. Several goroutines may read the program's file at a time. No process
+// is started meanwhile: it would hold the file open for writing for a moment, in which the system refuses
+// to run the program.
+func writeProgram(path string, program *os.File) (err error) {
+	info, err := program.Stat()
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, in)
+	_, err = io.Copy(out, io.NewSectionReader(program, 0, info.Size()))
 	return errors.Join(err, out.Close())
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -27,6 +28,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("BENCHGATE_TEST_MAIN") != "" {
 		main()
 	}
+	_ = flag.Set("test.parallel", "4") // tests that are parallel mostly wait
 	os.Exit(m.Run())
 }
 
@@ -164,6 +166,9 @@ func TestAB(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
 	}
+	if apart(t) {
+		return
+	}
 	measure, units := fixture(t)
 	for _, c := range []struct {
 		name, benchmark, value, env string
@@ -205,6 +210,9 @@ func TestAB(t *testing.T) {
 func TestNewBenchmarks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
+	}
+	if apart(t) {
+		return
 	}
 	for _, c := range []struct {
 		name     string
@@ -301,6 +309,9 @@ func TestSubmodule(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
 	}
+	if apart(t) {
+		return
+	}
 	_, units := fixture(t)
 	inner := t.TempDir()
 	assert.NilError(t, os.CopyFS(inner, os.DirFS(".")))
@@ -341,6 +352,9 @@ func TestSubmodule(t *testing.T) {
 func TestInterrupt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
+	}
+	if apart(t) {
+		return
 	}
 	measure, units := fixture(t)
 	out := t.TempDir()
@@ -431,6 +445,9 @@ func TestSecondInterrupt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
 	}
+	if apart(t) {
+		return
+	}
 	_, units := fixture(t)
 	self, err := os.Executable()
 	assert.NilError(t, err)
@@ -502,6 +519,9 @@ func TestMax(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
 	}
+	if apart(t) {
+		return
+	}
 	measure, units := fixture(t)
 	measure("X", "106")
 	status, stdout, stderr := benchgate("ab", "-base=HEAD", "-units="+units, "-n=5", "-max=8", "-seed=3", "-out="+t.TempDir(), "--", "-bench=X", "-benchtime=1x")
@@ -514,6 +534,9 @@ func TestMax(t *testing.T) {
 func TestAA(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
+	}
+	if apart(t) {
+		return
 	}
 	fixture(t)
 	out := t.TempDir()

@@ -82,6 +82,9 @@ func TestAction(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
 	}
+	if apart(t) {
+		return
+	}
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("skipped: no bash")
 	}

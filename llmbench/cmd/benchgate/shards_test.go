@@ -55,6 +55,9 @@ func TestABShards(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
 	}
+	if apart(t) {
+		return
+	}
 	measure, units := fixture(t)
 	measure("X", "106")
 	statuses, stdout, stderr, values := abShards(t, 3, units, nil)
@@ -71,6 +74,9 @@ func TestABShards(t *testing.T) {
 func TestABShardFails(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
+	}
+	if apart(t) {
+		return
 	}
 	_, units := fixture(t)
 	for _, c := range []struct {
