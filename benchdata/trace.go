@@ -213,6 +213,9 @@ func (t Trace) firstRows(s *source, n int) iter.Seq2[TraceRow, error] {
 	}
 }
 
+// longestTrace is the longest time from the first row of a trace to another row: ten years.
+const longestTrace = 10 * 365 * 24 * time.Hour
+
 // rows reads the rows that the fields select.
 func (t Trace) rows(s *source) iter.Seq2[TraceRow, error] {
 	return func(yield func(TraceRow, error) bool) {
@@ -230,6 +233,8 @@ func (t Trace) rows(s *source) iter.Seq2[TraceRow, error] {
 				started, first, last = true, r.At, r.At
 			case r.At < last:
 				err = &lineError{s.line(), fmt.Errorf("the row is %v earlier than the row before, must be in the order of time", last-r.At)}
+			case r.At-first > longestTrace:
+				err = &lineError{s.line(), fmt.Errorf("the row is %v later than the first row, must be at most %v", r.At-first, longestTrace)}
 			}
 			if err != nil {
 				yield(TraceRow{}, err)

@@ -92,7 +92,7 @@ func lines(run *records.Run) (all []string) {
 		if !q.Scheduled {
 			due = 0
 		}
-		all = append(all, fmt.Sprint(q.Pass, q.Turn, due, q.Outcome, q.Prompt, q.Output, q.MaxTokens, q.PromptChars))
+		all = append(all, fmt.Sprint(q.Pass, q.Turn, due, q.Outcome, q.PromptTokens, q.OutputTokens, q.MaxTokens, q.PromptChars))
 	}
 	slices.Sort(all)
 	return all

@@ -176,7 +176,7 @@ func TestCompose(t *testing.T) {
 	sent := map[int32]int{}
 	least := map[int32]time.Duration{} // by which a request was sent after its instant
 	for q := range run.All() {
-		assert.Assert(t, q.OK() && q.Output == 16, "%+v", q)
+		assert.Assert(t, q.OK() && q.OutputTokens == 16, "%+v", q)
 		sent[q.Shard]++
 	}
 	for q := range run.All() {
