@@ -191,6 +191,10 @@ func (j *kubeJob) records(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
+	// The pod would keep CPU that the next job needs.
+	if _, err := j.kubectl(ctx, "delete", "--filename="+manifest, "--timeout=50s"); err != nil {
+		return "", err
+	}
 	cmd := exec.CommandContext(ctx, "tar", "x", "-C", dir)
 	cmd.Stdin = strings.NewReader(archive)
 	if out, err := cmd.CombinedOutput(); err != nil {
