@@ -17,7 +17,8 @@ var numbers = regexp.MustCompile(`(-?[$0-9.,]{2,})|(-?[0-9]+)`)
 const amount = `-?[$€£]?-?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)`
 
 var (
-	// simple writes signs, spaces between digits, and LaTeX in the characters that the patterns know.
+	// simple replaces typographic signs and LaTeX by the plain characters of the patterns, and removes
+	// thin spaces between digits.
 	simple = strings.NewReplacer("\u2212", "-", "\u2013", "-", "\u202f", "", "\u2009", "", "{,}", ",", `\,`, "", `\!`, "", `\$`, "$", "**", "", "`", "",
 		`\text{`, "{", `\textbf{`, "{", `\mathbf{`, "{", "：", ":", "。", ".")
 	// spaced matches a space between thousands.

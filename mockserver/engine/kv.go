@@ -98,8 +98,8 @@ func (c *cache) share(held []*block, names []uint64) []*block {
 	return held
 }
 
-// countIdle returns how many of the blocks with the first n names are idle. To share
-// an idle block takes room.
+// countIdle returns how many of the blocks with the first n names are idle. A sequence
+// that shares an idle block takes a block of the room that is left.
 func (c *cache) countIdle(names []uint64, n int) int {
 	count := 0
 	for _, name := range names[:n] {

@@ -15,9 +15,9 @@ type Place string
 
 // The places.
 const (
-	// Auto is standard error, unless that is the file of standard output. The go command gives its
-	// standard output to a test binary for both; then Auto is the standard error of the go
-	// command, on Linux, unless that is the same file too. If all are one terminal, Auto is that.
+	// Auto is standard error if that is another file than standard output. A test binary that the
+	// go command runs has one file for both. Then Auto is the go command's own standard error
+	// (Linux only), if that is another file or all are one terminal.
 	Auto Place = "auto"
 	// TTY is the terminal that controls the process, /dev/tty, whatever standard output and
 	// standard error are.

@@ -110,7 +110,7 @@ func (a *arrivals) accepts(p *proof) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.joined[p.Index] {
-		return mismatch{fmt.Errorf("%s is there twice", name)}
+		return mismatch{fmt.Errorf("%s has already joined: want another LLMBENCH_SHARD in each process", name)}
 	}
 	a.joined[p.Index] = true
 	return nil

@@ -26,8 +26,8 @@ func leastTrip(trips []trip) offset {
 	return offset{ahead: least.remote - least.sent - half, bound: half}
 }
 
-// spread returns how far apart two clocks can be at most at any instant between two measurements
-// of all offsets, if they agreed at the first one but for its errors.
+// spread returns the largest possible difference between two clocks at any instant between the
+// measurements first and last. It supposes that the clocks were set by first.
 func spread(first, last []offset) time.Duration {
 	var wrong []time.Duration // of each clock
 	for i := range first {

@@ -278,7 +278,8 @@ func (g *Group) Elsewhere() (names []string) {
 // nameOf returns the name of a process for errors.
 func nameOf(index int, machine string) string { return fmt.Sprintf("shard %d (%s)", index, machine) }
 
-// Share returns to each process what shard 0 has. It waits for shard 0 as long as that lives.
+// Share returns the leaders value of shard 0 in each process. It waits until shard 0 sends the value
+// or is lost.
 func (g *Group) Share(step string, leaders []byte) ([]byte, error) {
 	return g.scatter(step, func(int) []byte { return leaders })
 }

@@ -545,7 +545,7 @@ func TestRefused(t *testing.T) {
 		{"another seed", "seed: 1 in shard 0 (machine 0), none in shard 2 (machine 2); more: none in shard 0 (machine 0), 7 in shard 2 (machine 2)",
 			func(o *Options) { o.Facts = []Fact{{"binary", "abc"}, {"more", "7"}} }},
 		{"another number of shards", "shard 2 (machine 2) is 2 of 4 shards: want 1 to 2 of 3", func(o *Options) { o.Count = 4 }},
-		{"a shard twice", "shard 1 (machine 2) is there twice", func(o *Options) { o.Index = 1; o.Timeout = time.Second }},
+		{"a shard twice", "shard 1 (machine 2) has already joined: want another LLMBENCH_SHARD in each process", func(o *Options) { o.Index = 1; o.Timeout = time.Second }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
