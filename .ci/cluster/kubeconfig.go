@@ -143,7 +143,9 @@ spec:
 }
 
 // deployment returns a file of Kubernetes as a List in JSON, with the image of the lab, and with further
-// variables in its ConfigMap if there are any. All else is as in the file.
+// variables in its ConfigMap if there are any. Containers request half a CPU at most: four that request one each
+// would fill the two nodes of the lab, and shard 0, which can run on one of them alone, might find no room. All
+// else is as in the file.
 func deployment(file []byte, variables map[string]string) ([]byte, error) {
 	var items []any
 	for decoder := yaml.NewDecoder(bytes.NewReader(file)); ; {
@@ -177,7 +179,13 @@ func deployment(file []byte, variables map[string]string) ([]byte, error) {
 			continue
 		}
 		for _, c := range spec["containers"].([]any) {
-			c.(map[string]any)["image"] = scenariosImage
+			c := c.(map[string]any)
+			c["image"] = scenariosImage
+			if resources, ok := c["resources"].(map[string]any); ok {
+				if requests := resources["requests"].(map[string]any); requests["cpu"] == "1" {
+					requests["cpu"] = "500m"
+				}
+			}
 			containers++
 		}
 	}
