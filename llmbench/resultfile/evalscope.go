@@ -32,6 +32,9 @@ var evalscopeStreamed = []field{
 	{"Avg TTFT (ms)", "mean-ttft-ns", millisecond, "ms"},
 	{"Avg TPOT (ms)", "mean-tpot-ns", millisecond, "ms"},
 	{"Avg ITL (ms)", "mean-itl-ns", millisecond, "ms"},
+	{"TTFT (ms)", "mean-ttft-ns", millisecond, "ms"},
+	{"TPOT (ms)", "mean-tpot-ns", millisecond, "ms"},
+	{"ITL (ms)", "mean-itl-ns", millisecond, "ms"},
 	{"Average time to first token (s)", "mean-ttft-ns", second, "s"},
 	{"Average time per output token (s)", "mean-tpot-ns", second, "s"},
 	{"Average inter-token latency (s)", "mean-itl-ns", second, "s"},
@@ -67,7 +70,9 @@ var evalscopeFormats = []format{
 func readEvalscope(r *reading) {
 	r.begin(r.at, r.node)
 	summary := r.node
-	r.load("rate", firstOf(summary, "Request Rate (req/s)", "Request rate (req/s)"))
+	if rate := firstOf(summary, "Request Rate (req/s)", "Request rate (req/s)"); summary.Get(rate).Text() != "-1" { // -1 is no rate
+		r.load("rate", rate)
+	}
 	r.load("concurrency", firstOf(summary, "Concurrency", "Number of concurrency"))
 	ok, asked := firstOf(summary, "Success Requests", "Succeed requests"), firstOf(summary, "Total Requests", "Total requests")
 	r.requests(ok, firstOf(summary, "Failed Requests", "Failed requests"), asked)

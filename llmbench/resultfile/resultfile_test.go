@@ -191,6 +191,45 @@ func TestFolders(t *testing.T) {
 	assert.Assert(t, side.Files[0].Results[0].has("p50-ttft-ns"))
 }
 
+// TestRepetitions checks that several runs on one server, in files of their own, are one run of the benchmark format.
+func TestRepetitions(t *testing.T) {
+	vllm := string(examples(t)["vllm.json"])
+	for _, names := range [][2]string{{"bench-a-run-1.json", "bench-a-run-2.json"}, {"sweep/run=0.json", "sweep/run=1.json"}} {
+		side, err := ReadSide(write(t, map[string]string{names[0]: vllm, names[1]: vllm}), Options{})
+		assert.NilError(t, err)
+		assert.Equal(t, strings.Count(string(side.Text(nil).Bytes), "PASS\n"), 1)
+	}
+}
+
+// TestVersions checks files of other versions, and other files, of the tools.
+func TestVersions(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{ // want is in the text of the result
+		{"SGLang of 2024", `{"backend": "sglang", "dataset_name": "random", "request_rate": 2.0, "max_concurrency": null, "total_output_tokens": 3000, "total_output_tokens_retokenized": 2990, "median_ttft_ms": 200, "median_itl_ms": 40, "output_throughput": 500, "random_input_len": 1024, "random_output_len": 512, "completed": 30}`,
+			"BenchmarkSGLang/dataset=random/in=1024/out=512/rate=2 1 500 output-tok/s 200000000 p50-ttft-ns 40000000 p50-itl-ns 100 out-tok/req"},
+		{"EvalScope of 2025", `{"Time taken for tests (s)": 10, "Number of concurrency": 4, "Total requests": 40, "Succeed requests": 40, "Failed requests": 0, "Output token throughput (tok/s)": 500, "Average time to first token (s)": 0.2, "Average time per output token (s)": 0.01}`,
+			"BenchmarkEvalScope/concurrency=4 1 0 fail-% 500 output-tok/s 200000000 mean-ttft-ns 10000000 mean-tpot-ns"},
+		{"vLLM's embeddings", `{"backend": "openai-embeddings", "model_id": "m", "num_prompts": 40, "completed": 40, "request_throughput": 20, "total_token_throughput": 900, "mean_e2el_ms": 50}`,
+			"BenchmarkVLLM 1 0 fail-% 900 prompt-tok/s 900 total-tok/s 20 req/s 50000000 mean-e2e-ns"},
+		{"vLLM's nightly table", `[{"Test name": "a", "Output Tput (tok/s)": 500, "Median TTFT (ms)": 20, "Median": 10}]`, "BenchmarkVLLMTable/test=a 1 500 output-tok/s 20000000 p50-ttft-ns 10000000 p50-tpot-ns"},
+		{"vLLM's nightly table in columns", `{"serving": {"Test name": {"0": "a"}, "Output Tput (tok/s)": {"0": 500}}}`, "BenchmarkVLLMTable/test=a 1 500 output-tok/s"},
+		{"vLLM-Omni's images", `[{"test_name": "a", "benchmark_params": {"name": "512"}, "result": {"completed_requests": 10, "failed_requests": 0, "throughput_qps": 0.4, "latency_mean": 2.5}}]`,
+			"BenchmarkVLLMImage/test=a/case=512 1 0 fail-% 0.4 req/s 2500000000 mean-e2e-ns"},
+		{"GuideLLM without version", `{"benchmarks": [{"args": {"strategy": {"type_": "synchronous"}}, "request_totals": {"successful": 9, "errored": 0}, "metrics": {"requests_per_second": {"successful": {"mean": 2}}, "output_tokens_per_second": {"successful": {"mean": 500}}, "output_token_count": {"successful": {"total_sum": 900}}}}]}`,
+			"BenchmarkGuideLLM/strategy=synchronous 1 0 fail-% 500 output-tok/s 2 req/s"},
+		{"genai-bench in milliseconds", `{"_time_unit": "ms", "aggregated_metrics": {"num_concurrency": 1, "mean_output_throughput_tokens_per_s": 94, "num_completed_requests": 10, "num_error_requests": 0, "stats": {"ttft": {"p50": 31.2}}}}`,
+			"BenchmarkGenAIBench/concurrency=1 1 0 fail-% 94 output-tok/s 31200000 p50-ttft-ns"},
+		{"llm_bench", "Type,Name,Request Count,Failure Count,Average Response Time\nPOST,/v1,9,0,900\nMETRIC,time_to_first_token,9,0,31\nMETRIC,num_tokens,9,0,100\n,Aggregated,27,0,500\n",
+			"BenchmarkLLMBench 1 31000000 mean-ttft-ns 100 out-tok/req"},
+		{"llm-d 0.1", "version: '0.1'\nscenario:\n  model: {name: m}\nmetrics:\n  requests: {total: 9, failures: 0}\n  latency:\n    time_to_first_token: {units: ms, p50: 31.2}\n  throughput: {output_tokens_per_sec: 500}\n",
+			"BenchmarkLLMDReport 1 0 fail-% 31200000 p50-ttft-ns 500 output-tok/s"},
+	} {
+		f := &File{Path: "x"}
+		assert.NilError(t, f.read(strings.NewReader(c.text), Options{}), c.name)
+		text := string((&Side{Files: []*File{f}}).Text(nil).Bytes)
+		assert.Assert(t, strings.Contains(text, c.want+"\n"), "%s: %s", c.name, text)
+	}
+}
+
 // TestSpeechHasNoTokens checks that a speech run without tokens is sound and gated on its audio.
 func TestSpeechHasNoTokens(t *testing.T) {
 	text := strings.NewReplacer(`"total_output_tokens": 201000`, `"total_output_tokens": 0, "audio_throughput": 4.5`, `"output_throughput": 2391`, `"output_throughput": 0.0`).Replace(string(examples(t)["vllm.json"]))

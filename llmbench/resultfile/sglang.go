@@ -19,7 +19,7 @@ var sglangFields = []field{
 }
 
 var sglangFormats = []format{{tool: "SGLang", base: "SGLang", read: readSGLang, is: func(n *document.Node) bool {
-	return n.Has("completed", "request_throughput") && (n.Has("total_output_tokens_retokenized") || n.Has("dataset_name", "backend", "median_ttft_ms")) && !n.Has("num_prompts")
+	return n.Has("completed", "output_throughput") && (n.Has("total_output_tokens_retokenized") || n.Has("dataset_name", "backend")) && !n.Has("num_prompts")
 }}}
 
 // readSGLang reads the line of one run.
@@ -28,9 +28,10 @@ func readSGLang(r *reading) {
 	n := r.node
 	r.config("backend", "backend")
 	r.config("model", "server_info.model_path")
-	for _, key := range []string{"dataset_name", "sharegpt_output_len", "random_input_len", "random_output_len", "random_range_ratio"} {
-		r.config(key, key)
-	}
+	r.config("random_range_ratio", "random_range_ratio")
+	r.load("dataset", "dataset_name")
+	r.load("in", "random_input_len")
+	r.load("out", firstOf(n, "sharegpt_output_len", "random_output_len"))
 	r.load("rate", "request_rate")
 	r.load("concurrency", "max_concurrency")
 	if c, _ := r.number("completed"); c == 0 {

@@ -40,8 +40,9 @@ func (t *Text) Position(line int) (path string, in int) {
 }
 
 // repetition matches the end of the name of a file that has one of several runs on one server, as vLLM's
-// perf-eval names them (https://github.com/vllm-project/perf-eval/blob/main/lib/run_vllm_bench.sh).
-var repetition = regexp.MustCompile(`-run-\d+$`)
+// perf-eval and "vllm bench sweep" name them (https://github.com/vllm-project/perf-eval/blob/main/lib/run_vllm_bench.sh,
+// https://github.com/vllm-project/vllm/blob/main/vllm/benchmarks/sweep/serve.py).
+var repetition = regexp.MustCompile(`(-run-|[/\\]run=)\d+$`)
 
 // process returns what the files of one start of a server have in common.
 func (f *File) process() string {

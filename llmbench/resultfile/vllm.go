@@ -31,13 +31,15 @@ var vllmImageFields = []field{
 }
 
 // vllmTableFields are the columns of benchmark_results.json, which vLLM's nightly benchmarks write
-// (https://github.com/vllm-project/vllm/blob/main/.buildkite/performance-benchmarks/scripts/compare-json-results.py).
+// (https://github.com/vllm-project/vllm/blob/main/.buildkite/performance-benchmarks/scripts/convert-results-json-to-markdown.py).
 var vllmTableFields = []field{
 	{"Output Tput (tok/s)", "output-tok/s", 1, "tok/s"},
 	{"Total Token Tput (tok/s)", "total-tok/s", 1, "tok/s"},
 	{"Tput (req/s)", "req/s", 1, "req/s"},
 	{"{} TTFT (ms)", "{}-ttft-ns", millisecond, "ms"},
-	{"{} TPOT (ms)", "{}-tpot-ns", millisecond, "ms"},
+	{"Mean TPOT (ms)", "mean-tpot-ns", millisecond, "ms"},
+	{"Median", "p50-tpot-ns", millisecond, "ms"}, // the script names these two columns so
+	{"P99", "p99-tpot-ns", millisecond, "ms"},
 	{"{} ITL (ms)", "{}-itl-ns", millisecond, "ms"},
 }
 
@@ -48,12 +50,15 @@ var vllmFormats = []format{
 	{tool: "vLLM", base: "VLLMImage", read: each(readVLLMImage), is: func(n *document.Node) bool {
 		return first(n).Has("test_name", "result.throughput_qps")
 	}},
-	{tool: "vLLM", base: "VLLMTable", read: each(readVLLMTable), is: func(n *document.Node) bool {
-		return first(n).Has("Test name") || column(n, "Test name") != nil
+	{tool: "vLLM", base: "VLLMTable", read: each(readVLLMTable), is: func(n *document.Node) bool { return first(n).Has("Test name") }},
+	{tool: "vLLM", base: "VLLMTable", read: readVLLMColumns, is: func(n *document.Node) bool {
+		return n.Get("Test name").Object() || n.Get("serving.Test name").Object()
 	}},
 	{tool: "vLLM", base: "VLLM", is: func(n *document.Node) bool {
 		return first(n).Has("benchmark", "metric.name") || n.Has("benchmark.name", "metric.name")
 	}, read: func(r *reading) { r.beside("vLLM's copy of its results for PyTorch's dashboard") }},
+	{tool: "vLLM", base: "VLLM", is: func(n *document.Node) bool { return first(n).Has("completed", "request_throughput") },
+		read: func(r *reading) { r.beside("the runs of a sweep, which have files of their own") }},
 }
 
 // first returns the first element of an array, or nil.
@@ -64,22 +69,10 @@ func first(n *document.Node) *document.Node {
 	return nil
 }
 
-// column returns a column of a table that pandas wrote as an object of columns, or nil.
-func column(n *document.Node, name string) *document.Node {
-	if c := n.Get(name); c.Object() {
-		return c
-	}
-	return nil
-}
-
 // each returns a function that reads each element of an array as a result.
 func each(read func(*reading)) func(*reading) {
 	return func(r *reading) {
 		all := r.node
-		if all.Object() {
-			r.failf("", "is a table in columns: want an array of rows")
-			return
-		}
 		if all.Len() > len(all.Items()) {
 			r.failf("", "has %d results: want at most %d", all.Len(), len(all.Items()))
 		}
@@ -152,11 +145,34 @@ func readVLLMImage(r *reading) {
 	r.fields(vllmImageFields, medians)
 }
 
+// readVLLMColumns reads the table of nightly results as an object of columns, each an object of rows.
+func readVLLMColumns(r *reading) {
+	table := r.node
+	if serving := table.Get("serving"); serving.Object() {
+		table = serving
+	}
+	for _, row := range table.Get("Test name").Names() {
+		n := document.NewObject()
+		for _, column := range table.Names() {
+			if v := table.Get(column).Get(row); v != nil {
+				n.Set(column, v)
+			}
+		}
+		r.begin("row "+row+": ", n)
+		readVLLMTable(r)
+		r.end()
+	}
+}
+
 // readVLLMTable reads one row of the table of nightly results.
 func readVLLMTable(r *reading) {
 	r.config("model", "Model")
 	r.config("gpu", "GPU")
+	r.config("dataset", "Dataset Name")
+	r.config("tensor_parallel_size", "TP Size")
 	r.load("test", "Test name")
+	r.load("in", "Input Len")
+	r.load("out", "Output Len")
 	r.load("rate", "qps")
 	r.load("concurrency", "# of max concurrency.")
 	r.notef("%s does not say in this table how many requests failed", r.tool)
