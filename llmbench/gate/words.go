@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// worded returns the name of the row's benchmark and unit, and of a row with a Source the tool, its key, and the
-// old and new values in the tool's unit.
+// worded returns the name of the row's benchmark and unit. Of a row with a Source it returns the part of the name
+// after the first slash, the tool, its key, and the old and new values in the tool's unit.
 func (row *Row) worded(name string) string {
 	s := row.Source
 	if s == nil {
 		return fmt.Sprintf("%s %s:", name, printable(row.Unit))
 	}
-	text := fmt.Sprintf("%s %s: %s", name, printable(s.Tool), printable(s.Key))
+	_, load, _ := strings.Cut(name, "/")
+	text := strings.TrimLeft(fmt.Sprintf("%s %s: %s", load, printable(s.Tool), printable(s.Key)), " ")
 	if row.Old.Median == nil || row.New.Median == nil || s.Factor == 0 {
 		return text
 	}

@@ -9,8 +9,8 @@ import (
 
 // TestSource checks that reports name a figure as the tool that wrote it does.
 func TestSource(t *testing.T) {
-	r, err := Compare(File{}, File{Name: "old", Data: strings.NewReader("Unit p50-ttft-ns better=lower gate=5%\n" + runs(6, "BenchmarkA 1 31200000 p50-ttft-ns"))},
-		File{Name: "new", Data: strings.NewReader(runs(6, "BenchmarkA 1 62400000 p50-ttft-ns"))}, Options{})
+	r, err := Compare(File{}, File{Name: "old", Data: strings.NewReader("Unit p50-ttft-ns better=lower gate=5%\n" + runs(6, "BenchmarkA/rate=2 1 31200000 p50-ttft-ns"))},
+		File{Name: "new", Data: strings.NewReader(runs(6, "BenchmarkA/rate=2 1 62400000 p50-ttft-ns"))}, Options{})
 	assert.NilError(t, err)
 	r.Rows[0].Source = &Source{Tool: "vLLM", Key: "median_ttft_ms", Unit: "ms", Factor: 1e6}
 	r.Notes = []string{"old: a note"}
@@ -19,8 +19,8 @@ func TestSource(t *testing.T) {
 		assert.NilError(t, render(&b))
 		text := strings.NewReplacer(`\_`, "_", "&gt;", ">").Replace(b.String())
 		for _, want := range []string{
-			"regression: A vLLM: median_ttft_ms 31.2 -> 62.4 ms, +100.00% (margin 5%)",
-			"A vLLM: median_ttft_ms 31.2 -> 62.4 ms, +100.00%, may be 5% worse",
+			"regression: vLLM: median_ttft_ms 31.2 -> 62.4 ms, +100.00% (margin 5%)",
+			"rate=2 vLLM: median_ttft_ms 31.2 -> 62.4 ms, +100.00%, may be 5% worse",
 			"p50-ttft-ns (vLLM: median_ttft_ms), lower is better",
 			"note: old: a note",
 		} {
