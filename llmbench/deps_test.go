@@ -50,7 +50,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/arrivals", "", ""},
 	{"llmbench/benchfile", "golang.org/x/perf", ""},
 	{"llmbench/check", "llmbench/sample github.com/go-json-experiment/json", ""},
-	{"llmbench/cmd/benchgate", "llmbench/cmd/internal/cli llmbench/env llmbench/gate llmbench/internal/shard github.com/gofrs/flock github.com/schollz/progressbar/v3 golang.org/x/perf golang.org/x/term", ""},
+	{"llmbench/cmd/benchgate", "llmbench/cmd/internal/cli llmbench/env llmbench/gate llmbench/internal/shard llmbench/resultfile github.com/gofrs/flock github.com/schollz/progressbar/v3 golang.org/x/perf golang.org/x/term", ""},
 	{"llmbench/cmd/benchreport", "llmbench/cmd/benchreport/internal/live llmbench/cmd/internal/cli llmbench/compat llmbench/gate llmbench/records llmbench/report llmbench/sample", ""},
 	{"llmbench/cmd/benchreport/internal/live", "llmbench/records llmbench/report llmbench/sample", "llmbench mockserver mockserver/memnet"},
 	{"llmbench/cmd/internal/cli", "", ""},
@@ -87,6 +87,8 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/report/internal/pictures", "llmbench/gate llmbench/records llmbench/report/internal/answer llmbench/report/internal/chart llmbench/report/internal/human llmbench/report/internal/results llmbench/report/internal/systems llmbench/sample", ""},
 	{"llmbench/report/internal/results", "llmbench/benchfile llmbench/gate llmbench/records llmbench/sample", ""},
 	{"llmbench/report/internal/systems", "llmbench/benchfile llmbench/report/internal/results llmbench/sample llmbench/search", ""},
+	{"llmbench/resultfile", "llmbench/benchfile llmbench/resultfile/internal/document golang.org/x/perf", ""},
+	{"llmbench/resultfile/internal/document", "github.com/go-json-experiment/json go.yaml.in/yaml/v3", ""},
 	{"llmbench/sample", "", ""},
 	{"llmbench/search", "", ""},
 	{"llmbench/sse", "", "llmbench/env/extracases"},
@@ -123,7 +125,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 // not those below it. The folder "" means all packages. Test files do not count.
 var unreachable = []struct{ from, except, to, why string }{
 	{"", "backends/container", "github.com/testcontainers github.com/moby github.com/docker", "only the package that starts containers links a Docker client"},
-	{"llmbench/sample llmbench/arrivals llmbench/env llmbench/records llmbench/compat llmbench/benchfile llmbench/report llmbench/gate llmbench/search llmbench/cmd", "llmbench/env/extracases llmbench/cmd/benchgate",
+	{"llmbench/sample llmbench/arrivals llmbench/env llmbench/records llmbench/compat llmbench/benchfile llmbench/report llmbench/gate llmbench/resultfile llmbench/search llmbench/cmd", "llmbench/env/extracases llmbench/cmd/benchgate",
 		"testing =llmbench llmbench/internal golang.org/x/net/proxy", "what reads results does not link the client"},
 	{"llmbench/cmd/benchgate", "", "testing =llmbench llmbench/internal/conn golang.org/x/net/proxy", "what judges results does not link the client; it keeps shards in step by llmbench/internal/shard"},
 	{"llmbench/sample llmbench/arrivals llmbench/records llmbench/compat llmbench/benchfile llmbench/report", "",

@@ -135,7 +135,7 @@ func (r *Report) worst(v Verdict, what string, measure func(*Row) (size float64,
 			continue
 		}
 		if size, text := measure(row); name == "" || size > largest {
-			name = fmt.Sprintf("%s %s: %s (margin %s)", label(row), printable(row.Unit), text, row.share(*row.Margin, 4))
+			name = fmt.Sprintf("%s %s (margin %s)", row.worded(label(row)), text, row.share(*row.Margin, 4))
 			largest = size
 		}
 	}

@@ -24,6 +24,12 @@ func (r *Report) Markdown(w io.Writer) error {
 			fmt.Fprintf(&b, "- %s\n", escape(s))
 		}
 	}
+	if len(r.Notes) > 0 {
+		b.WriteString("\n")
+	}
+	for _, s := range r.Notes {
+		fmt.Fprintf(&b, "- note: %s\n", escape(printable(s)))
+	}
 	if hint := r.hint(); hint != "" {
 		fmt.Fprintf(&b, "\n%s\n", escape(hint))
 	}

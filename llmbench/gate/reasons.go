@@ -14,17 +14,16 @@ const maxSubjects = 8
 // with the same message share a line.
 func (r *Report) reasons() []string {
 	var lines []string
-	for _, row := range r.Rows {
-		if row.Verdict == Regression {
-			lines = append(lines, fmt.Sprintf("%s %s: %s, may be %s worse",
-				r.qualify(row.Pkg, row.Name), printable(row.Unit), row.changeText(), row.share(*row.Margin, 4)))
+	for i := range r.Rows {
+		if row := &r.Rows[i]; row.Verdict == Regression {
+			lines = append(lines, fmt.Sprintf("%s %s, may be %s worse", row.worded(r.qualify(row.Pkg, row.Name)), row.changeText(), row.share(*row.Margin, 4)))
 		}
 	}
 	for i := range r.Rows {
 		if row := &r.Rows[i]; row.Lacks {
 			lines = append(lines, fmt.Sprintf("%s %s: %s", r.qualify(row.Pkg, row.Name), printable(row.Unit), row.lackReason()))
 		} else if row.Verdict == CannotJudge && row.PAdjusted != nil {
-			lines = append(lines, fmt.Sprintf("%s %s: %s", r.qualify(row.Pkg, row.Name), printable(row.Unit), row.noiseText()))
+			lines = append(lines, fmt.Sprintf("%s %s", row.worded(r.qualify(row.Pkg, row.Name)), row.noiseText()))
 		} else if r.NoWorse && row.Verdict == Pass && r.Settled {
 			lines = append(lines, fmt.Sprintf("%s %s: may be %s, worse than the margin of %s allows: want %s",
 				r.qualify(row.Pkg, row.Name), printable(row.Unit), row.percent(row.Bound, 2), row.share(*row.Margin, 4), row.wants()))

@@ -53,6 +53,15 @@ type Report struct {
 	Partial  bool      `json:"partial,omitempty"`   // a run did not end in PASS, and Options.Partial accepts that
 	OneStart bool      `json:"one_start,omitempty"` // samples come from one process, and Options.OneStart accepts that
 	Equal    bool      `json:"equal,omitempty"`     // both files have the same contents, so that a file is compared with itself
+	Notes    []string  `json:"notes,omitempty"`     // remarks on the files; set by the caller of Compare
+}
+
+// A Source says where a tool's file has a figure that was converted to the benchmark format.
+type Source struct {
+	Tool   string  `json:"tool"`
+	Key    string  `json:"key"`
+	Unit   string  `json:"unit"`   // in which the tool has the figure
+	Factor float64 `json:"factor"` // a value in Row.Unit / the same value in Unit
 }
 
 // A Subject is a benchmark, or one unit of it.
@@ -127,6 +136,9 @@ type Row struct {
 	Lacks    bool    `json:"lacks,omitempty"` // the row cannot be judged because too many results of a side lack a value
 	Improved bool    `json:"improved"`        // new is better than old: the reverse comparison without a margin is a regression
 	Verdict  Verdict `json:"verdict"`
+	// Source is the figure in the words of the tool that wrote it, or nil. The caller of Compare sets
+	// it; reports then name the tool's key and values.
+	Source *Source `json:"source,omitempty"`
 }
 
 // A Summary describes the samples of one side.

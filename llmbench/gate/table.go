@@ -60,6 +60,9 @@ func (r *Report) tables() []*table {
 // title returns the unit of a row, its direction and its margin.
 func (row *Row) title() string {
 	s := printable(row.Unit)
+	if row.Source != nil {
+		s += fmt.Sprintf(" (%s: %s)", printable(row.Source.Tool), printable(row.Source.Key))
+	}
 	if row.Better != "" {
 		s += ", " + row.Better + " is better"
 	}

@@ -38,6 +38,9 @@ func (r *Report) Text(w io.Writer) error {
 	for _, s := range slices.Concat(r.lacking(), r.reasons()) {
 		fmt.Fprintf(&b, "  %s\n", s)
 	}
+	for _, s := range r.Notes {
+		fmt.Fprintf(&b, "  note: %s\n", printable(s))
+	}
 	if hint := r.hint(); hint != "" {
 		fmt.Fprintln(&b, hint)
 	}

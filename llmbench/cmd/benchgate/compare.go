@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile"
 )
 
 // A comparison compares two files and prints the report, as the flags say.
@@ -20,6 +21,7 @@ type comparison struct {
 	// versions describe what benchgate measured itself, old and new. The files are
 	// then named without their folder, which is a temporary one.
 	versions [2]string
+	files    resultfile.Options
 	gate.Options
 }
 
@@ -56,6 +58,9 @@ func (c *comparison) flags(fs *flag.FlagSet) {
 	})
 }
 
+// maxFailUsage describes -max-fail.
+const maxFailUsage = "tolerate this `share` of failed requests, 0 to 1, in the files of other tools (default 0); otherwise the file is no sample"
+
 // policy returns a function that sets v to true for the value on, and to false for off.
 func policy(v *bool, on, off string) func(string) error {
 	return func(s string) error {
@@ -67,29 +72,40 @@ func policy(v *bool, on, off string) func(string) error {
 	}
 }
 
-// compare compares the files at two paths, old and new, or results of one file if col is set.
+// compare compares two sides, old and new, or results of one if col is set. A side is a file, a pattern or a folder.
 func (c *comparison) compare(paths ...string) (*gate.Report, error) {
 	if c.Alpha == 0 {
 		return nil, errors.New("-alpha: 0, want at least 0.001 and at most 0.5")
 	}
-	files := make([]gate.File, 1+len(paths))
-	for i, path := range append([]string{c.units}, paths...) {
-		if i == 0 && path == "" {
-			continue
-		}
-		data, err := os.ReadFile(path)
+	var units gate.File
+	if c.units != "" {
+		data, err := os.ReadFile(c.units)
 		if err != nil {
 			return nil, err
 		}
-		files[i] = gate.File{Name: path, Data: bytes.NewReader(data)}
-		if i > 0 && c.versions[i-1] != "" {
-			files[i].Name, files[i].Version = filepath.Base(path), c.versions[i-1]
+		units = gate.File{Name: c.units, Data: bytes.NewReader(data)}
+	}
+	in, err := readInputs(c.files, paths)
+	if err != nil {
+		return nil, err
+	}
+	files := make([]gate.File, len(paths))
+	for i, path := range paths {
+		files[i] = in.file(i)
+		if c.versions[i] != "" {
+			files[i].Name, files[i].Version = filepath.Base(path), c.versions[i]
 		}
 	}
+	var r *gate.Report
 	if c.col != "" {
-		return gate.CompareColumns(files[0], files[1], c.col, c.Options)
+		r, err = gate.CompareColumns(units, files[0], c.col, c.Options)
+	} else {
+		r, err = gate.Compare(units, files[0], files[1], c.Options)
 	}
-	return gate.Compare(files[0], files[1], files[2], c.Options)
+	if err == nil {
+		in.explain(r)
+	}
+	return r, err
 }
 
 // print prints a report and returns the exit status of its verdict.

@@ -8,10 +8,13 @@
 //	benchgate -col key [flags] file
 //	benchgate ab -base commit [flags] -- -bench regexp [go test flags] [packages]
 //	benchgate aa [flags] -- -bench regexp [go test flags] [packages]
+//	benchgate convert [-max-fail share] file...
 //
 // The first form compares two files. Each file is the whole output of go test -bench,
 // or of test binaries, one run after another. Each run is a fresh process, old and new
-// in turn, eight or ten of each. The flags are:
+// in turn, eight or ten of each. Or old and new are the result files of another tool, such as
+// vLLM's: a file, a pattern in quotes or a folder, in which each file is a sample. Package
+// resultfile lists the tools and their figures. The flags are:
 //
 //	-added allow|fail       the policy for rows that only new has: show them and judge the
 //	                        others, or the verdict is "cannot judge" (allow)
@@ -22,6 +25,8 @@
 //	-ignore keys            allow these configuration keys to differ, a comma-separated
 //	                        list, besides branch, commit, commit-time, date, go and
 //	                        toolchain; /gomaxprocs is the suffix of names
+//	-max-fail share         tolerate this share of failed requests, 0 to 1, in the files of
+//	                        other tools; otherwise such a file is no sample (0)
 //	-one-start              count results of one process, as of go test -count=10, as
 //	                        samples of their own; otherwise benchgate cannot judge them,
 //	                        as they are one observation
@@ -56,6 +61,14 @@
 //
 // The value that comes first in the file is old, unless the values are listed, old first.
 // Results with another value, or without the key, are left out; the last line counts them.
+//
+// # Files of other tools
+//
+// benchgate convert writes the result files of other tools in Go benchmark format, which benchstat
+// reads, and notes on the files to standard error:
+//
+//	benchgate 'old/*.json' 'new/*.json'
+//	benchgate convert 'old/*.json' >old.txt
 //
 // # A commit against the working tree
 //
@@ -229,11 +242,13 @@ const usage = "usage: benchgate [flags] old new\n" +
 	"       benchgate -col key [flags] file\n" +
 	"       benchgate ab -base commit [flags] -- -bench regexp [go test flags] [packages]\n" +
 	"       benchgate aa [flags] -- -bench regexp [go test flags] [packages]\n" +
+	"       benchgate convert [-max-fail share] file...\n" +
 	"\n" +
 	"Benchgate decides whether new benchmark results are worse than old ones by more than is\n" +
 	"allowed. It compares two files, or (ab) measures a commit and the working tree, or (aa)\n" +
 	"the working tree and itself. Lines such as \"Unit ns/op better=lower gate=5%\" state what is\n" +
 	"allowed; they stand in the results or in the file of -units.\n" +
+	"Old and new may be result files of vLLM, SGLang and other tools: a file, a pattern or a folder.\n" +
 	"Exit status: 0 pass, 1 regression, 2 cannot judge.\n"
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -246,12 +261,15 @@ func run(args []string, stdout, stderr io.Writer) int {
 			return ab(args[1:], stdout, stderr)
 		case "aa":
 			return aa(args[1:], stdout, stderr)
+		case "convert":
+			return convert(args[1:], stdout, stderr)
 		}
 	}
 	c := &comparison{}
 	fs := flag.NewFlagSet("benchgate", flag.ContinueOnError)
 	c.flags(fs)
 	fs.StringVar(&c.col, "col", "", "compare results of one file whose names or configuration differ in this `key`, for example /via")
+	fs.Func("max-fail", maxFailUsage, share(&c.files.MaxFail))
 	paths, err := cli.Parse(fs, usage, args, stdout, stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):

@@ -1,0 +1,154 @@
+package resultfile
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
+)
+
+// aiperfFields are the figures of AIPerf's and genai-perf's profile_export in JSON and CSV
+// (https://github.com/ai-dynamo/aiperf/blob/main/src/aiperf/common/models/export_models.py). Times are in the unit that the file
+// states. Statistics are of one value a request: inter_token_latency is (latency - TTFT) / (output tokens - 1), as mean-tpot-ns is.
+// The CSV has two decimals.
+var aiperfFields = []field{
+	{"output_token_throughput.avg", "output-tok/s", 1, "tok/s"},
+	{"total_token_throughput.avg", "total-tok/s", 1, "tok/s"},
+	{"request_throughput.avg", "req/s", 1, "req/s"},
+	{"goodput.avg", "good-req/s", 1, "req/s"},
+	{"time_to_first_token.{}", "{}-ttft-ns", 0, ""},
+	{"inter_token_latency.{}", "{}-tpot-ns", 0, ""},
+	{"inter_chunk_latency.{}", "{}-itl-ns", 0, ""},
+	{"request_latency.{}", "{}-e2e-ns", 0, ""},
+	{"input_sequence_length.avg", "in-tok/req", 1, "tok/req"},
+	{"output_sequence_length.avg", "out-tok/req", 1, "tok/req"},
+}
+
+// times are factors from units of time to nanoseconds.
+var times = map[string]float64{"ns": nanosecond, "us": 1e3, "ms": millisecond, "s": second, "sec": second}
+
+var averages = []statistic{{"mean", "avg"}, {"p50", "p50"}, {"p90", "p90"}, {"p95", "p95"}, {"p99", "p99"}}
+
+var aiperfFormats = []format{
+	{tool: "AIPerf", base: "AIPerf", read: readAIPerf, is: func(n *document.Node) bool {
+		return n.Has("request_throughput.avg") || n.Has("request_latency.unit") || n.Has("aiperf_version")
+	}},
+	{tool: "AIPerf", base: "AIPerf", isTable: func(rows [][]string) bool {
+		return len(rows) > 0 && len(rows[0]) > 2 && rows[0][0] == "Metric" && slices.Contains(rows[0], "p99")
+	}, readTable: readAIPerfTable},
+}
+
+// readAIPerf reads an export.
+func readAIPerf(r *reading) {
+	n := r.node
+	r.begin(r.at, n)
+	if v := n.Get("schema_version").Text(); v != "" && v != "1" && !strings.HasPrefix(v, "1.") {
+		r.failf("schema_version", "is %.20q: want 1.x, since the meaning of newer figures is not known", v)
+		return
+	}
+	if n.Get("was_cancelled").True() {
+		r.failf("was_cancelled", "is true: want a whole run")
+	}
+	if n.Get("is_complete").False() {
+		r.failf("is_complete", "is false: want a whole run")
+	}
+	r.when("start_time", "2006-01-02T15:04:05.999999", "2006-01-02T15:04:05.999999Z07:00")
+	model := firstOf(n, "input_config.endpoint.model_names", "input_config.models.items", "input_config.model")
+	if m := first(n.Get(model)); m.Object() {
+		r.configIs("model", m.Get("name").Text())
+	} else if m != nil {
+		r.configIs("model", m.Text())
+	} else {
+		r.config("model", model)
+	}
+	r.aiperfLoad()
+	r.aiperfFigures()
+}
+
+// aiperfLoad adds the load of the measured phase, or of older schemas' load generator, to the result.
+func (r *reading) aiperfLoad() {
+	for i, phase := range r.node.Get("input_config.phases").Items() {
+		if phase.Get("exclude_from_results").True() {
+			continue
+		}
+		for _, key := range []string{"request_rate", "rate", "concurrency"} {
+			if v := spell(phase.Get(key)); v != "" {
+				r.loadIs(strings.TrimPrefix(key, "request_"), "input_config.phases["+itoa(i)+"]."+key, v)
+			}
+		}
+	}
+	for _, at := range []string{"input_config.loadgen.", "input_config.perf_analyzer.stimulus.", "input_config."} {
+		if r.node.Has(at+"concurrency") || r.node.Has(at+"request_rate") {
+			r.load("rate", at+"request_rate")
+			r.load("concurrency", at+"concurrency")
+			return
+		}
+	}
+}
+
+// aiperfFigures adds the figures and ends the result.
+func (r *reading) aiperfFigures() {
+	n := r.node
+	const bad = "error_request_count.avg"
+	lost := 0.0
+	for _, e := range n.Get("error_summary").Items() {
+		if v, ok := e.Get("count").Number(); ok {
+			lost += v
+		}
+	}
+	ok, _ := r.number("request_count.avg")
+	switch {
+	case n.Has("request_count") && ok == 0:
+		r.failf("request_count.avg", "is 0: want a successful request")
+	case n.Has(bad):
+		r.requests("request_count.avg", bad, "")
+	case n.Has("error_summary"):
+		r.failures("error_summary", lost, lost+ok)
+	default:
+		r.notef("the file does not say how many requests failed")
+	}
+	if v, ok := r.number("output_token_throughput.avg"); ok && v == 0 {
+		r.failf("output_token_throughput.avg", "is 0: want output tokens")
+	}
+	for _, f := range aiperfFields {
+		if f.factor == 0 {
+			name, _, _ := strings.Cut(f.key, ".")
+			f.theirs = n.Get(name + ".unit").Text()
+			if f.factor = times[f.theirs]; f.factor == 0 && n.Has(name) {
+				r.failf(name+".unit", "is %.20q: want ns, us, ms or sec", f.theirs)
+				continue
+			}
+		}
+		r.fields([]field{f}, averages)
+	}
+	if v, _ := r.number("osl_mismatch_count.avg"); v > 0 {
+		r.notef("osl_mismatch_count: %v of %v answers have not the length that was asked for", v, ok)
+	}
+	r.end()
+}
+
+// readAIPerfTable reads an export in CSV: metrics with statistics, and then metrics with one value.
+func readAIPerfTable(r *reading, rows [][]string) {
+	top := document.NewObject()
+	header := rows[0]
+	for i, row := range rows[1:] {
+		if len(row) > 2 && row[0] == "Endpoint" || len(row) < 2 {
+			break // the table of GPUs
+		}
+		if row[0] == "Metric" {
+			header = []string{"Metric", "avg"}
+			continue
+		}
+		if len(row) < len(header) {
+			r.failf("row "+itoa(i+1), "has %d of %d columns: was the file cut?", len(row), len(header))
+			return
+		}
+		name, unit, _ := strings.Cut(strings.TrimSuffix(row[0], ")"), " (")
+		metric := document.Row(header, row)
+		metric.Set("unit", document.NewText(unit))
+		top.Set(strings.ReplaceAll(strings.ToLower(name), " ", "_"), metric)
+	}
+	r.begin(r.at, top)
+	r.notef("the CSV does not state the load")
+	r.aiperfFigures()
+}

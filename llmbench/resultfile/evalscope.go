@@ -1,0 +1,145 @@
+package resultfile
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
+)
+
+// evalscopeFields are the figures of benchmark_summary.json of "evalscope perf" since release 1.8, and then of earlier
+// releases, which have times in seconds
+// (https://github.com/modelscope/evalscope/blob/main/evalscope/perf/utils/perf_constants.py and db_util.py beside it). An average is -1
+// if no request succeeded. The mean TPOT counts answers of one token as 0.
+var evalscopeFields = []field{
+	{"Output Throughput (tok/s)", "output-tok/s", 1, "tok/s"},
+	{"Total Throughput (tok/s)", "total-tok/s", 1, "tok/s"},
+	{"Input Throughput (tok/s)", "prompt-tok/s", 1, "tok/s"},
+	{"Req Throughput (req/s)", "req/s", 1, "req/s"},
+	{"Avg Latency (s)", "mean-e2e-ns", second, "s"},
+	{"Avg Input Tokens", "in-tok/req", 1, "tok/req"},
+	{"Avg Output Tokens", "out-tok/req", 1, "tok/req"},
+	{"Output token throughput (tok/s)", "output-tok/s", 1, "tok/s"},
+	{"Total token throughput (tok/s)", "total-tok/s", 1, "tok/s"},
+	{"Request throughput (req/s)", "req/s", 1, "req/s"},
+	{"Average latency (s)", "mean-e2e-ns", second, "s"},
+	{"Average input tokens per request", "in-tok/req", 1, "tok/req"},
+	{"Average output tokens per request", "out-tok/req", 1, "tok/req"},
+}
+
+// evalscopeStreamed are the figures of streamed answers. Answers that are not streamed have no TTFT.
+var evalscopeStreamed = []field{
+	{"Avg TTFT (ms)", "mean-ttft-ns", millisecond, "ms"},
+	{"Avg TPOT (ms)", "mean-tpot-ns", millisecond, "ms"},
+	{"Avg ITL (ms)", "mean-itl-ns", millisecond, "ms"},
+	{"TTFT (ms)", "mean-ttft-ns", millisecond, "ms"},
+	{"TPOT (ms)", "mean-tpot-ns", millisecond, "ms"},
+	{"ITL (ms)", "mean-itl-ns", millisecond, "ms"},
+	{"Average time to first token (s)", "mean-ttft-ns", second, "s"},
+	{"Average time per output token (s)", "mean-tpot-ns", second, "s"},
+	{"Average inter-token latency (s)", "mean-itl-ns", second, "s"},
+}
+
+// evalscopePercentiles are the columns of benchmark_percentile.json, which has a row for each percentile. They are
+// values of the sample, rounded to 0.01 of the unit.
+var evalscopePercentiles = []field{
+	{"TTFT (ms)", "{}-ttft-ns", millisecond, "ms"},
+	{"TPOT (ms)", "{}-tpot-ns", millisecond, "ms"},
+	{"ITL (ms)", "{}-itl-ns", millisecond, "ms"},
+	{"TTFT (s)", "{}-ttft-ns", second, "s"},
+	{"TPOT (s)", "{}-tpot-ns", second, "s"},
+	{"ITL (s)", "{}-itl-ns", second, "s"},
+	{"Latency (s)", "{}-e2e-ns", second, "s"},
+}
+
+const (
+	evalscopeSummary    = "benchmark_summary.json"
+	evalscopePercentile = "benchmark_percentile.json"
+)
+
+var evalscopeFormats = []format{
+	{tool: "EvalScope", base: "EvalScope", read: readEvalscope, is: func(n *document.Node) bool {
+		return n.Has("Test Duration (s)") && (n.Has("Total Requests") || n.Has("Success Requests")) || n.Has("Time taken for tests (s)")
+	}},
+	{tool: "EvalScope", base: "EvalScope", read: readEvalscopePercentiles, is: func(n *document.Node) bool {
+		return first(n).Has("Percentiles")
+	}},
+}
+
+// readEvalscope reads a summary, and the percentiles beside it.
+func readEvalscope(r *reading) {
+	r.begin(r.at, r.node)
+	summary := r.node
+	if rate := firstOf(summary, "Request Rate (req/s)", "Request rate (req/s)"); summary.Get(rate).Text() != "-1" { // -1 is no rate
+		r.load("rate", rate)
+	}
+	r.load("concurrency", firstOf(summary, "Concurrency", "Number of concurrency"))
+	ok, asked := firstOf(summary, "Success Requests", "Succeed requests"), firstOf(summary, "Total Requests", "Total requests")
+	r.requests(ok, firstOf(summary, "Failed Requests", "Failed requests"), asked)
+	streamed := !summary.Has("Stream Requests") || summary.Get("Stream Requests").Text() != "0"
+	r.fields(evalscopeFields, nil)
+	if streamed {
+		r.fields(evalscopeStreamed, nil)
+	}
+	if !r.has("output-tok/s") && !r.has("prompt-tok/s") {
+		r.failf(firstOf(summary, "Output Throughput (tok/s)", "Output token throughput (tok/s)"), "is 0 or missing: want output tokens")
+	}
+	if streamed && r.err == nil {
+		r.percentiles(filepath.Join(filepath.Dir(r.file.Path), evalscopePercentile))
+	}
+	r.node = summary
+	r.end()
+}
+
+// firstOf returns the first of some keys that an object has, or the first.
+func firstOf(n *document.Node, keys ...string) string {
+	for _, k := range keys {
+		if n.Has(k) {
+			return k
+		}
+	}
+	return keys[0]
+}
+
+// percentiles adds the percentiles in a file to the result, if the file exists.
+func (r *reading) percentiles(path string) {
+	in, err := os.Open(path)
+	if err != nil {
+		r.notef("no %s is beside the file, so that medians are not known", evalscopePercentile)
+		return
+	}
+	defer in.Close()
+	err = document.JSON(in, func(n *document.Node) error {
+		r.rows(n, evalscopePercentile+" ")
+		return nil
+	})
+	if err != nil {
+		r.err = &Error{Path: path, Text: err.Error()}
+	}
+}
+
+// rows adds the percentiles of a table to the result.
+func (r *reading) rows(table *document.Node, at string) {
+	names := map[string]string{"50%": "p50", "90%": "p90", "95%": "p95", "99%": "p99"}
+	before := r.at
+	for _, row := range table.Items() {
+		if s := names[row.Get("Percentiles").Text()]; s != "" {
+			r.at, r.node = before+at+row.Get("Percentiles").Text()+" ", row
+			r.fields(evalscopePercentiles, []statistic{{s, ""}})
+		}
+	}
+	r.at = before
+}
+
+// readEvalscopePercentiles reads percentiles that stand alone.
+func readEvalscopePercentiles(r *reading) {
+	if _, err := os.Stat(filepath.Join(filepath.Dir(r.file.Path), evalscopeSummary)); err == nil {
+		r.beside("read with %s", evalscopeSummary)
+		return
+	}
+	table := r.node
+	r.begin(r.at, table)
+	r.notef("no %s is beside the file, so that throughput, load and failed requests are not known", evalscopeSummary)
+	r.rows(table, "")
+	r.end()
+}

@@ -1,0 +1,63 @@
+package resultfile
+
+import "github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
+
+// genaibenchFields are the figures of a run of genai-bench, one file for each load
+// (https://github.com/sgl-project/genai-bench/blob/main/genai_bench/metrics/aggregated_metrics_collector.py). Times are in
+// the unit of "_time_unit", or seconds. error_rate is not read: the tool divides by a number that is 0 then, so
+// that the rate is always 0 (same file, aggregate_metrics_data).
+var genaibenchFields = []field{
+	{"mean_output_throughput_tokens_per_s", "output-tok/s", 1, "tok/s"},
+	{"mean_total_throughput_tokens_per_s", "total-tok/s", 1, "tok/s"},
+	{"mean_input_throughput_tokens_per_s", "prompt-tok/s", 1, "tok/s"},
+	{"requests_per_second", "req/s", 1, "req/s"},
+	{"requests_per_minute", "req/s", 1.0 / 60, "req/min"},
+	{"stats.num_input_tokens.mean", "in-tok/req", 1, "tok/req"},
+	{"stats.num_output_tokens.mean", "out-tok/req", 1, "tok/req"},
+}
+
+// genaibenchTimes are the latencies, in seconds.
+var genaibenchTimes = []field{
+	{"stats.ttft.{}", "{}-ttft-ns", second, "s"},
+	{"stats.tpot.{}", "{}-tpot-ns", second, "s"},
+	{"stats.e2e_latency.{}", "{}-e2e-ns", second, "s"},
+}
+
+var plainStatistics = []statistic{{"mean", "mean"}, {"p50", "p50"}, {"p90", "p90"}, {"p95", "p95"}, {"p99", "p99"}}
+
+var genaibenchFormats = []format{{tool: "genai-bench", base: "GenAIBench", read: readGenAIBench, is: func(n *document.Node) bool {
+	return n.Has("aggregated_metrics") && n.Get("aggregated_metrics.stats").Object()
+}}}
+
+// readGenAIBench reads the file of one load.
+func readGenAIBench(r *reading) {
+	top := r.node
+	r.begin(r.at+"aggregated_metrics.", top.Get("aggregated_metrics"))
+	r.load("scenario", "scenario")
+	r.load("batch", "batch_size")
+	r.load("concurrency", "num_concurrency")
+	r.requests("num_completed_requests", "num_error_requests", "num_requests")
+	r.fields(genaibenchFields, nil)
+	times := genaibenchTimes
+	switch unit := top.Get("_time_unit").Text(); unit {
+	case "", "s":
+	case "ms":
+		times = inMilliseconds(times)
+	default:
+		r.failf("_time_unit", "is %.20q: want s or ms", unit)
+	}
+	if !r.has("output-tok/s") && r.node.Has("stats.ttft") {
+		r.failf("mean_output_throughput_tokens_per_s", "is 0 or missing: want output tokens")
+	}
+	r.fields(times, plainStatistics)
+	r.end()
+}
+
+// inMilliseconds returns fields in seconds as fields in milliseconds.
+func inMilliseconds(fields []field) []field {
+	all := make([]field, len(fields))
+	for i, f := range fields {
+		all[i] = field{f.key, f.unit, millisecond, "ms"}
+	}
+	return all
+}

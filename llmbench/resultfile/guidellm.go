@@ -1,0 +1,129 @@
+package resultfile
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
+)
+
+// guidellmFields are the figures of the benchmarks in a report of "guidellm benchmark", one for each rate
+// (https://github.com/vllm-project/guidellm/blob/main/src/guidellm/benchmark/schemas/metrics.py). Reports without metadata, and of
+// metadata versions 1 and 2, are known. Means of times per token have the tokens as weights. The time per output token
+// begins with the request. Output tokens per second are over the time between the first and the last token. The medians of
+// rates are of instants, and not read. A percentile is the smallest value whose cumulative share reaches it.
+var guidellmFields = []field{
+	{"metrics.output_tokens_per_second.successful.mean", "output-tok/s", 1, "tok/s"},
+	{"metrics.tokens_per_second.successful.mean", "total-tok/s", 1, "tok/s"},
+	{"metrics.requests_per_second.successful.mean", "req/s", 1, "req/s"},
+	{"metrics.time_to_first_token_ms.successful.{}", "{}-ttft-ns", millisecond, "ms"},
+	{"metrics.inter_token_latency_ms.successful.{}", "{}-token-itl-ns", millisecond, "ms"},
+	{"metrics.time_per_output_token_ms.successful.{}", "{}-tpot-incl-ttft-ns", millisecond, "ms"},
+	{"metrics.request_latency.successful.{}", "{}-e2e-ns", second, "s"},
+	{"metrics.prompt_token_count.successful.mean", "in-tok/req", 1, "tok/req"},
+	{"metrics.output_token_count.successful.mean", "out-tok/req", 1, "tok/req"},
+}
+
+// guidellmTable are the columns of the same figures in CSV: three rows of a header, joined with dots
+// (https://github.com/vllm-project/guidellm/blob/main/src/guidellm/benchmark/outputs/csv.py).
+var guidellmTable = []field{
+	{"Token Throughput.Successful Output Tokens/Sec.Mean", "output-tok/s", 1, "tok/s"},
+	{"Token Throughput.Successful Total Tokens/Sec.Mean", "total-tok/s", 1, "tok/s"},
+	{"Server Throughput.Successful Requests/Sec.Mean", "req/s", 1, "req/s"},
+	{"Time to First Token.Successful ms.{}", "{}-ttft-ns", millisecond, "ms"},
+	{"Inter Token Latency.Successful ms.{}", "{}-token-itl-ns", millisecond, "ms"},
+	{"Time per Output Token.Successful ms.{}", "{}-tpot-incl-ttft-ns", millisecond, "ms"},
+	{"Request Latency.Successful Sec.{}", "{}-e2e-ns", second, "s"},
+	{"Token Metrics.Successful Input Tokens.Mean", "in-tok/req", 1, "tok/req"},
+	{"Token Metrics.Successful Output Tokens.Mean", "out-tok/req", 1, "tok/req"},
+}
+
+var guidellmStatistics = []statistic{{"mean", "mean"}, {"p50", "median"}, {"p90", "percentiles.p90"}, {"p95", "percentiles.p95"}, {"p99", "percentiles.p99"}}
+
+var guidellmFormats = []format{
+	{tool: "GuideLLM", base: "GuideLLM", read: readGuideLLM, is: func(n *document.Node) bool {
+		b := first(n.Get("benchmarks"))
+		return b.Has("metrics.requests_per_second") || n.Has("metadata.guidellm_version")
+	}},
+	{tool: "GuideLLM", base: "GuideLLM", isTable: func(rows [][]string) bool {
+		return len(rows) > 1 && slices.Contains(rows[0], "Run Info") && slices.Contains(rows[0], "Token Throughput")
+	}, readTable: readGuideLLMTable},
+}
+
+// readGuideLLM reads a report.
+func readGuideLLM(r *reading) {
+	top := r.node
+	if v, ok := top.Get("metadata.version").Number(); ok && v > 2 {
+		r.failf("metadata.version", "is %v: want 2 or lower, since the meaning of newer figures is not known", v)
+	}
+	all := top.Get("benchmarks")
+	if all.Len() == 0 {
+		r.failf("benchmarks", "is empty or missing: want a benchmark")
+	}
+	for i, b := range all.Items() {
+		r.begin("benchmarks["+itoa(i)+"].", b)
+		for _, n := range []string{"config.spec.backend.model", "config.backend.model", "args.model"} {
+			if top.Has(n) {
+				r.configIs("model", spell(top.Get(n)))
+				break
+			}
+		}
+		strategy := firstOf(b, "config.strategy", "args.strategy", "scheduler.strategy")
+		r.load("strategy", strategy+".type_")
+		r.load("rate", strategy+".rate")
+		r.load("streams", strategy+".streams")
+		if !b.Has(strategy+".rate") && !b.Has(strategy+".streams") {
+			r.load("concurrency", strategy+".max_concurrency")
+		}
+		counts := firstOf(b, "scheduler_metrics.requests_made", "run_stats.requests_made", "metrics.request_totals", "request_totals")
+		r.requests(counts+".successful", counts+".errored", "")
+		if cut, _ := r.number(counts + ".incomplete"); cut > 0 {
+			r.notef("%v requests were incomplete when the time was over, and count neither as failed nor in the figures", cut)
+		}
+		if v, _ := r.number("metrics.output_token_count.successful.total_sum"); v == 0 {
+			r.failf("metrics.output_token_count.successful.total_sum", "is 0 or missing: want output tokens")
+		}
+		r.fields(guidellmFields, guidellmStatistics)
+		r.end()
+	}
+}
+
+// readGuideLLMTable reads a report in CSV.
+func readGuideLLMTable(r *reading, rows [][]string) {
+	heads := 2
+	if len(rows) > 2 && len(rows[2]) > 0 && rows[2][0] == "" {
+		heads = 3
+	}
+	var header []string
+	for i := range rows[0] {
+		var parts []string
+		for _, row := range rows[:heads] {
+			if i < len(row) && row[i] != "" {
+				parts = append(parts, row[i])
+			}
+		}
+		header = append(header, strings.Join(parts, "."))
+	}
+	if len(rows) == heads {
+		r.failf("", "has a header and no row: want a row for each benchmark")
+	}
+	for i, row := range rows[heads:] {
+		r.begin("row "+itoa(i+1)+": ", document.Row(header, row))
+		if len(row) < len(header) {
+			r.failf(header[len(row)], "is missing: was the file cut?")
+		}
+		r.load("strategy", "Benchmark.Strategy")
+		r.loadIs("index", "row", itoa(i))
+		r.notef("the CSV does not state the rate of a benchmark: rows of both sides are compared in their order")
+		counts := "Scheduler Metrics.Requests Made "
+		if !r.node.Has(counts + "Successful") {
+			counts = "Request Counts."
+		}
+		r.requests(counts+"Successful", counts+"Errored", "")
+		r.fields(guidellmTable, []statistic{{"mean", "Mean"}, {"p50", "Median"}})
+		if !r.has("output-tok/s") {
+			r.failf(guidellmTable[0].key, "is 0 or missing: want output tokens")
+		}
+		r.end()
+	}
+}

@@ -1,0 +1,54 @@
+package resultfile
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
+)
+
+// inferenceperfFields are the figures of a stage of inference-perf, stage_N_lifecycle_metrics.json
+// (https://github.com/kubernetes-sigs/inference-perf/blob/main/inference_perf/reportgen/base.py, summarize_requests). Times are
+// seconds. Output tokens are counted by the client unless the tool was told otherwise. The ITL of tokens of one
+// message is 0.
+var inferenceperfFields = []field{
+	{"successes.throughput.output_tokens_per_sec", "output-tok/s", 1, "tok/s"},
+	{"successes.throughput.total_tokens_per_sec", "total-tok/s", 1, "tok/s"},
+	{"successes.throughput.input_tokens_per_sec", "prompt-tok/s", 1, "tok/s"},
+	{"successes.throughput.requests_per_sec", "req/s", 1, "req/s"},
+	{"successes.latency.time_to_first_token.{}", "{}-ttft-ns", second, "s"},
+	{"successes.latency.time_per_output_token.{}", "{}-tpot-ns", second, "s"},
+	{"successes.latency.inter_token_latency.{}", "{}-itl-ns", second, "s"},
+	{"successes.latency.request_latency.{}", "{}-e2e-ns", second, "s"},
+	{"successes.prompt_len.mean", "in-tok/req", 1, "tok/req"},
+	{"successes.output_len.mean", "out-tok/req", 1, "tok/req"},
+}
+
+var inferenceperfFormats = []format{{tool: "inference-perf", base: "InferencePerf", read: readInferencePerf, is: func(n *document.Node) bool {
+	return n.Has("load_summary", "successes", "failures")
+}}}
+
+// readInferencePerf reads the file of one stage.
+func readInferencePerf(r *reading) {
+	name := filepath.Base(r.file.Path)
+	switch {
+	case !r.node.Has("load_summary.requested_rate") && !r.node.Has("load_summary.concurrency"):
+		r.beside("load_summary has no requested_rate, so the figures are of several loads in one: want stage_N_lifecycle_metrics.json")
+		return
+	case strings.HasPrefix(name, "adapter_"):
+		r.beside("the requests of one adapter")
+		return
+	}
+	r.begin(r.at, r.node)
+	r.load("rate", "load_summary.requested_rate")
+	r.load("concurrency", "load_summary.concurrency")
+	r.requests("successes.count", "failures.count", "load_summary.count")
+	r.fields(inferenceperfFields, medians)
+	if !r.has("output-tok/s") {
+		r.failf("successes.throughput.output_tokens_per_sec", "is 0 or missing: want output tokens")
+	}
+	if v, _ := r.number("successes.token_count_mismatches"); v > 0 {
+		r.notef("successes.token_count_mismatches: the client's count of tokens is not the server's in %v requests", v)
+	}
+	r.end()
+}

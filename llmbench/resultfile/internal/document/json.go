@@ -1,0 +1,224 @@
+package document
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// JSON reads the values of a JSON text, one after another. NaN and Infinity are numbers, as Python
+// writes them (https://docs.python.org/3/library/json.html#infinite-and-nan-number-values). It calls
+// each for each value, and returns the error of each, or an error that says where the text is
+// wrong or ends.
+func JSON(r io.Reader, each func(*Node) error) error {
+	d := &decoder{Decoder: jsontext.NewDecoder(newPlain(r), jsontext.AllowInvalidUTF8(true))}
+	for {
+		d.nodes = 0
+		n, err := d.value(0, 0)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return d.explain(err)
+		}
+		if err := each(n); err != nil {
+			return err
+		}
+	}
+}
+
+// A decoder reads JSON tokens into Nodes.
+type decoder struct {
+	*jsontext.Decoder
+	nodes int // of the value
+}
+
+// errTooMany says that a value has more than maxNodes values.
+var errTooMany = fmt.Errorf("more than %d values: want the summary of a run", maxNodes)
+
+// explain returns an error with the place where the text is wrong.
+func (d *decoder) explain(err error) error {
+	place := string(d.StackPointer())
+	if place == "" {
+		place = "the start"
+	}
+	var syntax *jsontext.SyntacticError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("the text ends early, after %.200s: was the file cut?", place)
+	case errors.As(err, &syntax):
+		return fmt.Errorf("no JSON after %.200s, at byte %d: %w", place, d.InputOffset(), syntax.Err)
+	}
+	return fmt.Errorf("after %.200s: %w", place, err)
+}
+
+// value reads the next value, which is in so many objects and arrays.
+func (d *decoder) value(depth, arrays int) (*Node, error) {
+	if d.nodes++; d.nodes > maxNodes {
+		return nil, errTooMany
+	}
+	if k := d.PeekKind(); depth >= maxDepth && (k == '{' || k == '[') {
+		return &Node{}, d.SkipValue()
+	}
+	token, err := d.ReadToken()
+	if err != nil {
+		return nil, err
+	}
+	switch token.Kind() {
+	case '"':
+		return &Node{kind: text, text: cut(token.String())}, nil
+	case '0':
+		return parsed(token.String()), nil
+	case 't', 'f':
+		return &Node{kind: boolean, truth: token.Kind() == 't'}, nil
+	case '{':
+		return d.object(depth, arrays)
+	case '[':
+		return d.array(depth, arrays)
+	}
+	return &Node{}, nil
+}
+
+// parsed returns a number, which is infinite if it is too large for a float64.
+func parsed(s string) *Node {
+	v, ok := ParseNumber(s)
+	if !ok {
+		v = math.NaN()
+	}
+	return &Node{kind: number, number: v}
+}
+
+// object reads the rest of an object.
+func (d *decoder) object(depth, arrays int) (*Node, error) {
+	n := &Node{kind: object}
+	for d.PeekKind() != '}' {
+		token, err := d.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		name := cut(token.String())
+		v, err := d.value(depth+1, arrays)
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := n.set(name, v); err != nil {
+			return nil, err
+		}
+	}
+	_, err := d.ReadToken()
+	return n, err
+}
+
+// array reads the rest of an array.
+func (d *decoder) array(depth, arrays int) (*Node, error) {
+	n := &Node{kind: array}
+	keep := keepIn(arrays)
+	for d.PeekKind() != ']' {
+		if k := d.PeekKind(); len(n.items) >= keep && k != '"' && k != 'n' && k != 'f' {
+			n.length++
+			n.filled++
+			if err := d.SkipValue(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if len(n.items) >= keep {
+			d.nodes-- // counted, not kept
+		}
+		v, err := d.value(depth+1, arrays+1)
+		if err != nil {
+			return nil, err
+		}
+		n.add(v, keep)
+	}
+	_, err := d.ReadToken()
+	return n, err
+}
+
+// plain turns the NaN and Infinity of Python into JSON: the string "NaN", and a number that is too
+// large for a float64. It fails at a string of more than maxString bytes.
+type plain struct {
+	r        *bufio.Reader
+	rest     string // to be returned before more is read
+	quoted   bool   // within a string
+	escaped  bool   // after a backslash
+	inString int    // bytes of the string
+}
+
+func newPlain(r io.Reader) *plain {
+	p := &plain{r: bufio.NewReaderSize(r, 64<<10)}
+	if bom, _ := p.r.Peek(3); string(bom) == "\uFEFF" {
+		p.r.Discard(3)
+	}
+	return p
+}
+
+// words are what Python writes for a float that is not finite, and JSON for it.
+var words = [...]struct{ python, json string }{{"NaN", `"NaN"`}, {"Infinity", "1e999"}}
+
+// Read implements io.Reader.
+func (p *plain) Read(b []byte) (n int, err error) {
+	for n < len(b) {
+		if p.rest != "" {
+			m := copy(b[n:], p.rest)
+			n, p.rest = n+m, p.rest[m:]
+			continue
+		}
+		c, err := p.r.ReadByte()
+		if err != nil {
+			if n > 0 {
+				return n, nil
+			}
+			return 0, err
+		}
+		if err := p.step(c); err != nil {
+			return n, err
+		}
+		if p.rest == "" {
+			b[n] = c
+			n++
+		}
+		if n > 0 && p.r.Buffered() == 0 && p.rest == "" {
+			return n, nil // a reader may want to wait for no more
+		}
+	}
+	return n, nil
+}
+
+// step follows one byte. If a word begins with it, rest is what stands for the word.
+func (p *plain) step(c byte) error {
+	if p.quoted {
+		p.inString++
+		switch {
+		case p.inString > maxString:
+			return fmt.Errorf("a string of more than %d bytes: want the summary of a run", maxString)
+		case p.escaped:
+			p.escaped = false
+		case c == '\\':
+			p.escaped = true
+		case c == '"':
+			p.quoted = false
+		}
+		return nil
+	}
+	if c == '"' {
+		p.quoted, p.inString = true, 0
+	}
+	for _, w := range words {
+		if c != w.python[0] {
+			continue
+		}
+		if next, _ := p.r.Peek(len(w.python) - 1); string(next) == w.python[1:] {
+			p.r.Discard(len(next))
+			p.rest = w.json
+		}
+	}
+	return nil
+}

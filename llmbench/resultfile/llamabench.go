@@ -1,0 +1,69 @@
+package resultfile
+
+import (
+	"slices"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
+)
+
+// llamabenchFields are the figures of llama-bench -o json, jsonl or csv, a row for each test
+// (https://github.com/ggml-org/llama.cpp/blob/master/tools/llama-bench/llama-bench.cpp). avg_ts is the mean of the
+// samples of one process. Its unit depends on the test: prompt tokens, generated tokens, or both.
+const llamabenchFigure = "avg_ts"
+
+var llamabenchFormats = []format{
+	{tool: "llama-bench", base: "LlamaBench", is: func(n *document.Node) bool { return isLlamaBench(n) || isLlamaBench(first(n)) }, read: func(r *reading) {
+		if r.node.Object() {
+			r.begin(r.at, r.node)
+			readLlamaBench(r)
+			r.end()
+			return
+		}
+		each(readLlamaBench)(r)
+	}},
+	{tool: "llama-bench", base: "LlamaBench", isTable: func(rows [][]string) bool {
+		return len(rows) > 0 && slices.Contains(rows[0], llamabenchFigure) && slices.Contains(rows[0], "n_gen")
+	}, readTable: func(r *reading, rows [][]string) {
+		for i, row := range rows[1:] {
+			r.begin("row "+itoa(i+1)+": ", document.Row(rows[0], row))
+			if len(row) < len(rows[0]) {
+				r.failf(rows[0][len(row)], "is missing: was the file cut?")
+			}
+			readLlamaBench(r)
+			r.end()
+		}
+		if len(rows) == 1 {
+			r.failf("", "has a header and no row: want a row for each test")
+		}
+	}},
+}
+
+func isLlamaBench(n *document.Node) bool { return n.Has(llamabenchFigure, "n_prompt", "n_gen") }
+
+// readLlamaBench reads the row of one test.
+func readLlamaBench(r *reading) {
+	r.when("test_time", "2006-01-02T15:04:05Z")
+	r.config("model", "model_type")
+	r.config("backend", "backends")
+	r.config("gpu", "gpu_info")
+	for _, key := range []string{"cpu_info", "model_size", "model_n_params", "split_mode", "flash_attn", "type_k", "type_v"} {
+		r.config(key, key)
+	}
+	for _, key := range []string{"n_prompt", "n_gen", "n_depth", "n_batch", "n_ubatch", "n_threads", "n_gpu_layers"} {
+		r.load(key, key)
+	}
+	unit := "total-tok/s"
+	switch prompt, gen := r.node.Get("n_prompt").Text(), r.node.Get("n_gen").Text(); {
+	case prompt == "0":
+		unit = "srv-output-tok/s"
+	case gen == "0":
+		unit = "srv-prompt-tok/s"
+	}
+	if v, ok := r.number(llamabenchFigure); ok && v == 0 {
+		r.failf(llamabenchFigure, "is 0: want tokens")
+	}
+	r.field(field{llamabenchFigure, unit, 1, "tok/s"})
+	if n := r.node.Get("samples_ts").Len(); n > 1 {
+		r.notef("the %d samples of a test are of one process and count as one observation, by their mean", n)
+	}
+}

@@ -1,0 +1,94 @@
+package resultfile
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
+)
+
+// llmdFields are the figures of llm-d's Benchmark Report 0.2 and 0.2.1, one file for each load, in YAML or JSON
+// (https://github.com/llm-d/llm-d-benchmark/blob/main/llmdbenchmark/analysis/benchmark_report/schema_v0_2.py). Times are in the
+// units that the report states.
+var llmdFields = []field{
+	{"throughput.output_token_rate.mean", "output-tok/s", 1, "tok/s"},
+	{"throughput.total_token_rate.mean", "total-tok/s", 1, "tok/s"},
+	{"throughput.input_token_rate.mean", "prompt-tok/s", 1, "tok/s"},
+	{"throughput.request_rate.mean", "req/s", 1, "req/s"},
+	{"latency.time_to_first_token.{}", "{}-ttft-ns", 0, ""},
+	{"latency.time_per_output_token.{}", "{}-tpot-ns", 0, ""},
+	{"latency.inter_token_latency.{}", "{}-itl-ns", 0, ""},
+	{"latency.request_latency.{}", "{}-e2e-ns", 0, ""},
+	{"requests.input_length.mean", "in-tok/req", 1, "tok/req"},
+	{"requests.output_length.mean", "out-tok/req", 1, "tok/req"},
+	// of version 0.1
+	{"throughput.output_tokens_per_sec", "output-tok/s", 1, "tok/s"},
+	{"throughput.total_tokens_per_sec", "total-tok/s", 1, "tok/s"},
+	{"throughput.input_tokens_per_sec", "prompt-tok/s", 1, "tok/s"},
+	{"throughput.requests_per_sec", "req/s", 1, "req/s"},
+}
+
+// llmdVersions are the known versions of the report.
+var llmdVersions = []string{"0.1", "0.2", "0.2.1"}
+
+var llmdFormats = []format{{tool: "llm-d Benchmark Report", base: "LLMDReport", read: readLLMD, is: func(n *document.Node) bool {
+	return n.Has("version") && (n.Has("results.request_performance") || n.Has("metrics.requests") || n.Has("scenario.load"))
+}}}
+
+// readLLMD reads a report.
+func readLLMD(r *reading) {
+	top := r.node
+	if v := top.Get("version").Text(); !slices.Contains(llmdVersions, v) {
+		r.failf("version", "is %.20q: want %s, since the meaning of newer figures is not known", v, strings.Join(llmdVersions, ", "))
+		return
+	}
+	at := firstOf(top, "results.request_performance.aggregate", "metrics")
+	r.begin("", top)
+	r.when("run.time.start", "2006-01-02T15:04:05Z07:00")
+	for i, part := range top.Get("scenario.stack").Items() {
+		if part.Has("standardized.model.name") && i < 64 {
+			r.configIs("model", part.Get("standardized.model.name").Text())
+			r.configIs("gpu", part.Get("standardized.accelerator.model").Text())
+			break
+		}
+	}
+	r.config("model", "scenario.model.name")
+	const load = "scenario.load.standardized."
+	r.config("load_tool", firstOf(top, load+"tool", "scenario.load.name"))
+	r.load("stage", load+"stage")
+	r.load("rate", firstOf(top, load+"rate_qps", "scenario.load.args.qps_values"))
+	r.load("concurrency", load+"concurrency")
+	r.at, r.node = at+".", top.Get(at)
+	r.llmdFigures()
+}
+
+// llmdFigures adds the figures and ends the result.
+func (r *reading) llmdFigures() {
+	n := r.node
+	total, hasTotal := r.number("requests.total")
+	bad, hasBad := r.number("requests.failures")
+	switch {
+	case hasTotal && total-bad <= 0:
+		r.failf("requests.total", "is %v, and %v failed: want a successful request", total, bad)
+	case hasTotal && hasBad:
+		r.failures("requests.failures", bad, total)
+	default:
+		r.notef("the report does not say how many requests failed")
+	}
+	for _, f := range llmdFields {
+		if f.factor == 0 {
+			metric := strings.TrimSuffix(f.key, ".{}")
+			f.theirs = n.Get(metric + ".units").Text()
+			unit, _, _ := strings.Cut(f.theirs, "/")
+			if f.factor = times[unit]; f.factor == 0 && n.Has(metric) {
+				r.failf(metric+".units", "is %.20q: want s, ms, us or ns, or one of them a token", f.theirs)
+				continue
+			}
+		}
+		r.fields([]field{f}, plainStatistics)
+	}
+	if !r.has("output-tok/s") && n.Has("throughput.output_token_rate") {
+		r.failf("throughput.output_token_rate.mean", "is 0: want output tokens")
+	}
+	r.end()
+}

@@ -1,0 +1,92 @@
+package resultfile
+
+import (
+	"slices"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
+)
+
+// locustFields are the columns of Locust's NAME_stats.csv, a row for each endpoint
+// (https://github.com/locustio/locust/blob/master/locust/stats.py, StatsCSV). Times are milliseconds. Percentiles are of bins
+// of two digits: 1,234 ms counts as 1,200. The rate of requests includes failed ones.
+var locustFields = []field{
+	{"Requests/s", "req/s", 1, "req/s"},
+	{"Average Response Time", "mean-e2e-ns", millisecond, "ms"},
+	{"{}", "{}-e2e-ns", millisecond, "ms"},
+}
+
+// locustMetrics are the rows of type METRIC that llm_bench of fw-ai/benchmark writes to Locust's file, and our units for their
+// averages (https://github.com/fw-ai/benchmark/blob/main/llm_bench/load_test.py). latency_per_token is (latency - time to
+// first token) / output tokens.
+var locustMetrics = []struct {
+	name, unit string
+	factor     float64
+	theirs     string
+}{
+	{"time_to_first_token", "mean-ttft-ns", millisecond, "ms"},
+	{"total_latency", "mean-e2e-ns", millisecond, "ms"},
+	{"latency_per_token", "mean-latency-per-tok-ns", millisecond, "ms"},
+	{"num_tokens", "out-tok/req", 1, "tok/req"},
+	{"prompt_tokens", "in-tok/req", 1, "tok/req"},
+}
+
+var percents = []statistic{{"p50", "50%"}, {"p90", "90%"}, {"p95", "95%"}, {"p99", "99%"}}
+
+var locustFormats = []format{{tool: "Locust", base: "Locust", isTable: func(rows [][]string) bool {
+	return len(rows) > 0 && slices.Contains(rows[0], "Request Count") && slices.Contains(rows[0], "Failure Count") || isLocustHistory(rows)
+}, readTable: readLocust}}
+
+func isLocustHistory(rows [][]string) bool {
+	return len(rows) > 0 && slices.Contains(rows[0], "Timestamp") && slices.Contains(rows[0], "User Count")
+}
+
+// readLocust reads the rows of all endpoints. The row of their sum counts if there is no other.
+func readLocust(r *reading, rows [][]string) {
+	if isLocustHistory(rows) {
+		r.beside("the figures of each second")
+		return
+	}
+	all := document.NewObject() // average by METRIC row
+	endpoints := 0
+	for i, row := range rows[1:] {
+		n := document.Row(rows[0], row)
+		if len(row) < len(rows[0]) {
+			r.failf("row "+itoa(i+1), "has %d of %d columns: was the file cut?", len(row), len(rows[0]))
+			return
+		}
+		name := n.Get("Name").Text()
+		switch {
+		case n.Get("Type").Text() == "METRIC":
+			all.Set(name, document.NewText(n.Get("Average Response Time").Text()))
+		case name != "Aggregated" || n.Get("Type").Text() != "" || endpoints == 0 && len(all.Names()) == 0:
+			endpoints++
+			r.locustEndpoint("row "+itoa(i+1)+": ", n)
+		}
+	}
+	r.notef("percentiles are of bins of two digits")
+	if len(all.Names()) > 0 {
+		r.begin("METRIC ", all)
+		r.res.Name = "LLMBench"
+		for _, m := range locustMetrics {
+			r.field(field{m.name, m.unit, m.factor, m.theirs})
+		}
+		r.end()
+	} else if endpoints == 0 {
+		r.failf("", "has a header and no row: want a row for each endpoint")
+	}
+}
+
+// locustEndpoint reads the row of one endpoint.
+func (r *reading) locustEndpoint(at string, n *document.Node) {
+	r.begin(at, n)
+	r.load("type", "Type")
+	r.load("name", "Name")
+	all, _ := r.number("Request Count")
+	bad, _ := r.number("Failure Count")
+	if all == 0 || bad >= all {
+		r.failf("Request Count", "is %v, and Failure Count %v: want a successful request", all, bad)
+	}
+	r.failures("Failure Count", bad, all)
+	r.fields(locustFields, percents)
+	r.end()
+}

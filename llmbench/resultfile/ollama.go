@@ -1,0 +1,80 @@
+package resultfile
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+)
+
+const ollama, ollamaBase = "Ollama's bench", "Ollama"
+
+// ollamaFields are the figures of Ollama's cmd/bench, which writes a line of Go benchmark format for each step of an epoch
+// and no PASS (https://github.com/ollama/ollama/blob/main/cmd/bench/bench.go). The server states the times of
+// prefill and generate. All epochs are of one process.
+var ollamaFields = []struct {
+	step, in string // in is the unit of the line
+	unit     string
+	theirs   string
+}{
+	{"generate", "token/sec", "srv-output-tok/s", "token/sec"},
+	{"prefill", "token/sec", "srv-prompt-tok/s", "token/sec"},
+	{"ttft", "ns/op", "p50-ttft-ns", "ns/op"},
+	{"generate", "ns/token", "p50-tpot-ns", "ns/token"},
+	{"total", "ns/op", "p50-e2e-ns", "ns/op"},
+}
+
+// isOllama reports whether a text has a line of Ollama's bench, such as
+// "BenchmarkModel/name=gemma3/step=generate 1 9.5 ns/token 100 token/sec".
+func isOllama(text []byte) bool {
+	for line := range bytes.Lines(text) {
+		if bytes.HasPrefix(line, []byte("BenchmarkModel/name=")) && bytes.Contains(line, []byte("/step=")) {
+			return true
+		}
+	}
+	return false
+}
+
+// readOllama reads the epochs of each model as one result, by their medians.
+func readOllama(r *reading, text []byte) {
+	lines, err := benchfile.Read(bytes.NewReader(text), r.file.Path)
+	if err != nil {
+		r.err = &Error{Path: r.file.Path, Text: strings.TrimPrefix(err.Error(), r.file.Path+":")}
+		return
+	}
+	if !bytes.HasSuffix(text, []byte("\n")) {
+		r.failf("", "has a last line without an end: was the file cut?")
+	}
+	var models []string
+	values := map[[3]string][]float64{} // by model, step and unit
+	for _, line := range lines {
+		model := line.Name.Key("name")
+		if !slices.Contains(models, model) {
+			models = append(models, model)
+		}
+		for _, v := range line.Values {
+			if v.Value <= 0 {
+				r.failf("line "+itoa(line.Line)+" "+v.Unit, "is %v, as if nothing was counted: want more than 0", v.Value)
+			}
+			key := [3]string{model, line.Name.Key("step"), v.Unit}
+			values[key] = append(values[key], v.Value)
+		}
+	}
+	for _, model := range models {
+		r.begin("", nil)
+		r.loadIs("model", "name", model)
+		for _, f := range ollamaFields {
+			epochs := values[[3]string{model, f.step, f.in}]
+			if len(epochs) > 1 {
+				r.notef("%d epochs of one process count as one observation, by their medians", len(epochs))
+			}
+			if len(epochs) > 0 {
+				slices.Sort(epochs)
+				median := (epochs[(len(epochs)-1)/2] + epochs[len(epochs)/2]) / 2
+				r.add(f.unit, median, Source{ollama, "step=" + f.step + " " + f.in, f.theirs, 1})
+			}
+		}
+		r.end()
+	}
+}

@@ -1,0 +1,55 @@
+package resultfile
+
+import "github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
+
+// sglangFields are the figures of SGLang's bench_serving, a JSON object for each run, one a line of a file to which
+// runs are appended (https://github.com/sgl-project/sglang/blob/main/python/sglang/bench_serving.py). Lines of 2024
+// have fewer. The request rate is Infinity or "trace" for loads without a rate. The tool does not say how
+// many requests were sent and how many failed.
+var sglangFields = []field{
+	{"output_throughput", "output-tok/s", 1, "tok/s"},
+	{"total_throughput", "total-tok/s", 1, "tok/s"},
+	{"input_throughput", "prompt-tok/s", 1, "tok/s"},
+	{"request_throughput", "req/s", 1, "req/s"},
+	{"{}_ttft_ms", "{}-ttft-ns", millisecond, "ms"},
+	{"{}_tpot_ms", "{}-tpot-ns", millisecond, "ms"},
+	{"{}_itl_ms", "{}-itl-ns", millisecond, "ms"},
+	{"{}_e2e_latency_ms", "{}-e2e-ns", millisecond, "ms"},
+	{"accept_length", "accept-len", 1, "tok/step"},
+}
+
+var sglangFormats = []format{{tool: "SGLang", base: "SGLang", read: readSGLang, is: func(n *document.Node) bool {
+	return n.Has("completed", "output_throughput") && (n.Has("total_output_tokens_retokenized") || n.Has("dataset_name", "backend")) && !n.Has("num_prompts")
+}}}
+
+// readSGLang reads the line of one run.
+func readSGLang(r *reading) {
+	r.begin(r.at, r.node)
+	n := r.node
+	r.config("backend", "backend")
+	r.config("model", "server_info.model_path")
+	r.config("random_range_ratio", "random_range_ratio")
+	r.load("dataset", "dataset_name")
+	r.load("in", "random_input_len")
+	r.load("out", firstOf(n, "sharegpt_output_len", "random_output_len"))
+	r.load("rate", "request_rate")
+	r.load("concurrency", "max_concurrency")
+	if c, _ := r.number("completed"); c == 0 {
+		r.failf("completed", "is %s: want a successful request", orMissing(n.Get("completed").Text()))
+	}
+	if lost := n.Get("errors"); lost.Len() > 0 {
+		r.failures("errors", float64(lost.Filled()), float64(lost.Len()))
+	} else {
+		r.notef("SGLang does not say how many requests failed (only --output-details does)")
+	}
+	if v, ok := r.number("total_output_tokens_retokenized"); ok && v == 0 {
+		r.failf("total_output_tokens_retokenized", "is 0, so that no answer had text: was each request refused?")
+	}
+	if v, ok := r.number("total_output_tokens"); ok && v == 0 {
+		r.failf("total_output_tokens", "is 0 although %s requests are completed: want output tokens", n.Get("completed").Text())
+	}
+	r.fields(sglangFields, medians)
+	r.ratio("in-tok/req", "total_input_tokens", "completed", "tok/req")
+	r.ratio("out-tok/req", "total_output_tokens", "completed", "tok/req")
+	r.end()
+}

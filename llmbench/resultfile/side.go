@@ -1,0 +1,299 @@
+package resultfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Side is the files of one side of a comparison. Each file is a sample, or several of different loads.
+type Side struct {
+	Path  string // as it was given: a file, a pattern or a folder
+	Files []*File
+	Notes []string // about files that are no results
+}
+
+// ReadSide reads a file, the files that match a pattern of [filepath.Match], or the files of a folder and of the
+// folders in it. In a folder, and among the files of a pattern, files that are no results are left out with a note. It
+// returns the errors of all files that are no samples.
+func ReadSide(path string, o Options) (*Side, error) {
+	paths, several, err := expand(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &Side{Path: path}
+	var wrong []error
+	var skipped []string
+	for _, p := range paths {
+		f, err := Read(p, o)
+		switch {
+		case err != nil && several && isBeside(err):
+			skipped = append(skipped, filepath.Base(p))
+		case err != nil:
+			wrong = append(wrong, err)
+		case several && f.Tool == "" && len(f.text) == 0:
+			skipped = append(skipped, filepath.Base(p))
+		default:
+			s.Files = append(s.Files, f)
+		}
+	}
+	if len(skipped) > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("%s: left out, because they are no results: %s", path, some(skipped)))
+	}
+	if len(wrong) > 0 {
+		return nil, errors.Join(wrong[:min(len(wrong), 8)]...)
+	}
+	s.dropCopies()
+	s.dropSources()
+	if len(s.Files) == 0 {
+		return nil, &Error{Path: path, Text: "no result file: want Go benchmark format, or a file of " + knownTools()}
+	}
+	return s, nil
+}
+
+// some lists at most five names.
+func some(names []string) string {
+	text := strings.Join(names[:min(len(names), 5)], ", ")
+	if n := len(names) - 5; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
+
+// expand returns the files that a path means, and whether it may mean several.
+func expand(path string) (paths []string, several bool, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && !info.IsDir():
+		return []string{path}, false, nil
+	case err == nil:
+		paths, err = walk(path)
+		return paths, true, err
+	case !strings.ContainsAny(path, "*?["):
+		return nil, false, err
+	}
+	found, err := filepath.Glob(path)
+	if err != nil {
+		return nil, false, fmt.Errorf("%s: %w", path, err)
+	}
+	for _, p := range found {
+		if info, err := os.Stat(p); err == nil && info.IsDir() {
+			inside, err := walk(p)
+			if err != nil {
+				return nil, false, err
+			}
+			paths = append(paths, inside...)
+			continue
+		}
+		paths = append(paths, p)
+	}
+	if len(paths) == 0 {
+		return nil, false, &Error{Path: path, Text: "no file matches"}
+	}
+	return paths, true, nil
+}
+
+// walk returns the files below a folder, apart from hidden ones.
+func walk(folder string) (paths []string, err error) {
+	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		hidden := path != folder && strings.HasPrefix(d.Name(), ".")
+		switch {
+		case err != nil:
+			return err
+		case hidden && d.IsDir():
+			return fs.SkipDir
+		case !hidden && d.Type().IsRegular():
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	return paths, err
+}
+
+// dropCopies leaves out files that hold what another file holds: a tool's CSV beside its JSON, percentiles that
+// were read with their summary, and inference-perf's sum of stages beside the stages.
+func (s *Side) dropCopies() {
+	byStem := map[string]*File{}
+	var kept []*File
+	for _, f := range s.Files {
+		key := f.Tool + "\x00" + strings.TrimSuffix(f.Path, filepath.Ext(f.Path))
+		if f.Tool == "" {
+			key += filepath.Ext(f.Path)
+		}
+		if earlier := byStem[key]; earlier != nil {
+			if filepath.Ext(f.Path) == ".json" {
+				*earlier, *f = *f, *earlier
+			}
+			s.Notes = append(s.Notes, fmt.Sprintf("%s: left out, because %s has the same run", f.Path, filepath.Base(earlier.Path)))
+			continue
+		}
+		byStem[key] = f
+		kept = append(kept, f)
+	}
+	s.Files = kept
+}
+
+// dropSources leaves out files from which another file of the folder was computed.
+func (s *Side) dropSources() {
+	of := map[string]string{}
+	for _, f := range s.Files {
+		for _, source := range f.sources {
+			of[filepath.Join(filepath.Dir(f.Path), filepath.Base(source))] = f.Path
+		}
+	}
+	s.Files = slices.DeleteFunc(s.Files, func(f *File) bool {
+		aggregate, ok := of[filepath.Clean(f.Path)]
+		if ok {
+			s.Notes = append(s.Notes, fmt.Sprintf("%s: left out, because %s has the median of it and other runs on one server", f.Path, filepath.Base(aggregate)))
+		}
+		return ok
+	})
+}
+
+// dated matches the end of a file name to which a tool added the time of the run.
+var dated = regexp.MustCompile(`[-_]?\d{8}[-_]\d{6}$`)
+
+// series returns the name of a file without the time of the run, or "" if it has none.
+func (f *File) series() string {
+	stem := strings.TrimSuffix(filepath.Base(f.Path), filepath.Ext(f.Path))
+	if s := dated.ReplaceAllString(stem, ""); s != stem {
+		return s
+	}
+	return ""
+}
+
+// Distinguish gives benchmarks of equal names other names if the files are of different series: their names end with
+// the time of the run, and differ before it. Tools name files after what their contents do not say.
+func Distinguish(sides ...*Side) {
+	of := map[string]string{} // series, by name of the benchmark
+	mixed := map[string]bool{}
+	visit := func(do func(f *File, r *Result, series string)) {
+		for _, s := range sides {
+			for _, f := range s.Files {
+				for i := range f.Results {
+					if series := f.series(); series != "" {
+						do(f, &f.Results[i], series)
+					}
+				}
+			}
+		}
+	}
+	visit(func(_ *File, r *Result, series string) {
+		if first, ok := of[r.Name]; ok && first != series {
+			mixed[r.Name] = true
+		}
+		of[r.Name] = series
+	})
+	visit(func(_ *File, r *Result, series string) {
+		if mixed[r.Name] {
+			base, load, _ := strings.Cut(r.Name, "/")
+			r.Name = strings.TrimSuffix(base+"/file="+word(series)+"/"+load, "/")
+		}
+	})
+}
+
+// Unequal returns an error if two sides have results of one tool and no load in common. The error
+// names the first key in which the loads differ.
+func Unequal(old, new *Side) error {
+	was, is := old.loads(), new.loads()
+	for name := range is {
+		if _, common := was[name]; common {
+			return nil
+		}
+	}
+	for _, f := range new.Files {
+		for _, r := range f.Results {
+			for _, o := range old.Files {
+				if o.Tool != f.Tool {
+					continue
+				}
+				for _, q := range o.Results {
+					if key, a, b := differ(q.Load, r.Load); key != "" {
+						return &Error{Path: f.Path, Key: f.Tool + ": " + key, Text: fmt.Sprintf("is %s, but %s in %s: want equal loads on both sides", b, a, o.Path)}
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// loads returns the names of the benchmarks of a side, with the results.
+func (s *Side) loads() map[string]*Result {
+	all := map[string]*Result{}
+	for _, f := range s.Files {
+		for i := range f.Results {
+			all[f.Results[i].Name] = &f.Results[i]
+		}
+	}
+	return all
+}
+
+// differ returns the first key in which two loads differ, or "".
+func differ(old, new []Setting) (key, was, is string) {
+	value := func(all []Setting, key string) string {
+		for _, s := range all {
+			if s.Key == key {
+				return s.Value
+			}
+		}
+		return "not set"
+	}
+	for _, s := range slices.Concat(old, new) {
+		if was, is := value(old, s.Key), value(new, s.Key); was != is {
+			return s.Key, was, is
+		}
+	}
+	return "", "", ""
+}
+
+// AllNotes returns the notes of a side and of its files. A note that several files have is given once.
+func (s *Side) AllNotes() []string {
+	lines := slices.Clone(s.Notes)
+	of := map[string][]string{}
+	var order []string
+	for _, f := range s.Files {
+		for _, note := range f.Notes {
+			if of[note] == nil {
+				order = append(order, note)
+			}
+			of[note] = append(of[note], f.Path)
+		}
+	}
+	for _, note := range order {
+		where := of[note][0]
+		if n := len(of[note]) - 1; n > 0 {
+			where += fmt.Sprintf(" and %d more", n)
+		}
+		lines = append(lines, where+": "+note)
+	}
+	return lines
+}
+
+// Stale returns a note for the first file of new that is older than each file of old whose time is known: it may be
+// left over from an earlier run.
+func Stale(old, new *Side) []string {
+	start := time.Time{}
+	for _, f := range old.Files {
+		for _, r := range f.Results {
+			if !r.Time.IsZero() && (start.IsZero() || r.Time.Before(start)) {
+				start = r.Time
+			}
+		}
+	}
+	for _, f := range new.Files {
+		for _, r := range f.Results {
+			if !r.Time.IsZero() && r.Time.Before(start) {
+				return []string{fmt.Sprintf("%s: is of %s, before the first run of %s at %s: is it left over from an earlier run?",
+					f.Path, r.Time.Format(time.DateTime), old.Path, start.Format(time.DateTime))}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package resultfile
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+)
+
+// A Text is a side in Go benchmark format.
+type Text struct {
+	Bytes  []byte
+	starts []start // of files, in order of lines
+}
+
+// A start is the line of a Text at which a file begins.
+type start struct {
+	line  int
+	path  string
+	whole bool // the lines are those of the file
+}
+
+// Position returns the file from which a line of the text comes. The line within it is 0 if the
+// file is not in Go benchmark format.
+func (t *Text) Position(line int) (path string, in int) {
+	for _, s := range slices.Backward(t.starts) {
+		if line >= s.line {
+			if s.whole {
+				in = line - s.line + 1
+			}
+			return s.path, in
+		}
+	}
+	return "", 0
+}
+
+// repetition matches the end of the name of a file that has one of several runs on one server, as vLLM's
+// perf-eval and "vllm bench sweep" name them (https://github.com/vllm-project/perf-eval/blob/main/lib/run_vllm_bench.sh,
+// https://github.com/vllm-project/vllm/blob/main/vllm/benchmarks/sweep/serve.py).
+var repetition = regexp.MustCompile(`(-run-|[/\\]run=)\d+$`)
+
+// process returns what the files of one start of a server have in common.
+func (f *File) process() string {
+	stem := strings.TrimSuffix(f.Path, filepath.Ext(f.Path))
+	return repetition.ReplaceAllString(stem, "\x00")
+}
+
+// Text returns the side in Go benchmark format, with Unit lines in front. Each file of another tool is one run; so
+// are the repetitions on one server that are in several files. Files in Go benchmark format are unchanged.
+func (s *Side) Text(units []string) *Text {
+	t := &Text{}
+	var b bytes.Buffer
+	lines := 0
+	write := func(text string) {
+		b.WriteString(text)
+		lines += strings.Count(text, "\n")
+	}
+	for _, u := range units {
+		write(u + "\n")
+	}
+	files := slices.Clone(s.Files)
+	slices.SortStableFunc(files, func(a, b *File) int { return strings.Compare(a.process(), b.process()) })
+	set := map[string]bool{} // keys of configuration lines in force
+	for i, f := range files {
+		var unset []string
+		for key := range set {
+			unset = append(unset, key+":\n")
+		}
+		slices.Sort(unset)
+		if f.text != nil {
+			write(strings.Join(unset, ""))
+			t.starts = append(t.starts, start{lines + 1, f.Path, true})
+			write(string(f.text))
+			if i+1 < len(files) && !bytes.HasSuffix(f.text, []byte("\n")) {
+				write("\n")
+			}
+			set = keysOf(f.text)
+			continue
+		}
+		t.starts = append(t.starts, start{lines + 1, f.Path, false})
+		write(strings.Join(unset, ""))
+		set = f.write(write)
+		if i+1 == len(files) || files[i+1].process() != f.process() {
+			write("PASS\n")
+		}
+	}
+	t.Bytes = b.Bytes()
+	return t
+}
+
+// keysOf returns the keys of the configuration lines of a text.
+func keysOf(text []byte) map[string]bool {
+	keys := map[string]bool{}
+	in := benchfmt.NewReader(bytes.NewReader(text), "")
+	for in.Scan() {
+		if res, ok := in.Result().(*benchfmt.Result); ok {
+			for _, c := range res.Config {
+				if c.File {
+					keys[c.Key] = true
+				}
+			}
+		}
+	}
+	return keys
+}
+
+// write writes the results of a file of another tool, and returns the keys of the configuration lines in force.
+func (f *File) write(write func(string)) map[string]bool {
+	set := map[string]bool{}
+	for _, r := range f.Results {
+		config := append([]Setting{{"tool", f.Tool}}, r.Config...)
+		if !r.Time.IsZero() {
+			config = append(config, Setting{"date", r.Time.Format("2006-01-02T15:04:05")})
+		}
+		now := map[string]bool{}
+		for _, c := range config {
+			now[c.Key] = true
+			write(c.Key + ": " + c.Value + "\n")
+		}
+		var gone []string
+		for key := range set {
+			if !now[key] {
+				gone = append(gone, key+":\n")
+			}
+		}
+		slices.Sort(gone)
+		write(strings.Join(gone, ""))
+		set = now
+		var line strings.Builder
+		fmt.Fprintf(&line, "Benchmark%s 1", r.Name)
+		for _, v := range r.Values {
+			line.WriteString(" " + strconv.FormatFloat(v.Value, 'g', 12, 64) + " " + v.Unit)
+		}
+		write(line.String() + "\n")
+	}
+	return set
+}

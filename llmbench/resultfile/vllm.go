@@ -1,0 +1,183 @@
+package resultfile
+
+import (
+	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
+)
+
+// vllmFields are the figures of "vllm bench serve --save-result", a JSON object for each run
+// (https://github.com/vllm-project/vllm/blob/main/vllm/benchmarks/serve.py), and of the forks of vLLM-Omni and others.
+// TPOT is one value a request and without the TTFT, as mean-tpot-ns is. Percentiles interpolate linearly.
+var vllmFields = []field{
+	{"output_throughput", "output-tok/s", 1, "tok/s"},
+	{"total_token_throughput", "total-tok/s", 1, "tok/s"},
+	{"request_throughput", "req/s", 1, "req/s"},
+	{"request_goodput", "good-req/s", 1, "req/s"},
+	{"audio_throughput", "audio-s/s", 1, "s/s"},
+	{"{}_ttft_ms", "{}-ttft-ns", millisecond, "ms"},
+	{"{}_tpot_ms", "{}-tpot-ns", millisecond, "ms"},
+	{"{}_itl_ms", "{}-itl-ns", millisecond, "ms"},
+	{"{}_e2el_ms", "{}-e2e-ns", millisecond, "ms"},
+	{"spec_decode_acceptance_length", "accept-len", 1, "tok/step"},
+}
+
+// medians are the statistics of tools that call the 50th percentile "median".
+var medians = []statistic{{"mean", "mean"}, {"p50", "median"}, {"p50", "p50"}, {"p90", "p90"}, {"p95", "p95"}, {"p99", "p99"}}
+
+// vllmImageFields are the figures of vLLM-Omni's diffusion benchmarks, an array of objects
+// (https://github.com/vllm-project/vllm-omni/blob/main/tests/dfx/perf/scripts/run_diffusion_benchmark.py).
+var vllmImageFields = []field{
+	{"result.throughput_qps", "req/s", 1, "req/s"},
+	{"result.latency_{}", "{}-e2e-ns", second, "s"},
+}
+
+// vllmTableFields are the columns of benchmark_results.json, which vLLM's nightly benchmarks write
+// (https://github.com/vllm-project/vllm/blob/main/.buildkite/performance-benchmarks/scripts/convert-results-json-to-markdown.py).
+var vllmTableFields = []field{
+	{"Output Tput (tok/s)", "output-tok/s", 1, "tok/s"},
+	{"Total Token Tput (tok/s)", "total-tok/s", 1, "tok/s"},
+	{"Tput (req/s)", "req/s", 1, "req/s"},
+	{"{} TTFT (ms)", "{}-ttft-ns", millisecond, "ms"},
+	{"Mean TPOT (ms)", "mean-tpot-ns", millisecond, "ms"},
+	{"Median", "p50-tpot-ns", millisecond, "ms"}, // the script names these two columns so
+	{"P99", "p99-tpot-ns", millisecond, "ms"},
+	{"{} ITL (ms)", "{}-itl-ns", millisecond, "ms"},
+}
+
+var vllmFormats = []format{
+	{tool: "vLLM", base: "VLLM", read: readVLLM, is: func(n *document.Node) bool {
+		return n.Has("completed", "request_throughput", "num_prompts") && (n.Has("model_id") || n.Has("backend"))
+	}},
+	{tool: "vLLM", base: "VLLMImage", read: each(readVLLMImage), is: func(n *document.Node) bool {
+		return first(n).Has("test_name", "result.throughput_qps")
+	}},
+	{tool: "vLLM", base: "VLLMTable", read: each(readVLLMTable), is: func(n *document.Node) bool { return first(n).Has("Test name") }},
+	{tool: "vLLM", base: "VLLMTable", read: readVLLMColumns, is: func(n *document.Node) bool {
+		return n.Get("Test name").Object() || n.Get("serving.Test name").Object()
+	}},
+	{tool: "vLLM", base: "VLLM", is: func(n *document.Node) bool {
+		return first(n).Has("benchmark", "metric.name") || n.Has("benchmark.name", "metric.name")
+	}, read: func(r *reading) { r.beside("vLLM's copy of its results for PyTorch's dashboard") }},
+	{tool: "vLLM", base: "VLLM", is: func(n *document.Node) bool { return first(n).Has("completed", "request_throughput") },
+		read: func(r *reading) { r.beside("the runs of a sweep, which have files of their own") }},
+}
+
+// first returns the first element of an array, or nil.
+func first(n *document.Node) *document.Node {
+	if items := n.Items(); len(items) > 0 {
+		return items[0]
+	}
+	return nil
+}
+
+// each returns a function that reads each element of an array as a result.
+func each(read func(*reading)) func(*reading) {
+	return func(r *reading) {
+		all := r.node
+		if all.Len() > len(all.Items()) {
+			r.failf("", "has %d results: want at most %d", all.Len(), len(all.Items()))
+		}
+		for i, n := range all.Items() {
+			r.begin("["+itoa(i)+"].", n)
+			read(r)
+			r.end()
+		}
+	}
+}
+
+// readVLLM reads the object of one run.
+func readVLLM(r *reading) {
+	r.begin(r.at, r.node)
+	n := r.node
+	for i, v := range n.Get("individual_result_files").Items() {
+		if i == 0 {
+			r.notef("the figures are medians of %s runs on one server, which count as one observation", n.Get("aggregated_repetitions").Text())
+		}
+		r.file.sources = append(r.file.sources, v.Text())
+	}
+	r.when("date", "20060102-150405")
+	r.config("model", "model_id")
+	r.config("backend", "backend")
+	for _, key := range []string{"gpu", "gpu_type", "gpu_name", "device", "hardware", "tensor_parallel_size", "tp", "quantization", "dtype", "dataset", "dataset_name", "num_prompts", "burstiness"} {
+		r.config(key, key)
+	}
+	r.load("rate", "request_rate")
+	r.load("concurrency", "max_concurrency")
+	r.requests("completed", "failed", "num_prompts")
+	speech, embeds := n.Has("audio_throughput"), !n.Has("output_throughput")
+	if embeds {
+		r.field(field{"input_sequence_throughput", "req/s", 1, "seq/s"})
+		r.field(field{"total_token_throughput", "prompt-tok/s", 1, "tok/s"})
+	}
+	if out, _ := r.number("total_output_tokens"); out == 0 && !speech && !embeds {
+		r.failf("total_output_tokens", "is %s although %s requests are completed: want output tokens", orMissing(n.Get("total_output_tokens").Text()), n.Get("completed").Text())
+		return
+	}
+	if v, _ := r.number("audio_throughput"); speech && v == 0 {
+		r.failf("audio_throughput", "is 0: want audio")
+	}
+	if lost := n.Get("errors").Filled(); lost > 0 && !n.Has("failed") {
+		r.failures("errors", float64(lost), float64(n.Get("errors").Len()))
+	}
+	r.fields(vllmFields, medians)
+	r.ratio("in-tok/req", "total_input_tokens", "completed", "tok/req")
+	r.ratio("out-tok/req", "total_output_tokens", "completed", "tok/req")
+	r.end()
+}
+
+func orMissing(s string) string {
+	if s == "" {
+		return "missing"
+	}
+	return s
+}
+
+// readVLLMImage reads the result of one diffusion benchmark.
+func readVLLMImage(r *reading) {
+	r.when("timestamp", "20060102-150405")
+	r.config("model", "server_params.model")
+	r.config("backend", "backend")
+	r.config("num_prompts", "benchmark_params.num-prompts")
+	r.load("test", "test_name")
+	r.load("case", "benchmark_params.name")
+	r.load("rate", "benchmark_params.request-rate")
+	r.load("concurrency", "benchmark_params.max-concurrency")
+	r.requests("result.completed_requests", "result.failed_requests", "benchmark_params.num-prompts")
+	r.fields(vllmImageFields, medians)
+}
+
+// readVLLMColumns reads the table of nightly results as an object of columns, each an object of rows.
+func readVLLMColumns(r *reading) {
+	table := r.node
+	if serving := table.Get("serving"); serving.Object() {
+		table = serving
+	}
+	for _, row := range table.Get("Test name").Names() {
+		n := document.NewObject()
+		for _, column := range table.Names() {
+			if v := table.Get(column).Get(row); v != nil {
+				n.Set(column, v)
+			}
+		}
+		r.begin("row "+row+": ", n)
+		readVLLMTable(r)
+		r.end()
+	}
+}
+
+// readVLLMTable reads one row of the table of nightly results.
+func readVLLMTable(r *reading) {
+	r.config("model", "Model")
+	r.config("gpu", "GPU")
+	r.config("dataset", "Dataset Name")
+	r.config("tensor_parallel_size", "TP Size")
+	r.load("test", "Test name")
+	r.load("in", "Input Len")
+	r.load("out", "Output Len")
+	r.load("rate", "qps")
+	r.load("concurrency", "# of max concurrency.")
+	r.notef("%s does not say in this table how many requests failed", r.tool)
+	if v, ok := r.number("Output Tput (tok/s)"); ok && v == 0 {
+		r.failf("Output Tput (tok/s)", "is 0: want output tokens")
+	}
+	r.fields(vllmTableFields, []statistic{{"mean", "Mean"}, {"p50", "Median"}, {"p90", "P90"}, {"p95", "P95"}, {"p99", "P99"}})
+}
