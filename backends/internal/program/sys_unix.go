@@ -1,0 +1,26 @@
+//go:build unix && !linux
+
+package program
+
+import (
+	"fmt"
+	"syscall"
+)
+
+// adoptOrphans does nothing: this system has no way to do it.
+func adoptOrphans() error { return nil }
+
+// leaderAttr returns the attributes of a program's first process.
+func leaderAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// processes returns the process group of the program's first process, as kill(2) takes it, or
+// nothing if the group is empty.
+func processes(leader int) []int {
+	if syscall.Kill(-leader, 0) == syscall.ESRCH {
+		return nil
+	}
+	return []int{-leader}
+}
+
+// name names a process group for a message.
+func name(pid int) string { return fmt.Sprintf("process group %d", -pid) }
