@@ -138,15 +138,6 @@ func within(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// runs reports whether a process exists and is no zombie.
-func runs(pid int) bool {
-	if runtime.GOOS == "linux" {
-		s, err := readStat(pid)
-		return err == nil && s.state != zombie
-	}
-	return syscall.Kill(pid, 0) == nil
-}
-
 // run starts a program of that role, which is stopped when t ends.
 func run(t *testing.T, role string, args ...string) (*Program, *output) {
 	t.Helper()

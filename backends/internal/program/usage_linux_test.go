@@ -139,3 +139,9 @@ func FuzzParseStat(f *testing.F) {
 		}
 	})
 }
+
+// runs reports whether a process exists and is no zombie.
+func runs(pid int) bool {
+	s, err := readStat(pid)
+	return err == nil && s.state != zombie
+}
