@@ -167,11 +167,10 @@ func (s *supervisor) end(deadline time.Time) {
 // are some at the deadline.
 func (s *supervisor) wait(deadline time.Time, do func(pid int)) bool {
 	for {
-		all := processes(s.leader)
-		if len(all) == 0 {
+		if s.over() {
 			return true
 		}
-		for _, pid := range all {
+		for _, pid := range processes(s.leader) {
 			do(pid)
 		}
 		if !time.Now().Before(deadline) {

@@ -23,7 +23,19 @@ func leaderAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// processes returns the descendants of the supervisor, which calls it, without zombies.
+// over reports whether no process of the program is left: the supervisor has no children, because a process that
+// loses its parent becomes a child of the supervisor at once.
+func (s *supervisor) over() bool {
+	select {
+	case <-s.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// processes returns the descendants of the supervisor, which calls it, without zombies. A process
+// that loses its parent meanwhile may be missing.
 func processes(int) (pids []int) {
 	all, _ := tree(os.Getpid())
 	for _, p := range all {

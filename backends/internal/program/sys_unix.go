@@ -13,6 +13,9 @@ func adoptOrphans() error { return nil }
 // leaderAttr returns the attributes of a program's first process.
 func leaderAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
+// over reports whether the program's process group is empty.
+func (s *supervisor) over() bool { return len(processes(s.leader)) == 0 }
+
 // processes returns the process group of the program's first process, as kill(2) takes it, or
 // nothing if the group is empty.
 func processes(leader int) []int {

@@ -56,7 +56,7 @@ func parseStat(text []byte) (s stat, err error) {
 }
 
 // tree returns the process root and its descendants, with zombies. A process that
-// ends meanwhile may be missing.
+// ends or loses its parent meanwhile may be missing.
 func tree(root int) ([]stat, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
