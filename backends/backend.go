@@ -1,8 +1,8 @@
 // Package backends describes the servers that benchmarks measure.
 //
-// [Mock] and [URL] are backends: their Start method returns a [llmbench.Target]
+// [Mock], [URL] and [Process] are backends: their Start method returns a [llmbench.Target]
 // that is ready to answer. Mock is the simulated server, in this process. URL is a
-// server that already runs.
+// server that already runs. Process is a program of this machine, which Start starts.
 //
 // [VLLM], [TGI], [SGLang], [LMDeploy], [LlamaCPP], [LlamaCPPPython], [Ollama],
 // [LocalAI], [TextGen], [OpenLLM], [Xinference], [TensorRTLLM], [MindIE], [Dynamo],

@@ -19,7 +19,7 @@ import (
 type Config struct {
 	Backends   []string        // LLMBENCH_BACKEND: names of servers; "mock"
 	URL        string          // LLMBENCH_URL: base URL of a running server, which is measured instead
-	Name       string          // LLMBENCH_NAME: name of that server; "url"
+	Name       string          // LLMBENCH_NAME: name of that server, or of the process; "url", or for the process "process"
 	Dialect    dialect.Dialect // LLMBENCH_DIALECT; openai-chat
 	Model      string          // LLMBENCH_MODEL
 	APIKey     env.Secret      // LLMBENCH_API_KEY: bearer token, for a URL and for containers
@@ -42,6 +42,8 @@ type Config struct {
 	Offline    bool            // LLMBENCH_OFFLINE: do not ask the Hub
 	Mock       string          // LLMBENCH_MOCK: profile of the mock, a name or a JSON file
 	MockSpeed  float64         // LLMBENCH_MOCK_SPEED: how many times faster than real time the mock runs; 0 is as the profile says
+	Command    []Program       // LLMBENCH_COMMAND: programs to start; the last one is the server
+	Ready      Readiness       // LLMBENCH_READY: when that server is ready
 	LogDir     string          // LLMBENCH_OUT: folder for logs of servers; "" writes none
 }
 
@@ -86,12 +88,18 @@ func ReadFrom(r *env.Reader) Config {
 	for _, name := range []string{"LLMBENCH_IMAGE", "LLMBENCH_ARGS", "LLMBENCH_GPUS", "LLMBENCH_MODELS_DIR", "LLMBENCH_QUANT", "LLMBENCH_REVISION", "LLMBENCH_CHAT_TEMPLATE", "LLMBENCH_TRUST_REMOTE_CODE", "LLMBENCH_OFFLINE"} {
 		r.Requires(name, "LLMBENCH_BACKEND")
 	}
-	r.Requires("LLMBENCH_NAME", "LLMBENCH_URL")
+	readProcess(r, &c)
+	if !slices.Contains(c.Backends, processName) {
+		r.Requires("LLMBENCH_NAME", "LLMBENCH_URL")
+		r.Requires("LLMBENCH_HEADER", "LLMBENCH_URL")
+	}
 	env.Read(r, &c.Compressed, "LLMBENCH_COMPRESSED", strconv.ParseBool, "true or false")
-	r.Requires("LLMBENCH_HEADER", "LLMBENCH_URL")
 	r.Requires("LLMBENCH_COMPRESSED", "LLMBENCH_URL")
 	env.ReadHidden(r, &c.Proxy, "LLMBENCH_PROXY", parseProxy, "the URL of a proxy like http://proxy:3128")
 	r.Requires("LLMBENCH_PROXY", "LLMBENCH_URL")
+	if slices.Contains(c.Backends, processName) && !r.IsSet("LLMBENCH_NAME") {
+		c.Name = processName
+	}
 	readMetrics(r, &c)
 	c.TLS = readTLS(r, c.URL, c.Metrics)
 	if c.APIKey.Reveal() != "" && c.Header["Authorization"] != nil {

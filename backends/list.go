@@ -14,6 +14,7 @@ import (
 func List() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n    the simulated server, in this process\n", "mock")
+	fmt.Fprintf(&b, "%s\n    a program of this machine\n    command: LLMBENCH_COMMAND, with {port} for the port to listen on\n    units of its own figures: %s, %s\n", processName, cpuUnit, peakUnit)
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		server := servers[name]
 		typ := reflect.TypeOf(server(Container{}))

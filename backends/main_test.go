@@ -7,6 +7,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if role := roles[os.Getenv(roleVariable)]; role != nil {
+		role(os.Args[1])
+	}
 	_ = flag.Set("test.parallel", "16") // tests that are parallel mostly wait
 	os.Exit(m.Run())
 }

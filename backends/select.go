@@ -11,7 +11,7 @@ import (
 )
 
 // FromConfig returns the backends that the environment selects: the server at
-// LLMBENCH_URL, or the servers named by LLMBENCH_BACKEND. launch makes a backend
+// LLMBENCH_URL, or the servers named by LLMBENCH_BACKEND, of which process is the program in LLMBENCH_COMMAND. launch makes a backend
 // of a server that has to be launched in a container, and is usually container.New
 // of package backends/container. If launch is nil, such servers are an error.
 func FromConfig(c Config, launch func(Server) Backend) ([]Named, error) {
@@ -27,6 +27,8 @@ func FromConfig(c Config, launch func(Server) Backend) ([]Named, error) {
 		switch {
 		case name == "mock":
 			all = append(all, Named{name, Mock{Profile: c.Mock, Speed: c.MockSpeed, Model: c.Model, Dialect: c.Dialect, Body: []byte(c.Body.Reveal())}})
+		case name == processName:
+			all = append(all, Named{c.Name, processFrom(c)})
 		case name == "list":
 			return nil, fmt.Errorf("LLMBENCH_BACKEND=%s: nothing is measured; the servers are:\n%s", selected, List())
 		case !known:
@@ -53,7 +55,7 @@ func FromConfig(c Config, launch func(Server) Backend) ([]Named, error) {
 
 // Names returns the sorted names that LLMBENCH_BACKEND accepts.
 func Names() []string {
-	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(servers)), "mock")))
+	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(servers)), "mock", processName)))
 }
 
 // servers holds the servers in containers that LLMBENCH_BACKEND can name. The

@@ -21,7 +21,7 @@ const module = "github.com/seed-2b9cec6d/llmbench/"
 //
 // A new package needs a row.
 var allowed = []struct{ pkg, imports, tests string }{
-	{"backends", "backends/internal/facts backends/internal/launch backends/internal/probe backends/internal/secret backends/metrics llmbench llmbench/dialect llmbench/env llmbench/sample mockserver github.com/kballard/go-shellquote golang.org/x/mod", "backends/internal/llamatest backends/internal/llamatest/tinygguf backends/internal/nginxtest backends/internal/scenariostest llmbench/arrivals mockserver/profiles mockserver/shape golang.org/x/perf"},
+	{"backends", "backends/internal/child backends/internal/facts backends/internal/launch backends/internal/probe backends/internal/program backends/internal/secret backends/internal/serverlog backends/metrics llmbench llmbench/dialect llmbench/env llmbench/sample mockserver github.com/kballard/go-shellquote golang.org/x/mod", "backends/internal/llamatest backends/internal/llamatest/tinygguf backends/internal/nginxtest backends/internal/scenariostest llmbench/arrivals mockserver/profiles mockserver/shape golang.org/x/perf"},
 	{"backends/container", "backends backends/container/internal/engine backends/internal/launch backends/internal/probe backends/internal/secret backends/internal/serverlog backends/metrics llmbench github.com/moby/moby/api", "backends/internal/facts backends/internal/llamatest backends/internal/llamatest/tinygguf backends/internal/need backends/internal/ollamatest backends/internal/scenariostest github.com/moby/moby/client golang.org/x/perf mockserver/memnet"},
 	{"backends/container/internal/standin", "backends/internal/facts mockserver", ""},
 	{"backends/container/internal/engine", "backends/internal/serverlog github.com/containerd/errdefs github.com/gofrs/flock github.com/moby/moby/api github.com/moby/moby/client github.com/testcontainers/testcontainers-go", ""},
@@ -38,6 +38,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"backends/internal/ollamatest", "backends/internal/buildcache backends/internal/child backends/internal/debroot backends/internal/llamatest/tinygguf backends/internal/need backends/internal/serverlog", "backends backends/internal/scenariostest benchdata/tokenizer llmbench llmbench/dialect llmbench/sample golang.org/x/perf"},
 	{"backends/internal/ollamatest/cmd/ollamaserver", "backends/internal/ollamatest", ""},
 	{"backends/internal/probe", "llmbench llmbench/sample github.com/kballard/go-shellquote", "mockserver/memnet"},
+	{"backends/internal/program", "golang.org/x/sys", ""},
 	{"backends/internal/scenariostest", "backends/internal/buildcache", ""},
 	{"backends/internal/secret", "llmbench/env", ""},
 	{"backends/internal/serverlog", "backends/internal/secret", ""},

@@ -63,6 +63,9 @@ func (r *run) collect(s sample.Summary) {
 		}
 		s.Add(more)
 	}
+	if o, ok := r.observer.(SamplesObserver); ok && r.figures != nil {
+		maps.Copy(r.figures, o.FiguresOf(r.all()))
+	}
 	s.Add(r.figures)
 	for _, unit := range slices.Sorted(maps.Keys(r.figures)) {
 		if v := r.figures[unit]; !judge.Finite(v) {

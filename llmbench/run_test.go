@@ -207,6 +207,15 @@ func (o *observer) After(context.Context) (map[string]float64, error) {
 	return map[string]float64{"srv-preempt/op": float64(o.passes), "srv-prefix-hit-%": math.NaN(), "srv-queue-ns": math.Inf(1), "no-unit": 1}, nil
 }
 
+// FiguresOf returns the number of samples as some unit that a closed loop lacks.
+func (o *observer) FiguresOf(samples iter.Seq[*sample.Sample]) map[string]float64 {
+	n := 0.0
+	for range samples {
+		n++
+	}
+	return map[string]float64{"offered-req/s": n}
+}
+
 // helperFresh has new requests for each pass.
 func helperFresh(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{})
@@ -366,6 +375,8 @@ func TestObserver(t *testing.T) {
 	assert.Equal(t, len(all), 1, out)
 	v, _ := all[0].Value("srv-preempt/op")
 	assert.Equal(t, v, 3.0, "the figures of the last pass are those of all")
+	v, _ = all[0].Value("offered-req/s")
+	assert.Equal(t, v, 12.0, "the samples of three passes")
 	for _, unit := range []string{"srv-prefix-hit-%", "srv-queue-ns", "own", "no-unit"} {
 		_, has := all[0].Value(unit)
 		assert.Assert(t, !has, "%s is reported:\n%s", unit, out)

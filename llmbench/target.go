@@ -138,6 +138,15 @@ type Observer interface {
 	After(ctx context.Context) (map[string]float64, error)
 }
 
+// A SamplesObserver is an [Observer] with figures that also depend on the samples of the passes, such as
+// the server's CPU time for each output token.
+type SamplesObserver interface {
+	Observer
+	// FiguresOf is called after the last pass, with the samples of all passes. It returns figures
+	// by the names of units, as After does.
+	FiguresOf(samples iter.Seq[*sample.Sample]) map[string]float64
+}
+
 // dialect returns the target's dialect, or the default one.
 func (t Target) dialect() dialect.Dialect {
 	if t.Dialect == nil {

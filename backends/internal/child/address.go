@@ -1,6 +1,7 @@
 package child
 
 import (
+	"context"
 	"math/rand/v2"
 	"net"
 	"strconv"
@@ -15,24 +16,25 @@ const (
 )
 
 // FreeAddr returns the host and the port of addr, or a free port of 127.0.0.1 if addr
-// is "". It is an error if something listens there. If another process takes the
+// is "". On Linux no connection of a free port is in the state TIME_WAIT, in which some servers cannot
+// listen. It is an error if something listens there. If another process takes the
 // port before the server does, the server ends with an error.
 func FreeAddr(addr string) (host, port string, err error) {
 	if addr != "" {
-		return tryAddr(addr)
+		return tryAddr(addr, net.ListenConfig{})
 	}
 	for range 100 {
 		port := firstPort + rand.IntN(lastPort-firstPort+1)
-		if host, port, err := tryAddr(net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
+		if host, port, err := tryAddr(net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), net.ListenConfig{Control: refuseTimeWait}); err == nil {
 			return host, port, nil
 		}
 	}
-	return tryAddr("127.0.0.1:0")
+	return tryAddr("127.0.0.1:0", net.ListenConfig{})
 }
 
 // tryAddr listens on addr for a moment, and returns the host and the port.
-func tryAddr(addr string) (host, port string, err error) {
-	l, err := net.Listen("tcp", addr)
+func tryAddr(addr string, c net.ListenConfig) (host, port string, err error) {
+	l, err := c.Listen(context.Background(), "tcp", addr)
 	if err != nil {
 		return "", "", err
 	}

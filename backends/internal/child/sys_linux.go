@@ -1,6 +1,7 @@
 package child
 
 import (
+	"errors"
 	"os/exec"
 	"syscall"
 	"time"
@@ -20,4 +21,13 @@ func KillGroup(cmd *exec.Cmd, delay time.Duration) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = delay
+}
+
+// refuseTimeWait makes a socket unable to listen on a port that has a connection in the state TIME_WAIT
+// (SO_REUSEADDR in socket(7), which package net sets).
+func refuseTimeWait(_, _ string, c syscall.RawConn) (err error) {
+	controlErr := c.Control(func(fd uintptr) {
+		err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 0)
+	})
+	return errors.Join(controlErr, err)
 }

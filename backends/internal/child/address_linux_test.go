@@ -1,0 +1,31 @@
+package child
+
+import (
+	"io"
+	"net"
+	"syscall"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// TestTimeWait checks that a port of a connection in the state TIME_WAIT is not taken for free, although package net
+// could listen there.
+func TestTimeWait(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(t, err)
+	addr := l.Addr().String()
+	client, err := net.Dial("tcp", addr)
+	assert.NilError(t, err)
+	server, err := l.Accept()
+	assert.NilError(t, err)
+	assert.NilError(t, server.Close()) // the side that closes first waits
+	_, err = client.Read(make([]byte, 1))
+	assert.Equal(t, err, io.EOF)
+	assert.NilError(t, client.Close())
+	assert.NilError(t, l.Close())
+	_, _, err = tryAddr(addr, net.ListenConfig{Control: refuseTimeWait})
+	assert.ErrorIs(t, err, syscall.EADDRINUSE)
+	_, _, err = FreeAddr(addr)
+	assert.NilError(t, err)
+}

@@ -1,0 +1,242 @@
+package backends
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kballard/go-shellquote"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/secret"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+)
+
+// A Program is a program that listens on a port of 127.0.0.1. [Process] starts it.
+//
+// In Command and in values of Env, {port} is replaced with the port that the program is to listen
+// on, {upstream} with the port of the program that was started before it, and {NAME} with the port of
+// a program of that Name that was started before it.
+type Program struct {
+	Name    string   // by which later programs name its port; needed only for that
+	Command []string // the program and its arguments; no shell reads them
+	Dir     string   // its working directory; "" is this process's
+	// Env holds variables that the program gets in addition to those of this process, of which it gets all but
+	// those that begin with LLMBENCH_. If a variable's name ends in TOKEN, KEY, SECRET, PASSWORD or CREDENTIAL,
+	// alone or after an underscore, its value is a secret, and so is the value of an
+	// option of Command with such a name. A secret is never shown.
+	Env map[string]string
+	// Secrets holds further variables, whose values are secrets whatever the names. The log hides secrets of 8 bytes
+	// or more.
+	Secrets map[string]env.Secret
+	// Port is the port to listen on; 0 means a free one.
+	Port int
+	// Health is a path, such as /health, that answers with a status of 2xx when the program is up; "" means that
+	// an open port is enough.
+	Health string
+}
+
+// Process is a server that is a program of this machine. Start starts it, and waits until
+// it has answered a completion. The end of the test or benchmark ends the program and all processes that
+// it has started, and so do Ctrl-C, SIGTERM and any other end of this process: on Linux always, on other Unix
+// systems except for processes that have left the program's process group, and on Windows only if this
+// process is not killed.
+//
+// A program that ends before that is a failure, whose text has the exit status and the last lines of the log. On Linux,
+// results have the units srv-cpu-s/ktok and srv-peak-MB, of the program and of all programs in Beside.
+type Process struct {
+	Program
+	// Beside are programs that are started before this one, in their order, such as what stands behind a gateway.
+	// Each has to listen on its port, and to be healthy, before the next one is started.
+	Beside []Program
+
+	Backend string // value of backend= in benchmark names and results; "" means "process"
+	Model   string // "" means the only model that the server lists
+	Dialect dialect.Dialect
+	// APIKey is the bearer token of requests. If it is empty, requests carry the key that Command or Env
+	// configure the server to ask for.
+	APIKey env.Secret
+	Header http.Header     // further fields of each request; see [llmbench.Target]
+	Body   json.RawMessage // changes the body of each completion; see [llmbench.Target]
+	// Ready bounds the stages of the start. Those that a program lacks, Image and Setup, are not used.
+	Ready Deadlines
+	// StopDelay is how long the programs may take to end after SIGTERM, before SIGKILL; 0 means ten seconds.
+	StopDelay time.Duration
+	// LogDir is a folder for the log of all programs, one file for each start. "" keeps only the last lines of the
+	// log, for error messages.
+	LogDir string
+}
+
+// Start starts the programs and returns the server as a target when it has answered a completion, or ends tb with an
+// error.
+//
+// If several processes measure together, shard 0 alone starts the programs, and tells the others where the server is. Start
+// fails if a process is on another machine.
+func (p Process) Start(tb testing.TB) llmbench.Target {
+	tb.Helper()
+	llmbench.Watch(tb)
+	if err := p.check(); err != nil {
+		tb.Fatalf("backends: %v", err)
+	}
+	var r *started // nil in other processes than shard 0
+	type reached struct {
+		URL, Model   string
+		Config       map[string]string
+		KeepsPrompts bool
+	}
+	told, err := llmbench.Lead("the start of "+p.name(), func() (reached, error) {
+		if err := llmbench.CheckOneMachine(); err != nil {
+			return reached{}, fmt.Errorf("%s: only this machine can reach it, and these shards are %w; start the server, and set LLMBENCH_URL in all shards", p.name(), err)
+		}
+		r = newStarted(p, tb.Logf)
+		tb.Cleanup(func() {
+			if err := r.stop(); err != nil {
+				tb.Errorf("backends: %v", err)
+			}
+		})
+		if err := r.start(llmbench.Context(tb)); err != nil {
+			return reached{}, err
+		}
+		return reached{r.target.URL, r.target.Model, r.target.Config, r.target.KeepsPrompts}, nil
+	})
+	if err != nil {
+		tb.Fatalf("backends: %v", err)
+	}
+	if r != nil {
+		return r.target
+	}
+	t := p.target()
+	t.URL, t.Model, t.Config, t.KeepsPrompts = told.URL, told.Model, told.Config, told.KeepsPrompts
+	return t
+}
+
+// name returns the value of backend=.
+func (p Process) name() string { return cmp.Or(p.Backend, "process") }
+
+// programs returns all programs in the order of their start.
+func (p Process) programs() []Program { return append(slices.Clone(p.Beside), p.Program) }
+
+// check returns what is wrong with the fields, or nil.
+func (p Process) check() error {
+	var errs []error
+	invalid := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	names := map[string]bool{"port": true, "upstream": true}
+	for i, program := range p.programs() {
+		switch {
+		case len(program.Command) == 0 || program.Command[0] == "":
+			invalid("program %d has no Command: want a program and its arguments", i+1)
+		case program.Name != "" && names[program.Name]:
+			invalid("two programs have the Name %q, or it is port or upstream: want different names", program.Name)
+		case program.Port < 0 || program.Port > 65535:
+			invalid("Port %d: want 1 to 65535, or 0 for a free port", program.Port)
+		case program.Health != "" && program.Health[0] != '/':
+			invalid("Health %q: want a path like /health", program.Health)
+		}
+		names[program.Name] = program.Name != ""
+		for name := range program.Env {
+			if name == "" || strings.ContainsAny(name, "=\x00") {
+				invalid("Env %q: want the name of a variable", name)
+			}
+		}
+	}
+	if p.StopDelay < 0 {
+		invalid("StopDelay %v: want a duration above 0, or 0 for ten seconds", p.StopDelay)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("%s: %w", p.name(), err)
+	}
+	return nil
+}
+
+// target returns the server without its address and without a model that it lists.
+func (p Process) target() llmbench.Target {
+	key := p.APIKey.Reveal()
+	if key == "" {
+		key = secret.APIKey(p.Command, p.Env)
+	}
+	t := URL{Model: p.Model, Dialect: p.Dialect, APIKey: env.NewSecret(key), Header: p.Header, Body: p.Body}.target()
+	t.Ephemeral = true
+	return t
+}
+
+// describe returns the configuration lines: the commands without the folders of the programs and with {port} in
+// place of ports, because both change from start to start.
+func (p Process) describe() map[string]string {
+	c := map[string]string{"backend": p.name()}
+	for i, program := range p.programs() {
+		suffix := ""
+		if i < len(p.Beside) {
+			suffix = "-" + configKey(cmp.Or(program.Name, strconv.Itoa(i+1)))
+		}
+		args, _ := secret.RedactArgs(program.Command)
+		args[0] = filepath.Base(args[0])
+		c["command"+suffix] = strings.ReplaceAll(shellquote.Join(args...), `\{`, "{")
+		for name, value := range program.Env {
+			c["env"+suffix+"-"+configKey(name)] = secret.Redact(name, value)
+		}
+		for name := range program.Secrets {
+			c["env"+suffix+"-"+configKey(name)] = secret.Placeholder
+		}
+	}
+	return c
+}
+
+// configKey makes a name a part of the key of a configuration line.
+func configKey(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == ':' || r == ' ' {
+			return '_'
+		}
+		return r
+	}, strings.ToLower(name))
+}
+
+// secrets returns the texts to hide in the log and in messages.
+func (p Process) secrets() []string {
+	all := []string{p.APIKey.Reveal()}
+	for _, program := range p.programs() {
+		_, inArgs := secret.RedactArgs(program.Command)
+		all = append(all, inArgs...)
+		for name, value := range program.Env {
+			if env.IsSecret(name, value) {
+				all = append(all, value)
+			}
+		}
+		for _, value := range program.Secrets {
+			all = append(all, value.Reveal())
+		}
+	}
+	return secret.Searched(all)
+}
+
+// environ returns the environment of a program. environ is this process's, and replace puts ports into values.
+func (p Program) environ(environ []string, replace *strings.Replacer) []string {
+	own := maps.Clone(p.Env)
+	if own == nil {
+		own = map[string]string{}
+	}
+	for name, value := range p.Secrets {
+		own[name] = value.Reveal()
+	}
+	var all []string
+	for _, entry := range environ {
+		name, _, _ := strings.Cut(entry, "=")
+		if _, replaced := own[name]; !replaced && !strings.HasPrefix(name, "LLMBENCH_") {
+			all = append(all, entry)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		all = append(all, name+"="+replace.Replace(own[name]))
+	}
+	return all
+}

@@ -1,0 +1,212 @@
+package backends_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/backends"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+)
+
+// roleVariable makes this test binary one of the servers in roles, which listen on the port in their first
+// argument.
+const roleVariable = "PROCESS_TEST_ROLE"
+
+var roles = map[string]func(port string){
+	"serve": func(port string) { listen(port, mock()) },
+	"late": func(port string) {
+		time.Sleep(time.Second)
+		listen(port, mock())
+	},
+	"wrong port": func(string) { listen("0", mock()) },
+	"dies at start": func(string) {
+		fmt.Fprintln(os.Stderr, "error loading model: no such file, with key "+os.Getenv("GREETING"))
+		os.Exit(3)
+	},
+	"dies at the tenth request": func(port string) {
+		var requests atomic.Int64
+		server := mock()
+		listen(port, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost && requests.Add(1) == 10 {
+				fmt.Println("out of memory")
+				os.Exit(9)
+			}
+			server.ServeHTTP(w, r)
+		}))
+	},
+	"logs 100 MB": func(port string) {
+		line := append(bytes.Repeat([]byte("x"), 999), '\n')
+		for range 100_000 {
+			os.Stdout.Write(line)
+		}
+		listen(port, mock())
+	},
+	"gateway": func(port string) {
+		upstream, err := url.Parse("http://127.0.0.1:" + os.Args[2])
+		if err != nil {
+			panic(err)
+		}
+		listen(port, httputil.NewSingleHostReverseProxy(upstream))
+	},
+}
+
+// mock returns a simulated server that answers at once.
+func mock() http.Handler {
+	server, err := mockserver.New(mockserver.Config{Model: "m", Speed: 1000})
+	if err != nil {
+		panic(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", server)
+	mux.HandleFunc("/up", func(http.ResponseWriter, *http.Request) {})
+	return mux
+}
+
+func listen(port string, handler http.Handler) {
+	fmt.Println(http.ListenAndServe("127.0.0.1:"+port, handler))
+	os.Exit(1)
+}
+
+// program returns this test binary in a role.
+func program(t *testing.T, role string, args ...string) backends.Program {
+	t.Helper()
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	return backends.Program{Command: append([]string{self, "{port}"}, args...), Env: map[string]string{roleVariable: role}}
+}
+
+// TestProcess starts programs that become ready, and sends a request to each.
+func TestProcess(t *testing.T) {
+	healthy := program(t, "serve")
+	healthy.Health = "/up"
+	for name, p := range map[string]backends.Process{
+		"a server":         {Program: program(t, "serve")},
+		"a health route":   {Program: healthy},
+		"listens late":     {Program: program(t, "late")},
+		"logs 100 MB":      {Program: program(t, "logs 100 MB")},
+		"a gateway":        {Program: program(t, "gateway", "{upstream}"), Beside: []backends.Program{program(t, "serve")}},
+		"a gateway's name": {Program: program(t, "gateway", "{engine}"), Beside: []backends.Program{{Name: "engine", Command: healthy.Command, Env: healthy.Env, Health: "/up"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			target := p.Start(t)
+			assert.Equal(t, target.Model, "m")
+			assert.Equal(t, target.Config["backend"], "process")
+			assert.Assert(t, strings.HasSuffix(target.Config["command"], strings.Join(p.Command[1:], " ")), "%q", target.Config)
+			observer := target.Observe().(llmbench.SamplesObserver)
+			assert.NilError(t, observer.Before(t.Context()))
+			s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: "a b c", MaxTokens: 7, FixedOutput: true}, true)
+			assert.NilError(t, s.Err)
+			figures, err := observer.After(t.Context())
+			assert.NilError(t, err)
+			if runtime.GOOS == "linux" {
+				assert.Assert(t, figures["srv-peak-MB"] > 1 && figures["srv-peak-MB"] < 10_000, "%v", figures)
+			}
+		})
+	}
+}
+
+// TestProcessErrors checks what is said of programs that do not become ready.
+func TestProcessErrors(t *testing.T) {
+	secret := program(t, "dies at start")
+	secret.Secrets = map[string]env.Secret{"GREETING": env.NewSecret("hello-secret")}
+	const soon = 5 * time.Second
+	for name, tt := range map[string]struct {
+		process backends.Process
+		want    []string
+	}{
+		"no command":        {backends.Process{}, []string{"process: program 1 has no Command"}},
+		"no such program":   {backends.Process{Program: backends.Program{Command: []string{"no-such-program-anywhere"}}}, []string{"process: running: exec: ", "not found"}},
+		"dies at start":     {backends.Process{Program: secret}, []string{"the program ended: exit status 3", "last lines of its log:\n    error loading model: no such file, with key [secret]"}},
+		"wrong port":        {backends.Process{Program: program(t, "wrong port"), Ready: backends.Deadlines{Port: soon}}, []string{"process: port: not within 5s: nothing listens on port ", "which {port} stands for: connection refused"}},
+		"what stands first": {backends.Process{Program: program(t, "gateway", "{upstream}"), Beside: []backends.Program{secret}}, []string{"process: program 1: port: program 1 ended: exit status 3", "program 1: error loading model"}},
+		"two names":         {backends.Process{Program: backends.Program{Name: "port", Command: []string{"true"}}}, []string{`the Name "port"`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := startError(t, tt.process)
+			for _, want := range tt.want {
+				assert.Check(t, strings.Contains(got, want), "%q does not contain %q", got, want)
+			}
+			assert.Check(t, !strings.Contains(got, "hello-secret"), "%q", got)
+		})
+	}
+}
+
+// An errorRecorder is a testing.TB that keeps the text of Errorf and runs cleanups when asked.
+type errorRecorder struct {
+	testing.TB
+	text     string
+	cleanups []func()
+}
+
+func (e *errorRecorder) Errorf(format string, args ...any) { e.text += fmt.Sprintf(format, args...) }
+func (e *errorRecorder) Cleanup(f func())                  { e.cleanups = append(e.cleanups, f) }
+
+// TestProcessCrash checks that a program that ends during the requests is a failure that says how it
+// has ended, and that its log is in a file.
+func TestProcessCrash(t *testing.T) {
+	dir := t.TempDir()
+	e := &errorRecorder{TB: t}
+	target := backends.Process{Program: program(t, "dies at the tenth request"), LogDir: dir}.Start(e)
+	observer := target.Observe()
+	assert.NilError(t, observer.Before(t.Context()))
+	var failed error
+	for range 10 {
+		s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: "a", MaxTokens: 1}, true)
+		failed = errors.Join(failed, s.Err)
+	}
+	assert.Assert(t, failed != nil)
+	_, _ = observer.After(t.Context())
+	const want = "process: after it was ready: the program ended: exit status 9\n  last lines of its log:\n    out of memory"
+	assert.ErrorContains(t, observer.Before(t.Context()), want)
+	for i := len(e.cleanups) - 1; i >= 0; i-- {
+		e.cleanups[i]()
+	}
+	assert.Assert(t, strings.Contains(e.text, want), "%q", e.text)
+	files, err := filepath.Glob(filepath.Join(dir, "process-*.log"))
+	assert.NilError(t, err)
+	assert.Equal(t, len(files), 1)
+	log, err := os.ReadFile(files[0])
+	assert.NilError(t, err)
+	assert.Equal(t, string(log), "out of memory\n")
+}
+
+// TestProcessFromConfig checks the variables of the environment.
+func TestProcessFromConfig(t *testing.T) {
+	c, err := backends.ParseConfig([]string{"LLMBENCH_BACKEND=process", "LLMBENCH_READY=/up,5m", "LLMBENCH_NAME=mine",
+		`LLMBENCH_COMMAND=A='b c' ./engine --port {port} & gateway "x y" {upstream}`})
+	assert.NilError(t, err)
+	all, err := backends.FromConfig(c, nil)
+	assert.NilError(t, err)
+	assert.Equal(t, all[0].Name, "mine")
+	p := all[0].Backend.(backends.Process)
+	assert.DeepEqual(t, p.Beside, []backends.Program{{Command: []string{"./engine", "--port", "{port}"}, Env: map[string]string{"A": "b c"}}})
+	assert.DeepEqual(t, p.Program, backends.Program{Command: []string{"gateway", "x y", "{upstream}"}, Health: "/up"})
+	assert.Equal(t, p.Ready.Port, 5*time.Minute)
+	for environ, want := range map[string]string{
+		"LLMBENCH_COMMAND=a":                                                    "LLMBENCH_COMMAND: means nothing without LLMBENCH_BACKEND=process",
+		"LLMBENCH_BACKEND=process":                                              "LLMBENCH_BACKEND=process: want the command to start in LLMBENCH_COMMAND",
+		"LLMBENCH_BACKEND=process\nLLMBENCH_COMMAND=a &":                        "LLMBENCH_COMMAND=[not shown]: no command before or after an &",
+		"LLMBENCH_BACKEND=process\nLLMBENCH_COMMAND=a | b":                      "LLMBENCH_COMMAND=[not shown]: the word |; no shell reads the command",
+		"LLMBENCH_BACKEND=process\nLLMBENCH_COMMAND=a\nLLMBENCH_READY=sometime": "LLMBENCH_READY=sometime: want a path like /health, a time like 5m, or both",
+	} {
+		_, err := backends.ParseConfig(strings.Split(environ, "\n"))
+		assert.ErrorContains(t, err, want)
+	}
+}

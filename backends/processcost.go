@@ -1,0 +1,161 @@
+package backends
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/program"
+	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+const (
+	cpuUnit  = "srv-cpu-s/ktok"
+	peakUnit = "srv-peak-MB"
+)
+
+func init() {
+	llmbench.RegisterUnits(
+		sample.Unit{Name: cpuUnit, Better: "lower", Core: true, Gate: "5%", Means: "CPU seconds (user and system) that the programs of `backends.Process` and their children used in all passes / 1,000 output tokens of successful requests. Linux only."},
+		sample.Unit{Name: peakUnit, Better: "lower", Core: true, Means: "Largest resident memory of the programs of `backends.Process` and their children in a pass, in 1,000,000 bytes: the largest sum of all processes, read every half second, or the peak of a single process if that is larger. Pages that processes share count for each. Linux only."},
+	)
+}
+
+// memoryInterval is the time between two readings of the programs' memory in a pass.
+const memoryInterval = 500 * time.Millisecond
+
+// A costs observes the metrics of a [Process], and what its programs use.
+type costs struct {
+	*metrics.Observer
+	of *started
+
+	before time.Duration // CPU time before the current pass
+	cpu    time.Duration // of all passes
+	peak   int64         // bytes
+	stop   func()        // ends the reading during a pass; nil if there is none
+	err    error         // why there are no figures
+	told   bool          // err was returned
+}
+
+// usage returns what all programs have used.
+func (s *started) usage() (all program.Usage, err error) {
+	for _, p := range s.parts {
+		u, err := p.program.Usage()
+		if err != nil {
+			return all, err
+		}
+		all.CPU += u.CPU
+		all.Memory += u.Memory
+		all.Peak = max(all.Peak, u.Peak)
+	}
+	return all, nil
+}
+
+// Before empties the prefix cache if that is possible, and reads counters and CPU time. It returns an error if a
+// program has ended.
+func (c *costs) Before(ctx context.Context) error {
+	err := context.Cause(ctx)
+	if err == nil && c.of.ended() == "" {
+		err = c.Observer.Before(ctx)
+	}
+	if end := c.of.endWithin(err); end != "" && ctx.Err() == nil {
+		return c.of.failure("after it was ready", errors.New(end))
+	}
+	if err != nil || c.err != nil {
+		return err
+	}
+	for _, p := range c.of.parts {
+		p.program.ResetPeak()
+	}
+	u, err := c.of.usage()
+	if c.before, c.err = u.CPU, err; err != nil {
+		return nil
+	}
+	watched, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { c.watch(watched) })
+	c.stop = func() { cancel(); wg.Wait() }
+	return nil
+}
+
+// watch reads the memory until ctx ends.
+func (c *costs) watch(ctx context.Context) {
+	tick := time.NewTicker(memoryInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if u, err := c.of.usage(); err == nil {
+				c.peak = max(c.peak, u.Memory, u.Peak)
+			}
+		}
+	}
+}
+
+// After returns the figures of all passes so far.
+func (c *costs) After(ctx context.Context) (map[string]float64, error) {
+	if c.stop != nil {
+		c.stop()
+		c.stop = nil
+	}
+	if c.err == nil {
+		u, err := c.of.usage()
+		c.cpu += u.CPU - c.before
+		c.peak = max(c.peak, u.Memory, u.Peak)
+		c.err = err
+	}
+	figures, err := c.Observer.After(ctx)
+	if c.err == nil {
+		if figures == nil {
+			figures = map[string]float64{}
+		}
+		figures[peakUnit] = float64(c.peak) / 1e6
+	} else if !c.told && !errors.Is(c.err, errors.ErrUnsupported) {
+		c.told = true
+		err = errors.Join(err, fmt.Errorf("what it costs: %w", c.err))
+	}
+	return figures, err
+}
+
+// FiguresOf returns the CPU time for the output tokens of samples.
+func (c *costs) FiguresOf(samples iter.Seq[*sample.Sample]) map[string]float64 {
+	tokens := 0
+	for s := range samples {
+		if s.Outcome == sample.OK {
+			tokens += s.Outputs
+		}
+	}
+	if c.err != nil || tokens == 0 {
+		return nil
+	}
+	return map[string]float64{cpuUnit: c.cpu.Seconds() / float64(tokens) * 1000}
+}
+
+// observe finds the counters of the server, and whether its prefix cache can be emptied.
+func (s *started) observe(ctx context.Context) error {
+	found, err := URL{ResetCache: true}.observe(ctx, s.target)
+	if err == nil {
+		err = found.Reset(ctx)
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return fmt.Errorf("%s: %w", s.name(), cause)
+	}
+	if err != nil { // it is unknown what empties its cache
+		s.target.KeepsPrompts = true
+		s.target.Config["prompt-cache"] = "kept between passes"
+		if found, err = (URL{}).observe(ctx, s.target); err != nil {
+			return fmt.Errorf("%s: %w", s.name(), err)
+		}
+		found.Reset = nil
+	}
+	found.Logf = s.logf
+	s.target.Observe = func() llmbench.Observer { return &costs{Observer: found.Observe().(*metrics.Observer), of: s} }
+	return nil
+}

@@ -1,0 +1,283 @@
+package backends
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/child"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/program"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+)
+
+// A started is a [Process] that was started.
+type started struct {
+	Process
+	log    *serverlog.Log
+	file   *os.File // holds the whole log; nil without a LogDir
+	parts  []startedPart
+	target llmbench.Target
+	logf   func(format string, args ...any)
+}
+
+// A startedPart is one program of a [Process].
+type startedPart struct {
+	Program
+	label   string // for messages; "" for the only program
+	port    string
+	program *program.Program
+}
+
+func newStarted(p Process, logf func(string, ...any)) *started {
+	s := &started{Process: p, log: &serverlog.Log{Hide: p.secrets()}, target: p.target()}
+	s.logf = func(format string, args ...any) { logf("%s: %s", p.name(), s.log.Clean(fmt.Sprintf(format, args...))) }
+	return s
+}
+
+// start starts the programs, each through its stages. After an error, stop must be called.
+func (s *started) start(ctx context.Context) error {
+	if err := s.openLog(); err != nil {
+		return fmt.Errorf("%s: the file of its log: %w", s.name(), err)
+	}
+	limits := launch.Deadlines(s.Ready).WithDefaults()
+	ports := []string{"{upstream}", "no-program-was-started-before-this-one"}
+	for i, p := range s.programs() {
+		part := startedPart{Program: p}
+		if len(s.Beside) > 0 {
+			part.label = cmp.Or(p.Name, fmt.Sprintf("program %d", i+1))
+		}
+		if err := s.stage(ctx, part, "running", limits.Running, func(context.Context) error { return s.launch(&part, ports) }); err != nil {
+			return err
+		}
+		if err := s.stage(ctx, part, "port", limits.Port, part.listens); err != nil {
+			return err
+		}
+		s.target.URL = "http://127.0.0.1:" + part.port
+		if p.Health != "" {
+			if err := s.stage(ctx, part, "health", limits.Health, s.healthy(p.Health)); err != nil {
+				return err
+			}
+		}
+		ports = append([]string{"{upstream}", part.port}, ports...)
+		if p.Name != "" {
+			ports = append(ports, "{"+p.Name+"}", part.port)
+		}
+	}
+	last := s.parts[len(s.parts)-1]
+	if err := s.stage(ctx, last, "completion", limits.Completion, func(ctx context.Context) error {
+		return URL{}.ready(ctx, &s.target, func(error) {})
+	}); err != nil {
+		return err
+	}
+	s.target.Config = s.describe()
+	s.target.Config["model"] = s.target.Model
+	return s.observe(ctx)
+}
+
+// openLog prepares the log, which hides secrets.
+func (s *started) openLog() (err error) {
+	if s.LogDir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(s.LogDir, 0o777); err != nil {
+		return err
+	}
+	name := llmbench.NameValue(s.name()) + "-" + time.Now().UTC().Format("20060102T150405") + "-*.log"
+	if s.file, err = os.CreateTemp(s.LogDir, name); err != nil {
+		return err
+	}
+	s.log.Next = s.file
+	return s.file.Chmod(0o644)
+}
+
+// launch starts a program. ports are placeholders and what replaces them.
+func (s *started) launch(part *startedPart, ports []string) (err error) {
+	addr := ""
+	if part.Port != 0 {
+		addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(part.Port))
+	}
+	if _, part.port, err = child.FreeAddr(addr); err != nil {
+		return err
+	}
+	replace := strings.NewReplacer(append([]string{"{port}", part.port}, ports...)...)
+	c := program.Command{Dir: part.Dir, Env: part.environ(os.Environ(), replace), Output: s.log, StopDelay: s.StopDelay}
+	if part.label != "" {
+		c.Output = &serverlog.Log{Hide: s.log.Hide, Line: func(line string) { fmt.Fprintf(s.log, "%s: %s\n", part.label, line) }}
+	}
+	for _, word := range part.Command {
+		c.Args = append(c.Args, replace.Replace(word))
+	}
+	if part.program, err = program.Start(c); err != nil {
+		return err
+	}
+	s.parts = append(s.parts, *part)
+	return nil
+}
+
+// listens returns nil if the program listens on its port.
+func (p *startedPart) listens(ctx context.Context) error {
+	dialer := net.Dialer{Timeout: time.Second}
+	return probe.Poll(ctx, func() (again bool, err error) {
+		conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", p.port))
+		if err != nil {
+			return true, fmt.Errorf("nothing listens on port %s, which {port} stands for: %s", p.port, probe.Reason(err))
+		}
+		return false, conn.Close()
+	})
+}
+
+// healthy returns the stage that waits until a path of the program started last answers.
+func (s *started) healthy(path string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		return probe.Poll(ctx, func() (again bool, err error) {
+			one, cancel := context.WithTimeout(ctx, probe.Timeout)
+			defer cancel()
+			_, err = probe.Server{Target: s.target}.Get(one, path)
+			return err != nil, err
+		})
+	}
+}
+
+// stage runs a stage of the start of a program. It ends at its deadline, and when a program ends.
+func (s *started) stage(ctx context.Context, part startedPart, name string, limit time.Duration, do func(context.Context) error) error {
+	began := time.Now()
+	if part.label != "" {
+		name = part.label + ": " + name
+	}
+	late := fmt.Errorf("not within %v", limit)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, late)
+	defer cancel()
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	for _, p := range s.parts {
+		go func() {
+			select {
+			case <-p.program.Ended():
+				fail(errors.New(p.end()))
+			case <-ctx.Done():
+			}
+		}()
+	}
+	err := do(ctx)
+	if end := s.endWithin(err); end != "" { // also if another program answers at the port
+		return s.failure(name, errors.New(end))
+	}
+	if err == nil {
+		s.logf("%s: done after %v", name, time.Since(began).Round(time.Millisecond))
+		return nil
+	}
+	switch cause := context.Cause(ctx); {
+	case cause == late:
+		err = fmt.Errorf("%w: %w", late, err)
+	case cause != nil:
+		err = cause
+	}
+	return s.failure(name, err)
+}
+
+// endGrace is how long to wait for a program that seems to have failed to end.
+const endGrace = time.Second
+
+// endWithin says how a program has ended, or returns "" if all run. After an error it waits for that for a second.
+func (s *started) endWithin(err error) string {
+	if err != nil {
+		for deadline := time.Now().Add(endGrace); s.ended() == "" && time.Now().Before(deadline); {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	return s.ended()
+}
+
+// ended says how a program has ended, or returns "" if all run.
+func (s *started) ended() string {
+	for _, p := range s.parts {
+		select {
+		case <-p.program.Ended():
+			return p.end()
+		default:
+		}
+	}
+	return ""
+}
+
+// end says how the program has ended.
+func (p *startedPart) end() string {
+	if p.label != "" {
+		return p.label + " ended: " + p.program.End()
+	}
+	return "the program ended: " + p.program.End()
+}
+
+// failure returns the error of a stage, with the last lines of the log and advice for a known failure.
+func (s *started) failure(stage string, err error) error {
+	if s.ended() != "" {
+		s.stopAll() // which waits for the last lines
+	}
+	lines := s.log.Lines()
+	text := fmt.Sprintf("%s: %s: %v", s.name(), stage, err)
+	for _, f := range s.knownFailures() {
+		if slices.ContainsFunc(lines, regexp.MustCompile(f.Log).MatchString) {
+			text += "\n  what to do: " + f.Advice
+			break
+		}
+	}
+	if len(lines) > 0 {
+		text += "\n  last lines of its log:\n    " + strings.Join(lines, "\n    ")
+	}
+	return errors.New(s.log.Clean(text))
+}
+
+// knownFailures returns what the logs of those programs say when they cannot start that are also servers in
+// containers.
+func (s *started) knownFailures() (all []launch.Failure) {
+	for _, p := range s.programs() {
+		for _, word := range p.Command[:min(len(p.Command), 3)] { // also python3 -m vllm.entrypoints.openai.api_server
+			name, _, _ := strings.Cut(filepath.Base(word), ".")
+			name = cmp.Or(map[string]string{"llama-server": "llamacpp", "text-generation-launcher": "tgi"}[name], name)
+			if server, known := servers[name]; known {
+				spec, err := server(typical("", "any:1")).Spec()
+				if err == nil {
+					all = append(all, spec.Failures...)
+				}
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(f launch.Failure) bool { return f.WithGPU })
+}
+
+// stop ends the programs, the last one first. It returns an error if one had ended before.
+func (s *started) stop() (err error) {
+	if end := s.ended(); end != "" && s.target.Config != nil { // else the start has failed, and said so
+		err = s.failure("after it was ready", errors.New(end))
+	}
+	err = errors.Join(err, s.stopAll())
+	if s.file != nil {
+		err = errors.Join(err, s.file.Close())
+	}
+	return err
+}
+
+// stopAll ends the programs.
+func (s *started) stopAll() (err error) {
+	for _, p := range slices.Backward(s.parts) {
+		killed, stopErr := p.program.Stop()
+		if killed != "" {
+			s.logf("it did not end after SIGTERM and was killed: %s", killed)
+		}
+		err = errors.Join(err, stopErr)
+	}
+	s.log.Flush()
+	return err
+}
