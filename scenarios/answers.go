@@ -29,7 +29,7 @@ func agreement(b *testing.B, s server) {
 		s.salt = 0 // the prompts of the file
 	}
 	users := s.concurrencies(1, pick(s, 64, 16))
-	few := 24
+	few := 32
 	if s.quick() {
 		few = 16
 	}
