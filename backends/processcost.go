@@ -129,7 +129,7 @@ func (c *costs) FiguresOf(samples iter.Seq[*sample.Sample]) map[string]float64 {
 	tokens := 0
 	for s := range samples {
 		if s.Outcome == sample.OK {
-			tokens += s.Outputs
+			tokens += s.OutputTokens
 		}
 	}
 	if c.err != nil || tokens == 0 {

@@ -1,0 +1,23 @@
+package backends
+
+import (
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// TestCostOfTokens checks that CPU time is divided by tokens, and not by deltas, of which an answer that is not streamed has
+// none.
+func TestCostOfTokens(t *testing.T) {
+	c := costs{cpu: 3 * time.Second}
+	figures := c.FiguresOf(sample.All(
+		sample.Sample{Outcome: sample.OK, OutputTokens: 100, Deltas: 10, Outputs: 5},
+		sample.Sample{Outcome: sample.OK, OutputTokens: 200},
+		sample.Sample{Outcome: sample.Truncated, OutputTokens: 50, Deltas: 50, Outputs: 50},
+	))
+	assert.DeepEqual(t, figures, map[string]float64{cpuUnit: 10})
+	assert.Equal(t, len(c.FiguresOf(sample.All())), 0)
+}
