@@ -3,6 +3,8 @@ package resultfile
 import (
 	"fmt"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 )
 
 // A File holds the results of one file.
@@ -17,16 +19,13 @@ type File struct {
 
 // A Result is what a file says of one load.
 type Result struct {
-	Name   string    // of the benchmark, without "Benchmark": the tool and the load
-	Config []Setting // what was measured, such as the model
-	Load   []Setting // the load, which is also in Name
-	Values []Value   // in the order of the tool's table
-	Time   time.Time // when the run was, as far as the file says; or zero
-	At     string    // where the file has the result, such as "benchmarks[1]"; "" is the whole file
+	Name   string              // of the benchmark, without "Benchmark": the tool and the load
+	Config []benchfile.Setting // what was measured, such as the model
+	Load   []benchfile.Setting // the load, which is also in Name
+	Values []Value             // in the order of the tool's table
+	Time   time.Time           // when the run was, as far as the file says; or zero
+	At     string              // where the file has the result, such as "benchmarks[1]"; "" is the whole file
 }
-
-// A Setting is a key with its value.
-type Setting struct{ Key, Value string }
 
 // A Value is a figure of a result.
 type Value struct {

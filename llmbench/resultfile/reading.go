@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
 )
 
@@ -227,7 +228,7 @@ func (r *reading) load(name, key string) {
 // loadIs adds a part of the load with a value.
 func (r *reading) loadIs(name, key, value string) {
 	r.res.Name += "/" + name + "=" + word(value)
-	r.res.Load = append(r.res.Load, Setting{key, value})
+	r.res.Load = append(r.res.Load, benchfile.Setting{Key: key, Value: value})
 }
 
 // config adds a line of configuration. A value that the file lacks is left out.
@@ -235,7 +236,7 @@ func (r *reading) config(name, key string) { r.configIs(name, spell(r.node.Get(k
 
 func (r *reading) configIs(name, value string) {
 	if value = strings.TrimSpace(line(value)); value != "" {
-		r.res.Config = append(r.res.Config, Setting{name, value})
+		r.res.Config = append(r.res.Config, benchfile.Setting{Key: name, Value: value})
 	}
 }
 

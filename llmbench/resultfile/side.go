@@ -1,6 +1,7 @@
 package resultfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 )
 
 // A Side is the files of one side of a comparison. Each file is a sample, or several of different loads.
@@ -236,15 +239,8 @@ func (s *Side) loads() map[string]*Result {
 }
 
 // differ returns the first key in which two loads differ, or "".
-func differ(old, new []Setting) (key, was, is string) {
-	value := func(all []Setting, key string) string {
-		for _, s := range all {
-			if s.Key == key {
-				return s.Value
-			}
-		}
-		return "not set"
-	}
+func differ(old, new []benchfile.Setting) (key, was, is string) {
+	value := func(all []benchfile.Setting, key string) string { return cmp.Or(benchfile.Lookup(all, key), "not set") }
 	for _, s := range slices.Concat(old, new) {
 		if was, is := value(old, s.Key), value(new, s.Key); was != is {
 			return s.Key, was, is

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/perf/benchfmt"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 )
 
 // A Text is a side in Go benchmark format.
@@ -113,9 +115,9 @@ func keysOf(text []byte) map[string]bool {
 func (f *File) write(write func(string)) map[string]bool {
 	set := map[string]bool{}
 	for _, r := range f.Results {
-		config := append([]Setting{{"tool", f.Tool}}, r.Config...)
+		config := append([]benchfile.Setting{{Key: "tool", Value: f.Tool}}, r.Config...)
 		if !r.Time.IsZero() {
-			config = append(config, Setting{"date", r.Time.Format("2006-01-02T15:04:05")})
+			config = append(config, benchfile.Setting{Key: "date", Value: r.Time.Format("2006-01-02T15:04:05")})
 		}
 		now := map[string]bool{}
 		for _, c := range config {
