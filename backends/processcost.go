@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"sync"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/program"
 	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
@@ -76,27 +76,12 @@ func (c *costs) Before(ctx context.Context) error {
 	if c.before, c.err = u.CPU, err; err != nil {
 		return nil
 	}
-	watched, cancel := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	wg.Go(func() { c.watch(watched) })
-	c.stop = func() { cancel(); wg.Wait() }
-	return nil
-}
-
-// watch reads the memory until ctx ends.
-func (c *costs) watch(ctx context.Context) {
-	tick := time.NewTicker(memoryInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			if u, err := c.of.usage(); err == nil {
-				c.peak = max(c.peak, u.Memory, u.Peak)
-			}
+	c.stop = probe.Every(memoryInterval, func(context.Context) {
+		if u, err := c.of.usage(); err == nil {
+			c.peak = max(c.peak, u.Memory, u.Peak)
 		}
-	}
+	})
+	return nil
 }
 
 // After returns the figures of all passes so far.

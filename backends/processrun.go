@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,15 +90,8 @@ func (s *started) openLog() (err error) {
 	if s.LogDir == "" {
 		return nil
 	}
-	if err := os.MkdirAll(s.LogDir, 0o777); err != nil {
-		return err
-	}
-	name := llmbench.NameValue(s.name()) + "-" + time.Now().UTC().Format("20060102T150405") + "-*.log"
-	if s.file, err = os.CreateTemp(s.LogDir, name); err != nil {
-		return err
-	}
-	s.log.Next = s.file
-	return s.file.Chmod(0o644)
+	s.file, err = s.log.Create(s.LogDir, llmbench.NameValue(s.name()))
+	return err
 }
 
 // launch starts a program. ports are placeholders and what replaces them.
@@ -156,33 +148,17 @@ func (s *started) stage(ctx context.Context, part startedPart, name string, limi
 	if part.label != "" {
 		name = part.label + ": " + name
 	}
-	late := fmt.Errorf("not within %v", limit)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, late)
-	defer cancel()
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
+	var ended []<-chan struct{}
 	for _, p := range s.parts {
-		go func() {
-			select {
-			case <-p.program.Ended():
-				fail(errors.New(p.end()))
-			case <-ctx.Done():
-			}
-		}()
+		ended = append(ended, p.program.Ended())
 	}
-	err := do(ctx)
+	err := probe.Within(ctx, limit, ended, do)
 	if end := s.endWithin(err); end != "" { // also if another program answers at the port
 		return s.failure(name, errors.New(end))
 	}
 	if err == nil {
 		s.logf("%s: done after %v", name, time.Since(began).Round(time.Millisecond))
 		return nil
-	}
-	switch cause := context.Cause(ctx); {
-	case cause == late:
-		err = fmt.Errorf("%w: %w", late, err)
-	case cause != nil:
-		err = cause
 	}
 	return s.failure(name, err)
 }
@@ -225,18 +201,7 @@ func (s *started) failure(stage string, err error) error {
 	if s.ended() != "" {
 		s.stopAll() // which waits for the last lines
 	}
-	lines := s.log.Lines()
-	text := fmt.Sprintf("%s: %s: %v", s.name(), stage, err)
-	for _, f := range s.knownFailures() {
-		if slices.ContainsFunc(lines, regexp.MustCompile(f.Log).MatchString) {
-			text += "\n  what to do: " + f.Advice
-			break
-		}
-	}
-	if len(lines) > 0 {
-		text += "\n  last lines of its log:\n    " + strings.Join(lines, "\n    ")
-	}
-	return errors.New(s.log.Clean(text))
+	return s.log.Failure(fmt.Sprintf("%s: %s: %v", s.name(), stage, err), launch.Advice(s.knownFailures(), false, s.log.Lines()), "")
 }
 
 // knownFailures returns what the logs of those programs say when they cannot start that are also servers in
@@ -254,7 +219,7 @@ func (s *started) knownFailures() (all []launch.Failure) {
 			}
 		}
 	}
-	return slices.DeleteFunc(all, func(f launch.Failure) bool { return f.WithGPU })
+	return all
 }
 
 // stop ends the programs, the last one first. It returns an error if one had ended before.

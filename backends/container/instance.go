@@ -64,16 +64,9 @@ func (i *instance) openLog() error {
 	if i.spec.LogDir == "" {
 		return nil
 	}
-	if err := os.MkdirAll(i.spec.LogDir, 0o777); err != nil {
-		return err
-	}
 	var err error
-	i.file, err = os.CreateTemp(i.spec.LogDir, i.spec.Backend+"-"+time.Now().UTC().Format("20060102T150405")+"-*.log")
-	if err != nil {
-		return err
-	}
-	i.log.Next = i.file
-	return i.file.Chmod(0o644)
+	i.file, err = i.log.Create(i.spec.LogDir, i.spec.Backend)
+	return err
 }
 
 // describe returns the configuration lines, which say what makes results of the

@@ -1,12 +1,8 @@
 package container
 
 import (
-	"errors"
 	"fmt"
-	"regexp"
 	"slices"
-	"strings"
-	"sync"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
@@ -42,49 +38,16 @@ func newJournal(spec launch.Spec, logf func(string, ...any)) journal {
 // failure returns the error of a stage. It adds the advice for a known failure,
 // and the last lines of the log.
 func (j journal) failure(stage string, err error) error {
-	lines := j.log.Lines()
 	text := fmt.Sprintf("%s: %s: %v", j.backend, stage, err)
-	if advice := j.advice(append(slices.Clone(lines), text)); advice != "" {
-		text += "\n  what to do: " + advice
-	}
-	if j.note != "" {
-		text += "\n  note: " + j.note
-	}
-	if len(lines) > 0 {
-		text += "\n  last lines of its log:\n    " + strings.Join(lines, "\n    ")
-	}
-	return errors.New(j.log.Clean(text))
-}
-
-// advice returns the advice for the first known failure that a line matches.
-func (j journal) advice(lines []string) string {
-	for _, f := range append(slices.Clone(engineFailures), j.failures...) {
-		for _, line := range lines {
-			if j.matches(f, line) {
-				return f.Advice
-			}
-		}
-	}
-	return ""
+	known := slices.Concat(engineFailures, j.failures)
+	return j.log.Failure(text, launch.Advice(known, j.gpu(), append(j.log.Lines(), text)), j.note)
 }
 
 // isFailure reports whether a line of the log says that the server cannot start.
 // The server's process may go on nevertheless.
 func (j journal) isFailure(line string) bool {
-	return slices.ContainsFunc(j.failures, func(f launch.Failure) bool { return j.matches(f, line) })
+	return slices.ContainsFunc(j.failures, func(f launch.Failure) bool { return f.Shows(line, j.gpu()) })
 }
 
-// patterns holds compiled regular expressions of failures by their text.
-var patterns sync.Map
-
-// matches reports whether a line of the log shows the failure.
-func (j journal) matches(f launch.Failure, line string) bool {
-	if f.WithGPU && j.devices.Vendor == "" {
-		return false
-	}
-	p, found := patterns.Load(f.Log)
-	if !found {
-		p, _ = patterns.LoadOrStore(f.Log, regexp.MustCompile(f.Log))
-	}
-	return p.(*regexp.Regexp).MatchString(line)
-}
+// gpu reports whether the server was to use a GPU.
+func (j journal) gpu() bool { return j.devices.Vendor != "" }

@@ -3,8 +3,9 @@ package container
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
 )
 
 // A stage is a part of a server's start.
@@ -33,33 +34,17 @@ func stages(i *instance) []stage {
 // run runs one stage. The stage ends at its deadline, or when a container ends.
 func run(ctx context.Context, i *instance, st stage) error {
 	began := time.Now()
-	errLate := fmt.Errorf("not within %v", st.limit)
-	ctx, cancel := context.WithTimeoutCause(ctx, st.limit, errLate)
-	defer cancel()
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
+	var ended []<-chan struct{}
 	for _, box := range i.boxes() {
-		go func() {
-			select {
-			case <-box.Ended():
-				fail(errors.New("the container ended"))
-			case <-ctx.Done():
-			}
-		}()
+		ended = append(ended, box.Ended())
 	}
-	err := st.do(ctx)
+	err := probe.Within(ctx, st.limit, ended, st.do)
 	if err == nil {
 		i.logf("%s: %s: done after %v", i.spec.Backend, st.name, time.Since(began).Round(time.Millisecond))
 		return nil
 	}
-	ended := i.endedWithin(endGrace)
-	switch cause := context.Cause(ctx); {
-	case ended:
+	if i.endedWithin(endGrace) {
 		err = errors.New(i.end())
-	case cause == errLate:
-		err = fmt.Errorf("%w: %w", errLate, err)
-	case cause != nil:
-		err = cause
 	}
 	return i.failure(st.name, err)
 }

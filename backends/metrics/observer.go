@@ -8,9 +8,9 @@ import (
 	"math"
 	"os"
 	"slices"
-	"sync"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
@@ -113,23 +113,11 @@ func (o *Observer) settle(ctx context.Context) bool {
 
 // watch reads the usage of the KV cache until o.stop is called.
 func (o *Observer) watch() {
-	ctx, cancel := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		tick := time.NewTicker(kvInterval)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				if s, err := o.source.scrape(ctx); err == nil {
-					o.raiseKVPeak(s.kvUsage)
-				}
-			}
+	o.stop = probe.Every(kvInterval, func(ctx context.Context) {
+		if s, err := o.source.scrape(ctx); err == nil {
+			o.raiseKVPeak(s.kvUsage)
 		}
 	})
-	o.stop = func() { cancel(); wg.Wait() }
 }
 
 func (o *Observer) raiseKVPeak(v *float64) {

@@ -86,15 +86,6 @@ type Ulimit struct {
 	Soft, Hard int64
 }
 
-// A Failure is a known reason why a server cannot start.
-type Failure struct {
-	Log    string // regular expression that matches a line of the server's log
-	Advice string // what the user can do, as a sentence
-	// WithGPU makes the line a failure only if a GPU was requested. Some servers
-	// print the line and go on without a GPU.
-	WithGPU bool
-}
-
 // Deadlines bounds the stages of a start; 0 means the default.
 type Deadlines struct {
 	Image, Running, Port, Health, Setup, Model, Completion time.Duration

@@ -3,9 +3,12 @@ package serverlog
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/secret"
 )
@@ -127,3 +130,32 @@ func (l *Log) Lines() []string {
 
 // String returns [Log.Lines] joined by line feeds.
 func (l *Log) String() string { return strings.Join(l.Lines(), "\n") }
+
+// Create creates a file for the log in the folder dir, which it creates too, and makes the file the log's Next. The name
+// of the file begins with name, and has the time. The caller closes the file.
+func (l *Log) Create(dir, name string) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	file, err := os.CreateTemp(dir, name+"-"+time.Now().UTC().Format("20060102T150405")+"-*.log")
+	if err != nil {
+		return nil, err
+	}
+	l.Next = file
+	return file, file.Chmod(0o644)
+}
+
+// Failure returns an error with text, advice and a note, if there are any, and the last lines of the log. It hides what
+// the log hides.
+func (l *Log) Failure(text, advice, note string) error {
+	if advice != "" {
+		text += "\n  what to do: " + advice
+	}
+	if note != "" {
+		text += "\n  note: " + note
+	}
+	if lines := l.Lines(); len(lines) > 0 {
+		text += "\n  last lines of its log:\n    " + strings.Join(lines, "\n    ")
+	}
+	return errors.New(l.Clean(text))
+}

@@ -1,0 +1,61 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+var errEnded = errors.New("the server ended")
+
+// Within runs do, which is a stage of a server's start, for at most limit, and until one of the channels in
+// ended is closed: each belongs to a process or container of the server. If do fails, the error says what ended its
+// context, or is the error of do.
+func Within(ctx context.Context, limit time.Duration, ended []<-chan struct{}, do func(context.Context) error) error {
+	late := fmt.Errorf("not within %v", limit)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, late)
+	defer cancel()
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	for _, end := range ended {
+		go func() {
+			select {
+			case <-end:
+				fail(errEnded)
+			case <-ctx.Done():
+			}
+		}()
+	}
+	err := do(ctx)
+	if err == nil {
+		return nil
+	}
+	switch cause := context.Cause(ctx); {
+	case cause == late:
+		return fmt.Errorf("%w: %w", late, err)
+	case cause != nil:
+		return cause
+	}
+	return err
+}
+
+// Every calls do after each interval until stop is called. The context of a call ends then, and stop waits for the call.
+func Every(interval time.Duration, do func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				do(ctx)
+			}
+		}
+	})
+	return func() { cancel(); wg.Wait() }
+}
