@@ -31,8 +31,8 @@ type Program struct {
 	Name    string   // by which later programs name its port; needed only for that
 	Command []string // the program and its arguments; no shell reads them
 	Dir     string   // its working directory; "" is this process's
-	// Env holds variables that the program gets in addition to those of this process, of which it gets all but
-	// those that begin with LLMBENCH_. If a variable's name ends in TOKEN, KEY, SECRET, PASSWORD or CREDENTIAL,
+	// Env holds variables of the program. From this process the program also gets all variables whose names do not
+	// begin with LLMBENCH_. If a variable's name ends in TOKEN, KEY, SECRET, PASSWORD or CREDENTIAL,
 	// alone or after an underscore, its value is a secret, and so is the value of an
 	// option of Command with such a name. A secret is never shown.
 	Env map[string]string
@@ -121,7 +121,7 @@ func (p Process) Start(tb testing.TB) llmbench.Target {
 }
 
 // name returns the value of backend=.
-func (p Process) name() string { return cmp.Or(p.Backend, "process") }
+func (p Process) name() string { return cmp.Or(p.Backend, processName) }
 
 // programs returns all programs in the order of their start.
 func (p Process) programs() []Program { return append(slices.Clone(p.Beside), p.Program) }

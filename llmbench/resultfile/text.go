@@ -24,7 +24,7 @@ type Text struct {
 type start struct {
 	line  int
 	path  string
-	whole bool // the lines are those of the file
+	whole bool // the lines have the same numbers as in the file
 }
 
 // Position returns the file from which a line of the text comes. The line within it is 0 if the

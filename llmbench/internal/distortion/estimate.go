@@ -244,8 +244,8 @@ func (e *Estimate) shares(samples iter.Seq[*sample.Sample], compute Figures, uni
 const otherLoad = 0.25
 
 // lessLoad returns the share by which several workers could have sent more load than the client let them, or 0 if
-// the share is below otherLoad. With fewer requests at once than the load says, the server's latencies are those of
-// another load.
+// the share is below otherLoad. With fewer requests at once than the load says, the server answers another load, with
+// other latencies.
 func (e *Estimate) lessLoad() float64 {
 	if share := fraction(float64(e.elapsed), float64(e.ideal)) - 1; e.together && share >= otherLoad {
 		return share
