@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -139,19 +138,11 @@ type shardProcess struct {
 	out            string
 }
 
-// freeAddress returns a loopback address at which nobody listens.
-func freeAddress(t *testing.T) string {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	assert.NilError(t, err)
-	defer ln.Close()
-	return ln.Addr().String()
-}
-
 // startShards starts helperShards in so many processes, or alone if there is one. The function
 // change changes the command of a process.
 func startShards(t *testing.T, count int, url, loads string, change func(i int, p *shardProcess)) []*shardProcess {
 	t.Helper()
-	addr := freeAddress(t)
+	addr := runtest.FreeAddr(t)
 	all := make([]*shardProcess, count)
 	for i := range all {
 		p := &shardProcess{Cmd: helperCommand(t.Context(), "Shards"), out: t.TempDir()}

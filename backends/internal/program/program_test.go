@@ -3,6 +3,7 @@
 package program
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"os"
@@ -49,14 +50,29 @@ func init() {
 			fmt.Println("ignoring")
 			time.Sleep(patience)
 		},
-		// The child is in a session of its own, where no signal to the parent's group reaches it, and
-		// its parent is gone.
+		// A daemon ends and leaves a process in a session of its own, where no signal to the daemon's
+		// process group reaches it. The daemon ends only after that process has written its id:
+		// the supervisor may kill the process at any time after that.
 		"daemon": func([]string) {
-			again("orphan", true)
-			os.Exit(0)
+			if err := again("orphan", true).Wait(); err != nil {
+				panic(err)
+			}
 		},
 		"orphan": func([]string) {
-			again("sleep", true)
+			cmd := command("sleep", true)
+			cmd.Stdout = nil
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				panic(err)
+			}
+			if err := cmd.Start(); err != nil {
+				panic(err)
+			}
+			line, err := bufio.NewReader(out).ReadString('\n')
+			if err != nil {
+				panic(err)
+			}
+			fmt.Print(line)
 		},
 		"fork": func([]string) {
 			again("orphan", true)
@@ -81,17 +97,24 @@ func init() {
 // environ returns the environment of a program of that role.
 func environ(role string) []string { return []string{roleVariable + "=" + role} }
 
-// again starts this test binary in another role, and does not wait for it.
-func again(role string, session bool) {
+// again starts this test binary in another role.
+func again(role string, session bool) *exec.Cmd {
+	cmd := command(role, session)
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	return cmd
+}
+
+// command returns the command that runs this test binary in another role.
+func command(role string, session bool) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe")
 	if runtime.GOOS != "linux" {
 		cmd.Path, _ = os.Executable()
 	}
 	cmd.Env, cmd.Stdout, cmd.Stderr = environ(role), os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: session}
-	if err := cmd.Start(); err != nil {
-		panic(err)
-	}
+	return cmd
 }
 
 // An output collects what a program writes.

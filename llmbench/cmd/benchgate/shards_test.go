@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +10,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
 )
 
 // abShards runs "benchgate ab" in so many shards. The function change changes the command of a shard. It
@@ -19,10 +20,7 @@ func abShards(t *testing.T, count int, units string, change func(i int, cmd *exe
 	t.Helper()
 	program, err := os.Executable()
 	assert.NilError(t, err)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	assert.NilError(t, err)
-	addr := ln.Addr().String()
-	assert.NilError(t, ln.Close())
+	addr := runtest.FreeAddr(t)
 	out, logs := t.TempDir(), t.TempDir()
 	var commands []*exec.Cmd
 	var outs, errs []*bytes.Buffer

@@ -6,14 +6,17 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -48,6 +51,37 @@ func Serve(tb testing.TB, serve func(net.Conn)) (addr string) {
 	assert.NilError(tb, err)
 	tb.Cleanup(Accept(ln, serve))
 	return ln.Addr().String()
+}
+
+// The ports that FreeAddr returns are below those that Linux, macOS and Windows choose for
+// connections and for listeners at port 0. Otherwise a connection or another test could
+// take a port before the server of the test listens.
+const (
+	firstPort = 10000
+	lastPort  = 32767
+)
+
+// FreeAddr tries firstOffset and the offsets that follow. The first one is random, since tests of
+// other packages run at the same time.
+var (
+	firstOffset = rand.Uint32N(lastPort - firstPort + 1)
+	tried       atomic.Uint32
+)
+
+// FreeAddr returns a host:port on loopback at which nothing listens, for a process that the
+// test starts. It never returns the same port twice before it has tried all others.
+func FreeAddr(tb testing.TB) (addr string) {
+	tb.Helper()
+	for range 100 {
+		port := firstPort + (firstOffset+tried.Add(1))%(lastPort-firstPort+1)
+		ln, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))))
+		if err == nil {
+			assert.NilError(tb, ln.Close())
+			return ln.Addr().String()
+		}
+	}
+	tb.Fatal("100 ports are taken")
+	return ""
 }
 
 // Accept calls serve with each connection of ln, and closes the connection afterwards. The
