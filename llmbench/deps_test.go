@@ -51,7 +51,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/arrivals", "", ""},
 	{"llmbench/benchfile", "golang.org/x/perf", ""},
 	{"llmbench/check", "llmbench/sample github.com/go-json-experiment/json", ""},
-	{"llmbench/cmd/benchgate", "llmbench/cmd/internal/cli llmbench/env llmbench/gate llmbench/internal/shard llmbench/resultfile github.com/gofrs/flock github.com/schollz/progressbar/v3 golang.org/x/perf golang.org/x/term", ""},
+	{"llmbench/cmd/benchgate", "llmbench/cmd/internal/cli llmbench/env llmbench/gate llmbench/internal/shard llmbench/resultfile github.com/gofrs/flock github.com/schollz/progressbar/v3 golang.org/x/perf golang.org/x/term", "llmbench/internal/runtest"},
 	{"llmbench/cmd/benchreport", "llmbench/cmd/benchreport/internal/live llmbench/cmd/internal/cli llmbench/compat llmbench/gate llmbench/records llmbench/report llmbench/sample", ""},
 	{"llmbench/cmd/benchreport/internal/live", "llmbench/records llmbench/report llmbench/sample", "llmbench mockserver mockserver/memnet"},
 	{"llmbench/cmd/internal/cli", "", ""},
