@@ -35,6 +35,7 @@ var catalogue = []Scenario{
 	{Name: "CodeQA", study: &codeQA},
 	{Name: "Concurrency", measure: concurrency, oneForm: true},
 	{Name: "Decode", study: &decode},
+	{Name: "Interference", measure: interference},
 	{Name: "LengthGrid", study: &lengthGrid},
 	{Name: "LongContext", study: &longContext},
 	{Name: "MultiTurn", measure: multiTurn},

@@ -49,6 +49,7 @@ func ExampleScenarios() {
 	// CodeQA
 	// Concurrency
 	// Decode
+	// Interference
 	// LengthGrid
 	// LongContext
 	// MultiTurn

@@ -38,6 +38,12 @@ func (o Options) Concurrency(b *testing.B, target llmbench.Target) {
 // llama-bench's tg128 does. Full form: study C.
 func (o Options) Decode(b *testing.B, target llmbench.Target) { scenario("Decode").Run(b, target, o) }
 
+// Interference measures a steady stream of short requests before, during and after one long
+// prompt, and a short request to an idle server.
+func (o Options) Interference(b *testing.B, target llmbench.Target) {
+	scenario("Interference").Run(b, target, o)
+}
+
 // LengthGrid measures how throughput depends on the lengths of prompts and answers.
 // Full form: study B.
 func (o Options) LengthGrid(b *testing.B, target llmbench.Target) {

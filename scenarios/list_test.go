@@ -28,6 +28,7 @@ func BenchmarkChat(b *testing.B)             { list(b, Options.Chat, nil) }
 func BenchmarkCodeQA(b *testing.B)           { list(b, Options.CodeQA, nil) }
 func BenchmarkConcurrency(b *testing.B)      { list(b, Options.Concurrency, nil) }
 func BenchmarkDecode(b *testing.B)           { list(b, Options.Decode, nil) }
+func BenchmarkInterference(b *testing.B)     { list(b, Options.Interference, withEngine) }
 func BenchmarkLengthGrid(b *testing.B)       { list(b, Options.LengthGrid, nil) }
 func BenchmarkLongContext(b *testing.B)      { list(b, Options.LongContext, nil) }
 func BenchmarkMultiTurn(b *testing.B)        { list(b, Options.MultiTurn, nil) }
@@ -188,12 +189,16 @@ func isMock(b backends.Named) bool {
 	return false
 }
 
-// withPrefixCache gives the simulated server a prefix cache, and an engine as fast as
-// the default server if it has no engine.
-func withPrefixCache(c *mockserver.Config) {
+// withEngine gives the simulated server an engine as fast as the default server if it has no engine.
+func withEngine(c *mockserver.Config) {
 	if c.Engine == nil {
 		*c = mockserver.Config{Engine: &engine.Profile{Step: 1500, Prefill: 5000, PrefillPerToken: 50, MaxBatch: 32}}
 	}
+}
+
+// withPrefixCache gives the simulated server a prefix cache, and an engine.
+func withPrefixCache(c *mockserver.Config) {
+	withEngine(c)
 	e := *c.Engine
 	e.PrefixCache = true
 	c.Engine = &e

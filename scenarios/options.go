@@ -19,10 +19,10 @@ import (
 // is sent.
 type Options struct {
 	// Concurrencies are the numbers of requests in flight; a closed loop is
-	// measured with each. Sweep, SLO and Trace choose their loads themselves, and
-	// so do published loads (see Full). Serve: LLMBENCH_CONCURRENCY.
+	// measured with each. Sweep, SLO, Trace and Interference choose their loads themselves,
+	// and so do published loads (see Full). Serve: LLMBENCH_CONCURRENCY.
 	Concurrencies []int
-	// Requests is the number of requests in a pass. Sweep and SLO choose it
+	// Requests is the number of requests in a pass. Sweep, SLO and Interference choose it
 	// themselves. 0 means a number that suits the concurrency. Serve:
 	// LLMBENCH_REQUESTS.
 	Requests int
