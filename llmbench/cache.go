@@ -28,7 +28,7 @@ const (
 // requests of the last pass again, each beside a new one of the same words in another order; chance decides which
 // of the two is first. The new ones differ in each process, whatever the salt, because a server may have seen the prompts of an earlier process. The control tells
 // the state of the cache after the passes: what a long pass has pushed out of the cache counts as cold.
-func (r *run) judgeCache(metrics map[string]float64) (notes []records.Note) {
+func (r *run) judgeCache(ctx context.Context, metrics map[string]float64) (notes []records.Note) {
 	t := r.target
 	c, stated := judge.StatedCache(judge.Prompts{
 		All: r.prompts.all, Repeated: r.prompts.repeated,
@@ -38,7 +38,7 @@ func (r *run) judgeCache(metrics map[string]float64) (notes []records.Note) {
 	}, metrics)
 	r.end.PrefixCache = c
 	if !stated {
-		ctx, cancel := context.WithTimeout(Context(r.b), controlTime)
+		ctx, cancel := context.WithTimeout(ctx, controlTime)
 		defer cancel()
 		pairs := controlCache(ctx, r.client, t, &r.load, r.prompts.last, prefix.Pairs, rand.Uint64())
 		judge.ControlledCache(c, pairs, metrics)

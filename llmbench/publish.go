@@ -1,6 +1,7 @@
 package llmbench
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,17 +14,46 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// publish computes the figures of all passes, leaves out those that the client distorted too
-// much, and reports the others. It must be called after the last b.Loop, which deletes the
-// figures that were reported before.
-func (r *run) publish() {
-	r.b.Helper()
+// An ending is what a benchmark shows when it ends.
+type ending struct {
+	said   []any         // logged before, while the benchmark did not run
+	values []figure      // nil in a process that does not lead
+	failed []string      // why the benchmark fails, although it has a result
+	row    *screen.Entry // of the table; nil: none
+}
+
+// A figure is a value of a result.
+type figure struct {
+	unit  string
+	value float64
+}
+
+// show shows e as the end of b. It must be called after the last b.Loop, which deletes the figures that were
+// reported before.
+func (e *ending) show(b *testing.B) {
+	b.Helper()
+	for _, what := range e.said {
+		b.Log(what)
+	}
+	for _, f := range e.values {
+		b.ReportMetric(f.value, f.unit)
+	}
+	for _, why := range e.failed {
+		b.Error(why)
+	}
+	if e.row != nil {
+		process.Show(*e.row)
+	}
+}
+
+// publish computes the figures of all passes, and leaves out those that the client distorted too much.
+func (r *run) publish(ctx context.Context) error {
 	f := judge.FindFacts(r.all(), r.elapsed, r.load.SLO, r.load.MaxFail)
 	r.collect(f.Summary)
 	metrics := f.Summary.Metrics
-	cache := r.judgeCache(metrics)
+	cache := r.judgeCache(ctx, metrics)
 	if err := r.samples.Err(); err != nil {
-		r.b.Fatal(r.fail(err))
+		return r.fail(err)
 	}
 	r.end.Outcome, r.end.Why, r.end.ClockBound = records.EndedOK, "", r.party.ClockBound()
 	r.tellShards() // first, because the testing package cuts long logs
@@ -33,7 +63,7 @@ func (r *run) publish() {
 	measured := maps.Clone(metrics)
 	v, err := r.judge(metrics, f.Bursts)
 	if err != nil {
-		r.b.Fatal(r.fail(err))
+		return r.fail(err)
 	}
 	r.tellVerdict(v)
 	r.report(f.Summary)
@@ -45,30 +75,33 @@ func (r *run) publish() {
 		c.Failed = r.end.Why
 	}
 	if _, err := r.conclude(c); err != nil { // another shard is lost
-		r.b.Fatal(r.fail(err))
+		return r.fail(err)
 	}
-	process.Show(r.entry(v, measured))
+	r.row = r.entry(v, measured)
+	return nil
 }
 
 // collect adds the figures of the load and of the observer to the summary.
 func (r *run) collect(s sample.Summary) {
-	r.b.Helper()
 	if v, known := s.Metrics["output-tok/s"]; known {
 		process.SetLast(fmt.Sprintf("%.4g tok/s", v))
 	}
 	if r.load.Figures != nil {
 		more := r.load.Figures(r.all())
 		if unknown := unknownUnits(r.load.units(), more); len(unknown) > 0 {
-			r.b.Errorf("load: Figures returned the unknown units %q; want units that are in Load.Units or in the catalogue", unknown)
+			r.failf("load: Figures returned the unknown units %q; want units that are in Load.Units or in the catalogue", unknown)
 		}
 		s.Add(more)
 	}
-	if o, ok := r.observer.(SamplesObserver); ok && r.figures != nil {
-		maps.Copy(r.figures, o.FiguresOf(r.all()))
+	if o, ok := r.observer.(SamplesObserver); ok && r.observed != nil {
+		maps.Copy(r.observed, o.FiguresOf(r.all()))
 	}
-	s.Add(r.figures)
-	for _, unit := range slices.Sorted(maps.Keys(r.figures)) {
-		if v := r.figures[unit]; !judge.Finite(v) {
+	if r.armsSeed != 0 {
+		s.Metrics[sample.ArmsSeed] = float64(r.armsSeed)
+	}
+	s.Add(r.observed)
+	for _, unit := range slices.Sorted(maps.Keys(r.observed)) {
+		if v := r.observed[unit]; !judge.Finite(v) {
 			r.tell(records.Note{Kind: records.NoteServer, Units: []string{unit}}, "%s is left out: the Observer returned %v, want a finite number", unit, v)
 		}
 	}
@@ -76,7 +109,6 @@ func (r *run) collect(s sample.Summary) {
 
 // tellShards says who sent the requests, if this process was not alone.
 func (r *run) tellShards() {
-	r.b.Helper()
 	part := r.party.Part()
 	if part.Alone() {
 		return
@@ -89,11 +121,10 @@ func (r *run) tellShards() {
 
 // report reports the figures that are left.
 func (r *run) report(s sample.Summary) {
-	r.b.Helper()
-	r.b.ReportMetric(0, "ns/op") // the time of a pass is the inverse of req/s
+	r.values = append(r.values, figure{"ns/op", 0}) // the time of a pass is the inverse of req/s
 	for _, u := range r.load.units() {
 		if v, known := s.Metrics[u.Name]; known && r.shown(u) {
-			r.b.ReportMetric(v, u.Name)
+			r.values = append(r.values, figure{u.Name, v})
 		}
 		if u.Name == "steady-output-tok/s" && r.shown(u) {
 			for _, p := range s.Steady {
@@ -110,7 +141,6 @@ func (r *run) report(s sample.Summary) {
 // LLMBENCH_CLIENT_BOUND is withhold. Figures of a server in this process are reported with its own beside
 // them, so that only the records and the log with -v have the note about the client.
 func (r *run) tellVerdict(v verdict) {
-	r.b.Helper()
 	if v.bursts != "" {
 		r.note(records.Note{Kind: records.NoteBursts, Doubt: true, Units: v.Hidden, Text: v.bursts})
 	}
@@ -122,10 +152,10 @@ func (r *run) tellVerdict(v verdict) {
 	}
 	n := records.Note{Kind: records.NoteClient, Doubt: true, Units: v.client.Units(), Text: v.client.Text(!v.Reported)}
 	if !r.target.Simulated || !v.Reported || testing.Verbose() { // a simulated server states the true figures
-		r.b.Log(n)
+		r.log(n)
 	}
 	if testing.Verbose() {
-		r.b.Log(v.client.Why)
+		r.log(v.client.Why)
 	}
 	why := ""
 	switch {
@@ -137,7 +167,7 @@ func (r *run) tellVerdict(v verdict) {
 	if why != "" {
 		r.end.Outcome, r.end.Why = records.EndedFailed, why+": "+n.Text
 		r.notes = append(r.notes, "failed: "+why)
-		r.b.Errorf("%s%s", why, r.records.where())
+		r.failf("%s%s", why, r.records.where())
 	}
 	n.Text += "\n" + v.client.Why
 	r.end.Notes = append(r.end.Notes, n)
@@ -145,8 +175,8 @@ func (r *run) tellVerdict(v verdict) {
 
 // entry returns what the table at the end has of the result: the figures that are reported, of which some
 // are doubted, and those that were left out, of all that were measured.
-func (r *run) entry(v verdict, measured map[string]float64) screen.Entry {
-	e := screen.Entry{Benchmark: r.b.Name(), Figures: v.Metrics, Doubted: v.client.Units(), Notes: r.notes}
+func (r *run) entry(v verdict, measured map[string]float64) *screen.Entry {
+	e := &screen.Entry{Benchmark: r.name, Figures: v.Metrics, Doubted: v.client.Units(), Notes: r.notes}
 	for _, w := range v.Withheld {
 		for _, unit := range w.Units {
 			one := screen.Withheld{Unit: unit}
@@ -167,16 +197,16 @@ func (r *run) entry(v verdict, measured map[string]float64) screen.Entry {
 }
 
 // follow is publish for the shards that print no result.
-func (r *run) follow() {
-	r.b.Helper()
+func (r *run) follow() error {
 	if _, err := r.distortion(nil, nil); err != nil {
-		r.b.Fatal(r.fail(err))
+		return r.fail(err)
 	}
 	c, err := r.conclude(conclusion{})
 	if err != nil {
-		r.b.Fatal(r.fail(err))
+		return r.fail(err)
 	}
 	if c.Failed != "" {
-		r.b.Error(c.Failed) // as at shard 0, the benchmark goes on
+		r.failf("%s", c.Failed) // as at shard 0, the benchmark goes on
 	}
+	return nil
 }

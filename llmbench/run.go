@@ -39,73 +39,108 @@ import (
 func Run(b *testing.B, t Target, l Load) *Result {
 	b.Helper()
 	Watch(b)
-	fatal := func(err error) {
-		b.Helper()
-		process.Show(screen.Entry{Benchmark: b.Name(), Notes: []string{"failed: " + err.Error()}})
-		b.Fatal(err)
-	}
-	p := process.Join(b.Name())
-	m, err := setUp(p, t, l)
+	r, err := newRun(b.Name(), t, l)
 	if err != nil {
-		fatal(p.Fail(err))
+		fatal(b, err)
 	}
-	m.load.tokenized = tokenizedAnswers
-	b.Cleanup(func() { m.samples.Close() })
-	defer m.close()
+	r.b = b
+	b.Cleanup(func() { r.samples.Close() })
+	defer r.close()
 	ctx := Context(b)
 	if ctx.Err() != nil {
-		fatal(p.Fail(context.Cause(ctx)))
+		fatal(b, r.party.Fail(context.Cause(ctx)))
 	}
 	process.WarnWithoutMain(b)
-	process.AddUnits(m.load.Units)
 	if err := Announce(b, t); err != nil {
-		fatal(p.Fail(err))
-	}
-	if err := m.beginRecords(b.Name()); err != nil {
-		fatal(p.Fail(err))
+		fatal(b, r.party.Fail(err))
 	}
 	defer func() {
-		if err := m.endRecords(); err != nil {
+		if err := r.endRecords(); err != nil {
 			b.Errorf("records: %v", err)
 		}
 	}()
-	if err := m.begin(); err != nil {
-		fatal(m.fail(err))
-	}
-	stop := func() {}
-	if n := len(m.load.Warmup); n > 0 {
-		stop = process.ShowPass(screen.Pass{Benchmark: b.Name(), Number: screen.Warmup, Requests: n, Ended: m.client.Ended}, b.Logf)
-	}
-	err = m.prepare(ctx, true)
-	if stop(); err != nil {
-		fatal(m.fail(err))
-	}
-	r := &run{measurement: m, b: b}
-	if t.Observe != nil && p.Leads() {
-		r.observer = t.Observe()
+	if err := r.begin(ctx); err != nil {
+		fatal(b, err)
 	}
 	for number := 0; ; number++ {
-		more, err := p.More(b)
+		more, err := r.party.More(b)
 		if err != nil {
-			fatal(m.fail(err))
+			fatal(b, r.fail(err))
 		}
 		if !more {
 			break
 		}
 		if err := r.pass(ctx, number); err != nil {
-			fatal(m.fail(fmt.Errorf("pass %d: %w", number, err)))
+			fatal(b, err)
 		}
 	}
-	if p.Leads() {
-		r.publish()
-	} else {
-		r.follow()
+	if err := r.finish(ctx); err != nil {
+		fatal(b, err)
 	}
-	return m.result()
+	r.show(b)
+	return r.result()
+}
+
+// fatal fails a benchmark, also in the table at the end.
+func fatal(b *testing.B, err error) {
+	b.Helper()
+	process.Show(screen.Entry{Benchmark: b.Name(), Notes: []string{"failed: " + err.Error()}})
+	b.Fatal(err)
+}
+
+// newRun sets the measurement of a benchmark up. It sends nothing.
+func newRun(name string, t Target, l Load) (*run, error) {
+	p := process.Join(name)
+	m, err := setUp(p, t, l)
+	if err != nil {
+		return nil, p.Fail(err)
+	}
+	m.load.tokenized = tokenizedAnswers
+	process.AddUnits(m.load.Units)
+	return &run{measurement: m, name: name}, nil
+}
+
+// begin begins the records and sends the warm-up.
+func (r *run) begin(ctx context.Context) error {
+	if err := r.beginRecords(r.name); err != nil {
+		return r.party.Fail(err)
+	}
+	if err := r.measurement.begin(); err != nil {
+		return r.fail(err)
+	}
+	stop := func() {}
+	if n := len(r.load.Warmup); n > 0 {
+		stop = process.ShowPass(screen.Pass{Benchmark: r.name, Number: screen.Warmup, Requests: n, Ended: r.client.Ended}, r.logf)
+	}
+	// The control has real sockets, which would stop the clock of a server in virtual time.
+	err := r.prepare(ctx, r.bound != BoundReported || r.target.Dial == nil)
+	if stop(); err != nil {
+		return r.fail(err)
+	}
+	if r.target.Observe != nil && r.party.Leads() {
+		r.observer = r.target.Observe()
+	}
+	return nil
 }
 
 // pass makes one pass and adds it to the measurement.
 func (r *run) pass(ctx context.Context, number int) error {
+	if err := r.tryPass(ctx, number); err != nil {
+		return r.fail(fmt.Errorf("pass %d: %w", number, err))
+	}
+	return nil
+}
+
+// finish concludes the measurement.
+func (r *run) finish(ctx context.Context) error {
+	if r.party.Leads() {
+		return r.publish(ctx)
+	}
+	return r.follow()
+}
+
+// tryPass is pass without the words of a failure.
+func (r *run) tryPass(ctx context.Context, number int) error {
 	pl, err := r.plan()
 	if err != nil {
 		return err
@@ -117,20 +152,20 @@ func (r *run) pass(ctx context.Context, number int) error {
 	}
 	ended := r.client.Ended()
 	stop := process.ShowPass(screen.Pass{
-		Benchmark: r.b.Name(),
+		Benchmark: r.name,
 		Number:    number,
 		Requests:  pl.samples,
 		Ended:     func() int { return r.client.Ended() - ended },
-	}, r.b.Logf)
+	}, r.logf)
 	result, err := r.measurement.pass(ctx, number, pl)
 	stop()
 	if r.observer != nil {
 		var observeErr error
-		if r.figures, observeErr = r.observer.After(ctx); observeErr != nil {
+		if r.observed, observeErr = r.observer.After(ctx); observeErr != nil {
 			if ctx.Err() == nil { // else the pass was given up
 				r.tell(records.Note{Kind: records.NoteServer}, "pass %d: the server's own figures are left out: %v", number, observeErr)
 			}
-			r.figures = nil
+			r.observed = nil
 		}
 	}
 	if result.ClockChange != 0 {
@@ -160,7 +195,11 @@ func (r *run) plan() (*plan, error) {
 	if r.load.Fresh == nil {
 		return r.load.plan(r.target)
 	}
-	requests, err := r.load.Fresh(process.NextPass(r.b.Name()))
+	next := r.next
+	if next == nil {
+		next = func() int { return process.NextPass(r.name) }
+	}
+	requests, err := r.load.Fresh(next())
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +247,7 @@ func (r *run) check(ctx context.Context, number int, samples iter.Seq[*sample.Sa
 			return errors.New(d.Text)
 		}
 		if d.Text != "" {
-			units := slices.Sorted(maps.Keys(r.figures)) // the client's figures are right
+			units := slices.Sorted(maps.Keys(r.observed)) // the client's figures are right
 			r.tell(records.Note{Kind: records.NoteServer, Doubt: len(units) > 0, Units: units}, "pass %d: %s", number, d.Text)
 		}
 		r.uncounted = d.Fewer

@@ -36,6 +36,8 @@ var helpers map[string]func(*testing.B)
 
 func init() { // a variable's initializer could not refer to helpers that start further processes
 	helpers = map[string]func(*testing.B){
+		"Arms":          helperArms,
+		"ArmsSlow":      helperArmsSlow,
 		"Bound":         helperBound,
 		"ColdFails":     helperColdFails,
 		"ConfigChanges": helperConfigChanges,

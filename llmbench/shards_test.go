@@ -86,6 +86,15 @@ func helperShards(b *testing.B) {
 			writeFound(b, "figures-"+name, figures)
 		})
 	}
+	if regexp.MustCompile(os.Getenv("TEST_LOADS")).MatchString("arms") {
+		b.Run("arms", func(b *testing.B) {
+			second := target
+			if os.Getenv(shardsVariant) == "nowhere" {
+				second.URL += "/nowhere"
+			}
+			Arms(b, loads["few"], Arm{"arm=first", target}, Arm{"arm=second", second})
+		})
+	}
 	if regexp.MustCompile(os.Getenv("TEST_LOADS")).MatchString("search") {
 		b.Run("search", func(b *testing.B) { helperSearch(b, target) })
 	}

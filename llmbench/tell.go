@@ -14,32 +14,56 @@ import (
 // A run is the measurement of a benchmark.
 type run struct {
 	*measurement
-	b        *testing.B
+	name string
+	// b is the benchmark, or nil while its figures are measured in another one; see [Arms]. What is said
+	// meanwhile waits in said, and is logged when the benchmark runs.
+	b *testing.B
+	ending
+	// Of an arm of [Arms]: the seed of the order, and the number of the next pass for Load.Fresh. Otherwise 0 and nil.
+	armsSeed uint32
+	next     func() int
+
 	observer Observer           // or nil
-	figures  map[string]float64 // the observer's, of all passes so far
+	observed map[string]float64 // the observer's figures, of all passes so far
 	notes    []string           // what was logged about the figures
 	// uncounted means that the server never counted a part of the last pass: the check of the
 	// next one does not wait for that.
 	uncounted bool
 }
 
+// log logs what is said about a run.
+func (r *run) log(what any) {
+	if r.b == nil {
+		r.said = append(r.said, what)
+		return
+	}
+	r.b.Helper()
+	r.b.Log(what)
+}
+
+// logf is log for a text with a format.
+func (r *run) logf(format string, args ...any) { r.log(fmt.Sprintf(format, args...)) }
+
+// failf fails the benchmark, which has a result all the same.
+func (r *run) failf(format string, args ...any) {
+	r.failed = append(r.failed, fmt.Sprintf(format, args...))
+}
+
 // tell adds a note with that text to the end of the records, and logs it unless it is reassuring.
 // The note names only units that the result may have.
 func (r *run) tell(n records.Note, format string, args ...any) {
-	r.b.Helper()
 	n.Text = fmt.Sprintf(format, args...)
 	if about := r.ofResult(n.Units); len(n.Units) > 0 {
 		n.Units, n.Doubt = about, n.Doubt && len(about) > 0
 	}
 	r.end.Notes = append(r.end.Notes, n)
 	if !reassuring(n) || testing.Verbose() {
-		r.b.Log(n)
+		r.log(n)
 	}
 }
 
 // note is tell for a note that has its text, and that the table at the end shows too.
 func (r *run) note(n records.Note) {
-	r.b.Helper()
 	r.tell(n, "%s", n.Text)
 	if told := r.end.Notes[len(r.end.Notes)-1]; !reassuring(told) || testing.Verbose() {
 		r.notes = append(r.notes, n.Text)

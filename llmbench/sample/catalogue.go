@@ -16,6 +16,9 @@ const (
 	CheckedRequests = "checked-req"
 )
 
+// ArmsSeed is the name of the unit with the seed of the order in which the passes of several targets took turns.
+const ArmsSeed = "arms-seed"
+
 // WarmCache is the name of the unit that says that a control found a warm prefix cache.
 const WarmCache = "warm-cache"
 
@@ -23,7 +26,7 @@ const WarmCache = "warm-cache"
 const GoodRate = "good-req/s"
 
 // Units are the units of any benchmark, in the order of reports: [Summarize] computes
-// all of them but [ClientError] and [WarmCache]. Scenarios and backends have further ones.
+// all of them but [ArmsSeed], [ClientError] and [WarmCache]. Scenarios and backends have further ones.
 var Units = slices.Concat(rateUnits, latencyUnits(), turnUnits(), speculativeUnits, otherUnits)
 
 // Named returns the units of [Units] of those names, in their order. It panics if there
@@ -69,6 +72,7 @@ var otherUnits = []Unit{
 	{Name: CheckedRequests, Core: true, Means: "Checked answers of all passes, the base of accuracy-%."},
 	{Name: WarmCache, Core: true, Same: "0", Means: "1 if a control after the passes found that repeated prompts have a shorter TTFT than new ones. Otherwise omitted."},
 	{Name: "fail-%", Better: "lower", Core: true, Means: "Failed requests / all requests. Only if Load.MaxFail tolerates failures; otherwise they fail the benchmark."},
+	{Name: ArmsSeed, Core: true, Pairs: true, Means: "Seed of the random order in which the passes of several targets took turns (`llmbench.Arms`). Results with the same seed are a pair."},
 	{Name: "left-%", Core: true, Means: "Requests whose client left early, as the load planned / all requests."},
 }
 

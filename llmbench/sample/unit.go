@@ -25,6 +25,9 @@ type Unit struct {
 	// of observations: benchgate compares the counts. Apart is a unit whose values differ from process to
 	// process if their observations are independent, or "".
 	Of, Apart string
+	// Pairs says that two results of a benchmark file with the same value of the unit are a pair: what they
+	// measured took turns in random order. benchgate judges them by the difference of each pair.
+	Pairs bool
 	// Same says that two benchmark files can be compared only if their values of the unit
 	// are nearly equal: benchgate cannot judge if the medians differ by more than Same, a
 	// share such as "2%" or an amount in the unit such as "5". "" is no such condition.
@@ -97,8 +100,11 @@ func EnoughFor(n int, q float64) bool {
 // (https://pkg.go.dev/golang.org/x/perf/cmd/benchstat#hdr-Unit_metadata), or
 // "" when there is none to give.
 func (u Unit) Line() string {
-	line := ""
-	for _, field := range []struct{ key, value string }{{"better", u.Better}, {"gate", u.Gate}, {"of", u.Of}, {"apart", u.Apart}, {"same", u.Same}} {
+	line, pairs := "", ""
+	if u.Pairs {
+		pairs = "yes"
+	}
+	for _, field := range []struct{ key, value string }{{"better", u.Better}, {"gate", u.Gate}, {"of", u.Of}, {"apart", u.Apart}, {"same", u.Same}, {"pairs", pairs}} {
 		if field.value != "" {
 			line += " " + field.key + "=" + field.value
 		}
