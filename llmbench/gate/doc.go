@@ -65,6 +65,15 @@
 // number of rows, but take eight or more: 0.025 of the 64 exchanges of six rounds is a single
 // one, and rows that are far better than their margin often need one more.
 //
+// Results of one file are pairs, too, if what they measured took turns in a process. A unit with pairs=yes says
+// so, and which results belong together: those with the same value.
+//
+//	Unit arms-seed pairs=yes
+//
+// [CompareColumns] compares such results by the same test, for each process a pair. The order of the turns must be
+// random. No drift is subtracted, because both sides of a pair are spread over the same time. A pair whose other half
+// is missing, and rows of which only some are pairs, end with CannotJudge.
+//
 // # Other samples
 //
 // Samples that are not pairs are compared by Welch's t-test of means from which a tenth of the

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate/internal/decide"
@@ -32,7 +33,7 @@ func Compare(units, old, new File, o Options) (*Report, error) {
 			f.problemf(0, "no results")
 		}
 	}
-	r := p.compare(files[0], files[1], files[2], o)
+	r := p.compare(files[0], files[1], files[2], o, false)
 	r.Equal = !r.Paired && len(r.Rows) > 0 && bytes.Equal(files[1].data, files[2].data)
 	return r, nil
 }
@@ -43,11 +44,17 @@ func Compare(units, old, new File, o Options) (*Report, error) {
 // have two values. The results with the value that comes first in the file are old, those
 // with the other are new; col may state the values, old first: "/via@(direct gateway)"
 // (https://pkg.go.dev/golang.org/x/perf/benchproc/syntax). Results with another value or
-// without the key are left out. Otherwise CompareColumns is like [Compare]. It returns an
+// without the key are left out.
+//
+// If the results are pairs by a unit with pairs=yes, such as arms-seed, they are judged as pairs. Options.NewFirst must
+// be nil. Otherwise CompareColumns is like [Compare]. It returns an
 // error if the key has one value or more than two.
 func CompareColumns(units, file File, col string, o Options) (*Report, error) {
 	if col == "" {
 		return nil, fmt.Errorf("col: %q, want a key", col)
+	}
+	if o.NewFirst != nil {
+		return nil, errors.New("new first: the results of one file say themselves whether they are pairs: want nil")
 	}
 	p, o, err := prepare(o, col)
 	if err != nil {
@@ -62,7 +69,7 @@ func CompareColumns(units, file File, col string, o Options) (*Report, error) {
 		return nil, err
 	}
 	old.checkRuns(o.Partial)
-	r := p.compare(margins, old, new, o)
+	r := p.compare(margins, old, new, o, true)
 	r.LeftOut = leftOut
 	return r, nil
 }
@@ -86,8 +93,8 @@ func prepare(o Options, col string) (*projections, Options, error) {
 	return p, o, err
 }
 
-// compare compares the results in new with those in old.
-func (p *projections) compare(units, old, new *results, o Options) *Report {
+// compare compares the results in new with those in old, which are columns of one file or two files.
+func (p *projections) compare(units, old, new *results, o Options, columns bool) *Report {
 	for _, r := range units.rows {
 		units.problemf(r.line, "the result of Benchmark%s: want Unit lines only in a file of units", r.name)
 	}
@@ -99,5 +106,10 @@ func (p *projections) compare(units, old, new *results, o Options) *Report {
 	}
 	m.problems = append(m.problems, problems...)
 	m.match()
+	if columns {
+		if rounds := m.inTurns(); rounds > 0 {
+			o.NewFirst, o.inTurns = make([]bool, rounds), true
+		}
+	}
 	return m.report(o)
 }

@@ -20,7 +20,10 @@ func (m *matcher) report(o Options) *Report {
 	for _, p := range m.pairs {
 		for _, unit := range m.unitsOf(p) {
 			rule := ruleOf(m.rules, unit)
-			c := p.cell(unit, rule, o.NewFirst)
+			if rule.pairs {
+				continue // the values say which results are pairs, and nothing else
+			}
+			c := p.cell(unit, rule, o)
 			if rule.gated && p.has(unit) {
 				gated = append(gated, gatedRow{c, p, len(r.Rows)})
 				r.Samples = max(r.Samples, p.old.n, p.new.n, len(o.NewFirst))
@@ -130,8 +133,8 @@ func (p pair) paired(rounds int) bool {
 
 // cell returns the samples of a unit of p, with the direction and margin of rule. Of pairs only
 // those are samples that have a value on both sides.
-func (p pair) cell(unit string, rule rule, newFirst []bool) decide.Cell {
-	c := decide.Cell{Better: rule.better, Margin: rule.margin, NewFirst: newFirst}
+func (p pair) cell(unit string, rule rule, o Options) decide.Cell {
+	c := decide.Cell{Better: rule.better, Margin: rule.margin, NewFirst: o.NewFirst, InTurns: o.inTurns}
 	if p.old != nil {
 		c.Old = p.old.values[unit]
 	}
@@ -147,7 +150,7 @@ func (p pair) cell(unit string, rule rule, newFirst []bool) decide.Cell {
 		if p.new != nil {
 			c.Trials.New = p.new.values[rule.of]
 		}
-	case newFirst != nil && p.has(unit) && p.paired(len(newFirst)):
+	case o.NewFirst != nil && p.has(unit) && p.paired(len(o.NewFirst)):
 		c.Old, c.New, c.Rounds = p.complete(unit)
 	}
 	return c

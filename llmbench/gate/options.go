@@ -62,6 +62,9 @@ type Options struct {
 	// RequireNoWorse makes the verdict CannotJudge rather than Pass if a row is
 	// not shown to be no worse than its margin allows.
 	RequireNoWorse bool
+
+	// inTurns says that the samples of a pair took turns, so that no drift is between them.
+	inTurns bool
 }
 
 // Looks returns the numbers of samples of each side after which [Compare] may find a

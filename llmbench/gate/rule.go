@@ -17,6 +17,7 @@ import (
 //	Unit output-tok/s better=higher gate=2%
 //	Unit out-tok/req same=2%
 //	Unit accuracy-% better=higher gate=2pp of=checked-req apart=question-set
+//	Unit arms-seed pairs=yes
 type rule struct {
 	better int // +1: higher is better, -1: lower is better, 0: not known
 	gated  bool
@@ -25,6 +26,7 @@ type rule struct {
 	of     string  // the unit with the number of observations
 	apart  string  // a unit whose values must differ from sample to sample; "" is none
 	same   tolerance
+	pairs  bool // results with equal values of the unit are a pair
 	// betterBy, gateBy and sameBy are the lines that set better, gated and same, or nil.
 	betterBy, gateBy, sameBy *benchfmt.UnitMetadata
 }
@@ -83,6 +85,10 @@ func readRules(units, old, new *results) (map[string]rule, []Problem) {
 				}
 			case "apart":
 				r.apart = by.Value
+			case "pairs":
+				if r.pairs = by.Value == "yes"; !r.pairs {
+					problemf(by, "pairs=%s: want yes", by.Value)
+				}
 			case "same":
 				same, err := parseTolerance(by.Value, by.OrigUnit)
 				switch {

@@ -61,6 +61,7 @@
 //
 // The value that comes first in the file is old, unless the values are listed, old first.
 // Results with another value, or without the key, are left out; the last line counts them.
+// Results of llmbench.Arms, which measures several targets in turns, are judged as pairs.
 //
 // # Files of other tools
 //

@@ -10,6 +10,9 @@ type Cell struct {
 	// NewFirst states for each round whether the new version ran first. It is nil if the samples
 	// are not pairs.
 	NewFirst []bool
+	// InTurns states that the samples of a pair were taken in turns, again and again, so that no drift is
+	// between them. NewFirst then means nothing but its length.
+	InTurns bool
 	// Rounds are the rounds, ascending and from 0, that the pairs in Old and New are of, if some
 	// rounds have no pair. Otherwise it is nil.
 	Rounds []int
@@ -88,7 +91,7 @@ func (c Cell) Change(difference float64) float64 {
 // Reversed exchanges old and new and drops the margin. If the reversed cell is a
 // regression, new is better than old.
 func (c Cell) Reversed() Cell {
-	r := Cell{Old: c.New, New: c.Old, Better: c.Better, Rounds: c.Rounds}
+	r := Cell{Old: c.New, New: c.Old, Better: c.Better, InTurns: c.InTurns, Rounds: c.Rounds}
 	if c.Trials != nil {
 		r.Trials = &Trials{Old: c.Trials.New, New: c.Trials.Old}
 	}

@@ -425,6 +425,19 @@ func TestDecided(t *testing.T) {
 	assert.Assert(t, checked > 500, "%d", checked)
 }
 
+// TestInTurns checks that no drift is taken from the differences of samples that took turns.
+func TestInTurns(t *testing.T) {
+	c := pairs(each(8, func(i int) float64 { return float64(100 + 10*i) }), each(8, func(i int) float64 { return float64(101 + 10*i) }), 0)
+	plain, steady := c.bothDifferences()
+	assert.Assert(t, !slices.Equal(plain, steady))
+	for _, c := range []Cell{c, c.Reversed()} {
+		c.InTurns = true
+		plain, steady := c.Reversed().bothDifferences()
+		assert.DeepEqual(t, plain, steady)
+		assert.DeepEqual(t, c.Reversed().differences(), plain)
+	}
+}
+
 // TestDetectable simulates changes of the size that Detectable typically has for equal
 // versions, and counts how often the changes are found. With heavy tails, fewer changes are
 // found than Power states in some settings: Detectable is an approximation.

@@ -43,6 +43,9 @@ func (c Cell) bothDifferences() (plain, steady []float64) {
 		if c.NewFirst[c.round(i)] {
 			drift = -drift
 		}
+		if c.InTurns {
+			drift = 0
+		}
 		d := ratio(2*(c.New[i]-old[i]), c.New[i]+old[i])
 		plain[i], steady[i] = -float64(c.Better)*d, -float64(c.Better)*(d-drift)
 	}
