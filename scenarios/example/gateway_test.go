@@ -47,36 +47,32 @@ func gateway(tb testing.TB) llmbench.Target {
 	return through
 }
 
-// BenchmarkGateway measures what the gateway costs: the same load through the gateway
-// and without it, in four rows that benchstat compares:
+// BenchmarkGateway measures what the gateway costs: the same load through the gateway and without it. Both take turns in
+// one process, so that the machine disturbs both alike, and benchgate compares the two results of each process:
 //
-//	go test -run='^$' -bench=Gateway -benchtime=1x -count=6 | tee new.txt
-//	benchstat -col /via new.txt
+//	for i in 1 2 3 4 5 6; do go test -run='^$' -bench=Gateway -benchtime=2x; done | tee new.txt
+//	benchgate -col /via new.txt
 func BenchmarkGateway(b *testing.B) {
 	_, direct, through := start(b)
-	for _, via := range []struct {
-		name   string
-		target llmbench.Target
-	}{{"direct", direct}, {"gateway", through}} {
-		b.Run("via="+via.name, func(b *testing.B) {
-			for _, concurrency := range []int{1, 16} {
-				b.Run(fmt.Sprintf("concurrency=%d", concurrency), func(b *testing.B) {
-					// Prompts of 64 tokens with answers of 32, other ones for each
-					// benchmark and process, so that no server finds them in its
-					// cache. Two warm up the connection and are not measured.
-					all, err := benchdata.Prompts{Input: 64, Output: 32, Seed: 1, Salt: via.target.Salt(b.Name())}.Requests(8 + 4*concurrency + 2)
-					if err != nil {
-						b.Fatal(err)
-					}
-					llmbench.Run(b, via.target, llmbench.Load{
-						Requests:    all[2:],
-						Warmup:      all[:2],
-						Concurrency: concurrency,
-						SLO:         sample.SLO{TTFT: 100 * time.Millisecond, TPOT: 10 * time.Millisecond},
-					})
-				})
-			}
-		})
+	for _, concurrency := range []int{1, 16} {
+		load := fmt.Sprintf("concurrency=%d", concurrency)
+		// draw returns prompts of 64 tokens with answers of 32. Each pass has other ones, and so has each process,
+		// so that the server finds none in its cache: both arms reach the same server.
+		draw := func(n, pass int) ([]llmbench.Request, error) {
+			return benchdata.Prompts{Input: 64, Output: 32, Seed: uint64(2 + pass), Salt: direct.Salt(b.Name(), load)}.Requests(n)
+		}
+		warmup, err := draw(2, -1) // warms up the connections, and is not measured
+		if err != nil {
+			b.Fatal(err)
+		}
+		llmbench.Arms(b, llmbench.Load{
+			Fresh:       func(pass int) ([]llmbench.Request, error) { return draw(8+4*concurrency, pass) },
+			Warmup:      warmup,
+			Concurrency: concurrency,
+			SLO:         sample.SLO{TTFT: 100 * time.Millisecond, TPOT: 10 * time.Millisecond},
+		},
+			llmbench.Arm{Name: "via=direct/" + load, Target: direct},
+			llmbench.Arm{Name: "via=gateway/" + load, Target: through})
 	}
 }
 
