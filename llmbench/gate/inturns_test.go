@@ -19,7 +19,7 @@ func turns(n int, change float64, edit func(process int, lines []string) []strin
 	for i := range n {
 		lines := []string{"Unit arms-seed pairs=yes"}
 		for _, c := range []int{1, 16} {
-			machine, seed := 1000*(1+r.Float64()), 1<<31+r.IntN(1<<31)
+			machine, seed := 1000*(1+r.Float64()), 1<<31|r.Uint32()
 			value := func(factor float64) float64 { return machine * factor * (1 + 0.002*r.NormFloat64()) }
 			lines = append(lines,
 				fmt.Sprintf("BenchmarkChat/via=direct/c=%d-2 1 %.4f ns/op %d arms-seed", c, value(1), seed),
@@ -92,11 +92,16 @@ func TestInTurns(t *testing.T) {
 			}
 		})
 	}
-	_, err := CompareColumns(File{}, File{Name: "file", Data: strings.NewReader(turns(6, 0, nil))}, "/via", Options{NewFirst: order(6)})
+	// Of one via, the two concurrencies did not take turns.
+	r, err := CompareColumns(File{Data: strings.NewReader(gateOp)}, File{Name: "file", Data: strings.NewReader(turns(6, 0, nil))}, "/c", Options{})
+	assert.NilError(t, err)
+	assert.Assert(t, !r.Paired && len(r.Problems) == 0, "%q", r.reasons())
+
+	_, err = CompareColumns(File{}, File{Name: "file", Data: strings.NewReader(turns(6, 0, nil))}, "/via", Options{NewFirst: order(6)})
 	assert.Error(t, err, "new first: the results of one file say themselves whether they are pairs: want nil")
 
 	// Two files are no pairs, whatever seeds they have.
-	r := compare(t, gateOp, turns(6, 0, nil), turns(6, 0, nil), Options{})
+	r = compare(t, gateOp, turns(6, 0, nil), turns(6, 0, nil), Options{})
 	assert.Equal(t, r.Verdict, Pass)
 	assert.Assert(t, !r.Paired)
 }
