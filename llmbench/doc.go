@@ -12,6 +12,8 @@
 //		})
 //	}
 //
+// [Arms] measures several targets in turns, so that they can be compared.
+//
 // # What a figure means
 //
 // One op is one pass: the load's requests, each sent once, in a closed loop at a concurrency or

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -74,6 +75,25 @@ func ExampleRun_openLoop() {
 	})
 	fmt.Println("scheduled requests of the first pass:", scheduled)
 	// Output: scheduled requests of the first pass: 50
+}
+
+// A gateway and the server behind it take turns. In a test file the function is BenchmarkGateway. Its results are
+// BenchmarkGateway/via=direct and BenchmarkGateway/via=gateway, which benchgate -col /via compares.
+func ExampleArms() {
+	direct := llmbench.Target{URL: "http://127.0.0.1:8000"}
+	gateway := llmbench.Target{URL: "http://127.0.0.1:8080"}
+	BenchmarkGateway := func(b *testing.B) {
+		llmbench.Arms(b, llmbench.Load{
+			// Each pass has other prompts, because both arms reach one server, which may have a prefix cache.
+			Fresh: func(pass int) ([]llmbench.Request, error) {
+				return benchdata.Prompts{Input: 256, Output: 64, Seed: uint64(pass), Salt: direct.Salt(b.Name())}.Requests(64)
+			},
+			Concurrency: 8,
+		},
+			llmbench.Arm{Name: "via=direct", Target: direct},
+			llmbench.Arm{Name: "via=gateway", Target: gateway})
+	}
+	_ = BenchmarkGateway
 }
 
 // With an SLO, Run also reports good-req/s, the rate of requests within its limits.
