@@ -1,7 +1,6 @@
 package llmbench
 
 import (
-	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -24,8 +23,8 @@ type Arm struct {
 }
 
 // Arms measures two or more targets under one load, each as a sub-benchmark of b, as [Run] does. Their passes take
-// turns in one process, so that what the machine does meanwhile disturbs all of them alike: arms that are measured one
-// after the other differ if the machine is faster in the morning.
+// turns in one process, so that what the machine does meanwhile disturbs all of them alike. Targets that are measured
+// one after the other differ if the machine changes.
 //
 //	llmbench.Arms(b, load,
 //		llmbench.Arm{Name: "via=direct", Target: direct},
@@ -202,7 +201,9 @@ func (c *contest) measure(b *testing.B) *trial {
 		more, err := p.More(b)
 		if err != nil { // another shard is lost
 			for i, one := range t.arms {
-				one.err = cmp.Or(one.err, runs[i].fail(err))
+				if one.err == nil {
+					one.err = runs[i].fail(err)
+				}
 			}
 		}
 		if err != nil || !more {
