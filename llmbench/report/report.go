@@ -25,10 +25,10 @@ type Picture = pictures.Picture
 // A Table is rows of cells.
 type Table = pictures.Table
 
-// Read reads benchmark files and files of records. In folders, .jsonl files are records, and
-// .txt and .bench files are benchmark files; other files in folders are listed in Sources
-// as not read. A path that is a file and does not end in .jsonl is a benchmark file. It is
-// an error if a file cannot be read completely, or if there is nothing to report.
+// Read reads benchmark files, result files of other tools that package resultfile knows, and files of records.
+// A path is a file, a pattern of [path/filepath.Match] or a folder; what a file is shows in its contents. The files
+// of another tool in one folder, or of one pattern, are samples. Files in folders that are none of these are listed in Sources
+// as not read. It is an error if a file cannot be read completely, or if there is nothing to report.
 func Read(paths ...string) (*Data, error) { return results.Read(paths...) }
 
 // A Report has an answer, pictures and tables. HTML writes it as a page, whose first screen is

@@ -222,7 +222,7 @@ func TestHostile(t *testing.T) {
 		{"infinite", "a.txt", "BenchmarkA 1 +Inf req/s\n", "a.txt:1: req/s is +Inf: want a finite number"},
 		{"too large", "a.txt", "BenchmarkA 1 1e200 req/s\n", "a.txt:1: req/s is 1e+200: want at most 1e+100"},
 		{"a unit twice", "a.txt", "BenchmarkA 1 1 req/s 2 req/s\n", "a.txt:1: req/s twice in one result"},
-		{"nothing", "a.txt", "hello\n", "a.txt: no results"},
+		{"nothing", "a.txt", "hello\n", "a.txt: no result file that is known"},
 		{"cut results", "a.txt", "BenchmarkA 1 1 req/s\nBenchmarkA 1 1", "a.txt:2: the last line has no line end: was the file cut?"},
 		{"results cut in a number", "a.txt", "BenchmarkA 1 12 req/s 345 mean-e2e-ns", "a.txt:1: the last line has no line end: was the file cut?"},
 		{"cut records", "a.jsonl", head[:50], "a.jsonl:1: the line about the benchmark was cut"},
@@ -356,7 +356,7 @@ func TestFolder(t *testing.T) {
 	again, err := Read(dir, filepath.Join(dir, "r.txt"))
 	assert.NilError(t, err)
 	assert.Equal(t, len(again.Sources), 3)
-	assert.Assert(t, strings.Contains(page, "server.log</code>: not read: neither .jsonl nor .txt nor .bench"))
+	assert.Assert(t, strings.Contains(page, "server.log</code>: not read: none of .jsonl .txt .bench .json .csv .yaml .yml"))
 }
 
 // TestPanels draws a unit that the first row lacks. A mean must not be shown as a median.

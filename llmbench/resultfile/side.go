@@ -17,9 +17,10 @@ import (
 
 // A Side is the files of one side of a comparison. Each file is a sample, or several of different loads.
 type Side struct {
-	Path  string // as it was given: a file, a pattern or a folder
-	Files []*File
-	Notes []string // about files that are no results
+	Path   string // as it was given: a file, a pattern or a folder
+	Files  []*File
+	Others []string // paths of files that were left out because they are no results
+	Notes  []string // about files that were left out
 }
 
 // ReadSide reads a file, the files that match a pattern of [filepath.Match], or the files of a folder and of the
@@ -30,40 +31,58 @@ func ReadSide(path string, o Options) (*Side, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Side{Path: path}
-	var wrong []error
-	var skipped []string
-	for _, p := range paths {
-		f, err := Read(p, o)
-		switch {
-		case err != nil && several && isBeside(err):
-			skipped = append(skipped, filepath.Base(p))
-		case err != nil:
-			wrong = append(wrong, err)
-		case several && f.Tool == "" && len(f.text) == 0:
-			skipped = append(skipped, filepath.Base(p))
-		default:
-			s.Files = append(s.Files, f)
+	if !several {
+		f, err := Read(path, o)
+		if err != nil {
+			return nil, err
 		}
+		return &Side{Path: path, Files: []*File{f}}, nil
 	}
-	if len(skipped) > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s: left out, because they are no results: %s", path, some(skipped)))
+	s, err := ReadFiles(path, paths, o)
+	if err != nil {
+		return nil, err
 	}
-	if len(wrong) > 0 {
-		return nil, errors.Join(wrong[:min(len(wrong), 8)]...)
+	if len(s.Others) > 0 {
+		s.Notes = slices.Insert(s.Notes, 0, fmt.Sprintf("%s: left out, because they are no results: %s", path, some(s.Others)))
 	}
-	s.dropCopies()
-	s.dropSources()
 	if len(s.Files) == 0 {
 		return nil, &Error{Path: path, Text: "no result file: want Go benchmark format, or a file of " + knownTools()}
 	}
 	return s, nil
 }
 
-// some lists at most five names.
-func some(names []string) string {
-	text := strings.Join(names[:min(len(names), 5)], ", ")
-	if n := len(names) - 5; n > 0 {
+// ReadFiles reads the files of a folder or a pattern. Files that are no results are in Others. It returns the
+// errors of all files that are no samples.
+func ReadFiles(path string, paths []string, o Options) (*Side, error) {
+	s := &Side{Path: path}
+	var wrong []error
+	for _, p := range paths {
+		f, err := Read(p, o)
+		switch {
+		case err != nil && isBeside(err), err == nil && f.Tool == "" && len(f.text) == 0:
+			s.Others = append(s.Others, p)
+		case err != nil:
+			wrong = append(wrong, err)
+		default:
+			s.Files = append(s.Files, f)
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, errors.Join(wrong[:min(len(wrong), 8)]...)
+	}
+	s.dropCopies()
+	s.dropSources()
+	return s, nil
+}
+
+// some lists the names of at most five files.
+func some(paths []string) string {
+	var names []string
+	for _, p := range paths[:min(len(paths), 5)] {
+		names = append(names, filepath.Base(p))
+	}
+	text := strings.Join(names, ", ")
+	if n := len(paths) - 5; n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}
 	return text

@@ -1,4 +1,5 @@
-// Benchreport makes one HTML page from benchmark files and from records in LLMBENCH_OUT: the
+// Benchreport makes one HTML page from benchmark files and from records in LLMBENCH_OUT, or from the
+// result files of other tools, such as vLLM's (see package resultfile): the
 // answer in words, pictures with tables, every figure, and what other tools would have printed
 // for the same run. See packages report and compat. It prints what was measured, the answer and
 // the warnings too, unless the page goes to stdout.
@@ -16,8 +17,9 @@
 // listens at a free port of 127.0.0.1. With -addr, it listens elsewhere: everybody who
 // reaches the address can then read the records.
 //
-// In folders, .jsonl files are records, and .txt and .bench files are benchmark files; the
-// report lists other files as not read. The flags are:
+// What a file shows is in its contents. A path may also be a pattern in quotes. The files of another tool in
+// one folder, or of one pattern, are samples, and files in Go benchmark format are systems of their own. The
+// report lists the files of folders that were not read. The flags are:
 //
 //	-o file            write the report here (report.html); - is stdout
 //	-pictures folder   write each picture here too, as SVG, PNG and CSV
@@ -27,7 +29,8 @@
 //	                   other keys are lines of one picture. Published and measured
 //	                   results are in one picture if they have the same values.
 //	-base file         compare the benchmark file among the arguments with this one, and
-//	                   draw the verdict of benchgate
+//	                   draw the verdict of benchgate; a folder or a pattern has samples
+//	                   of another tool
 //	-slo limits        rank systems by the highest load at which 95 % of the requests keep
 //	                   these limits, such as ttft=500ms,tpot=50ms (default: the limits of the
 //	                   benchmarks). Records tell which requests do.
@@ -59,6 +62,7 @@
 //	LLMBENCH_OUT=$PWD/out go test -run='^$' -bench=Concurrency -benchtime=1x ./scenarios >new.txt
 //	benchreport new.txt out
 //	benchreport -base old.txt new.txt
+//	benchreport -base 'old/*.json' 'new/*.json'
 //	benchreport -pictures pictures benchdata/published
 //	benchreport -as vllm out/*.jsonl
 //	benchreport serve out
@@ -115,7 +119,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	fs.StringVar(&o.pictures, "pictures", "", "write each picture to this `folder` too, as SVG, PNG and CSV")
 	fs.StringVar(&o.title, "title", "", "`text` of the page's title (default Benchmark report)")
 	fs.StringVar(&o.parts, "parts", "workload,model", "draw a picture for each value of these `keys` of benchmark names, a comma-separated list")
-	fs.StringVar(&o.base, "base", "", "compare the benchmark file among the arguments with this `file`, as benchgate does")
+	fs.StringVar(&o.base, "base", "", "compare the benchmark file among the arguments with this `file`, folder or pattern, as benchgate does")
 	fs.StringVar(&o.slo, "slo", "", "rank systems by the load at which 95 % of the requests in records keep these `limits`, such as ttft=500ms,tpot=50ms")
 	fs.StringVar(&o.as, "as", "", "print what this `tool` would have printed for records; list names the tools and their releases")
 	fs.StringVar(&o.metrics, "percentile-metrics", "", "with -as vllm: the `metrics` that have sections, as vLLM's own flag (default ttft,tpot,itl)")
@@ -136,7 +140,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case o.as == "list":
 		_, err = io.WriteString(stdout, compat.List())
 	case len(o.paths) == 0:
-		err = errors.New("no files: want benchmark files, records or folders of them")
+		err = errors.New("no files: want benchmark files, result files of other tools, records or folders of them")
 	case o.as == "" && (given["json"] || given["pass"] || given["percentile-metrics"] || given["metric-percentiles"]):
 		err = errors.New("-json, -pass, -percentile-metrics and -metric-percentiles: want -as too")
 	case o.as != "" && (given["o"] || given["pictures"] || given["base"] || given["parts"] || given["title"] || given["slo"]):

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -68,26 +70,59 @@ func (o *options) report(stdout io.Writer) error {
 	return err
 }
 
-// judge compares the benchmark file among the paths, of which there must be one, with the base.
+// judge compares the benchmark files among the paths, of which there must be one path, with the base.
 func (o *options) judge() (*gate.Report, error) {
-	var found []string
-	for _, p := range o.paths {
-		if info, err := os.Stat(p); err == nil && !info.IsDir() && filepath.Ext(p) != ".jsonl" {
-			found = append(found, p)
-		}
+	found, err := o.benchmarks()
+	if err != nil {
+		return nil, err
 	}
 	if len(found) != 1 {
-		return nil, fmt.Errorf("-base %s: %d benchmark files: want one to compare", o.base, len(found))
+		return nil, fmt.Errorf("-base %s: %d benchmark files: want one to compare, or a folder or a pattern in quotes with samples of another tool", o.base, len(found))
 	}
-	var files [2]gate.File
-	for i, path := range []string{o.base, found[0]} {
-		data, err := os.ReadFile(path)
+	var sides []*resultfile.Side
+	var files []*resultfile.File
+	for _, path := range []string{o.base, found[0]} {
+		side, err := resultfile.ReadSide(path, resultfile.Options{})
 		if err != nil {
 			return nil, err
 		}
-		files[i] = gate.File{Name: path, Data: bytes.NewReader(data)}
+		sides, files = append(sides, side), append(files, side.Files...)
 	}
-	return gate.Compare(gate.File{}, files[0], files[1], gate.Options{})
+	resultfile.Distinguish(sides...)
+	if err := resultfile.Unequal(sides[0], sides[1]); err != nil {
+		return nil, err
+	}
+	units := resultfile.UnitLines(files)
+	file := func(s *resultfile.Side) gate.File {
+		return gate.File{Name: s.Path, Data: bytes.NewReader(s.Text(units).Bytes)}
+	}
+	return gate.Compare(gate.File{}, file(sides[0]), file(sides[1]), gate.Options{})
+}
+
+// benchmarks returns the paths that are no records: the files and patterns, or the folders if there are none.
+func (o *options) benchmarks() (paths []string, err error) {
+	var folders []string
+	for _, p := range o.paths {
+		info, err := os.Stat(p)
+		switch {
+		case err == nil && info.IsDir():
+			folders = append(folders, p)
+			continue
+		case err == nil && filepath.Ext(p) == ".jsonl":
+			if _, err := resultfile.Read(p, resultfile.Options{}); err != nil {
+				var wrong *resultfile.Error
+				if errors.As(err, &wrong) && wrong.Key != "" {
+					return nil, err // a tool's file that is no sample
+				}
+				continue
+			}
+		}
+		paths = append(paths, p)
+	}
+	if len(paths) == 0 {
+		return folders, nil
+	}
+	return paths, nil
 }
 
 // write writes every picture to a folder, which it makes if it is missing.

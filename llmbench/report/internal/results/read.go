@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile"
 )
 
 // Data is the input of a report.
@@ -28,24 +29,14 @@ type Data struct {
 // A Source is an input file, with what was read from it or why nothing was.
 type Source struct{ Path, Kind string }
 
-// Read reads benchmark files and files of records. In folders, .jsonl files are records, and
-// .txt and .bench files are benchmark files; other files in folders are listed in Sources
-// as not read. A path that is a file and does not end in .jsonl is a benchmark file. It is
-// an error if a file cannot be read completely, or if there is nothing to report.
+// Read reads benchmark files, result files of other tools and files of records. A path is a file, a
+// pattern of [filepath.Match] or a folder; what a file is shows in its contents. In folders only files with an
+// extension of such files are read; the others are listed in Sources. The files of another tool in one folder, or of one
+// pattern, are samples. It is an error if a file cannot be read completely, or if there is nothing to report.
 func Read(paths ...string) (*Data, error) {
 	d := &Data{}
 	for _, path := range paths {
-		info, err := os.Stat(path)
-		if err != nil {
-			return nil, err
-		}
-		if !info.IsDir() {
-			if err := d.file(path); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if err := d.folder(path); err != nil {
+		if err := d.read(path); err != nil {
 			return nil, err
 		}
 	}
@@ -66,18 +57,114 @@ func Read(paths ...string) (*Data, error) {
 	return d, nil
 }
 
+// read reads what a path names.
+func (d *Data) read(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return d.folder(path)
+	case err == nil:
+		return d.file(path)
+	}
+	found, globErr := filepath.Glob(path)
+	switch {
+	case globErr != nil:
+		return fmt.Errorf("%s: %w", path, globErr)
+	case len(found) == 0:
+		return err
+	}
+	return d.files(path, found)
+}
+
+// extensions are those of files of folders that are read.
+var extensions = []string{".jsonl", ".txt", ".bench", ".json", ".csv", ".yaml", ".yml"}
+
+// folder reads the files of a folder.
 func (d *Data) folder(path string) error {
-	return filepath.WalkDir(path, func(p string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
+	var found []string
+	err := filepath.WalkDir(path, func(p string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil || e.IsDir():
 			return err
+		case slices.Contains(extensions, filepath.Ext(p)):
+			found = append(found, p)
+		default:
+			d.notRead(p, "none of "+strings.Join(extensions, " "))
 		}
-		switch filepath.Ext(p) {
-		case ".jsonl", ".txt", ".bench":
-			return d.file(p)
-		}
-		d.Sources = append(d.Sources, Source{p, "not read: neither .jsonl nor .txt nor .bench"})
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return d.files(path, found)
+}
+
+// notRead says of a file why it was not read.
+func (d *Data) notRead(path, why string) {
+	d.Sources = append(d.Sources, Source{path, "not read: " + why})
+}
+
+// tools controls how files of other tools are read: failed requests are shown, not refused.
+var tools = resultfile.Options{MaxFail: 1}
+
+// files reads the files of a folder or a pattern.
+func (d *Data) files(path string, paths []string) error {
+	side, err := resultfile.ReadFiles(path, paths, tools)
+	if err != nil {
+		return err
+	}
+	samples := *side
+	samples.Files = nil
+	own := map[string]bool{} // files of benchmarks and records
+	for _, f := range side.Files {
+		if f.Tool != "" {
+			samples.Files = append(samples.Files, f)
+		} else {
+			own[f.Path] = true
+		}
+	}
+	for _, p := range paths {
+		ext := filepath.Ext(p)
+		switch {
+		case own[p] || slices.Contains([]string{".jsonl", ".txt", ".bench"}, ext) && slices.Contains(side.Others, p):
+			if err := d.file(p); err != nil {
+				return err
+			}
+		case slices.Contains(side.Others, p):
+			d.notRead(p, "no result file that is known")
+		}
+	}
+	return d.samples(&samples)
+}
+
+// samples adds the results of files of other tools, each of which is a sample.
+func (d *Data) samples(side *resultfile.Side) error {
+	if len(side.Files) == 0 {
+		return nil
+	}
+	resultfile.Distinguish(side)
+	rows, _, err := Parse(side.Text(nil).Bytes, side.Path)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		for _, note := range side.AllNotes() {
+			row.doubt(Doubt{Text: note, Note: true})
+		}
+	}
+	d.Rows = append(d.Rows, rows...)
+	for _, f := range side.Files {
+		d.Sources = append(d.Sources, Source{f.Path, fmt.Sprintf("%s: %s", f.Tool, count(len(f.Results), "result"))})
+	}
+	return nil
+}
+
+// count returns a number and its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // without says how many benchmarks of a file have no result.
@@ -88,31 +175,21 @@ func without(n int) string {
 	return fmt.Sprintf(", and %d without a result", n)
 }
 
+// file reads a file of a tool, of benchmarks or of records.
 func (d *Data) file(path string) error {
 	if slices.ContainsFunc(d.Sources, func(s Source) bool { return filepath.Clean(s.Path) == filepath.Clean(path) }) {
 		return nil // read already
 	}
-	if filepath.Ext(path) == ".jsonl" {
-		run, err := records.Open(path)
-		if err != nil {
-			return err
-		}
-		d.Runs = append(d.Runs, run)
-		kind := fmt.Sprintf("records of %d requests", run.Len())
-		if why := run.Failed(); why != "" {
-			kind += "; no result: " + firstLine(why)
-		}
-		if units := run.Withheld(); len(units) > 0 {
-			kind += "; withheld: " + strings.Join(units, ", ")
-		}
-		d.Sources = append(d.Sources, Source{path, kind})
-		runtime.GC() // parsing leaves much more garbage than data
-		return nil
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
+	f, err := resultfile.Read(path, tools)
+	switch {
+	case err != nil && filepath.Ext(path) == ".jsonl":
+		return d.records(path, err)
+	case err != nil:
 		return err
+	case f.Tool != "":
+		return d.samples(&resultfile.Side{Path: path, Files: []*resultfile.File{f}})
 	}
+	data := (&resultfile.Side{Path: path, Files: []*resultfile.File{f}}).Text(nil).Bytes
 	if n := len(data); n > 0 && data[n-1] != '\n' {
 		return fmt.Errorf("%s:%d: the last line has no line end: was the file cut?", path, 1+bytes.Count(data, []byte("\n")))
 	}
@@ -122,5 +199,28 @@ func (d *Data) file(path string) error {
 	}
 	d.Rows, d.Broken = append(d.Rows, rows...), append(d.Broken, failed...)
 	d.Sources = append(d.Sources, Source{path, fmt.Sprintf("results of %d benchmarks", len(rows)) + without(len(failed))})
+	return nil
+}
+
+// records reads a file of records, which no tool wrote, for the reason why.
+func (d *Data) records(path string, why error) error {
+	var wrong *resultfile.Error
+	if errors.As(why, &wrong) && wrong.Key != "" {
+		return why // it is a tool's
+	}
+	run, err := records.Open(path)
+	if err != nil {
+		return err
+	}
+	d.Runs = append(d.Runs, run)
+	kind := fmt.Sprintf("records of %d requests", run.Len())
+	if why := run.Failed(); why != "" {
+		kind += "; no result: " + firstLine(why)
+	}
+	if units := run.Withheld(); len(units) > 0 {
+		kind += "; withheld: " + strings.Join(units, ", ")
+	}
+	d.Sources = append(d.Sources, Source{path, kind})
+	runtime.GC() // parsing leaves much more garbage than data
 	return nil
 }
