@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -21,6 +22,14 @@ func TestMain(m *testing.M) {
 	if os.Getenv("LLMBENCH_BACKEND") == "list" {
 		fmt.Print(backends.List())
 		os.Exit(0)
+	}
+	if isCommand(os.Args[0]) {
+		args, status, end := command(os.Args[1:], flag.Lookup, os.Stdout, os.Stderr)
+		if end {
+			os.Exit(status)
+		}
+		os.Args = append(os.Args[:1:1], args...)
+		flag.Usage = func() { fmt.Fprint(os.Stderr, "llmbench -help lists the flags\n") }
 	}
 	os.Exit(llmbench.Main(m))
 }

@@ -9,6 +9,7 @@
 //	benchgate ab -base commit [flags] -- -bench regexp [go test flags] [packages]
 //	benchgate aa [flags] -- -bench regexp [go test flags] [packages]
 //	benchgate convert [-max-fail share] file...
+//	benchgate version
 //
 // The first form compares two files. Each file is the whole output of go test -bench,
 // or of test binaries, one run after another. Each run is a fresh process, old and new
@@ -236,6 +237,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/seed-2b9cec6d/llmbench/internal/version"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
 )
 
@@ -244,6 +246,7 @@ const usage = "usage: benchgate [flags] old new\n" +
 	"       benchgate ab -base commit [flags] -- -bench regexp [go test flags] [packages]\n" +
 	"       benchgate aa [flags] -- -bench regexp [go test flags] [packages]\n" +
 	"       benchgate convert [-max-fail share] file...\n" +
+	"       benchgate version\n" +
 	"\n" +
 	"Benchgate decides whether new benchmark results are worse than old ones by more than is\n" +
 	"allowed. It compares two files, or (ab) measures a commit and the working tree, or (aa)\n" +
@@ -256,6 +259,10 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // run runs the command and returns the exit status.
 func run(args []string, stdout, stderr io.Writer) int {
+	if version.Asked(args) {
+		io.WriteString(stdout, version.Line("benchgate"))
+		return 0
+	}
 	if len(args) > 0 {
 		switch args[0] {
 		case "ab":

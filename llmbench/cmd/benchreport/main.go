@@ -10,6 +10,7 @@
 //	benchreport -as tool[@release] [-json] [-pass number] records.jsonl...
 //	benchreport -as list
 //	benchreport serve [-addr address] [folder]
+//	benchreport version
 //
 // Serve shows the runs in a folder as they go on, in a browser: requests in flight, tokens a
 // second, TTFT and failures so far, and links to reports of runs that have ended. The folder
@@ -77,6 +78,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/seed-2b9cec6d/llmbench/internal/version"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/compat"
 )
@@ -84,7 +86,8 @@ import (
 const usage = "usage: benchreport [flags] file or folder...\n" +
 	"       benchreport -as tool[@release] [-json] [-pass number] records.jsonl...\n" +
 	"       benchreport -as list\n" +
-	"       benchreport serve [-addr address] [folder]"
+	"       benchreport serve [-addr address] [folder]\n" +
+	"       benchreport version"
 
 // exitNone is the exit status if there is no report.
 const exitNone = 2
@@ -113,6 +116,10 @@ type options struct {
 
 // run runs the command and returns the exit status.
 func run(args []string, stdout, stderr io.Writer) int {
+	if version.Asked(args) {
+		io.WriteString(stdout, version.Line("benchreport"))
+		return 0
+	}
 	o := options{command: "benchreport " + strings.Join(args, " ")}
 	fs := flag.NewFlagSet("benchreport", flag.ContinueOnError)
 	fs.StringVar(&o.out, "o", "report.html", "write the report to this `file`; - is stdout")

@@ -4,6 +4,7 @@
 // Usage:
 //
 //	mockserver [flags]
+//	mockserver version
 //
 // It prints one line with its URL to standard error when it listens, and serves until
 // it receives SIGINT or SIGTERM. Then it refuses new connections, waits up to 5 s for
@@ -49,6 +50,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/internal/version"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
@@ -65,6 +67,10 @@ func main() {
 
 // run is the command; it serves until ctx ends and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	if version.Asked(args) {
+		io.WriteString(stdout, version.Line("mockserver"))
+		return 0
+	}
 	o, err := parse(args, stdout, stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -172,7 +178,7 @@ func override(c *mockserver.Config, given mockserver.Config, name string) {
 
 // usage prints the flags.
 func usage(w io.Writer, fs *flag.FlagSet) {
-	fmt.Fprintln(w, "usage: mockserver [flags]\nA flag replaces the profile's value.")
+	fmt.Fprintln(w, "usage: mockserver [flags]\n       mockserver version\nA flag replaces the profile's value.")
 	fs.SetOutput(w)
 	fs.PrintDefaults()
 }

@@ -1,0 +1,34 @@
+// Package version says which version of llmbench a program is.
+package version
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+// release is the version of a released binary, which .ci/release sets when it links the program.
+var release string
+
+// Asked reports whether the arguments of a command ask for its version and for nothing else.
+func Asked(args []string) bool {
+	return len(args) == 1 && (args[0] == "version" || args[0] == "-version" || args[0] == "--version")
+}
+
+// Line returns a line with the program's version and how it was built, such as
+// "benchgate v0.4.0 go1.26.8 linux/amd64".
+func Line(program string) string {
+	info, _ := debug.ReadBuildInfo()
+	return fmt.Sprintf("%s %s %s %s/%s\n", program, of(release, info), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// of returns the version of a release, or else that of the module, of which "go install" knows the tag and a build in a
+// clone the commit, or else "devel".
+func of(release string, info *debug.BuildInfo) string {
+	module := ""
+	if info != nil && info.Main.Version != "(devel)" {
+		module = info.Main.Version
+	}
+	return cmp.Or(release, module, "devel")
+}

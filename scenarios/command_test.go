@@ -1,0 +1,84 @@
+package scenarios
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"gotest.tools/v3/assert"
+)
+
+// TestCommandArguments checks what the arguments of llmbench mean to the test binary.
+func TestCommandArguments(t *testing.T) {
+	for _, c := range []struct {
+		args   string
+		want   string // the arguments of the test binary, or what is printed
+		status int    // -1: the process goes on
+	}{
+		{"-bench=Serve", "-test.bench=Serve -test.run=^$ -test.benchtime=1x", -1},
+		{"--bench Serve -v -count 3", "-test.bench=Serve -test.v -test.count=3 -test.run=^$ -test.benchtime=1x", -1},
+		{"-test.bench=. -benchtime=2x -run=None", "-test.bench=. -test.benchtime=2x -test.run=None", -1},
+		{"-bench -benchtime=2x", "-test.bench=-benchtime=2x -test.run=^$ -test.benchtime=1x", -1}, // a value, as package flag has it
+		{"-list .", "-test.list=. -test.run=^$ -test.benchtime=1x", -1},
+		{"-v=false -bench=A", "-test.v=false -test.bench=A -test.run=^$ -test.benchtime=1x", -1},
+		{"-h", "usage: LLMBENCH_URL=", 0},
+		{"-bench=. --help", "run these scenarios: Accuracy, Agreement, Chat,", 0},
+		{"version", "llmbench devel go", 0},
+		{"", "llmbench: no scenario: want -bench=REGEXP", 2},
+		{"-v", "llmbench: no scenario: want -bench=REGEXP", 2},
+		{"Serve", `llmbench: argument "Serve": want flags only, such as -bench=Serve`, 2},
+		{"-bench=Serve Chat", `llmbench: argument "Chat": want flags only`, 2},
+		{"-race -bench=.", "llmbench: flag -race is not known", 2},
+		{"-bench", "llmbench: flag -bench: want a value, as in -bench=VALUE", 2},
+	} {
+		var out bytes.Buffer
+		full, status, end := command(strings.Fields(c.args), flag.Lookup, &out, &out)
+		if c.status < 0 {
+			assert.Assert(t, !end, "%s: %s", c.args, &out)
+			assert.Equal(t, strings.Join(full, " "), c.want)
+			continue
+		}
+		assert.Assert(t, end && status == c.status && strings.Contains(out.String(), c.want), "%s: %d, %s", c.args, status, &out)
+	}
+}
+
+func TestIsCommand(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/usr/bin/llmbench": true, "llmbench-linux-amd64": true, "llmbench-windows-amd64.exe": true,
+		"scenarios.test": false, "llmbench.test": false, "llmbench.test.exe": false, "/llmbench/scenarios.test": false,
+	} {
+		assert.Equal(t, isCommand(path), want, path)
+	}
+}
+
+// TestCommandMeasures runs this binary under the name llmbench, in an empty folder, against a server with a URL.
+func TestCommandMeasures(t *testing.T) {
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	name := filepath.Join(t.TempDir(), "llmbench")
+	if err := os.Symlink(self, name); err != nil {
+		t.Skip("skipped: no symbolic links: ", err)
+	}
+	mock, err := mockserver.New(mockserver.Config{})
+	assert.NilError(t, err)
+	url, stop, err := mockserver.Listen("127.0.0.1:0", mock)
+	assert.NilError(t, err)
+	defer stop(time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, "-bench=Serve")
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "LLMBENCH_URL="+url, "LLMBENCH_CONCURRENCY=2", "LLMBENCH_REQUESTS=4", "LLMBENCH_OUTPUT=4", "LLMBENCH_CLIENT_BOUND=report")
+	out, err := cmd.CombinedOutput()
+	assert.NilError(t, err, "%s", out)
+	for _, want := range []string{"BenchmarkServe/backend=url/", "concurrency=2", " output-tok/s ", "\nPASS\n"} {
+		assert.Assert(t, strings.Contains(string(out), want), "no %q in\n%s", want, out)
+	}
+}

@@ -1,0 +1,118 @@
+package scenarios
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/internal/version"
+)
+
+// A release has this test binary as the program llmbench, for machines without Go. The binary then has the flags of
+// "go test", which are those of a test binary without "test." (https://pkg.go.dev/cmd/go#hdr-Testing_flags).
+
+// commandHelp is what llmbench -help prints. %s is the list of scenarios.
+const commandHelp = `usage: LLMBENCH_URL=http://127.0.0.1:8000 llmbench -bench=Serve [flags] >results.txt
+       LLMBENCH_BACKEND=list llmbench -bench=.
+       llmbench version
+
+Llmbench measures a server that runs at LLMBENCH_URL, or a simulated server without it. It prints results in Go benchmark
+format, which benchgate, benchreport and benchstat read, and a table for people on standard error.
+
+The flags are those of go test; the most useful are:
+
+  -bench regexp      run these scenarios: %s
+  -benchtime Nx      measure N passes (1x)
+  -count n           repeat each scenario n times; a fresh process is a better sample
+  -list regexp       list scenarios, and measure nothing
+  -v                 print what scenarios log
+
+Variables say what to measure; an unknown variable is an error. The most useful are:
+
+  LLMBENCH_URL          the server
+  LLMBENCH_MODEL        the model's name (the only one that the server lists)
+  LLMBENCH_API_KEY      bearer token
+  LLMBENCH_CONCURRENCY  numbers of requests at a time: 1,8,64
+  LLMBENCH_RATE         or requests per second: 2,4
+  LLMBENCH_REQUESTS     number of requests for each load
+  LLMBENCH_INPUT        tokens of a prompt
+  LLMBENCH_OUTPUT       tokens of an answer
+  LLMBENCH_OUT          folder for a record of each request
+
+https://github.com/seed-2b9cec6d/llmbench/blob/main/llmbench/VARIABLES.md has all of them.
+`
+
+// isCommand reports whether the file of a program is a released binary: llmbench, or for example
+// llmbench-linux-amd64, and no test binary of a package llmbench.
+func isCommand(path string) bool {
+	base := strings.TrimSuffix(filepath.Base(path), ".exe")
+	return strings.HasPrefix(base, "llmbench") && !strings.HasSuffix(base, ".test")
+}
+
+// command returns the arguments of the test binary for those of llmbench. If end is set, the process has to end with the
+// status instead.
+func command(args []string, lookup func(string) *flag.Flag, stdout, stderr io.Writer) (full []string, status int, end bool) {
+	if version.Asked(args) {
+		io.WriteString(stdout, version.Line("llmbench"))
+		return nil, 0, true
+	}
+	given := map[string]bool{}
+	for i := 0; i < len(args); i++ {
+		name, value, hasValue := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(args[i], "-"), "-"), "=")
+		switch {
+		case args[i] == name:
+			return nil, refuse(stderr, "argument %q: want flags only, such as -bench=%s", args[i], args[i]), true
+		case name == "h" || name == "help":
+			fmt.Fprintf(stdout, commandHelp, scenarioNames())
+			return nil, 0, true
+		}
+		f := lookup(name)
+		if f == nil {
+			f = lookup("test." + name)
+		}
+		if f == nil {
+			return nil, refuse(stderr, "flag -%s is not known; llmbench -help lists the flags", name), true
+		}
+		given[strings.TrimPrefix(f.Name, "test.")] = true
+		isBool, _ := f.Value.(interface{ IsBoolFlag() bool })
+		if !hasValue && (isBool == nil || !isBool.IsBoolFlag()) {
+			if i++; i == len(args) {
+				return nil, refuse(stderr, "flag -%s: want a value, as in -%s=VALUE", name, name), true
+			}
+			value, hasValue = args[i], true
+		}
+		arg := "-" + f.Name
+		if hasValue {
+			arg += "=" + value
+		}
+		full = append(full, arg)
+	}
+	if !given["bench"] && !given["list"] && !given["run"] {
+		return nil, refuse(stderr, "no scenario: want -bench=REGEXP, such as -bench=Serve; llmbench -help lists them"), true
+	}
+	for _, d := range []struct{ name, value string }{{"run", "^$"}, {"benchtime", "1x"}} {
+		if !given[d.name] {
+			full = append(full, "-test."+d.name+"="+d.value)
+		}
+	}
+	return full, 0, false
+}
+
+// refuse prints why arguments are wrong, and returns the exit status.
+func refuse(stderr io.Writer, format string, args ...any) int {
+	fmt.Fprintf(stderr, "llmbench: "+format+"\n", args...)
+	return 2
+}
+
+// scenarioNames lists the catalogue.
+func scenarioNames() string {
+	var names []string
+	for _, s := range Scenarios() {
+		names = append(names, s.Name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
