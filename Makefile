@@ -1,4 +1,4 @@
-.PHONY: help check form test race lint rooms docs fuzz bench stat profiles error canary ci noise image
+.PHONY: help check form test race lint rooms docs fuzz bench stat profiles error canary ci noise image release
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\): .*## /\1	/p' Makefile | expand -t 10
 check: form rooms docs ## form, rooms, documents and short tests; within three minutes with warm caches
@@ -32,5 +32,7 @@ ci:    ## every check that a change has to pass
 	.ci/run
 noise: ## every check, beside a busy machine
 	.ci/noise .ci/run
+release: ## the programs that need no Go, for six platforms, with checksums, in dist
+	.ci/release
 image: ## the image of the scenarios and the simulated server
 	.ci/image

@@ -3,7 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,7 +38,7 @@ func runAction(ctx context.Context, t *testing.T, script string, env ...string) 
 	t.Helper()
 	dir := t.TempDir()
 	cmd := exec.CommandContext(ctx, "bash", script)
-	cmd.Env = append(os.Environ(), "ARGS=", "BASE=", "FAIL_ON=any", "FLAGS=", "N=10", "NAME=gate", "UNITS=", "VERSION=latest",
+	cmd.Env = append(os.Environ(), "ARGS=", "BASE=", "FAIL_ON=any", "FLAGS=", "N=10", "NAME=gate", "REF=latest", "UNITS=", "VERSION=", "GITHUB_SERVER_URL=https://github.com", "RUNNER_ARCH=X64", "RUNNER_OS=Linux",
 		"RUNNER_TEMP="+dir, "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary"), "GITHUB_OUTPUT="+filepath.Join(dir, "output"))
 	cmd.Env = append(cmd.Env, env...)
 	var log bytes.Buffer
@@ -165,11 +169,48 @@ func TestActionWithoutProgram(t *testing.T) {
 	assert.Equal(t, r.exit, 2)
 	assert.Equal(t, r.summary, "### ⚠️ benchgate: cannot judge\n\n    HEAD has no parent in this clone: set \"fetch-depth: 2\" at actions/checkout, or the input base\n")
 	fakeGo(t, false)
-	r = runAction(t.Context(), t, script, "ARGS=-bench=X", "BASE=HEAD", "VERSION=v0.0.0")
+	r = runAction(t.Context(), t, script, "ARGS=-bench=X", "BASE=HEAD", "REF=v0.0.0")
 	assert.Equal(t, r.status, 2)
 	assert.Equal(t, r.exit, 2)
 	assert.Equal(t, r.summary, "### ⚠️ benchgate: cannot judge\n\n    benchgate v0.0.0 cannot be installed: no such version\n")
 	assert.Equal(t, r.text, "cannot judge: benchgate v0.0.0 cannot be installed: no such version\n")
+}
+
+// TestActionRelease checks that the action runs the binary of a release, if that has the release's checksum.
+func TestActionRelease(t *testing.T) {
+	for _, program := range []string{"bash", "curl"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip("skipped: no ", program)
+		}
+	}
+	script, err := filepath.Abs(filepath.Join(actionFolder, "gate.bash"))
+	assert.NilError(t, err)
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	t.Setenv("BENCHGATE_TEST_MAIN", "1")
+	binary := "#!/usr/bin/env bash\nexec '" + self + "' \"$@\"\n"
+	sums := fmt.Sprintf("%x  benchgate-linux-amd64\n%x  benchgate-linux-amd64.cdx.json\n", sha256.Sum256([]byte(binary)), sha256.Sum256(nil))
+	for _, c := range []struct{ version, os, binary, want string }{
+		{"v1.0.0", "Linux", binary, "    cannot judge: -base=nosuch: want a commit of this repository"}, // benchgate says that
+		{"v1.0.0", "Linux", binary + "#", "benchgate v1.0.0 cannot be downloaded: "},
+		{"v1.0.0", "Linux", binary + "#", "/v1.0.0/benchgate-linux-amd64 does not have the checksum in SHA256SUMS"},
+		{"v1.0.1", "Linux", binary, "404"},
+		{"v1.0.0", "Plan 9", binary, "benchgate v1.0.0 cannot be downloaded: no binary for Plan 9"},
+	} {
+		files := map[string]string{"benchgate-linux-amd64": c.binary, "SHA256SUMS": sums}
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			text, ok := files[strings.TrimPrefix(r.URL.Path, "/seed-2b9cec6d/llmbench/releases/download/v1.0.0/")]
+			if !ok {
+				http.NotFound(w, r)
+				return
+			}
+			io.WriteString(w, text)
+		}))
+		fixture(t)
+		r := runAction(t.Context(), t, script, "ARGS=-bench=X", "BASE=nosuch", "VERSION="+c.version, "RUNNER_OS="+c.os, "GITHUB_SERVER_URL="+server.URL)
+		server.Close()
+		assert.Assert(t, r.status == 2 && strings.Contains(r.summary, c.want), "want %q in\n%s\n%s", c.want, r.summary, r.log)
+	}
 }
 
 // TestActionInputs checks that action.yml hands every input to the script, and its outputs on.
