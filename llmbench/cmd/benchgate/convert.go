@@ -1,51 +1,165 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"strings"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/dashboard"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile"
 )
 
 const convertUsage = "usage: benchgate convert [flags] file...\n" +
+	"       benchgate convert -to=github-action-benchmark|llm-d-report -out=folder file...\n" +
+	"       benchgate convert -to=junit report.json\n" +
 	"\n" +
-	"Convert writes the result files of other tools in Go benchmark format to standard output, and notes on\n" +
-	"the files to standard error. Each file is a result file, a pattern such as 'old/*.json', or a folder.\n"
+	"Convert writes results in Go benchmark format, or in the format of a dashboard, to standard output, and notes on\n" +
+	"the files to standard error. Each file is in Go benchmark format or a result file of another tool; a pattern such as\n" +
+	"'old/*.json' and a folder are several. For junit the file is a report that benchgate -format=json printed.\n"
+
+// conversions are the formats of -to that are written to standard output.
+var conversions = map[string]func(*dashboard.Results) (data []byte, notes []string, err error){
+	"bencher": dashboard.Bencher,
+	"csv": func(r *dashboard.Results) ([]byte, []string, error) {
+		data, err := dashboard.CSV(r)
+		return data, nil, err
+	},
+}
+
+// folders are the formats of -to that are several files.
+var folders = map[string]func(*dashboard.Results) (files []dashboard.File, notes []string, err error){
+	"github-action-benchmark": dashboard.GitHubActionBenchmark,
+	"llm-d-report":            dashboard.LLMDReports,
+}
+
+// A converter is the command "benchgate convert".
+type converter struct {
+	to, out        string
+	options        resultfile.Options
+	stdout, stderr io.Writer
+}
 
 // convert runs "benchgate convert" and returns the exit status.
 func convert(args []string, stdout, stderr io.Writer) int {
 	fs := flag.NewFlagSet("benchgate convert", flag.ContinueOnError)
-	var o resultfile.Options
-	fs.Func("max-fail", maxFailUsage, share(&o.MaxFail))
+	c := &converter{stdout: stdout, stderr: stderr}
+	fs.Func("max-fail", maxFailUsage, share(&c.options.MaxFail))
+	fs.StringVar(&c.to, "to", "go", "the `format`: go, github-action-benchmark, bencher, llm-d-report, csv or junit")
+	fs.StringVar(&c.out, "out", "", "write the files of github-action-benchmark or llm-d-report to this `folder`")
 	paths, err := cli.Parse(fs, convertUsage, args, stdout, stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err == nil && len(paths) == 0:
-		err = errors.New("no files: want the result files of a tool; benchgate convert -help has more")
+		err = errors.New("no files: want result files; benchgate convert -help has more")
 	}
-	all := &resultfile.Side{}
-	for _, path := range paths {
-		if err != nil {
-			break
-		}
-		var s *resultfile.Side
-		if s, err = resultfile.ReadSide(path, o); err == nil {
-			all.Files, all.Notes = append(all.Files, s.Files...), append(all.Notes, s.Notes...)
-		}
+	if err == nil {
+		err = c.run(paths)
 	}
 	if err != nil {
 		return fail(stderr, err)
 	}
-	resultfile.Distinguish(all)
-	for _, note := range all.AllNotes() {
-		fmt.Fprintln(stderr, "benchgate: note:", note)
-	}
-	if _, err := stdout.Write(all.Text(resultfile.UnitLines(all.Files)).Bytes); err != nil {
-		return fail(stderr, err)
-	}
 	return 0
+}
+
+// run converts files.
+func (c *converter) run(paths []string) error {
+	several := folders[c.to] != nil
+	switch {
+	case c.to != "go" && c.to != "junit" && conversions[c.to] == nil && !several:
+		return fmt.Errorf("-to=%s: want go, github-action-benchmark, bencher, llm-d-report, csv or junit", c.to)
+	case several && c.out == "":
+		return fmt.Errorf("-to=%s: want -out=folder too, because the format is several files", c.to)
+	case !several && c.out != "":
+		return fmt.Errorf("-out=%s: want it with -to=github-action-benchmark or -to=llm-d-report only: the others write to standard output", c.out)
+	case c.to == "junit":
+		return c.verdict(paths)
+	}
+	text, err := c.read(paths)
+	if err != nil {
+		return err
+	}
+	if c.to == "go" {
+		_, err := c.stdout.Write(text)
+		return err
+	}
+	results, err := dashboard.Read(text, strings.Join(paths, " "))
+	if err != nil {
+		return err
+	}
+	if !several {
+		data, notes, err := conversions[c.to](results)
+		if err != nil {
+			return err
+		}
+		c.note(notes)
+		_, err = c.stdout.Write(data)
+		return err
+	}
+	files, notes, err := folders[c.to](results)
+	if err != nil {
+		return err
+	}
+	c.note(notes)
+	for _, f := range files {
+		path := filepath.Join(c.out, f.Name)
+		if err := writeFile(path, f.Data); err != nil {
+			return err
+		}
+		fmt.Fprintln(c.stdout, path)
+	}
+	return nil
+}
+
+// read returns the results of files in Go benchmark format.
+func (c *converter) read(paths []string) ([]byte, error) {
+	all := &resultfile.Side{}
+	for _, path := range paths {
+		s, err := resultfile.ReadSide(path, c.options)
+		if err != nil {
+			return nil, err
+		}
+		all.Files, all.Notes = append(all.Files, s.Files...), append(all.Notes, s.Notes...)
+	}
+	resultfile.Distinguish(all)
+	c.note(all.AllNotes())
+	return all.Text(resultfile.UnitLines(all.Files)).Bytes, nil
+}
+
+// verdict converts a report.
+func (c *converter) verdict(paths []string) error {
+	if len(paths) != 1 {
+		return fmt.Errorf("-to=junit: %d files: want one, a report of benchgate -format=json", len(paths))
+	}
+	text, err := os.ReadFile(paths[0])
+	if err != nil {
+		return err
+	}
+	var r gate.Report
+	if err := json.Unmarshal(text, &r); err != nil {
+		return fmt.Errorf("%s: want a report of benchgate -format=json: %w", paths[0], err)
+	}
+	if r.Verdict != gate.Pass && r.Verdict != gate.Regression && r.Verdict != gate.CannotJudge {
+		return fmt.Errorf("%s: the verdict is %q: want a report of benchgate -format=json", paths[0], r.Verdict)
+	}
+	data, err := dashboard.JUnit(&r)
+	if err != nil {
+		return err
+	}
+	_, err = c.stdout.Write(data)
+	return err
+}
+
+// note prints notes.
+func (c *converter) note(notes []string) {
+	for _, n := range notes {
+		fmt.Fprintln(c.stderr, "benchgate: note:", n)
+	}
 }

@@ -8,7 +8,7 @@
 //	benchgate -col key [flags] file
 //	benchgate ab -base commit [flags] -- -bench regexp [go test flags] [packages]
 //	benchgate aa [flags] -- -bench regexp [go test flags] [packages]
-//	benchgate convert [-max-fail share] file...
+//	benchgate convert [-to format] [-out folder] [-max-fail share] file...
 //	benchgate version
 //
 // The first form compares two files. Each file is the whole output of go test -bench,
@@ -71,6 +71,21 @@
 //
 //	benchgate 'old/*.json' 'new/*.json'
 //	benchgate convert 'old/*.json' >old.txt
+//
+// It has these further flags:
+//
+//	-to format              write results for a dashboard instead, see below (go)
+//	-out folder             write the files of github-action-benchmark or llm-d-report
+//	                        to this folder
+//
+// The formats are medians of the samples, except for llm-d-report and csv, which have each sample:
+//
+//	github-action-benchmark  customSmallerIsBetter.json and customBiggerIsBetter.json in the folder of -out, for
+//	                         the tools of these names: throughput is only in the second
+//	bencher                  Bencher Metric Format, with the least and the most
+//	llm-d-report             a Benchmark Report 0.2 for each sample, in the folder of -out
+//	csv                      a line for each value of each sample
+//	junit                    a verdict as test results, from a report of -format=json
 //
 // # A commit against the working tree
 //
@@ -245,7 +260,7 @@ const usage = "usage: benchgate [flags] old new\n" +
 	"       benchgate -col key [flags] file\n" +
 	"       benchgate ab -base commit [flags] -- -bench regexp [go test flags] [packages]\n" +
 	"       benchgate aa [flags] -- -bench regexp [go test flags] [packages]\n" +
-	"       benchgate convert [-max-fail share] file...\n" +
+	"       benchgate convert [-to format] [-out folder] [-max-fail share] file...\n" +
 	"       benchgate version\n" +
 	"\n" +
 	"Benchgate decides whether new benchmark results are worse than old ones by more than is\n" +

@@ -1,0 +1,144 @@
+package dashboard
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// A Figure is one unit of one benchmark: a value for each sample.
+type Figure struct {
+	Benchmark string // its name, and the configuration in which benchmarks of this name differ
+	Unit      string
+	Better    string // "higher", "lower", or "" if the unit says what was measured
+	Values    []float64
+}
+
+// Results are what a text in Go benchmark format has.
+type Results struct {
+	All     []benchfile.Result
+	Figures []Figure // in the order of the text
+}
+
+// Read reads a text in Go benchmark format, which errors call file. Unit lines of the text say which direction
+// is better; other units have the direction that llmbench or the testing package gives them.
+func Read(text []byte, file string) (*Results, error) {
+	all, err := benchfile.Read(bytes.NewReader(text), file)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s: no results", file)
+	}
+	directions := directionsIn(text)
+	names := distinct(all)
+	res := &Results{All: all}
+	at := map[[2]string]int{}
+	for i, r := range all {
+		for _, v := range r.Values {
+			key := [2]string{names[i], v.Unit}
+			if _, ok := at[key]; !ok {
+				at[key] = len(res.Figures)
+				better, known := directions[v.Unit]
+				if !known {
+					better = direction(v.Unit)
+				}
+				res.Figures = append(res.Figures, Figure{Benchmark: names[i], Unit: v.Unit, Better: better})
+			}
+			f := &res.Figures[at[key]]
+			f.Values = append(f.Values, v.Value)
+		}
+	}
+	return res, nil
+}
+
+// directionsIn returns what the Unit lines of a text say is better.
+func directionsIn(text []byte) map[string]string {
+	all := map[string]string{}
+	in := benchfmt.NewReader(bytes.NewReader(text), "")
+	for in.Scan() {
+		if u, ok := in.Result().(*benchfmt.UnitMetadata); ok && u.Key == "better" {
+			all[cmp.Or(u.OrigUnit, u.Unit)] = u.Value
+		}
+	}
+	return all
+}
+
+// direction returns which values of a unit are better where no Unit line says so.
+func direction(unit string) string {
+	for _, u := range sample.Units {
+		if u.Name == unit {
+			return u.Better
+		}
+	}
+	switch {
+	case unit == "ns/op", unit == "B/op", unit == "allocs/op", strings.HasSuffix(unit, "-ns"), unit == "fail-%":
+		return "lower"
+	case unit == "MB/s", strings.HasSuffix(unit, "tok/s"), strings.HasSuffix(unit, "req/s"):
+		return "higher"
+	}
+	return ""
+}
+
+// distinct returns a name for each result. Results with one name and unequal configuration get names that end with
+// the settings in which they differ, because dashboards know names only.
+func distinct(all []benchfile.Result) []string {
+	values := map[string]map[string][]string{} // by name and key, without repetitions
+	of := map[string][]int{}
+	for i, r := range all {
+		of[r.Name.Full] = append(of[r.Name.Full], i)
+	}
+	for name, indexes := range of {
+		values[name] = map[string][]string{}
+		for _, i := range indexes {
+			for _, s := range all[i].Config {
+				values[name][s.Key] = nil
+			}
+		}
+		for key := range values[name] {
+			for _, i := range indexes {
+				if v := benchfile.Lookup(all[i].Config, key); !slices.Contains(values[name][key], v) {
+					values[name][key] = append(values[name][key], v)
+				}
+			}
+		}
+	}
+	names := make([]string, len(all))
+	for i, r := range all {
+		names[i] = r.Name.Full
+		var differ []string
+		for key, v := range values[r.Name.Full] {
+			if len(v) > 1 && !slices.Contains(gate.Ignored(), key) {
+				differ = append(differ, "/"+key+"="+strings.Join(strings.Fields(benchfile.Lookup(r.Config, key)), "_"))
+			}
+		}
+		slices.Sort(differ)
+		names[i] += strings.Join(differ, "")
+	}
+	return names
+}
+
+// A spread is the median, the minimum and the maximum of values.
+type spread struct{ mid, low, high float64 }
+
+func spreadOf(values []float64) spread {
+	v := slices.Sorted(slices.Values(values))
+	n := len(v)
+	return spread{(v[(n-1)/2] + v[n/2]) / 2, v[0], v[n-1]}
+}
+
+// count returns a number and its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,186 @@
+package dashboard
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+)
+
+// llmdPlaces are where llm-d's Benchmark Report 0.2 has what our units measure: the section, the metric, the report's
+// unit, and a value of ours / the same value of the report
+// (https://github.com/llm-d/llm-d-benchmark/blob/main/llmdbenchmark/analysis/benchmark_report/schema_v0_2.py).
+var llmdPlaces = map[string]struct {
+	section, metric, units string
+	divisor                float64
+}{
+	"output-tok/s": {"throughput", "output_token_rate", "tokens/s", 1},
+	"total-tok/s":  {"throughput", "total_token_rate", "tokens/s", 1},
+	"prompt-tok/s": {"throughput", "input_token_rate", "tokens/s", 1},
+	"req/s":        {"throughput", "request_rate", "queries/s", 1},
+	"ttft-ns":      {"latency", "time_to_first_token", "s", 1e9},
+	"tpot-ns":      {"latency", "time_per_output_token", "s/token", 1e9},
+	"itl-ns":       {"latency", "inter_token_latency", "s/token", 1e9},
+	"e2e-ns":       {"latency", "request_latency", "s", 1e9},
+}
+
+// llmdStatistics are the statistics of the report that our units have. Each metric needs the mean.
+var llmdStatistics = []string{"mean", "p50", "p90", "p95", "p99", "max"}
+
+// LLMDReports returns a Benchmark Report 0.2 of llm-d for each result, since a report is of one run of one load. The notes name
+// the units that a report has no place for.
+func LLMDReports(r *Results) (files []File, notes []string, err error) {
+	names := distinct(r.All)
+	samples := map[string]int{}
+	for i := range r.All {
+		report, left := llmdReport(&r.All[i], names[i])
+		for _, note := range left {
+			if !slices.Contains(notes, note) {
+				notes = append(notes, note)
+			}
+		}
+		if report == nil {
+			return nil, nil, fmt.Errorf("%s: no unit that a Benchmark Report has a place for: want one such as output-tok/s or mean-ttft-ns", names[i])
+		}
+		samples[names[i]]++
+		var b bytes.Buffer
+		out := yaml.NewEncoder(&b)
+		out.SetIndent(2)
+		if err := out.Encode(report); err != nil {
+			return nil, nil, err
+		}
+		files = append(files, File{fmt.Sprintf("%s.%d.yaml", slug(names[i]), samples[names[i]]), b.Bytes()})
+	}
+	seen := map[string]bool{}
+	for _, f := range files {
+		if seen[f.Name] {
+			return nil, nil, fmt.Errorf("two benchmarks would be written to %s: convert them apart", f.Name)
+		}
+		seen[f.Name] = true
+	}
+	return files, notes, nil
+}
+
+// object is an object of YAML.
+type object = map[string]any
+
+// llmdReport returns the report of a result, or nil without a figure.
+func llmdReport(r *benchfile.Result, name string) (report object, left []string) {
+	aggregate := object{}
+	for _, v := range r.Values {
+		statistic, rest, _ := strings.Cut(v.Unit, "-")
+		place, ok := llmdPlaces[rest]
+		if !ok || !slices.Contains(llmdStatistics, statistic) {
+			if place, ok = llmdPlaces[v.Unit]; ok {
+				statistic = "mean"
+			}
+		}
+		_, hasMean := r.Value("mean-" + rest)
+		switch {
+		case v.Unit == "in-tok/req" || v.Unit == "out-tok/req":
+			continue // in the load
+		case !ok:
+			left = append(left, v.Unit+": left out, because a Benchmark Report has no place for it")
+			continue
+		case statistic != "mean" && !hasMean:
+			left = append(left, fmt.Sprintf("%s: left out, because a Benchmark Report demands mean-%s beside it, which LLMBENCH_UNITS=all reports", v.Unit, rest))
+			continue
+		}
+		section, _ := aggregate[place.section].(object)
+		if section == nil {
+			section = object{}
+			aggregate[place.section] = section
+		}
+		metric, _ := section[place.metric].(object)
+		if metric == nil {
+			metric = object{"units": place.units}
+			section[place.metric] = metric
+		}
+		metric[statistic] = v.Value / place.divisor
+	}
+	if len(aggregate) == 0 {
+		return nil, left
+	}
+	run := object{"uid": hash(fmt.Sprint(name, r.Config, r.Values, r.Line)), "description": name}
+	if date, err := time.Parse(time.RFC3339, benchfile.Lookup(r.Config, "date")); err == nil {
+		run["time"] = object{"start": date.UTC().Format(time.RFC3339)}
+	}
+	return object{
+		"version":  "0.2",
+		"run":      run,
+		"scenario": llmdScenario(r, name),
+		"results":  object{"request_performance": object{"aggregate": aggregate}},
+	}, left
+}
+
+// llmdScenario returns the server and the load as far as a result tells them. What the schema demands and no
+// result tells is "unknown".
+func llmdScenario(r *benchfile.Result, name string) object {
+	setting := func(keys ...string) string {
+		for _, key := range keys {
+			for _, all := range [][]benchfile.Setting{r.Name.Keys, r.Config} {
+				if v := benchfile.Lookup(all, key); v != "" {
+					return v
+				}
+			}
+		}
+		return "unknown"
+	}
+	config := object{}
+	for _, s := range r.Config {
+		config[s.Key] = s.Value
+	}
+	server := object{"kind": "generic", "tool": setting("backend"), "tool_version": setting("version", "server-version", "image")}
+	if model := setting("model"); model != "unknown" {
+		server["model"] = object{"name": model}
+	}
+	scenario := object{"stack": []object{{
+		"metadata":     object{"label": "server", "cfg_id": hash(fmt.Sprint(config))},
+		"standardized": server,
+		"native":       object{"config": config},
+	}}}
+	input, ok := r.Value("in-tok/req")
+	if !ok {
+		return scenario // the schema demands the length of the prompts
+	}
+	tool := setting("tool")
+	if tool == "unknown" {
+		tool = "llmbench"
+	}
+	load := object{"tool": tool, "tool_version": "unknown", "source": "unknown", "input_seq_len": object{"distribution": "other", "value": input}}
+	if output, ok := r.Value("out-tok/req"); ok {
+		load["output_seq_len"] = object{"distribution": "other", "value": output}
+	}
+	if rate, err := strconv.ParseFloat(r.Name.Key("rate"), 64); err == nil && rate > 0 && rate < 1e15 {
+		load["rate_qps"] = rate
+	}
+	if n, err := strconv.Atoi(r.Name.Key("concurrency")); err == nil && n >= 1 {
+		load["concurrency"] = n
+	}
+	scenario["load"] = object{"metadata": object{}, "standardized": load, "native": object{"args": object{"benchmark": name}}}
+	return scenario
+}
+
+// hash returns 32 hexadecimal digits that stand for a text.
+func hash(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))[:32] }
+
+// slug returns a name as a file name of at most 120 bytes, which does not end with a dot.
+func slug(name string) string {
+	text := strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("=-_.", c) {
+			return c
+		}
+		return '_'
+	}, name)
+	if len(text) > 120 {
+		text = text[:80] + "-" + hash(name)
+	}
+	return strings.Trim(text, ".")
+}
