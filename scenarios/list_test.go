@@ -149,7 +149,7 @@ func start(b *testing.B, backend backends.Named, adapt func(*mockserver.Config))
 	if !inProcess {
 		return target
 	}
-	target.Truth.Next = nextStep
+	target.Truth.Next = nextStep()
 	if adapt == nil {
 		return target
 	}
@@ -161,12 +161,18 @@ func start(b *testing.B, backend backends.Named, adapt func(*mockserver.Config))
 	mock.Config = &c
 	adapted := mock.Start(b)
 	adapted.Config = target.Config
-	adapted.Truth.Next = nextStep
+	adapted.Truth.Next = nextStep()
 	return adapted
 }
 
-// nextStep is what comes after a measurement of the simulated server.
-const nextStep = "LLMBENCH_URL=http://127.0.0.1:8000 go test -run='^$' -bench=Serve -benchtime=1x ./scenarios measures a server that runs"
+// nextStep says what comes after a measurement of the simulated server.
+func nextStep() string {
+	command := "go test -run='^$' -bench=Serve -benchtime=1x ./scenarios"
+	if isCommand(os.Args[0]) {
+		command = os.Args[0] + " -bench=Serve"
+	}
+	return "LLMBENCH_URL=http://127.0.0.1:8000 " + command + " measures a server that runs"
+}
 
 // modelName returns the part of a benchmark's name that identifies the model.
 func modelName(cfg backends.Config, model string) string {

@@ -93,7 +93,7 @@ func startMock(tb testing.TB, cfg mockserver.Config) mockProcess {
 		tb.Fatalf("the mock server's process did not print its URL: %v", err)
 	}
 	return mockProcess{llmbench.Target{URL: strings.TrimSpace(url), Model: "mock", Config: map[string]string{"backend": "mock"},
-		Truth: &llmbench.Truth{Speed: cfg.Describe() + ", in another process", Next: nextStep}}}
+		Truth: &llmbench.Truth{Speed: cfg.Describe() + ", in another process", Next: nextStep()}}}
 }
 
 // log returns the entries of the server's log by request, and the instant that their

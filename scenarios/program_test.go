@@ -16,7 +16,7 @@ import (
 
 // commandHelp is what llmbench -help prints. %s is the list of scenarios.
 const commandHelp = `usage: LLMBENCH_URL=http://127.0.0.1:8000 llmbench -bench=Serve [flags] >results.txt
-       LLMBENCH_BACKEND=list llmbench -bench=.
+       LLMBENCH_BACKEND=list llmbench
        llmbench version
 
 Llmbench measures a server that runs at LLMBENCH_URL, or a simulated server without it. It prints results in Go benchmark
@@ -35,6 +35,7 @@ Variables say what to measure; an unknown variable is an error. The most useful 
   LLMBENCH_URL          the server
   LLMBENCH_MODEL        the model's name (the only one that the server lists)
   LLMBENCH_API_KEY      bearer token
+  LLMBENCH_CA           PEM file of the authorities for https, where the system has none, as in an empty container
   LLMBENCH_CONCURRENCY  numbers of requests at a time: 1,8,64
   LLMBENCH_RATE         or requests per second: 2,4
   LLMBENCH_REQUESTS     number of requests for each load
