@@ -44,6 +44,7 @@ type Config struct {
 	MockSpeed  float64         // LLMBENCH_MOCK_SPEED: how many times faster than real time the mock runs; 0 is as the profile says
 	Command    []Program       // LLMBENCH_COMMAND: programs to start; the last one is the server
 	Ready      Readiness       // LLMBENCH_READY: when that server is ready
+	Build      string          // LLMBENCH_BUILD: folder that {out} in the command stands for
 	LogDir     string          // LLMBENCH_OUT: folder for logs of servers; "" writes none
 }
 

@@ -26,7 +26,9 @@ import (
 //
 // In Command and in values of Env, {port} is replaced with the port that the program is to listen
 // on, {upstream} with the port of the program that was started before it, and {NAME} with the port of
-// a program of that Name that was started before it.
+// a program of that Name that was started before it. {data} is replaced with a new, empty folder of the
+// program, which is removed when all programs have ended, and {out} with [Process.Out]. Results have these
+// placeholders and not what replaces them, so that they are comparable.
 type Program struct {
 	Name    string   // by which later programs name its port; needed only for that
 	Command []string // the program and its arguments; no shell reads them
@@ -68,6 +70,8 @@ type Process struct {
 	APIKey env.Secret
 	Header http.Header     // further fields of each request; see [llmbench.Target]
 	Body   json.RawMessage // changes the body of each completion; see [llmbench.Target]
+	// Out is the folder that {out} stands for: what was built of the version to measure.
+	Out string
 	// Ready bounds the stages of the start. Those that a program lacks, Image and Setup, are not used.
 	Ready Deadlines
 	// StopDelay is how long the programs may take to end after SIGTERM, before SIGKILL; 0 means ten seconds.
@@ -130,17 +134,19 @@ func (p Process) programs() []Program { return append(slices.Clone(p.Beside), p.
 func (p Process) check() error {
 	var errs []error
 	invalid := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	names := map[string]bool{"port": true, "upstream": true}
+	names := map[string]bool{"port": true, "upstream": true, "data": true, "out": true}
 	for i, program := range p.programs() {
 		switch {
 		case len(program.Command) == 0 || program.Command[0] == "":
 			invalid("program %d has no Command: want a program and its arguments", i+1)
 		case program.Name != "" && names[program.Name]:
-			invalid("two programs have the Name %q, or it is port or upstream: want different names", program.Name)
+			invalid("two programs have the Name %q, or it is port, upstream, data or out: want different names", program.Name)
 		case program.Port < 0 || program.Port > 65535:
 			invalid("Port %d: want 1 to 65535, or 0 for a free port", program.Port)
 		case program.Health != "" && program.Health[0] != '/':
 			invalid("Health %q: want a path like /health", program.Health)
+		case p.Out == "" && program.names("{out}"):
+			invalid("program %d names {out}, and no folder is set (Process.Out, LLMBENCH_BUILD)", i+1)
 		}
 		names[program.Name] = program.Name != ""
 		for name := range program.Env {
@@ -158,6 +164,15 @@ func (p Process) check() error {
 	return nil
 }
 
+// names reports whether the program uses a placeholder.
+func (p Program) names(placeholder string) bool {
+	has := func(text string) bool { return strings.Contains(text, placeholder) }
+	if slices.ContainsFunc(p.Command, has) || slices.ContainsFunc(slices.Collect(maps.Values(p.Env)), has) {
+		return true
+	}
+	return slices.ContainsFunc(slices.Collect(maps.Values(p.Secrets)), func(s env.Secret) bool { return has(s.Reveal()) })
+}
+
 // target returns the server without its address and without a model that it lists.
 func (p Process) target() llmbench.Target {
 	key := p.APIKey.Reveal()
@@ -169,8 +184,8 @@ func (p Process) target() llmbench.Target {
 	return t
 }
 
-// describe returns the configuration lines: the commands without the folders of the programs and with {port} in
-// place of ports, because both change from start to start.
+// describe returns the configuration lines: the commands without the folders of the programs, and with
+// placeholders such as {port}, because what replaces them changes from start to start.
 func (p Process) describe() map[string]string {
 	c := map[string]string{"backend": p.name()}
 	for i, program := range p.programs() {

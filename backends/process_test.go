@@ -56,6 +56,21 @@ var roles = map[string]func(port string){
 		}
 		listen(port, mock())
 	},
+	"has folders": func(port string) {
+		data, out := os.Args[2], os.Args[3]
+		entries, err := os.ReadDir(data)
+		if err != nil || len(entries) > 0 || out != os.Getenv("OUT") || out != "/any/where" {
+			fmt.Println("folders:", data, entries, err, out, os.Getenv("OUT"))
+			os.Exit(4)
+		}
+		if err := os.WriteFile(filepath.Join(data, "file"), nil, 0o666); err != nil {
+			panic(err)
+		}
+		mux := http.NewServeMux()
+		mux.Handle("/", mock())
+		mux.HandleFunc("/api/version", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"version":"0.99.1"}`) })
+		listen(port, mux)
+	},
 	"gateway": func(port string) {
 		upstream, err := url.Parse("http://127.0.0.1:" + os.Args[2])
 		if err != nil {
@@ -121,6 +136,29 @@ func TestProcess(t *testing.T) {
 	}
 }
 
+// TestProcessFolders checks what replaces {data} and {out}, that the folder of {data} is removed, and that results have
+// the placeholders, and the version of a known server.
+func TestProcessFolders(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	p := program(t, "has folders", "{data}", "{out}")
+	p.Env["OUT"] = "{out}"
+	known := filepath.Join(t.TempDir(), "ollama")
+	assert.NilError(t, os.Symlink(p.Command[0], known))
+	p.Command[0] = known
+	t.Run("started", func(t *testing.T) {
+		config := backends.Process{Program: p, Out: "/any/where"}.Start(t).Config
+		assert.Equal(t, config["command"], "ollama {port} {data} {out}")
+		assert.Equal(t, config["env-out"], "{out}")
+		assert.Equal(t, config["server-version"], "0.99.1")
+		left, err := os.ReadDir(os.TempDir())
+		assert.NilError(t, err)
+		assert.Equal(t, len(left), 1)
+	})
+	left, err := os.ReadDir(os.TempDir())
+	assert.NilError(t, err)
+	assert.Equal(t, len(left), 0)
+}
+
 // TestProcessErrors checks what is said of programs that do not become ready.
 func TestProcessErrors(t *testing.T) {
 	secret := program(t, "dies at start")
@@ -135,6 +173,7 @@ func TestProcessErrors(t *testing.T) {
 		"dies at start":     {backends.Process{Program: secret}, []string{"the program ended: exit status 3", "last lines of its log:\n    error loading model: no such file, with key [secret]"}},
 		"wrong port":        {backends.Process{Program: program(t, "wrong port"), Ready: backends.Deadlines{Port: soon}}, []string{"process: port: not within 5s: nothing listens on port ", "which {port} stands for: connection refused"}},
 		"what stands first": {backends.Process{Program: program(t, "gateway", "{upstream}"), Beside: []backends.Program{secret}}, []string{"process: program 1: port: program 1 ended: exit status 3", "program 1: error loading model"}},
+		"no folder":         {backends.Process{Program: backends.Program{Command: []string{"{out}/server"}}}, []string{"process: program 1 names {out}, and no folder is set (Process.Out, LLMBENCH_BUILD)"}},
 		"two names":         {backends.Process{Program: backends.Program{Name: "port", Command: []string{"true"}}}, []string{`the Name "port"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -189,7 +228,8 @@ func TestProcessCrash(t *testing.T) {
 
 // TestProcessFromConfig checks the variables of the environment.
 func TestProcessFromConfig(t *testing.T) {
-	c, err := backends.ParseConfig([]string{"LLMBENCH_BACKEND=process", "LLMBENCH_READY=/up,5m", "LLMBENCH_NAME=mine",
+	dir := t.TempDir()
+	c, err := backends.ParseConfig([]string{"LLMBENCH_BACKEND=process", "LLMBENCH_READY=/up,5m", "LLMBENCH_NAME=mine", "LLMBENCH_BUILD=" + dir,
 		`LLMBENCH_COMMAND=A='b c' ./engine --port {port} & gateway "x y" {upstream}`})
 	assert.NilError(t, err)
 	all, err := backends.FromConfig(c, nil)
@@ -199,8 +239,10 @@ func TestProcessFromConfig(t *testing.T) {
 	assert.DeepEqual(t, p.Beside, []backends.Program{{Command: []string{"./engine", "--port", "{port}"}, Env: map[string]string{"A": "b c"}}})
 	assert.DeepEqual(t, p.Program, backends.Program{Command: []string{"gateway", "x y", "{upstream}"}, Health: "/up"})
 	assert.Equal(t, p.Ready.Port, 5*time.Minute)
+	assert.Equal(t, p.Out, dir)
 	for environ, want := range map[string]string{
 		"LLMBENCH_COMMAND=a":                                                    "LLMBENCH_COMMAND: means nothing without LLMBENCH_BACKEND=process",
+		"LLMBENCH_BUILD=.":                                                      "LLMBENCH_BUILD: means nothing without LLMBENCH_BACKEND=process",
 		"LLMBENCH_BACKEND=process":                                              "LLMBENCH_BACKEND=process: want the command to start in LLMBENCH_COMMAND",
 		"LLMBENCH_BACKEND=process\nLLMBENCH_COMMAND=a &":                        "LLMBENCH_COMMAND=[not shown]: no command before or after an &",
 		"LLMBENCH_BACKEND=process\nLLMBENCH_COMMAND=a | b":                      "LLMBENCH_COMMAND=[not shown]: the word |; no shell reads the command",

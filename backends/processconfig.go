@@ -22,8 +22,9 @@ type Readiness struct {
 func readProcess(r *env.Reader, c *Config) {
 	env.ReadHidden(r, &c.Command, "LLMBENCH_COMMAND", parseCommand, "a command, quoted as in a shell")
 	env.Read(r, &c.Ready, "LLMBENCH_READY", parseReady, "a path like /health, a time like 5m, or both: /health,5m")
+	env.Read(r, &c.Build, "LLMBENCH_BUILD", env.Folder, "a folder with what was built")
 	named := slices.Contains(c.Backends, processName)
-	for _, name := range []string{"LLMBENCH_COMMAND", "LLMBENCH_READY"} {
+	for _, name := range []string{"LLMBENCH_COMMAND", "LLMBENCH_READY", "LLMBENCH_BUILD"} {
 		if r.IsSet(name) && !named {
 			r.Errorf("%s: means nothing without LLMBENCH_BACKEND=%s", name, processName)
 		}
@@ -95,7 +96,7 @@ func processFrom(c Config) Process {
 	limit := c.Ready.Limit
 	p := Process{
 		Program: c.Command[last], Beside: c.Command[:last], Backend: c.Name, Model: c.Model, Dialect: c.Dialect, APIKey: c.APIKey,
-		Header: map[string][]string(c.Header), Body: []byte(c.Body.Reveal()), LogDir: c.LogDir,
+		Header: map[string][]string(c.Header), Body: []byte(c.Body.Reveal()), LogDir: c.LogDir, Out: c.Build,
 		Ready: Deadlines{Running: limit, Port: limit, Health: limit, Completion: limit},
 	}
 	p.Health = c.Ready.Health

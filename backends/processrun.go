@@ -24,11 +24,13 @@ import (
 // A started is a [Process] that was started.
 type started struct {
 	Process
-	log    *serverlog.Log
-	file   *os.File // holds the whole log; nil without a LogDir
-	parts  []startedPart
-	target llmbench.Target
-	logf   func(format string, args ...any)
+	log   *serverlog.Log
+	file  *os.File // holds the whole log; nil without a LogDir
+	parts []startedPart
+	// folders are what {data} stands for, of all programs.
+	folders []string
+	target  llmbench.Target
+	logf    func(format string, args ...any)
 }
 
 // A startedPart is one program of a [Process].
@@ -82,6 +84,7 @@ func (s *started) start(ctx context.Context) error {
 	}
 	s.target.Config = s.describe()
 	s.target.Config["model"] = s.target.Model
+	s.readVersion(ctx, last.Program)
 	return s.observe(ctx)
 }
 
@@ -103,7 +106,14 @@ func (s *started) launch(part *startedPart, ports []string) (err error) {
 	if _, part.port, err = child.FreeAddr(addr); err != nil {
 		return err
 	}
-	replace := strings.NewReplacer(append([]string{"{port}", part.port}, ports...)...)
+	data := ""
+	if part.names("{data}") {
+		if data, err = os.MkdirTemp("", "llmbench-data-"); err != nil {
+			return err
+		}
+		s.folders = append(s.folders, data)
+	}
+	replace := strings.NewReplacer(append([]string{"{port}", part.port, "{data}", data, "{out}", s.Out}, ports...)...)
 	c := program.Command{Dir: part.Dir, Env: part.environ(os.Environ(), replace), Output: s.log, StopDelay: s.StopDelay}
 	if part.label != "" {
 		c.Output = &serverlog.Log{Hide: s.log.Hide, Line: func(line string) { fmt.Fprintf(s.log, "%s: %s\n", part.label, line) }}
@@ -208,18 +218,41 @@ func (s *started) failure(stage string, err error) error {
 // containers.
 func (s *started) knownFailures() (all []launch.Failure) {
 	for _, p := range s.programs() {
-		for _, word := range p.Command[:min(len(p.Command), 3)] { // also python3 -m vllm.entrypoints.openai.api_server
-			name, _, _ := strings.Cut(filepath.Base(word), ".")
-			name = cmp.Or(map[string]string{"llama-server": "llamacpp", "text-generation-launcher": "tgi"}[name], name)
-			if server, known := servers[name]; known {
-				spec, err := server(typical("", "any:1")).Spec()
-				if err == nil {
-					all = append(all, spec.Failures...)
-				}
+		for _, spec := range p.known() {
+			all = append(all, spec.Failures...)
+		}
+	}
+	return all
+}
+
+// known returns the specs of the servers whose names the first words of the command have. There is at most one, as a
+// rule.
+func (p Program) known() (all []launch.Spec) {
+	for _, word := range p.Command[:min(len(p.Command), 3)] { // also python3 -m vllm.entrypoints.openai.api_server
+		name, _, _ := strings.Cut(filepath.Base(word), ".")
+		name = cmp.Or(map[string]string{"llama-server": "llamacpp", "text-generation-launcher": "tgi"}[name], name)
+		if server, known := servers[name]; known {
+			if spec, err := server(typical("", "any:1")).Spec(); err == nil {
+				all = append(all, spec)
 			}
 		}
 	}
 	return all
+}
+
+// readVersion asks a known server for its version, as in a container. A failure is only logged.
+func (s *started) readVersion(ctx context.Context, p Program) {
+	for _, spec := range p.known() {
+		if spec.Version.Path == "" {
+			continue
+		}
+		v, err := probe.Server{Target: s.target}.Field(ctx, spec.Version)
+		if err != nil {
+			s.logf("its version cannot be read: %v", err)
+			continue
+		}
+		s.target.Config["server-version"] = v
+	}
 }
 
 // stop ends the programs, the last one first. It returns an error if one had ended before.
@@ -244,5 +277,9 @@ func (s *started) stopAll() (err error) {
 		err = errors.Join(err, stopErr)
 	}
 	s.log.Flush()
+	for _, folder := range s.folders {
+		err = errors.Join(err, os.RemoveAll(folder))
+	}
+	s.folders = nil
 	return err
 }
