@@ -28,6 +28,9 @@ func (r *Report) headline() string {
 	if r.Equal {
 		s += "; both files have the same contents, so the results are compared with themselves"
 	}
+	if r.Sides != "" {
+		s += "; " + printable(r.Sides)
+	}
 	return s
 }
 

@@ -40,6 +40,9 @@ type Report struct {
 	// key of CompareColumns.
 	OldVersion string `json:"old_version,omitempty"`
 	NewVersion string `json:"new_version,omitempty"`
+	// Sides names what was compared in the last line, such as commits, a command and the versions of servers. The caller
+	// of Compare sets it.
+	Sides string `json:"sides,omitempty"`
 	// LeftOut is the number of results that CompareColumns leaves out, because their
 	// value of the key is neither of the two.
 	LeftOut  int       `json:"left_out,omitempty"`
