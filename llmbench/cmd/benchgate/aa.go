@@ -26,7 +26,7 @@ func aa(args []string, stdout, stderr io.Writer) int {
 			return sides, clean, err
 		}
 		source, err := sourceState(ctx, c.folder.path)
-		return [2]side{{"a", source, binaries}, {"b", source, binaries}}, clean, err
+		return [2]side{{name: "a", source: source, binaries: binaries}, {name: "b", source: source, binaries: binaries}}, clean, err
 	}
 	c.show = func(r *gate.Report) int {
 		noise := r.Noise()

@@ -283,8 +283,16 @@ func TestHeadVersion(t *testing.T) {
 		t.Helper()
 		got, same, err := headVersion(t.Context(), base, samples)
 		assert.NilError(t, err)
-		assert.Equal(t, got, fmt.Sprintf("the working tree at %.12s%s", git(t, "rev-parse", "HEAD"), want))
-		assert.Equal(t, same, equal)
+		head := git(t, "rev-parse", "HEAD")
+		assert.Equal(t, got, fmt.Sprintf("the working tree at %.12s%s", head, want))
+		switch {
+		case equal:
+			assert.Equal(t, same, base)
+		case want == "":
+			assert.Equal(t, same, head)
+		default:
+			assert.Equal(t, same, "")
+		}
 	}
 	check(", equal to the base", true)
 	assert.NilError(t, os.Mkdir("out", 0o777))
@@ -560,7 +568,23 @@ func TestBadUsage(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"ab", "--", "-bench=X"}, "-base: not set, want the commit to compare the working tree with"},
+		{[]string{"ab", "--", "-bench=X"}, "-base: not set, want the commit to compare the working tree with, or two servers: -base-url and -head-url, or -base-image and -head-image"},
+		{[]string{"ab", "-base-url=http://a", "--", "-bench=X"}, "-head-url: not set, want both -base-url and -head-url"},
+		{[]string{"ab", "-head-image=a", "--", "-bench=X"}, "-base-image: not set, want both -base-image and -head-image"},
+		{[]string{"ab", "-base-url=http://a", "-head-url=http://b", "-base-image=a", "-head-image=b", "--", "-bench=X"}, "-build, -base-url and -base-image: want one of them"},
+		{[]string{"ab", "-base-url=http://a", "-head-url=http://b", "-build=make {out}", "--", "-bench=X"}, "-build, -base-url and -base-image: want one of them"},
+		{[]string{"ab", "-base=HEAD", "-base-url=http://a", "-head-url=http://b", "--", "-bench=X"}, "-base: means nothing with -base-url, which compares no commits"},
+		{[]string{"ab", "-bench-from=base", "-base-url=http://a", "-head-url=http://b", "--", "-bench=X"}, "-bench-from=base: means nothing with -base-url, which has no commit"},
+		{[]string{"ab", "-base=HEAD", "-bench-from=base", "--", "-bench=X"}, "-bench-from: means nothing without -build, -base-url or -base-image: each side has its own benchmarks"},
+		{[]string{"ab", "-base=HEAD", "-command={out}/s", "--", "-bench=X"}, "-command: means nothing without -build"},
+		{[]string{"ab", "-base-image=a", "-head-image=b", "--", "-bench=X"}, "LLMBENCH_BACKEND=: want the one server of the images of -base-image and -head-image, such as vllm"},
+		{[]string{"ab", "-build=make {out}", "-command={out}/s", "--", "-bench=X"}, "-base: not set"},
+		{[]string{"ab", "-base=HEAD", "-build=make {out}", "--", "-bench=X"}, "-command: not set, want the command that starts the server of -build, such as '{out}/server --port {port}'"},
+		{[]string{"ab", "-base=HEAD", "-build=make", "-command={out}/s", "--", "-bench=X"}, "-build=make: want {out} in it, the folder to build into"},
+		{[]string{"ab", "-base=HEAD", "-build=make {out}", "-command=./s", "--", "-bench=X"}, "the command that starts the server has no {out}, so both sides would be the same server"},
+		{[]string{"ab", "-base=nosuch", "-build=make {out}", "-command={out}/s", "--", "-bench=X"}, "-base=nosuch: want a commit of this repository"},
+		{[]string{"ab", "-base=HEAD", "-build=make {out}", "-command={out}/s", "-bench-from=nosuch", "--", "-bench=X"}, "-bench-from=nosuch: want head, base, a folder of a module or a test binary"},
+		{[]string{"ab", "-base=HEAD", "-build=make {out}", "-command={out}/s", "-bench-from=go.mod", "--", "-bench=X", "./..."}, "-bench-from=go.mod: the file is a test binary, so want neither packages nor flags of the compiler after --"},
 		{[]string{"ab", "-base=nosuch", "--", "-bench=X"}, "-base=nosuch: want a commit of this repository"},
 		{[]string{"ab", "-base=HEAD", "-n=0", "--", "-bench=X"}, "-n: 0, want at least 1"},
 		{[]string{"ab", "-base=HEAD", "-n=3", "-max=5", "--", "-bench=X"}, "-n: 5 samples of each side, want at least 6 for -alpha=0.025"},

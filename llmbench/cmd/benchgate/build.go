@@ -43,17 +43,22 @@ func (s suite) compile(ctx context.Context, dir, out string) ([]binary, error) {
 		if _, err := output(ctx, dir, nil, "go", append(test, b.pkg)...); err != nil {
 			return nil, fmt.Errorf("package %s: %w", b.pkg, err)
 		}
-		content, err := os.ReadFile(b.path)
+		b.sha256, err = fileSum(b.path)
 		if errors.Is(err, fs.ErrNotExist) { // no test files
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		b.sha256 = fmt.Sprintf("%x", sha256.Sum256(content))
 		all = append(all, b)
 	}
 	return all, nil
+}
+
+// fileSum returns the SHA-256 of a file in hex.
+func fileSum(path string) (string, error) {
+	content, err := os.ReadFile(path)
+	return fmt.Sprintf("%x", sha256.Sum256(content)), err
 }
 
 // compileHead compiles the tests of the working tree, which must have some.

@@ -38,6 +38,9 @@ type collector struct {
 
 	// build builds both sides. clean removes what build made, and may be nil.
 	build func(context.Context, suite) (sides [2]side, clean func(), err error)
+	// measured says what the results of both sides are of, for the last line of the report, or returns an
+	// error if they are of something else. It may be nil.
+	measured func(texts [2][]byte) (string, error)
 	// show prints the result and returns the exit status.
 	show func(*gate.Report) int
 }
@@ -183,20 +186,8 @@ func (c *collector) collect(s suite) (*gate.Report, error) {
 	c.announce(rs)
 	var report *gate.Report
 	err = rs.do(ctx, max(c.n, c.most), func(round int) (bool, error) {
-		var paths [2]string
-		for i, s := range sides {
-			text, err := rs.text(s, round)
-			if err != nil {
-				return false, err
-			}
-			paths[i] = c.folder.join(s.name + ".txt")
-			if err := writeFile(paths[i], text); err != nil {
-				return false, err
-			}
-		}
 		var err error
-		c.NewFirst = rs.secondFirst(round)
-		if report, err = c.compare(paths[0], paths[1]); err != nil {
+		if report, err = c.compareRounds(rs, round); err != nil {
 			return false, err
 		}
 		if report.Samples > round {
@@ -206,6 +197,28 @@ func (c *collector) collect(s suite) (*gate.Report, error) {
 	})
 	if err == nil && !report.Settled {
 		err = errors.New("the verdict is not settled after the last sample")
+	}
+	return report, err
+}
+
+// compareRounds compares the samples up to the round last.
+func (c *collector) compareRounds(rs *rounds, last int) (*gate.Report, error) {
+	var paths [2]string
+	var texts [2][]byte
+	for i, s := range rs.sides {
+		var err error
+		if texts[i], err = rs.text(s, last); err != nil {
+			return nil, err
+		}
+		paths[i] = c.folder.join(s.name + ".txt")
+		if err := writeFile(paths[i], texts[i]); err != nil {
+			return nil, err
+		}
+	}
+	c.NewFirst = rs.secondFirst(last)
+	report, err := c.compare(paths[0], paths[1])
+	if err == nil && c.measured != nil {
+		report.Sides, err = c.measured(texts)
 	}
 	return report, err
 }

@@ -7,6 +7,9 @@
 //	benchgate [flags] old new
 //	benchgate -col key [flags] file
 //	benchgate ab -base commit [flags] -- -bench regexp [go test flags] [packages]
+//	benchgate ab -base commit -build command -command command [flags] -- -bench regexp …
+//	benchgate ab -base-url URL -head-url URL [flags] -- -bench regexp …
+//	benchgate ab -base-image image -head-image image [flags] -- -bench regexp …
 //	benchgate aa [flags] -- -bench regexp [go test flags] [packages]
 //	benchgate convert [-to format] [-out folder] [-max-fail share] file...
 //	benchgate version
@@ -129,6 +132,39 @@
 // A row cannot be judged if it is no regression and its noise is more than its margin, because
 // a pass would be meaningless. The report names the row, and about how many samples it needs.
 // The verdict is then "cannot judge", unless another row is a regression.
+//
+// # Two servers
+//
+// benchgate ab also compares servers, with the same benchmarks for both:
+//
+//	-build command          a shell command that builds the server of each side into {out}. It runs in
+//	                        the files of the base, with tags of the repository, and of the
+//	                        working tree; if that has changes, in the working tree itself
+//	-command command        the command that starts the server of -build, as in LLMBENCH_COMMAND: {out} is
+//	                        the folder with what was built, {port} the port to listen on, {data} a
+//	                        new folder (default: the command in LLMBENCH_COMMAND)
+//	-base-url URL           the base is the server that runs at this URL
+//	-head-url URL           the head is the server that runs at this URL
+//	-base-image image       the base is the server in LLMBENCH_BACKEND, in a container of this image
+//	-head-image image       the head is the same server in a container of this image
+//	-bench-from place       where the benchmarks come from: head, the working tree; base, the commit of
+//	                        -base; a folder of another module, in which the packages after -- are; or
+//	                        the file of a test binary, which runs in the working directory (head)
+//
+// Each sample of -build and of images starts its server anew. The benchmarks get LLMBENCH_BACKEND,
+// LLMBENCH_COMMAND and LLMBENCH_BUILD, or LLMBENCH_URL, or LLMBENCH_IMAGE, for their side, so they must be
+// benchmarks that measure what these variables name, such as BenchmarkServe of package scenarios. Samples whose
+// results do not say so end the comparison. Configuration lines must be equal, apart from
+// server-version and, of images, image, image-digest and image-checked. The line command has {out} and not the
+// folder. The last line of the report names commits, URLs or images, the command and the versions of the servers.
+//
+// What -build has built of a commit is kept in the folder llmbench/ab of the user's cache folder, or in ab
+// in LLMBENCH_CACHE, and used again for the same commit, command, compilers and
+// variables such as PATH and CFLAGS. A failed build and a working tree with changes are
+// not kept, nor a build that was not used for 30 days. The server must need nothing but {out} at run time:
+// the files of a commit are removed at the end. The whole output of a build is in
+// base-build.txt and head-build.txt in the folder of samples. All files in {out} of both sides are read once before the
+// first round, so that none has to be read from the disk; a model is not.
 //
 // # The working tree against itself
 //
@@ -259,13 +295,16 @@ import (
 const usage = "usage: benchgate [flags] old new\n" +
 	"       benchgate -col key [flags] file\n" +
 	"       benchgate ab -base commit [flags] -- -bench regexp [go test flags] [packages]\n" +
+	"       benchgate ab -base commit -build command -command command [flags] -- -bench regexp …\n" +
+	"       benchgate ab -base-url URL -head-url URL [flags] -- -bench regexp …\n" +
+	"       benchgate ab -base-image image -head-image image [flags] -- -bench regexp …\n" +
 	"       benchgate aa [flags] -- -bench regexp [go test flags] [packages]\n" +
 	"       benchgate convert [-to format] [-out folder] [-max-fail share] file...\n" +
 	"       benchgate version\n" +
 	"\n" +
 	"Benchgate decides whether new benchmark results are worse than old ones by more than is\n" +
-	"allowed. It compares two files, or (ab) measures a commit and the working tree, or (aa)\n" +
-	"the working tree and itself. Lines such as \"Unit ns/op better=lower gate=5%\" state what is\n" +
+	"allowed. It compares two files, or (ab) measures a commit and the working tree or two servers,\n" +
+	"or (aa) the working tree and itself. Lines such as \"Unit ns/op better=lower gate=5%\" state what is\n" +
 	"allowed; they stand in the results or in the file of -units.\n" +
 	"Old and new may be result files of vLLM, SGLang and other tools: a file, a pattern or a folder.\n" +
 	"Exit status: 0 pass, 1 regression, 2 cannot judge.\n"

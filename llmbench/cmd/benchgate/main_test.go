@@ -120,7 +120,7 @@ func TestHelpAndDocNameEveryFlag(t *testing.T) {
 	for _, c := range []struct {
 		args  []string
 		flags int
-	}{{[]string{"--help"}, 11}, {[]string{"ab", "-h"}, 15}, {[]string{"aa", "-help"}, 13}, {[]string{"convert", "-h"}, 3}} {
+	}{{[]string{"--help"}, 11}, {[]string{"ab", "-h"}, 22}, {[]string{"aa", "-help"}, 13}, {[]string{"convert", "-h"}, 3}} {
 		var stdout, stderr bytes.Buffer
 		if got := run(c.args, &stdout, &stderr); got != 0 || stderr.Len() > 0 {
 			t.Errorf("run(%q) = %d with stderr %q, want 0 and nothing", c.args, got, &stderr)

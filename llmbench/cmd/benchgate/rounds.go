@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,8 +22,11 @@ import (
 // A side is one of the two versions that are compared.
 type side struct {
 	name     string
+	version  string // what the side is, for messages
 	source   string // identifies the state of the sources
+	server   string // identifies the server that the benchmarks measure, if the sides differ in it; may have secrets
 	binaries []binary
+	env      []string // further variables of the processes
 }
 
 // rounds runs the binaries of two sides in turn. A sample is the output of one fresh
@@ -51,6 +55,9 @@ func (r *rounds) identity() (identity, error) {
 	id[seedName] = fmt.Sprint(r.seed)
 	for _, s := range r.sides {
 		id["sources of "+s.name] = s.source
+		if s.server != "" {
+			id["server of "+s.name] = fingerprint(s.server)
+		}
 	}
 	for _, v := range os.Environ() {
 		if name, value, _ := strings.Cut(v, "="); strings.HasPrefix(name, "LLMBENCH_") {
@@ -126,7 +133,7 @@ func (r *rounds) do(ctx context.Context, n int, after func(round int) (enough bo
 			bar.advance()
 			switch {
 			case err != nil:
-				return fmt.Errorf("round %d: %s: %w", round, s.name, err)
+				return fmt.Errorf("round %d: %s: %w", round, cmp.Or(s.version, s.name), err)
 			case kept:
 				results = append(results, s.name+" kept")
 			default:
@@ -177,7 +184,7 @@ func (r *rounds) sample(ctx context.Context, s side, round int) (took time.Durat
 		if err := r.team.order(order{Side: s.name, Package: b.pkg}); err != nil {
 			return 0, false, err
 		}
-		text, err := r.process(ctx, b)
+		text, err := r.process(ctx, s, b)
 		if err := r.team.ran(err); err != nil {
 			return 0, false, err
 		}
@@ -209,8 +216,8 @@ func endConfiguration(text []byte) []byte {
 	return keys
 }
 
-// process runs a binary once and returns its stdout.
-func (r *rounds) process(ctx context.Context, b binary) ([]byte, error) {
+// process runs a binary of a side once and returns its stdout.
+func (r *rounds) process(ctx context.Context, s side, b binary) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, fmt.Errorf("the process took longer than -timeout, %v", r.timeout))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, b.path, r.run...)
@@ -225,6 +232,7 @@ func (r *rounds) process(ctx context.Context, b binary) ([]byte, error) {
 		}
 		cmd.Env = append(cmd.Env, "LLMBENCH_OUT="+records)
 	}
+	cmd.Env = append(cmd.Env, s.env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := runGroup(r.hard, cmd, 30*time.Second)

@@ -128,28 +128,28 @@ func (t *team) follow(ctx context.Context, r *rounds) (status int, err error) {
 		if o.End {
 			return o.Status, nil
 		}
-		b, found := r.binary(o)
+		side, b, found := r.binary(o)
 		if !found {
 			return exitCannotJudge, t.Fail(fmt.Errorf("no binary of %s for %s", o.Side, o.Package))
 		}
 		fmt.Fprintf(r.progress, "shard %d: %s %s\n", t.Index, o.Side, o.Package)
-		_, err = r.process(ctx, b)
+		_, err = r.process(ctx, side, b)
 		if err := t.ran(err); err != nil {
 			return exitCannotJudge, err
 		}
 	}
 }
 
-// binary returns the binary that an order names.
-func (r *rounds) binary(o order) (binary, bool) {
+// binary returns the binary that an order names, and its side.
+func (r *rounds) binary(o order) (side, binary, bool) {
 	for _, s := range r.sides {
 		for _, b := range s.binaries {
 			if s.name == o.Side && b.pkg == o.Package {
-				return b, true
+				return s, b, true
 			}
 		}
 	}
-	return binary{}, false
+	return side{}, binary{}, false
 }
 
 // within returns a context that ends with the team, too.

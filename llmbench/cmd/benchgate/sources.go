@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,16 +20,29 @@ type tree struct {
 	remove func()
 }
 
+// resolve returns the full hash of the commit ref, which is the value of -base.
+func resolve(ctx context.Context, ref string) (string, error) {
+	commit, err := command(ctx, "", "git", "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("-base=%s: want a commit of this repository (was it fetched?): %w", ref, err)
+	}
+	return strings.TrimSpace(commit), err
+}
+
+// tellEmpty names the submodules that are empty in the tree, which is a side's.
+func (t tree) tellEmpty(w io.Writer, side string) {
+	for _, path := range t.empty {
+		fmt.Fprintf(w, "the submodule %s is not checked out in the working tree, so it is empty in %s\n", path, side)
+	}
+}
+
 // checkOut writes the files of the commit ref, and of its submodules, to the folder path, which
 // it empties first. The working directory is in the repository. The folder does not become
 // a worktree of the repository, so that several commands may do this at the same time.
 func checkOut(ctx context.Context, ref, path string) (tree, error) {
-	commit, err := command(ctx, "", "git", "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
+	commit, err := resolve(ctx, ref)
 	if err != nil {
-		if ctx.Err() != nil {
-			return tree{}, err
-		}
-		return tree{}, fmt.Errorf("-base=%s: want a commit of this repository (was it fetched?): %w", ref, err)
+		return tree{}, err
 	}
 	texts := [2]string{"--show-toplevel", "--show-prefix"}
 	for i, flag := range texts {
@@ -36,7 +50,7 @@ func checkOut(ctx context.Context, ref, path string) (tree, error) {
 			return tree{}, err
 		}
 	}
-	w := tree{commit: strings.TrimSpace(commit), root: path, dir: filepath.Join(path, strings.TrimSpace(texts[1]))}
+	w := tree{commit: commit, root: path, dir: filepath.Join(path, strings.TrimSpace(texts[1]))}
 	w.remove = func() { os.RemoveAll(path) }
 	if err := os.RemoveAll(path); err != nil { // what a killed command left
 		return tree{}, err
@@ -107,26 +121,27 @@ func within(file, root string) (bool, error) {
 }
 
 // headVersion describes the working tree, for reports: its commit, whether there are
-// changes, and whether it equals the commit base. The folder of samples does not count.
-func headVersion(ctx context.Context, base, samples string) (version string, equal bool, err error) {
+// changes, and whether it equals the commit base. It also returns the commit with the same files, base if possible, or
+// "" if there are changes. The folder of samples does not count.
+func headVersion(ctx context.Context, base, samples string) (version, commit string, err error) {
 	var texts [4]string // the folder of the working tree, its commit, changes since it and since base
 	for i, args := range [][]string{{"rev-parse", "--show-toplevel"}, {"rev-parse", "HEAD"}, {"diff", "--name-only", "HEAD"}, {"diff", "--name-only", base}} {
 		if texts[i], err = command(ctx, "", "git", args...); err != nil {
-			return "", false, err
+			return "", "", err
 		}
 	}
 	others, err := untracked(ctx, strings.TrimSpace(texts[0]), samples)
 	if err != nil {
-		return "", false, err
+		return "", "", err
 	}
 	version = fmt.Sprintf("the working tree at %.12s", texts[1])
 	switch {
 	case texts[3] == "" && len(others) == 0:
-		return version + ", equal to the base", true, nil
+		return version + ", equal to the base", base, nil
 	case texts[2] != "" || len(others) > 0:
-		version += " with changes"
+		return version + " with changes", "", nil
 	}
-	return version, false, nil
+	return version, strings.TrimSpace(texts[1]), nil
 }
 
 // checkSources checks that the suite's packages, built in dir, use only sources below

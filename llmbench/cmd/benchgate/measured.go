@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+)
+
+// measured says what the results of both sides are of: commits, URLs or images, and what configuration lines tell of the
+// servers. It returns an error if the benchmarks have not measured the servers that were asked for.
+func (o *servers) measured(texts [2][]byte) (string, error) {
+	said := fmt.Sprintf("%s against %s", o.versions[1], o.versions[0])
+	for i, text := range texts {
+		if !o.served(text) {
+			return "", fmt.Errorf("no result of %s is of the server of %s: the benchmarks measure something else; want benchmarks that start what LLMBENCH_BACKEND and LLMBENCH_URL name, such as BenchmarkServe", o.versions[i], o.kind())
+		}
+	}
+	if len(configured(texts[0], ".name")) == 0 { // the base has no benchmarks
+		return said, nil
+	}
+	for _, key := range []string{"command", "image", "server-version"} {
+		old, new := configured(texts[0], key), configured(texts[1], key)
+		switch {
+		case len(old)+len(new) == 0 || key == "image" && o.kind() == "-base-image":
+		case slices.Equal(old, new):
+			said += fmt.Sprintf("; %s: %s", key, strings.Join(new, ", "))
+		default:
+			said += fmt.Sprintf("; %s: %s against %s", key, orNone(new), orNone(old))
+		}
+	}
+	return said, nil
+}
+
+// served reports whether there is a result of a server that the flags ask for, or no result at all.
+func (o *servers) served(text []byte) bool {
+	if len(configured(text, ".name")) == 0 {
+		return true
+	}
+	switch o.kind() {
+	case "-build":
+		return len(configured(text, "command")) > 0
+	case "-base-image":
+		return len(configured(text, "image")) > 0
+	case "-base-url":
+		return slices.Contains(configured(text, "backend"), cmp.Or(os.Getenv("LLMBENCH_NAME"), "url"))
+	}
+	return true
+}
+
+func orNone(values []string) string {
+	if len(values) == 0 {
+		return "none"
+	}
+	return strings.Join(values, ", ")
+}
+
+// configured returns the values that results have of a configuration line, in their order, each once. The key .name is
+// the name of the benchmark.
+func configured(text []byte, key string) (values []string) {
+	in := benchfmt.NewReader(bytes.NewReader(text), "")
+	for in.Scan() {
+		rec, ok := in.Result().(*benchfmt.Result)
+		if !ok {
+			continue
+		}
+		v := rec.GetConfig(key)
+		if key == ".name" {
+			v = rec.Name.String()
+		}
+		if v != "" && !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	return values
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// commits returns the commits of the base and of the working tree, which is "" if the working tree has changes. It sets the
+// versions of the sides.
+func (o *servers) commits(ctx context.Context) (commits [2]string, err error) {
+	if commits[0], err = resolve(ctx, o.base); err != nil {
+		return commits, err
+	}
+	o.versions[0] = fmt.Sprintf("the base, %.12s", commits[0])
+	o.versions[1], commits[1], err = headVersion(ctx, commits[0], o.folder.path)
+	if err == nil && commits[1] == commits[0] {
+		fmt.Fprintln(o.stderr, sameSides)
+	}
+	return commits, err
+}
+
+// buildServers builds the server of each side, or finds it in the cache. It sets the variables by which the benchmarks start
+// the server.
+func (o *servers) buildServers(ctx context.Context, sides []side, commits [2]string) error {
+	cache, err := openBuildCache()
+	if err != nil {
+		return err
+	}
+	prefix := ""
+	if prefix, err = command(ctx, "", "git", "rev-parse", "--show-prefix"); err != nil {
+		return err
+	}
+	for i := range slices.Backward(sides) { // a mistake in the command shows in the working tree
+		s := &sides[i]
+		log := o.folder.join(s.name + "-build.txt")
+		out := o.folder.join(s.name + "-out")
+		what := o.versions[i]
+		if i == 0 {
+			what += " (-base=" + o.base + ")"
+		}
+		if commits[i] == "" { // the state of the working tree has no name under which it could be kept
+			fmt.Fprintf(o.stderr, "building the server of %s: %s\n", what, o.buildText)
+			if err = os.RemoveAll(out); err == nil {
+				err = o.runBuild(ctx, "", out, log)
+			}
+		} else {
+			key := buildKey(commits[i], prefix, o.buildText)
+			out, err = cache.get(ctx, key, func(state string) { fmt.Fprintf(o.stderr, "the server of %s: %s\n", what, state) }, func(out string) error {
+				fmt.Fprintf(o.stderr, "building the server of %s: %s\n", what, o.buildText)
+				tree, err := checkOut(ctx, commits[i], o.folder.join("_"+s.name+"-src"))
+				if err != nil {
+					return err
+				}
+				tree.tellEmpty(o.stderr, what)
+				if err := tree.makeRepository(ctx); err != nil {
+					return err
+				}
+				return o.runBuild(ctx, tree.dir, out, log)
+			})
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return fmt.Errorf("the server of %s cannot be built: %w", what, err)
+		}
+		s.env = []string{"LLMBENCH_BACKEND=process", "LLMBENCH_COMMAND=" + o.command, "LLMBENCH_BUILD=" + out}
+		s.server = strings.Join(append(s.env, o.buildText), "\n")
+	}
+	for _, s := range sides {
+		if err := readAll(ctx, s.env[2][len("LLMBENCH_BUILD="):]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plainPath matches paths that a shell reads as one word.
+var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
+
+// runBuild runs the command of -build in dir, with out for {out}, which it creates. The file log gets what the command
+// prints.
+func (o *servers) runBuild(ctx context.Context, dir, out, log string) error {
+	out = filepath.ToSlash(out)
+	if !plainPath.MatchString(out) {
+		return fmt.Errorf("the folder for {out}, %q, has characters that a shell does not take literally: want another LLMBENCH_CACHE and -out", out)
+	}
+	if err := os.MkdirAll(out, 0o777); err != nil {
+		return err
+	}
+	file, err := os.Create(log)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	cmd := exec.CommandContext(ctx, "sh", "-c", strings.ReplaceAll(o.buildText, "{out}", out))
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, file, file
+	if err := runGroup(context.Background(), cmd, 10*time.Second); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		text, readErr := os.ReadFile(log)
+		if readErr != nil {
+			return readErr
+		}
+		return fmt.Errorf("%w; the end of %s:\n%s", err, log, tail(text))
+	}
+	entries, err := os.ReadDir(out)
+	if err == nil && len(entries) == 0 {
+		err = fmt.Errorf("the command has ended without an error, and has written nothing to {out}")
+	}
+	return err
+}
+
+// makeRepository makes the tree a repository of its own, which shares the objects of the repository around the working
+// directory, so that a build can ask git for its version. Tags are those of the moment.
+func (t tree) makeRepository(ctx context.Context) error {
+	var texts [4]string // the folder of objects, the file of a shallow clone, the tags, the hash function
+	for i, args := range [][]string{
+		{"rev-parse", "--path-format=absolute", "--git-path", "objects"},
+		{"rev-parse", "--path-format=absolute", "--git-path", "shallow"},
+		{"for-each-ref", "--format=%(objectname) %(refname)", "refs/tags"},
+		{"rev-parse", "--show-object-format"},
+	} {
+		text, err := command(ctx, "", "git", args...)
+		if err != nil {
+			return err
+		}
+		texts[i] = strings.TrimSpace(text)
+	}
+	if _, err := command(ctx, t.root, "git", "init", "--quiet", "--template=", "--object-format="+texts[3]); err != nil {
+		return err
+	}
+	files := map[string]string{"objects/info/alternates": texts[0], "packed-refs": texts[2], "HEAD": t.commit}
+	shallow, err := os.ReadFile(texts[1])
+	if err == nil {
+		files["shallow"] = strings.TrimSpace(string(shallow))
+	}
+	for name, text := range files {
+		if text == "" {
+			continue
+		}
+		if err := writeFile(filepath.Join(t.root, ".git", name), []byte(text+"\n")); err != nil {
+			return err
+		}
+	}
+	_, err = command(ctx, t.root, "git", "read-tree", "HEAD")
+	return err
+}
+
+// buildVariables matches the names of variables on which a build may depend.
+var buildVariables = regexp.MustCompile(`^(PATH|CC|CXX|AR|LD|[A-Z]*FLAGS|LIBRARY_PATH|CPATH|PKG_CONFIG_PATH|(GO|CGO_|CMAKE_|CARGO_|RUST|CUDA|PIP_|PYTHON).*)$`)
+
+// buildTools are programs whose version changes what is built.
+var buildTools = []string{"go", "cc", "gcc", "g++", "clang", "clang++", "ld", "cmake", "make", "ninja", "cargo", "rustc", "nvcc", "python3", "node", "zig"}
+
+// buildKey identifies what the command builds of a commit in the folder prefix of the repository.
+func buildKey(commit, prefix, text string) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n%q\n%q\n%s/%s\n", commit, prefix, text, runtime.GOOS, runtime.GOARCH)
+	environ := os.Environ()
+	slices.Sort(environ)
+	for _, v := range environ {
+		if name, _, _ := strings.Cut(v, "="); buildVariables.MatchString(name) {
+			fmt.Fprintf(h, "%q\n", v)
+		}
+	}
+	for _, tool := range buildTools {
+		path, err := exec.LookPath(tool)
+		if err == nil {
+			path, err = filepath.EvalSymlinks(path)
+		}
+		var info fs.FileInfo
+		if err == nil {
+			info, err = os.Stat(path)
+		}
+		if err == nil {
+			fmt.Fprintf(h, "%q %d %d\n", path, info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return fmt.Sprintf("%.12s-%.12x", commit, h.Sum(nil))
+}
+
+// readAll reads all files below a folder that can be read. Both servers then find their files in memory, also if one of them
+// was built just now and the other one long ago.
+func readAll(ctx context.Context, folder string) error {
+	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil || !entry.Type().IsRegular() {
+			return nil // what this user may not read, the server does not need
+		}
+		if file, err := os.Open(path); err == nil {
+			_, _ = io.Copy(io.Discard, file)
+			file.Close()
+		}
+		return nil
+	})
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/poll"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
+)
+
+// wideMargins are such that equal versions are never worse, on any machine.
+const wideMargins = `Unit output-tok/s better=higher gate=99%
+Unit p50-ttft-ns better=lower gate=99%
+Unit mean-tpot-ns better=lower gate=99%
+Unit srv-cpu-s/ktok better=lower gate=99%
+`
+
+// TestBuildOfGateway compares versions of a gateway in front of a simulated server, which are built, started and measured
+// with the scenarios. TestBuild has a regression that does not depend on time, and .ci/gate some that do.
+func TestBuildOfGateway(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
+	if apart(t) {
+		return
+	}
+	scenarios := filepath.Join(t.TempDir(), "scenarios.test")
+	_, err := command(t.Context(), "../../..", "go", "test", "-c", "-o", scenarios, "./scenarios")
+	assert.NilError(t, err)
+	source, err := os.ReadFile("testdata/gateway/main.go")
+	assert.NilError(t, err)
+	server, err := mockserver.New(mockserver.Config{TTFT: time.Millisecond, PerToken: time.Millisecond})
+	assert.NilError(t, err)
+	upstream, stop, err := mockserver.Listen("127.0.0.1:0", server)
+	assert.NilError(t, err)
+	defer stop(0)
+	_, units := fixture(t)
+	assert.NilError(t, os.Remove("fixture_test.go"))
+	assert.NilError(t, os.WriteFile(units, []byte(wideMargins), 0o666))
+	change := func(old, new string) {
+		assert.Equal(t, bytes.Count(source, []byte(old)), 1, old)
+		assert.NilError(t, os.WriteFile("main.go", bytes.Replace(source, []byte(old), []byte(new), 1), 0o666))
+	}
+	change("audits = 0", "audits = 0")
+	commit(t)
+	base := git(t, "rev-parse", "HEAD")
+	cache := t.TempDir()
+	for name, value := range map[string]string{"CACHE": cache, "CONCURRENCY": "1", "REQUESTS": "2", "WARMUP": "1", "INPUT": "8", "OUTPUT": "4", "CLIENT_BOUND": "report"} {
+		t.Setenv("LLMBENCH_"+name, value)
+	}
+	args := func(out, build string, flags ...string) []string {
+		return append(append([]string{"ab", "-base=" + base, "-build=" + build, "-command={out}/gateway -listen 127.0.0.1:{port} -upstream " + upstream,
+			"-bench-from=" + scenarios, "-units=" + units, "-out=" + out}, flags...), "--", "-bench=Serve", "-benchtime=1x")
+	}
+	const build = "go build -o {out}/gateway ."
+
+	change("audits = 0", "audits = 0 /* the same */")
+	out := t.TempDir()
+	status, stdout, stderr := benchgate(args(out, build, "-n=6")...)
+	text, err := os.ReadFile(filepath.Join(out, "report.json"))
+	assert.NilError(t, err)
+	var report gate.Report
+	assert.NilError(t, json.Unmarshal(text, &report))
+	// A busy machine may be too noisy for a pass, even with these margins.
+	assert.Assert(t, status != exitRegression && len(report.Problems) == 0 && len(report.Rows) > 4, "%s%s", stdout, stderr)
+	assert.Assert(t, strings.HasSuffix(stdout, fmt.Sprintf("; the working tree at %.12s with changes against the base, %.12s; command: gateway -listen 127.0.0.1:{port} -upstream %s\n", base, base, upstream)), stdout)
+	assert.Equal(t, strings.Contains(stdout, "\nsrv-cpu-s/ktok, "), runtime.GOOS == "linux", stdout)
+
+	change("exit   = -1", "exit   = 3")
+	status, _, stderr = benchgate(args(t.TempDir(), build)...)
+	assert.Equal(t, status, exitCannotJudge, stderr)
+	assert.Assert(t, strings.Contains(stderr, fmt.Sprintf("benchgate: round 1: the working tree at %.12s with changes: scenarios.test: exit status 1\n", base)), stderr)
+	assert.Assert(t, strings.Contains(stderr, "the program ended: exit status 3") && strings.Contains(stderr, "no license"), stderr)
+
+	change("audits = 0", "audits = 2")
+	status, _, stderr = benchgate(args(t.TempDir(), "if grep -q 'audits = 0' main.go; then cp main.go {out}; else "+build+"; fi")...)
+	assert.Equal(t, status, exitCannotJudge, stderr)
+	assert.Assert(t, strings.Contains(stderr, fmt.Sprintf("benchgate: round 1: the base, %.12s: scenarios.test: exit status 1\n", base)), stderr)
+	assert.Assert(t, strings.Contains(stderr, "/gateway: no such file or directory"), stderr)
+
+	commit(t)
+	out = t.TempDir()
+	testInterruptedServers(t, args(out, build, "-n=50"), cache)
+	samples, err := filepath.Glob(filepath.Join(out, "*", "001.txt"))
+	assert.NilError(t, err)
+	assert.Equal(t, len(samples), 2)
+	noSources(t, out)
+}
+
+// testInterruptedServers interrupts a command after its first round, and checks that no server is left that was built in
+// the folder cache.
+func testInterruptedServers(t *testing.T, args []string, cache string) {
+	t.Helper()
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	cmd := exec.CommandContext(t.Context(), self, args...)
+	cmd.Env = append(os.Environ(), "BENCHGATE_TEST_MAIN=1")
+	stderr, err := cmd.StderrPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, cmd.Start())
+	var progress strings.Builder
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		progress.WriteString(lines.Text() + "\n")
+		if strings.HasPrefix(lines.Text(), "round 1 of ") {
+			poll.WaitOn(t, func(poll.LogT) poll.Result {
+				if runtime.GOOS != "linux" || len(programs(t, cache)) > 0 {
+					return poll.Success()
+				}
+				return poll.Continue("no server was started")
+			}, poll.WithTimeout(time.Minute))
+			assert.NilError(t, cmd.Process.Signal(os.Interrupt))
+		}
+	}
+	_ = cmd.Wait()
+	assert.Equal(t, cmd.ProcessState.ExitCode(), exitCannotJudge, progress.String())
+	assert.Assert(t, strings.Contains(progress.String(), "continues with these samples"), progress.String())
+	assert.Equal(t, len(programs(t, cache)), 0, "%q", programs(t, cache))
+}
+
+// programs returns the commands of running processes whose programs are below a folder, on Linux.
+func programs(t *testing.T, folder string) (all []string) {
+	t.Helper()
+	paths, err := filepath.Glob("/proc/[0-9]*/exe")
+	assert.NilError(t, err)
+	for _, path := range paths {
+		if program, err := os.Readlink(path); err == nil && strings.HasPrefix(program, folder+"/") {
+			all = append(all, program)
+		}
+	}
+	return all
+}
