@@ -24,6 +24,7 @@ func TestFind(t *testing.T) {
 	rate := gate.Row{Name: "X/row=2/c=2-2", Unit: "output-tok/s"}
 	ttft := gate.Row{Name: "X/row=2/c=2-2", Unit: "p50-ttft-ns"}
 	other := gate.Row{Name: "X/row=5/c=2-2", Unit: "mean-tpot-ns"}
+	cpu := gate.Row{Name: "X/row=2/c=2-2", Unit: "srv-cpu-s/ktok"}
 	through := gate.Row{Name: "Gateway/via=gateway/concurrency=1-2", Unit: "p50-ttft-ns"}
 	direct := gate.Row{Name: "Gateway/via=direct/concurrency=1-2", Unit: "p50-ttft-ns"}
 	problem := report(gate.CannotJudge)
@@ -48,6 +49,12 @@ func TestFind(t *testing.T) {
 		{gateway, report(gate.Regression, through), right},
 		{gateway, report(gate.Regression, through, direct), wrong},
 		{gateway, report(gate.Regression, tpot), wrong},
+		{buildEqual, report(gate.Pass), right},
+		{buildEqual, report(gate.Regression, tpot), wrong},
+		{buildDelay, report(gate.Regression, ttft, cpu), right},
+		{buildDelay, report(gate.Pass), missed},
+		{buildCPU, report(gate.Regression, cpu), right},
+		{buildCPU, report(gate.Regression, cpu, ttft), wrong},
 	} {
 		assert.Equal(t, find(c.kind, c.report), c.want, "%s: %+v", c.kind, c.report)
 	}
@@ -60,7 +67,7 @@ func TestOrder(t *testing.T) {
 		"-equal=0 -slower=0 -row=0 -gateway=1": "gateway",
 		"-equal=0 -slower=0 -row=0 -gateway=0": "",
 	} {
-		o, err := parse(strings.Fields(args), io.Discard)
+		o, err := parse(append([]string{"-build-equal=0", "-build-delay=0", "-build-cpu=0"}, strings.Fields(args)...), io.Discard)
 		assert.NilError(t, err)
 		var got []string
 		for _, k := range o.order() {
@@ -79,8 +86,8 @@ func TestTable(t *testing.T) {
 		return comparison{kind: k, finding: f, took: took, report: gate.Report{Samples: rounds}}
 	}
 	got := table([]comparison{made(equal, right, 7, 30*time.Second), made(row, wrong, 8, 95*time.Second), made(equal, noisy, 10, 40*time.Second), made(equal, right, 7, 31*time.Second)})
-	assert.Equal(t, got, `versions  runs  right  noisy  missed  wrong  rounds (most)    time  (most)
-equal        3      2      1       0      0        7  (10)     31s   (40s)
-row          1      0      0       0      1        8   (8)   1m35s (1m35s)
+	assert.Equal(t, got, `versions     runs  right  noisy  missed  wrong  rounds (most)    time  (most)
+equal           3      2      1       0      0        7  (10)     31s   (40s)
+row             1      0      0       0      1        8   (8)   1m35s (1m35s)
 `)
 }

@@ -1,5 +1,5 @@
 // Gate runs "benchgate ab" on this repository many times, with versions of which it knows
-// how they differ, and shows what benchgate says. Four kinds of comparisons take turns:
+// how they differ, and shows what benchgate says. Seven kinds of comparisons take turns:
 //
 //   - equal: both versions are the same, and BenchmarkServe runs against the mock server;
 //   - slower: the mock server of the new version needs 5 % more time per token;
@@ -8,10 +8,13 @@
 //     processes, on both sides.
 //   - gateway: the gateway of scenarios/example waits 3 ms before it forwards a request, and the
 //     benchmark measures it and the server behind it, as its users would.
+//   - build-equal, build-delay, build-cpu: benchgate ab -build with a gateway in a repository of 20 commits, each of
+//     which is compared with its parent: most change nothing, one adds 5 ms of work to a request, and one doubles the
+//     CPU time of a request without a longer latency.
 //
 // The versions are made from HEAD in a clone in a temporary folder; uncommitted changes
-// are left out. Each benchmark has three gated units. The gateway must be found by its TTFT or
-// throughput.
+// are left out. Each benchmark has three gated units, and with -build also the CPU time, by which build-cpu
+// must be found. The gateways must be found by their TTFT, throughput or CPU time.
 //
 // Usage:
 //
@@ -47,6 +50,7 @@ import (
 type options struct {
 	counts map[kind]*int
 	n, max int
+	units  string
 	dir    string
 }
 
@@ -87,6 +91,10 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	o.counts[slower] = fs.Int("slower", 10, "`number` of comparisons with a version whose tokens are all slower")
 	o.counts[row] = fs.Int("row", 10, "`number` of comparisons with a version of which one benchmark is slower and another one noisy")
 	o.counts[gateway] = fs.Int("gateway", 10, "`number` of comparisons with a gateway that needs 3 ms more")
+	o.counts[buildEqual] = fs.Int("build-equal", 10, "`number` of comparisons of servers of equal commits")
+	o.counts[buildDelay] = fs.Int("build-delay", 10, "`number` of comparisons with a server that needs 5 ms more a request")
+	o.counts[buildCPU] = fs.Int("build-cpu", 10, "`number` of comparisons with a server that needs twice the CPU time")
+	fs.StringVar(&o.units, "units", "", "`file` of margins, as of benchgate ab, such as benchgate aa prints on this machine")
 	fs.IntVar(&o.n, "n", 10, "`count` of samples of each side, as of benchgate ab")
 	fs.IntVar(&o.max, "max", 0, "maximum `count` of samples of each side, as of benchgate ab (default -n)")
 	fs.StringVar(&o.dir, "dir", ".ci/cache/gate", "`folder` of the results; results of an earlier run in it are deleted")
@@ -102,7 +110,12 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		}
 	}
 	var err error
-	o.dir, err = filepath.Abs(o.dir)
+	if o.units != "" {
+		o.units, err = filepath.Abs(o.units)
+	}
+	if err == nil {
+		o.dir, err = filepath.Abs(o.dir)
+	}
 	return o, err
 }
 
@@ -124,7 +137,7 @@ func (o options) compareAll(ctx context.Context, stdout io.Writer) (all []compar
 	defer func() { err = errors.Join(err, file.Close()) }()
 	w := io.MultiWriter(stdout, file)
 
-	r, err := prepare(ctx)
+	r, err := prepare(ctx, o)
 	if err != nil {
 		return nil, err
 	}

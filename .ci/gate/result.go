@@ -17,10 +17,14 @@ const (
 	slower  kind = "slower"
 	row     kind = "row"
 	gateway kind = "gateway"
+
+	buildEqual kind = "build-equal"
+	buildDelay kind = "build-delay"
+	buildCPU   kind = "build-cpu"
 )
 
 // kinds are all kinds, in the order of the table.
-var kinds = []kind{equal, slower, row, gateway}
+var kinds = []kind{equal, slower, row, gateway, buildEqual, buildDelay, buildCPU}
 
 // A finding says whether a verdict is right; see the comment of the command.
 type finding string
@@ -54,7 +58,7 @@ func find(k kind, r gate.Report) finding {
 	switch {
 	case r.Verdict == gate.CannotJudge:
 		return noisy
-	case k != equal && r.Verdict == gate.Pass:
+	case k != equal && k != buildEqual && r.Verdict == gate.Pass:
 		return missed
 	}
 	return right
@@ -70,23 +74,27 @@ func isSlower(k kind, r gate.Row) bool {
 		return speed && strings.Contains(r.Name, fmt.Sprintf("/row=%d/", slowRow))
 	case gateway:
 		return (r.Unit == "p50-ttft-ns" || r.Unit == "output-tok/s") && strings.Contains(r.Name, "/via=gateway/")
+	case buildDelay:
+		return r.Unit == "p50-ttft-ns" || r.Unit == "output-tok/s" || r.Unit == "srv-cpu-s/ktok"
+	case buildCPU:
+		return r.Unit == "srv-cpu-s/ktok"
 	}
 	return false
 }
 
 // heading stands above the lines of comparisons.
-const heading = "  run  versions  verdict       finding  rounds    time  last line of the report"
+const heading = "  run  versions     verdict       finding  rounds    time  last line of the report"
 
 // line describes a comparison with a number.
 func (c comparison) line(number int) string {
-	return fmt.Sprintf("%5d  %-8s  %-12s  %-7s  %6d  %6s  %s", number, c.kind, c.report.Verdict, c.finding, c.report.Samples, c.took.Round(time.Second), c.last)
+	return fmt.Sprintf("%5d  %-11s  %-12s  %-7s  %6d  %6s  %s", number, c.kind, c.report.Verdict, c.finding, c.report.Samples, c.took.Round(time.Second), c.last)
 }
 
 // table sums up comparisons by kind: the findings, and the median and the largest of rounds and
 // times.
 func table(all []comparison) string {
 	var b strings.Builder
-	b.WriteString("versions  runs  right  noisy  missed  wrong  rounds (most)    time  (most)\n")
+	b.WriteString("versions     runs  right  noisy  missed  wrong  rounds (most)    time  (most)\n")
 	for _, k := range kinds {
 		count := map[finding]int{}
 		var rounds []int
@@ -103,7 +111,7 @@ func table(all []comparison) string {
 		slices.Sort(rounds)
 		slices.Sort(times)
 		n := len(rounds)
-		fmt.Fprintf(&b, "%-8s %5d %6d %6d %7d %6d %8d %5s %7s %7s\n", k, n, count[right], count[noisy], count[missed], count[wrong],
+		fmt.Fprintf(&b, "%-11s %5d %6d %6d %7d %6d %8d %5s %7s %7s\n", k, n, count[right], count[noisy], count[missed], count[wrong],
 			rounds[n/2], fmt.Sprintf("(%d)", rounds[n-1]), times[n/2].Round(time.Second), fmt.Sprintf("(%v)", times[n-1].Round(time.Second)))
 	}
 	return b.String()

@@ -51,10 +51,11 @@ const slowRow, noisyRow = 2, 5
 // A repository is the clone in which versions are compared.
 type repository struct {
 	dir, tree, benchgate string
+	gateways             *gateways // nil if none is compared
 }
 
 // prepare clones the repository, adds the benchmark with rows, and builds benchgate.
-func prepare(ctx context.Context) (r *repository, err error) {
+func prepare(ctx context.Context, o options) (r *repository, err error) {
 	r = &repository{}
 	if r.dir, err = os.MkdirTemp("", "gate-"); err != nil {
 		return nil, err
@@ -77,7 +78,12 @@ func prepare(ctx context.Context) (r *repository, err error) {
 	if _, err := command(ctx, r.tree, "git", "-c", "user.name=gate", "-c", "user.email=gate@example.com", "commit", "-qm", "rows"); err != nil {
 		return nil, err
 	}
-	_, err = command(ctx, r.tree, "go", "build", "-o", r.benchgate, "./llmbench/cmd/benchgate")
+	if _, err := command(ctx, r.tree, "go", "build", "-trimpath", "-o", r.benchgate, "./llmbench/cmd/benchgate"); err != nil {
+		return nil, err
+	}
+	if *o.counts[buildEqual]+*o.counts[buildDelay]+*o.counts[buildCPU] > 0 {
+		r.gateways, err = prepareGateways(ctx, r.tree, r.dir)
+	}
 	return r, err
 }
 
@@ -127,16 +133,22 @@ func (r *repository) compare(ctx context.Context, o options, k kind, out string)
 	if err := r.write(k); err != nil {
 		return c, err
 	}
-	dir, bench, packages := r.tree, "-bench=Serve", "./scenarios"
+	dir, suite := r.tree, []string{"-bench=Serve", "-trimpath", "./scenarios"}
+	flags := []string{"-base=HEAD"}
 	env := []string{"LLMBENCH_CONCURRENCY=2", "LLMBENCH_REQUESTS=6", "LLMBENCH_WARMUP=2", "LLMBENCH_INPUT=16", "LLMBENCH_OUTPUT=100", "LLMBENCH_CLIENT_BOUND=report"}
 	switch k {
 	case row:
-		bench = "-bench=GateRows"
+		suite[0] = "-bench=GateRows"
 	case gateway: // as in a module of a user, without any variable
-		dir, bench, packages, env = filepath.Join(r.tree, "scenarios", "example"), "-bench=Gateway", ".", nil
+		dir, suite, env = filepath.Join(r.tree, "scenarios", "example"), []string{"-bench=Gateway", "-trimpath", "."}, nil
+	case buildEqual, buildDelay, buildCPU:
+		if err := r.gateways.checkOut(ctx, k); err != nil {
+			return c, err
+		}
+		dir, suite, flags, env = r.gateways.dir, []string{"-bench=Serve"}, r.gateways.flags(), r.gateways.env()
 	}
-	cmd := exec.CommandContext(ctx, r.benchgate, "ab", "-base=HEAD", fmt.Sprintf("-n=%d", o.n), fmt.Sprintf("-max=%d", o.max), "-timeout=5m", "-out="+out,
-		"--", bench, "-benchtime=1x", "-trimpath", packages)
+	args := append([]string{"ab", fmt.Sprintf("-n=%d", o.n), fmt.Sprintf("-max=%d", o.max), "-timeout=5m", "-out=" + out, "-units=" + o.units}, flags...)
+	cmd := exec.CommandContext(ctx, r.benchgate, append(append(args, "--", "-benchtime=1x"), suite...)...)
 	cmd.Dir = dir
 	// After Ctrl-C at a terminal benchgate gets two signals, of which it ignores the second.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// gateways is a repository with 20 versions of a gateway, and what measures them.
+type gateways struct {
+	dir             string // its working tree
+	cache           string
+	mock, scenarios string // programs
+	equal           int    // the number of comparisons of equal versions so far
+}
+
+// The commits, numbered from 1, that differ from their parent.
+const commits, delayCommit, cpuCommit = 20, 8, 14
+
+// prepareGateways makes the repository in a folder, from the sources of this project in tree.
+func prepareGateways(ctx context.Context, tree, folder string) (*gateways, error) {
+	g := &gateways{dir: filepath.Join(folder, "gateways"), cache: filepath.Join(folder, "cache"), mock: filepath.Join(folder, "mockserver"), scenarios: filepath.Join(folder, "scenarios.test")}
+	if _, err := command(ctx, tree, "go", "build", "-trimpath", "-o", g.mock, "./mockserver/cmd/mockserver"); err != nil {
+		return nil, err
+	}
+	if _, err := command(ctx, tree, "go", "test", "-c", "-trimpath", "-o", g.scenarios, "./scenarios"); err != nil {
+		return nil, err
+	}
+	source, err := os.ReadFile(filepath.Join(tree, "llmbench", "cmd", "benchgate", "testdata", "gateway", "main.go"))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := command(ctx, "", "git", "init", "-q", g.dir); err != nil {
+		return nil, err
+	}
+	for number := 1; number <= commits; number++ {
+		old, new := "", ""
+		switch number {
+		case delayCommit:
+			old, new = "checks = 4", "checks = 9"
+		case cpuCommit:
+			old, new = "audits = 0", "audits = 30"
+		}
+		if old != "" && bytes.Count(source, []byte(old)) != 1 {
+			return nil, fmt.Errorf("the gateway: want %q once", old)
+		}
+		source = bytes.Replace(source, []byte(old), []byte(new), min(len(old), 1))
+		for name, text := range map[string]string{"go.mod": "module example.com/gateway\n\ngo 1.24\n", "main.go": string(source), "README": fmt.Sprintf("Version %d.\n", number)} {
+			if err := os.WriteFile(filepath.Join(g.dir, name), []byte(text), 0o666); err != nil {
+				return nil, err
+			}
+		}
+		if _, err := command(ctx, g.dir, "git", "add", "--all"); err != nil {
+			return nil, err
+		}
+		if _, err := command(ctx, g.dir, "git", "-c", "user.name=gate", "-c", "user.email=gate@example.com", "commit", "-qm", fmt.Sprint(number)); err != nil {
+			return nil, err
+		}
+		if _, err := command(ctx, g.dir, "git", "tag", fmt.Sprint("v", number)); err != nil {
+			return nil, err
+		}
+	}
+	return g, nil
+}
+
+// checkOut checks out a version that differs from its parent as the kind says.
+func (g *gateways) checkOut(ctx context.Context, k kind) error {
+	number := map[kind]int{buildDelay: delayCommit, buildCPU: cpuCommit}[k]
+	if k == buildEqual {
+		for number = 2 + g.equal%(commits-1); number == delayCommit || number == cpuCommit; number = 2 + g.equal%(commits-1) {
+			g.equal++
+		}
+		g.equal++
+	}
+	_, err := command(ctx, g.dir, "git", "checkout", "-q", fmt.Sprint("v", number))
+	return err
+}
+
+// flags returns the flags of benchgate ab that compare the version that is checked out with its parent.
+func (g *gateways) flags() []string {
+	return []string{"-base=HEAD~1", "-build=go build -o {out}/gateway .", "-bench-from=" + g.scenarios,
+		"-command=" + g.mock + " -ttft 20ms -addr 127.0.0.1:{port} & {out}/gateway -listen 127.0.0.1:{port} -upstream http://127.0.0.1:{upstream}"}
+}
+
+// env returns the variables of the load.
+func (g *gateways) env() []string {
+	return []string{"LLMBENCH_CACHE=" + g.cache, "LLMBENCH_CONCURRENCY=1", "LLMBENCH_REQUESTS=24", "LLMBENCH_WARMUP=4", "LLMBENCH_INPUT=16", "LLMBENCH_OUTPUT=32", "LLMBENCH_CLIENT_BOUND=report"}
+}
