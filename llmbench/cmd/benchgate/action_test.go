@@ -156,6 +156,28 @@ func TestAction(t *testing.T) {
 	}
 }
 
+// TestActionBuild checks that the action can compare servers.
+func TestActionBuild(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
+	if apart(t) {
+		return
+	}
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("skipped: no bash")
+	}
+	script, err := filepath.Abs(filepath.Join(actionFolder, "gate.bash"))
+	assert.NilError(t, err)
+	change, units := serverFixture(t)
+	change("106")
+	commit(t)
+	fakeGo(t, true)
+	r := runAction(t.Context(), t, script, "ARGS=-bench=Server\n-benchtime=1x\n", "BASE=v1", "UNITS="+units, "FLAGS=-build="+buildCopy+"\n-command={out}/server --port {port}\n")
+	assert.Equal(t, r.status, exitRegression, r.log)
+	assert.Assert(t, strings.Contains(r.summary, "server-version: v106 against v100"), r.summary)
+}
+
 // TestActionWithoutProgram checks that the summary says why nothing could be run.
 func TestActionWithoutProgram(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
