@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
@@ -26,16 +25,19 @@ type load struct {
 	TTFT     time.Duration `json:"ttft_ns"`
 	PerToken time.Duration `json:"per_token_ns"`
 	Streams  int           `json:"streams"`
-	Loops    int           `json:"loops"` // busy loops
-	Build    bool          `json:"build"` // a build of the standard library at nice 19
+	Loops    int           `json:"loops"`   // busy loops
+	Build    bool          `json:"build"`   // a build of the standard library at nice 19
+	Starved  bool          `json:"starved"` // the client has 1 % of a CPU
 }
 
 // idle reports whether nothing runs beside the client.
-func (l load) idle() bool { return l.Loops == 0 && !l.Build }
+func (l load) idle() bool { return l.Loops == 0 && !l.Build && !l.Starved }
 
 // beside says what runs beside the client.
 func (l load) beside() string {
 	switch {
+	case l.Starved:
+		return "a limit of 1 % of a CPU"
 	case l.Build:
 		return "a build"
 	case l.Loops == 1:
@@ -56,10 +58,14 @@ func (o *options) loads() (all []load) {
 		for _, token := range o.perToken {
 			for _, streams := range o.streams {
 				for _, loops := range o.loops {
-					all = append(all, load{ttft, token, streams, loops, false})
+					all = append(all, load{TTFT: ttft, PerToken: token, Streams: streams, Loops: loops})
+					if o.check == starved {
+						all = append(all, all[len(all)-1], all[len(all)-1])
+						all[len(all)-1].Starved = true
+					}
 				}
 				if o.build {
-					all = append(all, load{ttft, token, streams, 0, true})
+					all = append(all, load{TTFT: ttft, PerToken: token, Streams: streams, Build: true})
 				}
 			}
 		}
@@ -84,10 +90,16 @@ func measure(ctx context.Context, o options, progress io.Writer) ([]result, erro
 		return nil, err
 	}
 	defer os.RemoveAll(programs)
-	b := bench{options: o, client: filepath.Join(programs, "scenarios.test"), mock: filepath.Join(programs, "mockserver")}
-	for _, args := range [][]string{{"test", "-c", "-o", b.client, "./scenarios"}, {"build", "-o", b.mock, "./mockserver/cmd/mockserver"}} {
-		if out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
+	b := bench{options: o}
+	if err := b.build(ctx, programs); err != nil {
+		return nil, err
+	}
+	if o.check == starved {
+		if b.cgroup, err = newCgroup(); err != nil {
+			fmt.Fprintln(progress, "SKIPPED: clients with 1 % of a CPU: no cgroup:", err)
+			loads = slices.DeleteFunc(loads, func(l load) bool { return l.Starved })
+		} else {
+			defer os.Remove(b.cgroup)
 		}
 	}
 	lines, err := os.Create(filepath.Join(o.dir, "results.jsonl"))
@@ -115,6 +127,7 @@ func measure(ctx context.Context, o options, progress io.Writer) ([]result, erro
 type bench struct {
 	options
 	client, mock string // paths of the programs
+	cgroup       string // the folder of a cgroup with 1 % of a CPU; "": none
 }
 
 // run makes one run.
@@ -130,6 +143,13 @@ func (b *bench) run(ctx context.Context, number int, l load) (r result, err erro
 			c.Wait() // the error says that cancel ended the child
 		}
 	}()
+	start := func(c *exec.Cmd) error {
+		err := c.Start()
+		if err == nil {
+			children = append(children, c)
+		}
+		return err
+	}
 	dir, err := os.MkdirTemp(b.dir, "run")
 	if err != nil {
 		return r, err
@@ -140,30 +160,26 @@ func (b *bench) run(ctx context.Context, number int, l load) (r result, err erro
 	if err != nil {
 		return r, err
 	}
-	if err := mock.Start(); err != nil {
+	if err := start(mock); err != nil {
 		return r, err
 	}
-	children = append(children, mock)
 	url, err := servingURL(stderr)
 	if err != nil {
 		return r, err
 	}
 	for range l.Loops {
-		c := pinned(ctx, b.clientCore, "sh", "-c", "while :; do :; done")
-		if err := c.Start(); err != nil {
+		if err := start(pinned(ctx, b.clientCore, "sh", "-c", "while :; do :; done")); err != nil {
 			return r, err
 		}
-		children = append(children, c)
 	}
 	if l.Build {
 		c := pinned(ctx, b.clientCore, "nice", "-n", "19", "go", "build", "-a", "std")
 		c.Env = append(os.Environ(), "GOCACHE="+filepath.Join(dir, "cache"), "GOFLAGS=")
-		if err := c.Start(); err != nil {
+		if err := start(c); err != nil {
 			return r, err
 		}
-		children = append(children, c)
 	}
-	output, err := b.benchmark(ctx, l, url, dir)
+	output, err := b.runClient(ctx, l, url, dir)
 	if err != nil {
 		return r, err
 	}
@@ -175,34 +191,12 @@ func (b *bench) run(ctx context.Context, number int, l load) (r result, err erro
 	if err != nil {
 		return r, err
 	}
-	r, err = newResult(number, l, output, record, log, epoch)
+	r, err = b.check.newResult(number, l, output, record, log, epoch)
 	if b.keep {
-		name := fmt.Sprintf("%03d-ttft=%v-token=%v-streams=%d-loops=%d-build=%t", number, l.TTFT, l.PerToken, l.Streams, l.Loops, l.Build)
+		name := fmt.Sprintf("%03d-ttft=%v-token=%v-streams=%d-loops=%d-build=%t-starved=%t", number, l.TTFT, l.PerToken, l.Streams, l.Loops, l.Build, l.Starved)
 		err = errors.Join(err, b.keepRun(name, output, record, log))
 	}
 	return r, err
-}
-
-// benchmark runs the client, and returns what it printed.
-func (b *bench) benchmark(ctx context.Context, l load, url, out string) (string, error) {
-	out, err := filepath.Abs(out)
-	if err != nil {
-		return "", err
-	}
-	c := pinned(ctx, b.clientCore, b.client, "-test.run=^$", "-test.bench=Serve", "-test.benchtime=1x")
-	c.Dir = "scenarios" // as go test does
-	c.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LLMBENCH_") })
-	for name, value := range map[string]string{
-		"URL": url, "MODEL": "mock", "INPUT": "32", "OUTPUT": strconv.Itoa(b.tokens), "CONCURRENCY": strconv.Itoa(l.Streams),
-		"REQUESTS": strconv.Itoa(max(16, b.waves*l.Streams)), "WARMUP": strconv.Itoa(l.Streams), "OUT": out, "CLIENT_BOUND": "withhold",
-	} {
-		c.Env = append(c.Env, "LLMBENCH_"+name+"="+value)
-	}
-	text, err := c.CombinedOutput()
-	if err != nil && !strings.Contains(string(text), "neither a rate nor a latency is left") {
-		return "", fmt.Errorf("the benchmark: %w\n%s", err, withoutUnits(string(text)))
-	}
-	return string(text), nil
 }
 
 // keepRun keeps the files of a run.
@@ -213,18 +207,6 @@ func (b *bench) keepRun(name, output, record string, log []mockserver.Entry) err
 		return err
 	}
 	return errors.Join(os.WriteFile(path+".txt", []byte(output), 0o666), os.WriteFile(path+".mock.json", text, 0o666), os.Rename(record, path+".jsonl"))
-}
-
-// pinned returns a command that runs on one core, or on any if core is -1. The command ends when ctx ends, and
-// when this process does.
-func pinned(ctx context.Context, core int, command ...string) *exec.Cmd {
-	if core >= 0 {
-		command = append([]string{"taskset", "-c", strconv.Itoa(core)}, command...)
-	}
-	c := exec.CommandContext(ctx, command[0], command[1:]...)
-	c.WaitDelay = 10 * time.Second
-	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	return c
 }
 
 // servingURL returns the URL in the first line of the mock server's output.
@@ -275,7 +257,7 @@ func onlyFile(dir string) (string, error) {
 
 // figures returns the values in the output of a benchmark.
 func figures(output string) (map[string]float64, error) {
-	all, err := benchfile.Read(strings.NewReader(output), "the output of the benchmark")
+	all, err := benchfile.Read(strings.NewReader(output), "the output of the client")
 	if err == nil && len(all) > 1 {
 		err = fmt.Errorf("%d results; want 1:\n%s", len(all), output)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -17,6 +18,9 @@ const (
 	minFast     = 90
 	minTold     = 90
 )
+
+// maxK6Off is how far the median TTFT of k6 may be from the truth.
+const maxK6Off = time.Millisecond
 
 // By how much the mean TPOT and the median TTFT of a healthy run's server may differ from what the server was told: a
 // share, and for the TTFT the time that the server takes to read a request and to wake up.
@@ -46,8 +50,19 @@ func (p promise) String() string {
 	return "BROKEN: " + p.text
 }
 
-// promises returns whether the results keep the promises.
-func promises(all []result) []promise {
+// promises returns whether the results of a check keep its promises.
+func (c check) promises(all []result) []promise {
+	switch c {
+	case starved:
+		return starvedPromises(all)
+	case k6:
+		near := only(all, func(r result) bool {
+			return slices.ContainsFunc(r.Figures, func(f figure) bool {
+				return f.Unit == "p50-ttft-ns" && math.Abs(f.Measured-f.True) <= float64(maxK6Off)
+			})
+		})
+		return []promise{{len(near) == len(all), fmt.Sprintf("the median of llm_ttft is within %v of the truth in %d of %d runs; want all", maxK6Off, len(near), len(all))}}
+	}
 	s := sum(all)
 	slow := sum(only(all, func(r result) bool { return r.healthy() && r.PerToken >= slowToken }))
 	paced := sum(only(all, func(r result) bool { return r.PerToken >= slowToken }))
@@ -57,6 +72,17 @@ func promises(all []result) []promise {
 		{slow.rightShown == slow.right, fmt.Sprintf("%d of %d figures within %d %% are shown in %d healthy runs at %v a token and more; want all", slow.rightShown, slow.right, rightWithin, slow.runs, slowToken)},
 		{100*fast.rightShown >= minFast*fast.right, fmt.Sprintf("%d of %d figures within %d %% are shown in %d healthy runs at %v a token; want %d %%", fast.rightShown, fast.right, rightWithin, fast.runs, fastToken, minFast)},
 		{100*paced.told >= minTold*paced.runs, fmt.Sprintf("client-err-%% is within a factor of 2 of the truth, or both are at most %d %%, in %d of %d runs at %v a token and more; want %d %%", nearZero, paced.told, paced.runs, slowToken, minTold)},
+	}
+}
+
+// starvedPromises returns whether client-err-% tells starved clients from others.
+func starvedPromises(all []result) []promise {
+	limited := only(all, func(r result) bool { return r.Starved })
+	other := only(all, func(r result) bool { return !r.Starved && r.worst() <= maxShown/2. })
+	noticed, accused := len(only(limited, result.accused)), len(only(other, result.accused))
+	return []promise{
+		{noticed == len(limited), fmt.Sprintf("client-err-%% is above %d %% for %d of %d starved clients; want all", maxShown, noticed, len(limited))},
+		{accused == 0, fmt.Sprintf("client-err-%% is above %d %% for %d of %d other clients within %v %% of the truth; want none", maxShown, accused, len(other), maxShown/2.)},
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// A figure is one core unit of a run.
+// A figure is one core unit of a run, or a unit that k6 prints.
 type figure struct {
 	Unit     string  `json:"unit"`
 	Measured float64 `json:"measured"` // as the benchmark shows it, or would show it
@@ -26,6 +26,7 @@ type figure struct {
 // A result is what is known of a run.
 type result struct {
 	load
+	Check       check    `json:"check"`
 	Run         int      `json:"run"`
 	Figures     []figure `json:"figures"`        // the largest error first
 	TrueTPOT    float64  `json:"true_tpot_ns"`   // mean, by the server's log
@@ -35,9 +36,9 @@ type result struct {
 	Output      string   `json:"output"` // of the benchmark, without its lines about units
 }
 
-// newResult compares the output of a benchmark with the truth.
-func newResult(number int, l load, output, record string, log []mockserver.Entry, epoch int64) (result, error) {
-	r := result{load: l, Run: number, Output: withoutUnits(output)}
+// newResult compares the output of a client with the truth.
+func (c check) newResult(number int, l load, output, record string, log []mockserver.Entry, epoch int64) (result, error) {
+	r := result{load: l, Check: c, Run: number, Output: withoutUnits(output)}
 	shown, err := figures(output)
 	if err != nil {
 		return r, err
@@ -45,8 +46,8 @@ func newResult(number int, l load, output, record string, log []mockserver.Entry
 	if v, known := shown[sample.ClientError]; known {
 		r.ClientError = &v
 	}
-	var requests []sent
-	if requests, r.Withheld, err = readSent(record); err != nil {
+	requests, err := readSent(record)
+	if err != nil {
 		return r, err
 	}
 	right, err := truth(requests, log, epoch, l.Streams)
@@ -58,15 +59,22 @@ func newResult(number int, l load, output, record string, log []mockserver.Entry
 	if err != nil {
 		return r, err
 	}
+	if recorded.End != nil {
+		r.Withheld = recorded.End.Withheld
+	}
 	measured := recorded.Figures().Metrics
 	maps.Copy(measured, shown)
 	for _, u := range sample.Units {
 		value, isMeasured := measured[u.Name]
 		want := right[u.Name]
-		if !u.Core || !isMeasured || want == 0 { // the share of failed requests is 0
+		_, isShown := shown[u.Name]
+		wanted := u.Core
+		if c == k6 { // its records have further figures, by other rules
+			wanted = isShown
+		}
+		if !wanted || !isMeasured || want == 0 { // the share of failed requests is 0
 			continue
 		}
-		_, isShown := shown[u.Name]
 		r.Figures = append(r.Figures, figure{u.Name, value, want, 100 * math.Abs(value/want-1), isShown})
 	}
 	slices.SortStableFunc(r.Figures, func(a, b figure) int { return cmp.Compare(b.Error, a.Error) })
@@ -99,6 +107,9 @@ func (r *result) wrong() []figure {
 	return slices.DeleteFunc(slices.Clone(r.Figures), func(f figure) bool { return !f.Shown || f.Error <= maxShown })
 }
 
+// accused reports whether client-err-% says that the client distorts its figures.
+func (r result) accused() bool { return r.ClientError != nil && *r.ClientError > maxShown }
+
 // told reports whether client-err-% tells the largest true error.
 func (r *result) told() bool {
 	if r.ClientError == nil {
@@ -110,11 +121,21 @@ func (r *result) told() bool {
 
 // String returns a line for a reader who watches the runs.
 func (r result) String() string {
+	text := fmt.Sprintf("%3d  %v: ", r.Run, r.load)
+	if r.Check == k6 {
+		for _, f := range r.Figures {
+			text += fmt.Sprintf("%s %v, true %v; ", f.Unit, time.Duration(f.Measured).Round(time.Microsecond), time.Duration(f.True).Round(time.Microsecond))
+		}
+		return strings.TrimSuffix(text, "; ")
+	}
 	said := "unknown"
 	if r.ClientError != nil {
 		said = fmt.Sprintf("%.2g", *r.ClientError)
 	}
-	text := fmt.Sprintf("%3d  %v: client-err-%% %s, true %.2g (%s)", r.Run, r.load, said, r.worst(), r.Figures[0].Unit)
+	text += fmt.Sprintf("client-err-%% %s, true %.2g (%s)", said, r.worst(), r.Figures[0].Unit)
+	if r.Check == starved { // all figures are shown
+		return text
+	}
 	if !r.told() {
 		text += "; NOT WITHIN A FACTOR OF 2"
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"container/heap"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -20,35 +19,28 @@ import (
 type sent struct {
 	ID      string
 	Epoch   int64           `json:"epoch_unix_ns"` // since 1970
-	Start   time.Duration   `json:"start_ns"`
-	Wrote   time.Duration   `json:"wrote_ns"` // 0: unknown
+	Wrote   time.Duration   `json:"wrote_ns"`      // 0: unknown
 	First   time.Duration   `json:"first_ns"`
 	Gaps    []time.Duration `json:"gaps_ns"`
 	Outcome sample.Outcome
 }
 
-// readSent returns the requests in a file of records, and the units that were withheld.
-func readSent(path string) (all []sent, withheld []string, err error) {
+// readSent returns the requests in a file of records.
+func readSent(path string) (all []sent, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for line := range bytes.Lines(text) {
-		var l struct {
-			sent
-			End *struct{ Withheld []string }
-		}
+		var l sent
 		if err := json.Unmarshal(line, &l); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", path, err)
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		switch {
-		case l.ID != "":
-			all = append(all, l.sent)
-		case l.End != nil:
-			withheld = l.End.Withheld
+		if l.ID != "" { // neither the head nor the end
+			all = append(all, l)
 		}
 	}
-	return all, withheld, nil
+	return all, nil
 }
 
 // truth returns the figures of the requests as a client without delays would have measured
@@ -115,30 +107,15 @@ func onTheWire(r sent, e *mockserver.Entry, epoch time.Duration) []time.Duration
 // perfectElapsed returns the time that workers without delays take for the requests. The
 // workers begin as a closed loop plans it. Each request takes as long as it took in truth.
 func perfectElapsed(samples []sample.Sample, workers int) (elapsed time.Duration) {
-	var free instants // when each worker can send its next request
+	var free []time.Duration // when each worker can send its next request
 	for k := range min(workers, len(samples)) {
-		heap.Push(&free, time.Duration(k)*llmbench.DefaultStagger)
+		free = append(free, time.Duration(k)*llmbench.DefaultStagger)
 	}
 	inOrder := slices.SortedFunc(slices.Values(samples), func(a, b sample.Sample) int { return cmp.Compare(a.Start, b.Start) })
 	for _, s := range inOrder {
-		end := free[0] + s.End - s.Start
-		elapsed = max(elapsed, end)
-		free[0] = end
-		heap.Fix(&free, 0)
+		next := slices.Index(free, slices.Min(free))
+		free[next] += s.End - s.Start
+		elapsed = max(elapsed, free[next])
 	}
 	return elapsed
-}
-
-// instants are a heap whose first element is the earliest.
-type instants []time.Duration
-
-func (h instants) Len() int           { return len(h) }
-func (h instants) Less(i, j int) bool { return h[i] < h[j] }
-func (h instants) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *instants) Push(x any)        { *h = append(*h, x.(time.Duration)) }
-func (h *instants) Pop() any {
-	last := len(*h) - 1
-	x := (*h)[last]
-	*h = (*h)[:last]
-	return x
 }

@@ -27,7 +27,7 @@ func TestTruth(t *testing.T) {
 	var log []mockserver.Entry
 	add := func(accepted, wrote time.Duration) {
 		id := fmt.Sprint(len(log))
-		sends := sent{ID: id, Epoch: epoch + 1e9, Start: accepted - time.Second - 5*ms, Outcome: sample.OK}
+		sends := sent{ID: id, Epoch: epoch + 1e9, Outcome: sample.OK}
 		if wrote > 0 {
 			sends.Wrote = wrote - time.Second
 		}
@@ -110,7 +110,7 @@ func TestPromises(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var held []string
-			for _, p := range promises(test.results) {
+			for _, p := range grid.promises(test.results) {
 				held = append(held, map[bool]string{true: "yes", false: "no"}[p.held])
 			}
 			assert.Equal(t, strings.Join(held, " "), test.held)
@@ -124,6 +124,53 @@ func TestPromises(t *testing.T) {
 		"| 2ms     | -      | 1    | 1       | 1          | 1              | 1     | 0                   | 2 %                 | 1                            |\n"+
 		"| 2ms     | 1 loop | 1    | 1       | 0          | 0              | 1     | 1                   | 6 %                 | 1                            |\n"+
 		"| all     | all    | 3    | 3       | 2          | 1              | 2     | 1                   | 6 %                 | 3                            |\n")
+}
+
+// TestOtherPromises checks the promises about starved clients and about k6.
+func TestOtherPromises(t *testing.T) {
+	run := func(isStarved bool, said, off float64) result {
+		return result{load: load{Starved: isStarved}, ClientError: &said, Figures: []figure{{"a", 1, 1, off, true}}}
+	}
+	unknown := run(true, 0, 100)
+	unknown.ClientError = nil
+	ttft := func(measured float64) result {
+		return result{Figures: []figure{{"p99-ttft-ns", 0, 1, 100, true}, {"p50-ttft-ns", measured, 200e6, 0, true}}}
+	}
+	for _, test := range []struct {
+		check   check
+		results []result
+		held    []bool
+	}{
+		{starved, []result{run(false, 5, 1), run(true, 5.1, 100), run(true, 100, 10)}, []bool{true, true}},
+		{starved, []result{run(true, 5.1, 100), run(true, 5, 100)}, []bool{false, true}},
+		{starved, []result{unknown}, []bool{false, true}},
+		{starved, []result{run(false, 5.1, 2.6), run(false, 5.1, 2.5)}, []bool{true, false}},
+		{starved, []result{run(false, 5.1, 2.6)}, []bool{true, true}},
+		{k6, []result{ttft(199e6), ttft(201e6)}, []bool{true}},
+		{k6, []result{ttft(200e6), ttft(201.1e6)}, []bool{false}},
+		{k6, []result{{}}, []bool{false}},
+	} {
+		var held []bool
+		for _, p := range test.check.promises(test.results) {
+			held = append(held, p.held)
+		}
+		assert.DeepEqual(t, held, test.held)
+	}
+}
+
+// TestK6 makes a run with k6, which it builds. How far its TTFT is from the truth depends on the machine.
+func TestK6(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds k6")
+	}
+	t.Chdir("../..")
+	var stdout, stderr strings.Builder
+	status := run(t.Context(), []string{"k6", "-ttft=10ms", "-per-token=2ms", "-streams=3", "-waves=2", "-tokens=3", "-dir=" + t.TempDir()}, &stdout, &stderr)
+	assert.Equal(t, stderr.String(), "")
+	assert.Assert(t, status < 2, stdout.String())
+	for _, part := range []string{"3 streams, beside -: ", "p50-ttft-ns ", ", true ", "of 1 runs; want all"} {
+		assert.Assert(t, strings.Contains(stdout.String(), part), "%q in\n%s", part, &stdout)
+	}
 }
 
 // TestRun makes a run of each of two loads. What the runs show depends on the machine.
@@ -140,10 +187,10 @@ func TestRun(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(dir, "results.jsonl"))
 	assert.NilError(t, err)
 	assert.Equal(t, strings.Count(string(text), "\n"), 2)
-	for _, part := range []string{`"streams":5,"loops":1,"build":false,"run":2`, `{"unit":"p50-ttft-ns","measured":`, `{"unit":"req/s","measured":`, `BenchmarkServe/`} {
+	for _, part := range []string{`"streams":5,"loops":1,"build":false,"starved":false,"check":"","run":2`, `{"unit":"p50-ttft-ns","measured":`, `{"unit":"req/s","measured":`, `BenchmarkServe/`} {
 		assert.Assert(t, strings.Contains(string(text), part), "%s in\n%s", part, text)
 	}
-	for _, name := range []string{"001-ttft=10ms-token=2ms-streams=5-loops=0-build=false.jsonl", "002-ttft=10ms-token=2ms-streams=5-loops=1-build=false.mock.json", "002-ttft=10ms-token=2ms-streams=5-loops=1-build=false.txt"} {
+	for _, name := range []string{"001-ttft=10ms-token=2ms-streams=5-loops=0-build=false-starved=false.jsonl", "002-ttft=10ms-token=2ms-streams=5-loops=1-build=false-starved=false.mock.json", "002-ttft=10ms-token=2ms-streams=5-loops=1-build=false-starved=false.txt"} {
 		_, err := os.Stat(filepath.Join(dir, name))
 		assert.NilError(t, err)
 	}
@@ -158,7 +205,7 @@ func TestArguments(t *testing.T) {
 		"-ttft=1":                     `invalid value "1" for flag -ttft: "1"; want values of at least 0s`,
 		"-tokens=1":                   "1 tokens; want at least 2",
 		"-mock-core=1 -client-core=1": "core 1 for both the mock server and the client; want two cores",
-		"more":                        `argument "more": want flags only`,
+		"more":                        `argument "more": want starved or k6 first, and then flags`,
 		"-dir=/dev/null":              "/dev/null",
 	} {
 		var stderr strings.Builder

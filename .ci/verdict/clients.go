@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// script is what k6 runs. It prints a result in Go benchmark format.
+//
+//go:embed k6.js
+var script string
+
+// maxBuild is the maximum time in which the programs are built. k6 takes minutes the first time.
+const maxBuild = 30 * time.Minute
+
+// build builds the programs in a folder.
+func (b *bench) build(ctx context.Context, dir string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, maxBuild, fmt.Errorf("not built after %v", maxBuild))
+	defer cancel()
+	b.client, b.mock = filepath.Join(dir, "client"), filepath.Join(dir, "mockserver")
+	client := exec.CommandContext(ctx, "go", "test", "-c", "-o", b.client, "./scenarios")
+	if b.check == k6 {
+		client = exec.CommandContext(ctx, "go", "build", "-o", b.client, "./cmd/k6")
+		client.Dir = filepath.Join("llmbench", "k6") // a module of its own
+	}
+	for _, c := range []*exec.Cmd{client, exec.CommandContext(ctx, "go", "build", "-o", b.mock, "./mockserver/cmd/mockserver")} {
+		if out, err := c.CombinedOutput(); err != nil {
+			return fmt.Errorf("%v: %w\n%s", c, errors.Join(err, context.Cause(ctx)), out)
+		}
+	}
+	return nil
+}
+
+// runClient runs the client, which writes its records to the folder out, and returns what it printed.
+func (b *bench) runClient(ctx context.Context, l load, url, out string) (string, error) {
+	out, err := filepath.Abs(out)
+	if err != nil {
+		return "", err
+	}
+	requests := max(16, b.waves*l.Streams)
+	variables := map[string]string{
+		"URL": url, "MODEL": "mock", "INPUT": "32", "OUTPUT": strconv.Itoa(b.tokens), "CONCURRENCY": strconv.Itoa(l.Streams),
+		"REQUESTS": strconv.Itoa(requests), "WARMUP": strconv.Itoa(l.Streams), "OUT": out, "CLIENT_BOUND": "withhold",
+	}
+	command := []string{b.client, "-test.run=^$", "-test.bench=Serve", "-test.benchtime=1x"}
+	switch b.check {
+	case starved:
+		variables["CLIENT_BOUND"] = "report"
+	case k6:
+		variables = map[string]string{"URL": url, "OUT": out}
+		command = []string{b.client, "run", "--no-usage-report", "--quiet", "--address=", "-"}
+		for name, value := range map[string]int{"VUS": l.Streams, "ITERATIONS": b.waves, "TOKENS": b.tokens} {
+			command = slices.Insert(command, 2, "--env", fmt.Sprintf("%s=%d", name, value))
+		}
+	}
+	if l.Starved {
+		command = append([]string{"sh", "-c", `echo $$ >"$0/cgroup.procs" && exec "$@"`, b.cgroup}, command...)
+	}
+	c := pinned(ctx, b.clientCore, command...)
+	c.Stdin = strings.NewReader(script) // which only k6 reads
+	c.Dir = "scenarios"                 // as go test does
+	c.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LLMBENCH_") || strings.HasPrefix(v, "K6_") })
+	for name, value := range variables {
+		c.Env = append(c.Env, "LLMBENCH_"+name+"="+value)
+	}
+	text, err := c.CombinedOutput()
+	if err != nil && !strings.Contains(string(text), "neither a rate nor a latency is left") {
+		return "", fmt.Errorf("the client: %w\n%s", err, withoutUnits(string(text)))
+	}
+	return string(text), nil
+}
+
+// pinned returns a command that runs on one core, or on any if core is -1. The command ends when ctx ends, and
+// when this process does.
+func pinned(ctx context.Context, core int, command ...string) *exec.Cmd {
+	if core >= 0 {
+		command = append([]string{"taskset", "-c", strconv.Itoa(core)}, command...)
+	}
+	c := exec.CommandContext(ctx, command[0], command[1:]...)
+	c.WaitDelay = 10 * time.Second
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return c
+}
+
+// newCgroup makes a cgroup whose processes get 1 % of a CPU, and returns its folder. It needs root, and the
+// controller "cpu" of version 1 or 2.
+func newCgroup() (dir string, err error) {
+	for _, at := range []struct{ parent, file, limit string }{
+		{"/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "1000"}, // of a period of 100 ms
+		{"/sys/fs/cgroup", "cpu.max", "1000 100000"},
+	} {
+		dir, e := os.MkdirTemp(at.parent, "llmbench-verdict-")
+		if e == nil {
+			if e = os.WriteFile(filepath.Join(dir, at.file), []byte(at.limit), 0); e == nil {
+				return dir, nil
+			}
+			e = errors.Join(e, os.Remove(dir))
+		}
+		err = errors.Join(err, e)
+	}
+	return "", err
+}
