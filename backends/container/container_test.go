@@ -235,7 +235,9 @@ func TestLastWords(t *testing.T) {
 	cli, err := client.New(client.FromEnv)
 	assert.NilError(t, err)
 	defer cli.Close()
-	_, err = cli.ContainerKill(t.Context(), i.box.ID(), client.ContainerKillOptions{Signal: "SIGKILL"})
+	ids := ownContainers(t)
+	assert.Equal(t, len(ids), 1)
+	_, err = cli.ContainerKill(t.Context(), ids[0], client.ContainerKillOptions{Signal: "SIGKILL"})
 	assert.NilError(t, err)
 	poll.WaitOn(t, func(poll.LogT) poll.Result {
 		if !i.box.Exited() {

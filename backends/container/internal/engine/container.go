@@ -220,9 +220,6 @@ func (c *Container) Exited() bool {
 // closed.
 func (c *Container) End() End { return c.end }
 
-// ID returns the container's id in the short form that Docker shows.
-func (c *Container) ID() string { return c.inner.GetContainerID()[:12] }
-
 // Addresses returns the addresses of a port of the container: direct is on the
 // container's own address, and published on 127.0.0.1. One of them may be "", if
 // the port cannot be reached that way.
