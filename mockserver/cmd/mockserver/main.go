@@ -102,41 +102,51 @@ type options struct {
 
 // parse reads the command line. Help goes to stdout, usage after a mistake to stderr.
 func parse(args []string, stdout, stderr io.Writer) (options, error) {
-	var given mockserver.Config // has the values of the flags
-	fs := flag.NewFlagSet("mockserver", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	addr := fs.String("addr", "127.0.0.1:8000", "listen on `host:port`; port 0 chooses a free port")
-	profile := fs.String("profile", "default", "`name` of the profile: default, speculative, one of package profiles, or the path of a .json file")
-	defineConfig(fs, &given)
+	var o options
+	fs, profile := o.flags()
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			help(stdout, fs)
 		} else {
 			usage(stderr, fs)
 		}
-		return options{}, err
+		return o, err
 	}
 	if fs.NArg() > 0 {
 		usage(stderr, fs)
-		return options{}, fmt.Errorf("argument %q: want flags only", fs.Arg(0))
+		return o, fmt.Errorf("argument %q: want flags only", fs.Arg(0))
 	}
 	c, err := mockserver.Load(*profile)
 	if err != nil {
-		return options{}, err
+		return o, err
 	}
-	fs.Visit(func(f *flag.Flag) { override(&c, given, f.Name) })
-	return options{*addr, c}, nil
+	fs.Visit(func(f *flag.Flag) { // these replace the profile's value, and add to one another
+		switch f.Name {
+		case "shape":
+			c.Shape = shape.Shape{}
+		case "fault":
+			c.Faults = nil
+		}
+	})
+	o.config = c
+	fs, _ = o.flags() // which are now values for the profile
+	return o, fs.Parse(args)
 }
 
-// defineConfig defines the flags that are fields of a configuration.
-func defineConfig(fs *flag.FlagSet, c *mockserver.Config) {
-	fs.Float64Var(&c.Speed, "speed", 0, "run faster than real time by this `factor`")
-	fs.DurationVar(&c.TTFT, "ttft", 0, "time to the first token of an empty prompt")
-	fs.DurationVar(&c.PerPromptToken, "per-prompt-token", 0, "time added to -ttft for each token of the prompt")
-	fs.DurationVar(&c.PerToken, "per-token", 0, "time from one token to the next")
-	fs.IntVar(&c.Slots, "slots", 0, "serve `n` sequences at a time; 0 means no limit")
-	fs.Float64Var(&c.Jitter, "jitter", 0, "vary each interval by up to this `share`, 0 to 1")
-	fs.Uint64Var(&c.Seed, "seed", 0, "seed `n` of the jitter")
+// flags returns the flags. Their default values are those of o, and parsing changes o.
+func (o *options) flags() (fs *flag.FlagSet, profile *string) {
+	fs = flag.NewFlagSet("mockserver", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.StringVar(&o.addr, "addr", "127.0.0.1:8000", "listen on `host:port`; port 0 chooses a free port")
+	profile = fs.String("profile", "default", "`name` of the profile: default, speculative, one of package profiles, or the path of a .json file")
+	c := &o.config
+	fs.Float64Var(&c.Speed, "speed", c.Speed, "run faster than real time by this `factor`")
+	fs.DurationVar(&c.TTFT, "ttft", c.TTFT, "time to the first token of an empty prompt")
+	fs.DurationVar(&c.PerPromptToken, "per-prompt-token", c.PerPromptToken, "time added to -ttft for each token of the prompt")
+	fs.DurationVar(&c.PerToken, "per-token", c.PerToken, "time from one token to the next")
+	fs.IntVar(&c.Slots, "slots", c.Slots, "serve `n` sequences at a time; 0 means no limit")
+	fs.Float64Var(&c.Jitter, "jitter", c.Jitter, "vary each interval by up to this `share`, 0 to 1")
+	fs.Uint64Var(&c.Seed, "seed", c.Seed, "seed `n` of the jitter")
 	fs.Func("flavor", "`name` of the server whose POST /generate this is: tgi, sglang, lmdeploy, vllm or mindie; without it the body of each request decides", func(v string) error {
 		c.Flavor = mockserver.Flavor(v)
 		return nil
@@ -147,33 +157,7 @@ func defineConfig(fs *flag.FlagSet, c *mockserver.Config) {
 		c.Faults = append(c.Faults, f)
 		return err
 	})
-}
-
-// override sets the field of the named flag to its given value. Other flags have no
-// field.
-func override(c *mockserver.Config, given mockserver.Config, name string) {
-	switch name {
-	case "speed":
-		c.Speed = given.Speed
-	case "ttft":
-		c.TTFT = given.TTFT
-	case "per-prompt-token":
-		c.PerPromptToken = given.PerPromptToken
-	case "per-token":
-		c.PerToken = given.PerToken
-	case "slots":
-		c.Slots = given.Slots
-	case "jitter":
-		c.Jitter = given.Jitter
-	case "seed":
-		c.Seed = given.Seed
-	case "flavor":
-		c.Flavor = given.Flavor
-	case "shape":
-		c.Shape = given.Shape
-	case "fault":
-		c.Faults = given.Faults
-	}
+	return fs, profile
 }
 
 // usage prints the flags.

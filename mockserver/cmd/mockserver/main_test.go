@@ -92,6 +92,28 @@ func TestRunBadUsage(t *testing.T) {
 	}
 }
 
+// TestFlagsReplaceProfile checks that a flag replaces the profile's value, and that other values stay.
+func TestFlagsReplaceProfile(t *testing.T) {
+	profile := filepath.Join(t.TempDir(), "profile.json")
+	if err := os.WriteFile(profile, []byte(`{"slots":4,"seed":5,"per_token":"7ns","shape":{"ping":true},"faults":[{"kind":"reset","every":1}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reset, stall, empty := fault.Fault{Kind: fault.Reset, Every: 1}, fault.Fault{Kind: fault.Stall, Every: 1}, fault.Fault{Kind: fault.Empty, Every: 1}
+	for _, tt := range []struct {
+		args []string
+		want mockserver.Config
+	}{
+		{nil, mockserver.Config{Slots: 4, Seed: 5, PerToken: 7, Shape: shape.Shape{Ping: true}, Faults: []fault.Fault{reset}}},
+		{[]string{"-slots=0", "-seed=6", "-per-token=1s"}, mockserver.Config{Seed: 6, PerToken: time.Second, Shape: shape.Shape{Ping: true}, Faults: []fault.Fault{reset}}},
+		{[]string{"-shape=cr", "-shape=bom", "-fault=stall", "-fault=empty"}, mockserver.Config{Slots: 4, Seed: 5, PerToken: 7, Shape: shape.Shape{CR: true, BOM: true}, Faults: []fault.Fault{stall, empty}}},
+	} {
+		o, err := parse(append(tt.args, "-profile="+profile), io.Discard, io.Discard)
+		if err != nil || !reflect.DeepEqual(o.config, tt.want) {
+			t.Errorf("parse(%q) = %+v, %v, want %+v", tt.args, o.config, err, tt.want)
+		}
+	}
+}
+
 func TestHelpAndDocNameEveryFlag(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	if got := run(t.Context(), []string{"--help"}, &stdout, &stderr); got != 0 || stderr.Len() > 0 {
