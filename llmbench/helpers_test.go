@@ -36,10 +36,10 @@ func TestMain(m *testing.M) {
 	if os.Getenv(helper) == "NoMain" {
 		os.Exit(m.Run())
 	}
-	if os.Getenv(withoutEditing) != "" {
-		process.Attach(func(*testing.B, resultline.Editor) bool { return false })
-	}
 	_ = flag.Set("test.parallel", "16") // tests that are parallel mostly wait
+	if os.Getenv(withoutEditing) != "" {
+		os.Exit(process.Main(m, func(*testing.B, resultline.Editor) bool { return false }))
+	}
 	os.Exit(Main(m))
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/resultline"
 )
 
 // Main runs m's tests and benchmarks and returns the exit code for [os.Exit]:
@@ -25,7 +26,7 @@ import (
 //
 // After an interrupt (Ctrl-C) or SIGTERM the current pass is given up, its records are written,
 // and the remaining benchmarks fail at once. A second signal ends the process.
-func Main(m *testing.M) int { return process.Main(m) }
+func Main(m *testing.M) int { return process.Main(m, resultline.Attach) }
 
 // Announce prints the configuration lines of t before the results of b. [Run] calls it;
 // benchmarks that measure a server in another way call it themselves. It returns an error if

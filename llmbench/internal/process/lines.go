@@ -75,9 +75,6 @@ func withoutCPUs(name string) string {
 	return name
 }
 
-// Attach replaces how the lines of results are edited; a function that returns false cannot edit them.
-func Attach(f func(*testing.B, resultline.Editor) bool) { current.attach = f }
-
 // WarnWithoutMain logs once that the results lack what Main prints, if Main was not called.
 func WarnWithoutMain(b *testing.B) {
 	b.Helper()

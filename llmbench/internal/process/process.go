@@ -24,22 +24,22 @@ import (
 var errInterrupted = errors.New("interrupted")
 
 // current is the state of this process.
-var current = &process{passes: map[string]int{}, attach: resultline.Attach}
+var current = &process{passes: map[string]int{}}
 
 // A process is what benchmarks share. It prints only if [Main] was called, and only between the
 // lines of results.
 type process struct {
 	mu        sync.Mutex
-	hasMain   bool               // Main was called
-	warned    bool               // the lack of Main was logged
-	preamble  resultline.Printer // prints nothing if Main was not called for benchmarks
-	passes    map[string]int     // number of passes of each benchmark
-	attach    func(*testing.B, resultline.Editor) bool
-	unedited  bool           // attach could not have lines edited
-	own       []sample.Unit  // units of loads
-	screen    *screen.Screen // where people read, or nil
-	comments  bool           // without a screen the table is printed as comments
-	job       *screen.Job    // the benchmarks of the process
+	hasMain   bool                                     // Main was called
+	warned    bool                                     // the lack of Main was logged
+	preamble  resultline.Printer                       // prints nothing if Main was not called for benchmarks
+	passes    map[string]int                           // number of passes of each benchmark
+	attach    func(*testing.B, resultline.Editor) bool // of Main
+	unedited  bool                                     // attach could not have lines edited
+	own       []sample.Unit                            // units of loads
+	screen    *screen.Screen                           // where people read, or nil
+	comments  bool                                     // without a screen the table is printed as comments
+	job       *screen.Job                              // the benchmarks of the process
 	table     screen.Overview
 	failed    bool            // a watched benchmark failed
 	interrupt context.Context // ends with the first signal; nil: signals are not caught
@@ -50,12 +50,13 @@ type process struct {
 	group     *shard.Group    // this process and others that measure together; nil: it measures alone
 }
 
-// Main runs m, and returns the exit code. Package llmbench documents it.
-func Main(m *testing.M) int {
+// Main runs m, and returns the exit code. Package llmbench documents it. The lines of a benchmark's results are edited by
+// the editor that attach attaches; attach returns false if it cannot.
+func Main(m *testing.M, attach func(*testing.B, resultline.Editor) bool) int {
 	flag.Parse()
 	p := current
 	p.mu.Lock()
-	p.hasMain = true
+	p.hasMain, p.attach = true, attach
 	p.mu.Unlock()
 	if f := flag.Lookup("test.bench"); f == nil || f.Value.String() == "" {
 		return m.Run()
