@@ -106,9 +106,3 @@ func (r *Report) unique() {
 		fix(&t.ID)
 	}
 }
-
-// firstLine returns the first line of a reason.
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return strings.TrimSuffix(line, ":")
-}

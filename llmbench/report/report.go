@@ -278,7 +278,7 @@ func (r *Report) detail(d *Data) {
 // doubtOf returns a sentence about why figures of a row cannot be used, or "".
 func doubtOf(row *results.Row) string {
 	if row.Failed != "" {
-		return " The benchmark has no result: " + firstLine(row.Failed) + "."
+		return " The benchmark has no result: " + results.FirstLine(row.Failed) + "."
 	}
 	if why := row.Doubt(); why != "" {
 		return " In doubt: " + why + "."

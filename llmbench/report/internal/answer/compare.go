@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
@@ -155,7 +156,7 @@ func (p *pair) samples() string {
 	if least != most {
 		return fmt.Sprintf("%d to %d samples", least, most)
 	}
-	return plural(most, "sample")
+	return human.Plural(most, "sample")
 }
 
 // A comparison is what distinguishes systems at equal loads.
@@ -262,7 +263,7 @@ func (p *pair) sentence(best, o *systems.System, m metric, comparisons int) stri
 	case p.doubts == p.all:
 		parts = append(parts, "but the figures are in doubt")
 	case p.doubts > 0:
-		parts = append(parts, fmt.Sprintf("%d of %s left out because figures are in doubt", p.doubts, plural(p.all, "load")))
+		parts = append(parts, fmt.Sprintf("%d of %s left out because figures are in doubt", p.doubts, human.Plural(p.all, "load")))
 	}
 	return sentence(parts...)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
@@ -130,9 +131,9 @@ func loads(rows []*results.Row) (all []string) {
 	switch {
 	case most == 0:
 	case most == least && len(rows) == 1:
-		all = append(all, plural(most, "sample"))
+		all = append(all, human.Plural(most, "sample"))
 	case least == most:
-		all = append(all, plural(most, "sample")+" each")
+		all = append(all, human.Plural(most, "sample")+" each")
 	default:
 		all = append(all, fmt.Sprintf("%d to %d samples each", least, most))
 	}

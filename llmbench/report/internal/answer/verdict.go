@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
@@ -24,7 +25,7 @@ func judged(r *gate.Report) (all []string) {
 			improved++
 		}
 	}
-	gated := fmt.Sprintf("of %s with a margin", plural(r.Cells, "figure"))
+	gated := fmt.Sprintf("of %s with a margin", human.Plural(r.Cells, "figure"))
 	switch r.Verdict {
 	case gate.Regression:
 		all = append(all, fmt.Sprintf("Regression: in %d %s, %s is worse than %s by more than is allowed.", count[gate.Regression], gated, r.New, r.Old))
@@ -72,10 +73,10 @@ func judged(r *gate.Report) (all []string) {
 		all = append(all, said+".")
 	}
 	if left > 0 {
-		all = append(all, fmt.Sprintf("The table has %s more.", plural(left, "figure")))
+		all = append(all, fmt.Sprintf("The table has %s more.", human.Plural(left, "figure")))
 	}
 	if within > 0 {
-		all = append(all, fmt.Sprintf("In %s the median is not worse by more than is allowed.", plural(within, "such figure")))
+		all = append(all, fmt.Sprintf("In %s the median is not worse by more than is allowed.", human.Plural(within, "such figure")))
 	}
 	return all
 }

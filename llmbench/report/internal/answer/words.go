@@ -83,13 +83,6 @@ func capital(text string) string {
 	return string(unicode.ToUpper(first)) + text[n:]
 }
 
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // printable replaces what could change a terminal, because servers write some of the text.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {

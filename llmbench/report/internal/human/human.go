@@ -1,8 +1,9 @@
-// Package human spells figures for readers: with three significant digits and a unit of a size
-// that fits, such as ms. Benchmark files and data keep all digits.
+// Package human spells numbers for readers: figures with three significant digits and a unit of a size
+// that fits, such as ms, and counts with their nouns. Benchmark files and data keep all digits.
 package human
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
@@ -51,4 +52,12 @@ func Text(unit string, v float64) string {
 		largest = -v
 	}
 	return ScaleOf(unit, largest).Text(v)
+}
+
+// Plural spells a number with its noun, in the plural unless the number is 1: "2 samples".
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -28,3 +28,9 @@ func TestText(t *testing.T) {
 		}
 	}
 }
+
+func TestPlural(t *testing.T) {
+	if got := Plural(0, "row") + ", " + Plural(1, "row") + ", " + Plural(2, "row"); got != "0 rows, 1 row, 2 rows" {
+		t.Error(got)
+	}
+}

@@ -66,10 +66,3 @@ func lookOf(all []*systems.System, s *systems.System) chart.Look {
 func bar(lane int, from, to float64) chart.Point {
 	return chart.Point{X: float64(lane), Value: to, Low: min(from, to), High: max(from, to)}
 }
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}

@@ -70,7 +70,7 @@ func Distributions(id, title string, rows []*results.Row) *Picture {
 	if len(d.panels) == 0 {
 		return nil
 	}
-	d.Caption = fmt.Sprintf("Cumulative distributions of the latencies of successful requests, of %s.", plural(len(rows), "benchmark"))
+	d.Caption = fmt.Sprintf("Cumulative distributions of the latencies of successful requests, of %s.", human.Plural(len(rows), "benchmark"))
 	if d.banded {
 		d.Caption += " Lines are all samples together, bands reach from the smallest to the largest sample."
 	}

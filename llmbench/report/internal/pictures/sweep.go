@@ -81,7 +81,7 @@ func Sweep(g *systems.Group) *Picture {
 	if p != nil {
 		p.Title = g.Title + ": over " + load
 		if left > 0 {
-			p.Caption += fmt.Sprintf(" %s of one %s each: see all figures.", plural(left, "further system"), load)
+			p.Caption += fmt.Sprintf(" %s of one %s each: see all figures.", human.Plural(left, "further system"), load)
 		}
 	}
 	return p

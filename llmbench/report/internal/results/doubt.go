@@ -95,7 +95,7 @@ func (r *Row) doubts() {
 
 // doubtOf returns the doubt that a note of the harness is.
 func doubtOf(n records.Note) Doubt {
-	return Doubt{Text: cmp.Or(firstLine(n.Text), n.Kind), Kind: n.Kind, Units: n.Units, Note: !n.Doubt}
+	return Doubt{Text: cmp.Or(FirstLine(n.Text), n.Kind), Kind: n.Kind, Units: n.Units, Note: !n.Doubt}
 }
 
 // logged returns what a text that a benchmark logged says. A text without the form of the
@@ -108,11 +108,11 @@ func logged(text string, known []string) Doubt {
 	if n, ok := oldNote(text, known); ok {
 		return doubtOf(n)
 	}
-	return Doubt{Text: firstLine(text), Note: true}
+	return Doubt{Text: FirstLine(text), Note: true}
 }
 
-// firstLine returns the first line of a text.
-func firstLine(text string) string {
+// FirstLine returns the first line of a text.
+func FirstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return strings.TrimSuffix(strings.TrimSpace(line), ":")
 }

@@ -215,7 +215,7 @@ func (d *Data) records(path string, why error) error {
 	d.Runs = append(d.Runs, run)
 	kind := fmt.Sprintf("records of %d requests", run.Len())
 	if why := run.Failed(); why != "" {
-		kind += "; no result: " + firstLine(why)
+		kind += "; no result: " + FirstLine(why)
 	}
 	if units := run.Withheld(); len(units) > 0 {
 		kind += "; withheld: " + strings.Join(units, ", ")

@@ -45,14 +45,14 @@ func Parse(data []byte, name string) (rows, failed []*Row, err error) {
 	missing := map[string]*Row{}
 	for _, l := range logsOf(data) {
 		row := before(at[l.benchmark], l.line)
-		empty := firstLine(l.text) == ""
+		empty := FirstLine(l.text) == ""
 		if empty && (row != nil || missing[l.benchmark] != nil) {
 			continue // it says nothing
 		}
 		if row == nil {
 			if row = missing[l.benchmark]; row == nil {
 				row = newRow(benchfile.ParseName(l.benchmark))
-				row.File, row.Line, row.Failed = name, l.line, cmp.Or(firstLine(l.text), "the log does not say why")
+				row.File, row.Line, row.Failed = name, l.line, cmp.Or(FirstLine(l.text), "the log does not say why")
 				missing[l.benchmark] = row
 				failed = append(failed, row)
 			}
