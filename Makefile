@@ -33,6 +33,7 @@ ci:    ## every check that a change has to pass
 noise: ## every check, beside a busy machine
 	.ci/noise .ci/run
 release: ## the programs that need no Go, for six platforms, with checksums, in dist
+	rm -rf dist
 	.ci/release
 image: ## the image of the scenarios and the simulated server
 	.ci/image
