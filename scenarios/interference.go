@@ -18,8 +18,8 @@ import (
 // as users would.
 func interference(b *testing.B, s server) {
 	e := pick(s,
-		episodes{count: 5, in: 128, out: 64, long: 16384, interval: 250 * time.Millisecond, shorts: 40, pause: 30 * time.Second},
-		episodes{count: 3, in: 64, out: 32, long: 3072, interval: 250 * time.Millisecond, shorts: 16, pause: 5 * time.Second})
+		episodes{count: 5, in: 128, out: 128, long: 16384, interval: 250 * time.Millisecond, shorts: 40, pause: 30 * time.Second},
+		episodes{count: 3, in: 64, out: 64, long: 3072, interval: 250 * time.Millisecond, shorts: 16, pause: 5 * time.Second})
 	if s.quick() {
 		e = episodes{count: 1, in: 32, out: 32, long: 2048, interval: 20 * time.Millisecond, shorts: 10, pause: 100 * time.Millisecond}
 	}
@@ -72,8 +72,8 @@ func (e episodes) slots(alone time.Duration) (all []slot) {
 	at := time.Duration(0)
 	for episode := range e.count {
 		for i := range 2*e.shorts + during {
-			if i == e.shorts { // between two short ones
-				all = append(all, slot{longRequest, episode, at - e.interval/2})
+			if i == e.shorts { // soon after a short one, so that also a fast server is still at its answer
+				all = append(all, slot{longRequest, episode, at - e.interval + e.interval/8})
 			}
 			all = append(all, slot{shortRequest, episode, at})
 			at += e.interval

@@ -31,8 +31,9 @@ func TestInterference(t *testing.T) {
 		change  func(p *engine.Profile)
 		longest time.Duration
 	}{
-		// 5 short requests are due in 107 ms, 2 more while these are processed, and 1 more while those are.
-		{"decoding waits for the long prompt, and for the short ones that came meanwhile", func(*engine.Profile) {}, long + 8*short + step},
+		// A short request is processed when the long prompt comes. 5 are due in 107 ms, 2 more while these are
+		// processed, and 1 more while those are.
+		{"decoding waits for the long prompt, and for the short ones that came meanwhile", func(*engine.Profile) {}, long + 9*short + step},
 		{"a step comes between two prompts", func(p *engine.Profile) { p.PrefillGap = 1 }, long + step},
 		{"the prompt is processed in chunks", func(p *engine.Profile) { p.PrefillChunk = 256 }, prefill(256) + step},
 	} {
