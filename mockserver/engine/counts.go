@@ -2,27 +2,27 @@ package engine
 
 // Counts are what an engine has done so far.
 type Counts struct {
-	Steps     int // decode steps, including those together with a prefill
-	Prefills  int // prefills or, with PrefillChunk, chunks
+	Steps     int // decode steps, with or without a prefill at the same time
+	Prefills  int // prefills; with PrefillChunk, chunks
 	Prefilled int // tokens computed in prefills
 	Generated int // tokens of output
 	Preempted int // preemptions
 	Queried   int // tokens looked up in the prefix cache, if there is one
 	Hit       int // tokens found in the prefix cache
 
-	// Drafts is how many drafts a step has verified, one for each sequence in the step;
-	// 0 without [Profile.Draft]. Drafted and Accepted are their tokens, and the tokens among
-	// them that were accepted: also tokens beyond the end of an output, which vLLM
-	// counts, too. AcceptedAt has those that were accepted at each position of a draft.
-	// 1 + Accepted / Drafts is the acceptance length.
+	// Drafts is the number of drafts that the steps have verified: one for each sequence in a
+	// step, or 0 without [Profile.Draft]. Drafted is the number of tokens in these drafts.
+	// Accepted is the number of tokens that were accepted, and AcceptedAt[i] the number that
+	// were accepted at position i of a draft. Like vLLM, these counts include tokens beyond
+	// the end of an output. The mean acceptance length is 1 + Accepted / Drafts.
 	Drafts, Drafted, Accepted int
 	AcceptedAt                [maxDraft]int
 }
 
-// Drafts are what a sequence has drafted so far.
+// Drafts counts what has been drafted for one sequence so far.
 type Drafts struct {
 	Steps    int // decode steps of the sequence
-	Drafted  int // drafted tokens, none beyond the end of the output
+	Drafted  int // drafted tokens, except tokens beyond the end of the output
 	Accepted int // drafted tokens that are in the output
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// decide starts the next activity, when the one before has ended.
+// decide starts the next activity after the previous one has ended.
 func (e *Engine) decide() {
 	for _, s := range e.leaving {
 		if s.State < Finished {
@@ -15,7 +15,7 @@ func (e *Engine) decide() {
 	e.leaving = e.leaving[:0]
 	chunked := e.p.PrefillChunk > 0
 	for {
-		preempted := chunked && e.makeRoom() // decoding goes on during a chunk and has precedence
+		preempted := chunked && e.makeRoom() // decode steps continue during a chunk and get their blocks first
 		parts := e.current.parts[:0]
 		if chunked {
 			parts = e.chunks(parts)
@@ -41,7 +41,8 @@ func (e *Engine) decide() {
 	}
 }
 
-// beginPrefill starts the prefill of the parts, together with a decode step or not.
+// beginPrefill starts the prefill of the parts. If withStep is true, a decode step runs at the
+// same time.
 func (e *Engine) beginPrefill(parts []part, withStep bool) {
 	n := 0
 	for _, p := range parts {
@@ -82,14 +83,14 @@ func (e *Engine) stepsToPrefill() int {
 	return max(0, e.lastPrefill+e.p.PrefillGap-e.steps)
 }
 
-// stepsThatFit returns for how many of the next n steps the KV cache has room. It has
-// room for one: makeRoom has been called.
+// stepsThatFit returns how many of the next n steps fit into the KV cache. At least one
+// step fits, because makeRoom has been called.
 func (e *Engine) stepsThatFit(n int) int {
 	free := e.kv.free()
 	if b := len(e.decoding); n == 1 || n/e.kv.blockSize+1 <= free/b {
 		return n
 	}
-	low, high := 1, n // low fits; high+1 does not fit or is more than n
+	low, high := 1, n // low steps fit; high+1 steps do not fit or are more than n
 	for low < high {
 		mid := (low + high + 1) / 2
 		if e.kv.growth(len(e.decoding), e.steps, mid) <= free {
@@ -101,7 +102,7 @@ func (e *Engine) stepsThatFit(n int) int {
 	return low
 }
 
-// blocksForStep returns how many free blocks the next step needs, at most.
+// blocksForStep returns the largest number of free blocks that the next step may need.
 func (e *Engine) blocksForStep() int {
 	if e.p.Draft == 0 {
 		return e.kv.growth(len(e.decoding), e.steps, 1)
@@ -115,7 +116,7 @@ func (e *Engine) blocksForStep() int {
 }
 
 // makeRoom preempts the sequences that were admitted last until the next decode step
-// fits into the KV cache. It reports whether it has preempted any.
+// fits into the KV cache. It reports whether it preempted a sequence.
 func (e *Engine) makeRoom() (preempted bool) {
 	for len(e.decoding) > 0 && e.blocksForStep() > e.kv.free() {
 		last := len(e.running) - 1
@@ -147,8 +148,8 @@ func (e *Engine) chunks(parts []part) []part {
 	return parts
 }
 
-// admit admits waiting sequences, if a prefill may begin, and appends the parts of
-// their prompts that are to be computed.
+// admit admits waiting sequences if a prefill may begin now. It appends the parts of the
+// admitted prompts that this prefill computes.
 func (e *Engine) admit(parts []part) []part {
 	if e.stepsToPrefill() > 0 {
 		return parts
@@ -178,7 +179,7 @@ func (e *Engine) admit(parts []part) []part {
 	return parts
 }
 
-// admissible reports whether MaxBatch and the KV cache have room for a sequence.
+// admissible reports whether the batch and the KV cache have room for a sequence.
 func (e *Engine) admissible(s *Sequence) bool {
 	if len(e.running) >= e.p.MaxBatch {
 		return false
@@ -188,15 +189,16 @@ func (e *Engine) admissible(s *Sequence) bool {
 	spare := e.kv.watermark
 	switch {
 	case len(e.decoding)+len(e.filling) == 0:
-		spare = 0 // nothing runs, so waiting would free no block
+		spare = 0 // no sequence is running, so no block will become free
 	case e.p.PrefillChunk > 0:
-		spare += e.blocksForStep() // for the decode step during the chunk
+		spare += e.blocksForStep() // the blocks for the decode step that runs during the chunk
 	}
 	return need <= e.kv.free()-spare
 }
 
-// hits returns how many blocks of a sequence's prefix are used from the cache. At
-// least one token is computed, because the next token follows from it.
+// hits returns how many blocks of a sequence's prefix come from the cache. If the cache has
+// the whole prompt, the last block does not count: the prefill must compute at least one
+// token to get the next token.
 func (e *Engine) hits(s *Sequence) int {
 	n := e.kv.match(s.Job.Prefix)
 	if n > 0 && n*e.kv.blockSize == s.length() {
@@ -241,16 +243,16 @@ func (e *Engine) endPrefill() {
 	}
 }
 
-// joinBatch puts a sequence whose prompt has been computed into the batch. The
-// prefill has yielded its next token.
+// joinBatch puts a sequence whose prompt has been computed into the batch. It also counts
+// the sequence's next token, which the prefill has computed.
 func (e *Engine) joinBatch(s *Sequence) {
 	i := 0
-	for e.filling[i] != s { // usually it is the first
+	for e.filling[i] != s { // usually s is the first
 		i++
 	}
 	e.filling = append(e.filling[:i], e.filling[i+1:]...)
 	s.blocks = e.kv.nameBlocks(s.blocks, s.Job.Prefix)
-	s.State = Holding // if it stays out of the batch
+	s.State = Holding // for a sequence that has all its tokens and does not join the batch
 	s.tokens++
 	e.counts.Generated++
 	e.emit(s, e.now)
@@ -264,7 +266,7 @@ func (e *Engine) joinBatch(s *Sequence) {
 	heap.Push(&e.decoding, s)
 }
 
-// emit reports a token.
+// emit reports a token to the watcher.
 func (e *Engine) emit(s *Sequence, at time.Duration) {
 	if s.First < 0 {
 		s.First = at
@@ -274,7 +276,7 @@ func (e *Engine) emit(s *Sequence, at time.Duration) {
 	}
 }
 
-// finish ends a sequence that has all its tokens, unless it holds its place.
+// finish ends a sequence that has all its tokens, unless its job says Hold.
 func (e *Engine) finish(s *Sequence) {
 	if !s.Job.Hold {
 		e.leave(s, Finished)

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// An Engine is one simulated server. Instants count from when it was made. An
-// instant before an earlier one is taken as the earlier one. An Engine is not safe
-// for concurrent use.
+// An Engine is one simulated server. Times are measured from its creation. Time never
+// goes back: if a method gets a time before [Engine.Now], it uses Now. An Engine is not
+// safe for concurrent use.
 type Engine struct {
 	p       Profile
 	watcher Watcher
@@ -26,16 +26,16 @@ type Engine struct {
 	running     []*Sequence // admitted and not ended, in the order of admission
 	filling     []*Sequence // the running sequences that are Filling
 	decoding    byEnd       // the running sequences that are Decoding
-	batchTokens int         // the sum of the lengths of the decoding sequences
-	leaving     []*Sequence // cancelled sequences that leave at the next decision
+	batchTokens int         // number of tokens in prompts and outputs of the decoding sequences
+	leaving     []*Sequence // cancelled sequences that end at the next decision
 
 	kv      cache
 	arrived int
 	counts  Counts
 }
 
-// A Watcher has functions that the engine calls when something happens, in order.
-// Each may be nil. None of them may call the engine.
+// A Watcher has functions that the engine calls when something happens, in the order of
+// simulated time. Each function may be nil. The functions must not call the engine.
 type Watcher struct {
 	// Admitted is called when a sequence is admitted for the first time.
 	Admitted func(s *Sequence, at time.Duration)
@@ -45,7 +45,7 @@ type Watcher struct {
 	Ended func(s *Sequence, at time.Duration)
 }
 
-// New makes a server with that profile. The error comes from [Profile.Validate].
+// New returns a new engine. The error comes from [Profile.Validate].
 func New(p Profile, w Watcher) (*Engine, error) {
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
@@ -56,19 +56,19 @@ func New(p Profile, w Watcher) (*Engine, error) {
 // ErrQueueFull is the error of a request that arrives while MaxQueue others wait.
 var ErrQueueFull = errors.New("engine: the queue is full")
 
-// A TooLongError is the error of a request that could never be served.
+// A TooLongError is the error of a request that is too long ever to be served.
 type TooLongError struct {
 	Prompt, Output int // tokens
-	Limit          int // the most tokens that both may have together
+	Limit          int // the largest sum of Prompt and Output that can be served
 }
 
 func (e *TooLongError) Error() string {
 	return fmt.Sprintf("engine: a prompt of %d and an output of %d tokens: want at most %d together", e.Prompt, e.Output, e.Limit)
 }
 
-// Submit advances to an instant and adds a request. The error is [ErrQueueFull], a
-// [*TooLongError], or names the field of the job that cannot be used. A request with
-// an error is not served.
+// Submit advances time to at and adds a request. The error is [ErrQueueFull], a
+// [*TooLongError], or an error that names the invalid field of the job. After an error the
+// request is not served.
 func (e *Engine) Submit(at time.Duration, j Job) (*Sequence, error) {
 	e.Advance(at)
 	switch {
@@ -85,17 +85,18 @@ func (e *Engine) Submit(at time.Duration, j Job) (*Sequence, error) {
 	}
 	s := &Sequence{Job: j, Arrived: e.now, Admitted: -1, First: -1, End: -1, steps: &e.steps, order: e.arrived}
 	if e.p.Draft > 0 {
-		s.drafts = rand.New(rand.NewPCG(^e.p.Seed, uint64(e.arrived))) // a sequence other than that of DrawOutput
+		s.drafts = rand.New(rand.NewPCG(^e.p.Seed, uint64(e.arrived))) // ^Seed: draws independent of DrawOutput's
 	}
 	e.arrived++
 	e.queue.push(s)
-	if e.queue.len() == 1 { // otherwise the first in the queue already waits for room
+	if e.queue.len() == 1 { // otherwise an earlier request still waits for room
 		e.reconsider()
 	}
 	return s, nil
 }
 
-// MaxTokens returns how many tokens a prompt and its output may have together.
+// MaxTokens returns the largest number of tokens that a prompt and its output may have
+// together.
 func (e *Engine) MaxTokens() int {
 	most := min(2*maxTokens, math.MaxInt)
 	if e.p.MaxContext > 0 {
@@ -107,10 +108,10 @@ func (e *Engine) MaxTokens() int {
 	return most
 }
 
-// Cancel advances to an instant and cancels a request. A waiting sequence ends at
-// once, a running one at the end of the current step. With [Profile.Zombies] the
-// sequence is computed all the same, unless it has all its tokens. Cancelling a
-// sequence that has ended does nothing.
+// Cancel advances time to at and cancels a request. A waiting sequence ends at once, a
+// running sequence at the end of the current step. With [Profile.Zombies], a sequence that
+// does not have all its tokens is computed to its end. Cancelling a sequence that has ended
+// does nothing.
 func (e *Engine) Cancel(at time.Duration, s *Sequence) {
 	e.Advance(at)
 	if s.State >= Finished || s.cancelled {
@@ -133,7 +134,8 @@ func (e *Engine) Cancel(at time.Duration, s *Sequence) {
 	}
 }
 
-// reconsider makes the engine decide about the queue as soon as it may.
+// reconsider makes the engine decide about the queue as early as possible. If the server is idle,
+// it decides now. If a span of decode steps is running and the batch has room, the span ends early.
 func (e *Engine) reconsider() {
 	switch {
 	case e.queue.len() == 0:
@@ -144,14 +146,16 @@ func (e *Engine) reconsider() {
 	}
 }
 
-// shorten ends a span of decode steps after that many more steps at most.
+// shorten ends the current span of decode steps, if there is one, after at most that many more
+// steps.
 func (e *Engine) shorten(steps int) {
 	if e.current.kind == decoding {
 		e.current.n = min(e.current.n, e.current.done+steps)
 	}
 }
 
-// Advance advances time up to and including an instant.
+// Advance advances time to the given instant. What happens exactly at the instant is
+// included.
 func (e *Engine) Advance(to time.Duration) {
 	to = min(to, horizon)
 	for {
@@ -180,16 +184,16 @@ func (e *Engine) Advance(to time.Duration) {
 	}
 }
 
-// Now returns the instant up to which the engine has advanced.
+// Now returns the current simulated time.
 func (e *Engine) Now() time.Duration { return e.now }
 
-// Next returns when the current decode step or prefill ends, which is when the next
-// token may come. It returns false if the server is idle.
+// Next returns the end of the current decode step or prefill. No token comes before it.
+// Next returns false if the server is idle.
 func (e *Engine) Next() (time.Duration, bool) { return e.current.nextEnd() }
 
-// NextChange returns the next instant at which something other than a further token
-// may happen if no request is submitted or cancelled. It returns false if the server
-// is idle.
+// NextChange returns the next instant at which a sequence may be admitted, preempted or
+// end, if no request is submitted or cancelled before. Until then the engine only computes
+// tokens. NextChange returns false if the server is idle.
 func (e *Engine) NextChange() (time.Duration, bool) { return e.current.lastEnd() }
 
 // Counts returns what the engine has done up to [Engine.Now].
@@ -200,10 +204,10 @@ func (e *Engine) Load() Load {
 	return Load{Running: len(e.running), Waiting: e.queue.len(), Decoding: len(e.decoding), KVUsed: e.kv.used, KVTotal: e.p.KVBlocks}
 }
 
-// ResetPrefixCache drops the blocks of prompts that no sequence is using.
+// ResetPrefixCache drops the cached blocks that no sequence is using.
 func (e *Engine) ResetPrefixCache() { e.kv.reset() }
 
-// leave ends a sequence. If it is running its blocks become free.
+// leave ends a sequence and sets its State. The blocks of a running sequence become free.
 func (e *Engine) leave(s *Sequence, state State) {
 	if s.State != Waiting {
 		e.evict(s)
@@ -214,7 +218,7 @@ func (e *Engine) leave(s *Sequence, state State) {
 	}
 }
 
-// evict removes a running sequence and frees its blocks.
+// evict takes a sequence out of the running sequences and frees its blocks.
 func (e *Engine) evict(s *Sequence) {
 	held := e.blocksOf(s)
 	switch s.State {

@@ -5,29 +5,29 @@ import (
 	"slices"
 )
 
-// A cache is the KV cache: how many blocks are in use, and which blocks hold the
-// beginnings of prompts. A named block that no sequence uses is idle. Idle blocks
-// count as free: they are dropped, in the order of their last use, when their room
-// is needed.
+// A cache is the KV cache. It counts the blocks in use and knows which prompt prefixes are
+// cached. A block with a name holds a part of a prompt that other prompts can share. If no
+// sequence uses a named block, the block is idle. Idle blocks count as free: when room is
+// needed, the least recently used idle block is dropped first.
 type cache struct {
 	blockSize int // tokens in a block
-	total     int // blocks, math.MaxInt without a limit
-	watermark int // blocks
-	used      int // blocks that sequences use; a shared block counts once
+	total     int // number of blocks, math.MaxInt if there is no limit
+	watermark int // number of blocks that an admission must leave free
+	used      int // number of blocks that sequences use; a shared block counts once
 	named     map[uint64]*block
-	idle      block // head of the ring of idle blocks; next is the one unused for longest
+	idle      block // head of the ring of idle blocks; idle.next is the least recently used
 	idleCount int
-	// residues[r] is the number of decoding sequences whose length minus the engine's
-	// step count is r modulo blockSize. The number of blocks that they need in the
-	// next m steps depends on nothing else.
+	// residues[r] is the number of decoding sequences with (length - step count of the
+	// engine) mod blockSize = r. These numbers determine how many blocks the sequences need
+	// in the next m steps.
 	residues []int
 }
 
-// A block is a block with a name.
+// A block is a block of the KV cache that has a name.
 type block struct {
 	name       uint64
 	users      int
-	prev, next *block // in the ring, while it is idle
+	prev, next *block // neighbors in the ring of idle blocks; nil if the block is in use
 }
 
 func newCache(p *Profile) cache {
@@ -42,7 +42,7 @@ func newCache(p *Profile) cache {
 	return c
 }
 
-// blocksFor returns the number of blocks for that many tokens.
+// blocksFor returns the number of blocks that the tokens need.
 func (c *cache) blocksFor(tokens int) int { return (tokens + c.blockSize - 1) / c.blockSize }
 
 // free returns the number of blocks that no sequence uses.
@@ -69,7 +69,7 @@ func (b *block) unlink() {
 	b.prev, b.next = nil, nil
 }
 
-// match returns how many names, up to the first that is not, are in the cache.
+// match returns how many of the names at the beginning of the list are in the cache.
 func (c *cache) match(names []uint64) int {
 	if c.named == nil {
 		return 0
@@ -82,8 +82,8 @@ func (c *cache) match(names []uint64) int {
 	return len(names)
 }
 
-// share puts the named blocks, which are in the cache, into use by one more sequence
-// and appends them to those it holds.
+// share gives a sequence the cached blocks with these names, which must be in the cache.
+// It appends them to held, the blocks that the sequence already has.
 func (c *cache) share(held []*block, names []uint64) []*block {
 	for _, name := range names {
 		b := c.named[name]
@@ -98,8 +98,8 @@ func (c *cache) share(held []*block, names []uint64) []*block {
 	return held
 }
 
-// countIdle returns how many of the blocks with the first n names are idle. A sequence
-// that shares an idle block takes a block of the room that is left.
+// countIdle returns how many of the blocks with the first n names are idle. Idle blocks
+// count as free, so a sequence that uses one reduces the number of free blocks.
 func (c *cache) countIdle(names []uint64, n int) int {
 	count := 0
 	for _, name := range names[:n] {
@@ -110,15 +110,15 @@ func (c *cache) countIdle(names []uint64, n int) int {
 	return count
 }
 
-// nameBlocks gives names to the blocks of a prompt that has been computed, except for
-// those that the sequence holds with a name already, and appends them to those.
+// nameBlocks names the blocks of a prompt that has been computed. held are the sequence's
+// blocks that already have names; nameBlocks appends the newly named blocks to them.
 func (c *cache) nameBlocks(held []*block, names []uint64) []*block {
 	if c.named == nil {
 		return held
 	}
 	for _, name := range names[len(held):] {
 		if c.named[name] != nil {
-			break // another sequence has named its own copies of the rest
+			break // another sequence has already named its copy of this block and the rest
 		}
 		b := &block{name: name, users: 1}
 		c.named[name] = b
@@ -127,9 +127,10 @@ func (c *cache) nameBlocks(held []*block, names []uint64) []*block {
 	return held
 }
 
-// release takes the blocks of a sequence out of use: its named blocks, and others up
-// to the total. A named block without users becomes idle. The last block of a prompt
-// will be dropped first.
+// release frees all blocks of a sequence: the named blocks in held, and the sequence's other
+// blocks. total is the number of both. A named block without users becomes idle. The blocks
+// become idle from last to first, so that the end of a prompt is dropped before its
+// beginning.
 func (c *cache) release(held []*block, total int) {
 	c.used -= total - len(held)
 	for _, b := range slices.Backward(held) {
@@ -153,14 +154,14 @@ func (c *cache) reset() {
 	}
 }
 
-// residue returns the index in residues of a sequence of that length at a step
-// count.
+// residue returns the index in residues for a sequence, given its length and the engine's
+// step count.
 func (c *cache) residue(length, steps int) int {
 	return ((length-steps)%c.blockSize + c.blockSize) % c.blockSize
 }
 
-// growth returns how many blocks b decoding sequences need in the m steps from a step
-// count on, with one token per step and sequence.
+// growth returns how many more blocks the b decoding sequences need in the next m steps, if
+// each step adds one token to each sequence. steps is the engine's step count.
 func (c *cache) growth(b, steps, m int) int {
 	whole, rest := m/c.blockSize, m%c.blockSize
 	n := whole * b

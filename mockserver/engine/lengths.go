@@ -9,14 +9,15 @@ import (
 // maxTokens is the largest length, in tokens, of a prompt or an output.
 const maxTokens = 1 << 30
 
-// Lengths is a distribution of lengths in tokens by its quantiles. Each point is a
-// share from 0 to 1 and a length. Neither decreases from point to point, and the
-// curve is linear between them. In JSON it is an array of pairs, as in
-// [[0, 3], [0.5, 240], [1, 600]]. Without points there is no distribution.
+// Lengths is a distribution of lengths in tokens, given by quantiles. Each point is a pair of
+// a share, 0 to 1, and a length: this share of the lengths is at or below the length. Shares
+// and lengths must not decrease from point to point. Between points the curve is linear. In
+// JSON, Lengths is an array of pairs, as in [[0, 3], [0.5, 240], [1, 600]]. Without points
+// there is no distribution.
 type Lengths [][2]float64
 
-// At returns the length below which that share, 0 to 1, of the distribution lies. It
-// is NaN without points.
+// At returns the quantile: the length at or below which the given share, 0 to 1, of the
+// lengths lies. It is NaN if there are no points.
 func (l Lengths) At(share float64) float64 {
 	if len(l) == 0 {
 		return math.NaN()
@@ -32,7 +33,7 @@ func (l Lengths) At(share float64) float64 {
 	return a[1] + (b[1]-a[1])*(share-a[0])/(b[0]-a[0])
 }
 
-// Mean returns the mean of the distribution, NaN without points.
+// Mean returns the mean of the distribution, or NaN if there are no points.
 func (l Lengths) Mean() float64 {
 	if len(l) == 0 {
 		return math.NaN()
@@ -44,8 +45,8 @@ func (l Lengths) Mean() float64 {
 	return mean
 }
 
-// Validate returns nil if the points can be used. Otherwise its error names the
-// index of the first point that cannot, the value and what is allowed.
+// Validate returns nil if the points are valid. Otherwise the error gives the index of the
+// first invalid point, the value and what is allowed.
 func (l Lengths) Validate() error {
 	for i, p := range l {
 		switch {

@@ -9,62 +9,64 @@ import (
 )
 
 // A Profile is the speed and the limits of a server. Times are in microseconds and
-// may have fractions. Zero means no time or no limit, except for MaxBatch, which must
-// be set.
+// may have fractions. Zero means no time or no limit. MaxBatch must not be zero.
 type Profile struct {
-	// Step is the time of any decode step. StepPerSeq is added for each sequence in
-	// the batch, StepPerKVToken for each token of these sequences.
+	// Step is the fixed time of a decode step. StepPerSeq is added for each sequence in
+	// the batch. StepPerKVToken is added for each token of these sequences, in prompt and
+	// output so far.
 	Step           float64 `json:"step_us"`
 	StepPerSeq     float64 `json:"step_per_seq_us,omitzero"`
 	StepPerKVToken float64 `json:"step_per_kv_token_us,omitzero"`
 	// StepPerSeqAboveKnee is added for each sequence beyond the first Knee.
 	StepPerSeqAboveKnee float64 `json:"step_per_seq_above_knee_us,omitzero"`
 	Knee                int     `json:"knee,omitzero"`
-	// Prefill is the time of any prefill. PrefillPerToken is added for each token.
+	// Prefill is the fixed time of a prefill. PrefillPerToken is added for each token.
 	Prefill         float64 `json:"prefill_us,omitzero"`
 	PrefillPerToken float64 `json:"prefill_per_token_us,omitzero"`
-	// PrefillChunk is how many prompt tokens at most are computed together with one
-	// decode step; 0 means that decoding waits while a whole prompt is computed.
+	// PrefillChunk is the largest number of prompt tokens that are computed together with
+	// one decode step (chunked prefill). 0 means that decoding waits while a whole prompt
+	// is computed.
 	PrefillChunk int `json:"prefill_chunk,omitzero"`
-	// PrefillSeqs is how many sequences at most share a prefill; 0 means 1.
-	// PrefillTokens is how many tokens these sequences may have together; a longer
+	// PrefillSeqs is the largest number of sequences in one prefill; 0 means 1.
+	// PrefillTokens is the largest number of tokens of these sequences together; a longer
 	// prompt is computed alone.
 	PrefillSeqs   int `json:"prefill_seqs,omitzero"`
 	PrefillTokens int `json:"prefill_tokens,omitzero"`
-	// PrefillGap is how many decode steps at least come between two prefills while
-	// there are sequences to decode. It excludes PrefillChunk.
+	// PrefillGap is the least number of decode steps between two prefills while there are
+	// sequences to decode. PrefillGap and PrefillChunk must not both be set.
 	PrefillGap int `json:"prefill_gap,omitzero"`
 
-	// MaxBatch is how many sequences at most run at the same time, 1 or more.
+	// MaxBatch is the largest number of sequences that run at the same time, 1 or more.
 	MaxBatch int `json:"max_batch"`
-	// MaxQueue is how many requests at most wait in addition to MaxBatch; further
-	// requests are refused.
+	// MaxQueue is the largest number of requests that wait while MaxBatch sequences run.
+	// Further requests are refused.
 	MaxQueue int `json:"max_queue,omitzero"`
-	// MaxContext is how many tokens a prompt and its output may have together; longer
-	// requests are refused.
+	// MaxContext is the largest number of tokens of a prompt and its output together.
+	// Longer requests are refused.
 	MaxContext int `json:"max_context,omitzero"`
 	// KVBlocks is the size of the KV cache in blocks of BlockTokens tokens; a
 	// BlockTokens of 0 means 16. A request that is larger than the whole cache is
 	// refused.
 	KVBlocks    int `json:"kv_blocks,omitzero"`
 	BlockTokens int `json:"block_tokens,omitzero"`
-	// Watermark is the share of KVBlocks, 0 to below 1, that an admission must leave
-	// free while other sequences run.
+	// Watermark is a share of KVBlocks, 0 to below 1. While other sequences run, a
+	// sequence is admitted only if this share remains free.
 	Watermark float64 `json:"watermark,omitzero"`
-	// PrefixCache keeps the blocks of prompts; see [Job.Prefix].
+	// PrefixCache keeps the blocks of prompts, so that later prompts with the same
+	// beginning can use them; see [Job.Prefix].
 	PrefixCache bool `json:"prefix_cache,omitzero"`
-	// Zombies says that a request is computed to its end even if its client hangs
+	// Zombies makes the server compute a request to its end even if its client has hung
 	// up.
 	Zombies bool `json:"zombies,omitzero"`
 
-	// Draft is how many tokens are drafted per sequence and step (speculative
-	// decoding). AcceptRate, 0 to 1, is the probability that a drafted token is
-	// accepted if all before it were.
+	// Draft is the number of tokens that are drafted per sequence and step (speculative
+	// decoding). AcceptRate, 0 to 1, is the probability that a drafted token is accepted
+	// if all tokens before it in the draft were accepted.
 	Draft      int     `json:"draft,omitzero"`
 	AcceptRate float64 `json:"accept_rate,omitzero"`
 
-	// Output is the distribution of output lengths of requests that do not set their
-	// own; see [Profile.DrawOutput].
+	// Output is the distribution of output lengths. It applies to requests that do not set
+	// an output length; see [Profile.DrawOutput].
 	Output Lengths `json:"output,omitzero"`
 	// Seed is the seed of all random draws: output lengths and accepted drafts.
 	Seed uint64 `json:"seed,omitzero"`
@@ -73,7 +75,7 @@ type Profile struct {
 // defaultBlock is the default of BlockTokens, as in vLLM.
 const defaultBlock = 16
 
-// The largest values in a profile. Beyond them instants or sums could overflow.
+// The largest values in a profile. With larger values, times or sums could overflow.
 const (
 	maxMicros = 1e12 // 11 days
 	maxCount  = 1 << 30
@@ -89,8 +91,8 @@ func (p *Profile) Block() int {
 	return p.BlockTokens
 }
 
-// UnmarshalJSON sets the fields that data names and leaves the others as they are. An
-// unknown name is an error. It does not validate the result.
+// UnmarshalJSON sets the fields that are in data and leaves the others unchanged. An
+// unknown name is an error. UnmarshalJSON does not validate the result.
 func (p *Profile) UnmarshalJSON(data []byte) error {
 	type plain Profile
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -98,9 +100,8 @@ func (p *Profile) UnmarshalJSON(data []byte) error {
 	return dec.Decode((*plain)(p))
 }
 
-// Validate returns nil if the profile can be used. Otherwise its error begins with
-// the JSON name of the first field that cannot, and states the field's value and
-// what is allowed.
+// Validate returns nil if the profile is valid. Otherwise the error begins with the JSON
+// name of the first invalid field and gives the field's value and what is allowed.
 func (p Profile) Validate() error {
 	for _, f := range []struct {
 		name  string
@@ -145,9 +146,9 @@ func (p Profile) Validate() error {
 	return nil
 }
 
-// DrawOutput returns the output length in tokens, at least 1, of the request with
-// that ordinal, drawn from Output. The same seed and ordinal give the same length. It
-// is 0 if the profile has no Output.
+// DrawOutput draws the output length of a request from Output. ordinal is the request's
+// number: the same seed and ordinal give the same length. The length is in tokens and at
+// least 1, or 0 if the profile has no Output.
 func (p Profile) DrawOutput(ordinal uint64) int {
 	if len(p.Output) == 0 {
 		return 0
@@ -156,8 +157,8 @@ func (p Profile) DrawOutput(ordinal uint64) int {
 	return max(int(math.Round(p.Output.At(share))), 1)
 }
 
-// stepTime returns the time of a decode step, in microseconds, of b sequences that
-// have that many tokens together.
+// stepTime returns the time of a decode step in microseconds. The step has b sequences,
+// which have the given number of tokens together.
 func (p *Profile) stepTime(b, tokens int) float64 {
 	return p.Step + p.StepPerSeq*float64(b) + p.StepPerSeqAboveKnee*math.Max(0, float64(b-p.Knee)) +
 		p.StepPerKVToken*float64(tokens)

@@ -2,11 +2,11 @@ package engine
 
 import "slices"
 
-// A queue holds the waiting sequences in the order of arrival, after those that have
-// been preempted.
+// A queue holds the waiting sequences: first the preempted sequences, then the others in
+// the order of arrival.
 type queue struct {
 	all  []*Sequence
-	head int // index in all of the first sequence
+	head int // all[head] is the first sequence
 }
 
 func (q *queue) len() int { return len(q.all) - q.head }
@@ -28,7 +28,7 @@ func (q *queue) pop() *Sequence {
 	s := q.all[q.head]
 	q.all[q.head] = nil
 	q.head++
-	if q.head > len(q.all)/2 { // each sequence is moved at most once for each that has left
+	if q.head > len(q.all)/2 { // so on average each pop moves at most one sequence
 		q.all = slices.Delete(q.all, 0, q.head)
 		q.head = 0
 	}

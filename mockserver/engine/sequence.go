@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// A Job is what an engine has to know of a request.
+// A Job describes a request to an engine.
 type Job struct {
 	// Prompt is the length of the prompt in tokens, 0 or more. Output is how many
 	// tokens are generated, 1 or more.
 	Prompt, Output int
 	// Prefix has the names of the prompt's full blocks of [Profile.BlockTokens]
-	// tokens, in order. A name stands for a block and everything before it: two
-	// prompts whose first n names agree are the same up to the end of block n. A
-	// block without a name is not cached.
+	// tokens, in order. A name identifies a block together with everything before it. So
+	// if two prompts have the same first n names, they are equal up to the end of block n.
+	// A block without a name is not cached.
 	Prefix []uint64
-	// Hold keeps the sequence running after its last token until it is cancelled, as
-	// a request that hangs.
+	// Hold keeps the sequence running after its last token until it is cancelled. It
+	// models a request that hangs.
 	Hold bool
-	// Ref is for the caller. The engine does not use it.
+	// Ref is the caller's own data. The engine does not use it.
 	Ref any
 }
 
@@ -41,27 +41,27 @@ type Sequence struct {
 	Job Job
 	// State is the state at [Engine.Now].
 	State State
-	// Arrived is when the request was submitted, Admitted when it was admitted for
-	// the first time, First when its first token came, End when it ended; -1 if that
-	// has not happened.
+	// Arrived is when the request was submitted. Admitted is when it was admitted for the
+	// first time, First is when its first token came, and End is when it ended. A time is -1
+	// as long as the event has not happened.
 	Arrived, Admitted, First, End time.Duration
 	// Cached is how many tokens of the prompt were in the prefix cache at the last
 	// admission. Preempted is how often the sequence has been preempted.
 	Cached, Preempted int
-	// Drafts are zero without [Profile.Draft].
+	// Drafts is zero without [Profile.Draft].
 	Drafts Drafts
 
 	steps  *int       // the engine's step count
-	order  int        // of arrival
+	order  int        // number of requests submitted before this one
 	drafts *rand.Rand // nil without Draft
 
-	tokens      int // tokens of output when the sequence joined the batch
+	tokens      int // number of output tokens when the sequence joined the batch
 	stepAtStart int // the engine's step count at that time
 	lastStep    int // the step count at which the last token comes
 	index       int // index in the heap of decoding sequences
 
-	prefillTokens, prefilled int      // tokens to compute in the prefill, and tokens computed
-	blocks                   []*block // the named blocks that it uses
+	prefillTokens, prefilled int      // number of tokens to compute in the prefill, and number computed so far
+	blocks                   []*block // the named blocks that the sequence uses
 	cancelled                bool     // Cancel has been called
 }
 
@@ -76,8 +76,8 @@ func (s *Sequence) Tokens() int {
 // length returns the number of tokens in the prompt and the output so far.
 func (s *Sequence) length() int { return s.Job.Prompt + s.Tokens() }
 
-// byEnd is a container/heap of decoding sequences. The one that ends first is on top;
-// of several the one that arrived first.
+// byEnd is a container/heap of decoding sequences. On top is the sequence that ends first.
+// Among sequences that end at the same step, the one that arrived first is on top.
 type byEnd []*Sequence
 
 func (h byEnd) Len() int { return len(h) }
@@ -96,7 +96,7 @@ func (h *byEnd) Push(x any) {
 	*h = append(*h, s)
 }
 
-// fix moves a sequence whose end has changed.
+// fix restores the order of the heap after the end of s has changed.
 func (h *byEnd) fix(s *Sequence) { heap.Fix(h, s.index) }
 
 func (h *byEnd) Pop() any {

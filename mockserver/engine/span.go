@@ -10,13 +10,13 @@ import (
 type activity struct {
 	kind  activityKind
 	start time.Duration
-	// For a prefill.
+	// The fields of a prefill.
 	parts    []part
-	withStep bool // together with a decode step
+	withStep bool // a decode step runs at the same time
 	end      time.Duration
-	// For a span.
+	// The fields of a span.
 	n, done           int     // steps in the span, and steps that have ended
-	firstStep, growth float64 // microseconds of the first step, and by how much each step is longer than the one before
+	firstStep, growth float64 // microseconds of the first step, and how much longer each further step is
 }
 
 type activityKind int
@@ -27,29 +27,29 @@ const (
 	decoding
 )
 
-// A part is what a prefill computes of one prompt.
+// A part is the part of one prompt that a prefill computes.
 type part struct {
 	s      *Sequence
 	tokens int
 }
 
-// horizon is the last instant, after about 73 years. Later instants are cut to it, so
-// that they do not overflow.
+// horizon is the last instant, after about 73 years. Later instants are replaced by
+// horizon, so that sums do not overflow.
 const horizon = time.Duration(1) << 61
 
-// addMicros returns the instant that many microseconds after start.
+// addMicros returns start plus the given number of microseconds.
 func addMicros(start time.Duration, micros float64) time.Duration {
 	return min(start+time.Duration(math.Round(min(micros*1000, float64(horizon)))), horizon)
 }
 
-// stepEnd returns the end of the m-th step of a span, counted from 1. It rounds the
-// sum of all m steps once, so that rounding errors do not add up.
+// stepEnd returns the end of step m of a span, where the first step is 1. It rounds only
+// the sum of the m steps, so that rounding errors do not add up.
 func (a *activity) stepEnd(m int) time.Duration {
 	k := float64(m)
 	return addMicros(a.start, k*a.firstStep+k*(k-1)/2*a.growth)
 }
 
-// stepsBy returns how many steps of a span have ended by an instant.
+// stepsBy returns how many steps of a span have ended at the instant by.
 func (a *activity) stepsBy(by time.Duration) int {
 	if a.stepEnd(a.n) <= by {
 		return a.n
@@ -82,7 +82,7 @@ func (a *activity) nextEnd() (time.Duration, bool) {
 	return 0, false
 }
 
-// lastEnd returns the end of the activity, when the server decides again.
+// lastEnd returns the end of the activity, which is when the server decides again.
 func (a *activity) lastEnd() (time.Duration, bool) {
 	switch a.kind {
 	case filling:

@@ -1,7 +1,7 @@
 package engine
 
-// endSteps ends m decode steps: of a span, or the one together with a prefill. With
-// a watcher of tokens it ends them one by one.
+// endSteps ends m decode steps of a span, or the one step that ran during a prefill. If the
+// watcher wants tokens, the steps end one by one, so that each token gets its own time.
 func (e *Engine) endSteps(m int) {
 	if e.watcher.Token == nil {
 		e.advanceSteps(m)
@@ -12,8 +12,8 @@ func (e *Engine) endSteps(m int) {
 	}
 }
 
-// advanceSteps gives each sequence in the batch m tokens or, with drafts, the tokens
-// of one step.
+// advanceSteps gives each sequence in the batch m tokens. With drafts, m is 1 and each sequence
+// gets the tokens of one step.
 func (e *Engine) advanceSteps(m int) {
 	b := len(e.decoding)
 	e.kv.take(e.kv.growth(b, e.steps, m))
@@ -46,8 +46,8 @@ func (e *Engine) advanceSteps(m int) {
 	}
 }
 
-// accept gives a sequence the accepted drafted tokens of a step, up to the end of its
-// output, and returns their number.
+// accept draws how many drafted tokens of a step are accepted. It adds them to the sequence,
+// up to the end of the output, and returns the number added.
 func (e *Engine) accept(s *Sequence) int {
 	n := 0
 	for n < e.p.Draft && s.drafts.Float64() < e.p.AcceptRate {
@@ -57,7 +57,7 @@ func (e *Engine) accept(s *Sequence) int {
 	e.counts.Drafts++
 	e.counts.Drafted += e.p.Draft
 	e.counts.Accepted += n
-	most := min(e.p.Draft, s.lastStep-e.steps) // the output ends within the draft
+	most := min(e.p.Draft, s.lastStep-e.steps) // the output may end within the draft
 	n = min(n, most)
 	s.Drafts.Steps++
 	s.Drafts.Drafted += most
