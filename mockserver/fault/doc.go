@@ -1,7 +1,8 @@
-// Package fault describes what a mock server does wrong, and to which requests:
+// Package fault describes what a mock server does wrong, and to which requests. Faults are
 // refusals, streams that break off, stall or never end, events that are not JSON, wrong
-// answers.
+// answers and more.
 //
-// Which requests a fault hits depends on its configuration and on the ordinals of
-// the requests alone, unless [Fault].Above is set, so that a run can be repeated.
+// A fault hits a request if it applies to that request. Runs can be repeated: which requests
+// a fault hits depends only on the fault's configuration and on the order of the requests. If
+// [Fault].Above is set, the choice also depends on how many requests are in flight.
 package fault

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A Fault spoils every n-th request, or a share of them. The server counts
-// requests from 1 in the order in which it receives them; that number is the
+// A Fault makes every n-th request, or a random share of the requests, go wrong. The server
+// numbers requests from 1 in the order in which it receives them; the number is the
 // request's ordinal.
 type Fault struct {
 	// Kind is what goes wrong.
@@ -16,23 +16,22 @@ type Fault struct {
 	// 0 if Share is set.
 	Every int `json:"every,omitzero"`
 	// Share is the probability, above 0 and up to 1, that the fault hits a request;
-	// 0 leaves the choice to Every. The draw depends only on Seed, on the fault's
+	// 0 means that Every decides. The random draw depends only on Seed, on the fault's
 	// index in its list and on the ordinal.
 	Share float64 `json:"share,omitzero"`
 	Seed  uint64  `json:"seed,omitzero"`
-	// Above is how many requests the server may have in flight when a request arrives, the request itself
-	// included, without the fault: it hits only with more of them, as a bug of large batches does.
+	// Above models a bug that only large batches have: the fault hits a request only if more than Above
+	// requests are in flight when it arrives. The request itself counts.
 	Above int `json:"above,omitzero"`
-	// At is the index, from 0, of the token at which the fault occurs: the tokens
-	// before it are sent as usual, and when token At is due the fault takes its
-	// place. In an output of At tokens or fewer the fault occurs at the last one.
+	// At is the index, from 0, of the token at which the fault occurs. The tokens before
+	// it are sent as usual. The fault occurs when token At is due. If the output has At
+	// tokens or fewer, the fault occurs at the last token.
 	At int `json:"at,omitzero"`
-	// Size is the length in bytes of the line of a LongLine; 0 means DefaultLine.
+	// Size is the length, in bytes, of the line that a LongLine sends; 0 means DefaultLine.
 	Size int64 `json:"size,omitzero"`
 }
 
-// DefaultLine is the length in bytes of a LongLine without a size. MaxLine is the
-// largest size.
+// DefaultLine is the default of [Fault].Size and MaxLine is its largest value, in bytes.
 const (
 	DefaultLine = 64 << 20
 	MaxLine     = 1 << 30
@@ -46,9 +45,8 @@ func (f Fault) LineSize() int64 {
 	return f.Size
 }
 
-// Validate returns nil if the fault can be used. Otherwise its error begins with
-// the JSON name of the first field that cannot, and states the field's value and
-// what is allowed.
+// Validate returns nil if the fault is valid. Otherwise the error begins with the JSON name
+// of the first invalid field and gives the field's value and what is allowed.
 func (f Fault) Validate() error {
 	if f.Kind.traits() == nil {
 		return fmt.Errorf("kind: %q, want one of %s", f.Kind, strings.Join(kinds(), ", "))
@@ -71,9 +69,10 @@ func (f Fault) Validate() error {
 	return nil
 }
 
-// For returns the first of the faults that hits the request with that ordinal, which is one of
-// that many in flight, or the zero Fault if none does. A fault that has no effect on a request which is
-// not streamed hides the faults after it, but is not returned for such a request.
+// For returns the fault that hits a request: the first in the list that does, or the zero Fault if
+// none does. ordinal is the request's number, and inFlight is the number of requests in flight,
+// including this one. Some faults affect only streams. If such a fault is the first that hits a
+// request without a stream, For returns the zero Fault and does not look at the faults after it.
 func For(faults []Fault, ordinal uint64, stream bool, inFlight int) Fault {
 	for i, f := range faults {
 		if inFlight <= f.Above || !f.hits(i, ordinal) {
@@ -87,19 +86,19 @@ func For(faults []Fault, ordinal uint64, stream bool, inFlight int) Fault {
 	return Fault{}
 }
 
-// hits reports whether the fault, which has that index in its list, hits a
-// request.
+// hits reports whether the fault hits the request with this ordinal, regardless of Above. index
+// is the fault's index in its list.
 func (f Fault) hits(index int, ordinal uint64) bool {
 	if f.Share > 0 {
-		// The index is part of the seed, so that two faults with one share and
+		// The index is part of the seed, so that two faults with the same share and
 		// seed hit different requests.
 		return rand.New(rand.NewPCG(f.Seed, ordinal<<16|uint64(index)&0xffff)).Float64() < f.Share
 	}
 	return ordinal%uint64(f.Every) == 0
 }
 
-// Amount returns by how much the number of a Wrong answer differs from the right one, 1 to 9. It
-// depends only on Seed and on the ordinal.
+// Amount returns the difference, 1 to 9, between the number in a Wrong answer and the right number.
+// It depends only on Seed and on the ordinal.
 func (f Fault) Amount(ordinal uint64) int {
 	return 1 + rand.New(rand.NewPCG(^f.Seed, ordinal)).IntN(9)
 }
@@ -118,7 +117,7 @@ func (f Fault) Token(n int) int {
 	return -1
 }
 
-// Cuts reports whether nothing of the output follows the fault.
+// Cuts reports whether the fault ends the output: no token follows it.
 func (f Fault) Cuts() bool {
 	t := f.Kind.traits()
 	return t != nil && t.cuts

@@ -43,13 +43,13 @@ const (
 type traits struct {
 	kind       Kind
 	atToken    bool // occurs at the token with index At
-	cuts       bool // nothing of the output follows
+	cuts       bool // no token follows
 	streamOnly bool // has no effect on a request that is not streamed
 	doc        string
 }
 
-// The text after a semicolon is about requests that are not streamed. They get no
-// token before the end of the output, so At only decides when the fault occurs.
+// A request that is not streamed gets no token before the end of the output. For such a request,
+// At only decides when the fault occurs.
 var table = []traits{
 	{HTTP400, false, false, false, "status 400, at once and without a slot, as when the prompt is longer than the context"},
 	{HTTP401, false, false, false, "status 401, at once"},
@@ -64,26 +64,26 @@ var table = []traits{
 	{WrongType, false, false, false, "a complete answer with content type text/html"},
 	{JSON, false, false, true, "stream is ignored: one JSON object when the last token is due"},
 	{Gzip, false, false, false, "a complete answer with Content-Encoding: gzip, whatever the request accepts"},
-	{SlowHeader, false, false, false, "the header at a byte every 2 ms from admission on, then everything that is due; closes the connection"},
+	{SlowHeader, false, false, false, "the header is sent slowly, one byte every 2 ms from admission, then everything that is due; the connection is closed afterwards"},
 	{Empty, false, true, false, "status 200 and no body, when the first token is due"},
-	{ErrorEvent, true, true, false, "the dialect's error object as an event, then the end marker; the error object with status 200"},
-	{NamedError, true, true, false, "the dialect's error object under event: error, without an end marker; the error object with status 200"},
-	{ErrorString, true, true, false, `{"error":"..."} as an event, without an end marker; the same with status 200`},
-	{Malformed, true, false, false, "an event that is not JSON before token At's event, then the rest as usual; half of the object"},
-	{LongLine, true, false, false, "an event with a line of Size bytes before token At's event, then the rest as usual; an object with a string of about that size"},
-	{Truncate, true, true, false, "the body ends cleanly, without finish reason, usage or end marker; half of the object"},
-	{FIN, true, true, false, "the connection is closed (TCP FIN) before the end of the body; the same after half of the object"},
+	{ErrorEvent, true, true, false, "the dialect's error object as an event, then the end marker; if not streamed, the error object with status 200"},
+	{NamedError, true, true, false, "the dialect's error object under event: error, without an end marker; if not streamed, the error object with status 200"},
+	{ErrorString, true, true, false, `{"error":"..."} as an event, without an end marker; if not streamed, the same with status 200`},
+	{Malformed, true, false, false, "an event that is not JSON, inserted before token At's event, then the rest as usual; if not streamed, half of the object"},
+	{LongLine, true, false, false, "an event with a line of Size bytes, inserted before token At's event, then the rest as usual; if not streamed, an object with a string of about that size"},
+	{Truncate, true, true, false, "the body ends cleanly, without finish reason, usage or end marker; if not streamed, half of the object"},
+	{FIN, true, true, false, "the connection is closed (TCP FIN) before the end of the body; if not streamed, after half of the object"},
 	{Reset, true, true, false, "the connection is reset (TCP RST)"},
-	{Stall, true, true, false, "nothing more, and the slot is kept, until the client or the server closes the connection"},
-	{Endless, false, false, true, "tokens without end past max_tokens, and the slot is kept, until the client or the server closes the connection"},
+	{Stall, true, true, false, "no more data; the request keeps its slot until the client or the server closes the connection"},
+	{Endless, false, false, true, "tokens without end, beyond max_tokens; the request keeps its slot until the client or the server closes the connection"},
 	{NoDone, false, false, true, "a complete stream without its [DONE], as with the shape done-never"},
-	{Wrong, false, false, false, "a wrong answer, as if right: the last number of an answer that the oracle knows is another, which seed and ordinal decide; any other output is other words"},
-	{Short, false, false, false, "the answer ends after a quarter of its tokens, as if complete"},
-	{Swap, false, false, false, "the answers of two requests that the fault hits are exchanged, as when rows of a batch are mixed up: both are in flight without output, and the oracle knows answers of the same number of tokens"},
-	{Format, false, false, false, "the JSON of a tool call or a schema ends one token early, as if complete; no effect if the request asks for neither"},
+	{Wrong, false, false, false, "a wrong answer that looks complete: if the oracle knows the answer, the last number in it is replaced by another, which depends on seed and ordinal; the fixed sequence of words begins at another word"},
+	{Short, false, false, false, "the answer ends after a quarter of its tokens, with the finish reason of a complete answer"},
+	{Swap, false, false, false, "two requests that the fault hits get each other's answers, as if rows of a batch were mixed up; this needs two requests in flight without output yet, and answers that the oracle knows and that have the same number of tokens"},
+	{Format, false, false, false, "the JSON of a tool call or a schema ends one token early, with the finish reason of a complete answer; no effect if the request asks for neither"},
 }
 
-// traits returns the properties of the kind, or nil if the kind is not known.
+// traits returns the properties of the kind, or nil if the kind is unknown.
 func (k Kind) traits() *traits {
 	for i := range table {
 		if table[i].kind == k {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Parse reads a fault as the command line has it: its kind, then the fields that
-// are set, as in "reset", "reset,every=10,at=3", "stall,share=0.05,seed=7",
-// "long-line,size=1048576" or "swap,above=32". Without every and share the fault hits every request.
-// The result is valid. The error quotes text and says which part cannot be used.
+// Parse reads a fault from the text of a command-line flag: the kind and then any fields, as
+// in "reset", "reset,every=10,at=3", "stall,share=0.05,seed=7", "long-line,size=1048576" or
+// "swap,above=32". Without every and share the fault hits every request. The result is valid.
+// An error quotes the text and names the invalid part.
 func Parse(text string) (Fault, error) {
 	kind, rest, _ := strings.Cut(text, ",")
 	f := Fault{Kind: Kind(strings.TrimSpace(kind))}
@@ -30,7 +30,7 @@ func Parse(text string) (Fault, error) {
 	return f, nil
 }
 
-// set sets the field that a text such as "every=10" names.
+// set sets one field from a text such as "every=10".
 func (f *Fault) set(text string) error {
 	key, value, _ := strings.Cut(text, "=")
 	var err error

@@ -14,8 +14,8 @@ type conn struct {
 
 // A direction is the state of one direction of a connection.
 type direction struct {
-	unread atomic.Int64 // bytes that are being written and have not been read
-	closed atomic.Bool  // the end that writes is closed
+	unread atomic.Int64 // number of bytes that are being written and have not been read
+	closed atomic.Bool  // the writing end is closed
 }
 
 // pipe returns both ends of a connection.
@@ -32,7 +32,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write returns when the other end has read p, or with an error.
+// Write returns when the other end has read all of p, or on an error.
 func (c *conn) Write(p []byte) (int, error) {
 	c.out.unread.Add(int64(len(p)))
 	n, err := c.Conn.Write(p)

@@ -1,10 +1,11 @@
-// Package memnet is a network in memory for tests with testing/synctest. The fake
-// clock of a bubble does not advance while a goroutine waits for a socket, but it
-// does while one waits for a connection of this package.
+// Package memnet is a network in memory for tests with testing/synctest. In a bubble, the
+// fake clock stands still while a goroutine waits for a socket. It advances while
+// goroutines wait for connections of this package.
 //
 // The connections are net.Pipes, which have no buffer: a write returns when the other
-// side has read the data. They have a method Pending, as llmbench.Target.Dial describes,
-// by which a client knows whether it can use a connection for a further request.
+// side has read the data. They have the method Pending, which llmbench.Target.Dial
+// describes. With it, a client finds out whether it can use the connection for another
+// request.
 package memnet
 
 import (
@@ -13,8 +14,8 @@ import (
 	"sync"
 )
 
-// A Listener accepts the connections that its Dial makes. [Listen] makes one; in a
-// test it is called in the bubble that uses the listener.
+// A Listener accepts the connections that its Dial method makes. [Listen] returns a new
+// Listener. A test must call Listen inside the bubble that uses the listener.
 type Listener struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -26,9 +27,9 @@ func Listen() *Listener {
 	return &Listener{conns: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-// Dial connects to the listener and ignores the network and the address. It waits
-// until the listener accepts. The error is [net.ErrClosed] if the listener is closed,
-// or the error of ctx.
+// Dial connects to the listener. It ignores the network and the address, and waits until
+// the listener accepts the connection. The error is [net.ErrClosed] if the listener is
+// closed, or the error of ctx.
 func (l *Listener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	client, server := pipe()
 	select {

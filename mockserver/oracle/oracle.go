@@ -1,6 +1,6 @@
-// Package oracle knows the right answers to some prompts. A simulated server that has an oracle answers
-// these prompts right, so that a client's measure of accuracy can be tested: the accuracy of a server
-// without faults is 100 %.
+// Package oracle knows the right answers to some prompts. A simulated server with an oracle answers these
+// prompts correctly. So tests can check how a client measures accuracy: a server without faults must have
+// an accuracy of 100 %.
 package oracle
 
 import (
@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// A Func returns the right answer to a prompt, or false if it knows none. The prompt of a chat is the
-// texts of its messages, each followed by a newline. A Func is called concurrently.
+// A Func returns the right answer to a prompt, or false if it does not know the answer. The prompt of a
+// chat is the texts of all messages, each followed by a newline. A Func must be safe for concurrent use.
 type Func = func(prompt string) (answer string, known bool)
 
-// Known is the oracle of a simulated server that has no other: [Arithmetic] and [Needle].
+// Known is the default oracle of a simulated server. It combines [Arithmetic] and [Needle].
 func Known(prompt string) (answer string, known bool) {
 	if answer, known = Arithmetic(prompt); known {
 		return answer, true
@@ -22,10 +22,10 @@ func Known(prompt string) (answer string, known bool) {
 	return Needle(prompt)
 }
 
-// end is how much of a prompt is searched for its question, in bytes.
+// end is the number of bytes at the end of a prompt that are searched for the question.
 const end = 4 << 10
 
-// tail returns the end of a prompt, without space and without the word after which the answer begins.
+// tail returns the end of a prompt, without surrounding space and without a final "Answer:".
 func tail(prompt string) string {
 	prompt = strings.TrimSpace(prompt[max(0, len(prompt)-end):])
 	return strings.TrimSpace(strings.TrimSuffix(prompt, "Answer:"))
@@ -43,7 +43,7 @@ func Arithmetic(prompt string) (answer string, known bool) {
 		return "", false
 	}
 	parts := strings.Fields(m[1])
-	total, _ := strconv.ParseInt(parts[0], 10, 64) // matches \d{1,9}, as all others
+	total, _ := strconv.ParseInt(parts[0], 10, 64) // cannot fail: the text matches -?\d{1,9}
 	var steps strings.Builder
 	for i := 1; i < len(parts); i += 2 {
 		operand, _ := strconv.ParseInt(parts[i+1], 10, 64)
@@ -59,15 +59,15 @@ func Arithmetic(prompt string) (answer string, known bool) {
 	return steps.String(), true
 }
 
-// asked matches the question for a fact, and stated one statement of it.
+// asked matches the question for a magic number. stated matches a sentence that gives a magic number.
 var (
 	asked  = regexp.MustCompile(`What is the special magic number for ([\w-]+)[^\n]*\?$`)
 	stated = regexp.MustCompile(`The special magic number for ([\w-]+) is: (\d+)\.`)
 )
 
 // Needle knows the answers to prompts that end with "What is the special magic number for NAME ...?" and
-// have the sentence "The special magic number for NAME is: NUMBER." before, which is the form of
-// the needle tests of RULER (https://github.com/NVIDIA/RULER).
+// contain the sentence "The special magic number for NAME is: NUMBER." before that. RULER's needle tests
+// have this form (https://github.com/NVIDIA/RULER).
 func Needle(prompt string) (answer string, known bool) {
 	m := asked.FindStringSubmatch(tail(prompt))
 	if m == nil {

@@ -2,6 +2,6 @@
 // wire: how many tokens an event carries and how many events a write, how lines
 // end, how a stream reports its role, usage and end, and how JSON is spelled.
 //
-// Servers, and the proxies in front of them, differ in all of this within one API.
-// A client has to read each variant. The zero [Shape] is vLLM's.
+// Servers with the same API, and proxies in front of servers, differ in all of this. A
+// client has to understand each variant. The zero [Shape] is vLLM's.
 package shape

@@ -21,8 +21,8 @@ func (s Shape) MarshalJSON() ([]byte, error) {
 	return json.Marshal(document{plain(s), strictjson.Duration(s.SplitPause)})
 }
 
-// UnmarshalJSON sets the fields that data names and leaves the others as they
-// are. An unknown name is an error. It does not validate the result.
+// UnmarshalJSON sets the fields that are in data and leaves the others unchanged. An
+// unknown name is an error. UnmarshalJSON does not validate the result.
 func (s *Shape) UnmarshalJSON(data []byte) error {
 	d := document{plain(*s), strictjson.Duration(s.SplitPause)}
 	if err := strictjson.Decode(data, &d); err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A setting is one name that Set accepts and the change it makes.
+// A setting is a name that Set accepts, with the change that the name makes.
 type setting struct {
 	name, value, doc string // value is the placeholder after "=", empty for no value
 	set              func(s *Shape, value string) error
@@ -40,7 +40,7 @@ var settings = []setting{
 	flag("bom", "a byte order mark before the first byte", func(s *Shape) { s.BOM = true }),
 	flag("ping", "a comment before each event with tokens", func(s *Shape) { s.Ping = true }),
 	flag("ping-event", "an event named ping, whose data is a date, before each event with tokens", func(s *Shape) { s.PingEvent = true }),
-	flag("event-lines", "retry: and id: blocks without data at the start, and id: and event: lines before each data:", func(s *Shape) { s.EventLines = true }),
+	flag("event-lines", "blocks with retry: and id: but without data at the start, and id: and event: lines before each data:", func(s *Shape) { s.EventLines = true }),
 	flag("role-empty", `a first chunk with the role and content ""`, func(s *Shape) { s.Role = RoleEmpty }),
 	flag("role-null", "a first chunk with the role and content null", func(s *Shape) { s.Role = RoleNull }),
 	flag("role-bare", "a first chunk with the role and no content field", func(s *Shape) { s.Role = RoleBare }),
@@ -55,7 +55,7 @@ var settings = []setting{
 	flag("usage-null", "usage null on each chunk, then as usage-asked", func(s *Shape) { s.Usage = UsageNull }),
 	flag("usage-each", "the usage so far on each chunk, then as usage-asked", func(s *Shape) { s.Usage = UsageEach }),
 	number("tokens-per-chunk", "N tokens in each chunk", func(s *Shape) *int { return &s.TokensPerChunk }),
-	flag("step-chunks", "the tokens of a decode step in one chunk: several with speculative decoding", func(s *Shape) { s.StepChunks = true }),
+	flag("step-chunks", "all tokens of a decode step in one chunk; with speculative decoding a step has several", func(s *Shape) { s.StepChunks = true }),
 	number("events-per-write", "N events with tokens in each write, sent when the last is due", func(s *Shape) *int { return &s.EventsPerWrite }),
 	flag("split-json", "each write in two parts, split in the middle of an event's JSON", func(s *Shape) { s.Split = SplitJSON }),
 	flag("split-utf8", "each write in two parts, split inside a character; the text is not ASCII", func(s *Shape) { s.Split = SplitUTF8 }),
@@ -67,7 +67,7 @@ var settings = []setting{
 	}},
 	flag("reasoning", "a part of the output in the field reasoning", func(s *Shape) { s.Reasoning = "reasoning" }),
 	flag("reasoning-content", "a part of the output in the field reasoning_content", func(s *Shape) { s.Reasoning = "reasoning_content" }),
-	number("reasoning-tokens", "that part has N tokens (half of the output)", func(s *Shape) *int { return &s.ReasoningTokens }),
+	number("reasoning-tokens", "the reasoning has N tokens (half of the output)", func(s *Shape) *int { return &s.ReasoningTokens }),
 	flag("tool-call", "the output is the arguments of a tool call", func(s *Shape) { s.ToolCall = true }),
 	flag("no-format", "tools and schemas of a request are ignored", func(s *Shape) { s.NoFormat = true }),
 	flag("done-never", "no [DONE]", func(s *Shape) { s.Done = DoneNever }),
@@ -83,7 +83,7 @@ var settings = []setting{
 	flag("incremental", "each event of SGLang's /generate has only its own tokens", func(s *Shape) { s.Incremental = true }),
 }
 
-// usage returns the setting as the command line spells it.
+// usage returns the name of the setting, with "=" and the placeholder if it needs a value.
 func (s setting) usage() string {
 	if s.value == "" {
 		return s.name
@@ -91,8 +91,8 @@ func (s setting) usage() string {
 	return s.name + "=" + s.value
 }
 
-// Names yields each name that [Shape.Set] accepts and what the name does. A name
-// that ends in "=N" or "=DURATION" needs such a value.
+// Names yields each name that [Shape.Set] accepts and a description of the name's effect. A
+// name that ends in "=N" or "=DURATION" needs a value of this kind.
 func Names() iter.Seq2[string, string] {
 	return func(yield func(name, doc string) bool) {
 		for _, s := range settings {
@@ -103,10 +103,9 @@ func Names() iter.Seq2[string, string] {
 	}
 }
 
-// Set applies a comma-separated list of names, as the command line has it, in
-// order: "crlf,ping,tokens-per-chunk=4". The error is about the first name that is
-// unknown or whose value cannot be used; the names before it have been applied.
-// Set does not validate the result.
+// Set applies a comma-separated list of names in order, such as
+// "crlf,ping,tokens-per-chunk=4". If a name is unknown or its value is invalid, Set returns
+// an error; the names before it have been applied. Set does not validate the result.
 func (s *Shape) Set(list string) error {
 	for part := range strings.SplitSeq(list, ",") {
 		if err := s.set(strings.TrimSpace(part)); err != nil {

@@ -8,32 +8,31 @@ import (
 	"time"
 )
 
-// A Shape is what the answers of a mock server look like on the wire. The zero
-// Shape is vLLM's: one event per token, lines that end in LF, a chunk with
-// only the role in the same write as the first token, and usage in a chunk of its
-// own.
+// A Shape is what the answers of a mock server look like on the wire. The zero Shape is
+// vLLM's: one event per token; lines that end in LF; a first chunk that has only the role,
+// in the same write as the first token; a separate chunk for the usage.
 //
-// The fields about lines, comments and event names apply to text/event-stream
-// only, not to Ollama's lines of JSON. The fields about chunks, choices and roles
-// apply to OpenAI's chat completions and, where the format has such a thing, to
-// its completions. All other fields apply to every dialect.
+// The fields about lines, comments and event names apply only to text/event-stream, not to
+// Ollama's lines of JSON. The fields about chunks, choices and roles apply to OpenAI's chat
+// completions, and to OpenAI's completions as far as that format has them. All other fields
+// apply to every dialect.
 type Shape struct {
-	// TokensPerChunk is how many tokens one event carries; 0 means 1. An event is
-	// due when its last token is. TGI has one event per token, so there one write
-	// carries this many events.
+	// TokensPerChunk is the number of tokens in one event; 0 means 1. An event is due when
+	// its last token is due. TGI always has one event per token; there one write carries
+	// this many events.
 	TokensPerChunk int `json:"tokens_per_chunk,omitzero"`
-	// StepChunks makes one event of all tokens that a decode step has computed for the
-	// request, as vLLM and SGLang do. They are several only with speculative decoding;
-	// see [github.com/seed-2b9cec6d/llmbench/mockserver/engine.Profile]. Without an
-	// engine a step has one token. It excludes TokensPerChunk.
+	// StepChunks puts all tokens that a decode step has computed for the request into one
+	// event, as vLLM and SGLang do. A step computes several tokens only with speculative
+	// decoding; see [github.com/seed-2b9cec6d/llmbench/mockserver/engine.Profile]. Without an
+	// engine a step has one token. StepChunks and TokensPerChunk must not both be set.
 	StepChunks bool `json:"step_chunks,omitzero"`
-	// EventsPerWrite is how many events with tokens share one write, as behind a
-	// proxy that buffers; 0 means 1. They are sent when the last of them is due.
+	// EventsPerWrite is the number of events with tokens in one write, as if a proxy
+	// buffered the stream; 0 means 1. The events are sent when the last of them is due.
 	EventsPerWrite int `json:"events_per_write,omitzero"`
 	// Split sends each write that carries tokens in two parts, SplitPause apart.
-	// The log of the server has the instants of the second part.
+	// The server's log has the time of the second part.
 	Split SplitMode `json:"split,omitzero"`
-	// SplitPause is in real time, whatever the speed of the server; 0 means 5 ms.
+	// SplitPause is in real time: the server's speed does not change it. 0 means 5 ms.
 	// In JSON it is a string that time.ParseDuration accepts.
 	SplitPause time.Duration `json:"split_pause,omitzero"`
 
@@ -53,7 +52,7 @@ type Shape struct {
 	// have no data, and puts "id: n" and "event: message" before the data of each
 	// event.
 	EventLines bool `json:"event_lines,omitzero"`
-	// NoSpace leaves out the space after "data:".
+	// NoSpace omits the space after "data:".
 	NoSpace bool `json:"no_space,omitzero"`
 
 	// Role is how a chat reports its role; empty means RoleEmpty.
@@ -65,19 +64,19 @@ type Shape struct {
 	// EmptyChoices adds two chunks with neither choices nor usage: one before all
 	// others, one after the chunk with the finish reason.
 	EmptyChoices bool `json:"empty_choices,omitzero"`
-	// FinishAlone sends the finish reason in a chunk of its own without text.
+	// FinishAlone sends the finish reason in a separate chunk without text.
 	FinishAlone bool `json:"finish_alone,omitzero"`
 	// Usage says when a stream reports its token counts; empty means UsageAsked.
 	// An answer that is not streamed always has them. UsageNever also removes the
 	// details from TGI and MindIE and the counts from Ollama.
 	Usage UsageMode `json:"usage,omitzero"`
-	// Done says how often the stream sends [DONE], if its dialect has it; empty
+	// Done says how often the stream sends [DONE], if the dialect has [DONE]; empty
 	// means once.
 	Done DoneMode `json:"done,omitzero"`
-	// AfterDone continues after the end marker with an event of one more token,
-	// which is in no count and not in the log, and half of another event. It has
-	// no effect on streams without an end marker: the streams of Triton, of vLLM's
-	// demonstration server and of MindIE's version of that server.
+	// AfterDone sends more data after the end marker: an event with one more token, and
+	// then half of another event. No token count includes this token, and the log does not
+	// have it. AfterDone has no effect on streams without an end marker: the streams of
+	// Triton, of vLLM's demonstration server and of MindIE's version of that server.
 	AfterDone bool `json:"after_done,omitzero"`
 
 	// Reasoning is the field that carries the first ReasoningTokens of a chat's
@@ -91,19 +90,19 @@ type Shape struct {
 	// The tokens are fragments of its arguments, {"text": "..."}. Ollama sends the
 	// whole call when the last token is due.
 	ToolCall bool `json:"tool_call,omitzero"`
-	// NoFormat ignores the tools and schemas of a request, as a server does that
-	// supports neither.
+	// NoFormat ignores the tools and schemas of a request, like a server that supports
+	// neither.
 	NoFormat bool `json:"no_format,omitzero"`
 	// Incremental makes each event of SGLang's /generate carry only its own tokens.
 	Incremental bool `json:"incremental,omitzero"`
 
-	// Text is what the words of the output are made of; empty means TextASCII.
+	// Text says which characters the words of the output contain; empty means TextASCII.
 	Text TextMode `json:"text,omitzero"`
 	// Dumps spells JSON as Python's json.dumps does: a space after each comma and
 	// colon, and \u escapes for characters outside ASCII.
 	Dumps bool `json:"dumps,omitzero"`
-	// Twice writes each key whose value is a string or a number twice, first with
-	// "" or 0. The second value is the right one.
+	// Twice writes each key whose value is a string or a number twice: first with the
+	// value "" or 0, then with the right value.
 	Twice bool `json:"twice,omitzero"`
 	// NumberStrings writes the token counts as strings.
 	NumberStrings bool `json:"number_strings,omitzero"`
@@ -112,13 +111,14 @@ type Shape struct {
 // A UsageMode says when a stream reports its token counts.
 type UsageMode string
 
-// The usage modes. A request asks for usage with stream_options.include_usage.
+// The usage modes say where the token counts are. A request asks for them with
+// stream_options.include_usage.
 const (
-	UsageAsked UsageMode = "asked" // in a chunk of its own without choices, if asked for
-	UsageLast  UsageMode = "last"  // on the chunk with the finish reason, if asked for
-	UsageNever UsageMode = "never" // not even if asked for
-	UsageNull  UsageMode = "null"  // null on each chunk, then as UsageAsked
-	UsageEach  UsageMode = "each"  // the counts so far on each chunk, asked for or not, then as UsageAsked
+	UsageAsked UsageMode = "asked" // in a separate chunk without choices, if the request asks for them
+	UsageLast  UsageMode = "last"  // in the chunk with the finish reason, if the request asks for them
+	UsageNever UsageMode = "never" // nowhere, even if the request asks for them
+	UsageNull  UsageMode = "null"  // as UsageAsked, and "usage":null in all other chunks
+	UsageEach  UsageMode = "each"  // as UsageAsked, and the counts so far in all other chunks, even if not asked for
 )
 
 // A RoleMode says how the stream of a chat reports its role.
@@ -130,7 +130,7 @@ const (
 	RoleNull  RoleMode = "null"  // a first chunk with the role and content null
 	RoleBare  RoleMode = "bare"  // a first chunk with the role and no content field
 	RoleNever RoleMode = "never" // not at all
-	RoleEach  RoleMode = "each"  // in each chunk, beside the text
+	RoleEach  RoleMode = "each"  // in each chunk, together with the text
 )
 
 // A SplitMode says where a write is split.
@@ -139,7 +139,7 @@ type SplitMode string
 // The split modes.
 const (
 	SplitJSON SplitMode = "json" // in the middle of the JSON of the first event with tokens
-	SplitUTF8 SplitMode = "utf8" // after the first byte of a character of that event; Text is then TextUnicode unless set
+	SplitUTF8 SplitMode = "utf8" // inside the first event with tokens, after the first byte of a character; an empty Text then means TextUnicode
 )
 
 // A DoneMode says how often a stream sends [DONE].
@@ -152,16 +152,16 @@ const (
 	DoneTwice DoneMode = "twice"
 )
 
-// A TextMode says what the words of the output are made of.
+// A TextMode says which characters the words of the output contain.
 type TextMode string
 
 // The text modes.
 const (
 	TextASCII   TextMode = "ascii"
 	TextUnicode TextMode = "unicode"      // characters of two, three and four bytes
-	TextNUL     TextMode = "nul"          // U+0000 in each word, as the escape \u0000
-	TextNULRaw  TextMode = "nul-raw"      // the byte 0 in each word, which JSON forbids
-	TextInvalid TextMode = "invalid-utf8" // the byte FF or half a character in each word
+	TextNUL     TextMode = "nul"          // each word contains U+0000, written as the escape \u0000
+	TextNULRaw  TextMode = "nul-raw"      // each word contains the byte 0, which JSON forbids
+	TextInvalid TextMode = "invalid-utf8" // each word contains the byte FF or an incomplete character
 )
 
 // ChunkTokens returns TokensPerChunk with its default applied.
@@ -189,7 +189,7 @@ func (s Shape) ReasoningOf(n int) int {
 	return min(s.ReasoningTokens, n)
 }
 
-// TextMode returns Text with its default applied, which depends on Split.
+// TextMode returns Text with its default applied. The default depends on Split.
 func (s Shape) TextMode() TextMode {
 	switch {
 	case s.Text != "":
@@ -219,9 +219,8 @@ func (s Shape) DataPrefix() string {
 	return "data: "
 }
 
-// Validate returns nil if the shape can be used. Otherwise its error begins with
-// the JSON name of the first field that cannot, and states the field's value and
-// what is allowed.
+// Validate returns nil if the shape is valid. Otherwise the error begins with the JSON name
+// of the first invalid field and gives the field's value and what is allowed.
 func (s Shape) Validate() error {
 	for _, f := range []struct {
 		name  string
@@ -255,8 +254,8 @@ func (s Shape) Validate() error {
 	)
 }
 
-// oneOf returns an error if the value of the named field is neither empty nor one
-// of those allowed.
+// oneOf returns an error if the value of the named field is neither empty nor in the list
+// of allowed values.
 func oneOf[T ~string](name string, value T, allowed ...T) error {
 	if value == "" || slices.Contains(allowed, value) {
 		return nil
