@@ -1,6 +1,6 @@
-// Package frame puts JSON documents into the body of an answer: as events of
-// text/event-stream, as lines of JSON, or as one document without a frame. A
-// shape.Shape decides how events and JSON are spelled.
+// Package frame writes JSON documents into the body of an answer: as events of
+// text/event-stream, as lines of JSON, or as a single document without a frame. A
+// shape.Shape decides how the events and the JSON are spelled.
 package frame
 
 import (
@@ -9,37 +9,37 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// A Framer renders the documents of one answer into a buffer. The buffer is used
-// again after each write, so that an event allocates nothing.
+// A Framer renders the documents of one answer into a buffer. The buffer is reused after
+// each write, so that an event allocates nothing.
 type Framer struct {
-	// Shape is how the answer looks.
+	// Shape is what the answer looks like on the wire.
 	Shape shape.Shape
-	// Unframed leaves out frames: the answer is a single document.
+	// Unframed omits frames: the answer is a single document.
 	Unframed bool
-	// Buf is what has been rendered since Clear. Between Begin and End a document
-	// is appended to it.
+	// Buf has everything rendered since Clear. Between Begin and End, the caller appends
+	// the current document to Buf.
 	Buf []byte
 
 	spelling   spelling
-	noEvents   bool   // documents end with lineEnd and are no events
-	dataPrefix string // begins the line with the document
+	noEvents   bool   // documents are not events; each ends with lineEnd
+	dataPrefix string // the text before a document on its line
 	lineEnd    string
 	started    bool // the first bytes of the stream have been rendered
 	lastID     int  // id of the last event, with Shape.EventLines
 	docStart   int  // where in Buf the current document begins
-	// The first document with tokens in Buf is Buf[tokensFrom:tokensTo], with its
-	// end of line; tokensTo is 0 if there is none.
+	// The first document in Buf that carries tokens is Buf[tokensFrom:tokensTo], including
+	// its line end. tokensTo is 0 if Buf has no such document.
 	tokensFrom, tokensTo int
 	scratch              []byte
 }
 
-// New makes a framer. documentEnd is what ends a document that is no event, "\n" or
-// "\x00"; it is empty for events.
+// New returns a new framer. documentEnd is empty if documents are events. Otherwise it is
+// the end of each document, "\n" or "\x00".
 func New(s shape.Shape, documentEnd string) *Framer {
 	f := &Framer{Shape: s, spelling: spellingOf(s), noEvents: documentEnd != "", dataPrefix: s.DataPrefix(), lineEnd: s.LineEnd()}
 	if f.noEvents {
 		f.dataPrefix = ""
-		if documentEnd != "\n" || f.lineEnd != "\r\n" { // CR alone does not end a line of JSON
+		if documentEnd != "\n" || f.lineEnd != "\r\n" { // a CR alone would not end a line of JSON
 			f.lineEnd = documentEnd
 		}
 	}
@@ -56,12 +56,11 @@ func (f *Framer) Add(parts ...string) {
 // AddInt appends an integer to the current document.
 func (f *Framer) AddInt(n int) { f.Buf = strconv.AppendInt(f.Buf, int64(n), 10) }
 
-// AddFloat appends a number to the current document, in decimal notation and as
-// short as possible.
+// AddFloat appends a number to the current document, in the shortest decimal notation.
 func (f *Framer) AddFloat(v float64) { f.Buf = strconv.AppendFloat(f.Buf, v, 'f', -1, 64) }
 
-// Begin begins a document without tokens. The name is its event's name, empty for
-// none.
+// Begin begins a document without tokens. name is the event's name, or empty if the event
+// has no name.
 func (f *Framer) Begin(name string) {
 	if f.Unframed {
 		f.docStart = len(f.Buf)
@@ -88,13 +87,13 @@ func (f *Framer) Begin(name string) {
 	f.docStart = len(f.Buf)
 }
 
-// BeginTokens begins a document that carries tokens.
+// BeginTokens begins a document that carries tokens. name is as in Begin.
 func (f *Framer) BeginTokens(name string) {
 	f.ping()
 	f.Begin(name)
 }
 
-// start renders the first bytes of a stream, once.
+// start renders the first bytes of a stream. Further calls do nothing.
 func (f *Framer) start() {
 	if f.started {
 		return
@@ -122,7 +121,7 @@ func (f *Framer) ping() {
 	}
 }
 
-// End ends a document and spells it as the shape says.
+// End ends a document and changes its spelling as the shape prescribes.
 func (f *Framer) End() {
 	if f.spelling != (spelling{}) {
 		f.scratch = append(f.scratch[:0], f.Buf[f.docStart:]...)
@@ -133,7 +132,7 @@ func (f *Framer) End() {
 	}
 }
 
-// EndVerbatim ends a document that is in a frame and leaves its spelling as it is.
+// EndVerbatim ends a document that has a frame, without a change of its spelling.
 func (f *Framer) EndVerbatim() {
 	f.Buf = append(f.Buf, f.lineEnd...)
 	if !f.noEvents {
@@ -164,15 +163,15 @@ func (f *Framer) Clear() {
 	f.tokensFrom, f.tokensTo = 0, 0
 }
 
-// SplitAt returns where the shape splits the buffer into two writes, 0 for
-// nowhere.
+// SplitAt returns the index at which the shape splits the buffer into two writes, or 0 if
+// it does not split the buffer.
 func (f *Framer) SplitAt() int {
 	if f.Shape.Split == "" || f.tokensTo == 0 {
 		return 0
 	}
 	if f.Shape.Split == shape.SplitUTF8 {
 		for i := f.tokensFrom; i < f.tokensTo; i++ {
-			if f.Buf[i] >= 0xc0 { // the first byte of a longer character
+			if f.Buf[i] >= 0xc0 { // the first byte of a character of several bytes
 				return i + 1
 			}
 		}

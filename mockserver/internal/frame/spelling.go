@@ -7,27 +7,27 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// A spelling is how a JSON document differs from its most compact form.
+// A spelling says how a JSON document differs from its most compact form.
 type spelling struct {
-	dumps         bool // spaces and \u escapes, as from Python's json.dumps
-	twice         bool // each key with a string or a number twice, first with an empty value
-	numberStrings bool // token counts as strings
+	dumps         bool // spaces and \u escapes, as Python's json.dumps writes them
+	twice         bool // each key with a string or a number comes twice, first with an empty value
+	numberStrings bool // token counts are strings
 }
 
 func spellingOf(s shape.Shape) spelling { return spelling{s.Dumps, s.Twice, s.NumberStrings} }
 
-// countKeys are the fields with token counts, in any dialect.
+// countKeys are the names of the fields with token counts in all dialects.
 var countKeys = []string{
 	"prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens", "cached_tokens",
 	"reasoning_tokens", "generated_tokens", "input_length", "tokens_predicted", "tokens_evaluated", "tokens_cached",
 	"prompt_eval_count", "eval_count", "cache_n", "prompt_n", "predicted_n",
 }
 
-// append appends a document in this spelling. The document has no space outside its
-// strings. A document that breaks off, or is not JSON, is appended as far as it can
-// be read.
+// append appends the document src to dst in this spelling. Outside its strings, src must
+// not have spaces. append also accepts a document that is incomplete or is not JSON, and
+// changes only the parts that it recognizes.
 func (sp spelling) append(dst, src []byte) []byte {
-	key := "" // the key of the value that comes next
+	key := "" // the key of the next value
 	for i := 0; i < len(src); {
 		end := i + 1
 		switch c := src[i]; {
@@ -69,8 +69,8 @@ func (sp spelling) append(dst, src []byte) []byte {
 	return dst
 }
 
-// emptyTwin appends a key with an empty value if the key's real value, which begins
-// with first, is a string or a number.
+// emptyTwin appends a key with an empty value if the key's real value is a string or a
+// number. first is the first byte of the real value.
 func (sp spelling) emptyTwin(dst, key []byte, first byte) []byte {
 	empty := ""
 	switch {
@@ -125,7 +125,7 @@ func appendEscape(dst []byte, r rune) []byte {
 	return append(dst, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
 }
 
-// stringEnd returns the index after the string that begins at i.
+// stringEnd returns the index after the end of the JSON string that begins at i.
 func stringEnd(b []byte, i int) int {
 	for i++; i < len(b); i++ {
 		switch b[i] {

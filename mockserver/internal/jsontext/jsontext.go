@@ -1,4 +1,4 @@
-// Package jsontext writes JSON for bodies that are put together by hand.
+// Package jsontext writes pieces of JSON for bodies that the mock server assembles itself.
 package jsontext
 
 import (
@@ -6,8 +6,7 @@ import (
 	"encoding/json"
 )
 
-// Marshal returns v in JSON without escapes for HTML. It panics if v cannot be
-// marshaled, so v is to be made of structs, strings and finite numbers.
+// Marshal returns v as JSON without HTML escapes. It panics if v cannot be marshaled.
 func Marshal(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// A Clock counts from its epoch on the monotonic clock.
+// A Clock gives the time since its epoch on the monotonic clock.
 type Clock struct{ Epoch time.Time }
 
 // Now returns the time since the epoch.
 func (c Clock) Now() time.Duration { return time.Since(c.Epoch) }
 
-// Time returns the time of day. It is the epoch plus Now, so adjustments of the wall
-// clock since the epoch are not in it.
+// Time returns the time of day. It is the epoch plus Now, so it ignores adjustments of the
+// wall clock since the epoch.
 func (c Clock) Time() time.Time { return c.Epoch.Add(c.Now()) }
 
-// An Alarm waits for instants of a clock, one after the other, with one timer.
+// An Alarm waits for instants of a clock, one after another, with the same timer.
 type Alarm struct {
 	Clock Clock
 	timer *time.Timer // nil until it is needed
 }
 
-// Wait returns at the instant until, or at once if that has passed. If the context
-// ends first Wait returns the context's error.
+// Wait returns at the instant until, or at once if the instant has passed. If the context
+// ends first, Wait returns the context's error.
 func (a *Alarm) Wait(ctx context.Context, until time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err

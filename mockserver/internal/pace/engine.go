@@ -11,36 +11,36 @@ import (
 )
 
 // An enginePlan is the plan of a server that batches. It runs an engine on the
-// clock, at a multiple of real time.
+// clock, at real time or at a multiple of it.
 //
 // One timer serves all requests. It is set to the absolute instant at which the
-// engine's current step ends, so that lateness does not add up. The engine then
-// advances through all steps that have ended by now.
+// engine's current step ends. When it fires, the engine advances through all steps that
+// have ended by then. So delays of the timer do not add up.
 type enginePlan struct {
 	clock     Clock
 	speed     float64
-	afterLast time.Duration // time between tokens beyond those that the engine computes
+	afterLast time.Duration // time between the further tokens of an endless output
 
 	mu     sync.Mutex
 	engine *engine.Engine
 	timer  *time.Timer // nil until it is first needed
 }
 
-// An enginePlace is the place of one request.
+// An enginePlace is the place of one request in an enginePlan.
 type enginePlace struct {
 	plan     *enginePlan
 	seq      *engine.Sequence
-	due      []time.Duration // of the tokens that the engine has computed, from admission
+	due      []time.Duration // when each computed token is due, from admission
 	ready    chan struct{}   // closed on admission
 	admitted time.Duration   // set before ready is closed
 	computed atomic.Int64    // number of tokens that the engine has computed
 	awaited  atomic.Int64    // index of the token that the handler waits for
-	wake     chan struct{}   // receives when that token has been computed
+	wake     chan struct{}   // receives a value when the awaited token has been computed
 	alarm    Alarm
 }
 
-// NewEngine returns the plan of a server with an engine. The profile must be valid.
-// speed is how many times faster than real time the engine runs, above 0.
+// NewEngine returns the plan of a server with an engine. The profile must be valid. speed,
+// above 0, is the factor by which the engine runs faster than real time.
 func NewEngine(c Clock, p engine.Profile, speed float64) Plan {
 	d := &enginePlan{clock: c, speed: speed}
 	d.afterLast = Rate{PerToken: microseconds(p.Step + p.StepPerSeq), Speed: speed}.afterLast()
@@ -52,13 +52,12 @@ func NewEngine(c Clock, p engine.Profile, speed float64) Plan {
 	return d
 }
 
-// microseconds converts a time of a profile.
+// microseconds converts a profile's time, which is in microseconds.
 func microseconds(micros float64) time.Duration {
 	return time.Duration(micros * float64(time.Microsecond))
 }
 
-// realTime returns the instant of the clock for an instant of the engine, rounded
-// up.
+// realTime converts an instant of the engine to an instant of the clock, rounded up.
 func (d *enginePlan) realTime(at time.Duration) time.Duration {
 	if d.speed == 1 {
 		return at
@@ -189,8 +188,8 @@ func (r *enginePlace) WaitToken(ctx context.Context, k int) error {
 
 func (r *enginePlace) Timetable() []time.Duration { return r.due }
 
-// Step finds the tokens of a step by their instant: all tokens of a step have the instant of its end.
-// The engine computes a step under the lock.
+// Step counts the tokens that are due at the same instant as token k: all tokens of a step are due at
+// the step's end. It holds the lock, so that it never sees a part of a step.
 func (r *enginePlace) Step(k int) int {
 	r.plan.mu.Lock()
 	defer r.plan.mu.Unlock()

@@ -11,43 +11,44 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
-// never is the end of a place that only its request ends.
+// never is the end of an endless request, which keeps its slot until it leaves.
 const never = time.Duration(math.MaxInt64)
 
-// A fixedPlan is the plan of a server that does not batch: each request has a slot
-// of its own and takes as long as if it were alone.
+// A fixedPlan is the plan of a server that does not batch: each request has its own slot
+// and takes as long as if it were alone.
 //
-// If a request waits for a slot, the slot passes to it at the end of the request
-// before, which is known in advance, and not when some goroutine notices. A goroutine
-// may be so late that several requests have begun and ended meanwhile.
+// The end of each request is known in advance. A request that waits for a slot begins
+// exactly at the end of the slot's previous request. It does not begin later just because a
+// goroutine runs late: a goroutine may be so late that several requests would have begun
+// and ended in the meantime.
 type fixedPlan struct {
 	clock Clock
 	rate  Rate
 	slots int
 
 	mu    sync.Mutex
-	busy  placeHeap     // the last place of each slot that was used, earliest end first
+	busy  placeHeap     // for each slot that has been used, its last place; earliest end first
 	queue []*fixedPlace // in the order of arrival
-	wake  *time.Timer   // calls admit at the next end of a slot, while requests wait
+	wake  *time.Timer   // while requests wait, calls admit when the next slot becomes free
 }
 
-// A fixedPlace is the place of one request.
+// A fixedPlace is the place of one request in a fixedPlan.
 type fixedPlace struct {
 	plan    *fixedPlan
 	job     Job
-	due     []time.Duration // of each token, from admission
+	due     []time.Duration // when each token is due, from admission
 	alarm   Alarm
 	ready   chan struct{} // closed on admission
 	waiting bool          // in the queue
-	index   int           // in the heap, -1 outside
+	index   int           // index in the heap, -1 if not in the heap
 
-	// Both are set on admission. Leave may bring end forward. plan.mu guards them,
-	// but admitted does not change once ready is closed.
+	// Both are set on admission. Leave may move end to an earlier instant. plan.mu guards
+	// both, but reading admitted needs no lock after ready is closed.
 	admitted, end time.Duration
 }
 
-// NewFixed returns the plan of a server with a fixed rate and that many slots; 0
-// means no limit.
+// NewFixed returns the plan of a server with a fixed rate and the given number of slots;
+// 0 means no limit.
 func NewFixed(c Clock, r Rate, slots int) Plan { return newFixed(c, r, slots) }
 
 func newFixed(c Clock, r Rate, slots int) *fixedPlan {
@@ -115,8 +116,8 @@ func (p *fixedPlace) Leave() {
 	f.admit()
 }
 
-// admit admits the requests in the queue for which there is a slot by now, and sets
-// the timer to the next end of a slot. The caller holds the lock.
+// admit admits the queued requests for which a slot has become free, and sets the timer to
+// the next instant at which a slot becomes free. The caller holds the lock.
 func (f *fixedPlan) admit() {
 	now := f.clock.Now()
 	for len(f.queue) > 0 {
@@ -144,7 +145,7 @@ func (f *fixedPlan) admit() {
 	}
 }
 
-// begin gives the request its slot. The caller holds the lock.
+// begin gives the request a slot at the instant at. The caller holds the lock.
 func (p *fixedPlace) begin(at time.Duration) {
 	p.waiting = false
 	p.admitted, p.end = at, at+p.due[len(p.due)-1]
@@ -176,7 +177,7 @@ func (f *fixedPlan) Counts() engine.Counts { return engine.Counts{} }
 
 func (f *fixedPlan) ResetPrefixCache() {}
 
-// A placeHeap is a container/heap of places by their end.
+// A placeHeap is a container/heap of places, ordered by end.
 type placeHeap []*fixedPlace
 
 func (h placeHeap) Len() int           { return len(h) }

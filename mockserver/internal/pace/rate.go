@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// horizon is the longest time from admission to a token, about 73 years. Longer
-// times are cut to it, so that instants do not overflow.
+// horizon is the longest time from admission to a token, about 73 years. Longer times are
+// replaced by horizon, so that sums do not overflow.
 const horizon = 1 << 61 * time.Nanosecond
 
 // A Rate is the timing of a server that does not batch. All times are divided by
 // Speed.
 type Rate struct {
 	TTFT, PerPromptToken, PerToken time.Duration
-	Jitter                         float64 // 0 to 1: each interval is multiplied by 1-Jitter to 1+Jitter
-	Seed                           uint64  // of the jitter, with the ordinal
+	Jitter                         float64 // 0 to 1; each interval gets a random factor in [1-Jitter, 1+Jitter]
+	Seed                           uint64  // seed of the jitter, together with the request's ordinal
 	Speed                          float64 // above 0
 }
 
-// due returns when each of n tokens is due, counted from admission, after a prompt
-// of that many tokens. The intervals are added up unrounded, so that rounding errors
-// do not add up.
+// due returns when each of n output tokens is due, measured from admission. ordinal is the
+// request's number and prompt is the number of tokens in its prompt. Only the sums of the
+// intervals are rounded, so that rounding errors do not add up.
 func (r Rate) due(ordinal uint64, prompt, n int) []time.Duration {
 	var factors *rand.Rand
 	if r.Jitter > 0 {
@@ -41,8 +41,9 @@ func (r Rate) due(ordinal uint64, prompt, n int) []time.Duration {
 	return due
 }
 
-// afterLast returns the time between tokens beyond those that were asked for. Such
-// an output has no end, so the time is at least a millisecond.
+// afterLast returns the time between the tokens that an endless output has beyond its
+// requested length. It is at least a millisecond, so that an endless output does not keep a
+// CPU busy.
 func (r Rate) afterLast() time.Duration {
 	return max(time.Duration(min(float64(r.PerToken)/r.Speed, float64(time.Hour))), time.Millisecond)
 }

@@ -1,5 +1,5 @@
-// Package strictjson reads configuration files: JSON in which an unknown name is
-// an error and a duration is a string.
+// Package strictjson reads configuration files in JSON. An unknown name is an error, and
+// durations are strings.
 package strictjson
 
 import (
@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Decode decodes the first JSON value in data into v, as encoding/json does,
-// except that an object key without a field in v is an error.
+// Decode decodes the first JSON value in data into v like encoding/json, but returns an
+// error if an object has a key for which v has no field.
 func Decode(data []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()

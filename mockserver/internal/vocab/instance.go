@@ -30,8 +30,8 @@ type schema struct {
 	MaxLength  *int                       `json:"maxLength"`
 }
 
-// supported has the keywords that a schema may contain: those in schema, and those
-// that every instance satisfies.
+// supported has the keywords that a schema may contain: the fields of the type schema, and
+// keywords that every instance satisfies.
 var supported = map[string]bool{
 	"title": true, "description": true, "default": true, "examples": true, "$schema": true, "$id": true, "$comment": true,
 	"additionalProperties": true, "strict": true,
@@ -41,7 +41,7 @@ var supported = map[string]bool{
 
 const (
 	maxDepth      = 32
-	maxBytes      = 1 << 20 // of an instance, approximately
+	maxBytes      = 1 << 20 // approximate largest size of an instance
 	wordsInString = 4
 )
 
@@ -51,11 +51,11 @@ type writer struct {
 	word int // index of the next word of the vocabulary
 }
 
-// Instance returns JSON that conforms to the schema, on one line with a space after
-// each comma and colon. It is the same each time: all named properties, two items
-// in an array, four words in a string, for a number the minimum, else the maximum,
-// else 7, and the first of several choices. The error names the keyword or type
-// that is not supported.
+// Instance returns JSON that conforms to a schema, on one line, with a space after each comma
+// and colon. The same schema always gives the same JSON. An object has all properties in the
+// schema. An array has two items, if the schema allows that. A string has four words. A
+// number is the minimum, or the maximum if there is no minimum, or 7 if there is neither. Of
+// several choices Instance takes the first. The error names the unsupported keyword or type.
 func Instance(text json.RawMessage) (string, error) {
 	var w writer
 	if err := w.value(text, 0); err != nil {
@@ -111,8 +111,8 @@ func (w *writer) value(text json.RawMessage, depth int) error {
 	return nil
 }
 
-// kind returns the schema's type, or the first of several types. A schema without
-// a type describes an array if it has items, else an object.
+// kind returns the schema's type, or the first type if there are several. A schema without
+// a type is an array if it has the keyword items, and an object otherwise.
 func (s *schema) kind() string {
 	var one string
 	var several []string
@@ -129,7 +129,7 @@ func (s *schema) kind() string {
 	return "object"
 }
 
-// literal writes a given value.
+// literal writes a value that the schema gives.
 func (w *writer) literal(v json.RawMessage) error {
 	var value any
 	if err := json.Unmarshal(v, &value); err != nil {

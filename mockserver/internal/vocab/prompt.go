@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A Sink receives each token of a prompt, in order. A nil Sink receives nothing.
+// A Sink is called with each token of a prompt, in order. A nil Sink ignores the tokens.
 type Sink func(token string)
 
 // Words passes the words of a text, which are its tokens, to the sink and returns
@@ -21,7 +21,7 @@ func (s Sink) Words(text string) int {
 	return n
 }
 
-// IDs passes tokens that are given as ids to the sink and returns their number.
+// IDs passes token ids to the sink, each as a token, and returns the number of ids.
 func (s Sink) IDs(ids []uint32) int {
 	if s != nil {
 		for _, id := range ids {
@@ -31,18 +31,18 @@ func (s Sink) IDs(ids []uint32) int {
 	return len(ids)
 }
 
-// Blocks computes the names of a prompt's blocks for a prefix cache. The name of a
-// block covers the block and everything before it, so two prompts share the names
-// of the blocks in which they begin alike.
+// Blocks computes the names of a prompt's blocks for a prefix cache. The name of a block is
+// a hash of the block and everything before it. So two prompts have the same names for the
+// blocks in their common beginning.
 type Blocks struct {
-	size  int // tokens in a block, 0 for no names
-	n     int // tokens so far
+	size  int // number of tokens in a block; 0 if blocks have no names
+	n     int // number of tokens so far
 	hash  uint64
 	names []uint64
 }
 
-// NewBlocks returns the computation for blocks of that many tokens; 0 means that
-// there is no prefix cache, and no names.
+// NewBlocks returns a new Blocks. size is the number of tokens in a block; 0 means that
+// there is no prefix cache, and that blocks have no names.
 func NewBlocks(size int) *Blocks { return &Blocks{size: size} }
 
 // Sink returns the sink for the prompt's tokens.
@@ -63,7 +63,7 @@ func (b *Blocks) add(token string) {
 	}
 }
 
-// hash continues a 64-bit FNV-1a hash with a token and a byte that ends it.
+// hash continues a 64-bit FNV-1a hash with a token and a byte that marks the token's end.
 // http://www.isthe.com/chongo/tech/comp/fnv/
 func hash(h uint64, token string) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211

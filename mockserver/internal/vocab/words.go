@@ -1,6 +1,6 @@
-// Package vocab is the text of requests and answers: the words of the output and
-// their ids, the tokens of a prompt, and instances of JSON schemas. One token is
-// one word with the space before it.
+// Package vocab has the text of requests and answers: the output's words and their ids,
+// the tokens of a prompt, and instances of JSON schemas. One token is one word with the
+// space before it.
 package vocab
 
 import (
@@ -10,9 +10,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// vocabulary is the output of every request: token i is word i modulo the length,
-// with the space before it. The words are distinct and of ASCII characters that
-// JSON does not escape.
+// vocabulary is the output of every request, repeated as often as needed: token i is
+// vocabulary[i % len(vocabulary)]. The words are distinct. They consist of ASCII characters
+// that JSON does not escape.
 var vocabulary = [...]string{
 	" the", " quick", " brown", " fox", " jumps", " over", " a", " lazy", " dog", " while",
 	" seven", " wizards", " mix", " very", " bad", " potions", " in", " quiet", " evenings", " again",
@@ -24,8 +24,8 @@ type Lexicon struct {
 	json [len(vocabulary)]string // the words as parts of a JSON string
 }
 
-// lexicons has a lexicon for each mode. In the modes that are not valid JSON, text
-// has the bytes between the quotes.
+// lexicons has a lexicon for each text mode. In the modes whose output is not valid JSON,
+// text and json are the same bytes.
 var lexicons = map[shape.TextMode]*Lexicon{
 	shape.TextASCII:   newLexicon(func(i int, w string) (string, string) { return w, w }),
 	shape.TextUnicode: newLexicon(unicodeWord),
@@ -37,7 +37,7 @@ var lexicons = map[shape.TextMode]*Lexicon{
 	}),
 }
 
-// unicodeWord adds a character of two, three or four bytes. The words remain
+// unicodeWord adds characters of two, three or four bytes to a word. The words remain
 // distinct.
 func unicodeWord(i int, w string) (text, json string) {
 	w += [...]string{"é", "世界", "😀", "ß", "한"}[i%5]
@@ -52,7 +52,7 @@ func newLexicon(word func(i int, w string) (text, json string)) *Lexicon {
 	return l
 }
 
-// LexiconFor returns the lexicon of a text mode, which is not empty.
+// LexiconFor returns the lexicon of a text mode. mode must not be empty.
 func LexiconFor(mode shape.TextMode) *Lexicon { return lexicons[mode] }
 
 // Append appends the tokens with indices from to to-1 as parts of a JSON string.
@@ -63,7 +63,7 @@ func (l *Lexicon) Append(b []byte, from, to int) []byte {
 	return b
 }
 
-// firstID is the id of the first word. The others follow.
+// firstID is the id of the first word of the vocabulary. The ids of the other words follow.
 const firstID = 1000
 
 // AppendIDs appends the ids of the tokens with indices from to to-1, separated by
@@ -78,10 +78,10 @@ func AppendIDs(b []byte, from, to int) []byte {
 	return b
 }
 
-// CutAtStop returns how many of n tokens remain if the output ends at the first
-// stop string in it, and that stop string. Without a match it returns n and "". The
-// token in which the stop string begins is cut as a whole. A stop string that
-// begins before token from does not count.
+// CutAtStop looks for the first stop string in an output of n tokens. It returns the stop
+// string and the number of tokens before it. The token in which the stop string begins is
+// not counted. Stop strings that begin before token from are ignored. If there is no stop
+// string, CutAtStop returns n and "".
 func (l *Lexicon) CutAtStop(stops []string, from, n int) (left int, matched string) {
 	if len(stops) == 0 || from >= n {
 		return n, ""
@@ -90,8 +90,8 @@ func (l *Lexicon) CutAtStop(stops []string, from, n int) (left int, matched stri
 	for _, s := range stops {
 		longest = max(longest, len(s))
 	}
-	// The text repeats itself, so a string that does not begin in the first round
-	// never begins.
+	// The text is periodic, so a string that does not begin in the first period does not
+	// occur at all.
 	var b strings.Builder
 	for i := from; i < min(n, from+len(l.text)+longest); i++ {
 		b.WriteString(l.text[i%len(l.text)])
@@ -121,8 +121,8 @@ func ID(i int) int { return firstID + i%len(vocabulary) }
 // may share an id.
 const otherIDs = 1 << 17
 
-// WordID returns the id of a word: its id in the vocabulary, or one above those if
-// the word is not in the vocabulary.
+// WordID returns the id of a word. If the word is not in the vocabulary, the id is larger
+// than the ids of the vocabulary.
 func WordID(word string) int {
 	for i, known := range vocabulary {
 		if known[1:] == word {

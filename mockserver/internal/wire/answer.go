@@ -9,7 +9,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/vocab"
 )
 
-// An Answer is what an encoder has to know of one answer.
+// An Answer has the data that an encoder needs for one answer.
 type Answer struct {
 	*frame.Framer
 	Request Request
@@ -18,16 +18,16 @@ type Answer struct {
 	Created time.Time
 	Model   string           // as a JSON string
 	Now     func() time.Time // the time of day
-	// Due is when each token is due, from admission. The time of a token may be set
-	// only when the token is sent.
+	// Due is when each token is due, from admission. An element may be invalid until its
+	// token is sent.
 	Due     []time.Duration
 	Cached  func() int           // returns how many tokens of the prompt came from the prefix cache
-	Drafts  func() engine.Drafts // returns what was drafted for the request
-	Endless bool                 // there is no last token
+	Drafts  func() engine.Drafts // returns the request's counts of speculative decoding
+	Endless bool                 // the output has no last token
 	Queued  *time.Duration       // the time from arrival to admission, valid after admission
 }
 
-// text renders tokens as parts of a JSON string.
+// text renders the tokens with indices from to to-1 as a part of a JSON string.
 func (a *Answer) text(from, to int) {
 	s, first := a.Request.script, 0 // first is the index of the script's first token
 	if s == nil {
@@ -46,8 +46,8 @@ func (a *Answer) text(from, to int) {
 	}
 }
 
-// calledFunction returns the name of the function that the output calls after that
-// many tokens of reasoning, or "" if the output is text.
+// calledFunction returns the name of the function that the output calls, or "" if the output
+// is text. reason is the number of reasoning tokens before the call.
 func (a *Answer) calledFunction(reason int) string {
 	switch {
 	case !a.Request.chat || a.Request.Output <= reason:
@@ -60,8 +60,9 @@ func (a *Answer) calledFunction(reason int) string {
 	return ""
 }
 
-// callText renders tokens that belong to the arguments of a call: a JSON object
-// within a JSON string, which begins after the reasoning and ends with the output.
+// callText renders the tokens with indices from to to-1, which are a part of the arguments of
+// a call. The arguments are a JSON object within a JSON string. They begin after reason
+// tokens of reasoning and end with the output.
 func (a *Answer) callText(reason, from, to int) {
 	if from == reason && a.Request.script == nil {
 		a.Add(`{\"text\": \"`)
@@ -72,7 +73,7 @@ func (a *Answer) callText(reason, from, to int) {
 	}
 }
 
-// tokenCount returns the number of tokens in the output.
+// tokenCount returns the number of tokens in the output, math.MaxInt for an endless output.
 func (a *Answer) tokenCount() int {
 	if a.Endless {
 		return math.MaxInt
@@ -80,18 +81,18 @@ func (a *Answer) tokenCount() int {
 	return a.Request.Output
 }
 
-// ids renders the ids of tokens as an array.
+// ids renders the ids of the tokens with indices from to to-1 as an array.
 func (a *Answer) ids(from, to int) {
 	a.Add("[")
 	a.Buf = vocab.AppendIDs(a.Buf, from+a.Request.shift, to+a.Request.shift)
 	a.Add("]")
 }
 
-// prefillTime returns the time from admission to the first token, by the schedule.
+// prefillTime returns the time from admission to the first token's deadline.
 func (a *Answer) prefillTime() time.Duration { return a.Due[0] }
 
-// decodeTime returns the time from the first token to the last of n tokens, by the
-// schedule.
+// decodeTime returns the time from the first token's deadline to the deadline of the last of n
+// tokens.
 func (a *Answer) decodeTime(n int) time.Duration {
 	return a.Due[min(max(n, 1), len(a.Due))-1] - a.Due[0]
 }

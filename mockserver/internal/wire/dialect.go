@@ -1,15 +1,15 @@
 // Package wire has the formats in which inference servers read requests and write
-// answers. Each is written from the documentation and the observed output of its
-// server. Nothing is shared with the client that reads them, so that no bug can
-// hide in both.
+// answers. Each format follows the documentation and the observed output of its server. The
+// package shares no code with llmbench's client, which reads these formats: a bug in common
+// code would make the same mistake on both sides.
 package wire
 
 // A Dialect is the format of one family of servers on one of its paths.
 type Dialect struct {
 	// ContentType is the content type of a stream.
 	ContentType string
-	// DocumentEnd is what ends a JSON document of a stream whose documents are not
-	// events; it is empty for events.
+	// DocumentEnd is empty if the documents of a stream are events. Otherwise it is the
+	// end of each JSON document.
 	DocumentEnd string
 	// HasDone says that a stream ends with [DONE].
 	HasDone bool
@@ -21,13 +21,13 @@ type Dialect struct {
 	Encode func(Answer) Encoder
 	// ErrorBody returns the body of an error, a JSON object.
 	ErrorBody func(*Error) string
-	// StreamErrorBody returns the data of an error within a stream; nil means that
-	// it is the ErrorBody.
+	// StreamErrorBody returns the data of an error within a stream. nil means that
+	// ErrorBody returns that too.
 	StreamErrorBody func(*Error) string
 }
 
-// An Encoder renders the documents of one answer into its framer. The caller
-// decides when they are sent.
+// An Encoder renders the documents of one answer into the answer's Framer. The caller
+// decides when the documents are sent.
 type Encoder interface {
 	// Opening renders what comes before the first token.
 	Opening()

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 )
 
-// A format is the part of a request that asks for a tool call or for JSON after a
-// schema, in all dialects that have it.
+// A format has the fields of a request that ask for a tool call or for JSON that conforms to a
+// schema. It has the fields of all dialects.
 type format struct {
 	Tools          []formatTool    `json:"tools"`
 	ToolChoice     json.RawMessage `json:"tool_choice"`
@@ -15,8 +15,9 @@ type format struct {
 	JSONSchema     json.RawMessage `json:"json_schema"`     // llama.cpp
 }
 
-// A formatTool is a function. In the Responses API its fields are in the
-// tool, in the other APIs in its member "function".
+// A formatTool is a function that the model may call. In the Responses API the function's
+// fields are members of the tool. In the other APIs they are members of the tool's member
+// "function".
 type formatTool struct {
 	Type     string        `json:"type"`
 	Function *toolFunction `json:"function"`
@@ -28,8 +29,8 @@ type toolFunction struct {
 	Parameters json.RawMessage `json:"parameters"`
 }
 
-// A schemaFormat is a JSON schema. In the Responses API the schema is a member of
-// the format, in OpenAI's chat of its member "json_schema".
+// A schemaFormat is a format for the output. In the Responses API the schema is a member of
+// the format. In OpenAI's chat it is a member of the format's member "json_schema".
 type schemaFormat struct {
 	Type       string          `json:"type"`
 	Schema     json.RawMessage `json:"schema"`
@@ -38,9 +39,9 @@ type schemaFormat struct {
 	} `json:"json_schema"`
 }
 
-// script returns the output that the body asks for, or nil if it asks for no
-// format. A tool is called if tool_choice requires a call, or if callOptional is
-// true.
+// script returns the output in the format that the body asks for, or nil if it asks for no
+// format. If the body has tools, the output is a call if tool_choice requires a call or
+// callOptional is true.
 func (in Input) script(callOptional bool) (*script, *Error) {
 	if in.Shape.NoFormat {
 		return nil, nil
@@ -53,7 +54,7 @@ func (in Input) script(callOptional bool) (*script, *Error) {
 	if len(f.Tools) > 0 && (callOptional || choice == `"required"` || choice != "" && choice[0] == '{') {
 		t := f.chosenTool()
 		if t == nil || t.Name == "" {
-			return nil, BadRequest("tools", "tools: want functions with a name, and a tool_choice of one of them")
+			return nil, BadRequest("tools", "tools: want functions with names, and a tool_choice that names one of them")
 		}
 		return newScript("tools", t.Name, t.Parameters)
 	}
@@ -78,8 +79,8 @@ func (in Input) script(callOptional bool) (*script, *Error) {
 	return nil, nil
 }
 
-// chosenTool returns the function that tool_choice names, or the first. It returns
-// nil if there is none.
+// chosenTool returns the function that tool_choice names. If tool_choice names none, it
+// returns the first function. It returns nil if there is no such function.
 func (f *format) chosenTool() *toolFunction {
 	var named struct {
 		Name     string
@@ -101,7 +102,8 @@ func (f *format) chosenTool() *toolFunction {
 	return nil
 }
 
-// script returns the output in the format, or nil for plain text.
+// script returns the output in this format, or nil for plain text. field is the name of the
+// format's field, for errors.
 func (f *schemaFormat) script(field string) (*script, *Error) {
 	switch f.Type {
 	case "text":

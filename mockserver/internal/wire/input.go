@@ -10,14 +10,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// An Input is what a decoder needs to know of a request.
+// An Input has the data that a decoder needs to decode a request.
 type Input struct {
 	Body         []byte
-	NaturalEnd   int            // after how many tokens the output ends by itself, 0 for never
+	NaturalEnd   int            // number of tokens after which the output ends by itself, 0 for never
 	Words        *vocab.Lexicon // the words of the output
 	PromptTokens vocab.Sink     // receives the tokens of the prompt
 	Shape        shape.Shape
-	// Oracle returns the right answer to a prompt that it knows; nil knows none.
+	// Oracle returns the right answer to a prompt, if it knows the answer. nil knows none.
 	Oracle func(prompt string) (answer string, known bool)
 	// Messages receives the text of each message of a chat, followed by a newline, for Oracle.
 	Messages *strings.Builder
@@ -45,7 +45,7 @@ func (in Input) CountMessages(field string, messages []Message) (int, *Error) {
 	n := 0
 	for i, m := range messages {
 		if absent(m.Content) {
-			continue // the message of an assistant may have only tool calls
+			continue // an assistant's message may have only tool calls
 		}
 		var text string
 		var parts []struct {
@@ -68,8 +68,9 @@ func (in Input) CountMessages(field string, messages []Message) (int, *Error) {
 	return n, nil
 }
 
-// CountPrompt returns the number of tokens in a prompt, which is a text or an array
-// of token ids, and the text if it is one. The error names the field.
+// CountPrompt returns the number of tokens in a prompt. The prompt is a text, an array of one
+// text or an array of token ids. If it is a text, CountPrompt also returns the text. The error
+// names the field.
 func (in Input) CountPrompt(field string, raw json.RawMessage) (int, string, *Error) {
 	if absent(raw) {
 		return 0, "", BadRequest(field, "%s: missing, want a string or an array of token ids", field)

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/jsontext"
 )
 
-// llamacpp is llama.cpp's own /completion. The last event has no text, but the
-// settings, the prompt and the server's timings. There is no [DONE].
+// llamacpp is llama.cpp's own /completion. The last event has no text. It has the settings,
+// the prompt and the server's timings. There is no [DONE].
 // https://github.com/ggml-org/llama.cpp/tree/master/tools/server
 var llamacpp = &Dialect{
 	ContentType: "text/event-stream",
@@ -91,8 +91,8 @@ func (e *llamacppEncoder) Last(from, to int) {
 
 func (e *llamacppEncoder) Whole() { e.final(0, e.Request.Output) }
 
-// final renders the object that ends a stream, or a whole answer. Its text has the
-// tokens with indices from to to-1.
+// final renders the object that ends a stream or that is a whole answer. The object's text has
+// the tokens with indices from to to-1.
 func (e *llamacppEncoder) final(from, to int) {
 	n, prompt := e.Request.Output, e.Request.Prompt
 	e.Begin("")
@@ -122,8 +122,8 @@ func (e *llamacppEncoder) final(from, to int) {
 	e.End()
 }
 
-// timing renders the figures of a phase of n tokens as the server computes them: it
-// divides by n, although the first output token takes no decode step.
+// timing renders the timings of a phase of n tokens as llama.cpp computes them: llama.cpp
+// divides by n, although the first output token needs no decode step.
 func (e *llamacppEncoder) timing(phase string, n int, took time.Duration) {
 	ms := float64(took) / float64(time.Millisecond)
 	each, rate := 0.0, 0.0

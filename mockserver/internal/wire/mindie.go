@@ -6,13 +6,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/jsontext"
 )
 
-// mindieVLLM is MindIE's version of vLLM's demonstration server. Documents end with
-// a NUL and have only their own tokens, although the content type is text/event-stream.
-// A whole answer has the prompt, a space and the text.
+// mindieVLLM is MindIE's version of vLLM's demonstration server. The content type is
+// text/event-stream, but documents end with a NUL byte. Unlike vLLM's, each document has only
+// the new tokens. A whole answer has the prompt, a space and the text.
 var mindieVLLM = &Dialect{
 	ContentType: "text/event-stream", DocumentEnd: "\x00", Unmarked: true,
 	Decode: func(in Input) (Request, *Error) {
-		r, fail := decodeLMDeploy(in) // has the same fields
+		r, fail := decodeLMDeploy(in) // the fields are the same
 		return r, unprocessable(fail)
 	},
 	Encode: func(a Answer) Encoder {
@@ -29,7 +29,7 @@ var mindieVLLM = &Dialect{
 	ErrorBody: mindieError,
 }
 
-// mindieError returns the error object of the formats that only MindIE has.
+// mindieError returns MindIE's error object for MindIE's own formats.
 func mindieError(e *Error) string {
 	kind := http.StatusText(e.Status)
 	switch e.Status {

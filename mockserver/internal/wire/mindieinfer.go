@@ -6,9 +6,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// mindieInfer is MindIE's /infer. It has TGI's fields and the time of each step in
-// whole milliseconds. The last event has the text of all tokens, but not of its
-// own.
+// mindieInfer is MindIE's /infer. It has TGI's fields, and the time of each step in whole
+// milliseconds. The last event has the text of the whole output, but no separate text for
+// the tokens that come with this event.
 var mindieInfer = &Dialect{
 	ContentType: "text/event-stream",
 	Decode:      decodeTGI,
@@ -40,8 +40,8 @@ func inferObject(a *Answer, from, to int, last bool) {
 	a.Add(`}`)
 }
 
-// stepTime renders how long it took to make the tokens [from, to): the prefill if from
-// is 0, else decode steps.
+// stepTime renders the time that the tokens with indices from to to-1 took: the time of the
+// prefill if from is 0, else the time of the decode steps.
 func (a *Answer) stepTime(from, to int) {
 	field, other, step := `"prefill_time":`, `,"decode_time":null,`, a.prefillTime()
 	if from > 0 {
@@ -52,7 +52,7 @@ func (a *Answer) stepTime(from, to int) {
 	a.Add(other)
 }
 
-// inferDetails renders the details of n tokens if the request asks for them.
+// inferDetails renders the details of an output of n tokens, if the request asks for details.
 func (a *Answer) inferDetails(n int) {
 	switch {
 	case a.Request.Stream && (!a.Request.details || a.Shape.Usage == shape.UsageNever):

@@ -1,11 +1,11 @@
 package wire
 
-// An objectEncoder is the encoder of a dialect whose events and whole answers have
-// one kind of object.
+// An objectEncoder is the encoder of a dialect that uses the same kind of object for events
+// and for whole answers.
 type objectEncoder struct {
 	Answer
-	// object renders the object of an event with the tokens with indices from to
-	// to-1. last is true for the end of a stream, and for a whole answer.
+	// object renders the object for the tokens with indices from to to-1. last is true at
+	// the end of a stream and for a whole answer.
 	object func(a *Answer, from, to int, last bool)
 }
 
@@ -19,7 +19,7 @@ func (e *objectEncoder) Tokens(from, to int) {
 	}
 }
 
-// Last renders an event even if no token is left for it.
+// Last renders an event even if there are no tokens left for the event.
 func (e *objectEncoder) Last(from, to int) {
 	if from == to {
 		e.Begin("")

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// ollamaChat and ollamaGenerate are Ollama's own endpoints. They send lines of JSON.
-// The last line has the durations that the server measured, in nanoseconds.
+// ollamaChat and ollamaGenerate are Ollama's /api/chat and /api/generate. They send lines of
+// JSON. The last line has the durations that the server measured, in nanoseconds.
 // https://github.com/ollama/ollama/blob/main/docs/api.md
 var (
 	ollamaChat = &Dialect{
@@ -78,8 +78,8 @@ func newOllama(a Answer) *ollama {
 	return o
 }
 
-// calls reports whether the output ends in a tool call. A call is sent whole. If the
-// output ends before the call is complete, it is text.
+// calls reports whether the output ends with a tool call. A tool call is sent as a whole. If
+// the token limit cuts the call off, the output is sent as text instead.
 func (o *ollama) calls() bool { return o.calledFunction(o.reason) != "" && !o.Request.cut(o.reason) }
 
 func (o *ollama) Opening() {}
@@ -108,7 +108,8 @@ func (o *ollama) head() {
 	o.Add(`",`)
 }
 
-// piece renders the field with the text of tokens that share a field.
+// piece renders the tokens with indices from to to-1 and the field that contains them. All of
+// them must belong to the same field.
 func (o *ollama) piece(from, to int) {
 	switch {
 	case !o.Request.chat:
@@ -171,8 +172,8 @@ func (o *ollama) Whole() {
 	o.End()
 }
 
-// metrics renders the end of the last line. Fields that are 0 are left out, as in
-// Ollama. The time of loading is the time from arrival to admission.
+// metrics renders the end of the last line. Like Ollama, it omits fields that are 0. The
+// reported load_duration is the time from arrival to admission.
 func (o *ollama) metrics() {
 	o.Add(`,"done":true,"done_reason":"`, o.Request.Finish, `"`)
 	if o.Request.loadOnly {
@@ -197,7 +198,7 @@ func (o *ollama) metrics() {
 	o.Add(`}`)
 }
 
-// field renders a field with a number that is not 0.
+// field renders a field with a number, unless the number is 0.
 func (o *ollama) field(name string, v int) {
 	if v != 0 {
 		o.Add(`,"`, name, `":`)

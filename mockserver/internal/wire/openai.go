@@ -22,19 +22,19 @@ var (
 	}
 )
 
-// openai is the encoder of both. The parts that are the same in each event are
-// built once.
+// openai is the encoder of both. It builds the parts that are the same in each event only
+// once.
 type openai struct {
 	Answer
-	prefix         string   // an object up to the elements of its choices
-	textChunk      surround // of a chunk with text
-	reasoningChunk surround // of a chunk with reasoning
-	callChunk      surround // of a chunk with arguments of a tool call
-	reason         int      // tokens of reasoning
+	prefix         string   // the beginning of each object, up to the "[" of choices
+	textChunk      surround // for chunks with text
+	reasoningChunk surround // for chunks with reasoning
+	callChunk      surround // for chunks with a tool call's arguments
+	reason         int      // number of reasoning tokens
 }
 
-// A surround is what comes before and after the tokens of a chunk that is not the
-// last.
+// A surround has the JSON before and after the tokens of a chunk. It is not for the last
+// chunk.
 type surround struct{ before, after string }
 
 func newOpenAI(a Answer) *openai {
@@ -69,7 +69,7 @@ func newOpenAI(a Answer) *openai {
 // calls reports whether the output is the arguments of a tool call.
 func (o *openai) calls() bool { return o.calledFunction(o.reason) != "" }
 
-// hasRole reports whether the role has a chunk of its own.
+// hasRole reports whether the role is sent in a separate chunk.
 func (o *openai) hasRole() bool {
 	return o.Request.chat && o.Shape.Role != shape.RoleNever && o.Shape.Role != shape.RoleEach
 }
@@ -95,15 +95,14 @@ func (o *openai) Opening() {
 	o.End()
 }
 
-// noChoices renders a chunk without choices and usage.
+// noChoices renders a chunk with neither choices nor usage.
 func (o *openai) noChoices() {
 	o.Begin("")
 	o.Add(o.prefix, `]}`)
 	o.End()
 }
 
-// boundary returns up to which index, at most to, the tokens from from on share a
-// field.
+// boundary returns the end, at most to, of the tokens that share a field with token from.
 func (o *openai) boundary(from, to int) int {
 	if from < o.reason {
 		return min(to, o.reason)
@@ -129,8 +128,7 @@ func (o *openai) Tokens(from, to int) {
 	}
 }
 
-// surround returns what surrounds the tokens of a chunk that begins with token
-// from.
+// surround returns the surround for a chunk whose first token is from.
 func (o *openai) surround(from int) *surround {
 	switch {
 	case from < o.reason:
@@ -141,8 +139,8 @@ func (o *openai) surround(from int) *surround {
 	return &o.textChunk
 }
 
-// arguments renders tokens that share a field. If the output is a tool call they
-// are a part of its arguments.
+// arguments renders tokens that share a field. If the output is a tool call, tokens after the
+// reasoning are a part of the call's arguments.
 func (o *openai) arguments(from, to int) {
 	if o.calls() && from >= o.reason {
 		o.callText(o.reason, from, to)
@@ -163,8 +161,8 @@ func (o *openai) call() {
 }
 
 func (o *openai) Last(from, to int) {
-	// Only tokens of text can share a chunk with the finish reason. The others are
-	// rendered before.
+	// Only tokens of text can be in the chunk with the finish reason. Render the other tokens
+	// in earlier chunks.
 	first := from
 	if o.Shape.FinishAlone || o.calls() || to <= o.reason {
 		first = to
@@ -230,8 +228,8 @@ func (o *openai) Whole() {
 	o.End()
 }
 
-// content renders the value of a message's content, and the fields beside it, in a
-// whole answer.
+// content renders, for a whole answer, the value of the message's content and the message's
+// fields after content.
 func (o *openai) content() {
 	if o.calls() {
 		o.Add(`null`)
@@ -254,8 +252,8 @@ func (o *openai) content() {
 	}
 }
 
-// usageSoFar renders the usage on a chunk that is not the usage chunk, if the shape
-// or the request wants it there. n tokens have been sent.
+// usageSoFar renders the usage in a chunk other than the final usage chunk, if the shape or the
+// request asks for that. n is the number of tokens sent so far, including this chunk's.
 func (o *openai) usageSoFar(n int) {
 	switch {
 	case o.Shape.Usage == shape.UsageNull:
@@ -273,7 +271,7 @@ func (o *openai) usage(n int) {
 	o.AddInt(o.Request.Prompt + n)
 	o.Add(`,"completion_tokens":`)
 	o.AddInt(n)
-	if cached := o.Cached(); cached > 0 { // as vLLM with --enable-prompt-tokens-details
+	if cached := o.Cached(); cached > 0 { // like vLLM with --enable-prompt-tokens-details
 		o.Add(`,"prompt_tokens_details":{"cached_tokens":`)
 		o.AddInt(cached)
 		o.Add(`}`)
@@ -288,8 +286,8 @@ func (o *openai) finish() string {
 	return o.Request.Finish
 }
 
-// stopReason returns the stop string that ended the output as a JSON string, or
-// null.
+// stopReason returns, as JSON, the stop string that ended the output, or null if no stop string
+// did.
 func (o *openai) stopReason() string {
 	if o.Request.stop == "" {
 		return "null"

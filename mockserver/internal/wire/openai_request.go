@@ -3,7 +3,7 @@ package wire
 import "encoding/json"
 
 // An openaiRequest is the body of a request to OpenAI's chat completions or
-// completions. Other fields are ignored.
+// completions. Fields that it does not list are ignored.
 type openaiRequest struct {
 	Messages            []Message       `json:"messages"`
 	Prompt              json.RawMessage `json:"prompt"`

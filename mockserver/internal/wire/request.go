@@ -13,37 +13,37 @@ import (
 const MaxTokens = 1 << 20
 
 const (
-	defaultMaxTokens = 128 // output tokens of a request without a limit
-	maxStops         = 16  // stop strings in a request
+	defaultMaxTokens = 128 // limit of output tokens for a request that sets none
+	maxStops         = 16  // largest number of stop strings in a request
 )
 
-// A Request is what a server has to know of a request.
+// A Request is a decoded request.
 type Request struct {
 	Stream bool
-	Prompt int    // tokens in the prompt
-	Output int    // tokens to generate
+	Prompt int    // number of tokens in the prompt
+	Output int    // number of tokens to generate
 	Finish string // why the output ends: "length", "stop" or Ollama's "load"
 
 	chat      bool
 	usage     bool    // stream_options.include_usage
 	usageEach bool    // stream_options.continuous_usage_stats
 	details   bool    // TGI's parameters.details
-	loadOnly  bool    // Ollama's empty prompt, which only loads the model
+	loadOnly  bool    // the prompt is empty, which tells Ollama only to load the model
 	text      string  // the prompt if it is a text
 	stop      string  // the stop string that ends the output, empty for none
 	script    *script // the output if the request asks for a format or the oracle knows the answer, else nil
-	shift     int     // index of the first word of an output of words
+	shift     int     // index in the fixed sequence of the output's first word
 	answer    string  // the right answer, empty if the oracle does not know it
 	limit     int     // upper limit of the output, in tokens
 	least     int     // lower limit of the output, in tokens
 }
 
-// Answer returns the answer that the output has, and false if the output is the fixed sequence of words
-// or in a format that the request asks for.
+// Answer returns the answer to the prompt if the output is an answer. It returns false if the output is the
+// fixed sequence of words or has a format that the request asks for.
 func (r *Request) Answer() (text string, known bool) { return r.answer, r.answer != "" }
 
-// SetAnswer makes text, which must not be empty, the answer of a request whose output is an answer. The
-// output ends with the answer, or where the limits of the request end it.
+// SetAnswer makes text the output. text must not be empty. The output has as many tokens as text, as far as
+// the request's limits allow.
 func (r *Request) SetAnswer(text string, sh shape.Shape) {
 	r.answer, r.script = text, textScript("", text)
 	n := len(r.script.json)
@@ -56,16 +56,16 @@ func (r *Request) SetAnswer(text string, sh shape.Shape) {
 	}
 }
 
-// CutShort ends the output after a quarter of its tokens, as if it were complete.
+// CutShort ends the output after a quarter of its tokens, with the finish reason of a complete output.
 func (r *Request) CutShort() {
 	if r.Output > 1 {
 		r.Output, r.Finish, r.stop = (r.Output+3)/4, "stop", ""
 	}
 }
 
-// MakeWrong makes a right answer a wrong one of as many tokens, whose last number is larger by that
-// much, and an output of words one of other words. An output in a format that the request asks for
-// remains as it is.
+// MakeWrong makes the output wrong. In an answer, it adds by to the last number; the number of tokens
+// stays the same. The fixed sequence of words begins by words later. An output in a format that the
+// request asks for does not change.
 func (r *Request) MakeWrong(by int) {
 	switch {
 	case r.answer != "":
@@ -78,11 +78,12 @@ func (r *Request) MakeWrong(by int) {
 	}
 }
 
-// lastNumber matches a text with a whole number: what is before the last one, the number, and the rest.
+// lastNumber matches a text with at least one whole number. Its groups are the text before the last
+// number, the last number, and the text after it.
 var lastNumber = regexp.MustCompile(`(?s)^(.*?)(\d{1,18})(\D*)$`)
 
-// wrong returns a text whose last whole number is larger by that much. If it has none, its first word is
-// another.
+// wrong returns text with by added to its last whole number. If text has no number, wrong replaces the
+// first word.
 func wrong(text string, by int) string {
 	m := lastNumber.FindStringSubmatch(text)
 	if m == nil {
@@ -92,12 +93,13 @@ func wrong(text string, by int) string {
 		}
 		return "wrong-" + strconv.Itoa(by) + rest
 	}
-	n, _ := strconv.ParseInt(m[2], 10, 64) // has 18 digits at most
+	n, _ := strconv.ParseInt(m[2], 10, 64) // cannot fail: there are at most 18 digits
 	return m[1] + strconv.FormatInt(n+int64(by), 10) + m[3]
 }
 
-// Swap exchanges the answers of two requests, if the oracle knew both, and they differ and have the same number of tokens. It
-// reports whether it has. Copies of the requests see the change.
+// Swap exchanges the answers of two requests if both have an answer, the answers differ, and they have the
+// same number of tokens. It reports whether it exchanged them. Copies of the requests also get the other
+// output, because copies share the script.
 func Swap(a, b *Request) bool {
 	if a.answer == "" || b.answer == "" || a.answer == b.answer || a.Output != b.Output || len(a.script.json) != len(b.script.json) {
 		return false
@@ -107,19 +109,19 @@ func Swap(a, b *Request) bool {
 	return true
 }
 
-// EndEarly shortens an output in a requested format by its last token, without a
-// change of the finish reason.
+// EndEarly removes the last token of an output in a requested format. It does not change the
+// finish reason.
 func (r *Request) EndEarly() {
 	if r.script != nil && len(r.script.json) > 1 {
 		r.Output--
 	}
 }
 
-// limits are what a request says of the length of its output, and the names of the
-// fields that say so.
+// limits has a request's limits for the length of the output, and the names of the fields
+// that set them.
 type limits struct {
 	name        string
-	max         *int // nil for defaultMaxTokens
+	max         *int // nil means defaultMaxTokens
 	zeroAllowed bool // max may be 0
 	minName     string
 	min         int
@@ -127,8 +129,8 @@ type limits struct {
 	stops       json.RawMessage
 }
 
-// planned returns the request with the length of its output, or an error. If fail is
-// an error already, planned returns that error.
+// planned returns the request after plan has set the length of its output. If fail is not
+// nil, planned only returns fail.
 func (r Request) planned(l limits, in Input, fail *Error) (Request, *Error) {
 	if fail == nil {
 		fail = r.plan(l, in)
@@ -139,7 +141,7 @@ func (r Request) planned(l limits, in Input, fail *Error) (Request, *Error) {
 	return r, nil
 }
 
-// plan sets the length of the output and the reason for its end.
+// plan sets the length of the output and the finish reason.
 func (r *Request) plan(l limits, in Input) *Error {
 	limit, least := defaultMaxTokens, 1
 	if l.max != nil {
@@ -158,7 +160,7 @@ func (r *Request) plan(l limits, in Input) *Error {
 	if fail != nil {
 		return fail
 	}
-	if r.script != nil { // ends when it is complete, whatever the other limits are
+	if r.script != nil { // ends when it is complete; only max can end it earlier
 		n := len(r.script.json)
 		if r.chat {
 			n = r.script.tokens(in.Shape)
@@ -187,7 +189,7 @@ func (r *Request) plan(l limits, in Input) *Error {
 	return nil
 }
 
-// answer returns the right answer to a prompt that is a text, or to the messages of a chat.
+// answer returns the oracle's answer to the prompt, or to the messages of a chat if prompt is empty.
 func (in Input) answer(prompt string) (answer string, known bool) {
 	if in.Oracle == nil {
 		return "", false
@@ -222,7 +224,8 @@ func decodeStop(raw json.RawMessage) ([]string, *Error) {
 	return stops, nil
 }
 
-// cut reports whether the output ends before its script is complete.
+// cut reports whether the output ends before the script is complete. reason is the number of
+// reasoning tokens before the script.
 func (r *Request) cut(reason int) bool {
 	return r.script != nil && r.Output-reason < len(r.script.json)
 }

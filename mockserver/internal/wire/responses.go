@@ -6,8 +6,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/jsontext"
 )
 
-// responses is OpenAI's Responses API. Its events have a type and a number and are
-// about items that are opened, filled and closed. The last event is
+// responses is OpenAI's Responses API. Each event has a type and a sequence number. The events
+// open an output item, add text to the item and close it. The last event is
 // response.completed, or response.incomplete if max_output_tokens ended the output.
 // There is no [DONE]. https://platform.openai.com/docs/api-reference/responses-streaming
 var responses = &Dialect{
@@ -29,7 +29,7 @@ func decodeResponses(in Input) (Request, *Error) {
 		return Request{}, BadBody(err)
 	}
 	r := Request{chat: true, Stream: w.Stream}
-	instructions := in.PromptTokens.Words(w.Instructions) // before the input, as in the prompt
+	instructions := in.PromptTokens.Words(w.Instructions) // first, because a prompt begins with the instructions
 	var text string
 	var messages []Message
 	var fail *Error
@@ -50,8 +50,8 @@ func decodeResponses(in Input) (Request, *Error) {
 	return r.planned(limits{name: "max_output_tokens", max: w.MaxOutputTokens, ignoreEOS: w.IgnoreEOS}, in, fail)
 }
 
-// event begins an event with its type and number. tokens says whether the event
-// carries tokens.
+// event begins an event and renders its type and sequence number. tokens says whether the
+// event carries tokens.
 func (r *response) event(name string, tokens bool) {
 	if tokens {
 		r.BeginTokens(name)
@@ -63,7 +63,7 @@ func (r *response) event(name string, tokens bool) {
 	r.sequence++
 }
 
-// itemFields renders the fields that say which item an event is about.
+// itemFields renders the fields that identify the item of an event.
 func (r *response) itemFields(item responseItem) {
 	r.Add(`,"item_id":"`)
 	r.id(item)
@@ -105,7 +105,8 @@ func (r *response) open(item responseItem) {
 	r.End()
 }
 
-// deltaEvent returns the name, without its end, of the events with an item's text.
+// deltaEvent returns the name of the events that carry an item's text, without the suffix
+// ".delta" or ".done".
 func (r *response) deltaEvent(item responseItem) string {
 	return [...]string{"response.reasoning_text", "response.output_text", "response.function_call_arguments"}[item]
 }

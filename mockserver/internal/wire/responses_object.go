@@ -10,8 +10,8 @@ import (
 // A response is the encoder of one answer.
 type response struct {
 	Answer
-	reason   int // tokens in the item of reasoning, which is the first item if there are any
-	sequence int // number of the next event
+	reason   int // number of reasoning tokens; if above 0, the first item is the reasoning
+	sequence int // sequence number of the next event
 }
 
 func newResponse(a Answer) *response {
@@ -27,7 +27,7 @@ const (
 	callItem
 )
 
-// itemAt returns the item of token i.
+// itemAt returns the item that contains token i.
 func (r *response) itemAt(i int) responseItem {
 	switch {
 	case i < r.reason:
@@ -48,8 +48,7 @@ func (r *response) index(item responseItem) int {
 	return 0
 }
 
-// span returns the indices of the first token of the item and of the first token
-// after the item.
+// span returns the indices of the item's tokens: the first is from, and the last is to-1.
 func (r *response) span(item responseItem) (from, to int) {
 	if item == reasoningItem {
 		return 0, r.reason
@@ -119,7 +118,7 @@ func (r *response) usage() {
 	r.Add(`}`)
 }
 
-// part renders the only part of an item's content, with its text if full is true.
+// part renders the only part of an item's content. The part has its text only if full is true.
 func (r *response) part(item responseItem, full bool) {
 	if item == reasoningItem {
 		r.Add(`{"type":"reasoning_text","text":"`)
@@ -132,7 +131,7 @@ func (r *response) part(item responseItem, full bool) {
 	r.Add(`"}`)
 }
 
-// item renders an item, with its content if full is true.
+// item renders an item. The item has its content only if full is true.
 func (r *response) item(item responseItem, full bool) {
 	status := `in_progress`
 	if full {
@@ -161,8 +160,8 @@ func (r *response) item(item responseItem, full bool) {
 	r.Add(`]}`)
 }
 
-// itemText renders tokens of one item. In the item of a tool call they are a part
-// of its arguments.
+// itemText renders tokens of one item. In a call item the tokens are a part of the call's
+// arguments.
 func (r *response) itemText(item responseItem, from, to int) {
 	if item == callItem {
 		r.callText(r.reason, from, to)
@@ -171,7 +170,7 @@ func (r *response) itemText(item responseItem, from, to int) {
 	r.text(from, to)
 }
 
-// status returns the status of an answer that has ended.
+// status returns the status of a finished answer.
 func (r *response) status() string {
 	if r.Request.Finish == "length" && (!r.calls() || r.Request.script != nil) {
 		return "incomplete"

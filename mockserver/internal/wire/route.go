@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A Flavor names the server whose POST /generate is answered. Several servers have
-// this path.
+// A Flavor names the server whose format POST /generate has. Several servers have this path,
+// each with its own format.
 type Flavor string
 
 // The flavors. Package mockserver documents them.
@@ -19,15 +19,15 @@ const (
 	FlavorMindIE   Flavor = "mindie"
 )
 
-// A Route is what answers a path.
+// A Route says how the requests to a path are answered.
 type Route struct {
-	Dialect *Dialect // nil where the body decides: see Resolve
-	Model   string   // the model that the path names, empty if it names none
+	Dialect *Dialect // nil if the body of each request decides: see Resolve
+	Model   string   // the model in the path, empty if the path has none
 	stream  streaming
 }
 
-// Resolve returns the route with its dialect. Where several servers share the path
-// the body decides.
+// Resolve returns the route with its dialect. If the dialect is not set yet, because several
+// servers share the path, the body of the request decides.
 func (r Route) Resolve(body []byte) Route {
 	if r.Dialect != nil {
 		return r
@@ -35,7 +35,7 @@ func (r Route) Resolve(body []byte) Route {
 	return generateRoute(flavorOf(body))
 }
 
-// Decode reads a request to a route with a dialect.
+// Decode reads a request. The route must have a dialect.
 func (r Route) Decode(in Input) (Request, *Error) {
 	req, fail := r.Dialect.Decode(in)
 	switch r.stream {
@@ -51,12 +51,12 @@ func (r Route) Decode(in Input) (Request, *Error) {
 type streaming int
 
 const (
-	asAsked streaming = iota // the request
+	asAsked streaming = iota // the request decides
 	always
 	notAtAll
 )
 
-// RouteFor returns the route of a path, and whether the path is one for completions.
+// RouteFor returns the route of a path. It returns false if the path is not for completions.
 func RouteFor(path string, flavor Flavor) (Route, bool) {
 	switch path {
 	case "/v1/chat/completions":
@@ -95,8 +95,8 @@ func RouteFor(path string, flavor Flavor) (Route, bool) {
 	return Route{}, false
 }
 
-// generateRoute returns the route of POST /generate, without a dialect if the flavor
-// is empty.
+// generateRoute returns the route of POST /generate for a flavor. If the flavor is empty, the
+// route has no dialect.
 func generateRoute(f Flavor) Route {
 	switch f {
 	case FlavorTGI:
@@ -113,7 +113,7 @@ func generateRoute(f Flavor) Route {
 	return Route{}
 }
 
-// flavorOf returns the flavor of a server that would take a body of POST /generate.
+// flavorOf returns the flavor to which a body of POST /generate belongs.
 func flavorOf(body []byte) Flavor {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(body, &fields) != nil {

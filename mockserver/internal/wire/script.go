@@ -9,17 +9,16 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// A script is an output in a format that the request asks for, the arguments of a
-// tool call or an instance of a schema, or an answer. Each word, with the space before it, is one
-// token.
+// A script is a fixed output: the arguments of a tool call, an instance of a schema, or an
+// answer from the oracle. Each word, with the space before it, is one token.
 type script struct {
 	call string   // the name of the called function, empty for none
-	text string   // the JSON
-	json []string // the tokens as parts of a JSON string
+	text string   // the whole output
+	json []string // the tokens, each as a part of a JSON string
 }
 
-// newScript returns an instance of the schema or, without a schema, an object with
-// one string. The error names the field.
+// newScript returns a script with an instance of the schema. Without a schema, the instance is
+// an object with one string. call is the called function, if any. The error names the field.
 func newScript(field, call string, schema json.RawMessage) (*script, *Error) {
 	if absent(schema) {
 		schema = json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)
@@ -31,7 +30,7 @@ func newScript(field, call string, schema json.RawMessage) (*script, *Error) {
 	return textScript(call, text), nil
 }
 
-// textScript returns a script of a text.
+// textScript returns a script with the given text.
 func textScript(call, text string) *script {
 	s := &script{call: call, text: text}
 	for i, word := range strings.Split(text, " ") {
@@ -43,8 +42,8 @@ func textScript(call, text string) *script {
 	return s
 }
 
-// tokens returns the number of tokens in the output of a chat: the tokens of the
-// reasoning before the script, and of the script.
+// tokens returns the number of tokens in the output of a chat: the reasoning's tokens and the
+// script's.
 func (s *script) tokens(sh shape.Shape) int {
 	n := len(s.json)
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/jsontext"
 )
 
-// sglang is SGLang's /generate and lmdeploy is LMDeploy's. Their objects look alike,
-// but each event of SGLang has the whole text so far.
+// sglang is SGLang's /generate and lmdeploy is LMDeploy's. Their objects are similar, but each
+// event of SGLang has the whole text so far, and each event of LMDeploy only the new text.
 // https://docs.sglang.ai/basic_usage/native_api.html
 var (
 	sglang = &Dialect{
@@ -68,8 +68,8 @@ func decodeLMDeploy(in Input) (Request, *Error) {
 	return decodeTextOrIDs("prompt", w.Prompt, w.InputIDs, w.Stream, l, in)
 }
 
-// decodeTextOrIDs returns a request whose prompt is in one of two fields. The text
-// has precedence.
+// decodeTextOrIDs returns a request whose prompt is a text, in the given field, or token ids, in
+// the field input_ids. If both are set, the text is used.
 func decodeTextOrIDs(field string, text, ids json.RawMessage, stream bool, l limits, in Input) (Request, *Error) {
 	if absent(text) && !absent(ids) {
 		field, text = "input_ids", ids
@@ -80,8 +80,8 @@ func decodeTextOrIDs(field string, text, ids json.RawMessage, stream bool, l lim
 	return r.planned(l, in, fail)
 }
 
-// sglangObject renders an object with all tokens before to or, if the shape is
-// incremental, with those from from on.
+// sglangObject renders an object with the tokens with indices 0 to to-1. If the shape is
+// incremental, the tokens have the indices from to to-1.
 func sglangObject(a *Answer, from, to int, last bool) {
 	if !a.Shape.Incremental {
 		from = 0

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// tgi is Hugging Face's text-generation-inference on /generate_stream and
-// /generate. Each token has an event. The last event also has the whole text.
+// tgi is Hugging Face's text-generation-inference on /generate_stream and /generate. Each
+// token is sent in its own event. The last event also has the whole text.
 // https://huggingface.github.io/text-generation-inference
 var tgi = &Dialect{
 	ContentType: "text/event-stream",
@@ -26,7 +26,7 @@ func decodeTGI(in Input) (Request, *Error) {
 			Details      bool            `json:"details"`
 			Stop         json.RawMessage `json:"stop"`
 		} `json:"parameters"`
-		Stream bool `json:"stream"` // in MindIE; in TGI the path decides
+		Stream bool `json:"stream"` // used by MindIE; in TGI the path decides
 	}
 	if err := json.Unmarshal(in.Body, &w); err != nil {
 		return Request{}, unprocessable(BadBody(err))
@@ -46,8 +46,8 @@ func decodeTGI(in Input) (Request, *Error) {
 	return r, unprocessable(fail)
 }
 
-// unprocessable sets the status of an error, if it is not nil, to 422, which TGI and
-// MindIE send for all requests that they refuse.
+// unprocessable sets an error's status to 422, which TGI and MindIE send whenever they refuse a
+// request. e may be nil.
 func unprocessable(e *Error) *Error {
 	if e != nil {
 		e.Status = http.StatusUnprocessableEntity
@@ -102,7 +102,7 @@ func (e *tgiEncoder) token(i int) {
 }
 
 func (e *tgiEncoder) Last(from, to int) {
-	if to == 0 { // each event has a token: here the special one that ends the text
+	if to == 0 { // each event needs a token; this one has the special token that ends the text
 		e.Begin("")
 		e.Add(`{"index":1,"token":{"id":2,"text":"","logprob":-0.25,"special":true},`)
 	} else {

@@ -27,7 +27,7 @@ func decodeTriton(in Input) (Request, *Error) {
 		return Request{}, BadBody(err)
 	}
 	p := w.params
-	if q := w.Parameters; q != nil { // where other backends have them
+	if q := w.Parameters; q != nil { // other backends of Triton have the parameters here
 		if p.MaxTokens == nil {
 			p.MaxTokens = q.MaxTokens
 		}
