@@ -9,7 +9,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/wire"
 )
 
-// answer waits for a slot and answers.
+// answer waits for a slot and then sends the answer.
 func (x *exchange) answer() {
 	defer x.place.Leave()
 	admitted, err := x.place.WaitAdmission(x.ctx)
@@ -18,7 +18,7 @@ func (x *exchange) answer() {
 		return
 	}
 	x.rec.Admitted = admitted
-	x.queued = max(admitted-x.arrived, 0) // an engine may count the arrival from an earlier instant
+	x.queued = max(admitted-x.arrived, 0) // an engine's rounding may put the admission just before the arrival
 	x.rec.Tokens = make([]time.Duration, 0, x.req.Output)
 	contentType := "application/json"
 	if x.req.Stream {
@@ -36,8 +36,8 @@ func (x *exchange) answer() {
 	}
 }
 
-// whole sends an answer that is not streamed, when its last token is due or its
-// fault occurs.
+// whole sends an answer that is not streamed. It waits until the last token is due, or
+// until the token at which the fault occurs.
 func (x *exchange) whole() {
 	if x.fault.Kind == fault.Stall {
 		<-x.ctx.Done()
@@ -81,7 +81,8 @@ func (x *exchange) whole() {
 	x.flush(true)
 }
 
-// halfOfWhole announces the whole answer, sends half of it and hangs up.
+// halfOfWhole sends a Content-Length for the whole answer but only half of the body, and
+// hangs up.
 func (x *exchange) halfOfWhole() {
 	x.enc.Whole()
 	x.w.Header().Set("Content-Length", strconv.Itoa(len(x.out.Buf)))
@@ -99,7 +100,7 @@ func (x *exchange) longWhole() {
 		return
 	}
 	x.enc.Whole()
-	x.out.Buf[0] = ',' // was the brace that opens the object
+	x.out.Buf[0] = ',' // replaces the brace that opens the object
 	x.out.Buf = append([]byte(`"`), x.out.Buf...)
 	x.flush(true)
 }

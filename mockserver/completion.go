@@ -16,8 +16,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/wire"
 )
 
-// complete answers a request for a completion: it reads the request, decides
-// whether to refuse it, joins the plan and sends the answer.
+// complete answers a request for a completion: it reads the request, decides whether to
+// refuse the request, adds the request to the plan (the schedule) and sends the answer.
 func (s *Server) complete(w http.ResponseWriter, r *http.Request, route wire.Route, accepted time.Duration) {
 	inFlight := int(s.meter.open.Add(1))
 	defer s.meter.open.Add(-1)
@@ -83,8 +83,8 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, route wire.Rou
 	s.meter.observe(rec, arrived, x.queued, req.Finish)
 }
 
-// bodyError returns what to answer if a body could not be read, and nil if it
-// could.
+// bodyError returns the answer to a request whose body could not be read, and nil if err
+// is nil.
 func bodyError(err error) *wire.Error {
 	if err == nil {
 		return nil
@@ -95,8 +95,8 @@ func bodyError(err error) *wire.Error {
 	return wire.BadRequest("", "body: %v", err)
 }
 
-// deadlines returns how many tokens of an output of n need a deadline. It is at
-// least 1: an answer without tokens is due when its first token would be.
+// deadlines returns how many of an output's n tokens need a deadline. It returns at least
+// 1: an answer without tokens is due at the deadline that its first token would have.
 func deadlines(hit fault.Fault, n int) int {
 	if hit.Cuts() {
 		return hit.Token(n) + 1
@@ -104,7 +104,7 @@ func deadlines(hit fault.Fault, n int) int {
 	return max(n, 1)
 }
 
-// answer returns what an encoder has to know of an exchange.
+// answer returns the data that an encoder needs for the answer of an exchange.
 func (s *Server) answer(x *exchange, model string) wire.Answer {
 	a := wire.Answer{
 		Framer: x.out, Request: x.req, Words: s.words, Ordinal: x.rec.Ordinal, Created: s.clock.Epoch.Add(x.rec.Accepted), Model: s.model,

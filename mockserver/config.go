@@ -18,12 +18,12 @@ import (
 )
 
 // A Config says how fast a [Server] is, what its answers look like and which requests
-// it spoils. The zero Config answers at once and without limits. Without an Engine the
-// server has a fixed rate: a sequence takes as long with 32 others as alone.
+// get a fault. The zero Config answers at once and without limits. Without an Engine the
+// server has a fixed rate: a request takes as long beside 32 others as alone.
 //
 // In JSON the names are in snake case and durations are strings that
-// time.ParseDuration accepts, such as "20ms". An unknown name is an error. A missing
-// name leaves the field as it is.
+// time.ParseDuration accepts, such as "20ms". An unknown name is an error. If a name is
+// missing, decoding leaves the field's value as it is.
 type Config struct {
 	// Model is the model's name in every answer; empty means "mock". Requests may name
 	// any model.
@@ -38,40 +38,40 @@ type Config struct {
 	// Slots is how many sequences are served at the same time; others wait in the
 	// order of their arrival. 0 means no limit.
 	Slots int
-	// OutputTokens is after how many tokens the output ends by itself, with finish
-	// reason "stop", unless max_tokens ends it first or ignore_eos is set. 0 means that
-	// the output always has max_tokens.
+	// OutputTokens is the number of tokens after which the output ends by itself, with
+	// finish reason "stop". The output ends earlier if max_tokens is smaller, and later if
+	// the request sets ignore_eos. 0 means that the output always has max_tokens tokens.
 	OutputTokens int
 
-	// Engine, if it is set, has the speed and the limits of a server that batches, in
-	// place of TTFT, PerPromptToken, PerToken, Slots and Jitter, which must then be
-	// zero. Its distribution of output lengths applies if OutputTokens is 0.
+	// Engine, if not nil, gives the speed and the limits of a server that batches. TTFT,
+	// PerPromptToken, PerToken, Slots and Jitter must then be zero. If OutputTokens is 0,
+	// output lengths come from the engine's distribution.
 	Engine *engine.Profile
-	// FullStatus is the status, 429 or 503, for a request that finds the engine's queue
+	// FullStatus is the HTTP status, 429 or 503, of the answer when the engine's queue is
 	// full; 0 means 503.
 	FullStatus int
 
-	// Flavor says which server's POST /generate this is; empty means that the body
-	// of each request decides.
+	// Flavor says which server's format POST /generate has; empty means that the body of
+	// each request decides.
 	Flavor Flavor
 
 	// Jitter, 0 to 1, multiplies each interval (from admission to the first token, and
 	// from token to token) by a random factor, uniform in [1-Jitter, 1+Jitter].
 	Jitter float64
-	// Seed and the request's ordinal determine the factors: the same seed and ordinal
-	// always give the same intervals.
+	// Seed and the request's ordinal, its number from 1 in the order of arrival, determine
+	// the random factors: the same seed and ordinal always give the same intervals.
 	Seed uint64
 	// Speed divides every time above; 0 means 1, real time.
 	Speed float64
 
-	// Oracle returns the right answers to prompts that it knows. The output is then the answer,
-	// and ends with the answer unless ignore_eos or min_tokens asks for more. nil means
-	// [oracle.Known]. It has no name in JSON.
+	// Oracle returns the right answer to a prompt, if it knows the prompt. The output is
+	// then the answer, and has more tokens only if ignore_eos or min_tokens asks for them.
+	// nil means [oracle.Known]. The field is not in the JSON form.
 	Oracle oracle.Func
 	// Shape is what answers look like on the wire.
 	Shape shape.Shape
-	// Faults says which requests are spoiled and how. If several faults hit a request,
-	// the first in the list occurs.
+	// Faults says what goes wrong and with which requests. If several faults apply to a
+	// request, only the first in the list occurs.
 	Faults []fault.Fault
 }
 
@@ -86,10 +86,10 @@ func Default() Config {
 	}
 }
 
-// Speculative returns the configuration of a server with speculative decoding: drafts of four
-// tokens, each of which is accepted with a probability of 0.7 if all before it were. Its
-// acceptance length is 1 + 0.7 + 0.7^2 + 0.7^3 + 0.7^4 = 2.7731 tokens. The tokens of a step come
-// in one chunk.
+// Speculative returns the configuration of a server with speculative decoding. A draft has four
+// tokens. Each of them is accepted with a probability of 0.7 if all tokens before it in the draft
+// were accepted. The mean acceptance length is 1 + 0.7 + 0.7^2 + 0.7^3 + 0.7^4 = 2.7731 tokens. All
+// tokens of a step are sent in one chunk.
 func Speculative() Config {
 	return Config{
 		Engine: &engine.Profile{
@@ -99,8 +99,8 @@ func Speculative() Config {
 	}
 }
 
-// Describe says in one line how fast the server is: the true times of a request that no other disturbs,
-// and how many are served at once.
+// Describe returns one line about the server's speed: the TTFT and TPOT of a request that runs alone,
+// and how many requests the server serves at once.
 func (c Config) Describe() string {
 	speed := c.Speed
 	if speed == 0 {
@@ -128,11 +128,11 @@ func (c Config) Describe() string {
 	return text
 }
 
-// Load returns the configuration with that name: [Default] for "" and "default",
-// [Speculative] for "speculative", or a profile of package profiles. A name that ends in ".json" is the path of a file with a
-// [Config], whose missing fields are zero, or with a profile that cmd/calibrate has
-// written. The result is valid. The error names the file, the field and what is
-// allowed.
+// Load returns the configuration with the given name: [Default] for "" and "default",
+// [Speculative] for "speculative", or a profile of package profiles. A name that ends in
+// ".json" is the path of a file. The file has a [Config], whose missing fields are zero, or
+// a profile that cmd/calibrate has written. The result is valid. An error names the file
+// and the field, and says what is allowed.
 func Load(nameOrPath string) (Config, error) {
 	switch {
 	case nameOrPath == "" || nameOrPath == "default":
@@ -170,9 +170,8 @@ func Load(nameOrPath string) (Config, error) {
 	return c, nil
 }
 
-// Validate returns nil if the configuration can be used. Otherwise its error begins with
-// the JSON name of the first field that cannot, and states the field's value and what is
-// allowed.
+// Validate returns nil if the configuration is valid. Otherwise the error begins with the
+// JSON name of the first invalid field and gives the field's value and what is allowed.
 func (c Config) Validate() error {
 	for _, f := range []struct {
 		name  string
@@ -211,8 +210,8 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// validateEngine returns an error if the settings of both kinds of server are mixed, or
-// if the engine's profile is not valid.
+// validateEngine returns an error if settings for a server with an engine are mixed with
+// settings for a server without one, or if the engine's profile is not valid.
 func (c Config) validateEngine() error {
 	if c.Engine == nil {
 		if c.FullStatus != 0 {
@@ -228,7 +227,7 @@ func (c Config) validateEngine() error {
 		{"slots", c.Slots != 0}, {"jitter", c.Jitter != 0},
 	} {
 		if f.set {
-			return fmt.Errorf("%s: set together with an engine, which has its own times and limits: want one of the two", f.name)
+			return fmt.Errorf("%s: set together with engine, which has its own times and limits: want only one of the two", f.name)
 		}
 	}
 	if c.FullStatus != 0 && c.FullStatus != http.StatusTooManyRequests && c.FullStatus != http.StatusServiceUnavailable {
@@ -247,8 +246,8 @@ func (c Config) rate() pace.Rate {
 	}
 }
 
-// naturalEnd returns after how many tokens the output of the request with that
-// ordinal ends by itself, 0 for never.
+// naturalEnd returns the number of tokens after which the output of a request ends by
+// itself, or 0 if it never does. ordinal is the request's number.
 func (c *Config) naturalEnd(ordinal uint64) int {
 	if c.OutputTokens == 0 && c.Engine != nil {
 		return c.Engine.DrawOutput(ordinal)

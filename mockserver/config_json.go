@@ -31,11 +31,11 @@ type configJSON struct {
 // MarshalJSON writes the configuration in the form that UnmarshalJSON reads.
 func (c Config) MarshalJSON() ([]byte, error) { return json.Marshal(toJSON(c)) }
 
-// UnmarshalJSON sets the fields that data names and leaves the others as they are. An
-// unknown name is an error. It does not validate the result.
+// UnmarshalJSON sets the fields that are in data and leaves the others unchanged. An
+// unknown name is an error. UnmarshalJSON does not validate the result.
 func (c *Config) UnmarshalJSON(data []byte) error {
 	j := toJSON(*c)
-	j.Faults = nil // a decoder writes into an existing array, which c may share
+	j.Faults = nil // else the decoder would write into c's array, which copies of c share
 	if c.Engine != nil {
 		j.Engine = new(*c.Engine)
 	}

@@ -107,7 +107,7 @@ func TestValidate(t *testing.T) {
 		{Config{Engine: &engine.Profile{MaxBatch: 1}, FullStatus: 429}, ""},
 		{Config{Engine: &engine.Profile{}}, "engine.max_batch: 0, want 1 to 1073741824"},
 		{Config{Engine: &engine.Profile{MaxBatch: 1, Step: -2}}, "engine.step_us: -2, want 0 to 1e+12 microseconds"},
-		{Config{Engine: &engine.Profile{MaxBatch: 1}, Slots: 3}, "slots: set together with an engine, which has its own times and limits: want one of the two"},
+		{Config{Engine: &engine.Profile{MaxBatch: 1}, Slots: 3}, "slots: set together with engine, which has its own times and limits: want only one of the two"},
 		{Config{Engine: &engine.Profile{MaxBatch: 1}, FullStatus: 200}, "full_status: 200, want 429, 503 or 0 for 503"},
 		{Config{FullStatus: 429}, "full_status: 429 without an engine, want 0: the queue has no limit"},
 		{Config{Speed: -1}, "speed: -1, want a factor above 0, or 0 for 1"},

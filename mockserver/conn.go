@@ -6,14 +6,15 @@ import (
 	"net/http"
 )
 
-// A sendConn is a connection that reports a write just before it happens, and its end. Without
-// it the log would have the instant before net/http formats and buffers the data.
+// A sendConn is a connection that calls an observer just before and just after a write to the
+// network. Without a sendConn, the times in the log would be too early: net/http formats and
+// buffers data before it writes.
 type sendConn struct {
 	net.Conn
-	observer observer // of the next write, nil for none
+	observer observer // called for the next write; nil if there is none
 }
 
-// An observer is told about a write.
+// An observer is called before and after a write.
 type observer interface {
 	writing() // just before the write
 	wrote()   // as soon as the write has returned
@@ -33,8 +34,8 @@ func (c *sendConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// CloseWrite closes the sending side if the connection can. net/http uses it so
-// that a client which is still sending can read the answer.
+// CloseWrite closes the sending side of the connection if the connection supports that.
+// net/http calls CloseWrite so that a client that is still sending can read the answer.
 func (c *sendConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -42,8 +43,8 @@ func (c *sendConn) CloseWrite() error {
 	return errors.ErrUnsupported
 }
 
-// hangUp closes the connection under an answer, so that the client sees a body
-// without its end: by a TCP reset, or with FIN.
+// hangUp closes the client's connection before the body has ended, with a TCP reset if
+// reset is true and with a FIN otherwise.
 func hangUp(w http.ResponseWriter, reset bool) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

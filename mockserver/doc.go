@@ -1,12 +1,12 @@
-// Package mockserver simulates an LLM inference server whose speed is known: it has a
-// fixed token rate, or batches as real servers do. It keeps a log of when it sent each
-// token. The results of a client that measures the server can be compared with the log,
-// which shows the error of the client.
+// Package mockserver simulates an LLM inference server whose speed is known: the server
+// has a fixed token rate, or batches requests as real servers do. The server logs when it
+// sent each token. To find the measurement error of a client, compare the client's
+// results with the log.
 //
-// A [Server] is an http.Handler. It has the paths of several servers, streamed or not,
-// all with the same timing and log:
+// A [Server] is an http.Handler. It answers on the paths of several real servers, with or
+// without streaming. Timing and log are the same on all paths:
 //
-//	POST   /v1/chat/completions                  OpenAI's, as vLLM answers it
+//	POST   /v1/chat/completions                  OpenAI's, in vLLM's form
 //	POST   /v1/completions                       the same
 //	POST   /v1/responses                         OpenAI's typed events
 //	POST   /generate_stream, /generate           TGI
@@ -24,75 +24,85 @@
 //	POST   /reset_prefix_cache                   vLLM's
 //	GET    /mock/log                             the log as a JSON array of [Entry]; the field
 //	                                             Mock-Epoch-Unix-Ns is [Server.EpochUnixNano]
-//	DELETE /mock/log                             removes the requests that have ended
+//	DELETE /mock/log                             removes the entries of finished requests
 //
-// A [shape.Shape] selects one of the forms that an answer has in practice, and a
-// [fault.Fault] spoils some of the requests. The command mockserver takes the names of
-// both.
+// A [shape.Shape] selects the form of the answers, because real servers differ in it. A
+// [fault.Fault] makes some of the answers wrong or incomplete. The flags -shape and -fault
+// of the command mockserver take the names of shapes and faults.
 //
 // # Time
 //
 // A request arrives when its body has been read to the end. Every wait is until a
-// deadline, never for a length of time. If a request waits for a slot, it gets the slot
-// at the deadline of the last token of the request before, not when a goroutine
-// notices. So lateness does not add up, neither within a stream nor along the queue.
+// deadline, never for a duration. A slot is room for one request that is being served. A
+// request that waits for a slot gets the slot at the instant at which the last token of
+// the slot's previous request is due, even if a goroutine notices later. So delays do not
+// add up, neither within a stream nor along the queue.
 //
 // At a fixed rate, a request is admitted when it arrives if a slot is free, and
-// otherwise when a slot becomes free, first come first served. If it is admitted at A
-// and its prompt has n tokens, the first token is due at A + TTFT + n x PerPromptToken
-// and each further token PerToken later. Other requests have no influence.
+// otherwise when a slot becomes free, first come first served. If a request is admitted
+// at A and its prompt has n tokens, the first token is due at A + TTFT + n x PerPromptToken
+// and each further token PerToken later. Other requests do not change these deadlines.
 //
 // With [Config.Engine] the deadlines follow a model of continuous batching.
 // Package engine describes the model: queue, KV cache, prefix cache and so on. A timer
-// is set to the end of the current step, and wakes the handlers whose tokens are then
-// due.
+// fires at the end of the current step and wakes the handlers whose tokens are due.
 //
 // A slot does not wait for the network: a client that reads slowly delays only its own
-// stream. A client that hangs up leaves the queue or gives its slot back at that
-// instant.
+// stream. When a client hangs up, its request leaves the queue or frees its slot at once.
 //
 // # Tokens
 //
 // One token is one word with the space before it, in prompts and outputs, so
-// strings.Fields counts tokens. A chat template adds none. Prompts share blocks in the
-// prefix cache as far as they begin with the same words. The output is a fixed sequence
-// of 20 words, repeated, whatever the prompt and the seed, unless [Config.Oracle] knows the right answer to the prompt: then
-// the output is the answer, which stop strings do not end, and goes on with the sequence if
-// the request asks for a longer output. The id of one of these words is its
-// index plus 1000; other words have larger ids. Reasoning, and the arguments of a tool
-// call, are made of the same sequence: the text of one field continues where the text of
-// the other ends.
+// strings.Fields counts tokens. A chat template adds no tokens. Prompts that begin with
+// the same words share the blocks of these words in the prefix cache.
+//
+// The output is a fixed sequence of 20 words, repeated. It does not depend on the prompt
+// or the seed. If [Config.Oracle] knows the right answer to the prompt, the output is the
+// answer instead. Stop strings do not end an answer. If the request asks for more tokens
+// than the answer has, the fixed sequence follows.
+//
+// The id of a word of the fixed sequence is its index plus 1000; other words have larger
+// ids. Reasoning and the arguments of a tool call consist of the same sequence: the second
+// field continues the sequence where the first field ends.
 //
 // # Tool calls and schemas
 //
-// A request whose tool_choice requires a call gets a call of the named function, or of
-// the first. If a call is optional the answer is text, except on Ollama's path, which
-// has no tool_choice and answers with a call. A request with a JSON schema gets an
-// instance of the schema (OpenAI's chat and Responses API, Ollama, and llama.cpp's
-// /completion). Calls and instances are the same each time: they have every property,
-// filled with the words above. Each of their words is a token. The finish reason is not
-// "length" if the limit leaves room for all of them. Tools do not add to the length of a
-// prompt. A schema with more than types, properties, items, choices and simple bounds is
+// If tool_choice requires a call, the answer is a call of the function that tool_choice
+// names, or of the first function in the request. If a call is optional, the answer is
+// text. Ollama's API has no tool_choice, so there a request with tools always gets a call.
+//
+// A request with a JSON schema gets an instance of the schema. This works in OpenAI's chat
+// and Responses APIs, in Ollama's API and in llama.cpp's /completion. A schema may have
+// types, properties, items, choices and simple bounds; a schema with other keywords is
 // refused with status 400.
+//
+// The same request always gets the same call or instance. It has every property of the
+// schema, filled with the words above, and each of its words is a token. The finish reason
+// is "length" only if the limit cuts the call or the instance off. Tools do not count as
+// tokens of the prompt.
 //
 // # The server's own timings
 //
-// The timings in the answers of llama.cpp, Ollama, SGLang and MindIE come from the
-// schedule: prefill is the time from admission to the deadline of the first token,
-// decode the time from there to the deadline of the last. They can be compared with the
-// log.
+// The answers of llama.cpp, Ollama, SGLang and MindIE contain timings. The mock server
+// computes them from the deadlines of the tokens: prefill is the time from admission to
+// the deadline of the first token, and decode is the time from the first token's deadline
+// to the last token's. Clients can compare the timings with the log.
 //
 // # The end of a stream
 //
-// A stream ends as in its dialect: with [DONE] in OpenAI's completions and chat
-// completions and on the paths of SGLang and LMDeploy, with response.completed or
-// response.incomplete in the Responses API, with generated_text in TGI and MindIE, with
-// stop:true in llama.cpp, with done:true in Ollama, and with only the end of the body in
-// Triton, vLLM's demonstration server and MindIE's version of that server.
+// A stream ends as its dialect (the server's API) prescribes:
+//
+//	OpenAI's chat and completions, SGLang, LMDeploy   [DONE]
+//	Responses API                                     response.completed or response.incomplete
+//	TGI, MindIE                                       an event with generated_text
+//	llama.cpp                                         an event with "stop":true
+//	Ollama                                            a line with "done":true
+//	Triton, vLLM's demonstration server and MindIE's
+//	version of that server                            only the end of the body
 //
 // # Limits
 //
 // The server runs no model. It accepts any model name, has one choice per request, and
-// ignores sampling parameters. It shares no code with package llmbench, so that no bug
-// can hide in both.
+// ignores sampling parameters. It shares no code with package llmbench: a bug in common
+// code would make the same mistake on both sides, and no test would see it.
 package mockserver

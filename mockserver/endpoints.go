@@ -11,9 +11,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/wire"
 )
 
-// An endpoint answers the requests to one path other than those for completions.
+// An endpoint answers the requests to a path that is not for completions.
 type endpoint struct {
-	allow string // the methods, as in the header Allow
+	allow string // the allowed methods, as in the header Allow
 	serve func(*Server, http.ResponseWriter, *http.Request)
 }
 
@@ -52,8 +52,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// allowed reports whether the request has one of the methods in the list, and
-// answers it with status 405 if not.
+// allowed reports whether the request's method is in the list. If it is not, allowed
+// answers the request with status 405.
 func allowed(w http.ResponseWriter, r *http.Request, list string) bool {
 	if slices.Contains(strings.Split(list, ", "), r.Method) {
 		return true

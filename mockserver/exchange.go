@@ -11,36 +11,37 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/wire"
 )
 
-// An exchange is one request that has been read and accepted, and its answer.
+// An exchange is one accepted request together with its answer.
 type exchange struct {
 	clock   pace.Clock
-	alarm   pace.Alarm // for waits that are not for a token
+	alarm   pace.Alarm // for waits other than the waits for tokens
 	place   pace.Place
 	dialect *wire.Dialect
 	req     wire.Request
 	fault   fault.Fault
 	rec     *record
 	arrived time.Duration
-	queued  time.Duration // from arrival to admission
+	queued  time.Duration // time from arrival to admission
 	enc     wire.Encoder
 	out     *frame.Framer
 	pending int           // tokens rendered and not yet written
-	swaps   *swaps        // nil unless the fault swap hits
+	swaps   *swaps        // nil unless the request has the fault swap
 	events  int           // events that carry the pending tokens
-	last    bool          // what is being written is the end of the answer
+	last    bool          // the current write ends the answer
 	began   time.Duration // when the last observed write began
-	carries bool          // that write has tokens
+	carries bool          // the last observed write has tokens
 
 	ctx  context.Context // ends with the client's connection or the server
 	w    http.ResponseWriter
 	rc   *http.ResponseController
-	conn *sendConn // the connection under w, nil if it is not a sendConn
+	conn *sendConn // w's connection, nil if the connection is not a sendConn
 }
 
-// A bodyCloser is a ResponseWriter with an end of the body that net/http does not write.
+// A bodyCloser is a ResponseWriter that must write the end of the body itself, because
+// net/http does not.
 type bodyCloser interface{ closeBody() error }
 
-// beginOutput must be called before anything of the output is rendered.
+// beginOutput must be called before any part of the output is rendered.
 func (x *exchange) beginOutput() {
 	if x.swaps != nil {
 		x.swaps.settle(x)
@@ -48,9 +49,9 @@ func (x *exchange) beginOutput() {
 	}
 }
 
-// send takes one rendered event that carries that many tokens. It writes the
-// events that are pending if there are enough for a write, or if this is the last.
-// It reports whether the client is still there.
+// send is called after one event has been rendered, which carries the given number of
+// tokens. When there are enough pending events for a write, or the event is the last one,
+// send writes them. It reports whether the client is still connected.
 func (x *exchange) send(tokens int, last bool) bool {
 	x.pending += tokens
 	x.events++
@@ -60,9 +61,9 @@ func (x *exchange) send(tokens int, last bool) bool {
 	return x.flush(last)
 }
 
-// flush writes what has been rendered, in one or two parts. After the last flush
-// the record is complete before the client can see the end. It reports whether
-// the client is still there.
+// flush writes the rendered events, in one or two parts. The last flush completes the log's
+// record before it writes, so that the record is complete when the client sees the end. It
+// reports whether the client is still connected.
 func (x *exchange) flush(last bool) bool {
 	x.rec.Status = http.StatusOK
 	b := x.out.Buf
@@ -93,7 +94,7 @@ func (x *exchange) flush(last bool) bool {
 	return ok
 }
 
-// writing records that the pending tokens are about to be written.
+// writing records the instant just before the pending tokens are written.
 func (x *exchange) writing() {
 	now := x.clock.Now()
 	x.began, x.carries = now, x.pending > 0
@@ -106,14 +107,15 @@ func (x *exchange) writing() {
 	}
 }
 
-// wrote records how long the write took that writing announced, if the write has tokens and took long.
+// wrote is called when a write has ended. It records the write's duration if the write has tokens and
+// took at least slowWrite.
 func (x *exchange) wrote() {
 	if took := x.clock.Now() - x.began; x.carries && took >= slowWrite {
 		x.rec.slow(took, x.last)
 	}
 }
 
-// push writes and flushes b. It reports whether the client is still there.
+// push writes and flushes b. It reports whether the client is still connected.
 func (x *exchange) push(b []byte, last bool) bool {
 	_, err := x.w.Write(b)
 	if closer, ok := x.w.(bodyCloser); ok && last && err == nil {
@@ -130,6 +132,6 @@ func (x *exchange) push(b []byte, last bool) bool {
 
 // abort ends an answer whose client is gone.
 func (x *exchange) abort() {
-	x.beginOutput() // the record must not change any more
+	x.beginOutput() // so that no other request can swap answers and change the record
 	x.rec.abort(x.clock.Now())
 }

@@ -15,10 +15,10 @@ import (
 // returns the base URL, without a slash at the end, and a function that stops the
 // server. The error names the address.
 //
-// The caller must call stop. It refuses new connections, waits up to grace for the
-// requests in flight, cuts off the rest and returns when every handler has
-// returned. It does not wait for a request that has a slow header
-// ([fault.SlowHeader]). Further calls do nothing.
+// The caller must call stop. stop refuses new connections, waits up to grace for the
+// requests in flight, closes the connections of the remaining requests and returns when
+// every handler has returned. Requests with the fault [fault.SlowHeader] are cut off as soon
+// as no other request is in flight. Further calls do nothing.
 func Listen(addr string, h http.Handler) (url string, stop func(grace time.Duration), err error) {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -27,7 +27,7 @@ func Listen(addr string, h http.Handler) (url string, stop func(grace time.Durat
 	return "http://" + ln.Addr().String(), serve(ln, h), nil
 }
 
-// serve serves h on a listener. See Listen for stop.
+// serve serves h on a listener. Listen describes stop.
 func serve(ln net.Listener, h http.Handler) (stop func(grace time.Duration)) {
 	// A hijacked connection leaves net/http before its handler returns, so both
 	// connections and handlers count as open.
@@ -68,7 +68,7 @@ func serve(ln net.Listener, h http.Handler) (stop func(grace time.Duration)) {
 			srv.Close()
 			<-served
 			srv.Close() // closes a connection that was accepted during the first Close
-			cancel()    // only now, so that no client sees what the handlers then write
+			cancel()    // last, so that no client sees what the handlers write after it
 			open.Wait()
 		})
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
-// An Entry is the server's record of one request for a completion. Its instants
-// count from [Server.Epoch] on the monotonic clock; in JSON they are integers in
+// An Entry is the server's record of one request for a completion. Its times are
+// measured from [Server.Epoch] on the monotonic clock; in JSON they are integers in
 // nanoseconds.
 type Entry struct {
 	// ID is the request's X-Request-Id header, empty if it had none.
@@ -24,55 +24,55 @@ type Entry struct {
 	// Accepted is when the handler was called: the server had read the request's
 	// header but not its body.
 	Accepted time.Duration `json:"accepted_ns"`
-	// Admitted is when the request got its slot, by the schedule. The deadlines of
-	// its tokens count from then. It is -1 if the request never got a slot.
+	// Admitted is when the request got its slot, by the schedule. The deadlines of the
+	// tokens are measured from Admitted. It is -1 if the request never got a slot.
 	Admitted time.Duration `json:"admitted_ns"`
-	// Tokens has one instant for each token that was sent, taken immediately
-	// before the write that carried it. Tokens of one write share an instant. If the
-	// shape splits the write, the instant is when the second part was written. Writes that
-	// failed are included.
+	// Tokens has one time for each token that was sent: the instant just before the write
+	// that carried the token. Tokens of one write have the same time. If the shape splits
+	// the write in two, the time is when the second part was written. Failed writes count.
 	Tokens []time.Duration `json:"tokens_ns"`
-	// End is the instant before the last write or, if the request ended without
-	// one, the instant at which it ended.
+	// End is the instant just before the last write. If the request ended without a write,
+	// End is when it ended.
 	End time.Duration `json:"end_ns"`
-	// SlowWrites are the writes of tokens that took 20 µs or longer. The bytes left the server
-	// between the instant in Tokens and the end of the write, because the server can be
-	// stopped before the kernel sends them.
+	// SlowWrites lists the writes of tokens that took 20 µs or longer. During such a write
+	// the operating system may have suspended the server before the kernel sent the bytes.
+	// So the bytes left the server at some instant between the time in Tokens and that time
+	// plus SlowWrite.Took.
 	SlowWrites []SlowWrite `json:"slow_writes,omitempty"`
-	// PromptTokens is the length of the prompt, OutputTokens the length of Tokens.
+	// PromptTokens is the length of the prompt. OutputTokens is the length of Tokens.
 	PromptTokens int `json:"prompt_tokens"`
 	OutputTokens int `json:"output_tokens"`
 	// Status is the HTTP status that was sent, 0 if none was sent.
 	Status int `json:"status"`
-	// Fault is the fault that hit the request, empty for none.
+	// Fault is the kind of the request's fault, empty for none.
 	Fault fault.Kind `json:"fault"`
-	// Swapped is the ordinal of the request whose answer this one had, with the fault swap; 0 if it
-	// had its own.
+	// Swapped is the ordinal of the request with which this one exchanged answers because of the fault
+	// swap; 0 if the request got its own answer.
 	Swapped uint64 `json:"swapped,omitzero"`
 	// Aborted is true if the answer was cut short because the client hung up or the
 	// server stopped.
 	Aborted bool `json:"aborted"`
 }
 
-// slowWrite is how long a write in SlowWrites took at least.
+// slowWrite is the least duration of a write in SlowWrites.
 const slowWrite = 20 * time.Microsecond
 
-// A SlowWrite is a write of tokens that took long.
+// A SlowWrite is a write of tokens that took 20 µs or longer.
 type SlowWrite struct {
 	Token int           `json:"token"` // index of the last token that was written
 	Took  time.Duration `json:"took_ns"`
 }
 
-// A record is an Entry that is being written. It belongs to the request's handler
-// until it is done. From then on nobody changes it, except for cut.
+// A record is the Entry of a request, and its state. Until done is true, the Entry belongs
+// to the request's handler. After that the Entry does not change; cut and end may.
 type record struct {
 	Entry
 	done atomic.Bool
 	cut  atomic.Bool  // the last write failed after the record was done
-	end  atomic.Int64 // how long the last write took, in nanoseconds; 0: not long, or not over yet
+	end  atomic.Int64 // nanoseconds of the last write if it was slow; 0 if it was not or has not ended
 }
 
-// slow records that the write of the last tokens took long.
+// slow records the duration of a slow write. last says whether the write ended the answer.
 func (r *record) slow(took time.Duration, last bool) {
 	switch {
 	case last:
@@ -82,8 +82,8 @@ func (r *record) slow(took time.Duration, last bool) {
 	}
 }
 
-// finish completes the record; further calls do nothing. It is called before the
-// last bytes are written, so that a client which has read them finds the entry in
+// finish completes the record; further calls do nothing. The handler calls finish before it
+// writes the last bytes, so that a client that has read the last bytes finds the entry in
 // the log.
 func (r *record) finish(end time.Duration) {
 	if r.done.Load() {
@@ -107,7 +107,7 @@ func (r *record) abort(end time.Duration) {
 // entry returns a copy of a record that is done.
 func (r *record) entry() Entry {
 	e := r.Entry
-	e.Tokens = append([]time.Duration{}, e.Tokens...) // never nil, for JSON
+	e.Tokens = append([]time.Duration{}, e.Tokens...) // never nil, so that the JSON is [] and not null
 	e.Aborted = e.Aborted || r.cut.Load()
 	if took := time.Duration(r.end.Load()); took > 0 {
 		e.SlowWrites = append(slices.Clip(e.SlowWrites), SlowWrite{len(e.Tokens) - 1, took})
@@ -118,7 +118,7 @@ func (r *record) entry() Entry {
 // A sendLog holds the records in the order of their ordinals.
 type sendLog struct {
 	mu      sync.Mutex
-	last    uint64 // the last ordinal that was given
+	last    uint64 // ordinal of the latest record
 	records []*record
 }
 

@@ -12,11 +12,11 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/pace"
 )
 
-// A meter serves the server's own figures on /metrics, under vLLM's names. Times
-// are those that a client sees, after division by the speed.
+// A meter serves the server's metrics on /metrics, under vLLM's names. The metrics give
+// real times, as a client sees them: the configured times divided by the speed.
 type meter struct {
 	handler http.Handler
-	open    atomic.Int64 // requests that are in no counter yet
+	open    atomic.Int64 // requests that no counter includes yet
 
 	prompt, generated          prometheus.Counter
 	success                    *prometheus.CounterVec
@@ -30,7 +30,8 @@ var (
 	requestBounds  = []float64{.3, .5, .8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680}
 )
 
-// newMeter makes the meter of a server with that model and plan, and drafts of that many tokens.
+// newMeter returns the meter of a server. p is the server's plan. draft is the number of tokens in a
+// speculative draft; 0 means no speculative decoding.
 func newMeter(model string, p pace.Plan, draft int) *meter {
 	reg := prometheus.NewRegistry()
 	labels := prometheus.Labels{"model_name": model, "engine": "0"}
@@ -68,7 +69,7 @@ func newMeter(model string, p pace.Plan, draft int) *meter {
 	return m
 }
 
-// registerPlan registers the figures that are read from the plan.
+// registerPlan registers the metrics that are read from the plan.
 func registerPlan(reg prometheus.Registerer, p pace.Plan) {
 	gauge := func(name, help string, value func() float64) {
 		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
@@ -89,8 +90,8 @@ func registerPlan(reg prometheus.Registerer, p pace.Plan) {
 	counter("prefix_cache_hits_total", "Tokens found in the prefix cache.", func() int { return p.Counts().Hit })
 }
 
-// registerDrafts registers the figures of speculative decoding with drafts of that many tokens, as
-// vLLM has them (https://docs.vllm.ai/en/latest/features/spec_decode.html).
+// registerDrafts registers vLLM's metrics of speculative decoding
+// (https://docs.vllm.ai/en/latest/features/spec_decode.html). draft is the number of tokens in a draft.
 func registerDrafts(reg prometheus.Registerer, p pace.Plan, draft int) {
 	counter := func(name, help string, labels prometheus.Labels, value func(engine.Counts) int) {
 		reg.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels}, func() float64 { return float64(value(p.Counts())) }))
@@ -104,8 +105,8 @@ func registerDrafts(reg prometheus.Registerer, p pace.Plan, draft int) {
 	}
 }
 
-// observe counts a request that has ended. The finish reason is named as in its
-// dialect, unless the answer was cut short.
+// observe counts a request that has ended. The finish reason is the one in the answer, or
+// "abort" if the answer was cut short.
 func (m *meter) observe(rec *record, arrived, queued time.Duration, finish string) {
 	if rec.Admitted < 0 {
 		return

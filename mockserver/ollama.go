@@ -9,7 +9,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/wire"
 )
 
-// The endpoints that Ollama's clients use beside completions.
+// Ollama's clients use these endpoints in addition to completions.
 
 // ollamaDigest is the digest of every model.
 const ollamaDigest = "0000000000000000000000000000000000000000000000000000000000000000"
@@ -35,7 +35,7 @@ func ollamaProcesses(s *Server, w http.ResponseWriter, _ *http.Request) {
 		s.model, ollamaDigest, ollamaDetails, s.epochText()))
 }
 
-// ollamaShow answers POST /api/show, which knows every model.
+// ollamaShow answers POST /api/show. It accepts any model name.
 func ollamaShow(s *Server, w http.ResponseWriter, r *http.Request) {
 	var req struct {
 		Model string `json:"model"`
@@ -54,5 +54,5 @@ func ollamaShow(s *Server, w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, fail.Status, []byte(wire.PlainError(fail)))
 }
 
-// epochText returns the server's epoch as Ollama writes times.
+// epochText returns the server's epoch in Ollama's format for times.
 func (s *Server) epochText() string { return s.clock.Epoch.UTC().Format(time.RFC3339Nano) }

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/wire"
 )
 
-// refusals are the errors of the faults that refuse a request.
+// refusals has the error of each kind of fault that refuses a request.
 var refusals = map[fault.Kind]*wire.Error{
 	fault.HTTP400: wire.TooLong(5000, 512, 4096),
 	fault.HTTP401: wire.NewError(401, "AuthenticationError", "", "Unauthorized"),
@@ -23,13 +23,13 @@ var refusals = map[fault.Kind]*wire.Error{
 	fault.HTTP503: wire.QueueFull(503, 8),
 }
 
-// pages are the statuses of the faults that answer with a proxy's HTML page.
+// pages has the status of each kind of fault that answers with a proxy's HTML page.
 var pages = map[fault.Kind]int{fault.HTML502: http.StatusBadGateway, fault.HTML200: http.StatusOK}
 
 const page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n" +
 	"<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
 
-// joinError returns the answer to a request that the plan has not admitted.
+// joinError returns the answer to a request that the plan refused with err.
 func (s *Server) joinError(err error) *wire.Error {
 	if long, ok := errors.AsType[*engine.TooLongError](err); ok {
 		return wire.TooLong(long.Prompt, long.Output, long.Limit)
@@ -40,7 +40,8 @@ func (s *Server) joinError(err error) *wire.Error {
 	return wire.BadRequest("", "%v", err)
 }
 
-// refuse answers a request, which gets no slot, with an error of its dialect.
+// refuse answers a request with an error in the format of the dialect. The request gets no
+// slot.
 func (s *Server) refuse(w http.ResponseWriter, rec *record, e *wire.Error, d *wire.Dialect) {
 	if e.Status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
@@ -48,12 +49,12 @@ func (s *Server) refuse(w http.ResponseWriter, rec *record, e *wire.Error, d *wi
 	s.sendAtOnce(w, rec, e.Status, "application/json", d.ErrorBody(e))
 }
 
-// sendPage answers a request as a proxy does that has lost its server.
+// sendPage answers a request like a proxy that cannot reach its server.
 func (s *Server) sendPage(w http.ResponseWriter, rec *record, status int) {
 	s.sendAtOnce(w, rec, status, "text/html", page)
 }
 
-// sendAtOnce completes the record and sends a body that has no deadline.
+// sendAtOnce completes the record and sends a body without waiting for a deadline.
 func (s *Server) sendAtOnce(w http.ResponseWriter, rec *record, status int, contentType, body string) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))

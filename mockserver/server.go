@@ -12,10 +12,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/oracle"
 )
 
-// A Server is an http.Handler that answers as an LLM inference server with the
-// speed of its [Config]. Its methods may be called concurrently. It starts no
-// goroutines, so only the http.Server that it runs in has to be stopped; a stream
-// ends when that server closes the connection.
+// A Server is an http.Handler that answers like an LLM inference server, at the
+// speed that its [Config] sets. Its methods may be called concurrently. A Server
+// starts no goroutines. To stop it, stop the http.Server that uses it. A stream ends when the
+// http.Server closes the connection.
 type Server struct {
 	cfg   Config
 	model string // the model's name as a JSON string
@@ -27,7 +27,7 @@ type Server struct {
 	swaps swaps
 }
 
-// New makes a server. The error comes from [Config.Validate].
+// New returns a new server. The error comes from [Config.Validate].
 func New(cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("mockserver: %w", err)
@@ -59,19 +59,18 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Epoch returns the instant from which the log counts, with its monotonic clock
-// reading. In the same process, t.Sub(s.Epoch()) converts a time.Time to an
-// instant of the log.
+// Epoch returns the instant at which the log's times begin, with a monotonic clock
+// reading. In the same process, t.Sub(s.Epoch()) converts a time.Time t to a time of the
+// log.
 func (s *Server) Epoch() time.Time { return s.clock.Epoch }
 
-// EpochUnixNano returns [Server.Epoch] as the wall clock now counts it, in
-// nanoseconds since 1970. A client in another process on the same machine
-// compares its own instants with the log through the wall clock. The result is
-// accurate to about a microsecond. It differs from Epoch().UnixNano() if the wall
-// clock has been adjusted since.
+// EpochUnixNano returns [Server.Epoch] on the wall clock, in nanoseconds since 1970. A
+// client in another process on the same machine adds it to a time of the log to get
+// wall-clock time. The result is accurate to about a microsecond. It follows adjustments of
+// the wall clock since the start, so it may differ from Epoch().UnixNano().
 func (s *Server) EpochUnixNano() int64 {
 	// time.Now reads the wall clock, then the monotonic clock. A pause between the
-	// two readings makes the difference too small, so the largest is the best.
+	// two readings makes the difference too small, so the largest difference is the best.
 	epoch := int64(math.MinInt64)
 	for range 32 {
 		now := time.Now()
@@ -80,12 +79,12 @@ func (s *Server) EpochUnixNano() int64 {
 	return epoch
 }
 
-// Log returns a copy of the entries of all requests that have ended since the
-// last Reset, sorted by ordinal. An entry is in the log before the client can see
-// the end of its answer; if the client hung up, the entry may appear a moment
-// later. The log grows by about 8 bytes per token until Reset.
+// Log returns a copy of the entries of all requests that have ended since the last Reset,
+// sorted by ordinal. When a client has read an answer to its end, the entry is in the log.
+// If the client hung up, the entry may appear a moment later. Until Reset, the log grows by
+// about 8 bytes per token.
 func (s *Server) Log() []Entry { return s.log.entries() }
 
 // Reset removes the entries of all requests that have ended. Requests in flight
-// appear in the log when they end. The ordinals do not start again.
+// appear in the log when they end. The numbering of requests continues.
 func (s *Server) Reset() { s.log.reset() }

@@ -13,7 +13,7 @@ func (x *exchange) stream() {
 	if x.fault.Cuts() {
 		end = faultAt
 	}
-	opened := x.fault.Kind == fault.Empty // such a stream has no opening
+	opened := x.fault.Kind == fault.Empty // an empty stream has no opening
 	if x.out.Shape.RoleFirst && !opened {
 		x.beginOutput()
 		if x.enc.Opening(); len(x.out.Buf) > 0 {
@@ -54,9 +54,9 @@ func (x *exchange) stream() {
 	}
 }
 
-// awaitChunk waits until the next chunk is due. It has the tokens from index from to index to-1,
-// none of them with index end or above unless the stream is endless. awaitChunk reports whether
-// the client is still there.
+// awaitChunk waits until the next chunk is due. The chunk's tokens have the indices from to to-1.
+// Unless the stream is endless, to is at most end. ok is false if the client is no longer
+// connected.
 func (x *exchange) awaitChunk(from, end int, endless bool) (to int, ok bool) {
 	sh := x.out.Shape
 	to = from + sh.ChunkTokens()
@@ -76,8 +76,8 @@ func (x *exchange) awaitChunk(from, end int, endless bool) (to int, ok bool) {
 	return to, true
 }
 
-// endMarker renders [DONE], where the dialect has it, and what the shape adds
-// after the end of the stream.
+// endMarker renders [DONE] if the dialect has it, and then what the shape adds after the
+// end of the stream.
 func (x *exchange) endMarker() {
 	sh := x.out.Shape
 	if x.dialect.HasDone && x.fault.Kind != fault.NoDone && sh.Done != shape.DoneNever {

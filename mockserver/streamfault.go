@@ -8,10 +8,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/wire"
 )
 
-// cutStream ends a stream with a fault after which nothing of the output follows.
-// The fault occurs when token k is due.
+// cutStream ends a stream with a fault after which no more output is sent. The fault
+// occurs when token k is due.
 func (x *exchange) cutStream(k int) {
-	if x.pending > 0 && !x.flush(false) { // the tokens before the fault are sent
+	if x.pending > 0 && !x.flush(false) { // send the tokens before the fault
 		return
 	}
 	if x.fault.Kind == fault.Stall {
@@ -42,8 +42,8 @@ func (x *exchange) cutStream(k int) {
 	}
 }
 
-// renderError renders the events of a server that fails after it has sent status
-// 200.
+// renderError renders the events that a server sends when it fails in the middle of a
+// stream, after status 200.
 func (x *exchange) renderError() {
 	named := x.fault.Kind == fault.NamedError
 	if enc, ok := x.enc.(wire.Failer); ok && x.fault.Kind != fault.ErrorString {
@@ -69,11 +69,11 @@ func (x *exchange) renderError() {
 	}
 }
 
-// insertFault renders or sends what a fault inserts before a token that is sent
-// all the same. It reports whether the client is still there.
+// insertFault renders or sends the event that a fault inserts into a stream. The stream
+// continues after it. insertFault reports whether the client is still connected.
 func (x *exchange) insertFault() bool {
 	switch x.fault.Kind {
-	case fault.Malformed: // an object that breaks off
+	case fault.Malformed: // an unfinished object
 		x.out.Begin("")
 		x.out.Add(`{"choices":[{"index":0,`)
 		x.out.End()
@@ -91,10 +91,10 @@ func (x *exchange) insertFault() bool {
 	return true
 }
 
-// sendLongString begins an object in the current event, or in the answer, with a
-// string member and sends all but the end of the string. With a quote and a brace
-// after it the line has the size of the fault. It reports whether the client is
-// still there.
+// sendLongString sends the beginning of a JSON object with one long string, without the
+// closing quote and brace. The caller adds these two; then the line has exactly the size
+// that the fault prescribes. The object is in the current event or is the whole answer.
+// sendLongString reports whether the client is still connected.
 func (x *exchange) sendLongString() bool {
 	x.out.Add(`{"pad":"`)
 	x.rec.Status = http.StatusOK

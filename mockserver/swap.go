@@ -7,15 +7,16 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/wire"
 )
 
-// swaps are the requests that the fault swap has hit and that have no output yet. Each waits for another
-// one to exchange answers with; nothing is delayed for that.
+// swaps holds the requests with the fault swap that have no output yet. Each of them can exchange answers
+// with a later request. No request is delayed for an exchange.
 type swaps struct {
 	mu      sync.Mutex
-	waiting []*exchange // in the order of their arrival
+	waiting []*exchange // in the order of arrival
 }
 
-// offer exchanges the answer of x with the answer of the first request that waits and has an answer of the
-// same number of tokens. If there is none x waits. The logs of both name the other.
+// offer exchanges the answer of x with the answer of the first request in waiting whose answer has the same
+// number of tokens. If there is no such request, x is added to waiting. After an exchange, the log entry of
+// each of the two requests has the other's ordinal.
 func (s *swaps) offer(x *exchange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -29,7 +30,8 @@ func (s *swaps) offer(x *exchange) {
 	s.waiting = append(s.waiting, x)
 }
 
-// settle says that the output of x begins or that x ends, so that its answer is exchanged no more.
+// settle removes x from the waiting requests. It must be called when the output of x begins and when x ends:
+// after that the answer must not change.
 func (s *swaps) settle(x *exchange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/wire"
 )
 
-// tokenize answers POST /tokenize with the ids of a text's words. A body with
-// "content" is llama.cpp's; one with "prompt" or "messages" is vLLM's.
+// tokenize answers POST /tokenize with the ids of a text's words. A body with "content" is
+// in llama.cpp's format; a body with "prompt" or "messages" is in vLLM's.
 func tokenize(s *Server, w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		Content  *string         `json:"content"`

@@ -13,11 +13,12 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/pace"
 )
 
-// headerByte is the time from one byte of a slow header to the next.
+// headerByte is the time between two bytes of a slow header.
 const headerByte = 2 * time.Millisecond
 
-// wrap puts a ResponseWriter between the exchange and its connection if the fault
-// is one of the transport, and returns a function that ends it.
+// wrap replaces x.w by a ResponseWriter that compresses the body or sends the header
+// slowly, if the fault asks for that. The caller must call end when the answer has been
+// sent.
 func (x *exchange) wrap() (end func()) {
 	end = func() {}
 	switch x.fault.Kind {
@@ -27,7 +28,7 @@ func (x *exchange) wrap() (end func()) {
 	case fault.SlowHeader:
 		conn, _, err := http.NewResponseController(x.w).Hijack()
 		if err != nil {
-			break // w is not on a connection, as in a test
+			break // w has no connection, as in a test
 		}
 		end = x.takeOver(conn)
 	}
@@ -35,12 +36,12 @@ func (x *exchange) wrap() (end func()) {
 	return end
 }
 
-// takeOver answers on a connection that is no longer net/http's. The function
-// that it returns closes the connection.
+// takeOver makes the exchange answer on conn, which net/http no longer controls. The
+// returned function closes conn.
 func (x *exchange) takeOver(conn net.Conn) (end func()) {
 	ctx, cancel := context.WithCancel(x.ctx)
 	gone := make(chan struct{})
-	go func() { // notices that the client hangs up, as net/http would
+	go func() { // cancels the context when the client hangs up, as net/http does
 		defer close(gone)
 		for b := make([]byte, 64); ; {
 			if _, err := conn.Read(b); err != nil {
@@ -50,7 +51,7 @@ func (x *exchange) takeOver(conn net.Conn) (end func()) {
 		}
 	}()
 	x.ctx = ctx
-	x.conn = nil // it would report the bytes of the header
+	x.conn = nil // else the write of a header byte would be logged as a write of tokens
 	x.w = &slowHeaderWriter{ctx: ctx, alarm: &x.alarm, begin: x.rec.Admitted, conn: conn, header: x.w.Header()}
 	return func() {
 		cancel()
@@ -75,8 +76,8 @@ func (g *gzipWriter) FlushError() error {
 	return http.NewResponseController(g.ResponseWriter).Flush()
 }
 
-// A slowHeaderWriter is a ResponseWriter on a connection of its own that sends the
-// header byte by byte: byte i is due i times headerByte after begin.
+// A slowHeaderWriter is a ResponseWriter on a connection that net/http does not control. It
+// sends the header byte by byte: byte i is due i times headerByte after begin.
 type slowHeaderWriter struct {
 	ctx     context.Context
 	alarm   *pace.Alarm
@@ -90,8 +91,8 @@ type slowHeaderWriter struct {
 func (s *slowHeaderWriter) Header() http.Header { return s.header }
 func (s *slowHeaderWriter) FlushError() error   { return nil } // nothing is buffered
 
-// WriteHeader sends the header. If the client hangs up meanwhile the next Write
-// returns an error.
+// WriteHeader sends the header. If the client hangs up meanwhile, the next Write returns an
+// error.
 func (s *slowHeaderWriter) WriteHeader(status int) {
 	s.status = status
 	s.header.Set("Connection", "close")

@@ -1,7 +1,6 @@
 // Package clients runs public clients of inference servers, OpenAI's Go SDK and Ollama's
-// client, against package mockserver, to show that it answers as real servers do.
-// It is a module of its own, so that the clients are not dependencies of llmbench.
+// client, against package mockserver, to show that the mock server answers as real servers
+// do. The package is a separate module, so that llmbench does not depend on the clients.
 //
-// The tests also record errors of the clients: broken streams that they take for
-// complete ones.
+// The tests also document bugs of the clients: some broken streams look complete to them.
 package clients

@@ -1,14 +1,14 @@
 // Mockserver simulates an LLM inference server with a known token rate. Package
-// mockserver describes the paths it serves and how it keeps time.
+// mockserver describes the paths and the timing of the server.
 //
 // Usage:
 //
 //	mockserver [flags]
 //	mockserver version
 //
-// It prints one line with its URL to standard error when it listens, and serves until
-// it receives SIGINT or SIGTERM. Then it refuses new connections, waits up to 5 s for
-// the requests in flight, and cuts off the rest.
+// When the server listens, the command prints one line with the server's URL to standard
+// error. On SIGINT or SIGTERM the server refuses new connections, waits up to 5 s for the
+// requests in flight, closes the remaining connections and ends.
 //
 // The flags are:
 //
@@ -22,20 +22,21 @@
 //	-slots n                serve n sequences at a time; 0 means no limit
 //	-jitter share           vary each interval by up to this share, 0 to 1
 //	-seed n                 seed of the jitter
-//	-flavor name            server whose POST /generate this is: tgi, sglang,
+//	-flavor name            server whose format POST /generate has: tgi, sglang,
 //	                        lmdeploy, vllm or mindie; without it the body of each
 //	                        request decides
 //	-shape name,...         what a stream looks like; may be repeated
 //	-fault kind[,every=N][,share=P][,seed=N][,above=N][,at=K][,size=N]
-//	                        spoil every N-th request, or a share P of them, while
-//	                        more than N are in flight, at token K; may be repeated, and the first fault that hits a
-//	                        request occurs
+//	                        make requests go wrong: every N-th, or a share P; only
+//	                        while more than N are in flight; at token K. May be
+//	                        repeated: the first fault that applies to a request
+//	                        occurs
 //
-// A flag replaces the profile's value. The flag -help lists the names of shapes and the
-// kinds of faults.
+// A flag replaces the profile's value. The flag -help lists the shapes and the kinds of
+// faults.
 //
-// The exit status is 0 after a signal, 1 if the address cannot be listened on,
-// and 2 for bad usage or a bad profile.
+// The exit status is 0 after a signal, 1 if the server cannot listen on the address, and 2
+// for bad usage or a bad profile.
 package main
 
 import (
@@ -65,7 +66,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is the command; it serves until ctx ends and returns the exit status.
+// run executes the command. It serves until ctx ends and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if version.Asked(args) {
 		io.WriteString(stdout, version.Line("mockserver"))
@@ -100,7 +101,7 @@ type options struct {
 	config mockserver.Config
 }
 
-// parse reads the command line. Help goes to stdout, usage after a mistake to stderr.
+// parse reads the command line. It prints help to stdout, and usage after an error to stderr.
 func parse(args []string, stdout, stderr io.Writer) (options, error) {
 	var o options
 	fs, profile := o.flags()
@@ -152,7 +153,7 @@ func (o *options) flags() (fs *flag.FlagSet, profile *string) {
 		return nil
 	})
 	fs.Func("shape", "what a stream looks like, as a `list` of the names below; may be repeated", c.Shape.Set)
-	fs.Func("fault", "spoil requests: `kind[,every=N][,share=P][,seed=N][,above=N][,at=K][,size=N]`; may be repeated, and the first fault that hits a request occurs", func(v string) error {
+	fs.Func("fault", "make requests go wrong: `kind[,every=N][,share=P][,seed=N][,above=N][,at=K][,size=N]`; may be repeated: the first fault that applies to a request occurs", func(v string) error {
 		f, err := fault.Parse(v)
 		c.Faults = append(c.Faults, f)
 		return err
@@ -172,9 +173,9 @@ func help(w io.Writer, fs *flag.FlagSet) {
 	usage(w, fs)
 	list(w, "shapes", shape.Names())
 	list(w, "faults", fault.Names())
-	fmt.Fprintln(w, "\nWith every=N a fault hits every N-th request; with share=P it hits that share of the requests, drawn with\n"+
-		"seed=N; without either it hits all. With above=N it hits only while more than N requests are in flight. It occurs at\n"+
-		"token at=K, counted from 0. A long-line has size=N bytes.")
+	fmt.Fprintln(w, "\nWith every=N a fault applies to every N-th request; with share=P it applies to a random share P of the\n"+
+		"requests, drawn with seed=N; without either it applies to all. With above=N it applies only while more than N\n"+
+		"requests are in flight. The fault occurs at token at=K, counted from 0. A long-line has size=N bytes.")
 }
 
 // list prints names and what they do.

@@ -1,5 +1,5 @@
-// Package command runs a command-line program: it parses the flags, checks them, does
-// the work and chooses the exit status.
+// Package command runs a command-line program: it parses and checks the flags, does the
+// work and chooses the exit status.
 package command
 
 import (
@@ -11,18 +11,18 @@ import (
 
 // A Command is a program.
 type Command struct {
-	// Name begins the messages.
+	// Name is the program's name. Every message begins with it.
 	Name string
 	// Flags defines the flags.
 	Flags func(fs *flag.FlagSet)
 	// Check returns an error if the flags or the arguments cannot be used.
 	Check func(fs *flag.FlagSet) error
-	// Do does the work with the arguments that are not flags.
+	// Do does the work. args are the arguments after the flags.
 	Do func(args []string) error
 }
 
-// Run runs the command and returns the exit status: 0 for success and for -help, 1
-// for an error of Do, 2 for bad usage. Messages go to stderr.
+// Run runs the command and returns the exit status: 0 for success and for -help, 1 if Do
+// fails, 2 for bad usage. Messages go to stderr.
 func (c Command) Run(args []string, stderr io.Writer) int {
 	fs := flag.NewFlagSet(c.Name, flag.ContinueOnError)
 	fs.SetOutput(stderr)

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Test checks that the documentation in main.go has the same flags as -help. run is the
-// command.
+// Test checks that the documentation in main.go lists the same flags as the output of
+// -help. run executes the command.
 func Test(t *testing.T, run func(args []string, stdout, stderr io.Writer) int) {
 	t.Helper()
 	source, err := os.ReadFile("main.go")
@@ -29,8 +29,8 @@ func Test(t *testing.T, run func(args []string, stdout, stderr io.Writer) int) {
 	}
 }
 
-// flags returns, sorted, the names that each matches in the parts of the text that line
-// matches.
+// flags returns a sorted list of flag names. The regular expression line matches the parts of
+// text that contain flags, and the first group of each matches the names in such a part.
 func flags(text, line, each string) []string {
 	var all []string
 	for _, l := range regexp.MustCompile(line).FindAllString(text, -1) {
