@@ -2,8 +2,8 @@ package tokenizer
 
 import "fmt"
 
-// A bpe is a byte-pair-encoding model of a tokenizer.json: the strings that are
-// tokens, and the order in which pairs of neighbors are merged into one token.
+// A bpe is the byte-pair-encoding model of a tokenizer.json. It has the strings that are
+// tokens, and the order in which pairs of neighboring tokens are merged into one token.
 type bpe struct {
 	vocab  map[string]int32
 	merges map[[2]int32]merged
@@ -12,22 +12,22 @@ type bpe struct {
 	unknown int32
 	// fuseUnknown makes a run of unknown characters one token.
 	fuseUnknown bool
-	// byteFallback replaces an unknown character by one token for each of its
-	// bytes, if bytes has all of them. bytes[b] is the token of byte b, named
-	// <0x00> to <0xFF> in vocab; -1 means that vocab has no such token.
+	// byteFallback replaces an unknown character by one token for each of its bytes, if
+	// all these bytes have tokens. bytes[b] is the token of byte b, whose name in vocab is
+	// <0x00> to <0xFF>; -1 means that vocab has no such token.
 	byteFallback bool
 	bytes        [256]int32
-	// ignoreMerges encodes a piece that is in vocab as that one token, even if
-	// no sequence of merges produces it.
+	// ignoreMerges encodes a piece that is in vocab as one token, even if no sequence of
+	// merges produces this token.
 	ignoreMerges bool
 }
 
-// A merged is the token that a pair of tokens is merged into. Pairs with a lower
-// rank are merged earlier.
+// A merged is the token into which a pair of tokens is merged. Pairs with a lower rank are
+// merged earlier.
 type merged struct{ rank, id int32 }
 
-// newMerges returns the merges by their pair of tokens. pairs is in order of rank.
-// Both strings of a pair, and the two joined, must be in vocab.
+// newMerges returns the merges, keyed by the pair of tokens. pairs is in order of rank. Both
+// strings of a pair, and their concatenation, must be in vocab.
 func newMerges(vocab map[string]int32, pairs [][2]string) (map[[2]int32]merged, error) {
 	merges := make(map[[2]int32]merged, len(pairs))
 	for rank, p := range pairs {
@@ -35,7 +35,7 @@ func newMerges(vocab map[string]int32, pairs [][2]string) (map[[2]int32]merged, 
 		b, okB := vocab[p[1]]
 		ab, okAB := vocab[p[0]+p[1]]
 		if !okA || !okB || !okAB {
-			return nil, fmt.Errorf("merge %d is %q and %q, both strings and the two joined must be in the vocabulary", rank, p[0], p[1])
+			return nil, fmt.Errorf("merge %d is %q and %q; both strings and their concatenation must be in the vocabulary", rank, p[0], p[1])
 		}
 		merges[[2]int32{a, b}] = merged{int32(rank), ab}
 	}
@@ -54,9 +54,9 @@ func (m *bpe) append(ids []int32, piece string, s *bpeScratch) []int32 {
 	for i := 0; i+1 < len(s.symbols); i++ {
 		m.enqueue(int32(i), s)
 	}
-	// Merge the pair of the lowest rank first, and the leftmost of equal ranks, as
-	// the Rust library does (tokenizers/src/models/bpe/word.rs). Skip a candidate
-	// whose pair of tokens has changed since it was queued.
+	// Merge the pair with the lowest rank first. Of pairs with the same rank, merge the
+	// leftmost first, as the Rust library does (tokenizers/src/models/bpe/word.rs). Skip a
+	// candidate whose tokens have changed since it was queued.
 	for len(s.heap) > 0 {
 		c := s.pop()
 		left := &s.symbols[c.left]
@@ -115,8 +115,7 @@ func (m *bpe) hasBytes(char string) bool {
 	return true
 }
 
-// enqueue queues the merge of the symbol with that index and the symbol after it,
-// if there is such a merge.
+// enqueue queues the merge of symbol index and the symbol after it, if merges has this pair.
 func (m *bpe) enqueue(index int32, s *bpeScratch) {
 	sym := s.symbols[index]
 	if sym.next < 0 {
@@ -127,20 +126,18 @@ func (m *bpe) enqueue(index int32, s *bpeScratch) {
 	}
 }
 
-// A bpeScratch is the memory that merging one piece needs. It is reused for the
-// next piece.
+// A bpeScratch is the memory for merging one piece. It is reused for the next piece.
 type bpeScratch struct {
 	symbols     []bpeSymbol
 	heap        []mergeCandidate
 	lastUnknown bool
 }
 
-// A bpeSymbol is a token in a doubly linked list. An id of -1 means that the
-// symbol was merged into the one before it; a prev or next of -1 is the end of
-// the list.
+// A bpeSymbol is a token in a doubly linked list. An id of -1 means that the symbol was
+// merged into the symbol before it. A prev or next of -1 marks the end of the list.
 type bpeSymbol struct{ id, prev, next int32 }
 
-// A mergeCandidate is a merge of the symbol with index left and the one after it.
+// A mergeCandidate is a possible merge of symbol left and the symbol after it.
 type mergeCandidate struct {
 	merged
 	left int32
@@ -163,8 +160,8 @@ func (s *bpeScratch) add(id int32) {
 	s.lastUnknown = false
 }
 
-// push adds a candidate. push and pop maintain a binary heap as container/heap
-// does, without converting each candidate to an interface value.
+// push adds a candidate. push and pop maintain a binary heap. Unlike container/heap, they do
+// not convert each candidate to an interface value, which is faster.
 func (s *bpeScratch) push(c mergeCandidate) {
 	s.heap = append(s.heap, c)
 	for i := len(s.heap) - 1; i > 0; {
@@ -177,7 +174,7 @@ func (s *bpeScratch) push(c mergeCandidate) {
 	}
 }
 
-// pop removes and returns the candidate that comes before all others.
+// pop removes and returns the first candidate in the order of before.
 func (s *bpeScratch) pop() mergeCandidate {
 	top, last := s.heap[0], len(s.heap)-1
 	s.heap[0] = s.heap[last]

@@ -5,32 +5,32 @@ import (
 	"math"
 )
 
-// An Estimate is a tokenizer for a server whose own tokenizer is not at hand. It
-// counts PerWord tokens for each word. [Calibrate] makes an Estimate from a few
-// answers of the server.
+// An Estimate is a tokenizer for a server whose own tokenizer is not available. It counts
+// PerWord tokens for each word. [Calibrate] makes an Estimate from a few answers of the
+// server.
 //
-// A data set needs both the estimate and its template to make prompts of N tokens
-// as the server counts them, chat template included:
+// To make prompts of N tokens, as the server counts them with the chat template, a data set
+// needs both the estimate and its template:
 //
 //	benchdata.Prompts{Input: N, Tokenizer: est, Template: est.Template()}
 //
-// An Estimate holds for texts like those it was calibrated on. Program code or
-// another language has a different number of tokens per word.
+// An Estimate is valid for texts similar to the calibration texts. Program code or another
+// language has a different number of tokens per word.
 type Estimate struct {
 	// PerWord is the number of tokens per word; 0 means 1.
 	PerWord float64
-	// Overhead is the number of tokens that the server adds to a prompt of any
-	// length: chat template, system prompt, begin-of-text.
+	// Overhead is the number of tokens that the server adds to every prompt: chat
+	// template, system prompt, begin-of-text.
 	Overhead float64
-	// Residual is the largest distance, in tokens, of a calibration point from
-	// the fitted line. A large one means that counts are inaccurate.
+	// Residual is the largest distance, in tokens, of a calibration point from the
+	// fitted line. If it is large, counts are inaccurate.
 	Residual float64
 }
 
-// A Point is one measured prompt: its length in words, and its length in tokens
-// according to the server.
+// A Point is one measured prompt: its length in words, and the length in tokens that the
+// server reported.
 type Point struct {
-	// Text is the prompt that was sent. Its words are counted by [Words].
+	// Text is the prompt that was sent. [Words] counts its words.
 	Text string
 	// Words is the number of words in the prompt, if Text is empty.
 	Words int
@@ -38,10 +38,9 @@ type Point struct {
 	PromptTokens int
 }
 
-// Calibrate fits tokens = Overhead + PerWord*words to the points by least squares.
-// It returns an error if a point has both Text and Words, has no words or no
-// tokens, if the points have fewer than two different word counts, or if longer
-// prompts do not have more tokens.
+// Calibrate fits tokens = Overhead + PerWord*words to the points by least squares. It returns
+// an error in these cases: a point has both Text and Words, no words or no tokens; there are
+// fewer than two different word counts; or the fitted PerWord is not above 0.
 func Calibrate(points []Point) (Estimate, error) {
 	words := make([]float64, len(points))
 	var meanW, meanT float64
@@ -49,7 +48,7 @@ func Calibrate(points []Point) (Estimate, error) {
 		w := p.Words
 		if p.Text != "" {
 			if w != 0 {
-				return Estimate{}, fmt.Errorf("calibrate: point %d has both Text and Words (%d), must have one of them", i, w)
+				return Estimate{}, fmt.Errorf("calibrate: point %d has both Text and Words (%d), must have only one of them", i, w)
 			}
 			w = Words{}.Count(p.Text)
 		}
@@ -108,9 +107,9 @@ func (e Estimate) Template() int {
 	return max(0, int(math.Round(e.Overhead)))
 }
 
-// Tolerance returns the largest difference, in tokens, between a wanted length and the
-// length of the nearest text of whole words: 0 for up to one token per word, 1 for up
-// to three, and so on.
+// Tolerance returns the largest possible difference, in tokens, between a wanted length and
+// the closest length of a text of whole words. It is 0 for up to one token per word, 1 for up
+// to three tokens per word, and so on.
 func (e Estimate) Tolerance() int {
 	return int(math.Ceil(e.perWord())) / 2
 }

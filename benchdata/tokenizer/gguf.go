@@ -11,31 +11,33 @@ import (
 // (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md#tokenizer).
 type ggufVocabulary struct {
 	Model  string    `json:"tokenizer.ggml.model"`
-	Pre    string    `json:"tokenizer.ggml.pre"` // how a text is split, by llama.cpp's name
+	Pre    string    `json:"tokenizer.ggml.pre"` // llama.cpp's name for the way to split a text
 	Tokens []string  `json:"tokenizer.ggml.tokens"`
 	Types  []int32   `json:"tokenizer.ggml.token_type"`
-	Merges []hfMerge `json:"tokenizer.ggml.merges"` // of the model gpt2
-	Scores []float64 `json:"tokenizer.ggml.scores"` // of the model llama
+	Merges []hfMerge `json:"tokenizer.ggml.merges"` // if Model is gpt2
+	Scores []float64 `json:"tokenizer.ggml.scores"` // if Model is llama
 
 	AddSpacePrefix *bool `json:"tokenizer.ggml.add_space_prefix"` // true if absent
 }
 
-// The types of tokens that are found in the text before it is split.
+// The types of tokens. Control and user-defined tokens are added tokens: they match before the
+// text is split.
 const (
 	ggufNormal      int32 = 1
 	ggufControl     int32 = 3
 	ggufUserDefined int32 = 4
 )
 
-// A ggufSplit is a way to split a text into pieces. The patterns come from the tokenizers that
-// models publish, and the names are llama.cpp's
+// A ggufSplit is a way to split a text into pieces. The patterns come from the published
+// tokenizers of models. The names in ggufSplits are llama.cpp's
 // (https://github.com/ggml-org/llama.cpp/blob/master/src/llama-vocab.cpp).
 type ggufSplit struct {
 	pattern      string
-	ignoreMerges bool // a piece that is a token is not merged from smaller ones
+	ignoreMerges bool // a piece that is a token becomes that token without merging
 }
 
-// The parts that patterns have in common: contractions, and everything after letters and digits.
+// The common parts of several patterns. splitContractions is for English contractions. The
+// alternatives in splitRest come after the alternatives for letters and digits.
 const (
 	splitContractions = `(?i:'s|'t|'re|'ve|'m|'ll|'d)`
 	splitRest         = `| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
@@ -53,7 +55,8 @@ var (
 	splitGPT4o  = ggufSplit{casedLetters(splitContractions+"?") + `|\p{N}{1,3}` + splitRestSlash, false}   // https://huggingface.co/openai/gpt-oss-20b/blob/main/tokenizer.json
 )
 
-// casedLetters matches letters that begin upper case, followed by end.
+// casedLetters returns a pattern for words. Within a match, no upper-case letter follows a
+// lower-case letter. end is a pattern for the end of each word.
 func casedLetters(end string) string {
 	const before = `[^\r\n\p{L}\p{N}]?`
 	return before + splitUpper + `*` + splitLower + `+` + end + `|` + before + splitUpper + `+` + splitLower + `*` + end
@@ -64,10 +67,10 @@ var ggufSplits = map[string]ggufSplit{
 	"llama-bpe": splitLlama3, "llama3": splitLlama3, "llama-v3": splitLlama3, "tekken": splitTekken, "gpt-4o": splitGPT4o,
 }
 
-// tokenizer returns the tokenizer of the vocabulary.
+// tokenizer returns a tokenizer with this vocabulary.
 func (v *ggufVocabulary) tokenizer() (*HuggingFace, error) {
 	if len(v.Tokens) == 0 {
-		return nil, errors.New("no tokenizer.ggml.tokens")
+		return nil, errors.New("there are no tokenizer.ggml.tokens")
 	}
 	if len(v.Types) != len(v.Tokens) {
 		return nil, fmt.Errorf("%d tokens and %d types of tokens; want one type for each token", len(v.Tokens), len(v.Types))
@@ -98,10 +101,10 @@ func (v *ggufVocabulary) tokenizer() (*HuggingFace, error) {
 func (v *ggufVocabulary) byteLevel(f *hfFile) error {
 	split, ok := ggufSplits[v.Pre]
 	if !ok {
-		return fmt.Errorf("tokenizer.ggml.pre is %q, which is not known", v.Pre)
+		return fmt.Errorf("tokenizer.ggml.pre is %q, which is not supported", v.Pre)
 	}
 	if len(v.Merges) == 0 {
-		return errors.New("no tokenizer.ggml.merges")
+		return errors.New("there are no tokenizer.ggml.merges")
 	}
 	f.Model.Merges, f.Model.IgnoreMerges = v.Merges, split.ignoreMerges
 	no := false
@@ -111,8 +114,9 @@ func (v *ggufVocabulary) byteLevel(f *hfFile) error {
 	return nil
 }
 
-// sentencePiece completes f for a byte-pair encoding of SentencePiece: two neighbours are merged if
-// they make a token, and first those that make the token with the highest score.
+// sentencePiece completes f for a byte-pair encoding of SentencePiece. Two neighboring tokens are
+// merged if their concatenation is a token. The merge that gives the token with the highest score
+// comes first.
 func (v *ggufVocabulary) sentencePiece(f *hfFile) error {
 	if len(v.Scores) != len(v.Tokens) {
 		return fmt.Errorf("%d tokens and %d scores; want one score for each token", len(v.Tokens), len(v.Scores))
@@ -153,5 +157,5 @@ func (v *ggufVocabulary) sentencePiece(f *hfFile) error {
 	return nil
 }
 
-// metaspaceRune stands for a space in the tokens of SentencePiece.
+// metaspaceRune represents a space in the tokens of SentencePiece.
 const metaspaceRune = string('\u2581')

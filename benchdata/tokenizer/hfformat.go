@@ -11,10 +11,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// An hfFile holds the parts of a tokenizer.json that are read. The Rust library
-// tokenizers writes the format (https://huggingface.co/docs/tokenizers). The
-// other parts (post-processor, decoder, truncation, padding) do not change the
-// number of tokens of a text.
+// An hfFile has the parts of a tokenizer.json that this package reads. The format is the
+// format of the Rust library tokenizers (https://huggingface.co/docs/tokenizers). The other
+// parts (post-processor, decoder, truncation, padding) do not change the number of tokens of
+// a text.
 type hfFile struct {
 	AddedTokens  []addedToken `json:"added_tokens"`
 	Normalizer   *hfStep      `json:"normalizer"`
@@ -36,8 +36,8 @@ type hfModel struct {
 	EndOfWordSuffix  string           `json:"end_of_word_suffix"`
 }
 
-// An hfStep is a normalizer or a pre-tokenizer. The comment of a field names the
-// types that have the field.
+// An hfStep is a normalizer or a pre-tokenizer. The comment of each field names the types that
+// have the field.
 type hfStep struct {
 	Type          string   `json:"type"`
 	Normalizers   []hfStep `json:"normalizers"`   // Sequence
@@ -58,8 +58,8 @@ type hfStep struct {
 	Content          string   `json:"content"`           // Replace
 }
 
-// An hfMerge is a pair of strings to merge. Versions of the library before 0.20
-// write "a b", later ones write ["a", "b"].
+// An hfMerge is a pair of strings to merge. Versions of the library before 0.20 write "a b";
+// later versions write ["a", "b"].
 type hfMerge [2]string
 
 func (m *hfMerge) UnmarshalJSON(data []byte) error {
@@ -87,7 +87,7 @@ func (m *hfMerge) UnmarshalJSON(data []byte) error {
 	return fmt.Errorf("merge %s has no space, must be two strings with a space between", data)
 }
 
-// model sets *m to the model of the file.
+// model sets *m to the file's model.
 func (f *hfFile) model(m *bpe) error {
 	j := f.Model
 	switch {
@@ -98,7 +98,7 @@ func (f *hfFile) model(m *bpe) error {
 	case len(j.Vocab) == 0:
 		return errors.New("vocab is empty")
 	case j.Dropout != 0:
-		return fmt.Errorf("dropout is %g, must be 0: it makes the count random", j.Dropout)
+		return fmt.Errorf("dropout is %g, must be 0: dropout makes the count random", j.Dropout)
 	case j.ContinuingPrefix != "":
 		return fmt.Errorf("continuing_subword_prefix is %q, must be empty", j.ContinuingPrefix)
 	case j.EndOfWordSuffix != "":
@@ -144,8 +144,7 @@ func (f *hfFile) model(m *bpe) error {
 	return nil
 }
 
-// normalizers appends the normalizers that s describes to list; a nil s describes
-// none.
+// normalizers appends to list the normalizers that s describes. A nil s describes none.
 func (s *hfStep) normalizers(list []normalizer) ([]normalizer, error) {
 	if s == nil {
 		return list, nil
@@ -171,14 +170,14 @@ func (s *hfStep) normalizers(list []normalizer) ([]normalizer, error) {
 		return append(list, prepend(s.Prepend)), nil
 	case "Replace":
 		if s.Pattern.String == nil || *s.Pattern.String == "" {
-			return nil, errors.New("part Replace has no String pattern, which is the only kind supported")
+			return nil, errors.New("part Replace has no String pattern, must have one")
 		}
 		return append(list, replace(*s.Pattern.String, s.Content)), nil
 	}
 	return nil, fmt.Errorf("type is %q, must be NFC, NFD, NFKC, NFKD, Prepend, Replace or Sequence", s.Type)
 }
 
-// splitters appends the splitters that s describes to list; a nil s describes none.
+// splitters appends to list the splitters that s describes. A nil s describes none.
 func (s *hfStep) splitters(list []splitter) ([]splitter, error) {
 	if s == nil {
 		return list, nil
@@ -251,5 +250,5 @@ func (s *hfStep) metaspace() (metaspace, error) {
 	return metaspace{space, scheme, orTrue(s.Split)}, nil
 }
 
-// orTrue returns *b, or true if b is nil: true is the default of the format.
+// orTrue returns *b, or true if b is nil. In this format, missing booleans are true.
 func orTrue(b *bool) bool { return b == nil || *b }

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// A normalizer rewrites the text between two added tokens, before the text is
-// split into pieces.
+// A normalizer rewrites the text between two added tokens. This happens before the text is split
+// into pieces.
 type normalizer func(text string) string
 
 // prepend returns a normalizer that puts before in front of a text that is not empty.
@@ -27,19 +27,22 @@ func replace(old, content string) normalizer {
 	return func(text string) string { return strings.ReplaceAll(text, old, content) }
 }
 
-// An addedToken is a string, such as <|im_start|>, that is one token wherever the
-// text contains it. Merges do not apply to it.
+// An addedToken is a string, such as <|im_start|>, that is always one token where the text
+// contains it. Merges do not apply to added tokens.
 type addedToken struct {
 	Content string `json:"content"`
 	ID      int32  `json:"id"`
-	// LeftStrip and RightStrip make white space on that side part of the token.
+	// LeftStrip makes the white space before the token a part of the token, and RightStrip
+	// the white space after the token.
 	LeftStrip  bool `json:"lstrip"`
 	RightStrip bool `json:"rstrip"`
-	// SingleWord matches only where no letter, digit or underscore is adjacent.
+	// SingleWord says that the token only matches if no letter, digit or underscore is
+	// next to it.
 	SingleWord bool `json:"single_word"`
 }
 
-// addedTokens holds the added tokens by their first byte, the longest first.
+// addedTokens has the added tokens, indexed by their first byte. In each list, the longest
+// token comes first.
 type addedTokens [256][]addedToken
 
 func newAddedTokens(list []addedToken) *addedTokens {
@@ -57,9 +60,9 @@ func newAddedTokens(list []addedToken) *addedTokens {
 	return &a
 }
 
-// next finds the first added token in text, and returns the text before the token,
-// the token, and the text after it. Without such a token ok is false and before
-// is the whole text.
+// next finds the first added token in text. It returns the text before the token, the token,
+// and the text after the token. If there is no added token, ok is false and before is the
+// whole text.
 func (a *addedTokens) next(text string) (before string, t addedToken, after string, ok bool) {
 	for i := range len(text) {
 		for _, t := range a[text[i]] {
@@ -82,8 +85,8 @@ func (a *addedTokens) next(text string) (before string, t addedToken, after stri
 	return text, addedToken{}, "", false
 }
 
-// touchesWord reports whether the last character of before or the first of after
-// is part of a word.
+// touchesWord reports whether the last character of before or the first character of after is
+// part of a word.
 func touchesWord(before, after string) bool {
 	inWord := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) }
 	last, _ := utf8.DecodeLastRuneInString(before)

@@ -12,8 +12,8 @@ const (
 	o200kPattern    = `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 )
 
-// TestNewPatternRejectsExponential also searches texts on which rejected patterns
-// would take exponential time by the accepted patterns.
+// TestNewPatternRejectsExponential checks which patterns are rejected. It also runs the accepted
+// patterns on texts on which the rejected patterns would take exponential time.
 func TestNewPatternRejectsExponential(t *testing.T) {
 	tests := []struct {
 		pattern  string
@@ -27,9 +27,9 @@ func TestNewPatternRejectsExponential(t *testing.T) {
 		{`\p{N}{1,3}(?=(?:\p{N}{3})*\b)`, false},  // SuperBPE
 		{`(?=(\d{3})+(?!\d))`, false},             // SuperBPE, older
 		{`[^\r\n\p{L}\p{N}]?+\p{L}++|\s+`, false}, // possessive repeats, as in cl100k
-		{`(?:\p{L}\p{M}*)+|\s+`, false},           // the repeated group comes last
-		{`a*a*b`, false},                          // a power of the length
-		{`(?:ab?)?c`, false},                      // not repeated
+		{`(?:\p{L}\p{M}*)+|\s+`, false},           // the repeated group is at the end
+		{`a*a*b`, false},                          // polynomial time
+		{`(?:ab?)?c`, false},                      // the group is not repeated
 		{`(?:(?>a+)b)*`, false},                   // an atomic group has one way to match
 		{`(?:[ab]{3}){2,}`, false},                // always the same length
 		{`(?:a+)+b`, false},                       // regexp2 simplifies this to a+b
@@ -44,7 +44,7 @@ func TestNewPatternRejectsExponential(t *testing.T) {
 		{`(?>(?:a|ab|b)+c)`, true},
 		{`(?:(?:ab?)*b)*c`, true},
 		{`(a)?(?:(?(1)a+|b))*c`, true},
-		{`(?:\p{L}\p{M}*)+x`, true}, // harmless, but rejected all the same
+		{`(?:\p{L}\p{M}*)+x`, true}, // harmless, but rejected too
 	}
 	for _, tt := range tests {
 		p, err := newPattern(tt.pattern)
@@ -82,8 +82,7 @@ func TestNewPatternRejectsNestedClasses(t *testing.T) {
 	}
 }
 
-// TestPatternFindHasNoLimit has searches that exceed the memory that regexp2 allows
-// for a search by default.
+// TestPatternFindHasNoLimit runs searches that need more memory than regexp2 allows by default.
 func TestPatternFindHasNoLimit(t *testing.T) {
 	const n = 300_000
 	for _, tt := range []struct{ pattern, text string }{
@@ -100,8 +99,8 @@ func TestPatternFindHasNoLimit(t *testing.T) {
 	}
 }
 
-// TestHuggingFaceLongRuns counts long runs of one or two characters: on these a
-// pattern that searches the same text repeatedly would take too long.
+// TestHuggingFaceLongRuns counts the tokens of long runs of one or two characters. A pattern that
+// searches the same text repeatedly would take too long on such runs.
 func TestHuggingFaceLongRuns(t *testing.T) {
 	const n = 20_000
 	for _, name := range []string{"gpt2-style", "qwen2-style", "llama3-style"} {

@@ -14,7 +14,7 @@ type reference struct {
 	normal func(text string) string // nil leaves the text as it is
 	split  func(text []rune) int    // returns the length of the first piece
 	vocab  map[string]int
-	merges [][2]string // by rank
+	merges [][2]string // in order of rank
 }
 
 func (ref reference) encode(text string) []int {
@@ -30,7 +30,7 @@ func (ref reference) encode(text string) []int {
 	return ids
 }
 
-// merge repeatedly joins all pairs of the merge of lowest rank that applies.
+// merge repeatedly takes the merge with the lowest rank that applies, and joins all its pairs.
 func (ref reference) merge(symbols []string) []int {
 	for {
 		best := -1
@@ -65,7 +65,7 @@ func (ref reference) merge(symbols []string) []int {
 	return ids
 }
 
-// refVisible replaces each byte by the character that byte-level models use for it.
+// refVisible replaces each byte by the character that represents the byte in byte-level models.
 func refVisible(text string) []string {
 	var symbols []string
 	for _, b := range []byte(text) {
@@ -110,8 +110,8 @@ func contraction(text []rune, same func(a, b string) bool) int {
 	return 0
 }
 
-// blanks returns the length of the white space at the start of text, as both
-// patterns split it: the last character belongs to the word that follows, if any.
+// blanks returns the length of the white space at the start of text that is a piece in both
+// patterns. If a word follows, the last character of the white space belongs to the word.
 func blanks(text []rune) int {
 	n := run(text, unicode.IsSpace)
 	if n > 1 && n < len(text) {
@@ -137,8 +137,8 @@ func gpt2Piece(text []rune) int {
 	return blanks(text)
 }
 
-// qwen2Piece returns a function for the length of the first piece by the pattern of
-// Qwen 2 (maxDigits 1) or Llama 3 (maxDigits 3).
+// qwen2Piece returns a function that returns the length of the first piece by the pattern of Qwen 2
+// (maxDigits 1) or Llama 3 (maxDigits 3).
 func qwen2Piece(maxDigits int) func(text []rune) int {
 	return func(text []rune) int {
 		if n := contraction(text, strings.EqualFold); n > 0 {

@@ -6,22 +6,22 @@ import (
 	"unicode/utf8"
 )
 
-// A span is a part of the text. Splitters cut spans into smaller spans, until each
-// span is a piece within which tokens are merged.
+// A span is a part of the text. Splitters cut spans into smaller spans. The final spans are the
+// pieces: tokens are only merged within a piece.
 type span struct {
 	text  string
-	first bool // the span begins where the text begins
+	first bool // the span is at the beginning of the text
 }
 
 // A splitter is a pre-tokenizer.
 type splitter interface {
-	// split cuts s into smaller spans, may rewrite their texts, and appends those
-	// that are not empty to out.
+	// split cuts s into smaller spans and appends the spans that are not empty to out. It may
+	// change the text of the spans.
 	split(out []span, s span) []span
 }
 
-// A behavior says what a splitter does with the parts of a text that its pattern
-// matches. The values are spelled as in tokenizer.json.
+// A behavior says what a splitter does with the matches of its pattern. The values are spelled as
+// in tokenizer.json.
 type behavior string
 
 const (
@@ -32,13 +32,14 @@ const (
 	contiguous         behavior = "Contiguous"
 )
 
-// A mark is a part of a span that the pattern matched, or a part between matches.
+// A mark is a part of a span: a match of the pattern, or the text between two matches.
 type mark struct {
 	text  string
 	match bool
 }
 
-// cut appends the spans that s is split into. marks cover the whole text of s.
+// cut splits s into smaller spans and appends them to out. The marks must cover the whole text of
+// s.
 func (b behavior) cut(out []span, s span, marks []mark) []span {
 	start, end := 0, 0 // offsets of the next span to append
 	flush := func() {
@@ -67,12 +68,12 @@ func (b behavior) cut(out []span, s span, marks []mark) []span {
 	return out
 }
 
-// byteLevelPattern is the pattern by which the ByteLevel pre-tokenizer splits. It
-// is GPT-2's (https://github.com/openai/gpt-2/blob/master/src/encoder.py).
+// byteLevelPattern is the pattern of the ByteLevel pre-tokenizer. It is GPT-2's pattern
+// (https://github.com/openai/gpt-2/blob/master/src/encoder.py).
 const byteLevelPattern = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 
-// A patternSplit is the Split pre-tokenizer. invert swaps matches and the text
-// between them.
+// A patternSplit is the Split pre-tokenizer. If invert is true, the matches and the text between
+// matches change roles.
 type patternSplit struct {
 	pattern  pattern
 	behavior behavior
@@ -96,8 +97,8 @@ func (p patternSplit) split(out []span, s span) []span {
 	return p.behavior.cut(out, s, marks)
 }
 
-// digits is the Digits pre-tokenizer. It separates numbers from other text, or,
-// with individual, each digit.
+// digits is the Digits pre-tokenizer. It makes each number a separate span or, if individual is
+// true, each digit.
 type digits struct{ individual bool }
 
 func (d digits) split(out []span, s span) []span {
@@ -108,11 +109,11 @@ func (d digits) split(out []span, s span) []span {
 	return b.cut(out, s, markRunes(s.text, unicode.IsNumber))
 }
 
-// markRunes returns a mark for each character that is wanted, and one for each
-// stretch of text between them.
+// markRunes returns a mark for each wanted character, and a mark for each part of the text
+// between wanted characters.
 func markRunes(text string, wanted func(rune) bool) []mark {
 	var marks []mark
-	rest := 0 // where the unwanted characters before i begin
+	rest := 0 // offset after the last wanted character
 	for i, r := range text {
 		if !wanted(r) {
 			continue
@@ -129,11 +130,11 @@ func markRunes(text string, wanted func(rune) bool) []mark {
 	return marks
 }
 
-// metaspace is the Metaspace pre-tokenizer. As SentencePiece does, it replaces
-// spaces by a visible character, and puts one before the text.
+// metaspace is the Metaspace pre-tokenizer. Like SentencePiece, it replaces spaces by a visible
+// character, and puts this character before the text.
 type metaspace struct {
 	space   rune
-	prepend string // "always", "first" (only where the text begins) or "never"
+	prepend string // "always", "first" (only at the beginning of the text) or "never"
 	splits  bool   // every space begins a new piece
 }
 
@@ -151,11 +152,11 @@ func (m metaspace) split(out []span, s span) []span {
 	return mergedWithNext.cut(out, s, markRunes(s.text, isSpace))
 }
 
-// byteLevel is the ByteLevel pre-tokenizer. It replaces every byte of the text by
-// one visible character, so that no character is unknown.
+// byteLevel is the ByteLevel pre-tokenizer. It replaces every byte of the text by one visible
+// character, so that no character is unknown.
 type byteLevel struct {
-	prefixSpace bool     // put a space before each span that begins with none
-	words       splitter // by GPT-2's pattern; nil does not split
+	prefixSpace bool     // put a space before each span that does not begin with a space
+	words       splitter // splits by GPT-2's pattern; nil means that the text is not split
 }
 
 func (b byteLevel) split(out []span, s span) []span {
@@ -174,8 +175,8 @@ func (b byteLevel) split(out []span, s span) []span {
 	return out
 }
 
-// visible replaces each byte of text by a character: printable characters of
-// Latin-1 by themselves, all other bytes in order by the characters from U+0100
+// visible replaces each byte of text by a character. A byte that is a printable character of
+// Latin-1 becomes this character. The other bytes, in order, become the characters from U+0100
 // (bytes_to_unicode in https://github.com/openai/gpt-2/blob/master/src/encoder.py).
 func visible(text string) string {
 	var b strings.Builder
@@ -186,7 +187,7 @@ func visible(text string) string {
 	return b.String()
 }
 
-// byteRunes holds the character of each byte.
+// byteRunes has the character for each byte.
 var byteRunes = func() (runes [256]rune) {
 	next := rune(0x100)
 	for b := range runes {

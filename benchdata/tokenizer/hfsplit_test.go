@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestSplit has the examples of each behavior in the Rust library
-// (SplitDelimiterBehavior in tokenizers/src/tokenizer/normalizer.rs) and splits of
-// ByteLevel.
+// TestSplit runs the Rust library's examples of each behavior (SplitDelimiterBehavior in
+// tokenizers/src/tokenizer/normalizer.rs), and splits of ByteLevel.
 func TestSplit(t *testing.T) {
 	split := func(behavior, invert string) string {
 		return `{"type": "Split", "pattern": {"String": "-"}, "behavior": "` + behavior + `", "invert": ` + invert + `}`

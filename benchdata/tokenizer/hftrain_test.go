@@ -9,8 +9,8 @@ import (
 	"gotest.tools/v3/golden"
 )
 
-// The tokenizers in testdata are trained by this file on the text below, and written
-// in the format of published tokenizer.json files. go test -update writes them anew.
+// This file trains the tokenizers in testdata on the text below, and writes them in the format of
+// published tokenizer.json files. go test -update writes the files again.
 
 const trainingText = `A tall ship came into the harbor early this morning. It's carrying coffee, tea and
 sugar; they'll unload it before noon, won't they? The harbor master has counted 120 sacks, then 12 more,
@@ -28,9 +28,8 @@ Die Wellen schlugen über die Mauer, le café était fermé, 港は静かだっ�
 const qwen2Pattern = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 const llama3Pattern = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 
-// train returns a reference with n merges, trained on the text as split splits it.
-// Each merge is the most frequent pair, and the first in the text of equally
-// frequent ones.
+// train returns a reference with n merges, trained on the pieces into which split splits the text.
+// Each merge is the most frequent pair. Of equally frequent pairs, it is the first in the text.
 func train(split func([]rune) int, n int) reference {
 	ref := reference{split: split, vocab: map[string]int{}}
 	for b := range 256 {

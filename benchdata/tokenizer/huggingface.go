@@ -10,27 +10,28 @@ import (
 	"unicode/utf8"
 )
 
-// HuggingFace is the tokenizer of a model, read from the tokenizer.json that
-// is published with the model. It is safe for concurrent use.
+// HuggingFace is the tokenizer of a model, read from the tokenizer.json that is published with
+// the model. It is safe for concurrent use.
 //
-// The supported models are byte-pair encodings: byte-level ones in the layouts of
-// GPT-2, Llama 3, Qwen 2 and DeepSeek, and models converted from SentencePiece
-// with byte fallback, in the layouts of Llama 2, Mistral 7B and Gemma. Loading a
-// file with another type of model, normalizer or pre-tokenizer is an error.
-// Loading a file is also an error if one of its patterns could take exponential
-// time on some text. The patterns of the layouts above take linear time.
+// The supported models are byte-pair encodings of two kinds: byte-level encodings in the
+// layouts of GPT-2, Llama 3, Qwen 2 and DeepSeek; and encodings converted from SentencePiece
+// with byte fallback, in the layouts of Llama 2, Mistral 7B and Gemma. Loading a file with
+// another type of model, normalizer or pre-tokenizer is an error. Loading is also an error if a
+// pattern in the file could take exponential time on some text. The patterns of the layouts
+// above take linear time.
 //
-// Split patterns run on github.com/dlclark/regexp2, because they need lookahead,
-// which Go's regexp package lacks. Merging is implemented in this package because
-// no library without cgo was found that reads these files correctly:
-// github.com/sugarme/tokenizer v0.3.0 panics on the patterns of Llama 3 and
-// Qwen 2, and does not merge a run of equal characters from the left.
+// Split patterns run on github.com/dlclark/regexp2, because they need lookahead, which Go's
+// package regexp does not have. This package implements merging itself, because we found no
+// library without cgo that reads these files correctly. github.com/sugarme/tokenizer v0.3.0
+// panics on the patterns of Llama 3 and Qwen 2, and does not merge a run of equal characters
+// from the left.
 //
-// HuggingFace differs from the Rust library in three points. Added tokens are
-// found in the text before normalization, even if their "normalized" is true.
-// Character classes and normal forms follow Go's version of Unicode. Normal
-// forms insert U+034F into a run of more than 30 combining marks
-// (https://unicode.org/reports/tr15/#Stream_Safe_Text_Format).
+// HuggingFace differs from the Rust library in three ways:
+//
+//   - It looks for added tokens before normalization, even if their "normalized" is true.
+//   - Character classes and normal forms follow Go's version of Unicode.
+//   - Normal forms insert U+034F into a run of more than 30 combining marks
+//     (https://unicode.org/reports/tr15/#Stream_Safe_Text_Format).
 type HuggingFace struct {
 	added       *addedTokens
 	normalizers []normalizer
@@ -38,8 +39,8 @@ type HuggingFace struct {
 	model       bpe
 }
 
-// LoadHuggingFace reads the tokenizer.json at path. Its error names the path and
-// the part of the file that is not supported.
+// LoadHuggingFace reads the tokenizer.json at path. An error names the path and the part of the
+// file that is not supported.
 func LoadHuggingFace(path string) (*HuggingFace, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -91,13 +92,13 @@ func (f *hfFile) tokenizer() (*HuggingFace, error) {
 	return t, nil
 }
 
-// Count returns the number of tokens in text. Tokens that a chat template or the
-// tokenizer's post-processor (begin-of-text) would add are not counted. An added
-// token such as <|im_end|> inside the text is one token, as it is for servers.
+// Count returns the number of tokens in text. It does not count the tokens that a chat template
+// or the tokenizer's post-processor (begin-of-text) would add. An added token such as
+// <|im_end|> in the text counts as one token, as in servers.
 func (t *HuggingFace) Count(text string) int { return len(t.encode(text)) }
 
-// Encode returns the ids of the tokens that [HuggingFace.Count] counts. Each byte
-// that is not UTF-8 is read as U+FFFD, as it would be sent in a JSON request.
+// Encode returns the ids of the tokens that [HuggingFace.Count] counts. Each byte that is not
+// UTF-8 is read as U+FFFD, because a JSON request would contain U+FFFD.
 func (t *HuggingFace) Encode(text string) []int {
 	tokens := t.encode(text)
 	ids := make([]int, len(tokens))
@@ -126,8 +127,8 @@ func (t *HuggingFace) encode(text string) []int32 {
 	return tokens
 }
 
-// pieces normalizes text and splits it into the pieces within which tokens are
-// merged. first says that the whole text begins with this one.
+// pieces normalizes a part of a text and splits it into pieces. Tokens are only merged within a
+// piece. first says that the part is at the beginning of the whole text.
 func (t *HuggingFace) pieces(text string, first bool) []span {
 	for _, n := range t.normalizers {
 		text = n(text)

@@ -64,7 +64,7 @@ func TestHuggingFaceAgreesWithReference(t *testing.T) {
 	}
 }
 
-// TestHuggingFaceByHand has expected tokens that were worked out by hand. The merges
+// TestHuggingFaceByHand compares tokens with expected tokens that were determined by hand. The merges
 // are l+o, lo+w, e+r, Ġ+low.
 func TestHuggingFaceByHand(t *testing.T) {
 	const file = `{"added_tokens": [
@@ -92,7 +92,7 @@ func TestHuggingFaceByHand(t *testing.T) {
 		{"low<end>re", "false", "false", []int{7, 91, 3}}, // the longest added token matches
 		{"low  <wide>  low", "false", "false", []int{7, 92, 7}},
 		{"low er! low", "false", "false", []int{7, 5, 93, 9}},
-		{"lower!", "false", "false", []int{7, 8, 11}}, // no match of a single word inside a word
+		{"lower!", "false", "false", []int{7, 8, 11}}, // a single_word token does not match inside a word
 		{"<end>", "true", "false", []int{90}},
 		{"lxo", "false", "false", []int{6}},    // x is not in the vocabulary, and there is no unk_token
 		{"ぃ", "false", "false", []int{12, 13}}, // bytes e3 81 83; 83 is not in the vocabulary
@@ -108,7 +108,7 @@ func TestHuggingFaceByHand(t *testing.T) {
 	}
 }
 
-// TestHuggingFaceNormalForms has a text that differs in all four normal forms: e and
+// TestHuggingFaceNormalForms uses a text that is different in each of the four normal forms: e and
 // a combining mark, the Ångström sign, the ligature fi.
 func TestHuggingFaceNormalForms(t *testing.T) {
 	const text = "e\u0301\u212b\ufb01<e\u0301>"
@@ -275,7 +275,7 @@ func FuzzHuggingFace(f *testing.F) {
 	f.Add([]byte(`{"model":{"type":"BPE","vocab":{"a":0,"▁":1},"merges":["▁ a"]},"pre_tokenizer":{"type":"Metaspace","replacement":"▁"}}`), "a a")
 	f.Add([]byte(`{"model":{"type":"BPE","vocab":{"a":0},"merges":["a a"]},"pre_tokenizer":{"type":"Split","pattern":{"Regex":"(a|a)*$"},"behavior":"Removed"}}`), "aaaaaaaaaaaaaaaaaaaaaaaaaaaaab")
 	f.Fuzz(func(t *testing.T, file []byte, text string) {
-		if len(text) > 1<<7 { // the time of a mutated pattern may be polynomial in it
+		if len(text) > 1<<7 { // a mutated pattern may take polynomial time
 			return
 		}
 		tok, err := readTokenizer(bytes.NewReader(file))

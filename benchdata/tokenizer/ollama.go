@@ -9,12 +9,12 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// NewOllama returns the tokenizer of the model that an Ollama server at t serves. It reads the
+// NewOllama returns the tokenizer of the model that the Ollama server at t serves. It reads the
 // vocabulary of the model's GGUF file from /api/show
-// (https://docs.ollama.com/api#show-model-information), and sends nothing later. Known are byte-level
-// byte-pair encodings with the pre-tokenizers of GPT-2, Llama 3, Qwen 2, Phi 4, Mistral NeMo and
-// GPT-OSS, and byte-pair encodings of SentencePiece. The error wraps [ErrNoEndpoint] if the server is
-// not Ollama, or the vocabulary is not known.
+// (https://docs.ollama.com/api#show-model-information). Later it sends no requests. It supports
+// byte-level byte-pair encodings with the pre-tokenizers of GPT-2, Llama 3, Qwen 2, Phi 4, Mistral
+// NeMo and GPT-OSS, and byte-pair encodings of SentencePiece. The error wraps [ErrNoEndpoint] if the
+// server is not Ollama or the vocabulary is not supported.
 func NewOllama(ctx context.Context, t llmbench.Target) (*HuggingFace, error) {
 	base, client, err := t.Client()
 	if err != nil {

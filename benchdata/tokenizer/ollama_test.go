@@ -15,7 +15,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// showing starts a server with the /api/show of Ollama.
+// showing starts a server with Ollama's endpoint /api/show.
 func showing(t *testing.T, status int, info any) llmbench.Target {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -83,7 +83,7 @@ func TestOllamaByteLevel(t *testing.T) {
 	}
 }
 
-// TestOllamaSplits checks that every known way to split a text is one that can be used.
+// TestOllamaSplits checks, for each entry of ggufSplits, the pieces into which it splits a text.
 func TestOllamaSplits(t *testing.T) {
 	const qwen2, llama3 = "oneTwo|'s|Ġ|1|2|3|/Ċ", "oneTwo|'s|Ġ|123|/Ċ"
 	want := map[string]string{
@@ -102,11 +102,10 @@ func TestOllamaSplits(t *testing.T) {
 	}
 }
 
-// sentencePieceTokens is the vocabulary of TestOllamaSentencePiece by score, the highest first.
+// sentencePieceTokens is the vocabulary of TestOllamaSentencePiece, sorted by score, the highest first.
 var sentencePieceTokens = strings.Fields("▁t he ▁the in er ▁a ing re on ▁s th ▁in and ▁and the ▁ a b c d e f g h i n o r s t .")
 
-// TestOllamaSentencePiece compares tokens with what the published rule gives, written in the simplest
-// way.
+// TestOllamaSentencePiece compares tokens with a simple implementation of the published rule.
 func TestOllamaSentencePiece(t *testing.T) {
 	tokens, types, scores := []string{"<unk>", "<s>", "</s>"}, []int{2, 3, 3}, []float64{0, 0, 0}
 	for b := range 256 {
@@ -195,7 +194,7 @@ func TestOllamaErrors(t *testing.T) {
 		{http.StatusOK, one("tokens", []string{"a"}), "1 tokens and 3 types of tokens; want one type for each token"},
 		{http.StatusOK, one("merges", nil), "no tokenizer.ggml.merges"},
 		{http.StatusOK, one("merges", []string{"a c"}), `merge 0 is "a" and "c"`},
-		{http.StatusOK, one("pre", "new"), `tokenizer.ggml.pre is "new", which is not known`},
+		{http.StatusOK, one("pre", "new"), `tokenizer.ggml.pre is "new", which is not supported`},
 		{http.StatusOK, one("model", "bert"), `tokenizer.ggml.model is "bert"; want gpt2 or llama`},
 		{http.StatusOK, one("model", "llama"), "3 tokens and 0 scores; want one score for each token"},
 	} {

@@ -16,18 +16,18 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// Server counts tokens by asking the server under test at its endpoint /tokenize,
-// so that the tokenizer that will read the prompts makes the counts. vLLM,
-// SGLang, llama.cpp and TGI have such an endpoint. It is safe for concurrent use.
+// Server counts tokens by sending texts to the endpoint /tokenize of the server under test. So
+// the server's own tokenizer makes the counts. vLLM, SGLang, llama.cpp and TGI have such an
+// endpoint. A Server is safe for concurrent use.
 //
-// Each text is one HTTP request with a deadline of 30 seconds; the count is kept for
-// the next call with the same text. [llmbench.Tokenizer] returns no errors, so that
-// [Server.Err] returns the first one, and Server sends nothing after it. The data
-// sets of package benchdata check Err and return the error instead of requests.
+// Each text is one HTTP request with a timeout of 30 seconds. Server keeps the count for the next
+// call with the same text. The method Count of [llmbench.Tokenizer] cannot return an error, so
+// [Server.Err] returns the first error. After an error, Server sends no more requests. The data
+// sets of package benchdata check Err and return its error instead of requests.
 type Server struct {
 	ctx    context.Context
 	target llmbench.Target
-	url    string // of the endpoint, without a query
+	url    string // URL of the endpoint, without a query
 	client *http.Client
 	form   tokenizeForm
 
@@ -36,11 +36,11 @@ type Server struct {
 	err    error
 }
 
-// ErrNoEndpoint means that the server has no endpoint that tells about its tokenizer, or
-// one whose answer is not understood.
+// ErrNoEndpoint means that the server has no endpoint for its tokenizer, or that this package
+// does not understand the endpoint's answers.
 var ErrNoEndpoint = errors.New("the server has no known tokenizer")
 
-// A tokenizeForm is the form of requests and answers of one family of servers.
+// A tokenizeForm is the format of requests to /tokenize and their answers in a family of servers.
 type tokenizeForm struct {
 	servers string
 	body    func(model, text string) any
@@ -87,15 +87,14 @@ var tokenizeForms = []tokenizeForm{
 // Limits of a request to a tokenizer.
 const (
 	tokenizeTimeout = 30 * time.Second
-	tokenizeAtOnce  = 8         // requests at the same time
-	mostAnswer      = 256 << 20 // bytes of an answer; some servers list every token
-	mostCounts      = 1 << 18   // counts that are kept
+	tokenizeAtOnce  = 8         // number of requests at the same time
+	mostAnswer      = 256 << 20 // largest size of an answer in bytes; some servers list every token
+	mostCounts      = 1 << 18   // largest number of counts that are kept
 )
 
-// NewServer returns the tokenizer of the server t. It asks the server for the tokens
-// of two texts, in each known form, to learn which form the server understands. The
-// error wraps [ErrNoEndpoint] if it understands none. ctx applies to all requests
-// that the tokenizer sends later, too.
+// NewServer returns the tokenizer of the server t. It sends two texts in each known format of
+// requests, to find the format that the server understands. The error wraps [ErrNoEndpoint] if
+// the server understands none. ctx also applies to all later requests of the tokenizer.
 func NewServer(ctx context.Context, t llmbench.Target) (*Server, error) {
 	base, client, err := t.Client()
 	if err != nil {
@@ -111,7 +110,7 @@ func NewServer(ctx context.Context, t llmbench.Target) (*Server, error) {
 		case err2 != nil:
 			err = err2
 		case one < 1 || two <= one:
-			err = &refusal{fmt.Errorf("%d tokens for a long text and %d for a short one; want more for the long one", two, one)}
+			err = &refusal{fmt.Errorf("the server counts %d tokens in a long text and %d in a short one; want more in the long one", two, one)}
 		default:
 			return s, nil
 		}
@@ -123,8 +122,8 @@ func NewServer(ctx context.Context, t llmbench.Target) (*Server, error) {
 	return nil, fmt.Errorf("tokenizer: %w at %s: %s", ErrNoEndpoint, s.url, strings.Join(refused, "; "))
 }
 
-// Count returns the number of tokens in text, without those that a chat template or
-// the model would add. After an error Count returns the number of words.
+// Count returns the number of tokens in text. It does not count the tokens that a chat template
+// or the tokenizer (begin-of-text) would add. After an error, Count returns the number of words.
 func (s *Server) Count(text string) int {
 	key := sha256.Sum256([]byte(text))
 	s.mu.Lock()
@@ -155,8 +154,8 @@ func (s *Server) Count(text string) int {
 	return n
 }
 
-// Err returns the first error of a request, after which the tokenizer sends no more,
-// or nil.
+// Err returns the first error of a request, or nil. After this error the tokenizer sends no more
+// requests.
 func (s *Server) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,13 +165,13 @@ func (s *Server) Err() error {
 // AtOnce returns the number of goroutines that should call Count at the same time.
 func (s *Server) AtOnce() int { return tokenizeAtOnce }
 
-// A refusal is the error of an HTTP answer that holds no count.
+// A refusal is the error of an HTTP answer that is not usable.
 type refusal struct{ err error }
 
 func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
-// ask requests the number of tokens in text.
+// ask asks the server for the number of tokens in text.
 func (s *Server) ask(text string) (int, error) {
 	got, err := post(s.ctx, s.client, s.target, s.url, s.form.body(s.target.Model, text))
 	if err != nil {
@@ -185,8 +184,8 @@ func (s *Server) ask(text string) (int, error) {
 	return n, nil
 }
 
-// post sends body as JSON to a URL of t, and returns the answer. The error of a status other than 200 is a
-// [*refusal].
+// post sends body as JSON to a URL of t and returns the body of the answer. If the status is not 200, the
+// error is a [*refusal].
 func post(ctx context.Context, client *http.Client, t llmbench.Target, url string, body any) (answer []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tokenizeTimeout)
 	defer cancel()
@@ -214,7 +213,7 @@ func post(ctx context.Context, client *http.Client, t llmbench.Target, url strin
 	return answer, nil
 }
 
-// excerpt returns the beginning of an answer without credentials.
+// excerpt returns the beginning of an answer, with credentials removed.
 func excerpt(t llmbench.Target, answer []byte) string {
 	return t.Excerpt(string(bytes.TrimSpace(answer)), 200)
 }

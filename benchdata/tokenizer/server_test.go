@@ -17,8 +17,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// tokenizing starts a server with the /tokenize of one family of servers, which
-// counts by tok. It answers as many requests as left holds, then with errors.
+// tokenizing starts a server with the endpoint /tokenize of one family of servers. It counts tokens
+// with tok. left is the number of requests that it answers; after that it answers with errors.
 func tokenizing(t *testing.T, family string, tok llmbench.Tokenizer, left *atomic.Int64) llmbench.Target {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -79,8 +79,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// TestServerFails checks that the first error is kept and that nothing is sent
-// after it.
+// TestServerFails checks that the tokenizer keeps the first error and sends no request after it.
 func TestServerFails(t *testing.T) {
 	var left atomic.Int64
 	left.Store(3)
@@ -114,8 +113,8 @@ func TestNoServer(t *testing.T) {
 	assert.Assert(t, errors.Is(err, context.Canceled) && !errors.Is(err, ErrNoEndpoint), "%v", err)
 }
 
-// TestServerRefusal checks that the error of an HTTP status has the URL and the
-// beginning of the answer, both without secrets.
+// TestServerRefusal checks that the error for an HTTP status contains the URL and the beginning of
+// the answer, both without secrets.
 func TestServerRefusal(t *testing.T) {
 	for _, tt := range []struct{ answer, want string }{
 		{"no model m for Bearer sk-secret-key\n", `HTTP status 418: "no model m for [redacted]"; in the form of llama.cpp: `},

@@ -5,13 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// Words counts every word, separated by white space, as one token. No model counts
-// so, but the simulated server (package mockserver) does: for it, a prompt of 512
-// words has exactly 512 tokens.
+// Words counts each word as one token. Words are separated by white space. No model counts like
+// this, but the simulated server (package mockserver) does: there, a prompt of 512 words has
+// exactly 512 tokens.
 type Words struct{}
 
-// Count returns the number of words in text, which is the length of
-// [strings.Fields] of text.
+// Count returns the number of words in text, which is len(strings.Fields(text)).
 func (Words) Count(text string) int {
 	n, inWord := 0, false
 	for i := 0; i < len(text); {
