@@ -11,19 +11,20 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/check"
 )
 
-// Arithmetic has sums that are made up: "Question: What is 12 + 7 - 3?", followed by "Answer:". Examples that work
-// out their answer step by step come before the question, so that base models know the form. The check
-// wants the number that the answer concludes with, before a further question: [check.Number]. No published
-// accuracy belongs to the set; it tells servers of one model apart.
+// Arithmetic generates sums, such as "Question: What is 12 + 7 - 3?" followed by "Answer:". Examples come
+// before the question, so that base models know the form of an answer. The examples compute their answer
+// step by step. The check compares the final number of the answer ([check.Number]). If the model goes on
+// with another question, the check ignores the text from there. There is no published accuracy for this
+// set: use it to compare servers of the same model.
 type Arithmetic struct {
-	Operations int    // additions and subtractions in a sum, from 1 to 100; 0 means 3
-	Digits     int    // digits of a number at most, from 1 to 6; 0 means 2
-	Shots      int    // examples, from 1 to 100; 0 means 4
-	Output     int    // upper limit of an answer in tokens; 0 means 16 and 16 more for each operation
+	Operations int    // number of additions and subtractions in a sum, from 1 to 100; 0 means 3
+	Digits     int    // largest number of digits of a number, from 1 to 6; 0 means 2
+	Shots      int    // number of examples, from 1 to 100; 0 means 4
+	Output     int    // upper limit of an answer in tokens; 0 means 16, and 16 more for each operation
 	Seed       uint64 // determines the sums
 }
 
-// Requests returns n requests with different sums, as long as there are so many.
+// Requests returns n requests. The sums are all different, unless there are fewer than n different sums.
 func (a Arithmetic) Requests(n int) ([]llmbench.Request, error) {
 	a.Operations, a.Digits, a.Shots = cmp.Or(a.Operations, 3), cmp.Or(a.Digits, 2), cmp.Or(a.Shots, 4)
 	a.Output = cmp.Or(a.Output, 16*(1+a.Operations))

@@ -14,29 +14,30 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/check"
 )
 
-// GSM8K has the word problems of the GSM8K data set (https://github.com/openai/grade-school-math), whose
-// files are JSON Lines with "question" and "answer"; the answer ends with "#### " and a number.
+// GSM8K has the word problems of the GSM8K data set (https://github.com/openai/grade-school-math). Its
+// files are JSON Lines with "question" and "answer". Each answer ends with "#### " and a number.
 //
 // Prompts are as in the task gsm8k of lm-evaluation-harness
 // (https://github.com/EleutherAI/lm-evaluation-harness/blob/main/lm_eval/tasks/gsm8k/gsm8k.yaml): 5 examples
-// of the form "Question: ...\nAnswer: ...", and the question in the same form. The answer ends before a
-// further "Question:", and the number that it concludes with counts ([check.Number]).
+// of the form "Question: ...\nAnswer: ...", and then the question in the same form. If the model goes on
+// with another "Question:", the check ignores the text from there. The final number of the answer must be
+// right ([check.Number]).
 //
-// The task takes its examples from the training file. A single file has both here: the examples are the
-// last questions of the file, which are not asked.
+// The task takes its examples from the training file. Here, the examples are the last questions of the
+// same file. These questions are not asked.
 type GSM8K struct {
-	Shots  int    // examples, from 1 to 100; 0 means 5
+	Shots  int    // number of examples, from 1 to 100; 0 means 5
 	Output int    // upper limit of an answer in tokens; 0 means 256
-	Seed   uint64 // chooses and orders the questions; 0: as in the file
+	Seed   uint64 // determines which questions are asked, and their order; 0 means the order of the file
 }
 
-// maxLine is the greatest length of a line, in bytes.
+// maxLine is the largest length of a line, in bytes.
 const maxLine = 1 << 20
 
-// answerMark stands before the number in answers of GSM8K.
+// answerMark is the text before the number in answers of GSM8K.
 const answerMark = "####"
 
-// Read returns n requests from a file, or as many as it has questions. An error names the line.
+// Read returns n requests from a file, or fewer if the file has fewer questions. An error names the line.
 func (g GSM8K) Read(r io.Reader, n int) ([]llmbench.Request, error) {
 	g.Shots, g.Output = cmp.Or(g.Shots, 5), cmp.Or(g.Output, 256)
 	if err := cmp.Or(number("the number of requests", n, 1, 1<<24), number("field Shots", g.Shots, 1, 100), number("field Output", g.Output, 1, 1<<20)); err != nil {
@@ -74,7 +75,7 @@ func parseGSM8K(line []byte) (Question, error) {
 	}
 	at := strings.LastIndex(*record.Answer, answerMark)
 	if at < 0 {
-		return Question{}, fmt.Errorf("the answer has no %s, after which the number stands", answerMark)
+		return Question{}, fmt.Errorf("the answer has no %s before its number", answerMark)
 	}
 	want := strings.TrimSpace((*record.Answer)[at+len(answerMark):])
 	if _, err := check.ParseNumber(want); err != nil {
@@ -87,10 +88,10 @@ func parseGSM8K(line []byte) (Question, error) {
 	}, nil
 }
 
-// few returns n requests for questions of all but the last ones, which are the examples.
+// few returns n few-shot requests. The last shots questions of all are the examples; the others are asked.
 func few(intro string, all []Question, shots, n int, seed uint64, output int) ([]llmbench.Request, error) {
 	if len(all) <= shots {
-		return nil, fmt.Errorf("%d questions, of which %d are examples: want more", len(all), shots)
+		return nil, fmt.Errorf("%d questions; want more than %d, because the last ones are the examples", len(all), shots)
 	}
 	asked, examples := all[:len(all)-shots], all[len(all)-shots:]
 	var requests []llmbench.Request

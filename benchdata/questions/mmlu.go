@@ -12,25 +12,25 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/check"
 )
 
-// MMLU has the multiple-choice questions of a file of MMLU (https://github.com/hendrycks/test): CSV
-// without a header, with the question, the four choices and the letter of the right one. Each file has
-// the questions of one subject.
+// MMLU has the multiple-choice questions of a file of MMLU (https://github.com/hendrycks/test). The file
+// is CSV without a header. Its columns are the question, the four choices and the letter of the right
+// choice. Each file has the questions of one subject.
 //
 // Prompts are as in the paper (https://arxiv.org/abs/2009.03300) and its evaluate.py: "The following are
 // multiple choice questions (with answers) about SUBJECT.", 5 examples, and the question. The paper compares the
-// probabilities of the four letters after "Answer:"; here the server generates, and the letter counts
-// that the answer concludes with, or begins with ([check.Choice]).
+// probabilities of the four letters after "Answer:". Here the server generates an answer, and the check
+// takes the letter at the end or at the beginning of the answer ([check.Choice]).
 //
-// The paper takes its examples from another file. A single file has both here: the examples are the last
-// questions of the file, which are not asked.
+// The paper takes its examples from another file. Here, the examples are the last questions of the same
+// file. These questions are not asked.
 type MMLU struct {
-	Subject string // in the introduction, such as "abstract algebra"; "" leaves out "about SUBJECT"
-	Shots   int    // examples, from 1 to 100; 0 means 5
+	Subject string // subject in the introduction, such as "abstract algebra"; "" omits "about SUBJECT"
+	Shots   int    // number of examples, from 1 to 100; 0 means 5
 	Output  int    // upper limit of an answer in tokens; 0 means 16
-	Seed    uint64 // chooses and orders the questions; 0: as in the file
+	Seed    uint64 // determines which questions are asked, and their order; 0 means the order of the file
 }
 
-// Read returns n requests from a file, or as many as it has questions. An error names the line.
+// Read returns n requests from a file, or fewer if the file has fewer questions. An error names the line.
 func (m MMLU) Read(r io.Reader, n int) ([]llmbench.Request, error) {
 	m.Shots, m.Output = cmp.Or(m.Shots, 5), cmp.Or(m.Output, 16)
 	if err := cmp.Or(number("the number of requests", n, 1, 1<<24), number("field Shots", m.Shots, 1, 100), number("field Output", m.Output, 1, 1<<20)); err != nil {

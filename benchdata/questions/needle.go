@@ -11,26 +11,28 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/check"
 )
 
-// Needle has long texts with a fact in them, the special magic number of a made-up name, and asks for
-// the number. The form follows the needle tests of RULER (https://github.com/NVIDIA/RULER,
-// https://arxiv.org/abs/2404.06654): the text is made of sentences that repeat, and an answer is right if it
-// contains the number ([check.Contains]). Each request has a fact, a number and a beginning of its own.
+// Needle generates long texts that contain one fact, the special magic number of an invented name, and
+// asks for the number. The form follows RULER's needle tests (https://github.com/NVIDIA/RULER,
+// https://arxiv.org/abs/2404.06654): the text consists of sentences that repeat, and an answer is right if
+// it contains the number ([check.Contains]). Each request has its own fact, number and beginning.
 type Needle struct {
-	Length int    // of the prompt in tokens, about, from 100 to 2^24; 0 means 2,000
-	Depth  string // where the fact stands: a percentage of the text from 0 to 100, or "" for all in turn, from 0 to 100 in steps of 10
+	Length int // approximate length of the prompt in tokens, from 100 to 2^24; 0 means 2,000
+	// Depth is the position of the fact as a percentage of the text, from 0 to 100. "" means that the
+	// requests have the depths 0, 10, 20 and so on to 100 in turn.
+	Depth  string
 	Output int    // upper limit of an answer in tokens; 0 means 32
 	Seed   uint64 // determines names and numbers
 	// Tokenizer counts tokens; nil means words.
 	Tokenizer llmbench.Tokenizer
 }
 
-// hay are the sentences around the fact, and begin and end those before and after them.
+// hay has the sentences around the fact. want is the task at the beginning of the prompt.
 const (
 	hay  = "The grass is green. The sky is blue. The sun is yellow. Here we go. There and back again."
 	want = "A special magic number is hidden within the following text. Make sure to memorize it. I will quiz you about the number afterwards.\n"
 )
 
-// The names of facts are two of these words.
+// The name in a fact is a word of before and a word of after.
 var (
 	before = []string{"old", "new", "lost", "long", "cold", "deep", "grey", "high", "warm", "calm", "late", "wide"}
 	after  = []string{"lake", "town", "road", "hill", "gate", "mill", "farm", "wood", "cave", "shore", "field", "tower"}
@@ -63,7 +65,7 @@ func (d Needle) Requests(n int) ([]llmbench.Request, error) {
 		}
 		name := before[random.IntN(len(before))] + "-" + after[random.IntN(len(after))]
 		number := fmt.Sprint(1_000_000 + random.IntN(9_000_000))
-		first := after[random.IntN(len(after))] + " " + before[random.IntN(len(before))] + " " + after[random.IntN(len(after))] + ". " // so that caches find no common beginning
+		first := after[random.IntN(len(after))] + " " + before[random.IntN(len(before))] + " " + after[random.IntN(len(after))] + ". " // so that prefix caches find no common beginning
 		fact := "The special magic number for " + name + " is: " + number + ". "
 		question := "\nWhat is the special magic number for " + name + " mentioned in the provided text?\nAnswer:"
 		rest := max(0, d.Length-count(first+want+fact+question))

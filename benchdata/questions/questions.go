@@ -1,6 +1,6 @@
-// Package questions has questions with known answers: requests that carry the check of their answer.
+// Package questions has questions with known answers: each request has a check of its answer.
 // Prompts and checks follow the published rules of each set, so that accuracies can be compared with
-// published ones. Sampling should be greedy: temperature 0.
+// published accuracies. Sampling should be greedy: temperature 0.
 package questions
 
 import (
@@ -11,15 +11,15 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/check"
 )
 
-// A Question is a question with its answer as the examples of a few-shot prompt show it.
+// A Question is a question with its answer.
 type Question struct {
-	Text   string     // what is asked, with "Answer:" at its end
-	Answer string     // what follows in an example
+	Text   string     // the question, with "Answer:" at its end
+	Answer string     // the answer, for use as an example in a few-shot prompt
 	Check  check.Func // accepts right answers
 }
 
-// request returns the request for a question after an introduction and examples, of which each is
-// followed by an empty line. The answer has at most output tokens.
+// request returns the request for a question. The prompt is intro, the examples, each followed by an empty
+// line, and the question. The answer has at most output tokens.
 func (q Question) request(intro string, examples []Question, output int) llmbench.Request {
 	prompt := intro
 	for _, e := range examples {
@@ -28,8 +28,8 @@ func (q Question) request(intro string, examples []Question, output int) llmbenc
 	return llmbench.Request{Prompt: prompt + q.Text, MaxTokens: output, Check: q.Check}
 }
 
-// choose returns n of all, in an order that the seed determines, without repetition. A seed of 0 chooses
-// the first n.
+// choose returns n elements of all, without repetition. The seed determines which elements, and their
+// order. If seed is 0, they are the first n.
 func choose[T any](all []T, n int, seed uint64) []T {
 	order := make([]int, len(all))
 	for i := range order {
@@ -45,7 +45,7 @@ func choose[T any](all []T, n int, seed uint64) []T {
 	return chosen
 }
 
-// number returns an error unless v is from least to most.
+// number returns an error unless v is from least to most. name is the value's name in the error.
 func number(name string, v, least, most int) error {
 	if v < least || v > most {
 		return fmt.Errorf("%s is %d, must be from %d to %d", name, v, least, most)
@@ -55,11 +55,11 @@ func number(name string, v, least, most int) error {
 
 // A LineError is an error in a line of a file.
 type LineError struct {
-	Line int // from 1
+	Line int // the first line is 1
 	Err  error
 }
 
 func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 
-// Unwrap returns the error without the line.
+// Unwrap returns the error without the line number.
 func (e *LineError) Unwrap() error { return e.Err }

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/check"
 )
 
-// answer returns what the check of a request says of a text.
+// answer returns the result of a request's check for a text.
 func answer(r llmbench.Request, text string) error { return r.Check(check.Answer{Text: text}) }
 
 func TestArithmetic(t *testing.T) {
@@ -31,7 +31,7 @@ func TestArithmetic(t *testing.T) {
 	others, err := a.Requests(50)
 	assert.NilError(t, err)
 	assert.Assert(t, !prompts[others[0].Prompt])
-	_, err = Arithmetic{Operations: 1, Digits: 1}.Requests(1000) // there are only 200
+	_, err = Arithmetic{Operations: 1, Digits: 1}.Requests(1000) // there are only 200 different sums
 	assert.NilError(t, err)
 }
 
@@ -111,7 +111,7 @@ func TestErrors(t *testing.T) {
 		{gsm8k(`{"question":"a","answer":"5"}`), "line 1: the answer has no ####"},
 		{gsm8k(`{"question":"a","answer":"#### five"}`), `line 1: the answer after ####: "five": want a decimal number`},
 		{gsm8k(strings.Repeat("x", maxLine+1)), "line 1: bufio.Scanner: token too long"},
-		{gsm8k(`{"question":"a","answer":"#### 1"}`), "1 questions, of which 1 are examples: want more"},
+		{gsm8k(`{"question":"a","answer":"#### 1"}`), "1 questions; want more than 1, because the last ones are the examples"},
 		{mmlu("a,b,c,d,e\n"), "line 1: the row has 5 columns; want 6: a question, four choices and a letter"},
 		{mmlu("q,1,2,3,4,A\nq,1,2,3,4,E\n"), `line 2: the answer is "E": want A, B, C or D`},
 		{mmlu("q,1,2,3,4,A\nq,\"1,2,3,4,E\n"), "line 2: "},
@@ -125,7 +125,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// FuzzRead checks that no file makes a reader panic, and that what it returns can be asked.
+// FuzzRead checks that no file makes a reader panic, and that the returned requests are usable.
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"gsm8k.jsonl", "mmlu.csv"} {
 		file, err := os.ReadFile("../testdata/kinds/" + name)
