@@ -15,38 +15,39 @@ type AnsweredSet string
 
 // The sets of questions with answers. Package questions describes them.
 const (
-	SetArithmetic AnsweredSet = "arithmetic" // sums that are made up: [questions.Arithmetic]
+	SetArithmetic AnsweredSet = "arithmetic" // generated sums: [questions.Arithmetic]
 	SetGSM8K      AnsweredSet = "gsm8k"      // word problems from a file: [questions.GSM8K]
 	SetMMLU       AnsweredSet = "mmlu"       // multiple-choice questions from a file: [questions.MMLU]
-	SetNeedle     AnsweredSet = "needle"     // facts in long texts that are made up: [questions.Needle]
+	SetNeedle     AnsweredSet = "needle"     // facts in generated long texts: [questions.Needle]
 )
 
-// Answered has questions whose answers are known. Each request has a check, so that results have
-// accuracy-%. No question is asked twice: a file with fewer questions than n yields fewer requests.
+// Answered has questions whose answers are known. Each request has a check of its answer, so that
+// results report accuracy-%. No question of a file is asked twice: if the file has fewer than n
+// questions, there are fewer than n requests.
 type Answered struct {
 	Set AnsweredSet
-	// Path is the file of SetGSM8K and SetMMLU, which may be compressed by gzip or zstd.
+	// Path is the file for SetGSM8K and SetMMLU. It may be compressed by gzip or zstd.
 	Path string
-	// Shots is the number of examples before the question, and the other fields of one set have the meaning they have in
-	// package questions; 0 and "" mean the set's own.
+	// Shots is the number of examples before the question. Each of the other fields applies to only
+	// one set: package questions describes them. 0 and "" mean the set's default.
 	Shots, Operations, Digits, Length int
 	Depth, Subject                    string
-	// Output limits every answer, in tokens; 0 means the set's own limit. FixedOutput makes the
+	// Output limits every answer, in tokens; 0 means the set's default. FixedOutput makes the
 	// server generate the full length of each answer.
 	Output      int
 	FixedOutput bool
-	// Seed determines which questions are asked, and their order. 0 takes the questions of a file in the order of
-	// the file.
+	// Seed determines which questions are asked, and their order. If Seed is 0, the questions of a file are
+	// asked in the order of the file.
 	Seed uint64
-	// Salt, if not 0, replaces the beginning of each prompt, which is the beginning of its first example or
-	// of an introduction, and not of the question: see [Options].Salt.
+	// Salt, if not 0, replaces the beginning of each prompt: see [Options].Salt. A prompt begins with an
+	// introduction or an example, so the question does not change.
 	Salt uint64
 	// Tokenizer counts the tokens of prompts; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
 
 // Requests returns n requests, or fewer if the file has fewer questions. It returns an error if n or a
-// field is out of range, or if the file cannot be read or is not in the format.
+// field is out of range, if the file cannot be read, or if the file's format is wrong.
 func (a Answered) Requests(n int) ([]llmbench.Request, error) {
 	switch a.Set {
 	case SetArithmetic:
@@ -72,11 +73,11 @@ func (a Answered) read(s *source, n int) ([]llmbench.Request, error) {
 	return a.complete(questions.GSM8K{Shots: a.Shots, Output: a.Output, Seed: a.Seed}.Read(s, n))
 }
 
-// maxAnswered is the greatest length of a file of questions with answers, in bytes: all of them are in
-// memory. The largest published one has 7 MB.
+// maxAnswered is the largest allowed size of a file of questions with answers, in bytes. It is limited
+// because the whole file is held in memory. The largest published file has 7 MB.
 const maxAnswered = 256 << 20
 
-// complete sets what all sets have in common.
+// complete sets the fields of the requests that do not depend on the set.
 func (a Answered) complete(requests []llmbench.Request, err error) ([]llmbench.Request, error) {
 	if at, ok := errors.AsType[*questions.LineError](err); ok {
 		return nil, &lineError{at.Line, at.Err}
@@ -98,7 +99,7 @@ func (a Answered) complete(requests []llmbench.Request, err error) ([]llmbench.R
 	return saltTexts(requests, a.Salt, tok)
 }
 
-// answered opens an [Answered].
+// answered returns a function that opens an [Answered] with the given set.
 func answered(set AnsweredSet) func(string, Options, *params) Workload {
 	return func(path string, o Options, p *params) Workload {
 		a := Answered{Set: set, Path: path, Output: o.Output, FixedOutput: o.FixedOutput, Seed: o.Seed, Salt: o.Salt, Tokenizer: o.Tokenizer}

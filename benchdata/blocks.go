@@ -2,19 +2,20 @@ package benchdata
 
 import "strings"
 
-// blocks makes prompts of named blocks. Blocks with equal names have equal text of
-// exactly size tokens. Prompts whose first names are equal begin with equal text,
-// which a server's prefix cache finds.
+// blocks makes prompts that consist of named blocks. Blocks with the same name have the same
+// text, of exactly size tokens. Prompts with the same first names begin with the same text,
+// which a server's prefix cache can find.
 //
-// A block is random words, seeded by its name. Tokenizers may count the first word
-// of a text differently, so that the text of a block depends on whether it is the
-// first of its prompt. The length of several blocks is the sum of their lengths only
-// for a tokenizer that does not merge across the space between words; the tokenizers
-// of all models in use are such. The last block of a prompt is fitted to the whole
-// prompt, so that the length of the prompt is exact for every tokenizer.
+// A block is random words, seeded by the block's name. Tokenizers may count the first word
+// of a prompt differently. So a block has another text if it is the first block of its
+// prompt.
+//
+// The lengths of blocks add up only if the tokenizer does not merge across the space between
+// words. This is true for the tokenizers of all models in use. For other tokenizers, the last
+// block is fitted to the whole prompt, so that the length of the prompt is exact.
 type blocks struct {
 	fit   *fitter
-	size  int // tokens of a block
+	size  int // number of tokens in a block
 	seed  uint64
 	texts map[blockName]string // cache
 }
@@ -31,11 +32,11 @@ func newBlocks(fit *fitter, size int, seed uint64) *blocks {
 	return &blocks{fit, size, seed, map[blockName]string{}}
 }
 
-// prompt returns a text with that number of tokens. It begins with the named blocks
-// and continues with the i-th text of rest, which no other prompt has. If the names
-// cover more than the text, the text ends with the beginning of a block.
+// prompt returns a text with the given number of tokens. It begins with the named blocks
+// and continues with text i of rest, which no other prompt has. If the named blocks are
+// longer than the text, the text ends within a block.
 func (b *blocks) prompt(names []uint64, tokens int, rest *distinctTexts, i int) (string, error) {
-	whole := min(len(names), (tokens-1)/b.size) // blocks before the end of the text
+	whole := min(len(names), (tokens-1)/b.size) // number of whole blocks at the beginning
 	var text strings.Builder
 	for k, name := range names[:whole] {
 		block, err := b.block(blockName{name, k == 0})
@@ -52,9 +53,9 @@ func (b *blocks) prompt(names []uint64, tokens int, rest *distinctTexts, i int) 
 	})
 }
 
-// end returns head, which consists of that number of whole blocks, followed by the
-// text that write makes, with that number of tokens in total. It first fits the end
-// without head, because counting the whole text in each step takes longer.
+// end returns head followed by a text from write, with the given number of tokens in total.
+// head consists of the given number of whole blocks. end first fits the new text without
+// head, because it takes longer to count the tokens of the whole text in each step.
 func (b *blocks) end(head string, blocks, tokens int, write func(head string, tokens int) (string, error)) (string, error) {
 	if blocks > 0 {
 		end, err := write(anchor, b.fit.tok.Count(anchor)+tokens-blocks*b.size)
@@ -65,12 +66,12 @@ func (b *blocks) end(head string, blocks, tokens int, write func(head string, to
 	return write(head, tokens)
 }
 
-// anchor is the word before a block while the block is fitted, unless the block is
-// the first of its prompt.
+// anchor is a word that stands before a block while the block is fitted. The first block of a
+// prompt is fitted without it.
 var anchor = wordList[0]
 
-// block returns the text of a whole block. The text begins with a space unless the
-// block is the first of its prompt.
+// block returns the text of a whole block. The text begins with a space, unless the block is
+// the first block of its prompt.
 func (b *blocks) block(n blockName) (string, error) {
 	if text, ok := b.texts[n]; ok {
 		return text, nil

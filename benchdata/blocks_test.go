@@ -12,8 +12,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// TestBlocksByToken checks, with the tokenizers of models, that prompts have their exact
-// length and that equal first names give equal first tokens.
+// TestBlocksByToken checks, with models' tokenizers, that prompts have exactly the wanted length,
+// and that equal first names give equal first tokens.
 func TestBlocksByToken(t *testing.T) {
 	const file = `{"timestamp": 0, "input_length": 1100, "output_length": 1, "hash_ids": [7, 8, 9]}
 {"timestamp": 0, "input_length": 1100, "output_length": 1, "hash_ids": [7, 8, 10]}
@@ -44,7 +44,7 @@ func TestBlocksByToken(t *testing.T) {
 	}
 }
 
-// TestBlocksByEstimate checks that lengths by an estimate are within its tolerance.
+// TestBlocksByEstimate checks that, with an Estimate, lengths are within its tolerance.
 func TestBlocksByEstimate(t *testing.T) {
 	est := tokenizer.Estimate{PerWord: 1.37, Overhead: 9}
 	requests, _, err := Trace{Format: Bailian, Tokenizer: est, Template: est.Template()}.Read(strings.NewReader(bailian), 0)

@@ -14,32 +14,33 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// Bodies is a file of recorded bodies of requests to /v1/chat/completions. The file
-// is JSON Lines or one JSON array. Each body has "messages", and may limit the answer
-// by "max_completion_tokens" or "max_tokens". This is SGLang's data set "openai"
+// Bodies is a file of recorded requests to /v1/chat/completions. The file has the bodies of
+// the requests, as JSON Lines or as one JSON array. Each body has "messages", and may limit the
+// answer by "max_completion_tokens" or "max_tokens". This is SGLang's data set "openai"
 // (openai_dataset.py in
 // https://github.com/sgl-project/sglang/tree/main/python/sglang/benchmark/datasets),
 // which takes the bodies in the order of the file.
 //
-// The messages are sent unchanged, except that the parts of a content are joined to
-// one text. Members for sampling (such as temperature), the model and streaming are
-// ignored: [llmbench.Target] and [llmbench.Load] determine these. Members that change
-// the kind of request are errors: images, tools, response_format, stop strings, and
-// all unknown members.
+// The messages are sent unchanged, except that a content in several parts is joined to one
+// text. Members for sampling (such as temperature), the model and streaming are ignored,
+// because [llmbench.Target] and [llmbench.Load] set these. A member that makes a different
+// kind of request is an error: images, tools, response_format, stop strings, and all unknown
+// members.
 type Bodies struct {
 	// Path is the file that Requests reads. The file may be compressed by gzip or
 	// zstd.
 	Path string
-	// Output limits every answer, in tokens. 0 means the limit of each body, or
-	// 256, SGLang's default, if the body has none.
+	// Output limits every answer, in tokens. 0 means the limit in each body, or
+	// 256, SGLang's default, if the body has no limit.
 	Output int
 	// FixedOutput makes the server generate the full length of each answer.
 	FixedOutput bool
-	// NoRepeat returns fewer than n requests if the file has fewer bodies. Without
-	// NoRepeat the bodies repeat from the first.
+	// NoRepeat returns fewer than n requests if the file has fewer than n bodies. Without
+	// NoRepeat, bodies are used more than once.
 	NoRepeat bool
-	// Seed shuffles the bodies; if the file has too few, more are drawn from them
-	// with replacement. 0 takes the bodies in the order of the file.
+	// Seed, if not 0, shuffles the bodies; if there are fewer than n, more are drawn from
+	// them with replacement. 0 takes the bodies in the order of the file, and repeats them
+	// in that order.
 	Seed uint64
 	// Salt, if not 0, replaces the beginning of each first message: see [Options].Salt.
 	Salt uint64
@@ -47,16 +48,17 @@ type Bodies struct {
 	Tokenizer llmbench.Tokenizer
 }
 
-// ignoredMembers are members of bodies that the target and the load determine.
+// ignoredMembers are members of bodies that are ignored, because the target and the load set
+// these values.
 var ignoredMembers = []string{
 	"model", "stream", "stream_options", "temperature", "top_p", "top_k", "min_p", "seed", "presence_penalty", "frequency_penalty",
 	"repetition_penalty", "user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "ignore_eos", "min_tokens",
 }
 
-// Requests returns n requests from the file at Path. Their PromptTokens is the total
-// length of the messages by the Tokenizer, without the tokens of a chat template. It
-// returns an error if n or a field is out of range, if the file has no body or cannot
-// be read, or, with the line, if a body cannot be sent.
+// Requests returns n requests from the file at Path. Their PromptTokens is the total length of
+// the messages, counted by the Tokenizer, without the tokens of a chat template. Requests
+// returns an error if n or a field is out of range, if the file cannot be read or has no body,
+// or if a body cannot be sent. The error names the line of such a body.
 func (b Bodies) Requests(n int) ([]llmbench.Request, error) {
 	return readFile("openai", b.Path, func(s *source) ([]llmbench.Request, error) { return b.read(s, n) })
 }
@@ -127,7 +129,7 @@ func (b Bodies) body(d *jsontext.Decoder) (llmbench.Request, error) {
 		return r, err
 	}
 	if problem == nil && len(r.Messages) == 0 {
-		problem = errors.New(`there are no "messages", must be an array of at least one`)
+		problem = errors.New(`there are no "messages", must be an array with at least one message`)
 	}
 	if problem == nil {
 		r.MaxTokens, problem = b.limit(limits)

@@ -15,10 +15,10 @@ import (
 
 // Conforms returns an error if the answer a does not conform to the schemas of r. If
 // r has tools, the answer must call at least one of them, and the arguments of each
-// call must be JSON that conforms to the parameters of the tool. If r has a schema,
-// the text of the answer must be JSON that conforms to the schema. The version of
-// JSON Schema is 2020-12 (https://json-schema.org/draft/2020-12) unless the schema
-// has another in $schema. Conforms fetches no schemas.
+// call must be JSON that conforms to the tool's parameters. If r has a schema, the text
+// of the answer must be JSON that conforms to the schema. The version of JSON Schema is
+// 2020-12 (https://json-schema.org/draft/2020-12), unless the schema's $schema names
+// another version. Conforms fetches no schemas.
 //
 // An error that wraps [ErrSchema] means that a schema of r is invalid.
 func Conforms(r llmbench.Request, a sample.Answer) error {
@@ -28,8 +28,8 @@ func Conforms(r llmbench.Request, a sample.Answer) error {
 	return conforms("the text", r.Schema, a.Text)
 }
 
-// ErrSchema is the error of [Conforms] for a schema that is invalid, or that refers to
-// a schema elsewhere.
+// ErrSchema is the error of [Conforms] for an invalid schema, or for a schema that refers to
+// another document.
 var ErrSchema = errors.New("invalid JSON schema")
 
 // callsConform checks the calls of an answer against the tools of its request.
@@ -40,11 +40,11 @@ func callsConform(tools []llmbench.Tool, a sample.Answer) error {
 	}
 	same := func(c sample.ToolCall) bool { return c.Name == calls[0].Name && c.Arguments == "" }
 	if calls[0].Arguments != "" && !slices.ContainsFunc(calls[1:], func(c sample.ToolCall) bool { return !same(c) }) {
-		calls = calls[:1] // some servers repeat the name with every piece of the arguments
+		calls = calls[:1] // some servers send the function's name again with every piece of the arguments
 	}
 	for _, c := range calls {
 		if c.Name == "" || c.Arguments == "" {
-			return fmt.Errorf("a call of the function %.60q with the arguments %.60q: must have a name and arguments", c.Name, c.Arguments)
+			return fmt.Errorf("the answer calls the function %.60q with the arguments %.60q; neither may be empty", c.Name, c.Arguments)
 		}
 		at := slices.IndexFunc(tools, func(t llmbench.Tool) bool { return t.Name == c.Name })
 		if at < 0 {
@@ -57,8 +57,8 @@ func callsConform(tools []llmbench.Tool, a sample.Answer) error {
 	return nil
 }
 
-// conforms returns an error if text is not JSON that conforms to schema. The error
-// calls the text what.
+// conforms returns an error if text is not JSON that conforms to schema. what is the name of
+// the text in the error.
 func conforms(what string, schema json.RawMessage, text string) error {
 	const name = "schema.json"
 	document, err := jsonschema.UnmarshalJSON(strings.NewReader(string(schema)))

@@ -21,7 +21,7 @@ func TestConforms(t *testing.T) {
 	for _, c := range []struct {
 		r    llmbench.Request
 		a    sample.Answer
-		want string // in the error; "" is none
+		want string // a part of the error; "" if no error is expected
 	}{
 		{text, sample.Answer{Text: ` {"n": 1} `, Reasoning: "not JSON"}, ""},
 		{text, sample.Answer{Text: `{"n": 1`}, "the text is not JSON: unexpected EOF"},
@@ -36,10 +36,10 @@ func TestConforms(t *testing.T) {
 		{tools, sample.Answer{ToolCalls: []call{{Name: "f", Arguments: `{"n": 1}`}, {Name: "f"}, {Name: "f"}}}, ""},
 		{tools, sample.Answer{Text: "no"}, `the answer calls no tool; its text is "no"`},
 		{tools, sample.Answer{ToolCalls: []call{{Name: "f", Arguments: `{"n": `}}}, "the call of f is not JSON: unexpected EOF"},
-		{tools, sample.Answer{ToolCalls: []call{{Name: "f"}}}, `a call of the function "f" with the arguments "": must have a name and arguments`},
-		{tools, sample.Answer{ToolCalls: []call{{Arguments: "{}"}}}, `a call of the function "" with the arguments "{}": must have a name and arguments`},
-		{tools, sample.Answer{ToolCalls: []call{{Name: "g", Arguments: "{}"}, {Name: "f"}}}, `a call of the function "f" with the arguments ""`},
-		{tools, sample.Answer{ToolCalls: []call{{Name: "f", Arguments: `{"n": 1}`}, {Name: "g"}}}, `a call of the function "g" with the arguments ""`},
+		{tools, sample.Answer{ToolCalls: []call{{Name: "f"}}}, `the answer calls the function "f" with the arguments ""; neither may be empty`},
+		{tools, sample.Answer{ToolCalls: []call{{Arguments: "{}"}}}, `the answer calls the function "" with the arguments "{}"; neither may be empty`},
+		{tools, sample.Answer{ToolCalls: []call{{Name: "g", Arguments: "{}"}, {Name: "f"}}}, `the answer calls the function "f" with the arguments ""`},
+		{tools, sample.Answer{ToolCalls: []call{{Name: "f", Arguments: `{"n": 1}`}, {Name: "g"}}}, `the answer calls the function "g" with the arguments ""`},
 		{tools, sample.Answer{ToolCalls: []call{{Name: "h", Arguments: "{}"}}}, `the answer calls "h", which is not a tool of the request`},
 		{tools, sample.Answer{ToolCalls: []call{{Name: "f", Arguments: "{}"}, {Name: "g", Arguments: "{}"}}}, "the call of f does not conform"},
 		{llmbench.Request{Schema: json.RawMessage(`{"type":7}`)}, sample.Answer{Text: "{}"}, "invalid JSON schema"},
@@ -56,8 +56,8 @@ func TestConforms(t *testing.T) {
 	}
 }
 
-// FuzzConforms checks that an answer with a schema conforms only if it is JSON, and one
-// with a tool only if it names the tool.
+// FuzzConforms checks that a text conforms to a schema only if it is JSON, and that a call conforms
+// to a tool only if it names the tool.
 func FuzzConforms(f *testing.F) {
 	f.Add("f", `{"n": 1}`, `{"n": 1}`)
 	f.Add("f f", `{}{`, `[`)

@@ -10,10 +10,11 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// Continuation is the workload of a grid of lengths (study B of benchdata/published).
-// Each prompt is a block of a text and asks the model, in Chinese, to continue the
-// text for a number of characters. Models do not write exactly that number, but the
-// length of their answers depends on it. The study does not name its text.
+// Continuation is the workload of study B in benchdata/published, which measured a grid of
+// prompt and answer lengths. Each prompt has a block of a text and asks the model, in Chinese,
+// to continue the text for a given number of characters. Models do not write exactly that
+// number of characters, but they write more if they are asked for more. The study does not
+// say which text it used.
 type Continuation struct {
 	// Path is a file of text in UTF-8. The file may be compressed by gzip or zstd.
 	Path string
@@ -24,16 +25,16 @@ type Continuation struct {
 	Ask int
 	// Output limits every answer, in tokens.
 	Output int
-	// Salt, if not 0, replaces the first characters of each block by others of the
-	// block: see [Options].Salt.
+	// Salt, if not 0, replaces the first characters of each block by other characters of
+	// the same block: see [Options].Salt.
 	Salt uint64
 	// Tokenizer counts the tokens of prompts; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
 
-// Requests returns requests for the first n blocks of the text, or for fewer if the
-// text has fewer whole blocks. It returns an error if n or a field is out of range, if
-// the file cannot be read or is not UTF-8, or if the text is shorter than one block.
+// Requests returns requests for the first n blocks of the text, or fewer if the text has
+// fewer whole blocks. It returns an error if n or a field is out of range, if the file cannot
+// be read or is not UTF-8, or if the text is shorter than one block.
 func (c Continuation) Requests(n int) ([]llmbench.Request, error) {
 	return readFile("continuation", c.Path, func(s *source) ([]llmbench.Request, error) { return c.read(s, n) })
 }

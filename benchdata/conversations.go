@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A conversation holds the used parts of one record of a file of conversations.
+// A conversation has the parts of a record that are used.
 type conversation struct {
 	first, second string // texts of the first two turns
 	turns         int    // number of turns
@@ -19,13 +19,14 @@ type conversation struct {
 // A conversationFormat describes the records of a file of conversations.
 type conversationFormat struct {
 	array bool // the file must be one JSON array
-	// turns lists the possible names of the member with the turns, and texts the names
-	// of the member with the text of a turn. The first name that exists counts.
+	// turns are the possible names of the member that has the turns. texts are the possible
+	// names of a turn's member that has the text. If a record has several of the names, the
+	// first name in the list counts.
 	turns, texts []string
-	// optional skips a record without turns. Without optional such a record is an
+	// optional says that a record without turns is skipped. Otherwise such a record is an
 	// error.
 	optional bool
-	// images makes a record with an image an error.
+	// images says that a record with an image is an error.
 	images bool
 }
 
@@ -33,8 +34,8 @@ type conversationFormat struct {
 //
 //	{"id": "…", "conversations": [{"from": "human", "value": "…"}, …]}
 //
-// one at a time. It ignores other members, and turns after the second: vLLM and
-// SGLang ignore them, too.
+// one at a time. Like vLLM and SGLang, it ignores other members and all turns after the
+// second.
 func (f conversationFormat) conversations(s *source) iter.Seq2[conversation, error] {
 	return values(s, f.array, f.readConversation)
 }
@@ -45,7 +46,7 @@ func (f conversationFormat) readConversation(d *jsontext.Decoder) (conversation,
 	best := len(f.turns)
 	err := members(d, "the record", func(name string) (err error) {
 		if f.images && name == "image" && d.PeekKind() == '"' {
-			return errors.New(`member "image" cannot be sent, only text can`)
+			return errors.New(`member "image" cannot be sent; want only text`)
 		}
 		rank := slices.Index(f.turns, name)
 		if rank < 0 || rank > best {
@@ -61,8 +62,8 @@ func (f conversationFormat) readConversation(d *jsontext.Decoder) (conversation,
 	return c, err
 }
 
-// readTurns reads the turns of one record. An invalid turn is an error only if the
-// record has two turns, because records with fewer are skipped.
+// readTurns reads the turns of one record. An invalid turn is an error only if the record
+// has at least two turns: records with fewer turns are skipped anyway.
 func (f conversationFormat) readTurns(d *jsontext.Decoder, name string) (conversation, error) {
 	var c conversation
 	if err := begin(d, '[', strconv.Quote(name)); err != nil {
@@ -101,8 +102,8 @@ func (f conversationFormat) readTurns(d *jsontext.Decoder, name string) (convers
 	return c, nil
 }
 
-// readTurn reads the text of one turn. problem is why the turn has no text; err is
-// why reading cannot continue.
+// readTurn reads the text of one turn. If the turn has no valid text, problem says why. err is
+// not nil if reading cannot continue.
 func (f conversationFormat) readTurn(d *jsontext.Decoder) (text string, problem, err error) {
 	best := len(f.texts)
 	err = members(d, "the turn", func(name string) error {

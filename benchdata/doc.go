@@ -1,11 +1,11 @@
 // Package benchdata makes the requests that a benchmark sends: random prompts of an
 // exact length, and prompts from published data sets and recorded traces.
 //
-// Each data set is a struct with a method Requests(n). Equal fields return equal
-// requests, on every machine.
+// Each data set is a struct with a method Requests(n). Structs with the same fields return
+// the same requests, on every machine.
 //
-//   - [Prompts] has random words with one length of prompts and of answers.
-//   - [Random] has random words with lengths from a range, by the rules of vLLM or
+//   - [Prompts] has random words. All prompts have the same length, and so have all answers.
+//   - [Random] has random words. Lengths are drawn from a range, by the rules of vLLM or
 //     SGLang.
 //   - [PrefixRepetition] and [SharedPrefix] have groups of prompts with a common
 //     prefix.
@@ -18,14 +18,14 @@
 //   - [Trace] has requests with the lengths, the arrival times and the common
 //     prefixes of a recorded load.
 //
-// [Open] opens each of them, except Filler and Continuation, by the name that
-// LLMBENCH_DATASET uses.
+// [Open] opens each data set, except Filler and Continuation, by its name in
+// LLMBENCH_DATASET.
 //
-// A [llmbench.Tokenizer] counts the tokens of texts; package tokenizer has several.
-// Lengths in requests are those that the tokenizer counts. The server states its
-// own counts in its answers, and benchmark results report the server's.
+// A [llmbench.Tokenizer] counts the tokens of texts; package tokenizer has several
+// tokenizers. The lengths in requests are the tokenizer's counts. The server reports its own
+// counts in its answers, and benchmark results use the server's counts.
 //
-// The package downloads nothing. Data sets and tokenizers are files of the user;
-// README.md lists where they are published, with digests. The one text of others in
-// this package is 23 sonnets by Shakespeare.
+// The package downloads nothing. The user supplies the files of data sets and tokenizers;
+// README.md lists where they are published, with digests. The package itself contains only
+// one published text: 23 sonnets by Shakespeare.
 package benchdata

@@ -14,9 +14,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxRecord is the longest record of a file in bytes, about four million tokens of
-// text. maxRow is the longest row of a CSV file in bytes. The limits bound the memory
-// of reading.
+// maxRecord is the largest size of a record in bytes, about four million tokens of text.
+// maxRow is the largest size of a CSV row in bytes. The limits bound the memory that reading
+// a file needs.
 const (
 	maxRecord = 16 << 20
 	maxRow    = 1 << 20
@@ -26,18 +26,18 @@ const (
 // the zstd command.
 const maxWindow = 128 << 20
 
-// A source reads the decompressed text of a file. It counts lines, and limits the
-// length of a record.
+// A source reads the decompressed text of a file. It counts lines and limits the size of a
+// record.
 type source struct {
 	r        io.Reader
 	newlines int
-	limit    int        // bytes of a record
-	left     int        // bytes that can be read before the next call of record
+	limit    int        // largest size of a record in bytes
+	left     int        // bytes that may be read before the next call of record
 	line     func() int // returns the number of the last line read, from 1; set by the reader of records
 	close    func()
 }
 
-// errTooLong is the error of a record that is longer than this number of bytes.
+// errTooLong is the error of a record that is too long. Its value is the limit in bytes.
 type errTooLong int
 
 func (limit errTooLong) Error() string {
@@ -87,10 +87,11 @@ func newSource(r io.Reader) (*source, error) {
 	return s, nil
 }
 
-// record begins a record of which that number of bytes have been read.
+// record begins a new record. read is the number of bytes of the record that have been read
+// already.
 func (s *source) record(read int) { s.left = s.limit - read }
 
-// Read reads text. It returns an errTooLong after the limit of a record.
+// Read reads text. It returns an errTooLong if the record is longer than the limit.
 func (s *source) Read(p []byte) (int, error) {
 	if s.left <= 0 {
 		return 0, errTooLong(s.limit)
@@ -101,7 +102,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A lineError is an error in a line of a file. Lines are counted from 1.
+// A lineError is an error in a line of a file. The first line is 1.
 type lineError struct {
 	line int
 	err  error
@@ -110,8 +111,8 @@ type lineError struct {
 func (e *lineError) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.err) }
 func (e *lineError) Unwrap() error { return e.err }
 
-// readFile calls read with the text of the file at path. Errors begin with the kind of
-// data set, the path and, where it is known, the line.
+// readFile calls read with the text of the file at path. Errors begin with the kind of data
+// set, the path and, if known, the line.
 func readFile[T any](kind, path string, read func(*source) (T, error)) (T, error) {
 	var none T
 	f, err := os.Open(path)
@@ -142,7 +143,7 @@ func readFrom[T any](kind string, r io.Reader, read func(*source) (T, error)) (T
 	return got, nil
 }
 
-// readText calls read with the text that r has.
+// readText calls read with the decompressed text of r.
 func readText[T any](r io.Reader, read func(*source) (T, error)) (T, error) {
 	s, err := newSource(r)
 	if err != nil {
@@ -153,7 +154,7 @@ func readText[T any](r io.Reader, read func(*source) (T, error)) (T, error) {
 	return read(s)
 }
 
-// lines reads the lines that are not blank, without their line ends.
+// lines yields the lines that are not blank, without line ends.
 func lines(s *source) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		b := bufio.NewReaderSize(s, 64<<10)

@@ -10,8 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// endless is a text that continues after its beginning with one letter, up to a number
-// of bytes.
+// endless is a reader of a long text: a beginning, then the same letter, up to a number of bytes.
 type endless struct {
 	begin  string
 	letter byte
@@ -35,8 +34,8 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestLongRecord checks that a record of 100 MB is an error in every format. The error
-// names the line and the limit, and reading does not allocate memory for the record.
+// TestLongRecord checks that a record of 100 MB is an error in every format. The error must name the
+// line and the limit, and reading must not allocate memory for the whole record.
 func TestLongRecord(t *testing.T) {
 	const size, most = 100 << 20, 96 << 20
 	for _, tt := range []struct {
@@ -65,8 +64,8 @@ func TestLongRecord(t *testing.T) {
 	}
 }
 
-// TestLongFile checks that the memory does not grow with the file, and that only the
-// needed records are read if the requests are in the order of the file.
+// TestLongFile checks that reading a longer file does not need more memory. If the requests are in
+// the order of the file, only the needed records must be read.
 func TestLongFile(t *testing.T) {
 	const records = 200000
 	line := `{"question": "` + strings.Repeat("word ", 100) + `"}` + "\n"
@@ -88,7 +87,7 @@ func TestLongFile(t *testing.T) {
 	assert.Assert(t, shuffled < few+8<<20, "a long file takes %d MiB", (shuffled-few)>>20)
 }
 
-// repeated is a text that is repeated a number of times.
+// repeated is a reader of a text that is repeated a number of times.
 type repeated struct {
 	text  string
 	rest  string

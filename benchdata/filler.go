@@ -8,22 +8,22 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// Filler is the workload of the locust load test of fw-ai's llm_bench, whose results
-// were published for many servers (study A of benchdata/published). Each prompt is
-// ten random letters, so that no two prompts have a common prefix, then one word
-// repeated, then a request for a long program. The model may end its answer before
+// Filler is the workload of the locust load test in fw-ai's llm_bench. Results with this
+// workload were published for many servers (study A in benchdata/published). Each prompt has
+// ten random letters, then one repeated word, then a request for a long program. Because of
+// the letters, no two prompts have a common prefix. The model may end its answer before
 // Output tokens. llm_bench uses other words.
 //
 // Requests(n) returns the first n requests of Requests(n+1).
 type Filler struct {
-	// Input is the length of each prompt in tokens. It must be at least the length
-	// of the letters and the request. A prompt is shorter by less than one filler
-	// word.
+	// Input is the length of each prompt in tokens. It must be at least the length of the
+	// letters and the request for a program. A prompt may be shorter than Input, but by less
+	// than one repeated word.
 	Input int
 	// Output limits each answer in tokens; at least 1.
 	Output int
-	// Template is the number of the Input tokens that the server adds (chat
-	// template, begin-of-text).
+	// Template is the number of tokens that the server adds to the prompt (chat template,
+	// begin-of-text). Input includes them.
 	Template int
 	// Seed and Salt determine the letters.
 	Seed, Salt uint64
@@ -37,8 +37,8 @@ const (
 	fillerRequest = "Now write a Django application with users, articles and comments: models, views, templates and tests, file by file."
 )
 
-// Requests returns n requests. Their PromptTokens is the length of the prompt by the
-// Tokenizer plus Template. It returns an error if n or a field is out of range.
+// Requests returns n requests. Their PromptTokens is the length of the prompt, counted by the
+// Tokenizer, plus Template. Requests returns an error if n or a field is out of range.
 func (f Filler) Requests(n int) ([]llmbench.Request, error) {
 	switch {
 	case n < 1:
@@ -63,7 +63,7 @@ func (f Filler) Requests(n int) ([]llmbench.Request, error) {
 		if least > target {
 			return nil, fmt.Errorf("filler: Input is %d tokens, must be at least %d, the length of letters, request and Template", f.Input, least+f.Template)
 		}
-		// Search the largest number of words that fit: low words fit, high do not.
+		// Search for the largest number of words that fit: low words fit, high words do not.
 		low, high := 0, 1
 		for tok.Count(text(high)) <= target {
 			if low, high = high, 2*high; low > maxWordsPerToken*target {

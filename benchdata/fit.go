@@ -8,30 +8,30 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// A fitter makes texts of an exact number of tokens. It counts whole texts only,
-// because the tokens of parts need not add up to the tokens of the whole. A text of any
-// length takes about three calls of the tokenizer.
+// A fitter makes texts with an exact number of tokens. It always counts the tokens of whole
+// texts, because the counts of parts need not add up to the count of the whole. A text of
+// any length takes about three calls of the tokenizer.
 type fitter struct {
 	tok     llmbench.Tokenizer
-	slack   int     // accepted difference in tokens if no text has the exact length
+	slack   int     // largest accepted difference in tokens if no text has the exact length
 	perWord float64 // estimated tokens per word
 }
 
-// A tolerant tokenizer has lengths that no text has, such as odd ones.
+// A tolerant is a tokenizer that never counts certain numbers of tokens, such as odd numbers.
 type tolerant interface {
-	// Tolerance returns the accepted difference, in tokens, between the length of a
+	// Tolerance returns the largest accepted difference, in tokens, between the length of a
 	// text and the wanted length.
 	Tolerance() int
 }
 
 // Limits of the search.
 const (
-	maxLengths       = 100 // tries to find the number of words; a tokenizer whose counts grow with the text needs few
-	maxEndings       = 400 // tries to find the last words; enough for a tokenizer that counts letters
-	maxWordsPerToken = 16  // a tokenizer that counts less than a token for this many words is broken
+	maxLengths       = 100 // tries to find the number of words; few are needed if longer texts have more tokens
+	maxEndings       = 400 // tries to find the last words; enough even for a tokenizer that counts letters
+	maxWordsPerToken = 16  // a tokenizer that counts less than one token for this many words is broken
 )
 
-// newFitter returns a fitter of texts that tok counts.
+// newFitter returns a fitter that counts tokens with tok.
 func newFitter(tok llmbench.Tokenizer) *fitter {
 	f := &fitter{tok: tok}
 	if t, ok := tok.(tolerant); ok {
@@ -42,9 +42,8 @@ func newFitter(tok llmbench.Tokenizer) *fitter {
 	return f
 }
 
-// text returns a text of target tokens that consists of head, the opening words and
-// random words. If target is less than the opening needs, the text begins with other
-// words.
+// text returns a text of target tokens. The text consists of head, the opening words and
+// random words. If target is too small for the opening words, other words may replace them.
 func (f *fitter) text(head string, opening []string, target int, random *rand.Rand) (string, error) {
 	text, err := f.search(head, opening, target, random)
 	if tokErr := tokenizerError(f.tok); tokErr != nil {
@@ -53,12 +52,12 @@ func (f *fitter) text(head string, opening []string, target int, random *rand.Ra
 	return text, err
 }
 
-// search is text without the error of the tokenizer.
+// search is like text but does not check the tokenizer's error.
 func (f *fitter) search(head string, opening []string, target int, random *rand.Rand) (string, error) {
 	t := textOf(head, opening)
 	draw := func() string { return wordList[random.IntN(len(wordList))] }
 
-	// Search the number of words: low words are too few, high words too many.
+	// Search for the number of words: low words are too few, high words are too many.
 	low, lowTokens := 0, f.tok.Count(head)
 	high, highTokens := math.MaxInt, 0
 	words := low + int(float64(target-lowTokens)/f.perWord)
@@ -100,16 +99,16 @@ func (f *fitter) search(head string, opening []string, target int, random *rand.
 	return f.ending(t, low, min(low, len(opening)), target, draw)
 }
 
-// ending takes the first low words of t, and replaces the last of them by random
-// words until the text has target tokens. It does not replace the first keep words,
-// unless half of the tries have failed.
+// ending takes the first low words of t and replaces the last of them by random words, until
+// the text has target tokens. It keeps the first keep words. If half of the tries have
+// failed, it may replace these too.
 func (f *fitter) ending(t *text, low, keep, target int, draw func() string) (string, error) {
 	closest := 0
 	for try := range maxEndings {
 		if try == maxEndings/2 {
 			keep = 0
 		}
-		back := try % 4 // number of words removed; as many or one more are added
+		back := try % 4 // number of words to remove; the same number, or one more, is added
 		kept := max(low-back, keep)
 		added := low - kept + 1
 		if try%8 >= 4 && added > 1 {
@@ -132,11 +131,11 @@ func (f *fitter) ending(t *text, low, keep, target int, draw func() string) (str
 
 func abs(x int) int { return max(x, -x) }
 
-// A text is a list of words with one space between them, except at the beginning of
-// a line. The text of its first words needs no copying.
+// A text is a list of words with one space between them. At the beginning of a line there is
+// no space.
 type text struct {
 	buf  []byte
-	ends []int // ends[k] is the length in bytes of the text of the first k words
+	ends []int // ends[k] is the length in bytes of head and the first k words
 }
 
 func textOf(head string, words []string) *text {

@@ -35,8 +35,8 @@ func readKind(w Workload, file []byte, n int) ([]llmbench.Request, error) {
 	panic(w)
 }
 
-// FuzzKinds checks that reading a file of any kind returns valid requests or an error of
-// one line that names the kind, and that reading again returns the same.
+// FuzzKinds checks that reading a file of any kind returns valid requests, or an error of one line
+// that names the kind. Reading the file again must return the same.
 func FuzzKinds(f *testing.F) {
 	var names []string
 	for _, k := range Kinds() {

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// members reads the object that comes next. It calls f after the name of each
-// member; f reads the value.
+// members reads the next value, which must be an object. It calls f for each member, after it
+// has read the member's name; f must read the value. what is the object's name in errors.
 func members(d *jsontext.Decoder, what string, f func(name string) error) error {
 	if err := begin(d, '{', what); err != nil {
 		return err
@@ -26,7 +26,7 @@ func members(d *jsontext.Decoder, what string, f func(name string) error) error 
 	return err
 }
 
-// begin reads the [ or { that must come next. Its error calls the value what.
+// begin reads the next token, which must be want: [ or {. what is the value's name in errors.
 func begin(d *jsontext.Decoder, want jsontext.Kind, what string) error {
 	switch kind := d.PeekKind(); kind {
 	case want, 0, ']', '}': // ReadToken returns an error for the last three

@@ -23,26 +23,26 @@ type Workload interface {
 // Options are the fields that [Open] sets in a data set of any kind.
 type Options struct {
 	// Input and Output are the lengths of prompts and of answers in tokens; 0 means
-	// the data set's own. Only generated prompts allow an Input. Traces do not allow
-	// an Output.
+	// the data set's default. Input is only for generated prompts. Traces do not allow
+	// Output.
 	Input, Output int
 	// FixedOutput makes the server generate the full length of each answer.
 	// Random prompts and traces always have fixed outputs.
 	FixedOutput bool
 	// Seed, Template and Tokenizer are the fields of the same name in each data
-	// set. Texts from files do not depend on Template.
+	// set. Template has no effect on texts from files.
 	Seed      uint64
 	Template  int
 	Tokenizer llmbench.Tokenizer
-	// Salt, if not 0, changes the beginning of every prompt, so that a server that was
-	// sent the prompts of another Salt finds none of them in its prefix cache. Lengths,
-	// answers, order and the prefixes that prompts have in common stay the same.
+	// Salt, if not 0, changes the beginning of every prompt. So a server that has received
+	// the same prompts with another Salt finds none of them in its prefix cache. The salt
+	// does not change lengths, answers, the order, or which prompts have a common prefix.
 	//
-	// Random words are other random words. In a text from a file the first words, as a
-	// rule two, are replaced by two random words with as many tokens; if no such words
-	// are found, the number of tokens may differ, and PromptTokens states it. In
-	// scripts without spaces between words the first four letters are replaced by
-	// letters of the same text. Equal texts stay equal.
+	// In generated prompts, the salt selects other random words. In a text from a file, the
+	// first words (usually two) are replaced by two random words with the same number of
+	// tokens. If no such words are found, the number of tokens changes, and PromptTokens has
+	// the new number. In scripts without spaces between words, the first four letters are
+	// replaced by letters of the same text. Texts that were equal remain equal.
 	Salt uint64
 }
 
@@ -59,7 +59,7 @@ type Kind struct {
 	Trace bool
 }
 
-// Spec returns the name and the path of the kind as [Open] takes them.
+// Spec returns the form of the specs that [Open] accepts for the kind, without parameters.
 func (k Kind) Spec() string {
 	switch k.Path {
 	case "":
@@ -70,10 +70,10 @@ func (k Kind) Spec() string {
 	return k.Name + "[:PATH]"
 }
 
-// A kind opens data sets. open gets the path "" if the spec has none.
+// A kind opens data sets. If the spec has no path, the path that open gets is "".
 type kind struct {
 	name, path string
-	generated  bool // prompts can have any length
+	generated  bool // prompts are generated, so they can have any length
 	open       func(path string, o Options, p *params) Workload
 }
 
@@ -114,7 +114,7 @@ var kinds = []kind{
 	trace(Azure), trace(BurstGPT), trace(Mooncake), trace(Bailian),
 }
 
-// random opens a [Random].
+// random returns a function that opens a [Random] with the given rules.
 func random(rules Rules) func(string, Options, *params) Workload {
 	return func(_ string, o Options, p *params) Workload {
 		r := Random{Rules: rules, Input: o.Input, Output: o.Output, Ratio: p.number("ratio"), Seed: o.Seed, Salt: o.Salt, Template: o.Template, Tokenizer: o.Tokenizer}
@@ -125,7 +125,7 @@ func random(rules Rules) func(string, Options, *params) Workload {
 	}
 }
 
-// shareGPT opens a [ShareGPT].
+// shareGPT returns a function that opens a [ShareGPT] with the given rules.
 func shareGPT(rules Rules) func(string, Options, *params) Workload {
 	return func(path string, o Options, p *params) Workload {
 		s := ShareGPT{Path: path, Rules: rules, Output: o.Output, FixedOutput: o.FixedOutput, Seed: o.Seed, Salt: o.Salt, Tokenizer: o.Tokenizer}
@@ -138,7 +138,7 @@ func shareGPT(rules Rules) func(string, Options, *params) Workload {
 	}
 }
 
-// question returns the kind of [Questions] of a format.
+// question returns the kind for [Questions] of a format.
 func question(f QuestionFormat) kind {
 	return kind{string(f), "PATH", false, func(path string, o Options, p *params) Workload {
 		q := Questions{Format: f, Path: path, Output: o.Output, FixedOutput: o.FixedOutput, MinPrompt: p.count("min"), MaxPrompt: p.count("max"),
@@ -152,7 +152,7 @@ func question(f QuestionFormat) kind {
 	}}
 }
 
-// trace returns the kind of [Trace] of a format.
+// trace returns the kind for a [Trace] of a format.
 func trace(f TraceFormat) kind {
 	return kind{string(f), "PATH", false, func(path string, o Options, p *params) Workload {
 		t := Trace{Format: f, Path: path, From: p.duration("from"), For: p.duration("for"), Share: p.number("share"), Speed: p.number("speed"),
@@ -179,9 +179,9 @@ func Kinds() []Kind {
 	return all
 }
 
-// Open returns the data set that a spec names. A spec is the name of one of [Kinds],
-// then a colon and the path of its file if it has one, then a question mark and
-// parameters, if any, in the form of a URL's query:
+// Open returns the data set that a spec describes. A spec begins with the name of one of
+// [Kinds]. If the data set is a file, a colon and the file's path follow. If there are
+// parameters, a question mark and the parameters follow, in the format of a URL query:
 //
 //	random
 //	sharegpt:ShareGPT_V3_unfiltered_cleaned_split.json
@@ -194,7 +194,7 @@ func Kinds() []Kind {
 //
 // The parameters are fields of the data set's type, with names in lower case.
 // repeat=false sets NoRepeat. Open does not read the file; the methods of the data
-// set do. The error names what cannot be used, and what is allowed.
+// set read it. An error names the invalid part of the spec and says what is allowed.
 func Open(spec string, o Options) (Workload, error) {
 	rest, query, _ := cutLast(spec, "?")
 	name, path, _ := strings.Cut(rest, ":")
@@ -236,7 +236,7 @@ func Open(spec string, o Options) (Workload, error) {
 	return w, nil
 }
 
-// cutLast is [strings.Cut] for the last sep.
+// cutLast is like [strings.Cut], but cuts around the last sep.
 func cutLast(s, sep string) (before, after string, found bool) {
 	if i := strings.LastIndex(s, sep); i >= 0 {
 		return s[:i], s[i+len(sep):], true
@@ -244,10 +244,10 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// params are the parameters of a spec. Its methods collect errors.
+// params has the parameters of a spec. Its methods add their errors to err.
 type params struct {
 	values url.Values
-	known  map[string]bool // parameters that were read
+	known  map[string]bool // names that the methods were called with
 	err    error
 }
 
@@ -264,7 +264,7 @@ func (p *params) get(name string) (string, bool) {
 	return p.values.Get(name), p.values.Has(name)
 }
 
-// text returns a parameter, or "".
+// text returns a parameter, or "" if the parameter is not set.
 func (p *params) text(name string) string {
 	v, _ := p.get(name)
 	return v
@@ -322,8 +322,8 @@ func (p *params) duration(name string) time.Duration {
 	return d
 }
 
-// noInput adds an error if o has an Input. parts are the parameters that the data set
-// has instead.
+// noInput adds an error if o has an Input. parts names the parameters that set the lengths
+// instead.
 func (p *params) noInput(o Options, parts string) {
 	if o.Input > 0 {
 		p.errorf("an input of %d tokens, want the parameters %s", o.Input, parts)

@@ -33,17 +33,17 @@ func specs(t testing.TB) map[string]string {
 			all[k.Name] += ":" + files[0]
 		}
 		if k.Name == "sonnet" {
-			all[k.Name] += "?prefix=30" // the file is short
+			all[k.Name] += "?prefix=30" // because the file is short
 		}
 	}
 	return all
 }
 
-// uncheckedRequests compares requests without their checks, which are functions.
+// uncheckedRequests makes comparisons ignore the checks of requests, because checks are functions.
 var uncheckedRequests = cmpopts.IgnoreFields(llmbench.Request{}, "Check")
 
-// TestKinds checks for every kind that its requests are valid, that equal seeds give
-// equal requests, that lengths are what the tokenizer counts, and that Output applies.
+// TestKinds checks, for every kind, that its requests are valid, that equal seeds give equal requests,
+// that lengths are the tokenizer's counts, and that Output has its effect.
 func TestKinds(t *testing.T) {
 	for name, spec := range specs(t) {
 		o := Options{Seed: 5}
@@ -149,8 +149,8 @@ func TestNoPermission(t *testing.T) {
 	}
 }
 
-// TestKindsMalformed checks the error of every kind for files that it cannot use. The
-// error names the kind and the file.
+// TestKindsMalformed checks every kind's errors for files that it cannot read. An error must name the
+// kind and the file.
 func TestKindsMalformed(t *testing.T) {
 	for name, spec := range specs(t) {
 		k := Kinds()[slices.IndexFunc(Kinds(), func(k Kind) bool { return k.Name == name })]
@@ -186,7 +186,7 @@ func TestKindsMalformed(t *testing.T) {
 		}
 		good, err := os.ReadFile(strings.TrimPrefix(spec, name+":"))
 		assert.NilError(t, err)
-		cut := strings.TrimRight(string(good), "\n") // ends within the last line
+		cut := strings.TrimRight(string(good), "\n") // the file now ends within the last line
 		cut = cut[:strings.LastIndex(cut, "\n")+1+min(5, len(cut)-strings.LastIndex(cut, "\n")-2)]
 		for _, tt := range []struct{ text, want string }{
 			{"\x00\x01\x02", ":1: "},
@@ -263,7 +263,7 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// TestPublishedDigests checks the digests in README.md of files that are at hand.
+// TestPublishedDigests checks the digests in README.md for the files that are available.
 func TestPublishedDigests(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	assert.NilError(t, err)

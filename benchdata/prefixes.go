@@ -7,11 +7,11 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// PrefixRepetition is vLLM's workload "prefix_repetition": each of a few prefixes
-// begins the same number of prompts. The prompts continue with different words and
-// are in random order (prefix_repetition.py in
-// https://github.com/vllm-project/vllm/tree/main/vllm/benchmarks/datasets). The
-// text is random words, as in [Prompts].
+// PrefixRepetition is vLLM's workload "prefix_repetition" (prefix_repetition.py in
+// https://github.com/vllm-project/vllm/tree/main/vllm/benchmarks/datasets). There are a few
+// prefixes, and each of them begins the same number of prompts. After the prefix, each prompt
+// has different words. The prompts are in random order. The text is random words, as in
+// [Prompts].
 type PrefixRepetition struct {
 	// Prefixes is the number of prefixes; 0 means 10.
 	Prefixes int
@@ -20,19 +20,17 @@ type PrefixRepetition struct {
 	Prefix, Suffix, Output int
 	// InOrder keeps all prompts of a prefix together instead of shuffling them.
 	InOrder bool
-	// Seed determines the words and the order. Another Salt has other words in the
-	// same order.
+	// Seed determines the words and the order. Salt changes the words but not the order.
 	Seed, Salt uint64
-	// Template is the number of tokens that the server adds to each prompt. The
-	// suffix is shorter by Template, which must be less than Suffix.
+	// Template is the number of tokens that the server adds to each prompt. The suffix is
+	// shortened by Template tokens. Template must be less than Suffix.
 	Template int
 	// Tokenizer counts tokens; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
 
-// Requests returns n requests with FixedOutput set. As vLLM does, it rounds n down to
-// a multiple of Prefixes. It returns an error if n is less than Prefixes or a field is
-// out of range.
+// Requests returns n requests with FixedOutput set. Like vLLM, it rounds n down to a multiple
+// of Prefixes. It returns an error if n is less than Prefixes or a field is out of range.
 func (p PrefixRepetition) Requests(n int) ([]llmbench.Request, error) {
 	setDefault(&p.Prefixes, 10)
 	setDefault(&p.Prefix, 256)
@@ -59,39 +57,38 @@ func (p PrefixRepetition) Requests(n int) ([]llmbench.Request, error) {
 	return requests, nil
 }
 
-// SharedPrefix is SGLang's workload "generated-shared-prefix". The prompts of a group
-// have the same system prompt, followed by an empty line and a question. The prompts
-// of all groups are in random order (generated_shared_prefix.py in
-// https://github.com/sgl-project/sglang/tree/main/python/sglang/benchmark/datasets).
-// Lengths may be drawn from a range, as in [Random] by SGLang's rules.
+// SharedPrefix is SGLang's workload "generated-shared-prefix" (generated_shared_prefix.py in
+// https://github.com/sgl-project/sglang/tree/main/python/sglang/benchmark/datasets). All
+// prompts of a group have the same system prompt, followed by an empty line and a question.
+// The prompts of all groups are in random order. Lengths may be drawn from a range, as in
+// [Random] with SGLang's rules.
 //
-// The text is random words of an exact length, as in [Prompts]. SGLang uses random
-// tokens of the vocabulary instead, and does not correct the length of their text. As
-// in SGLang, the whole prompt is one message.
+// The text is random words of an exact length, as in [Prompts]. SGLang uses random tokens of
+// the vocabulary instead. The text of such tokens may have another number of tokens, which
+// SGLang does not correct. As in SGLang, the whole prompt is one message.
 type SharedPrefix struct {
-	// PerGroup is the number of prompts in a group; 0 means 16. SGLang's default of
-	// 64 groups then has 1,024 requests.
+	// PerGroup is the number of prompts in a group; 0 means 16. For SGLang's default of 64
+	// groups, request 1,024 prompts.
 	PerGroup int
 	// System, Question and Output are the lengths in tokens of a system prompt, of a
 	// question and of its answer; 0 means 2,048, 128 and 256.
 	System, Question, Output int
-	// Ratio is SGLang's --gsp-range-ratio: a length L is drawn from Ratio*L to L. 0
-	// means 1, which makes all lengths L.
+	// Ratio is SGLang's --gsp-range-ratio: instead of a length L, a length from Ratio*L to
+	// L is drawn. 0 means 1, so that all lengths are L.
 	Ratio float64
 	// InOrder keeps all prompts of a group together instead of shuffling them.
 	InOrder bool
-	// Seed determines the words, the lengths and the order. Another Salt has other
-	// words of the same lengths in the same order.
+	// Seed determines the words, the lengths and the order. Salt changes only the words.
 	Seed, Salt uint64
-	// Template is the number of tokens that the server adds to each prompt. The
-	// question is shorter by Template, but has at least one token.
+	// Template is the number of tokens that the server adds to each prompt. The question is
+	// shortened by Template tokens, but has at least one token.
 	Template int
 	// Tokenizer counts tokens; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
 
-// Requests returns n requests with FixedOutput set. Each group but the last has
-// PerGroup requests. It returns an error if n or a field is out of range.
+// Requests returns n requests with FixedOutput set. Each group has PerGroup requests; the last
+// group may have fewer. Requests returns an error if n or a field is out of range.
 func (p SharedPrefix) Requests(n int) ([]llmbench.Request, error) {
 	setDefault(&p.PerGroup, 16)
 	setDefault(&p.System, 2048)
@@ -134,9 +131,9 @@ type groups struct {
 	all        []group
 }
 
-// A group is a number of prompts with a common prefix.
+// A group describes prompts with a common prefix.
 type group struct {
-	prefix, prompts int                  // length of the prefix in tokens; number of prompts
+	prefix, prompts int                  // length of the prefix in tokens, and number of prompts
 	suffix          func(*rand.Rand) int // draws the length of a suffix in tokens
 	between         string               // text between prefix and suffix
 }
@@ -145,8 +142,8 @@ func (g *groups) add(prefix, prompts int, suffix func(*rand.Rand) int, between s
 	g.all = append(g.all, group{prefix, prompts, suffix, between})
 }
 
-// requests returns the requests of all groups. No two prefixes have a common
-// beginning, and no two suffixes.
+// requests returns the requests of all groups. The beginnings of all prefixes differ, and so do
+// the beginnings of all suffixes. template is the number of tokens that the server adds.
 func (g *groups) requests(template int) ([]llmbench.Request, error) {
 	fit := newFitter(g.tok)
 	distinct := newDistinctTexts(saltedSeed(g.seed, g.salt))

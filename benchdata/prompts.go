@@ -8,13 +8,13 @@ import (
 )
 
 // Prompts is the workload "random": common English words in random order. All prompts
-// have the same exact length, and all answers too.
+// have exactly the same length, and all answers too.
 //
-// No two prompts have a common prefix, so that a server's prefix cache does not
-// apply. (Caches compare whole leading blocks of 16 or more tokens, see
-// https://docs.vllm.ai/en/latest/design/prefix_caching/.) In 1,000 consecutive
-// requests all first words differ, and in a million the first two words. Another seed
-// has other words. Common to all prompts are the first SharedPrefix tokens, and the
+// No two prompts have a common prefix, so a server's prefix cache does not help. (Caches
+// compare whole leading blocks of 16 or more tokens, see
+// https://docs.vllm.ai/en/latest/design/prefix_caching/.) Of 1,000 consecutive requests, no two
+// have the same first word. Of a million, no two have the same first two words. Another seed
+// gives other words. All prompts have in common only the first SharedPrefix tokens and the
 // text that the server adds before the prompt.
 //
 // Requests(n) returns the first n requests of Requests(n+1).
@@ -23,29 +23,29 @@ type Prompts struct {
 	Input int
 	// Output is the length of each answer in tokens; at least 1.
 	Output int
-	// Seed and Salt determine the words. Two runs against one server need different
-	// seeds or salts, or the second run finds its prompts in the server's prefix
-	// cache: see [llmbench.Target.Salt].
+	// Seed and Salt determine the words. Two runs on the same server need different seeds or
+	// salts. Otherwise the server finds the prompts of the second run in its prefix cache: see
+	// [llmbench.Target.Salt].
 	Seed, Salt uint64
-	// SharedPrefix is the number of tokens at the beginning that all prompts have in
-	// common, from 0 to Input - Template - 1. The next word differs.
+	// SharedPrefix is the number of tokens at the beginning that are the same in all
+	// prompts, from 0 to Input - Template - 1. The next word is different in each prompt.
 	SharedPrefix int
-	// Template is the number of the Input tokens that the server adds (chat
-	// template, begin-of-text), from 0 to Input - 1. The text is shorter by Template.
+	// Template is the number of tokens that the server adds to the prompt (chat template,
+	// begin-of-text), from 0 to Input - 1. Input includes them.
 	Template int
-	// Tokenizer counts tokens; nil means [tokenizer.Words]. If it has a method
-	// Tolerance() int, as [tokenizer.Estimate] has, the length of a prompt may differ
-	// from Input by that many tokens.
+	// Tokenizer counts tokens; nil means [tokenizer.Words]. If the tokenizer has a method
+	// Tolerance() int, as [tokenizer.Estimate] has, the length of a prompt may differ from
+	// Input by up to Tolerance() tokens.
 	Tokenizer llmbench.Tokenizer
 }
 
-// openingWords is the number of words at the beginning of a text that distinguish
-// the text from all others. The words after them are random.
+// openingWords is the number of words at the beginning of a text that make the text different
+// from all others. The words after them are random.
 const openingWords = 2
 
-// Requests returns n requests with FixedOutput set, MaxTokens Output and PromptTokens
-// Input. It returns an error if n or a field is out of range, or if it finds no prompt
-// of that length because no text of that length exists for the tokenizer.
+// Requests returns n requests. Their MaxTokens is Output, their PromptTokens is Input, and
+// FixedOutput is true. Requests returns an error if n or a field is out of range, or if it
+// finds no text for which the tokenizer counts the wanted length.
 func (p Prompts) Requests(n int) ([]llmbench.Request, error) {
 	if err := p.check(n); err != nil {
 		return nil, err
@@ -81,11 +81,11 @@ func (p Prompts) Requests(n int) ([]llmbench.Request, error) {
 	return requests, nil
 }
 
-// distinctTexts makes texts without a common beginning.
+// distinctTexts makes texts that all begin differently.
 type distinctTexts struct {
 	seed          uint64
 	random        *rand.Rand
-	first, second []int // indexes of wordList in random order
+	first, second []int // indexes into wordList in random order, for the first and the second word
 }
 
 func newDistinctTexts(seed uint64) *distinctTexts {
@@ -94,11 +94,11 @@ func newDistinctTexts(seed uint64) *distinctTexts {
 	return d
 }
 
-// text returns the i-th text. It has that number of tokens, head included, and its
-// words after head differ from the words of other texts.
+// text returns text i. It begins with head and has the given number of tokens, including
+// head's. The first words after head are different for each i.
 func (d *distinctTexts) text(fit *fitter, head string, i, tokens int) (string, error) {
-	// The first word depends on i modulo the length of the list, and the second also
-	// on the quotient, so that a pair of words recurs after a million texts.
+	// The first word depends on i modulo the length of the list. The second word also
+	// depends on the quotient. So a pair of words occurs again only after a million texts.
 	turn, index := i/len(wordList), i%len(wordList)
 	opening := [openingWords]string{
 		wordList[d.first[index]],
@@ -107,8 +107,8 @@ func (d *distinctTexts) text(fit *fitter, head string, i, tokens int) (string, e
 	return fit.text(head, opening[:], tokens, seeded(d.seed, uint64(i)))
 }
 
-// seeded returns the i-th random source of a seed. The odd multiplier gives
-// neighboring i very different second words.
+// seeded returns a random source for each i. A PCG has two seed words. The odd multiplier makes the
+// second word very different for neighboring i.
 func seeded(seed, i uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, (i+1)*0x9e3779b97f4a7c15))
 }

@@ -11,18 +11,18 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// letters counts characters. No word is one token, and most lengths need particular last
-// words.
+// letters is a tokenizer that counts characters. No word is a single token, and most lengths are
+// possible only with particular last words.
 type letters struct{}
 
 func (letters) Count(text string) int { return len(text) }
 
-// even has no text of an odd number of tokens.
+// even is a tokenizer that never counts an odd number of tokens.
 type even struct{}
 
 func (even) Count(text string) int { return 2 * tokenizer.Words{}.Count(text) }
 
-// nothing is a broken tokenizer: every text has no tokens.
+// nothing is a broken tokenizer that counts 0 tokens in every text.
 type nothing struct{}
 
 func (nothing) Count(string) int { return 0 }
@@ -120,7 +120,7 @@ func TestPromptsSharePrefix(t *testing.T) {
 	}
 }
 
-// common returns the words at the beginning of a that b begins with, too.
+// common returns the words at the beginning of both a and b.
 func common(a, b string) string {
 	x, y := strings.Fields(a), strings.Fields(b)
 	n := 0
@@ -130,8 +130,8 @@ func common(a, b string) string {
 	return strings.Join(x[:n], " ")
 }
 
-// TestPromptsHaveNoCommonPrefix checks that the first 16 tokens differ in 2,000 requests
-// of two seeds, so that a prefix cache has nothing to reuse.
+// TestPromptsHaveNoCommonPrefix checks 2,000 requests with two seeds. The first 16 tokens of all of
+// them must differ, so that a prefix cache has nothing to reuse.
 func TestPromptsHaveNoCommonPrefix(t *testing.T) {
 	bpe := loadTokenizer(t, "llama3-style")
 	first16 := map[string]func(string) string{

@@ -12,15 +12,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env/extracases"
 )
 
-// TestPublishedComplete checks every value against the project's first
-// transcription, which is not part of this repository. TestPublished checks the files
-// without it.
+// TestPublishedComplete checks every value against the project's first transcription of the studies,
+// which is not in this repository. TestPublished checks the files without this transcription.
 func TestPublishedComplete(t *testing.T) {
 	folder := extracases.Path(t, "published")
 	first, err := filepath.Glob(filepath.Join(folder, "*.txt"))
 	assert.NilError(t, err)
 	assert.Assert(t, len(first) > 0, "%s has no *.txt", folder)
-	// The units that have another name in benchdata/published, by the letter of the study.
+	// The units whose names differ in benchdata/published, keyed by the letter of the study.
 	renamed := map[string]map[string]string{
 		"a":  {"tok/s": "output-tok/s", "mean-tpot-ns": "mean-token-ns"},
 		"a0": {"tok/s": "output-tok/s", "mean-tpot-ns": "mean-token-ns", "mean-ttft-ns": "mean-first-chunk-ns"},
@@ -69,7 +68,7 @@ func TestPublishedComplete(t *testing.T) {
 				for _, part := range []string{"model", "concurrency", "quant"} {
 					old := nameValue(was, part)
 					if !regexp.MustCompile(`^\d+$`).MatchString(old) && part == "concurrency" {
-						continue // a text there: none, unstated or unbounded
+						continue // the study has a text here: none, unstated or unbounded
 					}
 					if got := nameValue(row, part); got != llmbench.NameValue(old) {
 						t.Errorf("%s: lines %s: %s %s, want %s", file, was.lines, part, got, old)
@@ -84,7 +83,7 @@ func TestPublishedComplete(t *testing.T) {
 	assert.Assert(t, values >= 2388, "%d values compared, and 2,388 were published", values)
 }
 
-// nameValue returns the value of a key in the name of a row.
+// nameValue returns the value of a key in a row's name.
 func nameValue(p published, key string) string {
 	_, parts := p.Name.Parts()
 	for _, part := range parts {

@@ -19,7 +19,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A published row is a result and its lines in the study.
+// A published row is a result together with its lines in the study.
 type published struct {
 	*benchfmt.Result
 	lines string
@@ -32,7 +32,7 @@ func readPublished(t *testing.T, file string) []published {
 	f, err := os.Open(file)
 	assert.NilError(t, err)
 	defer f.Close()
-	lines := map[int]string{} // lines of the study, by the line of the row in the file
+	lines := map[int]string{} // lines in the study, keyed by the row's line in the file
 	text := bufio.NewScanner(f)
 	at := ""
 	for n := 1; text.Scan(); n++ {
@@ -69,7 +69,7 @@ func publishedFiles(t *testing.T) []string {
 	return files
 }
 
-// original returns a value and its unit as the file has them.
+// original returns a value and its unit as they are in the file.
 func original(v benchfmt.Value) (float64, string) {
 	if v.OrigUnit != "" {
 		return v.OrigValue, v.OrigUnit
@@ -87,8 +87,8 @@ func (p published) value(unit string) (float64, bool) {
 	return 0, false
 }
 
-// TestPublishedNames checks that the names of published rows follow the scheme of the
-// names of benchmarks in this module.
+// TestPublishedNames checks that the names of published rows follow the naming scheme of this
+// module's benchmarks.
 func TestPublishedNames(t *testing.T) {
 	order := []string{"backend", "model", "quant", "workload", "stream", "output", "rate", "concurrency"}
 	for _, file := range publishedFiles(t) {
@@ -121,8 +121,8 @@ func TestPublishedNames(t *testing.T) {
 	}
 }
 
-// TestPublishedUnits checks that every unit is one of llmbench's or has an explanation,
-// and that the better direction is the same.
+// TestPublishedUnits checks that every unit is a unit of llmbench or has an explanation, and that
+// units of llmbench have the same better direction here.
 func TestPublishedUnits(t *testing.T) {
 	text, err := os.ReadFile("published/README.md")
 	assert.NilError(t, err)

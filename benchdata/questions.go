@@ -10,8 +10,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// A QuestionFormat is the format of the file of a [Questions] data set. Files of JSON
-// formats are JSON Lines or one JSON array of objects.
+// A QuestionFormat is the format of the file of a [Questions] data set. In the JSON formats,
+// the file is JSON Lines or one JSON array of objects.
 type QuestionFormat string
 
 // The formats of questions.
@@ -26,9 +26,9 @@ const (
 	// Long is JSON with a long text and a task in "question": the long.jsonl that
 	// users of EvalScope write themselves.
 	Long QuestionFormat = "long"
-	// Alpaca is JSON with an "instruction" and an optional "input", which the prompt
-	// has on the lines after the instruction, as in alpaca_data.json
-	// (https://github.com/tatsu-lab/stanford_alpaca).
+	// Alpaca is JSON with an "instruction" and an optional "input", as in
+	// alpaca_data.json (https://github.com/tatsu-lab/stanford_alpaca). The prompt is the
+	// instruction and, on the next line, the input.
 	Alpaca QuestionFormat = "alpaca"
 	// LongAlpaca is JSON with the whole question in "instruction", as in
 	// LongAlpaca-12k.json (https://huggingface.co/datasets/Yukang/LongAlpaca-12k).
@@ -36,12 +36,12 @@ const (
 	// Lines is text with a question in each line: EvalScope's line_by_line.
 	Lines QuestionFormat = "lines"
 	// CustomVLLM is vLLM's custom data set: JSON with the question in "prompt" and,
-	// optionally, the length of its answer in "output_tokens", which is used if
+	// optionally, the length of the answer in "output_tokens". The latter is used only if
 	// [Questions.OwnOutput] is set.
 	CustomVLLM QuestionFormat = "jsonl"
 )
 
-// questionFormats holds the members of a record that each format uses.
+// questionFormats has, for each format, the names of the members that are used.
 var questionFormats = map[QuestionFormat][]string{
 	OpenQA:     {"question"},
 	Codefuse:   {"input"},
@@ -55,40 +55,45 @@ var questionFormats = map[QuestionFormat][]string{
 // Questions has the questions of a file as prompts.
 //
 // It follows EvalScope's rules (evalscope/perf/plugin/datasets in
-// https://github.com/modelscope/evalscope): white space around a question is
-// removed; questions that are empty, shorter than MinPrompt or longer than MaxPrompt
-// are skipped; the first n questions are taken, and repeated from the first if there
-// are fewer. For [CustomVLLM] it follows vLLM's rules
-// (https://github.com/vllm-project/vllm/tree/main/vllm/benchmarks/datasets): the text
-// is unchanged, the questions are shuffled for every Seed, and if there are too few,
-// more are drawn from them with replacement.
+// https://github.com/modelscope/evalscope):
 //
-// Unlike both tools, Questions returns an error, with the file and the line, for a
-// record that is not in the format. It holds only the returned requests in memory, and
-// reads only as much of the file as needed.
+//   - White space around a question is removed.
+//   - Questions that are empty, shorter than MinPrompt or longer than MaxPrompt are skipped.
+//   - The first n questions are taken. If there are fewer, they repeat from the first.
+//
+// For [CustomVLLM] it follows vLLM's rules
+// (https://github.com/vllm-project/vllm/tree/main/vllm/benchmarks/datasets):
+//
+//   - The text is unchanged.
+//   - The questions are shuffled, with Seed 0 too.
+//   - If there are fewer than n questions, more are drawn from them with replacement.
+//
+// Unlike both tools, Questions returns an error for a record with a wrong format. The error
+// names the file and the line. Questions holds only the returned requests in memory, and reads
+// only as much of the file as needed.
 type Questions struct {
 	// Format is the format of the file.
 	Format QuestionFormat
 	// Path is the file that Requests reads. The file may be compressed by gzip or
 	// zstd.
 	Path string
-	// Output limits every answer, in tokens. 0 means 2,048, EvalScope's default, or
-	// for CustomVLLM 256, the default of vLLM's --custom-output-len.
+	// Output limits every answer, in tokens. 0 means 2,048, EvalScope's default. For
+	// CustomVLLM, 0 means 256, the default of vLLM's --custom-output-len.
 	Output int
-	// OwnOutput limits each answer by the "output_tokens" of its record instead:
-	// vLLM's --custom-output-len -1. A record without it is an error. Only CustomVLLM
-	// allows OwnOutput.
+	// OwnOutput limits each answer by "output_tokens" of its record instead of Output, like
+	// vLLM's --custom-output-len -1. A record without "output_tokens" is then an error.
+	// OwnOutput is only allowed for CustomVLLM.
 	OwnOutput bool
 	// FixedOutput makes the server generate the full length of each answer. Without
 	// FixedOutput the model may stop earlier.
 	FixedOutput bool
-	// MinPrompt and MaxPrompt are the lengths in tokens of the shortest and the
-	// longest question that is taken; 0 means 1 and no limit.
+	// MinPrompt and MaxPrompt are the smallest and the largest length, in tokens, of the
+	// questions that are taken. A MinPrompt of 0 means 1, a MaxPrompt of 0 means no limit.
 	MinPrompt, MaxPrompt int
-	// NoRepeat returns fewer than n requests if the file has fewer questions.
+	// NoRepeat returns fewer than n requests if the file has fewer than n such questions.
 	NoRepeat bool
-	// Seed shuffles the questions; if there are too few, more are drawn from them
-	// with replacement. 0 takes the questions in the order of the file.
+	// Seed, if not 0, shuffles the questions; if there are fewer than n, more are drawn
+	// from them with replacement. 0 takes the questions in the order of the file.
 	Seed uint64
 	// Salt, if not 0, replaces the beginning of each question: see [Options].Salt.
 	Salt uint64
@@ -96,12 +101,12 @@ type Questions struct {
 	Tokenizer llmbench.Tokenizer
 }
 
-// defaultOutput is EvalScope's default limit of answers in tokens.
+// defaultOutput is EvalScope's default limit for the length of an answer, in tokens.
 const defaultOutput = 2048
 
-// Requests returns n requests from the file at Path. Their PromptTokens is the length
-// of the question by the Tokenizer. It returns an error if n or a field is out of
-// range, if the file cannot be read or is not in the format, or if no question has an
+// Requests returns n requests from the file at Path. Their PromptTokens is the length of the
+// question, counted by the Tokenizer. Requests returns an error if n or a field is out of
+// range, if the file cannot be read, if the file's format is wrong, or if no question has an
 // allowed length.
 func (q Questions) Requests(n int) ([]llmbench.Request, error) {
 	return readFile(q.kind(), q.Path, func(s *source) ([]llmbench.Request, error) { return q.read(s, n) })
@@ -158,7 +163,7 @@ func (q Questions) read(s *source, n int) ([]llmbench.Request, error) {
 	return saltTexts(sample.requests(!q.NoRepeat), q.Salt, tok)
 }
 
-// questions reads all questions of the file, of any length.
+// questions yields all questions of the file, whatever their length.
 func (q Questions) questions(s *source) iter.Seq2[llmbench.Request, error] {
 	return func(yield func(llmbench.Request, error) bool) {
 		r := llmbench.Request{MaxTokens: q.Output, FixedOutput: q.FixedOutput}
@@ -187,7 +192,8 @@ func (q Questions) questions(s *source) iter.Seq2[llmbench.Request, error] {
 	}
 }
 
-// question returns r with the question of a record.
+// question returns r with the prompt, and with the record's own output length if OwnOutput is
+// set.
 func (q Questions) question(o item, r llmbench.Request) (llmbench.Request, error) {
 	var err error
 	if r.Prompt, err = o.text(questionFormats[q.Format][0]); err != nil {

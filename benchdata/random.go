@@ -9,44 +9,43 @@ import (
 )
 
 // Random is the workload "random" of vLLM or SGLang: the lengths of prompts and
-// answers are drawn from ranges. [Prompts] has one exact length instead.
+// answers are drawn from ranges. [Prompts] has fixed lengths instead.
 //
-// The option --random-range-ratio, r, of the two tools has opposite meanings for a
-// length L:
+// Both tools have the option --random-range-ratio, here called r. For a configured length L,
+// its meanings are opposite:
 //
-//   - vLLM draws uniformly from floor(L (1-r)) to ceil(L (1+r)), for r from 0 to below
-//     1. The default r of 0 means exactly L (random.py in
+//   - vLLM draws uniformly from floor(L (1-r)) to ceil(L (1+r)). r is from 0 to below 1. The
+//     default is 0, which means exactly L (random.py in
 //     https://github.com/vllm-project/vllm/tree/main/vllm/benchmarks/datasets).
-//   - SGLang draws uniformly from floor(L r) to L, for r from 0 to 1. 1 means exactly
-//     L, and the default of 0 means any length from 1 to L (common.py in
+//   - SGLang draws uniformly from floor(L r) to L. r is from 0 to 1. The default is 0, which
+//     means any length from 1 to L; 1 means exactly L (common.py in
 //     https://github.com/sgl-project/sglang/tree/main/python/sglang/benchmark/datasets).
 //
-// Answers have at least one token, and SGLang's prompts, too. The text is random
-// words, as in [Prompts], where the tools have random tokens of a vocabulary. The
-// lengths are exact.
+// Every answer has at least one token. With SGLang's rules, so has every prompt. The text is
+// random words, as in [Prompts]; the tools use random tokens of a vocabulary. Prompts have
+// exactly the lengths that were drawn.
 type Random struct {
 	// Rules is VLLM or SGLang; "" means VLLM.
 	Rules Rules
 	// Input and Output are the lengths L of prompts and of answers in tokens. 0 means
-	// 1,024, or for Output by vLLM's rules 128.
+	// 1,024; with vLLM's rules, an Output of 0 means 128.
 	Input, Output int
 	// Ratio is r.
 	Ratio float64
-	// Prefix is the number of tokens that begin every prompt, in addition to Input.
-	// Only vLLM's rules allow it.
+	// Prefix is the number of tokens at the beginning that are the same in all prompts. They
+	// come in addition to Input. Prefix is only allowed with vLLM's rules.
 	Prefix int
-	// Seed determines lengths and words. Another Salt has other words of the same
-	// lengths.
+	// Seed determines lengths and words. Salt changes the words but not the lengths.
 	Seed, Salt uint64
-	// Template is the number of tokens that the server adds to each prompt. The text
-	// after the Prefix is shorter by Template, but not below 0.
+	// Template is the number of tokens that the server adds to each prompt. The text after
+	// the prefix is shortened by Template tokens; it may then be empty.
 	Template int
 	// Tokenizer counts tokens; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
 
-// Requests returns n requests with FixedOutput set, as the tools do. It returns an
-// error if n or a field is out of range.
+// Requests returns n requests. Like the tools, it sets FixedOutput. It returns an error if n
+// or a field is out of range.
 func (r Random) Requests(n int) ([]llmbench.Request, error) {
 	if r.Rules == "" {
 		r.Rules = VLLM
@@ -71,7 +70,7 @@ func (r Random) Requests(n int) ([]llmbench.Request, error) {
 	}
 	random := rand.New(rand.NewPCG(r.Seed, 3))
 	requests := make([]llmbench.Request, n)
-	for i := range requests { // drawn in this order; the texts are made concurrently
+	for i := range requests { // draw the lengths in order; the texts are made concurrently below
 		text := max(r.Prefix+max(input.draw(random)-r.Template, 0), 1)
 		requests[i] = llmbench.Request{
 			MaxTokens:    max(output.draw(random), 1),
@@ -109,14 +108,14 @@ func (r Random) check(n int) error {
 	case !(r.Ratio >= 0 && r.Ratio <= most):
 		return fmt.Errorf("field Ratio is %v, must be from 0 to 1, and by the rules of %s below 1", r.Ratio, VLLM)
 	case r.Prefix < 0 || r.Prefix > 0 && r.Rules != VLLM:
-		return fmt.Errorf("field Prefix is %d tokens by the rules of %s, must be 0, or more by those of %s", r.Prefix, r.Rules, VLLM)
+		return fmt.Errorf("field Prefix is %d tokens by the rules of %s, must be 0 or more, and 0 unless field Rules is %s", r.Prefix, r.Rules, VLLM)
 	case r.Template < 0:
 		return fmt.Errorf("field Template is %d tokens, must be at least 0", r.Template)
 	}
 	return nil
 }
 
-// lengths is a range of lengths in tokens by the rules of a tool.
+// lengths is a range of lengths in tokens, by the rules of a tool.
 type lengths struct {
 	rules Rules
 	full  int
@@ -131,7 +130,7 @@ func (l lengths) bounds() (low, high int) {
 	return int(math.Floor(float64(l.full) * (1 - l.ratio))), int(math.Ceil(float64(l.full) * (1 + l.ratio)))
 }
 
-// draw draws a length.
+// draw returns a random length.
 func (l lengths) draw(random *rand.Rand) int {
 	low, high := l.bounds()
 	return low + random.IntN(high-low+1)

@@ -14,9 +14,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// values reads the records of a file one at a time. The file is a JSON array or,
-// unless array is set, JSON Lines. read reads one record. The sequence ends with the
-// first error, which names the line and the record, counted from 0.
+// values reads the records of a file one at a time. The file must be a JSON array if array is
+// true, otherwise a JSON array or JSON Lines. read reads one record. The sequence ends with the
+// first error. The error names the line and the record; the first record is 0.
 func values[T any](s *source, array bool, read func(d *jsontext.Decoder) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		d := decoder(s)
@@ -64,48 +64,48 @@ func values[T any](s *source, array bool, read func(d *jsontext.Decoder) (T, err
 	}
 }
 
-// A contentError is an error in the contents of a record that was read completely. Its
-// line is the last line of the record.
+// A contentError is an error in the contents of a record that was read completely. It is
+// reported at the last line of the record.
 type contentError struct{ err error }
 
 func (e *contentError) Error() string { return e.err.Error() }
 
-// decoder returns a decoder that accepts the same JSON as Python: an object may have a
-// name twice, of which the last counts, and a string may have half of a surrogate pair.
+// decoder returns a decoder that accepts the same JSON as Python. If an object has a name
+// twice, the last one counts. A string may have half of a surrogate pair.
 func decoder(s *source) *jsontext.Decoder {
 	return jsontext.NewDecoder(s, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// lineNow returns the line, counted from 1, of the next byte that d has not decoded.
-// It takes time in proportion to the bytes that d has read ahead.
+// lineNow returns the line, from 1, of the next byte that d will decode. It takes time in
+// proportion to the bytes that d has read ahead.
 func lineNow(d *jsontext.Decoder, s *source) int {
 	return 1 + s.newlines - bytes.Count(d.UnreadBuffer(), []byte{'\n'})
 }
 
-// lineOf adds the line to an error. The line has the next byte that d has not
-// decoded and that is not white space.
+// lineOf adds a line to an error: the line of the next byte to decode, after white space and
+// commas.
 func lineOf(d *jsontext.Decoder, s *source, err error) error {
 	if long, ok := errors.AsType[errTooLong](err); ok {
-		err = long // without the decoder's message
+		err = long // drops the message that the decoder adds
 	}
 	rest := d.UnreadBuffer()
 	space := rest[:len(rest)-len(bytes.TrimLeft(rest, " \t\r\n,"))]
 	return &lineError{lineNow(d, s) + bytes.Count(space, []byte{'\n'}), err}
 }
 
-// end reads the ] of the file's array. Anything after the ] is an error.
+// end reads the ] that ends the file's array. Anything after it is an error.
 func end(d *jsontext.Decoder) error {
 	if _, err := d.ReadToken(); err != nil {
 		return err
 	}
 	if _, err := d.ReadToken(); err != io.EOF {
-		return errors.New("the file must end after its JSON array, but goes on")
+		return errors.New("the file must end after its JSON array, but has more data")
 	}
 	return nil
 }
 
-// items reads records that are objects. parse gets the members of a record whose names
-// are in want. Of a name that a record has twice, the last member counts.
+// items reads records that are objects. parse gets only the members whose names are in want.
+// If a record has a name twice, the last member counts.
 func items[T any](s *source, want []string, parse func(o item) (T, error)) iter.Seq2[T, error] {
 	return values(s, false, func(d *jsontext.Decoder) (T, error) {
 		o, err := readItem(d, want)
@@ -121,7 +121,7 @@ func items[T any](s *source, want []string, parse func(o item) (T, error)) iter.
 	})
 }
 
-// An item holds members of a JSON object.
+// An item has some members of a JSON object.
 type item map[string]jsontext.Value
 
 // readItem reads the members of an object whose names are in want.
@@ -138,13 +138,13 @@ func readItem(d *jsontext.Decoder, want []string) (item, error) {
 	return o, err
 }
 
-// has reports whether o has a member with that name that is not null.
+// has reports whether o has the named member and its value is not null.
 func (o item) has(name string) bool {
 	v, ok := o[name]
 	return ok && v.Kind() != 'n'
 }
 
-// value returns a member, which must have the kind want.
+// value returns the named member. Its kind must be want.
 func (o item) value(name string, want jsontext.Kind) (jsontext.Value, error) {
 	v, ok := o[name]
 	if !ok {
@@ -156,7 +156,7 @@ func (o item) value(name string, want jsontext.Kind) (jsontext.Value, error) {
 	return v, nil
 }
 
-// text returns a member that is a string.
+// text returns the named member, which must be a string.
 func (o item) text(name string) (string, error) {
 	v, err := o.value(name, '"')
 	if err != nil {
@@ -169,7 +169,7 @@ func (o item) text(name string) (string, error) {
 	return text, nil
 }
 
-// number returns a member that is a number.
+// number returns the named member, which must be a number.
 func (o item) number(name string) (float64, error) {
 	v, err := o.value(name, '0')
 	if err != nil {
@@ -177,12 +177,12 @@ func (o item) number(name string) (float64, error) {
 	}
 	x, err := strconv.ParseFloat(string(v), 64)
 	if err != nil {
-		return 0, fmt.Errorf("%q is %.40s, which is too large", name, v)
+		return 0, fmt.Errorf("%q is %.40s, too large for a number", name, v)
 	}
 	return x, nil
 }
 
-// tokens returns a member that is a number of tokens.
+// tokens returns the named member, which must be a number of tokens.
 func (o item) tokens(name string) (int, error) {
 	x, err := o.number(name)
 	if err != nil {
@@ -194,6 +194,6 @@ func (o item) tokens(name string) (int, error) {
 	return int(x), nil
 }
 
-// mostTokens is the longest prompt or answer in tokens that a data set allows. A
-// prompt of random words of that length has about 800 MB.
+// mostTokens is the largest length, in tokens, that a data set allows for a prompt or an
+// answer. A prompt of random words with this length has about 800 MB.
 const mostTokens = 1 << 27

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// TestShareGPTByRule has a file for each rule of each tool, and the lengths of the prompt
-// and the answer that are taken.
+// TestShareGPTByRule has a file for each rule of each tool. It checks the lengths of the prompts and
+// answers that are taken.
 func TestShareGPTByRule(t *testing.T) {
 	turns := func(key, says string, words ...int) string {
 		var all []string
@@ -24,7 +24,7 @@ func TestShareGPTByRule(t *testing.T) {
 	}
 	pair := func(prompt, answer int) string { return turns("conversations", "value", prompt, answer) }
 	gptFirst := `{"conversations": [{"from": "gpt", "value": "w w w w w"}, {"from": "human", "value": "w w w w w w"}]}`
-	other := pair(7, 8) // always taken
+	other := pair(7, 8) // a record that is always taken
 	both := ShareGPT{}
 	sglang := ShareGPT{Rules: SGLang}
 	custom := ShareGPT{Rules: SGLangCustom}
@@ -32,7 +32,7 @@ func TestShareGPTByRule(t *testing.T) {
 		rule string
 		s    ShareGPT
 		file string
-		want []int // words of prompt and answer; nil if skipped
+		want []int // numbers of words in prompt and answer; nil if the record is skipped
 	}{
 		{"vLLM: fewer than two turns", both, turns("conversations", "value", 9), nil},
 		{"vLLM: no turns", both, turns("conversations", "value"), nil},
@@ -79,7 +79,7 @@ func TestShareGPTByRule(t *testing.T) {
 		}
 		assert.DeepEqual(t, got, tt.want)
 	}
-	// If there are too few conversations, vLLM draws more of them, and SGLang does not.
+	// If there are too few conversations, vLLM draws some of them again. SGLang does not.
 	for _, tt := range []struct {
 		s    ShareGPT
 		want int
@@ -105,8 +105,8 @@ func TestShareGPTByRule(t *testing.T) {
 	}
 }
 
-// TestRandomRanges checks that the lengths cover the range of each tool's rule, and none
-// is outside.
+// TestRandomRanges checks that the lengths cover the range of each tool's rule, and that no length is
+// outside.
 func TestRandomRanges(t *testing.T) {
 	for _, tt := range []struct {
 		r           Random
@@ -184,7 +184,7 @@ func TestSonnet(t *testing.T) {
 	}{
 		{Sonnet{Input: 5}, "sonnet: field Input is 5 tokens, must be more than the 7 of the task"},
 		{Sonnet{Input: 100, Prefix: 100}, "Input must be more lines than Prefix"},
-		{Sonnet{Input: 5000, Prefix: 4000}, "and Prefix at most the 322 of the file"},
+		{Sonnet{Input: 5000, Prefix: 4000}, "and Prefix at most the 322 lines of the file"},
 		{Sonnet{Path: "testdata/none.txt"}, "no such file"},
 		{Sonnet{Output: -1}, "field Output is -1 tokens"},
 		{Sonnet{Template: -1}, "field Template is -1 tokens"},
@@ -194,7 +194,7 @@ func TestSonnet(t *testing.T) {
 	}
 }
 
-// groupsOf returns the number of requests for each distinct beginning of that many words.
+// groupsOf returns, for each distinct beginning of the given number of words, the number of requests.
 func groupsOf(requests []llmbench.Request, words int) map[string]int {
 	groups := map[string]int{}
 	for _, r := range requests {
@@ -206,7 +206,7 @@ func groupsOf(requests []llmbench.Request, words int) map[string]int {
 func TestPrefixRepetition(t *testing.T) {
 	requests, err := PrefixRepetition{Prefixes: 3, Prefix: 20, Suffix: 10, Output: 5, Seed: 1, Template: 2}.Requests(17)
 	assert.NilError(t, err)
-	assert.Equal(t, len(requests), 15) // 17 is rounded down to a multiple of 3, as vLLM does
+	assert.Equal(t, len(requests), 15) // like vLLM, rounds 17 down to a multiple of 3
 	groups := groupsOf(requests, 20)
 	assert.Equal(t, len(groups), 3)
 	for _, n := range groups {

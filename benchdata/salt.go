@@ -12,8 +12,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// saltedSeed returns the seed of the words of generated texts. Other random choices,
-// such as lengths and orders, depend on seed alone. Without a salt it returns seed.
+// saltedSeed returns the seed for the words of generated texts. It is seed if salt is 0. Other
+// random choices, such as lengths and orders, must use seed itself.
 func saltedSeed(seed, salt uint64) uint64 {
 	if salt == 0 {
 		return seed
@@ -21,31 +21,32 @@ func saltedSeed(seed, salt uint64) uint64 {
 	return rand.NewPCG(seed, salt).Uint64()
 }
 
-// A salter replaces the beginning of texts that come from a file. Caches compare
-// prompts from their beginning (https://docs.vllm.ai/en/latest/design/prefix_caching/),
-// so that the text after the beginning can stay.
+// A salter replaces the beginning of texts from a file. The rest of a text need not change:
+// caches compare prompts from the beginning
+// (https://docs.vllm.ai/en/latest/design/prefix_caching/).
 //
-// The new beginning depends on the salt and on the first characters of the text: equal
-// texts stay equal, and texts with a longer common beginning still have one.
+// The new beginning depends only on the salt and on the first characters of the text. So equal
+// texts remain equal. Texts that have more than these characters in common still begin with
+// the same text.
 type salter struct {
 	salt uint64
 	tok  llmbench.Tokenizer
-	// byRune replaces characters in texts with spaces, too, so that the number of
+	// byRune replaces single characters even in texts with spaces, so that the number of
 	// characters stays the same.
 	byRune bool
 }
 
 const (
-	decidingRunes = 32 // characters of a text that determine its new beginning
-	replacedRunes = 4  // letters that are replaced where there are no words
+	decidingRunes = 32 // number of characters of a text that determine its new beginning
+	replacedRunes = 4  // number of letters that are replaced in scripts without spaces between words
 	mostSaltings  = 16 // tries to find a text with the same number of tokens
-	mostDraws     = 16 // tries to find words with the same number of tokens as a beginning
+	mostDraws     = 16 // tries to find words with the same number of tokens as the replaced words
 )
 
-// A saltedText is a text with another beginning.
+// A saltedText is a text whose beginning has been replaced.
 type saltedText struct {
 	text  string
-	added int // tokens more than before, seldom other than 0
+	added int // how many more tokens it has than the original text, mostly 0
 }
 
 // saltTexts replaces the beginning of the prompt, or of the first message, of each
@@ -55,7 +56,7 @@ func saltTexts(requests []llmbench.Request, salt uint64, tok llmbench.Tokenizer)
 		return requests, nil
 	}
 	s := &salter{salt: salt, tok: orWords(tok)}
-	places := map[string]int{} // of texts; repeated ones are salted once
+	places := map[string]int{} // index of each text in texts; equal texts are salted once
 	var texts []string
 	for i := range requests {
 		text := *openingOf(&requests[i])
@@ -74,7 +75,7 @@ func saltTexts(requests []llmbench.Request, salt uint64, tok llmbench.Tokenizer)
 	}
 	for i := range requests {
 		r := &requests[i]
-		r.Messages = slices.Clone(r.Messages) // which repeated requests have in common
+		r.Messages = slices.Clone(r.Messages) // because repeated requests share the slice
 		text := openingOf(r)
 		replaced := salted[places[*text]]
 		*text = replaced.text
@@ -83,7 +84,8 @@ func saltTexts(requests []llmbench.Request, salt uint64, tok llmbench.Tokenizer)
 	return requests, nil
 }
 
-// openingOf returns the text that a prompt begins with.
+// openingOf returns a pointer to the content of the first message, or to the prompt if r has no
+// messages.
 func openingOf(r *llmbench.Request) *string {
 	if len(r.Messages) > 0 {
 		return &r.Messages[0].Content
@@ -91,8 +93,8 @@ func openingOf(r *llmbench.Request) *string {
 	return &r.Prompt
 }
 
-// replace returns text with another beginning of as many tokens, or the text with the
-// closest number of tokens that it finds.
+// replace returns text with another beginning, with the same number of tokens if possible.
+// Otherwise it returns the closest number of tokens that it finds.
 func (s *salter) replace(text string) (saltedText, error) {
 	deciding := firstRunes(text, decidingRunes)
 	hash := fnv.New64a()
@@ -121,11 +123,11 @@ func (s *salter) replace(text string) (saltedText, error) {
 	return closest, tokenizerError(s.tok)
 }
 
-// A drawHead draws what replaces the beginning head of a text.
+// A drawHead returns the part of a text to replace, head, and its random replacement, drawn.
 type drawHead func() (head, drawn string)
 
-// heads returns the beginnings of text of one word, of two words and so on, of at most
-// most bytes. It returns none for texts without spaces between words.
+// heads returns the beginnings of text that have one word, two words and so on, up to most
+// bytes. It returns nil if the text has no spaces between words.
 func (s *salter) heads(text string, most int) (all []string) {
 	if s.byRune {
 		return nil
@@ -144,8 +146,9 @@ func (s *salter) heads(text string, most int) (all []string) {
 	return all
 }
 
-// words draws two random words in place of those heads that have as many tokens, mostly
-// of two words, or of the closest number. There is one word in place of one.
+// words returns a function that draws two random words and replaces one of the heads by them.
+// It chooses the head with the same number of tokens, mostly the head of two words, or else the
+// head with the closest number. If the text has only one word, the function draws one word.
 func (s *salter) words(heads []string, random *rand.Rand) drawHead {
 	tokens := make([]int, len(heads))
 	for i, head := range heads {
@@ -173,11 +176,12 @@ func (s *salter) words(heads []string, random *rand.Rand) drawHead {
 	}
 }
 
-// letters draws some of the first letters of a text in place of its first few. It
-// returns nil for a text that begins without letters.
+// letters returns a function that replaces the first replacedRunes letters of a text. The new
+// letters are drawn from all letters in deciding, which is the beginning of the text. letters
+// returns nil if there are no letters.
 func (s *salter) letters(deciding string, random *rand.Rand) drawHead {
 	var letters []rune
-	end := 0 // after the last letter that is replaced
+	end := 0 // offset after the last letter to replace
 	for i, r := range deciding {
 		if !isLetter(r) {
 			continue
@@ -208,7 +212,7 @@ func isLetter(r rune) bool {
 // hasNoSpaces reports whether r belongs to a script without spaces between words.
 func hasNoSpaces(r rune) bool { return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) }
 
-// firstRunes returns the first n characters of text, or all if there are fewer.
+// firstRunes returns the first n characters of text, or the whole text if it is shorter.
 func firstRunes(text string, n int) string {
 	end := 0
 	for range n {

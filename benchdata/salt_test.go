@@ -13,7 +13,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// saltedRequests returns requests of the data set that spec names.
+// saltedRequests returns requests of the data set that spec describes.
 func saltedRequests(t *testing.T, spec string, o Options) []llmbench.Request {
 	t.Helper()
 	w, err := Open(spec, o)
@@ -32,8 +32,9 @@ func wholeText(r llmbench.Request) string {
 	return text
 }
 
-// TestSaltGolden shows the prompts of each kind without a salt, as a digest, and the
-// beginning of one with a salt. The prompts without a salt must never change.
+// TestSaltGolden compares two things with a golden file, for each kind: a digest of the prompts
+// without a salt, and the beginning of a prompt with a salt. The prompts without a salt must never
+// change.
 func TestSaltGolden(t *testing.T) {
 	var b strings.Builder
 	all := specs(t)
@@ -48,9 +49,9 @@ func TestSaltGolden(t *testing.T) {
 	golden.Assert(t, b.String(), "salt.golden")
 }
 
-// TestSalt checks for every kind that equal salts give equal requests, and that requests
-// of different salts differ at the beginning of every prompt and are alike in all else:
-// their lengths, and which of them have a common beginning.
+// TestSalt checks, for every kind, that equal salts give equal requests. Requests with different
+// salts must differ at the beginning of every prompt. Their lengths, and which prompts have a common
+// beginning, must be the same.
 func TestSalt(t *testing.T) {
 	for name, tok := range map[string]llmbench.Tokenizer{"words": nil, "qwen2": loadTokenizer(t, "qwen2-style")} {
 		for kind, spec := range specs(t) {
@@ -84,8 +85,7 @@ func beginning(r *llmbench.Request) string {
 	return strings.Join(strings.Fields(text)[:min(openingWords, len(strings.Fields(text)))], " ")
 }
 
-// checkAlike checks that salted requests differ from those without a salt in nothing but
-// their words.
+// checkAlike checks that salted requests differ from the requests without a salt only in their words.
 func checkAlike(t *testing.T, name string, tok llmbench.Tokenizer, without, salted []llmbench.Request) {
 	t.Helper()
 	assert.Equal(t, len(salted), len(without), name)
@@ -111,7 +111,7 @@ func checkAlike(t *testing.T, name string, tok llmbench.Tokenizer, without, salt
 	}
 }
 
-// commonWords returns how many words a and b have in common at their beginning.
+// commonWords returns the number of equal words at the beginning of a and b.
 func commonWords(a, b string) int {
 	x, y := strings.Fields(a), strings.Fields(b)
 	for i := range min(len(x), len(y)) {
@@ -122,12 +122,12 @@ func commonWords(a, b string) int {
 	return min(len(x), len(y))
 }
 
-// TestSaltOfTexts checks which parts of a text stay.
+// TestSaltOfTexts checks which part of a text a salt does not change.
 func TestSaltOfTexts(t *testing.T) {
 	qwen := loadTokenizer(t, "qwen2-style")
 	for _, tt := range []struct {
 		name, text string
-		rest       string // of the text, which stays
+		rest       string // the part of the text that does not change
 		tok        llmbench.Tokenizer
 	}{
 		{"English", "What is the capital of France?", " the capital of France?", qwen},
@@ -171,7 +171,7 @@ func TestSaltOfContinuation(t *testing.T) {
 	}
 }
 
-// TestSaltOfFiller checks that other letters begin the prompts, whose lengths stay.
+// TestSaltOfFiller checks that a salt changes the letters at the beginning but not the lengths.
 func TestSaltOfFiller(t *testing.T) {
 	requests := func(salt uint64) []llmbench.Request {
 		all, err := Filler{Input: 60, Output: 9, Salt: salt}.Requests(5)
@@ -186,7 +186,7 @@ func TestSaltOfFiller(t *testing.T) {
 	}
 }
 
-// TestSaltVaries checks that many salts have many beginnings, also if words have several
+// TestSaltVaries checks that many salts give many different beginnings, even if words have several
 // tokens.
 func TestSaltVaries(t *testing.T) {
 	for _, tok := range []llmbench.Tokenizer{tokenizer.Words{}, letters{}, loadTokenizer(t, "gpt2-style"), loadTokenizer(t, "qwen2-style")} {

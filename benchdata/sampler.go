@@ -10,20 +10,20 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// A sampler selects n of a file's requests while the file is read: the first n, or n
-// at random. It holds at most n requests.
+// A sampler selects n requests from a file while the file is read: the first n, or n random
+// ones. It holds at most n requests in memory.
 //
-// To shuffle, the sampler gives every record a random key and sorts by the keys. Only
-// the records with the n lowest keys so far need to be kept and tokenized.
+// To shuffle, the sampler gives every record a random key and sorts by the keys. So only the
+// records with the n lowest keys so far need to be tokenized and kept.
 type sampler struct {
 	n       int
 	seed    uint64
-	shuffle *rand.Rand // nil selects the first n
+	shuffle *rand.Rand // nil means that the first n are selected
 	kept    keyedRequests
 	records uint64 // number of records so far
 }
 
-// newSampler returns a sampler of n requests.
+// newSampler returns a sampler that selects n requests, at random if shuffle is true.
 func newSampler(n int, seed uint64, shuffle bool) *sampler {
 	s := &sampler{n: n, seed: seed}
 	if shuffle {
@@ -42,7 +42,8 @@ func (s *sampler) key() (uint64, bool) {
 	return key, len(s.kept) < s.n || key < s.kept[0].key
 }
 
-// put selects a request, until n others have lower keys.
+// put adds a request. If there are then more than n, put drops the request with the highest
+// key.
 func (s *sampler) put(key uint64, r llmbench.Request) {
 	heap.Push(&s.kept, keyedRequest{key, r})
 	if len(s.kept) > s.n {
@@ -53,9 +54,9 @@ func (s *sampler) put(key uint64, r llmbench.Request) {
 // done reports whether no later record can be selected.
 func (s *sampler) done() bool { return s.shuffle == nil && len(s.kept) == s.n }
 
-// add reads all records, or as many as needed, and adds the usable ones to s. request
-// makes a request of a record, and reports whether the request is usable. tok is the
-// tokenizer that request uses. add returns the first error of records or tok.
+// add reads as many records as needed and adds the usable requests to s. The function request
+// makes a request from a record and reports whether the request is usable. tok is the tokenizer
+// that this function uses. add returns the first error of records or tok.
 func add[T any](s *sampler, records iter.Seq2[T, error], tok llmbench.Tokenizer, request func(T) (llmbench.Request, bool)) error {
 	for record, err := range records {
 		if err != nil {
@@ -75,9 +76,9 @@ func add[T any](s *sampler, records iter.Seq2[T, error], tok llmbench.Tokenizer,
 	return tokenizerError(tok)
 }
 
-// requests returns the selected requests. If there are fewer than n and repeat is set,
-// it adds requests: drawn from the selected ones with replacement if they are shuffled,
-// otherwise repeated in order.
+// requests returns the selected requests. If there are fewer than n and repeat is true, it adds
+// repeated requests: random ones if the requests are shuffled, otherwise all in order, from the
+// first.
 func (s *sampler) requests(repeat bool) []llmbench.Request {
 	slices.SortFunc(s.kept, func(a, b keyedRequest) int { return cmp.Compare(a.key, b.key) })
 	requests := make([]llmbench.Request, 0, len(s.kept))

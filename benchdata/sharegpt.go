@@ -21,37 +21,39 @@ const (
 // answers, from a file such as ShareGPT_V3_unfiltered_cleaned_split.json
 // (https://huggingface.co/datasets/anon8231489123/ShareGPT_Vicuna_unfiltered).
 //
-// By default it follows the rules of vLLM's ShareGPTDataset, so that results are
-// comparable (sharegpt.py and utils.py in
+// By default it follows the rules of vLLM's ShareGPTDataset, so that results can be compared
+// with vLLM's (sharegpt.py and utils.py in
 // https://github.com/vllm-project/vllm/tree/main/vllm/benchmarks/datasets):
 //
 //   - Conversations of fewer than two turns are skipped.
-//   - The first turn is the prompt and the second the answer, in any role.
-//   - Prompts and answers of fewer than 4 tokens are skipped, and prompts of more than
-//     1,024 tokens, and pairs of more than 2,048.
+//   - The first turn is the prompt and the second turn is the answer, whatever their roles.
+//   - A pair of prompt and answer is skipped if the prompt or the answer has fewer than 4
+//     tokens, if the prompt has more than 1,024 tokens, or if both together have more than
+//     2,048.
 //   - The conversations are shuffled and the first n are taken. If there are fewer,
 //     more are drawn from them with replacement.
 //
-// With Rules it follows SGLang's rules (sharegpt.py and custom.py in
+// If the field Rules is SGLang or SGLangCustom, it follows SGLang's rules (sharegpt.py and
+// custom.py in
 // https://github.com/sgl-project/sglang/tree/main/python/sglang/benchmark/datasets):
 //
-//   - The member with the turns may also be named "conversation". Records without
-//     turns, or with fewer than two, are skipped. The first turn is the prompt and the
-//     second the answer, in any role.
-//   - Prompts and answers of fewer than 2 tokens are skipped. Output, if set, must be at
-//     least 4. Context is the only limit of long pairs.
+//   - The member with the turns may also be named "conversation". Records with fewer than
+//     two turns, or without turns, are skipped. The first turn is the prompt and the second
+//     turn is the answer, whatever their roles.
+//   - A pair is skipped if the prompt or the answer has fewer than 2 tokens. Output, if set,
+//     must be at least 4. Only Context limits the length of a pair.
 //   - The conversations are shuffled and the first n are taken. If there are fewer,
 //     there are fewer requests.
 //   - The custom data set is JSON Lines, with the text of a turn in "content" or
 //     "value".
 //
-// The shuffle differs from Python's: the same seed selects other conversations than
-// the tools do. Lengths do not include a begin-of-text token, which the tools count
-// for models that have one. Some records that the tools skip are errors here: a record
-// without "conversations" (vLLM), a line that is not JSON or has an image (SGLang's
-// custom), and a file without a usable conversation.
+// The shuffle differs from Python's, so the same seed selects other conversations than in the
+// tools. Lengths do not include a begin-of-text token; the tools count this token for models
+// that have one. Some inputs that the tools accept are errors here: a record without
+// "conversations" (vLLM's rules), a line that is not JSON or has an image (SGLang's custom data
+// set), and a file without a usable conversation.
 //
-// Only the returned requests are held in memory, not the file.
+// Only the returned requests are held in memory, not the whole file.
 type ShareGPT struct {
 	// Path is the file that Requests reads. The file may be compressed by gzip or
 	// zstd.
@@ -59,17 +61,18 @@ type ShareGPT struct {
 	// Rules is one of the Rules; "" means VLLM.
 	Rules Rules
 	// Output is the length of every answer in tokens; 0 means the length of the real
-	// answer. With Output, short real answers are not skipped, as in both tools.
+	// answer. As in both tools, pairs with short real answers are not skipped if Output is
+	// set.
 	Output int
-	// Context skips pairs of more tokens; 0 means no limit. Only SGLang's rules allow
-	// it.
+	// Context is the largest length of prompt and answer together, in tokens. Longer pairs
+	// are skipped. 0 means no limit. Context is only allowed with SGLang's rules.
 	Context int
 	// FixedOutput makes the server generate the full length of each answer, which is
 	// SGLang's default. Without FixedOutput the model may stop earlier, which is
 	// vLLM's default.
 	FixedOutput bool
-	// NoRepeat returns fewer than n requests if the file has fewer usable
-	// conversations. SGLang's rules imply it.
+	// NoRepeat returns fewer than n requests if the file has fewer than n usable
+	// conversations. With SGLang's rules this is always so.
 	NoRepeat bool
 	// Seed determines the conversations and their order.
 	Seed uint64
@@ -79,12 +82,12 @@ type ShareGPT struct {
 	Tokenizer llmbench.Tokenizer
 }
 
-// shareGPTRules holds the format of files and the allowed lengths in tokens.
+// shareGPTRules has the file format and the allowed lengths in tokens for each value of Rules.
 var shareGPTRules = map[Rules]struct {
 	format               conversationFormat
-	least                int  // of a prompt and of an answer
-	mostPrompt, mostPair int  // 0: no limit
-	leastOutput          int  // smallest ShareGPT.Output
+	least                int  // smallest length of a prompt and of an answer
+	mostPrompt, mostPair int  // 0 means no limit
+	leastOutput          int  // smallest allowed ShareGPT.Output
 	once                 bool // conversations do not repeat
 }{
 	// vLLM's is_valid_sequence.
@@ -95,10 +98,11 @@ var shareGPTRules = map[Rules]struct {
 		2, 0, 0, 4, true},
 }
 
-// Requests returns n requests from the file at Path. Their PromptTokens is the length
-// of the prompt by the Tokenizer, and their MaxTokens the length of the answer. It returns an
-// error if n or a field is out of range, if the file cannot be read, with the line and
-// the record if the file is not in the format, or if no conversation is usable.
+// Requests returns n requests from the file at Path. Their PromptTokens is the length of the
+// prompt and their MaxTokens the length of the answer, counted by the Tokenizer. Requests
+// returns an error if n or a field is out of range, if the file cannot be read, if its format
+// is wrong, or if no conversation is usable. The error for a wrong format names the line and
+// the record.
 func (s ShareGPT) Requests(n int) ([]llmbench.Request, error) {
 	return readFile(s.kind(), s.Path, func(f *source) ([]llmbench.Request, error) { return s.read(f, n) })
 }
@@ -132,7 +136,7 @@ func (s ShareGPT) read(r *source, n int) ([]llmbench.Request, error) {
 	case s.Output < 0 || s.Output > mostTokens || s.Output > 0 && s.Output < rules.leastOutput:
 		return nil, fmt.Errorf("field Output is %d tokens, must be at least %d, or 0 for the answers' own", s.Output, rules.leastOutput)
 	case s.Context < 0 || s.Context > 0 && s.Rules == VLLM:
-		return nil, fmt.Errorf("field Context is %d tokens by the rules of %s, must be 0, or more by those of %s", s.Context, s.Rules, SGLang)
+		return nil, fmt.Errorf("field Context is %d tokens by the rules of %s, must be 0 or more, and 0 if field Rules is %s", s.Context, s.Rules, VLLM)
 	}
 	if s.Context > 0 {
 		rules.mostPair = s.Context
@@ -165,7 +169,7 @@ func (s ShareGPT) read(r *source, n int) ([]llmbench.Request, error) {
 		return nil, err
 	}
 	if len(sample.kept) == 0 {
-		return nil, fmt.Errorf("none of %d records can be used: %d have two turns, and none of these has an allowed length", records, sample.records)
+		return nil, fmt.Errorf("none of %d records can be used: %d have two turns, and no pair has an allowed length", records, sample.records)
 	}
 	return saltTexts(sample.requests(!s.NoRepeat && !rules.once), s.Salt, tok)
 }

@@ -12,18 +12,18 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// usable has the lengths in words of prompt and answer of the usable records in
-// testdata/sharegpt.json, by the beginning of the prompt.
+// usable has the lengths, in words, of prompt and answer for the usable records in
+// testdata/sharegpt.json. The keys are the beginnings of the prompts.
 var usable = map[string][2]int{
 	"How do I keep bread":  {9, 27},
-	"Welcome back.":        {10, 10}, // the first turn, although in the role of the model
+	"Welcome back.":        {10, 10}, // the prompt, because it is the first turn, although its role is the model's
 	"Name one green fruit": {4, 4},
 	"Wie heißt der Fluss,": {9, 15},
 	"Write a line of Go":   {10, 11},
 	"What does \"mind the": {9, 12},
 }
 
-// usableAs returns the key of a request in usable, and checks its lengths.
+// usableAs returns the key of a request in usable, and checks the request's lengths.
 func usableAs(t *testing.T, r llmbench.Request) string {
 	t.Helper()
 	for begin, lengths := range usable {
@@ -99,13 +99,13 @@ func TestShareGPTText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The text is unchanged, with white space, except for half a surrogate pair.
+	// The text is unchanged, including white space, except for half a surrogate pair.
 	if want := " a b\nc é 😀\u2028\ufffd x"; requests[0].Prompt != want {
 		t.Errorf("Prompt is %q, want %q", requests[0].Prompt, want)
 	}
 }
 
-// pair returns a record with two turns of these numbers of words.
+// pair returns a record with two turns that have the given numbers of words.
 func pair(prompt, answer int) string {
 	return fmt.Sprintf(`{"conversations":[{"from":"human","value":%q},{"from":"gpt","value":%q}]}`,
 		strings.Repeat("w ", prompt), strings.Repeat("w ", answer))
@@ -114,8 +114,8 @@ func pair(prompt, answer int) string {
 func TestShareGPTRules(t *testing.T) {
 	tests := []struct {
 		prompt, answer int
-		output         int // ShareGPT.Output
-		want           int // MaxTokens; 0 if skipped
+		output         int // the field ShareGPT.Output
+		want           int // the request's MaxTokens, or 0 if the record is skipped
 	}{
 		{4, 4, 0, 4},
 		{3, 4, 0, 0},

@@ -12,9 +12,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// sonnetsText has 23 sonnets by William Shakespeare (1609; numbers 1, 2, 12, 15, 18,
-// 19, 27, 29, 30, 33, 55, 60, 65, 71, 73, 94, 97, 98, 104, 106, 116, 130, 138) in
-// modern spelling. They are in the public domain.
+// sonnetsText has 23 sonnets by William Shakespeare in modern spelling (1609; numbers 1, 2,
+// 12, 15, 18, 19, 27, 29, 30, 33, 55, 60, 65, 71, 73, 94, 97, 98, 104, 106, 116, 130, 138).
+// They are in the public domain.
 //
 //go:embed sonnets.txt
 var sonnetsText string
@@ -22,42 +22,47 @@ var sonnetsText string
 // sonnetTask begins every prompt.
 const sonnetTask = "Which of the following lines belong together?\n"
 
-// Sonnet is the workload "sonnet". A prompt is a task, lines of poems that all prompts
-// have in common, and lines drawn at random.
+// Sonnet is the workload "sonnet". A prompt is a task, some lines of poems that are the same
+// in all prompts (the common lines), and random lines.
 //
 // It follows the rules of vLLM's SonnetDataset (sonnet.py in
-// https://github.com/vllm-project/vllm/tree/main/vllm/benchmarks/datasets): the number
-// of lines is Input, and of common lines Prefix, divided by the mean length of a line
-// and rounded; the first lines of the file are the common ones, and the others are
-// drawn with replacement; a prompt longer than Input is drawn again. So prompts have
-// about Input tokens, and never more. The lines are the sonnets in this package, and
-// the words of the task differ from vLLM's.
+// https://github.com/vllm-project/vllm/tree/main/vllm/benchmarks/datasets):
+//
+//   - The number of all lines is Input, less the tokens of the task and Template, divided
+//     by the mean length of a line. The number of common lines is computed from Prefix in
+//     the same way.
+//   - The common lines are the first lines of the file. The others are drawn with
+//     replacement.
+//   - If a prompt is longer than Input, its lines are drawn again. So prompts have about
+//     Input tokens, and never more.
+//
+// Unlike vLLM's, the lines are the sonnets in this package, and the task has other words.
 type Sonnet struct {
-	// Path is a file with other lines; "" means the sonnets of this package.
+	// Path is a file with other lines; "" means the sonnets in this package.
 	Path string
-	// Input, Prefix and Output are, in tokens, the largest length of a prompt, the
-	// approximate length of the common lines, and the length of every answer; 0 means
-	// 550, 200 and 150, vLLM's defaults. A negative Prefix means no common lines.
+	// Input is the largest length of a prompt in tokens, Prefix the approximate length of
+	// the task and the common lines, and Output the length of every answer. 0 means vLLM's
+	// defaults: 550, 200 and 150. A negative Prefix means no common lines.
 	Input, Prefix, Output int
 	// FixedOutput makes the server generate the full length of each answer.
 	FixedOutput bool
 	// Seed determines the lines.
 	Seed uint64
-	// Salt, if not 0, replaces the first words of the task, which all prompts have in
-	// common: see [Options].Salt.
+	// Salt, if not 0, replaces the first words of the task: see [Options].Salt. The task
+	// remains the same in all prompts.
 	Salt uint64
-	// Template is the number of the Input tokens that the server adds (chat
-	// template, begin-of-text).
+	// Template is the number of tokens that the server adds to the prompt (chat template,
+	// begin-of-text). Input includes them.
 	Template int
 	// Tokenizer counts tokens; nil means [tokenizer.Words].
 	Tokenizer llmbench.Tokenizer
 }
 
-// maxDraws limits the draws for a prompt of at most Input tokens.
+// maxDraws limits how often the lines of a prompt are drawn to get at most Input tokens.
 const maxDraws = 1000
 
-// Requests returns n requests. Their PromptTokens is the length of the prompt by the
-// Tokenizer plus Template. It returns an error if n or a field is out of range, if the
+// Requests returns n requests. Their PromptTokens is the length of the prompt, counted by the
+// Tokenizer, plus Template. Requests returns an error if n or a field is out of range, if the
 // file cannot be read, or if Input is too small for a line.
 func (s Sonnet) Requests(n int) ([]llmbench.Request, error) {
 	if s.Path == "" {
@@ -100,10 +105,10 @@ func (s Sonnet) read(r *source, n int) ([]llmbench.Request, error) {
 		return nil, errors.New("the file has no words")
 	}
 	mean := float64(tokens) / float64(len(all))
-	count := func(tokens int) int { return int(math.RoundToEven(float64(tokens-base) / mean)) } // rounds as Python does
+	count := func(tokens int) int { return int(math.RoundToEven(float64(tokens-base) / mean)) } // rounds half to even, like Python
 	total, common := count(s.Input), max(count(s.Prefix), 0)
 	if common > len(all) || total <= common {
-		return nil, fmt.Errorf("fields Input and Prefix are %d and %d tokens, about %d and %d lines: Input must be more lines than Prefix, and Prefix at most the %d of the file",
+		return nil, fmt.Errorf("fields Input and Prefix are %d and %d tokens, about %d and %d lines; Input must be more lines than Prefix, and Prefix at most the %d lines of the file",
 			s.Input, s.Prefix, total, common, len(all))
 	}
 	prefix := sonnetTask + strings.Join(all[:common], "")
@@ -137,7 +142,7 @@ func (s Sonnet) request(tok llmbench.Tokenizer, prefix string, all []string, lin
 	return llmbench.Request{}, fmt.Errorf("no %d lines of at most %d tokens found in %d draws", lines, s.Input, maxDraws)
 }
 
-// setDefault sets a field that is 0 to value.
+// setDefault sets a field to value if the field is 0.
 func setDefault(field *int, value int) {
 	if *field == 0 {
 		*field = value

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// orWords returns tok, or [tokenizer.Words] for nil.
+// orWords returns tok, or [tokenizer.Words] if tok is nil.
 func orWords(tok llmbench.Tokenizer) llmbench.Tokenizer {
 	if tok == nil {
 		return tokenizer.Words{}
@@ -15,8 +15,8 @@ func orWords(tok llmbench.Tokenizer) llmbench.Tokenizer {
 	return tok
 }
 
-// tokenizerError returns the error of a tokenizer that has a method Err() error, such
-// as [tokenizer.Server], or nil.
+// tokenizerError returns the result of tok's method Err() error, which [tokenizer.Server] has.
+// It returns nil if tok has no such method.
 func tokenizerError(tok llmbench.Tokenizer) error {
 	if t, ok := tok.(interface{ Err() error }); ok {
 		return t.Err()
@@ -24,8 +24,8 @@ func tokenizerError(tok llmbench.Tokenizer) error {
 	return nil
 }
 
-// forEach calls f for every i from 0 to n-1, and returns the error of the lowest i.
-// If tok has a method AtOnce() int, it calls f in that many goroutines.
+// forEach calls f for every i from 0 to n-1. If several calls fail, it returns the error of
+// the lowest i. If tok has a method AtOnce() int, forEach calls f in AtOnce() goroutines.
 func forEach(tok llmbench.Tokenizer, n int, f func(i int) error) error {
 	atOnce := 1
 	if t, ok := tok.(interface{ AtOnce() int }); ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 )
 
-// loadTokenizer returns a tokenizer of the tokenizer package's test data.
+// loadTokenizer returns a tokenizer from the test data of package tokenizer.
 func loadTokenizer(t testing.TB, name string) *tokenizer.HuggingFace {
 	t.Helper()
 	tok, err := tokenizer.LoadHuggingFace("tokenizer/testdata/" + name + ".json")
@@ -20,8 +20,8 @@ func loadTokenizer(t testing.TB, name string) *tokenizer.HuggingFace {
 	return tok
 }
 
-// failing is a tokenizer that counts words until it has been asked a number of
-// times. Then it has an error, as [tokenizer.Server] has one.
+// failing is a tokenizer that counts the words of a given number of texts. After that it has an
+// error, like a [tokenizer.Server].
 type failing struct{ left atomic.Int64 }
 
 var errFailing = errors.New("the tokenizer failed")
@@ -60,8 +60,8 @@ func TestTokenizerErrors(t *testing.T) {
 	}
 }
 
-// TestTokenizerAtOnce checks that a tokenizer that is asked about several texts
-// at once gives the same requests.
+// TestTokenizerAtOnce checks that requests are the same if the tokenizer counts several texts at
+// once.
 func TestTokenizerAtOnce(t *testing.T) {
 	atOnce := new(failing)
 	atOnce.left.Store(math.MaxInt64)
@@ -72,8 +72,8 @@ func TestTokenizerAtOnce(t *testing.T) {
 	assert.DeepEqual(t, got, want)
 }
 
-// TestEstimateReachesLength has a server that counts 1.37 tokens for each word
-// and adds 9, and asks for prompts of exact lengths as the server counts them.
+// TestEstimateReachesLength simulates a server that counts 1.37 tokens for each word and adds 9. It
+// checks that prompts made with an Estimate have exact lengths by the server's count.
 func TestEstimateReachesLength(t *testing.T) {
 	server := func(prompt string) int { return 9 + int(math.Ceil(1.37*float64(tokenizer.Words{}.Count(prompt)))) }
 	var points []tokenizer.Point

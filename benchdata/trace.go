@@ -14,58 +14,56 @@ import (
 )
 
 // A Trace is a recorded load: the arrival time of each request, and the lengths of its
-// prompt and its answer. Traces do not have the texts. Prompts are random words of the
-// same length, and answers have a fixed length.
+// prompt and its answer. Traces do not contain texts. The prompts are random words with the
+// recorded lengths, and the answers are generated with exactly the recorded lengths.
 //
-// Some traces name the blocks of each prompt. Blocks with equal names get equal text,
-// so that a server's prefix cache finds the same prefixes as the recorded one: if the
-// first k names of two requests are equal, so is the text of the first k blocks. Text
-// without a name differs from the text of all other requests. The first block begins at
-// the beginning of the prompt's text, so that a chat template shifts the blocks against
-// the blocks of the server's cache.
+// Some traces have names for the blocks of each prompt. Blocks with the same name get the
+// same text, so that a server's prefix cache finds the same common prefixes as the recorded
+// server's: if two requests have the same first k names, their first k blocks have the same
+// text. Text outside named blocks is different in each request. The first block begins at the
+// beginning of the prompt's text. If a chat template adds text before it, these blocks do not
+// begin where the blocks of the server's cache begin.
 //
-// Rows are taken in the order of the file, which must be the order of time. Rows
-// without a prompt or without an answer are failed requests, and are skipped.
+// Rows are taken in the order of the file, which must be in order of time. Rows without a
+// prompt or without an answer are failed requests, and are skipped.
 type Trace struct {
 	// Format is the format of the file.
 	Format TraceFormat
 	// Path is the file. The file may be compressed by gzip or zstd.
 	Path string
-	// From and For select a part of the trace: the rows from From to before From + For
-	// after the first row. A From of 0 is the beginning, a For of 0 means until the
-	// end.
+	// From and For select a part of the trace: the rows that arrived at least From and less
+	// than From + For after the first row. A For of 0 means until the end.
 	From, For time.Duration
-	// Share is the share of the rows that is taken, above 0 and up to 1; 0 means all.
-	// The rows are drawn at random, but the same ones for every Seed. Share reduces
-	// the rate without changing the pauses of users, which Speed changes.
+	// Share is the share of the rows to take, above 0 and up to 1; 0 means all. The rows are
+	// drawn at random, but Seed does not change the selection. Share reduces the request rate
+	// but not the times between the selected rows; Speed changes these times.
 	Share float64
 	// Speed is the Speed of the [arrivals.Replay]; 0 means 1.
 	Speed float64
-	// MaxTokens skips rows whose prompt and answer together have more tokens; 0 means
-	// no limit.
+	// MaxTokens is the largest length of a prompt and its answer together, in tokens. Longer
+	// rows are skipped. 0 means no limit.
 	MaxTokens int
-	// Model takes only the rows of that model; "" means all. Only BurstGPT traces
-	// allow it. vLLM takes the rows of "GPT-4", but does not replay their times.
+	// Model selects the rows of one model; "" means all. Only BurstGPT traces have models.
+	// vLLM takes the rows of "GPT-4", but does not replay their times.
 	Model string
-	// Seed and Salt determine the words, also in named blocks.
+	// Seed and Salt determine the words, including the words in named blocks.
 	Seed, Salt uint64
 	// Template is the number of tokens that the server adds to each prompt. The text is
-	// shorter by Template, but has at least one token.
+	// shortened by Template tokens, but has at least one token.
 	Template int
-	// Tokenizer counts tokens; nil means [tokenizer.Words]. If it has a method
-	// Tolerance() int, as [tokenizer.Estimate] has, the length of a prompt, and of each
-	// block, may differ by that many tokens.
+	// Tokenizer counts tokens; nil means [tokenizer.Words]. If the tokenizer has a method
+	// Tolerance() int, as [tokenizer.Estimate] has, the lengths of prompts and blocks may
+	// differ from the recorded ones by up to Tolerance() tokens.
 	Tokenizer llmbench.Tokenizer
 }
 
-// Load returns the requests of the first n rows that the fields select, or of all rows
-// for n = 0, and their arrival times. The first request is due at once, the others as
-// long after the first as in the trace. There are fewer than n requests if the trace has
-// fewer rows: a trace does not repeat. All prompts are held in memory, with about seven
-// bytes per token.
+// Load returns the requests of the first n rows that the fields select, and their arrival
+// times. n = 0 means all rows. The first request is due at once, and the times between
+// requests are as in the trace. If the trace has fewer than n rows, there are fewer requests:
+// a trace does not repeat. All prompts are held in memory, with about seven bytes per token.
 //
-// Load returns an error if n or a field is out of range, if the file cannot be read,
-// with the line if the file is not in the format, or if the fields select no row.
+// Load returns an error if n or a field is out of range, if the file cannot be read, if its
+// format is wrong, or if the fields select no row. The error for a wrong format names the line.
 func (t Trace) Load(n int) ([]llmbench.Request, arrivals.Replay, error) {
 	l, err := readFile(t.kind(), t.Path, func(s *source) (loaded, error) { return t.load(s, n) })
 	return l.requests, arrivals.Replay{At: l.at, Speed: t.Speed}, err
@@ -105,8 +103,8 @@ func (t Trace) Read(r io.Reader, n int) ([]llmbench.Request, arrivals.Replay, er
 	return l.requests, arrivals.Replay{At: l.at, Speed: t.Speed}, err
 }
 
-// Rows reads the rows that the fields select, one at a time, without making their
-// prompts. It ends with the first error.
+// Rows yields the rows that the fields select, one at a time, without making prompts. The
+// sequence ends with the first error.
 func (t Trace) Rows() iter.Seq2[TraceRow, error] {
 	return func(yield func(TraceRow, error) bool) {
 		_, err := readFile(t.kind(), t.Path, func(s *source) (struct{}, error) {
@@ -139,7 +137,7 @@ func (t Trace) check() error {
 	case !ok:
 		return fmt.Errorf("field Format is %q, must be one of the formats of traces", t.Format)
 	case t.From < 0 || t.For < 0:
-		return fmt.Errorf("fields From and For are %v and %v, none may be negative", t.From, t.For)
+		return fmt.Errorf("fields From and For are %v and %v, neither may be negative", t.From, t.For)
 	case !(t.Share >= 0 && t.Share <= 1):
 		return fmt.Errorf("field Share is %v, must be above 0 and at most 1, or 0 for all", t.Share)
 	case !(t.Speed >= 0) || math.IsInf(t.Speed, 0):
@@ -149,12 +147,12 @@ func (t Trace) check() error {
 	case t.Template < 0:
 		return fmt.Errorf("field Template is %d tokens, must be at least 0", t.Template)
 	case t.Model != "" && t.Format != BurstGPT:
-		return fmt.Errorf("field Model is %q, which only a trace of format %s has", t.Model, BurstGPT)
+		return fmt.Errorf("field Model is %q, must be empty unless field Format is %s", t.Model, BurstGPT)
 	}
 	return nil
 }
 
-// loaded is the result of Load without the speed.
+// loaded has the requests and arrival times that Load returns.
 type loaded struct {
 	requests []llmbench.Request
 	at       []time.Duration
@@ -193,8 +191,8 @@ func (t Trace) load(s *source, n int) (loaded, error) {
 	return l, nil
 }
 
-// firstRows reads the first n rows that the fields select, or all for n = 0. It yields
-// an error if they select none.
+// firstRows yields the first n rows that the fields select, or all rows if n is 0. If the
+// fields select no row, it yields an error.
 func (t Trace) firstRows(s *source, n int) iter.Seq2[TraceRow, error] {
 	return func(yield func(TraceRow, error) bool) {
 		if n < 0 {
@@ -216,7 +214,7 @@ func (t Trace) firstRows(s *source, n int) iter.Seq2[TraceRow, error] {
 // longestTrace is the longest time from the first row of a trace to another row: ten years.
 const longestTrace = 10 * 365 * 24 * time.Hour
 
-// rows reads the rows that the fields select.
+// rows yields the rows that the fields select.
 func (t Trace) rows(s *source) iter.Seq2[TraceRow, error] {
 	return func(yield func(TraceRow, error) bool) {
 		if err := t.check(); err != nil {
@@ -232,7 +230,7 @@ func (t Trace) rows(s *source) iter.Seq2[TraceRow, error] {
 			case !started:
 				started, first, last = true, r.At, r.At
 			case r.At < last:
-				err = &lineError{s.line(), fmt.Errorf("the row is %v earlier than the row before, must be in the order of time", last-r.At)}
+				err = &lineError{s.line(), fmt.Errorf("the row is %v earlier than the row before, must be in order of time", last-r.At)}
 			case r.At-first > longestTrace:
 				err = &lineError{s.line(), fmt.Errorf("the row is %v later than the first row, must be at most %v", r.At-first, longestTrace)}
 			}
@@ -245,8 +243,8 @@ func (t Trace) rows(s *source) iter.Seq2[TraceRow, error] {
 			if t.For > 0 && r.At-t.From >= t.For {
 				return
 			}
-			// Draw for every row from the first, so that the rows that are drawn
-			// do not depend on the other fields.
+			// Draw a number for every row, so that the other fields do not change which
+			// rows are drawn.
 			drawn := t.Share == 0 || share.Float64() < t.Share
 			if r.At < t.From || !drawn || r.Input == 0 || r.Output == 0 ||
 				t.MaxTokens > 0 && r.Input+r.Output > t.MaxTokens || t.Model != "" && r.Model != t.Model {

@@ -23,8 +23,8 @@ func extraFile(t testing.TB, name string) string {
 	return extracases.Path(t, "data/"+name)
 }
 
-// TestTraceTotals reads every row of two published traces, and compares totals with
-// those that other programs (awk and Python's json) computed.
+// TestTraceTotals reads every row of two published traces and compares the totals with the results
+// of other programs (awk and Python's json).
 func TestTraceTotals(t *testing.T) {
 	for _, tt := range []struct {
 		trace                       Trace
@@ -125,8 +125,8 @@ func TestTraceFormats(t *testing.T) {
 	}
 }
 
-// TestTraceBlocks checks that prompts have equal first tokens exactly where the names
-// of their first blocks are equal.
+// TestTraceBlocks checks that two prompts have as many first tokens in common as the names of their
+// blocks say.
 func TestTraceBlocks(t *testing.T) {
 	requests, _, err := Trace{Format: Mooncake, Seed: 3}.Read(strings.NewReader(mooncake), 0)
 	assert.NilError(t, err)
@@ -169,10 +169,10 @@ func TestTraceErrors(t *testing.T) {
 		{Trace{Format: Mooncake}, `{"timestamp": 0, "input_length": 1.5, "output_length": 5, "hash_ids": []}`, `"input_length" is 1.5, must be a whole number of tokens`},
 		{Trace{Format: Mooncake}, `{"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": ["a"]}`, `"hash_ids" must be an array of whole numbers`},
 		{Trace{Format: Mooncake}, `{"timestamp": 0, "input_length": 512, "output_length": 1, "hash_ids": [1, 2]}`, `2 "hash_ids" for 512 tokens, must be at most 1`},
-		{Trace{Format: Mooncake, Model: "x"}, mooncake, `field Model is "x", which only a trace of format burstgpt has`},
+		{Trace{Format: Mooncake, Model: "x"}, mooncake, `field Model is "x", must be empty unless field Format is burstgpt`},
 		{Trace{Format: Azure, From: time.Hour}, azure2023, "the trace has no rows that the fields select"},
 		{Trace{Format: Azure, Share: 2}, azure2023, "field Share is 2, must be above 0 and at most 1"},
-		{Trace{Format: Azure, For: -1}, azure2023, "none may be negative"},
+		{Trace{Format: Azure, For: -1}, azure2023, "neither may be negative"},
 		{Trace{Format: "csv"}, azure2023, `trace: field Format is "csv", must be one of the formats`},
 	} {
 		requests, _, err := tt.trace.Read(strings.NewReader(tt.file), 0)

@@ -27,34 +27,34 @@ const (
 	// Model, Request tokens and Response tokens
 	// (https://github.com/HPMLL/BurstGPT).
 	BurstGPT TraceFormat = "burstgpt"
-	// Mooncake is the JSON Lines of Mooncake's traces: timestamp (milliseconds),
-	// input_length, output_length and hash_ids, the names of the prompt's blocks of
-	// 512 tokens in order
-	// (https://github.com/kvcache-ai/Mooncake/tree/main/FAST25-release).
+	// Mooncake is the JSON Lines of Mooncake's traces
+	// (https://github.com/kvcache-ai/Mooncake/tree/main/FAST25-release). Each object has
+	// timestamp (milliseconds), input_length, output_length and hash_ids. The latter are the
+	// names of the prompt's blocks of 512 tokens, in order.
 	Mooncake TraceFormat = "mooncake"
-	// Bailian is the format of Alibaba Cloud's Qwen-Bailian traces: as Mooncake,
-	// but with timestamps in seconds and blocks of 16 tokens
-	// (https://github.com/alibaba-edu/qwen-bailian-usagetraces-anon).
+	// Bailian is the format of Alibaba Cloud's Qwen-Bailian traces
+	// (https://github.com/alibaba-edu/qwen-bailian-usagetraces-anon). It is Mooncake's
+	// format with timestamps in seconds and blocks of 16 tokens.
 	Bailian TraceFormat = "bailian"
 )
 
 // A TraceRow is a row of a trace.
 type TraceRow struct {
 	At            time.Duration // arrival time since the first row of the file
-	Input, Output int           // tokens of the prompt and of the answer
+	Input, Output int           // numbers of tokens in the prompt and in the answer
 	Blocks        []uint64      // names of the prompt's first blocks, if the format has names
-	Model         string        // only of BurstGPT
+	Model         string        // the model's name, only in BurstGPT traces
 }
 
 // BlockTokens returns the number of tokens in a block, or 0 if the format does not name
 // blocks.
 func (f TraceFormat) BlockTokens() int { return traceFormats[f].block }
 
-// traceFormats holds a reader for each format. The At of its rows is the time since an
-// instant that is the same for all rows of a file.
+// traceFormats has a reader for each format. In its rows, At is measured from any fixed
+// instant; rows subtracts the first row's At.
 var traceFormats = map[TraceFormat]struct {
 	read  func(*source) iter.Seq2[TraceRow, error]
-	block int // tokens
+	block int // number of tokens in a block, 0 if blocks have no names
 }{
 	Azure:    {csvColumns{"TIMESTAMP", "ContextTokens", "GeneratedTokens", ""}.read(azureTime), 0},
 	BurstGPT: {csvColumns{"Timestamp", "Request tokens", "Response tokens", "Model"}.read(seconds), 0},
@@ -62,11 +62,11 @@ var traceFormats = map[TraceFormat]struct {
 	Bailian:  {hashed(16, time.Second), 16},
 }
 
-// csvColumns holds names of columns; an empty name means that the format lacks the
+// csvColumns has the names of columns. A name is empty if the format does not have the
 // column.
 type csvColumns struct{ at, input, output, model string }
 
-// read returns a reader of CSV whose first line names the columns. It ignores other
+// read returns a function that reads CSV whose first line names the columns. It ignores other
 // columns. instant parses a time.
 func (c csvColumns) read(instant func(string) (time.Duration, error)) func(*source) iter.Seq2[TraceRow, error] {
 	return func(s *source) iter.Seq2[TraceRow, error] {
@@ -76,7 +76,7 @@ func (c csvColumns) read(instant func(string) (time.Duration, error)) func(*sour
 			lines := csv.NewReader(s)
 			lines.ReuseRecord = true
 			lines.TrimLeadingSpace = true
-			line := 0 // of the last row read
+			line := 0 // line of the last row read
 			s.line = func() int { return line }
 			fields, err := lines.Read()
 			if err != nil {
@@ -129,8 +129,8 @@ func (c csvColumns) read(instant func(string) (time.Duration, error)) func(*sour
 	}
 }
 
-// csvError adds the line to an error of the CSV reader. after is the last line that was
-// read.
+// csvError adds a line to an error of the CSV reader. If the error has no line, csvError uses
+// the line after after, the last line that was read.
 func csvError(after int, err error) error {
 	if bad, ok := errors.AsType[*csv.ParseError](err); ok {
 		return &lineError{bad.Line, bad.Err}
@@ -150,11 +150,12 @@ func csvTokens(name, text string) (int, error) {
 	return n, nil
 }
 
-// errAzureTime is what a time of an Azure trace must be.
+// errAzureTime describes a valid time of an Azure trace. It ends an error message after "must
+// be".
 var errAzureTime = errors.New("a time like 2023-11-16 18:15:46.6805900 or 2024-05-10 00:00:00.009930+00:00")
 
-// azureTime parses the times of the traces of 2023, which have no zone, and of 2024,
-// which have one.
+// azureTime parses a time of an Azure trace. Times in the traces of 2023 have no time zone;
+// times in the traces of 2024 have one.
 func azureTime(text string) (time.Duration, error) {
 	at, err := time.Parse("2006-01-02 15:04:05", text)
 	if err != nil {
@@ -166,10 +167,10 @@ func azureTime(text string) (time.Duration, error) {
 	return at.Sub(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)), nil
 }
 
-// mostSeconds is the latest time of a trace. Later ones could overflow durations.
+// mostSeconds is the largest time in a trace. Larger times could overflow durations.
 const mostSeconds = 1e9
 
-// errSeconds is what a time in seconds must be.
+// errSeconds describes a valid time in seconds. It ends an error message after "must be".
 var errSeconds = fmt.Errorf("a number of seconds from 0 to %g", mostSeconds)
 
 // seconds parses a time in seconds.
@@ -181,8 +182,8 @@ func seconds(text string) (time.Duration, error) {
 	return time.Duration(math.Round(x * float64(time.Second))), nil
 }
 
-// hashed returns a reader of JSON Lines that name blocks. block is the number of tokens
-// in a block, unit the unit of timestamps.
+// hashed returns a function that reads JSON Lines with names of blocks. block is the number of
+// tokens in a block, and unit is the unit of timestamps.
 func hashed(block int, unit time.Duration) func(*source) iter.Seq2[TraceRow, error] {
 	want := []string{"timestamp", "input_length", "output_length", "hash_ids"}
 	return func(s *source) iter.Seq2[TraceRow, error] {

@@ -9,9 +9,9 @@ import (
 //go:embed words.txt
 var wordsText string
 
-// wordList holds the words of random prompts: one thousand different, common
-// English words of three to six lower-case letters. Most of them are one or two
-// tokens for a subword tokenizer.
+// wordList has the words of random prompts: one thousand different, common English words of
+// three to six lower-case letters. With a subword tokenizer, most of the words have one or two
+// tokens.
 var wordList = strings.Fields(wordsText)
 
 // WordList returns the words of random prompts. The caller may change the list.
