@@ -30,8 +30,8 @@ func BenchmarkEvent(b *testing.B) {
 	b.SetBytes(int64(len(out.Buf)))
 }
 
-// BenchmarkToken sends streams without pacing over loopback to a client that discards
-// them, and reports the time per token.
+// BenchmarkToken sends streams over loopback, as fast as possible, to a client that discards them.
+// It reports the time per token.
 func BenchmarkToken(b *testing.B) {
 	s := mustNew(b, Config{})
 	url, stop, err := Listen("127.0.0.1:0", s)

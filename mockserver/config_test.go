@@ -132,8 +132,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// UnmarshalJSON changes only the named fields, and nothing that the configuration shares
-// with another.
+// UnmarshalJSON changes only the fields in the JSON, and no data that another configuration
+// shares.
 func TestUnmarshalOver(t *testing.T) {
 	base := Default()
 	base.Faults = []fault.Fault{{Kind: fault.Reset, Every: 1, At: 0}}

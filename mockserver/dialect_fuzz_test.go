@@ -11,9 +11,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// fuzzDialect fuzzes the decoder of the requests to a path. The answer to an accepted
-// request has JSON in every event, and the number of tokens that was planned is in the
-// log. The answer to a refused request is JSON.
+// fuzzDialect fuzzes the request decoder of a path. If the server accepts a request, every event of
+// the answer must be JSON, and the log must have the planned number of tokens. If the server
+// refuses a request, the answer must be JSON.
 func fuzzDialect(f *testing.F, path string, flavor wire.Flavor, seeds ...string) {
 	for _, d := range dialectCases {
 		if d.path == path && d.flavor == flavor {

@@ -22,7 +22,7 @@ type dialectCase struct {
 	path   string
 	body   string // with %d for the number of tokens
 	stream bool
-	lines  string // what ends a document that is not an event
+	lines  string // end of a document, or empty if documents are events
 	// text returns the text in an answer's documents, and whether they contain the
 	// dialect's end marker.
 	text func(docs []map[string]any) (text string, ended bool)
@@ -58,8 +58,9 @@ var dialectCases = []dialectCase{
 	{"triton-whole", "", "/v2/models/ensemble/versions/1/generate", `{"text_input":"a prompt","max_tokens":%d}`, false, "", readTriton},
 }
 
-// TestDialects compares bodies with files, and their text with the request. A single
-// request gets the same answer at a fixed rate and from a server that batches.
+// TestDialects compares bodies with golden files, and checks that their text is the requested
+// output. A single request must get the same answer from a server with a fixed rate and from a
+// server that batches.
 func TestDialects(t *testing.T) {
 	testDialects(t, Config{Model: "m", TTFT: time.Second, PerToken: time.Second / 10})
 	testDialects(t, Config{Model: "m", Engine: &engine.Profile{Prefill: 1e6, Step: 1e5, MaxBatch: 1}})
@@ -97,7 +98,7 @@ func testDialects(t *testing.T, cfg Config) {
 func TestDialectFinish(t *testing.T) {
 	for _, tt := range []struct {
 		name, path, body string
-		want             string // in the body
+		want             string // a part of the body
 	}{
 		{"tgi, end of text", "/generate_stream", `{"inputs":"a","parameters":{"max_new_tokens":9,"details":true}}`, `"details":{"finish_reason":"eos_token","generated_tokens":3`},
 		{"tgi, stop", "/generate_stream", `{"inputs":"a","parameters":{"details":true,"stop":["brown"]}}`, `"details":{"finish_reason":"stop_sequence","generated_tokens":2`},

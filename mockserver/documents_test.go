@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// documents returns the JSON documents of a body. Each ends with lines or, if lines is
-// empty, is an event.
+// documents returns the JSON documents of a body. If lines is empty, each document is an event.
+// Otherwise lines is the end of each document.
 func documents(t *testing.T, body, lines string, stream bool) []map[string]any {
 	t.Helper()
 	sep, prefix := "\n\n", "data: "
@@ -41,7 +41,7 @@ func documents(t *testing.T, body, lines string, stream bool) []map[string]any {
 	return docs
 }
 
-// lookup returns the value at a path in a document, nil if there is none.
+// lookup returns the value at a path in a document, or nil if there is none.
 func lookup(v any, path ...any) any {
 	for _, p := range path {
 		switch p := p.(type) {

@@ -12,15 +12,15 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
-// An endless stream continues at its rate. Its slot becomes free when the client hangs
-// up.
+// An endless stream continues at the server's rate. Its slot becomes free when the client
+// hangs up.
 func TestEndless(t *testing.T) {
 	for _, tt := range []struct {
 		per  time.Duration
-		want int // tokens in a second
+		want int // number of tokens in a second
 	}{
 		{100 * time.Millisecond, 10},
-		{0, 1000 + 4}, // the five that the request asks for come at once
+		{0, 1000 + 4}, // five tokens at once, as requested, and then one per millisecond
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := inMemory(t, Config{PerToken: tt.per, Slots: 1, Faults: []fault.Fault{{Kind: fault.Endless, Every: 2}}})

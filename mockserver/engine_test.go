@@ -18,8 +18,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/vocab"
 )
 
-// batching returns a profile that uses all features, and whose limits a few dozen
-// requests reach.
+// batching returns a profile that uses all features. A few dozen requests are enough to reach its
+// limits.
 func batching() engine.Profile {
 	return engine.Profile{
 		Step: 20_000, StepPerSeq: 300, StepPerKVToken: 1.7, Prefill: 7_000, PrefillPerToken: 130, MaxBatch: 8,
@@ -29,7 +29,7 @@ func batching() engine.Profile {
 
 // A sending is a request of a test load.
 type sending struct {
-	at, gone       time.Duration // when it is sent, and when its client hangs up; gone is 0 for never
+	at, gone       time.Duration // when the request is sent, and when its client hangs up; gone is 0 if it does not
 	prompt, output int
 	family         int // prompts of one family begin with the same words
 }
@@ -51,8 +51,8 @@ func (s sending) text() string {
 	return strings.TrimSpace(strings.Repeat(fmt.Sprintf("w%d ", s.family), s.prompt))
 }
 
-// inEngine serves a load with an engine without HTTP and returns the instants of each
-// request's tokens.
+// inEngine serves a load with an engine, without HTTP. It returns the times of each request's
+// tokens.
 func inEngine(t *testing.T, p engine.Profile, load []sending) [][]time.Duration {
 	t.Helper()
 	tokens := make([][]time.Duration, len(load))
@@ -90,8 +90,8 @@ func inEngine(t *testing.T, p engine.Profile, load []sending) [][]time.Duration 
 	return tokens
 }
 
-// Over HTTP, in virtual time, each token is sent at the instant at which the engine
-// without HTTP emits it.
+// In virtual time, a server over HTTP sends each token at the same instant at which the engine
+// alone emits the token.
 func TestHTTPAgreesWithTheEngine(t *testing.T) {
 	with := func(f func(*engine.Profile)) engine.Profile { p := batching(); f(&p); return p }
 	for name, p := range map[string]engine.Profile{
@@ -148,7 +148,8 @@ func TestHTTPAgreesWithTheEngine(t *testing.T) {
 	}
 }
 
-// The same for a closed loop of equal requests, many of which arrive at one instant.
+// This test makes the same comparison for a closed loop of equal requests. Many of them arrive at
+// the same instant.
 func TestClosedLoopAgreesWithTheEngine(t *testing.T) {
 	p := batching()
 	p.KVBlocks = 0
@@ -182,7 +183,7 @@ func TestSpeedDividesTheEnginesTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := inMemory(t, Config{Engine: &p, Speed: 3})
 		r.must(textPath, `{"prompt":"a","max_tokens":3,"stream":true}`)
-		want := []time.Duration{33_333_334, 40_000_000, 46_666_667} // a third, rounded up
+		want := []time.Duration{33_333_334, 40_000_000, 46_666_667} // a third of the times at speed 1, rounded up
 		if got := r.only().Tokens; !slices.Equal(got, want) {
 			t.Errorf("tokens at %v, want %v", got, want)
 		}
@@ -215,8 +216,8 @@ func TestEngineRefusals(t *testing.T) {
 	}
 }
 
-// The output of a request without a limit has a length from the profile's distribution.
-// With max_tokens and ignore_eos it has that length.
+// If a request has no limit, the length of its output comes from the profile's distribution. With
+// max_tokens and ignore_eos, the output has max_tokens tokens.
 func TestOutputFromTheCurve(t *testing.T) {
 	p := engine.Profile{Step: 1_000, MaxBatch: 8, Seed: 1, Output: engine.Lengths{{0, 20}, {1, 60}}}
 	synctest.Test(t, func(t *testing.T) {

@@ -32,8 +32,9 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// With every fault in every dialect, streamed and not, and with both kinds of server, the
-// request ends, the log has an entry, and no goroutine or connection remains.
+// This test sends a request with every fault, in every dialect, with and without streaming, to
+// a server with an engine and to one without. Each request must end and have a log entry, and
+// no goroutine or connection may remain.
 func TestEveryFaultEverywhere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -85,7 +86,7 @@ func oneFault(t *testing.T, client *http.Client, s *Server, url string, kind fau
 	ctx, leave := context.WithCancel(context.Background())
 	defer leave()
 	if hangs {
-		go func() { // the answer has no end: hangs up when the request has its slot
+		go func() { // the answer has no end, so hang up when the request has its slot
 			settled(t, "requests without a slot", func() bool {
 				return s.plan.Load().Running > 0
 			})
@@ -122,7 +123,7 @@ func exchangeOver(ctx context.Context, client *http.Client, url, body string) (s
 	return resp.StatusCode, string(b), err
 }
 
-// settled waits until a condition holds that other goroutines make true.
+// settled waits until other goroutines have made the condition true.
 func settled(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !ok(); runtime.Gosched() {

@@ -28,9 +28,9 @@ func TestFaultsOnLoopback(t *testing.T) {
 		fault  fault.Fault
 		body   string
 		status int
-		errIs  error  // of the request or of the read of the body
-		tokens int    // events with text
-		has    string // in the body
+		errIs  error  // error of the request, or of reading the body
+		tokens int    // number of events with text
+		has    string // a part of the body
 		hasNot string
 		entry  Entry // only some fields are compared
 		reused bool  // the next requests use the same connection
@@ -65,7 +65,7 @@ func TestFaultsOnLoopback(t *testing.T) {
 			if !strings.Contains(text, tt.has) || tt.hasNot != "" && strings.Contains(text, tt.hasNot) {
 				t.Errorf("body %q, want it with %q and without %q", text, tt.has, tt.hasNot)
 			}
-			e := r.only() // is in the log when the client has read the end
+			e := r.only() // the entry is in the log, because the client has read the end
 			kind := tt.fault.Kind
 			if tt.name == "none" {
 				kind = ""
@@ -75,8 +75,8 @@ func TestFaultsOnLoopback(t *testing.T) {
 				t.Errorf("Log()[0] = %+v, want %+v with fault %q", e, tt.entry, kind)
 			}
 			if tt.reused {
-				// net/http gives up a connection if its own goroutines are late, so a few
-				// requests may need a new one, but not all.
+				// net/http closes a connection if its own goroutines are late. So a few
+				// requests may need a new connection, but not all.
 				const more = 5
 				for range more {
 					r.read(chatPath, tt.body)

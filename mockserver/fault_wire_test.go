@@ -23,7 +23,7 @@ const (
 // always1 returns a fault that hits every request at token 3.
 func always1(kind fault.Kind) []fault.Fault { return []fault.Fault{{Kind: kind, Every: 1, At: 3}} }
 
-// TestFaultAnswers checks the answers of faults that show in the header.
+// TestFaultAnswers checks the status, the content type and the body of answers with faults.
 func TestFaultAnswers(t *testing.T) {
 	plain := call(mustNew(t, Config{}), "POST", chatPath, chatStream).Body.String()
 	whole := call(mustNew(t, Config{}), "POST", chatPath, chatWhole).Body.String()
@@ -33,8 +33,8 @@ func TestFaultAnswers(t *testing.T) {
 		body   string
 		status int
 		typ    string
-		want   string // the body; "..." stands for the rest
-		tokens int    // in the log
+		want   string // the body; "..." means any rest
+		tokens int    // number of tokens in the log
 	}{
 		{fault.HTTP400, chatStream, 400, js, `{"error":{"message":"This model's maximum context length is 4096 tokens. However...`, 0},
 		{fault.HTTP401, chatStream, 401, js, `{"error":"Unauthorized"}`, 0},
@@ -78,7 +78,7 @@ func TestFaultAnswers(t *testing.T) {
 			}
 			kind := tt.kind
 			if kind == fault.JSON && tt.body == chatWhole {
-				kind = "" // has no effect on such a request
+				kind = "" // the fault has no effect on a request without a stream
 			}
 			if e := r.only(); e.Status != tt.status || e.OutputTokens != tt.tokens || e.Fault != kind || e.Aborted {
 				t.Errorf("Log()[0] = %+v, want status %d, %d tokens, fault %q", e, tt.status, tt.tokens, kind)
@@ -131,8 +131,8 @@ func TestErrorEventByDialect(t *testing.T) {
 	}
 }
 
-// raw posts over a new connection and returns all bytes of the answer and the error at
-// its end.
+// raw posts over a new connection. It returns all bytes of the answer, and the error that ended
+// reading.
 func (r *rig) raw(path, body string) (string, error) {
 	r.t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// formatBodies are requests for a call of f and for an instance of a schema. %d is the
-// limit of tokens and %t whether to stream.
+// formatBodies are requests for a call of f and for an instance of a schema. %d is the token limit,
+// and %t says whether to stream.
 var formatBodies = []struct {
 	name, path, body string
 	read             func(docs []map[string]any) string
@@ -48,7 +48,7 @@ func chatCall(docs []map[string]any) (s string) {
 	return s
 }
 
-// responseOutput returns the item of that type in the output, nil if there is none.
+// responseOutput returns the output item of the given type, or nil if there is none.
 func responseOutput(docs []map[string]any, kind string) (item any) {
 	for _, d := range docs {
 		if whole, ok := d["response"].(map[string]any); ok {
@@ -93,9 +93,9 @@ func ollamaText(docs []map[string]any) (s string) {
 	return s
 }
 
-// TestFormats requests a call and an instance of a schema in each dialect. It checks the
-// text, the number of tokens and the time of the last one, also if the limit or a fault
-// cuts the output or the server ignores formats.
+// TestFormats requests a call and an instance of a schema in each dialect. It checks the text, the
+// number of tokens and the time of the last token. It does so too for outputs that the token limit
+// or a fault cuts off, and for a server that ignores formats.
 func TestFormats(t *testing.T) {
 	const schema = `{"type":"object","properties":{"n":{"type":"integer"},"ok":{"type":"boolean"}}}` // {"n": 7, "ok": true}
 	for _, tt := range formatBodies {
@@ -143,7 +143,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// wantFormat returns the text that the reader of a dialect finds if JSON was sent.
+// wantFormat returns the text that the dialect's reader should find when the server sends json.
 func wantFormat(dialect, name, json string) string {
 	ollama := strings.HasPrefix(dialect, "ollama")
 	switch {
@@ -159,8 +159,8 @@ func wantFormat(dialect, name, json string) string {
 	return "f " + json
 }
 
-// TestFormatFinish checks the finish reasons of a complete call and of one that the limit
-// cuts.
+// TestFormatFinish checks the finish reasons of a complete call and of a call that the token limit
+// cuts off.
 func TestFormatFinish(t *testing.T) {
 	const body = `{"messages":[{"content":"a"}],"max_tokens":%d,"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"required"}`
 	r := onLoopback(t, Config{})
@@ -197,8 +197,7 @@ func TestFormatErrors(t *testing.T) {
 	}
 }
 
-// TestCachedUsage checks the number of prompt tokens from the prefix cache in an
-// answer.
+// TestCachedUsage checks the number of cached prompt tokens that an answer reports.
 func TestCachedUsage(t *testing.T) {
 	r := onLoopback(t, Config{Engine: &engine.Profile{MaxBatch: 1, PrefixCache: true, BlockTokens: 2}})
 	r.must(chatPath, `{"messages":[{"content":"a b c d e"}],"max_tokens":2}`)

@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files in testdata")
 
-// TestWire compares bodies with files. The fake clock of a bubble makes them
-// reproducible: it starts at the beginning of the year 2000.
+// TestWire compares bodies with golden files. The bodies are reproducible because of the bubble's
+// fake clock, which starts at the beginning of the year 2000.
 func TestWire(t *testing.T) {
 	const (
 		chat  = `{"messages":[{"role":"user","content":"say three words"}],"max_tokens":3,"stream":true`

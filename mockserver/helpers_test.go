@@ -26,7 +26,7 @@ type rig struct {
 	stop   func(grace time.Duration)
 }
 
-// inMemory starts a server on a network in memory, for use in a bubble.
+// inMemory starts a server on an in-memory network, for use in a synctest bubble.
 func inMemory(t *testing.T, cfg Config) *rig {
 	t.Helper()
 	s := mustNew(t, cfg)
@@ -59,7 +59,7 @@ func mustNew(t testing.TB, cfg Config) *Server {
 	return s
 }
 
-// post sends a body and returns the answer, whose body has not been read.
+// post sends a body and returns the answer without reading its body.
 func (r *rig) post(ctx context.Context, path, body string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, "POST", r.url+path, strings.NewReader(body))
 	if err != nil {
@@ -100,8 +100,8 @@ func (r *rig) only() Entry {
 	return log[0]
 }
 
-// An arrival is a line with data and the instant, on the log's clock, at which the client
-// read it.
+// An arrival is a line of data, with the time at which the client read the line. The time is
+// measured like the times of the log.
 type arrival struct {
 	at   time.Duration
 	data string
@@ -128,7 +128,7 @@ func (r *rig) arrivals(path, body string) []arrival {
 	return got
 }
 
-// ms returns instants given in milliseconds.
+// ms converts times from milliseconds.
 func ms(v ...float64) []time.Duration {
 	d := make([]time.Duration, len(v))
 	for i := range v {

@@ -13,8 +13,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
-// TestCutWithNothingToWrite cuts an answer when all its bytes have been written. The log
-// entry is complete all the same, also with HTTP/1.0, where no bytes mark the end.
+// TestCutWithNothingToWrite has the fault truncate occur when all bytes of the answer have already
+// been written. The log entry must still be completed, even with HTTP/1.0, where no bytes mark the
+// end of the body.
 func TestCutWithNothingToWrite(t *testing.T) {
 	for _, proto := range []string{"HTTP/1.1", "HTTP/1.0"} {
 		srv, err := New(Config{TTFT: time.Millisecond, Faults: []fault.Fault{{Kind: fault.Truncate, Every: 1, At: 2}}})

@@ -31,8 +31,8 @@ func (r *rig) get(path string) string {
 	return string(body)
 }
 
-// Two requests run, one waits, and two have ended. The second of these found 8 of its 10
-// prompt tokens in the prefix cache.
+// When the metrics are read, two requests run, one waits, and two have ended. Of the two that have
+// ended, the second found 8 of its 10 prompt tokens in the prefix cache.
 func TestMetrics(t *testing.T) {
 	p := engine.Profile{Step: 20_000, PrefillPerToken: 10_000, MaxBatch: 2, KVBlocks: 100, BlockTokens: 4, PrefixCache: true}
 	for name, cfg := range map[string]Config{
@@ -57,9 +57,9 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// A stream with speculative decoding has one chunk for each step, as many as the counters state
-// drafts. Their tokens are the acceptance length of the profile within 1 %, but for the last draft
-// of a request, which the end of the output cuts.
+// With speculative decoding, a stream has one chunk for each decode step. After the first chunk, the
+// number of chunks must be the number of drafts in the counters. The mean number of tokens per chunk
+// must be the profile's acceptance length within 1 %.
 func TestSpeculative(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const output, requests = 1001, 20
@@ -103,7 +103,7 @@ func TestSpeculative(t *testing.T) {
 	})
 }
 
-// What an answer states of its drafts is what its chunks show.
+// The counts of drafts that an answer reports must agree with its chunks.
 func TestStatedDrafts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := inMemory(t, Speculative())

@@ -11,7 +11,7 @@ func TestOllamaPaths(t *testing.T) {
 	for _, tt := range []struct {
 		method, path, body string
 		status             int
-		want               string // in the body
+		want               string // a part of the body
 	}{
 		{"GET", "/", "", 200, "Ollama is running"},
 		{"GET", "/api/version", "", 200, `"version":"0.0.0-mock"`},

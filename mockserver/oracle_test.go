@@ -9,8 +9,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// TestOracle checks that each API gives the right answer to a prompt that the oracle knows, that the output
-// ends with the answer, and that limits of the request hold.
+// TestOracle checks that each API gives the right answer to a prompt that the oracle knows. The output must
+// end with the answer, and the request's limits must apply.
 func TestOracle(t *testing.T) {
 	const right = "2 + 3 = 5. The answer is 5."
 	own := func(prompt string) (string, bool) { return "Rome", prompt == "capital of Italy" }
@@ -52,8 +52,7 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// TestOracleStreams checks that a streamed answer has the same text, whatever the number of tokens in a
-// chunk.
+// TestOracleStreams checks that a streamed answer has the same text for any number of tokens per chunk.
 func TestOracleStreams(t *testing.T) {
 	for _, chunk := range []int{1, 2, 100} {
 		synctest.Test(t, func(t *testing.T) {

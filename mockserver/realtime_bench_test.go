@@ -17,7 +17,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
-// childConfig is the environment variable that makes the test program a server.
+// childConfig is the environment variable that makes the test program run as a server.
 const childConfig = "MOCKSERVER_CHILD_CONFIG"
 
 func TestMain(m *testing.M) {
@@ -47,7 +47,7 @@ func serveChild(text string) {
 	stop(0)
 }
 
-// A child is a server in a process of its own, whose CPU time can be measured.
+// A child is a server in a separate process, so that its CPU time can be measured.
 type child struct {
 	cmd  *exec.Cmd
 	in   io.Closer
@@ -138,7 +138,7 @@ func (c *child) log(b *testing.B) []Entry {
 	return all
 }
 
-// run requests that many streams of that many tokens at the same time.
+// run requests several streams at the same time, each with the given number of tokens.
 func (c *child) run(b *testing.B, streams, tokens int) {
 	var wg sync.WaitGroup
 	body := fmt.Sprintf(`{"prompt":"a","max_tokens":%d,"stream":true}`, tokens)
@@ -172,8 +172,8 @@ func BenchmarkCapacity(b *testing.B) {
 	}
 }
 
-// BenchmarkAgreement serves a closed loop in real time, and reports by how much the whole
-// run and a request take longer than with the engine without HTTP.
+// BenchmarkAgreement serves a closed loop in real time. It reports how much longer the whole run and
+// a request take than with the engine alone, without HTTP.
 func BenchmarkAgreement(b *testing.B) {
 	p := engine.Profile{Step: 20_000, StepPerSeq: 100, Prefill: 4_000, PrefillPerToken: 100, PrefillSeqs: 16, MaxBatch: 64}
 	const output = 50
@@ -239,7 +239,7 @@ func closedLoop(tb testing.TB, p engine.Profile, concurrency, n int, j engine.Jo
 	return e.Now(), each / time.Duration(n)
 }
 
-// slope returns the time from one instant to the next, by least squares.
+// slope returns the mean time between successive instants, by least squares.
 func slope(at []time.Duration) float64 {
 	mid := float64(len(at)-1) / 2
 	var sum, weight float64
@@ -251,11 +251,12 @@ func slope(at []time.Duration) float64 {
 	return sum / weight
 }
 
-// BenchmarkRealTime sends streams from a server that batches and compares the log with
-// the model: how late a token is sent, by how much the time from token to token, by least
-// squares, differs from the step, and the CPU time per token. Lateness is modulo the step,
-// so it means nothing if the rate is lower than asked. All streams begin at the same time;
-// the first tokens, during which the clients connect, are left out.
+// BenchmarkRealTime sends streams from a server that batches and compares the log with the model. It
+// reports how late tokens are sent, how much the time per token (by least squares) differs from the
+// duration of a step, and the CPU time per token. A token's lateness is its time
+// since the first admission, modulo the step. So lateness means nothing if the time per token is
+// longer than a step. All streams begin at the same time. The first tokens are omitted, because the
+// clients connect during that time.
 func BenchmarkRealTime(b *testing.B) {
 	const tokens, early = 250, 50
 	for _, step := range []time.Duration{20 * time.Millisecond, 100 * time.Millisecond} {

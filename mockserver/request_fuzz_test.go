@@ -52,7 +52,7 @@ func FuzzRequest(f *testing.F) {
 			Method: method, URL: &url.URL{Path: path}, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)),
 		})
 		switch w.status {
-		case 0, 200: // 0: nothing written, which net/http makes 200
+		case 0, 200: // 0: the handler wrote nothing, so net/http sends 200
 		case 400, 404, 405, 413, 422:
 			if !json.Valid(w.body) {
 				t.Errorf("%s %s %q: status %d with %q, want JSON", method, path, body, w.status, w.body)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// call runs the handler without a connection.
+// call calls the handler directly, without a connection.
 func call(h http.Handler, method, path, body string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))

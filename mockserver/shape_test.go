@@ -19,7 +19,7 @@ func shaped(t testing.TB, list string) shape.Shape {
 	return s
 }
 
-// TestShapes compares a chat in each shape, and some answers in other dialects, with
+// TestShapes compares a chat in each shape, and some answers in other dialects, with golden
 // files.
 func TestShapes(t *testing.T) {
 	type shapeCase struct{ file, shape, path, body string }
@@ -28,7 +28,7 @@ func TestShapes(t *testing.T) {
 	for name := range shape.Names() {
 		value := strings.NewReplacer("=N", "=3", "=DURATION", "=7ms").Replace(name)
 		file, _, _ := strings.Cut(name, "=")
-		if file == "nul" { // nul.txt is no file on Windows, and a module must not have one
+		if file == "nul" { // Windows does not allow a file named nul.txt, so a Go module must not contain one
 			file = "nul-escaped"
 		}
 		cases = append(cases, shapeCase{file, value, chatPath, chat})

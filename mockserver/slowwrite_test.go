@@ -36,8 +36,8 @@ func (l slowListener) Accept() (net.Conn, error) {
 	return slowConn{c, l.took}, err
 }
 
-// TestSlowWrites checks that the log says how long the server took to write each token, if that was
-// long. A write without tokens is no write of the last token before.
+// TestSlowWrites checks that the log has the duration of each slow write of tokens. A slow write
+// without tokens must not be logged as a write of the token before it.
 func TestSlowWrites(t *testing.T) {
 	slow := []SlowWrite{{0, slowWrite}, {1, slowWrite}, {2, slowWrite}}
 	for _, tt := range []struct {
@@ -62,7 +62,7 @@ func TestSlowWrites(t *testing.T) {
 				t.Fatalf("status %d, error %v; want 200", status, err)
 			}
 			synctest.Wait()
-			time.Sleep(time.Second) // the last write is over after the client has its bytes
+			time.Sleep(time.Second) // the last write ends later than the client has its bytes
 			if diff := cmp.Diff(tt.want, s.Log()[0].SlowWrites); diff != "" {
 				t.Errorf("slow writes (-want +got):\n%s", diff)
 			}

@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// Shapes that change the spelling do not change the documents.
+// TestSpelling checks that the shapes dumps and twice change the spelling of JSON but not its content.
 func TestSpelling(t *testing.T) {
 	for _, d := range dialectCases {
 		body := strings.Replace(d.body, "%d", "4", 1)
 		plain := call(mustNew(t, Config{Flavor: d.flavor, Shape: shaped(t, "unicode")}), "POST", d.path, body).Body.String()
 		for _, shape := range []string{"dumps", "twice", "dumps,twice"} {
 			got := call(mustNew(t, Config{Flavor: d.flavor, Shape: shaped(t, "unicode,"+shape)}), "POST", d.path, body).Body.String()
-			if got == plain && !strings.Contains(d.name, "vllm") { // two of these have no key to write twice
+			if got == plain && !strings.Contains(d.name, "vllm") { // two of the vllm dialects have no key to write twice
 				t.Errorf("%s with %s is the same as without", d.name, shape)
 			}
 			a, b := documents(t, plain, d.lines, d.stream), documents(t, got, d.lines, d.stream)

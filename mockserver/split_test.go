@@ -10,7 +10,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// The parts of a split write are a pause apart, and the log has the second.
+// Between the two parts of a split write there is a pause. The log has the time of the second part.
 func TestSplitPause(t *testing.T) {
 	for _, tt := range []struct {
 		shape  string
@@ -19,7 +19,7 @@ func TestSplitPause(t *testing.T) {
 	}{
 		{"split-json", ms(25, 35, 45), ""},
 		{"split-utf8", ms(25, 35, 45), " the\xc3"},
-		{"split-utf8,split-pause=15ms", ms(35, 50, 65), " the\xc3"}, // longer than the time between tokens, so the next token waits
+		{"split-utf8,split-pause=15ms", ms(35, 50, 65), " the\xc3"}, // the pause is longer than the time between tokens, so the next token is late
 		{"split-json,events-per-write=2", ms(35, 35, 45), ""},
 		{"split-json,split-pause=1ms,role-first", ms(21, 31, 41), ""},
 	} {

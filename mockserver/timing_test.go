@@ -23,8 +23,8 @@ func TestInstants(t *testing.T) {
 		name   string
 		cfg    Config
 		body   string
-		tokens []time.Duration // in the log
-		seen   []time.Duration // by the client, of each line of data
+		tokens []time.Duration // times in the log
+		seen   []time.Duration // when the client read each line of data
 	}{
 		{"zero config", Config{}, `"stream":true,"max_tokens":2`, ms(0, 0), ms(0, 0, 0, 0)},
 		{"default shape", fast, `"stream":true,"max_tokens":3`,
@@ -66,8 +66,8 @@ func TestInstants(t *testing.T) {
 	}
 }
 
-// perRequest is the time that a request with one prompt token and 20 tokens of output
-// takes with the configuration slotted.
+// perRequest is the duration of a request with one prompt token and 20 output tokens, with the
+// configuration slotted.
 const perRequest = 20*time.Millisecond + 10*time.Microsecond + 19*2*time.Millisecond
 
 func slotted(slots int) Config {
@@ -135,7 +135,7 @@ func TestDisconnect(t *testing.T) {
 		leaves   int           // index of the request whose client hangs up; three requests arrive 1 ms apart
 		at       time.Duration // when the client hangs up
 		admitted []time.Duration
-		tokens   int // that were sent to that client
+		tokens   int // number of tokens sent to that client
 	}{
 		{"while generating", "true", 0, 27 * time.Millisecond, []time.Duration{0, 27 * time.Millisecond, 27*time.Millisecond + perRequest}, 4},
 		{"while generating, not streamed", "false", 0, 27 * time.Millisecond, []time.Duration{0, 27 * time.Millisecond, 27*time.Millisecond + perRequest}, 0},
@@ -186,7 +186,7 @@ func TestDisconnect(t *testing.T) {
 func TestSlowReaderDelaysOnlyItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := slotted(1)
-		c.Shape.TokensPerChunk = 20 // about as much as the client buffers
+		c.Shape.TokensPerChunk = 20 // one write has about as much data as the client buffers
 		r := inMemory(t, c)
 		const long = `{"prompt":"go","max_tokens":2000,"stream":true}`
 		resp, err := r.post(t.Context(), textPath, long) // the client does not read the body

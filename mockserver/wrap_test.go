@@ -14,8 +14,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
 )
 
-// The bytes of a slow header come at their own deadlines. Tokens that are due before the
-// end of the header come then.
+// The bytes of a slow header arrive at their own deadlines. Tokens that are due earlier than the
+// end of the header arrive at the end of the header.
 func TestSlowHeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mustNew(t, Config{PerToken: 100 * time.Millisecond, Faults: always1(fault.SlowHeader)})

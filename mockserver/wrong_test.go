@@ -14,7 +14,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
-// add returns the text of the answer to a sum, of which right is the right answer.
+// add returns the text of the answer to a sum. right is the right answer.
 func (r *rig) add(i int) (text, right string) {
 	body := r.must(textPath, fmt.Sprintf(`{"prompt":"What is %d + %d?","max_tokens":50}`, i, 2*i))
 	var answer struct{ Choices []struct{ Text string } }
@@ -24,7 +24,7 @@ func (r *rig) add(i int) (text, right string) {
 	return answer.Choices[0].Text, fmt.Sprintf("%d + %d = %d. The answer is %[3]d.", i, 2*i, 3*i)
 }
 
-// all asks n questions at once and returns the wrong answers by their question.
+// all asks n questions at once and returns the wrong answers, keyed by question.
 func (r *rig) all(n int) map[int]string {
 	wrong := map[int]string{}
 	var mu sync.Mutex
@@ -43,8 +43,8 @@ func (r *rig) all(n int) map[int]string {
 	return wrong
 }
 
-// A wrong answer differs from the right one in its last number, and the same seed spoils the same
-// requests in the same way.
+// A wrong answer differs from the right answer in its last number. The same seed makes the same
+// requests wrong in the same way.
 func TestWrong(t *testing.T) {
 	var runs [2]string
 	for run := range runs {
@@ -78,8 +78,8 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-// Without an oracle an output is the same for the same prompt, and a wrong one is another of the same
-// length.
+// Without an oracle, the same prompt always gets the same output. A wrong output has other words and
+// the same length.
 func TestWrongWords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const body = `{"prompt":"say something","max_tokens":40,"ignore_eos":true}`
@@ -108,7 +108,8 @@ func TestShort(t *testing.T) {
 	})
 }
 
-// Answers are exchanged in pairs, and only above 32 requests at once. The log says who got whose answer.
+// Answers are exchanged in pairs, and only while more than 32 requests are in flight. The log says which
+// request got which answer.
 func TestSwap(t *testing.T) {
 	for name, cfg := range map[string]Config{
 		"fixed":    {TTFT: time.Second, PerToken: time.Millisecond},
@@ -122,7 +123,7 @@ func TestSwap(t *testing.T) {
 					if wrong := r.all(n); len(wrong) > 0 {
 						t.Errorf("%d at once: %v, want no answer of another", n, wrong)
 					}
-					synctest.Wait() // the server has counted the end of each request
+					synctest.Wait() // until the server has counted the end of each request
 				}
 				r.Reset()
 				wrong := r.all(64)

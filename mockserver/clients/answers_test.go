@@ -8,7 +8,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// TestAnswers requests four tokens through each API, streamed and not, and checks the
+// TestAnswers requests four tokens through each API, with and without streaming, and checks the
 // answer and the log.
 func TestAnswers(t *testing.T) {
 	for _, c := range []struct {

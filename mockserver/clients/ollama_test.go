@@ -15,7 +15,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
-// ollama returns Ollama's client of a mock.
+// ollama returns an Ollama client for a mock.
 func ollama(t *testing.T, m mock) *api.Client {
 	t.Helper()
 	base, err := url.Parse(m.url)
@@ -69,7 +69,7 @@ func (s *reply) end(done bool, reason string, m api.Metrics) {
 // TestOllamaShapes reads each shape of a stream.
 func TestOllamaShapes(t *testing.T) {
 	broken := map[string]string{
-		"bom": "\ufeff{", "after-done": "{", "nul-raw": " the\x00", // the error for a line that is not JSON is the line
+		"bom": "\ufeff{", "after-done": "{", "nul-raw": " the\x00", // if a line is not JSON, the error is the line itself
 		"twice": `parsing time ""`, "number-strings": "cannot unmarshal string into",
 	}
 	t.Run("chat", func(t *testing.T) { everyShape(t, broken, ollamaChat) })
@@ -143,12 +143,12 @@ func TestOllamaErrors(t *testing.T) {
 	assert.Assert(t, ok && e.StatusCode == 401, "%T: %v", err, err)
 }
 
-// TestOllamaBrokenStreams breaks streams at their third token. The client ignores the
-// error of its scanner, so it takes a stream that breaks off for a complete one.
+// TestOllamaBrokenStreams breaks streams at their third token. The client ignores the error of its
+// scanner, so it treats a stream that breaks off as complete.
 func TestOllamaBrokenStreams(t *testing.T) {
 	for _, c := range []struct {
 		fault fault.Kind
-		err   string // a part of the error; empty for no error
+		err   string // a part of the error; empty if no error is expected
 	}{
 		{"error-event", "mockserver: injected fault"}, {"error-string", "mockserver: injected fault"}, {"malformed", `{"choices":`},
 		{"reset", ""}, {"fin", ""}, {"truncate", ""}, {"empty", ""},
@@ -165,8 +165,8 @@ func TestOllamaBrokenStreams(t *testing.T) {
 	}
 }
 
-// TestOllamaLeaves cancels a request in the middle of its stream. The client takes that
-// for the end of the stream.
+// TestOllamaLeaves cancels a request in the middle of its stream. The client treats the stream as
+// complete.
 func TestOllamaLeaves(t *testing.T) {
 	m := serve(t, hourly)
 	ctx, cancel := context.WithCancel(t.Context())

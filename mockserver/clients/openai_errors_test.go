@@ -16,8 +16,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
-// TestOpenAIErrors checks the errors that the SDK returns for refused requests, streamed
-// and not.
+// TestOpenAIErrors checks the errors that the SDK returns for refused requests, with and without
+// streaming.
 func TestOpenAIErrors(t *testing.T) {
 	for _, c := range []struct {
 		fault         fault.Kind
@@ -65,8 +65,8 @@ func TestOpenAIBadRequest(t *testing.T) {
 	assert.Assert(t, ok && e.StatusCode == 400 && e.Param == "max_tokens" && e.Code == "400", "%+v", e)
 }
 
-// TestOpenAIRetry refuses every other request. The SDK waits as the header Retry-After says
-// and sends the request again.
+// TestOpenAIRetry refuses every second request. The SDK waits for the time in the header
+// Retry-After and sends the request again.
 func TestOpenAIRetry(t *testing.T) {
 	m := serve(t, mockserver.Config{Faults: []fault.Fault{{Kind: fault.HTTP429, Every: 2}}})
 	c := sdk(m, option.WithMaxRetries(1))
@@ -79,12 +79,12 @@ func TestOpenAIRetry(t *testing.T) {
 	assert.Assert(t, log[2].Accepted-log[1].End >= time.Second, "the SDK retried after %v, Retry-After is 1s", log[2].Accepted-log[1].End)
 }
 
-// TestOpenAIBrokenStreams breaks streams at their third token. The SDK takes a stream
-// whose body ends cleanly but early for a complete one.
+// TestOpenAIBrokenStreams breaks streams at their third token. If the body ends early but cleanly,
+// the SDK treats the stream as complete.
 func TestOpenAIBrokenStreams(t *testing.T) {
 	for _, c := range []struct {
 		fault fault.Kind
-		err   string // a part of the error; empty for no error
+		err   string // a part of the error; empty if no error is expected
 	}{
 		{"error-event", "mockserver: injected fault"},
 		{"named-error", "mockserver: injected fault"},

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// sdk returns OpenAI's client of a mock, without retries.
+// sdk returns an OpenAI client for a mock, without retries.
 func sdk(m mock, more ...option.RequestOption) openai.Client {
 	return openai.NewClient(append([]option.RequestOption{
 		option.WithBaseURL(m.url + "/v1/"), option.WithAPIKey("none"), option.WithHTTPClient(m.client), option.WithMaxRetries(0),
@@ -62,7 +62,7 @@ func chat(t *testing.T, m mock, tokens int, stream bool) (reply, error) {
 	return got, nil
 }
 
-// extra returns the reasoning, for which the SDK has no field.
+// extra returns the reasoning. The SDK has no field for it.
 func extra(fields map[string]respjson.Field) string {
 	for _, name := range []string{"reasoning", "reasoning_content"} {
 		if f, ok := fields[name]; ok {
@@ -123,11 +123,11 @@ func saidByCompletion(c *openai.Completion) reply {
 func TestOpenAIShapes(t *testing.T) {
 	const (
 		pinged = "invalid character '-' after top-level value" // the SDK parses the data of unknown events
-		nul    = `invalid character '\x00' in string literal`  // which JSON forbids
+		nul    = `invalid character '\x00' in string literal`  // JSON forbids this byte
 		silent = "silent"
 	)
-	// The SDK does not accept CR as the end of a line, drops a data line after a byte
-	// order mark (the first of a chat has no text) and uses the first of two equal keys.
+	// The SDK does not accept CR as the end of a line. It drops a data line after a byte
+	// order mark; in a chat, this line has no text. Of two equal keys, it uses the first.
 	t.Run("chat", func(t *testing.T) {
 		everyShape(t, map[string]string{"cr": silent, "twice": silent, "ping-event": pinged, "nul-raw": nul}, chat)
 	})

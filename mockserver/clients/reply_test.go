@@ -20,7 +20,8 @@ type reply struct {
 	Prompt, Output  int // numbers of tokens, as the server counts them
 }
 
-// A request sends a mock a request for n tokens after a prompt of three tokens.
+// A request is a function that sends a request to a mock. The prompt has three tokens. tokens is the number
+// of output tokens.
 type request func(t *testing.T, m mock, tokens int, stream bool) (reply, error)
 
 // words returns the tokens of the whole answer.
@@ -33,9 +34,9 @@ func (s reply) words(t *testing.T) []string {
 	return strings.Fields(s.Text + s.Reasoning + call.Text)
 }
 
-// everyShape reads an answer in each shape, streamed and not. All must have the same text.
-// broken has the shapes that the client cannot read, with a part of its error or, if it
-// returns no error, the word "silent".
+// everyShape reads an answer in each shape, with and without streaming. All answers must have the
+// same text. broken lists the shapes that the client cannot read. Its values are a part of the
+// client's error, or "silent" if the client returns no error.
 func everyShape(t *testing.T, broken map[string]string, ask request) {
 	const tokens = 12
 	for name := range shape.Names() {
@@ -50,7 +51,7 @@ func everyShape(t *testing.T, broken map[string]string, ask request) {
 			assert.NilError(t, err)
 			whole, err := ask(t, m, tokens, false)
 			assert.NilError(t, err)
-			got.Prompt, got.Output, whole.Prompt, whole.Output = 0, 0, 0, 0 // a stream need not have them
+			got.Prompt, got.Output, whole.Prompt, whole.Output = 0, 0, 0, 0 // a stream need not report them
 			if broken[name] == "silent" {
 				assert.Assert(t, got != whole || len(got.words(t)) != tokens, "reply all of %+v", got)
 				return

@@ -20,8 +20,8 @@ type mock struct {
 	client *http.Client
 }
 
-// serve starts a server on a real socket. At the end of the test it checks that no
-// connection and no goroutine remains.
+// serve starts a server on a real socket. At the end of the test it checks that no connection and
+// no goroutine remain.
 func serve(t *testing.T, cfg mockserver.Config) mock {
 	t.Helper()
 	before := runtime.NumGoroutine()
@@ -38,13 +38,13 @@ func serve(t *testing.T, cfg mockserver.Config) mock {
 	return mock{s, url, &http.Client{Transport: tr}}
 }
 
-// spoiled starts a server on which all requests have one fault.
+// spoiled starts a server on which all requests have the same fault.
 func spoiled(t *testing.T, kind fault.Kind, at int) mock {
 	t.Helper()
 	return serve(t, mockserver.Config{Faults: []fault.Fault{{Kind: kind, Every: 1, At: at}}})
 }
 
-// settled waits until a condition holds that other goroutines make true.
+// settled waits until other goroutines have made the condition true.
 func settled(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !ok(); runtime.Gosched() {
@@ -55,8 +55,8 @@ func settled(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// leaves checks the log entry of a request whose client hung up after the first token, an
-// hour before the second.
+// leaves checks the log entry of a request whose client hung up after the first token. The second
+// token was due an hour later.
 func (m mock) leaves(t *testing.T) {
 	t.Helper()
 	settled(t, "requests", func() bool { return len(m.Log()) == 1 })

@@ -12,7 +12,7 @@ import (
 
 // A call is a request in a test: when it is submitted and when it is cancelled.
 type call struct {
-	at, gone time.Duration // gone is 0 for never
+	at, gone time.Duration // gone is 0 if the request is not cancelled
 	job      Job
 }
 
@@ -33,7 +33,7 @@ type event struct {
 	i    int // index of the call
 }
 
-// eventsOf returns the events of calls in the order of time, then of the calls.
+// eventsOf returns the events of calls, sorted by time. Events at the same time are in the order of calls.
 func eventsOf(calls []call) []event {
 	var events []event
 	for i, c := range calls {
@@ -46,8 +46,8 @@ func eventsOf(calls []call) []event {
 	return events
 }
 
-// run serves calls, which are sorted by at. If jump is true time advances from change
-// to change, else from token to token.
+// run serves calls, which must be sorted by at. If jump is true, time advances from change to
+// change, otherwise from token to token.
 func run(t testing.TB, p Profile, calls []call, jump bool) trace {
 	t.Helper()
 	tr := trace{seqs: make([]*Sequence, len(calls)), errs: make([]error, len(calls)), tokens: make([][]time.Duration, len(calls))}
@@ -94,7 +94,7 @@ func run(t testing.TB, p Profile, calls []call, jump bool) trace {
 	return tr
 }
 
-// round has round times: a step takes 10 ms plus 1 ms for each sequence, a prefill 5 ms
+// round is a profile with round times: a step takes 10 ms plus 1 ms for each sequence, a prefill 5 ms
 // plus 1 ms for each token.
 var round = Profile{Step: 10_000, StepPerSeq: 1_000, Prefill: 5_000, PrefillPerToken: 1_000, MaxBatch: 8}
 
@@ -194,8 +194,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A prompt is prefilled from the end of the blocks that it shares with an earlier
-// prompt, while these blocks are in the cache.
+// If a prompt shares blocks with an earlier prompt and these blocks are still in the cache, only
+// the rest of the prompt is prefilled.
 func TestPrefixCache(t *testing.T) {
 	p := round
 	p.PrefixCache, p.BlockTokens, p.KVBlocks = true, 4, 8
@@ -258,7 +258,7 @@ func TestDrawOutput(t *testing.T) {
 		}
 		sum += l
 	}
-	if mean := float64(sum) / n; mean < 27 || mean > 28 { // 27.5, and five standard errors
+	if mean := float64(sum) / n; mean < 27 || mean > 28 { // the expected mean is 27.5; the margin is five standard errors
 		t.Errorf("mean of DrawOutput = %v, want 27.5", mean)
 	}
 	if got := (Profile{}).DrawOutput(1); got != 0 {
@@ -266,7 +266,7 @@ func TestDrawOutput(t *testing.T) {
 	}
 }
 
-// Which drafts are accepted does not depend on the length of the output.
+// The length of the output does not change which drafts are accepted.
 func TestDraftsAndLengthsAreIndependent(t *testing.T) {
 	p := Profile{Step: 1, MaxBatch: 1, Draft: 1, AcceptRate: .5, Output: Lengths{{0, 10}, {1, 1000}}}
 	e, err := New(p, Watcher{})
@@ -291,13 +291,13 @@ func TestDraftsAndLengthsAreIndependent(t *testing.T) {
 			e.Advance(next)
 		}
 	}
-	if share := float64(accepted) / float64(long); share < .4 || share > .6 { // more than four standard errors
+	if share := float64(accepted) / float64(long); share < .4 || share > .6 { // the margin is more than four standard errors
 		t.Errorf("of %d long outputs %.2f had their first draft accepted, want about 0.5", long, share)
 	}
 }
 
-// The acceptance length follows the model: 1 + p + p^2 + ... + p^k, as the counts of the engine
-// state it. A sequence has no drafted token beyond its output.
+// The mean acceptance length in the engine's counts is 1 + p + p^2 + ... + p^k, as in the model.
+// A sequence's counts include no drafted token beyond the end of its output.
 func TestAcceptanceLength(t *testing.T) {
 	for _, tt := range []struct {
 		k int
@@ -348,7 +348,7 @@ func TestAcceptanceLength(t *testing.T) {
 	}
 }
 
-// BenchmarkRun serves a load of the size of the published sweeps.
+// BenchmarkRun serves a load that is as large as those in the published studies.
 func BenchmarkRun(b *testing.B) {
 	p := Profile{Step: 21_000, StepPerSeq: 60, StepPerKVToken: 0.05, Prefill: 10_000, PrefillPerToken: 40, MaxBatch: 200}
 	for _, c := range []int{8, 128, 512} {

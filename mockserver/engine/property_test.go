@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// randomProfile draws a profile that uses all features and whose limits are reached.
+// randomProfile draws a profile that uses all features. Its limits are low enough to be reached.
 func randomProfile(r *rand.Rand) Profile {
 	maybe := func(n int) int { return r.IntN(2) * r.IntN(n) }
 	p := Profile{
@@ -55,8 +55,8 @@ func randomCalls(r *rand.Rand, p Profile, n int) []call {
 	return calls
 }
 
-// check serves calls and checks, after every change, properties that hold for every
-// profile and load.
+// check serves calls. After every change it checks properties that hold for every profile and
+// every load.
 func check(t testing.TB, p Profile, calls []call) {
 	t.Helper()
 	describe := func() string {
@@ -175,7 +175,7 @@ func check(t testing.TB, p Profile, calls []call) {
 	if !slices.IsSortedFunc(admitted, func(a, b *Sequence) int { return cmp.Compare(a.order, b.order) }) {
 		fail("admitted out of turn")
 	}
-	// Without preemption the tokens computed are those that were asked for.
+	// Without preemption, the prefills compute each prompt token that is not cached exactly once.
 	if c := e.Counts(); c.Preempted == 0 && !slices.ContainsFunc(all, func(s *Sequence) bool { return s.State == Gone }) {
 		want := 0
 		for _, s := range all {
@@ -195,7 +195,7 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// The result does not depend on how time advances, and is the same in each run.
+// The result is the same in each run, and does not depend on the steps in which time advances.
 func TestHowTimeIsAdvancedMakesNoDifference(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -213,7 +213,7 @@ func TestHowTimeIsAdvancedMakesNoDifference(t *testing.T) {
 	}
 }
 
-// More capacity never makes a closed loop of equal requests slower.
+// A larger capacity never makes a closed loop of equal requests slower.
 func TestMoreRoomIsNoSlower(t *testing.T) {
 	p := round
 	before := time.Duration(horizon)
@@ -227,8 +227,8 @@ func TestMoreRoomIsNoSlower(t *testing.T) {
 	}
 }
 
-// Without a limit of the cache, all blocks that a prompt shares with the beginning of
-// an earlier prompt are found.
+// If the cache has no limit, it finds all blocks that a prompt shares with the beginning of an
+// earlier prompt.
 func TestPrefixCacheFindsAllThereIs(t *testing.T) {
 	p := round
 	p.PrefixCache, p.BlockTokens = true, 4
@@ -243,7 +243,7 @@ func TestPrefixCacheFindsAllThereIs(t *testing.T) {
 		var names []uint64
 		name := uint64(0)
 		for range r.IntN(12) {
-			name = name*31 + uint64(1+r.IntN(2)) // a tree, because a name also stands for all blocks before
+			name = name*31 + uint64(1+r.IntN(2)) // depends on the name before, because a name also identifies all blocks before its block
 			names = append(names, name)
 		}
 		want := 0

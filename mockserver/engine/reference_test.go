@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// A reference is a direct implementation of the model in the package documentation: it
-// decides after every step and counts all blocks each time. It has neither drafts nor
-// a prefix cache. Times are whole microseconds.
+// A reference is a simple implementation of the model in the package documentation. It decides
+// after every step and counts all blocks each time. It has neither drafts nor a prefix cache.
+// Times are whole microseconds.
 type reference struct {
 	p      Profile
 	now    time.Duration
 	busy   bool
-	ends   time.Duration   // of the current activity
-	parts  []referencePart // of a prefill
+	ends   time.Duration   // end of the current activity
+	parts  []referencePart // parts of the current prefill
 	steps  bool            // the activity includes a decode step
 	gap    int             // decode steps since the last prefill
 	queue  []*referenceSeq
-	placed []*referenceSeq // in the order of admission
+	placed []*referenceSeq // running sequences in the order of admission
 }
 
 type referenceSeq struct {
@@ -28,7 +28,7 @@ type referenceSeq struct {
 	hold, gone     bool
 	state          State
 	tokens         int
-	fill           int // tokens of the prompt and the output so far that are still to be computed
+	fill           int // number of tokens, of prompt and output so far, that must still be computed
 	at             []time.Duration
 }
 
@@ -73,7 +73,7 @@ func (s *reference) grows() (n int) {
 }
 
 // makeRoom preempts the sequences that were admitted last until the next step fits. It
-// reports whether it has preempted any.
+// reports whether it preempted a sequence.
 func (s *reference) makeRoom() (preempted bool) {
 	for s.grows() > s.free() {
 		for k := len(s.placed) - 1; ; k-- {
@@ -134,7 +134,7 @@ func (s *reference) decide() {
 	}
 }
 
-// begin begins a prefill of that duration, a step, or both.
+// begin begins a prefill of the given duration, a decode step, or both.
 func (s *reference) begin(micros float64) {
 	if s.steps {
 		b, k := s.in(Decoding), 0
@@ -147,7 +147,7 @@ func (s *reference) begin(micros float64) {
 	s.busy, s.ends = true, s.now+time.Duration(micros)*time.Microsecond
 }
 
-// admit admits sequences; left is how many tokens of a chunk remain.
+// admit admits sequences. left is the number of tokens that still fit into the chunk.
 func (s *reference) admit(left int) {
 	if len(s.in(Decoding)) > 0 && s.gap < s.p.PrefillGap {
 		return
@@ -271,15 +271,15 @@ func (s *reference) cancel(at time.Duration, q *referenceSeq) {
 	}
 }
 
-// The engine and the reference give the same instants.
+// The engine and the reference give the same times.
 func TestAgreesWithTheReference(t *testing.T) {
 	compared, preempted := 0, 0
 	for seed := range uint64(600) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		p := randomProfile(r)
 		p.PrefixCache, p.Draft = false, 0
-		p.StepPerKVToken = math.Round(p.StepPerKVToken) // whole, to exclude rounding
-		p.Step++                                        // above 0, so that the order of steps shows
+		p.StepPerKVToken = math.Round(p.StepPerKVToken) // a whole number, so that times need no rounding
+		p.Step++                                        // above 0, so that steps end at different times
 		calls := randomCalls(r, p, 40)
 		for i := range calls {
 			calls[i].job.Prefix = nil

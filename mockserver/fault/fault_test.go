@@ -17,13 +17,13 @@ func TestEvery(t *testing.T) {
 	assert.Equal(t, strings.Join(got, " "), want)
 }
 
-// A fault hits its share of the requests. The choice depends on the seed and on the
-// fault's index, and is the same each time.
+// TestShare checks that a fault hits its share of the requests. The choice must depend on the seed and on
+// the fault's index, and must be the same each time.
 func TestShare(t *testing.T) {
 	const n = 10_000
 	faults := []Fault{{Kind: Reset, Share: 0.1, Seed: 1}, {Kind: Stall, Share: 0.1, Seed: 1}}
 	hits := map[Kind]int{}
-	moved := 0 // requests that another seed decides otherwise
+	moved := 0 // number of requests for which another seed gives another result
 	for i := range uint64(n) {
 		kind := For(faults, i+1, true, 1).Kind
 		assert.Equal(t, For(faults, i+1, true, 1).Kind, kind)
@@ -86,7 +86,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// A fault with a number of requests in flight hits only beyond that number.
+// A fault with Above hits only if more than that number of requests are in flight.
 func TestAbove(t *testing.T) {
 	faults := []Fault{{Kind: Wrong, Every: 2, Above: 8}, {Kind: Short, Every: 1, Above: 4}}
 	for inFlight, want := range map[int][2]Kind{1: {}, 4: {}, 5: {Short, Short}, 8: {Short, Short}, 9: {Short, Wrong}} {

@@ -27,7 +27,7 @@ func TestClosed(t *testing.T) {
 	assert.ErrorIs(t, err, net.ErrClosed)
 }
 
-// Pending reports bytes until they are read or given up, and whether an end is closed.
+// Pending reports bytes until they are read or the write is abandoned, and reports that an end is closed.
 func TestPending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := pipe()

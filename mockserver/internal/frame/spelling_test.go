@@ -39,7 +39,7 @@ func FuzzSpelling(f *testing.F) {
 		if json.Unmarshal(data, &v) != nil {
 			return
 		}
-		compact := jsontext.Marshal(v) // has no space outside strings and no key twice
+		compact := jsontext.Marshal(v) // no space outside strings, and no duplicate keys
 		for _, sp := range []spelling{{dumps: true}, {twice: true}, {true, true, false}} {
 			var again any
 			got := sp.append(nil, compact)

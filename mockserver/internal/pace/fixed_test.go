@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// If the process is stopped for a while, or its goroutines run late, everything that was
-// due meanwhile has happened at its deadline.
+// If the process is suspended, or its goroutines run late, each event that was due in the meantime
+// still gets its deadline as its time.
 func TestLateSchedulerCatchesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Clock{Epoch: time.Now().Add(-time.Hour)} // everything is an hour late
@@ -34,7 +34,7 @@ func TestLateSchedulerCatchesUp(t *testing.T) {
 	})
 }
 
-// Slots become free in the order of their ends, even if one call notices several ends.
+// Slots become free in the order of their ends, even if one call finds several ends.
 func TestSlotsAreHandedOnByDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Clock{Epoch: time.Now()}
@@ -95,8 +95,8 @@ func TestJitter(t *testing.T) {
 	for k := 1; k < n; k++ {
 		least, most = min(least, due[k]-due[k-1]), max(most, due[k]-due[k-1])
 	}
-	// The gaps are uniform from 5 to 15 ms. So many draws come close to both ends, and
-	// their mean is within five standard errors of the middle.
+	// The gaps are uniform from 5 to 15 ms. With so many draws, the smallest and the largest
+	// come close to both limits, and the mean is within five standard errors of the middle.
 	if least < 5*time.Millisecond || least > 5*time.Millisecond+50*time.Microsecond {
 		t.Errorf("least gap = %v, want 5ms to 5.05ms", least)
 	}
@@ -109,8 +109,8 @@ func TestJitter(t *testing.T) {
 	}
 }
 
-// The factors of the first interval of successive ordinals are independent, although
-// their generators have neighbouring seeds.
+// The random factors of successive requests' first intervals are independent, although their
+// generators have neighboring seeds.
 func TestJitterIsSpreadOverOrdinals(t *testing.T) {
 	const n = 10_000
 	p := Rate{TTFT: time.Second, Jitter: 1, Seed: 1, Speed: 1}

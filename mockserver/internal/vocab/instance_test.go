@@ -45,8 +45,8 @@ func TestInstance(t *testing.T) {
 	}
 }
 
-// FuzzInstance checks that the instance of any schema is JSON, the same each time, and
-// not much longer than the limit.
+// FuzzInstance checks that the instance of any schema is JSON, is the same each time, and is not
+// much longer than the limit.
 func FuzzInstance(f *testing.F) {
 	for _, s := range []string{`true`, `{"type":"object","properties":{"b":{"type":"integer","maximum":-1e400},"a":{"enum":[" "]}}}`, `{"items":{"items":{"const":"x y"}},"minItems":9}`} {
 		f.Add([]byte(s))
