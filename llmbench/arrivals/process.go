@@ -8,23 +8,21 @@ import (
 	"time"
 )
 
-// A Process says when the requests of an open loop are due, whether or not earlier
-// ones have ended. The types of this package are processes; a type of another package
-// can be one too.
+// A Process computes when the requests of an open loop are due, whether or not earlier requests have ended.
+// Types outside this package can be processes, too.
 type Process interface {
-	// Times returns the n instants at which requests are due, counted from the start
-	// of the pass, in order. It returns the same instants every time.
+	// Times returns the n instants at which requests are due, in order, counted from the start of the pass,
+	// which is one run of the load. It returns the same instants every time.
 	Times(n int) ([]time.Duration, error)
-	// Name returns the name of the process in records, such as "poisson". It consists of
-	// a-z, 0-9 and hyphens.
+	// Name returns the process's name in records, such as "poisson". It consists of a-z, 0-9 and hyphens.
 	Name() string
-	// Parameters returns the parameters of the process in records. Two processes with
-	// different schedules should differ in their name or in a parameter.
+	// Parameters returns the process's parameters in records. Two processes with different schedules should
+	// differ in their name or in a parameter.
 	Parameters() map[string]string
 }
 
-// Schedule returns the n instants of p. It returns an error if p returns another number of
-// instants, or if they are not in order or one is negative.
+// Schedule returns the n instants of p. It returns an error if p returns another number of instants, if
+// they are not in order, or if one is negative.
 func Schedule(p Process, n int) ([]time.Duration, error) {
 	times, err := p.Times(n)
 	switch {

@@ -44,9 +44,8 @@ func (p Poisson) Parameters() map[string]string {
 	return map[string]string{"rate": number(p.Rate), "seed": whole(p.Seed)}
 }
 
-// Gamma arrivals come at gamma distributed intervals. With a Shape below 1 they are
-// burstier than Poisson arrivals, with a Shape above 1 they are more even, and with a Shape
-// of 1 they are Poisson arrivals.
+// Gamma arrivals come at gamma distributed intervals. They are burstier than Poisson arrivals if Shape is
+// below 1, more even if Shape is above 1, and Poisson arrivals if Shape is 1.
 type Gamma struct {
 	Rate  float64 // mean requests per second, above 0
 	Shape float64 // above 0; vLLM calls it burstiness
@@ -70,13 +69,13 @@ func (g Gamma) Parameters() map[string]string {
 	return map[string]string{"rate": number(g.Rate), "shape": number(g.Shape), "seed": whole(g.Seed)}
 }
 
-// seeded returns the source of random numbers of a seed. The constant makes these numbers
-// differ from others that are drawn with the same seed, such as the numbers for prompts.
+// seeded returns a source of random numbers for a seed. The constant makes these numbers differ from other
+// numbers that the benchmark draws with the same seed, for example for prompts.
 func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x6c6c6d62656e6368)) }
 
-// schedule turns n-1 intervals, of any scale, into n instants. The first instant is 0, and
-// the others are scaled so that the mean rate is exactly rate. The loads of two seeds
-// therefore have the same rate, and differ only in the intervals.
+// schedule turns n-1 intervals, of any scale, into n instants. The first instant is 0, and the others are
+// scaled so that the mean rate is exactly rate. Two seeds therefore give loads with the same rate, which
+// differ only in the intervals.
 func schedule(n int, rate float64, interval func() float64) ([]time.Duration, error) {
 	if !(rate > 0) || math.IsInf(rate, 0) {
 		return nil, fmt.Errorf("arrivals: rate %v requests per second; must be above 0", rate)
@@ -103,10 +102,9 @@ func schedule(n int, rate float64, interval func() float64) ([]time.Duration, er
 	return times, nil
 }
 
-// gamma draws from the gamma distribution of the given shape and scale 1, by
-// the method of Marsaglia and Tsang, "A Simple Method for Generating Gamma
-// Variables" (ACM TOMS 26, 2000). A library may change its method. With this function, a
-// seed always gives the same schedule.
+// gamma draws from the gamma distribution with the given shape and scale 1, by the method of Marsaglia and
+// Tsang, "A Simple Method for Generating Gamma Variables" (ACM TOMS 26, 2000). A library might change its
+// method. With this function, a seed always gives the same schedule.
 func gamma(r *rand.Rand, shape float64) float64 {
 	if shape < 1 { // section 6 of the paper
 		return gamma(r, shape+1) * math.Pow(1-r.Float64(), 1/shape)

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Replay is arrivals at given instants, such as a recorded trace has.
+// Replay is arrivals at given instants, for example the instants of a recorded trace.
 type Replay struct {
-	// At are the instants, from the start of the pass, none negative and in
-	// order. They are not copied and not changed.
+	// At holds the instants, counted from the start of the pass. They must be in order, and none may be
+	// negative. They are neither copied nor changed.
 	At []time.Duration
 	// Speed is the factor by which the replay is faster than the trace: the instants are
 	// divided by Speed. 0 means 1.
@@ -47,9 +47,9 @@ func (r Replay) Times(n int) ([]time.Duration, error) {
 // Name returns "replay".
 func (Replay) Name() string { return "replay" }
 
-// Parameters returns speed (1 if r.Speed is 0), the number of instants as requests, the last
-// instant, and a checksum of all instants in place of themselves, which may be millions. The
-// checksum is the FNV-1a hash of the nanoseconds, each as 8 bytes in little-endian order.
+// Parameters returns four parameters: speed (1 if r.Speed is 0), requests (the number of instants), last
+// (the last instant), and checksum. The checksum stands for the instants themselves, which may be millions.
+// It is the FNV-1a hash of the nanoseconds, each as 8 bytes in little-endian order.
 func (r Replay) Parameters() map[string]string {
 	speed, last := r.Speed, time.Duration(0)
 	if speed == 0 {

@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// Stages are arrivals whose rate changes with time. One stage follows the other.
-// The rate of a stage is constant, or it rises or falls.
+// Stages are arrivals whose rate changes with time. The stages follow one another. Within a stage the rate
+// is constant, or it rises or falls.
 //
-// The instants come from a process of rate 1 on a transformed time: the integral
-// of the rate, which is the expected number of requests so far (Çinlar,
-// "Introduction to Stochastic Processes", 1975, section 4.7). The number of requests
-// therefore depends on the rates alone. The seed only changes the intervals.
+// The instants come from a process of rate 1 on a transformed time scale. The transformed time is the
+// integral of the rate, which is the expected number of requests so far (Çinlar, "Introduction to
+// Stochastic Processes", 1975, section 4.7). The number of requests therefore depends on the rates alone.
+// The seed only changes the intervals.
 type Stages struct {
 	Stages []Stage
-	// Shape is the gamma shape of the intervals in the transformed time. 0 means 1, a
+	// Shape is the shape of the gamma distributed intervals in the transformed time. 0 means 1, which is a
 	// Poisson process; +Inf makes the intervals even.
 	Shape float64
 	Seed  uint64
@@ -26,26 +26,26 @@ type Stages struct {
 
 // A Stage is a part of [Stages].
 type Stage struct {
-	For  time.Duration // length, above 0
-	Rate float64       // requests per second at the beginning; 0 means a pause, or a linear ramp from 0
-	Ramp Ramp          // how the rate changes until the end
-	To   float64       // requests per second at the end of a ramp
+	For  time.Duration // duration of the stage, above 0
+	Rate float64       // requests per second at the beginning; 0 is a pause, or the start of a linear ramp
+	Ramp Ramp          // how the rate changes during the stage
+	To   float64       // requests per second at the end of the stage, if it is a ramp
 }
 
-// A Ramp is how a rate changes.
+// A Ramp is the way in which a rate changes during a stage.
 type Ramp string
 
 // The ramps.
 const (
 	Flat        Ramp = ""            // the rate is constant
-	Linear      Ramp = "linear"      // by the same difference each second
-	Exponential Ramp = "exponential" // by the same factor each second; neither rate may be 0
+	Linear      Ramp = "linear"      // changes by the same difference each second
+	Exponential Ramp = "exponential" // changes by the same factor each second; neither rate may be 0
 )
 
-// maxStaged is the maximum number of requests of all stages.
+// maxStaged is the maximum number of requests in all stages together.
 const maxStaged = 1e9
 
-// Requests returns the number of requests of all stages. It returns an error if a stage is
+// Requests returns the number of requests in all stages together. It returns an error if a stage is
 // invalid.
 func (s Stages) Requests() (int, error) {
 	total, length := 0.0, 0.0
@@ -69,11 +69,11 @@ func (s Stages) Requests() (int, error) {
 	return max(1, int(math.Ceil(total-roundedRequests))), nil
 }
 
-// roundedRequests is the largest rounding error of a sum of the requests of stages.
+// roundedRequests is the largest rounding error of the sum of the stages' requests.
 const roundedRequests = 1e-6
 
-// MeanRate returns the number of requests of all stages divided by the length of the
-// stages, in requests per second.
+// MeanRate returns the mean rate over all stages, in requests per second: the number of requests divided by
+// the total duration.
 func (s Stages) MeanRate() float64 {
 	requests, seconds := 0.0, 0.0
 	for _, g := range s.Stages {
@@ -83,7 +83,8 @@ func (s Stages) MeanRate() float64 {
 	return requests / seconds
 }
 
-// Times returns the schedule of the first n requests, at most [Stages.Requests].
+// Times returns the schedule of the first n requests. It returns an error if n is more than
+// [Stages.Requests].
 func (s Stages) Times(n int) ([]time.Duration, error) {
 	all, err := s.Requests()
 	if err != nil {
@@ -103,7 +104,8 @@ func (s Stages) Times(n int) ([]time.Duration, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stages: %w", err)
 	}
-	// The stage of the current request, its beginning, and the number of requests before it.
+	// The index of the stage of the current request, the time at which the stage begins, and the number of
+	// requests in the stages before it.
 	stage, begin, before := 0, time.Duration(0), 0.0
 	for i, at := range times {
 		for stage < len(s.Stages)-1 && at.Seconds() >= before+s.Stages[stage].requests()-roundedRequests {
@@ -121,8 +123,7 @@ func (s Stages) Times(n int) ([]time.Duration, error) {
 // Name returns "stages".
 func (Stages) Name() string { return "stages" }
 
-// Parameters returns stages, in the form that [ParseStages] reads, shape and seed. The shape
-// is 1 if s.Shape is 0.
+// Parameters returns stages (in the form that [ParseStages] reads), shape (1 if s.Shape is 0) and seed.
 func (s Stages) Parameters() map[string]string {
 	parts := make([]string, len(s.Stages))
 	for i, g := range s.Stages {
@@ -135,8 +136,8 @@ func (s Stages) Parameters() map[string]string {
 	return map[string]string{"stages": strings.Join(parts, ","), "shape": number(shape), "seed": whole(s.Seed)}
 }
 
-// CheckCount returns an error unless the first n requests reach the last stage. A pass of
-// fewer requests would silently leave out whole stages.
+// CheckCount returns an error unless the first n requests reach the last stage. Without this check, a pass
+// of fewer requests would silently omit whole stages.
 func (s Stages) CheckCount(n int) error {
 	all, err := s.Requests()
 	if err != nil {
@@ -197,15 +198,15 @@ func (g Stage) requests() float64 {
 	return g.Rate * t
 }
 
-// when returns the time since the beginning of the stage, in seconds, at which the integral
-// of the rate reaches n. The stage must have n requests or more.
+// when returns the time at which the integral of the rate reaches n requests, in seconds since the
+// beginning of the stage. The stage must have at least n requests.
 func (g Stage) when(n float64) float64 {
 	switch {
 	case n == 0:
 		return 0
 	case g.Ramp == Linear:
-		// The solution of Rate t + (To-Rate)/(2 For) t^2 = n, in the form without a
-		// difference of nearly equal numbers.
+		// This solves Rate t + (To-Rate)/(2 For) t^2 = n. The form avoids the difference of two nearly
+		// equal numbers, which would lose precision.
 		return 2 * n / (g.Rate + math.Sqrt(max(0, g.Rate*g.Rate+2*n*(g.To-g.Rate)/g.For.Seconds())))
 	case g.Ramp == Exponential && g.To != g.Rate:
 		k := g.growth()
@@ -214,9 +215,9 @@ func (g Stage) when(n float64) float64 {
 	return n / g.Rate
 }
 
-// ParseStages reads stages in the form "10:1m,10..50:2m,50..5:1m:exp". A stage has a rate in
-// requests per second, or two rates with a linear or an exponential ramp between them, and a
-// length.
+// ParseStages reads stages in the form "10:1m,10..50:2m,50..5:1m:exp". Each stage is RATE:TIME with a
+// constant rate, FROM..TO:TIME with a linear ramp, or FROM..TO:TIME:exp with an exponential ramp. Rates are
+// in requests per second. A TIME is in the form of [time.ParseDuration].
 func ParseStages(text string) ([]Stage, error) {
 	var all []Stage
 	for part := range strings.SplitSeq(text, ",") {

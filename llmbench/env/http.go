@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// A Header holds header fields in the form of http.Header. The fmt verbs show the names only,
-// because the values may be secret.
+// A Header holds HTTP header fields in the form of http.Header. The fmt verbs show only the names, because
+// the values may be secret.
 type Header map[string][]string
 
 // String returns the names of the fields.
@@ -21,8 +21,8 @@ func (h Header) String() string { return strings.Join(slices.Sorted(maps.Keys(h)
 // GoString returns the same as [Header.String].
 func (h Header) GoString() string { return h.String() }
 
-// ParseHeader parses header fields of HTTP, one on each line as in "Name: value". Errors show only
-// the number of a line.
+// ParseHeader parses HTTP header fields, one on each line in the form "Name: value". Its errors do not show
+// the fields, which may be secret, only the number of the line.
 func ParseHeader(v string) (Header, error) {
 	h := textproto.MIMEHeader{}
 	number := 0
@@ -44,7 +44,7 @@ func ParseHeader(v string) (Header, error) {
 	return Header(h), nil
 }
 
-// CertPool accepts the path of a file with certificates in PEM, and returns the certificates.
+// CertPool reads a file of PEM certificates, and returns the certificates.
 func CertPool(path string) (*x509.CertPool, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -85,8 +85,8 @@ var names = []string{
 	"LLMBENCH_EXTRA_CASES",
 }
 
-// launchers holds the variables of others that this module reads: those by which launchers of
-// several processes number them.
+// launchers holds the variables of other programs that this module reads. The launchers of several
+// processes, such as SLURM and Open MPI, set them to number the processes.
 var launchers = []string{
 	"JOB_COMPLETION_INDEX", "SLURM_PROCID", "SLURM_NTASKS", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
 }
@@ -94,20 +94,19 @@ var launchers = []string{
 // Names returns the names of all variables, sorted.
 func Names() []string { return slices.Sorted(slices.Values(names)) }
 
-// Nearest returns the name in names that is the fewest edits away from name, for an error
-// that suggests it. The case of letters does not count, nor does what follows the first 100 bytes of
-// name: the time grows with its length. There must be a name.
+// Nearest returns the name in names that is the fewest edits away from name, so that an error can suggest
+// it. It ignores upper and lower case. It compares only the first 100 bytes of name, because the time that
+// it takes grows with the length. Nearest panics if names is empty.
 func Nearest(name string, names []string) string {
 	name = strings.ToUpper(name[:min(len(name), 100)])
 	distance := func(to string) int { return edits(name, strings.ToUpper(to)) }
 	return slices.MinFunc(names, func(a, b string) int { return distance(a) - distance(b) })
 }
 
-// edits returns the Levenshtein distance of a and b in bytes: the number of
-// insertions, deletions and replacements that make one of the other
-// (https://en.wikipedia.org/wiki/Levenshtein_distance).
+// edits returns the Levenshtein distance of a and b in bytes: the number of insertions, deletions and
+// replacements that turn one into the other (https://en.wikipedia.org/wiki/Levenshtein_distance).
 func edits(a, b string) int {
-	row := make([]int, len(b)+1) // row[j] is the distance of a[:i] and b[:j]
+	row := make([]int, len(b)+1) // row[j] is the distance between a[:i] and b[:j]
 	for j := range row {
 		row[j] = j
 	}

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// List returns a parser of a comma list whose elements parse reads. Spaces
-// around an element do not count. An element that comes twice is an error.
+// List returns a parser of a comma-separated list. The function parse reads each element. Spaces around an
+// element do not count. A duplicate element is an error.
 func List[T comparable](parse func(string) (T, error)) func(string) ([]T, error) {
 	return func(v string) ([]T, error) {
 		var all []T
@@ -41,7 +41,7 @@ func OneOf[T ~string](allowed ...T) func(string) (T, error) {
 	}
 }
 
-// Text accepts everything but white space alone.
+// Text accepts every value except one that is only white space.
 func Text(v string) (string, error) {
 	if strings.TrimSpace(v) == "" {
 		return "", errors.New("blank")
@@ -49,9 +49,9 @@ func Text(v string) (string, error) {
 	return v, nil
 }
 
-// Full accepts the values of LLMBENCH_FULL: the name of a published experiment, or
-// true or false in a form of [strconv.ParseBool], which it returns as "1" and "". The
-// names are checked where they are known.
+// Full accepts the values of LLMBENCH_FULL: the name of a published experiment, or a truth value in a form
+// of [strconv.ParseBool]. For true it returns "1", and for false "". It accepts any name: the package that
+// knows the experiments checks the names.
 func Full(v string) (string, error) {
 	if yes, err := strconv.ParseBool(v); err == nil {
 		if yes {
@@ -62,7 +62,7 @@ func Full(v string) (string, error) {
 	return Text(strings.TrimSpace(v))
 }
 
-// Folder accepts the path of a folder that exists, and makes the path absolute.
+// Folder accepts the path of an existing folder, and returns the path as an absolute path.
 func Folder(v string) (string, error) {
 	info, err := os.Stat(v)
 	if err != nil {
@@ -74,7 +74,7 @@ func Folder(v string) (string, error) {
 	return filepath.Abs(v)
 }
 
-// AtLeast returns a parser of whole numbers that are not below least.
+// AtLeast returns a parser of whole numbers that are at least the given number.
 func AtLeast(least int) func(string) (int, error) {
 	return func(v string) (int, error) {
 		n, err := strconv.Atoi(v)

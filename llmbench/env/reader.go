@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// A Reader reads variables of one environment and collects what is wrong with
-// them. It is for one goroutine.
+// A Reader reads variables of one environment, and collects the errors in their values. Only one goroutine
+// may use it.
 type Reader struct {
-	values map[string]string // of the variables that are set
+	values map[string]string // the variables that are set
 	errs   []error
 }
 
-// NewReader returns a reader of an environment in the form of [os.Environ].
-// A variable that begins with LLMBENCH_ and is unknown is an error of the reader.
+// NewReader returns a reader of an environment in the form of [os.Environ]. If the name of a variable
+// begins with LLMBENCH_ but is unknown, the reader has an error.
 func NewReader(environ []string) *Reader {
 	r := &Reader{values: map[string]string{}}
 	for _, entry := range environ {
@@ -33,23 +33,23 @@ func NewReader(environ []string) *Reader {
 	return r
 }
 
-// A Reason is an error of a parser that says what is wrong with a value and what is allowed. It is
-// shown, and must not hold a part of a value that may be secret.
+// A Reason is an error of a parser that says what is wrong with a value and what is allowed. The text of a
+// Reason is shown to the user, so it must not contain any part of a value that may be secret.
 type Reason string
 
 func (r Reason) Error() string { return string(r) }
 
-// Read sets *dst to the value of a variable as parse reads it. It leaves *dst
-// as it is if the variable is not set or parse fails. A failure becomes an
-// error of r that says the name, the value and what is allowed, or the [Reason].
+// Read parses the value of a variable with parse, and sets *dst to the result. If the variable is not set
+// or parse fails, Read does not change *dst. If parse fails, Read adds an error to r. The error has the
+// name of the variable, its value, and what is allowed; if the error of parse is a [Reason], the error has
+// the Reason instead of what is allowed.
 //
 // Read panics if name is not one of [Names].
 func Read[T any](r *Reader, dst *T, name string, parse func(string) (T, error), allowed string) {
 	read(r, dst, name, parse, allowed, r.values[name])
 }
 
-// ReadHidden is [Read] for a variable that may hold a secret: the error does not
-// show the value.
+// ReadHidden is like [Read], for a variable that may hold a secret: the error does not show the value.
 func ReadHidden[T any](r *Reader, dst *T, name string, parse func(string) (T, error), allowed string) {
 	read(r, dst, name, parse, allowed, "[not shown]")
 }
@@ -77,8 +77,8 @@ func read[T any](r *Reader, dst *T, name string, parse func(string) (T, error), 
 // IsSet reports whether a variable is set.
 func (r *Reader) IsSet(name string) bool { return r.values[name] != "" }
 
-// Value returns the value of a variable of this module, or of one by which a launcher numbers
-// processes, such as SLURM_PROCID. It returns "" if the variable is not set.
+// Value returns the value of a variable. The variable must belong to this module, or be one with which a
+// launcher numbers processes, such as SLURM_PROCID. Value returns "" if the variable is not set.
 func (r *Reader) Value(name string) string { return r.values[name] }
 
 // Exclusive adds an error if both variables are set.
@@ -88,7 +88,7 @@ func (r *Reader) Exclusive(a, b string) {
 	}
 }
 
-// Requires adds an error if name is set and needed is not.
+// Requires adds an error if the variable name is set but the variable needed is not.
 func (r *Reader) Requires(name, needed string) {
 	if r.IsSet(name) && !r.IsSet(needed) {
 		r.Errorf("%s: means nothing without %s", name, needed)
@@ -100,7 +100,8 @@ func (r *Reader) Errorf(format string, args ...any) {
 	r.errs = append(r.errs, fmt.Errorf(format, args...))
 }
 
-// Err returns the errors so far, each once, sorted by their text and joined, or nil.
+// Err returns the errors so far, joined, or nil if there are none. They are sorted by their text and have
+// no duplicates.
 func (r *Reader) Err() error {
 	byText := func(a, b error) int { return strings.Compare(a.Error(), b.Error()) }
 	errs := slices.SortedFunc(slices.Values(r.errs), byText)

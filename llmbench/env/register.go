@@ -3,13 +3,12 @@ package env
 // registered holds the functions that read the variables of each package.
 var registered []func(*Reader)
 
-// Register makes [Check] call read, which reads and checks the variables that a
-// package uses. A package calls Register from its init function.
+// Register registers a function that reads and checks the variables that a package uses. [Check] calls it.
+// A package calls Register from its init function.
 func Register(read func(*Reader)) { registered = append(registered, read) }
 
-// Check reads the variables of every package that called [Register] from an
-// environment in the form of [os.Environ]. The error names each variable that
-// cannot be used, its value, and what is allowed.
+// Check reads the variables of every package that called [Register], from an environment in the form of
+// [os.Environ]. The error names each variable with an invalid value, its value, and what is allowed.
 func Check(environ []string) error {
 	r := NewReader(environ)
 	for _, read := range registered {

@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// A Secret is a text that the fmt verbs do not show. The zero value is no secret.
+// A Secret is a text that the fmt verbs do not show. The zero value is the empty text.
 type Secret struct{ text string }
 
 // NewSecret returns a secret that holds text.
@@ -28,10 +28,11 @@ func (s Secret) String() string {
 // GoString returns the same as [Secret.String].
 func (s Secret) GoString() string { return s.String() }
 
-// IsSecret reports whether the value of a variable, of an option or of a member of a JSON object
-// is a credential. The last word of the name decides; words are as in api_key or apiKey. A name that ends in "token" may also be a
-// setting, such as --seconds-per-token=0.5 or HF_HUB_DISABLE_IMPLICIT_TOKEN=1, so that a short
-// number, duration or truth value under such a name is no credential.
+// IsSecret reports whether a value is a credential, judged by the name of the environment variable, the
+// option or the JSON member that has this value. The last word of the name decides; words are separated as
+// in api_key or apiKey. A name that ends in "token" may also be a setting, such as --seconds-per-token=0.5
+// or HF_HUB_DISABLE_IMPLICIT_TOKEN=1. A short number, duration or truth value under such a name is
+// therefore not a credential.
 func IsSecret(name, value string) bool {
 	if value == "" {
 		return false

@@ -11,21 +11,23 @@ import (
 // cover a large enough range.
 var ErrCannotJudge = errors.New("cannot judge")
 
-// Highest is a search for the highest load that meets a condition. The search has three
-// steps. It multiplies the load by four until a load misses the condition; with a Start it goes from there
-// in steps that grow. It bisects
-// between the last load that met and the first that missed, by geometric means. Then it
-// tries both ends of the interval again, so that each end is confirmed by two trials.
+// Highest is a search for the highest load that meets a condition. The search has three steps:
+//
+//  1. It finds a load that meets the condition and a higher load that misses it. Without Start, it
+//     begins at From and multiplies the load by four until a load misses the condition. With Start,
+//     it begins at Start and goes up or down in steps that grow.
+//  2. It bisects between these two loads, by geometric means, until the interval is narrow enough.
+//  3. It tries both ends of the interval again, so that two trials confirm each end.
 type Highest struct {
-	// From is the lowest load that is tried, and To the highest. The condition
-	// 0 < From < To must hold. The caller chooses the unit of a load.
+	// From is the lowest load that is tried, and To is the highest. 0 < From < To must hold. The caller
+	// chooses the unit of a load.
 	From, To float64
-	// Tolerance is the maximum width of the interval, as a share of its low end.
-	// 0 means 0.05.
+	// Tolerance is the maximum width of the interval, relative to its low end. 0 means 0.05, which is 5 %.
 	Tolerance float64
-	// Start, if not 0, is a guess of the result, between From and To, where the search begins. Its first step up or
-	// down is one Tolerance, and each further step is the square of the step before. A good guess saves trials,
-	// and a bad one costs some. Start is not for searches with Whole.
+	// Start, if not 0, is a guess of the result. The search begins there, and Start must be between From
+	// and To. The first step up or down multiplies or divides the load by 1+Tolerance. Each further step
+	// squares the factor, up to a factor of four. A good guess saves trials, and a bad guess costs some.
+	// Start must be 0 if Whole is set.
 	Start float64
 	// Whole restricts the loads to whole numbers.
 	Whole bool
@@ -45,28 +47,27 @@ func (t Trial) String() string {
 	return fmt.Sprintf("%.4g missed", t.Load)
 }
 
-// An Interval contains the highest load that meets the condition. Low met the condition
-// the last two times that it was tried, and High missed it the last two times.
+// An Interval contains the highest load that meets the condition. Low met the condition, and High missed
+// it, the last two times that each was tried.
 type Interval struct {
 	Low, High float64
 	Trials    []Trial // in the order in which they were made
 }
 
-// raise is the factor between the loads of the first step. With four, a range of 1 to 64
-// takes four trials, bisecting to 5 % takes five more, and confirming takes two.
+// raise is the factor between the loads of the first step. With a factor of four, a range of 1 to 64 takes
+// four trials, bisecting to 5 % takes five more, and confirming takes two.
 const raise = 4
 
-// Find runs the search. It calls try with a load; try makes one pass and reports whether
-// the load met the condition. The passes should be independent of each other. Find ends
-// with the error of try, if there is one.
+// Find runs the search. It calls try with a load; try makes one pass and reports whether the load met the
+// condition. The passes should be independent of each other. If try returns an error, Find stops and
+// returns that error.
 //
-// Near its limit, a server may meet a load once and miss it the next time. If an end of
-// the interval is not confirmed by its second trial, Find moves that end outwards, to a
-// load that gives the expected answer twice in a row: by one width of the interval, then
-// by three, then by seven. Then it bisects and confirms once more, so that one disturbed trial does not widen
-// the interval. If no such load is found, the answers are not monotone, and
-// the error wraps [ErrCannotJudge]. The interval always has the trials, also together
-// with an error.
+// Near its limit, a server may meet the condition at a load once and miss it the next time. If the second
+// trial of an end of the interval contradicts the first, Find moves that end outwards until a load gives
+// the expected answer twice in a row: by one width of the interval, then to three widths, then to seven.
+// Find then bisects and confirms once more, so that one disturbed trial does not widen the interval. If
+// Find finds no such load, the answers are not monotone, and the error wraps [ErrCannotJudge]. The interval
+// has the trials that were made, even if Find returns an error.
 func (h Highest) Find(try func(load float64) (met bool, err error)) (Interval, error) {
 	if h.Tolerance == 0 {
 		h.Tolerance = 0.05
@@ -118,7 +119,7 @@ func (s *run) cannotJudge(format string, args ...any) error {
 	return fmt.Errorf("%w: %s (%s)", ErrCannotJudge, fmt.Sprintf(format, args...), strings.Join(all, ", "))
 }
 
-// bracket returns a load that met the condition and a higher load that missed it.
+// bracket returns two loads that were tried: low met the condition, and high, which is higher, missed it.
 func (s *run) bracket() (low, high float64, err error) {
 	load, factor := s.From, float64(raise)
 	if s.Start != 0 {
@@ -152,13 +153,13 @@ func (s *run) bracket() (low, high float64, err error) {
 
 // narrow reports whether the interval is within the tolerance.
 func (s *run) narrow(low, high float64) bool {
-	if s.Whole { // the highest load that may meet is high-1
+	if s.Whole { // if high missed, the highest load that may meet is high-1
 		high--
 	}
 	return high <= low*(1+s.Tolerance)
 }
 
-// bisect narrows the interval.
+// bisect halves the interval, on a logarithmic scale, until it is within the tolerance.
 func (s *run) bisect(low, high float64) (float64, float64, error) {
 	for !s.narrow(low, high) {
 		mid := math.Sqrt(low * high)
@@ -178,7 +179,7 @@ func (s *run) bisect(low, high float64) (float64, float64, error) {
 	return low, high, nil
 }
 
-// confirm tries both ends again, and moves an end that is not confirmed outwards.
+// confirm tries both ends again. It moves an end outwards if the end is not confirmed.
 func (s *run) confirm(low, high float64) (float64, float64, error) {
 	width := high / low
 	low, err := s.confirmEnd(low, 1/width, true)
@@ -188,9 +189,10 @@ func (s *run) confirm(low, high float64) (float64, float64, error) {
 	return low, high, err
 }
 
-// confirmEnd confirms an end of the interval, whose expected answer is want. It tries the
-// end once, because bracket or bisect has tried it before. If the answer differs, it
-// tries loads that are one, three and seven widths away, each up to twice.
+// confirmEnd confirms one end of the interval. The expected answer at this end is want. The end itself
+// needs one trial, because bracket or bisect has already tried it. If the answer is not want, confirmEnd
+// tries loads that are one, three and seven widths of the interval away. Each of them must give the answer
+// want twice.
 func (s *run) confirmEnd(load, step float64, want bool) (float64, error) {
 	for n := 0; ; n++ {
 		met, err := s.met(load)
@@ -213,5 +215,5 @@ func (s *run) confirmEnd(load, step float64, want bool) (float64, error) {
 	}
 }
 
-// maxMoves is how often confirmEnd moves an end.
+// maxMoves is how many times confirmEnd moves an end before it gives up.
 const maxMoves = 3

@@ -2,39 +2,36 @@ package search
 
 import "fmt"
 
-// A Point is the result of a closed loop with a number of users. All points of a sweep
-// must use the same units.
+// A Point is the result of one closed loop, with a given number of users. All points of a sweep must use
+// the same units.
 type Point struct {
 	Load       float64 // number of users
 	Throughput float64 // for example requests per second
 	Latency    float64 // for example seconds
 }
 
-// Saturated reports whether the throughput of the last point exceeds the throughput of the point
-// before by less than gain, as a share. More load then only means more waiting. The points
-// must be in the order of their loads.
+// Saturated reports whether the last step of a sweep raised the throughput by less than gain, as a share:
+// 0.05 is 5 %. More users then only wait longer. The points must be in increasing order of load.
 func Saturated(points []Point, gain float64) bool {
 	n := len(points)
 	return n > 1 && points[n-1].Throughput < points[n-2].Throughput*(1+gain)
 }
 
-// Knee returns the index of the knee of a sweep: the point with the greatest power, which
-// is throughput divided by latency. Below the knee a server has free capacity, and above it
-// users wait for each other (L. Kleinrock, "Power and deterministic rules of thumb for
-// probabilistic problems in computer communications", ICC 1979). If several points have the
-// greatest power, Knee returns the first.
+// Knee returns the index of the knee of a sweep: the point with the greatest power, which is throughput
+// divided by latency. Below the knee a server has free capacity, and above it users wait for each other (L.
+// Kleinrock, "Power and deterministic rules of thumb for probabilistic problems in computer
+// communications", ICC 1979). If several points have the greatest power, Knee returns the first.
 //
-// In a closed loop without pauses, the mean latency is the number of users divided by the
-// requests per second (Little's law), so that the power with it is the square of the throughput
-// divided by the number of users. The knee is then the last load to which doubling the users
-// multiplied the throughput by more than 1.41. That depends on the loads around the knee alone. The other
-// definition in use, Kneedle (Satopää et al., "Finding a 'Kneedle' in a Haystack",
-// https://doi.org/10.1109/ICDCSW.2011.20), scales both axes to the range of the sweep, so
-// that each further load above the knee moves the knee.
+// In a closed loop without pauses, the mean latency is the number of users divided by the requests per
+// second (Little's law). If Latency is this mean, the power is the square of the throughput divided by the
+// number of users. Doubling the users then increases the power only if it multiplies the throughput by more
+// than 1.41. The position of the knee depends only on the loads around it. The other definition in use,
+// Kneedle (Satopää et al., "Finding a 'Kneedle' in a Haystack", https://doi.org/10.1109/ICDCSW.2011.20),
+// scales both axes to the range of the sweep, so that each further load above the knee moves the knee.
 //
-// The error wraps [ErrCannotJudge] if the last point has the greatest power, because the knee
-// may be above the highest load; if there are fewer than two points; if the loads do not
-// increase; or if a throughput or latency is not above 0.
+// The error wraps [ErrCannotJudge] in four cases: the last point has the greatest power, so that the knee
+// may be above the highest load; there are fewer than two points; the loads do not increase; or a
+// throughput or latency is not above 0.
 func Knee(points []Point) (int, error) {
 	best, most := 0, 0.0
 	for i, p := range points {

@@ -1,5 +1,5 @@
-// Package extracases finds the files of tests that are too large for this repository,
-// or not its own.
+// Package extracases finds test data that this repository does not contain, because the files are too large
+// or belong to others.
 package extracases
 
 import (
@@ -12,16 +12,15 @@ import (
 
 func init() { env.Register(func(r *env.Reader) { readFrom(r) }) }
 
-// readFrom returns the value of LLMBENCH_EXTRA_CASES as an absolute path, or "" if the
-// variable is not set. It adds errors to r.
+// readFrom returns the value of LLMBENCH_EXTRA_CASES as an absolute path, or "" if the variable is not set.
+// It adds an error to r if the value is not a folder.
 func readFrom(r *env.Reader) (folder string) {
 	env.Read(r, &folder, "LLMBENCH_EXTRA_CASES", env.Folder, "a folder of this machine")
 	return folder
 }
 
-// Path returns the path of name in the folder LLMBENCH_EXTRA_CASES. It skips tb if the
-// variable is not set, and fails tb if the variable is no folder or the folder has no
-// name.
+// Path returns the path of the file name in the folder LLMBENCH_EXTRA_CASES. It skips tb if the variable is
+// not set. It fails tb if the value is not a folder, or if the folder does not have the file.
 func Path(tb testing.TB, name string) string {
 	tb.Helper()
 	r := env.NewReader(os.Environ())
