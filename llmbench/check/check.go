@@ -1,6 +1,6 @@
-// Package check says whether an answer of a model is right. A [Func] is the check of one request:
-// llmbench.Request.Check is one. The ready ones extract the answer from the text by published rules,
-// so that accuracies can be compared with published ones.
+// Package check checks whether a model's answer is correct. A [Func] is the check of one request; the field
+// llmbench.Request.Check has this type. The functions of this package return such checks. They extract the
+// answer from the text by published rules, so that accuracies can be compared with published accuracies.
 //
 // A check reads the text of the answer without its reasoning.
 package check
@@ -17,17 +17,17 @@ import (
 // An Answer is what a server generated for one request.
 type Answer = sample.Answer
 
-// A ToolCall is a call of a function that an answer asks for.
+// A ToolCall is a function call that an answer asks for.
 type ToolCall = sample.ToolCall
 
-// A Func returns nil if an answer is right. Its error says what was expected and what was found. It
-// must return, and must not keep the answer.
+// A Func returns nil if an answer is correct. Otherwise its error says what was expected and what was
+// found. A Func must not keep the answer after it returns, and it must not block forever.
 type Func = func(Answer) error
 
 // maxShown is how much of an answer an error shows, in bytes.
 const maxShown = 120
 
-// show quotes the end of a text, where answers have their result.
+// show quotes a text. It quotes only the end of a long text, because answers usually end with their result.
 func show(text string) string {
 	if text = strings.TrimSpace(text); len(text) <= maxShown {
 		return fmt.Sprintf("%q", text)
@@ -39,7 +39,7 @@ func show(text string) string {
 	return fmt.Sprintf("...%q", text[at:])
 }
 
-// Exact wants a text, without regard to space around it.
+// Exact returns a check that the text equals want. White space around the two texts is ignored.
 func Exact(want string) Func {
 	want = strings.TrimSpace(want)
 	return func(a Answer) error {
@@ -50,8 +50,8 @@ func Exact(want string) Func {
 	}
 }
 
-// Contains wants a text that contains another, in the same case. It is the rule of retrieval tests
-// whose fact is a number or a name of its own.
+// Contains returns a check that the text contains want, with the same upper and lower case. Retrieval tests
+// use this rule if the fact to be found is a number or a unique name.
 func Contains(want string) Func {
 	return func(a Answer) error {
 		if !strings.Contains(a.Text, want) {
@@ -61,8 +61,8 @@ func Contains(want string) Func {
 	}
 }
 
-// Regexp wants a text with a match of a regular expression. The time of a match is linear in the
-// length of the text.
+// Regexp returns a check that the text has a match of a regular expression. A match takes time that is
+// linear in the length of the text.
 func Regexp(want *regexp.Regexp) Func {
 	return func(a Answer) error {
 		if !want.MatchString(a.Text) {
@@ -72,10 +72,10 @@ func Regexp(want *regexp.Regexp) Func {
 	}
 }
 
-// Until checks the text before the first of some stops, or the whole text if it has none of them. A
-// base model that has answered a few-shot prompt goes on with a question of its own; evaluations end
-// the output there with stop strings, and this does the same after the request. Space and stops at the
-// beginning of the text are left out first.
+// Until returns a check that applies f to the text before the first of the stops, or to the whole text if
+// it has none of them. After its answer to a few-shot prompt, a base model goes on with a question of its
+// own. Evaluations therefore end the output with stop strings. Until does the same after the request. It
+// first removes white space and stops from the beginning of the text.
 func Until(f Func, stops ...string) Func {
 	return func(a Answer) error {
 		a.Text = strings.TrimSpace(a.Text)
@@ -96,8 +96,8 @@ func Until(f Func, stops ...string) Func {
 	}
 }
 
-// visible returns a text without the reasoning that a server left in it: all before the last
-// "</think>", and all after a "<think>" that has no end.
+// visible returns a text without the reasoning that a server may leave in it. It removes everything up to
+// the last "</think>", and everything after a "<think>" without an end.
 func visible(text string) string {
 	if at := strings.LastIndex(text, "</think>"); at >= 0 {
 		text = text[at+len("</think>"):]

@@ -10,16 +10,17 @@ import (
 	"unicode"
 )
 
-// Choice wants a letter from A to D. What the text concludes counts: the last statement such as
-// "Answer: B", "the correct option is (B)", `\boxed{B}`, "B is correct" or a last line "**B**". If the
-// text has no such statement, the letter counts with which the text begins, as in "B" or "(B) 12". A
-// text that ends with several letters ("B or C"), or that takes its only letter back ("B is wrong"),
-// chooses none. Choice panics if want is another letter.
+// Choice returns a check that the text chooses the letter want, from A to D. The last statement of a choice
+// decides, such as "Answer: B", "the correct option is (B)", `\boxed{B}`, "B is correct" or a last line
+// "**B**". Without such a statement, the letter at the beginning of the text decides, as in "B" or "(B)
+// 12". A text chooses no letter if it ends with several letters ("B or C"), or if it takes its only letter
+// back ("B is wrong"). Choice panics if want is not A, B, C or D.
 //
 // The forms "Answer: B" and "the answer is (B)" come from simple-evals
 // (https://github.com/openai/simple-evals/blob/main/common.py) and MMLU-Pro
-// (https://github.com/TIGER-AI-Lab/MMLU-Pro/blob/main/evaluate_from_local.py). The further forms are
-// habits of models that these two count as wrong, or find in the wrong place.
+// (https://github.com/TIGER-AI-Lab/MMLU-Pro/blob/main/evaluate_from_local.py). Models use other forms, too.
+// For these, the two evaluations count a correct answer as wrong, or find a letter in the wrong place;
+// Choice recognises them.
 func Choice(want string) Func {
 	if len(want) != 1 || want < "A" || want > "D" {
 		panic(fmt.Sprintf("check.Choice: %q: want A, B, C or D", want))
@@ -37,32 +38,32 @@ func Choice(want string) Func {
 }
 
 const (
-	// letter matches a letter from A to D, with marks around it, that is no part of a word.
+	// letter matches a letter from A to D that is not part of a word. Quotes or brackets may surround it.
 	letter = `["'(\[{<]*([A-D])["')\]}>]*(?:[^\pL\pN'’]|$)`
-	// ended is letter before punctuation or the end of a line.
+	// ended is like letter, but punctuation or the end of a line must follow.
 	ended = `["'(\[]*([A-D])["')\]]*(?:[.,;!?]|\s*(?:\n|$))`
-	// noun matches words for the letter before the letter.
+	// noun matches a noun that may precede the letter, as in "the option B".
 	noun = `(?:(?:the\s+)?(?:options?|choices?|letter|answers?)\s+)?`
-	// is matches what stands between a word for the answer and the letter.
+	// is matches the verb or sign between a word for the answer and the letter, as in "the answer is B".
 	is = `(?:\s+(?:to|for|here)\b[^.:\n]{0,60}?)?(?:\s+(?:correcte?|correcta|richtige?))?` +
 		`\s*(?:(?:is|are|would\s+be|must\s+be|should\s+be|will\s+be|has\s+to\s+be|remains|ist|est|es|是|为|应该?是|应为|=|-|->|→|:)\s*)+`
-	// surely matches adverbs.
+	// surely matches adverbs that may precede the letter, such as "therefore".
 	surely = `(?:(?:therefore|thus|then|clearly|also|obviously|definitely|indeed|simply|just|probably|most\s+likely|likely|either|both)[\s,]+)*`
-	// called matches what stands between a letter and what it is called.
+	// called matches the text between a letter and what the text says about it, as in "B is clearly wrong".
 	called = `[\s:.)-]*(?:(?:is|would\s+be|must\s+be)\s+)?` + surely
 )
 
-// forms are the forms of a statement about a letter. The letter is the only group.
+// forms lists the forms of a statement about a letter. The letter is the only group of each expression.
 var forms = []struct {
-	words string         // the first word of a statement, in small letters, is one of these
-	rest  *regexp.Regexp // the text behind the word
+	words string         // the first word of the statement, in lower case, is one of these
+	rest  *regexp.Regexp // matches the text after that word
 	what  int
 }{
 	{answers, after(is + surely + noun + `(?-i:` + letter + `)`), chooses},
-	{answers, after(is + surely + noun + `\(([A-D])\)`), chooses}, // a small letter, too
+	{answers, after(is + surely + noun + `\(([A-D])\)`), chooses}, // a lower-case letter, too
 	{answers, after(is + `not\s+` + noun + `(?-i:` + letter + `)`), denies},
-	{"answer", after(`\s*:\s*[("'\[]*([A-D])["')\].]*\s*(?:\n|$)`), chooses}, // a small letter, too
-	{"answer", after(`\s*\n\s*(?-i:` + letter + `)`), chooses},               // under a heading
+	{"answer", after(`\s*:\s*[("'\[]*([A-D])["')\].]*\s*(?:\n|$)`), chooses}, // a lower-case letter, too
+	{"answer", after(`\s*\n\s*(?-i:` + letter + `)`), chooses},               // a letter under a heading "Answer"
 	{"boxed", after(`\s*\{\s*` + letter), chooses},
 	{"i i'd i'll", after(`\s+(?:(?:would|will)\s+)?(?:choose|pick|select|say|answer|go\s+with)\s+` + noun + `(?-i:` + letter + `)`), chooses},
 	{"so thus therefore hence but rather probably likely leaves leaving choose select", after(`(?:\s+us\s+with)?[,:]?\s+` + noun + `(?-i:` + ended + `)`), chooses},
@@ -72,10 +73,11 @@ var forms = []struct {
 	{"or maybe perhaps", after(`\s+(?:(?:maybe|perhaps|possibly|even)\s+)*` + noun + `(?-i:` + ended + `)`), doubts},
 }
 
-// answers are words for the answer.
+// answers lists words for the answer.
 const answers = "answer option choice solution guess pick letter antwort réponse respuesta"
 
-// These match what a letter is called, behind the letter, and a letter behind a word of Chinese.
+// right and wrong match a judgement after a letter, as in "B is correct". chinese matches a letter after a
+// Chinese word for the answer.
 var (
 	right   = after(called + `(?:the\s+)?(?:only\s+|best\s+|most\s+)?(?:correct|right|true|answer|best|accurate|one\s+that|option\s+that|choice\s+that)\b`)
 	wrong   = after(called + `(?:not\b|wrong|incorrect|false|out\b)`)
@@ -86,7 +88,7 @@ func after(expr string) *regexp.Regexp { return regexp.MustCompile(`^(?i:` + exp
 
 const (
 	chooses = iota // the letter is the answer
-	isRight        // the letter is called right, maybe beside others
+	isRight        // the letter is called correct; other letters may be called correct, too
 	denies         // the letter is not the answer
 	doubts         // the letter is one of several answers
 )
@@ -95,22 +97,25 @@ var (
 	// plainly removes markup, and writes full-width punctuation in ASCII.
 	plainly = strings.NewReplacer("*", "", "_", "", "`", "", "$", "", `\(`, "", `\)`, "", `\[`, "", `\]`, "",
 		`\textbf{`, "{", `\text{`, "{", `\mathrm{`, "{", `\mathbf{`, "{", "：", ":", "（", "(", "）", ")", "。", ".", "，", ",", "’", "'", "“", `"`, "”", `"`)
-	// more matches what makes a letter one of several: "B or C", "B, C", "B/C", "B if x > 0 and C".
+	// more matches the text after a letter that adds another letter: "B or C", "B, C", "B/C", "B if x > 0
+	// and C".
 	more = regexp.MustCompile(`^(?:["')\]}]*(?:\s*,|\s+if\b[^.\n]{0,60})?\s*(?:/|&|\bor\b|\band\b|\band/or\b|或|和)\s*(?:(?:also|maybe|perhaps|possibly|even|option|choice)\s+)*` + letter +
 		`|["')\]}]*\s*,\s*["'(\[]*[A-D]["')\]]*(?:\s*[,.]|\s+(?:and|or)\b|\s*$))`)
-	// retracted matches what takes an earlier choice back.
+	// retracted matches a word that takes an earlier choice back, such as "wait".
 	retracted = regexp.MustCompile(`(?i)\b(?:wait|actually|correction|mistake|second\s+thought|reconsider|however|no)\b`)
-	// aside matches what follows more if its letter is the subject of a clause: "B, and C is a common mistake".
+	// aside matches the text after a match of more if the added letter only begins a new clause, as in "B,
+	// and C is a common mistake".
 	aside = regexp.MustCompile(`^\s*(?:is|was|looks|seems|would)\s+(?:also\b)?`)
-	// first matches a letter at the beginning; the rest of the line is the second group.
+	// first matches a letter at the beginning of the text. Its second group is the rest of the line.
 	first = regexp.MustCompile(`^\s*(?:(?:Option|Choice)\s+)?["'(\[{]*([A-D])(?:\s*$|\s*["')\]}.:,;-]+([^\n]*)|\s*\n)`)
-	// unlikeText matches a rest of the line that speaks about the letter, and is no text of the option.
+	// unlikeText matches a rest of the line that says something about the letter. Such a rest is not the
+	// text of the option.
 	unlikeText = regexp.MustCompile(`^\s*(?:is|isn't|was|are|would|could|can|can't|cannot|may|might|seems|looks|has|does|doesn't|describes|refers|and|or|not|incorrect|wrong|false)\b`)
-	// option matches the beginning of a line for one of several options.
+	// option matches the beginning of a line that lists one of several options.
 	option = regexp.MustCompile(`^[\s(-]*([A-D])[).:]`)
-	// last matches a last line that is a letter.
+	// last matches a last line that consists of a letter.
 	last = regexp.MustCompile(`^\s*["'(\[]*([A-D])["')\].]*\s*$`)
-	// lone matches a first line that is a letter.
+	// lone matches a first line that consists of a letter.
 	lone = regexp.MustCompile(`^\s*["'(\[]*([A-D])["')\].]*\s*\n`)
 )
 
@@ -131,7 +136,7 @@ func chosen(text string) string {
 		}
 	}
 	if m := lone.FindStringSubmatch(text); m != nil && len(options) > 2 {
-		return m[1] // of a base model, which goes on with a question of its own
+		return m[1] // a base model, which after its answer goes on with a question of its own
 	}
 	all := stated(text)
 	letter, found := decided(all, text)
@@ -149,11 +154,11 @@ func chosen(text string) string {
 	return m[1]
 }
 
-// stated returns the statements of a text, in the order of their letters.
+// stated returns the statements about letters in a text, in the order in which their letters occur.
 func stated(text string) (all []statement) {
 	add := func(at, from int, m []int, what int) {
 		s := statement{at: at, end: from + m[3], letter: strings.ToUpper(text[from+m[2] : from+m[3]]), what: what}
-		if !strings.HasPrefix(strings.TrimLeft(text[s.end:], `"')]}`), "?") { // "Is it A?" states nothing
+		if !strings.HasPrefix(strings.TrimLeft(text[s.end:], `"')]}`), "?") { // "Is it A?" is a question
 			all = append(all, s)
 		}
 	}
@@ -187,7 +192,7 @@ func stated(text string) (all []statement) {
 	return all
 }
 
-// formsOf has the indexes of the forms that begin with a word.
+// formsOf maps the first word of a statement to the indexes of its forms.
 var formsOf = func() map[string][]int {
 	of := map[string][]int{}
 	for i, f := range forms {
@@ -198,7 +203,8 @@ var formsOf = func() map[string][]int {
 	return of
 }()
 
-// words returns where the words of a text begin and end. An apostrophe is a part of its word.
+// words returns the start and the end of each word of a text. An apostrophe within a word is part of the
+// word.
 func words(text string) iter.Seq2[int, int] {
 	return func(yield func(int, int) bool) {
 		begin := -1
@@ -219,11 +225,11 @@ func words(text string) iter.Seq2[int, int] {
 	}
 }
 
-// decided returns what the statements of a text come to: a letter, or "" if they leave several open.
-// Found is false if no statement chooses or leaves open.
+// decided returns the letter that the statements of a text choose in the end, or "" if several letters
+// remain open. The result found is false if no statement chooses a letter or leaves several open.
 func decided(all []statement, text string) (letter string, found bool) {
-	end := 0     // of the last choice; 0 if there is none
-	called := "" // the letter that was called right since the last choice
+	end := 0     // end of the last choice, or of the last remark after it; 0 if there is none
+	called := "" // the letter that was called correct since the last choice
 	open := func() { letter, called, found, end = "", "", true, 0 }
 	for _, s := range all {
 		switch {
@@ -245,20 +251,21 @@ func decided(all []statement, text string) (letter string, found bool) {
 	return letter, found
 }
 
-// several reports whether the text behind a letter makes it one of several letters.
+// several reports whether the text after a letter adds another letter, so that the answer names several.
 func several(behind string) bool {
 	at := more.FindStringIndex(behind)
 	if at == nil {
 		return false
 	}
 	clause := aside.FindString(behind[min(at[1], len(behind)):])
-	if clause == "" { // the match may have taken the space before the verb
+	if clause == "" { // the match of more may have consumed the space before the verb
 		clause = aside.FindString(behind[max(at[1]-1, 0):])
 	}
 	return clause == "" || strings.HasSuffix(clause, "also")
 }
 
-// otherwise reports whether the sentence that text breaks off in names a second case.
+// otherwise reports whether the last sentence of text, which may be incomplete, contains "otherwise" and so
+// names a second case.
 func otherwise(text string) bool {
 	text = text[max(len(text)-maxBefore, 0):]
 	sentence := text[strings.LastIndexAny(text, ".\n")+1:]

@@ -8,10 +8,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// JSON wants a text that is a JSON value equal to want. Space, the order of the members of objects and
-// the spelling of numbers and strings do not count: two values are equal if their canonical forms are
-// (https://www.rfc-editor.org/rfc/rfc8785), in which numbers have the precision of a float64. A
-// Markdown code block around the value does not count either. JSON panics if want is not JSON.
+// JSON returns a check that the text is a JSON value equal to want. White space, the order of object
+// members, and the spelling of numbers and strings do not matter: two values are equal if their canonical
+// forms are equal (https://www.rfc-editor.org/rfc/rfc8785). In the canonical form, numbers have the
+// precision of a float64. A Markdown code block around the value does not matter either. JSON panics if
+// want is not JSON.
 func JSON(want string) Func {
 	canonical, err := canon(want)
 	if err != nil {
@@ -38,7 +39,8 @@ func canon(text string) (string, error) {
 	return string(v), nil
 }
 
-// unfence returns the content of a text that is one Markdown code block, and other texts as they are.
+// unfence returns the content of a text that consists of one Markdown code block. It returns any other text
+// without the white space around it.
 func unfence(text string) string {
 	text = strings.TrimSpace(text)
 	rest, opened := strings.CutPrefix(text, "```")
@@ -50,7 +52,7 @@ func unfence(text string) string {
 	return inner
 }
 
-// brief shortens JSON for an error.
+// brief shortens a JSON value so that an error can show it.
 func brief(v string) string {
 	if len(v) <= maxShown {
 		return v
@@ -58,8 +60,8 @@ func brief(v string) string {
 	return strings.ToValidUTF8(v[:maxShown], "") + "..."
 }
 
-// Tool wants one call of the named function with arguments that are a JSON value equal to args, in the
-// sense of [JSON]. Tool panics if args is not JSON.
+// Tool returns a check that the answer has exactly one tool call: a call of the named function whose
+// arguments are equal to args, as [JSON] compares values. Tool panics if args is not JSON.
 func Tool(name, args string) Func {
 	canonical, err := canon(args)
 	if err != nil {
