@@ -10,22 +10,21 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
-// A baseParser is the part of a [Parser] that all dialects share. It splits an
-// event into JSON documents and end markers, recognizes errors, and decides
-// whether the answer is complete. The parser of a dialect embeds a baseParser
-// and supplies steps that read the members of a document.
+// A baseParser is the part of a [Parser] that all dialects share. It splits an event into JSON documents
+// and end markers, recognizes errors, and decides whether the answer is complete. The parser of a dialect
+// embeds a baseParser, and supplies steps that read the members of a document.
 type baseParser struct {
 	dialect   string
-	endMarker string // the sign of a complete answer, for errors
+	endMarker string // the dialect's sign of a complete answer, for errors
 	steps     steps
 	w         *jsonwalk.Walker // reads the current documents
 	d         *Delta           // the delta of the current event
 	wholeBody bool             // the current answer is not streamed
 
-	finished      bool // the server stated why generation ended
-	finishPending bool // the server announced a finish reason that has not come
+	finished      bool // the server reported why generation ended
+	finishPending bool // the server announced a finish reason that has not come yet
 	doneSeen      bool // [DONE] came
-	counted       int  // tokens that were added to Delta.Tokens
+	counted       int  // sum of the tokens that were added to Delta.Tokens
 
 	// The current document.
 	start     mark   // where the document's text begins in d
@@ -36,21 +35,20 @@ type baseParser struct {
 	timingsJSON []byte
 	onTimings   func(name []byte)
 
-	onlyText struct{ from, to int } // where the only text of the last documents lies in them, or zero
+	onlyText struct{ from, to int } // position of the last documents' only text within them, or zero
 }
 
-// walkers holds walkers that no parser uses: a parser that waits for the next event needs none.
+// walkers holds walkers that are not in use. A parser needs none while it waits for the next event.
 var walkers = sync.Pool{New: func() any { return jsonwalk.New() }}
 
 // steps are the parts of parsing that differ between dialects.
 type steps struct {
 	begin  func()            // prepares for the next document
-	member func(name []byte) // reads one top-level member: its value is next in the walker
+	member func(name []byte) // reads one top-level member, whose value the walker returns next
 	end    func()            // runs after the last member of a document
 }
 
-// init sets p up. The steps are bound once, so that parsing allocates no
-// closures.
+// init initializes p. It binds the steps once, so that parsing allocates no closures.
 func (p *baseParser) init(dialect, endMarker string, s steps) {
 	*p = baseParser{dialect: dialect, endMarker: endMarker, steps: s}
 	p.onTimings = p.timingsMember
@@ -71,9 +69,9 @@ func (p *baseParser) Event(e sse.Event, d *Delta) error {
 	d.reset()
 	p.wholeBody = false
 	payload := e.Data
-	if n := len(payload); n == 0 || payload[n-1] != '}' { // not only a document
+	if n := len(payload); n == 0 || payload[n-1] != '}' { // there is more than a document
 		payload = bytes.TrimSpace(payload)
-		if bytes.HasSuffix(payload, doneMarker) { // alone, or attached to the last document
+		if bytes.HasSuffix(payload, doneMarker) { // [DONE] alone, or after the last document
 			d.Done, p.doneSeen = true, true
 			payload = bytes.TrimSpace(payload[:len(payload)-len(doneMarker)])
 		}
@@ -83,7 +81,7 @@ func (p *baseParser) Event(e sse.Event, d *Delta) error {
 		return nil
 	}
 	err := p.documents(payload, d)
-	if isErrorEvent { // the event's type suffices, whatever its data is
+	if isErrorEvent { // the event type is enough to make this an error
 		if d.Fault == "" {
 			d.Fault = faultMessage(payload)
 		}
@@ -115,13 +113,13 @@ func (p *baseParser) End() error {
 	case p.finished || p.doneSeen && !p.finishPending:
 		return nil
 	case p.doneSeen:
-		return fmt.Errorf("%s: %w: [DONE] without the finish reason that was left open", p.dialect, ErrTruncated)
+		return fmt.Errorf("%s: %w: [DONE] came before the finish reason", p.dialect, ErrTruncated)
 	}
 	return fmt.Errorf("%s: %w: neither a finish reason nor %s", p.dialect, ErrTruncated, p.endMarker)
 }
 
-// documents parses text into d. Text is one JSON document; some gateways put
-// several in a row. The generated text of a malformed document is dropped.
+// documents parses text into d. The text is usually one JSON document, but some gateways send several in a
+// row. If a document is malformed, its generated text is dropped.
 func (p *baseParser) documents(text []byte, d *Delta) error {
 	p.d, p.w = d, walkers.Get().(*jsonwalk.Walker)
 	defer walkers.Put(p.w)
@@ -140,7 +138,7 @@ func (p *baseParser) beginDocument() {
 	p.steps.begin()
 }
 
-// endDocument ends the current document and begins the next.
+// endDocument finishes the current document and begins the next.
 func (p *baseParser) endDocument() {
 	p.steps.end()
 	if len(p.timingsJSON) > 0 && (p.finished || p.wholeBody) {
@@ -161,9 +159,8 @@ func (p *baseParser) endDocument() {
 	p.beginDocument()
 }
 
-// otherMember reads a top-level member that the dialect does not use. In every
-// dialect a server may send an error in a member "error", or send a document
-// that is an error object itself.
+// otherMember reads a top-level member that the dialect does not use. In every dialect, a server may report
+// an error in two ways: in a member "error", or with a document that is itself an error object.
 func (p *baseParser) otherMember(name []byte) {
 	switch string(name) {
 	case "error":
@@ -179,8 +176,8 @@ func (p *baseParser) otherMember(name []byte) {
 	}
 }
 
-// finishReason reads the next value as the finish reason. Null and "" announce
-// that a finish reason will come.
+// finishReason reads the next value as the finish reason. The values null and "" mean that a finish reason
+// will follow later.
 func (p *baseParser) finishReason() {
 	if v := p.w.Raw(); isWord(v) {
 		p.finish(word(v))
@@ -228,16 +225,15 @@ func (p *baseParser) reasoningTokensMember(name []byte) {
 	p.w.Raw()
 }
 
-// setReasoningTokens reads the next value as the number of reasoning tokens. A server may state
-// the number twice in one usage object, and 0 in one of the two places.
+// setReasoningTokens reads the next value as the number of reasoning tokens. A server may report the number
+// in two places of one usage object, and one of them may be 0.
 func (p *baseParser) setReasoningTokens() {
 	p.d.Usage.ReasoningTokens = max(p.d.Usage.ReasoningTokens, p.w.Count())
 }
 
-// timings keeps the timings object that llama.cpp adds in all of its dialects.
-// endDocument reads the object, and only after the end of generation: earlier
-// timings are provisional, and reading them would cost more than the rest of the
-// event.
+// timings keeps the timings object that llama.cpp adds in all of its dialects. endDocument parses the
+// object, but only after the end of generation: earlier timings are provisional, and parsing them would
+// take longer than parsing the rest of the event.
 func (p *baseParser) timings() { p.timingsJSON = append(p.timingsJSON[:0], p.w.Raw()...) }
 
 // timingsMember reads a member of the timings object of llama.cpp.

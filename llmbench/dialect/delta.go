@@ -5,34 +5,31 @@ import "time"
 // A Delta is the content of one event of a stream, or of one whole answer. Its
 // slices belong to the parser, which reuses them for the next event.
 type Delta struct {
-	// Text, Reasoning and ToolCall are the generated text, unquoted: the
-	// answer, the reasoning before the answer, and the arguments of tool calls.
+	// Text, Reasoning and ToolCall are the generated text, unquoted: the answer, the reasoning before the
+	// answer, and the arguments of tool calls.
 	Text, Reasoning, ToolCall []byte
 	// ToolName holds the names of the tool calls that begin in this event,
 	// separated by spaces. A name is not generated text.
 	ToolName []byte
-	// Chunks is the number of JSON documents in the event that carried
-	// generated text. It is 1 for nearly every event with text, and more when a
-	// proxy has removed the blank lines between events.
+	// Chunks is the number of JSON documents in the event that have generated text. It is 1 for nearly
+	// every event with text. It is larger if a proxy removed the blank lines between events.
 	Chunks int
-	// Choices is the number of JSON documents in the event that had a choice,
-	// with or without text. Other benchmark tools take the first such document
-	// for the first token. Only OpenAI's chat and completions dialects have
-	// choices; in all others, Choices is 0.
+	// Choices is the number of JSON documents in the event that have a choice, with or without text. Other
+	// benchmark tools count the first such document as the first token. Only OpenAI's chat and completions
+	// dialects have choices; in all others, Choices is 0.
 	Choices int
-	// Tokens is the number of tokens that the event carried according to the
-	// server: from a list of token ids, from a running count, or because the
-	// server sends one token an event. It is 0 if the server does not say.
+	// Tokens is the number of tokens in the event according to the server. It comes from a list of token
+	// IDs or from a running count, or is 1 because the server sends one token per event. It is 0 if the
+	// server does not report a number.
 	Tokens int
-	// Finish is the finish reason in the words of the server. It is empty
-	// before the end of the answer.
+	// Finish is the server's finish reason, as the server spells it. It is empty before the end of the
+	// answer.
 	Finish string
-	// Usage holds the token counts that the server stated. The zero value
-	// means that the server stated none.
+	// Usage holds the token counts that the server reported. It is the zero value if the server reported
+	// none.
 	Usage Usage
-	// Timings holds the durations that the server stated about its own work.
-	// The timings of llama.cpp are provisional until generation ends and are
-	// read only then.
+	// Timings holds the durations that the server reported about its own work. llama.cpp's timings are
+	// provisional until generation ends, so they are only read then.
 	Timings Timings
 	// Fault is the error message of the server. It is empty if the server
 	// reported no error.
@@ -41,14 +38,14 @@ type Delta struct {
 	Done bool
 }
 
-// Generated reports whether d carries generated text of any kind. Only then may
-// the instant of the event count as the instant of a token: many servers begin
-// with an event that only names the role, before any token exists.
+// Generated reports whether d has generated text of any kind. Only then may the instant of the event count
+// as the instant of a token. Many servers begin with an event that only names the role, before any token
+// exists.
 func (d *Delta) Generated() bool {
 	return len(d.Text) > 0 || len(d.Reasoning) > 0 || len(d.ToolCall) > 0
 }
 
-// onlyText reports whether d is one piece of the answer's text and nothing else.
+// onlyText reports whether d has one piece of the answer's text and nothing else.
 func (d *Delta) onlyText() bool {
 	return len(d.Text) > 0 && len(d.Reasoning) == 0 && len(d.ToolCall) == 0 && len(d.ToolName) == 0 && d.Chunks == 1 && d.Tokens == 0 &&
 		d.Finish == "" && d.Usage == Usage{} && d.Timings == Timings{} && d.Fault == "" && !d.Done
@@ -59,7 +56,7 @@ func (d *Delta) reset() {
 	*d = Delta{Text: d.Text[:0], Reasoning: d.Reasoning[:0], ToolCall: d.ToolCall[:0], ToolName: d.ToolName[:0]}
 }
 
-// addToolName adds the name of a tool call that begins.
+// addToolName adds the name of a tool call that begins in the event.
 func (d *Delta) addToolName(name []byte) {
 	if len(name) > 0 {
 		d.ToolName = AppendName(d.ToolName, name)
@@ -92,32 +89,31 @@ func (d *Delta) rewind(m mark) {
 	d.ToolCall, d.ToolName = d.ToolCall[:m.toolCall], d.ToolName[:m.toolName]
 }
 
-// Usage holds token counts that a server stated. A count that the server did not
-// state is 0.
+// Usage holds token counts that a server reported. A count that the server did not report is 0.
 type Usage struct {
 	PromptTokens int
 	OutputTokens int
 	CachedTokens int // the part of PromptTokens that came from a cache
-	// ReasoningTokens is the number of tokens that the model reasoned with. Most servers
-	// count them in OutputTokens too. Some servers do not send their text.
+	// ReasoningTokens is the number of reasoning tokens. Most servers also count them in OutputTokens. Some
+	// servers do not send the text of the reasoning.
 	ReasoningTokens int
 }
 
-// Timings holds durations that a server measured for one request, on the
-// server's clock. A duration or count that the server did not state is 0.
+// Timings holds durations that a server measured for one request, on the server's clock. A duration or
+// count that the server did not report is 0.
 type Timings struct {
 	Load    time.Duration // loading the model, if the request had to wait for that
-	Queue   time.Duration // waiting before the server began to work on the request
+	Queue   time.Duration // waiting before the server started to process the request
 	Prompt  time.Duration // processing the prompt (prefill)
 	Predict time.Duration // generating the output (decode)
 	Total   time.Duration // from the arrival of the request to the last token
 
-	// The tokens that the durations cover: prompt tokens that were processed,
-	// prompt tokens that came from a cache instead, and generated tokens.
+	// The tokens to which the durations refer: prompt tokens that were processed, prompt tokens that came
+	// from a cache instead, and generated tokens.
 	PromptTokens, CachedTokens, OutputTokens int
 
-	// Speculative decoding: tokens that were drafted, the accepted ones among them, and
-	// the decode steps of the request, each of which yields one token and the accepted ones.
-	// Servers state either the tokens or the steps.
+	// Speculative decoding: the tokens that were drafted, how many of them were accepted, and the request's
+	// decode steps. Each step yields one token besides the accepted ones. Servers report either the tokens
+	// or the steps.
 	DraftTokens, AcceptedTokens, DecodeSteps int
 }

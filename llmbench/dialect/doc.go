@@ -2,10 +2,9 @@
 // the body of a request, the meaning of one event of the answer, and the
 // conditions under which an answer is complete.
 //
-// A [Dialect] stands for one API. Its [Parser] is handed the events of a stream
-// one by one, and fills a [Delta] with the text that the event carried and with
-// everything that the server stated about its work. A program can implement
-// [Dialect] and [Parser] for an API of its own.
+// A [Dialect] represents one API. Its [Parser] receives the events of a stream one by one. It fills a
+// [Delta] with the text of the event and with everything that the server reported about its work. A program
+// can implement [Dialect] and [Parser] for an API of its own.
 //
 // # What the package refuses to do
 //
@@ -20,20 +19,17 @@
 // [Delta.Done] reports the end of the stream: [DONE], or the end marker of the
 // dialect. [Parser.End] reports whether the answer is complete:
 //
-//   - An answer is complete once the server stated why generation ended: by a
-//     finish reason, or by the member that replaces one in the dialect ("stop":
-//     true, "done": true, generated_text, response.completed).
-//   - [DONE] without a finish reason suffices only if no event had a finish
-//     reason at all. A finish reason that is null or "" announces that one will
-//     come; if none has come at [DONE], the answer was interrupted. The server of
-//     llama-cpp-python interrupts an answer in this way when a second request
-//     takes the model.
-//   - Some formats have no sign for the end of the text (Triton, vLLM's
-//     demonstration server). There, a stream with text is complete if its body
-//     ended without an error.
-//   - The finish reasons "abort" and "error" are faults, as an error object is. A
-//     fault outweighs every sign of a complete answer.
-//   - The end of the body can leave the last event without a terminator. Such an
-//     event is used if it is complete JSON or [DONE]; otherwise the answer is
-//     truncated.
+//   - An answer is complete once the server reported why generation ended: by a finish reason, or by
+//     the member that replaces one in the dialect ("stop": true, "done": true, generated_text,
+//     response.completed).
+//   - [DONE] without a finish reason is enough only if no event had the member for a finish reason. A
+//     finish reason that is null or "" means that a real one will follow. If none has come before
+//     [DONE], the answer was interrupted. The server of llama-cpp-python interrupts an answer in this
+//     way when a second request takes the model.
+//   - Some formats do not mark the end of the text (Triton, vLLM's demonstration server). There, a
+//     stream with text is complete if its body ended without an error.
+//   - The finish reasons "abort" and "error" are faults, like an error object. A fault overrides every
+//     sign of a complete answer.
+//   - If the body ends without a terminator after the last event, the event is used if it is complete
+//     JSON or [DONE]; otherwise the answer is truncated.
 package dialect

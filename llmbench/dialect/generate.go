@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// generateBody returns the body for /generate of LMDeploy and MindIE, whose
-// members are named like the sampling parameters of vLLM.
+// generateBody returns the body for the endpoint /generate of LMDeploy and MindIE. The names of its members
+// are vLLM's names for sampling parameters.
 func generateBody(dialect string, q Query) ([]byte, error) {
 	if err := checkPrompt(dialect, q); err != nil {
 		return nil, err
@@ -21,29 +21,28 @@ func generateBody(dialect string, q Query) ([]byte, error) {
 	}{Prompt: q.Prompt, MaxTokens: q.MaxTokens, IgnoreEOS: q.FixedOutput, Stream: q.Stream})
 }
 
-// A textMode states what the text of an event contains.
+// A textMode says what the text of an event contains.
 type textMode int
 
 const (
-	unknownTexts textMode = iota // the stream has not shown its mode yet
+	unknownTexts textMode = iota // the mode of the stream is not known yet
 	wholeTexts                   // all text so far
 	newTexts                     // only the new text
 )
 
-// generateParser parses the answers of SGLang and LMDeploy, which have the same
-// form.
+// generateParser parses the answers of SGLang and LMDeploy, which have the same form.
 type generateParser struct {
 	baseParser
-	dialectMode textMode // the mode that the dialect prescribes, if any
+	dialectMode textMode // the mode that the dialect prescribes, or unknownTexts
 	mode        textMode // the mode of the current answer
 	seen        []byte   // the text so far
-	textSeen    bool     // a document with text came
+	textSeen    bool     // there was a document with text
 
 	// The current document.
 	text            []byte
 	hasText, hasIDs bool
 	tokenIDs        int // number of token ids
-	count           int // stated number of tokens so far
+	count           int // number of tokens so far, as the server reported it
 	reason          string
 	reasonText      []byte
 
@@ -95,7 +94,7 @@ func (p *generateParser) metaMember(name []byte) {
 		p.d.Timings.Total = p.w.Duration(time.Second)
 	case "queue_time":
 		p.d.Timings.Queue = p.w.Duration(time.Second)
-	case "spec_verify_ct": // SGLang: steps that verified a draft
+	case "spec_verify_ct": // SGLang: number of steps that verified a draft
 		p.d.Timings.DecodeSteps = p.w.Count()
 	case "finish_reason":
 		if p.w.Kind() != '{' {
@@ -137,10 +136,10 @@ func (p *generateParser) end() {
 	}
 }
 
-// newText returns the new part of the current document's text. An event with the
-// whole text so far has as many token ids as the stated count; an event with only
-// the new text has fewer. If a server sends no token ids, an event has the whole
-// text as long as each text begins with the text before.
+// newText returns the new part of the current document's text. If a document has token IDs, their number
+// shows what its text is. With the whole text so far, there are as many IDs as the reported count; with
+// only the new text, there are fewer. Without token IDs, each text is taken as the whole text so far, until
+// a text does not begin with the text before it.
 func (p *generateParser) newText() []byte {
 	if p.wholeBody || p.mode == newTexts {
 		return p.text
@@ -165,7 +164,7 @@ func (p *generateParser) newText() []byte {
 // text and seen, and sets seen to text.
 func textAfter(seen *[]byte, text []byte) []byte {
 	n := len(*seen)
-	if !bytes.HasPrefix(text, *seen) { // the server replaced the end of its text
+	if !bytes.HasPrefix(text, *seen) { // the server changed the end of its earlier text
 		for n = 0; n < min(len(text), len(*seen)) && text[n] == (*seen)[n]; n++ {
 		}
 	}

@@ -3,9 +3,8 @@ package dialect
 import "encoding/json"
 
 // LlamaCPP is the native API of llama.cpp's llama-server (/completion,
-// https://github.com/ggml-org/llama.cpp/tree/master/tools/server). Each event
-// has the number of tokens so far. The last event has "stop": true and the
-// timings of the server. There is no [DONE].
+// https://github.com/ggml-org/llama.cpp/tree/master/tools/server). Each event has the number of tokens so
+// far. The last event has "stop": true and the server's timings. There is no [DONE].
 type LlamaCPP struct{}
 
 // Name returns "llamacpp".

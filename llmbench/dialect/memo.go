@@ -2,12 +2,10 @@ package dialect
 
 import "bytes"
 
-// A memo remembers the last document that carried only text, as the bytes before
-// the text and the bytes after it. Most servers send hundreds of documents that
-// differ only in their text. If the next document has the same bytes around a
-// string without quotes, escapes and control characters, that string is its text
-// and all other members are the same. So the memo's answer is exact, or the memo
-// gives none.
+// A memo remembers the last document that had only text: the bytes before the text and the bytes after it.
+// Most servers send hundreds of documents that differ only in their text. If the next document has the same
+// bytes around a string without quotes, escapes and control characters, then that string is its text, and
+// all other members are the same. The memo's result is therefore either exact, or there is none.
 type memo struct {
 	head, tail []byte // head is empty if the memo is empty
 }
@@ -20,8 +18,7 @@ func (m *memo) learn(document []byte, from, to int) {
 	m.tail = append(m.tail[:0], document[to:]...)
 }
 
-// text returns the text of document if document differs from the remembered one
-// only in its text.
+// text returns the text of a document if the document differs from the remembered one only in its text.
 func (m *memo) text(document []byte) (text []byte, ok bool) {
 	from, to := len(m.head), len(document)-len(m.tail)
 	if from == 0 || to <= from || !bytes.HasSuffix(document, m.tail) || !bytes.HasPrefix(document, m.head) {

@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// Ollama is the chat API of Ollama (/api/chat,
-// https://github.com/ollama/ollama/blob/main/docs/api.md). An answer is one JSON
-// document per line. The last document has "done": true, the token counts and the
-// timings of the server.
+// Ollama is the chat API of Ollama (/api/chat, https://github.com/ollama/ollama/blob/main/docs/api.md). An
+// answer is one JSON document per line. The last document has "done": true, the token counts and the
+// server's timings.
 type Ollama struct{}
 
 // Name returns "ollama".
@@ -17,8 +16,8 @@ func (Ollama) Name() string { return "ollama" }
 // Path returns "/api/chat".
 func (Ollama) Path(Query) string { return "/api/chat" }
 
-// Body returns the JSON body for q. Ollama has no option that keeps a model from
-// ending its text, so FixedOutput only sets the limit.
+// Body returns the JSON body for q. Ollama has no option that prevents a model from ending its text early,
+// so FixedOutput only sets the limit.
 func (d Ollama) Body(q Query) ([]byte, error) {
 	if err := checkQuery(d.Name(), q); err != nil {
 		return nil, err
@@ -31,8 +30,8 @@ func (d Ollama) Body(q Query) ([]byte, error) {
 // NewParser returns a parser for the answers of this dialect.
 func (d Ollama) NewParser() Parser { return newOllamaParser(d.Name()) }
 
-// OllamaGenerate is the completion API of Ollama (/api/generate). It asks the
-// server to apply no template to the prompt.
+// OllamaGenerate is the completion API of Ollama (/api/generate). It asks the server not to apply a
+// template to the prompt.
 type OllamaGenerate struct{}
 
 // Name returns "ollama-generate".

@@ -9,10 +9,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
-// openAIBody is the request body of OpenAI's chat and completions endpoints.
-// min_tokens and ignore_eos are extensions of vLLM, SGLang, LMDeploy and
-// llama.cpp. A server that does not know them ignores them or answers with
-// status 400.
+// openAIBody is the request body of OpenAI's chat and completions endpoints. min_tokens and ignore_eos are
+// extensions of vLLM, SGLang, LMDeploy and llama.cpp. A server that does not know these members ignores
+// them or answers with status 400.
 type openAIBody struct {
 	Model         string         `json:"model,omitempty"`
 	Messages      []Message      `json:"messages,omitempty"`
@@ -24,7 +23,7 @@ type openAIBody struct {
 	Stream        bool           `json:"stream"`
 	StreamOptions *streamOptions `json:"stream_options,omitempty"`
 
-	// These are for the chat endpoint only.
+	// The following members are only for the chat endpoint.
 	Tools          []chatTool      `json:"tools,omitempty"`
 	ToolChoice     string          `json:"tool_choice,omitempty"`
 	ResponseFormat *responseFormat `json:"response_format,omitempty"`
@@ -39,8 +38,8 @@ type streamOptions struct {
 	IncludeUsage bool `json:"include_usage"`
 }
 
-// newOpenAIBody returns the body for q without its prompt. The body asks for
-// greedy sampling, and for usage in streams too.
+// newOpenAIBody returns the body for q without its prompt. The body asks for greedy sampling, and for usage
+// even in streams.
 func newOpenAIBody(q Query) openAIBody {
 	b := openAIBody{Model: q.Model, MaxTokens: q.MaxTokens, Stream: q.Stream}
 	if q.FixedOutput {
@@ -65,16 +64,15 @@ func newOpenAIBody(q Query) openAIBody {
 //     follow.
 //   - [DONE] may be missing after a finish reason.
 //
-// The parser reads only the choice with index 0, because a request asks for no
-// other.
+// The parser reads only the choice with index 0, because a request never asks for more than one choice.
 type openAIParser struct {
 	baseParser
 	memo  memo
 	calls toolCalls
 
-	textSeen     bool          // a document with generated text came
-	perStep      time.Duration // TensorRT-LLM's mean tokens per step, as so many seconds
-	runningCount bool          // the first such document had a token count, so each one has
+	textSeen     bool          // there was a document with generated text
+	perStep      time.Duration // TensorRT-LLM's mean number of tokens per step, stored as seconds
+	runningCount bool          // the first document with text had a token count, so all documents have one
 
 	// The current document.
 	tokenIDs  int  // number of token ids in the choice with index 0
@@ -107,9 +105,8 @@ func (p *openAIParser) Reset() {
 	p.perStep = 0
 }
 
-// Known asks the memo. An event that the memo knows changes nothing in the
-// state of the parser: parsing the event that the memo learned from has left the
-// parser in the same state.
+// Known looks the event up in the memo. An event that the memo knows does not change the state of the
+// parser, because the parser is still in the state after the event that the memo learned.
 func (p *openAIParser) Known(e sse.Event, d *Delta) bool {
 	text, ok := p.memo.text(e.Data)
 	if !ok || !bytes.Equal(e.Type, messageEvent) {
@@ -140,7 +137,7 @@ func (p *openAIParser) begin() { p.tokenIDs, p.hasChoice = 0, false }
 func (p *openAIParser) member(name []byte) {
 	switch string(name) {
 	case "choices":
-		p.d.rewind(p.start) // if a name comes twice, the last value is used
+		p.d.rewind(p.start) // if there are two members "choices", the second is used
 		p.w.Array(p.eachChoice)
 	case "usage":
 		p.w.Object(p.onUsage)
@@ -151,8 +148,8 @@ func (p *openAIParser) member(name []byte) {
 	}
 }
 
-// choice reads a choice. The index may be the last member of the choice, so the
-// other members are read first and undone if the index is not 0.
+// choice reads a choice. The index may be the last member of the choice. So the other members are read
+// first, and undone if the index is not 0.
 func (p *openAIParser) choice() {
 	p.choiceStart = p.d.mark()
 	p.hasChoice = true
@@ -204,7 +201,7 @@ func (p *openAIParser) messageMember(name []byte) {
 	case "tool_calls":
 		p.d.ToolCall, p.d.ToolName = p.d.ToolCall[:p.choiceStart.toolCall], p.d.ToolName[:p.choiceStart.toolName]
 		p.calls.array()
-	case "function_call": // the form before tool_calls
+	case "function_call": // older form of tool_calls
 		p.calls.function()
 	default:
 		p.w.Raw()
@@ -237,19 +234,18 @@ func (p *openAIParser) usageMember(name []byte) {
 	}
 }
 
-// countSteps counts the decode steps of an answer whose number of tokens and mean tokens per step
-// are known. TensorRT-LLM counts the prefill, which yields the first token, as a step.
+// countSteps computes the number of decode steps of an answer from its tokens and the mean tokens per step.
+// It subtracts one step, because TensorRT-LLM counts the prefill, which yields the first token, as a step.
 func (p *openAIParser) countSteps() {
 	if total := p.d.Usage.OutputTokens; p.perStep > 0 && p.finished && total > 0 {
 		p.d.Timings.DecodeSteps = max(0, int(math.Round(float64(total)/p.perStep.Seconds()))-1)
 	}
 }
 
-// end counts the document's choice and its tokens. The tokens are the token ids,
-// if there are any. Otherwise they are the difference between two running counts,
-// if every document since the first one with text has stated a count. A count
-// that comes only at the end of a stream covers the whole answer, not its own
-// event.
+// end counts the document's choice and its tokens. If there are token IDs, their number is the number of
+// tokens. Otherwise the tokens are the difference between two running counts, if every document with text
+// has reported a count, from the first on. A count that comes only at the end of a stream is not the count
+// of one event: it covers the whole answer.
 func (p *openAIParser) end() {
 	if p.hasChoice {
 		p.d.Choices++

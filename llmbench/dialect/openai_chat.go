@@ -3,9 +3,8 @@ package dialect
 import "encoding/json"
 
 // OpenAIChat is the chat completions API (/v1/chat/completions,
-// https://platform.openai.com/docs/api-reference/chat) as inference servers
-// offer it. The server applies its chat template to the messages, so the prompt
-// that it counts is longer than the text of the request.
+// https://platform.openai.com/docs/api-reference/chat), as inference servers offer it. The server applies
+// its chat template to the messages, so that its prompt has more tokens than the text of the request.
 type OpenAIChat struct{}
 
 // Name returns "openai-chat".

@@ -3,8 +3,8 @@ package dialect
 import "encoding/json"
 
 // OpenAICompletions is the completions API (/v1/completions,
-// https://platform.openai.com/docs/api-reference/completions). The server
-// continues the prompt as it is, without a chat template.
+// https://platform.openai.com/docs/api-reference/completions). The server continues the prompt without
+// applying a chat template.
 type OpenAICompletions struct{}
 
 // Name returns "openai-completions".

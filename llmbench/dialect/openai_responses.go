@@ -19,8 +19,8 @@ func (OpenAIResponses) Name() string { return "openai-responses" }
 // Path returns "/v1/responses".
 func (OpenAIResponses) Path(Query) string { return "/v1/responses" }
 
-// Body returns the JSON body for q. It asks for a fixed output as [OpenAIChat]
-// does; a server that does not know these members ignores them.
+// Body returns the JSON body for q. To ask for a fixed output, it uses the same members as [OpenAIChat]. A
+// server that does not know these members ignores them.
 func (d OpenAIResponses) Body(q Query) ([]byte, error) {
 	if err := checkQuery(d.Name(), q); err != nil {
 		return nil, err
@@ -52,8 +52,8 @@ func (d OpenAIResponses) Body(q Query) ([]byte, error) {
 	return json.Marshal(b)
 }
 
-// responsesInput returns messages as input items. llama.cpp requires the long form
-// for the items of the assistant.
+// responsesInput returns messages as input items. The items of the assistant have the long form, because
+// llama.cpp requires it.
 func responsesInput(messages []Message) []any {
 	var items []any
 	for _, m := range messages {
@@ -102,11 +102,11 @@ func (d OpenAIResponses) NewParser() Parser {
 // document, so the other members are kept until the document ends.
 type responsesParser struct {
 	baseParser
-	eventType eventKind // from the event's type line
-	kind      eventKind // from the document's "type", or else eventType
+	eventType eventKind // type according to the event field of the stream
+	kind      eventKind // type according to the document's member "type"; eventType if there is none
 	delta     []byte
 	name      []byte // name of a tool call
-	status    string // status of the response, or the reason why it is incomplete
+	status    string // status of the response; if it is incomplete, the reason for that
 
 	// The current item of a whole answer.
 	isReasoning bool
@@ -207,7 +207,7 @@ func (p *responsesParser) responseMember(name []byte) {
 	case "usage":
 		p.w.Object(p.onUsage)
 	case "output":
-		if p.wholeBody { // in a stream, the output repeats the events before
+		if p.wholeBody { // in a stream, the output repeats earlier events
 			p.w.Array(p.eachItem)
 			return
 		}
@@ -219,8 +219,8 @@ func (p *responsesParser) responseMember(name []byte) {
 	}
 }
 
-// openedMember reads a member of an item in a stream. Only the name of a tool call
-// is read: everything else comes in other events too.
+// openedMember reads a member of an item in a stream. It reads only the name of a tool call, because
+// everything else also comes in other events.
 func (p *responsesParser) openedMember(name []byte) {
 	if string(name) == "name" {
 		p.name = p.w.Text(p.name[:0])
@@ -288,7 +288,7 @@ func (p *responsesParser) partMember(name []byte) {
 	p.w.Raw()
 }
 
-// end moves the members of the document into the delta, according to its type.
+// end adds the document's members to the delta, depending on the type of the document.
 func (p *responsesParser) end() {
 	if p.wholeBody {
 		switch p.status {

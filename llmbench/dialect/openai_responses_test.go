@@ -33,7 +33,7 @@ func TestOpenAIResponses(t *testing.T) {
 		{"an error event", "event: error\n" + `data: {"type":"error","code":"x","message":"no","param":null}` + "\n\n",
 			read{Fault: "no", Err: "openai-responses: stream is truncated: neither a finish reason nor response.completed"}},
 		{"cut", begin, read{Err: "openai-responses: stream is truncated: neither a finish reason nor response.completed"}},
-		{"[DONE] does not complete the answer", begin + "data: [DONE]\n\n", read{Done: true, Err: "openai-responses: stream is truncated: [DONE] without the finish reason that was left open"}},
+		{"[DONE] does not complete the answer", begin + "data: [DONE]\n\n", read{Done: true, Err: "openai-responses: stream is truncated: [DONE] came before the finish reason"}},
 	})
 	testBodies(t, OpenAIResponses{}, []bodyTest{
 		{"whole", `{"object":"response","status":"completed","error":null,"output":[{"type":"reasoning","summary":[{"type":"summary_text","text":"r"}]},{"type":"message","content":[{"type":"output_text","text":"a"}]},{"type":"function_call","name":"f","arguments":"{}"}],"usage":{"input_tokens":9,"output_tokens":2}}`,

@@ -70,7 +70,7 @@ func TestOpenAIEvents(t *testing.T) {
 			read{Finish: "stop", Usage: Usage{PromptTokens: 5}, Timings: Timings{Prompt: 250 * time.Millisecond, Queue: 500 * time.Millisecond, Predict: time.Second}}},
 		{"[DONE] alone", "[DONE]\n\n", read{Done: true}},
 		{"[DONE], and no event had a finish reason", `{"choices":[{"text":"a"}]}` + "\n\ndata: [DONE]\n\n", read{Text: "a", Chunks: 1, Done: true}},
-		{"[DONE] while the finish reason is pending", `{"choices":[{"text":"a","finish_reason":null}]}` + "\n\ndata: [DONE]\n\n", read{Text: "a", Chunks: 1, Done: true, Err: "openai-chat: stream is truncated: [DONE] without the finish reason that was left open"}},
+		{"[DONE] while the finish reason is pending", `{"choices":[{"text":"a","finish_reason":null}]}` + "\n\ndata: [DONE]\n\n", read{Text: "a", Chunks: 1, Done: true, Err: "openai-chat: stream is truncated: [DONE] came before the finish reason"}},
 		{"events after [DONE] are ignored", end + "data: {x}\n\n" + `data: {"choices":[{"text":"a"}]}` + "\n\n", read{Finish: "stop", Done: true}},
 		{"finish reason abort after text", `{"choices":[{"text":"a","finish_reason":"abort"}]}` + "\n\ndata: [DONE]\n\n", read{Text: "a", Chunks: 1, Finish: "abort", Done: true, Fault: "finish reason abort"}},
 		{"an error object with another code", `{"object":"error","message":"full","code":503}` + "\n\ndata: [DONE]\n\n", read{Fault: "full", Done: true}},

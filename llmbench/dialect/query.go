@@ -30,14 +30,13 @@ type Query struct {
 	Messages []Message
 	// MaxTokens limits the output, in tokens. The minimum is 1.
 	MaxTokens int
-	// FixedOutput asks the server for exactly MaxTokens tokens. TGI, Ollama and
-	// /infer of MindIE have no such option: they only get the limit and may
-	// stop earlier.
+	// FixedOutput asks the server for exactly MaxTokens tokens. TGI, Ollama and MindIE's /infer have no
+	// such option. With these, the request only has the limit, and the answer may be shorter.
 	FixedOutput bool
 	// Stream asks for a streamed answer.
 	Stream bool
-	// Tools are functions of which the answer must call one. Ollama has no way
-	// to demand a call, so its answer may be without one.
+	// Tools are functions that the model can call. The answer must call one of them, but Ollama has no way
+	// to demand a call, so its answer may have none.
 	Tools []Tool
 	// Schema is a JSON schema that the text of the answer must conform to. At
 	// most one of Tools, Schema and FixedOutput may be set.
@@ -52,8 +51,8 @@ func (q Query) conversation() []Message {
 	return []Message{{Role: "user", Content: q.Prompt}}
 }
 
-// checkQuery returns an error if q is invalid for every dialect. Its errors and
-// the errors of the checks below begin with the name of the dialect.
+// checkQuery returns an error if q is invalid for every dialect. Its errors, and the errors of the checks
+// below, begin with the name of the dialect.
 func checkQuery(dialect string, q Query) error {
 	if q.MaxTokens < 1 {
 		return fmt.Errorf("%s: max tokens %d; must be at least 1", dialect, q.MaxTokens)
@@ -81,7 +80,7 @@ func checkPrompt(dialect string, q Query) error {
 	return cmp.Or(checkPromptOrSchema(dialect, q), checkNoSchema(dialect, q))
 }
 
-// checkPromptOrSchema is checkPrompt for an endpoint that accepts schemas.
+// checkPromptOrSchema is like checkPrompt, for an endpoint that accepts schemas.
 func checkPromptOrSchema(dialect string, q Query) error {
 	if len(q.Messages) > 0 {
 		return unsupportedError(fmt.Sprintf("%s: a conversation of %d messages; only a prompt can be sent", dialect, len(q.Messages)))
@@ -105,8 +104,8 @@ func checkNoSchema(dialect string, q Query) error {
 	return nil
 }
 
-// An unsupportedError reports something that a dialect cannot express.
-// errors.Is finds [errors.ErrUnsupported] in it.
+// An unsupportedError reports that a dialect cannot express something. errors.Is matches it with
+// [errors.ErrUnsupported].
 type unsupportedError string
 
 func (e unsupportedError) Error() string        { return string(e) }

@@ -2,11 +2,10 @@ package dialect
 
 import "encoding/json"
 
-// SGLang is the native API of SGLang (/generate,
-// https://docs.sglang.ai/basic_usage/sampling_params.html). By default, each
-// event repeats the whole text so far; with --incremental-streaming-output of the
-// server, an event has only the new text. The parser recognizes the mode, and its
-// deltas hold only the new text.
+// SGLang is the native API of SGLang (/generate, https://docs.sglang.ai/basic_usage/sampling_params.html).
+// By default, each event repeats the whole text so far. If the server runs with
+// --incremental-streaming-output, an event has only the new text. The parser recognizes the mode, and its
+// deltas have only the new text.
 type SGLang struct{}
 
 // Name returns "sglang".

@@ -44,7 +44,7 @@ func TestSGLang(t *testing.T) {
 			read{Fault: "no memory", Finish: "abort", Done: true, Timings: Timings{Total: 500 * time.Millisecond}}},
 		{"error", `data: {"error":{"message":"too long","code":400}}` + "\n\ndata: [DONE]\n\n", read{Fault: "too long", Done: true}},
 		{"interrupted", `data: {"text":"a","output_ids":[1],"meta_info":{"finish_reason":null,"completion_tokens":1}}` + "\n\ndata: [DONE]\n\n",
-			read{Text: "a", Chunks: 1, Tokens: 1, Usage: Usage{OutputTokens: 1}, Done: true, Err: "sglang: stream is truncated: [DONE] without the finish reason that was left open"}},
+			read{Text: "a", Chunks: 1, Tokens: 1, Usage: Usage{OutputTokens: 1}, Done: true, Err: "sglang: stream is truncated: [DONE] came before the finish reason"}},
 		{"cut", `data: {"text":"a"}` + "\n\n", read{Text: "a", Chunks: 1, Err: "sglang: stream is truncated: neither a finish reason nor [DONE]"}},
 	})
 	testBodies(t, SGLang{}, []bodyTest{

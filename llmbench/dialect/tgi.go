@@ -10,11 +10,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect/internal/jsonwalk"
 )
 
-// TGI is the native API of Hugging Face's text-generation-inference
-// (/generate_stream and /generate,
-// https://huggingface.github.io/text-generation-inference/). Each event is one
-// token. The last event repeats the whole text as generated_text, and there is no
-// [DONE]. MindIE offers this API too.
+// TGI is the native API of Hugging Face's text-generation-inference (/generate_stream and /generate,
+// https://huggingface.github.io/text-generation-inference/). Each event has one token. The last event
+// repeats the whole text as generated_text, and there is no [DONE]. MindIE also offers this API.
 type TGI struct{}
 
 // Name returns "tgi".
@@ -28,9 +26,8 @@ func (TGI) Path(q Query) string {
 	return "/generate"
 }
 
-// Body returns the JSON body for q, which must not be a conversation. TGI has no
-// option that keeps a model from ending its text, so FixedOutput only sets the
-// limit.
+// Body returns the JSON body for q, which must not be a conversation. TGI has no option that prevents a
+// model from ending its text early, so FixedOutput only sets the limit.
 func (d TGI) Body(q Query) ([]byte, error) {
 	if err := checkPrompt(d.Name(), q); err != nil {
 		return nil, err
@@ -57,9 +54,9 @@ func newTGIBody(q Query) tgiBody {
 // NewParser returns a parser for the answers of this dialect.
 func (d TGI) NewParser() Parser { return newTGIParser(d.Name()) }
 
-// Timings returns the timings in the header of an answer that was not streamed.
-// TGI states them in whole milliseconds. The header of a stream has none, because
-// the server sends the header before it has measured anything.
+// Timings returns the timings in the header of an answer that was not streamed. TGI reports them in whole
+// milliseconds. A stream's header has no timings, because the server sends it before it has measured
+// anything.
 func (TGI) Timings(h http.Header) Timings {
 	number := func(name string) int {
 		n, err := strconv.ParseUint(h.Get(name), 10, 31)
@@ -77,8 +74,8 @@ func (TGI) Timings(h http.Header) Timings {
 	}
 }
 
-// tgiParser parses the answers of TGI and of MindIE's /infer. In MindIE, the last
-// token has no text of its own: its text is only in generated_text.
+// tgiParser parses the answers of TGI and of MindIE's /infer. In MindIE, the last token of a stream has no
+// text of its own: its text is only in generated_text.
 type tgiParser struct {
 	baseParser
 	seen            []byte // the text so far
@@ -89,7 +86,7 @@ type tgiParser struct {
 	tokens  int  // number of tokens
 	noText  bool // the token's text is null
 	last    bool // generated_text is present
-	special bool // the token is special, as an end token is: its text does not count
+	special bool // the token is special, such as an end token, so that its text does not count
 
 	onToken, onDetails func(name []byte)
 }

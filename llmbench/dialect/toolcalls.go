@@ -1,7 +1,7 @@
 package dialect
 
-// toolCalls reads the tool calls of OpenAI's chat API. Ollama's tool calls have the
-// same form, apart from the arguments, which are an object instead of a string.
+// toolCalls reads the tool calls of OpenAI's chat API. Ollama's tool calls have the same form, except that
+// the arguments are an object instead of a string.
 type toolCalls struct {
 	p                  *baseParser
 	name               []byte // buffer for the name of a function

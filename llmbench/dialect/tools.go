@@ -2,7 +2,7 @@ package dialect
 
 import "encoding/json"
 
-// A chatTool is a tool in the form of OpenAI's chat API, which Ollama uses too.
+// A chatTool is a tool in the form of OpenAI's chat API. Ollama uses the same form.
 type chatTool struct {
 	Type     string       `json:"type"`
 	Function toolFunction `json:"function"`
@@ -30,6 +30,5 @@ type jsonSchema struct {
 	Schema json.RawMessage `json:"schema"`
 }
 
-// schemaName is the name of every schema. OpenAI's APIs require a name and give
-// it no meaning.
+// schemaName is the name of every schema. OpenAI's APIs require a name, but do not use it.
 const schemaName = "answer"

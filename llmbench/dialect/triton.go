@@ -7,22 +7,19 @@ import (
 	"time"
 )
 
-// Triton is the generate extension of NVIDIA's Triton server
-// (/v2/models/M/generate_stream and /generate,
-// https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_generate.md)
-// with the TensorRT-LLM backend. The backend must send the text in pieces
-// (accumulate_tokens false).
+// Triton is the generate extension of NVIDIA's Triton server (/v2/models/M/generate_stream and /generate,
+// https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_generate.md) with the
+// TensorRT-LLM backend. The backend must send the text in pieces (accumulate_tokens false).
 //
-// Triton's events have no sign for the end of the text. If a server closes a
-// stream in good order between two events, the answer counts as complete, and
-// only the number of tokens shows that it is not. MindIE offers this API too, and
-// adds a finish reason.
+// Triton's events do not mark the end of the text. If a server closes a stream properly between two events,
+// the answer counts as complete; only its number of tokens shows that it is not. MindIE also offers this
+// API, and adds a finish reason.
 type Triton struct{}
 
 // Name returns "triton".
 func (Triton) Name() string { return "triton" }
 
-// Path returns the path of the model of q. The model is "ensemble" if q names none.
+// Path returns the path of q's model. The model is "ensemble" if q names none.
 func (Triton) Path(q Query) string {
 	model, verb := q.Model, "generate"
 	if model == "" {
@@ -34,8 +31,8 @@ func (Triton) Path(q Query) string {
 	return "/v2/models/" + url.PathEscape(model) + "/" + verb
 }
 
-// Body returns the JSON body for q, which must not be a conversation. FixedOutput
-// sets a minimum length and an end token that does not exist.
+// Body returns the JSON body for q, which must not be a conversation. To ask for a fixed output, it sets a
+// minimum length and an end token that does not exist.
 func (d Triton) Body(q Query) ([]byte, error) {
 	if err := checkPrompt(d.Name(), q); err != nil {
 		return nil, err
@@ -64,8 +61,8 @@ func (d Triton) NewParser() Parser {
 
 type tritonParser struct {
 	baseParser
-	eventSeen       bool          // an event with text_output came
-	detailsSeen     bool          // an event with details came
+	eventSeen       bool          // there was an event with text_output
+	detailsSeen     bool          // there was an event with details
 	prefill, decode time.Duration // sums over the events of the answer
 	onDetails       func(name []byte)
 }

@@ -5,12 +5,11 @@ import (
 	"fmt"
 )
 
-// VLLMDemo is the API of vLLM's demonstration server (/generate of
-// vllm.entrypoints.api_server,
-// https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/api_server.py).
-// A stream is a sequence of JSON documents, each ended by a line feed, or by a NUL
-// before 2024. Each document has the prompt and the whole text so far, so the
-// first delta includes the prompt. The format has no sign for the end of the text.
+// VLLMDemo is the API of vLLM's demonstration server (/generate of vllm.entrypoints.api_server,
+// https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/api_server.py). A stream is a sequence of
+// JSON documents, each terminated by a line feed, or by a NUL in versions before 2024. Each document has
+// the prompt and the whole text so far, so the first delta includes the prompt. The format does not mark
+// the end of the text.
 type VLLMDemo struct{}
 
 // Name returns "vllm-demo".
@@ -41,12 +40,12 @@ func (d VLLMDemo) Body(q Query) ([]byte, error) {
 // NewParser returns a parser for the answers of this dialect.
 func (d VLLMDemo) NewParser() Parser { return newTextsParser(d.Name(), true) }
 
-// textsParser parses the answers of [VLLMDemo] and [MindIEVLLM]. Each document has
-// a list of texts, and the parser reads the first.
+// textsParser parses the answers of [VLLMDemo] and [MindIEVLLM]. Each document has a list of texts, of
+// which the parser reads only the first.
 type textsParser struct {
 	baseParser
 	wholeTexts bool   // a document has the whole text so far, not only the new text
-	eventSeen  bool   // an event with text came
+	eventSeen  bool   // there was an event with text
 	seen       []byte // the text so far
 	text       []byte // the text of the current document
 	element    int    // number of texts in the list that were read

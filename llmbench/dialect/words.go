@@ -7,12 +7,12 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
 )
 
-// Cut is the last character of an excerpt of a server's message that was
-// shortened. The harness looks for it to hide a credential that was cut in two.
+// Cut is the last character of an excerpt from a server's message if the message was shortened. The harness
+// looks for this character, because the cut may have left a part of a credential, which it must hide.
 const Cut = redact.Cut
 
-// excerpt returns the start of a server's message, short enough for an error. A
-// quoted JSON string is unquoted.
+// excerpt returns the beginning of a server's message, short enough for an error. If the message is a
+// quoted JSON string, excerpt unquotes it.
 func excerpt(text []byte) string {
 	const most = 200
 	if len(text) > 1 && text[0] == '"' && text[len(text)-1] == '"' {
@@ -21,9 +21,8 @@ func excerpt(text []byte) string {
 	return redact.Excerpt(string(text[:min(len(text), most+1)]), most)
 }
 
-// faultMessage returns the message of the JSON value of an "error" member: the
-// message of an object that has one, otherwise the value itself. It returns ""
-// for null, false and "".
+// faultMessage returns the message in v, the value of a member "error": the member "message" if v is an
+// object that has one, and otherwise v itself. It returns "" for null, false and "".
 func faultMessage(v []byte) string {
 	switch string(v) {
 	case "null", "false", `""`:
@@ -36,7 +35,7 @@ func faultMessage(v []byte) string {
 	return excerpt(v)
 }
 
-// isWord reports whether v is the JSON text of a string that is not empty.
+// isWord reports whether v is a JSON string that is not empty.
 func isWord(v []byte) bool { return len(v) > 2 && v[0] == '"' }
 
 // word unquotes a JSON string. It does not allocate for the finish reasons and

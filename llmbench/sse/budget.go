@@ -5,25 +5,25 @@ import (
 	"sync/atomic"
 )
 
-// A Budget bounds the memory that several decoders take together for large events: for buffers of more
-// than 1 MiB. A Budget is safe for concurrent use. The zero value allows none.
+// A Budget limits the memory that several decoders together use for large events: for buffers of more than
+// 1 MiB. A Budget is safe for concurrent use. The zero value allows no such buffers.
 type Budget struct {
 	size int64
 	left atomic.Int64
 }
 
-// NewBudget returns a budget of so many bytes.
+// NewBudget returns a budget of size bytes.
 func NewBudget(size int64) *Budget {
 	b := &Budget{size: size}
 	b.left.Store(size)
 	return b
 }
 
-// freeSize is the size up to which buffers need no budget.
+// freeSize is the size up to which a buffer does not count against the budget.
 const freeSize = 1 << 20
 
-// take takes from the budget what a buffer needs that grows to a size. If there is too little left, it
-// ends the stream and returns false.
+// take takes memory from the budget for a buffer that grows from before bytes to size bytes. If the budget
+// has too little left, take ends the stream and returns false.
 func (d *Decoder) take(before, size int) bool {
 	if d.Budget == nil || size <= freeSize {
 		return true
@@ -42,7 +42,7 @@ func (d *Decoder) take(before, size int) bool {
 	return true
 }
 
-// giveBack gives what was taken back to the budget, with the buffers.
+// giveBack drops the buffers and returns their memory to the budget.
 func (d *Decoder) giveBack() {
 	if d.taken > 0 {
 		d.Budget.left.Add(d.taken)

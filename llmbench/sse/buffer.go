@@ -10,8 +10,8 @@ import (
 // minBuffer is the first size of a decoder's buffer in bytes.
 const minBuffer = 2 << 10
 
-// maxRead is the maximum size of one Read in bytes. It keeps the pieces small after
-// the buffer has grown for one huge event.
+// maxRead is the maximum size of one Read in bytes. Without it, reads would become as large as the buffer
+// after the buffer has grown for one huge event.
 const maxRead = 64 << 10
 
 // maxEmptyReads is the number of successive Reads with neither bytes nor an error
@@ -21,8 +21,8 @@ const maxEmptyReads = 100
 // bom is the UTF-8 byte order mark.
 const bom = "\xef\xbb\xbf"
 
-// line consumes the next line and returns its place in buf, without the line end.
-// It returns false if buf holds no complete line.
+// line consumes the next line and returns its position in buf, without the line end. It returns false if
+// buf has no complete line.
 func (d *Decoder) line() (from, to int, ok bool) {
 	if !d.formatKnown && (d.atStart && !d.dropBOM() || !d.detectFormat()) {
 		return 0, 0, false
@@ -99,7 +99,7 @@ func (d *Decoder) fill() {
 	if d.end == 0 {
 		d.await()
 	}
-	d.lf, d.lfTo, d.crTo = -1, d.end, d.end // line has found no line end
+	d.lf, d.lfTo, d.crTo = -1, d.end, d.end // line found no line end in buf
 	if d.end > d.limit() {
 		d.err = d.tooLarge()
 		return
@@ -131,10 +131,11 @@ func (d *Decoder) fill() {
 	d.err = io.ErrNoProgress
 }
 
-// spareBuffers holds buffers that no decoder uses.
+// spareBuffers holds buffers that are not in use.
 var spareBuffers = sync.Pool{New: func() any { return new([minBuffer]byte) }}
 
-// await waits for bytes without buf, which is empty, if the body can.
+// await waits until bytes can be read, if the body supports that. buf must be empty. The decoder has no
+// buffer while it waits.
 func (d *Decoder) await() {
 	if d.waiter == nil {
 		return
@@ -143,7 +144,7 @@ func (d *Decoder) await() {
 	d.waiter.Await()
 }
 
-// letGo gives buf, which is empty, to other decoders.
+// letGo releases buf, which must be empty, for use by other decoders.
 func (d *Decoder) letGo() {
 	if d.waiter != nil && len(d.buf) == minBuffer {
 		spareBuffers.Put((*[minBuffer]byte)(d.buf))
@@ -167,9 +168,9 @@ func (d *Decoder) reserve(size int) bool {
 	return true
 }
 
-// nextSize returns the size in bytes of the buffer that replaces a full one of the
-// given size. The steps are so large that all buffers of one event together take
-// less than twice the limit, even if none has been garbage-collected.
+// nextSize returns the size in bytes of the buffer that replaces a full buffer of the given size. The steps
+// are so large that all buffers of one event together take less than twice the limit, even if none of them
+// has been garbage-collected.
 func nextSize(size, limit int) int {
 	if next := max(minBuffer, 4*size); next <= limit/2 {
 		return next
@@ -184,8 +185,7 @@ func (d *Decoder) limit() int {
 	return DefaultMaxEventSize
 }
 
-// tooLarge discards buf, so that the rest of a too large event never becomes an
-// event of its own.
+// tooLarge discards buf, so that the rest of an event that is too large is not taken for another event.
 func (d *Decoder) tooLarge() error {
 	d.pos = d.end
 	return fmt.Errorf("sse: %w: more than %d bytes", ErrTooLarge, d.limit())

@@ -18,13 +18,13 @@ var ErrTooLarge = errors.New("event too large")
 // message is the type of an event without a type field.
 var message = []byte("message")
 
-// An Event is one dispatched event. Its bytes belong to the [Decoder] and are valid
-// until the next call of Next or Reset.
+// An Event is one event of the stream. Its bytes belong to the [Decoder] and are valid until the next call
+// of Next or Reset.
 type Event struct {
-	// Type is the value of the event's "event" field, or "message" without one.
+	// Type is the value of the event's "event" field, or "message" if there is no such field.
 	Type []byte
-	// Data is the values of the data fields, joined with LF. It may be empty: a
-	// single line "data:" makes an event.
+	// Data holds the values of the data fields, joined with LF. It may be empty: a single line "data:" is
+	// an event.
 	Data []byte
 	// ID is the last event ID of the stream, which persists from event to
 	// event. It is empty if the stream set no ID or reset the ID.
@@ -37,37 +37,37 @@ type Event struct {
 // A Decoder reads events from a body. [NewDecoder] or [Decoder.Reset] must be
 // called before Next. A Decoder is not safe for concurrent use.
 type Decoder struct {
-	// MaxEventSize is the maximum size in bytes of a line and of the joined
-	// data of an event. 0 means [DefaultMaxEventSize]. Whether an event exceeds
-	// the limit does not depend on how reads split the event.
+	// MaxEventSize is the maximum size in bytes of a line, and of the joined data of an event. 0 means
+	// [DefaultMaxEventSize]. Whether an event exceeds the limit does not depend on how the reads split the
+	// event.
 	MaxEventSize int
-	// Budget, if it is set, bounds the buffers of this decoder and of others together. An event
-	// for which too little is left is too large, too. It is taken until the next Reset.
+	// Budget, if not nil, limits the memory for buffers of this decoder and other decoders together. If too
+	// little is left for an event, the error is the same as for an event that exceeds MaxEventSize. Memory
+	// that was taken is returned at the next Reset.
 	Budget *Budget
 	// Format selects how the body is split into events. The default is
 	// EventStream. Format must not change within a body.
 	Format Format
 
 	r      io.Reader
-	waiter Waiter // r, if it is one
+	waiter Waiter // r, if r is a Waiter
 	err    error  // the error that ended the stream; every later Next returns it
 
-	// buf[pos:end] holds the bytes that were read and not yet consumed.
+	// buf[pos:end] holds the bytes that were read and not consumed yet.
 	buf      []byte
 	pos, end int
-	// The known line ends in buf[pos:end]. They are kept so that no byte is
-	// searched twice, however the reads split a line. lf is the index of the
-	// next LF, or less than pos if it is not known. There is no other LF before
-	// lfTo. There is no CR, and in lineMode no NUL, before crTo.
+	// lf, lfTo and crTo say which line ends in buf[pos:end] are known, so that no byte is searched twice
+	// even if the reads split a line. lf is the index of the next LF, or less than pos if it is not known.
+	// There is no other LF before lfTo. There is no CR, and in lineMode no NUL, before crTo.
 	lf, lfTo, crTo int
 
-	atStart     bool // nothing was consumed: a byte order mark may come
-	formatKnown bool // lineMode is decided
+	atStart     bool // nothing was consumed yet, so that a byte order mark may come
+	formatKnown bool // lineMode has been decided
 	lineMode    bool // each line is an event
-	skipLF      bool // the last line ended with CR: ignore an LF that follows
+	skipLF      bool // the last line ended with CR, so that a following LF is ignored
 
-	// The event being built. While its only data line lies in buf, that line
-	// is not copied: inBuf is set, and the line is buf[from:to].
+	// The current event. While its only data line is in buf, the line is not copied: inBuf is true, and the
+	// line is buf[from:to].
 	hasData  bool
 	inBuf    bool
 	from, to int
@@ -82,24 +82,24 @@ type Decoder struct {
 	taken int64 // bytes taken from Budget
 }
 
-// A Waiter is a body that can wait for bytes before they are read. A decoder of such a body has no
-// buffer while it waits for the next event.
+// A Waiter is a body that can wait until bytes can be read. A decoder of such a body needs no buffer while
+// it waits for the next event.
 type Waiter interface {
-	// Await returns when a Read would not wait, or earlier. The next Read returns the error, if
-	// there is one.
+	// Await waits until a Read would return without waiting. It may return earlier. If there is an error,
+	// the next Read returns it.
 	Await()
 }
 
-// NewDecoder returns a decoder of the body r, which may be a [Waiter]. The decoder buffers its
-// reads and may read more from r than the events that it returns.
+// NewDecoder returns a decoder of the body r, which may be a [Waiter]. The decoder buffers its reads, and
+// may read bytes beyond the events that it returns.
 func NewDecoder(r io.Reader) *Decoder {
 	d := new(Decoder)
 	d.Reset(r)
 	return d
 }
 
-// Reset prepares d for the body r. It keeps MaxEventSize, Budget, Format and the buffers, except for
-// buffers that were taken from Budget.
+// Reset prepares d for the body r. It keeps MaxEventSize, Budget and Format. It also keeps the buffers,
+// unless they count against the Budget.
 func (d *Decoder) Reset(r io.Reader) {
 	d.giveBack()
 	waiter, _ := r.(Waiter)
@@ -118,27 +118,26 @@ func (d *Decoder) Reset(r io.Reader) {
 	}
 }
 
-// Retry returns the last reconnection time that the stream asked for, and whether
-// it asked for one.
+// Retry returns the last reconnection time that the stream requested. It returns false if the stream
+// requested none.
 func (d *Decoder) Retry() (time.Duration, bool) { return d.retry, d.hasRetry }
 
-// Buffered returns the number of bytes that were read and belong to no event so far.
+// Buffered returns the number of bytes that were read but do not belong to an event yet.
 func (d *Decoder) Buffered() int {
 	n := d.end - d.pos
-	if n > 0 && d.skipLF && d.buf[d.pos] == '\n' { // the end of the last line
+	if n > 0 && d.skipLF && d.buf[d.pos] == '\n' { // an LF that belongs to the end of the last line
 		n--
 	}
 	return n
 }
 
-// Next returns the next event. The error is
+// Next returns the next event. It returns one of these errors:
 //
-//   - [io.EOF] after the last event, if the body ended without an error;
-//   - an error that wraps [ErrTooLarge] if an event exceeds MaxEventSize or what is left of Budget;
-//   - the error of the reader if a read failed. The incomplete event is dropped.
+//   - [io.EOF] after the last event, if the body ended without an error.
+//   - An error that wraps [ErrTooLarge], if an event exceeds MaxEventSize or what is left of Budget.
+//   - The error of the reader, if a read failed. The incomplete event is dropped.
 //
-// After an error, every call returns the same error. Next never returns an event
-// together with an error.
+// After an error, every call returns the same error. Next never returns an event together with an error.
 func (d *Decoder) Next() (e Event, err error) {
 	// The bytes of the last event are no longer in use.
 	d.hasData, d.inBuf = false, false
@@ -183,13 +182,13 @@ func (d *Decoder) Next() (e Event, err error) {
 	}
 	if len(d.typ) > 0 {
 		e.Type = d.typ
-		d.typ = d.typ[:0] // e.Type stays valid: only the next Next overwrites the bytes
+		d.typ = d.typ[:0] // e.Type stays valid, because only the next call of Next overwrites its bytes
 	}
 	return e, nil
 }
 
-// finish consumes the end of a body: a last line without a line end, and a last
-// event without a blank line. It reports whether there is such an event.
+// finish processes the end of a body: a last line without a line end, and a last event without a blank
+// line. It reports whether there is such an event.
 func (d *Decoder) finish() bool {
 	if from := d.pos; from < d.end {
 		d.pos = d.end
@@ -268,7 +267,7 @@ func (d *Decoder) addData(value []byte) error {
 	return nil
 }
 
-// detach copies a data line that lies in buf to data, before buf changes.
+// detach copies a data line that is in buf to data, because buf will change.
 func (d *Decoder) detach() {
 	if d.inBuf {
 		d.inBuf = false
@@ -288,7 +287,7 @@ func (d *Decoder) setRetry(value []byte) {
 		if c < '0' || c > '9' {
 			return
 		}
-		ms = min(ms*10+int64(c-'0'), most/16) // larger than any useful value, and small enough not to overflow
+		ms = min(ms*10+int64(c-'0'), most/16) // larger than any useful value, but too small to overflow
 	}
 	if len(value) > 0 {
 		d.retry, d.hasRetry = time.Duration(ms)*time.Millisecond, true

@@ -13,16 +13,15 @@
 //     drop the event.
 //   - Data is returned as the bytes of the body. Invalid UTF-8 is not replaced.
 //
-// A line may have any length. [Decoder.MaxEventSize] limits the memory that one
-// event may take. A larger event is an error, never a truncated event.
+// A line may have any length. [Decoder.MaxEventSize] limits the memory for one event. A larger event causes
+// an error; it is never truncated.
 //
 // # When an event is returned
 //
-// The decoder reads from the body only when it holds no complete event. It
-// returns an event as soon as the line end that completes the event was read,
-// even if that line end is a CR that an LF may follow. So the instant of the last
-// Read is the instant at which the event became visible; a caller that needs
-// that instant records it in the reader.
+// The decoder reads from the body only when it holds no complete event. It returns an event as soon as it
+// has read the line end that completes the event, even if this line end is a CR that an LF may follow. The
+// instant of the last Read is therefore the instant at which the event became visible. A caller that needs
+// this instant can record it in the reader.
 //
 // # Formats
 //

@@ -46,7 +46,7 @@ func TestAnswers(t *testing.T) {
 		{"usage of zeros first", false, 200, sse, `data: {"choices":[{"text":"x"}],"usage":{"prompt_tokens":0,"completion_tokens":0}}` + "\n\n" + finish + usage + done, sample.OK, "", 3, sample.FromUsage},
 		{"a finish reason and no [DONE]", false, 200, sse, content + finish, sample.OK, "", 1, sample.FromDeltas},
 		{"[DONE] and no finish reason", false, 200, sse, content + done, sample.OK, "", 1, sample.FromDeltas},
-		{"[DONE] while the finish reason is open", false, 200, sse, `data: {"choices":[{"delta":{"content":"hi"},"finish_reason":null}]}` + "\n\n" + done, sample.Truncated, "[DONE] without the finish reason that was left open", 0, ""},
+		{"[DONE] while the finish reason is open", false, 200, sse, `data: {"choices":[{"delta":{"content":"hi"},"finish_reason":null}]}` + "\n\n" + done, sample.Truncated, "[DONE] came before the finish reason", 0, ""},
 		{"the server gave up", false, 200, sse, content + `data: {"choices":[{"delta":{},"finish_reason":"abort"}]}` + "\n\n" + done, sample.ServerError, "finish reason abort", 0, ""},
 		{"an error field", false, 200, sse, content + "error: {\"code\":500,\"message\":\"no slot\"}\n\n", sample.ServerError, "no slot", 0, ""},
 		{"counts beside the timings", false, 200, sse, content + `data: {"choices":[{"delta":{},"finish_reason":"stop"}],"timings":{"prompt_n":4,"cache_n":1,"predicted_n":3}}` + "\n\n" + done, sample.OK, "", 3, sample.FromUsage},

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// errAbandoned is the error of a Read after the reading timed out or ended.
+// errAbandoned is the error of a Read after the test has stopped reading the body.
 var errAbandoned = errors.New("ssetest: this reading is over")
 
-// A script describes how a body is read: the bytes of each Read, and the end.
+// A script describes how the parser receives a body: the bytes of each Read, and the end.
 type script struct {
 	how     string // for messages, for example "cut at 7"
 	stream  []byte
@@ -18,7 +18,7 @@ type script struct {
 	every   int    // if not 0, the maximum number of bytes per Read
 	empty   bool   // an empty Read without an error comes before each Read
 	joinEnd bool   // the last bytes and the final error come from the same Read
-	more    []byte // repeated after stream, up to size bytes in total
+	more    []byte // repeated after stream until the body has size bytes
 	size    int    // if not 0, the length of the body; otherwise the body is stream
 	err     error  // the final error; nil means io.EOF
 }
@@ -44,20 +44,20 @@ func (s *script) copyFrom(p []byte, offset int) int {
 	return n
 }
 
-// A body is the reader that the parser under test reads. It follows a script and
-// records the events that the parser emits.
+// A body is the reader that the parser under test reads. It follows a script, and records the events that
+// the parser emits.
 type body struct {
 	script
-	ends  []int         // event i is complete after ends[i] bytes; nil if promptness is not checked
-	grace time.Duration // how long a Read waits for a complete event that another goroutine may emit
+	ends  []int         // event i is complete after ends[i] bytes; nil if late events are not checked
+	grace time.Duration // how long a Read waits for events that another goroutine may still emit
 	probe func(served int)
 
 	mu      sync.Mutex
 	served  int
-	due     int  // number of events that the served bytes complete
+	due     int  // number of events that are complete in the served bytes
 	starved bool // the last Read was empty, see script.empty
 	events  []Event
-	late    int // index of the first event that was due and not emitted, or -1
+	late    int // index of the first event that was not emitted in time, or -1
 	closed  bool
 	emitted chan struct{}
 }
@@ -94,8 +94,8 @@ func (b *body) read() int {
 	return b.served
 }
 
-// Read returns the next bytes of the script. A parser that calls Read must already
-// have emitted every event that the earlier bytes complete.
+// Read returns the next bytes of the script. Before the parser calls Read again, it must emit every event
+// that is complete in the earlier bytes.
 func (b *body) Read(p []byte) (int, error) {
 	b.awaitDue()
 	b.mu.Lock()
@@ -138,9 +138,9 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// awaitDue waits until the parser has emitted every event that is complete. A parser
-// that emits from another goroutine has the time b.grace for that. A parser that
-// emits from the goroutine that calls Read cannot use that time.
+// awaitDue waits until the parser has emitted every event that is complete. It waits for at most b.grace,
+// for a parser that emits from another goroutine. A parser that emits from the goroutine that calls Read
+// cannot emit during this wait.
 func (b *body) awaitDue() {
 	var deadline *time.Timer
 	for {

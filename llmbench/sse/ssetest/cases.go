@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// A testCase is a body and the result that the standard prescribes. The cases are
-// written by hand; a test compares them with the reference decoder.
+// A testCase is a body and the result that the standard prescribes. The cases were written by hand; a test
+// compares them with the reference decoder.
 type testCase struct {
 	class, name, why string
 	stream           string
-	want             []Event // the dispatched events; Type "" means message
-	tail             *Event  // the event that the end of the body cuts, or nil
+	want             []Event // the events that the body completes; Type "" means message
+	tail             *Event  // the event that is incomplete at the end of the body, or nil
 	err              error   // the final error of the body; nil means io.EOF
 }
 
@@ -58,8 +58,8 @@ func withID(id, data string) Event { return Event{Data: data, ID: id} }
 // typed returns an event with a type.
 func typed(typ, data string) Event { return Event{Type: typ, Data: data} }
 
-// retrying returns messages of a stream that asked for a reconnection time in ms
-// before the first message.
+// retrying returns messages of a stream that requested a reconnection time of ms milliseconds before the
+// first message.
 func retrying(ms int, data ...string) []Event {
 	events := messages(data...)
 	for i := range events {
@@ -68,7 +68,7 @@ func retrying(ms int, data ...string) []Event {
 	return events
 }
 
-// pending returns the event that the end of the body cuts.
+// pending returns a pointer to the event that is incomplete at the end of the body.
 func pending(e Event) *Event { return &e }
 
 // rep is a short name for strings.Repeat.

@@ -59,7 +59,7 @@ var llmCases = []testCase{
 	{name: "chat-no-space", why: "the form of servers that send no space after the colon", stream: "data:" + chatText + "\n\ndata:[DONE]\n\n", want: messages(chatText, "[DONE]")},
 	{name: "chat-bom", why: "the form behind a proxy that adds a byte order mark", stream: "\ufeffdata: " + chatText + "\n\ndata: [DONE]\n\n", want: messages(chatText, "[DONE]")},
 	{name: "processing-comments", why: "routers send comments while a request is queued", stream: ": PROCESSING\n\n: PROCESSING\n\ndata: {\"a\":1}\n\n: PROCESSING\n\ndata: [DONE]\n\n", want: messages("{\"a\":1}", "[DONE]")},
-	{name: "retry-first", why: "the form of servers that state a reconnection time", stream: "retry: 3000\n\ndata: {\"a\":1}\n\n", want: retrying(3000, "{\"a\":1}")},
+	{name: "retry-first", why: "the form of servers that request a reconnection time", stream: "retry: 3000\n\ndata: {\"a\":1}\n\n", want: retrying(3000, "{\"a\":1}")},
 	{name: "typed", why: "the form of APIs with named events", stream: "event: message_start\ndata: {\"type\":\"message_start\"}\n\nevent: ping\ndata: {\"type\":\"ping\"}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
 		want: []Event{typed("message_start", "{\"type\":\"message_start\"}"), typed("ping", "{\"type\":\"ping\"}"), typed("message_stop", "{\"type\":\"message_stop\"}")}},
 	{name: "ping-without-data", why: "a named ping without data is no event", stream: "event: ping\n\ndata: {\"a\":1}\n\nevent: ping\n\n", want: messages("{\"a\":1}")},
@@ -71,10 +71,10 @@ var llmCases = []testCase{
 	{name: "glued-json", why: "two documents on a line are one value", stream: "data: {\"a\":1}{\"b\":2}\n\n", want: messages("{\"a\":1}{\"b\":2}")},
 }
 
-// limitCases are bodies that exceed common buffer sizes of parsers.
+// limitCases returns cases whose bodies exceed common buffer sizes of parsers.
 func limitCases() []testCase {
 	long := func(name, why string, n int) testCase {
-		// The line, without its end, has n bytes.
+		// n is the length of the line without its end, in bytes.
 		text := rep("x", n-len("data: "))
 		return testCase{name: name, why: why, stream: "data: " + text + "\n\ndata: ok\n\n", want: messages(text, "ok")}
 	}

@@ -9,25 +9,25 @@ import (
 
 // A Result is the result of the parser under test in one case.
 type Result struct {
-	// Class is the subject of the case, for example "lines" or "eof". Name is
-	// unique within the class. Why is the rule that the case checks.
+	// Class is the subject of the case, for example "lines" or "eof". Name is unique within the class. Why
+	// is the rule that the case checks.
 	Class, Name, Why string
-	// NotChecked lists the parts of the case that the options exclude.
+	// NotChecked lists the parts of the case that are not checked because of the options.
 	NotChecked string
-	// Err is nil if the parser was right in every reading of the body.
-	// Otherwise it describes the first reading in which the parser was wrong.
+	// Err is nil if the parser was correct in every reading of the body. Otherwise it describes the first
+	// reading in which the parser was wrong.
 	Err error
-	// Late is nil if the parser emitted every event before it read bytes after
-	// that event. Only readings with the right events are considered.
+	// Late is nil if the parser emitted every event before it read bytes beyond that event. Only readings
+	// with the correct events are considered.
 	Late error
 }
 
-// maxHangs is the number of hung cases after which no further case runs. Each hung
-// case leaves a goroutine that may use a whole CPU.
+// maxHangs is the number of hung cases after which no further case runs. Each hung case leaves a goroutine
+// behind that may use a whole CPU.
 const maxHangs = 4
 
-// Check runs every case with the parser d and returns the results, in an order that
-// never changes.
+// Check runs every case with the parser d and returns the results. The order of the results is always the
+// same.
 func Check(d Decode, o Options) []Result {
 	k := newKit(d, o)
 	var results []Result
@@ -40,7 +40,7 @@ func Check(d Decode, o Options) []Result {
 	return results
 }
 
-// excluded lists what the options exclude from all cases.
+// excluded lists what is not checked in any case because of the options.
 func (o Options) excluded() []string {
 	var all []string
 	for _, x := range []struct {
@@ -61,12 +61,12 @@ func (o Options) excluded() []string {
 }
 
 const (
-	// firstGrace is the time that an event may need to pass through the
-	// goroutines of a parser. After that time the event is late.
+	// firstGrace is the time in which an event must pass through the goroutines of a parser. An event that
+	// takes longer is late.
 	firstGrace = time.Second
-	// nextGrace replaces firstGrace once the parser was late.
+	// nextGrace replaces firstGrace once the parser has been late.
 	nextGrace = 250 * time.Millisecond
-	// firstPatience is how long the goroutines of a parser may need to end.
+	// firstPatience is how long a case waits for the parser's goroutines to end.
 	firstPatience = time.Second
 )
 
@@ -80,7 +80,8 @@ type kit struct {
 	lateOnce bool // promptness is no longer checked once the parser was late
 }
 
-// leaks is leaks with the patience of k, which ends once the parser has left goroutines.
+// leaks calls the function leaks with k.patience. Once the parser has left goroutines behind, it shortens
+// k.patience.
 func (k *kit) leaks(run func()) []byte {
 	left := leaks(run, k.patience)
 	if left != nil {
@@ -93,7 +94,7 @@ func newKit(d Decode, o Options) *kit {
 	return &kit{decode: d, o: o, grace: firstGrace, patience: firstPatience}
 }
 
-// check runs one case, in every way of reading its body.
+// check runs one case. It reads the body in every way.
 func (k *kit) check(c testCase) Result {
 	r := Result{Class: c.class, Name: c.name, Why: c.why}
 	stream := []byte(c.stream)
@@ -109,7 +110,7 @@ func (k *kit) check(c testCase) Result {
 	r.NotChecked = k.o.excludedFrom(c)
 	tail := c.tail
 	if c.err != nil {
-		tail = nil // the incomplete event of a body that failed is dropped
+		tail = nil // the incomplete event is dropped if the body failed
 	}
 	ends := ref.ends
 	if k.o.NoPrompt || k.lateOnce && k.grace == nextGrace {
@@ -145,7 +146,7 @@ func (k *kit) check(c testCase) Result {
 				k.hangs++
 				return
 			}
-			if lateAt >= 0 && problem == "" { // one late event suffices, and each costs the grace time
+			if lateAt >= 0 && problem == "" { // one late event is enough, and each further one would take the grace time
 				ends = nil
 			}
 		}
@@ -161,7 +162,7 @@ func (k *kit) check(c testCase) Result {
 	return r
 }
 
-// excludedFrom lists the fields of the events of a case that are not compared.
+// excludedFrom lists the fields of a case's events that are not compared.
 func (o Options) excludedFrom(c testCase) string {
 	var noType, noID, noRetry bool
 	for _, e := range c.want {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// expected returns the events that the parser under test must emit for a body with
-// the given events and tail. The parser has emitted n events and returned err.
+// expected returns the events that the parser under test must emit for a body. The arguments events and
+// tail are the events of the body. The parser has emitted n events and returned err.
 func expected(o Options, events []Event, tail *Event, n int, err error) []Event {
 	if tail == nil || o.EOF == Discard || errors.Is(err, io.ErrUnexpectedEOF) && n == len(events) {
 		return events
@@ -19,9 +19,8 @@ func expected(o Options, events []Event, tail *Event, n int, err error) []Event 
 	return append(events[:len(events):len(events)], last)
 }
 
-// differ describes the first difference between got and want, or returns "" if there
-// is none. Fields that the options exclude are not compared. Invalid UTF-8 and its
-// replacement are equal.
+// differ describes the first difference between got and want, or returns "" if there is none. It does not
+// compare fields that the options exclude. Invalid UTF-8 is equal to its replacement.
 func differ(o Options, got, want []Event) string {
 	for i := range want {
 		if i == len(got) {
@@ -77,7 +76,7 @@ func show(o Options, e Event) string {
 	return b.String()
 }
 
-// quote quotes s. It shortens a long s to its two ends.
+// quote quotes s. If s is long, it quotes only the beginning and the end.
 func quote(s string) string {
 	const most = 160
 	if len(s) <= most {
@@ -86,10 +85,9 @@ func quote(s string) string {
 	return fmt.Sprintf("%q + %d bytes + %q", s[:most/2], len(s)-most, s[len(s)-most/2:])
 }
 
-// endProblem describes what is wrong with err, the error that the parser returned,
-// or returns "" if err is right. bodyErr is the final error of the body, cut reports
-// that the body ended within a block, and tooLarge reports that the body has a block
-// that the parser need not accept.
+// endProblem describes what is wrong with err, the error that the parser returned. It returns "" if err is
+// correct. The argument bodyErr is the final error of the body. The argument cut says that the body ended
+// within a block, and tooLarge says that the body has a block that the parser does not have to accept.
 func endProblem(err, bodyErr error, cut, tooLarge bool) string {
 	var p panicError
 	switch {

@@ -1,9 +1,9 @@
 // Package ssetest tests parsers of Server-Sent Events (text/event-stream). It plays
 // the role that testing/fstest plays for file systems.
 //
-// The package knows no parser. The caller supplies the parser under test as a
-// function, [Decode]. Such a function has about ten lines, whether the parser
-// returns events, calls back, or runs a goroutine:
+// The package contains no parser. The caller supplies the parser under test as a function of the type
+// [Decode]. Such a function has about ten lines, whether the parser returns events, calls back, or runs a
+// goroutine:
 //
 //	func decode(body io.Reader, emit func(ssetest.Event)) error {
 //		d := sse.NewDecoder(body)
@@ -23,14 +23,13 @@
 //
 // [TestDecoder] checks that the parser follows the algorithm of the HTML standard
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream).
-// A case is a body and the events in it. Each body is read whole, one byte per
-// Read, cut after each CR and each LF, and cut at every offset, or at seeded random
-// offsets if the body is long. Each reading checks four things:
+// A case is a body and the events in it. Each body is read in several ways: whole, one byte per Read, cut
+// after each CR and each LF, and cut at every offset (at seeded random offsets if the body is long). For
+// each way, four things are checked:
 //
-//   - The events are right.
-//   - The parser returns each event before it reads more than the bytes that
-//     complete the event.
-//   - The parser ends, and with an error exactly if the body failed.
+//   - The events are correct.
+//   - The parser returns each event before it reads bytes beyond the event.
+//   - The parser ends. It returns an error if and only if the body failed.
 //   - The parser leaves no goroutine behind.
 //
 // [Check] does the same without a testing.T.
@@ -41,24 +40,24 @@
 //
 // # Known gaps
 //
-// A decoder that is wrong about one rule is wrong in many cases. TestDecoder shows the first wrong
-// case of each class, counts the others, and prints the [Options.Gaps] that declare what is wrong:
+// A parser that breaks one rule usually fails in many cases. TestDecoder shows the first failed case of
+// each class and counts the others. It also prints the [Options.Gaps] that declare these failures:
 //
 //	var options = ssetest.Options{NoRetry: true, Gaps: []string{"bom", "fields/no-space"}}
 //
-// With gaps TestDecoder skips these cases, until a gap is closed: then it fails until the gap is
-// removed from the options. Fuzz changes each body so that the rules of these classes do not
-// matter, and looks for whatever else is wrong. It cannot avoid the rules of the classes "errors" and
-// "llm", and has no bodies for "errors" and "memory".
+// A gap is a rule, or a class of rules, that the parser is known to break. TestDecoder skips failed cases
+// that a gap declares. If such cases no longer fail, TestDecoder fails until the gap is removed from the
+// options. Fuzz changes each body so that it does not depend on the rules of these classes, and looks for
+// other errors. It cannot avoid the rules of the classes "errors" and "llm", and has no bodies for the
+// classes "errors" and "memory".
 //
 // The folder peers, a module of its own, holds the results for public Go parsers
 // and shows how parsers of other shapes are adapted.
 //
 // # What the package refuses to check
 //
-// [Options] declare what a parser does not offer; those points are reported as not
-// checked. The package does not check what the standard leaves open: size limits
-// that the parser declares, and the replacement of invalid UTF-8, which a parser
-// may also return unchanged. The package does not check HTTP: neither status nor
-// content type nor reconnection.
+// [Options] declare which features a parser does not have. These features are reported as not checked. The
+// package does not check what the standard leaves open: size limits that the parser declares, and the
+// replacement of invalid UTF-8, which a parser may also return unchanged. The package does not check HTTP:
+// neither status nor content type nor reconnection.
 package ssetest

@@ -14,7 +14,7 @@ const endlessClass = "memory"
 type endlessCase struct {
 	name, why   string
 	start, more string
-	mustFail    bool // the parser must fail; a parser that drops the bytes may read on
+	mustFail    bool // the parser must fail; otherwise it may also drop the bytes and read on
 }
 
 var endlessCases = []endlessCase{
@@ -26,8 +26,7 @@ var endlessCases = []endlessCase{
 	{"endless-id", "an endless ID takes bounded memory", "id: ", "x", false},
 }
 
-// endless runs an endless case. It measures the heap from time to time while the
-// parser reads.
+// endless runs an endless case. It measures the heap at intervals while the parser reads.
 func (k *kit) endless(c endlessCase) Result {
 	r := Result{Class: endlessClass, Name: c.name, Why: c.why}
 	limit := k.o.MaxEventSize
@@ -55,7 +54,7 @@ func (k *kit) endless(c endlessCase) Result {
 	left := k.leaks(func() {
 		b := newBody(endless, nil, 0)
 		b.probe = func(served int) {
-			if served >= next { // garbage collection is slow
+			if served >= next { // not at every Read, because garbage collection is slow
 				next = served + max(limit/4, 64<<10)
 				if now := liveHeap(); now > before {
 					most = max(most, now-before)

@@ -16,19 +16,17 @@ import (
 // larger than 64 KiB, a common limit of parsers.
 const maxFuzzBody = 80 << 10
 
-// Fuzz runs Go's fuzzing with the parser d. Each input is used twice: as a body, and
-// as a program whose instructions build a body from difficult fields and values, line
-// ends, comments, byte order marks, partial characters, huge lines and truncation.
-// Each body is read whole and split in several ways. The parser must not panic, hang,
-// be late, or differ from the standard.
+// Fuzz runs Go's fuzzing with the parser d. Each input is used twice: as a body, and as a program whose
+// instructions build a body. The instructions produce difficult fields and values, line ends, comments,
+// byte order marks, partial characters, huge lines and truncation. Each body is read whole, and split in
+// several ways. The parser must not panic, hang, emit events late, or differ from the standard.
 //
-// [Options.MaxEventSize] should be 0 or a few KiB. If it is set, the parser may fail
-// on a block of more than half that size, and must not return an event with more
-// data than MaxEventSize.
+// [Options.MaxEventSize] should be 0 or a few KiB. If it is set, the parser may fail on a block of more
+// than half that size, and must not return an event with more data than MaxEventSize.
 //
-// The seeds are the conformance cases and some programs, so an ordinary run of go
-// test already covers much. It fails once for each class of rules that the parser breaks.
-// [Options.Gaps] can declare the class, and fuzzing then looks for others.
+// The seeds are the conformance cases and some programs, so that an ordinary run of go test already covers
+// much. The run fails once for each class of rules that the parser breaks. [Options.Gaps] can declare a
+// class; fuzzing then looks for other errors.
 func Fuzz(f *testing.F, d Decode, o Options) {
 	if err := o.checkGaps(); err != nil {
 		f.Fatal(err)
@@ -49,12 +47,12 @@ type fuzzing struct {
 	d     Decode
 	o     Options
 	mu    sync.Mutex
-	first map[string]string // the test that failed first, by the class of rules that the parser broke
+	first map[string]string // the first test that failed, by class of broken rules
 	hangs int
 }
 
-// check checks a body, and fails unless an earlier seed has failed by the same class. While the
-// fuzzing engine runs, each wrong body fails, so that the engine can minimize the input.
+// check checks a body. It does not fail if an earlier seed has already failed in the same class. While the
+// fuzzing engine runs, however, it fails for each wrong body, so that the engine can minimize the input.
 func (z *fuzzing) check(t *testing.T, body []byte, split uint64) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -99,7 +97,7 @@ func isSet(name string) bool {
 	return f != nil && f.Value.String() != f.DefValue
 }
 
-// errLate is in the error about an event that is emitted too late.
+// errLate is wrapped by the error about an event that was emitted too late.
 var errLate = errors.New("late")
 
 // seeds returns the seed inputs of fuzzing.
@@ -125,9 +123,9 @@ func seeds() [][]byte {
 	return all
 }
 
-// checkBody reads body in several ways, one of them chosen by split. It returns an
-// error for the first reading that is wrong. grace is the time that an event may need to pass
-// through the goroutines of a parser; 0 means that promptness is not checked.
+// checkBody reads body in several ways, one of them chosen by split. It returns an error about the first
+// reading that is wrong. grace is the time in which an event must pass through the goroutines of a parser;
+// 0 means that late events are not checked.
 func checkBody(d Decode, o Options, body []byte, split uint64, grace time.Duration) error {
 	ref := reference(body)
 	ends := ref.ends
@@ -163,13 +161,13 @@ func checkBody(d Decode, o Options, body []byte, split uint64, grace time.Durati
 	return nil
 }
 
-// bodyProblem describes what is wrong with the events and the error of a parser for a body with
-// the transcript ref, or returns "".
+// bodyProblem describes what is wrong with the events and the error that a parser returned for a body, or
+// returns "". The argument ref is the body's transcript.
 func (o Options) bodyProblem(ref transcript, got []Event, err error) string {
 	problem := endProblem(err, nil, ref.open, !o.mustAccept(ref.block))
 	want := expected(o, ref.events, ref.tail, len(got), err)
 	if err != nil && !o.mustAccept(ref.block) {
-		want = ref.events[:min(len(got), len(ref.events))] // any number of events before the error
+		want = ref.events[:min(len(got), len(ref.events))] // any number of events is allowed before the error
 	}
 	if problem == "" {
 		problem = differ(o, got, want)
@@ -182,9 +180,10 @@ func (o Options) bodyProblem(ref transcript, got []Event, err error) string {
 	return problem
 }
 
-// cause returns the class of the rules that d breaks in a body, of which checkBody returned an
-// error. That is the class without which the body is right, or the last one of several that have to be
-// avoided together, or "" if the body is wrong without all of them.
+// cause returns the class of rules that d breaks in a body for which checkBody returned an error. It
+// removes from the body what depends on a class, and checks the body again. If the error disappears without
+// one class, cause returns this class. If it disappears only without several classes, cause returns the
+// last of them. If it never disappears, cause returns "".
 func cause(d Decode, o Options, body []byte, split uint64) string {
 	right := func(classes ...string) bool {
 		rest := avoid(bytes.Clone(body), classes)

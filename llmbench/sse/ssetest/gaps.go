@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// lateGap is the gap of a parser that returns events late.
+// lateGap is the gap that declares that a parser returns events late.
 const lateGap = "late"
 
-// gap returns the element of Options.Gaps that declares a case of a class, or "".
+// gap returns the element of Options.Gaps that declares the given case or its class, or "".
 func (o Options) gap(class, name string) string {
 	for _, g := range o.Gaps {
 		if g == class || g == class+"/"+name {
@@ -22,15 +22,15 @@ func (o Options) gap(class, name string) string {
 // A line is a line of a body.
 type line struct{ text, end string }
 
-// An avoidance changes a body so that the body does not depend on the rules of a class of cases. It
-// gets the lines of the body, without a byte order mark.
+// An avoidance changes a body so that the result does not depend on the rules of one class of cases. The
+// function lines receives the lines of the body, without a byte order mark.
 type avoidance struct {
 	class string
 	lines func([]line) []line
 }
 
-// avoidances are in the order in which they must be used. Cases of other classes need no change,
-// because fuzzing has no bodies for them.
+// avoidances lists the avoidances in the order in which they must be used. Other classes need none, because
+// fuzzing has no bodies for them.
 var avoidances = []avoidance{
 	{"utf8", each(func(s string) string {
 		return strings.Map(func(r rune) rune {
@@ -70,7 +70,7 @@ var avoidances = []avoidance{
 		return each(func(s string) string { return s[:min(len(s), 1000)] })(lines)
 	}},
 	{"eof", func(lines []line) []line {
-		for range 2 { // a line, and a blank line
+		for range 2 { // for a missing line end, and for a missing blank line
 			if n := len(lines); n > 0 && lines[n-1].end == "" {
 				lines[n-1].end = "\n"
 			} else if n > 0 && lines[n-1].text != "" {
@@ -81,10 +81,10 @@ var avoidances = []avoidance{
 	}},
 }
 
-// fields are the names of fields that are known.
+// fields are the names of the known fields.
 var fields = []string{"data", "event", "id", "retry"}
 
-// nameOf returns the name of the field of a line.
+// nameOf returns the name of the field in a line.
 func nameOf(s string) string {
 	name, _, _ := strings.Cut(s, ":")
 	return name
@@ -107,7 +107,7 @@ func without(remove func(string) bool) func([]line) []line {
 	}
 }
 
-// oneDataLine leaves one data line in each block, with a value, and no block without data.
+// oneDataLine leaves one data line with a value in each block, and removes blocks without data.
 func oneDataLine(lines []line) (all []line) {
 	var block []line
 	hasData := false
@@ -132,8 +132,8 @@ func oneDataLine(lines []line) (all []line) {
 	return all
 }
 
-// avoid removes from body what the rules of the classes are about, so that a parser that breaks these
-// rules can be tested for the others.
+// avoid removes from body what depends on the rules of the given classes, so that a parser that breaks
+// these rules can be tested for other errors.
 func avoid(body []byte, classes []string) []byte {
 	if len(classes) == 0 {
 		return body
@@ -159,7 +159,7 @@ func avoid(body []byte, classes []string) []byte {
 	b.Write(mark)
 	for i, l := range lines {
 		if l.end == "\r" && i+1 < len(lines) && lines[i+1].text == "" && strings.HasPrefix(lines[i+1].end, "\n") {
-			l.end = "\n" // or the blank line would become the end of this one
+			l.end = "\n" // otherwise the blank line would become part of this line end
 		}
 		b.WriteString(l.text + l.end)
 	}
@@ -185,7 +185,7 @@ func splitLines(body string) (lines []line) {
 	return lines
 }
 
-// avoided are the classes that fuzzing avoids because a gap declares them, or a case of them.
+// avoided returns the classes that fuzzing avoids, because a gap declares the class or one of its cases.
 func (o Options) avoided() (classes []string) {
 	for _, g := range o.Gaps {
 		class, _, _ := strings.Cut(g, "/")

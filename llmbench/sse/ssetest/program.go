@@ -10,14 +10,14 @@ type program struct {
 	max  int // maximum length of the body in bytes
 }
 
-// values are values of fields. Other values are bytes of the program itself.
+// values are field values. A program can also use its own bytes as a value.
 var values = []string{
 	"", " ", "a", " a ", "[DONE]", `{"a":"b\n"}`, `{"choices":[{"delta":{"content":"é"}}]}`,
 	"1", "0250", "+1", "99999999999999999999", "x\x00y", "\x00", "message", "a:b", ": ", "data: a", "\ufeff",
 	"é日😀", "\u2028", "\u0085", "\t", "\v\f", "\xff", "\xc0\x8a", "\xed\xa0\x80", "\xf0\x9f\x98", "\xe2\x82",
 }
 
-// names are names of known fields, unknown fields, and similar names.
+// names are names of known and unknown fields, and names that are similar to known ones.
 var names = []string{
 	"data", "data", "data", "event", "id", "retry", "", "foo", "Data", "data ", " data", "dat", "datax",
 	"data\x00", "\ufeffdata", "error", "日", "\xff",
@@ -25,7 +25,7 @@ var names = []string{
 
 var lineEnds = []string{"\n", "\r\n", "\r"}
 
-// bodyOf runs a program and returns its body, of at most max bytes.
+// bodyOf runs a program and returns the resulting body, of at most max bytes.
 func bodyOf(code []byte, max int) []byte {
 	p := program{code: code, max: max}
 	for len(p.code) > 0 && len(p.out) < p.max {
@@ -34,7 +34,7 @@ func bodyOf(code []byte, max int) []byte {
 	return p.out[:min(len(p.out), p.max)]
 }
 
-// next consumes a byte of the program. It returns 0 after the end.
+// next consumes one byte of the program. At the end it returns 0.
 func (p *program) next() int {
 	if len(p.code) == 0 {
 		return 0
@@ -54,8 +54,8 @@ func (p *program) take(n int) []byte {
 
 func (p *program) text(s string) { p.out = append(p.out, s...) }
 
-// lineEnd writes the current line end. In mixed mode, the length of the body selects
-// the line end.
+// lineEnd writes the current line end. In mixed mode, the line end depends on the current length of the
+// body.
 func (p *program) lineEnd() {
 	i := p.end
 	if i == len(lineEnds) {
@@ -64,7 +64,7 @@ func (p *program) lineEnd() {
 	p.text(lineEnds[i])
 }
 
-// value writes an element of values, or bytes of the program.
+// value writes an element of values, or some bytes of the program.
 func (p *program) value() {
 	if i := p.next(); i < 2*len(values) {
 		p.text(values[i%len(values)])
@@ -73,7 +73,7 @@ func (p *program) value() {
 	}
 }
 
-// field writes the line of a field.
+// field writes a line with a field.
 func (p *program) field(name string) {
 	p.text(name)
 	switch p.next() % 8 {

@@ -15,16 +15,15 @@ type transcript struct {
 	block  int    // the maximum number of bytes between two blank lines
 }
 
-// anyRetry is the reconnection time of an event whose stream asked for a longer
-// time than longestRetry. Parsers may differ on such times.
+// anyRetry is the reconnection time of an event whose stream requested a time longer than longestRetry.
+// Parsers may differ for such times.
 const anyRetry = time.Duration(-1)
 
-// longestRetry is the longest reconnection time in ms on which parsers must agree.
+// longestRetry is the longest reconnection time, in milliseconds, for which parsers must agree.
 const longestRetry = 1<<31 - 1
 
-// reference decodes body as sections 9.2.5 and 9.2.6 of the HTML standard
-// prescribe, step by step. It is slow, and simple enough to be compared with the
-// text: the quotations in it are from the standard
+// reference decodes body step by step, as sections 9.2.5 and 9.2.6 of the HTML standard prescribe. It is
+// slow, but simple enough to be compared with the text of the standard. The quotations in it are from there
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 func reference(body []byte) transcript {
 	var out transcript
@@ -47,7 +46,7 @@ func reference(body []byte) transcript {
 		}
 		text := decodeUTF8(body[pos : pos+n])
 		pos += n + 1
-		end := pos // a CR ends the line, whether or not an LF follows
+		end := pos // a CR ends the line, even if an LF follows
 		if body[pos-1] == '\r' && pos < len(body) && body[pos] == '\n' {
 			pos++
 		}
@@ -134,7 +133,7 @@ func (s *eventSource) field(name, value string) {
 	}
 }
 
-// dispatch ends a block. It returns nil if the block makes no event.
+// dispatch ends a block. It returns nil if the block is not an event.
 func (s *eventSource) dispatch() *Event {
 	// "Set the last event ID string of the event source to the value of
 	// the last event ID buffer."

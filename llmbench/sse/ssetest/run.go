@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// errHung reports a reading that did not end in time.
+// errHung reports that reading a body did not end in time.
 var errHung = errors.New("hung")
 
 // A panicError reports a panic of the parser.
@@ -24,8 +24,8 @@ type panicError struct {
 
 func (p panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }
 
-// read runs the parser under test on b. It returns the events, the index of the first
-// late event or -1, and the error of the parser, nil for a clean end.
+// read runs the parser under test on b. It returns the events, the index of the first late event (or -1),
+// and the error of the parser (nil if the body ended normally).
 func read(d Decode, b *body, timeout time.Duration) (events []Event, late int, err error) {
 	done := make(chan error, 1)
 	go func() {
@@ -55,10 +55,10 @@ func read(d Decode, b *body, timeout time.Duration) (events []Event, late int, e
 	return events, late, err
 }
 
-// attempt reads a body with the parser. judge returns what is wrong with the result, or "". An event
-// that a parser of several goroutines emits may be on its way when the parser reads on. So if
-// an event is late, but everything else is right, the body is read once more, and each event
-// has the time grace.
+// attempt reads a body with the parser. The function judge returns what is wrong with the result, or "". If
+// a parser has several goroutines, an event may still be on its way when the parser calls Read again.
+// Therefore, if an event is late but everything else is correct, attempt reads the body once more, and
+// allows each event the time grace.
 func attempt(d Decode, s script, ends []int, grace, timeout time.Duration, judge func([]Event, error) string) (problem string, late int, err error) {
 	events, late, err := read(d, newBody(s, ends, 0), timeout)
 	if problem = judge(events, err); problem != "" || late < 0 || grace == 0 {
@@ -73,10 +73,10 @@ const caseLabel = "ssetest-case"
 
 var caseNumber atomic.Int64
 
-// leaks calls run and returns a profile of the goroutines that run started and that
-// have not ended about twice the time patience later, or nil if there are none. The
-// goroutines are recognized by a profile label, which they inherit, so other goroutines of
-// the process do not matter.
+// leaks calls run, and returns a profile of the goroutines that run started and that do not end. It returns
+// nil if there are none. It waits about twice as long as patience for the goroutines to end. It recognizes
+// these goroutines by a profile label, which they inherit, so that it ignores other goroutines of the
+// process.
 func leaks(run func(), patience time.Duration) (left []byte) {
 	id := strconv.FormatInt(caseNumber.Add(1), 10)
 	pprof.Do(context.Background(), pprof.Labels(caseLabel, id), func(context.Context) { run() })
@@ -93,6 +93,6 @@ func leaks(run func(), patience time.Duration) (left []byte) {
 		if left == nil || wait > patience {
 			return left
 		}
-		time.Sleep(wait) // the goroutines of a parser may need a moment to end
+		time.Sleep(wait) // the goroutines may need a moment to end
 	}
 }

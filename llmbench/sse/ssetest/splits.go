@@ -11,7 +11,7 @@ const (
 	mediumBody = 16 << 10 // maximum length of a body that is read byte by byte
 )
 
-// scripts returns all ways of reading a body that ends with err.
+// scripts returns the ways in which a body is read. The body ends with the error err.
 func scripts(stream []byte, err error) []script {
 	all := []script{
 		{how: "whole"},
@@ -51,7 +51,7 @@ func lineCuts(stream []byte) []int {
 	return cuts
 }
 
-// randomScript cuts stream at 1 to 16 offsets that depend on seed.
+// randomScript returns a script that cuts stream at 1 to 16 offsets that depend on seed.
 func randomScript(stream []byte, seed uint64) script {
 	rng := rand.New(rand.NewPCG(seed, uint64(len(stream))))
 	cuts := make([]int, 1+rng.IntN(16))

@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// TestDecoder runs every case with the parser d, each as a subtest named class/name.
-// It shows the first wrong case of each class, and skips the others, whose errors -v shows.
-// It logs what the options exclude.
+// TestDecoder runs every case with the parser d, each as a subtest named class/name. It shows the first
+// failed case of each class and skips the others. Flag -v shows the errors of all cases. TestDecoder logs
+// what the options exclude.
 //
-// If [Options.MaxEventSize] is set, TestDecoder measures the memory of the whole
-// process. Nothing else should allocate memory at the same time.
+// If [Options.MaxEventSize] is set, TestDecoder measures the memory of the whole process. Nothing else
+// should allocate memory at the same time.
 func TestDecoder(t *testing.T, d Decode, o Options) {
 	if err := o.checkGaps(); err != nil {
 		t.Fatal(err)
@@ -39,21 +39,22 @@ func TestDecoder(t *testing.T, d Decode, o Options) {
 	}
 }
 
-// A summary runs the cases of [TestDecoder] and sums up what is wrong by class.
+// A summary runs the cases of [TestDecoder], and counts failures by class.
 type summary struct {
 	*kit
 	t      *testing.T
-	cases  int             // that ran
-	right  int             // of them
-	broken []string        // the classes of wrong cases that no gap declares, and "late"
-	ran    map[string]bool // cases, as class/name
-	occurs map[string]bool // the gaps that occur
+	cases  int             // number of cases that ran
+	right  int             // number of these that passed
+	broken []string        // classes of failed cases that no gap declares, and "late"
+	ran    map[string]bool // cases that ran, as class/name
+	occurs map[string]bool // gaps that occurred
 }
 
-// maxNames is the maximum number of cases that are named for a class.
+// maxNames is the maximum number of failed cases that are listed for a class.
 const maxNames = 10
 
-// class runs the n cases of a class. get returns the name of a case and what runs it.
+// class runs the n cases of a class. The function get returns the name of a case, and the function that
+// runs it.
 func (s *summary) class(class string, n int, get func(i int) (string, func() Result)) {
 	s.t.Run(class, func(t *testing.T) {
 		var wrong []string
@@ -82,7 +83,7 @@ func (s *summary) class(class string, n int, get func(i int) (string, func() Res
 	})
 }
 
-// one reports one result. wrong are the names of the wrong cases of the class, without gaps.
+// one reports one result. wrong holds the names of the class's failed cases that no gap declares.
 func (s *summary) one(t *testing.T, r Result, wrong *[]string) {
 	text := func(err error) string { return fmt.Sprintf("%s/%s: %s\n%v", r.Class, r.Name, r.Why, err) }
 	if r.Late != nil {
@@ -109,7 +110,7 @@ func (s *summary) one(t *testing.T, r Result, wrong *[]string) {
 	t.Error(text(r.Err))
 }
 
-// end sums up all classes, and fails if a gap does not occur although all its cases ran.
+// end logs a summary of all classes. It fails if a gap did not occur although all of the gap's cases ran.
 func (s *summary) end() {
 	if len(s.broken) > 0 {
 		gaps := slices.Concat(s.o.Gaps, s.broken)
@@ -129,7 +130,7 @@ func (s *summary) end() {
 	}
 }
 
-// checkGaps returns an error if a gap is neither a class of cases nor a case.
+// checkGaps returns an error if a gap is not the name of a class or a case.
 func (o Options) checkGaps() error {
 	known := map[string]bool{lateGap: true, endlessClass: true}
 	for _, c := range allCases() {

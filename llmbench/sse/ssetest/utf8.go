@@ -3,9 +3,8 @@ package ssetest
 import "strings"
 
 // decodeUTF8 is the UTF-8 decoder of the Encoding standard
-// (https://encoding.spec.whatwg.org/#utf-8-decoder). It replaces each maximal part
-// of an invalid sequence by one U+FFFD. Go's conversion to runes replaces each byte
-// instead.
+// (https://encoding.spec.whatwg.org/#utf-8-decoder). It replaces each maximal part of an invalid sequence
+// by one U+FFFD, whereas Go's conversion to runes replaces each byte.
 func decodeUTF8(b []byte) string {
 	var out strings.Builder
 	var seq []byte // the current sequence

@@ -22,8 +22,8 @@ func (w *Walker) Raw() []byte {
 	return v
 }
 
-// Text consumes the next value. If that is a string, Text appends the unquoted
-// string to dst; any other value appends nothing.
+// Text consumes the next value. If the value is a string, Text appends the unquoted string to dst. For any
+// other value it appends nothing.
 func (w *Walker) Text(dst []byte) []byte {
 	if v := w.Raw(); len(v) > 2 && v[0] == '"' {
 		w.texts++
@@ -34,9 +34,9 @@ func (w *Walker) Text(dst []byte) []byte {
 	return dst
 }
 
-// OnlyText returns where the string lies that Text has returned from the text that
-// [Walker.Objects] was last given: text[from:to] is the string as it stands in the text, in quoted
-// form, without the quotes. It returns zeros unless there was exactly one such string.
+// OnlyText returns the position of the only string that Text has returned since [Walker.Objects] was
+// called: in the text that Objects received, text[from:to] is this string in quoted form, but without its
+// quotes. OnlyText returns zeros unless there was exactly one such string.
 func (w *Walker) OnlyText() (from, to int) {
 	if w.texts != 1 {
 		return 0, 0
@@ -44,8 +44,8 @@ func (w *Walker) OnlyText() (from, to int) {
 	return w.from, w.to
 }
 
-// TextOrRaw consumes the next value. It appends a string to dst unquoted, and
-// any other value but null as JSON text.
+// TextOrRaw consumes the next value. It appends a string to dst unquoted, appends nothing for null, and
+// appends any other value as JSON text.
 func (w *Walker) TextOrRaw(dst []byte) []byte {
 	v := w.Raw()
 	switch {
@@ -60,8 +60,8 @@ func (w *Walker) TextOrRaw(dst []byte) []byte {
 // Is consumes the next value and reports whether its JSON text is literal.
 func (w *Walker) Is(literal string) bool { return string(w.Raw()) == literal }
 
-// Kind returns the kind of the next value, which is its first byte, and does not
-// consume the value. It returns 0 after an error.
+// Kind returns the kind of the next value, which is the value's first byte. It does not consume the value.
+// It returns 0 after an error.
 func (w *Walker) Kind() jsontext.Kind {
 	if w.err != nil {
 		return 0
@@ -85,9 +85,8 @@ func (w *Walker) Length() int {
 	return n
 }
 
-// Duration consumes the next value and returns it as a number of units. It
-// returns 0 for a value that is not a number, is negative, or is 100 years or
-// more.
+// Duration consumes the next value, a number of the given unit, and returns it as a duration. It returns 0
+// for a value that is not a number, is negative, or is 100 years or more.
 func (w *Walker) Duration(unit time.Duration) time.Duration {
 	f, err := strconv.ParseFloat(string(w.Raw()), 64)
 	f *= float64(unit)
@@ -101,7 +100,7 @@ func (w *Walker) Duration(unit time.Duration) time.Duration {
 // returns 0 for a value that is not a number in [0, 2^31).
 func (w *Walker) Count() int {
 	v := w.Raw()
-	if len(v) == 1 && '0' <= v[0] && v[0] <= '9' { // every event has a one-digit index
+	if len(v) == 1 && '0' <= v[0] && v[0] <= '9' { // fast path for the index of a choice, which is in every event
 		return int(v[0] - '0')
 	}
 	f, err := strconv.ParseFloat(string(v), 64) // some servers write 12 as 1.2e1
@@ -111,9 +110,9 @@ func (w *Walker) Count() int {
 	return int(f)
 }
 
-// Unquote appends the unquoted form of a JSON string to dst. quoted must be a
-// JSON string, apart from invalid UTF-8: without escapes the string is copied as
-// it stands, with escapes invalid bytes become U+FFFD.
+// Unquote appends the unquoted form of quoted to dst. quoted must be a JSON string, but may contain invalid
+// UTF-8. If quoted has no escapes, Unquote copies it unchanged; if it has some, Unquote replaces invalid
+// bytes by U+FFFD.
 func Unquote(dst, quoted []byte) []byte {
 	if body := quoted[1 : len(quoted)-1]; bytes.IndexByte(body, '\\') < 0 {
 		return append(dst, body...)

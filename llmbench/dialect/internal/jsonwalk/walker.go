@@ -1,16 +1,14 @@
 // Package jsonwalk reads JSON text in one pass, member by member, without
 // allocating.
 //
-// The caller hands a [Walker] a text and a function that is called with the
-// name of each member. That function consumes the member's value with one
-// method of the Walker: as raw bytes, a string, a count, a duration, a nested
-// object or an array. Nothing is decoded that the caller does not ask for.
+// The caller passes a text to a [Walker], and a function that is called with the name of each member. That
+// function consumes the member's value with one method of the Walker: as raw bytes, a string, a count, a
+// duration, a nested object or an array. The Walker decodes only what the caller asks for.
 //
-// The package is lenient in two points, because inference servers are: a name
-// may come twice in an object, and a string may hold invalid UTF-8, as when a
-// server cuts a character in two. Anything else that is not JSON is an error.
-// The package does not decode into Go values, does not write JSON, and reads
-// text that is in memory only.
+// The package is lenient in two points, because inference servers are: an object may have two members of
+// the same name, and a string may contain invalid UTF-8, for example because a server cut a character in
+// two. Anything else that is not JSON is an error. The package does not decode into Go values, does not
+// write JSON, and reads only text that is in memory.
 package jsonwalk
 
 import (
@@ -30,8 +28,8 @@ type Walker struct {
 	name []byte // buffer for names that contain escapes
 	err  error
 
-	texts    int // how many strings Text returned from this text
-	from, to int // where the last of those strings lies, without its quotes
+	texts    int // how many strings Text has returned from this text
+	from, to int // where the last of these strings lies, without its quotes
 }
 
 var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
@@ -54,18 +52,18 @@ func (w *Walker) Objects(text []byte, member func(name []byte), end func()) erro
 	for w.object(member) {
 		end()
 	}
-	if w.err == io.EOF { // between two objects: the end of text
+	if w.err == io.EOF { // EOF between two objects is the end of the text
 		return nil
 	}
 	return w.err
 }
 
-// Object reads the next value, which must be an object or null, and calls member
-// with the name of each member. member must consume the value of that member;
-// name is valid until it does. A null counts as an object without members.
+// Object reads the next value, which must be an object or null. It calls member with the name of each
+// member, and member must then consume the value. The name is valid until the value is consumed. A null
+// counts as an object without members.
 func (w *Walker) Object(member func(name []byte)) { w.object(member) }
 
-// object is Object. It reports whether the value was read without an error.
+// object is like Object, and reports whether it read the value without an error.
 func (w *Walker) object(member func(name []byte)) bool {
 	if !w.open('{') {
 		return w.err == nil
@@ -85,9 +83,8 @@ func (w *Walker) object(member func(name []byte)) bool {
 	return w.close()
 }
 
-// Array reads the next value, which must be an array or null, and calls element
-// before each element. element must consume that element. A null counts as an
-// empty array.
+// Array reads the next value, which must be an array or null. It calls element before each element, and
+// element must then consume the array element. A null counts as an empty array.
 func (w *Walker) Array(element func()) {
 	if !w.open('[') {
 		return

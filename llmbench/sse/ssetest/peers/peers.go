@@ -22,14 +22,14 @@ import (
 // A peer is a parser under test.
 type peer struct {
 	short   string // name in tables
-	name    string // path of its module
+	name    string // import path of its module
 	through string // the function that is called, and its configuration
 	options ssetest.Options
 	decode  ssetest.Decode
-	drain   func(io.Reader) (events int, err error) // decode without copies, for the benchmark
+	drain   func(io.Reader) (events int, err error) // like decode, but without copies, for the benchmark
 }
 
-// raised is the size limit for parsers with a configurable limit. Their default is 64 KiB.
+// raised is the size limit for parsers whose limit can be configured. Their default is 64 KiB.
 const raised = 4 << 20
 
 // peers lists the parsers, in the order of the table.
@@ -101,7 +101,7 @@ func openaiGo(body io.Reader, emit func(ssetest.Event)) error {
 	d := ssestream.NewDecoder(response(body))
 	for d.Next() {
 		data := string(d.Event().Data)
-		// Data ends with an LF that is not part of the data.
+		// openai-go adds an LF to the data.
 		emit(ssetest.Event{Type: d.Event().Type, Data: data[:len(data)-1]})
 	}
 	return d.Err()
@@ -130,7 +130,7 @@ func goOpenAIStream(body io.Reader) (*goopenai.ChatCompletionStream, error) {
 
 func goSSE(body io.Reader, emit func(ssetest.Event)) error {
 	for e, err := range gosse.Read(body, &gosse.ReadConfig{MaxEventSize: raised}) {
-		if errors.Is(err, gosse.ErrUnexpectedEOF) { // not io.ErrUnexpectedEOF itself
+		if errors.Is(err, gosse.ErrUnexpectedEOF) { // this error does not wrap io.ErrUnexpectedEOF
 			return io.ErrUnexpectedEOF
 		}
 		if err != nil {
@@ -149,7 +149,7 @@ func launchDarkly(body io.Reader, emit func(ssetest.Event)) error {
 		if err != nil {
 			return err
 		}
-		// Retry is the value in the block of the event, or 0.
+		// Retry is the value in this event's block, or 0.
 		if r, ok := e.(interface{ Retry() int64 }); ok && r.Retry() != 0 {
 			retry = time.Duration(r.Retry()) * time.Millisecond
 		}
@@ -160,7 +160,7 @@ func launchDarkly(body io.Reader, emit func(ssetest.Event)) error {
 func r3labs(body io.Reader, emit func(ssetest.Event)) error {
 	var retry time.Duration
 	return r3labsClient(body).SubscribeRaw(func(e *r3sse.Event) {
-		// Retry is the text in the block of the event.
+		// Retry is the text in this event's block.
 		if ms, err := strconv.ParseUint(string(e.Retry), 10, 31); err == nil {
 			retry = time.Duration(ms) * time.Millisecond
 		}
