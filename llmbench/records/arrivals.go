@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Arrivals is the process that the requests of an open loop arrived by: its name and
-// parameters as package arrivals has them.
+// Arrivals describes the arrival process of an open loop: the name and the parameters that package arrivals
+// gives it.
 type Arrivals struct {
 	Process    string            `json:"process"` // such as "poisson"
 	Parameters map[string]string `json:"parameters,omitempty"`
@@ -26,13 +26,12 @@ func (a *Arrivals) String() string {
 	return text
 }
 
-// version1 is how version 1 spelled arrivals: a Go value with its type, such as
+// version1 matches arrivals as version 1 of the format spelled them: a Go value with its type, such as
 // "llmbench.Poisson{Rate:8 Seed:1}".
 var version1 = regexp.MustCompile(`^(?:\w+\.)?(\w+)\{(.*)\}$`)
 
-// UnmarshalJSON reads arrivals of any version. Of version 1 it knows the process, and
-// the parameters where they are plain values: a list of stages or of instants is left
-// out.
+// UnmarshalJSON reads arrivals of any version. From arrivals of version 1, it reads the process and, if
+// they are plain values, the parameters. It ignores a list of stages or of instants.
 func (a *Arrivals) UnmarshalJSON(text []byte) error {
 	if text[0] != '"' {
 		type plain Arrivals
@@ -49,7 +48,7 @@ func (a *Arrivals) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	m := version1.FindStringSubmatch(old)
-	if m == nil { // of a type that is no struct
+	if m == nil { // the value was not a struct
 		*a = Arrivals{Process: old}
 		return nil
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// longest is more than any pass takes, in nanoseconds and far below the largest int64, so
-// that sums of instants do not overflow.
+// longest is a limit for instants, in nanoseconds. No pass takes so long. It is far below the largest
+// int64, so that sums of instants do not overflow.
 const longest = 30 * 24 * time.Hour
 
 // check returns an error if the request contradicts itself.
@@ -23,8 +23,8 @@ func (q *Request) check() error {
 	return nil
 }
 
-// checkRange checks each instant by itself. Those of the answer may be the kernel's, and so
-// a little before the pass; see [sample.ClockError].
+// checkRange checks each instant separately. Instants of the answer may be on the kernel's clock, and so a
+// little before the pass; see [sample.ClockError].
 func (q *Request) checkRange() error {
 	if err := checkInstants(0, q.Due, q.Admitted, q.Start, q.Connect, q.Wrote, q.FirstByte, q.LastEvent, q.Done); err != nil {
 		return err
@@ -45,11 +45,11 @@ func checkInstants(least time.Duration, instants ...time.Duration) error {
 	return nil
 }
 
-// earliest returns the earliest instant of the answer that does not contradict the send. The
-// send is on the client's clock, and the answer may be on the kernel's.
+// earliest returns the earliest instant of the answer that does not contradict the send. The instant of the
+// send is on the client's clock, but the instants of the answer may be on the kernel's.
 func (q *Request) earliest() time.Duration { return q.Start - sample.ClockError }
 
-// checkSend checks the order of what the client did.
+// checkSend checks the order of the client's steps.
 func (q *Request) checkSend() error {
 	switch {
 	case q.Start < q.Due:
@@ -66,7 +66,7 @@ func (q *Request) checkSend() error {
 	return nil
 }
 
-// checkText checks the instants of deltas.
+// checkText checks the deltas and their instants.
 func (q *Request) checkText() error {
 	switch {
 	case q.Deltas == 0 && q.Last != 0 || q.Deltas > 0 && q.Last == 0 && q.First != 0:
@@ -78,7 +78,7 @@ func (q *Request) checkText() error {
 	case q.Cut > q.Deltas:
 		return fmt.Errorf("cut %d: want it among the %d deltas", q.Cut, q.Deltas)
 	case len(q.DeltaTokens) > 0 && (len(q.DeltaTokens) != int(q.Deltas) || slices.Min(q.DeltaTokens) < 0):
-		return fmt.Errorf("delta_tokens of %d deltas: want those of %d, none negative", len(q.DeltaTokens), q.Deltas)
+		return fmt.Errorf("delta_tokens has %d elements: want one for each of %d deltas, none negative", len(q.DeltaTokens), q.Deltas)
 	case q.Outputs > 0 && (q.FirstOutput < q.First || q.FirstOutput > q.Last):
 		return fmt.Errorf("first_output_ns %d: want it between first_ns %d and last_ns %d", q.FirstOutput, q.First, q.Last)
 	}
@@ -87,19 +87,19 @@ func (q *Request) checkText() error {
 
 // checkChoices checks the events with a choice.
 func (q *Request) checkChoices() error {
-	without := q.Choices.Before + q.Choices.Amid + q.Choices.After // text
+	without := q.Choices.Before + q.Choices.Amid + q.Choices.After // events without text
 	switch {
 	case (q.Choices.First == 0) != (q.Choices.Last == 0) || q.Choices.First == 0 && without > 0:
 		return fmt.Errorf("choices: %d events without text, first_ns %d and last_ns %d: want both instants, or nothing", without, q.Choices.First, q.Choices.Last)
 	case !q.during(q.Choices.First) || !q.during(q.Choices.Last) || q.Choices.Last < q.Choices.First:
 		return fmt.Errorf("choices: first_ns %d and last_ns %d: want them in this order between start_ns %d and end_ns %d", q.Choices.First, q.Choices.Last, q.Start, q.End)
 	case q.Deltas > 0 && q.Choices.First > 0 && (q.Choices.First > q.First || q.Choices.Last < q.Last):
-		return fmt.Errorf("choices: first_ns %d and last_ns %d: want those of the text, %d and %d, between them", q.Choices.First, q.Choices.Last, q.First, q.Last)
+		return fmt.Errorf("choices: first_ns %d and last_ns %d: want first_ns %d and last_ns %d of the text between them", q.Choices.First, q.Choices.Last, q.First, q.Last)
 	}
 	return nil
 }
 
-// checkEvents checks the last events of a stream.
+// checkEvents checks the last event and the end marker of a stream.
 func (q *Request) checkEvents() error {
 	switch {
 	case !q.during(q.LastEvent) || !q.during(q.Done):
@@ -112,11 +112,11 @@ func (q *Request) checkEvents() error {
 	return nil
 }
 
-// checkGaps checks gaps and lags.
+// checkGaps checks the gaps and the read lags.
 func (q *Request) checkGaps() error {
 	switch {
 	case q.lags.len() > 0 && q.lags.len() != int(q.Deltas):
-		return fmt.Errorf("read_lags_ns has %d, for %d deltas", q.lags.len(), q.Deltas)
+		return fmt.Errorf("read_lags_ns has %d elements: want one for each of %d deltas", q.lags.len(), q.Deltas)
 	case q.gaps.most() > longest || q.lags.most() > longest:
 		return fmt.Errorf("gaps_ns or read_lags_ns: %d ns: want at most %v", max(q.gaps.most(), q.lags.most()), longest)
 	case q.Deltas > 0 && q.gaps.sum() != int64(q.Last-q.First):
@@ -125,7 +125,7 @@ func (q *Request) checkGaps() error {
 	return nil
 }
 
-// checkMerged checks the bounds of instants.
+// checkMerged checks the fields that bound an instant: merged and sent_by_ns.
 func (q *Request) checkMerged() error {
 	for _, m := range q.Merged {
 		if m.Since > q.Last {
@@ -139,8 +139,8 @@ func (q *Request) checkMerged() error {
 	return s.CheckMerged()
 }
 
-// during reports whether an instant of the answer is 0, which means that it never came, or
-// between the send and the end.
+// during reports whether an instant of the answer is between the send and the end. It also returns true for
+// 0, which means that the event never came.
 func (q *Request) during(d time.Duration) bool {
 	return d == 0 || d >= q.earliest() && d <= q.End
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Dist is a distribution of many durations. Its means and quantiles are exact. Its zero
-// value is empty. A Dist shares the memory of the requests that were added to it. It is not
-// safe for concurrent use.
+// A Dist is a distribution of many durations. Its means and quantiles are exact. The zero value is an empty
+// Dist. A Dist shares memory with the requests that were added to it. It is not safe for concurrent use.
 type Dist struct {
 	N    int
 	sum  int64
-	runs []*gaps // of requests
-	one  []int64 // added one by one
+	runs []*gaps // durations that AddGaps added
+	one  []int64 // durations that Add added
 
-	counted *sample.Distribution // of all; nil if it must be counted
+	counted *sample.Distribution // all durations; nil if they changed and must be counted again
 }
 
-// usual are quantiles that are looked up together with the first one.
+// usual holds quantiles that are computed together with the first one, because a report usually needs them
+// all.
 var usual = []float64{0.5, 0.9, 0.95, 0.99}
 
 // Add adds a duration.
@@ -35,7 +35,7 @@ func (d *Dist) Add(v time.Duration) {
 // AddGaps adds the gaps of q.
 func (d *Dist) AddGaps(q *Request) { d.add(&q.gaps, int64(q.Last-q.First)) } // Read has checked the sum
 
-// AddTokenGaps adds the gaps between tokens, as [sample.Sample.TokenGaps] has them.
+// AddTokenGaps adds the gaps between the tokens of q, as [sample.Sample.TokenGaps] defines them.
 func (d *Dist) AddTokenGaps(q *Request) {
 	s := sample.Sample{Gaps: slices.Collect(q.Gaps()), DeltaTokens: q.DeltaTokens}
 	for v := range s.TokenGaps() {
@@ -62,7 +62,7 @@ func (d *Dist) Mean() float64 {
 	return float64(d.sum) / float64(d.N)
 }
 
-// Std returns the standard deviation of the population in nanoseconds, as numpy.std does.
+// Std returns the population standard deviation in nanoseconds, like numpy.std.
 func (d *Dist) Std() float64 {
 	if d.N == 0 {
 		return 0
@@ -76,7 +76,8 @@ func (d *Dist) Std() float64 {
 	return math.Sqrt(ss / float64(d.N))
 }
 
-// parts returns all durations, some thousands at a time, in memory that it reuses.
+// parts returns all durations, some thousands at a time. It may reuse the memory of a part for the next
+// part.
 func (d *Dist) parts() iter.Seq[[]int64] {
 	return func(yield func([]int64) bool) {
 		if len(d.one) > 0 && !yield(d.one) {
@@ -103,7 +104,7 @@ func (d *Dist) parts() iter.Seq[[]int64] {
 	}
 }
 
-// count counts the durations.
+// count returns d.counted. If it is nil, count first creates it from all durations.
 func (d *Dist) count() *sample.Distribution {
 	if d.counted == nil {
 		d.counted = &sample.Distribution{}
@@ -116,7 +117,7 @@ func (d *Dist) count() *sample.Distribution {
 	return d.counted
 }
 
-// again passes all durations to d.counted once more.
+// again passes all durations to d.counted in one more round.
 func (d *Dist) again() {
 	for values := range d.parts() {
 		for _, v := range values {
@@ -125,8 +126,8 @@ func (d *Dist) again() {
 	}
 }
 
-// Ranks returns the durations at indices of the sorted durations, in nanoseconds. Indices
-// count from 0 and are less than N.
+// Ranks returns the durations at the given indices of the sorted durations, in nanoseconds. Indices count
+// from 0 and must be less than N.
 func (d *Dist) Ranks(ranks ...int) []float64 {
 	for c := d.count(); c.WantsRanks(ranks...); {
 		d.again()
@@ -151,8 +152,8 @@ func (d *Dist) Quantiles(qs ...float64) []float64 {
 	return out
 }
 
-// Sketch returns quantiles for pictures: those of many durations are accurate to 0.2 %, and
-// cost much less than Quantiles.
+// Sketch returns quantiles in nanoseconds for use in a plot. If there are many durations, the quantiles are
+// only accurate to 0.2 %, but take much less time than with Quantiles.
 func (d *Dist) Sketch(qs ...float64) []float64 {
 	out := make([]float64, len(qs))
 	for i, q := range qs {

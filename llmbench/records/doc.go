@@ -1,19 +1,18 @@
-// Package records writes and reads the files in LLMBENCH_OUT. A file has a line about the
-// benchmark, then one line for each request, and at last one about how the benchmark ended,
-// which older files do not have. Each line is a JSON object.
+// Package records writes and reads the files in LLMBENCH_OUT. A file has one line about the benchmark, then
+// one line for each request, and finally one line about how the benchmark ended. Each line is a JSON
+// object. Older files do not have the last line.
 //
-// A [Writer] writes a file, and a [Follower] reads it while it grows. [Open] and [Read] return a
-// [Run]: a file in memory, with every instant as it was written, small enough for millions of
-// requests. [Run.Figures] computes the figures that the benchmark reported.
+// A [Writer] writes a file, and a [Follower] reads a file while it grows. [Open] and [Read] read a whole
+// file into a [Run]. A Run has every instant of the file, and is small enough for millions of requests.
+// [Run.Figures] computes the metrics that the benchmark reported.
 //
-// Each request is written when it has ended, in the order of the ends. If the process is killed,
-// the file has no line about the end, and the last line may be incomplete. Reading leaves such a
-// line out, and [Run.Failed] says that the run was cut: figures that are computed from half a
-// run look like any others.
+// Requests are written in the order in which they end. If the process is killed, the file has no line about
+// the end, and its last line may be incomplete. Read then ignores the incomplete line, and [Run.Failed]
+// says that the run was cut. This is necessary because metrics that are computed from half a run look like
+// any others.
 //
-// Else reading is strict. These are errors, which name the file and the line: a first line that
-// is not llmbench's, an unknown version, an unknown outcome, and instants
-// that contradict each other. An answer may be before its send by [sample.ClockError], as
-// the two may be on different clocks. Unknown fields are ignored: later releases add fields
-// without a new version.
+// In all other respects, reading is strict. The following are errors, which name the file and the line: a
+// first line that llmbench did not write, an unknown version, an unknown outcome, and instants that
+// contradict each other. An answer may be up to [sample.ClockError] before its send, because the two may be
+// on different clocks. Unknown fields are ignored, because later releases add fields without a new version.
 package records

@@ -12,48 +12,50 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// An End is the last line of a file: how the benchmark ended.
+// An End is the last line of a file. It says how the benchmark ended.
 type End struct {
-	Outcome  string   `json:"outcome"`            // EndedOK, or EndedFailed: the figures are no result
-	Why      string   `json:"why,omitempty"`      // the reason of a failure; else ""
-	Withheld []string `json:"withheld,omitempty"` // units that the benchmark did not report, because the client distorted them
-	Buffered []string `json:"buffered,omitempty"` // the same, because answers came in bursts: something buffered the streams
-	// Bounds are, by unit, the intervals of the true values of the figures that a client's delays can change,
-	// also of figures that are withheld. They are nil if the client's delays are unknown, and in files of older
-	// releases.
+	Outcome  string   `json:"outcome"`            // EndedOK or EndedFailed; if failed, the metrics are not valid results
+	Why      string   `json:"why,omitempty"`      // the reason for a failure; else ""
+	Withheld []string `json:"withheld,omitempty"` // units that were not reported: the client distorted them
+	Buffered []string `json:"buffered,omitempty"` // units that were not reported: something buffered the streams, so that answers came in bursts
+	// Bounds has, by unit, the interval in which the true value of each metric lies that the client's
+	// delays can change. It includes metrics that were withheld. It is nil if the client's delays are
+	// unknown, and in files of older releases.
 	Bounds map[string]sample.Interval `json:"bounds,omitempty"`
-	// Notes are what the harness said about the figures. Files of older releases have none.
+	// Notes has what the harness logged about the metrics. It is nil in files of older releases.
 	Notes []Note `json:"notes,omitempty"`
-	// Counts are what the client and the server counted, by pass. Files of older releases, and of single
-	// passes, have none.
+	// Counts has what the client and the server counted, for each pass. It is nil in files of older
+	// releases and of single passes.
 	Counts []Counts `json:"counts,omitempty"`
 	// PrefixCache says whether the server took prompts from its prefix cache. It is nil in files of older
-	// releases, of single passes and of benchmarks that failed before the end.
+	// releases and of single passes, and if the benchmark failed before its end.
 	PrefixCache *PrefixCache `json:"prefix_cache,omitempty"`
-	// ClockBound is how far apart instants of two shards can be at most that are the same in the
-	// records. It is 0 if there is one process alone.
+	// ClockBound is the error of the clocks between shards, which are the processes that measured together:
+	// two instants of different shards that are equal in the records were at most this far apart. It is 0
+	// if only one process measured.
 	ClockBound time.Duration `json:"clock_bound_ns,omitempty"`
 }
 
-// How a benchmark ends.
+// Values of End.Outcome.
 const (
 	EndedOK     = "ok"
 	EndedFailed = "failed"
 )
 
-// Counts are what the client and the server counted in a pass. The numbers of the client are those of
-// successful requests. Those of the server's metrics are of all that it answered in the pass, to other clients too;
-// -1 means unknown.
+// Counts has what the client and the server counted in one pass. The client counts only successful
+// requests. The server's metrics count all requests that it answered in the pass, including requests of
+// other clients; -1 means unknown.
 type Counts struct {
 	Pass           int `json:"pass"`
 	Requests       int `json:"requests"`
-	Deltas         int `json:"deltas"`               // with generated text; 0 if answers were not streamed
-	StatedRequests int `json:"stated_requests"`      // answers that state their output tokens
-	StatedPrompt   int `json:"stated_prompt_tokens"` // prompt tokens that answers state
-	StatedOutput   int `json:"stated_output_tokens"` // output tokens that answers state
+	Deltas         int `json:"deltas"`               // deltas with generated text; 0 if answers were not streamed
+	StatedRequests int `json:"stated_requests"`      // answers that report their output tokens
+	StatedPrompt   int `json:"stated_prompt_tokens"` // prompt tokens that answers report
+	StatedOutput   int `json:"stated_output_tokens"` // output tokens that answers report
 	Tokenizer      int `json:"tokenizer,omitempty"`  // output tokens of the other answers, if a tokenizer counted them
-	// Of the first answers of a pass whose text a tokenizer counted although they state their output
-	// tokens: their number, the output tokens that they state, and those of the text.
+	// A tokenizer also counts the text of the first answers of a pass that report their output tokens, for
+	// a comparison. These fields have the number of these answers, the output tokens that they report, and
+	// the tokens of their text.
 	ComparedRequests int `json:"compared_requests,omitempty"`
 	ComparedStated   int `json:"compared_stated_tokens,omitempty"`
 	ComparedText     int `json:"compared_text_tokens,omitempty"`
@@ -64,41 +66,42 @@ type Counts struct {
 }
 
 // A PrefixCache says whether the server took prompts, or their beginnings, from a prefix cache, and how
-// that is known.
+// this was found out.
 type PrefixCache struct {
-	Verdict string `json:"verdict"`      // one of the constants
-	By      string `json:"by,omitempty"` // CacheByAnswers, CacheByCounters, CacheByControl, or "" for CacheNew and CacheUnknown
-	// Cached is the share of the prompts' tokens that the server states, from 0 to 1. It is 0 if a
-	// control decided.
+	Verdict string `json:"verdict"`      // CacheWarm, CacheCold, CacheNew or CacheUnknown
+	By      string `json:"by,omitempty"` // the source of the verdict; "" for CacheNew and CacheUnknown
+	// Cached is the share of the prompts' tokens that the server reports as cached, from 0 to 1. It is 0 if
+	// the verdict is by a control.
 	Cached float64 `json:"cached,omitempty"`
-	// Prompts is the number of prompts of the passes, and Repeated that of prompts which begin like one that
+	// Prompts is the number of prompts in all passes. Repeated is how many of them begin like a prompt that
 	// the process had sent before.
 	Prompts  int `json:"prompts"`
 	Repeated int `json:"repeated,omitempty"`
-	// Pairs is the number of pairs of the control, and Ratio the median of the TTFT of a repeated prompt
-	// divided by that of a new one.
+	// Pairs is the number of pairs of requests in the control. One request of a pair repeats a prompt, and
+	// the other has a new prompt. Ratio is the median, over the pairs, of the repeated prompt's TTFT
+	// divided by the new prompt's TTFT.
 	Pairs int     `json:"pairs,omitempty"`
 	Ratio float64 `json:"ratio,omitempty"`
 }
 
-// Verdicts of a PrefixCache, and what they are by.
+// The verdicts of a PrefixCache, and their sources.
 const (
-	CacheWarm    = "warm"    // more than a tenth of the prompts' tokens came from the cache, or a control tells so
-	CacheCold    = "cold"    // fewer, or a control tells so
-	CacheNew     = "new"     // no prompt repeats the beginning of an earlier one, so that nothing can be in the cache
-	CacheUnknown = "unknown" // prompts repeat, or may have been sent by an earlier process, and nothing tells
+	CacheWarm    = "warm"    // more than a tenth of the prompt tokens came from the cache, or a control says so
+	CacheCold    = "cold"    // at most a tenth came from the cache, or a control says so
+	CacheNew     = "new"     // no prompt begins like an earlier prompt, so that the cache cannot contain any
+	CacheUnknown = "unknown" // prompts repeat, or an earlier process may have sent them, and there is no other evidence
 
-	CacheByAnswers  = "answers"  // the answers state cached tokens
-	CacheByCounters = "counters" // the server's metrics
-	CacheByControl  = "control"  // requests after the passes
+	CacheByAnswers  = "answers"  // the answers report cached tokens
+	CacheByCounters = "counters" // counters in the server's metrics
+	CacheByControl  = "control"  // requests that were sent after the passes
 )
 
-// endLine is the last line.
+// endLine is the last line of a file.
 type endLine struct {
 	End *End `json:"end"`
 }
 
-var errAfter = errors.New("a line after the one about the end: want none")
+var errAfter = errors.New("a line after the line about the end: want none")
 
 func parseEnd(line []byte) (*End, error) {
 	var l endLine
@@ -109,7 +112,7 @@ func parseEnd(line []byte) (*End, error) {
 	case l.End == nil || l.End.Outcome != EndedOK && l.End.Outcome != EndedFailed:
 		return nil, fmt.Errorf("%.100s: want the line about the end, with the outcome ok or failed", line)
 	case (l.End.Outcome == EndedOK) != (l.End.Why == ""):
-		return nil, fmt.Errorf("%.100s: want a reason if it failed, and else none", line)
+		return nil, fmt.Errorf("%.100s: want a reason if the outcome is failed, and none if it is ok", line)
 	}
 	if c := l.End.PrefixCache; c != nil && c.Verdict == "" {
 		return nil, fmt.Errorf("%.100s: a prefix cache without a verdict: want one, such as new", line)
@@ -127,8 +130,9 @@ func parseEnd(line []byte) (*End, error) {
 	return l.End, nil
 }
 
-// Failed returns why the figures are no result: the benchmark failed, or the run was cut because
-// its process was killed. It returns "" if the benchmark ended well, and for older files, which do not say.
+// Failed returns the reason why the metrics are not valid results: the benchmark failed, or its process was
+// killed and the run was cut. It returns "" if the benchmark succeeded. It also returns "" for older files,
+// which do not have this information.
 func (r *Run) Failed() string {
 	switch {
 	case r.End != nil:
@@ -139,8 +143,8 @@ func (r *Run) Failed() string {
 	return ""
 }
 
-// Withheld returns the units that the benchmark did not report: the client distorted them, or
-// they mean nothing because answers came in bursts.
+// Withheld returns the units that the benchmark did not report: the client distorted them, or they have no
+// meaning because answers came in bursts.
 func (r *Run) Withheld() []string {
 	if r.End == nil {
 		return nil
@@ -148,7 +152,7 @@ func (r *Run) Withheld() []string {
 	return slices.Concat(r.End.Withheld, r.End.Buffered)
 }
 
-// WhyWithheld returns a clause about each reason why units were withheld, which names the units.
+// WhyWithheld returns a clause for each reason why units were withheld. The clause names the units.
 func (r *Run) WhyWithheld() (reasons []string) {
 	if r.End == nil {
 		return nil
@@ -157,7 +161,7 @@ func (r *Run) WhyWithheld() (reasons []string) {
 		reasons = append(reasons, "the client distorted "+strings.Join(units, ", "))
 	}
 	if units := r.End.Buffered; len(units) > 0 {
-		reasons = append(reasons, "answers came in bursts because something buffered the streams, so that "+strings.Join(units, ", ")+" mean nothing")
+		reasons = append(reasons, "answers came in bursts because something buffered the streams, so that "+strings.Join(units, ", ")+" have no meaning")
 	}
 	return reasons
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Figures returns the figures of the run as [sample.Summarize] computes them. They equal the
-// figures in the benchmark file of the same sample to the last bit. Records do not hold
-// client-err-%, the units that the server states, and units of scenarios.
+// Figures returns the metrics of the run, computed by [sample.Summarize]. They are equal to the last bit to
+// the metrics of the same sample in the benchmark file. They do not include client-err-%, units that the
+// server reports, and units of scenarios, because records do not contain these.
 func (r *Run) Figures() sample.Summary {
 	r.once.Do(func() { r.known = r.figures(r.All(), r.Elapsed()) })
 	return r.known
 }
 
-// PassFigures returns the figures of one pass. Passes count from 0.
+// PassFigures returns the metrics of one pass. Passes count from 0.
 func (r *Run) PassFigures(pass int) sample.Summary {
 	if pass == 0 && r.Passes() == 1 {
 		return r.Figures()
@@ -43,7 +43,8 @@ func (r *Run) Steady(pass int) sample.Steady {
 	return sample.Steady{Pass: pass, Why: "no request"}
 }
 
-// samples returns requests as samples with gaps and lags. It reuses the memory of the sample.
+// samples returns requests as samples that include gaps and lags. Each iteration reuses the memory of the
+// sample.
 func samples(requests iter.Seq[*Request]) iter.Seq[*sample.Sample] {
 	return func(yield func(*sample.Sample) bool) {
 		var s sample.Sample

@@ -8,23 +8,23 @@ import (
 	"os"
 )
 
-// A Follower reads a file of records while the file grows. Each call of [Follower.Next] reads
-// what was added since the last one, so that a file of any size is read once. A Follower keeps
-// nothing of the requests, and at most one incomplete line. It is not safe for concurrent use,
-// and holds no file open between calls.
+// A Follower reads a file of records while the file grows. Each call of [Follower.Next] reads what was
+// added since the last call, so that a file of any size is read once. A Follower keeps no requests, and at
+// most one incomplete line. It is not safe for concurrent use. It does not hold the file open between
+// calls.
 type Follower struct {
 	path   string
-	file   os.FileInfo // of the file that was read; nil before the first one
-	offset int64       // of the file, up to which lines were read
+	file   os.FileInfo // identifies the file that was read; nil before the first call of Next
+	offset int64       // where the next read begins; all lines before it have been read
 	pass   int32
 	parser *parser
 	lines  int
 	head   *Head
 	end    *End
-	err    error // what made the file unreadable
+	err    error // error of the format that makes the file unreadable
 }
 
-// Follow returns a Follower of the file at path. The file need not exist yet.
+// Follow returns a Follower of the file at path. The file does not have to exist yet.
 func Follow(path string) *Follower { return &Follower{path: path} }
 
 // Head returns the line about the benchmark, or nil if it has not been read yet.
@@ -33,15 +33,14 @@ func (f *Follower) Head() *Head { return f.head }
 // End returns the line about the end, or nil if it has not been read yet.
 func (f *Follower) End() *End { return f.end }
 
-// Next reads up to most bytes that were added to the file, and calls each with every complete
-// request among them, in the order of the file. It returns the number of bytes of the file
-// that have not been read: an incomplete last line, or more. The pointer that each gets is
-// valid during the call.
+// Next reads up to most bytes that were added to the file, and calls each with every complete request in
+// them, in the order of the file. The pointer that each receives is valid only during the call. Next
+// returns the number of bytes that are left unread: at least the length of an incomplete last line.
 //
-// If the file was replaced by another one, or is shorter than what was read, Next reads
-// nothing and returns [ErrReplaced]; the next call begins with the first line. Other errors
-// are those of Read, and of reading the file. After an error of the format, Next returns
-// that error until the file is replaced.
+// If another file replaced the file, or if the file is shorter than what was read, Next reads nothing and
+// returns [ErrReplaced]. The next call begins with the first line. Next may also return an error from
+// reading the file, or an error of the format like Read. After an error of the format, Next returns the
+// same error until the file is replaced.
 func (f *Follower) Next(most int64, each func(q *Request)) (left int64, err error) {
 	file, err := os.Open(f.path)
 	if err != nil {
@@ -67,11 +66,11 @@ func (f *Follower) Next(most int64, each func(q *Request)) (left int64, err erro
 	return info.Size() - f.offset, nil
 }
 
-// ErrReplaced reports that the file that a [Follower] reads was replaced or cut.
+// ErrReplaced reports that the file of a [Follower] was replaced or truncated.
 var ErrReplaced = errors.New("the records were replaced by others")
 
-// read reads the complete lines among the next n bytes of a file of that size, and at least one
-// line if it is complete.
+// read reads the complete lines in the next n bytes of the file. If these bytes end before the first line
+// does, it reads that whole line. The argument size is the size of the file.
 func (f *Follower) read(file io.ReaderAt, n, size int64, each func(q *Request)) error {
 	for n > 0 {
 		part := make([]byte, min(n, int64(blockSize)))
@@ -81,7 +80,7 @@ func (f *Follower) read(file io.ReaderAt, n, size int64, each func(q *Request)) 
 		}
 		part = part[:got]
 		whole := bytes.LastIndexByte(part, '\n') + 1
-		if whole == 0 && size > f.offset+int64(got) { // a line that is longer than the part
+		if whole == 0 && size > f.offset+int64(got) { // the line is longer than the part
 			if part, err = f.long(file, 2*len(part)); err != nil {
 				return err
 			}
@@ -99,7 +98,8 @@ func (f *Follower) read(file io.ReaderAt, n, size int64, each func(q *Request)) 
 	return nil
 }
 
-// long returns the next line if it is complete, and else nothing. It reads size bytes at first.
+// long returns the next line, or nil if the line is incomplete. It first reads size bytes, and then more if
+// necessary.
 func (f *Follower) long(file io.ReaderAt, size int) ([]byte, error) {
 	for ; size <= 2*maxLine; size *= 2 {
 		part := make([]byte, size)
@@ -117,7 +117,7 @@ func (f *Follower) long(file io.ReaderAt, size int) ([]byte, error) {
 	return nil, fmt.Errorf("%s:%d: a line of more than %d bytes", f.path, f.lines+1, maxLine)
 }
 
-// block reads complete lines.
+// block parses complete lines.
 func (f *Follower) block(text []byte, each func(q *Request)) error {
 	for line := range bytes.Lines(text) {
 		if err := f.line(bytes.TrimRight(line, "\r\n"), each); err != nil {

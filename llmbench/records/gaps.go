@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// gaps holds times of a request in nanoseconds, in four bytes each if all are below 4.29 s.
+// gaps holds times of a request in nanoseconds. It uses four bytes for each time if all are below 4.29 s.
 type gaps struct {
 	short []uint32
-	long  []int64 // in place of short
+	long  []int64 // used instead of short if a time is too long
 }
 
 func (g *gaps) len() int { return len(g.short) + len(g.long) }
@@ -33,7 +33,7 @@ func (g *gaps) all() iter.Seq[time.Duration] {
 	}
 }
 
-// sum returns the sum, or a number above longest if the sum is above it.
+// sum returns the sum of the times. If the sum is above longest, it returns some number above longest.
 func (g *gaps) sum() (sum int64) {
 	for d := range g.all() {
 		if sum += int64(d); sum > int64(longest) {
@@ -43,7 +43,7 @@ func (g *gaps) sum() (sum int64) {
 	return sum
 }
 
-// most returns the largest time if one is 4.29 s or more, else 0.
+// most returns the largest time if it is at least 4.29 s, and 0 otherwise.
 func (g *gaps) most() time.Duration {
 	if len(g.long) == 0 {
 		return 0
@@ -53,7 +53,8 @@ func (g *gaps) most() time.Duration {
 
 var errGaps = errors.New("gaps_ns or read_lags_ns: want an array of whole nanoseconds, none negative")
 
-// read sets g to an array of integers. Files consist mostly of such arrays.
+// read sets g to a JSON array of integers. It does not use a JSON package, because files consist mostly of
+// such arrays.
 func (g *gaps) read(text []byte) error {
 	if len(text) < 2 || text[0] != '[' {
 		return errGaps

@@ -11,34 +11,34 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Version is the version of the format that llmbench writes. Version 1 is read too,
-// and files without a version, which are older. In those, the arrivals of an open loop
-// are a text in Go syntax; nothing else differs.
+// Version is the version of the format that llmbench writes. Package records also reads version 1, and
+// older files, which have no version. In these, the arrivals of an open loop are a string in Go syntax;
+// nothing else differs.
 const Version = 2
 
-// A Head is the first line of a file: the benchmark that was run.
+// A Head is the first line of a file. It describes the benchmark.
 type Head struct {
 	Version     int               `json:"version"`
-	Benchmark   string            `json:"benchmark"`        // its whole name
-	Config      map[string]string `json:"config,omitempty"` // of the target
+	Benchmark   string            `json:"benchmark"`        // full name of the benchmark
+	Config      map[string]string `json:"config,omitempty"` // configuration of the target
 	Dialect     string            `json:"dialect"`
 	Model       string            `json:"model,omitempty"`
 	Stream      bool              `json:"stream"`
-	Concurrency int               `json:"concurrency,omitempty"` // 0: an open loop
-	Arrivals    *Arrivals         `json:"arrivals,omitempty"`    // of an open loop; else nil
-	Shards      int               `json:"shards,omitempty"`      // processes that made the measurement together; 0: one alone
-	Warmup      int               `json:"warmup"`                // requests
+	Concurrency int               `json:"concurrency,omitempty"` // 0 means an open loop
+	Arrivals    *Arrivals         `json:"arrivals,omitempty"`    // nil if the loop is closed
+	Shards      int               `json:"shards,omitempty"`      // processes that measured together; 0 means one alone
+	Warmup      int               `json:"warmup"`                // number of warm-up requests
 	Timeout     time.Duration     `json:"timeout_ns"`
 	IdleTimeout time.Duration     `json:"idle_timeout_ns"`
 	SLO         string            `json:"slo,omitempty"`    // as sample.ParseSLO parses it, or ""
 	Cancel      string            `json:"cancel,omitempty"` // as llmbench.ParseCancel parses it, or ""
-	Salt        string            `json:"salt,omitempty"`   // the LLMBENCH_SALT that repeats the prompts; "" if they have none
+	Salt        string            `json:"salt,omitempty"`   // the LLMBENCH_SALT of the prompts, which repeats them; "" if they have none
 	Start       time.Time         `json:"start"`
 	Host        Host              `json:"host"`
 	Ends        bool              `json:"ends"` // the file has a last line about the end, unless the process was killed
 }
 
-// A Host is the machine that the client ran on.
+// A Host is the machine on which the client ran.
 type Host struct {
 	OS         string `json:"os"`
 	Arch       string `json:"arch"`
@@ -47,7 +47,7 @@ type Host struct {
 	Go         string `json:"go"`
 }
 
-// Limits returns the SLO of the benchmark; the zero SLO if it had none.
+// Limits returns the SLO of the benchmark, or the zero SLO if it had none.
 func (h *Head) Limits() sample.SLO {
 	if h.SLO == "" {
 		return sample.SLO{}
@@ -56,7 +56,7 @@ func (h *Head) Limits() sample.SLO {
 	return slo
 }
 
-// nanoseconds reads a time.Duration from a number of nanoseconds.
+// nanoseconds decodes a number of nanoseconds to a time.Duration.
 var nanoseconds = json.WithUnmarshalers(json.UnmarshalFunc(func(text []byte, d *time.Duration) error {
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	*d = time.Duration(n)

@@ -12,30 +12,31 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Members are the members of a JSON object that are read, by their names.
+// members holds the members of a JSON object that are read, by name.
 type members map[string]*member
 
-// A member is where the value of a member goes.
+// A member describes one JSON member and where its value is stored.
 type member struct {
 	name  string
-	to    any  // a pointer to a field, or the members of an object; nil if a text is not kept
-	count bool // a number from 0 to math.MaxInt32
-	line  int  // number of the last line that has the member, and not null
+	to    any  // a pointer to a field, or the members of a nested object; nil for a string that is not kept
+	count bool // the value must be from 0 to math.MaxInt32
+	line  int  // number of the last line in which the member was present and not null
 }
 
-// A line is a request as it stands in a file. Names that end in _ns are nanoseconds: instants since the
-// start of the pass, or durations. It visits its sample to find out where each member goes.
+// A line holds one request as a file has it. Members whose names end in _ns are nanoseconds: instants since
+// the start of the pass, or durations. A line is a visitor of its own sample, to find out where to store
+// each member.
 type line struct {
 	sample     sample.Sample // without ID, Gaps, Lags, Err and Answer
 	gaps, lags gaps
 	failure    string // the text of the sample's Err
-	fault      error  // a count that is none
+	fault      error  // error because a count is out of range
 
 	number  int
 	members members
-	object  members           // while an object is visited; else nil
-	words   map[string]string // texts, each in memory once
-	text    []byte            // reused
+	object  members           // members of the nested object that is visited; else nil
+	words   map[string]string // strings that many lines share, so that each is in memory once
+	text    []byte            // buffer that is reused
 }
 
 func newLine() *line {
@@ -44,7 +45,8 @@ func newLine() *line {
 	return l
 }
 
-// add adds a member, of the object if one is visited. Fields without a name are not in records.
+// add adds a member to the nested object that is visited, or else to the line. Records do not contain
+// fields without a name.
 func (l *line) add(name string, m member) {
 	m.name = name
 	switch {
@@ -65,10 +67,11 @@ func (l *line) Error(name string, _ *error, _ sample.When)            { l.add(na
 func (l *line) Counts(name string, p *[]int32, _ sample.When)         { l.add(name, member{to: p}) }
 func (l *line) Merged(name string, p *[]sample.Merged, _ sample.When) { l.add(name, member{to: p}) }
 
-// ToolCalls does nothing: no figure is computed from an answer.
+// ToolCalls does nothing, because no metric is computed from an answer.
 func (l *line) ToolCalls(string, string, *[]sample.ToolCall, sample.When) {}
 
-// Int adds a count. What a server measured may be any number.
+// Int adds a member that is a count. Numbers that the server measured are not checked: they may have any
+// value.
 func (l *line) Int(name string, p *int, _ sample.When) {
 	l.add(name, member{to: p, count: l.object == nil || l.members["server"] == nil})
 }
@@ -81,7 +84,7 @@ func (l *line) Durations(name string, p *[]time.Duration, _ sample.When) {
 	l.add(name, member{to: to})
 }
 
-// Open adds an object. An answer is not read.
+// Open adds a nested object. It skips the answer, which is not read.
 func (l *line) Open(name string, _ bool) bool {
 	if name == "" || name == "answer" {
 		return false
@@ -94,19 +97,19 @@ func (l *line) Open(name string, _ bool) bool {
 
 func (l *line) Close() { l.object = nil }
 
-// has reports whether the line has a member, and not null.
+// has reports whether the member is present in the line and not null.
 func (l *line) has(name string) bool { return l.members[name].line == l.number }
 
-// read reads the line of that number.
+// read parses the line with the given number.
 func (l *line) read(text []byte, number int) error {
 	l.sample, l.gaps, l.lags, l.failure, l.fault, l.number = sample.Sample{}, gaps{}, gaps{}, "", nil, number
 	return json.Unmarshal(text, l)
 }
 
-// UnmarshalJSONFrom reads a line.
+// UnmarshalJSONFrom parses a line.
 func (l *line) UnmarshalJSONFrom(d *jsontext.Decoder) error { return l.readObject(d, l.members) }
 
-// readObject reads the values of known members of an object.
+// readObject parses an object, and stores the values of known members.
 func (l *line) readObject(d *jsontext.Decoder, known members) error {
 	if kind := d.PeekKind(); kind != '{' && kind != 0 {
 		return fmt.Errorf("a %v: want an object", kind)
@@ -133,7 +136,7 @@ func (l *line) readObject(d *jsontext.Decoder, known members) error {
 	return err
 }
 
-// readMember reads the value of a member. Null is the same as no member.
+// readMember parses the value of a member. A null counts as no member.
 func (l *line) readMember(d *jsontext.Decoder, m *member) error {
 	if object, ok := m.to.(members); ok && d.PeekKind() != 'n' {
 		return l.readObject(d, object)
@@ -152,7 +155,7 @@ func (l *line) readMember(d *jsontext.Decoder, m *member) error {
 	return nil
 }
 
-// set sets the place of a member to a value other than null.
+// set stores the value of a member. The value is not null.
 func (l *line) set(m *member, value jsontext.Value) (err error) {
 	var n int64
 	switch to := m.to.(type) {
@@ -191,7 +194,7 @@ func integer(value jsontext.Value) (int64, error) {
 	return n, nil
 }
 
-// unquote returns a text, which is valid until the next call.
+// unquote returns the text of a JSON string. The result is valid until the next call.
 func (l *line) unquote(value jsontext.Value) ([]byte, error) {
 	if value.Kind() != '"' {
 		return nil, fmt.Errorf("%.100s: want a string", value)
@@ -201,7 +204,7 @@ func (l *line) unquote(value jsontext.Value) ([]byte, error) {
 	return l.text, err
 }
 
-// word returns a text, in memory once as long as there are few different ones.
+// word returns the text of a JSON string. Equal texts share memory as long as there are few different ones.
 func (l *line) word(value jsontext.Value) (string, error) {
 	text, err := l.unquote(value)
 	if err != nil || len(text) == 0 {
@@ -217,7 +220,8 @@ func (l *line) word(value jsontext.Value) (string, error) {
 	return w, nil
 }
 
-// readMerged reads groups of deltas: the index of the first delta, the number of deltas, and Since.
+// readMerged parses groups of deltas. A group has three numbers: the index of the first delta, the number
+// of deltas, and Since.
 func readMerged(value jsontext.Value) (all []sample.Merged, err error) {
 	var groups [][3]int64
 	err = json.Unmarshal(value, &groups)

@@ -7,31 +7,31 @@ import (
 	"strings"
 )
 
-// A Note is what the harness says about the figures of a run. The line about the end has the
-// notes, and the benchmark logs each one in the form of [Note.String].
+// A Note is a remark of the harness about the metrics of a run. The line about the end has the notes, and
+// the benchmark logs each note in the form of [Note.String].
 type Note struct {
 	Kind  string   `json:"kind"`            // what the note is about: one of the constants, or a word of a later release
-	Doubt bool     `json:"doubt,omitempty"` // the figures may be wrong, or mean something else than they seem to
-	Units []string `json:"units,omitempty"` // of the figures that the note is about; none: of all
-	Text  string   `json:"text"`            // one line or several
+	Doubt bool     `json:"doubt,omitempty"` // the metrics may be wrong, or may mean something else than they seem to
+	Units []string `json:"units,omitempty"` // units that the note is about; none means all
+	Text  string   `json:"text"`            // one or several lines
 }
 
 // Kinds of notes.
 const (
-	NoteClient      = "client"      // the client distorted figures, or nobody can tell whether it did
+	NoteClient      = "client"      // the client distorted metrics, or it is unknown whether it did
 	NoteBursts      = "bursts"      // answers came in bursts
-	NoteRate        = "rate"        // requests were not sent at the rate that was asked for
-	NoteRecorder    = "recorder"    // requests waited for their records
-	NoteClock       = "clock"       // instants are of another clock than usual, or the clock was set
-	NoteServer      = "server"      // figures or counts of the server
+	NoteRate        = "rate"        // requests were not sent at the requested rate
+	NoteRecorder    = "recorder"    // requests waited because writing their records was slow
+	NoteClock       = "clock"       // instants are from another clock than usual, or the clock was set
+	NoteServer      = "server"      // metrics or counts of the server
 	NoteFailures    = "failures"    // failures that are tolerated
-	NoteShards      = "shards"      // processes that made the measurement together
-	NoteLengths     = "lengths"     // answers that are longer or shorter than was asked for
+	NoteShards      = "shards"      // the processes that made the measurement together
+	NoteLengths     = "lengths"     // answers that are longer or shorter than requested
 	NoteCache       = "cache"       // prompts that the server had in its cache
-	NoteTokens      = "tokens"      // output tokens that the server did not state or not stream, or several in a delta
-	NoteConnections = "connections" // connections that were opened or closed on the way
+	NoteTokens      = "tokens"      // output tokens that were not reported or not streamed, or several in a delta
+	NoteConnections = "connections" // connections that were opened or closed during the passes
 	NoteSteady      = "steady"      // there was no steady state
-	NoteAnswers     = "answers"     // none of the checked answers is right
+	NoteAnswers     = "answers"     // none of the checked answers is correct
 )
 
 var (
@@ -39,12 +39,13 @@ var (
 	noteKind = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 )
 
-// String returns the form of a note in a log, which [ParseNote] reads:
+// String returns the note in the form of a log line, which [ParseNote] parses:
 //
 //	llmbench warns (client: p99-itl-ns, p50-ttft-ns): p99-itl-ns, p50-ttft-ns are withheld: …
 //	llmbench notes (connections): 15 of 16 requests had to open a connection …
 //
-// A note warns if it puts figures in doubt. The units are left out if the note is about all.
+// The verb is "warns" if the note puts metrics in doubt. The line omits the units if the note is about all
+// of them.
 func (n Note) String() string {
 	verb, about := "notes", n.Kind
 	if n.Doubt {
@@ -56,8 +57,8 @@ func (n Note) String() string {
 	return fmt.Sprintf("llmbench %s (%s): %s", verb, about, n.Text)
 }
 
-// ParseNote returns the note that a logged text has the form of. It reports whether there is
-// one: other texts are not of the harness.
+// ParseNote parses a text in the form of [Note.String]. It returns false if the text does not have this
+// form: such a text is not a note of the harness.
 func ParseNote(logged string) (n Note, ok bool) {
 	form := noteForm.FindStringSubmatch(logged)
 	if form == nil {

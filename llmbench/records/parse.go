@@ -9,14 +9,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// outcomes and sources are the words of the format.
+// outcomes and sources are the words that the format allows.
 var (
 	outcomes = []sample.Outcome{sample.OK, sample.Connect, sample.HTTP, sample.Timeout, sample.Stalled, sample.Truncated,
 		sample.ServerError, sample.Empty, sample.Malformed, sample.Canceled, sample.Left}
 	sources = []sample.TokenSource{sample.FromUsage, sample.FromEvents, sample.FromTokenizer, sample.FromDeltas, sample.FromNothing, ""}
 )
 
-// A parser reads the lines of a block.
+// A parser parses the lines of a block.
 type parser struct {
 	head *Head
 	line *line
@@ -24,7 +24,7 @@ type parser struct {
 
 func newParser(h *Head) *parser { return &parser{h, newLine()} }
 
-// request reads the line of that number.
+// request parses the line with the given number.
 func (p *parser) request(text []byte, number int) (Request, error) {
 	l := p.line
 	if err := l.read(text, number); err != nil {
@@ -49,7 +49,7 @@ func (p *parser) request(text []byte, number int) (Request, error) {
 	return q, q.check()
 }
 
-// complete sets the fields that a line does not have.
+// complete sets the fields whose values follow from other fields or from the Head.
 func (p *parser) complete() error {
 	l, s := p.line, &p.line.sample
 	s.Streamed, s.Scheduled, s.Checked = p.head.Stream, p.head.Concurrency == 0 && s.Turn == 0, l.has("correct")
@@ -67,13 +67,13 @@ func (p *parser) complete() error {
 		return nil
 	}
 	if s.Outputs > s.Deltas || (s.Outputs > 0) != l.has("first_output_ns") {
-		return fmt.Errorf("outputs %d of %d deltas: want as many at most, and first_output_ns if there is one", s.Outputs, s.Deltas)
+		return fmt.Errorf("outputs %d of %d deltas: want at most the number of deltas, and first_output_ns unless outputs is 0", s.Outputs, s.Deltas)
 	}
 	return nil
 }
 
-// block reads the lines of text, which are complete. The first has that number. A line about
-// the end must be the last one.
+// block parses text, which consists of complete lines. The argument number is the number of the first line.
+// Only the last line may be the line about the end.
 func (p *parser) block(text []byte, number int) (all []Request, end *End, err error) {
 	all = make([]Request, 0, bytes.Count(text, []byte("\n")))
 	for l := range bytes.Lines(text) {
@@ -98,7 +98,7 @@ func (p *parser) block(text []byte, number int) (all []Request, end *End, err er
 	return all, end, nil
 }
 
-// A lineError is an error with the number of its line.
+// A lineError is an error together with the number of the line.
 type lineError struct {
 	line int
 	err  error

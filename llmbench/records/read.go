@@ -15,14 +15,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Run is a file of records: the requests of one sample of a benchmark, one pass after the
-// other.
+// A Run is the contents of a file of records: the requests of one sample of a benchmark, pass after pass.
 type Run struct {
-	Name string // of the file
+	Name string // name of the file
 	Head Head
 	End  *End // nil if the file has no line about the end
-	// Cut says that the last line was the beginning of a JSON object, so that it is left out: the
-	// process was killed or still writes.
+	// Cut says that the last line was incomplete, and that it was ignored. The process was killed or is
+	// still writing.
 	Cut bool
 
 	blocks [][]Request
@@ -68,8 +67,8 @@ func (r *Run) Pass(pass int) iter.Seq[*Request] {
 	}
 }
 
-// The sizes, in bytes, of what is read at once and of the longest line. They are variables
-// for tests.
+// blockSize is the number of bytes that are read at once, and maxLine is the maximum length of a line in
+// bytes. They are variables so that tests can change them.
 var (
 	blockSize = 1 << 20
 	maxLine   = 64 << 20
@@ -85,8 +84,8 @@ func Open(path string) (*Run, error) {
 	return Read(f, path)
 }
 
-// Read reads r to its end. Errors call it name. Of a file that was cut anywhere after its first
-// line, Read returns the complete lines. Blocks of lines are parsed concurrently.
+// Read reads r to its end. Errors refer to the file as name. If the file was cut off somewhere after its
+// first line, Read returns the complete lines. It parses blocks of lines concurrently.
 func Read(r io.Reader, name string) (*Run, error) {
 	run := &Run{Name: name}
 	b := &blocks{r: r, line: 1}
@@ -123,7 +122,7 @@ func Read(r io.Reader, name string) (*Run, error) {
 	for {
 		text, line, err := b.next(false)
 		if err != nil {
-			for len(pending) > 0 { // an error before the end explains more
+			for len(pending) > 0 { // an error in an earlier line explains more
 				if err := take(); err != nil {
 					return nil, err
 				}
@@ -150,9 +149,8 @@ func Read(r io.Reader, name string) (*Run, error) {
 	}
 }
 
-// ReadHead reads the first line of r. Errors call it name. The reader that ReadHead returns
-// yields the whole file again, so that a program can look at the benchmark before it reads
-// the requests.
+// ReadHead reads the first line of r. Errors refer to the file as name. The reader that ReadHead returns
+// yields the whole file again, so that a program can examine the benchmark before it reads the requests.
 func ReadHead(r io.Reader, name string) (Head, io.Reader, error) {
 	b := &blocks{r: r, line: 1}
 	text, head, err := readHead(b, name)
@@ -177,7 +175,7 @@ func readHead(b *blocks, name string) (text []byte, h Head, err error) {
 	return text, h, nil
 }
 
-// add adds the requests of the next block of lines.
+// add appends the requests of the next block of lines.
 func (r *Run) add(all []Request) error {
 	if len(all) == 0 {
 		return nil
@@ -197,7 +195,8 @@ func (r *Run) add(all []Request) error {
 	return nil
 }
 
-// at returns err with the place: the line of err if it has one, or else line.
+// at adds the name of the file and the number of the line to err. The line is the line of err if err is a
+// lineError, or else the argument line.
 func at(name string, line int, err error) error {
 	if l, ok := errors.AsType[*lineError](err); ok {
 		line = l.line
@@ -205,18 +204,18 @@ func at(name string, line int, err error) error {
 	return fmt.Errorf("%s:%d: %w", name, line, err)
 }
 
-// blocks cuts a file into blocks of whole lines.
+// blocks splits a file into blocks of whole lines.
 type blocks struct {
 	r    io.Reader
-	rest []byte // read, and not returned yet
+	rest []byte // text that was read but not returned yet
 	line int    // number of the next line
-	err  error  // of r
+	err  error  // error from r
 	cut  bool   // the last line was incomplete
 }
 
-// next returns whole lines, or only one of them, and the number of the first line. At the
-// end of the file the error is io.EOF. A last line without a line end is left out if it is
-// unfinished.
+// next returns a block of whole lines, or a single line if one is true, and the number of the first line.
+// At the end of the file it returns the error io.EOF. If the last line has no line end, next returns it
+// only if it is not unfinished.
 func (b *blocks) next(one bool) (text []byte, line int, err error) {
 	for {
 		end := bytes.LastIndexByte(b.rest, '\n')
@@ -239,7 +238,7 @@ func (b *blocks) next(one bool) (text []byte, line int, err error) {
 		case len(b.rest) > maxLine:
 			return nil, b.line, fmt.Errorf("a line of more than %d bytes", maxLine)
 		}
-		buf := make([]byte, len(b.rest), len(b.rest)+blockSize) // the old block is being parsed
+		buf := make([]byte, len(b.rest), len(b.rest)+blockSize) // a new buffer, because the old block is still being parsed
 		copy(buf, b.rest)
 		n, err := io.ReadFull(b.r, buf[len(buf):cap(buf)])
 		b.rest = buf[:len(buf)+n]
@@ -250,8 +249,8 @@ func (b *blocks) next(one bool) (text []byte, line int, err error) {
 	}
 }
 
-// unfinished reports whether a line is a JSON object without its end, as a process that was killed
-// leaves it. Other lines that are not JSON were never written by llmbench.
+// unfinished reports whether a line is the beginning of a JSON object. A process that is killed leaves such
+// a line. Any other line that is not JSON was not written by llmbench.
 func unfinished(line []byte) bool {
 	line = bytes.TrimLeft(line, " \t\r")
 	if len(line) == 0 || line[0] != '{' {
@@ -261,8 +260,8 @@ func unfinished(line []byte) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// Elapsed returns the sum over passes of the time from the first t0 to the end of the last
-// response.
+// Elapsed returns the sum of the durations of the passes. A pass lasts from the first t0 to the end of the
+// last response.
 func (r *Run) Elapsed() time.Duration {
 	var total time.Duration
 	for pass := range r.elapsed() {
@@ -271,7 +270,7 @@ func (r *Run) Elapsed() time.Duration {
 	return total
 }
 
-// elapsed returns the time of each pass.
+// elapsed returns the duration of each pass.
 func (r *Run) elapsed() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		var from, to time.Duration

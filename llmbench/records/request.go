@@ -7,15 +7,15 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Request is a [sample.Sample] as a file holds it, in two thirds of the memory. A field has the
-// same name and meaning as in a Sample, except where a comment says otherwise. Instants are
-// durations since the start of the pass, on the client's monotonic clock; 0 if they never came.
-// A Request is read only.
+// A Request is a [sample.Sample] as it is in a file, but takes only two thirds of the memory. A field has
+// the same name and meaning as in a Sample, except where a comment says otherwise. Instants are durations
+// since the start of the pass, on the client's monotonic clock; 0 means that the instant never came. A
+// Request must not be changed.
 type Request struct {
 	Shard int32
 	Pass  int32
 	Turn  int32
-	Line  int32 // in the file, from 1
+	Line  int32 // number of the line in the file, from 1
 
 	Outcome     sample.Outcome
 	TokenSource sample.TokenSource
@@ -31,17 +31,17 @@ type Request struct {
 	SentBy                                         time.Duration
 	RetryAfter                                     time.Duration
 
-	Epoch int64 // in nanoseconds since 1970; 0: unknown, in older files
+	Epoch int64 // nanoseconds since 1970; 0 means unknown, in older files
 
-	InFlight                   int32 // 0: unknown, in older files
+	InFlight                   int32 // 0 means unknown, in older files
 	Deltas, Outputs            int32
 	Cut                        int32
-	Events                     int32 // -1: unknown, in older files
+	Events                     int32 // -1 means unknown, in older files
 	PromptTokens, OutputTokens int32
 	CachedTokens               int32
 	ReasoningTokens            int32
-	MaxTokens                  int32 // 0: unknown
-	AskedTokens                int32 // 0: unknown
+	MaxTokens                  int32 // 0 means unknown
+	AskedTokens                int32 // 0 means unknown
 	PromptChars                int32
 	OutputChars                int32
 	Status                     int32
@@ -54,9 +54,9 @@ type Request struct {
 
 	Choices sample.Choices
 
-	Server *sample.ServerTimings // nil: the server stated none
+	Server *sample.ServerTimings // nil if the server reported none
 
-	Clock sample.Clock // of the answer's instants; "": unknown, in older files
+	Clock sample.Clock // clock of the answer's instants; "" means unknown, in older files
 
 	Merged []sample.Merged
 
@@ -65,10 +65,10 @@ type Request struct {
 	gaps, lags gaps
 }
 
-// Gaps returns the times between successive deltas, Deltas-1 of them.
+// Gaps returns the Deltas-1 times between successive deltas.
 func (q *Request) Gaps() iter.Seq[time.Duration] { return q.gaps.all() }
 
-// OK reports whether the request ended well.
+// OK reports whether the request was successful.
 func (q *Request) OK() bool { return q.Outcome == sample.OK }
 
 // Failed reports whether the request failed: its outcome is neither OK nor Left.
@@ -86,7 +86,7 @@ func (q *Request) sample() sample.Sample {
 	}
 }
 
-// request returns the line's sample.
+// request returns the line's sample as a Request.
 func (l *line) request() Request {
 	s := &l.sample
 	q := Request{

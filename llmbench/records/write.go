@@ -13,9 +13,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Writer writes one file: the line about the benchmark, then a line for each request,
-// and at last one about how the benchmark ended. A nil Writer writes nothing. It is not
-// safe for concurrent use.
+// A Writer writes one file: the line about the benchmark, then a line for each request, and finally the
+// line about how the benchmark ended. A nil Writer writes nothing. A Writer is not safe for concurrent use.
 type Writer struct {
 	file *os.File
 	buf  *bufio.Writer
@@ -23,12 +22,12 @@ type Writer struct {
 	line encoder
 }
 
-// maxName is the number of bytes of a benchmark's name that a file name holds: file
-// systems allow 255 in all.
+// maxName is the maximum length in bytes of a benchmark's name in a file name. File systems allow 255 bytes
+// for the whole file name.
 const maxName = 200
 
-// CheckFolder returns an error unless files of records can be written to dir, which it makes if it is
-// missing.
+// CheckFolder returns an error unless files of records can be written to the folder dir. It creates the
+// folder if necessary.
 func CheckFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -40,9 +39,9 @@ func CheckFolder(dir string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// Create makes a new file in dir, which it makes if it is missing, and writes h to it
-// with the version of the format. The file is named for the benchmark, with / replaced
-// by a comma, and the first number that is free; no file is overwritten.
+// Create creates a new file in the folder dir, and writes h and the version of the format to it. It creates
+// the folder if necessary. The name of the file is the name of the benchmark, with each / replaced by a
+// comma, and the first free number. Create does not overwrite files.
 func Create(dir string, h Head) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
@@ -70,7 +69,7 @@ func Create(dir string, h Head) (*Writer, error) {
 	return w, nil
 }
 
-// Name returns the path of the file, or "" of a nil Writer.
+// Name returns the path of the file, or "" for a nil Writer.
 func (w *Writer) Name() string {
 	if w == nil {
 		return ""
@@ -78,8 +77,7 @@ func (w *Writer) Name() string {
 	return w.file.Name()
 }
 
-// Write writes the line of a request. The operating system has the line after Flush at the
-// latest.
+// Write writes the line of a request. The line may stay in a buffer until Flush or Close is called.
 func (w *Writer) Write(s *sample.Sample) error {
 	if w == nil {
 		return nil
@@ -88,7 +86,7 @@ func (w *Writer) Write(s *sample.Sample) error {
 	return err
 }
 
-// Flush hands what was written to the operating system.
+// Flush passes all buffered lines to the operating system.
 func (w *Writer) Flush() error {
 	if w == nil {
 		return nil
@@ -96,8 +94,8 @@ func (w *Writer) Flush() error {
 	return w.buf.Flush()
 }
 
-// Close writes how the benchmark ended, and closes the file. A file without that line is
-// of a process that was killed, or still runs.
+// Close writes how the benchmark ended, and closes the file. If a file has no such line, its process was
+// killed or is still running.
 func (w *Writer) Close(end End) error {
 	if w == nil {
 		return nil

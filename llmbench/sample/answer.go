@@ -7,13 +7,13 @@ type Answer struct {
 	Text      string     // without the reasoning, if the server separates the two
 	Reasoning string     // "" if the server does not separate the reasoning from the text
 	ToolCalls []ToolCall // in the order in which the server sent them
-	Finish    string     // the finish reason of the server, in the server's words; "" if the server stated none
+	Finish    string     // the server's finish reason, as the server spells it; "" if the server reported none
 }
 
-// A ToolCall is a call of a function that an answer asks for.
+// A ToolCall is a function call that an answer asks for.
 type ToolCall struct {
 	Name      string // "" if the server sent more arguments than names
-	Arguments string // normally a JSON object, with the space around it; "" if the server sent more names than arguments
+	Arguments string // normally a JSON object, maybe in white space; "" if there are more names than arguments
 }
 
 // ToolNames returns the names of the called functions, separated by spaces.
@@ -27,7 +27,7 @@ func (a *Answer) ToolNames() string {
 	return strings.Join(names, " ")
 }
 
-// Arguments returns the arguments of the called functions, one after the other, as the server sent them.
+// Arguments returns the arguments of all called functions, concatenated, as the server sent them.
 func (a *Answer) Arguments() string {
 	var all strings.Builder
 	for _, c := range a.ToolCalls {

@@ -7,31 +7,31 @@ import (
 	"time"
 )
 
-// Bursts say whether answers came in bursts because something between the server and the
-// client buffers streams.
+// Bursts says whether answers came in bursts because something between the server and the client buffers
+// streams.
 //
-// A burst is the deltas without a gap of [BurstPause] or more. A stream came in bursts if one of
-// the following is true. All need kernel timestamps. The first two need more deltas than an engine
-// sends at once.
+// A burst is a series of deltas without a gap of [BurstPause] or more. A stream came in bursts if at least
+// one of the three conditions below is true. All need kernel timestamps. The first two need more deltas
+// than an engine sends at once.
 //
-//   - Most pauses cut an event: the client had read the first part of an event when the rest
-//     arrived (see [Sample].Cut), and a burst has two deltas or more. A buffer of bytes ends
-//     anywhere in an event, and a server writes whole events.
-//   - Most deltas came in bursts of more deltas than an engine sends at once, each of which
-//     arrived within 10 us a delta and after at least 100 us a delta. These deltas came in one
-//     segment, or the client read them promptly: a client that gets no CPU reads many deltas
-//     at once which came one by one, see [Merged].
-//   - The same is true of bursts of two deltas or more, the first one is among them, and the mean
-//     pause is at least 10 ms. An engine sends its first delta alone, because the prefill
+//   - Most pauses cut an event: the client had read the first part of an event when the rest arrived
+//     (see [Sample].Cut). A burst must also have two deltas or more on average. A buffer of bytes may
+//     end in the middle of an event, but a server writes whole events.
+//   - Most deltas came in large bursts, with more deltas than an engine sends at once. Each such burst
+//     arrived within 10 us per delta, after a pause of at least 100 us per delta. Its deltas came in
+//     one segment, or the client read them promptly. Without the last condition, a client that gets no
+//     CPU would also match: it reads many deltas at once that came one by one, see [Merged].
+//   - The second condition is true for bursts of two deltas or more, the first burst is one of them,
+//     and the mean pause is at least 10 ms. An engine sends its first delta alone, because the prefill
 //     generates one token.
 //
 // Engines send up to 16 deltas at once: with multi-step scheduling
-// (https://docs.vllm.ai/en/v0.6.6/serving/engine_args.html, --num-scheduler-steps) and with
-// speculative decoding, where the server has an event for each accepted token. With both, the prefill
-// is a step of its own, of one token
-// (https://github.com/vllm-project/vllm/blob/v0.6.6/vllm/core/scheduler.py, _get_num_lookahead_slots).
+// (https://docs.vllm.ai/en/v0.6.6/serving/engine_args.html, --num-scheduler-steps), and with speculative
+// decoding if the server sends an event for each accepted token. In both cases the prefill is a separate
+// step that generates one token (https://github.com/vllm-project/vllm/blob/v0.6.6/vllm/core/scheduler.py,
+// _get_num_lookahead_slots).
 //
-// What is recognised, as the tests of this package and of package backends check it:
+// The tests of this package and of package backends check what is recognised as bursts:
 //
 //	nginx 1.26 with its defaults, 20 to 2,000 tokens/s, 1 to 64 streams  yes
 //	nginx with buffers of 8 or 64 KiB, events of two sizes               yes
@@ -52,29 +52,30 @@ import (
 //	without kernel timestamps                                            never
 type Bursts struct {
 	Streams  int           // successful streams that could be judged
-	InBursts int           // those that came in bursts
-	Deltas   float64       // mean deltas of a burst of these
-	Apart    time.Duration // mean time between two bursts of these; 0 if each was one burst
+	InBursts int           // streams that came in bursts
+	Deltas   float64       // mean number of deltas in a burst of these streams
+	Apart    time.Duration // mean time between two bursts of a stream; 0 if each of these streams was one burst
 }
 
 const (
-	// BurstPause is the least time between two bursts, and between two parts of an event
-	// that count for [Sample].Cut.
+	// BurstPause is the shortest time between two bursts. It is also the shortest time between two parts of
+	// an event that counts for [Sample].Cut.
 	BurstPause = time.Millisecond
 
-	mostAtOnce  = 16                     // deltas that an engine sends at once
-	leastDeltas = 4                      // of a stream that is judged
-	flushPause  = 10 * time.Millisecond  // the least mean pause between bursts that have up to mostAtOnce deltas
-	burstPace   = 10 * time.Microsecond  // the most that a delta of a burst takes
-	enginePace  = 100 * time.Microsecond // the least that an engine takes for the same delta
+	mostAtOnce  = 16                     // maximum number of deltas that an engine sends at once
+	leastDeltas = 4                      // minimum number of deltas of a stream that is judged
+	flushPause  = 10 * time.Millisecond  // minimum mean pause between bursts of up to mostAtOnce deltas
+	burstPace   = 10 * time.Microsecond  // maximum time per delta within a burst
+	enginePace  = 100 * time.Microsecond // minimum time that an engine takes to generate a delta
 
-	// promptShare is which part of an engine's time for a delta the lag of a prompt read is at
-	// most, here a quarter. If deltas come one by one and a client reads several at once,
-	// the lag of the last of them is anything up to the whole of this time.
+	// promptShare limits the lag of a prompt read: at most a quarter of an engine's time for one delta. If
+	// deltas come one by one and a client reads several at once, the lag of the last of them is random,
+	// between 0 and the whole of an engine's time for a delta.
 	promptShare = 4
 )
 
-// FindBursts describes the bursts of samples. It is a pure function.
+// FindBursts returns how many streams among samples came in bursts, and describes these bursts. It is a
+// pure function.
 func FindBursts(samples iter.Seq[*Sample]) Bursts {
 	var b Bursts
 	var deltas, bursts, pauses int
@@ -109,7 +110,7 @@ func FindBursts(samples iter.Seq[*Sample]) Bursts {
 // Found reports whether most streams came in bursts.
 func (b Bursts) Found() bool { return 2*b.InBursts > b.Streams }
 
-// String describes the bursts, as "48 of 48 streams, 18.3 deltas a burst, 96ms apart".
+// String returns a description such as "48 of 48 streams, 18.3 deltas a burst, 96ms apart".
 func (b Bursts) String() string {
 	apart := "each answer in one piece"
 	if b.Apart > 0 {
@@ -118,10 +119,10 @@ func (b Bursts) String() string {
 	return fmt.Sprintf("%d of %d streams, %.3g deltas a burst, %s", b.InBursts, b.Streams, b.Deltas, apart)
 }
 
-// Hide returns those of units that mean nothing if answers come in bursts, in their order. These
-// are times to the first delta, which came with its burst, times per token after it, and gaps
-// between deltas. The rate of requests that keep an SLO is one of them if the SLO limits one
-// of these times. E2E latencies, rates and counts are right: an answer ends with a burst.
+// Hide returns the names of the units that have no meaning because answers came in bursts, in the order of
+// units. These units are the times to the first delta, which came late with its burst; the times per token;
+// and the gaps between deltas. The rate of requests within the SLO is also among them if the SLO limits one
+// of these times. E2E latencies, other rates and counts are correct, because an answer ends with a burst.
 func (b Bursts) Hide(units []Unit, slo SLO) (names []string) {
 	if !b.Found() {
 		return nil
@@ -138,14 +139,14 @@ func (b Bursts) Hide(units []Unit, slo SLO) (names []string) {
 	return names
 }
 
-// bursts returns the number of bursts of a stream and the sum of the times between them. It also
+// bursts returns the number of bursts of a stream and the sum of the times between the bursts. It also
 // reports whether the stream came in bursts because something buffers it.
 func (s *Sample) bursts() (n int, apart time.Duration, found bool) {
-	certain := 0  // deltas in bursts that no engine sends
-	together := 0 // deltas in bursts of two or more that were sent at once
-	first := 1    // deltas of the first burst, if they were sent at once
+	certain := 0  // number of deltas in bursts that are too large for an engine
+	together := 0 // number of deltas in bursts of two or more that were sent at once
+	first := 1    // number of deltas in the first burst, if they were sent at once
 	begin, pause := 0, s.First-s.Start
-	var inside time.Duration // of the burst that began with delta begin, after pause
+	var inside time.Duration // duration of the burst that began with delta begin, after pause
 	end := func(to int) {
 		n++
 		size := time.Duration(to - begin)
@@ -176,7 +177,7 @@ func (s *Sample) bursts() (n int, apart time.Duration, found bool) {
 	return n, apart, cut || 2*certain > s.Deltas || flushed
 }
 
-// mergedWithin reports whether one of the deltas from begin to end, without end, is Merged.
+// mergedWithin reports whether one of the deltas from begin to end, excluding end, is Merged.
 func (s *Sample) mergedWithin(begin, end int) bool {
 	return slices.ContainsFunc(s.Merged, func(m Merged) bool { return m.Delta < end && begin < m.Delta+m.Deltas })
 }

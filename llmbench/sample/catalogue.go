@@ -5,12 +5,11 @@ import (
 	"slices"
 )
 
-// ClientError is the name of the unit that says how much the client may have
-// distorted the other units.
+// ClientError is the name of the unit for how much the client may have distorted the other units.
 const ClientError = "client-err-%"
 
-// Accuracy is the name of the unit that states the share of right answers, and CheckedRequests that of
-// the unit that states of how many answers.
+// Accuracy is the name of the unit for the share of correct answers. CheckedRequests is the name of the
+// unit for the number of answers that were checked.
 const (
 	Accuracy        = "accuracy-%"
 	CheckedRequests = "checked-req"
@@ -22,15 +21,15 @@ const ArmsSeed = "arms-seed"
 // WarmCache is the name of the unit that says that a control found a warm prefix cache.
 const WarmCache = "warm-cache"
 
-// GoodRate is the name of the unit that counts the requests within the SLO.
+// GoodRate is the name of the unit for the rate of requests within the SLO.
 const GoodRate = "good-req/s"
 
 // Units are the units of any benchmark, in the order of reports: [Summarize] computes
 // all of them but [ArmsSeed], [ClientError] and [WarmCache]. Scenarios and backends have further ones.
 var Units = slices.Concat(rateUnits, latencyUnits(), turnUnits(), speculativeUnits, otherUnits)
 
-// Named returns the units of [Units] of those names, in their order. It panics if there
-// is no unit of a name.
+// Named returns the units with the given names, in the order of names. It panics if [Units] has no unit
+// with one of the names.
 func Named(names ...string) []Unit {
 	units := make([]Unit, len(names))
 	for i, name := range names {
@@ -43,7 +42,7 @@ func Named(names ...string) []Unit {
 	return units
 }
 
-// rateUnits are the units per second.
+// rateUnits are the rates: amounts per second.
 var rateUnits = []Unit{
 	{Name: "output-tok/s", Better: "higher", Core: true, Gate: "2%", Family: FamilyRate, Means: "Output tokens of successful requests / elapsed."},
 	{Name: "steady-output-tok/s", Better: "higher", Family: FamilyRate, Means: "Output tokens / time, in the steady part of each pass: from the end of the warm-up by MSER-5 to the last send. Omitted, with the reason, if a pass has no steady part."},
@@ -57,18 +56,18 @@ var rateUnits = []Unit{
 	{Name: "user-tok/s", Better: "higher", Family: FamilyUserRate, Statistic: Mean, Means: "Mean over successful requests of output tokens / E2E latency."},
 }
 
-// otherUnits are the units of the generator, of token counts and of outcomes.
+// otherUnits are the units about the load generator, token counts and outcomes.
 var otherUnits = []Unit{
 	{Name: "p99-lag-ns", Better: "lower", Core: true, Statistic: P99, Means: "99th percentile of how late the client sent a request of an open loop: send - due instant. For a request that MaxInFlight held back, send - end of the request that made room."},
-	{Name: ClientError, Better: "lower", Core: true, Means: "Largest share by which the client is likely to have distorted a reported figure."},
+	{Name: ClientError, Better: "lower", Core: true, Means: "Largest share by which the client is likely to have distorted a reported value."},
 	{Name: "in-tok/req", Core: true, Statistic: Mean, Means: "Mean prompt tokens of successful requests."},
 	{Name: "asked-in-tok/req", Core: true, Statistic: Mean, Means: "Mean intended prompt tokens of successful requests, where they differ from in-tok/req."},
 	{Name: "out-tok/req", Core: true, Same: "2%", Statistic: Mean, Means: "Mean output tokens of successful requests."},
 	{Name: "asked-out-tok/req", Core: true, Statistic: Mean, Means: "Mean output tokens that successful requests asked for, if each asked for an exact number and the mean differs from out-tok/req."},
-	{Name: "reason-tok/req", Statistic: Mean, Means: "Mean reasoning tokens of successful requests, as answers state them. Most servers count them in out-tok/req too. Omitted if an answer states more of them than output tokens."},
+	{Name: "reason-tok/req", Statistic: Mean, Means: "Mean reasoning tokens of successful requests, as answers report them. Most servers also count them in out-tok/req. Omitted if an answer reports more reasoning tokens than output tokens."},
 	{Name: "hidden-tok/req", Core: true, Statistic: Mean, Means: "Mean reasoning tokens of successful requests that the server counted and did not stream. They are in out-tok/req and in no latency per token."},
-	{Name: "cached-%", Better: "higher", Core: true, Same: "5", Means: "Prompt tokens from a cache, as answers state them / prompt tokens of successful requests. Omitted if an answer states more than its prompt has."},
-	{Name: Accuracy, Better: "higher", Core: true, Gate: "2pp", Of: CheckedRequests, Apart: "question-set", Means: "Right answers / checked answers. Only answers of successful requests are checked."},
+	{Name: "cached-%", Better: "higher", Core: true, Same: "5", Means: "Prompt tokens from a cache, as answers report them / prompt tokens of successful requests. Omitted if an answer reports more than its prompt has."},
+	{Name: Accuracy, Better: "higher", Core: true, Gate: "2pp", Of: CheckedRequests, Apart: "question-set", Means: "Correct answers / checked answers. Only answers of successful requests are checked."},
 	{Name: CheckedRequests, Core: true, Means: "Checked answers of all passes, the base of accuracy-%."},
 	{Name: WarmCache, Core: true, Same: "0", Means: "1 if a control after the passes found that repeated prompts have a shorter TTFT than new ones. Otherwise omitted."},
 	{Name: "fail-%", Better: "lower", Core: true, Means: "Failed requests / all requests. Only if Load.MaxFail tolerates failures; otherwise they fail the benchmark."},
@@ -76,12 +75,12 @@ var otherUnits = []Unit{
 	{Name: "left-%", Core: true, Means: "Requests whose client left early, as the load planned / all requests."},
 }
 
-// The units of speculative decoding, and of servers that send several tokens in a delta for another
-// reason. The acceptance length is the mean number of tokens that a decode step yields for a
-// request: one, and the drafted tokens that are accepted
-// (Leviathan et al., https://arxiv.org/abs/2211.17192).
+// speculativeUnits are the units of speculative decoding, and of servers that send several tokens in a
+// delta for another reason. The acceptance length is the mean number of tokens that a decode step yields
+// for a request: one token, and the drafted tokens that are accepted (Leviathan et al.,
+// https://arxiv.org/abs/2211.17192).
 var speculativeUnits = []Unit{
-	{Name: "tok/delta", Core: true, Statistic: Mean, Means: "Mean tokens of a delta after the first, as the server states them, or else (output tokens - 1) / (deltas - 1), over all requests. The acceptance length of speculative decoding, if each decode step makes one delta. Omitted below 1.05, because tokens without text have no delta."},
-	{Name: "accept-len", Better: "higher", Core: true, Statistic: Mean, Means: "Mean tokens of a decode step with speculative decoding, as answers state them: (output tokens - 1) / decode steps, over all requests. Steps without a draft count."},
-	{Name: "accept-%", Better: "higher", Means: "Accepted tokens / drafted tokens, as answers state them."},
+	{Name: "tok/delta", Core: true, Statistic: Mean, Means: "Mean tokens of a delta after the first, as the server reports them, or otherwise (output tokens - 1) / (deltas - 1), over all requests. The acceptance length of speculative decoding, if each decode step makes one delta. Omitted below 1.05, because tokens without text have no delta."},
+	{Name: "accept-len", Better: "higher", Core: true, Statistic: Mean, Means: "Mean tokens of a decode step with speculative decoding, as answers report them: (output tokens - 1) / decode steps, over all requests. Steps without a draft count."},
+	{Name: "accept-%", Better: "higher", Means: "Accepted tokens / drafted tokens, as answers report them."},
 }

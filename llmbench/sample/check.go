@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Check returns an error if the sample contradicts itself. It does not compare Wrote with
-// the answer: the goroutine that writes may notice the end of the write after another
-// has read the answer.
+// Check returns an error if the sample contradicts itself. It does not compare Wrote with the instants of
+// the answer: one goroutine writes and another reads, so the writer may notice the end of the write only
+// after the answer has been read.
 func (s *Sample) Check() error {
 	var gaps time.Duration
 	negative := false
@@ -26,16 +26,16 @@ func (s *Sample) Check() error {
 		return fmt.Errorf("due %v, granted %v, admitted %v, sent %v; want them in this order", s.Due, s.Granted, s.Admitted, s.Start)
 	case s.Deltas > 0 && (s.Last < s.First || s.First < s.Start-ClockError):
 		return fmt.Errorf("sent %v, first delta %v, last %v; want them in this order", s.Start, s.First, s.Last)
-	case s.Deltas > 0 && s.FirstByte > max(1, s.First): // 0 is that there was none
+	case s.Deltas > 0 && s.FirstByte > max(1, s.First): // FirstByte is 0 if no byte came
 		return fmt.Errorf("first byte %v, first delta %v; want them in this order", s.FirstByte, s.First)
 	case s.FirstByte > 0 && s.FirstByte < s.Start-ClockError:
 		return fmt.Errorf("sent %v, first byte %v; want them in this order", s.Start, s.FirstByte)
 	case s.Outputs > s.Deltas || s.Outputs > 0 && (s.FirstOutput < s.First || s.FirstOutput > s.Last):
-		return fmt.Errorf("%d of %d deltas more than reasoning, the first at %v; want it between %v and %v", s.Outputs, s.Deltas, s.FirstOutput, s.First, s.Last)
+		return fmt.Errorf("%d of %d deltas have more than reasoning, the first at %v; want it between %v and %v", s.Outputs, s.Deltas, s.FirstOutput, s.First, s.Last)
 	case s.Cut > s.Deltas:
 		return fmt.Errorf("%d of %d deltas were cut", s.Cut, s.Deltas)
 	case s.Lags != nil && len(s.Lags) != s.Deltas:
-		return fmt.Errorf("%d read lags of %d deltas", len(s.Lags), s.Deltas)
+		return fmt.Errorf("%d read lags for %d deltas", len(s.Lags), s.Deltas)
 	case s.SentBy != 0 && s.SentBy < s.Start:
 		return fmt.Errorf("sent %v, and by %v at the latest; want them in this order", s.Start, s.SentBy)
 	case s.CheckMerged() != nil:

@@ -32,10 +32,10 @@ func TestCheck(t *testing.T) {
 		{"the first byte before the send", func(s *Sample) {
 			s.Start, s.FirstByte, s.First, s.Last, s.End = time.Second, 20, time.Second, time.Second+30, time.Minute
 		}, "sent 1s, first byte 20ns"},
-		{"more outputs than deltas", func(s *Sample) { s.Outputs, s.FirstOutput = 4, 20 }, "4 of 3 deltas more than reasoning"},
+		{"more outputs than deltas", func(s *Sample) { s.Outputs, s.FirstOutput = 4, 20 }, "4 of 3 deltas have more than reasoning"},
 		{"an output before the first delta", func(s *Sample) { s.Outputs, s.FirstOutput = 1, 19 }, "the first at 19ns; want it between 20ns and 50ns"},
 		{"an output after the last delta", func(s *Sample) { s.Outputs, s.FirstOutput = 1, 51 }, "the first at 51ns"},
-		{"a lag too few", func(s *Sample) { s.Lags = []time.Duration{1, 1} }, "2 read lags of 3 deltas"},
+		{"a lag too few", func(s *Sample) { s.Lags = []time.Duration{1, 1} }, "2 read lags for 3 deltas"},
 		{"a delta before the send", func(s *Sample) { s.Start = time.Second }, "sent 1s, first delta 20ns"},
 		{"more tokens than allowed, which is the server's affair", func(s *Sample) { s.OutputTokens = 9 }, ""},
 	} {

@@ -2,27 +2,28 @@ package sample
 
 import "time"
 
-// A Clock is where the instants of an answer come from.
+// A Clock says how the instants of an answer were measured.
 type Clock string
 
 // The clocks, as records spell them.
 const (
-	// KernelClock instants are the kernel's receive timestamps of the last segment of each
-	// read (Linux, TCP); with TLS, of the last segment of the TLS record. The client's own
-	// delay is not part of them.
+	// KernelClock instants are the kernel's receive timestamps (Linux, TCP). If a read returns bytes of
+	// several TCP segments, or a TLS record has several, the instant is the timestamp of the last segment.
+	// The client's own delay is not part of these instants.
 	KernelClock Clock = "kernel"
-	// UserClock instants are those at which the client's reads returned.
+	// UserClock instants are the times at which the client's reads returned.
 	UserClock Clock = "user"
 )
 
-// ClockError is the accuracy of the mapping from the wall clock, which timestamps are on, to
-// the monotonic clock. An instant that contradicts another by no more is not wrong.
+// ClockError is the accuracy of the conversion of kernel timestamps, which are on the wall clock, to the
+// monotonic clock. Two instants that contradict each other by at most ClockError are therefore not an
+// error.
 const ClockError = 100 * time.Microsecond
 
-// EventLags are the lags, as in [Sample].Lags, of events other than deltas.
+// EventLags has lags, as in [Sample].Lags, of events that are not deltas.
 type EventLags struct{ FirstOutput, ChoiceFirst, ChoiceLast, LastEvent, Done time.Duration }
 
-// ToUserClock changes the sample's instants from the kernel's clock to the user clock.
+// ToUserClock changes the sample's instants from the kernel clock to the user clock.
 func (s *Sample) ToUserClock() {
 	s.Clock = UserClock
 	s.FirstByte += s.FirstByteLag

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// A Distribution finds quantiles of any number of durations exactly, in bounded memory. It keeps
-// few durations as they are. Of more it counts how many have the same leading bits; to find a
-// quantile it must see all durations again:
+// A Distribution finds exact quantiles of any number of durations, in bounded memory. It keeps the
+// durations themselves while there are few. When there are many, it only counts how many durations share
+// their leading bits. To find a quantile it must then see all durations again:
 //
 //	for d.Wants(0.5, 0.99) {
 //		for v := range durations {
@@ -17,31 +17,31 @@ import (
 //		}
 //	}
 //
-// That takes two rounds at most where durations are below two seconds. The zero value is empty.
-// A Distribution is not safe for concurrent use.
+// This takes at most two rounds if all durations are below two seconds. The zero value is an empty
+// Distribution. A Distribution is not safe for concurrent use.
 type Distribution struct {
 	n      int
 	sum    int64
 	least  int64
 	values []int64 // all durations, while they are few
-	counts []int   // in place of values: the number of durations in each bucket; see bucketOf
-	parts  []*part // what is known of some buckets, and of parts of them
-	open   []*part // those of parts that Again adds to
+	counts []int   // when values would be too many: the number of durations in each bucket; see bucketOf
+	parts  []*part // details of some buckets, and of parts of these buckets
+	open   []*part // the elements of parts to which Again adds
 }
 
 const (
 	// few is the largest number of durations that are kept as they are.
 	few = 1 << 14
-	// split is the number of parts into which a part with more durations is divided.
+	// split is the maximum number of divisions into which a part with too many durations is divided.
 	split = 1 << 16
 )
 
-// A part is the durations from lo up to hi, without hi.
+// A part has details of the durations from lo to hi, excluding hi.
 type part struct {
 	lo, hi int64
-	first  int     // number of durations below lo
-	values []int64 // all of them, sorted; nil if there are too many
-	counts []int   // in place of values: of each division of 1<<shift nanoseconds
+	first  int     // number of durations in the Distribution that are below lo
+	values []int64 // all durations of the part, sorted; nil if there are too many
+	counts []int   // if values is nil, the number of durations in each division of 1<<shift nanoseconds
 	shift  int
 }
 
@@ -78,7 +78,7 @@ func (d *Distribution) Mean() float64 {
 	return float64(d.sum) / float64(d.n)
 }
 
-// Wants reports whether all durations must be passed to Again before the quantiles qs are known.
+// Wants reports whether the caller must pass all durations to Again before the quantiles qs are known.
 func (d *Distribution) Wants(qs ...float64) bool {
 	var ranks []int
 	for _, q := range qs {
@@ -87,14 +87,14 @@ func (d *Distribution) Wants(qs ...float64) bool {
 	return d.WantsRanks(ranks...)
 }
 
-// ranks returns the indices of the durations between which the q-quantile is.
+// ranks returns the indices of the two sorted durations between which the q-quantile lies.
 func (d *Distribution) ranks(q float64) []int {
 	i := int(q * float64(d.n-1))
 	return []int{i, min(i+1, d.n-1)}
 }
 
-// WantsRanks is Wants for the durations at indices of the sorted durations. An index counts from 0
-// and is less than N.
+// WantsRanks is like Wants, for the durations at the given indices of the sorted durations. An index counts
+// from 0 and must be less than N.
 func (d *Distribution) WantsRanks(ranks ...int) bool {
 	for _, p := range d.open {
 		slices.Sort(p.values)
@@ -111,7 +111,7 @@ func (d *Distribution) WantsRanks(ranks ...int) bool {
 	return len(d.open) > 0
 }
 
-// Again adds a duration once more.
+// Again adds a duration that was added before, in a further round over all durations.
 func (d *Distribution) Again(v time.Duration) {
 	for _, p := range d.open {
 		if v := int64(v); v >= p.lo && v < p.hi {
@@ -146,8 +146,8 @@ func (d *Distribution) Quantile(q float64) float64 {
 	return lo + (h-float64(i))*(hi-lo)
 }
 
-// Sketch returns the q-quantile for a picture: that of many durations is accurate to 0.2 %, and
-// does not need Again.
+// Sketch returns the q-quantile for use in a plot. If there are many durations, it is only accurate to
+// 0.2 %. It does not need Again.
 func (d *Distribution) Sketch(q float64) float64 {
 	if d.counts == nil {
 		d.Wants()
@@ -158,7 +158,8 @@ func (d *Distribution) Sketch(q float64) float64 {
 	return from + (to-from)*float64(within)/float64(d.counts[b])
 }
 
-// find returns the duration at a rank, or the part of which more must be known.
+// find returns the duration at a rank. If the duration is not known, it returns the part whose details are
+// needed to find it.
 func (d *Distribution) find(rank int) (v int64, missing *part) {
 	if d.counts == nil {
 		return d.values[rank], nil
@@ -189,10 +190,10 @@ func (d *Distribution) find(rank int) (v int64, missing *part) {
 	return p.lo, nil
 }
 
-// same reports whether q has the same bounds.
+// same reports whether p and q have the same bounds.
 func (p *part) same(q *part) bool { return p.lo == q.lo && p.hi == q.hi }
 
-// divide prepares p for Again.
+// divide prepares p for Again: it creates the counts if p has too many durations to keep.
 func (p *part) divide() {
 	if p.values != nil {
 		return
@@ -203,7 +204,7 @@ func (p *part) divide() {
 	p.counts = make([]int, (p.hi-p.lo-1)>>p.shift+1)
 }
 
-// position returns the index of the count that has a rank, and the rank within it.
+// position returns the index of the bucket or division that contains a rank, and the rank within it.
 func position(counts []int, rank int) (i, within int) {
 	for i, n := range counts {
 		if rank < n {
@@ -214,12 +215,12 @@ func position(counts []int, rank int) (i, within int) {
 	panic("sample: a rank beyond the last duration")
 }
 
-// buckets is the number of buckets of [bucketOf].
+// buckets is the number of buckets that [bucketOf] distinguishes.
 const buckets = 1 << 16
 
-// bucketOf returns the bucket of v. Buckets are in the order of values; a bucket has the
-// values with the same ten leading bits and the same number of bits. The first bucket also has
-// all values below 0, which the error of two clocks may cause.
+// bucketOf returns the bucket of v. The order of the buckets is the order of their values. Two values are
+// in the same bucket if they have the same number of bits and the same ten leading bits. The first bucket
+// also has all values below 0, which may occur because two clocks disagree.
 func bucketOf(v int64) int {
 	v = max(0, v)
 	n := bits.Len64(uint64(v))
@@ -230,7 +231,7 @@ func bucketOf(v int64) int {
 	return shift<<10 + int(v>>shift)
 }
 
-// lowest returns the smallest value whose bucket is b or a later one.
+// lowest returns the smallest value that is in bucket b or in a later bucket.
 func lowest(b int) int64 {
 	if b < 1<<10 {
 		return int64(b)

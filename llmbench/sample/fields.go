@@ -2,12 +2,12 @@ package sample
 
 import "time"
 
-// A Visitor is handed the fields of a sample by [Sample.Visit]. Each method gets the name that records
-// give the field, which is "" for a field that records do not hold, a pointer to the field, and when
-// records have it. A visitor may read fields or set them.
+// A Visitor receives the fields of a sample from [Sample.Visit]. Each method receives three values: the
+// field's name in records, a pointer to the field, and the condition under which records contain the field.
+// The name is "" if records never contain the field. A visitor may read or set the fields.
 type Visitor interface {
 	Text(name string, p *string, when When)
-	Word(name string, p *string, when When) // a text that many samples share
+	Word(name string, p *string, when When) // a text that many samples have in common
 	Int(name string, p *int, when When)
 	Flag(name string, p *bool, when When)
 	Duration(name string, p *time.Duration, when When) // a duration, or an instant since the start of the pass
@@ -16,28 +16,30 @@ type Visitor interface {
 	Durations(name string, p *[]time.Duration, when When)
 	Counts(name string, p *[]int32, when When)
 	Merged(name string, p *[]Merged, when When)
-	// ToolCalls gets the names of the names and of the arguments.
+	// ToolCalls receives two names: one for the list of function names, and one for the list of arguments.
 	ToolCalls(names, arguments string, p *[]ToolCall, when When)
-	// Open begins a group of fields, and set says whether the sample has the group. Visit visits the
-	// fields of the group, and then calls Close, only if Open returns true.
+	// Open begins a group of fields. The argument set says whether the sample has the group. If Open
+	// returns true, Visit visits the fields of the group and then calls Close; otherwise it skips the
+	// group.
 	Open(name string, set bool) bool
 	Close()
 }
 
-// When says when records have a field. Without the field, it is zero.
+// When says under which condition records contain a field. A field that a record does not contain has the
+// zero value.
 type When int
 
 const (
 	Always   When = iota
-	IfSet         // if it is not zero
-	IfCame        // if it is an instant after the start of the pass
-	Came          // always, and null unless it is an instant after the start of the pass
-	Null          // null
+	IfSet         // if the field is not zero
+	IfCame        // if the field is an instant after the start of the pass
+	Came          // always; as null unless the field is an instant after the start of the pass
+	Null          // always as null
 	IfShards      // if several processes made the measurement together
 	Never
 )
 
-// given returns when records have a field that they have if yes is true.
+// given returns Always if yes is true, and otherwise Never.
 func given(yes bool) When {
 	if yes {
 		return Always
@@ -45,8 +47,8 @@ func given(yes bool) When {
 	return Never
 }
 
-// Visit hands all fields of s to v. It is the one list of the fields: what writes, reads or stores
-// samples visits them. The order is that of records.
+// Visit passes each field of s to v. It is the only list of all fields: the code that writes, reads or
+// stores samples uses it. The order is the order in records.
 func (s *Sample) Visit(v Visitor) {
 	v.Text("id", &s.ID, Always)
 	v.Int("shard", &s.Shard, IfShards)
@@ -60,7 +62,7 @@ func (s *Sample) Visit(v Visitor) {
 	s.visitEnd(v)
 }
 
-// visitSend visits the schedule and the send, and the instants of the answer.
+// visitSend visits the schedule, the send, and the main instants of the answer.
 func (s *Sample) visitSend(v Visitor) {
 	text := Null
 	if s.Deltas > 0 {
@@ -84,8 +86,8 @@ func (s *Sample) visitSend(v Visitor) {
 	v.Int("in_flight", &s.InFlight, IfSet)
 }
 
-// visitAnswer visits the events of the answer. Records without outputs are of an answer whose deltas
-// all have more than reasoning.
+// visitAnswer visits the events of the answer. A record without the field outputs means that every delta
+// has more than reasoning.
 func (s *Sample) visitAnswer(v Visitor) {
 	v.Flag("", &s.Streamed, Never)
 	v.Int("", &s.Deltas, Never)
@@ -107,7 +109,7 @@ func (s *Sample) visitAnswer(v Visitor) {
 	v.Duration("done_ns", &s.Done, IfCame)
 }
 
-// visitClock visits the clock of the answer.
+// visitClock visits the clock of the answer and the read lags.
 func (s *Sample) visitClock(v Visitor) {
 	v.Word("clock", (*string)(&s.Clock), IfSet)
 	v.Durations("read_lags_ns", &s.Lags, IfSet)
@@ -124,7 +126,7 @@ func (s *Sample) visitClock(v Visitor) {
 	}
 }
 
-// visitTokens visits tokens and characters, and what the server measured.
+// visitTokens visits token and character counts, and what the server itself measured.
 func (s *Sample) visitTokens(v Visitor) {
 	v.Int("max_tokens", &s.MaxTokens, IfSet)
 	v.Flag("fixed_output", &s.FixedOutput, IfSet)
@@ -154,7 +156,7 @@ func (s *Sample) visitTokens(v Visitor) {
 	}
 }
 
-// visitEnd visits how the request ended, and the answer if it is kept.
+// visitEnd visits how the request ended, and the answer if the load keeps it.
 func (s *Sample) visitEnd(v Visitor) {
 	v.Word("finish", &s.Finish, IfSet)
 	v.Word("outcome", (*string)(&s.Outcome), Always)

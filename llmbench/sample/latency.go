@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// latency is a quantity of which requests have one duration each, or several. Its
-// statistics are units.
+// A latency is a quantity for which each request has one or several durations. The statistics of these
+// durations, such as p50, are units.
 type latency struct {
 	name   string
 	means  string
 	family Family
-	core   []Statistic // the others are reported only if all units are
-	due    bool        // it counts from t0
-	pooled bool        // requests have several durations
+	core   []Statistic // statistics that are always reported; the others are reported only with all units
+	due    bool        // durations count from t0, the due instant of the request
+	pooled bool        // a request may have several durations
 	// durations returns the durations of s. It is called for successful requests only.
 	durations func(s *Sample) iter.Seq[time.Duration]
 }
 
-// one returns the durations of a latency of at most one duration a request.
+// one adapts a function that returns at most one duration for each request.
 func one(duration func(s *Sample) (time.Duration, bool)) func(*Sample) iter.Seq[time.Duration] {
 	return func(s *Sample) iter.Seq[time.Duration] {
 		return func(yield func(time.Duration) bool) {
@@ -31,8 +31,8 @@ func one(duration func(s *Sample) (time.Duration, bool)) func(*Sample) iter.Seq[
 	}
 }
 
-// service counts a latency from the send instead of t0. Only requests of an open loop
-// have such a latency: in a closed loop, t0 is the send.
+// service changes a latency so that it counts from the send instead of t0. The result is only for requests
+// of an open loop: in a closed loop, t0 is the send.
 func service(duration func(s *Sample) (time.Duration, bool)) func(s *Sample) (time.Duration, bool) {
 	return func(s *Sample) (time.Duration, bool) {
 		d, ok := duration(s)
@@ -40,7 +40,7 @@ func service(duration func(s *Sample) (time.Duration, bool)) func(s *Sample) (ti
 	}
 }
 
-// ttfo is the name of the latency that equals the TTFT when no answer has reasoning.
+// ttfo is the name of the time to first output. It equals the TTFT if no answer has reasoning.
 const ttfo = "ttfo"
 
 var latencies = []latency{
@@ -49,7 +49,7 @@ var latencies = []latency{
 	{"tpot", "the time per output token: (last delta - first delta) / (output tokens - 1), of requests with at least two tokens and two deltas, without hidden reasoning tokens", FamilyTPOT, []Statistic{Mean}, false, false, one((*Sample).TPOT)},
 	{"itl", "the gaps between successive deltas, pooled over requests; a delta may hold several tokens", FamilyITL, []Statistic{P99}, false, true,
 		func(s *Sample) iter.Seq[time.Duration] { return slices.Values(s.Gaps) }},
-	{"token-itl", "the gaps between successive tokens, pooled over requests: the gap before a delta of n tokens counts as n gaps of an n-th. Only of requests with a delta of several tokens, where the server states n", FamilyITL, []Statistic{P99}, false, true, (*Sample).TokenGaps},
+	{"token-itl", "the gaps between successive tokens, pooled over requests: the gap before a delta of n tokens counts as n gaps of one n-th. Only of requests with a delta of several tokens, if the server reports n", FamilyITL, []Statistic{P99}, false, true, (*Sample).TokenGaps},
 	{"e2e", "the E2E latency: from t0 to the last delta, or to the end of the body of an answer that is not streamed", FamilyE2E, []Statistic{P50}, true, false, one((*Sample).E2E)},
 	{"service-ttft", "the time from the send to the first delta with generated text, in an open loop", FamilyTTFT, nil, false, false, one(service((*Sample).TTFT))},
 	{"service-e2e", "the time from the send to the last delta, in an open loop", FamilyE2E, nil, false, false, one(service((*Sample).E2E))},
@@ -57,9 +57,9 @@ var latencies = []latency{
 		func(s *Sample) iter.Seq[time.Duration] { return slices.Values(s.Lags) }},
 }
 
-// statistics are those of a latency, in the order they are reported. Values that are pooled over
-// requests have no bound: those of one request are not independent of each other, so that the bound
-// would claim too much.
+// statistics returns the statistics of a latency, in the order of reports. If requests have several
+// durations, there is no P99Bound: durations of one request are not independent of each other, so the bound
+// would be too optimistic.
 func (l latency) statistics() []Statistic {
 	if l.pooled {
 		return []Statistic{Mean, P50, P90, P99}
@@ -67,13 +67,13 @@ func (l latency) statistics() []Statistic {
 	return []Statistic{Mean, P50, P90, P99, P99Bound}
 }
 
-// gates are the margins of latencies that benchgate judges: the median wait and the
-// mean pace, and no tails, which take far more samples. In 20 comparisons of equal
-// versions on the mock, medians of six to eight samples of output-tok/s, p50-ttft-ns
-// and mean-tpot-ns differed by 0.17, 0.76 and 0.26 % at most.
+// gates are the changes of latencies that benchgate tolerates, by unit. They cover the median wait and the
+// mean pace. Tails have no gate, because they need many more samples. In 20 comparisons of equal versions
+// on the mock, the medians of six to eight samples of output-tok/s, p50-ttft-ns and mean-tpot-ns differed
+// by at most 0.17, 0.76 and 0.26 %.
 var gates = map[string]string{"p50-ttft-ns": "5%", "mean-tpot-ns": "2%"}
 
-// latencyUnits returns the units of latencies.
+// latencyUnits returns the units of all latencies.
 func latencyUnits() (all []Unit) {
 	for _, l := range latencies {
 		for _, s := range l.statistics() {
@@ -88,7 +88,7 @@ func latencyUnits() (all []Unit) {
 	return all
 }
 
-// phrase begins a sentence about a statistic.
+// phrase returns the beginning of a sentence that defines a statistic.
 func (s Statistic) phrase() string {
 	switch s {
 	case Mean:
@@ -101,11 +101,11 @@ func (s Statistic) phrase() string {
 	return fmt.Sprintf("%dth percentile of ", s.Percent())
 }
 
-// maxTurns is the number of turns of a session whose TTFT is a unit.
+// maxTurns is the number of turns of a session that have a unit for their TTFT.
 const maxTurns = 8
 
-// turnUnits returns the units of the TTFT of each turn. Only the first turn of a
-// session has a due instant of its own.
+// turnUnits returns the units for the TTFT of each turn. Only the first turn of a session is due at an
+// instant of the schedule.
 func turnUnits() (all []Unit) {
 	for turn := range maxTurns {
 		all = append(all, Unit{
@@ -116,8 +116,7 @@ func turnUnits() (all []Unit) {
 	return all
 }
 
-// turnUnit is the name of the unit of a turn's TTFT. Names count turns from 1, samples
-// from 0.
+// turnUnit returns the name of the unit for the TTFT of a turn. Names count turns from 1, samples from 0.
 func turnUnit(turn int) string { return fmt.Sprintf("p50-ttft-turn%d-ns", turn+1) }
 
 func unitName(s Statistic, latency string) string {

@@ -1,8 +1,7 @@
 package sample
 
-// An Outcome is how a request ended. A request is successful if its outcome is [OK], and
-// failed if it is neither OK nor [Left]. Only successful requests enter latencies and token
-// figures.
+// An Outcome says how a request ended. A request is successful if its outcome is [OK], and failed if its
+// outcome is neither OK nor [Left]. Latencies and token counts are computed from successful requests only.
 type Outcome string
 
 // The outcomes, as records spell them.
@@ -11,23 +10,23 @@ const (
 	Connect     Outcome = "connect"      // there was no connection, or it was lost before the answer began
 	HTTP        Outcome = "http"         // the status was not 2xx
 	Timeout     Outcome = "timeout"      // the deadline of the request passed
-	Stalled     Outcome = "stalled"      // no event came for longer than the idle timeout
-	Truncated   Outcome = "truncated"    // the answer broke off
-	ServerError Outcome = "server-error" // the answer carried an error of the server
+	Stalled     Outcome = "stalled"      // no event came within the idle timeout
+	Truncated   Outcome = "truncated"    // the answer ended before it was complete
+	ServerError Outcome = "server-error" // the answer contained an error of the server
 	Empty       Outcome = "empty"        // the answer had no event, no token, or no text although more than one token was asked for
 	Malformed   Outcome = "malformed"    // the answer was not what the dialect allows
-	Canceled    Outcome = "canceled"     // the pass was given up: its deadline passed, or it was interrupted
+	Canceled    Outcome = "canceled"     // the pass ended early: its deadline passed, or it was interrupted
 	Left        Outcome = "left"         // the client left before the end, as the load planned
 )
 
-// A TokenSource is where the number of output tokens of a request comes from.
+// A TokenSource says how the number of output tokens of a request was obtained.
 type TokenSource string
 
-// The token sources, from the best to none, as records spell them.
+// The token sources, from the best to the worst, as records spell them.
 const (
-	FromUsage     TokenSource = "usage"     // the server stated the number, as usage or with its timings
-	FromEvents    TokenSource = "events"    // the server stated the number of each event
+	FromUsage     TokenSource = "usage"     // the server reported the number, as usage or with its timings
+	FromEvents    TokenSource = "events"    // the server reported the number with each event
 	FromTokenizer TokenSource = "tokenizer" // the load's tokenizer counted the text
 	FromDeltas    TokenSource = "deltas"    // the number of deltas, each of which may hold several tokens
-	FromNothing   TokenSource = "none"      // unknown: not streamed, and the server stated nothing
+	FromNothing   TokenSource = "none"      // unknown: the answer was not streamed, and the server reported nothing
 )

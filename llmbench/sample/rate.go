@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// AchievedRate returns two rates of one pass of an open loop, in requests per second: the
-// rate of the schedule, and the rate of the sends. It returns false if there are fewer than
-// two scheduled requests, or if all were due or sent at once.
+// AchievedRate returns two rates of one open-loop pass, in requests per second: asked is the rate of the
+// schedule, and achieved is the rate at which the requests were sent. It returns false if there are fewer
+// than two scheduled requests, or if all were due or sent at once.
 func AchievedRate(samples iter.Seq[*Sample]) (asked, achieved float64, ok bool) {
 	var due, sent span
 	n := 0
@@ -24,14 +24,14 @@ func AchievedRate(samples iter.Seq[*Sample]) (asked, achieved float64, ok bool) 
 	return float64(n-1) / due.length().Seconds(), float64(n-1) / sent.length().Seconds(), true
 }
 
-// Late returns how late the client sent a scheduled request: the time from the due instant,
-// or from Granted if that is later, to the send.
+// Late returns how late the client sent a scheduled request. It counts from the due instant, or from
+// Granted if that is later.
 func (s *Sample) Late() time.Duration { return s.Start - max(s.Due, s.Granted) }
 
-// A span is the time from the first of some instants to the last.
+// A span is the time between the first and the last of some instants.
 type span struct{ first, last time.Duration }
 
-// add adds an instant after n others.
+// add extends the span to an instant. The argument n is the number of instants that were added before.
 func (s *span) add(at time.Duration, n int) {
 	if n == 0 {
 		*s = span{at, at}
@@ -53,8 +53,8 @@ func (s *schedule) add(due time.Duration) {
 	s.n++
 }
 
-// offered returns the number of requests after the first one of each schedule, and the time in
-// which they were due. The quotient is the rate of the schedules.
+// offered returns the number of requests after the first of each schedule, and the time in which they were
+// due. Their quotient is the mean rate of the schedules.
 func offered(schedules map[int]*schedule) (requests float64, due time.Duration) {
 	for _, s := range schedules {
 		requests += float64(s.n - 1)
@@ -63,7 +63,7 @@ func offered(schedules map[int]*schedule) (requests float64, due time.Duration) 
 	return requests, due
 }
 
-// Elapsed returns the time of a pass: from the first t0 to the end of the last response.
+// Elapsed returns the duration of a pass: from the first t0 to the end of the last response.
 func Elapsed(samples iter.Seq[*Sample]) time.Duration {
 	var first, last time.Duration
 	any := false

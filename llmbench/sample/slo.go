@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// An SLO (service level objective) is the limits that a good request keeps. A zero limit is
-// no limit.
+// An SLO (service level objective) consists of the limits that a good request keeps. A zero limit means no
+// limit.
 type SLO struct {
 	TTFT, TPOT, E2E time.Duration
 }
@@ -42,13 +42,12 @@ func (s SLO) String() string {
 	return strings.Join(parts, ",")
 }
 
-// NeedsStream reports whether a limit is of the TTFT or the TPOT, which only answers that are
-// streamed have.
+// NeedsStream reports whether the SLO limits the TTFT or the TPOT, which exist only for streamed answers.
 func (s SLO) NeedsStream() bool { return s.TTFT > 0 || s.TPOT > 0 }
 
-// Met reports whether a request keeps every limit. A failed request keeps none. A request
-// without the limited figure does not keep the limit; but a stream of a single token keeps
-// any TPOT limit.
+// Met reports whether a request keeps every limit. A failed request keeps none. A request without the
+// limited metric does not keep the limit, with one exception: a stream of a single token has no TPOT, and
+// keeps any TPOT limit.
 func (s SLO) Met(r *Sample) bool {
 	if r.Outcome != OK {
 		return false

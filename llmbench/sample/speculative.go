@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// Accepted returns the tokens that decode steps yielded, all output tokens but the first, and
-// the number of these steps. It returns false if the answer states neither steps nor drafts. Where
-// it states drafts only, each step yielded one token and the accepted ones.
+// Accepted returns the number of tokens that the decode steps of a request yielded, and the number of these
+// steps. The tokens are all output tokens except the first. If the answer reports drafts but no steps, the
+// steps are computed: each step yields one token besides the accepted ones. Accepted returns false if the
+// answer reports neither steps nor drafts.
 func (s *Sample) Accepted() (tokens, steps int, ok bool) {
 	t := &s.Server
 	switch {
@@ -20,9 +21,9 @@ func (s *Sample) Accepted() (tokens, steps int, ok bool) {
 	return 0, 0, false
 }
 
-// TokenGaps returns the gaps between successive tokens: each gap between deltas, divided by the
-// tokens of the later delta, once for each of these tokens. The gap before a delta without a token
-// counts to the next. There are none without DeltaTokens.
+// TokenGaps returns the gaps between successive tokens. A gap before a delta of n tokens yields n gaps of
+// one n-th. If a delta has no token, the gap before it is added to the next gap. If DeltaTokens is nil,
+// there are no gaps.
 func (s *Sample) TokenGaps() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		var since time.Duration
@@ -44,12 +45,12 @@ func (s *Sample) TokenGaps() iter.Seq[time.Duration] {
 	}
 }
 
-// speculation sums up what is known of the tokens of deltas and of decode steps.
+// speculation has sums over the tokens of deltas and of decode steps.
 type speculation struct {
-	tokens, deltas    float64     // after the first delta of each request
-	counts            map[int]int // deltas after the first by their tokens, where these are stated
-	accepted, steps   float64     // as answers state them
-	drafted, ofDrafts float64     // drafted tokens, and the accepted ones among them
+	tokens, deltas    float64     // both without the first delta of each request
+	counts            map[int]int // deltas after the first, by tokens, if the server reports the tokens
+	accepted, steps   float64     // sums of the results of [Sample.Accepted]
+	drafted, ofDrafts float64     // drafted tokens, and how many of them were accepted
 }
 
 // add adds a successful request.
@@ -77,9 +78,10 @@ func (p *speculation) add(r *Sample) {
 	}
 }
 
-// StateDeltaTokens returns counts, the tokens that a server stated with each of n deltas, in the
-// form of [Sample].DeltaTokens. It returns nil if the server did not state them with nine of ten
-// deltas or more. The result is a new slice.
+// StateDeltaTokens returns counts in the form of [Sample].DeltaTokens. The argument counts has the number
+// of tokens that a server reported with each of n deltas. StateDeltaTokens returns nil if no delta has
+// several tokens, or if the server reported tokens for less than nine tenths of the deltas. The result is a
+// new slice.
 func StateDeltaTokens(counts []int32, n int) []int32 {
 	none, several := 0, false
 	for _, c := range counts {

@@ -73,7 +73,7 @@ func TestDeltaTokens(t *testing.T) {
 		text    string
 	}{
 		{"as stated", []Sample{spoken(1, 2, 4), spoken(2, 3)}, 3, "tokens of a delta: 2 33.3%, 3 33.3%, 4 33.3%"},
-		{"by usage", []Sample{unstated}, 4, "because the server states tokens only of whole answers"},
+		{"by usage", []Sample{unstated}, 4, "because the server reports tokens only for whole answers"},
 		{"one each", []Sample{spoken(1, 1, 1)}, 0, ""},
 		{"the end has no delta", []Sample{spoken(slices.Repeat([]int32{1}, 30)...), {Outcome: OK, Streamed: true, TokenSource: FromUsage, Deltas: 30, OutputTokens: 31}}, 0, ""},
 		{"hidden reasoning and clients that left", []Sample{hidden, left}, 0, ""},

@@ -12,52 +12,50 @@ import (
 // A Steady is the part of a pass in which output came at a steady rate.
 type Steady struct {
 	Pass int
-	// Begin and End are instants of the pass; both are 0 if there is no steady part. Before
-	// Begin the rate had not settled. At End the last request was sent, and ever fewer
-	// requests were in flight from then on.
+	// Begin and End are instants of the pass. Before Begin the rate had not settled. At End the last
+	// request was sent; from then on, the number of requests in flight decreased. Both are 0 if there is no
+	// steady part.
 	Begin, End time.Duration
-	// Tokens is the number of output tokens between Begin and End: those of successful
-	// requests, spread evenly over the deltas of each request.
+	// Tokens is the number of output tokens between Begin and End. Only successful requests count. The
+	// tokens of a request are spread evenly over its deltas.
 	Tokens float64
-	// Why is the reason why there is no steady part, or "".
+	// Why says why there is no steady part. It is "" if there is one.
 	Why string
 }
 
-// What a steady part needs.
+// The requirements for a steady part. A batch is a part of the time from the first t0 to the last send.
 const (
-	minBatches = 12   // batches from the first t0 to the last send, each as long as a mean request
-	maxBatches = 1000 // in a longer pass, batches are longer
-	minRemain  = 5    // batches that are not cut off, and at least a quarter of all
+	minBatches = 12   // batches, each as long as a mean request
+	maxBatches = 1000 // in a longer pass, batches are longer than a mean request
+	minRemain  = 5    // batches that are not cut off; also at least a quarter of all batches
 	minDeltas  = 5    // mean number of deltas in a batch
 )
 
-// SteadyStates returns the steady part of each pass, in the order of the passes. It ranges
-// over samples twice; they must be all samples of each pass. SteadyStates is a pure
-// function.
+// SteadyStates returns the steady part of each pass, in the order of the passes. It ranges over samples
+// twice; samples must contain all samples of each pass. SteadyStates is a pure function.
 //
-// The steady part ends with the last send: from then on the load decreases. Its beginning is
-// found by MSER-5 (White, "An Effective Truncation Heuristic for Bias Reduction in
-// Simulation Output", Simulation 69, 1997; the batches of five observations are from
-// Spratt's thesis of 1998, http://faculty.virginia.edu/MSER/history.html). MSER-5 cuts off
-// the number of batches for which the standard error of the mean of the others is smallest.
-// Here an observation is the output in a fifth of the time of a mean request, so that a
-// batch is as long as a mean request, or longer in a pass of more than a thousand. In a
-// closed loop, requests that began together make waves of that length; such waves are then
-// no change of the rate.
+// The steady part ends with the last send, because the load decreases from then on. MSER-5 finds the
+// beginning (White, "An Effective Truncation Heuristic for Bias Reduction in Simulation Output", Simulation
+// 69, 1997; the batches of five observations are from Spratt's thesis of 1998,
+// http://faculty.virginia.edu/MSER/history.html). MSER-5 cuts off as many batches as make the standard
+// error of the mean of the remaining batches smallest. Here, an observation is the output in a fifth of the
+// duration of a mean request. A batch is therefore as long as a mean request, or longer in a pass that
+// lasts more than a thousand mean requests. In a closed loop, requests that began together cause waves of
+// output with the length of a request. With batches of this length, such waves do not count as a change of
+// the rate.
 //
 // There is no steady part in these cases:
 //
-//   - The time of the load is less than 12 mean requests.
-//   - More than half of the load would be cut off: the rate may not have settled, or may
-//     have changed later.
-//   - What remains drifts by more than 2 %, by the trend test of Mann (Econometrica 13,
-//     1945) at a level of 1 %.
-//   - The instants of tokens are unknown: an answer was not streamed, or there are too few
-//     deltas.
+//   - The load lasted less than 12 mean requests.
+//   - More than half of the load would be cut off: the rate may not have settled, or may have changed
+//     later.
+//   - The remaining part drifts by more than 2 %, by the trend test of Mann (Econometrica 13, 1945) at
+//     a level of 1 %.
+//   - The instants of tokens are unknown: an answer was not streamed, or there are too few deltas.
 //
-// In simulations of 240 requests of steady, random length at concurrency 8, no steady part
-// was found in one pass of 15. The mean of the rates that were found had an error of 0.2 %;
-// the rate of the whole passes was 2 % too low.
+// In simulations of 240 requests of steady, random length at concurrency 8, one pass in 15 had no steady
+// part. The mean of the rates that were found had an error of 0.2 %; the rate of the whole passes was 2 %
+// too low.
 func SteadyStates(samples iter.Seq[*Sample]) []Steady {
 	var p passes
 	for s := range samples {
@@ -71,8 +69,8 @@ func SteadyStates(samples iter.Seq[*Sample]) []Steady {
 	return p.settle()
 }
 
-// passes are the batches of each pass, by its number. The steps are those of [SteadyStates]:
-// extend with each request, divide, add each request, settle.
+// passes holds the batches of each pass, by the number of the pass. The steps are the steps of
+// [SteadyStates]: call extend with each request, then divide, then add with each request, then settle.
 type passes struct{ batches map[int]*batches }
 
 func (p *passes) extend(s *Sample) {
@@ -87,7 +85,8 @@ func (p *passes) extend(s *Sample) {
 	b.extend(s)
 }
 
-// divide reports whether a pass needs its requests again.
+// divide reports whether add must be called with all requests, because at least one pass can have a steady
+// part.
 func (p *passes) divide() (needs bool) {
 	for _, b := range p.batches {
 		b.Why = b.divide()
@@ -111,8 +110,8 @@ func (p *passes) settle() []Steady {
 	return steady
 }
 
-// takeSteady sets s.Steady, and the unit steady-output-tok/s of all passes together if each
-// of them has a steady part.
+// takeSteady sets s.Steady. If each pass has a steady part, it also sets the unit steady-output-tok/s of
+// all passes together.
 func (s *Summary) takeSteady(passes []Steady) {
 	s.Steady = passes
 	var tokens, seconds float64
@@ -128,21 +127,21 @@ func (s *Summary) takeSteady(passes []Steady) {
 	}
 }
 
-// batches are the output of a pass, divided into times of equal length.
+// batches holds the output of a pass, divided into periods of equal length.
 type batches struct {
 	Steady
 	begun       bool
-	from, to    time.Duration // the first t0 and the last send
-	answers     int           // successful requests, of which add has not been called
+	from, to    time.Duration // first t0, and last send
+	answers     int           // successful requests that add has not received yet
 	n           int           // number of batches
-	busy        float64       // sum of their times, in nanoseconds
+	busy        float64       // sum of the durations of successful requests, in nanoseconds
 	deltas      int
-	untimed     bool    // an answer has tokens whose instants are unknown
-	tokens      []sum   // of each batch
+	untimed     bool    // the instants of an answer's tokens are unknown
+	tokens      []sum   // tokens in each batch
 	batchLength float64 // in nanoseconds
 }
 
-// extend extends the time of the pass by a request, before the pass is divided.
+// extend extends the pass by a request. It must not be called after divide.
 func (b *batches) extend(s *Sample) {
 	if !b.begun {
 		b.begun, b.from, b.to = true, s.Due, s.Start
@@ -157,7 +156,8 @@ func (b *batches) extend(s *Sample) {
 	b.untimed = b.untimed || s.OutputTokens == 0 || s.Deltas == 0 || len(s.Gaps) != s.Deltas-1
 }
 
-// divide divides the pass. It returns why that is not possible, or "".
+// divide divides the pass into batches. It returns "", or the reason why the pass cannot have a steady
+// part.
 func (b *batches) divide() (why string) {
 	if b.answers == 0 {
 		return "no request succeeded"
@@ -168,7 +168,7 @@ func (b *batches) divide() (why string) {
 	span := float64(b.to - b.from)
 	answer := b.busy / float64(b.answers)
 	if !(answer > 0) || !(span >= minBatches*answer) {
-		return fmt.Sprintf("load was offered for %v, and a mean request took %v: want at least %d times as long",
+		return fmt.Sprintf("the load lasted %v, and a mean request took %v: want a load of at least %d mean requests",
 			(b.to - b.from).Round(time.Millisecond), time.Duration(answer).Round(time.Millisecond), minBatches)
 	}
 	n := int(min(maxBatches, span/answer))
@@ -180,8 +180,8 @@ func (b *batches) divide() (why string) {
 	return ""
 }
 
-// add adds the tokens of a successful request to the batches in which they came. The last of the
-// requests settles the pass.
+// add adds the tokens of a successful request to the batches in which they came. With the last request, add
+// settles the pass.
 func (b *batches) add(s *Sample) {
 	if b.tokens == nil {
 		b.tokens = make([]sum, b.n)
@@ -207,7 +207,7 @@ func (b *batches) addTokens(s *Sample) {
 	}
 }
 
-// settle finds the steady part. It returns why there is none, or "".
+// settle finds the steady part. It returns "", or the reason why there is none.
 func (b *batches) settle() (why string) {
 	tokens := make([]float64, len(b.tokens))
 	for i := range tokens {
@@ -228,14 +228,14 @@ func (b *batches) settle() (why string) {
 	return ""
 }
 
-// mser returns the number of first values to cut off, so that the squared standard error of
-// the mean of the others, the sum of (x - mean)^2 divided by their number squared, is
-// smallest. At least minRemain values and a quarter of all remain: fewer values are alike
-// by chance more often. For the same reason, standard errors below a thousandth of the mean
-// count as equal.
+// mser returns how many values to cut off at the beginning, so that the squared standard error of the mean
+// of the remaining values is smallest. This error is the sum of (x - mean)^2, divided by the square of the
+// number of remaining values. At least minRemain values and a quarter of all values remain, because fewer
+// values are more often alike by chance. For the same reason, standard errors below a thousandth of the
+// mean count as equal.
 func mser(values []float64) (cut int) {
 	least := math.Inf(1)
-	var n, mean, squares float64 // of values[i:], after Welford (Technometrics 4, 1962)
+	var n, mean, squares float64 // of values[i:], by Welford's method (Technometrics 4, 1962)
 	for i, x := range slices.Backward(values) {
 		n++
 		d := x - mean
@@ -249,11 +249,11 @@ func mser(values []float64) (cut int) {
 	return cut
 }
 
-// drifts reports whether values rise or fall: by the Mann-Kendall test at a level of 1 %,
-// and by more than 2 % from the mean of the first half to that of the second.
+// drifts reports whether values rise or fall: by the Mann-Kendall test at a level of 1 %, and by more than
+// 2 % from the mean of the first half to the mean of the second.
 func drifts(values []float64) bool {
 	n := float64(len(values))
-	rises := 0.0 // number of pairs that rise, minus those that fall
+	rises := 0.0 // number of pairs that rise, minus the number of pairs that fall
 	for i, x := range values {
 		for _, y := range values[i+1:] {
 			switch {

@@ -102,7 +102,7 @@ func TestSteadyStates(t *testing.T) {
 			}
 			return 1
 		}), 0, 1, 0, 0, "had not settled"},
-		{"more load than the server can do", func(r *rand.Rand) []Sample { return queue(r, 500, 10, 20, 10, 0) }, 0, 0, 0, 0, "load was offered for"},
+		{"more load than the server can do", func(r *rand.Rand) []Sample { return queue(r, 500, 10, 20, 10, 0) }, 0, 0, 0, 0, "the load lasted"},
 	} {
 		found, sum, whole := 0, 0.0, 0.0
 		why := ""
@@ -166,8 +166,8 @@ func TestNoSteadyState(t *testing.T) {
 			}
 		}), ""},
 		{"too short", closedLoop(8, 64, 40, func(float64) float64 { return 2 }),
-			"load was offered for 14s, and a mean request took 2s: want at least 12 times as long"},
-		{"all at once", closedLoop(8, 8, 40, func(float64) float64 { return 2 }), "load was offered for 0s"},
+			"the load lasted 14s, and a mean request took 2s: want a load of at least 12 mean requests"},
+		{"all at once", closedLoop(8, 8, 40, func(float64) float64 { return 2 }), "the load lasted 0s"},
 		{"one is not streamed", even(func(i int, s *Sample) {
 			if i == 7 {
 				s.Streamed, s.Deltas, s.Gaps = false, 0, nil

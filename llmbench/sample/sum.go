@@ -2,10 +2,10 @@ package sample
 
 import "math"
 
-// A sum is a sum of floating-point numbers that is rounded once, at the end, so that it does not
-// depend on their order. It keeps the exact sum as numbers that do not overlap (Shewchuk,
-// "Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates", Discrete &
-// Computational Geometry 18, 1997). The zero value is 0.
+// A sum adds floating-point numbers and rounds only once, at the end, so that the result does not depend on
+// the order of the numbers. It keeps the exact sum as several numbers whose digits do not overlap
+// (Shewchuk, "Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates", Discrete
+// & Computational Geometry 18, 1997). The zero value is 0.
 type sum struct{ parts []float64 } // from the smallest to the largest
 
 // add adds a finite number.
@@ -24,7 +24,7 @@ func (s *sum) add(x float64) {
 	s.parts = append(kept, x)
 }
 
-// value returns the sum, rounded to the nearest number, and to the even one of two.
+// value returns the sum, rounded to the nearest float64. Halfway cases are rounded to even.
 func (s *sum) value() float64 {
 	n := len(s.parts)
 	if n == 0 {
@@ -36,7 +36,7 @@ func (s *sum) value() float64 {
 		total = x + y
 		low = y - (total - x)
 	}
-	// If the rest is half of the last digit, the parts below decide.
+	// If the remainder is exactly half of the last digit, the smaller parts decide how to round.
 	if n > 0 && (low < 0) == (s.parts[n-1] < 0) {
 		if twice := 2 * low; total+twice-total == twice {
 			total += twice

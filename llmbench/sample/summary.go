@@ -18,39 +18,39 @@ type Summary struct {
 	Clocks    map[Clock]int       // number of successful requests by clock
 	Connected int                 // number of requests that had to open a connection
 	Resent    int                 // number of requests that were sent more than once
-	Elapsed   time.Duration       // sum over passes
-	// Metrics has the value of each unit that the samples determine. Times are in
-	// nanoseconds. No value is NaN or infinite.
+	Elapsed   time.Duration       // sum over the passes
+	// Metrics has the value of each unit that can be computed from the samples. Times are in nanoseconds.
+	// No value is NaN or infinite.
 	Metrics map[string]float64
-	// Contradictions says which figures are missing because the server's numbers contradict each
-	// other, a sentence for each.
+	// Contradictions says, in one sentence each, which metrics are missing because the server's numbers
+	// contradict each other.
 	Contradictions []string
-	// DeltaTokens is the number of deltas, after the first of each request, by how many tokens
-	// they had. It has only requests with [Sample].DeltaTokens, and is nil without them.
+	// DeltaTokens has the number of deltas for each number of tokens in a delta. It does not count the
+	// first delta of a request, nor requests without [Sample].DeltaTokens. It is nil if there are no such
+	// deltas.
 	DeltaTokens map[int]int
-	// Steady has the steady part of each pass, or the reason why there is none.
+	// Steady has the steady part of each pass, or the reason why the pass has none.
 	Steady []Steady
 }
 
-// Add adds figures to s.Metrics, except NaN and infinite ones.
+// Add adds metrics to s.Metrics, except NaN and infinite ones.
 func (s *Summary) Add(figures map[string]float64) {
 	for unit, v := range figures {
 		s.set(unit, v, true)
 	}
 }
 
-// set sets the value of a unit, if it is known and finite.
+// set sets the value of a unit if known is true and the value is finite.
 func (s *Summary) set(unit string, v float64, known bool) {
 	if known && !math.IsNaN(v) && !math.IsInf(v, 0) {
 		s.Metrics[unit] = v
 	}
 }
 
-// Failed returns the number of failed requests: those whose outcome is neither [OK] nor
-// [Left].
+// Failed returns the number of failed requests: the requests whose outcome is neither [OK] nor [Left].
 func (s Summary) Failed() int { return s.Requests - s.Outcomes[OK] - s.Outcomes[Left] }
 
-// All ranges over samples that are in memory.
+// All returns an iterator over samples that are in memory.
 func All(samples ...Sample) iter.Seq[*Sample] {
 	return func(yield func(*Sample) bool) {
 		for i := range samples {
@@ -61,13 +61,13 @@ func All(samples ...Sample) iter.Seq[*Sample] {
 	}
 }
 
-// Summarize computes the units of samples. The elapsed time is the sum over passes of
-// [Elapsed]. Summarize ranges over samples several times, and keeps none of them. Their order
-// changes no figure.
+// Summarize computes the units from samples. The argument elapsed is the sum of [Elapsed] over the passes.
+// Summarize ranges over samples several times, and keeps none of them. The order of the samples does not
+// change the results.
 //
-// A unit that the samples do not determine is left out: a percentile of too few values, the
-// TTFT of answers that were not streamed, a token figure if one answer's tokens are
-// unknown, and a rate if no time elapsed.
+// Summarize omits a unit that it cannot compute from the samples: a percentile of too few values, the TTFT
+// of answers that were not streamed, a token count if the tokens of an answer are unknown, and a rate if no
+// time elapsed.
 func Summarize(samples iter.Seq[*Sample], elapsed time.Duration, slo SLO) Summary {
 	s := Summary{
 		Outcomes: map[Outcome]int{},
@@ -83,7 +83,7 @@ func Summarize(samples iter.Seq[*Sample], elapsed time.Duration, slo SLO) Summar
 		t.add(r)
 		p.extend(r)
 	}
-	// The requests are read again until all quantiles are known, and once for the steady parts.
+	// This loop reads the requests again: as often as the quantiles need, and once for the steady parts.
 	wants := t.wants()
 	for steady := p.divide(); wants || steady; steady = false {
 		for r := range samples {
@@ -121,7 +121,7 @@ func (s *Summary) count(r *Sample) {
 	}
 }
 
-// wants reports whether d must see all durations again before the statistics are known.
+// wants reports whether d must see all durations again before the given statistics are known.
 func wants(d *Distribution, all ...Statistic) bool {
 	var ranks []int
 	for _, st := range all {
@@ -135,8 +135,8 @@ func wants(d *Distribution, all ...Statistic) bool {
 	return d.WantsRanks(ranks...)
 }
 
-// statistic returns a statistic in nanoseconds, and false if there are too few values. A result
-// below the clock's resolution becomes 1 ns: benchstat puts a time of zero in another table.
+// statistic returns a statistic in nanoseconds. It returns false if there are too few values. A result
+// below the clock's resolution becomes 1 ns, because benchstat puts a time of zero in another table.
 func statistic(d *Distribution, st Statistic) (float64, bool) {
 	if !st.Enough(d.N()) {
 		return 0, false
@@ -151,10 +151,9 @@ func statistic(d *Distribution, st Statistic) (float64, bool) {
 	return max(1, d.Mean()), true
 }
 
-// Quantile returns the q-quantile of sorted, in nanoseconds. The range of q is [0,1], and
-// sorted must not be empty. Quantile interpolates linearly: it is type 7 of Hyndman and
-// Fan, "Sample Quantiles in Statistical Packages" (The American Statistician 50, 1996), the
-// default of R and numpy.
+// Quantile returns the q-quantile of sorted, in nanoseconds. The range of q is [0,1], and sorted must not
+// be empty. Quantile interpolates linearly. This method is type 7 of Hyndman and Fan, "Sample Quantiles in
+// Statistical Packages" (The American Statistician 50, 1996), and the default of R and numpy.
 func Quantile(sorted []time.Duration, q float64) float64 {
 	h := q * float64(len(sorted)-1)
 	i := int(h)
@@ -165,17 +164,17 @@ func Quantile(sorted []time.Duration, q float64) float64 {
 	return lo + (h-float64(i))*(hi-lo)
 }
 
-// DescribeDeltas says how many tokens deltas have, if they have several: their mean and, where the
-// server states the tokens of each delta, how many deltas have how many tokens. It returns "" if
-// the deltas have one token each.
+// DescribeDeltas describes how many tokens the deltas have, if they have several. The text has the mean
+// number of tokens in a delta. If the server reports the tokens of each delta, the text also has the share
+// of deltas for each number of tokens. DescribeDeltas returns "" if each delta has one token.
 func (s *Summary) DescribeDeltas() string {
 	mean, several := s.Metrics["tok/delta"]
 	if !several {
 		return ""
 	}
-	text := fmt.Sprintf("deltas after the first have %.4g tokens on average, and the ITL is that of deltas", mean)
+	text := fmt.Sprintf("deltas after the first have %.4g tokens on average, and the ITL is the time between deltas", mean)
 	if s.DeltaTokens == nil {
-		return text + "; how many each has, and the ITL of tokens, is unknown, because the server states tokens only of whole answers (with vLLM and SGLang, stream_options.continuous_usage_stats in LLMBENCH_BODY asks for those of each delta)"
+		return text + "; the number of tokens in each delta and the ITL of tokens are unknown, because the server reports tokens only for whole answers (with vLLM and SGLang, stream_options.continuous_usage_stats in LLMBENCH_BODY asks for the tokens of each delta)"
 	}
 	all := 0
 	for _, n := range s.DeltaTokens {
@@ -196,5 +195,5 @@ func (s *Summary) DescribeDeltas() string {
 	return strings.TrimSuffix(text, ",")
 }
 
-// mostSizes is the number of sizes of deltas that are described one by one.
+// mostSizes is the number of delta sizes that DescribeDeltas lists one by one.
 const mostSizes = 16

@@ -245,8 +245,8 @@ func TestContradictions(t *testing.T) {
 		want    []string
 	}{
 		{[]Sample{sound, sound}, "", nil},
-		{[]Sample{sound, cached, cached}, "cached-%", []string{"cached-% is left out: 2 answers state more cached than prompt tokens, the first 5000 of 100"}},
-		{[]Sample{reasoned, sound}, "reason-tok/req", []string{"reason-tok/req is left out: 1 answers state more reasoning than output tokens, the first 5000 of 32"}},
+		{[]Sample{sound, cached, cached}, "cached-%", []string{"cached-% is omitted: 2 answers report more cached than prompt tokens, the first 5000 of 100"}},
+		{[]Sample{reasoned, sound}, "reason-tok/req", []string{"reason-tok/req is omitted: 1 answers report more reasoning than output tokens, the first 5000 of 32"}},
 	} {
 		got := Summarize(All(c.samples...), time.Second, SLO{})
 		assert.DeepEqual(t, got.Contradictions, c.want)

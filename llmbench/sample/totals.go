@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// totals are sums over the successful requests of samples, and their latencies.
+// totals holds sums over the successful requests of samples, and their latencies.
 type totals struct {
 	slo SLO
 
-	n, good                  float64 // requests, and those within the SLO
-	checked, correct         float64 // requests whose answer was checked, and those with the right one
+	n, good                  float64 // all requests, and requests within the SLO
+	checked, correct         float64 // requests whose answer was checked, and requests whose answer was correct
 	prompt, asked, cached    float64 // prompt tokens
 	output, askedOutput      float64 // output tokens
 	promptChars, outputChars float64
 	users                    float64 // requests with a latency
-	perUser                  sum     // of their tokens per second
-	promptKnown, outputKnown bool    // of every request
-	askedKnown               bool    // of every request
-	askedOutputKnown         bool    // of every request: a fixed length
+	perUser                  sum     // sum of these requests' tokens per second
+	promptKnown, outputKnown bool    // for every request
+	askedKnown               bool    // for every request
+	askedOutputKnown         bool    // every request asked for a fixed length
 	speculation              speculation
-	reasoning, hidden        float64                // reasoning tokens, and those not streamed
-	reasoned                 bool                   // one answer has reasoning
-	overCached               contradiction          // more cached tokens than the prompt has
-	overReasoned             contradiction          // more reasoning tokens than the answer has
-	turned                   bool                   // one request is a later turn of a session
-	durations                []Distribution         // of each latency
+	reasoning, hidden        float64                // all reasoning tokens, and reasoning tokens that were not streamed
+	reasoned                 bool                   // at least one answer has reasoning
+	overCached               contradiction          // the server reported more cached tokens than the prompt has
+	overReasoned             contradiction          // the server reported more reasoning tokens than the answer has
+	turned                   bool                   // at least one request is a later turn of a session
+	durations                []Distribution         // one for each element of latencies
 	turns                    [maxTurns]Distribution // TTFT of each turn
-	late                     Distribution           // of all requests of an open loop, the failed ones too
-	schedules                map[int]*schedule      // of an open loop, by pass
+	late                     Distribution           // how late the requests of an open loop were sent
+	schedules                map[int]*schedule      // by pass, of an open loop
 }
 
 func newTotals(slo SLO) *totals {
@@ -64,8 +64,8 @@ func (t *totals) add(r *Sample) {
 	}
 }
 
-// eachDuration calls add with each duration of a request, and the distribution to which the
-// duration belongs.
+// eachDuration calls add with each duration of a request and the distribution to which the duration
+// belongs.
 func (t *totals) eachDuration(r *Sample, add func(*Distribution, time.Duration)) {
 	if r.Scheduled {
 		add(&t.late, r.Late())
@@ -83,7 +83,7 @@ func (t *totals) eachDuration(r *Sample, add func(*Distribution, time.Duration))
 	}
 }
 
-// wants reports whether all requests must be passed to again before the latencies are known.
+// wants reports whether again must be called with all requests before the latencies are known.
 func (t *totals) wants() (more bool) {
 	for i := range t.durations {
 		more = wants(&t.durations[i], latencies[i].statistics()...) || more
@@ -94,11 +94,11 @@ func (t *totals) wants() (more bool) {
 	return wants(&t.late, P99) || more
 }
 
-// again adds the durations of a request once more.
+// again adds the durations of a request in a further round over all requests.
 func (t *totals) again(r *Sample) { t.eachDuration(r, (*Distribution).Again) }
 
-// addDue adds a request to the schedule of its pass. A request that was not sent because the
-// pass had ended is left out: its Due may be the end of the pass.
+// addDue adds a request to the schedule of its pass. It ignores a request that was not sent because the
+// pass had ended, because the Due of this request may be the end of the pass.
 func (t *totals) addDue(r *Sample) {
 	if r.Outcome == Canceled && r.Start == r.End {
 		return
@@ -164,10 +164,11 @@ func (t *totals) setMeans(s *Summary) {
 	s.set(CheckedRequests, t.checked, t.checked > 0)
 }
 
-// A contradiction is requests of which a server states a part that is larger than the whole.
+// A contradiction counts requests for which the server reports a part that is larger than the whole. The
+// fields part and whole are from the first such request.
 type contradiction struct{ requests, part, whole int }
 
-// check counts a request. A whole of 0 is unknown.
+// check counts a request if its part is larger than its whole. A whole of 0 is unknown.
 func (c *contradiction) check(part, whole int) {
 	if whole > 0 && part > whole {
 		if c.requests++; c.requests == 1 {
@@ -176,10 +177,11 @@ func (c *contradiction) check(part, whole int) {
 	}
 }
 
-// tell adds c to the contradictions of s, if there is one, with the unit that it leaves out.
+// tell adds a sentence to s.Contradictions if there is a contradiction. The sentence names the unit that is
+// therefore omitted.
 func (c *contradiction) tell(s *Summary, of, unit string) {
 	if c.requests > 0 {
-		s.Contradictions = append(s.Contradictions, fmt.Sprintf("%s is left out: %d answers state more %s tokens, the first %d of %d", unit, c.requests, of, c.part, c.whole))
+		s.Contradictions = append(s.Contradictions, fmt.Sprintf("%s is omitted: %d answers report more %s tokens, the first %d of %d", unit, c.requests, of, c.part, c.whole))
 	}
 }
 
@@ -202,10 +204,11 @@ func (t *totals) setLatencies(s *Summary) {
 	s.set("p99-lag-ns", v, known)
 }
 
-// fewTokens is the number of tokens a delta below which deltas are taken to have one token each.
+// fewTokens is the smallest mean number of tokens in a delta that is reported. Below it, deltas are assumed
+// to have one token each.
 const fewTokens = 1.05
 
-// setSpeculation sets the units of speculative decoding, and the distribution.
+// setSpeculation sets the units of speculative decoding, and DeltaTokens.
 func (t *totals) setSpeculation(s *Summary) {
 	p := &t.speculation
 	mean := p.tokens / p.deltas

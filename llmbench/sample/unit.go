@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// A Unit is a figure that a benchmark reports, under its name in benchmark files.
+// A Unit is a metric that a benchmark reports, under its name in benchmark files.
 type Unit struct {
 	// Name is the unit's name in benchmark files. Benchstat converts names that end in
 	// -ns to seconds.
 	Name string
-	// Better is "higher" or "lower", or "" for a unit of which neither is better.
+	// Better is "higher" or "lower", or "" if neither is better.
 	Better string
-	// Core units are always reported; the others with LLMBENCH_UNITS=all, or where the
-	// load asks for them.
+	// Core units are always reported. The other units are reported with LLMBENCH_UNITS=all, or if the load
+	// asks for them.
 	Core bool
 	// Means defines the unit in one sentence.
 	Means string
-	// Gate is the share that may be lost before benchgate calls a change a
-	// regression, such as "2%"; "" where benchgate does not judge the unit.
+	// Gate is the largest relative loss, such as "2%", that benchgate does not call a regression. It is ""
+	// if benchgate does not judge the unit.
 	Gate string
-	// Of, for a percentage whose Gate is in percentage points, such as "2pp", is the unit with the number
-	// of observations: benchgate compares the counts. Apart is a unit whose values differ from process to
-	// process if their observations are independent, or "".
+	// Of and Apart are for a percentage whose Gate is in percentage points, such as "2pp". Of is the unit
+	// for the number of observations, which benchgate needs to compare counts. Apart is "", or a unit whose
+	// value differs from process to process if the observations of the processes are independent.
 	Of, Apart string
 	// Pairs says that two results of a benchmark file with the same value of the unit are a pair: what they
 	// measured took turns in random order. benchgate judges them by the difference of each pair.
@@ -32,13 +32,13 @@ type Unit struct {
 	// are nearly equal: benchgate cannot judge if the medians differ by more than Same, a
 	// share such as "2%" or an amount in the unit such as "5". "" is no such condition.
 	Same string
-	// Family says what the unit measures, and so how the client can distort the unit.
+	// Family says what the unit measures. It determines how the client can distort the unit.
 	Family Family
-	// Statistic says what of the family's values the unit is; "" for a unit that is no
+	// Statistic says which statistic of the family's values the unit is. It is "" if the unit is not a
 	// statistic of many values.
 	Statistic Statistic
-	// FromDue says that the values count from the instant at which requests of an open
-	// loop were due, so that a late send adds to them.
+	// FromDue says that the values count from the due instants of an open loop's requests, so that a late
+	// send increases the values.
 	FromDue bool
 }
 
@@ -52,14 +52,14 @@ const (
 	FamilyTPOT     Family = "tpot"     // times per output token
 	FamilyITL      Family = "itl"      // gaps between deltas
 	FamilyE2E      Family = "e2e"      // times that end with the last delta
-	FamilyRate     Family = "rate"     // amounts per second of the passes
-	FamilyUserRate Family = "userrate" // amounts per second of each request
+	FamilyRate     Family = "rate"     // amounts per second, over whole passes
+	FamilyUserRate Family = "userrate" // amounts per second, for each request
 )
 
 // Timed reports whether the unit is a rate or a latency, which the client can distort.
 func (u Unit) Timed() bool { return u.Family != FamilyOther }
 
-// A Statistic is what of many values a unit is.
+// A Statistic summarizes many values in one.
 type Statistic string
 
 // The statistics.
@@ -73,14 +73,14 @@ const (
 	P99Bound Statistic = "p99-bound"
 )
 
-// percents are the percentiles among the statistics.
+// percents holds the statistics that are percentiles.
 var percents = map[Statistic]int{P50: 50, P90: 90, P99: 99}
 
-// Percent returns the percentile that s is, from 1 to 99, or 0 if s is none.
+// Percent returns the percentile of s, from 1 to 99, or 0 if s is not a percentile.
 func (s Statistic) Percent() int { return percents[s] }
 
-// Enough reports whether n values are enough for s: n >= 1/(1-NN/100) for pNN, n >= 299 for
-// [P99Bound], and n >= 1 for the others.
+// Enough reports whether n values are enough for s. The percentile pNN needs n >= 1/(1-NN/100), [P99Bound]
+// needs n >= 299, and the others need n >= 1.
 func (s Statistic) Enough(n int) bool {
 	if s == P99Bound {
 		_, enough := BoundRank(n, 0.99)
@@ -89,16 +89,16 @@ func (s Statistic) Enough(n int) bool {
 	return EnoughFor(n, float64(s.Percent())/100)
 }
 
-// EnoughFor reports whether n values are enough for their q-quantile, q in [0,1]: n >=
-// 1/(1-q). For a smaller n the quantile lies beyond the values that can be expected. The
-// largest value, q = 1, needs only one.
+// EnoughFor reports whether n values are enough for their q-quantile, q in [0,1]: n >= 1/(1-q). With fewer
+// values, the quantile is probably above the largest value. The largest value itself, q = 1, needs only one
+// value.
 func EnoughFor(n int, q float64) bool {
 	return n > 0 && (q == 1 || float64(n)*(1-q) >= 1-1e-9)
 }
 
-// Line returns the unit's metadata line of the Go benchmark format
-// (https://pkg.go.dev/golang.org/x/perf/cmd/benchstat#hdr-Unit_metadata), or
-// "" when there is none to give.
+// Line returns the unit's metadata line in the Go benchmark format
+// (https://pkg.go.dev/golang.org/x/perf/cmd/benchstat#hdr-Unit_metadata), or "" if the unit has no
+// metadata.
 func (u Unit) Line() string {
 	line, pairs := "", ""
 	if u.Pairs {
@@ -115,8 +115,8 @@ func (u Unit) Line() string {
 	return "Unit " + u.Name + line
 }
 
-// Check returns an error if a benchmark cannot report the unit: its name or another
-// field has a value that is not allowed.
+// Check returns an error if a benchmark cannot report the unit, because its name or another field has an
+// invalid value.
 func (u Unit) Check() error {
 	switch {
 	case u.Name == "" || strings.ContainsAny(u.Name, " \t\r\n") || u.Name == "ns/op":
@@ -135,10 +135,10 @@ func (u Unit) Check() error {
 	return nil
 }
 
-// An Interval is what the true value of a figure is between, because the client's own delays may have changed
-// the measured one. It contains the measured value.
+// An Interval is the range in which the true value of a metric lies, as far as the client's own delays may
+// have distorted the measured value. It contains the measured value.
 type Interval struct {
-	Low    float64 `json:"low"`    // the lowest value that is possible
-	Likely float64 `json:"likely"` // the most likely value
-	High   float64 `json:"high"`   // the highest value that is possible
+	Low    float64 `json:"low"`    // lowest possible value
+	Likely float64 `json:"likely"` // most likely value
+	High   float64 `json:"high"`   // highest possible value
 }

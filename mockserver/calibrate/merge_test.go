@@ -130,7 +130,7 @@ func TestBadFiles(t *testing.T) {
 		{with(`"outcome":"ok"`, `"outcome":"fine"`), `r.jsonl:3: outcome "fine"`},
 		{with(`"pass":0`, `"pass":1000000`), "r.jsonl:3: pass 1000000 after pass 0"},
 		{header + request + `{"end":{"outcome":"failed","why":"pass 0: interrupted"}}` + "\n", "r.jsonl: the benchmark failed, want one that ended ok: pass 0: interrupted"},
-		{header + `{"end":{"outcome":"ok"}}` + "\n" + request, "r.jsonl:3: a line after the one about the end"},
+		{header + `{"end":{"outcome":"ok"}}` + "\n" + request, "r.jsonl:3: a line after the line about the end"},
 		{strings.Replace(header, `"stream"`, `"ends":true,"stream"`, 1) + request, "r.jsonl: the benchmark failed, want one that ended ok: the run was cut"},
 		{failures, "r.jsonl: 2 of 52 requests failed, want 1 % at most"},
 	} {
