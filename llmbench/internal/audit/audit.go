@@ -1,5 +1,6 @@
-// Package audit checks what must be true of the samples of every pass, whatever the server
-// does. A contradiction is a fault of the harness, or of a server that states the impossible.
+// Package audit checks the samples of every pass for contradictions. Its conditions hold whatever the
+// server does. A contradiction is therefore a bug in the harness, or the server reported something
+// impossible.
 package audit
 
 import (
@@ -10,14 +11,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// An Audit is what the samples of one pass say in sum. Its zero value has no samples.
+// An Audit sums up the samples of one pass. The zero value has no samples.
 type Audit struct {
-	sent   int           // samples of requests that were sent
-	busy   time.Duration // sum of the times that these requests were in flight
+	sent   int           // number of samples that were added
+	busy   time.Duration // sum of the times for which these requests were in flight
 	faults []error
 }
 
-// maxFaults is the number of samples that contradict themselves which an error names.
+// maxFaults is the maximum number of faulty samples that an error describes.
 const maxFaults = 3
 
 // Add adds the sample of a request that was sent.
@@ -32,8 +33,8 @@ func (a *Audit) Add(s *sample.Sample) {
 	}
 }
 
-// Check returns an error if the samples contradict themselves or f. At most bound requests may
-// have been in flight, unless bound is 0.
+// Check returns an error if a sample contradicts itself, or if the samples contradict f. It also returns an
+// error if more than bound requests were in flight at once, unless bound is 0.
 func (a *Audit) Check(f *Flight, bound int) error {
 	var errs []error
 	if bound > 0 && f.most > bound {

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Arrivals are the arrivals of a stream in the order in which they were added. They take about 8
-// bytes each, since many streams have many of them at once. The zero value is empty.
+// Arrivals holds the arrivals of a stream in the order in which they were added. An arrival takes about 8
+// bytes, because many streams have many arrivals at the same time. The zero value is empty.
 type Arrivals struct {
 	n    int
-	data []byte // of each, by how much its User and its Stamp differ from those before
+	data []byte // for each arrival, the differences of its User and its Stamp from the arrival before
 	last Arrival
 }
 

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// awaitTime is how long to wait for the kernel to begin with timestamps. The kernel begins
-// within microseconds on an idle machine. On a busy one, its worker has to wait for a CPU.
+// awaitTime is the maximum time to wait for the kernel to begin with timestamps. On an idle machine, the
+// kernel begins within microseconds. On a busy machine, the kernel's worker has to wait for a CPU.
 const awaitTime = 2 * time.Second
 
-// awaitStamps waits until the kernel gives timestamps, at most until ctx ends or awaitTime has
-// passed. It reports whether the kernel gives them. It asks by sending bytes over a loopback
-// connection of its own.
+// awaitStamps waits until the kernel provides timestamps, but at most until ctx ends or awaitTime has
+// passed. It reports whether the kernel provides them. To find out, it sends bytes over its own loopback
+// connection.
 //
-// The kernel stamps packets only while a socket of the machine asks for timestamps, and begins
-// with that a moment after the first socket has asked (net_enable_timestamp in
+// The kernel stamps packets only while a socket of the machine asks for timestamps. It begins with this a
+// moment after the first socket has asked (net_enable_timestamp in
 // https://github.com/torvalds/linux/blob/v6.12/net/core/dev.c).
 func awaitStamps(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, awaitTime)

@@ -1,27 +1,28 @@
 package conn
 
-// A piece is what one read took. All its bytes have the same timestamp.
+// A piece describes the bytes that one read returned. All of them have the same timestamp.
 type piece struct {
 	n       int
-	stamp   int64 // the kernel's, in nanoseconds since 1970; 0: none
-	waited  bool  // there was nothing to read when the read began
-	more    bool  // bytes with the same timestamp are left to read, or may be
-	several bool  // these bytes were more than one segment, or may have been
+	stamp   int64 // the kernel's timestamp, in nanoseconds since 1970; 0 means none
+	waited  bool  // no bytes were available when the read began
+	more    bool  // more bytes with the same timestamp are, or may be, available
+	several bool  // the bytes came, or may have come, in more than one segment
 }
 
-// A batch is successive bytes of a connection with the same timestamp, which are one segment
-// unless the kernel has joined several, or the reader could not tell them apart. Then only the
-// last bytes arrived at the instant of the timestamp, and the others at unknown instants before.
+// A batch is a series of bytes of a connection with the same timestamp. Usually these are the bytes of one
+// segment. But the kernel may have joined several segments, or the reader may be unable to tell several
+// segments apart. In these cases, only the last bytes arrived at the instant of the timestamp, and the
+// others arrived earlier, at unknown instants.
 type batch struct {
-	number  uint32 // of the batch since the current request began, from 1; 0: none
-	open    bool   // more of the batch is left to read, or may be
-	waited  bool   // there was nothing to read when the first read began
-	several bool   // the batch was more than one segment, or may have been
+	number  uint32 // number of the batch within the current request, from 1; 0 means none
+	open    bool   // more bytes of the batch are, or may be, available
+	waited  bool   // no bytes were available when the first read began
+	several bool   // the batch came, or may have come, in more than one segment
 }
 
-// read notes a read of some bytes.
+// read adds a read to the batch, or begins the next batch with it.
 func (b *batch) read(p piece) {
-	if !b.open || p.waited { // after a wait nothing of the batch was left
+	if !b.open || p.waited { // a read that waited cannot belong to the last batch
 		*b = batch{number: b.number + 1, waited: p.waited}
 	}
 	b.open, b.several = p.more, b.several || p.several

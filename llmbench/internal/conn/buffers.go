@@ -5,23 +5,22 @@ import (
 	"sync"
 )
 
-// bufferSize is the size of each of the two buffers, in bytes. Most reads take the segment of one
-// token.
+// bufferSize is the size of each of the two buffers, in bytes. Most reads return the segment of one token.
 const bufferSize = 1 << 10
 
-// Buffers are what a connection needs while there are bytes to read. The buffers of a plain connection
-// are shared: a stream that waits has none.
+// buffers holds the buffers that a connection needs while it has bytes to read. Plain connections share
+// these buffers, so that a waiting stream has none.
 type buffers struct {
-	bytes  [bufferSize]byte // what the kernel had
-	reader *bufio.Reader    // of the connection
+	bytes  [bufferSize]byte // bytes that the kernel returned
+	reader *bufio.Reader    // reads from the connection
 }
 
 var spareBuffers = sync.Pool{New: func() any { return &buffers{reader: bufio.NewReaderSize(nil, bufferSize)} }}
 
-// takeBuffers returns buffers that nobody uses.
+// takeBuffers returns buffers that are not in use.
 func takeBuffers() *buffers { return spareBuffers.Get().(*buffers) }
 
-// giveBack says that the caller does not use b any more.
+// giveBack makes b available to other connections. The caller must no longer use b.
 func (b *buffers) giveBack() {
 	b.reader.Reset(nil)
 	spareBuffers.Put(b)

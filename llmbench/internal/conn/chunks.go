@@ -11,14 +11,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
 )
 
-// A chunkReader reads a chunked body (RFC 9112, 7.1). It skips the extensions of chunks and
-// the trailer. The reader of net/http needs a buffer that holds an extension or a trailer
-// whole, and each waiting stream has a buffer.
+// A chunkReader reads a chunked body (RFC 9112, 7.1). It skips chunk extensions and the trailer. It
+// replaces the reader of net/http, which needs a buffer that is large enough for a whole extension or
+// trailer. Each waiting stream has a buffer, so buffers must be small.
 type chunkReader struct {
 	in    *response
-	next  chunkPart // what the next bytes are
-	left  uint64    // bytes of the current chunk that have not been read
-	extra int       // bytes since the last data
+	next  chunkPart // which part of the body comes next
+	left  uint64    // unread bytes of the current chunk
+	extra int       // bytes that were read since the last data
 	err   error
 }
 
@@ -28,14 +28,14 @@ type chunkPart int
 const (
 	chunkSize    chunkPart = iota // a line with the size of a chunk
 	chunkData                     // the data of a chunk
-	chunkEnd                      // the end of the line after the data
-	chunkTrailer                  // a line of the trailer, which ends with an empty one
+	chunkEnd                      // the line end after the data
+	chunkTrailer                  // a line of the trailer, which ends with an empty line
 )
 
-// maxExtra is the maximum size of an extension, and of a trailer, in bytes.
+// maxExtra is the maximum size of an extension or a trailer, in bytes.
 const maxExtra = 1 << 20
 
-// Read reads data of the body. It waits until there is some, and not for more.
+// Read reads data of the body. It waits until some data is available, but not until p is full.
 func (c *chunkReader) Read(p []byte) (n int, err error) {
 	for c.err == nil && (n < len(p) || c.next != chunkData) && (n == 0 || c.ready()) {
 		if c.next != chunkData {
@@ -56,7 +56,7 @@ func (c *chunkReader) Read(p []byte) (n int, err error) {
 	return n, c.err
 }
 
-// ready reports whether c can go on with what the buffer holds.
+// ready reports whether c can continue with the bytes in the buffer.
 func (c *chunkReader) ready() bool {
 	buffered, _ := c.in.Peek(c.in.Buffered())
 	if c.next == chunkData {
@@ -65,7 +65,7 @@ func (c *chunkReader) ready() bool {
 	return bytes.IndexByte(buffered, '\n') >= 0
 }
 
-// readLine reads the line that is next. It returns [io.EOF] after the last.
+// readLine reads the next line. It returns [io.EOF] after the last line.
 func (c *chunkReader) readLine() error {
 	line, crlf, err := c.line()
 	switch {
@@ -100,9 +100,8 @@ func (c *chunkReader) readLine() error {
 	return nil
 }
 
-// line reads a line, and returns as much from its start as the buffer holds, without the
-// end of the line, and whether the line ends with CR LF. The start is valid until the next
-// read.
+// line reads a line. It returns the beginning of the line, up to the size of the buffer, without the line
+// end. It also reports whether the line ends with CR LF. The result start is valid until the next read.
 func (c *chunkReader) line() (start []byte, crlf bool, err error) {
 	part, err := c.in.ReadSlice('\n')
 	c.extra += len(part)
@@ -122,11 +121,11 @@ func (c *chunkReader) line() (start []byte, crlf bool, err error) {
 	return start, crlf && len(part) == 1 || bytes.HasSuffix(part, []byte("\r\n")), err
 }
 
-// excerpt returns the beginning of a line, for an error. The line may hold a credential that the
-// server repeats.
+// excerpt returns the beginning of a line, for use in an error. It hides credentials, because a server may
+// repeat a credential of the request.
 func excerpt(line []byte) string { return redact.Excerpt(string(line), 20) }
 
-// parseChunkSize returns the size that a line begins with.
+// parseChunkSize returns the size at the beginning of a line.
 func parseChunkSize(line []byte) (uint64, error) {
 	size, _, _ := bytes.Cut(line, []byte(";"))
 	size = bytes.TrimRight(size, " \t")

@@ -10,48 +10,47 @@ import (
 	"time"
 )
 
-// A Conn is one connection of a [Pool]. It keeps the kernel's timestamp of the last
-// read, and records in the current request's [Trace] when the first byte is written.
-// Except for Close and release, one goroutine uses it at a time.
+// A Conn is one connection of a [Pool]. It keeps the kernel's timestamp of the last read, and records in
+// the current request's [Trace] when the first byte is written. Only one goroutine may use a Conn at a
+// time, except for Close and release.
 type Conn struct {
 	net.Conn
 	stream net.Conn       // the Conn itself, or TLS on top of it
 	in     *response      // reads from stream
-	kernel *stampedReader // of the embedded Conn; nil without kernel timestamps
+	kernel *stampedReader // reads from the embedded Conn; nil without kernel timestamps
 	plain  bool           // stream is the Conn itself, and there are kernel timestamps
-	held   *buffers       // those that in reads from; nil unless plain, and while there is nothing to read
-	next   []byte         // what await has read into held
-	failed error          // the error of await
-	stamp  int64          // kernel timestamp of the last Read, in ns since 1970; 0: none
-	newest int64          // the newest timestamp since the current request took this connection
+	held   *buffers       // the buffers from which in reads; nil while there is nothing to read, or if the Conn is not plain
+	next   []byte         // bytes that await has read into held, and that Read has not returned yet
+	failed error          // error of await, which the next Read returns
+	stamp  int64          // kernel timestamp of the last Read, in ns since 1970; 0 means none
+	newest int64          // newest timestamp of the current request
 	batch  batch          // the bytes that were read last
 
-	visible   bool   // peek can say what there is to read
+	visible   bool   // peek can tell whether there are bytes to read
 	request   *Trace // the current request, or nil
-	used      bool   // a request has been answered on it
-	ended     bool   // the end, or bytes of a response, have come while the connection was idle
-	noWait    bool   // Read returns what has arrived and does not wait for more
+	used      bool   // the connection has answered a request
+	ended     bool   // while the connection was idle, it was closed, or bytes of a response came
+	noWait    bool   // Read returns what has arrived, and does not wait for more
 	idleSince time.Time
 
 	opening     time.Duration // how long it took to open the embedded Conn
-	wrote       atomic.Int64  // bytes that the embedded Conn took, in total
-	wroteBefore int64         // of them, those before the current request
-	ending      ending        // if the current request got no byte of an answer
+	wrote       atomic.Int64  // bytes written to the embedded Conn, in total
+	wroteBefore int64         // bytes written before the current request
+	ending      ending        // how the connection ended, if the current request got no byte of an answer
 
-	// outOfOrder counts the segments that arrived out of order; ok is false once the connection
+	// outOfOrder returns the number of segments that arrived out of order; ok is false once the connection
 	// is closed. The last number is kept in reordered.
 	outOfOrder func() (n int64, ok bool)
 	reordered  atomic.Int64
 
 	proxied bool        // requests are sent to a proxy that forwards them
-	release func(*Conn) // takes back a connection that can be used again
-	stray   func()      // called if an answer came that no request asked for
+	release func(*Conn) // returns the connection to the pool
+	stray   func()      // called if an answer came without a request
 	closed  func()      // called once, when the connection is closed
 	once    sync.Once
 }
 
-// newConn returns a connection over raw that has no stream yet.
-// Opening raw took that long.
+// newConn returns a connection over raw that has no stream yet. Opening raw took the time opening.
 func newConn(raw net.Conn, opening time.Duration, closed func()) *Conn {
 	c := &Conn{Conn: raw, kernel: newStampedReader(raw), opening: opening, closed: closed, stray: func() {}, visible: peek(raw) != peekUnknown}
 	if c.kernel != nil {
@@ -60,9 +59,9 @@ func newConn(raw net.Conn, opening time.Duration, closed func()) *Conn {
 	return c
 }
 
-// Read reads what has arrived, at most the bytes of one timestamp. A timestamp before an
-// earlier one is dropped: segments were lost, and the segments behind the lost ones keep
-// the timestamps of their own arrival.
+// Read reads what has arrived, but at most the bytes of one timestamp. It drops a timestamp that is before
+// an earlier one. Such timestamps occur if segments were lost: the segments after the lost ones keep the
+// timestamps of their own arrival.
 func (c *Conn) Read(p []byte) (int, error) {
 	if c.noWait && len(c.next) == 0 && peek(c.Conn) == peekNothing {
 		return 0, os.ErrDeadlineExceeded
@@ -84,9 +83,9 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return got.n, err
 }
 
-// await waits until there is something to read, or until the end of the connection, unless bytes
-// that were read are still there. The next Read gets the result. A plain connection has no buffers
-// while it waits; any other connection waits in Read.
+// await waits until there is something to read, or until the connection ends. It returns at once if there
+// are unused bytes from an earlier read. The next Read returns the result. A plain connection has no
+// buffers while it waits; any other connection does not wait here, but in Read.
 func (c *Conn) await() {
 	if !c.plain || c.holds() || c.failed != nil {
 		return
@@ -103,7 +102,7 @@ func (c *Conn) await() {
 	c.held, c.in.Reader = b, b.reader
 }
 
-// took notes what was read.
+// took records the result of a read.
 func (c *Conn) took(p piece) {
 	if p.n > 0 {
 		c.stamp = c.inOrder(p.stamp)
@@ -111,7 +110,7 @@ func (c *Conn) took(p piece) {
 	}
 }
 
-// letGo gives the buffers of c back, which must be empty.
+// letGo returns the buffers of c, which must be empty, to the pool of buffers.
 func (c *Conn) letGo() {
 	if c.held != nil {
 		c.held.giveBack()
@@ -119,7 +118,7 @@ func (c *Conn) letGo() {
 	}
 }
 
-// holds reports whether c has read bytes that are not used.
+// holds reports whether c has bytes that were read but not used.
 func (c *Conn) holds() bool { return len(c.next) > 0 || c.in.holds() > 0 }
 
 // inOrder returns stamp, or 0 if stamp is before the newest timestamp.
@@ -131,8 +130,8 @@ func (c *Conn) inOrder(stamp int64) int64 {
 	return stamp
 }
 
-// reorderedSegments returns how many segments have arrived out of order. For a closed
-// connection that is the number at the time of Close.
+// reorderedSegments returns how many segments have arrived out of order. For a closed connection, it
+// returns the number at the time of Close.
 func (c *Conn) reorderedSegments() int64 {
 	if c.outOfOrder != nil {
 		if n, ok := c.outOfOrder(); ok {
@@ -142,7 +141,8 @@ func (c *Conn) reorderedSegments() int64 {
 	return c.reordered.Load()
 }
 
-// lookBack returns what the kernel knows of c, or nil. It must be called before Close.
+// lookBack returns the kernel's information about the end of c, or nil if there is none. It must be called
+// before Close.
 func (c *Conn) lookBack() *lookBack {
 	if c.kernel == nil {
 		return nil
@@ -165,13 +165,13 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// slowSend is how long the write of a request's first bytes takes at least so that the
-// kernel is asked when it sent them.
+// slowSend is a minimum duration for the write of a request's first bytes. If the write took at least this
+// long, sentBy asks the kernel when it sent the bytes.
 const slowSend = time.Millisecond
 
-// sentBy returns the latest instant at which the kernel can have sent the first bytes of
-// the request that t traces, right after they were written. The process may have been
-// stopped before the write, or after it.
+// sentBy returns the latest instant at which the kernel can have sent the first bytes of the request that t
+// traces. It must be called right after they were written. This instant matters because the process may
+// have been stopped just before or just after the write.
 func (c *Conn) sentBy(t *Trace) time.Duration {
 	now := t.now()
 	if now-t.Sent < slowSend || c.kernel == nil {
@@ -181,7 +181,7 @@ func (c *Conn) sentBy(t *Trace) time.Duration {
 	return max(t.Sent, min(now, t.now()-since))
 }
 
-// Close closes the connection and calls closed.
+// Close closes the connection, and calls closed the first time.
 func (c *Conn) Close() error {
 	c.once.Do(func() {
 		c.reorderedSegments()
@@ -190,7 +190,7 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// setStream makes stream what requests are sent on.
+// setStream sets the stream over which requests are sent.
 func (c *Conn) setStream(stream net.Conn) {
 	c.stream = stream
 	if c.plain = stream == net.Conn(c) && c.kernel != nil; c.plain {
@@ -201,17 +201,17 @@ func (c *Conn) setStream(stream net.Conn) {
 }
 
 const (
-	// maxIdle is how long a connection without traffic is kept. maxIdleUnseen is
-	// how long a connection that was opened ahead of its one request is kept if the
-	// client cannot see whether the server has closed it: some servers close
-	// connections after a few seconds.
+	// maxIdle is how long an idle connection is kept. If the client cannot see whether the server has
+	// closed a connection, the limit is maxIdleUnseen, because some servers close connections after a few
+	// seconds. Such a connection is used for one request only, so it is idle only if it was opened before
+	// that request.
 	maxIdle       = 5 * time.Minute
 	maxIdleUnseen = 2 * time.Second
 )
 
-// unusable reports whether an idle connection must not be used again: the server has
-// closed it, or probably has, or has sent bytes without a request, which would be
-// taken for the next response.
+// unusable reports whether an idle connection must not be used again. There are two reasons: the server
+// has, or probably has, closed the connection; or the server has sent bytes without a request, which would
+// be taken for the next response.
 func (c *Conn) unusable() bool {
 	idle := time.Since(c.idleSince)
 	if c.ended {
@@ -233,14 +233,14 @@ func (c *Conn) unusable() bool {
 	return idle > maxIdleUnseen
 }
 
-// noteStray calls stray if c, which is not used again, has the beginning of an answer that no request
-// asked for. A response of status 408 is none: some servers send it before they close an idle
-// connection (RFC 9110, 15.5.9).
+// noteStray calls stray if c has the beginning of an answer that no request asked for. The connection c
+// must not be used again. A response with status 408 does not count: some servers send it before they close
+// an idle connection (RFC 9110, 15.5.9).
 func (c *Conn) noteStray() {
 	const status = "HTTP/1.1 408"
 	c.noWait = true
 	defer func() { c.noWait = false }()
-	c.await() // which does not wait, as there are bytes
+	c.await() // this does not wait, because there are bytes
 	head, _ := c.in.Peek(len(status))
 	if bytes.HasPrefix(head, []byte("HTTP/")) && !bytes.HasSuffix(head, []byte(" 408")) {
 		c.stray()
@@ -248,8 +248,8 @@ func (c *Conn) noteStray() {
 	}
 }
 
-// hasResponse reports whether TLS has brought the end of the connection or a part of
-// a response. It reads TLS's own messages, which servers also send between responses.
+// hasResponse reports whether a TLS connection has ended or has a part of a response. It reads TLS's own
+// messages, which servers may also send between responses.
 func (c *Conn) hasResponse() bool {
 	c.noWait = true
 	defer func() { c.noWait = false }()
@@ -260,15 +260,15 @@ func (c *Conn) hasResponse() bool {
 // unused reports whether no request has been answered on c.
 func (c *Conn) unused() bool { return !c.used }
 
-// A pender is a connection that is no socket and knows what there is to read.
+// A pender is a connection that is not a socket, but can tell whether there are bytes to read.
 type pender interface {
 	// Pending reports whether bytes wait to be read. It returns an error if the peer
 	// has closed the connection.
 	Pending() (waiting bool, err error)
 }
 
-// peek returns what there is to read from c, without reading it. Nobody else may read
-// from c meanwhile.
+// peek returns what there is to read from c, without reading it. No other goroutine may read from c at the
+// same time.
 func peek(c net.Conn) peekResult {
 	p, ok := c.(pender)
 	if !ok {
@@ -283,12 +283,12 @@ func peek(c net.Conn) peekResult {
 	return peekNothing
 }
 
-// A peekResult is what there is to read from a connection.
+// A peekResult says what there is to read from a connection.
 type peekResult int
 
 const (
-	peekUnknown peekResult = iota // nobody can say
+	peekUnknown peekResult = iota // the connection cannot tell
 	peekNothing
 	peekBytes
-	peekEnd // the end of the connection, or an error
+	peekEnd // the connection has ended, or there is an error
 )

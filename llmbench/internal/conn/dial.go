@@ -16,7 +16,7 @@ import (
 	"golang.org/x/net/proxy"
 )
 
-// connectTimeout is the maximum time for opening a connection, handshakes included.
+// connectTimeout is the maximum time for opening a connection, including handshakes.
 const connectTimeout = 30 * time.Second
 
 // A dialer opens connections to one server, directly or through a proxy.
@@ -26,10 +26,10 @@ type dialer struct {
 	addr    string      // host:port of the server, or the path of its socket
 	proxy   *url.URL    // the proxy, or nil
 	tls     bool        // the server speaks TLS
-	config  *tls.Config // how
+	config  *tls.Config // the TLS configuration
 }
 
-// newDialer returns a dialer as o says.
+// newDialer returns a dialer for the options o.
 func newDialer(o Options) (*dialer, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil {
@@ -51,11 +51,11 @@ func newDialer(o Options) (*dialer, error) {
 	return d, nil
 }
 
-// KnownProxy reports whether the scheme of a proxy is known: http, https, socks5 or socks5h.
+// KnownProxy reports whether the scheme of a proxy is supported: http, https, socks5 or socks5h.
 func KnownProxy(u *url.URL) bool { return hostPort(u) != "" }
 
-// hostPort returns the host:port of u, or "" if the scheme is unknown. International
-// names are converted to ASCII.
+// hostPort returns the host:port of u, or "" if the scheme is unknown. It converts international names to
+// ASCII.
 func hostPort(u *url.URL) string {
 	port, known := map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
 	if !known {
@@ -71,14 +71,14 @@ func hostPort(u *url.URL) string {
 	return addr
 }
 
-// forwards reports whether requests are sent to an HTTP proxy that forwards them. A
-// proxy only tunnels what is sent to a server that speaks TLS.
+// forwards reports whether requests are sent to an HTTP proxy that forwards them. If the server speaks TLS,
+// the proxy does not forward requests; it only tunnels the bytes.
 func (d *dialer) forwards() bool {
 	return d.proxy != nil && !d.tls && strings.HasPrefix(d.proxy.Scheme, "http")
 }
 
-// open opens a connection that is ready for requests. It makes a Conn of the network
-// connection with wrap.
+// open opens a connection that is ready for requests. It calls wrap to turn the network connection into a
+// Conn.
 func (d *dialer) open(ctx context.Context, wrap func(raw net.Conn, opening time.Duration) *Conn) (*Conn, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, fmt.Errorf("no connection within %v", connectTimeout))
 	defer cancel()
@@ -106,8 +106,8 @@ func (d *dialer) open(ctx context.Context, wrap func(raw net.Conn, opening time.
 	return c, nil
 }
 
-// handshake performs the handshakes with the proxy and with the server. It returns
-// the stream that requests are sent on.
+// handshake performs the handshakes with the proxy and with the server. It returns the stream over which
+// requests are sent.
 func (d *dialer) handshake(ctx context.Context, c net.Conn) (stream net.Conn, err error) {
 	if d.proxy != nil {
 		switch d.proxy.Scheme {
@@ -146,7 +146,7 @@ func startTLS(ctx context.Context, c net.Conn, addr string, config *tls.Config) 
 	return s, err
 }
 
-// proxyAuth returns the header that names the user of a proxy (RFC 7617), or "".
+// proxyAuth returns the value of the header Proxy-Authorization for the proxy's user (RFC 7617), or "".
 func proxyAuth(proxy *url.URL) string {
 	if proxy.User == nil {
 		return ""
@@ -193,7 +193,7 @@ func (d *dialer) socks(ctx context.Context, c net.Conn) error {
 	return err
 }
 
-// An openConn is a dialer that returns a connection which is already open.
+// An openConn is a dialer that returns a connection that is already open.
 type openConn struct{ net.Conn }
 
 func (o openConn) Dial(string, string) (net.Conn, error) { return o.Conn, nil }

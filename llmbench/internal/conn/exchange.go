@@ -31,12 +31,11 @@ func (c *Conn) exchange(req *http.Request, t *Trace) (*http.Response, error) {
 	return resp, nil
 }
 
-// roundTrip writes req and reads the head of its response. The function stopWriting
-// ends the writing of a request that is still being written, and returns an error if
-// the request was not written whole.
+// roundTrip writes req and reads the head of its response. If the request is still being written then, the
+// function stopWriting stops this. stopWriting returns an error if the request was not written completely.
 func (c *Conn) roundTrip(req *http.Request, t *Trace) (resp *http.Response, stopWriting func() error, err error) {
-	// A server may answer before it has read the whole request, and read no further.
-	// Only a request that fits into one write is written before the answer is read.
+	// A server may answer before it has read the whole request, and then stop reading. So the client must
+	// read while it writes, unless the request fits into one write.
 	if req.ContentLength > writeSize {
 		stopWriting = c.writeBeside(req, t)
 	} else {
@@ -53,7 +52,7 @@ func (c *Conn) roundTrip(req *http.Request, t *Trace) (resp *http.Response, stop
 	}
 	if err != nil {
 		noticed, k := t.now(), c.lookBack()
-		c.Close() // which also ends the writing
+		c.Close() // this also ends the writing
 		writeErr := stopWriting()
 		c.ending = c.endingOf(err, writeErr, t, noticed, k)
 		if writeErr != nil && t.FirstByte.User == 0 && !errors.Is(writeErr, net.ErrClosed) {
@@ -67,13 +66,13 @@ func (c *Conn) roundTrip(req *http.Request, t *Trace) (resp *http.Response, stop
 	return resp, stopWriting, nil
 }
 
-// endingOf returns the ending of c. The read of the answer to the request that t traces ended
-// with readErr at the instant noticed, which is later than the end itself if the client had
-// too little CPU time. The writing of the request ended with writeErr. k is what the kernel knows of
-// the connection, or nil.
+// endingOf returns how c ended. It receives the error readErr with which reading the answer ended, and the
+// error writeErr with which writing the request ended. The instant noticed is when readErr was returned; if
+// the client had too little CPU time, it is later than the end itself. The argument k is the kernel's
+// information about the connection, or nil.
 func (c *Conn) endingOf(readErr, writeErr error, t *Trace, noticed time.Duration, k *lookBack) ending {
-	fin := errors.Is(readErr, io.EOF) || errors.Is(readErr, io.ErrUnexpectedEOF) // the latter from TLS
-	// The kernel reports a reset once. If the writer gets it, the reader gets an end.
+	fin := errors.Is(readErr, io.EOF) || errors.Is(readErr, io.ErrUnexpectedEOF) // io.ErrUnexpectedEOF comes from TLS
+	// The kernel reports a reset only once. If the writer gets it, the reader gets io.EOF.
 	fin = fin && !errors.Is(writeErr, syscall.ECONNRESET)
 	e := ending{
 		took:        c.wrote.Load() - c.wroteBefore,
@@ -95,8 +94,7 @@ func (c *Conn) endingOf(readErr, writeErr error, t *Trace, noticed time.Duration
 	return e
 }
 
-// writeBeside writes req in a goroutine of its own, and returns the function
-// stopWriting of roundTrip.
+// writeBeside writes req in a separate goroutine, and returns the function stopWriting of roundTrip.
 func (c *Conn) writeBeside(req *http.Request, t *Trace) (stopWriting func() error) {
 	written := make(chan error, 1)
 	go func() { written <- c.write(req, t) }()
@@ -118,8 +116,8 @@ const writeSize = 32 << 10
 // writers holds buffers for requests that are being written.
 var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, writeSize) }}
 
-// write writes req. If the request itself is invalid, write closes the connection,
-// so that nobody waits for an answer.
+// write writes req. If the request itself is invalid, write closes the connection, so that no goroutine
+// waits for an answer.
 func (c *Conn) write(req *http.Request, t *Trace) error {
 	out := writers.Get().(*bufio.Writer)
 	out.Reset(c.stream)
@@ -142,8 +140,7 @@ func (c *Conn) write(req *http.Request, t *Trace) error {
 	return nil
 }
 
-// A body is the body of a response. The connection can only be used again if the body
-// is read to its end.
+// A body is the body of a response. The connection can be used again only if the body is read to its end.
 type body struct {
 	io.Reader
 	conn        *Conn
@@ -151,10 +148,10 @@ type body struct {
 	keep        bool // neither side asked to close the connection
 	ended       bool
 	awaits      bool        // see awaited
-	unwatch     func() bool // ends the watch over the request's context
+	unwatch     func() bool // stops watching the request's context
 }
 
-// await waits until there is something to read, if the body must read more of its connection.
+// await waits until there is something to read, if the body will read more of its connection.
 func (b *body) await() {
 	if b.awaits && !b.ended {
 		b.conn.await()
@@ -172,9 +169,9 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close returns the connection to the pool, or closes it. A connection is closed if nobody
-// can say what there is to read from it: a late or second response to this request would
-// be taken for the response to the next.
+// Close returns the connection to the pool, or closes it. It closes the connection if the client cannot see
+// whether there is something to read from it: otherwise a late or second response to this request could be
+// taken for the response to the next request.
 func (b *body) Close() error {
 	c := b.conn
 	writeErr := b.stopWriting()

@@ -2,13 +2,13 @@ package conn
 
 import "time"
 
-// trialTime is how long the server must leave a connection open after an answer to count again
-// as a server that keeps connections. It is much longer than soonAfterAnswer: a request on a
-// connection that the server ends meanwhile may fail.
+// trialTime is how long the server must leave a connection open after an answer to count again as a server
+// that keeps connections. It is much longer than soonAfterAnswer, because a request may fail if the server
+// closes its connection at the same time.
 const trialTime = time.Second
 
-// unusable reports whether an idle connection must not be used again. If the server has ended the
-// connection after an answer, unusable notes that.
+// unusable reports whether an idle connection must not be used again. If the server has closed the
+// connection after an answer, unusable records this.
 func (p *Pool) unusable(c *Conn) bool {
 	unusable := c.unusable()
 	if c.ended && c.used {
@@ -17,17 +17,18 @@ func (p *Pool) unusable(c *Conn) bool {
 	return unusable
 }
 
-// noteEnd notes that the server has ended a connection, at most that long after an answer.
+// noteEnd records that the server closed a connection. The argument is the longest time that can have
+// passed since the last answer.
 func (p *Pool) noteEnd(afterAnswer time.Duration) {
 	if afterAnswer <= soonAfterAnswer {
 		p.ended.Add(1)
 	}
 }
 
-// try takes an idle connection of a server that does not keep connections. Such a server may
-// have ended the first connections for another reason, such as a restart, and keep all others.
-// So one connection at a time is on trial: it stays open without a request. If it is still open
-// after trialTime, the server keeps connections. All other connections are closed.
+// try handles an idle connection of a server that does not keep connections. Such a server may have closed
+// the first connections for another reason, such as a restart, and may keep all others. So one connection
+// at a time is on trial: it stays open without a request. If it is still open after trialTime, the server
+// is assumed to keep connections. Until then, all other connections are closed.
 func (p *Pool) try(c *Conn) {
 	p.mu.Lock()
 	trial := p.trial

@@ -5,12 +5,12 @@ import (
 	"os"
 )
 
-// portRange is the file with the range of local ports that Linux gives to connections.
+// portRange is the file with the range of local ports that Linux uses for connections.
 const portRange = "/proc/sys/net/ipv4/ip_local_port_range"
 
-// CheckLimits returns an error if the process cannot open conns more connections to one
-// server, because of its limit of open files or because of the range of local ports. It
-// raises the process's limit of open files as far as the system allows.
+// CheckLimits returns an error if the process cannot open conns more connections to one server, because of
+// its limit of open files or because of the range of local ports. It raises the process's limit of open
+// files as far as the system allows.
 func CheckLimits(conns int) error {
 	if err := checkFiles(conns); err != nil {
 		return err

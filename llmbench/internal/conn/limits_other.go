@@ -2,5 +2,5 @@
 
 package conn
 
-// checkFiles returns nil: there is no known limit on this system.
+// checkFiles returns nil, because this system has no known limit.
 func checkFiles(int) error { return nil }

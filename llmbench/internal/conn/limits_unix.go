@@ -12,13 +12,12 @@ import (
 // spareFiles is how many open files a process needs in addition to its connections.
 const spareFiles = 64
 
-// checkFiles returns an error if the process may not open conns more connections. It
-// raises the process's limit as far as the system allows
-// (https://man7.org/linux/man-pages/man2/getrlimit.2.html).
+// checkFiles returns an error if the process cannot open conns more connections. It raises the process's
+// limit of open files as far as the system allows (https://man7.org/linux/man-pages/man2/getrlimit.2.html).
 func checkFiles(conns int) error {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
-		return nil // unknown: opening the connections will show
+		return nil // unknown; opening the connections may fail later
 	}
 	if limit.Cur < limit.Max {
 		raised := limit

@@ -3,34 +3,34 @@ package conn
 import "golang.org/x/sys/unix"
 
 const (
-	// maxLook is how many segments a reader looks for at most among those that have arrived. A
-	// reader that is further behind takes them together. Each costs about five system calls.
+	// maxLook is the maximum number of arrived segments that a reader tells apart. A reader that is further
+	// behind reads them together. Each segment costs about five system calls.
 	maxLook = 64
-	// maxLookBytes is how many bytes a reader looks at.
+	// maxLookBytes is the maximum number of bytes in which a reader tells segments apart.
 	maxLookBytes = 64 << 10
 )
 
-// nowhere is where the kernel would put bytes that nobody wants. With MSG_TRUNC it copies none.
+// nowhere is a buffer for bytes that are not needed. With MSG_TRUNC, the kernel copies nothing into it.
 var nowhere [maxLookBytes]byte
 
-// A run is bytes that have arrived, and that the kernel keeps with one timestamp.
+// A run is a series of bytes that have arrived, and for which the kernel has one timestamp.
 type run struct {
 	n     int
-	stamp int64 // 0: not known before the read
+	stamp int64 // 0 if not known before the read
 }
 
-// A queue is what a reader knows of the bytes that have arrived and were not read.
+// A queue describes the bytes that have arrived but were not read.
 type queue struct {
-	began   bool  // bytes and segments are counted
+	began   bool  // bytes and segments are being counted
 	bytes   int64 // the kernel's count of bytes at the last look; see mark
 	counted int64 // the kernel's count of segments at the last look
-	looked  int64 // the wall clock before the last look, in nanoseconds since 1970: what has a later timestamp may not be in the counts
-	runs    []run // what was there at the last look and was not read
-	several bool  // one of the runs is more than one segment, or may be
+	looked  int64 // wall clock just before the last look, in ns since 1970; the counts may lack later segments
+	runs    []run // the runs of the last look that were not read yet
+	several bool  // one of the runs is, or may be, more than one segment
 }
 
-// mark begins to count bytes and segments when a request begins. Unread data from before, such
-// as messages of TLS, counts as one run.
+// mark starts counting bytes and segments, when a request begins. Unread data from before, such as TLS
+// messages, counts as one run.
 func (s *stampedReader) mark() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,8 +47,8 @@ func (s *stampedReader) mark() {
 	}
 }
 
-// look finds out what has arrived since all was read. Without an answer of the kernel, or if nothing
-// has arrived, there are no runs.
+// look finds out what has arrived since everything was read. If nothing has arrived, or if the kernel does
+// not answer, there are no runs.
 func (s *stampedReader) look(fd uintptr) {
 	k := &s.queue
 	k.looked = WallClock()
@@ -64,11 +64,11 @@ func (s *stampedReader) look(fd uintptr) {
 	k.fill(int(n), int(segments), func(i int) int64 { return s.stampAt(fd, i) })
 }
 
-// fill sets the runs of the n bytes in so many segments that have arrived. The function stampAt returns the
-// timestamp of the i-th byte, from 1.
+// fill sets the runs. It receives the number of bytes and segments that have arrived, and the function
+// stampAt, which returns the timestamp of the i-th byte, from 1.
 //
-// More may arrive after the clock was read, and the kernel joins what arrives to the last run, which
-// then has a later timestamp. That run gets its timestamp from the read.
+// After the clock was read, more bytes may arrive. The kernel may join them to the last run, which then has
+// a later timestamp. In this case the last run has no timestamp here; it gets one from the read.
 func (k *queue) fill(n, segments int, stampAt func(i int) int64) {
 	if segments <= 1 || segments > maxLook || n > maxLookBytes {
 		k.runs = append(k.runs, run{n: n})
@@ -79,7 +79,7 @@ func (k *queue) fill(n, segments int, stampAt func(i int) int64) {
 	k.several = len(k.runs) < segments
 	end := len(k.runs) - 1
 	if last := k.runs[end].stamp; last > k.looked || stampAt(n) != last {
-		for end > 0 && k.runs[end-1].stamp >= last { // what split found while the timestamp changed
+		for end > 0 && k.runs[end-1].stamp >= last { // runs that split found while the timestamp changed
 			end--
 			k.runs[end].n += k.runs[end+1].n
 		}
@@ -88,13 +88,13 @@ func (k *queue) fill(n, segments int, stampAt func(i int) int64) {
 	}
 }
 
-// split appends the runs of the next n bytes to runs. The function stampAt returns the timestamp of the
-// i-th byte, from 1. The first run probably has about guess bytes, from 1 to n.
+// split divides the next n bytes into runs, and appends these to runs. The function stampAt returns the
+// timestamp of the i-th byte, from 1. The first run probably has about guess bytes, from 1 to n.
 func split(runs []run, n, guess int, stampAt func(i int) int64) []run {
 	begin, stamp, last := 0, stampAt(1), stampAt(n)
 	for stamp != last {
-		// Byte in is the last one known to be of the run, and byte out the first one known to be
-		// of a later run.
+		// Byte in is the last byte that is known to belong to the run. Byte out is the first byte that is
+		// known to belong to a later run.
 		in, out, next := begin+1, n, last
 		for step := 1; in+1 < out; step *= 2 {
 			at := begin + guess
@@ -111,13 +111,12 @@ func split(runs []run, n, guess int, stampAt func(i int) int64) []run {
 			}
 		}
 		runs = append(runs, run{n: in - begin, stamp: stamp})
-		begin, stamp, guess = in, next, in-begin // the next run is probably as long
+		begin, stamp, guess = in, next, in-begin // the next run probably has the same length
 	}
 	return append(runs, run{n: n - begin, stamp: stamp})
 }
 
-// stampAt returns the timestamp of the i-th byte of those that were not read, from 1; 0 if there is
-// none.
+// stampAt returns the timestamp of the i-th unread byte, from 1. It returns 0 if there is none.
 func (s *stampedReader) stampAt(fd uintptr, i int) int64 {
 	_, stamp, _ := s.recvmsg(fd, &nowhere[0], i, unix.MSG_PEEK|unix.MSG_TRUNC)
 	return stamp

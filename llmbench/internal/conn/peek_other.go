@@ -4,5 +4,5 @@ package conn
 
 import "net"
 
-// peekSocket knows nothing on this system.
+// peekSocket cannot tell anything on this system.
 func peekSocket(net.Conn) peekResult { return peekUnknown }

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peekSocket is peek for a connection that may be a socket.
+// peekSocket is like peek, for a connection that may be a socket.
 func peekSocket(c net.Conn) peekResult {
 	sys, ok := c.(syscall.Conn)
 	if !ok {
@@ -27,7 +27,7 @@ func peekSocket(c net.Conn) peekResult {
 	return p
 }
 
-// peekFD is peek for a file descriptor.
+// peekFD is like peek, for a file descriptor.
 func peekFD(fd int) peekResult {
 	var b [1]byte
 	for {

@@ -12,32 +12,32 @@ import (
 	"time"
 )
 
-// A Pool holds the connections to one server and sends requests over them, one at a
-// time on each connection. It is safe for concurrent use.
+// A Pool holds the connections to one server. It sends requests over them, one at a time on each
+// connection. It is safe for concurrent use.
 type Pool struct {
 	dialer *dialer
 
 	mu    sync.Mutex
-	idle  []*Conn // the connection that was used last is the last
-	open  int     // connections that are not closed
-	trial *Conn   // on trial, or nil; see try
+	idle  []*Conn // in the order of their last use
+	open  int     // number of connections that are not closed
+	trial *Conn   // connection on trial, or nil; see try
 
-	// The server does not keep connections if ended is larger than kept.
-	kept   atomic.Int64 // answers on connections that were used before
-	strays atomic.Int64 // connections on which an answer came that no request asked for
-	ended  atomic.Int64 // connections that the server ended soon after an answer
+	// If ended is larger than kept, the server does not keep connections.
+	kept   atomic.Int64 // number of answers on connections that had been used before
+	strays atomic.Int64 // number of connections on which an answer came without a request
+	ended  atomic.Int64 // number of connections that the server closed soon after an answer
 }
 
 // Options say how a [Pool] connects to its server.
 type Options struct {
-	// URL is the server's base URL, of scheme http or https.
+	// URL is the server's base URL, with the scheme http or https.
 	URL string
-	// Socket is the path of the server's Unix socket; "" means TCP. Such a server is
-	// reached without a proxy.
+	// Socket is the path of the server's Unix socket; "" means TCP. A server with a socket is reached
+	// without a proxy.
 	Socket string
-	// Dial opens a connection; nil means the network.
+	// Dial opens a connection; nil means a network connection.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Proxy is the proxy to the server, which must be known to [KnownProxy]; nil means none.
+	// Proxy is the proxy to the server; nil means none. [KnownProxy] must return true for it.
 	Proxy *url.URL
 	// TLS configures connections to servers that speak TLS; nil means the default.
 	TLS *tls.Config
@@ -52,16 +52,15 @@ func NewPool(o Options) (*Pool, error) {
 	return &Pool{dialer: d}, nil
 }
 
-// Send sends req, and returns when the head of its response has been read. It records
-// the request's steps in t. The caller must read the body to its end if the connection
-// is to be used again, and must close it.
+// Send sends req, and returns when the head of its response has been read. It records the request's steps
+// in t. The caller must close the body. The connection is used again only if the caller also reads the body
+// to its end.
 //
-// A server may close a kept connection just when a request is on its way. A request
-// that got no byte of a response on a connection that was used before is therefore
-// sent again, once, on a new connection, if the request had not reached the server, or
-// if the server closed the connection so soon that it cannot have worked on the
-// request; see [ending.loss]. Any other request without a response fails, because the
-// server may have worked on it.
+// A server may close a kept-alive connection at the same time at which a request is sent. Send therefore
+// sends some requests again, once, on a new connection. These are requests that got no byte of a response
+// on a connection that had been used before, if the request did not reach the server, or if the server
+// closed the connection too soon to have processed the request; see [ending.loss]. Any other request
+// without a response fails, because the server may have processed it.
 func (p *Pool) Send(req *http.Request, t *Trace) (*http.Response, error) {
 	ctx := req.Context()
 	if p.dialer.forwards() {
@@ -111,7 +110,7 @@ func (p *Pool) get(ctx context.Context, t *Trace) (*Conn, error) {
 	return p.connectFor(ctx, t)
 }
 
-// connectFor opens a connection for a request that waits for it.
+// connectFor opens a connection for a waiting request, and records the time in t.
 func (p *Pool) connectFor(ctx context.Context, t *Trace) (*Conn, error) {
 	before := t.Clock.Now()
 	var c *Conn
@@ -139,7 +138,7 @@ func (p *Pool) connect(ctx context.Context) (*Conn, error) {
 	})
 }
 
-// take removes an idle connection from the pool, or returns nil.
+// take removes an idle connection from the pool and returns it. It returns nil if there is none.
 func (p *Pool) take() *Conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -152,8 +151,8 @@ func (p *Pool) take() *Conn {
 	return c
 }
 
-// put adds an idle connection to the pool. A connection that has answered a request goes on
-// trial if the server does not keep connections.
+// put adds an idle connection to the pool. If the server does not keep connections, put calls try for a
+// connection that has answered a request.
 func (p *Pool) put(c *Conn) {
 	c.idleSince = time.Now()
 	if c.used && p.ended.Load() > p.kept.Load() {
@@ -170,8 +169,8 @@ func (p *Pool) keep(c *Conn) {
 	p.idle = append(p.idle, c)
 }
 
-// Prepare closes the unusable connections, and opens new ones until n are open. Errors
-// are ignored: a request that finds no connection tries to open one itself.
+// Prepare closes the unusable connections, and opens new connections until n are open. It ignores errors,
+// because a request that finds no connection tries to open one itself.
 func (p *Pool) Prepare(ctx context.Context, n int) {
 	p.CloseUnusable()
 	var wg sync.WaitGroup
@@ -185,15 +184,16 @@ func (p *Pool) Prepare(ctx context.Context, n int) {
 	wg.Wait()
 }
 
-// Open returns how many connections are open, idle or not.
+// Open returns the number of open connections, idle or not.
 func (p *Pool) Open() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.open
 }
 
-// Stamped reports whether the kernel gives timestamps on an idle connection. If the kernel has
-// agreed to give them, Stamped waits until it does, at most for awaitTime or until ctx ends.
+// Stamped reports whether the kernel provides timestamps on an idle connection. If the kernel has accepted
+// the request for timestamps, Stamped waits until it provides them, at most for awaitTime or until ctx
+// ends.
 func (p *Pool) Stamped(ctx context.Context) bool {
 	p.mu.Lock()
 	agreed := slices.ContainsFunc(p.idle, func(c *Conn) bool { return c.kernel != nil })
@@ -204,13 +204,13 @@ func (p *Pool) Stamped(ctx context.Context) bool {
 // CloseIdle closes all idle connections.
 func (p *Pool) CloseIdle() { p.closeIdle(func(*Conn) bool { return true }) }
 
-// CloseUnusable closes the idle connections that the server has closed, or that must
-// not be used again for another reason.
+// CloseUnusable closes the idle connections that must not be used again, for example because the server has
+// closed them.
 func (p *Pool) CloseUnusable() { p.closeIdle(p.unusable) }
 
-// Strays returns on how many connections an answer came that no request asked for. It watches the idle
-// connections that have answered a request for up to wait. If there was such an answer, it may have been
-// taken for the answer to a later request.
+// Strays returns the number of connections on which an answer came without a request. Such an answer may
+// have been taken for the answer to a later request. Strays watches the idle connections that have answered
+// a request until it finds such an answer, at most for the time wait.
 func (p *Pool) Strays(wait time.Duration) int {
 	const step = 2 * time.Millisecond
 	for left := wait; ; left -= step {
@@ -232,7 +232,7 @@ func (p *Pool) answered() bool {
 // CloseUnused closes the idle connections that have answered no request.
 func (p *Pool) CloseUnused() { p.closeIdle((*Conn).unused) }
 
-// closeIdle closes the idle connections for which remove returns true, and the one on trial.
+// closeIdle closes the idle connections for which remove returns true, and the connection on trial.
 func (p *Pool) closeIdle(remove func(*Conn) bool) {
 	p.mu.Lock()
 	idle, trial := p.idle, p.trial

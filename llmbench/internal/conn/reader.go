@@ -7,16 +7,15 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// An Arrival is the instant at which bytes arrived, by two clocks.
+// An Arrival is the instant at which bytes arrived, measured by two clocks.
 type Arrival struct {
 	User  time.Duration // when Read returned, since the start of the pass
-	Stamp int64         // the kernel's timestamp in nanoseconds since 1970; 0: none
+	Stamp int64         // the kernel's timestamp in nanoseconds since 1970; 0 means none
 }
 
-// On returns the instant of the kernel's timestamp on c, and the lag from there to
-// the instant at which Read returned. Without a timestamp only the sum of the two
-// means anything. A timestamp that is later than its Read by less than [sample.ClockError]
-// is replaced by the instant of the Read.
+// On returns the instant of the kernel's timestamp on c, and the lag from there to the instant at which
+// Read returned. Without a timestamp, only the sum of the two has a meaning. If the timestamp is later than
+// the Read, but by at most [sample.ClockError], On returns the instant of the Read instead.
 func (a Arrival) On(c Clock) (at, lag time.Duration) {
 	at = c.FromWall(a.Stamp)
 	if lag = a.User - at; lag < 0 && lag >= -sample.ClockError {
@@ -25,21 +24,21 @@ func (a Arrival) On(c Clock) (at, lag time.Duration) {
 	return at, lag
 }
 
-// A Reader reads the body of a response and keeps the instants of its Reads.
+// A Reader reads the body of a response, and keeps the instants of its Reads.
 type Reader struct {
 	body  io.Reader
 	clock Clock
-	conn  *Conn // that body reads from, or nil
-	// Data is the arrival of the bytes that were read last. End is the arrival of
-	// whatever was read last, which may be the end of the body.
+	conn  *Conn // connection from which body reads, or nil
+	// Data is the arrival of the bytes that were read last. End is the arrival of whatever was read last,
+	// which may be the end of the body.
 	Data, End Arrival
-	// Batch is the number of the batch that Data is part of: bytes with the same timestamp. All of
-	// them arrived at Since or later.
+	// Batch is the number of the batch to which Data belongs. A batch consists of bytes with the same
+	// timestamp. All of them arrived at Since or later.
 	Batch uint32
 	Since time.Duration
 }
 
-// Reset makes r read body, the body of the response to the request that t traces.
+// Reset makes r read body, which must be the body of the response to the request that t traces.
 func (r *Reader) Reset(body io.Reader, t *Trace) {
 	*r = Reader{body: body, clock: t.Clock, conn: t.conn, End: t.FirstByte, Since: t.Sent}
 	if t.conn != nil {
@@ -49,10 +48,9 @@ func (r *Reader) Reset(body io.Reader, t *Trace) {
 	}
 }
 
-// Read reads from the body. Bytes that an earlier read of the connection left in a
-// buffer have the timestamp of that read: the connection is only read again when the
-// buffer is empty. The end of a chunked body also consists of bytes of the
-// connection, although the caller does not see them.
+// Read reads from the body. Bytes from a buffer have the timestamp of the earlier read that filled the
+// buffer, because the connection is read again only when the buffer is empty. The end of a chunked body has
+// a timestamp, too: it consists of bytes of the connection, although the caller does not see them.
 func (r *Reader) Read(p []byte) (int, error) {
 	n, err := r.body.Read(p)
 	before := r.End
@@ -72,35 +70,34 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Await waits until there is something to read, or until the end of the connection. It may
-// return earlier. A connection that waits in Await needs less memory than one that waits in Read.
+// Await waits until there is something to read, or until the connection ends. It may return earlier. A
+// connection needs less memory while it waits in Await than while it waits in Read.
 func (r *Reader) Await() {
 	if b, ok := r.body.(awaiter); ok {
 		b.await()
 	}
 }
 
-// CanAwait reports whether Await waits. If it does not, Read waits.
+// CanAwait reports whether Await waits. If not, Read waits.
 func (r *Reader) CanAwait() bool {
 	b, ok := r.body.(awaiter)
 	return ok && b.canAwait()
 }
 
-// An awaiter is a body that may be able to wait before it is read.
+// An awaiter is a body that may be able to wait without being read.
 type awaiter interface {
 	await()
 	canAwait() bool
 }
 
-// Merged reports whether the last batch arrived in more than one TCP segment, or may have
-// done. Then only the last of its bytes arrived at the instant of Data, and the others at
-// some time between Since and this instant. Merged returns false for a connection without
-// timestamps.
+// Merged reports whether the last batch arrived, or may have arrived, in more than one TCP segment. If so,
+// only the last of its bytes arrived at the instant of Data; the others arrived between Since and this
+// instant. Merged returns false for a connection without timestamps.
 func (r *Reader) Merged() bool {
 	return r.conn != nil && r.conn.kernel != nil && r.conn.batch.several
 }
 
-// Follows reports whether more of the last batch follows the bytes that were read last.
+// Follows reports whether there are more bytes of the last batch after the bytes that were read last.
 func (r *Reader) Follows() bool {
 	return r.conn != nil && (r.conn.holds() || r.conn.batch.open)
 }

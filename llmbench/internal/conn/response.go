@@ -9,7 +9,7 @@ import (
 	"net/http"
 )
 
-// A response reads the responses of one connection, and limits the size of a head.
+// A response reads the responses of one connection, and limits the size of their heads.
 type response struct {
 	*bufio.Reader // nil while a plain connection has nothing to read; see Conn.await
 	limit         *io.LimitedReader
@@ -18,8 +18,8 @@ type response struct {
 // maxHead is the maximum size of a response's head, in bytes.
 const maxHead = 1 << 20
 
-// newResponse returns a response that has its own buffer. The buffer is small because each waiting
-// stream holds one.
+// newResponse returns a response with its own buffer. The buffer is small because each waiting stream has
+// one.
 func newResponse(r io.Reader) *response {
 	p := newPlainResponse(r)
 	p.Reader = bufio.NewReaderSize(p.limit, bufferSize)
@@ -31,7 +31,7 @@ func newPlainResponse(r io.Reader) *response {
 	return &response{limit: &io.LimitedReader{R: r, N: math.MaxInt64}}
 }
 
-// holds returns how many bytes were read and not yet used.
+// holds returns the number of bytes that were read but not used.
 func (r *response) holds() int {
 	if r.Reader == nil {
 		return 0
@@ -42,13 +42,13 @@ func (r *response) holds() int {
 // Read reads from the current buffer.
 func (r *response) Read(p []byte) (int, error) { return r.Reader.Read(p) }
 
-// head reads the head of the response to req. It skips interim responses, those with
-// a status of 1xx (RFC 9110, 15.2). The body of a stream reads from r itself and not from its
-// buffer, because await changes the buffer.
+// head reads the head of the response to req. It skips interim responses, which have a status of 1xx (RFC
+// 9110, 15.2). The body of a stream reads from r, not directly from r's buffer, because await changes the
+// buffer.
 func (r *response) head(req *http.Request) (*http.Response, error) {
 	r.limit.N = maxHead
 	defer func() { r.limit.N = math.MaxInt64 }()
-	// No response begins with these bytes, and each record of TLS does (RFC 8446, 5.1).
+	// These bytes begin every TLS record (RFC 8446, 5.1), but no HTTP response.
 	if b, _ := r.Peek(1); len(b) > 0 && (b[0] == 21 || b[0] == 22) {
 		return nil, errors.New("the server answers with TLS; the URL of such a server begins with https://")
 	}
@@ -65,9 +65,9 @@ func (r *response) head(req *http.Request) (*http.Response, error) {
 		case resp.StatusCode < 100 || resp.StatusCode >= 200:
 			switch {
 			case resp.Body == http.NoBody || resp.ContentLength >= 0:
-			case len(resp.TransferEncoding) > 0: // which is chunked
+			case len(resp.TransferEncoding) > 0: // the encoding is chunked
 				resp.Body = awaited{&chunkReader{in: r}}
-			default: // until the end of the connection
+			default: // the body lasts until the connection ends
 				resp.Body = awaited{r}
 			}
 			return resp, nil
@@ -75,9 +75,9 @@ func (r *response) head(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// An awaited body goes on until bytes that end it, or the end of the connection, have been read. So
-// whoever reads it may first wait until there is something to read from the connection. The rest of
-// any other body may be in a buffer already, and a wait for more would last until the timeout.
+// An awaited body ends with bytes that mark its end, or with the connection. A reader may therefore first
+// wait until there is something to read from the connection. With any other body, the remaining bytes may
+// already be in a buffer, and a wait for more would last until the timeout.
 type awaited struct{ io.Reader }
 
 func (awaited) Close() error { return nil }

@@ -16,10 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A stampedReader reads from a TCP connection, and returns with the bytes the kernel's
-// timestamp of their arrival (SO_TIMESTAMPNS,
-// https://docs.kernel.org/networking/timestamping.html). Deadlines and Close end its
-// reads as they end the reads of the connection.
+// A stampedReader reads from a TCP connection. With the bytes, it returns the kernel's timestamp of their
+// arrival (SO_TIMESTAMPNS, https://docs.kernel.org/networking/timestamping.html). Deadlines and Close end
+// its reads like the reads of any connection.
 type stampedReader struct {
 	conn *net.TCPConn
 	raw  syscall.RawConn
@@ -27,24 +26,25 @@ type stampedReader struct {
 	mu      sync.Mutex // guards the fields below; all but queue belong to one read
 	piece   piece
 	err     error
-	lend    bool        // the read is into a buffer that is taken when there are bytes
-	lent    *buffers    // that buffer
-	to      []byte      // where the read puts bytes
-	message unix.Msghdr // unix.Recvmsg would allocate one per read
+	lend    bool        // the read uses a buffer of the pool, which is taken once there are bytes
+	lent    *buffers    // this buffer
+	to      []byte      // where the read stores the bytes
+	message unix.Msghdr // reused, because unix.Recvmsg would allocate one for each read
 	part    unix.Iovec
 	control [64]byte
 	receive func(fd uintptr) bool
 	queue   queue
 }
 
-// ownBuffer is the size of the receive buffer of a connection to loopback, in bytes. Linux begins with
-// this size, too, but makes the buffer larger later.
+// ownBuffer is the size of the receive buffer of a loopback connection, in bytes. Linux begins with the
+// same size, but would make the buffer larger later.
 const ownBuffer = 64 << 10
 
-// keepSegmentsApart is the Control of a [net.Dialer]. It fixes the receive buffer of a connection to loopback, so
-// that the kernel acknowledges the first segments less often, and joins fewer of them (see the package
-// documentation). The size would limit the speed of a connection to a distant server. A kernel that refuses
-// the size joins more segments, which is no error.
+// keepSegmentsApart is the Control function of a [net.Dialer]. It fixes the size of the receive buffer of a
+// loopback connection. The kernel then acknowledges the first segments less often, and joins fewer of them
+// (see the package documentation). Connections to distant servers keep the usual buffer, because the fixed
+// size would limit their speed. It is not an error if a kernel refuses the size: it only joins more
+// segments.
 func keepSegmentsApart(network, address string, c syscall.RawConn) error {
 	if to, err := netip.ParseAddrPort(address); err != nil || !to.Addr().Unmap().IsLoopback() {
 		return nil
@@ -52,9 +52,9 @@ func keepSegmentsApart(network, address string, c syscall.RawConn) error {
 	return c.Control(func(fd uintptr) { unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, ownBuffer) })
 }
 
-// keepStamping makes the kernel stamp packets until the process ends. The kernel stops a moment after the last
-// socket that asked for timestamps was closed, and that moment may be after the first reads of the next socket (see
-// awaitStamps), whose later reads would then lack timestamps.
+// keepStamping makes the kernel stamp packets until the process ends. Without it, the kernel would stop a
+// moment after the last socket that asked for timestamps was closed. This moment may be after the first
+// reads of the next socket (see awaitStamps), and its later reads would then lack timestamps.
 var keepStamping = sync.OnceFunc(func() {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -65,8 +65,8 @@ var keepStamping = sync.OnceFunc(func() {
 	}
 })
 
-// newStampedReader returns a reader of c, or nil if the kernel gives no timestamps: c
-// is no TCP connection, or the option is refused.
+// newStampedReader returns a reader of c. It returns nil if the kernel provides no timestamps, because c is
+// not a TCP connection or because the kernel refuses the option.
 func newStampedReader(c net.Conn) *stampedReader {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {
@@ -90,7 +90,7 @@ func newStampedReader(c net.Conn) *stampedReader {
 }
 
 // outOfOrder returns how many segments have arrived out of order (tcpi_rcv_ooopack,
-// https://man7.org/linux/man-pages/man7/tcp.7.html; 0 on kernels before 5.4), and false once the
+// https://man7.org/linux/man-pages/man7/tcp.7.html; 0 on kernels before 5.4). It returns false once the
 // connection is closed.
 func (s *stampedReader) outOfOrder() (n int64, ok bool) {
 	q := s.askInfo()
@@ -98,8 +98,7 @@ func (s *stampedReader) outOfOrder() (n int64, ok bool) {
 	return int64(q.info.Rcv_ooopack), q.ok
 }
 
-// unread returns how many bytes have arrived and were not read, and false if that is
-// unknown.
+// unread returns how many bytes have arrived but were not read. It returns false if this is unknown.
 func (s *stampedReader) unread() (n int, ok bool) {
 	var refused error
 	err := s.raw.Control(func(fd uintptr) {
@@ -108,8 +107,8 @@ func (s *stampedReader) unread() (n int, ok bool) {
 	return n, err == nil && refused == nil
 }
 
-// sinceSent returns the least time since the kernel last sent data, or 0 if that is
-// unknown. The kernel counts whole milliseconds of its clock of ticks.
+// sinceSent returns a lower bound of the time since the kernel last sent data, or 0 if this is unknown. The
+// kernel counts in whole milliseconds of its coarse clock.
 func (s *stampedReader) sinceSent() time.Duration {
 	q := s.askInfo()
 	defer infoQueries.Put(q)
@@ -119,11 +118,11 @@ func (s *stampedReader) sinceSent() time.Duration {
 	return max(0, time.Duration(q.info.Last_data_sent)*time.Millisecond-tick()-time.Millisecond)
 }
 
-// lookBack returns what the kernel knows of the connection that has ended, or nil if the
-// connection is closed, and on kernels before 4.6, which lack a part of it.
+// lookBack returns the kernel's information about a connection that the peer has ended. It returns nil if
+// the connection is closed, and on kernels before 4.6, which do not have all of this information.
 //
-// Bytes_acked also counts the SYN. Last_data_sent and Last_ack_recv say how long ago that
-// was, each with an error of one tick of the kernel's clock.
+// Bytes_acked also counts the SYN. Last_data_sent and Last_ack_recv are the times since these events, each
+// with an error of one tick of the kernel's coarse clock.
 func (s *stampedReader) lookBack() *lookBack {
 	q := s.askInfo()
 	defer infoQueries.Put(q)
@@ -133,13 +132,13 @@ func (s *stampedReader) lookBack() *lookBack {
 	}
 	k := &lookBack{acked: int64(info.Bytes_acked) - 1}
 	k.fin = tick() + max(0, time.Duration(info.Last_data_sent)-time.Duration(info.Last_ack_recv))*time.Millisecond
-	if info.Min_rtt != math.MaxUint32 { // which means that there is no measurement
+	if info.Min_rtt != math.MaxUint32 { // MaxUint32 means that there is no measurement
 		k.minRTT = time.Duration(info.Min_rtt) * time.Microsecond
 	}
 	return k
 }
 
-// tick returns the resolution of the kernel's clock of ticks, which is at most 10 ms.
+// tick returns the resolution of the kernel's coarse clock, which is at most 10 ms.
 var tick = sync.OnceValue(func() time.Duration {
 	var t unix.Timespec
 	if unix.ClockGetres(unix.CLOCK_MONOTONIC_COARSE, &t) != nil {
@@ -148,23 +147,23 @@ var tick = sync.OnceValue(func() time.Duration {
 	return time.Duration(t.Nano())
 })
 
-// An infoQuery asks the kernel for TCP_INFO. Queries are used again because a pass makes one for
-// nearly each batch of bytes, and unix.GetsockoptTCPInfo would allocate each answer.
+// An infoQuery asks the kernel for TCP_INFO. Queries are reused: a pass makes one for nearly each batch of
+// bytes, and unix.GetsockoptTCPInfo would allocate memory for each answer.
 type infoQuery struct {
-	info unix.TCPInfo // the parts that the kernel does not know are 0
+	info unix.TCPInfo // parts that the kernel does not support are 0
 	ok   bool         // the kernel has answered
 	ask  func(fd uintptr)
 }
 
-// infoQueries holds queries that nobody uses.
+// infoQueries holds queries that are not in use.
 var infoQueries = sync.Pool{New: func() any {
 	q := &infoQuery{}
 	q.ask = q.getsockopt
 	return q
 }}
 
-// askInfo returns an answered query, which is not ok once the connection is closed. The caller
-// puts it back into infoQueries.
+// askInfo returns a query with the kernel's answer. The query is not ok if the connection is closed. The
+// caller must put the query back into infoQueries.
 func (s *stampedReader) askInfo() *infoQuery {
 	q := infoQueries.Get().(*infoQuery)
 	q.info, q.ok = unix.TCPInfo{}, false
@@ -172,14 +171,14 @@ func (s *stampedReader) askInfo() *infoQuery {
 	return q
 }
 
-// getsockopt sets the info and ok of q.
+// getsockopt asks the kernel, and sets info and ok.
 func (q *infoQuery) getsockopt(fd uintptr) {
 	size := uint32(unsafe.Sizeof(q.info))
 	_, _, err := unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.SOL_TCP, unix.TCP_INFO, uintptr(unsafe.Pointer(&q.info)), uintptr(unsafe.Pointer(&size)), 0)
 	q.ok = err == 0
 }
 
-// read reads into p. It takes the bytes of one timestamp at most.
+// read reads into p, but at most the bytes of one timestamp.
 func (s *stampedReader) read(p []byte) (piece, error) {
 	if len(p) == 0 {
 		return piece{}, nil
@@ -190,8 +189,8 @@ func (s *stampedReader) read(p []byte) (piece, error) {
 	return s.wait()
 }
 
-// borrow is read into the bytes of buffers that it takes from the pool when there is something
-// to read. It returns the buffers, which are nil after an error.
+// borrow is like read, but reads into buffers that it takes from the pool once there is something to read.
+// It returns these buffers, or nil after an error.
 func (s *stampedReader) borrow() (b *buffers, p piece, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,7 +200,7 @@ func (s *stampedReader) borrow() (b *buffers, p piece, err error) {
 	return b, p, err
 }
 
-// wait is a read. It waits until there is something to read.
+// wait performs a read. It waits until there is something to read.
 func (s *stampedReader) wait() (piece, error) {
 	s.piece, s.err = piece{}, nil
 	err := s.raw.Read(s.receive)
@@ -220,12 +219,12 @@ func (s *stampedReader) wait() (piece, error) {
 	return s.piece, nil
 }
 
-// tryReceive reads what has arrived. It reports whether the read is done; otherwise the
-// caller must wait for more.
+// tryReceive reads what has arrived. It reports whether the read is finished; if not, the caller must wait
+// for more bytes.
 func (s *stampedReader) tryReceive(fd uintptr) bool {
 	if k := &s.queue; k.began && len(k.runs) == 0 {
 		if !s.piece.waited {
-			// Mostly there is nothing yet, and this one system call says so.
+			// Mostly nothing has arrived yet, and this single system call is enough to find out.
 			if n, _, err := s.recvmsg(fd, &nowhere[0], 1, unix.MSG_PEEK|unix.MSG_TRUNC); err != 0 || n == 0 {
 				return s.done(err)
 			}
@@ -244,7 +243,7 @@ func (s *stampedReader) tryReceive(fd uintptr) bool {
 	return done
 }
 
-// done keeps the error of a system call. It reports whether the read is done.
+// done stores the error of a system call. It reports whether the read is finished.
 func (s *stampedReader) done(err unix.Errno) bool {
 	switch err {
 	case 0:
@@ -257,8 +256,8 @@ func (s *stampedReader) done(err unix.Errno) bool {
 	return true
 }
 
-// take reads the next bytes into s.to: of the first run, or of all that has arrived if there are no
-// runs.
+// take reads the next bytes into s.to: bytes of the first run, or bytes of everything that has arrived if
+// there are no runs.
 func (s *stampedReader) take(fd uintptr) unix.Errno {
 	k, p := &s.queue, &s.piece
 	if len(k.runs) == 0 {
@@ -273,8 +272,8 @@ func (s *stampedReader) take(fd uintptr) unix.Errno {
 	if err != 0 {
 		return err
 	}
-	// A segment that arrived after the look may have been joined to the run, which then has the
-	// timestamp of the segment. The bytes of the segment are left to read.
+	// A segment that arrived after the look may have been joined to the run. The run then has the timestamp
+	// of this segment, and the segment's bytes are still to be read.
 	joined := r.stamp == 0 && stamp > k.looked
 	p.n, p.stamp, p.several, p.more = n, stamp, k.several || joined, joined
 	if r.stamp != 0 {
@@ -282,17 +281,19 @@ func (s *stampedReader) take(fd uintptr) unix.Errno {
 	}
 	if r.n -= n; r.n > 0 && n == want {
 		p.more = true
-		if !p.several { // whatever is joined to the rest
+		if !p.several { // the rest of the run keeps this timestamp, even if segments are joined to it
 			r.stamp = p.stamp
 		}
 		return 0
 	}
-	// The kernel also counts the end of the connection as a byte. That run is shorter.
+	// This run ends here. It may be shorter than r.n, because the kernel counts the end of the connection
+	// as a byte.
 	k.runs = k.runs[:copy(k.runs, k.runs[1:])]
 	return 0
 }
 
-// recvmsg receives up to n bytes to base, and returns the timestamp of the last of them, or 0.
+// recvmsg receives up to n bytes into base. It returns the number of bytes, and the timestamp of the last
+// byte or 0.
 func (s *stampedReader) recvmsg(fd uintptr, base *byte, n, flags int) (int, int64, unix.Errno) {
 	s.part.Base = base
 	s.part.SetLen(n)
@@ -312,7 +313,7 @@ func (s *stampedReader) recvmsg(fd uintptr, base *byte, n, flags int) (int, int6
 	}
 }
 
-// stampIn returns the timestamp in the control messages of a message, or 0.
+// stampIn returns the timestamp in the control messages of a received message, or 0.
 func stampIn(controls []byte) int64 {
 	for len(controls) >= unix.SizeofCmsghdr {
 		head, data, rest, err := unix.ParseOneSocketControlMessage(controls)

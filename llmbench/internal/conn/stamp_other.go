@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// keepSegmentsApart does nothing: there are no kernel timestamps on this system.
+// keepSegmentsApart does nothing, because this system has no kernel timestamps.
 func keepSegmentsApart(network, address string, c syscall.RawConn) error { return nil }
 
-// A stampedReader exists on Linux only.
+// A stampedReader is only used on Linux.
 type stampedReader struct{}
 
-// newStampedReader returns nil: there are no kernel timestamps on this system.
+// newStampedReader returns nil, because this system has no kernel timestamps.
 func newStampedReader(net.Conn) *stampedReader { return nil }
 
 func (*stampedReader) outOfOrder() (n int64, ok bool) { return 0, false }

@@ -1,5 +1,5 @@
-// Package control measures how late this process reads where the kernel gives no timestamps: it sends requests to a server
-// of its own, which knows when it wrote each token, while a pass is made.
+// Package control measures how late this process reads, on systems without kernel timestamps. During a
+// pass, it sends requests to its own server, which knows when it wrote each token.
 package control
 
 import (
@@ -23,21 +23,20 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Control is a server in this process that knows when it wrote each token, together with
-// clients that send requests to it during a pass. The clients use the same kernel, scheduler
-// and decoder as the requests of the pass. How late they read is therefore how late the
-// requests of the pass are read. A control is needed where the kernel gives no timestamps;
-// with timestamps each read tells how late it was.
+// A Control is a server in this process that knows when it wrote each token, together with clients that
+// send requests to it during a pass. The clients use the same kernel, scheduler and decoder as the requests
+// of the pass. So they read about as late as the requests of the pass are read. A control is needed if the
+// kernel provides no timestamps; with timestamps, the lateness of each read is known.
 type Control struct {
 	client *send.Client
 	server *http.Server
 	served sync.WaitGroup
-	dir    string        // of the server's Unix socket; "" for TCP
-	pace   time.Duration // between two tokens
-	tokens int           // in a stream
+	dir    string        // folder of the server's Unix socket; "" for TCP
+	pace   time.Duration // time between two tokens
+	tokens int           // number of tokens in a stream
 
 	mu     sync.Mutex
-	writes map[string][]distortion.Write // guarded by mu; by request ID
+	writes map[string][]distortion.Write // by request ID
 	errors distortion.Errors             // guarded by mu
 
 	stop context.CancelFunc
@@ -45,18 +44,18 @@ type Control struct {
 }
 
 const (
-	// controlPace is the time between two tokens if the pace of the target is unknown.
+	// controlPace is the time between two tokens if the target's pace is unknown.
 	controlPace = 8 * time.Millisecond
-	// controlLength is the length of a stream. It is short, so that a short pass has some
-	// streams beside it.
+	// controlLength is the duration of a stream. It is short, so that several streams fit into a short
+	// pass.
 	controlLength = 100 * time.Millisecond
 	// perControl is the number of requests in flight for which there is one control client.
 	perControl = 256
 )
 
-// New starts a server whose tokens are pace apart, within limits. That should be the
-// pace of the target; 0 means unknown. The server is at a Unix socket if the target is, because
-// the kernel wakes the reader of a Unix socket in another way than the reader of a TCP socket.
+// New starts a server whose tokens are pace apart, within limits. The pace should be the target's pace; 0
+// means unknown. The argument unix says that the target has a Unix socket. The server then has one, too,
+// because the kernel wakes the reader of a Unix socket in another way than the reader of a TCP socket.
 func New(pace time.Duration, unix bool) (*Control, error) {
 	if pace == 0 {
 		pace = controlPace
@@ -76,7 +75,8 @@ func New(pace time.Duration, unix bool) (*Control, error) {
 	return k, nil
 }
 
-// listen returns a listener on loopback or on a Unix socket in a new folder, and the server there.
+// listen returns a listener and a description of the server there. The listener is on loopback, or on a
+// Unix socket in a new folder.
 func (k *Control) listen(unix bool) (ln net.Listener, s send.Server, err error) {
 	if !unix {
 		ln, err = net.Listen("tcp", "127.0.0.1:0")
@@ -90,7 +90,7 @@ func (k *Control) listen(unix bool) (ln net.Listener, s send.Server, err error) 
 	}
 	ln, err = net.Listen("unix", filepath.Join(k.dir, "control"))
 	return ln, send.Server{
-		At:      endpoint.Endpoint{Base: "http://localhost", Socket: "/control"}, // the path may hold what no URL may
+		At:      endpoint.Endpoint{Base: "http://localhost", Socket: "/control"}, // not the real path; see Dial
 		Dialect: dialect.OpenAIChat{},
 		Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(k.dir, "control"))
@@ -105,10 +105,10 @@ func (k *Control) Close() {
 	}
 	k.server.Close()
 	k.served.Wait()
-	os.RemoveAll(k.dir) // does nothing for ""
+	os.RemoveAll(k.dir) // does nothing if the path is ""
 }
 
-// ServeHTTP answers a request with a stream, and keeps when it wrote each token.
+// ServeHTTP answers a request with a stream, and stores when it wrote each token.
 func (k *Control) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -146,7 +146,7 @@ const (
 	controlLast  = `data: {"id":"control","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":" token"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
 )
 
-// clients returns the number of control clients for that many requests in flight.
+// clients returns the number of control clients for inFlight requests in flight.
 func clients(inFlight int) int { return 1 + inFlight/perControl }
 
 // Open opens the connections of the control clients of a pass with inFlight requests in flight.
@@ -154,8 +154,9 @@ func (k *Control) Open(ctx context.Context, inFlight int) {
 	k.client.Open(ctx, clients(inFlight), time.Second)
 }
 
-// Begin starts the control clients of a pass with inFlight requests in flight. From the instant start
-// on they send requests until End is called or ctx ends, with random pauses of a fixed seed.
+// Begin starts the control clients of a pass with inFlight requests in flight. From the instant start on,
+// they send requests until End is called or ctx ends. The pauses between their requests are random, with a
+// fixed seed.
 func (k *Control) Begin(ctx context.Context, inFlight int, start time.Time) {
 	ctx, k.stop = context.WithCancel(ctx)
 	k.errors = distortion.Errors{}
@@ -163,7 +164,7 @@ func (k *Control) Begin(ctx context.Context, inFlight int, start time.Time) {
 	q := dialect.Query{Prompt: "control", MaxTokens: k.tokens, Stream: true}
 	body, err := d.Body(q)
 	if err != nil {
-		panic(err) // the request is a constant
+		panic(err) // cannot happen: the request is a constant
 	}
 	p := send.Post{Path: d.Path(q), Body: body, MaxTokens: k.tokens}
 	options := &send.Options{Stream: true, Timeout: time.Minute, IdleTimeout: time.Minute}
@@ -174,7 +175,7 @@ func (k *Control) Begin(ctx context.Context, inFlight int, start time.Time) {
 			w := send.NewWorker(k.client, options, clock, nil)
 			pauses := rand.New(rand.NewPCG(uint64(i), 1))
 			for first := true; first || ctx.Err() == nil; first = false {
-				// A stream that has begun goes on to its end, also after the pass.
+				// A stream that has begun continues to its end, even after the pass.
 				s := w.Do(context.WithoutCancel(ctx), p, 0, false)
 				k.add(&s, clock.Start())
 				if send.Sleep(ctx, time.Duration(pauses.ExpFloat64()*float64(controlLength)/2)) != nil {
@@ -191,14 +192,14 @@ func (k *Control) End() {
 	k.done.Wait()
 }
 
-// Errors returns the errors of what the clients measured beside the last pass.
+// Errors returns how late the clients read during the last pass.
 func (k *Control) Errors() distortion.Errors {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.errors
 }
 
-// add adds the errors of a stream. Instants of s count from start.
+// add adds the errors of a stream. The instants of s count from start.
 func (k *Control) add(s *sample.Sample, start time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
