@@ -2,14 +2,14 @@ package distortion
 
 import "time"
 
-// activities holds the activity of each pass, by the number of the pass. They take at most about 4 MB,
-// for any number of passes of any length: where they would take more, the slots become wider.
+// activities holds the activity of each pass, by the number of the pass. They take at most about 4 MB, for
+// any number of passes of any length: if they would take more, the slots become wider.
 type activities struct {
 	passes map[int]*activity
-	slots  int // of all passes
+	slots  int // number of slots of all passes
 }
 
-// add adds a read of a pass that returned at an instant.
+// add adds a read of a pass. The read returned at the instant at.
 func (a *activities) add(pass int, at, lag time.Duration) {
 	if a.passes == nil {
 		a.passes = map[int]*activity{}
@@ -32,8 +32,8 @@ func (a *activities) add(pass int, at, lag time.Duration) {
 	}
 }
 
-// around returns the number of reads of a pass that returned within about a slot of an
-// instant, and the longest lag of one.
+// around returns the number of reads of a pass that returned within about one slot of the instant at, and
+// the longest lag of these reads.
 func (a *activities) around(pass int, at time.Duration) (reads int, longest time.Duration) {
 	p := a.passes[pass]
 	if p == nil {
@@ -42,24 +42,24 @@ func (a *activities) around(pass int, at time.Duration) (reads int, longest time
 	return p.around(at)
 }
 
-// An activity is how late the reads of a pass were, by the instant at which they returned.
+// An activity says how late the reads of a pass were, by the instant at which they returned.
 type activity struct {
 	width time.Duration // of a slot; 0 before the first read
 	slots []slot
 }
 
-// A slot is the reads of a time.
+// A slot describes the reads that returned within a period.
 type slot struct {
 	reads   int32
-	longest time.Duration // lag of a read
+	longest time.Duration // longest lag of these reads
 }
 
 const (
 	firstWidth = time.Millisecond
-	maxSlots   = 1 << 18 // of one pass, and about the most of all passes
+	maxSlots   = 1 << 18 // maximum for one pass, and approximately for all passes together
 )
 
-// add adds a read that returned at an instant.
+// add adds a read that returned at the instant at.
 func (a *activity) add(at, lag time.Duration) {
 	if a.width == 0 {
 		a.width = firstWidth
@@ -78,7 +78,7 @@ func (a *activity) add(at, lag time.Duration) {
 
 // halve doubles the width of the slots.
 func (a *activity) halve() {
-	half := make([]slot, (len(a.slots)+1)/2) // the memory of the other half is to be freed
+	half := make([]slot, (len(a.slots)+1)/2) // a new slice, so that the old memory is freed
 	for i, s := range a.slots {
 		to := &half[i/2]
 		to.reads += s.reads
@@ -88,7 +88,7 @@ func (a *activity) halve() {
 	a.width *= 2
 }
 
-// around is activities.around for one pass.
+// around is like activities.around, for one pass.
 func (a *activity) around(at time.Duration) (reads int, longest time.Duration) {
 	middle := int(max(0, at) / a.width)
 	for i := max(0, middle-1); i <= middle+1 && i < len(a.slots); i++ {

@@ -6,21 +6,21 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// delays are what the samples and the control streams say about the client's delays.
+// delays holds what the samples and the control streams show about the client's delays.
 type delays struct {
-	first, all histogram // lags of reads that brought a first delta, and of all reads, on the kernel's clock
+	first, all histogram // lags on the kernel's clock: of reads that returned a first delta, and of all reads
 	control    histogram // lags of the reads of control streams
-	firstGaps  histogram // between the first two deltas, where they were not read together
-	gaps       histogram // between any two deltas that were not read together
-	tails      histogram // from the last delta to the end, where they were not read together
-	user       userTimes // of samples on the user clock
-	merged     int       // deltas whose instants are not known exactly
-	held       int       // times that the server may have waited for the client
-	steps      int64     // number of steps from a segment with deltas to the next one of its stream
+	firstGaps  histogram // gaps between the first two deltas, if they were not read together
+	gaps       histogram // gaps between any two deltas that were not read together
+	tails      histogram // times from the last delta to the end, if they were not read together
+	user       userTimes // times of samples on the user clock
+	merged     int       // number of deltas whose exact instants are unknown
+	held       int       // number of times that the server may have waited for the client
+	steps      int64     // number of steps; a step is from a segment with deltas to the next segment of the stream
 	between    int64     // number of gaps between deltas
-	span       float64   // nanoseconds that the steps, and the gaps, took in sum
-	slow       int       // requests whose send may have been late
-	users      int       // successful samples on the user clock
+	span       float64   // sum of the steps, which is also the sum of the gaps, in nanoseconds
+	slow       int       // number of requests whose send may have been late
+	users      int       // number of successful samples on the user clock
 	activities activities
 	silences   silences
 	scratch    []time.Duration
@@ -57,8 +57,8 @@ func (d *delays) add(s *sample.Sample) {
 	}
 }
 
-// addSteps adds the steps from segment to segment of a sample on the kernel's clock. A merged delta
-// has a segment of its own.
+// addSteps adds the steps from segment to segment of a sample on the kernel's clock. It assumes that each
+// merged delta came in a segment of its own.
 func (d *delays) addSteps(s *sample.Sample) {
 	for _, m := range s.Merged {
 		d.merged += m.Deltas
@@ -77,8 +77,8 @@ func (d *delays) addSteps(s *sample.Sample) {
 	}
 }
 
-// meanStep returns the mean time from a segment of a stream to the next one; unlimited if no stream has
-// two.
+// meanStep returns the mean time from a segment of a stream to the next one. It returns unlimited if no
+// stream has two segments.
 func (d *delays) meanStep() time.Duration {
 	if d.steps == 0 {
 		return unlimited
@@ -86,7 +86,7 @@ func (d *delays) meanStep() time.Duration {
 	return time.Duration(d.span / float64(d.steps))
 }
 
-// meanGap returns the mean gap between deltas; 0 if no stream has two.
+// meanGap returns the mean gap between deltas, or 0 if no stream has two deltas.
 func (d *delays) meanGap() time.Duration {
 	if d.between == 0 {
 		return 0
@@ -107,14 +107,14 @@ func (d *delays) addReads(s *sample.Sample) {
 			at += s.Gaps[i-1]
 		}
 		d.all.add(lag)
-		if i == len(s.Gaps) || s.Gaps[i] > 0 { // else the next delta is of the same read
+		if i == len(s.Gaps) || s.Gaps[i] > 0 { // otherwise the next delta is of the same read
 			d.activities.add(s.Pass, at+lag, lag)
 		}
 	}
 }
 
-// userTimes are times on the user clock: to the first delta, between two deltas, and to the end of
-// answers without deltas.
+// userTimes holds times on the user clock: from the send to the first delta, between two deltas, and, for
+// answers without deltas, from the send to the end.
 type userTimes struct{ first, gap, end histogram }
 
 // add adds a sample.
@@ -129,8 +129,8 @@ func (u *userTimes) add(s *sample.Sample) {
 	}
 }
 
-// apart appends to all the gaps between two deltas that came at exact instants, and not
-// together.
+// apart appends to all the gaps of s between two deltas whose exact instants are known, and that were not
+// read together.
 func apart(all []time.Duration, s *sample.Sample) []time.Duration {
 	merged := s.Merged
 	for i, gap := range s.Gaps { // between deltas i and i+1

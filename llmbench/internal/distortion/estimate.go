@@ -1,23 +1,23 @@
-// Package distortion estimates by how much the client itself distorted each figure of a
-// benchmark. It computes each figure again from samples that are corrected by what is known
-// about the client, and compares the two. It measures nothing itself.
+// Package distortion estimates how much the client itself distorted each metric of a benchmark. It uses
+// what is known about the client to correct the samples, computes each metric again from the corrected
+// samples, and compares the two values. It measures nothing itself.
 //
-// On the kernel's clock nearly everything is known of each request: when it was sent, which
-// deltas were read together with later ones, and when a worker could have sent the next
-// request. On the user clock the lags of reads are unknown; there the lags of control streams
-// stand for them.
+// On the kernel's clock, nearly everything is known about each request: when it was sent, which deltas were
+// read together with later ones, and when a worker could have sent the next request. On the user clock, the
+// lags of reads are unknown. There, the lags of control streams are used instead; these are streams from a
+// server in the client's own process.
 //
-// A delta that was read together with a later one came after the read before it, and before the
-// later one. These bounds always hold. Narrower bounds are taken from other reads and other gaps,
-// under four assumptions:
+// A delta that was read together with a later one came after the read before it, and before the later
+// delta. These bounds always hold. Narrower bounds follow from other reads and other gaps, under four
+// assumptions:
 //
-//   - The instant at which a stopped client goes on does not depend on when segments arrive.
+//   - The instant at which a stopped client continues does not depend on when segments arrive.
 //   - The client reads many streams after a stop, and all of them waited for the same stop.
 //   - The server's gaps do not depend on whether the client is stopped.
-//   - Gaps that were hidden in a stop are at most half as long again as the mean gap of the stream.
+//   - Gaps that were hidden in a stop are at most one and a half times the mean gap of the stream.
 //
-// The lags of reads count only where they show that the stops were shorter than the time from one
-// segment of a stream to the next, or than the silence after a burst.
+// The lags of reads are used only if they show that the stops were shorter than the time from one segment
+// of a stream to the next, or shorter than the silence after a burst.
 package distortion
 
 import (
@@ -32,35 +32,33 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Pass is what is known about the client during one pass.
+// A Pass is what is known about the client during one pass, which is one run of the load.
 type Pass struct {
 	Samples iter.Seq[*sample.Sample]
-	Workers int           // of a closed loop; 0: an open loop
+	Workers int           // number of workers of a closed loop; 0 means an open loop
 	Stagger time.Duration // the k-th worker, from 0, should begin at k times Stagger
-	// LateTurns are, for each session by its request, how late the client sent its turns after the first
-	// one, in sum. Nil means that none was late.
+	// LateTurns has, for each session by the index of its request, by how much the client sent the turns
+	// after the first one late, summed over these turns. Nil means that no turn was late.
 	LateTurns map[int]time.Duration
-	Errors    Errors // of the control streams
+	Errors    Errors // errors of the control streams
 	Strain    strain.Strain
-	// ClockSet says that the wall clock was set during the pass, so that timestamps and lags
-	// may be wrong.
+	// ClockSet says that the wall clock was set during the pass, so that timestamps and lags may be wrong.
 	ClockSet bool
 }
 
-// An Estimate is the distortion of the passes that were added. Its zero value is one
-// without passes.
+// An Estimate estimates the distortion of the passes that were added. The zero value has no passes.
 type Estimate struct {
-	elapsed, ideal time.Duration // of the passes, and as they would have been without the client's delays
+	elapsed, ideal time.Duration // duration of the passes: measured, and as it would have been without the client's delays
 	late           histogram     // how late the requests of an open loop were sent
 	strain         strain.Strain
 	delays
 
-	passes, unchecked int  // all passes, and those whose read lags are unknown
+	passes, unchecked int  // all passes, and passes with unknown read lags
 	together          bool // a closed loop has several workers
 }
 
-// minStreams is the number of streams from whose read lags the lags of others follow: of control
-// streams, or of streams on the kernel's clock.
+// minStreams is the minimum number of streams with known read lags that are needed to estimate the lags of
+// other streams. These are control streams, or streams on the kernel's clock.
 const minStreams = 5
 
 // Add adds a pass.
@@ -73,7 +71,7 @@ func (e *Estimate) Add(p Pass) {
 	user, kernel := 0, 0
 	var closed closedLoop
 	var posts []post
-	var first, last, ideal time.Duration // of an open loop
+	var first, last, ideal time.Duration // for an open loop
 	n := 0
 	for s := range p.Samples {
 		e.delays.add(s)
@@ -109,7 +107,7 @@ func (e *Estimate) Add(p Pass) {
 		closed.workers, closed.stagger = p.Workers, p.Stagger
 		lag := time.Duration(0)
 		if user > kernel {
-			lag = e.control.mean() // the ends, too, were read as late
+			lag = e.control.mean() // the ends of requests were read late, too
 		}
 		for request, post := range posts {
 			closed.took = append(closed.took, post.end-post.start-lag-p.LateTurns[request])
@@ -120,13 +118,14 @@ func (e *Estimate) Add(p Pass) {
 	}
 }
 
-// A post is when the first request of a post was sent, and when the last one ended.
+// A post says when the first request of a post was sent and when the last one ended. A post is one task of
+// a worker: a request, or a session of several turns.
 type post struct {
 	known      bool
 	start, end time.Duration
 }
 
-// extend extends the post of a sample by it.
+// extend extends the post to which a sample belongs.
 func extend(posts []post, s *sample.Sample) []post {
 	for len(posts) <= s.Request {
 		posts = append(posts, post{})
@@ -139,28 +138,28 @@ func extend(posts []post, s *sample.Sample) []post {
 	return posts
 }
 
-// computed is what a Figures returned.
+// computed holds the results of a Figures function.
 type computed struct{ all, more map[string]float64 }
 
-// Figures computes the figures of samples, whose passes took that long in sum, as the
-// benchmark does. More are figures that do not know how long the passes took.
+// A Figures function computes the metrics of samples in the same way as the benchmark. The argument elapsed
+// is the total duration of the passes. The result more has metrics that are computed without this duration.
 type Figures func(samples iter.Seq[*sample.Sample], elapsed time.Duration) (figures, more map[string]float64)
 
-// shares are the shares of a figure by which the client may have distorted it: the likely
-// share, and the largest possible one. The shift says in which direction.
+// shares says by how much the client may have distorted a metric, as shares of the metric: the likely share
+// and the largest possible share. The shift has the direction.
 type shares struct {
 	likely, most float64
 	shift        Shift
 }
 
-// shares returns the shares of each figure in metrics that the client can distort: the difference
-// to the true figure, divided by the true figure.
+// shares returns the shares of each metric that the client can distort. A share is the difference from the
+// true value, divided by the true value.
 //
-// The figures are computed again from samples that are corrected in several ways: as is most
-// likely, and as is possible and gives the lowest or the highest figures. No share is below
-// the part of the time in which the process's control group was throttled: a server in the
-// same group was throttled, too, which no sample tells. If the client sent much less load than it
-// should have, no largest possible share is below the share of the load.
+// The metrics are computed again from samples that are corrected in several ways: in the most likely way,
+// and in the possible ways that give the lowest or the highest values. No share is less than the part of
+// the time in which the process's control group was throttled: a server in the same group was throttled,
+// too, and the samples do not show this. If the client sent much less load than it should have sent, no
+// largest possible share is less than the missing share of the load.
 func (e *Estimate) shares(samples iter.Seq[*sample.Sample], compute Figures, units []sample.Unit, metrics map[string]float64) map[string]shares {
 	all := map[string]shares{}
 	rate := fraction(float64(e.elapsed), float64(e.ideal))
@@ -195,7 +194,7 @@ func (e *Estimate) shares(samples iter.Seq[*sample.Sample], compute Figures, uni
 				}
 			}
 			least := 0.0
-			if u.Family == sample.FamilyITL { // where one read brings several deltas, most gaps are 0
+			if u.Family == sample.FamilyITL { // if one read returns several deltas, most gaps are 0
 				least = metrics["mean-itl-ns"]
 			}
 			share := maxShare
@@ -222,7 +221,7 @@ func (e *Estimate) shares(samples iter.Seq[*sample.Sample], compute Figures, uni
 		case u.Family == sample.FamilyRate:
 			s.most += shorter
 			s.shift.Least -= shorter * metrics[u.Name]
-		case u.Family == sample.FamilyITL && u.Statistic == sample.P99: // the longest gaps are where the server waited for the client
+		case u.Family == sample.FamilyITL && u.Statistic == sample.P99: // the server waited in the longest gaps
 			s.most += waits
 			s.shift.Most += waits * metrics[u.Name]
 		}
@@ -238,14 +237,14 @@ func (e *Estimate) shares(samples iter.Seq[*sample.Sample], compute Figures, uni
 	return all
 }
 
-// otherLoad is the share of a load from which the client's delays make another load of it. In 200 runs of
-// .ci/verdict the only untrue figure that was shown, a p99 TTFT 10 % off, was of a client whose
-// delays made the pass 40 % longer.
+// otherLoad is a limit for the client's delays. If they made the passes longer by this share or more, the
+// client sent a different load than it should have sent. In 200 runs of .ci/verdict, only one wrong metric
+// was shown: a p99 TTFT that was 10 % off. In this run, the client's delays made the pass 40 % longer.
 const otherLoad = 0.25
 
-// lessLoad returns the share by which several workers could have sent more load than the client let them, or 0 if
-// the share is below otherLoad. With fewer requests at once than the load says, the server answers another load, with
-// other latencies.
+// lessLoad returns by which share several workers could have sent more load without the client's delays. It
+// returns 0 if the share is below otherLoad. If fewer requests are in flight than the load specifies, the
+// server answers a different load, with different latencies.
 func (e *Estimate) lessLoad() float64 {
 	if share := fraction(float64(e.elapsed), float64(e.ideal)) - 1; e.together && share >= otherLoad {
 		return share
@@ -253,8 +252,8 @@ func (e *Estimate) lessLoad() float64 {
 	return 0
 }
 
-// shortened returns the largest share of the E2E latency by which a corrected result is shorter than the
-// measured one. A request that ended so much sooner would have let the next one begin sooner.
+// shortened returns the largest share by which a corrected mean E2E latency is less than the measured one.
+// If requests had ended sooner by this share, the next ones could have begun sooner.
 func shortened(measured map[string]float64, corrected []computed) (share float64) {
 	const e2e = "mean-e2e-ns"
 	for _, r := range corrected {
@@ -265,15 +264,15 @@ func shortened(measured map[string]float64, corrected []computed) (share float64
 	return share
 }
 
-// maxShare is the largest share that is told from others.
+// maxShare is the largest share that is reported. Larger shares are reported as maxShare.
 const maxShare = 10.0
 
-// guard is the part by which the largest possible share is raised, because the timestamps that it
-// is computed from have errors of their own. In 100 runs of .ci/verdict a likely share of 4.6 %
-// stood for 5.2 %.
+// guard is the factor by which the largest possible share is increased (0.25 is 25 %), because the
+// timestamps from which it is computed have errors of their own. In 100 runs of .ci/verdict, a share of
+// 5.2 % was estimated as 4.6 %.
 const guard = 0.25
 
-// ways returns the ways to correct samples that can change a latency.
+// ways returns the ways of correction that can change a latency.
 func (e *Estimate) ways() []way {
 	switch {
 	case e.held > 0:
@@ -288,9 +287,9 @@ func (e *Estimate) ways() []way {
 	return nil
 }
 
-// throttled returns the part of the time in which the control group was throttled.
+// throttled returns the part of the time in which the process's control group was throttled.
 func (e *Estimate) throttled() float64 {
-	// Throttling takes time from all CPUs that the process can use, but from no others.
+	// Throttling takes time from all CPUs that the process can use, but not from other CPUs.
 	cpus := min(runtime.NumCPU(), runtime.GOMAXPROCS(0))
 	return fraction(float64(e.strain.Throttled)/float64(cpus), float64(e.elapsed))
 }
@@ -303,7 +302,7 @@ func fraction(part, whole float64) float64 {
 	return part / whole
 }
 
-// unknown returns why the distortion is unknown, or "".
+// unknown returns why the distortion is unknown, or "" if it is known.
 func (e *Estimate) unknown() string {
 	if e.unchecked == 0 {
 		return ""

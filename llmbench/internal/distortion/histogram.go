@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A histogram counts durations in buckets, 16 for each power of two, so that it takes little
-// memory for any number of them. Negative durations count as 0.
+// A histogram counts durations in buckets. There are 16 buckets for each power of two, so that a histogram
+// takes little memory for any number of durations. Negative durations count as 0.
 type histogram struct {
 	counts [60 << 4]int64
 	n      int64
@@ -22,8 +22,8 @@ func (h *histogram) add(d time.Duration) {
 	h.sum += float64(d)
 }
 
-// bucket returns the index of the bucket of a duration: the duration itself below 16, and then
-// its highest bit and the four bits after it.
+// bucket returns the index of the bucket of a duration. Below 16 this is the duration itself. From 16 on,
+// it consists of the position of the highest bit and the four bits after it.
 func bucket(d time.Duration) int {
 	if d < 16 {
 		return int(d)
@@ -41,8 +41,8 @@ func top(bucket int) time.Duration {
 	return time.Duration(bucket&15+17)<<shift - 1
 }
 
-// quantile returns the q-quantile, rounded up by at most a sixteenth; 0 without durations, and
-// if q is below 0.
+// quantile returns the q-quantile, rounded up by at most a sixteenth. It returns 0 if there are no
+// durations, or if q is negative.
 func (h *histogram) quantile(q float64) time.Duration {
 	if q < 0 || h.n == 0 {
 		return 0
@@ -56,8 +56,8 @@ func (h *histogram) quantile(q float64) time.Duration {
 	return 0
 }
 
-// ranks returns the ranks of a duration's bucket as shares of all: the durations of lower buckets,
-// and these with the durations of its own bucket.
+// ranks returns the range of the ranks of a duration's bucket, as shares of all durations: from is the
+// share of the durations in lower buckets, and to also includes the duration's own bucket.
 func (h *histogram) ranks(d time.Duration) (from, to float64) {
 	b := bucket(max(0, d))
 	n := int64(0)
@@ -68,7 +68,7 @@ func (h *histogram) ranks(d time.Duration) (from, to float64) {
 	return float64(n) / all, float64(n+h.counts[b]) / all
 }
 
-// mean returns the mean; 0 without durations.
+// mean returns the mean, or 0 if there are no durations.
 func (h *histogram) mean() time.Duration {
 	if h.n == 0 {
 		return 0

@@ -11,28 +11,29 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Report says which figures the client distorted too much.
+// A Report says which metrics the client distorted too much.
 type Report struct {
-	Worst     float64     // the largest likely share of a figure that is shown
-	Distorted []Distorted // figures that may be distorted by more than the maximum, the worst first
-	Why       string      // what delayed the client, for a reader who asks; "" if no figure is distorted
-	// Unknown says why the distortion by the client is unknown; "" if it is known. Worst then
-	// means nothing. Distorted is right, but may lack figures.
+	Worst     float64     // the largest likely share of a metric that is shown
+	Distorted []Distorted // metrics that may be distorted by more than the maximum, the worst first
+	Why       string      // what delayed the client, as an explanation; "" if no metric is distorted
+	// Unknown says why the distortion by the client is unknown; "" if it is known. If it is unknown, Worst
+	// has no meaning, and Distorted may lack metrics.
 	Unknown string
-	// Shifts are by how much the client may have shifted each figure, by unit, shown or not.
+	// Shifts says by how much the client may have shifted each metric, by unit. It includes metrics that
+	// are not shown.
 	Shifts map[string]Shift
 }
 
-// Distorted is a figure that the client may have distorted by more than the maximum. The shares are
-// parts of the true figure: 0.05 means 5 %.
+// Distorted is a metric that the client may have distorted by more than the maximum. The shares are
+// relative to the true value: 0.05 means 5 %.
 type Distorted struct {
 	Unit   string
-	Likely float64 // the share that is most likely
+	Likely float64 // the most likely share
 	Most   float64 // the largest possible share
-	Client string  // which client, if there are several
+	Client string  // the client that distorted the metric, if there are several
 }
 
-// Units returns the units of the distorted figures, the worst first.
+// Units returns the units of the distorted metrics, the worst first.
 func (r Report) Units() (units []string) {
 	for _, d := range r.Distorted {
 		units = append(units, d.Unit)
@@ -50,8 +51,8 @@ func (r Report) Most(unit string) float64 {
 	return 0
 }
 
-// Text returns one line about the distorted figures, or "" if there are none. The figures are left
-// out of the result if withheld is set.
+// Text returns one line about the distorted metrics, or "" if there are none. The argument withheld says
+// whether the result omits these metrics.
 func (r Report) Text(withheld bool) string {
 	if len(r.Distorted) == 0 {
 		return ""
@@ -76,9 +77,9 @@ func (r Report) Text(withheld bool) string {
 	return fmt.Sprintf("%s %s withheld: %s. To get %s, leave the client a free core or ask for longer answers.", named, is, what, them)
 }
 
-// Report returns a report on those metrics of units for which shown returns true. The samples
-// belong to all passes, and metrics are the figures that compute returned of them. The
-// maximum is a share: 0.05 means 5 %.
+// Report returns a report on the metrics of those units for which shown returns true. The argument samples
+// has the samples of all passes, and metrics has the results of compute for them. A metric counts as
+// distorted too much if its largest possible share exceeds maximum: 0.05 means 5 %.
 func (e *Estimate) Report(samples iter.Seq[*sample.Sample], compute Figures, units []sample.Unit, metrics map[string]float64, maximum float64, shown func(sample.Unit) bool) Report {
 	all := e.shares(samples, compute, units, metrics)
 	r := Report{Unknown: e.unknown(), Shifts: map[string]Shift{}}
@@ -102,15 +103,16 @@ func (e *Estimate) Report(samples iter.Seq[*sample.Sample], compute Figures, uni
 	return r
 }
 
-// sort puts the worst first.
+// sort puts the worst metrics first.
 func (r *Report) sort() {
 	slices.SortFunc(r.Distorted, func(a, b Distorted) int {
 		return cmp.Or(cmp.Compare(b.Likely, a.Likely), cmp.Compare(b.Most, a.Most), cmp.Compare(a.Unit, b.Unit))
 	})
 }
 
-// Worse returns the report of several clients: r of some of them, and o of a further one of that
-// name. Each figure is the worst of any client. Why is of all clients that distorted a figure.
+// Worse combines the reports of several clients: r, and the report o of the client with the given name. For
+// each metric, the result has the worst value of any client. Why has the reasons of all clients that
+// distorted a metric.
 func (r Report) Worse(name string, o Report) Report {
 	add := func(to *string, text string) {
 		if text == "" {
@@ -158,7 +160,7 @@ func (e *Estimate) evidence() string {
 	return strings.Join(text, "; ")
 }
 
-// percent returns a share for a reader.
+// percent formats a share as a percentage.
 func percent(share float64) string {
 	switch {
 	case share >= maxShare:
@@ -169,5 +171,5 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.0f %%", 100*share)
 }
 
-// rounded returns d for a reader.
+// rounded rounds d to microseconds, for display.
 func rounded(d time.Duration) time.Duration { return d.Round(time.Microsecond) }

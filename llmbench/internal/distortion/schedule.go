@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// A closedLoop is what is known about the workers of a closed loop in one pass.
+// A closedLoop describes the workers of a closed loop in one pass.
 type closedLoop struct {
 	workers int
 	stagger time.Duration   // the k-th worker, from 0, should begin at k times stagger
-	took    []time.Duration // of each post, in the order in which workers took them: from its first send to its last end
+	took    []time.Duration // duration of each post, in the order in which workers took them: from its first send to its last end
 }
 
-// elapsed returns how long the pass would have taken if each worker had begun at its instant,
-// and had sent the next post at the end of the last one. Posts take as long as they took.
+// elapsed returns how long the pass would have taken if each worker had begun on time, and had sent each
+// post as soon as its last one ended. The duration of each post stays the same.
 func (c closedLoop) elapsed() (longest time.Duration) {
-	free := make(instants, min(c.workers, len(c.took))) // when each worker can send; in order, and so a heap
+	free := make(instants, min(c.workers, len(c.took))) // when each worker is free; in order, and so a heap
 	for k := range free {
 		free[k] = time.Duration(k) * max(0, c.stagger)
 	}
@@ -27,7 +27,7 @@ func (c closedLoop) elapsed() (longest time.Duration) {
 	return longest
 }
 
-// instants are a heap whose first element is the earliest.
+// instants is a heap whose first element is the earliest.
 type instants []time.Duration
 
 func (h instants) Len() int           { return len(h) }

@@ -6,15 +6,15 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Shift is what the client adds to a figure: measured - true. It is between Least and Most.
+// A Shift is how much the client added to a metric: measured - true. It is between Least and Most.
 type Shift struct {
 	Least, Likely, Most float64 // Least <= 0 <= Most
-	// Sums says that the figure of several clients is the sum of their figures, as a rate is.
+	// Sums says that the metric of several clients is the sum of their metrics, as for a rate.
 	Sums bool
 }
 
-// with returns s of a measured figure whose true value may also be truth, and is most likely truth if likely
-// is set.
+// with extends s by a possible true value of a metric. If likely is set, truth is the most likely true
+// value.
 func (s Shift) with(measured, truth float64, likely bool) Shift {
 	shift := measured - truth
 	s.Least, s.Most = min(s.Least, shift), max(s.Most, shift)
@@ -24,8 +24,8 @@ func (s Shift) with(measured, truth float64, likely bool) Shift {
 	return s
 }
 
-// widened returns s of a unit, with the guard, and wide enough for a client that was stopped for a share of
-// the time.
+// widened returns s in its final form for a unit: increased by guard, and wide enough for a client that was
+// stopped for the given share of the time.
 func (s Shift) widened(u sample.Unit, measured, stopped float64) Shift {
 	s.Sums = u.Family == sample.FamilyRate
 	s.Least, s.Most = (1+guard)*s.Least, (1+guard)*s.Most
@@ -37,8 +37,8 @@ func (s Shift) widened(u sample.Unit, measured, stopped float64) Shift {
 	return s
 }
 
-// plus returns the shift of the figure of two clients, of which one has the shift s. Unless the figure is a
-// sum, its shift is between the extremes of both.
+// plus returns the shift of a metric of two clients. Their own shifts are s and o. If the metric is a sum,
+// its shift is the sum of both. Otherwise the shift is between the extremes of both.
 func (s Shift) plus(o Shift) Shift {
 	if s.Sums {
 		return Shift{s.Least + o.Least, s.Likely + o.Likely, s.Most + o.Most, true}
@@ -49,8 +49,8 @@ func (s Shift) plus(o Shift) Shift {
 	return Shift{min(s.Least, o.Least), s.Likely, max(s.Most, o.Most), false}
 }
 
-// mergeShifts returns the shifts of the figures of two clients, by unit. A client without a figure does not shift
-// it.
+// mergeShifts returns the shifts of the metrics of two clients, by unit. If a client does not have a
+// metric, it does not shift it.
 func mergeShifts(one, other map[string]Shift) map[string]Shift {
 	if one == nil {
 		return other
@@ -65,8 +65,8 @@ func mergeShifts(one, other map[string]Shift) map[string]Shift {
 	return all
 }
 
-// Bounds returns, by unit, the interval of the true value of each figure in metrics that the client can
-// distort. Figures are 0 or more.
+// Bounds returns, by unit, the interval of the true value of each metric that the client can distort.
+// Metrics are never negative.
 func (r *Report) Bounds(metrics map[string]float64) map[string]sample.Interval {
 	all := map[string]sample.Interval{}
 	for unit, s := range r.Shifts {

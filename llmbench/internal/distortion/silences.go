@@ -7,26 +7,28 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Silences are the times from a read of several segments to the next segment of the stream, and how late
-// these reads were. They tell a server that sends in bursts from a client that is stopped.
+// silences counts silences, and how late the reads before them were. A silence is the time from a read of
+// several segments to the next segment of the stream. These counts distinguish a server that sends in
+// bursts from a client that is stopped.
 //
-// A client that is stopped goes on at an instant that has nothing to do with when segments arrive. If
-// it goes on in a silence, the lag of the read is any part of the silence with the same probability: in
-// one of two such stops the lag is more than half of the silence. So if few of the reads before silences
-// of twice a time were late by more than this time, few of them were after longer stops: the
-// server sent their segments one after the other.
+// A stopped client continues at an instant that does not depend on when segments arrive. If it continues
+// during a silence, the lag of its read is uniformly distributed over the silence. So in one of two such
+// stops the lag is more than half of the silence. For a given limit, consider the reads before silences of
+// twice the limit or more. If few of these reads were late by more than the limit, then few of them came
+// after stops longer than the limit. In this case, the segments were read together because the server sent
+// them together.
 type silences struct {
-	all, late [16]int64 // reads before a silence of 2 limits(i) or more; those with a lag of more than limit(i)
+	all, late [16]int64 // reads before a silence of 2 limit(i) or more, and how many had a lag above limit(i)
 }
 
 // limit returns the i-th limit.
 func limit(i int) time.Duration { return 25 * time.Microsecond << i }
 
-// add adds the reads of s that brought several segments, and after which the next delta came alone, so that
-// the silence is known exactly.
+// add adds the reads of s that returned several segments and were followed by a delta that came alone. Only
+// then is the silence known exactly.
 func (x *silences) add(s *sample.Sample) {
 	for i, m := range s.Merged {
-		end := m.Delta + m.Deltas // the delta after those that waited
+		end := m.Delta + m.Deltas // the delta after the deltas that waited
 		for end < len(s.Gaps) && s.Gaps[end-1] == 0 {
 			end++
 		}
@@ -47,7 +49,7 @@ func (x *silences) add(s *sample.Sample) {
 	}
 }
 
-// longest returns the time that few stops exceed, or unlimited if the reads do not tell.
+// longest returns a duration that few stops exceed, or unlimited if the reads do not show one.
 func (x *silences) longest() time.Duration {
 	for k, n := range x.all {
 		late := float64(x.late[k])
@@ -59,6 +61,6 @@ func (x *silences) longest() time.Duration {
 }
 
 const (
-	minSilences = 50  // that tell others
-	rareStops   = 0.1 // share of reads after longer stops that changes no figure much
+	minSilences = 50  // minimum number of silences
+	rareStops   = 0.1 // share of reads after longer stops that changes no metric much
 )

@@ -7,29 +7,29 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// window is the number of unread deltas from which on a server may wait. A TCP server sends ten segments
-// at first without an acknowledgment (https://www.rfc-editor.org/rfc/rfc6928), of which two may
-// be the head of the answer and an event without text.
+// window is the number of unread deltas from which on a server may be waiting for the client. A TCP server
+// first sends ten segments without an acknowledgment (https://www.rfc-editor.org/rfc/rfc6928). Two of these
+// may be the head of the answer and an event without text.
 const window = 8
 
-// backlog is how soon after the client has read a delta that was held back the next one comes, if that was held
-// back, too.
+// backlog is the maximum time between the client's read of a delta that was held back and the arrival of
+// the next delta, if the next delta was held back, too.
 const backlog = 100 * time.Microsecond
 
-// heldBack ranges over the deltas of s that the kernel of the server may have held back: those after delta
-// free, which nothing held back, up to delta last. A client that does not read does not acknowledge
-// segments soon either. So the server sends a window of them, and waits until the client reads. A
-// delta that came while a window of others was unread may have been ready when the delta
-// before came. So may the deltas that come as soon as the client reads what was held back: the
-// server had more to send than a window.
+// heldBack yields the ranges of deltas of s that the server's kernel may have held back: the deltas after
+// delta free, up to delta last. Delta free itself was not held back. A client that does not read does not
+// acknowledge segments soon either. So the server sends a window of segments, and then waits until the
+// client reads. If a delta came while a window of other deltas was unread, it may have been ready when the
+// delta before it came. The same is true of deltas that came as soon as the client had read deltas that
+// were held back: the server had more to send than a window.
 func heldBack(s *sample.Sample) iter.Seq2[int, int] {
 	return func(yield func(free, last int) bool) {
 		n := s.Deltas
 		if n <= window || len(s.Lags) < n || len(s.Gaps) < n-1 {
 			return
 		}
-		at, unread := s.First, s.First // of delta j, and of the first delta that was unread then
-		first, free := 0, 0            // that delta, and the last one that nothing held back
+		at, unread := s.First, s.First // instants of delta j, and of the first delta that was unread at the instant of j
+		first, free := 0, 0            // the first unread delta, and the last delta that was not held back
 		var read time.Duration         // when the last delta that was held back was read
 		for j := 1; j < n; j++ {
 			at += s.Gaps[j-1]
@@ -52,8 +52,9 @@ func heldBack(s *sample.Sample) iter.Seq2[int, int] {
 	}
 }
 
-// release makes the deltas after delta free, up to delta last, earlier, which the server may have held
-// back. It is likely that the server was as regular as ever.
+// release corrects the deltas after delta free, up to delta last, which the server may have held back. In
+// the way likely, it assumes that the server sent them at regular intervals. In other ways, it makes them
+// as early as delta free.
 func (c *corrector) release(free, last int) {
 	from, to := c.at[free], c.at[last]
 	for i := free + 1; i <= last; i++ {

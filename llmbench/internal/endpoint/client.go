@@ -13,7 +13,7 @@ import (
 
 // Options say how a server is reached.
 type Options struct {
-	Header http.Header // of each request
+	Header http.Header // added to each request
 	TLS    *tls.Config // nil means the default
 	// Dial opens a connection; nil means the network.
 	Dial  func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -23,14 +23,14 @@ type Options struct {
 const (
 	// atOnce is the number of connections that a client uses at the same time.
 	atOnce = 8
-	// idleTime is how long a connection is kept for a further request. It is short, so that
-	// closing the server need not wait.
+	// idleTime is how long an idle connection is kept. It is short, so that closing the server does not
+	// have to wait long.
 	idleTime = time.Second
 )
 
-// Client returns a client for requests beside a load, to e.Base with a path. It adds the query and the
-// header to each request, takes /v1 off if e is unversioned, decodes compressed answers, and follows
-// no redirect.
+// Client returns a client for requests to e.Base with a path, other than the requests of the load. The
+// client adds the query and the header to each request, removes /v1 from the path if e is unversioned,
+// decodes compressed answers, and does not follow redirects.
 func (e Endpoint) Client(o Options) *http.Client {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
@@ -54,14 +54,14 @@ func (e Endpoint) Client(o Options) *http.Client {
 	}
 }
 
-// A transport changes each request as its endpoint needs it.
+// A transport changes each request as its endpoint requires.
 type transport struct {
 	*http.Transport
 	to     Endpoint
 	header http.Header
 }
 
-// RoundTrip sends a copy of r. A field that r has itself is not replaced.
+// RoundTrip sends a copy of r. It does not replace header fields that r already has.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	AddHeader(r, t.header)
@@ -82,21 +82,20 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Some gateways compress any answer.
+	// Some gateways compress every answer, whether or not the request allows it.
 	if body, err := NewInflater(resp.Header.Get("Content-Encoding"), resp.Body); err == nil {
 		resp.Body = decoded{body, resp.Body}
 	}
 	return resp, nil
 }
 
-// A decoded body is read from Reader, and its compressed form is closed.
+// A decoded is a response body. It reads from Reader, which decompresses, and closes the compressed body.
 type decoded struct {
 	io.Reader
 	io.Closer
 }
 
-// AddHeader adds the fields of header that r does not have. The field Host becomes the host that
-// r asks for.
+// AddHeader adds the fields of header that r does not have. The field Host replaces the host of r.
 func AddHeader(r *http.Request, header http.Header) {
 	for name, values := range header {
 		name = http.CanonicalHeaderKey(name)

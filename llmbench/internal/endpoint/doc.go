@@ -1,3 +1,3 @@
-// Package endpoint reads the URL of a server as people have it, and sends it single requests
-// beside a load.
+// Package endpoint parses the base URL of a server, in all the forms that users have it in, and sends the
+// server single requests, other than the requests of the load.
 package endpoint

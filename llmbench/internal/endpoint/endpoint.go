@@ -8,42 +8,41 @@ import (
 	"strings"
 )
 
-// An Endpoint is where a server is.
+// An Endpoint is the address of a server.
 type Endpoint struct {
-	// Base is scheme, host and prefix, without a slash at its end. The path of a request is
-	// appended to it. The host is "localhost" if Socket is set.
+	// Base is scheme, host and prefix, without a slash at its end. A request's URL is Base followed by the
+	// path. The host is "localhost" if Socket is set.
 	Base string
-	// Query is added to each request, without "?"; "" adds none.
+	// Query is added to the URL of each request. It does not include "?". "" adds nothing.
 	Query string
 	// Socket is the path of the server's Unix socket; "" means TCP.
 	Socket string
-	// Unversioned says that the paths of requests lose the /v1 at their beginning, because
-	// deployments at Azure have no /v1
-	// (https://learn.microsoft.com/azure/ai-services/openai/reference).
+	// Unversioned says that /v1 is removed from the beginning of each request's path, because deployments
+	// at Azure have no /v1 (https://learn.microsoft.com/azure/ai-services/openai/reference).
 	Unversioned bool
 }
 
-// version is what paths of OpenAI's API begin with.
+// version is the beginning of paths of OpenAI's API.
 const version = "/v1"
 
-// want says what a URL looks like, for errors.
+// want describes a valid URL, for errors.
 const want = "want a base URL like http://127.0.0.1:8000, https://host/prefix or unix:///path/of.sock"
 
-// Parse reads the base URL of a server.
+// Parse parses the base URL of a server.
 //
-//   - A path /v1 at its end is taken off, with or without a slash: the paths of requests
+//   - A /v1 at the end of the path is removed, with or without a slash, because the paths of requests
 //     begin with it.
-//   - The URL may be the address of requests: /chat/completions, /completions or /responses at its
-//     end is taken off. If no /v1 is before it, the paths of requests have none either.
-//   - A query is kept for all requests.
-//   - unix:///run/llm.sock is a server at a Unix socket. A prefix of its paths follows a
-//     colon: unix:///run/llm.sock:/prefix.
+//   - The URL may be the URL of requests: /chat/completions, /completions or /responses at its end is
+//     removed. If there is no /v1 before it, the paths of requests have no /v1 either.
+//   - A query is added to all requests.
+//   - unix:///run/llm.sock is a server with a Unix socket. A prefix for paths may follow a colon:
+//     unix:///run/llm.sock:/prefix.
 //
-// The error shows no more of the URL than scheme and host: the rest may be secret.
+// The error shows only the scheme and the host of the URL, because the rest may be secret.
 func Parse(raw string) (Endpoint, error) {
 	u, err := url.Parse(raw)
 	if err != nil && hasBareIPv6(raw) {
-		return Endpoint{}, errors.New("URL cannot be parsed: an IPv6 address stands in brackets, as in http://[::1]:8000")
+		return Endpoint{}, errors.New("URL cannot be parsed: an IPv6 address must be in brackets, as in http://[::1]:8000")
 	}
 	if err != nil {
 		return Endpoint{}, errors.New("URL cannot be parsed; " + want)
@@ -60,14 +59,14 @@ func Parse(raw string) (Endpoint, error) {
 		return Endpoint{}, fmt.Errorf("URL %q; %s", shown, want)
 	}
 	base := url.URL{Scheme: u.Scheme, Host: u.Host}
-	if _, err := url.Parse(base.String()); err != nil { // the zone of an IPv6 address
-		return Endpoint{}, fmt.Errorf("URL with a host that holds a character which cannot be sent; %s", want)
+	if _, err := url.Parse(base.String()); err != nil { // the zone of an IPv6 address may be invalid
+		return Endpoint{}, fmt.Errorf("URL with a host that has an invalid character; %s", want)
 	}
 	path, unversioned := prefix(u.EscapedPath())
 	return Endpoint{Base: base.String() + path, Query: u.RawQuery, Unversioned: unversioned}, nil
 }
 
-// hasBareIPv6 reports whether the host of a URL has several colons and no brackets.
+// hasBareIPv6 reports whether the host of a URL has several colons but no brackets.
 func hasBareIPv6(raw string) bool {
 	_, rest, _ := strings.Cut(raw, "://")
 	host := rest
@@ -77,7 +76,7 @@ func hasBareIPv6(raw string) bool {
 	return strings.Count(host, ":") > 1 && !strings.ContainsAny(host, "[@")
 }
 
-// parseSocket reads the URL of a server at a Unix socket.
+// parseSocket parses the URL of a server with a Unix socket.
 func parseSocket(u *url.URL) (Endpoint, error) {
 	path, after, _ := strings.Cut(u.Path, ":")
 	if u.Host != "" || u.Opaque != "" || len(path) < 2 || after != "" && after[0] != '/' {
@@ -88,8 +87,8 @@ func parseSocket(u *url.URL) (Endpoint, error) {
 	return Endpoint{Base: "http://localhost" + before, Query: u.RawQuery, Socket: path, Unversioned: unversioned}, nil
 }
 
-// prefix returns the prefix that the path of a URL stands for, without slashes at its end, and
-// whether the paths of requests have no /v1.
+// prefix returns the prefix for request paths that the path of a base URL specifies, without a slash at the
+// end. It also reports whether the paths of requests have no /v1.
 func prefix(path string) (before string, unversioned bool) {
 	path = strings.TrimRight(path, "/")
 	for _, of := range []string{"/chat/completions", "/completions", "/responses"} {
@@ -104,7 +103,7 @@ func prefix(path string) (before string, unversioned bool) {
 	return path, unversioned
 }
 
-// URL returns the URL of a request to path, which begins with a slash and may have a query.
+// URL returns the URL of a request to path. The path must begin with a slash, and may have a query.
 func (e Endpoint) URL(path string) string {
 	if e.Unversioned && strings.HasPrefix(path, version+"/") {
 		path = path[len(version):]
@@ -118,8 +117,8 @@ func (e Endpoint) URL(path string) string {
 	return e.Base + path + "?" + e.Query
 }
 
-// Secrets returns the values in the query, which may hold a key: as they are in the URL, and
-// decoded. A server may repeat either.
+// Secrets returns the values in the query, because they may include a key. It returns each value as it is
+// in the URL, and decoded, because a server may repeat either.
 func (e Endpoint) Secrets() []string {
 	var all []string
 	for part := range strings.FieldsFuncSeq(e.Query, func(r rune) bool { return r == '&' || r == ';' }) {
@@ -136,7 +135,7 @@ func (e Endpoint) Secrets() []string {
 	return slices.Compact(all)
 }
 
-// Where returns the address of the server for messages: host and port, or the socket.
+// Where returns the address of the server for use in messages: host and port, or the socket.
 func (e Endpoint) Where() string {
 	if e.Socket != "" {
 		return e.Socket

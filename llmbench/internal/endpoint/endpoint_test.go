@@ -61,7 +61,7 @@ func TestParseErrors(t *testing.T) {
 		"unix://user:secret@/run/x":   "with a user",
 		"http://host/secret#":         `URL "http://host" with a fragment`,
 		"http://host#secret":          `URL "http://host" with a fragment`,
-		"http://::1:8000/secret":      "an IPv6 address stands in brackets, as in http://[::1]:8000",
+		"http://::1:8000/secret":      "an IPv6 address must be in brackets, as in http://[::1]:8000",
 		"http://host:port/secret":     "URL cannot be parsed; want",
 		"http://user:%zzsecret@host":  "URL cannot be parsed; want",
 		"unix://run/secret.sock":      "three slashes",

@@ -11,24 +11,25 @@ import (
 	"strings"
 )
 
-// MaxDecoded is the number of bytes that one body may have after decoding. A few bytes of a
-// compressed body can stand for a thousand times as many.
+// MaxDecoded is the maximum length in bytes of a decoded body. A compressed body may decode to a thousand
+// times its length.
 const MaxDecoded = 512 << 20
 
-// ErrCompressed is wrapped by the error of a body that cannot be decoded, or that is too long.
+// ErrCompressed is wrapped by the error about a body that cannot be decoded, or is too long after decoding.
 var ErrCompressed = errors.New("compressed body")
 
-// An Inflater decodes a body. It returns what a server has flushed without waiting for more, if the
-// server flushes as RFC 1951 has it, with an empty block.
+// An Inflater decodes a body. If the server flushes the body with an empty block, as RFC 1951 describes,
+// the Inflater returns what was flushed without waiting for more.
 type Inflater struct {
 	open    func(*bufio.Reader) (io.Reader, error)
 	raw     *bufio.Reader
 	decoder io.Reader // nil before the first Read
-	left    int64     // how many more bytes may come
+	left    int64     // how many more decoded bytes are allowed
 }
 
 // NewInflater returns a reader that decodes the body r. The encoding is the value of the header
-// Content-Encoding (RFC 9110, 8.4): gzip, x-gzip or deflate. The error of any other names it.
+// Content-Encoding (RFC 9110, 8.4): gzip, x-gzip or deflate. For any other encoding, the error has the name
+// of the encoding.
 func NewInflater(encoding string, r io.Reader) (*Inflater, error) {
 	var open func(*bufio.Reader) (io.Reader, error)
 	switch strings.ToLower(strings.TrimSpace(encoding)) {
@@ -42,8 +43,8 @@ func NewInflater(encoding string, r io.Reader) (*Inflater, error) {
 	return &Inflater{open: open, raw: bufio.NewReader(r), left: MaxDecoded}, nil
 }
 
-// openDeflate reads the zlib format, and the format without zlib's header that some servers send
-// (RFC 9110, 8.4.1.2).
+// openDeflate reads the zlib format. Some servers omit zlib's header (RFC 9110, 8.4.1.2); openDeflate also
+// reads their format.
 func openDeflate(r *bufio.Reader) (io.Reader, error) {
 	head, err := r.Peek(2)
 	if err != nil {
@@ -55,11 +56,11 @@ func openDeflate(r *bufio.Reader) (io.Reader, error) {
 	return flate.NewReader(r), nil
 }
 
-// Read decodes the body. When the decoded body ends, Read reads the rest of the body, so that the
-// connection can be used again.
+// Read decodes the body. At the end of the decoded body, Read reads the rest of the original body, so that
+// the connection can be used again.
 func (r *Inflater) Read(p []byte) (n int, err error) {
 	if r.decoder == nil {
-		if _, err := r.raw.Peek(1); err != nil { // an empty body, or an error of the connection
+		if _, err := r.raw.Peek(1); err != nil { // the body is empty, or the connection has failed
 			return 0, err
 		}
 		if r.decoder, err = r.open(r.raw); err != nil {
@@ -81,8 +82,7 @@ func (r *Inflater) Read(p []byte) (n int, err error) {
 	return n, classify(err)
 }
 
-// classify makes an error of a decoder wrap ErrCompressed. Errors of the connection stay as they
-// are.
+// classify makes an error of a decoder wrap ErrCompressed. It does not change errors of the connection.
 func classify(err error) error {
 	var corrupt flate.CorruptInputError
 	if errors.As(err, &corrupt) || errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) ||
