@@ -11,17 +11,18 @@ import (
 // manyRepeated is the share of repeated prompts above which a prefix cache matters.
 const manyRepeated = 0.1
 
-// Prompts are what is known of the prompts of all passes.
+// Prompts describes the prompts of all passes.
 type Prompts struct {
 	All      int
-	Repeated int  // begin like one that the process has sent before
+	Repeated int  // prompts that begin like an earlier prompt of the process
 	Uncached bool // the server is known to have no prefix cache
-	Seen     bool // an earlier process may have sent the same ones
-	Control  bool // a control can tell whether repeated prompts are answered sooner
+	Seen     bool // an earlier process may have sent the same prompts
+	Control  bool // a control can measure whether repeated prompts are answered sooner
 }
 
-// StatedCache returns what answers, the server's counters or the prompts say about the prefix cache. It reports false
-// if only a control can tell: more than manyRepeated of the prompts repeat, and the server states nothing.
+// StatedCache judges the prefix cache without a control: by the cached tokens in answers, by the server's
+// counters, or by the prompts. It returns false if only a control can tell, because more than manyRepeated
+// of the prompts repeat and the server reports nothing.
 func StatedCache(p Prompts, metrics map[string]float64) (c *records.PrefixCache, ok bool) {
 	c = &records.PrefixCache{Prompts: p.All, Repeated: p.Repeated}
 	cached, byAnswers := metrics["cached-%"]
@@ -49,7 +50,8 @@ func StatedCache(p Prompts, metrics map[string]float64) (c *records.PrefixCache,
 	return c, true
 }
 
-// ControlledCache sets what a control says about the prefix cache in c, and in metrics if the cache is warm.
+// ControlledCache sets the result of a control in c. If the cache is warm, it also sets the unit
+// [sample.WarmCache] in metrics.
 func ControlledCache(c *records.PrefixCache, pairs []prefix.Pair, metrics map[string]float64) {
 	v := prefix.Judge(pairs)
 	c.By, c.Pairs, c.Ratio = records.CacheByControl, v.Pairs, v.Ratio
@@ -64,8 +66,8 @@ func ControlledCache(c *records.PrefixCache, pairs []prefix.Pair, metrics map[st
 	}
 }
 
-// CacheNotes returns what a reader of the figures must know about the prefix cache. What answers state is one of
-// [Facts.Notes].
+// CacheNotes returns notes about the prefix cache for the reader of the metrics. [Facts.Notes] has the note
+// about cached tokens that answers report.
 func CacheNotes(c *records.PrefixCache, metrics map[string]float64) []records.Note {
 	units := firstTokens(metrics)
 	n := records.Note{Kind: records.NoteCache, Units: units, Doubt: len(units) > 0}
@@ -73,15 +75,15 @@ func CacheNotes(c *records.PrefixCache, metrics map[string]float64) []records.No
 	pairs := fmt.Sprintf("in a control of %d pairs after the passes, the TTFT of prompts that were sent before was %.3g times that of new ones of the same words (median)", c.Pairs, c.Ratio)
 	switch {
 	case c.By == records.CacheByCounters && c.Verdict == records.CacheWarm:
-		n.Text = fmt.Sprintf("the server took %.3g%% of the prompts' tokens from its prefix cache, by its own counters, which shortens the TTFT", 100*c.Cached)
+		n.Text = fmt.Sprintf("by its own counters, the server took %.3g%% of the prompts' tokens from its prefix cache, which shortens the TTFT", 100*c.Cached)
 	case c.By == records.CacheByControl && c.Verdict == records.CacheWarm:
 		n.Text = fmt.Sprintf("the prefix cache is warm, which shortens the TTFT: %s, and %s", repeat, pairs)
 	case c.By == records.CacheByControl:
 		n.Doubt, n.Text = false, fmt.Sprintf("no prefix cache shortens the TTFT: %s, but %s", repeat, pairs)
 	case c.Verdict == records.CacheUnknown && c.Pairs > 0:
-		n.Text = fmt.Sprintf("cannot tell whether a prefix cache shortens the TTFT: %s, and %s, which decides nothing", repeat, pairs)
+		n.Text = fmt.Sprintf("cannot tell whether a prefix cache shortens the TTFT: %s, and %s, which is not conclusive", repeat, pairs)
 	case c.Verdict == records.CacheUnknown && c.Repeated > 0 && float64(c.Repeated) > manyRepeated*float64(c.Prompts):
-		n.Text = fmt.Sprintf("cannot tell whether a prefix cache shortens the TTFT: %s, and the server states nothing", repeat)
+		n.Text = fmt.Sprintf("cannot tell whether a prefix cache shortens the TTFT: %s, and the server reports nothing", repeat)
 	default:
 		return nil
 	}

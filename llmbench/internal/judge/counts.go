@@ -8,38 +8,39 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Counts are what a server counted in a pass. A number that is unknown is -1.
+// Counts has what a server counted in a pass. -1 means unknown.
 type Counts struct {
 	Requests, PromptTokens, OutputTokens int
-	Complete                             bool // the server counts each request of the pass, and none before
+	Complete                             bool // the server counts each request of the pass, and no earlier request
 	Alone                                bool // the server has no other clients
 }
 
-// Unknown are the counts of a server that states none.
+// Unknown are the Counts of a server that reports none.
 var Unknown = Counts{Requests: -1, PromptTokens: -1, OutputTokens: -1}
 
-// A Difference says how a server's counts differ from the client's counts. Its zero value
-// says that they agree.
+// A Difference says how a server's counts differ from the client's counts. The zero value means that they
+// agree.
 type Difference struct {
 	Text  string
 	Fewer bool // the server counted less than it answered
-	Fault bool // one of the two sides must be wrong
+	Fault bool // the server or the client must be wrong
 }
 
-// Own is what the client counted in a pass.
+// Own has what the client counted in a pass.
 type Own struct {
-	sent                     int  // requests, those that were sent again counted again
-	requests, prompt, output int  // successful requests and their tokens
+	sent                     int  // requests that were sent; a request that was sent again counts again
+	requests, prompt, output int  // successful requests, and their tokens
 	once                     bool // each request succeeded and was sent once
-	prompts                  bool // the server stated the prompt tokens of each successful request
+	prompts                  bool // the server reported the prompt tokens of each successful request
 
-	stated    int // successful requests of which the server stated the output tokens
-	deltas    int // of successful requests
-	tokenizer int // output tokens of successful requests that the tokenizer counted, because the server stated none
-	crowded   int // successful requests with more deltas than stated output tokens; see explainedDeltas
+	stated    int // successful requests for which the server reported the output tokens
+	deltas    int // deltas of successful requests
+	tokenizer int // output tokens of successful requests that the tokenizer counted, because the server reported none
+	crowded   int // successful requests with more deltas than reported output tokens explain; see explainedDeltas
 
-	// Of successful requests whose output tokens the server stated and whose text the tokenizer counted:
-	// their number, the stated tokens, and the tokens of the text.
+	// For the comparison of the server with the tokenizer: the number of successful requests whose output
+	// tokens the server reported and whose text the tokenizer counted, the reported tokens, and the tokens
+	// of the text.
 	compared, comparedStated, comparedText int
 }
 
@@ -77,33 +78,34 @@ func CountOwn(samples iter.Seq[*sample.Sample]) Own {
 	return c
 }
 
-// explainedDeltas is the largest number of deltas, without deltas of reasoning, that an answer with that many
-// stated output tokens should have. A delta has one token or more, and a stated number does not count
-// reasoning on some servers. Two deltas more are explained: one without a token of its own for a character that
-// was held back, and one for the name of a tool.
+// explainedDeltas returns the maximum number of deltas, without deltas of reasoning, that an answer with
+// the given number of reported output tokens should have. A delta has at least one token, and some servers
+// do not count reasoning in the reported number. Two more deltas are allowed: one without its own token for
+// a character that was held back, and one for the name of a tool.
 func explainedDeltas(tokens int) int { return tokens + 2 }
 
-// Contradiction says in how many answers the client received more deltas than the output tokens that the
-// server states allow. It returns "" if these are at most a tenth of the answers. The pass does not fail,
-// because a proxy that cuts text into pieces smaller than tokens has the same effect.
+// Contradiction checks whether answers came in more deltas than the reported output tokens allow. It
+// returns a text about these answers, or "" if they are at most a tenth of all answers. The pass does not
+// fail, because a proxy that cuts text into pieces smaller than tokens has the same effect.
 func (own Own) Contradiction() string {
 	if 10*own.crowded <= own.stated {
 		return ""
 	}
-	return fmt.Sprintf("in %d of %d successful requests the answer came in more deltas than the output tokens that the server states, and a delta has at least one token: the stated numbers are too small, or something cuts the text into pieces", own.crowded, own.stated)
+	return fmt.Sprintf("in %d of %d successful requests the answer came in more deltas than the server reports output tokens, but a delta has at least one token: the reported numbers are too small, or something cuts the text into pieces", own.crowded, own.stated)
 }
 
-// Understated returns an error if the texts of the compared answers have clearly more tokens than the
-// server states. A text that is split into tokens again can have a few more than were generated, most of all
-// where it begins and ends. Fewer are explained by tokens without text, such as hidden reasoning.
+// Understated returns an error if the texts of the compared answers clearly have more tokens than the
+// server reported. A few more tokens are normal: splitting a text into tokens again may give more tokens
+// than were generated, especially at its beginning and end. Fewer tokens are also normal, because some
+// tokens have no text, such as hidden reasoning.
 func (own Own) Understated() error {
 	if explained := own.comparedStated + own.comparedStated/10 + 2*own.compared; own.comparedText <= explained {
 		return nil
 	}
-	return fmt.Errorf("the server states %d output tokens in %d answers, and the tokenizer counts %d in their text: the stated numbers are too small, or the tokenizer (LLMBENCH_TOKENIZER) is of another model", own.comparedStated, own.compared, own.comparedText)
+	return fmt.Errorf("the server reports %d output tokens in %d answers, but the tokenizer counts %d in their text: the reported numbers are too small, or the tokenizer (LLMBENCH_TOKENIZER) is of another model", own.comparedStated, own.compared, own.comparedText)
 }
 
-// Record returns the row of a pass in the records.
+// Record returns the counts of a pass in the form of the records.
 func (own Own) Record(pass int, server Counts) records.Counts {
 	return records.Counts{
 		Pass: pass, Requests: own.requests, Deltas: own.deltas,
@@ -115,13 +117,14 @@ func (own Own) Record(pass int, server Counts) records.Counts {
 
 // Compare returns how a server's counts differ from the client's counts.
 //
-// The client counts successful requests only, so that a server which counts everything that it
-// answers cannot have counted less. If it has, the counters belong to another process, or to
-// one of several. That proves nothing about the answers, unless the counts are Complete.
+// The client counts only successful requests. A server that counts everything that it answers therefore
+// cannot have counted less. If it has, the counters belong to another process, or to only one of several
+// processes. This proves nothing about the answers, unless the counts are Complete.
 //
-// Once each request succeeded, was sent once and has usage, a server can have counted more than the
-// client only if it served somebody else, or counts otherwise than its answers state. That proves
-// nothing about the answers either, unless the server is Alone and its counts are Complete.
+// If each request succeeded, was sent once and has usage, there are two reasons why a server may have
+// counted more than the client: it served other clients, or it counts in another way than it reports in its
+// answers. This proves nothing about the answers either, unless the server is Alone and its counts are
+// Complete.
 func (own Own) Compare(server Counts) Difference {
 	counts := []struct {
 		what           string
@@ -143,23 +146,23 @@ func (own Own) Compare(server Counts) Difference {
 		}
 		text := fmt.Sprintf("the server counted %d %s, and the client %d of successful requests", c.server, c.what, c.client)
 		if !server.Complete {
-			text += ": these are not the counters of all processes that answered, and the server's figures are those of a part"
+			text += ": these counters do not include all processes that answered, and neither do the server's metrics"
 		}
 		return Difference{text, true, server.Complete}
 	}
 	if server.Requests > own.sent && !server.Alone {
-		return Difference{Text: fmt.Sprintf("the server counted %d requests, and the client sent %d: cannot tell whether the counts agree, because the server also served others; its figures include these", server.Requests, own.sent)}
+		return Difference{Text: fmt.Sprintf("the server counted %d requests, and the client sent %d: cannot tell whether the counts agree, because the server also served other clients; its metrics include their requests", server.Requests, own.sent)}
 	}
 	for _, c := range counts {
 		if !c.all || c.server <= c.client {
 			continue
 		}
 		if server.Alone {
-			return Difference{Text: fmt.Sprintf("the server counted %d %s, and its answers state %d: it also counted requests of before the pass", c.server, c.what, c.client)}
+			return Difference{Text: fmt.Sprintf("the server counted %d %s, and its answers report %d: it also counted requests from before the pass", c.server, c.what, c.client)}
 		}
-		text := fmt.Sprintf("the server counted %d %s, and its answers state %d", c.server, c.what, c.client)
+		text := fmt.Sprintf("the server counted %d %s, and its answers report %d", c.server, c.what, c.client)
 		if server.Requests < 0 {
-			text += ": cannot tell whether the counts agree, because the server may also have served others; its figures then include these"
+			text += ": cannot tell whether the counts agree, because the server may also have served other clients; its metrics then include their requests"
 		}
 		return Difference{Text: text}
 	}

@@ -26,10 +26,10 @@ func TestCompareCounts(t *testing.T) {
 	agrees := Counts{2, 20, 11, true, true}
 	more, loose := Counts{2, 20, 12, true, true}, Counts{2, 20, 12, false, false}
 	left := func(s *sample.Sample) { s.Outcome = sample.Left }
-	const part = ": these are not the counters of all processes that answered, and the server's figures are those of a part"
-	const others = ": cannot tell whether the counts agree, because the server also served others; its figures include these"
-	const perhaps = ": cannot tell whether the counts agree, because the server may also have served others; its figures then include these"
-	const before = ": it also counted requests of before the pass"
+	const part = ": these counters do not include all processes that answered, and neither do the server's metrics"
+	const others = ": cannot tell whether the counts agree, because the server also served other clients; its metrics include their requests"
+	const perhaps = ": cannot tell whether the counts agree, because the server may also have served other clients; its metrics then include their requests"
+	const before = ": it also counted requests from before the pass"
 	for _, c := range []struct {
 		name    string
 		server  Counts
@@ -45,12 +45,12 @@ func TestCompareCounts(t *testing.T) {
 		{"a token too many", more, two(nil), Difference{"the server counted 12 output tokens, and the client 11", false, true}},
 		{"a request too many", Counts{3, 20, 11, true, true}, two(nil), Difference{"the server counted 3 requests, and the client 2", false, true}},
 		{"other clients", Counts{3, 30, 20, false, false}, two(nil), Difference{Text: "the server counted 3 requests, and the client sent 2" + others}},
-		{"other clients of a server that counts no requests", Counts{-1, 30, 20, false, false}, two(nil), Difference{Text: "the server counted 30 prompt tokens, and its answers state 20" + perhaps}},
+		{"other clients of a server that counts no requests", Counts{-1, 30, 20, false, false}, two(nil), Difference{Text: "the server counted 30 prompt tokens, and its answers report 20" + perhaps}},
 		{"other clients, and one replica of several", Counts{3, 30, 10, false, false}, two(nil), Difference{"the server counted 10 output tokens, and the client 11 of successful requests" + part, true, false}},
-		{"the server counts what its answers do not state", loose, two(nil), Difference{Text: "the server counted 12 output tokens, and its answers state 11"}},
+		{"the server counts what its answers do not state", loose, two(nil), Difference{Text: "the server counted 12 output tokens, and its answers report 11"}},
 		{"an output too short, and other clients", Counts{3, 30, 10, true, false}, two(nil), Difference{"the server counted 10 output tokens, and the client 11 of successful requests", true, true}},
 		{"other clients, and nothing is missing", Counts{3, 30, 20, true, false}, two(nil), Difference{Text: "the server counted 3 requests, and the client sent 2" + others}},
-		{"a request of before the pass", Counts{3, 20, 11, false, true}, two(nil), Difference{Text: "the server counted 3 requests, and its answers state 2" + before}},
+		{"a request of before the pass", Counts{3, 20, 11, false, true}, two(nil), Difference{Text: "the server counted 3 requests, and its answers report 2" + before}},
 		{"one was not successful", more, two(left), Difference{}},
 		{"one was not successful, and is counted", loose, two(left), Difference{}},
 		{"one was not successful, and there are other clients", Counts{3, 30, 20, false, false}, two(left), Difference{Text: "the server counted 3 requests, and the client sent 2" + others}},
@@ -115,8 +115,8 @@ func TestUnderstated(t *testing.T) {
 	}{
 		{"equal", []sample.Sample{answer(100, 100)}, ""},
 		{"a tenth and two more", []sample.Sample{answer(100, 112)}, ""},
-		{"more", []sample.Sample{answer(100, 113)}, "the server states 100 output tokens in 1 answers, and the tokenizer counts 113 in their text"},
-		{"half is stated", slices.Repeat([]sample.Sample{answer(50, 100)}, 3), "the server states 150 output tokens in 3 answers, and the tokenizer counts 300 in their text"},
+		{"more", []sample.Sample{answer(100, 113)}, "the server reports 100 output tokens in 1 answers, but the tokenizer counts 113 in their text"},
+		{"half is stated", slices.Repeat([]sample.Sample{answer(50, 100)}, 3), "the server reports 150 output tokens in 3 answers, but the tokenizer counts 300 in their text"},
 		{"hidden reasoning", []sample.Sample{answer(1000, 10)}, ""},
 		{"not counted", []sample.Sample{answer(1, 0)}, ""},
 		{"nothing", nil, ""},

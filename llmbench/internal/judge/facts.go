@@ -9,17 +9,17 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Facts are what the samples of all passes say, before figures are judged.
+// Facts holds what the samples of all passes show, before the metrics are judged.
 type Facts struct {
 	Summary  sample.Summary
-	Failures string // requests that failed although that is tolerated; ""
+	Failures string // a text about failed requests that are tolerated, or ""
 	Bursts   sample.Bursts
 	excess   string
 	hidden   int
 }
 
-// FindFacts finds all facts at once, because samples may have to be read from a file. The passes took
-// elapsed in sum.
+// FindFacts finds all facts together, because the samples may have to be read from a file. The argument
+// elapsed is the total duration of the passes.
 func FindFacts(all iter.Seq[*sample.Sample], elapsed time.Duration, slo sample.SLO, maxFail float64) (f Facts) {
 	type samples = iter.Seq[*sample.Sample]
 	lockstep.Range(all,
@@ -31,8 +31,8 @@ func FindFacts(all iter.Seq[*sample.Sample], elapsed time.Duration, slo sample.S
 	return f
 }
 
-// excess describes the answers with more output tokens than the request allowed. It returns ""
-// without such answers.
+// excess returns a text about answers with more output tokens than the request allowed, or "" if there are
+// none.
 func excess(samples iter.Seq[*sample.Sample]) string {
 	var first *sample.Sample
 	n, all := 0, 0
@@ -48,7 +48,7 @@ func excess(samples iter.Seq[*sample.Sample]) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the server states more output tokens than were allowed in %d of %d requests; the first is %s of pass %d, %d of %d",
+	return fmt.Sprintf("the server reports more output tokens than were allowed in %d of %d requests; the first is %s of pass %d, %d of %d",
 		n, all, first.ID, first.Pass, first.OutputTokens, first.MaxTokens)
 }
 

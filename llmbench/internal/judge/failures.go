@@ -10,8 +10,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// TooManyFailed describes the failures of a pass if the share of failed requests is above what
-// is tolerated. Otherwise it returns "".
+// TooManyFailed describes the failures of a pass if the share of failed requests exceeds the tolerated
+// share. Otherwise it returns "".
 func TooManyFailed(samples iter.Seq[*sample.Sample], tolerated float64) string {
 	text, tooMany := failures(samples, tolerated)
 	if !tooMany {
@@ -20,13 +20,14 @@ func TooManyFailed(samples iter.Seq[*sample.Sample], tolerated float64) string {
 	return text
 }
 
-// failures describes the failures of samples, of which a share is tolerated: how many there
-// are of each kind, and up to five that differ. The text is "" if no request failed.
+// failures describes the failures of samples: how many there are of each kind, and up to five different
+// ones. The text is "" if no request failed. The result tooMany says that the share of failed requests
+// exceeds the tolerated share.
 //
-// A server that closed a kept connection when the next request was there may have closed it
-// for itself, or may have refused the request. A server that refuses requests also refuses
-// some on new connections. Where that has happened, the requests that were sent again count
-// as failed.
+// If a server closes a kept-alive connection when the next request has arrived, there are two possible
+// reasons: it closed the connection independently of the request, or it refused the request. A server that
+// refuses requests also refuses some on new connections. If this has happened, the requests that were sent
+// again count as failed.
 func failures(samples iter.Seq[*sample.Sample], tolerated float64) (text string, tooMany bool) {
 	outcomes := map[sample.Outcome]int{}
 	var shown []string

@@ -11,25 +11,25 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Figures are the figures of a measurement while they are judged.
+// Figures holds the metrics of a measurement while they are judged.
 type Figures struct {
-	Metrics  map[string]float64     // those that are left, by unit
-	Units    []sample.Unit          // that Metrics may have, in order
-	Shown    func(sample.Unit) bool // whether the figure of a unit is reported
-	Reported bool                   // figures that are doubted are left all the same
+	Metrics  map[string]float64     // the metrics that were not withheld, by unit
+	Units    []sample.Unit          // the units that Metrics may have, in order
+	Shown    func(sample.Unit) bool // whether the metric of a unit is reported
+	Reported bool                   // metrics are not withheld, even if they are in doubt
 
 	Withheld []Withholding
-	Hidden   []string                   // units that mean nothing because answers come in bursts
-	Bounds   map[string]sample.Interval // of the true values of figures that the client can distort; nil: unknown
+	Hidden   []string                   // units that have no meaning because answers came in bursts
+	Bounds   map[string]sample.Interval // intervals of true values, for metrics that the client can distort; nil: unknown
 }
 
-// A Withholding is figures that were left out for one reason.
+// A Withholding is a list of metrics that were withheld for one reason.
 type Withholding struct {
 	Units  []string
-	Bursts bool // answers came in bursts; else the client distorted the figures
+	Bursts bool // the reason is bursts; otherwise the client distorted the metrics
 }
 
-// Named returns the units, among units, that a result may have.
+// Named returns the units, among the given ones, that a result may have.
 func (f *Figures) Named(units []string) (reported []string) {
 	for _, name := range units {
 		if at := slices.IndexFunc(f.Units, func(u sample.Unit) bool { return u.Name == name }); at >= 0 && f.Shown(f.Units[at]) {
@@ -49,9 +49,9 @@ func (f *Figures) OfTokens() (units []string) {
 	return f.Named(units)
 }
 
-// JudgeBursts leaves out the figures that mean nothing if answers came in bursts, because something between the
-// server and the client buffers streams. It returns a text about these figures, or "". It must be called before
-// JudgeClient, so that the client is not blamed for them.
+// JudgeBursts withholds the metrics that have no meaning if answers came in bursts, because something
+// between the server and the client buffers streams. It returns a text about these metrics, or "". It must
+// be called before JudgeClient, which would otherwise blame the client for these metrics.
 func (f *Figures) JudgeBursts(b sample.Bursts, slo sample.SLO) string {
 	units := slices.DeleteFunc(slices.Clone(f.Units), func(u sample.Unit) bool {
 		_, known := f.Metrics[u.Name]
@@ -60,16 +60,16 @@ func (f *Figures) JudgeBursts(b sample.Bursts, slo sample.SLO) string {
 	if f.Hidden = b.Hide(units, slo); len(f.Hidden) == 0 {
 		return ""
 	}
-	end := "mean nothing"
+	end := "have no meaning"
 	if !f.Reported {
 		f.withhold(f.Hidden, true)
-		end = "mean nothing and are left out"
+		end = "have no meaning and are omitted"
 	}
 	return fmt.Sprintf("answers come in bursts: %v: something between buffers the stream (nginx: proxy_buffering off)\n  %s %s", b, strings.Join(f.Hidden, ", "), end)
 }
 
-// JudgeClient sets client-err-% and the bounds if the distortion by the client is known, and leaves out the figures that
-// the client distorted too much.
+// JudgeClient sets client-err-% and the bounds, if the distortion by the client is known. It withholds the
+// metrics that the client distorted too much.
 func (f *Figures) JudgeClient(r distortion.Report) {
 	if r.Unknown == "" {
 		f.Bounds = r.Bounds(f.Metrics)
@@ -83,7 +83,7 @@ func (f *Figures) JudgeClient(r distortion.Report) {
 	}
 }
 
-// withhold leaves out the figures of units.
+// withhold removes the metrics of the given units.
 func (f *Figures) withhold(units []string, bursts bool) {
 	for _, unit := range units {
 		delete(f.Metrics, unit)
@@ -91,7 +91,7 @@ func (f *Figures) withhold(units []string, bursts bool) {
 	f.Withheld = append(f.Withheld, Withholding{units, bursts})
 }
 
-// HasSpeed reports whether a rate or a latency is left.
+// HasSpeed reports whether there is still a rate or a latency that was not withheld.
 func (f *Figures) HasSpeed() bool {
 	return slices.ContainsFunc(f.Units, func(u sample.Unit) bool {
 		_, known := f.Metrics[u.Name]
@@ -99,5 +99,5 @@ func (f *Figures) HasSpeed() bool {
 	})
 }
 
-// Finite reports whether v may be in a result. Benchstat takes all memory for an infinite value.
+// Finite reports whether v may be in a result. Benchstat uses up all memory if a value is infinite.
 func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -7,13 +7,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// shortAnswers is the share of the asked output tokens below which short answers are logged.
+// shortAnswers is the share of the requested output tokens below which short answers are logged.
 const shortAnswers = 0.95
 
 // manyCached is the percentage of cached prompt tokens above which they are logged.
 const manyCached = 10
 
-// Notes returns what a reader of the figures must know about their sources.
+// Notes returns notes about the source of the metrics, for their reader.
 func (f Facts) Notes() (all []records.Note) {
 	s := f.Summary
 	add := func(n records.Note, format string, args ...any) {
@@ -24,14 +24,14 @@ func (f Facts) Notes() (all []records.Note) {
 		add(records.Note{Kind: records.NoteLengths}, "%s", f.excess)
 	}
 	if asked, output := s.Metrics["asked-out-tok/req"], s.Metrics["out-tok/req"]; output > 0 && output < shortAnswers*asked {
-		add(records.Note{Kind: records.NoteLengths, Doubt: true}, "answers are shorter than asked: mean %.4g of %.4g output tokens; figures depend on the length", output, asked)
+		add(records.Note{Kind: records.NoteLengths, Doubt: true}, "answers are shorter than asked: mean %.4g of %.4g output tokens; metrics depend on the length", output, asked)
 	}
 	if cached := s.Metrics["cached-%"]; cached > manyCached {
 		units := firstTokens(s.Metrics)
 		add(records.Note{Kind: records.NoteCache, Doubt: len(units) > 0, Units: units}, "the server took %.3g%% of the prompts' tokens from its cache, which shortens the TTFT: prompts have a common beginning, or were sent before, in this process or without Target.Salt in another", cached)
 	}
 	if len(s.Sources) > 1 || s.Sources[sample.FromUsage] == 0 && s.Outcomes[sample.OK] > 0 {
-		add(records.Note{Kind: records.NoteTokens}, "output tokens were not all stated by the server: %s", tally(s.Sources))
+		add(records.Note{Kind: records.NoteTokens}, "the server did not report all output tokens: %s", tally(s.Sources))
 	}
 	for _, text := range s.Contradictions {
 		add(records.Note{Kind: records.NoteTokens}, "%s", text)
@@ -54,7 +54,7 @@ func (f Facts) Notes() (all []records.Note) {
 	return all
 }
 
-// firstTokens returns the units in figures that are times to the first delta.
+// firstTokens returns the units among figures that are times to the first delta.
 func firstTokens(figures map[string]float64) (units []string) {
 	for _, u := range sample.Units {
 		if _, known := figures[u.Name]; known && u.Family == sample.FamilyTTFT {

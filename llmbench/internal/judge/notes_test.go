@@ -56,10 +56,10 @@ func TestShortAnswers(t *testing.T) {
 		atMost        bool // no fixed length
 		want          []string
 	}{
-		{683, 46, false, []string{"answers are shorter than asked: mean 46 of 683 output tokens; figures depend on the length"}},
+		{683, 46, false, []string{"answers are shorter than asked: mean 46 of 683 output tokens; metrics depend on the length"}},
 		{683, 683, false, nil},
 		{100, 95, false, nil},
-		{100, 94, false, []string{"answers are shorter than asked: mean 94 of 100 output tokens; figures depend on the length"}},
+		{100, 94, false, []string{"answers are shorter than asked: mean 94 of 100 output tokens; metrics depend on the length"}},
 		{683, 46, true, nil},
 	} {
 		s := answered(c.output)
@@ -87,5 +87,5 @@ func TestExcess(t *testing.T) {
 	right.ID, right.MaxTokens = "a", 3
 	more.ID, more.MaxTokens = "b", 2
 	assert.Equal(t, excess(sample.All(right)), "")
-	assert.Equal(t, excess(sample.All(right, more)), "the server states more output tokens than were allowed in 1 of 2 requests; the first is b of pass 0, 3 of 2")
+	assert.Equal(t, excess(sample.All(right, more)), "the server reports more output tokens than were allowed in 1 of 2 requests; the first is b of pass 0, 3 of 2")
 }

@@ -11,15 +11,16 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// An Outlier is a shard whose requests took longer than the requests of the others.
+// An Outlier is a shard (a process that sends a part of the requests) whose requests took longer than the
+// requests of the other shards.
 type Outlier struct {
 	Shard    int
-	Quantile float64       // at which the difference is largest: 0.5, 0.9, 0.99, or 1 for the slowest requests
-	Own      time.Duration // E2E latency of the shard at Quantile; of its slowest requests, the least
-	Others   time.Duration // of all other shards
+	Quantile float64       // quantile at which the difference is largest: 0.5, 0.9, 0.99, or 1 for the slowest requests
+	Own      time.Duration // E2E latency of the shard at Quantile; for Quantile 1, the shortest of its slowest requests
+	Others   time.Duration // E2E latency of all other shards at Quantile
 }
 
-// String describes an outlier, for a sentence that begins with the name of the shard.
+// String describes an outlier. The text continues a sentence that begins with the name of the shard.
 func (o Outlier) String() string {
 	if o.Quantile == 1 {
 		return fmt.Sprintf("its slowest requests took %v and more, and the slowest of the other shards %v", round(o.Own), round(o.Others))
@@ -27,7 +28,7 @@ func (o Outlier) String() string {
 	return fmt.Sprintf("its p%g E2E latency is %v, and %v in the other shards", 100*o.Quantile, round(o.Own), round(o.Others))
 }
 
-// round rounds to three digits or so.
+// round rounds to about three digits.
 func round(d time.Duration) time.Duration {
 	unit := time.Duration(1)
 	for ; d/unit >= 1000; unit *= 10 {
@@ -36,20 +37,21 @@ func round(d time.Duration) time.Duration {
 }
 
 const (
-	// outlierRisk is the probability that a shard is called an outlier by chance, for all shards and
+	// outlierRisk is the probability that any shard is called an outlier by chance, for all shards and
 	// quantiles of a measurement together.
 	outlierRisk = 1e-3
-	// leastRatio is how many times the latency of the others an outlier's is at least.
+	// leastRatio is the minimum ratio of an outlier's latency to the latency of the other shards.
 	leastRatio = 1.2
-	// leastRequests is how many requests a shard and the others must have.
+	// leastRequests is the minimum number of requests of a shard, and of the other shards together.
 	leastRequests = 8
 )
 
-// Outliers returns the shards, of so many, whose successful requests took longer than the requests of the
-// others by more than chance explains: a shard whose network or machine is slower, all the time or for a
-// while. The plan deals requests to shards in turn, so that the slowest requests of all are anywhere
-// with the same probability, and their number in a shard has a hypergeometric distribution. Sessions
-// count once, by their slowest turn, because turns depend on each other.
+// Outliers returns the shards whose successful requests took longer than the requests of the other shards,
+// by more than chance explains. The network or the machine of such a shard is slower, all the time or for a
+// while. The argument shards is the number of shards. The plan gives requests to the shards in turn.
+// Without an outlier, each of the slowest requests of all is therefore in any shard with the same
+// probability, and their number in one shard has a hypergeometric distribution. A session counts once, by
+// its slowest turn, because turns depend on each other.
 func Outliers(samples iter.Seq[*sample.Sample], shards int) (all []Outlier) {
 	type key struct{ pass, request int }
 	type request struct {
@@ -64,7 +66,7 @@ func Outliers(samples iter.Seq[*sample.Sample], shards int) (all []Outlier) {
 		}
 	}
 	requests := make([]request, 0, len(slowest))
-	of := make([]int, shards) // requests of each shard
+	of := make([]int, shards) // number of requests of each shard
 	for _, r := range slowest {
 		if r.shard >= 0 && r.shard < shards {
 			requests = append(requests, r)
@@ -116,7 +118,8 @@ func Outliers(samples iter.Seq[*sample.Sample], shards int) (all []Outlier) {
 // quantile returns the index of a quantile among n sorted values.
 func quantile(n int, q float64) int { return min(int(q*float64(n)), n-1) }
 
-// atLeast returns the probability that k or more of drawn are among the marked of all.
+// atLeast returns the probability that k or more of the drawn elements are marked, if drawn of all elements
+// are drawn at random and marked of all elements are marked.
 func atLeast(k, drawn, marked, all int) (p float64) {
 	for ; k <= min(drawn, marked); k++ {
 		p += math.Exp(choose(marked, k) + choose(all-marked, drawn-k) - choose(all, drawn))
@@ -124,7 +127,7 @@ func atLeast(k, drawn, marked, all int) (p float64) {
 	return p
 }
 
-// choose returns the logarithm of the number of ways to choose k of n.
+// choose returns the logarithm of the number of ways to choose k of n elements.
 func choose(n, k int) float64 {
 	if k < 0 || k > n {
 		return math.Inf(-1)
