@@ -68,7 +68,7 @@ func TestParseConfigErrors(t *testing.T) {
 		{"LLMBENCH_URL=http://x\nLLMBENCH_HEADER=secret", "LLMBENCH_HEADER=[not shown]: line 1; want Name: value on each line"},
 		{"LLMBENCH_URL=http://x\nLLMBENCH_HEADER=A/B: secret", `LLMBENCH_HEADER=[not shown]: header "A/B"; want letters`},
 		{"LLMBENCH_URL=http://x\nLLMBENCH_API_KEY=k\nLLMBENCH_HEADER=authorization: secret", "LLMBENCH_API_KEY and a line Authorization of LLMBENCH_HEADER: want at most one of them"},
-		{"LLMBENCH_BODY=[secret]", `LLMBENCH_BODY=[not shown]: body: no JSON object whose names differ; want one such as {"temperature":0.7}`},
+		{"LLMBENCH_BODY=[secret]", `LLMBENCH_BODY=[not shown]: body: not a JSON object without duplicate names; want an object such as {"temperature":0.7}`},
 		{"LLMBENCH_BODY={\"stream\":false}", `LLMBENCH_BODY=[not shown]: body: member "stream"; it must stay as it is`},
 		{"LLMBENCH_INSECURE=1", "LLMBENCH_INSECURE: means nothing without LLMBENCH_URL"},
 		{"LLMBENCH_URL=https://x\nLLMBENCH_INSECURE=please", "LLMBENCH_INSECURE=please: want true or false"},

@@ -1,4 +1,4 @@
-// Package mergepatch changes the bodies of requests by JSON merge patches (RFC 7386).
+// Package mergepatch changes the bodies of requests with JSON merge patches (RFC 7386).
 package mergepatch
 
 import (
@@ -13,12 +13,12 @@ import (
 // An object is a JSON object.
 type object map[string]jsontext.Value
 
-// Check returns an error if patch cannot be applied to a request: it is no JSON object, a name
-// comes twice in one object, or it sets what the load decides. The error shows no value.
+// Check returns an error if patch cannot be applied to a request: it is not a JSON object, an object has a
+// duplicate name, or the patch sets something that the load decides. The error does not show values.
 func Check(patch []byte) error {
 	var members object
 	if err := json.Unmarshal(patch, &members); err != nil || members == nil {
-		return errors.New(`no JSON object whose names differ; want one such as {"temperature":0.7}`)
+		return errors.New(`not a JSON object without duplicate names; want an object such as {"temperature":0.7}`)
 	}
 	for _, name := range []string{"stream", "n"} {
 		if v, has := members[name]; has {
@@ -31,8 +31,8 @@ func Check(patch []byte) error {
 	return nil
 }
 
-// Apply returns the JSON document body changed by patch: members of objects are replaced one by
-// one, null removes a member, and everything else is replaced whole.
+// Apply returns the JSON document body, changed by patch. Members of objects are replaced one by one, null
+// removes a member, and anything else is replaced as a whole.
 func Apply(body, patch []byte) ([]byte, error) {
 	merged, err := merge(body, patch)
 	if err != nil {
@@ -41,7 +41,7 @@ func Apply(body, patch []byte) ([]byte, error) {
 	return merged, nil
 }
 
-// merge is the function MergePatch of RFC 7386, section 2. A target that does not exist is empty.
+// merge is the function MergePatch of RFC 7386, section 2. A target that does not exist is an empty value.
 func merge(target, patch jsontext.Value) (jsontext.Value, error) {
 	if patch.Kind() != '{' {
 		return patch, nil
@@ -64,7 +64,7 @@ func merge(target, patch jsontext.Value) (jsontext.Value, error) {
 	return json.Marshal(members, json.Deterministic(true))
 }
 
-// membersOf returns the members of a JSON object, and none for any other value.
+// membersOf returns the members of a JSON object. For any other value it returns no members.
 func membersOf(v jsontext.Value) (object, error) {
 	members := object{}
 	if v.Kind() != '{' {
@@ -73,8 +73,9 @@ func membersOf(v jsontext.Value) (object, error) {
 	return members, json.Unmarshal(v, &members)
 }
 
-// Hide returns a patch in one line without credentials, and the credentials: the texts for which
-// isSecret is true with the name of a member that contains them. They are replaced by "[secret]".
+// Hide returns a patch in one line, with each credential replaced by "[secret]", and the list of
+// credentials. A string in the patch is a credential if isSecret returns true for it and the name of a
+// member that contains it, directly or indirectly.
 func Hide(patch []byte, isSecret func(name, text string) bool) (shown string, secrets []string) {
 	var v any
 	if json.Unmarshal(patch, &v) != nil {
@@ -94,7 +95,7 @@ func Hide(patch []byte, isSecret func(name, text string) bool) (shown string, se
 	return string(b), secrets
 }
 
-// hide returns v with the secrets in it replaced. The members with the given names contain v.
+// hide returns v with its credentials replaced. The members with the given names contain v.
 func hide(v any, names []string, isSecret func(names []string, text string) bool) any {
 	switch v := v.(type) {
 	case map[string]any:

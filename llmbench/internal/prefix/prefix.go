@@ -1,8 +1,8 @@
-// Package prefix tells whether prompts were sent before, and whether a server answers such prompts
-// sooner than new ones, because it keeps the beginnings of prompts in a prefix cache.
+// Package prefix finds out whether prompts were sent before, and whether a server answers such prompts
+// sooner than new ones because it keeps the beginnings of prompts in a prefix cache.
 //
-// Caches compare prompts from their beginning, in blocks of 16 tokens or more
-// (https://docs.vllm.ai/en/latest/design/prefix_caching/). So only beginnings count here.
+// Caches compare prompts from the beginning, in blocks of 16 tokens or more
+// (https://docs.vllm.ai/en/latest/design/prefix_caching/). So this package only compares beginnings.
 package prefix
 
 import (
@@ -17,22 +17,22 @@ import (
 )
 
 const (
-	// shortest is how many bytes a text needs so that a block of tokens is found again. An English
-	// token has about four.
+	// shortest is the minimum length of a prompt in bytes: a shorter prompt does not fill a block of
+	// tokens. An English token has about four bytes.
 	shortest = 64
-	// compared is how many bytes of a text its opening has at most.
+	// compared is the maximum length in bytes of the beginning that is compared.
 	compared = 256
-	// most is the number of openings that are remembered. Further ones are compared with these.
+	// most is the maximum number of openings that are remembered. Further openings are compared with these,
+	// but not remembered.
 	most = 1 << 20
 )
 
-// An Opening stands for the beginning of a prompt. 0 stands for a prompt which is too short for a
-// cache.
+// An Opening is a hash of the beginning of a prompt. It is 0 if the prompt is too short for a cache.
 type Opening uint64
 
 var seed = maphash.MakeSeed()
 
-// Of returns the opening of the texts of a prompt, in their order.
+// Of returns the opening of a prompt that consists of the given texts.
 func Of(texts ...string) Opening {
 	var h maphash.Hash
 	h.SetSeed(seed)
@@ -49,8 +49,8 @@ func Of(texts ...string) Opening {
 	return Opening(max(1, h.Sum64()))
 }
 
-// Sent are the openings of the prompts that a process has sent, by server. Its zero value has none. It is safe
-// for concurrent use.
+// Sent remembers the openings of the prompts that a process has sent, by server. The zero value has none. A
+// Sent is safe for concurrent use.
 type Sent struct {
 	mu  sync.Mutex
 	all map[key]struct{}
@@ -61,7 +61,7 @@ type key struct {
 	opening Opening
 }
 
-// Add adds prompts that are sent to a server, and returns how many of them begin like an earlier one.
+// Add adds prompts that are sent to a server. It returns how many of them begin like an earlier prompt.
 func (s *Sent) Add(server string, openings []Opening) (repeated int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,8 +82,8 @@ func (s *Sent) Add(server string, openings []Opening) (repeated int) {
 	return repeated
 }
 
-// Shuffle returns the words of text in a random order, or its characters if it has few words. The result has
-// the length of text, nearly as many tokens, and another beginning.
+// Shuffle returns text with its words in a random order, or its characters if it has few words. The result
+// has the same length as text, nearly as many tokens, and another beginning.
 func Shuffle(text string, r *rand.Rand) string {
 	separator := " "
 	if strings.Count(text, separator) < 8 {
@@ -94,17 +94,18 @@ func Shuffle(text string, r *rand.Rand) string {
 	return strings.Join(parts, separator)
 }
 
-// A Pair is the times to the first token of a prompt that was sent before, and of a new one of the same
-// length, which were sent one after the other.
+// A Pair has two times to first token: of a prompt that was sent before, and of a new prompt of the same
+// length. The two were sent one after the other.
 type Pair struct{ Repeated, New time.Duration }
 
-// Pairs is how many pairs a verdict should have: the most pairs for which a verdict with 95 % confidence
-// tolerates two contradictions. So single delays do not decide, and few requests are enough.
+// Pairs is the recommended number of pairs for a verdict. It is the largest number for which a verdict with
+// 95 % confidence tolerates two pairs that contradict it. So single delays do not decide, but few requests
+// are enough.
 const Pairs = 11
 
-// A Verdict says what pairs tell.
+// A Verdict is the result of comparing pairs.
 type Verdict struct {
-	Warm, Cold bool    // prompts that were sent before are answered sooner, or not; neither: the pairs cannot tell
+	Warm, Cold bool    // Warm: prompts that were sent before are answered sooner; Cold: they are not; neither: unknown
 	Ratio      float64 // median of Repeated / New; 0 without pairs
 	Pairs      int
 }
@@ -114,11 +115,11 @@ const (
 	coldAbove = 0.9
 )
 
-// Judge compares pairs by the ratio Repeated / New, whose median would be 1 without a cache. The prompts
-// that were sent before are warm if the upper confidence bound of the median is below 0.95, and cold if
-// the lower one is above 0.9, each with 95 % confidence by order statistics ([sample.BoundRank]). That
-// is a sign test, which assumes no shape of the distribution. With fewer than five pairs, or if the
-// median is too uncertain, Judge cannot tell.
+// Judge compares pairs by the ratio Repeated / New, whose median would be 1 without a cache. The verdict is
+// warm if the upper confidence bound of the median is below 0.95, and cold if the lower confidence bound is
+// above 0.9. Each bound has 95 % confidence, by order statistics ([sample.BoundRank]). This is a sign
+// test, which assumes nothing about the shape of the distribution. The verdict is neither if there are
+// fewer than five pairs, or if the median is too uncertain.
 func Judge(pairs []Pair) Verdict {
 	var ratios []float64
 	for _, p := range pairs {

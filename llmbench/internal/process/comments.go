@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Configure prints the configuration lines that change with config, or that another process prints
-// the results.
+// Configure prints the configuration lines that change with config. If another process prints the results,
+// it prints a comment about this instead.
 func Configure(benchmark string, config map[string]string) error {
 	p := current
 	p.mu.Lock()
@@ -18,8 +18,8 @@ func Configure(benchmark string, config map[string]string) error {
 	return p.preamble.Configure(benchmark, config, p.follows())
 }
 
-// Speed prints a comment with the speed of a simulated server, or nothing for another server (""), unless the
-// server before had the same.
+// Speed prints a comment with the speed of a simulated server. It prints nothing if the last server had the
+// same speed, or if speed is "", which means that the server is not simulated.
 func Speed(benchmark, speed string) {
 	p := current
 	p.mu.Lock()
@@ -32,7 +32,8 @@ func Speed(benchmark, speed string) {
 	}
 }
 
-// AtEnd keeps a text that is printed once, after the results. Without Main it is logged.
+// AtEnd stores a text, which is printed once after the results. If Main was not called, AtEnd logs the
+// text.
 func AtEnd(b *testing.B, text string) {
 	b.Helper()
 	p := current
@@ -55,7 +56,8 @@ func Skip(b *testing.B, reason string) {
 	b.Skip(reason)
 }
 
-// Note prints a text at once, as a comment among the results of a benchmark, or logs it where nothing can be printed.
+// Note prints a text at once, as a comment among the results of a benchmark. If nothing can be printed
+// there, Note logs the text.
 func Note(tb testing.TB, text string) {
 	tb.Helper()
 	if !current.comment(tb.Name(), tb.Name()+": "+text) {
@@ -63,8 +65,8 @@ func Note(tb testing.TB, text string) {
 	}
 }
 
-// comment prints a text as a comment, unless the line of a result has begun. It reports whether
-// it has printed the text.
+// comment prints a text as a comment, unless the line of a result has already begun. It reports whether it
+// printed the text.
 func (p *process) comment(benchmark, text string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

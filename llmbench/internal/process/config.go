@@ -8,21 +8,20 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
 )
 
-// A Config holds the variables of the environment that the harness itself reads.
+// A Config holds the values of the environment variables that the harness itself reads.
 type Config struct {
 	Out         string       // LLMBENCH_OUT: folder for per-request records; "" writes none
-	AllUnits    bool         // LLMBENCH_UNITS: false reports the core units, true all
+	AllUnits    bool         // LLMBENCH_UNITS: false reports only the core units, true all units
 	ClientBound string       // LLMBENCH_CLIENT_BOUND: fail, withhold or report; "" if it is not set
-	Salt        *uint64      // LLMBENCH_SALT: what the words of prompts depend on; nil: not set
-	Progress    screen.Place // LLMBENCH_PROGRESS: the terminal for progress and the table of results; "" is as auto
+	Salt        *uint64      // LLMBENCH_SALT: the seed of the words in prompts; nil: not set
+	Progress    screen.Place // LLMBENCH_PROGRESS: the terminal for progress and results; "" means auto
 	Shards      shard.Config
 }
 
 func init() { env.Register(func(r *env.Reader) { parseConfig(r) }) }
 
-// ReadConfig reads the environment of the process. It checks the variables of every
-// package of the process, so that a wrong one stops a benchmark before it sends
-// anything.
+// ReadConfig reads the environment of the process. It checks the variables of every package of the process,
+// so that an invalid variable stops a benchmark before it sends anything.
 func ReadConfig() (Config, error) {
 	environ := os.Environ()
 	if err := env.Check(environ); err != nil {

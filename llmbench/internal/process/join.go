@@ -19,12 +19,13 @@ import (
 // randomSalt returns the salt of this process, or of all shards.
 var randomSalt = sync.OnceValue(func() uint64 { return 1 + uint64(rand.Uint32()) })
 
-// RandomSalt returns a random number above 0 that is the same in all processes that measure together, and during all
-// of their lives.
+// RandomSalt returns a random number above 0. The number is the same in all processes that measure
+// together, and does not change.
 func RandomSalt() uint64 { return randomSalt() }
 
-// agreed are the variables that must be the same in all shards. Others may differ, such as folders,
-// or are secret. What they do to requests must not differ: requests are compared, too.
+// agreed lists the variables that must be the same in all shards. Other variables may differ, such as
+// folders, or are secret. If they had a different effect on requests, this would still be noticed, because
+// the shards also compare their requests.
 var agreed = []string{
 	"LLMBENCH_BACKEND", "LLMBENCH_NAME", "LLMBENCH_MODEL", "LLMBENCH_DIALECT", "LLMBENCH_MOCK", "LLMBENCH_MOCK_SPEED",
 	"LLMBENCH_UNITS", "LLMBENCH_CLIENT_BOUND", "LLMBENCH_SALT", "LLMBENCH_FULL", "LLMBENCH_CONCURRENCY", "LLMBENCH_RATE", "LLMBENCH_STAGES",
@@ -32,11 +33,11 @@ var agreed = []string{
 	"LLMBENCH_IDLE_TIMEOUT", "LLMBENCH_MAX_FAIL", "LLMBENCH_CANCEL", "LLMBENCH_SLO", "LLMBENCH_SEED",
 }
 
-// agreedFiles are the variables with the path of a file that must have the same content in all shards.
+// agreedFiles lists the variables that are the path of a file whose content must be the same in all shards.
 var agreedFiles = []string{"LLMBENCH_TOKENIZER"}
 
-// join joins the other shards, and sets the group of p. Without a rendezvous it does nothing. It
-// writes to out who was refused.
+// join joins the other shards, and sets the group of p. If c has no rendezvous, it does nothing. It writes
+// to out which processes were refused.
 func (p *process) join(ctx context.Context, c shard.Config, out io.Writer) error {
 	if c.Part.Alone() {
 		return nil
@@ -78,18 +79,18 @@ func (p *process) join(ctx context.Context, c shard.Config, out io.Writer) error
 	return nil
 }
 
-// handed is what shard 0 hands to all: the salt of prompts.
+// handed returns the data that shard 0 passes to all shards: the salt of prompts.
 func handed(salt uint64) []byte { return binary.BigEndian.AppendUint64(nil, salt) }
 
 func takeHanded(data []byte) (salt uint64, err error) {
 	if len(data) != 8 {
-		return 0, fmt.Errorf("shard 0 handed over %d bytes: want 8", len(data))
+		return 0, fmt.Errorf("shard 0 sent %d bytes for the salt: want 8", len(data))
 	}
 	return binary.BigEndian.Uint64(data), nil
 }
 
-// hashOfFile returns the first bytes of the SHA-256 of a file, or why the file cannot be read. It
-// returns "" for "".
+// hashOfFile returns the first bytes of a file's SHA-256. If the file cannot be read, it returns the text
+// of the error instead. For the path "" it returns "".
 func hashOfFile(path string) string {
 	if path == "" {
 		return ""
@@ -106,14 +107,14 @@ func hashOfFile(path string) string {
 	return fmt.Sprintf("%x", hash.Sum(nil)[:8])
 }
 
-// Group returns the processes that measure together, or nil for a process alone.
+// Group returns the group of processes that measure together, or nil if this process measures alone.
 func Group() *shard.Group {
 	current.mu.Lock()
 	defer current.mu.Unlock()
 	return current.group
 }
 
-// Join returns the party that makes the measurement of a benchmark.
+// Join returns the party for the measurement of a benchmark.
 func Join(benchmark string) Party {
 	if g := Group(); g != nil {
 		return &shards{group: g, benchmark: benchmark}
@@ -121,10 +122,11 @@ func Join(benchmark string) Party {
 	return alone{}
 }
 
-// follows reports whether another process prints the results. The caller holds p.mu.
+// follows reports whether another process prints the results. The caller must hold p.mu.
 func (p *process) follows() bool { return p.group != nil && p.group.Index > 0 }
 
-// finish ends the run of all shards, and returns the exit code that all have, given this one's code.
+// finish ends the run of all shards. The argument is the exit code of this process. The result is the exit
+// code of all processes.
 func (p *process) finish(code int) int {
 	if p.group == nil {
 		return code

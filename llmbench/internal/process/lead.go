@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Lead calls f in the process that leads, and returns what f returned there in all processes, as package
-// encoding/json keeps it. Package llmbench documents it.
+// Lead calls f in the process that leads. In all processes, it returns what f returned there, encoded and
+// decoded with encoding/json. Package llmbench documents it.
 func Lead[T any](name string, f func() (T, error)) (value T, err error) {
 	c, several := Join(name).(*shards)
 	if !several {
@@ -28,7 +28,7 @@ func Lead[T any](name string, f func() (T, error)) (value T, err error) {
 	returned := false
 	defer func() {
 		if !returned {
-			c.Fail(fmt.Errorf("%s: it has ended its goroutine, as Fatal of package testing does", name))
+			c.Fail(fmt.Errorf("%s: the function ended its goroutine, as Fatal of package testing does", name))
 		}
 	}()
 	value, err = f()
@@ -47,7 +47,7 @@ func Lead[T any](name string, f func() (T, error)) (value T, err error) {
 	return value, err
 }
 
-// A finding is what the leader tells the others of a call.
+// A finding is the result of a call that the leader sends to the other processes.
 type finding[T any] struct {
 	Value T
 	Error string // "": none

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// edit has the lines of a benchmark's results edited. If the testing package does not let that
-// happen, the metadata of all units of the process is printed at the end.
+// edit arranges that the lines of a benchmark's results are edited. If the testing package does not support
+// this, the metadata of all units is printed at the end of the process.
 func (p *process) edit(tb testing.TB) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -23,11 +23,11 @@ func (p *process) edit(tb testing.TB) {
 	}
 }
 
-// editLine puts the figures of a result into the order of the units. Figures of the testing package
-// itself stay in their places at the beginning, and figures of other units come last. It
-// returns the metadata of the units that no line before had, and a comment for each figure that is
-// left out because it is no finite number. A line without figures is not written, nor is any line of
-// a shard other than shard 0.
+// editLine sorts the metrics of a result into the order of the units. Metrics of the testing package itself
+// keep their places at the beginning, and metrics of unknown units come last. It removes metrics that are
+// not finite. It returns what must be printed before the line: the metadata of units that no earlier line
+// had, and a comment about each removed metric. A line without metrics is not printed, nor is any line of a
+// shard other than shard 0.
 func (p *process) editLine(l *resultline.Line) (before string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +56,7 @@ func (p *process) editLine(l *resultline.Line) (before string) {
 	slices.SortStableFunc(l.Figures, func(a, b resultline.Figure) int { return cmp.Compare(place(a), place(b)) })
 	p.table.Results++
 	for _, f := range l.Figures {
-		// A figure that only tells results apart says nothing to people.
+		// A unit that only tells results apart is of no interest to people.
 		if !slices.ContainsFunc(sample.Units, func(u sample.Unit) bool { return u.Name == f.Unit || u.Apart == f.Unit }) {
 			p.table.AddFigure(withoutCPUs(l.Name), f.Unit, f.Value)
 		}
@@ -67,7 +67,8 @@ func (p *process) editLine(l *resultline.Line) (before string) {
 	return before
 }
 
-// withoutCPUs returns the name of a benchmark in a line of results as testing.B.Name has it.
+// withoutCPUs returns the name of a benchmark as testing.B.Name returns it, given the name in a line of
+// results.
 func withoutCPUs(name string) string {
 	if n := runtime.GOMAXPROCS(0); n != 1 {
 		name = strings.TrimSuffix(name, fmt.Sprintf("-%d", n))
@@ -88,5 +89,6 @@ func WarnWithoutMain(b *testing.B) {
 	b.Log("TestMain does not call llmbench.Main: the results lack the metadata of units and the configuration of targets, and failures of later -count samples are forgotten")
 }
 
-// finite reports whether v may be in a line of results. Benchstat takes all memory for an infinite value.
+// finite reports whether v may be in a line of results. Benchstat uses up all memory if a value is
+// infinite.
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -13,51 +13,55 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Party is the processes that make a measurement: this process alone, or the shards of a group. All of them go
-// through the same steps. One of them leads: it keeps the records, judges the figures and prints the result.
+// A Party consists of the processes that make a measurement together: this process alone, or the shards of
+// a group. All of them go through the same steps. One of them is the leader: it keeps the records, judges
+// the metrics and prints the result.
 //
-// A measurement calls Step, then Start of package send, Collect and Relay while requests are in flight, EndPass and
-// Verify after each pass, and Share, Worst and Spread to conclude.
+// A measurement calls the methods in this order: Step, then Start of package send, Collect and Relay while
+// requests are in flight, EndPass and Verify after each pass, and finally Share, Worst and Spread.
 type Party interface {
 	send.Others
 
-	// Part returns the part of this process.
+	// Part returns this process's part of the measurement.
 	Part() shard.Part
-	// Leads reports whether this process leads.
+	// Leads reports whether this process is the leader.
 	Leads() bool
-	// Name returns the name of a process for people.
+	// Name returns a name of a process that people understand.
 	Name(index int) string
 
-	// More reports whether b has another pass, as the leader's b.Loop says.
+	// More reports whether b has another pass. The leader's b.Loop decides.
 	More(b *testing.B) (bool, error)
-	// Step begins a step, and returns an error unless all processes begin it with the same facts.
+	// Step begins a step. It returns an error unless all processes begin the same step with the same facts.
 	Step(name string, facts ...shard.Fact) error
-	// During returns a context that ends with ctx, and when another process is lost.
+	// During returns a context that ends with ctx, or when the connection to another process is lost.
 	During(ctx context.Context) (context.Context, context.CancelFunc)
 
-	// Relay sends a sample of this process to the leader. Idle says that no other sample waits.
+	// Relay sends a sample of this process to the leader. The argument idle says that no other sample is
+	// waiting to be sent.
 	Relay(s *sample.Sample, idle bool) error
-	// EndPass tells the others that the pass of this process has ended, because of err unless that is nil, or because
-	// ctx ended. It returns why the pass has failed.
+	// EndPass tells the others that the pass of this process has ended: normally, because of err if err is
+	// not nil, or because ctx ended. It returns the reason if the pass has failed.
 	EndPass(ctx context.Context, err error) error
-	// Verify returns an error to the leader unless the processes have sent each of n requests as often as want
-	// says, and to any process that began its part late.
+	// Verify returns an error at the leader unless the processes have sent each of n requests want(request)
+	// times. CheckStart returns an error at any process that began its part too late.
 	Verify(samples iter.Seq[*sample.Sample], n int, want func(request int) int) error
 	CheckStart(late time.Duration) error
-	// Silences returns at the leader how long nothing was heard of a process in the pass, if that was long.
+	// Silences returns, at the leader, the processes from which nothing was received for a long time during
+	// the pass, and for how long.
 	Silences() map[int]time.Duration
-	// ClockBound returns how far the clocks of the processes may be apart.
+	// ClockBound returns the maximum difference between the clocks of the processes.
 	ClockBound() time.Duration
 
-	// Share returns what the leader has to all processes.
+	// Share sends data of the leader to all processes, and returns the data.
 	Share(what string, leaders []byte) ([]byte, error)
-	// Worst returns at the leader the worst of what the processes say of themselves, and elsewhere own.
+	// Worst returns, at the leader, the worst report of all processes on themselves. Other processes return
+	// own.
 	Worst(own distortion.Report) (distortion.Report, error)
-	// Spread gives the leader's samples to keep in the other processes.
+	// Spread sends the leader's samples to the other processes, and calls keep there with each sample.
 	Spread(all iter.Seq[*sample.Sample], keep func(*sample.Sample) error) error
 }
 
-// alone is a process that makes a measurement by itself.
+// alone is the party of a process that measures without others.
 type alone struct{}
 
 func (alone) Part() shard.Part                               { return shard.Part{} }
@@ -85,7 +89,7 @@ func (alone) Worst(own distortion.Report) (distortion.Report, error) { return ow
 
 func (alone) Spread(iter.Seq[*sample.Sample], func(*sample.Sample) error) error { return nil }
 
-// Own ranges over the samples of the requests that this process sent.
+// Own returns an iterator over the samples of the requests that this process sent.
 func Own(p Party, samples iter.Seq[*sample.Sample]) iter.Seq[*sample.Sample] {
 	if p.Part().Alone() {
 		return samples
@@ -99,7 +103,7 @@ func Own(p Party, samples iter.Seq[*sample.Sample]) iter.Seq[*sample.Sample] {
 	}
 }
 
-// Agreed returns the error of the leader, or nil, to all processes.
+// Agreed returns the leader's error, or nil, in all processes.
 func Agreed(p Party, err error) error {
 	text := ""
 	if err != nil {
@@ -117,7 +121,7 @@ func Agreed(p Party, err error) error {
 	return nil
 }
 
-// A Common error is one that all processes have, so that they can go on with the next benchmark.
+// A Common error is an error that all processes have. They can therefore continue with the next benchmark.
 type Common struct{ Err error }
 
 func (c Common) Error() string { return c.Err.Error() }

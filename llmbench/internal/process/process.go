@@ -20,13 +20,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// errInterrupted is the cause of a context that ends because of a signal.
+// errInterrupted is the cause of a context that a signal has ended.
 var errInterrupted = errors.New("interrupted")
 
 // current is the state of this process.
 var current = &process{passes: map[string]int{}}
 
-// A process is what benchmarks share. It prints only if [Main] was called, and only between the
+// A process is the state that benchmarks share. It prints only if [Main] was called, and only between the
 // lines of results.
 type process struct {
 	mu        sync.Mutex
@@ -42,12 +42,12 @@ type process struct {
 	job       *screen.Job                              // the benchmarks of the process
 	table     screen.Overview
 	failed    bool            // a watched benchmark failed
-	interrupt context.Context // ends with the first signal; nil: signals are not caught
+	interrupt context.Context // ends with the first signal; nil if signals are not caught
 	last      string          // the last throughput, for the progress line
-	atEnd     []string        // what is printed after the results
-	speed     string          // of the simulated server that was described last
-	sent      prefix.Sent     // the beginnings of all prompts
-	group     *shard.Group    // this process and others that measure together; nil: it measures alone
+	atEnd     []string        // texts that are printed after the results
+	speed     string          // speed of the last simulated server that was described
+	sent      prefix.Sent     // the openings of all prompts that were sent
+	group     *shard.Group    // this process and the others that measure together; nil if it measures alone
 }
 
 // Main runs m, and returns the exit code. Package llmbench documents it. The lines of a benchmark's results are edited by
@@ -83,7 +83,7 @@ func Main(m *testing.M, attach func(*testing.B, resultline.Editor) bool) int {
 	defer cancel(nil)
 	context.AfterFunc(ctx, func() {
 		cancel(errInterrupted)
-		stop() // the next signal has its usual effect
+		stop() // the next signal has its default effect
 	})
 	if err := p.join(interrupt, cfg.Shards, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -103,14 +103,14 @@ func Main(m *testing.M, attach func(*testing.B, resultline.Editor) bool) int {
 	return p.finish(code)
 }
 
-// begin lets p print to out, and show what is for people on a terminal, unless that is nil.
+// begin allows p to print to out, and to show progress and results on a terminal unless terminal is nil.
 func (p *process) begin(out io.Writer, terminal *screen.Screen, interrupt context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.preamble.Out, p.screen, p.interrupt = out, terminal, interrupt
 }
 
-// end prints what comes after the results: how prompts are repeated, the table and its summary.
+// end prints what comes after the results: how to repeat the prompts, and the table with its summary.
 func (p *process) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,7 +137,7 @@ func (p *process) end() {
 	p.screen = nil
 }
 
-// commentWidth is the number of columns of a table that is printed as comments.
+// commentWidth is the width in columns of a table that is printed as comments.
 const commentWidth = 118
 
 // hasFailed reports whether a watched benchmark failed.

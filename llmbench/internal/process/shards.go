@@ -15,22 +15,22 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// shards are this process and others that make the measurement of a benchmark together.
+// shards is the party of this process and others that measure a benchmark together.
 type shards struct {
 	group     *shard.Group
 	benchmark string
-	step      string        // what is being done
+	step      string        // the current step
 	looped    bool          // the benchmark's b.Loop has returned false
-	bound     time.Duration // of the clocks, the largest of all passes; see [shard.Group.Bound]
-	waiting   []byte        // samples that are to be sent to the leader
+	bound     time.Duration // the largest clock bound of all passes; see [shard.Group.Bound]
+	waiting   []byte        // encoded samples that will be sent to the leader
 }
 
 func (c *shards) Part() shard.Part      { return c.group.Part }
 func (c *shards) Leads() bool           { return c.group.Index == 0 }
 func (c *shards) Name(index int) string { return c.group.Name(index) }
 
-// Fail ends the run of all processes because of err, unless all of them have it. It returns the
-// error for which the run has ended.
+// Fail ends the run of all processes because of err, unless all of them have this error. It returns the
+// error that has ended the run.
 func (c *shards) Fail(err error) error {
 	if err == nil || errors.As(err, new(Common)) {
 		return err
@@ -38,7 +38,7 @@ func (c *shards) Fail(err error) error {
 	return c.group.Fail(err)
 }
 
-// name returns the name of a step.
+// name returns the full name of a step.
 func (c *shards) name(what string) string { return c.benchmark + ": " + c.step + what }
 
 func (c *shards) Step(name string, facts ...shard.Fact) error {
@@ -61,7 +61,7 @@ func (c *shards) More(b *testing.B) (bool, error) {
 	if err != nil || c.Leads() {
 		return more, err
 	}
-	// The testing package wants b.Loop to be called until it returns false, and not again.
+	// The testing package expects that b.Loop is called until it returns false, and not again.
 	for !c.looped {
 		if c.looped = !b.Loop(); more {
 			break
@@ -73,10 +73,10 @@ func (c *shards) More(b *testing.B) (bool, error) {
 	return more, nil
 }
 
-// withoutFigures makes the line that the testing package prints for b no result: a line without
-// figures. Whoever called b.Loop may call it.
+// withoutFigures makes sure that the line that the testing package prints for b does not count as a result:
+// the line has no metrics. It may also be called after b.Loop.
 func withoutFigures(b *testing.B) {
-	b.ResetTimer() // deletes the figures
+	b.ResetTimer() // deletes the metrics
 	b.ReportMetric(0, "ns/op")
 }
 
@@ -106,7 +106,7 @@ func (c *shards) Collect(take func(*sample.Sample)) (wait func() error) {
 	return func() error { return <-done }
 }
 
-// relayed is about how many bytes of samples are sent at once.
+// relayed is the approximate number of bytes of samples that are sent at once.
 const relayed = 64 << 10
 
 func (c *shards) Relay(s *sample.Sample, idle bool) error {
@@ -122,7 +122,7 @@ func (c *shards) Relay(s *sample.Sample, idle bool) error {
 	return c.group.Send(data)
 }
 
-// EndPass takes a pass that was given up because ctx ended for one that all processes give up.
+// EndPass fails the pass in all processes if err is not nil or if ctx has ended.
 func (c *shards) EndPass(ctx context.Context, err error) error {
 	if err == nil {
 		err = context.Cause(ctx)
@@ -138,7 +138,7 @@ func (c *shards) EndPass(ctx context.Context, err error) error {
 	return err
 }
 
-// Verify also measures how far apart the clocks of the processes are.
+// Verify also measures the difference between the clocks of the processes.
 func (c *shards) Verify(samples iter.Seq[*sample.Sample], n int, want func(request int) int) error {
 	if !c.Leads() {
 		return nil
@@ -160,11 +160,11 @@ func (c *shards) Verify(samples iter.Seq[*sample.Sample], n int, want func(reque
 	return err
 }
 
-// maxLate is by how much the part of a process may begin late.
+// maxLate is the maximum time by which a process may begin its part late.
 const maxLate = 200 * time.Millisecond
 
-// CheckStart returns an error if the part of this process began too late. The requests of the other
-// processes then were alone at the server.
+// CheckStart returns an error if this process began its part too late. Until then, the server had only the
+// requests of the other processes.
 func (c *shards) CheckStart(late time.Duration) error {
 	if late <= maxLate {
 		return nil
@@ -200,7 +200,7 @@ func (c *shards) Spread(all iter.Seq[*sample.Sample], keep func(*sample.Sample) 
 	return c.group.Spread(c.name(" result"), encoded(all), func(data []byte) error { return store.Read(data, keep) })
 }
 
-// encoded ranges over samples as they are sent.
+// encoded returns an iterator over the samples in the form in which they are sent.
 func encoded(samples iter.Seq[*sample.Sample]) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		var data []byte

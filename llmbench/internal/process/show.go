@@ -6,7 +6,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
 )
 
-// Show adds a -count sample of a benchmark to the table.
+// Show adds a -count sample of a benchmark to the table of results.
 func Show(e screen.Entry) {
 	p := current
 	p.mu.Lock()
@@ -14,7 +14,8 @@ func Show(e screen.Entry) {
 	p.table.Add(e)
 }
 
-// ShowPass shows the progress of a pass until stop is called, on a terminal or in the log.
+// ShowPass shows the progress of a pass until stop is called. It shows it on the terminal, if there is one,
+// and otherwise in the log.
 func ShowPass(pass screen.Pass, logf func(string, ...any)) (stop func()) {
 	p := current
 	p.mu.Lock()
@@ -28,14 +29,14 @@ func ShowPass(pass screen.Pass, logf func(string, ...any)) (stop func()) {
 	return pass.Show(on, testing.Verbose(), logf)
 }
 
-// SetLast keeps the throughput of a benchmark, for the progress of the next one.
+// SetLast stores the throughput of a benchmark, for the progress line of the next benchmark.
 func SetLast(throughput string) {
 	current.mu.Lock()
 	defer current.mu.Unlock()
 	current.last = throughput
 }
 
-// Skipped counts a benchmark that is skipped.
+// Skipped counts a skipped benchmark.
 func Skipped() {
 	p := current
 	p.mu.Lock()

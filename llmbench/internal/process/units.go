@@ -8,13 +8,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// registered are the units that packages added to the catalogue.
+// registered holds the units that packages have added to the catalogue.
 var registered struct {
 	mu    sync.Mutex
 	units []sample.Unit
 }
 
-// RegisterUnits adds units to the catalogue. It panics if a unit is not valid or has the name of another unit.
+// RegisterUnits adds units to the catalogue. It panics if a unit is invalid, or if its name already exists.
 func RegisterUnits(units ...sample.Unit) {
 	registered.mu.Lock()
 	defer registered.mu.Unlock()
@@ -29,7 +29,7 @@ func RegisterUnits(units ...sample.Unit) {
 	}
 }
 
-// Units returns the catalogue: [sample.Units], then the units that were registered, in the order of their
+// Units returns the catalogue: first [sample.Units], then the registered units, in the order of their
 // registration.
 func Units() []sample.Unit {
 	registered.mu.Lock()
@@ -37,7 +37,7 @@ func Units() []sample.Unit {
 	return slices.Concat(sample.Units, registered.units)
 }
 
-// AddUnits adds the units of a load to those that the process can print.
+// AddUnits adds the units of a load to the units that the process can print.
 func AddUnits(units []sample.Unit) {
 	current.mu.Lock()
 	defer current.mu.Unlock()
@@ -48,10 +48,10 @@ func AddUnits(units []sample.Unit) {
 	}
 }
 
-// units returns the units of the process, in the order of the lines of results.
+// units returns the units of the process, in the order of result lines.
 func (p *process) units() []sample.Unit { return slices.Concat(Units(), p.own) }
 
-// named returns the function that reports whether a unit has a name.
+// named returns a function that reports whether a unit has the given name.
 func named(name string) func(sample.Unit) bool {
 	return func(u sample.Unit) bool { return u.Name == name }
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
 )
 
-// Watch makes Main return 1 if tb fails, and has the lines of its results edited.
+// Watch makes Main return 1 if tb fails, and arranges that the lines of tb's results are edited.
 func Watch(tb testing.TB) {
 	p := current
 	p.edit(tb)
@@ -24,7 +24,8 @@ func Watch(tb testing.TB) {
 	})
 }
 
-// Context returns a context that ends with tb, with a signal that Main catches, and if another process is lost.
+// Context returns a context that ends with tb, with a signal that Main catches, or when the connection to
+// another process is lost.
 func Context(tb testing.TB) context.Context {
 	ctx, cancel := context.WithCancelCause(tb.Context())
 	current.mu.Lock()
@@ -41,8 +42,8 @@ func Context(tb testing.TB) context.Context {
 	return ctx
 }
 
-// NextPass returns the number of the next pass of a benchmark, over all its -count samples and
-// from 0.
+// NextPass returns the number of the next pass of a benchmark, from 0. It counts the passes of all -count
+// samples.
 func NextPass(benchmark string) int {
 	p := current
 	p.mu.Lock()
@@ -52,7 +53,8 @@ func NextPass(benchmark string) int {
 	return n
 }
 
-// Sent adds the beginnings of prompts for a server, before they are sent, and returns how many of them are repeated.
+// Sent adds the openings of prompts that will be sent to a server. It returns how many of them are
+// repeated.
 func Sent(server string, openings []prefix.Opening) (repeated int) {
 	return current.sent.Add(server, openings)
 }

@@ -1,5 +1,5 @@
-// Package redact hides credentials in texts that are shown, such as errors in which a server
-// repeats the header of a request.
+// Package redact hides credentials in texts that are shown to users. An example is an error in which a
+// server repeats the header of a request.
 package redact
 
 import (
@@ -18,20 +18,20 @@ const (
 	Cut = "…"
 	// hidden replaces a secret.
 	hidden = "[redacted]"
-	// least is the length in bytes from which a secret is searched for. Shorter ones would
-	// also match parts of words and figures.
+	// least is the minimum length in bytes of a secret. Shorter secrets would also match parts of words and
+	// numbers.
 	least = 8
-	// leastPart is the length in bytes from which the beginning of a secret is hidden, where
-	// the text was shortened within it.
+	// leastPart is the minimum length in bytes of a part of a secret. If a text was shortened within a
+	// secret, the part that is left is hidden only if it has this length.
 	leastPart = 4
 )
 
-// Secrets are texts to hide. The zero value holds none. Secrets are safe for concurrent use.
+// Secrets are texts to hide. The zero value has none. Secrets are safe for concurrent use.
 type Secrets struct {
 	spellings []string // the longest first
 }
 
-// New returns the secrets to hide. Secrets of less than eight bytes are ignored.
+// New returns the secrets to hide. It ignores secrets of less than eight bytes.
 func New(secrets []string) Secrets {
 	var all []string
 	for _, s := range secrets {
@@ -39,7 +39,8 @@ func New(secrets []string) Secrets {
 			all = append(all, spellings(s)...)
 		}
 	}
-	// In this order a secret that is part of another one does not leave the rest visible.
+	// The longest come first. Otherwise, a secret that is part of a longer one would be replaced first, and
+	// the rest of the longer one would remain visible.
 	slices.SortFunc(all, func(a, b string) int {
 		if len(a) != len(b) {
 			return len(b) - len(a)
@@ -49,8 +50,8 @@ func New(secrets []string) Secrets {
 	return Secrets{slices.Compact(all)}
 }
 
-// spellings returns s as it may stand in a server's answer or in an error of Go: as it is, in
-// JSON, in a URL, in HTML, or quoted as in Go.
+// spellings returns the forms of s that may occur in a server's answer or in an error of Go: unchanged, and
+// as in JSON, in a URL, in HTML or in a Go string.
 func spellings(s string) []string {
 	var plain bytes.Buffer
 	e := json.NewEncoder(&plain)
@@ -63,16 +64,16 @@ func spellings(s string) []string {
 	}
 	for _, q := range quoted {
 		q = q[1 : len(q)-1]
-		all = append(all, q, strings.ReplaceAll(q, "/", `\/`)) // some encoders of JSON escape slashes
+		all = append(all, q, strings.ReplaceAll(q, "/", `\/`)) // some JSON encoders escape slashes
 	}
 	return all
 }
 
-// Hide returns text as it may be shown: without the secrets, and with the control characters that
-// could change a terminal written as in Go, such as \x1b. Tabs and newlines stay.
+// Hide returns text in a form that may be shown: without the secrets, and with control characters that
+// could affect a terminal escaped as in Go, such as \x1b. Tabs and newlines are not escaped.
 func (s Secrets) Hide(text string) string { return printable(s.Remove(text)) }
 
-// printable writes control characters as in Go.
+// printable escapes control characters as in Go.
 func printable(text string) string {
 	control := func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
 	if !strings.ContainsFunc(text, control) {
@@ -89,8 +90,8 @@ func printable(text string) string {
 	return b.String()
 }
 
-// Remove returns text without the secrets. If text was shortened within a secret, and has [Cut]
-// there, Remove also replaces the part of the secret.
+// Remove returns text without the secrets. If text was shortened within a secret, so that [Cut] follows a
+// part of the secret, Remove also replaces this part.
 func (s Secrets) Remove(text string) string {
 	if len(s.spellings) == 0 {
 		return text
@@ -108,8 +109,8 @@ func (s Secrets) Remove(text string) string {
 	return text
 }
 
-// begun returns the length of the longest beginning of a secret that text ends with. The secret
-// does not go on with Cut.
+// begun returns the length of the longest beginning of a secret with which text ends. A Cut follows text,
+// so begun ignores a beginning after which the secret itself has a Cut.
 func (s Secrets) begun(text string) int {
 	longest := 0
 	for _, secret := range s.spellings {
@@ -122,8 +123,8 @@ func (s Secrets) begun(text string) int {
 	return longest
 }
 
-// Longest returns the length of the longest spelling of a secret, in bytes. Whoever reads only
-// the beginning of a text must read that much more than is shown.
+// Longest returns the length of the longest spelling of a secret, in bytes. A caller that reads only the
+// beginning of a text must read this many bytes more than are shown.
 func (s Secrets) Longest() int {
 	if len(s.spellings) == 0 {
 		return 0
@@ -131,17 +132,16 @@ func (s Secrets) Longest() int {
 	return len(s.spellings[0])
 }
 
-// Excerpt returns text without the secrets and shortened as by the function
-// [Excerpt].
+// Excerpt removes the secrets from text, and then shortens text like the function [Excerpt].
 func (s Secrets) Excerpt(text string, most int) string {
 	if n := most + s.Longest(); len(text) > n {
-		text = text[:n] + Cut // the rest need not be searched
+		text = text[:n] + Cut // secrets in the rest do not matter
 	}
 	return Excerpt(s.Hide(text), most)
 }
 
-// Excerpt returns the first most bytes of text, without a rune that is cut in two. A text that is
-// shortened ends with [Cut].
+// Excerpt returns the first most bytes of text. It does not include a rune that would be cut in two. If it
+// shortens the text, the result ends with [Cut].
 func Excerpt(text string, most int) string {
 	if len(text) <= most {
 		return text
