@@ -10,28 +10,27 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Printer prints what stands between the lines of results: configuration lines, the metadata of units,
-// and comments. The testing package prints the name of a benchmark after its first -count sample has run,
-// and each result after it. So text of the first sample stands alone, and text of a later one would end up
-// within the line of its result.
+// A Printer prints what comes between the lines of results: configuration lines, the metadata of units, and
+// comments. The testing package prints the name of a benchmark when the first -count sample has run, and
+// each further result after that. So text that is printed during the first sample is on lines of its own,
+// but text that is printed during a later sample would be in the middle of a result line.
 //
-// The zero Printer prints nothing. A Printer is not
-// for concurrent use.
+// The zero Printer prints nothing. A Printer is not safe for concurrent use.
 type Printer struct {
-	Out io.Writer // nil: nothing is printed
+	Out io.Writer // nil means that nothing is printed
 
-	state     map[string]string // the configuration lines in force
-	begun     map[string]bool   // benchmarks that had a -count sample
-	described map[string]bool   // units whose metadata is printed
+	state     map[string]string // the current configuration lines
+	begun     map[string]bool   // benchmarks whose first -count sample has begun
+	described map[string]bool   // units whose metadata has been printed
 }
 
-// InLine reports whether text of a benchmark would stand within the line of a result, or there is
-// nothing to print to.
+// InLine reports whether text of a benchmark cannot be printed, because it would be in the middle of a
+// result line or because Out is nil.
 func (p *Printer) InLine(benchmark string) bool { return p.Out == nil || p.begun[benchmark] }
 
-// Configure prints the configuration lines that change with config before the first sample of a
-// benchmark, unless quiet. A line without a value ends a key that config lacks. A configuration
-// that changes in a later sample is an error.
+// Configure prints the configuration lines that change with config, before the first sample of a benchmark.
+// If quiet is true, it prints nothing. If config lacks a key of the last configuration, a line without a
+// value ends this key. It is an error if the configuration changes in a later sample.
 func (p *Printer) Configure(benchmark string, config map[string]string, quiet bool) error {
 	if p.Out == nil {
 		return nil
@@ -67,7 +66,8 @@ func (p *Printer) Configure(benchmark string, config map[string]string, quiet bo
 	return nil
 }
 
-// Describe returns the line with the metadata of u, or "" if an earlier call has returned it.
+// Describe returns the line with the metadata of u. It returns "" if there is no metadata or if an earlier
+// call has returned it.
 func (p *Printer) Describe(u sample.Unit) string {
 	line := u.Line()
 	if line == "" || p.described[u.Name] {
@@ -80,8 +80,8 @@ func (p *Printer) Describe(u sample.Unit) string {
 	return line + "\n"
 }
 
-// Comment prints a text as a comment, unless it would stand within the line of a result. It reports
-// whether it has printed the text.
+// Comment prints a text as a comment, unless the text would be in the middle of a result line. It reports
+// whether it printed the text.
 func (p *Printer) Comment(benchmark, text string) bool {
 	if p.InLine(benchmark) {
 		return false

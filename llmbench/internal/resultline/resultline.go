@@ -1,14 +1,13 @@
 // Package resultline edits the lines of benchmark results while the testing package writes them.
 //
-// The testing package sorts the figures of a line by the names of their units, and has no
-// function that changes this. It writes each line to the field w of a [testing.B], in two parts:
-// the name of the benchmark, and the figures. [Attach] replaces this writer. All happens in the
-// goroutine that writes, nothing is kept beyond the end of a line, and what is no result passes
-// through unchanged. So no line is lost or moved when the process dies, and the output may go
-// anywhere.
+// The testing package sorts the metrics of a line by the names of their units. There is no function to
+// change this. It writes each line to the field w of a [testing.B], in two parts: the name of the
+// benchmark, and the metrics. [Attach] replaces the writer in this field. The new writer works in the
+// goroutine that writes, keeps nothing beyond the end of a line, and passes on unchanged what is not a
+// result. So no line is lost or moved if the process dies, and the output may go anywhere.
 //
-// The field is not part of the API of the testing package. Attach checks its name and its type, and
-// changes nothing if a version of Go has another one.
+// The field is not part of the API of the testing package. Attach checks its name and its type. It changes
+// nothing if they are different in a version of Go.
 package resultline
 
 import (
@@ -23,29 +22,29 @@ import (
 	"unsafe"
 )
 
-// A Line is the line of a result.
+// A Line is one line of results.
 type Line struct {
-	Name    string // of the benchmark, with the number of CPUs at its end
+	Name    string // name of the benchmark, followed by the number of CPUs
 	Figures []Figure
-	Drop    bool // the line is not written
+	Drop    bool // the line must not be written
 }
 
-// A Figure is a value of a result with its unit.
+// A Figure is a value with its unit.
 type Figure struct {
 	Unit  string
 	Value float64
-	text  string // both, as the testing package wrote them
+	text  string // value and unit, as the testing package wrote them
 }
 
-// An Editor may change the order of the figures of a line, leave some out, or drop the line, before the line is written. It returns
-// the lines that are written before, each with its newline.
+// An Editor may change the order of a line's metrics, remove metrics, or drop the line, before the line is
+// written. It returns lines to be written before this line, each with its newline.
 type Editor func(*Line) (before string)
 
-// Attach has edit called with each line of b, of later -count samples of b, and of benchmarks that
-// b runs from now on. Only the goroutine of the benchmark may call Attach. It reports whether it
-// could. If an Editor is attached already, that one stays.
+// Attach arranges that edit is called with each result line of b, of later -count samples of b, and of
+// benchmarks that b runs from now on. Only the goroutine of the benchmark may call Attach. Attach reports
+// whether this is possible. If there already is an Editor, Attach keeps it.
 func Attach(b *testing.B, edit Editor) bool {
-	// The named field is that of the embedded struct that T and B have in common.
+	// The field w is in the struct that T and B embed.
 	field := reflect.ValueOf(b).Elem().FieldByName("w")
 	if !field.IsValid() || field.Type() != reflect.TypeFor[io.Writer]() {
 		return false
@@ -60,13 +59,13 @@ func Attach(b *testing.B, edit Editor) bool {
 	return true
 }
 
-// A writer edits the lines of results on their way to another writer.
+// A writer edits the lines of results, and writes them to another writer.
 type writer struct {
 	to   io.Writer
 	edit Editor
 
 	mu   sync.Mutex
-	name []byte // the beginning of a line that is not written yet
+	name []byte // the beginning of a line that has not been written yet
 }
 
 var (
@@ -74,8 +73,8 @@ var (
 	figuresOfLine = regexp.MustCompile(`^ *[0-9]+(\t[^\t\n]+)*\n$`)
 )
 
-// Write writes p. It keeps the name of a benchmark until the next call, so that the line of a
-// result is written at once.
+// Write writes p. It keeps the name of a benchmark until the next call, so that a result line is written in
+// one piece.
 func (w *writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -95,7 +94,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// line returns what is written for a name and what came after it.
+// line returns what to write for a benchmark's name and the text after it.
 func (w *writer) line(name, rest []byte) []byte {
 	if !figuresOfLine.Match(rest) {
 		return append(name, rest...)

@@ -1,5 +1,5 @@
-// Package runtest holds helpers for the tests of several packages: servers that
-// control each byte they send, waits for events, a terminal, and a check for leaks.
+// Package runtest has helpers for the tests of several packages: servers that control each byte that they
+// send, waits for events, a terminal, and a check for leaks.
 package runtest
 
 import (
@@ -24,12 +24,12 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// patience is how long a test waits for an event before it fails. It is far longer than
-// any event takes, also on a busy machine.
+// patience is how long a test waits for an event before it fails. It is far longer than any event takes,
+// even on a busy machine.
 const patience = time.Minute
 
-// Until waits until done returns true. After a minute it fails tb, and names what did not
-// happen. It calls done every millisecond.
+// Until waits until done returns true. It calls done every millisecond. After a minute it fails tb; the
+// argument what says what did not happen.
 func Until(tb testing.TB, what string, done func() bool) {
 	tb.Helper()
 	deadline := time.Now().Add(patience)
@@ -103,9 +103,8 @@ func Accept(ln net.Listener, serve func(net.Conn)) (stop func()) {
 	return func() { ln.Close(); wg.Wait() }
 }
 
-// EachRequest reads the requests of a connection and calls answer after each one, with the
-// number of requests before it. It returns when answer returns false, or when the
-// connection ends.
+// EachRequest reads the requests of a connection. After each request it calls answer with the number of
+// earlier requests. It returns when answer returns false, or when the connection ends.
 func EachRequest(c net.Conn, answer func(c net.Conn, before int) bool) {
 	r := bufio.NewReader(c)
 	for before := 0; ; before++ {
@@ -120,8 +119,8 @@ func EachRequest(c net.Conn, answer func(c net.Conn, before int) bool) {
 	}
 }
 
-// CheckLeaks checks, when t and its subtests have ended, that the process has no more
-// goroutines and sockets than at the call of CheckLeaks.
+// CheckLeaks checks, when t and its subtests have ended, that the process does not have more goroutines and
+// sockets than when CheckLeaks was called.
 func CheckLeaks(t *testing.T) {
 	goroutines, sockets := runtime.NumGoroutine(), countSockets()
 	t.Cleanup(func() {
@@ -150,9 +149,9 @@ func countSockets() (n int) {
 	return n
 }
 
-// AtTerminal runs a command whose standard error is a terminal with so many columns. It returns what
-// came out of standard output, what the terminal shows, and the error of the command. It skips
-// tb if the system has no pseudo-terminals.
+// AtTerminal runs a command whose standard error is a terminal with the given number of columns. It returns
+// the standard output, what the terminal shows, and the error of the command. It skips tb if the system has
+// no pseudo-terminals.
 func AtTerminal(tb testing.TB, cmd *exec.Cmd, columns uint16) (stdout, screen string, err error) {
 	tb.Helper()
 	master, tty, err := pty.Open()
@@ -167,7 +166,7 @@ func AtTerminal(tb testing.TB, cmd *exec.Cmd, columns uint16) (stdout, screen st
 	tty.Close()
 	shown := make(chan string)
 	go func() {
-		text, _ := io.ReadAll(master) // ends with an error when nobody has the terminal open any more
+		text, _ := io.ReadAll(master) // returns an error when no process has the terminal open
 		shown <- string(text)
 	}()
 	err = cmd.Wait()

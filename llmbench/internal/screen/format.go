@@ -32,7 +32,7 @@ func duration(ns float64) string {
 	return number(ns/1e9) + " s"
 }
 
-// value formats a figure of a unit.
+// value formats a value of a unit.
 func value(unit string, v float64) string {
 	if strings.HasSuffix(unit, "-ns") {
 		return duration(v)
@@ -40,7 +40,7 @@ func value(unit string, v float64) string {
 	return number(v)
 }
 
-// String says how wrong the figure may be, such as "p99-itl 14.5 ms, up to 10 % off".
+// String says how wrong the value may be, as in "p99-itl 14.5 ms, up to 10 % off".
 func (w Withheld) String() string {
 	if w.Most == 0 {
 		return strings.TrimSuffix(w.Unit, "-ns")
@@ -56,7 +56,8 @@ func figure(unit string, v float64) string {
 	return number(v) + " " + unit
 }
 
-// printable replaces what could change the screen, because servers write some of the text.
+// printable replaces characters that could change the screen by spaces, because some of the text comes from
+// servers.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || unicode.IsPrint(r) {

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// A Job is all benchmarks that a process runs. Its methods must not be called concurrently.
+// A Job consists of all benchmarks that a process runs. Its methods must not be called concurrently.
 type Job struct {
-	names []string // of the benchmarks, in their order; none if they are not known
+	names []string // names of the benchmarks, in their order; nil if they are unknown
 	began time.Time
-	at    int // the place in names of the benchmark that runs
+	at    int // index in names of the current benchmark
 }
 
-// NewJob returns the job of a process whose benchmarks are the fields Name of the elements of the
-// field benchmarks of m, which is a [testing.M], and whose flags -test.bench and -test.skip have these
-// values. The field is not part of the API of package testing: with a version of Go that has
-// none, as with a -test.skip, the benchmarks are not known.
+// NewJob returns the job of a process. The argument m is the process's [testing.M], whose field benchmarks
+// has the benchmarks, each with a field Name. The arguments bench and skip are the values of the flags
+// -test.bench and -test.skip. The benchmarks are unknown if skip is not empty, or if a version of Go has no
+// such field, because it is not part of the API of package testing.
 func NewJob(m any, bench, skip string) *Job {
 	j := &Job{began: time.Now()}
 	all := reflect.ValueOf(m).Elem().FieldByName("benchmarks")
@@ -48,8 +48,8 @@ func NewJob(m any, bench, skip string) *Job {
 	return j
 }
 
-// firsts returns the first element of each alternative of a pattern, which slashes and bars divide
-// outside of brackets and parentheses, as package testing divides it.
+// firsts returns the first element of each alternative of a pattern. Bars separate alternatives and slashes
+// separate elements, outside of brackets and parentheses, as in package testing.
 func firsts(pattern string) (all []string) {
 	depth, class, from, slash := 0, 0, 0, -1
 	end := func(i int) {
@@ -89,8 +89,9 @@ func firsts(pattern string) (all []string) {
 	return all
 }
 
-// Place returns where a benchmark is in the job, such as "3/22", and how long the rest will take if a benchmark takes
-// as long as the ones before did, such as "1m10s left". Either is "" if it is not known.
+// Place returns the position of a benchmark in the job, such as "3/22", and an estimate of the remaining
+// time, such as "1m10s left". The estimate assumes that each benchmark takes as long as the earlier ones
+// took on average. Either result is "" if it is unknown.
 func (j *Job) Place(benchmark string) (place, left string) {
 	root, _, _ := strings.Cut(benchmark, "/")
 	for i := range j.names {

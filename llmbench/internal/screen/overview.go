@@ -5,46 +5,46 @@ import (
 	"strings"
 )
 
-// An Entry is a -count sample of a benchmark.
+// An Entry describes one -count sample of a benchmark.
 type Entry struct {
 	Benchmark string             // its name
-	Figures   map[string]float64 // by unit, those that are withheld left out
+	Figures   map[string]float64 // metrics by unit, without withheld ones
 	Withheld  []Withheld
-	True      map[string]float64 // by unit, what the log of a simulated server has; nil for other servers
-	Doubted   []string           // units of figures that the client may have changed
-	Next      string             // what a person may do next, or ""
-	Notes     []string           // what else the reader must know, such as failures; of one or several lines
+	True      map[string]float64 // by unit, the true values from the log of a simulated server; nil for other servers
+	Doubted   []string           // units of metrics that the client may have changed
+	Next      string             // what the user may do next, or ""
+	Notes     []string           // what else the user must know, such as failures; each of one or several lines
 }
 
-// A Withheld figure is one that is left out of the results.
+// A Withheld is a metric that the results omit.
 type Withheld struct {
 	Unit  string
-	Value float64 // as measured
-	Most  float64 // the share by which Value may be wrong: 0.1 is 10 %; 0: Value means nothing
+	Value float64 // the measured value
+	Most  float64 // the share by which Value may be wrong: 0.1 means 10 %; 0 means that Value has no meaning
 }
 
-// An Overview has the entries of the benchmarks of a process. Its zero value has none.
+// An Overview has the entries of the benchmarks of a process. The zero value has none.
 type Overview struct {
-	Results int // lines of results
-	Skipped int // benchmarks
+	Results int // number of result lines
+	Skipped int // number of skipped benchmarks
 
-	rows []*row   // in the order in which they came
-	next []string // of each entry that measured a server
+	rows []*row   // in the order in which the benchmarks came
+	next []string // values of Next of the entries that measured a server
 }
 
-// A row is a benchmark.
+// A row of the table describes one benchmark.
 type row struct {
 	name     string
 	samples  int
-	figures  map[string][]float64 // by unit
-	truths   map[string][]float64 // the same of the server's log
+	figures  map[string][]float64 // values by unit
+	truths   map[string][]float64 // true values by unit, from the server's log
 	doubted  []string
 	withheld []Withheld
-	more     []string // units of figures that no column has, in order
+	more     []string // units without a column, in order
 	notes    []string
 }
 
-// row returns the row of a benchmark, which it adds if there is none.
+// row returns the row of a benchmark. If there is none, it adds one.
 func (o *Overview) row(benchmark string) *row {
 	name := strings.TrimPrefix(benchmark, "Benchmark")
 	for _, r := range o.rows {
@@ -57,7 +57,7 @@ func (o *Overview) row(benchmark string) *row {
 	return r
 }
 
-// Add adds a sample. The row of a benchmark with several samples has their medians.
+// Add adds a -count sample. If a benchmark has several samples, its row has their medians.
 func (o *Overview) Add(e Entry) {
 	r := o.row(e.Benchmark)
 	r.samples++
@@ -83,7 +83,7 @@ func (o *Overview) Add(e Entry) {
 	}
 }
 
-// AddFigure adds a figure that no column has to the row of a benchmark.
+// AddFigure adds a value whose unit has no column to the row of a benchmark.
 func (o *Overview) AddFigure(benchmark, unit string, v float64) {
 	r := o.row(benchmark)
 	r.more = appendNew(r.more, unit)
@@ -91,13 +91,14 @@ func (o *Overview) AddFigure(benchmark, unit string, v float64) {
 	r.samples = max(r.samples, len(r.figures[unit]))
 }
 
-// Has reports whether there is a row of a benchmark or of one that it has run.
+// Has reports whether there is a row of the benchmark or of one of its sub-benchmarks.
 func (o *Overview) Has(benchmark string) bool {
 	name := strings.TrimPrefix(benchmark, "Benchmark")
 	return slices.ContainsFunc(o.rows, func(r *row) bool { return r.name == name || strings.HasPrefix(r.name, name+"/") })
 }
 
-// withhold adds a withheld figure. Of several of a unit the one that may be the most wrong counts.
+// withhold adds a withheld metric. If there are several for one unit, it keeps the one that may be wrong by
+// the largest share.
 func (r *row) withhold(w Withheld) {
 	for i, have := range r.withheld {
 		if have.Unit == w.Unit {
@@ -110,7 +111,7 @@ func (r *row) withhold(w Withheld) {
 	r.withheld = append(r.withheld, w)
 }
 
-// withholds returns the withheld figure of a unit.
+// withholds returns the withheld metric of a unit, if there is one.
 func (r *row) withholds(unit string) (w Withheld, yes bool) {
 	for _, w := range r.withheld {
 		if w.Unit == unit {

@@ -4,5 +4,5 @@ package screen
 
 import "os"
 
-// goCommandStderr returns nil: only Linux shows the files of another process.
+// goCommandStderr returns nil, because only Linux gives access to the files of another process.
 func goCommandStderr() *os.File { return nil }

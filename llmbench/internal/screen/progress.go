@@ -10,25 +10,25 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// A Canvas is where progress is shown: a [Screen].
+// A Canvas shows progress. It is a [Screen], except in tests.
 type Canvas interface {
 	io.Writer
 	Width() int  // in columns
-	Draws() bool // a line may be drawn again
+	Draws() bool // a line can be drawn again
 }
 
-// A Pass is a pass whose progress is shown.
+// A Pass describes a pass whose progress is shown.
 type Pass struct {
 	Benchmark string     // the benchmark's name
-	Number    int        // of the pass, from 0, or Warmup
-	Place     string     // of the benchmark among all that the process runs, or ""
-	Left      string     // how long these will take, or ""
-	Last      string     // the last throughput, or ""
-	Requests  int        // in the pass
-	Ended     func() int // returns how many requests have ended
+	Number    int        // number of the pass, from 0, or Warmup
+	Place     string     // position of the benchmark among all benchmarks of the process, or ""
+	Left      string     // how long the remaining benchmarks will take, or ""
+	Last      string     // throughput of the last benchmark, or ""
+	Requests  int        // number of requests in the pass
+	Ended     func() int // returns the number of requests that have ended
 }
 
-// Warmup is the number of a warm-up, which comes before the first pass.
+// Warmup is the number of a warm-up, which runs before the first pass.
 const Warmup = -1
 
 // what returns the name of the pass.
@@ -39,8 +39,8 @@ func (p Pass) what() string {
 	return fmt.Sprintf("pass %d", p.Number)
 }
 
-// Show shows the progress of p on a screen, unless that is nil, until stop is called. With verbose it
-// logs the progress every ten seconds instead.
+// Show shows the progress of p on a screen until stop is called. If on is nil, it shows nothing. If verbose
+// is true, it logs the progress every ten seconds instead.
 func (p Pass) Show(on Canvas, verbose bool, logf func(format string, args ...any)) (stop func()) {
 	quit := make(chan struct{})
 	var wg sync.WaitGroup
@@ -58,8 +58,9 @@ func (p Pass) Show(on Canvas, verbose bool, logf func(format string, args ...any
 	return func() { close(quit); wg.Wait() }
 }
 
-// label returns a name for the bar of at most room bytes: the place, the two ends of the benchmark's name and
-// the number of the pass; and the time left and the last throughput if there is room for them.
+// label returns a name for the progress bar, of at most room bytes. The name has the position of the
+// benchmark, the two ends of the benchmark's name, and the number of the pass. If there is room, it also
+// has the remaining time and the last throughput.
 func (p Pass) label(room int) string {
 	name := strings.TrimPrefix(p.Benchmark, "Benchmark")
 	if first, rest, has := strings.Cut(name, "/"); has {
@@ -81,12 +82,13 @@ func (p Pass) label(room int) string {
 	return name[:min(len(name), room)]
 }
 
-// barWidth is the number of columns of the graphical part.
+// barWidth is the number of columns of the graphical part of the progress bar.
 const barWidth = 10
 
-// draw draws a bar with the number of requests that have ended, their rate and the time left. Before one has
-// ended there is no rate, and draw draws only the name and the number of requests. It removes the bar when quit is closed. What does not fit in a line is left out, because a line
-// that wraps cannot be drawn again.
+// draw draws a bar with the number of requests that have ended, their rate and the remaining time. Before
+// the first request has ended there is no rate, so draw only draws the name and the number of requests. It
+// removes the bar when quit is closed. It omits what does not fit in one line, because a line that wraps
+// cannot be drawn again.
 func (p Pass) draw(on Canvas, quit <-chan struct{}) {
 	digits := len(fmt.Sprint(p.Requests))
 	// The parts are " 100% |==========| (8/8, 10000 req/s) [10m0s:10m0s]".
@@ -101,7 +103,7 @@ func (p Pass) draw(on Canvas, quit <-chan struct{}) {
 		progressbar.OptionSetPredictTime(true), progressbar.OptionSetWidth(barWidth), progressbar.OptionThrottle(0),
 		progressbar.OptionSetTheme(progressbar.ThemeASCII), progressbar.OptionSetMaxDetailRow(0))
 	bar.StartWithoutRender()
-	drawn := 0 // columns of the line without a rate
+	drawn := 0 // columns of the line that was drawn before the first request ended
 	clear := func() {
 		if drawn > 0 {
 			fmt.Fprintf(on, "\r%s\r", strings.Repeat(" ", drawn))
@@ -123,14 +125,14 @@ func (p Pass) draw(on Canvas, quit <-chan struct{}) {
 		}
 	})
 	if on.Draws() {
-		if barred { // Clear of a bar that was complete when first drawn leaves it
+		if barred { // bar.Clear does not remove a bar that was complete when it was first drawn
 			drawn = on.Width() - 1
 		}
 		clear()
 	}
 }
 
-// every calls f at an interval until quit is closed.
+// every calls f at intervals until quit is closed.
 func every(interval time.Duration, quit <-chan struct{}, f func()) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()

@@ -1,6 +1,6 @@
-// Package screen shows progress and results to the person who runs benchmarks: where this person reads, which is a terminal or
-// the log of CI, and what stands there beside the results: the progress of a pass, and a table of the
-// figures at the end.
+// Package screen shows progress and results to the person who runs benchmarks. It finds out where this
+// person reads: on a terminal, or in the log of CI. It shows the progress of a pass there, and finally a
+// table of the results.
 package screen
 
 import (
@@ -10,31 +10,31 @@ import (
 	"golang.org/x/term"
 )
 
-// A Place says what is used.
+// A Place says where progress and results are shown.
 type Place string
 
 // The places.
 const (
-	// Auto is standard error if that is another file than standard output. A test binary that the
-	// go command runs has one file for both. Then Auto is the go command's own standard error
-	// (Linux only), if that is another file or all are one terminal.
+	// Auto is standard error if it is another file than standard output. If the go command runs a test
+	// binary, both are the same file. In this case, Auto is the go command's own standard error (on Linux
+	// only), if it is a terminal or another file than standard output.
 	Auto Place = "auto"
-	// TTY is the terminal that controls the process, /dev/tty, whatever standard output and
-	// standard error are.
+	// TTY is the terminal that controls the process, /dev/tty, independent of standard output and standard
+	// error.
 	TTY Place = "tty"
-	// None is nothing.
+	// None means that nothing is shown.
 	None Place = "none"
 )
 
-// A Screen is where people read. It is never the file of standard output, unless that is a terminal.
+// A Screen is where people read. It is never the same file as standard output, unless it is a terminal.
 type Screen struct {
 	file     *os.File
 	opened   bool
 	terminal bool
 }
 
-// Open returns the screen at a place, or nil if there is none. It returns an error if TTY
-// cannot be opened.
+// Open returns the screen at a place, or nil if there is none. It returns an error if the place is TTY and
+// the terminal cannot be opened.
 func Open(p Place) (*Screen, error) {
 	switch p {
 	case None:
@@ -59,7 +59,7 @@ func Open(p Place) (*Screen, error) {
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// same reports whether two files are one, or cannot be told apart.
+// same reports whether two files are the same, or cannot be distinguished.
 func same(a, b *os.File) bool {
 	inA, errA := a.Stat()
 	inB, errB := b.Stat()
@@ -69,11 +69,11 @@ func same(a, b *os.File) bool {
 // Write writes to the screen.
 func (s *Screen) Write(p []byte) (int, error) { return s.file.Write(p) }
 
-// logWidth is the number of columns of a screen that does not tell.
+// logWidth is the number of columns of a screen that is not a terminal.
 const logWidth = 120
 
-// Width returns the number of columns, at least 1. A screen that is no terminal has the width of a wide log. A
-// terminal that does not state its width has 80.
+// Width returns the number of columns, which is at least 1. A screen that is not a terminal has the width
+// of a wide log. A terminal that does not report its width counts as 80 columns wide.
 func (s *Screen) Width() int {
 	if !s.terminal {
 		return logWidth
@@ -85,8 +85,8 @@ func (s *Screen) Width() int {
 	return width
 }
 
-// Draws reports whether lines can be drawn again: the screen is a terminal and not a dumb one, and the process
-// is not in the background of the shell of the terminal.
+// Draws reports whether lines can be drawn again. This requires that the screen is a terminal, that the
+// terminal is not dumb, and that the process is not in the background.
 func (s *Screen) Draws() bool {
 	return s.terminal && os.Getenv("TERM") != "dumb" && foreground(s.file)
 }

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Report returns the table and, as its last line, the summary. Only the summary may be longer than so
-// many columns, so that a command in it can be copied. Report returns "" if there is nothing to show.
+// Report returns the table and, as the last line, the summary. No line of the table is longer than width
+// columns. The summary may be longer, so that a command in it can be copied. Report returns "" if there is
+// nothing to show.
 func (o *Overview) Report(width int) string {
 	if len(o.rows) == 0 {
 		return ""
@@ -16,7 +17,7 @@ func (o *Overview) Report(width int) string {
 	return o.String(width) + "\n" + o.summary() + "\n"
 }
 
-// mostNamed is how many figures the summary names at most.
+// mostNamed is the maximum number of metrics that the summary lists.
 const mostNamed = 3
 
 // summary returns a line about all results.
@@ -59,7 +60,7 @@ func (o *Overview) summary() string {
 	return printable(strings.ReplaceAll(strings.Join(parts, "; "), "\n", " "))
 }
 
-// counted returns a number of things in words.
+// counted returns a number followed by a noun, such as "2 results".
 func counted(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -67,13 +68,14 @@ func counted(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// A fault is by which share a figure differs from the true one, and which figure that is.
+// A fault says by which share a metric differs from its true value, and which metric this is.
 type fault struct {
 	share float64
-	of    string // "" if no figure has a true one
+	of    string // "" if no metric has a true value
 }
 
-// worst returns the largest fault of the row's figures that the client is not known to have changed.
+// worst returns the largest fault of the row's metrics. It ignores metrics that the client may have
+// changed.
 func (r *row) worst() (w fault) {
 	for unit, truths := range r.truths {
 		m, measured := r.median(unit)

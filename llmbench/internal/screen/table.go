@@ -9,16 +9,16 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// A column of the table has the figures of a unit.
+// A column of the table shows the values of one unit.
 type column struct {
 	title, unit string
-	truth       bool // the figures come from the server's log
-	// weight is the importance. The columns of the least weight are left out of a narrow
-	// table, and columns of weight 0 without a word.
+	truth       bool // the values come from the server's log
+	// weight is the importance of the column. If the table is too wide, the columns with the smallest
+	// weight are omitted first. A line below the table lists omitted columns, except columns of weight 0.
 	weight int
 }
 
-// columns are the columns of a wide table.
+// columns has all possible columns, in order.
 var columns = []column{
 	{title: "tok/s", unit: "output-tok/s", weight: 12},
 	{title: "req/s", unit: "req/s", weight: 4},
@@ -36,14 +36,14 @@ var columns = []column{
 	{title: "p99", unit: "p99-e2e-ns"},
 }
 
-// Of each row so many notes are shown, and of each note so many lines. The log has all.
+// maxNotes is the maximum number of notes that are shown for a row, and maxNoteLines is the maximum number
+// of lines of a note. The log has all of them.
 const maxNotes, maxNoteLines = 5, 4
 
-// maxLabel is the greatest width of the first column.
+// maxLabel is the maximum width of the first column.
 const maxLabel = 18
 
-// String returns the table, in lines of at most so many columns. It returns "" if there is nothing to
-// show.
+// String returns the table, in lines of at most width columns. It returns "" if there is nothing to show.
 func (o *Overview) String(width int) string {
 	if len(o.rows) == 0 {
 		return ""
@@ -97,7 +97,7 @@ func (o *Overview) String(width int) string {
 	return b.String()
 }
 
-// wrapName wraps the name of a benchmark, between its elements where that is possible.
+// wrapName wraps the name of a benchmark, if possible between its elements.
 func wrapName(name string, width int) (lines []string) {
 	line := ""
 	for element := range strings.SplitAfterSeq(name, "/") {
@@ -110,7 +110,7 @@ func wrapName(name string, width int) (lines []string) {
 	return append(lines, line)
 }
 
-// writeNotes writes what is to be said about a row.
+// writeNotes writes the lines below a row.
 func (r *row) writeNotes(write func(string)) {
 	if r.samples > 1 {
 		write(fmt.Sprintf("medians of %d samples", r.samples))
@@ -141,7 +141,7 @@ func (r *row) writeNotes(write func(string)) {
 	}
 }
 
-// A group has the rows whose names differ in the last element only.
+// A group has the rows whose names differ only in the last element.
 type group struct {
 	heading string
 	rows    []*row
@@ -164,7 +164,7 @@ func (o *Overview) groups() (all []*group) {
 	return all
 }
 
-// name returns the name of a column in a sentence.
+// name returns the name of a column for use in a sentence.
 func (c column) name() string {
 	if c.truth {
 		return "true " + c.unit
@@ -172,7 +172,7 @@ func (c column) name() string {
 	return c.unit
 }
 
-// has reports whether a row has a figure of a column, or would have it.
+// has reports whether a row has a value for the column, including a withheld value.
 func (o *Overview) has(c column) bool {
 	return slices.ContainsFunc(o.rows, func(r *row) bool {
 		if c.truth {
@@ -182,18 +182,18 @@ func (o *Overview) has(c column) bool {
 	})
 }
 
-// hasColumn reports whether a column has something to show of the row.
+// hasColumn reports whether any column has a value for the row, including a withheld value.
 func (r *row) hasColumn() bool {
 	return slices.ContainsFunc(columns, func(c column) bool { return r.knows(c.unit) })
 }
 
-// knows reports whether the row has a figure of a unit, or would have it.
+// knows reports whether the row has a value of the unit, including a withheld value.
 func (r *row) knows(unit string) bool {
 	_, withheld := r.withholds(unit)
 	return withheld || len(r.figures[unit]) > 0
 }
 
-// render returns the line with the titles, and a line for each row.
+// render returns a line with the titles, and a line for each row.
 func render(groups []*group, shown []column) []string {
 	t := table.NewWriter()
 	style := table.StyleDefault
@@ -231,7 +231,7 @@ func render(groups []*group, shown []column) []string {
 	return lines
 }
 
-// cell returns the figure of a column.
+// cell returns the text of a column.
 func (r *row) cell(c column) string {
 	v, known := r.median(c.unit)
 	if c.truth {

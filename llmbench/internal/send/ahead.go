@@ -9,21 +9,20 @@ import (
 )
 
 const (
-	// assumedLongest is how long requests are assumed to take before any has ended.
+	// assumedLongest is how long requests are assumed to take if none has ended yet.
 	assumedLongest = time.Second
-	// maxAhead is how many connections are opened ahead at most for an open loop without
-	// MaxInFlight, whose need is only an estimate.
+	// maxAhead is the maximum number of connections that are opened before an open loop without
+	// MaxInFlight, because the number that is needed is only an estimate.
 	maxAhead = 1024
 )
 
-// connectionsAhead returns how many connections to open before the pass, if the longest post before it took
-// that long:
+// connectionsAhead returns how many connections to open before the pass. The argument longest is the
+// duration of the longest post so far, in the warm-up or in earlier passes. The number is:
 //
 //   - for a closed loop, one for each worker
-//   - for an open loop with MaxInFlight, as many as that
-//   - for other open loops, as many as the schedule has requests in flight at once if each takes
-//     twice the longest time that a request took before, in the warm-up or in earlier passes;
-//     at most maxAhead
+//   - for an open loop with MaxInFlight, MaxInFlight
+//   - for other open loops, the maximum number of requests in flight according to the schedule, if
+//     each request takes twice as long as the longest so far; but at most maxAhead
 func (p *Pass) connectionsAhead(longest time.Duration) int {
 	switch {
 	case p.Due == nil:
@@ -33,14 +32,14 @@ func (p *Pass) connectionsAhead(longest time.Duration) int {
 	case longest == 0:
 		longest = assumedLongest
 	}
-	due := make([]time.Duration, p.Posts.N) // those of this process
+	due := make([]time.Duration, p.Posts.N) // due instants of this process's posts
 	for k := range due {
 		due[k] = p.Due[p.Posts.Index(k)]
 	}
 	return min(maxAhead, mostDue(due, 2*longest))
 }
 
-// mostDue returns the largest number of instants of due within any time of that length. The
+// mostDue returns the largest number of instants in due that are within any period of the given length. The
 // instants must be in order.
 func mostDue(due []time.Duration, length time.Duration) (most int) {
 	first := 0
@@ -53,8 +52,8 @@ func mostDue(due []time.Duration, length time.Duration) (most int) {
 	return most
 }
 
-// openAhead opens connections until n are open. If the process may not open as many, it fails,
-// or opens fewer if n is an estimate.
+// openAhead opens connections until n are open. If the limits of the process do not allow n connections, it
+// returns an error. But if n is only an estimate, it opens fewer instead.
 func (c *Client) openAhead(ctx context.Context, p *Pass, n int) error {
 	if p.Workers > 0 || p.MaxInFlight > 0 {
 		c.pool.CloseUnusable()
@@ -66,8 +65,9 @@ func (c *Client) openAhead(ctx context.Context, p *Pass, n int) error {
 	return nil
 }
 
-// Open opens connections until n are open, and returns how many are. It opens fewer if the process may not open as
-// many, or if the server does not let it within the timeout; requests then open their own.
+// Open opens connections until n are open, and returns how many are open. It opens fewer if the limits of
+// the process do not allow n, or if the server does not accept them within the timeout. Requests then open
+// their own connections.
 func (c *Client) Open(ctx context.Context, n int, timeout time.Duration) int {
 	if n > 0 {
 		c.pool.CloseUnusable()
@@ -81,7 +81,7 @@ func (c *Client) Open(ctx context.Context, n int, timeout time.Duration) int {
 	return c.pool.Open()
 }
 
-// checkLimits returns an error if the process may not have n connections open.
+// checkLimits returns an error if the limits of the process do not allow n open connections.
 func (c *Client) checkLimits(n int) error {
 	if c.server.Dial != nil || n <= c.pool.Open() {
 		return nil

@@ -11,8 +11,8 @@ import (
 // An Answer is what a server generated for one request.
 type Answer = check.Answer
 
-// toolCalls puts names, which are separated by spaces, and arguments, JSON values one after the other,
-// together. What follows the last value that is valid is one more.
+// toolCalls combines names, which are separated by spaces, with arguments, which are JSON values one after
+// the other. Text after the last valid JSON value counts as one more value.
 func toolCalls(names, arguments string) (calls []sample.ToolCall) {
 	for name := range strings.FieldsSeq(names) {
 		calls = append(calls, sample.ToolCall{Name: name})

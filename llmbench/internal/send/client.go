@@ -18,45 +18,45 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
-// A Server is where a [Client] sends posts, and how the server is reached and understood.
+// A Server says where a [Client] sends posts, how it connects to the server, and which dialect the server
+// speaks.
 type Server struct {
 	At         endpoint.Endpoint
 	Dialect    dialect.Dialect
-	Header     http.Header    // of each request
-	Secrets    redact.Secrets // which the server may repeat, and samples must not have
+	Header     http.Header    // sent with each request
+	Secrets    redact.Secrets // credentials that the server may repeat, and that samples must not contain
 	Compressed bool           // answers may be compressed
 	Dial       func(ctx context.Context, network, addr string) (net.Conn, error)
-	Proxy      *url.URL // nil: none
+	Proxy      *url.URL // nil means none
 	TLS        *tls.Config
 }
 
-// A Client sends posts to one server. It keeps every connection for reuse, whatever the
-// concurrency, asks for no compression and follows no redirects. It speaks HTTP/1.1, so that
-// each stream has a connection of its own.
+// A Client sends posts to one server. It keeps every connection for reuse, independent of the concurrency.
+// It does not ask for compression and does not follow redirects. It speaks HTTP/1.1, so that each stream
+// has its own connection.
 type Client struct {
 	server  Server
-	events  *sse.Budget // for large events of all streams
+	events  *sse.Budget // limits the memory for large events of all streams
 	sender  sender      // the pool, except in tests
 	pool    *conn.Pool
 	wall    func() int64 // the wall clock, in nanoseconds since 1970
 	runID   string       // prefix of the request IDs
-	passes  atomic.Int64 // number of passes so far, the warm-up included
-	ordinal atomic.Int64 // of the last request outside of a pass
-	ended   atomic.Int64 // requests that have ended
+	passes  atomic.Int64 // number of passes so far, including the warm-up
+	ordinal atomic.Int64 // number of the last request outside of a pass
+	ended   atomic.Int64 // number of requests that have ended
 
-	longest time.Duration // of the posts of all passes so far of which each request succeeded
+	longest time.Duration // duration of the longest post so far whose requests all succeeded
 }
 
-// A sender sends a request and returns when the head of its response has been read, as
-// [conn.Pool.Send] does.
+// A sender sends a request, and returns when the head of its response has been read; see [conn.Pool.Send].
 type sender interface {
 	Send(*http.Request, *conn.Trace) (*http.Response, error)
 }
 
-// maxLarge is how many bytes the large events of all streams may take.
+// maxLarge is the maximum memory in bytes for the large events of all streams.
 const maxLarge = 512 << 20
 
-// NewClient returns a client of s. It sends nothing. The client must be closed.
+// NewClient returns a client of s. It sends nothing. The caller must close the client.
 func NewClient(s Server) (*Client, error) {
 	s.Header = canonical(s.Header)
 	p, err := conn.NewPool(conn.Options{URL: s.At.Base, Socket: s.At.Socket, Dial: s.Dial, Proxy: s.Proxy, TLS: s.TLS})
@@ -79,7 +79,7 @@ func (c *Client) Close() { c.pool.CloseIdle() }
 // Clock returns a clock that begins now.
 func (c *Client) Clock() conn.Clock { return conn.NewClock(c.wall) }
 
-// Ended returns how many requests of passes have ended so far.
+// Ended returns the number of requests of passes that have ended so far.
 func (c *Client) Ended() int { return int(c.ended.Load()) }
 
 // RunID returns the prefix of the IDs of requests.

@@ -38,7 +38,7 @@ func TestCompressed(t *testing.T) {
 	}{
 		{"a stream", true, 200, "gzip", compress(stream), false, sample.OK, "", 2},
 		{"a body", true, 200, "gzip", compress(whole), true, sample.OK, "", 3},
-		{"not allowed", false, 200, "gzip", compress(stream), false, sample.Malformed, `content encoding "gzip", which was not asked for; LLMBENCH_COMPRESSED=1 or Target.Compressed allows it`, 0},
+		{"not allowed", false, 200, "gzip", compress(stream), false, sample.Malformed, `content encoding "gzip", which was not requested; LLMBENCH_COMPRESSED=1 or Target.Compressed allows it`, 0},
 		{"unknown", true, 200, "br", "?", false, sample.Malformed, `content encoding "br"; only gzip and deflate can be decoded`, 0},
 		{"identity", false, 200, "identity", stream, false, sample.OK, "", 2},
 		{"not compressed", true, 200, "gzip", stream, false, sample.Malformed, "gzip: invalid header", 0},

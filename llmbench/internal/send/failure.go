@@ -11,17 +11,17 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// The causes for which the context of a request ends, except for the end of the pass.
+// The reasons why the context of a request may end before the request, apart from the end of the pass.
 var (
 	errTimeout = errors.New("request timeout")
 	errStalled = errors.New("stream stalled")
-	errLeft    = errors.New("the client left, as the load has it")
+	errLeft    = errors.New("the client left early, as the load planned")
 )
 
-// ErrNotSent is wrapped by the error of a request that was not sent.
+// ErrNotSent is wrapped by the error of a request that was never sent.
 var ErrNotSent = errors.New("not sent")
 
-// A failure is an error with the outcome of its request.
+// A failure is an error together with the outcome of its request.
 type failure struct {
 	sample.Outcome
 	error
@@ -32,7 +32,7 @@ func fail(o sample.Outcome, format string, args ...any) error {
 	return failure{o, fmt.Errorf(format, args...)}
 }
 
-// asFailure returns err as a failure. An error of unknown outcome is a malformed answer.
+// asFailure returns err as a failure. An error without an outcome counts as a malformed answer.
 func asFailure(err error) failure {
 	if f, ok := errors.AsType[failure](err); ok {
 		return f
@@ -40,8 +40,8 @@ func asFailure(err error) failure {
 	return failure{sample.Malformed, err}
 }
 
-// interrupted returns the failure of a request whose exchange ended with err. If the request
-// was given up, the failure is the cause of that, and else it has outcome o.
+// interrupted returns the failure of a request whose exchange ended with err. If the client gave the
+// request up, the failure has the reason for that. Otherwise it has the outcome o.
 func interrupted(ctx context.Context, opts *Options, o sample.Outcome, err error) error {
 	switch cause := context.Cause(ctx); {
 	case cause == errTimeout:
@@ -59,7 +59,7 @@ func interrupted(ctx context.Context, opts *Options, o sample.Outcome, err error
 	return failure{o, err}
 }
 
-// unsent returns the sample of a request that is not sent. The instant is on clock c.
+// unsent returns the sample of a request that is not sent. The instant at is on the clock c.
 func unsent(o *Options, c conn.Clock, at time.Duration, why error) sample.Sample {
 	return sample.Sample{
 		Epoch: c.Epoch(),

@@ -15,22 +15,22 @@ import (
 // A loop sends the posts of one pass.
 type loop struct {
 	client   *Client
-	number   int64 // of the pass among those of the client, from 1
+	number   int64 // number of the pass among the client's passes, from 1
 	pass     *Pass
 	posts    <-chan *Post
 	clock    conn.Clock
 	flight   audit.Flight
 	recorder *recorder
-	giveUp   context.CancelCauseFunc // ends the pass
+	giveUp   context.CancelCauseFunc // ends the pass with an error
 	exited   atomic.Bool             // see guard
 
 	mu      sync.Mutex
-	longest time.Duration // guarded by mu; of the posts whose requests all succeeded
-	late    time.Duration // guarded by mu; see Result
-	free    []*Worker     // guarded by mu; the workers of an open loop without a request
+	longest time.Duration // the longest post whose requests all succeeded
+	late    time.Duration // see Result.Late
+	free    []*Worker     // workers of an open loop that have no request
 }
 
-// closed keeps as many requests in flight as there are workers.
+// closed runs a closed loop: it keeps as many requests in flight as there are workers.
 func (lp *loop) closed(ctx context.Context) {
 	var wg sync.WaitGroup
 	for k := range min(lp.pass.Workers, lp.pass.Posts.N) {
@@ -43,23 +43,23 @@ func (lp *loop) closed(ctx context.Context) {
 		})
 	}
 	wg.Wait()
-	for p := range lp.posts { // of workers that have exited
+	for p := range lp.posts { // posts that remain because workers have exited
 		lp.skip(ctx, p, lp.clock.Now())
 	}
 }
 
-// beganLate notes that something began late.
+// beganLate records by how much the pass or a worker began late.
 func (lp *loop) beganLate(by time.Duration) {
 	lp.mu.Lock()
 	defer lp.mu.Unlock()
 	lp.late = max(lp.late, by)
 }
 
-// errExited is the error of a pass of which a goroutine has exited.
+// errExited is the error of a pass in which a goroutine has exited.
 var errExited = errors.New("a request ended its goroutine with runtime.Goexit, as Fatal of package testing does; a Target.Dial must return its error, and a Lazy.At its request")
 
-// guard calls f, which builds posts, or sends them with a worker. If f calls runtime.Goexit, samples
-// and places are lost, and guard ends the pass.
+// guard calls f, which builds posts or sends them with a worker. If f calls runtime.Goexit, the pass cannot
+// continue, because samples and places are lost. guard then ends the pass with errExited.
 func (lp *loop) guard(f func()) {
 	returned := false
 	defer func() {
@@ -72,7 +72,7 @@ func (lp *loop) guard(f func()) {
 	returned = true
 }
 
-// work sends posts with w, one after the other, until none are left.
+// work sends posts with w, one after the other, until no posts are left.
 func (lp *loop) work(ctx context.Context, w *Worker) {
 	longest := time.Duration(0)
 	for p := range lp.posts {
@@ -88,15 +88,15 @@ func (lp *loop) work(ctx context.Context, w *Worker) {
 	lp.longest = max(lp.longest, longest)
 }
 
-// open sends each request when it is due. The instants are absolute: a late request makes no
-// other request late, unless it is one of MaxInFlight.
+// open runs an open loop: it sends each request when it is due. The due instants are absolute, so a late
+// request does not make other requests late, unless MaxInFlight holds them back.
 func (lp *loop) open(ctx context.Context) {
 	due := lp.pass.Due
 	var wg sync.WaitGroup
 	waker := wake.New()
 	defer waker.Close()
-	// The places of the requests in flight, if they are bounded. A value is the instant
-	// since which the place is free.
+	// places has an element for each request that may be sent, if MaxInFlight limits the number of requests
+	// in flight. The element is the instant since which the place has been free.
 	var places chan time.Duration
 	if lp.pass.MaxInFlight > 0 {
 		places = make(chan time.Duration, min(lp.pass.MaxInFlight, lp.pass.Posts.N))
@@ -132,7 +132,7 @@ func (lp *loop) open(ctx context.Context) {
 	wg.Wait()
 }
 
-// takeWorker returns a worker without a request.
+// takeWorker returns a worker that has no request.
 func (lp *loop) takeWorker() *Worker {
 	lp.mu.Lock()
 	defer lp.mu.Unlock()
@@ -151,7 +151,8 @@ func (lp *loop) newWorker() *Worker {
 	return w
 }
 
-// returnWorker keeps a worker for later requests. It has sent a post that took so long; see sendTurns.
+// returnWorker keeps a worker for later requests. The argument took is the duration of its last post; see
+// sendTurns.
 func (lp *loop) returnWorker(w *Worker, took time.Duration) {
 	lp.mu.Lock()
 	lp.free = append(lp.free, w)
@@ -159,7 +160,7 @@ func (lp *loop) returnWorker(w *Worker, took time.Duration) {
 	lp.mu.Unlock()
 }
 
-// skip hands over the samples of a post that is not sent because the pass has ended.
+// skip adds the samples of a post that is not sent because the pass has ended.
 func (lp *loop) skip(ctx context.Context, p *Post, at time.Duration) {
 	for i := range p.Samples() {
 		s := unsent(&lp.pass.Options, lp.clock, at, context.Cause(ctx))

@@ -6,25 +6,25 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Options say how answers are asked for and read.
+// Options say how to ask for answers and how to read them.
 type Options struct {
 	Stream      bool
-	Timeout     time.Duration // of a request, from the send
+	Timeout     time.Duration // for a request, from the send
 	IdleTimeout time.Duration // between two events of a stream
-	KeepText    bool          // each sample has the answer
-	Tokenizer   Tokenizer     // counts the output tokens of servers that do not state them; or nil
-	// Compared is how many requests of a pass have their text counted by the Tokenizer although the server
-	// states their tokens.
+	KeepText    bool          // samples contain the answer
+	Tokenizer   Tokenizer     // counts the output tokens if the server does not report them; may be nil
+	// Compared is the number of requests of a pass whose text the Tokenizer counts even if the server
+	// reports the tokens, so that the two numbers can be compared.
 	Compared int
 }
 
-// A Tokenizer counts the tokens of a text. One goroutine at a time calls Count.
+// A Tokenizer counts the tokens of a text. Only one goroutine at a time calls Count.
 type Tokenizer interface{ Count(text string) int }
 
-// keepsText reports whether the text of each answer is kept until its request has ended.
+// keepsText reports whether the text of an answer must be kept until the request has ended.
 func (o *Options) keepsText() bool { return o.Tokenizer != nil || o.KeepText }
 
-// counts reports whether the Tokenizer counts the text of s, whose request has ended well.
+// counts reports whether the Tokenizer must count the text of s, whose request was successful.
 func (o *Options) counts(s *sample.Sample) bool {
 	return s.TokenSource == sample.FromTokenizer || o.Tokenizer != nil && s.TokenSource == sample.FromUsage && s.Request < o.Compared
 }

@@ -8,59 +8,62 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Pass is the posts of a pass, when they are sent, and who takes the samples. If several processes make the pass
-// together, it is the part of this process.
+// A Pass describes one pass: the posts, when they are sent, and what happens with the samples. If several
+// processes make the pass together, it describes the part of this process.
 type Pass struct {
 	Options
-	Number int // of the pass, for its samples
-	Shard  int // of this process, for its samples
+	Number int // number of the pass, for its samples
+	Shard  int // number of this process, for its samples
 	Posts  Posts
-	Limit  time.Duration // of the time of the pass; 0: none
+	Limit  time.Duration // maximum duration of the pass; 0 means no limit
 
-	// A closed loop has so many Workers. The first one begins at Offset, and each further one
-	// Stagger later than the one before.
+	// A closed loop has Workers workers. The first one begins at Offset, and each further one begins
+	// Stagger later than the one before it. For an open loop, Workers is 0.
 	Workers         int
 	Offset, Stagger time.Duration
 
-	// In an open loop, Due has the instant of each request of the pass, by the index of the request, and
-	// MaxInFlight is the largest number of posts in flight, or 0.
+	// In an open loop, Due has the due instant of each request of the pass, by the index of the request.
+	// MaxInFlight is the maximum number of posts in flight; 0 means no limit.
 	Due         []time.Duration
 	MaxInFlight int
 
 	With   Others
-	Beside Beside // runs beside the pass if the kernel gives no timestamps; nil: nothing
-	// Keep keeps a sample; one goroutine calls it. Idle says that no other sample waits. An error ends the pass.
+	Beside Beside // runs during the pass if the kernel provides no timestamps; nil means nothing
+	// Keep stores a sample. Only one goroutine calls it. The argument idle says that no other sample is
+	// waiting. If Keep returns an error, the pass ends.
 	Keep func(s *sample.Sample, idle bool) error
 }
 
-// Others are the other processes that make the pass, if there are any.
+// Others stands for the other processes that make the pass, if there are any.
 type Others interface {
-	// Start returns the zero of the instants of the pass, when all processes are ready.
+	// Start waits until all processes are ready. It returns the instant from which the instants of the pass
+	// are counted.
 	Start() (time.Time, error)
-	// Collect gives the samples of other processes to take, by several goroutines, if this process
-	// keeps them. The function wait returns when all of these have come, or why they have not.
+	// Collect receives the samples of other processes, if this process keeps them. It calls take with each
+	// sample, from several goroutines. The function wait waits until all samples have come. It returns an
+	// error if they have not.
 	Collect(take func(*sample.Sample)) (wait func() error)
-	// Fail ends the pass of all processes because of err, and returns why the pass has ended.
+	// Fail ends the pass of all processes because of err. It returns the error that ended the pass.
 	Fail(err error) error
 }
 
-// Beside is what runs beside a pass with so many requests in flight.
+// Beside is something that runs during a pass. The argument inFlight is the number of requests in flight.
 type Beside interface {
 	Open(ctx context.Context, inFlight int)
 	Begin(ctx context.Context, inFlight int, start time.Time)
 	End()
 }
 
-// A Result is what a pass yields beside its samples.
+// A Result is the result of a pass apart from its samples.
 type Result struct {
-	Strain       strain.Strain         // of the process, during the pass
+	Strain       strain.Strain         // strain of the process during the pass
 	ClockChange  time.Duration         // by how much the wall clock was set during the pass
-	RecorderWait time.Duration         // sum of the times that requests waited until their samples were kept
+	RecorderWait time.Duration         // sum of the times for which requests waited for the recorder
 	Late         time.Duration         // by how much the pass, or a worker of a closed loop, began late
-	LateTurns    map[int]time.Duration // by how much the client sent turns of sessions late, by request, in sum
+	LateTurns    map[int]time.Duration // by how much the client sent the turns of sessions late, summed over the turns, by request
 }
 
-// nothing runs beside a pass.
+// nothing is a Beside that does nothing.
 type nothing struct{}
 
 func (nothing) Open(context.Context, int)             {}

@@ -5,42 +5,42 @@ import (
 	"time"
 )
 
-// A Post is a request that is ready to be sent. For a session it is the first turn.
+// A Post is a request that is ready to be sent. For a session, it is the first turn.
 type Post struct {
 	Path         string
 	Body         []byte
-	Chars        int // characters of the text in Body
-	PromptTokens int // intended length of the prompt; 0: unknown
-	MaxTokens    int // output tokens that it asks for, at most or exactly
+	Chars        int // number of characters of the text in Body
+	PromptTokens int // intended length of the prompt; 0 means unknown
+	MaxTokens    int // number of output tokens that the request asks for, at most or exactly
 	FixedOutput  bool
-	Request      int // index among the requests of the pass
-	Turn         int // of a session, from 0
+	Request      int // index of the request in the pass
+	Turn         int // number of the turn in its session, from 0
 	Leave        Leave
-	Check        func(Answer) error // or nil
+	Check        func(Answer) error // may be nil
 
-	// Turns are the further turns of a session, and Next returns the post of the one that follows
-	// so many replies.
+	// Turns has the further turns of a session. Next returns the post of the next turn, given the replies
+	// to all earlier turns.
 	Turns []Turn
 	Next  func(replies []string) (Post, error)
 }
 
-// Samples returns how many samples the post has, one for each turn.
+// Samples returns the number of samples that the post yields, one for each turn.
 func (p *Post) Samples() int { return 1 + len(p.Turns) }
 
 // A Turn is a further turn of a session.
 type Turn struct {
-	Think time.Duration // from the end of the last reply to the send
+	Think time.Duration // pause from the end of the last reply to the send
 	Check func(Answer) error
 }
 
-// A Leave is when the client of a request leaves before the end. Its zero value means never.
+// A Leave says when the client leaves before the end of the answer. The zero value means never.
 type Leave struct {
-	Turn   int           // of its session
-	Deltas int           // after so many deltas; 0: see After
-	After  time.Duration // since the send
+	Turn   int           // the turn of the session in which the client leaves
+	Deltas int           // leave after this number of deltas; 0: see After
+	After  time.Duration // leave this long after the send
 }
 
-// inTurn returns l for a turn of its session.
+// inTurn returns l if the client leaves in the given turn, and otherwise the zero Leave.
 func (l Leave) inTurn(turn int) Leave {
 	if l.Turn != turn {
 		return Leave{}
@@ -48,18 +48,18 @@ func (l Leave) inTurn(turn int) Leave {
 	return l
 }
 
-// Posts are the posts of a pass, which are built a bounded number ahead.
+// Posts are the posts of a pass. They are built in advance, but only a limited number at a time.
 type Posts struct {
 	N      int              // number of posts
-	Ahead  int              // how many of them wait to be sent, at most
-	Index  func(k int) int  // index of the k-th post's request among those of the pass
+	Ahead  int              // maximum number of posts that wait to be sent
+	Index  func(k int) int  // index in the pass of the k-th post's request
 	Build  func(k int) Post // builds the k-th post
-	Unsent func(k int) Post // the same without a body, for a post that is not sent
+	Unsent func(k int) Post // like Build, but without a body, for a post that is not sent
 }
 
-// feed returns the posts in order. All of them must be received. The first ones are built when feed
-// returns; a goroutine builds the others in a function that guard calls. Posts after the end of ctx
-// have no body, and must not be sent.
+// feed returns a channel of the posts, in order. The caller must receive all of them. feed builds the first
+// Ahead posts itself. A goroutine builds the others, in a function that it passes to guard. After the end
+// of ctx, posts have no body and must not be sent.
 func (p *Posts) feed(ctx context.Context, guard func(build func())) <-chan *Post {
 	posts := make(chan *Post, p.Ahead)
 	for k := range p.Ahead {

@@ -17,29 +17,30 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// waiting is how many samples may wait for the recorder before requests wait, too.
+// waiting is the maximum number of samples that may wait for the recorder. If there are more, requests
+// wait, too.
 const waiting = 1024
 
-// A recorder takes the samples of a pass as their requests end. It completes each of them,
-// checks it, and has it kept. The work is done by a goroutine of its own, so that
-// no request waits for it. The sample is kept as soon as no other sample
-// waits, so that a process that is killed loses little.
+// A recorder receives the samples of a pass when their requests end. It completes each sample, checks it,
+// and calls Pass.Keep. It does this in its own goroutine, so that requests do not have to wait. It tells
+// Keep when no other sample is waiting, so that Keep can write what it has buffered and little is lost if
+// the process is killed.
 type recorder struct {
 	pass    *Pass
 	clock   conn.Clock
-	secrets redact.Secrets          // which the error of a check may have
-	giveUp  context.CancelCauseFunc // ends the pass when a sample cannot be kept
+	secrets redact.Secrets          // secrets that the error of a check may contain
+	giveUp  context.CancelCauseFunc // ends the pass if a sample cannot be kept
 
 	ended  chan Finished
-	waited atomic.Int64 // nanoseconds that requests waited in add, in sum
+	waited atomic.Int64 // sum of the nanoseconds for which requests waited in add
 	lateMu sync.Mutex
 	late   map[int]time.Duration // guarded by lateMu; see addLate
 	done   chan struct{}
-	audit  audit.Audit // until done is closed, of the goroutine; as err
+	audit  audit.Audit // like err, used only by the goroutine until done is closed
 	err    error
 }
 
-// A Finished is the sample of a request that has ended, and the check of its answer, or nil.
+// A Finished is the sample of a request that has ended, and the check of its answer, which may be nil.
 type Finished struct {
 	*sample.Sample
 	Check func(Answer) error
@@ -48,15 +49,15 @@ type Finished struct {
 // errNoRecorder is the error of a pass whose recorder has exited.
 var errNoRecorder = errors.New("the Tokenizer or the Check of a request ended its goroutine with runtime.Goexit, as Fatal of package testing does; Count and Check must return")
 
-// newRecorder starts a recorder. The pass has started with clock. Close must be called.
+// newRecorder starts a recorder. The argument clock is the clock of the pass. The caller must call close.
 func newRecorder(p *Pass, clock conn.Clock, secrets redact.Secrets, giveUp context.CancelCauseFunc) *recorder {
 	r := &recorder{pass: p, clock: clock, secrets: secrets, giveUp: giveUp, ended: make(chan Finished, waiting), done: make(chan struct{})}
 	go r.run()
 	return r
 }
 
-// add hands over the sample of a request of this process that has ended, and the check of its answer,
-// or nil. It waits while too many samples wait, and returns how long.
+// add adds the sample of a request of this process that has ended. The argument check is the check of the
+// answer, or nil. If too many samples are waiting, add waits, and returns for how long.
 func (r *recorder) add(s *sample.Sample, check func(Answer) error) (waited time.Duration) {
 	s.Shard = r.pass.Shard
 	a := Finished{s, check}
@@ -72,11 +73,11 @@ func (r *recorder) add(s *sample.Sample, check func(Answer) error) (waited time.
 	return waited
 }
 
-// take hands over the sample of another process. No request of this process waits meanwhile.
+// take adds the sample of another process. No request of this process waits for take.
 func (r *recorder) take(s *sample.Sample) { r.ended <- Finished{Sample: s} }
 
-// addLate notes that a turn of the session of a request was sent late by some time, because the turn
-// before it waited for the recorder. It ignores times that are not positive.
+// addLate records that a turn of a request's session was sent late because the turn before it waited for
+// the recorder. It ignores times that are not positive.
 func (r *recorder) addLate(request int, by time.Duration) {
 	if by <= 0 {
 		return
@@ -89,7 +90,7 @@ func (r *recorder) addLate(request int, by time.Duration) {
 	r.late[request] += by
 }
 
-// close waits until all samples are kept. It returns why one could not be kept.
+// close waits until all samples are kept. If a sample could not be kept, close returns the error.
 func (r *recorder) close() error {
 	close(r.ended)
 	<-r.done
@@ -113,11 +114,11 @@ func (r *recorder) run() {
 	r.err = r.keepAll()
 }
 
-// keepAll keeps all samples that end. It returns why one could not be kept.
+// keepAll keeps all samples. If a sample cannot be kept, keepAll returns the error.
 func (r *recorder) keepAll() error {
 	for a := range r.ended {
 		s := a.Sample
-		if s.Shard == r.pass.Shard { // the recorder of another process does its own
+		if s.Shard == r.pass.Shard { // another process completes its own samples
 			s.Pass = r.pass.Number
 			if err := a.Complete(&r.pass.Options, r.clock, r.secrets); err != nil {
 				return err
@@ -133,19 +134,20 @@ func (r *recorder) keepAll() error {
 	return nil
 }
 
-// Complete sets what is only known at the end of a request on clock, and judges the answer. Secrets are hidden in
-// what the check says. The error says that the check panicked.
+// Complete sets the fields of the sample that are known only when the request has ended, and checks the
+// answer. It removes secrets from the error of the check. It returns an error if the check panics. The
+// clock is the clock of the pass.
 func (a Finished) Complete(o *Options, clock conn.Clock, secrets redact.Secrets) error {
 	s := a.Sample
-	// The timestamps of requests that ended before the wall clock was set are right.
+	// If the wall clock was set, all timestamps are replaced, although those before the change are correct.
 	if s.Clock != sample.UserClock && clock.WallChange() != 0 {
 		s.ToUserClock()
 	}
 	if s.TokenSource == sample.FromTokenizer {
 		s.OutputTokens = o.Tokenizer.Count(s.Answer.Reasoning + s.Answer.Text + s.Answer.Arguments())
 	} else if s.Outcome == sample.OK && o.counts(s) {
-		// A broken character has more tokens in the text than the model generated. Some servers do not
-		// count reasoning.
+		// A broken character has more tokens in the text than the model generated, so such a text is not
+		// counted. Reasoning is not counted either, because some servers do not count it.
 		if text := s.Answer.Text + s.Answer.Arguments(); !strings.ContainsRune(text, utf8.RuneError) {
 			s.TextTokens = o.Tokenizer.Count(text)
 		}
@@ -161,7 +163,8 @@ func (a Finished) Complete(o *Options, clock conn.Clock, secrets redact.Secrets)
 	return nil
 }
 
-// judge checks the answer. It returns an error if the check panics. Secrets are hidden in what the check says.
+// judge checks the answer. It returns an error if the check panics. It removes secrets from the error of
+// the check.
 func (a Finished) judge(secrets redact.Secrets) (err error) {
 	s := a.Sample
 	defer func() {

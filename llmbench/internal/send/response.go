@@ -20,21 +20,21 @@ import (
 )
 
 const (
-	// maxBody is how much of an answer that is not a stream is read, in bytes.
+	// maxBody is the maximum length in bytes that is read of an answer that is not a stream.
 	maxBody = 64 << 20
-	// maxText is how much generated text of a stream is read, in characters.
+	// maxText is the maximum length of the generated text of a stream, in characters.
 	maxText = 64 << 20
-	// deltasPerToken and moreDeltas bound the deltas of a stream: deltasPerToken for each
-	// token that was allowed, and moreDeltas more. Most servers send at most one delta a token;
-	// some proxies divide the text of a token.
+	// deltasPerToken and moreDeltas limit the number of deltas of a stream: deltasPerToken for each token
+	// that the request allowed, plus moreDeltas. Most servers send at most one delta per token, but some
+	// proxies divide the text of a token.
 	deltasPerToken = 8
 	moreDeltas     = 64
-	// maxErrorBody is how much is kept of an answer whose status is an error, in bytes.
+	// maxErrorBody is the maximum length in bytes that is kept of an error response's body.
 	maxErrorBody = 4 << 10
-	// maxDrained is how much more of such an answer is read, in bytes, so that the
+	// maxDrained is the maximum number of further bytes of such a body that are read, so that the
 	// connection can be used again.
 	maxDrained = 256 << 10
-	// errorBodyTime is how long the body of such an answer may take.
+	// errorBodyTime is the maximum time for reading the body of an error response.
 	errorBodyTime = 10 * time.Second
 )
 
@@ -45,21 +45,21 @@ type reader struct {
 	clock   conn.Clock
 
 	src    conn.Reader // the body of the answer
-	body   io.Reader   // src, or what decodes it
+	body   io.Reader   // src, or a decoder that reads from src
 	sse    *sse.Decoder
 	parser dialect.Parser
-	delta  dialect.Delta // the event that was parsed last
-	parsed int           // events of the stream that were parsed whole, up to parsedApart
+	delta  dialect.Delta // the last parsed event
+	parsed int           // number of events of the stream that were completely parsed, up to parsedApart
 
-	part       conn.Arrival  // of the beginning of the next event; zero if none of it was read
-	arrivals   conn.Arrivals // of the deltas with generated text
-	batch      batch         // the deltas of the last batch of bytes
+	part       conn.Arrival  // arrival of the beginning of the next event; zero if none of it was read
+	arrivals   conn.Arrivals // arrivals of the deltas with generated text
+	batch      batch         // deltas of the last batch of bytes; a batch is bytes with the same timestamp
 	merged     []sample.Merged
-	tokens     []int32 // of the deltas so far, where the server states them
-	early      int     // tokens that came before the text of their delta
-	leaveAfter int     // number of deltas after which the client leaves; 0: never
+	tokens     []int32 // tokens of the deltas so far, if the server reports them
+	early      int     // number of tokens that came before the text of their delta
+	leaveAfter int     // number of deltas after which the client leaves; 0 means never
 	keepText   bool
-	text       *dialect.Delta // the text generated so far, if keepText; else nil
+	text       *dialect.Delta // the text so far, if keepText is true; else nil
 }
 
 func (r *reader) init(o *Options, s *Server, clock conn.Clock, events *sse.Budget) {
@@ -69,8 +69,8 @@ func (r *reader) init(o *Options, s *Server, clock conn.Clock, events *sse.Budge
 	r.sse.Budget = events
 }
 
-// reset prepares r for the answer to another request. The client leaves after leaveAfter
-// deltas, or never if it is 0.
+// reset prepares r for the answer to another request. The client leaves after leaveAfter deltas; 0 means
+// that it does not leave.
 func (r *reader) reset(leaveAfter int) {
 	r.leaveAfter = leaveAfter
 	r.arrivals.Reset()
@@ -91,11 +91,11 @@ func (r *reader) read(ctx context.Context, resp *http.Response, s *sample.Sample
 	return r.readStream(ctx, s, giveUp)
 }
 
-// readUnlessStream reads the answer to its end if it is no stream, and otherwise prepares r for
-// the stream.
+// readUnlessStream reads the whole answer if it is not a stream. If it is a stream, readUnlessStream
+// prepares r for it.
 func (r *reader) readUnlessStream(ctx context.Context, resp *http.Response, s *sample.Sample, giveUp context.CancelCauseFunc) (streamed bool, err error) {
 	err = r.decode(resp.Header.Get("Content-Encoding"))
-	if resp.StatusCode < 200 || resp.StatusCode > 299 { // the status is the failure, whatever the encoding
+	if resp.StatusCode < 200 || resp.StatusCode > 299 { // the status decides, even if the encoding is unknown
 		s.RetryAfter = retryAfter(resp.Header, time.Now())
 		defer time.AfterFunc(errorBodyTime, func() { giveUp(nil) }).Stop()
 		if to := resp.Header.Get("Location"); to != "" {
@@ -123,12 +123,12 @@ func (r *reader) readUnlessStream(ctx context.Context, resp *http.Response, s *s
 	return true, nil
 }
 
-// decode makes r.body the body of an answer with the given Content-Encoding. It returns an error if
-// that is not one that can be decoded, or not allowed.
+// decode sets r.body to the decoded body of an answer with the given Content-Encoding. It returns an error
+// if the encoding is unknown, or if compressed answers are not allowed.
 func (r *reader) decode(encoding string) error {
 	r.body = &r.src
 	if encoding == "" || encoding == "identity" {
-		if !r.src.CanAwait() { // so that the decoder keeps its buffer, which it needs while Read waits
+		if !r.src.CanAwait() { // hides Await, so that the decoder keeps its buffer, which it needs while Read waits
 			r.body = struct{ io.Reader }{&r.src}
 		}
 		return nil
@@ -139,14 +139,14 @@ func (r *reader) decode(encoding string) error {
 	}
 	r.body = body
 	if !r.server.Compressed {
-		return fail(sample.Malformed, "content encoding %q, which was not asked for; LLMBENCH_COMPRESSED=1 or Target.Compressed allows it", encoding)
+		return fail(sample.Malformed, "content encoding %q, which was not requested; LLMBENCH_COMPRESSED=1 or Target.Compressed allows it", encoding)
 	}
 	return nil
 }
 
-// retryAfter returns how long a server asks the client to wait: the seconds in the header, or the
-// time from the date of the answer, or else from now, to the date in the header. It returns 0 if there
-// is no such header, or one that cannot be read.
+// retryAfter returns how long a server asks the client to wait. The header Retry-After has a number of
+// seconds or a date. The time until a date is counted from the date of the answer or, if there is none,
+// from now. retryAfter returns 0 if the header is missing or invalid.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	value := strings.TrimSpace(h.Get("Retry-After"))
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
@@ -156,32 +156,31 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	if err != nil {
 		return 0
 	}
-	if date, err := http.ParseTime(h.Get("Date")); err == nil { // the server's clock may differ
+	if date, err := http.ParseTime(h.Get("Date")); err == nil { // the server's clock may be different
 		now = date
 	}
 	return max(0, until.Sub(now))
 }
 
-// errorBody reads the body of an answer whose status is an error, and returns its beginning
-// without secrets. The status is the failure, so that errors of the body are ignored.
+// errorBody reads the body of an error response, and returns its beginning without secrets. It ignores
+// errors of reading, because the status is already the failure.
 func (r *reader) errorBody() string {
 	most := maxErrorBody + r.server.Secrets.Longest()
 	body, _ := io.ReadAll(io.LimitReader(r.body, int64(most)))
 	text := string(body)
-	if len(text) == most { // the end may be within a secret
+	if len(text) == most { // the text may end within a secret
 		text += redact.Cut
 	}
 	io.Copy(io.Discard, io.LimitReader(r.body, maxDrained))
 	return r.server.Secrets.Excerpt(strings.TrimSpace(text), maxErrorBody)
 }
 
-// A headerTimer is a dialect whose servers state timings in the header of an answer that is
-// not streamed.
+// A headerTimer is a dialect whose servers report timings in the header of an answer that is not streamed.
 type headerTimer interface {
 	Timings(http.Header) dialect.Timings
 }
 
-// readWhole reads an answer that is not streamed.
+// readWhole reads an answer for which no stream was requested.
 func (r *reader) readWhole(ctx context.Context, s *sample.Sample) error {
 	body, err := io.ReadAll(io.LimitReader(r.body, maxBody+1))
 	switch {
@@ -207,8 +206,7 @@ func (r *reader) readWhole(ctx context.Context, s *sample.Sample) error {
 	return r.countTokens(s, r.delta.Usage, 0, r.delta.Generated())
 }
 
-// readOther reads an answer that is not a stream although a stream was asked for. It
-// returns the failure.
+// readOther reads an answer that is not a stream, although a stream was requested. It returns the failure.
 func (r *reader) readOther(ctx context.Context, kind string) error {
 	body, err := io.ReadAll(io.LimitReader(r.body, maxBody))
 	switch {
@@ -219,10 +217,10 @@ func (r *reader) readOther(ctx context.Context, kind string) error {
 	case r.parser.Body(body, &r.delta) == nil && r.delta.Fault != "":
 		return fail(sample.ServerError, "%s", r.delta.Fault)
 	}
-	return fail(sample.Malformed, "a stream was asked for and %s came: %q", kind, r.server.Secrets.Excerpt(string(body), 200))
+	return fail(sample.Malformed, "want a stream, but the answer is %s: %q", kind, r.server.Secrets.Excerpt(string(body), 200))
 }
 
-// addText counts the characters of the last delta, and keeps its text if it is needed.
+// addText counts the characters of the last delta. It also keeps the text if it is needed.
 func (r *reader) addText(s *sample.Sample) {
 	t, d := r.text, &r.delta
 	s.OutputChars += utf8.RuneCount(d.Reasoning) + utf8.RuneCount(d.Text) + utf8.RuneCount(d.ToolCall)
@@ -235,19 +233,19 @@ func (r *reader) addText(s *sample.Sample) {
 	t.ToolCall = append(t.ToolCall, d.ToolCall...)
 }
 
-// answer returns the text that was kept, without secrets. All further use of it is safe.
+// answer returns the text that was kept, without secrets. It is safe to show.
 func (r *reader) answer() *sample.Answer {
 	t, secrets := r.text, r.server.Secrets
 	return &sample.Answer{Text: secrets.Remove(string(t.Text)), Reasoning: secrets.Remove(string(t.Reasoning)), ToolCalls: toolCalls(secrets.Remove(string(t.ToolName)), secrets.Remove(string(t.ToolCall)))}
 }
 
-// excessAllowed is how many tokens above the limit a server may state: some servers count
-// the token that ends the answer. Such answers are logged all the same.
+// excessAllowed is the number of tokens above the limit that a server may report, because some servers
+// count the token that ends the answer. Such answers are still logged.
 const excessAllowed = 1
 
-// countTokens sets the token counts of a complete answer. The sources of the number of
-// output tokens are, in this order: the usage that the server stated, the counts beside its
-// timings, the counts of its events, and what the client can count.
+// countTokens sets the token counts of a complete answer. The number of output tokens comes from the first
+// source that has it: the usage that the server reported, the counts with the server's timings, the counts
+// of the events, or what the client itself can count.
 func (r *reader) countTokens(s *sample.Sample, usage dialect.Usage, eventTokens int, hasText bool) error {
 	s.PromptTokens, s.CachedTokens, s.ReasoningTokens = usage.PromptTokens, usage.CachedTokens, usage.ReasoningTokens
 	if s.PromptTokens == 0 {
@@ -256,9 +254,9 @@ func (r *reader) countTokens(s *sample.Sample, usage dialect.Usage, eventTokens 
 	if s.CachedTokens == 0 {
 		s.CachedTokens = s.Server.CachedTokens
 	}
-	// A first token may have no text: the one that ends the answer, or a part of a character.
+	// A first token may have no text: it may end the answer, or be a part of a character.
 	if stated := max(usage.OutputTokens, s.Server.OutputTokens); !hasText && stated > 0 && eventTokens == 0 && s.ReasoningTokens == 0 && s.MaxTokens != 1 {
-		return fail(sample.Empty, "the answer ended well without text, and the server states %d output tokens", stated)
+		return fail(sample.Empty, "the answer is complete but has no text, although the server reports %d output tokens", stated)
 	}
 	switch {
 	case usage.OutputTokens > 0:
@@ -268,16 +266,16 @@ func (r *reader) countTokens(s *sample.Sample, usage dialect.Usage, eventTokens 
 	case eventTokens > 0:
 		s.OutputTokens, s.TokenSource = eventTokens, sample.FromEvents
 	case !hasText:
-		return fail(sample.Empty, "the answer ended well and holds no token")
+		return fail(sample.Empty, "the answer is complete but has no token")
 	case r.options.Tokenizer != nil:
-		s.TokenSource = sample.FromTokenizer // counted by the recorder
+		s.TokenSource = sample.FromTokenizer // the recorder counts them
 	case s.Streamed:
 		s.OutputTokens, s.TokenSource = s.Deltas, sample.FromDeltas
 	default:
 		s.TokenSource = sample.FromNothing
 	}
 	if s.TokenSource == sample.FromUsage && s.MaxTokens > 0 && s.OutputTokens > s.MaxTokens+excessAllowed {
-		return fail(sample.Malformed, "the server states %d output tokens, and %d were allowed", s.OutputTokens, s.MaxTokens)
+		return fail(sample.Malformed, "the server reports %d output tokens, but %d were allowed", s.OutputTokens, s.MaxTokens)
 	}
 	return nil
 }

@@ -12,9 +12,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Pass sends every post of p once, and returns when every request and every goroutine of the pass has ended; the
-// deadlines of p bound the time, unless the tokenizer hangs. Began is false if the pass did not begin. The error of a
-// pass that began says that its samples contradict each other, or that not all of them could be kept.
+// Pass sends every post of p once. It returns when every request and every goroutine of the pass has ended;
+// the deadlines of p limit the time, unless the tokenizer hangs. The result began is false if the pass
+// could not begin. If the pass began, the error says that its samples contradict each other, or that not
+// all of them could be kept.
 func (c *Client) Pass(ctx context.Context, p *Pass) (r Result, began bool, err error) {
 	if p.Limit > 0 {
 		var cancel context.CancelFunc
@@ -39,7 +40,7 @@ func (c *Client) Pass(ctx context.Context, p *Pass) (r Result, began bool, err e
 	start, err := p.With.Start()
 	if err != nil {
 		giveUp(err)
-		for range lp.posts { // all must be received
+		for range lp.posts { // all posts must be received
 		}
 		return r, false, err
 	}
@@ -71,7 +72,7 @@ func (c *Client) Pass(ctx context.Context, p *Pass) (r Result, began bool, err e
 	return r, true, cmp.Or(lost, err)
 }
 
-// check returns why a pass whose samples are all kept is none, or nil.
+// check returns an error if the pass is not valid although all its samples were kept.
 func (lp *loop) check() error {
 	if lp.exited.Load() {
 		return errExited
@@ -80,10 +81,10 @@ func (lp *loop) check() error {
 		return fmt.Errorf("the pass contradicts itself: %w", err)
 	}
 	if n := lp.client.pool.Strays(min(lp.longest, strayTime)); n > 0 {
-		return fmt.Errorf("the server sent answers that no request asked for, on %d connections: answers may have been taken for those to later requests", n)
+		return fmt.Errorf("the server sent answers that no request asked for, on %d connections: they may have been taken for the answers to later requests", n)
 	}
 	return nil
 }
 
-// strayTime is how long answers that nobody asked for are awaited at most after a pass.
+// strayTime is the maximum time for which the client waits, after a pass, for answers without a request.
 const strayTime = 50 * time.Millisecond

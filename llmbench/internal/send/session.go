@@ -8,18 +8,17 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A schedule is when a request is due in an open loop. The zero value is for a request
-// without a schedule.
+// A schedule says when a request is due in an open loop. The zero value is for a request without a
+// schedule.
 type schedule struct {
 	set     bool
 	due     time.Duration
-	granted time.Duration // see [sample.Sample]; ignored if it is no later than due
+	granted time.Duration // see [sample.Sample]; ignored if it is not later than due
 }
 
-// sendTurns sends p and, if p is a session, each further turn after the reply to the turn
-// before it. Each sample is handed to the recorder when its request ends. sendTurns returns the time
-// from the first send to the last end, or 0 unless all turns succeeded, and the last end, both by the
-// user's clock.
+// sendTurns sends p. If p is a session, it also sends each further turn, after the reply to the turn
+// before. It adds each sample to the recorder when its request ends. It returns the time from the first
+// send to the last end (0 unless all turns succeeded), and the last end, both on the user clock.
 func (w *Worker) sendTurns(ctx context.Context, p *Post, at schedule) (took, end time.Duration) {
 	w.in.keepText = w.options.keepsText() || len(p.Turns) > 0 || p.Check != nil
 	s := &sample.Sample{}
@@ -40,21 +39,23 @@ func (w *Worker) sendTurns(ctx context.Context, p *Post, at schedule) (took, end
 	return end - start, end
 }
 
-// ended hands over the sample of a request that has ended, which the caller must not use any more, and
-// the check of its answer, or nil. It returns how long it waited for the recorder.
+// ended adds the sample of a request that has ended to the recorder. The caller must no longer use the
+// sample. The argument check is the check of the answer, or nil. ended returns for how long it waited for
+// the recorder.
 func (w *Worker) ended(s *sample.Sample, check func(Answer) error) (waited time.Duration) {
 	w.client.ended.Add(1)
 	return w.recorder.add(s, check)
 }
 
-// sendFurtherTurns sends the turns of a session after the first, which had an outcome and has waited
-// for the recorder. It returns the outcome of the last one, and its end by the user's clock.
+// sendFurtherTurns sends the turns of a session after the first. The arguments outcome and waited are the
+// outcome of the first turn, and for how long it waited for the recorder. The results are the outcome of
+// the last turn, and its end on the user clock.
 //
-// The wait for the recorder is part of the time to think. What is longer makes the turn late, which
-// is the client's fault.
+// The wait for the recorder counts as a part of the pause before the next turn. If the wait is longer than
+// the pause, the turn is late, and the client is to blame.
 func (w *Worker) sendFurtherTurns(ctx context.Context, p *Post, outcome sample.Outcome, waited time.Duration) (last sample.Outcome, end time.Duration) {
 	var replies []string
-	var stopped error // why no further turn is sent
+	var stopped error // the reason why no further turn is sent
 	for i, turn := range p.Turns {
 		if stopped == nil && outcome != sample.OK {
 			stopped = fmt.Errorf("turn %d of its session: %s", i, outcome)
@@ -81,10 +82,10 @@ func (w *Worker) sendFurtherTurns(ctx context.Context, p *Post, outcome sample.O
 	return outcome, end
 }
 
-// sendTurn sends the turn of p that follows so many replies. It has no schedule.
+// sendTurn sends the turn of p that follows the given replies. The turn has no schedule.
 func (w *Worker) sendTurn(ctx context.Context, s *sample.Sample, p *Post, replies []string) {
 	next, err := p.Next(replies)
-	if err != nil { // the replies make the turn one that the dialect cannot express
+	if err != nil { // with these replies, the dialect cannot express the turn
 		*s = unsent(w.options, w.clock, w.clock.Now(), err)
 		s.Outcome = sample.Malformed
 		return

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Sleep waits for d. If ctx ends before, Sleep returns the cause at once.
+// Sleep waits for d. If ctx ends earlier, Sleep returns its cause at once.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d == 0 {
 		return context.Cause(ctx)

@@ -17,12 +17,12 @@ import (
 type stream struct {
 	done   bool          // the end marker has come
 	fault  error         // the first fault
-	usage  dialect.Usage // as stated so far
-	tokens int           // sum of the counts that the server stated for single events
+	usage  dialect.Usage // as reported so far
+	tokens int           // sum of the counts that the server reported with single events
 }
 
-// readStream reads a streamed answer to the end of the body, so that the connection can be
-// used again: also after an error or after the end marker.
+// readStream reads a streamed answer to the end of the body, even after an error or after the end marker,
+// so that the connection can be used again.
 func (r *reader) readStream(ctx context.Context, s *sample.Sample, giveUp context.CancelCauseFunc) error {
 	var st stream
 	var idle *time.Timer
@@ -30,7 +30,7 @@ func (r *reader) readStream(ctx context.Context, s *sample.Sample, giveUp contex
 		if idle != nil {
 			idle.Stop()
 		}
-		r.sse.Reset(http.NoBody) // large events of other streams may need the buffers
+		r.sse.Reset(http.NoBody) // large events of other streams may need the budget of these buffers
 	}()
 	for {
 		r.part = conn.Arrival{}
@@ -43,7 +43,7 @@ func (r *reader) readStream(ctx context.Context, s *sample.Sample, giveUp contex
 		}
 		switch {
 		case err != nil && st.fault != nil:
-			return st.fault // an engine that dies states the reason before the connection breaks
+			return st.fault // an engine that dies reports the reason before the connection breaks
 		case errors.Is(err, sse.ErrTooLarge):
 			return failure{sample.Malformed, err}
 		case err != nil:
@@ -63,7 +63,7 @@ func (r *reader) readStream(ctx context.Context, s *sample.Sample, giveUp contex
 			return interrupted(ctx, r.options, sample.Truncated, io.ErrUnexpectedEOF)
 		}
 	}
-	r.closeBatch() // the end of the body may have come in a segment of its own
+	r.closeBatch() // the end of the body may have come in a separate segment
 	if st.fault != nil {
 		return st.fault
 	}
@@ -77,8 +77,8 @@ func (r *reader) readStream(ctx context.Context, s *sample.Sample, giveUp contex
 	return r.countTokens(s, st.usage, st.tokens, s.Deltas > 0)
 }
 
-// tooLong returns a failure if a stream has more deltas or more text than any answer of the
-// tokens that were allowed, so that a stream without an end does not fill the memory.
+// tooLong returns a failure if a stream has more deltas or more text than any answer with the allowed
+// number of tokens, so that an endless stream does not fill the memory.
 func tooLong(s *sample.Sample) error {
 	if bound := deltasPerToken*min(s.MaxTokens, maxText) + moreDeltas; s.MaxTokens > 0 && s.Deltas > bound {
 		return fail(sample.Malformed, "the stream has %d deltas and has not ended; want at most %d where %d output tokens are allowed", s.Deltas, bound, s.MaxTokens)
@@ -89,8 +89,8 @@ func tooLong(s *sample.Sample) error {
 	return nil
 }
 
-// addEvent parses an event and adds what it holds to the sample. Events after a fault are
-// ignored; of events after the end marker only an error counts.
+// addEvent parses an event and adds its contents to the sample. It ignores events after a fault, and events
+// after the end marker unless they report an error.
 func (r *reader) addEvent(st *stream, s *sample.Sample, e sse.Event) {
 	r.closeBatch()
 	at, lag := r.src.Data.On(r.clock)
@@ -121,7 +121,7 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e sse.Event) {
 	if d.Finish != "" {
 		s.Finish = d.Finish
 	}
-	// Some servers state zeros before or after the true counts.
+	// Some servers report zeros before or after the true counts.
 	setStated(&st.usage.PromptTokens, d.Usage.PromptTokens)
 	setStated(&st.usage.OutputTokens, d.Usage.OutputTokens)
 	setStated(&st.usage.CachedTokens, d.Usage.CachedTokens)
@@ -148,8 +148,8 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e sse.Event) {
 	r.addText(s)
 }
 
-// addTokens adds the tokens of the deltas of an event, if the server has stated the tokens of all deltas
-// before. Tokens of an event without text, such as a part of a character, belong to the next delta.
+// addTokens adds the tokens of an event's deltas, if the server has reported tokens for all deltas so far.
+// Tokens of an event without text, such as a part of a character, belong to the next delta.
 func (r *reader) addTokens(d *dialect.Delta) {
 	r.early += d.Tokens
 	if d.Chunks == 0 || d.Tokens == 0 && len(r.tokens) == 0 {
@@ -162,12 +162,12 @@ func (r *reader) addTokens(d *dialect.Delta) {
 	}
 }
 
-// parsedApart is how many events of a stream are parsed apart. A stream with more of them needs a
-// large stack anyway.
+// parsedApart is the maximum number of events of a stream that are parsed in a separate goroutine. A stream
+// with more such events needs a large stack anyway.
 const parsedApart = 8
 
-// parse parses an event into r.delta. An event that differs from the one before only in its text
-// needs little stack; others are few in most streams.
+// parse parses an event into r.delta. If an event differs from the one before only in its text, parsing
+// needs little stack. Other events are parsed with conn.Apart; most streams have few of them.
 func (r *reader) parse(e sse.Event) error {
 	if q, ok := r.parser.(dialect.Knower); ok && q.Known(e, &r.delta) {
 		return nil
@@ -184,9 +184,9 @@ func (r *reader) parseApart(e sse.Event) (err error) {
 	return err
 }
 
-// cut reports whether the last event, which was complete at the instant at, came in two parts of
-// which the second one arrived after the client had read the first, and sample.BurstPause or more
-// after the first.
+// cut reports whether the last event came in two parts: the second part arrived after the client had read
+// the first part, and sample.BurstPause or more after the first part arrived. The event was complete at the
+// instant at.
 func (r *reader) cut(at time.Duration) bool {
 	if r.part.Stamp == 0 || r.src.Data.Stamp == 0 || r.part == r.src.Data {
 		return false
@@ -195,15 +195,15 @@ func (r *reader) cut(at time.Duration) bool {
 	return at > r.part.User && at-first >= sample.BurstPause
 }
 
-// setStated sets count to what the server stated, unless that is 0.
+// setStated sets count to the number that the server reported, unless it is 0.
 func setStated(count *int, stated int) {
 	if stated != 0 {
 		*count = stated
 	}
 }
 
-// addEventInstants adds the instants of an event that other tools compute their figures
-// from. It must be called before the event's deltas are counted.
+// addEventInstants adds the instants of an event from which other tools compute their metrics. It must be
+// called before the event's deltas are counted.
 func addEventInstants(s *sample.Sample, d *dialect.Delta, at, lag time.Duration) {
 	if d.Done && s.Done == 0 {
 		s.Done, s.EventLags.Done = at, lag
@@ -231,11 +231,12 @@ func addEventInstants(s *sample.Sample, d *dialect.Delta, at, lag time.Duration)
 	}
 }
 
-// A batch is the deltas that came in one batch of a [conn.Reader].
+// A batch holds the deltas that came in one batch of a [conn.Reader], which is bytes with the same
+// timestamp.
 type batch struct {
-	number        uint32 // of the reader's batch
-	first, deltas int    // index of the first delta, and their number
-	merged        int    // how many of them, the first ones, are in reader.merged
+	number        uint32 // number of the reader's batch
+	first, deltas int    // index of the first delta, and number of deltas
+	merged        int    // number of deltas, from the first on, that are in reader.merged
 }
 
 // addToBatch adds the last n deltas to the batch in which they came.
@@ -252,8 +253,9 @@ func (r *reader) addToBatch(n int) {
 	}
 }
 
-// closeBatch marks the deltas of a batch of several segments as merged: something has come
-// after them in the same batch. It does nothing if the last bytes are of another batch.
+// closeBatch marks the deltas of a batch as merged if the batch consists of several segments. The caller
+// has found out that something came after these deltas in the same batch. closeBatch does nothing if the
+// last bytes belong to another batch.
 func (r *reader) closeBatch() {
 	b := &r.batch
 	if b.merged == b.deltas || b.number != r.src.Batch || !r.src.Merged() {

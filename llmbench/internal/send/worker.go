@@ -16,8 +16,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Worker sends one request at a time and makes a sample of it. It reuses its buffers, so
-// that a chunk of a stream costs no allocation.
+// A Worker sends one request at a time, and creates a sample of each. It reuses its buffers, so that a
+// chunk of a stream needs no allocation.
 type Worker struct {
 	// Prefix is part of the IDs of requests outside of a pass.
 	Prefix string
@@ -27,32 +27,31 @@ type Worker struct {
 	clock    conn.Clock    // of the pass
 	flight   *audit.Flight // of the pass; nil for a request outside of a pass
 	recorder *recorder     // of the pass; nil for a request outside of a pass
-	pass     int64         // number of the pass of the client, from 1; 0 for a request outside of a pass
+	pass     int64         // number of the pass within the client, from 1; 0 for a request outside of a pass
 	in       reader
 }
 
-// NewWorker returns a worker for requests outside of a pass, whose instants are on clock. Requests that are
-// sent enter f, unless it is nil.
+// NewWorker returns a worker for requests outside of a pass. Their instants are on clock. The worker
+// records each request in f, unless f is nil.
 func NewWorker(c *Client, o *Options, clock conn.Clock, f *audit.Flight) *Worker {
 	w := &Worker{client: c, options: o, clock: clock, flight: f}
 	w.in.init(o, &c.server, clock, c.events)
 	return w
 }
 
-// Do sends p and returns its sample. If the request is scheduled, t0 is due, and else it is the send.
+// Do sends p and returns its sample. If the request is scheduled, t0 is due; otherwise t0 is the send.
 func (w *Worker) Do(ctx context.Context, p Post, due time.Duration, scheduled bool) (s sample.Sample) {
 	w.in.keepText = w.options.keepsText() || p.Check != nil
 	w.send(ctx, &s, &p, p.Leave, due, scheduled)
 	return s
 }
 
-// send sends p and reads the answer to its end. The instant t0 is due if the request is
-// scheduled, else it is the send. The request ends by itself, by a deadline, when its
-// client leaves as l says, or when ctx ends.
+// send sends p and reads the answer to its end. If the request is scheduled, t0 is due; otherwise t0 is the
+// send. The request ends normally, by a deadline, when the client leaves as l specifies, or when ctx ends.
 //
-// Each open stream has the frame of send on its stack, and the frames of what send calls while the
-// stream waits. They are small, and what needs a large stack runs apart, so that the stack of a
-// stream stays at 4 KiB; BenchmarkOpenStream shows it.
+// While a stream is open and waits, its stack has the frame of send and the frames of the functions that
+// send calls. These frames are small, and functions that need a large stack run with conn.Apart. So the
+// stack of a stream remains at 4 KiB, which BenchmarkOpenStream shows.
 func (w *Worker) send(ctx context.Context, s *sample.Sample, p *Post, l Leave, due time.Duration, scheduled bool) {
 	a := &attempt{Worker: w, sample: s}
 	conn.Apart(func() { a.begin(ctx, p, l, due, scheduled) })
@@ -69,18 +68,18 @@ type attempt struct {
 	sample *sample.Sample
 	ctx    context.Context
 	giveUp context.CancelCauseFunc
-	timers []*time.Timer // that give up
-	req    *http.Request // nil if there can be none
+	timers []*time.Timer // timers that give the request up
+	req    *http.Request // nil if the request cannot be created, or has been sent
 	trace  conn.Trace
-	// End is the arrival of the end of the answer. It is zero if the end is only known by the end
-	// of the connection, which has no timestamp.
+	// end is the arrival of the end of the answer. It is zero if only the end of the connection marks the
+	// end of the answer, because the end of a connection has no timestamp.
 	end conn.Arrival
 	err error
 
 	checked bool // the request has a check
 }
 
-// begin makes the request for p.
+// begin creates the request for p.
 func (a *attempt) begin(ctx context.Context, p *Post, l Leave, due time.Duration, scheduled bool) {
 	s, w := a.sample, a.Worker
 	a.checked = p.Check != nil
@@ -119,8 +118,8 @@ func (a *attempt) begin(ctx context.Context, p *Post, l Leave, due time.Duration
 	w.flight.Enter(s.Admitted)
 }
 
-// id returns the ID of the request of p. It does not depend on the order in which requests are sent,
-// nor on which of several processes sends them.
+// id returns the ID of p's request. The ID depends neither on the order in which requests are sent, nor on
+// which of several processes sends them.
 func (w *Worker) id(p *Post) string {
 	id := append(make([]byte, 0, 48), w.client.runID...)
 	add := func(n int64) { id = strconv.AppendInt(append(id, '-'), n, 10) }
@@ -137,12 +136,12 @@ func (w *Worker) id(p *Post) string {
 	return string(id)
 }
 
-// giveUpAfter gives the request up after d.
+// giveUpAfter makes the request end with the error why after the time d.
 func (a *attempt) giveUpAfter(d time.Duration, why error) {
 	a.timers = append(a.timers, time.AfterFunc(d, func() { a.giveUp(why) }))
 }
 
-// settle completes the sample when the exchange has ended.
+// settle completes the sample after the exchange has ended.
 func (a *attempt) settle() {
 	s, w, trace := a.sample, a.Worker, &a.trace
 	if a.err != nil {
@@ -179,8 +178,8 @@ func (a *attempt) settle() {
 	clean(s, w.client.server.Secrets)
 }
 
-// clean removes secrets from all that a server or an error of Go may have written into s. All further
-// use of s is safe: records, logs, checks and other shards.
+// clean removes secrets from everything in s that a server, or an error of Go, may have written. After
+// that, s can be used safely in records, logs, checks and other shards.
 func clean(s *sample.Sample, secrets redact.Secrets) {
 	s.Finish = secrets.Hide(s.Finish)
 	if s.Err != nil {
@@ -193,11 +192,12 @@ func clean(s *sample.Sample, secrets redact.Secrets) {
 	}
 }
 
-// slowSend is how long after Start a request can have been sent so that its sample has SentBy.
+// slowSend is the time after Start from which a sample has SentBy: if the request may have been sent later
+// than this.
 const slowSend = 100 * time.Microsecond
 
-// newRequest returns the HTTP request for p. It fails if the dialect's path, which may hold
-// the model's name, is no URL.
+// newRequest returns the HTTP request for p. It returns an error if the URL is invalid: the dialect's path
+// may contain the model's name.
 func (w *Worker) newRequest(ctx context.Context, id string, p *Post) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.client.server.At.URL(p.Path), bytes.NewReader(p.Body))
 	if err != nil {
@@ -212,14 +212,14 @@ func (w *Worker) newRequest(ctx context.Context, id string, p *Post) (*http.Requ
 // exchange sends the request and reads the answer into the sample.
 func (a *attempt) exchange() {
 	resp, err := a.client.sender.Send(a.req, &a.trace)
-	a.req = nil // a stream that waits does not keep it in memory
+	a.req = nil // so that a waiting stream does not keep it in memory
 	if err != nil {
 		a.err = a.notAnswered(err)
 		return
 	}
 	defer resp.Body.Close()
 	a.sample.Status = resp.StatusCode
-	// The head is not used after read, so that a stream that waits does not keep it in memory.
+	// The head is not used after read, so that a waiting stream does not keep it in memory.
 	ends := resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0
 	a.in.src.Reset(resp.Body, &a.trace)
 	a.err = a.in.read(a.ctx, resp, a.sample, a.giveUp)
@@ -240,10 +240,10 @@ func (a *attempt) notAnswered(err error) error {
 	return interrupted(a.ctx, a.options, sample.Connect, err)
 }
 
-// settle writes the instants of a request into its sample, and decides which clock they are
-// on. That is the kernel's clock if each arrival has a possible timestamp, and else the
-// user's. A sample that is on the user's clock before stays on it. The instants that s
-// already holds must be on the kernel's clock. Settle copies deltas and merged.
+// settle writes the instants of a request into its sample, and decides on which clock they are. If each
+// arrival has a plausible timestamp, they are on the kernel's clock, and otherwise on the user clock. If
+// the sample is already on the user clock, it remains there. The instants that s already has must be on the
+// kernel's clock. settle copies deltas and merged.
 func settle(s *sample.Sample, c conn.Clock, first conn.Arrival, deltas *conn.Arrivals, merged []sample.Merged, end conn.Arrival) {
 	if s.Clock == "" {
 		s.Clock = sample.KernelClock
@@ -259,7 +259,7 @@ func settle(s *sample.Sample, c conn.Clock, first conn.Arrival, deltas *conn.Arr
 	if first.User > 0 {
 		s.FirstByte, s.FirstByteLag = on(first)
 	}
-	if end.Stamp != 0 { // else the end has no timestamp of its own
+	if end.Stamp != 0 { // otherwise the end has no timestamp of its own
 		s.End, s.EndLag = on(end)
 	}
 	s.Deltas = deltas.Len()

@@ -54,7 +54,7 @@ func TestAnswers(t *testing.T) {
 		{"reasoning alone", false, 200, sse, `data: {"choices":[{"delta":{"reasoning":"hm"}}]}` + "\n\n" + finish + done, sample.OK, "", 1, sample.FromDeltas},
 		{"two documents in one event", false, 200, sse, `data: {"choices":[{"text":"a"}]}{"choices":[{"text":"b"}]}` + "\n\n" + finish + done, sample.OK, "", 2, sample.FromDeltas},
 		{"[DONE] without a blank line", false, 200, sse, content + finish + "data: [DONE]", sample.OK, "", 1, sample.FromDeltas},
-		{"tokens without any text", false, 200, sse, finish + usage + done, sample.Empty, "without text, and the server states 3 output tokens", 0, ""},
+		{"tokens without any text", false, 200, sse, finish + usage + done, sample.Empty, "the answer is complete but has no text, although the server reports 3 output tokens", 0, ""},
 		{"reasoning that is not shown", false, 200, sse, finish + `data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":3,"completion_tokens_details":{"reasoning_tokens":3}}}` + "\n\n" + done, sample.OK, "", 3, sample.FromUsage},
 		{"neither tokens nor text", false, 200, sse, finish + done, sample.Empty, "no token", 0, ""},
 		{"only [DONE]", false, 200, sse, done, sample.Empty, "no token", 0, ""},
@@ -70,7 +70,7 @@ func TestAnswers(t *testing.T) {
 		{"text after [DONE]", false, 200, sse, content + finish + done + content, sample.OK, "", 1, sample.FromDeltas},
 		{"an event that is too large", false, 200, sse, "data: " + strings.Repeat("x", 65<<20) + "\n\n", sample.Malformed, "event too large", 0, ""},
 		{"an empty body", false, 200, sse, "", sample.Empty, "no event", 0, ""},
-		{"JSON for a stream", false, 200, json, `{"choices":[{"message":{"content":"hi"}}]}`, sample.Malformed, "a stream was asked for and application/json came", 0, ""},
+		{"JSON for a stream", false, 200, json, `{"choices":[{"message":{"content":"hi"}}]}`, sample.Malformed, "want a stream, but the answer is application/json", 0, ""},
 		{"a JSON error for a stream", false, 200, json, `{"error":{"message":"no such model"}}`, sample.ServerError, "no such model", 0, ""},
 		{"no body for a stream", false, 200, json, "", sample.Empty, "no body", 0, ""},
 		{"a proxy's page", false, 200, "text/html", "<html>welcome</html>", sample.Malformed, "text/html", 0, ""},
@@ -359,7 +359,7 @@ func TestMoreThanAllowed(t *testing.T) {
 		s := sendAll(t, w, p)[0]
 		assert.Equal(t, s.Outcome, tt.want, "3 of %d: %v", tt.most, s.Err)
 		if s.Outcome != sample.OK {
-			assert.ErrorContains(t, s.Err, "the server states 3 output tokens, and 1 were allowed")
+			assert.ErrorContains(t, s.Err, "the server reports 3 output tokens, but 1 were allowed")
 		}
 	}
 }
