@@ -11,30 +11,31 @@ import (
 	"time"
 )
 
-// arrivals are the processes that dial shard 0.
+// arrivals handles the processes that dial shard 0. A process that has dialed must first complete a
+// handshake, which is called greeting here.
 type arrivals struct {
 	options  Options
 	group    *Group
 	all      chan arrival
 	greeting sync.WaitGroup
-	told     []string // who was refused first, and why
+	told     []string // the first refusals: who was refused, and why
 	untold   int      // number of further refusals
 
 	mu      sync.Mutex
-	joined  []bool     // guarded by mu; by the number of the shard
-	greeted []net.Conn // guarded by mu; of processes that have not proved that they are shards, the oldest first
+	joined  []bool     // by the number of the shard
+	greeted []net.Conn // processes that have not yet proved that they are shards, the oldest first
 }
 
 const (
-	// mostGreetings is how many processes are greeted at once. When another one dials, the connection
-	// is closed that has been greeted for the longest time: a shard proves within a few round trips
-	// that it knows the token, and dials again if it could not.
+	// mostGreetings is the maximum number of simultaneous handshakes. If another process dials, the
+	// connection whose handshake began first is closed. A shard proves within a few round trips that it
+	// knows the token, and dials again if it could not.
 	mostGreetings = 64
-	// helloTime is how long a process may be silent after it has dialed. A shard says hello at once.
+	// helloTime is how long a process may be silent after it has dialed. A shard sends its hello at once.
 	helloTime = 2 * time.Second
 )
 
-// accept greets each process that dials, until the listener is closed.
+// accept performs the handshake with each process that dials, until the listener is closed.
 func (a *arrivals) accept(ctx context.Context, ln net.Listener) {
 	for {
 		c, err := ln.Accept()
@@ -59,10 +60,10 @@ func (a *arrivals) accept(ctx context.Context, ln net.Listener) {
 	}
 }
 
-// greet greets a process that has dialed.
+// greet performs the handshake with a process that has dialed.
 func (a *arrivals) greet(ctx context.Context, c net.Conn) (*proof, error) {
 	c.SetDeadline(time.Now().Add(helloTime))
-	if err := ctx.Err(); err != nil { // its own deadline may be replaced
+	if err := ctx.Err(); err != nil { // SetDeadline may have replaced the deadline that the end of ctx sets
 		return nil, err
 	}
 	dialer, err := awaitHello(c)
@@ -76,7 +77,7 @@ func (a *arrivals) greet(ctx context.Context, c net.Conn) (*proof, error) {
 	return greetDialer(c, dialer, a.options.Token, a.options.Hand, a.accepts)
 }
 
-// begin notes that a process is greeted. It closes the connection of another one if there are too many.
+// begin records that a handshake begins. If there are too many, it closes the connection of the oldest.
 func (a *arrivals) begin(c net.Conn) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -87,17 +88,18 @@ func (a *arrivals) begin(c net.Conn) {
 	}
 }
 
-// end notes that a process is greeted no more.
+// end records that a handshake has ended.
 func (a *arrivals) end(c net.Conn) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.greeted = slices.DeleteFunc(a.greeted, func(g net.Conn) bool { return g == c })
 }
 
-// A mismatch is a process of the group that cannot be one of it. The others cannot go on.
+// A mismatch is the error about a process that knows the token but does not fit into the group. The other
+// processes then cannot continue.
 type mismatch struct{ error }
 
-// accepts returns why a process that knows the token cannot join.
+// accepts returns an error if a process that knows the token cannot join.
 func (a *arrivals) accepts(p *proof) error {
 	o := a.options
 	name := nameOf(p.Index, p.Name)
@@ -116,7 +118,7 @@ func (a *arrivals) accepts(p *proof) error {
 	return nil
 }
 
-// forget lets a process join again that was accepted and has not been told.
+// forget allows a process to join again that was accepted, but did not receive the welcome.
 func (a *arrivals) forget(who *proof, err error) {
 	if who == nil || errors.As(err, new(mismatch)) || errors.Is(err, errToken) {
 		return
@@ -126,14 +128,14 @@ func (a *arrivals) forget(who *proof, err error) {
 	a.joined[who.Index] = false
 }
 
-// refused tells that a process was refused.
+// refused logs that a process was refused.
 func (a *arrivals) refused(one arrival) {
-	who := "somebody"
+	who := "a process"
 	if one.who != nil {
-		who = "somebody as " + nameOf(one.who.Index, one.who.Name)
+		who = "a process that claims to be " + nameOf(one.who.Index, one.who.Name)
 	}
-	text := fmt.Sprintf("refused %s from %s: %v", who, one.conn.RemoteAddr(), one.err)
-	if len(a.told) == mostTold { // somebody may dial as often as the network allows
+	text := fmt.Sprintf("refused %s, from %s: %v", who, one.conn.RemoteAddr(), one.err)
+	if len(a.told) == mostTold { // anyone may dial as often as the network allows
 		a.untold++
 		return
 	}
@@ -141,10 +143,10 @@ func (a *arrivals) refused(one arrival) {
 	a.log(text)
 }
 
-// mostTold is how many refusals are told one by one.
+// mostTold is the maximum number of refusals that are logged one by one.
 const mostTold = 10
 
-// more says how many refusals were not told, or "".
+// more returns a text with the number of refusals that were not logged, or "".
 func (a *arrivals) more() string {
 	if a.untold == 0 {
 		return ""
@@ -158,7 +160,7 @@ func (a *arrivals) log(text string) {
 	}
 }
 
-// missing returns an error that names the processes that are not there.
+// missing returns an error that names the processes that have not joined.
 func (a *arrivals) missing(cause error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -168,7 +170,7 @@ func (a *arrivals) missing(cause error) error {
 			names = append(names, fmt.Sprint(i))
 		}
 	}
-	text := fmt.Sprintf("%s at %s: shards that are not there: %s", a.group.name, a.options.Addr, strings.Join(names, ", "))
+	text := fmt.Sprintf("%s at %s: missing shards: %s", a.group.name, a.options.Addr, strings.Join(names, ", "))
 	if len(a.told) > 0 {
 		text += "; " + strings.Join(a.told, "; ")
 	}

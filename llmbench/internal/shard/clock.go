@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// A trip is a ping and its pong: two instants of one clock, and between them one of another.
+// A trip is a ping and its pong: two instants on one clock, and between them an instant on another clock.
 type trip struct{ sent, remote, received time.Duration }
 
-// An offset is by how much another clock is ahead, and by how much that may be wrong.
+// An offset says by how much another clock is ahead. The error is at most bound.
 type offset struct{ ahead, bound time.Duration }
 
-// leastTrip returns the offset of the other clock from the trip that took least. The remote
-// instant lies somewhere between the send and the receipt, so that half of the trip bounds the
-// error (Cristian, "Probabilistic clock synchronization", Distributed Computing 3, 1989).
-// There must be a trip.
+// leastTrip returns the offset of the other clock, computed from the shortest trip. The remote instant is
+// between the send and the receipt, so the error is at most half of the trip (Cristian, "Probabilistic
+// clock synchronization", Distributed Computing 3, 1989). There must be at least one trip.
 func leastTrip(trips []trip) offset {
 	least := trips[0]
 	for _, t := range trips[1:] {
@@ -26,10 +25,10 @@ func leastTrip(trips []trip) offset {
 	return offset{ahead: least.remote - least.sent - half, bound: half}
 }
 
-// spread returns the largest possible difference between two clocks at any instant between the
-// measurements first and last. It supposes that the clocks were set by first.
+// spread returns the largest possible difference between two clocks at any instant between the measurements
+// first and last. It assumes that the clocks are corrected by the offsets in first.
 func spread(first, last []offset) time.Duration {
-	var wrong []time.Duration // of each clock
+	var wrong []time.Duration // error of each clock
 	for i := range first {
 		drift := (last[i].ahead - first[i].ahead).Abs()
 		wrong = append(wrong, max(first[i].bound, drift+last[i].bound))

@@ -9,8 +9,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
-// A Config says which processes make measurements together. Without an address this process
-// measures alone.
+// A Config says which processes make measurements together. If Addr is "", this process measures alone.
 type Config struct {
 	Part
 	Addr    string        // LLMBENCH_RENDEZVOUS: where shard 0 listens
@@ -18,10 +17,10 @@ type Config struct {
 	Timeout time.Duration // LLMBENCH_RENDEZVOUS_TIMEOUT
 }
 
-// leastToken is the number of bytes that a token must have, unless all shards are on one machine.
+// leastToken is the minimum length of a token in bytes, unless all shards are on one machine.
 const leastToken = 16
 
-// ReadFrom reads a Config. Errors are those of r.
+// ReadFrom reads a Config. It adds errors to r.
 func ReadFrom(r *env.Reader) Config {
 	c := Config{Timeout: 2 * time.Minute}
 	env.Read(r, &c.Addr, "LLMBENCH_RENDEZVOUS", hostPort, "host:port, where shard 0 listens and the others dial")
@@ -43,7 +42,7 @@ func ReadFrom(r *env.Reader) Config {
 	return c
 }
 
-// hostPort accepts a host and a port from 1 on.
+// hostPort accepts a host and a port, which must be at least 1.
 func hostPort(v string) (string, error) {
 	host, port, err := net.SplitHostPort(v)
 	if err != nil {

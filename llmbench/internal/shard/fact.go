@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// A Fact is something that must be the same in all processes.
+// A Fact is something that must be the same in all processes, such as the value of a variable.
 type Fact struct{ Name, Value string }
 
-// differences says what differs between the facts of two processes, or "".
+// differences describes the differences between the facts of two processes, or returns "".
 func differences(a, b []Fact, nameA, nameB string) string {
 	values := func(all []Fact) map[string]string {
 		m := map[string]string{}
@@ -36,7 +36,7 @@ func differences(a, b []Fact, nameA, nameB string) string {
 	return strings.Join(texts, "; ")
 }
 
-// shown returns a value for a reader.
+// shown formats a value for display.
 func shown(value string) string {
 	const most = 100
 	switch {

@@ -7,49 +7,49 @@ import (
 	"io"
 )
 
-// A kind is what a frame is for.
+// A kind is the purpose of a frame.
 type kind byte
 
-// The kinds of frames. The first four are those of the greeting, in their order.
+// The kinds of frames. The first four are the frames of the handshake, in their order.
 const (
 	kindHello   kind = 1 + iota // the dialer's protocol and random number
 	kindNonce                   // the listener's random number
-	kindProof                   // who the dialer is, and its HMAC
-	kindWelcome                 // the listener's HMAC, and what it hands to all
-	kindRefused                 // why the dialer is refused
+	kindProof                   // the dialer's identity, and its HMAC
+	kindWelcome                 // the listener's HMAC, and data that it sends to all shards
+	kindRefused                 // the reason why the dialer is refused
 	kindBeat                    // a sign of life, without content
 	kindPing                    // asks for a pong with the same content
 	kindPong                    // the content of the ping, and the instant on the shard's clock
 	kindStep                    // a message of a step
 	kindSamples                 // samples of a pass
-	kindFailed                  // why the sender ends the group
-	kinds                       // their number and 1
+	kindFailed                  // the reason why the sender ends the group
+	kinds                       // one more than the last kind
 )
 
-// Limits of the content of a frame in bytes. Nobody else's greeting makes a process allocate more
-// than the first.
+// Limits of the content of a frame in bytes. During the handshake the limit is small, so that a stranger
+// cannot make a process allocate much memory.
 const (
 	maxGreeting = 64 << 10
 	maxContent  = 256 << 20
 )
 
-// A frame is what one process sends to another.
+// A frame is the unit in which processes send data to each other.
 type frame struct {
 	kind kind
 	data []byte
 }
 
-// headLength is the length of what comes before the content of a frame.
+// headLength is the length of the part before the content of a frame.
 const headLength = 5
 
-// appendFrame appends a frame as it is sent.
+// appendFrame appends the encoded frame.
 func appendFrame(to []byte, f frame) []byte {
 	to = append(to, byte(f.kind))
 	to = binary.BigEndian.AppendUint32(to, uint32(len(f.data)))
 	return append(to, f.data...)
 }
 
-// readFrame reads a frame whose content has at most that many bytes.
+// readFrame reads a frame. Its content may have at most the given number of bytes.
 func readFrame(r io.Reader, most int) (frame, error) {
 	var head [headLength]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

@@ -11,32 +11,32 @@ import (
 	"io"
 )
 
-// protocol is what a hello begins with. It changes with the frames and the steps.
+// protocol is the beginning of a hello. It must change whenever the frames or the steps change.
 const protocol = "llmbench shards 1\n"
 
 // nonceLength is the length of the random numbers in bytes.
 const nonceLength = 32
 
-// A proof is who a dialer is.
+// A proof says who a dialer is.
 type proof struct {
 	Index, Count int
-	Name         string // of the machine
+	Name         string // name of the machine
 	Facts        []Fact
-	MAC          []byte // of the dialer's role, both random numbers and the other members
+	MAC          []byte // HMAC of the dialer's role, both random numbers and the other members
 }
 
-// A welcome is the answer to a proof.
+// A welcome is the answer to a valid proof.
 type welcome struct {
-	Hand []byte // what shard 0 hands to all
-	MAC  []byte // of the listener's role, both random numbers and the other member
+	Hand []byte // data that shard 0 sends to all shards
+	MAC  []byte // HMAC of the listener's role, both random numbers and the other member
 }
 
-// mac returns the HMAC of a role, of both random numbers and of a value in JSON. With the role in
-// it, no side's HMAC is a proof of the other side.
+// mac returns the HMAC of a role, both random numbers, and a value in JSON. It includes the role, so that
+// one side cannot use the other side's HMAC as its own proof.
 func mac(token, role string, dialer, listener []byte, value any) []byte {
 	text, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // the values have texts and numbers only
+		panic(err) // cannot happen: the values have only texts and numbers
 	}
 	h := hmac.New(sha256.New, []byte(token))
 	fmt.Fprintf(h, "%s\n%x\n%x\n%s", role, dialer, listener, text)
@@ -49,13 +49,13 @@ func nonce() []byte {
 	return b
 }
 
-// A refusal is an error that the other side is told.
+// A refusal is an error that is sent to the other side.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// errStranger is the error of a connection that does not begin as that of a shard does.
-var errStranger = errors.New("does not speak as a shard of this version of llmbench does")
+// errStranger is the error of a connection that does not begin like a shard's connection.
+var errStranger = errors.New("does not use the protocol of this version of llmbench")
 
 var errToken = errors.New("its LLMBENCH_RENDEZVOUS_TOKEN is not that of shard 0")
 
@@ -72,8 +72,9 @@ func awaitHello(c io.ReadWriter) (dialer []byte, err error) {
 	return dialer, nil
 }
 
-// greetDialer greets a process that has said hello with a random number, and returns who it is, or says
-// it is. An error of accept refuses the process, which is told why.
+// greetDialer performs the handshake with a process whose hello had the random number dialer. It returns
+// who the process is, or claims to be. If accept returns an error, the process is refused, and the error is
+// sent to it.
 func greetDialer(c io.ReadWriter, dialer []byte, token string, hand []byte, accept func(*proof) error) (*proof, error) {
 	listener := nonce()
 	if err := writeFrame(c, frame{kindNonce, listener}); err != nil {
@@ -100,14 +101,14 @@ func greetDialer(c io.ReadWriter, dialer []byte, token string, hand []byte, acce
 	return &p, writeJSON(c, kindWelcome, w)
 }
 
-// refuse tells the other side why it is refused. It returns the reason.
+// refuse sends the reason of a refusal to the other side, and returns it.
 func refuse(c io.Writer, why error) error {
 	writeFrame(c, frame{kindRefused, []byte(why.Error())}) // the other side may be gone
 	return why
 }
 
-// greetListener greets shard 0, and returns what it hands to all. An error that is a refusal is
-// final.
+// greetListener performs the handshake with shard 0. It returns the data that shard 0 sends to all shards.
+// If the error is a refusal, dialing again is useless.
 func greetListener(c io.ReadWriter, token string, p proof) (hand []byte, err error) {
 	dialer := nonce()
 	if err := writeFrame(c, frame{kindHello, append([]byte(protocol), dialer...)}); err != nil {
@@ -133,12 +134,13 @@ func greetListener(c io.ReadWriter, token string, p proof) (hand []byte, err err
 	claimed := w.MAC
 	w.MAC = nil
 	if !hmac.Equal(claimed, mac(token, "listener", dialer, listener, w)) {
-		return nil, refusal("who listens there does not know LLMBENCH_RENDEZVOUS_TOKEN")
+		return nil, refusal("the process that listens there does not know LLMBENCH_RENDEZVOUS_TOKEN")
 	}
 	return w.Hand, nil
 }
 
-// readKind reads a frame of a greeting. A refusal is returned as one.
+// readKind reads a frame of the handshake. If the frame is a refusal, readKind returns it as a refusal
+// error.
 func readKind(r io.Reader, want kind) ([]byte, error) {
 	f, err := readFrame(r, maxGreeting)
 	switch {

@@ -12,36 +12,36 @@ import (
 	"time"
 )
 
-// A Group is this process and the others of a measurement. Its methods are for one goroutine,
-// except for Send, Fail and Context. When the group has ended, each of them returns the reason,
-// except for Send.
+// A Group consists of this process and the other processes of a measurement. Only one goroutine may call
+// its methods, except for Send, Fail and Context. After the group has ended, each method except Send
+// returns the reason.
 type Group struct {
 	Part
-	Hand []byte // what shard 0 handed to all
+	Hand []byte // data that shard 0 sent to all shards
 
-	mu      sync.Mutex // held while links changes, and while another goroutine reads it
-	links   []*link    // of shard 0: to all others; of another shard: to shard 0
+	mu      sync.Mutex // held while links changes, and while another goroutine reads links
+	links   []*link    // shard 0 has links to all others, and each other shard has a link to shard 0
 	limit   time.Duration
 	silence time.Duration
-	normal  time.Duration // the longest silence of a process that lives
-	name    string        // of this process, for errors
-	base    time.Time     // the zero of this process's clock
-	begun   []offset      // at shard 0: of the other clocks at the last start
+	normal  time.Duration // the longest normal silence of a process
+	name    string        // name of this process, for errors
+	base    time.Time     // zero of this process's clock
+	begun   []offset      // at shard 0: offsets of the other clocks at the last start
 
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
-	running sync.WaitGroup // the goroutines of the links
-	telling sync.WaitGroup // those that tell why the group has ended
+	running sync.WaitGroup // goroutines of the links
+	telling sync.WaitGroup // goroutines that tell other processes why the group has ended
 	over    sync.Once
-	unbind  func() bool   // lets the end of the context of Join be the end of the group no more
-	leaving chan struct{} // closed when connections may end
+	unbind  func() bool   // after this, the end of Join's context does not end the group
+	leaving chan struct{} // closed when connections may end normally
 	leave   func()        // closes leaving
 }
 
-// normalBeats is how many beats a process that lives may be late.
+// normalBeats is the number of beats by which a live process may be late.
 const normalBeats = 3
 
-// ErrLost is wrapped by the error of a group that has ended before all was done.
+// ErrLost is wrapped by the error of a group that ended before its work was done.
 var ErrLost = errors.New("cannot judge")
 
 // newGroup returns a group without links.
@@ -52,7 +52,7 @@ func newGroup(o Options) *Group {
 	return g
 }
 
-// add adds a link, begins to read from it, and to send beats.
+// add adds a link, starts to read from it, and starts to send beats.
 func (g *Group) add(l *link, beat time.Duration) {
 	g.mu.Lock()
 	g.links = append(g.links, l)
@@ -80,18 +80,18 @@ func (g *Group) now() time.Duration { return time.Since(g.base) }
 // leads reports whether this process is shard 0.
 func (g *Group) leads() bool { return g.Index == 0 }
 
-// Context returns a context that ends with the group; its cause is the reason.
+// Context returns a context that ends with the group. Its cause is the reason.
 func (g *Group) Context() context.Context { return g.ctx }
 
-// Err returns why the group has ended, or nil.
+// Err returns the reason why the group has ended, or nil if it has not ended.
 func (g *Group) Err() error { return context.Cause(g.ctx) }
 
-// Fail ends the group for all processes because of an error of this one. It returns the error
-// for which the group has ended, which may be an earlier one.
+// Fail ends the group for all processes because of an error of this process. It returns the error that
+// ended the group, which may be an earlier one.
 func (g *Group) Fail(err error) error { return g.end(fmt.Errorf("%s: %w", g.name, err), nil) }
 
-// end ends the group unless it has ended, and tells the reason to all but one process. It returns
-// the reason for which the group ended first.
+// end ends the group, unless it has already ended, and sends the reason to all processes except one. It
+// returns the error that ended the group, which may be an earlier one.
 func (g *Group) end(err error, except *link) error {
 	g.over.Do(func() {
 		select {
@@ -104,7 +104,7 @@ func (g *Group) end(err error, except *link) error {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		for _, l := range g.links {
-			if l != except { // whose lock this goroutine may hold
+			if l != except { // this goroutine may hold the lock of except
 				g.telling.Go(func() { l.send(frame{kindFailed, []byte(err.Error())}) })
 			}
 		}
@@ -114,7 +114,7 @@ func (g *Group) end(err error, except *link) error {
 
 var errClosed = errors.New("the group is closed")
 
-// Finish ends a group in which all went well. It returns the largest status of all processes.
+// Finish ends a group normally. It returns the largest status of all processes.
 func (g *Group) Finish(status byte) (byte, error) {
 	const step = "the end"
 	all, err := g.Gather(step, []byte{status}, nil)
@@ -127,9 +127,9 @@ func (g *Group) Finish(status byte) (byte, error) {
 		}
 	}
 	if g.leads() {
-		g.leave() // a process that knows the status may be gone before the last one knows
+		g.leave() // from now on, a process that has the status may leave before the others have it
 	}
-	if !g.leads() { // shard 0 may have sent the status and left before this process waits for it
+	if !g.leads() { // shard 0 may have sent the status and left before this process waits for the status
 		data, err := g.links[0].await(step+": status", nil)
 		if err == nil && len(data) == 1 {
 			status = data[0]
@@ -140,12 +140,11 @@ func (g *Group) Finish(status byte) (byte, error) {
 	return status, err
 }
 
-// Close closes the connections, and waits until the other processes have read what was sent, at
-// most for a second.
+// Close closes the connections. It waits at most a second for the other processes to read what was sent.
 func (g *Group) Close() {
 	g.unbind()
 	g.leave()
-	g.end(errClosed, nil) // if the group is ending, this waits until all goroutines that tell have begun
+	g.end(errClosed, nil) // if the group is just ending, this waits until all goroutines of telling have started
 	g.telling.Wait()
 	for _, l := range g.links {
 		if c, ok := l.conn.(interface{ CloseWrite() error }); ok && c.CloseWrite() == nil {
@@ -160,24 +159,25 @@ func (g *Group) Close() {
 	}
 }
 
-// Send sends samples of the current pass to shard 0, which takes them in Gather. The data may be
-// reused afterwards. When the group has ended, Send still sends the samples of requests that were in
-// flight, and returns the reason only if shard 0 does not take them.
+// Send sends samples of the current pass to shard 0, which receives them in Gather. The caller may reuse
+// the slice afterwards. If the group has ended, Send still sends the samples, which are from requests that
+// were in flight. It then returns the reason only if shard 0 does not receive the samples.
 func (g *Group) Send(samples []byte) error { return g.links[0].sendLast(frame{kindSamples, samples}) }
 
-// EndSamples tells shard 0, when the group has ended, that no more samples come to a step.
+// EndSamples tells shard 0 that no more samples come in a step. It is for a group that has ended.
 func (g *Group) EndSamples(step string) {
 	if !g.leads() {
-		g.telling.Wait() // the reason comes first
+		g.telling.Wait() // the reason must be sent first
 		g.links[0].sendLast(message{step, nil}.frame())
 	}
 }
 
-// Gather brings what each process has to shard 0, where all has it by the number of the shard;
-// elsewhere all is nil. Samples that other processes send before are given to take, by several
-// goroutines; if take is nil, there must be none. Gather waits at most for the limit for
-// another process, or without a limit if it takes samples. When the group has ended, Gather still takes
-// the samples of the other processes, for a second.
+// Gather sends the value mine of each process to shard 0. At shard 0, it returns the values of all
+// processes, by the number of the shard; at other shards, all is nil. If take is not nil, shard 0 calls it
+// with the samples that other processes send before their values, from several goroutines. If take is nil,
+// there must be no samples. Gather waits for another process at most for the group's limit, but without a
+// limit if take is not nil. If the group has ended, Gather still receives the samples of the other
+// processes for a second.
 func (g *Group) Gather(step string, mine []byte, take func(from int, samples []byte) error) (all [][]byte, err error) {
 	if err := g.Err(); err != nil && (take == nil || !g.leads()) {
 		return nil, err
@@ -195,7 +195,7 @@ func (g *Group) Gather(step string, mine []byte, take func(from int, samples []b
 	return all, g.Err()
 }
 
-// await waits for the message of a step. An error ends the group.
+// await waits for the message of a step. If it returns an error, the group has ended.
 func (l *link) await(step string, take func(int, []byte) error) ([]byte, error) {
 	g := l.group
 	var late <-chan time.Time
@@ -205,7 +205,7 @@ func (l *link) await(step string, take func(int, []byte) error) ([]byte, error) 
 		late = timer.C
 	}
 	ended := g.ctx.Done()
-	var last <-chan struct{} // closed when samples are awaited no longer, after the end of the group
+	var last <-chan struct{} // closed when await no longer waits for samples, some time after the end of the group
 	for {
 		var f frame
 		live := true
@@ -252,7 +252,7 @@ func (l *link) await(step string, take func(int, []byte) error) ([]byte, error) 
 	}
 }
 
-// Name returns the name of a shard for errors. Only shard 0 knows those of others.
+// Name returns the name of a shard for use in errors. Only shard 0 knows the names of other shards.
 func (g *Group) Name(index int) string {
 	for _, l := range g.links {
 		if l.index == index {
@@ -262,8 +262,8 @@ func (g *Group) Name(index int) string {
 	return g.name
 }
 
-// Elsewhere returns at shard 0 the names of the processes that are on other machines, or in other
-// networks of this one: those whose connection has two addresses.
+// Elsewhere returns, at shard 0, the names of the processes that are on other machines, or in other
+// networks of this machine. The two ends of their connections have different addresses.
 func (g *Group) Elsewhere() (names []string) {
 	for _, l := range g.links {
 		local, isLocal := l.conn.LocalAddr().(*net.TCPAddr)
@@ -275,17 +275,17 @@ func (g *Group) Elsewhere() (names []string) {
 	return names
 }
 
-// nameOf returns the name of a process for errors.
+// nameOf returns the name of a process for use in errors.
 func nameOf(index int, machine string) string { return fmt.Sprintf("shard %d (%s)", index, machine) }
 
-// Share returns the leaders value of shard 0 in each process. It waits until shard 0 sends the value
-// or is lost.
+// Share sends the value leaders from shard 0 to all processes, and returns it. It waits until shard 0 sends
+// the value or is lost.
 func (g *Group) Share(step string, leaders []byte) ([]byte, error) {
 	return g.scatter(step, func(int) []byte { return leaders })
 }
 
-// Spread sends parts from shard 0 to all other processes, which give each of them to take. A part may
-// be reused when the next one is asked for.
+// Spread sends parts from shard 0 to all other processes, which call take with each part. A part may be
+// reused when the next one is requested.
 func (g *Group) Spread(step string, parts iter.Seq[[]byte], take func(part []byte) error) error {
 	if err := g.Err(); err != nil {
 		return err
@@ -307,7 +307,8 @@ func (g *Group) Spread(step string, parts iter.Seq[[]byte], take func(part []byt
 	return err
 }
 
-// scatter returns to each process what shard 0 has for it.
+// scatter sends a value from shard 0 to each process, and returns it. At shard 0, the function of returns
+// the value for a process.
 func (g *Group) scatter(step string, of func(index int) []byte) ([]byte, error) {
 	if err := g.Err(); err != nil {
 		return nil, err
@@ -323,8 +324,7 @@ func (g *Group) scatter(step string, of func(index int) []byte) ([]byte, error) 
 	return of(0), nil
 }
 
-// Agree returns an error in all processes if a fact differs in one of them. The error ends the
-// group.
+// Agree returns an error in all processes if a fact is different in one of them. The error ends the group.
 func (g *Group) Agree(step string, facts []Fact) error {
 	mine, err := json.Marshal(facts)
 	if err != nil {
@@ -349,11 +349,11 @@ func (g *Group) Agree(step string, facts []Fact) error {
 	return err
 }
 
-// head is how long before its instant a start is agreed on.
+// head is how long in advance the instant of a start is agreed.
 const head = 200 * time.Millisecond
 
-// Start returns the same instant in all processes, on the clock of each, when all of them have
-// called Start.
+// Start waits until all processes have called Start. It returns the same instant in all processes, each on
+// its own clock.
 func (g *Group) Start(step string) (time.Time, error) {
 	if _, err := g.Gather(step+": ready", nil, nil); err != nil {
 		return time.Time{}, err
@@ -381,8 +381,8 @@ func (g *Group) Start(step string) (time.Time, error) {
 	return g.base.Add(time.Duration(binary.BigEndian.Uint64(data))), nil
 }
 
-// Silences returns at shard 0 the shards of which nothing was heard for longer than a process that
-// lives is silent, since the last Start, and for how long.
+// Silences returns, at shard 0, the shards that were silent for longer than a live process normally is,
+// since the last Start, and for how long.
 func (g *Group) Silences() map[int]time.Duration {
 	all := map[int]time.Duration{}
 	for _, l := range g.links {
@@ -393,9 +393,10 @@ func (g *Group) Silences() map[int]time.Duration {
 	return all
 }
 
-// Bound returns at shard 0 how far apart two instants since the last Start can be at most if they
-// have the same distance from it on the clocks of two processes. It measures the clocks again, so
-// that a clock that is faster than another one counts.
+// Bound returns, at shard 0, an upper bound of the error with which instants of two processes can be
+// compared. Consider two instants since the last Start, on the clocks of two processes, that are equal
+// relative to the Start. Their true difference is at most the bound. Bound measures the clocks again, so
+// that the bound includes clocks that run at different speeds.
 func (g *Group) Bound() (time.Duration, error) {
 	now, err := g.offsets()
 	if err != nil {
@@ -404,7 +405,8 @@ func (g *Group) Bound() (time.Duration, error) {
 	return spread(g.begun, now), nil
 }
 
-// offsets measures the offsets of all clocks from that of shard 0, by the numbers of the shards.
+// offsets measures the offset of each process's clock from the clock of shard 0, by the number of the
+// shard.
 func (g *Group) offsets() ([]offset, error) {
 	all := make([]offset, g.Count)
 	var wg sync.WaitGroup

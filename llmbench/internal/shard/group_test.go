@@ -515,8 +515,8 @@ func TestRefused(t *testing.T) {
 					o.Log = func(text string) { log = append(log, text) }
 				}
 			}, func(g *Group) error { return nil })
-			told := "refused somebody as shard 2 (machine 2) from pipe: its LLMBENCH_RENDEZVOUS_TOKEN is not that of shard 0"
-			assert.Error(t, errs[0], "cannot judge: shard 0 (machine 0) at mem:1: shards that are not there: 2; "+told+": not within LLMBENCH_RENDEZVOUS_TIMEOUT=1m0s")
+			told := "refused a process that claims to be shard 2 (machine 2), from pipe: its LLMBENCH_RENDEZVOUS_TOKEN is not that of shard 0"
+			assert.Error(t, errs[0], "cannot judge: shard 0 (machine 0) at mem:1: missing shards: 2; "+told+": not within LLMBENCH_RENDEZVOUS_TIMEOUT=1m0s")
 			assert.Error(t, errs[2], "cannot judge: shard 2 (machine 2) is refused by mem:1: its LLMBENCH_RENDEZVOUS_TOKEN is not that of shard 0")
 			assert.Error(t, errs[1], errs[0].Error())
 			assert.DeepEqual(t, log, []string{told})
@@ -534,7 +534,7 @@ func TestRefused(t *testing.T) {
 				writeJSON(c, kindWelcome, welcome{MAC: nonce()})
 			}()
 			_, err := Join(context.Background(), options(ln, 1, 2))
-			assert.Error(t, err, "cannot judge: shard 1 (machine 1) is refused by mem:1: who listens there does not know LLMBENCH_RENDEZVOUS_TOKEN")
+			assert.Error(t, err, "cannot judge: shard 1 (machine 1) is refused by mem:1: the process that listens there does not know LLMBENCH_RENDEZVOUS_TOKEN")
 		})
 	})
 	for _, test := range []struct {
@@ -599,7 +599,7 @@ func TestStrangers(t *testing.T) {
 		wg.Wait()
 		assert.Equal(t, len(log), 4, "%q", log)
 		for _, text := range log {
-			assert.Equal(t, text, "refused somebody from pipe: "+errStranger.Error())
+			assert.Equal(t, text, "refused a process, from pipe: "+errStranger.Error())
 		}
 	})
 }
@@ -609,7 +609,7 @@ func TestStrangers(t *testing.T) {
 func TestLateNode(t *testing.T) {
 	for limit, want := range map[time.Duration]string{
 		15 * time.Minute: "",
-		2 * time.Minute:  "cannot judge: shard 0 (machine 0) at mem:1: shards that are not there: 2: not within LLMBENCH_RENDEZVOUS_TIMEOUT=2m0s",
+		2 * time.Minute:  "cannot judge: shard 0 (machine 0) at mem:1: missing shards: 2: not within LLMBENCH_RENDEZVOUS_TIMEOUT=2m0s",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
@@ -641,7 +641,7 @@ func TestNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ln := memnet.Listen()
 		_, err := Join(context.Background(), options(ln, 0, 4))
-		assert.Error(t, err, "cannot judge: shard 0 (machine 0) at mem:1: shards that are not there: 1, 2, 3: not within LLMBENCH_RENDEZVOUS_TIMEOUT=1m0s")
+		assert.Error(t, err, "cannot judge: shard 0 (machine 0) at mem:1: missing shards: 1, 2, 3: not within LLMBENCH_RENDEZVOUS_TIMEOUT=1m0s")
 		began := time.Now()
 		_, err = Join(context.Background(), options(ln, 1, 4)) // the listener is closed
 		assert.Error(t, err, "cannot judge: shard 1 (machine 1): shard 0 at mem:1: not within LLMBENCH_RENDEZVOUS_TIMEOUT=1m0s: use of closed network connection")

@@ -17,35 +17,38 @@ import (
 type link struct {
 	group *Group
 	conn  net.Conn
-	index int    // of the other process
-	name  string // of the other process, for errors
+	index int    // number of the other process
+	name  string // name of the other process, for errors
 
-	in    chan frame // steps and samples, in the order of the sends; closed when no more can come
+	in    chan frame // steps and samples, in the order in which they were sent; closed when no more can come
 	pongs chan []byte
 
 	mu    sync.Mutex   // held while a frame is written
-	quiet atomic.Int64 // the longest time without a byte since the last start, in nanoseconds
+	quiet atomic.Int64 // the longest time without receiving a byte since the last start, in nanoseconds
 }
 
-// waitingFrames is how many frames of a link wait before the other process does.
+// waitingFrames is the maximum number of received frames of a link that are waiting. If there are more, the
+// other process has to wait.
 const waitingFrames = 64
 
 func newLink(g *Group, c net.Conn, index int, name string) *link {
 	return &link{group: g, conn: c, index: index, name: name, in: make(chan frame, waitingFrames), pongs: make(chan []byte, 1)}
 }
 
-// lastWords is how long a process that cannot send waits for what the other process sent before, and how
-// long samples are sent and taken after the end of the group.
+// lastWords is a time limit. If a process cannot send, it waits this long for what the other process sent
+// before. After the end of the group, samples are still sent and received for this long.
 const lastWords = time.Second
 
-// send sends a frame. A process that takes none for as long as it may be silent is lost.
+// send sends a frame. If the other process does not receive the frame within the time for which it may be
+// silent, it is lost.
 func (l *link) send(f frame) error {
 	err := l.write(f, l.group.silence)
 	if err == nil {
 		return nil
 	}
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
-		// The other process has closed the connection. The frame that says why may not be read yet.
+		// The other process has closed the connection. Its frame with the reason may not have been read
+		// yet.
 		timer := time.NewTimer(lastWords)
 		defer timer.Stop()
 		select {
@@ -56,8 +59,8 @@ func (l *link) send(f frame) error {
 	return l.lost(err)
 }
 
-// sendLast sends a frame, also when the group has ended. Then it returns the reason if the other process
-// does not take the frame.
+// sendLast sends a frame, even if the group has ended. If the group has ended and the other process does
+// not receive the frame, sendLast returns the reason of the end.
 func (l *link) sendLast(f frame) error {
 	ended := l.group.Err()
 	if ended == nil {
@@ -69,7 +72,7 @@ func (l *link) sendLast(f frame) error {
 	return ended
 }
 
-// write writes a frame within a time. The error does not end the group.
+// write writes a frame within a time limit. An error does not end the group.
 func (l *link) write(f frame, within time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,7 +83,7 @@ func (l *link) write(f frame, within time.Duration) error {
 // lost ends the group because of an error of the connection.
 func (l *link) lost(err error) error { return l.group.end(l.why(err), l) }
 
-// why says that the other process is lost because of an error of the connection.
+// why returns an error that says that the other process is lost, and why.
 func (l *link) why(err error) error {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -91,8 +94,8 @@ func (l *link) why(err error) error {
 	return fmt.Errorf("%s is lost: %w", l.name, err)
 }
 
-// wait waits for bytes of the other process. If this process was stopped itself, what came
-// meanwhile counts, and says who is lost.
+// wait waits for bytes from the other process. If the time limit passes because this process itself was
+// stopped, bytes that have come in the meantime still count. They may tell which process is lost.
 func (l *link) wait(in *bufio.Reader) error {
 	began := time.Now()
 	defer func() {
@@ -121,7 +124,7 @@ func (l *link) run() {
 			f, err = readFrame(in, maxContent)
 		}
 		if err != nil {
-			if errors.Is(err, os.ErrDeadlineExceeded) { // it may only be stopped: tell it, too
+			if errors.Is(err, os.ErrDeadlineExceeded) { // the other process may only be stopped: send it the reason, too
 				l.group.end(l.why(err), nil)
 			}
 			l.lost(err)
@@ -134,18 +137,18 @@ func (l *link) run() {
 			if err := l.write(frame{kindPong, now}, l.group.silence); errors.Is(err, os.ErrDeadlineExceeded) {
 				l.lost(err)
 				return
-			} // the next read tells why another error occurred
+			} // if there is another error, the next read reports the reason
 		case kindPong:
 			select {
 			case l.pongs <- f.data:
-			default: // nobody waits for it
+			default: // no goroutine waits for it
 			}
 		case kindFailed:
 			l.group.end(errors.New(string(f.data)), l)
 		case kindStep, kindSamples:
 			select {
 			case l.in <- f:
-			case <-l.group.leaving: // nobody takes it any more
+			case <-l.group.leaving: // no goroutine will receive it
 			}
 		default:
 			l.group.end(fmt.Errorf("%s sent a frame of kind %d after the greeting", l.name, f.kind), l)
@@ -153,10 +156,10 @@ func (l *link) run() {
 	}
 }
 
-// trips is how many round trips measure the offset of a clock.
+// trips is the number of round trips from which the offset of a clock is computed.
 const trips = 64
 
-// offset measures by how much the clock of the other process is ahead of the group's.
+// offset measures by how much the clock of the other process is ahead of the group's clock.
 func (l *link) offset() (offset, error) {
 	var all []trip
 	for i := range trips {

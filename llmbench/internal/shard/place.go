@@ -6,22 +6,23 @@ import (
 	"strings"
 )
 
-// launchers are the pairs of variables by which launchers tell a process its number and how many
-// processes there are.
+// launchers are pairs of variables with which launchers pass a process its number and the number of
+// processes.
 var launchers = []struct{ index, count string }{
 	{"JOB_COMPLETION_INDEX", "LLMBENCH_SHARDS"},      // https://kubernetes.io/docs/concepts/workloads/controllers/job/#completion-mode
 	{"SLURM_PROCID", "SLURM_NTASKS"},                 // https://slurm.schedmd.com/srun.html
 	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, // https://www.open-mpi.org/faq/?category=running#mpi-environmental-variables
 }
 
-// sources names what Place reads.
+// sources names the variables that Place reads, for errors.
 const sources = "LLMBENCH_SHARD=i/n, or JOB_COMPLETION_INDEX and LLMBENCH_SHARDS, SLURM_PROCID and SLURM_NTASKS, or OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE"
 
-// Place returns the part of this process: the one that LLMBENCH_SHARD names, or the one that the first
-// launcher names whose variables are set. The function get returns the value of a variable, or "".
+// Place returns the part of this process. The part comes from LLMBENCH_SHARD or, if it is not set, from the
+// first launcher whose variables are set. The function get returns the value of a variable, or "".
 //
-// LLMBENCH_SHARD may add 1 to the number, as in 2+1/4 for shard 3 of 4. A file for Kubernetes cannot
-// calculate, but it can write an index before "+1/4": so shard 0 can be another Job than the others.
+// LLMBENCH_SHARD may add 1 to the number, as in 2+1/4 for shard 3 of 4. This is for Kubernetes, whose files
+// cannot calculate but can write an index before "+1/4". In this way, shard 0 can be in another Job than
+// the other shards.
 func Place(get func(name string) string) (Part, error) {
 	if text := get("LLMBENCH_SHARD"); text != "" {
 		index, count, _ := strings.Cut(text, "/")
@@ -40,7 +41,8 @@ func Place(get func(name string) string) (Part, error) {
 // maxShards is the maximum number of processes.
 const maxShards = 1024
 
-// parsePart returns the part of the process with a number, or of the one after it.
+// parsePart returns the part of the process with the given number, or with the next number if after is
+// true.
 func parsePart(source, index, count string, after bool) (Part, error) {
 	i, err := strconv.Atoi(index)
 	if after && i >= 0 {

@@ -12,27 +12,27 @@ import (
 type Options struct {
 	Part
 	Addr    string        // host:port at which shard 0 listens
-	Token   string        // that all processes know
-	Timeout time.Duration // for all to be there, and for each to come to a step
-	// StepTimeout is for each to come to a step; 0 means Timeout.
+	Token   string        // a secret that all processes know
+	Timeout time.Duration // maximum time until all processes have joined, and until each process comes to a step
+	// StepTimeout is the maximum time until each process comes to a step; 0 means Timeout.
 	StepTimeout time.Duration
-	Name        string        // of this machine, for errors
-	Facts       []Fact        // that must be the same in all processes
-	Hand        []byte        // what shard 0 hands to all
-	Log         func(string)  // is told who was refused, and what is waited for
-	Beat        time.Duration // between two signs of life; 0 means a second
-	Silence     time.Duration // after which a process is lost; 0 means ten seconds
+	Name        string        // name of this machine, for errors
+	Facts       []Fact        // facts that must be the same in all processes
+	Hand        []byte        // data that shard 0 sends to all shards
+	Log         func(string)  // receives texts about refused processes
+	Beat        time.Duration // time between two signs of life; 0 means 300 ms
+	Silence     time.Duration // silence after which a process is lost; 0 means ten seconds
 
-	// For tests; nil means the network.
+	// Listen and Dial are for tests; nil means the network.
 	Listen func(addr string) (net.Listener, error)
 	Dial   func(ctx context.Context, addr string) (net.Conn, error)
 }
 
-// greetingTime is how long a greeting may take.
+// greetingTime is the maximum duration of a handshake.
 const greetingTime = 10 * time.Second
 
-// Join returns the group when all processes have joined it. The group must be closed. It ends
-// for all processes when ctx ends, also after Join.
+// Join returns the group when all processes have joined it. The caller must close the group. If ctx ends,
+// the group ends for all processes, even after Join has returned.
 func Join(ctx context.Context, o Options) (*Group, error) {
 	if o.StepTimeout == 0 {
 		o.StepTimeout = o.Timeout
@@ -63,7 +63,7 @@ func Join(ctx context.Context, o Options) (*Group, error) {
 		err = g.join(ctx, o)
 	}
 	if err != nil {
-		err = g.end(err, nil) // tells those that have joined
+		err = g.end(err, nil) // tells the processes that have joined
 	} else {
 		_, err = g.Share("all shards are there", nil)
 	}
@@ -74,14 +74,15 @@ func Join(ctx context.Context, o Options) (*Group, error) {
 	return g, nil
 }
 
-// Loopback reports whether a host is this machine only.
+// Loopback reports whether a host is a loopback address of this machine.
 func Loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// listen listens at the port of addr: on loopback if the host is that, and else on all
-// addresses, because a machine may know its own name as another address than the others do.
+// listen listens at the port of addr. If the host is a loopback address, it listens only on loopback.
+// Otherwise it listens on all addresses, because a machine may resolve its own name to another address than
+// the other machines do.
 func listen(addr string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -93,7 +94,7 @@ func listen(addr string) (net.Listener, error) {
 	return net.Listen("tcp", addr)
 }
 
-// join dials shard 0 until it answers.
+// join dials shard 0 until it succeeds, is refused, or ctx ends.
 func (g *Group) join(ctx context.Context, o Options) error {
 	for again := 10 * time.Millisecond; ; again = min(2*again, time.Second) {
 		err := g.dial(ctx, o)
@@ -134,8 +135,8 @@ func (g *Group) dial(ctx context.Context, o Options) error {
 // An arrival is a process that has dialed shard 0.
 type arrival struct {
 	conn net.Conn
-	who  *proof // nil: unknown
-	err  error  // why it is refused
+	who  *proof // nil means unknown
+	err  error  // the reason why the process is refused
 }
 
 // gatherAll listens until all other processes have joined the group.
@@ -162,7 +163,7 @@ func (g *Group) gatherAll(ctx context.Context, o Options) error {
 			default:
 				a.refused(one)
 			}
-		case <-g.ctx.Done(): // one that has joined is lost
+		case <-g.ctx.Done(): // a process that had joined is lost
 			return g.Err()
 		case <-ctx.Done():
 			return a.missing(context.Cause(ctx))

@@ -8,20 +8,20 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A codec writes a sample to data, or reads a sample from data. It visits the fields, and the same methods
-// write and read, so that no field is read in another place than it was written.
+// A codec writes a sample to data, or reads a sample from data. It is a visitor of the fields of a sample.
+// The same methods write and read, so that the fields are read in the same order as they were written.
 type codec struct {
 	data    []byte
 	reading bool
-	bad     bool              // the data to be read are not what a codec wrote
-	words   map[string]string // texts that many samples have, each in memory once
-	spare   []time.Duration   // an array for the lists of the sample that is read
+	bad     bool              // a codec did not write the data that is read
+	words   map[string]string // texts that many samples have in common, so that each is in memory once
+	spare   []time.Duration   // array for the lists of the sample that is read
 }
 
-// errForeign is the error of data that are not a sample.
+// errForeign is the error about data that is not an encoded sample.
 var errForeign = errors.New("the file is not as it was written")
 
-// encode returns s as bytes, which are valid until the next call.
+// encode returns the encoded form of s. The result is valid until the next call.
 func (c *codec) encode(s *sample.Sample) []byte {
 	c.data = c.data[:0]
 	c.int(int64(len(s.Gaps) + len(s.Lags)))
@@ -29,7 +29,7 @@ func (c *codec) encode(s *sample.Sample) []byte {
 	return c.data
 }
 
-// decode sets s, which is zero, to what encode had. It does not keep data.
+// decode sets s to the sample that encode has encoded. s must be the zero value. decode does not keep data.
 func (c *codec) decode(data []byte, s *sample.Sample) error {
 	c.data, c.bad, c.spare = data, false, nil
 	if n := c.length(0); n > 0 {
@@ -57,7 +57,7 @@ func (c *codec) int(v int64) int64 {
 	return v
 }
 
-// flag writes or reads a truth value.
+// flag writes or reads a boolean.
 func (c *codec) flag(v bool) bool {
 	var n int64
 	if v {
@@ -66,7 +66,7 @@ func (c *codec) flag(v bool) bool {
 	return c.int(n) == 1
 }
 
-// length writes or reads the number of the elements that follow, each of at least one byte.
+// length writes or reads the number of elements that follow. Each of them has at least one byte.
 func (c *codec) length(n int) int {
 	n = int(c.int(int64(n)))
 	if c.reading && (n < 0 || n > len(c.data)) {
@@ -76,7 +76,7 @@ func (c *codec) length(n int) int {
 	return n
 }
 
-// bytes writes text, or reads the bytes of a text, which are part of data.
+// bytes writes text, or reads the bytes of a text. The result shares memory with data.
 func (c *codec) bytes(text string) []byte {
 	n := c.length(len(text))
 	if !c.reading {
@@ -118,7 +118,7 @@ func (c *codec) Word(_ string, p *string, _ sample.When) {
 	*p = known
 }
 
-// Wall writes or reads an instant of the wall clock; the zero instant is none.
+// Wall writes or reads an instant of the wall clock. The zero instant means that there is none.
 func (c *codec) Wall(_ string, p *time.Time, _ sample.When) {
 	if !c.flag(!p.IsZero()) {
 		return
@@ -128,7 +128,7 @@ func (c *codec) Wall(_ string, p *time.Time, _ sample.When) {
 	}
 }
 
-// Error writes or reads an error, of which the text remains.
+// Error writes or reads an error. Only the text of the error is preserved.
 func (c *codec) Error(_ string, p *error, _ sample.When) {
 	if !c.flag(*p != nil) {
 		return
@@ -142,8 +142,8 @@ func (c *codec) Error(_ string, p *error, _ sample.When) {
 	}
 }
 
-// Durations writes or reads a list of durations. The lists of a sample that is read share an array. An
-// empty list is read as nil.
+// Durations writes or reads a list of durations. When a sample is read, its lists share an array, and an
+// empty list becomes nil.
 func (c *codec) Durations(_ string, p *[]time.Duration, _ sample.When) {
 	n := c.length(len(*p))
 	if !c.reading {
@@ -165,7 +165,7 @@ func (c *codec) Durations(_ string, p *[]time.Duration, _ sample.When) {
 	}
 }
 
-// Counts writes or reads a list of numbers. An empty list is read as nil.
+// Counts writes or reads a list of numbers. When a sample is read, an empty list becomes nil.
 func (c *codec) Counts(_ string, p *[]int32, _ sample.When) {
 	n := c.length(len(*p))
 	if c.reading && n > 0 {
@@ -176,7 +176,7 @@ func (c *codec) Counts(_ string, p *[]int32, _ sample.When) {
 	}
 }
 
-// ToolCalls writes or reads the calls of an answer.
+// ToolCalls writes or reads the tool calls of an answer.
 func (c *codec) ToolCalls(_, _ string, p *[]sample.ToolCall, when sample.When) {
 	n := c.length(len(*p))
 	if c.reading && n > 0 {
@@ -188,7 +188,7 @@ func (c *codec) ToolCalls(_, _ string, p *[]sample.ToolCall, when sample.When) {
 	}
 }
 
-// Merged writes or reads the deltas whose instants are not known exactly; nearly always none.
+// Merged writes or reads a list of deltas whose exact instants are unknown. It is nearly always empty.
 func (c *codec) Merged(_ string, p *[]sample.Merged, _ sample.When) {
 	n := c.length(len(*p))
 	if c.reading && n > 0 {

@@ -2,7 +2,7 @@
 
 package store
 
-// mapMemory returns nil: samples are kept in Go's heap.
+// mapMemory returns nil, so that samples are kept in Go's heap.
 func mapMemory(int) []byte { return nil }
 
 func unmapMemory([]byte) {}

@@ -4,7 +4,7 @@ package store
 
 import "syscall"
 
-// mapMemory returns memory that is not part of Go's heap, or nil.
+// mapMemory returns memory outside of Go's heap, or nil if there is none.
 func mapMemory(size int) []byte {
 	m, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
@@ -13,5 +13,5 @@ func mapMemory(size int) []byte {
 	return m
 }
 
-// unmapMemory frees what mapMemory returned.
+// unmapMemory frees memory that mapMemory returned.
 func unmapMemory(m []byte) { syscall.Munmap(m) }

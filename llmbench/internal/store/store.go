@@ -1,5 +1,5 @@
-// Package store keeps the samples of a measurement of any length in bounded memory. They are
-// encoded; those that exceed the bound are in a file.
+// Package store keeps the samples of a measurement of any length in bounded memory. It keeps them encoded.
+// Samples that exceed the bound are in a file.
 package store
 
 import (
@@ -18,36 +18,37 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Bound is how many bytes of samples a measurement keeps in memory.
+// Bound is the maximum number of bytes of samples that a measurement keeps in memory.
 const Bound = 64 << 20
 
-// The sizes of what is written to the file at once. A small bound has small blocks.
+// The limits of the block size, which is the number of bytes that are written to the file at once. A small
+// bound has small blocks.
 const (
 	leastBlock = 4 << 10
 	mostBlock  = 256 << 10
 )
 
-// A Store is a sequence of samples, which can be added to and ranged over as often as wanted.
-// Ranges may overlap with each other, but not with Add.
+// A Store is a sequence of samples. Samples can be added, and ranged over any number of times. Several
+// ranges may run at the same time, but not at the same time as Add.
 type Store struct {
 	bound int
-	dir   string // of the file
-	block int    // size
+	dir   string // folder of the file
+	block int    // size of a block
 
-	blocks []*block // in memory, all but the last full
-	spare  *block   // an empty one, or nil
-	size   Mark     // of all samples
-	filed  Mark     // the end of those in the file; the others are in blocks
+	blocks []*block // blocks in memory; all but the last are full
+	spare  *block   // an empty block, or nil
+	size   Mark     // end of all samples
+	filed  Mark     // end of the data in the file; the rest is in blocks
 	file   *os.File // nil until it is needed, and after Close
-	name   string   // of a file that must be removed
+	name   string   // name of a file that must be removed
 
 	write codec
 
 	mu  sync.Mutex
-	err error // guarded by mu; of a range
+	err error // error of a range
 }
 
-// A Mark is a place between two samples of a Store. The zero Mark is the beginning.
+// A Mark is a position between two samples of a Store. The zero Mark is the beginning.
 type Mark int64
 
 // New returns an empty Store that keeps up to bound bytes in memory. The file is in dir, or in
@@ -56,14 +57,14 @@ func New(bound int, dir string) *Store {
 	return &Store{bound: bound, dir: dir, block: min(max(bound, leastBlock), mostBlock)}
 }
 
-// Add adds a copy of a sample. Only the text of the sample's error is kept. If Add returns an error,
-// the Store must not be used any more.
+// Add adds a copy of a sample. It keeps only the text of the sample's error. If Add returns an error, the
+// Store must no longer be used.
 func (s *Store) Add(one *sample.Sample) error {
 	data := s.write.encode(one)
 	s.append(binary.AppendUvarint(nil, uint64(len(data))))
 	s.append(data)
-	// From the time when the bound is exceeded, full blocks go to the file as they come. An Add writes
-	// at most two of them, because the samples that come next wait for the write.
+	// After the bound has been exceeded once, full blocks are written to the file. An Add writes at most
+	// two blocks, because the next samples have to wait for the write.
 	for n := 0; n < 2 && len(s.blocks) > 1 && (s.file != nil || int(s.size-s.filed) > s.bound); n++ {
 		if err := s.spill(); err != nil {
 			return err
@@ -117,23 +118,24 @@ func (s *Store) spill() error {
 	return nil
 }
 
-// setFile makes file the file of s. No name leads to it, where the system allows that.
+// setFile makes file the file of s. If the system allows it, setFile removes the name of the file, so that
+// the file disappears with the process.
 func (s *Store) setFile(file *os.File) {
 	s.file = file
-	if os.Remove(file.Name()) != nil { // not every system removes an open file
+	if os.Remove(file.Name()) != nil { // not every system can remove an open file
 		s.name = file.Name()
 	}
 }
 
-// End returns the place after the last sample.
+// End returns the position after the last sample.
 func (s *Store) End() Mark { return s.size }
 
-// Between ranges over the samples between two places, in the order in which they were added.
-// Each sample is a new one, and the caller's. A range ends early if the file cannot be read;
-// then Err returns why.
+// Between ranges over the samples between two positions, in the order in which they were added. Each sample
+// is a new one that the caller may keep. A range ends early if the file cannot be read; Err then returns
+// the reason.
 func (s *Store) Between(from, to Mark) iter.Seq[*sample.Sample] {
 	return func(yield func(*sample.Sample) bool) {
-		defer runtime.KeepAlive(s) // and with it the blocks that are read
+		defer runtime.KeepAlive(s) // keeps the blocks that are read reachable
 		if from < s.filed && s.file == nil {
 			s.fail(os.ErrClosed)
 			return
@@ -168,14 +170,14 @@ func (s *Store) Between(from, to Mark) iter.Seq[*sample.Sample] {
 	}
 }
 
-// fail makes err the reason why a range ended early.
+// fail sets the error that Err returns.
 func (s *Store) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = fmt.Errorf("samples that were kept in a file: %w", err)
 }
 
-// reader returns the bytes between two places.
+// reader returns a reader of the bytes between two positions.
 func (s *Store) reader(from, to Mark) io.Reader {
 	var parts []io.Reader
 	if from < s.filed {
@@ -193,15 +195,15 @@ func (s *Store) reader(from, to Mark) io.Reader {
 	return io.MultiReader(parts...)
 }
 
-// Err returns why a range ended early, or nil.
+// Err returns the reason why a range ended early, or nil.
 func (s *Store) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-// Close removes the file. The samples that were in it cannot be read any more. Close may be called
-// again.
+// Close removes the file. The samples in the file can no longer be read. Close may be called more than
+// once.
 func (s *Store) Close() error {
 	if s.file == nil {
 		return nil

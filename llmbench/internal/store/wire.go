@@ -8,7 +8,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Append appends a sample to data, as another process of the same version reads it with Read.
+// Append appends an encoded sample to data. Another process of the same version can read it with Read.
 func Append(data []byte, s *sample.Sample) []byte {
 	c := writers.Get().(*codec)
 	defer writers.Put(c)
@@ -16,13 +16,13 @@ func Append(data []byte, s *sample.Sample) []byte {
 	return append(binary.AppendUvarint(data, uint64(len(one))), one...)
 }
 
-// writers are codecs whose memory Append uses again.
+// writers are codecs whose memory Append reuses.
 var writers = sync.Pool{New: func() any { return new(codec) }}
 
 var errCut = errors.New("samples of another process: not as they were sent")
 
-// Read calls f with each sample of data, which Append has made, until f returns an error. Each
-// sample is a new one, and f may keep it.
+// Read calls f with each sample in data, until f returns an error. Append must have encoded the samples.
+// Each sample is a new one that f may keep.
 func Read(data []byte, f func(*sample.Sample) error) error {
 	read := codec{reading: true, words: map[string]string{}}
 	for len(data) > 0 {

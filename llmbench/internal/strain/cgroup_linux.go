@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// cgroupThrottled returns how long the process's control group, or a group above it, was
-// kept from its CPUs because it had used up its share
-// (https://docs.kernel.org/admin-guide/cgroup-v2.html, cpu.stat); 0 if unknown.
+// cgroupThrottled returns for how long the process's control group, or a group above it, was kept from its
+// CPUs because it had used up its share (https://docs.kernel.org/admin-guide/cgroup-v2.html, cpu.stat). It
+// returns 0 if this is unknown.
 func cgroupThrottled() time.Duration {
 	groups, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -43,7 +43,7 @@ func cgroupThrottled() time.Duration {
 	return most
 }
 
-// throttledIn reads the throttled time from a file cpu.stat of cgroup version 2 or 1.
+// throttledIn returns the throttled time in a file cpu.stat of cgroup version 1 or 2.
 func throttledIn(stat string) time.Duration {
 	for line := range strings.Lines(stat) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")

@@ -4,5 +4,5 @@ package strain
 
 import "time"
 
-// cgroupThrottled returns 0: this system has no control groups.
+// cgroupThrottled returns 0, because this system has no control groups.
 func cgroupThrottled() time.Duration { return 0 }

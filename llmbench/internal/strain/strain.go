@@ -1,5 +1,5 @@
-// Package strain reads what the process suffered that delays its measurements: waits of
-// its goroutines for a CPU, garbage collections, and throttling by its control group.
+// Package strain measures what delays the process, and therefore its measurements: waits of its goroutines
+// for a CPU, garbage collections, and throttling by its control group.
 package strain
 
 import (
@@ -9,22 +9,21 @@ import (
 	"time"
 )
 
-// A Strain is what the process suffered in a period.
+// A Strain says what delayed the process in a period.
 type Strain struct {
 	Waits     Histogram     // how long goroutines waited for a CPU
 	GCPauses  Histogram     // how long garbage collections stopped all goroutines
 	Throttled time.Duration // how long a control group kept the process from its CPUs
 }
 
-// A Histogram counts durations in buckets. Counts[i] durations, in seconds, were at least
-// Bounds[i] and less than Bounds[i+1]. The first bound may be -Inf and the last one +Inf.
+// A Histogram counts durations in buckets. There were Counts[i] durations of at least Bounds[i] and less
+// than Bounds[i+1] seconds. The first bound may be -Inf and the last one +Inf.
 type Histogram struct {
 	Counts []uint64
 	Bounds []float64
 }
 
-// Read returns the strain since the process began
-// (https://pkg.go.dev/runtime/metrics).
+// Read returns the strain since the process started (https://pkg.go.dev/runtime/metrics).
 func Read() Strain {
 	all := []metrics.Sample{{Name: "/sched/latencies:seconds"}, {Name: "/sched/pauses/total/gc:seconds"}}
 	metrics.Read(all)
@@ -56,8 +55,7 @@ func (s Strain) Plus(other Strain) Strain {
 	}
 }
 
-// combine applies f to the counts of each bucket. A histogram without buckets is taken
-// for one of zeros.
+// combine applies f to the counts of each bucket. In a histogram without buckets, all counts are 0.
 func (h Histogram) combine(other Histogram, f func(a, b uint64) uint64) Histogram {
 	bounds := h.Bounds
 	if bounds == nil {
@@ -90,8 +88,8 @@ func (s Strain) Paused() time.Duration {
 	return seconds(sum)
 }
 
-// P99Wait returns the upper bound of the bucket that holds the 99th percentile of the
-// goroutines' waits for a CPU; 0 if there were none.
+// P99Wait returns the 99th percentile of the goroutines' waits for a CPU, rounded up to the bound of its
+// bucket. It returns 0 if there were no waits.
 func (s Strain) P99Wait() time.Duration {
 	var all, n uint64
 	for _, c := range s.Waits.Counts {
@@ -108,7 +106,7 @@ func (s Strain) P99Wait() time.Duration {
 	return 0
 }
 
-// String describes the strain for a reader of the log.
+// String describes the strain for the log.
 func (s Strain) String() string {
 	round := func(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
 	text := fmt.Sprintf("one wait of a goroutine for a CPU in a hundred took %v or longer, and garbage collections stopped all goroutines for %v in total", round(s.P99Wait()), round(s.Paused()))

@@ -7,14 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A thread is the thread to which a goroutine is wired.
+// A thread is the thread to which a goroutine is locked.
 type thread struct {
-	slack int // timer slack before, in nanoseconds; below 0: unknown
+	slack int // earlier timer slack in nanoseconds; negative if unknown
 }
 
-// newThread wires the calling goroutine to its thread, and makes the kernel wake the thread without
-// slack, which is 50 us otherwise
-// (https://man7.org/linux/man-pages/man2/PR_SET_TIMERSLACK.2const.html).
+// newThread locks the calling goroutine to its thread, and makes the kernel wake the thread without timer
+// slack, which is 50 us by default (https://man7.org/linux/man-pages/man2/PR_SET_TIMERSLACK.2const.html).
 func newThread() *thread {
 	runtime.LockOSThread()
 	t := &thread{slack: -1}
@@ -26,7 +25,7 @@ func newThread() *thread {
 	return t
 }
 
-// release gives the thread back as newThread found it.
+// release unlocks the thread, and restores its timer slack.
 func (t *thread) release() {
 	if t.slack >= 0 {
 		unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(t.slack), 0, 0, 0)

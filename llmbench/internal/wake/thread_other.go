@@ -4,10 +4,10 @@ package wake
 
 import "time"
 
-// A thread exists on Linux only.
+// A thread is only used on Linux.
 type thread struct{}
 
-// newThread returns nil: timers are all that there is on this system.
+// newThread returns nil, because this system only has timers.
 func newThread() *thread { return nil }
 
 func (*thread) release() {}
